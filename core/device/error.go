@@ -1,0 +1,76 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Error is the one typed error of the product. It becomes a status and an
+// error record in the export layer and nowhere else.
+type Error struct {
+	Code Code
+	// Op is the operation that failed, such as "pool.alloc".
+	Op string
+	// Device is the text form of the device's id, or "".
+	Device string
+	// Native is the number that the vendor's runtime or the system gave, or 0.
+	Native int64
+	// Message names what was wrong and its value.
+	Message string
+	// Err is the cause, or nil.
+	Err error
+}
+
+// Errorf makes an Error; %w in the format sets its cause.
+func Errorf(code Code, op, format string, args ...any) *Error {
+	wrapped := fmt.Errorf(format, args...)
+	return &Error{Code: code, Op: op, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
+}
+
+// On names the device that the error is about, and returns the error.
+func (e *Error) On(id ID) *Error {
+	e.Device = id.String()
+	return e
+}
+
+// WithNative sets the vendor's or system's own number, and returns the error.
+func (e *Error) WithNative(native int64) *Error {
+	e.Native = native
+	return e
+}
+
+func (e *Error) Error() string {
+	text := e.Op + ": " + e.Message
+	if e.Device != "" {
+		text = e.Device + ": " + text
+	}
+	return text + " (" + e.Code.String() + ")"
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes errors.Is(err, device.CodeBusy) true for every Error of that code.
+func (e *Error) Is(target error) bool {
+	code, ok := target.(Code)
+	return ok && e.Code == code
+}
+
+// CodeOf is the code of the first Error in the chain; nil is CodeOK and an
+// error of any other type is CodeInternal.
+func CodeOf(err error) Code {
+	if err == nil {
+		return CodeOK
+	}
+	var typed *Error
+	if errors.As(err, &typed) {
+		return typed.Code
+	}
+	var code Code
+	if errors.As(err, &code) {
+		return code
+	}
+	return CodeInternal
+}
+
+// Error makes a Code usable as a target of errors.Is.
+func (c Code) Error() string { return c.String() }

@@ -1,0 +1,1132 @@
+/*
+ * ferrum_mem: the memory system of an LLM inference engine, as one C library.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * This header is the whole C ABI and its reference. The banner sections are:
+ *
+ *   1. Version and export macros
+ *   2. Status codes
+ *   3. Handles
+ *   4. Library: start, stop, errors, log
+ *   5. Backends and devices
+ *   6. Books: memory information, statistics, snapshots, leaks
+ *   7. Streams and events
+ *   8. Pools: memory by address
+ *   9. Managers: memory by handle
+ *  10. Callbacks: pressure and reclaim
+ *
+ * Rules that hold for every function:
+ *
+ *   Result.    Every function that can fail returns a ferrum_status: 0 is
+ *              success, errors are negative. Results come back through the
+ *              trailing *_out parameters, which are zeroed on failure. A
+ *              required pointer that is NULL is FERRUM_ERROR_NULL_POINTER.
+ *   Errors.    The detail of a failure is kept per thread; ferrum_last_error
+ *              copies it out. A failed call changes nothing, unless its comment
+ *              says otherwise.
+ *   Threads.   Every function may be called from any thread, at any time,
+ *              unless its comment says otherwise.
+ *   Memory.    The library never returns memory that the caller must free, and
+ *              keeps no pointer of the caller after a call, except where a
+ *              comment says so. Text is UTF-8.
+ *   Handles.   A handle is one 64-bit word that carries its kind and its
+ *              generation. 0, a handle of another kind, a destroyed one and a
+ *              made-up one are FERRUM_ERROR_INVALID_HANDLE, never a crash.
+ *              {0} as an *optional* stream means the default stream of the
+ *              device that the call works on.
+ *   Structs.   A struct that starts with struct_size is set up with its
+ *              FERRUM_*_INIT macro. A smaller struct_size (an older caller) is
+ *              accepted, what it lacks has its default; a larger one is
+ *              accepted if what this library does not know is zero. Reserved
+ *              fields and unknown flags must be zero. A struct that the
+ *              library fills is filled up to the caller's struct_size; it is
+ *              left as it was, but for its fields being zeroed, on failure.
+ *   Fork.      In a child made by fork() every call but the version, status
+ *              text and last-error queries returns FERRUM_ERROR_FORKED.
+ *   Defects.   If the library finds its own state broken it says so with
+ *              FERRUM_ERROR_INTERNAL and from then on answers every call but
+ *              those queries with FERRUM_ERROR_POISONED.
+ *   Sizes.     Bytes, unless the name says otherwise.
+ */
+#ifndef FERRUM_MEM_H
+#define FERRUM_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ===================================================================== */
+/* 1. Version and export macros                                          */
+/* ===================================================================== */
+
+/** Version of the package. */
+#define FERRUM_VERSION_MAJOR 0
+#define FERRUM_VERSION_MINOR 1
+#define FERRUM_VERSION_PATCH 0
+
+/**
+ * Version of the binary interface: grows with every addition. A library whose
+ * ferrum_abi_version() is at least the header's can serve a caller built with
+ * that header, as long as the SONAME is the same.
+ */
+#define FERRUM_ABI_VERSION 1
+
+#if defined(__GNUC__) || defined(__clang__)
+#define FERRUM_API __attribute__((visibility("default")))
+#else
+#define FERRUM_API
+#endif
+
+/**
+ * Version of the binary interface of the loaded library.
+ *
+ * Works at any time, also before ferrum_init, after fork and when the library
+ * is poisoned. Never fails.
+ */
+FERRUM_API uint32_t ferrum_abi_version(void);
+
+/**
+ * Version of the loaded library as text, for example "0.1.0". The text is
+ * constant and lives as long as the process. Works at any time; never fails.
+ */
+FERRUM_API const char *ferrum_version_string(void);
+
+/* ===================================================================== */
+/* 2. Status codes                                                       */
+/* ===================================================================== */
+
+/**
+ * The one table of status codes: X(name, value, text). The other languages'
+ * codes are generated from it. A value, once given, never changes.
+ */
+/* clang-format off */
+#define FERRUM_STATUS_TABLE(X) \
+    X(FERRUM_OK, 0, "success") \
+    X(FERRUM_ERROR_INTERNAL, -1, "a defect of the library") \
+    X(FERRUM_ERROR_POISONED, -2, "the library stopped after a defect") \
+    X(FERRUM_ERROR_FORKED, -3, "called in a forked child") \
+    X(FERRUM_ERROR_NOT_INITIALIZED, -4, "ferrum_init has not been called") \
+    X(FERRUM_ERROR_INVALID_STATE, -5, "not possible in the present state") \
+    X(FERRUM_ERROR_NULL_POINTER, -6, "a required pointer is NULL") \
+    X(FERRUM_ERROR_INVALID_HANDLE, -7, "not a live handle of this kind") \
+    X(FERRUM_ERROR_INVALID_ARGUMENT, -8, "an argument has no meaning") \
+    X(FERRUM_ERROR_INVALID_SIZE, -9, "a size is zero or not possible") \
+    X(FERRUM_ERROR_INVALID_ALIGNMENT, -10, "an alignment is not a power of two, or is out of bounds") \
+    X(FERRUM_ERROR_INVALID_STRUCT, -11, "a struct's size, reserved field or tail is wrong") \
+    X(FERRUM_ERROR_INVALID_OFFSET, -12, "an offset or range is out of bounds") \
+    X(FERRUM_ERROR_INVALID_ADDRESS, -13, "not the address of a live block") \
+    X(FERRUM_ERROR_INVALID_CONFIG, -14, "a configuration contradicts itself") \
+    X(FERRUM_ERROR_INVALID_FORMAT, -15, "input is malformed") \
+    X(FERRUM_ERROR_OVERFLOW, -16, "arithmetic on the arguments overflows") \
+    X(FERRUM_ERROR_BUFFER_TOO_SMALL, -17, "the caller's buffer is too small") \
+    X(FERRUM_ERROR_OUT_OF_MEMORY, -18, "not enough memory") \
+    X(FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY, -19, "not enough address space") \
+    X(FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, -20, "not enough physical memory under the limit") \
+    X(FERRUM_ERROR_RESOURCE_EXHAUSTED, -21, "a resource other than memory is used up") \
+    X(FERRUM_ERROR_DOUBLE_FREE, -22, "the block is free already") \
+    X(FERRUM_ERROR_BUSY, -23, "in use") \
+    X(FERRUM_ERROR_TIMEOUT, -24, "not done in time") \
+    X(FERRUM_ERROR_CANCELLED, -25, "cancelled") \
+    X(FERRUM_ERROR_NOT_FOUND, -26, "not found") \
+    X(FERRUM_ERROR_ALREADY_EXISTS, -27, "exists already") \
+    X(FERRUM_ERROR_DEVICE_NOT_FOUND, -28, "no such device") \
+    X(FERRUM_ERROR_BACKEND_UNAVAILABLE, -29, "the backend cannot be used here") \
+    X(FERRUM_ERROR_UNSUPPORTED, -30, "the device or build lacks this capability") \
+    X(FERRUM_ERROR_UNSUPPORTED_DEVICE, -31, "the device is of the wrong kind for this") \
+    X(FERRUM_ERROR_DEVICE, -32, "the device's runtime reported an error") \
+    X(FERRUM_ERROR_DEVICE_LOST, -33, "the device is lost") \
+    X(FERRUM_ERROR_MAPPING_FAILED, -34, "mapping memory failed") \
+    X(FERRUM_ERROR_UNMAPPING_FAILED, -35, "unmapping memory failed") \
+    X(FERRUM_ERROR_ALREADY_MAPPED, -36, "mapped already") \
+    X(FERRUM_ERROR_NOT_MAPPED, -37, "not mapped") \
+    X(FERRUM_ERROR_INVALID_PAGE_SIZE, -38, "not a page size of this device") \
+    X(FERRUM_ERROR_MODEL_NOT_FOUND, -39, "no such model") \
+    X(FERRUM_ERROR_MODEL_ALREADY_EXISTS, -40, "the model exists already") \
+    X(FERRUM_ERROR_MODEL, -41, "the model cannot be used") \
+    X(FERRUM_ERROR_IO, -42, "reading or writing failed") \
+    X(FERRUM_ERROR_PERMISSION_DENIED, -43, "not permitted") \
+    X(FERRUM_ERROR_NETWORK, -44, "the network failed") \
+    X(FERRUM_ERROR_AUTHENTICATION, -45, "not authenticated") \
+    X(FERRUM_ERROR_RATE_LIMITED, -46, "asked too often") \
+    X(FERRUM_ERROR_SERIALIZATION, -47, "a value cannot be written or read as text")
+/* clang-format on */
+
+/** Status of a call: one of the codes of FERRUM_STATUS_TABLE. */
+typedef int32_t ferrum_status;
+
+/** The codes of FERRUM_STATUS_TABLE as constants. */
+enum ferrum_status_code {
+#define FERRUM_STATUS_ENUMERATOR(name, value, text) name = value,
+    FERRUM_STATUS_TABLE(FERRUM_STATUS_ENUMERATOR)
+#undef FERRUM_STATUS_ENUMERATOR
+        FERRUM_STATUS_ENUM_END_ = 1
+};
+
+/**
+ * Name of a status code, for example "FERRUM_ERROR_BUSY"; "FERRUM_ERROR_UNKNOWN"
+ * for a number that is none. The text is constant. Works at any time.
+ */
+FERRUM_API const char *ferrum_status_name(ferrum_status status);
+
+/**
+ * What a status code means, in a few words of English. The text is constant.
+ * Works at any time.
+ */
+FERRUM_API const char *ferrum_status_text(ferrum_status status);
+
+/* ===================================================================== */
+/* 3. Handles                                                            */
+/* ===================================================================== */
+
+/** An open device. */
+typedef struct ferrum_device {
+    uint64_t id; /**< 0 is no device */
+} ferrum_device;
+
+/** An ordered queue of work on a device. */
+typedef struct ferrum_stream {
+    uint64_t id; /**< 0 is no stream, or the default one where it is optional */
+} ferrum_stream;
+
+/** A point in a stream's queue. */
+typedef struct ferrum_event {
+    uint64_t id; /**< 0 is no event */
+} ferrum_event;
+
+/** A pool: memory by address. */
+typedef struct ferrum_pool {
+    uint64_t id; /**< 0 is no pool */
+} ferrum_pool;
+
+/** A memory manager of a device: memory by handle. */
+typedef struct ferrum_manager {
+    uint64_t id; /**< 0 is no manager */
+} ferrum_manager;
+
+/** A block of memory that a manager owns. */
+typedef struct ferrum_memory {
+    uint64_t id; /**< 0 is no block */
+} ferrum_memory;
+
+/** A registered callback. */
+typedef struct ferrum_registration {
+    uint64_t id; /**< 0 is no registration */
+} ferrum_registration;
+
+/** An address in a device's memory; on a host device also a pointer. */
+typedef uint64_t ferrum_address;
+
+/** Timeout that waits without an end. */
+#define FERRUM_WAIT_FOREVER UINT64_MAX
+
+/**
+ * Flag of the destroy, close and shutdown calls: do it although something is
+ * in use. Whatever is in use is freed as well and reported through the log; its
+ * handles die.
+ */
+#define FERRUM_FORCE UINT32_C(1)
+
+/* ===================================================================== */
+/* 4. Library: start, stop, errors, log                                  */
+/* ===================================================================== */
+
+/** Settings of the library for ferrum_init. */
+typedef struct ferrum_config {
+    uint32_t struct_size;
+    /** Host devices cpu:0, cpu:1, ... (1 to 64), sharing the capacity equally;
+     *  0: FERRUM_HOST_DEVICES of the environment, or 1. */
+    uint32_t host_devices;
+    /** Capacity of all host devices together; 0: FERRUM_HOST_MEMORY of the
+     *  environment, or what the process may really use: the memory of the
+     *  machine or of its control group, whichever is less. */
+    uint64_t host_memory_bytes;
+    /** FERRUM_CONFIG_* flags. */
+    uint32_t flags;
+    uint32_t reserved;
+} ferrum_config;
+
+/** Accept a host_memory_bytes above the memory of the machine. */
+#define FERRUM_CONFIG_HOST_MEMORY_FORCED UINT32_C(1)
+
+#define FERRUM_CONFIG_INIT {(uint32_t)sizeof(ferrum_config), 0, 0, 0, 0}
+
+/**
+ * Starts the library, or joins it when it runs already: each successful call
+ * is undone by one ferrum_shutdown.
+ *
+ * @param config  settings, or NULL for all defaults. When the library runs,
+ *                NULL joins it as it is.
+ * @return FERRUM_ERROR_INVALID_STATE when it runs with other settings;
+ *         FERRUM_ERROR_INVALID_CONFIG for a setting, also one of the
+ *         environment, that makes no sense (the message names it).
+ */
+FERRUM_API ferrum_status ferrum_init(const ferrum_config *config);
+
+/**
+ * Undoes one ferrum_init; the last one stops the library, its threads and its
+ * streams and gives all memory back.
+ *
+ * @param flags  0 or FERRUM_FORCE.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, when the last user leaves
+ *         while devices, pools, managers, streams, events, blocks or
+ *         registrations are left (ferrum_leak_report_json lists them).
+ *         With FERRUM_FORCE they are freed, reported through the log, and kept
+ *         in the leak report. FERRUM_ERROR_INVALID_STATE when called from a
+ *         callback of the library.
+ */
+FERRUM_API ferrum_status ferrum_shutdown(uint32_t flags);
+
+/** Detail of a failure, as ferrum_last_error copies it out. */
+typedef struct ferrum_error_info {
+    uint32_t struct_size;
+    /** Status that the failing call returned. */
+    ferrum_status status;
+    /** Number that the vendor's runtime or the system gave, or 0. */
+    int64_t native_code;
+    /** Public name of the function that failed. */
+    char function[64];
+    /** Operation inside the library, for example "pool.alloc". */
+    char operation[64];
+    /** Device concerned, for example "cpu:0", or empty. */
+    char device[32];
+    /** What was wrong, with the argument and its value. Cut off at a
+     *  character's end if it is longer. */
+    char message[1024];
+} ferrum_error_info;
+
+/* clang-format off */
+#define FERRUM_ERROR_INFO_INIT {(uint32_t)sizeof(ferrum_error_info), 0, 0, {0}, {0}, {0}, {0}}
+/* clang-format on */
+
+/**
+ * Copies out the detail of the calling thread's latest failure, which stays
+ * until the thread's next failing call. Works at any time.
+ *
+ * @param error_out  filled; status is 0 when no call of this thread failed.
+ */
+FERRUM_API ferrum_status ferrum_last_error(ferrum_error_info *error_out);
+
+/** Weight of a log message. */
+typedef int32_t ferrum_log_level;
+#define FERRUM_LOG_DEBUG 0
+#define FERRUM_LOG_INFO 1
+#define FERRUM_LOG_WARNING 2
+#define FERRUM_LOG_ERROR 3
+
+/**
+ * Receives log messages. Runs on a thread of the library, one call at a time,
+ * with no lock held; it may call the library but ferrum_shutdown. The message
+ * is valid during the call only.
+ */
+typedef void (*ferrum_log_fn)(ferrum_log_level level, const char *message,
+                              void *user_data);
+
+/**
+ * Sets the receiver of log messages; without one, messages go nowhere, or to
+ * stderr if the environment has FERRUM_LOG=debug|info|warning|error.
+ *
+ * Works before ferrum_init and outlives ferrum_shutdown. Setting another
+ * callback, or NULL, waits for a running call of the former one, unless it is
+ * called from inside that callback. Messages that were queued before are
+ * delivered first. A flood is cut: the number of dropped messages is reported.
+ *
+ * @param callback   NULL removes the present one.
+ * @param user_data  handed to the callback; must stay valid while it is set.
+ */
+FERRUM_API ferrum_status ferrum_log_set_callback(ferrum_log_level minimum_level,
+                                                 ferrum_log_fn callback,
+                                                 void *user_data);
+
+/* ===================================================================== */
+/* 5. Backends and devices                                               */
+/* ===================================================================== */
+
+/**
+ * Every backend of this build with its devices, or the reason why it cannot be
+ * used here, as JSON:
+ *
+ *   {"backends": [{"backend": "cpu", "available": true, "error": null,
+ *     "devices": [{"id": "cpu:0", "name": "...", "total_bytes": 0,
+ *       "granularity_bytes": 0, "alignment_bytes": 0,
+ *       "host_addressable": true, "capabilities": ["peer"]}]}]}
+ *
+ * All JSON functions share this form: with capacity 0 (buffer may be NULL) only
+ * *length_out is set, to the length in bytes without the closing NUL. Otherwise
+ * the text and a NUL are written; FERRUM_ERROR_BUFFER_TOO_SMALL, with
+ * *length_out set and the buffer's first byte 0, if they do not fit. What is
+ * described may change between two calls: call again with the new length.
+ */
+FERRUM_API ferrum_status ferrum_backends_json(char *buffer, size_t capacity,
+                                              size_t *length_out);
+
+/** Capabilities of a device, as bits. */
+#define FERRUM_CAPABILITY_HOST_ADDRESSABLE (UINT64_C(1) << 0)
+#define FERRUM_CAPABILITY_PEER (UINT64_C(1) << 1)
+
+/** Description of an open device. */
+typedef struct ferrum_device_info {
+    uint32_t struct_size;
+    /** Number after the colon of the id. */
+    uint32_t ordinal;
+    /** FERRUM_CAPABILITY_* bits. */
+    uint64_t capabilities;
+    /** Capacity; 0 means unknown. */
+    uint64_t total_bytes;
+    /** Segments taken from the device are multiples of this. */
+    uint64_t granularity_bytes;
+    /** Every segment's address is a multiple of this. */
+    uint64_t alignment_bytes;
+    /** For example "cpu:0". */
+    char id[32];
+    /** For example "cpu". */
+    char backend[32];
+    /** Name of the hardware. */
+    char name[128];
+} ferrum_device_info;
+
+/* clang-format off */
+#define FERRUM_DEVICE_INFO_INIT {(uint32_t)sizeof(ferrum_device_info), 0, 0, 0, 0, 0, {0}, {0}, {0}}
+/* clang-format on */
+
+/**
+ * Opens a device. Opening one that is open gives the same handle again; each
+ * open is undone by one ferrum_device_close.
+ *
+ * @param id  "cpu:0"; a bare "cpu" is its device 0.
+ * @return FERRUM_ERROR_DEVICE_NOT_FOUND for an id that is well-formed but names
+ *         no device, FERRUM_ERROR_INVALID_ARGUMENT for one that is not.
+ */
+FERRUM_API ferrum_status ferrum_device_open(const char *id,
+                                            ferrum_device *device_out);
+
+/**
+ * Undoes one ferrum_device_open; the last one closes the device.
+ *
+ * @param flags  0 or FERRUM_FORCE.
+ * @return FERRUM_ERROR_BUSY when pools, managers, streams, events or
+ *         registrations of the device are left.
+ */
+FERRUM_API ferrum_status ferrum_device_close(ferrum_device device,
+                                             uint32_t flags);
+
+/** Describes an open device. */
+FERRUM_API ferrum_status ferrum_device_get_info(ferrum_device device,
+                                                ferrum_device_info *info_out);
+
+/**
+ * Waits until every stream of the device has run dry.
+ *
+ * @param timeout_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+ * @return FERRUM_ERROR_TIMEOUT when it takes longer.
+ */
+FERRUM_API ferrum_status ferrum_device_synchronize(ferrum_device device,
+                                                   uint64_t timeout_ns);
+
+/**
+ * Limits what this library takes from the device, all pools and managers
+ * together. 0 takes the limit away. Lowering it below what is held releases
+ * cached memory; what is live stays, and no more is taken until it fits again.
+ */
+FERRUM_API ferrum_status ferrum_device_set_limit(ferrum_device device,
+                                                 uint64_t limit_bytes);
+
+/**
+ * Measures the device's copy bandwidth by timed copies between two scratch
+ * segments (at most 64 MiB each; given back at once), for some tens of
+ * milliseconds. ferrum_memory_get_info reports it from then on.
+ *
+ * @param gbps_out  10^9 bytes copied per second.
+ */
+FERRUM_API ferrum_status ferrum_device_measure_bandwidth(ferrum_device device,
+                                                         double *gbps_out);
+
+/* ===================================================================== */
+/* 6. Books: memory information, statistics, snapshots, leaks            */
+/* ===================================================================== */
+
+/** Pressure levels, by the share of the device that is not free. */
+typedef int32_t ferrum_pressure_level;
+/** Below 70 %, or unknown (total_bytes 0). */
+#define FERRUM_PRESSURE_LOW 0
+/** From 70 %. */
+#define FERRUM_PRESSURE_MEDIUM 1
+/** From 85 %. */
+#define FERRUM_PRESSURE_HIGH 2
+/** From 95 %. */
+#define FERRUM_PRESSURE_CRITICAL 3
+
+/** A device's memory; used + free + reserved = total at any time. */
+typedef struct ferrum_memory_info {
+    uint32_t struct_size;
+    /** Level of (total - free) / total, decided in integers. */
+    ferrum_pressure_level pressure;
+    /** Capacity; 0 means unknown. */
+    uint64_t total_bytes;
+    /** Live blocks of this library and what it cannot hand out. */
+    uint64_t used_bytes;
+    /** What can still be handed out: free in the device and cached here, as far
+     *  as the limit allows. */
+    uint64_t free_bytes;
+    /** Everything else: the driver's, other processes', above the limit. */
+    uint64_t reserved_bytes;
+    /** Live blocks of all pools and managers. */
+    uint64_t active_allocations;
+    /** 1 - largest free run / total free, over the memory had from the driver;
+     *  0 when nothing is free. */
+    float fragmentation_ratio;
+    /** used / total * 100; 0 when total is unknown. For display. */
+    float utilization_percent;
+    /** Whether bandwidth_gbps has been measured. */
+    uint32_t bandwidth_known;
+    /** Copy bandwidth in 10^9 bytes per second. */
+    float bandwidth_gbps;
+} ferrum_memory_info;
+
+/* clang-format off */
+#define FERRUM_MEMORY_INFO_INIT {(uint32_t)sizeof(ferrum_memory_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/** Asks a device for its memory, all uses of it together. */
+FERRUM_API ferrum_status ferrum_memory_get_info(ferrum_device device,
+                                                ferrum_memory_info *info_out);
+
+/** A number of the books with the highest value that it had. */
+typedef struct ferrum_gauge {
+    uint64_t current;
+    uint64_t peak;
+} ferrum_gauge;
+
+/** Books of a device, a pool or a manager. Bytes but for the counts.
+ *  reserved = active + cached + unusable in every record. */
+typedef struct ferrum_statistics {
+    uint32_t struct_size;
+    uint32_t reserved_field;
+    /** Asked for by the live blocks. */
+    ferrum_gauge requested;
+    /** Live blocks after rounding. */
+    ferrum_gauge allocated;
+    /** Live, or freed and still in use by queued work. */
+    ferrum_gauge active;
+    /** Held and ready to be handed out. */
+    ferrum_gauge cached;
+    /** Held, but too small or badly placed to be handed out. */
+    ferrum_gauge unusable;
+    /** Had from the driver. */
+    ferrum_gauge reserved;
+    /** Live blocks, as a count. */
+    ferrum_gauge live_blocks;
+    /** Segments had from the driver, as a count. */
+    ferrum_gauge segments;
+    /** Successful allocations so far, as a count. */
+    uint64_t allocations;
+    /** Frees so far, as a count. */
+    uint64_t frees;
+    /** Allocations that ran out of memory, as a count. */
+    uint64_t failures;
+    /** Longest free run. */
+    uint64_t largest_free_bytes;
+} ferrum_statistics;
+
+/* clang-format off */
+#define FERRUM_STATISTICS_INIT {(uint32_t)sizeof(ferrum_statistics), 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, 0, 0, 0}
+/* clang-format on */
+
+/** Books of a device: the sum over its pools and managers. */
+FERRUM_API ferrum_status ferrum_device_get_statistics(
+    ferrum_device device, ferrum_statistics *statistics_out);
+
+/**
+ * All books as JSON, for tools:
+ *
+ *   {"version": "0.1.0", "uptime_ns": 0, "devices": [{
+ *     "id": "cpu:0", "memory": {...}, "statistics": {...},
+ *     "tags": [{"tag": "kv", "requested_bytes": 0, "allocated_bytes": 0,
+ *       "blocks": 0}],
+ *     "pools": [{"name": "...", "strategy": "best_fit", "owner": "pool",
+ *       "statistics": {...}, "segments": [{"address": 0, "size_bytes": 0,
+ *       "active_bytes": 0, "largest_free_bytes": 0}]}],
+ *     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
+ *       "statistics": {...}}]}]}
+ *
+ * memory has the fields of ferrum_memory_info (bandwidth_gbps null when not
+ * measured, pressure as a word), statistics those of ferrum_statistics with
+ * {"current": 0, "peak": 0} for a gauge. Fields may be added.
+ *
+ * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ */
+FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
+                                              size_t *length_out);
+
+/**
+ * What is alive now or, after ferrum_shutdown, what was alive at its end, as
+ * JSON:
+ *
+ *   {"leaks": [{"kind": "memory", "device": "cpu:0", "handle": 0, "address": 0,
+ *     "bytes": 0, "tag": "kv", "age_ns": 0}], "omitted": 0,
+ *     "total_bytes": 0}
+ *
+ * kind is device, stream, event, pool, block (of a pool), manager, memory or
+ * registration. At most 1000 entries; "omitted" counts the rest. Memory that
+ * is cached is no leak. Works also when the library is stopped.
+ *
+ * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ */
+FERRUM_API ferrum_status ferrum_leak_report_json(char *buffer, size_t capacity,
+                                                 size_t *length_out);
+
+/* ===================================================================== */
+/* 7. Streams and events                                                 */
+/* ===================================================================== */
+
+/** Makes a stream on a device. Its thread starts with its first work. */
+FERRUM_API ferrum_status ferrum_stream_create(ferrum_device device,
+                                              ferrum_stream *stream_out);
+
+/**
+ * Destroys a stream.
+ *
+ * @param flags  0, or FERRUM_FORCE: wait for its work and destroy it.
+ * @return FERRUM_ERROR_BUSY while work is queued; FERRUM_ERROR_INVALID_ARGUMENT
+ *         for a device's default stream, which goes with its device.
+ */
+FERRUM_API ferrum_status ferrum_stream_destroy(ferrum_stream stream,
+                                               uint32_t flags);
+
+/** Gives the device's default stream. The same handle each time. */
+FERRUM_API ferrum_status ferrum_stream_default(ferrum_device device,
+                                               ferrum_stream *stream_out);
+
+/**
+ * Waits until all work that was queued before the call is done, and returns the
+ * first failure of queued work since the last time it was asked.
+ *
+ * @param timeout_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+ * @return FERRUM_ERROR_TIMEOUT when it takes longer; FERRUM_ERROR_INVALID_STATE
+ *         when called from a host function of that stream.
+ */
+FERRUM_API ferrum_status ferrum_stream_synchronize(ferrum_stream stream,
+                                                   uint64_t timeout_ns);
+
+/** Says without waiting whether all work queued so far is done (1) or not (0). */
+FERRUM_API ferrum_status ferrum_stream_is_ready(ferrum_stream stream,
+                                                uint32_t *ready_out);
+
+/** Work of the caller in a stream. Runs on a thread of the library, in the
+ *  stream's order, with no lock held; it may call the library, but not wait for
+ *  its own stream, and not shut down. */
+typedef void (*ferrum_host_fn)(void *user_data);
+
+/** Queues a call of the caller's function on a stream. */
+FERRUM_API ferrum_status ferrum_stream_host_function(ferrum_stream stream,
+                                                     ferrum_host_fn function,
+                                                     void *user_data);
+
+/** Marks the present end of the stream's queue with a new event. */
+FERRUM_API ferrum_status ferrum_event_record(ferrum_stream stream,
+                                             ferrum_event *event_out);
+
+/** Forgets an event. Streams that wait for it still do. */
+FERRUM_API ferrum_status ferrum_event_destroy(ferrum_event event);
+
+/** Says without waiting whether the event's point has been passed (1) or not. */
+FERRUM_API ferrum_status ferrum_event_is_ready(ferrum_event event,
+                                               uint32_t *ready_out);
+
+/**
+ * Waits until the event's point has been passed.
+ *
+ * @param timeout_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+ * @return FERRUM_ERROR_TIMEOUT when it takes longer.
+ */
+FERRUM_API ferrum_status ferrum_event_synchronize(ferrum_event event,
+                                                  uint64_t timeout_ns);
+
+/**
+ * Time between two events of one device.
+ *
+ * @param elapsed_ns_out  nanoseconds from start to end; negative when end was
+ *                        passed first.
+ * @return FERRUM_ERROR_INVALID_STATE when one has not been passed yet;
+ *         FERRUM_ERROR_INVALID_ARGUMENT when they are of two devices.
+ */
+FERRUM_API ferrum_status ferrum_event_elapsed(ferrum_event start,
+                                              ferrum_event end,
+                                              int64_t *elapsed_ns_out);
+
+/**
+ * Makes all later work of the stream wait for the event, which may be another
+ * stream's, or another device's of the same backend.
+ *
+ * @return FERRUM_ERROR_UNSUPPORTED for an event of another backend.
+ */
+FERRUM_API ferrum_status ferrum_stream_wait_event(ferrum_stream stream,
+                                                  ferrum_event event);
+
+/* ===================================================================== */
+/* 8. Pools: memory by address                                           */
+/* ===================================================================== */
+
+/** Largest alignment that can be asked for: 1 GiB. */
+#define FERRUM_ALIGNMENT_MAX (UINT64_C(1) << 30)
+
+/** Settings of a pool. */
+typedef struct ferrum_pool_config {
+    uint32_t struct_size;
+    /** Grow when full (1), or never beyond the initial size (0). */
+    uint32_t enable_auto_expansion;
+    /** Size of the first segment, taken at the first allocation; 0: as large
+     *  as the growth increment. Where the device has less, smaller. */
+    uint64_t initial_size_bytes;
+    /** Upper bound of what the pool holds; 0: none. */
+    uint64_t max_size_bytes;
+    /** Size of each further segment, larger if a request needs it. */
+    uint64_t growth_increment_bytes;
+    /** Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
+     *  it. */
+    uint64_t alignment_bytes;
+    /** Take the memory when the pool is created (1): max_size_bytes, or
+     *  initial_size_bytes where that is unlimited. It is then all or nothing. */
+    uint32_t pre_allocate;
+    /** Keep peaks and counts (1). Current values are always kept. */
+    uint32_t enable_stats;
+    /** Placement strategy: "best_fit"; NULL: the default, "best_fit". */
+    const char *strategy;
+    /** Name of the pool in reports, and tag of its blocks; NULL: none. At most
+     *  63 bytes. */
+    const char *name;
+} ferrum_pool_config;
+
+/* clang-format off */
+#define FERRUM_POOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_pool_config), 1, UINT64_C(1) << 30, 0, UINT64_C(1) << 29, 256, 0, 1, NULL, NULL}
+/* clang-format on */
+
+/**
+ * Makes a pool on a device.
+ *
+ * @param config  settings, or NULL for FERRUM_POOL_CONFIG_INIT.
+ * @return FERRUM_ERROR_INVALID_CONFIG when the settings contradict each other
+ *         (initial above max, expansion with no increment);
+ *         FERRUM_ERROR_INVALID_ALIGNMENT; FERRUM_ERROR_NOT_FOUND for an unknown
+ *         strategy (the message lists them); FERRUM_ERROR_OUT_OF_MEMORY when
+ *         pre_allocate cannot be had.
+ */
+FERRUM_API ferrum_status ferrum_pool_create(ferrum_device device,
+                                            const ferrum_pool_config *config,
+                                            ferrum_pool *pool_out);
+
+/**
+ * Destroys a pool and gives its memory back to the system.
+ *
+ * @param flags  0, or FERRUM_FORCE: also while blocks are live. Waits for queued
+ *               work that uses its freed blocks.
+ * @return FERRUM_ERROR_BUSY while blocks are live.
+ */
+FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
+
+/**
+ * Takes a block from a pool.
+ *
+ * @param size_bytes   not 0; rounded up to the pool's alignment.
+ * @param stream       optional: the stream that will use the block first.
+ * @param address_out  where it starts.
+ * @return FERRUM_ERROR_OUT_OF_MEMORY when, after everything that is cached
+ *         has been given up and the reclaim callbacks have been called, there
+ *         is no room; the message names the request, what was free, the largest
+ *         run and the holders by tag. A request that can never fit fails at
+ *         once.
+ */
+FERRUM_API ferrum_status ferrum_pool_alloc(ferrum_pool pool,
+                                           uint64_t size_bytes,
+                                           ferrum_stream stream,
+                                           ferrum_address *address_out);
+
+/**
+ * As ferrum_pool_alloc, with the address a multiple of alignment_bytes.
+ *
+ * @param alignment_bytes  a power of two from 1 to FERRUM_ALIGNMENT_MAX; less
+ *                         than the pool's means the pool's.
+ */
+FERRUM_API ferrum_status ferrum_pool_alloc_aligned(ferrum_pool pool,
+                                                   uint64_t size_bytes,
+                                                   uint64_t alignment_bytes,
+                                                   ferrum_stream stream,
+                                                   ferrum_address *address_out);
+
+/**
+ * Gives a block back. Its memory is handed out again only once the work that is
+ * queued on the stream now is done. Does not wait.
+ *
+ * @param stream  optional: the stream that used the block last.
+ * @return FERRUM_ERROR_DOUBLE_FREE for an address that is free in this pool;
+ *         FERRUM_ERROR_INVALID_ADDRESS for one inside a block or outside the
+ *         pool.
+ */
+FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
+                                          ferrum_address address,
+                                          ferrum_stream stream);
+
+/**
+ * Gives segments that hold no live block back to the system, until no more than
+ * keep_bytes are held or none is left to give.
+ *
+ * @param released_bytes_out  what was given back.
+ */
+FERRUM_API ferrum_status ferrum_pool_trim(ferrum_pool pool, uint64_t keep_bytes,
+                                          uint64_t *released_bytes_out);
+
+/**
+ * Changes the pool's upper bound; 0 takes it away. Lowering it below what is
+ * held releases what is cached; what is live stays.
+ */
+FERRUM_API ferrum_status ferrum_pool_set_limit(ferrum_pool pool,
+                                               uint64_t max_size_bytes);
+
+/** Books of a pool. */
+FERRUM_API ferrum_status ferrum_pool_get_statistics(
+    ferrum_pool pool, ferrum_statistics *statistics_out);
+
+/* ===================================================================== */
+/* 9. Managers: memory by handle                                         */
+/* ===================================================================== */
+
+/** What a block is used for. Each type may have a pool of its own. */
+typedef int32_t ferrum_memory_type;
+/** Anything. */
+#define FERRUM_MEMORY_GENERAL 0
+/** Tensors. */
+#define FERRUM_MEMORY_TENSOR 1
+/** The KV cache. */
+#define FERRUM_MEMORY_CACHE 2
+/** Scratch. */
+#define FERRUM_MEMORY_TEMPORARY 3
+/** Page-locked host memory: FERRUM_ERROR_UNSUPPORTED for now. */
+#define FERRUM_MEMORY_PINNED 4
+/** Shared between devices: FERRUM_ERROR_UNSUPPORTED for now. */
+#define FERRUM_MEMORY_MAPPED 5
+/** Number of memory types. */
+#define FERRUM_MEMORY_TYPE_COUNT 6
+
+/** Settings of a manager. */
+typedef struct ferrum_manager_config {
+    uint32_t struct_size;
+    /** Keep age and tag of each block and statistics (1). */
+    uint32_t enable_tracking;
+    /** Give back what is cached when gc_threshold is reached (1). */
+    uint32_t enable_auto_gc;
+    /** Fill new and freed blocks with patterns and check them (1). */
+    uint32_t enable_debug;
+    /** Used share of the device, from 0 (exclusive) to 1, that starts a
+     *  collection. */
+    float gc_threshold;
+    /** Asynchronous copies in flight at once, 1 to 1024. */
+    uint32_t max_concurrent_transfers;
+    /** Pool settings by FERRUM_MEMORY_*. NULL for a type: its blocks come from
+     *  the pool of FERRUM_MEMORY_GENERAL. NULL for that one: the defaults.
+     *  Entries beyond the known types must be NULL. */
+    const ferrum_pool_config *pool_configs[8];
+} ferrum_manager_config;
+
+/* clang-format off */
+#define FERRUM_MANAGER_CONFIG_INIT {(uint32_t)sizeof(ferrum_manager_config), 1, 1, 0, 0.85f, 4, {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}}
+/* clang-format on */
+
+/**
+ * Makes a memory manager on a device. It holds no memory before the first
+ * allocation, unless a pool setting says so.
+ *
+ * @param config  settings, or NULL for FERRUM_MANAGER_CONFIG_INIT.
+ */
+FERRUM_API ferrum_status
+ferrum_manager_create(ferrum_device device, const ferrum_manager_config *config,
+                      ferrum_manager *manager_out);
+
+/**
+ * Destroys a manager and gives its memory back to the system.
+ *
+ * @param flags  0, or FERRUM_FORCE: also while blocks are live or being copied;
+ *               waits for the copies.
+ * @return FERRUM_ERROR_BUSY while blocks are live.
+ */
+FERRUM_API ferrum_status ferrum_manager_destroy(ferrum_manager manager,
+                                                uint32_t flags);
+
+/**
+ * Sets the pool settings of a memory type from now on. A type that has live
+ * blocks keeps the pool they are in until they are freed; new blocks come from
+ * a pool with the new settings.
+ */
+FERRUM_API ferrum_status ferrum_manager_configure_pool(
+    ferrum_manager manager, ferrum_memory_type memory_type,
+    const ferrum_pool_config *config);
+
+/** Books of a manager: the sum over its pools. */
+FERRUM_API ferrum_status ferrum_manager_get_statistics(
+    ferrum_manager manager, ferrum_statistics *statistics_out);
+
+/** A block, as asked for. */
+typedef struct ferrum_allocation_request {
+    uint32_t struct_size;
+    /** FERRUM_MEMORY_* */
+    ferrum_memory_type memory_type;
+    /** Not 0. */
+    uint64_t size_bytes;
+    /** A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's. */
+    uint64_t alignment_bytes;
+    /** Name for the books, at most 63 bytes; NULL: none. */
+    const char *tag;
+} ferrum_allocation_request;
+
+/* clang-format off */
+#define FERRUM_ALLOCATION_REQUEST_INIT {(uint32_t)sizeof(ferrum_allocation_request), FERRUM_MEMORY_GENERAL, 0, 0, NULL}
+/* clang-format on */
+
+/**
+ * Allocates a block of type FERRUM_MEMORY_GENERAL.
+ *
+ * @param size_bytes  not 0.
+ * @return as ferrum_pool_alloc.
+ */
+FERRUM_API ferrum_status ferrum_allocate(ferrum_manager manager,
+                                         uint64_t size_bytes,
+                                         ferrum_memory *memory_out);
+
+/** As ferrum_allocate, with the address a multiple of alignment_bytes, a power
+ *  of two from 1 to FERRUM_ALIGNMENT_MAX. */
+FERRUM_API ferrum_status ferrum_allocate_aligned(ferrum_manager manager,
+                                                 uint64_t size_bytes,
+                                                 uint64_t alignment_bytes,
+                                                 ferrum_memory *memory_out);
+
+/** Allocates a block as described. */
+FERRUM_API ferrum_status
+ferrum_allocate_typed(ferrum_manager manager,
+                      const ferrum_allocation_request *request,
+                      ferrum_memory *memory_out);
+
+/**
+ * Gives a block back; its handle is dead at once. Copies that are in flight
+ * finish undisturbed: the memory is handed out again after them. Does not wait.
+ */
+FERRUM_API ferrum_status ferrum_deallocate(ferrum_memory memory);
+
+/** Description of a block. */
+typedef struct ferrum_handle_info {
+    uint32_t struct_size;
+    /** FERRUM_MEMORY_* */
+    ferrum_memory_type memory_type;
+    ferrum_memory memory;
+    ferrum_manager manager;
+    ferrum_device device;
+    /** As asked for. */
+    uint64_t size_bytes;
+    /** After rounding. */
+    uint64_t allocated_bytes;
+    /** Largest power of two that divides the address, at most
+     *  FERRUM_ALIGNMENT_MAX. */
+    uint64_t alignment_bytes;
+    ferrum_address address;
+    /** The block as the host sees it, or NULL on a device that the host cannot
+     *  address. */
+    void *host_pointer;
+    /** Monotonic time of the allocation since ferrum_init. */
+    uint64_t allocated_at_ns;
+    /** Mapped for host access by a call of this library. */
+    uint32_t is_mapped;
+    /** Asynchronous operations in flight on the block. */
+    uint32_t operations_in_flight;
+    char tag[64];
+} ferrum_handle_info;
+
+/* clang-format off */
+#define FERRUM_HANDLE_INFO_INIT {(uint32_t)sizeof(ferrum_handle_info), 0, {0}, {0}, {0}, 0, 0, 0, 0, NULL, 0, 0, 0, {0}}
+/* clang-format on */
+
+/** Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one. */
+FERRUM_API ferrum_status ferrum_handle_get_info(ferrum_memory memory,
+                                                ferrum_handle_info *info_out);
+
+/** A copy between two blocks, of one device or of two. */
+typedef struct ferrum_transfer {
+    uint32_t struct_size;
+    uint32_t reserved;
+    ferrum_memory src;
+    ferrum_memory dst;
+    /** Not 0. */
+    uint64_t size_bytes;
+    uint64_t src_offset_bytes;
+    uint64_t dst_offset_bytes;
+} ferrum_transfer;
+
+/* clang-format off */
+#define FERRUM_TRANSFER_INIT {(uint32_t)sizeof(ferrum_transfer), 0, {0}, {0}, 0, 0, 0}
+/* clang-format on */
+
+/**
+ * Copies bytes from one block to another, or within one (with the meaning of
+ * memmove), and returns when they are there. Work that was queued before on
+ * streams that use the two blocks is waited for.
+ *
+ * @return FERRUM_ERROR_INVALID_OFFSET when a range leaves its block,
+ *         FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits.
+ */
+FERRUM_API ferrum_status ferrum_copy(const ferrum_transfer *transfer);
+
+/**
+ * Queues a copy on a stream and returns. Both blocks stay until it is done,
+ * also when they are deallocated meanwhile. At most max_concurrent_transfers
+ * are in flight per manager of the destination; the call waits for its turn.
+ *
+ * @param stream  optional, of the destination's device.
+ */
+FERRUM_API ferrum_status ferrum_copy_async(const ferrum_transfer *transfer,
+                                           ferrum_stream stream);
+
+/**
+ * Copies from the caller's memory into a block and returns when it is done.
+ *
+ * @param source  at least size_bytes long.
+ */
+FERRUM_API ferrum_status ferrum_write(ferrum_memory memory,
+                                      uint64_t offset_bytes, const void *source,
+                                      uint64_t size_bytes);
+
+/**
+ * Copies from a block into the caller's memory and returns when it is done.
+ *
+ * @param destination_out  at least size_bytes long. Not zeroed on failure.
+ */
+FERRUM_API ferrum_status ferrum_read(ferrum_memory memory,
+                                     uint64_t offset_bytes,
+                                     void *destination_out,
+                                     uint64_t size_bytes);
+
+/** A range of a block to fill with a pattern. */
+typedef struct ferrum_fill {
+    uint32_t struct_size;
+    /** Bytes of the pattern: 1, 2 or 4. */
+    uint32_t pattern_bytes;
+    ferrum_memory memory;
+    /** A multiple of pattern_bytes. */
+    uint64_t offset_bytes;
+    /** A multiple of pattern_bytes, not 0. */
+    uint64_t size_bytes;
+    /** The pattern, in the low bytes; the others must be zero. */
+    uint32_t pattern;
+    uint32_t reserved;
+} ferrum_fill;
+
+/* clang-format off */
+#define FERRUM_FILL_INIT {(uint32_t)sizeof(ferrum_fill), 1, {0}, 0, 0, 0, 0}
+/* clang-format on */
+
+/**
+ * Queues a fill on a stream and returns. The block stays until it is done.
+ *
+ * @param stream  optional, of the block's device.
+ */
+FERRUM_API ferrum_status ferrum_fill_async(const ferrum_fill *fill,
+                                           ferrum_stream stream);
+
+/** What a defragmentation did. */
+typedef struct ferrum_defragmentation_stats {
+    uint32_t struct_size;
+    float fragmentation_before;
+    float fragmentation_after;
+    uint32_t reserved;
+    /** Bytes given back to the system. */
+    uint64_t memory_freed_bytes;
+    /** Blocks moved to another address. */
+    uint64_t blocks_moved;
+    /** Blocks that could not be moved. */
+    uint64_t blocks_skipped;
+    /** Time taken. */
+    uint64_t time_taken_ns;
+    /** The same in milliseconds, rounded up. */
+    uint64_t time_taken_ms;
+} ferrum_defragmentation_stats;
+
+/* clang-format off */
+#define FERRUM_DEFRAGMENTATION_STATS_INIT {(uint32_t)sizeof(ferrum_defragmentation_stats), 0, 0, 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/**
+ * Gives back to the system what the manager's pools hold without use. Live
+ * blocks stay where they are: every one of them counts as skipped.
+ */
+FERRUM_API ferrum_status ferrum_defragment(
+    ferrum_manager manager, ferrum_defragmentation_stats *stats_out);
+
+/* ===================================================================== */
+/* 10. Callbacks: pressure and reclaim                                   */
+/* ===================================================================== */
+
+/**
+ * Hears of a change of the pressure level. Runs on a thread of the library,
+ * one call at a time, with no lock held; it may call the library but
+ * ferrum_shutdown. A level is left downwards only once the use is 1 % of the
+ * device below its bound, so that it cannot flap.
+ */
+typedef void (*ferrum_pressure_fn)(ferrum_device device,
+                                   ferrum_pressure_level level,
+                                   void *user_data);
+
+/**
+ * Registers a pressure callback on a device; each registration hears of every
+ * change from then on.
+ *
+ * @param user_data  must stay valid until the registration is removed.
+ */
+FERRUM_API ferrum_status ferrum_pressure_callback_add(
+    ferrum_device device, ferrum_pressure_fn callback, void *user_data,
+    ferrum_registration *registration_out);
+
+/**
+ * Asked to free memory when an allocation would otherwise fail. Runs on a
+ * thread of the library, with no lock held; it may free and trim through the
+ * library; an allocation inside it fails instead of asking again.
+ *
+ * @return bytes that were freed, 0 if none.
+ */
+typedef uint64_t (*ferrum_reclaim_fn)(ferrum_device device,
+                                      uint64_t needed_bytes, void *user_data);
+
+/** Settings of a reclaim callback. */
+typedef struct ferrum_reclaim_config {
+    uint32_t struct_size;
+    /** Lower ones are asked first; equal ones in the order of registration. */
+    int32_t priority;
+    /** How long an allocation waits for the callback at most; 0: 100 ms. */
+    uint64_t deadline_ns;
+} ferrum_reclaim_config;
+
+/* clang-format off */
+#define FERRUM_RECLAIM_CONFIG_INIT {(uint32_t)sizeof(ferrum_reclaim_config), 0, 0}
+/* clang-format on */
+
+/**
+ * Registers a reclaim callback on a device.
+ *
+ * @param config     settings, or NULL for FERRUM_RECLAIM_CONFIG_INIT.
+ * @param user_data  must stay valid until the registration is removed.
+ */
+FERRUM_API ferrum_status ferrum_reclaim_callback_add(
+    ferrum_device device, const ferrum_reclaim_config *config,
+    ferrum_reclaim_fn callback, void *user_data,
+    ferrum_registration *registration_out);
+
+/**
+ * Removes a callback. Waits for a running call of it, unless it is called from
+ * inside that call; afterwards it is not called again.
+ */
+FERRUM_API ferrum_status
+ferrum_registration_remove(ferrum_registration registration);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FERRUM_MEM_H */
