@@ -1,0 +1,67 @@
+package rangealloc
+
+import "math/bits"
+
+// bitset is a set of small numbers that finds the next and the last member in
+// constant time: a word says which of 64 numbers are in it, a sum which of 64
+// words are not empty, and top which of 64 sums are not. It holds numbers below
+// 64^3.
+type bitset struct {
+	words, sums []uint64
+	top         uint64
+}
+
+func newBitset(size uint) bitset {
+	words := (size + 63) / 64
+	return bitset{words: make([]uint64, words), sums: make([]uint64, (words+63)/64)}
+}
+
+func (s *bitset) add(i uint) {
+	s.words[i>>6] |= 1 << (i & 63)
+	s.sums[i>>12] |= 1 << (i >> 6 & 63)
+	s.top |= 1 << (i >> 12)
+}
+
+func (s *bitset) remove(i uint) {
+	s.words[i>>6] &^= 1 << (i & 63)
+	if s.words[i>>6] != 0 {
+		return
+	}
+	s.sums[i>>12] &^= 1 << (i >> 6 & 63)
+	if s.sums[i>>12] == 0 {
+		s.top &^= 1 << (i >> 12)
+	}
+}
+
+func (s *bitset) has(i uint) bool { return s.words[i>>6]>>(i&63)&1 != 0 }
+
+// after is the least member above i.
+func (s *bitset) after(i uint) (uint, bool) {
+	// Shifting twice leaves nothing when i is the last number of its word.
+	if rest := s.words[i>>6] >> (i & 63) >> 1; rest != 0 {
+		return i + 1 + uint(bits.TrailingZeros64(rest)), true
+	}
+	word := i >> 6
+	if rest := s.sums[i>>12] >> (word & 63) >> 1; rest != 0 {
+		word += 1 + uint(bits.TrailingZeros64(rest))
+		return word<<6 + uint(bits.TrailingZeros64(s.words[word])), true
+	}
+	sum := i >> 12
+	rest := s.top >> (sum & 63) >> 1
+	if rest == 0 {
+		return 0, false
+	}
+	sum += 1 + uint(bits.TrailingZeros64(rest))
+	word = sum<<6 + uint(bits.TrailingZeros64(s.sums[sum]))
+	return word<<6 + uint(bits.TrailingZeros64(s.words[word])), true
+}
+
+// last is the greatest member.
+func (s *bitset) last() (uint, bool) {
+	if s.top == 0 {
+		return 0, false
+	}
+	sum := uint(bits.Len64(s.top)) - 1
+	word := sum<<6 + uint(bits.Len64(s.sums[sum])) - 1
+	return word<<6 + uint(bits.Len64(s.words[word])) - 1, true
+}

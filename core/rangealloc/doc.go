@@ -1,0 +1,14 @@
+// Package rangealloc is the strategy seam: it hands out aligned ranges of
+// [0, n) and takes them back.
+//
+// A strategy knows nothing of devices, streams or time, and keeps no byte of
+// metadata inside the range that it manages: device memory may not be readable
+// from here at all. Its metadata is in tables without pointers, so the garbage
+// collector never scans them, and an operation allocates no Go memory except
+// when a table grows.
+//
+// The room never talks to a device, never starts a goroutine and holds no lock:
+// a Strategy belongs to one caller at a time, which is the pool that locks it.
+//
+// Lock order: the package has no locks.
+package rangealloc

@@ -1,0 +1,75 @@
+package rangealloc
+
+import "math/bits"
+
+// liveIndex finds a live block by its offset: a hash table of chains that run
+// through the records themselves, so an entry costs one link and its removal
+// leaves nothing behind that slows later look-ups.
+type liveIndex struct {
+	heads []uint32
+	// shift keeps the highest bits of the hash, enough to choose a head.
+	shift uint
+	count uint64
+}
+
+const firstHeads = 64
+
+func newLiveIndex(heads uint64) liveIndex {
+	return liveIndex{heads: make([]uint32, heads), shift: 64 - uint(bits.TrailingZeros64(heads))}
+}
+
+// head multiplies by 2^64 over the golden ratio, which spreads multiples of any
+// stride over the high bits.
+func (l *liveIndex) head(offset uint64) *uint32 {
+	return &l.heads[offset*0x9e3779b97f4a7c15>>l.shift]
+}
+
+// insert marks the record live.
+func (l *liveIndex) insert(all []record, at uint32) {
+	if l.count == uint64(len(l.heads)) {
+		l.grow(all)
+	}
+	l.count++
+	r := &all[at]
+	head := l.head(r.offset)
+	r.left, r.right = markLive, *head
+	*head = at
+}
+
+func (l *liveIndex) find(all []record, offset uint64) uint32 {
+	at := *l.head(offset)
+	for at != none && all[at].offset != offset {
+		at = all[at].right
+	}
+	return at
+}
+
+// remove takes the block at offset out of the table, or returns none. The
+// caller makes the record free at once.
+func (l *liveIndex) remove(all []record, offset uint64) uint32 {
+	link := l.head(offset)
+	at := *link
+	for at != none {
+		r := &all[at]
+		if r.offset == offset {
+			*link = r.right
+			l.count--
+			return at
+		}
+		link = &r.right
+		at = *link
+	}
+	return none
+}
+
+func (l *liveIndex) grow(all []record) {
+	larger := newLiveIndex(2 * uint64(len(l.heads)))
+	for _, at := range l.heads {
+		for at != none {
+			next := all[at].right
+			larger.insert(all, at)
+			at = next
+		}
+	}
+	*l = larger
+}

@@ -1,0 +1,66 @@
+package rangealloc
+
+import (
+	"math/bits"
+
+	"ferrum_mem/core/device"
+)
+
+// geometry is a checked Config in granules, the unit that the tables count in.
+type geometry struct {
+	config Config
+	// shift turns bytes into granules.
+	shift uint
+	// total is the length of the range and base the address of offset 0.
+	total, base uint64
+}
+
+// check accepts a configuration or says which field is wrong.
+func (c Config) check() (geometry, error) {
+	const op = "rangealloc.new"
+	if c.GranuleBytes == 0 || c.GranuleBytes&(c.GranuleBytes-1) != 0 {
+		return geometry{}, device.Errorf(device.CodeInvalidConfig, op,
+			"granule_bytes is %d, which is not a power of two", c.GranuleBytes)
+	}
+	if c.SizeBytes == 0 || c.SizeBytes&(c.GranuleBytes-1) != 0 {
+		return geometry{}, device.Errorf(device.CodeInvalidConfig, op,
+			"size_bytes is %d, which is not a positive multiple of granule_bytes %d", c.SizeBytes, c.GranuleBytes)
+	}
+	if c.BaseAddr&(c.GranuleBytes-1) != 0 {
+		return geometry{}, device.Errorf(device.CodeInvalidConfig, op,
+			"base_addr is %#x, which is not a multiple of granule_bytes %d", c.BaseAddr, c.GranuleBytes)
+	}
+	if _, carry := bits.Add64(c.BaseAddr, c.SizeBytes-1, 0); carry != 0 {
+		return geometry{}, device.Errorf(device.CodeInvalidConfig, op,
+			"base_addr %#x and size_bytes %d reach beyond 2^64", c.BaseAddr, c.SizeBytes)
+	}
+	shift := uint(bits.TrailingZeros64(c.GranuleBytes))
+	return geometry{config: c, shift: shift, total: c.SizeBytes >> shift, base: c.BaseAddr >> shift}, nil
+}
+
+// granules rounds a size up. It cannot overflow: nothing is added in bytes.
+func (g *geometry) granules(size uint64) uint64 {
+	n := size >> g.shift
+	if size&(g.config.GranuleBytes-1) != 0 {
+		n++
+	}
+	return n
+}
+
+// padding is how many granules after offset the next address with the wanted
+// alignment lies; mask is that alignment in granules, less one.
+func (g *geometry) padding(offset, mask uint64) uint64 {
+	return -(g.base + offset) & mask
+}
+
+// checkRequest names the argument of Alloc that has no meaning.
+func checkRequest(size, align uint64) error {
+	const op = "rangealloc.alloc"
+	if size == 0 {
+		return device.Errorf(device.CodeInvalidSize, op, "size is 0")
+	}
+	if align == 0 || align&(align-1) != 0 {
+		return device.Errorf(device.CodeInvalidAlignment, op, "alignment is %d, which is not a power of two", align)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package rangealloc
+
+import (
+	"strings"
+
+	"ferrum_mem/core/device"
+)
+
+// Config describes the range that a strategy manages.
+type Config struct {
+	// SizeBytes is the length of the range: a multiple of GranuleBytes, not 0.
+	SizeBytes uint64
+	// BaseAddr is the address of offset 0, a multiple of GranuleBytes. Alignment
+	// is a property of the address, BaseAddr + offset, and not of the offset.
+	// The range may end at 2^64 but not pass it.
+	BaseAddr uint64
+	// GranuleBytes is a power of two: sizes are rounded up to it and every
+	// offset is a multiple of it.
+	GranuleBytes uint64
+}
+
+// Range is what an allocation got, in bytes from the start of the range.
+type Range struct {
+	Offset uint64
+	// Size is the size after rounding, at least what was asked for.
+	Size uint64
+}
+
+// Block is one stretch of the range, live or free, in bytes.
+type Block struct {
+	Offset uint64
+	Size   uint64
+	Live   bool
+}
+
+// Stats is the state of a range. FreeRuns counts maximal free runs for a
+// strategy that coalesces, and free blocks otherwise.
+type Stats struct {
+	SizeBytes        uint64
+	FreeBytes        uint64
+	LargestFreeBytes uint64
+	LiveBlocks       uint64
+	FreeRuns         uint64
+	// HighWaterBytes is the highest end of any block that ever was live.
+	HighWaterBytes uint64
+}
+
+// Strategy hands out ranges. It is not safe for concurrent use.
+type Strategy interface {
+	// Name is the name that New knows the strategy by.
+	Name() string
+	// Alloc takes size bytes at an address that is a multiple of align, a power
+	// of two. Errors: INVALID_SIZE for size 0, INVALID_ALIGNMENT, ErrNoRoom when
+	// no free run holds the request, RESOURCE_EXHAUSTED when the tables are full.
+	// A failed Alloc changes nothing.
+	Alloc(size, align uint64) (Range, error)
+	// Free gives back the live block that starts at offset, and says how long it
+	// was. Errors: DOUBLE_FREE when the byte at offset is free, INVALID_ADDRESS
+	// when it is inside a live block or outside the range. A failed Free changes
+	// nothing; telling its two errors apart may take time linear in the blocks.
+	Free(offset uint64) (size uint64, err error)
+	// SizeOf is the size of the live block that starts at offset.
+	SizeOf(offset uint64) (uint64, bool)
+	// Stats costs no more than one search for a free run.
+	Stats() Stats
+	// Walk visits every block, live and free, in address order until visit says
+	// false. visit must not change the strategy.
+	Walk(visit func(Block) bool)
+	// Check verifies every invariant of the strategy's tables, in time linear
+	// in the blocks. It is for tests and debug builds.
+	Check() error
+}
+
+// ErrNoRoom is what Alloc returns when no free run holds the request at its
+// alignment: OUT_OF_MEMORY, without the formatting that a full range would pay
+// for at every attempt. The caller knows the request and adds what matters.
+var ErrNoRoom error = &device.Error{
+	Code:    device.CodeOutOfMemory,
+	Op:      "rangealloc.alloc",
+	Message: "no free run holds the request at its alignment",
+}
+
+// Default is the strategy of a pool that names none.
+const Default = "best_fit"
+
+var strategies = []struct {
+	name string
+	make func(Config) (Strategy, error)
+}{
+	{Default, newBestFit},
+}
+
+// New makes the named strategy over an empty range. Errors: NOT_FOUND for a name
+// that is not in Names, INVALID_CONFIG.
+func New(name string, c Config) (Strategy, error) {
+	for _, s := range strategies {
+		if s.name == name {
+			return s.make(c)
+		}
+	}
+	return nil, device.Errorf(device.CodeNotFound, "rangealloc.new",
+		"strategy %q is not known; the strategies are %s", name, strings.Join(Names(), ", "))
+}
+
+// Names lists the strategies of this build, the default first.
+func Names() []string {
+	names := make([]string, len(strategies))
+	for i, s := range strategies {
+		names[i] = s.name
+	}
+	return names
+}
