@@ -1,0 +1,54 @@
+package handle
+
+// Kind says what a handle is a handle of.
+type Kind uint8
+
+// The kinds of handles. Their numbers are part of the binary interface.
+const (
+	Device       Kind = 1
+	Stream       Kind = 2
+	Event        Kind = 3
+	Pool         Kind = 4
+	Manager      Kind = 5
+	Memory       Kind = 6
+	Registration Kind = 7
+)
+
+// String is the word for the kind, such as "stream".
+func (k Kind) String() string {
+	switch k {
+	case Device:
+		return "device"
+	case Stream:
+		return "stream"
+	case Event:
+		return "event"
+	case Pool:
+		return "pool"
+	case Manager:
+		return "manager"
+	case Memory:
+		return "memory"
+	case Registration:
+		return "registration"
+	}
+	return "unknown"
+}
+
+const (
+	kindShift       = 56
+	generationShift = 32
+	// generationMax is the last generation of a slot. The first is 1.
+	generationMax = 1<<24 - 1
+)
+
+func makeID(kind Kind, generation, index uint32) uint64 {
+	return uint64(kind)<<kindShift | uint64(generation)<<generationShift | uint64(index)
+}
+
+// KindOf reads the kind out of a handle, whether the handle is live or not.
+func KindOf(id uint64) Kind { return Kind(id >> kindShift) }
+
+func generationOf(id uint64) uint32 { return uint32(id>>generationShift) & generationMax }
+
+func indexOf(id uint64) uint32 { return uint32(id) }
