@@ -1,0 +1,239 @@
+package devicetest
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+
+	"ferrum_mem/core/device"
+)
+
+// firstAddr is where addresses start; no address is 0.
+const firstAddr = device.Addr(1) << 40
+
+type segment struct {
+	size uint64
+	// bytes is nil unless the device is backed.
+	bytes []byte
+}
+
+// Device is a test device. Besides the calls of the driver seam it has the
+// test's controls.
+type Device struct {
+	driver *Driver
+	info   device.Info
+
+	// All below is guarded by driver.mu.
+	faults        faults
+	segments      map[device.Addr]segment
+	next          device.Addr
+	held          uint64
+	others        uint64
+	reading       *device.MemoryReading
+	defaultStream *Stream
+	openStreams   int
+	openEvents    int
+	clock         time.Duration
+	hosts         []hostBuffer
+	closed        bool
+}
+
+// SetOthersBytes says how much of the capacity somebody else uses.
+func (d *Device) SetOthersBytes(bytes uint64) {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	d.others = bytes
+}
+
+// SetReading makes Memory answer just that; nil goes back to the truth.
+func (d *Device) SetReading(reading *device.MemoryReading) {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	d.reading = reading
+}
+
+// HeldBytes is the sum of the segments that were allocated and not freed.
+func (d *Device) HeldBytes() uint64 {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	return d.held
+}
+
+// Segments is the number of segments that were allocated and not freed.
+func (d *Device) Segments() int {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	return len(d.segments)
+}
+
+// OpenEvents is the number of events that were recorded and not closed.
+func (d *Device) OpenEvents() int {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	return d.openEvents
+}
+
+// OpenStreams is the number of streams, without the default one.
+func (d *Device) OpenStreams() int {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	return d.openStreams
+}
+
+// Info describes the device.
+func (d *Device) Info() device.Info { return d.info }
+
+// enter takes the lock, counts the call and says why it fails. The caller
+// unlocks in any case.
+func (d *Device) enter(call Call) error {
+	d.driver.mu.Lock()
+	if d.closed {
+		return device.Errorf(device.CodeInvalidState, "devicetest."+string(call),
+			"the device is closed").On(d.info.ID)
+	}
+	return d.faults.enter(call)
+}
+
+// Allocate gives a segment of numbers, or of bytes if the device is backed.
+func (d *Device) Allocate(size uint64) (device.Addr, error) {
+	err := d.enter(Allocate)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	if size == 0 || size%d.info.GranularityBytes != 0 {
+		return 0, device.Errorf(device.CodeInvalidSize, "devicetest.allocate",
+			"size %d is not a multiple of %d above 0", size, d.info.GranularityBytes).On(d.info.ID)
+	}
+	total := d.info.TotalBytes
+	after, carry := bits.Add64(d.held, size, 0)
+	if carry != 0 || (total != 0 && (after > total || total-after < d.others)) {
+		return 0, device.Errorf(device.CodeOutOfMemory, "devicetest.allocate",
+			"%d bytes: %d are held, %d used by others, of %d", size, d.held, d.others, total).On(d.info.ID)
+	}
+	align := device.Addr(d.info.AlignmentBytes)
+	addr := (d.next + align - 1) / align * align
+	// A hole after each segment makes a range that runs over its end show.
+	d.next = addr + device.Addr(size) + align
+	made := segment{size: size}
+	if d.driver.config.Backed {
+		made.bytes = make([]byte, size)
+	}
+	d.segments[addr] = made
+	d.held = after
+	return addr, nil
+}
+
+// Free takes back exactly what one Allocate gave.
+func (d *Device) Free(addr device.Addr, size uint64) error {
+	err := d.enter(Free)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	known, ok := d.segments[addr]
+	if !ok || known.size != size {
+		return device.Errorf(device.CodeInvalidAddress, "devicetest.free",
+			"address %#x with size %d is no segment", uint64(addr), size).On(d.info.ID)
+	}
+	delete(d.segments, addr)
+	d.held -= size
+	return nil
+}
+
+// Memory gives the capacity less what is held and what others use.
+func (d *Device) Memory() (device.MemoryReading, error) {
+	err := d.enter(Memory)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return device.MemoryReading{}, err
+	}
+	if d.reading != nil {
+		return *d.reading, nil
+	}
+	reading := device.MemoryReading{TotalBytes: d.info.TotalBytes}
+	if used := d.held + d.others; used < reading.TotalBytes {
+		reading.FreeBytes = reading.TotalBytes - used
+	}
+	return reading, nil
+}
+
+// DefaultStream is the stream that is always there; it is a *Stream.
+func (d *Device) DefaultStream() device.Stream { return d.defaultStream }
+
+// Default is DefaultStream with the test's controls.
+func (d *Device) Default() *Stream { return d.defaultStream }
+
+// NewStream makes a stream; it is a *Stream.
+func (d *Device) NewStream() (device.Stream, error) {
+	err := d.enter(NewStream)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	d.openStreams++
+	return d.addStream(), nil
+}
+
+func (d *Device) addStream() *Stream {
+	s := &Stream{dev: d, hold: d.driver.config.Manual}
+	d.driver.streams = append(d.driver.streams, s)
+	return s
+}
+
+// Synchronize waits for all streams of the device.
+func (d *Device) Synchronize(timeout time.Duration) error {
+	err := d.enter(DeviceSynchronize)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return d.driver.wait(timeout, "devicetest.device_synchronize", func() bool {
+		for _, s := range d.driver.streams {
+			if s.dev == d && len(s.queue) > 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Close ends the device; it is CodeBusy while segments or streams are left.
+func (d *Device) Close() error {
+	err := d.enter(DeviceClose)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if len(d.segments) > 0 || d.openStreams > 0 {
+		return device.Errorf(device.CodeBusy, "devicetest.close", "%d segments and %d streams are left",
+			len(d.segments), d.openStreams).On(d.info.ID)
+	}
+	d.closed = true
+	d.driver.dropStream(d.defaultStream)
+	return nil
+}
+
+func (d *Driver) dropStream(s *Stream) {
+	d.streams = slices.DeleteFunc(d.streams, func(other *Stream) bool { return other == s })
+}
+
+// wait waits under the lock until done is true: CodeTimeout after timeout.
+func (d *Driver) wait(timeout time.Duration, op string, done func() bool) error {
+	deadline := time.Now().Add(timeout)
+	if timeout > 0 {
+		timer := time.AfterFunc(timeout, func() {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.progress.Broadcast()
+		})
+		defer timer.Stop()
+	}
+	for !done() {
+		if timeout >= 0 && !time.Now().Before(deadline) {
+			return device.Errorf(device.CodeTimeout, op, "not done within %v", timeout)
+		}
+		d.progress.Wait()
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package devicetest
+
+import "ferrum_mem/core/device"
+
+// Call is a kind of driver call that can be counted and made to fail.
+type Call string
+
+// The kinds of calls. Any stands for all of them.
+const (
+	Any               Call = "any"
+	Allocate          Call = "allocate"
+	Free              Call = "free"
+	Memory            Call = "memory"
+	NewStream         Call = "new_stream"
+	DeviceSynchronize Call = "device_synchronize"
+	DeviceClose       Call = "device_close"
+	Copy              Call = "copy"
+	CopyFromHost      Call = "copy_from_host"
+	CopyToHost        Call = "copy_to_host"
+	CopyFromPeer      Call = "copy_from_peer"
+	Fill              Call = "fill"
+	HostFunction      Call = "host_function"
+	RecordEvent       Call = "record_event"
+	WaitEvent         Call = "wait_event"
+	StreamIdle        Call = "stream_idle"
+	StreamSynchronize Call = "stream_synchronize"
+	StreamClose       Call = "stream_close"
+	EventDone         Call = "event_done"
+	EventSynchronize  Call = "event_synchronize"
+	EventPassedAt     Call = "event_passed_at"
+	EventClose        Call = "event_close"
+)
+
+// faults counts calls and holds what shall fail.
+type faults struct {
+	counts map[Call]int
+	armed  []fault
+}
+
+type fault struct {
+	call Call
+	// left is how many calls of the kind are still to come, the failing one
+	// included.
+	left int
+	err  error
+}
+
+// FailNth makes the n-th call of the kind from now, counting from 1, fail with
+// err; nil is a CodeDevice error. The call then has no effect.
+func (d *Device) FailNth(call Call, n int, err error) {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	if err == nil {
+		err = device.Errorf(device.CodeDevice, "devicetest."+string(call),
+			"failure %d of kind %s asked for by the test", n, call).On(d.info.ID)
+	}
+	d.faults.armed = append(d.faults.armed, fault{call: call, left: n, err: err})
+}
+
+// ClearFaults forgets every failure that is still to come, and says how many.
+func (d *Device) ClearFaults() int {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	left := len(d.faults.armed)
+	d.faults.armed = nil
+	return left
+}
+
+// Calls is how many calls of the kind were made so far.
+func (d *Device) Calls(call Call) int {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	return d.faults.counts[call]
+}
+
+// enter counts a call and gives the failure that it shall have.
+func (f *faults) enter(call Call) error {
+	if f.counts == nil {
+		f.counts = map[Call]int{}
+	}
+	f.counts[call]++
+	f.counts[Any]++
+	var failure error
+	kept := f.armed[:0]
+	for _, armed := range f.armed {
+		if armed.call == call || armed.call == Any {
+			armed.left--
+		}
+		if armed.left > 0 {
+			kept = append(kept, armed)
+		} else {
+			failure = armed.err
+		}
+	}
+	f.armed = kept
+	return failure
+}

@@ -1,0 +1,251 @@
+package devicetest
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+)
+
+// work is one entry of a stream's queue.
+type work struct {
+	// ready says whether it can be done now; nil: always.
+	ready func() bool
+	// run does it under the driver's lock; nil: nothing.
+	run func() error
+	// host is called without the lock, instead of run.
+	host func()
+	cost time.Duration
+}
+
+// Stream is a queue of work of a test device.
+type Stream struct {
+	dev *Device
+
+	// All below is guarded by dev.driver.mu.
+	queue []work
+	// hold keeps work queued until the test steps the stream.
+	hold bool
+	// steps is how much of the held work may be done.
+	steps    int
+	running  bool
+	queued   uint64
+	finished uint64
+	failure  error
+	closed   bool
+}
+
+// Hold makes the stream keep the work that is queued from now on.
+func (s *Stream) Hold() {
+	s.dev.driver.mu.Lock()
+	defer s.dev.driver.mu.Unlock()
+	s.hold = true
+}
+
+// Step does up to n pieces of held work, as far as they are ready, and says how
+// many were done.
+func (s *Stream) Step(n int) int {
+	d := s.dev.driver
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := s.finished
+	s.steps = n
+	d.advance()
+	s.steps = 0
+	return int(s.finished - before)
+}
+
+// Release does all held work and holds no more.
+func (s *Stream) Release() {
+	d := s.dev.driver
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.hold = false
+	d.advance()
+}
+
+// Queued is the number of pieces of work that are not done.
+func (s *Stream) Queued() int {
+	s.dev.driver.mu.Lock()
+	defer s.dev.driver.mu.Unlock()
+	return len(s.queue)
+}
+
+// advance does, under the lock, all work that may be done on any stream.
+func (d *Driver) advance() {
+	for again := true; again; {
+		again = false
+		for _, s := range d.streams {
+			again = s.doNext() || again
+		}
+	}
+}
+
+// doNext does the stream's next piece of work if it may. A host function runs
+// without the lock.
+func (s *Stream) doNext() bool {
+	if s.running || len(s.queue) == 0 || (s.hold && s.steps <= 0) {
+		return false
+	}
+	next := s.queue[0]
+	if next.ready != nil && !next.ready() {
+		return false
+	}
+	s.running = true
+	if next.host != nil {
+		s.dev.driver.mu.Unlock()
+		next.host()
+		s.dev.driver.mu.Lock()
+	}
+	s.dev.clock += next.cost
+	if next.run != nil {
+		if err := next.run(); err != nil && s.failure == nil {
+			s.failure = err
+		}
+	}
+	s.running = false
+	s.queue = s.queue[1:]
+	s.finished++
+	s.steps--
+	s.dev.driver.progress.Broadcast()
+	return true
+}
+
+// enter takes the lock, counts the call and says why it fails. The caller
+// unlocks in any case.
+func (s *Stream) enter(call Call) error {
+	if err := s.dev.enter(call); err != nil {
+		return err
+	}
+	if s.closed {
+		return device.Errorf(device.CodeInvalidState, "devicetest."+string(call),
+			"the stream is closed").On(s.dev.info.ID)
+	}
+	return nil
+}
+
+func (s *Stream) push(call Call, w work) error {
+	err := s.enter(call)
+	defer s.dev.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	s.pushLocked(w)
+	return nil
+}
+
+func (s *Stream) pushLocked(w work) {
+	s.queue = append(s.queue, w)
+	s.queued++
+	s.dev.driver.advance()
+}
+
+// Copy queues a copy within the device.
+func (s *Stream) Copy(dst, src device.Addr, size uint64) error {
+	return s.push(Copy, work{cost: time.Duration(size), run: func() error {
+		return s.dev.move(dst, src, size)
+	}})
+}
+
+// CopyFromHost queues a copy from a buffer of Device.HostBuffer.
+func (s *Stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64) error {
+	return s.push(CopyFromHost, work{cost: time.Duration(size), run: func() error {
+		return s.dev.moveFromHost(dst, src, size)
+	}})
+}
+
+// CopyToHost queues a copy to a buffer of Device.HostBuffer.
+func (s *Stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) error {
+	return s.push(CopyToHost, work{cost: time.Duration(size), run: func() error {
+		return s.dev.moveToHost(dst, src, size)
+	}})
+}
+
+// Fill queues a fill.
+func (s *Stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) error {
+	return s.push(Fill, work{cost: time.Duration(size), run: func() error {
+		return s.dev.fill(dst, pattern, size)
+	}})
+}
+
+// HostFunction queues a call of fn.
+func (s *Stream) HostFunction(fn func()) error {
+	return s.push(HostFunction, work{cost: 1, host: fn})
+}
+
+// RecordEvent marks the present end of the queue; the result is an *Event.
+func (s *Stream) RecordEvent() (device.Event, error) {
+	err := s.enter(RecordEvent)
+	defer s.dev.driver.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	event := &Event{dev: s.dev}
+	s.dev.openEvents++
+	s.pushLocked(work{cost: 1, run: func() error {
+		event.passed, event.at = true, s.dev.clock
+		return nil
+	}})
+	return event, nil
+}
+
+// WaitEvent makes later work wait for an *Event of the same driver.
+func (s *Stream) WaitEvent(event device.Event) error {
+	other, ok := event.(*Event)
+	if !ok || other.dev.driver != s.dev.driver {
+		return device.Errorf(device.CodeUnsupported, "devicetest.wait_event",
+			"the event is of another backend").On(s.dev.info.ID)
+	}
+	return s.push(WaitEvent, work{cost: 1, ready: func() bool { return other.passed }})
+}
+
+// Idle says whether nothing is queued.
+func (s *Stream) Idle() (bool, error) {
+	err := s.enter(StreamIdle)
+	defer s.dev.driver.mu.Unlock()
+	if err != nil {
+		return false, err
+	}
+	return len(s.queue) == 0, nil
+}
+
+// Synchronize waits for what is queued now.
+func (s *Stream) Synchronize(timeout time.Duration) error {
+	err := s.enter(StreamSynchronize)
+	defer s.dev.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	goal := s.queued
+	err = s.dev.driver.wait(timeout, "devicetest.stream_synchronize", func() bool {
+		return s.finished >= goal
+	})
+	if err != nil {
+		return err
+	}
+	err, s.failure = s.failure, nil
+	return err
+}
+
+// Close runs the queue dry, also when it is held, and ends the stream.
+func (s *Stream) Close() error {
+	err := s.enter(StreamClose)
+	defer s.dev.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if s == s.dev.defaultStream {
+		return device.Errorf(device.CodeInvalidArgument, "devicetest.stream_close",
+			"the default stream goes with its device").On(s.dev.info.ID)
+	}
+	s.hold = false
+	s.dev.driver.advance()
+	if err := s.dev.driver.wait(device.Forever, "devicetest.stream_close", func() bool {
+		return len(s.queue) == 0
+	}); err != nil {
+		return err
+	}
+	s.closed = true
+	s.dev.openStreams--
+	s.dev.driver.dropStream(s)
+	return nil
+}
