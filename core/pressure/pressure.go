@@ -3,6 +3,8 @@ package pressure
 import (
 	"math"
 	"math/bits"
+
+	"ferrum_mem/core/device"
 )
 
 // Level is how full a device is. Levels are ordered.
@@ -29,6 +31,21 @@ func (l Level) String() string {
 		return "critical"
 	}
 	return "unknown"
+}
+
+// MarshalText is String, so that JSON has a level as a word.
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (l *Level) UnmarshalText(text []byte) error {
+	for level := Low; level <= Critical; level++ {
+		if level.String() == string(text) {
+			*l = level
+			return nil
+		}
+	}
+	return device.Errorf(device.CodeInvalidFormat, "pressure.unmarshal",
+		"pressure level %q: want low, medium, high or critical", text)
 }
 
 // lowerPercent is the inclusive lower bound of each level.

@@ -1,6 +1,7 @@
 package devicetest
 
 import (
+	"slices"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -74,7 +75,8 @@ func (s *Stream) Queued() int {
 func (d *Driver) advance() {
 	for again := true; again; {
 		again = false
-		for _, s := range d.streams {
+		// A host function may open and close streams meanwhile.
+		for _, s := range slices.Clone(d.streams) {
 			again = s.doNext() || again
 		}
 	}

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"ferrum_mem/core/device"
+)
+
+const (
+	// scratchBytes is the size of the two segments, where there is room.
+	scratchBytes = 64 << 20
+	// bandwidthRuns is how many times the copies are timed; the median counts.
+	bandwidthRuns = 5
+	// maxCopiesPerRun bounds how often small segments are copied in a run.
+	maxCopiesPerRun = 256
+)
+
+// MeasureBandwidth times copies between two scratch segments and keeps the
+// result for MemoryInfo: 10^9 bytes copied per second, by the device's clock.
+// The segments are given back also when it fails; CodeOutOfMemory when the
+// device has no room for two of the smallest. One measurement runs at a time.
+func (e *Engine) MeasureBandwidth() (gbps float64, err error) {
+	e.bandwidth.Lock()
+	defer e.bandwidth.Unlock()
+	src, dst, err := e.reserveScratch()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, e.Release(src), e.Release(dst)) }()
+	stream, err := e.dev.NewStream()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, stream.Close()) }()
+
+	gbps, err = timeCopies(stream, dst, src)
+	if err != nil {
+		// Nothing may use the segments any more when they are given back.
+		return 0, errors.Join(err, stream.Synchronize(device.Forever))
+	}
+	e.bandwidth.measured.Store(&gbps)
+	return gbps, nil
+}
+
+// reserveScratch takes two segments of one size, as large as there is room for.
+func (e *Engine) reserveScratch() (src, dst Segment, err error) {
+	granularity := e.info.GranularityBytes
+	size := max(e.RoundDown(scratchBytes), granularity)
+	for {
+		want := Want{MinBytes: size, PreferredBytes: size}
+		if src, err = e.Reserve(want); err == nil {
+			if dst, err = e.Reserve(want); err == nil {
+				return src, dst, nil
+			}
+			if failed := e.Release(src); failed != nil {
+				return Segment{}, Segment{}, errors.Join(failed, err)
+			}
+		}
+		if !errors.Is(err, device.CodeOutOfMemory) || size == granularity {
+			return Segment{}, Segment{}, err
+		}
+		size = max(e.RoundDown(size/2), granularity)
+	}
+}
+
+// timeCopies gives the median of some runs.
+func timeCopies(stream device.Stream, dst, src Segment) (float64, error) {
+	size := min(dst.SizeBytes, src.SizeBytes)
+	// The first touch of memory is no copy: both are written before.
+	for _, segment := range []Segment{src, dst} {
+		if err := stream.Fill(segment.Addr, device.Pattern{WidthBytes: 1}, size); err != nil {
+			return 0, err
+		}
+	}
+	copies := min(max(scratchBytes/size, 1), maxCopiesPerRun)
+	var runs []float64
+	for range bandwidthRuns {
+		elapsed, err := timeRun(stream, func() error {
+			for range copies {
+				if err := stream.Copy(dst.Addr, src.Addr, size); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		if elapsed <= 0 {
+			return 0, device.Errorf(device.CodeDevice, "engine.measure_bandwidth",
+				"the device's clock did not advance over %d copies of %d bytes", copies, size)
+		}
+		runs = append(runs, float64(copies)*float64(size)/float64(elapsed.Nanoseconds()))
+	}
+	slices.Sort(runs)
+	return runs[len(runs)/2], nil
+}
+
+// timeRun is the device's time from before to behind what queue queues.
+func timeRun(stream device.Stream, queue func() error) (elapsed time.Duration, err error) {
+	start, err := stream.RecordEvent()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, start.Close()) }()
+	if err := queue(); err != nil {
+		return 0, err
+	}
+	end, err := stream.RecordEvent()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, end.Close()) }()
+	if err := stream.Synchronize(device.Forever); err != nil {
+		return 0, err
+	}
+	from, err := start.PassedAt()
+	if err != nil {
+		return 0, err
+	}
+	to, err := end.PassedAt()
+	if err != nil {
+		return 0, err
+	}
+	return to - from, nil
+}

@@ -1,0 +1,26 @@
+// Package engine is one open device as the pools see it: where segments come
+// from, the limit over all of them, the order of what is tried when memory runs
+// out, the reclaim and pressure callbacks, and the books of the device.
+//
+// It owns the device, the list of pools and registrations, and the workers that
+// callbacks run on. It never hands out blocks (pools do), never looks inside a
+// segment and never keeps memory that no pool holds.
+//
+// # Lock order
+//
+// Above the engine stand the locks of a pool: Pool.segments (one thread changes
+// a pool's list of segments), then Pool.mu (its books and blocks). A thread holds
+// the locks of one pool at most, and calls the engine's Reserve, Release,
+// Changed and SegmentsChanged under Pool.segments only.
+//
+// Below are the engine's own: Engine.bandwidth, then Engine.watch.mu, then
+// Engine.mu; each is a leaf as far as pools go: none is held while a method of
+// a Pool is called. So a pool that runs out may make its siblings give up
+// segments: it has let go of its own locks by then, and each sibling takes its
+// own. Engine.watch.mu is held over Device.Memory, and no other lock over a
+// driver call.
+//
+// Callbacks and the log run with none of these held. The token of a reclaim
+// round is not a lock in this order: only a thread that holds no lock waits for
+// it, and a thread inside a reclaim callback never does.
+package engine

@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/notify"
+	"ferrum_mem/core/track"
+)
+
+// Level is the weight of a log message.
+type Level int32
+
+// The weights of the C ABI.
+const (
+	Debug   Level = 0
+	Info    Level = 1
+	Warning Level = 2
+	Error   Level = 3
+)
+
+// Options are the hooks of the library around an engine.
+type Options struct {
+	// InsideReclaim says whether the calling thread is inside a reclaim
+	// callback; nil: never.
+	InsideReclaim func() bool
+	// Log receives messages, on any thread, with no lock held; nil: none.
+	Log func(level Level, message string)
+}
+
+// Pool is what the engine knows of a pool. All methods are called without a
+// lock of the engine and are safe for concurrent use, also on a closed pool.
+type Pool interface {
+	Name() string
+	// Land makes every freed block whose queued work is done ready for use.
+	Land()
+	// WaitForFlight waits for one freed block that queued work still uses and
+	// makes it ready. It is false when there is none; CodeTimeout when it takes
+	// longer than timeout.
+	WaitForFlight(timeout time.Duration) (bool, error)
+	// ReleaseCached gives segments without a block back to the device until at
+	// least wanted bytes are given or no such segment is left.
+	ReleaseCached(wanted uint64) (released uint64, err error)
+	Statistics() track.Statistics
+	Tags() []track.TagUse
+}
+
+// Engine is one open device. All methods are safe for concurrent use.
+type Engine struct {
+	dev     device.Device
+	info    device.Info
+	options Options
+	totals  track.Totals
+
+	mu     sync.Mutex
+	closed bool
+	pools  []Pool
+	// retired is the counts of pools that are gone.
+	retired track.Statistics
+	// held is what was had from the device, scratch included.
+	held uint64
+	// limit bounds held; 0: none.
+	limit uint64
+	// reclaims is in the order in which they are asked.
+	reclaims  []*Registration
+	listeners []*Registration
+
+	watch      watch
+	dispatcher *notify.Dispatcher
+	// calling counts callbacks that run right now.
+	calling atomic.Int64
+	// round is the token of a reclaim round: whoever has sent into it asks.
+	round chan struct{}
+
+	bandwidth struct {
+		sync.Mutex
+		measured atomic.Pointer[float64]
+	}
+}
+
+// pressureQueue bounds the level changes that wait for delivery.
+const pressureQueue = 1024
+
+// New makes the engine of a device and owns the device from then on.
+func New(dev device.Device, o Options) *Engine {
+	e := &Engine{dev: dev, info: dev.Info(), options: o, round: make(chan struct{}, 1)}
+	e.dispatcher = notify.New("pressure "+e.info.ID.String(), pressureQueue)
+	e.watch.sleep()
+	return e
+}
+
+// Info describes the device.
+func (e *Engine) Info() device.Info { return e.info }
+
+// Device is the device itself, for streams and copies.
+func (e *Engine) Device() device.Device { return e.dev }
+
+// ID is the device's id.
+func (e *Engine) ID() device.ID { return e.info.ID }
+
+// Totals is where the pools add up.
+func (e *Engine) Totals() *track.Totals { return &e.totals }
+
+// Synchronize waits until every stream of the device has run dry.
+func (e *Engine) Synchronize(timeout time.Duration) error {
+	return e.dev.Synchronize(timeout)
+}
+
+// Register adds a pool; CodeInvalidState after Close.
+func (e *Engine) Register(p Pool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return e.closedError("engine.register")
+	}
+	e.pools = append(e.pools, p)
+	return nil
+}
+
+// Unregister takes a pool out that holds nothing any more and keeps its counts.
+func (e *Engine) Unregister(p Pool) {
+	final := p.Statistics()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before := len(e.pools)
+	e.pools = slices.DeleteFunc(e.pools, func(other Pool) bool { return other == p })
+	if len(e.pools) == before {
+		return
+	}
+	e.retired.Allocations += final.Allocations
+	e.retired.Frees += final.Frees
+	e.retired.Failures += final.Failures
+}
+
+// Close closes the device. It is CodeBusy, and changes nothing, while pools,
+// registrations, segments or streams are left.
+func (e *Engine) Close() error {
+	if err := e.beginClose(); err != nil {
+		return err
+	}
+	if err := e.dev.Close(); err != nil {
+		e.mu.Lock()
+		e.closed = false
+		e.mu.Unlock()
+		return err
+	}
+	if e.calling.Load() > 0 {
+		// A callback that removed itself is on its way out, perhaps on this
+		// very thread: its worker ends after it.
+		e.dispatcher.Stop()
+		return nil
+	}
+	e.dispatcher.Close()
+	return nil
+}
+
+func (e *Engine) beginClose() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return e.closedError("engine.close")
+	}
+	callbacks := len(e.listeners) + len(e.reclaims)
+	if len(e.pools) > 0 || callbacks > 0 {
+		return device.Errorf(device.CodeBusy, "engine.close",
+			"%d pools and %d registrations are left", len(e.pools), callbacks).On(e.ID())
+	}
+	e.closed = true
+	return nil
+}
+
+func (e *Engine) closedError(op string) error {
+	return device.Errorf(device.CodeInvalidState, op, "the device is closed").On(e.ID())
+}
+
+// listPools copies the list of pools, one of them left out.
+func (e *Engine) listPools(but Pool) []Pool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	pools := make([]Pool, 0, len(e.pools))
+	for _, p := range e.pools {
+		if p != but {
+			pools = append(pools, p)
+		}
+	}
+	return pools
+}
+
+func (e *Engine) insideReclaim() bool {
+	return e.options.InsideReclaim != nil && e.options.InsideReclaim()
+}
+
+// Log hands a message about the device to the log. Callers hold no lock.
+func (e *Engine) Log(level Level, message string) {
+	if e.options.Log != nil {
+		e.options.Log(level, e.ID().String()+": "+message)
+	}
+}

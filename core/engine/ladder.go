@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"ferrum_mem/core/device"
+)
+
+// Need is an allocation that found no room in its pool and none in the device.
+type Need struct {
+	Pool Pool
+	// Op is the operation for the error, such as "pool.alloc".
+	Op             string
+	SizeBytes      uint64
+	AlignmentBytes uint64
+	// Bound says, in words for the report, what bounds the pool; "" if nothing.
+	Bound string
+}
+
+// flightWait bounds how long one allocation waits for freed blocks that queued
+// work still uses: work that waits for this very thread must not hang it.
+const flightWait = 10 * time.Second
+
+// FindRoom makes room for an allocation, the cheapest way first, and calls
+// retry after each step that may have helped:
+//
+//  1. take in freed blocks whose queued work is done;
+//  2. give back cached segments of the pool, then of its siblings;
+//  3. wait for freed blocks that queued work still uses;
+//  4. ask the reclaim callbacks, unless this is called from inside one.
+//
+// retry says whether it got its block; its error ends the search, unless it is
+// CodeOutOfMemory. When nothing helps the error is CodeOutOfMemory with a
+// report. The caller holds no lock.
+func (e *Engine) FindRoom(need Need, retry func() (bool, error)) error {
+	c := &climb{engine: e, need: need, retry: retry}
+	c.sweep()
+	if !c.ended() && !e.insideReclaim() {
+		c.askAll()
+	}
+	if c.found {
+		return nil
+	}
+	if c.err != nil {
+		return c.err
+	}
+	return e.outOfMemory(need)
+}
+
+// climb is one search for room.
+type climb struct {
+	engine *Engine
+	need   Need
+	retry  func() (bool, error)
+
+	found bool
+	err   error
+	// waited is how long this search has waited for work in flight.
+	waited time.Duration
+}
+
+func (c *climb) ended() bool { return c.found || c.err != nil }
+
+// try retries the allocation, and says whether the search is over.
+func (c *climb) try() bool {
+	found, err := c.retry()
+	c.found = found
+	if err != nil && !errors.Is(err, device.CodeOutOfMemory) {
+		c.err = err
+	}
+	return c.ended()
+}
+
+// sweep is steps 1 to 3.
+func (c *climb) sweep() {
+	siblings := c.engine.listPools(c.need.Pool)
+	c.need.Pool.Land()
+	if c.try() {
+		return
+	}
+	if c.release(c.need.Pool) {
+		return
+	}
+	for _, p := range siblings {
+		p.Land()
+		if c.release(p) {
+			return
+		}
+	}
+	if c.waitFor(c.need.Pool, true) {
+		return
+	}
+	for _, p := range siblings {
+		if c.waitFor(p, false) {
+			return
+		}
+	}
+}
+
+// release has a pool give back its cached segments, and retries if it did.
+func (c *climb) release(p Pool) (over bool) {
+	released, err := p.ReleaseCached(math.MaxUint64)
+	if err != nil {
+		c.engine.Log(Warning, fmt.Sprintf("pool %q could not give back memory: %v", p.Name(), err))
+	}
+	return released > 0 && c.try()
+}
+
+// waitFor waits for the freed blocks of a pool one by one. A block of the
+// asking pool may be room by itself; one of a sibling only if a segment comes
+// free with it.
+func (c *climb) waitFor(p Pool, own bool) (over bool) {
+	waited := false
+	for c.waited < flightWait {
+		start := time.Now()
+		landed, err := p.WaitForFlight(flightWait - c.waited)
+		c.waited += time.Since(start)
+		if err != nil {
+			c.engine.Log(Warning, fmt.Sprintf("pool %q: waiting for freed blocks: %v", p.Name(), err))
+			return false
+		}
+		if !landed {
+			break
+		}
+		waited = true
+		if own && c.try() {
+			return true
+		}
+		if !own && c.release(p) {
+			return true
+		}
+	}
+	return waited && own && c.release(p)
+}

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"ferrum_mem/core/pressure"
+	"ferrum_mem/core/track"
+)
+
+// MemoryInfo is a device's memory at one moment. When the capacity is known,
+// used + free + reserved = total.
+type MemoryInfo struct {
+	// TotalBytes is the capacity; 0 means unknown, and ReservedBytes is then 0.
+	TotalBytes uint64 `json:"total_bytes"`
+	// UsedBytes is blocks that are live or in use by queued work, and what
+	// cannot be handed out.
+	UsedBytes uint64 `json:"used_bytes"`
+	// FreeBytes can still be handed out: free in the device as far as the limit
+	// allows, and cached here.
+	FreeBytes uint64 `json:"free_bytes"`
+	// ReservedBytes is the rest: the driver's, other processes', above the limit.
+	ReservedBytes     uint64 `json:"reserved_bytes"`
+	ActiveAllocations uint64 `json:"active_allocations"`
+	// FragmentationRatio is 1 - largest free run / total free, over what was
+	// had from the driver; 0 when nothing is free.
+	FragmentationRatio float32 `json:"fragmentation_ratio"`
+	// BandwidthGBps is 10^9 bytes copied per second; nil: not measured.
+	BandwidthGBps *float32 `json:"bandwidth_gbps"`
+	// Pressure is the level of the moment, without hysteresis.
+	Pressure pressure.Level `json:"pressure"`
+}
+
+// UtilizationPercent is used / total * 100, for display; 0 when the total is
+// unknown.
+func (m MemoryInfo) UtilizationPercent() float32 {
+	if m.TotalBytes == 0 {
+		return 0
+	}
+	return float32(float64(m.UsedBytes) / float64(m.TotalBytes) * 100)
+}
+
+// PressureLevel is the level of (total - free) / total, decided in integers.
+func (m MemoryInfo) PressureLevel() pressure.Level {
+	return pressure.LevelOf(m.TotalBytes, m.FreeBytes)
+}
+
+// MemoryInfo asks the device for its reading and joins it with the books.
+func (e *Engine) MemoryInfo() (MemoryInfo, error) {
+	reading, err := e.dev.Memory()
+	if err != nil {
+		return MemoryInfo{}, err
+	}
+	e.mu.Lock()
+	headroom := e.headroomLocked()
+	e.mu.Unlock()
+	stats := e.Statistics()
+	info := MemoryInfo{
+		TotalBytes:         reading.TotalBytes,
+		UsedBytes:          stats.Active.Current + stats.Unusable.Current,
+		FreeBytes:          saturatingAdd(min(reading.FreeBytes, headroom), stats.Cached.Current),
+		ActiveAllocations:  stats.LiveBlocks.Current,
+		FragmentationRatio: stats.Fragmentation(),
+	}
+	if info.TotalBytes != 0 {
+		// The reading and the books are of two moments, and a driver may round:
+		// what does not fit is cut, so that the sum is always right.
+		info.UsedBytes = min(info.UsedBytes, info.TotalBytes)
+		info.FreeBytes = min(info.FreeBytes, info.TotalBytes-info.UsedBytes)
+		info.ReservedBytes = info.TotalBytes - info.UsedBytes - info.FreeBytes
+	}
+	if measured := e.bandwidth.measured.Load(); measured != nil {
+		gbps := float32(*measured)
+		info.BandwidthGBps = &gbps
+	}
+	info.Pressure = info.PressureLevel()
+	return info, nil
+}
+
+// Statistics is the books of the device: the sum over its pools, the counts of
+// pools that are gone included. Peaks are of the sum, not the sum of peaks.
+func (e *Engine) Statistics() track.Statistics {
+	e.mu.Lock()
+	sum := e.retired
+	pools := append([]Pool{}, e.pools...)
+	e.mu.Unlock()
+	for _, p := range pools {
+		sum = sum.Plus(p.Statistics())
+	}
+	return e.totals.WithPeaks(sum)
+}
+
+// Tags is the use by tag over all pools, the largest first.
+func (e *Engine) Tags() []track.TagUse {
+	var uses []track.TagUse
+	for _, p := range e.listPools(nil) {
+		uses = append(uses, p.Tags()...)
+	}
+	return track.SumTags(uses)
+}
+
+func saturatingAdd(a, b uint64) uint64 {
+	if sum := a + b; sum >= a {
+		return sum
+	}
+	return ^uint64(0)
+}

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/notify"
+)
+
+// ReclaimConfig are the settings of a reclaim callback.
+type ReclaimConfig struct {
+	// Priority: lower ones are asked first, equal ones in order of registration.
+	Priority int32
+	// Deadline is how long an allocation waits for a call; 0: 100 ms.
+	Deadline time.Duration
+}
+
+const defaultReclaimDeadline = 100 * time.Millisecond
+
+// reclaimQueue bounds the calls that wait for one that overruns its deadline.
+const reclaimQueue = 64
+
+// OnReclaim registers a callback that is asked to free memory when an
+// allocation would otherwise fail. It runs on a worker with no lock held and
+// gives the bytes that it freed. A negative deadline is CodeInvalidArgument.
+func (e *Engine) OnReclaim(c ReclaimConfig, fn func(neededBytes uint64) uint64) (*Registration, error) {
+	if c.Deadline < 0 {
+		return nil, device.Errorf(device.CodeInvalidArgument, "engine.on_reclaim",
+			"deadline %v is negative", c.Deadline).On(e.ID())
+	}
+	r := newRegistration(e)
+	r.reclaim, r.priority, r.deadline = fn, c.Priority, c.Deadline
+	if r.deadline == 0 {
+		r.deadline = defaultReclaimDeadline
+	}
+	r.worker = notify.New("reclaim "+e.ID().String(), reclaimQueue)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, e.closedError("engine.on_reclaim")
+	}
+	after := slices.IndexFunc(e.reclaims, func(other *Registration) bool {
+		return other.priority > r.priority
+	})
+	if after < 0 {
+		after = len(e.reclaims)
+	}
+	e.reclaims = slices.Insert(e.reclaims, after, r)
+	return r, nil
+}
+
+func (e *Engine) listReclaims() []*Registration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.reclaims)
+}
+
+// The states of one question to a callback.
+const (
+	questionWaits = iota
+	questionRuns
+	questionAbandoned
+)
+
+// ask has the callback called on its worker and waits for its end, no longer
+// than the deadline. It is false when the callback did not end in time: a call
+// that runs goes on, one that waits behind it is given up.
+func (r *Registration) ask(neededBytes uint64) (freed uint64, inTime bool) {
+	var state atomic.Int32
+	answer := make(chan uint64, 1)
+	posted := r.worker.Post(func() {
+		var bytes uint64
+		defer func() { answer <- bytes }()
+		if state.CompareAndSwap(questionWaits, questionRuns) {
+			r.call(func() { bytes = r.reclaim(neededBytes) })
+		}
+	})
+	if !posted {
+		return 0, false
+	}
+	timer := time.NewTimer(r.deadline)
+	defer timer.Stop()
+	select {
+	case freed = <-answer:
+		return freed, true
+	case <-timer.C:
+		state.CompareAndSwap(questionWaits, questionAbandoned)
+		return 0, false
+	}
+}
+
+// askAll asks the callbacks in their order, one at a time, with a look for room
+// after each. One thread does so at a time; the others wait for its end and
+// look for room before they ask themselves.
+func (c *climb) askAll() {
+	e := c.engine
+	if len(e.listReclaims()) == 0 {
+		return
+	}
+	select {
+	case e.round <- struct{}{}:
+	default:
+		e.round <- struct{}{}
+		c.sweep()
+	}
+	defer func() { <-e.round }()
+	for _, r := range e.listReclaims() {
+		if c.ended() {
+			return
+		}
+		freed, inTime := r.ask(c.need.SizeBytes)
+		if !inTime {
+			e.Log(Warning, fmt.Sprintf(
+				"a reclaim callback of priority %d did not end within %v", r.priority, r.deadline))
+		}
+		e.Log(Debug, fmt.Sprintf("asked for %d bytes, a reclaim callback of priority %d freed %d",
+			c.need.SizeBytes, r.priority, freed))
+		c.sweep()
+	}
+}

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"ferrum_mem/core/notify"
+	"ferrum_mem/core/pressure"
+)
+
+// Registration is a registered callback.
+type Registration struct {
+	engine *Engine
+	// One of the two is set.
+	hear    func(pressure.Level)
+	reclaim func(neededBytes uint64) uint64
+
+	priority int32
+	deadline time.Duration
+	// worker runs the calls of a reclaim callback: its own, so that one that
+	// overruns its deadline holds up no other.
+	worker *notify.Dispatcher
+
+	mu      sync.Mutex
+	idle    *sync.Cond
+	running bool
+	removed bool
+}
+
+func newRegistration(e *Engine) *Registration {
+	r := &Registration{engine: e}
+	r.idle = sync.NewCond(&r.mu)
+	return r
+}
+
+// call runs fn as a call of the callback, unless that has been removed.
+func (r *Registration) call(fn func()) bool {
+	r.mu.Lock()
+	if r.removed {
+		r.mu.Unlock()
+		return false
+	}
+	r.running = true
+	r.engine.calling.Add(1)
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.running = false
+		r.engine.calling.Add(-1)
+		r.idle.Broadcast()
+	}()
+	fn()
+	return true
+}
+
+// Remove ends the registration: the callback is not called again. It waits for
+// a running call, unless inside says that it is called from that call. A second
+// Remove only waits.
+func (r *Registration) Remove(inside bool) {
+	e := r.engine
+	e.mu.Lock()
+	drop := func(other *Registration) bool { return other == r }
+	e.listeners = slices.DeleteFunc(e.listeners, drop)
+	e.reclaims = slices.DeleteFunc(e.reclaims, drop)
+	e.mu.Unlock()
+
+	r.mu.Lock()
+	r.removed = true
+	for r.running && !inside {
+		r.idle.Wait()
+	}
+	r.mu.Unlock()
+	if r.worker == nil {
+		return
+	}
+	if inside {
+		r.worker.Stop()
+	} else {
+		r.worker.Close()
+	}
+}

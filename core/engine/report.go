@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"ferrum_mem/core/device"
+)
+
+// reportedTags is how many holders an out-of-memory report names.
+const reportedTags = 5
+
+// outOfMemory is the error of an allocation for which no room was found: the
+// request, what is free, the largest free run, the bounds and who holds most.
+func (e *Engine) outOfMemory(need Need) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "no room for %d bytes aligned to %d in pool %q", need.SizeBytes,
+		need.AlignmentBytes, need.Pool.Name())
+
+	if reading, err := e.dev.Memory(); err != nil {
+		fmt.Fprintf(&text, "; free in the device: unknown (%v)", err)
+	} else {
+		fmt.Fprintf(&text, "; free in the device: %d of %d", reading.FreeBytes, reading.TotalBytes)
+	}
+	own := need.Pool.Statistics()
+	fmt.Fprintf(&text, "; free in the pool: %d, largest run %d", own.Cached.Current,
+		own.LargestFreeBytes)
+	if inFlight := own.Active.Current - own.Allocated.Current; inFlight > 0 {
+		fmt.Fprintf(&text, "; freed but in use by queued work: %d", inFlight)
+	}
+	if need.Bound != "" {
+		fmt.Fprintf(&text, "; %s", need.Bound)
+	}
+	e.mu.Lock()
+	limit, held := e.limit, e.held
+	e.mu.Unlock()
+	if limit != 0 {
+		fmt.Fprintf(&text, "; limit of the device: %d, held: %d", limit, held)
+	}
+	e.writeHolders(&text)
+	return device.Errorf(device.CodeOutOfMemory, need.Op, "%s", text.String()).On(e.ID())
+}
+
+func (e *Engine) writeHolders(text *strings.Builder) {
+	tags := e.Tags()
+	if len(tags) == 0 {
+		text.WriteString("; no block is live on the device")
+		return
+	}
+	text.WriteString("; held by ")
+	for i, use := range tags[:min(len(tags), reportedTags)] {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		name := use.Tag
+		if name == "" {
+			name = "(no tag)"
+		}
+		fmt.Fprintf(text, "%s: %d bytes in %d blocks", name, use.AllocatedBytes, use.Blocks)
+	}
+	if more := len(tags) - reportedTags; more > 0 {
+		fmt.Fprintf(text, " and %d more tags", more)
+	}
+}
