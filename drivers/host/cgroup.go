@@ -1,0 +1,206 @@
+package host
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A process's memory is limited by its control group and by every group above
+// it. Where these are found takes two files: /proc/self/cgroup names the group
+// within its hierarchy, and /proc/self/mountinfo says which part of the
+// hierarchy is mounted where. A container may see its own group only, under a
+// mount whose root is that group, or under a name that its namespace hides.
+
+// v1Unlimited is the bound from which a limit of version 1 means none: the
+// kernel writes the largest multiple of the page size below 2^63.
+const v1Unlimited = 1 << 62
+
+// cgroups are the control groups that limit this process's memory.
+type cgroups struct {
+	// version of the hierarchy that has the memory controller: 1, 2, or 0 for
+	// none.
+	version int
+	// path of the process's own group within the hierarchy.
+	path string
+	// levels are folders, the process's own group and those above it.
+	levels []string
+}
+
+// files of one group, by version.
+var cgroupFiles = map[int]struct {
+	limits      []string
+	usage       string
+	reclaimable []string
+}{
+	// Above memory.high the kernel takes pages away and stalls the process, so
+	// it bounds what can really be used just as memory.max does.
+	2: {[]string{"memory.max", "memory.high"}, "memory.current", []string{"active_file", "inactive_file"}},
+	1: {[]string{"memory.limit_in_bytes"}, "memory.usage_in_bytes", []string{"total_active_file", "total_inactive_file"}},
+}
+
+type cgroupMount struct{ root, point string }
+
+// findCgroups resolves the groups once; their limits are read each time, as
+// they may be changed while the process runs.
+func findCgroups(s *system) cgroups {
+	v1Path, v2Path := parseCgroupPaths(s.read("proc/self/cgroup"))
+	v1Mounts, v2Mounts := parseCgroupMounts(s.read("proc/self/mountinfo"))
+	if v1Path != "" && len(v1Mounts) > 0 {
+		return cgroups{version: 1, path: v1Path, levels: cgroupLevels(v1Path, v1Mounts)}
+	}
+	if v2Path != "" && len(v2Mounts) > 0 {
+		return cgroups{version: 2, path: v2Path, levels: cgroupLevels(v2Path, v2Mounts)}
+	}
+	return cgroups{}
+}
+
+// parseCgroupPaths reads lines like "4:memory:/a/b" (version 1) and "0::/a/b"
+// (version 2). A path is "" when there is no such line.
+func parseCgroupPaths(text string) (v1, v2 string) {
+	for line := range strings.Lines(text) {
+		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(parts) != 3 || !strings.HasPrefix(parts[2], "/") {
+			continue
+		}
+		switch {
+		case slices.Contains(strings.Split(parts[1], ","), "memory"):
+			v1 = parts[2]
+		case parts[0] == "0" && parts[1] == "":
+			v2 = parts[2]
+		}
+	}
+	return v1, v2
+}
+
+// parseCgroupMounts reads lines like
+// "35 31 0:32 /root /point rw - cgroup source rw,memory".
+func parseCgroupMounts(text string) (v1, v2 []cgroupMount) {
+	for line := range strings.Lines(text) {
+		before, after, found := strings.Cut(line, " - ")
+		fields, tail := strings.Fields(before), strings.Fields(after)
+		if !found || len(fields) < 5 || len(tail) < 3 {
+			continue
+		}
+		mount := cgroupMount{root: unescapeMount(fields[3]), point: unescapeMount(fields[4])}
+		switch {
+		case tail[0] == "cgroup2":
+			v2 = append(v2, mount)
+		case tail[0] == "cgroup" && slices.Contains(strings.Split(tail[2], ","), "memory"):
+			v1 = append(v1, mount)
+		}
+	}
+	return v1, v2
+}
+
+// unescapeMount undoes the \040 form in which the kernel writes spaces, tabs,
+// newlines and backslashes.
+func unescapeMount(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+4 <= len(text) {
+			if code, err := strconv.ParseUint(text[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(code))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+// cgroupLevels lists the folders of a group and of all above it, for every
+// mount that shows them. When no mount does, the process is in a namespace or
+// container that hides its name: what is mounted is then its own group or one
+// above it.
+func cgroupLevels(own string, mounts []cgroupMount) []string {
+	var levels []string
+	for _, mount := range mounts {
+		relative, inside := below(own, mount.root)
+		if !inside {
+			continue
+		}
+		for folder := path.Join(mount.point, relative); ; folder = path.Dir(folder) {
+			levels = append(levels, folder)
+			if folder == path.Clean(mount.point) {
+				break
+			}
+		}
+	}
+	if len(levels) > 0 {
+		return levels
+	}
+	for _, mount := range mounts {
+		levels = append(levels, path.Clean(mount.point))
+	}
+	return levels
+}
+
+// below gives the part of a path after root, if it lies there. A path with
+// ".." leads out of the namespace, so nothing is known to lie below it.
+func below(own, root string) (string, bool) {
+	if slices.Contains(strings.Split(own, "/"), "..") || slices.Contains(strings.Split(root, "/"), "..") {
+		return "", false
+	}
+	own, root = path.Clean(own), path.Clean(root)
+	if root == "/" {
+		return own, true
+	}
+	if own == root || strings.HasPrefix(own, root+"/") {
+		return own[len(root):], true
+	}
+	return "", false
+}
+
+// limit is the least limit of all levels, or unlimited.
+func (c cgroups) limit(s *system) uint64 {
+	least := uint64(unlimited)
+	for _, level := range c.levels {
+		least = min(least, c.levelLimit(s, level))
+	}
+	return least
+}
+
+func (c cgroups) levelLimit(s *system, level string) uint64 {
+	least := uint64(unlimited)
+	for _, file := range cgroupFiles[c.version].limits {
+		limit, ok := s.number(path.Join(level, file))
+		if ok && (c.version != 1 || limit < v1Unlimited) {
+			least = min(least, limit)
+		}
+	}
+	return least
+}
+
+// headroom is how much the process can still touch before a level is at its
+// limit, or unlimited. File pages are given back by the kernel before a limit
+// is enforced, so they count as room, as they do in MemAvailable.
+func (c cgroups) headroom(s *system) uint64 {
+	least := uint64(unlimited)
+	for _, level := range c.levels {
+		limit := c.levelLimit(s, level)
+		usage, known := s.number(path.Join(level, cgroupFiles[c.version].usage))
+		if limit == unlimited || !known {
+			continue
+		}
+		usage -= min(usage, c.reclaimable(s, level))
+		least = min(least, limit-min(limit, usage))
+	}
+	return least
+}
+
+func (c cgroups) reclaimable(s *system, level string) uint64 {
+	var sum uint64
+	for line := range strings.Lines(s.read(path.Join(level, "memory.stat"))) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !slices.Contains(cgroupFiles[c.version].reclaimable, key) {
+			continue
+		}
+		if bytes, err := strconv.ParseUint(value, 10, 62); err == nil {
+			sum += bytes
+		}
+	}
+	return sum
+}

@@ -1,0 +1,109 @@
+package host
+
+import (
+	"strconv"
+	"strings"
+
+	"ferrum_mem/core/device"
+)
+
+// The environment variables that stand in for fields of Config that are 0.
+const (
+	EnvMemory  = "FERRUM_HOST_MEMORY"
+	EnvDevices = "FERRUM_HOST_DEVICES"
+)
+
+// MaxDevices is the largest number of host devices.
+const MaxDevices = 64
+
+// Config sets up the backend. A field that is not 0 wins over the environment,
+// which is then not even read.
+type Config struct {
+	// Devices is the number of devices, 1 to MaxDevices; 0 means
+	// FERRUM_HOST_DEVICES or 1.
+	Devices int
+	// MemoryBytes is the capacity of all devices together; 0 means
+	// FERRUM_HOST_MEMORY or what the process may really use.
+	MemoryBytes uint64
+	// MemoryForced accepts a MemoryBytes above the memory of the machine, and
+	// takes it as the truth whatever the system says is free. It says nothing
+	// about the environment, where a "!" after the size means the same.
+	MemoryForced bool
+}
+
+// settings is a Config with nothing left open.
+type settings struct {
+	devices int
+	// memoryBytes of 0 means that nothing explicit was asked for.
+	memoryBytes uint64
+	// memoryFrom names the source in messages: the field or the variable.
+	memoryFrom string
+	forced     bool
+}
+
+// resolve fills what c leaves open from the environment.
+func (c Config) resolve(getenv func(string) string) (settings, error) {
+	var s settings
+	var err error
+	if s.devices, err = c.deviceCount(getenv); err != nil {
+		return settings{}, err
+	}
+	if c.MemoryBytes != 0 {
+		s.memoryBytes, s.forced = c.MemoryBytes, c.MemoryForced
+		s.memoryFrom = "MemoryBytes " + strconv.FormatUint(c.MemoryBytes, 10)
+		return s, nil
+	}
+	text := getenv(EnvMemory)
+	if text == "" {
+		return s, nil
+	}
+	size, forced := strings.CutSuffix(strings.TrimSpace(text), "!")
+	if s.memoryBytes, err = ParseSize(size); err != nil {
+		return settings{}, device.Errorf(device.CodeInvalidConfig, "host.new", "%s=%q: %w", EnvMemory, text, err)
+	}
+	if s.memoryBytes == 0 {
+		return settings{}, device.Errorf(device.CodeInvalidConfig, "host.new", "%s=%q: must not be 0", EnvMemory, text)
+	}
+	s.forced = forced
+	s.memoryFrom = EnvMemory + "=" + strconv.Quote(text)
+	return s, nil
+}
+
+func (c Config) deviceCount(getenv func(string) string) (int, error) {
+	if c.Devices != 0 {
+		if c.Devices < 1 || c.Devices > MaxDevices {
+			return 0, device.Errorf(device.CodeInvalidConfig, "host.new",
+				"Devices %d: want 1 to %d", c.Devices, MaxDevices)
+		}
+		return c.Devices, nil
+	}
+	text := getenv(EnvDevices)
+	if text == "" {
+		return 1, nil
+	}
+	count, err := strconv.ParseUint(strings.TrimSpace(text), 10, 16)
+	if err != nil || count < 1 || count > MaxDevices {
+		return 0, device.Errorf(device.CodeInvalidConfig, "host.new",
+			"%s=%q: want a number from 1 to %d", EnvDevices, text, MaxDevices)
+	}
+	return int(count), nil
+}
+
+// checkAgainst refuses an explicit capacity that the machine cannot have.
+// memTotal of 0 means unknown.
+func (s settings) checkAgainst(memTotal uint64) error {
+	if memTotal == 0 || s.forced || s.memoryBytes <= memTotal {
+		return nil
+	}
+	return device.Errorf(device.CodeInvalidConfig, "host.new",
+		"%s: above the %d bytes of this machine; to have it all the same, set MemoryForced, or end the value of %s in \"!\"",
+		s.memoryFrom, memTotal, EnvMemory)
+}
+
+// capacityText names where a capacity comes from.
+func (s settings) capacityText(capacity uint64) string {
+	if s.memoryFrom != "" {
+		return s.memoryFrom
+	}
+	return "a capacity of " + strconv.FormatUint(capacity, 10) + " bytes"
+}

@@ -1,0 +1,174 @@
+package host
+
+import (
+	"math"
+
+	"ferrum_mem/core/device"
+)
+
+// Every range is checked against the live segments of its device when the
+// operation is queued, and its segments are held until it has run: a wrong
+// range is an error here and never a crash in the worker.
+
+func (s *stream) Copy(dst, src device.Addr, size uint64) error {
+	return s.copyWithin("host.copy", dst, s.owner, src, size)
+}
+
+// copyWithin queues a copy from a range of a host device to one of this
+// stream's.
+func (s *stream) copyWithin(op string, dst device.Addr, from *openDevice, src device.Addr, size uint64) error {
+	if err := s.check(op); err != nil {
+		return err
+	}
+	dstSegment, err := s.owner.segments.acquire(op, "destination", dst, size)
+	if err != nil {
+		return s.owner.about(err)
+	}
+	srcSegment, err := from.segments.acquire(op, "source", src, size)
+	if err != nil {
+		dstSegment.release()
+		return from.about(err)
+	}
+	return s.push(op, operation{
+		kind: kindMove, dst: uint64(dst), src: uint64(src), size: size,
+		dstSegment: dstSegment, srcSegment: srcSegment,
+	})
+}
+
+func (s *stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64) error {
+	const op = "host.copy_from_host"
+	if err := s.check(op); err != nil {
+		return err
+	}
+	segment, err := s.owner.segments.acquire(op, "destination", dst, size)
+	if err != nil {
+		return s.owner.about(err)
+	}
+	if err := s.checkHostRange(op, "source", src, size); err != nil {
+		segment.release()
+		return err
+	}
+	return s.push(op, operation{
+		kind: kindMove, dst: uint64(dst), src: uint64(src), size: size, dstSegment: segment,
+	})
+}
+
+func (s *stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) error {
+	const op = "host.copy_to_host"
+	if err := s.check(op); err != nil {
+		return err
+	}
+	segment, err := s.owner.segments.acquire(op, "source", src, size)
+	if err != nil {
+		return s.owner.about(err)
+	}
+	if err := s.checkHostRange(op, "destination", dst, size); err != nil {
+		segment.release()
+		return err
+	}
+	return s.push(op, operation{
+		kind: kindMove, dst: uint64(dst), src: uint64(src), size: size, srcSegment: segment,
+	})
+}
+
+// checkHostRange refuses what cannot be a range of memory. size also has to fit
+// a Go slice; a segment of that size, checked before, guarantees it.
+func (s *stream) checkHostRange(op, what string, addr device.HostAddr, size uint64) error {
+	if addr == 0 {
+		return s.errorf(device.CodeNullPointer, op, "%s: must not be NULL", what)
+	}
+	if size > math.MaxUint64-uint64(addr) {
+		return s.errorf(device.CodeOverflow, op,
+			"%s %#x, size %d: the end does not fit 64 bits", what, uint64(addr), size)
+	}
+	return nil
+}
+
+func (s *stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) error {
+	const op = "host.fill"
+	if err := s.check(op); err != nil {
+		return err
+	}
+	if err := s.checkPattern(op, dst, pattern, size); err != nil {
+		return err
+	}
+	segment, err := s.owner.segments.acquire(op, "destination", dst, size)
+	if err != nil {
+		return s.owner.about(err)
+	}
+	return s.push(op, operation{kind: kindFill, dst: uint64(dst), size: size, pattern: pattern, dstSegment: segment})
+}
+
+func (s *stream) checkPattern(op string, dst device.Addr, pattern device.Pattern, size uint64) error {
+	width := uint64(pattern.WidthBytes)
+	if width != 1 && width != 2 && width != 4 {
+		return s.errorf(device.CodeInvalidArgument, op, "pattern width %d: want 1, 2 or 4 bytes", pattern.WidthBytes)
+	}
+	if uint64(pattern.Value)>>(8*width) != 0 {
+		return s.errorf(device.CodeInvalidArgument, op,
+			"pattern %#x: does not fit its width of %d bytes", pattern.Value, width)
+	}
+	if size%width != 0 {
+		return s.errorf(device.CodeInvalidSize, op, "size %d: not a multiple of the pattern width %d", size, width)
+	}
+	if uint64(dst)%width != 0 {
+		return s.errorf(device.CodeInvalidArgument, op,
+			"destination %#x: not a multiple of the pattern width %d", uint64(dst), width)
+	}
+	return nil
+}
+
+// HostFunction runs fn on a thread that is its own while it runs. If fn panics,
+// the panic is reported as one of a worker, the stream goes on, and the next
+// Synchronize returns CodeInternal.
+func (s *stream) HostFunction(fn func()) error {
+	const op = "host.host_function"
+	if err := s.check(op); err != nil {
+		return err
+	}
+	if fn == nil {
+		return s.errorf(device.CodeNullPointer, op, "function: must not be nil")
+	}
+	return s.push(op, operation{kind: kindHost, function: fn})
+}
+
+func (s *stream) RecordEvent() (device.Event, error) {
+	const op = "host.record_event"
+	e := &event{stream: s}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.completed.Load() != s.submitted.Load() {
+		if err := s.pushLocked(op, operation{kind: kindRecord, event: e}); err != nil {
+			return nil, err
+		}
+		return e, nil
+	}
+	if err := s.check(op); err != nil {
+		return nil, err
+	}
+	e.pass()
+	return e, nil
+}
+
+// WaitEvent queues nothing when the event has been passed already or is this
+// stream's own.
+func (s *stream) WaitEvent(waited device.Event) error {
+	const op = "host.wait_event"
+	if err := s.check(op); err != nil {
+		return err
+	}
+	if waited == nil {
+		return s.errorf(device.CodeNullPointer, op, "event: must not be nil")
+	}
+	e, ok := waited.(*event)
+	if !ok || e == nil {
+		return s.errorf(device.CodeUnsupported, op, "event: of type %T, which is another backend's", waited)
+	}
+	if err := e.check(op); err != nil {
+		return err
+	}
+	if e.stream == s || e.passed.Load() {
+		return nil
+	}
+	return s.push(op, operation{kind: kindWait, event: e})
+}

@@ -1,0 +1,109 @@
+package host
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ferrum_mem/core/device"
+)
+
+// event is a point in a stream's queue. On a stream that is idle it is passed
+// as soon as it is recorded, and costs the worker nothing.
+type event struct {
+	stream *stream
+	passed atomic.Bool
+	closed atomic.Bool
+	// at is written before passed is set, and never again.
+	at time.Duration
+
+	mu sync.Mutex
+	// signal is made by the first one who waits.
+	signal chan struct{}
+}
+
+var _ device.Event = (*event)(nil)
+
+// now is the clock of all devices of a driver.
+func (d *Driver) now() time.Duration { return time.Since(d.start) }
+
+// pass marks the event as passed now and wakes who waits for it.
+func (e *event) pass() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.at = e.stream.owner.driver.now()
+	e.passed.Store(true)
+	if e.signal != nil {
+		close(e.signal)
+	}
+}
+
+// signalled is closed when the event has been passed.
+func (e *event) signalled() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.signal == nil {
+		e.signal = make(chan struct{})
+		if e.passed.Load() {
+			close(e.signal)
+		}
+	}
+	return e.signal
+}
+
+func (e *event) check(op string) error {
+	if e.closed.Load() {
+		return e.stream.errorf(device.CodeInvalidState, op, "the event is closed")
+	}
+	return nil
+}
+
+func (e *event) Done() (bool, error) {
+	if err := e.check("host.event_done"); err != nil {
+		return false, err
+	}
+	return e.passed.Load(), nil
+}
+
+// Synchronize waits for the event. From a host function that the event is
+// queued behind it is CodeInvalidState (on Linux).
+func (e *event) Synchronize(timeout time.Duration) error {
+	const op = "host.synchronize_event"
+	if err := e.check(op); err != nil {
+		return err
+	}
+	wait, err := newDeadline(op, timeout)
+	if err != nil {
+		return e.stream.owner.about(err)
+	}
+	if e.passed.Load() {
+		return nil
+	}
+	if e.stream.insideHostFunction() {
+		return e.stream.errorf(device.CodeInvalidState, op,
+			"called from a host function of stream %d, which the event comes after", e.stream.number)
+	}
+	defer wait.stop()
+	if !wait.wait(e.signalled()) {
+		return e.stream.errorf(device.CodeTimeout, op,
+			"stream %d: the event has not been passed after %v", e.stream.number, timeout)
+	}
+	return nil
+}
+
+func (e *event) PassedAt() (time.Duration, error) {
+	if err := e.check("host.event_passed_at"); err != nil {
+		return 0, err
+	}
+	if !e.passed.Load() {
+		return 0, e.stream.errorf(device.CodeInvalidState, "host.event_passed_at", "the event has not been passed yet")
+	}
+	return e.at, nil
+}
+
+func (e *event) Close() error {
+	if e.closed.Swap(true) {
+		return e.stream.errorf(device.CodeInvalidState, "host.close_event", "the event is closed already")
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package host
+
+import (
+	"encoding/binary"
+	"fmt"
+	"runtime"
+
+	"ferrum_mem/core/device"
+)
+
+// chunkBytes bounds a single move: the Go runtime cannot interrupt one, so a
+// long one would hold up the collector and with it every thread.
+const chunkBytes = 4 << 20
+
+// patternBytes is how much of a pattern is laid out before it is copied on: it
+// stays in the first-level cache.
+const patternBytes = 16 << 10
+
+func (s *stream) workerName() string {
+	return fmt.Sprintf("%s stream %d", s.owner.info.ID, s.number)
+}
+
+// execute runs an operation on the worker.
+func (s *stream) execute(o *operation) error {
+	switch o.kind {
+	case kindMove:
+		move(o.dst, o.src, o.size)
+	case kindFill:
+		fill(bytesAt(o.dst, o.size), o.pattern)
+	case kindRecord:
+		o.event.pass()
+	case kindWait:
+		<-o.event.signalled()
+	case kindHost:
+		return s.callHost(o.function)
+	}
+	return nil
+}
+
+// move has the meaning of memmove: where the destination overlaps the source
+// from above, the chunks go from the end to the start.
+func move(dst, src, size uint64) {
+	backwards := dst > src && dst-src < size
+	for done := uint64(0); done < size; {
+		n := min(size-done, chunkBytes)
+		at := done
+		if backwards {
+			at = size - done - n
+		}
+		copy(bytesAt(dst+at, n), bytesAt(src+at, n))
+		done += n
+	}
+}
+
+func fill(dst []byte, pattern device.Pattern) {
+	if pattern.Value == 0 {
+		for len(dst) > 0 {
+			n := min(len(dst), chunkBytes)
+			clear(dst[:n])
+			dst = dst[n:]
+		}
+		return
+	}
+	var value [4]byte
+	switch pattern.WidthBytes {
+	case 1:
+		value[0] = byte(pattern.Value)
+	case 2:
+		binary.NativeEndian.PutUint16(value[:], uint16(pattern.Value))
+	default:
+		binary.NativeEndian.PutUint32(value[:], pattern.Value)
+	}
+	laid, cached := copy(dst, value[:pattern.WidthBytes]), min(len(dst), patternBytes)
+	for laid < cached {
+		laid += copy(dst[laid:cached], dst[:laid])
+	}
+	for at := laid; at < len(dst); at += laid {
+		copy(dst[at:], dst[:laid])
+	}
+}
+
+// callHost runs a host function on a worker of its own, which a panic ends
+// instead of the stream's. The thread is locked, so that a wait for this stream
+// from inside the function can be told from one of another thread.
+func (s *stream) callHost(function func()) error {
+	returned := false
+	<-device.Go(s.workerName()+" host function", func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		s.hostThread.Store(threadID())
+		defer s.hostThread.Store(0)
+		function()
+		returned = true
+	})
+	if !returned {
+		return s.errorf(device.CodeInternal, "host.host_function",
+			"a host function of stream %d panicked or ended its goroutine", s.number)
+	}
+	return nil
+}
+
+// insideHostFunction says whether the calling thread runs a host function of
+// this stream.
+func (s *stream) insideHostFunction() bool {
+	thread := s.hostThread.Load()
+	return thread != 0 && thread == threadID()
+}

@@ -1,0 +1,102 @@
+package host
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Limits are the bounds of the system that decide how much memory this process
+// gets and how. What cannot be read is 0 or "".
+type Limits struct {
+	MemTotalBytes     uint64 `json:"mem_total_bytes"`
+	MemAvailableBytes uint64 `json:"mem_available_bytes"`
+	// CgroupVersion is the version of the control group hierarchy that has the
+	// memory controller, 1 or 2; 0 when there is none.
+	CgroupVersion int `json:"cgroup_version"`
+	// CgroupLimitBytes is the least limit of the process's group and those above
+	// it; 0 when nothing limits it.
+	CgroupLimitBytes uint64 `json:"cgroup_limit_bytes"`
+	// CgroupPath is the process's own group within the hierarchy.
+	CgroupPath string `json:"cgroup_path"`
+	// MemlockLimitBytes is how much memory may be locked; the largest value
+	// means that there is no limit.
+	MemlockLimitBytes uint64 `json:"memlock_limit_bytes"`
+	MaxMapCount       uint64 `json:"max_map_count"`
+	// TransparentHugePages is "always", "madvise" or "never".
+	TransparentHugePages string `json:"transparent_huge_pages"`
+	// OvercommitPolicy is "heuristic", "always" or "strict".
+	OvercommitPolicy string `json:"overcommit_policy"`
+	PageSizeBytes    uint64 `json:"page_size_bytes"`
+}
+
+// ReadLimits reads the limits of this process. It needs no driver, so it works
+// also where the settings of one are refused.
+func ReadLimits() Limits { return newSystem("/").limits() }
+
+// Limits reads the limits of this process.
+func (d *Driver) Limits() Limits { return d.system.limits() }
+
+func (s *system) limits() Limits {
+	l := Limits{
+		MemTotalBytes:        s.memTotal(),
+		CgroupVersion:        s.cgroups.version,
+		CgroupPath:           s.cgroups.path,
+		MemlockLimitBytes:    s.memlockLimit(),
+		TransparentHugePages: s.chosen("sys/kernel/mm/transparent_hugepage/enabled"),
+		OvercommitPolicy:     s.overcommitPolicy(),
+		PageSizeBytes:        uint64(os.Getpagesize()),
+	}
+	l.MemAvailableBytes, _ = s.meminfo("MemAvailable")
+	l.MaxMapCount, _ = s.number("proc/sys/vm/max_map_count")
+	if limit := s.cgroups.limit(s); limit != unlimited {
+		l.CgroupLimitBytes = limit
+	}
+	return l
+}
+
+// memlockLimit reads a line like "Max locked memory  8388608  8388608  bytes".
+func (s *system) memlockLimit() uint64 {
+	for line := range strings.Lines(s.read("proc/self/limits")) {
+		rest, found := strings.CutPrefix(line, "Max locked memory")
+		words := strings.Fields(rest)
+		if !found || len(words) < 1 {
+			continue
+		}
+		if words[0] == "unlimited" {
+			return unlimited
+		}
+		limit, err := strconv.ParseUint(words[0], 10, 64)
+		if err != nil {
+			return 0
+		}
+		return limit
+	}
+	return 0
+}
+
+// chosen reads the word in brackets of a line like "always [madvise] never".
+func (s *system) chosen(path string) string {
+	_, rest, _ := strings.Cut(s.read(path), "[")
+	word, _, found := strings.Cut(rest, "]")
+	if !found {
+		return ""
+	}
+	return word
+}
+
+func (s *system) overcommitPolicy() string {
+	policy, ok := s.number("proc/sys/vm/overcommit_memory")
+	if !ok {
+		return ""
+	}
+	switch policy {
+	case 0:
+		return "heuristic"
+	case 1:
+		return "always"
+	case 2:
+		return "strict"
+	}
+	return strconv.FormatUint(policy, 10)
+}

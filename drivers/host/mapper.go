@@ -1,0 +1,37 @@
+//go:build unix
+
+package host
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapper is what the backend needs from the system to have memory. Tests put
+// in one that fails.
+type mapper struct {
+	// reserve maps size bytes of anonymous memory, readable and writable, none
+	// of which exists before it is touched.
+	reserve func(size uint64) (address uint64, err error)
+	// release unmaps a range; its memory goes back to the system at once.
+	release func(address, size uint64) error
+	// adviseHuge asks for huge pages; it is only ever a wish.
+	adviseHuge func(address, size uint64)
+}
+
+func systemMapper() mapper {
+	return mapper{
+		reserve: func(size uint64) (uint64, error) {
+			p, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE,
+				unix.MAP_PRIVATE|unix.MAP_ANON|mapNoReserve)
+			return uint64(uintptr(p)), err
+		},
+		release: func(address, size uint64) error {
+			return unix.MunmapPtr(pointer(address), uintptr(size))
+		},
+		adviseHuge: func(address, size uint64) {
+			adviseHuge(unsafe.Slice((*byte)(pointer(address)), size))
+		},
+	}
+}

@@ -1,0 +1,74 @@
+package host
+
+import "ferrum_mem/core/device"
+
+// maxQueued bounds the operations waiting in one stream, and so the memory that
+// a caller who never waits can make the backend use.
+const maxQueued = 1 << 20
+
+// keptSlots is the ring size that a stream keeps when it has run dry.
+const keptSlots = 1 << 10
+
+type kind uint8
+
+const (
+	kindMove kind = iota
+	kindFill
+	kindRecord
+	kindWait
+	kindHost
+)
+
+// operation is one entry of a stream's queue; which fields mean something
+// follows from its kind.
+type operation struct {
+	kind kind
+	// dst, src and size are ranges of kindMove and kindFill.
+	dst, src, size uint64
+	// dstSegment and srcSegment are held until the operation is done.
+	dstSegment, srcSegment *segment
+	pattern                device.Pattern
+	// event is passed by kindRecord and awaited by kindWait.
+	event    *event
+	function func()
+}
+
+// release lets go of the segments that the operation holds.
+func (o *operation) release() {
+	o.dstSegment.release()
+	o.srcSegment.release()
+}
+
+// ring is a first-in first-out queue that reuses its slots.
+type ring struct {
+	// slots has a length that is a power of two, or 0.
+	slots       []operation
+	head, count int
+}
+
+func (r *ring) push(o operation) {
+	if r.count == len(r.slots) {
+		r.grow()
+	}
+	r.slots[(r.head+r.count)&(len(r.slots)-1)] = o
+	r.count++
+}
+
+func (r *ring) grow() {
+	grown := make([]operation, max(16, 2*len(r.slots)))
+	n := copy(grown, r.slots[r.head:])
+	copy(grown[n:], r.slots[:r.head])
+	r.slots, r.head = grown, 0
+}
+
+// pop takes the oldest operation; the ring must not be empty.
+func (r *ring) pop() operation {
+	o := r.slots[r.head]
+	r.slots[r.head] = operation{}
+	r.head = (r.head + 1) & (len(r.slots) - 1)
+	r.count--
+	if r.count == 0 && len(r.slots) > keptSlots {
+		r.slots, r.head = nil, 0
+	}
+	return o
+}

@@ -1,0 +1,113 @@
+package host
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"ferrum_mem/core/device"
+)
+
+// segment is one mapping that Allocate gave out.
+type segment struct {
+	base, size uint64
+	// mapBase and mapSize are the mapping around it: larger than the segment
+	// only where its unaligned ends could not be cut off.
+	mapBase, mapSize uint64
+	// inFlight counts queued operations that touch the segment.
+	inFlight atomic.Int64
+}
+
+// release says that an operation no longer touches the segment. nil stands for
+// a range that is in no segment, such as host memory.
+func (s *segment) release() {
+	if s != nil {
+		s.inFlight.Add(-1)
+	}
+}
+
+// segmentTable finds the live segment that a range lies in. An operation finds
+// its segments when it is queued and counts itself in flight under the same
+// lock under which a free looks at the count, so neither can miss the other.
+type segmentTable struct {
+	mu sync.RWMutex
+	// sorted by base
+	list []*segment
+}
+
+// acquire finds the segment that holds the whole range and counts an operation
+// in flight on it.
+func (t *segmentTable) acquire(op, what string, addr device.Addr, size uint64) (*segment, error) {
+	start := uint64(addr)
+	if size == 0 {
+		return nil, device.Errorf(device.CodeInvalidSize, op, "size 0: must not be 0")
+	}
+	if size > math.MaxUint64-start {
+		return nil, device.Errorf(device.CodeOverflow, op,
+			"%s %#x, size %d: the end does not fit 64 bits", what, start, size)
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	found := t.holding(start)
+	if found == nil || size > found.base+found.size-start {
+		return nil, device.Errorf(device.CodeInvalidAddress, op,
+			"%s %#x, size %d: not within a live segment", what, start, size)
+	}
+	found.inFlight.Add(1)
+	return found, nil
+}
+
+// holding is the segment that an address lies in, or nil.
+func (t *segmentTable) holding(address uint64) *segment {
+	i, exact := t.search(address)
+	if exact {
+		return t.list[i]
+	}
+	if i == 0 || address-t.list[i-1].base >= t.list[i-1].size {
+		return nil
+	}
+	return t.list[i-1]
+}
+
+func (t *segmentTable) search(base uint64) (int, bool) {
+	return slices.BinarySearchFunc(t.list, base, func(s *segment, target uint64) int {
+		switch {
+		case s.base < target:
+			return -1
+		case s.base > target:
+			return 1
+		}
+		return 0
+	})
+}
+
+func (t *segmentTable) insert(s *segment) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i, _ := t.search(s.base)
+	t.list = slices.Insert(t.list, i, s)
+}
+
+// remove takes a segment out of the table, so that no new operation can find
+// it; insert undoes it.
+func (t *segmentTable) remove(addr device.Addr, size uint64) (*segment, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i, exact := t.search(uint64(addr))
+	if !exact {
+		return nil, device.Errorf(device.CodeInvalidAddress, "host.free",
+			"address %#x: no live segment starts there", uint64(addr))
+	}
+	found := t.list[i]
+	if found.size != size {
+		return nil, device.Errorf(device.CodeInvalidAddress, "host.free",
+			"address %#x, size %d: the segment there has %d bytes", uint64(addr), size, found.size)
+	}
+	if count := found.inFlight.Load(); count != 0 {
+		return nil, device.Errorf(device.CodeBusy, "host.free",
+			"address %#x, size %d: %d uses by queued work", uint64(addr), size, count)
+	}
+	t.list = slices.Delete(t.list, i, i+1)
+	return found, nil
+}

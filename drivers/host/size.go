@@ -1,0 +1,62 @@
+package host
+
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"ferrum_mem/core/device"
+)
+
+// maxFractionDigits keeps the fraction's power of ten within 64 bits.
+const maxFractionDigits = 18
+
+var sizeUnits = map[string]uint64{
+	"": 1, "b": 1,
+	"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
+	"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
+}
+
+// ParseSize reads a number of bytes such as "8GiB", "512 MiB", "1.5gib",
+// "16GB" or "65536": powers of 1024 with an i, powers of 1000 without. Upper
+// and lower case mean the same. A fraction of a unit is rounded down to whole
+// bytes; a fraction of a byte is refused. What cannot be read is
+// CodeInvalidFormat, what does not fit 64 bits CodeOverflow.
+func ParseSize(text string) (uint64, error) {
+	trimmed := strings.TrimSpace(text)
+	end := strings.IndexFunc(trimmed, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end < 0 {
+		end = len(trimmed)
+	}
+	unit, known := sizeUnits[strings.ToLower(strings.TrimSpace(trimmed[end:]))]
+	whole, fraction, fractional := strings.Cut(trimmed[:end], ".")
+	if !known || whole == "" || (fractional && !isFraction(fraction)) || (fractional && unit == 1) {
+		return 0, device.Errorf(device.CodeInvalidFormat, "host.parse_size",
+			"size %q: want a number with B, KiB, MiB, GiB, TiB, KB, MB, GB, TB or no unit, for example 8GiB", text)
+	}
+	count, err := strconv.ParseUint(whole, 10, 64)
+	high, size := bits.Mul64(count, unit)
+	part := fractionOf(fraction, unit)
+	size, carry := bits.Add64(size, part, 0)
+	if err != nil || high != 0 || carry != 0 {
+		return 0, device.Errorf(device.CodeOverflow, "host.parse_size",
+			"size %q: does not fit 64 bits", text)
+	}
+	return size, nil
+}
+
+func isFraction(digits string) bool {
+	return digits != "" && len(digits) <= maxFractionDigits && !strings.Contains(digits, ".")
+}
+
+// fractionOf is unit * 0.digits, rounded down.
+func fractionOf(digits string, unit uint64) uint64 {
+	numerator, denominator := uint64(0), uint64(1)
+	for i := range len(digits) {
+		numerator = numerator*10 + uint64(digits[i]-'0')
+		denominator *= 10
+	}
+	high, low := bits.Mul64(numerator, unit)
+	quotient, _ := bits.Div64(high, low, denominator)
+	return quotient
+}
