@@ -1,0 +1,36 @@
+/* Section 6 of the header: the books. */
+#include "guard.h"
+#include "_cgo_export.h"
+
+ferrum_status ferrum_memory_get_info(ferrum_device device,
+                                     ferrum_memory_info *info_out) {
+    FM_ENTER();
+    FM_REQUIRE(info_out);
+    FM_STRUCT_OUT(info_out);
+    ferrum_memory_info full = FERRUM_MEMORY_INFO_INIT;
+    FM_RETURN_STRUCT(fmgo_memory_get_info(device.id, &full), info_out, full);
+}
+
+ferrum_status ferrum_device_get_statistics(ferrum_device device,
+                                           ferrum_statistics *statistics_out) {
+    FM_ENTER();
+    FM_REQUIRE(statistics_out);
+    FM_STRUCT_OUT(statistics_out);
+    ferrum_statistics full = FERRUM_STATISTICS_INIT;
+    FM_RETURN_STRUCT(fmgo_device_get_statistics(device.id, &full),
+                     statistics_out, full);
+}
+
+ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
+                                   size_t *length_out) {
+    FM_ENTER();
+    FM_TEXT_OUT(buffer, capacity, length_out);
+    FM_RETURN(fmgo_snapshot_json(buffer, capacity, length_out));
+}
+
+ferrum_status ferrum_leak_report_json(char *buffer, size_t capacity,
+                                      size_t *length_out) {
+    FM_ENTER();
+    FM_TEXT_OUT(buffer, capacity, length_out);
+    FM_RETURN(fmgo_leak_report_json(buffer, capacity, length_out));
+}

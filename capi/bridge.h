@@ -1,0 +1,32 @@
+/*
+ * What Go calls in C: the error record, the poisoned gate, and the callbacks of
+ * the caller.
+ */
+#ifndef FERRUM_CAPI_BRIDGE_H
+#define FERRUM_CAPI_BRIDGE_H
+
+#include "ferrum_mem.h"
+
+/** Keeps the detail of a failure of the running call. Texts are not NULL. */
+void fm_error_keep(ferrum_status status, int64_t native_code, char *operation,
+                   char *device, char *message);
+/** Makes every later call answer FERRUM_ERROR_POISONED. */
+void fm_poison(void);
+
+/** What runs on this thread: an enum fm_inside. */
+int32_t fm_inside_now(void);
+/** The token of the callback that runs on this thread, or 0. */
+uint64_t fm_token_now(void);
+
+/** Each calls the caller's function with the thread marked. */
+void fm_call_log(ferrum_log_fn callback, ferrum_log_level level, char *message,
+                 void *user_data, uint64_t token);
+void fm_call_pressure(ferrum_pressure_fn callback, uint64_t device,
+                      ferrum_pressure_level level, void *user_data,
+                      uint64_t token);
+uint64_t fm_call_reclaim(ferrum_reclaim_fn callback, uint64_t device,
+                         uint64_t needed_bytes, void *user_data,
+                         uint64_t token);
+void fm_call_host(ferrum_host_fn function, void *user_data);
+
+#endif

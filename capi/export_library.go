@@ -1,0 +1,131 @@
+package main
+
+/*
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/library"
+)
+
+//export fmgo_init
+func fmgo_init(config *C.ferrum_config) (status C.int32_t) {
+	defer guard(&status)
+	if config == nil {
+		return done(lib.Init(nil))
+	}
+	if config.reserved != 0 {
+		return fail(device.Errorf(device.CodeInvalidStruct, "capi.init", "config->reserved is %d: want 0", config.reserved))
+	}
+	if config.flags > C.FERRUM_CONFIG_HOST_MEMORY_FORCED {
+		return fail(device.Errorf(device.CodeInvalidArgument, "capi.init",
+			"config->flags is %#x: only FERRUM_CONFIG_HOST_MEMORY_FORCED (0x1) is known", config.flags))
+	}
+	return done(lib.Init(&library.Settings{
+		HostDevices:      int(config.host_devices),
+		HostMemoryBytes:  uint64(config.host_memory_bytes),
+		HostMemoryForced: config.flags != 0,
+	}))
+}
+
+//export fmgo_shutdown
+func fmgo_shutdown(flags C.uint32_t) (status C.int32_t) {
+	defer guard(&status)
+	force, err := forced(flags)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.Shutdown(force))
+}
+
+//export fmgo_log_set_callback
+func fmgo_log_set_callback(minimum C.int32_t, callback C.ferrum_log_fn, userData unsafe.Pointer) (status C.int32_t) {
+	defer guard(&status)
+	token := newToken()
+	inside := uint64(C.fm_token_now()) == logToken.Load() && C.fm_inside_now() == insideLog
+	if callback == nil {
+		return done(lib.SetLog(int32(minimum), nil, !inside))
+	}
+	err := lib.SetLog(int32(minimum), func(level int32, message string) {
+		text := C.CString(message)
+		defer C.free(unsafe.Pointer(text))
+		C.fm_call_log(callback, C.int32_t(level), text, userData, C.uint64_t(token))
+	}, !inside)
+	if err == nil {
+		logToken.Store(token)
+	}
+	return done(err)
+}
+
+//export fmgo_backends_json
+func fmgo_backends_json(buffer *C.char, capacity C.size_t, length *C.size_t) (status C.int32_t) {
+	defer guard(&status)
+	text, err := lib.BackendsJSON()
+	return giveText(buffer, capacity, length, text, err)
+}
+
+//export fmgo_device_open
+func fmgo_device_open(id *C.char, out *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	text, err := textOf("id", id)
+	if err != nil {
+		return fail(err)
+	}
+	handle, err := lib.DeviceOpen(text)
+	return give(out, handle, err)
+}
+
+//export fmgo_device_close
+func fmgo_device_close(handle C.uint64_t, flags C.uint32_t) (status C.int32_t) {
+	defer guard(&status)
+	force, err := forced(flags)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.DeviceClose(uint64(handle), force))
+}
+
+//export fmgo_device_get_info
+func fmgo_device_get_info(handle C.uint64_t, out *C.ferrum_device_info) (status C.int32_t) {
+	defer guard(&status)
+	info, err := lib.DeviceInfo(uint64(handle))
+	if err != nil {
+		return fail(err)
+	}
+	out.ordinal = C.uint32_t(info.ID.Index)
+	out.capabilities = C.uint64_t(info.Capabilities)
+	out.total_bytes = C.uint64_t(info.TotalBytes)
+	out.granularity_bytes = C.uint64_t(info.GranularityBytes)
+	out.alignment_bytes = C.uint64_t(info.AlignmentBytes)
+	putText(out.id[:], info.ID.String())
+	putText(out.backend[:], info.ID.Backend)
+	putText(out.name[:], info.Name)
+	return 0
+}
+
+//export fmgo_device_synchronize
+func fmgo_device_synchronize(handle, timeoutNs C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.DeviceSynchronize(uint64(handle), timeoutOf(timeoutNs)))
+}
+
+//export fmgo_device_set_limit
+func fmgo_device_set_limit(handle, limitBytes C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.DeviceSetLimit(uint64(handle), uint64(limitBytes)))
+}
+
+//export fmgo_device_measure_bandwidth
+func fmgo_device_measure_bandwidth(handle C.uint64_t, out *C.double) (status C.int32_t) {
+	defer guard(&status)
+	gbps, err := lib.DeviceMeasureBandwidth(uint64(handle))
+	if err != nil {
+		return fail(err)
+	}
+	*out = C.double(gbps)
+	return 0
+}

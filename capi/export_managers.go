@@ -1,0 +1,226 @@
+package main
+
+/*
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/pool"
+)
+
+//export fmgo_manager_create
+func fmgo_manager_create(dev C.uint64_t, config *C.ferrum_manager_config, out *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	settings, err := managerConfigOf(config)
+	if err != nil {
+		return fail(err)
+	}
+	handle, err := lib.ManagerCreate(uint64(dev), &settings)
+	return give(out, handle, err)
+}
+
+//export fmgo_manager_destroy
+func fmgo_manager_destroy(handle C.uint64_t, flags C.uint32_t) (status C.int32_t) {
+	defer guard(&status)
+	force, err := forced(flags)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.ManagerDestroy(uint64(handle), force))
+}
+
+//export fmgo_manager_configure_pool
+func fmgo_manager_configure_pool(handle C.uint64_t, memoryType C.int32_t, config *C.ferrum_pool_config) (status C.int32_t) {
+	defer guard(&status)
+	settings, err := poolConfigOf(config)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.ManagerConfigurePool(uint64(handle), manager.MemoryType(memoryType), &settings))
+}
+
+//export fmgo_manager_get_statistics
+func fmgo_manager_get_statistics(handle C.uint64_t, out *C.ferrum_statistics) (status C.int32_t) {
+	defer guard(&status)
+	statistics, err := lib.ManagerStatistics(uint64(handle))
+	return giveStatistics(out, statistics, err)
+}
+
+//export fmgo_allocate
+func fmgo_allocate(handle, sizeBytes C.uint64_t, out *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	memory, err := lib.Allocate(uint64(handle), uint64(sizeBytes))
+	return give(out, memory, err)
+}
+
+//export fmgo_allocate_aligned
+func fmgo_allocate_aligned(handle, sizeBytes, alignment C.uint64_t, out *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	memory, err := lib.AllocateAligned(uint64(handle), uint64(sizeBytes), uint64(alignment))
+	return give(out, memory, err)
+}
+
+//export fmgo_allocate_typed
+func fmgo_allocate_typed(handle C.uint64_t, request *C.ferrum_allocation_request, out *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	tag, err := textOf("request->tag", request.tag)
+	if err != nil {
+		return fail(err)
+	}
+	memory, err := lib.AllocateTyped(uint64(handle), manager.Request{
+		Type:           manager.MemoryType(request.memory_type),
+		SizeBytes:      uint64(request.size_bytes),
+		AlignmentBytes: uint64(request.alignment_bytes),
+		Tag:            tag,
+	})
+	return give(out, memory, err)
+}
+
+//export fmgo_deallocate
+func fmgo_deallocate(memory C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.Deallocate(uint64(memory)))
+}
+
+//export fmgo_handle_get_info
+func fmgo_handle_get_info(memory C.uint64_t, out *C.ferrum_handle_info) (status C.int32_t) {
+	defer guard(&status)
+	info, err := lib.HandleInfo(uint64(memory))
+	if err != nil {
+		return fail(err)
+	}
+	out.memory_type = C.int32_t(info.Type)
+	out.memory.id = memory
+	out.manager.id = C.uint64_t(info.Manager)
+	out.device.id = C.uint64_t(info.Device)
+	out.size_bytes = C.uint64_t(info.SizeBytes)
+	out.allocated_bytes = C.uint64_t(info.AllocatedBytes)
+	out.alignment_bytes = C.uint64_t(info.AlignmentBytes)
+	out.address = C.uint64_t(info.Addr)
+	// The pointer is written as a number: it is no address of Go's.
+	*(*uint64)(unsafe.Pointer(&out.host_pointer)) = uint64(info.HostAddr)
+	out.allocated_at_ns = C.uint64_t(info.AllocatedAt.Nanoseconds())
+	if info.Mapped {
+		out.is_mapped = 1
+	}
+	out.operations_in_flight = C.uint32_t(info.OperationsInFlight)
+	putText(out.tag[:], info.Tag)
+	return 0
+}
+
+//export fmgo_copy
+func fmgo_copy(transfer *C.ferrum_transfer) (status C.int32_t) {
+	defer guard(&status)
+	t, err := transferOf(transfer)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.Copy(t))
+}
+
+//export fmgo_copy_async
+func fmgo_copy_async(transfer *C.ferrum_transfer, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	t, err := transferOf(transfer)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.CopyAsync(t, uint64(stream)))
+}
+
+//export fmgo_write
+func fmgo_write(memory, offset C.uint64_t, source C.uintptr_t, size C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.Write(uint64(memory), uint64(offset), device.HostAddr(source), uint64(size)))
+}
+
+//export fmgo_read
+func fmgo_read(memory, offset C.uint64_t, destination C.uintptr_t, size C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.Read(uint64(memory), uint64(offset), device.HostAddr(destination), uint64(size)))
+}
+
+//export fmgo_fill_async
+func fmgo_fill_async(fill *C.ferrum_fill, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	if fill.reserved != 0 {
+		return fail(device.Errorf(device.CodeInvalidStruct, "capi.fill", "fill->reserved is %d: want 0", fill.reserved))
+	}
+	if fill.pattern_bytes > 4 {
+		return fail(device.Errorf(device.CodeInvalidArgument, "capi.fill",
+			"fill->pattern_bytes is %d: want 1, 2 or 4", fill.pattern_bytes))
+	}
+	return done(lib.FillAsync(manager.Fill{
+		Memory:      manager.MemoryHandle(fill.memory.id),
+		OffsetBytes: uint64(fill.offset_bytes),
+		SizeBytes:   uint64(fill.size_bytes),
+		Pattern:     device.Pattern{Value: uint32(fill.pattern), WidthBytes: int(fill.pattern_bytes)},
+	}, uint64(stream)))
+}
+
+//export fmgo_defragment
+func fmgo_defragment(handle C.uint64_t, out *C.ferrum_defragmentation_stats) (status C.int32_t) {
+	defer guard(&status)
+	stats, err := lib.Defragment(uint64(handle))
+	if err != nil {
+		return fail(err)
+	}
+	out.fragmentation_before = C.float(stats.FragmentationBefore)
+	out.fragmentation_after = C.float(stats.FragmentationAfter)
+	out.memory_freed_bytes = C.uint64_t(stats.MemoryFreedBytes)
+	out.blocks_moved = C.uint64_t(stats.BlocksMoved)
+	out.blocks_skipped = C.uint64_t(stats.BlocksSkipped)
+	out.time_taken_ns = C.uint64_t(stats.TimeTaken.Nanoseconds())
+	out.time_taken_ms = C.uint64_t(stats.TimeTakenMs())
+	return 0
+}
+
+func transferOf(t *C.ferrum_transfer) (manager.Transfer, error) {
+	if t.reserved != 0 {
+		return manager.Transfer{}, device.Errorf(device.CodeInvalidStruct, "capi.copy",
+			"transfer->reserved is %d: want 0", t.reserved)
+	}
+	return manager.Transfer{
+		Src:            manager.MemoryHandle(t.src.id),
+		Dst:            manager.MemoryHandle(t.dst.id),
+		SizeBytes:      uint64(t.size_bytes),
+		SrcOffsetBytes: uint64(t.src_offset_bytes),
+		DstOffsetBytes: uint64(t.dst_offset_bytes),
+	}, nil
+}
+
+func managerConfigOf(c *C.ferrum_manager_config) (manager.Config, error) {
+	settings := manager.Config{
+		GCThreshold:            float32(c.gc_threshold),
+		MaxConcurrentTransfers: int(c.max_concurrent_transfers),
+		PoolConfigs:            map[manager.MemoryType]pool.Config{},
+	}
+	var err error
+	if settings.EnableTracking, err = truth("config->enable_tracking", c.enable_tracking); err != nil {
+		return settings, err
+	}
+	if settings.EnableAutoGC, err = truth("config->enable_auto_gc", c.enable_auto_gc); err != nil {
+		return settings, err
+	}
+	if settings.EnableDebug, err = truth("config->enable_debug", c.enable_debug); err != nil {
+		return settings, err
+	}
+	for i, given := range c.pool_configs {
+		if given == nil {
+			continue
+		}
+		if i >= C.FERRUM_MEMORY_TYPE_COUNT {
+			return settings, device.Errorf(device.CodeInvalidStruct, "capi.manager_config",
+				"config->pool_configs[%d] is set: there are %d memory types", i, C.FERRUM_MEMORY_TYPE_COUNT)
+		}
+		if settings.PoolConfigs[manager.MemoryType(i)], err = poolConfigOf(given); err != nil {
+			return settings, err
+		}
+	}
+	return settings, nil
+}

@@ -1,0 +1,96 @@
+package main
+
+/*
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool"
+)
+
+//export fmgo_pool_create
+func fmgo_pool_create(dev C.uint64_t, config *C.ferrum_pool_config, out *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	settings, err := poolConfigOf(config)
+	if err != nil {
+		return fail(err)
+	}
+	handle, err := lib.PoolCreate(uint64(dev), &settings)
+	return give(out, handle, err)
+}
+
+//export fmgo_pool_destroy
+func fmgo_pool_destroy(handle C.uint64_t, flags C.uint32_t) (status C.int32_t) {
+	defer guard(&status)
+	force, err := forced(flags)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.PoolDestroy(uint64(handle), force))
+}
+
+//export fmgo_pool_alloc
+func fmgo_pool_alloc(handle, sizeBytes, stream C.uint64_t, out *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	addr, err := lib.PoolAlloc(uint64(handle), uint64(sizeBytes), uint64(stream))
+	return give(out, addr, err)
+}
+
+//export fmgo_pool_alloc_aligned
+func fmgo_pool_alloc_aligned(handle, sizeBytes, alignment, stream C.uint64_t, out *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	addr, err := lib.PoolAllocAligned(uint64(handle), uint64(sizeBytes), uint64(alignment), uint64(stream))
+	return give(out, addr, err)
+}
+
+//export fmgo_pool_free
+func fmgo_pool_free(handle, addr, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.PoolFree(uint64(handle), device.Addr(addr), uint64(stream)))
+}
+
+//export fmgo_pool_trim
+func fmgo_pool_trim(handle, keepBytes C.uint64_t, out *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	released, err := lib.PoolTrim(uint64(handle), uint64(keepBytes))
+	return give(out, released, err)
+}
+
+//export fmgo_pool_set_limit
+func fmgo_pool_set_limit(handle, maxSizeBytes C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.PoolSetLimit(uint64(handle), uint64(maxSizeBytes)))
+}
+
+//export fmgo_pool_get_statistics
+func fmgo_pool_get_statistics(handle C.uint64_t, out *C.ferrum_statistics) (status C.int32_t) {
+	defer guard(&status)
+	statistics, err := lib.PoolStatistics(uint64(handle))
+	return giveStatistics(out, statistics, err)
+}
+
+func poolConfigOf(c *C.ferrum_pool_config) (pool.Config, error) {
+	settings := pool.Config{
+		InitialSizeBytes:     uint64(c.initial_size_bytes),
+		MaxSizeBytes:         uint64(c.max_size_bytes),
+		GrowthIncrementBytes: uint64(c.growth_increment_bytes),
+		AlignmentBytes:       uint64(c.alignment_bytes),
+	}
+	var err error
+	if settings.Name, err = textOf("config->name", c.name); err != nil {
+		return settings, err
+	}
+	if settings.Strategy, err = textOf("config->strategy", c.strategy); err != nil {
+		return settings, err
+	}
+	if settings.AutoExpansion, err = truth("config->enable_auto_expansion", c.enable_auto_expansion); err != nil {
+		return settings, err
+	}
+	if settings.PreAllocate, err = truth("config->pre_allocate", c.pre_allocate); err != nil {
+		return settings, err
+	}
+	settings.Stats, err = truth("config->enable_stats", c.enable_stats)
+	return settings, err
+}

@@ -1,0 +1,232 @@
+#include "guard.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bridge.h"
+
+_Atomic int32_t fm_gate;
+_Thread_local int32_t fm_inside;
+
+static _Thread_local uint64_t fm_token;
+
+/*
+ * The error record is too large for static TLS, so the thread has a pointer to
+ * it and, for when even malloc fails, the bare status.
+ */
+static _Thread_local ferrum_error_info *fm_record;
+static _Thread_local ferrum_status fm_status;
+static pthread_key_t fm_record_key;
+static bool fm_record_key_made;
+
+static void fm_record_free(void *record) {
+    fm_record = NULL;
+    free(record);
+}
+
+static void fm_child_after_fork(void) {
+    atomic_store(&fm_gate, FERRUM_ERROR_FORKED);
+}
+
+__attribute__((constructor)) static void fm_load(void) {
+    fm_record_key_made = pthread_key_create(&fm_record_key, fm_record_free) == 0;
+    pthread_atfork(NULL, NULL, fm_child_after_fork);
+}
+
+/* ---------------------------------------------------------------- errors */
+
+/* Copies text, cut off where a UTF-8 character ends. */
+static void fm_copy_text(char *to, size_t capacity, const char *text) {
+    size_t length = strlen(text);
+    if (length >= capacity) {
+        length = capacity - 1;
+        while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80)
+            length--;
+    }
+    memcpy(to, text, length);
+    memset(to + length, 0, capacity - length);
+}
+
+static ferrum_error_info *fm_record_get(void) {
+    if (fm_record == NULL && fm_record_key_made) {
+        ferrum_error_info *record = calloc(1, sizeof *record);
+        if (record != NULL && pthread_setspecific(fm_record_key, record) != 0) {
+            free(record);
+            record = NULL;
+        }
+        fm_record = record;
+    }
+    return fm_record;
+}
+
+void fm_error_keep(ferrum_status status, int64_t native_code, char *operation,
+                   char *device, char *message) {
+    fm_status = status;
+    ferrum_error_info *record = fm_record_get();
+    if (record == NULL)
+        return;
+    record->status = status;
+    record->native_code = native_code;
+    record->function[0] = 0;
+    fm_copy_text(record->operation, sizeof record->operation, operation);
+    fm_copy_text(record->device, sizeof record->device, device);
+    fm_copy_text(record->message, sizeof record->message, message);
+}
+
+ferrum_status fm_failed_in(const char *function, ferrum_status status) {
+    if (fm_record != NULL)
+        fm_copy_text(fm_record->function, sizeof fm_record->function, function);
+    return status;
+}
+
+ferrum_status fm_fail(const char *function, ferrum_status status,
+                      const char *message) {
+    fm_error_keep(status, 0, "capi.check", "", (char *)message);
+    return fm_failed_in(function, status);
+}
+
+ferrum_status fm_refuse(const char *function) {
+    ferrum_status status = atomic_load(&fm_gate);
+    return fm_fail(function, status,
+                   status == FERRUM_ERROR_FORKED
+                       ? "the library does not work in a forked child; open it "
+                         "after fork, or use exec"
+                       : "the library found a defect of its own earlier and "
+                         "does no more work");
+}
+
+ferrum_status fm_null(const char *function, const char *argument) {
+    char message[96];
+    snprintf(message, sizeof message, "argument %s is NULL", argument);
+    return fm_fail(function, FERRUM_ERROR_NULL_POINTER, message);
+}
+
+ferrum_status ferrum_last_error(ferrum_error_info *error_out) {
+    FM_REQUIRE(error_out);
+    FM_STRUCT_OUT(error_out);
+    ferrum_error_info full = FERRUM_ERROR_INFO_INIT;
+    if (fm_record != NULL)
+        full = *fm_record;
+    full.status = fm_status;
+    fm_struct_give(error_out, &full, sizeof full);
+    return FERRUM_OK;
+}
+
+void fm_poison(void) {
+    int32_t open = 0;
+    atomic_compare_exchange_strong(&fm_gate, &open, FERRUM_ERROR_POISONED);
+}
+
+/* --------------------------------------------------------------- structs */
+
+/* How much longer than ours a newer caller's struct may be. */
+#define FM_TAIL_MAX 1024u
+
+static ferrum_status fm_struct_size(const char *function, const char *argument,
+                                    uint32_t size, uint32_t full_size) {
+    /* Every struct of the header holds 8-byte fields, so the size of every
+     * version of it is a multiple of 8; anything else would cut a field. */
+    if (size >= 8 && size % 8 == 0 && size <= full_size + FM_TAIL_MAX)
+        return FERRUM_OK;
+    char message[160];
+    snprintf(message, sizeof message,
+             "%s->struct_size is %u: want sizeof the struct, %u here", argument,
+             (unsigned)size, (unsigned)full_size);
+    return fm_fail(function, FERRUM_ERROR_INVALID_STRUCT, message);
+}
+
+ferrum_status fm_struct_in(const char *function, const char *argument,
+                           const void *given, void *full, uint32_t full_size) {
+    uint32_t size;
+    memcpy(&size, given, sizeof size);
+    ferrum_status status = fm_struct_size(function, argument, size, full_size);
+    if (status != FERRUM_OK)
+        return status;
+    for (uint32_t i = full_size; i < size; i++) {
+        if (((const unsigned char *)given)[i] == 0)
+            continue;
+        char message[160];
+        snprintf(message, sizeof message,
+                 "%s has a setting at byte %u that this library, with a struct "
+                 "of %u bytes, does not know",
+                 argument, (unsigned)i, (unsigned)full_size);
+        return fm_fail(function, FERRUM_ERROR_INVALID_STRUCT, message);
+    }
+    memcpy(full, given, size < full_size ? size : full_size);
+    memcpy(full, &full_size, sizeof full_size);
+    return FERRUM_OK;
+}
+
+ferrum_status fm_struct_out(const char *function, const char *argument,
+                            void *given, uint32_t full_size) {
+    uint32_t size;
+    memcpy(&size, given, sizeof size);
+    ferrum_status status = fm_struct_size(function, argument, size, full_size);
+    if (status == FERRUM_OK)
+        memset((char *)given + sizeof size, 0, size - sizeof size);
+    return status;
+}
+
+void fm_struct_give(void *given, const void *full, uint32_t full_size) {
+    uint32_t size;
+    memcpy(&size, given, sizeof size);
+    if (size > full_size)
+        size = full_size;
+    memcpy((char *)given + sizeof size, (const char *)full + sizeof size,
+           size - sizeof size);
+}
+
+/* ------------------------------------------------- the caller's functions */
+
+int32_t fm_inside_now(void) { return fm_inside; }
+uint64_t fm_token_now(void) { return fm_token; }
+
+/* Callbacks nest: one may lead to another on the same thread. */
+struct fm_mark {
+    int32_t inside;
+    uint64_t token;
+};
+
+static struct fm_mark fm_mark_set(enum fm_inside inside, uint64_t token) {
+    struct fm_mark before = {fm_inside, fm_token};
+    fm_inside = (int32_t)inside;
+    fm_token = token;
+    return before;
+}
+
+static void fm_mark_restore(struct fm_mark before) {
+    fm_inside = before.inside;
+    fm_token = before.token;
+}
+
+void fm_call_log(ferrum_log_fn callback, ferrum_log_level level, char *message,
+                 void *user_data, uint64_t token) {
+    struct fm_mark before = fm_mark_set(FM_INSIDE_LOG, token);
+    callback(level, message, user_data);
+    fm_mark_restore(before);
+}
+
+void fm_call_pressure(ferrum_pressure_fn callback, uint64_t device,
+                      ferrum_pressure_level level, void *user_data,
+                      uint64_t token) {
+    struct fm_mark before = fm_mark_set(FM_INSIDE_PRESSURE, token);
+    callback((ferrum_device){device}, level, user_data);
+    fm_mark_restore(before);
+}
+
+uint64_t fm_call_reclaim(ferrum_reclaim_fn callback, uint64_t device,
+                         uint64_t needed_bytes, void *user_data,
+                         uint64_t token) {
+    struct fm_mark before = fm_mark_set(FM_INSIDE_RECLAIM, token);
+    uint64_t freed =
+        callback((ferrum_device){device}, needed_bytes, user_data);
+    fm_mark_restore(before);
+    return freed;
+}
+
+void fm_call_host(ferrum_host_fn function, void *user_data) {
+    struct fm_mark before = fm_mark_set(FM_INSIDE_HOST_FUNCTION, 0);
+    function(user_data);
+    fm_mark_restore(before);
+}

@@ -1,0 +1,65 @@
+package main
+
+/*
+#cgo CFLAGS: -std=c11 -D_GNU_SOURCE -I${SRCDIR}/../include -ftls-model=initial-exec -fvisibility=hidden -O2 -Wall -Wextra
+#include <stdlib.h>
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/library"
+	"ferrum_mem/drivers/host"
+)
+
+func main() {}
+
+// lib is the process's library. It is made when the shared library is loaded
+// and started by ferrum_init.
+var lib = library.New(library.Options{
+	Drivers:       drivers,
+	InsideReclaim: mayNotWait,
+})
+
+// The environment of the host process was not meant for the runtime in here: a
+// memory limit or a collector that is off would starve or flood this library,
+// and one that was never set up costs wake-ups.
+func init() {
+	debug.SetGCPercent(100)
+	debug.SetMemoryLimit(math.MaxInt64)
+	runtime.GOMAXPROCS(max(runtime.NumCPU(), 2))
+	device.OnWorkerPanic(func(name string, value any, stack []byte) {
+		C.fm_poison()
+		lib.ReportDefect("worker "+name, value, stack)
+	})
+}
+
+func drivers(s library.Settings) ([]device.Driver, error) {
+	cpu, err := host.New(host.Config{
+		Devices:      s.HostDevices,
+		MemoryBytes:  s.HostMemoryBytes,
+		MemoryForced: s.HostMemoryForced,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []device.Driver{cpu}, nil
+}
+
+// mayNotWait says that the calling thread runs a reclaim callback or a host
+// function: an allocation there must not wait for streams or ask for more.
+func mayNotWait() bool {
+	inside := C.fm_inside_now()
+	return inside == insideReclaim || inside == insideHostFunction
+}
+
+// The values of enum fm_inside.
+const (
+	insideReclaim      = 3
+	insideHostFunction = 4
+)

@@ -1,0 +1,154 @@
+package main
+
+/*
+#include <stdlib.h>
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"math"
+	"runtime/debug"
+	"time"
+	"unicode/utf8"
+	"unsafe"
+
+	"ferrum_mem/core/device"
+)
+
+// fail keeps the error as the calling thread's record and gives its status.
+func fail(err error) C.int32_t {
+	code := device.CodeOf(err)
+	record := device.Error{Code: code, Message: err.Error()}
+	var typed *device.Error
+	if errors.As(err, &typed) {
+		record = *typed
+	}
+	keep(&record)
+	return C.int32_t(code)
+}
+
+func keep(record *device.Error) {
+	operation := C.CString(record.Op)
+	name := C.CString(record.Device)
+	message := C.CString(record.Message)
+	C.fm_error_keep(C.int32_t(record.Code), C.int64_t(record.Native), operation, name, message)
+	C.free(unsafe.Pointer(operation))
+	C.free(unsafe.Pointer(name))
+	C.free(unsafe.Pointer(message))
+}
+
+// done is the status of a call that gives nothing back.
+func done(err error) C.int32_t {
+	if err != nil {
+		return fail(err)
+	}
+	return 0
+}
+
+// give stores a handle or address, or keeps the error.
+func give[T ~uint64](out *C.uint64_t, value T, err error) C.int32_t {
+	if err != nil {
+		return fail(err)
+	}
+	*out = C.uint64_t(value)
+	return 0
+}
+
+// giveText writes text and a NUL into the caller's buffer, as the header
+// describes for ferrum_backends_json.
+func giveText(buffer *C.char, capacity C.size_t, length *C.size_t, text []byte, err error) C.int32_t {
+	if err != nil {
+		return fail(err)
+	}
+	*length = C.size_t(len(text))
+	if capacity == 0 {
+		return 0
+	}
+	if uint64(capacity) <= uint64(len(text)) {
+		return fail(device.Errorf(device.CodeBufferTooSmall, "capi.text",
+			"capacity is %d: the text has %d bytes and a closing NUL", uint64(capacity), len(text)))
+	}
+	to := unsafe.Slice((*byte)(unsafe.Pointer(buffer)), len(text)+1)
+	copy(to, text)
+	to[len(text)] = 0
+	return 0
+}
+
+// guard is deferred by every export. A panic means that this library's state
+// can no longer be trusted: it says so and does no more work.
+func guard(status *C.int32_t) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	C.fm_poison()
+	stack := debug.Stack()
+	err := device.Errorf(device.CodeInternal, "capi.guard", "a defect of this library: %v", value)
+	keep(err)
+	*status = C.int32_t(device.CodeInternal)
+	lib.ReportDefect("call", value, stack)
+}
+
+// timeoutOf reads nanoseconds; what does not fit a Duration (292 years) waits
+// for ever.
+func timeoutOf(ns C.uint64_t) time.Duration {
+	if uint64(ns) > math.MaxInt64 {
+		return device.Forever
+	}
+	return time.Duration(ns)
+}
+
+// forced reads the flags of a destroying call.
+func forced(flags C.uint32_t) (bool, error) {
+	if flags > 1 {
+		return false, device.Errorf(device.CodeInvalidArgument, "capi.flags",
+			"flags is %#x: only FERRUM_FORCE (0x1) is known", uint32(flags))
+	}
+	return flags == 1, nil
+}
+
+// truth reads a setting that is 0 or 1.
+func truth(name string, value C.uint32_t) (bool, error) {
+	if value > 1 {
+		return false, device.Errorf(device.CodeInvalidArgument, "capi.flag",
+			"%s is %d: want 0 or 1", name, uint32(value))
+	}
+	return value == 1, nil
+}
+
+// nameMax is how many bytes a tag, name or device id may have.
+const nameMax = 63
+
+// textOf reads a text of the caller without running past nameMax bytes; NULL is
+// the empty text.
+func textOf(argument string, text *C.char) (string, error) {
+	if text == nil {
+		return "", nil
+	}
+	length := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(text), length)) != 0 {
+		if length++; length > nameMax {
+			return "", device.Errorf(device.CodeInvalidArgument, "capi.text",
+				"%s is longer than %d bytes", argument, nameMax)
+		}
+	}
+	read := C.GoStringN(text, C.int(length))
+	if !utf8.ValidString(read) {
+		return "", device.Errorf(device.CodeInvalidArgument, "capi.text", "%s is not UTF-8: %q", argument, read)
+	}
+	return read, nil
+}
+
+// putText writes text and a NUL into a fixed field, cut off at a character's
+// end; the field is zeroed already.
+func putText(field []C.char, text string) {
+	n := min(len(text), len(field)-1)
+	for n < len(text) && n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	for i := range n {
+		field[i] = C.char(text[i])
+	}
+}

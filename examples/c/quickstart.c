@@ -1,0 +1,112 @@
+/*
+ * The first program: a device, blocks by handle, a copy on a stream, a pool by
+ * address, and what an allocation that cannot be served says.
+ *
+ *   cc quickstart.c $(pkg-config --cflags --libs ferrum_mem) -o quickstart
+ */
+#include <ferrum_mem.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t MiB = 1024 * 1024;
+
+/* Ends the program with the library's own words when a call failed. */
+static void check(ferrum_status status) {
+    if (status == FERRUM_OK)
+        return;
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    ferrum_last_error(&error);
+    fprintf(stderr, "%s failed with %s: %s\n", error.function,
+            ferrum_status_name(status), error.message);
+    exit(1);
+}
+
+static void show_device(ferrum_device device) {
+    ferrum_device_info info = FERRUM_DEVICE_INFO_INIT;
+    check(ferrum_device_get_info(device, &info));
+    ferrum_memory_info memory = FERRUM_MEMORY_INFO_INIT;
+    check(ferrum_memory_get_info(device, &memory));
+    printf("%s is %s: %.1f GiB, %.1f GiB free\n", info.id, info.name,
+           (double)memory.total_bytes / (1024.0 * (double)MiB),
+           (double)memory.free_bytes / (1024.0 * (double)MiB));
+}
+
+/* Blocks by handle: written, copied on a stream, read back. */
+static void copy_on_a_stream(ferrum_device device) {
+    ferrum_manager manager;
+    check(ferrum_manager_create(device, NULL, &manager));
+    ferrum_memory prompt, cache;
+    check(ferrum_allocate(manager, MiB, &prompt));
+    ferrum_allocation_request request = FERRUM_ALLOCATION_REQUEST_INIT;
+    request.memory_type = FERRUM_MEMORY_CACHE;
+    request.size_bytes = MiB;
+    request.tag = "kv";
+    check(ferrum_allocate_typed(manager, &request, &cache));
+
+    const char text[] = "tokens on their way";
+    check(ferrum_write(prompt, 0, text, sizeof text));
+
+    ferrum_stream stream;
+    check(ferrum_stream_create(device, &stream));
+    ferrum_transfer transfer = FERRUM_TRANSFER_INIT;
+    transfer.src = prompt;
+    transfer.dst = cache;
+    transfer.size_bytes = sizeof text;
+    check(ferrum_copy_async(&transfer, stream));
+    check(ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER));
+
+    char back[sizeof text];
+    check(ferrum_read(cache, 0, back, sizeof back));
+    printf("copied on a stream: \"%s\"\n", back);
+
+    check(ferrum_stream_destroy(stream, 0));
+    check(ferrum_deallocate(prompt));
+    check(ferrum_deallocate(cache));
+    check(ferrum_manager_destroy(manager, 0));
+}
+
+/* Memory by address, and the end of it. */
+static void pool_and_its_limit(ferrum_device device) {
+    ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
+    config.name = "activations";
+    config.initial_size_bytes = 32 * MiB;
+    config.max_size_bytes = 64 * MiB;
+    ferrum_pool pool;
+    check(ferrum_pool_create(device, &config, &pool));
+
+    const ferrum_stream default_stream = {0};
+    ferrum_address a, b;
+    check(ferrum_pool_alloc(pool, 24 * MiB, default_stream, &a));
+    check(ferrum_pool_alloc(pool, 24 * MiB, default_stream, &b));
+    printf("two blocks of 24 MiB at %#llx and %#llx\n", (unsigned long long)a,
+           (unsigned long long)b);
+
+    ferrum_address c;
+    ferrum_status status =
+        ferrum_pool_alloc(pool, 24 * MiB, default_stream, &c);
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    check(ferrum_last_error(&error));
+    printf("a third one: %s\n  %s\n", ferrum_status_name(status),
+           error.message);
+
+    check(ferrum_pool_free(pool, a, default_stream));
+    check(ferrum_pool_free(pool, b, default_stream));
+    status = ferrum_pool_free(pool, b, default_stream);
+    printf("freeing one twice: %s\n", ferrum_status_name(status));
+    check(ferrum_pool_destroy(pool, 0));
+}
+
+int main(void) {
+    printf("ferrum_mem %s\n", ferrum_version_string());
+    check(ferrum_init(NULL));
+    ferrum_device device;
+    check(ferrum_device_open("cpu:0", &device));
+    show_device(device);
+    copy_on_a_stream(device);
+    pool_and_its_limit(device);
+    check(ferrum_device_close(device, 0));
+    check(ferrum_shutdown(0));
+    return 0;
+}
