@@ -1,0 +1,1264 @@
+# Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+"""The C ABI as ctypes sees it: constants, structs, callbacks and prototypes.
+
+Nothing in here is for users of the package, and nothing in here loads the
+library: see _loader for that.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Status(NamedTuple):
+    """A row of FERRUM_STATUS_TABLE."""
+
+    name: str
+    value: int
+    text: str
+
+
+# Status codes
+
+FERRUM_OK = 0
+FERRUM_ERROR_INTERNAL = -1
+FERRUM_ERROR_POISONED = -2
+FERRUM_ERROR_FORKED = -3
+FERRUM_ERROR_NOT_INITIALIZED = -4
+FERRUM_ERROR_INVALID_STATE = -5
+FERRUM_ERROR_NULL_POINTER = -6
+FERRUM_ERROR_INVALID_HANDLE = -7
+FERRUM_ERROR_INVALID_ARGUMENT = -8
+FERRUM_ERROR_INVALID_SIZE = -9
+FERRUM_ERROR_INVALID_ALIGNMENT = -10
+FERRUM_ERROR_INVALID_STRUCT = -11
+FERRUM_ERROR_INVALID_OFFSET = -12
+FERRUM_ERROR_INVALID_ADDRESS = -13
+FERRUM_ERROR_INVALID_CONFIG = -14
+FERRUM_ERROR_INVALID_FORMAT = -15
+FERRUM_ERROR_OVERFLOW = -16
+FERRUM_ERROR_BUFFER_TOO_SMALL = -17
+FERRUM_ERROR_OUT_OF_MEMORY = -18
+FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY = -19
+FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY = -20
+FERRUM_ERROR_RESOURCE_EXHAUSTED = -21
+FERRUM_ERROR_DOUBLE_FREE = -22
+FERRUM_ERROR_BUSY = -23
+FERRUM_ERROR_TIMEOUT = -24
+FERRUM_ERROR_CANCELLED = -25
+FERRUM_ERROR_NOT_FOUND = -26
+FERRUM_ERROR_ALREADY_EXISTS = -27
+FERRUM_ERROR_DEVICE_NOT_FOUND = -28
+FERRUM_ERROR_BACKEND_UNAVAILABLE = -29
+FERRUM_ERROR_UNSUPPORTED = -30
+FERRUM_ERROR_UNSUPPORTED_DEVICE = -31
+FERRUM_ERROR_DEVICE = -32
+FERRUM_ERROR_DEVICE_LOST = -33
+FERRUM_ERROR_MAPPING_FAILED = -34
+FERRUM_ERROR_UNMAPPING_FAILED = -35
+FERRUM_ERROR_ALREADY_MAPPED = -36
+FERRUM_ERROR_NOT_MAPPED = -37
+FERRUM_ERROR_INVALID_PAGE_SIZE = -38
+FERRUM_ERROR_MODEL_NOT_FOUND = -39
+FERRUM_ERROR_MODEL_ALREADY_EXISTS = -40
+FERRUM_ERROR_MODEL = -41
+FERRUM_ERROR_IO = -42
+FERRUM_ERROR_PERMISSION_DENIED = -43
+FERRUM_ERROR_NETWORK = -44
+FERRUM_ERROR_AUTHENTICATION = -45
+FERRUM_ERROR_RATE_LIMITED = -46
+FERRUM_ERROR_SERIALIZATION = -47
+
+STATUSES: tuple[Status, ...] = (
+    Status("FERRUM_OK", 0, "success"),
+    Status("FERRUM_ERROR_INTERNAL", -1, "a defect of the library"),
+    Status("FERRUM_ERROR_POISONED", -2, "the library stopped after a defect"),
+    Status("FERRUM_ERROR_FORKED", -3, "called in a forked child"),
+    Status("FERRUM_ERROR_NOT_INITIALIZED", -4, "ferrum_init has not been called"),
+    Status("FERRUM_ERROR_INVALID_STATE", -5, "not possible in the present state"),
+    Status("FERRUM_ERROR_NULL_POINTER", -6, "a required pointer is NULL"),
+    Status("FERRUM_ERROR_INVALID_HANDLE", -7, "not a live handle of this kind"),
+    Status("FERRUM_ERROR_INVALID_ARGUMENT", -8, "an argument has no meaning"),
+    Status("FERRUM_ERROR_INVALID_SIZE", -9, "a size is zero or not possible"),
+    Status(
+        "FERRUM_ERROR_INVALID_ALIGNMENT",
+        -10,
+        "an alignment is not a power of two, or is out of bounds",
+    ),
+    Status("FERRUM_ERROR_INVALID_STRUCT", -11, "a struct's size, reserved field or tail is wrong"),
+    Status("FERRUM_ERROR_INVALID_OFFSET", -12, "an offset or range is out of bounds"),
+    Status("FERRUM_ERROR_INVALID_ADDRESS", -13, "not the address of a live block"),
+    Status("FERRUM_ERROR_INVALID_CONFIG", -14, "a configuration contradicts itself"),
+    Status("FERRUM_ERROR_INVALID_FORMAT", -15, "input is malformed"),
+    Status("FERRUM_ERROR_OVERFLOW", -16, "arithmetic on the arguments overflows"),
+    Status("FERRUM_ERROR_BUFFER_TOO_SMALL", -17, "the caller's buffer is too small"),
+    Status("FERRUM_ERROR_OUT_OF_MEMORY", -18, "not enough memory"),
+    Status("FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY", -19, "not enough address space"),
+    Status(
+        "FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY", -20, "not enough physical memory under the limit"
+    ),
+    Status("FERRUM_ERROR_RESOURCE_EXHAUSTED", -21, "a resource other than memory is used up"),
+    Status("FERRUM_ERROR_DOUBLE_FREE", -22, "the block is free already"),
+    Status("FERRUM_ERROR_BUSY", -23, "in use"),
+    Status("FERRUM_ERROR_TIMEOUT", -24, "not done in time"),
+    Status("FERRUM_ERROR_CANCELLED", -25, "cancelled"),
+    Status("FERRUM_ERROR_NOT_FOUND", -26, "not found"),
+    Status("FERRUM_ERROR_ALREADY_EXISTS", -27, "exists already"),
+    Status("FERRUM_ERROR_DEVICE_NOT_FOUND", -28, "no such device"),
+    Status("FERRUM_ERROR_BACKEND_UNAVAILABLE", -29, "the backend cannot be used here"),
+    Status("FERRUM_ERROR_UNSUPPORTED", -30, "the device or build lacks this capability"),
+    Status("FERRUM_ERROR_UNSUPPORTED_DEVICE", -31, "the device is of the wrong kind for this"),
+    Status("FERRUM_ERROR_DEVICE", -32, "the device's runtime reported an error"),
+    Status("FERRUM_ERROR_DEVICE_LOST", -33, "the device is lost"),
+    Status("FERRUM_ERROR_MAPPING_FAILED", -34, "mapping memory failed"),
+    Status("FERRUM_ERROR_UNMAPPING_FAILED", -35, "unmapping memory failed"),
+    Status("FERRUM_ERROR_ALREADY_MAPPED", -36, "mapped already"),
+    Status("FERRUM_ERROR_NOT_MAPPED", -37, "not mapped"),
+    Status("FERRUM_ERROR_INVALID_PAGE_SIZE", -38, "not a page size of this device"),
+    Status("FERRUM_ERROR_MODEL_NOT_FOUND", -39, "no such model"),
+    Status("FERRUM_ERROR_MODEL_ALREADY_EXISTS", -40, "the model exists already"),
+    Status("FERRUM_ERROR_MODEL", -41, "the model cannot be used"),
+    Status("FERRUM_ERROR_IO", -42, "reading or writing failed"),
+    Status("FERRUM_ERROR_PERMISSION_DENIED", -43, "not permitted"),
+    Status("FERRUM_ERROR_NETWORK", -44, "the network failed"),
+    Status("FERRUM_ERROR_AUTHENTICATION", -45, "not authenticated"),
+    Status("FERRUM_ERROR_RATE_LIMITED", -46, "asked too often"),
+    Status("FERRUM_ERROR_SERIALIZATION", -47, "a value cannot be written or read as text"),
+)
+
+# Types
+
+# Status of a call: one of the codes of FERRUM_STATUS_TABLE.
+ferrum_status = ctypes.c_int32
+# An address in a device's memory; on a host device also a pointer.
+ferrum_address = ctypes.c_uint64
+# Weight of a log message.
+ferrum_log_level = ctypes.c_int32
+# Pressure levels, by the share of the device that is not free.
+ferrum_pressure_level = ctypes.c_int32
+# What a block is used for. Each type may have a pool of its own.
+ferrum_memory_type = ctypes.c_int32
+
+# Constants
+
+# Version of the package.
+FERRUM_VERSION_MAJOR = 0
+FERRUM_VERSION_MINOR = 1
+FERRUM_VERSION_PATCH = 0
+# Version of the binary interface: grows with every addition. A library whose ferrum_abi_version()
+# is at least the header's can serve a caller built with that header, as long as the SONAME is the
+# same.
+FERRUM_ABI_VERSION = 1
+# Timeout that waits without an end.
+FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
+# Flag of the destroy, close and shutdown calls: do it although something is in use. Whatever is in
+# use is freed as well and reported through the log; its handles die.
+FERRUM_FORCE = 1
+# Accept a host_memory_bytes above the memory of the machine.
+FERRUM_CONFIG_HOST_MEMORY_FORCED = 1
+FERRUM_LOG_DEBUG = 0
+FERRUM_LOG_INFO = 1
+FERRUM_LOG_WARNING = 2
+FERRUM_LOG_ERROR = 3
+# Capabilities of a device, as bits.
+FERRUM_CAPABILITY_HOST_ADDRESSABLE = 1
+FERRUM_CAPABILITY_PEER = 2
+# Below 70 %, or unknown (total_bytes 0).
+FERRUM_PRESSURE_LOW = 0
+# From 70 %.
+FERRUM_PRESSURE_MEDIUM = 1
+# From 85 %.
+FERRUM_PRESSURE_HIGH = 2
+# From 95 %.
+FERRUM_PRESSURE_CRITICAL = 3
+# Largest alignment that can be asked for: 1 GiB.
+FERRUM_ALIGNMENT_MAX = 0x40000000
+# Anything.
+FERRUM_MEMORY_GENERAL = 0
+# Tensors.
+FERRUM_MEMORY_TENSOR = 1
+# The KV cache.
+FERRUM_MEMORY_CACHE = 2
+# Scratch.
+FERRUM_MEMORY_TEMPORARY = 3
+# Page-locked host memory: FERRUM_ERROR_UNSUPPORTED for now.
+FERRUM_MEMORY_PINNED = 4
+# Shared between devices: FERRUM_ERROR_UNSUPPORTED for now.
+FERRUM_MEMORY_MAPPED = 5
+# Number of memory types.
+FERRUM_MEMORY_TYPE_COUNT = 6
+
+
+class ferrum_device(ctypes.Structure):
+    """An open device."""
+
+    # 0 is no device
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_stream(ctypes.Structure):
+    """An ordered queue of work on a device."""
+
+    # 0 is no stream, or the default one where it is optional
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_event(ctypes.Structure):
+    """A point in a stream's queue."""
+
+    # 0 is no event
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_pool(ctypes.Structure):
+    """A pool: memory by address."""
+
+    # 0 is no pool
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_manager(ctypes.Structure):
+    """A memory manager of a device: memory by handle."""
+
+    # 0 is no manager
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_memory(ctypes.Structure):
+    """A block of memory that a manager owns."""
+
+    # 0 is no block
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_registration(ctypes.Structure):
+    """A registered callback."""
+
+    # 0 is no registration
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_config(ctypes.Structure):
+    """Settings of the library for ferrum_init."""
+
+    struct_size: int
+    # Host devices cpu:0, cpu:1, ... (1 to 64), sharing the capacity equally; 0: FERRUM_HOST_DEVICES
+    # of the environment, or 1.
+    host_devices: int
+    # Capacity of all host devices together; 0: FERRUM_HOST_MEMORY of the environment, or what the
+    # process may really use: the memory of the machine or of its control group, whichever is less.
+    host_memory_bytes: int
+    # FERRUM_CONFIG_* flags.
+    flags: int
+    reserved: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("host_devices", ctypes.c_uint32),
+        ("host_memory_bytes", ctypes.c_uint64),
+        ("flags", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_config:
+        """A struct with the values of FERRUM_CONFIG_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_error_info(ctypes.Structure):
+    """Detail of a failure, as ferrum_last_error copies it out."""
+
+    struct_size: int
+    # Status that the failing call returned.
+    status: int
+    # Number that the vendor's runtime or the system gave, or 0.
+    native_code: int
+    # Public name of the function that failed.
+    function: bytes
+    # Operation inside the library, for example "pool.alloc".
+    operation: bytes
+    # Device concerned, for example "cpu:0", or empty.
+    device: bytes
+    # What was wrong, with the argument and its value. Cut off at a character's end if it is longer.
+    message: bytes
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("status", ferrum_status),
+        ("native_code", ctypes.c_int64),
+        ("function", ctypes.c_char * 64),
+        ("operation", ctypes.c_char * 64),
+        ("device", ctypes.c_char * 32),
+        ("message", ctypes.c_char * 1024),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_error_info:
+        """A struct with the values of FERRUM_ERROR_INFO_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_device_info(ctypes.Structure):
+    """Description of an open device."""
+
+    struct_size: int
+    # Number after the colon of the id.
+    ordinal: int
+    # FERRUM_CAPABILITY_* bits.
+    capabilities: int
+    # Capacity; 0 means unknown.
+    total_bytes: int
+    # Segments taken from the device are multiples of this.
+    granularity_bytes: int
+    # Every segment's address is a multiple of this.
+    alignment_bytes: int
+    # For example "cpu:0".
+    id: bytes
+    # For example "cpu".
+    backend: bytes
+    # Name of the hardware.
+    name: bytes
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("ordinal", ctypes.c_uint32),
+        ("capabilities", ctypes.c_uint64),
+        ("total_bytes", ctypes.c_uint64),
+        ("granularity_bytes", ctypes.c_uint64),
+        ("alignment_bytes", ctypes.c_uint64),
+        ("id", ctypes.c_char * 32),
+        ("backend", ctypes.c_char * 32),
+        ("name", ctypes.c_char * 128),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_device_info:
+        """A struct with the values of FERRUM_DEVICE_INFO_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_memory_info(ctypes.Structure):
+    """A device's memory; used + free + reserved = total at any time."""
+
+    struct_size: int
+    # Level of (total - free) / total, decided in integers.
+    pressure: int
+    # Capacity; 0 means unknown.
+    total_bytes: int
+    # Live blocks of this library and what it cannot hand out.
+    used_bytes: int
+    # What can still be handed out: free in the device and cached here, as far as the limit allows.
+    free_bytes: int
+    # Everything else: the driver's, other processes', above the limit.
+    reserved_bytes: int
+    # Live blocks of all pools and managers.
+    active_allocations: int
+    # 1 - largest free run / total free, over the memory had from the driver; 0 when nothing is
+    # free.
+    fragmentation_ratio: float
+    # used / total * 100; 0 when total is unknown. For display.
+    utilization_percent: float
+    # Whether bandwidth_gbps has been measured.
+    bandwidth_known: int
+    # Copy bandwidth in 10^9 bytes per second.
+    bandwidth_gbps: float
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("pressure", ferrum_pressure_level),
+        ("total_bytes", ctypes.c_uint64),
+        ("used_bytes", ctypes.c_uint64),
+        ("free_bytes", ctypes.c_uint64),
+        ("reserved_bytes", ctypes.c_uint64),
+        ("active_allocations", ctypes.c_uint64),
+        ("fragmentation_ratio", ctypes.c_float),
+        ("utilization_percent", ctypes.c_float),
+        ("bandwidth_known", ctypes.c_uint32),
+        ("bandwidth_gbps", ctypes.c_float),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_memory_info:
+        """A struct with the values of FERRUM_MEMORY_INFO_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_gauge(ctypes.Structure):
+    """A number of the books with the highest value that it had."""
+
+    current: int
+    peak: int
+
+    _fields_ = [
+        ("current", ctypes.c_uint64),
+        ("peak", ctypes.c_uint64),
+    ]
+
+
+class ferrum_statistics(ctypes.Structure):
+    """Books of a device, a pool or a manager. Bytes but for the counts. reserved = active +
+    cached + unusable in every record.
+    """
+
+    struct_size: int
+    reserved_field: int
+    # Asked for by the live blocks.
+    requested: ferrum_gauge
+    # Live blocks after rounding.
+    allocated: ferrum_gauge
+    # Live, or freed and still in use by queued work.
+    active: ferrum_gauge
+    # Held and ready to be handed out.
+    cached: ferrum_gauge
+    # Held, but too small or badly placed to be handed out.
+    unusable: ferrum_gauge
+    # Had from the driver.
+    reserved: ferrum_gauge
+    # Live blocks, as a count.
+    live_blocks: ferrum_gauge
+    # Segments had from the driver, as a count.
+    segments: ferrum_gauge
+    # Successful allocations so far, as a count.
+    allocations: int
+    # Frees so far, as a count.
+    frees: int
+    # Allocations that ran out of memory, as a count.
+    failures: int
+    # Longest free run.
+    largest_free_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved_field", ctypes.c_uint32),
+        ("requested", ferrum_gauge),
+        ("allocated", ferrum_gauge),
+        ("active", ferrum_gauge),
+        ("cached", ferrum_gauge),
+        ("unusable", ferrum_gauge),
+        ("reserved", ferrum_gauge),
+        ("live_blocks", ferrum_gauge),
+        ("segments", ferrum_gauge),
+        ("allocations", ctypes.c_uint64),
+        ("frees", ctypes.c_uint64),
+        ("failures", ctypes.c_uint64),
+        ("largest_free_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_statistics:
+        """A struct with the values of FERRUM_STATISTICS_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_pool_config(ctypes.Structure):
+    """Settings of a pool."""
+
+    struct_size: int
+    # Grow when full (1), or never beyond the initial size (0).
+    enable_auto_expansion: int
+    # Size of the first segment, taken at the first allocation; 0: as large as the growth increment.
+    # Where the device has less, smaller.
+    initial_size_bytes: int
+    # Upper bound of what the pool holds; 0: none.
+    max_size_bytes: int
+    # Size of each further segment, larger if a request needs it.
+    growth_increment_bytes: int
+    # Alignment of every block, a power of two; 0: 256. Sizes are rounded up to it.
+    alignment_bytes: int
+    # Take the memory when the pool is created (1): max_size_bytes, or initial_size_bytes where that
+    # is unlimited. It is then all or nothing.
+    pre_allocate: int
+    # Keep peaks and counts (1). Current values are always kept.
+    enable_stats: int
+    # Placement strategy: "best_fit"; NULL: the default, "best_fit".
+    strategy: bytes | None
+    # Name of the pool in reports, and tag of its blocks; NULL: none. At most 63 bytes.
+    name: bytes | None
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("enable_auto_expansion", ctypes.c_uint32),
+        ("initial_size_bytes", ctypes.c_uint64),
+        ("max_size_bytes", ctypes.c_uint64),
+        ("growth_increment_bytes", ctypes.c_uint64),
+        ("alignment_bytes", ctypes.c_uint64),
+        ("pre_allocate", ctypes.c_uint32),
+        ("enable_stats", ctypes.c_uint32),
+        ("strategy", ctypes.c_char_p),
+        ("name", ctypes.c_char_p),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_pool_config:
+        """A struct with the values of FERRUM_POOL_CONFIG_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        self.enable_auto_expansion = 1
+        self.initial_size_bytes = 1073741824
+        self.growth_increment_bytes = 536870912
+        self.alignment_bytes = 256
+        self.enable_stats = 1
+        return self
+
+
+class ferrum_manager_config(ctypes.Structure):
+    """Settings of a manager."""
+
+    struct_size: int
+    # Keep age and tag of each block and statistics (1).
+    enable_tracking: int
+    # Give back what is cached when gc_threshold is reached (1).
+    enable_auto_gc: int
+    # Fill new and freed blocks with patterns and check them (1).
+    enable_debug: int
+    # Used share of the device, from 0 (exclusive) to 1, that starts a collection.
+    gc_threshold: float
+    # Asynchronous copies in flight at once, 1 to 1024.
+    max_concurrent_transfers: int
+    # Pool settings by FERRUM_MEMORY_*. NULL for a type: its blocks come from the pool of
+    # FERRUM_MEMORY_GENERAL. NULL for that one: the defaults. Entries beyond the known types must be
+    # NULL.
+    pool_configs: Any
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("enable_tracking", ctypes.c_uint32),
+        ("enable_auto_gc", ctypes.c_uint32),
+        ("enable_debug", ctypes.c_uint32),
+        ("gc_threshold", ctypes.c_float),
+        ("max_concurrent_transfers", ctypes.c_uint32),
+        ("pool_configs", ctypes.POINTER(ferrum_pool_config) * 8),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_manager_config:
+        """A struct with the values of FERRUM_MANAGER_CONFIG_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        self.enable_tracking = 1
+        self.enable_auto_gc = 1
+        self.gc_threshold = 0.85
+        self.max_concurrent_transfers = 4
+        return self
+
+
+class ferrum_allocation_request(ctypes.Structure):
+    """A block, as asked for."""
+
+    struct_size: int
+    # FERRUM_MEMORY_*
+    memory_type: int
+    # Not 0.
+    size_bytes: int
+    # A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+    alignment_bytes: int
+    # Name for the books, at most 63 bytes; NULL: none.
+    tag: bytes | None
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("memory_type", ferrum_memory_type),
+        ("size_bytes", ctypes.c_uint64),
+        ("alignment_bytes", ctypes.c_uint64),
+        ("tag", ctypes.c_char_p),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_allocation_request:
+        """A struct with the values of FERRUM_ALLOCATION_REQUEST_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_handle_info(ctypes.Structure):
+    """Description of a block."""
+
+    struct_size: int
+    # FERRUM_MEMORY_*
+    memory_type: int
+    memory: ferrum_memory
+    manager: ferrum_manager
+    device: ferrum_device
+    # As asked for.
+    size_bytes: int
+    # After rounding.
+    allocated_bytes: int
+    # Largest power of two that divides the address, at most FERRUM_ALIGNMENT_MAX.
+    alignment_bytes: int
+    address: int
+    # The block as the host sees it, or NULL on a device that the host cannot address.
+    host_pointer: int | None
+    # Monotonic time of the allocation since ferrum_init.
+    allocated_at_ns: int
+    # Mapped for host access by a call of this library.
+    is_mapped: int
+    # Asynchronous operations in flight on the block.
+    operations_in_flight: int
+    tag: bytes
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("memory_type", ferrum_memory_type),
+        ("memory", ferrum_memory),
+        ("manager", ferrum_manager),
+        ("device", ferrum_device),
+        ("size_bytes", ctypes.c_uint64),
+        ("allocated_bytes", ctypes.c_uint64),
+        ("alignment_bytes", ctypes.c_uint64),
+        ("address", ferrum_address),
+        ("host_pointer", ctypes.c_void_p),
+        ("allocated_at_ns", ctypes.c_uint64),
+        ("is_mapped", ctypes.c_uint32),
+        ("operations_in_flight", ctypes.c_uint32),
+        ("tag", ctypes.c_char * 64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_handle_info:
+        """A struct with the values of FERRUM_HANDLE_INFO_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_transfer(ctypes.Structure):
+    """A copy between two blocks, of one device or of two."""
+
+    struct_size: int
+    reserved: int
+    src: ferrum_memory
+    dst: ferrum_memory
+    # Not 0.
+    size_bytes: int
+    src_offset_bytes: int
+    dst_offset_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("src", ferrum_memory),
+        ("dst", ferrum_memory),
+        ("size_bytes", ctypes.c_uint64),
+        ("src_offset_bytes", ctypes.c_uint64),
+        ("dst_offset_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_transfer:
+        """A struct with the values of FERRUM_TRANSFER_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_fill(ctypes.Structure):
+    """A range of a block to fill with a pattern."""
+
+    struct_size: int
+    # Bytes of the pattern: 1, 2 or 4.
+    pattern_bytes: int
+    memory: ferrum_memory
+    # A multiple of pattern_bytes.
+    offset_bytes: int
+    # A multiple of pattern_bytes, not 0.
+    size_bytes: int
+    # The pattern, in the low bytes; the others must be zero.
+    pattern: int
+    reserved: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("pattern_bytes", ctypes.c_uint32),
+        ("memory", ferrum_memory),
+        ("offset_bytes", ctypes.c_uint64),
+        ("size_bytes", ctypes.c_uint64),
+        ("pattern", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_fill:
+        """A struct with the values of FERRUM_FILL_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        self.pattern_bytes = 1
+        return self
+
+
+class ferrum_defragmentation_stats(ctypes.Structure):
+    """What a defragmentation did."""
+
+    struct_size: int
+    fragmentation_before: float
+    fragmentation_after: float
+    reserved: int
+    # Bytes given back to the system.
+    memory_freed_bytes: int
+    # Blocks moved to another address.
+    blocks_moved: int
+    # Blocks that could not be moved.
+    blocks_skipped: int
+    # Time taken.
+    time_taken_ns: int
+    # The same in milliseconds, rounded up.
+    time_taken_ms: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("fragmentation_before", ctypes.c_float),
+        ("fragmentation_after", ctypes.c_float),
+        ("reserved", ctypes.c_uint32),
+        ("memory_freed_bytes", ctypes.c_uint64),
+        ("blocks_moved", ctypes.c_uint64),
+        ("blocks_skipped", ctypes.c_uint64),
+        ("time_taken_ns", ctypes.c_uint64),
+        ("time_taken_ms", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_defragmentation_stats:
+        """A struct with the values of FERRUM_DEFRAGMENTATION_STATS_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_reclaim_config(ctypes.Structure):
+    """Settings of a reclaim callback."""
+
+    struct_size: int
+    # Lower ones are asked first; equal ones in the order of registration.
+    priority: int
+    # How long an allocation waits for the callback at most; 0: 100 ms.
+    deadline_ns: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("priority", ctypes.c_int32),
+        ("deadline_ns", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_reclaim_config:
+        """A struct with the values of FERRUM_RECLAIM_CONFIG_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+# Receives log messages. Runs on a thread of the library, one call at a time, with no lock held; it
+# may call the library but ferrum_shutdown. The message is valid during the call only.
+ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes.c_void_p)
+
+
+# Work of the caller in a stream. Runs on a thread of the library, in the stream's order, with no
+# lock held; it may call the library, but not wait for its own stream, and not shut down.
+ferrum_host_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+# Hears of a change of the pressure level. Runs on a thread of the library, one call at a time, with
+# no lock held; it may call the library but ferrum_shutdown. A level is left downwards only once the
+# use is 1 % of the device below its bound, so that it cannot flap.
+ferrum_pressure_fn = ctypes.CFUNCTYPE(None, ferrum_device, ferrum_pressure_level, ctypes.c_void_p)
+
+
+# Asked to free memory when an allocation would otherwise fail. Runs on a thread of the library,
+# with no lock held; it may free and trim through the library; an allocation inside it fails instead
+# of asking again.
+#
+# @return bytes that were freed, 0 if none.
+ferrum_reclaim_fn = ctypes.CFUNCTYPE(
+    ctypes.c_uint64, ferrum_device, ctypes.c_uint64, ctypes.c_void_p
+)
+
+
+# Struct, size, alignment and the offset of each field, as the header's compiler
+# lays them out.
+LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
+    (ferrum_device, 8, 8, (0,)),
+    (ferrum_stream, 8, 8, (0,)),
+    (ferrum_event, 8, 8, (0,)),
+    (ferrum_pool, 8, 8, (0,)),
+    (ferrum_manager, 8, 8, (0,)),
+    (ferrum_memory, 8, 8, (0,)),
+    (ferrum_registration, 8, 8, (0,)),
+    (ferrum_config, 24, 8, (0, 4, 8, 16, 20)),
+    (ferrum_error_info, 1200, 8, (0, 4, 8, 16, 80, 144, 176)),
+    (ferrum_device_info, 232, 8, (0, 4, 8, 16, 24, 32, 40, 72, 104)),
+    (ferrum_memory_info, 64, 8, (0, 4, 8, 16, 24, 32, 40, 48, 52, 56, 60)),
+    (ferrum_gauge, 16, 8, (0, 8)),
+    (ferrum_statistics, 168, 8, (0, 4, 8, 24, 40, 56, 72, 88, 104, 120, 136, 144, 152, 160)),
+    (ferrum_pool_config, 64, 8, (0, 4, 8, 16, 24, 32, 40, 44, 48, 56)),
+    (ferrum_manager_config, 88, 8, (0, 4, 8, 12, 16, 20, 24)),
+    (ferrum_allocation_request, 32, 8, (0, 4, 8, 16, 24)),
+    (ferrum_handle_info, 152, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 84, 88)),
+    (ferrum_transfer, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
+    (ferrum_fill, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
+    (ferrum_defragmentation_stats, 56, 8, (0, 4, 8, 12, 16, 24, 32, 40, 48)),
+    (ferrum_reclaim_config, 16, 8, (0, 4, 8)),
+)
+
+# Result and parameters of each function.
+PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "ferrum_abi_version": (
+        ctypes.c_uint32,
+        (),
+    ),
+    "ferrum_version_string": (
+        ctypes.c_char_p,
+        (),
+    ),
+    "ferrum_status_name": (
+        ctypes.c_char_p,
+        (ferrum_status,),
+    ),
+    "ferrum_status_text": (
+        ctypes.c_char_p,
+        (ferrum_status,),
+    ),
+    "ferrum_init": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_config),),
+    ),
+    "ferrum_shutdown": (
+        ferrum_status,
+        (ctypes.c_uint32,),
+    ),
+    "ferrum_last_error": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_error_info),),
+    ),
+    "ferrum_log_set_callback": (
+        ferrum_status,
+        (ferrum_log_level, ferrum_log_fn, ctypes.c_void_p),
+    ),
+    "ferrum_backends_json": (
+        ferrum_status,
+        (ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+    ),
+    "ferrum_device_open": (
+        ferrum_status,
+        (ctypes.c_char_p, ctypes.POINTER(ferrum_device)),
+    ),
+    "ferrum_device_close": (
+        ferrum_status,
+        (ferrum_device, ctypes.c_uint32),
+    ),
+    "ferrum_device_get_info": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ferrum_device_info)),
+    ),
+    "ferrum_device_synchronize": (
+        ferrum_status,
+        (ferrum_device, ctypes.c_uint64),
+    ),
+    "ferrum_device_set_limit": (
+        ferrum_status,
+        (ferrum_device, ctypes.c_uint64),
+    ),
+    "ferrum_device_measure_bandwidth": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ctypes.c_double)),
+    ),
+    "ferrum_memory_get_info": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ferrum_memory_info)),
+    ),
+    "ferrum_device_get_statistics": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ferrum_statistics)),
+    ),
+    "ferrum_snapshot_json": (
+        ferrum_status,
+        (ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+    ),
+    "ferrum_leak_report_json": (
+        ferrum_status,
+        (ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+    ),
+    "ferrum_stream_create": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ferrum_stream)),
+    ),
+    "ferrum_stream_destroy": (
+        ferrum_status,
+        (ferrum_stream, ctypes.c_uint32),
+    ),
+    "ferrum_stream_default": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ferrum_stream)),
+    ),
+    "ferrum_stream_synchronize": (
+        ferrum_status,
+        (ferrum_stream, ctypes.c_uint64),
+    ),
+    "ferrum_stream_is_ready": (
+        ferrum_status,
+        (ferrum_stream, ctypes.POINTER(ctypes.c_uint32)),
+    ),
+    "ferrum_stream_host_function": (
+        ferrum_status,
+        (ferrum_stream, ferrum_host_fn, ctypes.c_void_p),
+    ),
+    "ferrum_event_record": (
+        ferrum_status,
+        (ferrum_stream, ctypes.POINTER(ferrum_event)),
+    ),
+    "ferrum_event_destroy": (
+        ferrum_status,
+        (ferrum_event,),
+    ),
+    "ferrum_event_is_ready": (
+        ferrum_status,
+        (ferrum_event, ctypes.POINTER(ctypes.c_uint32)),
+    ),
+    "ferrum_event_synchronize": (
+        ferrum_status,
+        (ferrum_event, ctypes.c_uint64),
+    ),
+    "ferrum_event_elapsed": (
+        ferrum_status,
+        (ferrum_event, ferrum_event, ctypes.POINTER(ctypes.c_int64)),
+    ),
+    "ferrum_stream_wait_event": (
+        ferrum_status,
+        (ferrum_stream, ferrum_event),
+    ),
+    "ferrum_pool_create": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ferrum_pool_config), ctypes.POINTER(ferrum_pool)),
+    ),
+    "ferrum_pool_destroy": (
+        ferrum_status,
+        (ferrum_pool, ctypes.c_uint32),
+    ),
+    "ferrum_pool_alloc": (
+        ferrum_status,
+        (ferrum_pool, ctypes.c_uint64, ferrum_stream, ctypes.POINTER(ferrum_address)),
+    ),
+    "ferrum_pool_alloc_aligned": (
+        ferrum_status,
+        (
+            ferrum_pool,
+            ctypes.c_uint64,
+            ctypes.c_uint64,
+            ferrum_stream,
+            ctypes.POINTER(ferrum_address),
+        ),
+    ),
+    "ferrum_pool_free": (
+        ferrum_status,
+        (ferrum_pool, ferrum_address, ferrum_stream),
+    ),
+    "ferrum_pool_trim": (
+        ferrum_status,
+        (ferrum_pool, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_pool_set_limit": (
+        ferrum_status,
+        (ferrum_pool, ctypes.c_uint64),
+    ),
+    "ferrum_pool_get_statistics": (
+        ferrum_status,
+        (ferrum_pool, ctypes.POINTER(ferrum_statistics)),
+    ),
+    "ferrum_manager_create": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ferrum_manager_config), ctypes.POINTER(ferrum_manager)),
+    ),
+    "ferrum_manager_destroy": (
+        ferrum_status,
+        (ferrum_manager, ctypes.c_uint32),
+    ),
+    "ferrum_manager_configure_pool": (
+        ferrum_status,
+        (ferrum_manager, ferrum_memory_type, ctypes.POINTER(ferrum_pool_config)),
+    ),
+    "ferrum_manager_get_statistics": (
+        ferrum_status,
+        (ferrum_manager, ctypes.POINTER(ferrum_statistics)),
+    ),
+    "ferrum_allocate": (
+        ferrum_status,
+        (ferrum_manager, ctypes.c_uint64, ctypes.POINTER(ferrum_memory)),
+    ),
+    "ferrum_allocate_aligned": (
+        ferrum_status,
+        (ferrum_manager, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ferrum_memory)),
+    ),
+    "ferrum_allocate_typed": (
+        ferrum_status,
+        (ferrum_manager, ctypes.POINTER(ferrum_allocation_request), ctypes.POINTER(ferrum_memory)),
+    ),
+    "ferrum_deallocate": (
+        ferrum_status,
+        (ferrum_memory,),
+    ),
+    "ferrum_handle_get_info": (
+        ferrum_status,
+        (ferrum_memory, ctypes.POINTER(ferrum_handle_info)),
+    ),
+    "ferrum_copy": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_transfer),),
+    ),
+    "ferrum_copy_async": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_transfer), ferrum_stream),
+    ),
+    "ferrum_write": (
+        ferrum_status,
+        (ferrum_memory, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64),
+    ),
+    "ferrum_read": (
+        ferrum_status,
+        (ferrum_memory, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64),
+    ),
+    "ferrum_fill_async": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_fill), ferrum_stream),
+    ),
+    "ferrum_defragment": (
+        ferrum_status,
+        (ferrum_manager, ctypes.POINTER(ferrum_defragmentation_stats)),
+    ),
+    "ferrum_pressure_callback_add": (
+        ferrum_status,
+        (ferrum_device, ferrum_pressure_fn, ctypes.c_void_p, ctypes.POINTER(ferrum_registration)),
+    ),
+    "ferrum_reclaim_callback_add": (
+        ferrum_status,
+        (
+            ferrum_device,
+            ctypes.POINTER(ferrum_reclaim_config),
+            ferrum_reclaim_fn,
+            ctypes.c_void_p,
+            ctypes.POINTER(ferrum_registration),
+        ),
+    ),
+    "ferrum_registration_remove": (
+        ferrum_status,
+        (ferrum_registration,),
+    ),
+}
+
+
+def check_layout() -> None:
+    """Raises ImportError if a struct is not laid out as the header's compiler does."""
+    for struct, size, alignment, offsets in LAYOUT:
+        found = [getattr(struct, name).offset for name, *_ in _fields_of(struct)]
+        if (ctypes.sizeof(struct), ctypes.alignment(struct)) != (size, alignment) or (
+            tuple(found) != offsets
+        ):
+            raise ImportError(f"ferrum_mem: the layout of {struct.__name__} is wrong here")
+
+
+def _fields_of(struct: type[ctypes.Structure]) -> list[Any]:
+    return list(struct._fields_)
+
+
+class Functions:
+    """Every function of the header, with its types, bound to a loaded library.
+
+    Raises AttributeError, which names it, if the library lacks one.
+    """
+
+    # () Version of the binary interface of the loaded library.
+    ferrum_abi_version: Callable[..., int]
+    # () Version of the loaded library as text, for example "0.1.0". The text is constant and lives
+    # as long as the process. Works at any time; never fails.
+    ferrum_version_string: Callable[..., bytes | None]
+    # (status) Name of a status code, for example "FERRUM_ERROR_BUSY"; "FERRUM_ERROR_UNKNOWN" for a
+    # number that is none. The text is constant. Works at any time.
+    ferrum_status_name: Callable[..., bytes | None]
+    # (status) What a status code means, in a few words of English. The text is constant. Works at
+    # any time.
+    ferrum_status_text: Callable[..., bytes | None]
+    # (config) Starts the library, or joins it when it runs already: each successful call is undone
+    # by one ferrum_shutdown.
+    ferrum_init: Callable[..., int]
+    # (flags) Undoes one ferrum_init; the last one stops the library, its threads and its streams
+    # and gives all memory back.
+    ferrum_shutdown: Callable[..., int]
+    # (error_out) Copies out the detail of the calling thread's latest failure, which stays until
+    # the thread's next failing call. Works at any time.
+    ferrum_last_error: Callable[..., int]
+    # (minimum_level, callback, user_data) Sets the receiver of log messages; without one, messages
+    # go nowhere, or to stderr if the environment has FERRUM_LOG=debug|info|warning|error.
+    ferrum_log_set_callback: Callable[..., int]
+    # (buffer, capacity, length_out) Every backend of this build with its devices, or the reason why
+    # it cannot be used here, as JSON:
+    ferrum_backends_json: Callable[..., int]
+    # (id, device_out) Opens a device. Opening one that is open gives the same handle again; each
+    # open is undone by one ferrum_device_close.
+    ferrum_device_open: Callable[..., int]
+    # (device, flags) Undoes one ferrum_device_open; the last one closes the device.
+    ferrum_device_close: Callable[..., int]
+    # (device, info_out) Describes an open device.
+    ferrum_device_get_info: Callable[..., int]
+    # (device, timeout_ns) Waits until every stream of the device has run dry.
+    ferrum_device_synchronize: Callable[..., int]
+    # (device, limit_bytes) Limits what this library takes from the device, all pools and managers
+    # together. 0 takes the limit away. Lowering it below what is held releases cached memory; what
+    # is live stays, and no more is taken until it fits again.
+    ferrum_device_set_limit: Callable[..., int]
+    # (device, gbps_out) Measures the device's copy bandwidth by timed copies between two scratch
+    # segments (at most 64 MiB each; given back at once), for some tens of milliseconds.
+    # ferrum_memory_get_info reports it from then on.
+    ferrum_device_measure_bandwidth: Callable[..., int]
+    # (device, info_out) Asks a device for its memory, all uses of it together.
+    ferrum_memory_get_info: Callable[..., int]
+    # (device, statistics_out) Books of a device: the sum over its pools and managers.
+    ferrum_device_get_statistics: Callable[..., int]
+    # (buffer, capacity, length_out) All books as JSON, for tools:
+    ferrum_snapshot_json: Callable[..., int]
+    # (buffer, capacity, length_out) What is alive now or, after ferrum_shutdown, what was alive at
+    # its end, as JSON:
+    ferrum_leak_report_json: Callable[..., int]
+    # (device, stream_out) Makes a stream on a device. Its thread starts with its first work.
+    ferrum_stream_create: Callable[..., int]
+    # (stream, flags) Destroys a stream.
+    ferrum_stream_destroy: Callable[..., int]
+    # (device, stream_out) Gives the device's default stream. The same handle each time.
+    ferrum_stream_default: Callable[..., int]
+    # (stream, timeout_ns) Waits until all work that was queued before the call is done, and returns
+    # the first failure of queued work since the last time it was asked.
+    ferrum_stream_synchronize: Callable[..., int]
+    # (stream, ready_out) Says without waiting whether all work queued so far is done (1) or not
+    # (0).
+    ferrum_stream_is_ready: Callable[..., int]
+    # (stream, function, user_data) Queues a call of the caller's function on a stream.
+    ferrum_stream_host_function: Callable[..., int]
+    # (stream, event_out) Marks the present end of the stream's queue with a new event.
+    ferrum_event_record: Callable[..., int]
+    # (event) Forgets an event. Streams that wait for it still do.
+    ferrum_event_destroy: Callable[..., int]
+    # (event, ready_out) Says without waiting whether the event's point has been passed (1) or not.
+    ferrum_event_is_ready: Callable[..., int]
+    # (event, timeout_ns) Waits until the event's point has been passed.
+    ferrum_event_synchronize: Callable[..., int]
+    # (start, end, elapsed_ns_out) Time between two events of one device.
+    ferrum_event_elapsed: Callable[..., int]
+    # (stream, event) Makes all later work of the stream wait for the event, which may be another
+    # stream's, or another device's of the same backend.
+    ferrum_stream_wait_event: Callable[..., int]
+    # (device, config, pool_out) Makes a pool on a device.
+    ferrum_pool_create: Callable[..., int]
+    # (pool, flags) Destroys a pool and gives its memory back to the system.
+    ferrum_pool_destroy: Callable[..., int]
+    # (pool, size_bytes, stream, address_out) Takes a block from a pool.
+    ferrum_pool_alloc: Callable[..., int]
+    # (pool, size_bytes, alignment_bytes, stream, address_out) As ferrum_pool_alloc, with the
+    # address a multiple of alignment_bytes.
+    ferrum_pool_alloc_aligned: Callable[..., int]
+    # (pool, address, stream) Gives a block back. Its memory is handed out again only once the work
+    # that is queued on the stream now is done. Does not wait.
+    ferrum_pool_free: Callable[..., int]
+    # (pool, keep_bytes, released_bytes_out) Gives segments that hold no live block back to the
+    # system, until no more than keep_bytes are held or none is left to give.
+    ferrum_pool_trim: Callable[..., int]
+    # (pool, max_size_bytes) Changes the pool's upper bound; 0 takes it away. Lowering it below what
+    # is held releases what is cached; what is live stays.
+    ferrum_pool_set_limit: Callable[..., int]
+    # (pool, statistics_out) Books of a pool.
+    ferrum_pool_get_statistics: Callable[..., int]
+    # (device, config, manager_out) Makes a memory manager on a device. It holds no memory before
+    # the first allocation, unless a pool setting says so.
+    ferrum_manager_create: Callable[..., int]
+    # (manager, flags) Destroys a manager and gives its memory back to the system.
+    ferrum_manager_destroy: Callable[..., int]
+    # (manager, memory_type, config) Sets the pool settings of a memory type from now on. A type
+    # that has live blocks keeps the pool they are in until they are freed; new blocks come from a
+    # pool with the new settings.
+    ferrum_manager_configure_pool: Callable[..., int]
+    # (manager, statistics_out) Books of a manager: the sum over its pools.
+    ferrum_manager_get_statistics: Callable[..., int]
+    # (manager, size_bytes, memory_out) Allocates a block of type FERRUM_MEMORY_GENERAL.
+    ferrum_allocate: Callable[..., int]
+    # (manager, size_bytes, alignment_bytes, memory_out) As ferrum_allocate, with the address a
+    # multiple of alignment_bytes, a power of two from 1 to FERRUM_ALIGNMENT_MAX.
+    ferrum_allocate_aligned: Callable[..., int]
+    # (manager, request, memory_out) Allocates a block as described.
+    ferrum_allocate_typed: Callable[..., int]
+    # (memory) Gives a block back; its handle is dead at once. Copies that are in flight finish
+    # undisturbed: the memory is handed out again after them. Does not wait.
+    ferrum_deallocate: Callable[..., int]
+    # (memory, info_out) Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
+    ferrum_handle_get_info: Callable[..., int]
+    # (transfer) Copies bytes from one block to another, or within one (with the meaning of
+    # memmove), and returns when they are there. Work that was queued before on streams that use the
+    # two blocks is waited for.
+    ferrum_copy: Callable[..., int]
+    # (transfer, stream) Queues a copy on a stream and returns. Both blocks stay until it is done,
+    # also when they are deallocated meanwhile. At most max_concurrent_transfers are in flight per
+    # manager of the destination; the call waits for its turn.
+    ferrum_copy_async: Callable[..., int]
+    # (memory, offset_bytes, source, size_bytes) Copies from the caller's memory into a block and
+    # returns when it is done.
+    ferrum_write: Callable[..., int]
+    # (memory, offset_bytes, destination_out, size_bytes) Copies from a block into the caller's
+    # memory and returns when it is done.
+    ferrum_read: Callable[..., int]
+    # (fill, stream) Queues a fill on a stream and returns. The block stays until it is done.
+    ferrum_fill_async: Callable[..., int]
+    # (manager, stats_out) Gives back to the system what the manager's pools hold without use. Live
+    # blocks stay where they are: every one of them counts as skipped.
+    ferrum_defragment: Callable[..., int]
+    # (device, callback, user_data, registration_out) Registers a pressure callback on a device;
+    # each registration hears of every change from then on.
+    ferrum_pressure_callback_add: Callable[..., int]
+    # (device, config, callback, user_data, registration_out) Registers a reclaim callback on a
+    # device.
+    ferrum_reclaim_callback_add: Callable[..., int]
+    # (registration) Removes a callback. Waits for a running call of it, unless it is called from
+    # inside that call; afterwards it is not called again.
+    ferrum_registration_remove: Callable[..., int]
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        for name, (restype, argtypes) in PROTOTYPES.items():
+            function = getattr(library, name)
+            function.restype = restype
+            function.argtypes = argtypes
+            setattr(self, name, function)

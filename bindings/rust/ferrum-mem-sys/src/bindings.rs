@@ -1,0 +1,1494 @@
+// Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+
+#![allow(non_camel_case_types)]
+
+use core::ffi::{c_char, c_void};
+use core::mem::{align_of, offset_of, size_of};
+
+/// Status of a call: one of the codes of FERRUM_STATUS_TABLE.
+pub type ferrum_status = i32;
+
+/// An address in a device's memory; on a host device also a pointer.
+pub type ferrum_address = u64;
+
+/// Weight of a log message.
+pub type ferrum_log_level = i32;
+
+/// Pressure levels, by the share of the device that is not free.
+pub type ferrum_pressure_level = i32;
+
+/// What a block is used for. Each type may have a pool of its own.
+pub type ferrum_memory_type = i32;
+
+/// success
+pub const FERRUM_OK: ferrum_status = 0;
+/// a defect of the library
+pub const FERRUM_ERROR_INTERNAL: ferrum_status = -1;
+/// the library stopped after a defect
+pub const FERRUM_ERROR_POISONED: ferrum_status = -2;
+/// called in a forked child
+pub const FERRUM_ERROR_FORKED: ferrum_status = -3;
+/// ferrum_init has not been called
+pub const FERRUM_ERROR_NOT_INITIALIZED: ferrum_status = -4;
+/// not possible in the present state
+pub const FERRUM_ERROR_INVALID_STATE: ferrum_status = -5;
+/// a required pointer is NULL
+pub const FERRUM_ERROR_NULL_POINTER: ferrum_status = -6;
+/// not a live handle of this kind
+pub const FERRUM_ERROR_INVALID_HANDLE: ferrum_status = -7;
+/// an argument has no meaning
+pub const FERRUM_ERROR_INVALID_ARGUMENT: ferrum_status = -8;
+/// a size is zero or not possible
+pub const FERRUM_ERROR_INVALID_SIZE: ferrum_status = -9;
+/// an alignment is not a power of two, or is out of bounds
+pub const FERRUM_ERROR_INVALID_ALIGNMENT: ferrum_status = -10;
+/// a struct's size, reserved field or tail is wrong
+pub const FERRUM_ERROR_INVALID_STRUCT: ferrum_status = -11;
+/// an offset or range is out of bounds
+pub const FERRUM_ERROR_INVALID_OFFSET: ferrum_status = -12;
+/// not the address of a live block
+pub const FERRUM_ERROR_INVALID_ADDRESS: ferrum_status = -13;
+/// a configuration contradicts itself
+pub const FERRUM_ERROR_INVALID_CONFIG: ferrum_status = -14;
+/// input is malformed
+pub const FERRUM_ERROR_INVALID_FORMAT: ferrum_status = -15;
+/// arithmetic on the arguments overflows
+pub const FERRUM_ERROR_OVERFLOW: ferrum_status = -16;
+/// the caller's buffer is too small
+pub const FERRUM_ERROR_BUFFER_TOO_SMALL: ferrum_status = -17;
+/// not enough memory
+pub const FERRUM_ERROR_OUT_OF_MEMORY: ferrum_status = -18;
+/// not enough address space
+pub const FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY: ferrum_status = -19;
+/// not enough physical memory under the limit
+pub const FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY: ferrum_status = -20;
+/// a resource other than memory is used up
+pub const FERRUM_ERROR_RESOURCE_EXHAUSTED: ferrum_status = -21;
+/// the block is free already
+pub const FERRUM_ERROR_DOUBLE_FREE: ferrum_status = -22;
+/// in use
+pub const FERRUM_ERROR_BUSY: ferrum_status = -23;
+/// not done in time
+pub const FERRUM_ERROR_TIMEOUT: ferrum_status = -24;
+/// cancelled
+pub const FERRUM_ERROR_CANCELLED: ferrum_status = -25;
+/// not found
+pub const FERRUM_ERROR_NOT_FOUND: ferrum_status = -26;
+/// exists already
+pub const FERRUM_ERROR_ALREADY_EXISTS: ferrum_status = -27;
+/// no such device
+pub const FERRUM_ERROR_DEVICE_NOT_FOUND: ferrum_status = -28;
+/// the backend cannot be used here
+pub const FERRUM_ERROR_BACKEND_UNAVAILABLE: ferrum_status = -29;
+/// the device or build lacks this capability
+pub const FERRUM_ERROR_UNSUPPORTED: ferrum_status = -30;
+/// the device is of the wrong kind for this
+pub const FERRUM_ERROR_UNSUPPORTED_DEVICE: ferrum_status = -31;
+/// the device's runtime reported an error
+pub const FERRUM_ERROR_DEVICE: ferrum_status = -32;
+/// the device is lost
+pub const FERRUM_ERROR_DEVICE_LOST: ferrum_status = -33;
+/// mapping memory failed
+pub const FERRUM_ERROR_MAPPING_FAILED: ferrum_status = -34;
+/// unmapping memory failed
+pub const FERRUM_ERROR_UNMAPPING_FAILED: ferrum_status = -35;
+/// mapped already
+pub const FERRUM_ERROR_ALREADY_MAPPED: ferrum_status = -36;
+/// not mapped
+pub const FERRUM_ERROR_NOT_MAPPED: ferrum_status = -37;
+/// not a page size of this device
+pub const FERRUM_ERROR_INVALID_PAGE_SIZE: ferrum_status = -38;
+/// no such model
+pub const FERRUM_ERROR_MODEL_NOT_FOUND: ferrum_status = -39;
+/// the model exists already
+pub const FERRUM_ERROR_MODEL_ALREADY_EXISTS: ferrum_status = -40;
+/// the model cannot be used
+pub const FERRUM_ERROR_MODEL: ferrum_status = -41;
+/// reading or writing failed
+pub const FERRUM_ERROR_IO: ferrum_status = -42;
+/// not permitted
+pub const FERRUM_ERROR_PERMISSION_DENIED: ferrum_status = -43;
+/// the network failed
+pub const FERRUM_ERROR_NETWORK: ferrum_status = -44;
+/// not authenticated
+pub const FERRUM_ERROR_AUTHENTICATION: ferrum_status = -45;
+/// asked too often
+pub const FERRUM_ERROR_RATE_LIMITED: ferrum_status = -46;
+/// a value cannot be written or read as text
+pub const FERRUM_ERROR_SERIALIZATION: ferrum_status = -47;
+
+/// Version of the package.
+pub const FERRUM_VERSION_MAJOR: u32 = 0;
+pub const FERRUM_VERSION_MINOR: u32 = 1;
+pub const FERRUM_VERSION_PATCH: u32 = 0;
+/// Version of the binary interface: grows with every addition. A library whose
+/// ferrum_abi_version() is at least the header's can serve a caller built with
+/// that header, as long as the SONAME is the same.
+pub const FERRUM_ABI_VERSION: u32 = 1;
+/// Timeout that waits without an end.
+pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
+/// Flag of the destroy, close and shutdown calls: do it although something is
+/// in use. Whatever is in use is freed as well and reported through the log; its
+/// handles die.
+pub const FERRUM_FORCE: u32 = 1;
+/// Accept a host_memory_bytes above the memory of the machine.
+pub const FERRUM_CONFIG_HOST_MEMORY_FORCED: u32 = 1;
+pub const FERRUM_LOG_DEBUG: ferrum_log_level = 0;
+pub const FERRUM_LOG_INFO: ferrum_log_level = 1;
+pub const FERRUM_LOG_WARNING: ferrum_log_level = 2;
+pub const FERRUM_LOG_ERROR: ferrum_log_level = 3;
+/// Capabilities of a device, as bits.
+pub const FERRUM_CAPABILITY_HOST_ADDRESSABLE: u64 = 1;
+pub const FERRUM_CAPABILITY_PEER: u64 = 2;
+/// Below 70 %, or unknown (total_bytes 0).
+pub const FERRUM_PRESSURE_LOW: ferrum_pressure_level = 0;
+/// From 70 %.
+pub const FERRUM_PRESSURE_MEDIUM: ferrum_pressure_level = 1;
+/// From 85 %.
+pub const FERRUM_PRESSURE_HIGH: ferrum_pressure_level = 2;
+/// From 95 %.
+pub const FERRUM_PRESSURE_CRITICAL: ferrum_pressure_level = 3;
+/// Largest alignment that can be asked for: 1 GiB.
+pub const FERRUM_ALIGNMENT_MAX: u64 = 1_073_741_824;
+/// Anything.
+pub const FERRUM_MEMORY_GENERAL: ferrum_memory_type = 0;
+/// Tensors.
+pub const FERRUM_MEMORY_TENSOR: ferrum_memory_type = 1;
+/// The KV cache.
+pub const FERRUM_MEMORY_CACHE: ferrum_memory_type = 2;
+/// Scratch.
+pub const FERRUM_MEMORY_TEMPORARY: ferrum_memory_type = 3;
+/// Page-locked host memory: FERRUM_ERROR_UNSUPPORTED for now.
+pub const FERRUM_MEMORY_PINNED: ferrum_memory_type = 4;
+/// Shared between devices: FERRUM_ERROR_UNSUPPORTED for now.
+pub const FERRUM_MEMORY_MAPPED: ferrum_memory_type = 5;
+/// Number of memory types.
+pub const FERRUM_MEMORY_TYPE_COUNT: ferrum_memory_type = 6;
+
+/// Receives log messages. Runs on a thread of the library, one call at a time,
+/// with no lock held; it may call the library but ferrum_shutdown. The message
+/// is valid during the call only.
+pub type ferrum_log_fn = Option<
+    unsafe extern "C" fn(level: ferrum_log_level, message: *const c_char, user_data: *mut c_void),
+>;
+
+/// Work of the caller in a stream. Runs on a thread of the library, in the
+/// stream's order, with no lock held; it may call the library, but not wait for
+/// its own stream, and not shut down.
+pub type ferrum_host_fn = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
+
+/// Hears of a change of the pressure level. Runs on a thread of the library,
+/// one call at a time, with no lock held; it may call the library but
+/// ferrum_shutdown. A level is left downwards only once the use is 1 % of the
+/// device below its bound, so that it cannot flap.
+pub type ferrum_pressure_fn = Option<
+    unsafe extern "C" fn(
+        device: ferrum_device,
+        level: ferrum_pressure_level,
+        user_data: *mut c_void,
+    ),
+>;
+
+/// Asked to free memory when an allocation would otherwise fail. Runs on a
+/// thread of the library, with no lock held; it may free and trim through the
+/// library; an allocation inside it fails instead of asking again.
+///
+/// Returns bytes that were freed, 0 if none.
+pub type ferrum_reclaim_fn = Option<
+    unsafe extern "C" fn(device: ferrum_device, needed_bytes: u64, user_data: *mut c_void) -> u64,
+>;
+
+/// An open device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_device {
+    /// 0 is no device
+    pub id: u64,
+}
+
+/// An ordered queue of work on a device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_stream {
+    /// 0 is no stream, or the default one where it is optional
+    pub id: u64,
+}
+
+/// A point in a stream's queue.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_event {
+    /// 0 is no event
+    pub id: u64,
+}
+
+/// A pool: memory by address.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_pool {
+    /// 0 is no pool
+    pub id: u64,
+}
+
+/// A memory manager of a device: memory by handle.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_manager {
+    /// 0 is no manager
+    pub id: u64,
+}
+
+/// A block of memory that a manager owns.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_memory {
+    /// 0 is no block
+    pub id: u64,
+}
+
+/// A registered callback.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_registration {
+    /// 0 is no registration
+    pub id: u64,
+}
+
+/// Settings of the library for ferrum_init.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_config {
+    pub struct_size: u32,
+    /// Host devices cpu:0, cpu:1, ... (1 to 64), sharing the capacity equally;
+    /// 0: FERRUM_HOST_DEVICES of the environment, or 1.
+    pub host_devices: u32,
+    /// Capacity of all host devices together; 0: FERRUM_HOST_MEMORY of the
+    /// environment, or what the process may really use: the memory of the
+    /// machine or of its control group, whichever is less.
+    pub host_memory_bytes: u64,
+    /// FERRUM_CONFIG_\* flags.
+    pub flags: u32,
+    pub reserved: u32,
+}
+
+impl ferrum_config {
+    /// The values of `FERRUM_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_config>() as u32,
+        host_devices: 0,
+        host_memory_bytes: 0,
+        flags: 0,
+        reserved: 0,
+    };
+}
+
+impl Default for ferrum_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Detail of a failure, as ferrum_last_error copies it out.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_error_info {
+    pub struct_size: u32,
+    /// Status that the failing call returned.
+    pub status: ferrum_status,
+    /// Number that the vendor's runtime or the system gave, or 0.
+    pub native_code: i64,
+    /// Public name of the function that failed.
+    pub function: [c_char; 64],
+    /// Operation inside the library, for example "pool.alloc".
+    pub operation: [c_char; 64],
+    /// Device concerned, for example "cpu:0", or empty.
+    pub device: [c_char; 32],
+    /// What was wrong, with the argument and its value. Cut off at a
+    /// character's end if it is longer.
+    pub message: [c_char; 1024],
+}
+
+impl ferrum_error_info {
+    /// The values of `FERRUM_ERROR_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_error_info>() as u32,
+        status: 0,
+        native_code: 0,
+        function: [0; 64],
+        operation: [0; 64],
+        device: [0; 32],
+        message: [0; 1024],
+    };
+}
+
+impl Default for ferrum_error_info {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Description of an open device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_device_info {
+    pub struct_size: u32,
+    /// Number after the colon of the id.
+    pub ordinal: u32,
+    /// FERRUM_CAPABILITY_\* bits.
+    pub capabilities: u64,
+    /// Capacity; 0 means unknown.
+    pub total_bytes: u64,
+    /// Segments taken from the device are multiples of this.
+    pub granularity_bytes: u64,
+    /// Every segment's address is a multiple of this.
+    pub alignment_bytes: u64,
+    /// For example "cpu:0".
+    pub id: [c_char; 32],
+    /// For example "cpu".
+    pub backend: [c_char; 32],
+    /// Name of the hardware.
+    pub name: [c_char; 128],
+}
+
+impl ferrum_device_info {
+    /// The values of `FERRUM_DEVICE_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_device_info>() as u32,
+        ordinal: 0,
+        capabilities: 0,
+        total_bytes: 0,
+        granularity_bytes: 0,
+        alignment_bytes: 0,
+        id: [0; 32],
+        backend: [0; 32],
+        name: [0; 128],
+    };
+}
+
+impl Default for ferrum_device_info {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A device's memory; used + free + reserved = total at any time.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_memory_info {
+    pub struct_size: u32,
+    /// Level of (total - free) / total, decided in integers.
+    pub pressure: ferrum_pressure_level,
+    /// Capacity; 0 means unknown.
+    pub total_bytes: u64,
+    /// Live blocks of this library and what it cannot hand out.
+    pub used_bytes: u64,
+    /// What can still be handed out: free in the device and cached here, as far
+    /// as the limit allows.
+    pub free_bytes: u64,
+    /// Everything else: the driver's, other processes', above the limit.
+    pub reserved_bytes: u64,
+    /// Live blocks of all pools and managers.
+    pub active_allocations: u64,
+    /// 1 - largest free run / total free, over the memory had from the driver;
+    /// 0 when nothing is free.
+    pub fragmentation_ratio: f32,
+    /// used / total \* 100; 0 when total is unknown. For display.
+    pub utilization_percent: f32,
+    /// Whether bandwidth_gbps has been measured.
+    pub bandwidth_known: u32,
+    /// Copy bandwidth in 10^9 bytes per second.
+    pub bandwidth_gbps: f32,
+}
+
+impl ferrum_memory_info {
+    /// The values of `FERRUM_MEMORY_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_memory_info>() as u32,
+        pressure: 0,
+        total_bytes: 0,
+        used_bytes: 0,
+        free_bytes: 0,
+        reserved_bytes: 0,
+        active_allocations: 0,
+        fragmentation_ratio: 0.0,
+        utilization_percent: 0.0,
+        bandwidth_known: 0,
+        bandwidth_gbps: 0.0,
+    };
+}
+
+impl Default for ferrum_memory_info {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A number of the books with the highest value that it had.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ferrum_gauge {
+    pub current: u64,
+    pub peak: u64,
+}
+
+/// Books of a device, a pool or a manager. Bytes but for the counts.
+/// reserved = active + cached + unusable in every record.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_statistics {
+    pub struct_size: u32,
+    pub reserved_field: u32,
+    /// Asked for by the live blocks.
+    pub requested: ferrum_gauge,
+    /// Live blocks after rounding.
+    pub allocated: ferrum_gauge,
+    /// Live, or freed and still in use by queued work.
+    pub active: ferrum_gauge,
+    /// Held and ready to be handed out.
+    pub cached: ferrum_gauge,
+    /// Held, but too small or badly placed to be handed out.
+    pub unusable: ferrum_gauge,
+    /// Had from the driver.
+    pub reserved: ferrum_gauge,
+    /// Live blocks, as a count.
+    pub live_blocks: ferrum_gauge,
+    /// Segments had from the driver, as a count.
+    pub segments: ferrum_gauge,
+    /// Successful allocations so far, as a count.
+    pub allocations: u64,
+    /// Frees so far, as a count.
+    pub frees: u64,
+    /// Allocations that ran out of memory, as a count.
+    pub failures: u64,
+    /// Longest free run.
+    pub largest_free_bytes: u64,
+}
+
+impl ferrum_statistics {
+    /// The values of `FERRUM_STATISTICS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_statistics>() as u32,
+        reserved_field: 0,
+        requested: ferrum_gauge {
+            current: 0,
+            peak: 0,
+        },
+        allocated: ferrum_gauge {
+            current: 0,
+            peak: 0,
+        },
+        active: ferrum_gauge {
+            current: 0,
+            peak: 0,
+        },
+        cached: ferrum_gauge {
+            current: 0,
+            peak: 0,
+        },
+        unusable: ferrum_gauge {
+            current: 0,
+            peak: 0,
+        },
+        reserved: ferrum_gauge {
+            current: 0,
+            peak: 0,
+        },
+        live_blocks: ferrum_gauge {
+            current: 0,
+            peak: 0,
+        },
+        segments: ferrum_gauge {
+            current: 0,
+            peak: 0,
+        },
+        allocations: 0,
+        frees: 0,
+        failures: 0,
+        largest_free_bytes: 0,
+    };
+}
+
+impl Default for ferrum_statistics {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Settings of a pool.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_pool_config {
+    pub struct_size: u32,
+    /// Grow when full (1), or never beyond the initial size (0).
+    pub enable_auto_expansion: u32,
+    /// Size of the first segment, taken at the first allocation; 0: as large
+    /// as the growth increment. Where the device has less, smaller.
+    pub initial_size_bytes: u64,
+    /// Upper bound of what the pool holds; 0: none.
+    pub max_size_bytes: u64,
+    /// Size of each further segment, larger if a request needs it.
+    pub growth_increment_bytes: u64,
+    /// Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
+    /// it.
+    pub alignment_bytes: u64,
+    /// Take the memory when the pool is created (1): max_size_bytes, or
+    /// initial_size_bytes where that is unlimited. It is then all or nothing.
+    pub pre_allocate: u32,
+    /// Keep peaks and counts (1). Current values are always kept.
+    pub enable_stats: u32,
+    /// Placement strategy: "best_fit"; NULL: the default, "best_fit".
+    pub strategy: *const c_char,
+    /// Name of the pool in reports, and tag of its blocks; NULL: none. At most
+    /// 63 bytes.
+    pub name: *const c_char,
+}
+
+impl ferrum_pool_config {
+    /// The values of `FERRUM_POOL_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_pool_config>() as u32,
+        enable_auto_expansion: 1,
+        initial_size_bytes: 1_073_741_824,
+        max_size_bytes: 0,
+        growth_increment_bytes: 536_870_912,
+        alignment_bytes: 256,
+        pre_allocate: 0,
+        enable_stats: 1,
+        strategy: core::ptr::null(),
+        name: core::ptr::null(),
+    };
+}
+
+impl Default for ferrum_pool_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Settings of a manager.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_manager_config {
+    pub struct_size: u32,
+    /// Keep age and tag of each block and statistics (1).
+    pub enable_tracking: u32,
+    /// Give back what is cached when gc_threshold is reached (1).
+    pub enable_auto_gc: u32,
+    /// Fill new and freed blocks with patterns and check them (1).
+    pub enable_debug: u32,
+    /// Used share of the device, from 0 (exclusive) to 1, that starts a
+    /// collection.
+    pub gc_threshold: f32,
+    /// Asynchronous copies in flight at once, 1 to 1024.
+    pub max_concurrent_transfers: u32,
+    /// Pool settings by FERRUM_MEMORY_\*. NULL for a type: its blocks come from
+    /// the pool of FERRUM_MEMORY_GENERAL. NULL for that one: the defaults.
+    /// Entries beyond the known types must be NULL.
+    pub pool_configs: [*const ferrum_pool_config; 8],
+}
+
+impl ferrum_manager_config {
+    /// The values of `FERRUM_MANAGER_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_manager_config>() as u32,
+        enable_tracking: 1,
+        enable_auto_gc: 1,
+        enable_debug: 0,
+        gc_threshold: 0.85,
+        max_concurrent_transfers: 4,
+        pool_configs: [core::ptr::null(); 8],
+    };
+}
+
+impl Default for ferrum_manager_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A block, as asked for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_allocation_request {
+    pub struct_size: u32,
+    /// FERRUM_MEMORY_\*
+    pub memory_type: ferrum_memory_type,
+    /// Not 0.
+    pub size_bytes: u64,
+    /// A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+    pub alignment_bytes: u64,
+    /// Name for the books, at most 63 bytes; NULL: none.
+    pub tag: *const c_char,
+}
+
+impl ferrum_allocation_request {
+    /// The values of `FERRUM_ALLOCATION_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_allocation_request>() as u32,
+        memory_type: 0,
+        size_bytes: 0,
+        alignment_bytes: 0,
+        tag: core::ptr::null(),
+    };
+}
+
+impl Default for ferrum_allocation_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Description of a block.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_handle_info {
+    pub struct_size: u32,
+    /// FERRUM_MEMORY_\*
+    pub memory_type: ferrum_memory_type,
+    pub memory: ferrum_memory,
+    pub manager: ferrum_manager,
+    pub device: ferrum_device,
+    /// As asked for.
+    pub size_bytes: u64,
+    /// After rounding.
+    pub allocated_bytes: u64,
+    /// Largest power of two that divides the address, at most
+    /// FERRUM_ALIGNMENT_MAX.
+    pub alignment_bytes: u64,
+    pub address: ferrum_address,
+    /// The block as the host sees it, or NULL on a device that the host cannot
+    /// address.
+    pub host_pointer: *mut c_void,
+    /// Monotonic time of the allocation since ferrum_init.
+    pub allocated_at_ns: u64,
+    /// Mapped for host access by a call of this library.
+    pub is_mapped: u32,
+    /// Asynchronous operations in flight on the block.
+    pub operations_in_flight: u32,
+    pub tag: [c_char; 64],
+}
+
+impl ferrum_handle_info {
+    /// The values of `FERRUM_HANDLE_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_handle_info>() as u32,
+        memory_type: 0,
+        memory: ferrum_memory { id: 0 },
+        manager: ferrum_manager { id: 0 },
+        device: ferrum_device { id: 0 },
+        size_bytes: 0,
+        allocated_bytes: 0,
+        alignment_bytes: 0,
+        address: 0,
+        host_pointer: core::ptr::null_mut(),
+        allocated_at_ns: 0,
+        is_mapped: 0,
+        operations_in_flight: 0,
+        tag: [0; 64],
+    };
+}
+
+impl Default for ferrum_handle_info {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A copy between two blocks, of one device or of two.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_transfer {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub src: ferrum_memory,
+    pub dst: ferrum_memory,
+    /// Not 0.
+    pub size_bytes: u64,
+    pub src_offset_bytes: u64,
+    pub dst_offset_bytes: u64,
+}
+
+impl ferrum_transfer {
+    /// The values of `FERRUM_TRANSFER_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_transfer>() as u32,
+        reserved: 0,
+        src: ferrum_memory { id: 0 },
+        dst: ferrum_memory { id: 0 },
+        size_bytes: 0,
+        src_offset_bytes: 0,
+        dst_offset_bytes: 0,
+    };
+}
+
+impl Default for ferrum_transfer {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A range of a block to fill with a pattern.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_fill {
+    pub struct_size: u32,
+    /// Bytes of the pattern: 1, 2 or 4.
+    pub pattern_bytes: u32,
+    pub memory: ferrum_memory,
+    /// A multiple of pattern_bytes.
+    pub offset_bytes: u64,
+    /// A multiple of pattern_bytes, not 0.
+    pub size_bytes: u64,
+    /// The pattern, in the low bytes; the others must be zero.
+    pub pattern: u32,
+    pub reserved: u32,
+}
+
+impl ferrum_fill {
+    /// The values of `FERRUM_FILL_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_fill>() as u32,
+        pattern_bytes: 1,
+        memory: ferrum_memory { id: 0 },
+        offset_bytes: 0,
+        size_bytes: 0,
+        pattern: 0,
+        reserved: 0,
+    };
+}
+
+impl Default for ferrum_fill {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What a defragmentation did.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_defragmentation_stats {
+    pub struct_size: u32,
+    pub fragmentation_before: f32,
+    pub fragmentation_after: f32,
+    pub reserved: u32,
+    /// Bytes given back to the system.
+    pub memory_freed_bytes: u64,
+    /// Blocks moved to another address.
+    pub blocks_moved: u64,
+    /// Blocks that could not be moved.
+    pub blocks_skipped: u64,
+    /// Time taken.
+    pub time_taken_ns: u64,
+    /// The same in milliseconds, rounded up.
+    pub time_taken_ms: u64,
+}
+
+impl ferrum_defragmentation_stats {
+    /// The values of `FERRUM_DEFRAGMENTATION_STATS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_defragmentation_stats>() as u32,
+        fragmentation_before: 0.0,
+        fragmentation_after: 0.0,
+        reserved: 0,
+        memory_freed_bytes: 0,
+        blocks_moved: 0,
+        blocks_skipped: 0,
+        time_taken_ns: 0,
+        time_taken_ms: 0,
+    };
+}
+
+impl Default for ferrum_defragmentation_stats {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Settings of a reclaim callback.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_reclaim_config {
+    pub struct_size: u32,
+    /// Lower ones are asked first; equal ones in the order of registration.
+    pub priority: i32,
+    /// How long an allocation waits for the callback at most; 0: 100 ms.
+    pub deadline_ns: u64,
+}
+
+impl ferrum_reclaim_config {
+    /// The values of `FERRUM_RECLAIM_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_reclaim_config>() as u32,
+        priority: 0,
+        deadline_ns: 0,
+    };
+}
+
+impl Default for ferrum_reclaim_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+// The layouts are those of the header's compiler.
+const _: () = {
+    assert!(size_of::<ferrum_device>() == 8);
+    assert!(align_of::<ferrum_device>() == 8);
+    assert!(offset_of!(ferrum_device, id) == 0);
+    assert!(size_of::<ferrum_stream>() == 8);
+    assert!(align_of::<ferrum_stream>() == 8);
+    assert!(offset_of!(ferrum_stream, id) == 0);
+    assert!(size_of::<ferrum_event>() == 8);
+    assert!(align_of::<ferrum_event>() == 8);
+    assert!(offset_of!(ferrum_event, id) == 0);
+    assert!(size_of::<ferrum_pool>() == 8);
+    assert!(align_of::<ferrum_pool>() == 8);
+    assert!(offset_of!(ferrum_pool, id) == 0);
+    assert!(size_of::<ferrum_manager>() == 8);
+    assert!(align_of::<ferrum_manager>() == 8);
+    assert!(offset_of!(ferrum_manager, id) == 0);
+    assert!(size_of::<ferrum_memory>() == 8);
+    assert!(align_of::<ferrum_memory>() == 8);
+    assert!(offset_of!(ferrum_memory, id) == 0);
+    assert!(size_of::<ferrum_registration>() == 8);
+    assert!(align_of::<ferrum_registration>() == 8);
+    assert!(offset_of!(ferrum_registration, id) == 0);
+    assert!(size_of::<ferrum_config>() == 24);
+    assert!(align_of::<ferrum_config>() == 8);
+    assert!(offset_of!(ferrum_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_config, host_devices) == 4);
+    assert!(offset_of!(ferrum_config, host_memory_bytes) == 8);
+    assert!(offset_of!(ferrum_config, flags) == 16);
+    assert!(offset_of!(ferrum_config, reserved) == 20);
+    assert!(size_of::<ferrum_error_info>() == 1200);
+    assert!(align_of::<ferrum_error_info>() == 8);
+    assert!(offset_of!(ferrum_error_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_error_info, status) == 4);
+    assert!(offset_of!(ferrum_error_info, native_code) == 8);
+    assert!(offset_of!(ferrum_error_info, function) == 16);
+    assert!(offset_of!(ferrum_error_info, operation) == 80);
+    assert!(offset_of!(ferrum_error_info, device) == 144);
+    assert!(offset_of!(ferrum_error_info, message) == 176);
+    assert!(size_of::<ferrum_device_info>() == 232);
+    assert!(align_of::<ferrum_device_info>() == 8);
+    assert!(offset_of!(ferrum_device_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_device_info, ordinal) == 4);
+    assert!(offset_of!(ferrum_device_info, capabilities) == 8);
+    assert!(offset_of!(ferrum_device_info, total_bytes) == 16);
+    assert!(offset_of!(ferrum_device_info, granularity_bytes) == 24);
+    assert!(offset_of!(ferrum_device_info, alignment_bytes) == 32);
+    assert!(offset_of!(ferrum_device_info, id) == 40);
+    assert!(offset_of!(ferrum_device_info, backend) == 72);
+    assert!(offset_of!(ferrum_device_info, name) == 104);
+    assert!(size_of::<ferrum_memory_info>() == 64);
+    assert!(align_of::<ferrum_memory_info>() == 8);
+    assert!(offset_of!(ferrum_memory_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_memory_info, pressure) == 4);
+    assert!(offset_of!(ferrum_memory_info, total_bytes) == 8);
+    assert!(offset_of!(ferrum_memory_info, used_bytes) == 16);
+    assert!(offset_of!(ferrum_memory_info, free_bytes) == 24);
+    assert!(offset_of!(ferrum_memory_info, reserved_bytes) == 32);
+    assert!(offset_of!(ferrum_memory_info, active_allocations) == 40);
+    assert!(offset_of!(ferrum_memory_info, fragmentation_ratio) == 48);
+    assert!(offset_of!(ferrum_memory_info, utilization_percent) == 52);
+    assert!(offset_of!(ferrum_memory_info, bandwidth_known) == 56);
+    assert!(offset_of!(ferrum_memory_info, bandwidth_gbps) == 60);
+    assert!(size_of::<ferrum_gauge>() == 16);
+    assert!(align_of::<ferrum_gauge>() == 8);
+    assert!(offset_of!(ferrum_gauge, current) == 0);
+    assert!(offset_of!(ferrum_gauge, peak) == 8);
+    assert!(size_of::<ferrum_statistics>() == 168);
+    assert!(align_of::<ferrum_statistics>() == 8);
+    assert!(offset_of!(ferrum_statistics, struct_size) == 0);
+    assert!(offset_of!(ferrum_statistics, reserved_field) == 4);
+    assert!(offset_of!(ferrum_statistics, requested) == 8);
+    assert!(offset_of!(ferrum_statistics, allocated) == 24);
+    assert!(offset_of!(ferrum_statistics, active) == 40);
+    assert!(offset_of!(ferrum_statistics, cached) == 56);
+    assert!(offset_of!(ferrum_statistics, unusable) == 72);
+    assert!(offset_of!(ferrum_statistics, reserved) == 88);
+    assert!(offset_of!(ferrum_statistics, live_blocks) == 104);
+    assert!(offset_of!(ferrum_statistics, segments) == 120);
+    assert!(offset_of!(ferrum_statistics, allocations) == 136);
+    assert!(offset_of!(ferrum_statistics, frees) == 144);
+    assert!(offset_of!(ferrum_statistics, failures) == 152);
+    assert!(offset_of!(ferrum_statistics, largest_free_bytes) == 160);
+    assert!(size_of::<ferrum_pool_config>() == 64);
+    assert!(align_of::<ferrum_pool_config>() == 8);
+    assert!(offset_of!(ferrum_pool_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_pool_config, enable_auto_expansion) == 4);
+    assert!(offset_of!(ferrum_pool_config, initial_size_bytes) == 8);
+    assert!(offset_of!(ferrum_pool_config, max_size_bytes) == 16);
+    assert!(offset_of!(ferrum_pool_config, growth_increment_bytes) == 24);
+    assert!(offset_of!(ferrum_pool_config, alignment_bytes) == 32);
+    assert!(offset_of!(ferrum_pool_config, pre_allocate) == 40);
+    assert!(offset_of!(ferrum_pool_config, enable_stats) == 44);
+    assert!(offset_of!(ferrum_pool_config, strategy) == 48);
+    assert!(offset_of!(ferrum_pool_config, name) == 56);
+    assert!(size_of::<ferrum_manager_config>() == 88);
+    assert!(align_of::<ferrum_manager_config>() == 8);
+    assert!(offset_of!(ferrum_manager_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_manager_config, enable_tracking) == 4);
+    assert!(offset_of!(ferrum_manager_config, enable_auto_gc) == 8);
+    assert!(offset_of!(ferrum_manager_config, enable_debug) == 12);
+    assert!(offset_of!(ferrum_manager_config, gc_threshold) == 16);
+    assert!(offset_of!(ferrum_manager_config, max_concurrent_transfers) == 20);
+    assert!(offset_of!(ferrum_manager_config, pool_configs) == 24);
+    assert!(size_of::<ferrum_allocation_request>() == 32);
+    assert!(align_of::<ferrum_allocation_request>() == 8);
+    assert!(offset_of!(ferrum_allocation_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_allocation_request, memory_type) == 4);
+    assert!(offset_of!(ferrum_allocation_request, size_bytes) == 8);
+    assert!(offset_of!(ferrum_allocation_request, alignment_bytes) == 16);
+    assert!(offset_of!(ferrum_allocation_request, tag) == 24);
+    assert!(size_of::<ferrum_handle_info>() == 152);
+    assert!(align_of::<ferrum_handle_info>() == 8);
+    assert!(offset_of!(ferrum_handle_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_handle_info, memory_type) == 4);
+    assert!(offset_of!(ferrum_handle_info, memory) == 8);
+    assert!(offset_of!(ferrum_handle_info, manager) == 16);
+    assert!(offset_of!(ferrum_handle_info, device) == 24);
+    assert!(offset_of!(ferrum_handle_info, size_bytes) == 32);
+    assert!(offset_of!(ferrum_handle_info, allocated_bytes) == 40);
+    assert!(offset_of!(ferrum_handle_info, alignment_bytes) == 48);
+    assert!(offset_of!(ferrum_handle_info, address) == 56);
+    assert!(offset_of!(ferrum_handle_info, host_pointer) == 64);
+    assert!(offset_of!(ferrum_handle_info, allocated_at_ns) == 72);
+    assert!(offset_of!(ferrum_handle_info, is_mapped) == 80);
+    assert!(offset_of!(ferrum_handle_info, operations_in_flight) == 84);
+    assert!(offset_of!(ferrum_handle_info, tag) == 88);
+    assert!(size_of::<ferrum_transfer>() == 48);
+    assert!(align_of::<ferrum_transfer>() == 8);
+    assert!(offset_of!(ferrum_transfer, struct_size) == 0);
+    assert!(offset_of!(ferrum_transfer, reserved) == 4);
+    assert!(offset_of!(ferrum_transfer, src) == 8);
+    assert!(offset_of!(ferrum_transfer, dst) == 16);
+    assert!(offset_of!(ferrum_transfer, size_bytes) == 24);
+    assert!(offset_of!(ferrum_transfer, src_offset_bytes) == 32);
+    assert!(offset_of!(ferrum_transfer, dst_offset_bytes) == 40);
+    assert!(size_of::<ferrum_fill>() == 40);
+    assert!(align_of::<ferrum_fill>() == 8);
+    assert!(offset_of!(ferrum_fill, struct_size) == 0);
+    assert!(offset_of!(ferrum_fill, pattern_bytes) == 4);
+    assert!(offset_of!(ferrum_fill, memory) == 8);
+    assert!(offset_of!(ferrum_fill, offset_bytes) == 16);
+    assert!(offset_of!(ferrum_fill, size_bytes) == 24);
+    assert!(offset_of!(ferrum_fill, pattern) == 32);
+    assert!(offset_of!(ferrum_fill, reserved) == 36);
+    assert!(size_of::<ferrum_defragmentation_stats>() == 56);
+    assert!(align_of::<ferrum_defragmentation_stats>() == 8);
+    assert!(offset_of!(ferrum_defragmentation_stats, struct_size) == 0);
+    assert!(offset_of!(ferrum_defragmentation_stats, fragmentation_before) == 4);
+    assert!(offset_of!(ferrum_defragmentation_stats, fragmentation_after) == 8);
+    assert!(offset_of!(ferrum_defragmentation_stats, reserved) == 12);
+    assert!(offset_of!(ferrum_defragmentation_stats, memory_freed_bytes) == 16);
+    assert!(offset_of!(ferrum_defragmentation_stats, blocks_moved) == 24);
+    assert!(offset_of!(ferrum_defragmentation_stats, blocks_skipped) == 32);
+    assert!(offset_of!(ferrum_defragmentation_stats, time_taken_ns) == 40);
+    assert!(offset_of!(ferrum_defragmentation_stats, time_taken_ms) == 48);
+    assert!(size_of::<ferrum_reclaim_config>() == 16);
+    assert!(align_of::<ferrum_reclaim_config>() == 8);
+    assert!(offset_of!(ferrum_reclaim_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_reclaim_config, priority) == 4);
+    assert!(offset_of!(ferrum_reclaim_config, deadline_ns) == 8);
+};
+
+unsafe extern "C" {
+    /// Version of the binary interface of the loaded library.
+    ///
+    /// Works at any time, also before ferrum_init, after fork and when the library
+    /// is poisoned. Never fails.
+    pub fn ferrum_abi_version() -> u32;
+
+    /// Version of the loaded library as text, for example "0.1.0". The text is
+    /// constant and lives as long as the process. Works at any time; never fails.
+    pub fn ferrum_version_string() -> *const c_char;
+
+    /// Name of a status code, for example "FERRUM_ERROR_BUSY"; "FERRUM_ERROR_UNKNOWN"
+    /// for a number that is none. The text is constant. Works at any time.
+    pub fn ferrum_status_name(status: ferrum_status) -> *const c_char;
+
+    /// What a status code means, in a few words of English. The text is constant.
+    /// Works at any time.
+    pub fn ferrum_status_text(status: ferrum_status) -> *const c_char;
+
+    /// Starts the library, or joins it when it runs already: each successful call
+    /// is undone by one ferrum_shutdown.
+    ///
+    /// - `config`: settings, or NULL for all defaults. When the library runs,
+    ///   NULL joins it as it is.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_STATE when it runs with other settings;
+    /// FERRUM_ERROR_INVALID_CONFIG for a setting, also one of the
+    /// environment, that makes no sense (the message names it).
+    pub fn ferrum_init(config: *const ferrum_config) -> ferrum_status;
+
+    /// Undoes one ferrum_init; the last one stops the library, its threads and its
+    /// streams and gives all memory back.
+    ///
+    /// - `flags`: 0 or FERRUM_FORCE.
+    ///
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, when the last user leaves
+    /// while devices, pools, managers, streams, events, blocks or
+    /// registrations are left (ferrum_leak_report_json lists them).
+    /// With FERRUM_FORCE they are freed, reported through the log, and kept
+    /// in the leak report. FERRUM_ERROR_INVALID_STATE when called from a
+    /// callback of the library.
+    pub fn ferrum_shutdown(flags: u32) -> ferrum_status;
+
+    /// Copies out the detail of the calling thread's latest failure, which stays
+    /// until the thread's next failing call. Works at any time.
+    ///
+    /// - `error_out`: filled; status is 0 when no call of this thread failed.
+    pub fn ferrum_last_error(error_out: *mut ferrum_error_info) -> ferrum_status;
+
+    /// Sets the receiver of log messages; without one, messages go nowhere, or to
+    /// stderr if the environment has FERRUM_LOG=debug|info|warning|error.
+    ///
+    /// Works before ferrum_init and outlives ferrum_shutdown. Setting another
+    /// callback, or NULL, waits for a running call of the former one, unless it is
+    /// called from inside that callback. Messages that were queued before are
+    /// delivered first. A flood is cut: the number of dropped messages is reported.
+    ///
+    /// - `callback`: NULL removes the present one.
+    /// - `user_data`: handed to the callback; must stay valid while it is set.
+    pub fn ferrum_log_set_callback(
+        minimum_level: ferrum_log_level,
+        callback: ferrum_log_fn,
+        user_data: *mut c_void,
+    ) -> ferrum_status;
+
+    /// Every backend of this build with its devices, or the reason why it cannot be
+    /// used here, as JSON:
+    ///
+    /// ```text
+    ///   {"backends": [{"backend": "cpu", "available": true, "error": null,
+    ///     "devices": [{"id": "cpu:0", "name": "...", "total_bytes": 0,
+    ///       "granularity_bytes": 0, "alignment_bytes": 0,
+    ///       "host_addressable": true, "capabilities": ["peer"]}]}]}
+    /// ```
+    ///
+    /// All JSON functions share this form: with capacity 0 (buffer may be NULL) only
+    /// \*length_out is set, to the length in bytes without the closing NUL. Otherwise
+    /// the text and a NUL are written; FERRUM_ERROR_BUFFER_TOO_SMALL, with
+    /// \*length_out set and the buffer's first byte 0, if they do not fit. What is
+    /// described may change between two calls: call again with the new length.
+    pub fn ferrum_backends_json(
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Opens a device. Opening one that is open gives the same handle again; each
+    /// open is undone by one ferrum_device_close.
+    ///
+    /// - `id`: "cpu:0"; a bare "cpu" is its device 0.
+    ///
+    /// Returns FERRUM_ERROR_DEVICE_NOT_FOUND for an id that is well-formed but names
+    /// no device, FERRUM_ERROR_INVALID_ARGUMENT for one that is not.
+    pub fn ferrum_device_open(id: *const c_char, device_out: *mut ferrum_device) -> ferrum_status;
+
+    /// Undoes one ferrum_device_open; the last one closes the device.
+    ///
+    /// - `flags`: 0 or FERRUM_FORCE.
+    ///
+    /// Returns FERRUM_ERROR_BUSY when pools, managers, streams, events or
+    /// registrations of the device are left.
+    pub fn ferrum_device_close(device: ferrum_device, flags: u32) -> ferrum_status;
+
+    /// Describes an open device.
+    pub fn ferrum_device_get_info(
+        device: ferrum_device,
+        info_out: *mut ferrum_device_info,
+    ) -> ferrum_status;
+
+    /// Waits until every stream of the device has run dry.
+    ///
+    /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+    ///
+    /// Returns FERRUM_ERROR_TIMEOUT when it takes longer.
+    pub fn ferrum_device_synchronize(device: ferrum_device, timeout_ns: u64) -> ferrum_status;
+
+    /// Limits what this library takes from the device, all pools and managers
+    /// together. 0 takes the limit away. Lowering it below what is held releases
+    /// cached memory; what is live stays, and no more is taken until it fits again.
+    pub fn ferrum_device_set_limit(device: ferrum_device, limit_bytes: u64) -> ferrum_status;
+
+    /// Measures the device's copy bandwidth by timed copies between two scratch
+    /// segments (at most 64 MiB each; given back at once), for some tens of
+    /// milliseconds. ferrum_memory_get_info reports it from then on.
+    ///
+    /// - `gbps_out`: 10^9 bytes copied per second.
+    pub fn ferrum_device_measure_bandwidth(
+        device: ferrum_device,
+        gbps_out: *mut f64,
+    ) -> ferrum_status;
+
+    /// Asks a device for its memory, all uses of it together.
+    pub fn ferrum_memory_get_info(
+        device: ferrum_device,
+        info_out: *mut ferrum_memory_info,
+    ) -> ferrum_status;
+
+    /// Books of a device: the sum over its pools and managers.
+    pub fn ferrum_device_get_statistics(
+        device: ferrum_device,
+        statistics_out: *mut ferrum_statistics,
+    ) -> ferrum_status;
+
+    /// All books as JSON, for tools:
+    ///
+    /// ```text
+    ///   {"version": "0.1.0", "uptime_ns": 0, "devices": [{
+    ///     "id": "cpu:0", "memory": {...}, "statistics": {...},
+    ///     "tags": [{"tag": "kv", "requested_bytes": 0, "allocated_bytes": 0,
+    ///       "blocks": 0}],
+    ///     "pools": [{"name": "...", "strategy": "best_fit", "owner": "pool",
+    ///       "statistics": {...}, "segments": [{"address": 0, "size_bytes": 0,
+    ///       "active_bytes": 0, "largest_free_bytes": 0}]}],
+    ///     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
+    ///       "statistics": {...}}]}]}
+    /// ```
+    ///
+    /// memory has the fields of ferrum_memory_info (bandwidth_gbps null when not
+    /// measured, pressure as a word), statistics those of ferrum_statistics with
+    /// {"current": 0, "peak": 0} for a gauge. Fields may be added.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_snapshot_json(
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// What is alive now or, after ferrum_shutdown, what was alive at its end, as
+    /// JSON:
+    ///
+    /// ```text
+    ///   {"leaks": [{"kind": "memory", "device": "cpu:0", "handle": 0, "address": 0,
+    ///     "bytes": 0, "tag": "kv", "age_ns": 0}], "omitted": 0,
+    ///     "total_bytes": 0}
+    /// ```
+    ///
+    /// kind is device, stream, event, pool, block (of a pool), manager, memory or
+    /// registration. At most 1000 entries; "omitted" counts the rest. Memory that
+    /// is cached is no leak. Works also when the library is stopped.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_leak_report_json(
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Makes a stream on a device. Its thread starts with its first work.
+    pub fn ferrum_stream_create(
+        device: ferrum_device,
+        stream_out: *mut ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Destroys a stream.
+    ///
+    /// - `flags`: 0, or FERRUM_FORCE: wait for its work and destroy it.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while work is queued; FERRUM_ERROR_INVALID_ARGUMENT
+    /// for a device's default stream, which goes with its device.
+    pub fn ferrum_stream_destroy(stream: ferrum_stream, flags: u32) -> ferrum_status;
+
+    /// Gives the device's default stream. The same handle each time.
+    pub fn ferrum_stream_default(
+        device: ferrum_device,
+        stream_out: *mut ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Waits until all work that was queued before the call is done, and returns the
+    /// first failure of queued work since the last time it was asked.
+    ///
+    /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+    ///
+    /// Returns FERRUM_ERROR_TIMEOUT when it takes longer; FERRUM_ERROR_INVALID_STATE
+    /// when called from a host function of that stream.
+    pub fn ferrum_stream_synchronize(stream: ferrum_stream, timeout_ns: u64) -> ferrum_status;
+
+    /// Says without waiting whether all work queued so far is done (1) or not (0).
+    pub fn ferrum_stream_is_ready(stream: ferrum_stream, ready_out: *mut u32) -> ferrum_status;
+
+    /// Queues a call of the caller's function on a stream.
+    pub fn ferrum_stream_host_function(
+        stream: ferrum_stream,
+        function: ferrum_host_fn,
+        user_data: *mut c_void,
+    ) -> ferrum_status;
+
+    /// Marks the present end of the stream's queue with a new event.
+    pub fn ferrum_event_record(
+        stream: ferrum_stream,
+        event_out: *mut ferrum_event,
+    ) -> ferrum_status;
+
+    /// Forgets an event. Streams that wait for it still do.
+    pub fn ferrum_event_destroy(event: ferrum_event) -> ferrum_status;
+
+    /// Says without waiting whether the event's point has been passed (1) or not.
+    pub fn ferrum_event_is_ready(event: ferrum_event, ready_out: *mut u32) -> ferrum_status;
+
+    /// Waits until the event's point has been passed.
+    ///
+    /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+    ///
+    /// Returns FERRUM_ERROR_TIMEOUT when it takes longer.
+    pub fn ferrum_event_synchronize(event: ferrum_event, timeout_ns: u64) -> ferrum_status;
+
+    /// Time between two events of one device.
+    ///
+    /// - `elapsed_ns_out`: nanoseconds from start to end; negative when end was
+    ///   passed first.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_STATE when one has not been passed yet;
+    /// FERRUM_ERROR_INVALID_ARGUMENT when they are of two devices.
+    pub fn ferrum_event_elapsed(
+        start: ferrum_event,
+        end: ferrum_event,
+        elapsed_ns_out: *mut i64,
+    ) -> ferrum_status;
+
+    /// Makes all later work of the stream wait for the event, which may be another
+    /// stream's, or another device's of the same backend.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED for an event of another backend.
+    pub fn ferrum_stream_wait_event(stream: ferrum_stream, event: ferrum_event) -> ferrum_status;
+
+    /// Makes a pool on a device.
+    ///
+    /// - `config`: settings, or NULL for FERRUM_POOL_CONFIG_INIT.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_CONFIG when the settings contradict each other
+    /// (initial above max, expansion with no increment);
+    /// FERRUM_ERROR_INVALID_ALIGNMENT; FERRUM_ERROR_NOT_FOUND for an unknown
+    /// strategy (the message lists them); FERRUM_ERROR_OUT_OF_MEMORY when
+    /// pre_allocate cannot be had.
+    pub fn ferrum_pool_create(
+        device: ferrum_device,
+        config: *const ferrum_pool_config,
+        pool_out: *mut ferrum_pool,
+    ) -> ferrum_status;
+
+    /// Destroys a pool and gives its memory back to the system.
+    ///
+    /// - `flags`: 0, or FERRUM_FORCE: also while blocks are live. Waits for queued
+    ///   work that uses its freed blocks.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while blocks are live.
+    pub fn ferrum_pool_destroy(pool: ferrum_pool, flags: u32) -> ferrum_status;
+
+    /// Takes a block from a pool.
+    ///
+    /// - `size_bytes`: not 0; rounded up to the pool's alignment.
+    /// - `stream`: optional: the stream that will use the block first.
+    /// - `address_out`: where it starts.
+    ///
+    /// Returns FERRUM_ERROR_OUT_OF_MEMORY when, after everything that is cached
+    /// has been given up and the reclaim callbacks have been called, there
+    /// is no room; the message names the request, what was free, the largest
+    /// run and the holders by tag. A request that can never fit fails at
+    /// once.
+    pub fn ferrum_pool_alloc(
+        pool: ferrum_pool,
+        size_bytes: u64,
+        stream: ferrum_stream,
+        address_out: *mut ferrum_address,
+    ) -> ferrum_status;
+
+    /// As ferrum_pool_alloc, with the address a multiple of alignment_bytes.
+    ///
+    /// - `alignment_bytes`: a power of two from 1 to FERRUM_ALIGNMENT_MAX; less
+    ///   than the pool's means the pool's.
+    pub fn ferrum_pool_alloc_aligned(
+        pool: ferrum_pool,
+        size_bytes: u64,
+        alignment_bytes: u64,
+        stream: ferrum_stream,
+        address_out: *mut ferrum_address,
+    ) -> ferrum_status;
+
+    /// Gives a block back. Its memory is handed out again only once the work that is
+    /// queued on the stream now is done. Does not wait.
+    ///
+    /// - `stream`: optional: the stream that used the block last.
+    ///
+    /// Returns FERRUM_ERROR_DOUBLE_FREE for an address that is free in this pool;
+    /// FERRUM_ERROR_INVALID_ADDRESS for one inside a block or outside the
+    /// pool.
+    pub fn ferrum_pool_free(
+        pool: ferrum_pool,
+        address: ferrum_address,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Gives segments that hold no live block back to the system, until no more than
+    /// keep_bytes are held or none is left to give.
+    ///
+    /// - `released_bytes_out`: what was given back.
+    pub fn ferrum_pool_trim(
+        pool: ferrum_pool,
+        keep_bytes: u64,
+        released_bytes_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Changes the pool's upper bound; 0 takes it away. Lowering it below what is
+    /// held releases what is cached; what is live stays.
+    pub fn ferrum_pool_set_limit(pool: ferrum_pool, max_size_bytes: u64) -> ferrum_status;
+
+    /// Books of a pool.
+    pub fn ferrum_pool_get_statistics(
+        pool: ferrum_pool,
+        statistics_out: *mut ferrum_statistics,
+    ) -> ferrum_status;
+
+    /// Makes a memory manager on a device. It holds no memory before the first
+    /// allocation, unless a pool setting says so.
+    ///
+    /// - `config`: settings, or NULL for FERRUM_MANAGER_CONFIG_INIT.
+    pub fn ferrum_manager_create(
+        device: ferrum_device,
+        config: *const ferrum_manager_config,
+        manager_out: *mut ferrum_manager,
+    ) -> ferrum_status;
+
+    /// Destroys a manager and gives its memory back to the system.
+    ///
+    /// - `flags`: 0, or FERRUM_FORCE: also while blocks are live or being copied;
+    ///   waits for the copies.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while blocks are live.
+    pub fn ferrum_manager_destroy(manager: ferrum_manager, flags: u32) -> ferrum_status;
+
+    /// Sets the pool settings of a memory type from now on. A type that has live
+    /// blocks keeps the pool they are in until they are freed; new blocks come from
+    /// a pool with the new settings.
+    pub fn ferrum_manager_configure_pool(
+        manager: ferrum_manager,
+        memory_type: ferrum_memory_type,
+        config: *const ferrum_pool_config,
+    ) -> ferrum_status;
+
+    /// Books of a manager: the sum over its pools.
+    pub fn ferrum_manager_get_statistics(
+        manager: ferrum_manager,
+        statistics_out: *mut ferrum_statistics,
+    ) -> ferrum_status;
+
+    /// Allocates a block of type FERRUM_MEMORY_GENERAL.
+    ///
+    /// - `size_bytes`: not 0.
+    ///
+    /// Returns as ferrum_pool_alloc.
+    pub fn ferrum_allocate(
+        manager: ferrum_manager,
+        size_bytes: u64,
+        memory_out: *mut ferrum_memory,
+    ) -> ferrum_status;
+
+    /// As ferrum_allocate, with the address a multiple of alignment_bytes, a power
+    /// of two from 1 to FERRUM_ALIGNMENT_MAX.
+    pub fn ferrum_allocate_aligned(
+        manager: ferrum_manager,
+        size_bytes: u64,
+        alignment_bytes: u64,
+        memory_out: *mut ferrum_memory,
+    ) -> ferrum_status;
+
+    /// Allocates a block as described.
+    pub fn ferrum_allocate_typed(
+        manager: ferrum_manager,
+        request: *const ferrum_allocation_request,
+        memory_out: *mut ferrum_memory,
+    ) -> ferrum_status;
+
+    /// Gives a block back; its handle is dead at once. Copies that are in flight
+    /// finish undisturbed: the memory is handed out again after them. Does not wait.
+    pub fn ferrum_deallocate(memory: ferrum_memory) -> ferrum_status;
+
+    /// Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
+    pub fn ferrum_handle_get_info(
+        memory: ferrum_memory,
+        info_out: *mut ferrum_handle_info,
+    ) -> ferrum_status;
+
+    /// Copies bytes from one block to another, or within one (with the meaning of
+    /// memmove), and returns when they are there. Work that was queued before on
+    /// streams that use the two blocks is waited for.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_OFFSET when a range leaves its block,
+    /// FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits.
+    pub fn ferrum_copy(transfer: *const ferrum_transfer) -> ferrum_status;
+
+    /// Queues a copy on a stream and returns. Both blocks stay until it is done,
+    /// also when they are deallocated meanwhile. At most max_concurrent_transfers
+    /// are in flight per manager of the destination; the call waits for its turn.
+    ///
+    /// - `stream`: optional, of the destination's device.
+    pub fn ferrum_copy_async(
+        transfer: *const ferrum_transfer,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Copies from the caller's memory into a block and returns when it is done.
+    ///
+    /// - `source`: at least size_bytes long.
+    pub fn ferrum_write(
+        memory: ferrum_memory,
+        offset_bytes: u64,
+        source: *const c_void,
+        size_bytes: u64,
+    ) -> ferrum_status;
+
+    /// Copies from a block into the caller's memory and returns when it is done.
+    ///
+    /// - `destination_out`: at least size_bytes long. Not zeroed on failure.
+    pub fn ferrum_read(
+        memory: ferrum_memory,
+        offset_bytes: u64,
+        destination_out: *mut c_void,
+        size_bytes: u64,
+    ) -> ferrum_status;
+
+    /// Queues a fill on a stream and returns. The block stays until it is done.
+    ///
+    /// - `stream`: optional, of the block's device.
+    pub fn ferrum_fill_async(fill: *const ferrum_fill, stream: ferrum_stream) -> ferrum_status;
+
+    /// Gives back to the system what the manager's pools hold without use. Live
+    /// blocks stay where they are: every one of them counts as skipped.
+    pub fn ferrum_defragment(
+        manager: ferrum_manager,
+        stats_out: *mut ferrum_defragmentation_stats,
+    ) -> ferrum_status;
+
+    /// Registers a pressure callback on a device; each registration hears of every
+    /// change from then on.
+    ///
+    /// - `user_data`: must stay valid until the registration is removed.
+    pub fn ferrum_pressure_callback_add(
+        device: ferrum_device,
+        callback: ferrum_pressure_fn,
+        user_data: *mut c_void,
+        registration_out: *mut ferrum_registration,
+    ) -> ferrum_status;
+
+    /// Registers a reclaim callback on a device.
+    ///
+    /// - `config`: settings, or NULL for FERRUM_RECLAIM_CONFIG_INIT.
+    /// - `user_data`: must stay valid until the registration is removed.
+    pub fn ferrum_reclaim_callback_add(
+        device: ferrum_device,
+        config: *const ferrum_reclaim_config,
+        callback: ferrum_reclaim_fn,
+        user_data: *mut c_void,
+        registration_out: *mut ferrum_registration,
+    ) -> ferrum_status;
+
+    /// Removes a callback. Waits for a running call of it, unless it is called from
+    /// inside that call; afterwards it is not called again.
+    pub fn ferrum_registration_remove(registration: ferrum_registration) -> ferrum_status;
+}

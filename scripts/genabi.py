@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Writes the files that are generated from include/ferrum_mem.h.
+
+    scripts/genabi.py            write them
+    scripts/genabi.py --check    exit 1 and name those that are stale
+
+The header is the source of truth: status codes for Go, constants, structs and
+functions for Python and Rust come from it and from nothing else. Needs the
+package `libclang` and no compiler. The output depends on the header only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from genabi import golang, python, rust
+from genabi.header import HeaderError, read_header
+
+ROOT = Path(__file__).resolve().parent.parent
+HEADER = ROOT / "include" / "ferrum_mem.h"
+
+OUTPUTS = {
+    "core/device/codes_gen.go": golang.emit,
+    "bindings/python/src/ferrum_mem/_abi.py": python.emit,
+    "bindings/rust/ferrum-mem-sys/src/bindings.rs": rust.emit,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--check", action="store_true", help="exit 1 if a file is stale, write nothing"
+    )
+    arguments = parser.parse_args()
+    try:
+        header = read_header(HEADER)
+        texts = {name: emit(header) for name, emit in OUTPUTS.items()}
+    except HeaderError as problem:
+        print(f"genabi: {problem}", file=sys.stderr)
+        return 2
+    stale = [name for name, text in texts.items() if present_text(ROOT / name) != text]
+    if arguments.check:
+        for name in stale:
+            print(f"genabi: {name} is stale: run scripts/genabi.py", file=sys.stderr)
+        return 1 if stale else 0
+    for name in stale:
+        path = ROOT / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(texts[name], encoding="utf-8")
+        print(f"genabi: wrote {name}")
+    return 0
+
+
+def present_text(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
