@@ -1,0 +1,750 @@
+/*
+ * ferrum_mem for C++17: owning types over the C ABI, header-only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Every call that can fail comes twice: `name(...)` throws ferrum::error, and
+ * `try_name(...)` returns a ferrum::result, which holds the value or the error.
+ * Objects own their handle, move and do not copy; a destructor destroys with
+ * FERRUM_FORCE, so that it always ends, and `release()` gives the handle up.
+ * What a call means, its errors and its threads stand in ferrum_mem.h.
+ */
+#ifndef FERRUM_MEM_HPP
+#define FERRUM_MEM_HPP
+
+#include "ferrum_mem.h"
+
+#include <cassert>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace ferrum {
+
+/** Why a call failed: the thread's record, copied out. */
+struct failure {
+    ferrum_status status = FERRUM_OK;
+    std::int64_t native_code = 0;
+    std::string function;
+    std::string operation;
+    std::string device;
+    std::string message;
+
+    /** The record of this thread's latest failure. */
+    static failure last(ferrum_status status) {
+        ferrum_error_info info = FERRUM_ERROR_INFO_INIT;
+        failure out;
+        out.status = status;
+        if (ferrum_last_error(&info) == FERRUM_OK && info.status == status) {
+            out.native_code = info.native_code;
+            out.function = info.function;
+            out.operation = info.operation;
+            out.device = info.device;
+            out.message = info.message;
+        }
+        return out;
+    }
+};
+
+/** A failure as an exception. */
+class error : public std::runtime_error {
+  public:
+    explicit error(failure why)
+        : std::runtime_error(std::string(ferrum_status_name(why.status)) +
+                             ": " + why.message),
+          why_(std::make_shared<failure>(std::move(why))) {}
+
+    ferrum_status status() const noexcept { return why_->status; }
+    const failure &why() const noexcept { return *why_; }
+
+  private:
+    std::shared_ptr<const failure> why_;
+};
+
+/** A value, or why there is none. */
+template <class T> class result {
+  public:
+    result(T value) : state_(std::move(value)) {}
+    result(failure why) : state_(std::move(why)) {}
+
+    bool ok() const noexcept { return state_.index() == 0; }
+    explicit operator bool() const noexcept { return ok(); }
+    /** FERRUM_OK, or why there is no value. */
+    ferrum_status status() const noexcept {
+        return ok() ? ferrum_status(FERRUM_OK) : std::get<1>(state_).status;
+    }
+    /** The failure; only when there is one. */
+    const failure &why() const { return std::get<1>(state_); }
+    /** The value; throws ferrum::error when there is none. */
+    T value() && {
+        if (!ok())
+            throw error(std::get<1>(std::move(state_)));
+        return std::get<0>(std::move(state_));
+    }
+
+  private:
+    std::variant<T, failure> state_;
+};
+
+/** Nothing, as the value of a call that only succeeds or fails. */
+struct done {};
+
+namespace detail {
+
+inline result<done> outcome(ferrum_status status) {
+    if (status == FERRUM_OK)
+        return done{};
+    return failure::last(status);
+}
+
+template <class T> result<T> outcome(ferrum_status status, T value) {
+    if (status == FERRUM_OK)
+        return value;
+    return failure::last(status);
+}
+
+/** The two calls that get a text. */
+template <class Call> result<std::string> text(Call call) {
+    for (;;) {
+        std::size_t length = 0;
+        ferrum_status status = call(nullptr, std::size_t{0}, &length);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        std::string out(length + 1, '\0');
+        status = call(&out[0], out.size(), &length);
+        if (status == FERRUM_ERROR_BUFFER_TOO_SMALL)
+            continue;
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        out.resize(length);
+        return out;
+    }
+}
+
+inline std::uint64_t timeout(std::chrono::nanoseconds wait) {
+    if (wait < std::chrono::nanoseconds::zero())
+        return FERRUM_WAIT_FOREVER;
+    return static_cast<std::uint64_t>(wait.count());
+}
+
+/** Owns a handle; Destroy ends it whatever uses it. */
+template <class Handle, void (*Destroy)(Handle)> class owner {
+  public:
+    owner() noexcept : handle_{} {}
+    explicit owner(Handle handle) noexcept : handle_(handle) {}
+    owner(owner &&other) noexcept : handle_(other.release()) {}
+    owner &operator=(owner &&other) noexcept {
+        if (this != &other) {
+            reset();
+            handle_ = other.release();
+        }
+        return *this;
+    }
+    owner(const owner &) = delete;
+    owner &operator=(const owner &) = delete;
+    ~owner() { reset(); }
+
+    /** The C handle, still owned. */
+    Handle get() const noexcept { return handle_; }
+    explicit operator bool() const noexcept { return handle_.id != 0; }
+    /** Gives the handle up without destroying it. */
+    Handle release() noexcept { return std::exchange(handle_, Handle{}); }
+    /** Destroys it now. */
+    void reset() noexcept {
+        if (handle_.id != 0)
+            Destroy(release());
+    }
+
+  private:
+    Handle handle_;
+};
+
+inline void end_device(ferrum_device h) { ferrum_device_close(h, 0); }
+inline void end_stream(ferrum_stream h) {
+    ferrum_stream_destroy(h, FERRUM_FORCE);
+}
+inline void end_event(ferrum_event h) { ferrum_event_destroy(h); }
+inline void end_pool(ferrum_pool h) { ferrum_pool_destroy(h, FERRUM_FORCE); }
+inline void end_manager(ferrum_manager h) {
+    ferrum_manager_destroy(h, FERRUM_FORCE);
+}
+inline void end_memory(ferrum_memory h) { ferrum_deallocate(h); }
+inline void end_registration(ferrum_registration h) {
+    ferrum_registration_remove(h);
+}
+
+} // namespace detail
+
+/** Waits without an end. */
+inline constexpr std::chrono::nanoseconds forever{-1};
+
+/** Keeps the library started while it lives. */
+class library {
+  public:
+    static result<library> try_start(const ferrum_config *config = nullptr) {
+        ferrum_status status = ferrum_init(config);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return library(true);
+    }
+    /** Starts the library, or joins it when it runs. */
+    explicit library(const ferrum_config *config = nullptr)
+        : library(try_start(config).value()) {}
+    library(library &&other) noexcept
+        : started_(std::exchange(other.started_, false)) {}
+    library &operator=(library &&other) noexcept {
+        std::swap(started_, other.started_);
+        return *this;
+    }
+    ~library() {
+        if (started_)
+            ferrum_shutdown(FERRUM_FORCE);
+    }
+
+    /** Stops it now; BUSY, and nothing has changed, while things are left. */
+    result<done> try_stop() {
+        ferrum_status status = started_ ? ferrum_shutdown(0) : FERRUM_OK;
+        if (status == FERRUM_OK)
+            started_ = false;
+        return detail::outcome(status);
+    }
+    void stop() { try_stop().value(); }
+
+    static result<std::string> try_backends_json() {
+        return detail::text(ferrum_backends_json);
+    }
+    static std::string backends_json() { return try_backends_json().value(); }
+    static result<std::string> try_snapshot_json() {
+        return detail::text(ferrum_snapshot_json);
+    }
+    static std::string snapshot_json() { return try_snapshot_json().value(); }
+    static result<std::string> try_leak_report_json() {
+        return detail::text(ferrum_leak_report_json);
+    }
+    static std::string leak_report_json() {
+        return try_leak_report_json().value();
+    }
+    static result<done> try_set_log(ferrum_log_level minimum_level,
+                                    ferrum_log_fn callback, void *user_data) {
+        return detail::outcome(
+            ferrum_log_set_callback(minimum_level, callback, user_data));
+    }
+    static void set_log(ferrum_log_level minimum_level, ferrum_log_fn callback,
+                        void *user_data) {
+        try_set_log(minimum_level, callback, user_data).value();
+    }
+
+  private:
+    explicit library(bool started) : started_(started) {}
+    bool started_;
+};
+
+/** A point in a stream's queue. */
+class event : public detail::owner<ferrum_event, detail::end_event> {
+  public:
+    using owner::owner;
+
+    result<bool> try_ready() const {
+        std::uint32_t ready = 0;
+        ferrum_status status = ferrum_event_is_ready(get(), &ready);
+        return detail::outcome(status, ready != 0);
+    }
+    bool ready() const { return try_ready().value(); }
+    result<done> try_synchronize(std::chrono::nanoseconds wait = forever) const {
+        return detail::outcome(
+            ferrum_event_synchronize(get(), detail::timeout(wait)));
+    }
+    void synchronize(std::chrono::nanoseconds wait = forever) const {
+        try_synchronize(wait).value();
+    }
+    /** Time from this event to a later one of the same device. */
+    result<std::chrono::nanoseconds> try_until(const event &end) const {
+        std::int64_t elapsed = 0;
+        ferrum_status status = ferrum_event_elapsed(get(), end.get(), &elapsed);
+        return detail::outcome(status, std::chrono::nanoseconds(elapsed));
+    }
+    std::chrono::nanoseconds until(const event &end) const {
+        return try_until(end).value();
+    }
+};
+
+/** An ordered queue of work on a device. */
+class stream : public detail::owner<ferrum_stream, detail::end_stream> {
+  public:
+    using owner::owner;
+
+    result<done> try_synchronize(std::chrono::nanoseconds wait = forever) const {
+        return detail::outcome(
+            ferrum_stream_synchronize(get(), detail::timeout(wait)));
+    }
+    void synchronize(std::chrono::nanoseconds wait = forever) const {
+        try_synchronize(wait).value();
+    }
+    result<bool> try_ready() const {
+        std::uint32_t ready = 0;
+        ferrum_status status = ferrum_stream_is_ready(get(), &ready);
+        return detail::outcome(status, ready != 0);
+    }
+    bool ready() const { return try_ready().value(); }
+    result<event> try_record() const {
+        ferrum_event out{};
+        ferrum_status status = ferrum_event_record(get(), &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return event(out);
+    }
+    event record() const { return try_record().value(); }
+    result<done> try_wait(const event &before) const {
+        return detail::outcome(ferrum_stream_wait_event(get(), before.get()));
+    }
+    void wait(const event &before) const { try_wait(before).value(); }
+    /** Queues a call of work, once, on a thread of the library. An exception
+     *  from it ends the process, as one from a thread does. */
+    result<done> try_call(std::function<void()> work) const {
+        auto held = std::make_unique<std::function<void()>>(std::move(work));
+        ferrum_status status = ferrum_stream_host_function(
+            get(),
+            [](void *data) noexcept {
+                std::unique_ptr<std::function<void()>> owned(
+                    static_cast<std::function<void()> *>(data));
+                (*owned)();
+            },
+            held.get());
+        if (status == FERRUM_OK)
+            held.release();
+        return detail::outcome(status);
+    }
+    void call(std::function<void()> work) const {
+        try_call(std::move(work)).value();
+    }
+};
+
+/** A block of a manager. */
+class memory : public detail::owner<ferrum_memory, detail::end_memory> {
+  public:
+    using owner::owner;
+
+    result<ferrum_handle_info> try_info() const {
+        ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
+        ferrum_status status = ferrum_handle_get_info(get(), &info);
+        return detail::outcome(status, info);
+    }
+    ferrum_handle_info info() const { return try_info().value(); }
+    result<done> try_write(std::uint64_t offset, const void *source,
+                           std::uint64_t size) const {
+        return detail::outcome(ferrum_write(get(), offset, source, size));
+    }
+    void write(std::uint64_t offset, const void *source,
+               std::uint64_t size) const {
+        try_write(offset, source, size).value();
+    }
+    result<done> try_read(std::uint64_t offset, void *destination,
+                          std::uint64_t size) const {
+        return detail::outcome(ferrum_read(get(), offset, destination, size));
+    }
+    void read(std::uint64_t offset, void *destination,
+              std::uint64_t size) const {
+        try_read(offset, destination, size).value();
+    }
+    /** Gives the block back now. */
+    result<done> try_deallocate() {
+        ferrum_status status = ferrum_deallocate(get());
+        if (status == FERRUM_OK)
+            release();
+        return detail::outcome(status);
+    }
+    void deallocate() { try_deallocate().value(); }
+};
+
+/** Bytes from one block to another. */
+struct transfer {
+    ferrum_memory src{};
+    ferrum_memory dst{};
+    std::uint64_t size = 0;
+    std::uint64_t src_offset = 0;
+    std::uint64_t dst_offset = 0;
+
+    transfer(const memory &from, const memory &to, std::uint64_t bytes)
+        : src(from.get()), dst(to.get()), size(bytes) {}
+    transfer &from_offset(std::uint64_t bytes) {
+        src_offset = bytes;
+        return *this;
+    }
+    transfer &to_offset(std::uint64_t bytes) {
+        dst_offset = bytes;
+        return *this;
+    }
+    ferrum_transfer raw() const {
+        ferrum_transfer out = FERRUM_TRANSFER_INIT;
+        out.src = src;
+        out.dst = dst;
+        out.size_bytes = size;
+        out.src_offset_bytes = src_offset;
+        out.dst_offset_bytes = dst_offset;
+        return out;
+    }
+};
+
+inline result<done> try_copy(const transfer &what) {
+    ferrum_transfer raw = what.raw();
+    return detail::outcome(ferrum_copy(&raw));
+}
+inline void copy(const transfer &what) { try_copy(what).value(); }
+
+/** Queues a copy; without a stream on the default one. */
+inline result<done> try_copy_async(const transfer &what,
+                                   ferrum_stream on = {}) {
+    ferrum_transfer raw = what.raw();
+    return detail::outcome(ferrum_copy_async(&raw, on));
+}
+inline void copy_async(const transfer &what, ferrum_stream on = {}) {
+    try_copy_async(what, on).value();
+}
+
+/** Queues a fill of a range with a pattern. */
+inline result<done> try_fill_async(const ferrum_fill &what,
+                                   ferrum_stream on = {}) {
+    return detail::outcome(ferrum_fill_async(&what, on));
+}
+inline void fill_async(const ferrum_fill &what, ferrum_stream on = {}) {
+    try_fill_async(what, on).value();
+}
+
+/** Memory by address. */
+class pool : public detail::owner<ferrum_pool, detail::end_pool> {
+  public:
+    using owner::owner;
+
+    result<ferrum_address> try_alloc(std::uint64_t size,
+                                     ferrum_stream on = {}) const {
+        ferrum_address out = 0;
+        ferrum_status status = ferrum_pool_alloc(get(), size, on, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_address alloc(std::uint64_t size, ferrum_stream on = {}) const {
+        return try_alloc(size, on).value();
+    }
+    result<ferrum_address> try_alloc_aligned(std::uint64_t size,
+                                             std::uint64_t alignment,
+                                             ferrum_stream on = {}) const {
+        ferrum_address out = 0;
+        ferrum_status status =
+            ferrum_pool_alloc_aligned(get(), size, alignment, on, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_address alloc_aligned(std::uint64_t size, std::uint64_t alignment,
+                                 ferrum_stream on = {}) const {
+        return try_alloc_aligned(size, alignment, on).value();
+    }
+    result<done> try_free(ferrum_address address, ferrum_stream on = {}) const {
+        return detail::outcome(ferrum_pool_free(get(), address, on));
+    }
+    void free(ferrum_address address, ferrum_stream on = {}) const {
+        try_free(address, on).value();
+    }
+    result<std::uint64_t> try_trim(std::uint64_t keep = 0) const {
+        std::uint64_t released = 0;
+        ferrum_status status = ferrum_pool_trim(get(), keep, &released);
+        return detail::outcome(status, released);
+    }
+    std::uint64_t trim(std::uint64_t keep = 0) const {
+        return try_trim(keep).value();
+    }
+    result<done> try_set_limit(std::uint64_t bytes) const {
+        return detail::outcome(ferrum_pool_set_limit(get(), bytes));
+    }
+    void set_limit(std::uint64_t bytes) const { try_set_limit(bytes).value(); }
+    result<ferrum_statistics> try_statistics() const {
+        ferrum_statistics out = FERRUM_STATISTICS_INIT;
+        ferrum_status status = ferrum_pool_get_statistics(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_statistics statistics() const { return try_statistics().value(); }
+    /** Destroys it unless blocks are live (BUSY, nothing has changed). */
+    result<done> try_destroy() {
+        ferrum_status status = ferrum_pool_destroy(get(), 0);
+        if (status == FERRUM_OK)
+            release();
+        return detail::outcome(status);
+    }
+    void destroy() { try_destroy().value(); }
+};
+
+/** Memory by handle. */
+class manager : public detail::owner<ferrum_manager, detail::end_manager> {
+  public:
+    using owner::owner;
+
+    result<memory> try_allocate(std::uint64_t size) const {
+        ferrum_memory out{};
+        return block(ferrum_allocate(get(), size, &out), out);
+    }
+    memory allocate(std::uint64_t size) const {
+        return try_allocate(size).value();
+    }
+    result<memory> try_allocate_aligned(std::uint64_t size,
+                                        std::uint64_t alignment) const {
+        ferrum_memory out{};
+        ferrum_status status =
+            ferrum_allocate_aligned(get(), size, alignment, &out);
+        return block(status, out);
+    }
+    memory allocate_aligned(std::uint64_t size, std::uint64_t alignment) const {
+        return try_allocate_aligned(size, alignment).value();
+    }
+    result<memory>
+    try_allocate_typed(const ferrum_allocation_request &request) const {
+        ferrum_memory out{};
+        ferrum_status status = ferrum_allocate_typed(get(), &request, &out);
+        return block(status, out);
+    }
+    memory allocate_typed(const ferrum_allocation_request &request) const {
+        return try_allocate_typed(request).value();
+    }
+    result<done> try_configure_pool(ferrum_memory_type type,
+                                    const ferrum_pool_config &config) const {
+        return detail::outcome(
+            ferrum_manager_configure_pool(get(), type, &config));
+    }
+    void configure_pool(ferrum_memory_type type,
+                        const ferrum_pool_config &config) const {
+        try_configure_pool(type, config).value();
+    }
+    result<ferrum_statistics> try_statistics() const {
+        ferrum_statistics out = FERRUM_STATISTICS_INIT;
+        ferrum_status status = ferrum_manager_get_statistics(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_statistics statistics() const { return try_statistics().value(); }
+    result<ferrum_defragmentation_stats> try_defragment() const {
+        ferrum_defragmentation_stats out = FERRUM_DEFRAGMENTATION_STATS_INIT;
+        ferrum_status status = ferrum_defragment(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_defragmentation_stats defragment() const {
+        return try_defragment().value();
+    }
+    /** Destroys it unless blocks are live (BUSY, nothing has changed). */
+    result<done> try_destroy() {
+        ferrum_status status = ferrum_manager_destroy(get(), 0);
+        if (status == FERRUM_OK)
+            release();
+        return detail::outcome(status);
+    }
+    void destroy() { try_destroy().value(); }
+
+  private:
+    static result<memory> block(ferrum_status status, ferrum_memory out) {
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return memory(out);
+    }
+};
+
+/** A callback, registered while this lives. It owns the callable. */
+class registration {
+  public:
+    /** Removes the callback and waits for a running call of it. */
+    void remove() { handle_.reset(); }
+
+  private:
+    friend class device;
+    using handle =
+        detail::owner<ferrum_registration, detail::end_registration>;
+    registration(std::shared_ptr<void> callable, ferrum_registration id)
+        : callable_(std::move(callable)), handle_(id) {}
+
+    /* Destroyed after the handle: members go in reverse order. */
+    std::shared_ptr<void> callable_;
+    handle handle_;
+};
+
+/** An open device. Close what is on it first. */
+class device : public detail::owner<ferrum_device, detail::end_device> {
+  public:
+    using owner::owner;
+
+    static result<device> try_open(const char *id) {
+        ferrum_device out{};
+        ferrum_status status = ferrum_device_open(id, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return device(out);
+    }
+    static device open(const char *id) { return try_open(id).value(); }
+
+    result<ferrum_device_info> try_info() const {
+        ferrum_device_info out = FERRUM_DEVICE_INFO_INIT;
+        ferrum_status status = ferrum_device_get_info(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_device_info info() const { return try_info().value(); }
+    result<ferrum_memory_info> try_memory_info() const {
+        ferrum_memory_info out = FERRUM_MEMORY_INFO_INIT;
+        ferrum_status status = ferrum_memory_get_info(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_memory_info memory_info() const { return try_memory_info().value(); }
+    result<ferrum_statistics> try_statistics() const {
+        ferrum_statistics out = FERRUM_STATISTICS_INIT;
+        ferrum_status status = ferrum_device_get_statistics(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_statistics statistics() const { return try_statistics().value(); }
+    result<done> try_synchronize(std::chrono::nanoseconds wait = forever) const {
+        return detail::outcome(
+            ferrum_device_synchronize(get(), detail::timeout(wait)));
+    }
+    void synchronize(std::chrono::nanoseconds wait = forever) const {
+        try_synchronize(wait).value();
+    }
+    result<done> try_set_limit(std::uint64_t bytes) const {
+        return detail::outcome(ferrum_device_set_limit(get(), bytes));
+    }
+    void set_limit(std::uint64_t bytes) const { try_set_limit(bytes).value(); }
+    result<double> try_measure_bandwidth() const {
+        double gbps = 0;
+        ferrum_status status = ferrum_device_measure_bandwidth(get(), &gbps);
+        return detail::outcome(status, gbps);
+    }
+    double measure_bandwidth() const { return try_measure_bandwidth().value(); }
+
+    result<stream> try_create_stream() const {
+        ferrum_stream out{};
+        ferrum_status status = ferrum_stream_create(get(), &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return stream(out);
+    }
+    stream create_stream() const { return try_create_stream().value(); }
+    /** The default stream, which belongs to the device. */
+    result<ferrum_stream> try_default_stream() const {
+        ferrum_stream out{};
+        ferrum_status status = ferrum_stream_default(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_stream default_stream() const {
+        return try_default_stream().value();
+    }
+    result<pool> try_create_pool(const ferrum_pool_config *config = nullptr) const {
+        ferrum_pool out{};
+        ferrum_status status = ferrum_pool_create(get(), config, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return pool(out);
+    }
+    pool create_pool(const ferrum_pool_config *config = nullptr) const {
+        return try_create_pool(config).value();
+    }
+    result<manager>
+    try_create_manager(const ferrum_manager_config *config = nullptr) const {
+        ferrum_manager out{};
+        ferrum_status status = ferrum_manager_create(get(), config, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return manager(out);
+    }
+    manager create_manager(const ferrum_manager_config *config = nullptr) const {
+        return try_create_manager(config).value();
+    }
+
+    using pressure_function = std::function<void(ferrum_pressure_level)>;
+    using reclaim_function = std::function<std::uint64_t(std::uint64_t)>;
+
+    /** An exception from the callable ends the process. */
+    result<registration> try_on_pressure(pressure_function hear) const {
+        auto held = std::make_shared<pressure_function>(std::move(hear));
+        ferrum_registration out{};
+        ferrum_status status = ferrum_pressure_callback_add(
+            get(),
+            [](ferrum_device, ferrum_pressure_level level,
+               void *data) noexcept {
+                (*static_cast<pressure_function *>(data))(level);
+            },
+            held.get(), &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return registration(std::move(held), out);
+    }
+    registration on_pressure(pressure_function hear) const {
+        return try_on_pressure(std::move(hear)).value();
+    }
+    /** The callable gets the bytes needed and returns the bytes that it freed.
+     *  An exception from it ends the process. */
+    result<registration>
+    try_on_reclaim(reclaim_function give,
+                   const ferrum_reclaim_config *config = nullptr) const {
+        auto held = std::make_shared<reclaim_function>(std::move(give));
+        ferrum_registration out{};
+        ferrum_status status = ferrum_reclaim_callback_add(
+            get(), config,
+            [](ferrum_device, std::uint64_t needed, void *data) noexcept {
+                return (*static_cast<reclaim_function *>(data))(needed);
+            },
+            held.get(), &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return registration(std::move(held), out);
+    }
+    registration on_reclaim(reclaim_function give,
+                            const ferrum_reclaim_config *config = nullptr) const {
+        return try_on_reclaim(std::move(give), config).value();
+    }
+};
+
+/**
+ * Standard containers in a pool of a host-addressable device. The pool must
+ * outlive it and every container on it.
+ */
+class pool_resource : public std::pmr::memory_resource {
+  public:
+    /** Throws ferrum::error with FERRUM_ERROR_UNSUPPORTED_DEVICE when the host
+     *  cannot address the device's memory. */
+    pool_resource(const device &on, const pool &from) : pool_(from.get()) {
+        if ((on.info().capabilities & FERRUM_CAPABILITY_HOST_ADDRESSABLE) != 0)
+            return;
+        failure why;
+        why.status = FERRUM_ERROR_UNSUPPORTED_DEVICE;
+        why.operation = "pool_resource";
+        why.message = "the host cannot address the device's memory";
+        throw error(std::move(why));
+    }
+
+  private:
+    void *do_allocate(std::size_t bytes, std::size_t alignment) override {
+        ferrum_address out = 0;
+        ferrum_status status = ferrum_pool_alloc_aligned(
+            pool_, bytes == 0 ? 1 : bytes, alignment, ferrum_stream{}, &out);
+        if (status == FERRUM_ERROR_OUT_OF_MEMORY)
+            throw std::bad_alloc();
+        if (status != FERRUM_OK)
+            throw error(failure::last(status));
+        return reinterpret_cast<void *>(static_cast<std::uintptr_t>(out));
+    }
+    void do_deallocate(void *block, std::size_t, std::size_t) override {
+        ferrum_status status = ferrum_pool_free(
+            pool_, reinterpret_cast<std::uintptr_t>(block), ferrum_stream{});
+        assert(status == FERRUM_OK && "a block of another pool, or freed twice");
+        (void)status;
+    }
+    bool
+    do_is_equal(const std::pmr::memory_resource &other) const noexcept override {
+        auto same = dynamic_cast<const pool_resource *>(&other);
+        return same != nullptr && same->pool_.id == pool_.id;
+    }
+
+    ferrum_pool pool_;
+};
+
+} // namespace ferrum
+
+#endif /* FERRUM_MEM_HPP */
