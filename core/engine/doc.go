@@ -8,10 +8,10 @@
 //
 // # Lock order
 //
-// Above the engine stand the locks of a pool: Pool.segments (one thread changes
+// Above the engine stand the locks of a pool: Pool.layout (one thread changes
 // a pool's list of segments), then Pool.mu (its books and blocks). A thread holds
 // the locks of one pool at most, and calls the engine's Reserve, Release,
-// Changed and SegmentsChanged under Pool.segments only.
+// Changed and SegmentsChanged under Pool.layout only.
 //
 // Below are the engine's own: Engine.bandwidth, then Engine.watch.mu, then
 // Engine.mu; each is a leaf as far as pools go: none is held while a method of

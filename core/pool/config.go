@@ -1,0 +1,106 @@
+package pool
+
+import (
+	"slices"
+	"strings"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/rangealloc"
+)
+
+const (
+	// MaxAlignmentBytes is the largest alignment that can be asked for.
+	MaxAlignmentBytes = 1 << 30
+	// MaxNameBytes bounds the name of a pool and a tag.
+	MaxNameBytes = 63
+
+	defaultAlignmentBytes = 256
+)
+
+// Config are the settings of a pool.
+type Config struct {
+	// Name is the pool's name in reports and the tag of blocks that have none.
+	Name string
+	// Strategy is the placement; "": rangealloc.Default.
+	Strategy string
+	// InitialSizeBytes is the size of the first segment, taken at the first
+	// allocation; 0: GrowthIncrementBytes. Where the device has less, smaller.
+	InitialSizeBytes uint64
+	// MaxSizeBytes bounds what the pool holds; 0: no bound.
+	MaxSizeBytes uint64
+	// GrowthIncrementBytes is the size of each further segment, or more if a
+	// request needs it; where the device has less, smaller.
+	GrowthIncrementBytes uint64
+	// AlignmentBytes is a power of two, of which every address and size is a
+	// multiple; 0: 256.
+	AlignmentBytes uint64
+	// AutoExpansion lets the pool grow beyond the initial size.
+	AutoExpansion bool
+	// PreAllocate takes MaxSizeBytes, or InitialSizeBytes where that is
+	// unlimited, in New: all of it or nothing.
+	PreAllocate bool
+	// Stats keeps peaks and counts; without it they are 0.
+	Stats bool
+}
+
+// DefaultConfig is the settings of the C ABI's defaults.
+func DefaultConfig() Config {
+	return Config{
+		InitialSizeBytes: 1 << 30, GrowthIncrementBytes: 1 << 29,
+		AlignmentBytes: defaultAlignmentBytes, AutoExpansion: true, Stats: true,
+	}
+}
+
+// withDefaults fills in what 0 stands for.
+func (c Config) withDefaults() Config {
+	if c.Strategy == "" {
+		c.Strategy = rangealloc.Default
+	}
+	if c.AlignmentBytes == 0 {
+		c.AlignmentBytes = defaultAlignmentBytes
+	}
+	if c.InitialSizeBytes == 0 {
+		c.InitialSizeBytes = c.GrowthIncrementBytes
+	}
+	return c
+}
+
+// check says what makes no sense in settings that have their defaults.
+func (c Config) check(e *engine.Engine) error {
+	const op = "pool.new"
+	if !isAlignment(c.AlignmentBytes) {
+		return device.Errorf(device.CodeInvalidAlignment, op,
+			"alignment_bytes %d is not a power of two from 1 to %d", c.AlignmentBytes,
+			MaxAlignmentBytes).On(e.ID())
+	}
+	if !slices.Contains(rangealloc.Names(), c.Strategy) {
+		return device.Errorf(device.CodeNotFound, op, "strategy %q is not known; the strategies are %s",
+			c.Strategy, strings.Join(rangealloc.Names(), ", ")).On(e.ID())
+	}
+	wrong := ""
+	switch granularity := e.Info().GranularityBytes; {
+	case len(c.Name) > MaxNameBytes:
+		return device.Errorf(device.CodeInvalidConfig, op, "name %q has %d bytes, at most %d are allowed",
+			c.Name, len(c.Name), MaxNameBytes).On(e.ID())
+	case c.AutoExpansion && c.GrowthIncrementBytes == 0:
+		wrong = "auto expansion needs a growth_increment_bytes above 0"
+	case c.InitialSizeBytes == 0:
+		wrong = "initial_size_bytes and growth_increment_bytes are both 0, the pool could hold nothing"
+	case c.MaxSizeBytes != 0 && c.InitialSizeBytes > c.MaxSizeBytes:
+		wrong = "initial_size_bytes is above max_size_bytes"
+	case c.MaxSizeBytes != 0 && c.MaxSizeBytes < granularity:
+		wrong = "max_size_bytes is less than the smallest segment of the device"
+	}
+	if wrong != "" {
+		return device.Errorf(device.CodeInvalidConfig, op,
+			"%s (initial_size_bytes %d, max_size_bytes %d, growth_increment_bytes %d, segments of the device are multiples of %d)",
+			wrong, c.InitialSizeBytes, c.MaxSizeBytes, c.GrowthIncrementBytes,
+			e.Info().GranularityBytes).On(e.ID())
+	}
+	return nil
+}
+
+func isAlignment(n uint64) bool {
+	return n != 0 && n&(n-1) == 0 && n <= MaxAlignmentBytes
+}

@@ -1,0 +1,96 @@
+package pool
+
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/rangealloc"
+	"ferrum_mem/core/track"
+)
+
+// segment is a piece of memory had from the engine with the placement in it.
+// The ends that do not fit the pool's alignment are unusable.
+type segment struct {
+	had engine.Segment
+	// base is where the usable part starts.
+	base     device.Addr
+	usable   uint64
+	strategy rangealloc.Strategy
+	// number counts the pool's segments in the order in which they came.
+	number uint64
+}
+
+// newSegment lays a pool's alignment over a segment. It is nil without an error
+// when no block fits in.
+func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
+	align := p.config.AlignmentBytes
+	head := (align - uint64(had.Addr)%align) % align
+	if head >= had.SizeBytes {
+		return nil, nil
+	}
+	usable := (had.SizeBytes - head) / align * align
+	if usable == 0 {
+		return nil, nil
+	}
+	base := had.Addr + device.Addr(head)
+	strategy, err := rangealloc.New(p.config.Strategy, rangealloc.Config{
+		SizeBytes: usable, BaseAddr: uint64(base), GranuleBytes: align,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &segment{had: had, base: base, usable: usable, strategy: strategy}, nil
+}
+
+// end is where the segment ends.
+func (s *segment) end() device.Addr { return s.had.Addr + device.Addr(s.had.SizeBytes) }
+
+// empty says whether no block, live or in flight, is in the segment.
+func (s *segment) empty() bool { return s.strategy.Stats().LiveBlocks == 0 }
+
+func (s *segment) parts() track.Segment {
+	return track.Segment{UsableBytes: s.usable, UnusableBytes: s.had.SizeBytes - s.usable}
+}
+
+// attach puts a segment into the list and the books. The caller holds layout
+// and mu, and has counted it in held.
+func (p *Pool) attach(s *segment) {
+	at, _ := slices.BinarySearchFunc(p.segments, s.had.Addr, compareSegment)
+	p.segments = slices.Insert(p.segments, at, s)
+	p.books.AddSegment(s.parts())
+}
+
+// detach takes an empty segment out again; held still counts it.
+func (p *Pool) detach(s *segment) {
+	at, _ := slices.BinarySearchFunc(p.segments, s.had.Addr, compareSegment)
+	p.segments = slices.Delete(p.segments, at, at+1)
+	p.books.RemoveSegment(s.parts())
+}
+
+func compareSegment(s *segment, addr device.Addr) int {
+	switch {
+	case s.had.Addr < addr:
+		return -1
+	case s.had.Addr > addr:
+		return 1
+	}
+	return 0
+}
+
+// segmentOf finds the segment that an address lies in, or nil.
+func (p *Pool) segmentOf(addr device.Addr) *segment {
+	low, high := 0, len(p.segments)
+	for low < high {
+		middle := int(uint(low+high) / 2)
+		if p.segments[middle].had.Addr <= addr {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low == 0 || addr-p.segments[low-1].had.Addr >= device.Addr(p.segments[low-1].had.SizeBytes) {
+		return nil
+	}
+	return p.segments[low-1]
+}

@@ -1,0 +1,90 @@
+package pool
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/track"
+)
+
+// Snapshot is a pool at one moment, for reports.
+type Snapshot struct {
+	Name       string            `json:"name"`
+	Strategy   string            `json:"strategy"`
+	Statistics track.Statistics  `json:"statistics"`
+	Segments   []SegmentSnapshot `json:"segments"`
+	// HighWaterBytes is the highest end of any block that ever was live, from
+	// the start of the pool's usable memory. It means something for a pool that
+	// ever had one segment only, and is 0 for any other: the addresses of several
+	// segments have no common start.
+	HighWaterBytes uint64 `json:"high_water_bytes"`
+}
+
+// SegmentSnapshot is a segment at one moment. ActiveBytes is live or in flight.
+type SegmentSnapshot struct {
+	Address          device.Addr `json:"address"`
+	SizeBytes        uint64      `json:"size_bytes"`
+	ActiveBytes      uint64      `json:"active_bytes"`
+	LargestFreeBytes uint64      `json:"largest_free_bytes"`
+}
+
+// Snapshot describes the pool; segments are in the order of their addresses.
+func (p *Pool) Snapshot() Snapshot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	snapshot := Snapshot{
+		Name: p.config.Name, Strategy: p.config.Strategy, Statistics: p.statisticsLocked(),
+		Segments: make([]SegmentSnapshot, 0, len(p.segments)),
+	}
+	for _, s := range p.segments {
+		stats := s.strategy.Stats()
+		snapshot.Segments = append(snapshot.Segments, SegmentSnapshot{
+			Address: s.had.Addr, SizeBytes: s.had.SizeBytes,
+			ActiveBytes:      stats.SizeBytes - stats.FreeBytes,
+			LargestFreeBytes: stats.LargestFreeBytes,
+		})
+		if p.born == 1 {
+			snapshot.HighWaterBytes = stats.HighWaterBytes
+		}
+	}
+	return snapshot
+}
+
+// EachBlock visits the live blocks of one moment, in the order of their
+// addresses, until visit says false. visit runs with no lock held.
+func (p *Pool) EachBlock(visit func(Block) bool) {
+	p.mu.Lock()
+	live := make([]Block, 0, p.blocks.count)
+	p.blocks.each(func(e *entry) {
+		if e.state == blockLive {
+			live = append(live, p.describe(e))
+		}
+	})
+	p.mu.Unlock()
+	slices.SortFunc(live, func(a, b Block) int { return cmp.Compare(a.Addr, b.Addr) })
+	for _, block := range live {
+		if !visit(block) {
+			return
+		}
+	}
+}
+
+// Lookup describes the live block that starts at an address.
+func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.blocks.find(addr)
+	if e == nil || e.state != blockLive {
+		return Block{}, false
+	}
+	return p.describe(e), true
+}
+
+func (p *Pool) describe(e *entry) Block {
+	return Block{
+		Addr: e.addr, SizeBytes: e.size, RequestedBytes: e.requested,
+		Tag: p.tags.Name(e.tag), AllocatedAt: time.Duration(e.at),
+	}
+}

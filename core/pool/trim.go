@@ -1,0 +1,107 @@
+package pool
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"ferrum_mem/core/engine"
+)
+
+// Trim gives segments that hold no block back to the device, the newest first,
+// until no more than keepBytes are held or none is left to give. When the
+// device fails to take one back it is kept, the others are given all the same,
+// and the error comes with what was released.
+func (p *Pool) Trim(keepBytes uint64) (releasedBytes uint64, err error) {
+	return p.release("pool.trim", func(taken uint64) bool { return p.held-taken > keepBytes })
+}
+
+// ReleaseCached gives segments that hold no block back to the device until at
+// least wanted bytes are given or none is left. On a closed pool it does nothing.
+func (p *Pool) ReleaseCached(wanted uint64) (released uint64, err error) {
+	return p.release("", func(taken uint64) bool { return taken < wanted })
+}
+
+// SetLimit changes the pool's upper bound; 0 takes it away. What is held above
+// it and holds no block is given back; what is live stays.
+func (p *Pool) SetLimit(maxBytes uint64) error {
+	p.mu.Lock()
+	if p.state != stateOpen {
+		p.mu.Unlock()
+		return p.closedError("pool.set_limit")
+	}
+	p.maxSize = maxBytes
+	bound := p.bound()
+	p.mu.Unlock()
+	if _, err := p.Trim(bound); err != nil {
+		// The bound holds all the same: the pool takes no more.
+		p.engine.Log(engine.Warning, fmt.Sprintf(
+			"set_limit %d: pool %q could not give back memory: %v", maxBytes, p.config.Name, err))
+	}
+	return nil
+}
+
+// release gives back empty segments while more, told how many bytes are chosen
+// already, says so. Without an op a closed pool is no error.
+func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) {
+	p.layout.Lock()
+	p.mu.Lock()
+	if p.state != stateOpen {
+		p.mu.Unlock()
+		p.layout.Unlock()
+		if op == "" {
+			return 0, nil
+		}
+		return 0, p.closedError(op)
+	}
+	p.land(pollAll)
+	chosen := p.chooseEmpty(more)
+	p.mu.Unlock()
+	released, err := p.giveBack(chosen)
+	p.layout.Unlock()
+	p.engine.SegmentsChanged()
+	p.engine.Changed()
+	return released, err
+}
+
+// chooseEmpty detaches empty segments, the newest first. The caller holds
+// layout and mu.
+func (p *Pool) chooseEmpty(more func(taken uint64) bool) []*segment {
+	if !more(0) {
+		return nil
+	}
+	var empty []*segment
+	for _, s := range p.segments {
+		if s.empty() {
+			empty = append(empty, s)
+		}
+	}
+	slices.SortFunc(empty, func(a, b *segment) int { return int(b.number) - int(a.number) })
+	taken := uint64(0)
+	for i, s := range empty {
+		if !more(taken) {
+			return empty[:i]
+		}
+		p.detach(s)
+		taken += s.had.SizeBytes
+	}
+	return empty
+}
+
+// giveBack gives detached segments to the device and attaches again what it
+// does not take. The caller holds layout.
+func (p *Pool) giveBack(chosen []*segment) (released uint64, err error) {
+	for _, s := range chosen {
+		failure := p.engine.Release(s.had)
+		p.mu.Lock()
+		if failure == nil {
+			p.held -= s.had.SizeBytes
+			released += s.had.SizeBytes
+		} else {
+			p.attach(s)
+			err = errors.Join(err, failure)
+		}
+		p.mu.Unlock()
+	}
+	return released, err
+}
