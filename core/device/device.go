@@ -38,6 +38,8 @@ type Info struct {
 	AlignmentBytes uint64
 	// HostAddressable says that an Addr of this device is also a HostAddr.
 	HostAddressable bool
+	// Peer says that the open device has the capability of that name.
+	Peer bool
 }
 
 // MemoryReading is what the device itself reports, everybody's use included.

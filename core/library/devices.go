@@ -1,0 +1,285 @@
+package library
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/track"
+)
+
+// openDevice is a device that somebody has opened.
+type openDevice struct {
+	object
+	engine  *engine.Engine
+	streams *manager.StreamManager
+	// gate is passed by whoever makes something on the device.
+	gate *gate
+
+	// All below is guarded by Library.mu. opens is the number of DeviceOpens
+	// that have not been undone; closing says that one call is at it.
+	opens   int
+	closing bool
+	closed  bool
+}
+
+// The capabilities of a device as bits, as in the C ABI.
+const (
+	CapabilityHostAddressable uint64 = 1 << 0
+	CapabilityPeer            uint64 = 1 << 1
+)
+
+// DeviceInfo describes an open device.
+type DeviceInfo struct {
+	device.Info
+	// Capabilities is Capability bits.
+	Capabilities uint64
+}
+
+// DeviceOpen opens the device with that id ("cpu:0", or "cpu" for its device
+// 0); one that is open gives the same handle again. Each open is undone by one
+// DeviceClose. An id that is malformed is CodeInvalidArgument, one that names no
+// device CodeDeviceNotFound.
+func (l *Library) DeviceOpen(id string) (uint64, error) {
+	const op = "device.open"
+	if _, err := l.started(op); err != nil {
+		return 0, err
+	}
+	parsed, err := device.ParseID(id)
+	if err != nil {
+		return 0, err
+	}
+	inside := l.insideAnyCallback()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		r, err := l.started(op)
+		if err != nil {
+			return 0, err
+		}
+		d := l.opened[parsed]
+		if d == nil {
+			return l.openNew(r, parsed)
+		}
+		if !d.closing {
+			d.opens++
+			return d.handle.Load(), nil
+		}
+		if inside {
+			// The closing may wait for this very callback.
+			return 0, device.Errorf(device.CodeBusy, op,
+				"the device is being closed, and the call comes from a callback").On(parsed)
+		}
+		l.changed.Wait()
+	}
+}
+
+// openNew opens a device that is not open; mu is held.
+func (l *Library) openNew(r *run, id device.ID) (uint64, error) {
+	opened, err := r.backends.Open(id)
+	if err != nil {
+		return 0, err
+	}
+	e := engine.New(opened, engine.Options{
+		InsideReclaim: l.options.InsideReclaim,
+		Log: func(level engine.Level, message string) {
+			l.log.printf(int32(level), "%s", message)
+		},
+	})
+	d := &openDevice{engine: e, streams: l.factory.CreateStreamManager(e), gate: newGate(), opens: 1}
+	d.createdAt = time.Now()
+	handle, err := l.devices.Insert(d)
+	if err != nil {
+		if closeErr := e.Close(); closeErr != nil {
+			l.log.printf(LogError, "%v: closing it after a failed open: %v", id, closeErr)
+		}
+		return 0, on(err, e)
+	}
+	d.handle.Store(handle)
+	l.opened[id] = d
+	l.byEngine.Store(e, d)
+	l.log.printf(LogInfo, "%v: opened: %s, %d bytes", id, e.Info().Name, e.Info().TotalBytes)
+	return handle, nil
+}
+
+// DeviceClose undoes one DeviceOpen; the last one closes the device. While
+// anything is left on it that is CodeBusy and changes nothing, unless forced:
+// then everything is freed and reported through the log, after its streams and
+// callbacks have been waited for.
+func (l *Library) DeviceClose(id uint64, force bool) error {
+	const op = "device.close"
+	if _, err := l.started(op); err != nil {
+		return err
+	}
+	d, err := l.devices.Get(id)
+	if err != nil {
+		return err
+	}
+	if err := l.insideHostFunctionOf(op, d.engine); err != nil {
+		return err
+	}
+	last, err := l.undoOpen(op, d, force)
+	if err != nil || !last {
+		return err
+	}
+	return l.finishClose(d, force)
+}
+
+// undoOpen takes one open back. When it is the last one it makes the caller the
+// one that closes the device, and nothing more is made on it.
+func (l *Library) undoOpen(op string, d *openDevice, force bool) (last bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := l.started(op); err != nil {
+		return false, err
+	}
+	if d.closing || d.closed {
+		return false, device.Errorf(device.CodeInvalidHandle, op,
+			"device handle %#x: the device is being closed", d.handle.Load()).On(d.engine.ID())
+	}
+	if d.opens > 1 {
+		d.opens--
+		return false, nil
+	}
+	if !force {
+		err := d.gate.tryClose(func(making int) error {
+			left := l.countLeft(d)
+			left.making = making
+			if !left.any() {
+				return nil
+			}
+			return device.Errorf(device.CodeBusy, op, "still in use: %s", left).On(d.engine.ID())
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	d.closing = true
+	return true, nil
+}
+
+// finishClose closes a device that the caller has claimed. When it fails, the
+// device stays open with what could not be freed.
+func (l *Library) finishClose(d *openDevice, force bool) error {
+	err := l.emptyDevice(d, force)
+	if err == nil {
+		err = on(d.engine.Close(), d.engine)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.changed.Broadcast()
+	d.closing = false
+	if err != nil {
+		d.gate.reopen()
+		l.log.printf(LogError, "%v: closing failed: %v", d.engine.ID(), err)
+		return err
+	}
+	d.closed = true
+	l.byEngine.Delete(d.engine)
+	delete(l.opened, d.engine.ID())
+	l.log.printf(LogInfo, "%v: closed", d.engine.ID())
+	_, err = l.devices.Remove(d.handle.Load())
+	return err
+}
+
+// device finds an open device.
+func (l *Library) device(op string, id uint64) (*openDevice, error) {
+	if _, err := l.started(op); err != nil {
+		return nil, err
+	}
+	return l.devices.Get(id)
+}
+
+// making finds an open device and passes its gate: the caller leaves it when
+// what it makes is in its table.
+func (l *Library) making(op string, id uint64) (*openDevice, error) {
+	d, err := l.device(op, id)
+	if err != nil {
+		return nil, err
+	}
+	return d, d.pass(op)
+}
+
+func (d *openDevice) pass(op string) error {
+	if !d.gate.enter() {
+		return device.Errorf(device.CodeInvalidHandle, op,
+			"device handle %#x: the device is being closed", d.handle.Load()).On(d.engine.ID())
+	}
+	return nil
+}
+
+// DeviceInfo describes an open device.
+func (l *Library) DeviceInfo(id uint64) (DeviceInfo, error) {
+	d, err := l.device("device.info", id)
+	if err != nil {
+		return DeviceInfo{}, err
+	}
+	info := d.engine.Info()
+	return DeviceInfo{Info: info, Capabilities: capabilities(info)}, nil
+}
+
+func capabilities(info device.Info) uint64 {
+	var set uint64
+	if info.HostAddressable {
+		set |= CapabilityHostAddressable
+	}
+	if info.Peer {
+		set |= CapabilityPeer
+	}
+	return set
+}
+
+// DeviceSynchronize waits until every stream of the device has run dry, at most
+// timeout (device.Forever: no limit, 0: only asks), else CodeTimeout.
+func (l *Library) DeviceSynchronize(id uint64, timeout time.Duration) error {
+	const op = "device.synchronize"
+	d, err := l.device(op, id)
+	if err != nil {
+		return err
+	}
+	if err := l.insideHostFunctionOf(op, d.engine); err != nil {
+		return err
+	}
+	return on(d.engine.Synchronize(timeout), d.engine)
+}
+
+// DeviceSetLimit bounds what is taken from the device, in bytes; 0 takes the
+// bound away.
+func (l *Library) DeviceSetLimit(id, limitBytes uint64) error {
+	d, err := l.device("device.set_limit", id)
+	if err != nil {
+		return err
+	}
+	return on(d.engine.SetLimit(limitBytes), d.engine)
+}
+
+// DeviceMeasureBandwidth measures the copy bandwidth in 10^9 bytes per second.
+func (l *Library) DeviceMeasureBandwidth(id uint64) (float64, error) {
+	d, err := l.device("device.measure_bandwidth", id)
+	if err != nil {
+		return 0, err
+	}
+	gbps, err := d.engine.MeasureBandwidth()
+	return gbps, on(err, d.engine)
+}
+
+// MemoryInfo asks a device for its memory, all uses of it together.
+func (l *Library) MemoryInfo(id uint64) (engine.MemoryInfo, error) {
+	d, err := l.device("memory.info", id)
+	if err != nil {
+		return engine.MemoryInfo{}, err
+	}
+	info, err := d.engine.MemoryInfo()
+	return info, on(err, d.engine)
+}
+
+// DeviceStatistics is the books of a device: the sum over its pools and
+// managers.
+func (l *Library) DeviceStatistics(id uint64) (track.Statistics, error) {
+	d, err := l.device("device.statistics", id)
+	if err != nil {
+		return track.Statistics{}, err
+	}
+	return d.engine.Statistics(), nil
+}

@@ -1,0 +1,22 @@
+// Package library is the whole library as one object: what the C ABI can do,
+// as Go methods, one for each function of the public header.
+//
+// It owns starting and stopping (counted), the handle tables of devices, pools,
+// managers and registrations, the log, and the reports: backends, snapshot and
+// leaks. The handles of memory, streams and events are the manager factory's.
+// Tables and factory live as long as the Library, across stops and starts, so
+// no handle is ever given out twice.
+//
+// It never allocates device memory itself, never names a driver and never
+// decodes anything of the C ABI. It calls the caller's callbacks with no lock
+// held, and holds no lock of its own while it waits for a stream, a callback
+// or a pool.
+//
+// Every method may be called from any goroutine at any time. Between starts
+// every call but Init, SetLog, Log, ReportDefect and LeakReportJSON is
+// CodeNotInitialized; while a forced stop runs, too.
+//
+// Lock order: Library.mu, then openDevice.gate; then the locks of the rooms
+// below. object.destroying is taken before all of them. logger.mu is a leaf but
+// for the dispatcher's own lock.
+package library

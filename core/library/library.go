@@ -1,0 +1,153 @@
+package library
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/discover"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/handle"
+	"ferrum_mem/core/manager"
+)
+
+// Settings are what the caller of Init may choose. The zero value is the
+// default of each.
+type Settings struct {
+	// HostDevices is the number of host devices; 0 leaves it to the driver.
+	HostDevices int
+	// HostMemoryBytes is the capacity of all host devices together; 0 leaves it
+	// to the driver.
+	HostMemoryBytes uint64
+	// HostMemoryForced accepts a capacity above the memory of the machine.
+	HostMemoryForced bool
+}
+
+// Options are what a Library needs from the program that it is part of. Only
+// Drivers is required.
+type Options struct {
+	// Drivers makes the drivers of this build at every start.
+	Drivers func(Settings) ([]device.Driver, error)
+	// InsideCallback says whether the calling thread runs the callback of that
+	// registration or, for 0, any callback of the library: a registered one, the
+	// receiver of the log or a host function. nil: never.
+	InsideCallback func(registration uint64) bool
+	// InsideReclaim says whether the calling thread may not wait for memory,
+	// because it runs a reclaim callback. nil: never.
+	InsideReclaim func() bool
+	// InsideHostFunction says whether the calling thread runs a host function of
+	// that stream. nil: never.
+	InsideHostFunction func(stream uint64) bool
+	// LookupEnv reads the environment; nil: os.LookupEnv.
+	LookupEnv func(name string) (string, bool)
+	// Stderr is where messages go when FERRUM_LOG asks for them and nobody has
+	// set a receiver; nil: os.Stderr.
+	Stderr io.Writer
+}
+
+// run is one start of the library, until it stops.
+type run struct {
+	settings  Settings
+	backends  *discover.Registry
+	startedAt time.Time
+}
+
+// Library is the library. It is made by New.
+type Library struct {
+	options Options
+	log     *logger
+	factory *manager.Factory
+
+	devices       *handle.Table[*openDevice]
+	pools         *handle.Table[*openPool]
+	managers      *handle.Table[*openManager]
+	registrations *handle.Table[*registration]
+
+	// current is nil while the library is stopped or stopping. It is written
+	// with mu held.
+	current atomic.Pointer[run]
+
+	mu sync.Mutex
+	// changed is signalled when a stop or the closing of a device has ended.
+	changed *sync.Cond
+	// users is the number of Inits that have not been undone.
+	users int
+	// stopping says that a forced stop is under way.
+	stopping bool
+	// opened finds the open devices by their identity.
+	opened map[device.ID]*openDevice
+	// lastLeaks is what was alive when the library stopped last.
+	lastLeaks leakReport
+
+	// byEngine finds the open device of an engine, for streams and events.
+	byEngine sync.Map
+}
+
+// New makes a library that is not started. It takes no memory and starts no
+// thread.
+func New(o Options) *Library {
+	if o.LookupEnv == nil {
+		o.LookupEnv = os.LookupEnv
+	}
+	if o.Stderr == nil {
+		o.Stderr = os.Stderr
+	}
+	l := &Library{
+		options:       o,
+		log:           newLogger(),
+		factory:       manager.NewFactory(),
+		devices:       handle.New[*openDevice](handle.Device),
+		pools:         handle.New[*openPool](handle.Pool),
+		managers:      handle.New[*openManager](handle.Manager),
+		registrations: handle.New[*registration](handle.Registration),
+		opened:        map[device.ID]*openDevice{},
+		lastLeaks:     newLeakReport(),
+	}
+	l.changed = sync.NewCond(&l.mu)
+	return l
+}
+
+// object is what devices, pools, managers and registrations have in common.
+type object struct {
+	// handle is 0 until the object is in its table.
+	handle    atomic.Uint64
+	createdAt time.Time
+	// destroying is held by the one call that destroys the object.
+	destroying sync.Mutex
+}
+
+func (l *Library) insideAnyCallback() bool { return l.insideCallback(0) }
+
+func (l *Library) insideCallback(registration uint64) bool {
+	return l.options.InsideCallback != nil && l.options.InsideCallback(registration)
+}
+
+// started gives the present run, or CodeNotInitialized.
+func (l *Library) started(op string) (*run, error) {
+	if r := l.current.Load(); r != nil {
+		return r, nil
+	}
+	return nil, notStarted(op)
+}
+
+func notStarted(op string) error {
+	return device.Errorf(device.CodeNotInitialized, op,
+		"the library is not started: ferrum_init has not been called, or ferrum_shutdown has")
+}
+
+// on names the device in an error that does not name one yet.
+func on(err error, e *engine.Engine) error {
+	if err == nil {
+		return nil
+	}
+	var typed *device.Error
+	if !errors.As(err, &typed) || typed.Device != "" {
+		return err
+	}
+	named := *typed
+	return named.On(e.ID())
+}

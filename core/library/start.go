@@ -1,0 +1,146 @@
+package library
+
+import (
+	"errors"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/discover"
+)
+
+// Init starts the library, or joins it when it runs: nil joins it as it is,
+// settings only if they are those it was started with (else
+// CodeInvalidState). Each successful call is undone by one Shutdown. While a
+// forced stop is under way it waits for the end of it.
+func (l *Library) Init(s *Settings) error {
+	const op = "library.init"
+	inside := l.insideAnyCallback()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.stopping {
+		if inside {
+			// The stop waits for this very callback.
+			return device.Errorf(device.CodeInvalidState, op,
+				"the library is being stopped, and the call comes from one of its callbacks")
+		}
+		l.changed.Wait()
+	}
+	if r := l.current.Load(); r != nil {
+		if s != nil && *s != r.settings {
+			return device.Errorf(device.CodeInvalidState, op,
+				"the library runs with other settings: %+v, not %+v", r.settings, *s)
+		}
+		l.users++
+		return nil
+	}
+	r, err := l.newRun(s)
+	if err != nil {
+		return err
+	}
+	l.current.Store(r)
+	l.users = 1
+	l.log.printf(LogInfo, "started, version %s", Version)
+	return nil
+}
+
+func (l *Library) newRun(s *Settings) (*run, error) {
+	r := &run{}
+	if s != nil {
+		r.settings = *s
+	}
+	toStderr, err := logEnvironment(l.options.LookupEnv, l.options.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	drivers, err := l.options.Drivers(r.settings)
+	if err != nil {
+		return nil, err
+	}
+	r.backends = discover.New(drivers...)
+	l.log.fallBack(toStderr)
+	r.startedAt = time.Now()
+	return r, nil
+}
+
+// Shutdown undoes one Init; the last one stops the library.
+//
+// While anything is left the last one is CodeBusy and changes nothing, unless
+// forced: then everything is freed, reported through the log and kept for
+// LeakReportJSON. A forced one waits for streams and callbacks that run; other
+// calls that come meanwhile are CodeNotInitialized. If a driver refuses to give
+// something back, its error is returned and the library runs on with what is
+// left. Inside a callback it is CodeInvalidState.
+func (l *Library) Shutdown(force bool) error {
+	const op = "library.shutdown"
+	if l.insideAnyCallback() {
+		return device.Errorf(device.CodeInvalidState, op, "called from a callback of the library")
+	}
+	l.mu.Lock()
+	r := l.current.Load()
+	if r == nil {
+		l.mu.Unlock()
+		return notStarted(op)
+	}
+	if l.users > 1 {
+		l.users--
+		l.mu.Unlock()
+		return nil
+	}
+	left := l.countLeft(nil)
+	if !force && left.any() {
+		l.mu.Unlock()
+		return device.Errorf(device.CodeBusy, op, "still in use: %s", left)
+	}
+	l.lastLeaks = l.collectLeaks(nil)
+	leaks := l.lastLeaks
+	l.current.Store(nil)
+	l.stopping = true
+	l.mu.Unlock()
+
+	l.logLeaks("shutdown", leaks)
+	err := l.closeEverything()
+
+	l.mu.Lock()
+	l.stopping = false
+	if err != nil {
+		l.current.Store(r)
+		l.log.printf(LogError, "shutdown failed, the library runs on: %v", err)
+	} else {
+		l.users = 0
+		l.log.printf(LogInfo, "stopped")
+	}
+	l.changed.Broadcast()
+	l.mu.Unlock()
+	l.log.dispatcher.Flush()
+	return err
+}
+
+// closeEverything closes all devices by force. The library is stopping, so none
+// is opened meanwhile; one that another call is closing is waited for.
+func (l *Library) closeEverything() error {
+	var failures []error
+	l.devices.Each(func(_ uint64, d *openDevice) bool {
+		if l.claim(d) {
+			if err := l.finishClose(d, true); err != nil {
+				failures = append(failures, err)
+			}
+		}
+		return true
+	})
+	return errors.Join(failures...)
+}
+
+// claim makes the caller the one that closes the device; false: somebody else
+// has closed it.
+func (l *Library) claim(d *openDevice) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for d.closing {
+		l.changed.Wait()
+	}
+	if d.closed {
+		return false
+	}
+	d.closing = true
+	return true
+}
