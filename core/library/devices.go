@@ -1,6 +1,7 @@
 package library
 
 import (
+	"errors"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -98,7 +99,6 @@ func (l *Library) openNew(r *run, id device.ID) (uint64, error) {
 	}
 	d.handle.Store(handle)
 	l.opened[id] = d
-	l.byEngine.Store(e, d)
 	l.log.printf(LogInfo, "%v: opened: %s, %d bytes", id, e.Info().Name, e.Info().TotalBytes)
 	return handle, nil
 }
@@ -172,11 +172,12 @@ func (l *Library) finishClose(d *openDevice, force bool) error {
 	d.closing = false
 	if err != nil {
 		d.gate.reopen()
-		l.log.printf(LogError, "%v: closing failed: %v", d.engine.ID(), err)
+		if !errors.Is(err, device.CodeBusy) {
+			l.log.printf(LogError, "%v: closing failed: %v", d.engine.ID(), err)
+		}
 		return err
 	}
 	d.closed = true
-	l.byEngine.Delete(d.engine)
 	delete(l.opened, d.engine.ID())
 	l.log.printf(LogInfo, "%v: closed", d.engine.ID())
 	_, err = l.devices.Remove(d.handle.Load())

@@ -54,6 +54,8 @@ type run struct {
 	settings  Settings
 	backends  *discover.Registry
 	startedAt time.Time
+	// startedClock is the same moment on the clock of track.Now.
+	startedClock time.Duration
 }
 
 // Library is the library. It is made by New.
@@ -82,9 +84,6 @@ type Library struct {
 	opened map[device.ID]*openDevice
 	// lastLeaks is what was alive when the library stopped last.
 	lastLeaks leakReport
-
-	// byEngine finds the open device of an engine, for streams and events.
-	byEngine sync.Map
 }
 
 // New makes a library that is not started. It takes no memory and starts no

@@ -68,9 +68,8 @@ func (l *Library) dropPool(id uint64, entry *openPool, force bool) error {
 		return err
 	}
 	e := entry.device.engine
-	var leaks leakReport
+	leaks := newLeakReport()
 	if force {
-		leaks = newLeakReport()
 		leaks.addBlocks(entry)
 	}
 	if err := entry.pool.Close(force); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/discover"
+	"ferrum_mem/core/track"
 )
 
 // Init starts the library, or joins it when it runs: nil joins it as it is,
@@ -58,7 +59,7 @@ func (l *Library) newRun(s *Settings) (*run, error) {
 	}
 	r.backends = discover.New(drivers...)
 	l.log.fallBack(toStderr)
-	r.startedAt = time.Now()
+	r.startedAt, r.startedClock = time.Now(), track.Now()
 	return r, nil
 }
 

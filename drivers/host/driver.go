@@ -94,6 +94,7 @@ func (d *Driver) info(index int) device.Info {
 		GranularityBytes: d.granularity,
 		AlignmentBytes:   d.granularity,
 		HostAddressable:  true,
+		Peer:             true,
 	}
 }
 

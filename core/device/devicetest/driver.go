@@ -112,6 +112,6 @@ func (d *Driver) info(index int) device.Info {
 	return device.Info{
 		ID: device.ID{Backend: d.config.Backend, Index: index}, Name: "test device",
 		TotalBytes: d.config.TotalBytes, GranularityBytes: d.config.GranularityBytes,
-		AlignmentBytes: d.config.AlignmentBytes,
+		AlignmentBytes: d.config.AlignmentBytes, Peer: true,
 	}
 }

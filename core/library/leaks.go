@@ -1,0 +1,164 @@
+package library
+
+import (
+	"time"
+
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/track"
+)
+
+// leakReportEntries bounds the entries of a leak report.
+const leakReportEntries = 1000
+
+// leak is something that is alive.
+type leak struct {
+	Kind   string `json:"kind"`
+	Device string `json:"device"`
+	// Handle is that of the object, or of the pool that a block is in.
+	Handle  uint64 `json:"handle"`
+	Address uint64 `json:"address"`
+	// Bytes is what a block was asked for with; 0 for what is no memory.
+	Bytes uint64 `json:"bytes"`
+	// Tag of a block, or name of a pool.
+	Tag string `json:"tag"`
+	// AgeNS is 0 where no time is kept.
+	AgeNS uint64 `json:"age_ns"`
+}
+
+// leakReport is what is alive at one moment.
+type leakReport struct {
+	Leaks      []leak `json:"leaks"`
+	Omitted    uint64 `json:"omitted"`
+	TotalBytes uint64 `json:"total_bytes"`
+}
+
+func newLeakReport() leakReport { return leakReport{Leaks: []leak{}} }
+
+func (r *leakReport) add(found leak) {
+	r.TotalBytes += found.Bytes
+	if len(r.Leaks) >= leakReportEntries {
+		r.Omitted++
+		return
+	}
+	r.Leaks = append(r.Leaks, found)
+}
+
+func (r *leakReport) addBlocks(p *openPool) {
+	now, deviceID := track.Now(), p.device.engine.ID().String()
+	p.pool.EachBlock(func(b pool.Block) bool {
+		r.add(leak{Kind: "block", Device: deviceID, Handle: p.handle.Load(), Address: uint64(b.Addr),
+			Bytes: b.RequestedBytes, Tag: b.Tag, AgeNS: age(now, b.AllocatedAt)})
+		return true
+	})
+}
+
+func (r *leakReport) addMemory(m *openManager) {
+	now, deviceID := track.Now(), m.device.engine.ID().String()
+	m.manager.EachBlock(func(b manager.HandleInfo) bool {
+		r.add(leak{Kind: "memory", Device: deviceID, Handle: b.Handle.ID(), Address: uint64(b.Addr),
+			Bytes: b.SizeBytes, Tag: b.Tag, AgeNS: age(now, b.AllocatedAt)})
+		return true
+	})
+}
+
+// age is the time since a moment of the same clock; a moment of 0 is unknown.
+func age(now, since time.Duration) uint64 {
+	if since == 0 {
+		return 0
+	}
+	return uint64(max(now-since, 0))
+}
+
+func ageOf(o *object) uint64 { return uint64(max(time.Since(o.createdAt), 0)) }
+
+// collectLeaks lists what is alive on a device or, with nil, on all of them
+// with the devices themselves: first what holds memory, then the memory, then
+// the rest, so that a flood of events hides no block.
+func (l *Library) collectLeaks(only *openDevice) leakReport {
+	report := newLeakReport()
+	wanted := func(d *openDevice) bool { return only == nil || d == only }
+	if only == nil {
+		l.devices.Each(func(id uint64, d *openDevice) bool {
+			report.add(leak{Kind: "device", Device: d.engine.ID().String(), Handle: id, AgeNS: ageOf(&d.object)})
+			return true
+		})
+	}
+	var pools []*openPool
+	l.pools.Each(func(id uint64, p *openPool) bool {
+		if wanted(p.device) {
+			pools = append(pools, p)
+			report.add(leak{Kind: "pool", Device: p.device.engine.ID().String(), Handle: id,
+				Tag: p.pool.Name(), AgeNS: ageOf(&p.object)})
+		}
+		return true
+	})
+	var managers []*openManager
+	l.managers.Each(func(id uint64, m *openManager) bool {
+		if wanted(m.device) {
+			managers = append(managers, m)
+			report.add(leak{Kind: "manager", Device: m.device.engine.ID().String(), Handle: id, AgeNS: ageOf(&m.object)})
+		}
+		return true
+	})
+	for _, p := range pools {
+		report.addBlocks(p)
+	}
+	for _, m := range managers {
+		report.addMemory(m)
+	}
+	l.registrations.Each(func(id uint64, r *registration) bool {
+		if wanted(r.device) {
+			report.add(leak{Kind: "registration", Device: r.device.engine.ID().String(), Handle: id, AgeNS: ageOf(&r.object)})
+		}
+		return true
+	})
+	l.factory.EachStream(func(s manager.StreamInfo) bool {
+		if !s.IsDefault && (only == nil || s.Engine == only.engine) {
+			report.add(leak{Kind: "stream", Device: s.Engine.ID().String(), Handle: s.Handle.ID()})
+		}
+		return true
+	})
+	l.factory.EachEvent(func(e manager.EventInfo) bool {
+		if only == nil || e.Engine == only.engine {
+			report.add(leak{Kind: "event", Device: e.Engine.ID().String(), Handle: e.Handle.ID()})
+		}
+		return true
+	})
+	return report
+}
+
+// logLeaks reports what a forced call frees, one message each.
+func (l *Library) logLeaks(what string, report leakReport) {
+	for _, found := range report.Leaks {
+		switch found.Kind {
+		case "block", "memory":
+			l.log.printf(LogWarning, "%s: %s: freed %s of %d bytes at %#x, tag %q, handle %#x", found.Device,
+				what, found.Kind, found.Bytes, found.Address, found.Tag, found.Handle)
+		default:
+			l.log.printf(LogWarning, "%s: %s: freed %s, handle %#x", found.Device, what, found.Kind, found.Handle)
+		}
+	}
+	if report.Omitted > 0 {
+		l.log.printf(LogWarning, "%s: freed %d more; %d bytes in all", what, report.Omitted, report.TotalBytes)
+	}
+}
+
+// LeakReportJSON lists what is alive now or, while the library is stopped, what
+// was alive when it stopped last, in the form that the public header gives.
+// Works at any time.
+func (l *Library) LeakReportJSON() []byte {
+	l.mu.Lock()
+	report := l.lastLeaks
+	running := l.current.Load() != nil
+	l.mu.Unlock()
+	if running {
+		report = l.collectLeaks(nil)
+	}
+	text, err := encode("library.leak_report", report)
+	if err != nil {
+		// The report is made of text and whole numbers: nothing in it can fail.
+		panic(err)
+	}
+	return text
+}

@@ -1,0 +1,128 @@
+package library
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"ferrum_mem/core/device"
+)
+
+// leftovers counts what is alive, by kind.
+type leftovers struct {
+	devices, pools, managers, streams, events, registrations int
+	// making is the objects that other calls are making at this moment.
+	making int
+	blocks uint64
+}
+
+func (n leftovers) any() bool { return n != leftovers{} }
+
+// String lists what there is, for example "1 device, 2 pools and 5 blocks".
+func (n leftovers) String() string {
+	var parts []string
+	add := func(count uint64, kind string) {
+		switch {
+		case count == 1:
+			parts = append(parts, "1 "+kind)
+		case count > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss", count, kind))
+		}
+	}
+	add(uint64(n.devices), "device")
+	add(uint64(n.pools), "pool")
+	add(uint64(n.managers), "manager")
+	add(uint64(n.streams), "stream")
+	add(uint64(n.events), "event")
+	add(uint64(n.registrations), "registration")
+	add(n.blocks, "block")
+	add(uint64(n.making), "object in the making")
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	if last := len(parts) - 1; last > 0 {
+		return strings.Join(parts[:last], ", ") + " and " + parts[last]
+	}
+	return parts[0]
+}
+
+// countLeft counts what is alive on a device or, with nil, on all of them with
+// the devices themselves. It waits for nothing.
+func (l *Library) countLeft(only *openDevice) leftovers {
+	var n leftovers
+	l.devices.Each(func(_ uint64, d *openDevice) bool {
+		if only != nil && d != only {
+			return true
+		}
+		if only == nil {
+			n.devices++
+		}
+		made := l.factory.Leftovers(d.engine)
+		n.managers += made.Managers
+		n.streams += made.Streams
+		n.events += made.Events
+		n.blocks += d.engine.Statistics().LiveBlocks.Current
+		return true
+	})
+	l.pools.Each(func(_ uint64, p *openPool) bool {
+		if only == nil || p.device == only {
+			n.pools++
+		}
+		return true
+	})
+	l.registrations.Each(func(_ uint64, r *registration) bool {
+		if only == nil || r.device == only {
+			n.registrations++
+		}
+		return true
+	})
+	return n
+}
+
+// emptyDevice ends what is on a device that is being closed: with force
+// everything, without it only what nobody has made.
+func (l *Library) emptyDevice(d *openDevice, force bool) error {
+	if !force {
+		_, err := l.factory.CloseDevice(d.engine, false)
+		return err
+	}
+	d.gate.close()
+	l.logLeaks("device closed by force", l.collectLeaks(d))
+	// Callbacks first: what follows would call them.
+	l.registrations.Each(func(id uint64, r *registration) bool {
+		if r.device == d {
+			if _, err := l.registrations.Remove(id); err == nil {
+				r.callback.Remove(l.insideCallback(id))
+			}
+		}
+		return true
+	})
+	var failures []error
+	note := func(err error) {
+		// Somebody else may have destroyed it meanwhile.
+		if err != nil && !errors.Is(err, device.CodeInvalidHandle) {
+			failures = append(failures, err)
+		}
+	}
+	l.managers.Each(func(id uint64, m *openManager) bool {
+		if m.device == d {
+			m.destroying.Lock()
+			note(l.dropManager(id, m, true))
+			m.destroying.Unlock()
+		}
+		return true
+	})
+	l.pools.Each(func(id uint64, p *openPool) bool {
+		if p.device == d {
+			p.destroying.Lock()
+			note(l.dropPool(id, p, true))
+			p.destroying.Unlock()
+		}
+		return true
+	})
+	if len(failures) == 0 {
+		_, err := l.factory.CloseDevice(d.engine, true)
+		note(err)
+	}
+	return errors.Join(failures...)
+}

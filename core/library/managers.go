@@ -1,0 +1,255 @@
+package library
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/track"
+)
+
+// openManager is a manager that was made by ManagerCreate.
+type openManager struct {
+	object
+	manager *manager.Manager
+	device  *openDevice
+}
+
+// HandleInfo describes a live block of a manager.
+type HandleInfo struct {
+	// Memory, Manager and Device are handles.
+	Memory, Manager, Device uint64
+	Type                    manager.MemoryType
+	// SizeBytes is as asked for, AllocatedBytes after rounding.
+	SizeBytes, AllocatedBytes uint64
+	// AlignmentBytes is the largest power of two that divides the address.
+	AlignmentBytes uint64
+	Addr           device.Addr
+	// HostAddr is 0 on a device that the host cannot address.
+	HostAddr device.HostAddr
+	// AllocatedAt is the time since Init; 0 without tracking.
+	AllocatedAt        time.Duration
+	Mapped             bool
+	OperationsInFlight uint32
+	Tag                string
+}
+
+// ManagerCreate makes a memory manager on a device; nil is
+// manager.DefaultConfig.
+func (l *Library) ManagerCreate(deviceID uint64, c *manager.Config) (uint64, error) {
+	const op = "manager.create"
+	d, err := l.making(op, deviceID)
+	if err != nil {
+		return 0, err
+	}
+	defer d.gate.leave()
+	config := manager.DefaultConfig()
+	if c != nil {
+		config = *c
+	}
+	made, err := l.factory.CreateMemoryManager(d.engine, config)
+	if err != nil {
+		return 0, on(err, d.engine)
+	}
+	entry := &openManager{manager: made, device: d}
+	entry.createdAt = time.Now()
+	handle, err := l.managers.Insert(entry)
+	if err != nil {
+		if closeErr := made.Close(true); closeErr != nil {
+			l.log.printf(LogError, "%v: closing a manager that got no handle: %v", d.engine.ID(), closeErr)
+		}
+		return 0, on(err, d.engine)
+	}
+	entry.handle.Store(handle)
+	l.log.printf(LogDebug, "%v: manager made", d.engine.ID())
+	return handle, nil
+}
+
+// ManagerDestroy destroys a manager and gives its memory back. While blocks are
+// live it is CodeBusy, unless forced; then it waits for their copies.
+func (l *Library) ManagerDestroy(id uint64, force bool) error {
+	const op = "manager.destroy"
+	entry, err := l.manager(op, id)
+	if err != nil {
+		return err
+	}
+	if !entry.destroying.TryLock() {
+		return device.Errorf(device.CodeBusy, op,
+			"manager handle %#x: another call is destroying the manager", id).On(entry.device.engine.ID())
+	}
+	defer entry.destroying.Unlock()
+	return l.dropManager(id, entry, force)
+}
+
+// dropManager closes a manager and takes its handle away; entry.destroying is
+// held.
+func (l *Library) dropManager(id uint64, entry *openManager, force bool) error {
+	if _, err := l.managers.Get(id); err != nil {
+		return err
+	}
+	leaks := newLeakReport()
+	if force {
+		leaks.addMemory(entry)
+	}
+	if err := entry.manager.Close(force); err != nil {
+		return on(err, entry.device.engine)
+	}
+	l.logLeaks("manager destroyed by force", leaks)
+	_, err := l.managers.Remove(id)
+	return err
+}
+
+func (l *Library) manager(op string, id uint64) (*openManager, error) {
+	if l.current.Load() == nil {
+		return nil, notStarted(op)
+	}
+	return l.managers.Get(id)
+}
+
+// ManagerConfigurePool sets the pool settings of a memory type from now on; nil
+// is pool.DefaultConfig.
+func (l *Library) ManagerConfigurePool(id uint64, t manager.MemoryType, c *pool.Config) error {
+	entry, err := l.manager("manager.configure_pool", id)
+	if err != nil {
+		return err
+	}
+	config := pool.DefaultConfig()
+	if c != nil {
+		config = *c
+	}
+	return on(entry.manager.ConfigurePool(t, config), entry.device.engine)
+}
+
+// ManagerStatistics is the books of a manager: the sum over its pools.
+func (l *Library) ManagerStatistics(id uint64) (track.Statistics, error) {
+	entry, err := l.manager("manager.statistics", id)
+	if err != nil {
+		return track.Statistics{}, err
+	}
+	return entry.manager.Statistics(), nil
+}
+
+// Allocate makes a block of type General and gives its handle.
+func (l *Library) Allocate(id, sizeBytes uint64) (uint64, error) {
+	return l.AllocateTyped(id, manager.Request{SizeBytes: sizeBytes})
+}
+
+// AllocateAligned is Allocate with the address a multiple of alignmentBytes, a
+// power of two; 0 is CodeInvalidAlignment.
+func (l *Library) AllocateAligned(id, sizeBytes, alignmentBytes uint64) (uint64, error) {
+	if alignmentBytes == 0 {
+		return 0, l.noAlignment("manager.allocate_aligned", func() error {
+			_, err := l.managers.Get(id)
+			return err
+		})
+	}
+	return l.AllocateTyped(id, manager.Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
+}
+
+// AllocateTyped makes a block as described and gives its handle.
+func (l *Library) AllocateTyped(id uint64, r manager.Request) (uint64, error) {
+	entry, err := l.manager("manager.allocate", id)
+	if err != nil {
+		return 0, err
+	}
+	h, err := entry.manager.AllocateTyped(r)
+	if err != nil {
+		return 0, on(err, entry.device.engine)
+	}
+	return h.ID(), nil
+}
+
+// Deallocate gives a block back; its handle is dead at once. Copies in flight
+// finish undisturbed.
+func (l *Library) Deallocate(memory uint64) error {
+	if _, err := l.started("manager.deallocate"); err != nil {
+		return err
+	}
+	return l.factory.Deallocate(manager.MemoryHandle(memory))
+}
+
+// HandleInfo describes a live block.
+func (l *Library) HandleInfo(memory uint64) (HandleInfo, error) {
+	r, err := l.started("manager.handle_info")
+	if err != nil {
+		return HandleInfo{}, err
+	}
+	found, err := l.factory.HandleInfo(manager.MemoryHandle(memory))
+	if err != nil {
+		return HandleInfo{}, err
+	}
+	info := HandleInfo{
+		Memory: memory, Type: found.Type,
+		SizeBytes: found.SizeBytes, AllocatedBytes: found.AllocatedBytes,
+		AlignmentBytes: found.AlignmentBytes, Addr: found.Addr, HostAddr: found.HostAddr,
+		Mapped: found.IsMapped, OperationsInFlight: found.OperationsInFlight, Tag: found.Tag,
+	}
+	if found.AllocatedAt != 0 {
+		info.AllocatedAt = max(found.AllocatedAt-r.startedClock, 0)
+	}
+	l.managers.Each(func(id uint64, entry *openManager) bool {
+		if entry.manager != found.Manager {
+			return true
+		}
+		info.Manager, info.Device = id, entry.device.handle.Load()
+		return false
+	})
+	return info, nil
+}
+
+// Copy copies bytes between two blocks, or within one with the meaning of
+// memmove, and returns when they are there.
+func (l *Library) Copy(t manager.Transfer) error {
+	if _, err := l.started("manager.copy"); err != nil {
+		return err
+	}
+	return l.factory.Copy(t)
+}
+
+// CopyAsync queues a copy on a stream (0: the default one of the destination's
+// device).
+func (l *Library) CopyAsync(t manager.Transfer, stream uint64) error {
+	if _, err := l.started("manager.copy_async"); err != nil {
+		return err
+	}
+	return l.factory.CopyAsync(t, manager.StreamHandle(stream))
+}
+
+// Write copies sizeBytes from the memory of this process into a block and
+// returns when it is done.
+func (l *Library) Write(memory, offsetBytes uint64, source device.HostAddr, sizeBytes uint64) error {
+	if _, err := l.started("manager.write"); err != nil {
+		return err
+	}
+	return l.factory.Write(manager.MemoryHandle(memory), offsetBytes, source, sizeBytes)
+}
+
+// Read copies sizeBytes from a block into the memory of this process and
+// returns when it is done.
+func (l *Library) Read(memory, offsetBytes uint64, destination device.HostAddr, sizeBytes uint64) error {
+	if _, err := l.started("manager.read"); err != nil {
+		return err
+	}
+	return l.factory.Read(manager.MemoryHandle(memory), offsetBytes, destination, sizeBytes)
+}
+
+// FillAsync queues a fill on a stream (0: the default one of the block's
+// device).
+func (l *Library) FillAsync(f manager.Fill, stream uint64) error {
+	if _, err := l.started("manager.fill_async"); err != nil {
+		return err
+	}
+	return l.factory.FillAsync(f, manager.StreamHandle(stream))
+}
+
+// Defragment gives back to the system what the manager's pools hold without
+// use.
+func (l *Library) Defragment(id uint64) (manager.DefragmentationStats, error) {
+	entry, err := l.manager("manager.defragment", id)
+	if err != nil {
+		return manager.DefragmentationStats{}, err
+	}
+	stats, err := entry.manager.Defragment()
+	return stats, on(err, entry.device.engine)
+}

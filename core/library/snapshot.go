@@ -1,0 +1,131 @@
+package library
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/track"
+)
+
+type snapshot struct {
+	Version  string           `json:"version"`
+	UptimeNS uint64           `json:"uptime_ns"`
+	Devices  []deviceSnapshot `json:"devices"`
+}
+
+type deviceSnapshot struct {
+	ID         string            `json:"id"`
+	Memory     memorySnapshot    `json:"memory"`
+	Statistics track.Statistics  `json:"statistics"`
+	Tags       []track.TagUse    `json:"tags"`
+	Pools      []poolSnapshot    `json:"pools"`
+	Managers   []managerSnapshot `json:"managers"`
+}
+
+// memorySnapshot has the fields of the public memory information.
+type memorySnapshot struct {
+	Pressure           string   `json:"pressure"`
+	TotalBytes         uint64   `json:"total_bytes"`
+	UsedBytes          uint64   `json:"used_bytes"`
+	FreeBytes          uint64   `json:"free_bytes"`
+	ReservedBytes      uint64   `json:"reserved_bytes"`
+	ActiveAllocations  uint64   `json:"active_allocations"`
+	FragmentationRatio float32  `json:"fragmentation_ratio"`
+	UtilizationPercent float32  `json:"utilization_percent"`
+	BandwidthKnown     bool     `json:"bandwidth_known"`
+	BandwidthGBps      *float32 `json:"bandwidth_gbps"`
+}
+
+// poolSnapshot adds to a pool's own who has made it: "pool" (PoolCreate) or
+// "manager".
+type poolSnapshot struct {
+	pool.Snapshot
+	Owner string `json:"owner"`
+}
+
+type managerSnapshot struct {
+	LiveBlocks  uint64                        `json:"live_blocks"`
+	MemoryTypes map[manager.MemoryType]uint64 `json:"memory_types"`
+	Statistics  track.Statistics              `json:"statistics"`
+}
+
+// SnapshotJSON is all books in the form that the public header gives, devices
+// in the order of their ids. The record of each pool is of one moment; those of
+// different pools are not.
+func (l *Library) SnapshotJSON() ([]byte, error) {
+	const op = "library.snapshot"
+	r, err := l.started(op)
+	if err != nil {
+		return nil, err
+	}
+	s := snapshot{Version: Version, UptimeNS: uint64(time.Since(r.startedAt)), Devices: []deviceSnapshot{}}
+	for _, d := range l.listDevices() {
+		part, err := l.snapshotDevice(d)
+		if err != nil {
+			if _, gone := l.devices.Get(d.handle.Load()); gone != nil {
+				continue
+			}
+			return nil, on(err, d.engine)
+		}
+		s.Devices = append(s.Devices, part)
+	}
+	return encode(op, s)
+}
+
+func (l *Library) listDevices() []*openDevice {
+	var devices []*openDevice
+	l.devices.Each(func(_ uint64, d *openDevice) bool {
+		devices = append(devices, d)
+		return true
+	})
+	slices.SortFunc(devices, func(a, b *openDevice) int {
+		x, y := a.engine.ID(), b.engine.ID()
+		return cmp.Or(cmp.Compare(x.Backend, y.Backend), cmp.Compare(x.Index, y.Index))
+	})
+	return devices
+}
+
+func (l *Library) snapshotDevice(d *openDevice) (deviceSnapshot, error) {
+	memory, err := d.engine.MemoryInfo()
+	if err != nil {
+		return deviceSnapshot{}, err
+	}
+	s := deviceSnapshot{
+		ID: d.engine.ID().String(), Memory: snapshotMemory(memory),
+		Statistics: d.engine.Statistics(), Tags: append([]track.TagUse{}, d.engine.Tags()...),
+		Pools: []poolSnapshot{}, Managers: []managerSnapshot{},
+	}
+	l.pools.Each(func(_ uint64, p *openPool) bool {
+		if p.device == d {
+			s.Pools = append(s.Pools, poolSnapshot{Snapshot: p.pool.Snapshot(), Owner: "pool"})
+		}
+		return true
+	})
+	l.managers.Each(func(_ uint64, m *openManager) bool {
+		if m.device != d {
+			return true
+		}
+		for _, p := range m.manager.Pools() {
+			s.Pools = append(s.Pools, poolSnapshot{Snapshot: p.Snapshot(), Owner: "manager"})
+		}
+		stats := m.manager.Statistics()
+		s.Managers = append(s.Managers, managerSnapshot{
+			LiveBlocks: stats.LiveBlocks.Current, MemoryTypes: m.manager.LiveByType(), Statistics: stats,
+		})
+		return true
+	})
+	return s, nil
+}
+
+func snapshotMemory(m engine.MemoryInfo) memorySnapshot {
+	return memorySnapshot{
+		Pressure: m.Pressure.String(), TotalBytes: m.TotalBytes, UsedBytes: m.UsedBytes,
+		FreeBytes: m.FreeBytes, ReservedBytes: m.ReservedBytes, ActiveAllocations: m.ActiveAllocations,
+		FragmentationRatio: m.FragmentationRatio, UtilizationPercent: m.UtilizationPercent(),
+		BandwidthKnown: m.BandwidthGBps != nil, BandwidthGBps: m.BandwidthGBps,
+	}
+}
