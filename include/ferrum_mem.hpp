@@ -168,7 +168,9 @@ template <class Handle, void (*Destroy)(Handle)> class owner {
     Handle handle_;
 };
 
-inline void end_device(ferrum_device h) { ferrum_device_close(h, 0); }
+inline void end_device(ferrum_device h) {
+    ferrum_device_close(h, FERRUM_FORCE);
+}
 inline void end_stream(ferrum_stream h) {
     ferrum_stream_destroy(h, FERRUM_FORCE);
 }
@@ -568,7 +570,7 @@ class registration {
     handle handle_;
 };
 
-/** An open device. Close what is on it first. */
+/** An open device. Destroy what is on it first. */
 class device : public detail::owner<ferrum_device, detail::end_device> {
   public:
     using owner::owner;

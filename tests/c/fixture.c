@@ -1,0 +1,97 @@
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void must(ferrum_status status, const char *what) {
+    if (status == FERRUM_OK)
+        return;
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    ferrum_last_error(&error);
+    fprintf(stderr, "%s: %s: %s\n", what, ferrum_status_name(status),
+            error.message);
+    exit(70);
+}
+
+static void hear(ferrum_device device, ferrum_pressure_level level,
+                 void *user_data) {
+    (void)device;
+    (void)level;
+    (void)user_data;
+}
+
+static void make_dead_handles(fixture *f) {
+    ferrum_stream stream;
+    ferrum_event event;
+    ferrum_pool pool;
+    ferrum_manager manager;
+    ferrum_memory memory;
+    ferrum_registration registration;
+    MUST(ferrum_stream_create(f->device, &stream));
+    MUST(ferrum_event_record(stream, &event));
+    MUST(ferrum_event_destroy(event));
+    MUST(ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER));
+    MUST(ferrum_stream_destroy(stream, 0));
+    MUST(ferrum_pool_create(f->device, NULL, &pool));
+    MUST(ferrum_pool_destroy(pool, 0));
+    MUST(ferrum_manager_create(f->device, NULL, &manager));
+    MUST(ferrum_allocate(manager, 256, &memory));
+    MUST(ferrum_deallocate(memory));
+    MUST(ferrum_manager_destroy(manager, 0));
+    MUST(ferrum_pressure_callback_add(f->device, hear, NULL, &registration));
+    MUST(ferrum_registration_remove(registration));
+    f->dead[STREAM] = stream.id;
+    f->dead[EVENT] = event.id;
+    f->dead[POOL] = pool.id;
+    f->dead[MANAGER] = manager.id;
+    f->dead[MEMORY] = memory.id;
+    f->dead[REGISTRATION] = registration.id;
+}
+
+void fixture_make(fixture *f) {
+    ferrum_config config = FERRUM_CONFIG_INIT;
+    config.host_devices = 2;
+    config.host_memory_bytes = UINT64_C(512) << 20;
+    MUST(ferrum_init(&config));
+    ferrum_device gone;
+    MUST(ferrum_device_open("cpu:1", &gone));
+    MUST(ferrum_device_close(gone, 0));
+    f->dead[DEVICE] = gone.id;
+    MUST(ferrum_device_open("cpu:0", &f->device));
+    MUST(ferrum_device_open("cpu:1", &f->other_device));
+    make_dead_handles(f);
+    MUST(ferrum_stream_create(f->device, &f->stream));
+    MUST(ferrum_stream_create(f->other_device, &f->other_stream));
+    MUST(ferrum_event_record(f->stream, &f->event));
+    MUST(ferrum_event_synchronize(f->event, FERRUM_WAIT_FOREVER));
+    ferrum_pool_config pool = FERRUM_POOL_CONFIG_INIT;
+    pool.initial_size_bytes = UINT64_C(8) << 20;
+    pool.growth_increment_bytes = UINT64_C(8) << 20;
+    MUST(ferrum_pool_create(f->device, &pool, &f->pool));
+    MUST(ferrum_pool_alloc(f->pool, 4096, f->stream, &f->block));
+    ferrum_manager_config manager = FERRUM_MANAGER_CONFIG_INIT;
+    manager.pool_configs[FERRUM_MEMORY_GENERAL] = &pool;
+    MUST(ferrum_manager_create(f->device, &manager, &f->manager));
+    MUST(ferrum_allocate(f->manager, 4096, &f->memory));
+    MUST(ferrum_pressure_callback_add(f->device, hear, NULL, &f->registration));
+    const uint64_t live[KINDS] = {f->device.id,  f->stream.id,
+                                  f->event.id,   f->pool.id,
+                                  f->manager.id, f->memory.id,
+                                  f->registration.id};
+    for (int i = 0; i < KINDS; i++)
+        f->live[i] = live[i];
+}
+
+void fixture_end(fixture *f) {
+    MUST(ferrum_registration_remove(f->registration));
+    MUST(ferrum_deallocate(f->memory));
+    MUST(ferrum_manager_destroy(f->manager, 0));
+    MUST(ferrum_pool_free(f->pool, f->block, f->stream));
+    MUST(ferrum_pool_destroy(f->pool, 0));
+    MUST(ferrum_event_destroy(f->event));
+    MUST(ferrum_stream_destroy(f->stream, 0));
+    MUST(ferrum_stream_destroy(f->other_stream, 0));
+    MUST(ferrum_device_close(f->other_device, 0));
+    MUST(ferrum_device_close(f->device, 0));
+    MUST(ferrum_shutdown(0));
+}

@@ -1,0 +1,30 @@
+/* One live object of every kind, and one dead handle of every kind. */
+#ifndef FERRUM_TESTS_FIXTURE_H
+#define FERRUM_TESTS_FIXTURE_H
+
+#include "ferrum_mem.h"
+
+enum kind { DEVICE, STREAM, EVENT, POOL, MANAGER, MEMORY, REGISTRATION, KINDS };
+
+typedef struct {
+    ferrum_device device, other_device;
+    ferrum_stream stream, other_stream;
+    ferrum_event event;
+    ferrum_pool pool;
+    ferrum_address block;
+    ferrum_manager manager;
+    ferrum_memory memory;
+    ferrum_registration registration;
+    uint64_t live[KINDS];
+    uint64_t dead[KINDS];
+} fixture;
+
+/** Starts the library with two host devices of 256 MiB and makes everything. */
+void fixture_make(fixture *f);
+/** Destroys everything and stops the library; every step must succeed. */
+void fixture_end(fixture *f);
+/** Ends the process with a message when a call that must succeed did not. */
+void must(ferrum_status status, const char *what);
+#define MUST(call) must((call), #call)
+
+#endif

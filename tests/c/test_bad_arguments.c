@@ -1,0 +1,759 @@
+/*
+ * Every function of the header with every class of bad argument that it can be
+ * given. Each case runs in a process of its own (this program started again with
+ * --case N), so that a crash or a hang is seen and named: the parent waits 30 s.
+ *
+ * A case passes when the call returns the status that it must, the message
+ * names the argument, and afterwards the books are as before, every object
+ * still works and the library stops cleanly.
+ *
+ * The run fails when a function of the header has no case here, unless it is
+ * one of those that have no bad argument (see no_bad_argument).
+ */
+#include "fixture.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ------------------------------------------------ calls with one bad handle */
+
+#define HANDLE_CALL(name, kind, expression)                       \
+    static ferrum_status handle_##name(fixture *f, uint64_t id) { \
+        (void)f;                                                  \
+        return expression;                                        \
+    }
+#define OUT(type, init) (&(type)init)
+
+static void host_function(void *user_data) { (void)user_data; }
+static void pressure(ferrum_device d, ferrum_pressure_level l, void *u) {
+    (void)d;
+    (void)l;
+    (void)u;
+}
+static uint64_t reclaim(ferrum_device d, uint64_t n, void *u) {
+    (void)d;
+    (void)n;
+    (void)u;
+    return 0;
+}
+
+static ferrum_status copy_with(fixture *f, uint64_t src, uint64_t dst) {
+    (void)f;
+    ferrum_transfer t = FERRUM_TRANSFER_INIT;
+    t.src.id = src;
+    t.dst.id = dst;
+    t.size_bytes = 16;
+    return ferrum_copy(&t);
+}
+static ferrum_status copy_async_with(uint64_t src, uint64_t dst,
+                                     uint64_t stream) {
+    ferrum_transfer t = FERRUM_TRANSFER_INIT;
+    t.src.id = src;
+    t.dst.id = dst;
+    t.size_bytes = 16;
+    return ferrum_copy_async(&t, (ferrum_stream){stream});
+}
+static ferrum_status fill_with(uint64_t memory, uint64_t stream) {
+    ferrum_fill fill = FERRUM_FILL_INIT;
+    fill.memory.id = memory;
+    fill.size_bytes = 16;
+    return ferrum_fill_async(&fill, (ferrum_stream){stream});
+}
+static ferrum_status request_with(uint64_t manager) {
+    ferrum_allocation_request r = FERRUM_ALLOCATION_REQUEST_INIT;
+    ferrum_memory out;
+    r.size_bytes = 16;
+    return ferrum_allocate_typed((ferrum_manager){manager}, &r, &out);
+}
+static ferrum_status configure_with(uint64_t manager) {
+    ferrum_pool_config c = FERRUM_POOL_CONFIG_INIT;
+    return ferrum_manager_configure_pool((ferrum_manager){manager},
+                                         FERRUM_MEMORY_GENERAL, &c);
+}
+
+/* clang-format off */
+#define HANDLE_CALLS(X) \
+    X(device_close, DEVICE, ferrum_device_close((ferrum_device){id}, 0)) \
+    X(device_get_info, DEVICE, ferrum_device_get_info((ferrum_device){id}, OUT(ferrum_device_info, FERRUM_DEVICE_INFO_INIT))) \
+    X(device_synchronize, DEVICE, ferrum_device_synchronize((ferrum_device){id}, 0)) \
+    X(device_set_limit, DEVICE, ferrum_device_set_limit((ferrum_device){id}, 1)) \
+    X(device_measure_bandwidth, DEVICE, ferrum_device_measure_bandwidth((ferrum_device){id}, OUT(double, {0}))) \
+    X(memory_get_info, DEVICE, ferrum_memory_get_info((ferrum_device){id}, OUT(ferrum_memory_info, FERRUM_MEMORY_INFO_INIT))) \
+    X(device_get_statistics, DEVICE, ferrum_device_get_statistics((ferrum_device){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
+    X(stream_create, DEVICE, ferrum_stream_create((ferrum_device){id}, OUT(ferrum_stream, {0}))) \
+    X(stream_default, DEVICE, ferrum_stream_default((ferrum_device){id}, OUT(ferrum_stream, {0}))) \
+    X(stream_destroy, STREAM, ferrum_stream_destroy((ferrum_stream){id}, 0)) \
+    X(stream_synchronize, STREAM, ferrum_stream_synchronize((ferrum_stream){id}, 0)) \
+    X(stream_is_ready, STREAM, ferrum_stream_is_ready((ferrum_stream){id}, OUT(uint32_t, {0}))) \
+    X(stream_host_function, STREAM, ferrum_stream_host_function((ferrum_stream){id}, host_function, NULL)) \
+    X(event_record, STREAM, ferrum_event_record((ferrum_stream){id}, OUT(ferrum_event, {0}))) \
+    X(stream_wait_event, STREAM, ferrum_stream_wait_event((ferrum_stream){id}, f->event)) \
+    X(stream_wait_event_of, EVENT, ferrum_stream_wait_event(f->stream, (ferrum_event){id})) \
+    X(event_destroy, EVENT, ferrum_event_destroy((ferrum_event){id})) \
+    X(event_is_ready, EVENT, ferrum_event_is_ready((ferrum_event){id}, OUT(uint32_t, {0}))) \
+    X(event_synchronize, EVENT, ferrum_event_synchronize((ferrum_event){id}, 0)) \
+    X(event_elapsed, EVENT, ferrum_event_elapsed((ferrum_event){id}, f->event, OUT(int64_t, {0}))) \
+    X(event_elapsed_to, EVENT, ferrum_event_elapsed(f->event, (ferrum_event){id}, OUT(int64_t, {0}))) \
+    X(pool_create, DEVICE, ferrum_pool_create((ferrum_device){id}, NULL, OUT(ferrum_pool, {0}))) \
+    X(pool_destroy, POOL, ferrum_pool_destroy((ferrum_pool){id}, FERRUM_FORCE)) \
+    X(pool_alloc, POOL, ferrum_pool_alloc((ferrum_pool){id}, 16, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_aligned, POOL, ferrum_pool_alloc_aligned((ferrum_pool){id}, 16, 64, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_free, POOL, ferrum_pool_free((ferrum_pool){id}, f->block, f->stream)) \
+    X(pool_trim, POOL, ferrum_pool_trim((ferrum_pool){id}, 0, OUT(uint64_t, {0}))) \
+    X(pool_set_limit, POOL, ferrum_pool_set_limit((ferrum_pool){id}, 1 << 20)) \
+    X(pool_get_statistics, POOL, ferrum_pool_get_statistics((ferrum_pool){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
+    X(manager_create, DEVICE, ferrum_manager_create((ferrum_device){id}, NULL, OUT(ferrum_manager, {0}))) \
+    X(manager_destroy, MANAGER, ferrum_manager_destroy((ferrum_manager){id}, FERRUM_FORCE)) \
+    X(manager_configure_pool, MANAGER, configure_with(id)) \
+    X(manager_get_statistics, MANAGER, ferrum_manager_get_statistics((ferrum_manager){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
+    X(allocate, MANAGER, ferrum_allocate((ferrum_manager){id}, 16, OUT(ferrum_memory, {0}))) \
+    X(allocate_aligned, MANAGER, ferrum_allocate_aligned((ferrum_manager){id}, 16, 64, OUT(ferrum_memory, {0}))) \
+    X(allocate_typed, MANAGER, request_with(id)) \
+    X(deallocate, MEMORY, ferrum_deallocate((ferrum_memory){id})) \
+    X(handle_get_info, MEMORY, ferrum_handle_get_info((ferrum_memory){id}, OUT(ferrum_handle_info, FERRUM_HANDLE_INFO_INIT))) \
+    X(copy_src, MEMORY, copy_with(f, id, f->memory.id)) \
+    X(copy_dst, MEMORY, copy_with(f, f->memory.id, id)) \
+    X(copy_async_src, MEMORY, copy_async_with(id, f->memory.id, 0)) \
+    X(copy_async_dst, MEMORY, copy_async_with(f->memory.id, id, 0)) \
+    X(write, MEMORY, ferrum_write((ferrum_memory){id}, 0, "x", 1)) \
+    X(read, MEMORY, ferrum_read((ferrum_memory){id}, 0, (char[1]){0}, 1)) \
+    X(fill_async, MEMORY, fill_with(id, 0)) \
+    X(defragment, MANAGER, ferrum_defragment((ferrum_manager){id}, OUT(ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT))) \
+    X(pressure_callback_add, DEVICE, ferrum_pressure_callback_add((ferrum_device){id}, pressure, NULL, OUT(ferrum_registration, {0}))) \
+    X(reclaim_callback_add, DEVICE, ferrum_reclaim_callback_add((ferrum_device){id}, NULL, reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(registration_remove, REGISTRATION, ferrum_registration_remove((ferrum_registration){id}))
+/* Where 0 is the default stream, and so no bad handle. */
+#define OPTIONAL_STREAM_CALLS(X) \
+    X(pool_alloc_stream, STREAM, ferrum_pool_alloc(f->pool, 16, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_aligned_stream, STREAM, ferrum_pool_alloc_aligned(f->pool, 16, 64, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
+    X(pool_free_stream, STREAM, ferrum_pool_free(f->pool, f->block, (ferrum_stream){id})) \
+    X(copy_async_stream, STREAM, copy_async_with(f->memory.id, f->memory.id, id)) \
+    X(fill_async_stream, STREAM, fill_with(f->memory.id, id))
+/* clang-format on */
+
+HANDLE_CALLS(HANDLE_CALL)
+OPTIONAL_STREAM_CALLS(HANDLE_CALL)
+
+typedef struct {
+    const char *name;
+    enum kind kind;
+    int zero_is_bad;
+    ferrum_status (*call)(fixture *, uint64_t);
+} handle_call;
+
+static const handle_call handle_calls[] = {
+#define ROW(name, kind, expression) {#name, kind, 1, handle_##name},
+    HANDLE_CALLS(ROW)
+#undef ROW
+#define ROW(name, kind, expression) {#name, kind, 0, handle_##name},
+        OPTIONAL_STREAM_CALLS(ROW)
+#undef ROW
+};
+
+static const char *const handle_classes[] = {"zero",    "other-kind", "dead",
+                                             "made-up", "garbage",    "ones"};
+#define HANDLE_CLASSES (sizeof handle_classes / sizeof *handle_classes)
+
+static uint64_t bad_handle(const fixture *f, enum kind kind, size_t class) {
+    switch (class) {
+    case 0:
+        return 0;
+    case 1:
+        return f->live[(kind + 1) % KINDS];
+    case 2:
+        return f->dead[kind];
+    case 3: /* a generation that the slot has not had */
+        return f->live[kind] + (UINT64_C(1) << 40);
+    case 4:
+        return UINT64_C(0x0123456789abcdef);
+    default:
+        return UINT64_MAX;
+    }
+}
+
+/* ------------------------------------------------- calls with one bad value */
+
+typedef struct {
+    const char *name;
+    ferrum_status want;
+    const char *names; /* what the message must contain */
+    ferrum_status (*call)(fixture *);
+} value_call;
+
+#define VALUE(name_, body) \
+    static ferrum_status name_(fixture *f) { (void)f; body }
+
+static struct {
+    ferrum_transfer raw;
+    unsigned char tail[2048];
+} buffer;
+
+/* One struct argument, as given to its function. */
+typedef struct {
+    const char *name;
+    const char *argument;
+    uint32_t size;
+    int fills; /* the library fills it */
+    void (*init)(void *);
+    ferrum_status (*call)(fixture *, void *);
+} struct_call;
+
+#define STRUCT_CALL(name, type, init_macro, expression)             \
+    static void init_##name(void *p) {                              \
+        *(type *)p = (type)init_macro;                              \
+    }                                                               \
+    static ferrum_status struct_##name(fixture *f, void *p) {       \
+        (void)f;                                                    \
+        return expression;                                          \
+    }
+
+/* clang-format off */
+#define STRUCT_CALLS(X) \
+    X(init, "config", 0, ferrum_config, FERRUM_CONFIG_INIT, ferrum_init(p)) \
+    X(last_error, "error_out", 1, ferrum_error_info, FERRUM_ERROR_INFO_INIT, ferrum_last_error(p)) \
+    X(device_get_info, "info_out", 1, ferrum_device_info, FERRUM_DEVICE_INFO_INIT, ferrum_device_get_info(f->device, p)) \
+    X(memory_get_info, "info_out", 1, ferrum_memory_info, FERRUM_MEMORY_INFO_INIT, ferrum_memory_get_info(f->device, p)) \
+    X(device_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_device_get_statistics(f->device, p)) \
+    X(pool_create, "config", 0, ferrum_pool_config, FERRUM_POOL_CONFIG_INIT, ferrum_pool_create(f->device, p, OUT(ferrum_pool, {0}))) \
+    X(pool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_pool_get_statistics(f->pool, p)) \
+    X(manager_create, "config", 0, ferrum_manager_config, FERRUM_MANAGER_CONFIG_INIT, ferrum_manager_create(f->device, p, OUT(ferrum_manager, {0}))) \
+    X(manager_configure_pool, "config", 0, ferrum_pool_config, FERRUM_POOL_CONFIG_INIT, ferrum_manager_configure_pool(f->manager, FERRUM_MEMORY_CACHE, p)) \
+    X(manager_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_manager_get_statistics(f->manager, p)) \
+    X(allocate_typed, "request", 0, ferrum_allocation_request, FERRUM_ALLOCATION_REQUEST_INIT, ferrum_allocate_typed(f->manager, p, OUT(ferrum_memory, {0}))) \
+    X(handle_get_info, "info_out", 1, ferrum_handle_info, FERRUM_HANDLE_INFO_INIT, ferrum_handle_get_info(f->memory, p)) \
+    X(copy, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_copy(p)) \
+    X(copy_async, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_copy_async(p, f->stream)) \
+    X(fill_async, "fill", 0, ferrum_fill, FERRUM_FILL_INIT, ferrum_fill_async(p, f->stream)) \
+    X(defragment, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_defragment(f->manager, p)) \
+    X(reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_reclaim_callback_add(f->device, p, reclaim, NULL, OUT(ferrum_registration, {0})))
+/* clang-format on */
+
+#define DEFINE(name, argument, fills, type, init_macro, expression) \
+    STRUCT_CALL(name, type, init_macro, expression)
+STRUCT_CALLS(DEFINE)
+#undef DEFINE
+
+static const struct_call struct_calls[] = {
+#define ROW(name, argument, fills, type, init_macro, expression) \
+    {#name, argument, sizeof(type), fills, init_##name, struct_##name},
+    STRUCT_CALLS(ROW)
+#undef ROW
+};
+
+static const char *const struct_classes[] = {"size-0", "size-4", "size-12",
+                                             "size-huge", "tail-not-zero"};
+#define STRUCT_CLASSES (sizeof struct_classes / sizeof *struct_classes)
+
+/* Whether this class is one for the struct: a tail that the library fills is
+ * the caller's to have. */
+static int struct_class_applies(const struct_call *c, size_t class) {
+    return class < 4 || !c->fills;
+}
+
+static ferrum_status run_struct(fixture *f, const struct_call *c, size_t class) {
+    memset(&buffer, 0, sizeof buffer);
+    c->init(&buffer);
+    uint32_t sizes[] = {0, 4, 12, UINT32_C(0xfffffff8), c->size + 64};
+    memcpy(&buffer, &sizes[class], sizeof(uint32_t));
+    if (class == 4)
+        ((unsigned char *)&buffer)[c->size + 8] = 1;
+    return c->call(f, &buffer);
+}
+
+/* -------------------------------------------------------------- NULL cases */
+
+typedef struct {
+    const char *name;
+    const char *argument;
+    ferrum_status (*call)(fixture *);
+} null_call;
+
+/* clang-format off */
+#define NULL_CALLS(X) \
+    X(last_error, error_out, ferrum_last_error(NULL)) \
+    X(backends_json, length_out, ferrum_backends_json((char[8]){0}, 8, NULL)) \
+    X(backends_json, buffer, ferrum_backends_json(NULL, 8, OUT(size_t, {0}))) \
+    X(snapshot_json, length_out, ferrum_snapshot_json((char[8]){0}, 8, NULL)) \
+    X(snapshot_json, buffer, ferrum_snapshot_json(NULL, 8, OUT(size_t, {0}))) \
+    X(leak_report_json, length_out, ferrum_leak_report_json((char[8]){0}, 8, NULL)) \
+    X(leak_report_json, buffer, ferrum_leak_report_json(NULL, 8, OUT(size_t, {0}))) \
+    X(device_open, device_out, ferrum_device_open("cpu:0", NULL)) \
+    X(device_open, id, ferrum_device_open(NULL, OUT(ferrum_device, {0}))) \
+    X(device_get_info, info_out, ferrum_device_get_info(f->device, NULL)) \
+    X(device_measure_bandwidth, gbps_out, ferrum_device_measure_bandwidth(f->device, NULL)) \
+    X(memory_get_info, info_out, ferrum_memory_get_info(f->device, NULL)) \
+    X(device_get_statistics, statistics_out, ferrum_device_get_statistics(f->device, NULL)) \
+    X(stream_create, stream_out, ferrum_stream_create(f->device, NULL)) \
+    X(stream_default, stream_out, ferrum_stream_default(f->device, NULL)) \
+    X(stream_is_ready, ready_out, ferrum_stream_is_ready(f->stream, NULL)) \
+    X(stream_host_function, function, ferrum_stream_host_function(f->stream, NULL, NULL)) \
+    X(event_record, event_out, ferrum_event_record(f->stream, NULL)) \
+    X(event_is_ready, ready_out, ferrum_event_is_ready(f->event, NULL)) \
+    X(event_elapsed, elapsed_ns_out, ferrum_event_elapsed(f->event, f->event, NULL)) \
+    X(pool_create, pool_out, ferrum_pool_create(f->device, NULL, NULL)) \
+    X(pool_alloc, address_out, ferrum_pool_alloc(f->pool, 16, f->stream, NULL)) \
+    X(pool_alloc_aligned, address_out, ferrum_pool_alloc_aligned(f->pool, 16, 16, f->stream, NULL)) \
+    X(pool_trim, released_bytes_out, ferrum_pool_trim(f->pool, 0, NULL)) \
+    X(pool_get_statistics, statistics_out, ferrum_pool_get_statistics(f->pool, NULL)) \
+    X(manager_create, manager_out, ferrum_manager_create(f->device, NULL, NULL)) \
+    X(manager_configure_pool, config, ferrum_manager_configure_pool(f->manager, 0, NULL)) \
+    X(manager_get_statistics, statistics_out, ferrum_manager_get_statistics(f->manager, NULL)) \
+    X(allocate, memory_out, ferrum_allocate(f->manager, 16, NULL)) \
+    X(allocate_aligned, memory_out, ferrum_allocate_aligned(f->manager, 16, 16, NULL)) \
+    X(allocate_typed, memory_out, ferrum_allocate_typed(f->manager, OUT(ferrum_allocation_request, FERRUM_ALLOCATION_REQUEST_INIT), NULL)) \
+    X(allocate_typed, request, ferrum_allocate_typed(f->manager, NULL, OUT(ferrum_memory, {0}))) \
+    X(handle_get_info, info_out, ferrum_handle_get_info(f->memory, NULL)) \
+    X(copy, transfer, ferrum_copy(NULL)) \
+    X(copy_async, transfer, ferrum_copy_async(NULL, f->stream)) \
+    X(write, source, ferrum_write(f->memory, 0, NULL, 1)) \
+    X(read, destination_out, ferrum_read(f->memory, 0, NULL, 1)) \
+    X(fill_async, fill, ferrum_fill_async(NULL, f->stream)) \
+    X(defragment, stats_out, ferrum_defragment(f->manager, NULL)) \
+    X(pressure_callback_add, callback, ferrum_pressure_callback_add(f->device, NULL, NULL, OUT(ferrum_registration, {0}))) \
+    X(pressure_callback_add, registration_out, ferrum_pressure_callback_add(f->device, pressure, NULL, NULL)) \
+    X(reclaim_callback_add, callback, ferrum_reclaim_callback_add(f->device, NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
+    X(reclaim_callback_add, registration_out, ferrum_reclaim_callback_add(f->device, NULL, reclaim, NULL, NULL))
+/* clang-format on */
+
+#define DEFINE(name, argument, expression)                         \
+    static ferrum_status null_##name##_##argument(fixture *f) {    \
+        (void)f;                                                   \
+        return expression;                                         \
+    }
+NULL_CALLS(DEFINE)
+#undef DEFINE
+
+static const null_call null_calls[] = {
+#define ROW(name, argument, expression) \
+    {#name, #argument, null_##name##_##argument},
+    NULL_CALLS(ROW)
+#undef ROW
+};
+
+/* -------------------------------------------------------------- value cases */
+
+static ferrum_status pool_with(fixture *f, void (*change)(ferrum_pool_config *)) {
+    ferrum_pool_config c = FERRUM_POOL_CONFIG_INIT;
+    change(&c);
+    ferrum_pool out = {1};
+    ferrum_status status = ferrum_pool_create(f->device, &c, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status manager_with(fixture *f,
+                                  void (*change)(ferrum_manager_config *)) {
+    ferrum_manager_config c = FERRUM_MANAGER_CONFIG_INIT;
+    change(&c);
+    ferrum_manager out = {1};
+    ferrum_status status = ferrum_manager_create(f->device, &c, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status typed_with(fixture *f,
+                                void (*change)(ferrum_allocation_request *)) {
+    ferrum_allocation_request r = FERRUM_ALLOCATION_REQUEST_INIT;
+    r.size_bytes = 16;
+    change(&r);
+    ferrum_memory out = {1};
+    ferrum_status status = ferrum_allocate_typed(f->manager, &r, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status range_with(fixture *f, uint64_t size, uint64_t src,
+                                uint64_t dst, int async) {
+    ferrum_transfer t = FERRUM_TRANSFER_INIT;
+    t.src = t.dst = f->memory;
+    t.size_bytes = size;
+    t.src_offset_bytes = src;
+    t.dst_offset_bytes = dst;
+    return async ? ferrum_copy_async(&t, f->stream) : ferrum_copy(&t);
+}
+static ferrum_status fill_range(fixture *f, uint64_t offset, uint64_t size,
+                                uint32_t width, uint32_t pattern) {
+    ferrum_fill fill = FERRUM_FILL_INIT;
+    fill.memory = f->memory;
+    fill.offset_bytes = offset;
+    fill.size_bytes = size;
+    fill.pattern_bytes = width;
+    fill.pattern = pattern;
+    return ferrum_fill_async(&fill, f->stream);
+}
+static char long_text[65];
+
+#define CHANGE(name, type, body) \
+    static void change_##name(type *c) { body }
+CHANGE(initial_above_max, ferrum_pool_config, c->max_size_bytes = 1 << 20;)
+CHANGE(no_increment, ferrum_pool_config, c->growth_increment_bytes = 0;)
+CHANGE(odd_alignment, ferrum_pool_config, c->alignment_bytes = 48;)
+CHANGE(huge_alignment, ferrum_pool_config, c->alignment_bytes = UINT64_C(1) << 31;)
+CHANGE(expansion_2, ferrum_pool_config, c->enable_auto_expansion = 2;)
+CHANGE(pre_allocate_9, ferrum_pool_config, c->pre_allocate = 9;)
+CHANGE(stats_7, ferrum_pool_config, c->enable_stats = 7;)
+CHANGE(no_strategy, ferrum_pool_config, c->strategy = "worst_fit";)
+CHANGE(long_name, ferrum_pool_config, c->name = long_text;)
+CHANGE(bad_utf8, ferrum_pool_config, c->name = "\xff\xfe";)
+CHANGE(too_much, ferrum_pool_config, c->pre_allocate = 1;
+       c->initial_size_bytes = UINT64_C(1) << 40;)
+CHANGE(near_max, ferrum_pool_config, c->pre_allocate = 1;
+       c->initial_size_bytes = UINT64_MAX - 5;)
+CHANGE(threshold_0, ferrum_manager_config, c->gc_threshold = 0;)
+CHANGE(threshold_nan, ferrum_manager_config, c->gc_threshold = 0.0f / 0.0f;)
+CHANGE(threshold_2, ferrum_manager_config, c->gc_threshold = 2;)
+CHANGE(transfers_0, ferrum_manager_config, c->max_concurrent_transfers = 0;)
+CHANGE(transfers_2000, ferrum_manager_config, c->max_concurrent_transfers = 2000;)
+CHANGE(tracking_3, ferrum_manager_config, c->enable_tracking = 3;)
+CHANGE(gc_3, ferrum_manager_config, c->enable_auto_gc = 3;)
+CHANGE(debug_3, ferrum_manager_config, c->enable_debug = 3;)
+CHANGE(pool_of_no_type, ferrum_manager_config,
+       static const ferrum_pool_config p = FERRUM_POOL_CONFIG_INIT;
+       c->pool_configs[7] = &p;)
+CHANGE(type_99, ferrum_allocation_request, c->memory_type = 99;)
+CHANGE(type_negative, ferrum_allocation_request, c->memory_type = -1;)
+CHANGE(type_pinned, ferrum_allocation_request, c->memory_type = FERRUM_MEMORY_PINNED;)
+CHANGE(type_mapped, ferrum_allocation_request, c->memory_type = FERRUM_MEMORY_MAPPED;)
+CHANGE(typed_size_0, ferrum_allocation_request, c->size_bytes = 0;)
+CHANGE(typed_size_max, ferrum_allocation_request, c->size_bytes = UINT64_MAX;)
+CHANGE(typed_alignment, ferrum_allocation_request, c->alignment_bytes = 3;)
+CHANGE(typed_tag, ferrum_allocation_request, c->tag = long_text;)
+
+static ferrum_status init_with(uint64_t memory, uint32_t devices, uint32_t flags,
+                               uint32_t reserved) {
+    ferrum_config c = FERRUM_CONFIG_INIT;
+    c.host_memory_bytes = memory;
+    c.host_devices = devices;
+    c.flags = flags;
+    c.reserved = reserved;
+    return ferrum_init(&c);
+}
+
+static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t, size_t *)) {
+    char text[4] = "abc";
+    size_t length = 0;
+    ferrum_status status = call(text, sizeof text, &length);
+    return length > sizeof text && text[0] == 0 ? status : FERRUM_OK;
+}
+
+/* clang-format off */
+#define VALUE_CALLS(X) \
+    X(init_other_settings, INVALID_STATE, "", init_with(1 << 30, 1, 0, 0)) \
+    X(init_flags, INVALID_ARGUMENT, "flags", init_with(0, 0, 4, 0)) \
+    X(init_reserved, INVALID_STRUCT, "reserved", init_with(0, 0, 0, 1)) \
+    X(shutdown_flags, INVALID_ARGUMENT, "flags", ferrum_shutdown(8)) \
+    X(shutdown_in_use, BUSY, "", ferrum_shutdown(0)) \
+    X(log_set_callback_level, INVALID_ARGUMENT, "17", ferrum_log_set_callback(17, NULL, NULL)) \
+    X(log_set_callback_negative, INVALID_ARGUMENT, "-1", ferrum_log_set_callback(-1, NULL, NULL)) \
+    X(backends_json_small, BUFFER_TOO_SMALL, "capacity", small_buffer(ferrum_backends_json)) \
+    X(snapshot_json_small, BUFFER_TOO_SMALL, "capacity", small_buffer(ferrum_snapshot_json)) \
+    X(leak_report_json_small, BUFFER_TOO_SMALL, "capacity", small_buffer(ferrum_leak_report_json)) \
+    X(device_open_unknown, DEVICE_NOT_FOUND, "cpu:7", ferrum_device_open("cpu:7", OUT(ferrum_device, {0}))) \
+    X(device_open_no_backend, DEVICE_NOT_FOUND, "tpu:0", ferrum_device_open("tpu:0", OUT(ferrum_device, {0}))) \
+    X(device_open_empty, INVALID_ARGUMENT, "", ferrum_device_open("", OUT(ferrum_device, {0}))) \
+    X(device_open_malformed, INVALID_ARGUMENT, "cpu:-1", ferrum_device_open("cpu:-1", OUT(ferrum_device, {0}))) \
+    X(device_open_overflow, INVALID_ARGUMENT, "99999999999", ferrum_device_open("cpu:99999999999", OUT(ferrum_device, {0}))) \
+    X(device_open_long, INVALID_ARGUMENT, "id", ferrum_device_open(long_text, OUT(ferrum_device, {0}))) \
+    X(device_open_utf8, INVALID_ARGUMENT, "id", ferrum_device_open("\xff:0", OUT(ferrum_device, {0}))) \
+    X(device_close_flags, INVALID_ARGUMENT, "flags", ferrum_device_close(f->device, 2)) \
+    X(device_close_in_use, BUSY, "", ferrum_device_close(f->device, 0)) \
+    X(stream_destroy_flags, INVALID_ARGUMENT, "flags", ferrum_stream_destroy(f->stream, 2)) \
+    X(stream_destroy_default, INVALID_ARGUMENT, "default", ({ ferrum_stream s; MUST(ferrum_stream_default(f->device, &s)); ferrum_stream_destroy(s, 0); })) \
+    X(event_elapsed_two_devices, INVALID_ARGUMENT, "", ({ ferrum_event e; MUST(ferrum_event_record(f->other_stream, &e)); MUST(ferrum_event_synchronize(e, FERRUM_WAIT_FOREVER)); ferrum_status s = ferrum_event_elapsed(f->event, e, OUT(int64_t, {0})); MUST(ferrum_event_destroy(e)); s; })) \
+    X(pool_create_initial_above_max, INVALID_CONFIG, "max", pool_with(f, change_initial_above_max)) \
+    X(pool_create_no_increment, INVALID_CONFIG, "increment", pool_with(f, change_no_increment)) \
+    X(pool_create_odd_alignment, INVALID_ALIGNMENT, "48", pool_with(f, change_odd_alignment)) \
+    X(pool_create_huge_alignment, INVALID_ALIGNMENT, "2147483648", pool_with(f, change_huge_alignment)) \
+    X(pool_create_expansion, INVALID_ARGUMENT, "enable_auto_expansion", pool_with(f, change_expansion_2)) \
+    X(pool_create_pre_allocate, INVALID_ARGUMENT, "pre_allocate", pool_with(f, change_pre_allocate_9)) \
+    X(pool_create_stats, INVALID_ARGUMENT, "enable_stats", pool_with(f, change_stats_7)) \
+    X(pool_create_strategy, NOT_FOUND, "worst_fit", pool_with(f, change_no_strategy)) \
+    X(pool_create_long_name, INVALID_ARGUMENT, "name", pool_with(f, change_long_name)) \
+    X(pool_create_utf8, INVALID_ARGUMENT, "name", pool_with(f, change_bad_utf8)) \
+    X(pool_create_too_much, OUT_OF_MEMORY, "", pool_with(f, change_too_much)) \
+    X(pool_create_near_max, OVERFLOW, "", pool_with(f, change_near_max)) \
+    X(pool_destroy_flags, INVALID_ARGUMENT, "flags", ferrum_pool_destroy(f->pool, 16)) \
+    X(pool_destroy_in_use, BUSY, "", ferrum_pool_destroy(f->pool, 0)) \
+    X(pool_alloc_size_0, INVALID_SIZE, "size", ferrum_pool_alloc(f->pool, 0, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_size_max, OVERFLOW, "18446744073709551615", ferrum_pool_alloc(f->pool, UINT64_MAX, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_never_fits, OUT_OF_MEMORY, "", ferrum_pool_alloc(f->pool, UINT64_C(1) << 50, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_alloc(f->pool, 16, f->other_stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_aligned_0, INVALID_ALIGNMENT, "0", ferrum_pool_alloc_aligned(f->pool, 16, 0, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_aligned_odd, INVALID_ALIGNMENT, "24", ferrum_pool_alloc_aligned(f->pool, 16, 24, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_aligned_huge, INVALID_ALIGNMENT, "2147483648", ferrum_pool_alloc_aligned(f->pool, 16, UINT64_C(1) << 31, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_aligned_size_0, INVALID_SIZE, "size", ferrum_pool_alloc_aligned(f->pool, 0, 64, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_free_null, INVALID_ADDRESS, "0x0", ferrum_pool_free(f->pool, 0, f->stream)) \
+    X(pool_free_outside, INVALID_ADDRESS, "0x", ferrum_pool_free(f->pool, UINT64_MAX, f->stream)) \
+    X(pool_free_inside, INVALID_ADDRESS, "0x", ferrum_pool_free(f->pool, f->block + 8, f->stream)) \
+    X(pool_free_twice, DOUBLE_FREE, "0x", ({ ferrum_address a; MUST(ferrum_pool_alloc(f->pool, 64, f->stream, &a)); MUST(ferrum_pool_free(f->pool, a, f->stream)); ferrum_pool_free(f->pool, a, f->stream); })) \
+    X(pool_free_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_free(f->pool, f->block, f->other_stream)) \
+    X(manager_create_threshold_0, INVALID_CONFIG, "gc_threshold", manager_with(f, change_threshold_0)) \
+    X(manager_create_threshold_nan, INVALID_CONFIG, "gc_threshold", manager_with(f, change_threshold_nan)) \
+    X(manager_create_threshold_2, INVALID_CONFIG, "gc_threshold", manager_with(f, change_threshold_2)) \
+    X(manager_create_transfers_0, INVALID_CONFIG, "max_concurrent_transfers", manager_with(f, change_transfers_0)) \
+    X(manager_create_transfers_2000, INVALID_CONFIG, "max_concurrent_transfers", manager_with(f, change_transfers_2000)) \
+    X(manager_create_tracking, INVALID_ARGUMENT, "enable_tracking", manager_with(f, change_tracking_3)) \
+    X(manager_create_gc, INVALID_ARGUMENT, "enable_auto_gc", manager_with(f, change_gc_3)) \
+    X(manager_create_debug, INVALID_ARGUMENT, "enable_debug", manager_with(f, change_debug_3)) \
+    X(manager_create_pool_of_no_type, INVALID_STRUCT, "pool_configs[7]", manager_with(f, change_pool_of_no_type)) \
+    X(manager_destroy_flags, INVALID_ARGUMENT, "flags", ferrum_manager_destroy(f->manager, 2)) \
+    X(manager_destroy_in_use, BUSY, "", ferrum_manager_destroy(f->manager, 0)) \
+    X(manager_configure_pool_type, INVALID_ARGUMENT, "42", ({ ferrum_pool_config c = FERRUM_POOL_CONFIG_INIT; ferrum_manager_configure_pool(f->manager, 42, &c); })) \
+    X(manager_configure_pool_bad, INVALID_CONFIG, "increment", ({ ferrum_pool_config c = FERRUM_POOL_CONFIG_INIT; c.growth_increment_bytes = 0; ferrum_manager_configure_pool(f->manager, 0, &c); })) \
+    X(allocate_size_0, INVALID_SIZE, "size", ferrum_allocate(f->manager, 0, OUT(ferrum_memory, {0}))) \
+    X(allocate_size_max, OVERFLOW, "18446744073709551615", ferrum_allocate(f->manager, UINT64_MAX, OUT(ferrum_memory, {0}))) \
+    X(allocate_never_fits, OUT_OF_MEMORY, "", ferrum_allocate(f->manager, UINT64_C(1) << 50, OUT(ferrum_memory, {0}))) \
+    X(allocate_aligned_0, INVALID_ALIGNMENT, "0", ferrum_allocate_aligned(f->manager, 16, 0, OUT(ferrum_memory, {0}))) \
+    X(allocate_aligned_odd, INVALID_ALIGNMENT, "3", ferrum_allocate_aligned(f->manager, 16, 3, OUT(ferrum_memory, {0}))) \
+    X(allocate_aligned_huge, INVALID_ALIGNMENT, "2147483648", ferrum_allocate_aligned(f->manager, 16, UINT64_C(1) << 31, OUT(ferrum_memory, {0}))) \
+    X(allocate_typed_99, INVALID_ARGUMENT, "99", typed_with(f, change_type_99)) \
+    X(allocate_typed_negative, INVALID_ARGUMENT, "-1", typed_with(f, change_type_negative)) \
+    X(allocate_typed_pinned, UNSUPPORTED, "cpu:0", typed_with(f, change_type_pinned)) \
+    X(allocate_typed_mapped, UNSUPPORTED, "cpu:0", typed_with(f, change_type_mapped)) \
+    X(allocate_typed_size_0, INVALID_SIZE, "size", typed_with(f, change_typed_size_0)) \
+    X(allocate_typed_size_max, OVERFLOW, "18446744073709551615", typed_with(f, change_typed_size_max)) \
+    X(allocate_typed_alignment, INVALID_ALIGNMENT, "3", typed_with(f, change_typed_alignment)) \
+    X(allocate_typed_tag, INVALID_ARGUMENT, "tag", typed_with(f, change_typed_tag)) \
+    X(deallocate_twice, INVALID_HANDLE, "", ({ ferrum_memory m; MUST(ferrum_allocate(f->manager, 16, &m)); MUST(ferrum_deallocate(m)); ferrum_deallocate(m); })) \
+    X(copy_size_0, INVALID_SIZE, "size", range_with(f, 0, 0, 0, 0)) \
+    X(copy_src_range, INVALID_OFFSET, "4096", range_with(f, 16, 4090, 0, 0)) \
+    X(copy_dst_range, INVALID_OFFSET, "4096", range_with(f, 16, 0, 4090, 0)) \
+    X(copy_src_overflow, OVERFLOW, "18446744073709551600", range_with(f, 32, UINT64_MAX - 15, 0, 0)) \
+    X(copy_dst_overflow, OVERFLOW, "18446744073709551600", range_with(f, 32, 0, UINT64_MAX - 15, 0)) \
+    X(copy_async_size_0, INVALID_SIZE, "size", range_with(f, 0, 0, 0, 1)) \
+    X(copy_async_range, INVALID_OFFSET, "4096", range_with(f, 4097, 0, 0, 1)) \
+    X(copy_async_overflow, OVERFLOW, "", range_with(f, UINT64_MAX, 1, 0, 1)) \
+    X(copy_async_other_device, INVALID_ARGUMENT, "cpu:1", copy_async_with(f->memory.id, f->memory.id, f->other_stream.id)) \
+    X(write_size_0, INVALID_SIZE, "size", ferrum_write(f->memory, 0, "x", 0)) \
+    X(write_range, INVALID_OFFSET, "4096", ferrum_write(f->memory, 4096, "x", 1)) \
+    X(write_overflow, OVERFLOW, "18446744073709551615", ferrum_write(f->memory, UINT64_MAX, "x", 1)) \
+    X(read_size_0, INVALID_SIZE, "size", ferrum_read(f->memory, 0, (char[1]){0}, 0)) \
+    X(read_range, INVALID_OFFSET, "4096", ferrum_read(f->memory, 4096, (char[1]){0}, 1)) \
+    X(read_overflow, OVERFLOW, "18446744073709551615", ferrum_read(f->memory, UINT64_MAX, (char[1]){0}, 1)) \
+    X(fill_async_width, INVALID_ARGUMENT, "3", fill_range(f, 0, 12, 3, 0)) \
+    X(fill_async_width_huge, INVALID_ARGUMENT, "4294967295", fill_range(f, 0, 12, UINT32_MAX, 0)) \
+    X(fill_async_odd_size, INVALID_SIZE, "6", fill_range(f, 0, 6, 4, 0)) \
+    X(fill_async_odd_offset, INVALID_OFFSET, "2", fill_range(f, 2, 8, 4, 0)) \
+    X(fill_async_pattern, INVALID_ARGUMENT, "", fill_range(f, 0, 8, 1, 0x100)) \
+    X(fill_async_size_0, INVALID_SIZE, "size", fill_range(f, 0, 0, 1, 0)) \
+    X(fill_async_range, INVALID_OFFSET, "4096", fill_range(f, 4095, 2, 1, 0)) \
+    X(fill_async_overflow, OVERFLOW, "", fill_range(f, UINT64_MAX - 3, 8, 4, 0)) \
+    X(fill_async_other_device, INVALID_ARGUMENT, "cpu:1", fill_with(f->memory.id, f->other_stream.id)) \
+    X(reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_reclaim_callback_add(f->device, &c, reclaim, NULL, OUT(ferrum_registration, {0})); }))
+/* clang-format on */
+
+#define DEFINE(name, want, names, expression) \
+    VALUE(value_##name, return expression;)
+VALUE_CALLS(DEFINE)
+#undef DEFINE
+
+static const value_call value_calls[] = {
+#define ROW(name, want, names, expression) \
+    {#name, FERRUM_ERROR_##want, names, value_##name},
+    VALUE_CALLS(ROW)
+#undef ROW
+};
+
+/* ------------------------------------------------------------ one case, all */
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define HANDLE_CASES (COUNT(handle_calls) * HANDLE_CLASSES)
+#define STRUCT_CASES (COUNT(struct_calls) * STRUCT_CLASSES)
+#define CASES \
+    (HANDLE_CASES + STRUCT_CASES + COUNT(null_calls) + COUNT(value_calls))
+
+/* What a case is: its name, and whether it is one. */
+static int case_name(size_t n, char *name, size_t size) {
+    if (n < HANDLE_CASES) {
+        const handle_call *c = &handle_calls[n / HANDLE_CLASSES];
+        size_t class = n % HANDLE_CLASSES;
+        snprintf(name, size, "%s handle:%s", c->name, handle_classes[class]);
+        return class != 0 || c->zero_is_bad;
+    }
+    n -= HANDLE_CASES;
+    if (n < STRUCT_CASES) {
+        const struct_call *c = &struct_calls[n / STRUCT_CLASSES];
+        size_t class = n % STRUCT_CLASSES;
+        snprintf(name, size, "%s struct:%s", c->name, struct_classes[class]);
+        return struct_class_applies(c, class);
+    }
+    n -= STRUCT_CASES;
+    if (n < COUNT(null_calls)) {
+        snprintf(name, size, "%s null:%s", null_calls[n].name,
+                 null_calls[n].argument);
+        return 1;
+    }
+    n -= COUNT(null_calls);
+    snprintf(name, size, "%s value", value_calls[n].name);
+    return 1;
+}
+
+static ferrum_status run_case(fixture *f, size_t n, ferrum_status *want,
+                              const char **names) {
+    *names = "";
+    if (n < HANDLE_CASES) {
+        const handle_call *c = &handle_calls[n / HANDLE_CLASSES];
+        *want = FERRUM_ERROR_INVALID_HANDLE;
+        return c->call(f, bad_handle(f, c->kind, n % HANDLE_CLASSES));
+    }
+    n -= HANDLE_CASES;
+    if (n < STRUCT_CASES) {
+        const struct_call *c = &struct_calls[n / STRUCT_CLASSES];
+        *want = FERRUM_ERROR_INVALID_STRUCT;
+        *names = c->argument;
+        return run_struct(f, c, n % STRUCT_CLASSES);
+    }
+    n -= STRUCT_CASES;
+    if (n < COUNT(null_calls)) {
+        *want = FERRUM_ERROR_NULL_POINTER;
+        *names = null_calls[n].argument;
+        return null_calls[n].call(f);
+    }
+    n -= COUNT(null_calls);
+    *want = value_calls[n].want;
+    *names = value_calls[n].names;
+    return value_calls[n].call(f);
+}
+
+/* The current values of the books, which a failed call leaves alone. */
+static void current_books(const fixture *f, uint64_t out[16]) {
+    ferrum_device devices[] = {f->device, f->other_device};
+    for (int i = 0; i < 2; i++) {
+        ferrum_statistics s = FERRUM_STATISTICS_INIT;
+        MUST(ferrum_device_get_statistics(devices[i], &s));
+        uint64_t now[] = {s.requested.current, s.allocated.current,
+                          s.active.current,    s.cached.current,
+                          s.unusable.current,  s.reserved.current,
+                          s.live_blocks.current, s.segments.current};
+        memcpy(out + 8 * i, now, sizeof now);
+    }
+}
+
+static int child(size_t n) {
+    memset(long_text, 'x', sizeof long_text - 1);
+    fixture f;
+    fixture_make(&f);
+    uint64_t before[16], after[16];
+    current_books(&f, before);
+    ferrum_status want;
+    const char *names;
+    ferrum_status got = run_case(&f, n, &want, &names);
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    MUST(ferrum_last_error(&error));
+    int failed = 0;
+    if (got != want) {
+        fprintf(stderr, "  returned %s, want %s\n", ferrum_status_name(got),
+                ferrum_status_name(want));
+        failed = 1;
+    }
+    if (error.status != got || error.message[0] == 0 ||
+        strstr(error.message, names) == NULL ||
+        strncmp(error.function, "ferrum_", 7) != 0) {
+        fprintf(stderr, "  %s said \"%s\" (%s), want it to name \"%s\"\n",
+                error.function, error.message, ferrum_status_name(error.status),
+                names);
+        failed = 1;
+    }
+    MUST(ferrum_stream_synchronize(f.stream, FERRUM_WAIT_FOREVER));
+    current_books(&f, after);
+    if (memcmp(before, after, sizeof before) != 0) {
+        fprintf(stderr, "  the books have changed\n");
+        failed = 1;
+    }
+    fixture_end(&f);
+    return failed;
+}
+
+/* Runs case n in a process of its own; 0 when it passed. */
+static int run_in_process(const char *self, size_t n) {
+    char number[32];
+    snprintf(number, sizeof number, "%zu", n);
+    char *arguments[] = {(char *)self, "--case", number, NULL};
+    pid_t pid;
+    if (posix_spawn(&pid, self, NULL, NULL, arguments, environ) != 0)
+        return 71;
+    for (int waited = 0; waited < 30000; waited += 2) {
+        int status;
+        if (waitpid(pid, &status, WNOHANG) == pid)
+            return WIFEXITED(status) ? WEXITSTATUS(status)
+                                     : 128 + WTERMSIG(status);
+        nanosleep(&(struct timespec){0, 2000000}, NULL);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    return 124;
+}
+
+/* ------------------------------------------------- completeness of the table */
+
+/* Functions that have no argument that could be bad. */
+static const char *const no_bad_argument[] = {
+    "ferrum_abi_version", "ferrum_version_string", "ferrum_status_name",
+    "ferrum_status_text"};
+
+static int has_case(const char *function) {
+    for (size_t i = 0; i < COUNT(no_bad_argument); i++)
+        if (strcmp(function, no_bad_argument[i]) == 0)
+            return 1;
+    const char *bare = function + strlen("ferrum_");
+    size_t length = strlen(bare);
+    char name[128];
+    for (size_t n = 0; n < CASES; n++) {
+        if (!case_name(n, name, sizeof name) ||
+            strncmp(name, bare, length) != 0)
+            continue;
+        if (name[length] == ' ' || name[length] == '_')
+            return 1;
+    }
+    return 0;
+}
+
+/* Every function that the header declares, one a line, in the named file. */
+static int check_complete(const char *file) {
+    FILE *list = fopen(file, "r");
+    if (list == NULL) {
+        fprintf(stderr, "%s: %s\n", file, strerror(errno));
+        return 1;
+    }
+    char function[128];
+    int missing = 0, seen = 0;
+    while (fscanf(list, "%127s", function) == 1) {
+        seen++;
+        if (!has_case(function)) {
+            fprintf(stderr, "no case for %s\n", function);
+            missing++;
+        }
+    }
+    fclose(list);
+    return missing + (seen == 0);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "--case") == 0)
+        return child((size_t)strtoul(argv[2], NULL, 10));
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FILE-WITH-THE-HEADER'S-FUNCTIONS\n", argv[0]);
+        return 2;
+    }
+    int passed = 0, failed = check_complete(argv[1]);
+    char name[128];
+    for (size_t n = 0; n < CASES; n++) {
+        if (!case_name(n, name, sizeof name))
+            continue;
+        int code = run_in_process("/proc/self/exe", n);
+        if (code == 0) {
+            passed++;
+            continue;
+        }
+        failed++;
+        fprintf(stderr, "FAILED %s: exit %d%s\n", name, code,
+                code == 124   ? " (it hung)"
+                : code >= 128 ? " (it crashed)"
+                              : "");
+    }
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
