@@ -28,7 +28,7 @@ func (e *Engine) MeasureBandwidth() (gbps float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, e.Release(src), e.Release(dst)) }()
+	defer func() { err = errors.Join(err, e.Discard(src), e.Discard(dst)) }()
 	stream, err := e.dev.NewStream()
 	if err != nil {
 		return 0, err
@@ -54,7 +54,7 @@ func (e *Engine) reserveScratch() (src, dst Segment, err error) {
 			if dst, err = e.Reserve(want); err == nil {
 				return src, dst, nil
 			}
-			if failed := e.Release(src); failed != nil {
+			if failed := e.Discard(src); failed != nil {
 				return Segment{}, Segment{}, errors.Join(failed, err)
 			}
 		}

@@ -62,6 +62,8 @@ type Engine struct {
 	retired track.Statistics
 	// held is what was had from the device, scratch included.
 	held uint64
+	// discarded is segments that the device did not take back yet.
+	discarded []Segment
 	// limit bounds held; 0: none.
 	limit uint64
 	// reclaims is in the order in which they are asked.
@@ -141,6 +143,7 @@ func (e *Engine) Close() error {
 	if err := e.beginClose(); err != nil {
 		return err
 	}
+	e.releaseDiscarded()
 	if err := e.dev.Close(); err != nil {
 		e.mu.Lock()
 		e.closed = false

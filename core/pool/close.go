@@ -18,8 +18,11 @@ func (p *Pool) Close(force bool) error {
 	if err := p.beginClose(force); err != nil {
 		return err
 	}
+	err := p.waitForWork()
 	p.layout.Lock()
-	err := p.drain()
+	if err == nil {
+		err = p.giveBackAll()
+	}
 	p.mu.Lock()
 	if err == nil {
 		p.state = stateClosed
@@ -51,9 +54,11 @@ func (p *Pool) beginClose(force bool) error {
 	return nil
 }
 
-// drain waits for queued work and gives back every segment. The caller holds
-// layout; the pool is closing, so nothing is allocated or freed any more.
-func (p *Pool) drain() error {
+// waitForWork waits for queued work that uses freed blocks, and for all work
+// when blocks are still live. The pool is closing, so nothing is allocated or
+// freed any more. No lock is held: the work may itself search for room and ask
+// this pool for segments.
+func (p *Pool) waitForWork() error {
 	for {
 		landed, err := p.WaitForFlight(device.Forever)
 		if err != nil {
@@ -65,14 +70,22 @@ func (p *Pool) drain() error {
 	}
 	p.mu.Lock()
 	live := p.blocks.count
+	p.mu.Unlock()
+	if live == 0 {
+		return nil
+	}
+	err := p.engine.Synchronize(device.Forever)
+	if errors.Is(err, device.CodeDeviceLost) {
+		return nil
+	}
+	return err
+}
+
+// giveBackAll gives every segment to the device. The caller holds layout.
+func (p *Pool) giveBackAll() error {
+	p.mu.Lock()
 	segments := append([]*segment{}, p.segments...)
 	p.mu.Unlock()
-	if live > 0 {
-		err := p.engine.Synchronize(device.Forever)
-		if err != nil && !errors.Is(err, device.CodeDeviceLost) {
-			return err
-		}
-	}
 	var failures error
 	for _, s := range segments {
 		if err := p.engine.Release(s.had); err != nil {

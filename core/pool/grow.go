@@ -103,7 +103,7 @@ func (p *Pool) take(want engine.Want) error {
 				"no block aligned to %d fits in a segment of %d bytes", p.config.AlignmentBytes,
 				had.SizeBytes).On(p.engine.ID())
 		}
-		return errors.Join(err, p.engine.Release(had))
+		return errors.Join(err, p.engine.Discard(had))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

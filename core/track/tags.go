@@ -66,7 +66,7 @@ func (t *Tags) Uses(to []TagUse) []TagUse {
 }
 
 func (t *Tags) intern(tag string) uint32 {
-	if int(t.last) < len(t.uses) && t.uses[t.last].Tag == tag && t.uses[t.last].Blocks != 0 {
+	if int(t.last) < len(t.uses) && t.uses[t.last].Blocks != 0 && t.uses[t.last].Tag == tag {
 		return t.last
 	}
 	number, known := t.numbers[tag]

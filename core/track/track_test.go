@@ -1,0 +1,195 @@
+package track
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// Random books against sums over the blocks themselves.
+func TestBooksAgainstAModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var totals Totals
+		books := NewBooks(true, &totals)
+		free := uint64(0)
+		var live []Block
+		var inFlight []uint64
+		var want Statistics
+		t.Repeat(map[string]func(*rapid.T){
+			"segment": func(t *rapid.T) {
+				s := Segment{UsableBytes: rapid.Uint64Range(1, 1000).Draw(t, "usable"),
+					UnusableBytes: rapid.Uint64Range(0, 9).Draw(t, "unusable")}
+				books.AddSegment(s)
+				free += s.UsableBytes
+				want.Reserved.Current += s.UsableBytes + s.UnusableBytes
+				want.Unusable.Current += s.UnusableBytes
+				want.Segments.Current++
+			},
+			"allocate": func(t *rapid.T) {
+				if free == 0 {
+					t.Skip("full")
+				}
+				block := Block{AllocatedBytes: rapid.Uint64Range(1, free).Draw(t, "allocated")}
+				block.RequestedBytes = rapid.Uint64Range(1, block.AllocatedBytes).Draw(t, "requested")
+				books.Allocate(block)
+				live = append(live, block)
+				free -= block.AllocatedBytes
+				want.Allocations++
+			},
+			"retire": func(t *rapid.T) {
+				if len(live) == 0 {
+					t.Skip("none")
+				}
+				books.Retire(live[0])
+				inFlight = append(inFlight, live[0].AllocatedBytes)
+				live = live[1:]
+				want.Frees++
+			},
+			"land": func(t *rapid.T) {
+				if len(inFlight) == 0 {
+					t.Skip("none")
+				}
+				books.Land(inFlight[0])
+				free += inFlight[0]
+				inFlight = inFlight[1:]
+			},
+			"fail": func(*rapid.T) { books.Fail(); want.Failures++ },
+			"": func(t *rapid.T) {
+				var sum Statistics
+				for _, block := range live {
+					sum.Requested.Current += block.RequestedBytes
+					sum.Allocated.Current += block.AllocatedBytes
+				}
+				sum.Active.Current = sum.Allocated.Current
+				for _, bytes := range inFlight {
+					sum.Active.Current += bytes
+				}
+				sum.Cached.Current, sum.LiveBlocks.Current = free, uint64(len(live))
+				sum.Reserved, sum.Unusable, sum.Segments = want.Reserved, want.Unusable, want.Segments
+				sum.Allocations, sum.Frees, sum.Failures = want.Allocations, want.Frees, want.Failures
+
+				got := books.Statistics()
+				require.NoError(t, books.Check())
+				peaks := got.gauges()
+				expected := sum.gauges()
+				before := want.gauges()
+				for i := range peaks {
+					before[i].Peak = max(before[i].Peak, expected[i].Current)
+					expected[i].Peak = before[i].Peak
+				}
+				require.Equal(t, sum, got)
+				require.Equal(t, got, totals.WithPeaks(got))
+				require.Equal(t, got.Active.Current+got.Unusable.Current, totals.Used())
+			},
+		})
+	})
+}
+
+func TestWithoutHistory(t *testing.T) {
+	var totals Totals
+	books := NewBooks(false, &totals)
+	books.AddSegment(Segment{UsableBytes: 100})
+	books.Allocate(Block{RequestedBytes: 3, AllocatedBytes: 4})
+	books.Fail()
+	got := books.Statistics()
+	require.EqualValues(t, 4, got.Active.Current)
+	require.Zero(t, got.Active.Peak)
+	require.Zero(t, got.Allocations+got.Failures)
+	require.EqualValues(t, 100, totals.WithPeaks(got).Reserved.Peak, "the device's peaks are kept")
+}
+
+// Peaks are exact at rest: two owners that never overlap do not add up.
+func TestTotalsPeakIsOfTheSum(t *testing.T) {
+	var totals Totals
+	a, b := NewBooks(true, &totals), NewBooks(true, &totals)
+	for _, books := range []*Books{a, b} {
+		books.AddSegment(Segment{UsableBytes: 100})
+		books.Allocate(Block{RequestedBytes: 60, AllocatedBytes: 64})
+		books.Retire(Block{RequestedBytes: 60, AllocatedBytes: 64})
+		books.Land(64)
+	}
+	sum := a.Statistics().Plus(b.Statistics())
+	require.EqualValues(t, 128, sum.Active.Peak, "Plus is an upper bound")
+	sum = totals.WithPeaks(sum)
+	require.EqualValues(t, 64, sum.Active.Peak)
+	require.EqualValues(t, 200, sum.Reserved.Peak)
+	require.EqualValues(t, 2, sum.Allocations)
+}
+
+func TestTotalsFromManyThreads(t *testing.T) {
+	var totals Totals
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			books := NewBooks(true, &totals)
+			books.AddSegment(Segment{UsableBytes: 1000})
+			for range 1000 {
+				books.Allocate(Block{RequestedBytes: 7, AllocatedBytes: 8})
+				books.Retire(Block{RequestedBytes: 7, AllocatedBytes: 8})
+				books.Land(8)
+			}
+		})
+	}
+	wait.Wait()
+	got := totals.WithPeaks(Statistics{})
+	require.EqualValues(t, 8000, got.Reserved.Peak)
+	require.LessOrEqual(t, got.Active.Peak, uint64(64))
+	require.GreaterOrEqual(t, got.Active.Peak, uint64(8))
+	require.Zero(t, totals.Used())
+}
+
+func TestTags(t *testing.T) {
+	var tags Tags
+	block := Block{RequestedBytes: 3, AllocatedBytes: 4}
+	kv := tags.Enter("kv", block)
+	require.Equal(t, kv, tags.Enter("kv", block))
+	weights := tags.Enter("weights", Block{RequestedBytes: 100, AllocatedBytes: 128})
+	require.Equal(t, "kv", tags.Name(kv))
+	tags.Leave(kv, block)
+	uses := SumTags(append(tags.Uses(nil), TagUse{Tag: "kv", RequestedBytes: 1, AllocatedBytes: 1, Blocks: 1}))
+	require.Equal(t, []TagUse{
+		{Tag: "weights", RequestedBytes: 100, AllocatedBytes: 128, Blocks: 1},
+		{Tag: "kv", RequestedBytes: 4, AllocatedBytes: 5, Blocks: 2},
+	}, uses)
+	tags.Leave(weights, Block{RequestedBytes: 100, AllocatedBytes: 128})
+	tags.Leave(kv, block)
+	require.Empty(t, tags.Uses(nil))
+}
+
+// Made-up tags without end do not grow the table without end.
+func TestTagTableIsBounded(t *testing.T) {
+	var tags Tags
+	for i := range 10 * keptTags {
+		number := tags.Enter(fmt.Sprint("tag ", i), Block{RequestedBytes: 1, AllocatedBytes: 1})
+		require.Equal(t, fmt.Sprint("tag ", i), tags.Name(number))
+		tags.Leave(number, Block{RequestedBytes: 1, AllocatedBytes: 1})
+	}
+	require.LessOrEqual(t, len(tags.uses), keptTags+1)
+	require.LessOrEqual(t, len(tags.numbers), keptTags+1)
+}
+
+func TestBooksDoNotAllocate(t *testing.T) {
+	var totals Totals
+	var tags Tags
+	books := NewBooks(true, &totals)
+	books.AddSegment(Segment{UsableBytes: 1000})
+	block := Block{RequestedBytes: 7, AllocatedBytes: 8}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		books.Allocate(block)
+		number := tags.Enter("kv", block)
+		tags.Leave(number, block)
+		books.Retire(block)
+		books.Land(8)
+	}))
+}
+
+func TestCheckFindsEveryContradiction(t *testing.T) {
+	require.Error(t, Statistics{Reserved: Gauge{Current: 1}}.Check())
+	require.Error(t, Statistics{Allocated: Gauge{Current: 1}}.Check())
+	require.Error(t, Statistics{LargestFreeBytes: 1}.Check())
+	require.InDelta(t, 0.75, Statistics{Cached: Gauge{Current: 8}, LargestFreeBytes: 2}.Fragmentation(), 0)
+	require.Zero(t, Statistics{}.Fragmentation())
+}
