@@ -1,0 +1,140 @@
+package manager
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool"
+)
+
+// TagMax is the longest tag, in bytes.
+const TagMax = 63
+
+// Request is a block, as asked for.
+type Request struct {
+	Type MemoryType
+	// SizeBytes is not 0.
+	SizeBytes uint64
+	// AlignmentBytes is a power of two up to AlignmentMax; 0: the pool's.
+	AlignmentBytes uint64
+	// Tag is a name for the books, at most TagMax bytes; "": none.
+	Tag string
+}
+
+// Allocate makes a block of type General. Errors: CodeInvalidSize for 0, else
+// those of the pool, CodeOutOfMemory among them.
+func (m *Manager) Allocate(sizeBytes uint64) (MemoryHandle, error) {
+	return m.AllocateTyped(Request{SizeBytes: sizeBytes})
+}
+
+// AllocateAligned is Allocate with the address a multiple of alignmentBytes, a
+// power of two up to AlignmentMax.
+func (m *Manager) AllocateAligned(sizeBytes, alignmentBytes uint64) (MemoryHandle, error) {
+	if alignmentBytes == 0 {
+		return 0, device.Errorf(device.CodeInvalidAlignment, "manager.allocate",
+			"alignment_bytes is 0").On(m.owner.engine.ID())
+	}
+	return m.AllocateTyped(Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
+}
+
+func (r Request) check(op string, id device.ID) error {
+	if err := r.Type.check(op, id); err != nil {
+		return err
+	}
+	if r.SizeBytes == 0 {
+		return device.Errorf(device.CodeInvalidSize, op, "size_bytes is 0").On(id)
+	}
+	if r.AlignmentBytes&(r.AlignmentBytes-1) != 0 || r.AlignmentBytes > AlignmentMax {
+		return device.Errorf(device.CodeInvalidAlignment, op,
+			"alignment_bytes %d is not a power of two up to %d", r.AlignmentBytes, AlignmentMax).On(id)
+	}
+	if len(r.Tag) > TagMax {
+		return device.Errorf(device.CodeInvalidArgument, op,
+			"tag %.80q has %d bytes, more than %d", r.Tag, len(r.Tag), TagMax).On(id)
+	}
+	return nil
+}
+
+// AllocateTyped makes a block as described.
+func (m *Manager) AllocateTyped(r Request) (MemoryHandle, error) {
+	const op = "manager.allocate"
+	if err := r.check(op, m.owner.engine.ID()); err != nil {
+		return 0, err
+	}
+	if !m.config.EnableTracking {
+		r.Tag = ""
+	}
+	where, err := m.enter(op, r.Type)
+	if err != nil {
+		return 0, err
+	}
+	// No lock is held: looking for room may call the caller back.
+	made, err := m.take(where, r)
+	m.leave(where, made)
+	if err != nil {
+		return 0, err
+	}
+	m.collect()
+	m.closeFormer()
+	return made.handle, nil
+}
+
+// enter finds the home of a type for an allocation that is under way.
+func (m *Manager) enter(op string, kind MemoryType) (*home, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closing.Load() {
+		return nil, m.closedError(op)
+	}
+	where := m.homes[kind]
+	if where == nil {
+		where = m.homes[General]
+	}
+	m.calls++
+	where.users++
+	return where, nil
+}
+
+// leave ends an allocation; made is nil if it failed.
+func (m *Manager) leave(where *home, made *block) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls--
+	if made == nil {
+		where.users--
+	}
+	m.changed.Broadcast()
+}
+
+// take gets memory from the pool and a handle for it, or neither.
+func (m *Manager) take(where *home, r Request) (*block, error) {
+	memory, err := where.pool.Alloc(pool.Request{
+		SizeBytes: r.SizeBytes, AlignmentBytes: r.AlignmentBytes, Tag: r.Tag,
+	})
+	if err != nil {
+		return nil, err
+	}
+	b := &block{manager: m, home: where, memory: memory, kind: r.Type, tag: r.Tag,
+		order: m.factory.blocks.Add(1)}
+	if err = m.markNew(memory); err == nil {
+		err = m.publish(b)
+	}
+	if err != nil {
+		m.logFailure("memory without a handle could not be freed", where.pool.FreeAfter(memory.Addr, nil))
+		return nil, err
+	}
+	return b, nil
+}
+
+// publish gives a block its handle and enters it in the books.
+func (m *Manager) publish(b *block) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id, err := m.factory.memory.Insert(b)
+	if err != nil {
+		return err
+	}
+	b.handle = MemoryHandle(id)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.live[b.kind]++
+	return nil
+}

@@ -1,0 +1,189 @@
+package manager
+
+import (
+	"math/bits"
+	"slices"
+	"sync"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/handle"
+	"ferrum_mem/core/pool"
+)
+
+// AlignmentMax is the largest alignment that can be asked for.
+const AlignmentMax = 1 << 30
+
+// block is a live block of a manager, or one that has died while a call that
+// found it was on its way.
+type block struct {
+	manager *Manager
+	home    *home
+	memory  pool.Block
+	kind    MemoryType
+	tag     string
+	// order says which of two blocks was made first.
+	order uint64
+
+	mu sync.Mutex
+	// handle is set before anybody else can take the lock.
+	handle MemoryHandle
+	dead   bool
+	// operations are those that are not known to be done; each is a reference.
+	operations []*operation
+	// streams are those that operations were queued on.
+	streams []*stream
+}
+
+// HandleInfo describes a live block.
+type HandleInfo struct {
+	Handle  MemoryHandle
+	Manager *Manager
+	Device  device.ID
+	Type    MemoryType
+	// SizeBytes is as asked for, AllocatedBytes after rounding.
+	SizeBytes      uint64
+	AllocatedBytes uint64
+	// AlignmentBytes is the largest power of two that divides the address, at
+	// most AlignmentMax.
+	AlignmentBytes uint64
+	Addr           device.Addr
+	// HostAddr is the block as the host sees it; 0 on a device that the host
+	// cannot address.
+	HostAddr device.HostAddr
+	// AllocatedAt is the monotonic time of the allocation, on the clock of
+	// track.Now; 0 without tracking.
+	AllocatedAt time.Duration
+	// IsMapped says that the block is mapped for host access by a call of this
+	// library.
+	IsMapped bool
+	// OperationsInFlight counts queued operations that are not done.
+	OperationsInFlight uint32
+	// Tag is as asked for; "" without tracking.
+	Tag string
+}
+
+// lookUp finds a live block.
+func (f *Factory) lookUp(op, name string, h MemoryHandle) (*block, error) {
+	b, err := f.memory.Get(uint64(h))
+	if err != nil {
+		return nil, badHandle(op, name, err)
+	}
+	return b, nil
+}
+
+// HandleInfo describes a live block; CodeInvalidHandle for anything else.
+func (f *Factory) HandleInfo(h MemoryHandle) (HandleInfo, error) {
+	b, err := f.lookUp("manager.handle_info", "memory", h)
+	if err != nil {
+		return HandleInfo{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dead {
+		return HandleInfo{}, destroyed("manager.handle_info", handle.Memory, uint64(h))
+	}
+	return b.infoLocked(), nil
+}
+
+func (b *block) infoLocked() HandleInfo {
+	e := b.manager.Engine()
+	info := HandleInfo{
+		Handle: b.handle, Manager: b.manager, Device: e.ID(), Type: b.kind,
+		SizeBytes: b.memory.RequestedBytes, AllocatedBytes: b.memory.SizeBytes,
+		AlignmentBytes: alignmentOf(b.memory.Addr), Addr: b.memory.Addr,
+		Tag: b.tag,
+	}
+	if e.Info().HostAddressable {
+		info.HostAddr = device.HostAddr(b.memory.Addr)
+	}
+	if b.manager.config.EnableTracking {
+		info.AllocatedAt = b.memory.AllocatedAt
+	}
+	b.pruneLocked()
+	info.OperationsInFlight = uint32(len(b.operations))
+	return info
+}
+
+func alignmentOf(addr device.Addr) uint64 {
+	return min(uint64(1)<<min(bits.TrailingZeros64(uint64(addr)), 63), AlignmentMax)
+}
+
+// lockBoth locks two blocks, or one that is given twice.
+func lockBoth(a, b *block) (unlock func()) {
+	if a == b {
+		a.mu.Lock()
+		return a.mu.Unlock
+	}
+	if a.order > b.order {
+		a, b = b, a
+	}
+	a.mu.Lock()
+	b.mu.Lock()
+	return func() {
+		b.mu.Unlock()
+		a.mu.Unlock()
+	}
+}
+
+// usableLocked says why no work may be queued on the block.
+func (b *block) usableLocked(op string) error {
+	if b.dead || b.manager.closing.Load() {
+		return destroyed(op, handle.Memory, uint64(b.handle)).On(b.manager.Engine().ID())
+	}
+	return nil
+}
+
+// attachLocked enters an operation, which has a reference for the block.
+func (b *block) attachLocked(o *operation) {
+	// Operations of a stream end in order, so looking at the oldest keeps the
+	// list as short as the queue without asking about all of it.
+	for len(b.operations) > 0 && b.operations[0].done() {
+		b.operations[0].release()
+		b.operations = b.operations[1:]
+	}
+	b.operations = append(b.operations, o)
+	if !slices.Contains(b.streams, o.stream) {
+		b.streams = append(slices.DeleteFunc(b.streams, (*stream).isClosed), o.stream)
+	}
+}
+
+// pruneLocked lets go of every operation that is done.
+func (b *block) pruneLocked() {
+	b.operations = slices.DeleteFunc(b.operations, func(o *operation) bool {
+		if !o.done() {
+			return false
+		}
+		o.release()
+		return true
+	})
+}
+
+// fencesLocked records an event on each stream that has used the block and may
+// still be at work, but for one. The caller owns the events.
+func (b *block) fencesLocked(except *stream) ([]device.Event, error) {
+	var fences []device.Event
+	for _, s := range b.streams {
+		if s == except {
+			continue
+		}
+		fence, err := s.fence()
+		if err != nil {
+			closeEvents(b.manager.Engine(), fences)
+			return nil, err
+		}
+		if fence != nil {
+			fences = append(fences, fence)
+		}
+	}
+	return fences, nil
+}
+
+// forgetLocked makes the block a dead one.
+func (b *block) forgetLocked() {
+	b.dead = true
+	for _, o := range b.operations {
+		o.release()
+	}
+	b.operations, b.streams = nil, nil
+}

@@ -1,0 +1,192 @@
+package manager
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+)
+
+// Close ends the manager and gives its memory back. Without force it is
+// CodeBusy, and changes nothing, while blocks are live. With force it waits for
+// the work that is queued on the streams that have used them, frees them, and
+// their handles die; when that work cannot be waited for, nothing has changed.
+// When the driver fails to take memory back, the manager is of no more use, but
+// Close may be called again.
+func (m *Manager) Close(force bool) error {
+	m.closeMu.Lock()
+	defer m.closeMu.Unlock()
+	if err := m.beginClose(force); err != nil {
+		return err
+	}
+	if force {
+		if err := m.killBlocks(); err != nil {
+			m.closing.Store(false)
+			return err
+		}
+	}
+	if err := m.closePools(); err != nil {
+		return err
+	}
+	m.transfers.drop()
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	d := m.owner
+	d.mu.Lock()
+	d.built = slices.DeleteFunc(d.built, func(other *Manager) bool { return other == m })
+	d.managers--
+	d.mu.Unlock()
+	return nil
+}
+
+// beginClose refuses new blocks and work once nothing is live or, with force,
+// at once; calls under way are waited for.
+func (m *Manager) beginClose(force bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return m.closedError("manager.close")
+	}
+	if force {
+		m.closing.Store(true)
+	}
+	for {
+		if live := m.liveLocked(); live > 0 && !force {
+			return device.Errorf(device.CodeBusy, "manager.close",
+				"%d blocks are live", live).On(m.owner.engine.ID())
+		}
+		if m.calls == 0 {
+			m.closing.Store(true)
+			return nil
+		}
+		m.changed.Wait()
+	}
+}
+
+func (m *Manager) liveLocked() uint64 {
+	live := uint64(0)
+	for _, count := range m.live {
+		live += count
+	}
+	return live
+}
+
+// killBlocks waits for the work on every live block and then frees them all.
+// New work is refused already: a block that was seen here under its lock gets
+// none.
+func (m *Manager) killBlocks() error {
+	work := newWork()
+	defer work.release()
+	m.eachBlock(func(b *block) bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if !b.dead {
+			work.add(b)
+		}
+		return true
+	})
+	if err := work.wait(); err != nil {
+		return err
+	}
+	count, bytes := uint64(0), uint64(0)
+	m.eachBlock(func(b *block) bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.dead {
+			return true
+		}
+		count++
+		bytes += b.memory.SizeBytes
+		// Closing the pool frees what could not be freed here.
+		m.logFailure("a block of a closing manager", b.home.pool.FreeAfter(b.memory.Addr, nil))
+		m.logFailure("the handle of a block of a closing manager", m.buryLocked(b))
+		return true
+	})
+	if count > 0 {
+		m.owner.engine.Log(engine.Warning, fmt.Sprintf(
+			"a manager was closed by force with %d live blocks of %d bytes", count, bytes))
+	}
+	return nil
+}
+
+// work is what is in flight on many blocks: each stream and each operation
+// once.
+type work struct {
+	streams    map[*stream]bool
+	operations map[*operation]bool
+}
+
+func newWork() *work {
+	return &work{streams: map[*stream]bool{}, operations: map[*operation]bool{}}
+}
+
+func (w *work) add(b *block) {
+	for _, s := range b.streams {
+		w.streams[s] = true
+	}
+	for _, o := range b.operations {
+		if !w.operations[o] {
+			o.keep()
+			w.operations[o] = true
+		}
+	}
+}
+
+// wait waits for the present end of each stream, and for the operations on
+// those where no end can be marked.
+func (w *work) wait() error {
+	unmarked := map[*stream]bool{}
+	for s := range w.streams {
+		fence, err := s.fence()
+		if err != nil {
+			unmarked[s] = true
+			continue
+		}
+		if fence == nil {
+			continue
+		}
+		err = fence.Synchronize(device.Forever)
+		closeEvents(s.owner.engine, []device.Event{fence})
+		if err != nil && !errors.Is(err, device.CodeDeviceLost) {
+			return err
+		}
+	}
+	for o := range w.operations {
+		if !unmarked[o.stream] {
+			continue
+		}
+		if err := o.wait(); err != nil && !errors.Is(err, device.CodeDeviceLost) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *work) release() {
+	for o := range w.operations {
+		o.release()
+	}
+}
+
+// closePools closes every pool. One that fails stays, for another try.
+func (m *Manager) closePools() error {
+	m.mu.Lock()
+	homes := m.listHomesLocked()
+	m.mu.Unlock()
+	var failures error
+	for _, h := range homes {
+		// No call is under way that could still want it, and no handle leads to
+		// what is live in it.
+		if err := h.pool.Close(true); err != nil {
+			failures = errors.Join(failures, err)
+			continue
+		}
+		m.mu.Lock()
+		m.dropHomeLocked(h)
+		m.mu.Unlock()
+	}
+	return failures
+}

@@ -1,0 +1,141 @@
+package manager
+
+import (
+	"errors"
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+)
+
+// Leftovers counts what a factory has made on a device and what is not
+// destroyed. The default stream is not among the streams.
+type Leftovers struct {
+	Managers, Streams, Events int
+}
+
+// Any says whether anything is left.
+func (l Leftovers) Any() bool { return l != Leftovers{} }
+
+func (d *openDevice) leftoversLocked() Leftovers {
+	return Leftovers{Managers: d.managers, Streams: d.streams, Events: d.events}
+}
+
+// Leftovers counts what is left on a device.
+func (f *Factory) Leftovers(e *engine.Engine) Leftovers {
+	d := f.deviceOf(e)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.leftoversLocked()
+}
+
+// CloseDevice ends everything that the factory has made on a device, so that
+// the device can be closed, and returns what there was. Without force it is
+// CodeBusy, and changes nothing, while a manager, stream or event is left; with
+// force it waits for their work and destroys them. The handle of the default
+// stream dies. When it fails with force, what was not destroyed stays usable.
+func (f *Factory) CloseDevice(e *engine.Engine, force bool) (Leftovers, error) {
+	d := f.deviceOf(e)
+	left, err := d.beginClose(force)
+	if err != nil {
+		return left, err
+	}
+	if force {
+		err = f.destroyAll(d)
+	}
+	if err == nil {
+		err = f.dropDefaults(d)
+	}
+	if err != nil {
+		d.mu.Lock()
+		d.closing = false
+		d.mu.Unlock()
+		return left, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.devices, e)
+	return left, nil
+}
+
+func (d *openDevice) beginClose(force bool) (Leftovers, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closing {
+		return Leftovers{}, d.closingError("device.close")
+	}
+	left := d.leftoversLocked()
+	if left.Any() && !force {
+		return left, device.Errorf(device.CodeBusy, "device.close",
+			"%d managers, %d streams and %d events are left",
+			left.Managers, left.Streams, left.Events).On(d.engine.ID())
+	}
+	d.closing = true
+	for d.making > 0 {
+		d.quiet.Wait()
+	}
+	return d.leftoversLocked(), nil
+}
+
+// destroyAll ends managers, then streams, which waits for their work, and then
+// events. What somebody else destroys meanwhile is no error.
+func (f *Factory) destroyAll(d *openDevice) error {
+	var failures []error
+	note := func(err error) {
+		if err != nil && !errors.Is(err, device.CodeInvalidHandle) {
+			failures = append(failures, err)
+		}
+	}
+	for _, m := range d.listManagers() {
+		note(m.Close(true))
+	}
+	f.EachStream(func(s StreamInfo) bool {
+		if s.Engine == d.engine && !s.IsDefault {
+			note(f.DestroyStream(s.Handle, true))
+		}
+		return true
+	})
+	f.EachEvent(func(e EventInfo) bool {
+		if e.Engine == d.engine {
+			note(f.DestroyEvent(e.Handle))
+		}
+		return true
+	})
+	return errors.Join(failures...)
+}
+
+// dropDefaults ends what has no handle of the caller's making. Work in the
+// default stream may use blocks of other devices, so it is waited for.
+func (f *Factory) dropDefaults(d *openDevice) error {
+	d.mu.Lock()
+	s := d.defaultStream
+	d.mu.Unlock()
+	if s != nil {
+		if err := s.runDry(); err != nil {
+			return err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.bounce != nil {
+		if err := d.bounce.Close(); err != nil {
+			return err
+		}
+		d.bounce = nil
+	}
+	if s == nil {
+		return nil
+	}
+	if _, err := f.streams.Remove(uint64(s.handle)); err != nil {
+		return err
+	}
+	d.defaultStream = nil
+	return nil
+}
+
+// listManagers copies the list of the device's managers.
+func (d *openDevice) listManagers() []*Manager {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.built)
+}

@@ -1,0 +1,121 @@
+package manager
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"math/bits"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool"
+)
+
+// MaxConcurrentTransfersLimit is the largest Config.MaxConcurrentTransfers.
+const MaxConcurrentTransfersLimit = 1024
+
+// Config is the settings of a manager.
+type Config struct {
+	// PoolConfigs is the pool settings by memory type. A type without settings
+	// shares the pool of General; General without settings has the defaults.
+	PoolConfigs map[MemoryType]pool.Config `json:"pool_configs"`
+	// EnableTracking keeps the age and the tag of each block, peaks and counts.
+	// The present values of the books are kept in any case.
+	EnableTracking bool `json:"enable_tracking"`
+	// EnableAutoGC gives cached segments back after an allocation that brings
+	// the device's use to GCThreshold.
+	EnableAutoGC bool `json:"enable_auto_gc"`
+	// GCThreshold is the used share of the device, above 0 and at most 1.
+	GCThreshold float32 `json:"gc_threshold"`
+	// EnableDebug fills new blocks with NewBlockPattern and freed ones with
+	// FreedBlockPattern. Allocations then wait for the fill.
+	EnableDebug bool `json:"enable_debug"`
+	// MaxConcurrentTransfers bounds the CopyAsync in flight to the blocks of
+	// the manager, 1 to MaxConcurrentTransfersLimit.
+	MaxConcurrentTransfers int `json:"max_concurrent_transfers"`
+}
+
+// DefaultConfig is what a manager has when nothing is asked for.
+func DefaultConfig() Config {
+	return Config{
+		PoolConfigs:            map[MemoryType]pool.Config{General: pool.DefaultConfig()},
+		EnableTracking:         true,
+		EnableAutoGC:           true,
+		GCThreshold:            0.85,
+		EnableDebug:            false,
+		MaxConcurrentTransfers: 4,
+	}
+}
+
+// complete checks the settings and gives a copy of them with General filled in.
+func (c Config) complete(id device.ID) (Config, error) {
+	const op = "manager.create"
+	threshold := float64(c.GCThreshold)
+	if math.IsNaN(threshold) || threshold <= 0 || threshold > 1 {
+		return c, device.Errorf(device.CodeInvalidConfig, op,
+			"gc_threshold %v is not above 0 and at most 1", c.GCThreshold).On(id)
+	}
+	if c.MaxConcurrentTransfers < 1 || c.MaxConcurrentTransfers > MaxConcurrentTransfersLimit {
+		return c, device.Errorf(device.CodeInvalidConfig, op,
+			"max_concurrent_transfers %d is not from 1 to %d",
+			c.MaxConcurrentTransfers, MaxConcurrentTransfersLimit).On(id)
+	}
+	for kind := range c.PoolConfigs {
+		if !kind.known() {
+			return c, device.Errorf(device.CodeInvalidConfig, op,
+				"pool_configs has settings for memory_type %d, which is none of 0 to %d",
+				int32(kind), MemoryTypeCount-1).On(id)
+		}
+		if err := kind.check(op, id); err != nil {
+			return c, err
+		}
+	}
+	c.PoolConfigs = maps.Clone(c.PoolConfigs)
+	if c.PoolConfigs == nil {
+		c.PoolConfigs = map[MemoryType]pool.Config{}
+	}
+	if _, ok := c.PoolConfigs[General]; !ok {
+		c.PoolConfigs[General] = pool.DefaultConfig()
+	}
+	return c, nil
+}
+
+// forPool is the settings of the pool of a memory type. It carries the type's
+// name unless it has one, and keeps history only if the manager does.
+func (c Config) forPool(kind MemoryType, settings pool.Config) pool.Config {
+	if settings.Name == "" {
+		settings.Name = kind.String()
+	}
+	settings.Stats = settings.Stats && c.EnableTracking
+	return settings
+}
+
+// gcShare is the unit that the collection's threshold is decided in: millionths,
+// so that 0.85, which no float32 is exactly, means 85 %.
+const gcShare = 1_000_000
+
+// gcBytes is the least use of a device that starts a collection; a device of
+// unknown capacity has none.
+func (c Config) gcBytes(totalBytes uint64) uint64 {
+	if !c.EnableAutoGC || totalBytes == 0 {
+		return math.MaxUint64
+	}
+	share := max(uint64(math.Round(float64(c.GCThreshold)*gcShare)), 1)
+	hi, lo := bits.Mul64(totalBytes, share)
+	quotient, rest := bits.Div64(hi, lo, gcShare)
+	if rest != 0 {
+		quotient++
+	}
+	return quotient
+}
+
+// forType adds to an error about settings which memory type they are for.
+func forType(err error, kind MemoryType) error {
+	var said *device.Error
+	if !errors.As(err, &said) {
+		return err
+	}
+	named := *said
+	named.Message = "pool of memory type " + kind.String() + ": " + said.Message
+	named.Err = err
+	return &named
+}

@@ -1,0 +1,163 @@
+package manager
+
+import (
+	"ferrum_mem/core/device"
+)
+
+// transferEnds is the two blocks of a transfer that has been checked.
+type transferEnds struct {
+	Transfer
+	src, dst *block
+}
+
+func (f *Factory) ends(op string, t Transfer) (transferEnds, error) {
+	ends := transferEnds{Transfer: t}
+	var err error
+	if ends.src, err = f.lookUp(op, "src", t.Src); err != nil {
+		return ends, err
+	}
+	if ends.dst, err = f.lookUp(op, "dst", t.Dst); err != nil {
+		return ends, err
+	}
+	from := span{offsetName: "src_offset_bytes", offset: t.SrcOffsetBytes, size: t.SizeBytes}
+	if err := from.within(op, ends.src.memory.RequestedBytes); err != nil {
+		return ends, err
+	}
+	to := span{offsetName: "dst_offset_bytes", offset: t.DstOffsetBytes, size: t.SizeBytes}
+	return ends, to.within(op, ends.dst.memory.RequestedBytes)
+}
+
+func (t transferEnds) route() route {
+	return route{
+		dst: t.dst.manager.owner, src: t.src.manager.owner,
+		dstAddr: t.dst.memory.Addr + device.Addr(t.DstOffsetBytes),
+		srcAddr: t.src.memory.Addr + device.Addr(t.SrcOffsetBytes),
+		size:    t.SizeBytes,
+	}
+}
+
+// Copy copies bytes between two blocks, of one device or of two, or within one
+// (with the meaning of memmove), and returns when they are there. What was
+// queued before on the streams that have used the blocks is waited for; the copy
+// itself runs in the default stream of the destination's device, whose first
+// failure of queued work it returns. Errors: CodeInvalidSize for 0,
+// CodeInvalidOffset for a range that leaves its block, CodeOverflow for an
+// offset + size beyond 64 bits.
+func (f *Factory) Copy(t Transfer) error {
+	const op = "manager.copy"
+	ends, err := f.ends(op, t)
+	if err != nil {
+		return err
+	}
+	return f.runNow(op, func(s *stream) func(device.Stream) error {
+		return f.queueCopy(s, ends.route())
+	}, ends.dst, ends.src)
+}
+
+// CopyAsync queues a copy on a stream of the destination's device (0: the
+// default one; CodeInvalidArgument for a stream of another device) and returns.
+// Both blocks' memory stays until it is done. When MaxConcurrentTransfers are in
+// flight to the destination's manager, it waits for the oldest of them. Other
+// errors as for Copy.
+func (f *Factory) CopyAsync(t Transfer, on StreamHandle) error {
+	const op = "manager.copy_async"
+	ends, err := f.ends(op, t)
+	if err != nil {
+		return err
+	}
+	m := ends.dst.manager
+	s, err := f.streamOn(op, m.Engine(), on)
+	if err != nil {
+		return err
+	}
+	if err := m.transfers.take(); err != nil {
+		return err
+	}
+	unlock := lockBoth(ends.dst, ends.src)
+	o, err := enqueue(op, s, f.queueCopy(s, ends.route()), 1, ends.dst, ends.src)
+	unlock()
+	m.transfers.use(o)
+	return err
+}
+
+// hostRange is a range of the caller's memory for Write and Read.
+type hostRange struct {
+	name string
+	addr device.HostAddr
+}
+
+func (f *Factory) reach(op string, h MemoryHandle, offset, size uint64, host hostRange) (*block, error) {
+	b, err := f.lookUp(op, "memory", h)
+	if err != nil {
+		return nil, err
+	}
+	if host.addr == 0 {
+		return nil, device.Errorf(device.CodeNullPointer, op, "%s is NULL", host.name)
+	}
+	if uint64(host.addr)+size < size {
+		return nil, device.Errorf(device.CodeOverflow, op,
+			"%s %#x + size_bytes %d does not fit 64 bits", host.name, uint64(host.addr), size)
+	}
+	at := span{offsetName: "offset_bytes", offset: offset, size: size}
+	return b, at.within(op, b.memory.RequestedBytes)
+}
+
+// Write copies size bytes of the caller's memory into a block and returns when
+// they are there, as Copy does. src must stay valid until then.
+func (f *Factory) Write(h MemoryHandle, offset uint64, src device.HostAddr, size uint64) error {
+	const op = "manager.write"
+	b, err := f.reach(op, h, offset, size, hostRange{"source", src})
+	if err != nil {
+		return err
+	}
+	return f.runNow(op, func(*stream) func(device.Stream) error {
+		return func(dev device.Stream) error {
+			return dev.CopyFromHost(b.memory.Addr+device.Addr(offset), src, size)
+		}
+	}, b)
+}
+
+// Read copies size bytes of a block into the caller's memory and returns when
+// they are there, as Copy does.
+func (f *Factory) Read(h MemoryHandle, offset uint64, dst device.HostAddr, size uint64) error {
+	const op = "manager.read"
+	b, err := f.reach(op, h, offset, size, hostRange{"destination", dst})
+	if err != nil {
+		return err
+	}
+	return f.runNow(op, func(*stream) func(device.Stream) error {
+		return func(dev device.Stream) error {
+			return dev.CopyToHost(dst, b.memory.Addr+device.Addr(offset), size)
+		}
+	}, b)
+}
+
+// FillAsync queues a fill on a stream of the block's device (0: the default one)
+// and returns. The block's memory stays until it is done. Errors:
+// CodeInvalidArgument for a pattern that is not 1, 2 or 4 bytes or does not fit
+// them, CodeInvalidSize and CodeInvalidOffset for what is no multiple of them,
+// and those of Copy.
+func (f *Factory) FillAsync(fill Fill, on StreamHandle) error {
+	const op = "manager.fill_async"
+	b, err := f.lookUp(op, "memory", fill.Memory)
+	if err != nil {
+		return err
+	}
+	at := span{offsetName: "offset_bytes", offset: fill.OffsetBytes, size: fill.SizeBytes}
+	if err := at.within(op, b.memory.RequestedBytes); err != nil {
+		return err
+	}
+	if err := fill.check(op, b.memory.Addr); err != nil {
+		return err
+	}
+	s, err := f.streamOn(op, b.manager.Engine(), on)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, err = enqueue(op, s, func(dev device.Stream) error {
+		return dev.Fill(b.memory.Addr+device.Addr(fill.OffsetBytes), fill.Pattern, fill.SizeBytes)
+	}, 0, b)
+	return err
+}

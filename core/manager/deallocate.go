@@ -1,0 +1,73 @@
+package manager
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/handle"
+)
+
+// Deallocate gives a block back; its handle is dead from then on. The memory is
+// handed out again only once everything that is queued on the streams that have
+// used it is done; Deallocate does not wait for that. When it fails, the block
+// is as it was.
+func (f *Factory) Deallocate(h MemoryHandle) error {
+	b, err := f.lookUp("manager.deallocate", "memory", h)
+	if err != nil {
+		return err
+	}
+	m := b.manager
+	if err := m.giveBack(b); err != nil {
+		return err
+	}
+	m.collector.freed.Add(1)
+	m.closeFormer()
+	return nil
+}
+
+func (m *Manager) giveBack(b *block) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dead {
+		return destroyed("manager.deallocate", handle.Memory, uint64(b.handle)).On(m.owner.engine.ID())
+	}
+	fences, err := b.fencesLocked(nil)
+	if err != nil {
+		return err
+	}
+	if m.config.EnableDebug {
+		scrubbed, err := m.markFreed(b.memory, fences)
+		if err != nil {
+			closeEvents(m.owner.engine, fences)
+			return err
+		}
+		if scrubbed != nil {
+			fences = append(fences, scrubbed)
+		}
+	}
+	if err := b.home.pool.FreeAfter(b.memory.Addr, fences); err != nil {
+		closeEvents(m.owner.engine, fences)
+		return err
+	}
+	return m.buryLocked(b)
+}
+
+// buryLocked takes a block out of the table and the books; its lock is held.
+func (m *Manager) buryLocked(b *block) error {
+	b.forgetLocked()
+	m.mu.Lock()
+	m.live[b.kind]--
+	b.home.users--
+	m.changed.Broadcast()
+	m.mu.Unlock()
+	_, err := m.factory.memory.Remove(uint64(b.handle))
+	return err
+}
+
+// waitAll waits until all events have passed.
+func waitAll(events []device.Event) error {
+	for _, event := range events {
+		if err := event.Synchronize(device.Forever); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+// Package manager is memory by handle: the memory manager of a device, its
+// streams and events, and the factory that makes both.
+//
+// A Factory owns the tables of the handles of memory, streams and events of all
+// devices, so a handle that one view gave out is known to the others. A Manager
+// owns the pools of the memory types of one device and the blocks in them. A
+// StreamManager is the view of one device's streams and events.
+//
+// The package never touches a byte of a block itself: copies and fills are work
+// in a stream. It never moves a block, never opens or closes a device, and
+// starts no goroutine.
+//
+// # Work in flight
+//
+// Every block knows the streams that have used it and the operations of this
+// package that are not known to be done. A free records one event on each of
+// those streams that is not idle and hands the events to the pool, which keeps
+// the memory until all have passed. The caller waits for nothing. A copy that is
+// queued holds the lock of its blocks from the check that they are alive until
+// it is entered in them, so a free comes either before it, and the copy is
+// refused, or after it, and waits for it.
+//
+// # Why waiting for a turn cannot hang
+//
+// CopyAsync waits, when as many copies are in flight as the manager allows, for
+// the oldest one. No lock is held meanwhile. An event exists only once it has
+// been recorded, so a stream can only wait for work that was queued before; the
+// waits form no circle, and the oldest copy gets done. It may take long in one
+// case: when host functions of the caller are queued before it. A host function
+// that itself waits for its own stream, by a CopyAsync that finds no turn behind
+// copies of that stream or by a synchronous call on a block that the stream
+// uses, waits for itself; host functions may not do that.
+//
+// # Lock order
+//
+//  1. Manager.closeMu: one Close at a time
+//  2. block.mu; of two blocks, the one that was made first
+//  3. stream.mu
+//  4. device.mu, transfers.mu, Manager.mu, stream.failureMu, Factory.mu,
+//     event.mu: none is held while another of these is taken, but event.mu
+//     before device.mu and device.mu before the lock of a handle table
+//  5. the locks of the pools, the engine and the driver
+//
+// Nothing is held while memory is looked for (pool.Alloc may call the reclaim
+// callbacks of the caller), while a manager's closing waits, or while a stream
+// runs dry. staging.mu is held while a staged copy runs, by a driver's worker
+// that holds nothing else.
+package manager

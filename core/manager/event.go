@@ -1,0 +1,198 @@
+package manager
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/handle"
+)
+
+// event is an event that has a handle.
+type event struct {
+	owner *openDevice
+	dev   device.Event
+	// users is the calls that are inside dev, and one for the handle. The last
+	// one to leave closes dev, so that none is closed under a waiting call.
+	users atomic.Int64
+	// mu is held by the one call that destroys the event.
+	mu   sync.Mutex
+	dead bool
+}
+
+// enter adds a user, unless the event is closed.
+func (e *event) enter() bool {
+	for {
+		users := e.users.Load()
+		if users == 0 {
+			return false
+		}
+		if e.users.CompareAndSwap(users, users+1) {
+			return true
+		}
+	}
+}
+
+// leave takes a user away; the last one closes the event, and stays when that
+// fails.
+func (e *event) leave() error {
+	if e.users.Add(-1) > 0 {
+		return nil
+	}
+	err := e.dev.Close()
+	if err != nil {
+		e.users.Add(1)
+	}
+	return err
+}
+
+// use finds a live event and calls fn with it.
+func (f *Factory) use(op string, h EventHandle, fn func(*event) error) error {
+	found, err := f.events.Get(uint64(h))
+	if err != nil {
+		return badHandle(op, "event", err)
+	}
+	if !found.enter() {
+		return destroyed(op, handle.Event, uint64(h)).On(found.owner.engine.ID())
+	}
+	err = fn(found)
+	if closeErr := found.leave(); closeErr != nil {
+		found.owner.engine.Log(engine.Warning, "an event could not be closed: "+closeErr.Error())
+	}
+	return err
+}
+
+// RecordEvent marks the present end of a stream's queue with a new event.
+func (f *Factory) RecordEvent(h StreamHandle) (EventHandle, error) {
+	const op = "event.record"
+	on, err := f.lookUpStream(op, h)
+	if err != nil {
+		return 0, err
+	}
+	d := on.owner
+	if err := d.begin(op, &d.events); err != nil {
+		return 0, err
+	}
+	made, err := f.addEvent(op, on)
+	d.end(&d.events, err)
+	return made, err
+}
+
+func (f *Factory) addEvent(op string, on *stream) (EventHandle, error) {
+	made := &event{owner: on.owner}
+	made.users.Store(1)
+	err := on.queue(op, func(dev device.Stream) (err error) {
+		made.dev, err = dev.RecordEvent()
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	id, err := f.events.Insert(made)
+	if err != nil {
+		closeEvents(on.owner.engine, []device.Event{made.dev})
+		return 0, err
+	}
+	return EventHandle(id), nil
+}
+
+// WaitEvent makes all later work of the stream wait for the event, which may be
+// another stream's or another device's of the same backend; CodeUnsupported for
+// one of another backend.
+func (f *Factory) WaitEvent(h StreamHandle, wanted EventHandle) error {
+	const op = "stream.wait_event"
+	waiting, err := f.lookUpStream(op, h)
+	if err != nil {
+		return err
+	}
+	return f.use(op, wanted, func(e *event) error {
+		mine, theirs := waiting.owner.engine.ID(), e.owner.engine.ID()
+		if mine.Backend != theirs.Backend {
+			return device.Errorf(device.CodeUnsupported, op,
+				"event %#x is of device %s; a stream of %s cannot wait for it",
+				uint64(wanted), theirs, mine).On(mine)
+		}
+		return waiting.queue(op, func(dev device.Stream) error { return dev.WaitEvent(e.dev) })
+	})
+}
+
+// IsEventReady says without waiting whether the event's point has been passed.
+func (f *Factory) IsEventReady(h EventHandle) (ready bool, err error) {
+	err = f.use("event.is_ready", h, func(e *event) (err error) {
+		ready, err = e.dev.Done()
+		return err
+	})
+	return ready, err
+}
+
+// SynchronizeEvent waits until the event's point has been passed, at most
+// timeout (device.Forever: no limit; 0 only asks; then CodeTimeout).
+func (f *Factory) SynchronizeEvent(h EventHandle, timeout time.Duration) error {
+	return f.use("event.synchronize", h, func(e *event) error { return e.dev.Synchronize(timeout) })
+}
+
+// EventElapsed is the time from start to end on their device's clock, negative
+// when end was passed first. CodeInvalidState when one has not been passed,
+// CodeInvalidArgument when they are of two devices.
+func (f *Factory) EventElapsed(start, end EventHandle) (elapsed time.Duration, err error) {
+	const op = "event.elapsed"
+	err = f.use(op, start, func(from *event) error {
+		return f.use(op, end, func(to *event) error {
+			if from.owner.engine != to.owner.engine {
+				return device.Errorf(device.CodeInvalidArgument, op,
+					"event %#x is of device %s and event %#x of device %s",
+					uint64(start), from.owner.engine.ID(), uint64(end), to.owner.engine.ID())
+			}
+			started, err := from.dev.PassedAt()
+			if err != nil {
+				return err
+			}
+			ended, err := to.dev.PassedAt()
+			elapsed = ended - started
+			return err
+		})
+	})
+	if err != nil {
+		return 0, err
+	}
+	return elapsed, nil
+}
+
+// DestroyEvent forgets an event. Streams that wait for it still do, and so do
+// calls that are waiting.
+func (f *Factory) DestroyEvent(h EventHandle) error {
+	const op = "event.destroy"
+	found, err := f.events.Get(uint64(h))
+	if err != nil {
+		return badHandle(op, "event", err)
+	}
+	found.mu.Lock()
+	defer found.mu.Unlock()
+	if found.dead {
+		return destroyed(op, handle.Event, uint64(h)).On(found.owner.engine.ID())
+	}
+	if err := found.leave(); err != nil {
+		return err
+	}
+	found.dead = true
+	if _, err := f.events.Remove(uint64(h)); err != nil {
+		return err
+	}
+	found.owner.gone(&found.owner.events)
+	return nil
+}
+
+// EventInfo describes an event that has a handle.
+type EventInfo struct {
+	Handle EventHandle
+	Engine *engine.Engine
+}
+
+// EachEvent visits the events of all devices until visit returns false.
+func (f *Factory) EachEvent(visit func(EventInfo) bool) {
+	f.events.Each(func(id uint64, e *event) bool {
+		return visit(EventInfo{Handle: EventHandle(id), Engine: e.owner.engine})
+	})
+}

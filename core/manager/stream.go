@@ -1,0 +1,185 @@
+package manager
+
+import (
+	"errors"
+	"sync"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/handle"
+)
+
+// streamState is how far the life of a stream has gone.
+type streamState int
+
+const (
+	streamOpen streamState = iota
+	// streamDraining refuses the caller's work while what is queued runs dry.
+	streamDraining
+	streamClosed
+)
+
+// stream is a stream that has a handle.
+type stream struct {
+	owner     *openDevice
+	dev       device.Stream
+	isDefault bool
+
+	// mu is held for reading while something is queued, and for writing when
+	// the state changes.
+	mu     sync.RWMutex
+	handle StreamHandle
+	state  streamState
+
+	failureMu sync.Mutex
+	// failure is the first failure of work that this package ran in a host
+	// function of the stream, until the stream is asked.
+	failure error
+}
+
+// queue calls fn to queue work, unless the stream is destroyed.
+func (s *stream) queue(op string, fn func(device.Stream) error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.state != streamOpen {
+		return destroyed(op, handle.Stream, uint64(s.handle)).On(s.owner.engine.ID())
+	}
+	return fn(s.dev)
+}
+
+func (s *stream) isClosed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.state == streamClosed
+}
+
+// idle says whether no work is queued. A closed stream has run dry.
+func (s *stream) idle() (bool, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.state == streamClosed {
+		return true, nil
+	}
+	return s.dev.Idle()
+}
+
+// fence marks the present end of the queue; nil when there is nothing to wait
+// for.
+func (s *stream) fence() (device.Event, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.state == streamClosed {
+		return nil, nil
+	}
+	if idle, err := s.dev.Idle(); err == nil && idle {
+		return nil, nil
+	}
+	return s.dev.RecordEvent()
+}
+
+// fail keeps a failure for the next who asks the stream.
+func (s *stream) fail(err error) {
+	if err == nil {
+		return
+	}
+	s.failureMu.Lock()
+	defer s.failureMu.Unlock()
+	if s.failure == nil {
+		s.failure = err
+	}
+}
+
+func (s *stream) takeFailure() error {
+	s.failureMu.Lock()
+	defer s.failureMu.Unlock()
+	err := s.failure
+	s.failure = nil
+	return err
+}
+
+// drain waits until the stream is idle. What the stream says of a failure of its
+// work is kept for whoever asks it.
+func (s *stream) drain() error {
+	waited := s.dev.Synchronize(device.Forever)
+	idle, err := s.dev.Idle()
+	if err == nil && idle {
+		s.fail(waited)
+		return nil
+	}
+	return errors.Join(waited, err)
+}
+
+// destroy closes the stream when it is idle, or, with force, once it has run
+// dry. No lock is held while it waits: its host functions may call the library.
+func (s *stream) destroy(force bool) error {
+	const op = "stream.destroy"
+	s.mu.Lock()
+	if s.state != streamOpen {
+		defer s.mu.Unlock()
+		return destroyed(op, handle.Stream, uint64(s.handle)).On(s.owner.engine.ID())
+	}
+	if !force {
+		defer s.mu.Unlock()
+		idle, err := s.dev.Idle()
+		if err != nil {
+			return err
+		}
+		if !idle {
+			return device.Errorf(device.CodeBusy, op,
+				"work is queued on the stream").On(s.owner.engine.ID())
+		}
+		return s.closeLocked()
+	}
+	s.state = streamDraining
+	s.mu.Unlock()
+	if err := s.awaitIdle(); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	return s.closeLocked()
+}
+
+// runDry waits for the queue of the default stream and ends its use by this
+// package; its device closes it.
+func (s *stream) runDry() error {
+	s.mu.Lock()
+	s.state = streamDraining
+	s.mu.Unlock()
+	if err := s.awaitIdle(); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	s.state = streamClosed
+	return nil
+}
+
+// awaitIdle returns with the lock held when a draining stream is idle. When it
+// cannot be waited for, the stream is open again and the lock is not held.
+func (s *stream) awaitIdle() error {
+	for {
+		waited := s.dev.Synchronize(device.Forever)
+		s.mu.Lock()
+		idle, err := s.dev.Idle()
+		if err == nil && idle {
+			return nil
+		}
+		if err == nil {
+			err = waited
+		}
+		if err != nil {
+			s.state = streamOpen
+			s.mu.Unlock()
+			return err
+		}
+		s.mu.Unlock()
+	}
+}
+
+// closeLocked ends an idle stream.
+func (s *stream) closeLocked() error {
+	if err := s.dev.Close(); err != nil {
+		s.state = streamOpen
+		return err
+	}
+	s.state = streamClosed
+	return nil
+}

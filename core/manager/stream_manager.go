@@ -1,0 +1,202 @@
+package manager
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/handle"
+)
+
+// StreamManager makes the streams of one device. What it does with a handle
+// works for a stream of any device, as the Factory's methods do. Safe for
+// concurrent use.
+type StreamManager struct {
+	*Factory
+	engine *engine.Engine
+}
+
+// CreateStreamManager gives the view of a device's streams.
+func (f *Factory) CreateStreamManager(e *engine.Engine) *StreamManager {
+	return &StreamManager{Factory: f, engine: e}
+}
+
+// Engine is the device that streams are made on.
+func (s *StreamManager) Engine() *engine.Engine { return s.engine }
+
+// CreateStream makes a stream.
+func (s *StreamManager) CreateStream() (StreamHandle, error) {
+	d := s.deviceOf(s.engine)
+	if err := d.begin("stream.create", &d.streams); err != nil {
+		return 0, err
+	}
+	h, err := s.addStream(d)
+	d.end(&d.streams, err)
+	return h, err
+}
+
+func (f *Factory) addStream(d *openDevice) (StreamHandle, error) {
+	dev, err := d.engine.Device().NewStream()
+	if err != nil {
+		return 0, err
+	}
+	made := &stream{owner: d, dev: dev}
+	made.mu.Lock()
+	defer made.mu.Unlock()
+	id, err := f.streams.Insert(made)
+	if err != nil {
+		made.state = streamClosed
+		if closeErr := dev.Close(); closeErr != nil {
+			d.engine.Log(engine.Warning, "a stream without a handle could not be closed: "+closeErr.Error())
+		}
+		return 0, err
+	}
+	made.handle = StreamHandle(id)
+	return made.handle, nil
+}
+
+// DefaultStream gives the handle of the device's default stream, the same each
+// time.
+func (s *StreamManager) DefaultStream() (StreamHandle, error) {
+	found, err := s.defaultStream(s.engine)
+	if err != nil {
+		return 0, err
+	}
+	return found.handle, nil
+}
+
+// defaultStream gives the default stream of a device its handle when it is
+// first asked for.
+func (f *Factory) defaultStream(e *engine.Engine) (*stream, error) {
+	d := f.deviceOf(e)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.defaultStream != nil {
+		return d.defaultStream, nil
+	}
+	if d.closing {
+		return nil, d.closingError("stream.default")
+	}
+	made := &stream{owner: d, dev: e.Device().DefaultStream(), isDefault: true}
+	made.mu.Lock()
+	defer made.mu.Unlock()
+	id, err := f.streams.Insert(made)
+	if err != nil {
+		return nil, err
+	}
+	made.handle = StreamHandle(id)
+	d.defaultStream = made
+	return made, nil
+}
+
+// streamOn finds the stream for work on a device; 0 is its default stream.
+func (f *Factory) streamOn(op string, e *engine.Engine, h StreamHandle) (*stream, error) {
+	if h == DefaultStream {
+		return f.defaultStream(e)
+	}
+	found, err := f.lookUpStream(op, h)
+	if err != nil {
+		return nil, err
+	}
+	if found.owner.engine != e {
+		return nil, device.Errorf(device.CodeInvalidArgument, op,
+			"stream %#x is of device %s; the work is on device %s",
+			uint64(h), found.owner.engine.ID(), e.ID()).On(e.ID())
+	}
+	return found, nil
+}
+
+func (f *Factory) lookUpStream(op string, h StreamHandle) (*stream, error) {
+	found, err := f.streams.Get(uint64(h))
+	if err != nil {
+		return nil, badHandle(op, "stream", err)
+	}
+	return found, nil
+}
+
+// Stream finds a stream of any device, for pools.
+func (f *Factory) Stream(h StreamHandle) (device.Stream, *engine.Engine, error) {
+	found, err := f.lookUpStream("stream.get", h)
+	if err != nil {
+		return nil, nil, err
+	}
+	return found.dev, found.owner.engine, nil
+}
+
+// DestroyStream destroys a stream: CodeBusy while work is queued, unless force,
+// which waits for it. The default stream is CodeInvalidArgument.
+func (f *Factory) DestroyStream(h StreamHandle, force bool) error {
+	const op = "stream.destroy"
+	found, err := f.lookUpStream(op, h)
+	if err != nil {
+		return err
+	}
+	d := found.owner
+	if found.isDefault {
+		return device.Errorf(device.CodeInvalidArgument, op,
+			"stream %#x is the default stream of %s and goes with its device",
+			uint64(h), d.engine.ID()).On(d.engine.ID())
+	}
+	if err := found.destroy(force); err != nil {
+		return err
+	}
+	if _, err := f.streams.Remove(uint64(h)); err != nil {
+		return err
+	}
+	d.gone(&d.streams)
+	return nil
+}
+
+// SynchronizeStream waits until all work queued so far is done, at most timeout
+// (device.Forever: no limit; 0 only asks; then CodeTimeout), and returns the
+// first failure of queued work since it was asked last.
+func (f *Factory) SynchronizeStream(h StreamHandle, timeout time.Duration) error {
+	found, err := f.lookUpStream("stream.synchronize", h)
+	if err != nil {
+		return err
+	}
+	if err := found.dev.Synchronize(timeout); err != nil {
+		if found.isClosed() {
+			return destroyed("stream.synchronize", handle.Stream, uint64(h))
+		}
+		return err
+	}
+	return found.takeFailure()
+}
+
+// IsStreamReady says without waiting whether all work queued so far is done.
+func (f *Factory) IsStreamReady(h StreamHandle) (bool, error) {
+	found, err := f.lookUpStream("stream.is_ready", h)
+	if err != nil {
+		return false, err
+	}
+	return found.idle()
+}
+
+// HostFunction queues a call of fn on a stream. fn runs on a thread of the
+// driver with no lock held; it may not wait for its own stream.
+func (f *Factory) HostFunction(h StreamHandle, fn func()) error {
+	const op = "stream.host_function"
+	found, err := f.lookUpStream(op, h)
+	if err != nil {
+		return err
+	}
+	if fn == nil {
+		return device.Errorf(device.CodeNullPointer, op, "function is nil").On(found.owner.engine.ID())
+	}
+	return found.queue(op, func(dev device.Stream) error { return dev.HostFunction(fn) })
+}
+
+// StreamInfo describes a stream that has a handle.
+type StreamInfo struct {
+	Handle    StreamHandle
+	Engine    *engine.Engine
+	IsDefault bool
+}
+
+// EachStream visits the streams of all devices until visit returns false.
+func (f *Factory) EachStream(visit func(StreamInfo) bool) {
+	f.streams.Each(func(id uint64, s *stream) bool {
+		return visit(StreamInfo{Handle: StreamHandle(id), Engine: s.owner.engine, IsDefault: s.isDefault})
+	})
+}
