@@ -97,23 +97,24 @@ func (b *bestFit) take(at uint32, pad, need uint64) (uint32, error) {
 		at = b.records.insertAfter(front, start, need)
 		all = b.records.all
 		all[front].size = pad
-		b.addFree(front)
+		b.free.insert(all, front)
 	}
 	if rest != 0 {
 		behind := b.records.insertAfter(at, start+need, rest)
 		all = b.records.all
 		all[at].size = need
-		b.addFree(behind)
+		b.free.insert(all, behind)
 	}
 	b.live.insert(all, at)
 	b.freeUnits -= need
 	b.highWater = max(b.highWater, start+need)
+	b.splitBins()
 	return at, nil
 }
 
-// addFree enters a run into the index.
-func (b *bestFit) addFree(at uint32) {
-	b.free.insert(b.records.all, at)
+// splitBins is for the end of an operation: it looks at every record, so each
+// must be what it is going to be.
+func (b *bestFit) splitBins() {
 	if b.free.crowded() {
 		b.free.split(b.records.all)
 	}
@@ -142,7 +143,8 @@ func (b *bestFit) Free(offset uint64) (uint64, error) {
 		b.records.drop(at)
 		at = prev
 	}
-	b.addFree(at)
+	b.free.insert(all, at)
+	b.splitBins()
 	return size << b.shift, nil
 }
 

@@ -1,0 +1,55 @@
+package rangealloc_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/rangealloc"
+	"ferrum_mem/core/rangealloc/conformance"
+)
+
+func makeBestFit(c rangealloc.Config) (rangealloc.Strategy, error) {
+	return rangealloc.New("best_fit", c)
+}
+
+// naiveBestFit looks at every free run.
+func naiveBestFit(c rangealloc.Config, free []rangealloc.Range, r conformance.Request) (offset uint64, ok bool) {
+	var best rangealloc.Range
+	for _, run := range free {
+		if at, fits := conformance.FirstAligned(c, run, r); fits && (!ok || run.Size < best.Size) {
+			best, offset, ok = run, at, true
+		}
+	}
+	return offset, ok
+}
+
+var bestFitPromises = conformance.Options{Exact: true, Coalesces: true, Placement: naiveBestFit}
+
+func TestBestFit(t *testing.T) {
+	conformance.Run(t, makeBestFit, bestFitPromises)
+}
+
+func FuzzStrategy(f *testing.F) {
+	conformance.Fuzz(f, makeBestFit, bestFitPromises)
+}
+
+func TestNames(t *testing.T) {
+	require.Equal(t, rangealloc.Default, rangealloc.Names()[0])
+	for _, name := range rangealloc.Names() {
+		s, err := rangealloc.New(name, rangealloc.Config{SizeBytes: 4096, GranuleBytes: 256})
+		require.NoError(t, err)
+		require.Equal(t, name, s.Name())
+	}
+}
+
+func TestUnknownName(t *testing.T) {
+	for _, name := range []string{"", "BEST_FIT", "worst_fit"} {
+		s, err := rangealloc.New(name, rangealloc.Config{SizeBytes: 4096, GranuleBytes: 256})
+		require.Nil(t, s)
+		require.ErrorIs(t, err, device.CodeNotFound)
+		require.ErrorContains(t, err, `"`+name+`"`)
+		require.ErrorContains(t, err, "best_fit")
+	}
+}

@@ -1,0 +1,143 @@
+package conformance
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/rangealloc"
+)
+
+// model is a range as a sorted slice of blocks that tile it, with free runs as
+// long as they can be. Every operation is a plain loop over it.
+type model struct {
+	config    rangealloc.Config
+	blocks    []rangealloc.Block
+	highWater uint64
+}
+
+func newModel(c rangealloc.Config) *model {
+	return &model{config: c, blocks: []rangealloc.Block{{Size: c.SizeBytes}}}
+}
+
+// FirstAligned is the first offset in a free run at which a request fits, with
+// its size rounded up to the granule.
+func FirstAligned(c rangealloc.Config, run rangealloc.Range, r Request) (offset uint64, ok bool) {
+	size, carry := bits.Add64(r.Size, c.GranuleBytes-1, 0)
+	if carry != 0 {
+		return 0, false
+	}
+	size -= size % c.GranuleBytes
+	address := c.BaseAddr + run.Offset
+	aligned, carry := bits.Add64(address, r.Align-1, 0)
+	if carry != 0 {
+		return 0, false
+	}
+	aligned -= aligned % r.Align
+	padding := aligned - address
+	if padding > run.Size || run.Size-padding < size {
+		return 0, false
+	}
+	return run.Offset + padding, true
+}
+
+// free lists the free runs in address order.
+func (m *model) free() []rangealloc.Range {
+	var runs []rangealloc.Range
+	for _, b := range m.blocks {
+		if !b.Live {
+			runs = append(runs, rangealloc.Range{Offset: b.Offset, Size: b.Size})
+		}
+	}
+	return runs
+}
+
+// live lists the live blocks in address order.
+func (m *model) live() []rangealloc.Range {
+	var runs []rangealloc.Range
+	for _, b := range m.blocks {
+		if b.Live {
+			runs = append(runs, rangealloc.Range{Offset: b.Offset, Size: b.Size})
+		}
+	}
+	return runs
+}
+
+// holds says whether any free run holds the request.
+func (m *model) holds(r Request) bool {
+	return slices.ContainsFunc(m.free(), func(run rangealloc.Range) bool {
+		_, ok := FirstAligned(m.config, run, r)
+		return ok
+	})
+}
+
+// at is the index of the block that the byte at offset is in.
+func (m *model) at(offset uint64) int {
+	return slices.IndexFunc(m.blocks, func(b rangealloc.Block) bool {
+		return offset >= b.Offset && offset-b.Offset < b.Size
+	})
+}
+
+// take makes a range live, or says what it would overlap.
+func (m *model) take(r rangealloc.Range) error {
+	i := m.at(r.Offset)
+	if i < 0 {
+		return fmt.Errorf("block [%d,+%d) starts outside the range", r.Offset, r.Size)
+	}
+	b := m.blocks[i]
+	before := r.Offset - b.Offset
+	if b.Live || r.Size == 0 || r.Size > b.Size-before {
+		return fmt.Errorf("block [%d,+%d) does not lie in the block %+v", r.Offset, r.Size, b)
+	}
+	parts := []rangealloc.Block{{Offset: r.Offset, Size: r.Size, Live: true}}
+	if before != 0 {
+		parts = slices.Insert(parts, 0, rangealloc.Block{Offset: b.Offset, Size: before})
+	}
+	if after := b.Size - before - r.Size; after != 0 {
+		parts = append(parts, rangealloc.Block{Offset: r.Offset + r.Size, Size: after})
+	}
+	m.blocks = slices.Replace(m.blocks, i, i+1, parts...)
+	m.highWater = max(m.highWater, r.Offset+r.Size)
+	return nil
+}
+
+// release frees the block that starts at offset, or gives the code of the error
+// that is due.
+func (m *model) release(offset uint64) (size uint64, code device.Code) {
+	i := m.at(offset)
+	switch {
+	case i < 0:
+		return 0, device.CodeInvalidAddress
+	case !m.blocks[i].Live:
+		return 0, device.CodeDoubleFree
+	case m.blocks[i].Offset != offset:
+		return 0, device.CodeInvalidAddress
+	}
+	size = m.blocks[i].Size
+	m.blocks[i].Live = false
+	if i+1 < len(m.blocks) && !m.blocks[i+1].Live {
+		m.blocks[i].Size += m.blocks[i+1].Size
+		m.blocks = slices.Delete(m.blocks, i+1, i+2)
+	}
+	if i > 0 && !m.blocks[i-1].Live {
+		m.blocks[i-1].Size += m.blocks[i].Size
+		m.blocks = slices.Delete(m.blocks, i, i+1)
+	}
+	return size, device.CodeOK
+}
+
+// stats are those of a strategy that coalesces.
+func (m *model) stats() rangealloc.Stats {
+	s := rangealloc.Stats{SizeBytes: m.config.SizeBytes, HighWaterBytes: m.highWater}
+	for _, b := range m.blocks {
+		if b.Live {
+			s.LiveBlocks++
+			continue
+		}
+		s.FreeRuns++
+		s.FreeBytes += b.Size
+		s.LargestFreeBytes = max(s.LargestFreeBytes, b.Size)
+	}
+	return s
+}

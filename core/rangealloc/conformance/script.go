@@ -1,0 +1,134 @@
+package conformance
+
+import (
+	"math"
+
+	"ferrum_mem/core/rangealloc"
+)
+
+// script turns bytes into a configuration and operations, so that the fuzzer
+// can search for a sequence that goes wrong. Every byte string is a script, and
+// bytes beyond its end read as 0.
+type script struct {
+	data []byte
+}
+
+// maxScript bounds a script: every step compares the whole range.
+const maxScript = 4096
+
+// runScript returns what the strategy did wrong.
+func runScript(make Make, o Options, data []byte) error {
+	s := &script{data: data[:min(len(data), maxScript)]}
+	p, err := newPair(make, s.config(), o)
+	if err != nil {
+		return err
+	}
+	for len(s.data) > 0 {
+		if err := s.step(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *script) byte() uint64 {
+	if len(s.data) == 0 {
+		return 0
+	}
+	b := s.data[0]
+	s.data = s.data[1:]
+	return uint64(b)
+}
+
+func (s *script) word() uint64 { return s.byte()<<8 | s.byte() }
+
+// config is of 1 to 65536 granules of 1 B to 1 MiB, or of nearly all of 2^64,
+// at a base that may leave no address behind the range.
+func (s *script) config() rangealloc.Config {
+	granule := uint64(1) << (s.byte() % 21)
+	c := rangealloc.Config{GranuleBytes: granule, SizeBytes: (s.word() + 1) * granule}
+	switch s.byte() % 6 {
+	case 1:
+		c.BaseAddr = granule
+	case 2:
+		c.BaseAddr = s.word() * granule
+	case 3:
+		c.BaseAddr = -c.SizeBytes
+	case 4:
+		c.SizeBytes = -granule
+	case 5:
+		c.SizeBytes, c.BaseAddr = -granule, granule
+	}
+	return c
+}
+
+// step is one operation; allocations and frees of live blocks are most likely.
+func (s *script) step(p *pair) error {
+	op := s.byte()
+	switch live := p.model.live(); {
+	case op < 128:
+		_, _, err := p.alloc(Request{Size: s.size(p.model.config), Align: s.align(p.model.config)})
+		return err
+	case op < 220 && len(live) > 0:
+		return p.free(live[s.word()%uint64(len(live))].Offset)
+	case op < 230:
+		return p.free(s.offset(p))
+	case op < 250:
+		return p.sizeOf(s.offset(p))
+	default:
+		for _, b := range live {
+			if err := p.free(b.Offset); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (s *script) size(c rangealloc.Config) uint64 {
+	kind, n := s.byte(), s.byte()
+	switch kind % 8 {
+	case 0, 1, 2:
+		return (n%16)*c.GranuleBytes + kind/8%c.GranuleBytes
+	case 3, 4:
+		return n*c.GranuleBytes + 1
+	case 5:
+		return c.SizeBytes>>(n%8) - kind/8
+	case 6:
+		return c.SizeBytes / (n + 1)
+	default:
+		return math.MaxUint64 - n*(kind/8)
+	}
+}
+
+// align is a power of two in all cases but one.
+func (s *script) align(c rangealloc.Config) uint64 {
+	switch n := s.byte(); {
+	case n < 100:
+		return c.GranuleBytes
+	case n < 200:
+		return c.GranuleBytes << (n % 8)
+	case n < 248:
+		return 1 << (n % 64)
+	default:
+		return n - 248
+	}
+}
+
+// offset is that of a block, a little beside it, or any.
+func (s *script) offset(p *pair) uint64 {
+	kind, n := s.byte(), s.word()
+	b := p.model.blocks[n%uint64(len(p.model.blocks))]
+	switch kind % 6 {
+	case 0, 1:
+		return b.Offset
+	case 2:
+		return b.Offset + 1 + kind/6
+	case 3:
+		return b.Offset + b.Size - 1
+	case 4:
+		return b.Offset + (n>>4)*p.model.config.GranuleBytes
+	default:
+		return p.model.config.SizeBytes + n - kind
+	}
+}

@@ -1,0 +1,136 @@
+package conformance
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/rangealloc"
+)
+
+// Run checks that a strategy keeps the contract of rangealloc.Strategy.
+func Run(t *testing.T, make Make, o Options) {
+	t.Helper()
+	s := suite{make: make, options: o}
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"Properties", s.properties},
+		{"BadConfigs", s.badConfigs},
+		{"BadRequests", s.badRequests},
+		{"BadFrees", s.badFrees},
+		{"Exhaustion", s.exhaustion},
+		{"Churn", s.churn},
+		{"WholeRange", s.wholeRange},
+		{"EdgeOfAddressSpace", s.edgeOfAddressSpace},
+		{"Granules", s.granules},
+		{"WalkStops", s.walkStops},
+		{"NoGoAllocation", s.noGoAllocation},
+	} {
+		t.Run(test.name, test.run)
+	}
+}
+
+type suite struct {
+	make    Make
+	options Options
+}
+
+func (s suite) pair(t *testing.T, c rangealloc.Config) *pair {
+	t.Helper()
+	p, err := newPair(s.make, c, s.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// fataler is implemented by testing.T and rapid.T.
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// must ends a test in which the strategy went wrong.
+func must(t fataler, wrong error) {
+	t.Helper()
+	if wrong != nil {
+		t.Fatal(wrong)
+	}
+}
+
+// properties lets rapid choose a range and operations on it.
+func (s suite) properties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawConfig(t)
+		p, err := newPair(s.make, c, s.options)
+		must(t, err)
+		freeLive := func(t *rapid.T) {
+			live := p.model.live()
+			if len(live) == 0 {
+				t.Skip("nothing is live")
+			}
+			must(t, p.free(rapid.SampledFrom(live).Draw(t, "block").Offset))
+		}
+		alloc := func(t *rapid.T) {
+			_, _, wrong := p.alloc(Request{Size: drawSize(t, c), Align: drawAlign(t, c)})
+			must(t, wrong)
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"alloc":       alloc,
+			"alloc more":  alloc,
+			"alloc badly": func(t *rapid.T) { _, _, wrong := p.alloc(drawBadRequest(t)); must(t, wrong) },
+			"free":        freeLive,
+			"free again":  func(t *rapid.T) { must(t, p.free(drawOffset(t, p.model))) },
+			"size of":     func(t *rapid.T) { must(t, p.sizeOf(drawOffset(t, p.model))) },
+		})
+	})
+}
+
+func drawConfig(t *rapid.T) rangealloc.Config {
+	granule := uint64(1) << rapid.IntRange(0, 20).Draw(t, "granule bits")
+	c := rangealloc.Config{GranuleBytes: granule, SizeBytes: rapid.Uint64Range(1, 3000).Draw(t, "granules") * granule}
+	if rapid.IntRange(0, 9).Draw(t, "huge") == 0 {
+		c.SizeBytes = -granule
+	}
+	// -SizeBytes is the base whose range ends at 2^64.
+	switch rapid.IntRange(0, 2).Draw(t, "base") {
+	case 1:
+		c.BaseAddr = -c.SizeBytes
+	case 2:
+		c.BaseAddr = rapid.Uint64Range(0, -c.SizeBytes/granule).Draw(t, "base granules") * granule
+	}
+	return c
+}
+
+func drawSize(t *rapid.T, c rangealloc.Config) uint64 {
+	granules := c.SizeBytes / c.GranuleBytes
+	most := rapid.SampledFrom([]uint64{min(16, granules), min(granules, granules/8+1), granules}).Draw(t, "most")
+	size := rapid.Uint64Range(1, most).Draw(t, "size in granules") * c.GranuleBytes
+	return size - rapid.Uint64Range(0, c.GranuleBytes-1).Draw(t, "less")
+}
+
+func drawAlign(t *rapid.T, c rangealloc.Config) uint64 {
+	if rapid.Bool().Draw(t, "aligned to a granule") {
+		return c.GranuleBytes
+	}
+	return 1 << rapid.IntRange(0, 63).Draw(t, "alignment bits")
+}
+
+// drawBadRequest is one that has no meaning or that nothing can hold.
+func drawBadRequest(t *rapid.T) Request {
+	return Request{
+		Size:  rapid.SampledFrom([]uint64{0, 1, 1 << 63, 1<<64 - 1}).Draw(t, "size"),
+		Align: rapid.SampledFrom([]uint64{0, 1, 3, 1 << 63, 1<<64 - 1}).Draw(t, "alignment"),
+	}
+}
+
+func drawOffset(t *rapid.T, m *model) uint64 {
+	b := rapid.SampledFrom(m.blocks).Draw(t, "block")
+	return rapid.OneOf(
+		rapid.Just(b.Offset),
+		rapid.Uint64Range(b.Offset, b.Offset+b.Size-1),
+		rapid.Uint64(),
+	).Draw(t, "offset")
+}

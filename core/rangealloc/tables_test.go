@@ -1,0 +1,218 @@
+package rangealloc
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+)
+
+func newTestBestFit(t *testing.T, granules uint64) *bestFit {
+	t.Helper()
+	s, err := newBestFit(Config{SizeBytes: granules * 256, GranuleBytes: 256})
+	require.NoError(t, err)
+	return s.(*bestFit)
+}
+
+// The oracle of the bitset is a map.
+func TestBitset(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.UintRange(1, 20_000).Draw(t, "size")
+		s, model := newBitset(size), map[uint]bool{}
+		number := func() uint {
+			return rapid.OneOf(rapid.UintRange(0, size-1), rapid.UintRange(0, min(size-1, 130))).Draw(t, "number")
+		}
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			if i := number(); rapid.Bool().Draw(t, "add") {
+				s.add(i)
+				model[i] = true
+			} else {
+				s.remove(i)
+				delete(model, i)
+			}
+			from := number()
+			after, last, some, any := uint(0), uint(0), false, false
+			for i := range model {
+				if i > from && (!some || i < after) {
+					after, some = i, true
+				}
+				last, any = max(last, i), true
+			}
+			got, ok := s.after(from)
+			if got != after || ok != some {
+				t.Fatalf("after %d: %d, %v, not %d, %v", from, got, ok, after, some)
+			}
+			if got, ok = s.last(); got != last || ok != any {
+				t.Fatalf("last: %d, %v, not %d, %v", got, ok, last, any)
+			}
+			if s.has(from) != model[from] {
+				t.Fatalf("has %d: %v", from, s.has(from))
+			}
+		}
+	})
+}
+
+// A bin holds a stretch of sizes, in order, whatever the range.
+func TestBinsAreInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := freeIndex{sub: rapid.UintRange(firstSub, lastSub).Draw(t, "sub")}
+		size := rapid.Uint64Range(1, 1<<64-2).Draw(t, "size")
+		low, high := f.binOf(size), f.binOf(size+1)
+		if high != low && high != low+1 {
+			t.Fatalf("sizes %d and %d are in bins %d and %d", size, size+1, low, high)
+		}
+		if most := f.binOf(1<<64 - 1); high > most || most >= 1<<18 {
+			t.Fatalf("size %d is in bin %d of %d", size+1, high, most)
+		}
+	})
+}
+
+// When the table of blocks is full, a request that needs a record is refused
+// and one that takes a whole run is not.
+func TestFullTable(t *testing.T) {
+	b := newTestBestFit(t, 1000)
+	b.records.limit = 100
+	var last Range
+	for {
+		got, err := b.Alloc(256, 256)
+		if err != nil {
+			require.ErrorIs(t, err, device.CodeResourceExhausted)
+			require.ErrorContains(t, err, "101 records wanted, 100 possible")
+			break
+		}
+		last = got
+	}
+	require.Equal(t, uint64(98), b.Stats().LiveBlocks)
+	before := b.Stats()
+	_, err := b.Alloc(256, 1024)
+	require.ErrorIs(t, err, device.CodeResourceExhausted)
+	require.Equal(t, before, b.Stats())
+	require.NoError(t, b.Check())
+
+	_, err = b.Alloc(before.LargestFreeBytes, 256)
+	require.NoError(t, err, "a whole run needs no new record")
+	require.NoError(t, b.Check())
+	_, err = b.Free(last.Offset)
+	require.NoError(t, err)
+	_, err = b.Alloc(256, 256)
+	require.NoError(t, err)
+	require.NoError(t, b.Check())
+}
+
+// An aligned request that needs two records and can have one is refused whole.
+func TestFullTableWithPadding(t *testing.T) {
+	b := newTestBestFit(t, 1000)
+	_, err := b.Alloc(256, 256)
+	require.NoError(t, err)
+	b.records.limit = uint64(len(b.records.all)) + 1
+	b.records.all = append(make([]record, 0, b.records.limit), b.records.all...)
+	before := b.Stats()
+	_, err = b.Alloc(256, 1024)
+	require.ErrorIs(t, err, device.CodeResourceExhausted)
+	require.Equal(t, before, b.Stats())
+	require.NoError(t, b.Check())
+	_, err = b.Alloc(256, 256)
+	require.NoError(t, err)
+}
+
+// A live block may cost 64 bytes of tables, free runs and slack included.
+func TestBytesPerLiveBlock(t *testing.T) {
+	recordBytes := int(reflect.TypeFor[record]().Size())
+	require.Equal(t, 32, recordBytes)
+	const live = 100_000
+	b := newTestBestFit(t, 1<<28)
+	replace := replacer(t, b, live)
+	for range 5 * live {
+		replace()
+	}
+	require.NoError(t, b.Check())
+	bytes := cap(b.records.all)*recordBytes + 4*len(b.live.heads) + 4*len(b.free.bins) +
+		8*len(b.free.filled.words) + 8*len(b.free.filled.sums)
+	require.LessOrEqual(t, bytes, 64*live)
+}
+
+// Many runs split the bins, and the runs stay where they are found.
+func TestBinsAreSplit(t *testing.T) {
+	b := newTestBestFit(t, 1<<20)
+	r := rand.New(rand.NewPCG(1, 2))
+	var offsets []uint64
+	for range 20_000 {
+		got, err := b.Alloc(256*(1+r.Uint64N(40)), 256)
+		require.NoError(t, err)
+		offsets = append(offsets, got.Offset)
+	}
+	require.Equal(t, uint(firstSub), b.free.sub)
+	for i := 0; i < len(offsets); i += 2 {
+		_, err := b.Free(offsets[i])
+		require.NoError(t, err)
+	}
+	require.Greater(t, b.free.sub, uint(firstSub))
+	require.Greater(t, b.Stats().FreeRuns, uint64(5000))
+	require.NoError(t, b.Check())
+}
+
+// Check must find what is broken: each case breaks one thing.
+func TestCheckFindsDamage(t *testing.T) {
+	for name, damage := range map[string]func(b *bestFit){
+		"a size":           func(b *bestFit) { b.records.all[b.records.all[0].next].size++ },
+		"an offset":        func(b *bestFit) { b.records.all[b.records.all[0].next].offset++ },
+		"a link back":      func(b *bestFit) { b.records.all[b.records.all[b.records.all[0].next].next].prev = 0 },
+		"the last link":    func(b *bestFit) { b.records.all[0].prev = 1 << 20 },
+		"a chain":          func(b *bestFit) { *b.live.head(b.records.all[b.records.all[0].next].offset) = none },
+		"live count":       func(b *bestFit) { b.live.count++ },
+		"free count":       func(b *bestFit) { b.free.count-- },
+		"free granules":    func(b *bestFit) { b.freeUnits++ },
+		"high water":       func(b *bestFit) { b.highWater = 1 },
+		"a bin":            func(b *bestFit) { bin, _ := b.free.filled.last(); b.free.bins[bin] = none },
+		"the bitset":       func(b *bestFit) { bin, _ := b.free.filled.last(); b.free.filled.remove(bin) },
+		"a mark":           func(b *bestFit) { b.records.all[b.records.all[0].next].left = markSpare },
+		"the spares":       func(b *bestFit) { b.records.spare = none },
+		"number of spares": func(b *bestFit) { b.records.spareCount-- },
+		"two runs that touch": func(b *bestFit) {
+			run := b.free.ceil(b.records.all, 1, 0)
+			b.free.remove(b.records.all, run)
+			size := b.records.all[run].size
+			b.records.all[run].size = 1
+			second := b.records.insertAfter(run, b.records.all[run].offset+1, size-1)
+			b.free.insert(b.records.all, run)
+			b.free.insert(b.records.all, second)
+		},
+		"the order in a tree": func(b *bestFit) {
+			root := &b.free.bins[b.free.binOf(2)]
+			node := &b.records.all[*root]
+			node.left, node.right = node.right, node.left
+		},
+		"the priorities in a tree": func(b *bestFit) {
+			root := &b.free.bins[b.free.binOf(2)]
+			node := &b.records.all[*root]
+			if low := node.left; low != none {
+				node.left, b.records.all[low].right, *root = b.records.all[low].right, *root, low
+				return
+			}
+			high := node.right
+			node.right, b.records.all[high].left, *root = b.records.all[high].left, *root, high
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newTestBestFit(t, 1000)
+			for range 40 {
+				_, err := b.Alloc(512, 256)
+				require.NoError(t, err)
+			}
+			for i := uint64(1); i < 40; i += 2 {
+				_, err := b.Free(i * 512)
+				require.NoError(t, err)
+			}
+			_, err := b.Free(10 * 512)
+			require.NoError(t, err)
+			require.NoError(t, b.Check())
+			require.Positive(t, b.records.spareCount)
+			damage(b)
+			require.ErrorIs(t, b.Check(), device.CodeInternal)
+		})
+	}
+}
