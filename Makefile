@@ -1,0 +1,270 @@
+# How everything is built, tested and installed. CMakeLists.txt and CI call this
+# file; nothing is built another way. Everything that is made lies in build/.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS   += --no-builtin-rules --no-print-directory
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+ROOT := $(patsubst %/,%,$(dir $(realpath $(lastword $(MAKEFILE_LIST)))))
+ifneq ($(words $(ROOT)),1)
+$(error the path of this folder has a space in it, which make cannot handle: $(ROOT))
+endif
+
+# --- settings -----------------------------------------------------------------
+
+GO      ?= go
+CARGO   ?= cargo
+PYTHON  ?= python3
+ifeq ($(origin CC),default)
+CC := cc
+endif
+ifeq ($(origin CXX),default)
+CXX := c++
+endif
+CFLAGS   ?= -O2 -g
+CXXFLAGS ?= -O2 -g
+export GO CARGO PYTHON CC CXX
+
+PREFIX     ?= /usr/local
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+BINDIR     ?= $(PREFIX)/bin
+DATADIR    ?= $(PREFIX)/share
+DESTDIR    ?=
+
+DEVICE ?=
+
+# The version has one source, the header. Until 1.0 the SONAME ends in .0.
+version_part = $(shell sed -n 's/^\#define FERRUM_VERSION_$(1) //p' include/ferrum_mem.h)
+MAJOR   := $(call version_part,MAJOR)
+VERSION := $(MAJOR).$(call version_part,MINOR).$(call version_part,PATCH)
+SONAME  := libferrum_mem.so.$(MAJOR)
+FILE    := libferrum_mem.so.$(VERSION)
+
+export CARGO_TARGET_DIR := $(ROOT)/build/rust
+VENV := build/venv/bin/python
+
+# --- files --------------------------------------------------------------------
+
+LIBRARY       := build/lib/$(FILE)
+LIBRARY_DEBUG := build/lib/debug/$(FILE)
+LIBRARY_TEST  := build/test/$(FILE)
+LIBRARY_ASAN  := build/test/asan/$(FILE)
+COMMAND       := build/bin/ferrum-mem
+LICENSES      := build/share/THIRD_PARTY_LICENSES.txt
+
+# Folders are prerequisites as well, so that a deleted file is noticed.
+go_sources = $(shell find $(wildcard $(1)) -type d -o -name '*.go' ! -name '*_test.go')
+CORE_SOURCES    := go.mod go.sum $(call go_sources,core drivers)
+LIBRARY_SOURCES := $(CORE_SOURCES) $(shell find capi include -type f -o -type d)
+COMMAND_SOURCES := $(CORE_SOURCES) $(shell find $(wildcard cmd) -type f -o -type d)
+
+C_SUPPORT      := $(filter-out $(wildcard tests/c/test_*),$(wildcard tests/c/*.c))
+C_SUPPORT_HEAD := $(wildcard tests/c/*.h tests/c/*.hpp) $(wildcard include/*)
+C_TESTS        := $(patsubst tests/c/%,build/test/c/%,$(basename $(wildcard tests/c/test_*.c tests/c/test_*.cpp)))
+C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
+
+GO_PACKAGES = ./core/... ./drivers/... ./cmd/...
+
+CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
+TESTS  := test-go test-race test-c test-asan test-python test-rust test-report test-consumers
+
+SUITE := $(PYTHON) scripts/suite.py
+
+# --- verbs --------------------------------------------------------------------
+
+.PHONY: help
+help: ## list the verbs
+	@echo "ferrum_mem $(VERSION): make VERB"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
+	@echo "  $(firstword $(CHECKS)) and the like: one check or suite alone:"
+	@printf '%s\n' '$(CHECKS)' '$(TESTS)' | fold -s -w 72 | sed 's/^/    /'
+	@echo "settings: PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CC=$(CC) CXX=$(CXX) GO=$(GO) PYTHON=$(PYTHON)"
+
+.PHONY: setup
+setup: ## install what building, checking and testing need
+	@scripts/setup.sh check
+	@scripts/setup.sh test
+
+.PHONY: build
+build: $(LIBRARY) $(COMMAND) $(LICENSES) ## build the library and the command
+
+.PHONY: demo
+demo: ## build, run the C and Python quickstarts, replay a real trace (installs no system package)
+	@scripts/setup.sh demo
+	@$(MAKE) build build/demo/quickstart
+	@echo; echo "== examples/c/quickstart.c"
+	@build/demo/quickstart
+	@echo; echo "== examples/python/quickstart.py"
+	@FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so \
+	    PYTHONPATH=bindings/python/src $(PYTHON) examples/python/quickstart.py
+	@echo; echo "== ferrum-mem replay examples/traces/azure_llm_code_2023.csv"
+	@$(COMMAND) replay examples/traces/azure_llm_code_2023.csv --report build/demo/replay.html
+	@echo; echo "the picture of memory over time: build/demo/replay.html"
+
+.PHONY: test
+test: ## run every test suite: Go, C, C++, Python, Rust, report, consumers
+	@rm -f $(TESTS:%=build/test/results/%)
+	@scripts/setup.sh test
+	@$(MAKE) -k $(TESTS) || true
+	@$(PYTHON) scripts/summary.py $(TESTS)
+
+.PHONY: check
+check: ## format, lints, import arrows, header, symbols, ABI, generated files
+	@rm -f $(CHECKS:%=build/test/results/%)
+	@scripts/setup.sh check
+	@$(MAKE) -k $(CHECKS) || true
+	@$(PYTHON) scripts/summary.py $(CHECKS)
+
+.PHONY: bench
+bench: build ## measure against the packaged allocators, into build/bench/results.json
+	@scripts/setup.sh bench
+	@mkdir -p build/bench
+	@$(VENV) tests/bench/run.py --library $(LIBRARY) --output build/bench/results.json
+
+.PHONY: test-gpu
+test-gpu: build ## run the conformance suite on a GPU (DEVICE=cuda:0)
+	@scripts/test_gpu.sh $(COMMAND) "$(DEVICE)"
+
+.PHONY: install
+install: build ## install under PREFIX (and DESTDIR)
+	@VERSION='$(VERSION)' MAJOR='$(MAJOR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' \
+	    BINDIR='$(BINDIR)' DATADIR='$(DATADIR)' DESTDIR='$(DESTDIR)' scripts/install.sh
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf build
+
+# --- library and command --------------------------------------------------------
+
+# The linker's options cannot be given in #cgo lines, and the linker runs in a
+# folder of its own, hence the absolute path.
+GO_LINK := -extldflags '-Wl,--version-script=$(ROOT)/capi/ferrum_mem.map -Wl,-soname,$(SONAME) -Wl,-z,defs'
+
+# $(call build_library,OUTPUT,FLAGS): the shared library and its two links.
+define build_library
+@scripts/setup.sh build
+@mkdir -p $(dir $(1))
+CGO_ENABLED=1 $(GO) build -trimpath -buildmode=c-shared $(2) -ldflags "$(GO_LINK)" -o $(1) ./capi
+@rm -f $(dir $(1))*.h
+@$(call link_names,$(dir $(1)))
+endef
+
+link_names = ln -sf $(FILE) $(1)$(SONAME) && ln -sf $(SONAME) $(1)libferrum_mem.so
+
+$(LIBRARY_DEBUG): $(LIBRARY_SOURCES)
+	$(call build_library,$@)
+
+$(LIBRARY): $(LIBRARY_DEBUG)
+	@strip --strip-unneeded -o $@ $<
+	@$(call link_names,$(dir $@))
+
+$(LIBRARY_TEST): $(LIBRARY_SOURCES)
+	$(call build_library,$@,-tags ferrum_test_exports)
+
+$(LIBRARY_ASAN): $(LIBRARY_SOURCES)
+	$(call build_library,$@,-asan)
+
+$(COMMAND): $(COMMAND_SOURCES)
+	@scripts/setup.sh build
+	@mkdir -p $(dir $@)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/ferrum-mem
+
+$(LICENSES): go.mod go.sum scripts/third_party_licenses.sh
+	@mkdir -p $(dir $@)
+	@scripts/third_party_licenses.sh >$@
+
+build/demo/quickstart: examples/c/quickstart.c $(LIBRARY) include/ferrum_mem.h
+	@mkdir -p $(dir $@)
+	$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Iinclude $< -o $@ -Lbuild/lib -lferrum_mem '-Wl,-rpath,$$ORIGIN/../lib'
+
+# --- checks -------------------------------------------------------------------
+
+.PHONY: ready-check ready-test
+ready-check:
+	@scripts/setup.sh check
+ready-test:
+	@scripts/setup.sh test
+
+.PHONY: $(CHECKS)
+check-house: ready-check
+	@$(SUITE) $@ go -- $(GO) test -json -count=1 ./tests/house/
+check-go: ready-check
+	@$(SUITE) $@ steps -- scripts/checks/go.sh
+check-c: ready-check
+	@$(SUITE) $@ steps -- scripts/checks/c.sh
+check-python: ready-check
+	@$(SUITE) $@ steps -- scripts/checks/python.sh
+check-rust: ready-check
+	@$(SUITE) $@ steps -- scripts/checks/rust.sh
+check-abi: ready-check $(LIBRARY) $(LIBRARY_DEBUG)
+	@$(SUITE) $@ steps -- scripts/checks/abi.sh $(LIBRARY) $(LIBRARY_DEBUG) $(SONAME)
+check-generated: ready-check
+	@$(SUITE) $@ steps -- scripts/checks/generated.sh
+check-contract: ready-check
+	@$(SUITE) $@ steps -- scripts/checks/contract.sh
+
+.PHONY: generate abi-baseline format
+generate: ready-check ## write the files that are generated from the header
+	@$(VENV) scripts/genabi.py
+abi-baseline: ready-check $(LIBRARY_DEBUG) ## renew the ABI baseline in tests/abi/baseline
+	@scripts/abi_baseline.sh $(LIBRARY_DEBUG) tests/abi/baseline
+format: ready-check ## format Go, C, Python and Rust sources
+	@scripts/format.sh
+
+# --- tests --------------------------------------------------------------------
+
+.PHONY: $(TESTS)
+test-go: ready-test
+	@$(SUITE) $@ go -- $(GO) test -json $(GO_PACKAGES)
+test-race: ready-test
+	@$(SUITE) $@ go -- $(GO) test -json -race $(GO_PACKAGES)
+
+# A program test_*.c (cmocka) or test_*.cpp (GoogleTest) of tests/c is linked with
+# the library and with the other C files there. FERRUM_TEST_LIBRARY is the build
+# with the test-only exports.
+test-c: ready-test $(C_TESTS) $(LIBRARY_TEST)
+	@FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST) $(SUITE) $@ c -- scripts/run_programs.sh $(C_TESTS)
+test-asan: ready-test $(C_TESTS_ASAN) $(LIBRARY_TEST)
+	@FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST) $(SUITE) $@ c -- scripts/run_programs.sh $(C_TESTS_ASAN)
+
+C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
+CMOCKA     := -lcmocka
+GTEST      := -lgtest -lgtest_main
+ASAN       := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+
+# $(call test_program,COMPILER,OWN LIBRARIES,FOLDER OF THE LIBRARY)
+define test_program
+@mkdir -p $(dir $@)
+$(1) $(C_WARNINGS) -Iinclude -Itests/c $(filter %.c %.cpp %.o,$^) -o $@ \
+    -L$(3) -lferrum_mem $(2) -lpthread -ldl '-Wl,-rpath,$(ROOT)/$(3)'
+endef
+
+build/test/c/%: tests/c/%.c $(C_SUPPORT) $(C_SUPPORT_HEAD) $(LIBRARY) | ready-test
+	$(call test_program,$(CC) -std=c11 $(CFLAGS),$(CMOCKA),build/lib)
+build/test/c/%: tests/c/%.cpp $(C_SUPPORT_HEAD) $(LIBRARY) | ready-test
+	$(call test_program,$(CXX) -std=c++17 $(CXXFLAGS),$(GTEST),build/lib)
+build/test/asan/c/%: tests/c/%.c $(C_SUPPORT) $(C_SUPPORT_HEAD) $(LIBRARY_ASAN) | ready-test
+	$(call test_program,$(CC) -std=c11 $(CFLAGS) $(ASAN),$(CMOCKA),build/test/asan)
+build/test/asan/c/%: tests/c/%.cpp $(C_SUPPORT_HEAD) $(LIBRARY_ASAN) | ready-test
+	$(call test_program,$(CXX) -std=c++17 $(CXXFLAGS) $(ASAN),$(GTEST),build/test/asan)
+
+LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST)
+
+test-python: ready-test $(LIBRARY) $(LIBRARY_TEST)
+	@$(LIBRARY_ENV) PYTHONPATH=bindings/python/src $(SUITE) $@ pytest -- \
+	    $(VENV) -m pytest -q -p no:cacheprovider bindings/python/tests
+test-rust: ready-test $(LIBRARY) $(LIBRARY_TEST)
+	@$(LIBRARY_ENV) $(SUITE) $@ cargo --timeout 1200 -- \
+	    $(CARGO) test --quiet --locked --manifest-path bindings/rust/Cargo.toml --workspace
+test-report: ready-test $(COMMAND)
+	@FERRUM_MEM_COMMAND=$(ROOT)/$(COMMAND) $(SUITE) $@ pytest -- \
+	    $(VENV) -m pytest -q -p no:cacheprovider tests/report
+test-consumers: ready-test build
+	@$(SUITE) $@ steps -- scripts/test_consumers.sh $(ROOT)/build/test/consumers
+
+.PHONY: suites
+suites:
+	@echo $(CHECKS) $(TESTS)

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Writes down the binary interface of a library: types and functions of the
+# public header as abidw sees them, and the header's constants.
+#
+#   scripts/abi_baseline.sh LIBRARY_WITH_DEBUG_INFORMATION FOLDER
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+library=$1 folder=$2
+mkdir -p "$folder"
+abidw --headers-dir include --drop-private-types --no-corpus-path --no-comp-dir-path --no-show-locs \
+    --no-elf-needed --type-id-style hash --exported-interfaces-only \
+    --out-file "$folder/libferrum_mem.abi" "$library"
+grep -q "name='ferrum_abi_version'" "$folder/libferrum_mem.abi" || {
+    echo "abidw found no function of the header in $library" >&2
+    exit 1
+}
+scripts/abi_constants.py include/ferrum_mem.h >"$folder/constants.txt"

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# The library exports the functions of the header and nothing else, under its
+# SONAME, and callers built with the baseline keep working.
+#
+#   scripts/checks/abi.sh LIBRARY LIBRARY_WITH_DEBUG_INFORMATION SONAME
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. scripts/checks/steps.sh
+
+library=$1 debug=$2 soname=$3
+baseline=tests/abi/baseline
+out=build/test/abi
+mkdir -p "$out"
+
+dynamic() { readelf --dynamic --wide "$library"; }
+
+soname_is() { dynamic | grep -F "Library soname: [$soname]"; }
+
+# Only the C library: nothing of a vendor, nothing by a path.
+needs_only_libc() {
+    local extra
+    extra=$(dynamic | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+        grep -vE '^(libc|libpthread|libdl|libresolv|ld-linux-[a-z0-9-]+)\.so\.[0-9]+$' || true)
+    [ -z "$extra" ] || { echo "needs $extra"; return 1; }
+    ! dynamic | grep -E 'RPATH|RUNPATH|TEXTREL' || return 1
+    ! readelf --program-headers --wide "$library" | grep -E 'GNU_STACK.*RWE'
+}
+
+# names_no_build_path FILE...  What is shipped does not tell where it was built.
+names_no_build_path() {
+    local file
+    for file in "$@"; do
+        ! grep -qF "$PWD/" "$file" || { echo "$file contains $PWD"; return 1; }
+    done
+}
+
+# Every difference needs attention: one that breaks callers is not allowed, one
+# that adds needs a new baseline, or its later removal would go unseen.
+same_as_baseline() {
+    local status=0
+    scripts/abi_baseline.sh "$debug" "$out/now" || return 1
+    abidiff --no-show-locs "$baseline/libferrum_mem.abi" "$out/now/libferrum_mem.abi" || status=$?
+    if [ $status = 0 ]; then return; fi
+    if [ $((status & 8)) != 0 ]; then
+        echo "this breaks callers that were built before"
+    else
+        echo "if callers that were built before keep working: make abi-baseline"
+    fi
+    return 1
+}
+
+# Values never change and are never taken away.
+same_constants() {
+    scripts/abi_constants.py include/ferrum_mem.h >"$out/constants.txt" || return 1
+    diff "$baseline/constants.txt" "$out/constants.txt" && return
+    echo "new constants (>) need make abi-baseline; lost or changed ones (<) break callers"
+    return 1
+}
+
+step "exports are the functions of the header" \
+    scripts/exported_symbols.py "$library" include/ferrum_mem.h FERRUM_MEM_0
+step "SONAME is $soname" soname_is
+step "needs the C library only" needs_only_libc
+step "names no path of the build" names_no_build_path "$library"
+step "binary interface as in the baseline" same_as_baseline
+step "constants as in the baseline" same_constants
+finish

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Format of the C and C++ code; each public header compiles alone, included
+# twice, in every language version that it promises; the C half of capi compiles
+# without a warning.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. scripts/checks/steps.sh
+
+out=build/test/header
+warnings=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+mkdir -p "$out"
+
+mapfile -t c_files < <(tracked '*.c' '*.h' '*.cpp' '*.hpp')
+step "clang-format" build/venv/bin/clang-format --dry-run -Werror "${c_files[@]}"
+
+# compile LANGUAGE STANDARD FILE
+compile() {
+    local compiler=${CC:-cc}
+    [ "$1" = c ] || compiler=${CXX:-c++}
+    "$compiler" -x "$1" "-std=$2" "${warnings[@]}" -Iinclude -fsyntax-only "$3"
+}
+
+"${PYTHON:-python3}" scripts/header_probe.py include/ferrum_mem.h >"$out/probe.c"
+step "every FERRUM_*_INIT macro belongs to a struct and is tried" \
+    grep -q 'FERRUM_CONFIG_INIT' "$out/probe.c"
+for standard in c11 c17; do
+    step "ferrum_mem.h alone and twice, $standard" compile c "$standard" "$out/probe.c"
+done
+for standard in c++11 c++17 c++20; do
+    step "ferrum_mem.h alone and twice, $standard" compile c++ "$standard" "$out/probe.c"
+done
+for header in include/*.hpp; do
+    [ -e "$header" ] || continue
+    printf '#include "%s"\n#include "%s"\nint main() { return 0; }\n' \
+        "${header#include/}" "${header#include/}" >"$out/probe.cpp"
+    for standard in c++17 c++20; do
+        step "${header#include/} alone and twice, $standard" compile c++ "$standard" "$out/probe.cpp"
+    done
+done
+
+# The header of the Go exports is made by cgo, as the build makes it.
+capi_warnings() {
+    local file
+    local -a go_files
+    mapfile -t go_files < <(cd capi && "${GO:-go}" list -f '{{range .CgoFiles}}{{println .}}{{end}}' | grep .)
+    rm -rf "$out/cgo"
+    mkdir -p "$out/cgo"
+    (cd capi && "${GO:-go}" tool cgo -objdir "../$out/cgo" -exportheader "../$out/cgo/_cgo_export.h" \
+        -- -I../include -D_GNU_SOURCE "${go_files[@]}") || return 1
+    for file in capi/*.c; do
+        "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Werror \
+            -Iinclude -Icapi "-I$out/cgo" -fsyntax-only "$file" || return 1
+    done
+}
+step "capi compiles without a warning" capi_warnings
+finish

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Format and lints of the Rust code; its documentation builds without the library.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. scripts/checks/steps.sh
+
+manifest=bindings/rust/Cargo.toml
+CARGO=${CARGO:-cargo}
+step "cargo fmt" "$CARGO" fmt --manifest-path "$manifest" --all --check
+step "cargo clippy" "$CARGO" clippy --quiet --locked --manifest-path "$manifest" --workspace --all-targets -- -D warnings
+step "cargo doc without the library" env -u FERRUM_MEM_LIBRARY DOCS_RS=1 RUSTDOCFLAGS=-Dwarnings \
+    "$CARGO" doc --quiet --locked --no-deps --manifest-path "$manifest" --workspace
+finish

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Runs test programs one after the other; fails if one of them did.
+set -uo pipefail
+
+[ $# -gt 0 ] || { echo "no test program was given"; exit 1; }
+# Blocks that the library keeps for the process's life are Go's; leaks of the C
+# side show in the library's own leak report.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:abort_on_error=1}
+status=0
+for program in "$@"; do
+    echo "# $program"
+    "$program"
+    code=$?
+    if [ $code != 0 ]; then
+        echo "# $program: exit status $code"
+        status=1
+        # A program that a signal ended has not said so itself.
+        if [ $code -ge 124 ]; then echo "[  FAILED  ] 1 test(s), listed below: $program"; fi
+    fi
+done
+exit $status

@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# Installs what is missing to build, demo, check, test or bench; quick when
+# nothing is missing.
+#
+#   scripts/setup.sh [demo|build|check|test|bench]      (default: build)
+#
+# demo and build need Go, a C compiler, make and Python 3 on the machine and
+# fetch Go modules only. check, test and bench also install Python packages into
+# build/venv and Go tools into build/tools, and need packages of the system:
+# as root these are installed through apt-get, otherwise they are named.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+level=${1:-build}
+stamps=build/setup
+GO=${GO:-go}
+PYTHON=${PYTHON:-python3}
+
+say() { echo "setup: $*"; }
+
+die() {
+    printf 'setup: %s\n' "$@" >&2
+    exit 1
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# The compiler finds the header, which need not compile alone.
+header() {
+    printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" | "${CC:-cc}" -E -x c - >/dev/null 2>&1
+}
+
+# once NAME FILE... -- COMMAND...  Runs the command unless it was done for the
+# same contents of the files.
+once() {
+    local name=$1 stamp key
+    local -a files=()
+    shift
+    while [ "$1" != -- ]; do files+=("$1"); shift; done
+    shift
+    stamp=$stamps/$name
+    key=$(cat "${files[@]}" | cksum)
+    if [ -f "$stamp" ] && [ "$(<"$stamp")" = "$key" ]; then return; fi
+    "$@"
+    mkdir -p "$stamps"
+    echo "$key" >"$stamp"
+}
+
+# What every level builds with. Installing a compiler is not this script's to do.
+need_toolchain() {
+    local minimum found
+    local -a missing=()
+    have "$GO" || missing+=("Go (https://go.dev/dl, or your distribution)")
+    have "${CC:-cc}" || missing+=("a C compiler (Debian: gcc libc6-dev)")
+    have strip || missing+=("strip (Debian: binutils)")
+    have "$PYTHON" || missing+=("Python 3.10 or later (Debian: python3)")
+    [ ${#missing[@]} = 0 ] || die "these are missing, please install them:" "${missing[@]/#/  }"
+    header stdlib.h || die "${CC:-cc} finds no <stdlib.h>; Debian: apt-get install libc6-dev"
+    "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+        die "Python 3.10 or later is needed; $PYTHON is $("$PYTHON" -V 2>&1)"
+    minimum=$(sed -n 's/^go //p' go.mod)
+    found=$("$GO" env GOVERSION) ||
+        die "Go $minimum or later is needed, and the one here cannot get it"
+    found=${found#go}
+    [ "$(printf '%s\n' "$minimum" "${found%% *}" | sort -V | head -n 1)" = "$minimum" ] ||
+        die "Go $minimum or later is needed; $GO is $found"
+}
+
+need_rust() {
+    local part
+    have cargo || die "cargo is missing: install Rust 1.77 or later (https://rustup.rs, or your distribution)"
+    for part in "$@"; do
+        cargo "$part" --version >/dev/null 2>&1 ||
+            die "cargo $part is missing: rustup component add ${part/#fmt/rustfmt}"
+    done
+}
+
+# packages WORD=PACKAGE...  Installs the Debian packages of what is not there.
+# WORD is a program, a header (ends in .h), or a library (starts with lib).
+packages() {
+    local pair word package
+    local -a wanted=()
+    for pair in "$@"; do
+        word=${pair%%=*} package=${pair#*=}
+        case $word in
+        *.h) header "$word" && continue ;;
+        lib*) [[ $("${CC:-cc}" -print-file-name="$word") == /* ]] && continue ;;
+        *) have "$word" && continue ;;
+        esac
+        wanted+=("$package")
+    done
+    [ ${#wanted[@]} -gt 0 ] || return 0
+    have apt-get || die "missing on this system; the Debian packages are named:" "${wanted[@]/#/  }"
+    if [ "$(id -u)" != 0 ]; then
+        die "packages of the system are missing and only root may install them. Please run:" \
+            "  sudo apt-get update && sudo apt-get install ${wanted[*]}"
+    fi
+    say "installing ${wanted[*]}"
+    quietly env DEBIAN_FRONTEND=noninteractive apt-get update
+    quietly env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${wanted[@]}"
+}
+
+# Shows what a command printed only if it fails.
+quietly() {
+    local output
+    output=$("$@" 2>&1 </dev/null) || die "this failed: $*" "$output"
+}
+
+go_modules() {
+    say "fetching Go modules"
+    "$GO" mod download
+}
+
+go_tools() {
+    local tool
+    while read -r tool; do
+        say "installing $tool into build/tools"
+        GOBIN=$PWD/build/tools quietly "$GO" install "$tool"
+    done < <(grep -v '^#' scripts/requirements-go.txt)
+}
+
+# python_packages FILE  Into build/venv, which is made first if it is not there.
+python_packages() {
+    if ! [ -x build/venv/bin/pip ]; then
+        say "making build/venv"
+        rm -rf build/venv
+        "$PYTHON" -m venv build/venv >/dev/null 2>&1 || {
+            rm -rf build/venv
+            die "$PYTHON cannot make a virtual environment; Debian: apt-get install python3-venv"
+        }
+    fi
+    say "installing the Python packages of $1 into build/venv"
+    quietly build/venv/bin/pip install --quiet --disable-pip-version-check --requirement "$1"
+}
+
+python_venv() {
+    [ -x build/venv/bin/python ] || rm -f "$stamps"/python-*
+    once "python-$1" "scripts/requirements-$1.txt" -- python_packages "scripts/requirements-$1.txt"
+}
+
+setup_build() {
+    need_toolchain
+    once go-modules go.mod go.sum -- go_modules
+}
+
+setup_check() {
+    setup_build
+    need_rust clippy fmt
+    packages abidw=abigail-tools c++=g++ readelf=binutils git=git
+    [ -x build/tools/staticcheck ] || rm -f "$stamps/go-tools"
+    once go-tools scripts/requirements-go.txt -- go_tools
+    python_venv dev
+}
+
+setup_test() {
+    setup_build
+    need_rust
+    packages c++=g++ cmocka.h=libcmocka-dev gtest/gtest.h=libgtest-dev cmake=cmake pkg-config=pkg-config libasan.so=gcc
+    if ! have chromium && ! have chromium-browser && ! have google-chrome; then
+        packages chromium=chromium
+    fi
+    python_venv dev
+}
+
+setup_bench() {
+    setup_build
+    packages c++=g++ mimalloc.h=libmimalloc-dev jemalloc/jemalloc.h=libjemalloc-dev \
+        gperftools/tcmalloc.h=libgoogle-perftools-dev libhwloc.so.15=libhwloc15
+    python_venv bench
+}
+
+case $level in
+demo | build) setup_build ;;
+check) setup_check ;;
+test) setup_test ;;
+bench) setup_bench ;;
+*) die "unknown level '$level': demo, build, check, test or bench" ;;
+esac

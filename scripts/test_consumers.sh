@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Builds and runs the projects of tests/consumer against installed trees: one as
+# it was installed, one staged with DESTDIR, one moved afterwards, one that CMake
+# installed.
+#
+#   scripts/test_consumers.sh FOLDER
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/checks/steps.sh
+
+out=$1
+rm -rf "$out"
+mkdir -p "$out"
+unset DESTDIR MAKEFLAGS MAKELEVEL MAKEOVERRIDES
+
+make_install() { make --no-print-directory install "$@"; }
+
+# whole PREFIX LIBDIR  Everything that is promised lies there.
+whole() {
+    local file
+    for file in include/ferrum_mem.h "$2"/libferrum_mem.so "$2"/libferrum_mem.so.0 \
+        "$2"/pkgconfig/ferrum_mem.pc "$2"/cmake/ferrum_mem/ferrum_mem-{config,config-version,targets}.cmake \
+        bin/ferrum-mem share/doc/ferrum_mem/{LICENSE,NOTICE,THIRD_PARTY_LICENSES.txt}; do
+        [ -e "$1/$file" ] || { echo "$1/$file is missing"; return 1; }
+    done
+    if grep -rlF -e "$out" -e "$PWD/" "$1"; then
+        echo "these files name an absolute path"
+        return 1
+    fi
+    "$1/bin/ferrum-mem" version
+}
+
+# with_cmake NAME PREFIX
+with_cmake() {
+    local build=$out/build-cmake-$1
+    cmake -S tests/consumer/cmake -B "$build" "-DCMAKE_PREFIX_PATH=$2" &&
+        cmake --build "$build" && "$build/consumer_c" && "$build/consumer_cpp"
+}
+
+# with_pkg_config NAME PREFIX LIBDIR
+with_pkg_config() {
+    local build=$out/build-pkgconfig-$1
+    mkdir -p "$build"
+    PKG_CONFIG_PATH=$2/$3/pkgconfig make -C tests/consumer/pkgconfig "OUT=$build" &&
+        "$build/consumer_c" && "$build/consumer_cpp"
+}
+
+# consumers NAME PREFIX LIBDIR
+consumers() {
+    step "$1: the tree is whole" whole "$2" "$3"
+    step "$1: find_package, C and C++" with_cmake "$1" "$2"
+    step "$1: pkg-config, C and C++" with_pkg_config "$1" "$2" "$3"
+}
+
+step "make install PREFIX" make_install "PREFIX=$out/prefix"
+consumers prefix "$out/prefix" lib
+
+step "make install DESTDIR" make_install "DESTDIR=$out/stage" PREFIX=/opt/ferrum "LIBDIR=/opt/ferrum/lib/multi/arch"
+consumers staged "$out/stage/opt/ferrum" lib/multi/arch
+
+mv "$out/prefix" "$out/moved"
+consumers moved "$out/moved" lib
+
+cmake_install() {
+    cmake -S . -B "$out/cmake" "-DCMAKE_INSTALL_LIBDIR=lib" && cmake --build "$out/cmake" &&
+        cmake --install "$out/cmake" --prefix "$out/by cmake"
+}
+step "cmake --install, a prefix with a space" cmake_install
+step "cmake: the tree is whole" whole "$out/by cmake" lib
+step "cmake: find_package, C and C++" with_cmake by-cmake "$out/by cmake"
+
+as_subdirectory() {
+    cmake -S tests/consumer/subdirectory -B "$out/subdirectory" && cmake --build "$out/subdirectory" &&
+        "$out/subdirectory/consumer_c"
+}
+step "add_subdirectory" as_subdirectory
+finish
