@@ -11,36 +11,41 @@ import (
 // registration is a registered callback.
 type registration struct {
 	object
+	// token is the caller's mark of the callback: the thread that runs it
+	// carries the same one.
+	token    uint64
 	callback *engine.Registration
 	device   *openDevice
 }
 
 // PressureCallbackAdd makes fn hear of every change of the device's pressure
 // level from now on. It runs on a worker, one call at a time, with no lock held.
-func (l *Library) PressureCallbackAdd(deviceID uint64, fn func(device uint64, level int32)) (uint64, error) {
+// token, not 0, is how RegistrationRemove tells a call from inside fn.
+func (l *Library) PressureCallbackAdd(deviceID, token uint64, fn func(device uint64, level int32)) (uint64, error) {
 	const op = "callback.pressure_add"
 	if fn == nil {
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
-	return l.register(op, deviceID, func(d *openDevice) (*engine.Registration, error) {
+	return l.register(op, deviceID, token, func(d *openDevice) (*engine.Registration, error) {
 		return d.engine.OnPressure(func(level pressure.Level) { fn(deviceID, int32(level)) })
 	})
 }
 
 // ReclaimCallbackAdd makes fn be asked to free memory before an allocation on
 // the device fails; it returns the bytes that it has freed. It runs on a worker
-// with no lock held, and may not wait for memory.
-func (l *Library) ReclaimCallbackAdd(deviceID uint64, c engine.ReclaimConfig, fn func(device, needed uint64) uint64) (uint64, error) {
+// with no lock held, and may not wait for memory. token is as for
+// PressureCallbackAdd.
+func (l *Library) ReclaimCallbackAdd(deviceID, token uint64, c engine.ReclaimConfig, fn func(device, needed uint64) uint64) (uint64, error) {
 	const op = "callback.reclaim_add"
 	if fn == nil {
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
-	return l.register(op, deviceID, func(d *openDevice) (*engine.Registration, error) {
+	return l.register(op, deviceID, token, func(d *openDevice) (*engine.Registration, error) {
 		return d.engine.OnReclaim(c, func(needed uint64) uint64 { return fn(deviceID, needed) })
 	})
 }
 
-func (l *Library) register(op string, deviceID uint64, add func(*openDevice) (*engine.Registration, error)) (uint64, error) {
+func (l *Library) register(op string, deviceID, token uint64, add func(*openDevice) (*engine.Registration, error)) (uint64, error) {
 	d, err := l.making(op, deviceID)
 	if err != nil {
 		return 0, err
@@ -50,7 +55,7 @@ func (l *Library) register(op string, deviceID uint64, add func(*openDevice) (*e
 	if err != nil {
 		return 0, on(err, d.engine)
 	}
-	entry := &registration{callback: callback, device: d}
+	entry := &registration{token: token, callback: callback, device: d}
 	entry.createdAt = time.Now()
 	handle, err := l.registrations.Insert(entry)
 	if err != nil {
@@ -62,8 +67,9 @@ func (l *Library) register(op string, deviceID uint64, add func(*openDevice) (*e
 }
 
 // RegistrationRemove removes a callback: it is not called again. It waits for a
-// running call, unless inside says that it is called from that call.
-func (l *Library) RegistrationRemove(id uint64, inside bool) error {
+// running call, unless runningToken, the token of the callback that the calling
+// thread runs (0: none), says that it is called from inside it.
+func (l *Library) RegistrationRemove(id, runningToken uint64) error {
 	if _, err := l.started("callback.remove"); err != nil {
 		return err
 	}
@@ -71,6 +77,6 @@ func (l *Library) RegistrationRemove(id uint64, inside bool) error {
 	if err != nil {
 		return err
 	}
-	entry.callback.Remove(inside)
+	entry.callback.Remove(entry.token == runningToken)
 	return nil
 }

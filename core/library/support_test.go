@@ -1,0 +1,154 @@
+package library_test
+
+import (
+	"encoding/json"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/pool"
+)
+
+const capacity = 64 << 20
+
+// bench is a library over test devices, with the test's hands on both.
+type bench struct {
+	*library.Library
+	t      *testing.T
+	driver *watchedDriver
+	env    map[string]string
+}
+
+// watchedDriver remembers the devices that it has opened.
+type watchedDriver struct {
+	*devicetest.Driver
+	mu      sync.Mutex
+	opened  map[int]*devicetest.Device
+	openErr error
+}
+
+func (d *watchedDriver) Open(index int) (device.Device, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.openErr != nil {
+		err := d.openErr
+		d.openErr = nil
+		return nil, err
+	}
+	opened, err := d.Driver.Open(index)
+	if err != nil {
+		return nil, err
+	}
+	d.opened[index] = opened.(*devicetest.Device)
+	return opened, nil
+}
+
+// device is the driver's device of that number that was opened last.
+func (b *bench) device(index int) *devicetest.Device {
+	b.driver.mu.Lock()
+	defer b.driver.mu.Unlock()
+	return b.driver.opened[index]
+}
+
+// newBench makes a library that is not started, with two devices.
+func newBench(t *testing.T, change ...func(*library.Options)) *bench {
+	b := &bench{t: t, env: map[string]string{}, driver: &watchedDriver{
+		Driver: devicetest.New(devicetest.Config{Devices: 2, TotalBytes: capacity, Backed: true}),
+		opened: map[int]*devicetest.Device{},
+	}}
+	options := library.Options{
+		Drivers: func(library.Settings) ([]device.Driver, error) { return []device.Driver{b.driver}, nil },
+		LookupEnv: func(name string) (string, bool) {
+			value, ok := b.env[name]
+			return value, ok
+		},
+	}
+	for _, apply := range change {
+		apply(&options)
+	}
+	b.Library = library.New(options)
+	return b
+}
+
+// startBench makes one that is started, and stops it by force at the end.
+func startBench(t *testing.T, change ...func(*library.Options)) *bench {
+	b := newBench(t, change...)
+	require.NoError(t, b.Init(nil))
+	t.Cleanup(func() {
+		for b.Shutdown(true) == nil {
+		}
+		for index := range 2 {
+			if dev := b.device(index); dev != nil {
+				require.Zero(t, dev.Segments(), "segments of device %d", index)
+				require.Zero(t, dev.OpenEvents(), "events of device %d", index)
+				require.Zero(t, dev.OpenStreams(), "streams of device %d", index)
+			}
+		}
+	})
+	return b
+}
+
+func (b *bench) open(id string) uint64 {
+	handle, err := b.DeviceOpen(id)
+	require.NoError(b.t, err)
+	return handle
+}
+
+// smallPool is settings that fit the test devices.
+func smallPool() *pool.Config {
+	c := pool.DefaultConfig()
+	c.Name, c.InitialSizeBytes, c.GrowthIncrementBytes = "small", 1<<20, 1<<20
+	return &c
+}
+
+func (b *bench) pool(device uint64) uint64 {
+	handle, err := b.PoolCreate(device, smallPool())
+	require.NoError(b.t, err)
+	return handle
+}
+
+func requireCode(t require.TestingT, want device.Code, err error) {
+	if h, ok := t.(interface{ Helper() }); ok {
+		h.Helper()
+	}
+	require.Error(t, err)
+	require.Equal(t, want, device.CodeOf(err), "%v", err)
+}
+
+// leaks is a leak report as a reader of the JSON sees it.
+type leaks struct {
+	Leaks []struct {
+		Kind, Device, Tag      string
+		Handle, Address, Bytes uint64
+		AgeNS                  uint64 `json:"age_ns"`
+	}
+	Omitted    uint64
+	TotalBytes uint64 `json:"total_bytes"`
+}
+
+func (b *bench) leaks() leaks {
+	var report leaks
+	require.NoError(b.t, json.Unmarshal(b.LeakReportJSON(), &report))
+	return report
+}
+
+func (l leaks) kinds() map[string]int {
+	counts := map[string]int{}
+	for _, found := range l.Leaks {
+		counts[found.Kind]++
+	}
+	return counts
+}
+
+// keysOf lists the keys of a decoded JSON object.
+func keysOf(object any) []string {
+	var keys []string
+	for key := range object.(map[string]any) {
+		keys = append(keys, key)
+	}
+	return keys
+}
