@@ -1,0 +1,319 @@
+package host
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+)
+
+func TestSegmentsAreAlignedAndZero(t *testing.T) {
+	o := openOne(t)
+	for _, size := range []uint64{64 << 10, 128 << 10, 2<<20 - 64<<10, 2 << 20, 2<<20 + 64<<10, 8 << 20} {
+		addr := allocate(t, o, size)
+		align := o.Info().AlignmentBytes
+		if size >= hugePageBytes {
+			align = hugePageBytes
+		}
+		require.Zero(t, uint64(addr)%align, size)
+		bytes := view(addr, size)
+		for _, at := range []uint64{0, size / 2, size - 1} {
+			require.Zero(t, bytes[at])
+			bytes[at] = 1
+		}
+	}
+}
+
+func TestAllocateRefusesBadSizes(t *testing.T) {
+	o := openOne(t)
+	for _, size := range []uint64{0, 1, 4096, 64<<10 + 1, math.MaxUint64} {
+		_, err := o.Allocate(size)
+		requireCode(t, device.CodeInvalidSize, err, fmt.Sprint(size), "cpu:0")
+	}
+	// The largest multiple of the granularity.
+	_, err := o.Allocate(math.MaxUint64 - granularity() + 1)
+	requireCode(t, device.CodeOutOfMemory, err)
+}
+
+func TestCapacityIsExact(t *testing.T) {
+	o := openSome(t, Config{Devices: 1, MemoryBytes: 1 << 20})[0]
+	first := allocate(t, o, 1<<20-64<<10)
+	second := allocate(t, o, 64<<10)
+	_, err := o.Allocate(64 << 10)
+	requireCode(t, device.CodeOutOfMemory, err, "size 65536", " 0 bytes", "1048576")
+	require.NoError(t, o.Free(second, 64<<10))
+	_, err = o.Allocate(128 << 10)
+	requireCode(t, device.CodeOutOfMemory, err, "size 131072", " 65536 bytes", "1048576")
+	allocate(t, o, 64<<10)
+	require.NoError(t, o.Free(first, 1<<20-64<<10))
+	reading, err := o.Memory()
+	require.NoError(t, err)
+	require.Equal(t, device.MemoryReading{TotalBytes: 1 << 20, FreeBytes: 1<<20 - 64<<10}, reading)
+}
+
+func TestCapacityIsExactUnderContention(t *testing.T) {
+	o := openSome(t, Config{Devices: 1, MemoryBytes: 1 << 20})[0]
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for range 200 {
+				addr, err := o.Allocate(320 << 10)
+				if err != nil {
+					require.Equal(t, device.CodeOutOfMemory, device.CodeOf(err))
+					continue
+				}
+				require.LessOrEqual(t, o.memory.held.Load(), uint64(1<<20))
+				require.NoError(t, o.Free(addr, 320<<10))
+			}
+		})
+	}
+	wait.Wait()
+	require.Zero(t, o.memory.held.Load())
+	allocate(t, o, 1<<20)
+}
+
+func TestTwoOpensShareTheCapacityOnly(t *testing.T) {
+	d, err := newDriver(Config{MemoryBytes: 1 << 20}, noEnv, newSystem("/"), systemMapper())
+	require.NoError(t, err)
+	one, other := openAll(t, d)[0], openAll(t, d)[0]
+	addr := allocate(t, one, 1<<20)
+	_, err = other.Allocate(64 << 10)
+	requireCode(t, device.CodeOutOfMemory, err)
+	requireCode(t, device.CodeInvalidAddress, other.Free(addr, 1<<20))
+	requireCode(t, device.CodeInvalidAddress, other.DefaultStream().Fill(addr, device.Pattern{WidthBytes: 1}, 1))
+	require.NoError(t, one.Free(addr, 1<<20))
+	allocate(t, other, 1<<20)
+}
+
+func TestFreeRefusesWhatAllocateDidNotReturn(t *testing.T) {
+	o := openOne(t)
+	addr := allocate(t, o, 4<<20)
+	bytes := view(addr, 4<<20)
+	bytes[0] = 42
+	for _, bad := range []struct {
+		addr device.Addr
+		size uint64
+	}{
+		{0, 4 << 20}, {addr + 1, 4 << 20}, {addr + 64<<10, 64 << 10}, {addr, 2 << 20}, {addr, 8 << 20}, {addr, 0},
+		{math.MaxUint64, 1}, {addr - 64<<10, 64 << 10},
+	} {
+		requireCode(t, device.CodeInvalidAddress, o.Free(bad.addr, bad.size), fmt.Sprintf("%#x", uint64(bad.addr)))
+	}
+	require.EqualValues(t, 42, bytes[0])
+	require.EqualValues(t, 4<<20, o.memory.held.Load())
+	require.NoError(t, o.Free(addr, 4<<20))
+	requireCode(t, device.CodeInvalidAddress, o.Free(addr, 4<<20))
+	require.Zero(t, o.memory.held.Load())
+}
+
+// TestSegmentTableAgainstANaiveList allocates and frees at random and asks for
+// random ranges.
+func TestSegmentTableAgainstANaiveList(t *testing.T) {
+	o := openOne(t)
+	rapid.Check(t, func(t *rapid.T) {
+		live := map[device.Addr]uint64{}
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			if len(live) == 0 || rapid.Bool().Draw(t, "allocate") {
+				size := uint64(rapid.IntRange(1, 40).Draw(t, "granules")) * granularity()
+				addr, err := o.Allocate(size)
+				require.NoError(t, err)
+				live[addr] = size
+			} else {
+				for addr, size := range live {
+					require.NoError(t, o.Free(addr, size))
+					delete(live, addr)
+					break
+				}
+			}
+			for addr, size := range live {
+				start := addr + device.Addr(rapid.Int64Range(-100, int64(size)+100).Draw(t, "start"))
+				length := uint64(rapid.Int64Range(1, int64(size)+100).Draw(t, "length"))
+				inside := false
+				for a, n := range live {
+					inside = inside || (start >= a && uint64(start-a) < n && length <= n-uint64(start-a))
+				}
+				found, err := o.segments.acquire("test", "range", start, length)
+				require.Equal(t, inside, err == nil)
+				found.release()
+			}
+		}
+		var held uint64
+		for _, size := range live {
+			held += size
+		}
+		require.Equal(t, held, o.memory.held.Load())
+		for addr, size := range live {
+			require.NoError(t, o.Free(addr, size))
+		}
+		require.Zero(t, o.memory.held.Load())
+	})
+}
+
+// TestMemoryGoesBackToTheSystem looks into the process's own account, not into
+// ours.
+func TestMemoryGoesBackToTheSystem(t *testing.T) {
+	if _, err := os.Stat("/proc/self/smaps"); err != nil {
+		t.Skip("no /proc/self/smaps on this system")
+	}
+	o := openOne(t)
+	const size = 96 << 20
+	before := o.driver.system.anonymousResident()
+	addr := allocate(t, o, size)
+	require.Less(t, o.driver.system.anonymousResident(), before+size/2, "untouched memory must not exist")
+	require.NoError(t, o.DefaultStream().Fill(addr, device.Pattern{Value: 0x5a, WidthBytes: 1}, size))
+	require.NoError(t, o.DefaultStream().Synchronize(device.Forever))
+	require.Greater(t, o.driver.system.anonymousResident(), before+size*9/10)
+	require.NoError(t, o.Free(addr, size))
+	require.Less(t, o.driver.system.anonymousResident(), before+size/4)
+	require.False(t, mapped(t, uint64(addr)), "the mapping must be gone")
+}
+
+// mapped says whether /proc/self/smaps shows a mapping at the address.
+func mapped(t *testing.T, address uint64) bool {
+	content, err := os.ReadFile("/proc/self/smaps")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(content)) {
+		var start, end uint64
+		if n, _ := fmt.Sscanf(line, "%x-%x ", &start, &end); n == 2 && start <= address && address < end {
+			return true
+		}
+	}
+	return false
+}
+
+func TestNothingIsMappedBesideTheSegment(t *testing.T) {
+	real := systemMapper()
+	counting := real
+	var sum int64
+	counting.reserve = func(size uint64) (uint64, error) {
+		sum += int64(size)
+		return real.reserve(size)
+	}
+	counting.release = func(address, size uint64) error {
+		sum -= int64(size)
+		return real.release(address, size)
+	}
+	d, err := newDriver(Config{MemoryBytes: gib}, noEnv, newSystem("/"), counting)
+	require.NoError(t, err)
+	o := openAll(t, d)[0]
+	for _, size := range []uint64{64 << 10, 2 << 20, 6<<20 + 64<<10} {
+		addr := allocate(t, o, size)
+		require.EqualValues(t, size, sum)
+		require.NoError(t, o.Free(addr, size))
+		require.Zero(t, sum)
+	}
+}
+
+// failing is a mapper whose calls fail as told.
+type failing struct {
+	reserve, release error
+	calls            int
+}
+
+func (f *failing) mapper() mapper {
+	real := systemMapper()
+	return mapper{
+		reserve: func(size uint64) (uint64, error) {
+			f.calls++
+			if f.reserve != nil {
+				return 0, f.reserve
+			}
+			return real.reserve(size)
+		},
+		release: func(address, size uint64) error {
+			if f.release != nil {
+				return f.release
+			}
+			return real.release(address, size)
+		},
+		adviseHuge: real.adviseHuge,
+	}
+}
+
+func TestTheSystemRefusesToMap(t *testing.T) {
+	for number, code := range map[syscall.Errno]device.Code{
+		syscall.ENOMEM: device.CodeOutOfMemory, syscall.EPERM: device.CodeMappingFailed,
+		syscall.EAGAIN: device.CodeMappingFailed,
+	} {
+		f := &failing{reserve: number}
+		d, err := newDriver(Config{MemoryBytes: gib}, noEnv, newSystem("/"), f.mapper())
+		require.NoError(t, err)
+		o := openAll(t, d)[0]
+		_, err = o.Allocate(1 << 20)
+		requireCode(t, code, err, "size 1048576", "1073741824")
+		var typed *device.Error
+		require.ErrorAs(t, err, &typed)
+		require.EqualValues(t, number, typed.Native)
+		require.Equal(t, "cpu:0", typed.Device)
+		require.ErrorIs(t, err, number)
+		require.Equal(t, 1, f.calls)
+
+		f.reserve = nil
+		require.Zero(t, o.memory.held.Load())
+		require.Zero(t, o.live)
+		allocate(t, o, gib)
+	}
+}
+
+func TestTheSystemRefusesToUnmap(t *testing.T) {
+	f := &failing{}
+	d, err := newDriver(Config{MemoryBytes: gib}, noEnv, newSystem("/"), f.mapper())
+	require.NoError(t, err)
+	o := openAll(t, d)[0]
+	addr := allocate(t, o, 1<<20)
+	view(addr, 1<<20)[7] = 7
+	f.release = syscall.ENOMEM
+	err = o.Free(addr, 1<<20)
+	requireCode(t, device.CodeUnmappingFailed, err, "size 1048576")
+	var typed *device.Error
+	require.ErrorAs(t, err, &typed)
+	require.EqualValues(t, syscall.ENOMEM, typed.Native)
+
+	require.EqualValues(t, 1<<20, o.memory.held.Load())
+	requireCode(t, device.CodeBusy, o.Close())
+	require.NoError(t, o.DefaultStream().Fill(addr, device.Pattern{Value: 8, WidthBytes: 1}, 7))
+	require.NoError(t, o.DefaultStream().Synchronize(device.Forever))
+	require.EqualValues(t, []byte{8, 7}, view(addr, 1<<20)[6:8])
+	f.release = nil
+	require.NoError(t, o.Free(addr, 1<<20))
+}
+
+// TestEndsThatCannotBeCutOff: the segment is good, and all of it goes back when
+// it is freed.
+func TestEndsThatCannotBeCutOff(t *testing.T) {
+	var sum int64
+	refuse := true
+	real := systemMapper()
+	m := mapper{
+		reserve: func(size uint64) (uint64, error) {
+			sum += int64(size)
+			return real.reserve(size)
+		},
+		release: func(address, size uint64) error {
+			if refuse {
+				return syscall.ENOMEM
+			}
+			sum -= int64(size)
+			return real.release(address, size)
+		},
+		adviseHuge: real.adviseHuge,
+	}
+	d, err := newDriver(Config{MemoryBytes: gib}, noEnv, newSystem("/"), m)
+	require.NoError(t, err)
+	o := openAll(t, d)[0]
+	addr := allocate(t, o, 4<<20)
+	require.Zero(t, uint64(addr)%hugePageBytes)
+	view(addr, 4<<20)[4<<20-1] = 1
+	requireCode(t, device.CodeInvalidAddress, o.DefaultStream().Fill(addr+4<<20, device.Pattern{WidthBytes: 1}, 1))
+	refuse = false
+	require.NoError(t, o.Free(addr, 4<<20))
+	require.Zero(t, sum)
+}

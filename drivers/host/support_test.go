@@ -1,0 +1,138 @@
+package host
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// How this package is tested: readings of the system come from folders laid out
+// like /proc and /sys; streams run random programs whose result is compared
+// with a sequential model; the system's refusals come from a mapper that fails
+// on demand; and memory that was given back is looked for in the process's own
+// account.
+
+// files lays out a file tree and returns its root.
+func files(t testing.TB, tree map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range tree {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	}
+	return root
+}
+
+func noEnv(string) string { return "" }
+
+func envOf(values map[string]string) func(string) string {
+	return func(name string) string { return values[name] }
+}
+
+// openOne is a device with 1 GiB of its own.
+func openOne(t testing.TB) *openDevice {
+	t.Helper()
+	return openSome(t, Config{Devices: 1, MemoryBytes: 1 << 30})[0]
+}
+
+func openSome(t testing.TB, c Config) []*openDevice {
+	t.Helper()
+	d, err := newDriver(c, noEnv, newSystem("/"), systemMapper())
+	require.NoError(t, err)
+	return openAll(t, d)
+}
+
+// openAll opens every device and closes it, with what is left in it, at the end.
+func openAll(t testing.TB, d *Driver) []*openDevice {
+	t.Helper()
+	infos, err := d.Devices()
+	require.NoError(t, err)
+	var opened []*openDevice
+	for i := range infos {
+		dev, err := d.Open(i)
+		require.NoError(t, err)
+		o := dev.(*openDevice)
+		opened = append(opened, o)
+		t.Cleanup(func() { closeAll(t, o) })
+	}
+	return opened
+}
+
+func closeAll(t testing.TB, o *openDevice) {
+	if o.checkOpen("test") != nil {
+		return
+	}
+	require.NoError(t, o.Synchronize(device.Forever))
+	for s := range o.streams {
+		if s != o.defaultStream {
+			require.NoError(t, s.Close())
+		}
+	}
+	for _, s := range append([]*segment(nil), o.segments.list...) {
+		require.NoError(t, o.Free(device.Addr(s.base), s.size))
+	}
+	require.NoError(t, o.Close())
+}
+
+func allocate(t testing.TB, o *openDevice, size uint64) device.Addr {
+	t.Helper()
+	addr, err := o.Allocate(size)
+	require.NoError(t, err)
+	return addr
+}
+
+func newQueue(t testing.TB, o *openDevice) *stream {
+	t.Helper()
+	s, err := o.NewStream()
+	require.NoError(t, err)
+	return s.(*stream)
+}
+
+// hostBuffer is memory of the process that is not Go's.
+func hostBuffer(t testing.TB, size uint64) (device.HostAddr, []byte) {
+	t.Helper()
+	m := systemMapper()
+	address, err := m.reserve(size)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, m.release(address, size)) })
+	return device.HostAddr(address), bytesAt(address, size)
+}
+
+func view(addr device.Addr, size uint64) []byte { return bytesAt(uint64(addr), size) }
+
+func scramble(b []byte, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+}
+
+// gate holds a stream up until it is opened.
+type gate struct{ entered, opened chan struct{} }
+
+func holdUp(t testing.TB, s *stream) *gate {
+	t.Helper()
+	g := &gate{make(chan struct{}), make(chan struct{})}
+	require.NoError(t, s.HostFunction(func() {
+		close(g.entered)
+		<-g.opened
+	}))
+	return g
+}
+
+func requireCode(t require.TestingT, code device.Code, err error, words ...string) {
+	if h, ok := t.(interface{ Helper() }); ok {
+		h.Helper()
+	}
+	require.Error(t, err)
+	require.Equal(t, code, device.CodeOf(err), err.Error())
+	for _, word := range words {
+		require.ErrorContains(t, err, word)
+	}
+}
