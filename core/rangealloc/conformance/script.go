@@ -14,7 +14,7 @@ type script struct {
 }
 
 // maxScript bounds a script: every step compares the whole range.
-const maxScript = 4096
+const maxScript = 1024
 
 // runScript returns what the strategy did wrong.
 func runScript(make Make, o Options, data []byte) error {
