@@ -6,7 +6,6 @@ package main
 import "C"
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -15,13 +14,11 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// A token tells one registered callback from another. While a callback runs,
-// its thread carries its token, so that a removal from inside it does not wait
-// for itself.
+// A token tells one callback from another. While a callback runs, its thread
+// carries its token, so that a removal from inside it does not wait for itself.
 var (
 	lastToken atomic.Uint64
 	logToken  atomic.Uint64
-	tokens    sync.Map // registration handle -> token
 )
 
 func newToken() uint64 { return lastToken.Add(1) }
@@ -30,10 +27,10 @@ func newToken() uint64 { return lastToken.Add(1) }
 func fmgo_pressure_callback_add(dev C.uint64_t, callback C.ferrum_pressure_fn, userData unsafe.Pointer, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	token := newToken()
-	handle, err := lib.PressureCallbackAdd(uint64(dev), func(dev uint64, level int32) {
+	handle, err := lib.PressureCallbackAdd(uint64(dev), token, func(dev uint64, level int32) {
 		C.fm_call_pressure(callback, C.uint64_t(dev), C.int32_t(level), userData, C.uint64_t(token))
 	})
-	return giveRegistration(out, handle, token, err)
+	return give(out, handle, err)
 }
 
 //export fmgo_reclaim_callback_add
@@ -48,30 +45,17 @@ func fmgo_reclaim_callback_add(dev C.uint64_t, config *C.ferrum_reclaim_config, 
 	if settings.Deadline == 0 {
 		settings.Deadline = defaultDeadline
 	}
-	handle, err := lib.ReclaimCallbackAdd(uint64(dev), settings, func(dev, needed uint64) uint64 {
+	handle, err := lib.ReclaimCallbackAdd(uint64(dev), token, settings, func(dev, needed uint64) uint64 {
 		return uint64(C.fm_call_reclaim(callback, C.uint64_t(dev), C.uint64_t(needed), userData, C.uint64_t(token)))
 	})
-	return giveRegistration(out, handle, token, err)
+	return give(out, handle, err)
 }
 
 // defaultDeadline is what a deadline_ns of 0 means.
 const defaultDeadline = 100 * time.Millisecond
 
-func giveRegistration(out *C.uint64_t, handle, token uint64, err error) C.int32_t {
-	if err == nil {
-		tokens.Store(handle, token)
-	}
-	return give(out, handle, err)
-}
-
 //export fmgo_registration_remove
 func fmgo_registration_remove(handle C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	token, known := tokens.Load(uint64(handle))
-	inside := known && token.(uint64) == uint64(C.fm_token_now())
-	err := lib.RegistrationRemove(uint64(handle), inside)
-	if err == nil {
-		tokens.Delete(uint64(handle))
-	}
-	return done(err)
+	return done(lib.RegistrationRemove(uint64(handle), uint64(C.fm_token_now())))
 }

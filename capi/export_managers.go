@@ -175,8 +175,8 @@ func fmgo_defragment(handle C.uint64_t, out *C.ferrum_defragmentation_stats) (st
 	out.memory_freed_bytes = C.uint64_t(stats.MemoryFreedBytes)
 	out.blocks_moved = C.uint64_t(stats.BlocksMoved)
 	out.blocks_skipped = C.uint64_t(stats.BlocksSkipped)
-	out.time_taken_ns = C.uint64_t(stats.TimeTaken.Nanoseconds())
-	out.time_taken_ms = C.uint64_t(stats.TimeTakenMs())
+	out.time_taken_ns = C.uint64_t(stats.TimeTakenNs)
+	out.time_taken_ms = C.uint64_t(stats.TimeTakenMs)
 	return 0
 }
 

@@ -1,7 +1,7 @@
 package main
 
 /*
-#cgo CFLAGS: -std=c11 -D_GNU_SOURCE -I${SRCDIR}/../include -ftls-model=initial-exec -fvisibility=hidden -O2 -Wall -Wextra
+#cgo CFLAGS: -std=c11 -D_GNU_SOURCE -I${SRCDIR}/../include -ftls-model=initial-exec -fvisibility=hidden -O2 -Wall -Wextra -Wno-unused-parameter
 #include <stdlib.h>
 #include "bridge.h"
 */
@@ -60,6 +60,7 @@ func mayNotWait() bool {
 
 // The values of enum fm_inside.
 const (
+	insideLog          = 1
 	insideReclaim      = 3
 	insideHostFunction = 4
 )

@@ -189,9 +189,6 @@ typedef struct {
     ferrum_status (*call)(fixture *);
 } value_call;
 
-#define VALUE(name_, body) \
-    static ferrum_status name_(fixture *f) { (void)f; body }
-
 static struct {
     ferrum_transfer raw;
     unsigned char tail[2048];
@@ -206,15 +203,6 @@ typedef struct {
     void (*init)(void *);
     ferrum_status (*call)(fixture *, void *);
 } struct_call;
-
-#define STRUCT_CALL(name, type, init_macro, expression)             \
-    static void init_##name(void *p) {                              \
-        *(type *)p = (type)init_macro;                              \
-    }                                                               \
-    static ferrum_status struct_##name(fixture *f, void *p) {       \
-        (void)f;                                                    \
-        return expression;                                          \
-    }
 
 /* clang-format off */
 #define STRUCT_CALLS(X) \
@@ -238,7 +226,11 @@ typedef struct {
 /* clang-format on */
 
 #define DEFINE(name, argument, fills, type, init_macro, expression) \
-    STRUCT_CALL(name, type, init_macro, expression)
+    static void init_##name(void *p) { *(type *)p = (type)init_macro; } \
+    static ferrum_status struct_##name(fixture *f, void *p) { \
+        (void)f; \
+        return expression; \
+    }
 STRUCT_CALLS(DEFINE)
 #undef DEFINE
 
@@ -546,7 +538,10 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t, size_t *
 /* clang-format on */
 
 #define DEFINE(name, want, names, expression) \
-    VALUE(value_##name, return expression;)
+    static ferrum_status value_##name(fixture *f) { \
+        (void)f; \
+        return expression; \
+    }
 VALUE_CALLS(DEFINE)
 #undef DEFINE
 

@@ -1,0 +1,515 @@
+/*
+ * The library as a guest in somebody's process: signals, environment, output,
+ * idle time, fork, threads that come and go, and a defect of its own.
+ *
+ * Each check is a process of its own: this program started again with the
+ * check's name. The library is opened with dlopen, so that a check decides what
+ * the process looks like before it is loaded.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ferrum_mem.h"
+
+extern char **environ;
+
+#define EXPECT(condition)                                               \
+    do {                                                                \
+        if (!(condition)) {                                             \
+            fprintf(stderr, "  line %d: %s\n", __LINE__, #condition);   \
+            exit(1);                                                    \
+        }                                                               \
+    } while (0)
+
+/* The functions that the checks use, found at run time. */
+/* clang-format off */
+#define FUNCTIONS(X) \
+    X(ferrum_abi_version) X(ferrum_version_string) X(ferrum_status_name) X(ferrum_status_text) \
+    X(ferrum_last_error) X(ferrum_init) X(ferrum_shutdown) X(ferrum_log_set_callback) \
+    X(ferrum_device_open) X(ferrum_device_close) X(ferrum_device_get_statistics) X(ferrum_backends_json) \
+    X(ferrum_stream_create) X(ferrum_stream_destroy) X(ferrum_stream_synchronize) X(ferrum_stream_host_function) \
+    X(ferrum_pool_create) X(ferrum_pool_destroy) X(ferrum_pool_alloc) X(ferrum_pool_free) X(ferrum_pool_get_statistics) \
+    X(ferrum_manager_create) X(ferrum_manager_destroy) X(ferrum_allocate) X(ferrum_deallocate) X(ferrum_fill_async)
+/* clang-format on */
+
+static struct {
+#define MEMBER(name) __typeof__(name) *name;
+    FUNCTIONS(MEMBER)
+#undef MEMBER
+    ferrum_status (*ferrum_test_panic)(uint32_t in_worker);
+} lib;
+
+/* POSIX lets dlsym's pointer be a function's; ISO C has no word for it. */
+static void *find(void *handle, const char *name, void *to, size_t size) {
+    void *symbol = dlsym(handle, name);
+    memcpy(to, &symbol, size);
+    return symbol;
+}
+
+static void load_file(const char *file) {
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        fprintf(stderr, "  %s\n", dlerror());
+        exit(1);
+    }
+#define LOOK_UP(name) \
+    EXPECT(find(handle, #name, &lib.name, sizeof lib.name) != NULL);
+    FUNCTIONS(LOOK_UP)
+#undef LOOK_UP
+    find(handle, "ferrum_test_panic", &lib.ferrum_test_panic,
+         sizeof lib.ferrum_test_panic);
+}
+static void load(void) { load_file("libferrum_mem.so.0"); }
+
+static ferrum_device device;
+static ferrum_pool pool;
+
+static void start(void) {
+    ferrum_config config = FERRUM_CONFIG_INIT;
+    config.host_memory_bytes = UINT64_C(256) << 20;
+    EXPECT(lib.ferrum_init(&config) == FERRUM_OK);
+    EXPECT(lib.ferrum_device_open("cpu:0", &device) == FERRUM_OK);
+    ferrum_pool_config settings = FERRUM_POOL_CONFIG_INIT;
+    settings.initial_size_bytes = UINT64_C(16) << 20;
+    settings.growth_increment_bytes = UINT64_C(16) << 20;
+    EXPECT(lib.ferrum_pool_create(device, &settings, &pool) == FERRUM_OK);
+}
+
+static void stop(void) {
+    EXPECT(lib.ferrum_pool_destroy(pool, 0) == FERRUM_OK);
+    EXPECT(lib.ferrum_device_close(device, 0) == FERRUM_OK);
+    EXPECT(lib.ferrum_shutdown(0) == FERRUM_OK);
+}
+
+/* Work of every sort: a stream, blocks, and errors with their messages. */
+static void work(int rounds) {
+    ferrum_stream stream;
+    ferrum_manager manager;
+    EXPECT(lib.ferrum_stream_create(device, &stream) == FERRUM_OK);
+    EXPECT(lib.ferrum_manager_create(device, NULL, &manager) == FERRUM_OK);
+    for (int i = 0; i < rounds; i++) {
+        ferrum_address address;
+        ferrum_memory memory;
+        EXPECT(lib.ferrum_pool_alloc(pool, 4096, stream, &address) == 0);
+        EXPECT(lib.ferrum_allocate(manager, 65536, &memory) == 0);
+        ferrum_fill fill = FERRUM_FILL_INIT;
+        fill.memory = memory;
+        fill.size_bytes = 65536;
+        EXPECT(lib.ferrum_fill_async(&fill, stream) == 0);
+        EXPECT(lib.ferrum_pool_free(pool, address, stream) == 0);
+        EXPECT(lib.ferrum_pool_free(pool, 12345, stream) ==
+               FERRUM_ERROR_INVALID_ADDRESS);
+        EXPECT(lib.ferrum_deallocate(memory) == 0);
+    }
+    EXPECT(lib.ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER) == 0);
+    EXPECT(lib.ferrum_manager_destroy(manager, 0) == 0);
+    EXPECT(lib.ferrum_stream_destroy(stream, 0) == 0);
+}
+
+/* ----------------------------------------------------------------- signals */
+
+static volatile sig_atomic_t seen;
+static sigjmp_buf back;
+
+static void count(int number) {
+    (void)number;
+    seen++;
+}
+static void jump(int number) {
+    (void)number;
+    seen++;
+    siglongjmp(back, 1);
+}
+static void handle(int number, void (*handler)(int)) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    EXPECT(sigaction(number, &action, NULL) == 0);
+}
+
+/* The address comes from outside the compiler's sight. */
+static int *volatile nowhere;
+
+static void segv_once(void) {
+    int before = seen;
+    if (sigsetjmp(back, 1) == 0)
+        *nowhere = 1;
+    EXPECT(seen == before + 1);
+}
+static void check_segv_handler_before(void) {
+    handle(SIGSEGV, jump);
+    load();
+    start();
+    work(20);
+    segv_once();
+    work(20);
+    segv_once();
+    stop();
+}
+static void check_segv_handler_after(void) {
+    load();
+    start();
+    handle(SIGSEGV, jump);
+    work(20);
+    segv_once();
+    work(20);
+    stop();
+}
+
+static void broken_pipe(void) {
+    int ends[2];
+    EXPECT(pipe(ends) == 0);
+    close(ends[0]);
+    EXPECT(write(ends[1], "x", 1) == -1 && errno == EPIPE);
+    close(ends[1]);
+}
+static void check_sigpipe_handler(void) {
+    handle(SIGPIPE, count);
+    load();
+    start();
+    work(20);
+    broken_pipe();
+    EXPECT(seen == 1);
+    stop();
+}
+static void check_sigpipe_ignored(void) {
+    handle(SIGPIPE, SIG_IGN);
+    load();
+    start();
+    work(20);
+    broken_pipe();
+    stop();
+}
+static void check_sigint_handler(void) {
+    handle(SIGINT, count);
+    load();
+    start();
+    work(20);
+    raise(SIGINT);
+    EXPECT(seen == 1);
+    stop();
+}
+static void check_sigint_default(void) { /* must end by SIGINT */
+    load();
+    start();
+    work(20);
+    raise(SIGINT);
+    exit(1);
+}
+static void check_sigprof_handler(void) {
+    handle(SIGPROF, count);
+    load();
+    start();
+    struct itimerval often = {{0, 1000}, {0, 1000}};
+    EXPECT(setitimer(ITIMER_PROF, &often, NULL) == 0);
+    while (seen < 20)
+        work(50);
+    stop();
+}
+
+/* ----------------------------------------------- environment, output, idle */
+
+static long resident_kib(void) {
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    EXPECT(file != NULL && fscanf(file, "%*s %ld", &pages) == 1);
+    fclose(file);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+/* Run with the collector's settings of the environment at their worst. */
+static void check_go_environment(void) {
+    load();
+    start();
+    work(2000);
+    long before = resident_kib();
+    work(40000);
+    /* 40,000 rounds make over 60 MiB of garbage; uncollected it would stay. */
+    EXPECT(resident_kib() - before < 40 * 1024);
+    stop();
+}
+
+static void check_silent(void) { /* the parent looks at the output */
+    load();
+    start();
+    work(50);
+    ferrum_address leaked;
+    EXPECT(lib.ferrum_pool_alloc(pool, 64, (ferrum_stream){0}, &leaked) == 0);
+    EXPECT(lib.ferrum_shutdown(FERRUM_FORCE) == FERRUM_OK);
+}
+
+/* Context switches that the threads of this process made by themselves. */
+static long switches(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    EXPECT(tasks != NULL);
+    long sum = 0;
+    char path[300], line[256];
+    for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
+        if (task->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", task->d_name);
+        FILE *status = fopen(path, "r");
+        if (status == NULL)
+            continue;
+        long value;
+        while (fgets(line, sizeof line, status) != NULL)
+            if (sscanf(line, "voluntary_ctxt_switches: %ld", &value) == 1)
+                sum += value;
+        fclose(status);
+    }
+    closedir(tasks);
+    return sum;
+}
+static void check_idle(void) {
+    load();
+    start();
+    work(50);
+    /* What the work set in motion comes to rest first. */
+    nanosleep(&(struct timespec){1, 0}, NULL);
+    long before = switches();
+    nanosleep(&(struct timespec){3, 0}, NULL);
+    long made = switches() - before;
+    /* One is this thread's own sleep; the runtime's own watch rests for a
+     * minute at a time and may fall into the window once. */
+    if (made > 3)
+        fprintf(stderr, "  %ld wake-ups in 3 s\n", made);
+    EXPECT(made <= 3);
+    stop();
+}
+
+/* -------------------------------------------------------- fork and threads */
+
+static void all_forked(void) {
+    ferrum_device d;
+    ferrum_stream s;
+    ferrum_address a;
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    size_t length;
+    EXPECT(lib.ferrum_abi_version() == FERRUM_ABI_VERSION);
+    EXPECT(lib.ferrum_version_string()[0] != 0);
+    EXPECT(lib.ferrum_status_name(0)[0] != 0);
+    EXPECT(lib.ferrum_init(NULL) == FERRUM_ERROR_FORKED);
+    EXPECT(lib.ferrum_device_open("cpu:0", &d) == FERRUM_ERROR_FORKED);
+    EXPECT(lib.ferrum_backends_json(NULL, 0, &length) == FERRUM_ERROR_FORKED);
+    EXPECT(lib.ferrum_stream_create(device, &s) == FERRUM_ERROR_FORKED);
+    EXPECT(lib.ferrum_pool_alloc(pool, 64, (ferrum_stream){0}, &a) ==
+           FERRUM_ERROR_FORKED);
+    EXPECT(lib.ferrum_pool_free(pool, 64, (ferrum_stream){0}) ==
+           FERRUM_ERROR_FORKED);
+    EXPECT(lib.ferrum_pool_destroy(pool, FERRUM_FORCE) == FERRUM_ERROR_FORKED);
+    EXPECT(lib.ferrum_shutdown(FERRUM_FORCE) == FERRUM_ERROR_FORKED);
+    EXPECT(lib.ferrum_last_error(&error) == FERRUM_OK);
+    EXPECT(error.status == FERRUM_ERROR_FORKED);
+    EXPECT(strstr(error.message, "fork") != NULL);
+    EXPECT(strcmp(error.function, "ferrum_shutdown") == 0);
+}
+static void check_fork(void) {
+    load();
+    start();
+    work(50);
+    pid_t child = fork();
+    EXPECT(child >= 0);
+    if (child == 0) {
+        all_forked();
+        _exit(0);
+    }
+    int status;
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    work(50);
+    stop();
+}
+
+static void *short_thread(void *data) {
+    ferrum_address address;
+    (void)data;
+    EXPECT(lib.ferrum_pool_alloc(pool, 512, (ferrum_stream){0}, &address) == 0);
+    EXPECT(lib.ferrum_pool_free(pool, 1, (ferrum_stream){0}) != FERRUM_OK);
+    EXPECT(lib.ferrum_pool_free(pool, address, (ferrum_stream){0}) == 0);
+    return NULL;
+}
+static void check_short_threads(void) {
+    load();
+    start();
+    for (int i = 0; i < 1000; i++) {
+        pthread_t threads[4];
+        for (int t = 0; t < 4; t++)
+            EXPECT(pthread_create(&threads[t], NULL, short_thread, NULL) == 0);
+        for (int t = 0; t < 4; t++)
+            EXPECT(pthread_join(threads[t], NULL) == 0);
+    }
+    ferrum_statistics s = FERRUM_STATISTICS_INIT;
+    EXPECT(lib.ferrum_pool_get_statistics(pool, &s) == FERRUM_OK);
+    EXPECT(s.live_blocks.current == 0 && s.active.current == 0);
+    EXPECT(s.allocations == 4000 && s.frees == 4000);
+    EXPECT(s.reserved.current ==
+           s.active.current + s.cached.current + s.unusable.current);
+    stop();
+}
+
+/* ---------------------------------------------------------------- a defect */
+
+static void poisoned(const char *message) {
+    ferrum_device d;
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    if (message != NULL) {
+        EXPECT(lib.ferrum_last_error(&error) == FERRUM_OK);
+        EXPECT(error.status == FERRUM_ERROR_INTERNAL);
+        EXPECT(strstr(error.message, message) != NULL);
+    }
+    EXPECT(lib.ferrum_device_open("cpu:0", &d) == FERRUM_ERROR_POISONED);
+    EXPECT(lib.ferrum_pool_destroy(pool, 0) == FERRUM_ERROR_POISONED);
+    EXPECT(lib.ferrum_shutdown(FERRUM_FORCE) == FERRUM_ERROR_POISONED);
+    EXPECT(lib.ferrum_abi_version() == FERRUM_ABI_VERSION);
+    EXPECT(strcmp(lib.ferrum_status_name(FERRUM_ERROR_POISONED),
+                  "FERRUM_ERROR_POISONED") == 0);
+}
+static void load_test_build(void) {
+    const char *file = getenv("FERRUM_TEST_LIBRARY");
+    if (file == NULL) {
+        fprintf(stderr, "  FERRUM_TEST_LIBRARY is not set\n");
+        exit(1);
+    }
+    load_file(file);
+    EXPECT(lib.ferrum_test_panic != NULL);
+}
+static void check_panic_in_a_call(void) {
+    load_test_build();
+    start();
+    EXPECT(lib.ferrum_test_panic(0) == FERRUM_ERROR_INTERNAL);
+    poisoned("provoked in a call");
+}
+static void check_panic_in_a_worker(void) {
+    load_test_build();
+    start();
+    EXPECT(lib.ferrum_test_panic(1) == FERRUM_OK);
+    poisoned(NULL);
+}
+
+/* ------------------------------------------------------------------ running */
+
+typedef struct {
+    const char *name;
+    void (*run)(void);
+    int signal;         /* that must end it; 0: it exits with 0 */
+    const char *environment[4];
+    int output;         /* 0: any, 1: must be none, 2: must be some */
+} check;
+
+static const check checks[] = {
+    {"segv_handler_before", check_segv_handler_before, 0, {NULL}, 0},
+    {"segv_handler_after", check_segv_handler_after, 0, {NULL}, 0},
+    {"sigpipe_handler", check_sigpipe_handler, 0, {NULL}, 0},
+    {"sigpipe_ignored", check_sigpipe_ignored, 0, {NULL}, 0},
+    {"sigint_handler", check_sigint_handler, 0, {NULL}, 0},
+    {"sigint_default", check_sigint_default, SIGINT, {NULL}, 0},
+    {"sigprof_handler", check_sigprof_handler, 0, {NULL}, 0},
+    {"go_environment",
+     check_go_environment,
+     0,
+     {"GOGC=off", "GOMEMLIMIT=1", "GOMAXPROCS=1"},
+     0},
+    {"silent", check_silent, 0, {NULL}, 1},
+    {"log_on_request", check_silent, 0, {"FERRUM_LOG=info"}, 2},
+    {"idle", check_idle, 0, {NULL}, 0},
+    {"fork", check_fork, 0, {NULL}, 0},
+    {"short_threads", check_short_threads, 0, {NULL}, 0},
+    {"panic_in_a_call", check_panic_in_a_call, 0, {NULL}, 0},
+    {"panic_in_a_worker", check_panic_in_a_worker, 0, {NULL}, 0},
+};
+#define CHECKS (sizeof checks / sizeof *checks)
+
+static int wait_for(pid_t pid, const check *c) {
+    int status;
+    for (int waited = 0; waited < 120000; waited += 5) {
+        if (waitpid(pid, &status, WNOHANG) == pid) {
+            if (c->signal != 0)
+                return WIFSIGNALED(status) && WTERMSIG(status) == c->signal;
+            if (WIFSIGNALED(status))
+                fprintf(stderr, "  ended by signal %d\n", WTERMSIG(status));
+            return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        }
+        nanosleep(&(struct timespec){0, 5000000}, NULL);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    fprintf(stderr, "  hung\n");
+    return 0;
+}
+
+static int run(const check *c) {
+    char template[] = "/tmp/ferrum_manners_XXXXXX";
+    int output = mkstemp(template);
+    if (output < 0)
+        return 0;
+    unlink(template);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    if (c->output != 0) {
+        posix_spawn_file_actions_adddup2(&actions, output, 1);
+        posix_spawn_file_actions_adddup2(&actions, output, 2);
+    }
+    char *arguments[] = {"test_manners", (char *)c->name, NULL};
+    size_t variables = 0;
+    while (environ[variables] != NULL)
+        variables++;
+    char **environment = calloc(variables + 5, sizeof *environment);
+    size_t extra = 0;
+    for (; c->environment[extra] != NULL; extra++)
+        environment[extra] = (char *)c->environment[extra];
+    memcpy(environment + extra, environ, variables * sizeof *environment);
+    pid_t pid;
+    int passed = posix_spawn(&pid, "/proc/self/exe", &actions, NULL, arguments,
+                             environment) == 0 &&
+                 wait_for(pid, c);
+    free(environment);
+    posix_spawn_file_actions_destroy(&actions);
+    off_t written = lseek(output, 0, SEEK_END);
+    if (c->output != 0 && (written > 0) != (c->output == 2)) {
+        fprintf(stderr, "  wrote %ld bytes\n", (long)written);
+        passed = 0;
+    }
+    close(output);
+    return passed;
+}
+
+int main(int argc, char **argv) {
+#ifdef __SANITIZE_ADDRESS__
+    /* The sanitizer has handlers and threads of its own. */
+    (void)run;
+    (void)argc;
+    (void)argv;
+    printf("0 passed, 0 failed, %zu skipped\n", CHECKS);
+    return 0;
+#else
+    if (argc == 2) {
+        for (size_t i = 0; i < CHECKS; i++)
+            if (strcmp(checks[i].name, argv[1]) == 0) {
+                checks[i].run();
+                return 0;
+            }
+        fprintf(stderr, "no check %s\n", argv[1]);
+        return 2;
+    }
+    int failed = 0;
+    for (size_t i = 0; i < CHECKS; i++)
+        if (!run(&checks[i])) {
+            fprintf(stderr, "FAILED %s\n", checks[i].name);
+            failed++;
+        }
+    printf("%zu passed, %d failed\n", CHECKS - (size_t)failed, failed);
+    return failed != 0;
+#endif
+}
