@@ -1,0 +1,96 @@
+package manager
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+)
+
+func TestConfigurePoolHoldsFromNowOn(t *testing.T) {
+	r := cleanRig(t, devicetest.Config{Backed: true})
+	m := r.manager(t, nil)
+	old := m.mustAllocate(t, 1000)
+	tensor, err := m.AllocateTyped(Request{Type: Tensor, SizeBytes: 1000})
+	require.NoError(t, err)
+	content := counting(1000)
+	r.write(t, old, content)
+
+	other := smallPool()
+	other.AlignmentBytes = 4096
+	require.NoError(t, m.ConfigurePool(General, other))
+	require.Len(t, m.Pools(), 2, "the former pool is kept for its blocks")
+	for _, kind := range []MemoryType{General, Temporary} {
+		h, err := m.AllocateTyped(Request{Type: kind, SizeBytes: 10})
+		require.NoError(t, err)
+		info, err := r.factory.HandleInfo(h)
+		require.NoError(t, err)
+		require.EqualValues(t, 4096, info.AllocatedBytes)
+	}
+	require.Equal(t, content, r.bytes(t, old), "a live block stays where it is")
+
+	// The former pool closes with its last block, once nothing uses it.
+	_, held := r.heldStream(t)
+	stream := StreamHandle(0)
+	r.factory.EachStream(func(s StreamInfo) bool {
+		if !s.IsDefault {
+			stream = s.Handle
+		}
+		return true
+	})
+	require.NoError(t, r.factory.FillAsync(Fill{Memory: old, SizeBytes: 8, Pattern: device.Pattern{WidthBytes: 1}}, stream))
+	allocations := m.Statistics().Allocations
+	require.NoError(t, r.factory.Deallocate(tensor))
+	require.NoError(t, r.factory.Deallocate(old))
+	require.Len(t, m.Pools(), 2, "queued work still uses the block")
+	segments := r.dev.Segments()
+	held.Release()
+	h := m.mustAllocate(t, 10)
+	require.Len(t, m.Pools(), 1)
+	require.Equal(t, segments-1, r.dev.Segments())
+	stats := m.Statistics()
+	require.Equal(t, allocations+1, stats.Allocations, "counts of a closed pool stay counted")
+	require.EqualValues(t, 2, stats.Frees)
+	require.EqualValues(t, 4, stats.LiveBlocks.Peak)
+	require.NoError(t, stats.Check())
+	require.NoError(t, r.factory.Deallocate(h))
+}
+
+func TestConfigurePoolOfATypeThatSharedGeneral(t *testing.T) {
+	r := cleanRig(t, devicetest.Config{})
+	m := r.manager(t, nil)
+	shared, err := m.AllocateTyped(Request{Type: Cache, SizeBytes: 10})
+	require.NoError(t, err)
+	require.NoError(t, m.ConfigurePool(Cache, smallPool()))
+	own, err := m.AllocateTyped(Request{Type: Cache, SizeBytes: 10})
+	require.NoError(t, err)
+	require.EqualValues(t, 2, r.dev.Segments())
+	require.NoError(t, r.factory.Deallocate(shared))
+	require.NoError(t, r.factory.Deallocate(own))
+	require.Len(t, m.Pools(), 2)
+	// Replacing a pool that nothing uses closes it at once.
+	require.NoError(t, m.ConfigurePool(Cache, smallPool()))
+	require.Len(t, m.Pools(), 2)
+	require.EqualValues(t, 1, r.dev.Segments())
+}
+
+func TestBadPoolSettingsChangeNothing(t *testing.T) {
+	r := cleanRig(t, devicetest.Config{TotalBytes: 1 << 20})
+	m := r.manager(t, nil)
+	pools := m.Pools()
+	bad := smallPool()
+	bad.MaxSizeBytes = 4096
+	requireError(t, m.ConfigurePool(General, bad), device.CodeInvalidConfig, "general", "4096")
+	requireError(t, m.ConfigurePool(17, smallPool()), device.CodeInvalidArgument, "17")
+	requireError(t, m.ConfigurePool(Pinned, smallPool()), device.CodeUnsupported, "pinned", "test:0")
+	requireError(t, m.ConfigurePool(Mapped, smallPool()), device.CodeUnsupported, "mapped", "test:0")
+	large := smallPool()
+	large.InitialSizeBytes, large.PreAllocate = 2<<20, true
+	requireError(t, m.ConfigurePool(General, large), device.CodeOutOfMemory)
+	require.Equal(t, pools, m.Pools())
+	m.mustAllocate(t, 10)
+	require.NoError(t, m.Close(true))
+	requireError(t, m.ConfigurePool(General, smallPool()), device.CodeInvalidHandle)
+}

@@ -1,0 +1,123 @@
+package manager
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool"
+)
+
+const kib = 1024
+
+// rig is a test device with a factory. At the test's end everything is closed,
+// and the device must have lost nothing.
+type rig struct {
+	dev     *devicetest.Device
+	engine  *engine.Engine
+	factory *Factory
+	streams *StreamManager
+}
+
+func newRig(t require.TestingT, c devicetest.Config) *rig {
+	return rigOn(devicetest.Open(c), NewFactory())
+}
+
+func rigOn(dev *devicetest.Device, f *Factory) *rig {
+	e := engine.New(dev, engine.Options{})
+	return &rig{dev: dev, engine: e, factory: f, streams: f.CreateStreamManager(e)}
+}
+
+// cleanRig is newRig with finish at the test's end.
+func cleanRig(t *testing.T, c devicetest.Config) *rig {
+	r := newRig(t, c)
+	t.Cleanup(func() { r.finish(t) })
+	return r
+}
+
+// finish closes all and looks for what is left.
+func (r *rig) finish(t require.TestingT) {
+	r.dev.ClearFaults()
+	r.dev.Default().Release()
+	_, err := r.factory.CloseDevice(r.engine, true)
+	require.NoError(t, err)
+	require.NoError(t, r.engine.Close())
+	require.Zero(t, r.dev.HeldBytes())
+	require.Zero(t, r.dev.OpenStreams())
+	require.Zero(t, r.dev.OpenEvents())
+	require.Empty(t, r.factory.devices)
+}
+
+// smallPool is a pool of a few segments.
+func smallPool() pool.Config {
+	return pool.Config{
+		InitialSizeBytes: 64 * kib, GrowthIncrementBytes: 64 * kib,
+		AlignmentBytes: 256, AutoExpansion: true, Stats: true,
+	}
+}
+
+func smallConfig() Config {
+	c := DefaultConfig()
+	c.PoolConfigs = map[MemoryType]pool.Config{General: smallPool()}
+	return c
+}
+
+func (r *rig) manager(t require.TestingT, change func(*Config)) *Manager {
+	c := smallConfig()
+	if change != nil {
+		change(&c)
+	}
+	m, err := r.factory.CreateMemoryManager(r.engine, c)
+	require.NoError(t, err)
+	return m
+}
+
+func (m *Manager) mustAllocate(t require.TestingT, size uint64) MemoryHandle {
+	h, err := m.Allocate(size)
+	require.NoError(t, err)
+	return h
+}
+
+// heldStream makes a stream that keeps its work until the test lets it go.
+func (r *rig) heldStream(t require.TestingT) (StreamHandle, *devicetest.Stream) {
+	h, err := r.streams.CreateStream()
+	require.NoError(t, err)
+	dev, _, err := r.factory.Stream(h)
+	require.NoError(t, err)
+	held := dev.(*devicetest.Stream)
+	held.Hold()
+	return h, held
+}
+
+// bytes is the content of a block.
+func (r *rig) bytes(t require.TestingT, h MemoryHandle) []byte {
+	info, err := r.factory.HandleInfo(h)
+	require.NoError(t, err)
+	return r.dev.Bytes(info.Addr, info.SizeBytes)
+}
+
+func (r *rig) write(t require.TestingT, h MemoryHandle, content []byte) {
+	require.NoError(t, r.factory.Write(h, 0, r.dev.HostBuffer(content), uint64(len(content))))
+}
+
+// counting is n bytes that are all different from their neighbours.
+func counting(n int) []byte {
+	bytes := make([]byte, n)
+	for i := range bytes {
+		bytes[i] = byte(i*7 + i/256 + 1)
+	}
+	return bytes
+}
+
+// requireError asks for a code and for words in the message.
+func requireError(t *testing.T, err error, code device.Code, words ...string) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, code, device.CodeOf(err), "%v", err)
+	for _, word := range words {
+		require.ErrorContains(t, err, word)
+	}
+}
