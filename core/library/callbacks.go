@@ -77,6 +77,6 @@ func (l *Library) RegistrationRemove(id, runningToken uint64) error {
 	if err != nil {
 		return err
 	}
-	entry.callback.Remove(entry.token == runningToken)
+	entry.callback.Remove(runningToken != 0 && entry.token == runningToken)
 	return nil
 }

@@ -92,7 +92,7 @@ func (l *Library) emptyDevice(d *openDevice, force bool) error {
 	l.registrations.Each(func(id uint64, r *registration) bool {
 		if r.device == d {
 			if _, err := l.registrations.Remove(id); err == nil {
-				r.callback.Remove(l.insideCallback(id))
+				r.callback.Remove(r.token != 0 && l.insideCallback(r.token))
 			}
 		}
 		return true

@@ -32,10 +32,10 @@ type Settings struct {
 type Options struct {
 	// Drivers makes the drivers of this build at every start.
 	Drivers func(Settings) ([]device.Driver, error)
-	// InsideCallback says whether the calling thread runs the callback of that
-	// registration or, for 0, any callback of the library: a registered one, the
-	// receiver of the log or a host function. nil: never.
-	InsideCallback func(registration uint64) bool
+	// InsideCallback says whether the calling thread runs the callback that was
+	// registered with that token or, for 0, any callback of the library: a
+	// registered one, the receiver of the log or a host function. nil: never.
+	InsideCallback func(token uint64) bool
 	// InsideReclaim says whether the calling thread may not wait for memory,
 	// because it runs a reclaim callback. nil: never.
 	InsideReclaim func() bool
@@ -121,8 +121,8 @@ type object struct {
 
 func (l *Library) insideAnyCallback() bool { return l.insideCallback(0) }
 
-func (l *Library) insideCallback(registration uint64) bool {
-	return l.options.InsideCallback != nil && l.options.InsideCallback(registration)
+func (l *Library) insideCallback(token uint64) bool {
+	return l.options.InsideCallback != nil && l.options.InsideCallback(token)
 }
 
 // started gives the present run, or CodeNotInitialized.

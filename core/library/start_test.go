@@ -133,8 +133,8 @@ func TestEveryCallNeedsAStart(t *testing.T) {
 		"Read":                   b.Read(1, 0, 0, 1),
 		"FillAsync":              b.FillAsync(manager.Fill{}, 0),
 		"Defragment":             first(b.Defragment(1)),
-		"PressureCallbackAdd":    first(b.PressureCallbackAdd(1, func(uint64, int32) {})),
-		"RegistrationRemove":     b.RegistrationRemove(1, false),
+		"PressureCallbackAdd":    first(b.PressureCallbackAdd(1, 0, func(uint64, int32) {})),
+		"RegistrationRemove":     b.RegistrationRemove(1, 0),
 	}
 	for name, err := range calls {
 		require.Equal(t, device.CodeNotInitialized, device.CodeOf(err), "%s: %v", name, err)
@@ -199,7 +199,7 @@ func (b *bench) fill(id string) (p, m, stream uint64) {
 	require.NoError(b.t, err)
 	_, err = b.EventRecord(stream)
 	require.NoError(b.t, err)
-	_, err = b.PressureCallbackAdd(dev, func(uint64, int32) {})
+	_, err = b.PressureCallbackAdd(dev, 0, func(uint64, int32) {})
 	require.NoError(b.t, err)
 	return p, m, stream
 }
@@ -226,7 +226,7 @@ func TestForcedShutdownThatTheDriverRefusesCanBeTriedAgain(t *testing.T) {
 func TestShutdownFromACallbackIsRefused(t *testing.T) {
 	inside := false
 	b := startBench(t, func(o *library.Options) {
-		o.InsideCallback = func(registration uint64) bool { return registration == 0 && inside }
+		o.InsideCallback = func(token uint64) bool { return token == 0 && inside }
 	})
 	inside = true
 	requireCode(t, device.CodeInvalidState, b.Shutdown(true))

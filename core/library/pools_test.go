@@ -1,0 +1,163 @@
+package library_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+)
+
+func TestPoolAllocAndFree(t *testing.T) {
+	b := startBench(t)
+	p := b.pool(b.open("test:0"))
+	addr, err := b.PoolAlloc(p, 1000, 0)
+	require.NoError(t, err)
+	aligned, err := b.PoolAllocAligned(p, 10, 1<<16, 0)
+	require.NoError(t, err)
+	require.Zero(t, uint64(aligned)%(1<<16))
+	stats, err := b.PoolStatistics(p)
+	require.NoError(t, err)
+	require.EqualValues(t, 1010, stats.Requested.Current)
+	require.EqualValues(t, 1024+256, stats.Allocated.Current)
+
+	requireCode(t, device.CodeInvalidAddress, b.PoolFree(p, addr+1, 0))
+	require.NoError(t, b.PoolFree(p, addr, 0))
+	requireCode(t, device.CodeDoubleFree, b.PoolFree(p, addr, 0))
+	requireCode(t, device.CodeInvalidAddress, b.PoolFree(p, 1, 0))
+	require.NoError(t, b.PoolFree(p, aligned, 0))
+	released, err := b.PoolTrim(p, 0)
+	require.NoError(t, err)
+	require.EqualValues(t, 1<<20, released)
+	require.NoError(t, b.PoolSetLimit(p, 1<<20))
+	_, err = b.PoolAlloc(p, 2<<20, 0)
+	requireCode(t, device.CodeOutOfMemory, err)
+}
+
+func TestPoolRefusesBadArguments(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	p := b.pool(dev)
+	first := func(_ any, err error) error { return err }
+	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocAligned(p, 1, 0, 0)))
+	requireCode(t, device.CodeInvalidHandle, first(b.PoolAllocAligned(p+1, 1, 0, 0)))
+	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocAligned(p, 1, 3, 0)))
+	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocAligned(p, 1, 1<<31, 0)))
+	requireCode(t, device.CodeInvalidSize, first(b.PoolAlloc(p, 0, 0)))
+	for _, wrong := range []uint64{0, dev, p + 1<<40, p + 1, ^uint64(0)} {
+		requireCode(t, device.CodeInvalidHandle, first(b.PoolAlloc(wrong, 1, 0)))
+		requireCode(t, device.CodeInvalidHandle, b.PoolDestroy(wrong, true))
+	}
+	for _, wrong := range []uint64{dev, p, ^uint64(0)} {
+		requireCode(t, device.CodeInvalidHandle, first(b.PoolAlloc(p, 1, wrong)))
+		requireCode(t, device.CodeInvalidHandle, b.PoolFree(p, 1, wrong))
+	}
+	config := smallPool()
+	config.Strategy = "worst_fit"
+	requireCode(t, device.CodeNotFound, first(b.PoolCreate(dev, config)))
+	requireCode(t, device.CodeInvalidHandle, first(b.PoolCreate(p, nil)))
+	require.Equal(t, map[string]int{"device": 1, "pool": 1}, b.leaks().kinds())
+}
+
+func TestPoolStreamsAreOfItsDevice(t *testing.T) {
+	b := startBench(t)
+	here, there := b.open("test:0"), b.open("test:1")
+	p := b.pool(here)
+	own, err := b.StreamCreate(here)
+	require.NoError(t, err)
+	foreign, err := b.StreamCreate(there)
+	require.NoError(t, err)
+	addr, err := b.PoolAlloc(p, 100, own)
+	require.NoError(t, err)
+	_, err = b.PoolAlloc(p, 100, foreign)
+	requireCode(t, device.CodeInvalidArgument, err)
+	require.ErrorContains(t, err, "test:1")
+	requireCode(t, device.CodeInvalidArgument, b.PoolFree(p, addr, foreign))
+	require.NoError(t, b.PoolFree(p, addr, own))
+}
+
+// A block is handed out again on another stream only once the work that was
+// queued at its free is done.
+func TestPoolFreeWaitsForTheStream(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	config := smallPool()
+	config.AutoExpansion = false
+	p, err := b.PoolCreate(dev, config)
+	require.NoError(t, err)
+	stream, err := b.StreamDefault(dev)
+	require.NoError(t, err)
+	b.device(0).Default().Hold()
+	addr, err := b.PoolAlloc(p, 1<<19, stream)
+	require.NoError(t, err)
+	require.NoError(t, b.StreamHostFunction(stream, func() {}))
+	require.NoError(t, b.PoolFree(p, addr, stream))
+	other, err := b.StreamCreate(dev)
+	require.NoError(t, err)
+	next, err := b.PoolAlloc(p, 1<<19, other)
+	require.NoError(t, err)
+	require.NotEqual(t, addr, next, "the work at the free is not done")
+	b.device(0).Default().Release()
+	last, err := b.PoolAlloc(p, 1<<19, other)
+	require.NoError(t, err)
+	require.Equal(t, addr, last)
+}
+
+func TestPoolDestroy(t *testing.T) {
+	b := startBench(t)
+	p := b.pool(b.open("test:0"))
+	addr, err := b.PoolAlloc(p, 100, 0)
+	require.NoError(t, err)
+	requireCode(t, device.CodeBusy, b.PoolDestroy(p, false))
+	require.NoError(t, b.PoolFree(p, addr, 0))
+	_, err = b.PoolAlloc(p, 100, 0)
+	require.NoError(t, err)
+
+	b.device(0).FailNth(devicetest.Free, 1, nil)
+	requireCode(t, device.CodeDevice, b.PoolDestroy(p, true))
+	_, err = b.PoolStatistics(p)
+	require.NoError(t, err, "what the driver refused to take back can be destroyed again")
+	require.NoError(t, b.PoolDestroy(p, true))
+	_, err = b.PoolAlloc(p, 100, 0)
+	requireCode(t, device.CodeInvalidHandle, err)
+}
+
+func TestPoolCreateThatFailsLeavesNothing(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	config := smallPool()
+	config.PreAllocate = true
+	b.device(0).FailNth(devicetest.Allocate, 1, nil)
+	_, err := b.PoolCreate(dev, config)
+	require.Error(t, err)
+	require.Zero(t, b.device(0).Segments())
+	require.NoError(t, b.DeviceClose(dev, false))
+	dev = b.open("test:0")
+	p, err := b.PoolCreate(dev, nil)
+	require.NoError(t, err, "nil is the defaults")
+	_, err = b.PoolStatistics(p)
+	require.NoError(t, err)
+}
+
+// The hot path: nothing is allocated on success.
+func TestPoolAllocAndFreeAllocateNothing(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	p := b.pool(dev)
+	stream, err := b.StreamDefault(dev)
+	require.NoError(t, err)
+	for name, s := range map[string]uint64{"default": 0, "by handle": stream} {
+		pair := func() {
+			addr, err := b.PoolAlloc(p, 512, s)
+			if err != nil {
+				panic(err)
+			}
+			if err := b.PoolFree(p, addr, s); err != nil {
+				panic(err)
+			}
+		}
+		pair()
+		require.Zero(t, testing.AllocsPerRun(1000, pair), name)
+	}
+}
