@@ -29,6 +29,7 @@ OUTPUTS = {
 
 
 def main() -> int:
+    """Writes or checks; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--check", action="store_true", help="exit 1 if a file is stale, write nothing"
@@ -54,6 +55,7 @@ def main() -> int:
 
 
 def present_text(path: Path) -> str | None:
+    """The text of a file, or None where there is none."""
     return path.read_text(encoding="utf-8") if path.exists() else None
 
 

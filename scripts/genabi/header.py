@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from clang.cindex import (
+from clang.cindex import (  # type: ignore[import-untyped]
     Cursor,
     CursorKind,
     Diagnostic,
@@ -63,6 +63,7 @@ class HeaderError(Exception):
 
 
 def read_header(path: Path) -> Header:
+    """Reads the header; HeaderError for what cannot be carried over."""
     text = path.read_text(encoding="utf-8")
     return _Reader(path, text).read()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
 
 
 @dataclass(frozen=True)
@@ -23,44 +22,56 @@ class Named:
 
 @dataclass(frozen=True)
 class Pointer:
+    """A pointer."""
+
     target: CType
     is_const: bool
 
 
 @dataclass(frozen=True)
 class Array:
+    """An array of a fixed length."""
+
     element: CType
     length: int
 
 
-CType = Union[Scalar, Named, Pointer, Array]
+CType = Scalar | Named | Pointer | Array
 
 
 @dataclass(frozen=True)
 class Parameter:
+    """A parameter of a function or callback."""
+
     name: str
     type: CType
 
 
 @dataclass(frozen=True)
 class Field:
+    """A field of a struct, with its place."""
+
     name: str
     type: CType
     doc: str
     offset_bytes: int
 
 
-# A leaf of an INIT macro: the integer or float, None for NULL, or Sizeof.
 @dataclass(frozen=True)
 class Sizeof:
+    """The size of a struct, as a leaf of an INIT macro."""
+
     struct: str
 
 
-Initial = Union[int, float, None, Sizeof, tuple["Initial", ...]]
+# A value of an INIT macro: None is NULL, a tuple is what is in braces.
+Initial = int | float | None | Sizeof | tuple["Initial", ...]
 
 
 @dataclass(frozen=True)
 class Struct:
+    """A struct, laid out as clang does it."""
+
     name: str
     doc: str
     fields: tuple[Field, ...]
@@ -72,6 +83,8 @@ class Struct:
 
 @dataclass(frozen=True)
 class Alias:
+    """A typedef of an integer."""
+
     name: str
     doc: str
     type: Scalar
@@ -79,6 +92,8 @@ class Alias:
 
 @dataclass(frozen=True)
 class Callback:
+    """A typedef of a pointer to a function."""
+
     name: str
     doc: str
     result: CType
@@ -87,6 +102,8 @@ class Callback:
 
 @dataclass(frozen=True)
 class Function:
+    """A function of the library."""
+
     name: str
     doc: str
     result: CType
@@ -95,6 +112,8 @@ class Function:
 
 @dataclass(frozen=True)
 class Constant:
+    """A macro with an integer value."""
+
     name: str
     doc: str
     value: int
@@ -105,6 +124,8 @@ class Constant:
 
 @dataclass(frozen=True)
 class Status:
+    """A row of FERRUM_STATUS_TABLE."""
+
     name: str
     value: int
     text: str
@@ -112,6 +133,8 @@ class Status:
 
 @dataclass(frozen=True)
 class Header:
+    """All of it, in the order of the header."""
+
     statuses: tuple[Status, ...]
     constants: tuple[Constant, ...]
     aliases: tuple[Alias, ...]

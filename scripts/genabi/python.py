@@ -87,6 +87,7 @@ class Functions:
 
 
 def emit(header: Header) -> str:
+    """The text of _abi.py."""
     parts = [HEAD, _statuses(header), _constants(header)]
     parts += [_struct(struct) for struct in header.structs]
     parts += [_callback(callback) for callback in header.callbacks]

@@ -52,6 +52,7 @@ use core::mem::{align_of, offset_of, size_of};
 
 
 def emit(header: Header) -> str:
+    """The text of bindings.rs."""
     parts = [HEAD]
     for alias in header.aliases:
         parts.append("\n" + _doc(alias.doc, "") + f"pub type {alias.name} = {_type(alias.type)};\n")

@@ -1,0 +1,104 @@
+"""Memory of a host device as Python buffers, without a copy.
+
+A view is a ctypes array over the block that keeps the block's wrapper alive and
+is counted in the block's record: while one lives, the block cannot be freed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import sys
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _abi, _owned
+from .errors import InvalidHandleError, InvalidOffsetError, UnsupportedError
+
+if TYPE_CHECKING:
+    import numpy
+
+
+@functools.lru_cache(maxsize=256)
+def _array_type(size_bytes: int) -> Any:
+    """An array type whose instances can have attributes."""
+    return type("BlockView", (ctypes.c_ubyte * size_bytes,), {})
+
+
+class HostBuffer(_owned.Resource):
+    """The buffer side of a block: view(), NumPy and the buffer protocol.
+
+    Whoever looks into a block must wait for the asynchronous work on it himself.
+    """
+
+    def _host_range(self) -> tuple[int | None, int]:
+        """Host address, or None where the host cannot address it, and length."""
+        raise NotImplementedError
+
+    @property
+    def buffer(self) -> Any:
+        """A ctypes array of bytes over the block, which it keeps alive."""
+        address, size_bytes = self._host_range()
+        if address is None:
+            raise UnsupportedError(
+                _abi.FERRUM_ERROR_UNSUPPORTED,
+                f"the host cannot address the {self._owned.label}: use read() and write()",
+            )
+        with _owned.views_lock:
+            if self._owned.ended or self._owned.doomed:
+                raise InvalidHandleError(
+                    _abi.FERRUM_ERROR_INVALID_HANDLE, f"the {self._owned.label} has been closed"
+                )
+            array = _array_type(size_bytes).from_address(address)
+            array.block = self
+            token = object()
+            self._owned.views.add(token)
+            weakref.finalize(array, self._owned.views.discard, token).atexit = False
+        return array
+
+    def view(self) -> memoryview:
+        """The block as a writable memoryview of bytes."""
+        return memoryview(self.buffer).cast("B")
+
+    if sys.version_info >= (3, 12):
+
+        def __buffer__(self, flags: int) -> memoryview:
+            return self.view()
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        array = self.buffer
+        return {"version": 3, "shape": (len(array),), "typestr": "|u1", "data": array}
+
+    def as_numpy(
+        self,
+        dtype: Any = "uint8",
+        shape: int | Sequence[int] | None = None,
+        *,
+        offset_bytes: int = 0,
+    ) -> numpy.ndarray[Any, Any]:
+        """The block, or a part of it, as a NumPy array without a copy.
+
+        Args:
+            dtype: of the elements.
+            shape: of the array; None: one dimension with all that fits.
+            offset_bytes: where it starts in the block.
+        """
+        import numpy
+
+        element = numpy.dtype(dtype)
+        array = self.buffer
+        room = len(array) - offset_bytes
+        if shape is None:
+            shape = max(room, 0) // max(element.itemsize, 1)
+        lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+        if offset_bytes < 0 or room < 0 or math.prod(lengths) * element.itemsize > room:
+            raise InvalidOffsetError(
+                _abi.FERRUM_ERROR_INVALID_OFFSET,
+                f"an array of {lengths} {element} at offset_bytes {offset_bytes} leaves the "
+                f"{self._owned.label} of {len(array)} bytes",
+            )
+        result: numpy.ndarray[Any, Any] = numpy.ndarray(lengths, element, array, offset_bytes)
+        return result

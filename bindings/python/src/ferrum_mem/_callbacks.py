@@ -1,0 +1,218 @@
+"""Python functions as callbacks of the library.
+
+The library gets one C function per kind of callback, made once and never freed,
+and a number as user_data; the number leads to the Python function here. So no
+C function is ever freed while the library may still call it.
+
+An exception inside a callback goes to sys.unraisablehook and never into C.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from . import _abi, _native
+from .types import LogLevel, PressureLevel
+
+HostFunction = Callable[[], object]
+LogFunction = Callable[[LogLevel, str], object]
+
+_keys = itertools.count(1)
+_host_functions: dict[int, HostFunction] = {}
+_log_functions: dict[int, LogFunction] = {}
+_pressure_functions: dict[int, Callable[[PressureLevel], object]] = {}
+_reclaim_functions: dict[int, Callable[[int], int]] = {}
+
+# Whether a host function was ever queued: only then the exit has to wait.
+_host_functions_used = False
+
+_log_lock = threading.Lock()
+_log_key = 0
+
+
+class _Unraisable:
+    """Has the interpreter report an exception through sys.unraisablehook.
+
+    It does so for an exception in a weak reference's callback; the reported
+    object is this one, which shows the user's function.
+    """
+
+    def __init__(self, function: object, error: BaseException) -> None:
+        self.function = function
+        self.error = error
+
+    def __call__(self, _reference: object) -> None:
+        raise self.error
+
+    def __repr__(self) -> str:
+        return f"callback {self.function!r}"
+
+
+class _Referent:
+    """Something to have a weak reference to."""
+
+
+def _report(function: object, error: BaseException) -> None:
+    referent = _Referent()
+    reference = weakref.ref(referent, _Unraisable(function, error))
+    del referent
+    del reference
+
+
+class _Inside:
+    """Marks the thread as being inside a callback."""
+
+    def __enter__(self) -> None:
+        self.thread = threading.get_ident()
+        _native.callback_threads.add(self.thread)
+
+    def __exit__(self, *_: object) -> None:
+        _native.callback_threads.discard(self.thread)
+
+
+def _run_host(key: int) -> None:
+    # Taken out, so that it is released after it ran.
+    function = _host_functions.pop(key, None)
+    if function is None:
+        return
+    with _Inside():
+        try:
+            function()
+        except BaseException as error:
+            _report(function, error)
+
+
+def _run_log(level: int, message: bytes | None, key: int) -> None:
+    function = _log_functions.get(key)
+    if function is None or message is None:
+        return
+    with _Inside():
+        try:
+            function(LogLevel(level), message.decode("utf-8", "replace"))
+        except BaseException as error:
+            _report(function, error)
+
+
+def _run_pressure(_device: Any, level: int, key: int) -> None:
+    function = _pressure_functions.get(key)
+    if function is None:
+        return
+    with _Inside():
+        try:
+            function(PressureLevel(level))
+        except BaseException as error:
+            _report(function, error)
+
+
+def _run_reclaim(_device: Any, needed_bytes: int, key: int) -> int:
+    function = _reclaim_functions.get(key)
+    if function is None:
+        return 0
+    with _Inside():
+        try:
+            freed = function(needed_bytes)
+            return min(max(int(freed or 0), 0), 2**64 - 1)
+        except BaseException as error:
+            _report(function, error)
+    return 0
+
+
+# These live as long as the module, which the library's threads may outlive only
+# after _library has seen to it that they call nothing any more.
+_host_trampoline = _abi.ferrum_host_fn(_run_host)
+_log_trampoline = _abi.ferrum_log_fn(_run_log)
+_pressure_trampoline = _abi.ferrum_pressure_fn(_run_pressure)
+_reclaim_trampoline = _abi.ferrum_reclaim_fn(_run_reclaim)
+
+
+def queue_host_function(stream: Any, function: HostFunction) -> None:
+    global _host_functions_used
+    _host_functions_used = True
+    key = next(_keys)
+    _host_functions[key] = function
+    status = _native.library().ferrum_stream_host_function(stream, _host_trampoline, key)
+    if status < 0:
+        error = _native.error_of(status)
+        _host_functions.pop(key, None)
+        raise error
+
+
+def add_pressure(
+    device: Any, function: Callable[[PressureLevel], object]
+) -> tuple[_abi.ferrum_registration, Callable[[], None]]:
+    """Gives the registration and what forgets the function."""
+    key = next(_keys)
+    registration = _abi.ferrum_registration()
+    _pressure_functions[key] = function
+    status = _native.library().ferrum_pressure_callback_add(
+        device, _pressure_trampoline, key, ctypes.byref(registration)
+    )
+    if status < 0:
+        error = _native.error_of(status)
+        _pressure_functions.pop(key, None)
+        raise error
+    return registration, lambda: _forget(_pressure_functions, key)
+
+
+def add_reclaim(
+    device: Any, config: _abi.ferrum_reclaim_config, function: Callable[[int], int]
+) -> tuple[_abi.ferrum_registration, Callable[[], None]]:
+    """Gives the registration and what forgets the function."""
+    key = next(_keys)
+    registration = _abi.ferrum_registration()
+    _reclaim_functions[key] = function
+    status = _native.library().ferrum_reclaim_callback_add(
+        device, ctypes.byref(config), _reclaim_trampoline, key, ctypes.byref(registration)
+    )
+    if status < 0:
+        error = _native.error_of(status)
+        _reclaim_functions.pop(key, None)
+        raise error
+    return registration, lambda: _forget(_reclaim_functions, key)
+
+
+def _forget(functions: dict[int, Any], key: int) -> None:
+    functions.pop(key, None)
+
+
+def set_log_callback(callback: LogFunction | None, minimum_level: LogLevel = LogLevel.INFO) -> None:
+    """Sets the receiver of the library's log messages.
+
+    It runs on a thread of the library, one call at a time, and may call this
+    package but shutdown(). Setting another one, or None, waits for a running call
+    of the former, unless it is done from inside that call. Works before init()
+    and outlives shutdown(). It is taken away when the interpreter exits.
+
+    Args:
+        callback: called with the level and the text; None: no receiver.
+        minimum_level: what is below is not delivered.
+    """
+    global _log_key
+    level = LogLevel(minimum_level)
+    key = next(_keys) if callback is not None else 0
+    if callback is not None:
+        _log_functions[key] = callback
+    # The lock is not held while the library waits for a running call, which may
+    # want to set a callback itself; the library puts concurrent calls in order.
+    trampoline = _log_trampoline if callback is not None else _abi.ferrum_log_fn()
+    status = _native.library().ferrum_log_set_callback(level, trampoline, key)
+    if status < 0:
+        error = _native.error_of(status)
+        _log_functions.pop(key, None)
+        raise error
+    with _log_lock:
+        former, _log_key = _log_key, key
+        _log_functions.pop(former, None)
+
+
+def has_log_callback() -> bool:
+    return bool(_log_functions)
+
+
+def host_functions_used() -> bool:
+    return _host_functions_used

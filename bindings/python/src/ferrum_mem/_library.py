@@ -1,0 +1,176 @@
+"""Starting and stopping the library, and what happens at exit.
+
+Owns the number of init() calls of this package, which is not the library's own
+count: other users of the library in the process are none of our business.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import threading
+from typing import Any
+
+from . import _abi, _callbacks, _native
+from ._owned import Node, Owned, doom
+from ._values import u32, u64
+from .errors import NotInitializedError
+from .types import LeakReport
+
+# The open devices; everything else hangs on one of them.
+opens = Node()
+
+_lock = threading.RLock()
+_starts = 0
+_started_by_itself = False
+
+
+def init(
+    *,
+    host_devices: int = 0,
+    host_memory_bytes: int = 0,
+    host_memory_forced: bool = False,
+) -> None:
+    """Starts the library, or joins it; each call is undone by one shutdown().
+
+    Opening a device starts the library with its defaults by itself, and one
+    shutdown() undoes that; a later init() takes that start over.
+
+    Args:
+        host_devices: devices cpu:0, cpu:1, ... that share the capacity; 0: what
+            the environment has in FERRUM_HOST_DEVICES, or 1.
+        host_memory_bytes: capacity of all host devices together; 0: what the
+            environment has in FERRUM_HOST_MEMORY, or what the process may use.
+        host_memory_forced: accept more than the memory of the machine.
+
+    Raises:
+        InvalidStateError: the library runs with other settings.
+        InvalidConfigError: a setting, also one of the environment, makes no sense.
+    """
+    global _starts, _started_by_itself
+    config = _abi.ferrum_config.init()
+    config.host_devices = u32("host_devices", host_devices)
+    config.host_memory_bytes = u64("host_memory_bytes", host_memory_bytes)
+    if host_memory_forced:
+        config.flags = _abi.FERRUM_CONFIG_HOST_MEMORY_FORCED
+    has_settings = bool(host_devices or host_memory_bytes or host_memory_forced)
+    library = _native.library()
+    with _lock:
+        _native.check(library.ferrum_init(ctypes.byref(config) if has_settings else None))
+        if _started_by_itself:
+            # Joined, so this cannot be the last one.
+            _native.check(library.ferrum_shutdown(0))
+            _started_by_itself = False
+        else:
+            _starts += 1
+
+
+def ensure_started() -> None:
+    """Starts the library with its defaults if nobody has started it from here."""
+    global _starts, _started_by_itself
+    if _starts:
+        return
+    with _lock:
+        if not _starts:
+            _native.check(_native.library().ferrum_init(None))
+            _starts += 1
+            _started_by_itself = True
+
+
+def shutdown(*, force: bool = False) -> None:
+    """Undoes one init(); the last one stops the library and gives its memory back.
+
+    Args:
+        force: also while something is in use; that is ended, reported through the
+            log, and stays in leak_report().
+
+    Raises:
+        BusyError: something is in use; nothing has changed.
+        ViewExistsError: with force, a view still looks into memory.
+        NotInitializedError: there is no init() to undo.
+    """
+    global _starts, _started_by_itself
+    library = _native.library()
+    with _lock:
+        if _native.is_forked():
+            _native.check(library.ferrum_shutdown(0))
+        if not _starts:
+            raise NotInitializedError(
+                _abi.FERRUM_ERROR_NOT_INITIALIZED, "shutdown() without an init() to undo"
+            )
+        everything = _everything() if force else []
+        doom(everything, "shutdown(force=True)")
+        status = library.ferrum_shutdown(_abi.FERRUM_FORCE if force else 0)
+        if status < 0 or _is_running():
+            for owned in everything:
+                owned.doomed = False
+        else:
+            for owned in everything:
+                owned.finish()
+        _native.check(status)
+        _starts -= 1
+        _started_by_itself = False
+
+
+def _everything() -> list[Owned]:
+    found = []
+    for opened in list(opens.below):
+        found += [opened, *opened.subject().everything_below()]
+    return list(dict.fromkeys(found))
+
+
+def _is_running() -> bool:
+    length = ctypes.c_size_t()
+    status = _native.library().ferrum_snapshot_json(None, 0, ctypes.byref(length))
+    return status != _abi.FERRUM_ERROR_NOT_INITIALIZED
+
+
+def snapshot() -> dict[str, Any]:
+    """All books of the library; the header says what is in it."""
+    ensure_started()
+    books: dict[str, Any] = _native.read_json(_native.library().ferrum_snapshot_json)
+    return books
+
+
+def leak_report() -> LeakReport:
+    """What is alive now or, after shutdown(), what was alive at its end."""
+    return LeakReport.from_json(_native.read_json(_native.library().ferrum_leak_report_json))
+
+
+def abi_version() -> int:
+    """Version of the binary interface of the loaded library."""
+    return _native.library().ferrum_abi_version()
+
+
+def library_version() -> str:
+    """Version of the loaded library, for example "0.1.0"."""
+    text = _native.library().ferrum_version_string()
+    return text.decode() if text else ""
+
+
+def status_name(status: int) -> str:
+    """Name of a status, for example "FERRUM_ERROR_BUSY"."""
+    text = _native.library().ferrum_status_name(status)
+    return text.decode() if text else ""
+
+
+def status_text(status: int) -> str:
+    """What a status means, in a few words."""
+    return _native.status_text(status)
+
+
+@atexit.register
+def _at_exit() -> None:
+    """Leaves no thread of the library that could still call into the interpreter.
+
+    What is open stays as it is: the process's end frees it, and whoever runs
+    after this may still use it. Waits for queued host functions, as a program
+    waits for its threads; Ctrl-C ends that.
+    """
+    if not _native.is_loaded() or _native.is_forked():
+        return
+    library = _native.library()
+    if _callbacks.has_log_callback():
+        library.ferrum_log_set_callback(_abi.FERRUM_LOG_ERROR, _abi.ferrum_log_fn(), None)
+    for opened in list(opens.below):
+        opened.at_exit()

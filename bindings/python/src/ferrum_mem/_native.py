@@ -1,0 +1,105 @@
+"""The loaded library, and what every call of it shares.
+
+Owns the one binding of the process, the knowledge whether this is a forked
+child, and which threads are inside a callback of the library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from . import _abi, _loader
+from .errors import FerrumError, InvalidArgumentError, class_of
+
+_lock = threading.Lock()
+_functions: _abi.Functions | None = None
+_owner_pid = 0
+
+# Threads that run a callback just now: on them nothing may wait for a stream.
+callback_threads: set[int] = set()
+
+
+def library() -> _abi.Functions:
+    """The functions of the library, which is loaded at the first call."""
+    if _functions is None:
+        _load()
+    assert _functions is not None
+    return _functions
+
+
+def _load() -> None:
+    global _functions, _owner_pid
+    with _lock:
+        if _functions is None:
+            # The process first: a finaliser must never see a library without one.
+            _owner_pid = os.getpid()
+            _functions = _loader.load()
+
+
+def is_loaded() -> bool:
+    return _functions is not None
+
+
+def is_forked() -> bool:
+    """Whether this process is a forked child of the one that loaded the library."""
+    return _owner_pid not in (0, os.getpid())
+
+
+def check(status: int) -> None:
+    """Raises the exception of a status that is an error."""
+    if status < 0:
+        raise error_of(status)
+
+
+def error_of(status: int) -> FerrumError:
+    """The exception of a call of this thread that has just failed."""
+    info = _abi.ferrum_error_info.init()
+    library().ferrum_last_error(ctypes.byref(info))
+    if info.status != status:
+        # A finaliser that ran in between has failed as well: its detail is not ours.
+        return class_of(status)(status, status_text(status))
+    return class_of(status)(
+        status,
+        info.message.decode("utf-8", "replace"),
+        function=info.function.decode(),
+        operation=info.operation.decode(),
+        device=info.device.decode(),
+        native_code=info.native_code,
+    )
+
+
+def status_text(status: int) -> str:
+    text = library().ferrum_status_text(status)
+    return text.decode() if text else ""
+
+
+def read_json(function: Callable[..., int]) -> Any:
+    """What one of the JSON functions writes, decoded."""
+    length = ctypes.c_size_t()
+    capacity = 4096
+    while True:
+        buffer = ctypes.create_string_buffer(capacity)
+        status = function(buffer, capacity, ctypes.byref(length))
+        if status != _abi.FERRUM_ERROR_BUFFER_TOO_SMALL:
+            check(status)
+            return json.loads(buffer.value)
+        # It may have grown by the next call, so a little more than was said.
+        capacity = length.value + length.value // 8 + 1
+
+
+def encode(name: str, text: str | None) -> bytes | None:
+    """Text as the library takes it; it must not have a NUL inside."""
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise TypeError(f"{name} is a str, not {type(text).__name__}")
+    if "\0" in text:
+        raise InvalidArgumentError(
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {text!r} has a NUL character in it"
+        )
+    return text.encode()

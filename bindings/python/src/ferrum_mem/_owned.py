@@ -1,0 +1,242 @@
+"""Ownership: who ends a native object, when, and what hangs on it.
+
+Each wrapper (Device, Memory, ...) owns one Owned record, which knows how to end
+the native object. A wrapper that is collected without close() warns and has its
+record end the object. A record refers to what it hangs on and never to its
+wrapper, so the order of ends is right even when the collector frees a whole
+cycle at once: an owner that is still in use is ended after the last of what
+hangs on it.
+
+Finalisers run at any time on any thread, inside other code of this module too,
+so their path takes no lock: it relies on single list and set operations. In a
+forked child nothing here touches the library.
+"""
+
+from __future__ import annotations
+
+import _thread
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from . import _abi, _native
+from .errors import InvalidHandleError, ViewExistsError
+
+# Held while it is decided that memory with no view on it goes away, and while a
+# view is made; never during a call of the library.
+views_lock = threading.RLock()
+
+
+class Node:
+    """Something that Owned records hang on."""
+
+    def __init__(self) -> None:
+        self.below: set[Owned] = set()
+        # Collected by the garbage collector before what hangs here was ended.
+        self.waiting: list[Owned] = []
+
+    def add(self, owned: Owned) -> None:
+        self.below.add(owned)
+
+    def remove(self, owned: Owned) -> None:
+        self.below.discard(owned)
+        self.retry()
+
+    def retry(self) -> None:
+        while self.waiting and not self.below:
+            try:
+                owned = self.waiting.pop()
+            except IndexError:
+                return
+            owned.end_unowned()
+
+    def everything_below(self) -> Iterable[Owned]:
+        for owned in list(self.below):
+            yield owned
+            yield from owned.everything_below()
+
+
+class Owned(Node):
+    """One native object that Python has to end.
+
+    Args:
+        label: what it is, for messages: "Pool on cpu:0".
+        end: ends it; takes the flags, gives the status.
+        parent: what it hangs on.
+        at_end: called once it has ended, whoever ended it.
+    """
+
+    # Whether an end that was BUSY may be forced once nobody has the wrapper.
+    may_force = True
+
+    def __init__(
+        self,
+        label: str,
+        end: Callable[[int], int],
+        parent: Node,
+        at_end: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self.label = label
+        self.ended = False
+        # Set while an end that views would make dangerous is on its way.
+        self.doomed = False
+        self.views: set[object] = set()
+        self._end = end
+        self._parent = parent
+        self._at_end = at_end
+        self._closing = threading.Lock()
+        parent.add(self)
+
+    def subject(self) -> Node:
+        """What keeps this from ending while something hangs on it."""
+        return self
+
+    def close(self, flags: int = 0) -> None:
+        """Ends the object; nothing if that was done before."""
+        if _native.is_forked():
+            # The object is the parent process's, as is the lock, perhaps.
+            self.ended = True
+            return
+        with self._closing:
+            if self.ended:
+                return
+            doomed = self._doom(flags)
+            status = self._end(flags)
+            if status < 0:
+                for owned in doomed:
+                    owned.doomed = False
+                _native.check(status)
+            self.finish(doomed)
+
+    def _doom(self, flags: int) -> list[Owned]:
+        doomed: list[Owned] = [self]
+        if flags & _abi.FERRUM_FORCE:
+            doomed += self.subject().everything_below()
+        doom(doomed, self.label)
+        return doomed
+
+    def finish(self, doomed: Iterable[Owned] = ()) -> None:
+        """Marks this and what went with it as ended."""
+        for owned in doomed:
+            if owned is not self:
+                owned.finish()
+        if not self.ended:
+            self.ended = True
+            self._parent.remove(self)
+            if self._at_end is not None:
+                self._at_end()
+
+    def at_exit(self) -> None:
+        """Ends what could still call into the interpreter when it exits."""
+
+    def abandon(self) -> None:
+        """Called when the wrapper was collected: warns and ends the object."""
+        if self.ended or _native.is_forked():
+            return
+        try:
+            warnings.warn(f"unclosed ferrum_mem.{self.label}", ResourceWarning, stacklevel=2)
+        finally:
+            if threading.get_ident() in _native.callback_threads:
+                in_background(self.end_unowned)
+            else:
+                self.end_unowned()
+
+    def end_unowned(self) -> None:
+        """Ends what has no wrapper any more; there is nobody to tell of a failure."""
+        status = self._end(0)
+        subject = self.subject()
+        if status != _abi.FERRUM_ERROR_BUSY:
+            self.finish()
+        elif subject.below:
+            subject.waiting.append(self)
+            subject.retry()
+        elif self.may_force:
+            in_background(self._force)
+
+    def _force(self) -> None:
+        self._end(_abi.FERRUM_FORCE)
+        self.finish()
+
+
+def doom(doomed: Iterable[Owned], label: str) -> None:
+    """Marks what is about to go away, so that no view is made; refuses for views."""
+    with views_lock:
+        doomed = list(doomed)
+        seen = next((owned for owned in doomed if owned.views), None)
+        if seen is not None:
+            raise ViewExistsError(
+                _abi.FERRUM_ERROR_BUSY,
+                f"{label}: {len(seen.views)} view(s) still look into the {seen.label}",
+            )
+        for owned in doomed:
+            owned.doomed = True
+
+
+def in_background(action: Callable[[], None]) -> None:
+    """Runs what may wait on a thread of its own.
+
+    threading.Thread takes locks when it starts, which a finaliser may not.
+    """
+    try:
+        _thread.start_new_thread(action, ())
+    except RuntimeError:
+        # The interpreter is going away, and the process's memory with it.
+        return
+
+
+R = TypeVar("R", bound="Resource")
+
+
+class Resource:
+    """A wrapper of a native object.
+
+    A context manager. close() may be called again and again. Safe for use by
+    several threads. One that is collected without close() gives a
+    ResourceWarning and is closed then. In a forked child close() does nothing.
+    """
+
+    _owned: Owned
+    _native_handle: Any
+
+    def _own(self, owned: Owned, handle: Any) -> None:
+        self._owned = owned
+        self._native_handle = handle
+        # Not at the exit of the interpreter: whatever is in use stays in use.
+        weakref.finalize(self, owned.abandon).atexit = False
+
+    @property
+    def _handle(self) -> Any:
+        """The handle for a call; refuses after close()."""
+        if self._owned.ended and not _native.is_forked():
+            raise InvalidHandleError(
+                _abi.FERRUM_ERROR_INVALID_HANDLE, f"the {self._owned.label} has been closed"
+            )
+        return self._native_handle
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, or went when its owner was closed by force."""
+        return self._owned.ended
+
+    def close(self) -> None:
+        """Ends the native object."""
+        self._owned.close()
+
+    def __enter__(self: R) -> R:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = " (closed)" if self._owned.ended else ""
+        return f"<ferrum_mem.{self._owned.label}{state}>"

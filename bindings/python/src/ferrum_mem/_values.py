@@ -1,0 +1,57 @@
+"""Python values as the fixed-width numbers of the C ABI.
+
+ctypes cuts a number that does not fit without a word, so everything that goes
+into a call or a struct passes through here first.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import SupportsIndex
+
+from . import _abi
+from .errors import InvalidArgumentError, OverflowError  # noqa: A004
+
+NS_PER_SECOND = 1_000_000_000
+
+
+def u64(name: str, value: SupportsIndex) -> int:
+    return _integer(name, value, 0, 2**64 - 1)
+
+
+def u32(name: str, value: SupportsIndex) -> int:
+    return _integer(name, value, 0, 2**32 - 1)
+
+
+def i32(name: str, value: SupportsIndex) -> int:
+    return _integer(name, value, -(2**31), 2**31 - 1)
+
+
+def _integer(name: str, value: SupportsIndex, least: int, most: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is an integer, not {type(value).__name__}") from None
+    if number < 0 <= least:
+        raise InvalidArgumentError(
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {number} is negative"
+        )
+    if not least <= number <= most:
+        raise OverflowError(
+            _abi.FERRUM_ERROR_OVERFLOW, f"{name} {number} is not from {least} to {most}"
+        )
+    return number
+
+
+def nanoseconds(name: str, seconds: float | None) -> int:
+    """Seconds as nanoseconds; None and infinity wait without an end."""
+    if seconds is None:
+        return _abi.FERRUM_WAIT_FOREVER
+    if math.isnan(seconds) or seconds < 0:
+        raise InvalidArgumentError(
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} {seconds} is no time to wait"
+        )
+    if math.isinf(seconds):
+        return _abi.FERRUM_WAIT_FOREVER
+    return min(math.ceil(seconds * NS_PER_SECOND), _abi.FERRUM_WAIT_FOREVER)

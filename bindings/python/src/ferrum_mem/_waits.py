@@ -1,0 +1,39 @@
+"""Waiting so that Ctrl-C gets through.
+
+Python runs signal handlers in the main thread between two of its own
+instructions, so there a long wait is done in slices.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from . import _abi, _native
+from ._values import nanoseconds
+
+SLICE_NS = 50_000_000
+
+
+def wait(call: Callable[[int], int], timeout_s: float | None) -> None:
+    """Calls call(timeout_ns) until it is done or the timeout is over."""
+    timeout_ns = nanoseconds("timeout_s", timeout_s)
+    # The ident, as current_thread() would make an entry for a foreign thread.
+    if threading.get_ident() != threading.main_thread().ident or timeout_ns <= SLICE_NS:
+        _native.check(call(timeout_ns))
+        return
+    end_ns = time.monotonic_ns() + timeout_ns
+    while True:
+        left_ns = max(end_ns - time.monotonic_ns(), 0)
+        if timeout_ns == _abi.FERRUM_WAIT_FOREVER:
+            left_ns = timeout_ns
+        status = call(min(left_ns, SLICE_NS))
+        if status != _abi.FERRUM_ERROR_TIMEOUT:
+            _native.check(status)
+            return
+        if left_ns <= SLICE_NS:
+            error = _native.error_of(status)
+            # The library speaks of the last slice; the caller asked for the whole.
+            error.message = f"not done in {timeout_s} s"
+            raise error

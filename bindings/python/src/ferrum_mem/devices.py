@@ -1,0 +1,221 @@
+"""Backends and devices."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from . import _abi, _callbacks, _library, _native
+from ._owned import Node, Owned, Resource
+from ._values import i32, nanoseconds, u64
+from ._waits import SLICE_NS, wait
+from .types import Backend, DeviceInfo, MemoryInfo, PressureLevel, Statistics
+
+if TYPE_CHECKING:
+    from .streams import Stream
+
+# What hangs on a device hangs on the native device, which several Device objects
+# may have open: one node for each handle.
+_nodes: weakref.WeakValueDictionary[int, Node] = weakref.WeakValueDictionary()
+_nodes_lock = threading.Lock()
+
+
+def backends() -> tuple[Backend, ...]:
+    """Every backend with its devices, or why it cannot be used here."""
+    _library.ensure_started()
+    raw = _native.read_json(_native.library().ferrum_backends_json)
+    return tuple(Backend.from_json(entry) for entry in raw["backends"])
+
+
+class _OpenDevice(Owned):
+    # Others may have the device open as well; what they have there is not ours.
+    may_force = False
+
+    def __init__(self, label: str, handle: _abi.ferrum_device, node: Node) -> None:
+        self.node = node
+        self.handle = handle
+        end = _native.library().ferrum_device_close
+        super().__init__(label, lambda flags: end(handle, flags), _library.opens)
+
+    def subject(self) -> Node:
+        return self.node
+
+    def at_exit(self) -> None:
+        for owned in list(self.node.below):
+            owned.at_exit()
+        if _callbacks.host_functions_used():
+            synchronize = _native.library().ferrum_device_synchronize
+            while synchronize(self.handle, SLICE_NS) == _abi.FERRUM_ERROR_TIMEOUT:
+                # Between two waits Python looks at Ctrl-C.
+                continue
+
+    def finish(self, doomed: Iterable[Owned] = ()) -> None:
+        others = [owned for owned in doomed if owned is not self]
+        info = _abi.ferrum_device_info.init()
+        if others and (
+            _native.library().ferrum_device_get_info(self.handle, ctypes.byref(info)) >= 0
+        ):
+            # Not the last to close it: everything on the device goes on.
+            for owned in others:
+                owned.doomed = False
+            others = []
+        super().finish(others)
+
+
+class Device(Resource):
+    """An open device, for example Device("cpu:0").
+
+    Several objects may have one device open; the last one closes it. Opening the
+    first device starts the library with its defaults, unless init() has.
+
+    Raises:
+        DeviceNotFoundError: there is no such device.
+        InvalidArgumentError: the id is not of the form BACKEND:NUMBER.
+    """
+
+    def __init__(self, device_id: str) -> None:
+        text = _native.encode("device_id", device_id)
+        _library.ensure_started()
+        handle = _abi.ferrum_device()
+        _native.check(_native.library().ferrum_device_open(text, ctypes.byref(handle)))
+        with _nodes_lock:
+            node = _nodes.get(handle.id)
+            if node is None:
+                node = _nodes[handle.id] = Node()
+        self._node = node
+        self._own(_OpenDevice(f"Device {device_id}", handle, node), handle)
+        self._info = self.info()
+        self._owned.label = f"Device {self._info.id}"
+
+    @property
+    def id(self) -> str:
+        """For example "cpu:0"."""
+        return self._info.id
+
+    def info(self) -> DeviceInfo:
+        """Describes the device."""
+        raw = _abi.ferrum_device_info.init()
+        _native.check(_native.library().ferrum_device_get_info(self._handle, ctypes.byref(raw)))
+        return DeviceInfo.from_abi(raw)
+
+    def close(self, *, force: bool = False) -> None:
+        """Closes the device.
+
+        Args:
+            force: also while pools, managers, streams, events or registrations are
+                left; they are ended and reported through the log.
+
+        Raises:
+            BusyError: something is left on the device; nothing has changed.
+            ViewExistsError: with force, a view still looks into memory of the device.
+        """
+        self._owned.close(_abi.FERRUM_FORCE if force else 0)
+
+    def memory_info(self) -> MemoryInfo:
+        """The device's memory, all uses of it together."""
+        raw = _abi.ferrum_memory_info.init()
+        _native.check(_native.library().ferrum_memory_get_info(self._handle, ctypes.byref(raw)))
+        return MemoryInfo.from_abi(raw)
+
+    def statistics(self) -> Statistics:
+        """The sum over the device's pools and managers."""
+        raw = _abi.ferrum_statistics.init()
+        _native.check(
+            _native.library().ferrum_device_get_statistics(self._handle, ctypes.byref(raw))
+        )
+        return Statistics.from_abi(raw)
+
+    def synchronize(self, timeout_s: float | None = None) -> None:
+        """Waits until every stream of the device has run dry.
+
+        Args:
+            timeout_s: seconds; None waits without an end, 0 only asks.
+
+        Raises:
+            TimeoutError: it takes longer.
+        """
+        handle = self._handle
+        function = _native.library().ferrum_device_synchronize
+        wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
+
+    def set_limit(self, limit_bytes: int | None) -> None:
+        """Limits what this process takes from the device; None or 0: no limit."""
+        limit = 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
+        _native.check(_native.library().ferrum_device_set_limit(self._handle, limit))
+
+    def measure_bandwidth(self) -> float:
+        """Measures and gives the copy bandwidth in 10^9 bytes per second."""
+        gbps = ctypes.c_double()
+        _native.check(
+            _native.library().ferrum_device_measure_bandwidth(self._handle, ctypes.byref(gbps))
+        )
+        return gbps.value
+
+    @property
+    def default_stream(self) -> Stream:
+        """The stream that the device always has; it ends with the device."""
+        from .streams import DefaultStream
+
+        return DefaultStream(self)
+
+    def on_pressure(self, callback: Callable[[Device, PressureLevel], object]) -> Registration:
+        """Has callback(device, level) called at every change of the pressure level.
+
+        It runs on a thread of the library, one call at a time, and may call this
+        package but shutdown(). Close what is returned to end it.
+        """
+        registration, forget = _callbacks.add_pressure(
+            self._handle, lambda level: callback(self, level)
+        )
+        return Registration(self, "pressure callback", registration, forget)
+
+    def on_reclaim(
+        self,
+        callback: Callable[[Device, int], int],
+        *,
+        priority: int = 0,
+        deadline_s: float = 0,
+    ) -> Registration:
+        """Has callback(device, needed_bytes) called before an allocation fails.
+
+        It runs on a thread of the library, may free and trim, and returns how many
+        bytes it freed. Close what is returned to end it.
+
+        Args:
+            priority: lower ones are asked first.
+            deadline_s: how long an allocation waits for it at most; 0: 0.1 s.
+        """
+        config = _abi.ferrum_reclaim_config.init()
+        config.priority = i32("priority", priority)
+        config.deadline_ns = nanoseconds("deadline_s", deadline_s)
+        registration, forget = _callbacks.add_reclaim(
+            self._handle, config, lambda needed_bytes: callback(self, needed_bytes)
+        )
+        return Registration(self, "reclaim callback", registration, forget)
+
+
+class _Registered(Owned):
+    def at_exit(self) -> None:
+        self.close()
+
+
+class Registration(Resource):
+    """A registered callback. close() waits for a running call of it, unless it is
+    called from inside that call; afterwards there is none."""
+
+    def __init__(
+        self,
+        device: Device,
+        kind: str,
+        handle: _abi.ferrum_registration,
+        forget: Callable[[], None],
+    ) -> None:
+        self._device = device
+        end = _native.library().ferrum_registration_remove
+        self._own(
+            _Registered(f"{kind} on {device.id}", lambda _flags: end(handle), device._node, forget),
+            handle,
+        )

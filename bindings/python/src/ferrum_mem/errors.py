@@ -1,0 +1,281 @@
+"""Exceptions: one tree, a class for each status of the library.
+
+Every exception is a FerrumError. Where Python has a class for the same thing
+the exception is one of those as well: OutOfMemoryError is a MemoryError,
+InvalidArgumentError and its kin are ValueErrors, TimeoutError is the builtin
+TimeoutError, and so on.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from . import _abi
+
+_NAMES = {row.value: row.name for row in _abi.STATUSES}
+
+
+class FerrumError(Exception):
+    """A call of ferrum_mem failed.
+
+    Attributes:
+        status: number of the status, negative.
+        name: its name, such as "FERRUM_ERROR_BUSY".
+        message: what was wrong, with the argument and its value.
+        function: C function that failed, or "".
+        operation: operation inside the library, such as "pool.alloc", or "".
+        device: device concerned, such as "cpu:0", or "".
+        native_code: number that the vendor's runtime or the system gave, or 0.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        function: str = "",
+        operation: str = "",
+        device: str = "",
+        native_code: int = 0,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.name = _NAMES.get(status, "FERRUM_ERROR_UNKNOWN")
+        self.message = message
+        self.function = function
+        self.operation = operation
+        self.device = device
+        self.native_code = native_code
+
+    def __str__(self) -> str:
+        place = ": ".join(part for part in (self.device, self.operation) if part)
+        native = f", native code {self.native_code}" if self.native_code else ""
+        return f"{place}{': ' if place else ''}{self.message} ({self.name}{native})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = {
+            name: getattr(self, name) for name in ("function", "operation", "device", "native_code")
+        }
+        return _rebuild, (type(self), self.status, self.message, fields)
+
+
+def _rebuild(
+    cls: type[FerrumError], status: int, message: str, fields: dict[str, Any]
+) -> FerrumError:
+    return cls(status, message, **fields)
+
+
+class InternalError(FerrumError, RuntimeError):
+    """A defect of the library."""
+
+
+class PoisonedError(FerrumError, RuntimeError):
+    """The library stopped after a defect."""
+
+
+class InvalidStateError(FerrumError, RuntimeError):
+    """Not possible in the present state."""
+
+
+class ForkedError(InvalidStateError):
+    """Called in a forked child."""
+
+
+class NotInitializedError(InvalidStateError):
+    """The library has not been started."""
+
+
+class InvalidArgumentError(FerrumError, ValueError):
+    """An argument has no meaning; also the base of the statuses that say which."""
+
+
+class NullPointerError(InvalidArgumentError):
+    """A required pointer is NULL."""
+
+
+class InvalidHandleError(InvalidArgumentError):
+    """Not a live object of this kind: closed, freed, or ended with its owner."""
+
+
+class InvalidSizeError(InvalidArgumentError):
+    """A size is zero or not possible."""
+
+
+class InvalidAlignmentError(InvalidArgumentError):
+    """An alignment is not a power of two, or is out of bounds."""
+
+
+class InvalidStructError(InvalidArgumentError):
+    """A struct's size, reserved field or tail is wrong."""
+
+
+class InvalidOffsetError(InvalidArgumentError):
+    """An offset or range is out of bounds."""
+
+
+class InvalidAddressError(InvalidArgumentError):
+    """Not the address of a live block."""
+
+
+class DoubleFreeError(InvalidAddressError):
+    """The block is free already."""
+
+
+class InvalidConfigError(InvalidArgumentError):
+    """A configuration contradicts itself."""
+
+
+class InvalidFormatError(InvalidArgumentError):
+    """Input is malformed."""
+
+
+class InvalidPageSizeError(InvalidArgumentError):
+    """Not a page size of this device."""
+
+
+class BufferTooSmallError(InvalidArgumentError):
+    """The caller's buffer is too small."""
+
+
+class OverflowError(FerrumError, builtins.OverflowError):  # noqa: A001
+    """Arithmetic on the arguments overflows, or a number does not fit its type."""
+
+
+class OutOfMemoryError(FerrumError, MemoryError):
+    """Not enough memory; the message says what was free and who holds the rest."""
+
+
+class OutOfVirtualMemoryError(OutOfMemoryError):
+    """Not enough address space."""
+
+
+class OutOfPhysicalMemoryError(OutOfMemoryError):
+    """Not enough physical memory under the limit."""
+
+
+class ResourceExhaustedError(FerrumError):
+    """A resource other than memory is used up."""
+
+
+class BusyError(FerrumError):
+    """In use; nothing has changed."""
+
+
+class ViewExistsError(BusyError, BufferError):
+    """A memoryview or an array still looks into the memory; nothing has changed."""
+
+
+class TimeoutError(FerrumError, builtins.TimeoutError):  # noqa: A001
+    """Not done in time."""
+
+
+class CancelledError(FerrumError):
+    """Cancelled."""
+
+
+class NotFoundError(FerrumError, LookupError):
+    """Not found."""
+
+
+class AlreadyExistsError(FerrumError):
+    """Exists already."""
+
+
+class DeviceNotFoundError(NotFoundError):
+    """No such device."""
+
+
+class BackendUnavailableError(FerrumError):
+    """The backend cannot be used here."""
+
+
+class UnsupportedError(FerrumError, NotImplementedError):
+    """The device or build lacks this capability."""
+
+
+class UnsupportedDeviceError(UnsupportedError):
+    """The device is of the wrong kind for this."""
+
+
+class DeviceError(FerrumError):
+    """The device's runtime reported an error."""
+
+
+class DeviceLostError(DeviceError):
+    """The device is lost."""
+
+
+class MappingError(FerrumError):
+    """Mapping or unmapping memory failed."""
+
+
+class MappingFailedError(MappingError):
+    """Mapping memory failed."""
+
+
+class UnmappingFailedError(MappingError):
+    """Unmapping memory failed."""
+
+
+class AlreadyMappedError(MappingError):
+    """Mapped already."""
+
+
+class NotMappedError(MappingError):
+    """Not mapped."""
+
+
+class ModelError(FerrumError):
+    """The model cannot be used."""
+
+
+class ModelNotFoundError(ModelError, LookupError):
+    """No such model."""
+
+
+class ModelAlreadyExistsError(ModelError):
+    """The model exists already."""
+
+
+class IoError(FerrumError, OSError):
+    """Reading or writing failed."""
+
+
+class PermissionDeniedError(IoError, PermissionError):
+    """Not permitted."""
+
+
+class NetworkError(IoError):
+    """The network failed."""
+
+
+class AuthenticationError(FerrumError):
+    """Not authenticated."""
+
+
+class RateLimitedError(FerrumError):
+    """Asked too often."""
+
+
+class SerializationError(FerrumError, ValueError):
+    """A value cannot be written or read as text."""
+
+
+def _table() -> dict[int, type[FerrumError]]:
+    """FERRUM_ERROR_OUT_OF_MEMORY is OutOfMemoryError, and so on for every row."""
+    table = {}
+    for row in _abi.STATUSES:
+        if row.value == _abi.FERRUM_OK:
+            continue
+        words = row.name.removeprefix("FERRUM_ERROR_").split("_")
+        table[row.value] = globals()["".join(word.capitalize() for word in words) + "Error"]
+    return table
+
+
+_CLASSES = _table()
+
+
+def class_of(status: int) -> type[FerrumError]:
+    """The exception class of a status; FerrumError for one of a newer library."""
+    return _CLASSES.get(status, FerrumError)

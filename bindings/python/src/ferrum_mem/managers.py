@@ -1,0 +1,159 @@
+"""Managers: memory by handle."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from . import _abi, _native
+from ._owned import Owned, Resource
+from ._values import u32, u64
+from .devices import Device
+from .errors import InvalidAlignmentError, InvalidConfigError
+from .memory import Memory
+from .pools import abi_config
+from .types import (
+    DefragmentationStats,
+    ManagerConfig,
+    MemoryType,
+    PoolConfig,
+    Statistics,
+)
+
+
+def _abi_config(config: ManagerConfig) -> tuple[_abi.ferrum_manager_config, list[Any]]:
+    """The settings as the library takes them, and what they point to."""
+    raw = _abi.ferrum_manager_config.init()
+    raw.enable_tracking = bool(config.enable_tracking)
+    raw.enable_auto_gc = bool(config.enable_auto_gc)
+    raw.enable_debug = bool(config.enable_debug)
+    raw.gc_threshold = config.gc_threshold
+    raw.max_concurrent_transfers = u32("max_concurrent_transfers", config.max_concurrent_transfers)
+    kept = []
+    for memory_type, pool_config in config.pool_configs.items():
+        number = int(memory_type)
+        if not 0 <= number < len(raw.pool_configs):
+            raise InvalidConfigError(
+                _abi.FERRUM_ERROR_INVALID_CONFIG, f"pool_configs: {number} is no memory type"
+            )
+        kept.append(abi_config(pool_config))
+        raw.pool_configs[number] = ctypes.pointer(kept[-1])
+    return raw, kept
+
+
+class Manager(Resource):
+    """A memory manager of a device: hands out blocks by handle.
+
+    Args:
+        device: where its memory is.
+        config: settings; None: the defaults of ManagerConfig.
+
+    Raises:
+        InvalidConfigError: the settings contradict each other.
+    """
+
+    def __init__(self, device: Device, config: ManagerConfig | None = None) -> None:
+        handle = _abi.ferrum_manager()
+        raw, _kept = _abi_config(config) if config is not None else (None, [])
+        _native.check(
+            _native.library().ferrum_manager_create(
+                device._handle,
+                ctypes.byref(raw) if raw is not None else None,
+                ctypes.byref(handle),
+            )
+        )
+        end = _native.library().ferrum_manager_destroy
+        self._device = device
+        self._own(
+            Owned(f"Manager on {device.id}", lambda flags: end(handle, flags), device._node),
+            handle,
+        )
+
+    @property
+    def device(self) -> Device:
+        """The device that the manager is of."""
+        return self._device
+
+    def close(self, *, force: bool = False) -> None:
+        """Gives the manager's memory back to the system.
+
+        Args:
+            force: also while blocks are live or being copied; waits for the copies.
+
+        Raises:
+            BusyError: blocks are live; nothing has changed.
+            ViewExistsError: with force, a view still looks into a block.
+        """
+        self._owned.close(_abi.FERRUM_FORCE if force else 0)
+
+    def allocate(
+        self,
+        size_bytes: int,
+        *,
+        alignment_bytes: int | None = None,
+        memory_type: MemoryType = MemoryType.GENERAL,
+        tag: str | None = None,
+    ) -> Memory:
+        """Allocates a block.
+
+        Args:
+            size_bytes: not 0.
+            alignment_bytes: of the address, a power of two up to 1 GiB; None: the
+                pool's.
+            memory_type: what it is used for.
+            tag: name for the books, at most 63 bytes of UTF-8.
+
+        Raises:
+            OutOfMemoryError: there is no room; the message says what was free and who
+                has the rest.
+            UnsupportedError: memory of that type cannot be had.
+        """
+        size = u64("size_bytes", size_bytes)
+        library = _native.library()
+        handle = _abi.ferrum_memory()
+        out = ctypes.byref(handle)
+        if memory_type == MemoryType.GENERAL and tag is None:
+            if alignment_bytes is None:
+                status = library.ferrum_allocate(self._handle, size, out)
+            else:
+                alignment = u64("alignment_bytes", alignment_bytes)
+                status = library.ferrum_allocate_aligned(self._handle, size, alignment, out)
+        else:
+            request = _abi.ferrum_allocation_request.init()
+            request.memory_type = int(memory_type)
+            request.size_bytes = size
+            if alignment_bytes is not None:
+                request.alignment_bytes = u64("alignment_bytes", alignment_bytes)
+                # In a request 0 would be the pool's; as an argument it is an error.
+                if not request.alignment_bytes:
+                    raise InvalidAlignmentError(
+                        _abi.FERRUM_ERROR_INVALID_ALIGNMENT,
+                        "alignment_bytes 0 is not a power of two",
+                    )
+            request.tag = _native.encode("tag", tag)
+            status = library.ferrum_allocate_typed(self._handle, ctypes.byref(request), out)
+        _native.check(status)
+        return Memory(self, handle, size)
+
+    def configure_pool(self, memory_type: MemoryType, config: PoolConfig) -> None:
+        """Sets the pool settings of a memory type from now on. Live blocks of the
+        type stay in the pool where they are."""
+        _native.check(
+            _native.library().ferrum_manager_configure_pool(
+                self._handle, int(memory_type), ctypes.byref(abi_config(config))
+            )
+        )
+
+    def statistics(self) -> Statistics:
+        """The sum over the manager's pools."""
+        raw = _abi.ferrum_statistics.init()
+        _native.check(
+            _native.library().ferrum_manager_get_statistics(self._handle, ctypes.byref(raw))
+        )
+        return Statistics.from_abi(raw)
+
+    def defragment(self) -> DefragmentationStats:
+        """Gives back to the system what the manager's pools hold without use."""
+        raw = _abi.ferrum_defragmentation_stats.init()
+        _native.check(_native.library().ferrum_defragment(self._handle, ctypes.byref(raw)))
+        return DefragmentationStats.from_abi(raw)

@@ -1,0 +1,211 @@
+"""Blocks of a manager: copies, fills, and their bytes."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+from . import _abi, _native
+from ._buffers import HostBuffer
+from ._owned import Owned
+from ._values import u32, u64
+from .errors import InvalidOffsetError
+from .streams import Stream, optional_handle
+from .types import BlockInfo
+
+if TYPE_CHECKING:
+    from .managers import Manager
+
+
+class Memory(HostBuffer):
+    """A block of a manager; Manager.allocate() makes it.
+
+    Attributes:
+        size_bytes: as asked for.
+    """
+
+    def __init__(self, manager: Manager, handle: _abi.ferrum_memory, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+        self._manager = manager
+        end = _native.library().ferrum_deallocate
+        label = f"Memory of {size_bytes} bytes on {manager.device.id}"
+        self._own(Owned(label, lambda _flags: end(handle), manager._owned), handle)
+
+    @property
+    def manager(self) -> Manager:
+        """The manager that the block is of."""
+        return self._manager
+
+    @property
+    def address(self) -> int:
+        """Where the block starts on the device."""
+        return self.info().address
+
+    def close(self) -> None:
+        """Gives the block back. Copies that are in flight finish undisturbed.
+
+        Raises:
+            ViewExistsError: a view still looks into the block; nothing has changed.
+        """
+        self._owned.close()
+
+    def info(self) -> BlockInfo:
+        """Describes the block."""
+        raw = _abi.ferrum_handle_info.init()
+        _native.check(_native.library().ferrum_handle_get_info(self._handle, ctypes.byref(raw)))
+        return BlockInfo.from_abi(raw)
+
+    def write(self, data: Any, offset_bytes: int = 0) -> None:
+        """Copies bytes into the block and returns when that is done.
+
+        Args:
+            data: bytes, or anything with a contiguous buffer, such as a NumPy array.
+            offset_bytes: where in the block to start.
+        """
+        offset = u64("offset_bytes", offset_bytes)
+        with memoryview(data) as view:
+            size = view.nbytes
+            source = _address_of(view)
+            _native.check(_native.library().ferrum_write(self._handle, offset, source, size))
+
+    def read(self, size_bytes: int | None = None, offset_bytes: int = 0) -> bytes:
+        """Copies bytes out of the block, when the work queued on it before is done.
+
+        Args:
+            size_bytes: how many; None: all from the offset on.
+            offset_bytes: where in the block to start.
+        """
+        if size_bytes is None:
+            size_bytes = max(self.size_bytes - offset_bytes, 0)
+        if size_bytes > self.size_bytes:
+            # Before a buffer is made for it.
+            raise InvalidOffsetError(
+                _abi.FERRUM_ERROR_INVALID_OFFSET,
+                f"size_bytes {size_bytes} at offset_bytes {offset_bytes} leaves the "
+                f"{self._owned.label}",
+            )
+        target = bytearray(u64("size_bytes", size_bytes))
+        self.read_into(target, offset_bytes)
+        return bytes(target)
+
+    def read_into(self, target: Any, offset_bytes: int = 0) -> None:
+        """Copies as many bytes out of the block as the target has room for.
+
+        Args:
+            target: anything with a writable contiguous buffer.
+            offset_bytes: where in the block to start.
+        """
+        offset = u64("offset_bytes", offset_bytes)
+        with memoryview(target) as view:
+            if view.readonly:
+                raise TypeError(f"target is a writable buffer, not {type(target).__name__}")
+            destination = _address_of(view)
+            _native.check(
+                _native.library().ferrum_read(self._handle, offset, destination, view.nbytes)
+            )
+
+    def copy_from(
+        self,
+        source: Memory,
+        size_bytes: int | None = None,
+        *,
+        source_offset_bytes: int = 0,
+        offset_bytes: int = 0,
+    ) -> None:
+        """Copies from another block, or within this one, and returns when it is done.
+
+        Args:
+            source: of the same device or of another.
+            size_bytes: how many; None: all of the source from its offset on.
+            source_offset_bytes: where in the source to start.
+            offset_bytes: where in this block to start.
+        """
+        transfer = self._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
+        _native.check(_native.library().ferrum_copy(ctypes.byref(transfer)))
+
+    def copy_from_async(
+        self,
+        source: Memory,
+        size_bytes: int | None = None,
+        *,
+        source_offset_bytes: int = 0,
+        offset_bytes: int = 0,
+        stream: Stream | None = None,
+    ) -> None:
+        """Queues a copy on a stream of this block's device; None: its default one.
+
+        Both blocks stay until it is done. Waits for its turn when the manager has
+        max_concurrent_transfers in flight.
+        """
+        transfer = self._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
+        _native.check(
+            _native.library().ferrum_copy_async(ctypes.byref(transfer), optional_handle(stream))
+        )
+
+    def _transfer(
+        self, source: Memory, size_bytes: int | None, source_offset_bytes: int, offset_bytes: int
+    ) -> _abi.ferrum_transfer:
+        transfer = _abi.ferrum_transfer.init()
+        transfer.src = source._handle
+        transfer.dst = self._handle
+        transfer.src_offset_bytes = u64("source_offset_bytes", source_offset_bytes)
+        transfer.dst_offset_bytes = u64("offset_bytes", offset_bytes)
+        if size_bytes is None:
+            size_bytes = max(source.size_bytes - source_offset_bytes, 0)
+        transfer.size_bytes = u64("size_bytes", size_bytes)
+        return transfer
+
+    def fill_async(
+        self,
+        pattern: int = 0,
+        size_bytes: int | None = None,
+        *,
+        pattern_bytes: int = 1,
+        offset_bytes: int = 0,
+        stream: Stream | None = None,
+    ) -> None:
+        """Queues a fill on a stream of this block's device; None: its default one.
+
+        Args:
+            pattern: what to write over and over.
+            size_bytes: a multiple of pattern_bytes; None: all from the offset on.
+            pattern_bytes: 1, 2 or 4.
+            offset_bytes: a multiple of pattern_bytes.
+            stream: the stream.
+        """
+        fill = _abi.ferrum_fill.init()
+        fill.memory = self._handle
+        fill.pattern_bytes = u32("pattern_bytes", pattern_bytes)
+        fill.pattern = u32("pattern", pattern)
+        fill.offset_bytes = u64("offset_bytes", offset_bytes)
+        if size_bytes is None:
+            size_bytes = max(self.size_bytes - offset_bytes, 0)
+        fill.size_bytes = u64("size_bytes", size_bytes)
+        _native.check(
+            _native.library().ferrum_fill_async(ctypes.byref(fill), optional_handle(stream))
+        )
+
+    def __len__(self) -> int:
+        return self.size_bytes
+
+    def _host_range(self) -> tuple[int | None, int]:
+        return self.info().host_pointer, self.size_bytes
+
+
+def _address_of(view: memoryview) -> Any:
+    """A pointer argument to the bytes of a view, which it keeps alive.
+
+    ctypes points into a writable buffer of any format; of a read-only one it takes
+    only bytes, so another one is copied.
+    """
+    if not view.c_contiguous:
+        raise TypeError("the buffer is not contiguous")
+    if not view.nbytes:
+        # Not NULL: that no byte is meant is for the library to judge.
+        return ctypes.byref(ctypes.c_char())
+    if not view.readonly:
+        return ctypes.byref(ctypes.c_char.from_buffer(view))
+    whole = view.obj
+    if isinstance(whole, bytes) and len(whole) == view.nbytes:
+        return whole
+    return view.tobytes()

@@ -1,0 +1,387 @@
+"""The plain values of the interface: enumerations, settings and readings."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _abi
+
+
+class LogLevel(enum.IntEnum):
+    """Weight of a log message."""
+
+    DEBUG = _abi.FERRUM_LOG_DEBUG
+    INFO = _abi.FERRUM_LOG_INFO
+    WARNING = _abi.FERRUM_LOG_WARNING
+    ERROR = _abi.FERRUM_LOG_ERROR
+
+
+class PressureLevel(enum.IntEnum):
+    """How full a device is: from 0, 70, 85 and 95 % of it not free."""
+
+    LOW = _abi.FERRUM_PRESSURE_LOW
+    MEDIUM = _abi.FERRUM_PRESSURE_MEDIUM
+    HIGH = _abi.FERRUM_PRESSURE_HIGH
+    CRITICAL = _abi.FERRUM_PRESSURE_CRITICAL
+
+
+class MemoryType(enum.IntEnum):
+    """What a block of a manager is used for. Each may have a pool of its own."""
+
+    GENERAL = _abi.FERRUM_MEMORY_GENERAL
+    TENSOR = _abi.FERRUM_MEMORY_TENSOR
+    CACHE = _abi.FERRUM_MEMORY_CACHE
+    TEMPORARY = _abi.FERRUM_MEMORY_TEMPORARY
+    PINNED = _abi.FERRUM_MEMORY_PINNED
+    MAPPED = _abi.FERRUM_MEMORY_MAPPED
+
+
+class Capability(enum.IntFlag):
+    """What a device can do beyond the common."""
+
+    HOST_ADDRESSABLE = _abi.FERRUM_CAPABILITY_HOST_ADDRESSABLE
+    PEER = _abi.FERRUM_CAPABILITY_PEER
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolConfig:
+    """Settings of a pool.
+
+    Attributes:
+        enable_auto_expansion: grow when full, or never beyond the initial size.
+        initial_size_bytes: first segment, taken at the first allocation; 0: as
+            large as the growth increment.
+        max_size_bytes: upper bound of what the pool holds; 0: none.
+        growth_increment_bytes: each further segment, larger if a request needs it.
+        alignment_bytes: of every block, a power of two; 0: 256. Sizes are rounded
+            up to it.
+        pre_allocate: take the memory when the pool is made.
+        enable_stats: keep peaks and counts.
+        strategy: placement strategy; None: the default, "best_fit".
+        name: in reports, and tag of its blocks; at most 63 bytes of UTF-8.
+    """
+
+    enable_auto_expansion: bool = True
+    initial_size_bytes: int = 1 << 30
+    max_size_bytes: int = 0
+    growth_increment_bytes: int = 1 << 29
+    alignment_bytes: int = 256
+    pre_allocate: bool = False
+    enable_stats: bool = True
+    strategy: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManagerConfig:
+    """Settings of a manager.
+
+    Attributes:
+        enable_tracking: keep age and tag of each block and statistics.
+        enable_auto_gc: give back what is cached when gc_threshold is reached.
+        enable_debug: fill new and freed blocks with patterns and check them.
+        gc_threshold: used share of the device, above 0 and up to 1.
+        max_concurrent_transfers: asynchronous copies in flight, 1 to 1024.
+        pool_configs: pool settings by memory type; a type without has its blocks
+            in the pool of MemoryType.GENERAL.
+    """
+
+    enable_tracking: bool = True
+    enable_auto_gc: bool = True
+    enable_debug: bool = False
+    gc_threshold: float = 0.85
+    max_concurrent_transfers: int = 4
+    pool_configs: Mapping[MemoryType, PoolConfig] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """Description of a device; total_bytes 0 means unknown."""
+
+    id: str
+    backend: str
+    ordinal: int
+    name: str
+    capabilities: Capability
+    total_bytes: int
+    granularity_bytes: int
+    alignment_bytes: int
+
+    @property
+    def host_addressable(self) -> bool:
+        """Whether an address of the device is a pointer in this process."""
+        return Capability.HOST_ADDRESSABLE in self.capabilities
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_device_info) -> DeviceInfo:
+        """Reads the C struct."""
+        return cls(
+            id=raw.id.decode(),
+            backend=raw.backend.decode(),
+            ordinal=raw.ordinal,
+            name=raw.name.decode("utf-8", "replace"),
+            capabilities=Capability(raw.capabilities),
+            total_bytes=raw.total_bytes,
+            granularity_bytes=raw.granularity_bytes,
+            alignment_bytes=raw.alignment_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class BackendDevice:
+    """A device that a backend has found; capabilities in words."""
+
+    id: str
+    name: str
+    total_bytes: int
+    granularity_bytes: int
+    alignment_bytes: int
+    host_addressable: bool
+    capabilities: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A backend of the library with its devices, or why it cannot be used here."""
+
+    backend: str
+    available: bool
+    error: str | None
+    devices: tuple[BackendDevice, ...]
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Backend:
+        """Reads the library\'s JSON."""
+        devices = (
+            BackendDevice(
+                id=entry["id"],
+                name=entry["name"],
+                total_bytes=entry["total_bytes"],
+                granularity_bytes=entry["granularity_bytes"],
+                alignment_bytes=entry["alignment_bytes"],
+                host_addressable=entry["host_addressable"],
+                capabilities=tuple(entry["capabilities"]),
+            )
+            for entry in raw["devices"]
+        )
+        return cls(raw["backend"], raw["available"], raw["error"], tuple(devices))
+
+
+@dataclass(frozen=True)
+class MemoryInfo:
+    """A device's memory; used + free + reserved = total.
+
+    Attributes:
+        pressure: level of (total - free) / total.
+        total_bytes: capacity; 0 means unknown.
+        used_bytes: live blocks of this library and what it cannot hand out.
+        free_bytes: what can still be handed out.
+        reserved_bytes: everything else: the driver's, other processes', above the
+            limit.
+        active_allocations: live blocks of all pools and managers.
+        fragmentation_ratio: 1 - largest free run / total free.
+        utilization_percent: used / total * 100, for display.
+        bandwidth_gbps: 10^9 bytes copied per second; None until it is measured.
+    """
+
+    pressure: PressureLevel
+    total_bytes: int
+    used_bytes: int
+    free_bytes: int
+    reserved_bytes: int
+    active_allocations: int
+    fragmentation_ratio: float
+    utilization_percent: float
+    bandwidth_gbps: float | None
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_memory_info) -> MemoryInfo:
+        """Reads the C struct."""
+        return cls(
+            pressure=PressureLevel(raw.pressure),
+            total_bytes=raw.total_bytes,
+            used_bytes=raw.used_bytes,
+            free_bytes=raw.free_bytes,
+            reserved_bytes=raw.reserved_bytes,
+            active_allocations=raw.active_allocations,
+            fragmentation_ratio=raw.fragmentation_ratio,
+            utilization_percent=raw.utilization_percent,
+            bandwidth_gbps=raw.bandwidth_gbps if raw.bandwidth_known else None,
+        )
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """A number of the books with the highest value that it had."""
+
+    current: int
+    peak: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_gauge) -> Gauge:
+        """Reads the C struct."""
+        return cls(raw.current, raw.peak)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Books of a device, a pool or a manager, in bytes but for the counts.
+
+    reserved = active + cached + unusable.
+
+    Attributes:
+        requested: asked for by the live blocks.
+        allocated: live blocks after rounding.
+        active: live, or freed and still in use by queued work.
+        cached: held and ready to be handed out.
+        unusable: held, but too small or badly placed to be handed out.
+        reserved: had from the driver.
+        live_blocks, segments: counts.
+        allocations, frees, failures: counts so far.
+        largest_free_bytes: longest free run.
+    """
+
+    requested: Gauge
+    allocated: Gauge
+    active: Gauge
+    cached: Gauge
+    unusable: Gauge
+    reserved: Gauge
+    live_blocks: Gauge
+    segments: Gauge
+    allocations: int
+    frees: int
+    failures: int
+    largest_free_bytes: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_statistics) -> Statistics:
+        """Reads the C struct."""
+        return cls(
+            requested=Gauge.from_abi(raw.requested),
+            allocated=Gauge.from_abi(raw.allocated),
+            active=Gauge.from_abi(raw.active),
+            cached=Gauge.from_abi(raw.cached),
+            unusable=Gauge.from_abi(raw.unusable),
+            reserved=Gauge.from_abi(raw.reserved),
+            live_blocks=Gauge.from_abi(raw.live_blocks),
+            segments=Gauge.from_abi(raw.segments),
+            allocations=raw.allocations,
+            frees=raw.frees,
+            failures=raw.failures,
+            largest_free_bytes=raw.largest_free_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class BlockInfo:
+    """Description of a block of a manager.
+
+    Attributes:
+        handle: the library's number for the block.
+        memory_type: what it is used for.
+        size_bytes: as asked for.
+        allocated_bytes: after rounding.
+        alignment_bytes: largest power of two that divides the address, up to 1 GiB.
+        address: on the device.
+        host_pointer: as the host sees it; None where it does not.
+        allocated_at_ns: monotonic time since the library was started.
+        is_mapped: mapped for host access by a call of the library.
+        operations_in_flight: asynchronous operations on the block.
+        tag: name for the books, or "".
+    """
+
+    handle: int
+    memory_type: MemoryType
+    size_bytes: int
+    allocated_bytes: int
+    alignment_bytes: int
+    address: int
+    host_pointer: int | None
+    allocated_at_ns: int
+    is_mapped: bool
+    operations_in_flight: int
+    tag: str
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_handle_info) -> BlockInfo:
+        """Reads the C struct."""
+        return cls(
+            handle=raw.memory.id,
+            memory_type=MemoryType(raw.memory_type),
+            size_bytes=raw.size_bytes,
+            allocated_bytes=raw.allocated_bytes,
+            alignment_bytes=raw.alignment_bytes,
+            address=raw.address,
+            host_pointer=raw.host_pointer,
+            allocated_at_ns=raw.allocated_at_ns,
+            is_mapped=bool(raw.is_mapped),
+            operations_in_flight=raw.operations_in_flight,
+            tag=raw.tag.decode("utf-8", "replace"),
+        )
+
+
+@dataclass(frozen=True)
+class DefragmentationStats:
+    """What a defragmentation did."""
+
+    fragmentation_before: float
+    fragmentation_after: float
+    memory_freed_bytes: int
+    blocks_moved: int
+    blocks_skipped: int
+    time_taken_ns: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_defragmentation_stats) -> DefragmentationStats:
+        """Reads the C struct."""
+        return cls(
+            fragmentation_before=raw.fragmentation_before,
+            fragmentation_after=raw.fragmentation_after,
+            memory_freed_bytes=raw.memory_freed_bytes,
+            blocks_moved=raw.blocks_moved,
+            blocks_skipped=raw.blocks_skipped,
+            time_taken_ns=raw.time_taken_ns,
+        )
+
+
+@dataclass(frozen=True)
+class Leak:
+    """Something that is alive, or was when the library was stopped."""
+
+    kind: str
+    device: str
+    handle: int
+    address: int
+    bytes: int
+    tag: str
+    age_ns: int
+
+
+@dataclass(frozen=True)
+class LeakReport:
+    """What is or was alive; omitted counts what the list has no room for."""
+
+    leaks: tuple[Leak, ...]
+    omitted: int
+    total_bytes: int
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> LeakReport:
+        """Reads the library\'s JSON."""
+        leaks = (
+            Leak(
+                kind=entry["kind"],
+                device=entry["device"],
+                handle=entry["handle"],
+                address=entry["address"],
+                bytes=entry["bytes"],
+                tag=entry["tag"],
+                age_ns=entry["age_ns"],
+            )
+            for entry in raw["leaks"]
+        )
+        return cls(tuple(leaks), raw["omitted"], raw["total_bytes"])
