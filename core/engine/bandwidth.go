@@ -28,17 +28,24 @@ func (e *Engine) MeasureBandwidth() (gbps float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, e.Discard(src), e.Discard(dst)) }()
 	stream, err := e.dev.NewStream()
 	if err != nil {
+		e.Discard(src)
+		e.Discard(dst)
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, stream.Close()) }()
-
-	gbps, err = timeCopies(stream, dst, src)
+	// Closing the stream runs it dry; before that the segments are in use.
+	defer e.discard(func() error {
+		if err := stream.Close(); err != nil {
+			return err
+		}
+		e.Discard(src)
+		e.Discard(dst)
+		return nil
+	})
+	gbps, err = e.timeCopies(stream, dst, src)
 	if err != nil {
-		// Nothing may use the segments any more when they are given back.
-		return 0, errors.Join(err, stream.Synchronize(device.Forever))
+		return 0, err
 	}
 	e.bandwidth.measured.Store(&gbps)
 	return gbps, nil
@@ -54,9 +61,7 @@ func (e *Engine) reserveScratch() (src, dst Segment, err error) {
 			if dst, err = e.Reserve(want); err == nil {
 				return src, dst, nil
 			}
-			if failed := e.Discard(src); failed != nil {
-				return Segment{}, Segment{}, errors.Join(failed, err)
-			}
+			e.Discard(src)
 		}
 		if !errors.Is(err, device.CodeOutOfMemory) || size == granularity {
 			return Segment{}, Segment{}, err
@@ -66,7 +71,7 @@ func (e *Engine) reserveScratch() (src, dst Segment, err error) {
 }
 
 // timeCopies gives the median of some runs.
-func timeCopies(stream device.Stream, dst, src Segment) (float64, error) {
+func (e *Engine) timeCopies(stream device.Stream, dst, src Segment) (float64, error) {
 	size := min(dst.SizeBytes, src.SizeBytes)
 	// The first touch of memory is no copy: both are written before.
 	for _, segment := range []Segment{src, dst} {
@@ -77,7 +82,7 @@ func timeCopies(stream device.Stream, dst, src Segment) (float64, error) {
 	copies := min(max(scratchBytes/size, 1), maxCopiesPerRun)
 	var runs []float64
 	for range bandwidthRuns {
-		elapsed, err := timeRun(stream, func() error {
+		elapsed, err := e.timeRun(stream, func() error {
 			for range copies {
 				if err := stream.Copy(dst.Addr, src.Addr, size); err != nil {
 					return err
@@ -99,12 +104,12 @@ func timeCopies(stream device.Stream, dst, src Segment) (float64, error) {
 }
 
 // timeRun is the device's time from before to behind what queue queues.
-func timeRun(stream device.Stream, queue func() error) (elapsed time.Duration, err error) {
+func (e *Engine) timeRun(stream device.Stream, queue func() error) (elapsed time.Duration, err error) {
 	start, err := stream.RecordEvent()
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, start.Close()) }()
+	defer e.discard(start.Close)
 	if err := queue(); err != nil {
 		return 0, err
 	}
@@ -112,7 +117,7 @@ func timeRun(stream device.Stream, queue func() error) (elapsed time.Duration, e
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, end.Close()) }()
+	defer e.discard(end.Close)
 	if err := stream.Synchronize(device.Forever); err != nil {
 		return 0, err
 	}

@@ -62,8 +62,8 @@ type Engine struct {
 	retired track.Statistics
 	// held is what was had from the device, scratch included.
 	held uint64
-	// discarded is segments that the device did not take back yet.
-	discarded []Segment
+	// discarded gives back what the driver has not taken back yet.
+	discarded []func() error
 	// limit bounds held; 0: none.
 	limit uint64
 	// reclaims is in the order in which they are asked.
@@ -143,7 +143,7 @@ func (e *Engine) Close() error {
 	if err := e.beginClose(); err != nil {
 		return err
 	}
-	e.releaseDiscarded()
+	e.retryDiscarded()
 	if err := e.dev.Close(); err != nil {
 		e.mu.Lock()
 		e.closed = false

@@ -42,7 +42,7 @@ func (e *Engine) RoundDown(size uint64) uint64 {
 // device or the limit has less, by halves down to the least. CodeOutOfMemory
 // says that not even that can be had. Nothing cached is given up for it.
 func (e *Engine) Reserve(want Want) (Segment, error) {
-	e.releaseDiscarded()
+	e.retryDiscarded()
 	size := want.PreferredBytes
 	for {
 		granted, err := e.charge(Want{MinBytes: want.MinBytes, PreferredBytes: size})
@@ -68,30 +68,6 @@ func (e *Engine) Release(segment Segment) error {
 	}
 	e.discharge(segment.SizeBytes)
 	return nil
-}
-
-// Discard gives a segment back that nobody uses or keeps track of. When the
-// device does not take it now, the engine keeps it and tries again later.
-func (e *Engine) Discard(segment Segment) error {
-	err := e.Release(segment)
-	if err != nil {
-		e.mu.Lock()
-		e.discarded = append(e.discarded, segment)
-		e.mu.Unlock()
-	}
-	return err
-}
-
-// releaseDiscarded tries again to give back what Discard could not.
-func (e *Engine) releaseDiscarded() {
-	e.mu.Lock()
-	segments := e.discarded
-	e.discarded = nil
-	e.mu.Unlock()
-	for _, segment := range segments {
-		// A failure puts the segment back into the list.
-		_ = e.Discard(segment)
-	}
 }
 
 // SetLimit bounds what is taken from the device, all pools together; 0 takes

@@ -103,7 +103,8 @@ func (p *Pool) take(want engine.Want) error {
 				"no block aligned to %d fits in a segment of %d bytes", p.config.AlignmentBytes,
 				had.SizeBytes).On(p.engine.ID())
 		}
-		return errors.Join(err, p.engine.Discard(had))
+		p.engine.Discard(had)
+		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

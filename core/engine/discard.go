@@ -1,0 +1,28 @@
+package engine
+
+// Discard gives back a segment that nobody uses or keeps track of. When the
+// device does not take it now, the engine tries again later.
+func (e *Engine) Discard(segment Segment) {
+	e.discard(func() error { return e.Release(segment) })
+}
+
+// discard gives something back to the driver for which nobody waits. What
+// fails is tried again before the next segment is taken and before Close.
+func (e *Engine) discard(giveBack func() error) {
+	if err := giveBack(); err != nil {
+		e.mu.Lock()
+		e.discarded = append(e.discarded, giveBack)
+		e.mu.Unlock()
+	}
+}
+
+// retryDiscarded tries again to give back what failed before.
+func (e *Engine) retryDiscarded() {
+	e.mu.Lock()
+	left := e.discarded
+	e.discarded = nil
+	e.mu.Unlock()
+	for _, giveBack := range left {
+		e.discard(giveBack)
+	}
+}

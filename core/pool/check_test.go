@@ -1,0 +1,148 @@
+package pool
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/track"
+)
+
+const (
+	kib = uint64(1) << 10
+	mib = uint64(1) << 20
+)
+
+// bench is a test device with an engine.
+type bench struct {
+	dev    *devicetest.Device
+	engine *engine.Engine
+}
+
+func newBench(config devicetest.Config, options engine.Options) *bench {
+	if config.TotalBytes == 0 {
+		config.TotalBytes = 64 * mib
+	}
+	dev := devicetest.Open(config)
+	return &bench{dev: dev, engine: engine.New(dev, options)}
+}
+
+func (b *bench) pool(t require.TestingT, change func(*Config)) *Pool {
+	c := Config{Name: "p", InitialSizeBytes: 1 * mib, GrowthIncrementBytes: 512 * kib,
+		AutoExpansion: true, Stats: true}
+	if change != nil {
+		change(&c)
+	}
+	p, err := New(b.engine, c)
+	require.NoError(t, err)
+	return p
+}
+
+// audit compares everything that a pool keeps about its memory.
+func (p *Pool) audit() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stats := p.statisticsLocked()
+	if err := stats.Check(); err != nil {
+		return err
+	}
+	var held, live, placed, active, unusable uint64
+	for i, s := range p.segments {
+		if err := s.strategy.Check(); err != nil {
+			return err
+		}
+		if i > 0 && p.segments[i-1].end() > s.had.Addr {
+			return fmt.Errorf("segments %d and %d overlap", i-1, i)
+		}
+		state := s.strategy.Stats()
+		held += s.had.SizeBytes
+		placed += state.LiveBlocks
+		active += state.SizeBytes - state.FreeBytes
+		unusable += s.had.SizeBytes - s.usable
+	}
+	var requested, allocated uint64
+	inFlight := 0
+	p.blocks.each(func(e *entry) {
+		if e.state == blockLive {
+			live++
+			requested += e.requested
+			allocated += e.size
+		} else {
+			inFlight++
+		}
+	})
+	want := map[string][2]uint64{
+		"held":            {p.held, held},
+		"reserved":        {stats.Reserved.Current, held},
+		"segments":        {stats.Segments.Current, uint64(len(p.segments))},
+		"placed blocks":   {uint64(p.blocks.count), placed},
+		"active":          {stats.Active.Current, active},
+		"unusable":        {stats.Unusable.Current, unusable},
+		"live":            {stats.LiveBlocks.Current, live},
+		"requested":       {stats.Requested.Current, requested},
+		"allocated":       {stats.Allocated.Current, allocated},
+		"in flight":       {uint64(p.flights.count), uint64(inFlight)},
+		"blocks by state": {uint64(p.blocks.count), live + uint64(inFlight)},
+	}
+	for name, pair := range want {
+		if pair[0] != pair[1] {
+			return fmt.Errorf("%s is %d, counted %d", name, pair[0], pair[1])
+		}
+	}
+	var tagged track.TagUse
+	for _, use := range p.tags.Uses(nil) {
+		tagged.RequestedBytes += use.RequestedBytes
+		tagged.AllocatedBytes += use.AllocatedBytes
+		tagged.Blocks += use.Blocks
+	}
+	if tagged != (track.TagUse{RequestedBytes: requested, AllocatedBytes: allocated, Blocks: live}) {
+		return fmt.Errorf("tags hold %+v", tagged)
+	}
+	return nil
+}
+
+// check compares the pools with the device and the engine's books.
+func (b *bench) check(t require.TestingT, pools ...*Pool) {
+	var held, live uint64
+	for _, p := range pools {
+		require.NoError(t, p.audit())
+		stats := p.Statistics()
+		held += stats.Reserved.Current
+		live += stats.LiveBlocks.Current
+	}
+	require.Equal(t, held, b.dev.HeldBytes(), "the device has what the pools hold")
+	sum := b.engine.Statistics()
+	require.NoError(t, sum.Check())
+	require.Equal(t, held, sum.Reserved.Current)
+	require.Equal(t, live, sum.LiveBlocks.Current)
+	require.Equal(t, sum.Active.Current+sum.Unusable.Current, b.engine.Totals().Used())
+}
+
+func mustAlloc(t require.TestingT, p *Pool, size uint64) Block {
+	block, err := p.Alloc(Request{SizeBytes: size})
+	require.NoError(t, err)
+	return block
+}
+
+// closeAll ends a test: nothing may be left on the device.
+func (b *bench) closeAll(t require.TestingT, pools ...*Pool) {
+	b.dev.ClearFaults()
+	b.dev.Default().Release()
+	for _, p := range pools {
+		require.NoError(t, p.Close(true))
+		require.ErrorIs(t, p.Close(true), device.CodeInvalidState)
+	}
+	require.Zero(t, b.dev.HeldBytes())
+	require.Zero(t, b.dev.OpenEvents())
+	require.NoError(t, b.engine.Close())
+}
+
+func quiet(t *testing.T, b *bench, p *Pool) {
+	t.Helper()
+	b.check(t, p)
+	b.closeAll(t, p)
+}
