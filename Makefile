@@ -56,10 +56,9 @@ COMMAND       := build/bin/ferrum-mem
 LICENSES      := build/share/THIRD_PARTY_LICENSES.txt
 
 # Folders are prerequisites as well, so that a deleted file is noticed.
-go_sources = $(shell find $(wildcard $(1)) -type d -o -name '*.go' ! -name '*_test.go')
-CORE_SOURCES    := go.mod go.sum $(call go_sources,core drivers)
+CORE_SOURCES    := go.mod go.sum $(shell find core drivers -type d -o -name '*.go' ! -name '*_test.go')
 LIBRARY_SOURCES := $(CORE_SOURCES) $(shell find capi include -type f -o -type d)
-COMMAND_SOURCES := $(CORE_SOURCES) $(shell find $(wildcard cmd) -type f -o -type d)
+COMMAND_SOURCES := $(CORE_SOURCES) $(shell find cmd -type f -o -type d)
 
 C_SUPPORT      := $(filter-out $(wildcard tests/c/test_*),$(wildcard tests/c/*.c))
 C_SUPPORT_HEAD := $(wildcard tests/c/*.h tests/c/*.hpp) $(wildcard include/*)

@@ -42,10 +42,10 @@ done
 capi_warnings() {
     local file
     local -a go_files
-    mapfile -t go_files < <(cd capi && "${GO:-go}" list -f '{{range .CgoFiles}}{{println .}}{{end}}' | grep .)
+    mapfile -t go_files < <(cd capi && "${GO:-go}" list -tags ferrum_test_exports -f '{{range .CgoFiles}}{{println .}}{{end}}' | grep .)
     rm -rf "$out/cgo"
     mkdir -p "$out/cgo"
-    (cd capi && "${GO:-go}" tool cgo -objdir "../$out/cgo" -exportheader "../$out/cgo/_cgo_export.h" \
+    (cd capi && "${GO:-go}" tool cgo -objdir "../$out/cgo" \
         -- -I../include -D_GNU_SOURCE "${go_files[@]}") || return 1
     for file in capi/*.c; do
         "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Werror \

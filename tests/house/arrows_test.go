@@ -1,0 +1,138 @@
+package house
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// below lists, for every room of core, the rooms that it may import. A new room
+// needs a line here: that is the moment to think where it stands.
+var below = map[string][]string{
+	"core/device":     {},
+	"core/notify":     {"core/device"},
+	"core/pressure":   {"core/device"},
+	"core/track":      {"core/device"},
+	"core/discover":   {"core/device"},
+	"core/handle":     {"core/device"},
+	"core/rangealloc": {"core/device"},
+	"core/engine":     {"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc"},
+	"core/pool":       {"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/engine"},
+	"core/manager": {
+		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/engine", "core/pool",
+		"core/handle",
+	},
+	"core/trace":  {"core/device"},
+	"core/replay": {"core/device", "core/trace", "core/track", "core/rangealloc", "core/engine", "core/pool"},
+	"core/library": {
+		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/engine", "core/pool",
+		"core/handle", "core/manager", "core/discover",
+	},
+}
+
+// roomOf is the room of core that a package belongs to: "core/rangealloc/conformance"
+// belongs to "core/rangealloc".
+func roomOf(path string) string {
+	parts := strings.SplitN(path, "/", 3)
+	return strings.Join(parts[:min(len(parts), 2)], "/")
+}
+
+// mayImport says whether a package may import another package of the module.
+func mayImport(from, to string) bool {
+	switch {
+	case within(from, "capi"), within(from, "cmd"):
+		return within(to, "core") || within(to, "drivers") || roomOf(to) == roomOf(from)
+	case within(from, "drivers"):
+		return within(to, "core/device") || within(to, "drivers/internal") || roomOf(to) == roomOf(from)
+	case within(from, "core"):
+		return roomOf(to) == roomOf(from) || slices.Contains(below[roomOf(from)], roomOf(to))
+	default:
+		return false
+	}
+}
+
+func TestImportArrows(t *testing.T) {
+	for _, p := range packagesOf(t) {
+		for _, imported := range p.Imports {
+			to, own := strings.CutPrefix(imported, module)
+			if own {
+				assert.True(t, mayImport(p.room(), to), "%s must not import %s", p.room(), to)
+			}
+		}
+	}
+}
+
+// Tests may reach for any lower room and for test helpers, but a test of core
+// never needs a driver, and none loads the library into the test process.
+func TestImportArrowsOfTests(t *testing.T) {
+	for _, p := range packagesOf(t) {
+		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
+			to, own := strings.CutPrefix(imported, module)
+			if !own {
+				continue
+			}
+			assert.False(t, within(to, "capi") || within(to, "cmd"), "a test of %s imports %s", p.room(), to)
+			if within(p.room(), "core") {
+				assert.False(t, within(to, "drivers"), "a test of %s imports %s", p.room(), to)
+			}
+		}
+	}
+}
+
+func TestEveryRoomOfCoreHasItsPlace(t *testing.T) {
+	rooms := map[string]bool{}
+	for _, p := range packagesOf(t) {
+		if within(p.room(), "core") {
+			rooms[roomOf(p.room())] = true
+			assert.Contains(t, below, roomOf(p.room()), "%s has no line in the table of arrows", p.room())
+		}
+	}
+	for room, lower := range below {
+		assert.True(t, rooms[room], "the table of arrows names %s, which is not there", room)
+		for _, to := range lower {
+			require.Contains(t, below, to)
+			assert.NotContains(t, below[to], room, "%s and %s may import each other", room, to)
+		}
+	}
+}
+
+func TestOnlyDriversAndCapiAreUnsafe(t *testing.T) {
+	for _, p := range packagesOf(t) {
+		if slices.Contains(p.Imports, "unsafe") {
+			assert.True(t, within(p.room(), "drivers") || within(p.room(), "capi"), "%s imports unsafe", p.room())
+		}
+		if slices.Contains(p.Imports, "C") || len(p.CgoFiles) > 0 {
+			assert.True(t, within(p.room(), "capi"), "%s uses cgo", p.room())
+		}
+	}
+}
+
+// A rule that lets everything pass would go unseen.
+func TestArrowRuleRefuses(t *testing.T) {
+	refused := [][2]string{
+		{"core/pool", "drivers/host"},
+		{"core/pool", "core/manager"},
+		{"core/device", "core/pool"},
+		{"core/rangealloc/conformance", "core/pool"},
+		{"drivers/host", "core/pool"},
+		{"drivers/host", "drivers/cuda"},
+		{"core/library", "capi"},
+		{"tests/house", "core/pool"},
+	}
+	for _, pair := range refused {
+		assert.False(t, mayImport(pair[0], pair[1]), "%s -> %s", pair[0], pair[1])
+	}
+	allowed := [][2]string{
+		{"capi", "core/library"},
+		{"cmd/ferrum-mem", "drivers/host"},
+		{"drivers/host", "core/device"},
+		{"core/manager", "core/pool"},
+		{"core/rangealloc/conformance", "core/rangealloc"},
+	}
+	for _, pair := range allowed {
+		assert.True(t, mayImport(pair[0], pair[1]), "%s -> %s", pair[0], pair[1])
+	}
+}
