@@ -123,7 +123,9 @@ func (l *Library) DeviceClose(id uint64, force bool) error {
 	if err != nil || !last {
 		return err
 	}
-	return l.finishClose(d, force)
+	return l.finishClose(d, force, func() {
+		l.logLeaks("device closed by force", l.collectLeaks(d))
+	})
 }
 
 // undoOpen takes one open back. When it is the last one it makes the caller the
@@ -160,9 +162,10 @@ func (l *Library) undoOpen(op string, d *openDevice, force bool) (last bool, err
 }
 
 // finishClose closes a device that the caller has claimed. When it fails, the
-// device stays open with what could not be freed.
-func (l *Library) finishClose(d *openDevice, force bool) error {
-	err := l.emptyDevice(d, force)
+// device stays open with what could not be freed. report, unless nil, is called
+// before anything is freed by force.
+func (l *Library) finishClose(d *openDevice, force bool, report func()) error {
+	err := l.emptyDevice(d, force, report)
 	if err == nil {
 		err = on(d.engine.Close(), d.engine)
 	}

@@ -81,13 +81,15 @@ func (l *Library) countLeft(only *openDevice) leftovers {
 
 // emptyDevice ends what is on a device that is being closed: with force
 // everything, without it only what nobody has made.
-func (l *Library) emptyDevice(d *openDevice, force bool) error {
+func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
 	if !force {
 		_, err := l.factory.CloseDevice(d.engine, false)
 		return err
 	}
 	d.gate.close()
-	l.logLeaks("device closed by force", l.collectLeaks(d))
+	if report != nil {
+		report()
+	}
 	// Callbacks first: what follows would call them.
 	l.registrations.Each(func(id uint64, r *registration) bool {
 		if r.device == d {

@@ -79,7 +79,15 @@ func (l *Library) ManagerDestroy(id uint64, force bool) error {
 			"manager handle %#x: another call is destroying the manager", id).On(entry.device.engine.ID())
 	}
 	defer entry.destroying.Unlock()
-	return l.dropManager(id, entry, force)
+	leaks := newLeakReport()
+	if force {
+		leaks.addMemory(entry)
+	}
+	if err := l.dropManager(id, entry, force); err != nil {
+		return err
+	}
+	l.logLeaks("manager destroyed by force", leaks)
+	return nil
 }
 
 // dropManager closes a manager and takes its handle away; entry.destroying is
@@ -88,14 +96,9 @@ func (l *Library) dropManager(id uint64, entry *openManager, force bool) error {
 	if _, err := l.managers.Get(id); err != nil {
 		return err
 	}
-	leaks := newLeakReport()
-	if force {
-		leaks.addMemory(entry)
-	}
 	if err := entry.manager.Close(force); err != nil {
 		return on(err, entry.device.engine)
 	}
-	l.logLeaks("manager destroyed by force", leaks)
 	_, err := l.managers.Remove(id)
 	return err
 }

@@ -59,7 +59,15 @@ func (l *Library) PoolDestroy(id uint64, force bool) error {
 			"pool handle %#x: another call is destroying the pool", id).On(entry.device.engine.ID())
 	}
 	defer entry.destroying.Unlock()
-	return l.dropPool(id, entry, force)
+	leaks := newLeakReport()
+	if force {
+		leaks.addBlocks(entry)
+	}
+	if err := l.dropPool(id, entry, force); err != nil {
+		return err
+	}
+	l.logLeaks("pool destroyed by force", leaks)
+	return nil
 }
 
 // dropPool closes a pool and takes its handle away; entry.destroying is held.
@@ -67,15 +75,9 @@ func (l *Library) dropPool(id uint64, entry *openPool, force bool) error {
 	if _, err := l.pools.Get(id); err != nil {
 		return err
 	}
-	e := entry.device.engine
-	leaks := newLeakReport()
-	if force {
-		leaks.addBlocks(entry)
-	}
 	if err := entry.pool.Close(force); err != nil {
-		return on(err, e)
+		return on(err, entry.device.engine)
 	}
-	l.logLeaks("pool destroyed by force", leaks)
 	_, err := l.pools.Remove(id)
 	return err
 }

@@ -92,16 +92,16 @@ func (l *Library) Shutdown(force bool) error {
 		l.mu.Unlock()
 		return device.Errorf(device.CodeBusy, op, "still in use: %s", left)
 	}
-	l.lastLeaks = l.collectLeaks(nil)
-	leaks := l.lastLeaks
 	l.current.Store(nil)
 	l.stopping = true
 	l.mu.Unlock()
 
+	leaks := l.sealEverything()
 	l.logLeaks("shutdown", leaks)
 	err := l.closeEverything()
 
 	l.mu.Lock()
+	l.lastLeaks = leaks
 	l.stopping = false
 	if err != nil {
 		l.current.Store(r)
@@ -116,13 +116,23 @@ func (l *Library) Shutdown(force bool) error {
 	return err
 }
 
+// sealEverything waits for what other calls are making on the devices, lets them
+// make no more and lists what there is then.
+func (l *Library) sealEverything() leakReport {
+	l.devices.Each(func(_ uint64, d *openDevice) bool {
+		d.gate.close()
+		return true
+	})
+	return l.collectLeaks(nil)
+}
+
 // closeEverything closes all devices by force. The library is stopping, so none
 // is opened meanwhile; one that another call is closing is waited for.
 func (l *Library) closeEverything() error {
 	var failures []error
 	l.devices.Each(func(_ uint64, d *openDevice) bool {
 		if l.claim(d) {
-			if err := l.finishClose(d, true); err != nil {
+			if err := l.finishClose(d, true, nil); err != nil {
 				failures = append(failures, err)
 			}
 		}
