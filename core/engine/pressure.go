@@ -88,25 +88,27 @@ func (e *Engine) evaluateLocked() (dropped int) {
 		w.sleep()
 		return 0
 	}
-	// The bounds move before the use is read again: a change after this read
-	// meets the new bounds and comes here itself.
 	for {
-		before := w.level
-		w.level = w.bounds.Next(before, saturatingAdd(w.others, e.totals.Used()))
-		low, high := w.bounds.Hold(w.level)
-		w.low.Store(low - min(low, w.others))
+		level := w.bounds.Next(w.level, saturatingAdd(w.others, e.totals.Used()))
+		if level != w.level {
+			w.level = level
+			for _, r := range listeners {
+				if !e.dispatcher.Post(func() { r.call(func() { r.hear(level) }) }) {
+					dropped++
+				}
+			}
+		}
+		low, high := w.bounds.Hold(level)
+		low -= min(low, w.others)
 		if high != math.MaxUint64 {
 			high -= min(high, w.others)
 		}
+		w.low.Store(low)
 		w.high.Store(high)
-		if w.level == before {
+		// A thread that changed the use before the bounds moved has compared it
+		// with the old ones: its change is seen here.
+		if used := e.totals.Used(); high == 0 || (used >= low && used < high) {
 			return dropped
-		}
-		level := w.level
-		for _, r := range listeners {
-			if !e.dispatcher.Post(func() { r.call(func() { r.hear(level) }) }) {
-				dropped++
-			}
 		}
 	}
 }

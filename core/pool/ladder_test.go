@@ -1,0 +1,220 @@
+package pool
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pressure"
+)
+
+func TestOwnThenSiblingsSegmentsAreGivenUp(t *testing.T) {
+	b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
+	p := b.pool(t, nil)
+	q := b.pool(t, func(c *Config) { c.Name = "q" })
+	for _, owner := range []*Pool{p, q} {
+		one, two := mustAlloc(t, owner, mib), mustAlloc(t, owner, mib)
+		require.NoError(t, owner.Free(one.Addr, nil))
+		require.NoError(t, owner.Free(two.Addr, nil))
+	}
+	require.Equal(t, 4*mib, b.dev.HeldBytes())
+	mustAlloc(t, p, 2*mib)
+	require.Equal(t, 2*mib, q.Statistics().Reserved.Current, "its own were enough")
+	mustAlloc(t, p, mib+512*kib)
+	require.Zero(t, q.Statistics().Reserved.Current)
+	b.check(t, p, q)
+	b.closeAll(t, p, q)
+}
+
+func TestSiblingsBlocksInFlightAreWaitedFor(t *testing.T) {
+	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{})
+	p := b.pool(t, nil)
+	q := b.pool(t, func(c *Config) { c.Name = "q" })
+	s := newStream(t, b)
+	busy(t, s)
+	require.NoError(t, q.Free(mustAlloc(t, q, 2*mib).Addr, s))
+	done := device.Go("alloc", func() { mustAlloc(t, p, mib) })
+	for b.dev.Calls(devicetest.EventSynchronize) == 0 {
+		select {
+		case <-done:
+			t.Fatal("handed out before the work was done")
+		default:
+		}
+	}
+	s.Release()
+	<-done
+	require.NoError(t, s.Close())
+	b.check(t, p, q)
+	b.closeAll(t, p, q)
+}
+
+func TestReportOfAnAllocationThatFails(t *testing.T) {
+	b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
+	p := b.pool(t, nil)
+	for i, tag := range []string{"kv", "weights", "kv", "", "scratch", "x", "y", "z"} {
+		_, err := p.Alloc(Request{SizeBytes: uint64(8-i) * 64 * kib, Tag: tag})
+		require.NoError(t, err)
+	}
+	require.NoError(t, b.engine.SetLimit(3*mib))
+	before := p.Statistics()
+	_, err := p.Alloc(Request{SizeBytes: 2 * mib, AlignmentBytes: 512})
+	require.ErrorIs(t, err, device.CodeOutOfMemory)
+	for _, text := range []string{
+		`no room for 2097152 bytes aligned to 512 in pool "p"`,
+		"free in the device: ", "largest run ", "limit of the device: 3145728, held: ",
+		"held by kv: 917504 bytes in 2 blocks, weights: 458752 bytes in 1 blocks, p: 327680",
+		"and 2 more tags",
+	} {
+		require.ErrorContains(t, err, text)
+	}
+	after := p.Statistics()
+	require.Equal(t, before.Failures+1, after.Failures)
+	after.Failures = before.Failures
+	require.Equal(t, before, after)
+	quiet(t, b, p)
+}
+
+func TestReclaimCallbackMakesRoom(t *testing.T) {
+	var inside atomic.Bool
+	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{InsideReclaim: inside.Load})
+	p := b.pool(t, nil)
+	block := mustAlloc(t, p, 2*mib)
+	asked := 0
+	r, err := b.engine.OnReclaim(engine.ReclaimConfig{Deadline: time.Minute}, func(needed uint64) uint64 {
+		inside.Store(true)
+		defer inside.Store(false)
+		asked++
+		require.Equal(t, mib, needed)
+		_, err := p.Alloc(Request{SizeBytes: mib})
+		require.ErrorIs(t, err, device.CodeOutOfMemory, "an allocation inside fails instead of asking again")
+		require.NoError(t, p.Free(block.Addr, nil))
+		_, err = p.Trim(0)
+		require.NoError(t, err)
+		return 2 * mib
+	})
+	require.NoError(t, err)
+	mustAlloc(t, p, mib)
+	require.Equal(t, 1, asked)
+	_, err = p.Alloc(Request{SizeBytes: 3 * mib})
+	require.ErrorContains(t, err, "never fit")
+	require.Equal(t, 1, asked, "what can never fit asks nobody")
+	r.Remove(false)
+	quiet(t, b, p)
+}
+
+// While one reclaim runs, another thread that runs out waits for its end.
+func TestOneReclaimAtATime(t *testing.T) {
+	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{})
+	p := b.pool(t, nil)
+	hoard := []Block{mustAlloc(t, p, mib), mustAlloc(t, p, mib)}
+	var running, most, freed atomic.Int32
+	r, err := b.engine.OnReclaim(engine.ReclaimConfig{Deadline: time.Minute}, func(uint64) uint64 {
+		most.Store(max(most.Load(), running.Add(1)))
+		defer running.Add(-1)
+		if n := int(freed.Add(1)); n <= len(hoard) {
+			require.NoError(t, p.Free(hoard[n-1].Addr, nil))
+			return mib
+		}
+		return 0
+	})
+	require.NoError(t, err)
+	var wait sync.WaitGroup
+	var got, failed atomic.Int32
+	for range 4 {
+		wait.Go(func() {
+			if _, err := p.Alloc(Request{SizeBytes: mib}); err == nil {
+				got.Add(1)
+			} else {
+				failed.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	require.EqualValues(t, 1, most.Load())
+	require.EqualValues(t, 2, got.Load())
+	require.EqualValues(t, 2, failed.Load())
+	r.Remove(false)
+	quiet(t, b, p)
+}
+
+// Pools that run out all the time and make each other give up segments, with
+// limits, trims, callbacks and snapshots in between: nothing locks up, no block
+// is handed out twice, and the books are right at the end.
+func TestManyThreadsOnPoolsThatStarve(t *testing.T) {
+	b := newBench(devicetest.Config{TotalBytes: 8 * mib}, engine.Options{})
+	var pools []*Pool
+	for _, name := range []string{"a", "b", "c"} {
+		pools = append(pools, b.pool(t, func(c *Config) { c.Name, c.InitialSizeBytes = name, 512*kib }))
+	}
+	_, err := b.engine.OnPressure(func(pressure.Level) { _, _ = b.engine.MemoryInfo() })
+	require.NoError(t, err)
+	reclaim, err := b.engine.OnReclaim(engine.ReclaimConfig{}, func(uint64) uint64 {
+		released, _ := pools[0].Trim(0)
+		return released
+	})
+	require.NoError(t, err)
+	var owners sync.Map
+	var wait sync.WaitGroup
+	for worker := range 8 {
+		wait.Go(func() { starve(t, b, pools, &owners, uint64(worker)) })
+	}
+	wait.Go(func() {
+		for i := range 200 {
+			require.NoError(t, b.engine.SetLimit([]uint64{0, 6 * mib, 8 * mib}[i%3]))
+			require.NoError(t, b.engine.Statistics().Check())
+			_, _ = pools[i%3].Trim(mib)
+			pools[i%3].Snapshot()
+			pools[i%3].EachBlock(func(Block) bool { return true })
+		}
+		require.NoError(t, b.engine.SetLimit(0))
+	})
+	wait.Wait()
+	b.check(t, pools...)
+	require.Zero(t, b.engine.Statistics().LiveBlocks.Current)
+	reclaim.Remove(false)
+	for _, p := range pools {
+		require.NoError(t, p.Close(false))
+	}
+	require.Zero(t, b.dev.HeldBytes())
+}
+
+func starve(t *testing.T, b *bench, pools []*Pool, owners *sync.Map, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 7))
+	stream := newStream(t, b)
+	type owned struct {
+		pool  *Pool
+		block Block
+	}
+	var mine []owned
+	for range 400 {
+		if len(mine) > 0 && (len(mine) > 6 || r.IntN(2) == 0) {
+			at := r.IntN(len(mine))
+			last := mine[at]
+			mine = append(mine[:at], mine[at+1:]...)
+			owners.Delete(last.block.Addr)
+			require.NoError(t, last.pool.Free(last.block.Addr, stream))
+			continue
+		}
+		p := pools[r.IntN(len(pools))]
+		block, err := p.Alloc(Request{SizeBytes: 1 + r.Uint64N(700*kib), Stream: stream})
+		if err != nil {
+			require.ErrorIs(t, err, device.CodeOutOfMemory)
+			continue
+		}
+		_, twice := owners.LoadOrStore(block.Addr, seed)
+		require.False(t, twice, "address %#x was handed out twice", uint64(block.Addr))
+		mine = append(mine, owned{p, block})
+	}
+	for _, last := range mine {
+		owners.Delete(last.block.Addr)
+		require.NoError(t, last.pool.Free(last.block.Addr, nil))
+	}
+	require.NoError(t, stream.Close())
+}
