@@ -1,0 +1,152 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ferrum_mem/core/device"
+)
+
+// ReadOptions says how to read a trace.
+type ReadOptions struct {
+	// Name is what error messages call the input; "" is "trace".
+	Name string
+	// Kind is what the input is; Unknown finds out from its first line.
+	Kind Kind
+}
+
+// detectBytes is how much of the input is looked at to find its kind.
+const detectBytes = 64 << 10
+
+// Read reads a whole trace. Records may come in any order; they are sorted by
+// time, ties kept as they were. Malformed input is CodeInvalidFormat, with
+// the line, the column and the value in the message; a failing reader is
+// CodeIO.
+func Read(r io.Reader, o ReadOptions) (*Trace, error) {
+	if o.Name == "" {
+		o.Name = "trace"
+	}
+	buffered := bufio.NewReaderSize(r, detectBytes)
+	head, err := buffered.Peek(detectBytes)
+	if err != nil && err != io.EOF {
+		return nil, readFailed(o.Name, err)
+	}
+	kind, err := chooseKind(o, head)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trace{Name: o.Name, Kind: kind}
+	switch kind {
+	case Azure:
+		err = t.readAzure(buffered)
+	case Mooncake:
+		err = t.readMooncake(buffered)
+	default:
+		err = t.readLifetimes(buffered)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.Len() == 0 {
+		return nil, invalid(o.Name, 0, "the file has no records")
+	}
+	if err := t.order(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// chooseKind finds the kind from the head of the input. A header that has some
+// columns of a kind but not all is of that kind, so that its reader can name
+// what is missing.
+func chooseKind(o ReadOptions, head []byte) (Kind, error) {
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	if len(text) == 0 {
+		return Unknown, invalid(o.Name, 0, "the file is empty")
+	}
+	switch o.Kind {
+	case Azure, Mooncake, LifetimesCSV:
+		return o.Kind, nil
+	case Unknown:
+	default:
+		return Unknown, device.Errorf(device.CodeInvalidArgument, "trace.read", "trace kind %d is none of azure, mooncake, lifetimes", o.Kind)
+	}
+	if text[0] == '{' {
+		return Mooncake, nil
+	}
+	header, _, _ := bytes.Cut(text, []byte("\n"))
+	for name := range strings.SplitSeq(string(header), ",") {
+		name = strings.Trim(name, " \t\r\"")
+		if slices.Contains(azureColumns, name) {
+			return Azure, nil
+		}
+		if slices.Contains(lifetimeColumns, name) {
+			return LifetimesCSV, nil
+		}
+	}
+	return Unknown, invalid(o.Name, 1,
+		"%s is not the start of a known trace: want the header %s, the header %s, or a JSON object a line",
+		quoted(string(header)), strings.Join(azureColumns, ","), strings.Join(lifetimeColumns, ","))
+}
+
+// order sorts by time and makes the first arrival time 0.
+func (t *Trace) order() error {
+	slices.SortStableFunc(t.Lifetimes, func(a, b Lifetime) int { return cmp.Compare(a.Lower, b.Lower) })
+	slices.SortStableFunc(t.Requests, func(a, b Request) int { return cmp.Compare(a.ArrivalNS, b.ArrivalNS) })
+	if len(t.Requests) == 0 {
+		return nil
+	}
+	first, last := t.Requests[0], t.Requests[len(t.Requests)-1]
+	// The readers bound times to 1970 to 2200, so this cannot overflow.
+	if last.ArrivalNS-first.ArrivalNS > MaxTimeNS {
+		return invalid(t.Name, int(last.Line), "this request arrives more than 100 years after the one on line %d", first.Line)
+	}
+	for i := range t.Requests {
+		t.Requests[i].ArrivalNS -= first.ArrivalNS
+	}
+	return nil
+}
+
+func (t *Trace) tooMany() error {
+	return invalid(t.Name, 0, "the file has more than %d records", MaxRequests)
+}
+
+// number reads a count of at most limit from a field of the input.
+func (t *Trace) number(line int, column, text string, limit uint64) (uint64, error) {
+	value, err := strconv.ParseUint(text, 10, 64)
+	if err == nil && value <= limit {
+		return value, nil
+	}
+	if negative, intErr := strconv.ParseInt(text, 10, 64); intErr == nil && negative < 0 {
+		return 0, invalid(t.Name, line, "%s is %s: it must not be negative", column, text)
+	}
+	if err == nil || isRange(err) {
+		return 0, invalid(t.Name, line, "%s is %s: the largest that is read is %d", column, quoted(text), limit)
+	}
+	return 0, invalid(t.Name, line, "%s is %s: it must be a whole number", column, quoted(text))
+}
+
+func isRange(err error) bool {
+	number, ok := err.(*strconv.NumError)
+	return ok && number.Err == strconv.ErrRange
+}
+
+// quoted shows a value of the input in a message, cut to a readable length.
+func quoted(text string) string {
+	const most = 60
+	if len(text) > most {
+		return strconv.Quote(strings.ToValidUTF8(text[:most], "?")) + "…"
+	}
+	return strconv.Quote(text)
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func readFailed(name string, err error) error {
+	return device.Errorf(device.CodeIO, "trace.read", "%s: %w", name, err)
+}
