@@ -116,9 +116,6 @@ func (l *Library) DeviceClose(id uint64, force bool) error {
 	if err != nil {
 		return err
 	}
-	if err := l.insideHostFunctionOf(op, d.engine); err != nil {
-		return err
-	}
 	last, err := l.undoOpen(op, d, force)
 	if err != nil || !last {
 		return err
@@ -143,6 +140,9 @@ func (l *Library) undoOpen(op string, d *openDevice, force bool) (last bool, err
 	if d.opens > 1 {
 		d.opens--
 		return false, nil
+	}
+	if err := l.insideHostFunctionOf(op, d.engine); err != nil {
+		return false, err
 	}
 	if !force {
 		err := d.gate.tryClose(func(making int) error {

@@ -1,0 +1,141 @@
+package library_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/manager"
+)
+
+func (b *bench) manager(dev uint64) uint64 {
+	config := manager.DefaultConfig()
+	config.PoolConfigs[manager.General] = *smallPool()
+	handle, err := b.ManagerCreate(dev, &config)
+	require.NoError(b.t, err)
+	return handle
+}
+
+func TestHandleInfoGivesHandles(t *testing.T) {
+	b := startBench(t)
+	here, there := b.open("test:0"), b.open("test:1")
+	first, second := b.manager(here), b.manager(there)
+	for m, dev := range map[uint64]uint64{first: here, second: there} {
+		h, err := b.AllocateTyped(m, manager.Request{Type: manager.Cache, SizeBytes: 1000, AlignmentBytes: 4096, Tag: "kv"})
+		require.NoError(t, err)
+		info, err := b.HandleInfo(h)
+		require.NoError(t, err)
+		require.Zero(t, uint64(info.Addr)%4096)
+		require.GreaterOrEqual(t, info.AlignmentBytes, uint64(4096))
+		require.Positive(t, info.AllocatedAt)
+		require.Equal(t, library.HandleInfo{
+			Memory: h, Manager: m, Device: dev, Type: manager.Cache, SizeBytes: 1000, AllocatedBytes: 1024,
+			AlignmentBytes: info.AlignmentBytes, Addr: info.Addr, AllocatedAt: info.AllocatedAt, Tag: "kv",
+		}, info)
+		require.NoError(t, b.Deallocate(h))
+		_, err = b.HandleInfo(h)
+		requireCode(t, device.CodeInvalidHandle, err)
+		requireCode(t, device.CodeInvalidHandle, b.Deallocate(h))
+	}
+}
+
+func TestAllocationTimeCountsFromTheStart(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	for range 2 {
+		h, err := b.Allocate(b.manager(dev), 1)
+		require.NoError(t, err)
+		info, err := b.HandleInfo(h)
+		require.NoError(t, err)
+		text, err := b.SnapshotJSON()
+		require.NoError(t, err)
+		uptime := decode(t, text)["uptime_ns"].(float64)
+		require.LessOrEqual(t, float64(info.AllocatedAt), uptime)
+		require.NoError(t, b.Shutdown(true))
+		require.NoError(t, b.Init(nil))
+		dev = b.open("test:0")
+	}
+}
+
+func TestCopiesBetweenDevicesByHandle(t *testing.T) {
+	b := startBench(t)
+	here, there := b.open("test:0"), b.open("test:1")
+	src, err := b.Allocate(b.manager(here), 4096)
+	require.NoError(t, err)
+	dst, err := b.Allocate(b.manager(there), 4096)
+	require.NoError(t, err)
+	in, out := []byte("0123456789abcdef"), make([]byte, 16)
+	require.NoError(t, b.Write(src, 8, b.device(0).HostBuffer(in), 16))
+	transfer := manager.NewTransfer(manager.MemoryHandle(src), manager.MemoryHandle(dst), 16).WithSrcOffset(8).WithDstOffset(4)
+	require.NoError(t, b.Copy(transfer))
+	require.NoError(t, b.Read(dst, 4, b.device(1).HostBuffer(out), 16))
+	require.Equal(t, in, out)
+
+	stream, err := b.StreamCreate(there)
+	require.NoError(t, err)
+	require.NoError(t, b.FillAsync(manager.Fill{Memory: manager.MemoryHandle(dst), SizeBytes: 16,
+		Pattern: device.Pattern{Value: 0x2a, WidthBytes: 1}}, stream))
+	require.NoError(t, b.CopyAsync(manager.NewTransfer(manager.MemoryHandle(dst), manager.MemoryHandle(dst), 8).WithDstOffset(100), 0))
+	require.NoError(t, b.DeviceSynchronize(there, device.Forever))
+	require.NoError(t, b.Read(dst, 100, b.device(1).HostBuffer(out), 8))
+	require.Equal(t, "********", string(out[:8]))
+	foreign, err := b.StreamCreate(here)
+	require.NoError(t, err)
+	requireCode(t, device.CodeInvalidArgument, b.CopyAsync(transfer, foreign))
+	requireCode(t, device.CodeInvalidHandle, b.Copy(manager.NewTransfer(0, manager.MemoryHandle(dst), 1)))
+}
+
+func TestManagerRefusesBadArguments(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	m := b.manager(dev)
+	first := func(_ any, err error) error { return err }
+	requireCode(t, device.CodeInvalidSize, first(b.Allocate(m, 0)))
+	requireCode(t, device.CodeInvalidAlignment, first(b.AllocateAligned(m, 1, 0)))
+	requireCode(t, device.CodeInvalidHandle, first(b.AllocateAligned(dev, 1, 0)))
+	requireCode(t, device.CodeInvalidAlignment, first(b.AllocateAligned(m, 1, 6)))
+	requireCode(t, device.CodeInvalidArgument, first(b.AllocateTyped(m, manager.Request{Type: -1, SizeBytes: 1})))
+	requireCode(t, device.CodeInvalidHandle, first(b.Allocate(dev, 1)))
+	requireCode(t, device.CodeInvalidHandle, first(b.ManagerCreate(m, nil)))
+	config := manager.DefaultConfig()
+	config.GCThreshold = 2
+	requireCode(t, device.CodeInvalidConfig, first(b.ManagerCreate(dev, &config)))
+	requireCode(t, device.CodeUnsupported, b.ManagerConfigurePool(m, manager.Mapped, nil))
+	require.Equal(t, map[string]int{"device": 1, "manager": 1}, b.leaks().kinds())
+}
+
+func TestManagerConfigureDefragmentDestroy(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	m := b.manager(dev)
+	config := smallPool()
+	config.AlignmentBytes = 4096
+	require.NoError(t, b.ManagerConfigurePool(m, manager.Tensor, config))
+	h, err := b.AllocateTyped(m, manager.Request{Type: manager.Tensor, SizeBytes: 1})
+	require.NoError(t, err)
+	stats, err := b.ManagerStatistics(m)
+	require.NoError(t, err)
+	require.EqualValues(t, 4096, stats.Allocated.Current)
+	gone, err := b.AllocateAligned(m, 1, 512)
+	require.NoError(t, err)
+	require.NoError(t, b.Deallocate(gone))
+	done, err := b.Defragment(m)
+	require.NoError(t, err)
+	require.EqualValues(t, 1<<20, done.MemoryFreedBytes)
+	require.EqualValues(t, 1, done.BlocksSkipped)
+
+	requireCode(t, device.CodeBusy, b.ManagerDestroy(m, false))
+	_, err = b.HandleInfo(h)
+	require.NoError(t, err)
+	b.device(0).FailNth(devicetest.Free, 1, nil)
+	requireCode(t, device.CodeDevice, b.ManagerDestroy(m, true))
+	_, err = b.ManagerStatistics(m)
+	require.NoError(t, err, "it can be destroyed again")
+	require.NoError(t, b.ManagerDestroy(m, true))
+	_, err = b.HandleInfo(h)
+	requireCode(t, device.CodeInvalidHandle, err)
+	requireCode(t, device.CodeInvalidHandle, b.ManagerDestroy(m, true))
+}

@@ -1,0 +1,225 @@
+package library_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/manager"
+)
+
+func decode(t *testing.T, text []byte) map[string]any {
+	var object map[string]any
+	require.NoError(t, json.Unmarshal(text, &object), "%s", text)
+	return object
+}
+
+func TestBackendsJSON(t *testing.T) {
+	b := startBench(t)
+	text, err := b.BackendsJSON()
+	require.NoError(t, err)
+	require.JSONEq(t, `{"backends": [{"backend": "test", "available": true, "error": null, "devices": [
+		{"id": "test:0", "name": "test device", "total_bytes": 67108864, "granularity_bytes": 4096,
+			"alignment_bytes": 4096, "host_addressable": false, "capabilities": ["peer"]},
+		{"id": "test:1", "name": "test device", "total_bytes": 67108864, "granularity_bytes": 4096,
+			"alignment_bytes": 4096, "host_addressable": false, "capabilities": ["peer"]}]}]}`, string(text))
+	require.Nil(t, b.device(0), "no device is opened for it")
+
+	b.driver.SetProbe(device.Errorf(device.CodeBackendUnavailable, "test.probe", "no runtime"))
+	text, err = b.BackendsJSON()
+	require.NoError(t, err)
+	require.JSONEq(t, `{"backends": [{"backend": "test", "available": false, "devices": [],
+		"error": "test.probe: no runtime (FERRUM_ERROR_BACKEND_UNAVAILABLE)"}]}`, string(text))
+	b.driver.SetProbe(nil)
+}
+
+func TestBackendsJSONWithoutABackend(t *testing.T) {
+	b := startBench(t, func(o *library.Options) {
+		o.Drivers = func(library.Settings) ([]device.Driver, error) { return nil, nil }
+	})
+	text, err := b.BackendsJSON()
+	require.NoError(t, err)
+	require.JSONEq(t, `{"backends": []}`, string(text))
+	_, err = b.DeviceOpen("test:0")
+	requireCode(t, device.CodeDeviceNotFound, err)
+}
+
+var statisticsKeys = []string{"requested", "allocated", "active", "cached", "unusable", "reserved",
+	"live_blocks", "segments", "allocations", "frees", "failures", "largest_free_bytes"}
+
+func TestSnapshotJSONHasTheDocumentedKeys(t *testing.T) {
+	b := startBench(t)
+	b.fill("test:1")
+	b.fill("test:0")
+	text, err := b.SnapshotJSON()
+	require.NoError(t, err)
+	s := decode(t, text)
+	require.ElementsMatch(t, []string{"version", "uptime_ns", "devices"}, keysOf(s))
+	require.Equal(t, library.Version, s["version"])
+	require.Positive(t, s["uptime_ns"])
+	devices := s["devices"].([]any)
+	require.Len(t, devices, 2)
+	for i, id := range []string{"test:0", "test:1"} {
+		d := devices[i].(map[string]any)
+		require.Equal(t, id, d["id"], "in the order of the ids")
+		require.ElementsMatch(t, []string{"id", "memory", "statistics", "tags", "pools", "managers"}, keysOf(d))
+		memory := d["memory"].(map[string]any)
+		require.ElementsMatch(t, []string{"pressure", "total_bytes", "used_bytes", "free_bytes", "reserved_bytes",
+			"active_allocations", "fragmentation_ratio", "utilization_percent", "bandwidth_known", "bandwidth_gbps"},
+			keysOf(memory))
+		require.Equal(t, "low", memory["pressure"])
+		require.Nil(t, memory["bandwidth_gbps"])
+		require.EqualValues(t, 2, memory["active_allocations"])
+		require.ElementsMatch(t, statisticsKeys, keysOf(d["statistics"]))
+		require.Equal(t, map[string]any{"current": 3000.0, "peak": 3000.0},
+			d["statistics"].(map[string]any)["requested"])
+		require.Equal(t, []any{
+			map[string]any{"tag": "weights", "requested_bytes": 2000.0, "allocated_bytes": 2048.0, "blocks": 1.0},
+			map[string]any{"tag": "small", "requested_bytes": 1000.0, "allocated_bytes": 1024.0, "blocks": 1.0},
+		}, d["tags"])
+
+		pools := d["pools"].([]any)
+		require.Len(t, pools, 2)
+		for j, owner := range []string{"pool", "manager"} {
+			p := pools[j].(map[string]any)
+			require.Subset(t, keysOf(p), []string{"name", "strategy", "owner", "statistics", "segments"})
+			require.Equal(t, owner, p["owner"])
+			require.Equal(t, "small", p["name"])
+			require.Equal(t, "best_fit", p["strategy"])
+			require.ElementsMatch(t, statisticsKeys, keysOf(p["statistics"]))
+			segments := p["segments"].([]any)
+			require.Len(t, segments, 1)
+			segment := segments[0].(map[string]any)
+			require.ElementsMatch(t, []string{"address", "size_bytes", "active_bytes", "largest_free_bytes"}, keysOf(segment))
+			require.EqualValues(t, 1<<20, segment["size_bytes"])
+			require.EqualValues(t, 1024*(j+1), segment["active_bytes"])
+			require.IsType(t, 0.0, segment["address"])
+		}
+		managers := d["managers"].([]any)
+		require.Len(t, managers, 1)
+		m := managers[0].(map[string]any)
+		require.ElementsMatch(t, []string{"live_blocks", "memory_types", "statistics"}, keysOf(m))
+		require.EqualValues(t, 1, m["live_blocks"])
+		require.Equal(t, map[string]any{"general": 1.0, "tensor": 0.0, "cache": 0.0, "temporary": 0.0,
+			"pinned": 0.0, "mapped": 0.0}, m["memory_types"])
+		require.ElementsMatch(t, statisticsKeys, keysOf(m["statistics"]))
+	}
+}
+
+func TestSnapshotJSONOfNothingHasEmptyLists(t *testing.T) {
+	b := startBench(t)
+	text, err := b.SnapshotJSON()
+	require.NoError(t, err)
+	require.Equal(t, []any{}, decode(t, text)["devices"])
+	b.open("test:0")
+	text, err = b.SnapshotJSON()
+	require.NoError(t, err)
+	d := decode(t, text)["devices"].([]any)[0].(map[string]any)
+	for _, list := range []string{"tags", "pools", "managers"} {
+		require.Equal(t, []any{}, d[list], list)
+	}
+}
+
+func TestSnapshotJSONKnowsTheBandwidthOnceMeasured(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	gbps, err := b.DeviceMeasureBandwidth(dev)
+	require.NoError(t, err)
+	require.Positive(t, gbps)
+	text, err := b.SnapshotJSON()
+	require.NoError(t, err)
+	memory := decode(t, text)["devices"].([]any)[0].(map[string]any)["memory"].(map[string]any)
+	require.Equal(t, true, memory["bandwidth_known"])
+	require.InDelta(t, gbps, memory["bandwidth_gbps"], gbps*1e-6)
+}
+
+func TestSnapshotJSONSaysThatADeviceCannotBeRead(t *testing.T) {
+	b := startBench(t)
+	b.open("test:0")
+	b.device(0).FailNth("memory", 1, nil)
+	_, err := b.SnapshotJSON()
+	requireCode(t, device.CodeDevice, err)
+	_, err = b.SnapshotJSON()
+	require.NoError(t, err)
+}
+
+func TestLeakReportJSON(t *testing.T) {
+	b := newBench(t)
+	require.JSONEq(t, `{"leaks": [], "omitted": 0, "total_bytes": 0}`, string(b.LeakReportJSON()),
+		"works before the first start")
+	require.NoError(t, b.Init(nil))
+	p, m, stream := b.fill("test:0")
+	addr, err := b.PoolAlloc(p, 500, 0)
+	require.NoError(t, err)
+	def, err := b.StreamDefault(b.open("test:0"))
+	require.NoError(t, err)
+	require.NotEqual(t, def, stream)
+	report := b.leaks()
+	require.Equal(t, map[string]int{"device": 1, "pool": 1, "manager": 1, "block": 2, "memory": 1,
+		"stream": 1, "event": 1, "registration": 1}, report.kinds(), "the default stream is no leak")
+	require.EqualValues(t, 3500, report.TotalBytes)
+	require.Zero(t, report.Omitted)
+	byKind := map[string]int{}
+	for i, found := range report.Leaks {
+		require.Equal(t, "test:0", found.Device)
+		require.NotZero(t, found.Handle)
+		byKind[found.Kind] = i
+	}
+	block := report.Leaks[byKind["block"]]
+	require.EqualValues(t, addr, block.Address)
+	require.EqualValues(t, 500, block.Bytes)
+	require.Equal(t, "small", block.Tag, "a block without a tag has its pool's name")
+	require.Equal(t, p, block.Handle)
+	memory := report.Leaks[byKind["memory"]]
+	require.EqualValues(t, 2000, memory.Bytes)
+	require.Equal(t, "weights", memory.Tag)
+	require.Positive(t, memory.AgeNS)
+	require.NoError(t, b.Deallocate(memory.Handle), "the handle is that of the block")
+	require.Equal(t, p, report.Leaks[byKind["pool"]].Handle)
+	require.Equal(t, m, report.Leaks[byKind["manager"]].Handle)
+	require.Equal(t, stream, report.Leaks[byKind["stream"]].Handle)
+
+	raw := decode(t, b.LeakReportJSON())
+	require.ElementsMatch(t, []string{"leaks", "omitted", "total_bytes"}, keysOf(raw))
+	require.ElementsMatch(t, []string{"kind", "device", "handle", "address", "bytes", "tag", "age_ns"},
+		keysOf(raw["leaks"].([]any)[0]))
+	require.NoError(t, b.Shutdown(true))
+	kept := b.leaks()
+	require.Equal(t, 8, len(kept.Leaks))
+	require.Zero(t, kept.kinds()["memory"], "what was given back in time is not in it")
+}
+
+func TestLeakReportIsBounded(t *testing.T) {
+	b := newBench(t)
+	require.NoError(t, b.Init(nil))
+	p := b.pool(b.open("test:0"))
+	for range 1500 {
+		_, err := b.PoolAlloc(p, 100, 0)
+		require.NoError(t, err)
+	}
+	require.NoError(t, b.Shutdown(true))
+	report := b.leaks()
+	require.Len(t, report.Leaks, 1000)
+	require.EqualValues(t, 502, report.Omitted, "1500 blocks, a pool and a device")
+	require.EqualValues(t, 150_000, report.TotalBytes)
+}
+
+func TestCachedMemoryIsNoLeak(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	m, err := b.ManagerCreate(dev, nil)
+	require.NoError(t, err)
+	h, err := b.Allocate(m, 100)
+	require.NoError(t, err)
+	require.NoError(t, b.Deallocate(h))
+	report := b.leaks()
+	require.Equal(t, map[string]int{"device": 1, "manager": 1}, report.kinds())
+	require.Zero(t, report.TotalBytes)
+	require.Positive(t, b.device(0).HeldBytes())
+	_, err = b.AllocateTyped(m, manager.Request{Type: manager.Pinned, SizeBytes: 1})
+	requireCode(t, device.CodeUnsupported, err)
+	require.Zero(t, b.leaks().TotalBytes)
+}
