@@ -10,15 +10,16 @@
 //
 // Above the engine stand the locks of a pool: Pool.layout (one thread changes
 // a pool's list of segments), then Pool.mu (its books and blocks). A thread holds
-// the locks of one pool at most, and calls the engine's Reserve, Release,
-// Changed and SegmentsChanged under Pool.layout only.
+// the locks of one pool at most. It calls Reserve, Release and Discard under
+// Pool.layout, and everything else, Changed and SegmentsChanged included, under
+// none.
 //
-// Below are the engine's own: Engine.bandwidth, then Engine.watch.mu, then
-// Engine.mu; each is a leaf as far as pools go: none is held while a method of
-// a Pool is called. So a pool that runs out may make its siblings give up
-// segments: it has let go of its own locks by then, and each sibling takes its
-// own. Engine.watch.mu is held over Device.Memory, and no other lock over a
-// driver call.
+// Below are the engine's own: Engine.bandwidth (one measurement at a time), then
+// Engine.watch.mu, then Engine.mu. None is held while a method of a Pool is
+// called. So a pool that runs out may make its siblings give up segments: it has
+// let go of its own locks by then, and each sibling takes its own. Driver calls
+// are made under Engine.bandwidth (the measurement) and Engine.watch.mu
+// (Device.Memory only), never under Engine.mu.
 //
 // Callbacks and the log run with none of these held. The token of a reclaim
 // round is not a lock in this order: only a thread that holds no lock waits for

@@ -31,7 +31,7 @@ func (w *watch) sleep() {
 }
 
 // Changed is called by a pool after every change of use, under none of its
-// locks but Pool.layout. It costs four loads unless the level changes.
+// locks. It costs four loads unless the level changes.
 //
 // What others use is looked at when segments come or go, when the limit changes
 // and when a listener comes; a change of theirs alone is not noticed before.

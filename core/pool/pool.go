@@ -50,7 +50,9 @@ type Request struct {
 	// AlignmentBytes is a power of two up to MaxAlignmentBytes; 0, and less than
 	// the pool's, mean the pool's.
 	AlignmentBytes uint64
-	// Stream will use the block first; nil: the default one.
+	// Stream will use the block first; nil: the default one. A block is handed
+	// out only once all work of its former life has passed, so that any stream
+	// may use it; the stream bears on nothing else here.
 	Stream device.Stream
 	// Tag names the holder in the books; "": the pool's name.
 	Tag string

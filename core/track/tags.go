@@ -66,8 +66,11 @@ func (t *Tags) Uses(to []TagUse) []TagUse {
 }
 
 func (t *Tags) intern(tag string) uint32 {
-	if int(t.last) < len(t.uses) && t.uses[t.last].Blocks != 0 && t.uses[t.last].Tag == tag {
-		return t.last
+	if int(t.last) < len(t.uses) {
+		// A number that no tag has reads as the empty tag without blocks.
+		if last := &t.uses[t.last]; last.Tag == tag && (tag != "" || last.Blocks != 0) {
+			return t.last
+		}
 	}
 	number, known := t.numbers[tag]
 	if !known {
