@@ -1,0 +1,120 @@
+"""Fixtures. Everything runs against the real library, on two small host devices.
+
+After each test nothing may be alive: the library's own leak report says so.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+# For the programs that the tests start.
+os.environ["FERRUM_HOST_MEMORY"] = "1GiB"
+os.environ["FERRUM_HOST_DEVICES"] = "2"
+os.environ.pop("FERRUM_LOG", None)
+
+import ferrum_mem as fm
+
+MIB = 1 << 20
+SMALL = fm.PoolConfig(initial_size_bytes=4 * MIB, growth_increment_bytes=4 * MIB)
+SOURCE = Path(fm.__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _library() -> Iterator[None]:
+    fm.init(host_devices=2, host_memory_bytes=1 << 30)
+    yield
+    fm.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    yield
+    gc.collect()
+    leaks = fm.leak_report().leaks
+    assert not leaks, f"left alive: {leaks}"
+
+
+@pytest.fixture
+def device() -> Iterator[fm.Device]:
+    with fm.Device("cpu:0") as opened:
+        yield opened
+
+
+@pytest.fixture
+def other_device() -> Iterator[fm.Device]:
+    with fm.Device("cpu:1") as opened:
+        yield opened
+
+
+@pytest.fixture
+def stream(device: fm.Device) -> Iterator[fm.Stream]:
+    with fm.Stream(device) as made:
+        yield made
+
+
+@pytest.fixture
+def pool(device: fm.Device) -> Iterator[fm.Pool]:
+    with fm.Pool(device, SMALL) as made:
+        yield made
+
+
+@pytest.fixture
+def manager(device: fm.Device) -> Iterator[fm.Manager]:
+    config = fm.ManagerConfig(pool_configs={fm.MemoryType.GENERAL: SMALL})
+    with fm.Manager(device, config) as made:
+        yield made
+
+
+class Gate:
+    """Holds a stream up: queue wait() on it, and open it when it may go on."""
+
+    def __init__(self) -> None:
+        self._open = threading.Event()
+        self.reached = threading.Event()
+
+    def wait(self) -> None:
+        self.reached.set()
+        if not self._open.wait(60):
+            raise AssertionError("nobody opened the gate")
+
+    def open(self) -> None:
+        self._open.set()
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    made = Gate()
+    yield made
+    made.open()
+
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run_python() -> Run:
+    """Runs a program in another interpreter, which must end well within a minute."""
+
+    def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-X", "dev", "-c", program],
+            env=child_environment(**environment),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+def child_environment(**changes: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": "1", **changes}

@@ -1,0 +1,100 @@
+"""The generated layer, against a C compiler and against the hand-written one."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import ferrum_mem
+from ferrum_mem import _abi
+
+PACKAGE = Path(ferrum_mem.__file__).parent
+HEADER = Path(__file__).resolve().parents[3] / "include" / "ferrum_mem.h"
+
+
+def test_every_function_is_used_by_the_hand_written_layer():
+    text = "".join(p.read_text() for p in PACKAGE.glob("*.py") if p.name != "_abi.py")
+    unused = [name for name in _abi.PROTOTYPES if not re.search(rf"\.{name}\b", text)]
+    assert not unused
+
+
+def test_every_function_of_the_header_is_there():
+    declared = set(re.findall(r"\b(ferrum_\w+)\(\w", HEADER.read_text())) | {"ferrum_abi_version"}
+    declared.add("ferrum_version_string")
+    # Mentions of callbacks and functions in comments have the same form.
+    assert set(_abi.PROTOTYPES) <= declared | set(_abi.PROTOTYPES)
+    exported = re.findall(r"FERRUM_API[^;]*?\b(ferrum_\w+)\(", HEADER.read_text(), re.DOTALL)
+    assert sorted(exported) == sorted(_abi.PROTOTYPES)
+
+
+def test_every_constant_is_there():
+    text = HEADER.read_text()
+    names = set(re.findall(r"^#define (FERRUM_\w+) (?![\\{])\S", text, re.MULTILINE))
+    names -= {name for name in names if name.endswith("_INIT")} | {"FERRUM_API"}
+    assert not {name for name in names if not hasattr(_abi, name)}
+
+
+def structs() -> list[type[ctypes.Structure]]:
+    return [struct for struct, *_ in _abi.LAYOUT]
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """What a C compiler says: {(struct, what): number} and {struct: INIT bytes}."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler here")
+    lines = []
+    for struct in structs():
+        name = struct.__name__
+        lines.append(f'printf("{name} sizeof %zu\\n", sizeof({name}));')
+        for field, *_ in struct._fields_:
+            lines.append(f'printf("{name} {field} %zu\\n", offsetof({name}, {field}));')
+        if hasattr(struct, "init"):
+            lines.append(f"{{ static const {name} value = {name.upper()}_INIT;")
+            lines.append(f'printf("{name} INIT ");')
+            lines.append("for (size_t i = 0; i < sizeof value; i++)")
+            lines.append('printf("%02x", ((const unsigned char *)&value)[i]); puts(""); }')
+    folder = tmp_path_factory.mktemp("layout")
+    source = folder / "layout.c"
+    body = "\n".join(lines)
+    source.write_text(
+        f'#include <stdio.h>\n#include "ferrum_mem.h"\nint main(void) {{\n{body}\nreturn 0; }}\n'
+    )
+    program = folder / "layout"
+    subprocess.run(
+        [compiler, "-std=c11", f"-I{HEADER.parent}", str(source), "-o", str(program)], check=True
+    )
+    output = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+    return {tuple(line.split()[:2]): line.split()[2] for line in output.splitlines()}
+
+
+def test_layout_is_the_compilers(compiled):
+    for struct in structs():
+        name = struct.__name__
+        assert ctypes.sizeof(struct) == int(compiled[name, "sizeof"])
+        for field, *_ in struct._fields_:
+            assert getattr(struct, field).offset == int(compiled[name, field]), (name, field)
+
+
+def test_init_values_are_the_compilers(compiled):
+    checked = 0
+    for struct in structs():
+        if hasattr(struct, "init"):
+            assert bytes(struct.init()).hex() == compiled[struct.__name__, "INIT"], struct
+            checked += 1
+    assert checked == HEADER.read_text().count("_INIT {")
+
+
+def test_a_wrong_layout_is_refused(monkeypatch):
+    class Wrong(ctypes.Structure):
+        _fields_ = [("first", ctypes.c_uint32), ("second", ctypes.c_uint64)]
+
+    monkeypatch.setattr(_abi, "LAYOUT", ((Wrong, 16, 8, (0, 4)),))
+    with pytest.raises(ImportError, match="Wrong"):
+        _abi.check_layout()

@@ -1,0 +1,146 @@
+"""The exception tree, and that each failure gets its class and its detail."""
+
+from __future__ import annotations
+
+import builtins
+import pickle
+import threading
+
+import pytest
+
+import ferrum_mem as fm
+from ferrum_mem import _abi, errors
+
+ERRORS = [row for row in _abi.STATUSES if row.value != 0]
+
+
+@pytest.mark.parametrize("row", ERRORS, ids=lambda row: row.name)
+def test_each_status_has_a_class_that_is_exported(row):
+    cls = errors.class_of(row.value)
+    assert cls is not fm.FerrumError
+    assert getattr(fm, cls.__name__) is cls
+    assert cls.__name__ in fm.__all__
+    assert cls.__doc__
+    error = cls(row.value, "why", operation="pool.alloc", device="cpu:0", native_code=7)
+    assert str(error) == f"cpu:0: pool.alloc: why ({row.name}, native code 7)"
+    copied = pickle.loads(pickle.dumps(error))
+    assert type(copied) is cls
+    assert vars(copied) == vars(error)
+    assert fm.status_name(row.value) == row.name == error.name
+    assert fm.status_text(row.value) == row.text
+
+
+def test_a_status_of_a_newer_library_is_a_plain_error():
+    error = errors.class_of(-9999)(-9999, "new")
+    assert type(error) is fm.FerrumError
+    assert error.name == fm.status_name(-9999) == "FERRUM_ERROR_UNKNOWN"
+
+
+@pytest.mark.parametrize(
+    ("cls", "builtin"),
+    [
+        (fm.OutOfMemoryError, MemoryError),
+        (fm.OutOfPhysicalMemoryError, fm.OutOfMemoryError),
+        (fm.TimeoutError, builtins.TimeoutError),
+        (fm.OverflowError, builtins.OverflowError),
+        (fm.UnsupportedError, NotImplementedError),
+        (fm.InvalidSizeError, ValueError),
+        (fm.InvalidHandleError, fm.InvalidArgumentError),
+        (fm.ForkedError, fm.InvalidStateError),
+        (fm.ViewExistsError, fm.BusyError),
+        (fm.ViewExistsError, BufferError),
+        (fm.DeviceNotFoundError, LookupError),
+        (fm.PermissionDeniedError, PermissionError),
+        (fm.IoError, OSError),
+        (fm.LibraryLoadError, ImportError),
+    ],
+)
+def test_family(cls, builtin):
+    assert issubclass(cls, builtin)
+
+
+def test_the_detail_is_that_of_the_call(device):
+    with pytest.raises(fm.InvalidConfigError) as caught:
+        fm.Pool(device, fm.PoolConfig(initial_size_bytes=1 << 20, max_size_bytes=1 << 16))
+    error = caught.value
+    assert error.status == _abi.FERRUM_ERROR_INVALID_CONFIG
+    assert error.name == "FERRUM_ERROR_INVALID_CONFIG"
+    assert error.function == "ferrum_pool_create"
+    assert error.operation
+    assert error.device == "cpu:0"
+    assert "initial_size_bytes" in error.message
+    assert str(1 << 20) in error.message
+
+
+def test_the_detail_is_per_thread(manager):
+    """Two threads fail in two ways at the same time and see each its own."""
+    barrier = threading.Barrier(2)
+    wrong: list[str] = []
+
+    def fail(size_bytes: int, alignment_bytes: int, expected: type[fm.FerrumError]) -> None:
+        for _ in range(200):
+            barrier.wait(30)
+            try:
+                manager.allocate(size_bytes, alignment_bytes=alignment_bytes)
+            except fm.FerrumError as error:
+                if type(error) is not expected or error.status == 0:
+                    wrong.append(repr(error))
+
+    threads = [
+        threading.Thread(target=fail, args=(0, 8, fm.InvalidSizeError)),
+        threading.Thread(target=fail, args=(8, 3, fm.InvalidAlignmentError)),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not wrong
+
+
+def test_a_detail_that_a_finaliser_overwrote_is_not_used(device):
+    from ferrum_mem import _native
+
+    with pytest.raises(fm.DeviceNotFoundError):
+        fm.Device("cpu:63")
+    error = _native.error_of(_abi.FERRUM_ERROR_BUSY)
+    assert isinstance(error, fm.BusyError)
+    assert error.message == "in use"
+    assert error.operation == ""
+
+
+NEGATIVE = fm.InvalidArgumentError
+TOO_LARGE = fm.OverflowError
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda d, p, m, b: p.alloc(-1), NEGATIVE),
+        (lambda d, p, m, b: p.alloc(2**64), TOO_LARGE),
+        (lambda d, p, m, b: p.alloc(1.5), TypeError),
+        (lambda d, p, m, b: p.alloc(8, alignment_bytes=-8), NEGATIVE),
+        (lambda d, p, m, b: m.allocate(2**64), TOO_LARGE),
+        (lambda d, p, m, b: m.allocate(8, tag="a\0b"), NEGATIVE),
+        (lambda d, p, m, b: m.allocate(8, tag=b"bytes"), TypeError),
+        (lambda d, p, m, b: b.write(b"x", -1), NEGATIVE),
+        (lambda d, p, m, b: b.read(1, 2**64), TOO_LARGE),
+        (lambda d, p, m, b: b.read(-1), NEGATIVE),
+        (lambda d, p, m, b: b.fill_async(2**32), TOO_LARGE),
+        (lambda d, p, m, b: b.fill_async(-1), NEGATIVE),
+        (lambda d, p, m, b: d.set_limit(-1), NEGATIVE),
+        (lambda d, p, m, b: d.synchronize(-1.0), NEGATIVE),
+        (lambda d, p, m, b: d.synchronize(float("nan")), NEGATIVE),
+        (lambda d, p, m, b: fm.Device("cpu\0:0"), NEGATIVE),
+        (lambda d, p, m, b: fm.Device(None), NEGATIVE),
+        (lambda d, p, m, b: fm.init(host_devices=2**32), TOO_LARGE),
+        (lambda d, p, m, b: d.on_reclaim(lambda *_: 0, priority=2**31), TOO_LARGE),
+    ],
+)
+def test_numbers_and_texts_that_do_not_fit_are_refused_not_cut(
+    device, pool, manager, call, expected
+):
+    with manager.allocate(64) as block:
+        before = block.read()
+        with pytest.raises(expected):
+            call(device, pool, manager, block)
+        assert block.read() == before
