@@ -17,11 +17,12 @@ endif
 GO      ?= go
 CARGO   ?= cargo
 PYTHON  ?= python3
+# Go's ASan build knows gcc and clang by name.
 ifeq ($(origin CC),default)
-CC := cc
+CC := $(if $(shell command -v gcc),gcc,cc)
 endif
 ifeq ($(origin CXX),default)
-CXX := c++
+CXX := $(if $(shell command -v g++),g++,c++)
 endif
 CFLAGS   ?= -O2 -g
 CXXFLAGS ?= -O2 -g
@@ -61,7 +62,7 @@ LIBRARY_SOURCES := $(CORE_SOURCES) $(shell find capi include -type f -o -type d)
 COMMAND_SOURCES := $(CORE_SOURCES) $(shell find cmd -type f -o -type d)
 
 C_SUPPORT      := $(filter-out $(wildcard tests/c/test_*),$(wildcard tests/c/*.c))
-C_SUPPORT_HEAD := $(wildcard tests/c/*.h tests/c/*.hpp) $(wildcard include/*)
+C_HEADERS      := $(wildcard tests/c/*.h tests/c/*.hpp include/*)
 C_TESTS        := $(patsubst tests/c/%,build/test/c/%,$(basename $(wildcard tests/c/test_*.c tests/c/test_*.cpp)))
 C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 
@@ -221,34 +222,45 @@ test-go: ready-test
 test-race: ready-test
 	@$(SUITE) $@ go -- $(GO) test -json -race $(GO_PACKAGES)
 
-# A program test_*.c (cmocka) or test_*.cpp (GoogleTest) of tests/c is linked with
-# the library and with the other C files there. FERRUM_TEST_LIBRARY is the build
-# with the test-only exports.
-test-c: ready-test $(C_TESTS) $(LIBRARY_TEST)
+# A program test_*.c (cmocka or its own main) or test_*.cpp (GoogleTest) of tests/c
+# is linked with the library and with what it uses of the other C files there.
+# --as-needed: a program that opens the library itself does not start with it.
+# FERRUM_TEST_LIBRARY is the build with the test-only exports.
+HEADER_FUNCTIONS := build/test/header_functions.txt
+
+$(HEADER_FUNCTIONS): include/ferrum_mem.h scripts/exported_symbols.py
+	@mkdir -p $(dir $@)
+	@scripts/exported_symbols.py --declared $< >$@
+
+test-c: ready-test $(C_TESTS) $(LIBRARY_TEST) $(HEADER_FUNCTIONS)
 	@FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST) $(SUITE) $@ c -- scripts/run_programs.sh $(C_TESTS)
-test-asan: ready-test $(C_TESTS_ASAN) $(LIBRARY_TEST)
+test-asan: ready-test $(C_TESTS_ASAN) $(LIBRARY_TEST) $(HEADER_FUNCTIONS)
 	@FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST) $(SUITE) $@ c -- scripts/run_programs.sh $(C_TESTS_ASAN)
 
-C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
-CMOCKA     := -lcmocka
-GTEST      := -lgtest -lgtest_main
+C_WARNINGS := -Wall -Wextra -Werror
+C_FLAGS     = -std=gnu11 -D_GNU_SOURCE $(C_WARNINGS) $(CFLAGS) -Iinclude -Itests/c
+CXX_FLAGS   = -std=c++17 $(C_WARNINGS) $(CXXFLAGS) -Iinclude -Itests/c
 ASAN       := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
-# $(call test_program,COMPILER,OWN LIBRARIES,FOLDER OF THE LIBRARY)
-define test_program
-@mkdir -p $(dir $@)
-$(1) $(C_WARNINGS) -Iinclude -Itests/c $(filter %.c %.cpp %.o,$^) -o $@ \
-    -L$(3) -lferrum_mem $(2) -lpthread -ldl '-Wl,-rpath,$(ROOT)/$(3)'
-endef
+# $(call test_link,FOLDER OF THE LIBRARY,MORE LIBRARIES)
+test_link = -L$(1) -Wl,--as-needed -lferrum_mem $(2) -lpthread -ldl '-Wl,-rpath,$(ROOT)/$(1)'
 
-build/test/c/%: tests/c/%.c $(C_SUPPORT) $(C_SUPPORT_HEAD) $(LIBRARY) | ready-test
-	$(call test_program,$(CC) -std=c11 $(CFLAGS),$(CMOCKA),build/lib)
-build/test/c/%: tests/c/%.cpp $(C_SUPPORT_HEAD) $(LIBRARY) | ready-test
-	$(call test_program,$(CXX) -std=c++17 $(CXXFLAGS),$(GTEST),build/lib)
-build/test/asan/c/%: tests/c/%.c $(C_SUPPORT) $(C_SUPPORT_HEAD) $(LIBRARY_ASAN) | ready-test
-	$(call test_program,$(CC) -std=c11 $(CFLAGS) $(ASAN),$(CMOCKA),build/test/asan)
-build/test/asan/c/%: tests/c/%.cpp $(C_SUPPORT_HEAD) $(LIBRARY_ASAN) | ready-test
-	$(call test_program,$(CXX) -std=c++17 $(CXXFLAGS) $(ASAN),$(GTEST),build/test/asan)
+# $(call test_rules,FOLDER OF THE PROGRAMS,FOLDER OF THE LIBRARY,FLAGS)
+define test_rules
+$(1)/support/%.o: tests/c/%.c $$(C_HEADERS) | ready-test
+	@mkdir -p $$(dir $$@)
+	$$(CC) $$(C_FLAGS) $(3) -c $$< -o $$@
+$(1)/libsupport.a: $$(C_SUPPORT:tests/c/%.c=$(1)/support/%.o)
+	@rm -f $$@
+	ar rcs $$@ $$^
+$(1)/%: tests/c/%.c $(1)/libsupport.a $(2)/$$(FILE) $$(C_HEADERS) | ready-test
+	$$(CC) $$(C_FLAGS) $(3) $$< $(1)/libsupport.a -o $$@ $$(call test_link,$(2),-lcmocka)
+$(1)/%: tests/c/%.cpp $(1)/libsupport.a $(2)/$$(FILE) $$(C_HEADERS) | ready-test
+	$$(CXX) $$(CXX_FLAGS) $(3) $$< $(1)/libsupport.a -o $$@ $$(call test_link,$(2),-lgtest -lgtest_main)
+endef
+$(eval $(call test_rules,build/test/c,build/lib,))
+$(eval $(call test_rules,build/test/asan/c,build/test/asan,$$(ASAN)))
+.SECONDARY:
 
 LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST)
 

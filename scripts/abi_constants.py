@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Prints the value of every numeric constant of the header, a name and a value a line.
 
-Usage: abi_constants.py HEADER. The library's debug information has no macros and no enumerators that
-no function uses, so the ABI baseline keeps this list beside it. The values are what the C compiler
-gives (environment variable CC, or cc).
+Usage: abi_constants.py HEADER. The library's debug information has no macros and no enumerators
+that no function uses, so the ABI baseline keeps this list beside it. The values are what the C
+compiler gives (environment variable CC, or cc).
 """
 
 from __future__ import annotations
@@ -18,26 +18,36 @@ import tempfile
 # These grow with the package; they are not part of what a caller was compiled against.
 MOVING = re.compile(r"FERRUM_(VERSION_\w+|ABI_VERSION|MEM_H)$")
 
+# A macro without parameters that has a value, which is no initialiser and no attribute.
+MACRO = re.compile(r"^[ \t]*#define (FERRUM_\w+)[ \t]+(?![{\s]|__attribute__)", re.M)
+
+PROGRAM = """#include <stdio.h>
+#include "{header}"
+int main(void) {{
+{body}
+    return 0;
+}}
+"""
+
 
 def names(header: pathlib.Path) -> list[str]:
     """Object-like macros that stand for a number, and the status codes."""
     text = header.read_text()
-    macros = re.findall(r"^[ \t]*#define (FERRUM_\w+)(?=[ \t]+[^\s{])(?!\w*\()(?![ \t]+__attribute__)", text, re.M)
     codes = re.findall(r"\bX\((FERRUM_\w+), -?\d+,", text)
-    return sorted({n for n in macros + codes if not MOVING.match(n) and not n.endswith("_INIT")})
+    found = {*MACRO.findall(text), *codes}
+    return sorted(n for n in found if not MOVING.match(n) and not n.endswith("_INIT"))
 
 
 def main(header: str) -> int:
     """Compiles and runs a program that prints the constants."""
     path = pathlib.Path(header).resolve()
-    lines = [f'    printf("%s %lld\\n", "{n}", (long long)({n}));' for n in names(path)]
-    body = "\n".join(lines)
-    source = f'#include <stdio.h>\n#include "{path}"\nint main(void) {{\n{body}\n    return 0;\n}}\n'
+    body = "\n".join(f'    printf("%s %lld\\n", "{n}", (long long)({n}));' for n in names(path))
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "constants"
-        program.with_suffix(".c").write_text(source)
+        source = program.with_suffix(".c")
+        source.write_text(PROGRAM.format(header=path, body=body))
         compiler = os.environ.get("CC") or "cc"
-        subprocess.run([compiler, "-std=c11", "-o", program, program.with_suffix(".c")], check=True)
+        subprocess.run([compiler, "-std=c11", "-o", program, source], check=True)
         subprocess.run([program], check=True)
     return 0
 

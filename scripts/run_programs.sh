@@ -9,7 +9,10 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:abort_on_error=1}
 status=0
 for program in "$@"; do
     echo "# $program"
-    "$program"
+    arguments=()
+    # This one fails if it has no case for a function of the header.
+    if [ "${program##*/}" = test_bad_arguments ]; then arguments=(build/test/header_functions.txt); fi
+    "$program" "${arguments[@]}"
     code=$?
     if [ $code != 0 ]; then
         echo "# $program: exit status $code"

@@ -5,7 +5,7 @@ Usage: suite.py NAME KIND [--timeout SECONDS] -- COMMAND...
 
 KIND says how the counts are read from the output:
   go      COMMAND is `go test -json`; top-level tests and packages that do not build count
-  c       programs of cmocka and GoogleTest, one after the other
+  c       C programs one after the other: cmocka, GoogleTest, or a line `N passed, N failed`
   pytest  the closing line of pytest
   cargo   the `test result:` lines of cargo test
   steps   lines `ok - NAME`, `not ok - NAME` and `skip - NAME`
@@ -26,8 +26,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Callable, TextIO
+from typing import TextIO
 
 BUILD = pathlib.Path("build/test")
 TIMED_OUT = 124
@@ -77,14 +78,17 @@ def keep_package_line(text: str) -> bool:
 
 
 def read_c(counts: Counts, line: str) -> str:
-    """The summary lines of cmocka and GoogleTest."""
+    """The summary lines of cmocka and GoogleTest, and `N passed, N failed` of other programs."""
+    if m := re.match(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", line):
+        for outcome, number in zip(("passed", "failed", "skipped"), m.groups("0"), strict=True):
+            counts.add(outcome, int(number))
     if m := re.match(r"\[  (PASSED|FAILED|SKIPPED)  ?\] (\d+) test", line):
         counts.add(m[1].lower(), int(m[2]))
     return line
 
 
 def read_pytest(counts: Counts, line: str) -> str:
-    """The closing line of pytest, `=== 3 passed, 1 failed in 0.1s ===` or, with -q, without signs."""
+    """The closing line of pytest, `3 passed, 1 failed in 0.1s`, with or without signs around it."""
     if re.match(r"(=+ )?\d+ (passed|failed|skipped|error|xfailed|deselected).* in [\d.]+s", line):
         for number, word in re.findall(r"(\d+) (\w+)", line.split(" in ")[0]):
             outcome = {

@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
         fields = path.read_text().split() if path.exists() else []
         counts = [int(f) for f in fields[:3]] if fields else [0, 1, 0]
         seconds = fields[3] if fields else "did not run"
-        total = [t + c for t, c in zip(total, counts)]
+        total = [t + c for t, c in zip(total, counts, strict=True)]
         print(f"{suite:<18}{counts[0]:>8}{counts[1]:>8}{counts[2]:>9}  {seconds:>7}")
     print(f"{'all':<18}{total[0]:>8}{total[1]:>8}{total[2]:>9}")
     if closing:

@@ -38,18 +38,19 @@ for header in include/*.hpp; do
     done
 done
 
-# The header of the Go exports is made by cgo, as the build makes it.
+# The header of the Go exports is made by cgo, as the build makes it. The go
+# command passes over folders that start with _.
 capi_warnings() {
     local file
     local -a go_files
     mapfile -t go_files < <(cd capi && "${GO:-go}" list -tags ferrum_test_exports -f '{{range .CgoFiles}}{{println .}}{{end}}' | grep .)
-    rm -rf "$out/cgo"
-    mkdir -p "$out/cgo"
-    (cd capi && "${GO:-go}" tool cgo -objdir "../$out/cgo" \
+    rm -rf "$out/_cgo"
+    mkdir -p "$out/_cgo"
+    (cd capi && "${GO:-go}" tool cgo -objdir "../$out/_cgo" \
         -- -I../include -D_GNU_SOURCE "${go_files[@]}") || return 1
     for file in capi/*.c; do
         "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Werror \
-            -Iinclude -Icapi "-I$out/cgo" -fsyntax-only "$file" || return 1
+            -Iinclude -Icapi "-I$out/_cgo" -fsyntax-only "$file" || return 1
     done
 }
 step "capi compiles without a warning" capi_warnings
