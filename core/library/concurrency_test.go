@@ -28,7 +28,7 @@ var expected = []device.Code{
 }
 
 // shelf is handles that all workers share, dead ones among them.
-type shelf struct{ slots [16]atomic.Uint64 }
+type shelf struct{ slots [6]atomic.Uint64 }
 
 func (s *shelf) put(r *rand.Rand, handle uint64, err error) error {
 	if err == nil {
@@ -65,7 +65,7 @@ func (h *hammer) step(r *rand.Rand) error {
 		func() error { return second(h.DeviceInfo(h.devices.any(r))) },
 		func() error { return second(h.MemoryInfo(h.devices.any(r))) },
 		func() error { return second(h.DeviceStatistics(h.devices.any(r))) },
-		func() error { return h.DeviceSynchronize(h.devices.any(r), time.Second) },
+		func() error { return h.DeviceSynchronize(h.devices.any(r), time.Millisecond) },
 		func() error { return second(h.SnapshotJSON()) },
 		func() error { h.LeakReportJSON(); return nil },
 		func() error { return second(h.BackendsJSON()) },
@@ -85,7 +85,7 @@ func (h *hammer) step(r *rand.Rand) error {
 		func() error { s, err := h.StreamDefault(h.devices.any(r)); return h.streams.put(r, s, err) },
 		func() error { return h.StreamDestroy(h.streams.any(r), force) },
 		func() error { return h.StreamHostFunction(h.streams.any(r), func() {}) },
-		func() error { return h.StreamSynchronize(h.streams.any(r), time.Second) },
+		func() error { return h.StreamSynchronize(h.streams.any(r), time.Millisecond) },
 		func() error { e, err := h.EventRecord(h.streams.any(r)); return h.events.put(r, e, err) },
 		func() error { return h.StreamWaitEvent(h.streams.any(r), h.events.any(r)) },
 		func() error { return h.EventDestroy(h.events.any(r)) },
@@ -181,7 +181,7 @@ func (h *hammer) run(t *testing.T, steps int) {
 func TestEverythingAtOnce(t *testing.T) {
 	b := newBench(t)
 	h := &hammer{Library: b.Library, ids: []string{"test:0", "test:1"}}
-	h.run(t, 4000)
+	h.run(t, 2000)
 	for index := range 2 {
 		if dev := b.device(index); dev != nil {
 			require.Zero(t, dev.Segments())

@@ -245,7 +245,7 @@ func (l *Library) DeviceSynchronize(id uint64, timeout time.Duration) error {
 	if err := l.insideHostFunctionOf(op, d.engine); err != nil {
 		return err
 	}
-	return on(d.engine.Synchronize(timeout), d.engine)
+	return late(l.devices, id, d.engine, d.engine.Synchronize(timeout))
 }
 
 // DeviceSetLimit bounds what is taken from the device, in bytes; 0 takes the
@@ -255,7 +255,7 @@ func (l *Library) DeviceSetLimit(id, limitBytes uint64) error {
 	if err != nil {
 		return err
 	}
-	return on(d.engine.SetLimit(limitBytes), d.engine)
+	return late(l.devices, id, d.engine, d.engine.SetLimit(limitBytes))
 }
 
 // DeviceMeasureBandwidth measures the copy bandwidth in 10^9 bytes per second.
@@ -265,7 +265,7 @@ func (l *Library) DeviceMeasureBandwidth(id uint64) (float64, error) {
 		return 0, err
 	}
 	gbps, err := d.engine.MeasureBandwidth()
-	return gbps, on(err, d.engine)
+	return gbps, late(l.devices, id, d.engine, err)
 }
 
 // MemoryInfo asks a device for its memory, all uses of it together.
@@ -275,7 +275,7 @@ func (l *Library) MemoryInfo(id uint64) (engine.MemoryInfo, error) {
 		return engine.MemoryInfo{}, err
 	}
 	info, err := d.engine.MemoryInfo()
-	return info, on(err, d.engine)
+	return info, late(l.devices, id, d.engine, err)
 }
 
 // DeviceStatistics is the books of a device: the sum over its pools and

@@ -16,7 +16,9 @@
 // every call but Init, SetLog, Log, ReportDefect and LeakReportJSON is
 // CodeNotInitialized; while a forced stop runs, too.
 //
-// Lock order: Library.mu, then openDevice.gate; then the locks of the rooms
-// below. object.destroying is taken before all of them. logger.mu is a leaf but
-// for the dispatcher's own lock.
+// Lock order: object.destroying, then Library.mu, then openDevice.gate, then the
+// locks of the rooms below; logger.mu comes last and is a leaf but for the
+// dispatcher's own lock. Library.mu is held while a driver opens a device and
+// while what is alive is counted, and never while anything is waited for but a
+// stop or the closing of a device, on a condition that lets go of it.
 package library

@@ -95,5 +95,5 @@ func TestHostEverythingAtOnce(t *testing.T) {
 	t.Setenv("FERRUM_HOST_DEVICES", "2")
 	t.Setenv("FERRUM_HOST_MEMORY", "256MiB")
 	h := &hammer{Library: onHost(), ids: []string{"cpu:0", "cpu:1"}}
-	h.run(t, 2500)
+	h.run(t, 1500)
 }

@@ -150,3 +150,14 @@ func on(err error, e *engine.Engine) error {
 	named := *typed
 	return named.On(e.ID())
 }
+
+// late turns what an object says of a call that found it just before it was
+// destroyed into what its handle says now: dead handles are CodeInvalidHandle.
+func late[T any](table *handle.Table[T], id uint64, e *engine.Engine, err error) error {
+	if errors.Is(err, device.CodeInvalidState) {
+		if _, gone := table.Get(id); gone != nil {
+			return on(gone, e)
+		}
+	}
+	return on(err, e)
+}

@@ -61,7 +61,7 @@ func TestAllocationTimeCountsFromTheStart(t *testing.T) {
 }
 
 func TestCopiesBetweenDevicesByHandle(t *testing.T) {
-	b := startBench(t)
+	b := startBackedBench(t)
 	here, there := b.open("test:0"), b.open("test:1")
 	src, err := b.Allocate(b.manager(here), 4096)
 	require.NoError(t, err)

@@ -133,7 +133,7 @@ func (l *Library) poolAlloc(id, stream uint64, request pool.Request) (device.Add
 	}
 	block, err := entry.pool.Alloc(request)
 	if err != nil {
-		return 0, on(err, entry.device.engine)
+		return 0, late(l.pools, id, entry.device.engine, err)
 	}
 	return block.Addr, nil
 }
@@ -153,7 +153,7 @@ func (l *Library) PoolFree(id uint64, addr device.Addr, stream uint64) error {
 		}
 	}
 	if err := entry.pool.Free(addr, last); err != nil {
-		return on(err, entry.device.engine)
+		return late(l.pools, id, entry.device.engine, err)
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (l *Library) PoolTrim(id, keepBytes uint64) (releasedBytes uint64, err erro
 		return 0, err
 	}
 	released, err := entry.pool.Trim(keepBytes)
-	return released, on(err, entry.device.engine)
+	return released, late(l.pools, id, entry.device.engine, err)
 }
 
 // PoolSetLimit changes the pool's upper bound; 0 takes it away.
@@ -188,7 +188,7 @@ func (l *Library) PoolSetLimit(id, maxSizeBytes uint64) error {
 	if err != nil {
 		return err
 	}
-	return on(entry.pool.SetLimit(maxSizeBytes), entry.device.engine)
+	return late(l.pools, id, entry.device.engine, entry.pool.SetLimit(maxSizeBytes))
 }
 
 // PoolStatistics is the books of a pool.

@@ -15,7 +15,7 @@ func (l *Library) StreamCreate(deviceID uint64) (uint64, error) {
 		return 0, err
 	}
 	h, err := d.streams.CreateStream()
-	return h.ID(), on(err, d.engine)
+	return h.ID(), late(l.devices, deviceID, d.engine, err)
 }
 
 // StreamDestroy destroys a stream: CodeBusy while work is queued, unless
@@ -38,7 +38,7 @@ func (l *Library) StreamDefault(deviceID uint64) (uint64, error) {
 		return 0, err
 	}
 	h, err := d.streams.DefaultStream()
-	return h.ID(), on(err, d.engine)
+	return h.ID(), late(l.devices, deviceID, d.engine, err)
 }
 
 // StreamSynchronize waits until all work queued before the call is done, at

@@ -57,7 +57,7 @@ func (b *bench) device(index int) *devicetest.Device {
 // newBench makes a library that is not started, with two devices.
 func newBench(t *testing.T, change ...func(*library.Options)) *bench {
 	b := &bench{t: t, env: map[string]string{}, driver: &watchedDriver{
-		Driver: devicetest.New(devicetest.Config{Devices: 2, TotalBytes: capacity, Backed: true}),
+		Driver: devicetest.New(devicetest.Config{Devices: 2, TotalBytes: capacity}),
 		opened: map[int]*devicetest.Device{},
 	}}
 	options := library.Options{
@@ -89,6 +89,15 @@ func startBench(t *testing.T, change ...func(*library.Options)) *bench {
 			}
 		}
 	})
+	return b
+}
+
+// startBackedBench makes one whose devices have real bytes.
+func startBackedBench(t *testing.T) *bench {
+	b := startBench(t)
+	require.NoError(t, b.Shutdown(false))
+	b.driver.Driver = devicetest.New(devicetest.Config{Devices: 2, TotalBytes: capacity, Backed: true})
+	require.NoError(t, b.Init(nil))
 	return b
 }
 
