@@ -1,0 +1,258 @@
+use std::ffi::{c_char, c_void, CStr};
+use std::mem::ManuallyDrop;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::error::check;
+use crate::library::Library;
+use crate::values::Pressure;
+use crate::{sys, Result};
+
+/// Runs a closure of the caller for C. A panic stops here; the panic hook has
+/// reported it by then.
+fn run<T: Default>(closure: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(closure)).unwrap_or_default()
+}
+
+/// A reference of one's own to what `user_data` points to, so that the closure
+/// lives through its run also when the registration goes meanwhile.
+///
+/// # Safety
+/// `user_data` came from `Arc::into_raw` of an `Arc<T>` that is still held.
+unsafe fn share<T>(user_data: *mut c_void) -> Arc<T> {
+    let held = ManuallyDrop::new(unsafe { Arc::from_raw(user_data.cast_const().cast::<T>()) });
+    Arc::clone(&held)
+}
+
+type PressureFn = Box<dyn Fn(Pressure) + Send + Sync>;
+type ReclaimFn = Box<dyn Fn(u64) -> u64 + Send + Sync>;
+
+enum Held {
+    Pressure(*const PressureFn),
+    Reclaim(*const ReclaimFn),
+}
+
+/// A callback on a device; dropping it removes the callback and waits for a
+/// running call of it, unless it is dropped by that call.
+pub struct Registration {
+    raw: sys::ferrum_registration,
+    held: Held,
+    _library: Library,
+}
+
+// SAFETY: the pointers are counted references to closures that are Send + Sync.
+unsafe impl Send for Registration {}
+// SAFETY: as above; a shared Registration gives no access to the closure.
+unsafe impl Sync for Registration {}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours. Afterwards the library does not call
+        // again, and a call that runs now has a reference of its own.
+        unsafe {
+            sys::ferrum_registration_remove(self.raw);
+            match self.held {
+                Held::Pressure(closure) => drop(Arc::from_raw(closure)),
+                Held::Reclaim(closure) => drop(Arc::from_raw(closure)),
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Registration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registration")
+            .field("handle", &self.raw.id)
+            .finish()
+    }
+}
+
+/// How a reclaim callback is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reclaim {
+    /// Lower ones are asked first.
+    pub priority: i32,
+    /// How long an allocation waits for it; none: 100 ms.
+    pub deadline: Option<Duration>,
+}
+
+unsafe extern "C" fn hear_pressure(
+    _: sys::ferrum_device,
+    level: sys::ferrum_pressure_level,
+    data: *mut c_void,
+) {
+    // SAFETY: data is the registration's closure.
+    let closure: Arc<PressureFn> = unsafe { share(data) };
+    run(|| closure(Pressure::from_raw(level)));
+}
+
+unsafe extern "C" fn ask_reclaim(_: sys::ferrum_device, needed: u64, data: *mut c_void) -> u64 {
+    // SAFETY: data is the registration's closure.
+    let closure: Arc<ReclaimFn> = unsafe { share(data) };
+    run(|| closure(needed))
+}
+
+impl Registration {
+    pub(crate) fn pressure(
+        library: &Library,
+        device: sys::ferrum_device,
+        closure: PressureFn,
+    ) -> Result<Self> {
+        let held = Arc::into_raw(Arc::new(closure));
+        let mut raw = sys::ferrum_registration::default();
+        // SAFETY: the closure lives until the registration is removed.
+        let added = check(unsafe {
+            sys::ferrum_pressure_callback_add(
+                device,
+                Some(hear_pressure),
+                held.cast_mut().cast(),
+                &mut raw,
+            )
+        });
+        if let Err(error) = added {
+            // SAFETY: the library has not taken it.
+            drop(unsafe { Arc::from_raw(held) });
+            return Err(error);
+        }
+        Ok(Self {
+            raw,
+            held: Held::Pressure(held),
+            _library: library.clone(),
+        })
+    }
+
+    pub(crate) fn reclaim(
+        library: &Library,
+        device: sys::ferrum_device,
+        how: &Reclaim,
+        closure: ReclaimFn,
+    ) -> Result<Self> {
+        let config = sys::ferrum_reclaim_config {
+            priority: how.priority,
+            deadline_ns: how.deadline.map_or(0, |d| {
+                u64::try_from(d.as_nanos()).unwrap_or(u64::MAX).max(1)
+            }),
+            ..Default::default()
+        };
+        let held = Arc::into_raw(Arc::new(closure));
+        let mut raw = sys::ferrum_registration::default();
+        // SAFETY: the closure lives until the registration is removed.
+        let added = check(unsafe {
+            sys::ferrum_reclaim_callback_add(
+                device,
+                &config,
+                Some(ask_reclaim),
+                held.cast_mut().cast(),
+                &mut raw,
+            )
+        });
+        if let Err(error) = added {
+            // SAFETY: the library has not taken it.
+            drop(unsafe { Arc::from_raw(held) });
+            return Err(error);
+        }
+        Ok(Self {
+            raw,
+            held: Held::Reclaim(held),
+            _library: library.clone(),
+        })
+    }
+}
+
+/// Queues a closure on a stream; it runs once, or is dropped if it could not be
+/// queued.
+pub(crate) fn host_function(
+    stream: sys::ferrum_stream,
+    closure: Box<dyn FnOnce() + Send>,
+) -> Result<()> {
+    unsafe extern "C" fn call(data: *mut c_void) {
+        // SAFETY: data is the box that was queued, and this is its only call.
+        let closure = unsafe { Box::from_raw(data.cast::<Box<dyn FnOnce() + Send>>()) };
+        run(closure);
+    }
+    let data = Box::into_raw(Box::new(closure));
+    // SAFETY: the box lives until its call.
+    let queued =
+        check(unsafe { sys::ferrum_stream_host_function(stream, Some(call), data.cast()) });
+    if queued.is_err() {
+        // SAFETY: the library has not taken it.
+        drop(unsafe { Box::from_raw(data) });
+    }
+    queued
+}
+
+/// Weight of a log message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LogLevel {
+    /// For those who work on the library.
+    Debug,
+    /// What happens.
+    Info,
+    /// What may be wrong.
+    Warning,
+    /// What is wrong.
+    Error,
+}
+
+impl LogLevel {
+    fn to_raw(self) -> sys::ferrum_log_level {
+        match self {
+            Self::Debug => sys::FERRUM_LOG_DEBUG,
+            Self::Info => sys::FERRUM_LOG_INFO,
+            Self::Warning => sys::FERRUM_LOG_WARNING,
+            Self::Error => sys::FERRUM_LOG_ERROR,
+        }
+    }
+
+    fn from_raw(level: sys::ferrum_log_level) -> Self {
+        match level {
+            sys::FERRUM_LOG_DEBUG => Self::Debug,
+            sys::FERRUM_LOG_INFO => Self::Info,
+            sys::FERRUM_LOG_WARNING => Self::Warning,
+            _ => Self::Error,
+        }
+    }
+}
+
+type LogFn = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
+
+/// The receiver of the process's log. It is reached through here, and not
+/// through `user_data`, so that a running call keeps it alive by itself.
+static LOG: Mutex<Option<LogFn>> = Mutex::new(None);
+
+unsafe extern "C" fn hear_log(
+    level: sys::ferrum_log_level,
+    message: *const c_char,
+    _: *mut c_void,
+) {
+    let receiver = LOG.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(receiver) = receiver {
+        // SAFETY: the message is a text that lives through this call.
+        let text = unsafe { CStr::from_ptr(message) }.to_string_lossy();
+        run(|| receiver(LogLevel::from_raw(level), &text));
+    }
+}
+
+/// Sets the receiver of log messages from a level on. It runs on a thread of
+/// the library, one call at a time.
+pub fn on_log(
+    minimum: LogLevel,
+    receiver: impl Fn(LogLevel, &str) + Send + Sync + 'static,
+) -> Result<()> {
+    *LOG.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(receiver));
+    // SAFETY: hear_log needs no user_data.
+    check(unsafe {
+        sys::ferrum_log_set_callback(minimum.to_raw(), Some(hear_log), std::ptr::null_mut())
+    })
+}
+
+/// Takes the receiver of log messages away and waits for a running call of it.
+pub fn no_log() -> Result<()> {
+    // SAFETY: a NULL callback is allowed.
+    check(unsafe {
+        sys::ferrum_log_set_callback(sys::FERRUM_LOG_ERROR, None, std::ptr::null_mut())
+    })?;
+    *LOG.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    Ok(())
+}

@@ -1,0 +1,135 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::callback::{Reclaim, Registration};
+use crate::error::check;
+use crate::library::{c_text, Library};
+use crate::manager::{Manager, ManagerConfig};
+use crate::pool::{Pool, PoolConfig};
+use crate::stream::{timeout_ns, Stream};
+use crate::values::{DeviceInfo, MemoryInfo, Pressure, Statistics};
+use crate::{sys, Result};
+
+/// An open device. Clones share one opening; it closes after the last of them
+/// and of the objects on it.
+#[derive(Clone, Debug)]
+pub struct Device {
+    opened: Arc<Opened>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    raw: sys::ferrum_device,
+    library: Library,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // SAFETY: undoes the one opening of this value.
+        unsafe { sys::ferrum_device_close(self.raw, sys::FERRUM_FORCE) };
+    }
+}
+
+impl Device {
+    /// Opens a device by its id, such as "cpu:0".
+    pub fn open(library: &Library, id: &str) -> Result<Self> {
+        let text = c_text("ferrum_device_open", "id", id)?;
+        let mut raw = Default::default();
+        // SAFETY: text lives through the call, raw is an output of it.
+        check(unsafe { sys::ferrum_device_open(text.as_ptr(), &mut raw) })?;
+        Ok(Self {
+            opened: Arc::new(Opened {
+                raw,
+                library: library.clone(),
+            }),
+        })
+    }
+
+    /// The C handle.
+    pub fn raw(&self) -> sys::ferrum_device {
+        self.opened.raw
+    }
+
+    /// Describes the device.
+    pub fn info(&self) -> Result<DeviceInfo> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_device_get_info(self.raw(), &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// The device's memory, all uses of it together.
+    pub fn memory_info(&self) -> Result<MemoryInfo> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_memory_get_info(self.raw(), &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// The books of the device: the sum over its pools and managers.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_device_get_statistics(self.raw(), &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// Waits until every stream has run dry; none: without an end.
+    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_device_synchronize(self.raw(), timeout_ns(timeout)) })
+    }
+
+    /// Limits what the library takes from the device; 0 takes the limit away.
+    pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_device_set_limit(self.raw(), limit_bytes) })
+    }
+
+    /// Measures the copy bandwidth, in 10^9 bytes per second.
+    pub fn measure_bandwidth(&self) -> Result<f64> {
+        let mut gbps = 0.0;
+        // SAFETY: gbps is an output of the call.
+        check(unsafe { sys::ferrum_device_measure_bandwidth(self.raw(), &mut gbps) })?;
+        Ok(gbps)
+    }
+
+    /// Makes a stream.
+    pub fn create_stream(&self) -> Result<Stream> {
+        Stream::create(self)
+    }
+
+    /// The default stream, which belongs to the device.
+    pub fn default_stream(&self) -> Result<Stream> {
+        Stream::default_of(self)
+    }
+
+    /// Makes a pool.
+    pub fn create_pool(&self, config: &PoolConfig) -> Result<Pool> {
+        Pool::create(self, config)
+    }
+
+    /// Makes a memory manager.
+    pub fn create_manager(&self, config: &ManagerConfig) -> Result<Manager> {
+        Manager::create(self, config)
+    }
+
+    /// Calls the closure at every change of the pressure level, on a thread of
+    /// the library.
+    pub fn on_pressure(
+        &self,
+        closure: impl Fn(Pressure) + Send + Sync + 'static,
+    ) -> Result<Registration> {
+        Registration::pressure(&self.opened.library, self.raw(), Box::new(closure))
+    }
+
+    /// Asks the closure to free memory before an allocation fails. It gets the
+    /// bytes needed and returns the bytes that it freed.
+    pub fn on_reclaim(
+        &self,
+        how: &Reclaim,
+        closure: impl Fn(u64) -> u64 + Send + Sync + 'static,
+    ) -> Result<Registration> {
+        Registration::reclaim(&self.opened.library, self.raw(), how, Box::new(closure))
+    }
+}

@@ -1,0 +1,176 @@
+use std::ffi::{c_char, CStr};
+use std::fmt;
+
+use crate::sys;
+
+/// What calls of this crate return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The kind of the failure.
+    pub kind: ErrorKind,
+    /// The C function that failed.
+    pub function: String,
+    /// The operation inside the library.
+    pub operation: String,
+    /// The device concerned, or empty.
+    pub device: String,
+    /// The number that the vendor's runtime or the system gave, or 0.
+    pub native_code: i64,
+    /// What was wrong, with the argument and its value.
+    pub message: String,
+}
+
+macro_rules! kinds {
+    ($($name:ident = $code:ident),* $(,)?) => {
+        /// The kind of a failure: a status of the C ABI.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorKind {
+            $(
+                #[doc = concat!("`", stringify!($code), "`")]
+                $name,
+            )*
+            /// A status that this version of the crate does not know.
+            Other(i32),
+        }
+
+        impl ErrorKind {
+            /// The kind of a status that is not 0.
+            pub fn from_status(status: i32) -> Self {
+                match status {
+                    $(sys::$code => Self::$name,)*
+                    other => Self::Other(other),
+                }
+            }
+
+            /// The status in the C ABI.
+            pub fn status(self) -> i32 {
+                match self {
+                    $(Self::$name => sys::$code,)*
+                    Self::Other(status) => status,
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Internal = FERRUM_ERROR_INTERNAL,
+    Poisoned = FERRUM_ERROR_POISONED,
+    Forked = FERRUM_ERROR_FORKED,
+    NotInitialized = FERRUM_ERROR_NOT_INITIALIZED,
+    InvalidState = FERRUM_ERROR_INVALID_STATE,
+    NullPointer = FERRUM_ERROR_NULL_POINTER,
+    InvalidHandle = FERRUM_ERROR_INVALID_HANDLE,
+    InvalidArgument = FERRUM_ERROR_INVALID_ARGUMENT,
+    InvalidSize = FERRUM_ERROR_INVALID_SIZE,
+    InvalidAlignment = FERRUM_ERROR_INVALID_ALIGNMENT,
+    InvalidStruct = FERRUM_ERROR_INVALID_STRUCT,
+    InvalidOffset = FERRUM_ERROR_INVALID_OFFSET,
+    InvalidAddress = FERRUM_ERROR_INVALID_ADDRESS,
+    InvalidConfig = FERRUM_ERROR_INVALID_CONFIG,
+    InvalidFormat = FERRUM_ERROR_INVALID_FORMAT,
+    Overflow = FERRUM_ERROR_OVERFLOW,
+    BufferTooSmall = FERRUM_ERROR_BUFFER_TOO_SMALL,
+    OutOfMemory = FERRUM_ERROR_OUT_OF_MEMORY,
+    OutOfVirtualMemory = FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY,
+    OutOfPhysicalMemory = FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY,
+    ResourceExhausted = FERRUM_ERROR_RESOURCE_EXHAUSTED,
+    DoubleFree = FERRUM_ERROR_DOUBLE_FREE,
+    Busy = FERRUM_ERROR_BUSY,
+    Timeout = FERRUM_ERROR_TIMEOUT,
+    Cancelled = FERRUM_ERROR_CANCELLED,
+    NotFound = FERRUM_ERROR_NOT_FOUND,
+    AlreadyExists = FERRUM_ERROR_ALREADY_EXISTS,
+    DeviceNotFound = FERRUM_ERROR_DEVICE_NOT_FOUND,
+    BackendUnavailable = FERRUM_ERROR_BACKEND_UNAVAILABLE,
+    Unsupported = FERRUM_ERROR_UNSUPPORTED,
+    UnsupportedDevice = FERRUM_ERROR_UNSUPPORTED_DEVICE,
+    Device = FERRUM_ERROR_DEVICE,
+    DeviceLost = FERRUM_ERROR_DEVICE_LOST,
+    MappingFailed = FERRUM_ERROR_MAPPING_FAILED,
+    UnmappingFailed = FERRUM_ERROR_UNMAPPING_FAILED,
+    AlreadyMapped = FERRUM_ERROR_ALREADY_MAPPED,
+    NotMapped = FERRUM_ERROR_NOT_MAPPED,
+    InvalidPageSize = FERRUM_ERROR_INVALID_PAGE_SIZE,
+    ModelNotFound = FERRUM_ERROR_MODEL_NOT_FOUND,
+    ModelAlreadyExists = FERRUM_ERROR_MODEL_ALREADY_EXISTS,
+    Model = FERRUM_ERROR_MODEL,
+    Io = FERRUM_ERROR_IO,
+    PermissionDenied = FERRUM_ERROR_PERMISSION_DENIED,
+    Network = FERRUM_ERROR_NETWORK,
+    Authentication = FERRUM_ERROR_AUTHENTICATION,
+    RateLimited = FERRUM_ERROR_RATE_LIMITED,
+    Serialization = FERRUM_ERROR_SERIALIZATION,
+}
+
+impl ErrorKind {
+    /// The name in the C ABI, for example "FERRUM_ERROR_BUSY".
+    pub fn name(self) -> &'static str {
+        // SAFETY: the library's texts are constant and live for ever.
+        let text = unsafe { CStr::from_ptr(sys::ferrum_status_name(self.status())) };
+        text.to_str().unwrap_or("FERRUM_ERROR_UNKNOWN")
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind.name(), self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// The detail of this thread's failure with the given status.
+    fn last(status: i32) -> Self {
+        let mut info = sys::ferrum_error_info::default();
+        // SAFETY: info is a struct of the library's own, with its size set.
+        unsafe { sys::ferrum_last_error(&mut info) };
+        if info.status != status {
+            info = Default::default();
+        }
+        Self {
+            kind: ErrorKind::from_status(status),
+            function: text_of(&info.function),
+            operation: text_of(&info.operation),
+            device: text_of(&info.device),
+            native_code: info.native_code,
+            message: text_of(&info.message),
+        }
+    }
+
+    /// A failure that this crate found before any call.
+    pub(crate) fn argument(function: &str, message: String) -> Self {
+        Self {
+            kind: ErrorKind::InvalidArgument,
+            function: function.to_owned(),
+            operation: String::new(),
+            device: String::new(),
+            native_code: 0,
+            message,
+        }
+    }
+}
+
+/// Turns a status into a result.
+pub(crate) fn check(status: sys::ferrum_status) -> Result<()> {
+    if status == sys::FERRUM_OK {
+        Ok(())
+    } else {
+        Err(Error::last(status))
+    }
+}
+
+/// Reads a fixed text field up to its NUL.
+pub(crate) fn text_of(field: &[c_char]) -> String {
+    let bytes: Vec<u8> = field
+        .iter()
+        .take_while(|c| **c != 0)
+        .map(|c| *c as u8)
+        .collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,51 @@
+//! ferrum_mem for Rust: the memory system of an LLM inference engine.
+//!
+//! ```no_run
+//! use ferrum_mem::{Device, Library, Result};
+//!
+//! fn main() -> Result<()> {
+//!     let library = Library::start()?;
+//!     let device = Device::open(&library, "cpu:0")?;
+//!     let manager = device.create_manager(&Default::default())?;
+//!     let block = manager.allocate(1 << 20)?;
+//!     block.write(0, b"tokens")?;
+//!     println!("{} bytes free", device.memory_info()?.free_bytes);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Objects own what they stand for and keep alive what they need: a block its
+//! manager, a manager its device, a device the library. They give it back when
+//! they are dropped. What a call means, its units and its errors stand with the
+//! C functions in [`sys`].
+//!
+//! Every object is `Send` and `Sync`: it holds a handle, which is a number, and
+//! every function of the library may be called from any thread at any time.
+//! Where the library calls a closure, it does so on a thread of its own, so
+//! closures must be `Send` (and `Sync` when they can be called again). A panic
+//! in one never crosses into C: it is caught after the panic hook has reported
+//! it.
+
+mod callback;
+mod device;
+mod error;
+mod library;
+mod manager;
+mod pool;
+mod stream;
+mod values;
+
+pub use callback::{no_log, on_log, LogLevel, Reclaim, Registration};
+pub use device::Device;
+pub use error::{Error, ErrorKind, Result};
+pub use library::{backends_json, leak_report_json, snapshot_json, version, Config, Library};
+pub use manager::{
+    copy, copy_async, BlockInfo, Fill, Manager, ManagerConfig, Memory, MemoryType, Request,
+    Transfer,
+};
+pub use pool::{Pool, PoolBlock, PoolConfig};
+pub use stream::{Event, Stream};
+pub use values::{Defragmentation, DeviceInfo, Gauge, MemoryInfo, Pressure, Statistics};
+
+/// The C ABI underneath.
+pub use ferrum_mem_sys as sys;

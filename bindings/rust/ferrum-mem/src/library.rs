@@ -1,0 +1,120 @@
+use std::ffi::{c_char, CStr, CString};
+use std::sync::Arc;
+
+use crate::error::{check, Error};
+use crate::{sys, Result};
+
+/// Settings of the library. The default leaves each to the environment or to
+/// what is found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Host devices; 0: the environment's, or 1.
+    pub host_devices: u32,
+    /// Capacity of all host devices together in bytes; 0: the environment's, or
+    /// what the process may use.
+    pub host_memory_bytes: u64,
+    /// Accept a capacity above the memory of the machine.
+    pub host_memory_forced: bool,
+}
+
+/// Keeps the library started. Clones share one start; devices hold one too, so
+/// that the library stops after the last of them.
+#[derive(Clone, Debug)]
+pub struct Library {
+    started: Arc<Started>,
+}
+
+#[derive(Debug)]
+struct Started;
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // SAFETY: undoes the one start of this value. A failure here means that
+        // another language of the process holds objects of its own start.
+        unsafe { sys::ferrum_shutdown(sys::FERRUM_FORCE) };
+    }
+}
+
+impl Library {
+    /// Starts the library with all defaults, or joins it when it runs.
+    pub fn start() -> Result<Self> {
+        // SAFETY: a NULL config is allowed.
+        check(unsafe { sys::ferrum_init(std::ptr::null()) })?;
+        Ok(Self {
+            started: Arc::new(Started),
+        })
+    }
+
+    /// Starts the library, or joins it when it runs with these settings.
+    pub fn start_with(config: &Config) -> Result<Self> {
+        let raw = sys::ferrum_config {
+            host_devices: config.host_devices,
+            host_memory_bytes: config.host_memory_bytes,
+            flags: if config.host_memory_forced {
+                sys::FERRUM_CONFIG_HOST_MEMORY_FORCED
+            } else {
+                0
+            },
+            ..Default::default()
+        };
+        // SAFETY: raw is a complete config that lives through the call.
+        check(unsafe { sys::ferrum_init(&raw) })?;
+        Ok(Self {
+            started: Arc::new(Started),
+        })
+    }
+
+    /// How many values share this start.
+    pub fn users(&self) -> usize {
+        Arc::strong_count(&self.started)
+    }
+}
+
+/// Version of the loaded library, for example "0.1.0".
+pub fn version() -> &'static str {
+    // SAFETY: the text is constant and lives for ever.
+    unsafe { CStr::from_ptr(sys::ferrum_version_string()) }
+        .to_str()
+        .unwrap_or("")
+}
+
+type TextCall = unsafe extern "C" fn(*mut c_char, usize, *mut usize) -> sys::ferrum_status;
+
+fn json(call: TextCall) -> Result<String> {
+    loop {
+        let mut length = 0;
+        // SAFETY: a capacity of 0 only asks for the length.
+        check(unsafe { call(std::ptr::null_mut(), 0, &mut length) })?;
+        let mut text = vec![0u8; length + 1];
+        // SAFETY: the buffer has the capacity that is told.
+        let status = unsafe { call(text.as_mut_ptr().cast(), text.len(), &mut length) };
+        if status == sys::FERRUM_ERROR_BUFFER_TOO_SMALL {
+            continue;
+        }
+        check(status)?;
+        text.truncate(length);
+        return Ok(String::from_utf8_lossy(&text).into_owned());
+    }
+}
+
+/// Every backend with its devices, or why it cannot be used, as JSON.
+pub fn backends_json() -> Result<String> {
+    json(sys::ferrum_backends_json)
+}
+
+/// All books as JSON.
+pub fn snapshot_json() -> Result<String> {
+    json(sys::ferrum_snapshot_json)
+}
+
+/// What is alive now or, when the library is stopped, what was at its end, as
+/// JSON.
+pub fn leak_report_json() -> Result<String> {
+    json(sys::ferrum_leak_report_json)
+}
+
+/// A text for C; one with a NUL inside is an error that names the argument.
+pub(crate) fn c_text(function: &str, argument: &str, text: &str) -> Result<CString> {
+    CString::new(text)
+        .map_err(|_| Error::argument(function, format!("{argument} has a NUL inside: {text:?}")))
+}

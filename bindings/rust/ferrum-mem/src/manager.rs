@@ -1,0 +1,417 @@
+use std::ffi::c_void;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::device::Device;
+use crate::error::{check, text_of};
+use crate::library::c_text;
+use crate::pool::PoolConfig;
+use crate::stream::{raw_of, Stream};
+use crate::values::{Defragmentation, Statistics};
+use crate::{sys, Result};
+
+/// What a block is used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MemoryType {
+    /// Anything.
+    #[default]
+    General,
+    /// Tensors.
+    Tensor,
+    /// The KV cache.
+    Cache,
+    /// Scratch.
+    Temporary,
+    /// Page-locked host memory.
+    Pinned,
+    /// Shared between devices.
+    Mapped,
+}
+
+impl MemoryType {
+    fn to_raw(self) -> sys::ferrum_memory_type {
+        match self {
+            Self::General => sys::FERRUM_MEMORY_GENERAL,
+            Self::Tensor => sys::FERRUM_MEMORY_TENSOR,
+            Self::Cache => sys::FERRUM_MEMORY_CACHE,
+            Self::Temporary => sys::FERRUM_MEMORY_TEMPORARY,
+            Self::Pinned => sys::FERRUM_MEMORY_PINNED,
+            Self::Mapped => sys::FERRUM_MEMORY_MAPPED,
+        }
+    }
+
+    fn from_raw(raw: sys::ferrum_memory_type) -> Self {
+        match raw {
+            sys::FERRUM_MEMORY_TENSOR => Self::Tensor,
+            sys::FERRUM_MEMORY_CACHE => Self::Cache,
+            sys::FERRUM_MEMORY_TEMPORARY => Self::Temporary,
+            sys::FERRUM_MEMORY_PINNED => Self::Pinned,
+            sys::FERRUM_MEMORY_MAPPED => Self::Mapped,
+            _ => Self::General,
+        }
+    }
+}
+
+/// Settings of a manager.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ManagerConfig {
+    /// Keep age and tag of each block and statistics.
+    pub tracking: bool,
+    /// Give back what is cached when `gc_threshold` is reached.
+    pub auto_gc: bool,
+    /// Fill new and freed blocks with patterns.
+    pub debug: bool,
+    /// Used share of the device, above 0 and up to 1, that starts a collection.
+    pub gc_threshold: f32,
+    /// Asynchronous copies in flight at once, 1 to 1024.
+    pub max_concurrent_transfers: u32,
+    /// Pool settings by memory type; the last entry of a type counts.
+    pub pools: Vec<(MemoryType, PoolConfig)>,
+}
+
+impl Default for ManagerConfig {
+    fn default() -> Self {
+        let raw = sys::ferrum_manager_config::INIT;
+        Self {
+            tracking: raw.enable_tracking != 0,
+            auto_gc: raw.enable_auto_gc != 0,
+            debug: raw.enable_debug != 0,
+            gc_threshold: raw.gc_threshold,
+            max_concurrent_transfers: raw.max_concurrent_transfers,
+            pools: Vec::new(),
+        }
+    }
+}
+
+/// Memory by handle. Clones share one manager; it goes after the last of them
+/// and of its blocks.
+#[derive(Clone, Debug)]
+pub struct Manager {
+    made: Arc<Made>,
+}
+
+#[derive(Debug)]
+struct Made {
+    raw: sys::ferrum_manager,
+    _device: Device,
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours, and every Memory has gone before.
+        unsafe { sys::ferrum_manager_destroy(self.raw, sys::FERRUM_FORCE) };
+    }
+}
+
+/// A block, as asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// What it is for.
+    pub memory_type: MemoryType,
+    /// Its size in bytes, not 0.
+    pub size_bytes: u64,
+    /// Alignment of its address; none: the pool's.
+    pub alignment_bytes: Option<u64>,
+    /// Name for the books.
+    pub tag: Option<String>,
+}
+
+impl Manager {
+    pub(crate) fn create(device: &Device, config: &ManagerConfig) -> Result<Self> {
+        let mut raw = Default::default();
+        let settings = sys::ferrum_manager_config {
+            enable_tracking: config.tracking.into(),
+            enable_auto_gc: config.auto_gc.into(),
+            enable_debug: config.debug.into(),
+            gc_threshold: config.gc_threshold,
+            max_concurrent_transfers: config.max_concurrent_transfers,
+            ..Default::default()
+        };
+        create_with(device, settings, &config.pools, &mut raw)?;
+        Ok(Self {
+            made: Arc::new(Made {
+                raw,
+                _device: device.clone(),
+            }),
+        })
+    }
+
+    /// The C handle.
+    pub fn raw(&self) -> sys::ferrum_manager {
+        self.made.raw
+    }
+
+    /// Allocates a block of the general type.
+    pub fn allocate(&self, size_bytes: u64) -> Result<Memory> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call.
+        check(unsafe { sys::ferrum_allocate(self.raw(), size_bytes, &mut raw) })?;
+        Ok(Memory {
+            raw,
+            _manager: self.clone(),
+        })
+    }
+
+    /// As `allocate`, with the address a multiple of the alignment.
+    pub fn allocate_aligned(&self, size_bytes: u64, alignment_bytes: u64) -> Result<Memory> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call.
+        check(unsafe {
+            sys::ferrum_allocate_aligned(self.raw(), size_bytes, alignment_bytes, &mut raw)
+        })?;
+        Ok(Memory {
+            raw,
+            _manager: self.clone(),
+        })
+    }
+
+    /// Allocates a block as described.
+    pub fn allocate_typed(&self, request: &Request) -> Result<Memory> {
+        let tag = request
+            .tag
+            .as_deref()
+            .map(|t| c_text("ferrum_allocate_typed", "tag", t))
+            .transpose()?;
+        let settings = sys::ferrum_allocation_request {
+            memory_type: request.memory_type.to_raw(),
+            size_bytes: request.size_bytes,
+            alignment_bytes: request.alignment_bytes.unwrap_or(0),
+            tag: tag.as_ref().map_or(std::ptr::null(), |t| t.as_ptr()),
+            ..Default::default()
+        };
+        let mut raw = Default::default();
+        // SAFETY: settings live through the call, raw is an output of it.
+        check(unsafe { sys::ferrum_allocate_typed(self.raw(), &settings, &mut raw) })?;
+        Ok(Memory {
+            raw,
+            _manager: self.clone(),
+        })
+    }
+
+    /// Sets the pool settings of a memory type from now on.
+    pub fn configure_pool(&self, memory_type: MemoryType, config: &PoolConfig) -> Result<()> {
+        config.with_raw("ferrum_manager_configure_pool", |config| {
+            // SAFETY: config lives through the call.
+            check(unsafe {
+                sys::ferrum_manager_configure_pool(self.raw(), memory_type.to_raw(), config)
+            })
+        })
+    }
+
+    /// The books of the manager: the sum over its pools.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_manager_get_statistics(self.raw(), &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// Gives back to the system what the manager's pools hold without use.
+    pub fn defragment(&self) -> Result<Defragmentation> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_defragment(self.raw(), &mut raw) })?;
+        Ok((&raw).into())
+    }
+}
+
+/// Fills the pool settings in one by one, since each lives on the stack of its
+/// own call, and creates the manager at the end.
+fn create_with(
+    device: &Device,
+    mut settings: sys::ferrum_manager_config,
+    pools: &[(MemoryType, PoolConfig)],
+    raw: &mut sys::ferrum_manager,
+) -> Result<()> {
+    let Some(((memory_type, pool), rest)) = pools.split_first() else {
+        // SAFETY: the settings and the pools in them live through the call.
+        return check(unsafe { sys::ferrum_manager_create(device.raw(), &settings, raw) });
+    };
+    pool.with_raw("ferrum_manager_create", |pool| {
+        settings.pool_configs[memory_type.to_raw() as usize] = pool;
+        create_with(device, settings, rest, raw)
+    })
+}
+
+/// Description of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockInfo {
+    /// What it is for.
+    pub memory_type: MemoryType,
+    /// Size as asked for.
+    pub size_bytes: u64,
+    /// Size after rounding.
+    pub allocated_bytes: u64,
+    /// Largest power of two that divides the address, at most 1 GiB.
+    pub alignment_bytes: u64,
+    /// Address in the device's memory.
+    pub address: u64,
+    /// The block as the host sees it, where it can.
+    pub host_pointer: Option<NonNull<u8>>,
+    /// Time of the allocation since the library started.
+    pub allocated_at: Duration,
+    /// Mapped for host access by a call of the library.
+    pub is_mapped: bool,
+    /// Asynchronous operations in flight.
+    pub operations_in_flight: u32,
+    /// Name in the books.
+    pub tag: String,
+}
+
+/// A block of a manager, given back when it is dropped: its memory is handed
+/// out again after the work that is in flight on it.
+#[derive(Debug)]
+pub struct Memory {
+    raw: sys::ferrum_memory,
+    _manager: Manager,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours.
+        unsafe { sys::ferrum_deallocate(self.raw) };
+    }
+}
+
+impl Memory {
+    /// The C handle.
+    pub fn raw(&self) -> sys::ferrum_memory {
+        self.raw
+    }
+
+    /// Describes the block.
+    pub fn info(&self) -> Result<BlockInfo> {
+        let mut raw = sys::ferrum_handle_info::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_handle_get_info(self.raw, &mut raw) })?;
+        Ok(BlockInfo {
+            memory_type: MemoryType::from_raw(raw.memory_type),
+            size_bytes: raw.size_bytes,
+            allocated_bytes: raw.allocated_bytes,
+            alignment_bytes: raw.alignment_bytes,
+            address: raw.address,
+            host_pointer: NonNull::new(raw.host_pointer.cast()),
+            allocated_at: Duration::from_nanos(raw.allocated_at_ns),
+            is_mapped: raw.is_mapped != 0,
+            operations_in_flight: raw.operations_in_flight,
+            tag: text_of(&raw.tag),
+        })
+    }
+
+    /// Copies bytes into the block.
+    pub fn write(&self, offset_bytes: u64, source: &[u8]) -> Result<()> {
+        let data = source.as_ptr().cast::<c_void>();
+        // SAFETY: source is as long as is told.
+        check(unsafe { sys::ferrum_write(self.raw, offset_bytes, data, source.len() as u64) })
+    }
+
+    /// Copies bytes out of the block.
+    pub fn read(&self, offset_bytes: u64, destination: &mut [u8]) -> Result<()> {
+        let data = destination.as_mut_ptr().cast::<c_void>();
+        // SAFETY: destination is as long as is told.
+        check(unsafe { sys::ferrum_read(self.raw, offset_bytes, data, destination.len() as u64) })
+    }
+
+    /// Queues a fill on a stream, or on the default one.
+    pub fn fill_async(&self, fill: &Fill, stream: Option<&Stream>) -> Result<()> {
+        let raw = sys::ferrum_fill {
+            pattern_bytes: fill.pattern_bytes,
+            memory: self.raw,
+            offset_bytes: fill.offset_bytes,
+            size_bytes: fill.size_bytes,
+            pattern: fill.pattern,
+            ..Default::default()
+        };
+        // SAFETY: raw lives through the call.
+        check(unsafe { sys::ferrum_fill_async(&raw, raw_of(stream)) })
+    }
+
+    /// Gives the block back now. When that fails the block is still there.
+    pub fn deallocate(self) -> std::result::Result<(), Box<(Self, crate::Error)>> {
+        let block = ManuallyDrop::new(self);
+        // SAFETY: the handle is ours, and is not given back again.
+        match check(unsafe { sys::ferrum_deallocate(block.raw) }) {
+            Ok(()) => {
+                let Self { raw: _, _manager } = &*block;
+                // SAFETY: block is not dropped, so this is the one reading.
+                drop(unsafe { std::ptr::read(_manager) });
+                Ok(())
+            }
+            Err(error) => Err(Box::new((ManuallyDrop::into_inner(block), error))),
+        }
+    }
+}
+
+/// A range of a block to fill with a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// First byte, a multiple of `pattern_bytes`.
+    pub offset_bytes: u64,
+    /// Bytes to fill, a multiple of `pattern_bytes`, not 0.
+    pub size_bytes: u64,
+    /// The pattern in its low bytes.
+    pub pattern: u32,
+    /// Bytes of the pattern: 1, 2 or 4.
+    pub pattern_bytes: u32,
+}
+
+/// A copy between two blocks, of one device or of two.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer<'a> {
+    src: &'a Memory,
+    dst: &'a Memory,
+    size_bytes: u64,
+    src_offset_bytes: u64,
+    dst_offset_bytes: u64,
+}
+
+impl<'a> Transfer<'a> {
+    /// From the start of one block to the start of another.
+    pub fn new(src: &'a Memory, dst: &'a Memory, size_bytes: u64) -> Self {
+        Self {
+            src,
+            dst,
+            size_bytes,
+            src_offset_bytes: 0,
+            dst_offset_bytes: 0,
+        }
+    }
+
+    /// Sets the offset in the source.
+    pub fn with_src_offset(mut self, bytes: u64) -> Self {
+        self.src_offset_bytes = bytes;
+        self
+    }
+
+    /// Sets the offset in the destination.
+    pub fn with_dst_offset(mut self, bytes: u64) -> Self {
+        self.dst_offset_bytes = bytes;
+        self
+    }
+
+    fn to_raw(self) -> sys::ferrum_transfer {
+        sys::ferrum_transfer {
+            src: self.src.raw,
+            dst: self.dst.raw,
+            size_bytes: self.size_bytes,
+            src_offset_bytes: self.src_offset_bytes,
+            dst_offset_bytes: self.dst_offset_bytes,
+            ..Default::default()
+        }
+    }
+}
+
+/// Copies, and returns when the bytes are there.
+pub fn copy(transfer: Transfer<'_>) -> Result<()> {
+    // SAFETY: the struct lives through the call.
+    check(unsafe { sys::ferrum_copy(&transfer.to_raw()) })
+}
+
+/// Queues a copy on a stream of the destination's device, or on its default
+/// one. Both blocks' memory stays until it is done, also when they are dropped.
+pub fn copy_async(transfer: Transfer<'_>, stream: Option<&Stream>) -> Result<()> {
+    // SAFETY: the struct lives through the call.
+    check(unsafe { sys::ferrum_copy_async(&transfer.to_raw(), raw_of(stream)) })
+}

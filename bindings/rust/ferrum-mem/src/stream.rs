@@ -1,0 +1,142 @@
+use std::time::Duration;
+
+use crate::callback;
+use crate::device::Device;
+use crate::error::check;
+use crate::{sys, Result};
+
+/// Nanoseconds for C; none waits for ever.
+pub(crate) fn timeout_ns(timeout: Option<Duration>) -> u64 {
+    match timeout {
+        None => sys::FERRUM_WAIT_FOREVER,
+        Some(d) => u64::try_from(d.as_nanos()).unwrap_or(sys::FERRUM_WAIT_FOREVER),
+    }
+}
+
+/// The handle of an optional stream; none is the device's default one.
+pub(crate) fn raw_of(stream: Option<&Stream>) -> sys::ferrum_stream {
+    stream.map_or_else(Default::default, |s| s.raw)
+}
+
+/// An ordered queue of work on a device. Dropping it waits for its work.
+#[derive(Debug)]
+pub struct Stream {
+    raw: sys::ferrum_stream,
+    /// The default stream belongs to its device.
+    owned: bool,
+    device: Device,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.owned {
+            // SAFETY: the handle is ours.
+            unsafe { sys::ferrum_stream_destroy(self.raw, sys::FERRUM_FORCE) };
+        }
+    }
+}
+
+impl Stream {
+    pub(crate) fn create(device: &Device) -> Result<Self> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call.
+        check(unsafe { sys::ferrum_stream_create(device.raw(), &mut raw) })?;
+        Ok(Self {
+            raw,
+            owned: true,
+            device: device.clone(),
+        })
+    }
+
+    pub(crate) fn default_of(device: &Device) -> Result<Self> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call.
+        check(unsafe { sys::ferrum_stream_default(device.raw(), &mut raw) })?;
+        Ok(Self {
+            raw,
+            owned: false,
+            device: device.clone(),
+        })
+    }
+
+    /// The C handle.
+    pub fn raw(&self) -> sys::ferrum_stream {
+        self.raw
+    }
+
+    /// Waits until the work queued so far is done; none: without an end.
+    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_stream_synchronize(self.raw, timeout_ns(timeout)) })
+    }
+
+    /// Whether all work queued so far is done.
+    pub fn is_ready(&self) -> Result<bool> {
+        let mut ready = 0;
+        // SAFETY: ready is an output of the call.
+        check(unsafe { sys::ferrum_stream_is_ready(self.raw, &mut ready) })?;
+        Ok(ready != 0)
+    }
+
+    /// Marks the present end of the queue.
+    pub fn record(&self) -> Result<Event> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call.
+        check(unsafe { sys::ferrum_event_record(self.raw, &mut raw) })?;
+        Ok(Event {
+            raw,
+            _device: self.device.clone(),
+        })
+    }
+
+    /// Makes later work of this stream wait for the event.
+    pub fn wait(&self, event: &Event) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_stream_wait_event(self.raw, event.raw) })
+    }
+
+    /// Queues a call of the closure, once, on a thread of the library. The
+    /// closure may not wait for a stream.
+    pub fn call(&self, closure: impl FnOnce() + Send + 'static) -> Result<()> {
+        callback::host_function(self.raw, Box::new(closure))
+    }
+}
+
+/// A point in a stream's queue.
+#[derive(Debug)]
+pub struct Event {
+    raw: sys::ferrum_event,
+    _device: Device,
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours.
+        unsafe { sys::ferrum_event_destroy(self.raw) };
+    }
+}
+
+impl Event {
+    /// Whether the point has been passed.
+    pub fn is_ready(&self) -> Result<bool> {
+        let mut ready = 0;
+        // SAFETY: ready is an output of the call.
+        check(unsafe { sys::ferrum_event_is_ready(self.raw, &mut ready) })?;
+        Ok(ready != 0)
+    }
+
+    /// Waits until the point has been passed; none: without an end.
+    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_event_synchronize(self.raw, timeout_ns(timeout)) })
+    }
+
+    /// Nanoseconds from this event to another of the same device; negative when
+    /// the other was passed first.
+    pub fn nanoseconds_until(&self, end: &Event) -> Result<i64> {
+        let mut elapsed = 0;
+        // SAFETY: elapsed is an output of the call.
+        check(unsafe { sys::ferrum_event_elapsed(self.raw, end.raw, &mut elapsed) })?;
+        Ok(elapsed)
+    }
+}

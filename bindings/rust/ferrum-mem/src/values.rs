@@ -1,0 +1,187 @@
+use crate::error::text_of;
+use crate::sys;
+
+/// Pressure levels, by the share of the device that is not free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pressure {
+    /// Below 70 %, or unknown.
+    Low,
+    /// From 70 %.
+    Medium,
+    /// From 85 %.
+    High,
+    /// From 95 %.
+    Critical,
+}
+
+impl Pressure {
+    pub(crate) fn from_raw(level: sys::ferrum_pressure_level) -> Self {
+        match level {
+            sys::FERRUM_PRESSURE_LOW => Self::Low,
+            sys::FERRUM_PRESSURE_MEDIUM => Self::Medium,
+            sys::FERRUM_PRESSURE_HIGH => Self::High,
+            _ => Self::Critical,
+        }
+    }
+}
+
+/// Description of an open device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// For example "cpu:0".
+    pub id: String,
+    /// For example "cpu".
+    pub backend: String,
+    /// Number after the colon of the id.
+    pub ordinal: u32,
+    /// Name of the hardware.
+    pub name: String,
+    /// Capacity in bytes; 0 means unknown.
+    pub total_bytes: u64,
+    /// Segments taken from the device are multiples of this.
+    pub granularity_bytes: u64,
+    /// Every segment's address is a multiple of this.
+    pub alignment_bytes: u64,
+    /// Whether an address of the device is also a pointer of the host.
+    pub host_addressable: bool,
+    /// Whether the device copies from others of its backend directly.
+    pub peer: bool,
+}
+
+impl From<&sys::ferrum_device_info> for DeviceInfo {
+    fn from(raw: &sys::ferrum_device_info) -> Self {
+        let has = |bit| raw.capabilities & bit != 0;
+        Self {
+            id: text_of(&raw.id),
+            backend: text_of(&raw.backend),
+            ordinal: raw.ordinal,
+            name: text_of(&raw.name),
+            total_bytes: raw.total_bytes,
+            granularity_bytes: raw.granularity_bytes,
+            alignment_bytes: raw.alignment_bytes,
+            host_addressable: has(sys::FERRUM_CAPABILITY_HOST_ADDRESSABLE),
+            peer: has(sys::FERRUM_CAPABILITY_PEER),
+        }
+    }
+}
+
+/// A device's memory in bytes; used + free + reserved = total.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryInfo {
+    /// Capacity; 0 means unknown.
+    pub total_bytes: u64,
+    /// Live blocks of this library and what it cannot hand out.
+    pub used_bytes: u64,
+    /// What can still be handed out.
+    pub free_bytes: u64,
+    /// Everything else.
+    pub reserved_bytes: u64,
+    /// Live blocks of all pools and managers.
+    pub active_allocations: u64,
+    /// 1 - largest free run / total free; 0 when nothing is free.
+    pub fragmentation_ratio: f32,
+    /// used / total * 100; 0 when total is unknown.
+    pub utilization_percent: f32,
+    /// Level of (total - free) / total.
+    pub pressure: Pressure,
+    /// Measured copy bandwidth in 10^9 bytes per second.
+    pub bandwidth_gbps: Option<f32>,
+}
+
+impl From<&sys::ferrum_memory_info> for MemoryInfo {
+    fn from(raw: &sys::ferrum_memory_info) -> Self {
+        Self {
+            total_bytes: raw.total_bytes,
+            used_bytes: raw.used_bytes,
+            free_bytes: raw.free_bytes,
+            reserved_bytes: raw.reserved_bytes,
+            active_allocations: raw.active_allocations,
+            fragmentation_ratio: raw.fragmentation_ratio,
+            utilization_percent: raw.utilization_percent,
+            pressure: Pressure::from_raw(raw.pressure),
+            bandwidth_gbps: (raw.bandwidth_known != 0).then_some(raw.bandwidth_gbps),
+        }
+    }
+}
+
+/// A number of the books with the highest value that it had.
+pub type Gauge = sys::ferrum_gauge;
+
+/// Books of a device, a pool or a manager, in bytes but for the counts.
+/// reserved = active + cached + unusable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// Asked for by the live blocks.
+    pub requested: Gauge,
+    /// Live blocks after rounding.
+    pub allocated: Gauge,
+    /// Live, or freed and still in use by queued work.
+    pub active: Gauge,
+    /// Held and ready to be handed out.
+    pub cached: Gauge,
+    /// Held, but too small or badly placed to be handed out.
+    pub unusable: Gauge,
+    /// Had from the driver.
+    pub reserved: Gauge,
+    /// Live blocks, as a count.
+    pub live_blocks: Gauge,
+    /// Segments had from the driver, as a count.
+    pub segments: Gauge,
+    /// Successful allocations so far.
+    pub allocations: u64,
+    /// Frees so far.
+    pub frees: u64,
+    /// Allocations that ran out of memory.
+    pub failures: u64,
+    /// Longest free run in bytes.
+    pub largest_free_bytes: u64,
+}
+
+impl From<&sys::ferrum_statistics> for Statistics {
+    fn from(raw: &sys::ferrum_statistics) -> Self {
+        Self {
+            requested: raw.requested,
+            allocated: raw.allocated,
+            active: raw.active,
+            cached: raw.cached,
+            unusable: raw.unusable,
+            reserved: raw.reserved,
+            live_blocks: raw.live_blocks,
+            segments: raw.segments,
+            allocations: raw.allocations,
+            frees: raw.frees,
+            failures: raw.failures,
+            largest_free_bytes: raw.largest_free_bytes,
+        }
+    }
+}
+
+/// What a defragmentation did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Defragmentation {
+    /// Bytes given back to the system.
+    pub memory_freed_bytes: u64,
+    /// Blocks moved to another address.
+    pub blocks_moved: u64,
+    /// Blocks that could not be moved.
+    pub blocks_skipped: u64,
+    /// Time taken.
+    pub time_taken: std::time::Duration,
+    /// Fragmentation ratio before.
+    pub fragmentation_before: f32,
+    /// Fragmentation ratio after.
+    pub fragmentation_after: f32,
+}
+
+impl From<&sys::ferrum_defragmentation_stats> for Defragmentation {
+    fn from(raw: &sys::ferrum_defragmentation_stats) -> Self {
+        Self {
+            memory_freed_bytes: raw.memory_freed_bytes,
+            blocks_moved: raw.blocks_moved,
+            blocks_skipped: raw.blocks_skipped,
+            time_taken: std::time::Duration::from_nanos(raw.time_taken_ns),
+            fragmentation_before: raw.fragmentation_before,
+            fragmentation_after: raw.fragmentation_after,
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! The safe crate over the real library. The tests share one start, since the
+//! library is one for each process.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{mpsc, Arc, Barrier, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ferrum_mem::{
+    backends_json, copy, copy_async, leak_report_json, no_log, on_log, snapshot_json, version,
+    Config, Device, ErrorKind, Fill, Library, LogLevel, ManagerConfig, MemoryType, PoolConfig,
+    Pressure, Reclaim, Request, Transfer,
+};
+use proptest::prelude::*;
+
+const MIB: u64 = 1 << 20;
+
+/// One test at a time: each ends with nothing left.
+static ONE: Mutex<()> = Mutex::new(());
+
+struct Session {
+    device: Device,
+    other: Device,
+    library: Library,
+    _one: MutexGuard<'static, ()>,
+}
+
+fn session() -> Session {
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let config = Config {
+        host_devices: 2,
+        host_memory_bytes: 512 * MIB,
+        ..Default::default()
+    };
+    let library = Library::start_with(&config).unwrap();
+    let device = Device::open(&library, "cpu:0").unwrap();
+    let other = Device::open(&library, "cpu:1").unwrap();
+    Session {
+        device,
+        other,
+        library,
+        _one: one,
+    }
+}
+
+fn small() -> PoolConfig {
+    PoolConfig {
+        initial_size_bytes: 8 * MIB,
+        growth_increment_bytes: 8 * MIB,
+        ..Default::default()
+    }
+}
+
+#[test]
+fn test_error_kinds_cover_the_table() {
+    for status in -47..0 {
+        let kind = ErrorKind::from_status(status);
+        assert_eq!(kind.status(), status);
+        assert!(
+            !matches!(kind, ErrorKind::Other(_)),
+            "{status} is {}",
+            kind.name()
+        );
+        assert_ne!(kind.name(), "FERRUM_ERROR_UNKNOWN");
+    }
+    // The end of the table: a new code has to be added above.
+    assert_eq!(ErrorKind::Other(-48).name(), "FERRUM_ERROR_UNKNOWN");
+}
+
+#[test]
+fn test_devices_and_books() {
+    let s = session();
+    assert_eq!(version(), "0.1.0");
+    let info = s.other.info().unwrap();
+    assert_eq!(
+        (info.id.as_str(), info.backend.as_str(), info.ordinal),
+        ("cpu:1", "cpu", 1)
+    );
+    assert_eq!(info.total_bytes, 256 * MIB);
+    assert!(info.host_addressable && info.peer && !info.name.is_empty());
+    let pool = s
+        .device
+        .create_pool(&PoolConfig {
+            name: Some("books".into()),
+            ..small()
+        })
+        .unwrap();
+    let block = pool.alloc(1000, None).unwrap();
+    let memory = s.device.memory_info().unwrap();
+    assert_eq!(
+        memory.used_bytes + memory.free_bytes + memory.reserved_bytes,
+        memory.total_bytes
+    );
+    assert_eq!(memory.active_allocations, 1);
+    assert_eq!(memory.pressure, Pressure::Low);
+    assert_eq!(memory.bandwidth_gbps, None);
+    assert!(s.device.measure_bandwidth().unwrap() > 0.0);
+    assert!(s.device.memory_info().unwrap().bandwidth_gbps.unwrap() > 0.0);
+    let books = s.device.statistics().unwrap();
+    assert_eq!(books.requested.current, 1000);
+    assert_eq!(
+        books.reserved.current,
+        books.active.current + books.cached.current + books.unusable.current
+    );
+    assert!(snapshot_json().unwrap().contains("\"books\""));
+    assert!(backends_json().unwrap().contains("\"cpu:1\""));
+    assert!(leak_report_json().unwrap().contains("\"block\""));
+    drop(block);
+    assert_eq!(pool.statistics().unwrap().live_blocks.current, 0);
+}
+
+#[test]
+fn test_objects_keep_what_they_need() {
+    let s = session();
+    let users = s.library.users();
+    let block = {
+        let device = Device::open(&s.library, "cpu:0").unwrap();
+        let manager = device.create_manager(&Default::default()).unwrap();
+        manager.allocate(4096).unwrap()
+    };
+    assert_eq!(s.library.users(), users + 1);
+    block.write(0, b"still here").unwrap();
+    drop(block);
+    assert_eq!(s.library.users(), users);
+    assert_eq!(s.device.statistics().unwrap().reserved.current, 0);
+}
+
+#[test]
+fn test_errors_name_what_was_wrong() {
+    let s = session();
+    let error = Device::open(&s.library, "cpu:9").unwrap_err();
+    assert_eq!(error.kind, ErrorKind::DeviceNotFound);
+    assert_eq!(error.function, "ferrum_device_open");
+    assert!(
+        error.message.contains('9') && error.to_string().contains("FERRUM_ERROR_DEVICE_NOT_FOUND")
+    );
+    assert_eq!(
+        Device::open(&s.library, "c\0pu").unwrap_err().kind,
+        ErrorKind::InvalidArgument
+    );
+    let pool = s.device.create_pool(&small()).unwrap();
+    assert_eq!(
+        pool.alloc(0, None).unwrap_err().kind,
+        ErrorKind::InvalidSize
+    );
+    assert_eq!(
+        pool.alloc(u64::MAX, None).unwrap_err().kind,
+        ErrorKind::Overflow
+    );
+    assert_eq!(
+        pool.alloc_aligned(1, 3, None).unwrap_err().kind,
+        ErrorKind::InvalidAlignment
+    );
+    let error = pool.alloc(1 << 40, None).unwrap_err();
+    assert_eq!(
+        (error.kind, error.device.as_str()),
+        (ErrorKind::OutOfMemory, "cpu:0")
+    );
+    let manager = s.device.create_manager(&Default::default()).unwrap();
+    let pinned = Request {
+        memory_type: MemoryType::Pinned,
+        size_bytes: 1,
+        ..Default::default()
+    };
+    assert_eq!(
+        manager.allocate_typed(&pinned).unwrap_err().kind,
+        ErrorKind::Unsupported
+    );
+    let bad = ManagerConfig {
+        gc_threshold: f32::NAN,
+        ..Default::default()
+    };
+    assert_eq!(
+        s.device.create_manager(&bad).unwrap_err().kind,
+        ErrorKind::InvalidConfig
+    );
+    assert_eq!(s.device.statistics().unwrap().live_blocks.current, 0);
+}
+
+#[test]
+fn test_pools() {
+    let s = session();
+    let pool = s.device.create_pool(&small()).unwrap();
+    let block = pool.alloc_aligned(MIB, 2 * MIB, None).unwrap();
+    assert_eq!(block.address() % (2 * MIB), 0);
+    assert_eq!(block.size_bytes(), MIB);
+    let pointer = block.as_ptr().unwrap();
+    // SAFETY: the block is a MiB of host memory that nothing else uses.
+    unsafe { pointer.as_ptr().write_bytes(7, MIB as usize) };
+    block.free(None).unwrap();
+    pool.set_limit(16 * MIB).unwrap();
+    assert_eq!(
+        pool.alloc(32 * MIB, None).unwrap_err().kind,
+        ErrorKind::OutOfMemory
+    );
+    assert_eq!(pool.trim(0).unwrap(), 8 * MIB);
+    s.device.set_limit(MIB).unwrap();
+    assert_eq!(
+        pool.alloc(2 * MIB, None).unwrap_err().kind,
+        ErrorKind::OutOfMemory
+    );
+    s.device.set_limit(0).unwrap();
+}
+
+#[test]
+fn test_blocks_and_copies() {
+    let s = session();
+    let config = ManagerConfig {
+        pools: vec![(MemoryType::General, small()), (MemoryType::Cache, small())],
+        ..Default::default()
+    };
+    let here = s.device.create_manager(&config).unwrap();
+    let there = s.other.create_manager(&config).unwrap();
+    let request = Request {
+        memory_type: MemoryType::Cache,
+        size_bytes: 1000,
+        alignment_bytes: Some(4096),
+        tag: Some("kv".into()),
+    };
+    let a = here.allocate_typed(&request).unwrap();
+    let info = a.info().unwrap();
+    assert_eq!(
+        (info.memory_type, info.size_bytes, info.allocated_bytes),
+        (MemoryType::Cache, 1000, 1024)
+    );
+    assert_eq!(
+        (info.tag.as_str(), info.address % 4096, info.is_mapped),
+        ("kv", 0, false)
+    );
+    assert_eq!(info.host_pointer.unwrap().as_ptr() as u64, info.address);
+    let b = there.allocate_aligned(1000, 64).unwrap();
+    a.write(10, b"across").unwrap();
+    let stream = s.other.create_stream().unwrap();
+    copy_async(
+        Transfer::new(&a, &b, 6)
+            .with_src_offset(10)
+            .with_dst_offset(20),
+        Some(&stream),
+    )
+    .unwrap();
+    stream.synchronize(None).unwrap();
+    let mut back = [0; 6];
+    b.read(20, &mut back).unwrap();
+    assert_eq!(&back, b"across");
+    copy(
+        Transfer::new(&b, &b, 6)
+            .with_src_offset(20)
+            .with_dst_offset(22),
+    )
+    .unwrap();
+    b.read(22, &mut back).unwrap();
+    assert_eq!(&back, b"across");
+    let error = copy(Transfer::new(&a, &b, 1001)).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::InvalidOffset);
+    a.fill_async(
+        &Fill {
+            offset_bytes: 0,
+            size_bytes: 8,
+            pattern: 0x0102_0304,
+            pattern_bytes: 4,
+        },
+        None,
+    )
+    .unwrap();
+    let mut filled = [0; 8];
+    a.read(0, &mut filled).unwrap();
+    assert_eq!(filled, [4, 3, 2, 1, 4, 3, 2, 1]);
+    a.deallocate().unwrap();
+    let done = here.defragment().unwrap();
+    assert_eq!(
+        (
+            done.memory_freed_bytes,
+            done.blocks_moved,
+            done.blocks_skipped
+        ),
+        (8 * MIB, 0, 0)
+    );
+    assert!(done.time_taken > Duration::ZERO);
+    here.configure_pool(MemoryType::Tensor, &small()).unwrap();
+    assert_eq!(there.statistics().unwrap().live_blocks.current, 1);
+}
+
+#[test]
+fn test_streams_and_events() {
+    let s = session();
+    let (first, second) = (
+        s.device.create_stream().unwrap(),
+        s.other.create_stream().unwrap(),
+    );
+    let (open, gate) = mpsc::channel::<()>();
+    let (tell, hear) = mpsc::channel();
+    first.call(move || gate.recv().unwrap()).unwrap();
+    let told = tell.clone();
+    first.call(move || told.send(1).unwrap()).unwrap();
+    let event = first.record().unwrap();
+    second.wait(&event).unwrap();
+    second.call(move || tell.send(2).unwrap()).unwrap();
+    assert!(!event.is_ready().unwrap() && !second.is_ready().unwrap());
+    assert_eq!(
+        event
+            .synchronize(Some(Duration::from_micros(10)))
+            .unwrap_err()
+            .kind,
+        ErrorKind::Timeout
+    );
+    assert_eq!(
+        s.device.synchronize(Some(Duration::ZERO)).unwrap_err().kind,
+        ErrorKind::Timeout
+    );
+    open.send(()).unwrap();
+    second.synchronize(None).unwrap();
+    assert_eq!((hear.recv(), hear.recv()), (Ok(1), Ok(2)));
+    let later = first.record().unwrap();
+    later.synchronize(None).unwrap();
+    assert!(event.nanoseconds_until(&later).unwrap() >= 0);
+    assert_eq!(
+        s.device.default_stream().unwrap().raw(),
+        s.device.default_stream().unwrap().raw()
+    );
+}
+
+#[test]
+fn test_callbacks() {
+    let s = session();
+    let pool = s
+        .device
+        .create_pool(&PoolConfig {
+            growth_increment_bytes: 64 * MIB,
+            ..small()
+        })
+        .unwrap();
+    let (tell, hear) = mpsc::channel();
+    let pressure = s
+        .device
+        .on_pressure(move |level| tell.send(level).unwrap())
+        .unwrap();
+    let cached = Arc::new(Mutex::new(Some(pool.alloc(200 * MIB, None).unwrap())));
+    assert!(hear.recv().unwrap() >= Pressure::Medium);
+    drop(pressure);
+    let asked = Arc::new(AtomicU64::new(0));
+    let (freeing, seen) = (cached.clone(), asked.clone());
+    let how = Reclaim {
+        deadline: Some(Duration::from_secs(60)),
+        ..Default::default()
+    };
+    let reclaim = s
+        .device
+        .on_reclaim(&how, move |needed| {
+            seen.store(needed, Ordering::SeqCst);
+            freeing
+                .lock()
+                .unwrap()
+                .take()
+                .map_or(0, |block| block.size_bytes())
+        })
+        .unwrap();
+    let block = pool.alloc(150 * MIB, None).unwrap();
+    assert!(asked.load(Ordering::SeqCst) >= 150 * MIB);
+    drop((block, reclaim));
+    // One that panics counts as one that freed nothing.
+    let _panics = s.device.on_reclaim(&how, |_| panic!("provoked")).unwrap();
+    let _full = pool.alloc(200 * MIB, None).unwrap();
+    assert_eq!(
+        pool.alloc(150 * MIB, None).unwrap_err().kind,
+        ErrorKind::OutOfMemory
+    );
+}
+
+#[test]
+fn test_log() {
+    let s = session();
+    let (tell, hear) = mpsc::channel();
+    let tell = Mutex::new(tell);
+    on_log(LogLevel::Debug, move |level, text| {
+        let _ = tell.lock().unwrap().send((level, text.to_owned()));
+    })
+    .unwrap();
+    drop(s.device.create_pool(&small()).unwrap());
+    let (level, text) = hear.recv().unwrap();
+    assert!(level <= LogLevel::Info && !text.is_empty());
+    no_log().unwrap();
+}
+
+#[test]
+fn test_many_threads() {
+    let s = session();
+    let pool = s.device.create_pool(&small()).unwrap();
+    let manager = s.device.create_manager(&Default::default()).unwrap();
+    let (start, rounds) = (Barrier::new(8), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for t in 0..8u64 {
+            let (pool, manager, start, rounds) = (&pool, &manager, &start, &rounds);
+            scope.spawn(move || {
+                start.wait();
+                for i in 0..300 {
+                    let block = pool.alloc(64 + (i * 37 + t) % 5000, None).unwrap();
+                    let memory = manager.allocate(100 + i).unwrap();
+                    memory.write(0, &[t as u8; 16]).unwrap();
+                    let mut back = [0; 16];
+                    memory.read(0, &mut back).unwrap();
+                    assert_eq!(back, [t as u8; 16]);
+                    drop((block, memory));
+                    rounds.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(rounds.into_inner(), 2400);
+    let books = s.device.statistics().unwrap();
+    assert_eq!((books.live_blocks.current, books.active.current), (0, 0));
+    assert_eq!(books.allocations, books.frees);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// A pool against a model: blocks never overlap, keep their bytes, and the
+    /// books are the model's sums.
+    #[test]
+    fn test_pool_against_a_model(steps in prop::collection::vec((any::<bool>(), 1u64..200_000, 0usize..64), 1..120)) {
+        let s = session();
+        let pool = s.device.create_pool(&small()).unwrap();
+        let mut live: Vec<(ferrum_mem::PoolBlock, u8)> = Vec::new();
+        for (number, (take, size, which)) in steps.into_iter().enumerate() {
+            if take || live.is_empty() {
+                let block = pool.alloc(size, None).unwrap();
+                let mark = number as u8;
+                // SAFETY: host memory of the block's size that nothing else uses.
+                unsafe { block.as_ptr().unwrap().as_ptr().write_bytes(mark, size as usize) };
+                live.push((block, mark));
+            } else {
+                let (block, mark) = live.swap_remove(which % live.len());
+                // SAFETY: as above.
+                let bytes = unsafe { std::slice::from_raw_parts(block.as_ptr().unwrap().as_ptr(), block.size_bytes() as usize) };
+                prop_assert!(bytes.iter().all(|b| *b == mark));
+            }
+            let books = pool.statistics().unwrap();
+            prop_assert_eq!(books.live_blocks.current, live.len() as u64);
+            prop_assert_eq!(books.requested.current, live.iter().map(|(b, _)| b.size_bytes()).sum::<u64>());
+            let rounded = live.iter().map(|(b, _)| b.size_bytes().next_multiple_of(256)).sum::<u64>();
+            prop_assert_eq!(books.allocated.current, rounded);
+            prop_assert_eq!(books.reserved.current, books.active.current + books.cached.current + books.unusable.current);
+        }
+    }
+}
