@@ -35,8 +35,13 @@ func (n leftovers) String() string {
 	add(uint64(n.streams), "stream")
 	add(uint64(n.events), "event")
 	add(uint64(n.registrations), "registration")
+	switch {
+	case n.making == 1:
+		parts = append(parts, "1 object in the making")
+	case n.making > 1:
+		parts = append(parts, fmt.Sprintf("%d objects in the making", n.making))
+	}
 	add(n.blocks, "block")
-	add(uint64(n.making), "object in the making")
 	if len(parts) == 0 {
 		return "nothing"
 	}

@@ -1,0 +1,59 @@
+package library
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+func TestGateIsClosedOnlyIfTheCheckAllowsIt(t *testing.T) {
+	g := newGate()
+	require.True(t, g.enter())
+	refuse := device.Errorf(device.CodeBusy, "test", "in use")
+	require.Same(t, refuse, g.tryClose(func(making int) error {
+		require.Equal(t, 1, making)
+		return refuse
+	}))
+	require.True(t, g.enter(), "a refused closing changes nothing")
+	g.leave()
+	g.leave()
+	require.NoError(t, g.tryClose(func(making int) error {
+		require.Zero(t, making)
+		return nil
+	}))
+	require.False(t, g.enter())
+	g.reopen()
+	require.True(t, g.enter())
+}
+
+func TestGateCloseWaitsForWhatIsBeingMade(t *testing.T) {
+	for range 100 {
+		g := newGate()
+		require.True(t, g.enter())
+		var made, madeFirst atomic.Bool
+		closed := device.Go("close", func() {
+			g.close()
+			madeFirst.Store(made.Load())
+		})
+		for g.enter() {
+			g.leave()
+			runtime.Gosched()
+		}
+		runtime.Gosched()
+		made.Store(true)
+		g.leave()
+		<-closed
+		require.True(t, madeFirst.Load())
+	}
+}
+
+func TestLeftoversAsText(t *testing.T) {
+	require.Equal(t, "nothing", leftovers{}.String())
+	require.Equal(t, "1 device", leftovers{devices: 1}.String())
+	require.Equal(t, "2 pools, 1 object in the making and 5 blocks", leftovers{pools: 2, making: 1, blocks: 5}.String())
+	require.Equal(t, "2 objects in the making", leftovers{making: 2}.String())
+}
