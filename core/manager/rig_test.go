@@ -20,6 +20,7 @@ type rig struct {
 	engine  *engine.Engine
 	factory *Factory
 	streams *StreamManager
+	held    []*devicetest.Stream
 }
 
 func newRig(t require.TestingT, c devicetest.Config) *rig {
@@ -38,17 +39,20 @@ func cleanRig(t *testing.T, c devicetest.Config) *rig {
 	return r
 }
 
-// finish closes all and looks for what is left.
+// finish lets all work go, closes all and looks for what is left.
 func (r *rig) finish(t require.TestingT) {
 	r.dev.ClearFaults()
 	r.dev.Default().Release()
+	for _, s := range r.held {
+		s.Release()
+	}
 	_, err := r.factory.CloseDevice(r.engine, true)
 	require.NoError(t, err)
 	require.NoError(t, r.engine.Close())
 	require.Zero(t, r.dev.HeldBytes())
 	require.Zero(t, r.dev.OpenStreams())
 	require.Zero(t, r.dev.OpenEvents())
-	require.Empty(t, r.factory.devices)
+	require.NotContains(t, r.factory.devices, r.engine)
 }
 
 // smallPool is a pool of a few segments.
@@ -89,6 +93,7 @@ func (r *rig) heldStream(t require.TestingT) (StreamHandle, *devicetest.Stream) 
 	require.NoError(t, err)
 	held := dev.(*devicetest.Stream)
 	held.Hold()
+	r.held = append(r.held, held)
 	return h, held
 }
 
