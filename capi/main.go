@@ -22,8 +22,9 @@ func main() {}
 // lib is the process's library. It is made when the shared library is loaded
 // and started by ferrum_init.
 var lib = library.New(library.Options{
-	Drivers:       drivers,
-	InsideReclaim: mayNotWait,
+	Drivers:        drivers,
+	InsideCallback: insideCallback,
+	InsideReclaim:  mayNotWait,
 })
 
 // The environment of the host process was not meant for the runtime in here: a
@@ -49,6 +50,15 @@ func drivers(s library.Settings) ([]device.Driver, error) {
 		return nil, err
 	}
 	return []device.Driver{cpu}, nil
+}
+
+// insideCallback says that the calling thread runs the callback with that token
+// or, for 0, any.
+func insideCallback(token uint64) bool {
+	if token == 0 {
+		return C.fm_inside_now() != 0
+	}
+	return uint64(C.fm_token_now()) == token
 }
 
 // mayNotWait says that the calling thread runs a reclaim callback or a host

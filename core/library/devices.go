@@ -141,9 +141,6 @@ func (l *Library) undoOpen(op string, d *openDevice, force bool) (last bool, err
 		d.opens--
 		return false, nil
 	}
-	if err := l.insideHostFunctionOf(op, d.engine); err != nil {
-		return false, err
-	}
 	if !force {
 		err := d.gate.tryClose(func(making int) error {
 			left := l.countLeft(d)
@@ -240,9 +237,6 @@ func (l *Library) DeviceSynchronize(id uint64, timeout time.Duration) error {
 	const op = "device.synchronize"
 	d, err := l.device(op, id)
 	if err != nil {
-		return err
-	}
-	if err := l.insideHostFunctionOf(op, d.engine); err != nil {
 		return err
 	}
 	return late(l.devices, id, d.engine, d.engine.Synchronize(timeout))

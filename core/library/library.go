@@ -39,9 +39,6 @@ type Options struct {
 	// InsideReclaim says whether the calling thread may not wait for memory,
 	// because it runs a reclaim callback. nil: never.
 	InsideReclaim func() bool
-	// InsideHostFunction says whether the calling thread runs a host function of
-	// that stream. nil: never.
-	InsideHostFunction func(stream uint64) bool
 	// LookupEnv reads the environment; nil: os.LookupEnv.
 	LookupEnv func(name string) (string, bool)
 	// Stderr is where messages go when FERRUM_LOG asks for them and nobody has

@@ -3,8 +3,6 @@ package library
 import (
 	"time"
 
-	"ferrum_mem/core/device"
-	"ferrum_mem/core/engine"
 	"ferrum_mem/core/manager"
 )
 
@@ -21,11 +19,7 @@ func (l *Library) StreamCreate(deviceID uint64) (uint64, error) {
 // StreamDestroy destroys a stream: CodeBusy while work is queued, unless
 // forced, which waits for it. The default one is CodeInvalidArgument.
 func (l *Library) StreamDestroy(stream uint64, force bool) error {
-	const op = "stream.destroy"
-	if _, err := l.started(op); err != nil {
-		return err
-	}
-	if err := l.insideHostFunction(op, stream); err != nil {
+	if _, err := l.started("stream.destroy"); err != nil {
 		return err
 	}
 	return l.factory.DestroyStream(manager.StreamHandle(stream), force)
@@ -45,11 +39,7 @@ func (l *Library) StreamDefault(deviceID uint64) (uint64, error) {
 // most timeout (device.Forever: no limit, 0: only asks; then CodeTimeout), and
 // returns the first failure of queued work since it was asked last.
 func (l *Library) StreamSynchronize(stream uint64, timeout time.Duration) error {
-	const op = "stream.synchronize"
-	if _, err := l.started(op); err != nil {
-		return err
-	}
-	if err := l.insideHostFunction(op, stream); err != nil {
+	if _, err := l.started("stream.synchronize"); err != nil {
 		return err
 	}
 	return l.factory.SynchronizeStream(manager.StreamHandle(stream), timeout)
@@ -120,29 +110,4 @@ func (l *Library) EventElapsed(start, end uint64) (time.Duration, error) {
 		return 0, err
 	}
 	return l.factory.EventElapsed(manager.EventHandle(start), manager.EventHandle(end))
-}
-
-// insideHostFunction refuses a call that would wait for the very host function
-// that it comes from.
-func (l *Library) insideHostFunction(op string, stream uint64) error {
-	if l.options.InsideHostFunction == nil || !l.options.InsideHostFunction(stream) {
-		return nil
-	}
-	return device.Errorf(device.CodeInvalidState, op,
-		"called from a host function of stream %#x, which the call would wait for", stream)
-}
-
-// insideHostFunctionOf is insideHostFunction for every stream of a device.
-func (l *Library) insideHostFunctionOf(op string, e *engine.Engine) error {
-	if l.options.InsideHostFunction == nil {
-		return nil
-	}
-	var refused error
-	l.factory.EachStream(func(s manager.StreamInfo) bool {
-		if s.Engine == e {
-			refused = on(l.insideHostFunction(op, s.Handle.ID()), e)
-		}
-		return refused == nil
-	})
-	return refused
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/library"
 )
 
 func TestStreamsAndEvents(t *testing.T) {
@@ -59,31 +58,6 @@ func TestStreamsAndEvents(t *testing.T) {
 	requireCode(t, device.CodeInvalidHandle, b.StreamDestroy(stream, false))
 	require.NoError(t, b.DeviceClose(dev, false))
 	requireCode(t, device.CodeInvalidHandle, b.StreamSynchronize(def, 0))
-}
-
-// A call that would wait for the host function that it comes from is refused.
-func TestWaitingInsideAHostFunction(t *testing.T) {
-	var inside uint64
-	b := startBench(t, func(o *library.Options) {
-		o.InsideHostFunction = func(stream uint64) bool { return stream == inside }
-	})
-	dev := b.open("test:0")
-	other, err := b.StreamDefault(b.open("test:1"))
-	require.NoError(t, err)
-	stream, err := b.StreamCreate(dev)
-	require.NoError(t, err)
-	ran := false
-	require.NoError(t, b.StreamHostFunction(stream, func() {
-		inside = stream
-		requireCode(t, device.CodeInvalidState, b.StreamSynchronize(stream, device.Forever))
-		requireCode(t, device.CodeInvalidState, b.StreamDestroy(stream, true))
-		requireCode(t, device.CodeInvalidState, b.DeviceSynchronize(dev, device.Forever))
-		requireCode(t, device.CodeInvalidState, b.DeviceClose(dev, true))
-		require.NoError(t, b.StreamSynchronize(other, device.Forever))
-		inside, ran = 0, true
-	}))
-	require.NoError(t, b.StreamSynchronize(stream, device.Forever))
-	require.True(t, ran)
 }
 
 func TestStreamsRefuseBadHandles(t *testing.T) {

@@ -46,10 +46,15 @@ static ferrum_statistics pool_statistics(ferrum_pool pool) {
 }
 static char *text_of(ferrum_status (*call)(char *, size_t, size_t *)) {
     size_t length = 0;
+    char *text = NULL;
+    ferrum_status status;
     assert_ok(call(NULL, 0, &length));
-    char *text = malloc(length + 1);
-    assert_non_null(text);
-    assert_ok(call(text, length + 1, &length));
+    do { /* what is described may have grown in between */
+        text = realloc(text, length + 1);
+        assert_non_null(text);
+        status = call(text, length + 1, &length);
+    } while (status == FERRUM_ERROR_BUFFER_TOO_SMALL);
+    assert_ok(status);
     assert_int_equal(strlen(text), length);
     return text;
 }
@@ -627,6 +632,35 @@ static void test_log_callback(void **state) {
     assert_true(r.text[0] != 0);
 }
 
+static ferrum_status closed_inside = FERRUM_ERROR_INTERNAL;
+static void close_device(ferrum_device device, ferrum_pressure_level level,
+                         void *data) {
+    (void)level;
+    closed_inside = ferrum_device_close(device, FERRUM_FORCE);
+    gate_open(data);
+}
+static void test_device_closed_by_its_own_callback(void **state) {
+    (void)state;
+    gate closed = GATE;
+    ferrum_config config = FERRUM_CONFIG_INIT;
+    config.host_memory_bytes = 256 * MIB;
+    assert_ok(ferrum_init(&config));
+    ferrum_device device;
+    ferrum_pool pool;
+    ferrum_address big;
+    ferrum_registration registration;
+    assert_ok(ferrum_device_open("cpu:0", &device));
+    assert_ok(ferrum_pool_create(device, NULL, &pool));
+    assert_ok(ferrum_pressure_callback_add(device, close_device, &closed,
+                                           &registration));
+    assert_ok(ferrum_pool_alloc(pool, 250 * MIB, default_stream, &big));
+    gate_wait(&closed);
+    assert_ok(closed_inside);
+    assert_status(ferrum_pool_free(pool, big, default_stream),
+                  FERRUM_ERROR_INVALID_HANDLE);
+    assert_ok(ferrum_shutdown(0));
+}
+
 /* ------------------------------------------------------------ many threads */
 
 static void *hammer(void *data) {
@@ -722,6 +756,7 @@ int main(void) {
         WITH_FIXTURE(test_pressure_callback_removes_itself),
         WITH_FIXTURE(test_reclaim_callback),
         WITH_FIXTURE(test_log_callback),
+        cmocka_unit_test(test_device_closed_by_its_own_callback),
         WITH_FIXTURE(test_many_threads),
         cmocka_unit_test(test_forced_shutdown_under_use),
     };

@@ -1,0 +1,239 @@
+// The C++17 layer over the real library: ownership, errors both ways, callables,
+// and standard containers in a pool.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <future>
+#include <list>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ferrum_mem.hpp"
+
+namespace {
+
+constexpr std::uint64_t MiB = std::uint64_t{1} << 20;
+
+ferrum_config settings() {
+    ferrum_config config = FERRUM_CONFIG_INIT;
+    config.host_devices = 2;
+    config.host_memory_bytes = 512 * MiB;
+    return config;
+}
+
+ferrum_pool_config small() {
+    ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
+    config.initial_size_bytes = 8 * MiB;
+    config.growth_increment_bytes = 8 * MiB;
+    return config;
+}
+
+// Started and opened for each test; its end checks that nothing is left.
+class Cpp : public ::testing::Test {
+  protected:
+    void TearDown() override {
+        device.reset();
+        other.reset();
+        ASSERT_TRUE(library.try_stop().ok()) << ferrum::library::leak_report_json();
+    }
+
+    ferrum_config config = settings();
+    ferrum::library library{&config};
+    ferrum::device device = ferrum::device::open("cpu:0");
+    ferrum::device other = ferrum::device::open("cpu:1");
+};
+
+TEST_F(Cpp, test_errors_as_values_and_as_exceptions) {
+    auto none = ferrum::device::try_open("cpu:9");
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.status(), FERRUM_ERROR_DEVICE_NOT_FOUND);
+    EXPECT_EQ(none.why().function, "ferrum_device_open");
+    try {
+        ferrum::device::open("cpu:9");
+        FAIL();
+    } catch (const ferrum::error &error) {
+        EXPECT_EQ(error.status(), FERRUM_ERROR_DEVICE_NOT_FOUND);
+        EXPECT_NE(std::string(error.what()).find("DEVICE_NOT_FOUND"), std::string::npos);
+        EXPECT_FALSE(error.why().message.empty());
+    }
+    ferrum_pool_config config = small();
+    auto pool = device.create_pool(&config);
+    EXPECT_EQ(pool.try_alloc(0).status(), FERRUM_ERROR_INVALID_SIZE);
+    EXPECT_THROW(pool.alloc_aligned(1, 3), ferrum::error);
+    EXPECT_EQ(pool.try_free(1).status(), FERRUM_ERROR_INVALID_ADDRESS);
+    EXPECT_EQ(library.try_stop().status(), FERRUM_ERROR_BUSY);
+}
+
+TEST_F(Cpp, test_ownership) {
+    auto manager = device.create_manager();
+    ferrum::memory block = manager.allocate(4096);
+    ferrum::memory moved = std::move(block);
+    EXPECT_FALSE(static_cast<bool>(block));
+    EXPECT_EQ(manager.try_destroy().status(), FERRUM_ERROR_BUSY);
+    moved = manager.allocate(100);
+    EXPECT_EQ(device.statistics().live_blocks.current, 1u);
+    ferrum_memory raw = moved.release();
+    EXPECT_EQ(ferrum_deallocate(raw), FERRUM_OK);
+    ferrum::memory taken(manager.allocate(10));
+    taken.deallocate();
+    EXPECT_FALSE(static_cast<bool>(taken));
+    manager.destroy();
+    EXPECT_EQ(device.statistics().reserved.current, 0u);
+}
+
+TEST_F(Cpp, test_devices_and_books) {
+    EXPECT_STREQ(other.info().id, "cpu:1");
+    EXPECT_EQ(device.memory_info().total_bytes, 256 * MiB);
+    EXPECT_GT(device.measure_bandwidth(), 0.0);
+    device.set_limit(MiB);
+    ferrum_pool_config config = small();
+    auto pool = device.create_pool(&config);
+    EXPECT_EQ(pool.try_alloc(2 * MiB).status(), FERRUM_ERROR_OUT_OF_MEMORY);
+    device.set_limit(0);
+    auto address = pool.alloc(2 * MiB);
+    EXPECT_EQ(pool.statistics().live_blocks.current, 1u);
+    EXPECT_NE(ferrum::library::snapshot_json().find("\"best_fit\""), std::string::npos);
+    EXPECT_NE(ferrum::library::backends_json().find("\"cpu:1\""), std::string::npos);
+    pool.free(address);
+    pool.set_limit(64 * MiB);
+    EXPECT_EQ(pool.trim(), 8 * MiB);
+    pool.destroy();
+}
+
+TEST_F(Cpp, test_copies_streams_and_events) {
+    auto here = device.create_manager(), there = other.create_manager();
+    auto a = here.allocate(MiB), b = there.allocate_aligned(MiB, 4096);
+    a.write(5, "across", 6);
+    auto stream = other.create_stream();
+    std::promise<void> open;
+    auto gate = open.get_future().share();
+    stream.call([gate] { gate.wait(); });
+    auto before = stream.record();
+    ferrum::copy_async(ferrum::transfer(a, b, 6).from_offset(5).to_offset(9), stream.get());
+    EXPECT_FALSE(before.ready());
+    EXPECT_EQ(stream.try_synchronize(std::chrono::microseconds(10)).status(), FERRUM_ERROR_TIMEOUT);
+    EXPECT_EQ(b.info().operations_in_flight, 1u);
+    open.set_value();
+    auto after = stream.record();
+    auto second = device.create_stream();
+    second.wait(after);
+    second.synchronize();
+    EXPECT_TRUE(before.ready() && stream.ready());
+    EXPECT_GE(before.until(after).count(), 0);
+    char back[6];
+    b.read(9, back, 6);
+    EXPECT_EQ(std::memcmp(back, "across", 6), 0);
+    ferrum::copy(ferrum::transfer(b, b, 6).from_offset(9).to_offset(11));
+    b.read(11, back, 6);
+    EXPECT_EQ(std::memcmp(back, "across", 6), 0);
+    ferrum_fill fill = FERRUM_FILL_INIT;
+    fill.memory = a.get();
+    fill.size_bytes = 6;
+    fill.pattern = 'z';
+    ferrum::fill_async(fill);
+    a.read(0, back, 6);
+    EXPECT_EQ(std::string(back, 6), "zzzzzz");
+    EXPECT_NE(device.default_stream().id, other.default_stream().id);
+}
+
+TEST_F(Cpp, test_manager_requests) {
+    auto manager = device.create_manager();
+    ferrum_pool_config config = small();
+    config.alignment_bytes = 4096;
+    manager.configure_pool(FERRUM_MEMORY_TENSOR, config);
+    ferrum_allocation_request request = FERRUM_ALLOCATION_REQUEST_INIT;
+    request.memory_type = FERRUM_MEMORY_TENSOR;
+    request.size_bytes = 1;
+    request.tag = "weights";
+    {
+        auto tensor = manager.allocate_typed(request);
+        EXPECT_EQ(tensor.info().allocated_bytes, 4096u);
+        EXPECT_STREQ(tensor.info().tag, "weights");
+        EXPECT_EQ(manager.statistics().requested.current, 1u);
+    }
+    EXPECT_EQ(manager.defragment().memory_freed_bytes, 8 * MiB);
+}
+
+TEST_F(Cpp, test_callbacks_own_their_callables) {
+    ferrum_pool_config config = small();
+    auto pool = device.create_pool(&config);
+    auto counted = std::make_shared<int>(0);
+    std::promise<ferrum_pressure_level> heard;
+    std::atomic<bool> first{true};
+    auto pressure = device.on_pressure([&, counted](ferrum_pressure_level level) {
+        if (first.exchange(false))
+            heard.set_value(level);
+    });
+    auto cached = pool.alloc(200 * MiB);
+    EXPECT_GE(heard.get_future().get(), FERRUM_PRESSURE_MEDIUM);
+    pressure.remove();
+    ferrum_reclaim_config patient = FERRUM_RECLAIM_CONFIG_INIT;
+    patient.deadline_ns = 60'000'000'000;
+    std::uint64_t asked = 0;
+    {
+        auto reclaim = device.on_reclaim(
+            [&, counted](std::uint64_t needed) {
+                asked = needed;
+                pool.free(cached);
+                return 200 * MiB;
+            },
+            &patient);
+        EXPECT_EQ(counted.use_count(), 3);
+        auto block = pool.alloc(150 * MiB);
+        EXPECT_GE(asked, 150 * MiB);
+        pool.free(block);
+    }
+}
+
+TEST_F(Cpp, test_standard_containers_in_a_pool) {
+    ferrum_pool_config config = small();
+    auto pool = device.create_pool(&config);
+    {
+        ferrum::pool_resource resource(device, pool);
+        std::pmr::vector<std::uint64_t> numbers(&resource);
+        std::pmr::map<int, std::pmr::string> texts(&resource);
+        std::pmr::list<double> list(&resource);
+        for (int i = 0; i < 20000; i++) {
+            numbers.push_back(static_cast<std::uint64_t>(i));
+            if (i % 50 == 0)
+                texts.emplace(i, std::string(static_cast<std::size_t>(i % 300), 'x'));
+            if (i % 100 == 0)
+                list.push_back(i);
+        }
+        EXPECT_EQ(numbers[19999], 19999u);
+        EXPECT_EQ(texts.at(250).size(), 250u);
+        EXPECT_GT(pool.statistics().live_blocks.current, 400u);
+        ferrum::pool_resource same(device, pool);
+        EXPECT_TRUE(resource == same);
+        EXPECT_FALSE(resource == *std::pmr::new_delete_resource());
+        EXPECT_THROW((void)resource.allocate(std::size_t{1} << 40), std::bad_alloc);
+        void *aligned = resource.allocate(10, 65536);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % 65536, 0u);
+        resource.deallocate(aligned, 10, 65536);
+    }
+    EXPECT_EQ(pool.statistics().live_blocks.current, 0u);
+}
+
+TEST_F(Cpp, test_log) {
+    std::promise<std::string> heard;
+    struct state {
+        std::promise<std::string> *heard;
+        std::atomic<bool> first{true};
+    } receiver{&heard};
+    ferrum::library::set_log(
+        FERRUM_LOG_DEBUG,
+        [](ferrum_log_level, const char *message, void *data) {
+            auto *to = static_cast<state *>(data);
+            if (to->first.exchange(false))
+                to->heard->set_value(message);
+        },
+        &receiver);
+    device.create_pool();
+    EXPECT_FALSE(heard.get_future().get().empty());
+    ferrum::library::set_log(FERRUM_LOG_DEBUG, nullptr, nullptr);
+}
+
+} // namespace
