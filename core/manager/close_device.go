@@ -2,6 +2,7 @@ package manager
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"ferrum_mem/core/device"
@@ -52,10 +53,34 @@ func (f *Factory) CloseDevice(e *engine.Engine, force bool) (Leftovers, error) {
 		d.mu.Unlock()
 		return left, err
 	}
+	f.settle()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.devices, e)
 	return left, nil
+}
+
+// settle makes blocks and pools of all devices let go of operations and events
+// that have passed, so that no event is asked after its device is closed. A
+// block is looked at before the pools: one that is being freed is in its pool by
+// then.
+func (f *Factory) settle() {
+	f.memory.Each(func(_ uint64, b *block) bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.pruneLocked()
+		return true
+	})
+	f.mu.Lock()
+	devices := slices.Collect(maps.Values(f.devices))
+	f.mu.Unlock()
+	for _, d := range devices {
+		for _, m := range d.listManagers() {
+			for _, p := range m.Pools() {
+				p.Land()
+			}
+		}
+	}
 }
 
 func (d *openDevice) beginClose(force bool) (Leftovers, error) {
