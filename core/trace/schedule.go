@@ -69,6 +69,9 @@ func NewSchedule(t *Trace, rules Rules) (*Schedule, error) {
 // Rules are the rules in force, defaults filled in.
 func (s *Schedule) Rules() Rules { return s.rules }
 
+// Len is how many requests or lifetimes there are.
+func (s *Schedule) Len() int { return s.trace.Len() }
+
 // Restart goes back to the start; what was dropped is forgotten.
 func (s *Schedule) Restart() {
 	s.next = 0

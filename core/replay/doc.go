@@ -1,0 +1,38 @@
+// Package replay plays a trace against a pool and measures what the memory of
+// a serving engine would have done: what was alive, how far up the addresses
+// reached, what was reserved, what failed, and what a call cost.
+//
+// # What is measured
+//
+// Live is the sum of the requested bytes of the blocks that are alive; a block
+// that several requests share counts once.
+//
+// Without a limit the pool is one range of addresses that is larger than the
+// trace can need and is never touched, so a replay may peak above the memory of
+// the machine. Reserved and physical are then what touching the blocks would
+// have cost: a plain range gives no page back, so both are the highest address
+// used so far, rounded up to a page of 2 MiB.
+//
+// With a limit the pool grows by segments as it does in service, and its
+// maximum is the limit. Reserved is the sum of its segments. Physical is the
+// same, because a device gives a segment its memory whole. A request is failed
+// when it was not served at once; it is then dropped, and what blocks it had
+// are freed.
+//
+// High water is the highest address used, counted from the start of the
+// segment; where the pool has several segments, as if they lay end to end, each
+// used up to its own highest address. Fragmentation is the highest value of it
+// divided by the highest value of live.
+//
+// A pair is the time of the call that allocated a block plus the time of the
+// call that freed it, on the monotonic clock, less the median time that reading
+// the clock itself takes, measured in the same run just before.
+//
+// # What the package owns
+//
+// A run owns the engine that Options.Open made for it, its pool and all blocks,
+// and gives all of it back before Run returns, whatever the outcome. It starts
+// no goroutine and never touches the memory.
+//
+// Lock order: the package has no locks.
+package replay

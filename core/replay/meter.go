@@ -1,0 +1,165 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+)
+
+const (
+	// maxPoints bounds the time series.
+	maxPoints = 1000
+	// maxMoments bounds the table of peaks, of which no two are closer than
+	// one momentSpread-th of the replay.
+	maxMoments   = 10
+	momentSpread = 40
+)
+
+// meter keeps the account of a replay over time.
+type meter struct {
+	demand   demand
+	reserved func() uint64
+
+	now     int64
+	live    uint64
+	held    uint64 // reserved, and so physical, now
+	running int
+
+	peakLive, peakHeld uint64
+	liveArea, heldArea float64
+
+	failures []Failure
+	failed   uint64
+	reasons  map[string]uint64
+
+	interval int64
+	points   []point
+}
+
+// point is one interval of the series.
+type point struct {
+	held   uint64
+	failed uint64
+	// peak is the moment at which live was highest.
+	peak Moment
+}
+
+func newMeter(d demand, reserved func() uint64) *meter {
+	span := d.last - d.first
+	m := &meter{demand: d, reserved: reserved, now: d.first, reasons: make(map[string]uint64)}
+	m.interval = max(1, span/(maxPoints-1)+1)
+	m.points = make([]point, span/m.interval+1)
+	return m
+}
+
+// advance lets time pass with everything as it is.
+func (m *meter) advance(now int64) {
+	if now == m.now {
+		return
+	}
+	m.note()
+	m.liveArea += float64(m.live) * float64(now-m.now)
+	m.heldArea += float64(m.held) * float64(now-m.now)
+	until := m.place(now)
+	for i := m.place(m.now) + 1; i <= until; i++ {
+		start := m.demand.first + int64(i)*m.interval
+		if start == now {
+			break // what happens now is this interval's first state
+		}
+		m.points[i] = point{held: m.held, peak: m.moment(start)}
+	}
+	m.now = now
+}
+
+func (m *meter) place(now int64) int { return int((now - m.demand.first) / m.interval) }
+
+func (m *meter) moment(at int64) Moment {
+	return Moment{Time: at, LiveBytes: m.live, ReservedBytes: m.held, PhysicalBytes: m.held, Running: m.running}
+}
+
+// note puts the present state into the present interval.
+func (m *meter) note() {
+	p := &m.points[m.place(m.now)]
+	p.held = max(p.held, m.held)
+	if m.live > p.peak.LiveBytes {
+		p.peak = m.moment(m.now)
+	}
+}
+
+func (m *meter) allocated(size uint64) {
+	m.live += size
+	m.held = m.reserved()
+	m.peakLive = max(m.peakLive, m.live)
+	m.peakHeld = max(m.peakHeld, m.held)
+	m.note()
+}
+
+func (m *meter) freed(size uint64) { m.live -= size }
+
+func (m *meter) requests(running int) { m.running = running }
+
+func (m *meter) refused(f Failure) {
+	// The search for room may have given segments back, or taken one.
+	m.held = m.reserved()
+	m.peakHeld = max(m.peakHeld, m.held)
+	f.LiveBytes = m.live
+	m.failed++
+	m.reasons[f.Reason]++
+	m.points[m.place(m.now)].failed++
+	if len(m.failures) < MaxFailures {
+		m.failures = append(m.failures, f)
+	}
+}
+
+// fill puts everything that the meter knows into a result.
+func (m *meter) fill(r *Result) {
+	m.note()
+	r.Failed = m.failed
+	r.PeakLiveBytes = m.peakLive
+	r.ReservedPeakBytes, r.PhysicalPeakBytes = m.peakHeld, m.peakHeld
+	if m.liveArea > 0 {
+		r.PhysicalOverLiveArea = m.heldArea / m.liveArea
+	}
+	r.Duration = m.demand.last - m.demand.first
+	r.Failures = append([]Failure{}, m.failures...)
+	r.FailuresByReason = []ReasonCount{}
+	for _, reason := range []string{ReasonTooLarge, ReasonLimit, ReasonFragmentation} {
+		if n := m.reasons[reason]; n > 0 {
+			r.FailuresByReason = append(r.FailuresByReason, ReasonCount{Reason: reason, Count: n})
+		}
+	}
+	r.Moments = m.moments()
+	s := &r.Series
+	s.Interval = m.interval
+	for i, p := range m.points {
+		s.Time = append(s.Time, m.demand.first+int64(i)*m.interval)
+		s.LiveBytes = append(s.LiveBytes, p.peak.LiveBytes)
+		s.ReservedBytes = append(s.ReservedBytes, p.held)
+		s.PhysicalBytes = append(s.PhysicalBytes, p.held)
+		s.Failed = append(s.Failed, p.failed)
+	}
+}
+
+// moments finds the highest peaks that are not on the slope of a higher one.
+func (m *meter) moments() []Moment {
+	var peaks []Moment
+	for i, p := range m.points {
+		live := p.peak.LiveBytes
+		if live == 0 || i > 0 && m.points[i-1].peak.LiveBytes > live ||
+			i+1 < len(m.points) && m.points[i+1].peak.LiveBytes > live {
+			continue
+		}
+		peaks = append(peaks, p.peak)
+	}
+	slices.SortStableFunc(peaks, func(a, b Moment) int { return cmp.Compare(b.LiveBytes, a.LiveBytes) })
+	apart := (m.demand.last - m.demand.first) / momentSpread
+	chosen := []Moment{}
+	for _, peak := range peaks {
+		near := slices.ContainsFunc(chosen, func(c Moment) bool {
+			return max(c.Time-peak.Time, peak.Time-c.Time) < apart
+		})
+		if !near && len(chosen) < maxMoments {
+			chosen = append(chosen, peak)
+		}
+	}
+	return chosen
+}

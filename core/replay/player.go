@@ -1,0 +1,208 @@
+package replay
+
+import (
+	"context"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/trace"
+)
+
+// block is one block as a memory handed it out.
+type block struct {
+	addr   device.Addr
+	size   uint64
+	tookNS int64 // the call that allocated it
+}
+
+// memory is where blocks come from: a pool, or nowhere when a trace is only
+// being surveyed.
+type memory interface {
+	// alloc gives a block, or a failure when there is no room; an error ends
+	// the replay.
+	alloc(size uint64) (block, *refusal, error)
+	free(b block) error
+}
+
+// refusal says why there was no room.
+type refusal struct{ reason string }
+
+// observer is told what happened, in order of time.
+type observer interface {
+	// advance comes first at a step.
+	advance(now int64)
+	allocated(size uint64)
+	freed(size uint64)
+	// requests comes when one arrives, before its blocks, and when one ends.
+	requests(running int)
+	refused(f Failure)
+}
+
+// shared is a block that several requests hold.
+type shared struct {
+	block   block
+	holders int
+}
+
+// holding is what one running request holds.
+type holding struct {
+	own  []block
+	keys []trace.ShareKey
+}
+
+// player turns the steps of a schedule into calls of a memory.
+type player struct {
+	schedule *trace.Schedule
+	memory   memory
+	observer observer
+	holdings map[int]*holding
+	resident map[trace.ShareKey]*shared
+	spare    []*holding // kept for their slices
+	arrived  int
+}
+
+func newPlayer(s *trace.Schedule, m memory, o observer) *player {
+	return &player{
+		schedule: s, memory: m, observer: o,
+		holdings: make(map[int]*holding), resident: make(map[trace.ShareKey]*shared),
+	}
+}
+
+// step plays one step; false at the end of the schedule.
+func (p *player) step() (bool, error) {
+	s, ok := p.schedule.Next()
+	if !ok {
+		return false, nil
+	}
+	p.observer.advance(s.TimeNS)
+	if s.Kind == trace.End {
+		return true, p.end(s.Request)
+	}
+	if s.Kind == trace.Arrive {
+		p.arrived++
+		p.holdings[s.Request] = p.newHolding()
+		p.observer.requests(len(p.holdings))
+	}
+	return true, p.add(s)
+}
+
+// add gives a request its further blocks, or drops it when one cannot be had.
+func (p *player) add(s trace.Step) error {
+	h := p.holdings[s.Request]
+	for i := range s.Blocks {
+		key, sharable := p.schedule.Shared(s.Request, s.FirstBlock+i)
+		if sharable {
+			if at, ok := p.resident[key]; ok {
+				at.holders++
+				h.keys = append(h.keys, key)
+				continue
+			}
+		}
+		b, refused, err := p.memory.alloc(s.BlockBytes)
+		switch {
+		case err != nil:
+			return err
+		case refused != nil:
+			p.observer.refused(Failure{
+				Time: s.TimeNS, Request: s.Request, Line: p.schedule.Line(s.Request),
+				SizeBytes: s.BlockBytes, Reason: refused.reason,
+			})
+			p.schedule.Drop(s.Request)
+			return p.end(s.Request)
+		}
+		p.observer.allocated(s.BlockBytes)
+		if sharable {
+			p.resident[key] = &shared{block: b, holders: 1}
+			h.keys = append(h.keys, key)
+		} else {
+			h.own = append(h.own, b)
+		}
+	}
+	return nil
+}
+
+// end frees what only this request holds.
+func (p *player) end(request int) error {
+	h := p.holdings[request]
+	delete(p.holdings, request)
+	for _, b := range h.own {
+		if err := p.release(b); err != nil {
+			return err
+		}
+	}
+	for _, key := range h.keys {
+		at := p.resident[key]
+		if at.holders--; at.holders > 0 {
+			continue
+		}
+		delete(p.resident, key)
+		if err := p.release(at.block); err != nil {
+			return err
+		}
+	}
+	p.spare = append(p.spare, h)
+	p.observer.requests(len(p.holdings))
+	return nil
+}
+
+func (p *player) release(b block) error {
+	p.observer.freed(b.size)
+	return p.memory.free(b)
+}
+
+func (p *player) newHolding() *holding {
+	if len(p.spare) == 0 {
+		return &holding{}
+	}
+	h := p.spare[len(p.spare)-1]
+	p.spare = p.spare[:len(p.spare)-1]
+	h.own, h.keys = h.own[:0], h.keys[:0]
+	return h
+}
+
+// demand is what a trace would use if every request were served.
+type demand struct {
+	peakBytes   uint64
+	first, last int64 // times of the first and the last step
+}
+
+// survey plays a schedule against nothing, to know what it will need.
+func survey(ctx context.Context, s *trace.Schedule) (demand, error) {
+	c := &counter{}
+	err := play(ctx, newPlayer(s, nowhere{}, c), func(int) {})
+	if err == nil && c.overflow {
+		err = device.Errorf(device.CodeOverflow, op, "the trace has more bytes alive at one time than 64 bits can count")
+	}
+	return c.demand, err
+}
+
+// nowhere is a memory of endless size.
+type nowhere struct{}
+
+func (nowhere) alloc(size uint64) (block, *refusal, error) { return block{size: size}, nil, nil }
+func (nowhere) free(block) error                           { return nil }
+
+// counter finds the demand.
+type counter struct {
+	demand   demand
+	live     uint64
+	started  bool
+	overflow bool
+}
+
+func (c *counter) advance(now int64) {
+	if !c.started {
+		c.started, c.demand.first = true, now
+	}
+	c.demand.last = now
+}
+
+func (c *counter) allocated(size uint64) {
+	// Once it has overflowed the sum means nothing and the replay is refused.
+	c.overflow = c.overflow || c.live+size < c.live
+	c.live += size
+	c.demand.peakBytes = max(c.demand.peakBytes, c.live)
+}
+
+func (c *counter) freed(size uint64) { c.live -= size }
+func (c *counter) requests(int)      {}
+func (c *counter) refused(Failure)   {}

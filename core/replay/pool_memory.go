@@ -1,0 +1,178 @@
+package replay
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool"
+)
+
+// Reasons of a Failure.
+const (
+	// ReasonTooLarge: the block alone is above the limit.
+	ReasonTooLarge = "too_large"
+	// ReasonLimit: with the block, more than the limit would be alive.
+	ReasonLimit = "limit"
+	// ReasonFragmentation: there would be room, but not in one run.
+	ReasonFragmentation = "fragmentation"
+)
+
+// span is a segment of the pool and how far up it has been used.
+type span struct {
+	base  device.Addr
+	size  uint64
+	water uint64
+}
+
+// poolMemory takes blocks from a pool, times the calls and keeps account of
+// the addresses.
+type poolMemory struct {
+	pool  *pool.Pool
+	limit uint64 // 0: one range, never touched
+	live  uint64
+	// spans is sorted by address. Segments come and go only when a block is
+	// in one that is not known yet, or when there was no room.
+	spans []span
+	// water is the sum of the spans' water, and its highest value.
+	water, highWater uint64
+	reserved         uint64
+	clock            clock
+	pairs            histogram
+	allocations      uint64
+}
+
+func newPoolMemory(p *pool.Pool, limit uint64) *poolMemory {
+	return &poolMemory{pool: p, limit: limit, clock: newClock()}
+}
+
+func (m *poolMemory) alloc(size uint64) (block, *refusal, error) {
+	start := m.clock.now()
+	got, err := m.pool.Alloc(pool.Request{SizeBytes: size})
+	took := m.clock.now() - start
+	if errors.Is(err, device.CodeOutOfMemory) {
+		m.learn()
+		return block{}, &refusal{reason: m.reason(size)}, nil
+	}
+	if err != nil {
+		return block{}, nil, err
+	}
+	m.allocations++
+	m.live += size
+	at := m.find(got.Addr)
+	if at < 0 {
+		m.learn()
+		at = m.find(got.Addr)
+	}
+	if at < 0 {
+		return block{}, nil, device.Errorf(device.CodeInternal, op, "block at %#x is in no segment of the pool", uint64(got.Addr))
+	}
+	s := &m.spans[at]
+	if end := uint64(got.Addr-s.base) + got.SizeBytes; end > s.water {
+		m.water += end - s.water
+		s.water = end
+		m.highWater = max(m.highWater, m.water)
+	}
+	return block{addr: got.Addr, size: size, tookNS: took}, nil, nil
+}
+
+func (m *poolMemory) free(b block) error {
+	start := m.clock.now()
+	err := m.pool.Free(b.addr, nil)
+	took := m.clock.now() - start
+	m.live -= b.size
+	m.pairs.add(b.tookNS + took - 2*m.clock.overheadNS)
+	return err
+}
+
+func (m *poolMemory) reason(size uint64) string {
+	most := m.limit
+	if most == 0 {
+		most = m.reserved
+	}
+	switch {
+	case size > most:
+		return ReasonTooLarge
+	case size > most-min(m.live, most):
+		return ReasonLimit
+	}
+	return ReasonFragmentation
+}
+
+func (m *poolMemory) find(addr device.Addr) int {
+	at, exact := slices.BinarySearchFunc(m.spans, addr, func(s span, addr device.Addr) int {
+		switch {
+		case s.base < addr:
+			return -1
+		case s.base > addr:
+			return 1
+		}
+		return 0
+	})
+	if !exact {
+		at--
+	}
+	if at < 0 || uint64(addr-m.spans[at].base) >= m.spans[at].size {
+		return -1
+	}
+	return at
+}
+
+// learn looks at the pool's segments; what is known of those that are still
+// there is kept.
+func (m *poolMemory) learn() {
+	segments := m.pool.Snapshot().Segments
+	spans := make([]span, 0, len(segments))
+	m.water, m.reserved = 0, 0
+	for _, segment := range segments {
+		s := span{base: segment.Address, size: segment.SizeBytes}
+		if at := m.find(s.base); at >= 0 && m.spans[at].base == s.base && m.spans[at].size == s.size {
+			s.water = m.spans[at].water
+		}
+		m.water += s.water
+		m.reserved += s.size
+		spans = append(spans, s)
+	}
+	m.spans = spans
+}
+
+// reservedBytes is what is reserved now: see the package's documentation.
+func (m *poolMemory) reservedBytes() uint64 {
+	if m.limit != 0 {
+		return m.reserved
+	}
+	return (m.highWater + PageBytes - 1) / PageBytes * PageBytes
+}
+
+// describe fills in what only the memory knows.
+func (m *poolMemory) describe(r *Result) {
+	r.LimitBytes = m.limit
+	r.Allocations = m.allocations
+	r.HighWaterBytes = m.highWater
+	if r.PeakLiveBytes > 0 {
+		r.Fragmentation = float64(m.highWater) / float64(r.PeakLiveBytes)
+	}
+	r.PairNSMedian, r.PairNSP99 = m.pairs.quantile(0.5), m.pairs.quantile(0.99)
+	r.ClockNS = m.clock.overheadNS
+}
+
+// clock reads the monotonic clock, and knows what that costs.
+type clock struct {
+	start      time.Time
+	overheadNS int64
+}
+
+func newClock() clock {
+	c := clock{start: time.Now()}
+	const readings = 10_000
+	var h histogram
+	for range readings {
+		start := c.now()
+		h.add(c.now() - start)
+	}
+	c.overheadNS = h.quantile(0.5)
+	return c
+}
+
+func (c clock) now() int64 { return int64(time.Since(c.start)) }

@@ -1,0 +1,153 @@
+package replay
+
+import (
+	"context"
+	"math/bits"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/trace"
+)
+
+const op = "replay.run"
+
+const (
+	// MaxRangeBytes bounds the range of addresses of a replay without a limit.
+	MaxRangeBytes = 64 << 40
+	// PageBytes is what physical memory is counted in without a limit.
+	PageBytes = 2 << 20
+	// rangeFactor is how much larger the range is than the most that is alive
+	// at one time. The worst placements of real traces need twice that.
+	rangeFactor = 4
+	// capacitySlack lets a device round a segment up.
+	capacitySlack = 64 << 20
+)
+
+// Options say how to replay.
+type Options struct {
+	Rules trace.Rules
+	// Strategy is a name of rangealloc.Names; "" is the default.
+	Strategy string
+	// LimitBytes is the most that the pool may hold; 0 is no limit.
+	LimitBytes uint64
+	// Open opens the device to replay on, which must be able to hold
+	// capacityBytes without touching them.
+	Open func(capacityBytes uint64) (*engine.Engine, error)
+	// Progress, if not nil, is called now and then on the goroutine of Run with
+	// how many of all requests have arrived, the last time with all of them.
+	Progress func(arrived, requests int)
+}
+
+// Run replays a trace. A cancelled context is CodeCancelled; rules, strategies
+// and limits that make no sense are errors of the room that knows them. All
+// memory is given back in any case.
+func Run(ctx context.Context, t *trace.Trace, o Options) (*Result, error) {
+	schedule, err := trace.NewSchedule(t, o.Rules)
+	if err != nil {
+		return nil, err
+	}
+	demand, err := survey(ctx, schedule)
+	if err != nil {
+		return nil, err
+	}
+	config, err := poolConfig(o, demand.peakBytes)
+	if err != nil {
+		return nil, err
+	}
+	capacity := max(config.MaxSizeBytes, config.InitialSizeBytes) + capacitySlack
+	e, err := o.Open(capacity)
+	if err != nil {
+		return nil, err
+	}
+	result, err := runOn(ctx, e, config, schedule, demand, o)
+	if closeErr := e.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	result.Trace, result.Requests = t.Name, t.Len()
+	return result, nil
+}
+
+func runOn(ctx context.Context, e *engine.Engine, config pool.Config, schedule *trace.Schedule, demand demand, o Options) (*Result, error) {
+	p, err := pool.New(e, config)
+	if err != nil {
+		return nil, err
+	}
+	schedule.Restart()
+	memory := newPoolMemory(p, o.LimitBytes)
+	meter := newMeter(demand, memory.reservedBytes)
+	err = play(ctx, newPlayer(schedule, memory, meter), func(arrived int) {
+		if o.Progress != nil {
+			o.Progress(arrived, schedule.Len())
+		}
+	})
+	// Forced: after an error or a cancellation blocks may be left.
+	if closeErr := p.Close(true); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{}
+	meter.fill(result)
+	memory.describe(result)
+	rules := schedule.Rules()
+	result.Mode, result.Strategy = rules.Mode.String(), p.Config().Strategy
+	result.Device = e.ID().String()
+	result.BytesPerToken, result.JitterNS, result.Seed = rules.BytesPerToken, rules.JitterNS, rules.Seed
+	result.DemandPeakBytes = demand.peakBytes
+	result.TimeUnit = "ns"
+	if rules.Mode == trace.Lifetimes {
+		result.TimeUnit = "trace"
+	}
+	return result, nil
+}
+
+// play runs a player to its end, looking up now and then.
+func play(ctx context.Context, p *player, arrived func(int)) error {
+	const lookUpEvery = 256
+	for steps := 0; ; steps++ {
+		if steps%lookUpEvery == 0 {
+			if ctx.Err() != nil {
+				return device.Errorf(device.CodeCancelled, op, "stopped after %d of %d requests: %w",
+					p.arrived, p.schedule.Len(), context.Cause(ctx))
+			}
+			arrived(p.arrived)
+		}
+		more, err := p.step()
+		if err != nil {
+			return err
+		}
+		if !more {
+			arrived(p.arrived)
+			return nil
+		}
+	}
+}
+
+// poolConfig is the pool of a replay: one range, or growth up to the limit.
+func poolConfig(o Options, peakBytes uint64) (pool.Config, error) {
+	c := pool.DefaultConfig()
+	c.Name, c.Strategy = "replay", o.Strategy
+	if o.LimitBytes > MaxRangeBytes {
+		return c, device.Errorf(device.CodeInvalidArgument, op, "limit of %d bytes is above the %d bytes that can be replayed",
+			o.LimitBytes, uint64(MaxRangeBytes))
+	}
+	if o.LimitBytes != 0 {
+		c.MaxSizeBytes = o.LimitBytes
+		c.InitialSizeBytes = min(c.InitialSizeBytes, o.LimitBytes)
+		return c, nil
+	}
+	if peakBytes > MaxRangeBytes {
+		return c, device.Errorf(device.CodeInvalidArgument, op,
+			"the trace has %d bytes alive at one time, above the %d bytes of addresses that can be replayed", peakBytes, uint64(MaxRangeBytes))
+	}
+	c.AutoExpansion = false
+	c.InitialSizeBytes = min(roundUpToPowerOfTwo(max(peakBytes, PageBytes)*rangeFactor), MaxRangeBytes)
+	return c, nil
+}
+
+func roundUpToPowerOfTwo(n uint64) uint64 { return 1 << bits.Len64(n-1) }

@@ -1,0 +1,98 @@
+package replay
+
+// Result is what a replay measured; its JSON is what `ferrum-mem replay --json`
+// prints. The package's documentation defines the figures.
+type Result struct {
+	Trace    string `json:"trace"`
+	Mode     string `json:"mode"`
+	Strategy string `json:"strategy"`
+	Device   string `json:"device"`
+	// LimitBytes is 0 without a limit.
+	LimitBytes uint64 `json:"limit_bytes"`
+	// BytesPerToken is 0 for lifetimes.
+	BytesPerToken uint64 `json:"bytes_per_token"`
+	JitterNS      int64  `json:"jitter_ns"`
+	Seed          uint64 `json:"seed"`
+
+	// Requests is requests, or lifetimes.
+	Requests int `json:"requests"`
+	// Allocations is the blocks that were handed out.
+	Allocations uint64 `json:"allocations"`
+	// Failed is the requests that were not served at once.
+	Failed uint64 `json:"failed"`
+
+	PeakLiveBytes uint64 `json:"peak_live_bytes"`
+	// DemandPeakBytes is what PeakLiveBytes would be without a limit.
+	DemandPeakBytes   uint64 `json:"demand_peak_bytes"`
+	HighWaterBytes    uint64 `json:"high_water_bytes"`
+	ReservedPeakBytes uint64 `json:"reserved_peak_bytes"`
+	PhysicalPeakBytes uint64 `json:"physical_peak_bytes"`
+	// Fragmentation is high water ÷ peak live; 0 when nothing was alive.
+	Fragmentation float64 `json:"fragmentation"`
+	// PhysicalOverLiveArea is ∫ physical ÷ ∫ live over the time of the trace; 0
+	// when nothing was alive.
+	PhysicalOverLiveArea float64 `json:"physical_over_live_area"`
+
+	PairNSMedian int64 `json:"pair_ns_median"`
+	PairNSP99    int64 `json:"pair_ns_p99"`
+	// ClockNS is what reading the clock cost, which is not in the pairs.
+	ClockNS int64 `json:"clock_ns"`
+
+	// TimeUnit is "ns", or "trace" for lifetimes, whose times have no unit.
+	TimeUnit string `json:"time_unit"`
+	// Duration is from the first step to the last.
+	Duration int64 `json:"duration"`
+
+	FailuresByReason []ReasonCount `json:"failures_by_reason"`
+	// Failures is the first MaxFailures of them.
+	Failures []Failure `json:"failures"`
+	// Moments are the highest peaks of live memory, highest first.
+	Moments []Moment `json:"moments"`
+	Series  Series   `json:"series"`
+}
+
+// MaxFailures bounds Result.Failures.
+const MaxFailures = 100
+
+// Failure is a request that was not served.
+type Failure struct {
+	Time int64 `json:"time"`
+	// Request is its place in order of arrival, from 0; Line is where in the
+	// file it stands, from 1.
+	Request int `json:"request"`
+	Line    int `json:"line"`
+	// SizeBytes is the block that could not be had.
+	SizeBytes uint64 `json:"size_bytes"`
+	// LiveBytes is what was alive then.
+	LiveBytes uint64 `json:"live_bytes"`
+	// Reason is too_large, limit or fragmentation.
+	Reason string `json:"reason"`
+}
+
+// ReasonCount is how many requests failed for one reason.
+type ReasonCount struct {
+	Reason string `json:"reason"`
+	Count  uint64 `json:"count"`
+}
+
+// Moment is the state of a replay at one time.
+type Moment struct {
+	Time          int64  `json:"time"`
+	LiveBytes     uint64 `json:"live_bytes"`
+	ReservedBytes uint64 `json:"reserved_bytes"`
+	PhysicalBytes uint64 `json:"physical_bytes"`
+	// Running is how many requests run.
+	Running int `json:"running"`
+}
+
+// Series is the replay over time, in intervals of equal length: element i of
+// each list is the highest value from Time[i] until Time[i]+Interval, and of
+// Failed the sum.
+type Series struct {
+	Interval      int64    `json:"interval"`
+	Time          []int64  `json:"time"`
+	LiveBytes     []uint64 `json:"live_bytes"`
+	ReservedBytes []uint64 `json:"reserved_bytes"`
+	PhysicalBytes []uint64 `json:"physical_bytes"`
+	Failed        []uint64 `json:"failed"`
+}
