@@ -169,7 +169,7 @@ func (b *block) fencesLocked(except *stream) ([]device.Event, error) {
 		}
 		fence, err := s.fence()
 		if err != nil {
-			closeEvents(b.manager.Engine(), fences)
+			b.manager.owner.closeEvents(fences...)
 			return nil, err
 		}
 		if fence != nil {

@@ -149,7 +149,7 @@ func (w *work) wait() error {
 			continue
 		}
 		err = fence.Synchronize(device.Forever)
-		closeEvents(s.owner.engine, []device.Event{fence})
+		s.owner.closeEvents(fence)
 		if err != nil && !errors.Is(err, device.CodeDeviceLost) {
 			return err
 		}

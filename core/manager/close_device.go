@@ -75,6 +75,9 @@ func (f *Factory) settle() {
 	devices := slices.Collect(maps.Values(f.devices))
 	f.mu.Unlock()
 	for _, d := range devices {
+		if err := d.closeLeft(); err != nil {
+			d.engine.Log(engine.Warning, "events that could not be closed: "+err.Error())
+		}
 		for _, m := range d.listManagers() {
 			for _, p := range m.Pools() {
 				p.Land()

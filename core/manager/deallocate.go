@@ -36,7 +36,7 @@ func (m *Manager) giveBack(b *block) error {
 	if m.config.EnableDebug {
 		scrubbed, err := m.markFreed(b.memory, fences)
 		if err != nil {
-			closeEvents(m.owner.engine, fences)
+			m.owner.closeEvents(fences...)
 			return err
 		}
 		if scrubbed != nil {
@@ -44,7 +44,7 @@ func (m *Manager) giveBack(b *block) error {
 		}
 	}
 	if err := b.home.pool.FreeAfter(b.memory.Addr, fences); err != nil {
-		closeEvents(m.owner.engine, fences)
+		m.owner.closeEvents(fences...)
 		return err
 	}
 	return m.buryLocked(b)

@@ -34,7 +34,7 @@ func (m *Manager) markNew(memory pool.Block) error {
 	})
 	if err == nil {
 		err = filled.Synchronize(device.Forever)
-		closeEvents(m.owner.engine, []device.Event{filled})
+		m.owner.closeEvents(filled)
 	}
 	if err != nil {
 		// The memory goes back to the pool: no fill may come after that.

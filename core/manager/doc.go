@@ -39,6 +39,7 @@
 //  4. device.mu, transfers.mu, Manager.mu, stream.failureMu, Factory.mu,
 //     event.mu: none is held while another of these is taken, but event.mu
 //     before device.mu and device.mu before the lock of a handle table
+//     device.unclosedMu comes after all of these
 //  5. the locks of the pools, the engine and the driver
 //
 // Nothing is held while memory is looked for (pool.Alloc may call the reclaim

@@ -59,7 +59,8 @@ func (f *Factory) use(op string, h EventHandle, fn func(*event) error) error {
 	}
 	err = fn(found)
 	if closeErr := found.leave(); closeErr != nil {
-		found.owner.engine.Log(engine.Warning, "an event could not be closed: "+closeErr.Error())
+		// Its handle is gone already.
+		found.owner.closeEvents(found.dev)
 	}
 	return err
 }
@@ -92,7 +93,7 @@ func (f *Factory) addEvent(op string, on *stream) (EventHandle, error) {
 	}
 	id, err := f.events.Insert(made)
 	if err != nil {
-		closeEvents(on.owner.engine, []device.Event{made.dev})
+		on.owner.closeEvents(made.dev)
 		return 0, err
 	}
 	return EventHandle(id), nil

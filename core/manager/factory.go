@@ -52,6 +52,10 @@ type openDevice struct {
 	defaultStream *stream
 	// bounce is the stream that staged copies from or to this device use.
 	bounce device.Stream
+
+	unclosedMu sync.Mutex
+	// unclosed are events that could not be closed yet.
+	unclosed []device.Event
 }
 
 func (f *Factory) deviceOf(e *engine.Engine) *openDevice {

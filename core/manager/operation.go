@@ -1,11 +1,11 @@
 package manager
 
 import (
-	"fmt"
+	"errors"
+	"slices"
 	"sync/atomic"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/engine"
 )
 
 // operation is a piece of queued work on blocks. The blocks that it uses and
@@ -65,15 +65,30 @@ func (o *operation) release() {
 	if o.refs.Add(-1) > 0 || o.event == nil {
 		return
 	}
-	closeEvents(o.stream.owner.engine, []device.Event{o.event})
+	o.stream.owner.closeEvents(o.event)
 }
 
-// closeEvents forgets events that nobody waits for any more. A failure changes
-// nothing for the caller and goes to the log.
-func closeEvents(e *engine.Engine, events []device.Event) {
+// closeEvents forgets events that nobody waits for any more. One that cannot be
+// closed changes nothing for the caller: it is kept for another try.
+func (d *openDevice) closeEvents(events ...device.Event) {
 	for _, event := range events {
 		if err := event.Close(); err != nil {
-			e.Log(engine.Warning, fmt.Sprintf("an event could not be closed: %v", err))
+			d.unclosedMu.Lock()
+			d.unclosed = append(d.unclosed, event)
+			d.unclosedMu.Unlock()
 		}
 	}
+}
+
+// closeLeft tries again to close the events that could not be closed.
+func (d *openDevice) closeLeft() error {
+	d.unclosedMu.Lock()
+	defer d.unclosedMu.Unlock()
+	var failures error
+	d.unclosed = slices.DeleteFunc(d.unclosed, func(event device.Event) bool {
+		err := event.Close()
+		failures = errors.Join(failures, err)
+		return err == nil
+	})
+	return failures
 }

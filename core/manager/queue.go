@@ -56,7 +56,7 @@ func awaitEarlier(except *stream, blocks ...*block) error {
 			return err
 		}
 		err = waitAll(fences)
-		closeEvents(b.manager.Engine(), fences)
+		b.manager.owner.closeEvents(fences...)
 		if err != nil {
 			return err
 		}
