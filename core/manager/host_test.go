@@ -1,0 +1,472 @@
+package manager_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/drivers/host"
+)
+
+// These tests run on the real host backend: its streams work on threads of
+// their own.
+
+type hostRig struct {
+	factory *manager.Factory
+	engines []*engine.Engine
+	streams []*manager.StreamManager
+}
+
+func openHost(t require.TestingT, devices int) *hostRig {
+	driver, err := host.New(host.Config{Devices: devices, MemoryBytes: uint64(devices) << 26})
+	require.NoError(t, err)
+	r := &hostRig{factory: manager.NewFactory()}
+	for index := range devices {
+		dev, err := driver.Open(index)
+		require.NoError(t, err)
+		e := engine.New(dev, engine.Options{})
+		r.engines = append(r.engines, e)
+		r.streams = append(r.streams, r.factory.CreateStreamManager(e))
+	}
+	return r
+}
+
+func (r *hostRig) close(t require.TestingT) {
+	for _, e := range r.engines {
+		_, err := r.factory.CloseDevice(e, true)
+		require.NoError(t, err)
+		stats := e.Statistics()
+		require.Zero(t, stats.Reserved.Current+stats.LiveBlocks.Current)
+		require.NoError(t, e.Close())
+	}
+}
+
+func (r *hostRig) manager(t require.TestingT, index int, debug bool) *manager.Manager {
+	c := manager.DefaultConfig()
+	small := pool.DefaultConfig()
+	small.InitialSizeBytes, small.GrowthIncrementBytes = 1<<20, 1<<20
+	c.PoolConfigs[manager.General] = small
+	c.EnableDebug = debug
+	m, err := r.factory.CreateMemoryManager(r.engines[index], c)
+	require.NoError(t, err)
+	return m
+}
+
+// hostAddr is the address of a slice's memory, which the caller keeps alive.
+func hostAddr(b []byte) device.HostAddr {
+	return device.HostAddr(reflect.ValueOf(b).Pointer())
+}
+
+func TestHostBlocksHaveAHostAddress(t *testing.T) {
+	r := openHost(t, 1)
+	defer r.close(t)
+	h, err := r.manager(t, 0, false).Allocate(100)
+	require.NoError(t, err)
+	info, err := r.factory.HandleInfo(h)
+	require.NoError(t, err)
+	require.EqualValues(t, info.Addr, info.HostAddr)
+	require.NotZero(t, info.HostAddr)
+}
+
+// model is the naive picture of managers: byte arrays, changed one call after
+// the other.
+type model struct {
+	r        *hostRig
+	managers []*manager.Manager
+	streams  []manager.StreamHandle
+	blocks   []*modelBlock
+}
+
+type modelBlock struct {
+	handle  manager.MemoryHandle
+	device  int
+	content []byte
+	// defined says which bytes have been written.
+	defined []bool
+	// lastUse is the stream of the last asynchronous use, if there was one.
+	lastUse manager.StreamHandle
+}
+
+// order makes a stream wait for what other streams do with the blocks: the
+// caller's duty with asynchronous work.
+func (m *model) order(t *rapid.T, on manager.StreamHandle, blocks ...*modelBlock) {
+	for _, b := range blocks {
+		if b.lastUse != 0 && b.lastUse != on {
+			event, err := m.r.factory.RecordEvent(b.lastUse)
+			require.NoError(t, err)
+			require.NoError(t, m.r.factory.WaitEvent(on, event))
+			require.NoError(t, m.r.factory.DestroyEvent(event))
+		}
+		b.lastUse = on
+	}
+}
+
+func (m *model) pick(t *rapid.T, name string) *modelBlock {
+	if len(m.blocks) == 0 {
+		t.Skip("no block is live")
+	}
+	return m.blocks[rapid.IntRange(0, len(m.blocks)-1).Draw(t, name)]
+}
+
+func (b *modelBlock) draw(t *rapid.T, name string) (offset, size uint64) {
+	offset = rapid.Uint64Range(0, uint64(len(b.content))-1).Draw(t, name+" offset")
+	size = rapid.Uint64Range(1, uint64(len(b.content))-offset).Draw(t, name+" size")
+	return offset, size
+}
+
+func (m *model) allocate(t *rapid.T) {
+	index := rapid.IntRange(0, len(m.managers)-1).Draw(t, "device")
+	size := rapid.Uint64Range(1, 5000).Draw(t, "size")
+	align := uint64(1) << rapid.IntRange(0, 14).Draw(t, "align")
+	h, err := m.managers[index].AllocateAligned(size, align)
+	require.NoError(t, err)
+	info, err := m.r.factory.HandleInfo(h)
+	require.NoError(t, err)
+	require.Zero(t, uint64(info.Addr)%align)
+	m.blocks = append(m.blocks, &modelBlock{
+		handle: h, device: index, content: make([]byte, size), defined: make([]bool, size),
+	})
+}
+
+func (m *model) deallocate(t *rapid.T) {
+	b := m.pick(t, "block")
+	require.NoError(t, m.r.factory.Deallocate(b.handle))
+	require.ErrorIs(t, m.r.factory.Deallocate(b.handle), device.CodeInvalidHandle)
+	for i, other := range m.blocks {
+		if other == b {
+			m.blocks = append(m.blocks[:i], m.blocks[i+1:]...)
+			break
+		}
+	}
+}
+
+func (m *model) write(t *rapid.T) {
+	b := m.pick(t, "block")
+	offset, size := b.draw(t, "block")
+	source := make([]byte, size)
+	seed := rapid.Byte().Draw(t, "seed")
+	for i := range source {
+		source[i] = seed + byte(i*3)
+		b.content[offset+uint64(i)], b.defined[offset+uint64(i)] = source[i], true
+	}
+	require.NoError(t, m.r.factory.Write(b.handle, offset, hostAddr(source), size))
+	runtime.KeepAlive(source)
+}
+
+func (m *model) copy(t *rapid.T) {
+	src, dst := m.pick(t, "src"), m.pick(t, "dst")
+	from, size := src.draw(t, "src")
+	to := rapid.Uint64Range(0, uint64(len(dst.content))-1).Draw(t, "dst offset")
+	size = min(size, uint64(len(dst.content))-to)
+	transfer := manager.NewTransfer(src.handle, dst.handle, size).WithSrcOffset(from).WithDstOffset(to)
+	if rapid.Bool().Draw(t, "async") {
+		on := m.streams[dst.device*2+rapid.IntRange(0, 1).Draw(t, "stream")]
+		m.order(t, on, src, dst)
+		require.NoError(t, m.r.factory.CopyAsync(transfer, on))
+	} else {
+		require.NoError(t, m.r.factory.Copy(transfer))
+	}
+	copy(dst.content[to:to+size], src.content[from:from+size])
+	copy(dst.defined[to:to+size], src.defined[from:from+size])
+}
+
+func (m *model) fill(t *rapid.T) {
+	b := m.pick(t, "block")
+	width := rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "width")
+	words := len(b.content) / width
+	if words == 0 {
+		t.Skip("the block is too small")
+	}
+	first := rapid.IntRange(0, words-1).Draw(t, "first")
+	count := rapid.IntRange(1, words-first).Draw(t, "count")
+	value := rapid.Uint32().Draw(t, "value") >> (32 - 8*width)
+	on := m.streams[b.device*2+rapid.IntRange(0, 1).Draw(t, "stream")]
+	m.order(t, on, b)
+	require.NoError(t, m.r.factory.FillAsync(manager.Fill{
+		Memory: b.handle, OffsetBytes: uint64(first * width), SizeBytes: uint64(count * width),
+		Pattern: device.Pattern{Value: value, WidthBytes: width},
+	}, on))
+	for i := first * width; i < (first+count)*width; i++ {
+		b.content[i], b.defined[i] = byte(value>>(8*(i%width))), true
+	}
+}
+
+func (m *model) read(t *rapid.T) {
+	b := m.pick(t, "block")
+	offset, size := b.draw(t, "block")
+	into := make([]byte, size)
+	require.NoError(t, m.r.factory.Read(b.handle, offset, hostAddr(into), size))
+	for i, got := range into {
+		at := offset + uint64(i)
+		if b.defined[at] && got != b.content[at] {
+			t.Fatalf("byte %d of a block of %d is %#x, not %#x", at, len(b.content), got, b.content[at])
+		}
+	}
+}
+
+func (m *model) books(t *rapid.T) {
+	live, requested := make([]uint64, len(m.managers)), make([]uint64, len(m.managers))
+	for _, b := range m.blocks {
+		live[b.device]++
+		requested[b.device] += uint64(len(b.content))
+	}
+	for i, each := range m.managers {
+		stats := each.Statistics()
+		require.NoError(t, stats.Check())
+		require.Equal(t, live[i], stats.LiveBlocks.Current)
+		require.Equal(t, requested[i], stats.Requested.Current)
+	}
+}
+
+func TestManagersAgainstByteArrays(t *testing.T) {
+	for name, debug := range map[string]bool{"plain": false, "debug": true} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				r := openHost(t, 2)
+				defer r.close(t)
+				m := &model{r: r}
+				for index := range r.engines {
+					m.managers = append(m.managers, r.manager(t, index, debug))
+					for range 2 {
+						stream, err := r.streams[index].CreateStream()
+						require.NoError(t, err)
+						m.streams = append(m.streams, stream)
+					}
+				}
+				t.Repeat(map[string]func(*rapid.T){
+					"allocate": m.allocate, "deallocate": m.deallocate, "write": m.write,
+					"copy": m.copy, "copy more": m.copy, "fill": m.fill, "read": m.read, "": m.books,
+				})
+				for len(m.blocks) > 0 {
+					b := m.blocks[0]
+					into := make([]byte, len(b.content))
+					require.NoError(t, r.factory.Read(b.handle, 0, hostAddr(into), uint64(len(into))))
+					for i := range into {
+						if b.defined[i] && into[i] != b.content[i] {
+							t.Fatalf("in the end byte %d is %#x, not %#x", i, into[i], b.content[i])
+						}
+					}
+					require.NoError(t, r.factory.Deallocate(b.handle))
+					m.blocks = m.blocks[1:]
+				}
+			})
+		})
+	}
+}
+
+// tolerated are the answers that a call may get when others destroy what it
+// uses.
+func tolerated(err error) {
+	for _, code := range []device.Code{device.CodeInvalidHandle, device.CodeBusy, device.CodeOutOfMemory, device.CodeInvalidState} {
+		if err == nil || errors.Is(err, code) {
+			return
+		}
+	}
+	panic(err)
+}
+
+// TestManyThreadsUseAndDestroy has threads that use each other's blocks, streams
+// and managers while others destroy them. Under the race detector it also looks
+// at memory: a block that is handed out again while a copy of its former life
+// still writes to it would not keep its pattern.
+func TestManyThreadsUseAndDestroy(t *testing.T) {
+	r := openHost(t, 2)
+	var mu sync.Mutex
+	var blocks []manager.MemoryHandle
+	streams := []manager.StreamHandle{0}
+	var managers []*manager.Manager
+	for index := range 2 {
+		managers = append(managers, r.manager(t, index, false))
+	}
+	pick := func(rng *rand.Rand) (a, b manager.MemoryHandle, on manager.StreamHandle, m *manager.Manager) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(blocks) > 0 {
+			a, b = blocks[rng.IntN(len(blocks))], blocks[rng.IntN(len(blocks))]
+		}
+		return a, b, streams[rng.IntN(len(streams))], managers[rng.IntN(len(managers))]
+	}
+	work := func(rng *rand.Rand) {
+		a, b, on, m := pick(rng)
+		switch rng.IntN(12) {
+		case 0, 1, 2:
+			h, err := m.Allocate(uint64(1000 + rng.IntN(60000)))
+			tolerated(err)
+			if err == nil {
+				mu.Lock()
+				blocks = append(blocks, h)
+				mu.Unlock()
+			}
+		case 3, 4:
+			if err := r.factory.CopyAsync(manager.NewTransfer(a, b, 1000), on); !errors.Is(err, device.CodeInvalidArgument) {
+				tolerated(err)
+			}
+		case 5:
+			tolerated(r.factory.Copy(manager.NewTransfer(a, b, 1000)))
+		case 6, 7:
+			tolerated(r.factory.Deallocate(a))
+		case 8:
+			stream, err := r.streams[rng.IntN(2)].CreateStream()
+			tolerated(err)
+			mu.Lock()
+			streams = append(streams, stream)
+			mu.Unlock()
+		case 9:
+			if on != 0 {
+				tolerated(r.factory.DestroyStream(on, rng.IntN(2) == 0))
+			}
+		case 10:
+			if event, err := r.factory.RecordEvent(on); err == nil {
+				tolerated(r.factory.SynchronizeEvent(event, device.Forever))
+				tolerated(r.factory.DestroyEvent(event))
+			}
+		case 11:
+			if rng.IntN(20) == 0 {
+				tolerated(m.Close(true))
+				fresh, err := r.factory.CreateMemoryManager(m.Engine(), m.Config())
+				tolerated(err)
+				mu.Lock()
+				managers[0], managers[1] = managers[1], fresh
+				mu.Unlock()
+			} else {
+				tolerated(m.ConfigurePool(manager.General, m.Config().PoolConfigs[manager.General]))
+				_, err := m.Defragment()
+				tolerated(err)
+				m.EachBlock(func(manager.HandleInfo) bool { return true })
+			}
+		}
+	}
+	var wait sync.WaitGroup
+	for thread := range 8 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			rng := rand.New(rand.NewPCG(1, uint64(thread)))
+			for range 300 {
+				work(rng)
+			}
+		}()
+	}
+	// One more thread sees that its own blocks are nobody else's.
+	wait.Add(1)
+	go func() {
+		defer wait.Done()
+		own := r.manager(t, 0, false)
+		source, back := make([]byte, 3000), make([]byte, 3000)
+		for round := range 200 {
+			for i := range source {
+				source[i] = byte(round)
+			}
+			h, err := own.Allocate(3000)
+			if err != nil {
+				tolerated(err)
+				continue
+			}
+			tolerated(r.factory.Write(h, 0, hostAddr(source), 3000))
+			tolerated(r.factory.Read(h, 0, hostAddr(back), 3000))
+			for _, b := range back {
+				if b != byte(round) {
+					panic("a block of one thread was written to by another")
+				}
+			}
+			tolerated(r.factory.Deallocate(h))
+		}
+		runtime.KeepAlive(source)
+	}()
+	wait.Wait()
+	r.close(t)
+}
+
+func TestDeallocateAgainstCopyAsync(t *testing.T) {
+	r := openHost(t, 1)
+	m := r.manager(t, 0, false)
+	stream, err := r.streams[0].CreateStream()
+	require.NoError(t, err)
+	for range 300 {
+		src, err := m.Allocate(50_000)
+		require.NoError(t, err)
+		dst, err := m.Allocate(50_000)
+		require.NoError(t, err)
+		var wait sync.WaitGroup
+		wait.Add(3)
+		go func() {
+			defer wait.Done()
+			tolerated(r.factory.CopyAsync(manager.NewTransfer(src, dst, 50_000), stream))
+		}()
+		freed := make(chan error, 2)
+		for range 2 {
+			go func() {
+				defer wait.Done()
+				freed <- r.factory.Deallocate(src)
+			}()
+		}
+		wait.Wait()
+		first, second := <-freed, <-freed
+		require.True(t, (first == nil) != (second == nil), "one of two frees succeeds: %v, %v", first, second)
+		require.NoError(t, r.factory.Deallocate(dst))
+	}
+	require.Zero(t, m.Statistics().LiveBlocks.Current)
+	require.NoError(t, m.Close(false))
+	r.close(t)
+}
+
+func TestCloseAgainstAllocate(t *testing.T) {
+	r := openHost(t, 1)
+	for range 100 {
+		m := r.manager(t, 0, false)
+		var wait sync.WaitGroup
+		for range 4 {
+			wait.Add(1)
+			go func() {
+				defer wait.Done()
+				for range 5 {
+					h, err := m.Allocate(1000)
+					tolerated(err)
+					if err == nil {
+						tolerated(r.factory.Deallocate(h))
+					}
+				}
+			}()
+		}
+		err := m.Close(false)
+		tolerated(err)
+		wait.Wait()
+		if err != nil {
+			require.NoError(t, m.Close(false))
+		}
+	}
+	r.close(t)
+}
+
+func TestReclaimCallbackMayFreeBlocks(t *testing.T) {
+	r := openHost(t, 1)
+	m := r.manager(t, 0, false)
+	total := r.engines[0].Info().TotalBytes
+	large, err := m.Allocate(total / 4 * 3)
+	require.NoError(t, err)
+	called := 0
+	registration, err := r.engines[0].OnReclaim(engine.ReclaimConfig{Deadline: 10_000_000_000}, func(uint64) uint64 {
+		called++
+		if err := r.factory.Deallocate(large); err != nil {
+			panic(err)
+		}
+		return total / 4 * 3
+	})
+	require.NoError(t, err)
+	h, err := m.Allocate(total / 2)
+	require.NoError(t, err)
+	require.Equal(t, 1, called)
+	require.NoError(t, r.factory.Deallocate(h))
+	registration.Remove(false)
+	r.close(t)
+}
