@@ -30,10 +30,12 @@ whole() {
     "$1/bin/ferrum-mem" version
 }
 
-# with_cmake NAME PREFIX
+# with_cmake NAME PREFIX LIBDIR  CMake looks into lib by itself, not into a folder
+# of another name.
 with_cmake() {
-    local build=$out/build-cmake-$1
-    cmake -S tests/consumer/cmake -B "$build" "-DCMAKE_PREFIX_PATH=$2" &&
+    local build=$out/build-cmake-$1 where=$2
+    [ "$3" = lib ] || where=$2/$3/cmake/ferrum_mem
+    cmake -S tests/consumer/cmake -B "$build" "-DCMAKE_PREFIX_PATH=$where" &&
         cmake --build "$build" && "$build/consumer_c" && "$build/consumer_cpp"
 }
 
@@ -48,7 +50,7 @@ with_pkg_config() {
 # consumers NAME PREFIX LIBDIR
 consumers() {
     step "$1: the tree is whole" whole "$2" "$3"
-    step "$1: find_package, C and C++" with_cmake "$1" "$2"
+    step "$1: find_package, C and C++" with_cmake "$1" "$2" "$3"
     step "$1: pkg-config, C and C++" with_pkg_config "$1" "$2" "$3"
 }
 
@@ -67,7 +69,7 @@ cmake_install() {
 }
 step "cmake --install, a prefix with a space" cmake_install
 step "cmake: the tree is whole" whole "$out/by cmake" lib
-step "cmake: find_package, C and C++" with_cmake by-cmake "$out/by cmake"
+step "cmake: find_package, C and C++" with_cmake by-cmake "$out/by cmake" lib
 
 as_subdirectory() {
     cmake -S tests/consumer/subdirectory -B "$out/subdirectory" && cmake --build "$out/subdirectory" &&
