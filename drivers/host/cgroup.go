@@ -181,8 +181,11 @@ func (c cgroups) headroom(s *system) uint64 {
 	least := uint64(unlimited)
 	for _, level := range c.levels {
 		limit := c.levelLimit(s, level)
+		if limit == unlimited {
+			continue
+		}
 		usage, known := s.number(path.Join(level, cgroupFiles[c.version].usage))
-		if limit == unlimited || !known {
+		if !known {
 			continue
 		}
 		usage -= min(usage, c.reclaimable(s, level))

@@ -36,7 +36,7 @@ func TestEventsPassWithTheQueue(t *testing.T) {
 	requireCode(t, device.CodeTimeout, late.Synchronize(0))
 	requireCode(t, device.CodeTimeout, late.Synchronize(time.Nanosecond), "1ns")
 	requireCode(t, device.CodeInvalidArgument, late.Synchronize(-2))
-	close(g.opened)
+	g.open()
 	require.NoError(t, late.Synchronize(device.Forever))
 	require.NoError(t, late.Synchronize(0))
 	from, err := early.PassedAt()
@@ -71,7 +71,7 @@ func TestWaitingHoldsBackOneStreamOnly(t *testing.T) {
 		require.NoError(t, free.HostFunction(func() {}))
 		require.NoError(t, free.Synchronize(device.Forever))
 		requireCode(t, device.CodeTimeout, s.Synchronize(0))
-		close(g.opened)
+		g.open()
 		require.NoError(t, s.Synchronize(device.Forever))
 		require.Equal(t, []string{"leader", "follower"}, order)
 	}
@@ -84,7 +84,7 @@ func TestEventsOutliveTheirStream(t *testing.T) {
 	e := record(t, s)
 	require.NoError(t, other.WaitEvent(e))
 	closed := device.Go("test", func() { require.NoError(t, s.Close()) })
-	close(g.opened)
+	g.open()
 	<-closed
 	require.True(t, done(t, e))
 	require.NoError(t, other.Synchronize(device.Forever))
@@ -99,6 +99,6 @@ func TestAStreamsOwnEventQueuesNothing(t *testing.T) {
 	queued := s.submitted.Load()
 	require.NoError(t, s.WaitEvent(e))
 	require.Equal(t, queued, s.submitted.Load())
-	close(g.opened)
+	g.open()
 	require.NoError(t, s.Synchronize(device.Forever))
 }

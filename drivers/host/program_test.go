@@ -3,7 +3,6 @@ package host
 import (
 	"fmt"
 	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -155,13 +154,13 @@ func TestRandomProgramsEqualTheSequentialModel(t *testing.T) {
 				p.slots = append(p.slots, x)
 			}
 		}
-		var gates []*startGate
+		var gates []*gate
 		for i := range rapid.IntRange(2, 5).Draw(t, "streams") {
 			s, err := devices[i%2].NewStream()
 			require.NoError(t, err)
 			p.streams, p.owners = append(p.streams, s.(*stream)), append(p.owners, i%2)
-			g := &startGate{opened: make(chan struct{})}
-			require.NoError(t, s.HostFunction(func() { <-g.opened }))
+			g := newGate()
+			require.NoError(t, s.HostFunction(g.hold))
 			gates = append(gates, g)
 		}
 		// Also where a check fails half-way, so that the search for a smaller
@@ -195,15 +194,9 @@ func TestRandomProgramsEqualTheSequentialModel(t *testing.T) {
 	require.NotZero(t, waits, "the programs must order streams by events")
 }
 
-// startGate holds a stream up until it is opened for the first time.
-type startGate struct {
-	opened chan struct{}
-	once   sync.Once
-}
-
-func openGates(gates []*startGate) {
+func openGates(gates []*gate) {
 	for _, g := range gates {
-		g.once.Do(func() { close(g.opened) })
+		g.open()
 		runtime.Gosched()
 	}
 }

@@ -168,7 +168,7 @@ func TestPeerCopies(t *testing.T) {
 	g := holdUp(t, s)
 	require.NoError(t, o.CopyFromPeer(s, to, other, from, 4<<20))
 	requireCode(t, device.CodeBusy, other.Free(from, 4<<20))
-	close(g.opened)
+	g.open()
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.Equal(t, view(from, 4<<20), view(to, 4<<20))
 	require.NoError(t, other.Free(from, 4<<20))
@@ -192,13 +192,13 @@ func TestASegmentInUseCannotBeFreed(t *testing.T) {
 		require.NoError(t, queue())
 		requireCode(t, device.CodeBusy, o.Free(a, 64<<10), "queued work")
 		requireCode(t, device.CodeBusy, o.Close())
-		close(g.opened)
+		g.open()
 		require.NoError(t, s.Synchronize(device.Forever))
 	}
 	g := holdUp(t, s)
 	require.NoError(t, s.Fill(a, device.Pattern{WidthBytes: 1}, 64))
 	require.NoError(t, o.Free(unused, 64<<10))
-	close(g.opened)
+	g.open()
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.NoError(t, o.Free(a, 64<<10))
 	require.NoError(t, o.Free(b, 64<<10))
@@ -222,7 +222,7 @@ func TestWaitingAndAsking(t *testing.T) {
 	requireCode(t, device.CodeTimeout, o.Synchronize(0))
 	requireCode(t, device.CodeTimeout, o.Synchronize(time.Nanosecond))
 	require.Empty(t, s.waiters, "who gave up must not stay on the list")
-	close(g.opened)
+	g.open()
 	require.NoError(t, s.Synchronize(time.Hour))
 	require.True(t, idle())
 	require.NoError(t, o.Synchronize(device.Forever))
@@ -244,14 +244,14 @@ func TestSynchronizeCoversOnlyWhatWasQueuedBefore(t *testing.T) {
 		s.mu.Unlock()
 	}
 	second <- holdUp(t, s)
-	close(first.opened)
+	first.open()
 	<-done
 	g := <-second
 	<-g.entered
 	ready, err := s.Idle()
 	require.NoError(t, err)
 	require.False(t, ready)
-	close(g.opened)
+	g.open()
 }
 
 func TestHostFunctionsRunInOrder(t *testing.T) {
@@ -347,7 +347,7 @@ func TestTheQueueIsBounded(t *testing.T) {
 	requireCode(t, device.CodeResourceExhausted, s.Fill(addr, device.Pattern{WidthBytes: 1}, 1), "1048576")
 	_, err := s.RecordEvent()
 	requireCode(t, device.CodeResourceExhausted, err)
-	close(g.opened)
+	g.open()
 	require.NoError(t, s.Synchronize(device.Forever))
 	require.Nil(t, s.queue.slots, "a large ring must not be kept")
 	require.NoError(t, o.Free(addr, 64<<10))

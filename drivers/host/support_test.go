@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -113,16 +114,28 @@ func scramble(b []byte, seed uint64) {
 	}
 }
 
-// gate holds a stream up until it is opened.
-type gate struct{ entered, opened chan struct{} }
+// gate holds a stream up until it is opened, at the latest when the test ends.
+type gate struct {
+	entered, opened chan struct{}
+	once            sync.Once
+}
+
+func newGate() *gate {
+	return &gate{entered: make(chan struct{}), opened: make(chan struct{})}
+}
+
+func (g *gate) open() { g.once.Do(func() { close(g.opened) }) }
+
+func (g *gate) hold() {
+	close(g.entered)
+	<-g.opened
+}
 
 func holdUp(t testing.TB, s *stream) *gate {
 	t.Helper()
-	g := &gate{make(chan struct{}), make(chan struct{})}
-	require.NoError(t, s.HostFunction(func() {
-		close(g.entered)
-		<-g.opened
-	}))
+	g := newGate()
+	require.NoError(t, s.HostFunction(g.hold))
+	t.Cleanup(g.open)
 	return g
 }
 

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,10 +10,6 @@ import (
 
 // unlimited stands for "no limit" and "not known to be limited".
 const unlimited = math.MaxUint64
-
-// maxReadingBytes bounds what is read of one file below /proc or /sys: the
-// longest, mountinfo, has some hundred bytes a mount.
-const maxReadingBytes = 4 << 20
 
 // system reads what the kernel says about this process's memory. Its files are
 // found below root, which is "/" but for tests. What cannot be read is unknown,
@@ -32,12 +27,7 @@ func newSystem(root string) *system {
 
 // read is the content of a file, or "".
 func (s *system) read(path string) string {
-	file, err := os.Open(filepath.Join(s.root, path))
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = file.Close() }()
-	content, err := io.ReadAll(io.LimitReader(file, maxReadingBytes))
+	content, err := readReading(filepath.Join(s.root, path))
 	if err != nil {
 		return ""
 	}

@@ -1,0 +1,45 @@
+//go:build unix
+
+package host
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxReadingBytes bounds what is read of one file below /proc or /sys: the
+// longest, mountinfo, has some hundred bytes a mount.
+const maxReadingBytes = 4 << 20
+
+// readReading reads a file of the kernel's. Through package os it takes twice as
+// long, and every reading of free memory needs several.
+func readReading(path string) ([]byte, error) {
+	fd, err := untilNotInterrupted(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	content := make([]byte, 0, 2048)
+	for len(content) < maxReadingBytes {
+		content = slices.Grow(content, 1)
+		n, err := untilNotInterrupted(func() (int, error) { return unix.Read(fd, content[len(content):cap(content)]) })
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			break
+		}
+		content = content[:len(content)+n]
+	}
+	return content, nil
+}
+
+func untilNotInterrupted(call func() (int, error)) (int, error) {
+	for {
+		result, err := call()
+		if err != unix.EINTR {
+			return result, err
+		}
+	}
+}
