@@ -11,7 +11,16 @@ warnings=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 mkdir -p "$out"
 
 mapfile -t c_files < <(tracked '*.c' '*.h' '*.cpp' '*.hpp')
-step "clang-format" build/venv/bin/clang-format --dry-run -Werror "${c_files[@]}"
+
+# Names the files; make format says the rest.
+formatted() {
+    local output
+    output=$(build/venv/bin/clang-format --dry-run -Werror "${c_files[@]}" 2>&1) && return
+    sed -n 's/^\([^ :]*\):.*error: code should be clang-formatted.*/\1/p' <<<"$output" | sort | uniq -c
+    echo "places to format: make format"
+    return 1
+}
+step "clang-format" formatted
 
 # compile LANGUAGE STANDARD FILE
 compile() {
