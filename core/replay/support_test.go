@@ -103,6 +103,8 @@ func naiveEvents(tr *trace.Trace, mode trace.Mode, bytesPerToken uint64) []naive
 	for i, r := range tr.Requests {
 		in, out := int64(r.InputTokens), int64(r.OutputTokens)
 		end := r.ArrivalNS + in*200_000 + out*30_000_000
+		// Time passes until the end also of a request that has no block.
+		events = append(events, naiveEvent{time: end, owner: i, key: fmt.Sprint("end of ", i)})
 		if mode == trace.Contiguous {
 			add(r.ArrivalNS, end, i, fmt.Sprint(i), uint64(in+out)*bytesPerToken)
 			continue
