@@ -67,7 +67,7 @@ def emit(header: Header) -> str:
     parts += [_struct(struct, structs) for struct in header.structs]
     parts.append("\n// The layouts are those of the header's compiler.\nconst _: () = {\n")
     parts += [_layout(struct) for struct in header.structs]
-    parts.append('};\n\nunsafe extern "C" {\n')
+    parts.append('};\n\nextern "C" {\n')
     parts.append("\n".join(_function(function) for function in header.functions))
     parts.append("}\n")
     return "".join(parts)

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -94,6 +95,14 @@ def gate() -> Iterator[Gate]:
     made = Gate()
     yield made
     made.open()
+
+
+def eventually(is_so: Callable[[], bool]) -> None:
+    """Waits for what a background thread of the package does."""
+    end = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.005)
 
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

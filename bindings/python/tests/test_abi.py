@@ -7,10 +7,10 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-
-import pytest
+from typing import Any
 
 import ferrum_mem
+import pytest
 from ferrum_mem import _abi
 
 PACKAGE = Path(ferrum_mem.__file__).parent
@@ -39,7 +39,7 @@ def test_every_constant_is_there():
     assert not {name for name in names if not hasattr(_abi, name)}
 
 
-def structs() -> list[type[ctypes.Structure]]:
+def structs() -> list[Any]:
     return [struct for struct, *_ in _abi.LAYOUT]
 
 
@@ -79,7 +79,7 @@ def test_layout_is_the_compilers(compiled):
         name = struct.__name__
         assert ctypes.sizeof(struct) == int(compiled[name, "sizeof"])
         for field, *_ in struct._fields_:
-            assert getattr(struct, field).offset == int(compiled[name, field]), (name, field)
+            assert getattr(struct, field).offset == int(compiled[name, str(field)]), field
 
 
 def test_init_values_are_the_compilers(compiled):

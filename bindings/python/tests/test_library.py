@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 import ferrum_mem as fm
+import pytest
 from ferrum_mem import _abi
 
 PRELUDE = """

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _owned
-from .errors import InvalidHandleError, InvalidOffsetError, UnsupportedError
+from .errors import InvalidArgumentError, InvalidHandleError, InvalidOffsetError, UnsupportedError
 
 if TYPE_CHECKING:
     import numpy
@@ -94,7 +94,12 @@ class HostBuffer(_owned.Resource):
         if shape is None:
             shape = max(room, 0) // max(element.itemsize, 1)
         lengths = (shape,) if isinstance(shape, int) else tuple(shape)
-        if offset_bytes < 0 or room < 0 or math.prod(lengths) * element.itemsize > room:
+        if element.hasobject:
+            raise InvalidArgumentError(
+                _abi.FERRUM_ERROR_INVALID_ARGUMENT,
+                f"dtype {element} has references to Python objects in it",
+            )
+        if min(offset_bytes, room, *lengths, 0) < 0 or math.prod(lengths) * element.itemsize > room:
             raise InvalidOffsetError(
                 _abi.FERRUM_ERROR_INVALID_OFFSET,
                 f"an array of {lengths} {element} at offset_bytes {offset_bytes} leaves the "

@@ -993,7 +993,7 @@ const _: () = {
     assert!(offset_of!(ferrum_reclaim_config, deadline_ns) == 8);
 };
 
-unsafe extern "C" {
+extern "C" {
     /// Version of the binary interface of the loaded library.
     ///
     /// Works at any time, also before ferrum_init, after fork and when the library

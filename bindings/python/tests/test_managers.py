@@ -1,0 +1,285 @@
+"""Managers, their blocks, copies and fills."""
+
+from __future__ import annotations
+
+import array
+
+import ferrum_mem as fm
+import pytest
+
+from .conftest import MIB, SMALL
+
+
+def test_a_block_and_its_description(manager):
+    with manager.allocate(1000, alignment_bytes=4096, tag="kv") as block:
+        info = block.info()
+        assert info.memory_type is fm.MemoryType.GENERAL
+        assert info.size_bytes == len(block) == 1000
+        assert info.allocated_bytes >= 1000
+        assert info.address == block.address
+        assert info.address % 4096 == 0
+        assert info.alignment_bytes >= 4096
+        assert info.host_pointer == info.address
+        assert info.tag == "kv"
+        assert info.handle != 0
+        assert not info.is_mapped
+        assert info.operations_in_flight == 0
+        assert block.manager is manager
+        assert manager.device.id == "cpu:0"
+    assert block.closed
+    with pytest.raises(fm.InvalidHandleError, match="closed"):
+        block.info()
+
+
+def test_each_way_to_allocate(manager):
+    blocks = [
+        manager.allocate(10),
+        manager.allocate(10, alignment_bytes=8192),
+        manager.allocate(10, memory_type=fm.MemoryType.CACHE),
+        manager.allocate(10, memory_type=fm.MemoryType.TENSOR, alignment_bytes=8192, tag="t"),
+    ]
+    types = [block.info().memory_type for block in blocks]
+    assert types == [
+        fm.MemoryType.GENERAL,
+        fm.MemoryType.GENERAL,
+        fm.MemoryType.CACHE,
+        fm.MemoryType.TENSOR,
+    ]
+    assert blocks[1].address % 8192 == blocks[3].address % 8192 == 0
+    for block in blocks:
+        block.close()
+        block.close()
+    assert manager.statistics().live_blocks.current == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"size_bytes": 0}, fm.InvalidSizeError),
+        ({"size_bytes": 0, "tag": "t"}, fm.InvalidSizeError),
+        ({"size_bytes": 8, "alignment_bytes": 0}, fm.InvalidAlignmentError),
+        ({"size_bytes": 8, "alignment_bytes": 0, "tag": "t"}, fm.InvalidAlignmentError),
+        ({"size_bytes": 8, "alignment_bytes": 3}, fm.InvalidAlignmentError),
+        ({"size_bytes": 8, "alignment_bytes": 2 * fm.ALIGNMENT_MAX}, fm.InvalidAlignmentError),
+        ({"size_bytes": 1 << 40}, fm.OutOfMemoryError),
+        ({"size_bytes": 8, "memory_type": fm.MemoryType.PINNED}, fm.UnsupportedError),
+        ({"size_bytes": 8, "memory_type": fm.MemoryType.MAPPED}, fm.UnsupportedError),
+        ({"size_bytes": 8, "memory_type": 99}, fm.InvalidArgumentError),
+        ({"size_bytes": 8, "tag": "t" * 64}, fm.InvalidArgumentError),
+    ],
+)
+def test_what_cannot_be_had(manager, arguments, expected):
+    with pytest.raises(expected):
+        manager.allocate(**arguments)
+    assert manager.statistics().live_blocks.current == 0
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"bytes",
+        bytearray(b"bytearray"),
+        memoryview(b"a part of it")[2:6],
+        memoryview(bytearray(b"a writable part"))[2:6],
+        array.array("d", [1.0, 2.0]),
+        b"",
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_write_takes_any_contiguous_buffer(manager, data):
+    expected = bytes(memoryview(data).cast("B")) if len(data) else b""
+    with manager.allocate(64) as block:
+        block.fill_async(0xEE)
+        if not expected:
+            with pytest.raises(fm.InvalidSizeError):
+                block.write(data)
+            return
+        block.write(data, 3)
+        assert block.read() == (b"\xee" * 3 + expected).ljust(64, b"\xee")
+
+
+def test_write_and_read_numpy(manager):
+    numpy = pytest.importorskip("numpy")
+    values = numpy.arange(12, dtype=">f4").reshape(3, 4)
+    frozen = values.copy()
+    frozen.flags.writeable = False
+    with manager.allocate(values.nbytes) as block:
+        for source in (values, frozen):
+            block.write(source)
+            target = numpy.zeros_like(values)
+            block.read_into(target)
+            assert (target == values).all()
+        with pytest.raises(TypeError, match="contiguous"):
+            block.write(values[:, ::2])
+        with pytest.raises(TypeError, match="writable"):
+            block.read_into(frozen)
+
+
+def test_ranges_that_leave_the_block(manager):
+    with manager.allocate(16) as block:
+        block.write(bytes(range(16)))
+        target = bytearray(8)
+        for call in (
+            lambda: block.write(b"12345678", 9),
+            lambda: block.write(b"1", 16),
+            lambda: block.write(b"1", 2**64 - 1),
+            lambda: block.read(9, 8),
+            lambda: block.read(17),
+            lambda: block.read(1 << 50),
+            lambda: block.read_into(target, 9),
+            lambda: block.fill_async(1, 9, offset_bytes=8),
+            lambda: block.fill_async(1, 2**64 - 1, offset_bytes=8),
+            lambda: block.copy_from(block, 9, offset_bytes=8),
+            lambda: block.copy_from(block, 8, source_offset_bytes=2**64 - 4),
+            lambda: block.copy_from_async(block, 9, source_offset_bytes=8),
+        ):
+            with pytest.raises((fm.InvalidOffsetError, fm.OverflowError)):
+                call()
+        block.manager.device.synchronize()
+        assert block.read() == bytes(range(16))
+
+
+def test_copies(manager, stream):
+    with manager.allocate(16) as source, manager.allocate(16) as target:
+        source.write(bytes(range(16)))
+        target.copy_from(source)
+        assert target.read() == bytes(range(16))
+        target.copy_from(source, 4, source_offset_bytes=8, offset_bytes=2)
+        assert target.read(6) == bytes([0, 1, 8, 9, 10, 11])
+        # Within one block, as memmove.
+        source.copy_from(source, 12, offset_bytes=4)
+        assert source.read() == bytes([0, 1, 2, 3, *range(12)])
+        target.copy_from_async(source, stream=stream)
+        stream.synchronize()
+        assert target.read() == source.read()
+        target.fill_async(0)
+        target.copy_from_async(source)
+        manager.device.synchronize()
+        assert target.read() == source.read()
+
+
+def test_a_copy_between_devices(manager, other_device):
+    config = fm.ManagerConfig(pool_configs={fm.MemoryType.GENERAL: SMALL})
+    with (
+        fm.Manager(other_device, config) as other,
+        manager.allocate(16) as here,
+        other.allocate(16) as there,
+    ):
+        here.write(bytes(range(16)))
+        there.copy_from(here)
+        assert there.read() == bytes(range(16))
+
+
+def test_a_block_in_flight_outlives_its_handle(manager, stream, gate):
+    source, target = manager.allocate(16), manager.allocate(16)
+    source.write(b"0123456789abcdef")
+    stream.host_function(gate.wait)
+    target.copy_from_async(source, stream=stream)
+    assert target.info().operations_in_flight == 1
+    source.close()
+    gate.open()
+    stream.synchronize()
+    assert target.read() == b"0123456789abcdef"
+    target.close()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "width", "expected"),
+    [(0xAB, 1, b"\xab"), (0xABCD, 2, b"\xcd\xab"), (0x01020304, 4, b"\x04\x03\x02\x01")],
+)
+def test_fills(manager, stream, pattern, width, expected):
+    with manager.allocate(16) as block:
+        block.fill_async(0, stream=stream)
+        block.fill_async(pattern, 8, pattern_bytes=width, offset_bytes=4, stream=stream)
+        stream.synchronize()
+        assert block.read() == bytes(4) + expected * (8 // width) + bytes(4)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"pattern": 0x100},
+        {"pattern": 1, "pattern_bytes": 3},
+        {"pattern": 1, "pattern_bytes": 0},
+        {"pattern": 1, "pattern_bytes": 4, "size_bytes": 6},
+        {"pattern": 1, "pattern_bytes": 4, "offset_bytes": 2, "size_bytes": 4},
+        {"pattern": 1, "size_bytes": 0},
+    ],
+)
+def test_fills_that_cannot_be(manager, arguments):
+    with manager.allocate(16) as block, pytest.raises(fm.InvalidArgumentError):
+        block.fill_async(**arguments)
+
+
+def test_a_stream_of_another_device_is_refused(manager, other_device):
+    with (
+        fm.Stream(other_device) as foreign,
+        manager.allocate(16) as block,
+        pytest.raises(fm.FerrumError),
+    ):
+        block.fill_async(1, stream=foreign)
+
+
+def test_busy_and_force(device):
+    config = fm.ManagerConfig(pool_configs={fm.MemoryType.GENERAL: SMALL})
+    manager = fm.Manager(device, config)
+    block = manager.allocate(10)
+    with pytest.raises(fm.BusyError):
+        manager.close()
+    block.write(b"still here")
+    view = block.view()
+    with pytest.raises(fm.ViewExistsError):
+        manager.close(force=True)
+    assert bytes(view) == b"still here"
+    del view
+    manager.close(force=True)
+    assert block.closed
+    block.close()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"gc_threshold": 0.0},
+        {"gc_threshold": 1.5},
+        {"gc_threshold": float("nan")},
+        {"max_concurrent_transfers": 0},
+        {"max_concurrent_transfers": 1025},
+        {"pool_configs": {7: SMALL}},
+        {"pool_configs": {8: SMALL}},
+        {"pool_configs": {-1: SMALL}},
+    ],
+)
+def test_settings_that_cannot_be(device, settings):
+    with pytest.raises(fm.InvalidArgumentError):
+        fm.Manager(device, fm.ManagerConfig(**settings))
+
+
+def test_configure_pool_and_defragment(manager):
+    manager.configure_pool(
+        fm.MemoryType.TENSOR,
+        fm.PoolConfig(
+            initial_size_bytes=MIB,
+            max_size_bytes=MIB,
+            growth_increment_bytes=MIB,
+            alignment_bytes=1024,
+            name="tensors",
+        ),
+    )
+    with manager.allocate(10, memory_type=fm.MemoryType.TENSOR) as block:
+        assert block.address % 1024 == 0
+        with pytest.raises(fm.OutOfMemoryError):
+            manager.allocate(2 * MIB, memory_type=fm.MemoryType.TENSOR)
+        manager.allocate(2 * MIB).close()
+        done = manager.defragment()
+        assert done.memory_freed_bytes >= 4 * MIB
+        assert (done.blocks_moved, done.blocks_skipped) == (0, 1)
+        assert done.time_taken_ns > 0
+    with pytest.raises(fm.InvalidArgumentError):
+        manager.configure_pool(99, SMALL)
+
+
+def test_debug_fills_blocks(device):
+    config = fm.ManagerConfig(enable_debug=True, pool_configs={fm.MemoryType.GENERAL: SMALL})
+    with fm.Manager(device, config) as manager, manager.allocate(4096) as block:
+        assert block.read() != bytes(4096)

@@ -1,0 +1,96 @@
+"""What happens to objects that nobody closes."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import warnings
+
+import ferrum_mem as fm
+import pytest
+
+from .conftest import SMALL, eventually
+
+
+def collect_warnings(action) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        action()
+        gc.collect()
+    assert all(w.category is ResourceWarning for w in caught)
+    return [str(w.message) for w in caught]
+
+
+@pytest.mark.parametrize(
+    ("make", "label"),
+    [
+        (lambda d, p, m: fm.Device("cpu:1"), "Device cpu:1"),
+        (lambda d, p, m: fm.Pool(d, SMALL), "Pool on cpu:0"),
+        (lambda d, p, m: fm.Manager(d), "Manager on cpu:0"),
+        (lambda d, p, m: fm.Stream(d), "Stream on cpu:0"),
+        (lambda d, p, m: d.default_stream.record_event(), "Event on cpu:0"),
+        (lambda d, p, m: p.alloc(7), "PoolBlock of 7 bytes on cpu:0"),
+        (lambda d, p, m: m.allocate(7), "Memory of 7 bytes on cpu:0"),
+        (lambda d, p, m: d.on_pressure(print), "pressure callback on cpu:0"),
+        (lambda d, p, m: d.on_reclaim(print), "reclaim callback on cpu:0"),
+    ],
+)
+def test_what_is_collected_warns_and_is_ended(device, pool, manager, make, label):
+    before = sorted(leak.kind for leak in fm.leak_report().leaks)
+    told = collect_warnings(lambda: make(device, pool, manager))
+    assert told == [f"unclosed ferrum_mem.{label}"]
+    assert sorted(leak.kind for leak in fm.leak_report().leaks) == before
+
+
+def test_what_was_closed_does_not_warn(device):
+    def use() -> None:
+        with fm.Pool(device, SMALL) as pool, pool.alloc(10):
+            pass
+
+    assert collect_warnings(use) == []
+
+
+def test_a_cycle_is_ended_in_the_right_order():
+    """The collector frees a whole family at once, in an order of its own."""
+
+    def make() -> None:
+        device = fm.Device("cpu:0")
+        pool = fm.Pool(device, SMALL)
+        manager = fm.Manager(device)
+        family: list[object] = [device, pool, manager, fm.Stream(device)]
+        family += [pool.alloc(10), manager.allocate(10), device.on_pressure(print)]
+        family.append(family)
+
+    told = collect_warnings(make)
+    assert len(told) == 7
+    assert not fm.leak_report().leaks
+
+
+def test_a_busy_stream_is_ended_in_the_background(device, gate):
+    def make() -> None:
+        fm.Stream(device).host_function(gate.wait)
+
+    assert collect_warnings(make) == ["unclosed ferrum_mem.Stream on cpu:0"]
+    assert any(leak.kind == "stream" for leak in fm.leak_report().leaks)
+    gate.open()
+    eventually(lambda: not any(leak.kind == "stream" for leak in fm.leak_report().leaks))
+
+
+def test_a_warning_that_is_an_error_does_not_lose_the_object(device, monkeypatch):
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: told.append(args.exc_type))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fm.Pool(device, SMALL)
+        gc.collect()
+    assert told == [ResourceWarning]
+    assert not [leak for leak in fm.leak_report().leaks if leak.kind == "pool"]
+
+
+def test_an_owner_may_be_forgotten_before_its_blocks(device):
+    block = fm.Pool(device, SMALL).alloc(10)
+    assert collect_warnings(lambda: None) == []
+    assert not block.pool.closed
+    block.free()
+    told = collect_warnings(lambda: block.__dict__.pop("_pool"))
+    assert told == ["unclosed ferrum_mem.Pool on cpu:0"]

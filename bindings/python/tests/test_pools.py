@@ -1,0 +1,163 @@
+"""Pools and their blocks."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import ferrum_mem as fm
+import pytest
+
+from .conftest import MIB, SMALL
+
+
+def test_blocks(pool):
+    with pool.alloc(1000) as first, pool.alloc(1000, alignment_bytes=4096) as second:
+        assert first.address % 256 == 0
+        assert second.address % 4096 == 0
+        assert abs(first.address - second.address) >= 1000
+        assert len(first) == first.size_bytes == 1000
+        assert first.pool is pool
+        assert pool.statistics().requested.current == 2000
+    assert pool.statistics().live_blocks.current == 0
+
+
+def test_free_is_once_and_for_all(pool):
+    block = pool.alloc(10)
+    block.free()
+    block.free()
+    block.close()
+    assert block.closed
+    assert pool.statistics().frees == 1
+    with pytest.raises(fm.InvalidHandleError, match="closed"):
+        block.view()
+
+
+def test_a_double_free_underneath_is_reported(pool):
+    """The package frees once; what the library says of a second is passed on."""
+    from ferrum_mem import _native
+
+    block = pool.alloc(10)
+    library = _native.library()
+    free = (pool._handle, block.address, fm.streams.NO_STREAM)
+    assert library.ferrum_pool_free(*free) == 0
+    with pytest.raises(fm.DoubleFreeError):
+        block.free()
+    with pytest.raises(fm.InvalidAddressError):
+        _native.check(library.ferrum_pool_free(pool._handle, 4096, fm.streams.NO_STREAM))
+    block._owned.finish()
+
+
+def test_a_block_freed_on_a_stream_waits_for_it(device, gate):
+    config = fm.PoolConfig(initial_size_bytes=MIB, max_size_bytes=MIB, growth_increment_bytes=MIB)
+    with fm.Pool(device, config) as pool, fm.Stream(device) as stream:
+        block = pool.alloc(MIB, stream=stream)
+        stream.host_function(gate.wait)
+        block.free(stream)
+        assert pool.statistics().active.current == MIB
+        assert pool.statistics().live_blocks.current == 0
+        # Waits for the queued work, as there is no other memory.
+        with ThreadPoolExecutor() as threads:
+            again = threads.submit(pool.alloc, MIB)
+            gate.open()
+            again.result(30).free()
+
+
+@pytest.mark.parametrize("size", [0, 2**63, 2**64 - 1])
+def test_sizes_that_cannot_be(pool, size):
+    before = pool.statistics().reserved
+    with pytest.raises((fm.InvalidSizeError, fm.OverflowError, fm.OutOfMemoryError)):
+        pool.alloc(size)
+    assert pool.statistics().reserved == before
+
+
+@pytest.mark.parametrize("alignment", [0, 3, 100, 1 << 31])
+def test_alignments_that_cannot_be(pool, alignment):
+    with pytest.raises(fm.InvalidAlignmentError):
+        pool.alloc(8, alignment_bytes=alignment)
+
+
+def test_out_of_memory_says_why(device):
+    config = fm.PoolConfig(
+        name="tight", initial_size_bytes=MIB, max_size_bytes=MIB, growth_increment_bytes=MIB
+    )
+    with fm.Pool(device, config) as pool, pool.alloc(MIB // 2):
+        with pytest.raises(MemoryError) as caught:
+            pool.alloc(MIB)
+        error = caught.value
+        assert isinstance(error, fm.OutOfMemoryError)
+        assert str(MIB) in error.message
+        assert "tight" in error.message
+        assert pool.statistics().failures == 1
+        pool.set_limit(4 * MIB)
+        pool.alloc(MIB).free()
+        pool.set_limit(None)
+
+
+def test_trim(pool):
+    pool.alloc(MIB).free()
+    held = pool.statistics().reserved.current
+    assert held == 4 * MIB
+    assert pool.trim(held) == 0
+    assert pool.trim() == held
+    assert pool.statistics().reserved.current == 0
+
+
+def test_busy_and_force(device):
+    pool = fm.Pool(device, SMALL)
+    block = pool.alloc(10)
+    with pytest.raises(fm.BusyError):
+        pool.close()
+    assert not pool.closed
+    assert block.view()[0] == 0
+    pool.close(force=True)
+    assert pool.closed
+    assert block.closed
+    block.free()
+    with pytest.raises(fm.InvalidHandleError):
+        pool.alloc(10)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"initial_size_bytes": 2 * MIB, "max_size_bytes": MIB}, fm.InvalidConfigError),
+        ({"growth_increment_bytes": 0}, fm.InvalidConfigError),
+        ({"alignment_bytes": 3}, fm.InvalidAlignmentError),
+        ({"strategy": "worst_fit"}, fm.NotFoundError),
+        ({"name": "n" * 64}, fm.InvalidArgumentError),
+        ({"pre_allocate": True, "initial_size_bytes": 1 << 40}, fm.OutOfMemoryError),
+    ],
+)
+def test_settings_that_cannot_be(device, settings, expected):
+    with pytest.raises(expected):
+        fm.Pool(device, fm.PoolConfig(**settings))
+
+
+def test_settings_take_effect(device):
+    config = fm.PoolConfig(
+        enable_auto_expansion=False,
+        initial_size_bytes=MIB,
+        alignment_bytes=4096,
+        pre_allocate=True,
+        strategy="best_fit",
+        name="käse",
+    )
+    with fm.Pool(device, config) as pool:
+        assert "käse" in repr(pool)
+        assert pool.statistics().reserved.current == MIB
+        with pool.alloc(1) as block:
+            assert block.address % 4096 == 0
+            (books,) = [d for d in fm.snapshot()["devices"] if d["id"] == "cpu:0"]
+            assert [p["name"] for p in books["pools"]] == ["käse"]
+        with pytest.raises(fm.OutOfMemoryError):
+            pool.alloc(2 * MIB)
+
+
+def test_the_defaults_are_the_librarys():
+    from ferrum_mem import _abi
+    from ferrum_mem.managers import _abi_config
+    from ferrum_mem.pools import abi_config
+
+    assert bytes(abi_config(fm.PoolConfig())) == bytes(_abi.ferrum_pool_config.init())
+    config, _ = _abi_config(fm.ManagerConfig())
+    assert bytes(config) == bytes(_abi.ferrum_manager_config.init())
