@@ -65,18 +65,19 @@ func TestImportArrows(t *testing.T) {
 	}
 }
 
-// Tests may reach for any lower room and for test helpers, but a test of core
-// never needs a driver, and none loads the library into the test process.
+// Tests may reach for test helpers of any room, and a test from outside its room
+// (package pool_test) for the host driver, which is as real as core can have it.
+// A test inside its room never sees a driver, and none loads the library into the
+// test process.
 func TestImportArrowsOfTests(t *testing.T) {
 	for _, p := range packagesOf(t) {
 		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
-			to, own := strings.CutPrefix(imported, module)
-			if !own {
-				continue
-			}
+			to := strings.TrimPrefix(imported, module)
 			assert.False(t, within(to, "capi") || within(to, "cmd"), "a test of %s imports %s", p.room(), to)
-			if within(p.room(), "core") {
-				assert.False(t, within(to, "drivers"), "a test of %s imports %s", p.room(), to)
+			assert.False(t, imported == "C", "a test of %s uses cgo", p.room())
+			if within(p.room(), "core") && within(to, "drivers") {
+				assert.NotContains(t, p.TestImports, imported, "a test inside %s imports %s", p.room(), to)
+				assert.Equal(t, "drivers/host", to, "a test of %s imports a driver", p.room())
 			}
 		}
 	}
