@@ -1,6 +1,6 @@
 /* Section 6 of the header: the books. */
-#include "guard.h"
 #include "_cgo_export.h"
+#include "guard.h"
 
 ferrum_status ferrum_memory_get_info(ferrum_device device,
                                      ferrum_memory_info *info_out) {

@@ -1,6 +1,6 @@
 /* Section 10 of the header: pressure and reclaim callbacks. */
-#include "guard.h"
 #include "_cgo_export.h"
+#include "guard.h"
 
 ferrum_status
 ferrum_pressure_callback_add(ferrum_device device, ferrum_pressure_fn callback,
@@ -14,10 +14,11 @@ ferrum_pressure_callback_add(ferrum_device device, ferrum_pressure_fn callback,
                                          &registration_out->id));
 }
 
-ferrum_status ferrum_reclaim_callback_add(
-    ferrum_device device, const ferrum_reclaim_config *config,
-    ferrum_reclaim_fn callback, void *user_data,
-    ferrum_registration *registration_out) {
+ferrum_status
+ferrum_reclaim_callback_add(ferrum_device device,
+                            const ferrum_reclaim_config *config,
+                            ferrum_reclaim_fn callback, void *user_data,
+                            ferrum_registration *registration_out) {
     FM_ENTER();
     FM_REQUIRE(registration_out);
     registration_out->id = 0;

@@ -30,7 +30,8 @@ static void fm_child_after_fork(void) {
 }
 
 __attribute__((constructor)) static void fm_load(void) {
-    fm_record_key_made = pthread_key_create(&fm_record_key, fm_record_free) == 0;
+    fm_record_key_made =
+        pthread_key_create(&fm_record_key, fm_record_free) == 0;
     pthread_atfork(NULL, NULL, fm_child_after_fork);
 }
 
@@ -219,8 +220,7 @@ uint64_t fm_call_reclaim(ferrum_reclaim_fn callback, uint64_t device,
                          uint64_t needed_bytes, void *user_data,
                          uint64_t token) {
     struct fm_mark before = fm_mark_set(FM_INSIDE_RECLAIM, token);
-    uint64_t freed =
-        callback((ferrum_device){device}, needed_bytes, user_data);
+    uint64_t freed = callback((ferrum_device){device}, needed_bytes, user_data);
     fm_mark_restore(before);
     return freed;
 }

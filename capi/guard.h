@@ -57,38 +57,38 @@ extern _Thread_local int32_t fm_inside;
     } while (0)
 
 /** Refuses a NULL argument by its name. */
-#define FM_REQUIRE(pointer)                       \
-    do {                                          \
-        if ((pointer) == NULL)                    \
-            return fm_null(__func__, #pointer);   \
+#define FM_REQUIRE(pointer)                     \
+    do {                                        \
+        if ((pointer) == NULL)                  \
+            return fm_null(__func__, #pointer); \
     } while (0)
 
 /** Refuses a call that waits for streams from a host function: it would wait
  *  for itself. */
-#define FM_NOT_IN_HOST_FUNCTION()                                            \
-    do {                                                                     \
-        if (fm_inside == FM_INSIDE_HOST_FUNCTION)                            \
-            return fm_fail(__func__, FERRUM_ERROR_INVALID_STATE,             \
-                           "may wait for a stream, which a host function "   \
-                           "must not");                                      \
+#define FM_NOT_IN_HOST_FUNCTION()                                          \
+    do {                                                                   \
+        if (fm_inside == FM_INSIDE_HOST_FUNCTION)                          \
+            return fm_fail(__func__, FERRUM_ERROR_INVALID_STATE,           \
+                           "may wait for a stream, which a host function " \
+                           "must not");                                    \
     } while (0)
 
 /** Reads the struct argument given into the local full. */
-#define FM_STRUCT_IN(given, full)                                            \
-    do {                                                                     \
-        ferrum_status fm_status_ = fm_struct_in(__func__, #given, (given),   \
-                                                &(full), sizeof(full));      \
-        if (fm_status_ != FERRUM_OK)                                         \
-            return fm_status_;                                               \
+#define FM_STRUCT_IN(given, full)                                           \
+    do {                                                                    \
+        ferrum_status fm_status_ =                                          \
+            fm_struct_in(__func__, #given, (given), &(full), sizeof(full)); \
+        if (fm_status_ != FERRUM_OK)                                        \
+            return fm_status_;                                              \
     } while (0)
 
 /** Checks and zeroes the struct argument that the call fills. */
-#define FM_STRUCT_OUT(given)                                             \
-    do {                                                                 \
-        ferrum_status fm_status_ =                                       \
-            fm_struct_out(__func__, #given, (given), sizeof(*(given)));  \
-        if (fm_status_ != FERRUM_OK)                                     \
-            return fm_status_;                                           \
+#define FM_STRUCT_OUT(given)                                            \
+    do {                                                                \
+        ferrum_status fm_status_ =                                      \
+            fm_struct_out(__func__, #given, (given), sizeof(*(given))); \
+        if (fm_status_ != FERRUM_OK)                                    \
+            return fm_status_;                                          \
     } while (0)
 
 /** Checks the buffer of a call that gives text, and zeroes its outputs. */
@@ -103,22 +103,22 @@ extern _Thread_local int32_t fm_inside;
     } while (0)
 
 /** Ends a public function with a call into Go. */
-#define FM_RETURN(call)                                         \
-    do {                                                        \
-        ferrum_status fm_status_ = (call);                      \
-        if (__builtin_expect(fm_status_ != FERRUM_OK, 0))       \
-            return fm_failed_in(__func__, fm_status_);          \
-        return FERRUM_OK;                                       \
+#define FM_RETURN(call)                                   \
+    do {                                                  \
+        ferrum_status fm_status_ = (call);                \
+        if (__builtin_expect(fm_status_ != FERRUM_OK, 0)) \
+            return fm_failed_in(__func__, fm_status_);    \
+        return FERRUM_OK;                                 \
     } while (0)
 
 /** Ends a public function that fills a struct. */
-#define FM_RETURN_STRUCT(call, given, full)                     \
-    do {                                                        \
-        ferrum_status fm_status_ = (call);                      \
-        if (__builtin_expect(fm_status_ != FERRUM_OK, 0))       \
-            return fm_failed_in(__func__, fm_status_);          \
-        fm_struct_give((given), &(full), sizeof(full));         \
-        return FERRUM_OK;                                       \
+#define FM_RETURN_STRUCT(call, given, full)               \
+    do {                                                  \
+        ferrum_status fm_status_ = (call);                \
+        if (__builtin_expect(fm_status_ != FERRUM_OK, 0)) \
+            return fm_failed_in(__func__, fm_status_);    \
+        fm_struct_give((given), &(full), sizeof(full));   \
+        return FERRUM_OK;                                 \
     } while (0)
 
 #endif

@@ -1,6 +1,6 @@
 /* Sections 4 and 5 of the header: the library, backends and devices. */
-#include "guard.h"
 #include "_cgo_export.h"
+#include "guard.h"
 
 ferrum_status ferrum_init(const ferrum_config *config) {
     FM_ENTER();

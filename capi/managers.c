@@ -1,6 +1,6 @@
 /* Section 9 of the header: managers and their blocks. */
-#include "guard.h"
 #include "_cgo_export.h"
+#include "guard.h"
 
 /* Entries of ferrum_manager_config.pool_configs. */
 #define FM_POOL_CONFIGS \
@@ -122,8 +122,8 @@ ferrum_status ferrum_write(ferrum_memory memory, uint64_t offset_bytes,
     FM_ENTER();
     FM_REQUIRE(source);
     FM_NOT_IN_HOST_FUNCTION();
-    FM_RETURN(fmgo_write(memory.id, offset_bytes, (uintptr_t)source,
-                         size_bytes));
+    FM_RETURN(
+        fmgo_write(memory.id, offset_bytes, (uintptr_t)source, size_bytes));
 }
 
 ferrum_status ferrum_read(ferrum_memory memory, uint64_t offset_bytes,

@@ -1,6 +1,6 @@
 /* Section 8 of the header: pools. */
-#include "guard.h"
 #include "_cgo_export.h"
+#include "guard.h"
 
 ferrum_status ferrum_pool_create(ferrum_device device,
                                  const ferrum_pool_config *config,

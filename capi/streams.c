@@ -1,6 +1,6 @@
 /* Section 7 of the header: streams and events. */
-#include "guard.h"
 #include "_cgo_export.h"
+#include "guard.h"
 
 ferrum_status ferrum_stream_create(ferrum_device device,
                                    ferrum_stream *stream_out) {

@@ -1,8 +1,8 @@
 //go:build ferrum_test_exports
 
 /* In a library built for tests only: a way to provoke a panic in Go. */
-#include "guard.h"
 #include "_cgo_export.h"
+#include "guard.h"
 
 FERRUM_API ferrum_status ferrum_test_panic(uint32_t in_worker);
 

@@ -786,8 +786,8 @@ FERRUM_API ferrum_status ferrum_pool_set_limit(ferrum_pool pool,
                                                uint64_t max_size_bytes);
 
 /** Books of a pool. */
-FERRUM_API ferrum_status ferrum_pool_get_statistics(
-    ferrum_pool pool, ferrum_statistics *statistics_out);
+FERRUM_API ferrum_status
+ferrum_pool_get_statistics(ferrum_pool pool, ferrum_statistics *statistics_out);
 
 /* ===================================================================== */
 /* 9. Managers: memory by handle                                         */
@@ -902,10 +902,9 @@ FERRUM_API ferrum_status ferrum_allocate_aligned(ferrum_manager manager,
                                                  ferrum_memory *memory_out);
 
 /** Allocates a block as described. */
-FERRUM_API ferrum_status
-ferrum_allocate_typed(ferrum_manager manager,
-                      const ferrum_allocation_request *request,
-                      ferrum_memory *memory_out);
+FERRUM_API ferrum_status ferrum_allocate_typed(
+    ferrum_manager manager, const ferrum_allocation_request *request,
+    ferrum_memory *memory_out);
 
 /**
  * Gives a block back; its handle is dead at once. Copies that are in flight

@@ -261,7 +261,8 @@ class event : public detail::owner<ferrum_event, detail::end_event> {
         return detail::outcome(status, ready != 0);
     }
     bool ready() const { return try_ready().value(); }
-    result<done> try_synchronize(std::chrono::nanoseconds wait = forever) const {
+    result<done>
+    try_synchronize(std::chrono::nanoseconds wait = forever) const {
         return detail::outcome(
             ferrum_event_synchronize(get(), detail::timeout(wait)));
     }
@@ -284,7 +285,8 @@ class stream : public detail::owner<ferrum_stream, detail::end_stream> {
   public:
     using owner::owner;
 
-    result<done> try_synchronize(std::chrono::nanoseconds wait = forever) const {
+    result<done>
+    try_synchronize(std::chrono::nanoseconds wait = forever) const {
         return detail::outcome(
             ferrum_stream_synchronize(get(), detail::timeout(wait)));
     }
@@ -560,8 +562,7 @@ class registration {
 
   private:
     friend class device;
-    using handle =
-        detail::owner<ferrum_registration, detail::end_registration>;
+    using handle = detail::owner<ferrum_registration, detail::end_registration>;
     registration(std::shared_ptr<void> callable, ferrum_registration id)
         : callable_(std::move(callable)), handle_(id) {}
 
@@ -602,7 +603,8 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
         return detail::outcome(status, out);
     }
     ferrum_statistics statistics() const { return try_statistics().value(); }
-    result<done> try_synchronize(std::chrono::nanoseconds wait = forever) const {
+    result<done>
+    try_synchronize(std::chrono::nanoseconds wait = forever) const {
         return detail::outcome(
             ferrum_device_synchronize(get(), detail::timeout(wait)));
     }
@@ -637,7 +639,8 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
     ferrum_stream default_stream() const {
         return try_default_stream().value();
     }
-    result<pool> try_create_pool(const ferrum_pool_config *config = nullptr) const {
+    result<pool>
+    try_create_pool(const ferrum_pool_config *config = nullptr) const {
         ferrum_pool out{};
         ferrum_status status = ferrum_pool_create(get(), config, &out);
         if (status != FERRUM_OK)
@@ -655,7 +658,8 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
             return failure::last(status);
         return manager(out);
     }
-    manager create_manager(const ferrum_manager_config *config = nullptr) const {
+    manager
+    create_manager(const ferrum_manager_config *config = nullptr) const {
         return try_create_manager(config).value();
     }
 
@@ -697,8 +701,9 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
             return failure::last(status);
         return registration(std::move(held), out);
     }
-    registration on_reclaim(reclaim_function give,
-                            const ferrum_reclaim_config *config = nullptr) const {
+    registration
+    on_reclaim(reclaim_function give,
+               const ferrum_reclaim_config *config = nullptr) const {
         return try_on_reclaim(std::move(give), config).value();
     }
 };
@@ -735,11 +740,12 @@ class pool_resource : public std::pmr::memory_resource {
     void do_deallocate(void *block, std::size_t, std::size_t) override {
         ferrum_status status = ferrum_pool_free(
             pool_, reinterpret_cast<std::uintptr_t>(block), ferrum_stream{});
-        assert(status == FERRUM_OK && "a block of another pool, or freed twice");
+        assert(status == FERRUM_OK &&
+               "a block of another pool, or freed twice");
         (void)status;
     }
-    bool
-    do_is_equal(const std::pmr::memory_resource &other) const noexcept override {
+    bool do_is_equal(
+        const std::pmr::memory_resource &other) const noexcept override {
         auto same = dynamic_cast<const pool_resource *>(&other);
         return same != nullptr && same->pool_.id == pool_.id;
     }

@@ -74,10 +74,9 @@ void fixture_make(fixture *f) {
     MUST(ferrum_manager_create(f->device, &manager, &f->manager));
     MUST(ferrum_allocate(f->manager, 4096, &f->memory));
     MUST(ferrum_pressure_callback_add(f->device, hear, NULL, &f->registration));
-    const uint64_t live[KINDS] = {f->device.id,  f->stream.id,
-                                  f->event.id,   f->pool.id,
-                                  f->manager.id, f->memory.id,
-                                  f->registration.id};
+    const uint64_t live[KINDS] = {
+        f->device.id,  f->stream.id, f->event.id,       f->pool.id,
+        f->manager.id, f->memory.id, f->registration.id};
     for (int i = 0; i < KINDS; i++)
         f->live[i] = live[i];
 }

@@ -225,11 +225,11 @@ typedef struct {
     X(reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_reclaim_callback_add(f->device, p, reclaim, NULL, OUT(ferrum_registration, {0})))
 /* clang-format on */
 
-#define DEFINE(name, argument, fills, type, init_macro, expression) \
+#define DEFINE(name, argument, fills, type, init_macro, expression)     \
     static void init_##name(void *p) { *(type *)p = (type)init_macro; } \
-    static ferrum_status struct_##name(fixture *f, void *p) { \
-        (void)f; \
-        return expression; \
+    static ferrum_status struct_##name(fixture *f, void *p) {           \
+        (void)f;                                                        \
+        return expression;                                              \
     }
 STRUCT_CALLS(DEFINE)
 #undef DEFINE
@@ -251,7 +251,8 @@ static int struct_class_applies(const struct_call *c, size_t class) {
     return class < 4 || !c->fills;
 }
 
-static ferrum_status run_struct(fixture *f, const struct_call *c, size_t class) {
+static ferrum_status run_struct(fixture *f, const struct_call *c,
+                                size_t class) {
     memset(&buffer, 0, sizeof buffer);
     c->init(&buffer);
     uint32_t sizes[] = {0, 4, 12, UINT32_C(0xfffffff8), c->size + 64};
@@ -316,10 +317,10 @@ typedef struct {
     X(reclaim_callback_add, registration_out, ferrum_reclaim_callback_add(f->device, NULL, reclaim, NULL, NULL))
 /* clang-format on */
 
-#define DEFINE(name, argument, expression)                         \
-    static ferrum_status null_##name##_##argument(fixture *f) {    \
-        (void)f;                                                   \
-        return expression;                                         \
+#define DEFINE(name, argument, expression)                      \
+    static ferrum_status null_##name##_##argument(fixture *f) { \
+        (void)f;                                                \
+        return expression;                                      \
     }
 NULL_CALLS(DEFINE)
 #undef DEFINE
@@ -333,7 +334,8 @@ static const null_call null_calls[] = {
 
 /* -------------------------------------------------------------- value cases */
 
-static ferrum_status pool_with(fixture *f, void (*change)(ferrum_pool_config *)) {
+static ferrum_status pool_with(fixture *f,
+                               void (*change)(ferrum_pool_config *)) {
     ferrum_pool_config c = FERRUM_POOL_CONFIG_INIT;
     change(&c);
     ferrum_pool out = {1};
@@ -383,7 +385,8 @@ static char long_text[65];
 CHANGE(initial_above_max, ferrum_pool_config, c->max_size_bytes = 1 << 20;)
 CHANGE(no_increment, ferrum_pool_config, c->growth_increment_bytes = 0;)
 CHANGE(odd_alignment, ferrum_pool_config, c->alignment_bytes = 48;)
-CHANGE(huge_alignment, ferrum_pool_config, c->alignment_bytes = UINT64_C(1) << 31;)
+CHANGE(huge_alignment, ferrum_pool_config,
+       c->alignment_bytes = UINT64_C(1) << 31;)
 CHANGE(expansion_2, ferrum_pool_config, c->enable_auto_expansion = 2;)
 CHANGE(pre_allocate_9, ferrum_pool_config, c->pre_allocate = 9;)
 CHANGE(stats_7, ferrum_pool_config, c->enable_stats = 7;)
@@ -398,7 +401,8 @@ CHANGE(threshold_0, ferrum_manager_config, c->gc_threshold = 0;)
 CHANGE(threshold_nan, ferrum_manager_config, c->gc_threshold = 0.0f / 0.0f;)
 CHANGE(threshold_2, ferrum_manager_config, c->gc_threshold = 2;)
 CHANGE(transfers_0, ferrum_manager_config, c->max_concurrent_transfers = 0;)
-CHANGE(transfers_2000, ferrum_manager_config, c->max_concurrent_transfers = 2000;)
+CHANGE(transfers_2000, ferrum_manager_config,
+       c->max_concurrent_transfers = 2000;)
 CHANGE(tracking_3, ferrum_manager_config, c->enable_tracking = 3;)
 CHANGE(gc_3, ferrum_manager_config, c->enable_auto_gc = 3;)
 CHANGE(debug_3, ferrum_manager_config, c->enable_debug = 3;)
@@ -407,15 +411,17 @@ CHANGE(pool_of_no_type, ferrum_manager_config,
        c->pool_configs[7] = &p;)
 CHANGE(type_99, ferrum_allocation_request, c->memory_type = 99;)
 CHANGE(type_negative, ferrum_allocation_request, c->memory_type = -1;)
-CHANGE(type_pinned, ferrum_allocation_request, c->memory_type = FERRUM_MEMORY_PINNED;)
-CHANGE(type_mapped, ferrum_allocation_request, c->memory_type = FERRUM_MEMORY_MAPPED;)
+CHANGE(type_pinned, ferrum_allocation_request,
+       c->memory_type = FERRUM_MEMORY_PINNED;)
+CHANGE(type_mapped, ferrum_allocation_request,
+       c->memory_type = FERRUM_MEMORY_MAPPED;)
 CHANGE(typed_size_0, ferrum_allocation_request, c->size_bytes = 0;)
 CHANGE(typed_size_max, ferrum_allocation_request, c->size_bytes = UINT64_MAX;)
 CHANGE(typed_alignment, ferrum_allocation_request, c->alignment_bytes = 3;)
 CHANGE(typed_tag, ferrum_allocation_request, c->tag = long_text;)
 
-static ferrum_status init_with(uint64_t memory, uint32_t devices, uint32_t flags,
-                               uint32_t reserved) {
+static ferrum_status init_with(uint64_t memory, uint32_t devices,
+                               uint32_t flags, uint32_t reserved) {
     ferrum_config c = FERRUM_CONFIG_INIT;
     c.host_memory_bytes = memory;
     c.host_devices = devices;
@@ -424,7 +430,8 @@ static ferrum_status init_with(uint64_t memory, uint32_t devices, uint32_t flags
     return ferrum_init(&c);
 }
 
-static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t, size_t *)) {
+static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
+                                                        size_t *)) {
     char text[4] = "abc";
     size_t length = 0;
     ferrum_status status = call(text, sizeof text, &length);
@@ -537,10 +544,10 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t, size_t *
     X(reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_reclaim_callback_add(f->device, &c, reclaim, NULL, OUT(ferrum_registration, {0})); }))
 /* clang-format on */
 
-#define DEFINE(name, want, names, expression) \
+#define DEFINE(name, want, names, expression)       \
     static ferrum_status value_##name(fixture *f) { \
-        (void)f; \
-        return expression; \
+        (void)f;                                    \
+        return expression;                          \
     }
 VALUE_CALLS(DEFINE)
 #undef DEFINE
@@ -619,9 +626,9 @@ static void current_books(const fixture *f, uint64_t out[16]) {
     for (int i = 0; i < 2; i++) {
         ferrum_statistics s = FERRUM_STATISTICS_INIT;
         MUST(ferrum_device_get_statistics(devices[i], &s));
-        uint64_t now[] = {s.requested.current, s.allocated.current,
-                          s.active.current,    s.cached.current,
-                          s.unusable.current,  s.reserved.current,
+        uint64_t now[] = {s.requested.current,   s.allocated.current,
+                          s.active.current,      s.cached.current,
+                          s.unusable.current,    s.reserved.current,
                           s.live_blocks.current, s.segments.current};
         memcpy(out + 8 * i, now, sizeof now);
     }
@@ -730,7 +737,8 @@ int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "--case") == 0)
         return child((size_t)strtoul(argv[2], NULL, 10));
     if (argc != 2) {
-        fprintf(stderr, "usage: %s FILE-WITH-THE-HEADER'S-FUNCTIONS\n", argv[0]);
+        fprintf(stderr, "usage: %s FILE-WITH-THE-HEADER'S-FUNCTIONS\n",
+                argv[0]);
         return 2;
     }
     int passed = 0, failed = check_complete(argv[1]);

@@ -37,7 +37,8 @@ class Cpp : public ::testing::Test {
     void TearDown() override {
         device.reset();
         other.reset();
-        ASSERT_TRUE(library.try_stop().ok()) << ferrum::library::leak_report_json();
+        ASSERT_TRUE(library.try_stop().ok())
+            << ferrum::library::leak_report_json();
     }
 
     ferrum_config config = settings();
@@ -56,7 +57,8 @@ TEST_F(Cpp, test_errors_as_values_and_as_exceptions) {
         FAIL();
     } catch (const ferrum::error &error) {
         EXPECT_EQ(error.status(), FERRUM_ERROR_DEVICE_NOT_FOUND);
-        EXPECT_NE(std::string(error.what()).find("DEVICE_NOT_FOUND"), std::string::npos);
+        EXPECT_NE(std::string(error.what()).find("DEVICE_NOT_FOUND"),
+                  std::string::npos);
         EXPECT_FALSE(error.why().message.empty());
     }
     ferrum_pool_config config = small();
@@ -95,8 +97,10 @@ TEST_F(Cpp, test_devices_and_books) {
     device.set_limit(0);
     auto address = pool.alloc(2 * MiB);
     EXPECT_EQ(pool.statistics().live_blocks.current, 1u);
-    EXPECT_NE(ferrum::library::snapshot_json().find("\"best_fit\""), std::string::npos);
-    EXPECT_NE(ferrum::library::backends_json().find("\"cpu:1\""), std::string::npos);
+    EXPECT_NE(ferrum::library::snapshot_json().find("\"best_fit\""),
+              std::string::npos);
+    EXPECT_NE(ferrum::library::backends_json().find("\"cpu:1\""),
+              std::string::npos);
     pool.free(address);
     pool.set_limit(64 * MiB);
     EXPECT_EQ(pool.trim(), 8 * MiB);
@@ -112,9 +116,11 @@ TEST_F(Cpp, test_copies_streams_and_events) {
     auto gate = open.get_future().share();
     stream.call([gate] { gate.wait(); });
     auto before = stream.record();
-    ferrum::copy_async(ferrum::transfer(a, b, 6).from_offset(5).to_offset(9), stream.get());
+    ferrum::copy_async(ferrum::transfer(a, b, 6).from_offset(5).to_offset(9),
+                       stream.get());
     EXPECT_FALSE(before.ready());
-    EXPECT_EQ(stream.try_synchronize(std::chrono::microseconds(10)).status(), FERRUM_ERROR_TIMEOUT);
+    EXPECT_EQ(stream.try_synchronize(std::chrono::microseconds(10)).status(),
+              FERRUM_ERROR_TIMEOUT);
     EXPECT_EQ(b.info().operations_in_flight, 1u);
     open.set_value();
     auto after = stream.record();
@@ -163,10 +169,11 @@ TEST_F(Cpp, test_callbacks_own_their_callables) {
     auto counted = std::make_shared<int>(0);
     std::promise<ferrum_pressure_level> heard;
     std::atomic<bool> first{true};
-    auto pressure = device.on_pressure([&, counted](ferrum_pressure_level level) {
-        if (first.exchange(false))
-            heard.set_value(level);
-    });
+    auto pressure =
+        device.on_pressure([&, counted](ferrum_pressure_level level) {
+            if (first.exchange(false))
+                heard.set_value(level);
+        });
     auto cached = pool.alloc(200 * MiB);
     EXPECT_GE(heard.get_future().get(), FERRUM_PRESSURE_MEDIUM);
     pressure.remove();
@@ -199,7 +206,8 @@ TEST_F(Cpp, test_standard_containers_in_a_pool) {
         for (int i = 0; i < 20000; i++) {
             numbers.push_back(static_cast<std::uint64_t>(i));
             if (i % 50 == 0)
-                texts.emplace(i, std::string(static_cast<std::size_t>(i % 300), 'x'));
+                texts.emplace(
+                    i, std::string(static_cast<std::size_t>(i % 300), 'x'));
             if (i % 100 == 0)
                 list.push_back(i);
         }
@@ -209,7 +217,8 @@ TEST_F(Cpp, test_standard_containers_in_a_pool) {
         ferrum::pool_resource same(device, pool);
         EXPECT_TRUE(resource == same);
         EXPECT_FALSE(resource == *std::pmr::new_delete_resource());
-        EXPECT_THROW((void)resource.allocate(std::size_t{1} << 40), std::bad_alloc);
+        EXPECT_THROW((void)resource.allocate(std::size_t{1} << 40),
+                     std::bad_alloc);
         void *aligned = resource.allocate(10, 65536);
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % 65536, 0u);
         resource.deallocate(aligned, 10, 65536);

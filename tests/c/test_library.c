@@ -40,8 +40,8 @@ static int tear_down(void **state) {
 static ferrum_statistics pool_statistics(ferrum_pool pool) {
     ferrum_statistics s = FERRUM_STATISTICS_INIT;
     assert_ok(ferrum_pool_get_statistics(pool, &s));
-    assert_int_equal(s.reserved.current, s.active.current + s.cached.current +
-                                             s.unusable.current);
+    assert_int_equal(s.reserved.current,
+                     s.active.current + s.cached.current + s.unusable.current);
     return s;
 }
 static char *text_of(ferrum_status (*call)(char *, size_t, size_t *)) {
@@ -91,7 +91,7 @@ static void test_versions_and_texts(void **state) {
     snprintf(version, sizeof version, "%d.%d.%d", FERRUM_VERSION_MAJOR,
              FERRUM_VERSION_MINOR, FERRUM_VERSION_PATCH);
     assert_string_equal(ferrum_version_string(), version);
-#define CHECK(name, value, text)                         \
+#define CHECK(name, value, text)                           \
     assert_string_equal(ferrum_status_name(value), #name); \
     assert_string_equal(ferrum_status_text(value), text);
     FERRUM_STATUS_TABLE(CHECK)
@@ -194,7 +194,8 @@ static void test_struct_sizes(void **state) {
         uint64_t initial, max;
     } older = {24, 1, 4 * MIB, 4 * MIB};
     ferrum_pool pool;
-    assert_ok(ferrum_pool_create(f.device, (const ferrum_pool_config *)(const void *)&older, &pool));
+    assert_ok(ferrum_pool_create(
+        f.device, (const ferrum_pool_config *)(const void *)&older, &pool));
     ferrum_address address;
     assert_ok(ferrum_pool_alloc(pool, 100, default_stream, &address));
     assert_int_equal(pool_statistics(pool).allocated.current, 256);
@@ -217,7 +218,8 @@ static void test_struct_sizes(void **state) {
         uint32_t struct_size, pressure;
         uint64_t total, sentinel;
     } short_info = {16, 9, 9, 42};
-    assert_ok(ferrum_memory_get_info(f.device, (ferrum_memory_info *)(void *)&short_info));
+    assert_ok(ferrum_memory_get_info(
+        f.device, (ferrum_memory_info *)(void *)&short_info));
     assert_int_equal(short_info.total, 256 * MIB);
     assert_int_equal(short_info.sentinel, 42);
 }
@@ -469,7 +471,8 @@ static void test_fills(void **state) {
         unsigned char back[1000];
         assert_ok(ferrum_read(f.memory, 64, back, sizeof back));
         for (uint32_t b = 0; b < 1000; b++)
-            assert_int_equal(back[b], (patterns[i] >> (8 * (b % width))) & 0xff);
+            assert_int_equal(back[b],
+                             (patterns[i] >> (8 * (b % width))) & 0xff);
     }
 }
 
@@ -556,8 +559,8 @@ static void hear_once(ferrum_device device, ferrum_pressure_level level,
 static void test_pressure_callback_removes_itself(void **state) {
     (void)state;
     listener l = {GATE, {0}, FERRUM_ERROR_INTERNAL, -1, 0};
-    assert_ok(ferrum_pressure_callback_add(f.device, hear_once, &l,
-                                           &l.registration));
+    assert_ok(
+        ferrum_pressure_callback_add(f.device, hear_once, &l, &l.registration));
     ferrum_address big;
     assert_ok(ferrum_pool_alloc(f.pool, 230 * MIB, default_stream, &big));
     gate_wait(&l.heard);
@@ -730,7 +733,8 @@ static void test_forced_shutdown_under_use(void **state) {
 }
 
 int main(void) {
-#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_FIXTURE(test) \
+    cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(test_versions_and_texts),
         WITH_FIXTURE(test_init_is_counted),

@@ -27,12 +27,12 @@
 
 extern char **environ;
 
-#define EXPECT(condition)                                               \
-    do {                                                                \
-        if (!(condition)) {                                             \
-            fprintf(stderr, "  line %d: %s\n", __LINE__, #condition);   \
-            exit(1);                                                    \
-        }                                                               \
+#define EXPECT(condition)                                             \
+    do {                                                              \
+        if (!(condition)) {                                           \
+            fprintf(stderr, "  line %d: %s\n", __LINE__, #condition); \
+            exit(1);                                                  \
+        }                                                             \
     } while (0)
 
 /* The functions that the checks use, found at run time. */
@@ -403,9 +403,9 @@ static void check_panic_in_a_worker(void) {
 typedef struct {
     const char *name;
     void (*run)(void);
-    int signal;         /* that must end it; 0: it exits with 0 */
+    int signal; /* that must end it; 0: it exits with 0 */
     const char *environment[4];
-    int output;         /* 0: any, 1: must be none, 2: must be some */
+    int output; /* 0: any, 1: must be none, 2: must be some */
 } check;
 
 static const check checks[] = {
