@@ -94,3 +94,13 @@ func TestBadPoolSettingsChangeNothing(t *testing.T) {
 	require.NoError(t, m.Close(true))
 	requireError(t, m.ConfigurePool(General, smallPool()), device.CodeInvalidHandle)
 }
+
+func TestFailedAllocationDoesNotKeepItsPool(t *testing.T) {
+	r := cleanRig(t, devicetest.Config{TotalBytes: 1 << 20})
+	m := r.manager(t, nil)
+	_, err := m.Allocate(2 << 20)
+	requireError(t, err, device.CodeOutOfMemory)
+	require.NoError(t, m.ConfigurePool(General, smallPool()))
+	require.Len(t, m.Pools(), 1)
+	require.EqualValues(t, 1, m.Statistics().Failures, "counts of a closed pool stay counted")
+}

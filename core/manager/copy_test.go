@@ -141,18 +141,27 @@ func TestCopyWaitsForEarlierWorkOnItsBlocks(t *testing.T) {
 	m := r.manager(t, nil)
 	src, dst := m.mustAllocate(t, 64), m.mustAllocate(t, 64)
 	back := make([]byte, 64)
-	host := r.dev.HostBuffer(back)
-	for name, call := range map[string]func() error{
-		"copy":  func() error { return r.factory.Copy(NewTransfer(src, dst, 64)) },
-		"read":  func() error { return r.factory.Read(src, 0, host, 64) },
-		"write": func() error { return r.factory.Write(src, 0, host, 64) },
+	into, from := r.dev.HostBuffer(back), r.dev.HostBuffer(repeated(0x77, 64))
+	for _, c := range []struct {
+		name string
+		call func() error
+		// where the bytes of the fill, or those that come after it, are seen.
+		seen func() byte
+		want byte
+	}{
+		{"copy", func() error { return r.factory.Copy(NewTransfer(src, dst, 64)) },
+			func() byte { return r.bytes(t, dst)[63] }, 0x5a},
+		{"read", func() error { return r.factory.Read(src, 0, into, 64) },
+			func() byte { return back[63] }, 0x5a},
+		{"write", func() error { return r.factory.Write(src, 0, from, 64) },
+			func() byte { return r.bytes(t, src)[63] }, 0x77},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			stream, held := r.heldStream(t)
 			require.NoError(t, r.factory.FillAsync(fillOf(src, 0, 64, 0x5a, 1), stream))
 			waits := r.dev.Calls(devicetest.EventSynchronize)
 			done := make(chan error, 1)
-			go func() { done <- call() }()
+			go func() { done <- c.call() }()
 			// The call is seen to wait before the work is let go.
 			for r.dev.Calls(devicetest.EventSynchronize) == waits {
 				requireNot(t, done)
@@ -160,11 +169,10 @@ func TestCopyWaitsForEarlierWorkOnItsBlocks(t *testing.T) {
 			requireNot(t, done)
 			held.Release()
 			require.NoError(t, <-done)
-			require.EqualValues(t, 0x5a, r.bytes(t, src)[63])
+			require.Equal(t, c.want, c.seen())
 			require.NoError(t, r.factory.DestroyStream(stream, false))
 		})
 	}
-	require.EqualValues(t, 0x5a, r.bytes(t, dst)[0])
 }
 
 // requireNot asks that a call has not returned.

@@ -48,12 +48,17 @@ func TestDebugWaitsForEventsOfAnotherBackend(t *testing.T) {
 	require.NoError(t, err)
 	stream, held := b.heldStream(t)
 	require.NoError(t, f.CopyAsync(NewTransfer(src, dst, 64), stream))
-	// The host function of the freed block's stream waits for the other device.
-	a.dev.Default().Hold()
-	require.NoError(t, f.Deallocate(src))
+	// A host function in the freed block's device waits for the other device. On
+	// a test device it runs inside the call.
+	waits := b.dev.Calls(devicetest.EventSynchronize)
+	done := make(chan error, 1)
+	go func() { done <- f.Deallocate(src) }()
+	for b.dev.Calls(devicetest.EventSynchronize) == waits {
+		requireNot(t, done)
+	}
 	require.Equal(t, repeated(NewBlockPattern, 64), a.dev.Bytes(info.Addr, 64))
 	held.Release()
-	a.dev.Default().Release()
+	require.NoError(t, <-done)
 	require.Equal(t, repeated(NewBlockPattern, 64), b.bytes(t, dst))
 	require.Equal(t, repeated(FreedBlockPattern, 64), a.dev.Bytes(info.Addr, 64))
 }

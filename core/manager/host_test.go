@@ -420,6 +420,31 @@ func TestDeallocateAgainstCopyAsync(t *testing.T) {
 	r.close(t)
 }
 
+func TestCopiesBothWaysAtOnce(t *testing.T) {
+	r := openHost(t, 1)
+	m := r.manager(t, 0, false)
+	a, err := m.Allocate(1000)
+	require.NoError(t, err)
+	b, err := m.Allocate(1000)
+	require.NoError(t, err)
+	var wait sync.WaitGroup
+	for _, transfer := range []manager.Transfer{manager.NewTransfer(a, b, 10), manager.NewTransfer(b, a, 10)} {
+		for range 2 {
+			wait.Add(1)
+			go func() {
+				defer wait.Done()
+				for range 2000 {
+					if err := r.factory.CopyAsync(transfer, manager.DefaultStream); err != nil {
+						panic(err)
+					}
+				}
+			}()
+		}
+	}
+	wait.Wait()
+	r.close(t)
+}
+
 func TestCloseAgainstAllocate(t *testing.T) {
 	r := openHost(t, 1)
 	for range 100 {

@@ -27,9 +27,7 @@ func (o *operation) done() bool {
 	}
 	var passed bool
 	var err error
-	if o.stream.isClosed() {
-		passed = true
-	} else if o.event != nil {
+	if o.event != nil {
 		passed, err = o.event.Done()
 	} else {
 		passed, err = o.stream.idle()
