@@ -165,7 +165,8 @@ setup_test() {
 setup_bench() {
     setup_build
     packages c++=g++ mimalloc.h=libmimalloc-dev jemalloc/jemalloc.h=libjemalloc-dev \
-        gperftools/tcmalloc.h=libgoogle-perftools-dev libhwloc.so.15=libhwloc15
+        gperftools/tcmalloc.h=libgoogle-perftools-dev libhwloc.so.15=libhwloc15 \
+        libtbbmalloc.so.2=libtbbmalloc2
     python_venv bench
 }
 
