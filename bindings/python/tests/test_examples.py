@@ -1,0 +1,43 @@
+"""The programs that users see first, run as they stand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import ferrum_mem as fm
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_readmes_program(run_python):
+    text = (ROOT / "bindings/python/README.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    result = run_python(program)
+    assert (result.returncode, result.stderr) == (0, "")
+    used, first = result.stdout.split(" ", 1)
+    assert int(used) >= 1 << 20
+    assert first == "b'\\x00\\x00\\x80?'\n"
+
+
+def test_the_packages_program(run_python):
+    assert fm.__doc__ is not None
+    program = "\n".join(line[4:] for line in fm.__doc__.splitlines() if line.startswith("    "))
+    result = run_python(program)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert int(result.stdout) >= 1 << 20
+
+
+def test_the_quickstart(run_python):
+    result = run_python((ROOT / "examples/python/quickstart.py").read_text())
+    assert (result.returncode, result.stderr) == (0, "")
+    for expected in (
+        "cpu:1",
+        "read back   b'memory of a device'",
+        "no copy",
+        "the copy is done",
+        "FERRUM_ERROR_OUT_OF_MEMORY from pool.alloc",
+        "held by small: 6291456 bytes",
+        "used               0 B",
+    ):
+        assert expected in result.stdout
