@@ -570,7 +570,8 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  *     "total_bytes": 0}
  *
  * kind is device, stream, event, pool, block (of a pool), manager, memory or
- * registration. At most 1000 entries; "omitted" counts the rest. Memory that
+ * registration. bytes is what was asked for; age_ns is 0 where it is not kept,
+ * as for streams and events. At most 1000 entries; "omitted" counts the rest. Memory that
  * is cached is no leak. Works also when the library is stopped.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
@@ -817,7 +818,8 @@ typedef struct ferrum_manager_config {
     uint32_t enable_tracking;
     /** Give back what is cached when gc_threshold is reached (1). */
     uint32_t enable_auto_gc;
-    /** Fill new and freed blocks with patterns and check them (1). */
+    /** Fill new blocks with 0xCD and freed ones with 0xDD (1); allocations then
+     *  wait for the fill. */
     uint32_t enable_debug;
     /** Used share of the device, from 0 (exclusive) to 1, that starts a
      *  collection. */
@@ -970,7 +972,9 @@ typedef struct ferrum_transfer {
  * streams that use the two blocks is waited for.
  *
  * @return FERRUM_ERROR_INVALID_OFFSET when a range leaves its block,
- *         FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits.
+ *         FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits. This
+ *         call, ferrum_write and ferrum_read use the default stream of the
+ *         device and also return a failure of work queued there before.
  */
 FERRUM_API ferrum_status ferrum_copy(const ferrum_transfer *transfer);
 

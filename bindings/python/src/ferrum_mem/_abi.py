@@ -550,7 +550,7 @@ class ferrum_manager_config(ctypes.Structure):
     enable_tracking: int
     # Give back what is cached when gc_threshold is reached (1).
     enable_auto_gc: int
-    # Fill new and freed blocks with patterns and check them (1).
+    # Fill new blocks with 0xCD and freed ones with 0xDD (1); allocations then wait for the fill.
     enable_debug: int
     # Used share of the device, from 0 (exclusive) to 1, that starts a collection.
     gc_threshold: float

@@ -31,8 +31,8 @@ _reclaim_functions: dict[int, Callable[[int], int]] = {}
 # Whether a host function was ever queued: only then the exit has to wait.
 _host_functions_used = False
 
-_log_lock = threading.Lock()
-_log_key = 0
+# Keys of _log_functions whose setting is over: what is set next replaces them.
+_log_keys_set: set[int] = set()
 
 
 class _Unraisable:
@@ -192,21 +192,23 @@ def set_log_callback(callback: LogFunction | None, minimum_level: LogLevel = Log
         callback: called with the level and the text; None: no receiver.
         minimum_level: what is below is not delivered.
     """
-    global _log_key
     level = LogLevel(minimum_level)
     key = next(_keys) if callback is not None else 0
     if callback is not None:
         _log_functions[key] = callback
-    # The lock is not held while the library waits for a running call, which may
-    # want to set a callback itself; the library puts concurrent calls in order.
+    # Only what was set before this began is surely replaced by it, and no lock can
+    # be held meanwhile: the library waits for a running call, which may set one too.
+    replaced = list(_log_keys_set)
     trampoline = _log_trampoline if callback is not None else _abi.ferrum_log_fn()
     status = _native.library().ferrum_log_set_callback(level, trampoline, key)
     if status < 0:
         error = _native.error_of(status)
         _log_functions.pop(key, None)
         raise error
-    with _log_lock:
-        former, _log_key = _log_key, key
+    if key:
+        _log_keys_set.add(key)
+    for former in replaced:
+        _log_keys_set.discard(former)
         _log_functions.pop(former, None)
 
 

@@ -574,7 +574,8 @@ pub struct ferrum_manager_config {
     pub enable_tracking: u32,
     /// Give back what is cached when gc_threshold is reached (1).
     pub enable_auto_gc: u32,
-    /// Fill new and freed blocks with patterns and check them (1).
+    /// Fill new blocks with 0xCD and freed ones with 0xDD (1); allocations then
+    /// wait for the fill.
     pub enable_debug: u32,
     /// Used share of the device, from 0 (exclusive) to 1, that starts a
     /// collection.
@@ -1171,7 +1172,8 @@ extern "C" {
     /// ```
     ///
     /// kind is device, stream, event, pool, block (of a pool), manager, memory or
-    /// registration. At most 1000 entries; "omitted" counts the rest. Memory that
+    /// registration. bytes is what was asked for; age_ns is 0 where it is not kept,
+    /// as for streams and events. At most 1000 entries; "omitted" counts the rest. Memory that
     /// is cached is no leak. Works also when the library is stopped.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
@@ -1420,7 +1422,9 @@ extern "C" {
     /// streams that use the two blocks is waited for.
     ///
     /// Returns FERRUM_ERROR_INVALID_OFFSET when a range leaves its block,
-    /// FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits.
+    /// FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits. This
+    /// call, ferrum_write and ferrum_read use the default stream of the
+    /// device and also return a failure of work queued there before.
     pub fn ferrum_copy(transfer: *const ferrum_transfer) -> ferrum_status;
 
     /// Queues a copy on a stream and returns. Both blocks stay until it is done,
