@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ferrum_mem/core/device"
+)
+
+// The exit statuses.
+const (
+	exitDone        = 0
+	exitNo          = 1
+	exitUsage       = 2
+	exitMachine     = 3
+	exitInterrupted = 130
+)
+
+// errNo is the answer no: everything has been printed already.
+var errNo = errors.New("no")
+
+func isAnswer(err error) bool { return errors.Is(err, errNo) }
+
+// usageError is an error of whoever typed the command.
+type usageError struct {
+	verb string
+	err  error
+}
+
+func (u *usageError) Error() string { return u.err.Error() }
+func (u *usageError) Unwrap() error { return u.err }
+
+func usagef(cmd *cobra.Command, format string, args ...any) error {
+	return &usageError{verb: cmd.CommandPath(), err: fmt.Errorf(format, args...)}
+}
+
+// report says what went wrong, and gives the exit status.
+func report(stderr io.Writer, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if isAnswer(err) {
+		return exitNo
+	}
+	fmt.Fprintf(stderr, "ferrum-mem: %s\n", message(err))
+	var usage *usageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", usage.verb)
+		return exitUsage
+	}
+	return statusOf(err)
+}
+
+// message is an error for people: without the operation and the status, which
+// are for programs.
+func message(err error) string {
+	var typed *device.Error
+	if !errors.As(err, &typed) || typed.Code == device.CodeInternal {
+		return err.Error()
+	}
+	if typed.Device != "" {
+		return typed.Device + ": " + typed.Message
+	}
+	return typed.Message
+}
+
+// statusOf tells errors of the input from errors of the machine.
+func statusOf(err error) int {
+	switch code := device.CodeOf(err); code {
+	case device.CodeCancelled:
+		return exitInterrupted
+	case device.CodeInvalidArgument, device.CodeInvalidSize, device.CodeInvalidConfig, device.CodeInvalidFormat,
+		device.CodeInvalidAlignment, device.CodeOverflow, device.CodeNotFound, device.CodeDeviceNotFound:
+		return exitUsage
+	}
+	// A file of that name that cannot be had is the name's fault.
+	for _, of := range []error{fs.ErrNotExist, fs.ErrPermission, fs.ErrExist, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP} {
+		if errors.Is(err, of) {
+			return exitUsage
+		}
+	}
+	return exitMachine
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// streams are what the command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	// progress is where progress bars go; nil: nowhere.
+	progress io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	s := streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	if isTerminal(os.Stderr) {
+		s.progress = os.Stderr
+	}
+	os.Exit(run(ctx, os.Args[1:], s))
+}

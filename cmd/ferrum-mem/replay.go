@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/discover"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/rangealloc"
+	"ferrum_mem/core/replay"
+	"ferrum_mem/core/trace"
+	"ferrum_mem/drivers/host"
+)
+
+// replayFlags are the flags of replay as typed.
+type replayFlags struct {
+	device, limit, strategy, mode, format, report string
+	bytesPerToken, seed                           uint64
+	jitter                                        time.Duration
+	asJSON                                        bool
+}
+
+func newReplay(s streams) *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay TRACE",
+		Short: "Replay a recorded workload against a pool and measure its memory",
+		Long: `Replay a recorded workload against a pool and measure its memory.
+
+TRACE is a file, or - for the standard input: requests as CSV with the columns
+TIMESTAMP, ContextTokens, GeneratedTokens; requests as JSON lines with timestamp,
+input_length, output_length and hash_ids; or lifetimes of buffers as CSV with the
+columns id, lower, upper, size. No memory is touched, so a trace may need more
+than this machine has. With --limit, exits 1 if a request could not be served at
+once.`,
+		Example: `  ferrum-mem replay examples/traces/azure_llm_code_2023.csv --report replay.html
+  ferrum-mem replay trace.jsonl --mode paged --bytes-per-token 32768 --limit 24GiB --json`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runReplay(cmd, s, f, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.device, "device", "cpu:0", "the `ID` of the device to replay on")
+	flags.StringVar(&f.limit, "limit", "", "the most that the pool may hold, a `SIZE` such as 24GiB (default: no limit)")
+	flags.StringVar(&f.strategy, "strategy", rangealloc.Default, "the placement `NAME`")
+	flags.StringVar(&f.mode, "mode", "", "how requests become memory, a `MODE`: contiguous, paged or lifetimes (default: by the trace's kind)")
+	flags.StringVar(&f.format, "format", "auto", "the `KIND` of the trace: auto, azure, mooncake or lifetimes")
+	flags.Uint64Var(&f.bytesPerToken, "bytes-per-token", trace.DefaultBytesPerToken, "the memory of one token, `N` bytes")
+	flags.DurationVar(&f.jitter, "jitter", 0, "move each arrival by 0 up to this `DURATION`, such as 50ms")
+	flags.Uint64Var(&f.seed, "seed", 0, "the seed of the jitter, a number `N`")
+	flags.StringVar(&f.report, "report", "", "write a report with pictures to `FILE`, one HTML page")
+	addJSONFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func runReplay(cmd *cobra.Command, s streams, f replayFlags, path string) error {
+	options, err := f.options(cmd)
+	if err != nil {
+		return err
+	}
+	if err := f.checkReport(path); err != nil {
+		return usagef(cmd, "%w", err)
+	}
+	t, err := readTrace(cmd.Context(), s, f.format, path)
+	if err != nil {
+		return err
+	}
+	if t.Kind == trace.LifetimesCSV && !cmd.Flags().Changed("bytes-per-token") {
+		options.Rules.BytesPerToken = 0
+	}
+	bar := newBar(s.progress, "replay", t.Len())
+	options.Progress = bar.set
+	result, err := replay.Run(cmd.Context(), t, options)
+	bar.finish(err == nil)
+	if err != nil {
+		return err
+	}
+	if f.report != "" {
+		if err := writeReport(cmd.Context(), f.report, result); err != nil {
+			return err
+		}
+	}
+	if f.asJSON {
+		err = printJSON(s, result)
+	} else {
+		err = printReplay(s.out, result, f.report)
+	}
+	if err == nil && result.Failed > 0 {
+		return errNo
+	}
+	return err
+}
+
+// options checks what was typed.
+func (f replayFlags) options(cmd *cobra.Command) (replay.Options, error) {
+	var o replay.Options
+	mode, err := trace.ParseMode(f.mode)
+	if err != nil {
+		return o, usagef(cmd, "--mode %q is none of contiguous, paged, lifetimes", f.mode)
+	}
+	if cmd.Flags().Changed("bytes-per-token") && f.bytesPerToken == 0 {
+		return o, usagef(cmd, "--bytes-per-token 0: a token must have at least 1 byte")
+	}
+	if f.jitter < 0 {
+		return o, usagef(cmd, "--jitter %s must not be negative", f.jitter)
+	}
+	if cmd.Flags().Changed("limit") {
+		o.LimitBytes, err = host.ParseSize(f.limit)
+		if err != nil {
+			return o, usagef(cmd, "--limit %s", message(err))
+		}
+		if o.LimitBytes == 0 {
+			return o, usagef(cmd, "--limit %q: the pool must be allowed to hold something", f.limit)
+		}
+	}
+	id, err := device.ParseID(f.device)
+	if err != nil {
+		return o, usagef(cmd, "--device: %s", message(err))
+	}
+	o.Rules = trace.Rules{Mode: mode, BytesPerToken: f.bytesPerToken, JitterNS: int64(f.jitter), Seed: f.seed}
+	o.Strategy = f.strategy
+	o.Open = func(capacityBytes uint64) (*engine.Engine, error) { return openForReplay(id, capacityBytes) }
+	return o, nil
+}
+
+// openForReplay opens a device that can hold capacityBytes untouched. A host
+// device takes any capacity for that; the number of them is the environment's.
+func openForReplay(id device.ID, capacityBytes uint64) (*engine.Engine, error) {
+	present, err := host.New(host.Config{})
+	if err != nil {
+		return nil, err
+	}
+	infos, err := present.Devices()
+	if err != nil {
+		return nil, err
+	}
+	roomy, err := host.New(host.Config{
+		Devices: len(infos), MemoryBytes: capacityBytes * uint64(len(infos)), MemoryForced: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	dev, err := discover.New(roomy).Open(id)
+	if err != nil {
+		return nil, err
+	}
+	return engine.New(dev, engine.Options{}), nil
+}
+
+var formats = map[string]trace.Kind{
+	"auto": trace.Unknown, "azure": trace.Azure, "mooncake": trace.Mooncake, "lifetimes": trace.LifetimesCSV,
+}
+
+// readTrace reads a file or the standard input until the end or until ctx ends.
+func readTrace(ctx context.Context, s streams, format, path string) (*trace.Trace, error) {
+	kind, ok := formats[format]
+	if !ok {
+		return nil, device.Errorf(device.CodeInvalidArgument, "replay.read", "--format %q is none of auto, azure, mooncake, lifetimes", format)
+	}
+	input, name := s.in, "standard input"
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		input, name = file, filepath.Base(path)
+	}
+	var t *trace.Trace
+	var err error
+	// A pipe may keep a read waiting for ever, and a read cannot be called off:
+	// when ctx ends first, the process is about to end as well.
+	done := device.Go("read trace", func() {
+		t, err = trace.Read(input, trace.ReadOptions{Name: name, Kind: kind})
+	})
+	select {
+	case <-done:
+		return t, err
+	case <-ctx.Done():
+		return nil, device.Errorf(device.CodeCancelled, "replay.read", "stopped while reading %s: %w", name, context.Cause(ctx))
+	}
+}
+
+// checkReport finds out before a long replay what would stop the report from
+// being written after it.
+func (f replayFlags) checkReport(tracePath string) error {
+	if f.report == "" {
+		return nil
+	}
+	folder, err := os.Stat(filepath.Dir(f.report))
+	if err != nil {
+		return err
+	}
+	if !folder.IsDir() {
+		return errors.New("--report " + f.report + ": its folder is not a folder")
+	}
+	there, err := os.Stat(f.report)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !there.Mode().IsRegular() {
+		return errors.New("--report " + f.report + ": this is there and not a file")
+	}
+	if source, err := os.Stat(tracePath); err == nil && os.SameFile(source, there) {
+		return errors.New("--report " + f.report + ": this is the trace itself")
+	}
+	return nil
+}

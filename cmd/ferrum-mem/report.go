@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"html/template"
+	"io"
+	"time"
+
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/replay"
+)
+
+// The report is one page without any outside resource. Its numbers and charts
+// are there without a script; the script only reads values off the charts, from
+// the same object that --json prints, which the page carries.
+
+//go:embed report.html
+var reportTemplate string
+
+//go:embed report.css
+var reportStyle string
+
+//go:embed report.js
+var reportScript string
+
+// page is what the template shows.
+type page struct {
+	Title   string
+	Version string
+	Written string
+	Style   template.CSS
+	Script  template.JS
+	Result  *replay.Result
+	// Raw is the result's fields by their names in the JSON, as written there.
+	Raw     map[string]json.RawMessage
+	Key     []fact
+	Facts   []fact
+	Memory  chart
+	Unused  chart
+	Failed  chart
+	Limited bool
+}
+
+// plot is a chart with the name that its parts on the page share.
+type plot struct {
+	ID    string
+	Chart chart
+}
+
+var keyFields = []string{
+	"peak_live_bytes", "high_water_bytes", "fragmentation", "reserved_peak_bytes", "physical_peak_bytes", "failed",
+}
+
+func renderReport(w io.Writer, r *replay.Result) error {
+	functions := template.FuncMap{
+		"bytes":  formatBytes,
+		"reason": reasonText,
+		"plot":   func(id string, c chart) plot { return plot{id, c} },
+		"time":   func(at int64) string { return formatTime(at, r.TimeUnit) },
+		"ratio": func(m replay.Moment) string {
+			return formatRatio(float64(m.ReservedBytes) / float64(m.LiveBytes))
+		},
+	}
+	t, err := template.New("report").Funcs(functions).Parse(reportTemplate)
+	if err != nil {
+		return err
+	}
+	p := page{
+		Title: "Replay of " + r.Trace, Version: library.Version,
+		Written: time.Now().UTC().Format("2006-01-02 15:04 UTC"),
+		Style:   template.CSS(reportStyle), Script: template.JS(reportScript),
+		Result: r, Facts: summary(r), Limited: r.LimitBytes > 0,
+	}
+	p.Memory, p.Unused, p.Failed = charts(r)
+	if p.Raw, err = rawFields(r); err != nil {
+		return err
+	}
+	for _, field := range keyFields {
+		for _, f := range p.Facts {
+			if f.Field == field {
+				p.Key = append(p.Key, f)
+			}
+		}
+	}
+	return t.Execute(w, p)
+}
+
+func rawFields(r *replay.Result) (map[string]json.RawMessage, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	var raw map[string]json.RawMessage
+	return raw, decoder.Decode(&raw)
+}

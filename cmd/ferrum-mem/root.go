@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/vbauerster/mpb/v8/cwriter"
+
+	"ferrum_mem/core/library"
+)
+
+// run is the whole command: it gives the exit status and never ends the
+// process.
+func run(ctx context.Context, args []string, s streams) int {
+	out := bufio.NewWriter(s.out)
+	root := newRoot(streams{in: s.in, out: out, err: s.err, progress: s.progress})
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(s.err)
+	err := root.ExecuteContext(ctx)
+	// What was printed before an error is the answer so far, or the help.
+	if flushErr := out.Flush(); flushErr != nil && (err == nil || isAnswer(err)) {
+		err = fmt.Errorf("writing to the standard output: %w", flushErr)
+	}
+	return report(s.err, err)
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "ferrum-mem",
+		Short:         "The memory of LLM inference engines: devices, checks, replays",
+		Version:       library.Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          usageArgs(cobra.ArbitraryArgs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef(cmd, "there is no verb %q", args[0])
+			}
+			return usagef(cmd, "a verb is needed")
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", err) })
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetVersionTemplate("ferrum-mem {{.Version}}\n")
+	root.AddCommand(newDevices(s), newDoctor(s), newReplay(s), newVersion(s))
+	return root
+}
+
+// usageArgs makes what a check of the arguments says a usage error.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usagef(cmd, "%w", err)
+		}
+		return nil
+	}
+}
+
+// printJSON prints a value as one indented object.
+func printJSON(s streams, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s\n", text)
+	return err
+}
+
+func addJSONFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print one JSON object, for programs")
+}
+
+func isTerminal(file *os.File) bool { return cwriter.IsTerminal(int(file.Fd())) }
