@@ -83,7 +83,7 @@ func (l *Library) openNew(r *run, id device.ID) (uint64, error) {
 		return 0, err
 	}
 	e := engine.New(opened, engine.Options{
-		InsideReclaim: l.options.InsideReclaim,
+		MayNotWait: l.options.MayNotWait,
 		Log: func(level engine.Level, message string) {
 			l.log.printf(int32(level), "%s", message)
 		},
@@ -253,11 +253,13 @@ func (l *Library) DeviceSetLimit(id, limitBytes uint64) error {
 }
 
 // DeviceMeasureBandwidth measures the copy bandwidth in 10^9 bytes per second.
+// It has segments and a stream of its own meanwhile, which a closing waits for.
 func (l *Library) DeviceMeasureBandwidth(id uint64) (float64, error) {
-	d, err := l.device("device.measure_bandwidth", id)
+	d, err := l.making("device.measure_bandwidth", id)
 	if err != nil {
 		return 0, err
 	}
+	defer d.gate.leave()
 	gbps, err := d.engine.MeasureBandwidth()
 	return gbps, late(l.devices, id, d.engine, err)
 }

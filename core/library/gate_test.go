@@ -54,6 +54,6 @@ func TestGateCloseWaitsForWhatIsBeingMade(t *testing.T) {
 func TestLeftoversAsText(t *testing.T) {
 	require.Equal(t, "nothing", leftovers{}.String())
 	require.Equal(t, "1 device", leftovers{devices: 1}.String())
-	require.Equal(t, "2 pools, 1 object in the making and 5 blocks", leftovers{pools: 2, making: 1, blocks: 5}.String())
-	require.Equal(t, "2 objects in the making", leftovers{making: 2}.String())
+	require.Equal(t, "2 pools, 1 unfinished call and 5 blocks", leftovers{pools: 2, making: 1, blocks: 5}.String())
+	require.Equal(t, "2 unfinished calls", leftovers{making: 2}.String())
 }

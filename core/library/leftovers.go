@@ -11,7 +11,7 @@ import (
 // leftovers counts what is alive, by kind.
 type leftovers struct {
 	devices, pools, managers, streams, events, registrations int
-	// making is the objects that other calls are making at this moment.
+	// making is the calls that make something on a device at this moment.
 	making int
 	blocks uint64
 }
@@ -35,12 +35,7 @@ func (n leftovers) String() string {
 	add(uint64(n.streams), "stream")
 	add(uint64(n.events), "event")
 	add(uint64(n.registrations), "registration")
-	switch {
-	case n.making == 1:
-		parts = append(parts, "1 object in the making")
-	case n.making > 1:
-		parts = append(parts, fmt.Sprintf("%d objects in the making", n.making))
-	}
+	add(uint64(n.making), "unfinished call")
 	add(n.blocks, "block")
 	if len(parts) == 0 {
 		return "nothing"
