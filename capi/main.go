@@ -11,6 +11,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"unsafe"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/library"
@@ -24,7 +25,7 @@ func main() {}
 var lib = library.New(library.Options{
 	Drivers:        drivers,
 	InsideCallback: insideCallback,
-	InsideReclaim:  mayNotWait,
+	MayNotWait:     mayNotWait,
 })
 
 // The environment of the host process was not meant for the runtime in here: a
@@ -45,11 +46,27 @@ func drivers(s library.Settings) ([]device.Driver, error) {
 		Devices:      s.HostDevices,
 		MemoryBytes:  s.HostMemoryBytes,
 		MemoryForced: s.HostMemoryForced,
+		Getenv: func(name string) string {
+			value, _ := lookupEnv(name)
+			return value
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
 	return []device.Driver{cpu}, nil
+}
+
+// lookupEnv reads the environment of the process as it is now. Go's own copy is
+// that of the start, and a host program may set variables before ferrum_init.
+func lookupEnv(name string) (string, bool) {
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	value := C.getenv(text)
+	if value == nil {
+		return "", false
+	}
+	return C.GoString(value), true
 }
 
 // insideCallback says that the calling thread runs the callback with that token

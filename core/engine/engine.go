@@ -24,9 +24,9 @@ const (
 
 // Options are the hooks of the library around an engine.
 type Options struct {
-	// InsideReclaim says whether the calling thread is inside a reclaim
-	// callback; nil: never.
-	InsideReclaim func() bool
+	// MayNotWait says whether the calling thread may wait neither for queued work
+	// nor for reclaim callbacks, because it runs inside of one; nil: never.
+	MayNotWait func() bool
 	// Log receives messages, on any thread, with no lock held; nil: none.
 	Log func(level Level, message string)
 }
@@ -192,8 +192,8 @@ func (e *Engine) listPools(but Pool) []Pool {
 	return pools
 }
 
-func (e *Engine) insideReclaim() bool {
-	return e.options.InsideReclaim != nil && e.options.InsideReclaim()
+func (e *Engine) mayWait() bool {
+	return e.options.MayNotWait == nil || !e.options.MayNotWait()
 }
 
 // Log hands a message about the device to the log. Callers hold no lock.

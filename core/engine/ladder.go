@@ -30,15 +30,18 @@ const flightWait = 10 * time.Second
 //  1. take in freed blocks whose queued work is done;
 //  2. give back cached segments of the pool, then of its siblings;
 //  3. wait for freed blocks that queued work still uses;
-//  4. ask the reclaim callbacks, unless this is called from inside one.
+//  4. ask the reclaim callbacks.
+//
+// A thread that may not wait stops after step 2: the work that it would wait for
+// may be queued behind it.
 //
 // retry says whether it got its block; its error ends the search, unless it is
 // CodeOutOfMemory. When nothing helps the error is CodeOutOfMemory with a
 // report. The caller holds no lock.
 func (e *Engine) FindRoom(need Need, retry func() (bool, error)) error {
-	c := &climb{engine: e, need: need, retry: retry}
+	c := &climb{engine: e, need: need, retry: retry, mayWait: e.mayWait()}
 	c.sweep()
-	if !c.ended() && !e.insideReclaim() {
+	if !c.ended() && c.mayWait {
 		c.askAll()
 	}
 	if c.found {
@@ -55,6 +58,8 @@ type climb struct {
 	engine *Engine
 	need   Need
 	retry  func() (bool, error)
+	// mayWait allows steps 3 and 4.
+	mayWait bool
 
 	found bool
 	err   error
@@ -90,7 +95,7 @@ func (c *climb) sweep() {
 			return
 		}
 	}
-	if c.waitFor(c.need.Pool, true) {
+	if !c.mayWait || c.waitFor(c.need.Pool, true) {
 		return
 	}
 	for _, p := range siblings {

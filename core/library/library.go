@@ -36,9 +36,9 @@ type Options struct {
 	// registered with that token or, for 0, any callback of the library: a
 	// registered one, the receiver of the log or a host function. nil: never.
 	InsideCallback func(token uint64) bool
-	// InsideReclaim says whether the calling thread may not wait for memory,
-	// because it runs a reclaim callback. nil: never.
-	InsideReclaim func() bool
+	// MayNotWait says whether the calling thread may not wait for memory, because
+	// it runs a reclaim callback or a host function. nil: never.
+	MayNotWait func() bool
 	// LookupEnv reads the environment; nil: os.LookupEnv.
 	LookupEnv func(name string) (string, bool)
 	// Stderr is where messages go when FERRUM_LOG asks for them and nobody has

@@ -83,7 +83,7 @@ func TestReportOfAnAllocationThatFails(t *testing.T) {
 
 func TestReclaimCallbackMakesRoom(t *testing.T) {
 	var inside atomic.Bool
-	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{InsideReclaim: inside.Load})
+	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{MayNotWait: inside.Load})
 	p := b.pool(t, nil)
 	block := mustAlloc(t, p, 2*mib)
 	asked := 0
@@ -217,4 +217,32 @@ func starve(t *testing.T, b *bench, pools []*Pool, owners *sync.Map, seed uint64
 		require.NoError(t, last.pool.Free(last.block.Addr, nil))
 	}
 	require.NoError(t, stream.Close())
+}
+
+// Where the calling thread may be what the work waits for, an allocation takes
+// what is ready and fails otherwise, at once.
+func TestAThreadThatMayNotWaitWaitsForNothing(t *testing.T) {
+	var inside atomic.Bool
+	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{MayNotWait: inside.Load})
+	p := b.pool(t, nil)
+	s := newStream(t, b)
+	busy(t, s)
+	require.NoError(t, p.Free(mustAlloc(t, p, 2*mib).Addr, s))
+	asked := 0
+	r, err := b.engine.OnReclaim(engine.ReclaimConfig{Deadline: time.Minute}, func(uint64) uint64 {
+		asked++
+		return 0
+	})
+	require.NoError(t, err)
+	inside.Store(true)
+	_, err = p.Alloc(Request{SizeBytes: mib})
+	require.ErrorIs(t, err, device.CodeOutOfMemory)
+	require.ErrorContains(t, err, "freed but in use by queued work: 2097152")
+	require.Zero(t, b.dev.Calls(devicetest.EventSynchronize))
+	require.Zero(t, asked)
+	s.Release()
+	mustAlloc(t, p, mib)
+	r.Remove(false)
+	require.NoError(t, s.Close())
+	quiet(t, b, p)
 }
