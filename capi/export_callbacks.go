@@ -16,10 +16,7 @@ import (
 
 // A token tells one callback from another. While a callback runs, its thread
 // carries its token, so that a removal from inside it does not wait for itself.
-var (
-	lastToken atomic.Uint64
-	logToken  atomic.Uint64
-)
+var lastToken atomic.Uint64
 
 func newToken() uint64 { return lastToken.Add(1) }
 

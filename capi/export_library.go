@@ -47,19 +47,17 @@ func fmgo_shutdown(flags C.uint32_t) (status C.int32_t) {
 func fmgo_log_set_callback(minimum C.int32_t, callback C.ferrum_log_fn, userData unsafe.Pointer) (status C.int32_t) {
 	defer guard(&status)
 	token := newToken()
-	inside := uint64(C.fm_token_now()) == logToken.Load() && C.fm_inside_now() == insideLog
+	// A delivery cannot wait for itself. It may come from a receiver that has
+	// been replaced already, so the present one's token would not tell.
+	inside := C.fm_inside_now() == insideLog
 	if callback == nil {
 		return done(lib.SetLog(int32(minimum), nil, !inside))
 	}
-	err := lib.SetLog(int32(minimum), func(level int32, message string) {
+	return done(lib.SetLog(int32(minimum), func(level int32, message string) {
 		text := C.CString(message)
 		defer C.free(unsafe.Pointer(text))
 		C.fm_call_log(callback, C.int32_t(level), text, userData, C.uint64_t(token))
-	}, !inside)
-	if err == nil {
-		logToken.Store(token)
-	}
-	return done(err)
+	}, !inside))
 }
 
 //export fmgo_backends_json
