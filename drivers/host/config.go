@@ -29,6 +29,9 @@ type Config struct {
 	// takes it as the truth whatever the system says is free. It says nothing
 	// about the environment, where a "!" after the size means the same.
 	MemoryForced bool
+	// Getenv reads the environment; nil: os.Getenv, which in a library sees it as
+	// it was when the process started.
+	Getenv func(name string) string
 }
 
 // settings is a Config with nothing left open.

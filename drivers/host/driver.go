@@ -32,7 +32,11 @@ var _ device.Driver = (*Driver)(nil)
 // machine that does not say how much memory it has, with no size given, is no
 // error here: Probe reports it.
 func New(c Config) (*Driver, error) {
-	return newDriver(c, os.Getenv, newSystem("/"), systemMapper())
+	getenv := c.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	return newDriver(c, getenv, newSystem("/"), systemMapper())
 }
 
 func newDriver(c Config, getenv func(string) string, s *system, m mapper) (*Driver, error) {
@@ -105,7 +109,7 @@ func (d *Driver) Open(index int) (device.Device, error) {
 	}
 	if index < 0 || index >= len(d.memories) {
 		return nil, device.Errorf(device.CodeDeviceNotFound, "host.open",
-			"device index %d: there are %d host devices", index, len(d.memories))
+			"device %s:%d: there are %d host devices", Backend, index, len(d.memories))
 	}
 	return newOpenDevice(d, index), nil
 }

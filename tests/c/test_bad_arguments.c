@@ -450,7 +450,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(backends_json_small, BUFFER_TOO_SMALL, "capacity", small_buffer(ferrum_backends_json)) \
     X(snapshot_json_small, BUFFER_TOO_SMALL, "capacity", small_buffer(ferrum_snapshot_json)) \
     X(leak_report_json_small, BUFFER_TOO_SMALL, "capacity", small_buffer(ferrum_leak_report_json)) \
-    X(device_open_unknown, DEVICE_NOT_FOUND, "7", ferrum_device_open("cpu:7", OUT(ferrum_device, {0}))) \
+    X(device_open_unknown, DEVICE_NOT_FOUND, "cpu:7", ferrum_device_open("cpu:7", OUT(ferrum_device, {0}))) \
     X(device_open_no_backend, DEVICE_NOT_FOUND, "tpu:0", ferrum_device_open("tpu:0", OUT(ferrum_device, {0}))) \
     X(device_open_empty, INVALID_ARGUMENT, "", ferrum_device_open("", OUT(ferrum_device, {0}))) \
     X(device_open_malformed, INVALID_ARGUMENT, "cpu:-1", ferrum_device_open("cpu:-1", OUT(ferrum_device, {0}))) \

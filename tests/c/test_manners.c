@@ -242,6 +242,25 @@ static void check_go_environment(void) {
     stop();
 }
 
+/* A variable that the host sets itself, after the library is loaded. */
+static void check_late_environment(void) {
+    load();
+    EXPECT(setenv("FERRUM_HOST_DEVICES", "3", 1) == 0);
+    EXPECT(setenv("FERRUM_HOST_MEMORY", "96MiB", 1) == 0);
+    EXPECT(lib.ferrum_init(NULL) == FERRUM_OK);
+    EXPECT(lib.ferrum_device_open("cpu:2", &device) == FERRUM_OK);
+    EXPECT(lib.ferrum_device_close(device, 0) == FERRUM_OK);
+    EXPECT(lib.ferrum_device_open("cpu:3", &device) ==
+           FERRUM_ERROR_DEVICE_NOT_FOUND);
+    EXPECT(lib.ferrum_shutdown(0) == FERRUM_OK);
+    EXPECT(setenv("FERRUM_HOST_MEMORY", "many", 1) == 0);
+    EXPECT(lib.ferrum_init(NULL) == FERRUM_ERROR_INVALID_CONFIG);
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    EXPECT(lib.ferrum_last_error(&error) == FERRUM_OK);
+    EXPECT(strstr(error.message, "FERRUM_HOST_MEMORY") != NULL);
+    EXPECT(strstr(error.message, "many") != NULL);
+}
+
 static void check_silent(void) { /* the parent looks at the output */
     load();
     start();
@@ -421,6 +440,7 @@ static const check checks[] = {
      0,
      {"GOGC=off", "GOMEMLIMIT=1", "GOMAXPROCS=1"},
      0},
+    {"late_environment", check_late_environment, 0, {NULL}, 0},
     {"silent", check_silent, 0, {NULL}, 1},
     {"log_on_request", check_silent, 0, {"FERRUM_LOG=info"}, 2},
     {"idle", check_idle, 0, {NULL}, 0},
