@@ -28,7 +28,9 @@ type Pool struct {
 	// that are on their way to the device still count.
 	held uint64
 	// born counts the segments that the pool ever had.
-	born    uint64
+	born uint64
+	// relaid counts how often a segment came or went.
+	relaid  uint64
 	blocks  blockTable
 	books   *track.Books
 	tags    track.Tags

@@ -58,6 +58,7 @@ func (s *segment) parts() track.Segment {
 func (p *Pool) attach(s *segment) {
 	at, _ := slices.BinarySearchFunc(p.segments, s.had.Addr, compareSegment)
 	p.segments = slices.Insert(p.segments, at, s)
+	p.relaid++
 	p.books.AddSegment(s.parts())
 }
 
@@ -65,6 +66,7 @@ func (p *Pool) attach(s *segment) {
 func (p *Pool) detach(s *segment) {
 	at, _ := slices.BinarySearchFunc(p.segments, s.had.Addr, compareSegment)
 	p.segments = slices.Delete(p.segments, at, at+1)
+	p.relaid++
 	p.books.RemoveSegment(s.parts())
 }
 

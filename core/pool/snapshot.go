@@ -28,6 +28,9 @@ type SegmentSnapshot struct {
 	SizeBytes        uint64      `json:"size_bytes"`
 	ActiveBytes      uint64      `json:"active_bytes"`
 	LargestFreeBytes uint64      `json:"largest_free_bytes"`
+	// Number counts the pool's segments in the order in which they came, so it
+	// tells a segment from an earlier one at the same address.
+	Number uint64 `json:"-"`
 }
 
 // Snapshot describes the pool; segments are in the order of their addresses.
@@ -43,13 +46,21 @@ func (p *Pool) Snapshot() Snapshot {
 		snapshot.Segments = append(snapshot.Segments, SegmentSnapshot{
 			Address: s.had.Addr, SizeBytes: s.had.SizeBytes,
 			ActiveBytes:      stats.SizeBytes - stats.FreeBytes,
-			LargestFreeBytes: stats.LargestFreeBytes,
+			LargestFreeBytes: stats.LargestFreeBytes, Number: s.number,
 		})
 		if p.born == 1 {
 			snapshot.HighWaterBytes = stats.HighWaterBytes
 		}
 	}
 	return snapshot
+}
+
+// SegmentChanges counts how often a segment came or went, so that a caller who
+// follows the segments knows when to look at them again.
+func (p *Pool) SegmentChanges() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.relaid
 }
 
 // EachBlock visits the live blocks of one moment, in the order of their

@@ -21,9 +21,10 @@ const (
 
 // span is a segment of the pool and how far up it has been used.
 type span struct {
-	base  device.Addr
-	size  uint64
-	water uint64
+	number uint64
+	base   device.Addr
+	size   uint64
+	water  uint64
 }
 
 // poolMemory takes blocks from a pool, times the calls and keeps account of
@@ -32,9 +33,10 @@ type poolMemory struct {
 	pool  *pool.Pool
 	limit uint64 // 0: one range, never touched
 	live  uint64
-	// spans is sorted by address. Segments come and go only when a block is
-	// in one that is not known yet, or when there was no room.
-	spans []span
+	// spans is sorted by address, and right as long as the pool has not changed
+	// its segments again.
+	spans   []span
+	changes uint64
 	// water is the sum of the spans' water, and its highest value.
 	water, highWater uint64
 	reserved         uint64
@@ -51,8 +53,8 @@ func (m *poolMemory) alloc(size uint64) (block, *refusal, error) {
 	start := m.clock.now()
 	got, err := m.pool.Alloc(pool.Request{SizeBytes: size})
 	took := m.clock.now() - start
+	m.learn()
 	if errors.Is(err, device.CodeOutOfMemory) {
-		m.learn()
 		return block{}, &refusal{reason: m.reason(size)}, nil
 	}
 	if err != nil {
@@ -61,10 +63,6 @@ func (m *poolMemory) alloc(size uint64) (block, *refusal, error) {
 	m.allocations++
 	m.live += size
 	at := m.find(got.Addr)
-	if at < 0 {
-		m.learn()
-		at = m.find(got.Addr)
-	}
 	if at < 0 {
 		return block{}, nil, device.Errorf(device.CodeInternal, op, "block at %#x is in no segment of the pool", uint64(got.Addr))
 	}
@@ -119,22 +117,25 @@ func (m *poolMemory) find(addr device.Addr) int {
 	return at
 }
 
-// learn looks at the pool's segments; what is known of those that are still
-// there is kept.
+// learn looks at the pool's segments if they have changed; what is known of
+// those that are still there is kept.
 func (m *poolMemory) learn() {
-	segments := m.pool.Snapshot().Segments
-	spans := make([]span, 0, len(segments))
-	m.water, m.reserved = 0, 0
-	for _, segment := range segments {
-		s := span{base: segment.Address, size: segment.SizeBytes}
-		if at := m.find(s.base); at >= 0 && m.spans[at].base == s.base && m.spans[at].size == s.size {
-			s.water = m.spans[at].water
-		}
+	changes := m.pool.SegmentChanges()
+	if changes == m.changes {
+		return
+	}
+	m.changes = changes
+	water := make(map[uint64]uint64, len(m.spans))
+	for _, s := range m.spans {
+		water[s.number] = s.water
+	}
+	m.spans, m.water, m.reserved = nil, 0, 0
+	for _, segment := range m.pool.Snapshot().Segments {
+		s := span{number: segment.Number, base: segment.Address, size: segment.SizeBytes, water: water[segment.Number]}
+		m.spans = append(m.spans, s)
 		m.water += s.water
 		m.reserved += s.size
-		spans = append(spans, s)
 	}
-	m.spans = spans
 }
 
 // reservedBytes is what is reserved now: see the package's documentation.

@@ -144,6 +144,20 @@ func TestLimit(t *testing.T) {
 	})
 }
 
+// Segments come and go when a pool is full, at addresses that were used before.
+func TestLimitOverManySegments(t *testing.T) {
+	tr := exampleTrace(t)
+	for _, limit := range []uint64{3 << 30, 12 << 30, 20 << 30} {
+		r := must(t, tr, Options{LimitBytes: limit})
+		assert.NotZero(t, r.Failed)
+		assert.LessOrEqual(t, r.ReservedPeakBytes, limit)
+		assert.Equal(t, uint64(8819), r.Allocations+r.Failed)
+	}
+	r := must(t, tr, Options{LimitBytes: 60 << 30})
+	assert.Zero(t, r.Failed)
+	assert.EqualValues(t, 26861371392, r.PeakLiveBytes)
+}
+
 func TestLimitWhatFails(t *testing.T) {
 	tr := readTrace(t, "id,lower,upper,size\n"+
 		"a,0,9,400000\nb,1,5,400000\nlarge,2,3,2000000\nfull,3,4,400000\nafter,5,9,400000\n")

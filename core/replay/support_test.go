@@ -69,6 +69,8 @@ func checkResult(t require.TestingT, r *Result) {
 	}
 	require.Equal(t, r.Failed, byReason)
 	require.Len(t, r.Failures, int(min(r.Failed, MaxFailures)))
+	require.LessOrEqual(t, r.HighWaterBytes, r.ReservedPeakBytes)
+	require.GreaterOrEqual(t, r.HighWaterBytes, r.PeakLiveBytes)
 	if r.PeakLiveBytes > 0 {
 		require.NotEmpty(t, r.Moments)
 		require.Equal(t, r.PeakLiveBytes, r.Moments[0].LiveBytes)
