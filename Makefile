@@ -102,7 +102,6 @@ demo: ## build, run the C and Python quickstarts, replay a real trace (installs 
 	    PYTHONPATH=bindings/python/src $(PYTHON) examples/python/quickstart.py
 	@echo; echo "== ferrum-mem replay examples/traces/azure_llm_code_2023.csv"
 	@$(COMMAND) replay examples/traces/azure_llm_code_2023.csv --report build/demo/replay.html
-	@echo; echo "the picture of memory over time: build/demo/replay.html"
 
 .PHONY: test
 test: ## run every test suite: Go, C, C++, Python, Rust, report, consumers

@@ -11,8 +11,8 @@ backends=$("$command" devices --json)
 gpu=$("${PYTHON:-python3}" -c '
 import json, sys
 found = json.load(sys.stdin)
-backends = found["backends"] if isinstance(found, dict) else found
-print(" ".join(b["name"] for b in backends if b["name"] != "cpu"))
+backends = found["backends"]
+print(" ".join(b["backend"] for b in backends if b["backend"] != "cpu"))
 ' <<<"$backends")
 if [ -z "$gpu" ]; then
     echo "test-gpu: this build has no backend but cpu, so nothing was proved${device:+ on $device}." >&2
