@@ -1,0 +1,208 @@
+/*
+ * ferrum_mem through its public C ABI: pools and managers with their default
+ * settings, and two probes that take the cost of a call apart.
+ *
+ * A probe makes the same trivial call once as "allocate" and once as
+ * "release", so that its pair is two calls like a pair of a pool. Its addresses
+ * are made up; no workload touches memory.
+ */
+#include "bench.h"
+#include "ferrum_mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct ferrum {
+    ferrum_device device;
+    ferrum_pool pool;
+    ferrum_manager manager;
+    ferrum_stream stream;
+    __typeof__(&ferrum_abi_version) abi_version;
+    __typeof__(&ferrum_version_string) version_string;
+    __typeof__(&ferrum_init) init;
+    __typeof__(&ferrum_shutdown) shutdown;
+    __typeof__(&ferrum_last_error) last_error;
+    __typeof__(&ferrum_device_open) device_open;
+    __typeof__(&ferrum_device_close) device_close;
+    __typeof__(&ferrum_stream_default) stream_default;
+    __typeof__(&ferrum_stream_is_ready) stream_is_ready;
+    __typeof__(&ferrum_pool_create) pool_create;
+    __typeof__(&ferrum_pool_destroy) pool_destroy;
+    __typeof__(&ferrum_pool_alloc) pool_alloc;
+    __typeof__(&ferrum_pool_free) pool_free;
+    __typeof__(&ferrum_manager_create) manager_create;
+    __typeof__(&ferrum_manager_destroy) manager_destroy;
+    __typeof__(&ferrum_allocate) allocate;
+    __typeof__(&ferrum_deallocate) deallocate;
+};
+
+static struct ferrum ferrum;
+
+static void must(ferrum_status status, const char *what) {
+    if (status == FERRUM_OK)
+        return;
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    ferrum.last_error(&error);
+    die("%s: status %d, %s", what, (int)status, error.message);
+}
+
+static bool resolve(void *library) {
+    const struct {
+        const char *name;
+        void *function;
+    } symbols[] = {
+        {"ferrum_abi_version", &ferrum.abi_version},
+        {"ferrum_version_string", &ferrum.version_string},
+        {"ferrum_init", &ferrum.init},
+        {"ferrum_shutdown", &ferrum.shutdown},
+        {"ferrum_last_error", &ferrum.last_error},
+        {"ferrum_device_open", &ferrum.device_open},
+        {"ferrum_device_close", &ferrum.device_close},
+        {"ferrum_stream_default", &ferrum.stream_default},
+        {"ferrum_stream_is_ready", &ferrum.stream_is_ready},
+        {"ferrum_pool_create", &ferrum.pool_create},
+        {"ferrum_pool_destroy", &ferrum.pool_destroy},
+        {"ferrum_pool_alloc", &ferrum.pool_alloc},
+        {"ferrum_pool_free", &ferrum.pool_free},
+        {"ferrum_manager_create", &ferrum.manager_create},
+        {"ferrum_manager_destroy", &ferrum.manager_destroy},
+        {"ferrum_allocate", &ferrum.allocate},
+        {"ferrum_deallocate", &ferrum.deallocate},
+    };
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
+        if (!library_symbol(library, symbols[i].name, symbols[i].function))
+            return missing("the library has no %s", symbols[i].name);
+    return true;
+}
+
+static bool open_library(const struct adapter_settings *settings,
+                         struct allocator *allocator_out) {
+    if (settings->library == NULL)
+        return missing("%s needs --library FILE", settings->name);
+    void *library = library_open(settings->library);
+    if (library == NULL || !resolve(library))
+        return false;
+    must(ferrum.init(NULL), "ferrum_init");
+    must(ferrum.device_open("cpu:0", &ferrum.device), "ferrum_device_open");
+    snprintf(allocator_out->version, sizeof allocator_out->version, "%s",
+             ferrum.version_string());
+    return true;
+}
+
+static void close_library(void) {
+    must(ferrum.device_close(ferrum.device, 0), "ferrum_device_close");
+    must(ferrum.shutdown(0), "ferrum_shutdown");
+}
+
+/* ----------------------------------------------------------------- pool */
+
+static uint64_t pool_allocate(void *context, uint64_t size_bytes) {
+    (void)context;
+    ferrum_address address;
+    ferrum.pool_alloc(ferrum.pool, size_bytes, (ferrum_stream){0}, &address);
+    return address;
+}
+
+static bool pool_release(void *context, uint64_t address) {
+    (void)context;
+    return ferrum.pool_free(ferrum.pool, address, (ferrum_stream){0}) ==
+           FERRUM_OK;
+}
+
+static void pool_close(void *context) {
+    (void)context;
+    must(ferrum.pool_destroy(ferrum.pool, 0), "ferrum_pool_destroy");
+    close_library();
+}
+
+static bool pool_open(const struct adapter_settings *settings,
+                      struct allocator *allocator_out) {
+    if (!open_library(settings, allocator_out))
+        return false;
+    must(ferrum.pool_create(ferrum.device, NULL, &ferrum.pool),
+         "ferrum_pool_create");
+    allocator_out->allocate = pool_allocate;
+    allocator_out->release = pool_release;
+    allocator_out->close = pool_close;
+    return true;
+}
+
+/* -------------------------------------------------------------- manager */
+
+static uint64_t manager_allocate(void *context, uint64_t size_bytes) {
+    (void)context;
+    ferrum_memory memory;
+    ferrum.allocate(ferrum.manager, size_bytes, &memory);
+    return memory.id;
+}
+
+static bool manager_release(void *context, uint64_t handle) {
+    (void)context;
+    return ferrum.deallocate((ferrum_memory){handle}) == FERRUM_OK;
+}
+
+static void manager_close(void *context) {
+    (void)context;
+    must(ferrum.manager_destroy(ferrum.manager, 0), "ferrum_manager_destroy");
+    close_library();
+}
+
+static bool manager_open(const struct adapter_settings *settings,
+                         struct allocator *allocator_out) {
+    if (!open_library(settings, allocator_out))
+        return false;
+    must(ferrum.manager_create(ferrum.device, NULL, &ferrum.manager),
+         "ferrum_manager_create");
+    allocator_out->allocate = manager_allocate;
+    allocator_out->release = manager_release;
+    allocator_out->close = manager_close;
+    return true;
+}
+
+/* --------------------------------------------------------------- probes */
+
+static uint64_t plain_allocate(void *context, uint64_t size_bytes) {
+    (void)context, (void)size_bytes;
+    return ferrum.abi_version();
+}
+
+static bool plain_release(void *context, uint64_t address) {
+    (void)context, (void)address;
+    return ferrum.abi_version() != 0;
+}
+
+static uint64_t crossing_allocate(void *context, uint64_t size_bytes) {
+    (void)context, (void)size_bytes;
+    uint32_t ready;
+    return ferrum.stream_is_ready(ferrum.stream, &ready) == FERRUM_OK;
+}
+
+static bool crossing_release(void *context, uint64_t address) {
+    return crossing_allocate(context, address) != 0;
+}
+
+static void probe_close(void *context) {
+    (void)context;
+    close_library();
+}
+
+static bool probe_open(const struct adapter_settings *settings,
+                       struct allocator *allocator_out) {
+    if (!open_library(settings, allocator_out))
+        return false;
+    must(ferrum.stream_default(ferrum.device, &ferrum.stream),
+         "ferrum_stream_default");
+    bool plain = strcmp(settings->name, "ferrum_plain_call") == 0;
+    allocator_out->allocate = plain ? plain_allocate : crossing_allocate;
+    allocator_out->release = plain ? plain_release : crossing_release;
+    allocator_out->close = probe_close;
+    return true;
+}
+
+const struct adapter ferrum_adapters[] = {
+    {"ferrum_pool", pool_open},
+    {"ferrum_manager", manager_open},
+    {"ferrum_plain_call", probe_open},
+    {"ferrum_go_call", probe_open},
+    {NULL, NULL},
+};
