@@ -69,7 +69,7 @@ C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 GO_PACKAGES = ./core/... ./drivers/... ./cmd/...
 
 CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
-TESTS  := test-go test-race test-c test-asan test-python test-rust test-report test-consumers
+TESTS  := test-go test-race test-c test-asan test-python test-rust test-report test-bench test-consumers
 
 SUITE := $(PYTHON) scripts/suite.py
 
@@ -104,7 +104,7 @@ demo: ## build, run the C and Python quickstarts, replay a real trace (installs 
 	@$(COMMAND) replay examples/traces/azure_llm_code_2023.csv --report build/demo/replay.html
 
 .PHONY: test
-test: ## run every test suite: Go, C, C++, Python, Rust, report, consumers
+test: ## run every test suite: Go, C, C++, Python, Rust, report, bench, consumers
 	@rm -f $(TESTS:%=build/test/results/%)
 	@scripts/setup.sh test
 	@$(MAKE) -k $(TESTS) || true
@@ -277,6 +277,8 @@ test-rust: ready-test $(LIBRARY) $(LIBRARY_TEST)
 test-report: ready-test $(COMMAND)
 	@FERRUM_MEM_COMMAND=$(ROOT)/$(COMMAND) $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -p no:cacheprovider tests/report
+test-bench: ready-test $(LIBRARY)
+	@$(LIBRARY_ENV) $(SUITE) $@ pytest -- $(VENV) -m pytest -q -p no:cacheprovider tests/bench
 test-consumers: ready-test build
 	@$(SUITE) $@ steps -- scripts/test_consumers.sh $(ROOT)/build/test/consumers
 

@@ -102,8 +102,10 @@ double *numbers(uint64_t count) {
 static int run_first(const struct options *options) {
     __typeof__(&ferrum_abi_version) abi_version;
     __typeof__(&ferrum_init) init;
-    if (options->adapter.library == NULL)
-        return missing("first needs --library FILE") ? 0 : EXIT_MISSING;
+    if (options->adapter.library == NULL) {
+        missing("first needs --library FILE");
+        return EXIT_MISSING;
+    }
     uint64_t begin = clock_ns();
     void *library = library_open(options->adapter.library);
     if (library == NULL)

@@ -13,6 +13,10 @@ END = "<!-- bench:end -->"
 
 Result = dict[str, Any]
 
+# Below this scaling of a plain loop the machine had no second core to spare, and
+# how an allocator scales cannot be told.
+FREE_CORES = 0.9
+
 HEADINGS = {
     "hot_pair_256b": "Hot pair, 256 B",
     "hot_pair_64kib": "Hot pair, 64 KiB",
@@ -21,6 +25,8 @@ HEADINGS = {
     "two_threads_hot_256b": "Two threads against one, hot pair of 256 B",
     "two_threads_random": "Two threads against one, random replacement (each its own 1000 blocks)",
 }
+
+PROBED = ("hot_pair_256b", "random_1000_live")
 
 PROBE_TEXT = {
     "none": "the harness alone (an allocator that does nothing)",
@@ -42,6 +48,10 @@ class Book:
     def against(self, name: str, peer: str) -> Result | None:
         """The result against one peer."""
         return next((entry for entry in self.named(name) if entry["peer"] == peer), None)
+
+    def least(self, name: str) -> float:
+        """Least of our samples of a result."""
+        return float(self.named(name)[0]["spread"]["ours"]["min"])
 
     def ours(self, name: str) -> float:
         """Our value of a result."""
@@ -142,16 +152,28 @@ def machine_lines(machine: dict[str, Any]) -> list[str]:
 
 def probe_table(book: Book) -> list[str]:
     """What a pair is made of, from the outside."""
-    rows = [
-        [text, *(number(book.ours(f"{w}_{probe}")) for w in ("hot_pair_256b", "random_1000_live"))]
-        for probe, text in PROBE_TEXT.items()
-    ]
-    medians = [book.ours(f"{w}_median") for w in ("hot_pair_256b", "random_1000_live")]
-    rows.append(["a pair of the pool", *map(number, medians)])
-    crossing = [book.ours(f"{w}_ferrum_go_call") for w in ("hot_pair_256b", "random_1000_live")]
-    rest = [a - b for a, b in zip(medians, crossing, strict=True)]
-    rows.append(["what that leaves for the core", *map(number, rest)])
-    return table(["pair of calls", "hot 256 B: ns", "random: ns"], rows)
+
+    def cells(suffix: str) -> list[str]:
+        return [
+            c for workload in PROBED for c in (value(workload, suffix), least(workload, suffix))
+        ]
+
+    def value(workload: str, suffix: str) -> str:
+        return number(book.ours(f"{workload}_{suffix}"))
+
+    def least(workload: str, suffix: str) -> str:
+        return number(book.least(f"{workload}_{suffix}"))
+
+    rows = [[text, *cells(probe)] for probe, text in PROBE_TEXT.items()]
+    rows.append(["a pair of the pool", *cells("median")])
+    rest = []
+    for workload in PROBED:
+        pair, call = f"{workload}_median", f"{workload}_ferrum_go_call"
+        rest.append(number(book.ours(pair) - book.ours(call)))
+        rest.append(number(book.least(pair) - book.least(call)))
+    rows.append(["what that leaves for the core", *rest])
+    header = ["pair of calls", "hot 256 B: median ns", "least ns", "random: median ns", "least ns"]
+    return table(header, rows)
 
 
 def profile_table(book: Book) -> list[str]:
@@ -183,13 +205,19 @@ def target_table(book: Book) -> list[str]:
         ("library, stripped", book.ours("library_size"), 16, "MB", False),
         ("dlopen and ferrum_init", book.ours("library_init"), 5, "ms", False),
     ]
+    loops = {targets[3][0]: hot_loop["value_peer"], targets[4][0]: loop["value_peer"]}
     rows = []
     for what, value, target, unit, more_is_better in targets:
+        crowded = more_is_better and loops[what] < FREE_CORES
         met = value >= target if more_is_better else value <= target
         factor = target / value if more_is_better else value / target
         sign = "≥" if more_is_better else "≤"
         verdict = "met" if met else f"**missed, {number(factor)} times off**"
-        rows.append([what, f"{sign} {target} {unit}".strip(), f"{number(value)} {unit}", verdict])
+        if crowded:
+            verdict = f"none: the loop itself reached only {number(loops[what])}"
+        rows.append(
+            [what, f"{sign} {target} {unit}".strip(), f"{number(value)} {unit}".strip(), verdict]
+        )
     return table(["what", "target", "measured", "verdict"], rows)
 
 

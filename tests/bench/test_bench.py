@@ -158,6 +158,7 @@ def test_what_is_not_there_is_named(arguments: list[str], message: str) -> None:
     [
         (["--allocator", "jemalloc", "--workload", "random"], 3, "not jemalloc"),
         (["--allocator", "ferrum_pool", "--workload", "random"], 3, "--library"),
+        (["--allocator", "ferrum_pool", "--workload", "first"], 3, "--library"),
         (["--allocator", "unheard-of", "--workload", "random"], 2, "unheard-of"),
         (["--allocator", "glibc", "--workload", "unheard-of"], 2, "unheard-of"),
         (["--allocator", "glibc", "--workload", "hot"], 2, "--size"),
