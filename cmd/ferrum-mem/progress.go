@@ -20,7 +20,7 @@ func newBar(out io.Writer, what string, total int) *bar {
 	}
 	all := mpb.New(mpb.WithOutput(out), mpb.WithWidth(60), mpb.WithAutoRefresh(), mpb.WithRefreshRate(100*time.Millisecond))
 	return &bar{all: all, bar: all.New(int64(total), mpb.BarStyle(),
-		mpb.PrependDecorators(decor.Name(what+" ")),
+		mpb.PrependDecorators(decor.Name(what)),
 		mpb.AppendDecorators(decor.CountersNoUnit("%d / %d requests "), decor.Elapsed(decor.ET_STYLE_GO)),
 	)}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"io"
+	"strings"
 	"time"
 
 	"ferrum_mem/core/library"
@@ -34,13 +35,16 @@ type page struct {
 	Script  template.JS
 	Result  *replay.Result
 	// Raw is the result's fields by their names in the JSON, as written there.
-	Raw     map[string]json.RawMessage
+	Raw map[string]json.RawMessage
+	// Key is the most telling facts, with short names.
 	Key     []fact
 	Facts   []fact
 	Memory  chart
 	Unused  chart
 	Failed  chart
 	Limited bool
+	// Fragmentation is as in the facts.
+	Fragmentation string
 }
 
 // plot is a chart with the name that its parts on the page share.
@@ -72,6 +76,7 @@ func renderReport(w io.Writer, r *replay.Result) error {
 		Written: time.Now().UTC().Format("2006-01-02 15:04 UTC"),
 		Style:   template.CSS(reportStyle), Script: template.JS(reportScript),
 		Result: r, Facts: summary(r), Limited: r.LimitBytes > 0,
+		Fragmentation: formatRatio(r.Fragmentation),
 	}
 	p.Memory, p.Unused, p.Failed = charts(r)
 	if p.Raw, err = rawFields(r); err != nil {
@@ -80,6 +85,7 @@ func renderReport(w io.Writer, r *replay.Result) error {
 	for _, field := range keyFields {
 		for _, f := range p.Facts {
 			if f.Field == field {
+				f.Name, _, _ = strings.Cut(f.Name, " (")
 				p.Key = append(p.Key, f)
 			}
 		}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/library"
+)
+
+func TestVerbs(t *testing.T) {
+	o := invoke(t, "--help")
+	assert.Equal(t, exitDone, o.status)
+	commands := regexp.MustCompile(`(?m)^  ([a-z]+) `).FindAllStringSubmatch(o.out, -1)
+	var verbs []string
+	for _, c := range commands {
+		verbs = append(verbs, c[1])
+	}
+	assert.Equal(t, []string{"devices", "doctor", "help", "replay", "version"}, verbs, "what is not there is not advertised")
+	assert.Empty(t, o.err)
+
+	for _, args := range [][]string{{}, {"frobnicate"}, {"devices", "extra"}, {"version", "--frob"}, {"doctor", "x"}, {"--frob"}} {
+		o := invoke(t, args...)
+		assert.Equal(t, exitUsage, o.status, args)
+		assert.Empty(t, o.out)
+		assert.Contains(t, o.err, "--help' for usage")
+		if len(args) > 0 {
+			assert.Contains(t, o.err, strings.TrimLeft(args[len(args)-1], "-"), "names what was typed")
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	header, err := os.ReadFile("../../include/ferrum_mem.h")
+	require.NoError(t, err)
+	var parts []string
+	for _, part := range []string{"MAJOR", "MINOR", "PATCH"} {
+		found := regexp.MustCompile(`#define FERRUM_VERSION_` + part + ` (\d+)`).FindSubmatch(header)
+		require.NotNil(t, found)
+		parts = append(parts, string(found[1]))
+	}
+	want := strings.Join(parts, ".")
+	assert.Equal(t, want, library.Version)
+	assert.Contains(t, invoke(t, "version").out, "ferrum-mem "+want+" ")
+	assert.Equal(t, "ferrum-mem "+want+"\n", invoke(t, "--version").out)
+	var v versionReport
+	require.NoError(t, json.Unmarshal([]byte(invoke(t, "version", "--json").out), &v))
+	assert.Equal(t, want, v.Version)
+}
+
+func TestDevices(t *testing.T) {
+	cleanEnvironment(t)
+	t.Setenv("FERRUM_HOST_DEVICES", "2")
+	t.Setenv("FERRUM_HOST_MEMORY", "64MiB")
+	o := invoke(t, "devices")
+	require.Equal(t, exitDone, o.status, o.err)
+	assert.Regexp(t, `(?m)^cpu:0 +32\.00 MiB `, o.out)
+	assert.Regexp(t, `(?m)^cpu:1 +32\.00 MiB `, o.out)
+
+	o = invoke(t, "devices", "--json")
+	var found backends
+	require.NoError(t, json.Unmarshal([]byte(o.out), &found))
+	require.Len(t, found.Backends, 1)
+	cpu := found.Backends[0]
+	assert.Equal(t, "cpu", cpu.Backend)
+	assert.True(t, cpu.Available)
+	assert.Nil(t, cpu.Error)
+	require.Len(t, cpu.Devices, 2)
+	assert.Equal(t, "cpu:1", cpu.Devices[1].ID)
+	assert.EqualValues(t, 32<<20, cpu.Devices[1].TotalBytes)
+
+	t.Setenv("FERRUM_HOST_DEVICES", "none")
+	o = invoke(t, "devices")
+	assert.Equal(t, exitUsage, o.status)
+	assert.Contains(t, o.err, `FERRUM_HOST_DEVICES="none"`)
+	assert.Empty(t, o.out)
+}
+
+// A second device of the environment can be replayed on, whatever its size.
+func TestReplayOnSecondDevice(t *testing.T) {
+	cleanEnvironment(t)
+	t.Setenv("FERRUM_HOST_DEVICES", "2")
+	t.Setenv("FERRUM_HOST_MEMORY", "64MiB")
+	r, _ := result(t, exampleTrace, "--device", "cpu:1")
+	assert.Equal(t, "cpu:1", r.Device)
+	assert.EqualValues(t, 26861371392, r.PeakLiveBytes)
+}
+
+func TestDoctor(t *testing.T) {
+	cleanEnvironment(t)
+	t.Setenv("FERRUM_HOST_MEMORY", "64MiB")
+	t.Setenv("FERRUM_MISSPELT", "x")
+	o := invoke(t, "doctor", "--json")
+	require.Equal(t, exitDone, o.status, o.out)
+	var r doctorReport
+	require.NoError(t, json.Unmarshal([]byte(o.out), &r))
+	assert.True(t, r.OK)
+	assert.Equal(t, library.Version, r.Version)
+	assert.Equal(t, map[string]string{"FERRUM_HOST_MEMORY": "64MiB", "FERRUM_MISSPELT": "x"}, r.Environment)
+	assert.NotZero(t, r.Limits.MemTotalBytes)
+	byCheck := map[string]finding{}
+	for _, f := range r.Findings {
+		byCheck[f.Check] = f
+		assert.Equal(t, f.Status == statusOK, f.Advice == "", "advice exactly where something is wrong: %+v", f)
+	}
+	for _, check := range []string{"version", "backend cpu", "device cpu:0", "memory", "cgroup", "memlock", "map count", "huge pages", "overcommit"} {
+		assert.Contains(t, byCheck, check)
+	}
+	assert.Equal(t, statusOK, byCheck["device cpu:0"].Status)
+	assert.Equal(t, statusOK, byCheck["FERRUM_HOST_MEMORY"].Status)
+	assert.Equal(t, statusWarning, byCheck["FERRUM_MISSPELT"].Status)
+
+	o = invoke(t, "doctor")
+	assert.Equal(t, exitDone, o.status)
+	assert.Regexp(t, `(?m)^ok +device cpu:0 +.*a block was allocated and freed$`, o.out)
+	assert.Regexp(t, `(?m)^WARN +FERRUM_MISSPELT +"x"$`, o.out)
+
+	for name, value := range map[string]string{"FERRUM_HOST_MEMORY": "lots", "FERRUM_HOST_DEVICES": "0", "FERRUM_LOG": "loud"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, value)
+			o := invoke(t, "doctor")
+			assert.Equal(t, exitNo, o.status)
+			assert.Contains(t, o.out, "FAIL  library")
+			assert.Contains(t, o.out, name+`="`+value+`"`)
+			assert.Contains(t, o.out, "1 problems")
+			assert.Empty(t, o.err)
+		})
+	}
+}
+
+type brokenWriter struct{ err error }
+
+func (b brokenWriter) Write([]byte) (int, error) { return 0, b.err }
+
+// An answer that nobody could read is an error of the machine.
+func TestOutputFails(t *testing.T) {
+	for _, args := range [][]string{{"version"}, {"devices"}, {"doctor"}, {"replay", exampleTrace}, {"replay", exampleTrace, "--json"}, {"--help"}} {
+		var errs bytes.Buffer
+		status := run(t.Context(), args, streams{in: strings.NewReader(""), out: brokenWriter{errors.New("the disk is full")}, err: &errs})
+		assert.Equal(t, exitMachine, status, args)
+		assert.Contains(t, errs.String(), "the disk is full")
+	}
+}
+
+func TestFormatBytes(t *testing.T) {
+	for bytes, want := range map[uint64]string{
+		0: "0 B", 1023: "1023 B", 1024: "1.00 KiB", 26861371392: "25.02 GiB", 1 << 40: "1024.00 GiB",
+		10 << 40: "10.00 TiB", 1<<64 - 1: "16777216.00 TiB", 3 << 20: "3.00 MiB",
+	} {
+		assert.Equal(t, want, formatBytes(bytes))
+	}
+}
