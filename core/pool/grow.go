@@ -31,43 +31,46 @@ func (p *Pool) grow(n need) (Block, bool, error) {
 	if !ok {
 		return Block{}, false, nil
 	}
-	block, found, err := p.growBy(n, least)
-	p.engine.SegmentsChanged()
+	block, found, grown, err := p.growBy(n, least)
+	if grown {
+		p.engine.SegmentsChanged()
+	}
 	return block, found, err
 }
 
-func (p *Pool) growBy(n need, least uint64) (Block, bool, error) {
+// growBy is grow, and says whether the pool has a new segment.
+func (p *Pool) growBy(n need, least uint64) (block Block, found, grown bool, err error) {
 	p.layout.Lock()
 	defer p.layout.Unlock()
 	p.mu.Lock()
 	if p.state != stateOpen {
 		p.mu.Unlock()
-		return Block{}, false, p.closedError(opAlloc)
+		return Block{}, false, false, p.closedError(opAlloc)
 	}
 	// Another thread may have grown the pool while this one waited.
-	block, err := p.place(n)
+	block, err = p.place(n)
 	want, fits := p.wanted(least)
 	p.mu.Unlock()
 	if err != rangealloc.ErrNoRoom {
-		return block, err == nil, err
+		return block, err == nil, false, err
 	}
 	if !fits {
-		return Block{}, false, nil
+		return Block{}, false, false, nil
 	}
 	if err := p.take(want); err != nil {
 		if errors.Is(err, device.CodeOutOfMemory) {
 			err = nil
 		}
-		return Block{}, false, err
+		return Block{}, false, false, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	block, err = p.place(n)
 	if err == rangealloc.ErrNoRoom {
 		// Other threads have filled the new segment meanwhile.
-		return Block{}, false, nil
+		return Block{}, false, true, nil
 	}
-	return block, err == nil, err
+	return block, err == nil, true, err
 }
 
 // wanted is the next segment's size; false: the bound leaves no room for the

@@ -246,3 +246,23 @@ func TestAThreadThatMayNotWaitWaitsForNothing(t *testing.T) {
 	require.NoError(t, s.Close())
 	quiet(t, b, p)
 }
+
+// A search for room asks every pool, and again after every callback: one that
+// moves no segment must not cost a look at the device.
+func TestASearchInVainLooksAtTheDeviceOnce(t *testing.T) {
+	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{})
+	p := b.pool(t, nil)
+	siblings := []*Pool{p}
+	for range 5 {
+		siblings = append(siblings, b.pool(t, nil))
+	}
+	mustAlloc(t, p, 2*mib)
+	listener, err := b.engine.OnPressure(func(pressure.Level) {})
+	require.NoError(t, err)
+	before := b.dev.Calls(devicetest.Memory)
+	_, err = siblings[1].Alloc(Request{SizeBytes: mib})
+	require.ErrorIs(t, err, device.CodeOutOfMemory)
+	require.LessOrEqual(t, b.dev.Calls(devicetest.Memory), before+1, "the report looks once")
+	listener.Remove(false)
+	b.closeAll(t, siblings...)
+}

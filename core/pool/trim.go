@@ -59,7 +59,10 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 	p.mu.Unlock()
 	released, err := p.giveBack(chosen)
 	p.layout.Unlock()
-	p.engine.SegmentsChanged()
+	if released > 0 {
+		// Costs a look at the device, and a search for room comes by here often.
+		p.engine.SegmentsChanged()
+	}
 	p.engine.Changed()
 	return released, err
 }
