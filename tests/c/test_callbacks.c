@@ -313,8 +313,7 @@ typedef struct {
     ferrum_registration added[4];
     ferrum_status status[4], alloc, closed;
 } adder;
-static void add_more(ferrum_device d, ferrum_pressure_level level,
-                     void *data) {
+static void add_more(ferrum_device d, ferrum_pressure_level level, void *data) {
     adder *a = data;
     (void)level;
     if (a->done.up)
@@ -333,8 +332,7 @@ static void test_pressure_callback_adds_callbacks(void **state) {
     ferrum_address block;
     assert_ok(
         ferrum_pressure_callback_add(device, add_more, &a, &registration));
-    assert_ok(
-        ferrum_pool_alloc(pool, CAPACITY - MIB, default_stream, &block));
+    assert_ok(ferrum_pool_alloc(pool, CAPACITY - MIB, default_stream, &block));
     wait_for(&a.done);
     for (int i = 0; i < 4; i++) {
         assert_ok(a.status[i]);
