@@ -69,7 +69,7 @@ C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 GO_PACKAGES = ./core/... ./drivers/... ./cmd/...
 
 CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
-TESTS  := test-go test-race test-c test-asan test-python test-rust test-report test-bench test-consumers
+TESTS  := test-go test-race test-c test-asan test-python test-rust test-report test-bench test-examples test-consumers
 
 SUITE := $(PYTHON) scripts/suite.py
 
@@ -279,6 +279,8 @@ test-report: ready-test $(COMMAND)
 	    $(VENV) -m pytest -q -p no:cacheprovider tests/report
 test-bench: ready-test $(LIBRARY)
 	@$(LIBRARY_ENV) $(SUITE) $@ pytest -- $(VENV) -m pytest -q -p no:cacheprovider tests/bench
+test-examples: ready-test $(LIBRARY)
+	@$(SUITE) $@ steps -- scripts/test_examples.sh $(ROOT)/build/test/examples
 test-consumers: ready-test build
 	@$(SUITE) $@ steps -- scripts/test_consumers.sh $(ROOT)/build/test/consumers
 
