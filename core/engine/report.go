@@ -28,6 +28,10 @@ func (e *Engine) outOfMemory(need Need) error {
 	if inFlight := own.Active.Current - own.Allocated.Current; inFlight > 0 {
 		fmt.Fprintf(&text, "; freed but in use by queued work: %d", inFlight)
 	}
+	// The two are of two moments.
+	if all := e.Statistics().Cached.Current; all > own.Cached.Current {
+		fmt.Fprintf(&text, "; free beside live blocks of other pools: %d", all-own.Cached.Current)
+	}
 	if need.Bound != "" {
 		fmt.Fprintf(&text, "; %s", need.Bound)
 	}

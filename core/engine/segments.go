@@ -105,15 +105,16 @@ func (e *Engine) Limit() uint64 {
 }
 
 // NeverFits says why a segment of that size can never be had from this device:
-// it is above the capacity or the limit. It is nil when it may be had.
-func (e *Engine) NeverFits(op string, size uint64) error {
+// it is above the capacity or the limit. It is nil when it may be had. what names
+// the argument that asks for it, and its value.
+func (e *Engine) NeverFits(op, what string, size uint64) error {
 	if total := e.info.TotalBytes; total != 0 && size > total {
 		return device.Errorf(device.CodeOutOfMemory, op,
-			"%d bytes can never fit: the device has %d", size, total).On(e.ID())
+			"%s can never fit: that takes %d bytes, the device has %d", what, size, total).On(e.ID())
 	}
 	if limit := e.Limit(); limit != 0 && size > limit {
 		return device.Errorf(device.CodeOutOfMemory, op,
-			"%d bytes can never fit: the limit of the device is %d", size, limit).On(e.ID())
+			"%s can never fit: that takes %d bytes, the limit of the device is %d", what, size, limit).On(e.ID())
 	}
 	return nil
 }

@@ -177,9 +177,9 @@ func (p *Pool) neverFits(n need) error {
 	segment, ok := p.engine.RoundUp(n.size)
 	if !ok {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
-			"%d bytes can never fit: no segment is that large", n.requested).On(p.engine.ID())
+			"size_bytes %d can never fit: no segment is that large", n.requested).On(p.engine.ID())
 	}
-	if err := p.engine.NeverFits(opAlloc, segment); err != nil {
+	if err := p.engine.NeverFits(opAlloc, fmt.Sprintf("size_bytes %d", n.requested), segment); err != nil {
 		return err
 	}
 	p.mu.Lock()
@@ -187,7 +187,7 @@ func (p *Pool) neverFits(n need) error {
 	p.mu.Unlock()
 	if segment > bound {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
-			"%d bytes can never fit in pool %q: %s", n.requested, p.config.Name, p.boundText()).On(p.engine.ID())
+			"size_bytes %d can never fit in pool %q: %s", n.requested, p.config.Name, p.boundText()).On(p.engine.ID())
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"ferrum_mem/core/device"
@@ -121,7 +122,9 @@ func (p *Pool) take(want engine.Want) error {
 // preAllocate takes the whole size in one segment, or fails.
 func (p *Pool) preAllocate() error {
 	size := p.engine.RoundDown(p.config.MaxSizeBytes)
+	what := fmt.Sprintf("max_size_bytes %d", p.config.MaxSizeBytes)
 	if size == 0 {
+		what = fmt.Sprintf("initial_size_bytes %d", p.config.InitialSizeBytes)
 		var ok bool
 		if size, ok = p.engine.RoundUp(p.config.InitialSizeBytes); !ok {
 			return device.Errorf(device.CodeOverflow, "pool.new",
@@ -129,7 +132,7 @@ func (p *Pool) preAllocate() error {
 				p.config.InitialSizeBytes, p.engine.Info().GranularityBytes).On(p.engine.ID())
 		}
 	}
-	if err := p.engine.NeverFits("pool.new", size); err != nil {
+	if err := p.engine.NeverFits("pool.new", what, size); err != nil {
 		return err
 	}
 	defer p.engine.SegmentsChanged()

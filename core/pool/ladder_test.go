@@ -81,6 +81,20 @@ func TestReportOfAnAllocationThatFails(t *testing.T) {
 	quiet(t, b, p)
 }
 
+// A pool that has a small block in a segment as large as the device starves the
+// others: the report says where the memory is.
+func TestReportNamesWhatOtherPoolsHold(t *testing.T) {
+	b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
+	greedy := b.pool(t, func(c *Config) { c.InitialSizeBytes = 4 * mib })
+	p := b.pool(t, nil)
+	mustAlloc(t, greedy, 4*kib)
+	_, err := p.Alloc(Request{SizeBytes: mib})
+	require.ErrorIs(t, err, device.CodeOutOfMemory)
+	require.ErrorContains(t, err, "free in the device: 0 of 4194304")
+	require.ErrorContains(t, err, "free beside live blocks of other pools: 4190208")
+	b.closeAll(t, greedy, p)
+}
+
 func TestReclaimCallbackMakesRoom(t *testing.T) {
 	var inside atomic.Bool
 	b := newBench(devicetest.Config{TotalBytes: 2 * mib}, engine.Options{MayNotWait: inside.Load})
