@@ -2,6 +2,7 @@ package library
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -25,6 +26,12 @@ type Settings struct {
 	HostMemoryBytes uint64
 	// HostMemoryForced accepts a capacity above the memory of the machine.
 	HostMemoryForced bool
+}
+
+// String gives the settings by their names in the C ABI.
+func (s Settings) String() string {
+	return fmt.Sprintf("host_devices %d, host_memory_bytes %d, forced %t",
+		s.HostDevices, s.HostMemoryBytes, s.HostMemoryForced)
 }
 
 // Options are what a Library needs from the program that it is part of. Only

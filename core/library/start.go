@@ -29,7 +29,7 @@ func (l *Library) Init(s *Settings) error {
 	if r := l.current.Load(); r != nil {
 		if s != nil && *s != r.settings {
 			return device.Errorf(device.CodeInvalidState, op,
-				"the library runs with other settings: %+v, not %+v", r.settings, *s)
+				"the library runs with other settings: %v, not %v", r.settings, *s)
 		}
 		l.users++
 		return nil

@@ -2,6 +2,7 @@ package library_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"runtime"
@@ -40,7 +41,10 @@ func TestInitIsCounted(t *testing.T) {
 	require.NoError(t, b.Init(&library.Settings{HostDevices: 2}), "the same settings join")
 	for _, other := range []library.Settings{{}, {HostDevices: 3}, {HostDevices: 2, HostMemoryBytes: 1},
 		{HostDevices: 2, HostMemoryForced: true}} {
-		requireCode(t, device.CodeInvalidState, b.Init(&other))
+		err := b.Init(&other)
+		requireCode(t, device.CodeInvalidState, err)
+		require.ErrorContains(t, err, fmt.Sprintf("host_devices 2, host_memory_bytes 0, forced false, not host_devices %d",
+			other.HostDevices))
 	}
 	handle := b.open("test:0")
 	require.NoError(t, b.Shutdown(false), "not the last user: what is open does not matter")
