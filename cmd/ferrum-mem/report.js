@@ -6,12 +6,22 @@
   var boxes = Array.prototype.slice.call(document.querySelectorAll("[data-chart]"));
   var at = -1;
 
+  // Two digits, ties to even like those of the tables.
+  function hundredths(n) {
+    var whole = Math.floor(n);
+    var rest = n - whole;
+    if (rest > 0.5 || (rest === 0.5 && whole % 2 === 1)) {
+      whole++;
+    }
+    return (whole / 100).toFixed(2);
+  }
+
   function bytes(n) {
     var units = [["TiB", 40], ["GiB", 30], ["MiB", 20], ["KiB", 10]];
     for (var i = 0; i < units.length; i++) {
       var size = Math.pow(2, units[i][1]);
       if (n >= size && (i > 0 || n >= 10 * size)) {
-        return (n / size).toFixed(2) + " " + units[i][0];
+        return hundredths(100 * n / size) + " " + units[i][0];
       }
     }
     return n + " B";

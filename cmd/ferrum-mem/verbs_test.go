@@ -135,6 +135,18 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
+// doctor knows the variables of the page that lists them, and no other.
+func TestDoctorKnowsTheDocumentedVariables(t *testing.T) {
+	text, err := os.ReadFile("../../docs/environment.md")
+	require.NoError(t, err)
+	var documented []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `(FERRUM_[A-Z_]+)` ").FindAllStringSubmatch(string(text), -1) {
+		documented = append(documented, row[1])
+	}
+	assert.NotEmpty(t, documented)
+	assert.ElementsMatch(t, documented, known)
+}
+
 type brokenWriter struct{ err error }
 
 func (b brokenWriter) Write([]byte) (int, error) { return 0, b.err }
