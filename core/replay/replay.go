@@ -72,6 +72,9 @@ func Run(ctx context.Context, t *trace.Trace, o Options) (*Result, error) {
 }
 
 func runOn(ctx context.Context, e *engine.Engine, config pool.Config, schedule *trace.Schedule, demand demand, o Options) (*Result, error) {
+	if err := tryLimit(e, o.LimitBytes); err != nil {
+		return nil, err
+	}
 	p, err := pool.New(e, config)
 	if err != nil {
 		return nil, err
@@ -104,6 +107,20 @@ func runOn(ctx context.Context, e *engine.Engine, config pool.Config, schedule *
 		result.TimeUnit = "trace"
 	}
 	return result, nil
+}
+
+// tryLimit makes sure that the device can hold the limit at all. Otherwise
+// requests would fail for want of addresses, and it would look like the limit.
+func tryLimit(e *engine.Engine, limitBytes uint64) error {
+	size := e.RoundDown(limitBytes)
+	if size == 0 {
+		return nil
+	}
+	addr, err := e.Device().Allocate(size)
+	if err != nil {
+		return err
+	}
+	return e.Device().Free(addr, size)
 }
 
 // play runs a player to its end, looking up now and then.
@@ -145,7 +162,8 @@ func poolConfig(o Options, peakBytes uint64) (pool.Config, error) {
 		return c, device.Errorf(device.CodeInvalidArgument, op,
 			"the trace has %d bytes alive at one time, above the %d bytes of addresses that can be replayed", peakBytes, uint64(MaxRangeBytes))
 	}
-	c.AutoExpansion = false
+	// All of the range or nothing: a smaller one would give other figures.
+	c.AutoExpansion, c.PreAllocate = false, true
 	c.InitialSizeBytes = min(roundUpToPowerOfTwo(max(peakBytes, PageBytes)*rangeFactor), MaxRangeBytes)
 	return c, nil
 }

@@ -266,12 +266,33 @@ func TestCancel(t *testing.T) {
 // nothing is left.
 func TestDeviceFails(t *testing.T) {
 	tr := readTrace(t, "id,lower,upper,size\na,0,9,100000\nb,1,5,2000000000\n")
-	for n := 1; n <= 2; n++ {
-		b := &bench{prime: func(d *devicetest.Device) {
-			d.FailNth(devicetest.Allocate, n, errLost)
-		}}
-		_, err := Run(testContext, tr, Options{Open: b.open, LimitBytes: 8 << 30})
-		require.ErrorIs(t, err, device.CodeDeviceLost, "allocation %d", n)
+	for _, limit := range []uint64{0, 8 << 30} {
+		calls := []devicetest.Call{devicetest.Allocate, devicetest.Free, devicetest.StreamIdle}
+		for _, call := range calls {
+			for n := 1; ; n++ {
+				b := &bench{prime: func(d *devicetest.Device) { d.FailNth(call, n, errLost) }}
+				_, err := Run(testContext, tr, Options{Open: b.open, LimitBytes: limit})
+				if b.device.ClearFaults() > 0 {
+					require.NoError(t, err)
+					require.Greater(t, n, 1, "the replay made no call %s", call)
+					break
+				}
+				require.ErrorIs(t, err, device.CodeDeviceLost, "%s %d, limit %d", call, n, limit)
+				if call != devicetest.Free {
+					assert.Zero(t, b.device.HeldBytes(), "%s %d, limit %d", call, n, limit)
+				}
+			}
+		}
+	}
+}
+
+// A device without the addresses is an error, and not requests that fail.
+func TestDeviceTooSmall(t *testing.T) {
+	tr := exampleTrace(t)
+	for _, limit := range []uint64{0, 8 << 30} {
+		b := &bench{prime: func(d *devicetest.Device) { d.SetOthersBytes(d.Info().TotalBytes - 1<<30) }}
+		_, err := Run(testContext, tr, Options{Open: b.open, LimitBytes: limit})
+		require.ErrorIs(t, err, device.CodeOutOfMemory)
 		assert.Zero(t, b.device.HeldBytes())
 	}
 }
