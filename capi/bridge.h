@@ -18,15 +18,16 @@ int32_t fm_inside_now(void);
 /** The token of the callback that runs on this thread, or 0. */
 uint64_t fm_token_now(void);
 
-/** Each calls the caller's function with the thread marked. */
+/** Each calls the caller's function with the thread marked. user_data is a
+ *  number here: Go must not take the caller's word for a pointer. */
 void fm_call_log(ferrum_log_fn callback, ferrum_log_level level, char *message,
-                 void *user_data, uint64_t token);
+                 uintptr_t user_data, uint64_t token);
 void fm_call_pressure(ferrum_pressure_fn callback, uint64_t device,
-                      ferrum_pressure_level level, void *user_data,
+                      ferrum_pressure_level level, uintptr_t user_data,
                       uint64_t token);
 uint64_t fm_call_reclaim(ferrum_reclaim_fn callback, uint64_t device,
-                         uint64_t needed_bytes, void *user_data,
+                         uint64_t needed_bytes, uintptr_t user_data,
                          uint64_t token);
-void fm_call_host(ferrum_host_fn function, void *user_data);
+void fm_call_host(ferrum_host_fn function, uintptr_t user_data);
 
 #endif

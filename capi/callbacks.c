@@ -10,8 +10,8 @@ ferrum_pressure_callback_add(ferrum_device device, ferrum_pressure_fn callback,
     FM_REQUIRE(registration_out);
     registration_out->id = 0;
     FM_REQUIRE(callback);
-    FM_RETURN(fmgo_pressure_callback_add(device.id, callback, user_data,
-                                         &registration_out->id));
+    FM_RETURN(fmgo_pressure_callback_add(
+        device.id, callback, (uintptr_t)user_data, &registration_out->id));
 }
 
 ferrum_status
@@ -26,7 +26,8 @@ ferrum_reclaim_callback_add(ferrum_device device,
     ferrum_reclaim_config full = FERRUM_RECLAIM_CONFIG_INIT;
     if (config != NULL)
         FM_STRUCT_IN(config, full);
-    FM_RETURN(fmgo_reclaim_callback_add(device.id, &full, callback, user_data,
+    FM_RETURN(fmgo_reclaim_callback_add(device.id, &full, callback,
+                                        (uintptr_t)user_data,
                                         &registration_out->id));
 }
 

@@ -8,7 +8,6 @@ import "C"
 import (
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -21,7 +20,7 @@ var lastToken atomic.Uint64
 func newToken() uint64 { return lastToken.Add(1) }
 
 //export fmgo_pressure_callback_add
-func fmgo_pressure_callback_add(dev C.uint64_t, callback C.ferrum_pressure_fn, userData unsafe.Pointer, out *C.uint64_t) (status C.int32_t) {
+func fmgo_pressure_callback_add(dev C.uint64_t, callback C.ferrum_pressure_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	token := newToken()
 	handle, err := lib.PressureCallbackAdd(uint64(dev), token, func(dev uint64, level int32) {
@@ -31,7 +30,7 @@ func fmgo_pressure_callback_add(dev C.uint64_t, callback C.ferrum_pressure_fn, u
 }
 
 //export fmgo_reclaim_callback_add
-func fmgo_reclaim_callback_add(dev C.uint64_t, config *C.ferrum_reclaim_config, callback C.ferrum_reclaim_fn, userData unsafe.Pointer, out *C.uint64_t) (status C.int32_t) {
+func fmgo_reclaim_callback_add(dev C.uint64_t, config *C.ferrum_reclaim_config, callback C.ferrum_reclaim_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	token := newToken()
 	settings := engine.ReclaimConfig{Priority: int32(config.priority), Deadline: timeoutOf(config.deadline_ns)}

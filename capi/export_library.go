@@ -44,7 +44,7 @@ func fmgo_shutdown(flags C.uint32_t) (status C.int32_t) {
 }
 
 //export fmgo_log_set_callback
-func fmgo_log_set_callback(minimum C.int32_t, callback C.ferrum_log_fn, userData unsafe.Pointer) (status C.int32_t) {
+func fmgo_log_set_callback(minimum C.int32_t, callback C.ferrum_log_fn, userData C.uintptr_t) (status C.int32_t) {
 	defer guard(&status)
 	token := newToken()
 	// A delivery cannot wait for itself. It may come from a receiver that has

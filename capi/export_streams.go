@@ -5,8 +5,6 @@ package main
 */
 import "C"
 
-import "unsafe"
-
 //export fmgo_stream_create
 func fmgo_stream_create(dev C.uint64_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
@@ -45,7 +43,7 @@ func fmgo_stream_is_ready(stream C.uint64_t, out *C.uint32_t) (status C.int32_t)
 }
 
 //export fmgo_stream_host_function
-func fmgo_stream_host_function(stream C.uint64_t, function C.ferrum_host_fn, userData unsafe.Pointer) (status C.int32_t) {
+func fmgo_stream_host_function(stream C.uint64_t, function C.ferrum_host_fn, userData C.uintptr_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.StreamHostFunction(uint64(stream), func() {
 		C.fm_call_host(function, userData)

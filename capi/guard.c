@@ -202,31 +202,32 @@ static void fm_mark_restore(struct fm_mark before) {
 }
 
 void fm_call_log(ferrum_log_fn callback, ferrum_log_level level, char *message,
-                 void *user_data, uint64_t token) {
+                 uintptr_t user_data, uint64_t token) {
     struct fm_mark before = fm_mark_set(FM_INSIDE_LOG, token);
-    callback(level, message, user_data);
+    callback(level, message, (void *)user_data);
     fm_mark_restore(before);
 }
 
 void fm_call_pressure(ferrum_pressure_fn callback, uint64_t device,
-                      ferrum_pressure_level level, void *user_data,
+                      ferrum_pressure_level level, uintptr_t user_data,
                       uint64_t token) {
     struct fm_mark before = fm_mark_set(FM_INSIDE_PRESSURE, token);
-    callback((ferrum_device){device}, level, user_data);
+    callback((ferrum_device){device}, level, (void *)user_data);
     fm_mark_restore(before);
 }
 
 uint64_t fm_call_reclaim(ferrum_reclaim_fn callback, uint64_t device,
-                         uint64_t needed_bytes, void *user_data,
+                         uint64_t needed_bytes, uintptr_t user_data,
                          uint64_t token) {
     struct fm_mark before = fm_mark_set(FM_INSIDE_RECLAIM, token);
-    uint64_t freed = callback((ferrum_device){device}, needed_bytes, user_data);
+    uint64_t freed =
+        callback((ferrum_device){device}, needed_bytes, (void *)user_data);
     fm_mark_restore(before);
     return freed;
 }
 
-void fm_call_host(ferrum_host_fn function, void *user_data) {
+void fm_call_host(ferrum_host_fn function, uintptr_t user_data) {
     struct fm_mark before = fm_mark_set(FM_INSIDE_HOST_FUNCTION, 0);
-    function(user_data);
+    function((void *)user_data);
     fm_mark_restore(before);
 }

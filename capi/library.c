@@ -22,7 +22,8 @@ ferrum_status ferrum_shutdown(uint32_t flags) {
 ferrum_status ferrum_log_set_callback(ferrum_log_level minimum_level,
                                       ferrum_log_fn callback, void *user_data) {
     FM_ENTER();
-    FM_RETURN(fmgo_log_set_callback(minimum_level, callback, user_data));
+    FM_RETURN(
+        fmgo_log_set_callback(minimum_level, callback, (uintptr_t)user_data));
 }
 
 ferrum_status ferrum_backends_json(char *buffer, size_t capacity,

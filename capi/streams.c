@@ -44,7 +44,8 @@ ferrum_status ferrum_stream_host_function(ferrum_stream stream,
                                           void *user_data) {
     FM_ENTER();
     FM_REQUIRE(function);
-    FM_RETURN(fmgo_stream_host_function(stream.id, function, user_data));
+    FM_RETURN(
+        fmgo_stream_host_function(stream.id, function, (uintptr_t)user_data));
 }
 
 ferrum_status ferrum_event_record(ferrum_stream stream,

@@ -571,8 +571,8 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  *
  * kind is device, stream, event, pool, block (of a pool), manager, memory or
  * registration. bytes is what was asked for; age_ns is 0 where it is not kept,
- * as for streams and events. At most 1000 entries; "omitted" counts the rest. Memory that
- * is cached is no leak. Works also when the library is stopped.
+ * as for streams and events. At most 1000 entries; "omitted" counts the rest.
+ * Memory that is cached is no leak. Works also when the library is stopped.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  */
@@ -606,8 +606,7 @@ FERRUM_API ferrum_status ferrum_stream_default(ferrum_device device,
  * first failure of queued work since the last time it was asked.
  *
  * @param timeout_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
- * @return FERRUM_ERROR_TIMEOUT when it takes longer; FERRUM_ERROR_INVALID_STATE
- *         when called from a host function of that stream.
+ * @return FERRUM_ERROR_TIMEOUT when it takes longer.
  */
 FERRUM_API ferrum_status ferrum_stream_synchronize(ferrum_stream stream,
                                                    uint64_t timeout_ns);
@@ -617,8 +616,11 @@ FERRUM_API ferrum_status ferrum_stream_is_ready(ferrum_stream stream,
                                                 uint32_t *ready_out);
 
 /** Work of the caller in a stream. Runs on a thread of the library, in the
- *  stream's order, with no lock held; it may call the library, but not wait for
- *  its own stream, and not shut down. */
+ *  stream's order, with no lock held. It may call the library, but no function
+ *  that may wait for a stream: synchronize, copy (also ferrum_copy_async, which
+ *  waits for its turn), read, write, defragment, measure, destroy and close
+ *  answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
+ *  allocation there does not wait for memory. */
 typedef void (*ferrum_host_fn)(void *user_data);
 
 /** Queues a call of the caller's function on a stream. */
@@ -680,11 +682,13 @@ typedef struct ferrum_pool_config {
     /** Grow when full (1), or never beyond the initial size (0). */
     uint32_t enable_auto_expansion;
     /** Size of the first segment, taken at the first allocation; 0: as large
-     *  as the growth increment. Where the device has less, smaller. */
+     *  as the growth increment. Smaller where the device has less, and an
+     *  eighth of the device where it would take more than half of it. */
     uint64_t initial_size_bytes;
     /** Upper bound of what the pool holds; 0: none. */
     uint64_t max_size_bytes;
-    /** Size of each further segment, larger if a request needs it. */
+    /** Size of each further segment, larger if a request needs it, smaller as
+     *  the first one. */
     uint64_t growth_increment_bytes;
     /** Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
      *  it. */
@@ -738,7 +742,8 @@ FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
  *         has been given up and the reclaim callbacks have been called, there
  *         is no room; the message names the request, what was free, the largest
  *         run and the holders by tag. A request that can never fit fails at
- *         once.
+ *         once. Freed blocks whose stream work is still queued are waited for,
+ *         at most 10 s.
  */
 FERRUM_API ferrum_status ferrum_pool_alloc(ferrum_pool pool,
                                            uint64_t size_bytes,
@@ -1102,7 +1107,8 @@ typedef struct ferrum_reclaim_config {
     uint32_t struct_size;
     /** Lower ones are asked first; equal ones in the order of registration. */
     int32_t priority;
-    /** How long an allocation waits for the callback at most; 0: 100 ms. */
+    /** How long an allocation waits for the callback at most; 0: 100 ms. Above
+     *  INT64_MAX is FERRUM_ERROR_INVALID_ARGUMENT. */
     uint64_t deadline_ns;
 } ferrum_reclaim_config;
 
@@ -1123,7 +1129,8 @@ FERRUM_API ferrum_status ferrum_reclaim_callback_add(
 
 /**
  * Removes a callback. Waits for a running call of it, unless it is called from
- * inside that call; afterwards it is not called again.
+ * inside that call; afterwards it is not called again. Two callbacks that each
+ * remove the other while both run would wait for each other for ever.
  */
 FERRUM_API ferrum_status
 ferrum_registration_remove(ferrum_registration registration);

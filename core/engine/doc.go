@@ -11,8 +11,8 @@
 // Above the engine stand the locks of a pool: Pool.layout (one thread changes
 // a pool's list of segments), then Pool.mu (its books and blocks). A thread holds
 // the locks of one pool at most. It calls Reserve, Release and Discard under
-// Pool.layout, and everything else, Changed and SegmentsChanged included, under
-// none.
+// Pool.layout, Capacity under both, and everything else, Changed and
+// SegmentsChanged included, under none.
 //
 // Below are the engine's own: Engine.bandwidth (one measurement at a time), then
 // Engine.watch.mu, then Engine.mu. None is held while a method of a Pool is

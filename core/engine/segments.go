@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 
 	"ferrum_mem/core/device"
@@ -102,6 +103,19 @@ func (e *Engine) Limit() uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.limit
+}
+
+// Capacity is the most that this library may ever hold of the device: its size
+// or the limit, whichever is less; math.MaxUint64 when neither is known.
+func (e *Engine) Capacity() uint64 {
+	capacity := uint64(math.MaxUint64)
+	if e.info.TotalBytes != 0 {
+		capacity = e.info.TotalBytes
+	}
+	if limit := e.Limit(); limit != 0 {
+		capacity = min(capacity, limit)
+	}
+	return capacity
 }
 
 // NeverFits says why a segment of that size can never be had from this device:

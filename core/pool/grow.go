@@ -74,7 +74,12 @@ func (p *Pool) growBy(n need, least uint64) (block Block, found, grown bool, err
 	return block, err == nil, true, err
 }
 
-// wanted is the next segment's size; false: the bound leaves no room for the
+// smallDeviceShare is the part of a small device that a segment takes at most,
+// unless a request needs more.
+const smallDeviceShare = 8
+
+// wanted is the next segment's size. One that would take more than half of what
+// the device may give is cut down, so that the other pools have room too; false: the bound leaves no room for the
 // least. The caller holds layout and mu.
 func (p *Pool) wanted(least uint64) (engine.Want, bool) {
 	bound := p.bound()
@@ -89,6 +94,9 @@ func (p *Pool) wanted(least uint64) (engine.Want, bool) {
 	preferred, ok := p.engine.RoundUp(preferred)
 	if !ok {
 		preferred = p.engine.RoundDown(math.MaxUint64)
+	}
+	if whole := p.engine.Capacity(); preferred > whole/2 {
+		preferred = p.engine.RoundDown(whole / smallDeviceShare)
 	}
 	preferred = min(max(preferred, least), p.engine.RoundDown(room))
 	return engine.Want{MinBytes: least, PreferredBytes: preferred}, true

@@ -85,7 +85,7 @@ func TestReportOfAnAllocationThatFails(t *testing.T) {
 // others: the report says where the memory is.
 func TestReportNamesWhatOtherPoolsHold(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
-	greedy := b.pool(t, func(c *Config) { c.InitialSizeBytes = 4 * mib })
+	greedy := b.pool(t, func(c *Config) { c.PreAllocate, c.InitialSizeBytes = true, 4*mib })
 	p := b.pool(t, nil)
 	mustAlloc(t, greedy, 4*kib)
 	_, err := p.Alloc(Request{SizeBytes: mib})

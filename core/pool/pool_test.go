@@ -167,8 +167,8 @@ func TestWithoutExpansionStaysAtTheInitialSize(t *testing.T) {
 }
 
 func TestSmallerSegmentWhereTheDeviceHasLess(t *testing.T) {
-	b := newBench(devicetest.Config{TotalBytes: mib}, engine.Options{})
-	b.dev.SetOthersBytes(700 * kib)
+	b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
+	b.dev.SetOthersBytes(4*mib - 324*kib)
 	p := b.pool(t, nil)
 	mustAlloc(t, p, 100)
 	require.Equal(t, 256*kib, b.dev.HeldBytes())
@@ -177,6 +177,23 @@ func TestSmallerSegmentWhereTheDeviceHasLess(t *testing.T) {
 	require.Equal(t, 324*kib, b.dev.HeldBytes(), "growth is cut to what the device has left")
 	b.check(t, p)
 	b.closeAll(t, p)
+}
+
+// Pools with segments that are large for the device leave each other room.
+func TestPoolsShareASmallDevice(t *testing.T) {
+	b := newBench(devicetest.Config{TotalBytes: 8 * mib}, engine.Options{})
+	large := func(c *Config) { c.InitialSizeBytes, c.GrowthIncrementBytes = 64*mib, 5*mib }
+	p, q := b.pool(t, large), b.pool(t, large)
+	mustAlloc(t, p, 100)
+	mustAlloc(t, q, 100)
+	require.Equal(t, 2*mib, b.dev.HeldBytes(), "an eighth of the device each")
+	mustAlloc(t, p, 3*mib)
+	require.Equal(t, 5*mib, b.dev.HeldBytes(), "a request that needs more gets it")
+	require.NoError(t, b.engine.SetLimit(6*mib))
+	mustAlloc(t, q, mib)
+	require.Equal(t, 6*mib, b.dev.HeldBytes())
+	b.check(t, p, q)
+	b.closeAll(t, p, q)
 }
 
 func TestPreAllocation(t *testing.T) {

@@ -53,7 +53,7 @@ func (c Config) resolve(getenv func(string) string) (settings, error) {
 	}
 	if c.MemoryBytes != 0 {
 		s.memoryBytes, s.forced = c.MemoryBytes, c.MemoryForced
-		s.memoryFrom = "MemoryBytes " + strconv.FormatUint(c.MemoryBytes, 10)
+		s.memoryFrom = "host_memory_bytes " + strconv.FormatUint(c.MemoryBytes, 10)
 		return s, nil
 	}
 	text := getenv(EnvMemory)
@@ -76,7 +76,7 @@ func (c Config) deviceCount(getenv func(string) string) (int, error) {
 	if c.Devices != 0 {
 		if c.Devices < 1 || c.Devices > MaxDevices {
 			return 0, device.Errorf(device.CodeInvalidConfig, "host.new",
-				"Devices %d: want 1 to %d", c.Devices, MaxDevices)
+				"host_devices %d: want 1 to %d", c.Devices, MaxDevices)
 		}
 		return c.Devices, nil
 	}
@@ -99,7 +99,7 @@ func (s settings) checkAgainst(memTotal uint64) error {
 		return nil
 	}
 	return device.Errorf(device.CodeInvalidConfig, "host.new",
-		"%s: above the %d bytes of this machine; to have it all the same, set MemoryForced, or end the value of %s in \"!\"",
+		"%s: above the %d bytes of this machine; to have it all the same, set FERRUM_CONFIG_HOST_MEMORY_FORCED, or end the value of %s in \"!\"",
 		s.memoryFrom, memTotal, EnvMemory)
 }
 

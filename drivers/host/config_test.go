@@ -71,8 +71,8 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		env    map[string]string
 		words  []string
 	}{
-		"negative devices":  {config: Config{Devices: -1}, words: []string{"Devices -1", "64"}},
-		"too many devices":  {config: Config{Devices: 65}, words: []string{"Devices 65", "64"}},
+		"negative devices":  {config: Config{Devices: -1}, words: []string{"host_devices -1", "64"}},
+		"too many devices":  {config: Config{Devices: 65}, words: []string{"host_devices 65", "64"}},
 		"env devices 0":     {env: map[string]string{EnvDevices: "0"}, words: []string{EnvDevices, `"0"`}},
 		"env devices 65":    {env: map[string]string{EnvDevices: "65"}, words: []string{EnvDevices, `"65"`}},
 		"env devices text":  {env: map[string]string{EnvDevices: "two"}, words: []string{EnvDevices, `"two"`}},
@@ -84,8 +84,8 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		"env memory twice":  {env: map[string]string{EnvMemory: "8GiB!!"}, words: []string{EnvMemory, `"8GiB!!"`}},
 		"env memory wraps":  {env: map[string]string{EnvMemory: "16777216TiB"}, words: []string{EnvMemory, "16777216TiB"}},
 		"env above machine": {env: map[string]string{EnvMemory: "17GiB"}, words: []string{EnvMemory, "17GiB", "17179869184"}},
-		"above machine":     {config: Config{MemoryBytes: 16*gib + 1}, words: []string{"MemoryBytes 17179869185", "17179869184"}},
-		"share too small":   {config: Config{Devices: 2, MemoryBytes: 2*granularity() - 1}, words: []string{"MemoryBytes", "2 devices"}},
+		"above machine":     {config: Config{MemoryBytes: 16*gib + 1}, words: []string{"host_memory_bytes 17179869185", "17179869184"}},
+		"share too small":   {config: Config{Devices: 2, MemoryBytes: 2*granularity() - 1}, words: []string{"host_memory_bytes", "2 devices"}},
 		"env too small":     {env: map[string]string{EnvMemory: "4KiB"}, words: []string{EnvMemory, "4KiB", "1 devices"}},
 	} {
 		t.Run(name, func(t *testing.T) {

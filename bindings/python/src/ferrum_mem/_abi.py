@@ -498,11 +498,12 @@ class ferrum_pool_config(ctypes.Structure):
     # Grow when full (1), or never beyond the initial size (0).
     enable_auto_expansion: int
     # Size of the first segment, taken at the first allocation; 0: as large as the growth increment.
-    # Where the device has less, smaller.
+    # Smaller where the device has less, and an eighth of the device where it would take more than
+    # half of it.
     initial_size_bytes: int
     # Upper bound of what the pool holds; 0: none.
     max_size_bytes: int
-    # Size of each further segment, larger if a request needs it.
+    # Size of each further segment, larger if a request needs it, smaller as the first one.
     growth_increment_bytes: int
     # Alignment of every block, a power of two; 0: 256. Sizes are rounded up to it.
     alignment_bytes: int
@@ -771,7 +772,8 @@ class ferrum_reclaim_config(ctypes.Structure):
     struct_size: int
     # Lower ones are asked first; equal ones in the order of registration.
     priority: int
-    # How long an allocation waits for the callback at most; 0: 100 ms.
+    # How long an allocation waits for the callback at most; 0: 100 ms. Above INT64_MAX is
+    # FERRUM_ERROR_INVALID_ARGUMENT.
     deadline_ns: int
 
     _fields_ = [
@@ -794,7 +796,10 @@ ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes
 
 
 # Work of the caller in a stream. Runs on a thread of the library, in the stream's order, with no
-# lock held; it may call the library, but not wait for its own stream, and not shut down.
+# lock held. It may call the library, but no function that may wait for a stream: synchronize, copy
+# (also ferrum_copy_async, which waits for its turn), read, write, defragment, measure, destroy and
+# close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An allocation there does
+# not wait for memory.
 ferrum_host_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -1253,7 +1258,8 @@ class Functions:
     # device.
     ferrum_reclaim_callback_add: Callable[..., int]
     # (registration) Removes a callback. Waits for a running call of it, unless it is called from
-    # inside that call; afterwards it is not called again.
+    # inside that call; afterwards it is not called again. Two callbacks that each remove the other
+    # while both run would wait for each other for ever.
     ferrum_registration_remove: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None:

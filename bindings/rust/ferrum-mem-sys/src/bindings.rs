@@ -173,8 +173,11 @@ pub type ferrum_log_fn = Option<
 >;
 
 /// Work of the caller in a stream. Runs on a thread of the library, in the
-/// stream's order, with no lock held; it may call the library, but not wait for
-/// its own stream, and not shut down.
+/// stream's order, with no lock held. It may call the library, but no function
+/// that may wait for a stream: synchronize, copy (also ferrum_copy_async, which
+/// waits for its turn), read, write, defragment, measure, destroy and close
+/// answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
+/// allocation there does not wait for memory.
 pub type ferrum_host_fn = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 
 /// Hears of a change of the pressure level. Runs on a thread of the library,
@@ -522,11 +525,13 @@ pub struct ferrum_pool_config {
     /// Grow when full (1), or never beyond the initial size (0).
     pub enable_auto_expansion: u32,
     /// Size of the first segment, taken at the first allocation; 0: as large
-    /// as the growth increment. Where the device has less, smaller.
+    /// as the growth increment. Smaller where the device has less, and an
+    /// eighth of the device where it would take more than half of it.
     pub initial_size_bytes: u64,
     /// Upper bound of what the pool holds; 0: none.
     pub max_size_bytes: u64,
-    /// Size of each further segment, larger if a request needs it.
+    /// Size of each further segment, larger if a request needs it, smaller as
+    /// the first one.
     pub growth_increment_bytes: u64,
     /// Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
     /// it.
@@ -812,7 +817,8 @@ pub struct ferrum_reclaim_config {
     pub struct_size: u32,
     /// Lower ones are asked first; equal ones in the order of registration.
     pub priority: i32,
-    /// How long an allocation waits for the callback at most; 0: 100 ms.
+    /// How long an allocation waits for the callback at most; 0: 100 ms. Above
+    /// INT64_MAX is FERRUM_ERROR_INVALID_ARGUMENT.
     pub deadline_ns: u64,
 }
 
@@ -1173,8 +1179,8 @@ extern "C" {
     ///
     /// kind is device, stream, event, pool, block (of a pool), manager, memory or
     /// registration. bytes is what was asked for; age_ns is 0 where it is not kept,
-    /// as for streams and events. At most 1000 entries; "omitted" counts the rest. Memory that
-    /// is cached is no leak. Works also when the library is stopped.
+    /// as for streams and events. At most 1000 entries; "omitted" counts the rest.
+    /// Memory that is cached is no leak. Works also when the library is stopped.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_leak_report_json(
@@ -1208,8 +1214,7 @@ extern "C" {
     ///
     /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
     ///
-    /// Returns FERRUM_ERROR_TIMEOUT when it takes longer; FERRUM_ERROR_INVALID_STATE
-    /// when called from a host function of that stream.
+    /// Returns FERRUM_ERROR_TIMEOUT when it takes longer.
     pub fn ferrum_stream_synchronize(stream: ferrum_stream, timeout_ns: u64) -> ferrum_status;
 
     /// Says without waiting whether all work queued so far is done (1) or not (0).
@@ -1293,7 +1298,8 @@ extern "C" {
     /// has been given up and the reclaim callbacks have been called, there
     /// is no room; the message names the request, what was free, the largest
     /// run and the holders by tag. A request that can never fit fails at
-    /// once.
+    /// once. Freed blocks whose stream work is still queued are waited for,
+    /// at most 10 s.
     pub fn ferrum_pool_alloc(
         pool: ferrum_pool,
         size_bytes: u64,
@@ -1493,6 +1499,7 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Removes a callback. Waits for a running call of it, unless it is called from
-    /// inside that call; afterwards it is not called again.
+    /// inside that call; afterwards it is not called again. Two callbacks that each
+    /// remove the other while both run would wait for each other for ever.
     pub fn ferrum_registration_remove(registration: ferrum_registration) -> ferrum_status;
 }
