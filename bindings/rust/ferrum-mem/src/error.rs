@@ -114,6 +114,13 @@ impl ErrorKind {
         let text = unsafe { CStr::from_ptr(sys::ferrum_status_name(self.status())) };
         text.to_str().unwrap_or("FERRUM_ERROR_UNKNOWN")
     }
+
+    /// What the kind means, in a few words.
+    pub fn text(self) -> &'static str {
+        // SAFETY: as for the name.
+        let text = unsafe { CStr::from_ptr(sys::ferrum_status_text(self.status())) };
+        text.to_str().unwrap_or("")
+    }
 }
 
 impl fmt::Display for Error {

@@ -38,7 +38,9 @@ mod values;
 pub use callback::{no_log, on_log, LogLevel, Reclaim, Registration};
 pub use device::Device;
 pub use error::{Error, ErrorKind, Result};
-pub use library::{backends_json, leak_report_json, snapshot_json, version, Config, Library};
+pub use library::{
+    abi_version, backends_json, leak_report_json, snapshot_json, version, Config, Library,
+};
 pub use manager::{
     copy, copy_async, BlockInfo, Fill, Manager, ManagerConfig, Memory, MemoryType, Request,
     Transfer,

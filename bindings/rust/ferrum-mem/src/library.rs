@@ -78,6 +78,13 @@ pub fn version() -> &'static str {
         .unwrap_or("")
 }
 
+/// Version of the loaded library's binary interface; a library with one at least
+/// [`sys::FERRUM_ABI_VERSION`] can serve this crate.
+pub fn abi_version() -> u32 {
+    // SAFETY: takes nothing and never fails.
+    unsafe { sys::ferrum_abi_version() }
+}
+
 type TextCall = unsafe extern "C" fn(*mut c_char, usize, *mut usize) -> sys::ferrum_status;
 
 fn json(call: TextCall) -> Result<String> {

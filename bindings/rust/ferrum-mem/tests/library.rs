@@ -6,9 +6,9 @@ use std::sync::{mpsc, Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ferrum_mem::{
-    backends_json, copy, copy_async, leak_report_json, no_log, on_log, snapshot_json, version,
-    Config, Device, ErrorKind, Fill, Library, LogLevel, ManagerConfig, MemoryType, PoolConfig,
-    Pressure, Reclaim, Request, Transfer,
+    abi_version, backends_json, copy, copy_async, leak_report_json, no_log, on_log, snapshot_json,
+    version, Config, Device, ErrorKind, Fill, Library, LogLevel, ManagerConfig, MemoryType,
+    PoolConfig, Pressure, Reclaim, Request, Transfer,
 };
 use proptest::prelude::*;
 
@@ -70,6 +70,8 @@ fn test_error_kinds_cover_the_table() {
 fn test_devices_and_books() {
     let s = session();
     assert_eq!(version(), "0.1.0");
+    assert!(abi_version() >= ferrum_mem::sys::FERRUM_ABI_VERSION);
+    assert_eq!(ErrorKind::Busy.text(), "in use");
     let info = s.other.info().unwrap();
     assert_eq!(
         (info.id.as_str(), info.backend.as_str(), info.ordinal),
