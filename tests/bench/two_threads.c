@@ -6,6 +6,7 @@
 #include "workloads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,13 +17,34 @@ struct worker {
     pthread_barrier_t *start;
     /** NULL for the arithmetic loop. */
     struct runner *runner;
+    /** Of the core to run on. */
+    unsigned number;
     uint64_t amount;
     uint64_t begin_ns, end_ns;
     uint64_t result;
 };
 
+/* Holds the thread on the n-th core that the process may use. A repetition is
+ * over before the scheduler would have moved a thread away from its waker's
+ * core, and two threads on one core measure nothing. */
+static void stay_on_core(unsigned n) {
+    cpu_set_t allowed, one;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return;
+    n %= (unsigned)CPU_COUNT(&allowed);
+    for (int core = 0; core < CPU_SETSIZE; core++) {
+        if (!CPU_ISSET(core, &allowed) || n-- > 0)
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(core, &one);
+        pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+        return;
+    }
+}
+
 static void *work(void *argument) {
     struct worker *worker = argument;
+    stay_on_core(worker->number);
     struct runner *runner = worker->runner;
     if (runner != NULL) {
         runner_open(runner);
@@ -51,6 +73,7 @@ static double run_threads(unsigned threads, const struct allocator *allocator,
     for (unsigned i = 0; i < threads; i++) {
         workers[i].start = &start;
         workers[i].amount = amount;
+        workers[i].number = i;
         if (allocator != NULL) {
             workers[i].runner = runner_make(allocator, workload);
             workers[i].runner->position = i * workload->steps_count / threads;
