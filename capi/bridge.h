@@ -13,6 +13,15 @@ void fm_error_keep(ferrum_status status, int64_t native_code, char *operation,
 /** Makes every later call answer FERRUM_ERROR_POISONED. */
 void fm_poison(void);
 
+/** What of the caller a thread of the library runs. */
+enum fm_inside {
+    FM_INSIDE_NOTHING = 0,
+    FM_INSIDE_LOG = 1,
+    FM_INSIDE_PRESSURE = 2,
+    FM_INSIDE_RECLAIM = 3,
+    FM_INSIDE_HOST_FUNCTION = 4
+};
+
 /** What runs on this thread: an enum fm_inside. */
 int32_t fm_inside_now(void);
 /** The token of the callback that runs on this thread, or 0. */

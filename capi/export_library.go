@@ -49,7 +49,7 @@ func fmgo_log_set_callback(minimum C.int32_t, callback C.ferrum_log_fn, userData
 	token := newToken()
 	// A delivery cannot wait for itself. It may come from a receiver that has
 	// been replaced already, so the present one's token would not tell.
-	inside := C.fm_inside_now() == insideLog
+	inside := C.fm_inside_now() == C.FM_INSIDE_LOG
 	if callback == nil {
 		return done(lib.SetLog(int32(minimum), nil, !inside))
 	}

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bridge.h"
-
 _Atomic int32_t fm_gate;
 _Thread_local int32_t fm_inside;
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "bridge.h"
 #include "ferrum_mem.h"
 
 /** 0, or the status that every call is refused with. */
@@ -37,15 +38,8 @@ ferrum_status fm_struct_out(const char *function, const char *argument,
 /** Copies a filled struct as far as the caller's goes. */
 void fm_struct_give(void *given, const void *full, uint32_t full_size);
 
-/** What runs on this thread right now. The block of thread-local storage stays
- *  small: all of it is static TLS, because Go's is. */
-enum fm_inside {
-    FM_INSIDE_NOTHING = 0,
-    FM_INSIDE_LOG = 1,
-    FM_INSIDE_PRESSURE = 2,
-    FM_INSIDE_RECLAIM = 3,
-    FM_INSIDE_HOST_FUNCTION = 4
-};
+/** What runs on this thread right now, an enum fm_inside. The block of
+ *  thread-local storage stays small: all of it is static TLS, because Go's is. */
 extern _Thread_local int32_t fm_inside;
 
 /** Begins a public function. */

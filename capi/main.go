@@ -26,6 +26,7 @@ var lib = library.New(library.Options{
 	Drivers:        drivers,
 	InsideCallback: insideCallback,
 	MayNotWait:     mayNotWait,
+	Getenv:         getenv,
 })
 
 // The environment of the host process was not meant for the runtime in here: a
@@ -46,10 +47,7 @@ func drivers(s library.Settings) ([]device.Driver, error) {
 		Devices:      s.HostDevices,
 		MemoryBytes:  s.HostMemoryBytes,
 		MemoryForced: s.HostMemoryForced,
-		Getenv: func(name string) string {
-			value, _ := lookupEnv(name)
-			return value
-		},
+		Getenv:       getenv,
 	})
 	if err != nil {
 		return nil, err
@@ -57,23 +55,19 @@ func drivers(s library.Settings) ([]device.Driver, error) {
 	return []device.Driver{cpu}, nil
 }
 
-// lookupEnv reads the environment of the process as it is now. Go's own copy is
-// that of the start, and a host program may set variables before ferrum_init.
-func lookupEnv(name string) (string, bool) {
+// getenv reads the environment of the process as it is now. Go's own copy is that
+// of the start, and a host program may set variables before ferrum_init.
+func getenv(name string) string {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
-	value := C.getenv(text)
-	if value == nil {
-		return "", false
-	}
-	return C.GoString(value), true
+	return C.GoString(C.getenv(text))
 }
 
 // insideCallback says that the calling thread runs the callback with that token
 // or, for 0, any.
 func insideCallback(token uint64) bool {
 	if token == 0 {
-		return C.fm_inside_now() != 0
+		return C.fm_inside_now() != C.FM_INSIDE_NOTHING
 	}
 	return uint64(C.fm_token_now()) == token
 }
@@ -82,12 +76,5 @@ func insideCallback(token uint64) bool {
 // function: an allocation there must not wait for streams or ask for more.
 func mayNotWait() bool {
 	inside := C.fm_inside_now()
-	return inside == insideReclaim || inside == insideHostFunction
+	return inside == C.FM_INSIDE_RECLAIM || inside == C.FM_INSIDE_HOST_FUNCTION
 }
-
-// The values of enum fm_inside.
-const (
-	insideLog          = 1
-	insideReclaim      = 3
-	insideHostFunction = 4
-)

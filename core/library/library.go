@@ -46,8 +46,8 @@ type Options struct {
 	// MayNotWait says whether the calling thread may not wait for memory, because
 	// it runs a reclaim callback or a host function. nil: never.
 	MayNotWait func() bool
-	// LookupEnv reads the environment; nil: os.LookupEnv.
-	LookupEnv func(name string) (string, bool)
+	// Getenv reads the environment; nil: os.Getenv.
+	Getenv func(name string) string
 	// Stderr is where messages go when FERRUM_LOG asks for them and nobody has
 	// set a receiver; nil: os.Stderr.
 	Stderr io.Writer
@@ -93,8 +93,8 @@ type Library struct {
 // New makes a library that is not started. It takes no memory and starts no
 // thread.
 func New(o Options) *Library {
-	if o.LookupEnv == nil {
-		o.LookupEnv = os.LookupEnv
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
 	}
 	if o.Stderr == nil {
 		o.Stderr = os.Stderr

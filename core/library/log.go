@@ -138,9 +138,9 @@ func (g *logger) setThreshold() {
 }
 
 // logEnvironment reads FERRUM_LOG; nil: no messages.
-func logEnvironment(lookup func(string) (string, bool), stderr io.Writer) (*receiver, error) {
+func logEnvironment(getenv func(string) string, stderr io.Writer) (*receiver, error) {
 	const variable = "FERRUM_LOG"
-	value, _ := lookup(variable)
+	value := getenv(variable)
 	if value == "" {
 		return nil, nil
 	}

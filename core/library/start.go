@@ -49,7 +49,7 @@ func (l *Library) newRun(s *Settings) (*run, error) {
 	if s != nil {
 		r.settings = *s
 	}
-	toStderr, err := logEnvironment(l.options.LookupEnv, l.options.Stderr)
+	toStderr, err := logEnvironment(l.options.Getenv, l.options.Stderr)
 	if err != nil {
 		return nil, err
 	}

@@ -62,10 +62,7 @@ func newBench(t *testing.T, change ...func(*library.Options)) *bench {
 	}}
 	options := library.Options{
 		Drivers: func(library.Settings) ([]device.Driver, error) { return []device.Driver{b.driver}, nil },
-		LookupEnv: func(name string) (string, bool) {
-			value, ok := b.env[name]
-			return value, ok
-		},
+		Getenv:  func(name string) string { return b.env[name] },
 	}
 	for _, apply := range change {
 		apply(&options)

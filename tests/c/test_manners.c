@@ -259,6 +259,11 @@ static void check_late_environment(void) {
     EXPECT(lib.ferrum_last_error(&error) == FERRUM_OK);
     EXPECT(strstr(error.message, "FERRUM_HOST_MEMORY") != NULL);
     EXPECT(strstr(error.message, "many") != NULL);
+    EXPECT(unsetenv("FERRUM_HOST_MEMORY") == 0);
+    EXPECT(setenv("FERRUM_LOG", "loud", 1) == 0);
+    EXPECT(lib.ferrum_init(NULL) == FERRUM_ERROR_INVALID_CONFIG);
+    EXPECT(lib.ferrum_last_error(&error) == FERRUM_OK);
+    EXPECT(strstr(error.message, "FERRUM_LOG=\"loud\"") != NULL);
 }
 
 static void check_silent(void) { /* the parent looks at the output */
