@@ -87,7 +87,7 @@ func (p *Pool) check(r Request) (need, error) {
 // segments come first, so that higher ones come free. The caller holds mu.
 func (p *Pool) place(n need) (Block, error) {
 	for _, s := range p.segments {
-		got, err := s.strategy.Alloc(n.size, n.align)
+		got, err := s.strategy.Alloc(rangealloc.Request{Size: n.size, Align: n.align})
 		if err == rangealloc.ErrNoRoom {
 			continue
 		}

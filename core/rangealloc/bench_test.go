@@ -28,7 +28,7 @@ func BenchmarkHotPair(b *testing.B) {
 			s := benchRange(b, name)
 			b.ReportAllocs()
 			for b.Loop() {
-				r, err := s.Alloc(4096, 256)
+				r, err := s.Alloc(Request{Size: 4096, Align: 256})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -72,7 +72,7 @@ func replacer(tb testing.TB, s Strategy, live int) func() {
 	}
 	offsets := make([]uint64, live)
 	for i := range offsets {
-		got, err := s.Alloc(logUniform(r, 256, 1<<20), 256)
+		got, err := s.Alloc(Request{Size: logUniform(r, 256, 1<<20), Align: 256})
 		require.NoError(tb, err)
 		offsets[i] = got.Offset
 	}
@@ -87,7 +87,7 @@ func replacer(tb testing.TB, s Strategy, live int) func() {
 		if _, err := s.Free(offsets[victim]); err != nil {
 			tb.Fatal(err)
 		}
-		got, err := s.Alloc(sizes[i], 256)
+		got, err := s.Alloc(Request{Size: sizes[i], Align: 256})
 		if err != nil {
 			tb.Fatal(err)
 		}

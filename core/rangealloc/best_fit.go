@@ -36,17 +36,17 @@ func newBestFit(c Config) (Strategy, error) {
 
 func (b *bestFit) Name() string { return Default }
 
-func (b *bestFit) Alloc(size, align uint64) (Range, error) {
-	if size == 0 || align == 0 || align&(align-1) != 0 {
-		return Range{}, checkRequest(size, align)
+func (b *bestFit) Alloc(r Request) (Range, error) {
+	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {
+		return Range{}, r.check()
 	}
-	need := b.granules(size)
+	need := b.granules(r.Size)
 	var at uint32
 	var pad uint64
-	if align <= b.config.GranuleBytes {
+	if r.Align <= b.config.GranuleBytes {
 		at = b.free.ceil(b.records.all, need, 0)
 	} else {
-		at, pad = b.findAligned(need, align>>b.shift-1)
+		at, pad = b.findAligned(need, r.Align>>b.shift-1)
 	}
 	if at == none {
 		return Range{}, ErrNoRoom
@@ -55,7 +55,7 @@ func (b *bestFit) Alloc(size, align uint64) (Range, error) {
 	if err != nil {
 		return Range{}, err
 	}
-	return Range{Offset: b.records.all[at].offset << b.shift, Size: need << b.shift}, nil
+	return Range{Offset: b.records.all[at].offset << b.shift, Size: need << b.shift, Slot: at}, nil
 }
 
 // findAligned is the best fit among the runs that hold need granules behind the
@@ -167,15 +167,15 @@ func (b *bestFit) badFree(offset uint64) error {
 	return device.Errorf(device.CodeDoubleFree, op, "offset is %d, which is free", offset)
 }
 
-func (b *bestFit) SizeOf(offset uint64) (uint64, bool) {
+func (b *bestFit) Lookup(offset uint64) (Range, bool) {
 	if offset&(b.config.GranuleBytes-1) != 0 || offset >= b.config.SizeBytes {
-		return 0, false
+		return Range{}, false
 	}
 	at := b.live.find(b.records.all, offset>>b.shift)
 	if at == none {
-		return 0, false
+		return Range{}, false
 	}
-	return b.records.all[at].size << b.shift, true
+	return Range{Offset: offset, Size: b.records.all[at].size << b.shift, Slot: at}, true
 }
 
 func (b *bestFit) Stats() Stats {

@@ -53,14 +53,14 @@ func (g *geometry) padding(offset, mask uint64) uint64 {
 	return -(g.base + offset) & mask
 }
 
-// checkRequest names the argument of Alloc that has no meaning.
-func checkRequest(size, align uint64) error {
+// check names the field that has no meaning.
+func (r Request) check() error {
 	const op = "rangealloc.alloc"
-	if size == 0 {
+	if r.Size == 0 {
 		return device.Errorf(device.CodeInvalidSize, op, "size is 0")
 	}
-	if align == 0 || align&(align-1) != 0 {
-		return device.Errorf(device.CodeInvalidAlignment, op, "alignment is %d, which is not a power of two", align)
+	if r.Align == 0 || r.Align&(r.Align-1) != 0 {
+		return device.Errorf(device.CodeInvalidAlignment, op, "alignment is %d, which is not a power of two", r.Align)
 	}
 	return nil
 }

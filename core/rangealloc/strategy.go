@@ -19,11 +19,29 @@ type Config struct {
 	GranuleBytes uint64
 }
 
-// Range is what an allocation got, in bytes from the start of the range.
+// Request is a block as asked for, in bytes.
+type Request struct {
+	// Size is not 0. Align is a power of two, of the address.
+	Size, Align uint64
+	// End is when the block is expected to be freed, on a clock that all
+	// requests of the strategy share; 0: not known. It bears on the place only,
+	// and may be wrong.
+	End uint64
+	// Group is a number that blocks share which are expected to be freed
+	// together; 0: none. It bears on the place only.
+	Group uint64
+}
+
+// Range is a live block, in bytes from the start of the range.
 type Range struct {
 	Offset uint64
 	// Size is the size after rounding, at least what was asked for.
 	Size uint64
+	// Slot is a number that no other live block has while this one lives, so
+	// that the owner of the strategy can keep what it knows of a block in a plain
+	// table. Slots of dead blocks come back: the highest stays in proportion to
+	// the most blocks, live and free, that there were at one time.
+	Slot uint32
 }
 
 // Block is one stretch of the range, live or free, in bytes.
@@ -49,18 +67,17 @@ type Stats struct {
 type Strategy interface {
 	// Name is the name that New knows the strategy by.
 	Name() string
-	// Alloc takes size bytes at an address that is a multiple of align, a power
-	// of two. Errors: INVALID_SIZE for size 0, INVALID_ALIGNMENT, ErrNoRoom when
+	// Alloc takes a block. Errors: INVALID_SIZE for size 0, INVALID_ALIGNMENT, ErrNoRoom when
 	// no free run holds the request, RESOURCE_EXHAUSTED when the tables are full.
 	// A failed Alloc changes nothing.
-	Alloc(size, align uint64) (Range, error)
+	Alloc(r Request) (Range, error)
 	// Free gives back the live block that starts at offset, and says how long it
 	// was. Errors: DOUBLE_FREE when the byte at offset is free, INVALID_ADDRESS
 	// when it is inside a live block or outside the range. A failed Free changes
 	// nothing; telling its two errors apart may take time linear in the blocks.
 	Free(offset uint64) (size uint64, err error)
-	// SizeOf is the size of the live block that starts at offset.
-	SizeOf(offset uint64) (uint64, bool)
+	// Lookup is the live block that starts at offset.
+	Lookup(offset uint64) (Range, bool)
 	// Stats costs no more than one search for a free run.
 	Stats() Stats
 	// Walk visits every block, live and free, in address order until visit says

@@ -78,7 +78,7 @@ func TestFullTable(t *testing.T) {
 	b.records.limit = 100
 	var last Range
 	for {
-		got, err := b.Alloc(256, 256)
+		got, err := b.Alloc(Request{Size: 256, Align: 256})
 		if err != nil {
 			require.ErrorIs(t, err, device.CodeResourceExhausted)
 			require.ErrorContains(t, err, "101 records wanted, 100 possible")
@@ -88,17 +88,17 @@ func TestFullTable(t *testing.T) {
 	}
 	require.Equal(t, uint64(98), b.Stats().LiveBlocks)
 	before := b.Stats()
-	_, err := b.Alloc(256, 1024)
+	_, err := b.Alloc(Request{Size: 256, Align: 1024})
 	require.ErrorIs(t, err, device.CodeResourceExhausted)
 	require.Equal(t, before, b.Stats())
 	require.NoError(t, b.Check())
 
-	_, err = b.Alloc(before.LargestFreeBytes, 256)
+	_, err = b.Alloc(Request{Size: before.LargestFreeBytes, Align: 256})
 	require.NoError(t, err, "a whole run needs no new record")
 	require.NoError(t, b.Check())
 	_, err = b.Free(last.Offset)
 	require.NoError(t, err)
-	_, err = b.Alloc(256, 256)
+	_, err = b.Alloc(Request{Size: 256, Align: 256})
 	require.NoError(t, err)
 	require.NoError(t, b.Check())
 }
@@ -106,16 +106,16 @@ func TestFullTable(t *testing.T) {
 // An aligned request that needs two records and can have one is refused whole.
 func TestFullTableWithPadding(t *testing.T) {
 	b := newTestBestFit(t, 1000)
-	_, err := b.Alloc(256, 256)
+	_, err := b.Alloc(Request{Size: 256, Align: 256})
 	require.NoError(t, err)
 	b.records.limit = uint64(len(b.records.all)) + 1
 	b.records.all = append(make([]record, 0, b.records.limit), b.records.all...)
 	before := b.Stats()
-	_, err = b.Alloc(256, 1024)
+	_, err = b.Alloc(Request{Size: 256, Align: 1024})
 	require.ErrorIs(t, err, device.CodeResourceExhausted)
 	require.Equal(t, before, b.Stats())
 	require.NoError(t, b.Check())
-	_, err = b.Alloc(256, 256)
+	_, err = b.Alloc(Request{Size: 256, Align: 256})
 	require.NoError(t, err)
 }
 
@@ -141,7 +141,7 @@ func TestBinsAreSplit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var offsets []uint64
 	for range 20_000 {
-		got, err := b.Alloc(256*(1+r.Uint64N(40)), 256)
+		got, err := b.Alloc(Request{Size: 256 * (1 + r.Uint64N(40)), Align: 256})
 		require.NoError(t, err)
 		offsets = append(offsets, got.Offset)
 	}
@@ -200,7 +200,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newTestBestFit(t, 1000)
 			for range 40 {
-				_, err := b.Alloc(512, 256)
+				_, err := b.Alloc(Request{Size: 512, Align: 256})
 				require.NoError(t, err)
 			}
 			for i := uint64(1); i < 40; i += 2 {

@@ -63,7 +63,7 @@ func (s suite) fill(t *testing.T, p *pair) []rangealloc.Range {
 			must(t, wrong)
 		}
 		if !served {
-			_, err := p.strategy.Alloc(1, 1)
+			_, err := p.strategy.Alloc(Request{Size: 1, Align: 1})
 			noRoom(t, err)
 			if s.options.Exact {
 				require.Zero(t, p.strategy.Stats().FreeBytes)
@@ -85,7 +85,7 @@ func (s suite) wholeRange(t *testing.T) {
 		whole, served, wrong := p.alloc(Request{Size: small.SizeBytes - 1, Align: 1 << 30})
 		must(t, wrong)
 		require.True(t, served)
-		require.Equal(t, rangealloc.Range{Size: small.SizeBytes}, whole)
+		require.Equal(t, rangealloc.Range{Size: small.SizeBytes, Slot: whole.Slot}, whole)
 		must(t, p.free(0))
 		require.Equal(t, rangealloc.Stats{
 			SizeBytes: small.SizeBytes, FreeBytes: small.SizeBytes, LargestFreeBytes: small.SizeBytes,
@@ -148,14 +148,14 @@ func (s suite) noGoAllocation(t *testing.T) {
 				offsets[i] = offsets[live-1]
 				offsets = offsets[:live-1]
 			}
-			if got, err := strategy.Alloc(1+r.Uint64N(1<<16), 256<<r.UintN(3)); err == nil {
+			if got, err := strategy.Alloc(Request{Size: 1 + r.Uint64N(1<<16), Align: 256 << r.UintN(3)}); err == nil {
 				offsets = append(offsets, got.Offset)
 			}
 			if len(offsets) > 0 {
-				strategy.SizeOf(offsets[0])
+				strategy.Lookup(offsets[0])
 			}
 			strategy.Stats()
-			if _, err := strategy.Alloc(1<<40, 256); err == nil {
+			if _, err := strategy.Alloc(Request{Size: 1 << 40, Align: 256}); err == nil {
 				t.Fatal("1 TiB came out of 1 GiB")
 			}
 		}

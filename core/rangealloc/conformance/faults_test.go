@@ -24,17 +24,17 @@ type fault struct {
 	name  string
 	alloc func(s rangealloc.Strategy, c rangealloc.Config, r Request) (rangealloc.Range, error)
 	free  func(s rangealloc.Strategy, offset uint64) (uint64, error)
-	size  func(s rangealloc.Strategy, offset uint64) (uint64, bool)
+	look  func(s rangealloc.Strategy, offset uint64) (rangealloc.Range, bool)
 	stats func(rangealloc.Stats) rangealloc.Stats
 	block func(rangealloc.Block) (rangealloc.Block, bool)
 	check func() error
 }
 
-func (f faulty) Alloc(size, align uint64) (rangealloc.Range, error) {
+func (f faulty) Alloc(r Request) (rangealloc.Range, error) {
 	if f.fault.alloc != nil {
-		return f.fault.alloc(f.Strategy, f.config, Request{Size: size, Align: align})
+		return f.fault.alloc(f.Strategy, f.config, r)
 	}
-	return f.Strategy.Alloc(size, align)
+	return f.Strategy.Alloc(r)
 }
 
 func (f faulty) Free(offset uint64) (uint64, error) {
@@ -44,11 +44,11 @@ func (f faulty) Free(offset uint64) (uint64, error) {
 	return f.Strategy.Free(offset)
 }
 
-func (f faulty) SizeOf(offset uint64) (uint64, bool) {
-	if f.fault.size != nil {
-		return f.fault.size(f.Strategy, offset)
+func (f faulty) Lookup(offset uint64) (rangealloc.Range, bool) {
+	if f.fault.look != nil {
+		return f.fault.look(f.Strategy, offset)
 	}
-	return f.Strategy.SizeOf(offset)
+	return f.Strategy.Lookup(offset)
 }
 
 func (f faulty) Stats() rangealloc.Stats {
@@ -89,7 +89,7 @@ func worstFit(c rangealloc.Config, free []rangealloc.Range, r Request) (offset u
 var faults = []fault{
 	{name: "alignment of the offset and not of the address",
 		alloc: func(s rangealloc.Strategy, c rangealloc.Config, r Request) (rangealloc.Range, error) {
-			got, err := s.Alloc(r.Size, r.Align)
+			got, err := s.Alloc(r)
 			got.Offset -= c.BaseAddr % max(r.Align, 1)
 			return got, err
 		}},
@@ -98,7 +98,7 @@ var faults = []fault{
 			if r.Align&(r.Align-1) == 0 {
 				r.Align = min(r.Align, 1)
 			}
-			return s.Alloc(r.Size, r.Align)
+			return s.Alloc(r)
 		}},
 	{name: "false refusal of large alignments",
 		alloc: func(s rangealloc.Strategy, c rangealloc.Config, r Request) (rangealloc.Range, error) {
@@ -106,11 +106,11 @@ var faults = []fault{
 				r.Size+r.Align > s.Stats().LargestFreeBytes {
 				return rangealloc.Range{}, rangealloc.ErrNoRoom
 			}
-			return s.Alloc(r.Size, r.Align)
+			return s.Alloc(r)
 		}},
 	{name: "another error than ErrNoRoom",
 		alloc: func(s rangealloc.Strategy, _ rangealloc.Config, r Request) (rangealloc.Range, error) {
-			got, err := s.Alloc(r.Size, r.Align)
+			got, err := s.Alloc(r)
 			if err == rangealloc.ErrNoRoom {
 				err = device.Errorf(device.CodeOutOfMemory, "rangealloc.alloc", "full")
 			}
@@ -118,15 +118,15 @@ var faults = []fault{
 		}},
 	{name: "size 0 becomes 1",
 		alloc: func(s rangealloc.Strategy, _ rangealloc.Config, r Request) (rangealloc.Range, error) {
-			return s.Alloc(max(r.Size, 1), r.Align)
+			return s.Alloc(Request{Size: max(r.Size, 1), Align: r.Align})
 		}},
 	{name: "alignment 0 becomes 1",
 		alloc: func(s rangealloc.Strategy, _ rangealloc.Config, r Request) (rangealloc.Range, error) {
-			return s.Alloc(r.Size, max(r.Align, 1))
+			return s.Alloc(Request{Size: r.Size, Align: max(r.Align, 1)})
 		}},
 	{name: "size not rounded",
 		alloc: func(s rangealloc.Strategy, _ rangealloc.Config, r Request) (rangealloc.Range, error) {
-			got, err := s.Alloc(r.Size, r.Align)
+			got, err := s.Alloc(r)
 			got.Size = r.Size
 			return got, err
 		}},
@@ -135,20 +135,20 @@ var faults = []fault{
 			if r.Size > 0 && r.Size < c.SizeBytes-c.GranuleBytes {
 				r.Size += c.GranuleBytes
 			}
-			return s.Alloc(r.Size, r.Align)
+			return s.Alloc(r)
 		}},
 	{name: "a refused request leaves a block behind",
 		alloc: func(s rangealloc.Strategy, c rangealloc.Config, r Request) (rangealloc.Range, error) {
-			got, err := s.Alloc(r.Size, r.Align)
+			got, err := s.Alloc(r)
 			if err == rangealloc.ErrNoRoom {
-				_, _ = s.Alloc(1, 1)
+				_, _ = s.Alloc(Request{Size: 1, Align: 1})
 			}
 			return got, err
 		}},
 	{name: "free does nothing",
 		free: func(s rangealloc.Strategy, offset uint64) (uint64, error) {
-			if size, ok := s.SizeOf(offset); ok {
-				return size, nil
+			if block, ok := s.Lookup(offset); ok {
+				return block.Size, nil
 			}
 			return s.Free(offset)
 		}},
@@ -185,9 +185,23 @@ var faults = []fault{
 			return s.Free(start)
 		}},
 	{name: "the size of what is not live",
-		size: func(s rangealloc.Strategy, offset uint64) (uint64, bool) {
-			size, _ := s.SizeOf(offset)
-			return size, true
+		look: func(s rangealloc.Strategy, offset uint64) (rangealloc.Range, bool) {
+			block, _ := s.Lookup(offset)
+			return block, true
+		}},
+	{name: "two live blocks of one slot",
+		alloc: func(s rangealloc.Strategy, c rangealloc.Config, r Request) (rangealloc.Range, error) {
+			got, err := s.Alloc(r)
+			got.Slot = 7
+			return got, err
+		}},
+	{name: "a slot that changes",
+		look: func(s rangealloc.Strategy, offset uint64) (rangealloc.Range, bool) {
+			block, ok := s.Lookup(offset)
+			if ok {
+				block.Slot++
+			}
+			return block, ok
 		}},
 	{name: "free bytes too low",
 		stats: func(s rangealloc.Stats) rangealloc.Stats { s.FreeBytes--; return s }},

@@ -5,10 +5,8 @@ import "ferrum_mem/core/rangealloc"
 // Make makes the strategy under test.
 type Make func(rangealloc.Config) (rangealloc.Strategy, error)
 
-// Request is what an allocation asks for, in bytes.
-type Request struct {
-	Size, Align uint64
-}
+// Request is what an allocation asks for.
+type Request = rangealloc.Request
 
 // Options says what a strategy promises beyond the contract of all.
 type Options struct {

@@ -14,24 +14,26 @@ type pair struct {
 	strategy rangealloc.Strategy
 	model    *model
 	options  Options
+	// slots are those of the live blocks, by offset.
+	slots map[uint64]uint32
 	// quick leaves the walk out of each step, for long runs that call verify now
 	// and then.
 	quick bool
 }
 
-func newPair(make Make, c rangealloc.Config, o Options) (*pair, error) {
-	s, err := make(c)
+func newPair(construct Make, c rangealloc.Config, o Options) (*pair, error) {
+	s, err := construct(c)
 	if err != nil {
 		return nil, fmt.Errorf("make %+v: %w", c, err)
 	}
-	p := &pair{strategy: s, model: newModel(c), options: o}
+	p := &pair{strategy: s, model: newModel(c), options: o, slots: make(map[uint64]uint32)}
 	return p, p.verify()
 }
 
 // alloc returns whether the request was served.
 func (p *pair) alloc(r Request) (got rangealloc.Range, served bool, wrong error) {
 	defer func() { wrong = p.after("alloc %+v", r, wrong) }()
-	got, err := p.strategy.Alloc(r.Size, r.Align)
+	got, err := p.strategy.Alloc(r)
 	if want := requestCode(r); want != device.CodeOK {
 		return got, false, expectCode(want, err)
 	}
@@ -54,6 +56,12 @@ func (p *pair) alloc(r Request) (got rangealloc.Range, served bool, wrong error)
 	case got.Size < rounded || p.options.Exact && got.Size != rounded:
 		return got, true, fmt.Errorf("%+v: the size rounds up to %d", got, rounded)
 	}
+	for offset, slot := range p.slots {
+		if slot == got.Slot {
+			return got, true, fmt.Errorf("%+v has the slot of the live block at %d", got, offset)
+		}
+	}
+	p.slots[got.Offset] = got.Slot
 	return got, true, p.model.take(got)
 }
 
@@ -88,16 +96,19 @@ func (p *pair) free(offset uint64) (wrong error) {
 	if err != nil || got != want {
 		return fmt.Errorf("gave %d, %w, where %d bytes were live", got, err, want)
 	}
+	delete(p.slots, offset)
 	return nil
 }
 
-func (p *pair) sizeOf(offset uint64) error {
-	var want rangealloc.Block
+func (p *pair) lookup(offset uint64) error {
+	var want rangealloc.Range
+	live := false
 	if i := p.model.at(offset); i >= 0 && p.model.blocks[i].Offset == offset && p.model.blocks[i].Live {
-		want = p.model.blocks[i]
+		want = rangealloc.Range{Offset: offset, Size: p.model.blocks[i].Size, Slot: p.slots[offset]}
+		live = true
 	}
-	if got, ok := p.strategy.SizeOf(offset); got != want.Size || ok != want.Live {
-		return fmt.Errorf("size of %d is %d, %v, where the block is %+v", offset, got, ok, want)
+	if got, ok := p.strategy.Lookup(offset); ok != live || live && got != want {
+		return fmt.Errorf("lookup of %d is %+v, %v, where %+v, %v is due", offset, got, ok, want, live)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (s *script) step(p *pair) error {
 	case op < 230:
 		return p.free(s.offset(p))
 	case op < 250:
-		return p.sizeOf(s.offset(p))
+		return p.lookup(s.offset(p))
 	default:
 		for _, b := range live {
 			if err := p.free(b.Offset); err != nil {

@@ -83,7 +83,7 @@ func (s suite) properties(t *testing.T) {
 			"alloc badly": func(t *rapid.T) { _, _, wrong := p.alloc(drawBadRequest(t)); must(t, wrong) },
 			"free":        freeLive,
 			"free again":  func(t *rapid.T) { must(t, p.free(drawOffset(t, p.model))) },
-			"size of":     func(t *rapid.T) { must(t, p.sizeOf(drawOffset(t, p.model))) },
+			"lookup":      func(t *rapid.T) { must(t, p.lookup(drawOffset(t, p.model))) },
 		})
 	})
 }

@@ -57,7 +57,7 @@ func (s suite) badRequests(t *testing.T) {
 	} {
 		_, _, wrong := p.alloc(test.request)
 		require.NoError(t, wrong)
-		_, err := p.strategy.Alloc(test.request.Size, test.request.Align)
+		_, err := p.strategy.Alloc(test.request)
 		require.ErrorContains(t, err, test.names)
 	}
 	for _, size := range []uint64{small.SizeBytes + 1, 1 << 63, math.MaxUint64 - 255, math.MaxUint64} {
@@ -92,7 +92,7 @@ func (s suite) badFrees(t *testing.T) {
 		_, err := p.strategy.Free(test.offset)
 		require.ErrorIs(t, err, test.code)
 		require.ErrorContains(t, err, fmt.Sprint("offset is ", test.offset))
-		require.NoError(t, p.sizeOf(test.offset))
+		require.NoError(t, p.lookup(test.offset))
 	}
 	require.NoError(t, p.free(block.Offset))
 	_, err := p.strategy.Free(block.Offset)
