@@ -88,6 +88,20 @@ type Strategy interface {
 	Check() error
 }
 
+// Batcher is a strategy that takes and gives many blocks at once, cheaper than
+// one by one. All or nothing. Callers ask for it by type assertion.
+type Batcher interface {
+	// AllocBatch fills all of to with blocks of one request. Errors: those of
+	// Alloc; ErrNoRoom when not all of them have room. After an error the state
+	// is as before, and what to holds means nothing.
+	AllocBatch(r Request, to []Range) error
+	// FreeBatch frees the live blocks that start at the offsets, in any order.
+	// Errors: those of Free, for the first offset in the list that is bad; one
+	// that is in the list twice is DOUBLE_FREE at its second place. After an
+	// error the state is as before.
+	FreeBatch(offsets []uint64) error
+}
+
 // ErrNoRoom is what Alloc returns when no free run holds the request at its
 // alignment: OUT_OF_MEMORY, without the formatting that a full range would pay
 // for at every attempt. The caller knows the request and adds what matters.
