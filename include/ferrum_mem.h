@@ -73,7 +73,7 @@ extern "C" {
  * ferrum_abi_version() is at least the header's can serve a caller built with
  * that header, as long as the SONAME is the same.
  */
-#define FERRUM_ABI_VERSION 1
+#define FERRUM_ABI_VERSION 2
 
 #if defined(__GNUC__) || defined(__clang__)
 #define FERRUM_API __attribute__((visibility("default")))
@@ -152,7 +152,8 @@ FERRUM_API const char *ferrum_version_string(void);
     X(FERRUM_ERROR_NETWORK, -44, "the network failed") \
     X(FERRUM_ERROR_AUTHENTICATION, -45, "not authenticated") \
     X(FERRUM_ERROR_RATE_LIMITED, -46, "asked too often") \
-    X(FERRUM_ERROR_SERIALIZATION, -47, "a value cannot be written or read as text")
+    X(FERRUM_ERROR_SERIALIZATION, -47, "a value cannot be written or read as text") \
+    X(FERRUM_ERROR_CORRUPTED, -48, "bytes beside a block, or of a freed block, were overwritten")
 /* clang-format on */
 
 /** Status of a call: one of the codes of FERRUM_STATUS_TABLE. */
@@ -529,10 +530,12 @@ typedef struct ferrum_statistics {
     uint64_t failures;
     /** Longest free run. */
     uint64_t largest_free_bytes;
+    /** The part of cached that waits in thread caches. */
+    uint64_t thread_cached_bytes;
 } ferrum_statistics;
 
 /* clang-format off */
-#define FERRUM_STATISTICS_INIT {(uint32_t)sizeof(ferrum_statistics), 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, 0, 0, 0}
+#define FERRUM_STATISTICS_INIT {(uint32_t)sizeof(ferrum_statistics), 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Books of a device: the sum over its pools and managers. */
@@ -698,15 +701,63 @@ typedef struct ferrum_pool_config {
     uint32_t pre_allocate;
     /** Keep peaks and counts (1). Current values are always kept. */
     uint32_t enable_stats;
-    /** Placement strategy: "best_fit"; NULL: the default, "best_fit". */
+    /**
+     * Placement strategy; NULL: the default. All keep their tables outside the
+     * memory that they manage.
+     *
+     *   "best_fit"    the smallest free run that holds the request; heeds the
+     *                 expected lifetime of a request
+     *   "size_class"  small blocks in slabs of size classes, large ones as
+     *                 best_fit
+     *   "tlsf"        two-level segregated fit: constant time in the worst case
+     *   "buddy"       powers of two
+     *   "arena"       one after the other; the room comes back when the last
+     *                 block is freed
+     *   "fixed"       blocks of fixed_block_bytes, such as KV blocks, placed so
+     *                 that pages of page_bytes empty out
+     */
     const char *strategy;
     /** Name of the pool in reports, and tag of its blocks; NULL: none. At most
      *  63 bytes. */
     const char *name;
+    /** Keep the time of every allocation (1), for ages in reports. Costs some
+     *  time a block, and every call then goes past the thread caches. */
+    uint32_t tracking;
+    /** Sum of FERRUM_DEBUG_*; 0: none. Every call of a pool that debugs goes past
+     *  the thread caches. */
+    uint32_t debug;
+    /** How much each thread may keep of freed small and medium blocks for its
+     *  own next calls: FERRUM_THREAD_CACHE_AUTO, 0 (off), or bytes. What threads
+     *  keep is counted as cached and is taken back before memory runs out. */
+    uint64_t thread_cache_bytes;
+    /** What the pool keeps in any case: no trim, no other pool's want and no
+     *  release threshold makes it hold less. */
+    uint64_t min_held_bytes;
+    /** While more than this is held, a segment that a free leaves without a block
+     *  is given back at once; UINT64_MAX: never. */
+    uint64_t release_threshold_bytes;
+    /** Block size of "fixed", which needs it; 0 for every other strategy. */
+    uint64_t fixed_block_bytes;
+    /** Page of "fixed", a power of two; 0: 2 MiB. 0 for every other strategy. */
+    uint64_t page_bytes;
 } ferrum_pool_config;
 
+/** thread_cache_bytes: the library chooses. */
+#define FERRUM_THREAD_CACHE_AUTO UINT64_MAX
+
+/** Puts a zone before and behind every block and checks both when it is freed. */
+#define FERRUM_DEBUG_RED_ZONES 0x1u
+/** Overwrites blocks when they are handed out and when they are freed. */
+#define FERRUM_DEBUG_POISON 0x2u
+/** Keeps freed blocks back for a while and looks for writes into them. */
+#define FERRUM_DEBUG_QUARANTINE 0x4u
+/** Keeps where each block was allocated and freed, for reports. */
+#define FERRUM_DEBUG_CALL_SITES 0x8u
+/** All of them. */
+#define FERRUM_DEBUG_ALL 0xfu
+
 /* clang-format off */
-#define FERRUM_POOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_pool_config), 1, UINT64_C(1) << 30, 0, UINT64_C(1) << 29, 256, 0, 1, NULL, NULL}
+#define FERRUM_POOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_pool_config), 1, UINT64_C(1) << 30, 0, UINT64_C(1) << 29, 256, 0, 1, NULL, NULL, 0, 0, FERRUM_THREAD_CACHE_AUTO, 0, UINT64_MAX, 0, 0}
 /* clang-format on */
 
 /**
@@ -762,22 +813,127 @@ FERRUM_API ferrum_status ferrum_pool_alloc_aligned(ferrum_pool pool,
                                                    ferrum_stream stream,
                                                    ferrum_address *address_out);
 
+/** What a block is wanted for, beyond its size. */
+typedef struct ferrum_pool_request {
+    uint32_t struct_size;
+    /** A number of ferrum_pool_get_tag; 0: the pool's name. */
+    uint32_t tag;
+    /** Not 0; rounded up to the pool's alignment. */
+    uint64_t size_bytes;
+    /** A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's. */
+    uint64_t alignment_bytes;
+    /** Optional: the stream that will use the block first. */
+    ferrum_stream stream;
+    /** How long the block is expected to live from now; 0: not known. A hint for
+     *  the placement only: it may be wrong. */
+    uint64_t expected_lifetime_ns;
+    /** A number that blocks share which are expected to be freed together, such
+     *  as that of a request; 0: none. A hint for the placement only. */
+    uint64_t group;
+} ferrum_pool_request;
+
+/* clang-format off */
+#define FERRUM_POOL_REQUEST_INIT {(uint32_t)sizeof(ferrum_pool_request), 0, 0, 0, {0}, 0, 0}
+/* clang-format on */
+
+/** As ferrum_pool_alloc, with all that can be asked for. */
+FERRUM_API ferrum_status
+ferrum_pool_alloc_with(ferrum_pool pool, const ferrum_pool_request *request,
+                       ferrum_address *address_out);
+
+/** How many blocks a batch may have. */
+#define FERRUM_BATCH_MAX (UINT64_C(1) << 20)
+
 /**
- * Gives a block back. Its memory is handed out again only once the work that is
- * queued on the stream now is done. Does not wait.
+ * Takes count blocks of one size: all of them or none.
+ *
+ * @param count          1 to FERRUM_BATCH_MAX.
+ * @param addresses_out  room for count addresses; all zero on failure.
+ * @return as ferrum_pool_alloc; FERRUM_ERROR_INVALID_ARGUMENT for the count.
+ */
+FERRUM_API ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool,
+                                                 uint64_t size_bytes,
+                                                 uint64_t count,
+                                                 ferrum_stream stream,
+                                                 ferrum_address *addresses_out);
+
+/**
+ * Gives a tag of the pool its number, which stays while the pool lives.
+ *
+ * @param name     1 to 63 bytes.
+ * @param tag_out  the same number for the same name.
+ * @return FERRUM_ERROR_RESOURCE_EXHAUSTED after 4095 names.
+ */
+FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
+                                             uint32_t *tag_out);
+
+/**
+ * Gives a block back. A later allocation for the same stream may have its memory
+ * at once, for the order of the stream keeps their work apart; any other only
+ * once the work that is queued on the stream now is done. Does not wait.
  *
  * @param stream  optional: the stream that used the block last.
  * @return FERRUM_ERROR_DOUBLE_FREE for an address that is free in this pool;
  *         FERRUM_ERROR_INVALID_ADDRESS for one inside a block or outside the
- *         pool.
+ *         pool. With FERRUM_DEBUG_RED_ZONES, FERRUM_ERROR_CORRUPTED when bytes
+ *         beside the block were overwritten.
  */
 FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
                                           ferrum_address address,
                                           ferrum_stream stream);
 
 /**
- * Gives segments that hold no live block back to the system, until no more than
- * keep_bytes are held or none is left to give.
+ * As ferrum_pool_free, with the size that was asked for as a check.
+ *
+ * @return FERRUM_ERROR_INVALID_SIZE when the block was asked for with another
+ *         size; it is as live as before.
+ */
+FERRUM_API ferrum_status ferrum_pool_free_sized(ferrum_pool pool,
+                                                ferrum_address address,
+                                                uint64_t size_bytes,
+                                                ferrum_stream stream);
+
+/**
+ * Gives count blocks back: all of them or none.
+ *
+ * @param count  1 to FERRUM_BATCH_MAX.
+ * @return as ferrum_pool_free, for the first address that is wrong, with its
+ *         index in the message; an address that is named twice is
+ *         FERRUM_ERROR_DOUBLE_FREE.
+ */
+FERRUM_API ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
+                                                const ferrum_address *addresses,
+                                                uint64_t count,
+                                                ferrum_stream stream);
+
+/**
+ * Says that a stream uses a block too, other than the one that it was allocated
+ * for: once freed, the block waits for the work that is queued on this stream at
+ * the time of its free as well.
+ *
+ * @return FERRUM_ERROR_DOUBLE_FREE or FERRUM_ERROR_INVALID_ADDRESS when no live
+ *         block starts at the address.
+ */
+FERRUM_API ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
+                                                   ferrum_address address,
+                                                   ferrum_stream stream);
+
+/**
+ * How many bytes of a live block may be used: at least what was asked for. All
+ * of them belong to the block.
+ */
+FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
+                                                 ferrum_address address,
+                                                 uint64_t *size_bytes_out);
+
+/** Gives back every live block of the pool, as freed on the stream. */
+FERRUM_API ferrum_status ferrum_pool_reset(ferrum_pool pool,
+                                           ferrum_stream stream);
+
+/**
+ * Takes back what thread caches keep, and gives segments that hold no live block
+ * back to the system, until no more than keep_bytes (or the pool's
+ * min_held_bytes) are held or none is left to give.
  *
  * @param released_bytes_out  what was given back.
  */
@@ -791,9 +947,68 @@ FERRUM_API ferrum_status ferrum_pool_trim(ferrum_pool pool, uint64_t keep_bytes,
 FERRUM_API ferrum_status ferrum_pool_set_limit(ferrum_pool pool,
                                                uint64_t max_size_bytes);
 
+/** Changes min_held_bytes of the pool's settings. */
+FERRUM_API ferrum_status ferrum_pool_set_min_held(ferrum_pool pool,
+                                                  uint64_t min_held_bytes);
+
+/** Changes release_threshold_bytes of the pool's settings, and gives back what is
+ *  held above it and holds no block. */
+FERRUM_API ferrum_status ferrum_pool_set_release_threshold(
+    ferrum_pool pool, uint64_t release_threshold_bytes);
+
 /** Books of a pool. */
 FERRUM_API ferrum_status
 ferrum_pool_get_statistics(ferrum_pool pool, ferrum_statistics *statistics_out);
+
+/** What is at an address. */
+typedef int32_t ferrum_block_state;
+/** A live block. */
+#define FERRUM_BLOCK_LIVE 0
+/** A freed block that queued work may still use, or that quarantine holds. */
+#define FERRUM_BLOCK_IN_FLIGHT 1
+/** A freed block in a thread cache. */
+#define FERRUM_BLOCK_CACHED 2
+/** Free memory of a pool. */
+#define FERRUM_BLOCK_FREE 3
+/** Memory of a pool that it cannot hand out. */
+#define FERRUM_BLOCK_UNUSABLE 4
+
+/** Whom an address belongs to. */
+typedef struct ferrum_block_info {
+    uint32_t struct_size;
+    ferrum_block_state state;
+    /** The pool, or {0} when it is one of a manager's. */
+    ferrum_pool pool;
+    /** The manager whose pool it is, or 0. */
+    uint64_t manager;
+    /** Start of the block or of the free run. */
+    uint64_t address;
+    /** Its length after rounding. */
+    uint64_t size_bytes;
+    /** What was asked for; 0 when not live. */
+    uint64_t requested_bytes;
+    /** Time since the allocation; 0 without tracking or when not live. */
+    uint64_t age_ns;
+    /** Name of the pool. */
+    char pool_name[64];
+    /** Tag of the block; empty when not live. */
+    char tag[64];
+} ferrum_block_info;
+
+/* clang-format off */
+#define FERRUM_BLOCK_INFO_INIT {(uint32_t)sizeof(ferrum_block_info), 0, {0}, 0, 0, 0, 0, 0, {0}, {0}}
+/* clang-format on */
+
+/**
+ * Says which pool and block an address of a device belongs to; for debuggers:
+ * it may look at every block of a pool.
+ *
+ * @param address  any address, also inside a block.
+ * @return FERRUM_ERROR_NOT_FOUND when no pool holds it.
+ */
+FERRUM_API ferrum_status ferrum_device_get_owner(ferrum_device device,
+                                                 ferrum_address address,
+                                                 ferrum_block_info *info_out);
 
 /* ===================================================================== */
 /* 9. Managers: memory by handle                                         */

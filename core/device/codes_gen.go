@@ -55,6 +55,7 @@ const (
 	CodeAuthentication      Code = -45 // not authenticated
 	CodeRateLimited         Code = -46 // asked too often
 	CodeSerialization       Code = -47 // a value cannot be written or read as text
+	CodeCorrupted           Code = -48 // bytes beside a block, or of a freed block, were overwritten
 )
 
 // String is the public name of the status, such as FERRUM_ERROR_BUSY.
@@ -156,6 +157,8 @@ func (c Code) String() string {
 		return "FERRUM_ERROR_RATE_LIMITED"
 	case CodeSerialization:
 		return "FERRUM_ERROR_SERIALIZATION"
+	case CodeCorrupted:
+		return "FERRUM_ERROR_CORRUPTED"
 	}
 	return "FERRUM_ERROR_UNKNOWN"
 }

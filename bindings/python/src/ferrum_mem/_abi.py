@@ -70,6 +70,7 @@ FERRUM_ERROR_NETWORK = -44
 FERRUM_ERROR_AUTHENTICATION = -45
 FERRUM_ERROR_RATE_LIMITED = -46
 FERRUM_ERROR_SERIALIZATION = -47
+FERRUM_ERROR_CORRUPTED = -48
 
 STATUSES: tuple[Status, ...] = (
     Status("FERRUM_OK", 0, "success"),
@@ -126,6 +127,9 @@ STATUSES: tuple[Status, ...] = (
     Status("FERRUM_ERROR_AUTHENTICATION", -45, "not authenticated"),
     Status("FERRUM_ERROR_RATE_LIMITED", -46, "asked too often"),
     Status("FERRUM_ERROR_SERIALIZATION", -47, "a value cannot be written or read as text"),
+    Status(
+        "FERRUM_ERROR_CORRUPTED", -48, "bytes beside a block, or of a freed block, were overwritten"
+    ),
 )
 
 # Types
@@ -138,6 +142,8 @@ ferrum_address = ctypes.c_uint64
 ferrum_log_level = ctypes.c_int32
 # Pressure levels, by the share of the device that is not free.
 ferrum_pressure_level = ctypes.c_int32
+# What is at an address.
+ferrum_block_state = ctypes.c_int32
 # What a block is used for. Each type may have a pool of its own.
 ferrum_memory_type = ctypes.c_int32
 
@@ -150,7 +156,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface: grows with every addition. A library whose ferrum_abi_version()
 # is at least the header's can serve a caller built with that header, as long as the SONAME is the
 # same.
-FERRUM_ABI_VERSION = 1
+FERRUM_ABI_VERSION = 2
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: do it although something is in use. Whatever is in
@@ -175,6 +181,30 @@ FERRUM_PRESSURE_HIGH = 2
 FERRUM_PRESSURE_CRITICAL = 3
 # Largest alignment that can be asked for: 1 GiB.
 FERRUM_ALIGNMENT_MAX = 0x40000000
+# thread_cache_bytes: the library chooses.
+FERRUM_THREAD_CACHE_AUTO = 0xFFFFFFFFFFFFFFFF
+# Puts a zone before and behind every block and checks both when it is freed.
+FERRUM_DEBUG_RED_ZONES = 1
+# Overwrites blocks when they are handed out and when they are freed.
+FERRUM_DEBUG_POISON = 2
+# Keeps freed blocks back for a while and looks for writes into them.
+FERRUM_DEBUG_QUARANTINE = 4
+# Keeps where each block was allocated and freed, for reports.
+FERRUM_DEBUG_CALL_SITES = 8
+# All of them.
+FERRUM_DEBUG_ALL = 15
+# How many blocks a batch may have.
+FERRUM_BATCH_MAX = 0x100000
+# A live block.
+FERRUM_BLOCK_LIVE = 0
+# A freed block that queued work may still use, or that quarantine holds.
+FERRUM_BLOCK_IN_FLIGHT = 1
+# A freed block in a thread cache.
+FERRUM_BLOCK_CACHED = 2
+# Free memory of a pool.
+FERRUM_BLOCK_FREE = 3
+# Memory of a pool that it cannot hand out.
+FERRUM_BLOCK_UNUSABLE = 4
 # Anything.
 FERRUM_MEMORY_GENERAL = 0
 # Tensors.
@@ -465,6 +495,8 @@ class ferrum_statistics(ctypes.Structure):
     failures: int
     # Longest free run.
     largest_free_bytes: int
+    # The part of cached that waits in thread caches.
+    thread_cached_bytes: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -481,6 +513,7 @@ class ferrum_statistics(ctypes.Structure):
         ("frees", ctypes.c_uint64),
         ("failures", ctypes.c_uint64),
         ("largest_free_bytes", ctypes.c_uint64),
+        ("thread_cached_bytes", ctypes.c_uint64),
     ]
 
     @classmethod
@@ -512,10 +545,36 @@ class ferrum_pool_config(ctypes.Structure):
     pre_allocate: int
     # Keep peaks and counts (1). Current values are always kept.
     enable_stats: int
-    # Placement strategy: "best_fit"; NULL: the default, "best_fit".
+    # Placement strategy; NULL: the default. All keep their tables outside the memory that they
+    # manage.
+    #
+    # "best_fit" the smallest free run that holds the request; heeds the expected lifetime of a
+    # request "size_class" small blocks in slabs of size classes, large ones as best_fit "tlsf"
+    # two-level segregated fit: constant time in the worst case "buddy" powers of two "arena" one
+    # after the other; the room comes back when the last block is freed "fixed" blocks of
+    # fixed_block_bytes, such as KV blocks, placed so that pages of page_bytes empty out
     strategy: bytes | None
     # Name of the pool in reports, and tag of its blocks; NULL: none. At most 63 bytes.
     name: bytes | None
+    # Keep the time of every allocation (1), for ages in reports. Costs some time a block, and every
+    # call then goes past the thread caches.
+    tracking: int
+    # Sum of FERRUM_DEBUG_*; 0: none. Every call of a pool that debugs goes past the thread caches.
+    debug: int
+    # How much each thread may keep of freed small and medium blocks for its own next calls:
+    # FERRUM_THREAD_CACHE_AUTO, 0 (off), or bytes. What threads keep is counted as cached and is
+    # taken back before memory runs out.
+    thread_cache_bytes: int
+    # What the pool keeps in any case: no trim, no other pool's want and no release threshold makes
+    # it hold less.
+    min_held_bytes: int
+    # While more than this is held, a segment that a free leaves without a block is given back at
+    # once; UINT64_MAX: never.
+    release_threshold_bytes: int
+    # Block size of "fixed", which needs it; 0 for every other strategy.
+    fixed_block_bytes: int
+    # Page of "fixed", a power of two; 0: 2 MiB. 0 for every other strategy.
+    page_bytes: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -528,6 +587,13 @@ class ferrum_pool_config(ctypes.Structure):
         ("enable_stats", ctypes.c_uint32),
         ("strategy", ctypes.c_char_p),
         ("name", ctypes.c_char_p),
+        ("tracking", ctypes.c_uint32),
+        ("debug", ctypes.c_uint32),
+        ("thread_cache_bytes", ctypes.c_uint64),
+        ("min_held_bytes", ctypes.c_uint64),
+        ("release_threshold_bytes", ctypes.c_uint64),
+        ("fixed_block_bytes", ctypes.c_uint64),
+        ("page_bytes", ctypes.c_uint64),
     ]
 
     @classmethod
@@ -540,6 +606,88 @@ class ferrum_pool_config(ctypes.Structure):
         self.growth_increment_bytes = 536870912
         self.alignment_bytes = 256
         self.enable_stats = 1
+        self.thread_cache_bytes = 18446744073709551615
+        self.release_threshold_bytes = 18446744073709551615
+        return self
+
+
+class ferrum_pool_request(ctypes.Structure):
+    """What a block is wanted for, beyond its size."""
+
+    struct_size: int
+    # A number of ferrum_pool_get_tag; 0: the pool's name.
+    tag: int
+    # Not 0; rounded up to the pool's alignment.
+    size_bytes: int
+    # A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+    alignment_bytes: int
+    # Optional: the stream that will use the block first.
+    stream: ferrum_stream
+    # How long the block is expected to live from now; 0: not known. A hint for the placement only:
+    # it may be wrong.
+    expected_lifetime_ns: int
+    # A number that blocks share which are expected to be freed together, such as that of a request;
+    # 0: none. A hint for the placement only.
+    group: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("tag", ctypes.c_uint32),
+        ("size_bytes", ctypes.c_uint64),
+        ("alignment_bytes", ctypes.c_uint64),
+        ("stream", ferrum_stream),
+        ("expected_lifetime_ns", ctypes.c_uint64),
+        ("group", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_pool_request:
+        """A struct with the values of FERRUM_POOL_REQUEST_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_block_info(ctypes.Structure):
+    """Whom an address belongs to."""
+
+    struct_size: int
+    state: int
+    # The pool, or {0} when it is one of a manager's.
+    pool: ferrum_pool
+    # The manager whose pool it is, or 0.
+    manager: int
+    # Start of the block or of the free run.
+    address: int
+    # Its length after rounding.
+    size_bytes: int
+    # What was asked for; 0 when not live.
+    requested_bytes: int
+    # Time since the allocation; 0 without tracking or when not live.
+    age_ns: int
+    # Name of the pool.
+    pool_name: bytes
+    # Tag of the block; empty when not live.
+    tag: bytes
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("state", ferrum_block_state),
+        ("pool", ferrum_pool),
+        ("manager", ctypes.c_uint64),
+        ("address", ctypes.c_uint64),
+        ("size_bytes", ctypes.c_uint64),
+        ("requested_bytes", ctypes.c_uint64),
+        ("age_ns", ctypes.c_uint64),
+        ("pool_name", ctypes.c_char * 64),
+        ("tag", ctypes.c_char * 64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_block_info:
+        """A struct with the values of FERRUM_BLOCK_INFO_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
         return self
 
 
@@ -834,8 +982,15 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_device_info, 232, 8, (0, 4, 8, 16, 24, 32, 40, 72, 104)),
     (ferrum_memory_info, 64, 8, (0, 4, 8, 16, 24, 32, 40, 48, 52, 56, 60)),
     (ferrum_gauge, 16, 8, (0, 8)),
-    (ferrum_statistics, 168, 8, (0, 4, 8, 24, 40, 56, 72, 88, 104, 120, 136, 144, 152, 160)),
-    (ferrum_pool_config, 64, 8, (0, 4, 8, 16, 24, 32, 40, 44, 48, 56)),
+    (ferrum_statistics, 176, 8, (0, 4, 8, 24, 40, 56, 72, 88, 104, 120, 136, 144, 152, 160, 168)),
+    (
+        ferrum_pool_config,
+        112,
+        8,
+        (0, 4, 8, 16, 24, 32, 40, 44, 48, 56, 64, 68, 72, 80, 88, 96, 104),
+    ),
+    (ferrum_pool_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
+    (ferrum_block_info, 184, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 120)),
     (ferrum_manager_config, 88, 8, (0, 4, 8, 12, 16, 20, 24)),
     (ferrum_allocation_request, 32, 8, (0, 4, 8, 16, 24)),
     (ferrum_handle_info, 152, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 84, 88)),
@@ -993,9 +1148,47 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             ctypes.POINTER(ferrum_address),
         ),
     ),
+    "ferrum_pool_alloc_with": (
+        ferrum_status,
+        (ferrum_pool, ctypes.POINTER(ferrum_pool_request), ctypes.POINTER(ferrum_address)),
+    ),
+    "ferrum_pool_alloc_batch": (
+        ferrum_status,
+        (
+            ferrum_pool,
+            ctypes.c_uint64,
+            ctypes.c_uint64,
+            ferrum_stream,
+            ctypes.POINTER(ferrum_address),
+        ),
+    ),
+    "ferrum_pool_get_tag": (
+        ferrum_status,
+        (ferrum_pool, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)),
+    ),
     "ferrum_pool_free": (
         ferrum_status,
         (ferrum_pool, ferrum_address, ferrum_stream),
+    ),
+    "ferrum_pool_free_sized": (
+        ferrum_status,
+        (ferrum_pool, ferrum_address, ctypes.c_uint64, ferrum_stream),
+    ),
+    "ferrum_pool_free_batch": (
+        ferrum_status,
+        (ferrum_pool, ctypes.POINTER(ferrum_address), ctypes.c_uint64, ferrum_stream),
+    ),
+    "ferrum_pool_record_stream": (
+        ferrum_status,
+        (ferrum_pool, ferrum_address, ferrum_stream),
+    ),
+    "ferrum_pool_usable_size": (
+        ferrum_status,
+        (ferrum_pool, ferrum_address, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_pool_reset": (
+        ferrum_status,
+        (ferrum_pool, ferrum_stream),
     ),
     "ferrum_pool_trim": (
         ferrum_status,
@@ -1005,9 +1198,21 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_pool, ctypes.c_uint64),
     ),
+    "ferrum_pool_set_min_held": (
+        ferrum_status,
+        (ferrum_pool, ctypes.c_uint64),
+    ),
+    "ferrum_pool_set_release_threshold": (
+        ferrum_status,
+        (ferrum_pool, ctypes.c_uint64),
+    ),
     "ferrum_pool_get_statistics": (
         ferrum_status,
         (ferrum_pool, ctypes.POINTER(ferrum_statistics)),
+    ),
+    "ferrum_device_get_owner": (
+        ferrum_status,
+        (ferrum_device, ferrum_address, ctypes.POINTER(ferrum_block_info)),
     ),
     "ferrum_manager_create": (
         ferrum_status,
@@ -1198,17 +1403,48 @@ class Functions:
     # (pool, size_bytes, alignment_bytes, stream, address_out) As ferrum_pool_alloc, with the
     # address a multiple of alignment_bytes.
     ferrum_pool_alloc_aligned: Callable[..., int]
-    # (pool, address, stream) Gives a block back. Its memory is handed out again only once the work
-    # that is queued on the stream now is done. Does not wait.
+    # (pool, request, address_out) As ferrum_pool_alloc, with all that can be asked for.
+    ferrum_pool_alloc_with: Callable[..., int]
+    # (pool, size_bytes, count, stream, addresses_out) Takes count blocks of one size: all of them
+    # or none.
+    ferrum_pool_alloc_batch: Callable[..., int]
+    # (pool, name, tag_out) Gives a tag of the pool its number, which stays while the pool lives.
+    ferrum_pool_get_tag: Callable[..., int]
+    # (pool, address, stream) Gives a block back. A later allocation for the same stream may have
+    # its memory at once, for the order of the stream keeps their work apart; any other only once
+    # the work that is queued on the stream now is done. Does not wait.
     ferrum_pool_free: Callable[..., int]
-    # (pool, keep_bytes, released_bytes_out) Gives segments that hold no live block back to the
-    # system, until no more than keep_bytes are held or none is left to give.
+    # (pool, address, size_bytes, stream) As ferrum_pool_free, with the size that was asked for as a
+    # check.
+    ferrum_pool_free_sized: Callable[..., int]
+    # (pool, addresses, count, stream) Gives count blocks back: all of them or none.
+    ferrum_pool_free_batch: Callable[..., int]
+    # (pool, address, stream) Says that a stream uses a block too, other than the one that it was
+    # allocated for: once freed, the block waits for the work that is queued on this stream at the
+    # time of its free as well.
+    ferrum_pool_record_stream: Callable[..., int]
+    # (pool, address, size_bytes_out) How many bytes of a live block may be used: at least what was
+    # asked for. All of them belong to the block.
+    ferrum_pool_usable_size: Callable[..., int]
+    # (pool, stream) Gives back every live block of the pool, as freed on the stream.
+    ferrum_pool_reset: Callable[..., int]
+    # (pool, keep_bytes, released_bytes_out) Takes back what thread caches keep, and gives segments
+    # that hold no live block back to the system, until no more than keep_bytes (or the pool's
+    # min_held_bytes) are held or none is left to give.
     ferrum_pool_trim: Callable[..., int]
     # (pool, max_size_bytes) Changes the pool's upper bound; 0 takes it away. Lowering it below what
     # is held releases what is cached; what is live stays.
     ferrum_pool_set_limit: Callable[..., int]
+    # (pool, min_held_bytes) Changes min_held_bytes of the pool's settings.
+    ferrum_pool_set_min_held: Callable[..., int]
+    # (pool, release_threshold_bytes) Changes release_threshold_bytes of the pool's settings, and
+    # gives back what is held above it and holds no block.
+    ferrum_pool_set_release_threshold: Callable[..., int]
     # (pool, statistics_out) Books of a pool.
     ferrum_pool_get_statistics: Callable[..., int]
+    # (device, address, info_out) Says which pool and block an address of a device belongs to; for
+    # debuggers: it may look at every block of a pool.
+    ferrum_device_get_owner: Callable[..., int]
     # (device, config, manager_out) Makes a memory manager on a device. It holds no memory before
     # the first allocation, unless a pool setting says so.
     ferrum_manager_create: Callable[..., int]

@@ -17,6 +17,9 @@ pub type ferrum_log_level = i32;
 /// Pressure levels, by the share of the device that is not free.
 pub type ferrum_pressure_level = i32;
 
+/// What is at an address.
+pub type ferrum_block_state = i32;
+
 /// What a block is used for. Each type may have a pool of its own.
 pub type ferrum_memory_type = i32;
 
@@ -116,6 +119,8 @@ pub const FERRUM_ERROR_AUTHENTICATION: ferrum_status = -45;
 pub const FERRUM_ERROR_RATE_LIMITED: ferrum_status = -46;
 /// a value cannot be written or read as text
 pub const FERRUM_ERROR_SERIALIZATION: ferrum_status = -47;
+/// bytes beside a block, or of a freed block, were overwritten
+pub const FERRUM_ERROR_CORRUPTED: ferrum_status = -48;
 
 /// Version of the package.
 pub const FERRUM_VERSION_MAJOR: u32 = 0;
@@ -124,7 +129,7 @@ pub const FERRUM_VERSION_PATCH: u32 = 0;
 /// Version of the binary interface: grows with every addition. A library whose
 /// ferrum_abi_version() is at least the header's can serve a caller built with
 /// that header, as long as the SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 1;
+pub const FERRUM_ABI_VERSION: u32 = 2;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: do it although something is
@@ -150,6 +155,30 @@ pub const FERRUM_PRESSURE_HIGH: ferrum_pressure_level = 2;
 pub const FERRUM_PRESSURE_CRITICAL: ferrum_pressure_level = 3;
 /// Largest alignment that can be asked for: 1 GiB.
 pub const FERRUM_ALIGNMENT_MAX: u64 = 1_073_741_824;
+/// thread_cache_bytes: the library chooses.
+pub const FERRUM_THREAD_CACHE_AUTO: u64 = u64::MAX;
+/// Puts a zone before and behind every block and checks both when it is freed.
+pub const FERRUM_DEBUG_RED_ZONES: u32 = 1;
+/// Overwrites blocks when they are handed out and when they are freed.
+pub const FERRUM_DEBUG_POISON: u32 = 2;
+/// Keeps freed blocks back for a while and looks for writes into them.
+pub const FERRUM_DEBUG_QUARANTINE: u32 = 4;
+/// Keeps where each block was allocated and freed, for reports.
+pub const FERRUM_DEBUG_CALL_SITES: u32 = 8;
+/// All of them.
+pub const FERRUM_DEBUG_ALL: u32 = 15;
+/// How many blocks a batch may have.
+pub const FERRUM_BATCH_MAX: u64 = 1_048_576;
+/// A live block.
+pub const FERRUM_BLOCK_LIVE: ferrum_block_state = 0;
+/// A freed block that queued work may still use, or that quarantine holds.
+pub const FERRUM_BLOCK_IN_FLIGHT: ferrum_block_state = 1;
+/// A freed block in a thread cache.
+pub const FERRUM_BLOCK_CACHED: ferrum_block_state = 2;
+/// Free memory of a pool.
+pub const FERRUM_BLOCK_FREE: ferrum_block_state = 3;
+/// Memory of a pool that it cannot hand out.
+pub const FERRUM_BLOCK_UNUSABLE: ferrum_block_state = 4;
 /// Anything.
 pub const FERRUM_MEMORY_GENERAL: ferrum_memory_type = 0;
 /// Tensors.
@@ -465,6 +494,8 @@ pub struct ferrum_statistics {
     pub failures: u64,
     /// Longest free run.
     pub largest_free_bytes: u64,
+    /// The part of cached that waits in thread caches.
+    pub thread_cached_bytes: u64,
 }
 
 impl ferrum_statistics {
@@ -508,6 +539,7 @@ impl ferrum_statistics {
         frees: 0,
         failures: 0,
         largest_free_bytes: 0,
+        thread_cached_bytes: 0,
     };
 }
 
@@ -541,11 +573,43 @@ pub struct ferrum_pool_config {
     pub pre_allocate: u32,
     /// Keep peaks and counts (1). Current values are always kept.
     pub enable_stats: u32,
-    /// Placement strategy: "best_fit"; NULL: the default, "best_fit".
+    /// Placement strategy; NULL: the default. All keep their tables outside the
+    /// memory that they manage.
+    ///
+    /// "best_fit"    the smallest free run that holds the request; heeds the
+    /// expected lifetime of a request
+    /// "size_class"  small blocks in slabs of size classes, large ones as
+    /// best_fit
+    /// "tlsf"        two-level segregated fit: constant time in the worst case
+    /// "buddy"       powers of two
+    /// "arena"       one after the other; the room comes back when the last
+    /// block is freed
+    /// "fixed"       blocks of fixed_block_bytes, such as KV blocks, placed so
+    /// that pages of page_bytes empty out
     pub strategy: *const c_char,
     /// Name of the pool in reports, and tag of its blocks; NULL: none. At most
     /// 63 bytes.
     pub name: *const c_char,
+    /// Keep the time of every allocation (1), for ages in reports. Costs some
+    /// time a block, and every call then goes past the thread caches.
+    pub tracking: u32,
+    /// Sum of FERRUM_DEBUG_\*; 0: none. Every call of a pool that debugs goes past
+    /// the thread caches.
+    pub debug: u32,
+    /// How much each thread may keep of freed small and medium blocks for its
+    /// own next calls: FERRUM_THREAD_CACHE_AUTO, 0 (off), or bytes. What threads
+    /// keep is counted as cached and is taken back before memory runs out.
+    pub thread_cache_bytes: u64,
+    /// What the pool keeps in any case: no trim, no other pool's want and no
+    /// release threshold makes it hold less.
+    pub min_held_bytes: u64,
+    /// While more than this is held, a segment that a free leaves without a block
+    /// is given back at once; UINT64_MAX: never.
+    pub release_threshold_bytes: u64,
+    /// Block size of "fixed", which needs it; 0 for every other strategy.
+    pub fixed_block_bytes: u64,
+    /// Page of "fixed", a power of two; 0: 2 MiB. 0 for every other strategy.
+    pub page_bytes: u64,
 }
 
 impl ferrum_pool_config {
@@ -561,10 +625,103 @@ impl ferrum_pool_config {
         enable_stats: 1,
         strategy: core::ptr::null(),
         name: core::ptr::null(),
+        tracking: 0,
+        debug: 0,
+        thread_cache_bytes: 18_446_744_073_709_551_615,
+        min_held_bytes: 0,
+        release_threshold_bytes: 18_446_744_073_709_551_615,
+        fixed_block_bytes: 0,
+        page_bytes: 0,
     };
 }
 
 impl Default for ferrum_pool_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What a block is wanted for, beyond its size.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_pool_request {
+    pub struct_size: u32,
+    /// A number of ferrum_pool_get_tag; 0: the pool's name.
+    pub tag: u32,
+    /// Not 0; rounded up to the pool's alignment.
+    pub size_bytes: u64,
+    /// A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+    pub alignment_bytes: u64,
+    /// Optional: the stream that will use the block first.
+    pub stream: ferrum_stream,
+    /// How long the block is expected to live from now; 0: not known. A hint for
+    /// the placement only: it may be wrong.
+    pub expected_lifetime_ns: u64,
+    /// A number that blocks share which are expected to be freed together, such
+    /// as that of a request; 0: none. A hint for the placement only.
+    pub group: u64,
+}
+
+impl ferrum_pool_request {
+    /// The values of `FERRUM_POOL_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_pool_request>() as u32,
+        tag: 0,
+        size_bytes: 0,
+        alignment_bytes: 0,
+        stream: ferrum_stream { id: 0 },
+        expected_lifetime_ns: 0,
+        group: 0,
+    };
+}
+
+impl Default for ferrum_pool_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Whom an address belongs to.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_block_info {
+    pub struct_size: u32,
+    pub state: ferrum_block_state,
+    /// The pool, or {0} when it is one of a manager's.
+    pub pool: ferrum_pool,
+    /// The manager whose pool it is, or 0.
+    pub manager: u64,
+    /// Start of the block or of the free run.
+    pub address: u64,
+    /// Its length after rounding.
+    pub size_bytes: u64,
+    /// What was asked for; 0 when not live.
+    pub requested_bytes: u64,
+    /// Time since the allocation; 0 without tracking or when not live.
+    pub age_ns: u64,
+    /// Name of the pool.
+    pub pool_name: [c_char; 64],
+    /// Tag of the block; empty when not live.
+    pub tag: [c_char; 64],
+}
+
+impl ferrum_block_info {
+    /// The values of `FERRUM_BLOCK_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_block_info>() as u32,
+        state: 0,
+        pool: ferrum_pool { id: 0 },
+        manager: 0,
+        address: 0,
+        size_bytes: 0,
+        requested_bytes: 0,
+        age_ns: 0,
+        pool_name: [0; 64],
+        tag: [0; 64],
+    };
+}
+
+impl Default for ferrum_block_info {
     fn default() -> Self {
         Self::INIT
     }
@@ -904,7 +1061,7 @@ const _: () = {
     assert!(align_of::<ferrum_gauge>() == 8);
     assert!(offset_of!(ferrum_gauge, current) == 0);
     assert!(offset_of!(ferrum_gauge, peak) == 8);
-    assert!(size_of::<ferrum_statistics>() == 168);
+    assert!(size_of::<ferrum_statistics>() == 176);
     assert!(align_of::<ferrum_statistics>() == 8);
     assert!(offset_of!(ferrum_statistics, struct_size) == 0);
     assert!(offset_of!(ferrum_statistics, reserved_field) == 4);
@@ -920,7 +1077,8 @@ const _: () = {
     assert!(offset_of!(ferrum_statistics, frees) == 144);
     assert!(offset_of!(ferrum_statistics, failures) == 152);
     assert!(offset_of!(ferrum_statistics, largest_free_bytes) == 160);
-    assert!(size_of::<ferrum_pool_config>() == 64);
+    assert!(offset_of!(ferrum_statistics, thread_cached_bytes) == 168);
+    assert!(size_of::<ferrum_pool_config>() == 112);
     assert!(align_of::<ferrum_pool_config>() == 8);
     assert!(offset_of!(ferrum_pool_config, struct_size) == 0);
     assert!(offset_of!(ferrum_pool_config, enable_auto_expansion) == 4);
@@ -932,6 +1090,34 @@ const _: () = {
     assert!(offset_of!(ferrum_pool_config, enable_stats) == 44);
     assert!(offset_of!(ferrum_pool_config, strategy) == 48);
     assert!(offset_of!(ferrum_pool_config, name) == 56);
+    assert!(offset_of!(ferrum_pool_config, tracking) == 64);
+    assert!(offset_of!(ferrum_pool_config, debug) == 68);
+    assert!(offset_of!(ferrum_pool_config, thread_cache_bytes) == 72);
+    assert!(offset_of!(ferrum_pool_config, min_held_bytes) == 80);
+    assert!(offset_of!(ferrum_pool_config, release_threshold_bytes) == 88);
+    assert!(offset_of!(ferrum_pool_config, fixed_block_bytes) == 96);
+    assert!(offset_of!(ferrum_pool_config, page_bytes) == 104);
+    assert!(size_of::<ferrum_pool_request>() == 48);
+    assert!(align_of::<ferrum_pool_request>() == 8);
+    assert!(offset_of!(ferrum_pool_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_pool_request, tag) == 4);
+    assert!(offset_of!(ferrum_pool_request, size_bytes) == 8);
+    assert!(offset_of!(ferrum_pool_request, alignment_bytes) == 16);
+    assert!(offset_of!(ferrum_pool_request, stream) == 24);
+    assert!(offset_of!(ferrum_pool_request, expected_lifetime_ns) == 32);
+    assert!(offset_of!(ferrum_pool_request, group) == 40);
+    assert!(size_of::<ferrum_block_info>() == 184);
+    assert!(align_of::<ferrum_block_info>() == 8);
+    assert!(offset_of!(ferrum_block_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_block_info, state) == 4);
+    assert!(offset_of!(ferrum_block_info, pool) == 8);
+    assert!(offset_of!(ferrum_block_info, manager) == 16);
+    assert!(offset_of!(ferrum_block_info, address) == 24);
+    assert!(offset_of!(ferrum_block_info, size_bytes) == 32);
+    assert!(offset_of!(ferrum_block_info, requested_bytes) == 40);
+    assert!(offset_of!(ferrum_block_info, age_ns) == 48);
+    assert!(offset_of!(ferrum_block_info, pool_name) == 56);
+    assert!(offset_of!(ferrum_block_info, tag) == 120);
     assert!(size_of::<ferrum_manager_config>() == 88);
     assert!(align_of::<ferrum_manager_config>() == 8);
     assert!(offset_of!(ferrum_manager_config, struct_size) == 0);
@@ -1319,22 +1505,106 @@ extern "C" {
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// Gives a block back. Its memory is handed out again only once the work that is
-    /// queued on the stream now is done. Does not wait.
+    /// As ferrum_pool_alloc, with all that can be asked for.
+    pub fn ferrum_pool_alloc_with(
+        pool: ferrum_pool,
+        request: *const ferrum_pool_request,
+        address_out: *mut ferrum_address,
+    ) -> ferrum_status;
+
+    /// Takes count blocks of one size: all of them or none.
+    ///
+    /// - `count`: 1 to FERRUM_BATCH_MAX.
+    /// - `addresses_out`: room for count addresses; all zero on failure.
+    ///
+    /// Returns as ferrum_pool_alloc; FERRUM_ERROR_INVALID_ARGUMENT for the count.
+    pub fn ferrum_pool_alloc_batch(
+        pool: ferrum_pool,
+        size_bytes: u64,
+        count: u64,
+        stream: ferrum_stream,
+        addresses_out: *mut ferrum_address,
+    ) -> ferrum_status;
+
+    /// Gives a tag of the pool its number, which stays while the pool lives.
+    ///
+    /// - `name`: 1 to 63 bytes.
+    /// - `tag_out`: the same number for the same name.
+    ///
+    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED after 4095 names.
+    pub fn ferrum_pool_get_tag(
+        pool: ferrum_pool,
+        name: *const c_char,
+        tag_out: *mut u32,
+    ) -> ferrum_status;
+
+    /// Gives a block back. A later allocation for the same stream may have its memory
+    /// at once, for the order of the stream keeps their work apart; any other only
+    /// once the work that is queued on the stream now is done. Does not wait.
     ///
     /// - `stream`: optional: the stream that used the block last.
     ///
     /// Returns FERRUM_ERROR_DOUBLE_FREE for an address that is free in this pool;
     /// FERRUM_ERROR_INVALID_ADDRESS for one inside a block or outside the
-    /// pool.
+    /// pool. With FERRUM_DEBUG_RED_ZONES, FERRUM_ERROR_CORRUPTED when bytes
+    /// beside the block were overwritten.
     pub fn ferrum_pool_free(
         pool: ferrum_pool,
         address: ferrum_address,
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// Gives segments that hold no live block back to the system, until no more than
-    /// keep_bytes are held or none is left to give.
+    /// As ferrum_pool_free, with the size that was asked for as a check.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_SIZE when the block was asked for with another
+    /// size; it is as live as before.
+    pub fn ferrum_pool_free_sized(
+        pool: ferrum_pool,
+        address: ferrum_address,
+        size_bytes: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Gives count blocks back: all of them or none.
+    ///
+    /// - `count`: 1 to FERRUM_BATCH_MAX.
+    ///
+    /// Returns as ferrum_pool_free, for the first address that is wrong, with its
+    /// index in the message; an address that is named twice is
+    /// FERRUM_ERROR_DOUBLE_FREE.
+    pub fn ferrum_pool_free_batch(
+        pool: ferrum_pool,
+        addresses: *const ferrum_address,
+        count: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Says that a stream uses a block too, other than the one that it was allocated
+    /// for: once freed, the block waits for the work that is queued on this stream at
+    /// the time of its free as well.
+    ///
+    /// Returns FERRUM_ERROR_DOUBLE_FREE or FERRUM_ERROR_INVALID_ADDRESS when no live
+    /// block starts at the address.
+    pub fn ferrum_pool_record_stream(
+        pool: ferrum_pool,
+        address: ferrum_address,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// How many bytes of a live block may be used: at least what was asked for. All
+    /// of them belong to the block.
+    pub fn ferrum_pool_usable_size(
+        pool: ferrum_pool,
+        address: ferrum_address,
+        size_bytes_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Gives back every live block of the pool, as freed on the stream.
+    pub fn ferrum_pool_reset(pool: ferrum_pool, stream: ferrum_stream) -> ferrum_status;
+
+    /// Takes back what thread caches keep, and gives segments that hold no live block
+    /// back to the system, until no more than keep_bytes (or the pool's
+    /// min_held_bytes) are held or none is left to give.
     ///
     /// - `released_bytes_out`: what was given back.
     pub fn ferrum_pool_trim(
@@ -1347,10 +1617,32 @@ extern "C" {
     /// held releases what is cached; what is live stays.
     pub fn ferrum_pool_set_limit(pool: ferrum_pool, max_size_bytes: u64) -> ferrum_status;
 
+    /// Changes min_held_bytes of the pool's settings.
+    pub fn ferrum_pool_set_min_held(pool: ferrum_pool, min_held_bytes: u64) -> ferrum_status;
+
+    /// Changes release_threshold_bytes of the pool's settings, and gives back what is
+    /// held above it and holds no block.
+    pub fn ferrum_pool_set_release_threshold(
+        pool: ferrum_pool,
+        release_threshold_bytes: u64,
+    ) -> ferrum_status;
+
     /// Books of a pool.
     pub fn ferrum_pool_get_statistics(
         pool: ferrum_pool,
         statistics_out: *mut ferrum_statistics,
+    ) -> ferrum_status;
+
+    /// Says which pool and block an address of a device belongs to; for debuggers:
+    /// it may look at every block of a pool.
+    ///
+    /// - `address`: any address, also inside a block.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND when no pool holds it.
+    pub fn ferrum_device_get_owner(
+        device: ferrum_device,
+        address: ferrum_address,
+        info_out: *mut ferrum_block_info,
     ) -> ferrum_status;
 
     /// Makes a memory manager on a device. It holds no memory before the first
