@@ -1,7 +1,5 @@
 package rangealloc
 
-import "ferrum_mem/core/device"
-
 // bestFit takes the smallest free run that holds the request at its alignment,
 // and of several the one at the lowest address; what it leaves over, before and
 // behind the block, stays free. A freed block merges with its free neighbours at
@@ -10,12 +8,8 @@ import "ferrum_mem/core/device"
 // With an alignment up to the granule an operation is O(log n). With a larger
 // one, runs that are long enough but lie badly are passed over one by one.
 type bestFit struct {
-	geometry
-	records records
-	free    freeIndex
-	live    liveIndex
-	// freeUnits and highWater are in granules.
-	freeUnits, highWater uint64
+	tiling
+	free freeIndex
 }
 
 func newBestFit(c Config) (Strategy, error) {
@@ -24,11 +18,8 @@ func newBestFit(c Config) (Strategy, error) {
 		return nil, err
 	}
 	b := &bestFit{
-		geometry:  g,
-		records:   newRecords(g.total),
-		free:      newFreeIndex(g.total, firstSub),
-		live:      newLiveIndex(firstHeads),
-		freeUnits: g.total,
+		tiling: newTiling(g),
+		free:   newFreeIndex(g.total, firstSub),
 	}
 	b.free.insert(b.records.all, 1)
 	return b, nil
@@ -148,36 +139,6 @@ func (b *bestFit) Free(offset uint64) (uint64, error) {
 	return size << b.shift, nil
 }
 
-// badFree says what is at an offset where no live block starts.
-func (b *bestFit) badFree(offset uint64) error {
-	const op = "rangealloc.free"
-	if offset >= b.config.SizeBytes {
-		return device.Errorf(device.CodeInvalidAddress, op,
-			"offset is %d, outside the range of %d bytes", offset, b.config.SizeBytes)
-	}
-	var holder Block
-	b.Walk(func(block Block) bool {
-		holder = block
-		return offset-block.Offset >= block.Size
-	})
-	if holder.Live {
-		return device.Errorf(device.CodeInvalidAddress, op,
-			"offset is %d, inside the live block of %d bytes at %d", offset, holder.Size, holder.Offset)
-	}
-	return device.Errorf(device.CodeDoubleFree, op, "offset is %d, which is free", offset)
-}
-
-func (b *bestFit) Lookup(offset uint64) (Range, bool) {
-	if offset&(b.config.GranuleBytes-1) != 0 || offset >= b.config.SizeBytes {
-		return Range{}, false
-	}
-	at := b.live.find(b.records.all, offset>>b.shift)
-	if at == none {
-		return Range{}, false
-	}
-	return Range{Offset: offset, Size: b.records.all[at].size << b.shift, Slot: at}, true
-}
-
 func (b *bestFit) Stats() Stats {
 	return Stats{
 		SizeBytes:        b.config.SizeBytes,
@@ -186,15 +147,5 @@ func (b *bestFit) Stats() Stats {
 		LiveBlocks:       b.live.count,
 		FreeRuns:         b.free.count,
 		HighWaterBytes:   b.highWater << b.shift,
-	}
-}
-
-func (b *bestFit) Walk(visit func(Block) bool) {
-	all := b.records.all
-	for at := all[0].next; at != 0; at = all[at].next {
-		r := &all[at]
-		if !visit(Block{Offset: r.offset << b.shift, Size: r.size << b.shift, Live: r.isLive()}) {
-			return
-		}
 	}
 }

@@ -1,0 +1,64 @@
+package rangealloc
+
+import "ferrum_mem/core/device"
+
+// tiling is what strategies have in common that keep the range as a ring of
+// blocks in address order: live ones, which a hash table finds, and free ones,
+// which each strategy finds in its own way.
+type tiling struct {
+	geometry
+	records records
+	live    liveIndex
+	// freeUnits and highWater are in granules.
+	freeUnits, highWater uint64
+}
+
+// newTiling has one block, record 1, which is free and all of the range.
+func newTiling(g geometry) tiling {
+	return tiling{
+		geometry:  g,
+		records:   newRecords(g.total),
+		live:      newLiveIndex(firstHeads),
+		freeUnits: g.total,
+	}
+}
+
+// badFree says what is at an offset where no live block starts.
+func (t *tiling) badFree(offset uint64) error {
+	const op = "rangealloc.free"
+	if offset >= t.config.SizeBytes {
+		return device.Errorf(device.CodeInvalidAddress, op,
+			"offset is %d, outside the range of %d bytes", offset, t.config.SizeBytes)
+	}
+	var holder Block
+	t.Walk(func(block Block) bool {
+		holder = block
+		return offset-block.Offset >= block.Size
+	})
+	if holder.Live {
+		return device.Errorf(device.CodeInvalidAddress, op,
+			"offset is %d, inside the live block of %d bytes at %d", offset, holder.Size, holder.Offset)
+	}
+	return device.Errorf(device.CodeDoubleFree, op, "offset is %d, which is free", offset)
+}
+
+func (t *tiling) Lookup(offset uint64) (Range, bool) {
+	if offset&(t.config.GranuleBytes-1) != 0 || offset >= t.config.SizeBytes {
+		return Range{}, false
+	}
+	at := t.live.find(t.records.all, offset>>t.shift)
+	if at == none {
+		return Range{}, false
+	}
+	return Range{Offset: offset, Size: t.records.all[at].size << t.shift, Slot: at}, true
+}
+
+func (t *tiling) Walk(visit func(Block) bool) {
+	all := t.records.all
+	for at := all[0].next; at != 0; at = all[at].next {
+		r := &all[at]
+		if !visit(Block{Offset: r.offset << t.shift, Size: r.size << t.shift, Live: r.isLive()}) {
+			return
+		}
+	}
+}
