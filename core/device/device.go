@@ -38,8 +38,10 @@ type Info struct {
 	AlignmentBytes uint64
 	// HostAddressable says that an Addr of this device is also a HostAddr.
 	HostAddressable bool
-	// Peer says that the open device has the capability of that name.
-	Peer bool
+	// Peer and HostVisible say that the open device has the capability of that
+	// name.
+	Peer        bool
+	HostVisible bool
 }
 
 // MemoryReading is what the device itself reports, everybody's use included.
@@ -138,4 +140,23 @@ type Peer interface {
 	// CopyFromPeer queues on stream, a stream of this device, a copy of size
 	// bytes at srcAddr of src to dst on this device.
 	CopyFromPeer(stream Stream, dst Addr, src Device, srcAddr Addr, size uint64) error
+}
+
+// HostVisible is the capability of memory that this process reads and writes
+// itself: at once, on the calling thread, in the order of no stream. The caller
+// knows that no queued work writes to the range meanwhile. A range that lies in
+// no one segment is CodeInvalidAddress, a size of 0 CodeInvalidSize.
+type HostVisible interface {
+	// FillNow writes the value over size bytes.
+	FillNow(addr Addr, value byte, size uint64) error
+	// FirstOther finds the first of size bytes that is not the value; false: all
+	// of them are.
+	FirstOther(addr Addr, value byte, size uint64) (Difference, bool, error)
+}
+
+// Difference is a byte that is not what it was expected to be.
+type Difference struct {
+	// OffsetBytes counts from the start of the range that was looked at.
+	OffsetBytes uint64
+	Found       byte
 }

@@ -57,7 +57,7 @@ func TestCapacityFromConfigAndEnvironment(t *testing.T) {
 			for i, info := range infos {
 				require.Equal(t, device.Info{
 					ID: device.ID{Backend: "cpu", Index: i}, Name: "Example CPU @ 2 GHz", TotalBytes: c.each,
-					GranularityBytes: granularity(), AlignmentBytes: granularity(), HostAddressable: true, Peer: true,
+					GranularityBytes: granularity(), AlignmentBytes: granularity(), HostAddressable: true, Peer: true, HostVisible: true,
 				}, info)
 			}
 			require.Equal(t, c.forced, d.settings.forced)

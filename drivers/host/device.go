@@ -27,8 +27,9 @@ type openDevice struct {
 }
 
 var (
-	_ device.Device = (*openDevice)(nil)
-	_ device.Peer   = (*openDevice)(nil)
+	_ device.Device      = (*openDevice)(nil)
+	_ device.Peer        = (*openDevice)(nil)
+	_ device.HostVisible = (*openDevice)(nil)
 )
 
 func newOpenDevice(d *Driver, index int) *openDevice {

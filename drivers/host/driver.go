@@ -99,6 +99,7 @@ func (d *Driver) info(index int) device.Info {
 		AlignmentBytes:   d.granularity,
 		HostAddressable:  true,
 		Peer:             true,
+		HostVisible:      true,
 	}
 }
 

@@ -18,7 +18,7 @@ type Config struct {
 	GranularityBytes uint64
 	AlignmentBytes   uint64
 	// Backed gives segments real bytes, so that copies and fills can be looked
-	// at with Device.Bytes.
+	// at with Device.Bytes, and makes the devices host-visible.
 	Backed bool
 	// Manual makes new streams, the default one included, hold their work.
 	Manual bool
@@ -112,6 +112,6 @@ func (d *Driver) info(index int) device.Info {
 	return device.Info{
 		ID: device.ID{Backend: d.config.Backend, Index: index}, Name: "test device",
 		TotalBytes: d.config.TotalBytes, GranularityBytes: d.config.GranularityBytes,
-		AlignmentBytes: d.config.AlignmentBytes, Peer: true,
+		AlignmentBytes: d.config.AlignmentBytes, Peer: true, HostVisible: d.config.Backed,
 	}
 }

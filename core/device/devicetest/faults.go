@@ -19,6 +19,8 @@ const (
 	CopyToHost        Call = "copy_to_host"
 	CopyFromPeer      Call = "copy_from_peer"
 	Fill              Call = "fill"
+	FillNow           Call = "fill_now"
+	FirstOther        Call = "first_other"
 	HostFunction      Call = "host_function"
 	RecordEvent       Call = "record_event"
 	WaitEvent         Call = "wait_event"

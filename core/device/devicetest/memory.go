@@ -148,9 +148,10 @@ func (d *Device) CopyFromPeer(stream device.Stream, dst device.Addr, src device.
 }
 
 var (
-	_ device.Driver = (*Driver)(nil)
-	_ device.Device = (*Device)(nil)
-	_ device.Peer   = (*Device)(nil)
-	_ device.Stream = (*Stream)(nil)
-	_ device.Event  = (*Event)(nil)
+	_ device.Driver      = (*Driver)(nil)
+	_ device.Device      = (*Device)(nil)
+	_ device.Peer        = (*Device)(nil)
+	_ device.HostVisible = (*Device)(nil)
+	_ device.Stream      = (*Stream)(nil)
+	_ device.Event       = (*Event)(nil)
 )

@@ -1,0 +1,62 @@
+package host
+
+import (
+	"bytes"
+
+	"ferrum_mem/core/device"
+)
+
+// lookBytes is how much of a range is compared at a time.
+const lookBytes = 64 << 10
+
+// FillNow fills on the calling thread. The segment cannot be freed meanwhile.
+func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
+	const op = "host.fill_now"
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	held, err := o.segments.acquire(op, "destination", addr, size)
+	if err != nil {
+		return o.about(err)
+	}
+	defer held.release()
+	fill(bytesAt(uint64(addr), size), device.Pattern{Value: uint32(value), WidthBytes: 1})
+	return nil
+}
+
+// FirstOther looks on the calling thread. The segment cannot be freed meanwhile.
+func (o *openDevice) FirstOther(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
+	const op = "host.first_other"
+	if err := o.checkOpen(op); err != nil {
+		return device.Difference{}, false, err
+	}
+	held, err := o.segments.acquire(op, "source", addr, size)
+	if err != nil {
+		return device.Difference{}, false, o.about(err)
+	}
+	defer held.release()
+	for done := uint64(0); done < size; {
+		n := min(size-done, lookBytes)
+		part := bytesAt(uint64(addr)+done, n)
+		if i := firstOther(part, value); i >= 0 {
+			return device.Difference{OffsetBytes: done + uint64(i), Found: part[i]}, true, nil
+		}
+		done += n
+	}
+	return device.Difference{}, false, nil
+}
+
+// firstOther is the index of the first byte that is not the value, or -1. Bytes
+// that all equal their neighbour are all the same, which the runtime sees many
+// at a time.
+func firstOther(part []byte, value byte) int {
+	if part[0] == value && bytes.Equal(part[1:], part[:len(part)-1]) {
+		return -1
+	}
+	for i, b := range part {
+		if b != value {
+			return i
+		}
+	}
+	return -1
+}
