@@ -27,6 +27,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace ferrum {
 
@@ -423,6 +424,56 @@ inline void fill_async(const ferrum_fill &what, ferrum_stream on = {}) {
     try_fill_async(what, on).value();
 }
 
+/** A tag of a pool; pool::tag gives it. */
+struct pool_tag {
+    std::uint32_t number = 0;
+};
+
+/** A block of a pool, as asked for. */
+struct pool_request {
+    std::uint64_t size = 0;
+    std::uint64_t alignment = 0;
+    ferrum_stream stream{};
+    pool_tag tag{};
+    /** Expected; zero: not known. */
+    std::chrono::nanoseconds lifetime{0};
+    std::uint64_t group = 0;
+
+    explicit pool_request(std::uint64_t bytes) : size(bytes) {}
+    pool_request &aligned(std::uint64_t bytes) {
+        alignment = bytes;
+        return *this;
+    }
+    pool_request &on(ferrum_stream first_use) {
+        stream = first_use;
+        return *this;
+    }
+    pool_request &tagged(pool_tag name) {
+        tag = name;
+        return *this;
+    }
+    /** A hint for the placement only. A negative time has no end. */
+    pool_request &living(std::chrono::nanoseconds expected) {
+        lifetime = expected;
+        return *this;
+    }
+    /** A hint for the placement only: blocks that go together. */
+    pool_request &grouped(std::uint64_t number) {
+        group = number;
+        return *this;
+    }
+    ferrum_pool_request raw() const {
+        ferrum_pool_request out = FERRUM_POOL_REQUEST_INIT;
+        out.tag = tag.number;
+        out.size_bytes = size;
+        out.alignment_bytes = alignment;
+        out.stream = stream;
+        out.expected_lifetime_ns = detail::timeout(lifetime);
+        out.group = group;
+        return out;
+    }
+};
+
 /** Memory by address. */
 class pool : public detail::owner<ferrum_pool, detail::end_pool> {
   public:
@@ -449,12 +500,105 @@ class pool : public detail::owner<ferrum_pool, detail::end_pool> {
                                  ferrum_stream on = {}) const {
         return try_alloc_aligned(size, alignment, on).value();
     }
+    result<ferrum_address> try_alloc_with(const pool_request &request) const {
+        ferrum_pool_request raw = request.raw();
+        ferrum_address out = 0;
+        ferrum_status status = ferrum_pool_alloc_with(get(), &raw, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_address alloc_with(const pool_request &request) const {
+        return try_alloc_with(request).value();
+    }
+    /** Fills count addresses with blocks of one size: all of them or none. */
+    result<done> try_alloc_batch(std::uint64_t size, ferrum_address *addresses,
+                                 std::size_t count,
+                                 ferrum_stream on = {}) const {
+        return detail::outcome(
+            ferrum_pool_alloc_batch(get(), size, count, on, addresses));
+    }
+    void alloc_batch(std::uint64_t size, ferrum_address *addresses,
+                     std::size_t count, ferrum_stream on = {}) const {
+        try_alloc_batch(size, addresses, count, on).value();
+    }
+    result<std::vector<ferrum_address>>
+    try_alloc_batch(std::uint64_t size, std::size_t count,
+                    ferrum_stream on = {}) const {
+        /* A count that is out of bounds is refused before it is used. */
+        std::vector<ferrum_address> out(count <= FERRUM_BATCH_MAX ? count : 1);
+        ferrum_status status =
+            ferrum_pool_alloc_batch(get(), size, count, on, out.data());
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return out;
+    }
+    std::vector<ferrum_address> alloc_batch(std::uint64_t size,
+                                            std::size_t count,
+                                            ferrum_stream on = {}) const {
+        return try_alloc_batch(size, count, on).value();
+    }
+    /** The number of a tag stays while the pool lives. */
+    result<pool_tag> try_tag(const char *name) const {
+        pool_tag out;
+        ferrum_status status = ferrum_pool_get_tag(get(), name, &out.number);
+        return detail::outcome(status, out);
+    }
+    pool_tag tag(const char *name) const { return try_tag(name).value(); }
     result<done> try_free(ferrum_address address, ferrum_stream on = {}) const {
         return detail::outcome(ferrum_pool_free(get(), address, on));
     }
     void free(ferrum_address address, ferrum_stream on = {}) const {
         try_free(address, on).value();
     }
+    /** As free, with the size that was asked for as a check. */
+    result<done> try_free_sized(ferrum_address address, std::uint64_t size,
+                                ferrum_stream on = {}) const {
+        return detail::outcome(
+            ferrum_pool_free_sized(get(), address, size, on));
+    }
+    void free_sized(ferrum_address address, std::uint64_t size,
+                    ferrum_stream on = {}) const {
+        try_free_sized(address, size, on).value();
+    }
+    /** Gives blocks back: all of them or none. */
+    result<done> try_free_batch(const ferrum_address *addresses,
+                                std::size_t count,
+                                ferrum_stream on = {}) const {
+        return detail::outcome(
+            ferrum_pool_free_batch(get(), addresses, count, on));
+    }
+    void free_batch(const ferrum_address *addresses, std::size_t count,
+                    ferrum_stream on = {}) const {
+        try_free_batch(addresses, count, on).value();
+    }
+    result<done> try_free_batch(const std::vector<ferrum_address> &addresses,
+                                ferrum_stream on = {}) const {
+        return try_free_batch(addresses.data(), addresses.size(), on);
+    }
+    void free_batch(const std::vector<ferrum_address> &addresses,
+                    ferrum_stream on = {}) const {
+        try_free_batch(addresses, on).value();
+    }
+    /** The block's free then waits for this stream's work too. */
+    result<done> try_record_stream(ferrum_address address,
+                                   ferrum_stream user) const {
+        return detail::outcome(ferrum_pool_record_stream(get(), address, user));
+    }
+    void record_stream(ferrum_address address, ferrum_stream user) const {
+        try_record_stream(address, user).value();
+    }
+    result<std::uint64_t> try_usable_size(ferrum_address address) const {
+        std::uint64_t out = 0;
+        ferrum_status status = ferrum_pool_usable_size(get(), address, &out);
+        return detail::outcome(status, out);
+    }
+    std::uint64_t usable_size(ferrum_address address) const {
+        return try_usable_size(address).value();
+    }
+    /** Frees every live block at once. */
+    result<done> try_reset(ferrum_stream on = {}) const {
+        return detail::outcome(ferrum_pool_reset(get(), on));
+    }
+    void reset(ferrum_stream on = {}) const { try_reset(on).value(); }
     result<std::uint64_t> try_trim(std::uint64_t keep = 0) const {
         std::uint64_t released = 0;
         ferrum_status status = ferrum_pool_trim(get(), keep, &released);
@@ -467,6 +611,19 @@ class pool : public detail::owner<ferrum_pool, detail::end_pool> {
         return detail::outcome(ferrum_pool_set_limit(get(), bytes));
     }
     void set_limit(std::uint64_t bytes) const { try_set_limit(bytes).value(); }
+    result<done> try_set_min_held(std::uint64_t bytes) const {
+        return detail::outcome(ferrum_pool_set_min_held(get(), bytes));
+    }
+    void set_min_held(std::uint64_t bytes) const {
+        try_set_min_held(bytes).value();
+    }
+    /** UINT64_MAX: never. */
+    result<done> try_set_release_threshold(std::uint64_t bytes) const {
+        return detail::outcome(ferrum_pool_set_release_threshold(get(), bytes));
+    }
+    void set_release_threshold(std::uint64_t bytes) const {
+        try_set_release_threshold(bytes).value();
+    }
     result<ferrum_statistics> try_statistics() const {
         ferrum_statistics out = FERRUM_STATISTICS_INIT;
         ferrum_status status = ferrum_pool_get_statistics(get(), &out);
@@ -603,6 +760,15 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
         return detail::outcome(status, out);
     }
     ferrum_statistics statistics() const { return try_statistics().value(); }
+    /** Which pool and block an address belongs to; for debuggers. */
+    result<ferrum_block_info> try_owner_of(ferrum_address address) const {
+        ferrum_block_info out = FERRUM_BLOCK_INFO_INIT;
+        ferrum_status status = ferrum_device_get_owner(get(), address, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_block_info owner_of(ferrum_address address) const {
+        return try_owner_of(address).value();
+    }
     result<done>
     try_synchronize(std::chrono::nanoseconds wait = forever) const {
         return detail::outcome(

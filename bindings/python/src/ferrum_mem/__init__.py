@@ -36,6 +36,7 @@ from .errors import (
     BufferTooSmallError,
     BusyError,
     CancelledError,
+    CorruptedError,
     DeviceError,
     DeviceLostError,
     DeviceNotFoundError,
@@ -82,13 +83,16 @@ from .errors import (
 )
 from .managers import Manager
 from .memory import Memory
-from .pools import Pool, PoolBlock
+from .pools import Pool, PoolBatch, PoolBlock
 from .streams import Event, Stream
 from .types import (
     Backend,
     BackendDevice,
     BlockInfo,
+    BlockOwner,
+    BlockState,
     Capability,
+    Debug,
     DefragmentationStats,
     DeviceInfo,
     Gauge,
@@ -107,9 +111,12 @@ __version__ = f"{_abi.FERRUM_VERSION_MAJOR}.{_abi.FERRUM_VERSION_MINOR}.{_abi.FE
 
 # Largest alignment that can be asked for, in bytes.
 ALIGNMENT_MAX = _abi.FERRUM_ALIGNMENT_MAX
+# How many blocks a batch may have.
+BATCH_MAX = _abi.FERRUM_BATCH_MAX
 
 __all__ = [
     "ALIGNMENT_MAX",
+    "BATCH_MAX",
     "AlreadyExistsError",
     "AlreadyMappedError",
     "AuthenticationError",
@@ -117,10 +124,14 @@ __all__ = [
     "BackendDevice",
     "BackendUnavailableError",
     "BlockInfo",
+    "BlockOwner",
+    "BlockState",
     "BufferTooSmallError",
     "BusyError",
     "CancelledError",
     "Capability",
+    "CorruptedError",
+    "Debug",
     "DefragmentationStats",
     "Device",
     "DeviceError",
@@ -171,6 +182,7 @@ __all__ = [
     "PermissionDeniedError",
     "PoisonedError",
     "Pool",
+    "PoolBatch",
     "PoolBlock",
     "PoolConfig",
     "PressureLevel",

@@ -55,3 +55,8 @@ def nanoseconds(name: str, seconds: float | None) -> int:
     if math.isinf(seconds):
         return _abi.FERRUM_WAIT_FOREVER
     return min(math.ceil(seconds * NS_PER_SECOND), _abi.FERRUM_WAIT_FOREVER)
+
+
+def lifetime(name: str, seconds: float | None) -> int:
+    """A span of time as nanoseconds; None is not known, which is 0."""
+    return 0 if seconds is None else nanoseconds(name, seconds)

@@ -12,7 +12,7 @@ from . import _abi, _callbacks, _library, _native
 from ._owned import Node, Owned, Resource
 from ._values import i32, nanoseconds, u64
 from ._waits import SLICE_NS, wait
-from .types import Backend, DeviceInfo, MemoryInfo, PressureLevel, Statistics
+from .types import Backend, BlockOwner, DeviceInfo, MemoryInfo, PressureLevel, Statistics
 
 if TYPE_CHECKING:
     from .streams import Stream
@@ -127,6 +127,21 @@ class Device(Resource):
             _native.library().ferrum_device_get_statistics(self._handle, ctypes.byref(raw))
         )
         return Statistics.from_abi(raw)
+
+    def owner_of(self, address: int) -> BlockOwner:
+        """Which pool and block an address belongs to, also one inside a block. For
+        debuggers: it may look at every block of a pool.
+
+        Raises:
+            NotFoundError: no pool of the device holds it.
+        """
+        raw = _abi.ferrum_block_info.init()
+        _native.check(
+            _native.library().ferrum_device_get_owner(
+                self._handle, u64("address", address), ctypes.byref(raw)
+            )
+        )
+        return BlockOwner.from_abi(raw)
 
     def synchronize(self, timeout_s: float | None = None) -> None:
         """Waits until every stream of the device has run dry.

@@ -262,6 +262,10 @@ class SerializationError(FerrumError, ValueError):
     """A value cannot be written or read as text."""
 
 
+class CorruptedError(FerrumError):
+    """Bytes beside a block, or of a freed block, were overwritten."""
+
+
 def _table() -> dict[int, type[FerrumError]]:
     """FERRUM_ERROR_OUT_OF_MEMORY is OutOfMemoryError, and so on for every row."""
     table = {}

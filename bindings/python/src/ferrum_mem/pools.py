@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+from collections.abc import Iterable
 
 from . import _abi, _native
-from ._buffers import HostBuffer
-from ._owned import Owned, Resource
-from ._values import u64
+from ._owned import Owned, Resource, doom
+from ._values import lifetime, u32, u64
+from .blocks import PoolBatch, PoolBlock, address_array
 from .devices import Device
+from .errors import InvalidArgumentError
 from .streams import Stream, optional_handle
 from .types import PoolConfig, Statistics
+
+__all__ = ["Pool", "PoolBatch", "PoolBlock", "abi_config"]
 
 
 def abi_config(config: PoolConfig) -> _abi.ferrum_pool_config:
@@ -25,7 +30,23 @@ def abi_config(config: PoolConfig) -> _abi.ferrum_pool_config:
     raw.enable_stats = bool(config.enable_stats)
     raw.strategy = _native.encode("strategy", config.strategy)
     raw.name = _native.encode("name", config.name)
+    raw.tracking = bool(config.tracking)
+    raw.debug = u32("debug", config.debug)
+    raw.thread_cache_bytes = (
+        _abi.FERRUM_THREAD_CACHE_AUTO
+        if config.thread_cache_bytes is None
+        else u64("thread_cache_bytes", config.thread_cache_bytes)
+    )
+    raw.min_held_bytes = u64("min_held_bytes", config.min_held_bytes)
+    raw.release_threshold_bytes = _threshold(config.release_threshold_bytes)
+    raw.fixed_block_bytes = u64("fixed_block_bytes", config.fixed_block_bytes)
+    raw.page_bytes = u64("page_bytes", config.page_bytes)
     return raw
+
+
+def _threshold(value: int | None) -> int:
+    """None: what is held stays."""
+    return 2**64 - 1 if value is None else u64("release_threshold_bytes", value)
 
 
 class Pool(Resource):
@@ -49,6 +70,8 @@ class Pool(Resource):
         )
         end = _native.library().ferrum_pool_destroy
         self._device = device
+        # Numbers of tags, which stay while the pool lives.
+        self._tags: dict[str, int] = {}
         name = f" {config.name!r}" if config is not None and config.name else ""
         self._own(
             Owned(f"Pool{name} on {device.id}", lambda flags: end(handle, flags), device._node),
@@ -78,6 +101,9 @@ class Pool(Resource):
         *,
         alignment_bytes: int | None = None,
         stream: Stream | None = None,
+        tag: str | None = None,
+        lifetime_s: float | None = None,
+        group: int = 0,
     ) -> PoolBlock:
         """Takes a block.
 
@@ -86,6 +112,12 @@ class Pool(Resource):
             alignment_bytes: of the address, a power of two up to 1 GiB; None: the
                 pool's.
             stream: the stream that will use the block first; None: the default one.
+            tag: name for the books, 1 to 63 bytes; None: the pool's name. A pool
+                keeps at most 4095 of them, for its life.
+            lifetime_s: how long the block is expected to live, in seconds; None: not
+                known. A hint for the placement only: it may be wrong.
+            group: a number that blocks share which are expected to be freed
+                together; 0: none. A hint for the placement only.
 
         Raises:
             OutOfMemoryError: there is no room, after all that is cached was given up
@@ -94,12 +126,23 @@ class Pool(Resource):
         size = u64("size_bytes", size_bytes)
         address = _abi.ferrum_address()
         queue = optional_handle(stream)
-        if alignment_bytes is None:
-            status = _native.library().ferrum_pool_alloc(
-                self._handle, size, queue, ctypes.byref(address)
+        library = _native.library()
+        if tag is not None or lifetime_s is not None or group != 0:
+            request = _abi.ferrum_pool_request.init()
+            request.size_bytes = size
+            request.tag = 0 if tag is None else self.tag(tag)
+            request.stream = queue
+            request.expected_lifetime_ns = lifetime("lifetime_s", lifetime_s)
+            request.group = u64("group", group)
+            if alignment_bytes is not None:
+                request.alignment_bytes = u64("alignment_bytes", alignment_bytes)
+            status = library.ferrum_pool_alloc_with(
+                self._handle, ctypes.byref(request), ctypes.byref(address)
             )
+        elif alignment_bytes is None:
+            status = library.ferrum_pool_alloc(self._handle, size, queue, ctypes.byref(address))
         else:
-            status = _native.library().ferrum_pool_alloc_aligned(
+            status = library.ferrum_pool_alloc_aligned(
                 self._handle,
                 size,
                 u64("alignment_bytes", alignment_bytes),
@@ -109,9 +152,113 @@ class Pool(Resource):
         _native.check(status)
         return PoolBlock(self, address.value, size)
 
+    def alloc_batch(
+        self, size_bytes: int, count: int, *, stream: Stream | None = None
+    ) -> PoolBatch:
+        """Takes count blocks of one size, which are freed together: all or none.
+
+        Args:
+            size_bytes: of each, as for alloc().
+            count: 1 to BATCH_MAX.
+            stream: the stream that will use them first; None: the default one.
+
+        Raises:
+            InvalidArgumentError: the count is out of bounds.
+            OutOfMemoryError: there is no room for all of them.
+        """
+        size, number = u64("size_bytes", size_bytes), u64("count", count)
+        # The library refuses a count that is out of bounds before it looks at them.
+        addresses = address_array(number if number <= _abi.FERRUM_BATCH_MAX else 0)
+        _native.check(
+            _native.library().ferrum_pool_alloc_batch(
+                self._handle, size, number, optional_handle(stream), addresses
+            )
+        )
+        return PoolBatch(self, addresses, size)
+
+    def free_batch(self, blocks: Iterable[PoolBlock], *, stream: Stream | None = None) -> None:
+        """Gives blocks of this pool back in one call: all of them or none. Those that
+        were given back before do not count.
+
+        Args:
+            blocks: at most BATCH_MAX.
+            stream: the stream that used them last; None: the default one.
+
+        Raises:
+            InvalidArgumentError: one is of another pool; nothing has changed.
+            ViewExistsError: a view still looks into one; nothing has changed.
+        """
+        queue = optional_handle(stream)
+        records = {id(block._owned): block._owned for block in self._own_blocks(blocks)}
+        with contextlib.ExitStack() as locks:
+            for key in sorted(records):
+                locks.enter_context(records[key]._closing)
+            live = [record for record in records.values() if not record.ended]
+            if not live or _native.is_forked():
+                return
+            addresses = address_array(len(live))
+            for i, record in enumerate(live):
+                addresses[i] = record.address
+            doom(live, f"free_batch of {self._owned.label}")
+            status = _native.library().ferrum_pool_free_batch(
+                self._handle, addresses, len(live), queue
+            )
+            if status < 0:
+                for record in live:
+                    record.doomed = False
+                _native.check(status)
+            for record in live:
+                record.finish()
+
+    def _own_blocks(self, blocks: Iterable[PoolBlock]) -> Iterable[PoolBlock]:
+        for i, block in enumerate(blocks):
+            if block.pool is not self:
+                raise InvalidArgumentError(
+                    _abi.FERRUM_ERROR_INVALID_ARGUMENT,
+                    f"blocks[{i}] is of {block.pool!r}, not of {self!r}",
+                )
+            yield block
+
+    def tag(self, name: str) -> int:
+        """The number of a tag, which stays while the pool lives.
+
+        Raises:
+            ResourceExhaustedError: the pool has 4095 tags already.
+        """
+        number = self._tags.get(name)
+        if number is None:
+            out = ctypes.c_uint32()
+            _native.check(
+                _native.library().ferrum_pool_get_tag(
+                    self._handle, _native.encode("name", name), ctypes.byref(out)
+                )
+            )
+            number = self._tags[name] = out.value
+        return number
+
+    def reset(self, *, stream: Stream | None = None) -> None:
+        """Gives every live block back at once, as freed on the stream. Nothing else
+        may use the pool meanwhile.
+
+        Raises:
+            ViewExistsError: a view still looks into a block; nothing has changed.
+        """
+        queue = optional_handle(stream)
+        handle = self._handle
+        blocks = list(self._owned.everything_below())
+        doom(blocks, f"reset of {self._owned.label}")
+        status = _native.library().ferrum_pool_reset(handle, queue)
+        if status < 0:
+            for block in blocks:
+                block.doomed = False
+            _native.check(status)
+        for block in blocks:
+            block.finish()
+
     def trim(self, keep_bytes: int = 0) -> int:
-        """Gives segments without a live block back to the system, until no more than
-        keep_bytes are held. Returns how many bytes it gave back."""
+        """Takes back what thread caches keep, and gives segments without a live block
+        back to the system, until no more than keep_bytes (or min_held_bytes) are held.
+        Returns how many bytes it gave back."""
         released = ctypes.c_uint64()
         _native.check(
             _native.library().ferrum_pool_trim(
@@ -125,67 +272,25 @@ class Pool(Resource):
         bound = 0 if max_size_bytes is None else u64("max_size_bytes", max_size_bytes)
         _native.check(_native.library().ferrum_pool_set_limit(self._handle, bound))
 
+    def set_min_held(self, min_held_bytes: int) -> None:
+        """Changes how much the pool keeps in any case."""
+        _native.check(
+            _native.library().ferrum_pool_set_min_held(
+                self._handle, u64("min_held_bytes", min_held_bytes)
+            )
+        )
+
+    def set_release_threshold(self, release_threshold_bytes: int | None) -> None:
+        """Changes above how many bytes held an empty segment is given back at once;
+        None: never. What is above it now is given back."""
+        _native.check(
+            _native.library().ferrum_pool_set_release_threshold(
+                self._handle, _threshold(release_threshold_bytes)
+            )
+        )
+
     def statistics(self) -> Statistics:
         """Books of the pool."""
         raw = _abi.ferrum_statistics.init()
         _native.check(_native.library().ferrum_pool_get_statistics(self._handle, ctypes.byref(raw)))
         return Statistics.from_abi(raw)
-
-
-class _LiveBlock(Owned):
-    """The record of a pool block, which remembers the stream that used it last."""
-
-    def __init__(self, label: str, pool: Pool, address: int) -> None:
-        self.stream = optional_handle(None)
-        pool_handle = pool._handle
-        free = _native.library().ferrum_pool_free
-        super().__init__(label, lambda _flags: free(pool_handle, address, self.stream), pool._owned)
-
-
-class PoolBlock(HostBuffer):
-    """A block of a pool; Pool.alloc() makes it.
-
-    Attributes:
-        address: where it starts on the device; a pointer if the host addresses it.
-        size_bytes: as asked for.
-    """
-
-    _owned: _LiveBlock
-
-    def __init__(self, pool: Pool, address: int, size_bytes: int) -> None:
-        self.address = address
-        self.size_bytes = size_bytes
-        self._pool = pool
-        label = f"PoolBlock of {size_bytes} bytes on {pool.device.id}"
-        self._own(_LiveBlock(label, pool, address), address)
-
-    @property
-    def pool(self) -> Pool:
-        """The pool that the block is of."""
-        return self._pool
-
-    def free(self, stream: Stream | None = None) -> None:
-        """Gives the block back; nothing if that was done before.
-
-        Its memory is handed out again only once the work that is queued on the
-        stream now is done. Does not wait.
-
-        Args:
-            stream: the stream that used the block last; None: the default one.
-
-        Raises:
-            ViewExistsError: a view still looks into the block; nothing has changed.
-        """
-        self._owned.stream = optional_handle(stream)
-        self._owned.close()
-
-    def close(self) -> None:
-        """As free()."""
-        self._owned.close()
-
-    def __len__(self) -> int:
-        return self.size_bytes
-
-    def _host_range(self) -> tuple[int | None, int]:
-        host = self._pool.device._info.host_addressable
-        return self._handle if host else None, self.size_bytes

@@ -46,6 +46,34 @@ class Capability(enum.IntFlag):
     PEER = _abi.FERRUM_CAPABILITY_PEER
 
 
+class Debug(enum.IntFlag):
+    """What a pool does to find misuse. Any of them makes it slower.
+
+    RED_ZONES puts a zone before and behind every block and checks both when it is
+    freed; POISON overwrites blocks when they are handed out and when they are freed;
+    QUARANTINE keeps freed blocks back for a while and looks for writes into them;
+    CALL_SITES keeps where each block was allocated and freed.
+    """
+
+    NONE = 0
+    RED_ZONES = _abi.FERRUM_DEBUG_RED_ZONES
+    POISON = _abi.FERRUM_DEBUG_POISON
+    QUARANTINE = _abi.FERRUM_DEBUG_QUARANTINE
+    CALL_SITES = _abi.FERRUM_DEBUG_CALL_SITES
+    ALL = _abi.FERRUM_DEBUG_ALL
+
+
+class BlockState(enum.IntEnum):
+    """What is at an address: a live block, a freed one that queued work may still
+    use, a freed one in a thread cache, free memory, or memory of no use."""
+
+    LIVE = _abi.FERRUM_BLOCK_LIVE
+    IN_FLIGHT = _abi.FERRUM_BLOCK_IN_FLIGHT
+    CACHED = _abi.FERRUM_BLOCK_CACHED
+    FREE = _abi.FERRUM_BLOCK_FREE
+    UNUSABLE = _abi.FERRUM_BLOCK_UNUSABLE
+
+
 @dataclass(frozen=True, kw_only=True)
 class PoolConfig:
     """Settings of a pool.
@@ -60,8 +88,19 @@ class PoolConfig:
             up to it.
         pre_allocate: take the memory when the pool is made.
         enable_stats: keep peaks and counts.
-        strategy: placement strategy; None: the default, "best_fit".
+        strategy: placement strategy: "best_fit", "size_class", "tlsf", "buddy",
+            "arena" or "fixed"; None: the default.
         name: in reports, and tag of its blocks; at most 63 bytes of UTF-8.
+        tracking: keep the time of every allocation, for ages in reports; goes past
+            the thread caches.
+        debug: what to do to find misuse; goes past the thread caches.
+        thread_cache_bytes: how much each thread may keep of freed small and medium
+            blocks; 0: off; None: the library chooses.
+        min_held_bytes: what the pool keeps in any case.
+        release_threshold_bytes: while more is held, a segment that a free leaves
+            empty is given back at once; None: never.
+        fixed_block_bytes: block size of "fixed", which needs it; 0 for the others.
+        page_bytes: page of "fixed", a power of two; 0: 2 MiB.
     """
 
     enable_auto_expansion: bool = True
@@ -73,6 +112,13 @@ class PoolConfig:
     enable_stats: bool = True
     strategy: str | None = None
     name: str | None = None
+    tracking: bool = False
+    debug: Debug = Debug.NONE
+    thread_cache_bytes: int | None = None
+    min_held_bytes: int = 0
+    release_threshold_bytes: int | None = None
+    fixed_block_bytes: int = 0
+    page_bytes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,6 +288,7 @@ class Statistics:
         live_blocks, segments: counts.
         allocations, frees, failures: counts so far.
         largest_free_bytes: longest free run.
+        thread_cached_bytes: the part of cached that waits in thread caches.
     """
 
     requested: Gauge
@@ -256,6 +303,7 @@ class Statistics:
     frees: int
     failures: int
     largest_free_bytes: int
+    thread_cached_bytes: int
 
     @classmethod
     def from_abi(cls, raw: _abi.ferrum_statistics) -> Statistics:
@@ -273,6 +321,49 @@ class Statistics:
             frees=raw.frees,
             failures=raw.failures,
             largest_free_bytes=raw.largest_free_bytes,
+            thread_cached_bytes=raw.thread_cached_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class BlockOwner:
+    """Whom an address of a device belongs to.
+
+    Attributes:
+        state: what is there.
+        pool: the library's number of the pool; 0 when it is one of a manager's.
+        manager: the library's number of the manager whose pool it is, or 0.
+        address: start of the block or of the free run.
+        size_bytes: its length after rounding.
+        requested_bytes: what was asked for; 0 when not live.
+        age_ns: time since the allocation; 0 without tracking or when not live.
+        pool_name: name of the pool, or "".
+        tag: tag of the block, or "".
+    """
+
+    state: BlockState
+    pool: int
+    manager: int
+    address: int
+    size_bytes: int
+    requested_bytes: int
+    age_ns: int
+    pool_name: str
+    tag: str
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_block_info) -> BlockOwner:
+        """Reads the C struct."""
+        return cls(
+            state=BlockState(raw.state),
+            pool=raw.pool.id,
+            manager=raw.manager,
+            address=raw.address,
+            size_bytes=raw.size_bytes,
+            requested_bytes=raw.requested_bytes,
+            age_ns=raw.age_ns,
+            pool_name=raw.pool_name.decode("utf-8", "replace"),
+            tag=raw.tag.decode("utf-8", "replace"),
         )
 
 

@@ -5,9 +5,10 @@ use crate::callback::{Reclaim, Registration};
 use crate::error::check;
 use crate::library::{c_text, Library};
 use crate::manager::{Manager, ManagerConfig};
-use crate::pool::{Pool, PoolConfig};
+use crate::pool::Pool;
+use crate::pool_config::PoolConfig;
 use crate::stream::{timeout_ns, Stream};
-use crate::values::{DeviceInfo, MemoryInfo, Pressure, Statistics};
+use crate::values::{BlockOwner, DeviceInfo, MemoryInfo, Pressure, Statistics};
 use crate::{sys, Result};
 
 /// An open device. Clones share one opening; it closes after the last of them
@@ -71,6 +72,16 @@ impl Device {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe { sys::ferrum_device_get_statistics(self.raw(), &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// Which pool and block an address belongs to, also one inside a block; not
+    /// found when no pool holds it. For debuggers: it may look at every block of a
+    /// pool.
+    pub fn owner_of(&self, address: u64) -> Result<BlockOwner> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_device_get_owner(self.raw(), address, &mut raw) })?;
         Ok((&raw).into())
     }
 

@@ -105,6 +105,7 @@ kinds! {
     Authentication = FERRUM_ERROR_AUTHENTICATION,
     RateLimited = FERRUM_ERROR_RATE_LIMITED,
     Serialization = FERRUM_ERROR_SERIALIZATION,
+    Corrupted = FERRUM_ERROR_CORRUPTED,
 }
 
 impl ErrorKind {

@@ -32,6 +32,9 @@ mod error;
 mod library;
 mod manager;
 mod pool;
+mod pool_block;
+mod pool_config;
+mod pool_request;
 mod stream;
 mod values;
 
@@ -45,9 +48,14 @@ pub use manager::{
     copy, copy_async, BlockInfo, Fill, Manager, ManagerConfig, Memory, MemoryType, Request,
     Transfer,
 };
-pub use pool::{Pool, PoolBlock, PoolConfig};
+pub use pool::Pool;
+pub use pool_block::{PoolBatch, PoolBlock};
+pub use pool_config::{DebugFlags, PoolConfig, ThreadCache};
+pub use pool_request::{PoolRequest, Tag};
 pub use stream::{Event, Stream};
-pub use values::{Defragmentation, DeviceInfo, Gauge, MemoryInfo, Pressure, Statistics};
+pub use values::{
+    BlockOwner, BlockState, Defragmentation, DeviceInfo, Gauge, MemoryInfo, Pressure, Statistics,
+};
 
 /// The C ABI underneath.
 pub use ferrum_mem_sys as sys;

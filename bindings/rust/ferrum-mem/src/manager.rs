@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::device::Device;
 use crate::error::{check, text_of};
 use crate::library::c_text;
-use crate::pool::PoolConfig;
+use crate::pool_config::PoolConfig;
 use crate::stream::{raw_of, Stream};
 use crate::values::{Defragmentation, Statistics};
 use crate::{sys, Result};

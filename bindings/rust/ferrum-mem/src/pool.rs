@@ -1,84 +1,14 @@
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::device::Device;
 use crate::error::check;
 use crate::library::c_text;
+use crate::pool_block::{PoolBatch, PoolBlock};
+use crate::pool_config::PoolConfig;
+use crate::pool_request::{PoolRequest, Tag};
 use crate::stream::{raw_of, Stream};
 use crate::values::Statistics;
-use crate::{sys, Result};
-
-/// Settings of a pool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PoolConfig {
-    /// Size of the first segment in bytes.
-    pub initial_size_bytes: u64,
-    /// Upper bound of what the pool holds.
-    pub max_size_bytes: Option<u64>,
-    /// Size of each further segment.
-    pub growth_increment_bytes: u64,
-    /// Alignment of every block.
-    pub alignment_bytes: u64,
-    /// Grow when full.
-    pub auto_expansion: bool,
-    /// Take the memory when the pool is created.
-    pub pre_allocate: bool,
-    /// Keep peaks and counts.
-    pub stats: bool,
-    /// Placement strategy; none: the default one.
-    pub strategy: Option<String>,
-    /// Name in reports, and tag of the pool's blocks.
-    pub name: Option<String>,
-}
-
-impl Default for PoolConfig {
-    fn default() -> Self {
-        let raw = sys::ferrum_pool_config::INIT;
-        Self {
-            initial_size_bytes: raw.initial_size_bytes,
-            max_size_bytes: None,
-            growth_increment_bytes: raw.growth_increment_bytes,
-            alignment_bytes: raw.alignment_bytes,
-            auto_expansion: raw.enable_auto_expansion != 0,
-            pre_allocate: raw.pre_allocate != 0,
-            stats: raw.enable_stats != 0,
-            strategy: None,
-            name: None,
-        }
-    }
-}
-
-impl PoolConfig {
-    /// Calls with the settings as C has them; the texts live through the call.
-    pub(crate) fn with_raw<T>(
-        &self,
-        function: &str,
-        call: impl FnOnce(&sys::ferrum_pool_config) -> Result<T>,
-    ) -> Result<T> {
-        let strategy = self
-            .strategy
-            .as_deref()
-            .map(|s| c_text(function, "strategy", s))
-            .transpose()?;
-        let name = self
-            .name
-            .as_deref()
-            .map(|s| c_text(function, "name", s))
-            .transpose()?;
-        call(&sys::ferrum_pool_config {
-            enable_auto_expansion: self.auto_expansion.into(),
-            initial_size_bytes: self.initial_size_bytes,
-            max_size_bytes: self.max_size_bytes.unwrap_or(0),
-            growth_increment_bytes: self.growth_increment_bytes,
-            alignment_bytes: self.alignment_bytes,
-            pre_allocate: self.pre_allocate.into(),
-            enable_stats: self.stats.into(),
-            strategy: strategy.as_ref().map_or(std::ptr::null(), |s| s.as_ptr()),
-            name: name.as_ref().map_or(std::ptr::null(), |s| s.as_ptr()),
-            ..Default::default()
-        })
-    }
-}
+use crate::{sys, Error, Result};
 
 /// Memory by address. Clones share one pool; it goes after the last of them and
 /// of its blocks.
@@ -91,7 +21,7 @@ pub struct Pool {
 struct Made {
     raw: sys::ferrum_pool,
     host_addressable: bool,
-    _device: Device,
+    device: Device,
 }
 
 impl Drop for Made {
@@ -113,7 +43,7 @@ impl Pool {
             made: Arc::new(Made {
                 raw,
                 host_addressable,
-                _device: device.clone(),
+                device: device.clone(),
             }),
         })
     }
@@ -123,6 +53,15 @@ impl Pool {
         self.made.raw
     }
 
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.made.device
+    }
+
+    pub(crate) fn host_addressable(&self) -> bool {
+        self.made.host_addressable
+    }
+
     /// Takes a block; the stream, or the default one, uses it first.
     pub fn alloc(&self, size_bytes: u64, stream: Option<&Stream>) -> Result<PoolBlock> {
         let mut address = 0;
@@ -130,11 +69,7 @@ impl Pool {
         check(unsafe {
             sys::ferrum_pool_alloc(self.raw(), size_bytes, raw_of(stream), &mut address)
         })?;
-        Ok(PoolBlock {
-            address,
-            size_bytes,
-            pool: self.clone(),
-        })
+        Ok(PoolBlock::new(self, address, size_bytes))
     }
 
     /// As `alloc`, with the address a multiple of the alignment.
@@ -155,14 +90,104 @@ impl Pool {
                 &mut address,
             )
         })?;
-        Ok(PoolBlock {
-            address,
-            size_bytes,
-            pool: self.clone(),
-        })
+        Ok(PoolBlock::new(self, address, size_bytes))
     }
 
-    /// Gives unused segments back until no more than `keep_bytes` are held.
+    /// Takes a block as described.
+    pub fn alloc_with(&self, request: &PoolRequest<'_>) -> Result<PoolBlock> {
+        let (raw, mut address) = (request.raw(), 0);
+        // SAFETY: raw lives through the call, address is an output of it.
+        check(unsafe { sys::ferrum_pool_alloc_with(self.raw(), &raw, &mut address) })?;
+        Ok(PoolBlock::new(self, address, request.size_bytes()))
+    }
+
+    /// Takes `count` blocks of one size: all of them or none.
+    pub fn alloc_batch(
+        &self,
+        size_bytes: u64,
+        count: usize,
+        stream: Option<&Stream>,
+    ) -> Result<PoolBatch> {
+        if count as u64 > sys::FERRUM_BATCH_MAX {
+            return Err(Error::argument(
+                "ferrum_pool_alloc_batch",
+                format!("count is {count}: want 1 to {}", sys::FERRUM_BATCH_MAX),
+            ));
+        }
+        let mut addresses = vec![0; count];
+        // SAFETY: addresses has room for count of them.
+        check(unsafe {
+            sys::ferrum_pool_alloc_batch(
+                self.raw(),
+                size_bytes,
+                count as u64,
+                raw_of(stream),
+                addresses.as_mut_ptr(),
+            )
+        })?;
+        Ok(PoolBatch::new(self, addresses, size_bytes))
+    }
+
+    /// Gives blocks of this pool back in one call, as [`PoolBlock::free`]: all of
+    /// them or none. When that fails they are still there.
+    pub fn free_batch(
+        &self,
+        blocks: Vec<PoolBlock>,
+        stream: Option<&Stream>,
+    ) -> std::result::Result<(), Box<(Vec<PoolBlock>, Error)>> {
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let own = |block: &PoolBlock| block.pool().raw() == self.raw();
+        if let Some(other) = blocks.iter().position(|block| !own(block)) {
+            let message = format!("blocks[{other}] is of another pool");
+            let error = Error::argument("ferrum_pool_free_batch", message);
+            return Err(Box::new((blocks, error)));
+        }
+        let addresses: Vec<u64> = blocks.iter().map(PoolBlock::address).collect();
+        // SAFETY: the blocks are ours, and addresses lives through the call.
+        let status = unsafe {
+            sys::ferrum_pool_free_batch(
+                self.raw(),
+                addresses.as_ptr(),
+                addresses.len() as u64,
+                raw_of(stream),
+            )
+        };
+        match check(status) {
+            Ok(()) => {
+                for block in blocks {
+                    block.into_address();
+                }
+                Ok(())
+            }
+            Err(error) => Err(Box::new((blocks, error))),
+        }
+    }
+
+    /// The tag of a name, 1 to 63 bytes, which stays while the pool lives.
+    pub fn tag(&self, name: &str) -> Result<Tag> {
+        let text = c_text("ferrum_pool_get_tag", "name", name)?;
+        let mut number = 0;
+        // SAFETY: text lives through the call, number is an output of it.
+        check(unsafe { sys::ferrum_pool_get_tag(self.raw(), text.as_ptr(), &mut number) })?;
+        Ok(Tag(number))
+    }
+
+    /// Gives back every live block, as freed on the stream.
+    ///
+    /// # Safety
+    ///
+    /// No [`PoolBlock`] and no [`PoolBatch`] of the pool may be alive: give them up
+    /// with their `into_address` and `into_addresses`. Else their drop would free
+    /// what is somebody else's by then.
+    pub unsafe fn reset(&self, stream: Option<&Stream>) -> Result<()> {
+        // SAFETY: plain values; the blocks are the caller's word.
+        check(unsafe { sys::ferrum_pool_reset(self.raw(), raw_of(stream)) })
+    }
+
+    /// Takes back what thread caches keep, and gives unused segments back until no
+    /// more than `keep_bytes` are held.
     pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
         let mut released = 0;
         // SAFETY: released is an output of the call.
@@ -176,66 +201,25 @@ impl Pool {
         check(unsafe { sys::ferrum_pool_set_limit(self.raw(), max_size_bytes) })
     }
 
+    /// Changes what the pool keeps in any case.
+    pub fn set_min_held(&self, min_held_bytes: u64) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_pool_set_min_held(self.raw(), min_held_bytes) })
+    }
+
+    /// Changes above how many bytes held an empty segment is given back at once;
+    /// none: never.
+    pub fn set_release_threshold(&self, release_threshold_bytes: Option<u64>) -> Result<()> {
+        let threshold = release_threshold_bytes.unwrap_or(u64::MAX);
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_pool_set_release_threshold(self.raw(), threshold) })
+    }
+
     /// The books of the pool.
     pub fn statistics(&self) -> Result<Statistics> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe { sys::ferrum_pool_get_statistics(self.raw(), &mut raw) })?;
         Ok((&raw).into())
-    }
-}
-
-/// A block of a pool, given back on the default stream when it is dropped.
-#[derive(Debug)]
-pub struct PoolBlock {
-    address: u64,
-    size_bytes: u64,
-    pool: Pool,
-}
-
-impl Drop for PoolBlock {
-    fn drop(&mut self) {
-        if self.address != 0 {
-            // SAFETY: the block is ours.
-            unsafe { sys::ferrum_pool_free(self.pool.raw(), self.address, Default::default()) };
-        }
-    }
-}
-
-impl PoolBlock {
-    /// Where it starts in the device's memory.
-    pub fn address(&self) -> u64 {
-        self.address
-    }
-
-    /// Its size in bytes, as asked for.
-    pub fn size_bytes(&self) -> u64 {
-        self.size_bytes
-    }
-
-    /// The block as the host sees it, where the host can address the device.
-    /// It must not be used after the block, nor while a stream works on it.
-    pub fn as_ptr(&self) -> Option<NonNull<u8>> {
-        if !self.pool.made.host_addressable {
-            return None;
-        }
-        NonNull::new(self.address as usize as *mut u8)
-    }
-
-    /// Gives the block back after the work that is queued on the stream. When
-    /// that fails the block is still there.
-    pub fn free(
-        mut self,
-        stream: Option<&Stream>,
-    ) -> std::result::Result<(), Box<(Self, crate::Error)>> {
-        // SAFETY: the block is ours.
-        match check(unsafe { sys::ferrum_pool_free(self.pool.raw(), self.address, raw_of(stream)) })
-        {
-            Ok(()) => {
-                self.address = 0;
-                Ok(())
-            }
-            Err(error) => Err(Box::new((self, error))),
-        }
     }
 }

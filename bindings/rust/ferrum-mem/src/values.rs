@@ -135,6 +135,8 @@ pub struct Statistics {
     pub failures: u64,
     /// Longest free run in bytes.
     pub largest_free_bytes: u64,
+    /// The part of cached that waits in thread caches.
+    pub thread_cached_bytes: u64,
 }
 
 impl From<&sys::ferrum_statistics> for Statistics {
@@ -152,6 +154,73 @@ impl From<&sys::ferrum_statistics> for Statistics {
             frees: raw.frees,
             failures: raw.failures,
             largest_free_bytes: raw.largest_free_bytes,
+            thread_cached_bytes: raw.thread_cached_bytes,
+        }
+    }
+}
+
+/// What is at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BlockState {
+    /// A live block.
+    Live,
+    /// A freed block that queued work may still use, or that quarantine holds.
+    InFlight,
+    /// A freed block in a thread cache.
+    Cached,
+    /// Free memory of a pool.
+    Free,
+    /// Memory of a pool that it cannot hand out.
+    Unusable,
+}
+
+impl BlockState {
+    fn from_raw(state: sys::ferrum_block_state) -> Self {
+        match state {
+            sys::FERRUM_BLOCK_LIVE => Self::Live,
+            sys::FERRUM_BLOCK_IN_FLIGHT => Self::InFlight,
+            sys::FERRUM_BLOCK_CACHED => Self::Cached,
+            sys::FERRUM_BLOCK_FREE => Self::Free,
+            _ => Self::Unusable,
+        }
+    }
+}
+
+/// Whom an address belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockOwner {
+    /// What is there.
+    pub state: BlockState,
+    /// The pool; none when it is one of a manager's.
+    pub pool: Option<sys::ferrum_pool>,
+    /// The manager whose pool it is.
+    pub manager: Option<sys::ferrum_manager>,
+    /// Start of the block or of the free run.
+    pub address: u64,
+    /// Its length in bytes after rounding.
+    pub size_bytes: u64,
+    /// What was asked for; 0 when not live.
+    pub requested_bytes: u64,
+    /// Time since the allocation; zero without tracking or when not live.
+    pub age: std::time::Duration,
+    /// Name of the pool.
+    pub pool_name: String,
+    /// Tag of the block; empty when not live.
+    pub tag: String,
+}
+
+impl From<&sys::ferrum_block_info> for BlockOwner {
+    fn from(raw: &sys::ferrum_block_info) -> Self {
+        Self {
+            state: BlockState::from_raw(raw.state),
+            pool: (raw.pool.id != 0).then_some(raw.pool),
+            manager: (raw.manager != 0).then_some(sys::ferrum_manager { id: raw.manager }),
+            address: raw.address,
+            size_bytes: raw.size_bytes,
+            requested_bytes: raw.requested_bytes,
+            age: std::time::Duration::from_nanos(raw.age_ns),
+            pool_name: text_of(&raw.pool_name),
+            tag: text_of(&raw.tag),
         }
     }
 }

@@ -1,0 +1,186 @@
+use std::ptr::NonNull;
+
+use crate::error::check;
+use crate::pool::Pool;
+use crate::stream::{raw_of, Stream};
+use crate::values::BlockOwner;
+use crate::{sys, Error, Result};
+
+/// A block of a pool, given back on the default stream when it is dropped.
+#[derive(Debug)]
+pub struct PoolBlock {
+    address: u64,
+    size_bytes: u64,
+    pool: Pool,
+}
+
+impl Drop for PoolBlock {
+    fn drop(&mut self) {
+        if self.address != 0 {
+            // SAFETY: the block is ours.
+            unsafe { sys::ferrum_pool_free(self.pool.raw(), self.address, Default::default()) };
+        }
+    }
+}
+
+impl PoolBlock {
+    pub(crate) fn new(pool: &Pool, address: u64, size_bytes: u64) -> Self {
+        Self {
+            address,
+            size_bytes,
+            pool: pool.clone(),
+        }
+    }
+
+    /// Where it starts in the device's memory.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Its size in bytes, as asked for.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// The pool that it is of.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// How many of its bytes may be used: at least what was asked for.
+    pub fn usable_bytes(&self) -> Result<u64> {
+        let mut size = 0;
+        // SAFETY: size is an output of the call.
+        check(unsafe { sys::ferrum_pool_usable_size(self.pool.raw(), self.address, &mut size) })?;
+        Ok(size)
+    }
+
+    /// What the books say of it: its pool, size, tag and age.
+    pub fn owner(&self) -> Result<BlockOwner> {
+        self.pool.device().owner_of(self.address)
+    }
+
+    /// The block as the host sees it, where the host can address the device.
+    /// It must not be used after the block, nor while a stream works on it.
+    pub fn as_ptr(&self) -> Option<NonNull<u8>> {
+        if !self.pool.host_addressable() {
+            return None;
+        }
+        NonNull::new(self.address as usize as *mut u8)
+    }
+
+    /// Says that a stream uses the block too: once freed, the block waits for the
+    /// work that is queued on that stream at the time of its free as well.
+    pub fn record_stream(&self, stream: &Stream) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe {
+            sys::ferrum_pool_record_stream(self.pool.raw(), self.address, stream.raw())
+        })
+    }
+
+    /// Gives the block back. A later allocation for the same stream may have its
+    /// memory at once, any other only after the work that is queued on the stream
+    /// now. When that fails the block is still there.
+    pub fn free(self, stream: Option<&Stream>) -> std::result::Result<(), Box<(Self, Error)>> {
+        // SAFETY: the block is ours.
+        let status =
+            unsafe { sys::ferrum_pool_free(self.pool.raw(), self.address, raw_of(stream)) };
+        self.ended(status)
+    }
+
+    /// As `free`, with the size that was asked for as a check.
+    pub fn free_sized(
+        self,
+        size_bytes: u64,
+        stream: Option<&Stream>,
+    ) -> std::result::Result<(), Box<(Self, Error)>> {
+        // SAFETY: the block is ours.
+        let status = unsafe {
+            sys::ferrum_pool_free_sized(self.pool.raw(), self.address, size_bytes, raw_of(stream))
+        };
+        self.ended(status)
+    }
+
+    fn ended(mut self, status: sys::ferrum_status) -> std::result::Result<(), Box<(Self, Error)>> {
+        match check(status) {
+            Ok(()) => {
+                self.address = 0;
+                Ok(())
+            }
+            Err(error) => Err(Box::new((self, error))),
+        }
+    }
+
+    /// Gives up the block without freeing it: it stays until the pool is reset or
+    /// goes.
+    pub fn into_address(mut self) -> u64 {
+        std::mem::take(&mut self.address)
+    }
+}
+
+/// Blocks of one size that come and go together, given back on the default stream
+/// when they are dropped.
+#[derive(Debug)]
+pub struct PoolBatch {
+    addresses: Vec<u64>,
+    size_bytes: u64,
+    pool: Pool,
+}
+
+impl Drop for PoolBatch {
+    fn drop(&mut self) {
+        if !self.addresses.is_empty() {
+            self.free_raw(Default::default());
+        }
+    }
+}
+
+impl PoolBatch {
+    pub(crate) fn new(pool: &Pool, addresses: Vec<u64>, size_bytes: u64) -> Self {
+        Self {
+            addresses,
+            size_bytes,
+            pool: pool.clone(),
+        }
+    }
+
+    /// Where each starts in the device's memory.
+    pub fn addresses(&self) -> &[u64] {
+        &self.addresses
+    }
+
+    /// The size of each in bytes, as asked for.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// Gives all of them back, as [`PoolBlock::free`]. When that fails they are
+    /// still there.
+    pub fn free(mut self, stream: Option<&Stream>) -> std::result::Result<(), Box<(Self, Error)>> {
+        match check(self.free_raw(raw_of(stream))) {
+            Ok(()) => {
+                self.addresses.clear();
+                Ok(())
+            }
+            Err(error) => Err(Box::new((self, error))),
+        }
+    }
+
+    /// Gives up the blocks without freeing them: they stay until the pool is reset
+    /// or goes.
+    pub fn into_addresses(mut self) -> Vec<u64> {
+        std::mem::take(&mut self.addresses)
+    }
+
+    fn free_raw(&self, stream: sys::ferrum_stream) -> sys::ferrum_status {
+        // SAFETY: the blocks are ours, and addresses lives through the call.
+        unsafe {
+            sys::ferrum_pool_free_batch(
+                self.pool.raw(),
+                self.addresses.as_ptr(),
+                self.addresses.len() as u64,
+                stream,
+            )
+        }
+    }
+}

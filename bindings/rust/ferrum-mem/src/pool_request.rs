@@ -1,0 +1,96 @@
+use std::time::Duration;
+
+use crate::stream::{raw_of, Stream};
+use crate::sys;
+
+/// A tag of a pool; `Pool::tag` gives it. It names a block's holder in the books.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tag(pub(crate) u32);
+
+impl Tag {
+    /// Its number in the pool.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// A block of a pool, as asked for.
+///
+/// ```no_run
+/// # use ferrum_mem::{Pool, PoolRequest, Result, Stream};
+/// # fn take(pool: &Pool, stream: &Stream) -> Result<()> {
+/// let request = PoolRequest::new(1 << 16).on(stream).tag(pool.tag("kv")?).group(7);
+/// let block = pool.alloc_with(&request)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct PoolRequest<'a> {
+    size_bytes: u64,
+    alignment_bytes: u64,
+    stream: Option<&'a Stream>,
+    tag: u32,
+    lifetime_ns: u64,
+    group: u64,
+}
+
+impl<'a> PoolRequest<'a> {
+    /// A block of a size, not 0.
+    pub fn new(size_bytes: u64) -> Self {
+        Self {
+            size_bytes,
+            alignment_bytes: 0,
+            stream: None,
+            tag: 0,
+            lifetime_ns: 0,
+            group: 0,
+        }
+    }
+
+    /// The address shall be a multiple of this, a power of two.
+    pub fn aligned(mut self, alignment_bytes: u64) -> Self {
+        self.alignment_bytes = alignment_bytes;
+        self
+    }
+
+    /// The stream that will use the block first; else the default one.
+    pub fn on(mut self, stream: &'a Stream) -> Self {
+        self.stream = Some(stream);
+        self
+    }
+
+    /// Name for the books; else the pool's.
+    pub fn tag(mut self, tag: Tag) -> Self {
+        self.tag = tag.0;
+        self
+    }
+
+    /// How long the block is expected to live: a hint for the placement only.
+    pub fn lifetime(mut self, expected: Duration) -> Self {
+        self.lifetime_ns = u64::try_from(expected.as_nanos()).unwrap_or(u64::MAX);
+        self
+    }
+
+    /// A number that blocks share which are expected to be freed together: a hint
+    /// for the placement only.
+    pub fn group(mut self, group: u64) -> Self {
+        self.group = group;
+        self
+    }
+
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    pub(crate) fn raw(&self) -> sys::ferrum_pool_request {
+        sys::ferrum_pool_request {
+            tag: self.tag,
+            size_bytes: self.size_bytes,
+            alignment_bytes: self.alignment_bytes,
+            stream: raw_of(self.stream),
+            expected_lifetime_ns: self.lifetime_ns,
+            group: self.group,
+            ..Default::default()
+        }
+    }
+}
