@@ -140,12 +140,5 @@ func (b *bestFit) Free(offset uint64) (uint64, error) {
 }
 
 func (b *bestFit) Stats() Stats {
-	return Stats{
-		SizeBytes:        b.config.SizeBytes,
-		FreeBytes:        b.freeUnits << b.shift,
-		LargestFreeBytes: b.free.largest(b.records.all) << b.shift,
-		LiveBlocks:       b.live.count,
-		FreeRuns:         b.free.count,
-		HighWaterBytes:   b.highWater << b.shift,
-	}
+	return b.stats(b.free.count, b.free.largest(b.records.all))
 }

@@ -54,8 +54,10 @@ type Block struct {
 // Stats is the state of a range. FreeRuns counts maximal free runs for a
 // strategy that coalesces, and free blocks otherwise.
 type Stats struct {
-	SizeBytes        uint64
-	FreeBytes        uint64
+	SizeBytes uint64
+	FreeBytes uint64
+	// LargestFreeBytes is the largest request, aligned to a granule, that would
+	// be served now.
 	LargestFreeBytes uint64
 	LiveBlocks       uint64
 	FreeRuns         uint64
@@ -119,6 +121,7 @@ var strategies = []struct {
 	make func(Config) (Strategy, error)
 }{
 	{Default, newBestFit},
+	{nameTLSF, newTLSF},
 }
 
 // New makes the named strategy over an empty range. Errors: NOT_FOUND for a name

@@ -53,6 +53,19 @@ func (t *tiling) Lookup(offset uint64) (Range, bool) {
 	return Range{Offset: offset, Size: t.records.all[at].size << t.shift, Slot: at}, true
 }
 
+// stats is of a strategy whose free blocks are so many, and that would serve a
+// request of largest granules and no larger one.
+func (t *tiling) stats(freeBlocks, largest uint64) Stats {
+	return Stats{
+		SizeBytes:        t.config.SizeBytes,
+		FreeBytes:        t.freeUnits << t.shift,
+		LargestFreeBytes: largest << t.shift,
+		LiveBlocks:       t.live.count,
+		FreeRuns:         freeBlocks,
+		HighWaterBytes:   t.highWater << t.shift,
+	}
+}
+
 func (t *tiling) Walk(visit func(Block) bool) {
 	all := t.records.all
 	for at := all[0].next; at != 0; at = all[at].next {

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -87,6 +88,7 @@ func (s suite) wholeRange(t *testing.T) {
 		require.True(t, served)
 		require.Equal(t, rangealloc.Range{Size: small.SizeBytes, Slot: whole.Slot}, whole)
 		must(t, p.free(0))
+		must(t, p.largest())
 		require.Equal(t, rangealloc.Stats{
 			SizeBytes: small.SizeBytes, FreeBytes: small.SizeBytes, LargestFreeBytes: small.SizeBytes,
 			FreeRuns: 1, HighWaterBytes: small.SizeBytes,
@@ -97,37 +99,62 @@ func (s suite) wholeRange(t *testing.T) {
 	}
 }
 
+func (s suite) churn(t *testing.T) {
+	must(t, churn(s.make, s.options))
+}
+
 // churn replaces random blocks among thousands, so that tables grow and the
 // free runs become many.
-func (s suite) churn(t *testing.T) {
-	p := s.pair(t, rangealloc.Config{SizeBytes: 1 << 22, BaseAddr: 1 << 20, GranuleBytes: 64})
+func churn(construct Make, o Options) error {
+	p, err := newPair(construct, rangealloc.Config{SizeBytes: 1 << 22, BaseAddr: 1 << 20, GranuleBytes: 64}, o)
+	if err != nil {
+		return err
+	}
 	p.quick = true
 	r := rand.New(rand.NewPCG(7, 8))
 	var live []uint64
-	for step := range 12_000 {
+	for step := range 16_000 {
 		if len(live) > 0 && (len(live) == 3000 || r.IntN(8) == 0) {
 			i := r.IntN(len(live))
-			must(t, p.free(live[i]))
+			if wrong := p.free(live[i]); wrong != nil {
+				return wrong
+			}
 			live[i] = live[len(live)-1]
 			live = live[:len(live)-1]
 		}
-		got, served, wrong := p.alloc(Request{Size: 1 + r.Uint64N(64<<r.UintN(6)), Align: 64 << (r.UintN(8) / 6)})
-		must(t, wrong)
+		request := Request{Size: 1 + r.Uint64N(64<<r.UintN(6)), Align: 64 << (r.UintN(8) / 6)}
+		if step%2 == 0 {
+			request.End, request.Group = uint64(step)+r.Uint64N(3000), r.Uint64N(20)
+		}
+		got, served, wrong := p.alloc(request)
+		if wrong != nil {
+			return wrong
+		}
 		if served {
 			live = append(live, got.Offset)
 		}
+		if step == 4000 && len(live) < 2000 {
+			return fmt.Errorf("of 4000 requests of about 500 bytes in 4 MiB only %d blocks are live", len(live))
+		}
 		if step%500 == 0 {
-			must(t, p.verify())
+			if wrong := p.verify(); wrong != nil {
+				return wrong
+			}
 		}
 	}
-	require.Greater(t, len(live), 2000)
 	for i, offset := range live {
-		must(t, p.free(offset))
-		if i%500 == 0 {
-			must(t, p.verify())
+		wrong := p.free(offset)
+		if wrong == nil && i%500 == 0 {
+			wrong = p.verify()
+		}
+		if wrong != nil {
+			return wrong
 		}
 	}
-	must(t, p.verify())
+	if wrong := p.verify(); wrong != nil {
+		return wrong
+	}
+	return p.slotsInProportion()
 }
 
 // noGoAllocation: once the tables have grown, no operation makes garbage.

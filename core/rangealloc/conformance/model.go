@@ -15,6 +15,8 @@ type model struct {
 	config    rangealloc.Config
 	blocks    []rangealloc.Block
 	highWater uint64
+	// bump is the highest end of any block since last none was live.
+	bump uint64
 }
 
 func newModel(c rangealloc.Config) *model {
@@ -51,6 +53,11 @@ func (m *model) free() []rangealloc.Range {
 		}
 	}
 	return runs
+}
+
+// tail is the range behind all blocks since last none was live.
+func (m *model) tail() rangealloc.Range {
+	return rangealloc.Range{Offset: m.bump, Size: m.config.SizeBytes - m.bump}
 }
 
 // live lists the live blocks in address order.
@@ -99,6 +106,7 @@ func (m *model) take(r rangealloc.Range) error {
 	}
 	m.blocks = slices.Replace(m.blocks, i, i+1, parts...)
 	m.highWater = max(m.highWater, r.Offset+r.Size)
+	m.bump = max(m.bump, r.Offset+r.Size)
 	return nil
 }
 
@@ -123,6 +131,9 @@ func (m *model) release(offset uint64) (size uint64, code device.Code) {
 	if i > 0 && !m.blocks[i-1].Live {
 		m.blocks[i-1].Size += m.blocks[i].Size
 		m.blocks = slices.Delete(m.blocks, i, i+1)
+	}
+	if len(m.blocks) == 1 {
+		m.bump = 0 // the one block is free
 	}
 	return size, device.CodeOK
 }

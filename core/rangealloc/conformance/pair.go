@@ -14,8 +14,12 @@ type pair struct {
 	strategy rangealloc.Strategy
 	model    *model
 	options  Options
-	// slots are those of the live blocks, by offset.
-	slots map[uint64]uint32
+	// slots are those of the live blocks, by offset, and holders the other way.
+	slots   map[uint64]uint32
+	holders map[uint32]uint64
+	// highestSlot is of all times, and mostBlocks what the walk had at most.
+	highestSlot uint32
+	mostBlocks  int
 	// quick leaves the walk out of each step, for long runs that call verify now
 	// and then.
 	quick bool
@@ -26,7 +30,10 @@ func newPair(construct Make, c rangealloc.Config, o Options) (*pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make %+v: %w", c, err)
 	}
-	p := &pair{strategy: s, model: newModel(c), options: o, slots: make(map[uint64]uint32)}
+	p := &pair{
+		strategy: s, model: newModel(c), options: o,
+		slots: make(map[uint64]uint32), holders: make(map[uint32]uint64),
+	}
 	return p, p.verify()
 }
 
@@ -40,29 +47,55 @@ func (p *pair) alloc(r Request) (got rangealloc.Range, served bool, wrong error)
 	if err != nil {
 		return got, false, p.refused(r, err)
 	}
+	if wrong := p.placed(r, got); wrong != nil {
+		return got, true, wrong
+	}
+	return got, true, p.accept(r, got)
+}
+
+// placed judges where a block of its own is.
+func (p *pair) placed(r Request, got rangealloc.Range) error {
 	c := p.model.config
 	if p.options.Placement != nil {
 		offset, ok := p.options.Placement(c, p.model.free(), r)
 		if !ok || offset != got.Offset {
-			return got, true, fmt.Errorf("put at %d, where the naive placement says %d, %v", got.Offset, offset, ok)
+			return fmt.Errorf("put at %d, where the naive placement says %d, %v", got.Offset, offset, ok)
 		}
 	}
+	if p.options.Monotonic {
+		offset, ok := FirstAligned(c, p.model.tail(), r)
+		if !ok || offset != got.Offset {
+			return fmt.Errorf("put at %d, and not at %d, %v, as all live blocks end at %d", got.Offset, offset, ok, p.model.bump)
+		}
+	}
+	if p.options.Admits != nil {
+		return p.options.Admits(c, p.model.free(), r, got)
+	}
+	return nil
+}
+
+// accept judges a block by itself and makes it live in the model.
+func (p *pair) accept(r Request, got rangealloc.Range) error {
+	c := p.model.config
 	rounded := r.Size - 1 - (r.Size-1)%c.GranuleBytes + c.GranuleBytes
+	exact := p.options.Exact || p.options.ExactSize
 	switch {
 	case got.Offset%c.GranuleBytes != 0 || got.Size%c.GranuleBytes != 0:
-		return got, true, fmt.Errorf("%+v is not in whole granules of %d", got, c.GranuleBytes)
+		return fmt.Errorf("%+v is not in whole granules of %d", got, c.GranuleBytes)
 	case (c.BaseAddr+got.Offset)%r.Align != 0:
-		return got, true, fmt.Errorf("%+v: address %#x is not a multiple of %d", got, c.BaseAddr+got.Offset, r.Align)
-	case got.Size < rounded || p.options.Exact && got.Size != rounded:
-		return got, true, fmt.Errorf("%+v: the size rounds up to %d", got, rounded)
+		return fmt.Errorf("%+v: address %#x is not a multiple of %d", got, c.BaseAddr+got.Offset, r.Align)
+	case got.Size < rounded || exact && got.Size != rounded:
+		return fmt.Errorf("%+v: the size rounds up to %d", got, rounded)
 	}
-	for offset, slot := range p.slots {
-		if slot == got.Slot {
-			return got, true, fmt.Errorf("%+v has the slot of the live block at %d", got, offset)
-		}
+	if holder, taken := p.holders[got.Slot]; taken {
+		return fmt.Errorf("%+v has the slot of the live block at %d", got, holder)
 	}
-	p.slots[got.Offset] = got.Slot
-	return got, true, p.model.take(got)
+	if err := p.model.take(got); err != nil {
+		return err
+	}
+	p.slots[got.Offset], p.holders[got.Slot] = got.Slot, got.Offset
+	p.highestSlot = max(p.highestSlot, got.Slot)
+	return nil
 }
 
 // refused judges an error for a request that has meaning.
@@ -70,8 +103,12 @@ func (p *pair) refused(r Request, err error) error {
 	if !errors.Is(err, rangealloc.ErrNoRoom) {
 		return fmt.Errorf("failed with %w, not ErrNoRoom", err)
 	}
-	if p.options.Exact && p.model.holds(r) {
-		return fmt.Errorf("refused, though a free run holds it: %+v", p.model.free())
+	c, o := p.model.config, p.options
+	if _, fits := FirstAligned(c, p.model.tail(), r); o.Monotonic && fits {
+		return fmt.Errorf("refused, though the range is free from %d on", p.model.bump)
+	}
+	if o.Exact && p.model.holds(r) || o.MayRefuse != nil && !o.MayRefuse(c, p.model.free(), r) {
+		return fmt.Errorf("refused, though there is room: %+v", p.model.free())
 	}
 	return nil
 }
@@ -96,8 +133,36 @@ func (p *pair) free(offset uint64) (wrong error) {
 	if err != nil || got != want {
 		return fmt.Errorf("gave %d, %w, where %d bytes were live", got, err, want)
 	}
-	delete(p.slots, offset)
+	p.forget(offset)
 	return nil
+}
+
+// forget gives back the slot of a block that is free now.
+func (p *pair) forget(offset uint64) {
+	delete(p.holders, p.slots[offset])
+	delete(p.slots, offset)
+}
+
+// largest asks for what the statistics say would be served, and for more.
+func (p *pair) largest() error {
+	if !p.options.ServesLargest {
+		return nil
+	}
+	c := p.model.config
+	most := p.strategy.Stats().LargestFreeBytes
+	if most < c.SizeBytes {
+		if got, served, wrong := p.alloc(Request{Size: most + 1, Align: 1}); served || wrong != nil {
+			return fmt.Errorf("the largest request to be served is said to be %d, and got %+v, %w", most, got, wrong)
+		}
+	}
+	if most == 0 {
+		return nil
+	}
+	got, served, wrong := p.alloc(Request{Size: most, Align: 1})
+	if !served || wrong != nil {
+		return fmt.Errorf("the largest request to be served is said to be %d, and it is refused, %w", most, wrong)
+	}
+	return p.free(got.Offset)
 }
 
 func (p *pair) lookup(offset uint64) error {
@@ -148,13 +213,25 @@ func (p *pair) verify() error {
 			return fmt.Errorf("the walk has %+v where the model has %+v", b, p.model.blocks[i])
 		}
 	}
-	want := p.model.stats()
+	got, want := p.strategy.Stats(), p.model.stats()
+	longest, runs := want.LargestFreeBytes, want.FreeRuns
 	want.FreeRuns, want.LargestFreeBytes = walked.FreeRuns, walked.LargestFreeBytes
-	if got := p.strategy.Stats(); got != want {
+	if p.options.ServesLargest && got.LargestFreeBytes <= longest {
+		want.LargestFreeBytes = got.LargestFreeBytes // largest asks for it
+	}
+	if got != want {
 		return fmt.Errorf("the statistics are %+v, where %+v are due", got, want)
 	}
-	if p.options.Coalesces && want != p.model.stats() {
-		return fmt.Errorf("the free blocks %+v are not coalesced: %+v are due", want, p.model.stats())
+	if p.options.Coalesces && walked.FreeRuns != runs {
+		return fmt.Errorf("the %d free blocks are not coalesced: %+v are due", walked.FreeRuns, p.model.free())
+	}
+	return nil
+}
+
+// slotsInProportion: dead blocks' slots come back.
+func (p *pair) slotsInProportion() error {
+	if most := 2*p.mostBlocks + 1000; int(p.highestSlot) > most {
+		return fmt.Errorf("slot %d was given to a block, and there never were more than about %d blocks", p.highestSlot, p.mostBlocks)
 	}
 	return nil
 }
@@ -162,7 +239,9 @@ func (p *pair) verify() error {
 // walk gives the walk with free neighbours merged, and the numbers of free
 // blocks as they were walked.
 func (p *pair) walk() (walked rangealloc.Stats, merged []rangealloc.Block) {
+	blocks := 0
 	p.strategy.Walk(func(b rangealloc.Block) bool {
+		blocks++
 		if !b.Live {
 			walked.FreeRuns++
 			walked.LargestFreeBytes = max(walked.LargestFreeBytes, b.Size)
@@ -175,5 +254,6 @@ func (p *pair) walk() (walked rangealloc.Stats, merged []rangealloc.Block) {
 		}
 		return true
 	})
+	p.mostBlocks = max(p.mostBlocks, blocks)
 	return walked, merged
 }

@@ -67,14 +67,22 @@ func (s *script) step(p *pair) error {
 	op := s.byte()
 	switch live := p.model.live(); {
 	case op < 128:
-		_, _, err := p.alloc(Request{Size: s.size(p.model.config), Align: s.align(p.model.config)})
+		_, _, err := p.alloc(s.request(p.model.config, op >= 96))
 		return err
+	case op >= 200 && op < 220 && p.batcher() != nil:
+		if op < 210 {
+			_, err := p.allocBatch(s.request(p.model.config, op >= 207), int(s.byte()%20))
+			return err
+		}
+		return p.freeBatch(s.offsets(p, live))
 	case op < 220 && len(live) > 0:
 		return p.free(live[s.word()%uint64(len(live))].Offset)
 	case op < 230:
 		return p.free(s.offset(p))
-	case op < 250:
+	case op < 246:
 		return p.lookup(s.offset(p))
+	case op < 250:
+		return p.largest()
 	default:
 		for _, b := range live {
 			if err := p.free(b.Offset); err != nil {
@@ -83,6 +91,46 @@ func (s *script) step(p *pair) error {
 		}
 		return nil
 	}
+}
+
+func (s *script) request(c rangealloc.Config, hints bool) Request {
+	r := Request{Size: s.size(c), Align: s.align(c)}
+	if hints {
+		r.End, r.Group = s.end(), s.byte()%4
+	}
+	return r
+}
+
+// end is soon, late or not known.
+func (s *script) end() uint64 {
+	switch n := s.byte(); n % 4 {
+	case 0:
+		return 0
+	case 1:
+		return math.MaxUint64 - n
+	default:
+		return n << (n % 40)
+	}
+}
+
+// offsets are of live blocks, none twice, but now and then with a bad one.
+func (s *script) offsets(p *pair, live []rangealloc.Range) []uint64 {
+	var offsets []uint64
+	for range s.byte() % 20 {
+		if len(live) > 0 {
+			i := s.byte() % uint64(len(live))
+			offsets = append(offsets, live[i].Offset)
+			live[i] = live[len(live)-1]
+			live = live[:len(live)-1]
+		}
+	}
+	switch n := s.byte(); {
+	case n%4 == 0:
+		offsets = append(offsets, s.offset(p))
+	case n%4 == 1 && len(offsets) > 0:
+		offsets = append(offsets, offsets[n/4%uint64(len(offsets))])
+	}
+	return offsets
 }
 
 func (s *script) size(c rangealloc.Config) uint64 {

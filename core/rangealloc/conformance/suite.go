@@ -22,6 +22,7 @@ func Run(t *testing.T, make Make, o Options) {
 		{"BadFrees", s.badFrees},
 		{"Exhaustion", s.exhaustion},
 		{"Churn", s.churn},
+		{"Batches", s.batches},
 		{"WholeRange", s.wholeRange},
 		{"EdgeOfAddressSpace", s.edgeOfAddressSpace},
 		{"Granules", s.granules},
@@ -74,17 +75,26 @@ func (s suite) properties(t *testing.T) {
 			must(t, p.free(rapid.SampledFrom(live).Draw(t, "block").Offset))
 		}
 		alloc := func(t *rapid.T) {
-			_, _, wrong := p.alloc(Request{Size: drawSize(t, c), Align: drawAlign(t, c)})
+			_, _, wrong := p.alloc(drawRequest(t, c))
 			must(t, wrong)
 		}
-		t.Repeat(map[string]func(*rapid.T){
+		actions := map[string]func(*rapid.T){
 			"alloc":       alloc,
 			"alloc more":  alloc,
 			"alloc badly": func(t *rapid.T) { _, _, wrong := p.alloc(drawBadRequest(t)); must(t, wrong) },
 			"free":        freeLive,
 			"free again":  func(t *rapid.T) { must(t, p.free(drawOffset(t, p.model))) },
 			"lookup":      func(t *rapid.T) { must(t, p.lookup(drawOffset(t, p.model))) },
-		})
+			"largest":     func(*rapid.T) { must(t, p.largest()) },
+		}
+		if p.batcher() != nil {
+			actions["alloc a batch"] = func(t *rapid.T) {
+				_, wrong := p.allocBatch(drawRequest(t, c), rapid.IntRange(0, 30).Draw(t, "count"))
+				must(t, wrong)
+			}
+			actions["free a batch"] = func(t *rapid.T) { must(t, p.freeBatch(drawOffsets(t, p.model))) }
+		}
+		t.Repeat(actions)
 	})
 }
 
@@ -102,6 +112,16 @@ func drawConfig(t *rapid.T) rangealloc.Config {
 		c.BaseAddr = rapid.Uint64Range(0, -c.SizeBytes/granule).Draw(t, "base granules") * granule
 	}
 	return c
+}
+
+// drawRequest has hints as often as not: they must bear on nothing but the place.
+func drawRequest(t *rapid.T, c rangealloc.Config) Request {
+	r := Request{Size: drawSize(t, c), Align: drawAlign(t, c)}
+	if rapid.Bool().Draw(t, "hints") {
+		r.End = rapid.OneOf(rapid.Uint64Range(0, 100), rapid.Uint64()).Draw(t, "end")
+		r.Group = rapid.OneOf(rapid.Uint64Range(0, 3), rapid.Uint64()).Draw(t, "group")
+	}
+	return r
 }
 
 func drawSize(t *rapid.T, c rangealloc.Config) uint64 {
@@ -133,4 +153,24 @@ func drawOffset(t *rapid.T, m *model) uint64 {
 		rapid.Uint64Range(b.Offset, b.Offset+b.Size-1),
 		rapid.Uint64(),
 	).Draw(t, "offset")
+}
+
+// drawOffsets are of live blocks in any order, and now and then any offset or one
+// of them again.
+func drawOffsets(t *rapid.T, m *model) []uint64 {
+	var offsets []uint64
+	for _, b := range m.live() {
+		if rapid.Bool().Draw(t, "free") {
+			offsets = append(offsets, b.Offset)
+		}
+	}
+	offsets = rapid.Permutation(offsets).Draw(t, "order")
+	if rapid.IntRange(0, 3).Draw(t, "bad") == 0 {
+		bad := drawOffset(t, m)
+		if len(offsets) > 0 && rapid.Bool().Draw(t, "twice") {
+			bad = rapid.SampledFrom(offsets).Draw(t, "again")
+		}
+		offsets = append(offsets, bad)
+	}
+	return offsets
 }

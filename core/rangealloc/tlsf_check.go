@@ -1,0 +1,37 @@
+package rangealloc
+
+func (t *tlsf) Check() error {
+	runs, err := t.check(always)
+	if err != nil {
+		return err
+	}
+	if runs != t.free.count {
+		return broken("the ring has %d free runs, the lists count %d", runs, t.free.count)
+	}
+	return t.free.check(t.records.all)
+}
+
+// check follows every list.
+func (c *classes) check(all []record) error {
+	found := uint64(0)
+	for class, head := range c.heads {
+		row, bit := class>>rowBits, class&rowMask
+		if c.row[row]>>bit&1 != 0 != (head != none) || c.rows>>row&1 != 0 != (c.row[row] != 0) {
+			return broken("class %d begins with run %d, its row is %#x and the rows are %#x", class, head, c.row[row], c.rows)
+		}
+		before := none
+		for at := head; at != none; before, at = at, all[at].right {
+			r := &all[at]
+			if !r.isFree() || classOf(r.size) != uint(class) || r.left != before {
+				return broken("record %d of %d granules is in class %d behind %d and does not belong there", at, r.size, class, before)
+			}
+			if found++; found > c.count {
+				return broken("the lists hold more than the %d free runs", c.count)
+			}
+		}
+	}
+	if found != c.count {
+		return broken("the lists hold %d of %d free runs", found, c.count)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package rangealloc
+
+import "math/bits"
+
+// classes are the free runs of tlsf, in a doubly linked list for each class of
+// sizes. Sizes below 64 granules have a class each, and every power of two from
+// there on has 32 of equal width, so no run of a class is a 32nd longer than
+// another. A bit for each class says whether its list holds a run, and a bit for
+// each row of 32 classes whether any of them does.
+//
+// The links of a list are left (the run before) and right of the records.
+type classes struct {
+	rows  uint64
+	row   [64]uint32
+	heads []uint32
+	count uint64
+}
+
+const (
+	rowBits = 5
+	rowMask = 1<<rowBits - 1
+)
+
+// newClasses is empty and takes runs of up to total granules.
+func newClasses(total uint64) classes {
+	return classes{heads: make([]uint32, classOf(total)+1)}
+}
+
+// classOf is the class that a run of this size is in. It grows with the size.
+func classOf(size uint64) uint {
+	drop := uint(bits.Len64(size>>rowBits|1)) - 1
+	return drop<<rowBits + uint(size>>(drop&63))
+}
+
+// classFor is the first class whose runs are all at least this size, not 0.
+func classFor(size uint64) uint { return classOf(size-1) + 1 }
+
+func (c *classes) insert(all []record, at uint32) {
+	r := &all[at]
+	class := classOf(r.size)
+	head := &c.heads[class]
+	r.left, r.right = none, *head
+	if *head != none {
+		all[*head].left = at
+	}
+	*head = at
+	c.row[class>>rowBits&63] |= 1 << (class & rowMask)
+	c.rows |= 1 << (class >> rowBits & 63)
+	c.count++
+}
+
+func (c *classes) remove(all []record, at uint32) {
+	c.unlink(all, at, classOf(all[at].size))
+}
+
+// resize moves a run whose size was another one to the list where it belongs.
+// Most often it is there already.
+func (c *classes) resize(all []record, at uint32, was uint64) {
+	if class := classOf(was); class != classOf(all[at].size) {
+		c.unlink(all, at, class)
+		c.insert(all, at)
+	}
+}
+
+func (c *classes) unlink(all []record, at uint32, class uint) {
+	c.count--
+	r := &all[at]
+	if r.right != none {
+		all[r.right].left = r.left
+	}
+	if r.left != none {
+		all[r.left].right = r.right
+		return
+	}
+	c.heads[class] = r.right
+	if r.right != none {
+		return
+	}
+	row := class >> rowBits & 63
+	c.row[row] &^= 1 << (class & rowMask)
+	if c.row[row] == 0 {
+		c.rows &^= 1 << row
+	}
+}
+
+// from is a run of the first class, from this one on, that holds any.
+func (c *classes) from(class uint) uint32 {
+	row := class >> rowBits & 63
+	set := c.row[row] >> (class & rowMask) << (class & rowMask)
+	if set == 0 {
+		rows := c.rows >> row >> 1
+		if rows == 0 {
+			return none
+		}
+		row += 1 + uint(bits.TrailingZeros64(rows))
+		set = c.row[row&63]
+	}
+	return c.heads[row<<rowBits+uint(bits.TrailingZeros32(set))]
+}
+
+// in is a run of this class.
+func (c *classes) in(class uint) uint32 {
+	if class >= uint(len(c.heads)) {
+		return none
+	}
+	return c.heads[class]
+}
+
+// last is a run of the last class that holds any.
+func (c *classes) last() uint32 {
+	if c.rows == 0 {
+		return none
+	}
+	row := uint(bits.Len64(c.rows)) - 1
+	return c.heads[row<<rowBits+uint(bits.Len32(c.row[row&63]))-1]
+}
