@@ -113,8 +113,10 @@ ferrum_status ferrum_last_error(ferrum_error_info *error_out) {
 }
 
 void fm_poison(void) {
-    int32_t open = 0;
-    atomic_compare_exchange_strong(&fm_gate, &open, FERRUM_ERROR_POISONED);
+    int32_t gate = atomic_load(&fm_gate);
+    while (gate >= 0 && !atomic_compare_exchange_weak(&fm_gate, &gate,
+                                                      FERRUM_ERROR_POISONED))
+        continue;
 }
 
 /* --------------------------------------------------------------- structs */

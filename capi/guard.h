@@ -11,9 +11,11 @@
 #include <string.h>
 
 #include "bridge.h"
+#include "callsite.h"
 #include "ferrum_mem.h"
 
-/** 0, or the status that every call is refused with. */
+/** 0; the negative status that every call is refused with; or 1: every call
+ *  keeps where it comes from. */
 extern _Atomic int32_t fm_gate;
 
 /** Refuses the call with the gate's status. */
@@ -43,11 +45,15 @@ void fm_struct_give(void *given, const void *full, uint32_t full_size);
 extern _Thread_local int32_t fm_inside;
 
 /** Begins a public function. */
-#define FM_ENTER()                                                             \
-    do {                                                                       \
-        if (__builtin_expect(                                                  \
-                atomic_load_explicit(&fm_gate, memory_order_relaxed) != 0, 0)) \
-            return fm_refuse(__func__);                                        \
+#define FM_ENTER()                                                \
+    do {                                                          \
+        int32_t fm_gate_ =                                        \
+            atomic_load_explicit(&fm_gate, memory_order_relaxed); \
+        if (__builtin_expect(fm_gate_ != 0, 0)) {                 \
+            if (fm_gate_ < 0)                                     \
+                return fm_refuse(__func__);                       \
+            fm_call_site_keep();                                  \
+        }                                                         \
     } while (0)
 
 /** Refuses a NULL argument by its name. */

@@ -27,6 +27,7 @@ var lib = library.New(library.Options{
 	InsideCallback: insideCallback,
 	MayNotWait:     mayNotWait,
 	Getenv:         getenv,
+	CallSites:      callSites(),
 })
 
 // The environment of the host process was not meant for the runtime in here: a

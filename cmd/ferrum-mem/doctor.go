@@ -219,7 +219,7 @@ func orUnknown(n uint64) string {
 // known are the variables that something of the product reads; see
 // docs/environment.md.
 var known = []string{
-	host.EnvMemory, host.EnvDevices, "FERRUM_LOG", "FERRUM_MEM_LIBRARY", "FERRUM_MEM_LIB_DIR",
+	host.EnvMemory, host.EnvDevices, "FERRUM_LOG", "FERRUM_DEBUG", "FERRUM_MEM_LIBRARY", "FERRUM_MEM_LIB_DIR",
 	"FERRUM_MEM_COMMAND", "FERRUM_TRACES_DIR",
 }
 

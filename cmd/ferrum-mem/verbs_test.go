@@ -122,7 +122,7 @@ func TestDoctor(t *testing.T) {
 	assert.Regexp(t, `(?m)^ok +device cpu:0 +.*a block was allocated and freed$`, o.out)
 	assert.Regexp(t, `(?m)^WARN +FERRUM_MISSPELT +"x"$`, o.out)
 
-	for name, value := range map[string]string{"FERRUM_HOST_MEMORY": "lots", "FERRUM_HOST_DEVICES": "0", "FERRUM_LOG": "loud"} {
+	for name, value := range map[string]string{"FERRUM_HOST_MEMORY": "lots", "FERRUM_HOST_DEVICES": "0", "FERRUM_LOG": "loud", "FERRUM_DEBUG": "zones"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, value)
 			o := invoke(t, "doctor")

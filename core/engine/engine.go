@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/memcheck"
 	"ferrum_mem/core/notify"
 	"ferrum_mem/core/track"
 )
@@ -29,6 +30,10 @@ type Options struct {
 	MayNotWait func() bool
 	// Log receives messages, on any thread, with no lock held; nil: none.
 	Log func(level Level, message string)
+	// Debug is what every pool checks, besides what its own settings ask for.
+	Debug memcheck.Flags
+	// CallSites are how the pools find out who calls; the zero value: they do not.
+	CallSites memcheck.Hooks
 }
 
 // Pool is what the engine knows of a pool. All methods are called without a
@@ -102,6 +107,11 @@ func (e *Engine) Device() device.Device { return e.dev }
 
 // ID is the device's id.
 func (e *Engine) ID() device.ID { return e.info.ID }
+
+// Debug is what every pool checks, and how it finds out who calls.
+func (e *Engine) Debug() (memcheck.Flags, memcheck.Hooks) {
+	return e.options.Debug, e.options.CallSites
+}
 
 // Totals is where the pools add up.
 func (e *Engine) Totals() *track.Totals { return &e.totals }

@@ -87,6 +87,7 @@ func (l *Library) openNew(r *run, id device.ID) (uint64, error) {
 		Log: func(level engine.Level, message string) {
 			l.log.printf(int32(level), "%s", message)
 		},
+		Debug: r.debug, CallSites: l.options.CallSites,
 	})
 	d := &openDevice{engine: e, streams: l.factory.CreateStreamManager(e), gate: newGate(), opens: 1}
 	d.createdAt = time.Now()

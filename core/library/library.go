@@ -14,6 +14,7 @@ import (
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/handle"
 	"ferrum_mem/core/manager"
+	"ferrum_mem/core/memcheck"
 )
 
 // Settings are what the caller of Init may choose. The zero value is the
@@ -48,9 +49,12 @@ type Options struct {
 	MayNotWait func() bool
 	// Getenv reads the environment; nil: os.Getenv.
 	Getenv func(name string) string
-	// Stderr is where messages go when FERRUM_LOG asks for them and nobody has
-	// set a receiver; nil: os.Stderr.
+	// Stderr is where messages go when FERRUM_LOG or FERRUM_DEBUG asks for them
+	// and nobody has set a receiver; nil: os.Stderr.
 	Stderr io.Writer
+	// CallSites are how debugging pools find out who calls; the zero value: they
+	// do not.
+	CallSites memcheck.Hooks
 }
 
 // run is one start of the library, until it stops.
@@ -60,6 +64,8 @@ type run struct {
 	startedAt time.Time
 	// startedClock is the same moment on the clock of track.Now.
 	startedClock time.Duration
+	// debug is what all pools check, as FERRUM_DEBUG asks.
+	debug memcheck.Flags
 }
 
 // Library is the library. It is made by New.

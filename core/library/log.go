@@ -148,12 +148,17 @@ func logEnvironment(getenv func(string) string, stderr io.Writer) (*receiver, er
 		if value != name {
 			continue
 		}
-		return &receiver{minimum: int32(level), deliver: func(level int32, message string) {
-			fmt.Fprintf(stderr, "ferrum_mem: %s: %s\n", logLevelNames[level], message)
-		}}, nil
+		return stderrReceiver(int32(level), stderr), nil
 	}
 	return nil, device.Errorf(device.CodeInvalidConfig, "library.init",
 		"%s=%q: want debug, info, warning or error", variable, value)
+}
+
+// stderrReceiver writes messages of at least that level, a line each.
+func stderrReceiver(minimum int32, stderr io.Writer) *receiver {
+	return &receiver{minimum: minimum, deliver: func(level int32, message string) {
+		fmt.Fprintf(stderr, "ferrum_mem: %s: %s\n", logLevelNames[level], message)
+	}}
 }
 
 // SetLog sets who hears log messages of at least minLevel (LogDebug to

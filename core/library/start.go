@@ -41,6 +41,9 @@ func (l *Library) Init(s *Settings) error {
 	l.current.Store(r)
 	l.users = 1
 	l.log.printf(LogInfo, "started, version %s", Version)
+	if r.debug != 0 {
+		l.log.printf(LogInfo, "all pools debug: %v", r.debug)
+	}
 	return nil
 }
 
@@ -52,6 +55,13 @@ func (l *Library) newRun(s *Settings) (*run, error) {
 	toStderr, err := logEnvironment(l.options.Getenv, l.options.Stderr)
 	if err != nil {
 		return nil, err
+	}
+	if r.debug, err = debugEnvironment(l.options.Getenv); err != nil {
+		return nil, err
+	}
+	if r.debug != 0 && toStderr == nil {
+		// Somebody debugs a program that knows nothing of it.
+		toStderr = stderrReceiver(LogWarning, l.options.Stderr)
 	}
 	drivers, err := l.options.Drivers(r.settings)
 	if err != nil {

@@ -84,6 +84,15 @@ func TestInitThatFailsLeavesTheLibraryStopped(t *testing.T) {
 	requireCode(t, device.CodeInvalidConfig, err)
 	require.ErrorContains(t, err, `FERRUM_LOG="loud"`)
 	b.env["FERRUM_LOG"] = ""
+
+	for value, word := range map[string]string{"zones": "zones", "poison,quarantin": "quarantin", ",": "", "all ,1": "1"} {
+		b.env["FERRUM_DEBUG"] = value
+		err = b.Init(nil)
+		requireCode(t, device.CodeInvalidConfig, err)
+		require.ErrorContains(t, err, fmt.Sprintf("FERRUM_DEBUG=%q: %q is none of red_zones, poison, quarantine, call_sites, all",
+			value, word))
+	}
+	b.env["FERRUM_DEBUG"] = ""
 	require.NoError(t, b.Init(nil))
 	require.NoError(t, b.Shutdown(false))
 }

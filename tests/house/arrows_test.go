@@ -19,8 +19,13 @@ var below = map[string][]string{
 	"core/discover":   {"core/device"},
 	"core/handle":     {"core/device"},
 	"core/rangealloc": {"core/device"},
-	"core/engine":     {"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc"},
-	"core/pool":       {"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/engine"},
+	"core/memcheck":   {"core/device"},
+	"core/engine": {
+		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck",
+	},
+	"core/pool": {
+		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck", "core/engine",
+	},
 	"core/manager": {
 		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/engine", "core/pool",
 		"core/handle",
@@ -28,8 +33,8 @@ var below = map[string][]string{
 	"core/trace":  {"core/device"},
 	"core/replay": {"core/device", "core/trace", "core/track", "core/rangealloc", "core/engine", "core/pool"},
 	"core/library": {
-		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/engine", "core/pool",
-		"core/handle", "core/manager", "core/discover",
+		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck", "core/engine",
+		"core/pool", "core/handle", "core/manager", "core/discover",
 	},
 }
 

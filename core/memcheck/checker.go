@@ -1,0 +1,270 @@
+package memcheck
+
+import (
+	"fmt"
+
+	"ferrum_mem/core/device"
+)
+
+// Options are what a checker is made with.
+type Options struct {
+	Flags Flags
+	// Pool is the pool's name, for reports.
+	Pool   string
+	Device device.Device
+	Hooks  Hooks
+}
+
+// Checker is the debug mode of one pool.
+type Checker struct {
+	options Options
+	visible device.HostVisible
+	// zones, poison, holds and sites are what of the flags can be done.
+	zones, poison, holds, sites bool
+
+	// users finds a block by the address that the caller has, bases by where the
+	// pool's range starts.
+	users, bases map[device.Addr]*record
+	held         quarantine
+	past         history
+	depot        depot
+	pending      []*Report
+}
+
+type state uint8
+
+const (
+	live state = iota
+	// inFlight is freed and still in use by queued work.
+	inFlight
+	quarantined
+)
+
+// record is a block that the pool has not got back.
+type record struct {
+	// base and size are the pool's range, user and requested the caller's.
+	base, user       device.Addr
+	size, requested  uint64
+	tag              string
+	state            state
+	allocated, freed site
+	// guarded says that the zones are filled, poisoned that the inside is.
+	guarded, poisoned bool
+}
+
+// New makes a checker, nil when there is nothing to check. It watches call sites
+// from here to Close. Called with no lock held.
+func New(o Options) *Checker {
+	if o.Flags&All == 0 {
+		return nil
+	}
+	c := &Checker{
+		options: o, users: map[device.Addr]*record{}, bases: map[device.Addr]*record{},
+		holds: o.Flags&Quarantine != 0,
+		sites: o.Flags&CallSites != 0 && o.Hooks.complete(),
+	}
+	if visible, ok := o.Device.(device.HostVisible); ok && o.Device.Info().HostVisible {
+		c.visible = visible
+		c.zones, c.poison = o.Flags&RedZones != 0, o.Flags&Poison != 0
+	} else if left := o.Flags & (RedZones | Poison); left != 0 {
+		c.note(Debug, "the process does not see the device's memory: %v are left out", left)
+	}
+	if o.Flags&CallSites != 0 && !c.sites {
+		c.note(Debug, "nothing here knows who calls: %v are left out", CallSites)
+	}
+	if c.sites {
+		o.Hooks.Watch(true)
+	}
+	return c
+}
+
+// Close ends the watch of call sites. Called with no lock held.
+func (c *Checker) Close() {
+	if c.sites {
+		c.options.Hooks.Watch(false)
+	}
+}
+
+// Block is a block as the pool has placed it.
+type Block struct {
+	// Base and SizeBytes are the pool's range, for a request that was Padded.
+	Base           device.Addr
+	SizeBytes      uint64
+	RequestedBytes uint64
+	AlignmentBytes uint64
+	Tag            string
+}
+
+// Enter takes in a new block and gives the address for the caller. No queued
+// work uses the memory.
+func (c *Checker) Enter(b Block) device.Addr {
+	r := &record{
+		base: b.Base, user: b.Base + device.Addr(c.front(b.AlignmentBytes)),
+		size: b.SizeBytes, requested: b.RequestedBytes, tag: b.Tag, allocated: c.here(),
+	}
+	c.users[r.user], c.bases[r.base] = r, r
+	if c.poison {
+		c.fill(r, r.inside(), FreshByte)
+	}
+	if c.zones {
+		r.guarded = c.fill(r, r.before(), ZoneByte) && c.fill(r, r.behind(), ZoneByte)
+	}
+	return r.user
+}
+
+// Base is where the pool's range of the live block starts that the caller knows
+// by that address.
+func (c *Checker) Base(user device.Addr) (device.Addr, bool) {
+	r := c.users[user]
+	if r == nil || r.state != live {
+		return 0, false
+	}
+	return r.base, true
+}
+
+// View is the caller's side of the block whose range starts at base.
+type View struct {
+	Addr device.Addr
+	// SizeBytes is how many bytes the caller may use.
+	SizeBytes uint64
+}
+
+// View shows a block, live or freed, that the pool knows by base.
+func (c *Checker) View(base device.Addr) (View, bool) {
+	r := c.bases[base]
+	if r == nil {
+		return View{}, false
+	}
+	size := r.size
+	if c.zones {
+		size = r.requested
+	}
+	return View{Addr: r.user, SizeBytes: size}, true
+}
+
+// Free ends the life of a live block; base is its range. The report is not nil
+// when the bytes beside the block are not what they were.
+func (c *Checker) Free(op string, base device.Addr) *Report {
+	r := c.bases[base]
+	r.freed = c.here()
+	r.state = inFlight
+	return c.checkZones(op, r, "at its free")
+}
+
+// Land says that no queued work uses a freed block any more. What Evict gives
+// then is the pool's again.
+func (c *Checker) Land(base device.Addr, boundBytes uint64) {
+	r := c.bases[base]
+	if report := c.checkZones(opLand, r, "after the work that was queued at its free"); report != nil {
+		c.pending = append(c.pending, report)
+	}
+	if c.poison {
+		r.poisoned = c.fill(r, r.inside(), FreedByte)
+	}
+	r.state = quarantined
+	if !c.holds {
+		boundBytes = 0
+	}
+	if r.size > boundBytes {
+		// It leaves at once: nobody has had time to write.
+		r.guarded, r.poisoned = false, false
+	}
+	c.held.push(r, boundBytes)
+}
+
+// Evict gives the range of the next block that leaves the quarantine so that no
+// more than boundBytes are in it; false: none.
+func (c *Checker) Evict(boundBytes uint64) (base device.Addr, ok bool) {
+	r := c.held.pop(boundBytes)
+	if r == nil {
+		return 0, false
+	}
+	c.pending = append(c.pending, c.checkHeld(r, "when it left quarantine")...)
+	c.forget(r)
+	c.past.add(past{user: r.user, requested: r.requested, tag: r.tag, allocated: r.allocated, freed: r.freed})
+	return r.base, true
+}
+
+// Drop forgets a block whose memory goes with its segment, after a last look.
+func (c *Checker) Drop(base device.Addr) {
+	r := c.bases[base]
+	if r == nil {
+		return
+	}
+	if report := c.checkZones(opDestroy, r, "when its pool was destroyed"); report != nil {
+		c.pending = append(c.pending, report)
+	}
+	c.forget(r)
+}
+
+func (c *Checker) forget(r *record) {
+	delete(c.users, r.user)
+	delete(c.bases, r.base)
+}
+
+// HeldBytes is what is in quarantine.
+func (c *Checker) HeldBytes() uint64 { return c.held.bytes }
+
+// Check looks at every block, live and in quarantine. Damage that it reports is
+// repaired, so that it is reported once.
+func (c *Checker) Check() []*Report {
+	var found []*Report
+	for _, r := range c.sorted() {
+		switch r.state {
+		case quarantined:
+			found = append(found, c.checkHeld(r, "by a check")...)
+		default:
+			if report := c.checkZones(opCheck, r, "by a check"); report != nil {
+				found = append(found, report)
+			}
+		}
+	}
+	return found
+}
+
+// AllocatedAt is the return addresses of the allocation of the block that the
+// caller knows by that address; nil: not known.
+func (c *Checker) AllocatedAt(user device.Addr) []uintptr {
+	if r := c.users[user]; r != nil {
+		return c.depot.frames(r.allocated)
+	}
+	return nil
+}
+
+// Describe gives each return address a line of text. Called with no lock held.
+func (c *Checker) Describe(frames []uintptr) []string {
+	if !c.sites || len(frames) == 0 {
+		return nil
+	}
+	return c.options.Hooks.Describe(frames)
+}
+
+// here is where the running call comes from.
+func (c *Checker) here() site {
+	if !c.sites {
+		return 0
+	}
+	var s stack
+	if n := c.options.Hooks.Read(s[:]); n < len(s) {
+		clear(s[n:])
+	}
+	return c.depot.number(s)
+}
+
+// fill writes into a block's range. A failure leaves the block unchecked: the
+// program goes on as it would without debugging.
+func (c *Checker) fill(r *record, to span, value byte) bool {
+	if to.size == 0 {
+		return true
+	}
+	if err := c.visible.FillNow(to.start, value, to.size); err != nil {
+		c.note(Warning, "the block of %d bytes at %#x goes unchecked: %v", r.requested, uint64(r.user), err)
+		return false
+	}
+	return true
+}
+
+// note queues a message of no block.
+func (c *Checker) note(level Level, format string, args ...any) {
+	c.pending = append(c.pending, &Report{level: level, Text: fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,159 @@
+package memcheck
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+const (
+	opLand    = "pool.land"
+	opEvict   = "pool.quarantine"
+	opDestroy = "pool.destroy"
+	opCheck   = "pool.check"
+)
+
+// checkZones looks at the zones of a block and, when a byte was overwritten,
+// reports it and fills the zones again. when says at what occasion.
+func (c *Checker) checkZones(op string, r *record, when string) *Report {
+	if !r.guarded {
+		return nil
+	}
+	before, behind := r.before(), r.behind()
+	if d, bad := c.look(r, before, ZoneByte); bad {
+		distance := before.size - d.OffsetBytes
+		return c.damaged(op, r, fmt.Sprintf("the byte %d before its start is %#02x instead of %#02x, seen %s",
+			distance, d.Found, ZoneByte, when))
+	}
+	if d, bad := c.look(r, behind, ZoneByte); bad {
+		return c.damaged(op, r, fmt.Sprintf("the byte at %d, %d behind its end, is %#02x instead of %#02x, seen %s",
+			r.requested+d.OffsetBytes, d.OffsetBytes, d.Found, ZoneByte, when))
+	}
+	return nil
+}
+
+// damaged reports what was found beside a block.
+func (c *Checker) damaged(op string, r *record, what string) *Report {
+	r.guarded = c.fill(r, r.before(), ZoneByte) && c.fill(r, r.behind(), ZoneByte)
+	return &Report{
+		Code: device.CodeCorrupted, Op: op, level: Error,
+		Text:  fmt.Sprintf("overrun of the %v: %s", r, what),
+		sites: c.sitesOf(r),
+	}
+}
+
+// checkHeld looks at a block in quarantine: its zones, and its inside for writes
+// after the free.
+func (c *Checker) checkHeld(r *record, when string) (found []*Report) {
+	if report := c.checkZones(opEvict, r, when); report != nil {
+		found = append(found, report)
+	}
+	if !r.poisoned {
+		return found
+	}
+	if d, bad := c.look(r, r.inside(), FreedByte); bad {
+		r.poisoned = c.fill(r, r.inside(), FreedByte)
+		found = append(found, &Report{
+			Code: device.CodeCorrupted, Op: opEvict, level: Error,
+			Text: fmt.Sprintf("write after the free of the %v: the byte at %d is %#02x instead of %#02x, seen %s",
+				r, d.OffsetBytes, d.Found, FreedByte, when),
+			sites: c.sitesOf(r),
+		})
+	}
+	return found
+}
+
+// look finds the first byte of a range that is not the value. A range that
+// cannot be read is not looked at again.
+func (c *Checker) look(r *record, at span, value byte) (device.Difference, bool) {
+	if at.size == 0 {
+		return device.Difference{}, false
+	}
+	d, bad, err := c.visible.FirstOther(at.start, value, at.size)
+	if err != nil {
+		r.guarded, r.poisoned = false, false
+		c.note(Warning, "the block of %d bytes at %#x cannot be checked: %v", r.requested, uint64(r.user), err)
+		return device.Difference{}, false
+	}
+	return d, bad
+}
+
+// Refuse reports a free, or another use, of an address that no live block starts
+// at. err is what the pool says of it.
+func (c *Checker) Refuse(op string, addr device.Addr, err error) *Report {
+	report := &Report{Code: device.CodeOf(err), Op: op, level: Error, Text: message(err)}
+	here := c.mark("called from", c.here())
+	if r := c.users[addr]; r != nil {
+		report.Code = device.CodeDoubleFree
+		report.Text = fmt.Sprintf("address %#x: the %v was freed before and is %s", uint64(addr), r, r.state)
+		report.sites = append(c.sitesOf(r), here)
+		return report
+	}
+	old, known := c.past.find(addr)
+	if r := c.around(addr); r != nil {
+		report.Code = device.CodeInvalidAddress
+		report.Text = fmt.Sprintf("address %#x lies %s the %v, which is %s", uint64(addr), r.place(addr), r, r.state)
+		report.sites = c.sitesOf(r)
+	} else if known {
+		report.Code = device.CodeDoubleFree
+		report.Text = fmt.Sprintf("address %#x: the block of %d bytes, tag %q, was freed before and its memory has gone back",
+			uint64(addr), old.requested, old.tag)
+	}
+	if known {
+		report.sites = append(report.sites,
+			c.mark(fmt.Sprintf("a block of %d bytes at %#x was allocated at", old.requested, uint64(addr)), old.allocated),
+			c.mark("and freed at", old.freed))
+	}
+	report.sites = append(report.sites, here)
+	return report
+}
+
+// around is the block in whose range an address lies, or nil. It looks at all of
+// them.
+func (c *Checker) around(addr device.Addr) *record {
+	for _, r := range c.bases {
+		if addr >= r.base && uint64(addr-r.base) < r.size {
+			return r
+		}
+	}
+	return nil
+}
+
+// place says where in a block's range an address lies.
+func (r *record) place(addr device.Addr) string {
+	end := r.user + device.Addr(r.requested)
+	switch {
+	case addr < r.user:
+		return fmt.Sprintf("%d bytes before", uint64(r.user-addr))
+	case addr >= end:
+		return fmt.Sprintf("%d bytes behind the end of", uint64(addr-end))
+	}
+	return fmt.Sprintf("%d bytes inside", uint64(addr-r.user))
+}
+
+// String describes a block in a report.
+func (r *record) String() string {
+	return fmt.Sprintf("block of %d bytes at %#x, tag %q", r.requested, uint64(r.user), r.tag)
+}
+
+func (s state) String() string {
+	switch s {
+	case inFlight:
+		return "still in use by queued work"
+	case quarantined:
+		return "in quarantine"
+	}
+	return "live"
+}
+
+// sorted is all blocks in the order of their addresses.
+func (c *Checker) sorted() []*record {
+	records := make([]*record, 0, len(c.bases))
+	for _, r := range c.bases {
+		records = append(records, r)
+	}
+	slices.SortFunc(records, func(a, b *record) int { return cmp.Compare(a.base, b.base) })
+	return records
+}
