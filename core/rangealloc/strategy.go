@@ -122,6 +122,7 @@ var strategies = []struct {
 }{
 	{Default, newBestFit},
 	{nameTLSF, newTLSF},
+	{nameBuddy, newBuddy},
 }
 
 // New makes the named strategy over an empty range. Errors: NOT_FOUND for a name

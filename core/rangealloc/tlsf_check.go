@@ -19,16 +19,11 @@ func (c *classes) check(all []record) error {
 		if c.row[row]>>bit&1 != 0 != (head != none) || c.rows>>row&1 != 0 != (c.row[row] != 0) {
 			return broken("class %d begins with run %d, its row is %#x and the rows are %#x", class, head, c.row[row], c.rows)
 		}
-		before := none
-		for at := head; at != none; before, at = at, all[at].right {
-			r := &all[at]
-			if !r.isFree() || classOf(r.size) != uint(class) || r.left != before {
-				return broken("record %d of %d granules is in class %d behind %d and does not belong there", at, r.size, class, before)
-			}
-			if found++; found > c.count {
-				return broken("the lists hold more than the %d free runs", c.count)
-			}
+		listed, err := checkList(all, head, c.count, func(r *record) bool { return classOf(r.size) == uint(class) })
+		if err != nil {
+			return err
 		}
+		found += listed
 	}
 	if found != c.count {
 		return broken("the lists hold %d of %d free runs", found, c.count)

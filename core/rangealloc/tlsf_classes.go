@@ -7,8 +7,6 @@ import "math/bits"
 // there on has 32 of equal width, so no run of a class is a 32nd longer than
 // another. A bit for each class says whether its list holds a run, and a bit for
 // each row of 32 classes whether any of them does.
-//
-// The links of a list are left (the run before) and right of the records.
 type classes struct {
 	rows  uint64
 	row   [64]uint32
@@ -36,14 +34,8 @@ func classOf(size uint64) uint {
 func classFor(size uint64) uint { return classOf(size-1) + 1 }
 
 func (c *classes) insert(all []record, at uint32) {
-	r := &all[at]
-	class := classOf(r.size)
-	head := &c.heads[class]
-	r.left, r.right = none, *head
-	if *head != none {
-		all[*head].left = at
-	}
-	*head = at
+	class := classOf(all[at].size)
+	push(all, &c.heads[class], at)
 	c.row[class>>rowBits&63] |= 1 << (class & rowMask)
 	c.rows |= 1 << (class >> rowBits & 63)
 	c.count++
@@ -64,16 +56,7 @@ func (c *classes) resize(all []record, at uint32, was uint64) {
 
 func (c *classes) unlink(all []record, at uint32, class uint) {
 	c.count--
-	r := &all[at]
-	if r.right != none {
-		all[r.right].left = r.left
-	}
-	if r.left != none {
-		all[r.left].right = r.right
-		return
-	}
-	c.heads[class] = r.right
-	if r.right != none {
+	if !pull(all, &c.heads[class], at) {
 		return
 	}
 	row := class >> rowBits & 63
