@@ -21,7 +21,7 @@ func newBestFit(c Config) (Strategy, error) {
 		tiling: newTiling(g),
 		free:   newFreeIndex(g.total, firstSub),
 	}
-	b.free.insert(b.records.all, 1)
+	b.keep(1)
 	return b, nil
 }
 
@@ -35,7 +35,7 @@ func (b *bestFit) Alloc(r Request) (Range, error) {
 	var at uint32
 	var pad uint64
 	if r.Align <= b.config.GranuleBytes {
-		at = b.free.ceil(b.records.all, need, 0)
+		at = b.find(need, 0)
 	} else {
 		at, pad = b.findAligned(need, r.Align>>b.shift-1)
 	}
@@ -49,13 +49,67 @@ func (b *bestFit) Alloc(r Request) (Range, error) {
 	return Range{Offset: b.records.all[at].offset << b.shift, Size: need << b.shift, Slot: at}, nil
 }
 
+// find is the first run at or after (size, offset) in the order of before.
+func (b *bestFit) find(size, offset uint64) uint32 {
+	all := b.records.all
+	at := b.free.ceil(all, size, offset)
+	last := all[0].prev
+	if l := &all[last]; l.isFree() && (l.size > size || l.size == size && l.offset >= offset) &&
+		(at == none || l.before(&all[at])) {
+		return last
+	}
+	return at
+}
+
+// keep makes a run findable. The one at the end of the range, which is the
+// longest one most of the time and grows and shrinks all the time, is found
+// without the index.
+func (b *bestFit) keep(at uint32) {
+	all := b.records.all
+	if all[at].next == 0 {
+		all[at].left, all[at].right = none, none
+		return
+	}
+	b.free.insert(all, at)
+}
+
+// forget takes a run out of what is findable.
+func (b *bestFit) forget(at uint32) {
+	if all := b.records.all; all[at].next != 0 {
+		b.free.remove(all, at)
+	}
+}
+
+// resize gives a findable run another place and length.
+func (b *bestFit) resize(at uint32, offset, size uint64) {
+	all := b.records.all
+	if r := &all[at]; r.next == 0 {
+		r.offset, r.size = offset, size
+		return
+	}
+	b.free.resize(all, at, offset, size)
+}
+
+// grow makes a run longer by what is between it and the block next.
+func (b *bestFit) grow(at, next uint32, more uint64) {
+	all := b.records.all
+	r := &all[at]
+	if next != 0 {
+		b.free.resize(all, at, r.offset, r.size+more)
+		return
+	}
+	b.free.remove(all, at) // it comes to be the run at the end
+	r.size += more
+	r.left, r.right = none, none
+}
+
 // findAligned is the best fit among the runs that hold need granules behind the
 // padding that the alignment asks for. A run longer than the request by the mask
 // always does, so the search ends there.
 func (b *bestFit) findAligned(need, mask uint64) (at uint32, pad uint64) {
 	size, offset := need, uint64(0)
 	for {
-		at = b.free.ceil(b.records.all, size, offset)
+		at = b.find(size, offset)
 		if at == none {
 			return none, 0
 		}
@@ -69,6 +123,8 @@ func (b *bestFit) findAligned(need, mask uint64) (at uint32, pad uint64) {
 }
 
 // take makes need granules of a free run live, pad granules after its start.
+// What is left behind the block keeps the run's record, and with it most often
+// its place in the index.
 func (b *bestFit) take(at uint32, pad, need uint64) (uint32, error) {
 	rest := b.records.all[at].size - pad - need
 	if rest|pad != 0 {
@@ -80,23 +136,25 @@ func (b *bestFit) take(at uint32, pad, need uint64) (uint32, error) {
 			return none, err
 		}
 	}
-	all := b.records.all
-	b.free.remove(all, at)
-	start := all[at].offset + pad
-	if pad != 0 {
+	run := &b.records.all[at]
+	start := run.offset + pad
+	switch {
+	case pad != 0:
+		b.forget(at)
 		front := at
+		run.size = pad
 		at = b.records.insertAfter(front, start, need)
-		all = b.records.all
-		all[front].size = pad
-		b.free.insert(all, front)
+		b.keep(front)
+		if rest != 0 {
+			b.keep(b.records.insertAfter(at, start+need, rest))
+		}
+	case rest != 0:
+		b.resize(at, start+need, rest)
+		at = b.records.insertAfter(run.prev, start, need)
+	default:
+		b.forget(at)
 	}
-	if rest != 0 {
-		behind := b.records.insertAfter(at, start+need, rest)
-		all = b.records.all
-		all[at].size = need
-		b.free.insert(all, behind)
-	}
-	b.live.insert(all, at)
+	b.live.insert(b.records.all, at)
 	b.freeUnits -= need
 	b.highWater = max(b.highWater, start+need)
 	b.splitBins()
@@ -121,24 +179,33 @@ func (b *bestFit) Free(offset uint64) (uint64, error) {
 		return 0, b.badFree(offset)
 	}
 	r := &all[at]
-	size := r.size
+	size, prev, next := r.size, r.prev, r.next
 	b.freeUnits += size
-	if next := r.next; all[next].isFree() {
-		b.free.remove(all, next)
-		r.size += all[next].size
+	before, behind := &all[prev], &all[next]
+	switch {
+	case behind.isFree() && before.isFree():
+		b.forget(next)
+		b.grow(prev, behind.next, size+behind.size)
 		b.records.drop(next)
-	}
-	if prev := r.prev; all[prev].isFree() {
-		b.free.remove(all, prev)
-		all[prev].size += r.size
 		b.records.drop(at)
-		at = prev
+	case behind.isFree():
+		b.resize(next, r.offset, size+behind.size)
+		b.records.drop(at)
+	case before.isFree():
+		b.grow(prev, next, size)
+		b.records.drop(at)
+	default:
+		b.keep(at)
 	}
-	b.free.insert(all, at)
 	b.splitBins()
 	return size << b.shift, nil
 }
 
 func (b *bestFit) Stats() Stats {
-	return b.stats(b.free.count, b.free.largest(b.records.all))
+	all := b.records.all
+	runs, largest := b.free.count, b.free.largest(all)
+	if last := &all[all[0].prev]; last.isFree() {
+		runs, largest = runs+1, max(largest, last.size)
+	}
+	return b.stats(runs, largest)
 }

@@ -17,19 +17,23 @@ func newBitset(size uint) bitset {
 }
 
 func (s *bitset) add(i uint) {
-	s.words[i>>6] |= 1 << (i & 63)
-	s.sums[i>>12] |= 1 << (i >> 6 & 63)
-	s.top |= 1 << (i >> 12)
+	word := &s.words[i>>6]
+	if *word == 0 {
+		s.sums[i>>12] |= 1 << (i >> 6 & 63)
+		s.top |= 1 << (i >> 12 & 63)
+	}
+	*word |= 1 << (i & 63)
 }
 
 func (s *bitset) remove(i uint) {
-	s.words[i>>6] &^= 1 << (i & 63)
-	if s.words[i>>6] != 0 {
+	word := &s.words[i>>6]
+	*word &^= 1 << (i & 63)
+	if *word != 0 {
 		return
 	}
 	s.sums[i>>12] &^= 1 << (i >> 6 & 63)
 	if s.sums[i>>12] == 0 {
-		s.top &^= 1 << (i >> 12)
+		s.top &^= 1 << (i >> 12 & 63)
 	}
 }
 

@@ -43,8 +43,8 @@ func newFreeIndex(total uint64, sub uint) freeIndex {
 // binOf grows with the size: sizes below 2^(sub+1) have a bin each, and every
 // power of two from there on has 2^sub.
 func (f *freeIndex) binOf(size uint64) uint {
-	drop := uint(bits.Len64(size>>f.sub|1)) - 1
-	return drop<<f.sub + uint(size>>drop)
+	drop := uint(bits.Len64(size>>(f.sub&63)|1)) - 1
+	return drop<<(f.sub&63) + uint(size>>(drop&63))
 }
 
 // priority decides which of two nodes is the higher one in a tree. It is a
@@ -61,14 +61,20 @@ func (f *freeIndex) insert(all []record, at uint32) {
 	f.count++
 	n := &all[at]
 	bin := f.binOf(n.size)
-	link := &f.bins[bin]
-	cur := *link
-	if cur == none {
-		f.filled.add(bin)
-		n.left, n.right = none, none
-		*link = at
+	root := &f.bins[bin]
+	if *root != none {
+		plant(all, root, at)
 		return
 	}
+	f.filled.add(bin)
+	n.left, n.right = none, none
+	*root = at
+}
+
+// plant puts a run into the tree of its bin.
+func plant(all []record, link *uint32, at uint32) {
+	n := &all[at]
+	cur := *link
 	rank := priority(at)
 	for cur != none && priority(cur) > rank {
 		c := &all[cur]
@@ -101,7 +107,18 @@ func (f *freeIndex) remove(all []record, at uint32) {
 	f.count--
 	n := &all[at]
 	bin := f.binOf(n.size)
-	link := &f.bins[bin]
+	root := &f.bins[bin]
+	if *root != at || n.left|n.right != none {
+		uproot(all, root, at)
+		return
+	}
+	*root = none
+	f.filled.remove(bin)
+}
+
+// uproot takes a run out of the tree of its bin, of which it is not all.
+func uproot(all []record, link *uint32, at uint32) {
+	n := &all[at]
 	for *link != at {
 		c := &all[*link]
 		if n.before(c) {
@@ -123,9 +140,19 @@ func (f *freeIndex) remove(all []record, at uint32) {
 		}
 	}
 	*link = low | high // one of them is none, which is 0
-	if f.bins[bin] == none {
-		f.filled.remove(bin)
+}
+
+// resize gives a run another place and length. A run that stays alone in its
+// bin, as most do that are long, keeps its place in the index.
+func (f *freeIndex) resize(all []record, at uint32, offset, size uint64) {
+	n := &all[at]
+	if bin := f.binOf(n.size); bin == f.binOf(size) && f.bins[bin] == at && n.left|n.right == none {
+		n.offset, n.size = offset, size
+		return
 	}
+	f.remove(all, at)
+	n.offset, n.size = offset, size
+	f.insert(all, at)
 }
 
 // ceil is the first run at or after (size, offset) in the order of before.
@@ -176,10 +203,11 @@ func (f *freeIndex) crowded() bool {
 	return f.count > uint64(len(f.bins)) && f.sub < lastSub
 }
 
-// split replaces the index by one with four times the bins, over the same runs.
+// split replaces the index by one with four times the bins, over the same runs:
+// all but one at the end of the range.
 func (f *freeIndex) split(all []record) {
 	finer := newFreeIndex(f.total, f.sub+2)
-	for at := all[0].next; at != 0; at = all[at].next {
+	for at := all[0].next; at != all[0].prev; at = all[at].next {
 		if all[at].isFree() {
 			finer.insert(all, at)
 		}
