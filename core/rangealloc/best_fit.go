@@ -5,11 +5,15 @@ package rangealloc
 // behind the block, stays free. A freed block merges with its free neighbours at
 // once, so no two free runs touch, and a request fails only when no run holds it.
 //
+// A request that says when it is expected to end is placed among those runs that
+// fit best beside a neighbour that ends at about that time: best_fit_hints.go.
+//
 // With an alignment up to the granule an operation is O(log n). With a larger
 // one, runs that are long enough but lie badly are passed over one by one.
 type bestFit struct {
 	tiling
-	free freeIndex
+	free  freeIndex
+	hints hints
 }
 
 func newBestFit(c Config) (Strategy, error) {
@@ -34,9 +38,12 @@ func (b *bestFit) Alloc(r Request) (Range, error) {
 	need := b.granules(r.Size)
 	var at uint32
 	var pad uint64
-	if r.Align <= b.config.GranuleBytes {
+	switch {
+	case r.End != 0:
+		at, pad = b.findHinted(need, max(r.Align>>b.shift, 1)-1, r.End)
+	case r.Align <= b.config.GranuleBytes:
 		at = b.find(need, 0)
-	} else {
+	default:
 		at, pad = b.findAligned(need, r.Align>>b.shift-1)
 	}
 	if at == none {
@@ -45,6 +52,9 @@ func (b *bestFit) Alloc(r Request) (Range, error) {
 	at, err := b.take(at, pad, need)
 	if err != nil {
 		return Range{}, err
+	}
+	if r.End != 0 {
+		b.hints.set(at, r.End, cap(b.records.all))
 	}
 	return Range{Offset: b.records.all[at].offset << b.shift, Size: need << b.shift, Slot: at}, nil
 }
@@ -181,6 +191,7 @@ func (b *bestFit) Free(offset uint64) (uint64, error) {
 	r := &all[at]
 	size, prev, next := r.size, r.prev, r.next
 	b.freeUnits += size
+	b.hints.freed(at)
 	before, behind := &all[prev], &all[next]
 	switch {
 	case behind.isFree() && before.isFree():

@@ -11,7 +11,20 @@ func (b *bestFit) Check() error {
 	if runs != b.free.count {
 		return broken("the ring has %d free runs beside one at the end, the trees count %d", runs, b.free.count)
 	}
+	if err := b.hints.check(b.records.all); err != nil {
+		return err
+	}
 	return b.free.check(b.records.all)
+}
+
+// check finds expectations of what is not live.
+func (h *hints) check(all []record) error {
+	for at, end := range h.ends {
+		if end != 0 && (at == 0 || at >= len(all) || !all[at].isLive()) {
+			return broken("record %d is expected to end at %d and is not live", at, end)
+		}
+	}
+	return nil
 }
 
 // check walks every tree in order.

@@ -129,8 +129,11 @@ func TestBytesPerLiveBlock(t *testing.T) {
 	for range 5 * live {
 		replace()
 	}
+	// A hint makes the table of ends.
+	_, err := b.Alloc(Request{Size: 256, Align: 256, End: 1})
+	require.NoError(t, err)
 	require.NoError(t, b.Check())
-	bytes := cap(b.records.all)*recordBytes + 4*len(b.live.heads) + 4*len(b.free.bins) +
+	bytes := cap(b.records.all)*recordBytes + 8*cap(b.hints.ends) + 4*len(b.live.heads) + 4*len(b.free.bins) +
 		8*len(b.free.filled.words) + 8*len(b.free.filled.sums)
 	require.LessOrEqual(t, bytes, 64*live)
 }
@@ -167,6 +170,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		"free count":       func(b *bestFit) { b.free.count-- },
 		"free granules":    func(b *bestFit) { b.freeUnits++ },
 		"high water":       func(b *bestFit) { b.highWater = 1 },
+		"an end":           func(b *bestFit) { b.hints.set(b.records.spare, 7, cap(b.records.all)) },
 		"a bin":            func(b *bestFit) { bin, _ := b.free.filled.last(); b.free.bins[bin] = none },
 		"the bitset":       func(b *bestFit) { bin, _ := b.free.filled.last(); b.free.filled.remove(bin) },
 		"a mark":           func(b *bestFit) { b.records.all[b.records.all[0].next].left = markSpare },
