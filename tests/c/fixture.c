@@ -94,3 +94,17 @@ void fixture_end(fixture *f) {
     MUST(ferrum_device_close(f->device, 0));
     MUST(ferrum_shutdown(0));
 }
+
+void gate_wait(void *data) {
+    gate *g = data;
+    pthread_mutex_lock(&g->mutex);
+    while (!g->open)
+        pthread_cond_wait(&g->changed, &g->mutex);
+    pthread_mutex_unlock(&g->mutex);
+}
+void gate_open(gate *g) {
+    pthread_mutex_lock(&g->mutex);
+    g->open = 1;
+    pthread_cond_broadcast(&g->changed);
+    pthread_mutex_unlock(&g->mutex);
+}

@@ -2,6 +2,8 @@
 #ifndef FERRUM_TESTS_FIXTURE_H
 #define FERRUM_TESTS_FIXTURE_H
 
+#include <pthread.h>
+
 #include "ferrum_mem.h"
 
 enum kind { DEVICE, STREAM, EVENT, POOL, MANAGER, MEMORY, REGISTRATION, KINDS };
@@ -23,6 +25,15 @@ typedef struct {
 void fixture_make(fixture *f);
 /** Destroys everything and stops the library; every step must succeed. */
 void fixture_end(fixture *f);
+/** A gate that holds a stream: queue gate_wait on it with the gate. */
+typedef struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int open;
+} gate;
+#define GATE {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0}
+void gate_wait(void *data);
+void gate_open(gate *g);
 /** Ends the process with a message when a call that must succeed did not. */
 void must(ferrum_status status, const char *what);
 #define MUST(call) must((call), #call)

@@ -80,6 +80,31 @@ static ferrum_status configure_with(uint64_t manager) {
                                          FERRUM_MEMORY_GENERAL, &c);
 }
 
+static ferrum_status pool_request_with(uint64_t pool, uint64_t stream) {
+    ferrum_pool_request r = FERRUM_POOL_REQUEST_INIT;
+    r.size_bytes = 16;
+    r.stream.id = stream;
+    ferrum_address out = 1;
+    ferrum_status status =
+        ferrum_pool_alloc_with((ferrum_pool){pool}, &r, &out);
+    return out == 0 ? status : FERRUM_OK;
+}
+/* A batch that fails leaves zeros. */
+static ferrum_status alloc_batch_with(uint64_t pool, uint64_t stream,
+                                      uint64_t size) {
+    ferrum_address out[3] = {1, 1, 1};
+    ferrum_status status = ferrum_pool_alloc_batch(
+        (ferrum_pool){pool}, size, 3, (ferrum_stream){stream}, out);
+    return (out[0] | out[1] | out[2]) == 0 ? status : FERRUM_OK;
+}
+static ferrum_status free_batch_with(uint64_t pool, uint64_t stream,
+                                     ferrum_address first,
+                                     ferrum_address second) {
+    const ferrum_address both[] = {first, second};
+    return ferrum_pool_free_batch((ferrum_pool){pool}, both, 1 + (second != 0),
+                                  (ferrum_stream){stream});
+}
+
 /* clang-format off */
 #define HANDLE_CALLS(X) \
     X(device_close, DEVICE, ferrum_device_close((ferrum_device){id}, 0)) \
@@ -107,7 +132,18 @@ static ferrum_status configure_with(uint64_t manager) {
     X(pool_destroy, POOL, ferrum_pool_destroy((ferrum_pool){id}, FERRUM_FORCE)) \
     X(pool_alloc, POOL, ferrum_pool_alloc((ferrum_pool){id}, 16, f->stream, OUT(ferrum_address, {0}))) \
     X(pool_alloc_aligned, POOL, ferrum_pool_alloc_aligned((ferrum_pool){id}, 16, 64, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_with, POOL, pool_request_with(id, f->stream.id)) \
+    X(pool_alloc_batch, POOL, alloc_batch_with(id, f->stream.id, 16)) \
+    X(pool_get_tag, POOL, ferrum_pool_get_tag((ferrum_pool){id}, "kv", OUT(uint32_t, {0}))) \
     X(pool_free, POOL, ferrum_pool_free((ferrum_pool){id}, f->block, f->stream)) \
+    X(pool_free_sized, POOL, ferrum_pool_free_sized((ferrum_pool){id}, f->block, 4096, f->stream)) \
+    X(pool_free_batch, POOL, free_batch_with(id, f->stream.id, f->block, 0)) \
+    X(pool_record_stream, POOL, ferrum_pool_record_stream((ferrum_pool){id}, f->block, f->stream)) \
+    X(pool_usable_size, POOL, ferrum_pool_usable_size((ferrum_pool){id}, f->block, OUT(uint64_t, {0}))) \
+    X(pool_reset, POOL, ferrum_pool_reset((ferrum_pool){id}, f->stream)) \
+    X(pool_set_min_held, POOL, ferrum_pool_set_min_held((ferrum_pool){id}, 1 << 20)) \
+    X(pool_set_release_threshold, POOL, ferrum_pool_set_release_threshold((ferrum_pool){id}, 1 << 20)) \
+    X(device_get_owner, DEVICE, ferrum_device_get_owner((ferrum_device){id}, f->block, OUT(ferrum_block_info, FERRUM_BLOCK_INFO_INIT))) \
     X(pool_trim, POOL, ferrum_pool_trim((ferrum_pool){id}, 0, OUT(uint64_t, {0}))) \
     X(pool_set_limit, POOL, ferrum_pool_set_limit((ferrum_pool){id}, 1 << 20)) \
     X(pool_get_statistics, POOL, ferrum_pool_get_statistics((ferrum_pool){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
@@ -135,7 +171,13 @@ static ferrum_status configure_with(uint64_t manager) {
 #define OPTIONAL_STREAM_CALLS(X) \
     X(pool_alloc_stream, STREAM, ferrum_pool_alloc(f->pool, 16, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
     X(pool_alloc_aligned_stream, STREAM, ferrum_pool_alloc_aligned(f->pool, 16, 64, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_with_stream, STREAM, pool_request_with(f->pool.id, id)) \
+    X(pool_alloc_batch_stream, STREAM, alloc_batch_with(f->pool.id, id, 16)) \
     X(pool_free_stream, STREAM, ferrum_pool_free(f->pool, f->block, (ferrum_stream){id})) \
+    X(pool_free_sized_stream, STREAM, ferrum_pool_free_sized(f->pool, f->block, 4096, (ferrum_stream){id})) \
+    X(pool_free_batch_stream, STREAM, free_batch_with(f->pool.id, id, f->block, 0)) \
+    X(pool_record_stream_of, STREAM, ferrum_pool_record_stream(f->pool, f->block, (ferrum_stream){id})) \
+    X(pool_reset_stream, STREAM, ferrum_pool_reset(f->pool, (ferrum_stream){id})) \
     X(copy_async_stream, STREAM, copy_async_with(f->memory.id, f->memory.id, id)) \
     X(fill_async_stream, STREAM, fill_with(f->memory.id, id))
 /* clang-format on */
@@ -212,6 +254,8 @@ typedef struct {
     X(memory_get_info, "info_out", 1, ferrum_memory_info, FERRUM_MEMORY_INFO_INIT, ferrum_memory_get_info(f->device, p)) \
     X(device_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_device_get_statistics(f->device, p)) \
     X(pool_create, "config", 0, ferrum_pool_config, FERRUM_POOL_CONFIG_INIT, ferrum_pool_create(f->device, p, OUT(ferrum_pool, {0}))) \
+    X(pool_alloc_with, "request", 0, ferrum_pool_request, FERRUM_POOL_REQUEST_INIT, ferrum_pool_alloc_with(f->pool, p, OUT(ferrum_address, {0}))) \
+    X(device_get_owner, "info_out", 1, ferrum_block_info, FERRUM_BLOCK_INFO_INIT, ferrum_device_get_owner(f->device, f->block, p)) \
     X(pool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_pool_get_statistics(f->pool, p)) \
     X(manager_create, "config", 0, ferrum_manager_config, FERRUM_MANAGER_CONFIG_INIT, ferrum_manager_create(f->device, p, OUT(ferrum_manager, {0}))) \
     X(manager_configure_pool, "config", 0, ferrum_pool_config, FERRUM_POOL_CONFIG_INIT, ferrum_manager_configure_pool(f->manager, FERRUM_MEMORY_CACHE, p)) \
@@ -295,6 +339,14 @@ typedef struct {
     X(pool_create, pool_out, ferrum_pool_create(f->device, NULL, NULL)) \
     X(pool_alloc, address_out, ferrum_pool_alloc(f->pool, 16, f->stream, NULL)) \
     X(pool_alloc_aligned, address_out, ferrum_pool_alloc_aligned(f->pool, 16, 16, f->stream, NULL)) \
+    X(pool_alloc_with, address_out, ferrum_pool_alloc_with(f->pool, OUT(ferrum_pool_request, FERRUM_POOL_REQUEST_INIT), NULL)) \
+    X(pool_alloc_with, request, ferrum_pool_alloc_with(f->pool, NULL, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_batch, addresses_out, ferrum_pool_alloc_batch(f->pool, 16, 2, f->stream, NULL)) \
+    X(pool_get_tag, tag_out, ferrum_pool_get_tag(f->pool, "kv", NULL)) \
+    X(pool_get_tag, name, ferrum_pool_get_tag(f->pool, NULL, OUT(uint32_t, {0}))) \
+    X(pool_free_batch, addresses, ferrum_pool_free_batch(f->pool, NULL, 2, f->stream)) \
+    X(pool_usable_size, size_bytes_out, ferrum_pool_usable_size(f->pool, f->block, NULL)) \
+    X(device_get_owner, info_out, ferrum_device_get_owner(f->device, f->block, NULL)) \
     X(pool_trim, released_bytes_out, ferrum_pool_trim(f->pool, 0, NULL)) \
     X(pool_get_statistics, statistics_out, ferrum_pool_get_statistics(f->pool, NULL)) \
     X(manager_create, manager_out, ferrum_manager_create(f->device, NULL, NULL)) \
@@ -341,6 +393,26 @@ static ferrum_status pool_with(fixture *f,
     ferrum_pool out = {1};
     ferrum_status status = ferrum_pool_create(f->device, &c, &out);
     return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status pool_asked_with(fixture *f,
+                                     void (*change)(ferrum_pool_request *)) {
+    ferrum_pool_request r = FERRUM_POOL_REQUEST_INIT;
+    r.size_bytes = 16;
+    change(&r);
+    ferrum_address out = 1;
+    ferrum_status status = ferrum_pool_alloc_with(f->pool, &r, &out);
+    return out == 0 ? status : FERRUM_OK;
+}
+/* A tag that no pool has so many of. */
+static ferrum_status too_many_tags(fixture *f) {
+    char name[16];
+    uint32_t tag = 1;
+    ferrum_status status = FERRUM_OK;
+    for (int i = 0; i < 5000 && status == FERRUM_OK; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        status = ferrum_pool_get_tag(f->pool, name, &tag);
+    }
+    return tag == 0 ? status : FERRUM_OK;
 }
 static ferrum_status manager_with(fixture *f,
                                   void (*change)(ferrum_manager_config *)) {
@@ -397,6 +469,26 @@ CHANGE(too_much, ferrum_pool_config, c->pre_allocate = 1;
        c->initial_size_bytes = UINT64_C(1) << 40;)
 CHANGE(near_max, ferrum_pool_config, c->pre_allocate = 1;
        c->initial_size_bytes = UINT64_MAX - 5;)
+CHANGE(pool_tracking_2, ferrum_pool_config, c->tracking = 2;)
+CHANGE(pool_debug_bits, ferrum_pool_config,
+       c->debug = FERRUM_DEBUG_POISON | 0x40;)
+CHANGE(fixed_without_block, ferrum_pool_config, c->strategy = "fixed";)
+CHANGE(fixed_odd_block, ferrum_pool_config, c->strategy = "fixed";
+       c->fixed_block_bytes = 1000;)
+CHANGE(fixed_odd_page, ferrum_pool_config, c->strategy = "fixed";
+       c->fixed_block_bytes = 4096; c->page_bytes = 10000;)
+CHANGE(block_of_best_fit, ferrum_pool_config, c->strategy = "best_fit";
+       c->fixed_block_bytes = 4096;)
+CHANGE(page_of_best_fit, ferrum_pool_config, c->strategy = "best_fit";
+       c->page_bytes = 4096;)
+CHANGE(held_above_max, ferrum_pool_config,
+       c->initial_size_bytes = c->max_size_bytes = UINT64_C(8) << 20;
+       c->min_held_bytes = UINT64_C(9) << 20;)
+CHANGE(asked_size_0, ferrum_pool_request, c->size_bytes = 0;)
+CHANGE(asked_size_max, ferrum_pool_request, c->size_bytes = UINT64_MAX;)
+CHANGE(asked_alignment, ferrum_pool_request, c->alignment_bytes = 24;)
+CHANGE(asked_tag, ferrum_pool_request, c->tag = 4095;)
+CHANGE(asked_tag_max, ferrum_pool_request, c->tag = UINT32_MAX;)
 CHANGE(threshold_0, ferrum_manager_config, c->gc_threshold = 0;)
 CHANGE(threshold_nan, ferrum_manager_config, c->gc_threshold = 0.0f / 0.0f;)
 CHANGE(threshold_2, ferrum_manager_config, c->gc_threshold = 2;)
@@ -489,6 +581,59 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(pool_free_inside, INVALID_ADDRESS, "0x", ferrum_pool_free(f->pool, f->block + 8, f->stream)) \
     X(pool_free_twice, DOUBLE_FREE, "0x", ({ ferrum_address a; MUST(ferrum_pool_alloc(f->pool, 64, f->stream, &a)); MUST(ferrum_pool_free(f->pool, a, f->stream)); ferrum_pool_free(f->pool, a, f->stream); })) \
     X(pool_free_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_free(f->pool, f->block, f->other_stream)) \
+    X(pool_create_tracking, INVALID_ARGUMENT, "tracking", pool_with(f, change_pool_tracking_2)) \
+    X(pool_create_debug, INVALID_ARGUMENT, "0x40", pool_with(f, change_pool_debug_bits)) \
+    X(pool_create_fixed_without_block, INVALID_CONFIG, "fixed_block_bytes", pool_with(f, change_fixed_without_block)) \
+    X(pool_create_fixed_odd_block, INVALID_CONFIG, "1000", pool_with(f, change_fixed_odd_block)) \
+    X(pool_create_fixed_odd_page, INVALID_CONFIG, "10000", pool_with(f, change_fixed_odd_page)) \
+    X(pool_create_block_of_best_fit, INVALID_CONFIG, "fixed_block_bytes", pool_with(f, change_block_of_best_fit)) \
+    X(pool_create_page_of_best_fit, INVALID_CONFIG, "page_bytes", pool_with(f, change_page_of_best_fit)) \
+    X(pool_create_held_above_max, INVALID_CONFIG, "min_held_bytes", pool_with(f, change_held_above_max)) \
+    X(pool_alloc_with_size_0, INVALID_SIZE, "size", pool_asked_with(f, change_asked_size_0)) \
+    X(pool_alloc_with_size_max, OVERFLOW, "18446744073709551615", pool_asked_with(f, change_asked_size_max)) \
+    X(pool_alloc_with_alignment, INVALID_ALIGNMENT, "24", pool_asked_with(f, change_asked_alignment)) \
+    X(pool_alloc_with_tag, INVALID_ARGUMENT, "4095", pool_asked_with(f, change_asked_tag)) \
+    X(pool_alloc_with_tag_max, INVALID_ARGUMENT, "4294967295", pool_asked_with(f, change_asked_tag_max)) \
+    X(pool_alloc_with_other_device, INVALID_ARGUMENT, "cpu:1", pool_request_with(f->pool.id, f->other_stream.id)) \
+    X(pool_alloc_batch_size_0, INVALID_SIZE, "size", alloc_batch_with(f->pool.id, 0, 0)) \
+    X(pool_alloc_batch_size_max, OVERFLOW, "18446744073709551615", alloc_batch_with(f->pool.id, 0, UINT64_MAX)) \
+    X(pool_alloc_batch_never_fits, OUT_OF_MEMORY, "", alloc_batch_with(f->pool.id, 0, UINT64_C(1) << 50)) \
+    X(pool_alloc_batch_too_much, OUT_OF_MEMORY, "", alloc_batch_with(f->pool.id, 0, UINT64_C(100) << 20)) \
+    X(pool_alloc_batch_other_device, INVALID_ARGUMENT, "cpu:1", alloc_batch_with(f->pool.id, f->other_stream.id, 16)) \
+    X(pool_alloc_batch_of_0, INVALID_ARGUMENT, "count is 0", ferrum_pool_alloc_batch(f->pool, 16, 0, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_batch_of_too_many, INVALID_ARGUMENT, "1048577", ferrum_pool_alloc_batch(f->pool, 16, FERRUM_BATCH_MAX + 1, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_batch_of_max, INVALID_ARGUMENT, "18446744073709551615", ferrum_pool_alloc_batch(f->pool, 16, UINT64_MAX, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_get_tag_empty, INVALID_ARGUMENT, "name", ferrum_pool_get_tag(f->pool, "", OUT(uint32_t, {0}))) \
+    X(pool_get_tag_long, INVALID_ARGUMENT, "name", ferrum_pool_get_tag(f->pool, long_text, OUT(uint32_t, {0}))) \
+    X(pool_get_tag_utf8, INVALID_ARGUMENT, "name", ferrum_pool_get_tag(f->pool, "\xff", OUT(uint32_t, {0}))) \
+    X(pool_get_tag_too_many, RESOURCE_EXHAUSTED, "4095", too_many_tags(f)) \
+    X(pool_free_sized_other_size, INVALID_SIZE, "4095", ferrum_pool_free_sized(f->pool, f->block, 4095, f->stream)) \
+    X(pool_free_sized_0, INVALID_SIZE, "0", ferrum_pool_free_sized(f->pool, f->block, 0, f->stream)) \
+    X(pool_free_sized_max, INVALID_SIZE, "18446744073709551615", ferrum_pool_free_sized(f->pool, f->block, UINT64_MAX, f->stream)) \
+    X(pool_free_sized_null, INVALID_ADDRESS, "0x0", ferrum_pool_free_sized(f->pool, 0, 4096, f->stream)) \
+    X(pool_free_sized_inside, INVALID_ADDRESS, "0x", ferrum_pool_free_sized(f->pool, f->block + 8, 4096, f->stream)) \
+    X(pool_free_sized_twice, DOUBLE_FREE, "0x", ({ ferrum_address a; MUST(ferrum_pool_alloc(f->pool, 64, f->stream, &a)); MUST(ferrum_pool_free_sized(f->pool, a, 64, f->stream)); ferrum_pool_free_sized(f->pool, a, 64, f->stream); })) \
+    X(pool_free_sized_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_free_sized(f->pool, f->block, 4096, f->other_stream)) \
+    X(pool_free_batch_of_0, INVALID_ARGUMENT, "count is 0", ferrum_pool_free_batch(f->pool, &f->block, 0, f->stream)) \
+    X(pool_free_batch_of_too_many, INVALID_ARGUMENT, "1048577", ferrum_pool_free_batch(f->pool, &f->block, FERRUM_BATCH_MAX + 1, f->stream)) \
+    X(pool_free_batch_of_max, INVALID_ARGUMENT, "18446744073709551615", ferrum_pool_free_batch(f->pool, &f->block, UINT64_MAX, f->stream)) \
+    X(pool_free_batch_same, DOUBLE_FREE, "1", free_batch_with(f->pool.id, 0, f->block, f->block)) \
+    X(pool_free_batch_inside, INVALID_ADDRESS, "1", free_batch_with(f->pool.id, 0, f->block, f->block + 8)) \
+    X(pool_free_batch_outside, INVALID_ADDRESS, "1", free_batch_with(f->pool.id, 0, f->block, UINT64_MAX)) \
+    X(pool_free_batch_null, INVALID_ADDRESS, "0x0", free_batch_with(f->pool.id, 0, 0, f->block)) \
+    X(pool_free_batch_freed, DOUBLE_FREE, "1", ({ ferrum_address a; MUST(ferrum_pool_alloc(f->pool, 64, f->stream, &a)); MUST(ferrum_pool_free(f->pool, a, f->stream)); free_batch_with(f->pool.id, 0, f->block, a); })) \
+    X(pool_free_batch_other_device, INVALID_ARGUMENT, "cpu:1", free_batch_with(f->pool.id, f->other_stream.id, f->block, 0)) \
+    X(pool_record_stream_null, INVALID_ADDRESS, "0x0", ferrum_pool_record_stream(f->pool, 0, f->stream)) \
+    X(pool_record_stream_inside, INVALID_ADDRESS, "0x", ferrum_pool_record_stream(f->pool, f->block + 8, f->stream)) \
+    X(pool_record_stream_freed, DOUBLE_FREE, "0x", ({ ferrum_address a; MUST(ferrum_pool_alloc(f->pool, 64, f->stream, &a)); MUST(ferrum_pool_free(f->pool, a, f->stream)); ferrum_pool_record_stream(f->pool, a, f->stream); })) \
+    X(pool_record_stream_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_record_stream(f->pool, f->block, f->other_stream)) \
+    X(pool_usable_size_null, INVALID_ADDRESS, "0x0", ferrum_pool_usable_size(f->pool, 0, OUT(uint64_t, {0}))) \
+    X(pool_usable_size_inside, INVALID_ADDRESS, "0x", ferrum_pool_usable_size(f->pool, f->block + 8, OUT(uint64_t, {0}))) \
+    X(pool_usable_size_freed, DOUBLE_FREE, "0x", ({ ferrum_address a; MUST(ferrum_pool_alloc(f->pool, 64, f->stream, &a)); MUST(ferrum_pool_free(f->pool, a, f->stream)); ferrum_pool_usable_size(f->pool, a, OUT(uint64_t, {0})); })) \
+    X(pool_reset_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_reset(f->pool, f->other_stream)) \
+    X(device_get_owner_null, NOT_FOUND, "0x0", ferrum_device_get_owner(f->device, 0, OUT(ferrum_block_info, FERRUM_BLOCK_INFO_INIT))) \
+    X(device_get_owner_max, NOT_FOUND, "0xffffffffffffffff", ferrum_device_get_owner(f->device, UINT64_MAX, OUT(ferrum_block_info, FERRUM_BLOCK_INFO_INIT))) \
+    X(device_get_owner_other_device, NOT_FOUND, "0x", ({ ferrum_status s = ferrum_device_get_owner(f->other_device, f->block, OUT(ferrum_block_info, FERRUM_BLOCK_INFO_INIT)); ferrum_error_info e = FERRUM_ERROR_INFO_INIT; MUST(ferrum_last_error(&e)); strcmp(e.device, "cpu:1") == 0 ? s : FERRUM_OK; })) \
     X(manager_create_threshold_0, INVALID_CONFIG, "gc_threshold", manager_with(f, change_threshold_0)) \
     X(manager_create_threshold_nan, INVALID_CONFIG, "gc_threshold", manager_with(f, change_threshold_nan)) \
     X(manager_create_threshold_2, INVALID_CONFIG, "gc_threshold", manager_with(f, change_threshold_2)) \

@@ -59,29 +59,6 @@ static char *text_of(ferrum_status (*call)(char *, size_t, size_t *)) {
     return text;
 }
 
-/* ------------------------------------------------- a gate that holds a stream */
-
-typedef struct {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    int open;
-} gate;
-
-static void gate_wait(void *data) {
-    gate *g = data;
-    pthread_mutex_lock(&g->mutex);
-    while (!g->open)
-        pthread_cond_wait(&g->changed, &g->mutex);
-    pthread_mutex_unlock(&g->mutex);
-}
-static void gate_open(gate *g) {
-    pthread_mutex_lock(&g->mutex);
-    g->open = 1;
-    pthread_cond_broadcast(&g->changed);
-    pthread_mutex_unlock(&g->mutex);
-}
-#define GATE {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0}
-
 /* ------------------------------------------------------ library and devices */
 
 static void test_versions_and_texts(void **state) {

@@ -6,7 +6,8 @@
  * The model knows every live block with its bytes. It says which status each
  * call must give, that live blocks never overlap, that bytes are kept, and what
  * the books are. Work that is queued on several streams is ordered by events, as
- * a user would.
+ * a user would. What pools offer beyond taking and giving blocks is in
+ * pool_model.h.
  */
 #include "fixture.h"
 
@@ -140,11 +141,19 @@ static void order(block_model *b, stream_model *s) {
     b->last = s;
 }
 
-static void enter(block_model *b, owner_model *owner, uint64_t size) {
+/* The library says what it has rounded the size to; strategies do as they like,
+ * within an eighth. */
+static void enter(block_model *b, owner_model *owner, uint64_t size,
+                  uint64_t rounded) {
+    uint64_t least = (size + owner->granule - 1) / owner->granule;
     b->owner = owner;
     b->size = size;
-    b->rounded = (size + owner->granule - 1) / owner->granule * owner->granule;
+    b->rounded = rounded;
     b->last = NULL;
+    if (rounded < size || rounded % owner->granule != 0 ||
+        rounded / owner->granule > least + least / 8 + 1)
+        wrong("%llu bytes were rounded to %llu", (unsigned long long)size,
+              (unsigned long long)rounded);
     owner->made++;
     for (int i = 0; i < BLOCKS; i++) {
         block_model *o = &m.blocks[i];
@@ -248,8 +257,10 @@ static void pool_alloc(void) {
                      : WORKS(ferrum_pool_alloc_aligned(pool, size, alignment,
                                                        stream, &b->address)) &&
                            b->address % alignment == 0;
-    if (ok && b->address % o->granule == 0)
-        enter(b, o, size);
+    uint64_t rounded = 0;
+    if (ok && b->address % o->granule == 0 &&
+        WORKS(ferrum_pool_usable_size(pool, b->address, &rounded)))
+        enter(b, o, size, rounded);
     else
         wrong("no block, or one at the wrong address %#llx",
               (unsigned long long)b->address);
@@ -294,7 +305,7 @@ static void allocate(void) {
         (r.alignment_bytes != 0 && info.address % r.alignment_bytes != 0) ||
         strcmp(info.tag, r.tag == NULL ? "" : r.tag) != 0)
         wrong("the description of a block is not what was asked for");
-    enter(b, o, r.size_bytes);
+    enter(b, o, r.size_bytes, info.allocated_bytes);
 }
 static void deallocate(void) {
     block_model *b = any_block(1);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS = 6, THREADS = 6, STEPS = 1000, SLOTS = 6 };
+enum { PROGRAMS = 6, THREADS = 6, STEPS = 1300, SLOTS = 6 };
 enum { ADDRESS = KINDS, SHELVES };
 
 #define MIB (UINT64_C(1) << 20)
@@ -69,6 +69,8 @@ static int allowed(ferrum_status s) {
     case FERRUM_ERROR_BUSY:
     case FERRUM_ERROR_CANCELLED:
     case FERRUM_ERROR_BUFFER_TOO_SMALL:
+    case FERRUM_ERROR_INVALID_SIZE:
+    case FERRUM_ERROR_NOT_FOUND:
         return 1;
     }
     return 0;
@@ -82,6 +84,11 @@ static void host_function(void *data) {
     if (ferrum_pool_alloc((ferrum_pool){pool}, 5000, (ferrum_stream){0},
                           &address) == FERRUM_OK)
         ferrum_pool_free((ferrum_pool){pool}, address, (ferrum_stream){0});
+    ferrum_address both[2];
+    if (ferrum_pool_alloc_batch((ferrum_pool){pool}, 100, 2, (ferrum_stream){0},
+                                both) == FERRUM_OK)
+        ferrum_pool_free_batch((ferrum_pool){pool}, both, 2,
+                               (ferrum_stream){0});
 }
 static uint64_t reclaim(ferrum_device device, uint64_t needed, void *data) {
     (void)device;
@@ -217,6 +224,68 @@ static ferrum_status call_owner(worker *w) {
         (ferrum_registration){any(w, REGISTRATION)});
 }
 
+static const char *const strategies[] = {
+    NULL, "best_fit", "size_class", "tlsf", "buddy", "arena", "fixed"};
+static const char *const tags[] = {"kv", "weights", "scratch"};
+
+static ferrum_status call_pool(worker *w) {
+    enum { BATCH = 8 };
+    ferrum_pool pool = {any(w, POOL)}, made = {0};
+    ferrum_stream stream = {draw(w, 2) ? 0 : any(w, STREAM)};
+    ferrum_address address = any(w, ADDRESS), batch[BATCH] = {0};
+    ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
+    ferrum_pool_request r = FERRUM_POOL_REQUEST_INIT;
+    ferrum_block_info info = FERRUM_BLOCK_INFO_INIT;
+    ferrum_status s;
+    uint32_t tag = 0;
+    uint64_t size = 1 + draw(w, 20000), strategy = draw(w, 7);
+    switch (draw(w, 10)) {
+    case 0:
+        s = ferrum_pool_alloc_batch(pool, size, BATCH, stream, batch);
+        for (int i = 0; i < BATCH; i++)
+            keep(w, ADDRESS, s, batch[i]);
+        return s;
+    case 1:
+        for (int i = 0; i < BATCH; i++)
+            batch[i] = any(w, ADDRESS);
+        return ferrum_pool_free_batch(pool, batch, 1 + draw(w, BATCH), stream);
+    case 2:
+        return ferrum_pool_free_sized(pool, address, size, stream);
+    case 3:
+        return ferrum_pool_record_stream(pool, address, stream);
+    case 4:
+        return ferrum_pool_usable_size(pool, address, &size);
+    case 5:
+        return ferrum_device_get_owner((ferrum_device){any(w, DEVICE)}, address,
+                                       &info);
+    case 6:
+        return draw(w, 8) == 0 ? ferrum_pool_reset(pool, stream) : FERRUM_OK;
+    case 7:
+        return draw(w, 2)
+                   ? ferrum_pool_set_min_held(pool, draw(w, 3) * MIB)
+                   : ferrum_pool_set_release_threshold(pool, draw(w, 3) * MIB);
+    case 8:
+        config.initial_size_bytes = config.growth_increment_bytes = MIB;
+        config.strategy = strategies[strategy];
+        config.fixed_block_bytes = strategy == 6 ? 64 << 10 : 0;
+        config.thread_cache_bytes = draw(w, 3) * (32 << 10);
+        config.tracking = draw(w, 4) == 0;
+        config.debug = draw(w, 4) == 0 ? FERRUM_DEBUG_ALL : 0;
+        s = ferrum_pool_create((ferrum_device){any(w, DEVICE)}, &config, &made);
+        return keep(w, POOL, s, made.id);
+    }
+    s = ferrum_pool_get_tag(pool, tags[draw(w, 3)], &tag);
+    if (s != FERRUM_OK)
+        return s;
+    r.tag = tag;
+    r.size_bytes = size;
+    r.stream = stream;
+    r.expected_lifetime_ns = draw(w, 1000000);
+    address = 0;
+    s = ferrum_pool_alloc_with(pool, &r, &address);
+    return keep(w, ADDRESS, s, address);
+}
+
 static ferrum_status call_memory(worker *w) {
     uint64_t size = draw(w, 100) == 0 ? 20 * MIB : 1 + draw(w, 60000);
     ferrum_stream stream = {draw(w, 2) ? 0 : any(w, STREAM)};
@@ -259,8 +328,8 @@ static ferrum_status call_memory(worker *w) {
 
 static void *work(void *data) {
     static ferrum_status (*const calls[])(worker *) = {
-        call_memory, call_memory, call_memory, call_stream,
-        call_stream, call_owner,  call_library};
+        call_memory, call_memory, call_pool,  call_pool,   call_pool,
+        call_stream, call_stream, call_owner, call_library};
     worker *w = data;
     for (int i = 0; i < STEPS && !atomic_load(&failed); i++) {
         ferrum_status s = calls[draw(w, sizeof calls / sizeof *calls)](w);
