@@ -17,6 +17,12 @@ type Config struct {
 	// GranuleBytes is a power of two: sizes are rounded up to it and every
 	// offset is a multiple of it.
 	GranuleBytes uint64
+	// BlockBytes is the size of every block of "fixed", a multiple of
+	// GranuleBytes; 0 for every other strategy.
+	BlockBytes uint64
+	// PageBytes is the length of what "fixed" tries to leave empty: a power of
+	// two of at least GranuleBytes; 0 is 2 MiB. 0 for every other strategy.
+	PageBytes uint64
 }
 
 // Request is a block as asked for, in bytes.
@@ -123,6 +129,8 @@ var strategies = []struct {
 	{Default, newBestFit},
 	{nameTLSF, newTLSF},
 	{nameBuddy, newBuddy},
+	{nameArena, newArena},
+	{nameFixed, newFixed},
 }
 
 // New makes the named strategy over an empty range. Errors: NOT_FOUND for a name

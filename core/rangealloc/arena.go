@@ -1,0 +1,151 @@
+package rangealloc
+
+// arena places every block behind the one before. A freed block is only marked:
+// its bytes come back when no block is live any more, and then all at once. It
+// is for what is made step by step and dropped together, such as the activations
+// of a forward pass.
+//
+// Freed neighbours are one record, so the tables stay in proportion to the live
+// blocks however long the arena lives; the rest of the range behind all blocks
+// is a record of its own, the last one, until it is used up.
+type arena struct {
+	tiling
+	// tail is the record of the rest, and none when there is no rest.
+	tail uint32
+	// dead is how many records of freed bytes there are.
+	dead uint64
+}
+
+const nameArena = "arena"
+
+func newArena(c Config) (Strategy, error) {
+	g, err := c.check()
+	if err != nil {
+		return nil, err
+	}
+	return &arena{tiling: newTiling(g), tail: 1}, nil
+}
+
+func (a *arena) Name() string { return nameArena }
+
+func (a *arena) Alloc(r Request) (Range, error) {
+	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {
+		return Range{}, r.check()
+	}
+	need := a.granules(r.Size)
+	tail := a.records.all[a.tail] // the head of the ring when there is none, which has no size
+	if need > tail.size {
+		return Range{}, ErrNoRoom
+	}
+	pad := a.padding(tail.offset, max(r.Align>>a.shift, 1)-1)
+	if pad > tail.size-need {
+		return Range{}, ErrNoRoom
+	}
+	if err := a.records.reserve(2); err != nil {
+		return Range{}, err
+	}
+	if pad != 0 {
+		a.skip(pad)
+	}
+	at := a.tail
+	start := a.records.all[at].offset
+	if rest := a.records.all[at].size - need; rest == 0 {
+		a.tail = none
+	} else {
+		a.records.all[at].size = need
+		a.tail = a.records.insertAfter(at, start+need, rest)
+	}
+	a.live.insert(a.records.all, at)
+	a.freeUnits -= need
+	a.highWater = max(a.highWater, start+need)
+	return Range{Offset: start << a.shift, Size: need << a.shift, Slot: at}, nil
+}
+
+// skip makes the first granules of the rest as if they were freed.
+func (a *arena) skip(pad uint64) {
+	tail := &a.records.all[a.tail]
+	tail.offset += pad
+	tail.size -= pad
+	if before := &a.records.all[tail.prev]; before.isFree() {
+		before.size += pad
+		return
+	}
+	a.records.insertAfter(tail.prev, tail.offset-pad, pad)
+	a.dead++
+}
+
+func (a *arena) Free(offset uint64) (uint64, error) {
+	if offset&(a.config.GranuleBytes-1) != 0 || offset >= a.config.SizeBytes {
+		return 0, a.badFree(offset)
+	}
+	all := a.records.all
+	at := a.live.remove(all, offset>>a.shift)
+	if at == none {
+		return 0, a.badFree(offset)
+	}
+	r := &all[at]
+	size := r.size
+	r.left, r.right = none, none
+	a.freeUnits += size
+	a.dead++
+	if next := r.next; next != a.tail && all[next].isFree() {
+		r.size += all[next].size
+		a.records.drop(next)
+		a.dead--
+	}
+	if prev := r.prev; all[prev].isFree() {
+		all[prev].size += r.size
+		a.records.drop(at)
+		a.dead--
+	}
+	if a.live.count == 0 {
+		a.reset()
+	}
+	return size << a.shift, nil
+}
+
+// reset gives all bytes back when no block is live: what is freed is one record
+// then, the first.
+func (a *arena) reset() {
+	first := a.records.all[0].next
+	if a.tail != none {
+		a.records.drop(a.tail)
+	}
+	a.records.all[first].size = a.total
+	a.tail, a.dead = first, 0
+}
+
+func (a *arena) Stats() Stats {
+	freeBlocks := a.dead
+	if a.tail != none {
+		freeBlocks++
+	}
+	return a.stats(freeBlocks, a.records.all[a.tail].size)
+}
+
+func (a *arena) Check() error {
+	blocks, err := a.check(a.areDead)
+	if err != nil {
+		return err
+	}
+	all := a.records.all
+	if a.tail != none {
+		if tail := &all[a.tail]; !tail.isFree() || tail.next != 0 {
+			return broken("the rest, record %d, is not free or not the last", a.tail)
+		}
+		blocks--
+	}
+	if blocks != a.dead {
+		return broken("the ring has %d freed records, the counter says %d", blocks, a.dead)
+	}
+	if a.live.count == 0 && a.tail != all[0].next {
+		return broken("no block is live, and the rest is record %d and not the whole range", a.tail)
+	}
+	return nil
+}
+
+// areDead says whether two free neighbours are both of freed bytes, and none is
+// the rest.
+func (a *arena) areDead(_, second *record) bool {
+	return a.tail == none || second != &a.records.all[a.tail]
+}
