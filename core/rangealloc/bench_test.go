@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,9 +22,14 @@ func benchRange(tb testing.TB, name string) Strategy {
 	return s
 }
 
+// anySize are the strategies that serve blocks of any size.
+func anySize() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool { return name == nameFixed })
+}
+
 // BenchmarkHotPair frees what it just allocated, in an otherwise empty range.
 func BenchmarkHotPair(b *testing.B) {
-	for _, name := range Names() {
+	for _, name := range anySize() {
 		b.Run(name, func(b *testing.B) {
 			s := benchRange(b, name)
 			b.ReportAllocs()
@@ -43,7 +49,7 @@ func BenchmarkHotPair(b *testing.B) {
 // BenchmarkReplace frees a random block of a full set and allocates another of
 // a random size, 256 B to 1 MiB.
 func BenchmarkReplace(b *testing.B) {
-	for _, name := range Names() {
+	for _, name := range anySize() {
 		for _, live := range []int{1000, 100_000} {
 			b.Run(fmt.Sprintf("%s/live=%d", name, live), func(b *testing.B) {
 				s := benchRange(b, name)

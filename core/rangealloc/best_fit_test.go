@@ -51,7 +51,11 @@ func FuzzStrategy(f *testing.F) {
 func TestNames(t *testing.T) {
 	require.Equal(t, rangealloc.Default, rangealloc.Names()[0])
 	for _, name := range rangealloc.Names() {
-		s, err := rangealloc.New(name, rangealloc.Config{SizeBytes: 4096, GranuleBytes: 256})
+		c := rangealloc.Config{SizeBytes: 4096, GranuleBytes: 256}
+		if name == "fixed" {
+			c.BlockBytes = 256
+		}
+		s, err := rangealloc.New(name, c)
 		require.NoError(t, err)
 		require.Equal(t, name, s.Name())
 	}

@@ -15,7 +15,8 @@ type geometry struct {
 	total, base uint64
 }
 
-// check accepts a configuration or says which field is wrong.
+// check accepts a configuration of any strategy but "fixed", or says which field
+// is wrong.
 func (c Config) check() (geometry, error) {
 	const op = "rangealloc.new"
 	if c.GranuleBytes == 0 || c.GranuleBytes&(c.GranuleBytes-1) != 0 {
@@ -33,6 +34,10 @@ func (c Config) check() (geometry, error) {
 	if _, carry := bits.Add64(c.BaseAddr, c.SizeBytes-1, 0); carry != 0 {
 		return geometry{}, device.Errorf(device.CodeInvalidConfig, op,
 			"base_addr %#x and size_bytes %d reach beyond 2^64", c.BaseAddr, c.SizeBytes)
+	}
+	if c.BlockBytes != 0 || c.PageBytes != 0 {
+		return geometry{}, device.Errorf(device.CodeInvalidConfig, op,
+			"block_bytes is %d and page_bytes is %d, which only the strategy %q has", c.BlockBytes, c.PageBytes, nameFixed)
 	}
 	shift := uint(bits.TrailingZeros64(c.GranuleBytes))
 	return geometry{config: c, shift: shift, total: c.SizeBytes >> shift, base: c.BaseAddr >> shift}, nil

@@ -1,0 +1,205 @@
+package rangealloc
+
+import "ferrum_mem/core/device"
+
+const nameFixed = "fixed"
+
+// fixed hands out blocks of one size, for the pages of a key-value cache. A
+// free block is a bit, so an operation is O(1), and 64 blocks are taken or given
+// back with one look at a word.
+//
+// Blocks are grouped in pages, and they are taken so that pages empty out,
+// because whoever maps memory under the range can give an empty page back:
+//
+//   - A batch fills empty pages of its own as long as it fills them whole. What
+//     is left of it goes together into one page: of the pages in partial use
+//     that have the room, the lowest, or with an expected end the one whose
+//     expected end is nearest. A single block is a batch of one.
+//   - Blocks of a group go to the page that the group took from last, while it
+//     has room. A group that comes block by block, and never in a batch, then
+//     gets an empty page: it is likely to fill it.
+//
+// Scattering a batch over the gaps of many pages instead would hold all of
+// those pages for as long as the batch lives.
+//
+// A page is PageBytes long where blocks tile it, else the shortest run of such
+// pages that leaves at most a sixteenth unused. Pages are counted from the start
+// of the range. The tables grow with the highest page ever used, not with the
+// range.
+type fixed struct {
+	geometry
+	fixedGrid
+	fixedTables
+	groups fixedGroups
+	// highWater is in granules.
+	live, highWater uint64
+}
+
+func newFixed(c Config) (Strategy, error) {
+	g, err := c.checkFixed()
+	if err != nil {
+		return nil, err
+	}
+	grid := newFixedGrid(g)
+	return &fixed{geometry: g, fixedGrid: grid, fixedTables: newFixedTables(grid.per)}, nil
+}
+
+func (f *fixed) Name() string { return nameFixed }
+
+// Alloc takes one block. Besides the errors of every strategy: INVALID_SIZE for
+// a size above block_bytes, INVALID_ALIGNMENT for one that not all blocks have.
+func (f *fixed) Alloc(r Request) (Range, error) {
+	if err := f.admit(r, 1); err != nil {
+		return Range{}, err
+	}
+	var one [1]Range
+	f.place(r, one[:])
+	return one[0], nil
+}
+
+// AllocBatch implements Batcher.
+func (f *fixed) AllocBatch(r Request, to []Range) error {
+	if err := f.admit(r, uint64(len(to))); err != nil {
+		return err
+	}
+	f.place(r, to)
+	return nil
+}
+
+// admit says why a request for count blocks cannot be served. When it can,
+// place does not fail.
+func (f *fixed) admit(r Request, count uint64) error {
+	const op = "rangealloc.alloc"
+	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {
+		return r.check()
+	}
+	if count == 0 {
+		return nil
+	}
+	if r.Size > f.config.BlockBytes {
+		return device.Errorf(device.CodeInvalidSize, op,
+			"size is %d, more than block_bytes %d", r.Size, f.config.BlockBytes)
+	}
+	if r.Align > f.gridAlign {
+		return device.Errorf(device.CodeInvalidAlignment, op,
+			"alignment is %d, and blocks of %d bytes are aligned to %d", r.Align, f.config.BlockBytes, f.gridAlign)
+	}
+	// Only a range that starts badly makes this different from the check above,
+	// and another range may start well.
+	if r.Align > f.align {
+		return ErrNoRoom
+	}
+	if count <= f.usable-f.live {
+		return nil
+	}
+	if count <= f.blocks-f.live {
+		return device.Errorf(device.CodeResourceExhausted, op,
+			"the table of pages is full: %d blocks wanted, %d of %d possible ones live", count, f.live, f.usable)
+	}
+	return ErrNoRoom
+}
+
+// Free gives a block back.
+func (f *fixed) Free(offset uint64) (uint64, error) {
+	page, index, err := f.liveBlock(offset)
+	if err != nil {
+		return 0, err
+	}
+	f.pageWords(page)[index>>6] |= 1 << (index & 63)
+	f.released(page, 1, index>>6)
+	f.live--
+	return f.config.BlockBytes, nil
+}
+
+// FreeBatch implements Batcher. Each block is free as soon as it is read, so a
+// second mention of it is found, and a bad offset makes all before it live again.
+// Neighbours in the list are most often neighbours in a page.
+func (f *fixed) FreeBatch(offsets []uint64) error {
+	mask := f.config.GranuleBytes - 1
+	var page, count, low uint32
+	var start, length uint64
+	var words []uint64
+	for i, offset := range offsets {
+		within := offset>>f.shift - start
+		if within < length && offset&mask == 0 {
+			if number, rest := f.byBlock.divide(within); rest == 0 {
+				word, bit := uint32(number>>6), uint64(1)<<(number&63)
+				if had := words[word]; had&bit == 0 {
+					words[word] = had | bit
+					count, low = count+1, min(low, word)
+					continue
+				}
+			}
+		}
+		if count != 0 {
+			f.released(page, count, low)
+		}
+		next, index, err := f.liveBlock(offset)
+		if err != nil {
+			f.unfree(offsets[:i])
+			return err
+		}
+		page, count, low = next, 1, index>>6
+		start, length, words = f.start(page, 0), uint64(f.perOf(page))*f.block, f.pageWords(page)
+		words[low] |= 1 << (index & 63)
+	}
+	if count != 0 {
+		f.released(page, count, low)
+	}
+	f.live -= uint64(len(offsets))
+	return nil
+}
+
+// unfree makes the blocks live again that a batch has freed so far.
+func (f *fixed) unfree(offsets []uint64) {
+	for _, offset := range offsets {
+		page, index, _ := f.locate(offset >> f.shift)
+		f.pageWords(page)[index>>6] &^= 1 << (index & 63)
+		f.table[page].live++
+		f.relist(page)
+	}
+}
+
+// liveBlock is the live block that starts at offset; the error says what is there
+// instead.
+func (f *fixed) liveBlock(offset uint64) (page, index uint32, err error) {
+	if offset&(f.config.GranuleBytes-1) == 0 && offset < f.config.SizeBytes {
+		page, index, starts := f.locate(offset >> f.shift)
+		if starts && f.isLive(page, index) {
+			return page, index, nil
+		}
+	}
+	return 0, 0, f.badFree(offset)
+}
+
+// badFree says what is at an offset where no live block starts.
+func (f *fixed) badFree(offset uint64) error {
+	const op = "rangealloc.free"
+	if offset >= f.config.SizeBytes {
+		return device.Errorf(device.CodeInvalidAddress, op,
+			"offset is %d, outside the range of %d bytes", offset, f.config.SizeBytes)
+	}
+	page, index, _ := f.locate(offset >> f.shift)
+	if f.isLive(page, index) {
+		return device.Errorf(device.CodeInvalidAddress, op, "offset is %d, inside the live block of %d bytes at %d",
+			offset, f.config.BlockBytes, f.start(page, index)<<f.shift)
+	}
+	return device.Errorf(device.CodeDoubleFree, op, "offset is %d, which is free", offset)
+}
+
+// isLive takes any page and index that locate gives.
+func (f *fixed) isLive(page, index uint32) bool {
+	return uint64(page) < uint64(len(f.table)) && index < f.perOf(page) &&
+		f.pageWords(page)[index>>6]>>(index&63)&1 == 0
+}
+
+func (f *fixed) Lookup(offset uint64) (Range, bool) {
+	if offset&(f.config.GranuleBytes-1) != 0 || offset >= f.config.SizeBytes {
+		return Range{}, false
+	}
+	page, index, starts := f.locate(offset >> f.shift)
+	if !starts || !f.isLive(page, index) {
+		return Range{}, false
+	}
+	return Range{Offset: offset, Size: f.config.BlockBytes, Slot: page*f.per + index}, true
+}

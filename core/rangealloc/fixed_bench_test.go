@@ -1,0 +1,73 @@
+package rangealloc
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func benchFixed(tb testing.TB, blockBytes uint64) *fixed {
+	s, err := New(nameFixed, Config{SizeBytes: 64 << 30, BaseAddr: 1 << 40, GranuleBytes: 256, BlockBytes: blockBytes})
+	require.NoError(tb, err)
+	return s.(*fixed)
+}
+
+// BenchmarkFixedPair takes and frees one block among 100,000 live ones.
+func BenchmarkFixedPair(b *testing.B) {
+	f := benchFixed(b, 64<<10)
+	offsets := make([]uint64, 100_000)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range offsets {
+		got, err := f.Alloc(Request{Size: 1, Align: 1})
+		require.NoError(b, err)
+		offsets[i] = got.Offset
+	}
+	r.Shuffle(len(offsets), func(i, j int) { offsets[i], offsets[j] = offsets[j], offsets[i] })
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		at := i % len(offsets)
+		if _, err := f.Free(offsets[at]); err != nil {
+			b.Fatal(err)
+		}
+		got, err := f.Alloc(Request{Size: 1, Align: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		offsets[at] = got.Offset
+	}
+}
+
+// BenchmarkFixedBatch takes and frees 256 blocks at once, with some 100 requests
+// of 256 blocks and more live, of which one is replaced each time.
+func BenchmarkFixedBatch(b *testing.B) {
+	const size, live = 256, 100
+	f := benchFixed(b, 64<<10)
+	r := rand.New(rand.NewPCG(1, 2))
+	batches := make([][]uint64, live)
+	ranges := make([]Range, size)
+	take := func(at int) {
+		if err := f.AllocBatch(Request{Size: 1, Align: 1, Group: uint64(at + 1)}, ranges); err != nil {
+			b.Fatal(err)
+		}
+		for i, got := range ranges {
+			batches[at][i] = got.Offset
+		}
+	}
+	for i := range batches {
+		batches[i] = make([]uint64, size)
+		take(i)
+		if _, err := f.Alloc(Request{Size: 1, Align: 1, Group: uint64(i + 1)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		at := r.IntN(live)
+		if err := f.FreeBatch(batches[at]); err != nil {
+			b.Fatal(err)
+		}
+		take(at)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/size, "ns/pair")
+}
