@@ -14,12 +14,20 @@ type block struct {
 	tookNS int64 // the call that allocated it
 }
 
+// wish is a block that is asked for.
+type wish struct {
+	size uint64
+	// end is when the block will be freed, and group a number of the request
+	// that it belongs to; 0: not told.
+	end, group uint64
+}
+
 // memory is where blocks come from: a pool, or nowhere when a trace is only
 // being surveyed.
 type memory interface {
 	// alloc gives a block, or a failure when there is no room; an error ends
 	// the replay.
-	alloc(size uint64) (block, *refusal, error)
+	alloc(w wish) (block, *refusal, error)
 	free(b block) error
 }
 
@@ -58,6 +66,8 @@ type player struct {
 	resident map[trace.ShareKey]*shared
 	spare    []*holding // kept for their slices
 	arrived  int
+	// hints: the memory is told what the trace knows.
+	hints bool
 }
 
 func newPlayer(s *trace.Schedule, m memory, o observer) *player {
@@ -88,6 +98,7 @@ func (p *player) step() (bool, error) {
 // add gives a request its further blocks, or drops it when one cannot be had.
 func (p *player) add(s trace.Step) error {
 	h := p.holdings[s.Request]
+	w := p.wish(s)
 	for i := range s.Blocks {
 		key, sharable := p.schedule.Shared(s.Request, s.FirstBlock+i)
 		if sharable {
@@ -97,7 +108,7 @@ func (p *player) add(s trace.Step) error {
 				continue
 			}
 		}
-		b, refused, err := p.memory.alloc(s.BlockBytes)
+		b, refused, err := p.memory.alloc(w)
 		switch {
 		case err != nil:
 			return err
@@ -118,6 +129,19 @@ func (p *player) add(s trace.Step) error {
 		}
 	}
 	return nil
+}
+
+// wish is what a step asks for, many times perhaps. A block that several requests
+// come to share is expected to end with the first of them.
+func (p *player) wish(s trace.Step) wish {
+	w := wish{size: s.BlockBytes}
+	if p.hints {
+		w.end = uint64(p.schedule.EndNS(s.Request))
+		if p.schedule.Rules().Mode == trace.Paged {
+			w.group = uint64(s.Request) + 1
+		}
+	}
+	return w
 }
 
 // end frees what only this request holds.
@@ -178,8 +202,8 @@ func survey(ctx context.Context, s *trace.Schedule) (demand, error) {
 // nowhere is a memory of endless size.
 type nowhere struct{}
 
-func (nowhere) alloc(size uint64) (block, *refusal, error) { return block{size: size}, nil, nil }
-func (nowhere) free(block) error                           { return nil }
+func (nowhere) alloc(w wish) (block, *refusal, error) { return block{size: w.size}, nil, nil }
+func (nowhere) free(block) error                      { return nil }
 
 // counter finds the demand.
 type counter struct {

@@ -49,19 +49,19 @@ func newPoolMemory(p *pool.Pool, limit uint64) *poolMemory {
 	return &poolMemory{pool: p, limit: limit, clock: newClock()}
 }
 
-func (m *poolMemory) alloc(size uint64) (block, *refusal, error) {
+func (m *poolMemory) alloc(w wish) (block, *refusal, error) {
 	start := m.clock.now()
-	got, err := m.pool.Alloc(pool.Request{SizeBytes: size})
+	got, err := m.pool.Alloc(pool.Request{SizeBytes: w.size})
 	took := m.clock.now() - start
 	m.learn()
 	if errors.Is(err, device.CodeOutOfMemory) {
-		return block{}, &refusal{reason: m.reason(size)}, nil
+		return block{}, &refusal{reason: m.reason(w.size)}, nil
 	}
 	if err != nil {
 		return block{}, nil, err
 	}
 	m.allocations++
-	m.live += size
+	m.live += w.size
 	at := m.find(got.Addr)
 	if at < 0 {
 		return block{}, nil, device.Errorf(device.CodeInternal, op, "block at %#x is in no segment of the pool", uint64(got.Addr))
@@ -72,7 +72,7 @@ func (m *poolMemory) alloc(size uint64) (block, *refusal, error) {
 		s.water = end
 		m.highWater = max(m.highWater, m.water)
 	}
-	return block{addr: got.Addr, size: size, tookNS: took}, nil, nil
+	return block{addr: got.Addr, size: w.size, tookNS: took}, nil, nil
 }
 
 func (m *poolMemory) free(b block) error {

@@ -91,6 +91,15 @@ func (s *Schedule) Line(request int) int {
 	return int(s.requests[request].Line)
 }
 
+// EndNS is when a request, or lifetime, ends unless it is dropped: the TimeNS of
+// its End. It is after 0 for whatever has a block.
+func (s *Schedule) EndNS(request int) int64 {
+	if s.rules.Mode == Lifetimes {
+		return s.trace.Lifetimes[request].Upper
+	}
+	return s.requests[request].endNS()
+}
+
 // Next gives the next step; false at the end.
 func (s *Schedule) Next() (Step, bool) {
 	for {

@@ -88,6 +88,15 @@ func drawRequests(t *rapid.T) *Trace {
 	return tr
 }
 
+// requireEnds compares the ends that are told beforehand with those that come.
+func requireEnds(t require.TestingT, s *Schedule, steps []Step) {
+	for _, step := range steps {
+		if step.Kind == End {
+			require.Equal(t, step.TimeNS, s.EndNS(step.Request))
+		}
+	}
+}
+
 func TestPagedAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := drawRequests(t)
@@ -104,6 +113,7 @@ func TestPagedAgainstNaive(t *testing.T) {
 			require.Equal(t, held[step.Request], step.FirstBlock, "blocks are numbered on")
 			held[step.Request] += step.Blocks
 		}
+		requireEnds(t, s, steps)
 		s.Restart()
 		require.Equal(t, steps, drain(s), "a restart gives the same again")
 	})
@@ -122,6 +132,7 @@ func TestContiguousAgainstNaive(t *testing.T) {
 		require.NoError(t, err)
 		steps := drain(s)
 		require.Equal(t, want, simplify(steps))
+		requireEnds(t, s, steps)
 		for _, step := range steps {
 			if step.Kind == Arrive {
 				r := tr.Requests[step.Request]
@@ -137,6 +148,8 @@ func TestLifetimesEndBeforeAllocations(t *testing.T) {
 	s, err := NewSchedule(tr, Rules{})
 	require.NoError(t, err)
 	assert.Equal(t, Lifetimes, s.Rules().Mode)
+	steps := drain(s)
+	requireEnds(t, s, steps)
 	assert.Equal(t, []Step{
 		{TimeNS: 0, Kind: Arrive, Request: 0, Blocks: 1, BlockBytes: 1},
 		{TimeNS: 2, Kind: Arrive, Request: 1, Blocks: 1, BlockBytes: 7},
@@ -144,7 +157,7 @@ func TestLifetimesEndBeforeAllocations(t *testing.T) {
 		{TimeNS: 5, Kind: End, Request: 1},
 		{TimeNS: 5, Kind: Arrive, Request: 2, Blocks: 1, BlockBytes: 100},
 		{TimeNS: 9, Kind: End, Request: 2},
-	}, drain(s))
+	}, steps)
 	assert.Equal(t, 4, s.Line(1), "the line of the file, not the place in time")
 }
 
