@@ -179,22 +179,17 @@ func (c *Checker) Evict(boundBytes uint64) (base device.Addr, ok bool) {
 	if r == nil {
 		return 0, false
 	}
-	c.pending = append(c.pending, c.checkHeld(r, "when it left quarantine")...)
+	c.pending = append(c.pending, c.checkHeld(opEvict, r, "when it left quarantine")...)
 	c.forget(r)
 	c.past.add(past{user: r.user, requested: r.requested, tag: r.tag, allocated: r.allocated, freed: r.freed})
 	return r.base, true
 }
 
-// Drop forgets a block whose memory goes with its segment, after a last look.
+// Drop forgets a block whose memory has gone with its segment.
 func (c *Checker) Drop(base device.Addr) {
-	r := c.bases[base]
-	if r == nil {
-		return
+	if r := c.bases[base]; r != nil {
+		c.forget(r)
 	}
-	if report := c.checkZones(opDestroy, r, "when its pool was destroyed"); report != nil {
-		c.pending = append(c.pending, report)
-	}
-	c.forget(r)
 }
 
 func (c *Checker) forget(r *record) {
@@ -207,16 +202,20 @@ func (c *Checker) HeldBytes() uint64 { return c.held.bytes }
 
 // Check looks at every block, live and in quarantine. Damage that it reports is
 // repaired, so that it is reported once.
-func (c *Checker) Check() []*Report {
+func (c *Checker) Check() []*Report { return c.checkAll(opCheck, "by a check") }
+
+// CheckLast is Check when the pool is about to be destroyed.
+func (c *Checker) CheckLast() []*Report {
+	return c.checkAll(opDestroy, "when its pool was destroyed")
+}
+
+func (c *Checker) checkAll(op, when string) []*Report {
 	var found []*Report
 	for _, r := range c.sorted() {
-		switch r.state {
-		case quarantined:
-			found = append(found, c.checkHeld(r, "by a check")...)
-		default:
-			if report := c.checkZones(opCheck, r, "by a check"); report != nil {
-				found = append(found, report)
-			}
+		if r.state == quarantined {
+			found = append(found, c.checkHeld(op, r, when)...)
+		} else if report := c.checkZones(op, r, when); report != nil {
+			found = append(found, report)
 		}
 	}
 	return found

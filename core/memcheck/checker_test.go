@@ -198,7 +198,24 @@ func TestRefusedAddressesAreExplained(t *testing.T) {
 
 	r.Drop(other)
 	r.Drop(other)
+	_, known = r.View(other)
+	require.False(t, known)
 	require.Empty(t, r.Pending())
+}
+
+func TestTheLastCheckSeesLiveAndHeldBlocks(t *testing.T) {
+	r := newRig(t, memcheck.All, true)
+	_, user := r.enter(t, 0, 100, 256)
+	freed, gone := r.enter(t, 1, 100, 256)
+	require.Nil(t, r.Free("pool.free", freed))
+	r.Land(freed, slotBytes)
+	require.NoError(t, r.dev.SetBytes(user-2, []byte{1}))
+	require.NoError(t, r.dev.SetBytes(gone+99, []byte{2}))
+	texts := r.tell(r.CheckLast()...)
+	require.Len(t, texts, 2)
+	require.Contains(t, texts[0], "the byte 2 before its start is 0x01 instead of 0xfd, seen when its pool was destroyed")
+	require.Contains(t, texts[1], "the byte at 99 is 0x02 instead of 0xdd, seen when its pool was destroyed")
+	require.Empty(t, r.CheckLast(), "it is repaired")
 }
 
 // Without a view of the memory, frees are checked and nothing else.

@@ -46,8 +46,8 @@ func (c *Checker) damaged(op string, r *record, what string) *Report {
 
 // checkHeld looks at a block in quarantine: its zones, and its inside for writes
 // after the free.
-func (c *Checker) checkHeld(r *record, when string) (found []*Report) {
-	if report := c.checkZones(opEvict, r, when); report != nil {
+func (c *Checker) checkHeld(op string, r *record, when string) (found []*Report) {
+	if report := c.checkZones(op, r, when); report != nil {
 		found = append(found, report)
 	}
 	if !r.poisoned {
@@ -56,7 +56,7 @@ func (c *Checker) checkHeld(r *record, when string) (found []*Report) {
 	if d, bad := c.look(r, r.inside(), FreedByte); bad {
 		r.poisoned = c.fill(r, r.inside(), FreedByte)
 		found = append(found, &Report{
-			Code: device.CodeCorrupted, Op: opEvict, level: Error,
+			Code: device.CodeCorrupted, Op: op, level: Error,
 			Text: fmt.Sprintf("write after the free of the %v: the byte at %d is %#02x instead of %#02x, seen %s",
 				r, d.OffsetBytes, d.Found, FreedByte, when),
 			sites: c.sitesOf(r),
