@@ -46,9 +46,13 @@ type Pool interface {
 	// makes it ready. It is false when there is none; CodeTimeout when it takes
 	// longer than timeout.
 	WaitForFlight(timeout time.Duration) (bool, error)
-	// ReleaseCached gives segments without a block back to the device until at
-	// least wanted bytes are given or no such segment is left.
+	// Flush takes back what caches in front of the pool hold idle, and says
+	// whether that was anything.
+	Flush() bool
+	// ReleaseCached flushes, and gives segments without a block back to the
+	// device until at least wanted bytes are given or no such segment is left.
 	ReleaseCached(wanted uint64) (released uint64, err error)
+	// Statistics is the books, which the totals know from then on.
 	Statistics() track.Statistics
 	Tags() []track.TagUse
 }
@@ -123,6 +127,8 @@ func (e *Engine) Synchronize(timeout time.Duration) error {
 
 // Register adds a pool; CodeInvalidState after Close.
 func (e *Engine) Register(p Pool) error {
+	// A pool that was alone until now has not told the totals all.
+	e.publish()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {

@@ -42,6 +42,7 @@ func (p *books) Land()        {}
 func (p *books) WaitForFlight(time.Duration) (bool, error) {
 	return false, nil
 }
+func (p *books) Flush() bool                          { return false }
 func (p *books) ReleaseCached(uint64) (uint64, error) { return 0, nil }
 func (p *books) Tags() []track.TagUse                 { return nil }
 func (p *books) Statistics() track.Statistics {

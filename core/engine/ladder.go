@@ -18,6 +18,9 @@ type Need struct {
 	AlignmentBytes uint64
 	// Bound says, in words for the report, what bounds the pool; "" if nothing.
 	Bound string
+	// Spare tries to serve the allocation from freed blocks that its stream may
+	// have at once, also where it wastes most of them; nil: there are none.
+	Spare func() (bool, error)
 }
 
 // flightWait bounds how long one allocation waits for freed blocks that queued
@@ -28,11 +31,14 @@ const flightWait = 10 * time.Second
 // retry after each step that may have helped:
 //
 //  1. take in freed blocks whose queued work is done;
-//  2. give back cached segments of the pool, then of its siblings;
-//  3. wait for freed blocks that queued work still uses;
-//  4. ask the reclaim callbacks.
+//  2. take back what thread caches of the pool hold;
+//  3. give back cached segments of the pool, then, with what their thread caches
+//     hold, of its siblings;
+//  4. waste a larger block that the same stream has freed (Need.Spare);
+//  5. wait for freed blocks that queued work still uses;
+//  6. ask the reclaim callbacks.
 //
-// A thread that may not wait stops after step 2: the work that it would wait for
+// A thread that may not wait stops after step 4: the work that it would wait for
 // may be queued behind it.
 //
 // retry says whether it got its block; its error ends the search, unless it is
@@ -58,7 +64,7 @@ type climb struct {
 	engine *Engine
 	need   Need
 	retry  func() (bool, error)
-	// mayWait allows steps 3 and 4.
+	// mayWait allows steps 5 and 6.
 	mayWait bool
 
 	found bool
@@ -70,8 +76,10 @@ type climb struct {
 func (c *climb) ended() bool { return c.found || c.err != nil }
 
 // try retries the allocation, and says whether the search is over.
-func (c *climb) try() bool {
-	found, err := c.retry()
+func (c *climb) try() bool { return c.attempt(c.retry) }
+
+func (c *climb) attempt(by func() (bool, error)) bool {
+	found, err := by()
 	c.found = found
 	if err != nil && !errors.Is(err, device.CodeOutOfMemory) {
 		c.err = err
@@ -79,11 +87,14 @@ func (c *climb) try() bool {
 	return c.ended()
 }
 
-// sweep is steps 1 to 3.
+// sweep is steps 1 to 5.
 func (c *climb) sweep() {
 	siblings := c.engine.listPools(c.need.Pool)
 	c.need.Pool.Land()
 	if c.try() {
+		return
+	}
+	if c.need.Pool.Flush() && c.try() {
 		return
 	}
 	if c.release(c.need.Pool) {
@@ -94,6 +105,9 @@ func (c *climb) sweep() {
 		if c.release(p) {
 			return
 		}
+	}
+	if c.need.Spare != nil && c.attempt(c.need.Spare) {
+		return
 	}
 	if !c.mayWait || c.waitFor(c.need.Pool, true) {
 		return

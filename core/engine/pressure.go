@@ -17,8 +17,10 @@ type watch struct {
 	// level stays: low <= used < high.
 	low, high atomic.Uint64
 
-	mu    sync.Mutex
-	level pressure.Level
+	mu sync.Mutex
+	// watching says that the totals are watched for the listeners.
+	watching bool
+	level    pressure.Level
 	// others is what is neither ours nor free, as of the last look at the
 	// device.
 	others uint64
@@ -31,11 +33,18 @@ func (w *watch) sleep() {
 }
 
 // Changed is called by a pool after every change of use, under none of its
-// locks. It costs four loads unless the level changes.
+// locks. It costs one load while nobody listens, and four unless the level
+// changes.
 //
 // What others use is looked at when segments come or go, when the limit changes
 // and when a listener comes; a change of theirs alone is not noticed before.
 func (e *Engine) Changed() {
+	if e.totals.Watched() {
+		e.compare()
+	}
+}
+
+func (e *Engine) compare() {
 	used := e.totals.Used()
 	if used >= e.watch.low.Load() && used < e.watch.high.Load() {
 		return
@@ -86,6 +95,10 @@ func (e *Engine) evaluateLocked() (dropped int) {
 	listeners := e.listListeners()
 	if len(listeners) == 0 {
 		w.sleep()
+		if w.watching {
+			w.watching = false
+			e.totals.Watch(false)
+		}
 		return 0
 	}
 	for {
@@ -131,8 +144,11 @@ func (e *Engine) listListeners() []*Registration {
 func (e *Engine) OnPressure(fn func(pressure.Level)) (*Registration, error) {
 	r := newRegistration(e)
 	r.hear = fn
+	e.totals.Watch(true)
+	e.publish()
 	e.watch.mu.Lock()
 	defer e.watch.mu.Unlock()
+	defer e.keepWatching()
 	e.mu.Lock()
 	if e.closed {
 		defer e.mu.Unlock()
@@ -156,4 +172,31 @@ func (e *Engine) OnPressure(fn func(pressure.Level)) (*Registration, error) {
 		defer e.reportDropped(dropped)
 	}
 	return r, nil
+}
+
+// keepWatching leaves one watch on the totals while there are listeners, after
+// one was added. The caller holds watch.mu.
+func (e *Engine) keepWatching() {
+	if w := &e.watch; !w.watching && len(e.listListeners()) > 0 {
+		w.watching = true
+		return
+	}
+	e.totals.Watch(false)
+}
+
+// WatchUse has every change of use show in Totals().Used() from now on, until
+// it is called as often with false. That costs each pool some nanoseconds an
+// operation. The caller holds no lock.
+func (e *Engine) WatchUse(on bool) {
+	e.totals.Watch(on)
+	if on {
+		e.publish()
+	}
+}
+
+// publish has every pool bring the totals up to date. The caller holds no lock.
+func (e *Engine) publish() {
+	for _, p := range e.listPools(nil) {
+		p.Statistics()
+	}
 }

@@ -65,6 +65,12 @@ func (r *Registration) Remove(inside bool) {
 	e.listeners = slices.DeleteFunc(e.listeners, drop)
 	e.reclaims = slices.DeleteFunc(e.reclaims, drop)
 	e.mu.Unlock()
+	if r.hear != nil {
+		e.watch.mu.Lock()
+		dropped := e.evaluateLocked()
+		e.watch.mu.Unlock()
+		e.reportDropped(dropped)
+	}
 
 	r.mu.Lock()
 	r.removed = true

@@ -48,7 +48,8 @@ func TestBackendsJSONWithoutABackend(t *testing.T) {
 }
 
 var statisticsKeys = []string{"requested", "allocated", "active", "cached", "unusable", "reserved",
-	"live_blocks", "segments", "allocations", "frees", "failures", "largest_free_bytes"}
+	"live_blocks", "segments", "allocations", "frees", "failures", "largest_free_bytes",
+	"thread_cached_bytes"}
 
 func TestSnapshotJSONHasTheDocumentedKeys(t *testing.T) {
 	b := startBench(t)

@@ -34,6 +34,9 @@ func (m *Manager) Close(force bool) error {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
+	if m.collector.wanted() {
+		m.owner.engine.WatchUse(false)
+	}
 	d := m.owner
 	d.mu.Lock()
 	d.built = slices.DeleteFunc(d.built, func(other *Manager) bool { return other == m })

@@ -34,11 +34,14 @@ func (c *collector) init(bytes uint64) {
 	c.backoff = 1
 }
 
+// wanted says that some use starts a collection.
+func (c *collector) wanted() bool { return c.bytes != math.MaxUint64 }
+
 // collect runs a collection if one is due. It is called after an allocation,
 // with no lock held.
 func (m *Manager) collect() {
 	c := &m.collector
-	if c.bytes == math.MaxUint64 || c.freed.Load() < c.next.Load() ||
+	if !c.wanted() || c.freed.Load() < c.next.Load() ||
 		m.owner.engine.Totals().Used() < c.bytes {
 		return
 	}

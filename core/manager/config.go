@@ -80,12 +80,13 @@ func (c Config) complete(id device.ID) (Config, error) {
 }
 
 // forPool is the settings of the pool of a memory type. It carries the type's
-// name unless it has one, and keeps history only if the manager does.
+// name unless it has one, and keeps history and times only if the manager does.
 func (c Config) forPool(kind MemoryType, settings pool.Config) pool.Config {
 	if settings.Name == "" {
 		settings.Name = kind.String()
 	}
 	settings.Stats = settings.Stats && c.EnableTracking
+	settings.Tracking = c.EnableTracking
 	return settings
 }
 

@@ -100,6 +100,9 @@ func (f *Factory) build(d *openDevice, c Config) (*Manager, error) {
 		}
 		m.homes[kind] = made
 	}
+	if m.collector.wanted() {
+		d.engine.WatchUse(true)
+	}
 	return m, nil
 }
 

@@ -59,7 +59,7 @@ func (r *rig) finish(t require.TestingT) {
 func smallPool() pool.Config {
 	return pool.Config{
 		InitialSizeBytes: 64 * kib, GrowthIncrementBytes: 64 * kib,
-		AlignmentBytes: 256, AutoExpansion: true, Stats: true,
+		AlignmentBytes: 256, AutoExpansion: true, Stats: true, ReleaseThresholdBytes: pool.NeverRelease,
 	}
 }
 

@@ -33,7 +33,7 @@ func newBench(config devicetest.Config, options engine.Options) *bench {
 
 func (b *bench) pool(t require.TestingT, change func(*Config)) *Pool {
 	c := Config{Name: "p", InitialSizeBytes: 1 * mib, GrowthIncrementBytes: 512 * kib,
-		AutoExpansion: true, Stats: true}
+		AutoExpansion: true, Stats: true, ReleaseThresholdBytes: NeverRelease}
 	if change != nil {
 		change(&c)
 	}
@@ -64,29 +64,46 @@ func (p *Pool) audit() error {
 		active += state.SizeBytes - state.FreeBytes
 		unusable += s.had.SizeBytes - s.usable
 	}
-	var requested, allocated uint64
-	inFlight := 0
-	p.blocks.each(func(e *entry) {
-		if e.state == blockLive {
-			live++
-			requested += e.requested
-			allocated += e.size
-		} else {
-			inFlight++
+	var requested, allocated, leased uint64
+	blocks, inFlight := uint64(0), 0
+	for _, s := range p.segments {
+		count := uint64(0)
+		s.eachBlock(func(l located) bool {
+			count++
+			switch l.info().state() {
+			case blockLive:
+				live++
+				requested += l.Size - l.info().slack()
+				allocated += l.Size
+			case blockInFlight:
+				inFlight++
+			case blockLeased:
+				leased += l.Size - l.info().slack()
+				active -= l.Size - l.info().slack()
+			default:
+				count += 1 << 32
+			}
+			return true
+		})
+		if count != s.blocks {
+			return fmt.Errorf("a segment has %d blocks, counts %d", count, s.blocks)
 		}
-	})
+		blocks += count
+	}
+	outside := p.books.Outside()
 	want := map[string][2]uint64{
-		"held":            {p.held, held},
-		"reserved":        {stats.Reserved.Current, held},
-		"segments":        {stats.Segments.Current, uint64(len(p.segments))},
-		"placed blocks":   {uint64(p.blocks.count), placed},
-		"active":          {stats.Active.Current, active},
-		"unusable":        {stats.Unusable.Current, unusable},
-		"live":            {stats.LiveBlocks.Current, live},
-		"requested":       {stats.Requested.Current, requested},
-		"allocated":       {stats.Allocated.Current, allocated},
-		"in flight":       {uint64(p.flights.count), uint64(inFlight)},
-		"blocks by state": {uint64(p.blocks.count), live + uint64(inFlight)},
+		"held":          {p.held, held},
+		"reserved":      {stats.Reserved.Current, held},
+		"segments":      {stats.Segments.Current, uint64(len(p.segments))},
+		"placed blocks": {blocks, placed},
+		"active":        {stats.Active.Current - outside.LiveBytes, active},
+		"unusable":      {stats.Unusable.Current, unusable},
+		"live":          {stats.LiveBlocks.Current - outside.LiveBlocks, live},
+		"requested":     {stats.Requested.Current - outside.RequestedBytes, requested},
+		"allocated":     {stats.Allocated.Current - outside.LiveBytes, allocated},
+		"in flight":     {uint64(p.flights.count), uint64(inFlight)},
+		"leased":        {p.leases.leased - p.leases.returned, leased},
+		"outside":       {outside.LiveBytes + outside.CachedBytes, leased},
 	}
 	for name, pair := range want {
 		if pair[0] != pair[1] {

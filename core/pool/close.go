@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/track"
 )
 
 const opClose = "pool.close"
@@ -23,9 +22,10 @@ func (p *Pool) Close(force bool) error {
 	if err == nil {
 		err = p.giveBackAll()
 	}
-	p.mu.Lock()
+	p.lock()
 	if err == nil {
 		p.state = stateClosed
+		p.books.Leave()
 	} else {
 		p.state = stateOpen
 	}
@@ -39,23 +39,70 @@ func (p *Pool) Close(force bool) error {
 	return err
 }
 
+// beginClose refuses new blocks, takes back what the caches hold idle and takes
+// over what is live in them.
 func (p *Pool) beginClose(force bool) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.lock()
 	if p.state != stateOpen {
+		defer p.mu.Unlock()
 		return p.closedError(opClose)
 	}
-	stats := p.books.Statistics()
+	// The caches get nothing more from now on, and no thread allocates.
+	p.state = stateClosing
+	p.mu.Unlock()
+	p.Flush()
+	stats := p.Statistics()
 	if live := stats.LiveBlocks.Current; live > 0 && !force {
+		p.mu.Lock()
+		p.state = stateOpen
+		p.mu.Unlock()
 		return device.Errorf(device.CodeBusy, opClose, "pool %q has %d live blocks of %d bytes",
 			p.config.Name, live, stats.Allocated.Current).On(p.engine.ID())
 	}
-	p.state = stateClosing
+	p.dropCache()
 	return nil
 }
 
+// dropCache ends the caches. Blocks that are live in them are the pool's own
+// from then on. Idle ones, of which a few may be on their way, are in flight
+// until the segments go: nobody knows any more which stream they wait for.
+func (p *Pool) dropCache() {
+	cache := p.freeze()
+	defer p.thaw()
+	if cache == nil {
+		return
+	}
+	leased := leasedLive(cache)
+	counts := cache.Counts()
+	cache.Drop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.learn(&counts)
+	for _, c := range leased {
+		p.enterAdopted(c)
+	}
+	p.leases.cache, p.leases.strays = nil, nil
+	for _, s := range p.segments {
+		s.eachBlock(func(l located) bool {
+			if l.info().state() == blockLeased {
+				p.ground(l)
+			}
+			return true
+		})
+	}
+}
+
+// ground puts a leased block in flight for good.
+func (p *Pool) ground(l located) {
+	size := l.Size - l.info().slack()
+	*l.info() = makeInfo(blockInFlight, 0, 0)
+	p.leases.returned += size
+	p.books.Return(size)
+	p.books.Board(size)
+}
+
 // waitForWork waits for queued work that uses freed blocks, and for all work
-// when blocks are still live. The pool is closing, so nothing is allocated or
+// when blocks are left. The pool is closing, so nothing is allocated or
 // freed any more. No lock is held: the work may itself search for room and ask
 // this pool for segments.
 func (p *Pool) waitForWork() error {
@@ -69,7 +116,10 @@ func (p *Pool) waitForWork() error {
 		}
 	}
 	p.mu.Lock()
-	live := p.blocks.count
+	live := uint64(0)
+	for _, s := range p.segments {
+		live += s.blocks
+	}
 	p.mu.Unlock()
 	if live == 0 {
 		return nil
@@ -99,21 +149,19 @@ func (p *Pool) giveBackAll() error {
 
 // forget drops a segment that the device has back, and its live blocks.
 func (p *Pool) forget(s *segment) {
-	p.mu.Lock()
+	p.lock()
 	defer p.mu.Unlock()
-	var gone []entry
-	p.blocks.each(func(e *entry) {
-		if e.addr >= s.had.Addr && e.addr-s.had.Addr < device.Addr(s.had.SizeBytes) {
-			gone = append(gone, *e)
+	s.eachBlock(func(l located) bool {
+		if l.info().state() != blockLive {
+			p.books.Land(l.Size)
+			return true
 		}
+		sizes := l.sizes()
+		p.books.Free(sizes)
+		p.tags.Leave(l.info().tag(), sizes, 1)
+		delete(p.streams, l.addr())
+		return true
 	})
-	for _, e := range gone {
-		sizes := track.Block{RequestedBytes: e.requested, AllocatedBytes: e.size}
-		p.books.Retire(sizes)
-		p.tags.Leave(e.tag, sizes)
-		p.blocks.remove(e.addr)
-		p.books.Land(e.size)
-	}
 	p.detach(s)
 	p.held -= s.had.SizeBytes
 }

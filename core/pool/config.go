@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -14,6 +15,10 @@ const (
 	MaxAlignmentBytes = 1 << 30
 	// MaxNameBytes bounds the name of a pool and a tag.
 	MaxNameBytes = 63
+	// ThreadCacheAuto leaves the size of thread caches to the export layer.
+	ThreadCacheAuto = math.MaxUint64
+	// NeverRelease as a release threshold leaves empty segments in the pool.
+	NeverRelease = math.MaxUint64
 
 	defaultAlignmentBytes = 256
 )
@@ -42,6 +47,22 @@ type Config struct {
 	PreAllocate bool
 	// Stats keeps peaks and counts; without it they are 0.
 	Stats bool
+	// Tracking keeps the time of every allocation.
+	Tracking bool
+	// ThreadCacheBytes is what each thread's cache in front of the pool may hold;
+	// 0: there are none. The pool only keeps it, for the export layer.
+	ThreadCacheBytes uint64
+	// MinHeldBytes is what neither Trim nor another pool's want nor a threshold
+	// makes the pool give back.
+	MinHeldBytes uint64
+	// ReleaseThresholdBytes: while more is held, a segment that a free leaves
+	// empty is given back at once.
+	ReleaseThresholdBytes uint64
+	// FixedBlockBytes is the block size of the strategy "fixed"; 0 for any other.
+	FixedBlockBytes uint64
+	// PageBytes is the page of the strategy "fixed", a power of two; 0: the
+	// strategy's default.
+	PageBytes uint64
 }
 
 // DefaultConfig is the settings of the C ABI's defaults.
@@ -49,6 +70,7 @@ func DefaultConfig() Config {
 	return Config{
 		InitialSizeBytes: 1 << 30, GrowthIncrementBytes: 1 << 29,
 		AlignmentBytes: defaultAlignmentBytes, AutoExpansion: true, Stats: true,
+		ThreadCacheBytes: ThreadCacheAuto, ReleaseThresholdBytes: NeverRelease,
 	}
 }
 
@@ -91,11 +113,13 @@ func (c Config) check(e *engine.Engine) error {
 		wrong = "initial_size_bytes is above max_size_bytes"
 	case c.MaxSizeBytes != 0 && c.MaxSizeBytes < granularity:
 		wrong = "max_size_bytes is less than the smallest segment of the device"
+	case c.MaxSizeBytes != 0 && c.MinHeldBytes > c.MaxSizeBytes:
+		wrong = "min_held_bytes is above max_size_bytes"
 	}
 	if wrong != "" {
 		return device.Errorf(device.CodeInvalidConfig, op,
-			"%s (initial_size_bytes %d, max_size_bytes %d, growth_increment_bytes %d, segments of the device are multiples of %d)",
-			wrong, c.InitialSizeBytes, c.MaxSizeBytes, c.GrowthIncrementBytes,
+			"%s (initial_size_bytes %d, max_size_bytes %d, growth_increment_bytes %d, min_held_bytes %d, segments of the device are multiples of %d)",
+			wrong, c.InitialSizeBytes, c.MaxSizeBytes, c.GrowthIncrementBytes, c.MinHeldBytes,
 			e.Info().GranularityBytes).On(e.ID())
 	}
 	return nil

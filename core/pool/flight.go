@@ -2,216 +2,297 @@ package pool
 
 import (
 	"errors"
-	"time"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/track"
 )
 
-const (
-	// pollBudget bounds the events that an ordinary call looks at.
-	pollBudget = 8
-	// pollAll looks at as many as there is any use in.
-	pollAll = int(^uint(0) >> 1)
-)
+// Blocks in flight. A free behind queued work puts a fence (an event and what
+// waits for it) at the end of its stream's queue, and the block behind it; a
+// free that several streams have to pass puts the block behind one fence each. A
+// block whose last fence is that of one stream stands in that stream's index of
+// blocks that an allocation for the same stream may have at once; see reuse.go.
+// Fences of a stream pass in their order, so only the first of a queue is asked;
+// see poll.go.
+//
+// All tables are indexed by number and used again, so that nothing is allocated
+// in the steady state.
+
+// none ends the lists.
+const none int32 = -1
+
+// loose is the queue of fences whose stream is not known, which pass in any
+// order.
+const loose int32 = 0
+
+// fence is an event that blocks wait for.
+type fence struct {
+	event device.Event
+	// order counts fences over all queues; 0: the fence is not in use.
+	order uint64
+	queue int32
+	// first of the links to its blocks, of which there are count.
+	first, count int32
+	// waiters is how many threads wait on the event, which stays open for them.
+	waiters int32
+	// done says that no block waits any more.
+	done bool
+}
+
+// link ties a block to a fence.
+type link struct {
+	flight, fence int32
+	// next and prev are of the same fence, sibling of the same block.
+	next, prev, sibling int32
+}
 
 // flight is a freed block that queued work may still use.
 type flight struct {
 	addr device.Addr
-	// events have all to pass.
-	events []device.Event
-	// order counts frees.
-	order uint64
-	// waiters is how many threads wait on the events, which stay open for them.
-	waiters int
-	// passed says that a wait has seen all events pass.
-	passed bool
+	size uint64
+	// first of its links, of which left are to fences that have not passed.
+	first, left int32
+	// queue is the stream that may have the block at once, or none; next and
+	// prev are of the same class there.
+	queue, next, prev int32
 }
 
-// flightQueue is the flights of one stream, which land in their order; or,
-// with a nil stream, those after events of any stream, which land in any.
+// flightQueue is the fences of one stream.
 type flightQueue struct {
 	stream device.Stream
-	// items[head:] are in flight.
-	items []*flight
-	head  int
+	// fences[head:] are in the order of the stream.
+	fences []int32
+	head   int
+	// done counts those behind head that nothing waits for any more.
+	done  int
+	reuse reuseIndex
+	used  bool
 }
 
 // flights is all blocks in flight of a pool, under its lock.
 type flights struct {
-	queues []*flightQueue
-	count  int
-	order  uint64
-	// cursor is the queue that a bounded look starts with.
-	cursor int
-	// spare and spareQueues are used again.
-	spare       []*flight
-	spareQueues []*flightQueue
+	count int
+	// order counts fences that were made, passes those that have passed.
+	order, passes uint64
+
+	fences  []fence
+	links   []link
+	flights []flight
+	queues  []flightQueue
+	// active is the queues with fences, but for the loose one; cursor is where a
+	// bounded look starts.
+	active   []int32
+	cursor   int
+	byStream map[device.Stream]int32
+	// recent is the queue that was asked for last.
+	recent int32
+
+	spareFences, spareLinks, spareFlights, spareQueues []int32
 	// unclosed are events that could not be closed yet.
 	unclosed []device.Event
 }
 
-// push adds a flight behind a stream's event, or behind several events.
-func (f *flights) push(addr device.Addr, stream device.Stream, events ...device.Event) {
-	var queue *flightQueue
-	for _, q := range f.queues {
-		if q.stream == stream {
-			queue = q
+func (f *flights) init() {
+	f.queues = append(f.queues, flightQueue{used: true})
+	f.byStream = make(map[device.Stream]int32)
+}
+
+// queueOf is the queue of a stream, or none.
+func (f *flights) queueOf(stream device.Stream) int32 {
+	if q := &f.queues[f.recent]; q.stream == stream && q.used && f.recent != loose {
+		return f.recent
+	}
+	at, ok := f.byStream[stream]
+	if !ok {
+		return none
+	}
+	f.recent = at
+	return at
+}
+
+// fenceOn makes a fence of an event, which it owns from then on, at the end of
+// a stream's queue; nil: the loose one.
+func (f *flights) fenceOn(stream device.Stream, event device.Event) int32 {
+	queue := loose
+	if stream != nil {
+		if queue = f.queueOf(stream); queue == none {
+			queue = f.newQueue(stream)
 		}
 	}
-	if queue == nil {
-		if n := len(f.spareQueues); n > 0 {
-			queue, f.spareQueues = f.spareQueues[n-1], f.spareQueues[:n-1]
-		} else {
-			queue = &flightQueue{}
-		}
-		queue.stream = stream
-		f.queues = append(f.queues, queue)
-	}
-	var added *flight
-	if n := len(f.spare); n > 0 {
-		added, f.spare = f.spare[n-1], f.spare[:n-1]
-	} else {
-		added = &flight{}
-	}
-	added.addr, added.order = addr, f.order
-	added.events = append(added.events[:0], events...)
+	at := takeSpare(&f.spareFences, &f.fences)
 	f.order++
+	f.fences[at] = fence{event: event, order: f.order, queue: queue, first: none}
+	q := &f.queues[queue]
+	q.fences = append(q.fences, at)
+	return at
+}
+
+func (f *flights) newQueue(stream device.Stream) int32 {
+	at := takeSpare(&f.spareQueues, &f.queues)
+	q := &f.queues[at]
+	q.stream, q.used = stream, true
+	f.byStream[stream] = at
+	f.active = append(f.active, at)
+	f.recent = at
+	return at
+}
+
+// takeSpare gives a place of a table that is not in use.
+func takeSpare[T any](spare *[]int32, table *[]T) int32 {
+	if n := len(*spare); n > 0 {
+		at := (*spare)[n-1]
+		*spare = (*spare)[:n-1]
+		return at
+	}
+	var empty T
+	*table = append(*table, empty)
+	return int32(len(*table) - 1)
+}
+
+// add puts a block behind fences, of which there is one at least.
+func (f *flights) add(l located, fences []int32) {
+	at := takeSpare(&f.spareFlights, &f.flights)
+	f.flights[at] = flight{addr: l.addr(), size: l.Size, first: none, queue: none}
+	for _, fence := range fences {
+		f.tie(at, fence)
+	}
 	f.count++
-	queue.items = append(queue.items, added)
+	f.offer(at)
 }
 
-// oldest is the flight that was freed first; nil if there is none.
-func (f *flights) oldest() *flight {
-	var oldest *flight
-	for _, q := range f.queues {
-		for _, item := range q.items[q.head:] {
-			if oldest == nil || item.order < oldest.order {
-				oldest = item
-			}
-			if q.stream != nil {
-				break
-			}
-		}
+func (f *flights) tie(flight, fence int32) {
+	at := takeSpare(&f.spareLinks, &f.links)
+	behind, block := &f.fences[fence], &f.flights[flight]
+	f.links[at] = link{flight: flight, fence: fence, next: behind.first, prev: none, sibling: block.first}
+	if behind.first != none {
+		f.links[behind.first].prev = at
 	}
-	return oldest
+	behind.first = at
+	behind.count++
+	block.first = at
+	block.left++
 }
 
-// land takes in freed blocks whose events have passed, looking at no more than
-// budget events. The caller holds mu.
-func (p *Pool) land(budget int) {
-	f := &p.flights
-	f.closeLeft()
-	for visits := len(f.queues); visits > 0 && budget > 0 && len(f.queues) > 0; visits-- {
-		f.cursor %= len(f.queues)
-		queue := f.queues[f.cursor]
-		if queue.stream != nil {
-			budget = p.landOrdered(queue, budget)
-		} else {
-			budget = p.landAny(queue, budget)
-		}
-		if queue.head == len(queue.items) {
-			f.retire(f.cursor)
-		} else {
-			f.cursor++
+// offer enters a block in the index of the one stream that it still waits for.
+func (f *flights) offer(at int32) {
+	if block := &f.flights[at]; block.left == 1 {
+		if queue := f.fences[f.links[block.first].fence].queue; queue != loose {
+			f.queues[queue].reuse.enter(f.flights, at)
+			block.queue = queue
 		}
 	}
 }
 
-func (p *Pool) landOrdered(queue *flightQueue, budget int) int {
-	for budget > 0 && queue.head < len(queue.items) {
-		item := queue.items[queue.head]
-		budget--
-		if !item.ready() {
+// untie takes a link out of its fence and its block.
+func (f *flights) untie(at int32) {
+	l := f.links[at]
+	if l.prev != none {
+		f.links[l.prev].next = l.next
+	} else {
+		f.fences[l.fence].first = l.next
+	}
+	if l.next != none {
+		f.links[l.next].prev = l.prev
+	}
+	f.fences[l.fence].count--
+	block := &f.flights[l.flight]
+	block.left--
+	for link := &block.first; ; link = &f.links[*link].sibling {
+		if *link == at {
+			*link = l.sibling
 			break
 		}
-		queue.items[queue.head] = nil
-		queue.head++
-		p.landOne(item)
 	}
-	if queue.head > 32 && queue.head*2 > len(queue.items) {
-		kept := copy(queue.items, queue.items[queue.head:])
-		clear(queue.items[kept:])
-		queue.items, queue.head = queue.items[:kept], 0
-	}
-	return budget
+	f.spareLinks = append(f.spareLinks, at)
 }
 
-// landAny looks at flights that land in any order; what is not ready goes to
-// the end, so that a bounded look comes round to all of them.
-func (p *Pool) landAny(queue *flightQueue, budget int) int {
-	for looks := len(queue.items) - queue.head; looks > 0 && budget > 0; looks-- {
-		item := queue.items[queue.head]
-		budget -= max(len(item.events), 1)
-		queue.items[queue.head] = nil
-		queue.head++
-		if item.ready() {
-			p.landOne(item)
-			continue
+// drop takes a block out: it is in flight no more. Fences that nothing waits
+// for any longer are let go.
+func (f *flights) drop(at int32) {
+	for block := &f.flights[at]; block.first != none; {
+		fence := f.links[block.first].fence
+		f.untie(block.first)
+		if f.fences[fence].count == 0 {
+			f.letGo(fence)
 		}
-		queue.items = append(queue.items, item)
 	}
-	if queue.head > 32 && queue.head*2 > len(queue.items) {
-		kept := copy(queue.items, queue.items[queue.head:])
-		clear(queue.items[kept:])
-		queue.items, queue.head = queue.items[:kept], 0
-	}
-	return budget
+	f.forget(at)
 }
 
-// ready says whether all events have passed and nobody waits on them. One that
-// cannot be asked has not passed.
-func (item *flight) ready() bool {
-	if item.waiters > 0 {
-		return false
+func (f *flights) forget(at int32) {
+	block := &f.flights[at]
+	if block.queue != none {
+		f.queues[block.queue].reuse.leave(f.flights, at)
 	}
-	if item.passed {
-		return true
-	}
-	for _, event := range item.events {
-		done, err := event.Done()
-		if !done && !errors.Is(err, device.CodeDeviceLost) {
-			return false
-		}
-	}
-	return true
-}
-
-// landOne makes a block ready to be handed out again.
-func (p *Pool) landOne(item *flight) {
-	f := &p.flights
-	for i, event := range item.events {
-		if event.Close() != nil {
-			f.unclosed = append(f.unclosed, event)
-		}
-		item.events[i] = nil
-	}
-	p.returnBlock(p.blocks.find(item.addr))
 	f.count--
-	*item = flight{events: item.events[:0]}
-	f.spare = append(f.spare, item)
+	*block = flight{}
+	f.spareFlights = append(f.spareFlights, at)
 }
 
-// returnBlock gives a retired block back to its segment.
-func (p *Pool) returnBlock(e *entry) {
-	addr, size := e.addr, e.size
-	s := p.segmentOf(addr)
-	if _, err := s.strategy.Free(uint64(addr - s.base)); err != nil {
-		p.broken("pool.land", err)
+// letGo ends a fence that no block waits for; its place in the queue may go
+// later.
+func (f *flights) letGo(at int32) {
+	f.finish(at)
+	q := &f.queues[f.fences[at].queue]
+	for last := len(q.fences) - 1; last >= q.head && f.over(q.fences[last]); last-- {
+		f.reuseFence(q, q.fences[last])
+		q.fences = q.fences[:last]
 	}
-	p.blocks.remove(addr)
-	p.books.Land(size)
+	if q.done > 32 && q.done*2 > len(q.fences)-q.head {
+		kept := q.fences[:0]
+		for _, at := range q.fences[q.head:] {
+			if f.over(at) {
+				f.reuseFence(q, at)
+			} else {
+				kept = append(kept, at)
+			}
+		}
+		q.fences, q.head = kept, 0
+	}
+	f.tidy(q)
 }
 
-// retire puts an empty queue aside.
-func (f *flights) retire(at int) {
-	queue := f.queues[at]
-	queue.stream, queue.items, queue.head = nil, queue.items[:0], 0
-	f.spareQueues = append(f.spareQueues, queue)
-	last := len(f.queues) - 1
-	f.queues[at] = f.queues[last]
-	f.queues[last] = nil
-	f.queues = f.queues[:last]
+// finish marks a fence that no block waits for.
+func (f *flights) finish(at int32) {
+	f.fences[at].done = true
+	f.queues[f.fences[at].queue].done++
+	f.closeEvent(&f.fences[at])
+}
+
+// over says that a fence's place may be used again.
+func (f *flights) over(at int32) bool {
+	fence := &f.fences[at]
+	return fence.done && fence.waiters == 0
+}
+
+// closeEvent closes the event of a fence unless somebody waits on it.
+func (f *flights) closeEvent(fence *fence) {
+	if fence.waiters > 0 || fence.event == nil {
+		return
+	}
+	if fence.event.Close() != nil {
+		f.unclosed = append(f.unclosed, fence.event)
+	}
+	fence.event = nil
+}
+
+func (f *flights) reuseFence(q *flightQueue, at int32) {
+	q.done--
+	f.fences[at] = fence{}
+	f.spareFences = append(f.spareFences, at)
+}
+
+// tidy takes fences that are done off the front of a queue.
+func (f *flights) tidy(q *flightQueue) {
+	for q.head < len(q.fences) && f.over(q.fences[q.head]) {
+		f.reuseFence(q, q.fences[q.head])
+		q.head++
+	}
+	if q.head == len(q.fences) {
+		q.fences, q.head = q.fences[:0], 0
+	} else if q.head > 32 && q.head*2 > len(q.fences) {
+		q.fences = q.fences[:copy(q.fences, q.fences[q.head:])]
+		q.head = 0
+	}
 }
 
 // closeLeft tries again to close events that could not be closed.
@@ -226,51 +307,9 @@ func (f *flights) closeLeft() {
 	f.unclosed = kept
 }
 
-// Land takes in every freed block whose queued work is done.
-func (p *Pool) Land() {
-	p.mu.Lock()
-	p.land(pollAll)
-	p.mu.Unlock()
-	p.engine.Changed()
-}
-
-// WaitForFlight waits for the freed block that is in flight longest and takes
-// it in. It is false when none is in flight, CodeTimeout when it takes longer
-// than timeout (device.Forever: no limit).
-func (p *Pool) WaitForFlight(timeout time.Duration) (bool, error) {
-	p.mu.Lock()
-	item := p.flights.oldest()
-	if item == nil {
-		p.mu.Unlock()
-		return false, nil
-	}
-	item.waiters++
-	events := append([]device.Event{}, item.events...)
-	p.mu.Unlock()
-
-	err := waitAll(events, timeout)
-
-	p.mu.Lock()
-	item.waiters--
-	item.passed = item.passed || err == nil
-	p.land(pollAll)
-	p.mu.Unlock()
-	p.engine.Changed()
-	return err == nil, err
-}
-
-// waitAll waits for all events, together no longer than timeout. The events of
-// a lost device count as passed: no work uses the memory any more.
-func waitAll(events []device.Event, timeout time.Duration) error {
-	start := track.Now()
-	for _, event := range events {
-		left := timeout
-		if timeout != device.Forever {
-			left = max(timeout-(track.Now()-start), 0)
-		}
-		if err := event.Synchronize(left); err != nil && !errors.Is(err, device.CodeDeviceLost) {
-			return err
-		}
-	}
-	return nil
+// passed asks whether an event has passed. One that cannot be asked has not;
+// those of a lost device have: no work uses the memory any more.
+func passed(event device.Event) bool {
+	done, err := event.Done()
+	return done || errors.Is(err, device.CodeDeviceLost)
 }

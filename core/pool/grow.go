@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -25,53 +26,74 @@ func (p *Pool) bound() uint64 {
 	return bound
 }
 
-// grow takes a segment that holds the request and places it there. It is false
-// when the pool's bound or the device leaves no room for one.
-func (p *Pool) grow(n need) (Block, bool, error) {
+// grow takes a segment that has room for what take wants and has it taken. It is
+// false when the pool's bound or the device leaves no room for one.
+func (p *Pool) grow(n *need, take taker) (found bool, err error) {
 	least, ok := p.segmentFor(n)
 	if !ok {
-		return Block{}, false, nil
+		return false, nil
 	}
-	block, found, grown, err := p.growBy(n, least)
+	found, grown, err := p.growBy(n, least, take)
 	if grown {
 		p.engine.SegmentsChanged()
 	}
-	return block, found, err
+	return found, err
 }
 
+// segmentFor is the size of a segment that holds one block of the request,
+// wherever the device puts it; false: that overflows.
+func (p *Pool) segmentFor(n *need) (uint64, bool) {
+	pad := n.Align - min(n.Align, p.engine.Info().AlignmentBytes)
+	size, carry := bits.Add64(max(n.Size, p.config.FixedBlockBytes), pad, 0)
+	if carry != 0 {
+		return 0, false
+	}
+	return p.engine.RoundUp(size)
+}
+
+// growTries bounds how often a segment that the strategy needs larger than the
+// request is taken twice as large.
+const growTries = 4
+
 // growBy is grow, and says whether the pool has a new segment.
-func (p *Pool) growBy(n need, least uint64) (block Block, found, grown bool, err error) {
+func (p *Pool) growBy(n *need, least uint64, take taker) (found, grown bool, err error) {
 	p.layout.Lock()
 	defer p.layout.Unlock()
-	p.mu.Lock()
-	if p.state != stateOpen {
-		p.mu.Unlock()
-		return Block{}, false, false, p.closedError(opAlloc)
-	}
-	// Another thread may have grown the pool while this one waited.
-	block, err = p.place(n)
-	want, fits := p.wanted(least)
-	p.mu.Unlock()
-	if err != rangealloc.ErrNoRoom {
-		return block, err == nil, false, err
-	}
-	if !fits {
-		return Block{}, false, false, nil
-	}
-	if err := p.take(want); err != nil {
-		if errors.Is(err, device.CodeOutOfMemory) {
-			err = nil
+	for tries := growTries; tries > 0; {
+		p.lock()
+		if p.state != stateOpen {
+			p.mu.Unlock()
+			return false, grown, p.closedError(opAlloc)
 		}
-		return Block{}, false, false, err
+		// Another thread may have grown the pool while this one waited.
+		err = take()
+		want, fits := p.wanted(n, least)
+		p.mu.Unlock()
+		if err != rangealloc.ErrNoRoom {
+			return err == nil, grown, err
+		}
+		if !fits {
+			return false, grown, nil
+		}
+		var enough bool
+		if enough, err = p.take(n, want); err != nil {
+			if errors.Is(err, device.CodeOutOfMemory) {
+				err = nil
+			}
+			return false, grown, err
+		}
+		if enough {
+			// A batch may want more than the device gives in one piece.
+			grown = true
+			continue
+		}
+		if least > math.MaxUint64/2 {
+			break
+		}
+		least *= 2
+		tries--
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	block, err = p.place(n)
-	if err == rangealloc.ErrNoRoom {
-		// Other threads have filled the new segment meanwhile.
-		return Block{}, false, true, nil
-	}
-	return block, err == nil, true, err
+	return false, grown, nil
 }
 
 // smallDeviceShare is the part of a small device that a segment takes at most,
@@ -79,9 +101,10 @@ func (p *Pool) growBy(n need, least uint64) (block Block, found, grown bool, err
 const smallDeviceShare = 8
 
 // wanted is the next segment's size. One that would take more than half of what
-// the device may give is cut down, so that the other pools have room too; false: the bound leaves no room for the
-// least. The caller holds layout and mu.
-func (p *Pool) wanted(least uint64) (engine.Want, bool) {
+// the device may give is cut down, so that the other pools have room too. It is
+// false when the bound leaves no room for the least. The caller holds layout and
+// mu.
+func (p *Pool) wanted(n *need, least uint64) (engine.Want, bool) {
 	bound := p.bound()
 	room := bound - min(p.held, bound)
 	if least > room {
@@ -95,18 +118,24 @@ func (p *Pool) wanted(least uint64) (engine.Want, bool) {
 	if !ok {
 		preferred = p.engine.RoundDown(math.MaxUint64)
 	}
-	if whole := p.engine.Capacity(); preferred > whole/2 {
+	if n.count > 1 {
+		// A batch wants to lie together. It was seen not to overflow.
+		preferred = max(preferred, min(n.Size*n.count, p.engine.RoundDown(math.MaxUint64)))
+		preferred, _ = p.engine.RoundUp(preferred)
+	} else if whole := p.engine.Capacity(); preferred > whole/2 {
 		preferred = p.engine.RoundDown(whole / smallDeviceShare)
 	}
 	preferred = min(max(preferred, least), p.engine.RoundDown(room))
 	return engine.Want{MinBytes: least, PreferredBytes: preferred}, true
 }
 
-// take has a segment from the engine and attaches it. The caller holds layout.
-func (p *Pool) take(want engine.Want) error {
+// take has a segment from the engine and attaches it. It is false, and gives
+// the segment back, when the strategy has no room in all of it for one block of
+// the request; a nil request is not tried. The caller holds layout.
+func (p *Pool) take(n *need, want engine.Want) (enough bool, err error) {
 	had, err := p.engine.Reserve(want)
 	if err != nil {
-		return err
+		return false, err
 	}
 	s, err := p.newSegment(had)
 	if s == nil {
@@ -116,15 +145,26 @@ func (p *Pool) take(want engine.Want) error {
 				had.SizeBytes).On(p.engine.ID())
 		}
 		p.engine.Discard(had)
-		return err
+		return false, err
 	}
-	p.mu.Lock()
+	if n != nil {
+		got, err := s.strategy.Alloc(n.Request)
+		if err != nil {
+			p.engine.Discard(had)
+			if err == rangealloc.ErrNoRoom {
+				err = nil
+			}
+			return false, err
+		}
+		p.unplace(located{s, got})
+	}
+	p.lock()
 	defer p.mu.Unlock()
 	s.number = p.born
 	p.born++
 	p.held += had.SizeBytes
 	p.attach(s)
-	return nil
+	return true, nil
 }
 
 // preAllocate takes the whole size in one segment, or fails.
@@ -147,8 +187,7 @@ func (p *Pool) preAllocate() error {
 	attempt := func() (bool, error) {
 		p.layout.Lock()
 		defer p.layout.Unlock()
-		err := p.take(engine.Want{MinBytes: size, PreferredBytes: size})
-		return err == nil, err
+		return p.take(nil, engine.Want{MinBytes: size, PreferredBytes: size})
 	}
 	found, err := attempt()
 	if found || !errors.Is(err, device.CodeOutOfMemory) {

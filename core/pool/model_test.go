@@ -201,31 +201,3 @@ func TestRandomProgramsAgainstAModel(t *testing.T) {
 		s.closeAll(t, s.pools...)
 	})
 }
-
-// The table of blocks against a map.
-func TestBlockTableAgainstAMap(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var table blockTable
-		model := map[device.Addr]entry{}
-		for range rapid.IntRange(1, 400).Draw(t, "operations") {
-			addr := device.Addr(rapid.Uint64Range(1, 300).Draw(t, "block") * 256)
-			if _, there := model[addr]; there && rapid.Bool().Draw(t, "remove") {
-				table.remove(addr)
-				delete(model, addr)
-			} else if !there {
-				added := entry{addr: addr, size: uint64(len(model)), state: blockLive}
-				table.insert(added)
-				model[addr] = added
-			}
-			require.Equal(t, len(model), table.count)
-			for n := range uint64(301) {
-				got, want := table.find(device.Addr(n*256)), model[device.Addr(n*256)]
-				if want.state == blockNone {
-					require.Nil(t, got)
-				} else {
-					require.Equal(t, want, *got)
-				}
-			}
-		}
-	})
-}

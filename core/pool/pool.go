@@ -2,7 +2,6 @@ package pool
 
 import (
 	"sync"
-	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -15,27 +14,43 @@ type Pool struct {
 	engine        *engine.Engine
 	config        Config
 	defaultStream device.Stream
+	// ordered says that where a size has no room no larger one has.
+	ordered bool
 
 	layout sync.Mutex
+	census sync.Mutex
 
 	mu    sync.Mutex
 	state state
-	// maxSize is the live value of config.MaxSizeBytes.
-	maxSize uint64
-	// segments is sorted by address.
+	// frozen says that the caches are being counted: the pool's own books stand
+	// still, until thawed is signalled.
+	frozen bool
+	thawed *sync.Cond
+	// maxSize, minHeld and threshold are the live values of the configuration.
+	maxSize, minHeld, threshold uint64
+	// segments is sorted by address; recent is the one that was used last.
 	segments []*segment
+	recent   *segment
 	// held is the sum of the segments; it changes under layout and mu. Segments
 	// that are on their way to the device still count.
 	held uint64
 	// born counts the segments that the pool ever had.
 	born uint64
 	// relaid counts how often a segment came or went.
-	relaid  uint64
-	blocks  blockTable
-	books   *track.Books
-	tags    track.Tags
-	flights flights
+	relaid uint64
+	// overfull says that a segment came free while more than threshold was held.
+	overfull bool
+	books    *track.Books
+	tags     track.Tags
+	flights  flights
+	// streams are those that RecordStream named, by block.
+	streams map[device.Addr][]device.Stream
+	leases  leases
+	scratch scratch
 }
+
+// slabStrategy may have room for a size and none for a smaller one.
+const slabStrategy = "size_class"
 
 type state uint8
 
@@ -44,32 +59,6 @@ const (
 	stateClosing
 	stateClosed
 )
-
-// Request is a block as asked for.
-type Request struct {
-	// SizeBytes is not 0; it is rounded up to the pool's alignment.
-	SizeBytes uint64
-	// AlignmentBytes is a power of two up to MaxAlignmentBytes; 0, and less than
-	// the pool's, mean the pool's.
-	AlignmentBytes uint64
-	// Stream will use the block first; nil: the default one. A block is handed
-	// out only once all work of its former life has passed, so that any stream
-	// may use it; the stream bears on nothing else here.
-	Stream device.Stream
-	// Tag names the holder in the books; "": the pool's name.
-	Tag string
-}
-
-// Block is a live block.
-type Block struct {
-	Addr device.Addr
-	// SizeBytes is the size after rounding.
-	SizeBytes      uint64
-	RequestedBytes uint64
-	Tag            string
-	// AllocatedAt is on the clock of track.Now.
-	AllocatedAt time.Duration
-}
 
 // New makes a pool on an engine. Errors: CodeInvalidConfig,
 // CodeInvalidAlignment, CodeNotFound for an unknown strategy; with PreAllocate
@@ -90,17 +79,23 @@ func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) 
 		totals = append(totals, group)
 	}
 	p := &Pool{
-		engine: e, config: c, maxSize: c.MaxSizeBytes,
+		engine: e, config: c, ordered: c.Strategy != slabStrategy,
+		maxSize: c.MaxSizeBytes, minHeld: c.MinHeldBytes, threshold: c.ReleaseThresholdBytes,
 		defaultStream: e.Device().DefaultStream(),
 		books:         track.NewBooks(c.Stats, totals...),
 	}
+	p.thawed = sync.NewCond(&p.mu)
+	p.flights.init()
+	p.tags.Keep(c.Name)
 	if err := e.Register(p); err != nil {
+		p.books.Leave()
 		return nil, err
 	}
 	if c.PreAllocate {
 		if err := p.preAllocate(); err != nil {
 			p.mu.Lock()
 			p.state = stateClosed
+			p.books.Leave()
 			p.mu.Unlock()
 			e.Unregister(p)
 			return nil, err
@@ -115,36 +110,50 @@ func (p *Pool) Name() string { return p.config.Name }
 // Engine is the engine that the pool draws on.
 func (p *Pool) Engine() *engine.Engine { return p.engine }
 
-// Config is the settings, with their defaults filled in and the present
-// maximum.
+// Config is the settings, with their defaults filled in and with the present
+// bounds.
 func (p *Pool) Config() Config {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.config
-	c.MaxSizeBytes = p.maxSize
+	c.MaxSizeBytes, c.MinHeldBytes, c.ReleaseThresholdBytes = p.maxSize, p.minHeld, p.threshold
 	return c
 }
 
-// Statistics is the books of the pool.
-func (p *Pool) Statistics() track.Statistics {
+// lock takes mu for a change of the pool's own books.
+func (p *Pool) lock() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.statisticsLocked()
-}
-
-func (p *Pool) statisticsLocked() track.Statistics {
-	stats := p.books.Statistics()
-	for _, s := range p.segments {
-		stats.LargestFreeBytes = max(stats.LargestFreeBytes, s.strategy.Stats().LargestFreeBytes)
+	if p.frozen {
+		p.awaitThaw()
 	}
-	return stats
 }
 
-// Tags is the use by tag of the live blocks.
-func (p *Pool) Tags() []track.TagUse {
+func (p *Pool) awaitThaw() {
+	for p.frozen {
+		p.thawed.Wait()
+	}
+}
+
+// Tag gives a name a number for Request.TagNumber, which stays for the pool's
+// life; 0 is the pool's own name. Errors: CodeInvalidArgument for a name that is
+// empty or too long, CodeResourceExhausted after 4095 names.
+func (p *Pool) Tag(name string) (number uint32, err error) {
+	const op = "pool.tag"
+	if name == "" || len(name) > MaxNameBytes {
+		return 0, device.Errorf(device.CodeInvalidArgument, op,
+			"tag %q has %d bytes, 1 to %d are allowed", name, len(name), MaxNameBytes).On(p.engine.ID())
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.tags.Uses(nil)
+	if p.state == stateClosed {
+		return 0, p.closedError(op)
+	}
+	number, ok := p.tags.Keep(name)
+	if !ok {
+		return 0, device.Errorf(device.CodeResourceExhausted, op,
+			"tag %q: pool %q has %d tags already", name, p.config.Name, track.MaxKeptTags).On(p.engine.ID())
+	}
+	return number, nil
 }
 
 func (p *Pool) closedError(op string) error {

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"math"
 	"slices"
 
 	"ferrum_mem/core/device"
@@ -17,8 +18,19 @@ type segment struct {
 	base     device.Addr
 	usable   uint64
 	strategy rangealloc.Strategy
+	// batcher is the strategy if it can serve batches, else nil.
+	batcher rangealloc.Batcher
 	// number counts the pool's segments in the order in which they came.
 	number uint64
+	// blocks counts what the strategy has out: live, in flight or leased.
+	blocks uint64
+	// full is a size that did not fit when it was tried last, at the pool's own
+	// alignment, and the largest number when blocks have gone since.
+	full uint64
+	// infos has a word for each block, by slot; times the times of the
+	// allocations, nil unless they are kept.
+	infos []blockInfo
+	times []int64
 }
 
 // newSegment lays a pool's alignment over a segment. It is nil without an error
@@ -40,14 +52,19 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &segment{had: had, base: base, usable: usable, strategy: strategy}, nil
+	s := &segment{had: had, base: base, usable: usable, strategy: strategy, full: math.MaxUint64}
+	s.batcher, _ = strategy.(rangealloc.Batcher)
+	if p.config.Tracking {
+		s.times = []int64{}
+	}
+	return s, nil
 }
 
 // end is where the segment ends.
 func (s *segment) end() device.Addr { return s.had.Addr + device.Addr(s.had.SizeBytes) }
 
 // empty says whether no block, live or in flight, is in the segment.
-func (s *segment) empty() bool { return s.strategy.Stats().LiveBlocks == 0 }
+func (s *segment) empty() bool { return s.blocks == 0 }
 
 func (s *segment) parts() track.Segment {
 	return track.Segment{UsableBytes: s.usable, UnusableBytes: s.had.SizeBytes - s.usable}
@@ -66,6 +83,7 @@ func (p *Pool) attach(s *segment) {
 func (p *Pool) detach(s *segment) {
 	at, _ := slices.BinarySearchFunc(p.segments, s.had.Addr, compareSegment)
 	p.segments = slices.Delete(p.segments, at, at+1)
+	p.recent = nil
 	p.relaid++
 	p.books.RemoveSegment(s.parts())
 }

@@ -1,10 +1,6 @@
 package pool
 
 import (
-	"cmp"
-	"slices"
-	"time"
-
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
 )
@@ -22,7 +18,8 @@ type Snapshot struct {
 	HighWaterBytes uint64 `json:"high_water_bytes"`
 }
 
-// SegmentSnapshot is a segment at one moment. ActiveBytes is live or in flight.
+// SegmentSnapshot is a segment at one moment. ActiveBytes is live, in
+// flight or with the thread caches.
 type SegmentSnapshot struct {
 	Address          device.Addr `json:"address"`
 	SizeBytes        uint64      `json:"size_bytes"`
@@ -33,12 +30,14 @@ type SegmentSnapshot struct {
 	Number uint64 `json:"-"`
 }
 
-// Snapshot describes the pool; segments are in the order of their addresses.
+// Snapshot describes the pool; segments are in the order of their addresses. The
+// statistics are of one moment, the segments of one a little later.
 func (p *Pool) Snapshot() Snapshot {
+	stats := p.Statistics()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	snapshot := Snapshot{
-		Name: p.config.Name, Strategy: p.config.Strategy, Statistics: p.statisticsLocked(),
+		Name: p.config.Name, Strategy: p.config.Strategy, Statistics: stats,
 		Segments: make([]SegmentSnapshot, 0, len(p.segments)),
 	}
 	for _, s := range p.segments {
@@ -61,41 +60,4 @@ func (p *Pool) SegmentChanges() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.relaid
-}
-
-// EachBlock visits the live blocks of one moment, in the order of their
-// addresses, until visit says false. visit runs with no lock held.
-func (p *Pool) EachBlock(visit func(Block) bool) {
-	p.mu.Lock()
-	live := make([]Block, 0, p.blocks.count)
-	p.blocks.each(func(e *entry) {
-		if e.state == blockLive {
-			live = append(live, p.describe(e))
-		}
-	})
-	p.mu.Unlock()
-	slices.SortFunc(live, func(a, b Block) int { return cmp.Compare(a.Addr, b.Addr) })
-	for _, block := range live {
-		if !visit(block) {
-			return
-		}
-	}
-}
-
-// Lookup describes the live block that starts at an address.
-func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	e := p.blocks.find(addr)
-	if e == nil || e.state != blockLive {
-		return Block{}, false
-	}
-	return p.describe(e), true
-}
-
-func (p *Pool) describe(e *entry) Block {
-	return Block{
-		Addr: e.addr, SizeBytes: e.size, RequestedBytes: e.requested,
-		Tag: p.tags.Name(e.tag), AllocatedAt: time.Duration(e.at),
-	}
 }

@@ -8,16 +8,18 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// Trim gives segments that hold no block back to the device, the newest first,
-// until no more than keepBytes are held or none is left to give. When the
+// Trim takes back what the caches hold and gives segments that hold no block
+// back to the device, the newest first, until no more than keepBytes (or the
+// pool's least) are held or none is left to give. When the
 // device fails to take one back it is kept, the others are given all the same,
 // and the error comes with what was released.
 func (p *Pool) Trim(keepBytes uint64) (releasedBytes uint64, err error) {
 	return p.release("pool.trim", func(taken uint64) bool { return p.held-taken > keepBytes })
 }
 
-// ReleaseCached gives segments that hold no block back to the device until at
-// least wanted bytes are given or none is left. On a closed pool it does nothing.
+// ReleaseCached takes back what the caches hold and gives segments that hold no
+// block back to the device until at least wanted bytes are given, none is left,
+// or the pool's least is reached. On a closed pool it does nothing.
 func (p *Pool) ReleaseCached(wanted uint64) (released uint64, err error) {
 	return p.release("", func(taken uint64) bool { return taken < wanted })
 }
@@ -44,8 +46,9 @@ func (p *Pool) SetLimit(maxBytes uint64) error {
 // release gives back empty segments while more, told how many bytes are chosen
 // already, says so. Without an op a closed pool is no error.
 func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) {
+	p.Flush()
 	p.layout.Lock()
-	p.mu.Lock()
+	p.lock()
 	if p.state != stateOpen {
 		p.mu.Unlock()
 		p.layout.Unlock()
@@ -67,8 +70,8 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 	return released, err
 }
 
-// chooseEmpty detaches empty segments, the newest first. The caller holds
-// layout and mu.
+// chooseEmpty detaches empty segments, the newest first, as far as the pool's
+// least allows. The caller holds layout and mu.
 func (p *Pool) chooseEmpty(more func(taken uint64) bool) []*segment {
 	if !more(0) {
 		return nil
@@ -80,15 +83,19 @@ func (p *Pool) chooseEmpty(more func(taken uint64) bool) []*segment {
 		}
 	}
 	slices.SortFunc(empty, func(a, b *segment) int { return int(b.number) - int(a.number) })
-	taken := uint64(0)
-	for i, s := range empty {
+	taken, chosen := uint64(0), empty[:0]
+	for _, s := range empty {
 		if !more(taken) {
-			return empty[:i]
+			break
+		}
+		if left := p.held - taken; left < s.had.SizeBytes || left-s.had.SizeBytes < p.minHeld {
+			continue
 		}
 		p.detach(s)
 		taken += s.had.SizeBytes
+		chosen = append(chosen, s)
 	}
-	return empty
+	return chosen
 }
 
 // giveBack gives detached segments to the device and attaches again what it
@@ -96,7 +103,7 @@ func (p *Pool) chooseEmpty(more func(taken uint64) bool) []*segment {
 func (p *Pool) giveBack(chosen []*segment) (released uint64, err error) {
 	for _, s := range chosen {
 		failure := p.engine.Release(s.had)
-		p.mu.Lock()
+		p.lock()
 		if failure == nil {
 			p.held -= s.had.SizeBytes
 			released += s.had.SizeBytes

@@ -1,22 +1,72 @@
 package track
 
-import "ferrum_mem/core/device"
+import (
+	"math"
+
+	"ferrum_mem/core/device"
+)
 
 // Books are the numbers of one pool. Its methods are called under the pool's
-// lock. Each also changes the totals that the pool is part of.
+// lock. They are plain fields: the totals that the pool is part of are brought
+// up to date by publish, at a reading and when the pool has moved far from what
+// the totals know of it.
 type Books struct {
 	keepHistory bool
-	stats       Statistics
-	totals      []*Totals
+	now         [gaugeCount]uint64
+	// high is the highest value since the last publish, peak the one before.
+	high, peak [gaugeCount]uint64
+	// shown is what the totals know.
+	shown     [gaugeCount]uint64
+	shownUsed uint64
+	// outside is the part of now that is in the caches in front of the pool.
+	outside Outside
+	// While low <= active < above the totals are near enough.
+	low, above uint64
+
+	allocations, frees, failures uint64
+
+	// device is the first of totals.
+	device *Totals
+	totals []*Totals
 }
 
-// NewBooks makes empty books. Without keepHistory peaks and counts stay 0.
+// driftBytes is how far active may move away from what the totals know.
+const driftBytes = 64 << 20
+
+// Outside is what the caches in front of a pool hold and have done.
+type Outside struct {
+	RequestedBytes uint64
+	LiveBytes      uint64
+	LiveBlocks     uint64
+	// IdleBytes waits in the caches; CachedBytes is that and what is on its way
+	// between them and the pool.
+	IdleBytes   uint64
+	CachedBytes uint64
+	Allocations uint64
+	Frees       uint64
+}
+
+// NewBooks makes empty books. Without keepHistory peaks and counts stay 0. The
+// first of the totals is the device's.
 func NewBooks(keepHistory bool, totals ...*Totals) *Books {
-	return &Books{keepHistory: keepHistory, totals: totals}
+	if len(totals) == 0 {
+		totals = []*Totals{{}}
+	}
+	for _, t := range totals {
+		t.members.Add(1)
+	}
+	b := &Books{keepHistory: keepHistory, device: totals[0], totals: totals}
+	b.center()
+	return b
 }
 
-// Statistics is the present record; LargestFreeBytes is for the pool to fill.
-func (b *Books) Statistics() Statistics { return b.stats }
+// Leave takes the books out of the totals; what they hold is 0 by then.
+func (b *Books) Leave() {
+	b.publish()
+	for _, t := range b.totals {
+		t.members.Add(-1)
+	}
+}
 
 // Block is the sizes of a block: as asked for, and as handed out.
 type Block struct {
@@ -25,34 +75,128 @@ type Block struct {
 }
 
 // Allocate enters a new live block, taken from what was cached.
-func (b *Books) Allocate(block Block) {
-	s := &b.stats
-	b.fall(&s.Cached, cached, block.AllocatedBytes)
-	b.rise(&s.Requested, requested, block.RequestedBytes)
-	b.rise(&s.Allocated, allocated, block.AllocatedBytes)
-	b.rise(&s.Active, active, block.AllocatedBytes)
-	b.rise(&s.LiveBlocks, liveBlocks, 1)
-	if b.keepHistory {
-		s.Allocations++
-	}
+func (b *Books) Allocate(block Block) { b.AllocateMany(block, 1) }
+
+// AllocateMany enters count live blocks with these sizes in all.
+func (b *Books) AllocateMany(sum Block, count uint64) {
+	b.now[cached] -= sum.AllocatedBytes
+	b.rise(requested, sum.RequestedBytes)
+	b.rise(allocated, sum.AllocatedBytes)
+	b.rise(active, sum.AllocatedBytes)
+	b.rise(liveBlocks, count)
+	b.allocations += count
+	b.settle()
+}
+
+// Free enters the free of a live block that no queued work uses: Retire and Land
+// in one.
+func (b *Books) Free(block Block) { b.FreeMany(block, 1) }
+
+// FreeMany is Free for count blocks with these sizes in all.
+func (b *Books) FreeMany(sum Block, count uint64) {
+	b.now[requested] -= sum.RequestedBytes
+	b.now[allocated] -= sum.AllocatedBytes
+	b.now[active] -= sum.AllocatedBytes
+	b.now[liveBlocks] -= count
+	b.rise(cached, sum.AllocatedBytes)
+	b.frees += count
+	b.settle()
 }
 
 // Retire enters the free of a live block that queued work may still use: it is
 // no longer live, but active until Land.
-func (b *Books) Retire(block Block) {
-	s := &b.stats
-	b.fall(&s.Requested, requested, block.RequestedBytes)
-	b.fall(&s.Allocated, allocated, block.AllocatedBytes)
-	b.fall(&s.LiveBlocks, liveBlocks, 1)
-	if b.keepHistory {
-		s.Frees++
-	}
+func (b *Books) Retire(block Block) { b.RetireMany(block, 1) }
+
+// RetireMany is Retire for count blocks with these sizes in all.
+func (b *Books) RetireMany(sum Block, count uint64) {
+	b.now[requested] -= sum.RequestedBytes
+	b.now[allocated] -= sum.AllocatedBytes
+	b.now[liveBlocks] -= count
+	b.frees += count
 }
 
 // Land makes retired bytes ready to be handed out again.
 func (b *Books) Land(allocatedBytes uint64) {
-	b.fall(&b.stats.Active, active, allocatedBytes)
-	b.rise(&b.stats.Cached, cached, allocatedBytes)
+	b.now[active] -= allocatedBytes
+	b.rise(cached, allocatedBytes)
+	b.settle()
+}
+
+// Board makes cached bytes active again without a live block.
+func (b *Books) Board(allocatedBytes uint64) {
+	b.now[cached] -= allocatedBytes
+	b.rise(active, allocatedBytes)
+	b.settle()
+}
+
+// Revive makes retired bytes the memory of a new live block.
+func (b *Books) Revive(block Block) {
+	b.rise(requested, block.RequestedBytes)
+	b.rise(allocated, block.AllocatedBytes)
+	b.rise(liveBlocks, 1)
+	b.allocations++
+}
+
+// Lease sends cached bytes out to the caches, where they stay cached until
+// SetOutside says otherwise.
+func (b *Books) Lease(bytes uint64) { b.outside.CachedBytes += bytes }
+
+// Return takes bytes back from the caches, which had them idle: they are cached.
+func (b *Books) Return(bytes uint64) {
+	o := &b.outside
+	if bytes > o.CachedBytes {
+		// What is known of the caches is of a time when the bytes were live.
+		freed := bytes - o.CachedBytes
+		o.CachedBytes += freed
+		o.LiveBytes -= freed
+		requestedLeft := min(o.RequestedBytes, o.LiveBytes)
+		b.now[requested] -= o.RequestedBytes - requestedLeft
+		o.RequestedBytes = requestedLeft
+		if o.LiveBytes == 0 {
+			b.now[liveBlocks] -= o.LiveBlocks
+			o.LiveBlocks = 0
+		}
+		b.now[allocated] -= freed
+		b.now[active] -= freed
+		b.rise(cached, freed)
+		b.settle()
+	}
+	o.CachedBytes -= bytes
+}
+
+// SetOutside replaces what is known of the caches.
+func (b *Books) SetOutside(o Outside) {
+	was := &b.outside
+	b.move(cached, o.CachedBytes-was.CachedBytes)
+	b.move(requested, o.RequestedBytes-was.RequestedBytes)
+	b.move(allocated, o.LiveBytes-was.LiveBytes)
+	b.move(active, o.LiveBytes-was.LiveBytes)
+	b.move(liveBlocks, o.LiveBlocks-was.LiveBlocks)
+	*was = o
+	b.settle()
+}
+
+// Adopt makes a block that was live with the caches, where it had leasedBytes,
+// one of the pool's own. What the block is longer than that is active already.
+func (b *Books) Adopt(block Block, leasedBytes uint64) {
+	o := &b.outside
+	if o.LiveBlocks == 0 || o.LiveBytes < leasedBytes || o.RequestedBytes < block.RequestedBytes {
+		// What is known of the caches is of a time when the block was idle.
+		b.now[cached] -= leasedBytes
+		o.CachedBytes -= leasedBytes
+		o.LiveBytes += leasedBytes
+		o.RequestedBytes += block.RequestedBytes
+		o.LiveBlocks++
+		b.rise(requested, block.RequestedBytes)
+		b.rise(allocated, leasedBytes)
+		b.rise(active, leasedBytes)
+		b.rise(liveBlocks, 1)
+	}
+	o.LiveBytes -= leasedBytes
+	o.RequestedBytes -= block.RequestedBytes
+	o.LiveBlocks--
+	b.rise(allocated, block.AllocatedBytes-leasedBytes)
+	b.settle()
 }
 
 // Segment is the two parts of a segment had from the driver.
@@ -63,33 +207,70 @@ type Segment struct {
 
 // AddSegment enters a segment without blocks.
 func (b *Books) AddSegment(segment Segment) {
-	s := &b.stats
-	b.rise(&s.Reserved, reserved, segment.UsableBytes+segment.UnusableBytes)
-	b.rise(&s.Cached, cached, segment.UsableBytes)
-	b.rise(&s.Unusable, unusable, segment.UnusableBytes)
-	b.rise(&s.Segments, segments, 1)
+	b.rise(reserved, segment.UsableBytes+segment.UnusableBytes)
+	b.rise(cached, segment.UsableBytes)
+	b.rise(unusable, segment.UnusableBytes)
+	b.rise(segments, 1)
+	b.publish()
 }
 
 // RemoveSegment takes out a segment that holds no block.
 func (b *Books) RemoveSegment(segment Segment) {
-	s := &b.stats
-	b.fall(&s.Cached, cached, segment.UsableBytes)
-	b.fall(&s.Unusable, unusable, segment.UnusableBytes)
-	b.fall(&s.Reserved, reserved, segment.UsableBytes+segment.UnusableBytes)
-	b.fall(&s.Segments, segments, 1)
+	b.now[cached] -= segment.UsableBytes
+	b.now[unusable] -= segment.UnusableBytes
+	b.now[reserved] -= segment.UsableBytes + segment.UnusableBytes
+	b.now[segments]--
+	b.publish()
 }
 
 // Fail counts an allocation that ran out of memory.
-func (b *Books) Fail() {
-	if b.keepHistory {
-		b.stats.Failures++
+func (b *Books) Fail() { b.failures++ }
+
+// Statistics is the present record; LargestFreeBytes is for the pool to fill.
+// The totals know it from then on.
+func (b *Books) Statistics() Statistics {
+	b.publish()
+	var s Statistics
+	for i, gauge := range s.gauges() {
+		gauge.Current = b.now[i]
+		if b.keepHistory {
+			gauge.Peak = max(b.peak[i], b.now[i])
+		}
 	}
+	if b.keepHistory {
+		s.Allocations = b.allocations + b.outside.Allocations
+		s.Frees = b.frees + b.outside.Frees
+		s.Failures = b.failures
+	}
+	s.ThreadCachedBytes = b.outside.IdleBytes
+	return s
 }
 
-// Check compares the numbers with each other, for tests.
-func (b *Books) Check() error {
-	return b.stats.Check()
+// With is the record that the books would give if the caches held o. The peaks
+// are those of s, which the books gave before.
+func (s Statistics) With(was, o Outside, keepHistory bool) Statistics {
+	s.Cached.Current += o.CachedBytes - was.CachedBytes
+	s.Requested.Current += o.RequestedBytes - was.RequestedBytes
+	s.Allocated.Current += o.LiveBytes - was.LiveBytes
+	s.Active.Current += o.LiveBytes - was.LiveBytes
+	s.LiveBlocks.Current += o.LiveBlocks - was.LiveBlocks
+	s.ThreadCachedBytes = o.IdleBytes
+	s.LargestFreeBytes = min(s.LargestFreeBytes, s.Cached.Current)
+	if keepHistory {
+		s.Allocations += o.Allocations - was.Allocations
+		s.Frees += o.Frees - was.Frees
+		for _, gauge := range s.gauges() {
+			gauge.Peak = max(gauge.Peak, gauge.Current)
+		}
+	}
+	return s
 }
+
+// Outside is what is known of the caches.
+func (b *Books) Outside() Outside { return b.outside }
+
+// Check compares the numbers with each other, for tests.
+func (b *Books) Check() error { return b.Statistics().Check() }
 
 // Check compares the numbers of a record with each other, for tests.
 func (s Statistics) Check() error {
@@ -104,26 +285,77 @@ func (s Statistics) Check() error {
 			"requested %d, allocated %d and active %d are out of order", s.Requested.Current,
 			s.Allocated.Current, s.Active.Current)
 	}
-	if s.LargestFreeBytes > s.Cached.Current {
+	if s.LargestFreeBytes > s.Cached.Current || s.ThreadCachedBytes > s.Cached.Current {
 		return device.Errorf(device.CodeInternal, "track.check",
-			"largest free run %d is above cached %d", s.LargestFreeBytes, s.Cached.Current)
+			"largest free run %d or thread caches %d are above cached %d", s.LargestFreeBytes,
+			s.ThreadCachedBytes, s.Cached.Current)
 	}
 	return nil
 }
 
-func (b *Books) rise(gauge *Gauge, number int, n uint64) {
-	gauge.Current += n
-	if b.keepHistory && gauge.Current > gauge.Peak {
-		gauge.Peak = gauge.Current
-	}
-	for _, totals := range b.totals {
-		totals.counters[number].add(n)
+func (b *Books) rise(gauge int, n uint64) {
+	value := b.now[gauge] + n
+	b.now[gauge] = value
+	if value > b.high[gauge] {
+		b.high[gauge] = value
 	}
 }
 
-func (b *Books) fall(gauge *Gauge, number int, n uint64) {
-	gauge.Current -= n
-	for _, totals := range b.totals {
-		totals.counters[number].sub(n)
+// move changes a gauge by a difference that may be negative.
+func (b *Books) move(gauge int, difference uint64) {
+	b.rise(gauge, difference)
+}
+
+// settle keeps the totals near enough, and exact while somebody watches them.
+func (b *Books) settle() {
+	if value := b.now[active]; value < b.low || value >= b.above || b.device.watchers.Load() != 0 {
+		b.settleSlow()
 	}
+}
+
+func (b *Books) settleSlow() {
+	value := b.now[active]
+	if (value < b.low || value >= b.above) && b.shared() {
+		b.publish()
+	} else if b.device.watchers.Load() != 0 {
+		b.publishUsed()
+	}
+}
+
+// shared says whether other books add to the same totals.
+func (b *Books) shared() bool {
+	for _, t := range b.totals {
+		if t.members.Load() > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Books) center() {
+	value := b.now[active]
+	b.low, b.above = value-min(value, driftBytes), value+min(math.MaxUint64-value, driftBytes)
+}
+
+func (b *Books) publishUsed() {
+	used := b.now[active] + b.now[unusable]
+	if used != b.shownUsed {
+		for _, t := range b.totals {
+			t.used.Add(used - b.shownUsed)
+		}
+		b.shownUsed = used
+	}
+}
+
+// publish brings the totals up to date.
+func (b *Books) publish() {
+	b.publishUsed()
+	for _, t := range b.totals {
+		t.update(b)
+	}
+	for i, value := range b.high {
+		b.peak[i] = max(b.peak[i], value)
+	}
+	b.shown, b.high = b.now, b.now
+	b.center()
 }

@@ -30,6 +30,8 @@ type Statistics struct {
 	Failures    uint64 `json:"failures"`
 	// LargestFreeBytes is the longest free run of any segment.
 	LargestFreeBytes uint64 `json:"largest_free_bytes"`
+	// ThreadCachedBytes is the part of Cached that waits in thread caches.
+	ThreadCachedBytes uint64 `json:"thread_cached_bytes"`
 }
 
 // gauges lists the gauges of a record, in the order of Totals.
@@ -53,6 +55,7 @@ func (s Statistics) Plus(other Statistics) Statistics {
 	s.Allocations += other.Allocations
 	s.Frees += other.Frees
 	s.Failures += other.Failures
+	s.ThreadCachedBytes += other.ThreadCachedBytes
 	s.LargestFreeBytes = max(s.LargestFreeBytes, other.LargestFreeBytes)
 	return s
 }

@@ -13,87 +13,136 @@ type TagUse struct {
 	Blocks         uint64 `json:"blocks"`
 }
 
-// keptTags is how many tags without a block stay known, so that a tag that
-// comes and goes costs no new entry each time.
-const keptTags = 64
+const (
+	// MaxKeptTags bounds the numbers that Keep gives.
+	MaxKeptTags = 4096
+	// idleTags is how many other tags without a block stay known, so that a tag
+	// that comes and goes costs no new entry each time.
+	idleTags = 64
+	// MaxTags bounds all numbers.
+	MaxTags = 1 << 20
+)
 
 // Tags counts use by tag for one pool, under the pool's lock. A tag is a small
-// number while it has blocks; the number of one without may be given to another
-// tag, so that made-up tags without end do not grow the table without end.
+// number. Those of Keep stay; any other has its number while it has blocks, and
+// the number of one without may be given to another tag, so that made-up tags
+// without end do not grow the table without end.
 type Tags struct {
-	uses    []TagUse
-	numbers map[string]uint32
+	// kept has the numbers below MaxKeptTags, loose those from there on.
+	kept, loose []TagUse
+	numbers     map[string]uint32
 	// spare holds the numbers that no tag has.
 	spare []uint32
 	// last is the number that was asked for last: most calls repeat it.
-	last uint32
+	last     uint32
+	lastName string
 }
 
-// Enter counts a block of a tag and gives the tag's number, which Leave wants.
-func (t *Tags) Enter(tag string, block Block) uint32 {
-	number := t.intern(tag)
-	use := &t.uses[number]
-	use.RequestedBytes += block.RequestedBytes
-	use.AllocatedBytes += block.AllocatedBytes
-	use.Blocks++
-	return number
-}
-
-// Leave takes a block out again.
-func (t *Tags) Leave(number uint32, block Block) {
-	use := &t.uses[number]
-	use.RequestedBytes -= block.RequestedBytes
-	use.AllocatedBytes -= block.AllocatedBytes
-	use.Blocks--
-	if use.Blocks == 0 && len(t.numbers) > keptTags {
-		delete(t.numbers, use.Tag)
-		use.Tag = ""
-		t.spare = append(t.spare, number)
+// Keep gives a tag a number that stays: 0, 1, and so on. It is false when there
+// are MaxKeptTags.
+func (t *Tags) Keep(tag string) (uint32, bool) {
+	if number, known := t.numbers[tag]; known && number < MaxKeptTags {
+		return number, true
 	}
-}
-
-// Name is the tag of a number that has blocks.
-func (t *Tags) Name(number uint32) string { return t.uses[number].Tag }
-
-// Uses appends every tag that has blocks.
-func (t *Tags) Uses(to []TagUse) []TagUse {
-	for _, use := range t.uses {
-		if use.Blocks != 0 {
-			to = append(to, use)
-		}
+	if len(t.kept) == MaxKeptTags {
+		return 0, false
 	}
-	return to
+	number := uint32(len(t.kept))
+	t.kept = append(t.kept, TagUse{Tag: tag})
+	t.know(tag, number)
+	return number, true
 }
 
-func (t *Tags) intern(tag string) uint32 {
-	if int(t.last) < len(t.uses) {
-		// A number that no tag has reads as the empty tag without blocks.
-		if last := &t.uses[t.last]; last.Tag == tag && (tag != "" || last.Blocks != 0) {
-			return t.last
+// IsKept says whether Keep gave that number.
+func (t *Tags) IsKept(number uint32) bool { return uint64(number) < uint64(len(t.kept)) }
+
+// Number is the number of a tag, which Enter wants next; it is false when all
+// numbers are taken.
+func (t *Tags) Number(tag string) (uint32, bool) {
+	if tag == t.lastName && t.numbers != nil {
+		if use := t.use(t.last); use != nil && use.Tag == tag {
+			return t.last, true
 		}
 	}
 	number, known := t.numbers[tag]
 	if !known {
-		number = t.place(tag)
+		if n := len(t.spare); n > 0 {
+			number, t.spare = t.spare[n-1], t.spare[:n-1]
+			t.loose[number-MaxKeptTags].Tag = tag
+		} else if len(t.loose) == MaxTags-MaxKeptTags {
+			return 0, false
+		} else {
+			number = MaxKeptTags + uint32(len(t.loose))
+			t.loose = append(t.loose, TagUse{Tag: tag})
+		}
+		t.know(tag, number)
 	}
-	t.last = number
-	return number
+	t.last, t.lastName = number, tag
+	return number, true
 }
 
-func (t *Tags) place(tag string) uint32 {
+func (t *Tags) know(tag string, number uint32) {
 	if t.numbers == nil {
 		t.numbers = make(map[string]uint32)
 	}
-	var number uint32
-	if n := len(t.spare); n > 0 {
-		number, t.spare = t.spare[n-1], t.spare[:n-1]
-		t.uses[number].Tag = tag
-	} else {
-		number = uint32(len(t.uses))
-		t.uses = append(t.uses, TagUse{Tag: tag})
-	}
 	t.numbers[tag] = number
-	return number
+}
+
+func (t *Tags) use(number uint32) *TagUse {
+	if number < uint32(len(t.kept)) {
+		return &t.kept[number]
+	}
+	if at := number - MaxKeptTags; at < uint32(len(t.loose)) {
+		return &t.loose[at]
+	}
+	return nil
+}
+
+// Enter counts blocks of a tag, with these sizes in all.
+func (t *Tags) Enter(number uint32, sum Block, count uint64) {
+	use := t.use(number)
+	use.RequestedBytes += sum.RequestedBytes
+	use.AllocatedBytes += sum.AllocatedBytes
+	use.Blocks += count
+}
+
+// Leave takes blocks out again.
+func (t *Tags) Leave(number uint32, sum Block, count uint64) {
+	use := t.use(number)
+	use.RequestedBytes -= sum.RequestedBytes
+	use.AllocatedBytes -= sum.AllocatedBytes
+	use.Blocks -= count
+	if use.Blocks == 0 && number >= MaxKeptTags && len(t.loose)-len(t.spare) > idleTags {
+		if t.numbers[use.Tag] == number {
+			delete(t.numbers, use.Tag)
+		}
+		use.Tag = ""
+		if t.last == number {
+			t.last, t.lastName = 0, ""
+		}
+		t.spare = append(t.spare, number)
+	}
+}
+
+// Name is the tag of a number that was kept or has blocks; "" for any other.
+func (t *Tags) Name(number uint32) string {
+	if use := t.use(number); use != nil {
+		return use.Tag
+	}
+	return ""
+}
+
+// Uses appends every tag that has blocks. One that had blocks before it was kept
+// may be there twice.
+func (t *Tags) Uses(to []TagUse) []TagUse {
+	for _, uses := range [2][]TagUse{t.kept, t.loose} {
+		for _, use := range uses {
+			if use.Blocks != 0 {
+				to = append(to, use)
+			}
+		}
+	}
+	return to
 }
 
 // SumTags adds up the uses of equal tags and sorts them, the largest first.

@@ -1,6 +1,9 @@
 package track
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // The gauges by number.
 const (
@@ -15,44 +18,64 @@ const (
 	gaugeCount
 )
 
-// counter is a number with its peak, changed by many threads at once.
-type counter struct {
-	current atomic.Uint64
-	peak    atomic.Uint64
+// Totals sums the books of several pools. The zero value is ready to use. All
+// methods are safe for concurrent use.
+//
+// Books bring the totals up to date when they are read, when a segment comes or
+// goes, and, where there are several, whenever their active bytes have moved by
+// driftBytes. So the peaks of the sum are exact for one pool; for more they are
+// off by no more than driftBytes for each further pool (a count of blocks: by
+// the blocks that fit into that).
+type Totals struct {
+	// members counts the books.
+	members atomic.Int32
+	// watchers counts those who need used at every moment.
+	watchers atomic.Int32
+	used     atomic.Uint64
+
+	mu            sync.Mutex
+	current, peak [gaugeCount]uint64
 }
 
-func (c *counter) add(n uint64) {
-	value := c.current.Add(n)
-	for {
-		peak := c.peak.Load()
-		if value <= peak || c.peak.CompareAndSwap(peak, value) {
-			return
-		}
+// Watch has every change of the books show in Used from now on, once each of
+// them was read; the second result of as many calls with false ends that.
+func (t *Totals) Watch(on bool) {
+	if on {
+		t.watchers.Add(1)
+	} else {
+		t.watchers.Add(-1)
 	}
 }
 
-func (c *counter) sub(n uint64) {
-	c.current.Add(-n)
-}
+// Watched says whether somebody watches.
+func (t *Totals) Watched() bool { return t.watchers.Load() != 0 }
 
-// Totals sums the books of several pools. The zero value is ready to use. All
-// methods are safe for concurrent use.
-type Totals struct {
-	counters [gaugeCount]counter
-}
-
-// Used is what is neither free nor cached: active + unusable. The two are read
-// one after the other.
-func (t *Totals) Used() uint64 {
-	return t.counters[active].current.Load() + t.counters[unusable].current.Load()
-}
+// Used is what is neither free nor cached: active + unusable, as far as the
+// books have made it known.
+func (t *Totals) Used() uint64 { return t.used.Load() }
 
 // WithPeaks replaces the peaks of a record, the sum over the pools of these
 // totals, by the real ones.
 func (t *Totals) WithPeaks(s Statistics) Statistics {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for i, gauge := range s.gauges() {
 		// A pool that is at work right now may be ahead in its own record.
-		gauge.Peak = max(t.counters[i].peak.Load(), gauge.Current)
+		gauge.Peak = max(t.peak[i], gauge.Current)
 	}
 	return s
+}
+
+// update takes in what books have not shown yet. The sum was highest when the
+// books were, as far as the others had not moved meanwhile.
+func (t *Totals) update(b *Books) {
+	t.mu.Lock()
+	for i := range t.current {
+		others := t.current[i] - b.shown[i]
+		t.current[i] = others + b.now[i]
+		if highest := others + b.high[i]; highest > t.peak[i] {
+			t.peak[i] = highest
+		}
+	}
+	t.mu.Unlock()
 }

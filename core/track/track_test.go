@@ -130,6 +130,7 @@ func TestTotalsFromManyThreads(t *testing.T) {
 				books.Retire(Block{RequestedBytes: 7, AllocatedBytes: 8})
 				books.Land(8)
 			}
+			books.Statistics()
 		})
 	}
 	wait.Wait()
@@ -140,34 +141,71 @@ func TestTotalsFromManyThreads(t *testing.T) {
 	require.Zero(t, totals.Used())
 }
 
+func enter(t *testing.T, tags *Tags, tag string, block Block) uint32 {
+	number, ok := tags.Number(tag)
+	require.True(t, ok)
+	tags.Enter(number, block, 1)
+	return number
+}
+
 func TestTags(t *testing.T) {
 	var tags Tags
 	block := Block{RequestedBytes: 3, AllocatedBytes: 4}
-	kv := tags.Enter("kv", block)
-	require.Equal(t, kv, tags.Enter("kv", block))
-	weights := tags.Enter("weights", Block{RequestedBytes: 100, AllocatedBytes: 128})
+	kv := enter(t, &tags, "kv", block)
+	require.Equal(t, kv, enter(t, &tags, "kv", block))
+	weights := enter(t, &tags, "weights", Block{RequestedBytes: 100, AllocatedBytes: 128})
 	require.Equal(t, "kv", tags.Name(kv))
-	tags.Leave(kv, block)
+	tags.Leave(kv, block, 1)
 	uses := SumTags(append(tags.Uses(nil), TagUse{Tag: "kv", RequestedBytes: 1, AllocatedBytes: 1, Blocks: 1}))
 	require.Equal(t, []TagUse{
 		{Tag: "weights", RequestedBytes: 100, AllocatedBytes: 128, Blocks: 1},
 		{Tag: "kv", RequestedBytes: 4, AllocatedBytes: 5, Blocks: 2},
 	}, uses)
-	tags.Leave(weights, Block{RequestedBytes: 100, AllocatedBytes: 128})
-	tags.Leave(kv, block)
+	tags.Leave(weights, Block{RequestedBytes: 100, AllocatedBytes: 128}, 1)
+	tags.Leave(kv, block, 1)
 	require.Empty(t, tags.Uses(nil))
 }
 
 // Made-up tags without end do not grow the table without end.
 func TestTagTableIsBounded(t *testing.T) {
 	var tags Tags
-	for i := range 10 * keptTags {
-		number := tags.Enter(fmt.Sprint("tag ", i), Block{RequestedBytes: 1, AllocatedBytes: 1})
+	block := Block{RequestedBytes: 1, AllocatedBytes: 1}
+	for i := range 10 * idleTags {
+		number := enter(t, &tags, fmt.Sprint("tag ", i), block)
 		require.Equal(t, fmt.Sprint("tag ", i), tags.Name(number))
-		tags.Leave(number, Block{RequestedBytes: 1, AllocatedBytes: 1})
+		tags.Leave(number, block, 1)
 	}
-	require.LessOrEqual(t, len(tags.uses), keptTags+1)
-	require.LessOrEqual(t, len(tags.numbers), keptTags+1)
+	require.LessOrEqual(t, len(tags.loose), idleTags+1)
+	require.LessOrEqual(t, len(tags.numbers), idleTags+1)
+}
+
+// A kept number stays, also of a tag that has blocks under another one.
+func TestKeptTags(t *testing.T) {
+	var tags Tags
+	zero, ok := tags.Keep("")
+	require.True(t, ok)
+	require.Zero(t, zero)
+	block := Block{RequestedBytes: 3, AllocatedBytes: 4}
+	before := enter(t, &tags, "kv", block)
+	require.False(t, tags.IsKept(before))
+	kv, ok := tags.Keep("kv")
+	require.True(t, ok)
+	require.EqualValues(t, 1, kv)
+	tags.Enter(kv, block, 1)
+	require.Equal(t, []TagUse{{Tag: "kv", RequestedBytes: 6, AllocatedBytes: 8, Blocks: 2}}, SumTags(tags.Uses(nil)))
+	tags.Leave(before, block, 1)
+	tags.Leave(kv, block, 1)
+	for i := 2; i < MaxKeptTags; i++ {
+		number, ok := tags.Keep(fmt.Sprint("tag ", i))
+		require.True(t, ok)
+		require.EqualValues(t, i, number)
+	}
+	_, ok = tags.Keep("one too many")
+	require.False(t, ok)
+	again, ok := tags.Keep("kv")
+	require.True(t, ok, "a known one still has its number")
+	require.Equal(t, kv, again)
+	require.Equal(t, "kv", tags.Name(kv))
 }
 
 func TestBooksDoNotAllocate(t *testing.T) {
@@ -178,8 +216,9 @@ func TestBooksDoNotAllocate(t *testing.T) {
 	block := Block{RequestedBytes: 7, AllocatedBytes: 8}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		books.Allocate(block)
-		number := tags.Enter("kv", block)
-		tags.Leave(number, block)
+		number, _ := tags.Number("kv")
+		tags.Enter(number, block, 1)
+		tags.Leave(number, block, 1)
 		books.Retire(block)
 		books.Land(8)
 	}))

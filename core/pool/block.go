@@ -1,0 +1,141 @@
+package pool
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/rangealloc"
+	"ferrum_mem/core/track"
+)
+
+// What a pool knows of a block, beyond what the strategy knows, is one word in a
+// table of its segment, by the slot that the strategy gave the block: no second
+// look-up, no pointer, eight bytes a block.
+
+// blockInfo is that word: state in the low 3 bits, then one bit for a block that
+// further streams use, 20 for the number of the tag, 40 for the slack.
+type blockInfo uint64
+
+// blockState says whose a block of the strategy is.
+type blockState uint64
+
+const (
+	// blockNone is no block.
+	blockNone blockState = iota
+	blockLive
+	// blockInFlight is freed, and queued work may still use it.
+	blockInFlight
+	// blockLeased is with the caches in front of the pool.
+	blockLeased
+	// blockLeaving is live or leased and named by a free under way.
+	blockLeaving
+)
+
+const (
+	stateMask     = 7
+	recordedBit   = 1 << 3
+	tagShift      = 4
+	tagMask       = track.MaxTags - 1
+	slackShift    = 24
+	maxSlackBytes = 1<<40 - 1
+)
+
+func makeInfo(state blockState, tag uint32, slack uint64) blockInfo {
+	return blockInfo(uint64(state) | uint64(tag)<<tagShift | slack<<slackShift)
+}
+
+func (i blockInfo) state() blockState { return blockState(i & stateMask) }
+
+// recorded says that RecordStream named streams for the block.
+func (i blockInfo) recorded() bool { return i&recordedBit != 0 }
+
+func (i blockInfo) tag() uint32 { return uint32(i>>tagShift) & tagMask }
+
+// slack is the size of the block less what was asked for.
+func (i blockInfo) slack() uint64 { return uint64(i >> slackShift) }
+
+func (i blockInfo) with(state blockState) blockInfo { return i&^stateMask | blockInfo(state) }
+
+// located is a block of a segment.
+type located struct {
+	*segment
+	rangealloc.Range
+}
+
+func (l located) addr() device.Addr { return l.base + device.Addr(l.Offset) }
+
+func (l located) info() *blockInfo { return &l.infos[l.Slot] }
+
+// sizes is a live block's for the books.
+func (l located) sizes() track.Block {
+	return track.Block{RequestedBytes: l.Size - l.info().slack(), AllocatedBytes: l.Size}
+}
+
+// locate finds the block of the strategy that starts at an address. The caller
+// holds mu.
+func (p *Pool) locate(addr device.Addr) (located, bool) {
+	s := p.recent
+	if s == nil || addr-s.base >= device.Addr(s.usable) {
+		if s = p.segmentOf(addr); s == nil || addr < s.base {
+			return located{}, false
+		}
+		p.recent = s
+	}
+	r, ok := s.strategy.Lookup(uint64(addr - s.base))
+	return located{s, r}, ok
+}
+
+// locateLive is locate for a live block.
+func (p *Pool) locateLive(addr device.Addr) (located, bool) {
+	l, ok := p.locate(addr)
+	return l, ok && l.info().state() == blockLive
+}
+
+// describe is a live block for reports.
+func (p *Pool) describe(l located) Block {
+	info := *l.info()
+	b := Block{
+		Addr: l.addr(), SizeBytes: l.Size, RequestedBytes: l.Size - info.slack(),
+		Tag: p.tags.Name(info.tag()),
+	}
+	if l.times != nil {
+		b.AllocatedAt = time.Duration(l.times[l.Slot])
+	}
+	return b
+}
+
+// note enters a block in the tables of its segment.
+func (s *segment) note(slot uint32, info blockInfo) {
+	if uint64(slot) >= uint64(len(s.infos)) {
+		s.extend(slot)
+	}
+	s.infos[slot] = info
+}
+
+// extend gives the tables room for a slot. They grow by a quarter and not by
+// their double: the slack would cost more than the blocks it waits for.
+func (s *segment) extend(slot uint32) {
+	room := max(int(slot)+1, len(s.infos)+len(s.infos)/4, firstInfos)
+	infos := make([]blockInfo, room)
+	copy(infos, s.infos)
+	s.infos = infos
+	if s.times != nil {
+		times := make([]int64, room)
+		copy(times, s.times)
+		s.times = times
+	}
+}
+
+const firstInfos = 64
+
+// eachBlock visits the blocks of a segment that the strategy has out, in the
+// order of their addresses, until visit says false.
+func (s *segment) eachBlock(visit func(located) bool) {
+	s.strategy.Walk(func(b rangealloc.Block) bool {
+		if !b.Live {
+			return true
+		}
+		r, ok := s.strategy.Lookup(b.Offset)
+		return !ok || visit(located{s, r})
+	})
+}

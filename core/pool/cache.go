@@ -1,0 +1,111 @@
+package pool
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/track"
+)
+
+// Cache is the thread caches in front of a pool: they have blocks on lease, hand
+// them out and take them back by themselves. The methods may be called from any
+// goroutine, with none of the locks held that Lease and GiveBack take; they never
+// call back into the pool.
+type Cache interface {
+	// Counts is what the caches hold and have done, at one moment.
+	Counts() CacheCounts
+	// Take takes idle blocks out of the caches, of all threads, and says how
+	// many; they are the pool's then. 0: none are left.
+	Take(to []CachedBlock) int
+	// Block is the leased block that starts at an address, live or idle.
+	Block(addr device.Addr) (CachedBlock, bool)
+	// Each visits all leased blocks of one moment until visit says false.
+	Each(visit func(CachedBlock) bool)
+	// Adopt takes a live block out of the table of the caches: the pool has it
+	// as a block of its own from then on.
+	Adopt(addr device.Addr) (CachedBlock, bool)
+	// Drop forgets every block, live ones too; the pool is going away.
+	Drop()
+}
+
+// CacheCounts is the books of caches. Live and idle bytes are counted each by
+// itself.
+type CacheCounts struct {
+	RequestedBytes, LiveBytes, LiveBlocks, IdleBytes uint64
+	// EnteredBytes came in by Lease and LeftBytes went out by Take, GiveBack and
+	// Adopt, since the beginning.
+	EnteredBytes, LeftBytes uint64
+	Allocations, Frees      uint64
+}
+
+// CachedBlock is a block on lease.
+type CachedBlock struct {
+	Addr device.Addr
+	// SizeBytes is that of the lease.
+	SizeBytes, RequestedBytes uint64
+	// Tag is a number of Pool.Tag.
+	Tag uint32
+	// Live is with the program; otherwise the block is idle, freed on Stream,
+	// which is the number that the cache knows the stream by; 0: the default one.
+	Live   bool
+	Stream uint64
+}
+
+// leases is what a pool knows of its caches, under its lock but for what the
+// fields say.
+type leases struct {
+	cache Cache
+	// streamOf finds a stream by the number that the caches know it by; nil for
+	// one that is no more, and so has run dry.
+	streamOf func(id uint64) device.Stream
+	// leased and returned are running totals of the bytes that went out and that
+	// came back.
+	leased, returned uint64
+	// strays are blocks that were taken out of the caches and that could not be
+	// put behind the work of their stream yet.
+	strays []CachedBlock
+}
+
+// SetCache puts thread caches in front of the pool, once, before they lease
+// anything. streamOf finds a stream by the number that the caches know it by,
+// and is nil for one that was destroyed.
+func (p *Pool) SetCache(c Cache, streamOf func(id uint64) device.Stream) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leases.cache, p.leases.streamOf = c, streamOf
+}
+
+// takeOver makes a live block that is on lease one of the pool's own. Errors:
+// those of a free.
+func (p *Pool) takeOver(addr device.Addr) error {
+	cache := p.freeze()
+	defer p.thaw()
+	var taken CachedBlock
+	ok := false
+	if cache != nil {
+		taken, ok = cache.Adopt(addr)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !ok {
+		if l, there := p.locate(addr); there && l.info().state() == blockLive {
+			// Another thread has taken it over meanwhile.
+			return nil
+		}
+		return p.notLive(opFree, addr)
+	}
+	p.enterAdopted(taken)
+	return nil
+}
+
+// enterAdopted enters a block that the caches have given up live.
+func (p *Pool) enterAdopted(taken CachedBlock) {
+	l, ok := p.locate(taken.Addr)
+	if !ok || l.info().state() != blockLeased {
+		p.broken("pool.adopt", device.Errorf(device.CodeInternal, "pool.adopt",
+			"the caches gave up a block at %#x that they do not have", uint64(taken.Addr)))
+	}
+	*l.info() = makeInfo(blockLive, taken.Tag, l.Size-taken.RequestedBytes)
+	sizes := track.Block{RequestedBytes: taken.RequestedBytes, AllocatedBytes: l.Size}
+	p.tags.Enter(taken.Tag, sizes, 1)
+	p.leases.returned += taken.SizeBytes
+	p.books.Adopt(sizes, taken.SizeBytes)
+}

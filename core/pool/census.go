@@ -1,0 +1,104 @@
+package pool
+
+import "ferrum_mem/core/track"
+
+// freeze has the pool's own books stand still, with everything that changes
+// them, until thaw, so that the caches can be counted at the same moment. Lease
+// and GiveBack go on: they only move bytes between the pool and the caches. It
+// gives the cache, or nil.
+func (p *Pool) freeze() Cache {
+	p.census.Lock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.frozen = true
+	return p.leases.cache
+}
+
+func (p *Pool) thaw() {
+	p.mu.Lock()
+	p.frozen = false
+	p.thawed.Broadcast()
+	p.mu.Unlock()
+	p.census.Unlock()
+}
+
+// Statistics is the books of the pool, of one moment.
+func (p *Pool) Statistics() track.Statistics {
+	p.mu.Lock()
+	if p.leases.cache == nil {
+		defer p.mu.Unlock()
+		return p.statisticsLocked()
+	}
+	p.mu.Unlock()
+	cache := p.freeze()
+	defer p.thaw()
+	p.mu.Lock()
+	stats, outside, was := p.statisticsLocked(), p.books.Outside(), p.leases
+	p.mu.Unlock()
+	if cache == nil {
+		return stats
+	}
+	counts := cache.Counts()
+	p.mu.Lock()
+	p.learn(&counts)
+	p.mu.Unlock()
+	return stats.With(outside, was.outside(&counts), p.config.Stats)
+}
+
+func (p *Pool) statisticsLocked() track.Statistics {
+	stats := p.books.Statistics()
+	for _, s := range p.segments {
+		stats.LargestFreeBytes = max(stats.LargestFreeBytes, s.strategy.Stats().LargestFreeBytes)
+	}
+	return stats
+}
+
+// outside turns counts into what the books want: bytes on their way in either
+// direction count as cached.
+func (l *leases) outside(c *CacheCounts) track.Outside {
+	return track.Outside{
+		RequestedBytes: c.RequestedBytes, LiveBytes: c.LiveBytes, LiveBlocks: c.LiveBlocks,
+		IdleBytes:   c.IdleBytes,
+		CachedBytes: c.IdleBytes + (l.leased - c.EnteredBytes) + (c.LeftBytes - l.returned),
+		Allocations: c.Allocations, Frees: c.Frees,
+	}
+}
+
+// learn takes counts into the books. Those of a moment that is past may say that
+// bytes are live in the caches which the pool has got back: they are passed over.
+// The caller holds mu.
+func (p *Pool) learn(c *CacheCounts) {
+	l := &p.leases
+	if c == nil || c.EnteredBytes > l.leased || c.LeftBytes < l.returned || c.LeftBytes > c.EnteredBytes ||
+		c.LiveBytes > c.EnteredBytes-c.LeftBytes {
+		return
+	}
+	p.books.SetOutside(l.outside(c))
+}
+
+// Tags is the use by tag of the live blocks, the largest first.
+func (p *Pool) Tags() []track.TagUse {
+	cache := p.freeze()
+	defer p.thaw()
+	p.mu.Lock()
+	uses := p.tags.Uses(nil)
+	p.mu.Unlock()
+	if cache == nil {
+		return track.SumTags(uses)
+	}
+	byTag := map[uint32]track.TagUse{}
+	for _, c := range leasedLive(cache) {
+		use := byTag[c.Tag]
+		use.RequestedBytes += c.RequestedBytes
+		use.AllocatedBytes += c.SizeBytes
+		use.Blocks++
+		byTag[c.Tag] = use
+	}
+	p.mu.Lock()
+	for tag, use := range byTag {
+		use.Tag = p.tags.Name(tag)
+		uses = append(uses, use)
+	}
+	p.mu.Unlock()
+	return track.SumTags(uses)
+}

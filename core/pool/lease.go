@@ -1,0 +1,264 @@
+package pool
+
+import (
+	"errors"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/rangealloc"
+)
+
+const (
+	opLease    = "pool.lease"
+	opGiveBack = "pool.give_back"
+)
+
+// Lease gives blocks of sizeBytes, a multiple of the pool's alignment, to the
+// caches: as many as there are at once, up to len(to), which the stream (nil:
+// the default one) may use at once. It never waits for work, never grows the
+// pool and calls nobody back; 0 blocks and no error when there is no room. counts
+// are those of the caches before; nil: not known.
+func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, counts *CacheCounts) (n int, err error) {
+	if sizeBytes == 0 || sizeBytes%p.config.AlignmentBytes != 0 {
+		return 0, device.Errorf(device.CodeInvalidSize, opLease,
+			"size_bytes %d is not a multiple of %d above 0", sizeBytes, p.config.AlignmentBytes).On(p.engine.ID())
+	}
+	if stream == nil {
+		stream = p.defaultStream
+	}
+	wanted := need{
+		Request:   rangealloc.Request{Size: sizeBytes, Align: p.config.AlignmentBytes},
+		requested: sizeBytes, count: 1, stream: stream,
+	}
+	p.mu.Lock()
+	if p.state != stateOpen {
+		p.mu.Unlock()
+		return 0, p.closedError(opLease)
+	}
+	p.learn(counts)
+	if p.flights.count > 0 && !p.frozen {
+		n = p.leaseFlights(&wanted, to)
+		if n < len(to) {
+			p.land(pollBudget)
+		}
+	}
+	n, err = p.leaseFree(&wanted, to, n)
+	if n > 0 {
+		err = nil
+	}
+	p.mu.Unlock()
+	p.engine.Changed()
+	return n, err
+}
+
+// leaseFlights leases blocks in flight that the stream may have at once.
+func (p *Pool) leaseFlights(wanted *need, to []device.Addr) int {
+	for n := range to {
+		at := p.flights.find(wanted, exactly)
+		if at == none {
+			return n
+		}
+		l, ok := p.locate(p.flights.flights[at].addr)
+		if !ok {
+			p.broken(opLease, device.Errorf(device.CodeInternal, opLease, "a block in flight is not there"))
+		}
+		p.flights.drop(at)
+		p.books.Land(l.Size)
+		p.lend(l, wanted.Size)
+		to[n] = l.addr()
+	}
+	return len(to)
+}
+
+// leaseFree leases free memory, from to[n] on.
+func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
+	for _, s := range p.segments {
+		if n == len(to) {
+			break
+		}
+		if p.ordered && wanted.Size >= s.full {
+			continue
+		}
+		if left := len(to) - n; s.batcher != nil && left > 1 {
+			ranges := p.scratch.room(left)
+			if err := s.batcher.AllocBatch(wanted.Request, ranges); err == nil {
+				for i, r := range ranges {
+					l := located{s, r}
+					s.blocks++
+					p.lend(l, wanted.Size)
+					to[n+i] = l.addr()
+				}
+				return len(to), nil
+			}
+		}
+		for n < len(to) {
+			r, err := s.strategy.Alloc(wanted.Request)
+			if err == rangealloc.ErrNoRoom {
+				s.full = wanted.Size
+				break
+			}
+			if err != nil {
+				return n, err
+			}
+			l := located{s, r}
+			s.blocks++
+			p.lend(l, wanted.Size)
+			to[n] = l.addr()
+			n++
+		}
+	}
+	return n, nil
+}
+
+// lend enters a block as leased. What the strategy rounded it up by is active.
+func (p *Pool) lend(l located, size uint64) {
+	l.note(l.Slot, makeInfo(blockLeased, 0, l.Size-size))
+	p.leases.leased += size
+	p.books.Lease(size)
+	if excess := l.Size - size; excess > 0 {
+		p.books.Board(excess)
+	}
+}
+
+// GiveBack takes idle blocks back from the caches, as freed on a stream; nil:
+// no work uses them any more. counts are those of the caches after; nil: not
+// known. When an address is none of an idle block, or the stream's event cannot
+// be recorded, nothing has changed.
+func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *CacheCounts) error {
+	var event device.Event
+	if stream != nil {
+		idle, err := stream.Idle()
+		if err != nil {
+			return err
+		}
+		if !idle {
+			if event, err = stream.RecordEvent(); err != nil {
+				return err
+			}
+		}
+	}
+	p.mu.Lock()
+	found, err := p.findLeased(addrs)
+	if err != nil {
+		p.mu.Unlock()
+		if event != nil {
+			err = errors.Join(err, event.Close())
+		}
+		return err
+	}
+	p.learn(counts)
+	for _, l := range found {
+		size := l.Size - l.info().slack()
+		p.leases.returned += size
+		p.books.Return(size)
+		if excess := l.info().slack(); excess > 0 {
+			p.books.Land(excess)
+		}
+	}
+	if event == nil {
+		p.giveManyToSegments(found)
+	} else {
+		fence := [1]int32{p.flights.fenceOn(stream, event)}
+		for _, l := range found {
+			*l.info() = makeInfo(blockInFlight, 0, 0)
+			p.books.Board(l.Size)
+			p.flights.add(l, fence[:])
+		}
+	}
+	overfull := p.overfull && !p.frozen
+	p.mu.Unlock()
+	if overfull {
+		p.shrink()
+	}
+	p.engine.Changed()
+	return nil
+}
+
+// findLeased finds all of the blocks and marks them as leaving, or none and says
+// what is wrong.
+func (p *Pool) findLeased(addrs []device.Addr) ([]located, error) {
+	if p.state == stateClosed {
+		return nil, p.closedError(opGiveBack)
+	}
+	found := p.scratch.located[:0]
+	for i, addr := range addrs {
+		l, ok := p.locate(addr)
+		if ok && l.info().state() == blockLeased {
+			*l.info() = l.info().with(blockLeaving)
+			found = append(found, l)
+			continue
+		}
+		p.scratch.located = found
+		for _, l := range found {
+			*l.info() = l.info().with(blockLeased)
+		}
+		return nil, device.Errorf(device.CodeInvalidAddress, opGiveBack,
+			"addresses[%d]: %#x is no block on lease, or is named twice", i, uint64(addr)).On(p.engine.ID())
+	}
+	p.scratch.located = found
+	return found, nil
+}
+
+// flushBatch is how many blocks are taken out of the caches at a time.
+const flushBatch = 256
+
+// Flush takes back what the pool's caches hold idle, and says whether that was
+// anything. The caller holds no lock.
+func (p *Pool) Flush() bool {
+	p.mu.Lock()
+	cache := p.leases.cache
+	taken := p.leases.strays
+	p.leases.strays = nil
+	p.mu.Unlock()
+	if cache == nil {
+		return false
+	}
+	some := p.settleTaken(cache, taken)
+	var batch [flushBatch]CachedBlock
+	for {
+		n := cache.Take(batch[:])
+		if n == 0 {
+			return some
+		}
+		some = p.settleTaken(cache, batch[:n]) || some
+	}
+}
+
+// settleTaken puts blocks that were taken out of the caches behind the work of
+// their streams. What cannot be now is kept for the next time.
+func (p *Pool) settleTaken(cache Cache, taken []CachedBlock) (some bool) {
+	if len(taken) == 0 {
+		return false
+	}
+	counts := cache.Counts()
+	byStream := map[uint64][]device.Addr{}
+	for _, c := range taken {
+		byStream[c.Stream] = append(byStream[c.Stream], c.Addr)
+	}
+	for id, addrs := range byStream {
+		stream := p.defaultStream
+		if id != 0 {
+			stream = p.leases.streamOf(id)
+		}
+		err := p.GiveBack(addrs, stream, &counts)
+		if err == nil {
+			some = true
+			continue
+		}
+		p.mu.Lock()
+		for _, c := range taken {
+			if c.Stream == id {
+				p.leases.strays = append(p.leases.strays, c)
+			}
+		}
+		p.mu.Unlock()
+	}
+	return some
+}
+
+// room is space for n ranges.
+func (s *scratch) room(n int) []rangealloc.Range {
+	if n > cap(s.ranges) {
+		s.ranges = make([]rangealloc.Range, n)
+	}
+	return s.ranges[:n]
+}

@@ -1,0 +1,222 @@
+package pool
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/rangealloc"
+)
+
+// BlockState is what is at an address of a pool.
+type BlockState int32
+
+// The states, with the numbers of the C ABI.
+const (
+	BlockLive BlockState = iota
+	// BlockInFlight was freed, and queued work may still use it.
+	BlockInFlight
+	// BlockCached was freed and waits in a thread cache.
+	BlockCached
+	// BlockFree is memory that the pool can hand out.
+	BlockFree
+	// BlockUnusable is memory that it cannot.
+	BlockUnusable
+)
+
+// BlockInfo says what is at an address.
+type BlockInfo struct {
+	// Addr is where the block or the free run starts, and SizeBytes its length.
+	Addr      device.Addr
+	SizeBytes uint64
+	// RequestedBytes, Tag and AllocatedAt are those of a live block.
+	RequestedBytes uint64
+	Tag            string
+	State          BlockState
+	// AllocatedAt is on the clock of track.Now; 0 without Config.Tracking.
+	AllocatedAt time.Duration
+}
+
+// EachBlock visits the live blocks of one moment, in the order of their
+// addresses, until visit says false. visit runs with no lock held.
+func (p *Pool) EachBlock(visit func(Block) bool) {
+	for _, block := range p.liveBlocks() {
+		if !visit(block) {
+			return
+		}
+	}
+}
+
+// liveBlocks lists the live blocks of one moment, those with the caches
+// included.
+func (p *Pool) liveBlocks() []Block {
+	cache := p.freeze()
+	defer p.thaw()
+	var live []Block
+	p.mu.Lock()
+	for _, s := range p.segments {
+		s.eachBlock(func(l located) bool {
+			if l.info().state() == blockLive {
+				live = append(live, p.describe(l))
+			}
+			return true
+		})
+	}
+	p.mu.Unlock()
+	if cache == nil {
+		return live
+	}
+	for _, c := range leasedLive(cache) {
+		live = append(live, p.describeCached(c))
+	}
+	slices.SortFunc(live, func(a, b Block) int { return cmp.Compare(a.Addr, b.Addr) })
+	return live
+}
+
+// leasedLive lists the live blocks that caches have.
+func leasedLive(cache Cache) []CachedBlock {
+	var live []CachedBlock
+	cache.Each(func(c CachedBlock) bool {
+		if c.Live {
+			live = append(live, c)
+		}
+		return true
+	})
+	return live
+}
+
+func (p *Pool) describeCached(c CachedBlock) Block {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Block{
+		Addr: c.Addr, SizeBytes: c.SizeBytes, RequestedBytes: c.RequestedBytes, Tag: p.tags.Name(c.Tag),
+	}
+}
+
+// Lookup describes the live block that starts at an address.
+func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
+	p.mu.Lock()
+	l, ok := p.locate(addr)
+	state := blockNone
+	if ok {
+		state = l.info().state()
+	}
+	if state == blockLive {
+		defer p.mu.Unlock()
+		return p.describe(l), true
+	}
+	cache := p.leases.cache
+	p.mu.Unlock()
+	if state != blockLeased || cache == nil {
+		return Block{}, false
+	}
+	c, ok := cache.Block(addr)
+	if !ok || !c.Live {
+		return Block{}, false
+	}
+	return p.describeCached(c), true
+}
+
+// UsableSize is how many bytes of the live block at an address may be used.
+// Errors: those of Free.
+func (p *Pool) UsableSize(addr device.Addr) (uint64, error) {
+	if block, ok := p.Lookup(addr); ok {
+		return block.SizeBytes, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == stateClosed {
+		return 0, p.closedError("pool.usable_size")
+	}
+	return 0, p.notLive("pool.usable_size", addr)
+}
+
+// OwnerOf says what an address is in, which may lie inside a block; false: in
+// none of the pool's segments. It may look at every block of a segment.
+func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
+	p.mu.Lock()
+	info, state, ok := p.at(addr)
+	cache := p.leases.cache
+	p.mu.Unlock()
+	if state != blockLeased {
+		return info, ok
+	}
+	if cache != nil {
+		if c, ok := cache.Block(info.Addr); ok && c.Live {
+			block := p.describeCached(c)
+			info.RequestedBytes, info.Tag, info.State = block.RequestedBytes, block.Tag, BlockLive
+		}
+	}
+	return info, true
+}
+
+// at is OwnerOf as far as the pool itself knows. The caller holds mu.
+func (p *Pool) at(addr device.Addr) (info BlockInfo, state blockState, ok bool) {
+	s := p.segmentOf(addr)
+	if s == nil {
+		return BlockInfo{}, blockNone, false
+	}
+	if addr < s.base {
+		return BlockInfo{Addr: s.had.Addr, SizeBytes: uint64(s.base - s.had.Addr), State: BlockUnusable}, blockNone, true
+	}
+	end := s.base + device.Addr(s.usable)
+	info = BlockInfo{Addr: end, SizeBytes: uint64(s.end() - end), State: BlockUnusable}
+	s.strategy.Walk(func(b rangealloc.Block) bool {
+		start := s.base + device.Addr(b.Offset)
+		if addr < start || addr-start >= device.Addr(b.Size) {
+			return true
+		}
+		info = BlockInfo{Addr: start, SizeBytes: b.Size, State: BlockFree}
+		if r, there := s.strategy.Lookup(b.Offset); b.Live && there {
+			state = p.inform(&info, located{s, r})
+		}
+		return false
+	})
+	return info, state, true
+}
+
+func (p *Pool) inform(info *BlockInfo, l located) blockState {
+	state := l.info().state()
+	switch state {
+	case blockLive:
+		block := p.describe(l)
+		info.RequestedBytes, info.Tag = block.RequestedBytes, block.Tag
+		info.AllocatedAt, info.State = block.AllocatedAt, BlockLive
+	case blockLeased:
+		info.State = BlockCached
+	default:
+		info.State = BlockInFlight
+	}
+	return state
+}
+
+// notLive says what an address is that no live block of the pool's own starts
+// at. It may look at every block of a segment. The caller holds mu.
+func (p *Pool) notLive(op string, addr device.Addr) error {
+	info, state, ok := p.at(addr)
+	fail := func(code device.Code, format string, args ...any) error {
+		return device.Errorf(code, op, format, args...).On(p.engine.ID())
+	}
+	if !ok {
+		return fail(device.CodeInvalidAddress, "address %#x lies in none of the %d segments of pool %q",
+			uint64(addr), len(p.segments), p.config.Name)
+	}
+	inside := uint64(addr - info.Addr)
+	switch {
+	case info.State == BlockUnusable:
+		return fail(device.CodeInvalidAddress, "address %#x lies in the unusable part of %d bytes at %#x of a segment",
+			uint64(addr), info.SizeBytes, uint64(info.Addr))
+	case info.State == BlockFree:
+		return fail(device.CodeDoubleFree, "address %#x is free: no block starts there, %d bytes are free from %#x on",
+			uint64(addr), info.SizeBytes, uint64(info.Addr))
+	case inside != 0:
+		return fail(device.CodeInvalidAddress, "address %#x lies %d bytes inside the block of %d bytes at %#x",
+			uint64(addr), inside, info.SizeBytes, uint64(info.Addr))
+	case state == blockLeased:
+		return fail(device.CodeDoubleFree, "address %#x: the block of %d bytes was freed and waits in a thread cache",
+			uint64(addr), info.SizeBytes)
+	}
+	return fail(device.CodeDoubleFree, "address %#x: the block of %d bytes was freed and is still in use by queued work",
+		uint64(addr), info.SizeBytes)
+}

@@ -1,0 +1,49 @@
+package pool
+
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+const opRecord = "pool.record_stream"
+
+// RecordStream says that a stream (nil: the default one) uses a live block too:
+// once freed, the block also waits for the work that is queued on that stream at
+// the time of its free. Errors: CodeDoubleFree or CodeInvalidAddress when no live
+// block starts at the address.
+func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
+	if stream == nil {
+		stream = p.defaultStream
+	}
+	for {
+		p.lock()
+		if p.state != stateOpen {
+			p.mu.Unlock()
+			return p.closedError(opRecord)
+		}
+		l, ok := p.locate(addr)
+		if !ok || l.info().state() != blockLeased {
+			defer p.mu.Unlock()
+			return p.recordLocked(l, ok, addr, stream)
+		}
+		p.mu.Unlock()
+		if err := p.takeOver(addr); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *Pool) recordLocked(l located, ok bool, addr device.Addr, stream device.Stream) error {
+	if !ok || l.info().state() != blockLive {
+		return p.notLive(opRecord, addr)
+	}
+	if p.streams == nil {
+		p.streams = make(map[device.Addr][]device.Stream)
+	}
+	if named := p.streams[addr]; !slices.Contains(named, stream) {
+		p.streams[addr] = append(named, stream)
+	}
+	*l.info() |= recordedBit
+	return nil
+}

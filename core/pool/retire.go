@@ -1,0 +1,290 @@
+package pool
+
+import (
+	"errors"
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/rangealloc"
+	"ferrum_mem/core/track"
+)
+
+// leave is a free under way.
+type leave struct {
+	addrs []device.Addr
+	// stream is what the blocks were freed on; nil: only events count.
+	stream device.Stream
+	idle   bool
+	events []device.Event
+	batch  bool
+	// size is what the blocks were asked for with, or anySize.
+	size uint64
+
+	// streams are those whose work has to pass, and marks their events, which
+	// are this call's until the blocks are in flight.
+	streams []device.Stream
+	marks   []device.Event
+}
+
+// retire ends the lives of blocks, all or none. What the caches have out among
+// them is taken over first; it stays live if the call fails.
+func (p *Pool) retire(j *leave) error {
+	if !j.idle {
+		if err := j.mark(j.stream); err != nil {
+			return err
+		}
+	}
+	for {
+		again, err := p.tryRetire(j)
+		if err != nil {
+			return errors.Join(err, j.closeMarks())
+		}
+		if !again {
+			p.engine.Changed()
+			return nil
+		}
+	}
+}
+
+// mark records the present end of a stream's queue.
+func (j *leave) mark(stream device.Stream) error {
+	event, err := stream.RecordEvent()
+	if err != nil {
+		return err
+	}
+	j.streams, j.marks = append(j.streams, stream), append(j.marks, event)
+	return nil
+}
+
+func (j *leave) closeMarks() error {
+	var failures error
+	for _, event := range j.marks {
+		if event != nil {
+			failures = errors.Join(failures, event.Close())
+		}
+	}
+	return failures
+}
+
+// tryRetire is false when the blocks are retired, and true when something had to
+// be done without the lock first.
+func (p *Pool) tryRetire(j *leave) (again bool, err error) {
+	p.lock()
+	if p.state != stateOpen {
+		p.mu.Unlock()
+		return false, p.closedError(opFree)
+	}
+	found, leased, err := p.findLive(j)
+	if err != nil || leased != 0 {
+		p.mu.Unlock()
+		if err == nil {
+			err = p.takeOver(leased)
+		}
+		return true, err
+	}
+	if missing := p.unmarked(j, found); len(missing) > 0 {
+		p.restore(found)
+		p.mu.Unlock()
+		return true, j.markAll(missing)
+	}
+	p.retireFound(j, found)
+	if p.flights.count > 0 {
+		p.land(pollBudget)
+	}
+	overfull := p.overfull
+	p.mu.Unlock()
+	if overfull {
+		p.shrink()
+	}
+	return false, nil
+}
+
+// findLive finds all blocks of a free and marks them as leaving, or none and
+// says what is wrong, or which of them is with the caches.
+func (p *Pool) findLive(j *leave) (found []located, leased device.Addr, err error) {
+	found = p.scratch.located[:0]
+	for i, addr := range j.addrs {
+		l, ok := p.locate(addr)
+		state := blockNone
+		if ok {
+			state = l.info().state()
+		}
+		switch {
+		case state == blockLive && j.size != anySize && l.Size-l.info().slack() != j.size:
+			err = device.Errorf(device.CodeInvalidSize, opFree, "size_bytes is %d: the block at %#x was asked for with %d",
+				j.size, uint64(addr), l.Size-l.info().slack()).On(p.engine.ID())
+		case state == blockLive:
+			*l.info() = l.info().with(blockLeaving)
+			found = append(found, l)
+			continue
+		case state == blockLeased:
+			leased = addr
+		case state == blockLeaving:
+			err = device.Errorf(device.CodeDoubleFree, opFree,
+				"address %#x is named twice", uint64(addr)).On(p.engine.ID())
+		default:
+			err = p.notLive(opFree, addr)
+		}
+		p.scratch.located = found
+		p.restore(found)
+		if err != nil && j.batch {
+			err = device.Errorf(device.CodeOf(err), opFree, "addresses[%d]: %w", i, err)
+		}
+		return nil, leased, err
+	}
+	p.scratch.located = found
+	return found, 0, nil
+}
+
+// restore makes blocks that were leaving live again.
+func (p *Pool) restore(found []located) {
+	for _, l := range found {
+		*l.info() = l.info().with(blockLive)
+	}
+}
+
+// unmarked lists the streams that RecordStream named for the blocks and that
+// have no mark yet.
+func (p *Pool) unmarked(j *leave, found []located) []device.Stream {
+	if len(p.streams) == 0 {
+		return nil
+	}
+	var missing []device.Stream
+	for _, l := range found {
+		if !l.info().recorded() {
+			continue
+		}
+		for _, stream := range p.streams[l.addr()] {
+			if stream != j.stream && !slices.Contains(j.streams, stream) && !slices.Contains(missing, stream) {
+				missing = append(missing, stream)
+			}
+		}
+	}
+	return missing
+}
+
+// markAll marks the streams. One that has run dry, or was closed and so ran dry,
+// needs none, and gets a nil mark.
+func (j *leave) markAll(streams []device.Stream) error {
+	for _, stream := range streams {
+		idle, err := stream.Idle()
+		if err == nil && !idle {
+			err = j.mark(stream)
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil && !errors.Is(err, device.CodeInvalidState) {
+			return err
+		}
+		j.streams, j.marks = append(j.streams, stream), append(j.marks, nil)
+	}
+	return nil
+}
+
+// retireFound ends the lives of blocks that are leaving.
+func (p *Pool) retireFound(j *leave, found []located) {
+	var sum track.Block
+	for at := 0; at < len(found); {
+		// Blocks of one tag mostly come together.
+		tag := found[at].info().tag()
+		var part track.Block
+		first := at
+		for ; at < len(found) && found[at].info().tag() == tag; at++ {
+			part.AllocatedBytes += found[at].Size
+			part.RequestedBytes += found[at].Size - found[at].info().slack()
+		}
+		p.tags.Leave(tag, part, uint64(at-first))
+		sum.AllocatedBytes += part.AllocatedBytes
+		sum.RequestedBytes += part.RequestedBytes
+	}
+	if len(j.events) == 0 && !slices.ContainsFunc(j.marks, func(e device.Event) bool { return e != nil }) {
+		p.forgetStreams(found)
+		p.giveManyToSegments(found)
+		p.books.FreeMany(sum, uint64(len(found)))
+		return
+	}
+	p.books.RetireMany(sum, uint64(len(found)))
+	p.fly(j, found)
+}
+
+// fly puts blocks that are leaving in flight behind the marks that they need.
+func (p *Pool) fly(j *leave, found []located) {
+	f := &p.flights
+	fences := make([]int32, len(j.marks))
+	for i, event := range j.marks {
+		fences[i] = none
+		if event != nil {
+			fences[i] = f.fenceOn(j.streams[i], event)
+		}
+	}
+	var own []int32
+	for _, event := range j.events {
+		own = append(own, f.fenceOn(nil, event))
+	}
+	behind := make([]int32, 0, len(own)+len(fences))
+	for _, l := range found {
+		behind = append(behind[:0], own...)
+		named := p.streams[l.addr()]
+		for i, fence := range fences {
+			if fence != none && (j.streams[i] == j.stream || slices.Contains(named, j.streams[i])) {
+				behind = append(behind, fence)
+			}
+		}
+		*l.info() = makeInfo(blockInFlight, 0, 0)
+		if len(behind) == 0 {
+			p.giveToSegment(l)
+			p.books.Land(l.Size)
+			continue
+		}
+		f.add(l, behind)
+	}
+	for _, fence := range fences {
+		if fence != none && f.fences[fence].count == 0 {
+			f.letGo(fence)
+		}
+	}
+	p.forgetStreams(found)
+}
+
+// forgetStreams drops what RecordStream named for blocks that have died.
+func (p *Pool) forgetStreams(found []located) {
+	if len(p.streams) == 0 {
+		return
+	}
+	for _, l := range found {
+		delete(p.streams, l.addr())
+	}
+}
+
+// giveManyToSegments is giveToSegment for many.
+func (p *Pool) giveManyToSegments(found []located) {
+	for len(found) > 0 {
+		s := found[0].segment
+		if s.batcher == nil || len(found) == 1 {
+			*found[0].info() = 0
+			p.giveToSegment(found[0])
+			found = found[1:]
+			continue
+		}
+		offsets := p.scratch.offsets[:0]
+		n := 0
+		for ; n < len(found) && found[n].segment == s; n++ {
+			s.infos[found[n].Slot] = 0
+			offsets = append(offsets, found[n].Offset)
+		}
+		p.scratch.offsets = offsets
+		if err := s.batcher.FreeBatch(offsets); err != nil {
+			p.broken("pool.land", err)
+		}
+		p.left(s, uint64(n))
+		found = found[n:]
+	}
+}
+
+// scratch is room for batches that is used again, under mu.
+type scratch struct {
+	located []located
+	offsets []uint64
+	ranges  []rangealloc.Range
+}

@@ -1,0 +1,143 @@
+package pool
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/rangealloc"
+)
+
+// taker takes what an allocation wants from what is there: all of it, or
+// ErrNoRoom and nothing is changed. The caller holds mu.
+type taker func() error
+
+// allocSlow is Alloc when the segments have no room.
+func (p *Pool) allocSlow(n *need) (Block, error) {
+	var block Block
+	wanted := *n
+	err := p.search(&wanted, func() (err error) {
+		if at := p.flights.find(&wanted, fits); at != none {
+			block, err = p.revive(at, &wanted)
+			return err
+		}
+		block, err = p.place(&wanted)
+		return err
+	}, func() (err error) {
+		if at := p.flights.find(&wanted, wastes); at != none {
+			block, err = p.revive(at, &wanted)
+			return err
+		}
+		return rangealloc.ErrNoRoom
+	})
+	return block, err
+}
+
+// search takes in all freed blocks, grows the pool, and looks for room
+// everywhere, until take got what it wants. spare, which may be nil, is tried
+// before anything is waited for.
+func (p *Pool) search(n *need, take, spare taker) error {
+	found, err := p.attempt(take)
+	if found || err != nil {
+		return p.failed(err)
+	}
+	if err := p.neverFits(n); err != nil {
+		return p.failed(err)
+	}
+	retry := func() (bool, error) {
+		if found, err := p.attempt(take); found || err != nil {
+			return found, err
+		}
+		return p.grow(n, take)
+	}
+	found, err = retry()
+	if err != nil && !errors.Is(err, device.CodeOutOfMemory) {
+		return err
+	}
+	if !found {
+		wanted := engine.Need{
+			Pool: p, Op: opAlloc, SizeBytes: n.Size * n.count, AlignmentBytes: n.Align, Bound: p.boundText(),
+		}
+		if spare != nil {
+			wanted.Spare = func() (bool, error) { return p.attempt(spare) }
+		}
+		if err := p.engine.FindRoom(wanted, retry); err != nil {
+			return p.failed(err)
+		}
+	}
+	p.engine.Changed()
+	return nil
+}
+
+// failed counts an allocation that ran out of memory and passes its error on.
+func (p *Pool) failed(err error) error {
+	if errors.Is(err, device.CodeOutOfMemory) {
+		p.mu.Lock()
+		p.books.Fail()
+		p.mu.Unlock()
+	}
+	return err
+}
+
+// attempt takes in every freed block that is ready and has take look for room.
+func (p *Pool) attempt(take taker) (found bool, err error) {
+	p.lock()
+	if p.state != stateOpen {
+		p.mu.Unlock()
+		return false, p.closedError(opAlloc)
+	}
+	p.land(pollAll)
+	err = take()
+	p.mu.Unlock()
+	p.engine.Changed()
+	if err == rangealloc.ErrNoRoom {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// neverFits says why a request can never be served, whatever is freed: it is
+// above the device's capacity, its limit or the pool's bound.
+func (p *Pool) neverFits(n *need) error {
+	what := fmt.Sprintf("size_bytes %d", n.requested)
+	if n.count > 1 {
+		what = fmt.Sprintf("size_bytes %d, count %d", n.requested, n.count)
+	}
+	if fixed := p.config.FixedBlockBytes; fixed != 0 && n.Size > fixed {
+		return device.Errorf(device.CodeOutOfMemory, opAlloc,
+			"%s can never fit: fixed_block_bytes of pool %q is %d", what, p.config.Name, fixed).On(p.engine.ID())
+	}
+	carry, total := bits.Mul64(n.Size, n.count)
+	segment, ok := p.engine.RoundUp(total)
+	if !ok || carry != 0 {
+		return device.Errorf(device.CodeOutOfMemory, opAlloc,
+			"%s can never fit: no segment is that large", what).On(p.engine.ID())
+	}
+	if err := p.engine.NeverFits(opAlloc, what, segment); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	bound := p.bound()
+	p.mu.Unlock()
+	if segment > bound {
+		return device.Errorf(device.CodeOutOfMemory, opAlloc,
+			"%s can never fit in pool %q: %s", what, p.config.Name, p.boundText()).On(p.engine.ID())
+	}
+	return nil
+}
+
+// boundText names what bounds the pool; "" if nothing does.
+func (p *Pool) boundText() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.maxSize != 0:
+		return fmt.Sprintf("max_size_bytes of the pool: %d, held: %d", p.maxSize, p.held)
+	case !p.config.AutoExpansion:
+		return fmt.Sprintf("the pool does not grow beyond initial_size_bytes: %d, held: %d",
+			p.config.InitialSizeBytes, p.held)
+	}
+	return ""
+}
