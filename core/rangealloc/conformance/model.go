@@ -110,18 +110,27 @@ func (m *model) take(r rangealloc.Range) error {
 	return nil
 }
 
-// release frees the block that starts at offset, or gives the code of the error
-// that is due.
-func (m *model) release(offset uint64) (size uint64, code device.Code) {
+// badFree is the code of the error that a free of offset is to give, or OK.
+func (m *model) badFree(offset uint64) device.Code {
 	i := m.at(offset)
 	switch {
 	case i < 0:
-		return 0, device.CodeInvalidAddress
+		return device.CodeInvalidAddress
 	case !m.blocks[i].Live:
-		return 0, device.CodeDoubleFree
+		return device.CodeDoubleFree
 	case m.blocks[i].Offset != offset:
-		return 0, device.CodeInvalidAddress
+		return device.CodeInvalidAddress
 	}
+	return device.CodeOK
+}
+
+// release frees the block that starts at offset, or gives the code of the error
+// that is due.
+func (m *model) release(offset uint64) (size uint64, code device.Code) {
+	if code := m.badFree(offset); code != device.CodeOK {
+		return 0, code
+	}
+	i := m.at(offset)
 	size = m.blocks[i].Size
 	m.blocks[i].Live = false
 	if i+1 < len(m.blocks) && !m.blocks[i+1].Live {

@@ -71,7 +71,7 @@ func (s *script) step(p *pair) error {
 		return err
 	case op >= 200 && op < 220 && p.batcher() != nil:
 		if op < 210 {
-			_, err := p.allocBatch(s.request(p.model.config, op >= 207), int(s.byte()%20))
+			_, err := p.allocBatch(s.request(p.model.config, op >= 207), 1+int(s.byte()%20))
 			return err
 		}
 		return p.freeBatch(s.offsets(p, live))

@@ -89,7 +89,7 @@ func (s suite) properties(t *testing.T) {
 		}
 		if p.batcher() != nil {
 			actions["alloc a batch"] = func(t *rapid.T) {
-				_, wrong := p.allocBatch(drawRequest(t, c), rapid.IntRange(0, 30).Draw(t, "count"))
+				_, wrong := p.allocBatch(drawRequest(t, c), rapid.IntRange(1, 30).Draw(t, "count"))
 				must(t, wrong)
 			}
 			actions["free a batch"] = func(t *rapid.T) { must(t, p.freeBatch(drawOffsets(t, p.model))) }
