@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ type replayFlags struct {
 	device, limit, strategy, mode, format, report string
 	bytesPerToken, seed                           uint64
 	jitter                                        time.Duration
-	asJSON                                        bool
+	lifetimeHints, asJSON                         bool
 }
 
 func newReplay(s streams) *cobra.Command {
@@ -49,7 +50,8 @@ once.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.device, "device", "cpu:0", "the `ID` of the device to replay on")
 	flags.StringVar(&f.limit, "limit", "", "the most that the pool may hold, a `SIZE` such as 24GiB (default: no limit)")
-	flags.StringVar(&f.strategy, "strategy", rangealloc.Default, "the placement `NAME`")
+	flags.StringVar(&f.strategy, "strategy", rangealloc.Default, "the placement `NAME`: "+strings.Join(rangealloc.Names(), ", "))
+	flags.BoolVar(&f.lifetimeHints, "lifetime-hints", false, "tell the pool with each block when the trace will free it")
 	flags.StringVar(&f.mode, "mode", "", "how requests become memory, a `MODE`: contiguous, paged or lifetimes (default: by the trace's kind)")
 	flags.StringVar(&f.format, "format", "auto", "the `KIND` of the trace: auto, azure, mooncake or lifetimes")
 	flags.Uint64Var(&f.bytesPerToken, "bytes-per-token", trace.DefaultBytesPerToken, "the memory of one token, `N` bytes")
@@ -125,7 +127,7 @@ func (f replayFlags) options(cmd *cobra.Command) (replay.Options, error) {
 		return o, usagef(cmd, "--device: %s", message(err))
 	}
 	o.Rules = trace.Rules{Mode: mode, BytesPerToken: f.bytesPerToken, JitterNS: int64(f.jitter), Seed: f.seed}
-	o.Strategy = f.strategy
+	o.Strategy, o.LifetimeHints = f.strategy, f.lifetimeHints
 	o.Open = func(capacityBytes uint64) (*engine.Engine, error) { return openForReplay(id, capacityBytes) }
 	return o, nil
 }

@@ -29,6 +29,9 @@ func summary(r *replay.Result) []fact {
 		{"device", "Device", r.Device},
 		{"limit_bytes", "Limit", limit},
 	}
+	if r.LifetimeHints {
+		facts = append(facts, fact{"lifetime_hints", "Lifetime hints", "yes"})
+	}
 	if r.BytesPerToken > 0 {
 		facts = append(facts, fact{"bytes_per_token", "Memory of a token", formatBytes(r.BytesPerToken)})
 	}

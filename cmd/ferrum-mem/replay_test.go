@@ -45,6 +45,7 @@ func TestReplayJSONFields(t *testing.T) {
 	} {
 		assert.IsType(t, 0.0, object[field], field)
 	}
+	assert.IsType(t, false, object["lifetime_hints"])
 	for _, field := range []string{"failures", "failures_by_reason", "moments"} {
 		assert.IsType(t, []any{}, object[field], field)
 	}
@@ -67,6 +68,10 @@ func TestReplayOptions(t *testing.T) {
 	assert.EqualValues(t, 7, r.Seed)
 	again, _ := result(t, trace, "--mode=paged", "--bytes-per-token=4096", "--jitter=50ms", "--seed=7")
 	other, _ := result(t, trace, "--mode=paged", "--bytes-per-token=4096", "--jitter=50ms", "--seed=8")
+	hinted, _ := result(t, trace, "--mode=paged", "--strategy=fixed", "--lifetime-hints")
+	assert.True(t, hinted.LifetimeHints)
+	assert.False(t, r.LifetimeHints)
+	assert.Equal(t, "fixed", hinted.Strategy)
 	assert.Equal(t, r.Series, again.Series)
 	assert.NotEqual(t, r.Series, other.Series)
 }
@@ -98,6 +103,10 @@ func TestReplayTable(t *testing.T) {
 		assert.Contains(t, o.out, want)
 	}
 	assert.Empty(t, o.err)
+	assert.NotContains(t, o.out, "Lifetime hints")
+	o = invoke(t, "replay", exampleTrace, "--lifetime-hints", "--jitter", "50ms", "--seed", "1")
+	require.Equal(t, exitDone, o.status)
+	assert.Contains(t, o.out, "Lifetime hints                          yes\n")
 }
 
 func TestReplayStandardInput(t *testing.T) {
@@ -164,6 +173,7 @@ func TestReplayRefuses(t *testing.T) {
 		{[]string{small, "--device", "cuda:0"}, `no backend "cuda"`},
 		{[]string{small, "--device", "cpu:7"}, "device cpu:7: there are 1 host devices"},
 		{[]string{small, "--strategy", "worst_fit"}, `strategy "worst_fit" is not known`},
+		{[]string{small, "--strategy", "fixed"}, "strategy fixed has blocks of one size"},
 		{[]string{small, "--format", "xml"}, `--format "xml"`},
 		{[]string{small, "--format", "azure"}, "lacks the column TIMESTAMP"},
 		{[]string{small, "--report", "nowhere/r.html"}, "nowhere: no such file"},

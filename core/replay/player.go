@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"math/bits"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/trace"
@@ -186,7 +187,8 @@ func (p *player) newHolding() *holding {
 // demand is what a trace would use if every request were served.
 type demand struct {
 	peakBytes   uint64
-	first, last int64 // times of the first and the last step
+	totalBytes  uint64 // of all blocks ever; the largest number when there are more
+	first, last int64  // times of the first and the last step
 }
 
 // survey plays a schedule against nothing, to know what it will need.
@@ -224,6 +226,8 @@ func (c *counter) allocated(size uint64) {
 	// Once it has overflowed the sum means nothing and the replay is refused.
 	c.overflow = c.overflow || c.live+size < c.live
 	c.live += size
+	total, carry := bits.Add64(c.demand.totalBytes, size, 0)
+	c.demand.totalBytes = total | -carry
 	c.demand.peakBytes = max(c.demand.peakBytes, c.live)
 }
 

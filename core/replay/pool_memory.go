@@ -51,7 +51,7 @@ func newPoolMemory(p *pool.Pool, limit uint64) *poolMemory {
 
 func (m *poolMemory) alloc(w wish) (block, *refusal, error) {
 	start := m.clock.now()
-	got, err := m.pool.Alloc(pool.Request{SizeBytes: w.size})
+	got, err := m.pool.Alloc(pool.Request{SizeBytes: w.size, End: w.end, Group: w.group})
 	took := m.clock.now() - start
 	m.learn()
 	if errors.Is(err, device.CodeOutOfMemory) {

@@ -31,6 +31,9 @@ type Options struct {
 	Strategy string
 	// LimitBytes is the most that the pool may hold; 0 is no limit.
 	LimitBytes uint64
+	// LifetimeHints tells the pool with every block when the trace will free it,
+	// and in paged mode which request it belongs to.
+	LifetimeHints bool
 	// Open opens the device to replay on, which must be able to hold
 	// capacityBytes without touching them.
 	Open func(capacityBytes uint64) (*engine.Engine, error)
@@ -51,7 +54,7 @@ func Run(ctx context.Context, t *trace.Trace, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := poolConfig(o, demand.peakBytes)
+	config, err := poolConfig(o, schedule.Rules(), demand)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +85,9 @@ func runOn(ctx context.Context, e *engine.Engine, config pool.Config, schedule *
 	schedule.Restart()
 	memory := newPoolMemory(p, o.LimitBytes)
 	meter := newMeter(demand, memory.reservedBytes)
-	err = play(ctx, newPlayer(schedule, memory, meter), func(arrived int) {
+	player := newPlayer(schedule, memory, meter)
+	player.hints = o.LifetimeHints
+	err = play(ctx, player, func(arrived int) {
 		if o.Progress != nil {
 			o.Progress(arrived, schedule.Len())
 		}
@@ -99,6 +104,7 @@ func runOn(ctx context.Context, e *engine.Engine, config pool.Config, schedule *
 	memory.describe(result)
 	rules := schedule.Rules()
 	result.Mode, result.Strategy = rules.Mode.String(), p.Config().Strategy
+	result.LifetimeHints = o.LifetimeHints
 	result.Device = e.ID().String()
 	result.BytesPerToken, result.JitterNS, result.Seed = rules.BytesPerToken, rules.JitterNS, rules.Seed
 	result.DemandPeakBytes = demand.peakBytes
@@ -146,9 +152,17 @@ func play(ctx context.Context, p *player, arrived func(int)) error {
 }
 
 // poolConfig is the pool of a replay: one range, or growth up to the limit.
-func poolConfig(o Options, peakBytes uint64) (pool.Config, error) {
+func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 	c := pool.DefaultConfig()
 	c.Name, c.Strategy = "replay", o.Strategy
+	if o.Strategy == "fixed" {
+		if rules.Mode != trace.Paged {
+			return c, device.Errorf(device.CodeInvalidArgument, op,
+				"strategy fixed has blocks of one size: it needs mode paged, and the mode is %s", rules.Mode)
+		}
+		block := rules.BytesPerToken * trace.BlockTokens
+		c.FixedBlockBytes = (block + c.AlignmentBytes - 1) / c.AlignmentBytes * c.AlignmentBytes
+	}
 	if o.LimitBytes > MaxRangeBytes {
 		return c, device.Errorf(device.CodeInvalidArgument, op, "limit of %d bytes is above the %d bytes that can be replayed",
 			o.LimitBytes, uint64(MaxRangeBytes))
@@ -158,13 +172,17 @@ func poolConfig(o Options, peakBytes uint64) (pool.Config, error) {
 		c.InitialSizeBytes = min(c.InitialSizeBytes, o.LimitBytes)
 		return c, nil
 	}
-	if peakBytes > MaxRangeBytes {
+	if d.peakBytes > MaxRangeBytes {
 		return c, device.Errorf(device.CodeInvalidArgument, op,
-			"the trace has %d bytes alive at one time, above the %d bytes of addresses that can be replayed", peakBytes, uint64(MaxRangeBytes))
+			"the trace has %d bytes alive at one time, above the %d bytes of addresses that can be replayed", d.peakBytes, uint64(MaxRangeBytes))
+	}
+	most := max(d.peakBytes, PageBytes)
+	if o.Strategy == "arena" {
+		most = max(d.totalBytes, PageBytes) // it uses nothing a second time
 	}
 	// All of the range or nothing: a smaller one would give other figures.
 	c.AutoExpansion, c.PreAllocate = false, true
-	c.InitialSizeBytes = min(roundUpToPowerOfTwo(max(peakBytes, PageBytes)*rangeFactor), MaxRangeBytes)
+	c.InitialSizeBytes = roundUpToPowerOfTwo(min(most, MaxRangeBytes/rangeFactor) * rangeFactor)
 	return c, nil
 }
 

@@ -6,7 +6,9 @@ type Result struct {
 	Trace    string `json:"trace"`
 	Mode     string `json:"mode"`
 	Strategy string `json:"strategy"`
-	Device   string `json:"device"`
+	// LifetimeHints: the pool was told when each block would be freed.
+	LifetimeHints bool   `json:"lifetime_hints"`
+	Device        string `json:"device"`
 	// LimitBytes is 0 without a limit.
 	LimitBytes uint64 `json:"limit_bytes"`
 	// BytesPerToken is 0 for lifetimes.
