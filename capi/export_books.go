@@ -68,5 +68,6 @@ func giveStatistics(out *C.ferrum_statistics, s track.Statistics, err error) C.i
 	out.frees = C.uint64_t(s.Frees)
 	out.failures = C.uint64_t(s.Failures)
 	out.largest_free_bytes = C.uint64_t(s.LargestFreeBytes)
+	out.thread_cached_bytes = C.uint64_t(s.ThreadCachedBytes)
 	return 0
 }

@@ -64,6 +64,18 @@ func fmgo_pool_set_limit(handle, maxSizeBytes C.uint64_t) (status C.int32_t) {
 	return done(lib.PoolSetLimit(uint64(handle), uint64(maxSizeBytes)))
 }
 
+//export fmgo_pool_set_min_held
+func fmgo_pool_set_min_held(handle, minHeldBytes C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.PoolSetMinHeld(uint64(handle), uint64(minHeldBytes)))
+}
+
+//export fmgo_pool_set_release_threshold
+func fmgo_pool_set_release_threshold(handle, thresholdBytes C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.PoolSetReleaseThreshold(uint64(handle), uint64(thresholdBytes)))
+}
+
 //export fmgo_pool_get_statistics
 func fmgo_pool_get_statistics(handle C.uint64_t, out *C.ferrum_statistics) (status C.int32_t) {
 	defer guard(&status)
@@ -73,10 +85,19 @@ func fmgo_pool_get_statistics(handle C.uint64_t, out *C.ferrum_statistics) (stat
 
 func poolConfigOf(c *C.ferrum_pool_config) (pool.Config, error) {
 	settings := pool.Config{
-		InitialSizeBytes:     uint64(c.initial_size_bytes),
-		MaxSizeBytes:         uint64(c.max_size_bytes),
-		GrowthIncrementBytes: uint64(c.growth_increment_bytes),
-		AlignmentBytes:       uint64(c.alignment_bytes),
+		InitialSizeBytes:      uint64(c.initial_size_bytes),
+		MaxSizeBytes:          uint64(c.max_size_bytes),
+		GrowthIncrementBytes:  uint64(c.growth_increment_bytes),
+		AlignmentBytes:        uint64(c.alignment_bytes),
+		ThreadCacheBytes:      uint64(c.thread_cache_bytes),
+		MinHeldBytes:          uint64(c.min_held_bytes),
+		ReleaseThresholdBytes: uint64(c.release_threshold_bytes),
+		FixedBlockBytes:       uint64(c.fixed_block_bytes),
+		PageBytes:             uint64(c.page_bytes),
+	}
+	if unknown := uint32(c.debug) &^ C.FERRUM_DEBUG_ALL; unknown != 0 {
+		return settings, device.Errorf(device.CodeInvalidArgument, "capi.pool_config",
+			"config->debug is %#x: the bits %#x are not known", uint32(c.debug), unknown)
 	}
 	var err error
 	if settings.Name, err = textOf("config->name", c.name); err != nil {
@@ -89,6 +110,9 @@ func poolConfigOf(c *C.ferrum_pool_config) (pool.Config, error) {
 		return settings, err
 	}
 	if settings.PreAllocate, err = truth("config->pre_allocate", c.pre_allocate); err != nil {
+		return settings, err
+	}
+	if settings.Tracking, err = truth("config->tracking", c.tracking); err != nil {
 		return settings, err
 	}
 	settings.Stats, err = truth("config->enable_stats", c.enable_stats)

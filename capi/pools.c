@@ -1,4 +1,7 @@
 /* Section 8 of the header: pools. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "_cgo_export.h"
 #include "guard.h"
 
@@ -40,10 +43,97 @@ ferrum_status ferrum_pool_alloc_aligned(ferrum_pool pool, uint64_t size_bytes,
                                       stream.id, address_out));
 }
 
+ferrum_status ferrum_pool_alloc_with(ferrum_pool pool,
+                                     const ferrum_pool_request *request,
+                                     ferrum_address *address_out) {
+    FM_ENTER();
+    FM_REQUIRE(address_out);
+    *address_out = 0;
+    FM_REQUIRE(request);
+    ferrum_pool_request full = FERRUM_POOL_REQUEST_INIT;
+    FM_STRUCT_IN(request, full);
+    FM_RETURN(fmgo_pool_alloc_with(pool.id, &full, address_out));
+}
+
+/* Refuses a length that no batch has, before the array is looked at. */
+static ferrum_status fm_batch_count(const char *function, uint64_t count) {
+    if (count >= 1 && count <= FERRUM_BATCH_MAX)
+        return FERRUM_OK;
+    char message[96];
+    snprintf(message, sizeof message,
+             "count is %" PRIu64 ": want 1 to %" PRIu64, count,
+             FERRUM_BATCH_MAX);
+    return fm_fail(function, FERRUM_ERROR_INVALID_ARGUMENT, message);
+}
+
+#define FM_BATCH(count)                                             \
+    do {                                                            \
+        ferrum_status fm_status_ = fm_batch_count(__func__, count); \
+        if (fm_status_ != FERRUM_OK)                                \
+            return fm_status_;                                      \
+    } while (0)
+
+ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool, uint64_t size_bytes,
+                                      uint64_t count, ferrum_stream stream,
+                                      ferrum_address *addresses_out) {
+    FM_ENTER();
+    FM_REQUIRE(addresses_out);
+    FM_BATCH(count);
+    memset(addresses_out, 0, count * sizeof *addresses_out);
+    FM_RETURN(fmgo_pool_alloc_batch(pool.id, size_bytes, stream.id,
+                                    addresses_out, count));
+}
+
+ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
+                                  uint32_t *tag_out) {
+    FM_ENTER();
+    FM_REQUIRE(tag_out);
+    *tag_out = 0;
+    FM_REQUIRE(name);
+    FM_RETURN(fmgo_pool_get_tag(pool.id, (char *)name, tag_out));
+}
+
 ferrum_status ferrum_pool_free(ferrum_pool pool, ferrum_address address,
                                ferrum_stream stream) {
     FM_ENTER();
     FM_RETURN(fmgo_pool_free(pool.id, address, stream.id));
+}
+
+ferrum_status ferrum_pool_free_sized(ferrum_pool pool, ferrum_address address,
+                                     uint64_t size_bytes,
+                                     ferrum_stream stream) {
+    FM_ENTER();
+    FM_RETURN(fmgo_pool_free_sized(pool.id, address, size_bytes, stream.id));
+}
+
+ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
+                                     const ferrum_address *addresses,
+                                     uint64_t count, ferrum_stream stream) {
+    FM_ENTER();
+    FM_REQUIRE(addresses);
+    FM_BATCH(count);
+    FM_RETURN(fmgo_pool_free_batch(pool.id, (ferrum_address *)addresses, count,
+                                   stream.id));
+}
+
+ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
+                                        ferrum_address address,
+                                        ferrum_stream stream) {
+    FM_ENTER();
+    FM_RETURN(fmgo_pool_record_stream(pool.id, address, stream.id));
+}
+
+ferrum_status ferrum_pool_usable_size(ferrum_pool pool, ferrum_address address,
+                                      uint64_t *size_bytes_out) {
+    FM_ENTER();
+    FM_REQUIRE(size_bytes_out);
+    *size_bytes_out = 0;
+    FM_RETURN(fmgo_pool_usable_size(pool.id, address, size_bytes_out));
+}
+
+ferrum_status ferrum_pool_reset(ferrum_pool pool, ferrum_stream stream) {
+    FM_ENTER();
+    FM_RETURN(fmgo_pool_reset(pool.id, stream.id));
 }
 
 ferrum_status ferrum_pool_trim(ferrum_pool pool, uint64_t keep_bytes,
@@ -59,6 +149,20 @@ ferrum_status ferrum_pool_set_limit(ferrum_pool pool, uint64_t max_size_bytes) {
     FM_RETURN(fmgo_pool_set_limit(pool.id, max_size_bytes));
 }
 
+ferrum_status ferrum_pool_set_min_held(ferrum_pool pool,
+                                       uint64_t min_held_bytes) {
+    FM_ENTER();
+    FM_RETURN(fmgo_pool_set_min_held(pool.id, min_held_bytes));
+}
+
+ferrum_status
+ferrum_pool_set_release_threshold(ferrum_pool pool,
+                                  uint64_t release_threshold_bytes) {
+    FM_ENTER();
+    FM_RETURN(
+        fmgo_pool_set_release_threshold(pool.id, release_threshold_bytes));
+}
+
 ferrum_status ferrum_pool_get_statistics(ferrum_pool pool,
                                          ferrum_statistics *statistics_out) {
     FM_ENTER();
@@ -66,5 +170,16 @@ ferrum_status ferrum_pool_get_statistics(ferrum_pool pool,
     FM_STRUCT_OUT(statistics_out);
     ferrum_statistics full = FERRUM_STATISTICS_INIT;
     FM_RETURN_STRUCT(fmgo_pool_get_statistics(pool.id, &full), statistics_out,
+                     full);
+}
+
+ferrum_status ferrum_device_get_owner(ferrum_device device,
+                                      ferrum_address address,
+                                      ferrum_block_info *info_out) {
+    FM_ENTER();
+    FM_REQUIRE(info_out);
+    FM_STRUCT_OUT(info_out);
+    ferrum_block_info full = FERRUM_BLOCK_INFO_INIT;
+    FM_RETURN_STRUCT(fmgo_device_get_owner(device.id, address, &full), info_out,
                      full);
 }

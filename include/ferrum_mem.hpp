@@ -524,7 +524,8 @@ class pool : public detail::owner<ferrum_pool, detail::end_pool> {
     try_alloc_batch(std::uint64_t size, std::size_t count,
                     ferrum_stream on = {}) const {
         /* A count that is out of bounds is refused before it is used. */
-        std::vector<ferrum_address> out(count <= FERRUM_BATCH_MAX ? count : 1);
+        std::vector<ferrum_address> out(
+            count >= 1 && count <= FERRUM_BATCH_MAX ? count : 1);
         ferrum_status status =
             ferrum_pool_alloc_batch(get(), size, count, on, out.data());
         if (status != FERRUM_OK)

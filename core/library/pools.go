@@ -121,16 +121,11 @@ func (l *Library) noAlignment(op string, before func() error) error {
 }
 
 func (l *Library) poolAlloc(id, stream uint64, request pool.Request) (device.Addr, error) {
-	const op = "pool.alloc"
-	entry, err := l.pool(op, id)
+	entry, first, err := l.onStream("pool.alloc", id, stream)
 	if err != nil {
 		return 0, err
 	}
-	if stream != 0 {
-		if request.Stream, err = l.streamOf(op, stream, entry); err != nil {
-			return 0, err
-		}
-	}
+	request.Stream = first
 	block, err := entry.pool.Alloc(request)
 	if err != nil {
 		return 0, late(l.pools, id, entry.device.engine, err)
@@ -141,16 +136,9 @@ func (l *Library) poolAlloc(id, stream uint64, request pool.Request) (device.Add
 // PoolFree gives a block back; its memory is used again once the work that is
 // queued on the stream now (0: the default one) is done.
 func (l *Library) PoolFree(id uint64, addr device.Addr, stream uint64) error {
-	const op = "pool.free"
-	entry, err := l.pool(op, id)
+	entry, last, err := l.onStream("pool.free", id, stream)
 	if err != nil {
 		return err
-	}
-	var last device.Stream
-	if stream != 0 {
-		if last, err = l.streamOf(op, stream, entry); err != nil {
-			return err
-		}
 	}
 	if err := entry.pool.Free(addr, last); err != nil {
 		return late(l.pools, id, entry.device.engine, err)

@@ -228,10 +228,10 @@ static void enter(pool_model *p, uint64_t address, uint64_t size,
     *b = (block_model){p, address, size, 0, 0, NULL, tag};
     WORKS(ferrum_pool_usable_size(p->handle, address, &b->usable));
     uint64_t least = (size + p->granule - 1) / p->granule * p->granule;
-    /* No strategy but buddy and fixed rounds up by more than an eighth. */
+    /* No strategy but buddy and fixed rounds up by more than a quarter. */
     uint64_t most = p->strategy == FIXED   ? p->block
                     : p->strategy == BUDDY ? 2 * least
-                                           : least + least / 8 + p->granule;
+                                           : least + least / 4 + p->granule;
     if (address % p->granule != 0 || b->usable < size || b->usable > most)
         wrong("a block of %llu bytes at %#llx has %llu",
               (unsigned long long)size, (unsigned long long)address,

@@ -603,7 +603,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(pool_alloc_batch_of_0, INVALID_ARGUMENT, "count is 0", ferrum_pool_alloc_batch(f->pool, 16, 0, f->stream, OUT(ferrum_address, {0}))) \
     X(pool_alloc_batch_of_too_many, INVALID_ARGUMENT, "1048577", ferrum_pool_alloc_batch(f->pool, 16, FERRUM_BATCH_MAX + 1, f->stream, OUT(ferrum_address, {0}))) \
     X(pool_alloc_batch_of_max, INVALID_ARGUMENT, "18446744073709551615", ferrum_pool_alloc_batch(f->pool, 16, UINT64_MAX, f->stream, OUT(ferrum_address, {0}))) \
-    X(pool_get_tag_empty, INVALID_ARGUMENT, "name", ferrum_pool_get_tag(f->pool, "", OUT(uint32_t, {0}))) \
+    X(pool_get_tag_empty, INVALID_ARGUMENT, "tag", ferrum_pool_get_tag(f->pool, "", OUT(uint32_t, {0}))) \
     X(pool_get_tag_long, INVALID_ARGUMENT, "name", ferrum_pool_get_tag(f->pool, long_text, OUT(uint32_t, {0}))) \
     X(pool_get_tag_utf8, INVALID_ARGUMENT, "name", ferrum_pool_get_tag(f->pool, "\xff", OUT(uint32_t, {0}))) \
     X(pool_get_tag_too_many, RESOURCE_EXHAUSTED, "4095", too_many_tags(f)) \

@@ -7,6 +7,7 @@
 #include <future>
 #include <list>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -105,6 +106,65 @@ TEST_F(Cpp, test_devices_and_books) {
     pool.set_limit(64 * MiB);
     EXPECT_EQ(pool.trim(), 8 * MiB);
     pool.destroy();
+}
+
+TEST_F(Cpp, test_pool_requests_and_owners) {
+    ferrum_pool_config config = small();
+    config.name = "cpp";
+    auto pool = device.create_pool(&config);
+    auto stream = device.create_stream();
+    ferrum::pool_tag tag = pool.tag("kv");
+    EXPECT_EQ(pool.tag("kv").number, tag.number);
+    EXPECT_EQ(pool.try_tag("").status(), FERRUM_ERROR_INVALID_ARGUMENT);
+    auto block = pool.alloc_with(ferrum::pool_request(1000)
+                                     .aligned(8192)
+                                     .on(stream.get())
+                                     .tagged(tag)
+                                     .living(std::chrono::milliseconds(50))
+                                     .grouped(7));
+    EXPECT_EQ(block % 8192, 0u);
+    EXPECT_GE(pool.usable_size(block), 1000u);
+    ferrum_block_info info = device.owner_of(block + 500);
+    EXPECT_EQ(info.state, FERRUM_BLOCK_LIVE);
+    EXPECT_EQ(info.address, block);
+    EXPECT_STREQ(info.tag, "kv");
+    EXPECT_STREQ(info.pool_name, "cpp");
+    EXPECT_EQ(other.try_owner_of(block).status(), FERRUM_ERROR_NOT_FOUND);
+    pool.record_stream(block, device.default_stream());
+    EXPECT_EQ(pool.try_free_sized(block, 999).status(),
+              FERRUM_ERROR_INVALID_SIZE);
+    pool.free_sized(block, 1000, stream.get());
+    EXPECT_EQ(pool.try_usable_size(block).status(), FERRUM_ERROR_DOUBLE_FREE);
+    EXPECT_EQ(pool.try_alloc_with(ferrum::pool_request(0)).status(),
+              FERRUM_ERROR_INVALID_SIZE);
+}
+
+TEST_F(Cpp, test_pool_batches_and_retention) {
+    ferrum_pool_config config = small();
+    auto pool = device.create_pool(&config);
+    std::vector<ferrum_address> blocks = pool.alloc_batch(4096, 100);
+    EXPECT_EQ(std::set<ferrum_address>(blocks.begin(), blocks.end()).size(),
+              100u);
+    ferrum_address more[3];
+    pool.alloc_batch(100, more, 3);
+    EXPECT_EQ(pool.statistics().live_blocks.current, 103u);
+    blocks.push_back(blocks[0]);
+    EXPECT_EQ(pool.try_free_batch(blocks).status(), FERRUM_ERROR_DOUBLE_FREE);
+    blocks.pop_back();
+    pool.free_batch(blocks);
+    pool.free_batch(more, 3);
+    for (std::size_t count : {std::size_t{0}, std::size_t{1} << 40})
+        EXPECT_EQ(pool.try_alloc_batch(16, count).status(),
+                  FERRUM_ERROR_INVALID_ARGUMENT);
+    pool.alloc_batch(1 * MiB, 4);
+    pool.reset();
+    EXPECT_EQ(pool.statistics().live_blocks.current, 0u);
+    pool.set_min_held(8 * MiB);
+    EXPECT_EQ(pool.trim(), 0u);
+    pool.set_min_held(0);
+    pool.set_release_threshold(0);
+    EXPECT_EQ(pool.trim(), 0u);
+    EXPECT_EQ(pool.statistics().reserved.current, 0u);
 }
 
 TEST_F(Cpp, test_copies_streams_and_events) {

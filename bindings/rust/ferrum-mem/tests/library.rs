@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use ferrum_mem::{
     abi_version, backends_json, copy, copy_async, leak_report_json, no_log, on_log, snapshot_json,
-    version, Config, Device, ErrorKind, Fill, Library, LogLevel, ManagerConfig, MemoryType,
-    PoolConfig, Pressure, Reclaim, Request, Transfer,
+    version, BlockState, Config, DebugFlags, Device, ErrorKind, Fill, Library, LogLevel,
+    ManagerConfig, MemoryType, PoolConfig, PoolRequest, Pressure, Reclaim, Request, ThreadCache,
+    Transfer,
 };
 use proptest::prelude::*;
 
@@ -201,6 +202,143 @@ fn test_pools() {
         ErrorKind::OutOfMemory
     );
     s.device.set_limit(0).unwrap();
+}
+
+#[test]
+fn test_pool_requests_and_owners() {
+    let s = session();
+    let config = PoolConfig {
+        name: Some("rust".into()),
+        tracking: true,
+        ..small()
+    };
+    let pool = s.device.create_pool(&config).unwrap();
+    let stream = s.device.create_stream().unwrap();
+    let tag = pool.tag("kv").unwrap();
+    assert_eq!(pool.tag("kv").unwrap(), tag);
+    assert_eq!(pool.tag("").unwrap_err().kind, ErrorKind::InvalidArgument);
+    let request = PoolRequest::new(1000)
+        .aligned(8192)
+        .on(&stream)
+        .tag(tag)
+        .lifetime(Duration::from_millis(50))
+        .group(7);
+    let block = pool.alloc_with(&request).unwrap();
+    assert_eq!(block.address() % 8192, 0);
+    assert!(block.usable_bytes().unwrap() >= 1000);
+    let owner = s.device.owner_of(block.address() + 500).unwrap();
+    assert_eq!(owner.state, BlockState::Live);
+    assert_eq!(
+        (owner.address, owner.requested_bytes),
+        (block.address(), 1000)
+    );
+    assert_eq!(
+        (owner.tag.as_str(), owner.pool_name.as_str()),
+        ("kv", "rust")
+    );
+    assert_eq!((owner.pool, owner.manager), (Some(pool.raw()), None));
+    assert!(owner.age > Duration::ZERO);
+    assert_eq!(
+        s.other.owner_of(block.address()).unwrap_err().kind,
+        ErrorKind::NotFound
+    );
+    let second = s.device.create_stream().unwrap();
+    block.record_stream(&second).unwrap();
+    let (open, gate) = mpsc::channel::<()>();
+    second.call(move || gate.recv().unwrap()).unwrap();
+    let address = block.address();
+    let (block, error) = *block.free_sized(999, Some(&stream)).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::InvalidSize);
+    block.free_sized(1000, Some(&stream)).unwrap();
+    let state = s.device.owner_of(address).unwrap().state;
+    assert_eq!(state, BlockState::InFlight);
+    open.send(()).unwrap();
+    second.synchronize(None).unwrap();
+    let manager = s.device.create_manager(&Default::default()).unwrap();
+    let memory = manager.allocate(10).unwrap();
+    let owner = s.device.owner_of(memory.info().unwrap().address).unwrap();
+    assert_eq!((owner.pool, owner.manager), (None, Some(manager.raw())));
+}
+
+#[test]
+fn test_pool_batches() {
+    let s = session();
+    let pool = s.device.create_pool(&small()).unwrap();
+    let batch = pool.alloc_batch(5000, 256, None).unwrap();
+    let mut addresses = batch.addresses().to_vec();
+    addresses.sort_unstable();
+    addresses.dedup();
+    assert_eq!((addresses.len(), batch.size_bytes()), (256, 5000));
+    batch.free(None).unwrap();
+    drop(pool.alloc_batch(16, 3, None).unwrap());
+    let books = pool.statistics().unwrap();
+    assert_eq!((books.live_blocks.current, books.frees), (0, 259));
+    for count in [0, (1 << 20) + 1, usize::MAX] {
+        let error = pool.alloc_batch(16, count, None).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidArgument);
+    }
+    let other = s.device.create_pool(&small()).unwrap();
+    let mut blocks: Vec<_> = (1..20)
+        .map(|i| pool.alloc(i * 100, None).unwrap())
+        .collect();
+    blocks.push(other.alloc(1, None).unwrap());
+    let (mut blocks, error) = *pool.free_batch(blocks, None).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::InvalidArgument);
+    assert!(error.message.contains("blocks[19]"));
+    drop(blocks.pop());
+    pool.free_batch(blocks, None).unwrap();
+    pool.free_batch(Vec::new(), None).unwrap();
+    pool.alloc_batch(100, 10, None).unwrap().into_addresses();
+    pool.alloc(100, None).unwrap().into_address();
+    assert_eq!(pool.statistics().unwrap().live_blocks.current, 11);
+    // SAFETY: no block of the pool has an owner any more.
+    unsafe { pool.reset(None) }.unwrap();
+    assert_eq!(pool.statistics().unwrap().live_blocks.current, 0);
+}
+
+#[test]
+fn test_pool_settings() {
+    let s = session();
+    for strategy in ["best_fit", "size_class", "tlsf", "buddy", "arena", "fixed"] {
+        let fixed = strategy == "fixed";
+        let config = PoolConfig {
+            strategy: Some(strategy.into()),
+            fixed_block_bytes: if fixed { 16384 } else { 0 },
+            page_bytes: if fixed { 65536 } else { 0 },
+            thread_cache: ThreadCache::Off,
+            ..small()
+        };
+        let pool = s.device.create_pool(&config).unwrap();
+        drop(pool.alloc_batch(16384, 10, None).unwrap());
+        assert_eq!(pool.statistics().unwrap().thread_cached_bytes, 0);
+        assert_eq!(pool.trim(0).unwrap(), 8 * MIB);
+    }
+    for thread_cache in [ThreadCache::Auto, ThreadCache::Bytes(65536)] {
+        let config = PoolConfig {
+            thread_cache,
+            min_held_bytes: 8 * MIB,
+            ..small()
+        };
+        let pool = s.device.create_pool(&config).unwrap();
+        drop(pool.alloc(2000, None).unwrap());
+        assert!(pool.statistics().unwrap().thread_cached_bytes > 0);
+        assert_eq!(pool.trim(0).unwrap(), 0);
+        assert_eq!(pool.statistics().unwrap().thread_cached_bytes, 0);
+        pool.set_min_held(0).unwrap();
+        pool.set_release_threshold(Some(0)).unwrap();
+        assert_eq!(pool.statistics().unwrap().reserved.current, 0);
+        pool.set_release_threshold(None).unwrap();
+    }
+    let debug = DebugFlags::RED_ZONES | DebugFlags::POISON;
+    assert_eq!(debug.bits(), 3);
+    let config = PoolConfig { debug, ..small() };
+    let pool = s.device.create_pool(&config).unwrap();
+    let block = pool.alloc(1000, None).unwrap();
+    let usable = block.usable_bytes().unwrap() as usize;
+    // SAFETY: the zone behind the block is host memory of the same pool.
+    unsafe { block.as_ptr().unwrap().as_ptr().add(usable).write(1) };
+    let (_block, error) = *block.free(None).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Corrupted);
 }
 
 #[test]
@@ -416,7 +554,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     /// A pool against a model: blocks never overlap, keep their bytes, and the
-    /// books are the model's sums.
+    /// books are the model's sums; the library says what it rounds sizes to.
     #[test]
     fn test_pool_against_a_model(steps in prop::collection::vec((any::<bool>(), 1u64..200_000, 0usize..64), 1..120)) {
         let s = session();
@@ -438,7 +576,7 @@ proptest! {
             let books = pool.statistics().unwrap();
             prop_assert_eq!(books.live_blocks.current, live.len() as u64);
             prop_assert_eq!(books.requested.current, live.iter().map(|(b, _)| b.size_bytes()).sum::<u64>());
-            let rounded = live.iter().map(|(b, _)| b.size_bytes().next_multiple_of(256)).sum::<u64>();
+            let rounded = live.iter().map(|(b, _)| b.usable_bytes().unwrap()).sum::<u64>();
             prop_assert_eq!(books.allocated.current, rounded);
             prop_assert_eq!(books.reserved.current, books.active.current + books.cached.current + books.unusable.current);
         }

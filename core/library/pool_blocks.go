@@ -1,0 +1,177 @@
+package library
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/track"
+)
+
+// onStream finds a pool and a stream of its device; 0 is the default one, as nil.
+func (l *Library) onStream(op string, id, streamID uint64) (*openPool, device.Stream, error) {
+	entry, err := l.pool(op, id)
+	if err != nil || streamID == 0 {
+		return entry, nil, err
+	}
+	stream, err := l.streamOf(op, streamID, entry)
+	return entry, stream, err
+}
+
+// PoolAllocWith takes a block as described, to be used first by the stream (0:
+// the default one of the pool's device).
+func (l *Library) PoolAllocWith(id, stream uint64, request pool.Request) (device.Addr, error) {
+	return l.poolAlloc(id, stream, request)
+}
+
+// PoolAllocBatch fills to with blocks of sizeBytes each: all of it, or nothing
+// is taken and to has zeros.
+func (l *Library) PoolAllocBatch(id, sizeBytes, stream uint64, to []device.Addr) error {
+	entry, first, err := l.onStream("pool.alloc_batch", id, stream)
+	if err != nil {
+		return err
+	}
+	if err := entry.pool.AllocBatch(pool.Request{SizeBytes: sizeBytes, Stream: first}, to); err != nil {
+		clear(to)
+		return late(l.pools, id, entry.device.engine, err)
+	}
+	return nil
+}
+
+// PoolTag is the number of a tag, which stays while the pool lives.
+func (l *Library) PoolTag(id uint64, name string) (uint32, error) {
+	entry, err := l.pool("pool.tag", id)
+	if err != nil {
+		return 0, err
+	}
+	number, err := entry.pool.Tag(name)
+	return number, late(l.pools, id, entry.device.engine, err)
+}
+
+// PoolFreeSized is PoolFree with the size that was asked for as a check.
+func (l *Library) PoolFreeSized(id uint64, addr device.Addr, sizeBytes, stream uint64) error {
+	entry, last, err := l.onStream("pool.free_sized", id, stream)
+	if err != nil {
+		return err
+	}
+	return late(l.pools, id, entry.device.engine, entry.pool.FreeSized(addr, sizeBytes, last))
+}
+
+// PoolFreeBatch gives blocks back: all of them or none.
+func (l *Library) PoolFreeBatch(id uint64, addrs []device.Addr, stream uint64) error {
+	entry, last, err := l.onStream("pool.free_batch", id, stream)
+	if err != nil {
+		return err
+	}
+	return late(l.pools, id, entry.device.engine, entry.pool.FreeBatch(addrs, last))
+}
+
+// PoolRecordStream makes the free of a live block wait for a further stream.
+func (l *Library) PoolRecordStream(id uint64, addr device.Addr, stream uint64) error {
+	entry, user, err := l.onStream("pool.record_stream", id, stream)
+	if err != nil {
+		return err
+	}
+	return late(l.pools, id, entry.device.engine, entry.pool.RecordStream(addr, user))
+}
+
+// PoolUsableSize is how many bytes of a live block may be used.
+func (l *Library) PoolUsableSize(id uint64, addr device.Addr) (uint64, error) {
+	entry, err := l.pool("pool.usable_size", id)
+	if err != nil {
+		return 0, err
+	}
+	size, err := entry.pool.UsableSize(addr)
+	return size, late(l.pools, id, entry.device.engine, err)
+}
+
+// PoolReset gives back every live block, as freed on the stream.
+func (l *Library) PoolReset(id, stream uint64) error {
+	entry, last, err := l.onStream("pool.reset", id, stream)
+	if err != nil {
+		return err
+	}
+	return late(l.pools, id, entry.device.engine, entry.pool.Reset(last))
+}
+
+// PoolSetMinHeld changes what the pool keeps in any case.
+func (l *Library) PoolSetMinHeld(id, minHeldBytes uint64) error {
+	entry, err := l.pool("pool.set_min_held", id)
+	if err != nil {
+		return err
+	}
+	return late(l.pools, id, entry.device.engine, entry.pool.SetMinHeld(minHeldBytes))
+}
+
+// PoolSetReleaseThreshold changes above what the pool gives empty segments back
+// at once.
+func (l *Library) PoolSetReleaseThreshold(id, thresholdBytes uint64) error {
+	entry, err := l.pool("pool.set_release_threshold", id)
+	if err != nil {
+		return err
+	}
+	return late(l.pools, id, entry.device.engine, entry.pool.SetReleaseThreshold(thresholdBytes))
+}
+
+// Owner says whom an address belongs to.
+type Owner struct {
+	pool.BlockInfo
+	// Pool is the handle of a pool made by PoolCreate, Manager that of the manager
+	// whose pool it is; one of them is 0.
+	Pool, Manager uint64
+	PoolName      string
+	// Age is 0 without tracking, or when the block is not live.
+	Age time.Duration
+}
+
+// DeviceOwner finds the pool and block that an address of a device belongs to;
+// CodeNotFound when no pool holds it. It may look at every block of a pool.
+func (l *Library) DeviceOwner(deviceID uint64, addr device.Addr) (Owner, error) {
+	const op = "device.owner"
+	if _, err := l.started(op); err != nil {
+		return Owner{}, err
+	}
+	d, err := l.devices.Get(deviceID)
+	if err != nil {
+		return Owner{}, err
+	}
+	var owner Owner
+	found := false
+	look := func(p *pool.Pool) bool {
+		var info pool.BlockInfo
+		if info, found = p.OwnerOf(addr); !found {
+			return false
+		}
+		owner.BlockInfo, owner.PoolName = info, p.Name()
+		if info.State == pool.BlockLive {
+			owner.Age = time.Duration(age(track.Now(), info.AllocatedAt))
+		}
+		return true
+	}
+	l.pools.Each(func(id uint64, entry *openPool) bool {
+		if entry.device == d && look(entry.pool) {
+			owner.Pool = id
+		}
+		return !found
+	})
+	if found {
+		return owner, nil
+	}
+	l.managers.Each(func(id uint64, entry *openManager) bool {
+		if entry.device != d {
+			return true
+		}
+		for _, p := range entry.manager.Pools() {
+			if look(p) {
+				owner.Manager = id
+				return false
+			}
+		}
+		return true
+	})
+	if !found {
+		return Owner{}, device.Errorf(device.CodeNotFound, op,
+			"address %#x lies in no segment of any pool or manager", uint64(addr)).On(d.engine.ID())
+	}
+	return owner, nil
+}
