@@ -1,8 +1,6 @@
 package pool
 
 import (
-	"time"
-
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
@@ -17,17 +15,24 @@ const opAlloc = "pool.alloc"
 // Engine.FindRoom found none. A failed call leaves blocks and books as they were,
 // but for the count of failures; segments that hold no block may have been given
 // back.
-func (p *Pool) Alloc(r Request) (Block, error) {
+func (p *Pool) Alloc(r Request) (block Block, err error) {
 	var n need
 	if err := p.check(&r, &n); err != nil {
 		return Block{}, err
 	}
-	p.lock()
+	p.mu.Lock()
+	if p.frozen {
+		p.awaitThaw()
+	}
 	if p.state != stateOpen {
 		p.mu.Unlock()
 		return Block{}, p.closedError(opAlloc)
 	}
-	block, err := p.allocReady(&n)
+	if p.flights.count == 0 {
+		err = p.place(&n, &block)
+	} else {
+		err = p.placeOrReuse(&n, &block)
+	}
 	overfull := p.overfull
 	p.mu.Unlock()
 	if err == rangealloc.ErrNoRoom {
@@ -36,79 +41,75 @@ func (p *Pool) Alloc(r Request) (Block, error) {
 	if overfull {
 		p.shrink()
 	}
-	p.engine.Changed()
+	p.changed()
 	return block, err
 }
 
-// allocReady takes a block that can be had at once, or ErrNoRoom. The caller
-// holds mu.
-func (p *Pool) allocReady(n *need) (Block, error) {
-	if p.flights.count > 0 {
-		// A block that fits well is as good as new, and stays out of the way of
-		// other streams until its event has passed.
-		if at := p.flights.find(n, fits); at != none {
-			return p.revive(at, n)
-		}
-		p.land(pollBudget)
+// placeOrReuse is place when blocks are in flight. The caller holds mu.
+func (p *Pool) placeOrReuse(n *need, block *Block) error {
+	// A block that fits well is as good as new, and stays out of the way of other
+	// streams until its event has passed.
+	if at := p.flights.find(n, fits); at != none {
+		return p.revive(at, n, block)
 	}
-	return p.place(n)
+	p.land(pollBudget)
+	return p.place(n, block)
 }
 
 // place takes a block from the segments that are there, or ErrNoRoom. Lower
 // segments come first, so that higher ones come free. The caller holds mu.
-func (p *Pool) place(n *need) (Block, error) {
+func (p *Pool) place(n *need, block *Block) error {
 	plain := n.Align == p.config.AlignmentBytes && p.ordered
 	for _, s := range p.segments {
 		if plain && n.Size >= s.full {
 			continue
 		}
 		got, err := s.strategy.Alloc(n.Request)
-		if err == rangealloc.ErrNoRoom {
+		if err != nil {
+			if err != rangealloc.ErrNoRoom {
+				return err
+			}
 			if plain {
 				s.full = n.Size
 			}
 			continue
 		}
-		if err != nil {
-			return Block{}, err
+		if err := p.write(s, &got, n, block); err != nil {
+			p.unplace(s, got.Offset)
+			return err
 		}
-		return p.enter(located{s, got}, n)
+		s.blocks++
+		p.books.Allocate(track.Block{RequestedBytes: n.requested, AllocatedBytes: got.Size})
+		return nil
 	}
-	return Block{}, rangealloc.ErrNoRoom
-}
-
-// enter writes a new block into the tables and the books; or gives it back and
-// says why not.
-func (p *Pool) enter(l located, n *need) (Block, error) {
-	block, err := p.write(l, n)
-	if err != nil {
-		p.unplace(l)
-		return Block{}, err
-	}
-	l.blocks++
-	p.books.Allocate(track.Block{RequestedBytes: n.requested, AllocatedBytes: l.Size})
-	return block, nil
+	return rangealloc.ErrNoRoom
 }
 
 // write enters a live block in the table of its segment and in its tag.
-func (p *Pool) write(l located, n *need) (Block, error) {
-	tag, err := p.tagOf(n)
-	if err != nil {
-		return Block{}, err
+func (p *Pool) write(s *segment, got *rangealloc.Range, n *need, block *Block) error {
+	tag, err := uint32(0), error(nil)
+	if n.tag != "" || n.tagNumber != 0 {
+		if tag, err = p.tagOf(n); err != nil {
+			return err
+		}
 	}
-	slack := l.Size - n.requested
+	slack := got.Size - n.requested
 	if slack > maxSlackBytes {
-		return Block{}, p.tooSlack(n, slack)
+		return p.tooSlack(n, slack)
 	}
-	l.note(l.Slot, makeInfo(blockLive, tag, slack))
-	block := Block{Addr: l.addr(), SizeBytes: l.Size, RequestedBytes: n.requested, Tag: p.tags.Name(tag)}
-	if l.times != nil {
+	s.note(got.Slot, makeInfo(blockLive, tag, slack))
+	block.Addr, block.SizeBytes = s.base+device.Addr(got.Offset), got.Size
+	block.RequestedBytes, block.Tag = n.requested, p.tags.Name(tag)
+	if s.times != nil {
 		now := track.Now()
-		l.times[l.Slot] = int64(now)
-		block.AllocatedAt = time.Duration(now)
+		s.times[got.Slot] = int64(now)
+		block.AllocatedAt = now
 	}
-	p.tags.Enter(tag, track.Block{RequestedBytes: n.requested, AllocatedBytes: l.Size}, 1)
-	return block, nil
+	p.tags.Enter(tag, track.Block{RequestedBytes: n.requested, AllocatedBytes: got.Size}, 1)
+	if p.debug != nil {
+		p.guard(located{s, *got}, n, block)
+	}
+	return nil
 }
 
 func (p *Pool) tooSlack(n *need, slack uint64) error {
@@ -117,8 +118,8 @@ func (p *Pool) tooSlack(n *need, slack uint64) error {
 }
 
 // unplace takes back a block that never became one.
-func (p *Pool) unplace(l located) {
-	if _, err := l.strategy.Free(l.Offset); err != nil {
+func (p *Pool) unplace(s *segment, offset uint64) {
+	if _, err := s.strategy.Free(offset); err != nil {
 		p.broken(opAlloc, err)
 	}
 }
@@ -142,16 +143,23 @@ func (p *Pool) tagOf(n *need) (uint32, error) {
 }
 
 // revive hands out a block in flight to the stream that it was freed on.
-func (p *Pool) revive(at int32, n *need) (Block, error) {
-	l, ok := p.locate(p.flights.flights[at].addr)
-	if !ok {
-		p.broken(opAlloc, device.Errorf(device.CodeInternal, opAlloc, "a block in flight is not there"))
-	}
-	block, err := p.write(l, n)
-	if err != nil {
-		return Block{}, err
+func (p *Pool) revive(at int32, n *need, block *Block) error {
+	l := p.flying(at)
+	if err := p.write(l.segment, &l.Range, n, block); err != nil {
+		return err
 	}
 	p.flights.drop(at)
 	p.books.Revive(track.Block{RequestedBytes: n.requested, AllocatedBytes: l.Size})
-	return block, nil
+	return nil
+}
+
+// flying is the block of a flight.
+func (p *Pool) flying(at int32) located {
+	addr := p.flights.flights[at].addr
+	l, ok := p.locate(addr)
+	if !ok {
+		p.broken("pool.land", device.Errorf(device.CodeInternal, "pool.land",
+			"the block in flight at %#x is not there", uint64(addr)))
+	}
+	return l
 }

@@ -46,7 +46,7 @@ func (p *Pool) allocBatch(n *need, to []device.Addr) error {
 	if overfull {
 		p.shrink()
 	}
-	p.engine.Changed()
+	p.changed()
 	return err
 }
 
@@ -64,19 +64,14 @@ func (p *Pool) placeBatch(n *need, to []device.Addr, excess uint64) error {
 	}
 	var sum, revived track.Block
 	for i, at := range reused {
-		l, ok := p.locate(p.flights.flights[at].addr)
-		if !ok {
-			p.broken(opAlloc, device.Errorf(device.CodeInternal, opAlloc, "a block in flight is not there"))
-		}
+		l := p.flying(at)
 		p.flights.drop(at)
-		to[i] = l.addr()
-		p.writeOne(l, n, tag)
+		to[i] = p.writeOne(l, n, tag)
 		revived.AllocatedBytes += l.Size
 	}
 	p.books.Land(revived.AllocatedBytes)
 	for i, l := range ranges {
-		to[len(reused)+i] = l.addr()
-		p.writeOne(l, n, tag)
+		to[len(reused)+i] = p.writeOne(l, n, tag)
 		l.blocks++
 		sum.AllocatedBytes += l.Size
 	}
@@ -87,11 +82,19 @@ func (p *Pool) placeBatch(n *need, to []device.Addr, excess uint64) error {
 	return nil
 }
 
-func (p *Pool) writeOne(l located, n *need, tag uint32) {
+// writeOne enters a live block in the table of its segment, and gives the
+// address for the caller.
+func (p *Pool) writeOne(l located, n *need, tag uint32) device.Addr {
 	l.note(l.Slot, makeInfo(blockLive, tag, l.Size-n.requested))
 	if l.times != nil {
 		l.times[l.Slot] = int64(track.Now())
 	}
+	if p.debug == nil {
+		return l.addr()
+	}
+	block := Block{Tag: p.tags.Name(tag)}
+	p.guard(l, n, &block)
+	return block.Addr
 }
 
 // reusable chooses blocks in flight that the stream may have at once. They stay
@@ -150,6 +153,6 @@ func (p *Pool) gather(n *need, count int) ([]located, error) {
 
 func (p *Pool) ungather(found []located) {
 	for _, l := range found {
-		p.unplace(l)
+		p.unplace(l.segment, l.Offset)
 	}
 }

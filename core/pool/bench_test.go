@@ -1,8 +1,10 @@
 package pool
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"ferrum_mem/core/device"
@@ -10,36 +12,100 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// BenchmarkHotPair is an allocation and its free, on an idle stream.
-func BenchmarkHotPair(b *testing.B) {
-	bench := newBench(devicetest.Config{TotalBytes: 64 << 30}, engine.Options{})
-	p := bench.pool(b, func(c *Config) { c.InitialSizeBytes = 1 << 30 })
-	mustAlloc(b, p, 256)
-	b.ReportAllocs()
-	for b.Loop() {
-		block, err := p.Alloc(Request{SizeBytes: 4096})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := p.Free(block.Addr, nil); err != nil {
-			b.Fatal(err)
-		}
+// quickDevice is a test device whose default stream is asked as cheaply as that
+// of a real one: two loads, no lock.
+type quickDevice struct {
+	*devicetest.Device
+	stream *quickStream
+}
+
+type quickStream struct {
+	device.Stream
+	submitted, completed atomic.Uint64
+}
+
+func (d *quickDevice) DefaultStream() device.Stream { return d.stream }
+
+func (s *quickStream) Idle() (bool, error) {
+	return s.completed.Load() == s.submitted.Load(), nil
+}
+
+func quickPool(b *testing.B, change func(*Config)) *Pool {
+	dev := devicetest.Open(devicetest.Config{TotalBytes: 64 << 30})
+	e := engine.New(&quickDevice{Device: dev, stream: &quickStream{Stream: dev.DefaultStream()}}, engine.Options{})
+	c := DefaultConfig()
+	c.InitialSizeBytes = 4 << 30
+	if change != nil {
+		change(&c)
+	}
+	p, err := New(e, c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return p
+}
+
+func pair(b *testing.B, p *Pool, size uint64) {
+	block, err := p.Alloc(Request{SizeBytes: size})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := p.Free(block.Addr, nil); err != nil {
+		b.Fatal(err)
 	}
 }
 
-// BenchmarkReplace1000 replaces a random one of 1000 live blocks of 256 B to
-// 1 MiB, log-uniform.
-func BenchmarkReplace1000(b *testing.B) {
-	bench := newBench(devicetest.Config{TotalBytes: 64 << 30}, engine.Options{})
-	p := bench.pool(b, func(c *Config) { c.InitialSizeBytes = 4 << 30 })
+// BenchmarkHotPair is an allocation and its free, on an idle stream, beside one
+// live block.
+func BenchmarkHotPair(b *testing.B) {
+	for _, size := range []uint64{256, 4 << 10, 2 << 20, 1 << 30} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			p := quickPool(b, nil)
+			mustAlloc(b, p, 256)
+			b.ReportAllocs()
+			for b.Loop() {
+				pair(b, p, size)
+			}
+		})
+	}
+	b.Run("tracking", func(b *testing.B) {
+		p := quickPool(b, func(c *Config) { c.Tracking = true })
+		mustAlloc(b, p, 256)
+		for b.Loop() {
+			pair(b, p, 2<<20)
+		}
+	})
+	b.Run("two pools", func(b *testing.B) {
+		p := quickPool(b, nil)
+		other, err := New(p.engine, p.config)
+		if err != nil {
+			b.Fatal(err)
+		}
+		mustAlloc(b, other, 256)
+		for b.Loop() {
+			pair(b, p, 2<<20)
+		}
+	})
+}
+
+// BenchmarkReplace replaces a random one of many live blocks of 256 B to 1 MiB,
+// log-uniform.
+func BenchmarkReplace(b *testing.B) {
+	for _, live := range []int{1000, 100_000} {
+		b.Run(fmt.Sprint(live), func(b *testing.B) { replace(b, live) })
+	}
+}
+
+func replace(b *testing.B, live int) {
+	p := quickPool(b, func(c *Config) { c.InitialSizeBytes = 32 << 30 })
 	r := rand.New(rand.NewPCG(1, 2))
 	sizes := make([]uint64, 1<<14)
 	for i := range sizes {
 		sizes[i] = uint64(256 * math.Exp(r.Float64()*math.Log(4096)))
 	}
-	addrs := make([]device.Addr, 1000)
+	addrs := make([]device.Addr, live)
 	for i := range addrs {
-		addrs[i] = mustAlloc(b, p, sizes[i]).Addr
+		addrs[i] = mustAlloc(b, p, sizes[i%len(sizes)]).Addr
 	}
 	b.ReportAllocs()
 	i := 0
@@ -55,4 +121,47 @@ func BenchmarkReplace1000(b *testing.B) {
 		}
 		addrs[at] = block.Addr
 	}
+}
+
+// BenchmarkBatch takes and gives back 256 blocks at once.
+func BenchmarkBatch(b *testing.B) {
+	for _, c := range []Config{
+		{Strategy: "best_fit"},
+		{Strategy: "fixed", FixedBlockBytes: 64 << 10},
+	} {
+		b.Run(c.Strategy, func(b *testing.B) {
+			p := quickPool(b, func(settings *Config) {
+				settings.Strategy, settings.FixedBlockBytes = c.Strategy, c.FixedBlockBytes
+			})
+			var addrs [256]device.Addr
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := p.AllocBatch(Request{SizeBytes: 64 << 10}, addrs[:]); err != nil {
+					b.Fatal(err)
+				}
+				if err := p.FreeBatch(addrs[:], nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/256, "ns/block-pair")
+		})
+	}
+}
+
+// BenchmarkLease takes and gives back 32 blocks as a thread cache does.
+func BenchmarkLease(b *testing.B) {
+	p := quickPool(b, nil)
+	// Lease never grows the pool.
+	mustAlloc(b, p, 256)
+	var addrs [32]device.Addr
+	for b.Loop() {
+		n, err := p.Lease(4<<10, nil, addrs[:], nil)
+		if err != nil || n != len(addrs) {
+			b.Fatal(n, err)
+		}
+		if err := p.GiveBack(addrs[:], nil, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/32, "ns/block-pair")
 }

@@ -74,21 +74,26 @@ func (l located) sizes() track.Block {
 // locate finds the block of the strategy that starts at an address. The caller
 // holds mu.
 func (p *Pool) locate(addr device.Addr) (located, bool) {
-	s := p.recent
-	if s == nil || addr-s.base >= device.Addr(s.usable) {
-		if s = p.segmentOf(addr); s == nil || addr < s.base {
-			return located{}, false
-		}
-		p.recent = s
-	}
-	r, ok := s.strategy.Lookup(uint64(addr - s.base))
+	s, r, ok := p.find(addr)
 	return located{s, r}, ok
 }
 
+func (p *Pool) find(addr device.Addr) (s *segment, r rangealloc.Range, ok bool) {
+	s = p.recent
+	if s == nil || addr-s.base >= device.Addr(s.usable) {
+		if s = p.segmentOf(addr); s == nil || addr < s.base {
+			return nil, r, false
+		}
+		p.recent = s
+	}
+	r, ok = s.strategy.Lookup(uint64(addr - s.base))
+	return s, r, ok
+}
+
 // locateLive is locate for a live block.
-func (p *Pool) locateLive(addr device.Addr) (located, bool) {
-	l, ok := p.locate(addr)
-	return l, ok && l.info().state() == blockLive
+func (p *Pool) locateLive(addr device.Addr) (s *segment, r rangealloc.Range, ok bool) {
+	s, r, ok = p.find(addr)
+	return s, r, ok && s.infos[r.Slot].state() == blockLive
 }
 
 // describe is a live block for reports.
@@ -100,6 +105,9 @@ func (p *Pool) describe(l located) Block {
 	}
 	if l.times != nil {
 		b.AllocatedAt = time.Duration(l.times[l.Slot])
+	}
+	if p.debug != nil {
+		p.show(&b.Addr, &b.SizeBytes)
 	}
 	return b
 }

@@ -18,6 +18,7 @@ func (p *Pool) Close(force bool) error {
 		return err
 	}
 	err := p.waitForWork()
+	p.checkLast()
 	p.layout.Lock()
 	if err == nil {
 		err = p.giveBackAll()
@@ -32,9 +33,10 @@ func (p *Pool) Close(force bool) error {
 	p.mu.Unlock()
 	p.layout.Unlock()
 	p.engine.SegmentsChanged()
-	p.engine.Changed()
+	p.changed()
 	if err == nil {
 		p.engine.Unregister(p)
+		p.endDebug()
 	}
 	return err
 }
@@ -152,6 +154,9 @@ func (p *Pool) forget(s *segment) {
 	p.lock()
 	defer p.mu.Unlock()
 	s.eachBlock(func(l located) bool {
+		if p.debug != nil {
+			p.debug.Drop(l.addr())
+		}
 		if l.info().state() != blockLive {
 			p.books.Land(l.Size)
 			return true

@@ -63,6 +63,8 @@ type Config struct {
 	// PageBytes is the page of the strategy "fixed", a power of two; 0: the
 	// strategy's default.
 	PageBytes uint64
+	// Debug is what the pool checks, besides what its engine asks for.
+	Debug DebugFlags
 }
 
 // DefaultConfig is the settings of the C ABI's defaults.
@@ -99,6 +101,10 @@ func (c Config) check(e *engine.Engine) error {
 	if !slices.Contains(rangealloc.Names(), c.Strategy) {
 		return device.Errorf(device.CodeNotFound, op, "strategy %q is not known; the strategies are %s",
 			c.Strategy, strings.Join(rangealloc.Names(), ", ")).On(e.ID())
+	}
+	if unknown := c.Debug &^ DebugAll; unknown != 0 {
+		return device.Errorf(device.CodeInvalidArgument, op, "debug is %#x: %#x is not known",
+			uint32(c.Debug), uint32(unknown)).On(e.ID())
 	}
 	wrong := ""
 	switch granularity := e.Info().GranularityBytes; {

@@ -87,6 +87,8 @@ type flights struct {
 	recent int32
 
 	spareFences, spareLinks, spareFlights, spareQueues []int32
+	// kept says that no stream may have a block before its work is done.
+	kept bool
 	// unclosed are events that could not be closed yet.
 	unclosed []device.Event
 }
@@ -174,6 +176,9 @@ func (f *flights) tie(flight, fence int32) {
 
 // offer enters a block in the index of the one stream that it still waits for.
 func (f *flights) offer(at int32) {
+	if f.kept {
+		return
+	}
 	if block := &f.flights[at]; block.left == 1 {
 		if queue := f.fences[f.links[block.first].fence].queue; queue != loose {
 			f.queues[queue].reuse.enter(f.flights, at)

@@ -1,6 +1,9 @@
 package pool
 
-import "ferrum_mem/core/device"
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/track"
+)
 
 const opFree = "pool.free"
 
@@ -30,34 +33,35 @@ const anySize = 0
 // freeIdle frees a live block that no queued work uses, if it was asked for with
 // that size, and leaves everything else to retire: it is then false.
 func (p *Pool) freeIdle(addr device.Addr, size uint64) bool {
-	p.lock()
-	l, ok := p.locateLive(addr)
-	if !ok || p.state != stateOpen || l.info().recorded() ||
-		(size != anySize && size != l.Size-l.info().slack()) {
+	p.mu.Lock()
+	if p.frozen {
+		p.awaitThaw()
+	}
+	s, r, ok := p.locateLive(addr)
+	if !ok || p.state != stateOpen {
 		p.mu.Unlock()
 		return false
 	}
-	p.freeReady(l)
+	info := &s.infos[r.Slot]
+	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
+	if p.debug != nil || info.recorded() || size != anySize && size != sizes.RequestedBytes {
+		p.mu.Unlock()
+		return false
+	}
+	p.tags.Leave(info.tag(), sizes, 1)
+	*info = 0
+	p.vacate(s, r.Offset)
+	p.books.Free(sizes)
+	if p.flights.count > 0 {
+		p.land(pollBudget)
+	}
 	overfull := p.overfull
 	p.mu.Unlock()
 	if overfull {
 		p.shrink()
 	}
-	p.engine.Changed()
+	p.changed()
 	return true
-}
-
-// freeReady ends the life of a block that no queued work uses. The caller holds
-// mu.
-func (p *Pool) freeReady(l located) {
-	sizes, info := l.sizes(), l.info()
-	p.tags.Leave(info.tag(), sizes, 1)
-	*info = 0
-	p.giveToSegment(l)
-	p.books.Free(sizes)
-	if p.flights.count > 0 {
-		p.land(pollBudget)
-	}
 }
 
 // FreeSized is Free with the size that was asked for as a check:

@@ -156,7 +156,7 @@ func (p *Pool) take(n *need, want engine.Want) (enough bool, err error) {
 			}
 			return false, err
 		}
-		p.unplace(located{s, got})
+		p.unplace(s, got.Offset)
 	}
 	p.lock()
 	defer p.mu.Unlock()

@@ -46,7 +46,7 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 		err = nil
 	}
 	p.mu.Unlock()
-	p.engine.Changed()
+	p.changed()
 	return n, err
 }
 
@@ -57,10 +57,7 @@ func (p *Pool) leaseFlights(wanted *need, to []device.Addr) int {
 		if at == none {
 			return n
 		}
-		l, ok := p.locate(p.flights.flights[at].addr)
-		if !ok {
-			p.broken(opLease, device.Errorf(device.CodeInternal, opLease, "a block in flight is not there"))
-		}
+		l := p.flying(at)
 		p.flights.drop(at)
 		p.books.Land(l.Size)
 		p.lend(l, wanted.Size)
@@ -169,7 +166,7 @@ func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *Cache
 	if overfull {
 		p.shrink()
 	}
-	p.engine.Changed()
+	p.changed()
 	return nil
 }
 
@@ -201,9 +198,12 @@ func (p *Pool) findLeased(addrs []device.Addr) ([]located, error) {
 // flushBatch is how many blocks are taken out of the caches at a time.
 const flushBatch = 256
 
-// Flush takes back what the pool's caches hold idle, and says whether that was
-// anything. The caller holds no lock.
+// Flush takes back what the pool's caches hold idle, or what is in quarantine,
+// and says whether that was anything. The caller holds no lock.
 func (p *Pool) Flush() bool {
+	if p.debug != nil {
+		return p.flushQuarantine()
+	}
 	p.mu.Lock()
 	cache := p.leases.cache
 	taken := p.leases.strays

@@ -97,7 +97,7 @@ func (p *Pool) describeCached(c CachedBlock) Block {
 // Lookup describes the live block that starts at an address.
 func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
 	p.mu.Lock()
-	l, ok := p.locate(addr)
+	l, ok := p.locateGiven(addr)
 	state := blockNone
 	if ok {
 		state = l.info().state()
@@ -137,6 +137,9 @@ func (p *Pool) UsableSize(addr device.Addr) (uint64, error) {
 func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
 	p.mu.Lock()
 	info, state, ok := p.at(addr)
+	if p.debug != nil {
+		p.show(&info.Addr, &info.SizeBytes)
+	}
 	cache := p.leases.cache
 	p.mu.Unlock()
 	if state != blockLeased {
@@ -194,6 +197,16 @@ func (p *Pool) inform(info *BlockInfo, l located) blockState {
 // notLive says what an address is that no live block of the pool's own starts
 // at. It may look at every block of a segment. The caller holds mu.
 func (p *Pool) notLive(op string, addr device.Addr) error {
+	err := p.describeDead(op, addr)
+	if p.debug == nil {
+		return err
+	}
+	report := p.debug.Refuse(op, addr, err)
+	return device.Errorf(report.Code, op, "%s", report.Text).On(p.engine.ID())
+}
+
+// describeDead is notLive without what a debugging pool knows.
+func (p *Pool) describeDead(op string, addr device.Addr) error {
 	info, state, ok := p.at(addr)
 	fail := func(code device.Code, format string, args ...any) error {
 		return device.Errorf(code, op, format, args...).On(p.engine.ID())

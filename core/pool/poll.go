@@ -106,22 +106,19 @@ func (p *Pool) pass(at int32) {
 
 // landOne gives a block back to its segment.
 func (p *Pool) landOne(at int32) {
-	f := &p.flights
-	l, ok := p.locate(f.flights[at].addr)
-	if !ok {
-		p.broken("pool.land", device.Errorf(device.CodeInternal, "pool.land", "a block in flight is not there"))
-	}
-	f.forget(at)
-	p.giveToSegment(l)
-	p.books.Land(l.Size)
+	l := p.flying(at)
+	p.flights.forget(at)
+	p.landed(l)
 }
 
 // giveToSegment makes the memory of a block free in its segment.
-func (p *Pool) giveToSegment(l located) {
-	if _, err := l.strategy.Free(l.Offset); err != nil {
+func (p *Pool) giveToSegment(l located) { p.vacate(l.segment, l.Offset) }
+
+func (p *Pool) vacate(s *segment, offset uint64) {
+	if _, err := s.strategy.Free(offset); err != nil {
 		p.broken("pool.land", err)
 	}
-	p.left(l.segment, 1)
+	p.left(s, 1)
 }
 
 // left counts blocks that a segment has got back.
@@ -153,7 +150,7 @@ func (p *Pool) Land() {
 	p.lock()
 	p.land(pollAll)
 	p.mu.Unlock()
-	p.engine.Changed()
+	p.changed()
 }
 
 // The time that a wait spends on one stream before it asks the others.
@@ -176,7 +173,7 @@ func (p *Pool) WaitForFlight(timeout time.Duration) (bool, error) {
 		if at == none {
 			landed := f.passes != before
 			p.mu.Unlock()
-			p.engine.Changed()
+			p.changed()
 			return landed, nil
 		}
 		f.fences[at].waiters++
@@ -198,7 +195,7 @@ func (p *Pool) WaitForFlight(timeout time.Duration) (bool, error) {
 		p.waited(at, err == nil || errors.Is(err, device.CodeDeviceLost))
 		if f.passes != before {
 			p.mu.Unlock()
-			p.engine.Changed()
+			p.changed()
 			return true, nil
 		}
 		if err != nil && (span == left || !errors.Is(err, device.CodeTimeout)) {

@@ -5,6 +5,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/memcheck"
 	"ferrum_mem/core/track"
 )
 
@@ -47,6 +48,8 @@ type Pool struct {
 	streams map[device.Addr][]device.Stream
 	leases  leases
 	scratch scratch
+	// debug is nil unless the pool checks what is done with its blocks.
+	debug *memcheck.Checker
 }
 
 // slabStrategy may have room for a size and none for a smaller one.
@@ -70,7 +73,7 @@ func New(e *engine.Engine, c Config) (*Pool, error) {
 // NewInGroup is New for a pool whose books are added up in group as well; nil:
 // no group. The group then knows the peaks of its pools together.
 func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) {
-	c = c.withDefaults()
+	c = c.withDefaults().debugging(e)
 	if err := c.check(e); err != nil {
 		return nil, err
 	}
@@ -84,11 +87,13 @@ func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) 
 		defaultStream: e.Device().DefaultStream(),
 		books:         track.NewBooks(c.Stats, totals...),
 	}
+	p.startDebug()
 	p.thawed = sync.NewCond(&p.mu)
 	p.flights.init()
 	p.tags.Keep(c.Name)
 	if err := e.Register(p); err != nil {
 		p.books.Leave()
+		p.endDebug()
 		return nil, err
 	}
 	if c.PreAllocate {
@@ -98,6 +103,7 @@ func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) 
 			p.books.Leave()
 			p.mu.Unlock()
 			e.Unregister(p)
+			p.endDebug()
 			return nil, err
 		}
 	}

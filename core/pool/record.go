@@ -22,7 +22,7 @@ func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
 			p.mu.Unlock()
 			return p.closedError(opRecord)
 		}
-		l, ok := p.locate(addr)
+		l, ok := p.locateGiven(addr)
 		if !ok || l.info().state() != blockLeased {
 			defer p.mu.Unlock()
 			return p.recordLocked(l, ok, addr, stream)
@@ -41,8 +41,8 @@ func (p *Pool) recordLocked(l located, ok bool, addr device.Addr, stream device.
 	if p.streams == nil {
 		p.streams = make(map[device.Addr][]device.Stream)
 	}
-	if named := p.streams[addr]; !slices.Contains(named, stream) {
-		p.streams[addr] = append(named, stream)
+	if named := p.streams[l.addr()]; !slices.Contains(named, stream) {
+		p.streams[l.addr()] = append(named, stream)
 	}
 	*l.info() |= recordedBit
 	return nil

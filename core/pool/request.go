@@ -81,6 +81,9 @@ func (p *Pool) check(r *Request, n *need) error {
 		}
 		n.End = uint64(track.Now()) + uint64(r.Lifetime)
 	}
+	if p.debug != nil {
+		return p.pad(n)
+	}
 	return nil
 }
 

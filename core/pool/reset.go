@@ -33,8 +33,8 @@ func (p *Pool) Reset(stream device.Stream) error {
 		again, err := p.tryRetire(j)
 		switch code := device.CodeOf(err); {
 		case err == nil && !again:
-			p.engine.Changed()
-			return nil
+			p.changed()
+			return p.told(j, nil)
 		case err != nil && code != device.CodeDoubleFree && code != device.CodeInvalidAddress:
 			return errors.Join(err, j.closeMarks())
 		}
@@ -74,7 +74,7 @@ func (p *Pool) ownLive() []device.Addr {
 	for _, s := range p.segments {
 		s.eachBlock(func(l located) bool {
 			if l.info().state() == blockLive {
-				addrs = append(addrs, l.addr())
+				addrs = append(addrs, p.describe(l).Addr)
 			}
 			return true
 		})

@@ -63,5 +63,5 @@ func (p *Pool) shrink() {
 	if released > 0 {
 		p.engine.SegmentsChanged()
 	}
-	p.engine.Changed()
+	p.changed()
 }

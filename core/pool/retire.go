@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/memcheck"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
@@ -24,6 +25,11 @@ type leave struct {
 	// are this call's until the blocks are in flight.
 	streams []device.Stream
 	marks   []device.Event
+
+	// reports are what the debug mode has found, of the address of that index if
+	// the free is refused.
+	reports []*memcheck.Report
+	wrong   int
 }
 
 // retire ends the lives of blocks, all or none. What the caches have out among
@@ -37,11 +43,11 @@ func (p *Pool) retire(j *leave) error {
 	for {
 		again, err := p.tryRetire(j)
 		if err != nil {
-			return errors.Join(err, j.closeMarks())
+			return errors.Join(p.told(j, err), j.closeMarks())
 		}
 		if !again {
-			p.engine.Changed()
-			return nil
+			p.changed()
+			return p.told(j, nil)
 		}
 	}
 }
@@ -102,9 +108,10 @@ func (p *Pool) tryRetire(j *leave) (again bool, err error) {
 // findLive finds all blocks of a free and marks them as leaving, or none and
 // says what is wrong, or which of them is with the caches.
 func (p *Pool) findLive(j *leave) (found []located, leased device.Addr, err error) {
+	j.reports = nil
 	found = p.scratch.located[:0]
 	for i, addr := range j.addrs {
-		l, ok := p.locate(addr)
+		l, ok := p.locateGiven(addr)
 		state := blockNone
 		if ok {
 			state = l.info().state()
@@ -127,6 +134,9 @@ func (p *Pool) findLive(j *leave) (found []located, leased device.Addr, err erro
 		}
 		p.scratch.located = found
 		p.restore(found)
+		if err != nil && p.debug != nil {
+			j.reports, j.wrong = append(j.reports, p.debug.Refuse(opFree, addr, err)), i
+		}
 		if err != nil && j.batch {
 			err = device.Errorf(device.CodeOf(err), opFree, "addresses[%d]: %w", i, err)
 		}
@@ -184,6 +194,9 @@ func (j *leave) markAll(streams []device.Stream) error {
 
 // retireFound ends the lives of blocks that are leaving.
 func (p *Pool) retireFound(j *leave, found []located) {
+	if p.debug != nil {
+		p.unguard(j, found)
+	}
 	var sum track.Block
 	for at := 0; at < len(found); {
 		// Blocks of one tag mostly come together.
@@ -198,7 +211,7 @@ func (p *Pool) retireFound(j *leave, found []located) {
 		sum.AllocatedBytes += part.AllocatedBytes
 		sum.RequestedBytes += part.RequestedBytes
 	}
-	if len(j.events) == 0 && !slices.ContainsFunc(j.marks, func(e device.Event) bool { return e != nil }) {
+	if p.debug == nil && len(j.events) == 0 && !slices.ContainsFunc(j.marks, func(e device.Event) bool { return e != nil }) {
 		p.forgetStreams(found)
 		p.giveManyToSegments(found)
 		p.books.FreeMany(sum, uint64(len(found)))
@@ -233,8 +246,7 @@ func (p *Pool) fly(j *leave, found []located) {
 		}
 		*l.info() = makeInfo(blockInFlight, 0, 0)
 		if len(behind) == 0 {
-			p.giveToSegment(l)
-			p.books.Land(l.Size)
+			p.landed(l)
 			continue
 		}
 		f.add(l, behind)

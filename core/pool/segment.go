@@ -48,6 +48,7 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 	base := had.Addr + device.Addr(head)
 	strategy, err := rangealloc.New(p.config.Strategy, rangealloc.Config{
 		SizeBytes: usable, BaseAddr: uint64(base), GranuleBytes: align,
+		BlockBytes: p.fixedBytes(), PageBytes: p.config.PageBytes,
 	})
 	if err != nil {
 		return nil, err

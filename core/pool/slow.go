@@ -18,21 +18,21 @@ type taker func() error
 func (p *Pool) allocSlow(n *need) (Block, error) {
 	var block Block
 	wanted := *n
-	err := p.search(&wanted, func() (err error) {
+	err := p.search(&wanted, func() error {
 		if at := p.flights.find(&wanted, fits); at != none {
-			block, err = p.revive(at, &wanted)
-			return err
+			return p.revive(at, &wanted, &block)
 		}
-		block, err = p.place(&wanted)
-		return err
-	}, func() (err error) {
+		return p.place(&wanted, &block)
+	}, func() error {
 		if at := p.flights.find(&wanted, wastes); at != none {
-			block, err = p.revive(at, &wanted)
-			return err
+			return p.revive(at, &wanted, &block)
 		}
 		return rangealloc.ErrNoRoom
 	})
-	return block, err
+	if err != nil {
+		return Block{}, err
+	}
+	return block, nil
 }
 
 // search takes in all freed blocks, grows the pool, and looks for room
@@ -67,7 +67,7 @@ func (p *Pool) search(n *need, take, spare taker) error {
 			return p.failed(err)
 		}
 	}
-	p.engine.Changed()
+	p.changed()
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (p *Pool) attempt(take taker) (found bool, err error) {
 	p.land(pollAll)
 	err = take()
 	p.mu.Unlock()
-	p.engine.Changed()
+	p.changed()
 	if err == rangealloc.ErrNoRoom {
 		return false, nil
 	}
@@ -105,7 +105,7 @@ func (p *Pool) neverFits(n *need) error {
 	if n.count > 1 {
 		what = fmt.Sprintf("size_bytes %d, count %d", n.requested, n.count)
 	}
-	if fixed := p.config.FixedBlockBytes; fixed != 0 && n.Size > fixed {
+	if fixed := p.fixedBytes(); fixed != 0 && n.Size > fixed {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
 			"%s can never fit: fixed_block_bytes of pool %q is %d", what, p.config.Name, fixed).On(p.engine.ID())
 	}

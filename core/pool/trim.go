@@ -66,7 +66,7 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 		// Costs a look at the device, and a search for room comes by here often.
 		p.engine.SegmentsChanged()
 	}
-	p.engine.Changed()
+	p.changed()
 	return released, err
 }
 
