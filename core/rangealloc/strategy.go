@@ -130,6 +130,7 @@ var strategies = []struct {
 	{nameTLSF, newTLSF},
 	{nameBuddy, newBuddy},
 	{nameArena, newArena},
+	{nameSizeClass, newSizeClass},
 	{nameFixed, newFixed},
 }
 

@@ -1,0 +1,233 @@
+package rangealloc
+
+import (
+	"math/bits"
+
+	"ferrum_mem/core/device"
+)
+
+// slabWithRoom is a slab of the class that has a free block: the fullest, else
+// the one that is kept, else a new one. noSlab: best_fit has no room for one.
+func (s *sizeClass) slabWithRoom(class int) (uint32, error) {
+	if id := s.fullest(class); id != noSlab {
+		return id, nil
+	}
+	c := &s.classes[class]
+	if id := c.kept; id != noSlab {
+		c.kept = noSlab
+		s.kept--
+		s.smallFree += uint64(c.count)
+		s.relist(id)
+		return id, nil
+	}
+	return s.newSlab(class)
+}
+
+// fullest is a slab of the class that has room, of the fullest quarter that has
+// any.
+func (s *sizeClass) fullest(class int) uint32 {
+	c := &s.classes[class]
+	for quarter := quarters - 1; quarter > 0; quarter-- {
+		if id := c.lists[quarter]; id != noSlab {
+			return id
+		}
+	}
+	return c.lists[0]
+}
+
+func (s *sizeClass) newSlab(class int) (uint32, error) {
+	c := &s.classes[class]
+	run, err := s.inner.Alloc(Request{
+		Size:  c.granules * uint64(c.count) << s.shift,
+		Align: 1 << (s.slabShift + s.shift),
+	})
+	if err == ErrNoRoom { //nolint:errorlint // the very value, in the hot path of a full range
+		return noSlab, nil
+	}
+	if err != nil {
+		return noSlab, err
+	}
+	id := s.slabs.add(run.Offset>>s.shift, run.Slot, class, c.count)
+	s.slots.take(s.slabs.chunksOf(id, c.count))
+	s.smallFree += uint64(c.count)
+	s.slackUnits += uint64(c.count) * c.granules
+	s.relist(id)
+	return id, nil
+}
+
+// giveBack returns an empty slab, which is in no list, to best_fit.
+func (s *sizeClass) giveBack(id uint32) {
+	slab := &s.slabs.all[id]
+	c := &s.classes[slab.class]
+	s.slackUnits -= uint64(c.count) * c.granules
+	s.slots.give(s.slabs.chunksOf(id, c.count))
+	start := slab.start
+	s.slabs.drop(id)
+	if _, err := s.inner.Free(start << s.shift); err != nil {
+		// A slab is a live block of best_fit by all that this file does.
+		panic(err)
+	}
+}
+
+func (s *sizeClass) giveBackKept() {
+	for i := range s.classes {
+		if id := s.classes[i].kept; id != noSlab {
+			s.classes[i].kept = noSlab
+			s.giveBack(id)
+		}
+	}
+	s.kept = 0
+}
+
+// takeSmall takes the lowest free block of a slab.
+func (s *sizeClass) takeSmall(id uint32) Range {
+	var one [1]Range
+	s.takeBits(id, one[:])
+	return one[0]
+}
+
+// takeBits takes the lowest free blocks of a slab, as many as it has and to
+// wants, and gives what is left of to.
+func (s *sizeClass) takeBits(id uint32, to []Range) []Range {
+	slab := &s.slabs.all[id]
+	c := &s.classes[slab.class]
+	count := min(uint32(len(to)), c.count-uint32(slab.live))
+	words := s.slabs.words[uint64(id)*s.slabs.wordsPer:][:s.slabs.wordsPer]
+	chunks := s.slabs.chunks[uint64(id)*s.slabs.chunksPer:][:s.slabs.chunksPer]
+	size, index, left := c.granules<<s.shift, uint32(0), to[:count]
+	for at := 0; len(left) > 0; at++ {
+		word := words[at]
+		for word != 0 && len(left) > 0 {
+			index = uint32(at)<<6 + uint32(bits.TrailingZeros64(word))
+			word &= word - 1
+			left[0] = Range{
+				Offset: (slab.start + uint64(index)*c.granules) << s.shift,
+				Size:   size,
+				Slot:   slotIn(chunks, index),
+			}
+			left = left[1:]
+		}
+		words[at] = word
+	}
+	slab.live += uint16(count)
+	s.smallLive += uint64(count)
+	s.smallFree -= uint64(count)
+	s.slackUnits -= uint64(count) * c.granules
+	s.highWater = max(s.highWater, slab.start+uint64(index+1)*c.granules)
+	s.relist(id)
+	return to[count:]
+}
+
+// release makes a block free; retire has to follow.
+func (s *sizeClass) release(id, index uint32) {
+	slab := &s.slabs.all[id]
+	s.slabs.words[uint64(id)*s.slabs.wordsPer+uint64(index>>6)] |= 1 << (index & 63)
+	slab.live--
+	s.smallLive--
+	s.smallFree++
+	s.slackUnits += s.classes[slab.class].granules
+	s.relist(id)
+}
+
+// unrelease undoes release.
+func (s *sizeClass) unrelease(id, index uint32) {
+	slab := &s.slabs.all[id]
+	s.slabs.words[uint64(id)*s.slabs.wordsPer+uint64(index>>6)] &^= 1 << (index & 63)
+	slab.live++
+	s.smallLive++
+	s.smallFree--
+	s.slackUnits -= s.classes[slab.class].granules
+	s.relist(id)
+}
+
+// retire keeps a slab that is empty, or gives it back if its class has other
+// room.
+func (s *sizeClass) retire(id uint32) {
+	slab := &s.slabs.all[id]
+	if slab.live != 0 {
+		return
+	}
+	class := int(slab.class)
+	c := &s.classes[class]
+	s.unlist(id)
+	s.smallFree -= uint64(c.count)
+	if c.kept != noSlab || s.fullest(class) != noSlab {
+		s.giveBack(id)
+		return
+	}
+	c.kept = id
+	s.kept++
+}
+
+// locate is the slab that a granule is in and the block of it, and whether it is
+// the block's first granule.
+func (s *sizeClass) locate(granule uint64) (id, index uint32, starts bool) {
+	id = s.slabs.find(granule)
+	if id == noSlab {
+		return noSlab, 0, false
+	}
+	slab := &s.slabs.all[id]
+	c := &s.classes[slab.class]
+	within := granule - slab.start
+	index = uint32(within * c.inverse >> 32)
+	if index >= c.count {
+		return noSlab, 0, false
+	}
+	return id, index, uint64(index)*c.granules == within
+}
+
+func (s *sizeClass) block(id, index uint32) Range {
+	slab := &s.slabs.all[id]
+	c := &s.classes[slab.class]
+	return Range{
+		Offset: (slab.start + uint64(index)*c.granules) << s.shift,
+		Size:   c.granules << s.shift,
+		Slot:   slotIn(s.slabs.chunksOf(id, c.count), index),
+	}
+}
+
+// liveSmall is the live block of a slab that starts at offset; noSlab for an
+// offset in no slab. The error says what else is there in a slab.
+func (s *sizeClass) liveSmall(offset uint64) (id, index uint32, err error) {
+	if offset >= s.config.SizeBytes {
+		return noSlab, 0, nil
+	}
+	id, index, starts := s.locate(offset >> s.shift)
+	if id == noSlab || starts && !s.slabs.isFree(id, index) && offset&(s.config.GranuleBytes-1) == 0 {
+		return id, index, nil
+	}
+	if s.slabs.isFree(id, index) {
+		return noSlab, 0, alreadyFree(offset)
+	}
+	holder := s.block(id, index)
+	return noSlab, 0, device.Errorf(device.CodeInvalidAddress, "rangealloc.free",
+		"offset is %d, inside the live block of %d bytes at %d", offset, holder.Size, holder.Offset)
+}
+
+// relist puts a slab into the list of its quarter, or into none if it is full.
+func (s *sizeClass) relist(id uint32) {
+	slab := &s.slabs.all[id]
+	list := uint8(unlisted)
+	if count := s.classes[slab.class].count; uint32(slab.live) < count {
+		list = uint8(uint32(slab.live) * quarters / count)
+	}
+	if list == slab.list {
+		return
+	}
+	s.unlist(id)
+	if list != unlisted {
+		s.slabs.push(&s.classes[slab.class].lists[list], id)
+		slab.list = list
+	}
+}
+
+func (s *sizeClass) unlist(id uint32) {
+	if slab := &s.slabs.all[id]; slab.list != unlisted {
+		s.slabs.unlink(&s.classes[slab.class].lists[slab.list], id)
+		slab.list = unlisted
+	}
+}
+
+func alreadyFree(offset uint64) error {
+	return device.Errorf(device.CodeDoubleFree, "rangealloc.free", "offset is %d, which is free", offset)
+}

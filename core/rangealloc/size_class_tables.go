@@ -1,0 +1,214 @@
+package rangealloc
+
+import "math/bits"
+
+// noSlab ends lists of slabs.
+const noSlab = ^uint32(0)
+
+// quarters are the lists of a class: its slabs by how full they are.
+const (
+	quarters = 4
+	unlisted = quarters
+)
+
+// slab is one slab, of 24 bytes; its bits and slots are in tables beside.
+type slab struct {
+	// start is its first granule.
+	start uint64
+	// prev and next are neighbours in its list; next is also that of the list of
+	// spare records.
+	prev, next uint32
+	// record is that of the run in best_fit.
+	record uint32
+	live   uint16
+	class  uint8
+	list   uint8
+}
+
+// slabTable is all slabs, and finds the one that a granule is in: a hash table of
+// open addressing over the slab length that the granule's address is in.
+type slabTable struct {
+	all   []slab
+	words []uint64
+	// chunks are the slots of a slab's blocks, slotChunk of them each.
+	chunks []uint32
+	// cells are slabs by hash of the address, noSlab where there is none.
+	cells               []uint32
+	wordsPer, chunksPer uint64
+	base                uint64
+	shift, hashShift    uint
+	spare               uint32
+	count               uint64
+}
+
+const firstCells = 16
+
+func newSlabTable(base uint64, slabShift uint) slabTable {
+	blocks := uint64(1) << slabShift
+	t := slabTable{
+		base: base, shift: slabShift, spare: noSlab,
+		wordsPer: (blocks + 63) / 64, chunksPer: (blocks + slotChunk - 1) / slotChunk,
+	}
+	t.setCells(firstCells)
+	return t
+}
+
+func (t *slabTable) setCells(count uint64) {
+	t.cells = make([]uint32, count)
+	for i := range t.cells {
+		t.cells[i] = noSlab
+	}
+	t.hashShift = 64 - uint(bits.TrailingZeros64(count))
+}
+
+// home is the cell where the search for a granule starts.
+func (t *slabTable) home(granule uint64) uint64 {
+	return (t.base + granule) >> t.shift * 0x9e3779b97f4a7c15 >> t.hashShift
+}
+
+// find is the slab whose stretch of addresses a granule is in. The slab may end
+// before it.
+func (t *slabTable) find(granule uint64) uint32 {
+	mask := uint64(len(t.cells)) - 1
+	for at := t.home(granule); ; at = (at + 1) & mask {
+		id := t.cells[at]
+		if id == noSlab || (granule-t.all[id].start)>>t.shift == 0 {
+			return id
+		}
+	}
+}
+
+// add makes a slab whose blocks are all free.
+func (t *slabTable) add(start uint64, record uint32, class int, count uint32) uint32 {
+	if 2*(t.count+1) > uint64(len(t.cells)) {
+		old := t.cells
+		t.setCells(2 * uint64(len(old)))
+		for _, id := range old {
+			if id != noSlab {
+				t.enter(id)
+			}
+		}
+	}
+	id := t.spare
+	if id != noSlab {
+		t.spare = t.all[id].next
+	} else {
+		id = uint32(len(t.all))
+		t.all = append(t.all, slab{})
+		for range t.wordsPer {
+			t.words = append(t.words, 0)
+		}
+		for range t.chunksPer {
+			t.chunks = append(t.chunks, 0)
+		}
+	}
+	t.all[id] = slab{start: start, record: record, class: uint8(class), list: unlisted}
+	words := t.words[uint64(id)*t.wordsPer:][:t.wordsPer]
+	for i := range words {
+		words[i] = 1<<min(count, 64) - 1
+		count -= min(count, 64)
+	}
+	t.count++
+	t.enter(id)
+	return id
+}
+
+func (t *slabTable) enter(id uint32) {
+	mask := uint64(len(t.cells)) - 1
+	at := t.home(t.all[id].start)
+	for t.cells[at] != noSlab {
+		at = (at + 1) & mask
+	}
+	t.cells[at] = id
+}
+
+// drop forgets a slab. The cells behind it move up, so that no search ends early.
+func (t *slabTable) drop(id uint32) {
+	mask := uint64(len(t.cells)) - 1
+	at := t.home(t.all[id].start)
+	for t.cells[at] != id {
+		at = (at + 1) & mask
+	}
+	for next := (at + 1) & mask; t.cells[next] != noSlab; next = (next + 1) & mask {
+		if home := t.home(t.all[t.cells[next]].start); (next-home)&mask >= (next-at)&mask {
+			t.cells[at] = t.cells[next]
+			at = next
+		}
+	}
+	t.cells[at] = noSlab
+	t.all[id] = slab{next: t.spare, list: unlisted}
+	t.spare = id
+	t.count--
+}
+
+func (t *slabTable) isFree(id, index uint32) bool {
+	return t.words[uint64(id)*t.wordsPer+uint64(index>>6)]>>(index&63)&1 != 0
+}
+
+// chunksOf are the slots of a slab of so many blocks.
+func (t *slabTable) chunksOf(id, count uint32) []uint32 {
+	return t.chunks[uint64(id)*t.chunksPer:][:(count+slotChunk-1)/slotChunk]
+}
+
+func (t *slabTable) push(head *uint32, id uint32) {
+	t.all[id].prev, t.all[id].next = noSlab, *head
+	if *head != noSlab {
+		t.all[*head].prev = id
+	}
+	*head = id
+}
+
+func (t *slabTable) unlink(head *uint32, id uint32) {
+	prev, next := t.all[id].prev, t.all[id].next
+	if prev == noSlab {
+		*head = next
+	} else {
+		t.all[prev].next = next
+	}
+	if next != noSlab {
+		t.all[next].prev = prev
+	}
+}
+
+// slotChunk is how many slots are handed out together.
+const slotChunk = 16
+
+// slotChunks makes one space of slots out of two: the records of best_fit, and
+// the blocks of slabs. Both take slots in chunks, slabs give theirs back, and
+// records, of which there are never fewer, keep them.
+type slotChunks struct {
+	next  uint32
+	spare []uint32
+	// records are the chunks of the records of best_fit.
+	records []uint32
+}
+
+func (c *slotChunks) one() uint32 {
+	if last := len(c.spare) - 1; last >= 0 {
+		chunk := c.spare[last]
+		c.spare = c.spare[:last]
+		return chunk
+	}
+	c.next++
+	return c.next - 1
+}
+
+func (c *slotChunks) take(to []uint32) {
+	for i := range to {
+		to[i] = c.one()
+	}
+}
+
+func (c *slotChunks) give(chunks []uint32) { c.spare = append(c.spare, chunks...) }
+
+// ofRecord is the slot of a record of best_fit.
+func (c *slotChunks) ofRecord(record uint32) uint32 {
+	for uint32(len(c.records)) <= record/slotChunk {
+		c.records = append(c.records, c.one())
+	}
+	return slotIn(c.records, record)
+}
+
+func slotIn(chunks []uint32, index uint32) uint32 {
+	return chunks[index/slotChunk]*slotChunk + index%slotChunk
+}
