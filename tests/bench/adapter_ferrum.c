@@ -1,6 +1,13 @@
 /*
- * ferrum_mem through its public C ABI: pools and managers with their default
- * settings, and two probes that take the cost of a call apart.
+ * ferrum_mem through its public C ABI:
+ *
+ *   ferrum_pool           a pool with its default settings,
+ *   ferrum_pool_uncached  the same without thread caches,
+ *   ferrum_pool_tracking  the same that keeps the time of each allocation,
+ *   ferrum_pool_fixed     a pool of blocks of 2 MiB,
+ *   ferrum_manager        a manager with its default settings,
+ *
+ * and two probes that take the cost of a call apart.
  *
  * A probe makes the same trivial call once as "allocate" and once as
  * "release", so that its pair is two calls like a pair of a pool. Its addresses
@@ -11,6 +18,8 @@
 
 #include <stdio.h>
 #include <string.h>
+
+enum { FIXED_BLOCK_BYTES = 2 << 20 };
 
 struct ferrum {
     ferrum_device device;
@@ -30,6 +39,9 @@ struct ferrum {
     __typeof__(&ferrum_pool_destroy) pool_destroy;
     __typeof__(&ferrum_pool_alloc) pool_alloc;
     __typeof__(&ferrum_pool_free) pool_free;
+    __typeof__(&ferrum_pool_alloc_batch) pool_alloc_batch;
+    __typeof__(&ferrum_pool_free_batch) pool_free_batch;
+    __typeof__(&ferrum_pool_get_statistics) pool_get_statistics;
     __typeof__(&ferrum_manager_create) manager_create;
     __typeof__(&ferrum_manager_destroy) manager_destroy;
     __typeof__(&ferrum_allocate) allocate;
@@ -64,6 +76,9 @@ static bool resolve(void *library) {
         {"ferrum_pool_destroy", &ferrum.pool_destroy},
         {"ferrum_pool_alloc", &ferrum.pool_alloc},
         {"ferrum_pool_free", &ferrum.pool_free},
+        {"ferrum_pool_alloc_batch", &ferrum.pool_alloc_batch},
+        {"ferrum_pool_free_batch", &ferrum.pool_free_batch},
+        {"ferrum_pool_get_statistics", &ferrum.pool_get_statistics},
         {"ferrum_manager_create", &ferrum.manager_create},
         {"ferrum_manager_destroy", &ferrum.manager_destroy},
         {"ferrum_allocate", &ferrum.allocate},
@@ -109,6 +124,40 @@ static bool pool_release(void *context, uint64_t address) {
            FERRUM_OK;
 }
 
+static bool pool_allocate_batch(void *context, uint64_t size_bytes,
+                                uint64_t count, uint64_t *blocks_out) {
+    (void)context;
+    return ferrum.pool_alloc_batch(ferrum.pool, size_bytes, count,
+                                   (ferrum_stream){0}, blocks_out) == FERRUM_OK;
+}
+
+static bool pool_release_batch(void *context, const uint64_t *blocks,
+                               uint64_t count) {
+    (void)context;
+    return ferrum.pool_free_batch(ferrum.pool, blocks, count,
+                                  (ferrum_stream){0}) == FERRUM_OK;
+}
+
+static void pool_place(void *context, uint64_t block, uint64_t size_bytes,
+                       struct place *place_out) {
+    (void)context;
+    *place_out = (struct place){block, block + size_bytes};
+}
+
+static void pool_books(void *context, struct books *books_out) {
+    (void)context;
+    ferrum_statistics statistics = FERRUM_STATISTICS_INIT;
+    must(ferrum.pool_get_statistics(ferrum.pool, &statistics),
+         "ferrum_pool_get_statistics");
+    *books_out = (struct books){
+        .requested_bytes = statistics.requested.current,
+        .allocated_bytes = statistics.allocated.current,
+        .reserved_bytes = statistics.reserved.current,
+        .reserved_peak_bytes = statistics.reserved.peak,
+        .segments = statistics.segments.current,
+    };
+}
+
 static void pool_close(void *context) {
     (void)context;
     must(ferrum.pool_destroy(ferrum.pool, 0), "ferrum_pool_destroy");
@@ -119,10 +168,23 @@ static bool pool_open(const struct adapter_settings *settings,
                       struct allocator *allocator_out) {
     if (!open_library(settings, allocator_out))
         return false;
-    must(ferrum.pool_create(ferrum.device, NULL, &ferrum.pool),
+    ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
+    if (strcmp(settings->name, "ferrum_pool_uncached") == 0) {
+        config.thread_cache_bytes = 0;
+    } else if (strcmp(settings->name, "ferrum_pool_tracking") == 0) {
+        config.tracking = 1;
+    } else if (strcmp(settings->name, "ferrum_pool_fixed") == 0) {
+        config.strategy = "fixed";
+        config.fixed_block_bytes = FIXED_BLOCK_BYTES;
+    }
+    must(ferrum.pool_create(ferrum.device, &config, &ferrum.pool),
          "ferrum_pool_create");
     allocator_out->allocate = pool_allocate;
     allocator_out->release = pool_release;
+    allocator_out->allocate_batch = pool_allocate_batch;
+    allocator_out->release_batch = pool_release_batch;
+    allocator_out->place = pool_place;
+    allocator_out->books = pool_books;
     allocator_out->close = pool_close;
     return true;
 }
@@ -201,6 +263,9 @@ static bool probe_open(const struct adapter_settings *settings,
 
 const struct adapter ferrum_adapters[] = {
     {"ferrum_pool", pool_open},
+    {"ferrum_pool_uncached", pool_open},
+    {"ferrum_pool_tracking", pool_open},
+    {"ferrum_pool_fixed", pool_open},
     {"ferrum_manager", manager_open},
     {"ferrum_plain_call", probe_open},
     {"ferrum_go_call", probe_open},

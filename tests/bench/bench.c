@@ -1,49 +1,47 @@
 /*
  * Measures one allocator with one workload and prints one JSON object.
  *
- *   bench --allocator NAME [--library FILE] --workload WORKLOAD
- *         [--size BYTES] [--pairs N] [--repetitions N] [--singles N] [--seed N]
+ *   bench --allocator NAME [--library FILE] --workload WORKLOAD [--size BYTES]
+ *         [--smallest BYTES] [--largest BYTES] [--live N] [--batch N]
+ *         [--pairs N] [--repetitions N] [--singles N] [--seed N] [--trace FILE]
+ *         [--granule BYTES] [--budget-ns N]
  *
- * Each repetition times --pairs pairs together; then --singles pairs are timed
- * one by one with the cycle counter.
+ * Each repetition times --pairs pairs together, fewer when they take longer than
+ * the budget. Random sizes are log-uniform between --smallest and --largest.
  *
- *   hot       allocate and free one block of --size bytes, over and over
- *   random    1000 live blocks; each pair replaces one by one of another size
+ *   hot       allocate and free one block of --size bytes, over and over; then
+ *             --singles pairs one by one with the cycle counter
+ *   random    --live blocks; each pair replaces one by one of another size; then
+ *             --singles pairs one by one; then what memory that takes
  *   threads   random (or hot, with --size) in one thread and in two at once,
  *             each with its own blocks, beside a plain arithmetic loop
+ *   queue     one thread allocates (random sizes, or --size), another frees,
+ *             beside the queue between them alone
+ *   batch     --batch blocks of --size bytes at once; --pairs batches a
+ *             repetition
+ *   trace     the steps of a --trace, from the start to the end a repetition;
+ *             first once for what memory that takes
+ *   tables    resident memory a block, with --live blocks and after --pairs
+ *             replacements
  *   first     opens the library and makes the first call, once (ferrum_mem only)
  *   describe  says whether the allocator is here, and its version
  *
  * Exit status: 0, 1 for a failure, 2 for wrong usage, 3 when the allocator is
  * not here (the reason is on stderr).
  */
-#include "workloads.h"
+#include "options.h"
 
 #include "ferrum_mem.h"
 
 #include <dlfcn.h>
-#include <getopt.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-
-enum { EXIT_USAGE = 2, EXIT_MISSING = 3 };
-
-/* Steps of the random replacement; fewer than the caches hold, many enough
- * that no allocator learns them. */
-enum { STEPS = 1 << 16 };
-
-struct options {
-    struct adapter_settings adapter;
-    const char *workload;
-    uint64_t size_bytes;
-    struct amounts amounts;
-    uint64_t seed;
-};
 
 bool missing(const char *format, ...) {
     va_list arguments;
@@ -75,6 +73,25 @@ bool library_symbol(void *library, const char *name, void *function_out) {
     void *function = dlsym(library, name);
     memcpy(function_out, &function, sizeof function);
     return function != NULL;
+}
+
+void stay_on_core(unsigned n) {
+    cpu_set_t one;
+    static cpu_set_t allowed;
+    /* What the process may use does not change, but what a thread that was
+     * started by a held one may use is that one's. */
+    if (CPU_COUNT(&allowed) == 0 &&
+        sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return;
+    n %= (unsigned)CPU_COUNT(&allowed);
+    for (int core = 0; core < CPU_SETSIZE; core++) {
+        if (!CPU_ISSET(core, &allowed) || n-- > 0)
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(core, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        return;
+    }
 }
 
 uint64_t clock_ns(void) {
@@ -127,70 +144,52 @@ static int run_first(const struct options *options) {
 
 /* -------------------------------------------------------------------- main */
 
-static uint64_t number_of(const char *option, const char *text) {
-    char *end;
-    uint64_t value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != 0) {
-        fprintf(stderr, "bench: --%s %s is no number\n", option, text);
-        exit(EXIT_USAGE);
-    }
-    return value;
-}
+enum takes { TAKES_SIZE = 1, TAKES_RANDOM = 2, TAKES_TRACE = 4 };
 
-static struct options parse(int count, char **arguments) {
-    static const struct option known[] = {
-        {"allocator", required_argument, NULL, 'a'},
-        {"library", required_argument, NULL, 'l'},
-        {"workload", required_argument, NULL, 'w'},
-        {"size", required_argument, NULL, 's'},
-        {"pairs", required_argument, NULL, 'p'},
-        {"repetitions", required_argument, NULL, 'r'},
-        {"singles", required_argument, NULL, 'i'},
-        {"seed", required_argument, NULL, 'e'},
-        {NULL, 0, NULL, 0}};
-    struct options options = {.amounts = {4000, 25, 50000}, .seed = 1};
-    for (int at, c; (c = getopt_long(count, arguments, "", known, &at)) != -1;)
-        switch (c) {
-        case 'a':
-            options.adapter.name = optarg;
-            break;
-        case 'l':
-            options.adapter.library = optarg;
-            break;
-        case 'w':
-            options.workload = optarg;
-            break;
-        case 's':
-            options.size_bytes = number_of("size", optarg);
-            break;
-        case 'p':
-            options.amounts.pairs = number_of("pairs", optarg);
-            break;
-        case 'r':
-            options.amounts.repetitions = number_of("repetitions", optarg);
-            break;
-        case 'i':
-            options.amounts.singles = number_of("singles", optarg);
-            break;
-        case 'e':
-            options.seed = number_of("seed", optarg);
-            break;
-        default:
-            exit(EXIT_USAGE);
-        }
-    if (options.adapter.name == NULL || options.workload == NULL ||
-        options.amounts.pairs == 0 || options.amounts.repetitions == 0 ||
-        options.amounts.singles == 0) {
-        fputs("bench: --allocator and --workload are needed; --pairs, "
-              "--repetitions and --singles are not 0\n",
-              stderr);
+/* What there is to measure, which kinds of sizes it takes, and in how many
+ * threads it calls the allocator. */
+static const struct kind {
+    const char *name;
+    void (*run)(const struct allocator *, const struct options *);
+    unsigned takes;
+    unsigned threads;
+} kinds[] = {
+    {"hot", run_one_thread, TAKES_SIZE, 1},
+    {"random", run_one_thread, TAKES_RANDOM, 1},
+    {"threads", run_two_threads, TAKES_SIZE | TAKES_RANDOM, 2},
+    {"queue", run_queue, TAKES_SIZE | TAKES_RANDOM, 2},
+    {"batch", run_batch, TAKES_SIZE, 1},
+    {"trace", run_trace, TAKES_TRACE, 1},
+    {"tables", run_tables, TAKES_RANDOM, 1},
+};
+
+static const struct kind *find_kind(const struct options *options) {
+    const struct kind *kind = NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(kinds[i].name, options->workload) == 0)
+            kind = &kinds[i];
+    unsigned given = options->trace != NULL       ? TAKES_TRACE
+                     : options->size_bytes != 0 ? TAKES_SIZE
+                                                  : TAKES_RANDOM;
+    if (kind == NULL) {
+        fprintf(stderr, "bench: no workload is called %s\n", options->workload);
         exit(EXIT_USAGE);
     }
-    return options;
+    if ((kind->takes & given) == 0) {
+        fprintf(stderr,
+                "bench: %s %s; --size goes with hot and batch, and may go with "
+                "threads and queue; --trace goes with trace\n",
+                kind->name,
+                given == TAKES_RANDOM ? "lacks an option"
+                                      : "does not take that option");
+        exit(EXIT_USAGE);
+    }
+    return kind;
 }
 
 static const struct adapter *find_adapter(const char *name) {
-    const struct adapter *const lists[] = {ferrum_adapters, malloc_adapters,
+    const struct adapter *const lists[] = {crate_adapters, ferrum_adapters,
+                                           go_adapters, malloc_adapters,
                                            umf_adapters};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         for (const struct adapter *at = lists[i]; at->name != NULL; at++)
@@ -206,42 +205,25 @@ static long preemptions(void) {
     return usage.ru_nivcsw;
 }
 
-static void measure(const struct options *options,
-                    const struct allocator *allocator) {
-    struct workload workload = {.size_bytes = options->size_bytes};
-    const char *name = options->workload;
-    bool threads = strcmp(name, "threads") == 0;
-    if (!threads && (strcmp(name, "hot") == 0) != (workload.size_bytes != 0)) {
-        fprintf(stderr, "bench: --size goes with hot, not with random\n");
-        exit(EXIT_USAGE);
-    }
-    struct step *steps = steps_make(STEPS, options->seed);
-    workload.steps = steps;
-    workload.steps_count = STEPS;
-    if (threads)
-        run_two_threads(allocator, &workload, &options->amounts);
-    else
-        run_one_thread(allocator, &workload, &options->amounts);
-    free(steps);
-}
-
 int main(int count, char **arguments) {
-    struct options options = parse(count, arguments);
-    const char *name = options.workload;
-    if (strcmp(name, "first") == 0)
+    struct options options = options_parse(count, arguments);
+    if (strcmp(options.workload, "first") == 0)
         return run_first(&options);
-    bool describe = strcmp(name, "describe") == 0;
-    if (!describe && strcmp(name, "hot") != 0 && strcmp(name, "random") != 0 &&
-        strcmp(name, "threads") != 0) {
-        fprintf(stderr, "bench: no workload is called %s\n", name);
-        return EXIT_USAGE;
-    }
+    const struct kind *kind =
+        strcmp(options.workload, "describe") == 0 ? NULL : find_kind(&options);
     struct allocator allocator = {0};
+    options.resident_at_start = resident_bytes();
     if (!find_adapter(options.adapter.name)->open(&options.adapter, &allocator))
         return EXIT_MISSING;
+    if (kind != NULL && kind->threads > 1 && allocator.single_threaded)
+        die("%s is not made for several threads", options.adapter.name);
+    /* After the library's threads have been started: they stay free to run
+     * anywhere. */
+    if (kind != NULL && kind->threads == 1)
+        stay_on_core(0);
     printf("{\"version\": \"%s\", ", allocator.version);
-    if (!describe) {
-        measure(&options, &allocator);
+    if (kind != NULL) {
+        kind->run(&allocator, &options);
         printf(", ");
     }
     printf("\"preemptions\": %ld}\n", preemptions());

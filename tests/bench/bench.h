@@ -14,15 +14,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** An open allocator. */
+/** A range of an allocator's memory. */
+struct place {
+    uint64_t begin_bytes, end_bytes;
+};
+
+/** What an allocator says about itself. */
+struct books {
+    /** Of the live blocks: as asked for, and after rounding. */
+    uint64_t requested_bytes, allocated_bytes;
+    /** Had from the system now, and at most so far. */
+    uint64_t reserved_bytes, reserved_peak_bytes;
+    /** How many pieces that is. */
+    uint64_t segments;
+};
+
+/** An open allocator. The optional functions are NULL where it has none. */
 struct allocator {
     void *context;
-    /** Address of a new block; 0 when there is none. */
+    /** A new block, as the number that release wants to have, which is its
+     *  address where the allocator needs nothing else; 0 when there is none. */
     uint64_t (*allocate)(void *context, uint64_t size_bytes);
     /** Gives a block back; false when the allocator refuses. */
-    bool (*release)(void *context, uint64_t address);
+    bool (*release)(void *context, uint64_t block);
+    /** Optional: the same for many blocks of one size at once. */
+    bool (*allocate_batch)(void *context, uint64_t size_bytes, uint64_t count,
+                           uint64_t *blocks_out);
+    bool (*release_batch)(void *context, const uint64_t *blocks,
+                          uint64_t count);
+    /** Optional: where a live block of that size lies; of an allocator that
+     *  manages many ranges, all that it holds. */
+    void (*place)(void *context, uint64_t block, uint64_t size_bytes,
+                  struct place *place_out);
+    /** Optional. */
+    void (*books)(void *context, struct books *books_out);
     /** Closes the allocator, which must hold no block. */
     void (*close)(void *context);
+    /** Not made for calls from several threads at once. */
+    bool single_threaded;
     /** As the allocator itself tells it. */
     char version[64];
 };
@@ -33,6 +62,8 @@ struct adapter_settings {
     const char *name;
     /** Library file to open, or NULL. */
     const char *library;
+    /** Smallest unit of those that take one: 256 B unless told. */
+    uint64_t granule_bytes;
 };
 
 /** A way to open allocators. */
@@ -45,7 +76,9 @@ struct adapter {
 };
 
 /** Ends with NULL's name. Each file adapter_*.c has one such list. */
+extern const struct adapter crate_adapters[];
 extern const struct adapter ferrum_adapters[];
+extern const struct adapter go_adapters[];
 extern const struct adapter malloc_adapters[];
 extern const struct adapter umf_adapters[];
 
@@ -67,6 +100,9 @@ double *numbers(uint64_t count);
 
 /** Prints a member of a JSON object that is a list of numbers. */
 void print_list(const char *name, const double *values, uint64_t count);
+
+/** Holds the thread on the n-th core that the process may use. */
+void stay_on_core(unsigned n);
 
 /** Monotonic time. */
 uint64_t clock_ns(void);

@@ -1,12 +1,14 @@
-"""Builds the C harness and runs it, one process for each measurement."""
+"""Builds the C harness and what it loads, and runs it, one process for each measurement."""
 
 from __future__ import annotations
 
+import enum
 import importlib.metadata
 import json
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 from dataclasses import dataclass
 from typing import Any
@@ -24,11 +26,24 @@ class NotHereError(Exception):
     """Something to measure is not on this machine; the text says why."""
 
 
+class Group(enum.Enum):
+    """How an allocator stands to ours."""
+
+    OURS = "ours"
+    # Keeps its tables outside the memory, as a device allocator must.
+    APART = "apart"
+    # Writes into the memory that it manages.
+    ORIENTATION = "orientation"
+    # What calls cost by themselves.
+    PROBE = "probe"
+
+
 @dataclass
 class Allocator:
     """An allocator to measure, and how the harness gets at it."""
 
     name: str
+    group: Group
     library: pathlib.Path | None = None
     preload: str = ""
     version: str = ""
@@ -36,17 +51,30 @@ class Allocator:
 
 
 OURS = "ferrum_pool"
+UNCACHED = "ferrum_pool_uncached"
+TRACKING = "ferrum_pool_tracking"
+FIXED = "ferrum_pool_fixed"
 MANAGER = "ferrum_manager"
-PROBES = ("none", "ferrum_plain_call", "ferrum_go_call")
-PEERS = (
-    "umf_disjoint",
-    "umf_disjoint_tuned",
-    "umf_scalable",
-    "mimalloc",
-    "jemalloc",
-    "tcmalloc",
-    "glibc",
-)
+CROSSING = "bare_crossing"
+
+GROUPS = {
+    Group.OURS: (OURS, UNCACHED, TRACKING, FIXED, MANAGER),
+    Group.APART: (
+        "umf_disjoint",
+        "umf_disjoint_tuned",
+        "umf_scalable",
+        "offset_allocator",
+        "offset_allocator_mutex",
+        "vma",
+        "vma_mutex",
+        "vma_min_memory",
+        "vma_min_offset",
+        "gpu_allocator",
+        "gpu_allocator_mutex",
+    ),
+    Group.ORIENTATION: ("mimalloc", "jemalloc", "tcmalloc", "glibc"),
+    Group.PROBE: ("none", "ferrum_plain_call", "ferrum_go_call", CROSSING),
+}
 
 # Names under which the dynamic linker may find them, best first.
 PRELOADS = {
@@ -54,6 +82,10 @@ PRELOADS = {
     "jemalloc": ("libjemalloc.so.2",),
     "tcmalloc": ("libtcmalloc_minimal.so.4", "libtcmalloc.so.4"),
 }
+
+# Our host device pretends to have as much memory as the other allocators' ranges,
+# for no workload touches any.
+ENVIRONMENT = {"FERRUM_HOST_MEMORY": "1TiB!"}
 
 
 def umf_files() -> tuple[pathlib.Path, pathlib.Path, str] | None:
@@ -82,18 +114,52 @@ def relative(path: pathlib.Path) -> str:
         return str(path)
 
 
+def last_line(text: str) -> str:
+    """The last line of a program's messages."""
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "no reason given"
+
+
+def built(command: list[str], folder: pathlib.Path, library: pathlib.Path) -> str:
+    """Runs a build; an empty text, or why its library cannot be had."""
+    if shutil.which(command[0]) is None:
+        return f"{command[0]} is not installed"
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=False, timeout=600
+        )
+    except subprocess.TimeoutExpired:
+        return f"{shlex.join(command)} took more than 10 minutes"
+    if done.returncode != 0:
+        return f"{command[0]} {command[1]} failed: {last_line(done.stderr)}"
+    return "" if library.exists() else f"{command[0]} {command[1]} made no {library.name}"
+
+
 class Harness:
     """The compiled harness."""
 
     def __init__(self, folder: pathlib.Path, library: pathlib.Path) -> None:
         self.library = library
+        self.folder = folder
         self.program = folder / "bench"
         self.umf = umf_files()
         self.preemptions = 0
         folder.mkdir(parents=True, exist_ok=True)
+        self._build_program()
+        self.crates = ROOT / "build" / "rust" / "release" / "libferrum_bench_peers.so"
+        cargo = [os.environ.get("CARGO", "cargo"), "build", "--release", "--locked"]
+        target = ["--target-dir", str(ROOT / "build" / "rust")]
+        self.no_crates = built([*cargo, *target], SOURCES / "peers", self.crates)
+        self.crossing = folder.absolute() / "libcrossing.so"
+        go = [os.environ.get("GO", "go"), "build", "-trimpath", "-buildmode=c-shared"]
+        self.no_crossing = built(
+            [*go, "-o", str(self.crossing), "."], SOURCES / "crossing", self.crossing
+        )
+
+    def _build_program(self) -> None:
         compiler = os.environ.get("CC", "cc")
         command = [*shlex.split(compiler), "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra"]
-        command += [f"-I{ROOT / 'include'}"]
+        command += ["-Werror", f"-I{ROOT / 'include'}"]
         if self.umf:
             command += [f"-I{self.umf[0]}"]
         command += [str(path) for path in sorted(SOURCES.glob("*.c"))]
@@ -109,26 +175,40 @@ class Harness:
             command += ["--library", relative(allocator.library)]
         return command + arguments
 
+    def environment(self, allocator: Allocator) -> dict[str, str]:
+        """What one measurement's environment has more than ours."""
+        added = dict(ENVIRONMENT) if allocator.name.startswith("ferrum") else {}
+        if allocator.preload:
+            added["LD_PRELOAD"] = allocator.preload
+        return added
+
     def command_text(self, allocator: Allocator, arguments: list[str]) -> str:
         """The command line for one measurement, for people."""
-        preload = f"LD_PRELOAD={allocator.preload} " if allocator.preload else ""
-        return preload + shlex.join(self.command(allocator, arguments))
+        added = [f"{k}={shlex.quote(v)} " for k, v in self.environment(allocator).items()]
+        return "".join(added) + shlex.join(self.command(allocator, arguments))
 
     def measure(self, allocator: Allocator, arguments: list[str]) -> dict[str, Any]:
         """Runs one process and gives what it printed."""
         environment = dict(os.environ)
         environment.pop("LD_PRELOAD", None)
-        if allocator.preload:
-            environment["LD_PRELOAD"] = allocator.preload
+        environment |= self.environment(allocator)
         command = self.command(allocator, arguments)
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-        )
+        text = self.command_text(allocator, arguments)
+        try:
+            done = subprocess.run(
+                command,
+                cwd=ROOT,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=300,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise BenchError(f"{text}: not done after 5 minutes") from error
         if done.returncode == MISSING:
-            lines = done.stderr.strip().splitlines()
-            raise NotHereError(lines[-1] if lines else "no reason given")
+            raise NotHereError(last_line(done.stderr))
         if done.returncode != 0:
-            text = self.command_text(allocator, arguments)
             raise BenchError(f"{text}: exit status {done.returncode}: {done.stderr.strip()}")
         answer: dict[str, Any] = json.loads(done.stdout)
         self.preemptions += int(answer.get("preemptions", 0))
@@ -136,14 +216,21 @@ class Harness:
 
     def find(self, name: str) -> Allocator:
         """Finds an allocator; `missing` says why it cannot be measured."""
-        allocator = Allocator(name)
-        if name.startswith("ferrum"):
+        group = next(group for group, names in GROUPS.items() if name in names)
+        allocator = Allocator(name, group)
+        if name == CROSSING:
+            allocator.library, allocator.missing = self.crossing, self.no_crossing
+        elif name.startswith("ferrum"):
             allocator.library = self.library
         elif name.startswith("umf"):
             if self.umf is None:
                 allocator.missing = "the Python package umf is not installed"
-                return allocator
-            allocator.library = self.umf[1]
+            else:
+                allocator.library = self.umf[1]
+        elif group is Group.APART:
+            allocator.library, allocator.missing = self.crates, self.no_crates
+        if allocator.missing:
+            return allocator
         for preload in PRELOADS.get(name, ("",)):
             allocator.preload = preload
             try:

@@ -1,12 +1,17 @@
 /*
  * One thread: pairs timed together, for the medians, and pairs timed one by one
  * with the cycle counter, for the quantiles. The counter's own cost is measured
- * in the same process and taken off each single timing.
+ * in the same process and taken off each single timing. At the end, pairs that
+ * nobody times, for how much memory the allocator needs for them.
  */
 #include "workloads.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Single pairs may take as long as so many repetitions. */
+enum { SINGLES_BUDGETS = 10 };
 
 static int compare_u32(const void *a, const void *b) {
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
@@ -64,22 +69,76 @@ static void print_single(struct runner *runner, size_t count) {
     free(cycles);
 }
 
+/* Goes on for so many pairs and prints the most bytes that were alive, how far
+ * the blocks lay apart, and the allocator's own books. Needs blocks that are all
+ * of the workload's steps, so it starts with new ones. */
+static void print_memory(struct runner *runner, uint64_t pairs) {
+    const struct allocator *allocator = runner->allocator;
+    uint64_t count = runner->workload->live_blocks;
+    uint64_t *sizes = calloc(count, sizeof *sizes);
+    if (sizes == NULL)
+        die("no memory for %" PRIu64 " sizes", count);
+    uint64_t live = 0, peak = 0;
+    struct place used = {UINT64_MAX, 0}, place;
+    for (uint64_t i = 0; i < count + pairs; i++) {
+        const struct step *step = runner_next(runner);
+        uint64_t slot = i < count ? i : step->slot;
+        if (runner->live[slot] != 0)
+            give(allocator, runner->live[slot]);
+        runner->live[slot] = take(allocator, step->size_bytes);
+        live += step->size_bytes - sizes[slot];
+        sizes[slot] = step->size_bytes;
+        if (i + 1 >= count && live > peak)
+            peak = live;
+        allocator->place(allocator->context, runner->live[slot],
+                         step->size_bytes, &place);
+        if (place.begin_bytes < used.begin_bytes)
+            used.begin_bytes = place.begin_bytes;
+        if (place.end_bytes > used.end_bytes)
+            used.end_bytes = place.end_bytes;
+    }
+    free(sizes);
+    printf("\"peak_live_bytes\": %" PRIu64 ", \"high_water_bytes\": %" PRIu64
+           ", ",
+           peak, used.end_bytes - used.begin_bytes);
+    if (allocator->books == NULL)
+        return;
+    struct books books;
+    allocator->books(allocator->context, &books);
+    if (books.requested_bytes != live)
+        die("the allocator's books say %" PRIu64 " bytes, %" PRIu64 " are live",
+            books.requested_bytes, live);
+    printf("\"requested_bytes\": %" PRIu64 ", \"allocated_bytes\": %" PRIu64
+           ", \"reserved_bytes\": %" PRIu64 ", \"reserved_peak_bytes\": %" PRIu64
+           ", \"segments\": %" PRIu64 ", ",
+           books.requested_bytes, books.allocated_bytes, books.reserved_bytes,
+           books.reserved_peak_bytes, books.segments);
+}
+
 void run_one_thread(const struct allocator *allocator,
-                    const struct workload *workload,
-                    const struct amounts *amounts) {
-    uint64_t repetitions = amounts->repetitions;
-    struct runner *runner = runner_make(allocator, workload);
+                    const struct options *options) {
+    struct workload workload = workload_make(options);
+    uint64_t repetitions = options->repetitions;
+    struct runner *runner = runner_make(allocator, &workload);
     double *pair_ns = numbers(repetitions);
     runner_open(runner);
-    runner_pairs(runner, amounts->pairs);
+    uint64_t begin = clock_ns();
+    runner_pairs(runner, options->pairs);
+    double each = (double)(clock_ns() - begin) / (double)options->pairs;
+    uint64_t pairs = affordable(options->pairs, each, options->budget_ns);
+    uint64_t singles = affordable(options->singles, each,
+                                  SINGLES_BUDGETS * options->budget_ns);
     for (uint64_t i = 0; i < repetitions; i++) {
-        uint64_t begin = clock_ns();
-        runner_pairs(runner, amounts->pairs);
-        pair_ns[i] = (double)(clock_ns() - begin) / (double)amounts->pairs;
+        begin = clock_ns();
+        runner_pairs(runner, pairs);
+        pair_ns[i] = (double)(clock_ns() - begin) / (double)pairs;
     }
-    print_single(runner, amounts->singles);
+    print_single(runner, singles);
+    if (allocator->place != NULL && workload.size_bytes == 0)
+        print_memory(runner, singles);
     runner_close(runner);
     print_list("pair_ns", pair_ns, repetitions);
     free(pair_ns);
     free(runner);
+    free(workload.steps);
 }

@@ -6,104 +6,104 @@ import json
 import pathlib
 from typing import Any
 
-from harness import MANAGER, OURS, PEERS, BenchError
+from book import Book, Result, label, number, precise, spread, table
+from fragmentation import PEERS as FRAGMENTATION_PEERS
+from harness import CROSSING, OURS, BenchError
+from pictures import PICTURES
+from targets import target_table
+from traces import AZURE, MINIMALLOC, MOONCAKE
 
 BEGIN = "<!-- bench:begin -->"
 END = "<!-- bench:end -->"
 
-Result = dict[str, Any]
-
-# Below this scaling of a plain loop the machine had no second core to spare, and
-# how an allocator scales cannot be told.
-FREE_CORES = 0.9
-
-HEADINGS = {
-    "hot_pair_256b": "Hot pair, 256 B",
-    "hot_pair_64kib": "Hot pair, 64 KiB",
-    "hot_pair_1mib": "Hot pair, 1 MiB",
-    "random_1000_live": "1000 live blocks, random replacement, 256 B to 1 MiB",
-    "two_threads_hot_256b": "Two threads against one, hot pair of 256 B",
-    "two_threads_random": "Two threads against one, random replacement (each its own 1000 blocks)",
-}
-
-PROBED = ("hot_pair_256b", "random_1000_live")
-
 PROBE_TEXT = {
     "none": "the harness alone (an allocator that does nothing)",
     "ferrum_plain_call": "two calls that stay in C (`ferrum_abi_version`)",
+    CROSSING: "two bare crossings (a Go library whose function returns at once)",
     "ferrum_go_call": "two calls that enter Go and look one handle up (`ferrum_stream_is_ready`)",
 }
+PROBED = ("hot_pair_256b", "random_1000_live", "random_100000_live", "large_blocks")
 
 
-class Book:
-    """The results, by name and peer."""
-
-    def __init__(self, results: list[Result]) -> None:
-        self.results = results
-
-    def named(self, name: str) -> list[Result]:
-        """Results of one name, in their order."""
-        return [entry for entry in self.results if entry["name"] == name]
-
-    def against(self, name: str, peer: str) -> Result | None:
-        """The result against one peer."""
-        return next((entry for entry in self.named(name) if entry["peer"] == peer), None)
-
-    def least(self, name: str) -> float:
-        """Least of our samples of a result."""
-        return float(self.named(name)[0]["spread"]["ours"]["min"])
-
-    def ours(self, name: str) -> float:
-        """Our value of a result."""
-        return float(self.named(name)[0]["value_ours"])
+def rows_of(book: Book, name: str) -> list[tuple[str, Result, str]]:
+    """Who has a figure of that name: name, entry, which side of the entry; ours first."""
+    entries = [e for e in book.named(name) if e.get("group") != "probe"]
+    if not entries:
+        return []
+    first = entries[0]
+    rows = [(str(first["ours"]), first, "ours")]
+    return rows + [(str(e["peer"]), e, "peer") for e in entries if e["peer"] and e.get("group")]
 
 
-def number(value: float | None) -> str:
-    """A number with about three digits."""
-    if value is None:
-        return "–"
-    if value >= 100:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+def side_of(book: Book, name: str, who: str, side: str) -> dict[str, float] | None:
+    """The spread of one allocator's figure."""
+    if side == "ours":
+        entries = book.named(name)
+        return entries[0]["spread"]["ours"] if entries else None
+    entry = book.against(name, who)
+    return entry["spread"]["peer"] if entry and entry["spread"] else None
 
 
-def spread(entry: dict[str, float] | None) -> str:
-    """The middle half of the samples."""
-    return f"{number(entry['q1'])} … {number(entry['q3'])}" if entry else "–"
-
-
-def table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """A table; all columns but the first are numbers."""
-    lines = [header, ["---"] + ["--:"] * (len(header) - 1), *rows]
-    return ["| " + " | ".join(cells) + " |" for cells in lines] + [""]
-
-
-def pair_table(book: Book, workload: str) -> list[str]:
-    """Medians and p99 of one workload, allocator by allocator."""
+def figures(book: Book, workload: str, key: str, columns: list[tuple[str, str]]) -> list[str]:
+    """A table with the medians of several metrics, and ours over each peer's of the first."""
     rows = []
-    for peer in (OURS, MANAGER, *PEERS):
-        median = book.against(f"{workload}_median", PEERS[0] if peer == OURS else peer)
-        p99 = book.against(f"{workload}_p99", PEERS[0] if peer == OURS else peer)
-        if median is None or p99 is None:
+    for who, entry, side in rows_of(book, f"{workload}_{key}"):
+        name = label(who, entry["peer_version"] if side == "peer" else None)
+        if entry.get("missing"):
+            rows.append([name, f"missing: {entry['missing']}"] + ["–"] * (len(columns) + 1))
             continue
-        if peer == OURS:
-            cells = [f"{number(median['value_ours'])}", spread(median["spread"]["ours"])]
-            cells += [number(median["spread"]["ours"]["min"]), number(p99["value_ours"]), "1", "1"]
-        elif median.get("missing"):
-            cells = [f"missing: {median['missing']}", "–", "–", "–", "–", "–"]
+        own = side_of(book, f"{workload}_{key}", who, side)
+        cells = []
+        for index, (metric, _) in enumerate(columns):
+            values = side_of(book, f"{workload}_{metric}", who, side)
+            cells.append(number(values["median"]) if values else "–")
+            if index == 0:
+                cells.append(spread(own))
+        ratio = "1" if side == "ours" else number(entry["ratio"])
+        rows.append([name, *cells, ratio])
+    if not rows:
+        return []
+    heads = [text for _, text in columns]
+    return table(["allocator", heads[0], "middle half", *heads[1:], "ours ÷ it"], rows)
+
+
+PAIRS = [("median", "median ns"), ("p99", "p99 ns"), ("p999", "p99.9 ns")]
+MEMORY = [
+    ("high_water_over_live", "high water ÷ live"),
+    ("allocated_over_requested", "allocated ÷ requested"),
+    ("reserved_over_live", "reserved ÷ live"),
+]
+
+
+def workload_tables(book: Book, headings: dict[str, str]) -> list[str]:
+    """A table for every workload that was run."""
+    lines: list[str] = []
+    for workload, heading in headings.items():
+        lines += [f"### {heading}", ""]
+        if workload.startswith("two_threads"):
+            lines += thread_table(book, workload)
+        elif workload.startswith("queue"):
+            columns = [("above_queue", "above the queue ns"), ("median", "with it ns")]
+            lines += figures(book, workload, "above_queue", columns)
+        elif workload.startswith("batch"):
+            columns = [("allocate", "allocate, ns a block"), ("release", "free, ns a block")]
+            lines += figures(book, workload, "allocate", columns)
+        elif workload.startswith("tables"):
+            columns = [
+                ("filled", "growth, B a block"),
+                ("replaced", "after replacements"),
+                ("opened", "at opening"),
+            ]
+            lines += figures(book, workload, "filled", columns)
+            alone = book.named(f"{workload}_filled_none")
+            lines += [f"The harness alone: {number(e['value_ours'])} B." for e in alone] + [""]
         else:
-            theirs = median["spread"]["peer"]
-            cells = [number(median["value_peer"]), spread(theirs), number(theirs["min"])]
-            cells += [number(p99["value_peer"]), number(median["ratio"]), number(p99["ratio"])]
-        rows.append([label(peer, median["peer_version"] if peer != OURS else None), *cells])
-    header = ["allocator", "median ns", "middle half", "least", "p99 ns"]
-    return table([*header, "ours ÷ it", "p99: ours ÷ it"], rows)
-
-
-def label(name: str, version: str | None) -> str:
-    """An allocator's name with its version."""
-    ours = name in (OURS, MANAGER)
-    return f"**{name}**" if ours else f"{name} {version or ''}".strip()
+            random = workload.startswith("random")
+            columns = PAIRS if not workload.startswith("trace") else PAIRS[:1]
+            memory = MEMORY if random else MEMORY[:1]
+            more = [m for m in memory if book.named(f"{workload}_{m[0]}")]
+            lines += figures(book, workload, "median", [*columns, *more])
+    return lines
 
 
 def thread_table(book: Book, workload: str) -> list[str]:
@@ -113,112 +113,98 @@ def thread_table(book: Book, workload: str) -> list[str]:
     if arithmetic is None:
         raise BenchError(f"the results lack {workload}")
     loop = arithmetic["value_peer"]
-    for peer in (OURS, MANAGER, *PEERS):
-        key = PEERS[0] if peer == OURS else peer
-        side = "ours" if peer == OURS else "peer"
-        entries = [
-            book.against(f"{workload}_{metric}", key)
-            for metric in ("median", "two_threads_median", "scaling")
-        ]
-        if any(entry is None or (peer != OURS and entry.get("missing")) for entry in entries):
+    for who, entry, side in rows_of(book, f"{workload}_scaling"):
+        name = label(who, entry["peer_version"] if side == "peer" else None)
+        if entry.get("missing"):
+            rows.append([name, f"missing: {entry['missing']}", "–", "–", "–", "–"])
             continue
-        one, two, scaling = (entry for entry in entries if entry is not None)
-        value = scaling[f"value_{side}"]
-        cells = [number(one[f"value_{side}"]), number(two[f"value_{side}"]), number(value)]
-        cells += [spread(scaling["spread"][side]), number(value / loop)]
-        rows.append([label(peer, one["peer_version"] if peer != OURS else None), *cells])
+        one, two, scaling = (
+            side_of(book, f"{workload}_{metric}", who, side)
+            for metric in ("median", "two_threads_median", "scaling")
+        )
+        if one is None or two is None or scaling is None:
+            continue
+        cells = [number(one["median"]), number(two["median"]), number(scaling["median"])]
+        rows.append([name, *cells, spread(scaling), number(scaling["median"] / loop)])
     middle = spread(arithmetic["spread"]["peer"])
     rows.append(["arithmetic loop", "–", "–", number(loop), middle, "1"])
     header = ["allocator", "one thread ns", "two threads ns", "one ÷ two", "middle half"]
     return table([*header, "÷ the loop's"], rows)
 
 
+def fragmentation_table(book: Book) -> list[str]:
+    """High water over peak live, trace by trace."""
+    header = ["trace", "**with hints**", "**without**", "best fit", *FRAGMENTATION_PEERS]
+    rows = []
+    for trace in (AZURE, MOONCAKE, *MINIMALLOC):
+        name = f"fragmentation_{trace.name}"
+        missing = [*book.named("fragmentation"), *book.named(name)]
+        if missing:
+            rows.append([trace.title, f"missing: {missing[0]['missing']}"])
+            rows[-1] += ["–"] * (len(header) - 2)
+            continue
+        cells = []
+        for ours in ("hints", "no_hints"):
+            first = book.named(f"{name}_{ours}")[0]
+            own = first["spread"]["ours"]
+            text = precise(first["value_ours"])
+            many = own["samples"] > 1
+            cells.append(f"{precise(own['min'])} {text} {precise(own['max'])}" if many else text)
+        for peer in ("best_fit", *FRAGMENTATION_PEERS):
+            entry = book.against(f"{name}_no_hints", peer)
+            cells.append(precise(entry["value_peer"] if entry else None))
+        rows.append([trace.title, *cells])
+    return table(header, rows)
+
+
+def probe_table(book: Book) -> list[str]:
+    """What calls cost by themselves."""
+    headings = {"hot_pair_256b": "hot 256 B", "random_1000_live": "1000 live"}
+    headings |= {"random_100000_live": "100,000 live", "large_blocks": "large"}
+    rows = []
+    for probe, text in PROBE_TEXT.items():
+        entries = [book.named(f"{w}_median_{probe}") for w in PROBED]
+        rows.append([text, *(number(e[0]["value_ours"]) if e else "–" for e in entries)])
+    pool = [book.ours(f"{w}_median") for w in PROBED]
+    rows.append([f"**a pair of {OURS}**", *(number(value) for value in pool)])
+    return table(["pair of calls, median ns", *headings.values()], rows)
+
+
+def profile_table(book: Book) -> list[str]:
+    """Where the time of a pair goes."""
+    shares = {w: book.named(f"{w}_share") for w in PROBED[:2]}
+    if not any(shares.values()):
+        return []
+    parts: list[str] = []
+    for entries in shares.values():
+        parts += [e["part"] for e in entries if e["part"] not in parts]
+    rows = []
+    for part in parts:
+        row = [part]
+        for entries in shares.values():
+            value = sum(e["value_ours"] for e in entries if e["part"] == part)
+            row.append(f"{value:.1f}")
+        rows.append(row)
+    return table(["part", "hot 256 B: %", "1000 live: %"], rows)
+
+
 def machine_lines(machine: dict[str, Any]) -> list[str]:
     """The machine in a few lines."""
     others = machine["cores_used_by_others"]
     busy = "unknown" if others is None else f"{others} of {machine['cores']} cores on average"
+    left_out = [f"- Left out: {text}." for text in machine.get("left_out", [])]
     return [
-        f"- Version {machine['version']}, measured on {machine['date']}.",
+        f"- Version {machine['version']}, measured on {machine['date']} by `make bench`.",
         f"- {machine['cpu']}, {machine['cores']} cores, "
         f"{machine['memory_bytes'] / 2**30:.1f} GiB; {machine['system']}, "
         f"Linux {machine['kernel']}; {machine['compiler']}.",
         f"- The run took {machine['seconds']:.0f} s. Load before it {machine['load_before']}, "
         f"after it {machine['load_after']}; other processes used {busy}; the measured processes "
         f"were preempted {machine['preemptions']} times.",
+        *left_out,
         *(["- A quick run: too short to say anything about speed."] if machine["quick"] else []),
         "",
     ]
-
-
-def probe_table(book: Book) -> list[str]:
-    """What a pair is made of, from the outside."""
-
-    def cells(suffix: str) -> list[str]:
-        return [
-            c for workload in PROBED for c in (value(workload, suffix), least(workload, suffix))
-        ]
-
-    def value(workload: str, suffix: str) -> str:
-        return number(book.ours(f"{workload}_{suffix}"))
-
-    def least(workload: str, suffix: str) -> str:
-        return number(book.least(f"{workload}_{suffix}"))
-
-    rows = [[text, *cells(probe)] for probe, text in PROBE_TEXT.items()]
-    rows.append(["a pair of the pool", *cells("median")])
-    rest = []
-    for workload in PROBED:
-        pair, call = f"{workload}_median", f"{workload}_ferrum_go_call"
-        rest.append(number(book.ours(pair) - book.ours(call)))
-        rest.append(number(book.least(pair) - book.least(call)))
-    rows.append(["what that leaves for the core", *rest])
-    header = ["pair of calls", "hot 256 B: median ns", "least ns", "random: median ns", "least ns"]
-    return table(header, rows)
-
-
-def profile_table(book: Book) -> list[str]:
-    """Shares of the samples, part by part."""
-    hot = {e["part"]: e["value_ours"] for e in book.named("hot_pair_256b_share")}
-    random = {e["part"]: e["value_ours"] for e in book.named("random_1000_live_share")}
-    if not hot or not random:
-        return ["(No profile: it needs `perf` and the unstripped library.)", ""]
-    parts = sorted(hot.keys() | random.keys(), key=lambda part: -hot.get(part, 0.0))
-    rows = [[p, f"{hot.get(p, 0):.1f}", f"{random.get(p, 0):.1f}"] for p in parts]
-    return table(["part", "hot 256 B: %", "random: %"], rows)
-
-
-def target_table(book: Book) -> list[str]:
-    """The targets of the design, with what was reached."""
-    loop = book.against("two_threads_random_scaling", "arithmetic loop")
-    hot_loop = book.against("two_threads_hot_256b_scaling", "arithmetic loop")
-    manager = book.against("hot_pair_256b_median", MANAGER)
-    if loop is None or hot_loop is None or manager is None:
-        raise BenchError("the results lack a target's figures")
-    # (what, value, target, unit, whether more is better)
-    targets = [
-        ("hot pair of 256 B", book.ours("hot_pair_256b_median"), 25, "ns", False),
-        ("random replacement", book.ours("random_1000_live_median"), 60, "ns", False),
-        ("random replacement, p99", book.ours("random_1000_live_p99"), 160, "ns", False),
-        ("two threads, hot pair, ÷ the loop's", hot_loop["ratio"], 0.95, "", True),
-        ("two threads, random, ÷ the loop's", loop["ratio"], 0.95, "", True),
-        ("manager with tracking ÷ pool", 1 / manager["ratio"], 1.5, "", False),
-        ("library, stripped", book.ours("library_size"), 16, "MB", False),
-        ("dlopen and ferrum_init", book.ours("library_init"), 5, "ms", False),
-    ]
-    loops = {targets[3][0]: hot_loop["value_peer"], targets[4][0]: loop["value_peer"]}
-    rows = []
-    for what, value, target, unit, more_is_better in targets:
-        crowded = more_is_better and loops[what] < FREE_CORES
-        met = value >= target if more_is_better else value <= target
-        factor = target / value if more_is_better else value / target
-        sign = "≥" if more_is_better else "≤"
-        verdict = "met" if met else f"**missed, {number(factor)} times off**"
-        if crowded:
-            verdict = f"none: the loop itself reached only {number(loops[what])}"
-        rows.append(
-            [what, f"{sign} {target} {unit}".strip(), f"{number(value)} {unit}".strip(), verdict]
-        )
-    return table(["what", "target", "measured", "verdict"], rows)
 
 
 def other_table(book: Book) -> list[str]:
@@ -244,19 +230,26 @@ def other_table(book: Book) -> list[str]:
     return table(["what", "value", "middle half"], rows)
 
 
-def render(results: pathlib.Path) -> str:
-    """All tables of a file of results."""
+def load(results: pathlib.Path) -> tuple[Book, dict[str, Any]]:
+    """A file of results and its machine.json."""
     try:
         book = Book(json.loads(results.read_text(encoding="utf-8")))
         machine = json.loads(results.with_name("machine.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BenchError(f"no results to show: {error}") from error
+    return book, machine
+
+
+def render(results: pathlib.Path, pictures: str = "performance") -> str:
+    """All tables of a file of results; pictures are in a folder beside the page."""
+    book, machine = load(results)
     lines = ["### Machine", "", *machine_lines(machine)]
     lines += ["### Targets", "", *target_table(book)]
-    for workload, heading in HEADINGS.items():
-        lines += [f"### {heading}", ""]
-        draw = thread_table if workload.startswith("two_threads") else pair_table
-        lines += draw(book, workload)
+    lines += ["### Pictures", ""]
+    for picture in PICTURES:
+        lines += [f"![{picture.title}]({pictures}/{picture.file})", ""]
+    lines += workload_tables(book, machine["workloads"])
+    lines += ["### High water ÷ peak live in traces", "", *fragmentation_table(book)]
     lines += ["### What a pair is made of", "", *probe_table(book), *profile_table(book)]
     lines += ["### Loading, and the core without the ABI", "", *other_table(book)]
     return "\n".join(lines).rstrip()

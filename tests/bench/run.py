@@ -5,8 +5,9 @@
   run.py --output build/bench/results.json --markdown [FILE]
 
 The first form builds the harness, measures, writes the results (a list) and, beside them,
-machine.json, and prints a table. The second measures nothing: it prints the tables of results that
-are there or, with FILE, puts them between that file's two bench markers.
+machine.json and a folder of pictures, and prints tables. The second measures nothing: it prints
+the tables of results that are there or, with FILE, puts them between that file's two bench markers
+and the pictures into a folder beside it.
 
 Exit status: 0, 1 when a measurement went wrong, 2 for wrong usage.
 """
@@ -19,12 +20,14 @@ import pathlib
 import sys
 from typing import Any
 
-import measure
+import extras
+import pictures
 import report
-from harness import MANAGER, OURS, PEERS, PROBES, ROOT, BenchError, Harness
+import workloads
+from fragmentation import Fragmentation
+from harness import GROUPS, OURS, ROOT, BenchError, Group, Harness
 from machine import Watch
-
-PROFILE_PAIRS = 400_000
+from measure import Rounds
 
 
 def progress(text: str) -> None:
@@ -37,28 +40,40 @@ def run(library: pathlib.Path, output: pathlib.Path, quick: bool) -> None:
     """Measures everything and writes the results."""
     if not library.exists():
         raise BenchError(f"there is no {library}; make build makes it")
-    scale = measure.QUICK if quick else measure.Scale()
+    progress("building the harness")
     harness = Harness(output.parent, library.absolute())
-    allocators = [harness.find(name) for name in (OURS, MANAGER, *PEERS, *PROBES)]
+    allocators = [harness.find(name) for names in GROUPS.values() for name in names]
+    left_out = []
     for allocator in allocators:
-        if allocator.missing and (allocator.name in PROBES or allocator.name.startswith("ferrum")):
+        if not allocator.missing:
+            continue
+        if allocator.group is Group.OURS:
             raise BenchError(f"{allocator.name}: {allocator.missing}")
-        if allocator.missing:
-            print(f"bench: without {allocator.name}: {allocator.missing}", file=sys.stderr)
+        left_out.append(f"{allocator.name}: {allocator.missing}")
+    traces, no_traces = workloads.traces(harness.folder, quick)
+    left_out += no_traces
+    for text in left_out:
+        print(f"bench: without {text}", file=sys.stderr)
+    planned = [*workloads.fixed(), *traces]
     watch = Watch()
-    samples = measure.run_rounds(harness, allocators, scale, progress)
-    results = measure.compare(harness, allocators, samples, scale)
-    results += measure.probes(harness, allocators, samples, scale)
+    rounds = Rounds(harness, allocators, quick)
+    rounds.run(planned, progress)
+    results = [entry for workload in planned for entry in rounds.compared(workload)]
+    results += [entry for workload in planned for entry in rounds.probes(workload)]
+    results += Fragmentation(harness, allocators, quick).run(progress)
     progress("loading, replay, profile")
-    results += measure.loading(harness, allocators[0], scale)
-    results += measure.core_pairs()
+    ours = rounds.allocators[OURS]
+    results += extras.loading(harness, ours, quick)
+    results += extras.core_pairs()
     if not quick:
-        results += measure.profile(harness, allocators[0], PROFILE_PAIRS)
+        results += extras.profile(harness, ours, planned)
     progress("")
     machine = watch.record() | {
         "preemptions": harness.preemptions,
-        "version": allocators[0].version,
+        "version": ours.version,
         "quick": quick,
+        "left_out": left_out,
+        "workloads": {workload.name: workload.heading for workload in planned},
     }
     write(output, results)
     write(output.with_name("machine.json"), machine)
@@ -71,6 +86,18 @@ def write(path: pathlib.Path, content: Any) -> None:
     draft.replace(path)
 
 
+def show(results: pathlib.Path, page: pathlib.Path | None) -> None:
+    """Prints tables, or puts them and the pictures where a page wants them."""
+    tables = report.render(results)
+    book, _ = report.load(results)
+    if page is None:
+        pictures.draw(book, results.parent / "performance")
+        print(tables)
+    else:
+        report.rewrite(page, tables)
+        pictures.draw(book, page.parent / "performance")
+
+
 def main() -> int:
     """Runs the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -78,7 +105,7 @@ def main() -> int:
     parser.add_argument(
         "--output", type=pathlib.Path, default=ROOT / "build" / "bench" / "results.json"
     )
-    parser.add_argument("--quick", action="store_true", help="a few seconds, only to see it work")
+    parser.add_argument("--quick", action="store_true", help="a minute, only to see it work")
     parser.add_argument("--markdown", nargs="?", const="-", metavar="FILE")
     arguments = parser.parse_args()
     if (arguments.library is None) == (arguments.markdown is None):
@@ -86,11 +113,8 @@ def main() -> int:
     try:
         if arguments.library:
             run(arguments.library, arguments.output, arguments.quick)
-        tables = report.render(arguments.output)
-        if arguments.markdown in (None, "-"):
-            print(tables)
-        else:
-            report.rewrite(pathlib.Path(arguments.markdown), tables)
+        to_page = arguments.markdown not in (None, "-")
+        show(arguments.output, pathlib.Path(arguments.markdown) if to_page else None)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1

@@ -6,7 +6,6 @@
 #include "workloads.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,24 +23,8 @@ struct worker {
     uint64_t result;
 };
 
-/* Holds the thread on the n-th core that the process may use. A repetition is
- * over before the scheduler would have moved a thread away from its waker's
- * core, and two threads on one core measure nothing. */
-static void stay_on_core(unsigned n) {
-    cpu_set_t allowed, one;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return;
-    n %= (unsigned)CPU_COUNT(&allowed);
-    for (int core = 0; core < CPU_SETSIZE; core++) {
-        if (!CPU_ISSET(core, &allowed) || n-- > 0)
-            continue;
-        CPU_ZERO(&one);
-        CPU_SET(core, &one);
-        pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-        return;
-    }
-}
-
+/* A repetition is over before the scheduler would have moved a thread away from
+ * its waker's core, and two threads on one core measure nothing. */
 static void *work(void *argument) {
     struct worker *worker = argument;
     stay_on_core(worker->number);
@@ -97,17 +80,19 @@ static double run_threads(unsigned threads, const struct allocator *allocator,
 /* The four measurements stand side by side in each repetition, so that a change
  * of the machine's speed hits them alike. */
 void run_two_threads(const struct allocator *allocator,
-                     const struct workload *workload,
-                     const struct amounts *amounts) {
-    uint64_t repetitions = amounts->repetitions;
+                     const struct options *options) {
+    struct workload workload = workload_make(options);
+    uint64_t repetitions = options->repetitions;
     double *one = numbers(repetitions), *two = numbers(repetitions);
     double *plain_one = numbers(repetitions), *plain_two = numbers(repetitions);
-    uint64_t rounds = amounts->pairs * 50;
+    uint64_t rounds = options->pairs * 50;
+    double each = run_threads(2, allocator, &workload, options->pairs / 4 + 1);
+    uint64_t pairs = affordable(options->pairs, each, options->budget_ns);
     for (uint64_t i = 0; i < repetitions; i++) {
-        plain_one[i] = run_threads(1, NULL, workload, rounds);
-        one[i] = run_threads(1, allocator, workload, amounts->pairs);
-        two[i] = run_threads(2, allocator, workload, amounts->pairs);
-        plain_two[i] = run_threads(2, NULL, workload, rounds);
+        plain_one[i] = run_threads(1, NULL, &workload, rounds);
+        one[i] = run_threads(1, allocator, &workload, pairs);
+        two[i] = run_threads(2, allocator, &workload, pairs);
+        plain_two[i] = run_threads(2, NULL, &workload, rounds);
     }
     print_list("pair_ns", one, repetitions);
     printf(", ");
@@ -117,4 +102,5 @@ void run_two_threads(const struct allocator *allocator,
     printf(", ");
     print_list("two_threads_arithmetic_ns", plain_two, repetitions);
     free(one), free(two), free(plain_one), free(plain_two);
+    free(workload.steps);
 }

@@ -4,11 +4,13 @@
  */
 #include "workloads.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define SMALLEST_BYTES 256.0
-#define DOUBLINGS 12.0 /* 256 B to 1 MiB */
+/* Few enough that the caches hold them, many enough that no allocator learns
+ * them; with many live blocks, enough to reach nearly every slot. */
+enum { STEPS_LEAST = 1 << 16, STEPS_PER_BLOCK = 2 };
 
 /* splitmix64 */
 static uint64_t random_next(uint64_t *state) {
@@ -18,39 +20,47 @@ static uint64_t random_next(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-struct step *steps_make(size_t count, uint64_t seed) {
-    struct step *steps = calloc(count, sizeof *steps);
-    if (steps == NULL)
-        die("no memory for %zu steps", count);
-    for (size_t i = 0; i < count; i++) {
-        uint64_t slot = random_next(&seed) % LIVE_BLOCKS;
+struct workload workload_make(const struct options *options) {
+    struct workload workload = {.size_bytes = options->size_bytes,
+                                .live_blocks = options->live_blocks};
+    workload.steps_count = STEPS_LEAST;
+    while (workload.steps_count < STEPS_PER_BLOCK * options->live_blocks)
+        workload.steps_count *= 2;
+    workload.steps = calloc(workload.steps_count, sizeof *workload.steps);
+    if (workload.steps == NULL)
+        die("no memory for %zu steps", workload.steps_count);
+    uint64_t seed = options->seed;
+    double smallest = (double)options->smallest_bytes;
+    double doublings = log2((double)options->largest_bytes / smallest);
+    for (size_t i = 0; i < workload.steps_count; i++) {
+        uint64_t slot = random_next(&seed) % options->live_blocks;
         double uniform = (double)(random_next(&seed) >> 11) * 0x1p-53;
-        steps[i].slot = (uint32_t)slot;
-        steps[i].size_bytes =
-            (uint32_t)(SMALLEST_BYTES * exp2(DOUBLINGS * uniform));
+        workload.steps[i].slot = (uint32_t)slot;
+        workload.steps[i].size_bytes =
+            (uint32_t)(smallest * exp2(doublings * uniform));
     }
-    return steps;
+    return workload;
 }
 
-static uint64_t take(const struct allocator *allocator, uint64_t size_bytes) {
-    uint64_t address = allocator->allocate(allocator->context, size_bytes);
-    if (__builtin_expect(address == 0, 0))
-        die("no block of %llu bytes", (unsigned long long)size_bytes);
-    return address;
+uint64_t take(const struct allocator *allocator, uint64_t size_bytes) {
+    uint64_t block = allocator->allocate(allocator->context, size_bytes);
+    if (__builtin_expect(block == 0, 0))
+        die("no block of %" PRIu64 " bytes", size_bytes);
+    return block;
 }
 
-static void give(const struct allocator *allocator, uint64_t address) {
-    if (__builtin_expect(!allocator->release(allocator->context, address), 0))
-        die("block at %#llx was refused", (unsigned long long)address);
+void give(const struct allocator *allocator, uint64_t block) {
+    if (__builtin_expect(!allocator->release(allocator->context, block), 0))
+        die("block %#" PRIx64 " was refused", block);
 }
 
-static const struct step *next_step(struct runner *runner) {
+const struct step *runner_next(struct runner *runner) {
     const struct workload *workload = runner->workload;
     return &workload->steps[runner->position++ & (workload->steps_count - 1)];
 }
 
 static void replace(struct runner *runner) {
-    const struct step *step = next_step(runner);
+    const struct step *step = runner_next(runner);
     uint64_t *block = &runner->live[step->slot];
     give(runner->allocator, *block);
     *block = take(runner->allocator, step->size_bytes);
@@ -63,7 +73,8 @@ static void hot(struct runner *runner) {
 
 struct runner *runner_make(const struct allocator *allocator,
                            const struct workload *workload) {
-    struct runner *runner = calloc(1, sizeof *runner);
+    struct runner *runner = calloc(1, sizeof *runner + workload->live_blocks *
+                                                           sizeof(uint64_t));
     if (runner == NULL)
         die("no memory for a runner");
     runner->allocator = allocator;
@@ -74,15 +85,15 @@ struct runner *runner_make(const struct allocator *allocator,
 void runner_open(struct runner *runner) {
     if (runner->workload->size_bytes != 0)
         return;
-    for (size_t i = 0; i < LIVE_BLOCKS; i++)
+    for (size_t i = 0; i < runner->workload->live_blocks; i++)
         runner->live[i] =
-            take(runner->allocator, next_step(runner)->size_bytes);
+            take(runner->allocator, runner_next(runner)->size_bytes);
 }
 
 void runner_close(struct runner *runner) {
     if (runner->workload->size_bytes != 0)
         return;
-    for (size_t i = 0; i < LIVE_BLOCKS; i++)
+    for (size_t i = 0; i < runner->workload->live_blocks; i++)
         give(runner->allocator, runner->live[i]);
 }
 
@@ -106,6 +117,13 @@ void runner_single(struct runner *runner, uint32_t *cycles_out, size_t count) {
         uint64_t taken = cycles_end() - begin;
         cycles_out[i] = taken > UINT32_MAX ? UINT32_MAX : (uint32_t)taken;
     }
+}
+
+uint64_t affordable(uint64_t count, double each_ns, uint64_t budget_ns) {
+    double most = each_ns > 0 ? (double)budget_ns / each_ns : (double)count;
+    if (most >= (double)count)
+        return count;
+    return most > 1 ? (uint64_t)most : 1;
 }
 
 uint64_t arithmetic(uint64_t rounds) {

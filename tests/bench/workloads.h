@@ -4,8 +4,32 @@
 
 #include "bench.h"
 
-/** Blocks that are alive at any time in the random replacement. */
-enum { LIVE_BLOCKS = 1000 };
+/** What a run is asked for; each workload reads what concerns it. */
+struct options {
+    struct adapter_settings adapter;
+    const char *workload;
+    /** Size of every block; 0: random sizes. */
+    uint64_t size_bytes;
+    /** Random sizes are log-uniform between these two. */
+    uint64_t smallest_bytes, largest_bytes;
+    /** Blocks that are alive at any time in the random replacement. */
+    uint64_t live_blocks;
+    /** Blocks of a batch. */
+    uint64_t batch_blocks;
+    /** Pairs that a repetition times together; batches, of those. */
+    uint64_t pairs;
+    /** How long a repetition may take about; an allocator that is slower does
+     *  fewer pairs. */
+    uint64_t budget_ns;
+    uint64_t repetitions;
+    /** Pairs that are timed one by one. */
+    uint64_t singles;
+    uint64_t seed;
+    /** File with the steps of a trace. */
+    const char *trace;
+    /** resident_bytes before the allocator was opened. */
+    double resident_at_start;
+};
 
 /** One pair of the random replacement: the block in a slot is given back and
  *  one of another size takes its place. */
@@ -14,21 +38,13 @@ struct step {
     uint32_t size_bytes;
 };
 
-/** A workload; size_bytes 0 is the random replacement. */
+/** Hot pairs of one size, or the random replacement where that is 0. */
 struct workload {
     uint64_t size_bytes;
+    uint64_t live_blocks;
     /** steps_count is a power of two; walked round and round. */
-    const struct step *steps;
+    struct step *steps;
     size_t steps_count;
-};
-
-/** How much of a workload is measured. */
-struct amounts {
-    /** Pairs that a repetition times together. */
-    uint64_t pairs;
-    uint64_t repetitions;
-    /** Pairs that are timed one by one. */
-    uint64_t singles;
 };
 
 /** What one thread needs to go on with a workload. */
@@ -36,15 +52,15 @@ struct runner {
     const struct allocator *allocator;
     const struct workload *workload;
     size_t position;
-    uint64_t live[LIVE_BLOCKS];
+    uint64_t live[];
 };
 
 /**
- * Makes the steps of the random replacement: slots uniform, sizes log-uniform
- * from 256 B to 1 MiB. The same seed gives the same steps on every machine with
+ * Makes a workload. The steps of the random replacement have uniform slots and
+ * log-uniform sizes. The same options give the same steps on every machine with
  * IEEE arithmetic, for every allocator.
  */
-struct step *steps_make(size_t count, uint64_t seed);
+struct workload workload_make(const struct options *options);
 
 /** Makes a runner, to be freed with free. */
 struct runner *runner_make(const struct allocator *allocator,
@@ -62,17 +78,48 @@ void runner_pairs(struct runner *runner, uint64_t pairs);
 /** Does one pair for each element and stores how many cycles it took. */
 void runner_single(struct runner *runner, uint32_t *cycles_out, size_t count);
 
+/** The next step of the random replacement. */
+const struct step *runner_next(struct runner *runner);
+
+/** A block, or the end of the process. */
+uint64_t take(const struct allocator *allocator, uint64_t size_bytes);
+
+/** Gives a block back, or ends the process. */
+void give(const struct allocator *allocator, uint64_t block);
+
+/** How many of count repeats fit into the budget, if one took so long. */
+uint64_t affordable(uint64_t count, double each_ns, uint64_t budget_ns);
+
+/** Anonymous and shared memory of the process that is resident. */
+double resident_bytes(void);
+
 /** Plain arithmetic, in which every step needs the one before. */
 uint64_t arithmetic(uint64_t rounds);
 
-/** Measures in one thread and prints members of a JSON object. */
-void run_one_thread(const struct allocator *allocator,
-                    const struct workload *workload,
-                    const struct amounts *amounts);
+/* Each measures and prints members of a JSON object. */
 
-/** Measures one thread against two and prints members of a JSON object. */
+/** Hot pairs and random replacement in one thread. */
+void run_one_thread(const struct allocator *allocator,
+                    const struct options *options);
+
+/** The same in one thread against two. */
 void run_two_threads(const struct allocator *allocator,
-                     const struct workload *workload,
-                     const struct amounts *amounts);
+                     const struct options *options);
+
+/** One thread allocates, another frees. */
+void run_queue(const struct allocator *allocator,
+               const struct options *options);
+
+/** Many blocks of one size at once. */
+void run_batch(const struct allocator *allocator,
+               const struct options *options);
+
+/** A recorded trace, as fast as it goes. */
+void run_trace(const struct allocator *allocator,
+               const struct options *options);
+
+/** What many live blocks cost in memory. */
+void run_tables(const struct allocator *allocator,
+                const struct options *options);
 
 #endif

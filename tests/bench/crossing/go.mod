@@ -1,0 +1,3 @@
+module crossing
+
+go 1.26

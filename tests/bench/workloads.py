@@ -1,0 +1,327 @@
+"""What is measured: the workloads, who takes part in each, and how much of each is done."""
+
+from __future__ import annotations
+
+import pathlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import schedule
+from harness import (
+    CROSSING,
+    FIXED,
+    GROUPS,
+    MANAGER,
+    OURS,
+    ROOT,
+    TRACKING,
+    UNCACHED,
+    Group,
+    NotHereError,
+)
+from traces import AZURE, MOONCAKE, trace_file
+
+MIB = 1 << 20
+
+# One thread at a time: there is a variant in a mutex for the rest.
+SINGLE_THREADED = ("offset_allocator", "vma", "gpu_allocator")
+LOCKED = tuple(f"{name}_mutex" for name in SINGLE_THREADED)
+# Other ways of VMA to choose a run, which only matter for fragmentation.
+STRATEGIES = ("vma_min_memory", "vma_min_offset")
+ORIENTATION = GROUPS[Group.ORIENTATION]
+APART = tuple(name for name in GROUPS[Group.APART] if name not in STRATEGIES)
+# Alone on its core an allocator needs no mutex, but its users have one: one of the
+# three shows what it costs.
+ONE_THREAD = tuple(name for name in APART if name not in LOCKED[1:])
+TWO_THREADS = tuple(name for name in APART if name not in SINGLE_THREADED)
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How much one process does; None leaves the harness's own number."""
+
+    pairs: int = 4000
+    repetitions: int = 25
+    singles: int = 50000
+
+    def arguments(self) -> list[str]:
+        """The harness's arguments."""
+        numbers = {
+            "--pairs": self.pairs,
+            "--repetitions": self.repetitions,
+            "--singles": self.singles,
+        }
+        return [text for name, value in numbers.items() for text in (name, str(value))]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload of the harness."""
+
+    name: str
+    heading: str
+    arguments: tuple[str, ...]
+    full: Amount
+    quick: Amount
+    peers: tuple[str, ...]
+    threads: int = 1
+    ours: str = OURS
+    variants: tuple[str, ...] = ()
+    probes: tuple[str, ...] = ()
+    # Allocators that are so slow here that they are measured in so many rounds only.
+    rounds: dict[str, int] = field(default_factory=dict)
+
+    def allocators(self) -> tuple[str, ...]:
+        """Everyone who takes part."""
+        return (self.ours, *self.variants, *self.peers, *self.probes)
+
+    def command(self, quick: bool) -> list[str]:
+        """The harness's arguments."""
+        return [*self.arguments, *(self.quick if quick else self.full).arguments()]
+
+
+QUICK_PAIRS = Amount(pairs=200, repetitions=3, singles=1000)
+THREADS = Amount(pairs=20000, repetitions=3, singles=1)
+QUICK_THREADS = Amount(pairs=500, repetitions=2, singles=1)
+SLOW = {"gpu_allocator": 2, "gpu_allocator_mutex": 2}
+
+
+def hot(size: int, label: str, text: str) -> Workload:
+    """Allocate and free, over and over."""
+    return Workload(
+        f"hot_pair_{label}",
+        f"Hot pair, {text}",
+        ("--workload", "hot", "--size", str(size)),
+        Amount(),
+        QUICK_PAIRS,
+        (*ONE_THREAD, *ORIENTATION),
+        variants=(UNCACHED, TRACKING, MANAGER) if size == 256 else (),
+        probes=("none", "ferrum_plain_call", "ferrum_go_call", CROSSING) if size == 256 else (),
+    )
+
+
+def fixed() -> tuple[Workload, ...]:
+    """The workloads that need nothing but the harness."""
+    both = (*ONE_THREAD, *ORIENTATION)
+    shared = (*TWO_THREADS, *ORIENTATION)
+    random = ("--workload", "random")
+    large = ("--live", "16", "--smallest", str(2 * MIB), "--largest", str(1024 * MIB))
+    many = ("--live", "100000")
+    return (
+        hot(256, "256b", "256 B"),
+        hot(65536, "64kib", "64 KiB"),
+        hot(MIB, "1mib", "1 MiB"),
+        Workload(
+            "random_1000_live",
+            "1000 live blocks, random replacement, 256 B to 1 MiB",
+            random,
+            Amount(),
+            QUICK_PAIRS,
+            both,
+            variants=(UNCACHED, TRACKING, MANAGER),
+            probes=("none", CROSSING),
+            rounds=SLOW,
+        ),
+        Workload(
+            "random_100000_live",
+            "100,000 live blocks, random replacement, 256 B to 1 MiB",
+            (*random, *many),
+            Amount(pairs=20000, repetitions=5),
+            Amount(pairs=200, repetitions=2, singles=1000),
+            both,
+            variants=(UNCACHED,),
+            probes=("none",),
+            rounds=SLOW,
+        ),
+        Workload(
+            "large_blocks",
+            "16 live large blocks, random replacement, 2 MiB to 1 GiB",
+            (*random, *large),
+            Amount(pairs=500, repetitions=15, singles=5000),
+            Amount(pairs=50, repetitions=2, singles=100),
+            both,
+            probes=("none", CROSSING),
+        ),
+        Workload(
+            "two_threads_hot_256b",
+            "Two threads against one, hot pair of 256 B",
+            ("--workload", "threads", "--size", "256"),
+            THREADS,
+            QUICK_THREADS,
+            shared,
+            threads=2,
+        ),
+        Workload(
+            "two_threads_random",
+            "Two threads against one, random replacement (each its own 1000 blocks)",
+            ("--workload", "threads"),
+            THREADS,
+            QUICK_THREADS,
+            shared,
+            threads=2,
+            rounds=SLOW,
+        ),
+        Workload(
+            "queue_256b",
+            "One thread allocates, another frees, 256 B",
+            ("--workload", "queue", "--size", "256"),
+            THREADS,
+            QUICK_THREADS,
+            shared,
+            threads=2,
+        ),
+        Workload(
+            "queue_random",
+            "One thread allocates, another frees, 256 B to 1 MiB",
+            ("--workload", "queue"),
+            THREADS,
+            QUICK_THREADS,
+            shared,
+            threads=2,
+            rounds=SLOW,
+        ),
+        Workload(
+            "batch_64kib",
+            "Batches of 256 blocks of 64 KiB",
+            ("--workload", "batch", "--size", "65536"),
+            Amount(pairs=40, repetitions=15, singles=1),
+            Amount(pairs=5, repetitions=2, singles=1),
+            both,
+            rounds=SLOW,
+        ),
+        Workload(
+            "batch_2mib",
+            "Batches of 256 blocks of 2 MiB",
+            ("--workload", "batch", "--size", str(2 * MIB)),
+            Amount(pairs=40, repetitions=15, singles=1),
+            Amount(pairs=5, repetitions=2, singles=1),
+            both,
+            ours=FIXED,
+            variants=(OURS,),
+            rounds=SLOW,
+        ),
+        Workload(
+            "tables_100000_live",
+            "Memory of the tables, with 100,000 live blocks",
+            ("--workload", "tables", *many),
+            Amount(pairs=200000, repetitions=1, singles=1),
+            Amount(pairs=2000, repetitions=1, singles=1),
+            both,
+            variants=(UNCACHED,),
+            probes=("none",),
+            rounds=dict.fromkeys(both, 3) | SLOW | {"none": 3, OURS: 3, UNCACHED: 3},
+        ),
+    )
+
+
+# How many requests of a trace are played page by page.
+PAGED_REQUESTS = 1500
+PAGED_REQUESTS_QUICK = 60
+QUICK_REQUESTS = 500
+
+
+def traces(folder: pathlib.Path, quick: bool) -> tuple[list[Workload], list[str]]:
+    """Recorded traces as workloads, their steps written to the folder; and what is left out."""
+    plays = [
+        (AZURE, "contiguous", QUICK_REQUESTS if quick else None),
+        (AZURE, "paged", PAGED_REQUESTS_QUICK if quick else PAGED_REQUESTS),
+        (MOONCAKE, "contiguous", QUICK_REQUESTS if quick else None),
+    ]
+    found: list[Workload] = []
+    left_out: list[str] = []
+    for trace, mode, limit in plays:
+        try:
+            requests = schedule.read_requests(trace_file(trace))[:limit]
+        except NotHereError as reason:
+            left_out.append(f"the trace {trace.title}, {mode}: {reason}")
+            continue
+        steps = schedule.paged(requests) if mode == "paged" else schedule.contiguous(requests)
+        file = folder / f"{trace.name}_{mode}{'_quick' if quick else ''}.steps"
+        steps.write(file)
+        paged = mode == "paged"
+        part = f", first {len(requests)} requests" if limit else ""
+        found.append(
+            Workload(
+                f"trace_{trace.name}_{mode}",
+                f"Trace: {trace.title}, {mode} ({steps.allocations} blocks{part})",
+                ("--workload", "trace", "--trace", shown(file)),
+                Amount(pairs=1, repetitions=1 if paged else 5, singles=1),
+                Amount(pairs=1, repetitions=1, singles=1),
+                (*ONE_THREAD, *ORIENTATION),
+                variants=(UNCACHED,),
+                probes=("none",),
+                rounds=SLOW | {"jemalloc": 5} if paged else {},
+            )
+        )
+    return found, left_out
+
+
+def shown(path: pathlib.Path) -> str:
+    """A path as one would type it in the repository's root."""
+    try:
+        return str(path.absolute().relative_to(ROOT))
+    except ValueError:
+        return str(path.absolute())
+
+
+def metrics(answer: dict[str, Any]) -> dict[str, list[float]]:
+    """What a process's answer says, by metric; each a list of samples."""
+    found: dict[str, list[float]] = {}
+    if "pair_ns" in answer:
+        found["median"] = answer["pair_ns"]
+    if "single_ns" in answer:
+        found |= {name: [answer["single_ns"][name]] for name in ("p99", "p999")}
+    if "two_threads_pair_ns" in answer:
+        found["two_threads_median"] = answer["two_threads_pair_ns"]
+        found["scaling"] = quotients(answer["pair_ns"], answer["two_threads_pair_ns"])
+        found["arithmetic"] = quotients(
+            answer["arithmetic_ns"], answer["two_threads_arithmetic_ns"]
+        )
+    if "queue_alone_ns" in answer:
+        alone = answer["queue_alone_ns"]
+        found["queue_alone"] = alone
+        found["above_queue"] = [a - b for a, b in zip(answer["pair_ns"], alone, strict=True)]
+    for name in ("allocate", "release"):
+        if f"{name}_ns" in answer:
+            found[name] = answer[f"{name}_ns"]
+    for name in ("opened", "filled", "replaced"):
+        if f"{name}_bytes" in answer:
+            found[name] = [answer[f"{name}_bytes"]]
+    found |= memory_metrics(answer)
+    return found
+
+
+def memory_metrics(answer: dict[str, Any]) -> dict[str, list[float]]:
+    """How much memory a process's blocks needed, as quotients."""
+    found: dict[str, list[float]] = {}
+    # Several segments lie anywhere: the distance of their blocks means nothing.
+    if "high_water_bytes" in answer and answer.get("segments", 1) == 1:
+        found["high_water_over_live"] = [answer["high_water_bytes"] / answer["peak_live_bytes"]]
+    if "allocated_bytes" in answer:
+        found["allocated_over_requested"] = [answer["allocated_bytes"] / answer["requested_bytes"]]
+        found["reserved_over_live"] = [answer["reserved_peak_bytes"] / answer["peak_live_bytes"]]
+    return found
+
+
+def quotients(one: list[float], two: list[float]) -> list[float]:
+    """Element by element."""
+    return [a / b for a, b in zip(one, two, strict=True)]
+
+
+UNITS = {
+    "median": "ns",
+    "p99": "ns",
+    "p999": "ns",
+    "two_threads_median": "ns",
+    "scaling": "ratio",
+    "above_queue": "ns",
+    "queue_alone": "ns",
+    "allocate": "ns",
+    "release": "ns",
+    "opened": "B",
+    "filled": "B",
+    "replaced": "B",
+    "high_water_over_live": "ratio",
+    "allocated_over_requested": "ratio",
+    "reserved_over_live": "ratio",
+}
