@@ -6,10 +6,11 @@ import "math/bits"
 // sizes, and two levels of bitmaps find the first list that surely has a run for
 // a request: one whose shortest runs are long enough. The block is taken from
 // the front of that list's newest run, and a freed block merges with its free
-// neighbours at once. Nothing is ever searched: the longest operation takes as
-// many steps in a range of a million runs as in an empty one, but for the hash
-// table that finds a block by its offset, which is O(1) on average, and for a
-// table that has to grow.
+// neighbours at once. The run at the end of the range is in no list, and is taken
+// when no other run is found: so the range fills up from the front. Nothing is
+// ever searched: the longest operation takes as many steps in a range of a
+// million runs as in an empty one, but for the hash table that finds a block by
+// its offset, which is O(1) on average, and for a table that has to grow.
 //
 // The price is a good fit instead of the best: the run may be longer than the
 // least sufficient one by a 32nd, and a request that only a run of the class of
@@ -29,7 +30,7 @@ func newTLSF(c Config) (Strategy, error) {
 		return nil, err
 	}
 	t := &tlsf{tiling: newTiling(g), free: newClasses(g.total)}
-	t.free.insert(t.records.all, 1)
+	t.keep(1)
 	return t, nil
 }
 
@@ -65,33 +66,41 @@ func (t *tlsf) find(need uint64) uint32 {
 	if at := t.free.from(classFor(need)); at != none {
 		return at
 	}
-	at := t.free.in(classOf(need))
-	if t.records.all[at].size < need {
-		return none // as is the head of the ring, which has no size
+	if at := t.free.in(classOf(need)); t.records.all[at].size >= need {
+		return at // and not the head of the ring, which has no size
 	}
-	return at
+	if last := t.records.all[0].prev; t.records.all[last].isFree() && t.records.all[last].size >= need {
+		return last
+	}
+	return none
 }
 
-// findAligned looks first at the run that would be taken without an alignment,
-// which may lie well, as a hole does that such a block has left. The second one
-// holds the request wherever it lies.
+// findAligned looks first at runs that may lie well, as a hole does that such a
+// block has left, and then for one that holds the request wherever it lies.
 func (t *tlsf) findAligned(need, mask uint64) (at uint32, pad uint64) {
-	if at = t.free.from(classFor(need)); at != none {
-		if pad = t.padding(t.records.all[at].offset, mask); pad <= t.records.all[at].size-need {
-			return at, pad
-		}
-	}
 	padded, carry := bits.Add64(need, mask, 0)
-	if carry == 0 && padded <= t.total {
-		if at = t.find(padded); at != none {
-			return at, t.padding(t.records.all[at].offset, mask)
-		}
+	if at, pad = t.fit(t.free.from(classFor(need)), need, mask); at != none {
+		return at, pad
 	}
-	at = t.free.in(classOf(need))
-	if size := t.records.all[at].size; size >= need {
-		if pad = t.padding(t.records.all[at].offset, mask); pad <= size-need {
+	if carry == 0 && padded <= t.total {
+		if at, pad = t.fit(t.free.from(classFor(padded)), need, mask); at != none {
 			return at, pad
 		}
+		if at, pad = t.fit(t.free.in(classOf(padded)), need, mask); at != none {
+			return at, pad
+		}
+	}
+	if at, pad = t.fit(t.free.in(classOf(need)), need, mask); at != none {
+		return at, pad
+	}
+	return t.fit(t.records.all[0].prev, need, mask)
+}
+
+// fit is the run if it holds the request, and none otherwise.
+func (t *tlsf) fit(at uint32, need, mask uint64) (fits uint32, pad uint64) {
+	r := &t.records.all[at]
+	if pad = t.padding(r.offset, mask); r.isFree() && pad <= r.size && need <= r.size-pad {
+		return at, pad
 	}
 	return none, 0
 }
@@ -111,22 +120,24 @@ func (t *tlsf) take(at uint32, pad, need uint64) (uint32, error) {
 			return none, err
 		}
 	}
-	start := t.records.all[at].offset + pad
+	run := &t.records.all[at]
+	start := run.offset + pad
 	switch {
 	case pad != 0:
-		t.records.all[at].size = pad
-		t.free.resize(t.records.all, at, size)
-		at = t.records.insertAfter(at, start, need)
+		t.forget(at)
+		front := at
+		run.size = pad
+		at = t.records.insertAfter(front, start, need)
+		t.keep(front)
 		if rest != 0 {
-			t.free.insert(t.records.all, t.records.insertAfter(at, start+need, rest))
+			t.keep(t.records.insertAfter(at, start+need, rest))
 		}
 	case rest != 0:
-		run := &t.records.all[at]
 		run.offset, run.size = start+need, rest
-		t.free.resize(t.records.all, at, size)
+		t.resized(at, size)
 		at = t.records.insertAfter(run.prev, start, need)
 	default:
-		t.free.remove(t.records.all, at)
+		t.forget(at)
 	}
 	t.live.insert(t.records.all, at)
 	t.freeUnits -= need
@@ -146,32 +157,67 @@ func (t *tlsf) Free(offset uint64) (uint64, error) {
 	r := &all[at]
 	size := r.size
 	t.freeUnits += size
-	before, behind := &all[r.prev], &all[r.next]
+	prev, next := r.prev, r.next
+	before, behind := &all[prev], &all[next]
 	switch {
-	case before.isFree() && behind.isFree():
-		was := before.size
-		before.size += size + behind.size
-		t.free.remove(all, r.next)
-		t.free.resize(all, r.prev, was)
-		t.records.drop(r.next)
-		t.records.drop(at)
 	case behind.isFree():
 		was := behind.size
 		behind.offset -= size
 		behind.size += size
-		t.free.resize(all, r.next, was)
 		t.records.drop(at)
+		if before.isFree() {
+			t.free.remove(all, prev)
+			behind.offset -= before.size
+			behind.size += before.size
+			t.records.drop(prev)
+		}
+		t.resized(next, was)
 	case before.isFree():
 		was := before.size
 		before.size += size
-		t.free.resize(all, r.prev, was)
 		t.records.drop(at)
+		if next == 0 { // it comes to be the run at the end
+			t.free.unlink(all, prev, classOf(was))
+			before.left, before.right = none, none
+		} else {
+			t.free.resize(all, prev, was)
+		}
 	default:
-		t.free.insert(all, at)
+		t.keep(at)
 	}
 	return size << t.shift, nil
 }
 
+// keep makes a run findable. The one at the end of the range, which is the
+// longest one most of the time and grows and shrinks all the time, is in no list.
+func (t *tlsf) keep(at uint32) {
+	all := t.records.all
+	if all[at].next == 0 {
+		all[at].left, all[at].right = none, none
+		return
+	}
+	t.free.insert(all, at)
+}
+
+// forget takes a run out of what is findable.
+func (t *tlsf) forget(at uint32) {
+	if all := t.records.all; all[at].next != 0 {
+		t.free.remove(all, at)
+	}
+}
+
+// resized is for a findable run whose size was another one.
+func (t *tlsf) resized(at uint32, was uint64) {
+	if all := t.records.all; all[at].next != 0 {
+		t.free.resize(all, at, was)
+	}
+}
+
 func (t *tlsf) Stats() Stats {
-	return t.stats(t.free.count, t.records.all[t.free.last()].size)
+	all := t.records.all
+	runs, largest := t.free.count, all[t.free.last()].size
+	if last := &all[all[0].prev]; last.isFree() {
+		runs, largest = runs+1, max(largest, last.size)
+	}
+	return t.stats(runs, largest)
 }

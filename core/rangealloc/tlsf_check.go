@@ -5,8 +5,14 @@ func (t *tlsf) Check() error {
 	if err != nil {
 		return err
 	}
+	if last := &t.records.all[t.records.all[0].prev]; last.isFree() {
+		if last.left != none || last.right != none {
+			return broken("the run at the end, [%d,+%d), has links", last.offset, last.size)
+		}
+		runs--
+	}
 	if runs != t.free.count {
-		return broken("the ring has %d free runs, the lists count %d", runs, t.free.count)
+		return broken("the ring has %d free runs before the one at the end, the lists count %d", runs, t.free.count)
 	}
 	return t.free.check(t.records.all)
 }

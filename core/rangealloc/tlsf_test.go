@@ -38,12 +38,12 @@ func naiveClass(size uint64) int {
 }
 
 // goodFit: of the runs that are so long that all of their class hold the
-// request, one of the least class must have been taken, and its start. The
-// other two places that may be taken are a run of the request's own class, when
-// there is no such run, and with an alignment, a run that holds it wherever it
-// lies, when the run of the least class does not.
+// request, one of the least class must have been taken, and its start; the run at
+// the end of the range only if there is no such run before it. The other places
+// that may be taken are a run of the request's own class, when there is no such
+// run, and with an alignment, a run that holds it wherever it lies, when the run
+// of the least class does not.
 func goodFit(c rangealloc.Config, free []rangealloc.Range, r conformance.Request, got rangealloc.Range) error {
-	need := got.Size / c.GranuleBytes
 	var taken rangealloc.Range
 	for _, run := range free {
 		if got.Offset >= run.Offset && got.Offset-run.Offset < run.Size {
@@ -53,15 +53,13 @@ func goodFit(c rangealloc.Config, free []rangealloc.Range, r conformance.Request
 	if first, _ := conformance.FirstAligned(c, taken, r); first != got.Offset {
 		return fmt.Errorf("%+v is not at the first place in the run %+v", got, taken)
 	}
-	class := naiveClass(taken.Size / c.GranuleBytes)
-	padded := need + max(r.Align, c.GranuleBytes)/c.GranuleBytes - 1
+	atEnd := func(run rangealloc.Range) bool { return run.Offset+run.Size == c.SizeBytes }
+	padded, carry := bits.Add64(got.Size/c.GranuleBytes, max(r.Align, c.GranuleBytes)/c.GranuleBytes-1, 0)
 	for _, run := range free {
-		size := run.Size / c.GranuleBytes
-		sure := naiveClass(size) > naiveClass(need-1)
-		if r.Align > c.GranuleBytes {
-			sure = padded >= need && naiveClass(size) > naiveClass(padded-1)
+		if carry != 0 || atEnd(run) || naiveClass(run.Size/c.GranuleBytes) <= naiveClass(padded-1) {
+			continue // not sure to be found for the request
 		}
-		if sure && naiveClass(size) < class {
+		if atEnd(taken) || naiveClass(run.Size/c.GranuleBytes) < naiveClass(taken.Size/c.GranuleBytes) {
 			return fmt.Errorf("%+v is in the run %+v, though %+v is of a lesser class and holds it", got, taken, run)
 		}
 	}
