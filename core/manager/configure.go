@@ -54,6 +54,7 @@ func (m *Manager) end() {
 func (m *Manager) closeFormer() {
 	for _, h := range m.takeUnused() {
 		h.pool.Land()
+		h.pool.Flush()
 		var err error
 		idle := h.pool.Statistics().Active.Current == 0
 		if idle {

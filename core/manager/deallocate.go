@@ -1,6 +1,8 @@
 package manager
 
 import (
+	"errors"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/handle"
 )
@@ -8,19 +10,21 @@ import (
 // Deallocate gives a block back; its handle is dead from then on. The memory is
 // handed out again only once everything that is queued on the streams that have
 // used it is done; Deallocate does not wait for that. When it fails, the block
-// is as it was.
+// is as it was; but CodeCorrupted, from a pool with red zones, says that bytes
+// beside the block were overwritten, and the block is gone all the same.
 func (f *Factory) Deallocate(h MemoryHandle) error {
 	b, err := f.lookUp("manager.deallocate", "memory", h)
 	if err != nil {
 		return err
 	}
 	m := b.manager
-	if err := m.giveBack(b); err != nil {
+	err = m.giveBack(b)
+	if err != nil && !errors.Is(err, device.CodeCorrupted) {
 		return err
 	}
 	m.collector.freed.Add(1)
 	m.closeFormer()
-	return nil
+	return err
 }
 
 func (m *Manager) giveBack(b *block) error {
@@ -43,11 +47,16 @@ func (m *Manager) giveBack(b *block) error {
 			fences = append(fences, scrubbed)
 		}
 	}
-	if err := b.home.pool.FreeAfter(b.memory.Addr, fences); err != nil {
+	damage := b.home.pool.FreeAfter(b.memory.Addr, fences)
+	if damage != nil && !errors.Is(damage, device.CodeCorrupted) {
 		m.owner.closeEvents(fences...)
+		return damage
+	}
+	if err := m.buryLocked(b); err != nil {
 		return err
 	}
-	return m.buryLocked(b)
+	// A debugging pool has freed the block all the same.
+	return damage
 }
 
 // buryLocked takes a block out of the table and the books; its lock is held.

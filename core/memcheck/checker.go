@@ -197,8 +197,10 @@ func (c *Checker) forget(r *record) {
 	delete(c.bases, r.base)
 }
 
-// HeldBytes is what is in quarantine.
-func (c *Checker) HeldBytes() uint64 { return c.held.bytes }
+// Held is what is in quarantine.
+func (c *Checker) Held() (blocks int, bytes uint64) {
+	return len(c.held.ready) + len(c.held.items) - c.held.head, c.held.bytes
+}
 
 // Check looks at every block, live and in quarantine. Damage that it reports is
 // repaired, so that it is reported once.

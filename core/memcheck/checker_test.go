@@ -143,7 +143,9 @@ func TestWriteAfterFreeIsSeenWhenTheBlockLeaves(t *testing.T) {
 		"queued work may still use it")
 	r.Land(base, slotBytes)
 	require.Equal(t, slices.Repeat([]byte{memcheck.FreedByte}, 500), r.dev.Bytes(user, 500))
-	require.NotZero(t, r.HeldBytes())
+	blocks, bytes := r.Held()
+	require.Equal(t, 1, blocks)
+	require.NotZero(t, bytes)
 	require.NoError(t, r.dev.SetBytes(user+123, []byte{1}))
 	_, ok := r.Evict(0)
 	require.True(t, ok)
@@ -230,7 +232,8 @@ func TestADeviceThatIsNotVisibleHasNoZones(t *testing.T) {
 	require.Equal(t, memcheck.View{Addr: user, SizeBytes: 100}, view)
 	require.Nil(t, r.Free("pool.free", base))
 	r.Land(base, slotBytes)
-	require.EqualValues(t, 100, r.HeldBytes())
+	_, bytes := r.Held()
+	require.EqualValues(t, 100, bytes)
 	_, ok = r.Evict(0)
 	require.True(t, ok)
 	require.Empty(t, r.Pending())
@@ -353,7 +356,9 @@ func TestEveryStrayWriteIsReportedOnce(t *testing.T) {
 			case action == 4 && rapid.IntRange(0, 9).Draw(t, "flush") == 0:
 				evict(0)
 			}
-			require.LessOrEqual(t, r.HeldBytes(), uint64(bound))
+			blocks, bytes := r.Held()
+			require.LessOrEqual(t, bytes, uint64(bound))
+			require.Equal(t, len(held), blocks)
 			reported += len(r.Pending())
 			require.Equal(t, wanted, reported)
 		}

@@ -85,7 +85,10 @@ func (c *Checker) look(r *record, at span, value byte) (device.Difference, bool)
 func (c *Checker) Refuse(op string, addr device.Addr, err error) *Report {
 	report := &Report{Code: device.CodeOf(err), Op: op, level: Error, Text: message(err)}
 	here := c.mark("called from", c.here())
-	if r := c.users[addr]; r != nil {
+	if r := c.users[addr]; r != nil && r.state == live {
+		report.sites = append(c.sitesOf(r), here)
+		return report
+	} else if r != nil {
 		report.Code = device.CodeDoubleFree
 		report.Text = fmt.Sprintf("address %#x: the %v was freed before and is %s", uint64(addr), r, r.state)
 		report.sites = append(c.sitesOf(r), here)

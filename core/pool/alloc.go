@@ -41,7 +41,10 @@ func (p *Pool) Alloc(r Request) (block Block, err error) {
 	if overfull {
 		p.shrink()
 	}
-	p.changed()
+	if p.debug != nil {
+		p.tellPending()
+	}
+	p.engine.Changed()
 	return block, err
 }
 

@@ -90,6 +90,10 @@ func (p *Pool) audit() error {
 		}
 		blocks += count
 	}
+	if p.debug != nil {
+		held, _ := p.debug.Held()
+		inFlight -= held
+	}
 	outside := p.books.Outside()
 	want := map[string][2]uint64{
 		"held":          {p.held, held},

@@ -42,6 +42,7 @@ func TestConfigThatMakesNoSense(t *testing.T) {
 		"alignment 3":               {device.CodeInvalidAlignment, func(c *Config) { c.AlignmentBytes = 3 }},
 		"alignment above 1 GiB":     {device.CodeInvalidAlignment, func(c *Config) { c.AlignmentBytes = 2 << 30 }},
 		"unknown strategy":          {device.CodeNotFound, func(c *Config) { c.Strategy = "worst_fit" }},
+		"unknown check":             {device.CodeInvalidArgument, func(c *Config) { c.Debug = DebugAll + 1 }},
 		"long name":                 {device.CodeInvalidConfig, func(c *Config) { c.Name = string(make([]byte, 64)) }},
 		"pre-allocation overflows":  {device.CodeOverflow, func(c *Config) { c.PreAllocate, c.InitialSizeBytes = true, math.MaxUint64 }},
 		"pre-allocation never fits": {device.CodeOutOfMemory, func(c *Config) { c.PreAllocate, c.InitialSizeBytes = true, 65*mib }},
