@@ -94,10 +94,7 @@ func poolConfigOf(c *C.ferrum_pool_config) (pool.Config, error) {
 		ReleaseThresholdBytes: uint64(c.release_threshold_bytes),
 		FixedBlockBytes:       uint64(c.fixed_block_bytes),
 		PageBytes:             uint64(c.page_bytes),
-	}
-	if unknown := uint32(c.debug) &^ C.FERRUM_DEBUG_ALL; unknown != 0 {
-		return settings, device.Errorf(device.CodeInvalidArgument, "capi.pool_config",
-			"config->debug is %#x: the bits %#x are not known", uint32(c.debug), unknown)
+		Debug:                 pool.DebugFlags(c.debug),
 	}
 	var err error
 	if settings.Name, err = textOf("config->name", c.name); err != nil {

@@ -361,10 +361,10 @@ static void alloc_batch(void) {
     uint64_t places = 0;
     for (int i = 0; i < BLOCKS; i++)
         places += m.blocks[i].pool == NULL;
-    if (p != NULL && p->strategy == ARENA)
-        places = is_full(p) ? 0 : ARENA_BLOCKS - p->live;
-    if (p == NULL || places == 0)
+    if (p == NULL || places == 0 || is_full(p))
         return;
+    if (p->strategy == ARENA && places > ARENA_BLOCKS - p->live)
+        places = ARENA_BLOCKS - p->live;
     ferrum_address addresses[BATCH];
     uint64_t count = 1 + draw(places < BATCH ? places : BATCH);
     uint64_t size = 1 + (any_size(p) - 1) % (64 * KIB);
@@ -581,7 +581,7 @@ static void bad_call(void) {
         if (two[0] != 0 || two[1] != 0)
             wrong("a failed batch left addresses");
     }
-    if (b != NULL) {
+    if (b != NULL && b->usable > 1) {
         uint64_t inside = b->address + 1 + draw(b->usable - 1);
         GIVES(ERROR_INVALID_ADDRESS,
               ferrum_pool_free(b->pool->handle, inside, none));
