@@ -3,6 +3,7 @@ package library
 import (
 	"time"
 
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/track"
@@ -24,6 +25,9 @@ type leak struct {
 	Tag string `json:"tag"`
 	// AgeNS is 0 where no time is kept.
 	AgeNS uint64 `json:"age_ns"`
+	// CallSite is where a block was allocated, the innermost function first;
+	// absent unless its pool keeps call sites.
+	CallSite []string `json:"call_site,omitempty"`
 }
 
 // leakReport is what is alive at one moment.
@@ -35,9 +39,12 @@ type leakReport struct {
 
 func newLeakReport() leakReport { return leakReport{Leaks: []leak{}} }
 
+// full says that what is added now is only counted.
+func (r *leakReport) full() bool { return len(r.Leaks) >= leakReportEntries }
+
 func (r *leakReport) add(found leak) {
 	r.TotalBytes += found.Bytes
-	if len(r.Leaks) >= leakReportEntries {
+	if r.full() {
 		r.Omitted++
 		return
 	}
@@ -48,18 +55,34 @@ func (r *leakReport) addBlocks(p *openPool) {
 	now, deviceID := track.Now(), p.device.engine.ID().String()
 	p.pool.EachBlock(func(b pool.Block) bool {
 		r.add(leak{Kind: "block", Device: deviceID, Handle: p.handle.Load(), Address: uint64(b.Addr),
-			Bytes: b.RequestedBytes, Tag: b.Tag, AgeNS: age(now, b.AllocatedAt)})
+			Bytes: b.RequestedBytes, Tag: b.Tag, AgeNS: age(now, b.AllocatedAt),
+			CallSite: r.callSite(b.Addr, p.pool)})
 		return true
 	})
 }
 
 func (r *leakReport) addMemory(m *openManager) {
 	now, deviceID := track.Now(), m.device.engine.ID().String()
+	pools := m.manager.Pools()
 	m.manager.EachBlock(func(b manager.HandleInfo) bool {
 		r.add(leak{Kind: "memory", Device: deviceID, Handle: b.Handle.ID(), Address: uint64(b.Addr),
-			Bytes: b.SizeBytes, Tag: b.Tag, AgeNS: age(now, b.AllocatedAt)})
+			Bytes: b.SizeBytes, Tag: b.Tag, AgeNS: age(now, b.AllocatedAt), CallSite: r.callSite(b.Addr, pools...)})
 		return true
 	})
+}
+
+// callSite is where the block at an address was allocated from one of the pools;
+// nil when none knows or when the report has no room for it.
+func (r *leakReport) callSite(addr device.Addr, pools ...*pool.Pool) []string {
+	if r.full() {
+		return nil
+	}
+	for _, p := range pools {
+		if lines := p.CallSite(addr); lines != nil {
+			return lines
+		}
+	}
+	return nil
 }
 
 // age is the time since a moment of the same clock; a moment of 0 is unknown.
@@ -128,7 +151,8 @@ func (l *Library) collectLeaks(only *openDevice) leakReport {
 	return report
 }
 
-// logLeaks reports what a forced call frees, one message each.
+// logLeaks reports what a forced call frees, one message each, and what of it
+// belongs together.
 func (l *Library) logLeaks(what string, report leakReport) {
 	for _, found := range report.Leaks {
 		switch found.Kind {
@@ -138,6 +162,9 @@ func (l *Library) logLeaks(what string, report leakReport) {
 		default:
 			l.log.printf(LogWarning, "%s: %s: freed %s, handle %#x", found.Device, what, found.Kind, found.Handle)
 		}
+	}
+	for _, group := range groupLeaks(report.Leaks) {
+		l.log.printf(LogWarning, "%s: %s: %v", group.device, what, group)
 	}
 	if report.Omitted > 0 {
 		l.log.printf(LogWarning, "%s: freed %d more; %d bytes in all", what, report.Omitted, report.TotalBytes)

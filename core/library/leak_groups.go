@@ -1,0 +1,52 @@
+package library
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// leakGroup is the leaked blocks of one tag that came from one place.
+type leakGroup struct {
+	device, tag string
+	blocks      int
+	bytes       uint64
+	callSite    []string
+}
+
+// groupLeaks adds up blocks by tag and place, the most bytes first. A block by
+// itself of which no more is known than its own message says makes no group.
+func groupLeaks(leaks []leak) []*leakGroup {
+	byKey := map[string]*leakGroup{}
+	var groups []*leakGroup
+	for _, found := range leaks {
+		if found.Kind != "block" && found.Kind != "memory" {
+			continue
+		}
+		key := found.Device + "\x00" + found.Tag + "\x00" + strings.Join(found.CallSite, "\x00")
+		group := byKey[key]
+		if group == nil {
+			group = &leakGroup{device: found.Device, tag: found.Tag, callSite: found.CallSite}
+			byKey[key] = group
+			groups = append(groups, group)
+		}
+		group.blocks++
+		group.bytes += found.Bytes
+	}
+	groups = slices.DeleteFunc(groups, func(g *leakGroup) bool { return g.blocks == 1 && g.callSite == nil })
+	slices.SortStableFunc(groups, func(a, b *leakGroup) int { return cmp.Compare(b.bytes, a.bytes) })
+	return groups
+}
+
+func (g *leakGroup) String() string {
+	blocks := "blocks"
+	if g.blocks == 1 {
+		blocks = "block"
+	}
+	text := fmt.Sprintf("%d %s of %d bytes, tag %q", g.blocks, blocks, g.bytes, g.tag)
+	if g.callSite != nil {
+		text += ", allocated at\n    " + strings.Join(g.callSite, "\n    ")
+	}
+	return text
+}
