@@ -57,6 +57,11 @@ func (p *Pool) placeBatch(n *need, to []device.Addr, excess uint64) error {
 	if err != nil {
 		return err
 	}
+	if p.flights.count == 0 && p.debug == nil {
+		if done, err := p.placeTogether(n, to, tag); done || err != nil {
+			return err
+		}
+	}
 	reused := p.reusable(n, excess, len(to))
 	ranges, err := p.gather(n, len(to)-len(reused))
 	if err != nil {
@@ -76,10 +81,119 @@ func (p *Pool) placeBatch(n *need, to []device.Addr, excess uint64) error {
 		sum.AllocatedBytes += l.Size
 	}
 	sum.AllocatedBytes += revived.AllocatedBytes
-	sum.RequestedBytes = n.requested * n.count
+	p.enterBatch(n, tag, sum.AllocatedBytes)
+	return nil
+}
+
+func (p *Pool) enterBatch(n *need, tag uint32, allocatedBytes uint64) {
+	sum := track.Block{RequestedBytes: n.requested * n.count, AllocatedBytes: allocatedBytes}
 	p.tags.Enter(tag, sum, n.count)
 	p.books.AllocateMany(sum, n.count)
-	return nil
+}
+
+// placeTogether takes all blocks from one segment whose strategy serves batches;
+// false: there is none with the room. This is the way that has to be fast.
+func (p *Pool) placeTogether(n *need, to []device.Addr, tag uint32) (done bool, err error) {
+	for _, s := range p.segments {
+		if s.batcher == nil {
+			continue
+		}
+		ranges := p.scratch.room(len(to))
+		if err := s.batcher.AllocBatch(n.Request, ranges); err != nil {
+			if err == rangealloc.ErrNoRoom {
+				continue
+			}
+			return false, err
+		}
+		total, size, info := uint64(0), uint64(0), blockInfo(0)
+		now := int64(0)
+		if s.times != nil {
+			now = int64(track.Now())
+		}
+		for i := range ranges {
+			r := &ranges[i]
+			if r.Size != size {
+				size = r.Size
+				if size-n.requested > maxSlackBytes {
+					p.ungatherRanges(s, ranges)
+					return false, p.tooSlack(n, size-n.requested)
+				}
+				info = makeInfo(blockLive, tag, size-n.requested)
+			}
+			s.note(r.Slot, info)
+			if s.times != nil {
+				s.times[r.Slot] = now
+			}
+			to[i] = s.base + device.Addr(r.Offset)
+			total += size
+		}
+		s.blocks += n.count
+		p.enterBatch(n, tag, total)
+		return true, nil
+	}
+	return false, nil
+}
+
+func (p *Pool) ungatherRanges(s *segment, ranges []rangealloc.Range) {
+	for _, r := range ranges {
+		p.unplace(s, r.Offset)
+	}
+}
+
+// freeTogether frees live blocks of one segment whose strategy serves batches,
+// when no queued work uses them. It is false, and nothing has changed, when there
+// is anything else about them.
+func (p *Pool) freeTogether(addrs []device.Addr) bool {
+	p.lock()
+	s, _, ok := p.locateLive(addrs[0])
+	if !ok || p.state != stateOpen || p.debug != nil || s.batcher == nil {
+		p.mu.Unlock()
+		return false
+	}
+	offsets := p.scratch.offsets[:0]
+	var sum track.Block
+	tag := s.infoAt(addrs[0]).tag()
+	for _, addr := range addrs {
+		offset := uint64(addr - s.base)
+		r, ok := s.strategy.Lookup(offset)
+		if !ok {
+			break
+		}
+		info := &s.infos[r.Slot]
+		// Neither a recorded block nor one of another tag.
+		if *info&^(tagMask<<tagShift|slackMask) != blockInfo(blockLive) || info.tag() != tag {
+			break
+		}
+		*info = info.with(blockLeaving)
+		offsets = append(offsets, offset)
+		sum.AllocatedBytes += r.Size
+		sum.RequestedBytes += r.Size - info.slack()
+	}
+	p.scratch.offsets = offsets
+	if len(offsets) != len(addrs) {
+		for _, offset := range offsets {
+			info := s.infoAt(s.base + device.Addr(offset))
+			*info = info.with(blockLive)
+		}
+		p.mu.Unlock()
+		return false
+	}
+	if err := s.batcher.FreeBatch(offsets); err != nil {
+		p.broken(opFree, err)
+	}
+	p.left(s, uint64(len(offsets)))
+	p.tags.Leave(tag, sum, uint64(len(offsets)))
+	p.books.FreeMany(sum, uint64(len(offsets)))
+	if p.flights.count > 0 {
+		p.land(pollBudget)
+	}
+	overfull := p.overfull
+	p.mu.Unlock()
+	if overfull {
+		p.shrink()
+	}
+	p.changed()
+	return true
 }
 
 // writeOne enters a live block in the table of its segment, and gives the

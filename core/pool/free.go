@@ -60,7 +60,7 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64) bool {
 	if overfull {
 		p.shrink()
 	}
-	p.changed()
+	p.engine.Changed()
 	return true
 }
 
@@ -96,6 +96,9 @@ func (p *Pool) FreeBatch(addrs []device.Addr, stream device.Stream) error {
 	idle, err := stream.Idle()
 	if err != nil {
 		return err
+	}
+	if idle && p.freeTogether(addrs) {
+		return nil
 	}
 	return p.retire(&leave{addrs: addrs, stream: stream, idle: idle, batch: true})
 }

@@ -149,13 +149,7 @@ func (b *Books) Return(bytes uint64) {
 		freed := bytes - o.CachedBytes
 		o.CachedBytes += freed
 		o.LiveBytes -= freed
-		requestedLeft := min(o.RequestedBytes, o.LiveBytes)
-		b.now[requested] -= o.RequestedBytes - requestedLeft
-		o.RequestedBytes = requestedLeft
-		if o.LiveBytes == 0 {
-			b.now[liveBlocks] -= o.LiveBlocks
-			o.LiveBlocks = 0
-		}
+		b.bend()
 		b.now[allocated] -= freed
 		b.now[active] -= freed
 		b.rise(cached, freed)
@@ -195,8 +189,21 @@ func (b *Books) Adopt(block Block, leasedBytes uint64) {
 	o.LiveBytes -= leasedBytes
 	o.RequestedBytes -= block.RequestedBytes
 	o.LiveBlocks--
+	b.bend()
 	b.rise(allocated, block.AllocatedBytes-leasedBytes)
 	b.settle()
+}
+
+// bend makes what is left of an old record of the caches agree with itself.
+func (b *Books) bend() {
+	o := &b.outside
+	left := min(o.RequestedBytes, o.LiveBytes)
+	b.now[requested] -= o.RequestedBytes - left
+	o.RequestedBytes = left
+	if o.LiveBytes == 0 {
+		b.now[liveBlocks] -= o.LiveBlocks
+		o.LiveBlocks = 0
+	}
 }
 
 // Segment is the two parts of a segment had from the driver.
