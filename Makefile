@@ -264,6 +264,8 @@ $(1)/%: tests/c/%.cpp $(1)/libsupport.a $(2)/$$(FILE) $$(C_HEADERS) | ready-test
 endef
 $(eval $(call test_rules,build/test/c,build/lib,))
 $(eval $(call test_rules,build/test/asan/c,build/test/asan,$$(ASAN)))
+# Its reports name functions of the program.
+build/test/c/test_debug build/test/asan/c/test_debug: private CFLAGS += -rdynamic
 .SECONDARY:
 
 LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST)

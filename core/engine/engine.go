@@ -195,8 +195,8 @@ func (e *Engine) closedError(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "the device is closed").On(e.ID())
 }
 
-// listPools copies the list of pools, one of them left out.
-func (e *Engine) listPools(but Pool) []Pool {
+// Pools lists the pools of the device, one of them left out.
+func (e *Engine) Pools(but Pool) []Pool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	pools := make([]Pool, 0, len(e.pools))

@@ -222,7 +222,7 @@ func TestClose(t *testing.T) {
 	dev.FailNth(devicetest.DeviceClose, 1, nil)
 	require.ErrorIs(t, e.Close(), device.CodeDevice)
 	newBooks(t, e, "q")
-	e.Unregister(e.listPools(nil)[0])
+	e.Unregister(e.Pools(nil)[0])
 	require.NoError(t, e.Close())
 
 	require.ErrorIs(t, e.Close(), device.CodeInvalidState)

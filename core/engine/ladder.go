@@ -89,7 +89,7 @@ func (c *climb) attempt(by func() (bool, error)) bool {
 
 // sweep is steps 1 to 5.
 func (c *climb) sweep() {
-	siblings := c.engine.listPools(c.need.Pool)
+	siblings := c.engine.Pools(c.need.Pool)
 	c.need.Pool.Land()
 	if c.try() {
 		return

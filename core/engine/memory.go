@@ -90,7 +90,7 @@ func (e *Engine) Statistics() track.Statistics {
 // Tags is the use by tag over all pools, the largest first.
 func (e *Engine) Tags() []track.TagUse {
 	var uses []track.TagUse
-	for _, p := range e.listPools(nil) {
+	for _, p := range e.Pools(nil) {
 		uses = append(uses, p.Tags()...)
 	}
 	return track.SumTags(uses)

@@ -196,7 +196,7 @@ func (e *Engine) WatchUse(on bool) {
 
 // publish has every pool bring the totals up to date. The caller holds no lock.
 func (e *Engine) publish() {
-	for _, p := range e.listPools(nil) {
+	for _, p := range e.Pools(nil) {
 		p.Statistics()
 	}
 }

@@ -82,7 +82,7 @@ func (e *Engine) SetLimit(limitBytes uint64) error {
 	}
 	e.limit = limitBytes
 	e.mu.Unlock()
-	for _, p := range e.listPools(nil) {
+	for _, p := range e.Pools(nil) {
 		over := e.overLimit()
 		if over == 0 {
 			break

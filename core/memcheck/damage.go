@@ -90,7 +90,7 @@ func (c *Checker) Refuse(op string, addr device.Addr, err error) *Report {
 		return report
 	} else if r != nil {
 		report.Code = device.CodeDoubleFree
-		report.Text = fmt.Sprintf("address %#x: the %v was freed before and is %s", uint64(addr), r, r.state)
+		report.Text = fmt.Sprintf("address %#x: the %v, was freed before and is %s", uint64(addr), r, r.state)
 		report.sites = append(c.sitesOf(r), here)
 		return report
 	}

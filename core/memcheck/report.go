@@ -33,10 +33,18 @@ type Report struct {
 type mark struct {
 	what   string
 	frames []uintptr
+	// always says that it is worth a line even if the place is not known.
+	always bool
 }
 
 func (c *Checker) mark(what string, at site) mark {
 	return mark{what: what, frames: c.depot.frames(at)}
+}
+
+// Add adds what somebody else knows: a line, and the return addresses of a place
+// if there are any.
+func (r *Report) Add(what string, frames []uintptr) {
+	r.sites = append(r.sites, mark{what: what, frames: frames, always: true})
 }
 
 // sitesOf is where a block was allocated and freed.
@@ -62,7 +70,7 @@ func (c *Checker) Tell(r *Report, log func(level Level, message string)) error {
 	fmt.Fprintf(&text, "pool %q: %s", c.options.Pool, r.Text)
 	for _, place := range r.sites {
 		lines := c.Describe(place.frames)
-		if len(lines) == 0 {
+		if len(lines) == 0 && !place.always {
 			continue
 		}
 		fmt.Fprintf(&text, "\n  %s", place.what)

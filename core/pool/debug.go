@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"fmt"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/memcheck"
@@ -129,11 +131,41 @@ func (p *Pool) told(j *leave, err error) error {
 	if len(j.reports) == 0 {
 		return err
 	}
+	if err != nil && j.foreign {
+		p.askSiblings(j.reports[0], j.addrs[j.wrong])
+	}
 	found := p.tell(j.reports)
 	if err != nil && j.batch {
 		return device.Errorf(device.CodeOf(found), opFree, "addresses[%d]: %w", j.wrong, found).On(p.engine.ID())
 	}
 	return found
+}
+
+// askSiblings adds to a report which other pool of the device an address belongs
+// to. The caller holds no lock.
+func (p *Pool) askSiblings(report *memcheck.Report, addr device.Addr) {
+	for _, other := range p.engine.Pools(p) {
+		sibling, ok := other.(*Pool)
+		if !ok {
+			continue
+		}
+		info, ok := sibling.OwnerOf(addr)
+		if !ok {
+			continue
+		}
+		if info.State != BlockLive {
+			report.Add(fmt.Sprintf("it is in pool %q, in no live block", sibling.config.Name), nil)
+			return
+		}
+		what := fmt.Sprintf("it is in pool %q, in the block of %d bytes at %#x, tag %q",
+			sibling.config.Name, info.RequestedBytes, uint64(info.Addr), info.Tag)
+		frames := sibling.allocatedAt(info.Addr)
+		if len(frames) > 0 {
+			what += ", allocated at"
+		}
+		report.Add(what, frames)
+		return
+	}
 }
 
 // landed makes the memory of a retired block, which no queued work uses any
@@ -240,8 +272,15 @@ func (p *Pool) CallSite(addr device.Addr) []string {
 	if p.debug == nil {
 		return nil
 	}
+	return p.debug.Describe(p.allocatedAt(addr))
+}
+
+// allocatedAt is CallSite as return addresses.
+func (p *Pool) allocatedAt(addr device.Addr) []uintptr {
+	if p.debug == nil {
+		return nil
+	}
 	p.mu.Lock()
-	frames := p.debug.AllocatedAt(addr)
-	p.mu.Unlock()
-	return p.debug.Describe(frames)
+	defer p.mu.Unlock()
+	return p.debug.AllocatedAt(addr)
 }

@@ -165,6 +165,30 @@ func TestDebugAddressesAreTheCallers(t *testing.T) {
 	quiet(t, b.bench, p)
 }
 
+// An address of another pool is told with its owner there.
+func TestDebugNamesThePoolOfAForeignAddress(t *testing.T) {
+	b := newDebugBench(devicetest.Config{})
+	p := b.pool(t, func(c *Config) { c.Debug, c.Name = DebugAll, "mine" })
+	debugging := b.pool(t, func(c *Config) { c.Debug, c.Name = DebugAll, "theirs" })
+	plain := b.pool(t, func(c *Config) { c.Name = "plain" })
+	mustAlloc(t, p, 100)
+	b.site = 5
+	theirs, others := mustAlloc(t, debugging, 200), mustAlloc(t, plain, 300)
+	b.site = 6
+	for addr, text := range map[device.Addr]string{
+		theirs.Addr:           fmt.Sprintf("it is in pool \"theirs\", in the block of 200 bytes at %#x, tag \"theirs\", allocated at\n    site 5", uint64(theirs.Addr)),
+		others.Addr + 1:       fmt.Sprintf("it is in pool \"plain\", in the block of 300 bytes at %#x, tag \"plain\"", uint64(others.Addr)),
+		others.Addr + 100*256: "it is in pool \"plain\", in no live block",
+		1:                     "lies in none of the 1 segments of pool \"mine\"\n  called from\n    site 6",
+	} {
+		err := p.Free(addr, nil)
+		require.ErrorIs(t, err, device.CodeInvalidAddress)
+		require.ErrorContains(t, err, text)
+	}
+	b.check(t, p, debugging, plain)
+	b.closeAll(t, p, debugging, plain)
+}
+
 // What is in quarantine comes back before an allocation fails, at a trim, and
 // when a sibling needs room.
 func TestDebugQuarantineGivesWayBeforeMemoryRunsOut(t *testing.T) {

@@ -27,9 +27,10 @@ type leave struct {
 	marks   []device.Event
 
 	// reports are what the debug mode has found, of the address of that index if
-	// the free is refused.
+	// the free is refused; foreign says that it is not the pool's.
 	reports []*memcheck.Report
 	wrong   int
+	foreign bool
 }
 
 // retire ends the lives of blocks, all or none. What the caches have out among
@@ -136,6 +137,7 @@ func (p *Pool) findLive(j *leave) (found []located, leased device.Addr, err erro
 		p.restore(found)
 		if err != nil && p.debug != nil {
 			j.reports, j.wrong = append(j.reports, p.debug.Refuse(opFree, addr, err)), i
+			j.foreign = p.segmentOf(addr) == nil
 		}
 		if err != nil && j.batch {
 			err = device.Errorf(device.CodeOf(err), opFree, "addresses[%d]: %w", i, err)
