@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -21,6 +22,9 @@ const (
 	NeverRelease = math.MaxUint64
 
 	defaultAlignmentBytes = 256
+
+	// strategyFixed is the strategy that has settings of its own.
+	strategyFixed = "fixed"
 )
 
 // Config are the settings of a pool.
@@ -122,11 +126,33 @@ func (c Config) check(e *engine.Engine) error {
 	case c.MaxSizeBytes != 0 && c.MinHeldBytes > c.MaxSizeBytes:
 		wrong = "min_held_bytes is above max_size_bytes"
 	}
+	if err := c.checkFixed(); err != nil {
+		return device.Errorf(device.CodeInvalidConfig, op, "%w", err).On(e.ID())
+	}
 	if wrong != "" {
 		return device.Errorf(device.CodeInvalidConfig, op,
 			"%s (initial_size_bytes %d, max_size_bytes %d, growth_increment_bytes %d, min_held_bytes %d, segments of the device are multiples of %d)",
 			wrong, c.InitialSizeBytes, c.MaxSizeBytes, c.GrowthIncrementBytes, c.MinHeldBytes,
 			e.Info().GranularityBytes).On(e.ID())
+	}
+	return nil
+}
+
+// checkFixed looks at the settings of "fixed", which a strategy would see only
+// with the first segment.
+func (c Config) checkFixed() error {
+	switch {
+	case c.Strategy != strategyFixed:
+		if c.FixedBlockBytes != 0 || c.PageBytes != 0 {
+			return fmt.Errorf("fixed_block_bytes %d and page_bytes %d are of strategy %q, not of %q: want 0",
+				c.FixedBlockBytes, c.PageBytes, strategyFixed, c.Strategy)
+		}
+	case c.FixedBlockBytes == 0 || c.FixedBlockBytes&(c.AlignmentBytes-1) != 0:
+		return fmt.Errorf("fixed_block_bytes %d is not a positive multiple of alignment_bytes %d",
+			c.FixedBlockBytes, c.AlignmentBytes)
+	case c.PageBytes != 0 && (c.PageBytes&(c.PageBytes-1) != 0 || c.PageBytes < c.AlignmentBytes):
+		return fmt.Errorf("page_bytes %d is not a power of two of at least alignment_bytes %d",
+			c.PageBytes, c.AlignmentBytes)
 	}
 	return nil
 }
