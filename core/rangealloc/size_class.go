@@ -30,9 +30,6 @@ type sizeClass struct {
 	classes []slabClass
 	// kept counts the classes that keep an empty slab.
 	kept int
-	// smallLive and smallFree count the blocks of slabs, smallFree without those
-	// of kept slabs. slackUnits are the granules of all free blocks in slabs.
-	smallLive, smallFree, slackUnits uint64
 	// highWater is in granules.
 	highWater uint64
 	// marks is scratch for FreeBatch, a bit for each record of inner.
@@ -42,10 +39,12 @@ type sizeClass struct {
 // slabClass is one class of blocks.
 type slabClass struct {
 	granules uint64
+	// slabs and live count the slabs of the class and their live blocks.
+	slabs, live uint64
 	// inverse is 2^32 over granules, rounded up: it divides offsets in a slab.
 	inverse uint64
-	// count is blocks in a slab.
-	count uint32
+	// count is blocks in a slab, and perQuarter 2^16 over a quarter of it.
+	count, perQuarter uint32
 	// lists are of the slabs with room, the fullest quarter last.
 	lists [quarters]uint32
 	// kept is the empty slab that the class keeps, or noSlab.
@@ -106,12 +105,14 @@ func newShapedSizeClass(g geometry, shape slabShape) (Strategy, error) {
 		if granules > shape.small {
 			break
 		}
+		count := uint32(1 << shape.slabShift / granules)
 		s.classes = append(s.classes, slabClass{
-			granules: granules,
-			inverse:  1<<32/granules + 1,
-			count:    uint32(1 << shape.slabShift / granules),
-			lists:    [quarters]uint32{noSlab, noSlab, noSlab, noSlab},
-			kept:     noSlab,
+			granules:   granules,
+			inverse:    1<<32/granules + 1,
+			count:      count,
+			perQuarter: quarters << 16 / count,
+			lists:      [quarters]uint32{noSlab, noSlab, noSlab, noSlab},
+			kept:       noSlab,
 		})
 	}
 	return s, nil
@@ -197,10 +198,10 @@ func (s *sizeClass) Free(offset uint64) (uint64, error) {
 	if id == noSlab {
 		return s.inner.Free(offset)
 	}
-	granules := s.classes[s.slabs.all[id].class].granules
-	s.release(id, index)
-	s.retire(id)
-	return granules << s.shift, nil
+	if s.release(id, index) {
+		return s.retire(id), nil
+	}
+	return s.classes[s.slabs.all[id].class].granules << s.shift, nil
 }
 
 func (s *sizeClass) Lookup(offset uint64) (Range, bool) {

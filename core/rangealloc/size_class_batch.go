@@ -55,8 +55,7 @@ func (s *sizeClass) FreeBatch(offsets []uint64) error {
 			return err
 		}
 		if id != noSlab {
-			s.release(id, index)
-			rest = rest || s.slabs.all[id].live == 0
+			rest = s.release(id, index) || rest
 		}
 	}
 	if !rest {
@@ -64,7 +63,7 @@ func (s *sizeClass) FreeBatch(offsets []uint64) error {
 	}
 	for _, offset := range offsets {
 		if id, _, _ := s.locate(offset >> s.shift); id != noSlab {
-			if slab := &s.slabs.all[id]; slab.live == 0 && slab.list != unlisted {
+			if slab := &s.slabs.all[id]; slab.live == 0 && s.classes[slab.class].kept != id {
 				s.retire(id)
 			}
 		} else if s.unmark(offset) {

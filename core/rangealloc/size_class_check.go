@@ -6,7 +6,9 @@ func (s *sizeClass) Check() error {
 	if err := s.inner.Check(); err != nil {
 		return err
 	}
-	sums := slabSums{chunks: make(map[uint32]bool)}
+	sums := slabSums{
+		ofClass: make([]uint64, len(s.classes)), live: make([]uint64, len(s.classes)), chunks: make(map[uint32]bool),
+	}
 	for _, chunk := range s.slots.records {
 		sums.chunks[chunk] = true
 	}
@@ -26,9 +28,8 @@ func (s *sizeClass) Check() error {
 	if claimed != len(sums.chunks) || claimed != int(s.slots.next) {
 		return broken("%d chunks of slots are claimed, %d different ones, and there are %d", claimed, len(sums.chunks), s.slots.next)
 	}
-	if sums.slabs != s.slabs.count || sums.live != s.smallLive || sums.free != s.smallFree || sums.slack != s.slackUnits {
-		return broken("%d slabs have %d live and %d free blocks and %d free granules, the counters say %d, %d, %d, %d",
-			sums.slabs, sums.live, sums.free, sums.slack, s.slabs.count, s.smallLive, s.smallFree, s.slackUnits)
+	if sums.slabs != s.slabs.count {
+		return broken("there are %d slabs, the counter says %d", sums.slabs, s.slabs.count)
 	}
 	if err := s.checkLists(sums); err != nil {
 		return err
@@ -50,9 +51,11 @@ func (s *sizeClass) Check() error {
 
 // slabSums is what all slabs have together.
 type slabSums struct {
-	slabs, live, free, slack uint64
-	listed, kept             int
-	chunks                   map[uint32]bool
+	slabs        uint64
+	listed, kept int
+	// ofClass and live are slabs and live blocks by class.
+	ofClass, live []uint64
+	chunks        map[uint32]bool
 }
 
 func (s *sizeClass) checkSlab(id uint32, sums *slabSums) error {
@@ -66,7 +69,7 @@ func (s *sizeClass) checkSlab(id uint32, sums *slabSums) error {
 		return broken("slab %d is looked for, and %d is found", id, found)
 	}
 	free := uint64(0)
-	for at, word := range s.slabs.words[uint64(id)*s.slabs.wordsPer:][:s.slabs.wordsPer] {
+	for at, word := range s.slabs.wordsOf(id) {
 		free += uint64(bits.OnesCount64(word))
 		if from := uint64(c.count) - min(uint64(at)*64, uint64(c.count)); from < 64 && word>>from != 0 {
 			return broken("slab %d has a free bit behind its %d blocks", id, c.count)
@@ -84,22 +87,19 @@ func (s *sizeClass) checkSlab(id uint32, sums *slabSums) error {
 		sums.chunks[chunk] = true
 	}
 	sums.slabs++
-	sums.live += uint64(slab.live)
-	sums.slack += free * c.granules
-	switch {
-	case slab.live == 0:
+	sums.ofClass[slab.class]++
+	sums.live[slab.class] += uint64(slab.live)
+	if slab.live == 0 {
 		sums.kept++
-		if c.kept != id || slab.list != unlisted {
-			return broken("slab %d is empty and in list %d, and its class keeps %d", id, slab.list, c.kept)
-		}
-	case free != 0:
-		sums.free += free
+	}
+	if (slab.live == 0) != (c.kept == id) {
+		return broken("slab %d has %d live blocks, and its class keeps %d", id, slab.live, c.kept)
+	}
+	if free != 0 {
 		sums.listed++
-		if due := uint8(uint32(slab.live) * quarters / c.count); slab.list != due {
-			return broken("slab %d with %d of %d blocks live is in list %d, not %d", id, slab.live, c.count, slab.list, due)
-		}
-	case slab.list != unlisted:
-		return broken("slab %d is full and in list %d", id, slab.list)
+	}
+	if due := c.listOf(slab.live); slab.list != due {
+		return broken("slab %d with %d of %d blocks live is in list %d, not %d", id, slab.live, c.count, slab.list, due)
 	}
 	return nil
 }
@@ -109,6 +109,10 @@ func (s *sizeClass) checkLists(sums slabSums) error {
 	listed, kept := 0, 0
 	for class := range s.classes {
 		c := &s.classes[class]
+		if c.slabs != sums.ofClass[class] || c.live != sums.live[class] {
+			return broken("class %d has %d slabs and %d live blocks, the counters say %d and %d",
+				class, sums.ofClass[class], sums.live[class], c.slabs, c.live)
+		}
 		if c.kept != noSlab {
 			kept++
 		}

@@ -6,18 +6,10 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// slabWithRoom is a slab of the class that has a free block: the fullest, else
-// the one that is kept, else a new one. noSlab: best_fit has no room for one.
+// slabWithRoom is a slab of the class that has a free block: the fullest, else a
+// new one. noSlab: best_fit has no room for one.
 func (s *sizeClass) slabWithRoom(class int) (uint32, error) {
 	if id := s.fullest(class); id != noSlab {
-		return id, nil
-	}
-	c := &s.classes[class]
-	if id := c.kept; id != noSlab {
-		c.kept = noSlab
-		s.kept--
-		s.smallFree += uint64(c.count)
-		s.relist(id)
 		return id, nil
 	}
 	return s.newSlab(class)
@@ -49,17 +41,17 @@ func (s *sizeClass) newSlab(class int) (uint32, error) {
 	}
 	id := s.slabs.add(run.Offset>>s.shift, run.Slot, class, c.count)
 	s.slots.take(s.slabs.chunksOf(id, c.count))
-	s.smallFree += uint64(c.count)
-	s.slackUnits += uint64(c.count) * c.granules
+	c.slabs++
 	s.relist(id)
 	return id, nil
 }
 
-// giveBack returns an empty slab, which is in no list, to best_fit.
+// giveBack returns an empty slab, which is not kept, to best_fit.
 func (s *sizeClass) giveBack(id uint32) {
+	s.unlist(id)
 	slab := &s.slabs.all[id]
 	c := &s.classes[slab.class]
-	s.slackUnits -= uint64(c.count) * c.granules
+	c.slabs--
 	s.slots.give(s.slabs.chunksOf(id, c.count))
 	start := slab.start
 	s.slabs.drop(id)
@@ -72,18 +64,48 @@ func (s *sizeClass) giveBack(id uint32) {
 func (s *sizeClass) giveBackKept() {
 	for i := range s.classes {
 		if id := s.classes[i].kept; id != noSlab {
-			s.classes[i].kept = noSlab
+			s.unkeep(&s.classes[i])
 			s.giveBack(id)
 		}
 	}
-	s.kept = 0
+}
+
+func (s *sizeClass) unkeep(c *slabClass) {
+	c.kept = noSlab
+	s.kept--
 }
 
 // takeSmall takes the lowest free block of a slab.
 func (s *sizeClass) takeSmall(id uint32) Range {
-	var one [1]Range
-	s.takeBits(id, one[:])
-	return one[0]
+	slab := &s.slabs.all[id]
+	words := s.slabs.wordsOf(id)
+	at := uint32(0)
+	for words[at] == 0 {
+		at++
+	}
+	index := at<<6 + uint32(bits.TrailingZeros64(words[at]))
+	words[at] &= words[at] - 1
+	c := &s.classes[slab.class]
+	s.taken(id, slab, c, 1, index)
+	return Range{
+		Offset: (slab.start + uint64(index)*c.granules) << s.shift,
+		Size:   c.granules << s.shift,
+		Slot:   s.slabs.slot(id, index),
+	}
+}
+
+// taken is for count blocks of a slab that have just become live, index the last
+// of them.
+func (s *sizeClass) taken(id uint32, slab *slab, c *slabClass, count, index uint32) {
+	if c.kept == id {
+		s.unkeep(c)
+	}
+	slab.live += uint16(count)
+	c.live += uint64(count)
+	s.highWater = max(s.highWater, slab.start+uint64(index+1)*c.granules)
+	if c.listOf(slab.live) != slab.list {
+		s.relist(id)
+	}
 }
 
 // takeBits takes the lowest free blocks of a slab, as many as it has and to
@@ -92,8 +114,7 @@ func (s *sizeClass) takeBits(id uint32, to []Range) []Range {
 	slab := &s.slabs.all[id]
 	c := &s.classes[slab.class]
 	count := min(uint32(len(to)), c.count-uint32(slab.live))
-	words := s.slabs.words[uint64(id)*s.slabs.wordsPer:][:s.slabs.wordsPer]
-	chunks := s.slabs.chunks[uint64(id)*s.slabs.chunksPer:][:s.slabs.chunksPer]
+	words, chunks := s.slabs.wordsOf(id), s.slabs.chunksOf(id, c.count)
 	size, index, left := c.granules<<s.shift, uint32(0), to[:count]
 	for at := 0; len(left) > 0; at++ {
 		word := words[at]
@@ -109,54 +130,49 @@ func (s *sizeClass) takeBits(id uint32, to []Range) []Range {
 		}
 		words[at] = word
 	}
-	slab.live += uint16(count)
-	s.smallLive += uint64(count)
-	s.smallFree -= uint64(count)
-	s.slackUnits -= uint64(count) * c.granules
-	s.highWater = max(s.highWater, slab.start+uint64(index+1)*c.granules)
-	s.relist(id)
+	s.taken(id, slab, c, count, index)
 	return to[count:]
 }
 
-// release makes a block free; retire has to follow.
-func (s *sizeClass) release(id, index uint32) {
+// release makes a block free. When it says that the slab is empty, retire has to
+// follow.
+func (s *sizeClass) release(id, index uint32) (empty bool) {
 	slab := &s.slabs.all[id]
-	s.slabs.words[uint64(id)*s.slabs.wordsPer+uint64(index>>6)] |= 1 << (index & 63)
+	s.slabs.wordsOf(id)[index>>6] |= 1 << (index & 63)
 	slab.live--
-	s.smallLive--
-	s.smallFree++
-	s.slackUnits += s.classes[slab.class].granules
-	s.relist(id)
+	c := &s.classes[slab.class]
+	c.live--
+	if c.listOf(slab.live) != slab.list {
+		s.relist(id)
+	}
+	return slab.live == 0
 }
 
 // unrelease undoes release.
 func (s *sizeClass) unrelease(id, index uint32) {
 	slab := &s.slabs.all[id]
-	s.slabs.words[uint64(id)*s.slabs.wordsPer+uint64(index>>6)] &^= 1 << (index & 63)
+	s.slabs.wordsOf(id)[index>>6] &^= 1 << (index & 63)
 	slab.live++
-	s.smallLive++
-	s.smallFree--
-	s.slackUnits -= s.classes[slab.class].granules
+	s.classes[slab.class].live++
 	s.relist(id)
 }
 
-// retire keeps a slab that is empty, or gives it back if its class has other
-// room.
-func (s *sizeClass) retire(id uint32) {
-	slab := &s.slabs.all[id]
-	if slab.live != 0 {
-		return
+// retire keeps a slab that has become empty, or gives it back if its class has
+// other room. It gives the size of its blocks.
+func (s *sizeClass) retire(id uint32) (size uint64) {
+	c := &s.classes[s.slabs.all[id].class]
+	size = c.granules << s.shift
+	only := c.lists[0] == id && s.slabs.all[id].next == noSlab
+	for _, head := range c.lists[1:] {
+		only = only && head == noSlab
 	}
-	class := int(slab.class)
-	c := &s.classes[class]
-	s.unlist(id)
-	s.smallFree -= uint64(c.count)
-	if c.kept != noSlab || s.fullest(class) != noSlab {
+	if !only {
 		s.giveBack(id)
-		return
+		return size
 	}
 	c.kept = id
 	s.kept++
+	return size
 }
 
 // locate is the slab that a granule is in and the block of it, and whether it is
@@ -182,7 +198,7 @@ func (s *sizeClass) block(id, index uint32) Range {
 	return Range{
 		Offset: (slab.start + uint64(index)*c.granules) << s.shift,
 		Size:   c.granules << s.shift,
-		Slot:   slotIn(s.slabs.chunksOf(id, c.count), index),
+		Slot:   s.slabs.slot(id, index),
 	}
 }
 
@@ -204,13 +220,18 @@ func (s *sizeClass) liveSmall(offset uint64) (id, index uint32, err error) {
 		"offset is %d, inside the live block of %d bytes at %d", offset, holder.Size, holder.Offset)
 }
 
+// listOf is the list for slabs with so many live blocks.
+func (c *slabClass) listOf(live uint16) uint8 {
+	if uint32(live) == c.count {
+		return unlisted
+	}
+	return uint8(uint32(live) * c.perQuarter >> 16)
+}
+
 // relist puts a slab into the list of its quarter, or into none if it is full.
 func (s *sizeClass) relist(id uint32) {
 	slab := &s.slabs.all[id]
-	list := uint8(unlisted)
-	if count := s.classes[slab.class].count; uint32(slab.live) < count {
-		list = uint8(uint32(slab.live) * quarters / count)
-	}
+	list := s.classes[slab.class].listOf(slab.live)
 	if list == slab.list {
 		return
 	}

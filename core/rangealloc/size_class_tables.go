@@ -103,7 +103,7 @@ func (t *slabTable) add(start uint64, record uint32, class int, count uint32) ui
 		}
 	}
 	t.all[id] = slab{start: start, record: record, class: uint8(class), list: unlisted}
-	words := t.words[uint64(id)*t.wordsPer:][:t.wordsPer]
+	words := t.wordsOf(id)
 	for i := range words {
 		words[i] = 1<<min(count, 64) - 1
 		count -= min(count, 64)
@@ -141,6 +141,11 @@ func (t *slabTable) drop(id uint32) {
 	t.count--
 }
 
+// wordsOf are the bits of a slab's free blocks.
+func (t *slabTable) wordsOf(id uint32) []uint64 {
+	return t.words[uint64(id)*t.wordsPer:][:t.wordsPer]
+}
+
 func (t *slabTable) isFree(id, index uint32) bool {
 	return t.words[uint64(id)*t.wordsPer+uint64(index>>6)]>>(index&63)&1 != 0
 }
@@ -148,6 +153,11 @@ func (t *slabTable) isFree(id, index uint32) bool {
 // chunksOf are the slots of a slab of so many blocks.
 func (t *slabTable) chunksOf(id, count uint32) []uint32 {
 	return t.chunks[uint64(id)*t.chunksPer:][:(count+slotChunk-1)/slotChunk]
+}
+
+// slot is that of a block.
+func (t *slabTable) slot(id, index uint32) uint32 {
+	return t.chunks[uint64(id)*t.chunksPer+uint64(index/slotChunk)]*slotChunk + index%slotChunk
 }
 
 func (t *slabTable) push(head *uint32, id uint32) {

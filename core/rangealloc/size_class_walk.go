@@ -4,16 +4,19 @@ package rangealloc
 // back before a request is refused.
 func (s *sizeClass) Stats() Stats {
 	stats := s.inner.Stats()
-	stats.FreeBytes += s.slackUnits << s.shift
-	stats.LiveBlocks += s.smallLive - s.slabs.count
-	stats.FreeRuns += s.smallFree
+	stats.LiveBlocks -= s.slabs.count
 	stats.HighWaterBytes = s.highWater << s.shift
 	for i := range s.classes {
 		c := &s.classes[i]
+		free := c.slabs*uint64(c.count) - c.live
+		stats.LiveBlocks += c.live
+		stats.FreeBytes += free * c.granules << s.shift
+		stats.FreeRuns += free
 		if s.fullest(i) != noSlab {
 			stats.LargestFreeBytes = max(stats.LargestFreeBytes, c.granules<<s.shift)
 		}
 		if c.kept != noSlab {
+			stats.FreeRuns -= uint64(c.count)
 			if granules, runs := s.runFrom(s.slabs.all[c.kept].record); granules != 0 {
 				stats.LargestFreeBytes = max(stats.LargestFreeBytes, granules<<s.shift)
 				stats.FreeRuns = stats.FreeRuns + 1 - runs
