@@ -1,13 +1,17 @@
 package rangealloc
 
-// push puts a free block at the front of a doubly linked list, whose links are
-// left (the one before) and right of the records.
+// Lists of free blocks, doubly linked: left of a record is the one before, right
+// the one behind. Where a list ends, record 0 takes the write that is meant for
+// the neighbour, and gets its mark back: whether there is a neighbour is a guess
+// that a processor gets wrong half of the time, and dearer than two writes.
+
+// push puts a free block at the front of a list.
 func push(all []record, head *uint32, at uint32) {
 	r := &all[at]
-	r.left, r.right = none, *head
-	if *head != none {
-		all[*head].left = at
-	}
+	first := *head
+	r.left, r.right = none, first
+	all[first].left = at
+	all[none].left = markLive
 	*head = at
 }
 
@@ -15,9 +19,8 @@ func push(all []record, head *uint32, at uint32) {
 // empty.
 func pull(all []record, head *uint32, at uint32) bool {
 	r := &all[at]
-	if r.right != none {
-		all[r.right].left = r.left
-	}
+	all[r.right].left = r.left
+	all[none].left = markLive
 	if r.left != none {
 		all[r.left].right = r.right
 		return false

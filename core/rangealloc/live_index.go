@@ -21,7 +21,7 @@ func newLiveIndex(heads uint64) liveIndex {
 // head multiplies by 2^64 over the golden ratio, which spreads multiples of any
 // stride over the high bits.
 func (l *liveIndex) head(offset uint64) *uint32 {
-	return &l.heads[offset*0x9e3779b97f4a7c15>>l.shift]
+	return &l.heads[offset*0x9e3779b97f4a7c15>>(l.shift&63)]
 }
 
 // insert marks the record live.

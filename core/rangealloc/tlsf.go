@@ -111,7 +111,7 @@ func (t *tlsf) fit(at uint32, need, mask uint64) (fits uint32, pad uint64) {
 func (t *tlsf) take(at uint32, pad, need uint64) (uint32, error) {
 	size := t.records.all[at].size
 	rest := size - pad - need
-	if rest|pad != 0 {
+	if rest|pad != 0 && t.records.spareCount < 2 {
 		extra := uint64(1)
 		if rest != 0 && pad != 0 {
 			extra = 2
