@@ -1,0 +1,185 @@
+//go:build fm_cache_pending
+
+/* Thread caches: what the core asks: counts, blocks, idle blocks back. */
+#include <string.h>
+
+#include "cache_types.h"
+
+/* ---------------------------------------------------------------- counts */
+
+/*
+ * Counts the live blocks themselves, because a block that was freed twice at
+ * once was counted twice. All stores have told; threads are stopped.
+ */
+static void fm_recount(struct fm_cache *cache) {
+    uint64_t live = 0, live_bytes = 0, requested_bytes = 0;
+    for (uint32_t i = 1; i < cache->fresh; i++) {
+        uint64_t meta = fm_meta(cache, i);
+        if (fm_address(cache, i) == 0 || meta >= FM_HOLDER_UNIT)
+            continue;
+        uint64_t whole = cache->class_bytes[fm_meta_class(meta)];
+        live++;
+        live_bytes += whole;
+        requested_bytes += whole - fm_meta_slack(meta);
+    }
+    struct fm_cache_counts *total = &cache->total;
+    total->live_bytes = live_bytes;
+    total->requested_bytes = requested_bytes;
+    total->frees = total->allocations - cache->adopted_blocks - live;
+    cache->recount = false;
+}
+
+void fm_cache_count(uint64_t pool, struct fm_cache_counts *counts_out) {
+    memset(counts_out, 0, sizeof *counts_out);
+    fm_lock();
+    struct fm_cache *cache = fm_cache_of(pool);
+    if (cache != NULL) {
+        fm_stop_begin();
+        for (struct fm_store *s = cache->stores; s != NULL; s = s->next_of_all)
+            fm_store_tell(s);
+        if (cache->recount)
+            fm_recount(cache);
+        *counts_out = fm_core_counts(cache);
+        fm_stop_end();
+    }
+    fm_unlock();
+}
+
+/* ---------------------------------------------------------------- blocks */
+
+static struct fm_cache_block fm_describe(const struct fm_cache *cache,
+                                         uint32_t index) {
+    uint64_t meta = fm_meta(cache, index);
+    uint64_t holder = meta >> FM_HOLDER_SHIFT;
+    const struct fm_store *store =
+        holder != 0 ? cache->magazines[holder]->store : NULL;
+    uint64_t size_bytes = cache->class_bytes[fm_meta_class(meta)];
+    return (struct fm_cache_block){
+        .address = fm_address(cache, index),
+        .size_bytes = size_bytes,
+        .requested_bytes = size_bytes - fm_meta_slack(meta),
+        .stream = store != NULL ? store->stream : 0,
+        .tag = (uint32_t)(meta >> FM_TAG_SHIFT) & 0xFFF,
+        .live = holder == 0,
+    };
+}
+
+bool fm_cache_find(uint64_t pool, uint64_t address,
+                   struct fm_cache_block *block_out) {
+    fm_lock();
+    struct fm_cache *cache = fm_cache_of(pool);
+    uint32_t index = cache != NULL ? fm_table_find(cache, address) : 0;
+    if (index != 0)
+        *block_out = fm_describe(cache, index);
+    fm_unlock();
+    return index != 0;
+}
+
+uint64_t fm_cache_each(uint64_t pool, struct fm_cache_block *blocks_out,
+                       uint64_t capacity) {
+    uint64_t count = 0;
+    fm_lock();
+    struct fm_cache *cache = fm_cache_of(pool);
+    if (cache != NULL) {
+        fm_stop_begin();
+        for (uint32_t i = 1; i < cache->fresh; i++) {
+            if (fm_address(cache, i) == 0)
+                continue;
+            if (count < capacity)
+                blocks_out[count] = fm_describe(cache, i);
+            count++;
+        }
+        fm_stop_end();
+    }
+    fm_unlock();
+    return count;
+}
+
+int32_t fm_cache_usable_size(uint64_t pool, uint64_t address,
+                             uint64_t *size_out) {
+    struct fm_cache_block block;
+    if (!fm_cache_find(pool, address, &block) || !block.live)
+        return FM_CACHE_PASS;
+    *size_out = block.size_bytes;
+    return FM_CACHE_DONE;
+}
+
+bool fm_cache_adopt(uint64_t pool, uint64_t address,
+                    struct fm_cache_block *block_out) {
+    fm_lock();
+    struct fm_cache *cache = fm_cache_of(pool);
+    uint32_t index = cache != NULL ? fm_table_find(cache, address) : 0;
+    bool live = index != 0 && fm_meta(cache, index) < FM_HOLDER_UNIT;
+    if (live) {
+        *block_out = fm_describe(cache, index);
+        cache->total.live_bytes -= block_out->size_bytes;
+        cache->total.requested_bytes -= block_out->requested_bytes;
+        cache->adopted_blocks++;
+        fm_core_leave(cache, index);
+    }
+    fm_unlock();
+    return live;
+}
+
+/* ------------------------------------------------------------ idle blocks */
+
+/* Takes a block that was popped from a store out of the caches. */
+static void fm_take_block(struct fm_store *store, uint32_t index,
+                          struct fm_cache_block *block_out) {
+    *block_out = fm_describe(store->cache, index);
+    store->tally.idle_bytes -= block_out->size_bytes;
+    fm_core_leave(store->cache, index);
+}
+
+static uint64_t fm_take_from_depot(struct fm_store *depot,
+                                   struct fm_cache_block *blocks_out,
+                                   uint64_t capacity) {
+    uint64_t count = 0;
+    for (uint32_t class = depot->cache->classes; class-- > 0;) {
+        uint32_t index;
+        while (count < capacity && (index = fm_depot_pop(depot, class)) != 0)
+            fm_take_block(depot, index, &blocks_out[count++]);
+    }
+    fm_store_tell(depot);
+    return count;
+}
+
+/* All threads are stopped. */
+static uint64_t fm_take_from_lane(struct fm_store *lane,
+                                  struct fm_cache_block *blocks_out,
+                                  uint64_t capacity) {
+    uint64_t count = 0;
+    for (uint32_t class = lane->cache->classes; class-- > 0;) {
+        struct fm_magazine *magazine = lane->bins[class].top;
+        for (; magazine != NULL; magazine = magazine->next) {
+            uint32_t index;
+            while (count < capacity && (index = fm_magazine_pop(magazine)) != 0)
+                fm_take_block(lane, index, &blocks_out[count++]);
+        }
+    }
+    fm_store_tell(lane);
+    return count;
+}
+
+/* Depots first: for them nobody needs to stop. */
+uint64_t fm_cache_take(uint64_t pool, struct fm_cache_block *blocks_out,
+                       uint64_t capacity) {
+    uint64_t count = 0;
+    fm_lock();
+    struct fm_cache *cache = fm_cache_of(pool);
+    struct fm_store *s = cache != NULL ? cache->stores : NULL;
+    for (; s != NULL; s = s->next_of_all)
+        if (s->thread == NULL)
+            count +=
+                fm_take_from_depot(s, blocks_out + count, capacity - count);
+    if (cache != NULL && count == 0) {
+        fm_stop_begin();
+        for (s = cache->stores; s != NULL; s = s->next_of_all)
+            if (s->thread != NULL)
+                count +=
+                    fm_take_from_lane(s, blocks_out + count, capacity - count);
+        fm_stop_end();
+    }
+    fm_unlock();
+    return count;
+}

@@ -1,0 +1,174 @@
+//go:build fm_cache_pending
+
+/*
+ * Thread caches: misses. How magazines go between lanes and depots, and how much
+ * a lane keeps.
+ */
+#include "cache_types.h"
+
+/* Of large blocks few are kept, of small ones enough to make misses rare. */
+#define FM_MAGAZINE_BYTES (UINT64_C(8) << 20)
+#define FM_MAGAZINE_LEAST 8
+#define FM_MAGAZINE_MOST 32
+
+/* From this size on, a lease brings so few blocks that the next larger class is
+ * tried before. */
+#define FM_BORROW_BYTES (UINT32_C(64) << 10)
+
+uint32_t fm_magazine_room(const struct fm_cache *cache, uint32_t class) {
+    uint64_t room = FM_MAGAZINE_BYTES / cache->class_bytes[class];
+    if (room > FM_MAGAZINE_MOST)
+        return FM_MAGAZINE_MOST;
+    return room < FM_MAGAZINE_LEAST ? FM_MAGAZINE_LEAST : (uint32_t)room;
+}
+
+/* Where a thread's bytes grow, they are this part of what is live. */
+#define FM_THREAD_PART 16
+
+/* A thread's bytes are for all its lanes of a pool. */
+void fm_lanes_bound(struct fm_thread *thread, const struct fm_cache *cache) {
+    uint64_t lanes = 0, bytes = cache->thread_bytes;
+    if (cache->thread_bytes_grow &&
+        bytes < cache->total.live_bytes / FM_THREAD_PART)
+        bytes = cache->total.live_bytes / FM_THREAD_PART;
+    for (struct fm_store *lane = thread->lanes; lane != NULL; lane = lane->next)
+        lanes += lane->cache == cache;
+    for (struct fm_store *lane = thread->lanes; lane != NULL; lane = lane->next)
+        if (lane->cache == cache)
+            lane->bound_bytes = bytes / lanes;
+}
+
+/* ----------------------------------------------------------------- take */
+
+/* Takes a block from a depot that counts as idle in the store then. */
+static uint32_t fm_site_pull(struct fm_store *store, struct fm_store *depot,
+                             uint32_t class) {
+    uint32_t index = fm_depot_pop(depot, class);
+    if (index != 0) {
+        depot->tally.idle_bytes -= depot->cache->class_bytes[class];
+        store->tally.idle_bytes += depot->cache->class_bytes[class];
+    }
+    return index;
+}
+
+/* Has the other magazine of a lane come to the top. */
+static void fm_lane_swap(struct fm_bin *bin) {
+    struct fm_magazine *top = bin->top, *other = top->next;
+    top->next = NULL;
+    other->next = top;
+    bin->top = other;
+}
+
+/* Takes a block from a depot, and the rest of its magazine for the lane's next
+ * calls. */
+static uint32_t fm_lane_refill(struct fm_store *lane, struct fm_store *depot,
+                               uint32_t class) {
+    struct fm_cache *cache = lane->cache;
+    struct fm_bin *bin = &lane->bins[class];
+    while (depot->bins[class].top != NULL) {
+        uint64_t bytes =
+            (uint64_t)depot->bins[class].top->count * cache->class_bytes[class];
+        if (lane->tally.idle_bytes + bytes > lane->bound_bytes)
+            return fm_site_pull(lane, depot, class);
+        struct fm_magazine *full = fm_depot_detach(depot, class);
+        struct fm_magazine *empty = bin->top;
+        lane->tally.idle_bytes += bytes;
+        full->store = lane;
+        full->next = empty->next;
+        bin->top = full;
+        fm_magazine_put(cache, empty);
+        uint32_t index = fm_magazine_pop(full);
+        if (index != 0)
+            return index;
+    }
+    return 0;
+}
+
+static uint32_t fm_lane_take(struct fm_store *lane, uint32_t class) {
+    struct fm_bin *bin = &lane->bins[class];
+    uint32_t index = fm_magazine_pop(bin->top);
+    if (index != 0)
+        return index;
+    if (bin->top->next != NULL && bin->top->next->count > 0) {
+        fm_lane_swap(bin);
+        if ((index = fm_magazine_pop(bin->top)) != 0)
+            return index;
+    }
+    index = fm_lane_refill(lane, lane->depot, class);
+    return index != 0 ? index : fm_lane_refill(lane, lane->cache->any, class);
+}
+
+static uint32_t fm_site_take_class(struct fm_store *store, uint32_t class) {
+    if (store->depot != NULL)
+        return fm_lane_take(store, class);
+    uint32_t index = fm_depot_pop(store, class);
+    return index != 0 ? index : fm_site_pull(store, store->cache->any, class);
+}
+
+uint32_t fm_site_take(struct fm_store *store, uint32_t class) {
+    const struct fm_cache *cache = store->cache;
+    uint32_t index = fm_site_take_class(store, class);
+    if (index == 0 && cache->class_bytes[class] >= FM_BORROW_BYTES &&
+        class + 1 < cache->classes &&
+        cache->class_bytes[class + 1] - cache->class_bytes[class] <=
+            cache->class_bytes[class] / 8)
+        index = fm_site_take_class(store, class + 1);
+    return index;
+}
+
+/* ----------------------------------------------------------------- give */
+
+/* Makes a lane hold at most goal bytes: the largest blocks go first. */
+static void fm_lane_shed(struct fm_store *lane, uint64_t goal_bytes) {
+    for (uint32_t class = lane->cache->classes;
+         class-- > 0 && lane->tally.idle_bytes > goal_bytes;)
+        fm_store_pour(lane, class, lane->depot);
+}
+
+/* Makes room for one block on top of a lane's bin. */
+static bool fm_lane_room(struct fm_store *lane, uint32_t class) {
+    struct fm_bin *bin = &lane->bins[class];
+    if (bin->top->count < bin->top->room)
+        return true;
+    struct fm_magazine *other = bin->top->next;
+    if (other != NULL && other->count < other->room) {
+        fm_lane_swap(bin);
+        return true;
+    }
+    struct fm_magazine *empty = fm_magazine_get(lane->cache, class);
+    if (empty == NULL)
+        return false;
+    if (other != NULL) {
+        bin->top->next = NULL;
+        lane->tally.idle_bytes -=
+            (uint64_t)other->count * lane->cache->class_bytes[class];
+        fm_depot_attach(lane->depot, other);
+    }
+    empty->store = lane;
+    empty->next = bin->top != &fm_magazine_none ? bin->top : NULL;
+    bin->top = empty;
+    return true;
+}
+
+struct fm_store *fm_site_give(struct fm_store *store, uint32_t index,
+                              uint64_t meta) {
+    struct fm_cache *cache = store->cache;
+    uint32_t class = fm_meta_class(meta);
+    uint64_t size = cache->class_bytes[class];
+    if (store->depot != NULL) {
+        if (store->tally.idle_bytes + size > store->bound_bytes)
+            fm_lanes_bound(store->thread, cache);
+        if (store->tally.idle_bytes + size > store->bound_bytes)
+            fm_lane_shed(store, store->bound_bytes - store->bound_bytes / 4);
+        if (store->tally.idle_bytes + size <= store->bound_bytes &&
+            fm_lane_room(store, class)) {
+            fm_magazine_push(cache, store->bins[class].top, index, meta);
+            return store;
+        }
+    }
+    struct fm_store *depot = fm_depot_for(store);
+    if (!fm_depot_reserve(depot, class, 1))
+        return NULL;
+    fm_depot_push(depot, index, meta);
+    return depot;
+}

@@ -1,0 +1,214 @@
+//go:build fm_cache_pending
+
+/*
+ * Thread caches: one block taken, one given back. The hit path is the first half
+ * of each; all that it cannot do at once is done with the mutex.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+/* Counts that are added to in pairs could not be forwarded to the next call,
+ * which adds to other pairs: it would wait for them. */
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
+
+#include "cache_types.h"
+#include "ferrum_mem.h"
+
+/* ---------------------------------------------------------------- alloc */
+
+static void fm_block_live(struct fm_store *store, uint32_t index,
+                          uint64_t size_bytes, uint32_t tag,
+                          uint64_t *address_out) {
+    struct fm_cache *cache = store->cache;
+    uint32_t class = fm_meta_class(fm_meta(cache, index));
+    uint64_t whole = cache->class_bytes[class];
+    *address_out = fm_address(cache, index);
+    fm_meta_set(cache, index,
+                (uint64_t)class << FM_CLASS_SHIFT |
+                    (uint64_t)tag << FM_TAG_SHIFT | (whole - size_bytes));
+    fm_tally_alloc(store, whole, size_bytes);
+}
+
+static FM_COLD int32_t fm_alloc_miss(uint64_t pool, uint64_t stream,
+                                     uint64_t size_bytes, uint32_t tag,
+                                     uint64_t *address_out) {
+    for (bool leased = true;;) {
+        struct fm_site site;
+        if (!fm_site_lock(pool, stream, &site))
+            return FM_CACHE_PASS;
+        uint32_t index = 0, class = 0;
+        bool fits = site.store != NULL &&
+                    size_bytes - 1 < site.cache->block_max &&
+                    tag <= atomic_load_explicit(&site.cache->tags,
+                                                memory_order_relaxed);
+        if (fits) {
+            class = fm_class_of(site.cache, size_bytes);
+            index = fm_site_take(site.store, class);
+        }
+        if (index != 0) {
+            fm_block_live(site.store, index, size_bytes, tag, address_out);
+            fm_store_tell(site.store);
+        } else if (fits && leased) {
+            leased = fm_core_lease(site.store, class,
+                                   fm_core_lease_count(site.cache, class)) > 0;
+            fm_unlock();
+            continue;
+        }
+        fm_unlock();
+        return index != 0 ? FM_CACHE_DONE : FM_CACHE_PASS;
+    }
+}
+
+int32_t fm_cache_alloc(uint64_t pool, uint64_t stream, uint64_t size_bytes,
+                       uint32_t tag, uint64_t *address_out) {
+    struct fm_thread *thread = fm_self;
+    if (FM_UNLIKELY(thread == NULL) || FM_UNLIKELY(!fm_busy_begin(thread)))
+        return fm_alloc_miss(pool, stream, size_bytes, tag, address_out);
+    const struct fm_key *key = fm_key_of(thread, pool, stream);
+    struct fm_store *lane = key->lane;
+    if (FM_UNLIKELY(key->pool != pool || key->stream != stream))
+        goto miss;
+    if (FM_UNLIKELY(lane == NULL))
+        goto pass;
+    struct fm_cache *cache = lane->cache;
+    if (FM_UNLIKELY(size_bytes - 1 >= cache->block_max))
+        goto pass;
+    if (FM_UNLIKELY(tag >
+                    atomic_load_explicit(&cache->tags, memory_order_relaxed)))
+        goto pass;
+    uint32_t class = fm_class_of(cache, size_bytes);
+    struct fm_magazine *magazine = lane->bins[class].top;
+    if (FM_UNLIKELY(magazine->count == 0))
+        goto miss;
+    uint32_t index = magazine->items[magazine->count - 1];
+    uint64_t address = fm_address(cache, index);
+    if (FM_UNLIKELY(!fm_entry_good(magazine, address, fm_meta(cache, index))))
+        goto miss;
+    magazine->count--;
+    uint64_t whole = cache->class_bytes[class];
+    fm_meta_set(cache, index,
+                (uint64_t)class << FM_CLASS_SHIFT |
+                    (uint64_t)tag << FM_TAG_SHIFT | (whole - size_bytes));
+    fm_tally_alloc(lane, whole, size_bytes);
+    fm_busy_end(thread);
+    *address_out = address;
+    return FM_CACHE_DONE;
+miss:
+    fm_busy_end(thread);
+    return fm_alloc_miss(pool, stream, size_bytes, tag, address_out);
+pass:
+    fm_busy_end(thread);
+    return FM_CACHE_PASS;
+}
+
+/* ----------------------------------------------------------------- free */
+
+static FM_COLD int32_t fm_free_twice(uint64_t address) {
+    return fm_cache_fail(FERRUM_ERROR_DOUBLE_FREE, "pool.free",
+                         "address %#llx is free: its block was freed and waits "
+                         "in a thread cache",
+                         (unsigned long long)address);
+}
+
+static FM_COLD int32_t fm_free_mismatch(uint64_t address, uint64_t asked_bytes,
+                                        uint64_t said_bytes) {
+    return fm_cache_fail(FERRUM_ERROR_INVALID_SIZE, "pool.free_sized",
+                         "size_bytes is %llu: the block at %#llx was asked for "
+                         "with %llu",
+                         (unsigned long long)said_bytes,
+                         (unsigned long long)address,
+                         (unsigned long long)asked_bytes);
+}
+
+/* Frees a live block for which no store has room: straight to the core. */
+static int32_t fm_free_to_core(const struct fm_site *site, uint32_t index) {
+    struct fm_cache *cache = site->cache;
+    uint64_t meta = fm_meta(cache, index);
+    uint64_t whole = cache->class_bytes[fm_meta_class(meta)];
+    uint64_t requested = whole - fm_meta_slack(meta);
+    cache->total.frees++;
+    cache->total.live_bytes -= whole;
+    cache->total.requested_bytes -= requested;
+    struct fm_leaver leaver = {.index = index};
+    int32_t status = fm_core_give_back(cache, site->stream, &leaver, 1);
+    if (status == FM_CORE_TAKEN)
+        return FM_CACHE_DONE;
+    if (status == FM_CORE_GONE)
+        return FM_CACHE_PASS;
+    cache->total.frees--;
+    cache->total.live_bytes += whole;
+    cache->total.requested_bytes += requested;
+    return fm_cache_fail(status, "pool.free",
+                         "address %#llx: the block cannot be taken back now, "
+                         "and there is no memory to keep it in a cache",
+                         (unsigned long long)leaver.address);
+}
+
+static FM_COLD int32_t fm_free_miss(uint64_t pool, uint64_t stream,
+                                    uint64_t address,
+                                    uint64_t requested_bytes) {
+    struct fm_site site;
+    if (!fm_site_lock(pool, stream, &site))
+        return FM_CACHE_PASS;
+    uint32_t index = fm_table_find(site.cache, address);
+    uint64_t meta = index != 0 ? fm_meta(site.cache, index) : 0;
+    uint32_t class = fm_meta_class(meta);
+    uint64_t whole = site.cache->class_bytes[class];
+    uint64_t requested = whole - fm_meta_slack(meta);
+    int32_t result = FM_CACHE_DONE;
+    struct fm_store *room = NULL;
+    if (index == 0)
+        result = FM_CACHE_PASS;
+    else if (meta >= FM_HOLDER_UNIT)
+        result = fm_free_twice(address);
+    else if (requested_bytes != 0 && requested_bytes != requested)
+        result = fm_free_mismatch(address, requested, requested_bytes);
+    else if (site.store == NULL ||
+             (room = fm_site_give(site.store, index, meta)) == NULL)
+        result = fm_free_to_core(&site, index);
+    if (room == NULL) {
+        fm_unlock();
+        return result;
+    }
+    fm_tally_free(room, whole, requested);
+    fm_store_tell(site.store);
+    fm_store_tell(fm_depot_for(site.store));
+    fm_depot_trim_unlock(fm_depot_for(site.store));
+    return FM_CACHE_DONE;
+}
+
+int32_t fm_cache_free(uint64_t pool, uint64_t stream, uint64_t address,
+                      uint64_t requested_bytes) {
+    struct fm_thread *thread = fm_self;
+    if (FM_UNLIKELY(thread == NULL) || FM_UNLIKELY(!fm_busy_begin(thread)))
+        return fm_free_miss(pool, stream, address, requested_bytes);
+    const struct fm_key *key = fm_key_of(thread, pool, stream);
+    struct fm_store *lane = key->lane;
+    int32_t result = FM_CACHE_PASS;
+    if (FM_UNLIKELY(key->pool != pool || key->stream != stream))
+        goto miss;
+    if (FM_UNLIKELY(lane == NULL))
+        goto done;
+    struct fm_cache *cache = lane->cache;
+    uint32_t index = fm_table_find(cache, address);
+    if (FM_UNLIKELY(index == 0))
+        goto done;
+    uint64_t meta = fm_meta(cache, index);
+    uint32_t class = fm_meta_class(meta);
+    uint64_t whole = cache->class_bytes[class];
+    uint64_t requested = whole - fm_meta_slack(meta);
+    struct fm_magazine *magazine = lane->bins[class].top;
+    if (FM_UNLIKELY(meta >= FM_HOLDER_UNIT) ||
+        FM_UNLIKELY(requested_bytes != 0 && requested_bytes != requested) ||
+        FM_UNLIKELY(magazine->count == magazine->room) ||
+        FM_UNLIKELY(lane->tally.idle_bytes + whole > lane->bound_bytes))
+        goto miss;
+    fm_magazine_push(cache, magazine, index, meta);
+    fm_tally_free(lane, whole, requested);
+    result = FM_CACHE_DONE;
+done:
+    fm_busy_end(thread);
+    return result;
+miss:
+    fm_busy_end(thread);
+    return fm_free_miss(pool, stream, address, requested_bytes);
+}

@@ -1,0 +1,152 @@
+//go:build fm_cache_pending
+
+/*
+ * Thread caches: the records of leased blocks, and the table that finds them by
+ * address.
+ *
+ * Readers take no lock. An entry stays where it is as long as its block is
+ * leased, and an entry between a block's first place and its own never becomes
+ * empty: so who looks for a block that is there finds it. Growing moves
+ * everything, with the threads stopped.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache_types.h"
+
+#define FM_TABLE_BITS_MIN 9
+
+static uint32_t fm_table_size(const struct fm_cache *cache) {
+    return cache->table == NULL ? 0 : UINT32_C(1) << (64 - cache->table_shift);
+}
+
+/* Of four entries of the table, three may be in use. */
+static uint32_t fm_table_bound(uint32_t size) { return size / 4 * 3; }
+
+static void fm_table_place(struct fm_cache *cache, uint64_t address,
+                           uint32_t index) {
+    uint64_t hash = fm_hash(address);
+    uint32_t mask = fm_table_size(cache) - 1;
+    uint32_t at = (uint32_t)(hash >> cache->table_shift);
+    for (;; at = (at + 1) & mask) {
+        uint32_t entry =
+            atomic_load_explicit(&cache->table[at], memory_order_relaxed);
+        if (entry == 0 || entry == FM_ENTRY_GONE) {
+            cache->entries += entry == 0;
+            break;
+        }
+    }
+    uint32_t mark = (uint32_t)hash & ~FM_INDEX_MASK;
+    atomic_store_explicit(&cache->table[at], mark | index,
+                          memory_order_release);
+}
+
+/* Room for as many records as the table may have entries. The array may move:
+ * the threads are stopped. */
+static bool fm_records_grow(struct fm_cache *cache, uint32_t records) {
+    if (records <= cache->records)
+        return true;
+    uint32_t *spare = realloc(cache->spare, records * sizeof *spare);
+    if (spare == NULL)
+        return false;
+    cache->spare = spare;
+    struct fm_block *blocks = realloc(cache->blocks, records * sizeof *blocks);
+    if (blocks == NULL)
+        return false;
+    cache->blocks = blocks;
+    if (cache->records == 0) {
+        /* Record 0 is no block's. */
+        memset(blocks, 0, sizeof *blocks);
+        cache->fresh = 1;
+    }
+    cache->records = records;
+    return true;
+}
+
+/* Makes the table anew with 2^bits entries, without those of blocks that are
+ * gone. */
+static bool fm_table_rebuild(struct fm_cache *cache, uint32_t bits) {
+    uint32_t size = UINT32_C(1) << bits;
+    _Atomic uint32_t *table = calloc(size, sizeof *table);
+    if (table == NULL)
+        return false;
+    fm_stop_begin();
+    bool grown = fm_records_grow(cache, fm_table_bound(size) + 1);
+    if (grown) {
+        free((void *)cache->table);
+        cache->table = table;
+        cache->table_shift = 64 - bits;
+        cache->entries = 0;
+        for (uint32_t i = 1; i < cache->fresh; i++)
+            if (fm_address(cache, i) != 0)
+                fm_table_place(cache, fm_address(cache, i), i);
+    }
+    fm_stop_end();
+    if (!grown)
+        free((void *)table);
+    return grown;
+}
+
+bool fm_table_reserve(struct fm_cache *cache, uint32_t count) {
+    uint64_t wanted = (uint64_t)cache->leased + cache->promised + count;
+    uint64_t used = (uint64_t)cache->entries + cache->promised + count;
+    if (used <= fm_table_bound(fm_table_size(cache)))
+        return true;
+    uint32_t bits = FM_TABLE_BITS_MIN;
+    /* Not full at once again: an eighth is left. */
+    while (fm_table_bound(UINT32_C(1) << bits) < wanted + wanted / 8)
+        if (++bits > 24)
+            return false;
+    return fm_table_rebuild(cache, bits);
+}
+
+uint32_t fm_table_enter(struct fm_cache *cache, uint64_t address,
+                        uint64_t meta) {
+    uint32_t index =
+        cache->spares > 0 ? cache->spare[--cache->spares] : cache->fresh++;
+    struct fm_block *block = &cache->blocks[index];
+    atomic_store_explicit(&block->meta, meta, memory_order_relaxed);
+    atomic_store_explicit(&block->address, address, memory_order_relaxed);
+    fm_table_place(cache, address, index);
+    cache->leased++;
+    return index;
+}
+
+/* Makes an entry empty, and those before it that are only left for the sake of
+ * what came after. Nothing does, for the entry behind is empty. */
+static void fm_table_clear(struct fm_cache *cache, uint32_t at) {
+    uint32_t mask = fm_table_size(cache) - 1;
+    _Atomic uint32_t *table = cache->table;
+    atomic_store_explicit(&table[at], FM_ENTRY_GONE, memory_order_relaxed);
+    if (atomic_load_explicit(&table[(at + 1) & mask], memory_order_relaxed) !=
+        0)
+        return;
+    for (;; at = (at - 1) & mask) {
+        if (atomic_load_explicit(&table[at], memory_order_relaxed) !=
+            FM_ENTRY_GONE)
+            return;
+        atomic_store_explicit(&table[at], 0, memory_order_relaxed);
+        cache->entries--;
+    }
+}
+
+void fm_table_remove(struct fm_cache *cache, uint32_t index) {
+    struct fm_block *block = &cache->blocks[index];
+    uint64_t hash =
+        fm_hash(atomic_load_explicit(&block->address, memory_order_relaxed));
+    uint32_t mask = fm_table_size(cache) - 1;
+    uint32_t at = (uint32_t)(hash >> cache->table_shift);
+    while ((atomic_load_explicit(&cache->table[at], memory_order_relaxed) &
+            FM_INDEX_MASK) != index)
+        at = (at + 1) & mask;
+    fm_table_clear(cache, at);
+    atomic_store_explicit(&block->address, 0, memory_order_relaxed);
+    cache->spare[cache->spares++] = index;
+    cache->leased--;
+}
+
+void fm_table_free(struct fm_cache *cache) {
+    free((void *)cache->table);
+    free(cache->blocks);
+    free(cache->spare);
+}

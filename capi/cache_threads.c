@@ -1,0 +1,76 @@
+//go:build fm_cache_pending
+
+/* Thread caches: the threads that use them. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache_types.h"
+#include "guard.h"
+
+_Thread_local struct fm_thread *fm_self;
+struct fm_thread *fm_threads;
+
+/* Destructors of other keys may still allocate after ours has run: what they do
+ * goes without a lane. */
+static _Thread_local bool fm_ended;
+
+static pthread_key_t fm_thread_key;
+static bool fm_thread_key_made;
+
+/* The end of a thread. Its blocks go to the depots, its counts to the pools. */
+static void fm_thread_end(void *ending) {
+    if (atomic_load(&fm_gate) == FERRUM_ERROR_FORKED)
+        return;
+    struct fm_thread *thread = ending;
+    fm_lock();
+    while (thread->lanes != NULL) {
+        struct fm_store *lane = thread->lanes, *depot = lane->depot;
+        thread->lanes = lane->next;
+        fm_store_retire(lane, depot);
+    }
+    if (thread->previous != NULL)
+        thread->previous->next = thread->next;
+    else
+        fm_threads = thread->next;
+    if (thread->next != NULL)
+        thread->next->previous = thread->previous;
+    fm_unlock();
+    fm_self = NULL;
+    fm_ended = true;
+    free(thread);
+}
+
+__attribute__((constructor)) static void fm_threads_load(void) {
+    fm_thread_key_made = pthread_key_create(&fm_thread_key, fm_thread_end) == 0;
+}
+
+struct fm_thread *fm_thread_here(void) {
+    if (fm_self != NULL || fm_ended || !fm_thread_key_made)
+        return fm_self;
+    /* On lines of its own: busy is written at every call. */
+    size_t size = (sizeof(struct fm_thread) + FM_LINE - 1) / FM_LINE * FM_LINE;
+    struct fm_thread *thread = aligned_alloc(FM_LINE, size);
+    if (thread == NULL)
+        return NULL;
+    memset(thread, 0, size);
+    if (pthread_setspecific(fm_thread_key, thread) != 0) {
+        free(thread);
+        return NULL;
+    }
+    thread->next = fm_threads;
+    if (fm_threads != NULL)
+        fm_threads->previous = thread;
+    fm_threads = thread;
+    fm_self = thread;
+    return thread;
+}
+
+void fm_keys_forget(uint64_t pool, const struct fm_store *lane) {
+    static const struct fm_key none;
+    for (struct fm_thread *t = fm_threads; t != NULL; t = t->next)
+        for (size_t i = 0; i < FM_KEYS; i++)
+            if (t->keys[i].pool == pool &&
+                (lane == NULL || t->keys[i].lane == lane))
+                t->keys[i] = none;
+}

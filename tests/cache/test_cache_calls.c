@@ -1,0 +1,353 @@
+/* Each call of the thread caches by itself, on one thread. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+enum { DONE = FM_CACHE_DONE, PASS = FM_CACHE_PASS };
+
+static uint64_t take_on(uint64_t stream, uint64_t size) {
+    uint64_t address = 0;
+    CHECK(fm_cache_alloc(STUB_POOL(0), stream, size, 0, &address) == DONE);
+    CHECK(address != 0);
+    return address;
+}
+
+static void give_on(uint64_t stream, uint64_t address) {
+    CHECK(fm_cache_free(STUB_POOL(0), stream, address, 0) == DONE);
+}
+
+static uint64_t take(uint64_t size) { return take_on(0, size); }
+static void give(uint64_t address) { give_on(0, address); }
+
+static void sizes_are_rounded_to_classes(void) {
+    static const uint64_t alignments[] = {1, 16, 256, 4096, 1 << 20};
+    for (unsigned a = 0; a < 5; a++) {
+        stub_reset();
+        CHECK(fm_cache_open(STUB_POOL(0), alignments[a], UINT64_MAX));
+        uint64_t granule = alignments[a] < 16 ? 16 : alignments[a];
+        for (uint64_t size = 1; size <= FM_CACHE_BLOCK_MAX;
+             size += 1 + size / 13) {
+            uint64_t address = take(size), whole;
+            CHECK(fm_cache_usable_size(STUB_POOL(0), address, &whole) == DONE);
+            CHECK(whole == stub_size(0, address));
+            CHECK(whole >= size && whole % granule == 0);
+            CHECK(whole - size < granule + size / 8);
+            struct fm_cache_counts c = count_pool(0);
+            CHECK(c.requested_bytes == size && c.live_bytes == whole);
+            give(address);
+        }
+        CHECK(take(FM_CACHE_BLOCK_MAX) != 0);
+        close_pool(0);
+    }
+    CHECK(!fm_cache_open(STUB_POOL(0), 2 << 20, UINT64_MAX));
+}
+
+static void what_is_freed_last_comes_back_first(void) {
+    open_pool();
+    uint64_t a = take(1000), b = take(1000);
+    uint64_t leases = stub_leases();
+    give(a);
+    give(b);
+    CHECK(take(1001) == b && take(999) == a);
+    CHECK(stub_leases() == leases);
+    give(a);
+    give(b);
+    struct fm_cache_counts c = count_pool(0);
+    CHECK(c.allocations == 4 && c.frees == 4 && c.live_blocks == 0);
+    close_pool(0);
+}
+
+static void what_is_not_for_the_caches_passes(void) {
+    open_pool();
+    uint64_t address = 77, block = take(300);
+    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 0, 0, &address) == PASS);
+    CHECK(fm_cache_alloc(STUB_POOL(0), 0, FM_CACHE_BLOCK_MAX + 1, 0,
+                         &address) == PASS);
+    CHECK(fm_cache_alloc(STUB_POOL(0), 0, UINT64_MAX, 0, &address) == PASS);
+    CHECK(fm_cache_alloc(STUB_POOL(1), 0, 300, 0, &address) == PASS);
+    CHECK(fm_cache_alloc(0, 0, 300, 0, &address) == PASS);
+    CHECK(fm_cache_alloc(STUB_POOL(0), STUB_STREAM(5), 300, 0, &address) ==
+          PASS);
+    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 300, 1, &address) == PASS);
+    CHECK(fm_cache_free(STUB_POOL(0), 0, 0, 0) == PASS);
+    CHECK(fm_cache_free(STUB_POOL(0), 0, block + 1, 0) == PASS);
+    CHECK(fm_cache_free(STUB_POOL(0), 0, UINT64_MAX, 0) == PASS);
+    CHECK(fm_cache_free(STUB_POOL(1), 0, block, 0) == PASS);
+    CHECK(fm_cache_free(STUB_POOL(0), STUB_STREAM(5), block, 0) == PASS);
+    CHECK(fm_cache_usable_size(STUB_POOL(0), block + 1, &address) == PASS);
+    CHECK(address == 77);
+    give(block);
+    CHECK(fm_cache_usable_size(STUB_POOL(0), block, &address) == PASS);
+    stub_limit(0, stub_on_lease(0));
+    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 900000, 0, &address) == PASS);
+    close_pool(0);
+}
+
+static void a_wrong_free_changes_nothing(void) {
+    open_pool();
+    uint64_t block = take(300), other = take(300);
+    check_error(fm_cache_free(STUB_POOL(0), 0, block, 301),
+                FERRUM_ERROR_INVALID_SIZE, "size_bytes is 301");
+    struct fm_cache_counts c = count_pool(0);
+    CHECK(c.live_blocks == 2 && c.requested_bytes == 600);
+    CHECK(fm_cache_free(STUB_POOL(0), 0, block, 300) == DONE);
+    check_error(fm_cache_free(STUB_POOL(0), 0, block, 0),
+                FERRUM_ERROR_DOUBLE_FREE, "is free");
+    check_error(fm_cache_free(STUB_POOL(0), STUB_STREAM(1), block, 300),
+                FERRUM_ERROR_DOUBLE_FREE, "is free");
+    c = count_pool(0);
+    CHECK(c.live_blocks == 1 && c.requested_bytes == 300 && c.frees == 1);
+    CHECK(take(300) == block && take(300) != block);
+    give(other);
+    close_pool(0);
+}
+
+static void tags_stay_with_blocks(void) {
+    open_pool();
+    fm_cache_set_tags(STUB_POOL(0), 4095);
+    struct fm_cache_block found;
+    for (uint32_t tag = 0; tag < 4096; tag += 315) {
+        uint64_t address;
+        for (unsigned i = 0; i < 2; i++) {
+            CHECK(fm_cache_alloc(STUB_POOL(0), 0, 5000, tag, &address) == DONE);
+            CHECK(fm_cache_find(STUB_POOL(0), address, &found));
+            CHECK(found.tag == tag && found.live && found.stream == 0);
+            CHECK(found.requested_bytes == 5000 && found.size_bytes == 5120);
+            give(address);
+        }
+        CHECK(fm_cache_find(STUB_POOL(0), address, &found));
+        CHECK(!found.live && found.stream == STUB_STREAM(0));
+    }
+    CHECK(!fm_cache_find(STUB_POOL(0), 12345, &found));
+    CHECK(!fm_cache_find(STUB_POOL(3), 12345, &found));
+    close_pool(0);
+}
+
+static void a_block_stays_with_its_stream(void) {
+    open_pool();
+    uint64_t block = take_on(STUB_STREAM(1), 700000);
+    give_on(STUB_STREAM(1), block);
+    uint64_t other = take(700000);
+    CHECK(other != block);
+    /* The default stream by either of its names. */
+    give_on(STUB_STREAM(0), other);
+    CHECK(take(700000) == other);
+    give(other);
+    CHECK(take_on(STUB_STREAM(0), 700000) == other);
+    /* The stream of the free counts, not that of the allocation. */
+    give_on(STUB_STREAM(1), other);
+    CHECK(take_on(STUB_STREAM(1), 700000) == other);
+    CHECK(take_on(STUB_STREAM(1), 700000) == block);
+    give_on(STUB_STREAM(1), block);
+    give_on(STUB_STREAM(1), other);
+    stub_stream_good(1, false);
+    fm_cache_forget_stream(STUB_STREAM(1));
+    uint64_t address;
+    CHECK(fm_cache_alloc(STUB_POOL(0), STUB_STREAM(1), 10, 0, &address) ==
+          PASS);
+    CHECK(fm_cache_free(STUB_POOL(0), STUB_STREAM(1), block, 0) == PASS);
+    /* What was freed on a stream that is gone is for all. */
+    uint64_t leases = stub_leases();
+    uint64_t first = take(700000), second = take(700000);
+    CHECK((first == block && second == other) ||
+          (first == other && second == block));
+    CHECK(stub_leases() == leases);
+    close_pool(0);
+}
+
+static void idle_blocks_can_be_taken(void) {
+    open_pool();
+    uint64_t blocks[300];
+    for (unsigned i = 0; i < 300; i++)
+        blocks[i] = take_on(STUB_STREAM(i % 2), 4096);
+    for (unsigned i = 0; i < 300; i += 2)
+        give_on(STUB_STREAM(i / 2 % 2), blocks[i]);
+    struct fm_cache_counts before = count_pool(0);
+    struct fm_cache_block taken[64];
+    uint64_t count, bytes = 0;
+    while ((count = fm_cache_take(STUB_POOL(0), taken, 64)) > 0)
+        for (uint64_t i = 0; i < count; i++) {
+            CHECK(!taken[i].live && taken[i].size_bytes == 4096);
+            CHECK(taken[i].stream == STUB_STREAM(0) ||
+                  taken[i].stream == STUB_STREAM(1));
+            CHECK(!fm_cache_adopt(STUB_POOL(0), taken[i].address, &taken[i]));
+            stub_took(0, taken[i].address, 4096, taken[i].stream);
+            bytes += 4096;
+        }
+    CHECK(bytes == before.idle_bytes);
+    CHECK(count_pool(0).live_blocks == 150);
+    for (unsigned i = 1; i < 300; i += 2)
+        give(blocks[i]);
+    CHECK(fm_cache_take(STUB_POOL(7), taken, 64) == 0);
+    close_pool(0);
+}
+
+static void a_live_block_can_be_adopted(void) {
+    open_pool();
+    uint64_t block = take(5000), idle = take(5000);
+    give(idle);
+    struct fm_cache_block adopted;
+    CHECK(!fm_cache_adopt(STUB_POOL(0), idle, &adopted));
+    CHECK(fm_cache_adopt(STUB_POOL(0), block, &adopted));
+    CHECK(adopted.address == block && adopted.size_bytes == 5120);
+    CHECK(adopted.live && adopted.requested_bytes == 5000);
+    stub_took(0, block, 5120, 0);
+    CHECK(!fm_cache_adopt(STUB_POOL(0), block, &adopted));
+    CHECK(fm_cache_free(STUB_POOL(0), 0, block, 0) == PASS);
+    struct fm_cache_counts c = count_pool(0);
+    CHECK(c.allocations == 2 && c.frees == 1 && c.live_blocks == 0);
+    close_pool(0);
+}
+
+static void each_block_is_told(void) {
+    open_pool();
+    static struct fm_cache_block blocks[2000];
+    for (unsigned i = 0; i < 700; i++)
+        if (i % 3 == 0)
+            give(take(2000));
+        else
+            take(2000);
+    uint64_t count = fm_cache_each(STUB_POOL(0), blocks, 2000), live = 0;
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        live += blocks[i].live;
+        bytes += blocks[i].size_bytes;
+    }
+    CHECK(live == count_pool(0).live_blocks && bytes == stub_on_lease(0));
+    memset(blocks, 0, sizeof blocks);
+    CHECK(fm_cache_each(STUB_POOL(0), blocks, 3) == count);
+    CHECK(blocks[2].address != 0 && blocks[3].address == 0);
+    CHECK(fm_cache_each(STUB_POOL(9), blocks, 3) == 0);
+    close_pool(0);
+}
+
+static void batches_are_all_or_nothing(void) {
+    enum { N = 400 };
+    uint64_t pool = open_pool(), blocks[N], again[N];
+    give(take(6000));
+    CHECK(fm_cache_alloc_batch(pool, 0, 6000, N, blocks) == DONE);
+    CHECK(count_pool(0).live_blocks == N);
+    CHECK(count_pool(0).requested_bytes == N * 6000);
+    for (unsigned i = 0; i < N; i++)
+        for (unsigned j = 0; j < i; j++)
+            CHECK(blocks[i] != blocks[j]);
+    /* Named twice, freed before, not leased: nothing has changed. */
+    uint64_t kept = blocks[300];
+    blocks[300] = blocks[7];
+    check_error(fm_cache_free_batch(pool, 0, blocks, N),
+                FERRUM_ERROR_DOUBLE_FREE, "address 300 of the batch");
+    blocks[300] = 4711;
+    CHECK(fm_cache_free_batch(pool, 0, blocks, N) == PASS);
+    CHECK(count_pool(0).live_blocks == N && count_pool(0).frees == 1);
+    blocks[300] = kept;
+    CHECK(fm_cache_free_batch(pool, 0, blocks, N) == DONE);
+    CHECK(count_pool(0).live_blocks == 0);
+    check_error(fm_cache_free_batch(pool, 0, blocks, N),
+                FERRUM_ERROR_DOUBLE_FREE, "address 0 of the batch");
+    /* The same blocks again, without a lease. */
+    uint64_t leases = stub_leases();
+    CHECK(fm_cache_alloc_batch(pool, 0, 6000, N, again) == DONE);
+    CHECK(stub_leases() == leases);
+    CHECK(fm_cache_free_batch(pool, STUB_STREAM(1), again, N) == DONE);
+    stub_limit(0, stub_on_lease(0));
+    CHECK(fm_cache_alloc_batch(pool, 0, 6000, N, again) == PASS);
+    CHECK(fm_cache_alloc_batch(pool, STUB_STREAM(1), 6000, N, again) == DONE);
+    CHECK(fm_cache_alloc_batch(pool, 0, 0, 2, again) == PASS);
+    CHECK(fm_cache_alloc_batch(pool, 0, 1 << 20, 1 << 20, again) == PASS);
+    CHECK(fm_cache_free_batch(pool, STUB_STREAM(9), again, 1) == PASS);
+    close_pool(0);
+}
+
+static void what_is_kept_is_bounded(void) {
+    enum { N = 3000 };
+    static uint64_t blocks[N];
+    CHECK(fm_cache_open(STUB_POOL(0), 256, 1 << 20));
+    for (unsigned i = 0; i < N; i++)
+        blocks[i] = take(20000);
+    for (unsigned i = 0; i < N; i++)
+        give(blocks[i]);
+    CHECK(stub_give_backs() > 0);
+    CHECK(count_pool(0).idle_bytes <= 3 << 20);
+    close_pool(0);
+    /* Without bytes of its own a thread keeps nothing. */
+    CHECK(fm_cache_open(STUB_POOL(0), 256, 0));
+    for (unsigned i = 0; i < 100; i++)
+        give(take(20000));
+    CHECK(count_pool(0).idle_bytes <= 32 * 20480);
+    close_pool(0);
+}
+
+static void the_core_may_refuse(void) {
+    enum { N = 3000 };
+    static uint64_t blocks[N];
+    CHECK(fm_cache_open(STUB_POOL(0), 256, 1 << 20));
+    for (unsigned i = 0; i < N; i++)
+        blocks[i] = take(20000);
+    stub_refuse(FERRUM_ERROR_DEVICE);
+    for (unsigned i = 0; i < N; i++)
+        give(blocks[i]);
+    CHECK(stub_give_backs() > 0);
+    CHECK(count_pool(0).live_blocks == 0);
+    CHECK(count_pool(0).idle_bytes == stub_on_lease(0));
+    stub_refuse(0);
+    give(take(20000));
+    close_pool(0);
+}
+
+static void many_blocks_are_found(void) {
+    enum { N = 200000 };
+    uint64_t *blocks = calloc(N, sizeof *blocks), state = 5;
+    open_pool();
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < N; i++)
+            blocks[i] = take(300 + i % 7 * 256);
+        for (unsigned i = N - 1; i > 0; i--) {
+            unsigned j = (unsigned)(random_next(&state) % (i + 1));
+            uint64_t block = blocks[i];
+            blocks[i] = blocks[j], blocks[j] = block;
+        }
+        CHECK(count_pool(0).live_blocks == N);
+        for (unsigned i = 0; i < N; i++)
+            give(blocks[i]);
+    }
+    free(blocks);
+    close_pool(0);
+}
+
+static void pools_do_not_mix(void) {
+    open_pool();
+    stub_pool_good(1, true);
+    CHECK(fm_cache_alloc(STUB_POOL(1), 0, 500, 0, &(uint64_t){0}) == PASS);
+    CHECK(fm_cache_open(STUB_POOL(1), 512, UINT64_MAX));
+    uint64_t here = take(500), there;
+    CHECK(fm_cache_alloc(STUB_POOL(1), 0, 500, 0, &there) == DONE);
+    CHECK(stub_size(0, here) == 512 && stub_size(1, there) == 512);
+    stub_pool_good(0, false);
+    fm_cache_drop(STUB_POOL(0));
+    CHECK(fm_cache_free(STUB_POOL(0), 0, here, 0) == PASS);
+    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 500, 0, &here) == PASS);
+    CHECK(fm_cache_free(STUB_POOL(1), 0, there, 0) == DONE);
+    fm_cache_drop(STUB_POOL(0));
+    close_pool(1);
+}
+
+int main(void) {
+    static const struct test tests[] = {
+        TEST(sizes_are_rounded_to_classes),
+        TEST(what_is_freed_last_comes_back_first),
+        TEST(what_is_not_for_the_caches_passes),
+        TEST(a_wrong_free_changes_nothing),
+        TEST(tags_stay_with_blocks),
+        TEST(a_block_stays_with_its_stream),
+        TEST(idle_blocks_can_be_taken),
+        TEST(a_live_block_can_be_adopted),
+        TEST(each_block_is_told),
+        TEST(batches_are_all_or_nothing),
+        TEST(what_is_kept_is_bounded),
+        TEST(the_core_may_refuse),
+        TEST(many_blocks_are_found),
+        TEST(pools_do_not_mix),
+    };
+    return run_tests(tests, sizeof tests / sizeof tests[0]);
+}
