@@ -69,7 +69,7 @@ C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 GO_PACKAGES = ./core/... ./drivers/... ./cmd/...
 
 CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
-TESTS  := test-go test-race test-c test-asan test-python test-rust test-report test-bench test-examples test-consumers
+TESTS  := test-go test-race test-fuzz test-c test-asan test-python test-rust test-report test-bench test-examples test-consumers
 
 SUITE := $(PYTHON) scripts/suite.py
 
@@ -225,6 +225,9 @@ test-go: ready-test
 	@$(SUITE) $@ go -- $(GO) test -json $(GO_PACKAGES)
 test-race: ready-test
 	@$(SUITE) $@ go -- $(GO) test -json -race $(GO_PACKAGES)
+# Two seconds a target are for what a change breaks at once.
+test-fuzz: ready-test
+	@$(SUITE) $@ steps -- scripts/fuzz.sh 2 ./core/rangealloc
 
 # A program test_*.c (cmocka or its own main) or test_*.cpp (GoogleTest) of tests/c
 # is linked with the library and with what it uses of the other C files there.

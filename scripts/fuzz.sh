@@ -11,7 +11,8 @@ seconds=$1
 shift
 failed=0
 for package in "$@"; do
-    for target in $("${GO:-go}" test -list '^Fuzz' "$package" | grep '^Fuzz'); do
+    targets=$("${GO:-go}" test -list '^Fuzz' "$package" | grep '^Fuzz')
+    for target in $targets; do
         # Minimising an input that is merely new would take up to a minute.
         if "${GO:-go}" test -run '^$' -fuzz "^$target\$" -fuzztime "${seconds}s" -fuzzminimizetime 20x "$package"; then
             echo "ok - $package $target"
