@@ -14,12 +14,14 @@ enum { STREAMS = 4, POOLS = 3, BLOCKS = 160, BATCH = 40, TAGS = 3 };
 #define MIB (KIB * KIB)
 /* What may be freed behind streams that are held up, for all of a program. */
 #define HELD_UP_MAX (24 * MIB)
+/* No slab has larger blocks. */
+#define SMALL (64 * KIB)
 /* An arena keeps a segment while any block of it lives. */
 #define ARENA_BLOCKS 8
 
 static const char *const strategies[] = {"best_fit", "size_class", "tlsf",
                                          "buddy",    "arena",      "fixed"};
-enum { BUDDY = 3, ARENA = 4, FIXED = 5, STRATEGIES = 6 };
+enum { SIZE_CLASS = 1, BUDDY = 3, ARENA = 4, FIXED = 5, STRATEGIES = 6 };
 static const char *const tag_names[TAGS] = {"kv", "weights", "scratch"};
 
 /* Lets queued work pass up to a ticket. */
@@ -232,10 +234,13 @@ static void enter(pool_model *p, uint64_t address, uint64_t size,
     uint64_t most = p->strategy == FIXED   ? p->block
                     : p->strategy == BUDDY ? 2 * least
                                            : least + least / 4 + p->granule;
+    /* Where memory is short a small block may come from a larger class. */
+    if (p->strategy == SIZE_CLASS && most < SMALL)
+        most = SMALL;
     if (address % p->granule != 0 || b->usable < size || b->usable > most)
-        wrong("a block of %llu bytes at %#llx has %llu",
-              (unsigned long long)size, (unsigned long long)address,
-              (unsigned long long)b->usable);
+        wrong("a block of %llu bytes from a %s pool at %#llx has %llu",
+              (unsigned long long)size, strategies[p->strategy],
+              (unsigned long long)address, (unsigned long long)b->usable);
     for (int i = 0; i < BLOCKS; i++) {
         block_model *o = &m.blocks[i];
         if (o != b && o->pool != NULL && address < o->address + o->usable &&

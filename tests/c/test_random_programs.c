@@ -142,7 +142,7 @@ static void order(block_model *b, stream_model *s) {
 }
 
 /* The library says what it has rounded the size to; strategies do as they like,
- * within a quarter. */
+ * within a quarter, or a larger class for a small block. */
 static void enter(block_model *b, owner_model *owner, uint64_t size,
                   uint64_t rounded) {
     uint64_t least = (size + owner->granule - 1) / owner->granule;
@@ -151,7 +151,8 @@ static void enter(block_model *b, owner_model *owner, uint64_t size,
     b->rounded = rounded;
     b->last = NULL;
     if (rounded < size || rounded % owner->granule != 0 ||
-        rounded / owner->granule > least + least / 4 + 1)
+        (rounded > 64 * KIB &&
+         rounded / owner->granule > least + least / 4 + 1))
         wrong("%llu bytes were rounded to %llu", (unsigned long long)size,
               (unsigned long long)rounded);
     owner->made++;
