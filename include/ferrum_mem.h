@@ -328,7 +328,8 @@ typedef void (*ferrum_log_fn)(ferrum_log_level level, const char *message,
 
 /**
  * Sets the receiver of log messages; without one, messages go nowhere, or to
- * stderr if the environment has FERRUM_LOG=debug|info|warning|error.
+ * stderr if the environment has FERRUM_LOG=debug|info|warning|error, or from
+ * warnings on if it has FERRUM_DEBUG.
  *
  * Works before ferrum_init and outlives ferrum_shutdown. Setting another
  * callback, or NULL, waits for a running call of the former one, unless it is
@@ -569,13 +570,15 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  * JSON:
  *
  *   {"leaks": [{"kind": "memory", "device": "cpu:0", "handle": 0, "address": 0,
- *     "bytes": 0, "tag": "kv", "age_ns": 0}], "omitted": 0,
- *     "total_bytes": 0}
+ *     "bytes": 0, "tag": "kv", "age_ns": 0, "call_site": ["engine+0x12f4
+ *     (load)"]}], "omitted": 0, "total_bytes": 0}
  *
  * kind is device, stream, event, pool, block (of a pool), manager, memory or
  * registration. bytes is what was asked for; age_ns is 0 where it is not kept,
- * as for streams and events. At most 1000 entries; "omitted" counts the rest.
- * Memory that is cached is no leak. Works also when the library is stopped.
+ * as for streams and events; call_site, the innermost function first, is there
+ * for blocks of pools with FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
+ * "omitted" counts the rest. Memory that is cached is no leak. Works also when
+ * the library is stopped.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  */
@@ -723,8 +726,9 @@ typedef struct ferrum_pool_config {
     /** Keep the time of every allocation (1), for ages in reports. Costs some
      *  time a block, and every call then goes past the thread caches. */
     uint32_t tracking;
-    /** Sum of FERRUM_DEBUG_*; 0: none. Every call of a pool that debugs goes past
-     *  the thread caches. */
+    /** Sum of FERRUM_DEBUG_*, to which FERRUM_DEBUG of the environment adds for
+     *  all pools; 0: none. Every call of a pool that debugs goes past the thread
+     *  caches. */
     uint32_t debug;
     /** How much each thread may keep of freed small and medium blocks for its
      *  own next calls: FERRUM_THREAD_CACHE_AUTO, 0 (off), or bytes. What threads
@@ -876,7 +880,7 @@ FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
  * @return FERRUM_ERROR_DOUBLE_FREE for an address that is free in this pool;
  *         FERRUM_ERROR_INVALID_ADDRESS for one inside a block or outside the
  *         pool. With FERRUM_DEBUG_RED_ZONES, FERRUM_ERROR_CORRUPTED when bytes
- *         beside the block were overwritten.
+ *         beside the block were overwritten; the block is free all the same.
  */
 FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
                                           ferrum_address address,
@@ -1131,6 +1135,9 @@ FERRUM_API ferrum_status ferrum_allocate_typed(
 /**
  * Gives a block back; its handle is dead at once. Copies that are in flight
  * finish undisturbed: the memory is handed out again after them. Does not wait.
+ *
+ * @return as ferrum_pool_free for FERRUM_ERROR_CORRUPTED, which can come from a
+ *         pool that debugs.
  */
 FERRUM_API ferrum_status ferrum_deallocate(ferrum_memory memory);
 

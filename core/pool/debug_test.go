@@ -2,6 +2,7 @@ package pool
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -304,4 +305,38 @@ func TestDebugBlocksOfFixedSizeHaveRoomForZones(t *testing.T) {
 	_, err := p.Alloc(Request{SizeBytes: 4*kib + 200})
 	require.ErrorIs(t, err, device.CodeInvalidSize)
 	quiet(t, b.bench, p)
+}
+
+// Threads that allocate, free, look and trim at once; run with -race.
+func TestDebugFromManyThreads(t *testing.T) {
+	b := newDebugBench(devicetest.Config{TotalBytes: 1 << 30})
+	p := b.pool(t, withDebug(DebugAll&^DebugCallSites))
+	failures := make(chan error, 8)
+	var workers []<-chan struct{}
+	for worker := range 4 {
+		workers = append(workers, device.Go("test", func() {
+			for round := range 100 {
+				addrs := make([]device.Addr, worker+1)
+				err := p.AllocBatch(Request{SizeBytes: uint64(100 + round)}, addrs)
+				for _, addr := range addrs {
+					err = errors.Join(err, b.dev.SetBytes(addr, bytes.Repeat([]byte{byte(worker)}, 100+round)))
+				}
+				if round%10 == 0 {
+					_, trimmed := p.Trim(0)
+					err = errors.Join(err, trimmed, p.CheckBlocks())
+				}
+				if err = errors.Join(err, p.FreeBatch(addrs, nil)); err != nil {
+					failures <- err
+					return
+				}
+			}
+		}))
+	}
+	for _, done := range workers {
+		<-done
+	}
+	close(failures)
+	require.NoError(t, <-failures)
+	quiet(t, b.bench, p)
+	require.Empty(t, b.reports())
 }

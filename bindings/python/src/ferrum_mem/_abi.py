@@ -559,7 +559,8 @@ class ferrum_pool_config(ctypes.Structure):
     # Keep the time of every allocation (1), for ages in reports. Costs some time a block, and every
     # call then goes past the thread caches.
     tracking: int
-    # Sum of FERRUM_DEBUG_*; 0: none. Every call of a pool that debugs goes past the thread caches.
+    # Sum of FERRUM_DEBUG_*, to which FERRUM_DEBUG of the environment adds for all pools; 0: none.
+    # Every call of a pool that debugs goes past the thread caches.
     debug: int
     # How much each thread may keep of freed small and medium blocks for its own next calls:
     # FERRUM_THREAD_CACHE_AUTO, 0 (off), or bytes. What threads keep is counted as cached and is
@@ -1336,7 +1337,8 @@ class Functions:
     # the thread's next failing call. Works at any time.
     ferrum_last_error: Callable[..., int]
     # (minimum_level, callback, user_data) Sets the receiver of log messages; without one, messages
-    # go nowhere, or to stderr if the environment has FERRUM_LOG=debug|info|warning|error.
+    # go nowhere, or to stderr if the environment has FERRUM_LOG=debug|info|warning|error, or from
+    # warnings on if it has FERRUM_DEBUG.
     ferrum_log_set_callback: Callable[..., int]
     # (buffer, capacity, length_out) Every backend of this build with its devices, or the reason why
     # it cannot be used here, as JSON:
