@@ -2,22 +2,32 @@
 // the product.
 //
 // A pool owns segments that it takes from its engine, one placement strategy
-// for each, the record of every block, and the blocks in flight: freed while
-// work that may use them was still queued. A block in flight is no longer live,
-// but is not handed out before the events of its free have passed. A pool never
-// touches the memory itself, and never starts a goroutine: freed blocks are
-// taken in by later calls.
+// for each with a table of what is known of its blocks, the books, the blocks in
+// flight, and what it has leased to the thread caches in front of it. A block in
+// flight was freed while work that may use it was still queued: it is no longer
+// live, and is handed out at once only to the stream whose work it waits for,
+// and to any other once the events of its free have passed. A pool never touches
+// the memory itself (its debug mode has package memcheck do so), and never starts
+// a goroutine: freed blocks are taken in by later calls.
 //
 // # Lock order
 //
-// Pool.layout, then Pool.mu, then the locks of the engine and the driver.
+// Pool.layout, then Pool.census, then Pool.mu, then the locks of the engine and
+// the driver.
 //
 //   - Pool.layout: one thread at a time adds or gives back segments. It is held
 //     over Engine.Reserve and Engine.Release, which may take milliseconds, and
 //     never over Engine.FindRoom, so never while a sibling or a callback works.
+//   - Pool.census: one thread at a time counts what the caches hold, or takes a
+//     block over from them. It is held over every method of Cache but Take, and
+//     meanwhile the pool's own books stand still (Pool.frozen): a thread that
+//     wants to change them waits. Lease and GiveBack do not wait, so that a cache
+//     may call them with its own locks held.
 //   - Pool.mu: blocks, books, list of segments, blocks in flight. Under it only
-//     driver calls that do not wait are made (Event.Done, Event.Close).
+//     driver calls that do not wait are made (Event.Done, Event.Close), and none
+//     of Cache.
 //
 // A thread holds the locks of one pool at most. Engine.Changed,
-// Engine.SegmentsChanged and the log are called with none of them.
+// Engine.SegmentsChanged and the log are called with none of them. The totals of
+// package track are locked below Pool.mu.
 package pool
