@@ -118,7 +118,7 @@ check: ## format, lints, import arrows, header, symbols, ABI, generated files
 	@$(PYTHON) scripts/summary.py $(CHECKS)
 
 .PHONY: bench
-bench: build ## measure against the packaged allocators, into build/bench/results.json
+bench: build ## measure against the packaged allocators, into build/bench/results.json, with pictures
 	@scripts/setup.sh bench
 	@mkdir -p build/bench
 	@$(VENV) tests/bench/run.py --library $(LIBRARY) --output build/bench/results.json
@@ -282,7 +282,7 @@ test-rust: ready-test $(LIBRARY) $(LIBRARY_TEST)
 test-report: ready-test $(COMMAND)
 	@FERRUM_MEM_COMMAND=$(ROOT)/$(COMMAND) $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -p no:cacheprovider tests/report
-test-bench: ready-test $(LIBRARY)
+test-bench: ready-test $(LIBRARY) $(COMMAND)
 	@$(LIBRARY_ENV) $(SUITE) $@ pytest -- $(VENV) -m pytest -q -p no:cacheprovider tests/bench
 test-examples: ready-test $(LIBRARY)
 	@$(SUITE) $@ steps -- scripts/test_examples.sh $(ROOT)/build/test/examples

@@ -160,14 +160,22 @@ setup_test() {
         packages chromium=chromium
     fi
     python_venv dev
+    python_venv bench
+}
+
+bench_crates() {
+    say "fetching the crates of the bench's peers"
+    quietly "${CARGO:-cargo}" fetch --locked --manifest-path tests/bench/peers/Cargo.toml
 }
 
 setup_bench() {
     setup_build
+    need_rust
     packages c++=g++ mimalloc.h=libmimalloc-dev jemalloc/jemalloc.h=libjemalloc-dev \
         gperftools/tcmalloc.h=libgoogle-perftools-dev libhwloc.so.15=libhwloc15 \
         libtbbmalloc.so.2=libtbbmalloc2
     python_venv bench
+    once bench-crates tests/bench/peers/Cargo.toml tests/bench/peers/Cargo.lock -- bench_crates
 }
 
 case $level in

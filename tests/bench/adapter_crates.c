@@ -32,13 +32,13 @@ static bool crate_open(const struct adapter_settings *settings,
     struct peer peer = {0};
     if (!open(settings->name, settings->granule_bytes, &peer))
         return missing("the peers' library has no %s", settings->name);
-    *allocator_out = (struct allocator){.context = peer.context,
-                                        .allocate = peer.allocate,
-                                        .release = peer.release,
-                                        .place = peer.place,
-                                        .close = peer.close,
-                                        .single_threaded =
-                                            peer.single_threaded};
+    *allocator_out =
+        (struct allocator){.context = peer.context,
+                           .allocate = peer.allocate,
+                           .release = peer.release,
+                           .place = peer.place,
+                           .close = peer.close,
+                           .single_threaded = peer.single_threaded};
     snprintf(allocator_out->version, sizeof allocator_out->version, "%s",
              peer.version);
     return true;

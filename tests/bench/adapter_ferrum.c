@@ -262,12 +262,8 @@ static bool probe_open(const struct adapter_settings *settings,
 }
 
 const struct adapter ferrum_adapters[] = {
-    {"ferrum_pool", pool_open},
-    {"ferrum_pool_uncached", pool_open},
-    {"ferrum_pool_tracking", pool_open},
-    {"ferrum_pool_fixed", pool_open},
-    {"ferrum_manager", manager_open},
-    {"ferrum_plain_call", probe_open},
-    {"ferrum_go_call", probe_open},
-    {NULL, NULL},
+    {"ferrum_pool", pool_open},          {"ferrum_pool_uncached", pool_open},
+    {"ferrum_pool_tracking", pool_open}, {"ferrum_pool_fixed", pool_open},
+    {"ferrum_manager", manager_open},    {"ferrum_plain_call", probe_open},
+    {"ferrum_go_call", probe_open},      {NULL, NULL},
 };

@@ -168,9 +168,9 @@ static const struct kind *find_kind(const struct options *options) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(kinds[i].name, options->workload) == 0)
             kind = &kinds[i];
-    unsigned given = options->trace != NULL       ? TAKES_TRACE
+    unsigned given = options->trace != NULL     ? TAKES_TRACE
                      : options->size_bytes != 0 ? TAKES_SIZE
-                                                  : TAKES_RANDOM;
+                                                : TAKES_RANDOM;
     if (kind == NULL) {
         fprintf(stderr, "bench: no workload is called %s\n", options->workload);
         exit(EXIT_USAGE);

@@ -79,7 +79,7 @@ static void print_memory(struct runner *runner, uint64_t pairs) {
     if (sizes == NULL)
         die("no memory for %" PRIu64 " sizes", count);
     uint64_t live = 0, peak = 0;
-    struct place used = {UINT64_MAX, 0}, place;
+    struct place used = {UINT64_MAX, 0};
     for (uint64_t i = 0; i < count + pairs; i++) {
         const struct step *step = runner_next(runner);
         uint64_t slot = i < count ? i : step->slot;
@@ -90,29 +90,10 @@ static void print_memory(struct runner *runner, uint64_t pairs) {
         sizes[slot] = step->size_bytes;
         if (i + 1 >= count && live > peak)
             peak = live;
-        allocator->place(allocator->context, runner->live[slot],
-                         step->size_bytes, &place);
-        if (place.begin_bytes < used.begin_bytes)
-            used.begin_bytes = place.begin_bytes;
-        if (place.end_bytes > used.end_bytes)
-            used.end_bytes = place.end_bytes;
+        place_add(allocator, runner->live[slot], step->size_bytes, &used);
     }
     free(sizes);
-    printf("\"peak_live_bytes\": %" PRIu64 ", \"high_water_bytes\": %" PRIu64
-           ", ",
-           peak, used.end_bytes - used.begin_bytes);
-    if (allocator->books == NULL)
-        return;
-    struct books books;
-    allocator->books(allocator->context, &books);
-    if (books.requested_bytes != live)
-        die("the allocator's books say %" PRIu64 " bytes, %" PRIu64 " are live",
-            books.requested_bytes, live);
-    printf("\"requested_bytes\": %" PRIu64 ", \"allocated_bytes\": %" PRIu64
-           ", \"reserved_bytes\": %" PRIu64 ", \"reserved_peak_bytes\": %" PRIu64
-           ", \"segments\": %" PRIu64 ", ",
-           books.requested_bytes, books.allocated_bytes, books.reserved_bytes,
-           books.reserved_peak_bytes, books.segments);
+    print_use(allocator, peak, used, live);
 }
 
 void run_one_thread(const struct allocator *allocator,

@@ -17,6 +17,8 @@ OURS_COLOUR = "#0072B2"
 APART_COLOUR = "#E69F00"
 ORIENTATION_COLOUR = "#BBBBBB"
 SECOND_COLOUR = "#56B4E9"
+WIDTH_INCHES = 9.6
+LEGEND_INCHES = 0.35
 
 Bar = tuple[str, float]
 
@@ -54,10 +56,10 @@ def style(name: str) -> dict[str, Any]:
     """Ours stands out, those for orientation are grey and hatched."""
     group = group_of(name)
     if group is Group.OURS:
-        return {"color": OURS_COLOUR, "edgecolor": "black", "linewidth": 1.2}
+        return {"facecolor": OURS_COLOUR, "edgecolor": "black", "linewidth": 1.2}
     if group is Group.ORIENTATION:
-        return {"color": ORIENTATION_COLOUR, "edgecolor": "#666666", "hatch": "///"}
-    return {"color": APART_COLOUR, "edgecolor": "#8A5F00"}
+        return {"facecolor": ORIENTATION_COLOUR, "edgecolor": "#666666", "hatch": "///"}
+    return {"facecolor": APART_COLOUR, "edgecolor": "#8A5F00"}
 
 
 def panel(axes: Any, bars: list[Bar], title: str, unit: str) -> None:
@@ -71,6 +73,7 @@ def panel(axes: Any, bars: list[Bar], title: str, unit: str) -> None:
             tick.set_fontweight("bold")
     values = [value for _, value in bars]
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlim(min(values) / 2, max(values) * 3)
     axes.set_title(title, fontsize=10, loc="left")
     axes.set_xlabel(unit, fontsize=8)
@@ -84,25 +87,28 @@ def panels(names: tuple[tuple[str, str], ...], unit: str) -> Callable[[Any, Book
 
     def draw(plot: Any, book: Book) -> Any:
         groups = [(bars_of(book, name), title) for name, title in names]
-        height = 0.9 + 0.26 * max(len(bars) for bars, _ in groups)
-        figure, axes = plot.subplots(1, len(groups), figsize=(5.2 * len(groups), height))
-        for at, (bars, title) in zip([axes] if len(groups) == 1 else axes, groups, strict=True):
+        columns = min(len(groups), 2)
+        rows = -(-len(groups) // columns)
+        height = rows * (0.8 + 0.22 * max(len(bars) for bars, _ in groups)) + LEGEND_INCHES
+        size = (WIDTH_INCHES, height)
+        figure, axes = plot.subplots(rows, columns, figsize=size, squeeze=False)
+        for at, (bars, title) in zip(axes.flat, groups, strict=True):
             panel(at, bars, title, unit)
-        legend(figure, plot)
+        plot.tight_layout(rect=(0, LEGEND_INCHES / height, 1, 1))
+        legend(figure)
         return figure
 
     return draw
 
 
-def legend(figure: Any, plot: Any) -> None:
+def legend(figure: Any) -> None:
     """What the colours mean."""
     patch = importlib.import_module("matplotlib.patches").Patch
     keys = [
         patch(label="ferrum_mem", **style("ferrum_pool")),
         patch(label="tables apart from the memory", **style("umf_disjoint")),
-        patch(label="writes into the memory: for orientation", **style("jemalloc")),
+        patch(label="writes into the memory: for orientation only", **style("jemalloc")),
     ]
-    plot.tight_layout(rect=(0, 0.07, 1, 1))
     figure.legend(handles=keys, loc="lower center", ncols=3, fontsize=8, frameon=False)
 
 
@@ -120,7 +126,7 @@ def fragmentation(plot: Any, book: Book) -> Any:
     peers = ("best_fit", *(p for p in FRAGMENTATION_PEERS if p != "gpu_allocator"))
     shades = ("#009E73", "#E69F00", "#D55E00", "#CC79A7", "#F0E442")
     who += list(zip(peers, peers, shades, strict=True))
-    figure, axes = plot.subplots(figsize=(10.4, 3.8))
+    figure, axes = plot.subplots(figsize=(WIDTH_INCHES, 3.8))
     for place, (key, text, colour) in enumerate(who):
         points = [(i, reach(book, trace, key)) for i, trace in enumerate(traces)]
         shown = [(i + (place - len(who) / 2 + 0.5) * 0.12, v) for i, v in points if v is not None]

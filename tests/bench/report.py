@@ -98,11 +98,9 @@ def workload_tables(book: Book, headings: dict[str, str]) -> list[str]:
             alone = book.named(f"{workload}_filled_none")
             lines += [f"The harness alone: {number(e['value_ours'])} B." for e in alone] + [""]
         else:
-            random = workload.startswith("random")
             columns = PAIRS if not workload.startswith("trace") else PAIRS[:1]
-            memory = MEMORY if random else MEMORY[:1]
-            more = [m for m in memory if book.named(f"{workload}_{m[0]}")]
-            lines += figures(book, workload, "median", [*columns, *more])
+            told = [m for m in MEMORY if book.named(f"{workload}_{m[0]}")]
+            lines += figures(book, workload, "median", [*columns, *told])
     return lines
 
 

@@ -8,13 +8,21 @@ import os
 import pathlib
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 from typing import Any
 
+import book
+import fragmentation
 import harness
 import measure
+import pictures
 import pytest
 import report
 import run
+import schedule
+import targets
+import traces
+import workloads
 
 LIBRARY = pathlib.Path(
     os.environ.get("FERRUM_MEM_LIBRARY") or harness.ROOT / "build" / "lib" / "libferrum_mem.so"
@@ -33,6 +41,10 @@ KEYS = {
     "command",
 }
 MACHINE_KEYS = {"date", "cpu", "cores", "kernel", "load_before", "cores_used_by_others", "version"}
+# What is above something else, or grows, may be nothing or less.
+MAY_BE_NOTHING = ("above_queue", "opened", "filled", "replaced", "_none")
+# A metric that every workload of a kind has.
+FIRST_METRIC = {"batch": "allocate", "tables": "filled", "queue": "above_queue"}
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -46,10 +58,11 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Results of a quick run with a peer that cannot be found."""
+    """Results of a quick run with a peer that cannot be found and no trace but the own one."""
     output = tmp_path_factory.mktemp("bench") / "results.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(harness.PRELOADS, "mimalloc", ("libthere-is-no-such-malloc.so",))
+        patch.setenv("FERRUM_TRACES_DIR", str(tmp_path_factory.mktemp("no-traces")))
         run.run(LIBRARY, output, quick=True)
     return output
 
@@ -57,6 +70,12 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 @pytest.fixture(scope="module")
 def results(quick: pathlib.Path) -> list[dict[str, Any]]:
     content: list[dict[str, Any]] = json.loads(quick.read_text(encoding="utf-8"))
+    return content
+
+
+@pytest.fixture(scope="module")
+def machine(quick: pathlib.Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(quick.with_name("machine.json").read_text("utf-8"))
     return content
 
 
@@ -70,21 +89,53 @@ def test_results_are_a_list_of_full_records(results: list[dict[str, Any]]) -> No
     assert isinstance(results, list)
     for entry in results:
         assert entry.keys() >= KEYS, entry
-        assert entry["unit"] in {"ns", "ms", "MB", "ratio", "%"}
+        assert entry["unit"] in {"ns", "ms", "MB", "B", "ratio", "%"}
         assert entry["threads"] in {1, 2}
-        if not entry.get("missing"):
-            assert entry["value_ours"] > 0, entry
-            ours = entry["spread"]["ours"]
-            assert ours["min"] <= ours["q1"] <= entry["value_ours"] <= ours["q3"] <= ours["max"]
+        if entry.get("missing"):
+            continue
+        assert entry["value_ours"] > 0 or entry["name"].endswith(MAY_BE_NOTHING), entry
+        ours = entry["spread"]["ours"]
+        assert ours["min"] <= ours["q1"] <= entry["value_ours"] <= ours["q3"] <= ours["max"]
 
 
-def test_every_workload_is_compared_with_every_peer(results: list[dict[str, Any]]) -> None:
-    for workload in measure.WORKLOADS:
-        metrics = ["median", "p99"] if workload.threads == 1 else ["two_threads_median", "scaling"]
-        for metric in metrics:
-            entries = [e for e in results if e["name"] == f"{workload.name}_{metric}"]
-            peers = {entry["peer"] for entry in entries}
-            assert peers >= {*harness.PEERS, harness.MANAGER}, (workload, metric)
+def test_every_workload_is_compared_with_everyone_who_takes_part(
+    results: list[dict[str, Any]], machine: dict[str, Any]
+) -> None:
+    planned = {workload.name: workload for workload in workloads.fixed()}
+    assert set(machine["workloads"]) == {
+        *planned,
+        "trace_azure_contiguous",
+        "trace_azure_paged",
+    }
+    for name, workload in planned.items():
+        metric = FIRST_METRIC.get(name.partition("_")[0], "median")
+        entries = [e for e in results if e["name"] == f"{name}_{metric}"]
+        peers = {entry["peer"] for entry in entries}
+        assert peers == {*workload.peers, *workload.variants}, name
+        assert {entry["ours"] for entry in entries} == {workload.ours}
+    missing = {e["peer"] for e in results if e.get("missing") and e["peer"]}
+    assert "mimalloc" in missing
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "random_1000_live_p999",
+        "random_1000_live_allocated_over_requested",
+        "random_1000_live_reserved_over_live",
+        "two_threads_random_scaling",
+        "large_blocks_median_bare_crossing",
+        "batch_2mib_release",
+        "tables_100000_live_filled_none",
+        "trace_azure_paged_median",
+        "fragmentation_azure_hints",
+        "fragmentation_azure_no_hints",
+    ],
+)
+def test_what_the_targets_need_is_there(results: list[dict[str, Any]], name: str) -> None:
+    entries = [entry for entry in results if entry["name"] == name]
+    assert entries
+    assert all(entry["value_ours"] is not None for entry in entries)
 
 
 def test_ratios_are_of_the_values(results: list[dict[str, Any]]) -> None:
@@ -95,30 +146,56 @@ def test_ratios_are_of_the_values(results: list[dict[str, Any]]) -> None:
 
 
 def test_a_missing_peer_is_shown_and_has_no_numbers(
-    quick: pathlib.Path, results: list[dict[str, Any]]
+    quick: pathlib.Path, results: list[dict[str, Any]], machine: dict[str, Any]
 ) -> None:
     entries = [entry for entry in results if entry["peer"] == "mimalloc"]
     assert entries
     for entry in entries:
         assert "not mimalloc" in entry["missing"]
         assert entry["value_peer"] is entry["ratio"] is entry["spread"]["peer"] is None
-    assert "| mimalloc | missing: malloc is " in report.render(quick)
+    assert any(text.startswith("mimalloc: malloc is ") for text in machine["left_out"])
+    assert "| *mimalloc* | missing: malloc is " in report.render(quick)
+
+
+def test_a_missing_trace_is_shown(
+    quick: pathlib.Path, results: list[dict[str, Any]], machine: dict[str, Any]
+) -> None:
+    entries = [entry for entry in results if entry["name"].startswith("fragmentation_mooncake")]
+    assert len(entries) == 1
+    assert "FERRUM_TRACES_DIR" in entries[0]["missing"]
+    assert any("Mooncake synthetic" in text for text in machine["left_out"])
+    text = report.render(quick)
+    assert "| Mooncake synthetic | missing: mooncake_synthetic_fast25.jsonl is not there" in text
+    assert "| high water ÷ live, Mooncake, with hints | – | – | not measured: " in text
 
 
 def test_the_c_library_is_measured_everywhere(results: list[dict[str, Any]]) -> None:
     glibc = [entry for entry in results if entry["peer"] == "glibc"]
     assert glibc
-    assert all(entry["value_peer"] > 0 and entry["peer_version"] for entry in glibc)
+    assert all(entry["value_peer"] is not None and entry["peer_version"] for entry in glibc)
 
 
-def test_the_machine_is_on_record(quick: pathlib.Path) -> None:
-    machine = json.loads(quick.with_name("machine.json").read_text(encoding="utf-8"))
+def test_peers_from_crates_and_the_bare_crossing_are_measured(
+    results: list[dict[str, Any]],
+) -> None:
+    for name in ("offset_allocator", "vma", "gpu_allocator"):
+        entries = [entry for entry in results if entry["peer"] == name]
+        assert entries
+        assert not any(entry.get("missing") for entry in entries), entries[0]
+    crossings = [entry for entry in results if entry["ours"] == harness.CROSSING]
+    assert crossings
+    assert all(entry["value_ours"] > 0 for entry in crossings)
+
+
+def test_the_machine_is_on_record(machine: dict[str, Any]) -> None:
     assert machine.keys() >= MACHINE_KEYS
     assert machine["quick"] is True
     assert machine["cores"] >= 1
 
 
-def test_tables_go_between_the_markers(quick: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_tables_and_pictures_go_where_a_page_wants_them(
+    quick: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n", encoding="utf-8")
     done = command("--output", quick, "--markdown", page)
@@ -126,9 +203,19 @@ def test_tables_go_between_the_markers(quick: pathlib.Path, tmp_path: pathlib.Pa
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
-    assert "old" not in text
+    assert "\nold\n" not in text
     assert "### Targets" in text
     assert report.render(quick) in text
+    # Drawn by another process, the pictures are the same to the byte.
+    content, _ = report.load(quick)
+    for picture, file in zip(pictures.PICTURES, pictures.draw(content, tmp_path), strict=True):
+        assert f"](performance/{picture.file})" in text
+        drawn = tmp_path / "performance" / picture.file
+        assert drawn.read_bytes() == file.read_bytes()
+        root = ElementTree.fromstring(drawn.read_text(encoding="utf-8"))
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        words = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
+        assert any(word and word.startswith("ferrum_") for word in words), drawn.name
 
 
 def test_a_page_without_markers_is_left_alone(quick: pathlib.Path, tmp_path: pathlib.Path) -> None:
@@ -153,19 +240,54 @@ def test_what_is_not_there_is_named(arguments: list[str], message: str) -> None:
     assert message in done.stderr
 
 
+def test_a_peer_that_cannot_be_built_is_left_out_with_the_reason(tmp_path: pathlib.Path) -> None:
+    library = tmp_path / "lib.so"
+    assert harness.built(["no-such-program", "build"], tmp_path, library) == (
+        "no-such-program is not installed"
+    )
+    failing = [sys.executable, "-c", "import sys; sys.exit('no network')"]
+    assert harness.built(failing, tmp_path, library).endswith("failed: no network")
+    assert harness.built([sys.executable, "-c", ""], tmp_path, library).endswith("made no lib.so")
+
+
+CRATES = str(harness.ROOT / "build" / "rust" / "release" / "libferrum_bench_peers.so")
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
         (["--allocator", "jemalloc", "--workload", "random"], 3, "not jemalloc"),
         (["--allocator", "ferrum_pool", "--workload", "random"], 3, "--library"),
         (["--allocator", "ferrum_pool", "--workload", "first"], 3, "--library"),
+        (["--allocator", "vma", "--workload", "random"], 3, "--library"),
+        (["--allocator", "bare_crossing", "--workload", "random"], 3, "--library"),
         (["--allocator", "unheard-of", "--workload", "random"], 2, "unheard-of"),
         (["--allocator", "glibc", "--workload", "unheard-of"], 2, "unheard-of"),
         (["--allocator", "glibc", "--workload", "hot"], 2, "--size"),
+        (["--allocator", "glibc", "--workload", "batch"], 2, "--size"),
+        (["--allocator", "glibc", "--workload", "trace"], 2, "--trace"),
         (["--allocator", "glibc", "--workload", "random", "--size", "64"], 2, "--size"),
         (["--allocator", "glibc", "--workload", "random", "--pairs", "-1"], 2, "--pairs -1"),
         (["--allocator", "glibc", "--workload", "random", "--pairs", "0"], 2, "--pairs"),
+        (["--allocator", "glibc", "--workload", "random", "--live", "0"], 2, "--live"),
+        (["--allocator", "glibc", "--workload", "random", "--granule", "3"], 2, "--granule"),
+        (["--allocator", "glibc", "--workload", "random", "--smallest", "0"], 2, "--smallest"),
         (["--allocator", "glibc"], 2, "--workload"),
+        (
+            ["--allocator", "glibc", "--workload", "trace", "--trace", "no/such.steps"],
+            1,
+            "no/such.steps",
+        ),
+        (
+            ["--allocator", "glibc", "--workload", "trace", "--trace", __file__],
+            1,
+            "no file of steps",
+        ),
+        (
+            ["--allocator", "vma", "--library", CRATES, "--workload", "threads"],
+            1,
+            "several threads",
+        ),
         # More than any address space: the run must end, not time failures.
         (
             ["--allocator", "glibc", "--workload", "hot", "--size", "9223372036854775807"],
@@ -180,3 +302,92 @@ def test_the_harness_refuses_what_it_cannot_measure(
     done = subprocess.run([built, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stderr
     assert message in done.stderr
+
+
+def test_a_trace_that_ends_early_is_refused(built: str, tmp_path: pathlib.Path) -> None:
+    steps = schedule.from_spans([(0, 2, 4096), (1, 3, 8192)])
+    file = tmp_path / "trace.steps"
+    steps.write(file)
+    arguments = [built, "--allocator", "none", "--workload", "trace", "--trace", str(file)]
+    assert subprocess.run(arguments, capture_output=True, check=False).returncode == 0
+    file.write_bytes(file.read_bytes()[:-1])
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "too short" in done.stderr
+
+
+def test_steps_free_before_they_allocate_at_one_instant() -> None:
+    steps = schedule.from_spans([(0, 5, 100), (5, 6, 50), (5, 9, 30)])
+    assert steps.peak_live_bytes == 100
+    assert (steps.allocations, steps.slots, len(steps.packed)) == (3, 2, 6)
+
+
+def test_a_paged_request_takes_a_block_for_each_16_tokens() -> None:
+    # 20 tokens fill two blocks; the 13th generated one opens a third, and the
+    # last one has no block of its own.
+    request = schedule.Request(0, 20, 30)
+    assert schedule.paged([request]).allocations == 4
+    assert schedule.paged([schedule.Request(0, 32, 1)]).allocations == 2
+
+
+def test_another_sequence_than_the_commands_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "JITTER_STREAM", 1)
+    played = fragmentation.Fragmentation.__new__(fragmentation.Fragmentation)
+    played.quick, played.peers = True, []
+    with pytest.raises(harness.BenchError, match="were alive at the peak"):
+        played.played(traces.AZURE, traces.trace_file(traces.AZURE))
+
+
+def test_fragmentation_of_every_trace(quick: pathlib.Path) -> None:
+    """The sequences of all traces equal the command's, which the run itself checks."""
+    try:
+        for trace in (traces.MOONCAKE, *traces.MINIMALLOC):
+            traces.trace_file(trace)
+    except harness.NotHereError as reason:
+        pytest.skip(str(reason))
+    built = harness.Harness(quick.parent, LIBRARY.absolute())
+    peers = [built.find(name) for name in fragmentation.PEERS]
+    found = fragmentation.Fragmentation(built, peers, quick=True).run(lambda _: None)
+    for trace in (traces.AZURE, traces.MOONCAKE, *traces.MINIMALLOC):
+        for ours in ("hints", "no_hints"):
+            entries = [e for e in found if e["name"] == f"fragmentation_{trace.name}_{ours}"]
+            assert {"best_fit", "offset_allocator", "vma"} <= {e["peer"] for e in entries}
+            assert all(e["value_ours"] >= 1 and e["value_peer"] >= 1 for e in entries)
+    lead = fragmentation.minimalloc_lead(found)
+    assert lead is not None
+    assert lead[2] == len(traces.MINIMALLOC)
+
+
+def test_verdicts_follow_the_bounds() -> None:
+    assert targets.bound("x", 25, 25, "ns").met
+    missed = targets.bound("x", 50, 25, "ns")
+    assert (missed.met, missed.verdict) == (False, "**missed, 2.00 times off**")
+    few = [
+        measure.result(
+            "hot_pair_256b_median",
+            "ns",
+            measure.summary([ours]),
+            measure.summary([20.0]),
+            peer_name="vma",
+        )
+        for ours in (10.0, 30.0)
+    ]
+    faster, slower = (
+        targets.ahead(book.Book([entry]), "x", "hot_pair_256b_median") for entry in few
+    )
+    assert faster.met
+    assert not slower.met
+    alone = measure.result("hot_pair_256b_median", "ns", measure.summary([9.0]), None)
+    with pytest.raises(book.MissingError):
+        targets.ahead(book.Book([alone]), "x", "hot_pair_256b_median")
+
+
+def test_slow_allocators_take_part_in_spread_rounds() -> None:
+    workload = next(w for w in workloads.fixed() if w.name == "random_1000_live")
+    turns = [
+        [turn for turn in range(10) if measure.turn_of(turn, workload, name, 10)]
+        for name in ("gpu_allocator", harness.OURS)
+    ]
+    assert len(turns[0]) == workload.rounds["gpu_allocator"]
+    assert turns[1] == list(range(10))
+    assert measure.turn_of(0, workload, "gpu_allocator", 1)

@@ -72,7 +72,7 @@ static void print_memory(const struct allocator *allocator,
     if (sizes == NULL)
         die("no memory for %" PRIu64 " sizes", trace->slots);
     uint64_t alive = 0, peak = 0;
-    struct place used = {UINT64_MAX, 0}, place;
+    struct place used = {UINT64_MAX, 0};
     for (uint64_t i = 0; i < trace->count; i++) {
         uint64_t slot = slot_of(trace->steps[i]);
         uint64_t size = size_of(trace->steps[i]);
@@ -85,16 +85,10 @@ static void print_memory(const struct allocator *allocator,
         sizes[slot] = size;
         alive += size;
         peak = alive > peak ? alive : peak;
-        allocator->place(allocator->context, live[slot], size, &place);
-        if (place.begin_bytes < used.begin_bytes)
-            used.begin_bytes = place.begin_bytes;
-        if (place.end_bytes > used.end_bytes)
-            used.end_bytes = place.end_bytes;
+        place_add(allocator, live[slot], size, &used);
     }
     free(sizes);
-    printf("\"peak_live_bytes\": %" PRIu64 ", \"high_water_bytes\": %" PRIu64
-           ", ",
-           peak, used.end_bytes - used.begin_bytes);
+    print_use(allocator, peak, used, alive);
 }
 
 /* The memory comes first: on an allocator that nothing was done with before. */

@@ -73,8 +73,8 @@ static void hot(struct runner *runner) {
 
 struct runner *runner_make(const struct allocator *allocator,
                            const struct workload *workload) {
-    struct runner *runner = calloc(1, sizeof *runner + workload->live_blocks *
-                                                           sizeof(uint64_t));
+    struct runner *runner =
+        calloc(1, sizeof *runner + workload->live_blocks * sizeof(uint64_t));
     if (runner == NULL)
         die("no memory for a runner");
     runner->allocator = allocator;

@@ -87,6 +87,16 @@ uint64_t take(const struct allocator *allocator, uint64_t size_bytes);
 /** Gives a block back, or ends the process. */
 void give(const struct allocator *allocator, uint64_t block);
 
+/** Widens the range in use by where a live block lies. The allocator can tell
+ *  that. */
+void place_add(const struct allocator *allocator, uint64_t block,
+               uint64_t size_bytes, struct place *used);
+
+/** Prints the most bytes that were alive, how far the blocks lay apart, and the
+ *  allocator's own books, which must say that live_bytes are alive. */
+void print_use(const struct allocator *allocator, uint64_t peak_live_bytes,
+               struct place used, uint64_t live_bytes);
+
 /** How many of count repeats fit into the budget, if one took so long. */
 uint64_t affordable(uint64_t count, double each_ns, uint64_t budget_ns);
 

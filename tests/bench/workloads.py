@@ -297,8 +297,9 @@ def memory_metrics(answer: dict[str, Any]) -> dict[str, list[float]]:
     # Several segments lie anywhere: the distance of their blocks means nothing.
     if "high_water_bytes" in answer and answer.get("segments", 1) == 1:
         found["high_water_over_live"] = [answer["high_water_bytes"] / answer["peak_live_bytes"]]
-    if "allocated_bytes" in answer:
+    if answer.get("requested_bytes"):
         found["allocated_over_requested"] = [answer["allocated_bytes"] / answer["requested_bytes"]]
+    if "reserved_peak_bytes" in answer:
         found["reserved_over_live"] = [answer["reserved_peak_bytes"] / answer["peak_live_bytes"]]
     return found
 

@@ -37,7 +37,10 @@ unsafe extern "system" fn memory_properties(
     (*properties).memory_heaps[0].flags = vk::MemoryHeapFlags::DEVICE_LOCAL;
 }
 
-unsafe extern "system" fn properties(_: vk::PhysicalDevice, properties: *mut vk::PhysicalDeviceProperties) {
+unsafe extern "system" fn properties(
+    _: vk::PhysicalDevice,
+    properties: *mut vk::PhysicalDeviceProperties,
+) {
     *properties = vk::PhysicalDeviceProperties::default();
     (*properties).limits.buffer_image_granularity = 1;
 }
@@ -53,7 +56,12 @@ unsafe extern "system" fn allocate_memory(
     vk::Result::SUCCESS
 }
 
-unsafe extern "system" fn free_memory(_: vk::Device, _: vk::DeviceMemory, _: *const vk::AllocationCallbacks<'_>) {}
+unsafe extern "system" fn free_memory(
+    _: vk::Device,
+    _: vk::DeviceMemory,
+    _: *const vk::AllocationCallbacks<'_>,
+) {
+}
 
 /// Address of a simulated function; a null pointer makes `ash` panic should the
 /// crate ever call another.

@@ -94,7 +94,12 @@ unsafe extern "C" fn release<T: Reach>(context: *mut c_void, block: u64) -> bool
     T::with(context, |inner| inner.release(block))
 }
 
-unsafe extern "C" fn place<T: Reach>(context: *mut c_void, block: u64, size_bytes: u64, out: *mut Place) {
+unsafe extern "C" fn place<T: Reach>(
+    context: *mut c_void,
+    block: u64,
+    size_bytes: u64,
+    out: *mut Place,
+) {
     *out = T::with(context, |inner| inner.place(block, size_bytes));
 }
 
@@ -127,7 +132,11 @@ fn locked<B: Blocks>(blocks: B) -> Peer {
 /// # Safety
 /// `name` is a C string, `peer_out` has room for a [`Peer`].
 #[no_mangle]
-pub unsafe extern "C" fn bench_peer_open(name: *const c_char, granule_bytes: u64, peer_out: *mut Peer) -> bool {
+pub unsafe extern "C" fn bench_peer_open(
+    name: *const c_char,
+    granule_bytes: u64,
+    peer_out: *mut Peer,
+) -> bool {
     *peer_out = match CStr::from_ptr(name).to_bytes() {
         b"offset_allocator" => bare(offset::OffsetBlocks::new(granule_bytes)),
         b"offset_allocator_mutex" => locked(offset::OffsetBlocks::new(granule_bytes)),

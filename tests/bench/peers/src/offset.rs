@@ -51,7 +51,8 @@ impl Blocks for OffsetBlocks {
     #[inline(always)]
     fn release(&mut self, block: u64) -> bool {
         // SAFETY: the bench gives back what `allocate` gave.
-        self.allocator.free(unsafe { transmute::<u64, Allocation>(block) });
+        self.allocator
+            .free(unsafe { transmute::<u64, Allocation>(block) });
         true
     }
 

@@ -82,7 +82,10 @@ impl Blocks for VmaBlocks {
     #[inline(always)]
     fn release(&mut self, block: u64) -> bool {
         // SAFETY: the bench gives back what `allocate` gave.
-        unsafe { self.block.free(&mut transmute::<u64, VirtualAllocation>(block)) };
+        unsafe {
+            self.block
+                .free(&mut transmute::<u64, VirtualAllocation>(block))
+        };
         true
     }
 
