@@ -119,7 +119,7 @@ func TestFreeSized(t *testing.T) {
 
 func TestOwnerOf(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
-	p := b.pool(t, func(c *Config) { c.AlignmentBytes, c.Tracking = 3 * 4096 / 3, true })
+	p := b.pool(t, func(c *Config) { c.AlignmentBytes, c.Tracking = 3*4096/3, true })
 	s := newStream(t, b)
 	block, err := p.Alloc(Request{SizeBytes: 5000, Tag: "kv"})
 	require.NoError(t, err)

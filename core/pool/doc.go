@@ -12,16 +12,16 @@
 //
 // # Lock order
 //
-// Pool.layout, then Pool.census, then Pool.mu, then the locks of the engine and
-// the driver.
+// Pool.layout or Pool.census, never both, then Pool.mu, then the locks of the
+// engine and the driver.
 //
 //   - Pool.layout: one thread at a time adds or gives back segments. It is held
 //     over Engine.Reserve and Engine.Release, which may take milliseconds, and
 //     never over Engine.FindRoom, so never while a sibling or a callback works.
 //   - Pool.census: one thread at a time counts what the caches hold, or takes a
-//     block over from them. It is held over every method of Cache but Take, and
-//     meanwhile the pool's own books stand still (Pool.frozen): a thread that
-//     wants to change them waits. Lease and GiveBack do not wait, so that a cache
+//     block over from them, with Cache.Counts, Each, Adopt and Drop. Meanwhile
+//     the pool's own books stand still (Pool.frozen): a thread that wants to
+//     change them waits. Lease and GiveBack do not wait, so that a cache
 //     may call them with its own locks held.
 //   - Pool.mu: blocks, books, list of segments, blocks in flight. Under it only
 //     driver calls that do not wait are made (Event.Done, Event.Close), and none
