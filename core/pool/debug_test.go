@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -232,6 +233,28 @@ func TestDebugQuarantineGivesWayBeforeMemoryRunsOut(t *testing.T) {
 	require.Equal(t, mib, released)
 	b.check(t, p, other)
 	b.closeAll(t, p, other)
+	require.Empty(t, b.reports())
+}
+
+// A block whose work an allocation has waited for goes through quarantine, and
+// the allocation gets it all the same.
+func TestDebugQuarantineHoldsNothingBackFromWhoWaits(t *testing.T) {
+	b := newDebugBench(devicetest.Config{TotalBytes: mib, Manual: true})
+	p := b.pool(t, func(c *Config) { c.Debug, c.PreAllocate = DebugAll, true })
+	var blocks []Block
+	for range 10 {
+		blocks = append(blocks, mustAlloc(t, p, 100*kib))
+	}
+	stream := b.dev.Default()
+	require.NoError(t, stream.Fill(blocks[3].Addr, device.Pattern{Value: 1, WidthBytes: 1}, 10))
+	require.NoError(t, p.Free(blocks[3].Addr, stream))
+	done := device.Go("alloc", func() { mustAlloc(t, p, 100*kib) })
+	for b.dev.Calls(devicetest.EventSynchronize) == 0 {
+		runtime.Gosched()
+	}
+	stream.Release()
+	<-done
+	quiet(t, b.bench, p)
 	require.Empty(t, b.reports())
 }
 

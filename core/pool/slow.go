@@ -50,7 +50,11 @@ func (p *Pool) search(n *need, take, spare taker) error {
 		if found, err := p.attempt(take); found || err != nil {
 			return found, err
 		}
-		return p.grow(n, take)
+		found, err := p.grow(n, take)
+		if found || err != nil || p.debug == nil || !p.flushQuarantine() {
+			return found, err
+		}
+		return p.attempt(take)
 	}
 	found, err = retry()
 	if err != nil && !errors.Is(err, device.CodeOutOfMemory) {
