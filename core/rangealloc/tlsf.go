@@ -86,9 +86,6 @@ func (t *tlsf) findAligned(need, mask uint64) (at uint32, pad uint64) {
 		if at, pad = t.fit(t.free.from(classFor(padded)), need, mask); at != none {
 			return at, pad
 		}
-		if at, pad = t.fit(t.free.in(classOf(padded)), need, mask); at != none {
-			return at, pad
-		}
 	}
 	if at, pad = t.fit(t.free.in(classOf(need)), need, mask); at != none {
 		return at, pad
