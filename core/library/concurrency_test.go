@@ -24,7 +24,7 @@ var expected = []device.Code{
 	device.CodeBusy, device.CodeOutOfMemory, device.CodeTimeout, device.CodeInvalidArgument,
 	device.CodeCancelled,
 	// An address that somebody else has freed, and that is in use again or not.
-	device.CodeDoubleFree, device.CodeInvalidAddress,
+	device.CodeDoubleFree, device.CodeInvalidAddress, device.CodeNotFound,
 }
 
 // shelf is handles that all workers share, dead ones among them.
@@ -73,6 +73,13 @@ func (h *hammer) step(r *rand.Rand) error {
 		func() error { return h.PoolDestroy(h.pools.any(r), force) },
 		func() error { return second(h.PoolTrim(h.pools.any(r), 0)) },
 		func() error { return second(h.PoolStatistics(h.pools.any(r))) },
+		func() error { return h.PoolReset(h.pools.any(r), optional()) },
+		func() error { return h.PoolSetMinHeld(h.pools.any(r), r.Uint64N(4)<<20) },
+		func() error { return h.PoolSetReleaseThreshold(h.pools.any(r), r.Uint64N(4)<<20) },
+		func() error {
+			_, err := h.DeviceOwner(h.devices.any(r), device.Addr(h.addresses.any(r)))
+			return err
+		},
 		func() error {
 			m, err := h.ManagerCreate(h.devices.any(r), &manager.Config{EnableTracking: true, GCThreshold: 0.5,
 				EnableAutoGC: true, MaxConcurrentTransfers: 2, PoolConfigs: managerPools()})
@@ -123,6 +130,19 @@ func (h *hammer) step(r *rand.Rand) error {
 			return h.addresses.put(r, uint64(addr), err)
 		},
 		func() error { return h.PoolFree(h.pools.any(r), device.Addr(h.addresses.any(r)), optional()) },
+		func() error {
+			var both [2]device.Addr
+			err := h.PoolAllocBatch(h.pools.any(r), 1+r.Uint64N(4096), optional(), both[:])
+			_ = h.addresses.put(r, uint64(both[0]), err)
+			return h.addresses.put(r, uint64(both[1]), err)
+		},
+		func() error {
+			both := []device.Addr{device.Addr(h.addresses.any(r)), device.Addr(h.addresses.any(r))}
+			return h.PoolFreeBatch(h.pools.any(r), both, optional())
+		},
+		func() error {
+			return h.PoolRecordStream(h.pools.any(r), device.Addr(h.addresses.any(r)), optional())
+		},
 		func() error {
 			m, err := h.Allocate(h.managers.any(r), 64+r.Uint64N(4096))
 			return h.memory.put(r, m, err)
