@@ -852,7 +852,8 @@ ferrum_pool_alloc_with(ferrum_pool pool, const ferrum_pool_request *request,
  * Takes count blocks of one size: all of them or none.
  *
  * @param count          1 to FERRUM_BATCH_MAX.
- * @param addresses_out  room for count addresses; all zero on failure.
+ * @param addresses_out  room for count addresses; all zero on failure, but for a
+ *                       count that is out of bounds.
  * @return as ferrum_pool_alloc; FERRUM_ERROR_INVALID_ARGUMENT for the count.
  */
 FERRUM_API ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool,
@@ -915,6 +916,7 @@ FERRUM_API ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
  * for: once freed, the block waits for the work that is queued on this stream at
  * the time of its free as well.
  *
+ * @param stream  optional.
  * @return FERRUM_ERROR_DOUBLE_FREE or FERRUM_ERROR_INVALID_ADDRESS when no live
  *         block starts at the address.
  */

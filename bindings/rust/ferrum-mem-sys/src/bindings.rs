@@ -1519,7 +1519,8 @@ extern "C" {
     /// Takes count blocks of one size: all of them or none.
     ///
     /// - `count`: 1 to FERRUM_BATCH_MAX.
-    /// - `addresses_out`: room for count addresses; all zero on failure.
+    /// - `addresses_out`: room for count addresses; all zero on failure, but for a
+    ///   count that is out of bounds.
     ///
     /// Returns as ferrum_pool_alloc; FERRUM_ERROR_INVALID_ARGUMENT for the count.
     pub fn ferrum_pool_alloc_batch(
@@ -1586,6 +1587,8 @@ extern "C" {
     /// Says that a stream uses a block too, other than the one that it was allocated
     /// for: once freed, the block waits for the work that is queued on this stream at
     /// the time of its free as well.
+    ///
+    /// - `stream`: optional.
     ///
     /// Returns FERRUM_ERROR_DOUBLE_FREE or FERRUM_ERROR_INVALID_ADDRESS when no live
     /// block starts at the address.
