@@ -23,7 +23,7 @@ func newBestFit(c Config) (Strategy, error) {
 	}
 	b := &bestFit{
 		tiling: newTiling(g),
-		free:   newFreeIndex(g.total, firstSub),
+		free:   newFreeIndex(g.total, firstSub, firstExtent),
 	}
 	b.keep(1)
 	return b, nil
@@ -62,7 +62,10 @@ func (b *bestFit) Alloc(r Request) (Range, error) {
 // find is the first run at or after (size, offset) in the order of before.
 func (b *bestFit) find(size, offset uint64) uint32 {
 	all := b.records.all
-	at := b.free.ceil(all, size, offset)
+	at := none
+	if b.free.count != 0 {
+		at = b.free.ceil(all, size, offset)
+	}
 	last := all[0].prev
 	if l := &all[last]; l.isFree() && (l.size > size || l.size == size && l.offset >= offset) &&
 		(at == none || l.before(&all[at])) {
@@ -91,8 +94,7 @@ func (b *bestFit) forget(at uint32) {
 }
 
 // resize gives a findable run another place and length.
-func (b *bestFit) resize(at uint32, offset, size uint64) {
-	all := b.records.all
+func (b *bestFit) resize(all []record, at uint32, offset, size uint64) {
 	if r := &all[at]; r.next == 0 {
 		r.offset, r.size = offset, size
 		return
@@ -101,8 +103,7 @@ func (b *bestFit) resize(at uint32, offset, size uint64) {
 }
 
 // grow makes a run longer by what is between it and the block next.
-func (b *bestFit) grow(at, next uint32, more uint64) {
-	all := b.records.all
+func (b *bestFit) grow(all []record, at, next uint32, more uint64) {
 	r := &all[at]
 	if next != 0 {
 		b.free.resize(all, at, r.offset, r.size+more)
@@ -159,7 +160,7 @@ func (b *bestFit) take(at uint32, pad, need uint64) (uint32, error) {
 			b.keep(b.records.insertAfter(at, start+need, rest))
 		}
 	case rest != 0:
-		b.resize(at, start+need, rest)
+		b.resize(b.records.all, at, start+need, rest)
 		at = b.records.insertAfter(run.prev, start, need)
 	default:
 		b.forget(at)
@@ -167,16 +168,10 @@ func (b *bestFit) take(at uint32, pad, need uint64) (uint32, error) {
 	b.live.insert(b.records.all, at)
 	b.freeUnits -= need
 	b.highWater = max(b.highWater, start+need)
-	b.splitBins()
-	return at, nil
-}
-
-// splitBins is for the end of an operation: it looks at every record, so each
-// must be what it is going to be.
-func (b *bestFit) splitBins() {
-	if b.free.crowded() {
-		b.free.split(b.records.all)
+	if b.free.count > b.free.most || b.highWater > b.free.extent {
+		b.free.renew(b.records.all, b.highWater)
 	}
+	return at, nil
 }
 
 func (b *bestFit) Free(offset uint64) (uint64, error) {
@@ -196,19 +191,21 @@ func (b *bestFit) Free(offset uint64) (uint64, error) {
 	switch {
 	case behind.isFree() && before.isFree():
 		b.forget(next)
-		b.grow(prev, behind.next, size+behind.size)
+		b.grow(all, prev, behind.next, size+behind.size)
 		b.records.drop(next)
 		b.records.drop(at)
 	case behind.isFree():
-		b.resize(next, r.offset, size+behind.size)
+		b.resize(all, next, r.offset, size+behind.size)
 		b.records.drop(at)
 	case before.isFree():
-		b.grow(prev, next, size)
+		b.grow(all, prev, next, size)
 		b.records.drop(at)
 	default:
 		b.keep(at)
 	}
-	b.splitBins()
+	if b.free.count > b.free.most {
+		b.free.renew(all, b.highWater)
+	}
 	return size << b.shift, nil
 }
 

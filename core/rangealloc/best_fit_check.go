@@ -49,7 +49,7 @@ func (f *freeIndex) check(all []record) error {
 			cur = path[len(path)-1]
 			path = path[:len(path)-1]
 			r := &all[cur]
-			if !r.isFree() || r.next == 0 || f.binOf(r.size) != uint(bin) || last != none && !all[last].before(r) {
+			if !r.isFree() || r.next == 0 || f.binOf(r.size, r.offset) != uint(bin) || last != none && !all[last].before(r) {
 				return broken("record %d of %d granules is in bin %d after %d and does not belong there", cur, r.size, bin, last)
 			}
 			if r.right != none && priority(cur) < priority(r.right) {

@@ -1,17 +1,23 @@
 package rangealloc
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // freeIndex finds the smallest free run that is large enough, and among equals
 // the one at the lowest address.
 //
-// The idea: runs are sorted into bins by size, so many for every power of two,
-// and a bitset says which bins are not empty. A bin is a search tree in the
-// order (size, offset). The first run of the request's own bin that is large
-// enough is the best fit; failing that, the least run of the next bin that is
-// not empty. Most bins hold no run or one, so most operations touch one tree
-// node where one tree over all runs would touch log n. When the runs outgrow
-// the bins, the bins are split, as a hash table would be.
+// The idea: runs are sorted into bins, so many for every power of two of sizes,
+// and a bitset says which bins are not empty. A bin is a stretch of that order:
+// of sizes where there are more sizes than bins, and of one size and a region of
+// addresses where there are fewer, because short runs are many and alike. Inside,
+// a bin is a search tree in the same order. The first run of the request's own
+// bin that is large enough is the best fit; failing that, the least run of the
+// next bin that is not empty. Most bins hold no run or one, so most operations
+// touch one tree node where one tree over all runs would touch log n. When the
+// runs outgrow the bins, or the range that is in use outgrows the regions, the
+// bins are made anew, as those of a hash table would be.
 //
 // A tree is a treap: its shape is that of a binary search tree filled in the
 // order of the nodes' priorities, which are a hash of the record's index. So
@@ -20,31 +26,56 @@ import "math/bits"
 type freeIndex struct {
 	bins   []uint32
 	filled bitset
-	// sub is how many bits of a size below its highest one choose the bin.
-	sub   uint
-	total uint64
-	count uint64
+	// sub is how many bits choose the bin among those of a power of two: of a
+	// size those below its highest one, and when it has no more, of the region.
+	sub uint
+	// drop is 64 - sub, and lastRegion the number of the last region.
+	drop       uint
+	lastRegion uint64
+	// region shifts an offset to the number of its region; extent is where the
+	// last region begins to be longer than the others.
+	region uint
+	extent uint64
+	total  uint64
+	// count is the runs, most so many that more bins would pay.
+	count, most uint64
 }
 
 const (
 	firstSub = 5
 	lastSub  = 11
+	// binsPerRun makes a second run in a bin rare: a tree of two costs more than
+	// the memory of the bins between.
+	binsPerRun = 16
+	// firstExtent is in granules, extentGrowth how much longer than what is in
+	// use the next one is.
+	firstExtent  = 1 << 12
+	extentGrowth = 4
 )
 
 // newFreeIndex is empty and takes runs of up to total granules.
-func newFreeIndex(total uint64, sub uint) freeIndex {
-	f := freeIndex{sub: sub, total: total}
-	size := f.binOf(total) + 1
+func newFreeIndex(total uint64, sub uint, extent uint64) freeIndex {
+	f := freeIndex{sub: sub, drop: 64 - sub, lastRegion: 1<<sub - 1, total: total, extent: extent}
+	f.region = uint(max(bits.Len64(extent)-int(sub), 0))
+	size := uint(bits.Len64(total)) << sub
+	f.most = uint64(size / binsPerRun)
+	if sub == lastSub {
+		f.most = math.MaxUint64
+	}
 	f.bins = make([]uint32, size)
 	f.filled = newBitset(size)
 	return f
 }
 
-// binOf grows with the size: sizes below 2^(sub+1) have a bin each, and every
-// power of two from there on has 2^sub.
-func (f *freeIndex) binOf(size uint64) uint {
-	drop := uint(bits.Len64(size>>(f.sub&63)|1)) - 1
-	return drop<<(f.sub&63) + uint(size>>(drop&63))
+// binOf grows with the size, and for one size with the offset, or stays. A
+// size's highest bit gives the power, the next sub bits the bin; where the size
+// has fewer, the region gives the rest. No branch: which of the two it is cannot
+// be foreseen.
+func (f *freeIndex) binOf(size, offset uint64) uint {
+	power := uint(bits.Len64(size)-1) & 63
+	below := size << (63 - power) << 1 >> (f.drop & 63)
+	region := min(offset>>(f.region&63), f.lastRegion)
+	return power<<(f.sub&63) + uint(below|region>>power)
 }
 
 // priority decides which of two nodes is the higher one in a tree. It is a
@@ -60,15 +91,15 @@ func priority(at uint32) uint32 {
 func (f *freeIndex) insert(all []record, at uint32) {
 	f.count++
 	n := &all[at]
-	bin := f.binOf(n.size)
+	bin := f.binOf(n.size, n.offset)
 	root := &f.bins[bin]
 	if *root != none {
 		plant(all, root, at)
 		return
 	}
-	f.filled.add(bin)
-	n.left, n.right = none, none
 	*root = at
+	n.left, n.right = none, none
+	f.filled.add(bin)
 }
 
 // plant puts a run into the tree of its bin.
@@ -106,7 +137,7 @@ func plant(all []record, link *uint32, at uint32) {
 func (f *freeIndex) remove(all []record, at uint32) {
 	f.count--
 	n := &all[at]
-	bin := f.binOf(n.size)
+	bin := f.binOf(n.size, n.offset)
 	root := &f.bins[bin]
 	if *root != at || n.left|n.right != none {
 		uproot(all, root, at)
@@ -146,13 +177,25 @@ func uproot(all []record, link *uint32, at uint32) {
 // bin, as most do that are long, keeps its place in the index.
 func (f *freeIndex) resize(all []record, at uint32, offset, size uint64) {
 	n := &all[at]
-	if bin := f.binOf(n.size); bin == f.binOf(size) && f.bins[bin] == at && n.left|n.right == none {
+	was, bin := f.binOf(n.size, n.offset), f.binOf(size, offset)
+	old, fresh := &f.bins[was], &f.bins[bin]
+	if *old != at || n.left|n.right != none {
+		uproot(all, old, at)
+	} else if was == bin {
 		n.offset, n.size = offset, size
 		return
+	} else {
+		*old = none
+		f.filled.remove(was)
 	}
-	f.remove(all, at)
 	n.offset, n.size = offset, size
-	f.insert(all, at)
+	if *fresh != none {
+		plant(all, fresh, at)
+		return
+	}
+	*fresh = at
+	n.left, n.right = none, none
+	f.filled.add(bin)
 }
 
 // ceil is the first run at or after (size, offset) in the order of before.
@@ -160,7 +203,7 @@ func (f *freeIndex) ceil(all []record, size, offset uint64) uint32 {
 	if size > f.total {
 		return none
 	}
-	bin := f.binOf(size)
+	bin := f.binOf(size, offset)
 	best := none
 	for cur := f.bins[bin]; cur != none; {
 		c := &all[cur]
@@ -198,19 +241,25 @@ func (f *freeIndex) largest(all []record) uint64 {
 	return all[cur].size
 }
 
-// crowded says that splitting the bins would pay.
-func (f *freeIndex) crowded() bool {
-	return f.count > uint64(len(f.bins)) && f.sub < lastSub
-}
-
-// split replaces the index by one with four times the bins, over the same runs:
-// all but one at the end of the range.
-func (f *freeIndex) split(all []record) {
-	finer := newFreeIndex(f.total, f.sub+2)
-	for at := all[0].next; at != all[0].prev; at = all[at].next {
-		if all[at].isFree() {
-			finer.insert(all, at)
+// renew replaces the index by one with bins that suit the same runs better, all
+// but one at the end of the range: for when there are more than most of them, or
+// more of the range than extent has been in use.
+func (f *freeIndex) renew(all []record, highWater uint64) {
+	sub, extent := f.sub, f.extent
+	if f.count > f.most {
+		sub = min(sub+2, lastSub)
+	}
+	if highWater > extent {
+		extent = f.total
+		if highWater < f.total/extentGrowth {
+			extent = highWater * extentGrowth
 		}
 	}
-	*f = finer
+	better := newFreeIndex(f.total, sub, extent)
+	for at := all[0].next; at != all[0].prev; at = all[at].next {
+		if all[at].isFree() {
+			better.insert(all, at)
+		}
+	}
+	*f = better
 }

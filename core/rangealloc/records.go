@@ -62,11 +62,10 @@ const firstRecords = 64
 
 // reserve makes sure that count calls of insertAfter succeed.
 func (t *records) reserve(count uint64) error {
-	used := uint64(len(t.all))
-	if count <= t.spareCount || count-t.spareCount <= uint64(cap(t.all))-used {
-		return nil
+	if want := uint64(len(t.all)) + count; want > uint64(cap(t.all))+t.spareCount {
+		return t.grow(want - t.spareCount)
 	}
-	return t.grow(used + count - t.spareCount)
+	return nil
 }
 
 // grow gives the table room for want records. A large table grows by a quarter

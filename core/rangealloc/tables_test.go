@@ -56,17 +56,27 @@ func TestBitset(t *testing.T) {
 	})
 }
 
-// A bin holds a stretch of sizes, in order, whatever the range.
+// A bin holds a stretch of runs in their order, whatever the range, and there is
+// a bin for each.
 func TestBinsAreInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := freeIndex{sub: rapid.UintRange(firstSub, lastSub).Draw(t, "sub")}
-		size := rapid.Uint64Range(1, 1<<64-2).Draw(t, "size")
-		low, high := f.binOf(size), f.binOf(size+1)
-		if high != low && high != low+1 {
-			t.Fatalf("sizes %d and %d are in bins %d and %d", size, size+1, low, high)
+		total := rapid.Uint64Min(1).Draw(t, "total")
+		extent := rapid.Uint64Range(1, total).Draw(t, "extent")
+		f := newFreeIndex(total, rapid.UintRange(firstSub, lastSub).Draw(t, "sub"), extent)
+		size := rapid.Uint64Range(1, total).Draw(t, "size")
+		offset := rapid.Uint64Range(0, total-size).Draw(t, "offset")
+		bin := f.binOf(size, offset)
+		if bin >= uint(len(f.bins)) || len(f.bins) > 1<<18 {
+			t.Fatalf("size %d is in bin %d of %d", size, bin, len(f.bins))
 		}
-		if most := f.binOf(1<<64 - 1); high > most || most >= 1<<18 {
-			t.Fatalf("size %d is in bin %d of %d", size+1, high, most)
+		if behind := f.binOf(size, rapid.Uint64Range(offset, total).Draw(t, "behind")); behind < bin {
+			t.Fatalf("size %d is in bin %d at %d and in bin %d behind it", size, bin, offset, behind)
+		}
+		if size < total {
+			longer := rapid.Uint64Range(size+1, total).Draw(t, "longer")
+			if above := f.binOf(longer, 0); above < bin || above == bin && longer>>1 < size && size < 1<<f.sub {
+				t.Fatalf("size %d is in bin %d at %d, and size %d in bin %d", size, bin, offset, longer, above)
+			}
 		}
 	})
 }
@@ -186,12 +196,12 @@ func TestCheckFindsDamage(t *testing.T) {
 			b.free.insert(b.records.all, second)
 		},
 		"the order in a tree": func(b *bestFit) {
-			root := &b.free.bins[b.free.binOf(2)]
+			root := &b.free.bins[b.free.binOf(2, 2)]
 			node := &b.records.all[*root]
 			node.left, node.right = node.right, node.left
 		},
 		"the priorities in a tree": func(b *bestFit) {
-			root := &b.free.bins[b.free.binOf(2)]
+			root := &b.free.bins[b.free.binOf(2, 2)]
 			node := &b.records.all[*root]
 			if low := node.left; low != none {
 				node.left, b.records.all[low].right, *root = b.records.all[low].right, *root, low
