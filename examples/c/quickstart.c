@@ -98,6 +98,30 @@ static void pool_and_its_limit(ferrum_device device) {
     check(ferrum_pool_destroy(pool, 0));
 }
 
+/* The KV blocks of one step of a batch: all of one size, taken in one call and
+ * placed so that whole pages empty out when their sequences end. */
+static void kv_blocks(ferrum_device device) {
+    enum { BLOCKS = 256 };
+    ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
+    config.name = "kv";
+    config.strategy = "fixed";
+    config.fixed_block_bytes = 64 * 1024;
+    config.initial_size_bytes = 32 * MiB;
+    ferrum_pool pool;
+    check(ferrum_pool_create(device, &config, &pool));
+
+    const ferrum_stream default_stream = {0};
+    ferrum_address blocks[BLOCKS];
+    check(ferrum_pool_alloc_batch(pool, 64 * 1024, BLOCKS, default_stream,
+                                  blocks));
+    ferrum_block_info owner = FERRUM_BLOCK_INFO_INIT;
+    check(ferrum_device_get_owner(device, blocks[17] + 1000, &owner));
+    printf("%d KV blocks in one call; %#llx is in a block of pool \"%s\"\n",
+           BLOCKS, (unsigned long long)blocks[17] + 1000, owner.pool_name);
+    check(ferrum_pool_free_batch(pool, blocks, BLOCKS, default_stream));
+    check(ferrum_pool_destroy(pool, 0));
+}
+
 int main(void) {
     printf("ferrum_mem %s\n", ferrum_version_string());
     check(ferrum_init(NULL));
@@ -106,6 +130,7 @@ int main(void) {
     show_device(device);
     copy_on_a_stream(device);
     pool_and_its_limit(device);
+    kv_blocks(device);
     check(ferrum_device_close(device, 0));
     check(ferrum_shutdown(0));
     return 0;

@@ -23,6 +23,7 @@ def main() -> None:
     with fm.Device("cpu:0") as device:
         blocks_by_handle(device)
         blocks_by_address(device)
+        kv_blocks(device)
         out_of_memory(device)
         show_memory(device)
     fm.shutdown()
@@ -68,6 +69,16 @@ def blocks_by_address(device: fm.Device) -> None:
             books = pool.statistics()
             print(f"  live {size(books.allocated.current)}, held {size(books.reserved.current)}")
         print(f"  trim gave back {size(pool.trim())}")
+
+
+def kv_blocks(device: fm.Device) -> None:
+    """The KV blocks of one step: of one size, taken and freed in one call."""
+    config = fm.PoolConfig(
+        name="kv", strategy="fixed", fixed_block_bytes=64 << 10, initial_size_bytes=32 * MIB
+    )
+    with fm.Pool(device, config) as pool, pool.alloc_batch(64 << 10, 256) as batch:
+        owner = device.owner_of(batch.addresses[17] + 1000)
+        print(f"  {len(batch)} KV blocks in one call, of pool {owner.pool_name!r}")
 
 
 def out_of_memory(device: fm.Device) -> None:
