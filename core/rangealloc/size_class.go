@@ -32,8 +32,10 @@ type sizeClass struct {
 	kept int
 	// highWater is in granules.
 	highWater uint64
-	// marks is scratch for FreeBatch, a bit for each record of inner.
-	marks []uint64
+	// marks and emptied are scratch for FreeBatch: a bit for each record of inner,
+	// and slabs.
+	marks   []uint64
+	emptied []uint32
 }
 
 // slabClass is one class of blocks.
@@ -191,7 +193,7 @@ func (s *sizeClass) largerSlab(r Request) uint32 {
 }
 
 func (s *sizeClass) Free(offset uint64) (uint64, error) {
-	id, index, err := s.liveSmall(offset)
+	id, index, err := s.liveSmall(offset, noSlab)
 	if err != nil {
 		return 0, err
 	}
@@ -208,7 +210,7 @@ func (s *sizeClass) Lookup(offset uint64) (Range, bool) {
 	if offset&(s.config.GranuleBytes-1) != 0 || offset >= s.config.SizeBytes {
 		return Range{}, false
 	}
-	if id, index, starts := s.locate(offset >> s.shift); id != noSlab {
+	if id, index, starts := s.locate(offset>>s.shift, noSlab); id != noSlab {
 		if !starts || s.slabs.isFree(id, index) {
 			return Range{}, false
 		}

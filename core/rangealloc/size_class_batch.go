@@ -41,13 +41,15 @@ func (s *sizeClass) undo(taken []Range, highWater uint64, err error) error {
 
 // FreeBatch implements Batcher. First every block of a slab is freed and every
 // larger one marked, so that a second mention is found; that can be undone. Then
-// the marked ones are freed and the slabs that are empty retired.
+// the marked ones are freed and the slabs that are empty retired. Neighbours in
+// the list are most often of one slab.
 func (s *sizeClass) FreeBatch(offsets []uint64) error {
-	rest := false
+	large, hint := false, noSlab
+	s.emptied = s.emptied[:0]
 	for i, offset := range offsets {
-		id, index, err := s.liveSmall(offset)
+		id, index, err := s.liveSmall(offset, hint)
 		if err == nil && id == noSlab {
-			rest = true
+			large = true
 			err = s.mark(offset)
 		}
 		if err != nil {
@@ -55,24 +57,31 @@ func (s *sizeClass) FreeBatch(offsets []uint64) error {
 			return err
 		}
 		if id != noSlab {
-			rest = s.release(id, index) || rest
+			hint = id
+			if s.release(id, index) {
+				s.emptied = append(s.emptied, id)
+			}
 		}
 	}
-	if !rest {
-		return nil
+	if large {
+		s.freeMarked(offsets)
 	}
+	for _, id := range s.emptied {
+		s.retire(id)
+	}
+	return nil
+}
+
+// freeMarked frees those of the blocks that are marked, which are the larger
+// ones.
+func (s *sizeClass) freeMarked(offsets []uint64) {
 	for _, offset := range offsets {
-		if id, _, _ := s.locate(offset >> s.shift); id != noSlab {
-			if slab := &s.slabs.all[id]; slab.live == 0 && s.classes[slab.class].kept != id {
-				s.retire(id)
-			}
-		} else if s.unmark(offset) {
+		if id, _, _ := s.locate(offset>>s.shift, noSlab); id == noSlab && s.unmark(offset) {
 			if _, err := s.inner.Free(offset); err != nil {
 				panic(err) // it was live when it was marked
 			}
 		}
 	}
-	return nil
 }
 
 // mark remembers that the batch frees the larger block at offset, or says what
@@ -108,7 +117,7 @@ func (s *sizeClass) unmark(offset uint64) bool {
 // unfree undoes the first part of FreeBatch.
 func (s *sizeClass) unfree(offsets []uint64) {
 	for _, offset := range offsets {
-		if id, index, _ := s.locate(offset >> s.shift); id != noSlab {
+		if id, index, _ := s.locate(offset>>s.shift, noSlab); id != noSlab {
 			s.unrelease(id, index)
 		} else {
 			s.unmark(offset)

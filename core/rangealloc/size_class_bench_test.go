@@ -61,3 +61,55 @@ func measureSpace(b *testing.B, name string, live int, high float64) {
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(live), "table-B/block")
 	runtime.KeepAlive(blocks)
 }
+
+// BenchmarkSmallBatch takes and frees 64 blocks of 4 KiB, at once and one by one,
+// among 1000 batches of them.
+func BenchmarkSmallBatch(b *testing.B) {
+	const size, live = 64, 1000
+	for _, batch := range []bool{true, false} {
+		b.Run(fmt.Sprintf("batch=%v", batch), func(b *testing.B) {
+			s := benchRange(b, nameSizeClass).(*sizeClass)
+			request := Request{Size: 4096, Align: 256}
+			ranges, held := make([]Range, size), make([][size]uint64, live)
+			take := func(at int) {
+				if batch {
+					if err := s.AllocBatch(request, ranges); err != nil {
+						b.Fatal(err)
+					}
+				} else {
+					for i := range ranges {
+						got, err := s.Alloc(request)
+						if err != nil {
+							b.Fatal(err)
+						}
+						ranges[i] = got
+					}
+				}
+				for i, got := range ranges {
+					held[at][i] = got.Offset
+				}
+			}
+			for i := range held {
+				take(i)
+			}
+			r := rand.New(rand.NewPCG(1, 2))
+			b.ReportAllocs()
+			for b.Loop() {
+				at := r.IntN(live)
+				if batch {
+					if err := s.FreeBatch(held[at][:]); err != nil {
+						b.Fatal(err)
+					}
+				} else {
+					for _, offset := range held[at] {
+						if _, err := s.Free(offset); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+				take(at)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/size, "ns/pair")
+		})
+	}
+}

@@ -48,7 +48,7 @@ func TestSlabsNeverMixClasses(t *testing.T) {
 					return
 				}
 				require.Equal(t, ClassGranules(SizeClass(granules))*256, got.Size)
-				id, _, starts := s.locate(got.Offset / 256)
+				id, _, starts := s.locate(got.Offset/256, noSlab)
 				require.NotEqual(t, noSlab, id)
 				require.True(t, starts)
 				slab := s.slabs.all[id]

@@ -176,11 +176,13 @@ func (s *sizeClass) retire(id uint32) (size uint64) {
 }
 
 // locate is the slab that a granule is in and the block of it, and whether it is
-// the block's first granule.
-func (s *sizeClass) locate(granule uint64) (id, index uint32, starts bool) {
-	id = s.slabs.find(granule)
-	if id == noSlab {
-		return noSlab, 0, false
+// the block's first granule. hint is a slab that it may well be, or noSlab.
+func (s *sizeClass) locate(granule uint64, hint uint32) (id, index uint32, starts bool) {
+	id = hint
+	if hint == noSlab || (granule-s.slabs.all[hint].start)>>s.slabShift != 0 {
+		if id = s.slabs.find(granule); id == noSlab {
+			return noSlab, 0, false
+		}
 	}
 	slab := &s.slabs.all[id]
 	c := &s.classes[slab.class]
@@ -203,12 +205,13 @@ func (s *sizeClass) block(id, index uint32) Range {
 }
 
 // liveSmall is the live block of a slab that starts at offset; noSlab for an
-// offset in no slab. The error says what else is there in a slab.
-func (s *sizeClass) liveSmall(offset uint64) (id, index uint32, err error) {
+// offset in no slab. The error says what else is there in a slab. hint is as for
+// locate.
+func (s *sizeClass) liveSmall(offset uint64, hint uint32) (id, index uint32, err error) {
 	if offset >= s.config.SizeBytes {
 		return noSlab, 0, nil
 	}
-	id, index, starts := s.locate(offset >> s.shift)
+	id, index, starts := s.locate(offset>>s.shift, hint)
 	if id == noSlab || starts && !s.slabs.isFree(id, index) && offset&(s.config.GranuleBytes-1) == 0 {
 		return id, index, nil
 	}
