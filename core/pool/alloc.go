@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"time"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
@@ -15,36 +17,116 @@ const opAlloc = "pool.alloc"
 // Engine.FindRoom found none. A failed call leaves blocks and books as they were,
 // but for the count of failures; segments that hold no block may have been given
 // back.
-func (p *Pool) Alloc(r Request) (block Block, err error) {
+func (p *Pool) Alloc(r Request) (Block, error) {
+	if placed, ok := p.allocPlain(&r); ok {
+		return Block{
+			Addr: placed.addr, SizeBytes: placed.size, RequestedBytes: r.SizeBytes,
+			Tag: placed.tag, AllocatedAt: placed.at,
+		}, nil
+	}
+	return p.allocChecked(&r)
+}
+
+// AllocAddr is Alloc for a caller who wants no more than the address.
+func (p *Pool) AllocAddr(r *Request) (device.Addr, error) {
+	if placed, ok := p.allocPlain(r); ok {
+		return placed.addr, nil
+	}
+	block, err := p.allocChecked(r)
+	return block.Addr, err
+}
+
+func (p *Pool) allocChecked(r *Request) (Block, error) {
 	var n need
-	if err := p.check(&r, &n); err != nil {
+	if err := p.check(r, &n); err != nil {
 		return Block{}, err
 	}
-	p.mu.Lock()
-	if p.frozen {
-		p.awaitThaw()
+	return p.allocNeed(&n)
+}
+
+// largestPlain is a size that can be rounded up without a look.
+const largestPlain = 1 << 62
+
+// placed is a new live block.
+type placed struct {
+	addr device.Addr
+	size uint64
+	tag  string
+	at   time.Duration
+}
+
+// allocPlain is Alloc for a request without anything special when nothing is in
+// flight and there is room: what it does not serve, it leaves as it was. It is
+// what most calls are, and short for that.
+func (p *Pool) allocPlain(r *Request) (got placed, ok bool) {
+	if r.AlignmentBytes|uint64(r.Lifetime) != 0 || r.Tag != "" || r.SizeBytes-1 >= largestPlain || p.debug != nil {
+		return got, false
 	}
+	granule := p.config.AlignmentBytes
+	size := (r.SizeBytes + granule - 1) &^ (granule - 1)
+	p.mu.Lock()
+	if p.frozen || p.state != stateOpen || p.flights.count != 0 || !p.tags.IsKept(r.TagNumber) {
+		p.mu.Unlock()
+		return got, false
+	}
+	for _, s := range p.segments {
+		if p.ordered && size >= s.full {
+			continue
+		}
+		block, err := s.strategy.Alloc(rangealloc.Request{Size: size, Align: granule, End: r.End, Group: r.Group})
+		if err == rangealloc.ErrNoRoom {
+			if p.ordered {
+				s.full = size
+			}
+			continue
+		}
+		if err != nil {
+			break
+		}
+		slack := block.Size - r.SizeBytes
+		if slack > maxSlackBytes {
+			p.unplace(s, block.Offset)
+			break
+		}
+		s.note(block.Slot, makeInfo(blockLive, r.TagNumber, slack))
+		s.blocks++
+		if s.times != nil {
+			got.at = track.Now()
+			s.times[block.Slot] = int64(got.at)
+		}
+		sizes := track.Block{RequestedBytes: r.SizeBytes, AllocatedBytes: block.Size}
+		got.tag = p.tags.Enter(r.TagNumber, sizes, 1)
+		p.books.Allocate(sizes)
+		p.mu.Unlock()
+		p.engine.Changed()
+		got.addr, got.size = s.base+device.Addr(block.Offset), block.Size
+		return got, true
+	}
+	p.mu.Unlock()
+	return got, false
+}
+
+// allocNeed is Alloc for a checked request.
+func (p *Pool) allocNeed(n *need) (block Block, err error) {
+	p.lock()
 	if p.state != stateOpen {
 		p.mu.Unlock()
 		return Block{}, p.closedError(opAlloc)
 	}
 	if p.flights.count == 0 {
-		err = p.place(&n, &block)
+		err = p.place(n, &block)
 	} else {
-		err = p.placeOrReuse(&n, &block)
+		err = p.placeOrReuse(n, &block)
 	}
 	overfull := p.overfull
 	p.mu.Unlock()
 	if err == rangealloc.ErrNoRoom {
-		return p.allocSlow(&n)
+		return p.allocSlow(n)
 	}
 	if overfull {
 		p.shrink()
 	}
-	if p.debug != nil {
-		p.tellPending()
-	}
-	p.engine.Changed()
+	p.changed()
 	return block, err
 }
 

@@ -68,6 +68,19 @@ func BenchmarkHotPair(b *testing.B) {
 			}
 		})
 	}
+	b.Run("address", func(b *testing.B) {
+		p := quickPool(b, nil)
+		mustAlloc(b, p, 256)
+		for b.Loop() {
+			addr, err := p.AllocAddr(&Request{SizeBytes: 2 << 20})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := p.Free(addr, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("tracking", func(b *testing.B) {
 		p := quickPool(b, func(c *Config) { c.Tracking = true })
 		mustAlloc(b, p, 256)
@@ -86,6 +99,32 @@ func BenchmarkHotPair(b *testing.B) {
 			pair(b, p, 2<<20)
 		}
 	})
+}
+
+// heldStream is never idle, and its events never pass.
+type heldStream struct{ device.Stream }
+
+type heldEvent struct{ device.Event }
+
+func (heldStream) Idle() (bool, error)                { return false, nil }
+func (heldStream) RecordEvent() (device.Event, error) { return heldEvent{}, nil }
+func (heldEvent) Done() (bool, error)                 { return false, nil }
+func (heldEvent) Close() error                        { return nil }
+
+// BenchmarkBusyStream is a block that goes round on a stream that is at work.
+func BenchmarkBusyStream(b *testing.B) {
+	p := quickPool(b, nil)
+	var s device.Stream = heldStream{}
+	b.ReportAllocs()
+	for b.Loop() {
+		block, err := p.Alloc(Request{SizeBytes: 2 << 20, Stream: s})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := p.Free(block.Addr, s); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // BenchmarkReplace replaces a random one of many live blocks of 256 B to 1 MiB,

@@ -21,10 +21,28 @@ func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 	if err != nil {
 		return err
 	}
-	if idle && p.freeIdle(addr, anySize) {
+	return p.freeOne(addr, anySize, stream, idle)
+}
+
+// freeOne frees a block: the common cases at once, any other by retire.
+func (p *Pool) freeOne(addr device.Addr, size uint64, stream device.Stream, idle bool) error {
+	if idle {
+		if p.freeIdle(addr, size) {
+			return nil
+		}
+		return p.retire(&leave{addrs: []device.Addr{addr}, stream: stream, idle: true, size: size})
+	}
+	event, err := stream.RecordEvent()
+	if err != nil {
+		return err
+	}
+	if p.freeBehind(addr, size, stream, event) {
 		return nil
 	}
-	return p.retire(&leave{addrs: []device.Addr{addr}, stream: stream, idle: idle, size: anySize})
+	return p.retire(&leave{
+		addrs: []device.Addr{addr}, stream: stream, size: size,
+		streams: []device.Stream{stream}, marks: []device.Event{event},
+	})
 }
 
 // anySize as the size of a free is no check.
@@ -64,6 +82,36 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64) bool {
 	return true
 }
 
+// freeBehind is freeIdle for a block that work of one stream may use until the
+// event, which is the pool's if the call is true.
+func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, event device.Event) bool {
+	p.lock()
+	s, r, ok := p.locateLive(addr)
+	if !ok || p.state != stateOpen || p.debug != nil {
+		p.mu.Unlock()
+		return false
+	}
+	info := &s.infos[r.Slot]
+	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
+	if info.recorded() || size != anySize && size != sizes.RequestedBytes {
+		p.mu.Unlock()
+		return false
+	}
+	p.tags.Leave(info.tag(), sizes, 1)
+	p.books.Retire(sizes)
+	*info = makeInfo(blockInFlight, 0, 0)
+	behind := [1]int32{p.flights.fenceOn(stream, event)}
+	p.flights.add(located{s, r}, behind[:])
+	p.land(pollBudget)
+	overfull := p.overfull
+	p.mu.Unlock()
+	if overfull {
+		p.shrink()
+	}
+	p.engine.Changed()
+	return true
+}
+
 // FreeSized is Free with the size that was asked for as a check:
 // CodeInvalidSize when it is another, and the block is as live as before.
 func (p *Pool) FreeSized(addr device.Addr, sizeBytes uint64, stream device.Stream) error {
@@ -77,10 +125,7 @@ func (p *Pool) FreeSized(addr device.Addr, sizeBytes uint64, stream device.Strea
 	if err != nil {
 		return err
 	}
-	if idle && p.freeIdle(addr, sizeBytes) {
-		return nil
-	}
-	return p.retire(&leave{addrs: []device.Addr{addr}, stream: stream, idle: idle, size: sizeBytes})
+	return p.freeOne(addr, sizeBytes, stream, idle)
 }
 
 // FreeBatch is Free for many blocks: all of them or none. The error is that of

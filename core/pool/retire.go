@@ -36,7 +36,7 @@ type leave struct {
 // retire ends the lives of blocks, all or none. What the caches have out among
 // them is taken over first; it stays live if the call fails.
 func (p *Pool) retire(j *leave) error {
-	if !j.idle {
+	if !j.idle && len(j.marks) == 0 {
 		if err := j.mark(j.stream); err != nil {
 			return err
 		}

@@ -98,12 +98,13 @@ func (t *Tags) use(number uint32) *TagUse {
 	return nil
 }
 
-// Enter counts blocks of a tag, with these sizes in all.
-func (t *Tags) Enter(number uint32, sum Block, count uint64) {
+// Enter counts blocks of a tag, with these sizes in all, and gives its name.
+func (t *Tags) Enter(number uint32, sum Block, count uint64) string {
 	use := t.use(number)
 	use.RequestedBytes += sum.RequestedBytes
 	use.AllocatedBytes += sum.AllocatedBytes
 	use.Blocks += count
+	return use.Tag
 }
 
 // Leave takes blocks out again.
