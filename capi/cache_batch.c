@@ -1,5 +1,3 @@
-//go:build fm_cache_pending
-
 /*
  * Thread caches: batches, all of it or nothing. They go through the depots under
  * one taking of the mutex; a lane would not hold them.

@@ -1,5 +1,3 @@
-//go:build fm_cache_pending
-
 /* Thread caches: what the core asks: counts, blocks, idle blocks back. */
 #include <string.h>
 

@@ -1,5 +1,3 @@
-//go:build fm_cache_pending
-
 /*
  * Thread caches: blocks that come from the core and go back to it.
  *
@@ -15,7 +13,7 @@
 #define FM_LEASE_BYTES (UINT64_C(256) << 10)
 #define FM_LEASE_ONE_MAX 32
 
-uint32_t fm_core_lease_count(const struct fm_cache *cache, uint32_t class) {
+uint32_t fm_core_lease_most(const struct fm_cache *cache, uint32_t class) {
     uint64_t count = FM_LEASE_BYTES / cache->class_bytes[class];
     if (count > FM_LEASE_ONE_MAX)
         return FM_LEASE_ONE_MAX;

@@ -1,37 +1,77 @@
-//go:build fm_cache_pending
-
 /* Thread caches: depots, and how much they keep. */
 #include "cache_types.h"
 
-/* Lanes and depots together may keep this part of what is live, or the pool's
- * idle_bytes; what is more, depots give back. */
+/*
+ * Lanes and depots together may keep as much as was live of late and a little
+ * more, up to the pool's idle_bytes, and in any case a part of it. What is more,
+ * depots give back. Of late: a high-water mark that falls with every look.
+ */
 #define FM_IDLE_PART 8
+#define FM_IDLE_LEAST (UINT64_C(4) << 20)
+#define FM_HIGH_FALL 256
+
+static uint64_t fm_idle_bound(struct fm_cache *cache) {
+    uint64_t live = cache->total.live_bytes, high = cache->high_bytes;
+    high = live >= high ? live : high - (high - live) / FM_HIGH_FALL;
+    cache->high_bytes = high;
+    uint64_t bound = high + FM_IDLE_LEAST;
+    if (bound > cache->idle_bytes)
+        bound = cache->idle_bytes;
+    return bound > high / FM_IDLE_PART ? bound : high / FM_IDLE_PART;
+}
 
 /* How many blocks a trim gives back at most: what one free may cost. */
 #define FM_TRIM_MOST 64
 
-/* A magazine that is not full goes on top, in front of one that may be neither:
- * they are few, and used first. */
+static void fm_depot_link(struct fm_store *depot, struct fm_magazine **link,
+                          struct fm_magazine *magazine) {
+    magazine->store = depot;
+    magazine->next = *link;
+    *link = magazine;
+}
+
+/* Fills the top magazine from another that is not full either, and puts what is
+ * left on top. */
+static void fm_depot_merge(struct fm_store *depot, struct fm_bin *bin,
+                           struct fm_magazine *other) {
+    struct fm_cache *cache = depot->cache;
+    uint32_t index;
+    while (bin->top->count < bin->top->room &&
+           (index = fm_magazine_pop(other)) != 0)
+        fm_magazine_push(cache, bin->top, index, fm_meta(cache, index));
+    if (other->count > 0)
+        fm_depot_link(depot, &bin->top, other);
+    else
+        fm_magazine_put(cache, other);
+}
+
 void fm_depot_attach(struct fm_store *depot, struct fm_magazine *magazine) {
     struct fm_bin *bin = &depot->bins[magazine->class];
-    magazine->store = depot;
-    magazine->next = bin->top;
-    bin->top = magazine;
     bin->blocks += magazine->count;
     depot->tally.idle_bytes +=
         (uint64_t)magazine->count * depot->cache->class_bytes[magazine->class];
+    magazine->store = depot;
+    if (bin->top == NULL || bin->top->count == bin->top->room)
+        fm_depot_link(depot, &bin->top, magazine);
+    else if (magazine->count == magazine->room)
+        fm_depot_link(depot, &bin->top->next, magazine);
+    else
+        fm_depot_merge(depot, bin, magazine);
 }
 
 struct fm_magazine *fm_depot_detach(struct fm_store *depot, uint32_t class) {
     struct fm_bin *bin = &depot->bins[class];
-    struct fm_magazine *magazine = bin->top;
-    if (magazine == NULL)
+    if (bin->top == NULL)
         return NULL;
-    bin->top = magazine->next;
+    struct fm_magazine **link = &bin->top;
+    if (bin->top->count < bin->top->room && bin->top->next != NULL)
+        link = &bin->top->next;
+    struct fm_magazine *magazine = *link;
+    *link = magazine->next;
+    magazine->next = NULL;
     bin->blocks -= magazine->count;
     depot->tally.idle_bytes -=
         (uint64_t)magazine->count * depot->cache->class_bytes[class];
-    magazine->next = NULL;
     return magazine;
 }
 
@@ -55,16 +95,23 @@ bool fm_depot_reserve(struct fm_store *depot, uint32_t class, uint32_t count) {
 void fm_depot_push(struct fm_store *depot, uint32_t index, uint64_t meta) {
     struct fm_bin *bin = &depot->bins[fm_meta_class(meta)];
     if (bin->top == NULL || bin->top->count == bin->top->room)
-        fm_depot_attach(depot,
-                        fm_magazine_get(depot->cache, fm_meta_class(meta)));
+        fm_depot_link(depot, &bin->top,
+                      fm_magazine_get(depot->cache, fm_meta_class(meta)));
     fm_magazine_push(depot->cache, bin->top, index, meta);
     bin->blocks++;
 }
 
+/* Takes the top magazine away, which is empty. */
+static void fm_depot_drop_top(struct fm_store *depot, struct fm_bin *bin) {
+    struct fm_magazine *empty = bin->top;
+    bin->top = empty->next;
+    fm_magazine_put(depot->cache, empty);
+}
+
 void fm_depot_unpush(struct fm_store *depot, uint32_t class) {
     struct fm_bin *bin = &depot->bins[class];
-    while (bin->top->count == 0)
-        fm_magazine_put(depot->cache, fm_depot_detach(depot, class));
+    if (bin->top->count == 0)
+        fm_depot_drop_top(depot, bin);
     bin->top->count--;
     bin->blocks--;
 }
@@ -77,7 +124,7 @@ uint32_t fm_depot_pop(struct fm_store *depot, uint32_t class) {
             bin->blocks--;
             return index;
         }
-        fm_magazine_put(depot->cache, fm_depot_detach(depot, class));
+        fm_depot_drop_top(depot, bin);
     }
     return 0;
 }
@@ -137,10 +184,8 @@ static void fm_depot_put_back(struct fm_store *depot,
 
 void fm_depot_trim_unlock(struct fm_store *depot) {
     struct fm_cache *cache = depot->cache;
-    uint64_t bound = cache->total.live_bytes / FM_IDLE_PART;
+    uint64_t bound = fm_idle_bound(cache);
     uint64_t idle = cache->total.idle_bytes, kept = depot->tally.idle_bytes;
-    if (bound < cache->idle_bytes)
-        bound = cache->idle_bytes;
     if (idle > bound && kept > 0) {
         struct fm_leaver leavers[FM_TRIM_MOST];
         uint64_t pool = cache->pool, stream = depot->stream;

@@ -1,5 +1,3 @@
-//go:build fm_cache_pending
-
 /*
  * Thread caches: misses. How magazines go between lanes and depots, and how much
  * a lane keeps.
@@ -59,72 +57,6 @@ static void fm_lane_swap(struct fm_bin *bin) {
     bin->top = other;
 }
 
-/* Takes a block from a depot, and the rest of its magazine for the lane's next
- * calls. */
-static uint32_t fm_lane_refill(struct fm_store *lane, struct fm_store *depot,
-                               uint32_t class) {
-    struct fm_cache *cache = lane->cache;
-    struct fm_bin *bin = &lane->bins[class];
-    while (depot->bins[class].top != NULL) {
-        uint64_t bytes =
-            (uint64_t)depot->bins[class].top->count * cache->class_bytes[class];
-        if (lane->tally.idle_bytes + bytes > lane->bound_bytes)
-            return fm_site_pull(lane, depot, class);
-        struct fm_magazine *full = fm_depot_detach(depot, class);
-        struct fm_magazine *empty = bin->top;
-        lane->tally.idle_bytes += bytes;
-        full->store = lane;
-        full->next = empty->next;
-        bin->top = full;
-        fm_magazine_put(cache, empty);
-        uint32_t index = fm_magazine_pop(full);
-        if (index != 0)
-            return index;
-    }
-    return 0;
-}
-
-static uint32_t fm_lane_take(struct fm_store *lane, uint32_t class) {
-    struct fm_bin *bin = &lane->bins[class];
-    uint32_t index = fm_magazine_pop(bin->top);
-    if (index != 0)
-        return index;
-    if (bin->top->next != NULL && bin->top->next->count > 0) {
-        fm_lane_swap(bin);
-        if ((index = fm_magazine_pop(bin->top)) != 0)
-            return index;
-    }
-    index = fm_lane_refill(lane, lane->depot, class);
-    return index != 0 ? index : fm_lane_refill(lane, lane->cache->any, class);
-}
-
-static uint32_t fm_site_take_class(struct fm_store *store, uint32_t class) {
-    if (store->depot != NULL)
-        return fm_lane_take(store, class);
-    uint32_t index = fm_depot_pop(store, class);
-    return index != 0 ? index : fm_site_pull(store, store->cache->any, class);
-}
-
-uint32_t fm_site_take(struct fm_store *store, uint32_t class) {
-    const struct fm_cache *cache = store->cache;
-    uint32_t index = fm_site_take_class(store, class);
-    if (index == 0 && cache->class_bytes[class] >= FM_BORROW_BYTES &&
-        class + 1 < cache->classes &&
-        cache->class_bytes[class + 1] - cache->class_bytes[class] <=
-            cache->class_bytes[class] / 8)
-        index = fm_site_take_class(store, class + 1);
-    return index;
-}
-
-/* ----------------------------------------------------------------- give */
-
-/* Makes a lane hold at most goal bytes: the largest blocks go first. */
-static void fm_lane_shed(struct fm_store *lane, uint64_t goal_bytes) {
-    for (uint32_t class = lane->cache->classes;
-         class-- > 0 && lane->tally.idle_bytes > goal_bytes;)
-        fm_store_pour(lane, class, lane->depot);
-}
-
 /* Makes room for one block on top of a lane's bin. */
 static bool fm_lane_room(struct fm_store *lane, uint32_t class) {
     struct fm_bin *bin = &lane->bins[class];
@@ -148,6 +80,95 @@ static bool fm_lane_room(struct fm_store *lane, uint32_t class) {
     empty->next = bin->top != &fm_magazine_none ? bin->top : NULL;
     bin->top = empty;
     return true;
+}
+
+/* Puts up to count blocks of a depot on top of a lane's bin. */
+static void fm_lane_pull(struct fm_store *lane, struct fm_store *depot,
+                         uint32_t class, uint32_t count) {
+    while (count-- > 0 && fm_lane_room(lane, class)) {
+        uint32_t index = fm_site_pull(lane, depot, class);
+        if (index == 0)
+            return;
+        fm_magazine_push(lane->cache, lane->bins[class].top, index,
+                         fm_meta(lane->cache, index));
+    }
+}
+
+/* Takes a block from a depot, and with it what the lane may need for its next
+ * calls: a whole magazine, once it has shown that it needs many. */
+static uint32_t fm_lane_refill(struct fm_store *lane, struct fm_store *depot,
+                               uint32_t class) {
+    struct fm_cache *cache = lane->cache;
+    struct fm_bin *bin = &lane->bins[class];
+    uint64_t size = cache->class_bytes[class], index;
+    uint32_t room = fm_magazine_room(cache, class);
+    if (depot->bins[class].top == NULL)
+        return 0;
+    uint32_t appetite = bin->appetite == 0 ? 1 : bin->appetite;
+    bin->appetite = appetite * 2 < room ? appetite * 2 : room;
+    if (lane->tally.idle_bytes + appetite * size > lane->bound_bytes)
+        return fm_site_pull(lane, depot, class);
+    if (appetite < room) {
+        index = fm_site_pull(lane, depot, class);
+        fm_lane_pull(lane, depot, class, appetite - 1);
+        return (uint32_t)index;
+    }
+    struct fm_magazine *full = fm_depot_detach(depot, class);
+    struct fm_magazine *empty = bin->top;
+    lane->tally.idle_bytes += full->count * size;
+    full->store = lane;
+    full->next = empty->next;
+    bin->top = full;
+    fm_magazine_put(cache, empty);
+    index = fm_magazine_pop(full);
+    return index != 0 ? (uint32_t)index : fm_site_pull(lane, depot, class);
+}
+
+static uint32_t fm_lane_take(struct fm_store *lane, uint32_t class) {
+    struct fm_bin *bin = &lane->bins[class];
+    uint32_t index = fm_magazine_pop(bin->top);
+    if (index != 0)
+        return index;
+    if (bin->top->next != NULL && bin->top->next->count > 0) {
+        fm_lane_swap(bin);
+        if ((index = fm_magazine_pop(bin->top)) != 0)
+            return index;
+    }
+    index = fm_lane_refill(lane, lane->depot, class);
+    return index != 0 ? index : fm_lane_refill(lane, lane->cache->any, class);
+}
+
+static uint32_t fm_site_take_class(struct fm_store *store, uint32_t class) {
+    if (store->depot != NULL)
+        return fm_lane_take(store, class);
+    uint32_t index = fm_depot_pop(store, class);
+    return index != 0 ? index : fm_site_pull(store, store->cache->any, class);
+}
+
+uint32_t fm_site_appetite(const struct fm_store *store, uint32_t class) {
+    uint32_t most = fm_core_lease_most(store->cache, class);
+    uint32_t appetite = store->bins[class].appetite;
+    return appetite == 0 ? 1 : appetite < most ? appetite : most;
+}
+
+uint32_t fm_site_take(struct fm_store *store, uint32_t class) {
+    const struct fm_cache *cache = store->cache;
+    uint32_t index = fm_site_take_class(store, class);
+    if (index == 0 && cache->class_bytes[class] >= FM_BORROW_BYTES &&
+        class + 1 < cache->classes &&
+        cache->class_bytes[class + 1] - cache->class_bytes[class] <=
+            cache->class_bytes[class] / 8)
+        index = fm_site_take_class(store, class + 1);
+    return index;
+}
+
+/* ----------------------------------------------------------------- give */
+
+/* Makes a lane hold at most goal bytes: the largest blocks go first. */
+static void fm_lane_shed(struct fm_store *lane, uint64_t goal_bytes) {
+    for (uint32_t class = lane->cache->classes;
+         class-- > 0 && lane->tally.idle_bytes > goal_bytes;)
+        fm_store_pour(lane, class, lane->depot);
 }
 
 struct fm_store *fm_site_give(struct fm_store *store, uint32_t index,

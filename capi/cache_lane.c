@@ -1,5 +1,3 @@
-//go:build fm_cache_pending
-
 /*
  * Thread caches: one block taken, one given back. The hit path is the first half
  * of each; all that it cannot do at once is done with the mutex.
@@ -49,7 +47,7 @@ static FM_COLD int32_t fm_alloc_miss(uint64_t pool, uint64_t stream,
             fm_store_tell(site.store);
         } else if (fits && leased) {
             leased = fm_core_lease(site.store, class,
-                                   fm_core_lease_count(site.cache, class)) > 0;
+                                   fm_site_appetite(site.store, class)) > 0;
             fm_unlock();
             continue;
         }

@@ -1,5 +1,3 @@
-//go:build fm_cache_pending
-
 /* Thread caches: the pools that have them, and where a call finds its lane. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -121,7 +119,9 @@ bool fm_cache_open(uint64_t pool, uint64_t alignment_bytes,
 void fm_cache_set_tags(uint64_t pool, uint32_t last) {
     fm_lock();
     struct fm_cache *cache = fm_cache_of(pool);
-    if (cache != NULL)
+    /* Two threads may tell in another order than they were told. */
+    if (cache != NULL &&
+        last > atomic_load_explicit(&cache->tags, memory_order_relaxed))
         atomic_store_explicit(&cache->tags, last, memory_order_relaxed);
     fm_unlock();
 }

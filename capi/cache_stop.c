@@ -1,5 +1,3 @@
-//go:build fm_cache_pending
-
 /* Thread caches: the mutex, and stopping the threads. */
 #include <linux/membarrier.h>
 #include <pthread.h>

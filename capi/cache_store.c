@@ -1,5 +1,3 @@
-//go:build fm_cache_pending
-
 /* Thread caches: magazines, and the stores that have them: lanes and depots. */
 #include <stdlib.h>
 #include <string.h>

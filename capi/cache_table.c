@@ -1,5 +1,3 @@
-//go:build fm_cache_pending
-
 /*
  * Thread caches: the records of leased blocks, and the table that finds them by
  * address.

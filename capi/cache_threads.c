@@ -1,5 +1,3 @@
-//go:build fm_cache_pending
-
 /* Thread caches: the threads that use them. */
 #include <pthread.h>
 #include <stdlib.h>

@@ -152,6 +152,8 @@ struct fm_cache {
     uint64_t default_stream;
     /** What a thread may keep, and what all together may keep in any case. */
     uint64_t thread_bytes, idle_bytes;
+    /** The most that was live of late. */
+    uint64_t high_bytes;
     /** A thread may keep more when much is live. */
     bool thread_bytes_grow;
     /** What was told to total. */
@@ -178,11 +180,14 @@ extern FM_HIDDEN struct fm_magazine fm_magazine_none;
 
 /** A store's magazines of one class. */
 struct fm_bin {
-    /** A lane works with top and has at most one more, behind it. In a depot only
-     *  top may be not full. Never NULL in a lane. */
+    /** A lane works with top and has at most one more, behind it; NULL never. In a
+     *  depot, NULL is none, and only top may be not full. */
     struct fm_magazine *top;
-    /** Blocks of a depot; not counted in a lane. */
+    /** A depot's blocks. */
     uint64_t blocks;
+    /** How many blocks a lane gets at its next miss: more each time, so that a
+     *  thread that needs few does not keep many from the others. */
+    uint32_t appetite;
 };
 
 /** What happened in a store. Differences may be negative: they wrap. */
@@ -419,10 +424,11 @@ static inline void fm_tally_free(struct fm_store *store, uint64_t size_bytes,
 
 /* ----------------------------------------------- cache_depot.c: depots */
 
-/** Puts a magazine into a depot and counts it there. */
+/** Puts a magazine with blocks into a depot and counts them there. */
 FM_HIDDEN void fm_depot_attach(struct fm_store *depot,
                                struct fm_magazine *magazine);
-/** Takes the top magazine of a class out of a depot; NULL when there is none. */
+/** Takes a magazine of a class out of a depot, a full one if it can be; NULL when
+ *  there is none. */
 FM_HIDDEN struct fm_magazine *fm_depot_detach(struct fm_store *depot,
                                               uint32_t class);
 /** Makes room for count blocks of a class; false when there is no memory. */
@@ -449,6 +455,9 @@ FM_HIDDEN uint32_t fm_magazine_room(const struct fm_cache *cache,
 /** Sets the bounds of the thread's lanes of a pool. */
 FM_HIDDEN void fm_lanes_bound(struct fm_thread *thread,
                               const struct fm_cache *cache);
+/** How many blocks to lease for a store that misses. */
+FM_HIDDEN uint32_t fm_site_appetite(const struct fm_store *store,
+                                    uint32_t class);
 /** Takes a block of a class, or of the next, that counts as idle in the store
  *  then; 0 when neither it nor a depot has one. */
 FM_HIDDEN uint32_t fm_site_take(struct fm_store *store, uint32_t class);
@@ -470,9 +479,9 @@ static inline struct fm_store *fm_depot_for(struct fm_store *store) {
  *  many came. The mutex is given up meanwhile: the store may be gone. */
 FM_HIDDEN uint32_t fm_core_lease(struct fm_store *store, uint32_t class,
                                  uint32_t count);
-/** How many blocks to lease when one is wanted. */
-FM_HIDDEN uint32_t fm_core_lease_count(const struct fm_cache *cache,
-                                       uint32_t class);
+/** How many blocks to lease at most when one is wanted. */
+FM_HIDDEN uint32_t fm_core_lease_most(const struct fm_cache *cache,
+                                      uint32_t class);
 /** A block that leaves the table. */
 struct fm_leaver {
     uint32_t index;

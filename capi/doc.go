@@ -3,12 +3,17 @@
 // The public functions are C (*.c): they refuse in a forked child or when
 // poisoned, check pointers and structs, zero the outputs and call the hidden
 // Go exports (fmgo_*), which decode, call core/library, encode, and turn a
-// panic into FERRUM_ERROR_INTERNAL. There is no logic here: what a call means
-// stands in core/library.
+// panic into FERRUM_ERROR_INTERNAL. There is no logic here, with one exception:
+// what a call means stands in core/library.
+//
+// The exception is the thread caches (cache*.c), which serve most allocations and
+// frees of small blocks without entering Go. They have blocks on lease from the
+// pools; cache.h says what they offer, cache_types.h how they work.
 //
 // It owns the one Library of the process, the gate that refuses calls, and the
 // threads' error records. It never returns memory, and holds no lock while it
 // calls the caller.
 //
-// Lock order: the package has no locks.
+// Lock order: the one lock is the mutex of the thread caches (fm_lock). Go may be
+// waiting for it with locks of its own; nothing here calls Go with it held.
 package main

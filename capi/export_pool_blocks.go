@@ -2,6 +2,7 @@ package main
 
 /*
 #include "bridge.h"
+#include "cache.h"
 */
 import "C"
 
@@ -45,6 +46,8 @@ func fmgo_pool_get_tag(handle C.uint64_t, name *C.char, out *C.uint32_t) (status
 		return fail(err)
 	}
 	*out = C.uint32_t(number)
+	// Numbers are given in order: from now on the caches let this one through.
+	C.fm_cache_set_tags(handle, *out)
 	return 0
 }
 

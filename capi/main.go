@@ -26,6 +26,7 @@ var lib = library.New(library.Options{
 	Drivers:        drivers,
 	InsideCallback: insideCallback,
 	MayNotWait:     mayNotWait,
+	ThreadCaches:   threadCaches{},
 	Getenv:         getenv,
 	CallSites:      callSites(),
 })

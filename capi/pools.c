@@ -1,9 +1,23 @@
-/* Section 8 of the header: pools. */
+/*
+ * Section 8 of the header: pools. Blocks are first asked for and given back at
+ * the thread caches (cache.h); what they pass on, and all else, goes to Go.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "_cgo_export.h"
+#include "cache.h"
 #include "guard.h"
+
+/* Ends the function with what the caches say, unless they pass. */
+#define FM_CACHED(call)                                       \
+    do {                                                      \
+        int32_t fm_result_ = (call);                          \
+        if (__builtin_expect(fm_result_ == FM_CACHE_DONE, 1)) \
+            return FERRUM_OK;                                 \
+        if (fm_result_ < 0)                                   \
+            return fm_failed_in(__func__, fm_result_);        \
+    } while (0)
 
 ferrum_status ferrum_pool_create(ferrum_device device,
                                  const ferrum_pool_config *config,
@@ -29,6 +43,7 @@ ferrum_status ferrum_pool_alloc(ferrum_pool pool, uint64_t size_bytes,
     FM_ENTER();
     FM_REQUIRE(address_out);
     *address_out = 0;
+    FM_CACHED(fm_cache_alloc(pool.id, stream.id, size_bytes, 0, address_out));
     FM_RETURN(fmgo_pool_alloc(pool.id, size_bytes, stream.id, address_out));
 }
 
@@ -52,6 +67,11 @@ ferrum_status ferrum_pool_alloc_with(ferrum_pool pool,
     FM_REQUIRE(request);
     ferrum_pool_request full = FERRUM_POOL_REQUEST_INIT;
     FM_STRUCT_IN(request, full);
+    /* A block with an alignment or hints has a place of its own. */
+    if (full.alignment_bytes == 0 && full.expected_lifetime_ns == 0 &&
+        full.group == 0)
+        FM_CACHED(fm_cache_alloc(pool.id, full.stream.id, full.size_bytes,
+                                 full.tag, address_out));
     FM_RETURN(fmgo_pool_alloc_with(pool.id, &full, address_out));
 }
 
@@ -80,6 +100,8 @@ ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool, uint64_t size_bytes,
     FM_REQUIRE(addresses_out);
     FM_BATCH(count);
     memset(addresses_out, 0, count * sizeof *addresses_out);
+    FM_CACHED(fm_cache_alloc_batch(pool.id, stream.id, size_bytes, count,
+                                   addresses_out));
     FM_RETURN(fmgo_pool_alloc_batch(pool.id, size_bytes, stream.id,
                                     addresses_out, count));
 }
@@ -96,6 +118,7 @@ ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
 ferrum_status ferrum_pool_free(ferrum_pool pool, ferrum_address address,
                                ferrum_stream stream) {
     FM_ENTER();
+    FM_CACHED(fm_cache_free(pool.id, stream.id, address, 0));
     FM_RETURN(fmgo_pool_free(pool.id, address, stream.id));
 }
 
@@ -103,6 +126,9 @@ ferrum_status ferrum_pool_free_sized(ferrum_pool pool, ferrum_address address,
                                      uint64_t size_bytes,
                                      ferrum_stream stream) {
     FM_ENTER();
+    /* To the caches, 0 is no size said. */
+    if (size_bytes != 0)
+        FM_CACHED(fm_cache_free(pool.id, stream.id, address, size_bytes));
     FM_RETURN(fmgo_pool_free_sized(pool.id, address, size_bytes, stream.id));
 }
 
@@ -112,6 +138,7 @@ ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
     FM_ENTER();
     FM_REQUIRE(addresses);
     FM_BATCH(count);
+    FM_CACHED(fm_cache_free_batch(pool.id, stream.id, addresses, count));
     FM_RETURN(fmgo_pool_free_batch(pool.id, (ferrum_address *)addresses, count,
                                    stream.id));
 }
@@ -128,6 +155,7 @@ ferrum_status ferrum_pool_usable_size(ferrum_pool pool, ferrum_address address,
     FM_ENTER();
     FM_REQUIRE(size_bytes_out);
     *size_bytes_out = 0;
+    FM_CACHED(fm_cache_usable_size(pool.id, address, size_bytes_out));
     FM_RETURN(fmgo_pool_usable_size(pool.id, address, size_bytes_out));
 }
 

@@ -47,6 +47,8 @@ type Options struct {
 	// MayNotWait says whether the calling thread may not wait for memory, because
 	// it runs a reclaim callback or a host function. nil: never.
 	MayNotWait func() bool
+	// ThreadCaches makes the thread caches in front of pools; nil: there are none.
+	ThreadCaches ThreadCaches
 	// Getenv reads the environment; nil: os.Getenv.
 	Getenv func(name string) string
 	// Stderr is where messages go when FERRUM_LOG or FERRUM_DEBUG asks for them

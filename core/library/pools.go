@@ -42,6 +42,7 @@ func (l *Library) PoolCreate(deviceID uint64, c *pool.Config) (uint64, error) {
 		return 0, on(err, d.engine)
 	}
 	entry.handle.Store(handle)
+	l.openCaches(handle, made)
 	l.log.printf(LogDebug, "%v: pool %q made, strategy %s", d.engine.ID(), config.Name, made.Config().Strategy)
 	return handle, nil
 }

@@ -22,7 +22,13 @@ func (l *Library) StreamDestroy(stream uint64, force bool) error {
 	if _, err := l.started("stream.destroy"); err != nil {
 		return err
 	}
-	return l.factory.DestroyStream(manager.StreamHandle(stream), force)
+	if err := l.factory.DestroyStream(manager.StreamHandle(stream), force); err != nil {
+		return err
+	}
+	if l.options.ThreadCaches != nil {
+		l.options.ThreadCaches.ForgetStream(stream)
+	}
+	return nil
 }
 
 // StreamDefault gives a device's default stream, the same handle each time.

@@ -121,15 +121,28 @@ func (p *Pool) lend(l located, size uint64) {
 // known. When an address is none of an idle block, or the stream's event cannot
 // be recorded, nothing has changed.
 func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *CacheCounts) error {
+	overfull, err := p.takeBack(addrs, stream, counts)
+	if overfull {
+		p.shrink()
+	}
+	if err == nil {
+		p.changed()
+	}
+	return err
+}
+
+// takeBack is GiveBack, and leaves it to the caller to give segments back to the
+// device: a trim counts those itself.
+func (p *Pool) takeBack(addrs []device.Addr, stream device.Stream, counts *CacheCounts) (overfull bool, err error) {
 	var event device.Event
 	if stream != nil {
 		idle, err := stream.Idle()
 		if err != nil {
-			return err
+			return false, err
 		}
 		if !idle {
 			if event, err = stream.RecordEvent(); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}
@@ -140,7 +153,7 @@ func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *Cache
 		if event != nil {
 			err = errors.Join(err, event.Close())
 		}
-		return err
+		return false, err
 	}
 	p.learn(counts)
 	for _, l := range found {
@@ -161,13 +174,9 @@ func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *Cache
 			p.flights.add(l, fence[:])
 		}
 	}
-	overfull := p.overfull && !p.frozen
+	overfull = p.overfull && !p.frozen
 	p.mu.Unlock()
-	if overfull {
-		p.shrink()
-	}
-	p.changed()
-	return nil
+	return overfull, nil
 }
 
 // findLeased finds all of the blocks and marks them as leaving, or none and says
@@ -239,9 +248,10 @@ func (p *Pool) settleTaken(cache Cache, taken []CachedBlock) (some bool) {
 		if id != 0 {
 			stream = p.leases.streamOf(id)
 		}
-		err := p.GiveBack(addrs, stream, &counts)
+		_, err := p.takeBack(addrs, stream, &counts)
 		if err == nil {
 			some = true
+			p.changed()
 			continue
 		}
 		p.mu.Lock()

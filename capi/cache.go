@@ -1,0 +1,113 @@
+package main
+
+/*
+#include "bridge.h"
+#include "cache.h"
+*/
+import "C"
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool"
+)
+
+// threadCaches are the thread caches of this library, written in C.
+type threadCaches struct{}
+
+// Open puts caches in front of a pool.
+func (threadCaches) Open(handle uint64, c pool.Config) pool.Cache {
+	if !C.fm_cache_open(C.uint64_t(handle), C.uint64_t(c.AlignmentBytes), C.uint64_t(c.ThreadCacheBytes)) {
+		return nil
+	}
+	return poolCache(handle)
+}
+
+// ForgetStream forgets the handle of a stream.
+func (threadCaches) ForgetStream(stream uint64) { C.fm_cache_forget_stream(C.uint64_t(stream)) }
+
+// poolCache is the thread caches of the pool with that handle.
+type poolCache C.uint64_t
+
+// Counts is what the caches hold and have done, at one moment.
+func (p poolCache) Counts() pool.CacheCounts {
+	var counts C.struct_fm_cache_counts
+	C.fm_cache_count(C.uint64_t(p), &counts)
+	return cacheCountsOf(&counts)
+}
+
+// Take takes idle blocks out of the caches.
+func (p poolCache) Take(to []pool.CachedBlock) int {
+	var blocks [64]C.struct_fm_cache_block
+	taken := 0
+	for taken < len(to) {
+		n := int(C.fm_cache_take(C.uint64_t(p), &blocks[0], C.uint64_t(min(len(blocks), len(to)-taken))))
+		if n == 0 {
+			break
+		}
+		for i := range n {
+			to[taken+i] = cachedBlockOf(&blocks[i])
+		}
+		taken += n
+	}
+	return taken
+}
+
+// Block is the leased block that starts at an address.
+func (p poolCache) Block(addr device.Addr) (pool.CachedBlock, bool) {
+	var block C.struct_fm_cache_block
+	found := bool(C.fm_cache_find(C.uint64_t(p), C.uint64_t(addr), &block))
+	return cachedBlockOf(&block), found
+}
+
+// Each visits all leased blocks of one moment.
+func (p poolCache) Each(visit func(pool.CachedBlock) bool) {
+	blocks := make([]C.struct_fm_cache_block, 1024)
+	for {
+		n := int(C.fm_cache_each(C.uint64_t(p), &blocks[0], C.uint64_t(len(blocks))))
+		if n <= len(blocks) {
+			blocks = blocks[:n]
+			break
+		}
+		// Some more than there are: others may be leased meanwhile.
+		blocks = make([]C.struct_fm_cache_block, n+n/4)
+	}
+	for i := range blocks {
+		if !visit(cachedBlockOf(&blocks[i])) {
+			return
+		}
+	}
+}
+
+// Adopt takes a live block out of the caches' table.
+func (p poolCache) Adopt(addr device.Addr) (pool.CachedBlock, bool) {
+	var block C.struct_fm_cache_block
+	adopted := bool(C.fm_cache_adopt(C.uint64_t(p), C.uint64_t(addr), &block))
+	return cachedBlockOf(&block), adopted
+}
+
+// Drop forgets every block.
+func (p poolCache) Drop() { C.fm_cache_drop(C.uint64_t(p)) }
+
+func cachedBlockOf(b *C.struct_fm_cache_block) pool.CachedBlock {
+	return pool.CachedBlock{
+		Addr:           device.Addr(b.address),
+		SizeBytes:      uint64(b.size_bytes),
+		RequestedBytes: uint64(b.requested_bytes),
+		Tag:            uint32(b.tag),
+		Live:           b.live != 0,
+		Stream:         uint64(b.stream),
+	}
+}
+
+func cacheCountsOf(c *C.struct_fm_cache_counts) pool.CacheCounts {
+	return pool.CacheCounts{
+		RequestedBytes: uint64(c.requested_bytes),
+		LiveBytes:      uint64(c.live_bytes),
+		LiveBlocks:     uint64(c.live_blocks),
+		IdleBytes:      uint64(c.idle_bytes),
+		EnteredBytes:   uint64(c.entered_bytes),
+		LeftBytes:      uint64(c.left_bytes),
+		Allocations:    uint64(c.allocations),
+		Frees:          uint64(c.frees),
+	}
+}

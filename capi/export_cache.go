@@ -1,0 +1,49 @@
+package main
+
+/*
+#include "bridge.h"
+#include "cache.h"
+*/
+import "C"
+
+import "ferrum_mem/core/device"
+
+// The calls of the thread caches. None keeps an error: a call that cannot be
+// served here is made again by the pool, which says why.
+
+//export fmgo_cache_lease
+func fmgo_cache_lease(handle, stream, sizeBytes C.uint64_t, count C.uint32_t, out *C.uint64_t,
+	counts *C.struct_fm_cache_counts,
+) (leased C.int32_t) {
+	defer guard(&leased)
+	before := cacheCountsOf(counts)
+	n, err := lib.CacheLease(uint64(handle), uint64(sizeBytes), uint64(stream), addressesOf(out, C.uint64_t(count)), &before)
+	if err != nil {
+		return 0
+	}
+	return C.int32_t(n)
+}
+
+//export fmgo_cache_give_back
+func fmgo_cache_give_back(handle, stream C.uint64_t, addresses *C.uint64_t, count C.uint32_t,
+	counts *C.struct_fm_cache_counts,
+) (status C.int32_t) {
+	defer guard(&status)
+	after := cacheCountsOf(counts)
+	err := lib.CacheGiveBack(uint64(handle), uint64(stream), addressesOf(addresses, C.uint64_t(count)), &after)
+	if err != nil {
+		return C.int32_t(device.CodeOf(err))
+	}
+	return 0
+}
+
+//export fmgo_cache_stream
+func fmgo_cache_stream(handle, stream C.uint64_t) (own C.uint64_t) {
+	var status C.int32_t
+	defer guard(&status)
+	id, err := lib.CacheStream(uint64(handle), uint64(stream))
+	if err != nil {
+		return 0
+	}
+	return C.uint64_t(id)
+}

@@ -1,0 +1,82 @@
+package library
+
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/pool"
+)
+
+// ThreadCaches makes the thread caches that stand in front of pools. Its methods
+// may be called from any goroutine, with no lock held, and call nobody back.
+type ThreadCaches interface {
+	// Open puts caches in front of the pool with that handle, which nobody knows
+	// yet; nil: the pool works without.
+	Open(pool uint64, c pool.Config) pool.Cache
+	// ForgetStream says that a stream is gone, with no work left: its handle is
+	// not to be looked up any more.
+	ForgetStream(stream uint64)
+}
+
+// uncached lists the strategies whose pools have no caches. An arena's room comes
+// back when its last block does, for which idle blocks of a cache would have to
+// be waited for; fixed chooses places so that pages empty out, and a cache would
+// hand out whatever was freed last.
+var uncached = []string{"arena", "fixed"}
+
+// openCaches puts thread caches in front of a new pool, if it is to have any.
+func (l *Library) openCaches(handle uint64, p *pool.Pool) {
+	c := p.Config()
+	if l.options.ThreadCaches == nil || c.ThreadCacheBytes == 0 || c.Tracking || c.Debug != 0 ||
+		slices.Contains(uncached, c.Strategy) {
+		return
+	}
+	if cache := l.options.ThreadCaches.Open(handle, c); cache != nil {
+		p.SetCache(cache, l.cacheStream)
+	}
+}
+
+// cacheStream finds a stream for the caches; nil when it is gone.
+func (l *Library) cacheStream(id uint64) device.Stream {
+	stream, _, err := l.factory.Stream(manager.StreamHandle(id))
+	if err != nil {
+		return nil
+	}
+	return stream
+}
+
+// CacheStream is the handle of the stream that a call for a pool means: 0 is the
+// default one of its device. Errors: CodeInvalidHandle, CodeInvalidArgument for
+// a stream of another device.
+func (l *Library) CacheStream(id, stream uint64) (uint64, error) {
+	entry, _, err := l.onStream("pool.cache_stream", id, stream)
+	if err != nil || stream != 0 {
+		return stream, err
+	}
+	h, err := entry.device.streams.DefaultStream()
+	return h.ID(), err
+}
+
+// CacheLease leases blocks to the caches of a pool, see pool.Pool.Lease.
+func (l *Library) CacheLease(id, sizeBytes, stream uint64, to []device.Addr, counts *pool.CacheCounts) (int, error) {
+	entry, first, err := l.onStream("pool.lease", id, stream)
+	if err != nil {
+		return 0, err
+	}
+	return entry.pool.Lease(sizeBytes, first, to, counts)
+}
+
+// CacheGiveBack takes idle blocks back from the caches of a pool, as freed on a
+// stream; 0, and one that is gone: no work uses them any more.
+func (l *Library) CacheGiveBack(id, stream uint64, addrs []device.Addr, counts *pool.CacheCounts) error {
+	entry, err := l.pool("pool.give_back", id)
+	if err != nil {
+		return err
+	}
+	var last device.Stream
+	if stream != 0 {
+		last = l.cacheStream(stream)
+	}
+	return entry.pool.GiveBack(addrs, last, counts)
+}
