@@ -103,14 +103,12 @@ void run_one_thread(const struct allocator *allocator,
     struct runner *runner = runner_make(allocator, &workload);
     double *pair_ns = numbers(repetitions);
     runner_open(runner);
-    uint64_t begin = clock_ns();
-    runner_pairs(runner, options->pairs);
-    double each = (double)(clock_ns() - begin) / (double)options->pairs;
+    double each = runner_warm(runner, options->pairs, options->budget_ns);
     uint64_t pairs = affordable(options->pairs, each, options->budget_ns);
     uint64_t singles = affordable(options->singles, each,
                                   SINGLES_BUDGETS * options->budget_ns);
     for (uint64_t i = 0; i < repetitions; i++) {
-        begin = clock_ns();
+        uint64_t begin = clock_ns();
         runner_pairs(runner, pairs);
         pair_ns[i] = (double)(clock_ns() - begin) / (double)pairs;
     }

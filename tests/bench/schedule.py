@@ -146,10 +146,10 @@ class Steps:
         path.write_bytes(NAME + numbers.tobytes())
 
 
-def contiguous(requests: list[Request]) -> Steps:
+def contiguous(requests: list[Request], bytes_per_token: int = BYTES_PER_TOKEN) -> Steps:
     """One block a request, from its arrival to its end."""
     spans = [
-        (r.arrival_ns, r.end_ns, (r.tokens_in + r.tokens_out) * BYTES_PER_TOKEN) for r in requests
+        (r.arrival_ns, r.end_ns, (r.tokens_in + r.tokens_out) * bytes_per_token) for r in requests
     ]
     return from_spans(spans)
 

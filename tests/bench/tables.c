@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARM_BLOCKS = 256 };
+/* The replacements may take as long as so many repetitions. */
+enum { WARM_BLOCKS = 256, LIMIT_BUDGETS = 50 };
 
 double resident_bytes(void) {
     char line[256];
@@ -44,7 +45,7 @@ void run_tables(const struct allocator *allocator,
     double before = resident_bytes();
     runner_open(runner);
     double filled = resident_bytes();
-    runner_pairs(runner, options->pairs);
+    runner_warm(runner, options->pairs, LIMIT_BUDGETS * options->budget_ns);
     double replaced = resident_bytes();
     runner_close(runner);
     double blocks = (double)workload.live_blocks;

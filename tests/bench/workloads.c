@@ -106,6 +106,17 @@ void runner_pairs(struct runner *runner, uint64_t pairs) {
             replace(runner);
 }
 
+double runner_warm(struct runner *runner, uint64_t pairs, uint64_t limit_ns) {
+    uint64_t portion = pairs / 64 + 1, done = 0;
+    uint64_t begin = clock_ns(), end;
+    do {
+        runner_pairs(runner, portion);
+        done += portion;
+        end = clock_ns();
+    } while (done < pairs && end - begin < limit_ns);
+    return (double)(end - begin) / (double)done;
+}
+
 void runner_single(struct runner *runner, uint32_t *cycles_out, size_t count) {
     bool is_hot = runner->workload->size_bytes != 0;
     for (size_t i = 0; i < count; i++) {

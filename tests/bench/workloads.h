@@ -75,6 +75,10 @@ void runner_close(struct runner *runner);
 /** Does so many pairs. */
 void runner_pairs(struct runner *runner, uint64_t pairs);
 
+/** Does so many pairs, fewer if they would take longer than limit_ns, and tells
+ *  how long one took. */
+double runner_warm(struct runner *runner, uint64_t pairs, uint64_t limit_ns);
+
 /** Does one pair for each element and stores how many cycles it took. */
 void runner_single(struct runner *runner, uint32_t *cycles_out, size_t count);
 

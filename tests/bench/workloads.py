@@ -218,6 +218,8 @@ def fixed() -> tuple[Workload, ...]:
 PAGED_REQUESTS = 1500
 PAGED_REQUESTS_QUICK = 60
 QUICK_REQUESTS = 500
+# The longest contexts would need blocks above a machine's memory, which malloc refuses.
+MOONCAKE_BYTES_PER_TOKEN = 32768
 
 
 def traces(folder: pathlib.Path, quick: bool) -> tuple[list[Workload], list[str]]:
@@ -235,7 +237,12 @@ def traces(folder: pathlib.Path, quick: bool) -> tuple[list[Workload], list[str]
         except NotHereError as reason:
             left_out.append(f"the trace {trace.title}, {mode}: {reason}")
             continue
-        steps = schedule.paged(requests) if mode == "paged" else schedule.contiguous(requests)
+        if mode == "paged":
+            steps = schedule.paged(requests)
+        elif trace is MOONCAKE:
+            steps = schedule.contiguous(requests, MOONCAKE_BYTES_PER_TOKEN)
+        else:
+            steps = schedule.contiguous(requests)
         file = folder / f"{trace.name}_{mode}{'_quick' if quick else ''}.steps"
         steps.write(file)
         paged = mode == "paged"
