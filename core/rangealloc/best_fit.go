@@ -93,15 +93,6 @@ func (b *bestFit) forget(at uint32) {
 	}
 }
 
-// resize gives a findable run another place and length.
-func (b *bestFit) resize(all []record, at uint32, offset, size uint64) {
-	if r := &all[at]; r.next == 0 {
-		r.offset, r.size = offset, size
-		return
-	}
-	b.free.resize(all, at, offset, size)
-}
-
 // grow makes a run longer by what is between it and the block next.
 func (b *bestFit) grow(all []record, at, next uint32, more uint64) {
 	r := &all[at]
@@ -138,7 +129,7 @@ func (b *bestFit) findAligned(need, mask uint64) (at uint32, pad uint64) {
 // its place in the index.
 func (b *bestFit) take(at uint32, pad, need uint64) (uint32, error) {
 	rest := b.records.all[at].size - pad - need
-	if rest|pad != 0 {
+	if b.records.spareCount < 2 && rest|pad != 0 {
 		extra := uint64(1)
 		if rest != 0 && pad != 0 {
 			extra = 2
@@ -160,7 +151,11 @@ func (b *bestFit) take(at uint32, pad, need uint64) (uint32, error) {
 			b.keep(b.records.insertAfter(at, start+need, rest))
 		}
 	case rest != 0:
-		b.resize(b.records.all, at, start+need, rest)
+		if run.next == 0 { // see keep
+			run.offset, run.size = start+need, rest
+		} else {
+			b.free.resize(b.records.all, at, start+need, rest)
+		}
 		at = b.records.insertAfter(run.prev, start, need)
 	default:
 		b.forget(at)
@@ -195,7 +190,11 @@ func (b *bestFit) Free(offset uint64) (uint64, error) {
 		b.records.drop(next)
 		b.records.drop(at)
 	case behind.isFree():
-		b.resize(all, next, r.offset, size+behind.size)
+		if behind.next == 0 { // see keep
+			behind.offset, behind.size = r.offset, size+behind.size
+		} else {
+			b.free.resize(all, next, r.offset, size+behind.size)
+		}
 		b.records.drop(at)
 	case before.isFree():
 		b.grow(all, prev, next, size)

@@ -204,8 +204,30 @@ func (f *freeIndex) ceil(all []record, size, offset uint64) uint32 {
 		return none
 	}
 	bin := f.binOf(size, offset)
+	rest := f.filled.words[bin>>6] >> (bin & 63)
+	if rest&1 != 0 {
+		if at := least(all, f.bins[bin], size, offset); at != none {
+			return at
+		}
+	}
+	if rest >>= 1; rest != 0 {
+		bin += 1 + uint(bits.TrailingZeros64(rest))
+	} else if next, ok := f.filled.after(bin | 63); ok {
+		bin = next
+	} else {
+		return none
+	}
+	at := f.bins[bin]
+	for all[at].left != none {
+		at = all[at].left
+	}
+	return at
+}
+
+// least is the first run of a tree at or after (size, offset).
+func least(all []record, cur uint32, size, offset uint64) uint32 {
 	best := none
-	for cur := f.bins[bin]; cur != none; {
+	for cur != none {
 		c := &all[cur]
 		if c.size > size || c.size == size && c.offset >= offset {
 			best = cur
@@ -213,17 +235,6 @@ func (f *freeIndex) ceil(all []record, size, offset uint64) uint32 {
 		} else {
 			cur = c.right
 		}
-	}
-	if best != none {
-		return best
-	}
-	bin, ok := f.filled.after(bin)
-	if !ok {
-		return none
-	}
-	best = f.bins[bin]
-	for all[best].left != none {
-		best = all[best].left
 	}
 	return best
 }
