@@ -1,6 +1,7 @@
 package rangealloc_test
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -148,50 +149,57 @@ func (l *lifetimes) free(i int) uint64 {
 
 // Hinted requests are put where the naive placement puts them, and those without
 // a hint, among hinted blocks, where best fit does.
-func TestLifetimesAgainstNaive(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		granule := uint64(1) << rapid.IntRange(0, 9).Draw(t, "granule bits")
-		c := rangealloc.Config{GranuleBytes: granule, SizeBytes: rapid.Uint64Range(1, 600).Draw(t, "granules") * granule}
-		c.BaseAddr = rapid.Uint64Range(0, 100).Draw(t, "base") * granule
-		s, err := makeBestFit(c)
+func TestLifetimesAgainstNaive(t *testing.T) { rapid.Check(t, lifetimesAgainstNaive) }
+
+func FuzzLifetimes(f *testing.F) {
+	for seed := range byte(8) {
+		f.Add(bytes.Repeat([]byte{3 + seed, 250, 7 * seed, 0, 129, seed}, 200))
+	}
+	f.Fuzz(rapid.MakeFuzz(lifetimesAgainstNaive))
+}
+
+func lifetimesAgainstNaive(t *rapid.T) {
+	granule := uint64(1) << rapid.IntRange(0, 9).Draw(t, "granule bits")
+	c := rangealloc.Config{GranuleBytes: granule, SizeBytes: rapid.Uint64Range(1, 600).Draw(t, "granules") * granule}
+	c.BaseAddr = rapid.Uint64Range(0, 100).Draw(t, "base") * granule
+	s, err := makeBestFit(c)
+	require.NoError(t, err)
+	l := &lifetimes{config: c}
+	clock := uint64(rapid.SampledFrom([]uint64{1, 1_000, 1 << 60}).Draw(t, "clock"))
+	free := func(i int) {
+		_, err := s.Free(l.free(i))
 		require.NoError(t, err)
-		l := &lifetimes{config: c}
-		clock := uint64(rapid.SampledFrom([]uint64{1, 1_000, 1 << 60}).Draw(t, "clock"))
-		free := func(i int) {
-			_, err := s.Free(l.free(i))
-			require.NoError(t, err)
-			clock += rapid.Uint64Range(0, 3).Draw(t, "time")
+		clock += rapid.Uint64Range(0, 3).Draw(t, "time")
+	}
+	alloc := func(most uint64) {
+		r := rangealloc.Request{Size: rapid.Uint64Range(1, most*granule).Draw(t, "size")}
+		r.Align = granule << max(0, rapid.IntRange(-6, 5).Draw(t, "alignment"))
+		r.End = rapid.SampledFrom([]uint64{0, 1, clock + 1, clock + 1, clock + 5, clock + 100, math.MaxUint64}).Draw(t, "end")
+		got, err := s.Alloc(r)
+		if wrong := l.judge(r, got, err); wrong != nil {
+			t.Fatal(wrong)
 		}
-		alloc := func(most uint64) {
-			r := rangealloc.Request{Size: rapid.Uint64Range(1, most*granule).Draw(t, "size")}
-			r.Align = granule << max(0, rapid.IntRange(-6, 5).Draw(t, "alignment"))
-			r.End = rapid.SampledFrom([]uint64{0, 1, clock + 1, clock + 1, clock + 5, clock + 100, math.MaxUint64}).Draw(t, "end")
-			got, err := s.Alloc(r)
-			if wrong := l.judge(r, got, err); wrong != nil {
-				t.Fatal(wrong)
-			}
-			if err == nil {
-				l.take(got, r.End)
-			}
+		if err == nil {
+			l.take(got, r.End)
 		}
-		// A comb has more holes than are compared.
-		for range rapid.IntRange(0, 40).Draw(t, "teeth") {
-			alloc(10)
+	}
+	// A comb has more holes than are compared.
+	for range rapid.IntRange(0, 40).Draw(t, "teeth") {
+		alloc(10)
+	}
+	for i := 0; i < len(l.live); i++ {
+		free(i)
+	}
+	for range rapid.IntRange(1, 100).Draw(t, "steps") {
+		if len(l.live) > 0 && rapid.IntRange(0, 9).Draw(t, "free") < 4 {
+			free(rapid.IntRange(0, len(l.live)-1).Draw(t, "which"))
+		} else {
+			alloc(40)
 		}
-		for i := 0; i < len(l.live); i++ {
-			free(i)
+		if err := s.Check(); err != nil {
+			t.Fatal(err)
 		}
-		for range rapid.IntRange(1, 100).Draw(t, "steps") {
-			if len(l.live) > 0 && rapid.IntRange(0, 9).Draw(t, "free") < 4 {
-				free(rapid.IntRange(0, len(l.live)-1).Draw(t, "which"))
-			} else {
-				alloc(40)
-			}
-			if err := s.Check(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
+	}
 }
 
 // A hole between a block that goes soon and one that stays long is filled from
