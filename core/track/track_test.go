@@ -231,3 +231,129 @@ func TestCheckFindsEveryContradiction(t *testing.T) {
 	require.InDelta(t, 0.75, Statistics{Cached: Gauge{Current: 8}, LargestFreeBytes: 2}.Fragmentation(), 0)
 	require.Zero(t, Statistics{}.Fragmentation())
 }
+
+// While somebody watches, every change shows in Used at once; before, and after,
+// only what is published.
+func TestWatchedTotalsAreExact(t *testing.T) {
+	var totals Totals
+	a, b := NewBooks(true, &totals), NewBooks(true, &totals)
+	a.AddSegment(Segment{UsableBytes: 1000, UnusableBytes: 24})
+	a.Allocate(Block{RequestedBytes: 90, AllocatedBytes: 100})
+	require.EqualValues(t, 24, totals.Used())
+	totals.Watch(true)
+	a.Statistics()
+	require.EqualValues(t, 124, totals.Used())
+	a.Allocate(Block{RequestedBytes: 90, AllocatedBytes: 100})
+	require.EqualValues(t, 224, totals.Used())
+	a.Retire(Block{RequestedBytes: 90, AllocatedBytes: 100})
+	require.EqualValues(t, 224, totals.Used())
+	a.Land(100)
+	a.Free(Block{RequestedBytes: 90, AllocatedBytes: 100})
+	require.EqualValues(t, 24, totals.Used())
+	b.AddSegment(Segment{UsableBytes: 10})
+	b.Board(10)
+	require.EqualValues(t, 34, totals.Used())
+	totals.Watch(false)
+	require.False(t, totals.Watched())
+}
+
+// With several pools the peak of the sum is off by no more than driftBytes for
+// each further pool.
+func TestPeaksOfSeveralPoolsAreWithinTheirBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var totals Totals
+		const room = uint64(1) << 40
+		pools := rapid.IntRange(1, 4).Draw(t, "pools")
+		var books []*Books
+		var live []Block
+		var owner []int
+		for range pools {
+			books = append(books, NewBooks(true, &totals))
+			books[len(books)-1].AddSegment(Segment{UsableBytes: room})
+		}
+		now, peak := uint64(0), uint64(0)
+		for range rapid.IntRange(1, 200).Draw(t, "operations") {
+			if len(live) > 0 && rapid.Bool().Draw(t, "free") {
+				at := rapid.IntRange(0, len(live)-1).Draw(t, "block")
+				books[owner[at]].Free(live[at])
+				now -= live[at].AllocatedBytes
+				live, owner = append(live[:at], live[at+1:]...), append(owner[:at], owner[at+1:]...)
+				continue
+			}
+			block := Block{AllocatedBytes: rapid.Uint64Range(1, 3*driftBytes/2).Draw(t, "size")}
+			block.RequestedBytes = block.AllocatedBytes
+			who := rapid.IntRange(0, pools-1).Draw(t, "pool")
+			books[who].Allocate(block)
+			live, owner = append(live, block), append(owner, who)
+			now += block.AllocatedBytes
+			peak = max(peak, now)
+		}
+		var sum Statistics
+		for _, b := range books {
+			sum = sum.Plus(b.Statistics())
+		}
+		got := totals.WithPeaks(sum).Active
+		require.Equal(t, now, got.Current)
+		bound := uint64(pools-1) * driftBytes
+		require.LessOrEqual(t, got.Peak, peak+bound)
+		require.GreaterOrEqual(t, got.Peak+bound, peak)
+	})
+}
+
+// Old counts of caches, blocks that come back and blocks that are taken over in
+// any order leave no number below 0 and no contradiction.
+func TestOutsideStaysConsistent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var totals Totals
+		books := NewBooks(true, &totals)
+		books.AddSegment(Segment{UsableBytes: 64 << 10})
+		const size = 1024
+		// What the caches have in truth, and what the books were told last.
+		var live, idle, own, free uint64 = 0, 0, 0, 64
+		record := func() Outside {
+			return Outside{RequestedBytes: live * 1000, LiveBytes: live * size, LiveBlocks: live,
+				IdleBytes: idle * size, CachedBytes: idle * size}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"lease":  func(*rapid.T) { move(&free, &idle, func() { books.Lease(size) }) },
+			"return": func(*rapid.T) { move(&idle, &free, func() { books.Return(size) }) },
+			"alloc":  func(*rapid.T) { move(&idle, &live, func() {}) },
+			"free":   func(*rapid.T) { move(&live, &idle, func() {}) },
+			"adopt": func(*rapid.T) {
+				move(&live, &own, func() { books.Adopt(Block{RequestedBytes: 1000, AllocatedBytes: size}, size) })
+			},
+			"own": func(*rapid.T) {
+				move(&free, &own, func() { books.Allocate(Block{RequestedBytes: 1000, AllocatedBytes: size}) })
+			},
+			"drop": func(*rapid.T) {
+				move(&own, &free, func() { books.Free(Block{RequestedBytes: 1000, AllocatedBytes: size}) })
+			},
+			"learn": func(t *rapid.T) {
+				books.SetOutside(record())
+				stats := books.Statistics()
+				require.EqualValues(t, (live+own)*1000, stats.Requested.Current)
+				require.EqualValues(t, live+own, stats.LiveBlocks.Current)
+			},
+			"": func(t *rapid.T) {
+				stats := books.Statistics()
+				stats.ThreadCachedBytes = 0
+				require.NoError(t, stats.Check())
+				require.LessOrEqual(t, stats.Cached.Peak, stats.Reserved.Current)
+				require.LessOrEqual(t, stats.Active.Peak, stats.Reserved.Current)
+				exact := stats.With(books.Outside(), record(), true)
+				require.NoError(t, exact.Check())
+				require.EqualValues(t, (live+own)*size, exact.Active.Current)
+				require.EqualValues(t, (idle+free)*size, exact.Cached.Current)
+			},
+		})
+	})
+}
+
+// move takes one block from one place to another, if there is one.
+func move(from, to *uint64, then func()) {
+	if *from > 0 {
+		*from--
+		*to++
+		then()
+	}
+}
