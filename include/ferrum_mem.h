@@ -937,6 +937,16 @@ FERRUM_API ferrum_status ferrum_pool_reset(ferrum_pool pool,
                                            ferrum_stream stream);
 
 /**
+ * Looks now at every block of a pool that debugs: beside live ones, and into
+ * freed ones that are in quarantine. Damage that it reports is repaired, so it
+ * is reported once.
+ *
+ * @return FERRUM_ERROR_CORRUPTED for the first damage; all of it is in the log.
+ *         FERRUM_OK without a look for a pool that does not debug.
+ */
+FERRUM_API ferrum_status ferrum_pool_check(ferrum_pool pool);
+
+/**
  * Takes back what thread caches keep, and gives segments that hold no live block
  * back to the system, until no more than keep_bytes (or the pool's
  * min_held_bytes) are held or none is left to give.

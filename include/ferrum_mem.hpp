@@ -360,10 +360,11 @@ class memory : public detail::owner<ferrum_memory, detail::end_memory> {
               std::uint64_t size) const {
         try_read(offset, destination, size).value();
     }
-    /** Gives the block back now. */
+    /** Gives the block back now; it is gone also when bytes beside it were found
+     *  to be overwritten. */
     result<done> try_deallocate() {
         ferrum_status status = ferrum_deallocate(get());
-        if (status == FERRUM_OK)
+        if (status == FERRUM_OK || status == FERRUM_ERROR_CORRUPTED)
             release();
         return detail::outcome(status);
     }
@@ -600,6 +601,11 @@ class pool : public detail::owner<ferrum_pool, detail::end_pool> {
         return detail::outcome(ferrum_pool_reset(get(), on));
     }
     void reset(ferrum_stream on = {}) const { try_reset(on).value(); }
+    /** Looks at every block of a pool that debugs, as ferrum_pool_check. */
+    result<done> try_check() const {
+        return detail::outcome(ferrum_pool_check(get()));
+    }
+    void check() const { try_check().value(); }
     result<std::uint64_t> try_trim(std::uint64_t keep = 0) const {
         std::uint64_t released = 0;
         ferrum_status status = ferrum_pool_trim(get(), keep, &released);

@@ -18,3 +18,13 @@ func debugEnvironment(getenv func(string) string) (memcheck.Flags, error) {
 	}
 	return flags, nil
 }
+
+// PoolCheck looks at every block of a pool that debugs: CodeCorrupted for the
+// first damage.
+func (l *Library) PoolCheck(id uint64) error {
+	entry, err := l.pool("pool.check", id)
+	if err != nil {
+		return err
+	}
+	return late(l.pools, id, entry.device.engine, entry.pool.CheckBlocks())
+}

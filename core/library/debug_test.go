@@ -55,6 +55,12 @@ func TestDebugEnvironmentReachesPoolsAndManagers(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, d.device(0).SetBytes(addr+100, []byte{1}))
 	requireCode(t, device.CodeCorrupted, d.PoolFree(p, addr, 0))
+	addr, err = d.PoolAlloc(p, 300, 0)
+	require.NoError(t, err)
+	require.NoError(t, d.PoolCheck(p))
+	require.NoError(t, d.device(0).SetBytes(addr-100, []byte{1}))
+	requireCode(t, device.CodeCorrupted, d.PoolCheck(p))
+	require.NoError(t, d.PoolFree(p, addr, 0), "it was reported")
 	m, err := d.ManagerCreate(dev, nil)
 	require.NoError(t, err)
 	memory, err := d.Allocate(m, 200)
@@ -70,7 +76,8 @@ func TestDebugEnvironmentReachesPoolsAndManagers(t *testing.T) {
 	text := d.stop()
 	require.Contains(t, text, "ferrum_mem: error: test:0: pool \"small\": overrun of the block of 100 bytes")
 	require.Contains(t, text, "overrun of the block of 200 bytes")
-	require.Equal(t, 4, strings.Count(text, "engine+0x1 (site)"))
+	require.Contains(t, text, "overrun of the block of 300 bytes")
+	require.Equal(t, 5, strings.Count(text, "engine+0x1 (site)"))
 }
 
 func TestDebugWordsSayWhatIsChecked(t *testing.T) {

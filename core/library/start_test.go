@@ -140,6 +140,7 @@ func TestEveryCallNeedsAStart(t *testing.T) {
 		"PoolRecordStream":        b.PoolRecordStream(1, 1, 0),
 		"PoolUsableSize":          first(b.PoolUsableSize(1, 1)),
 		"PoolReset":               b.PoolReset(1, 0),
+		"PoolCheck":               b.PoolCheck(1),
 		"PoolSetMinHeld":          b.PoolSetMinHeld(1, 0),
 		"PoolSetReleaseThreshold": b.PoolSetReleaseThreshold(1, 0),
 		"DeviceOwner":             first(b.DeviceOwner(1, 1)),

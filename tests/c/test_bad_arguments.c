@@ -141,6 +141,7 @@ static ferrum_status free_batch_with(uint64_t pool, uint64_t stream,
     X(pool_record_stream, POOL, ferrum_pool_record_stream((ferrum_pool){id}, f->block, f->stream)) \
     X(pool_usable_size, POOL, ferrum_pool_usable_size((ferrum_pool){id}, f->block, OUT(uint64_t, {0}))) \
     X(pool_reset, POOL, ferrum_pool_reset((ferrum_pool){id}, f->stream)) \
+    X(pool_check, POOL, ferrum_pool_check((ferrum_pool){id})) \
     X(pool_set_min_held, POOL, ferrum_pool_set_min_held((ferrum_pool){id}, 1 << 20)) \
     X(pool_set_release_threshold, POOL, ferrum_pool_set_release_threshold((ferrum_pool){id}, 1 << 20)) \
     X(device_get_owner, DEVICE, ferrum_device_get_owner((ferrum_device){id}, f->block, OUT(ferrum_block_info, FERRUM_BLOCK_INFO_INIT))) \

@@ -134,6 +134,19 @@ static void write_after_free(void) {
     stop();
 }
 
+static void damage_on_demand(void) {
+    start(0);
+    unsigned char *live = allocate_it(1000), *freed = allocate_it(1000);
+    EXPECT(free_it(freed) == FERRUM_OK);
+    EXPECT(ferrum_pool_check(pool) == FERRUM_OK);
+    live[1000] = 0x41;
+    freed[17] = 0x42;
+    EXPECT(ferrum_pool_check(pool) == FERRUM_ERROR_CORRUPTED);
+    EXPECT(ferrum_pool_check(pool) == FERRUM_OK);
+    EXPECT(free_it(live) == FERRUM_OK);
+    stop();
+}
+
 static void double_free(void) {
     start(0);
     unsigned char *block = allocate_it(1000);
@@ -319,6 +332,7 @@ static void not_debugged(void) {
     start(0);
     unsigned char *block = allocate_it(1000);
     block[1000] = 0x41;
+    EXPECT(ferrum_pool_check(pool) == FERRUM_OK);
     EXPECT(free_it(block) == FERRUM_OK);
     block[1] = 0x41;
     EXPECT(free_again(block) == FERRUM_ERROR_DOUBLE_FREE);
@@ -387,6 +401,12 @@ static const program programs[] = {
      {"write after the free of the block of 1000 bytes",
       "the byte at 17 is 0x41 instead of 0xdd", "allocated at\n",
       "(allocate_it)\n", "freed at\n", "(free_it)\n"}},
+    {"damage_on_demand",
+     damage_on_demand,
+     "FERRUM_DEBUG=all",
+     {"the byte at 1000, 0 behind its end, is 0x41 instead of 0xfd, seen by a "
+      "check",
+      "the byte at 17 is 0x42 instead of 0xdd, seen by a check"}},
     {"double_free",
      double_free,
      "FERRUM_DEBUG=all",

@@ -262,4 +262,22 @@ def test_red_zones(device):
     ctypes.memset(block.address + block.usable_bytes, 1, 1)
     with pytest.raises(fm.CorruptedError):
         block.free()
-    pool.close(force=True)
+    assert block.closed
+    assert pool.statistics().live_blocks.current == 0
+    pool.check()
+    with pool.alloc(100) as block:
+        ctypes.memset(block.address - 1, 1, 1)
+        with pytest.raises(fm.CorruptedError):
+            pool.check()
+        pool.check()
+    batch = pool.alloc_batch(100, 3)
+    ctypes.memset(batch.addresses[1] + 100, 1, 1)
+    with pytest.raises(fm.CorruptedError):
+        batch.free()
+    assert batch.closed
+    blocks = [pool.alloc(100), pool.alloc(100)]
+    ctypes.memset(blocks[0].address + 100, 1, 1)
+    with pytest.raises(fm.CorruptedError):
+        pool.free_batch(blocks)
+    assert all(block.closed for block in blocks)
+    pool.close()

@@ -1191,6 +1191,10 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_pool, ferrum_stream),
     ),
+    "ferrum_pool_check": (
+        ferrum_status,
+        (ferrum_pool,),
+    ),
     "ferrum_pool_trim": (
         ferrum_status,
         (ferrum_pool, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
@@ -1430,6 +1434,9 @@ class Functions:
     ferrum_pool_usable_size: Callable[..., int]
     # (pool, stream) Gives back every live block of the pool, as freed on the stream.
     ferrum_pool_reset: Callable[..., int]
+    # (pool) Looks now at every block of a pool that debugs: beside live ones, and into freed ones
+    # that are in quarantine. Damage that it reports is repaired, so it is reported once.
+    ferrum_pool_check: Callable[..., int]
     # (pool, keep_bytes, released_bytes_out) Takes back what thread caches keep, and gives segments
     # that hold no live block back to the system, until no more than keep_bytes (or the pool's
     # min_held_bytes) are held or none is left to give.

@@ -106,11 +106,13 @@ class Owned(Node):
                 return
             doomed = self._doom(flags)
             status = self._end(flags)
-            if status < 0:
+            if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
                 for owned in doomed:
                     owned.doomed = False
                 _native.check(status)
             self.finish(doomed)
+            # What is damaged is gone all the same.
+            _native.check(status)
 
     def _doom(self, flags: int) -> list[Owned]:
         doomed: list[Owned] = [self]

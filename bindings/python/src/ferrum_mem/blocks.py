@@ -96,7 +96,7 @@ class PoolBlock(HostBuffer):
         Raises:
             InvalidSizeError: it was asked for with another size; nothing has changed.
             CorruptedError: with Debug.RED_ZONES, bytes beside the block were
-                overwritten.
+                overwritten; the block is free all the same.
             ViewExistsError: a view still looks into the block; nothing has changed.
         """
         self._owned.stream = optional_handle(stream)

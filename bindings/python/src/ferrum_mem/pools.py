@@ -203,12 +203,13 @@ class Pool(Resource):
             status = _native.library().ferrum_pool_free_batch(
                 self._handle, addresses, len(live), queue
             )
-            if status < 0:
+            if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
                 for record in live:
                     record.doomed = False
                 _native.check(status)
             for record in live:
                 record.finish()
+            _native.check(status)
 
     def _own_blocks(self, blocks: Iterable[PoolBlock]) -> Iterable[PoolBlock]:
         for i, block in enumerate(blocks):
@@ -248,12 +249,22 @@ class Pool(Resource):
         blocks = list(self._owned.everything_below())
         doom(blocks, f"reset of {self._owned.label}")
         status = _native.library().ferrum_pool_reset(handle, queue)
-        if status < 0:
+        if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
             for block in blocks:
                 block.doomed = False
             _native.check(status)
         for block in blocks:
             block.finish()
+        _native.check(status)
+
+    def check(self) -> None:
+        """Looks at every block of a pool that debugs, now.
+
+        Raises:
+            CorruptedError: bytes beside a block, or of a freed one, were
+                overwritten. The log has all of them, once.
+        """
+        _native.check(_native.library().ferrum_pool_check(self._handle))
 
     def trim(self, keep_bytes: int = 0) -> int:
         """Takes back what thread caches keep, and gives segments without a live block

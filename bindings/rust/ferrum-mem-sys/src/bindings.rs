@@ -1609,6 +1609,14 @@ extern "C" {
     /// Gives back every live block of the pool, as freed on the stream.
     pub fn ferrum_pool_reset(pool: ferrum_pool, stream: ferrum_stream) -> ferrum_status;
 
+    /// Looks now at every block of a pool that debugs: beside live ones, and into
+    /// freed ones that are in quarantine. Damage that it reports is repaired, so it
+    /// is reported once.
+    ///
+    /// Returns FERRUM_ERROR_CORRUPTED for the first damage; all of it is in the log.
+    /// FERRUM_OK without a look for a pool that does not debug.
+    pub fn ferrum_pool_check(pool: ferrum_pool) -> ferrum_status;
+
     /// Takes back what thread caches keep, and gives segments that hold no live block
     /// back to the system, until no more than keep_bytes (or the pool's
     /// min_held_bytes) are held or none is left to give.

@@ -129,7 +129,8 @@ impl Pool {
     }
 
     /// Gives blocks of this pool back in one call, as [`PoolBlock::free`]: all of
-    /// them or none. When that fails they are still there.
+    /// them or none. When that fails they are still there, but for
+    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted).
     pub fn free_batch(
         &self,
         blocks: Vec<PoolBlock>,
@@ -154,15 +155,15 @@ impl Pool {
                 raw_of(stream),
             )
         };
-        match check(status) {
-            Ok(()) => {
-                for block in blocks {
-                    block.into_address();
-                }
-                Ok(())
-            }
-            Err(error) => Err(Box::new((blocks, error))),
+        let gone = if status >= 0 || status == sys::FERRUM_ERROR_CORRUPTED {
+            blocks
+        } else {
+            return check(status).map_err(|error| Box::new((blocks, error)));
+        };
+        for block in gone {
+            block.into_address();
         }
+        check(status).map_err(|error| Box::new((Vec::new(), error)))
     }
 
     /// The tag of a name, 1 to 63 bytes, which stays while the pool lives.
@@ -184,6 +185,14 @@ impl Pool {
     pub unsafe fn reset(&self, stream: Option<&Stream>) -> Result<()> {
         // SAFETY: plain values; the blocks are the caller's word.
         check(unsafe { sys::ferrum_pool_reset(self.raw(), raw_of(stream)) })
+    }
+
+    /// Looks at every block of a pool that debugs, now:
+    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted) when bytes beside one, or of
+    /// a freed one, were overwritten. The log has all of it, once.
+    pub fn check(&self) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_pool_check(self.raw()) })
     }
 
     /// Takes back what thread caches keep, and gives unused segments back until no

@@ -80,7 +80,10 @@ impl PoolBlock {
 
     /// Gives the block back. A later allocation for the same stream may have its
     /// memory at once, any other only after the work that is queued on the stream
-    /// now. When that fails the block is still there.
+    /// now. When that fails the block is still there, but for
+    /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted), which a pool with red zones
+    /// gives when bytes beside the block were overwritten: it is free all the same,
+    /// and what comes back has the address 0.
     pub fn free(self, stream: Option<&Stream>) -> std::result::Result<(), Box<(Self, Error)>> {
         // SAFETY: the block is ours.
         let status =
@@ -102,13 +105,10 @@ impl PoolBlock {
     }
 
     fn ended(mut self, status: sys::ferrum_status) -> std::result::Result<(), Box<(Self, Error)>> {
-        match check(status) {
-            Ok(()) => {
-                self.address = 0;
-                Ok(())
-            }
-            Err(error) => Err(Box::new((self, error))),
+        if status >= 0 || status == sys::FERRUM_ERROR_CORRUPTED {
+            self.address = 0;
         }
+        check(status).map_err(|error| Box::new((self, error)))
     }
 
     /// Gives up the block without freeing it: it stays until the pool is reset or
@@ -155,15 +155,13 @@ impl PoolBatch {
     }
 
     /// Gives all of them back, as [`PoolBlock::free`]. When that fails they are
-    /// still there.
+    /// still there, but for [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted).
     pub fn free(mut self, stream: Option<&Stream>) -> std::result::Result<(), Box<(Self, Error)>> {
-        match check(self.free_raw(raw_of(stream))) {
-            Ok(()) => {
-                self.addresses.clear();
-                Ok(())
-            }
-            Err(error) => Err(Box::new((self, error))),
+        let status = self.free_raw(raw_of(stream));
+        if status >= 0 || status == sys::FERRUM_ERROR_CORRUPTED {
+            self.addresses.clear();
         }
+        check(status).map_err(|error| Box::new((self, error)))
     }
 
     /// Gives up the blocks without freeing them: they stay until the pool is reset

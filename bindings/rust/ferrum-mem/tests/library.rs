@@ -337,8 +337,21 @@ fn test_pool_settings() {
     let usable = block.usable_bytes().unwrap() as usize;
     // SAFETY: the zone behind the block is host memory of the same pool.
     unsafe { block.as_ptr().unwrap().as_ptr().add(usable).write(1) };
-    let (_block, error) = *block.free(None).unwrap_err();
+    let (gone, error) = *block.free(None).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Corrupted);
+    assert_eq!(gone.address(), 0);
+    assert_eq!(pool.statistics().unwrap().live_blocks.current, 0);
+    pool.check().unwrap();
+    let blocks = vec![pool.alloc(100, None).unwrap()];
+    // SAFETY: as above.
+    let damage = || unsafe { blocks[0].as_ptr().unwrap().as_ptr().add(100).write(1) };
+    damage();
+    assert_eq!(pool.check().unwrap_err().kind, ErrorKind::Corrupted);
+    pool.check().unwrap();
+    damage();
+    let (gone, error) = *pool.free_batch(blocks, None).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Corrupted);
+    assert!(gone.is_empty());
 }
 
 #[test]
