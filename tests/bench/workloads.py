@@ -131,7 +131,7 @@ def fixed() -> tuple[Workload, ...]:
             both,
             variants=(UNCACHED,),
             probes=("none",),
-            rounds=SLOW,
+            rounds={"gpu_allocator": 1},
         ),
         Workload(
             "large_blocks",
