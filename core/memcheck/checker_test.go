@@ -31,7 +31,6 @@ type rig struct {
 	// caller is the present call site.
 	caller  uintptr
 	watched int
-	heard   []string
 }
 
 func newRig(t require.TestingT, flags memcheck.Flags, backed bool) *rig {
