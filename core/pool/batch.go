@@ -140,60 +140,67 @@ func (p *Pool) ungatherRanges(s *segment, ranges []rangealloc.Range) {
 	}
 }
 
-// freeTogether frees live blocks of one segment whose strategy serves batches,
-// when no queued work uses them. It is false, and nothing has changed, when there
-// is anything else about them.
+// freeTogether frees live blocks of one segment when no queued work uses them,
+// where the strategy tells their slots on the way. It is false, and nothing has
+// changed, when there is anything else about them.
 func (p *Pool) freeTogether(addrs []device.Addr) bool {
 	p.lock()
 	s, _, ok := p.locateLive(addrs[0])
-	if !ok || p.state != stateOpen || p.debug != nil || s.batcher == nil {
+	if !ok || p.state != stateOpen || s.slotBatcher == nil || !p.allPlain() {
 		p.mu.Unlock()
 		return false
 	}
-	offsets := p.scratch.offsets[:0]
-	var sum track.Block
-	tag := s.infoAt(addrs[0]).tag()
+	offsets, slots := p.scratch.offsets[:0], p.scratch.slots
 	for _, addr := range addrs {
-		offset := uint64(addr - s.base)
-		r, ok := s.strategy.Lookup(offset)
-		if !ok {
-			break
-		}
-		info := &s.infos[r.Slot]
-		// Neither a recorded block nor one of another tag.
-		if *info&^(tagMask<<tagShift|slackMask) != blockInfo(blockLive) || info.tag() != tag {
-			break
-		}
-		*info = info.with(blockLeaving)
-		offsets = append(offsets, offset)
-		sum.AllocatedBytes += r.Size
-		sum.RequestedBytes += r.Size - info.slack()
+		offsets = append(offsets, uint64(addr-s.base))
 	}
-	p.scratch.offsets = offsets
-	if len(offsets) != len(addrs) {
-		for _, offset := range offsets {
-			info := s.infoAt(s.base + device.Addr(offset))
-			*info = info.with(blockLive)
-		}
+	if len(slots) < len(offsets) {
+		slots = make([]uint32, len(offsets))
+	}
+	p.scratch.offsets, p.scratch.slots = offsets, slots
+	size, err := s.slotBatcher.FreeBatchSlots(offsets, slots)
+	if err != nil {
 		p.mu.Unlock()
 		return false
 	}
-	if err := s.batcher.FreeBatch(offsets); err != nil {
-		p.broken(opFree, err)
-	}
+	p.leaveTogether(s, size, slots[:len(offsets)])
 	p.left(s, uint64(len(offsets)))
-	p.tags.Leave(tag, sum, uint64(len(offsets)))
-	p.books.FreeMany(sum, uint64(len(offsets)))
-	if p.flights.count > 0 {
-		p.land(pollBudget)
-	}
 	overfull := p.overfull
 	p.mu.Unlock()
 	if overfull {
 		p.shrink()
 	}
-	p.changed()
+	p.engine.Changed()
 	return true
+}
+
+// allPlain says that every block of a strategy is live, the pool's own, and used
+// by no stream but its own. The caller holds mu.
+func (p *Pool) allPlain() bool {
+	return p.flights.count == 0 && p.leases.leased == p.leases.returned && !p.grounded &&
+		len(p.streams) == 0 && p.debug == nil
+}
+
+// leaveTogether takes live blocks of one size out of the tags and the books.
+func (p *Pool) leaveTogether(s *segment, size uint64, slots []uint32) {
+	var sum track.Block
+	for at := 0; at < len(slots); {
+		tag, first := s.infos[slots[at]].tag(), at
+		var slack uint64
+		for ; at < len(slots); at++ {
+			info := s.infos[slots[at]]
+			if info.tag() != tag {
+				break
+			}
+			slack += info.slack()
+		}
+		count := uint64(at - first)
+		part := track.Block{RequestedBytes: count*size - slack, AllocatedBytes: count * size}
+		p.tags.Leave(tag, part, count)
+		sum.RequestedBytes += part.RequestedBytes
+		sum.AllocatedBytes += part.AllocatedBytes
+	}
+	p.books.FreeMany(sum, uint64(len(slots)))
 }
 
 // writeOne enters a live block in the table of its segment, and gives the

@@ -38,7 +38,6 @@ const (
 	tagMask       = track.MaxTags - 1
 	slackShift    = 24
 	maxSlackBytes = 1<<40 - 1
-	slackMask     = maxSlackBytes << slackShift
 )
 
 func makeInfo(state blockState, tag uint32, slack uint64) blockInfo {
@@ -119,12 +118,6 @@ func (s *segment) note(slot uint32, info blockInfo) {
 		s.extend(slot)
 	}
 	s.infos[slot] = info
-}
-
-// infoAt is the word of the block that starts at an address.
-func (s *segment) infoAt(addr device.Addr) *blockInfo {
-	r, _ := s.strategy.Lookup(uint64(addr - s.base))
-	return &s.infos[r.Slot]
 }
 
 // extend gives the tables room for a slot. They grow by a quarter and not by

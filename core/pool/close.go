@@ -98,6 +98,7 @@ func (p *Pool) dropCache() {
 func (p *Pool) ground(l located) {
 	size := l.Size - l.info().slack()
 	*l.info() = makeInfo(blockInFlight, 0, 0)
+	p.grounded = true
 	p.leases.returned += size
 	p.books.Return(size)
 	p.books.Board(size)

@@ -47,7 +47,9 @@ type Pool struct {
 	// streams are those that RecordStream named, by block.
 	streams map[device.Addr][]device.Stream
 	leases  leases
-	scratch scratch
+	// grounded says that blocks are in flight for good, after a Close that failed.
+	grounded bool
+	scratch  scratch
 	// debug is nil unless the pool checks what is done with its blocks.
 	debug *memcheck.Checker
 }

@@ -18,8 +18,9 @@ type segment struct {
 	base     device.Addr
 	usable   uint64
 	strategy rangealloc.Strategy
-	// batcher is the strategy if it can serve batches, else nil.
-	batcher rangealloc.Batcher
+	// The strategy if it can serve batches, else nil.
+	batcher     rangealloc.Batcher
+	slotBatcher rangealloc.SlotBatcher
 	// number counts the pool's segments in the order in which they came.
 	number uint64
 	// blocks counts what the strategy has out: live, in flight or leased.
@@ -55,6 +56,7 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 	}
 	s := &segment{had: had, base: base, usable: usable, strategy: strategy, full: math.MaxUint64}
 	s.batcher, _ = strategy.(rangealloc.Batcher)
+	s.slotBatcher, _ = strategy.(rangealloc.SlotBatcher)
 	if p.config.Tracking {
 		s.times = []int64{}
 	}

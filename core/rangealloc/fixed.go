@@ -114,7 +114,15 @@ func (f *fixed) Free(offset uint64) (uint64, error) {
 // FreeBatch implements Batcher. Each block is free as soon as it is read, so a
 // second mention of it is found, and a bad offset makes all before it live again.
 // Neighbours in the list are most often neighbours in a page.
-func (f *fixed) FreeBatch(offsets []uint64) error {
+func (f *fixed) FreeBatch(offsets []uint64) error { return f.freeBatch(offsets, nil) }
+
+// FreeBatchSlots implements SlotBatcher.
+func (f *fixed) FreeBatchSlots(offsets []uint64, slots []uint32) (size uint64, err error) {
+	return f.config.BlockBytes, f.freeBatch(offsets, slots[:len(offsets)])
+}
+
+// freeBatch tells the slots unless slots is nil.
+func (f *fixed) freeBatch(offsets []uint64, slots []uint32) error {
 	mask := f.config.GranuleBytes - 1
 	var page, count, low uint32
 	var start, length uint64
@@ -127,6 +135,9 @@ func (f *fixed) FreeBatch(offsets []uint64) error {
 				if had := words[word]; had&bit == 0 {
 					words[word] = had | bit
 					count, low = count+1, min(low, word)
+					if slots != nil {
+						slots[i] = page*f.per + uint32(number)
+					}
 					continue
 				}
 			}
@@ -142,6 +153,9 @@ func (f *fixed) FreeBatch(offsets []uint64) error {
 		page, count, low = next, 1, index>>6
 		start, length, words = f.start(page, 0), uint64(f.perOf(page))*f.block, f.pageWords(page)
 		words[low] |= 1 << (index & 63)
+		if slots != nil {
+			slots[i] = page*f.per + index
+		}
 	}
 	if count != 0 {
 		f.released(page, count, low)

@@ -110,6 +110,16 @@ type Batcher interface {
 	FreeBatch(offsets []uint64) error
 }
 
+// SlotBatcher is a Batcher all of whose blocks have one size, and that can tell
+// the slots of the blocks that it frees on the way: the owner of a table by slot
+// is spared a look-up for each.
+type SlotBatcher interface {
+	Batcher
+	// FreeBatchSlots is FreeBatch. It fills slots, which is as long as offsets at
+	// least, and gives the size of every block.
+	FreeBatchSlots(offsets []uint64, slots []uint32) (size uint64, err error)
+}
+
 // ErrNoRoom is what Alloc returns when no free run holds the request at its
 // alignment: OUT_OF_MEMORY, without the formatting that a full range would pay
 // for at every attempt. The caller knows the request and adds what matters.
