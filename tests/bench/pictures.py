@@ -11,6 +11,7 @@ from typing import Any
 from book import Book, number, precise
 from fragmentation import PEERS as FRAGMENTATION_PEERS
 from harness import GROUPS, BenchError, Group
+from traces import AZURE, MINIMALLOC, MOONCAKE
 
 # Of the Okabe-Ito palette, which people with any colour vision can tell apart.
 OURS_COLOUR = "#0072B2"
@@ -125,7 +126,8 @@ def fragmentation(plot: Any, book: Book) -> Any:
     who += [("no_hints", "ferrum_mem without hints", SECOND_COLOUR)]
     peers = ("best_fit", *(p for p in FRAGMENTATION_PEERS if p != "gpu_allocator"))
     shades = ("#009E73", "#E69F00", "#D55E00", "#CC79A7", "#F0E442")
-    who += list(zip(peers, peers, shades, strict=True))
+    texts = ("ferrum_mem, best_fit", *peers[1:])
+    who += list(zip(peers, texts, shades, strict=True))
     figure, axes = plot.subplots(figsize=(WIDTH_INCHES, 3.8))
     for place, (key, text, colour) in enumerate(who):
         points = [(i, reach(book, trace, key)) for i, trace in enumerate(traces)]
@@ -143,7 +145,8 @@ def fragmentation(plot: Any, book: Book) -> Any:
         if key == "hints":
             for x, value in shown:
                 axes.text(x, value, precise(value), ha="right", va="bottom", fontsize=7)
-    axes.set_xticks(range(len(traces)), traces, fontsize=8)
+    titles = {trace.name: trace.title for trace in (AZURE, MOONCAKE, *MINIMALLOC)}
+    axes.set_xticks(range(len(traces)), [titles[name] for name in traces], fontsize=8)
     axes.set_ylabel("high water ÷ peak live", fontsize=8)
     axes.tick_params(axis="y", labelsize=8)
     axes.legend(fontsize=8, frameon=False, ncols=2)

@@ -132,7 +132,8 @@ def thread_table(book: Book, workload: str) -> list[str]:
 
 def fragmentation_table(book: Book) -> list[str]:
     """High water over peak live, trace by trace."""
-    header = ["trace", "**with hints**", "**without**", "best fit", *FRAGMENTATION_PEERS]
+    peers = [f"{name} (held)" if name == "gpu_allocator" else name for name in FRAGMENTATION_PEERS]
+    header = ["trace", "**with hints**", "**without**", "**best_fit**", *peers]
     rows = []
     for trace in (AZURE, MOONCAKE, *MINIMALLOC):
         name = f"fragmentation_{trace.name}"
