@@ -125,7 +125,7 @@ func (d *debugProgram) actions() map[string]func(*rapid.T) {
 func TestDebugLeavesRightProgramsAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		flags := DebugFlags(rapid.Uint32Range(1, uint32(DebugAll)).Draw(t, "flags"))
-		strategy := rapid.SampledFrom([]string{"best_fit", "tlsf", "buddy"}).Draw(t, "strategy")
+		strategy := rapid.SampledFrom([]string{"best_fit", "tlsf", "buddy", "size_class", "arena"}).Draw(t, "strategy")
 		b := newDebugBench(devicetest.Config{Manual: true, TotalBytes: 1 << 30})
 		d := &debugProgram{debugBench: b, p: b.pool(t, func(c *Config) { c.Debug, c.Strategy = flags, strategy }),
 			streams: []*devicetest.Stream{b.dev.Default()}}

@@ -281,3 +281,10 @@ def test_red_zones(device):
         pool.free_batch(blocks)
     assert all(block.closed for block in blocks)
     pool.close()
+
+
+def test_leaks_say_where_they_come_from(device):
+    with fm.Pool(device, small(debug=fm.Debug.CALL_SITES)) as pool, pool.alloc(1000) as block:
+        (leak,) = [leak for leak in fm.leak_report().leaks if leak.kind == "block"]
+        assert leak.address == block.address
+        assert "(ferrum_pool_alloc)" in leak.call_site[0]

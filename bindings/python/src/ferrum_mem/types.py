@@ -441,7 +441,12 @@ class DefragmentationStats:
 
 @dataclass(frozen=True)
 class Leak:
-    """Something that is alive, or was when the library was stopped."""
+    """Something that is alive, or was when the library was stopped.
+
+    Attributes:
+        call_site: where a block was allocated, the innermost function first; empty
+            unless its pool has Debug.CALL_SITES.
+    """
 
     kind: str
     device: str
@@ -450,6 +455,7 @@ class Leak:
     bytes: int
     tag: str
     age_ns: int
+    call_site: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -472,6 +478,7 @@ class LeakReport:
                 bytes=entry["bytes"],
                 tag=entry["tag"],
                 age_ns=entry["age_ns"],
+                call_site=tuple(entry.get("call_site", ())),
             )
             for entry in raw["leaks"]
         )
