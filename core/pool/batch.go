@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"slices"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
@@ -150,21 +152,21 @@ func (p *Pool) freeTogether(addrs []device.Addr) bool {
 		p.mu.Unlock()
 		return false
 	}
-	offsets, slots := p.scratch.offsets[:0], p.scratch.slots
-	for _, addr := range addrs {
-		offsets = append(offsets, uint64(addr-s.base))
+	if cap(p.scratch.slots) < len(addrs) {
+		p.scratch.slots = make([]uint32, len(addrs))
 	}
-	if len(slots) < len(offsets) {
-		slots = make([]uint32, len(offsets))
+	p.scratch.offsets = slices.Grow(p.scratch.offsets[:0], len(addrs))[:len(addrs)]
+	offsets, slots, base := p.scratch.offsets, p.scratch.slots[:len(addrs)], s.base
+	for i, addr := range addrs {
+		offsets[i] = uint64(addr - base)
 	}
-	p.scratch.offsets, p.scratch.slots = offsets, slots
 	size, err := s.slotBatcher.FreeBatchSlots(offsets, slots)
 	if err != nil {
 		p.mu.Unlock()
 		return false
 	}
-	p.leaveTogether(s, size, slots[:len(offsets)])
-	p.left(s, uint64(len(offsets)))
+	p.leaveTogether(s, size, slots)
+	p.left(s, uint64(len(slots)))
 	overfull := p.overfull
 	p.mu.Unlock()
 	if overfull {
@@ -184,11 +186,12 @@ func (p *Pool) allPlain() bool {
 // leaveTogether takes live blocks of one size out of the tags and the books.
 func (p *Pool) leaveTogether(s *segment, size uint64, slots []uint32) {
 	var sum track.Block
+	infos := s.infos
 	for at := 0; at < len(slots); {
-		tag, first := s.infos[slots[at]].tag(), at
+		tag, first := infos[slots[at]].tag(), at
 		var slack uint64
 		for ; at < len(slots); at++ {
-			info := s.infos[slots[at]]
+			info := infos[slots[at]]
 			if info.tag() != tag {
 				break
 			}

@@ -123,20 +123,20 @@ func (f *fixed) FreeBatchSlots(offsets []uint64, slots []uint32) (size uint64, e
 
 // freeBatch tells the slots unless slots is nil.
 func (f *fixed) freeBatch(offsets []uint64, slots []uint32) error {
-	mask := f.config.GranuleBytes - 1
-	var page, count, low uint32
+	mask, shift, byBlock := f.config.GranuleBytes-1, f.shift&63, f.byBlock
+	var page, count, low, first uint32
 	var start, length uint64
 	var words []uint64
 	for i, offset := range offsets {
-		within := offset>>f.shift - start
+		within := offset>>shift - start
 		if within < length && offset&mask == 0 {
-			if number, rest := f.byBlock.divide(within); rest == 0 {
+			if number, rest := byBlock.divide(within); rest == 0 {
 				word, bit := uint32(number>>6), uint64(1)<<(number&63)
 				if had := words[word]; had&bit == 0 {
 					words[word] = had | bit
 					count, low = count+1, min(low, word)
 					if slots != nil {
-						slots[i] = page*f.per + uint32(number)
+						slots[i] = first + uint32(number)
 					}
 					continue
 				}
@@ -153,8 +153,9 @@ func (f *fixed) freeBatch(offsets []uint64, slots []uint32) error {
 		page, count, low = next, 1, index>>6
 		start, length, words = f.start(page, 0), uint64(f.perOf(page))*f.block, f.pageWords(page)
 		words[low] |= 1 << (index & 63)
+		first = page * f.per
 		if slots != nil {
-			slots[i] = page*f.per + index
+			slots[i] = first + index
 		}
 	}
 	if count != 0 {
