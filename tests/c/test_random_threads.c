@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS = 6, THREADS = 6, STEPS = 1300, SLOTS = 6 };
+enum { PROGRAMS = 6, THREADS = 6, STEPS = 1000, SLOTS = 6 };
 enum { ADDRESS = KINDS, SHELVES };
 
 #define MIB (UINT64_C(1) << 20)
@@ -270,7 +270,7 @@ static ferrum_status call_pool(worker *w) {
         config.fixed_block_bytes = strategy == 6 ? 64 << 10 : 0;
         config.thread_cache_bytes = draw(w, 3) * (32 << 10);
         config.tracking = draw(w, 4) == 0;
-        config.debug = draw(w, 4) == 0 ? FERRUM_DEBUG_ALL : 0;
+        config.debug = draw(w, 16) == 0 ? FERRUM_DEBUG_ALL : 0;
         s = ferrum_pool_create((ferrum_device){any(w, DEVICE)}, &config, &made);
         return keep(w, POOL, s, made.id);
     }
