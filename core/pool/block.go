@@ -51,6 +51,9 @@ func (i blockInfo) recorded() bool { return i&recordedBit != 0 }
 
 func (i blockInfo) tag() uint32 { return uint32(i>>tagShift) & tagMask }
 
+// plainLive is live, and used by no stream but its own.
+func (i blockInfo) plainLive() bool { return i&(stateMask|recordedBit) == blockInfo(blockLive) }
+
 // slack is the size of the block less what was asked for.
 func (i blockInfo) slack() uint64 { return uint64(i >> slackShift) }
 
@@ -81,13 +84,23 @@ func (p *Pool) locate(addr device.Addr) (located, bool) {
 func (p *Pool) find(addr device.Addr) (s *segment, r rangealloc.Range, ok bool) {
 	s = p.recent
 	if s == nil || addr-s.base >= device.Addr(s.usable) {
-		if s = p.segmentOf(addr); s == nil || addr < s.base {
+		if s = p.recall(addr); s == nil {
 			return nil, r, false
 		}
-		p.recent = s
 	}
 	r, ok = s.strategy.Lookup(uint64(addr - s.base))
 	return s, r, ok
+}
+
+// recall is the segment in whose usable part an address lies, or nil, and the
+// one to look at first the next time.
+func (p *Pool) recall(addr device.Addr) *segment {
+	s := p.segmentOf(addr)
+	if s == nil || addr < s.base {
+		return nil
+	}
+	p.recent = s
+	return s
 }
 
 // locateLive is locate for a live block.

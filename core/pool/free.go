@@ -52,23 +52,33 @@ const anySize = 0
 // that size, and leaves everything else to retire: it is then false.
 func (p *Pool) freeIdle(addr device.Addr, size uint64) bool {
 	p.mu.Lock()
-	if p.frozen {
-		p.awaitThaw()
-	}
-	s, r, ok := p.locateLive(addr)
-	if !ok || p.state != stateOpen {
+	if p.frozen || p.state != stateOpen || p.debug != nil {
 		p.mu.Unlock()
 		return false
 	}
-	info := &s.infos[r.Slot]
+	s := p.recent
+	if s == nil || addr-s.base >= device.Addr(s.usable) {
+		if s = p.recall(addr); s == nil {
+			p.mu.Unlock()
+			return false
+		}
+	}
+	r, ok := s.strategy.Lookup(uint64(addr - s.base))
+	if !ok {
+		p.mu.Unlock()
+		return false
+	}
+	info := s.infos[r.Slot]
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
-	if p.debug != nil || info.recorded() || size != anySize && size != sizes.RequestedBytes {
+	if !info.plainLive() || size != anySize && size != sizes.RequestedBytes {
 		p.mu.Unlock()
 		return false
 	}
 	p.tags.Leave(info.tag(), sizes, 1)
-	*info = 0
-	p.vacate(s, r.Offset)
+	if _, err := s.strategy.Free(r.Offset); err != nil {
+		p.broken(opFree, err)
+	}
+	p.left(s, 1)
 	p.books.Free(sizes)
 	if p.flights.count > 0 {
 		p.land(pollBudget)

@@ -113,16 +113,24 @@ func (t *Tags) Leave(number uint32, sum Block, count uint64) {
 	use.RequestedBytes -= sum.RequestedBytes
 	use.AllocatedBytes -= sum.AllocatedBytes
 	use.Blocks -= count
-	if use.Blocks == 0 && number >= MaxKeptTags && len(t.loose)-len(t.spare) > idleTags {
-		if t.numbers[use.Tag] == number {
-			delete(t.numbers, use.Tag)
-		}
-		use.Tag = ""
-		if t.last == number {
-			t.last, t.lastName = 0, ""
-		}
-		t.spare = append(t.spare, number)
+	if use.Blocks == 0 && number >= MaxKeptTags {
+		t.idle(number, use)
 	}
+}
+
+// idle has the number of a tag without blocks used again, if there are many.
+func (t *Tags) idle(number uint32, use *TagUse) {
+	if len(t.loose)-len(t.spare) <= idleTags {
+		return
+	}
+	if t.numbers[use.Tag] == number {
+		delete(t.numbers, use.Tag)
+	}
+	use.Tag = ""
+	if t.last == number {
+		t.last, t.lastName = 0, ""
+	}
+	t.spare = append(t.spare, number)
 }
 
 // Name is the tag of a number that was kept or has blocks; "" for any other.
