@@ -167,3 +167,25 @@ func TestTagNumbers(t *testing.T) {
 	b.check(t, p)
 	quiet(t, b, p)
 }
+
+func TestSettingsOfFixed(t *testing.T) {
+	b := newBench(devicetest.Config{}, engine.Options{})
+	for _, wrong := range []Config{
+		{Strategy: "fixed"},
+		{Strategy: "fixed", FixedBlockBytes: 300},
+		{Strategy: "fixed", FixedBlockBytes: 4096, PageBytes: 5000},
+		{Strategy: "best_fit", FixedBlockBytes: 4096},
+		{Strategy: "best_fit", PageBytes: 4096},
+	} {
+		wrong.InitialSizeBytes = mib
+		_, err := New(b.engine, wrong)
+		require.ErrorIs(t, err, device.CodeInvalidConfig, "%+v", wrong)
+		require.ErrorContains(t, err, "_bytes")
+	}
+	p := b.pool(t, func(c *Config) { c.Strategy, c.FixedBlockBytes, c.PageBytes = "fixed", 48*kib, mib })
+	mustAlloc(t, p, 48*kib)
+	_, err := p.Alloc(Request{SizeBytes: 48*kib + 1})
+	require.Error(t, err)
+	require.Equal(t, mib, b.dev.HeldBytes())
+	quiet(t, b, p)
+}
