@@ -127,11 +127,11 @@ func (l *Library) poolAlloc(id, stream uint64, request pool.Request) (device.Add
 		return 0, err
 	}
 	request.Stream = first
-	block, err := entry.pool.Alloc(request)
+	addr, err := entry.pool.AllocAddr(&request)
 	if err != nil {
 		return 0, late(l.pools, id, entry.device.engine, err)
 	}
-	return block.Addr, nil
+	return addr, nil
 }
 
 // PoolFree gives a block back; its memory is used again once the work that is
