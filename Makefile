@@ -271,6 +271,28 @@ $(eval $(call test_rules,build/test/asan/c,build/test/asan,$$(ASAN)))
 build/test/c/test_debug build/test/asan/c/test_debug: private CFLAGS += -rdynamic
 .SECONDARY:
 
+# The thread caches alone, over a core in C: the race detectors of Go and C cannot
+# look into the library. Three builds of each program; --wrap lets allocations fail.
+CACHE_SOURCES := $(wildcard capi/cache*.c) capi/guard.c $(filter-out $(wildcard tests/cache/test_* tests/cache/bench_*),$(wildcard tests/cache/*.c))
+CACHE_HEADERS := $(wildcard capi/*.h tests/cache/*.h) include/ferrum_mem.h
+CACHE_NAMES   := $(patsubst tests/cache/%.c,%,$(wildcard tests/cache/test_*.c))
+CACHE_TESTS   := $(foreach build,plain asan tsan,$(CACHE_NAMES:%=build/test/cache/$(build)/%))
+CACHE_FLAGS    = -std=c11 -D_GNU_SOURCE $(C_WARNINGS) $(CFLAGS) -Iinclude -Icapi -Itests/cache
+CACHE_LINK    := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc -lpthread -lm
+
+# $(call cache_rule,BUILD,FLAGS)
+define cache_rule
+build/test/cache/$(1)/%: tests/cache/%.c $$(CACHE_SOURCES) $$(CACHE_HEADERS) | ready-test
+	@mkdir -p $$(dir $$@)
+	$$(CC) $$(CACHE_FLAGS) $(2) $$(CACHE_SOURCES) $$< -o $$@ $$(CACHE_LINK)
+endef
+$(eval $(call cache_rule,plain,))
+$(eval $(call cache_rule,asan,$$(ASAN)))
+$(eval $(call cache_rule,tsan,-fsanitize=thread))
+
+test-cache: ready-test $(CACHE_TESTS)
+	@$(SUITE) $@ c -- scripts/run_programs.sh $(CACHE_TESTS)
+
 LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST)
 
 test-python: ready-test $(LIBRARY) $(LIBRARY_TEST)

@@ -3,8 +3,9 @@
 
 /*
  * Lanes and depots together may keep as much as was live of late and a little
- * more, up to the pool's idle_bytes, and in any case a part of it. What is more,
- * depots give back. Of late: a high-water mark that falls with every look.
+ * more, up to the pool's idle_bytes; a part of it in any case, unless somebody
+ * has said how much. What is more, depots give back. Of late: a high-water mark
+ * that falls with every look.
  */
 #define FM_IDLE_PART 8
 #define FM_IDLE_LEAST (UINT64_C(4) << 20)
@@ -17,7 +18,9 @@ static uint64_t fm_idle_bound(struct fm_cache *cache) {
     uint64_t bound = high + FM_IDLE_LEAST;
     if (bound > cache->idle_bytes)
         bound = cache->idle_bytes;
-    return bound > high / FM_IDLE_PART ? bound : high / FM_IDLE_PART;
+    if (cache->thread_bytes_grow && bound < high / FM_IDLE_PART)
+        bound = high / FM_IDLE_PART;
+    return bound;
 }
 
 /* How many blocks a trim gives back at most: what one free may cost. */

@@ -219,11 +219,9 @@ static void busy(void) {
            delay_ns);
 }
 
-/* The numbers that the caches tell must make sense at any time. */
+/* What comes and goes is exact at any time; what is live is so at rest. */
 static void check_counts(const struct fm_cache_counts *counts) {
     CHECK(counts->left_bytes <= counts->entered_bytes);
-    CHECK(counts->idle_bytes + counts->live_bytes <= UINT64_MAX / 2);
-    CHECK(counts->requested_bytes <= counts->live_bytes);
 }
 
 int32_t fmgo_cache_lease(uint64_t pool, uint64_t stream, uint64_t size_bytes,

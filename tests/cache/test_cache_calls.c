@@ -296,7 +296,11 @@ static void the_core_may_refuse(void) {
 }
 
 static void many_blocks_are_found(void) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    enum { N = 20000 };
+#else
     enum { N = 200000 };
+#endif
     uint64_t *blocks = calloc(N, sizeof *blocks), state = 5;
     open_pool();
     for (unsigned round = 0; round < 2; round++) {
