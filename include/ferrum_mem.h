@@ -697,7 +697,8 @@ typedef struct ferrum_pool_config {
      *  the first one. */
     uint64_t growth_increment_bytes;
     /** Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
-     *  it. */
+     *  it; some strategies and the thread caches round further, and
+     *  ferrum_pool_usable_size tells what a block has. */
     uint64_t alignment_bytes;
     /** Take the memory when the pool is created (1): max_size_bytes, or
      *  initial_size_bytes where that is unlimited. It is then all or nothing. */
@@ -790,8 +791,11 @@ FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
 /**
  * Takes a block from a pool.
  *
- * @param size_bytes   not 0; rounded up to the pool's alignment.
- * @param stream       optional: the stream that will use the block first.
+ * @param size_bytes   not 0; rounded up to the pool's alignment or further.
+ * @param stream       optional: the stream that will use the block first. The
+ *                     memory may be such as was freed on it with work still
+ *                     queued: who else uses the block, the host too, has to come
+ *                     after that work.
  * @param address_out  where it starts.
  * @return FERRUM_ERROR_OUT_OF_MEMORY when, after everything that is cached
  *         has been given up and the reclaim callbacks have been called, there

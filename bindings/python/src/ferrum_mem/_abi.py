@@ -538,7 +538,8 @@ class ferrum_pool_config(ctypes.Structure):
     max_size_bytes: int
     # Size of each further segment, larger if a request needs it, smaller as the first one.
     growth_increment_bytes: int
-    # Alignment of every block, a power of two; 0: 256. Sizes are rounded up to it.
+    # Alignment of every block, a power of two; 0: 256. Sizes are rounded up to it; some strategies
+    # and the thread caches round further, and ferrum_pool_usable_size tells what a block has.
     alignment_bytes: int
     # Take the memory when the pool is created (1): max_size_bytes, or initial_size_bytes where that
     # is unlimited. It is then all or nothing.

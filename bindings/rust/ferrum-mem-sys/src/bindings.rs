@@ -566,7 +566,8 @@ pub struct ferrum_pool_config {
     /// the first one.
     pub growth_increment_bytes: u64,
     /// Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
-    /// it.
+    /// it; some strategies and the thread caches round further, and
+    /// ferrum_pool_usable_size tells what a block has.
     pub alignment_bytes: u64,
     /// Take the memory when the pool is created (1): max_size_bytes, or
     /// initial_size_bytes where that is unlimited. It is then all or nothing.
@@ -1480,8 +1481,11 @@ extern "C" {
 
     /// Takes a block from a pool.
     ///
-    /// - `size_bytes`: not 0; rounded up to the pool's alignment.
-    /// - `stream`: optional: the stream that will use the block first.
+    /// - `size_bytes`: not 0; rounded up to the pool's alignment or further.
+    /// - `stream`: optional: the stream that will use the block first. The
+    ///   memory may be such as was freed on it with work still
+    ///   queued: who else uses the block, the host too, has to come
+    ///   after that work.
     /// - `address_out`: where it starts.
     ///
     /// Returns FERRUM_ERROR_OUT_OF_MEMORY when, after everything that is cached
