@@ -81,7 +81,7 @@ int32_t fm_cache_alloc_batch(uint64_t pool, uint64_t stream,
         uint64_t missing = UINT64_MAX;
         /* What depots would not keep goes past them. */
         if (site.store != NULL && size_bytes - 1 < site.cache->block_max &&
-            count <= site.cache->idle_bytes / 2 / size_bytes) {
+            count <= site.cache->depot_bytes / size_bytes) {
             uint32_t class = fm_class_of(site.cache, size_bytes);
             missing = fm_batch_take(site.store, class, size_bytes,
                                     addresses_out, count);
@@ -128,19 +128,25 @@ static int32_t fm_batch_push(struct fm_store *depot, uint64_t address,
     uint64_t meta = fm_meta(cache, index);
     uint32_t class = fm_meta_class(meta);
     uint64_t whole = cache->class_bytes[class];
-    if (meta >= FM_HOLDER_UNIT)
+    if (FM_UNLIKELY(meta >= FM_HOLDER_UNIT))
         return fm_cache_fail(FERRUM_ERROR_DOUBLE_FREE, "pool.free_batch",
                              "address %llu of the batch, %#llx, is free: it is "
                              "named twice, or its block was freed before",
                              (unsigned long long)place,
                              (unsigned long long)address);
-    if (!fm_depot_reserve(depot, class, 1))
+    struct fm_bin *bin = &depot->bins[class];
+    if (FM_LIKELY(bin->top != NULL && bin->top->count < bin->top->room)) {
+        fm_magazine_push(cache, bin->top, index, meta);
+        bin->blocks++;
+    } else if (fm_depot_reserve(depot, class, 1)) {
+        fm_depot_push(depot, index, meta);
+    } else {
         return fm_cache_fail(FERRUM_ERROR_RESOURCE_EXHAUSTED, "pool.free_batch",
                              "the process has no memory to keep address %llu "
                              "of the batch, %#llx, in a cache",
                              (unsigned long long)place,
                              (unsigned long long)address);
-    fm_depot_push(depot, index, meta);
+    }
     fm_tally_free(depot, whole, whole - fm_meta_slack(meta));
     return FM_CACHE_DONE;
 }

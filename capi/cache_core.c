@@ -50,8 +50,13 @@ static uint32_t fm_core_enter(struct fm_cache *cache, uint64_t stream,
         return 0;
     }
     uint64_t meta = (uint64_t)class << FM_CLASS_SHIFT;
+    /* The lane that asked may be gone. */
+    struct fm_store *lane = fm_self != NULL ? fm_self->lanes : NULL;
+    while (lane != NULL && lane->depot != depot)
+        lane = lane->next;
     for (uint32_t i = 0; i < count; i++)
-        fm_depot_push(depot, fm_table_enter(cache, addresses[i], meta), meta);
+        fm_depot_push(depot, fm_table_enter(cache, addresses[i], meta, lane),
+                      meta);
     depot->tally.idle_bytes += bytes;
     fm_store_tell(depot);
     return count;
@@ -114,7 +119,7 @@ int32_t fm_core_give_back(struct fm_cache *cache, uint64_t stream,
         return FM_CORE_TAKEN;
     for (uint32_t i = 0; i < count; i++) {
         leavers[i].index =
-            fm_table_enter(cache, leavers[i].address, leavers[i].meta);
+            fm_table_enter(cache, leavers[i].address, leavers[i].meta, NULL);
         cache->total.left_bytes -=
             cache->class_bytes[fm_meta_class(leavers[i].meta)];
     }

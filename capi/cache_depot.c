@@ -2,24 +2,23 @@
 #include "cache_types.h"
 
 /*
- * Lanes and depots together may keep as much as was live of late and a little
- * more, up to the pool's idle_bytes; a part of it in any case, unless somebody
- * has said how much. What is more, depots give back. Of late: a high-water mark
- * that falls with every look.
+ * A depot may keep as much as was live of late and a little more, up to the
+ * pool's depot_bytes; a part of it in any case, unless somebody has said how
+ * much. What is more goes back. Of late: a high-water mark that falls with every
+ * look.
  */
-#define FM_IDLE_PART 8
-#define FM_IDLE_LEAST (UINT64_C(4) << 20)
+#define FM_DEPOT_PART 8
 #define FM_HIGH_FALL 256
 
-static uint64_t fm_idle_bound(struct fm_cache *cache) {
+static uint64_t fm_depot_bound(struct fm_cache *cache) {
     uint64_t live = cache->total.live_bytes, high = cache->high_bytes;
     high = live >= high ? live : high - (high - live) / FM_HIGH_FALL;
     cache->high_bytes = high;
-    uint64_t bound = high + FM_IDLE_LEAST;
-    if (bound > cache->idle_bytes)
-        bound = cache->idle_bytes;
-    if (cache->thread_bytes_grow && bound < high / FM_IDLE_PART)
-        bound = high / FM_IDLE_PART;
+    uint64_t bound = high + FM_KEEP_LEAST;
+    if (bound > cache->depot_bytes)
+        bound = cache->depot_bytes;
+    if (cache->thread_bytes_grow && bound < high / FM_DEPOT_PART)
+        bound = high / FM_DEPOT_PART;
     return bound;
 }
 
@@ -187,14 +186,11 @@ static void fm_depot_put_back(struct fm_store *depot,
 
 void fm_depot_trim_unlock(struct fm_store *depot) {
     struct fm_cache *cache = depot->cache;
-    uint64_t bound = fm_idle_bound(cache);
-    uint64_t idle = cache->total.idle_bytes, kept = depot->tally.idle_bytes;
-    if (idle > bound && kept > 0) {
+    uint64_t bound = fm_depot_bound(cache);
+    if (depot->tally.idle_bytes > bound) {
         struct fm_leaver leavers[FM_TRIM_MOST];
         uint64_t pool = cache->pool, stream = depot->stream;
-        uint64_t excess = idle - (bound - bound / 8);
-        uint32_t count =
-            fm_depot_shed(depot, kept > excess ? kept - excess : 0, leavers);
+        uint32_t count = fm_depot_shed(depot, bound - bound / 8, leavers);
         if (count > 0 && fm_core_give_back(cache, stream, leavers, count) < 0) {
             cache = fm_cache_of(pool);
             depot = fm_depot_of(cache, stream);

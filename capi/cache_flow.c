@@ -20,15 +20,18 @@ uint32_t fm_magazine_room(const struct fm_cache *cache, uint32_t class) {
     return room < FM_MAGAZINE_LEAST ? FM_MAGAZINE_LEAST : (uint32_t)room;
 }
 
-/* Where a thread's bytes grow, they are this part of what is live. */
+/* A thread may keep no more than was live of late, and a little; where its bytes
+ * grow, this part of it in any case. */
 #define FM_THREAD_PART 16
 
 /* A thread's bytes are for all its lanes of a pool. */
 void fm_lanes_bound(struct fm_thread *thread, const struct fm_cache *cache) {
     uint64_t lanes = 0, bytes = cache->thread_bytes;
-    if (cache->thread_bytes_grow &&
-        bytes < cache->total.live_bytes / FM_THREAD_PART)
-        bytes = cache->total.live_bytes / FM_THREAD_PART;
+    uint64_t high = cache->high_bytes;
+    if (bytes > high + FM_KEEP_LEAST)
+        bytes = high + FM_KEEP_LEAST;
+    if (cache->thread_bytes_grow && bytes < high / FM_THREAD_PART)
+        bytes = high / FM_THREAD_PART;
     for (struct fm_store *lane = thread->lanes; lane != NULL; lane = lane->next)
         lanes += lane->cache == cache;
     for (struct fm_store *lane = thread->lanes; lane != NULL; lane = lane->next)

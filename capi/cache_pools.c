@@ -7,10 +7,7 @@
 #include "cache_types.h"
 
 /* What a thread keeps of a pool if nobody says: measured, see the rationale. */
-#define FM_THREAD_BYTES (UINT64_C(64) << 20)
-/* What all threads and depots of a pool keep in any case, against that. */
-#define FM_IDLE_FACTOR 2
-
+#define FM_THREAD_BYTES (UINT64_C(128) << 20)
 struct fm_cache **fm_caches;
 uint32_t fm_caches_room;
 
@@ -82,9 +79,7 @@ static struct fm_cache *fm_cache_make(uint64_t pool, uint64_t granule_bytes,
     cache->thread_bytes_grow = thread_bytes == UINT64_MAX;
     cache->thread_bytes =
         thread_bytes == UINT64_MAX ? FM_THREAD_BYTES : thread_bytes;
-    cache->idle_bytes = cache->thread_bytes < UINT64_MAX / FM_IDLE_FACTOR
-                            ? cache->thread_bytes * FM_IDLE_FACTOR
-                            : UINT64_MAX;
+    cache->depot_bytes = cache->thread_bytes;
     cache->any = fm_store_make(cache, 0, NULL);
     if (!fm_table_reserve(cache, 1) || cache->any == NULL) {
         fm_cache_free_all(cache);

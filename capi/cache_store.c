@@ -124,6 +124,7 @@ void fm_store_pour(struct fm_store *store, uint32_t class,
 void fm_store_retire(struct fm_store *store, struct fm_store *depot) {
     for (uint32_t class = 0; class < store->cache->classes; class++)
         fm_store_pour(store, class, depot);
+    fm_table_end_run(store);
     fm_store_tell(store);
     fm_store_tell(depot);
     fm_store_free(store);

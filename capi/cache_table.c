@@ -14,6 +14,9 @@
 
 #define FM_TABLE_BITS_MIN 9
 
+/* Records of one line. */
+#define FM_RUN 4
+
 static uint32_t fm_table_size(const struct fm_cache *cache) {
     return cache->table == NULL ? 0 : UINT32_C(1) << (64 - cache->table_shift);
 }
@@ -39,8 +42,8 @@ static void fm_table_place(struct fm_cache *cache, uint64_t address,
                           memory_order_release);
 }
 
-/* Room for as many records as the table may have entries. The array may move:
- * the threads are stopped. */
+/* Room for as many records as the table may have blocks. The array moves: the
+ * threads are stopped. */
 static bool fm_records_grow(struct fm_cache *cache, uint32_t records) {
     if (records <= cache->records)
         return true;
@@ -48,14 +51,19 @@ static bool fm_records_grow(struct fm_cache *cache, uint32_t records) {
     if (spare == NULL)
         return false;
     cache->spare = spare;
-    struct fm_block *blocks = realloc(cache->blocks, records * sizeof *blocks);
+    records = (records + FM_RUN - 1) / FM_RUN * FM_RUN;
+    struct fm_block *blocks =
+        aligned_alloc(FM_RUN * sizeof *blocks, records * sizeof *blocks);
     if (blocks == NULL)
         return false;
+    if (cache->blocks != NULL)
+        memcpy(blocks, cache->blocks, cache->fresh * sizeof *blocks);
+    free(cache->blocks);
     cache->blocks = blocks;
     if (cache->records == 0) {
-        /* Record 0 is no block's. */
-        memset(blocks, 0, sizeof *blocks);
-        cache->fresh = 1;
+        /* Record 0 is no block's, nor are those of its line. */
+        memset(blocks, 0, FM_RUN * sizeof *blocks);
+        cache->fresh = FM_RUN;
     }
     cache->records = records;
     return true;
@@ -69,7 +77,7 @@ static bool fm_table_rebuild(struct fm_cache *cache, uint32_t bits) {
     if (table == NULL)
         return false;
     fm_stop_begin();
-    bool grown = fm_records_grow(cache, fm_table_bound(size) + 1);
+    bool grown = fm_records_grow(cache, fm_table_bound(size) + FM_RUN);
     if (grown) {
         free((void *)cache->table);
         cache->table = table;
@@ -98,10 +106,47 @@ bool fm_table_reserve(struct fm_cache *cache, uint32_t count) {
     return fm_table_rebuild(cache, bits);
 }
 
-uint32_t fm_table_enter(struct fm_cache *cache, uint64_t address,
-                        uint64_t meta) {
-    uint32_t index =
-        cache->spares > 0 ? cache->spare[--cache->spares] : cache->fresh++;
+/* Takes a record that is kept for another lane: one is, when none is left and
+ * there is room for a block. */
+static uint32_t fm_record_steal(struct fm_cache *cache) {
+    struct fm_store *lane = cache->stores;
+    while (lane->run_left == 0)
+        lane = lane->next_of_all;
+    return lane->run_first + --lane->run_left;
+}
+
+/* Chooses a record: of the lane's run, one that is free again, or the first of a
+ * new run. */
+static uint32_t fm_record_take(struct fm_cache *cache, struct fm_store *lane) {
+    if (lane != NULL && lane->run_left > 0) {
+        lane->run_left--;
+        return lane->run_first++;
+    }
+    if (cache->spares > 0)
+        return cache->spare[--cache->spares];
+    if (cache->fresh == cache->records)
+        return fm_record_steal(cache);
+    uint32_t index = cache->fresh++;
+    atomic_store_explicit(&cache->blocks[index].address, 0,
+                          memory_order_relaxed);
+    if (lane == NULL || index % FM_RUN != 0)
+        return index;
+    /* There is room for whole runs. */
+    lane->run_first = index + 1;
+    for (lane->run_left = 0; lane->run_left < FM_RUN - 1; lane->run_left++)
+        atomic_store_explicit(&cache->blocks[cache->fresh++].address, 0,
+                              memory_order_relaxed);
+    return index;
+}
+
+void fm_table_end_run(struct fm_store *lane) {
+    for (; lane->run_left > 0; lane->run_left--)
+        lane->cache->spare[lane->cache->spares++] = lane->run_first++;
+}
+
+uint32_t fm_table_enter(struct fm_cache *cache, uint64_t address, uint64_t meta,
+                        struct fm_store *lane) {
+    uint32_t index = fm_record_take(cache, lane);
     struct fm_block *block = &cache->blocks[index];
     atomic_store_explicit(&block->meta, meta, memory_order_relaxed);
     atomic_store_explicit(&block->address, address, memory_order_relaxed);

@@ -150,8 +150,8 @@ struct fm_cache {
     struct fm_store *stores, *depots, *any;
     /** Handle of the default stream; 0 until somebody has used it. */
     uint64_t default_stream;
-    /** What a thread may keep, and what all together may keep in any case. */
-    uint64_t thread_bytes, idle_bytes;
+    /** What a thread may keep, and a depot. */
+    uint64_t thread_bytes, depot_bytes;
     /** The most that was live of late. */
     uint64_t high_bytes;
     /** A thread may keep more when much is live. */
@@ -206,6 +206,9 @@ struct fm_store {
     struct fm_thread *thread;
     /** A lane's; a depot has none above it. */
     struct fm_store *depot;
+    /** Records that are kept for the next leases of a lane, from the first on: they
+     *  share a line, which no other thread writes then. */
+    uint32_t run_first, run_left;
     /** The thread's next lane, or the pool's next depot. */
     struct fm_store *next;
     /** All stores of the pool. */
@@ -299,9 +302,12 @@ FM_HIDDEN void fm_keys_forget(uint64_t pool, const struct fm_store *lane);
 
 /** Makes room for count more blocks, with the mutex held. May stop the threads. */
 FM_HIDDEN bool fm_table_reserve(struct fm_cache *cache, uint32_t count);
-/** Enters an idle block of a store, in room that was reserved. */
+/** Enters a block, in room that was reserved, under a record for the lane; NULL:
+ *  for nobody's. */
 FM_HIDDEN uint32_t fm_table_enter(struct fm_cache *cache, uint64_t address,
-                                  uint64_t meta);
+                                  uint64_t meta, struct fm_store *lane);
+/** Takes back the records that were kept for a lane. */
+FM_HIDDEN void fm_table_end_run(struct fm_store *lane);
 /** Takes a block out. */
 FM_HIDDEN void fm_table_remove(struct fm_cache *cache, uint32_t index);
 FM_HIDDEN void fm_table_free(struct fm_cache *cache);
@@ -423,6 +429,9 @@ static inline void fm_tally_free(struct fm_store *store, uint64_t size_bytes,
 }
 
 /* ----------------------------------------------- cache_depot.c: depots */
+
+/** Lanes and depots may keep this much more than was live of late. */
+#define FM_KEEP_LEAST (UINT64_C(1) << 20)
 
 /** Puts a magazine with blocks into a depot and counts them there. */
 FM_HIDDEN void fm_depot_attach(struct fm_store *depot,
