@@ -23,7 +23,11 @@ func newArena(c Config) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &arena{tiling: newTiling(g), tail: 1}, nil
+	t, err := newTiling(g)
+	if err != nil {
+		return nil, err
+	}
+	return &arena{tiling: t, tail: 1}, nil
 }
 
 func (a *arena) Name() string { return nameArena }

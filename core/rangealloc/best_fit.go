@@ -21,12 +21,25 @@ func newBestFit(c Config) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bestFit{
-		tiling: newTiling(g),
-		free:   newFreeIndex(g.total, firstSub, firstExtent),
+	t, err := newTiling(g)
+	if err != nil {
+		return nil, err
 	}
+	free, err := newFreeIndex(g.total, firstSub, firstExtent)
+	if err != nil {
+		t.Close()
+		return nil, err
+	}
+	b := &bestFit{tiling: t, free: free}
 	b.keep(1)
 	return b, nil
+}
+
+// Close gives the tables back.
+func (b *bestFit) Close() {
+	b.tiling.Close()
+	b.free.memory.Free(&b.free.bins)
+	b.hints.memory.Free(&b.hints.ends)
 }
 
 func (b *bestFit) Name() string { return Default }

@@ -1,5 +1,7 @@
 package rangealloc
 
+import "ferrum_mem/core/internal/offheap"
+
 // Placement of a request that says when it is expected to end.
 //
 // The idea: a block is in the way only while its neighbours are gone. Beside one
@@ -32,19 +34,22 @@ const half = 0.5
 // is never given one has no table.
 type hints struct {
 	// ends is by record; 0 for a free run and for a block without expectation.
-	ends []uint64
+	ends   []uint64
+	memory offheap.Table[uint64]
 	// now is the expected end of the block freed last: the time, in so far as
 	// expectations are right, and right again soon if one was not.
 	now uint64
 }
 
 // set notes the expected end of a live block; room is how many records the table
-// of blocks can have before it grows.
+// of blocks can have before it grows. Without memory for it the end stays not
+// known.
 func (h *hints) set(at uint32, end uint64, room int) {
 	if int(at) >= len(h.ends) {
-		ends := make([]uint64, room)
-		copy(ends, h.ends)
-		h.ends = ends
+		if h.memory.Grow(&h.ends, room) != nil {
+			return
+		}
+		h.ends = h.ends[:cap(h.ends)]
 	}
 	h.ends[at] = end
 }

@@ -35,8 +35,13 @@ func newBuddy(c Config) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &buddy{tiling: newTiling(g)}
+	t, err := newTiling(g)
+	if err != nil {
+		return nil, err
+	}
+	b := &buddy{tiling: t}
 	if err := b.records.reserve(uint64(bits.OnesCount64(g.total))); err != nil {
+		b.Close()
 		return nil, err
 	}
 	at, start := uint32(1), uint64(0)

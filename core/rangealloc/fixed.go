@@ -46,6 +46,9 @@ func newFixed(c Config) (Strategy, error) {
 
 func (f *fixed) Name() string { return nameFixed }
 
+// Close does nothing: the tables are a few bits a block, on the Go heap.
+func (f *fixed) Close() {}
+
 // Alloc takes one block. Besides the errors of every strategy: INVALID_SIZE for
 // a size above block_bytes, INVALID_ALIGNMENT for one that not all blocks have.
 func (f *fixed) Alloc(r Request) (Range, error) {

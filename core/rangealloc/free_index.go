@@ -3,6 +3,8 @@ package rangealloc
 import (
 	"math"
 	"math/bits"
+
+	"ferrum_mem/core/internal/offheap"
 )
 
 // freeIndex finds the smallest free run that is large enough, and among equals
@@ -25,6 +27,7 @@ import (
 // are one walk down, and a node costs two links.
 type freeIndex struct {
 	bins   []uint32
+	memory offheap.Table[uint32]
 	filled bitset
 	// sub is how many bits choose the bin among those of a power of two: of a
 	// size those below its highest one, and when it has no more, of the region.
@@ -54,7 +57,7 @@ const (
 )
 
 // newFreeIndex is empty and takes runs of up to total granules.
-func newFreeIndex(total uint64, sub uint, extent uint64) freeIndex {
+func newFreeIndex(total uint64, sub uint, extent uint64) (freeIndex, error) {
 	f := freeIndex{sub: sub, drop: 64 - sub, lastRegion: 1<<sub - 1, total: total, extent: extent}
 	f.region = uint(max(bits.Len64(extent)-int(sub), 0))
 	size := uint(bits.Len64(total)) << sub
@@ -62,9 +65,12 @@ func newFreeIndex(total uint64, sub uint, extent uint64) freeIndex {
 	if sub == lastSub {
 		f.most = math.MaxUint64
 	}
-	f.bins = make([]uint32, size)
+	if err := f.memory.Grow(&f.bins, int(size)); err != nil {
+		return freeIndex{}, err
+	}
+	f.bins = f.bins[:size]
 	f.filled = newBitset(size)
-	return f
+	return f, nil
 }
 
 // binOf grows with the size, and for one size with the offset, or stays. A
@@ -254,7 +260,8 @@ func (f *freeIndex) largest(all []record) uint64 {
 
 // renew replaces the index by one with bins that suit the same runs better, all
 // but one at the end of the range: for when there are more than most of them, or
-// more of the range than extent has been in use.
+// more of the range than extent has been in use. Without memory for them the old
+// ones stay, which are only slower.
 func (f *freeIndex) renew(all []record, highWater uint64) {
 	sub, extent := f.sub, f.extent
 	if f.count > f.most {
@@ -266,11 +273,15 @@ func (f *freeIndex) renew(all []record, highWater uint64) {
 			extent = highWater * extentGrowth
 		}
 	}
-	better := newFreeIndex(f.total, sub, extent)
+	better, err := newFreeIndex(f.total, sub, extent)
+	if err != nil {
+		return
+	}
 	for at := all[0].next; at != all[0].prev; at = all[at].next {
 		if all[at].isFree() {
 			better.insert(all, at)
 		}
 	}
+	f.memory.Free(&f.bins)
 	*f = better
 }

@@ -1,12 +1,17 @@
 package rangealloc
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"ferrum_mem/core/internal/offheap"
+)
 
 // liveIndex finds a live block by its offset: a hash table of chains that run
 // through the records themselves, so an entry costs one link and its removal
 // leaves nothing behind that slows later look-ups.
 type liveIndex struct {
-	heads []uint32
+	heads  []uint32
+	memory offheap.Table[uint32]
 	// shift keeps the highest bits of the hash, enough to choose a head.
 	shift uint
 	count uint64
@@ -14,8 +19,13 @@ type liveIndex struct {
 
 const firstHeads = 64
 
-func newLiveIndex(heads uint64) liveIndex {
-	return liveIndex{heads: make([]uint32, heads), shift: 64 - uint(bits.TrailingZeros64(heads))}
+func newLiveIndex(heads uint64) (liveIndex, error) {
+	l := liveIndex{shift: 64 - uint(bits.TrailingZeros64(heads))}
+	if err := l.memory.Grow(&l.heads, int(heads)); err != nil {
+		return liveIndex{}, err
+	}
+	l.heads = l.heads[:heads]
+	return l, nil
 }
 
 // head multiplies by 2^64 over the golden ratio, which spreads multiples of any
@@ -26,7 +36,7 @@ func (l *liveIndex) head(offset uint64) *uint32 {
 
 // insert marks the record live.
 func (l *liveIndex) insert(all []record, at uint32) {
-	if l.count == uint64(len(l.heads)) {
+	if l.count >= uint64(len(l.heads))/2*3 {
 		l.grow(all)
 	}
 	l.count++
@@ -62,8 +72,13 @@ func (l *liveIndex) remove(all []record, offset uint64) uint32 {
 	return none
 }
 
+// grow doubles the heads. Without memory for them the chains are longer, and that
+// is all.
 func (l *liveIndex) grow(all []record) {
-	larger := newLiveIndex(2 * uint64(len(l.heads)))
+	larger, err := newLiveIndex(2 * uint64(len(l.heads)))
+	if err != nil {
+		return
+	}
 	for _, at := range l.heads {
 		for at != none {
 			next := all[at].right
@@ -71,5 +86,6 @@ func (l *liveIndex) grow(all []record) {
 			at = next
 		}
 	}
+	l.memory.Free(&l.heads)
 	*l = larger
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/offheap"
 )
 
 // none ends every chain of links. Record 0 is the head of the address-ordered
@@ -43,6 +44,7 @@ func (r *record) before(other *record) bool {
 // records that wait to be used again.
 type records struct {
 	all        []record
+	memory     offheap.Table[record]
 	spare      uint32
 	spareCount uint64
 	// limit is the highest number of records, the head included.
@@ -50,11 +52,15 @@ type records struct {
 }
 
 // newRecords has one block in it, record 1, of the given size.
-func newRecords(granules uint64) records {
-	all := make([]record, 2, firstRecords)
-	all[0] = record{prev: 1, next: 1, left: markLive}
-	all[1] = record{size: granules}
-	return records{all: all, limit: maxRecords}
+func newRecords(granules uint64) (records, error) {
+	t := records{limit: maxRecords}
+	if err := t.memory.Grow(&t.all, firstRecords); err != nil {
+		return records{}, err
+	}
+	t.all = t.all[:2]
+	t.all[0] = record{prev: 1, next: 1, left: markLive}
+	t.all[1] = record{size: granules}
+	return t, nil
 }
 
 // firstRecords is what a new table has room for.
@@ -68,27 +74,19 @@ func (t *records) reserve(count uint64) error {
 	return nil
 }
 
-// grow gives the table room for want records. A large table grows by a quarter
-// and not by its double: the slack would cost more than the blocks it waits for.
+// grow gives the table room for want records. Pointers to records are bad then.
 func (t *records) grow(want uint64) error {
 	if want > t.limit {
 		return device.Errorf(device.CodeResourceExhausted, "rangealloc.alloc",
 			"the table of blocks is full: %d records wanted, %d possible", want, t.limit)
 	}
-	room := uint64(cap(t.all))
-	if room < quarterFrom {
-		room *= 2
-	} else {
-		room += room / 4
+	if err := t.memory.Grow(&t.all, int(want)); err != nil {
+		return device.Errorf(device.CodeResourceExhausted, "rangealloc.alloc",
+			"the table of blocks cannot have %d records: %w", want, err)
 	}
-	room = min(max(room, want), t.limit)
-	all := make([]record, len(t.all), room)
-	copy(all, t.all)
-	t.all = all
+	t.all = t.all[:len(t.all):min(uint64(cap(t.all)), t.limit)]
 	return nil
 }
-
-const quarterFrom = 16 << 10
 
 // insertAfter puts a block behind its neighbour at in address order. The caller
 // has reserved it and makes it live or free.

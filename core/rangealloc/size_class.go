@@ -122,6 +122,9 @@ func newShapedSizeClass(g geometry, shape slabShape) (Strategy, error) {
 
 func (s *sizeClass) Name() string { return nameSizeClass }
 
+// Close gives the tables back.
+func (s *sizeClass) Close() { s.inner.Close() }
+
 func (s *sizeClass) Alloc(r Request) (Range, error) {
 	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {
 		return Range{}, r.check()

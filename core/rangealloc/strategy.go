@@ -94,6 +94,9 @@ type Strategy interface {
 	// Check verifies every invariant of the strategy's tables, in time linear
 	// in the blocks. It is for tests and debug builds.
 	Check() error
+	// Close gives the tables back, which are not all the garbage collector's. No
+	// other method may be called afterwards.
+	Close()
 }
 
 // Batcher is a strategy that takes and gives many blocks at once, cheaper than

@@ -15,6 +15,7 @@ func newTestBestFit(t *testing.T, granules uint64) *bestFit {
 	t.Helper()
 	s, err := newBestFit(Config{SizeBytes: granules * 256, GranuleBytes: 256})
 	require.NoError(t, err)
+	t.Cleanup(s.Close)
 	return s.(*bestFit)
 }
 
@@ -62,7 +63,9 @@ func TestBinsAreInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		total := rapid.Uint64Min(1).Draw(t, "total")
 		extent := rapid.Uint64Range(1, total).Draw(t, "extent")
-		f := newFreeIndex(total, rapid.UintRange(firstSub, lastSub).Draw(t, "sub"), extent)
+		f, err := newFreeIndex(total, rapid.UintRange(firstSub, lastSub).Draw(t, "sub"), extent)
+		require.NoError(t, err)
+		defer f.memory.Free(&f.bins)
 		size := rapid.Uint64Range(1, total).Draw(t, "size")
 		offset := rapid.Uint64Range(0, total-size).Draw(t, "offset")
 		bin := f.binOf(size, offset)
@@ -86,6 +89,7 @@ func TestBinsAreInOrder(t *testing.T) {
 func TestFullTable(t *testing.T) {
 	b := newTestBestFit(t, 1000)
 	b.records.limit = 100
+	b.records.all = b.records.all[:len(b.records.all):firstRecords]
 	var last Range
 	for {
 		got, err := b.Alloc(Request{Size: 256, Align: 256})
@@ -119,7 +123,7 @@ func TestFullTableWithPadding(t *testing.T) {
 	_, err := b.Alloc(Request{Size: 256, Align: 256})
 	require.NoError(t, err)
 	b.records.limit = uint64(len(b.records.all)) + 1
-	b.records.all = append(make([]record, 0, b.records.limit), b.records.all...)
+	b.records.all = b.records.all[:len(b.records.all):b.records.limit]
 	before := b.Stats()
 	_, err = b.Alloc(Request{Size: 256, Align: 1024})
 	require.ErrorIs(t, err, device.CodeResourceExhausted)

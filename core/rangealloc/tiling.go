@@ -14,13 +14,23 @@ type tiling struct {
 }
 
 // newTiling has one block, record 1, which is free and all of the range.
-func newTiling(g geometry) tiling {
-	return tiling{
-		geometry:  g,
-		records:   newRecords(g.total),
-		live:      newLiveIndex(firstHeads),
-		freeUnits: g.total,
+func newTiling(g geometry) (tiling, error) {
+	t := tiling{geometry: g, freeUnits: g.total}
+	var err error
+	if t.records, err = newRecords(g.total); err != nil {
+		return tiling{}, err
 	}
+	if t.live, err = newLiveIndex(firstHeads); err != nil {
+		t.Close()
+		return tiling{}, err
+	}
+	return t, nil
+}
+
+// Close gives the tables back.
+func (t *tiling) Close() {
+	t.records.memory.Free(&t.records.all)
+	t.live.memory.Free(&t.live.heads)
 }
 
 // badFree says what is at an offset where no live block starts.

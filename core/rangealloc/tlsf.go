@@ -29,7 +29,11 @@ func newTLSF(c Config) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tlsf{tiling: newTiling(g), free: newClasses(g.total)}
+	base, err := newTiling(g)
+	if err != nil {
+		return nil, err
+	}
+	t := &tlsf{tiling: base, free: newClasses(g.total)}
 	t.keep(1)
 	return t, nil
 }

@@ -110,6 +110,7 @@ func churn(construct Make, o Options) error {
 	if err != nil {
 		return err
 	}
+	defer p.strategy.Close()
 	p.quick = true
 	r := rand.New(rand.NewPCG(7, 8))
 	var live []uint64
@@ -161,6 +162,7 @@ func churn(construct Make, o Options) error {
 func (s suite) noGoAllocation(t *testing.T) {
 	strategy, err := s.make(rangealloc.Config{SizeBytes: 1 << 30, GranuleBytes: 256})
 	require.NoError(t, err)
+	defer strategy.Close()
 	const live = 2000
 	offsets := make([]uint64, 0, live)
 	r := rand.New(rand.NewPCG(5, 6))

@@ -34,7 +34,11 @@ func newPair(construct Make, c rangealloc.Config, o Options) (*pair, error) {
 		strategy: s, model: newModel(c), options: o,
 		slots: make(map[uint64]uint32), holders: make(map[uint32]uint64),
 	}
-	return p, p.verify()
+	if err := p.verify(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // alloc returns whether the request was served.

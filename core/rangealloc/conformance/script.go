@@ -23,6 +23,7 @@ func runScript(make Make, o Options, data []byte) error {
 	if err != nil {
 		return err
 	}
+	defer p.strategy.Close()
 	for len(s.data) > 0 {
 		if err := s.step(p); err != nil {
 			return err

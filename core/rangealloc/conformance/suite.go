@@ -28,6 +28,8 @@ func Run(t *testing.T, make Make, o Options) {
 		{"Granules", s.granules},
 		{"WalkStops", s.walkStops},
 		{"NoGoAllocation", s.noGoAllocation},
+		{"Close", s.close},
+		{"NoMemoryForTables", s.noMemoryForTables},
 	} {
 		t.Run(test.name, test.run)
 	}
@@ -44,6 +46,7 @@ func (s suite) pair(t *testing.T, c rangealloc.Config) *pair {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(p.strategy.Close)
 	return p
 }
 
@@ -67,6 +70,7 @@ func (s suite) properties(t *testing.T) {
 		c := drawConfig(t)
 		p, err := newPair(s.make, c, s.options)
 		must(t, err)
+		defer p.strategy.Close()
 		freeLive := func(t *rapid.T) {
 			live := p.model.live()
 			if len(live) == 0 {

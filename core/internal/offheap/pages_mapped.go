@@ -1,0 +1,21 @@
+//go:build linux && !race
+
+package offheap
+
+import (
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+var pageBytes = os.Getpagesize()
+
+// mapped says whether a table of so many bytes has pages of its own.
+func mapped(bytes int) bool { return bytes > smallBytes }
+
+func roundToPages(bytes int) int { return (bytes + pageBytes - 1) &^ (pageBytes - 1) }
+
+func mapPages(bytes int) (unsafe.Pointer, error) {
+	return unix.MmapPtr(-1, 0, nil, uintptr(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+}

@@ -1,0 +1,29 @@
+//go:build linux && !race && !ferrum_moving_tables
+
+package offheap
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// smallBytes is how long a table on the Go heap may be. Pages of its own cost a
+// table two system calls, a page that is half empty on average, and one of the
+// few ten thousand mappings that a process may have.
+const smallBytes = 16 << 10
+
+// remap makes pages longer, in place or by moving them, without a copy; was 0
+// makes new ones.
+func remap(base unsafe.Pointer, was, bytes int) (unsafe.Pointer, error) {
+	if was == 0 {
+		return mapPages(bytes)
+	}
+	return unix.MremapPtr(base, uintptr(was), nil, uintptr(bytes), unix.MREMAP_MAYMOVE)
+}
+
+func unmap(base unsafe.Pointer, bytes int) {
+	if err := unix.MunmapPtr(base, uintptr(bytes)); err != nil {
+		panic("offheap: munmap: " + err.Error()) // the pages are the table's, whole
+	}
+}

@@ -1,0 +1,57 @@
+//go:build linux && !race
+
+package offheap
+
+import (
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// A table that gets no more memory, from the system or by the limit, stays as it
+// is, and nothing is counted.
+func TestNoMemory(t *testing.T) {
+	var table Table[uint64]
+	var items []uint64
+	defer func() { table.Free(&items) }()
+	require.NoError(t, table.Grow(&items, 10_000))
+	items = items[:10_000]
+	items[9_999] = 7
+	before, room := Mapped(), cap(items)
+
+	err := table.Grow(&items, 1<<57) // more than a process has addresses
+	require.ErrorIs(t, err, device.CodeResourceExhausted)
+	require.ErrorContains(t, err, "the system gives no 1152921504606846976 bytes for a table of 81920")
+
+	defer SetLimit(SetLimit(before + 4096))
+	err = table.Grow(&items, 20_000)
+	require.ErrorIs(t, err, device.CodeResourceExhausted)
+	require.ErrorContains(t, err, "beyond the limit of")
+
+	require.Equal(t, before, Mapped())
+	require.Equal(t, room, cap(items))
+	require.Equal(t, uint64(7), items[9_999])
+}
+
+// What makes the tag worth a run: a slice from before a table grew, or was freed,
+// faults.
+func TestOldSlicesFault(t *testing.T) {
+	if smallBytes != 0 {
+		t.Skip("needs -tags ferrum_moving_tables")
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var table Table[uint64]
+	var items []uint64
+	require.NoError(t, table.Grow(&items, 10))
+	first := items[:10]
+	first[3] = 5
+	require.NoError(t, table.Grow(&items, 10_000))
+	require.Equal(t, uint64(5), items[:4][3])
+	require.Panics(t, func() { first[3]++ })
+	second := items[:10]
+	table.Free(&items)
+	require.Panics(t, func() { second[3]++ })
+}

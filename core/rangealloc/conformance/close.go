@@ -1,0 +1,78 @@
+package conformance
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/rangealloc"
+)
+
+// crowd is a range with room for more blocks than small tables hold, if blocks of
+// 256 bytes are what a strategy makes of such requests.
+var crowd = rangealloc.Config{SizeBytes: 64 << 20, BaseAddr: 1 << 30, GranuleBytes: 256}
+
+const crowdBlocks = 20_000
+
+// close: a strategy gives all its tables back, and may be closed once more.
+func (s suite) close(t *testing.T) {
+	before := offheap.Mapped()
+	strategy, err := s.make(crowd)
+	require.NoError(t, err)
+	var offsets []uint64
+	for range crowdBlocks {
+		got, err := strategy.Alloc(Request{Size: 256, Align: 256, End: 7})
+		if err == rangealloc.ErrNoRoom {
+			break
+		}
+		require.NoError(t, err)
+		offsets = append(offsets, got.Offset)
+	}
+	for i := 0; i < len(offsets); i += 2 {
+		_, err := strategy.Free(offsets[i])
+		require.NoError(t, err)
+	}
+	require.NoError(t, strategy.Check())
+	strategy.Close()
+	require.Equal(t, before, offheap.Mapped())
+	strategy.Close()
+	require.Equal(t, before, offheap.Mapped())
+}
+
+// noMemoryForTables: an allocation that needs a longer table fails alone where
+// there is none, and goes on when there is again.
+func (s suite) noMemoryForTables(t *testing.T) {
+	p := s.pair(t, crowd)
+	p.quick = true
+	defer offheap.SetLimit(offheap.SetLimit(offheap.Mapped()))
+	refusals := 0
+	for range crowdBlocks {
+		got, err := p.strategy.Alloc(Request{Size: 256, Align: 256, End: 7})
+		if err == nil {
+			require.NoError(t, p.accept(Request{Size: 256, Align: 256, End: 7}, got))
+			continue
+		}
+		if err == rangealloc.ErrNoRoom {
+			break
+		}
+		require.ErrorIs(t, err, device.CodeResourceExhausted)
+		require.NoError(t, p.verify(), "a refused allocation changes nothing")
+		refusals++
+		if refusals == 3 {
+			offheap.SetLimit(math.MaxInt64)
+		} else if refusals > 3 {
+			t.Fatal("refused with memory: ", err)
+		}
+	}
+	require.NoError(t, p.verify())
+	for i, block := range p.model.live() {
+		if i%2 == 0 {
+			_, err := p.strategy.Free(block.Offset)
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, p.strategy.Check())
+}
