@@ -25,6 +25,13 @@ static uint64_t fm_depot_bound(struct fm_cache *cache) {
 /* How many blocks a trim gives back at most: what one free may cost. */
 #define FM_TRIM_MOST 64
 
+/* Notes that a bin has fewer blocks now. */
+static void fm_depot_fewer(struct fm_bin *bin, uint64_t count) {
+    bin->blocks -= count;
+    if (bin->blocks < bin->fewest)
+        bin->fewest = bin->blocks;
+}
+
 static void fm_depot_link(struct fm_store *depot, struct fm_magazine **link,
                           struct fm_magazine *magazine) {
     magazine->store = depot;
@@ -71,7 +78,7 @@ struct fm_magazine *fm_depot_detach(struct fm_store *depot, uint32_t class) {
     struct fm_magazine *magazine = *link;
     *link = magazine->next;
     magazine->next = NULL;
-    bin->blocks -= magazine->count;
+    fm_depot_fewer(bin, magazine->count);
     depot->tally.idle_bytes -=
         (uint64_t)magazine->count * depot->cache->class_bytes[class];
     return magazine;
@@ -115,7 +122,7 @@ void fm_depot_unpush(struct fm_store *depot, uint32_t class) {
     if (bin->top->count == 0)
         fm_depot_drop_top(depot, bin);
     bin->top->count--;
-    bin->blocks--;
+    fm_depot_fewer(bin, 1);
 }
 
 uint32_t fm_depot_pop(struct fm_store *depot, uint32_t class) {
@@ -123,7 +130,7 @@ uint32_t fm_depot_pop(struct fm_store *depot, uint32_t class) {
     while (bin->top != NULL) {
         uint32_t index = fm_magazine_pop(bin->top);
         if (index != 0) {
-            bin->blocks--;
+            fm_depot_fewer(bin, 1);
             return index;
         }
         fm_depot_drop_top(depot, bin);
@@ -131,18 +138,24 @@ uint32_t fm_depot_pop(struct fm_store *depot, uint32_t class) {
     return 0;
 }
 
-/* The class that holds the most bytes of a depot. */
-static uint32_t fm_depot_fattest(const struct fm_store *depot) {
+/* The class that holds the most bytes of a depot that nobody has missed, or the
+ * most at all, and how many blocks of it may go. */
+static uint32_t fm_depot_fattest(const struct fm_store *depot,
+                                 uint64_t *blocks_out) {
     uint32_t fattest = 0;
     uint64_t most = 0;
-    for (uint32_t class = 0; class < depot->cache->classes; class++) {
-        uint64_t bytes =
-            depot->bins[class].blocks * depot->cache->class_bytes[class];
-        if (bytes > most) {
-            most = bytes;
-            fattest = class;
+    *blocks_out = 0;
+    for (unsigned missed = 0; missed < 2 && most == 0; missed++)
+        for (uint32_t class = 0; class < depot->cache->classes; class++) {
+            const struct fm_bin *bin = &depot->bins[class];
+            uint64_t blocks = missed ? (bin->blocks + 1) / 2 : bin->fewest;
+            uint64_t bytes = blocks * depot->cache->class_bytes[class];
+            if (bytes > most) {
+                most = bytes;
+                fattest = class;
+                *blocks_out = blocks;
+            }
         }
-    }
     return fattest;
 }
 
@@ -151,18 +164,23 @@ static uint32_t fm_depot_shed(struct fm_store *depot, uint64_t goal_bytes,
                               struct fm_leaver *leavers) {
     uint32_t count = 0;
     while (count < FM_TRIM_MOST && depot->tally.idle_bytes > goal_bytes) {
-        uint32_t class = fm_depot_fattest(depot);
-        uint64_t half = (depot->bins[class].blocks + 1) / 2;
-        for (; half > 0 && count < FM_TRIM_MOST &&
+        uint64_t blocks;
+        uint32_t class = fm_depot_fattest(depot, &blocks);
+        for (; blocks > 0 && count < FM_TRIM_MOST &&
                depot->tally.idle_bytes > goal_bytes;
-             half--) {
+             blocks--) {
             uint32_t index = fm_depot_pop(depot, class);
             if (index == 0)
                 break;
             depot->tally.idle_bytes -= depot->cache->class_bytes[class];
             leavers[count++].index = index;
         }
+        if (depot->bins[class].fewest > blocks)
+            depot->bins[class].fewest = blocks;
     }
+    if (depot->tally.idle_bytes <= goal_bytes)
+        for (uint32_t class = 0; class < depot->cache->classes; class++)
+            depot->bins[class].fewest = depot->bins[class].blocks;
     fm_store_tell(depot);
     return count;
 }

@@ -109,7 +109,7 @@ void fm_store_pour(struct fm_store *store, uint32_t class,
     struct fm_bin *bin = &store->bins[class];
     struct fm_magazine *next, *magazine = bin->top;
     bin->top = store->thread != NULL ? &fm_magazine_none : NULL;
-    bin->blocks = 0;
+    bin->blocks = bin->fewest = 0;
     for (; magazine != NULL; magazine = next) {
         next = magazine->next;
         store->tally.idle_bytes -=

@@ -17,6 +17,11 @@
 /* Records of one line. */
 #define FM_RUN 4
 
+/* So many blocks have a line each for their records, so that threads that work
+ * with few blocks do not slow each other down; further ones share lines, for else
+ * records would take too much memory. */
+#define FM_ALONE 4096
+
 static uint32_t fm_table_size(const struct fm_cache *cache) {
     return cache->table == NULL ? 0 : UINT32_C(1) << (64 - cache->table_shift);
 }
@@ -44,7 +49,9 @@ static void fm_table_place(struct fm_cache *cache, uint64_t address,
 
 /* Room for as many records as the table may have blocks. The array moves: the
  * threads are stopped. */
-static bool fm_records_grow(struct fm_cache *cache, uint32_t records) {
+static bool fm_records_grow(struct fm_cache *cache, uint32_t leased) {
+    uint32_t alone = leased < FM_ALONE ? leased : FM_ALONE;
+    uint32_t records = FM_RUN + leased + (FM_RUN - 1) * alone;
     if (records <= cache->records)
         return true;
     uint32_t *spare = realloc(cache->spare, records * sizeof *spare);
@@ -77,7 +84,7 @@ static bool fm_table_rebuild(struct fm_cache *cache, uint32_t bits) {
     if (table == NULL)
         return false;
     fm_stop_begin();
-    bool grown = fm_records_grow(cache, fm_table_bound(size) + FM_RUN);
+    bool grown = fm_records_grow(cache, fm_table_bound(size));
     if (grown) {
         free((void *)cache->table);
         cache->table = table;
@@ -126,16 +133,18 @@ static uint32_t fm_record_take(struct fm_cache *cache, struct fm_store *lane) {
         return cache->spare[--cache->spares];
     if (cache->fresh == cache->records)
         return fm_record_steal(cache);
-    uint32_t index = cache->fresh++;
-    atomic_store_explicit(&cache->blocks[index].address, 0,
-                          memory_order_relaxed);
-    if (lane == NULL || index % FM_RUN != 0)
-        return index;
+    uint32_t index = cache->fresh;
+    bool alone = index < FM_ALONE * FM_RUN;
+    uint32_t count =
+        alone || (lane != NULL && index % FM_RUN == 0) ? FM_RUN : 1;
     /* There is room for whole runs. */
-    lane->run_first = index + 1;
-    for (lane->run_left = 0; lane->run_left < FM_RUN - 1; lane->run_left++)
+    for (; count > 0; count--)
         atomic_store_explicit(&cache->blocks[cache->fresh++].address, 0,
                               memory_order_relaxed);
+    if (!alone && lane != NULL) {
+        lane->run_first = index + 1;
+        lane->run_left = cache->fresh - index - 1;
+    }
     return index;
 }
 

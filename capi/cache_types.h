@@ -11,7 +11,8 @@
  * of an address. Entries hold 8 bits of the hash, so that a probe seldom looks
  * at a record in vain. The table is only written when blocks come and go, so
  * that threads that work with their own blocks share none of its lines for
- * writing; nor, mostly, those of records, as one lease gets neighbouring ones.
+ * writing. Nor of records: the first few thousand have a line each, later ones
+ * share theirs with others that the same thread has leased.
  *
  *     meta   63..40 holder   39..32 class   31..20 tag   19..0 slack
  *
@@ -183,8 +184,9 @@ struct fm_bin {
     /** A lane works with top and has at most one more, behind it; NULL never. In a
      *  depot, NULL is none, and only top may be not full. */
     struct fm_magazine *top;
-    /** A depot's blocks. */
-    uint64_t blocks;
+    /** A depot's blocks, and the fewest that there were since it gave some back
+     *  last: nobody has missed those. */
+    uint64_t blocks, fewest;
     /** How many blocks a lane gets at its next miss: more each time, so that a
      *  thread that needs few does not keep many from the others. */
     uint32_t appetite;

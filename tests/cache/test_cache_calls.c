@@ -126,19 +126,19 @@ static void tags_stay_with_blocks(void) {
 
 static void a_block_stays_with_its_stream(void) {
     open_pool();
-    uint64_t block = take_on(STUB_STREAM(1), 700000);
+    uint64_t block = take_on(STUB_STREAM(1), 70000);
     give_on(STUB_STREAM(1), block);
-    uint64_t other = take(700000);
+    uint64_t other = take(70000);
     CHECK(other != block);
     /* The default stream by either of its names. */
     give_on(STUB_STREAM(0), other);
-    CHECK(take(700000) == other);
+    CHECK(take(70000) == other);
     give(other);
-    CHECK(take_on(STUB_STREAM(0), 700000) == other);
+    CHECK(take_on(STUB_STREAM(0), 70000) == other);
     /* The stream of the free counts, not that of the allocation. */
     give_on(STUB_STREAM(1), other);
-    CHECK(take_on(STUB_STREAM(1), 700000) == other);
-    CHECK(take_on(STUB_STREAM(1), 700000) == block);
+    CHECK(take_on(STUB_STREAM(1), 70000) == other);
+    CHECK(take_on(STUB_STREAM(1), 70000) == block);
     give_on(STUB_STREAM(1), block);
     give_on(STUB_STREAM(1), other);
     stub_stream_good(1, false);
@@ -149,7 +149,7 @@ static void a_block_stays_with_its_stream(void) {
     CHECK(fm_cache_free(STUB_POOL(0), STUB_STREAM(1), block, 0) == PASS);
     /* What was freed on a stream that is gone is for all. */
     uint64_t leases = stub_leases();
-    uint64_t first = take(700000), second = take(700000);
+    uint64_t first = take(70000), second = take(70000);
     CHECK((first == block && second == other) ||
           (first == other && second == block));
     CHECK(stub_leases() == leases);
