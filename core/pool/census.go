@@ -69,11 +69,20 @@ func (l *leases) outside(c *CacheCounts) track.Outside {
 // The caller holds mu.
 func (p *Pool) learn(c *CacheCounts) {
 	l := &p.leases
-	if c == nil || c.EnteredBytes > l.leased || c.LeftBytes < l.returned || c.LeftBytes > c.EnteredBytes ||
-		c.LiveBytes > c.EnteredBytes-c.LeftBytes {
+	if c == nil || c.EnteredBytes > l.leased || c.LeftBytes < l.returned || !c.agree() {
 		return
 	}
 	p.books.SetOutside(l.outside(c))
+}
+
+// agree says that counts can be those of one moment. From those that come with a
+// lease, the latest calls of other threads may be missing: a block that was freed
+// by another thread than its allocator's may make a count less than 0, which is a
+// very large number here and would stay in the peaks.
+func (c *CacheCounts) agree() bool {
+	held := c.EnteredBytes - c.LeftBytes
+	return c.LeftBytes <= c.EnteredBytes && c.LiveBytes <= held && c.IdleBytes == held-c.LiveBytes &&
+		c.RequestedBytes <= c.LiveBytes && c.LiveBlocks <= c.RequestedBytes
 }
 
 // Tags is the use by tag of the live blocks, the largest first.

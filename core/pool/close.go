@@ -81,7 +81,10 @@ func (p *Pool) dropCache() {
 	defer p.mu.Unlock()
 	p.learn(&counts)
 	for _, c := range leased {
-		p.enterAdopted(c)
+		// Threads that go on may have freed some meanwhile.
+		if l, ok := p.locate(c.Addr); ok && l.info().state() == blockLeased {
+			p.enterAdopted(c)
+		}
 	}
 	p.leases.cache, p.leases.strays = nil, nil
 	for _, s := range p.segments {
@@ -170,4 +173,5 @@ func (p *Pool) forget(s *segment) {
 	})
 	p.detach(s)
 	p.held -= s.had.SizeBytes
+	s.close()
 }

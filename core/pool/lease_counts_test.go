@@ -1,0 +1,87 @@
+package pool
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+)
+
+// A thread that frees what another has allocated may tell the cache so before the
+// other one tells of the allocation: what comes with a lease then says less than
+// nothing.
+func TestCountsBelowNothingLeaveThePeaksAlone(t *testing.T) {
+	b := newBench(devicetest.Config{}, engine.Options{})
+	p, c, s := cached(t, b, nil)
+	mustAlloc(t, p, 256)
+	kept := []device.Addr{c.alloc(0, 1000, 0), c.alloc(0, 1000, 0)}
+	right := c.Counts()
+	for _, spoil := range []func(*CacheCounts){
+		func(c *CacheCounts) { c.LiveBlocks = math.MaxUint64 },
+		func(c *CacheCounts) { c.RequestedBytes -= 3000 },
+		func(c *CacheCounts) { c.LiveBytes -= 4096; c.IdleBytes += 4096 },
+		func(c *CacheCounts) { c.IdleBytes -= 8192; c.LiveBytes += 8192 },
+		func(c *CacheCounts) { c.IdleBytes += 1024 },
+		func(c *CacheCounts) { c.LeftBytes = c.EnteredBytes + 1 },
+	} {
+		counts := right
+		spoil(&counts)
+		_, err := p.Lease(1024, nil, nil, &counts)
+		require.NoError(t, err)
+		stats := p.books.Statistics()
+		require.NoError(t, stats.Check())
+		require.LessOrEqual(t, stats.LiveBlocks.Peak, uint64(3))
+		for _, peak := range []uint64{
+			stats.Requested.Peak, stats.Allocated.Peak, stats.Active.Peak, stats.Cached.Peak,
+		} {
+			require.LessOrEqual(t, peak, uint64(mib))
+		}
+		require.Less(t, b.engine.Totals().Used(), uint64(mib))
+	}
+	for _, addr := range kept {
+		require.NoError(t, c.free(0, addr, 0))
+	}
+	b.check(t, p)
+	require.NoError(t, s.Close())
+	quiet(t, b, p)
+}
+
+// goneMeanwhile is caches of which a thread gives a block back while they are
+// being closed.
+type goneMeanwhile struct {
+	*fakeCache
+	meanwhile func()
+}
+
+func (c *goneMeanwhile) Drop() {
+	c.meanwhile()
+	c.fakeCache.Drop()
+}
+
+func TestCloseByForceWhileAThreadGivesABlockBack(t *testing.T) {
+	b := newBench(devicetest.Config{}, engine.Options{})
+	p, c, s := cached(t, b, nil)
+	mustAlloc(t, p, 256)
+	going := c.alloc(0, 1000, 0)
+	c.alloc(0, 1000, 0)
+	p.SetCache(&goneMeanwhile{c, func() {
+		require.NoError(t, c.free(0, going, 0))
+		c.mu.Lock()
+		key := magazine{0, 1024, 0}
+		idle := c.idle[key]
+		counts := c.counts
+		c.mu.Unlock()
+		require.Contains(t, idle, going)
+		require.NoError(t, p.GiveBack([]device.Addr{going}, nil, &counts))
+	}}, c.streamOf)
+	b.dev.FailNth(devicetest.Free, 1, nil)
+	require.ErrorIs(t, p.Close(true), device.CodeDevice)
+	require.EqualValues(t, 2, p.Statistics().LiveBlocks.Current, "the one that was given back is free")
+	b.check(t, p)
+	require.NoError(t, s.Close())
+	b.closeAll(t, p)
+}
