@@ -12,6 +12,9 @@
 
 static uint64_t fm_depot_bound(struct fm_cache *cache) {
     uint64_t live = cache->total.live_bytes, high = cache->high_bytes;
+    /* Frees may be told before the allocations are, by another thread. */
+    if (live > INT64_MAX)
+        live = 0;
     high = live >= high ? live : high - (high - live) / FM_HIGH_FALL;
     cache->high_bytes = high;
     uint64_t bound = high + FM_KEEP_LEAST;
