@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "cache_types.h"
+#include "cache_parts.h"
 #include "ferrum_mem.h"
 
 /* ---------------------------------------------------------------- alloc */

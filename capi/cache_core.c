@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "cache_types.h"
+#include "cache_parts.h"
 
 #define FM_LEASE_BYTES (UINT64_C(256) << 10)
 #define FM_LEASE_ONE_MAX 32

@@ -1,5 +1,5 @@
 /* Thread caches: depots, and how much they keep. */
-#include "cache_types.h"
+#include "cache_parts.h"
 
 /*
  * A depot may keep as much as was live of late and a little more, up to the

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "bridge.h"
-#include "cache_types.h"
+#include "cache_parts.h"
 
 /* What a thread keeps of a pool if nobody says: measured, see the rationale. */
 #define FM_THREAD_BYTES (UINT64_C(128) << 20)
@@ -95,6 +95,7 @@ bool fm_cache_open(uint64_t pool, uint64_t alignment_bytes,
     uint64_t granule_bytes =
         alignment_bytes > FM_GRANULE_MIN ? alignment_bytes : FM_GRANULE_MIN;
     fm_lock();
+    fm_stop_register();
     bool opened = false;
     if (fm_caches_reserve((uint32_t)pool)) {
         struct fm_cache *cache =

@@ -1,11 +1,13 @@
 /* Thread caches: the mutex, and stopping the threads. */
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "cache_types.h"
+#include "cache_parts.h"
 
 #ifdef __SANITIZE_THREAD__
 #define FM_ALWAYS_FENCED true
@@ -14,7 +16,7 @@
 #endif
 
 _Atomic uint32_t fm_stop;
-bool fm_fenced = true;
+_Atomic bool fm_fenced = true;
 uint64_t fm_epoch;
 
 static pthread_mutex_t fm_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -31,9 +33,28 @@ static long fm_membarrier(int command) {
     return syscall(SYS_membarrier, command, 0, 0);
 }
 
-__attribute__((constructor)) static void fm_stop_load(void) {
-    fm_fenced = FM_ALWAYS_FENCED ||
-                fm_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0;
+/* Registering is to be done once. */
+static bool fm_registered;
+
+void fm_stop_register(void) {
+    if (fm_registered)
+        return;
+    fm_registered = true;
+    atomic_store(&fm_fenced,
+                 FM_ALWAYS_FENCED ||
+                     fm_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) !=
+                         0);
+}
+
+/* glibc's; absent from others. */
+extern char __libc_single_threaded __attribute__((weak));
+
+/* To register costs nothing while the process has one thread, and milliseconds
+ * later. So it is done here if it can be, before Go's start makes threads, and
+ * else when it is needed, not when the library is loaded. */
+__attribute__((constructor(101))) static void fm_stop_load(void) {
+    if (&__libc_single_threaded != NULL && __libc_single_threaded)
+        fm_stop_register();
 }
 
 /* Who holds the mutex seldom holds it for long, and to sleep and be woken costs
@@ -51,14 +72,52 @@ void fm_lock(void) {
 
 void fm_unlock(void) { pthread_mutex_unlock(&fm_mutex); }
 
+static void fm_sleep_ns(long ns) { nanosleep(&(struct timespec){0, ns}, NULL); }
+
+/* Far longer than any processor keeps a store to itself. */
+#define FM_STORES_SEEN_NS 10000000
+
+/*
+ * Forces a barrier upon all threads. What could be registered may be forbidden by
+ * now: programs lay filters upon their system calls once they have started. From
+ * then on threads fence themselves. Those that had begun before they could know
+ * have written busy without a fence, and all stores are seen after a while.
+ */
+static void fm_barrier(void) {
+    int error = errno;
+    while (fm_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
+        if (errno == ENOMEM) {
+            sched_yield();
+            continue;
+        }
+        atomic_store(&fm_fenced, true);
+        fm_sleep_ns(FM_STORES_SEEN_NS);
+        break;
+    }
+    errno = error;
+}
+
+/* A thread is busy for nanoseconds, unless it was put off its processor: one of
+ * higher priority that only yields would keep it off. */
+#define FM_YIELDS 64
+#define FM_WAIT_NS 50000
+
+static void fm_await(const struct fm_thread *thread) {
+    for (unsigned tries = 0;
+         atomic_load_explicit(&thread->busy, memory_order_seq_cst) != 0;
+         tries++)
+        if (tries < FM_YIELDS)
+            sched_yield();
+        else
+            fm_sleep_ns(FM_WAIT_NS);
+}
+
 void fm_stop_begin(void) {
     atomic_store_explicit(&fm_stop, 1, memory_order_seq_cst);
-    /* It fails for want of kernel memory only, and must not be passed over. */
-    while (!fm_fenced && fm_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
-        sched_yield();
-    for (struct fm_thread *t = fm_threads; t != NULL; t = t->next)
-        while (atomic_load_explicit(&t->busy, memory_order_seq_cst) != 0)
-            sched_yield();
+    if (!atomic_load(&fm_fenced))
+        fm_barrier();
+    for (const struct fm_thread *t = fm_threads; t != NULL; t = t->next)
+        fm_await(t);
 }
 
 void fm_stop_end(void) {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache_types.h"
+#include "cache_parts.h"
 
 struct fm_magazine fm_magazine_none;
 
@@ -139,4 +139,11 @@ void fm_store_tell(struct fm_store *store) {
     total->allocations += now->allocations - told->allocations;
     total->frees += now->frees - told->frees;
     store->told = *now;
+}
+
+void fm_site_tell(struct fm_store *store) {
+    fm_store_tell(store);
+    if (store->depot != NULL)
+        fm_store_tell(store->depot);
+    fm_store_tell(store->cache->any);
 }

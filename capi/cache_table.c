@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache_types.h"
+#include "cache_parts.h"
 
 #define FM_TABLE_BITS_MIN 9
 
@@ -89,6 +89,7 @@ static bool fm_table_rebuild(struct fm_cache *cache, uint32_t bits) {
         free((void *)cache->table);
         cache->table = table;
         cache->table_shift = 64 - bits;
+        cache->table_last = size - 1;
         cache->entries = 0;
         for (uint32_t i = 1; i < cache->fresh; i++)
             if (fm_address(cache, i) != 0)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache_types.h"
+#include "cache_parts.h"
 #include "guard.h"
 
 _Thread_local struct fm_thread *fm_self;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "_cgo_export.h"
-#include "cache.h"
+#include "cache_hit.h"
 #include "guard.h"
 
 /* Ends the function with what the caches say, unless they pass. */
@@ -43,7 +43,8 @@ ferrum_status ferrum_pool_alloc(ferrum_pool pool, uint64_t size_bytes,
     FM_ENTER();
     FM_REQUIRE(address_out);
     *address_out = 0;
-    FM_CACHED(fm_cache_alloc(pool.id, stream.id, size_bytes, 0, address_out));
+    FM_CACHED(
+        fm_cache_alloc_hit(pool.id, stream.id, size_bytes, 0, address_out));
     FM_RETURN(fmgo_pool_alloc(pool.id, size_bytes, stream.id, address_out));
 }
 
@@ -70,8 +71,8 @@ ferrum_status ferrum_pool_alloc_with(ferrum_pool pool,
     /* A block with an alignment or hints has a place of its own. */
     if (full.alignment_bytes == 0 && full.expected_lifetime_ns == 0 &&
         full.group == 0)
-        FM_CACHED(fm_cache_alloc(pool.id, full.stream.id, full.size_bytes,
-                                 full.tag, address_out));
+        FM_CACHED(fm_cache_alloc_hit(pool.id, full.stream.id, full.size_bytes,
+                                     full.tag, address_out));
     FM_RETURN(fmgo_pool_alloc_with(pool.id, &full, address_out));
 }
 
@@ -118,7 +119,7 @@ ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
 ferrum_status ferrum_pool_free(ferrum_pool pool, ferrum_address address,
                                ferrum_stream stream) {
     FM_ENTER();
-    FM_CACHED(fm_cache_free(pool.id, stream.id, address, 0));
+    FM_CACHED(fm_cache_free_hit(pool.id, stream.id, address, 0));
     FM_RETURN(fmgo_pool_free(pool.id, address, stream.id));
 }
 
@@ -128,7 +129,7 @@ ferrum_status ferrum_pool_free_sized(ferrum_pool pool, ferrum_address address,
     FM_ENTER();
     /* To the caches, 0 is no size said. */
     if (size_bytes != 0)
-        FM_CACHED(fm_cache_free(pool.id, stream.id, address, size_bytes));
+        FM_CACHED(fm_cache_free_hit(pool.id, stream.id, address, size_bytes));
     FM_RETURN(fmgo_pool_free_sized(pool.id, address, size_bytes, stream.id));
 }
 

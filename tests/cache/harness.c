@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache_types.h"
+#include "cache_parts.h"
 
 /* ------------------------------------------------- memory that runs out */
 

@@ -219,9 +219,12 @@ static void busy(void) {
            delay_ns);
 }
 
-/* What comes and goes is exact at any time; what is live is so at rest. */
+/* What comes and goes is exact at any time; what is live is so at rest, but a
+ * block is never counted both live and idle, or neither. */
 static void check_counts(const struct fm_cache_counts *counts) {
     CHECK(counts->left_bytes <= counts->entered_bytes);
+    CHECK(counts->live_bytes + counts->idle_bytes ==
+          counts->entered_bytes - counts->left_bytes);
 }
 
 int32_t fmgo_cache_lease(uint64_t pool, uint64_t stream, uint64_t size_bytes,

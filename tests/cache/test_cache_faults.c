@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cache_types.h"
+#include "cache_parts.h"
 #include "harness.h"
 
 enum { DONE = FM_CACHE_DONE, PASS = FM_CACHE_PASS };

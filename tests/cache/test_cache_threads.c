@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cache_types.h"
+#include "cache_parts.h"
 #include "guard.h"
 #include "harness.h"
 

@@ -1,0 +1,305 @@
+/*
+ * Thread caches: what their files offer to each other, and the small things that
+ * the way of a hit needs inline. All of it but that wants the mutex to be held.
+ */
+#ifndef FERRUM_CAPI_CACHE_PARTS_H
+#define FERRUM_CAPI_CACHE_PARTS_H
+
+#include "cache_types.h"
+
+/* ------------------------------------------------ cache_stop.c: stopping */
+
+extern FM_HIDDEN _Atomic uint32_t fm_stop;
+/** Busy is to be exchanged, for membarrier cannot be had. */
+extern FM_HIDDEN _Atomic bool fm_fenced;
+/** Has membarrier made ready, with the mutex held; once is enough. */
+FM_HIDDEN void fm_stop_register(void);
+/** Grows whenever a handle that may have been looked up is no longer good. */
+extern FM_HIDDEN uint64_t fm_epoch;
+
+FM_HIDDEN void fm_lock(void);
+FM_HIDDEN void fm_unlock(void);
+/** Stops all threads, with the mutex held. */
+FM_HIDDEN void fm_stop_begin(void);
+FM_HIDDEN void fm_stop_end(void);
+
+/** Begins the work of a thread on its own lanes; false: stop is set, and it is
+ *  not busy. */
+static inline bool fm_busy_begin(struct fm_thread *thread) {
+    if (FM_UNLIKELY(atomic_load_explicit(&fm_fenced, memory_order_relaxed))) {
+        atomic_exchange_explicit(&thread->busy, 1, memory_order_seq_cst);
+    } else {
+        atomic_store_explicit(&thread->busy, 1, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst);
+    }
+    if (FM_LIKELY(atomic_load_explicit(&fm_stop, memory_order_seq_cst) == 0))
+        return true;
+    atomic_store_explicit(&thread->busy, 0, memory_order_release);
+    return false;
+}
+
+static inline void fm_busy_end(struct fm_thread *thread) {
+    atomic_store_explicit(&thread->busy, 0, memory_order_release);
+}
+
+/* -------------------------------------------- cache_threads.c: threads */
+
+extern FM_HIDDEN struct fm_thread *fm_threads;
+
+static inline struct fm_key *fm_key_of(struct fm_thread *thread, uint64_t pool,
+                                       uint64_t stream) {
+    return &thread->keys[(pool + 5 * stream) % FM_KEYS];
+}
+
+/** Gives the calling thread's record, made if need be, with the mutex held; NULL
+ *  when there is no memory or the thread is at its end. */
+FM_HIDDEN struct fm_thread *fm_thread_here(void);
+/** Forgets keys of a lane, or of a pool when lane is NULL; threads are stopped. */
+FM_HIDDEN void fm_keys_forget(uint64_t pool, const struct fm_store *lane);
+
+/* ---------------------------------------------- cache_table.c: blocks */
+
+/** Makes room for count more blocks, with the mutex held. May stop the threads. */
+FM_HIDDEN bool fm_table_reserve(struct fm_cache *cache, uint32_t count);
+/** Enters a block, in room that was reserved, under a record for the lane; NULL:
+ *  for nobody's. */
+FM_HIDDEN uint32_t fm_table_enter(struct fm_cache *cache, uint64_t address,
+                                  uint64_t meta, struct fm_store *lane);
+/** Takes back the records that were kept for a lane. */
+FM_HIDDEN void fm_table_end_run(struct fm_store *lane);
+/** Takes a block out. */
+FM_HIDDEN void fm_table_remove(struct fm_cache *cache, uint32_t index);
+FM_HIDDEN void fm_table_free(struct fm_cache *cache);
+
+/* Addresses differ in few bits, and often by steps of a power of two: the shift
+ * brings the upper ones down to where the product spreads them. 0 stays 0. */
+static inline uint64_t fm_hash(uint64_t address) {
+    return (address ^ address >> 16) * UINT64_C(0xD6E8FEB86659FD93);
+}
+
+/** Gives the index of the leased block at an address, or 0. */
+static inline uint32_t fm_table_find(const struct fm_cache *cache,
+                                     uint64_t address) {
+    uint64_t hash = fm_hash(address);
+    uint32_t mark = (uint32_t)hash & ~FM_INDEX_MASK;
+    uint64_t last = cache->table_last;
+    for (uint64_t at = hash >> cache->table_shift;; at = (at + 1) & last) {
+        uint32_t entry =
+            atomic_load_explicit(&cache->table[at], memory_order_acquire);
+        if (entry == 0)
+            return 0;
+        if (((entry ^ mark) & ~FM_INDEX_MASK) != 0)
+            continue;
+        const struct fm_block *block = &cache->blocks[entry & FM_INDEX_MASK];
+        if (atomic_load_explicit(&block->address, memory_order_relaxed) ==
+            address)
+            return entry & FM_INDEX_MASK;
+    }
+}
+
+static inline uint64_t fm_meta(const struct fm_cache *cache, uint32_t index) {
+    return atomic_load_explicit(&cache->blocks[index].meta,
+                                memory_order_relaxed);
+}
+
+static inline void fm_meta_set(struct fm_cache *cache, uint32_t index,
+                               uint64_t meta) {
+    atomic_store_explicit(&cache->blocks[index].meta, meta,
+                          memory_order_relaxed);
+}
+
+static inline uint64_t fm_address(const struct fm_cache *cache,
+                                  uint32_t index) {
+    return atomic_load_explicit(&cache->blocks[index].address,
+                                memory_order_relaxed);
+}
+
+static inline uint32_t fm_meta_class(uint64_t meta) {
+    return (uint32_t)(meta >> FM_CLASS_SHIFT) & 0xFF;
+}
+
+static inline uint32_t fm_meta_slack(uint64_t meta) {
+    return (uint32_t)meta & ((UINT32_C(1) << FM_SLACK_BITS) - 1);
+}
+
+/** Class of a size from 1 to block_max: below 16 granules one each, then 8 for
+ *  every doubling. */
+static inline uint32_t fm_class_of(const struct fm_cache *cache,
+                                   uint64_t size_bytes) {
+    uint64_t n = (size_bytes - 1) >> cache->granule_shift;
+    uint32_t doublings = 60 - (uint32_t)__builtin_clzll(n | 8);
+    return 8 * doublings + (uint32_t)(n >> doublings);
+}
+
+/* --------------------------------------------- cache_store.c: stores */
+
+/** Makes a lane's or depot's store, in no list but that of all. NULL when there
+ *  is no memory. */
+FM_HIDDEN struct fm_store *fm_store_make(struct fm_cache *cache,
+                                         uint64_t stream,
+                                         struct fm_thread *thread);
+/** Puts all blocks of a class into a depot. */
+FM_HIDDEN void fm_store_pour(struct fm_store *store, uint32_t class,
+                             struct fm_store *depot);
+/** Ends a store that is in no other list any more; what is in it goes to a
+ *  depot. */
+FM_HIDDEN void fm_store_retire(struct fm_store *store, struct fm_store *depot);
+/** Frees a store and nothing that is in it. */
+FM_HIDDEN void fm_store_free(struct fm_store *store);
+/** Adds to the pool's total what happened in a store since the last time. */
+FM_HIDDEN void fm_store_tell(struct fm_store *store);
+
+/** Gives an empty magazine that nobody has, NULL when there is no memory. */
+FM_HIDDEN struct fm_magazine *fm_magazine_get(struct fm_cache *cache,
+                                              uint32_t class);
+/** Takes an empty magazine that nobody needs. */
+FM_HIDDEN void fm_magazine_put(struct fm_cache *cache,
+                               struct fm_magazine *magazine);
+/** Pops a good entry: its block, or 0. The meta stays, nothing is counted. */
+FM_HIDDEN uint32_t fm_magazine_pop(struct fm_magazine *magazine);
+/** Pushes a block, for which there is room. Nothing is counted. */
+static inline void fm_magazine_push(struct fm_cache *cache,
+                                    struct fm_magazine *magazine,
+                                    uint32_t index, uint64_t meta) {
+    fm_meta_set(cache, index, (meta & (FM_HOLDER_UNIT - 1)) | magazine->holder);
+    magazine->items[magazine->count++] = index;
+}
+
+/** Says whether an entry is good: its block is idle in this magazine. */
+static inline bool fm_entry_good(const struct fm_magazine *magazine,
+                                 uint64_t address, uint64_t meta) {
+    return (meta ^ magazine->holder) < FM_HOLDER_UNIT && address != 0;
+}
+
+static inline void fm_tally_alloc(struct fm_store *store, uint64_t size_bytes,
+                                  uint64_t requested_bytes) {
+    store->tally.allocations++;
+    store->tally.requested_bytes += requested_bytes;
+    store->tally.live_bytes += size_bytes;
+    store->tally.idle_bytes -= size_bytes;
+}
+
+static inline void fm_tally_free(struct fm_store *store, uint64_t size_bytes,
+                                 uint64_t requested_bytes) {
+    store->tally.frees++;
+    store->tally.requested_bytes -= requested_bytes;
+    store->tally.live_bytes -= size_bytes;
+    store->tally.idle_bytes += size_bytes;
+}
+
+/* ----------------------------------------------- cache_depot.c: depots */
+
+/** Lanes and depots may keep this much more than was live of late. */
+#define FM_KEEP_LEAST (UINT64_C(1) << 20)
+
+/** Puts a magazine with blocks into a depot and counts them there. */
+FM_HIDDEN void fm_depot_attach(struct fm_store *depot,
+                               struct fm_magazine *magazine);
+/** Takes a magazine of a class out of a depot, a full one if it can be; NULL when
+ *  there is none. */
+FM_HIDDEN struct fm_magazine *fm_depot_detach(struct fm_store *depot,
+                                              uint32_t class);
+/** Makes room for count blocks of a class; false when there is no memory. */
+FM_HIDDEN bool fm_depot_reserve(struct fm_store *depot, uint32_t class,
+                                uint32_t count);
+/** Pushes a block, in room that was reserved; it counts as idle in the depot if
+ *  the caller says so. */
+FM_HIDDEN void fm_depot_push(struct fm_store *depot, uint32_t index,
+                             uint64_t meta);
+/** Takes the last push back, whatever its block is now. */
+FM_HIDDEN void fm_depot_unpush(struct fm_store *depot, uint32_t class);
+/** Pops a block of a class, 0 when there is none. It still counts as idle in the
+ *  depot. */
+FM_HIDDEN uint32_t fm_depot_pop(struct fm_store *depot, uint32_t class);
+/** Takes out what is too much in a depot and gives it back to the core; the mutex
+ *  is held, and is not held afterwards. */
+FM_HIDDEN void fm_depot_trim_unlock(struct fm_store *depot);
+
+/* ------------------------------------------------- cache_flow.c: misses */
+
+/** Most blocks of a class in one magazine. */
+FM_HIDDEN uint32_t fm_magazine_room(const struct fm_cache *cache,
+                                    uint32_t class);
+/** Sets the bounds of the thread's lanes of a pool. */
+FM_HIDDEN void fm_lanes_bound(struct fm_thread *thread,
+                              const struct fm_cache *cache);
+/** How many blocks to lease for a store that misses. */
+FM_HIDDEN uint32_t fm_site_appetite(const struct fm_store *store,
+                                    uint32_t class);
+/** Takes a block of a class, or of the next, that counts as idle in the store
+ *  then; 0 when neither it nor a depot has one. */
+FM_HIDDEN uint32_t fm_site_take(struct fm_store *store, uint32_t class);
+/** Puts a live block of the meta into the lane or its depot; gives the store that
+ *  has it, where the caller counts it, or NULL when there is no memory. */
+FM_HIDDEN struct fm_store *fm_site_give(struct fm_store *store, uint32_t index,
+                                        uint64_t meta);
+
+static inline struct fm_store *fm_depot_for(struct fm_store *store) {
+    return store->depot != NULL ? store->depot : store;
+}
+
+/* --------------------------------------- cache_core.c: to and from the core */
+
+/** Leases at most so many blocks at once. */
+#define FM_LEASE_MAX 256
+
+/** Leases count blocks of a class or fewer into the store's depot and says how
+ *  many came. The mutex is given up meanwhile: the store may be gone. */
+FM_HIDDEN uint32_t fm_core_lease(struct fm_store *store, uint32_t class,
+                                 uint32_t count);
+/** How many blocks to lease at most when one is wanted. */
+FM_HIDDEN uint32_t fm_core_lease_most(const struct fm_cache *cache,
+                                      uint32_t class);
+/** A block that leaves the table. */
+struct fm_leaver {
+    uint32_t index;
+    uint64_t address, meta;
+};
+/** How fm_core_give_back went, if not refused with a status below 0. */
+enum { FM_CORE_TAKEN = 0, FM_CORE_GONE = 1 };
+/**
+ * Gives count blocks (at most FM_LEASE_MAX) that are in no store, named by their
+ * indices, back to the core. The mutex is given up meanwhile.
+ *
+ * @return FM_CORE_TAKEN; FM_CORE_GONE when the pool is gone, and its caches; a
+ *         status below 0 when the core refused: the blocks are in the table
+ *         again, under new indices, with the meta that they had.
+ */
+FM_HIDDEN int32_t fm_core_give_back(struct fm_cache *cache, uint64_t stream,
+                                    struct fm_leaver *leavers, uint32_t count);
+/** Takes a block out of the table for good. */
+FM_HIDDEN void fm_core_leave(struct fm_cache *cache, uint32_t index);
+/** The pool's total, for the core. */
+FM_HIDDEN struct fm_cache_counts fm_core_counts(const struct fm_cache *cache);
+
+/* --------------------------------------------- cache_lane.c: one block */
+
+/** fm_cache_alloc and fm_cache_free where they are no hits. */
+FM_HIDDEN FM_COLD int32_t fm_cache_alloc_miss(uint64_t pool, uint64_t stream,
+                                              uint64_t size_bytes, uint32_t tag,
+                                              uint64_t *address_out);
+FM_HIDDEN FM_COLD int32_t fm_cache_free_miss(uint64_t pool, uint64_t stream,
+                                             uint64_t address,
+                                             uint64_t requested_bytes);
+
+/* ----------------------------------------------- cache_pools.c: pools */
+
+/** All pools' caches, by the low 32 bits of their handles. */
+extern FM_HIDDEN struct fm_cache **fm_caches;
+extern FM_HIDDEN uint32_t fm_caches_room;
+
+/** Finds the caches of a pool, with the mutex held. */
+FM_HIDDEN struct fm_cache *fm_cache_of(uint64_t pool);
+/** Finds a depot by the stream's own handle. */
+FM_HIDDEN struct fm_store *fm_depot_of(struct fm_cache *cache, uint64_t stream);
+/** Takes the mutex and finds where a call of this thread works. False, without
+ *  the mutex: the pool has no caches or a handle is wrong. */
+FM_HIDDEN bool fm_site_lock(uint64_t pool, uint64_t stream,
+                            struct fm_site *site_out);
+
+/** Keeps an error of an operation and gives its status. */
+FM_HIDDEN FM_COLD int32_t fm_cache_fail(int32_t status, const char *operation,
+                                        const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
