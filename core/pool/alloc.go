@@ -69,11 +69,12 @@ func (p *Pool) allocPlain(r *Request) (got placed, ok bool) {
 		p.mu.Unlock()
 		return got, false
 	}
+	wanted := rangealloc.Request{Size: size, Align: granule, End: r.End, Group: r.Group}
 	for _, s := range p.segments {
 		if p.ordered && size >= s.full {
 			continue
 		}
-		block, err := s.strategy.Alloc(rangealloc.Request{Size: size, Align: granule, End: r.End, Group: r.Group})
+		block, err := s.alloc(&wanted)
 		if err == rangealloc.ErrNoRoom {
 			if p.ordered {
 				s.full = size
@@ -88,9 +89,9 @@ func (p *Pool) allocPlain(r *Request) (got placed, ok bool) {
 			p.unplace(s, block.Offset)
 			break
 		}
-		s.note(block.Slot, makeInfo(blockLive, r.TagNumber, slack))
+		s.infos[block.Slot] = makeInfo(blockLive, r.TagNumber, slack)
 		s.blocks++
-		if s.times != nil {
+		if s.timed {
 			got.at = track.Now()
 			s.times[block.Slot] = int64(got.at)
 		}
@@ -149,7 +150,7 @@ func (p *Pool) place(n *need, block *Block) error {
 		if plain && n.Size >= s.full {
 			continue
 		}
-		got, err := s.strategy.Alloc(n.Request)
+		got, err := s.alloc(&n.Request)
 		if err != nil {
 			if err != rangealloc.ErrNoRoom {
 				return err
@@ -182,10 +183,10 @@ func (p *Pool) write(s *segment, got *rangealloc.Range, n *need, block *Block) e
 	if slack > maxSlackBytes {
 		return p.tooSlack(n, slack)
 	}
-	s.note(got.Slot, makeInfo(blockLive, tag, slack))
+	s.infos[got.Slot] = makeInfo(blockLive, tag, slack)
 	block.Addr, block.SizeBytes = s.base+device.Addr(got.Offset), got.Size
 	block.RequestedBytes, block.Tag = n.requested, p.tags.Name(tag)
-	if s.times != nil {
+	if s.timed {
 		now := track.Now()
 		s.times[got.Slot] = int64(now)
 		block.AllocatedAt = now

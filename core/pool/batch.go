@@ -101,7 +101,7 @@ func (p *Pool) placeTogether(n *need, to []device.Addr, tag uint32) (done bool, 
 			continue
 		}
 		ranges := p.scratch.room(len(to))
-		if err := s.batcher.AllocBatch(n.Request, ranges); err != nil {
+		if err := s.allocBatch(&n.Request, ranges); err != nil {
 			if err == rangealloc.ErrNoRoom {
 				continue
 			}
@@ -109,7 +109,7 @@ func (p *Pool) placeTogether(n *need, to []device.Addr, tag uint32) (done bool, 
 		}
 		total, size, info := uint64(0), uint64(0), blockInfo(0)
 		now := int64(0)
-		if s.times != nil {
+		if s.timed {
 			now = int64(track.Now())
 		}
 		for i := range ranges {
@@ -122,8 +122,8 @@ func (p *Pool) placeTogether(n *need, to []device.Addr, tag uint32) (done bool, 
 				}
 				info = makeInfo(blockLive, tag, size-n.requested)
 			}
-			s.note(r.Slot, info)
-			if s.times != nil {
+			s.infos[r.Slot] = info
+			if s.timed {
 				s.times[r.Slot] = now
 			}
 			to[i] = s.base + device.Addr(r.Offset)
@@ -209,8 +209,8 @@ func (p *Pool) leaveTogether(s *segment, size uint64, slots []uint32) {
 // writeOne enters a live block in the table of its segment, and gives the
 // address for the caller.
 func (p *Pool) writeOne(l located, n *need, tag uint32) device.Addr {
-	l.note(l.Slot, makeInfo(blockLive, tag, l.Size-n.requested))
-	if l.times != nil {
+	*l.info() = makeInfo(blockLive, tag, l.Size-n.requested)
+	if l.timed {
 		l.times[l.Slot] = int64(track.Now())
 	}
 	if p.debug == nil {
@@ -241,7 +241,7 @@ func (p *Pool) gather(n *need, count int) ([]located, error) {
 		}
 		if s.batcher != nil && left > 1 {
 			ranges := p.scratch.room(left)
-			if err := s.batcher.AllocBatch(n.Request, ranges); err == nil {
+			if err := s.allocBatch(&n.Request, ranges); err == nil {
 				for _, r := range ranges {
 					found = append(found, located{s, r})
 				}
@@ -249,7 +249,7 @@ func (p *Pool) gather(n *need, count int) ([]located, error) {
 			}
 		}
 		for ; left > 0; left-- {
-			r, err := s.strategy.Alloc(n.Request)
+			r, err := s.alloc(&n.Request)
 			if err == rangealloc.ErrNoRoom {
 				break
 			}

@@ -116,7 +116,7 @@ func (p *Pool) describe(l located) Block {
 		Addr: l.addr(), SizeBytes: l.Size, RequestedBytes: l.Size - info.slack(),
 		Tag: p.tags.Name(info.tag()),
 	}
-	if l.times != nil {
+	if l.timed {
 		b.AllocatedAt = time.Duration(l.times[l.Slot])
 	}
 	if p.debug != nil {
@@ -125,26 +125,71 @@ func (p *Pool) describe(l located) Block {
 	return b
 }
 
-// note enters a block in the tables of its segment.
-func (s *segment) note(slot uint32, info blockInfo) {
-	if uint64(slot) >= uint64(len(s.infos)) {
-		s.extend(slot)
+// alloc takes a block from the strategy, and has room for it in the tables.
+func (s *segment) alloc(r *rangealloc.Request) (rangealloc.Range, error) {
+	got, err := s.strategy.Alloc(*r)
+	if err == nil && uint64(got.Slot) >= uint64(len(s.infos)) {
+		return s.allocExtended(got)
 	}
-	s.infos[slot] = info
+	return got, err
 }
 
-// extend gives the tables room for a slot. They grow by a quarter and not by
-// their double: the slack would cost more than the blocks it waits for.
-func (s *segment) extend(slot uint32) {
-	room := max(int(slot)+1, len(s.infos)+len(s.infos)/4, firstInfos)
-	infos := make([]blockInfo, room)
-	copy(infos, s.infos)
-	s.infos = infos
-	if s.times != nil {
-		times := make([]int64, room)
-		copy(times, s.times)
-		s.times = times
+// allocExtended is alloc for the block with the highest slot so far, which the
+// strategy has again when there is no memory for the tables.
+func (s *segment) allocExtended(got rangealloc.Range) (rangealloc.Range, error) {
+	err := s.extend(got.Slot)
+	if err != nil {
+		s.undo([]rangealloc.Range{got})
+		return rangealloc.Range{}, err
 	}
+	return got, nil
+}
+
+// allocBatch is alloc for many blocks, of a strategy that serves batches.
+func (s *segment) allocBatch(r *rangealloc.Request, to []rangealloc.Range) error {
+	if err := s.batcher.AllocBatch(*r, to); err != nil {
+		return err
+	}
+	highest := uint32(0)
+	for i := range to {
+		highest = max(highest, to[i].Slot)
+	}
+	if uint64(highest) < uint64(len(s.infos)) {
+		return nil
+	}
+	err := s.extend(highest)
+	if err != nil {
+		s.undo(to)
+	}
+	return err
+}
+
+// undo gives blocks back to the strategy that nobody has seen.
+func (s *segment) undo(blocks []rangealloc.Range) {
+	for _, block := range blocks {
+		if _, err := s.strategy.Free(block.Offset); err != nil {
+			panic(err) // it was handed out a moment ago
+		}
+	}
+}
+
+// extend gives the tables room for a slot, or changes nothing.
+func (s *segment) extend(slot uint32) error {
+	room := max(int(slot)+1, firstInfos)
+	if s.timed {
+		if err := s.timeMemory.Grow(&s.times, room); err != nil {
+			return err
+		}
+	}
+	if err := s.infoMemory.Grow(&s.infos, room); err != nil {
+		return err
+	}
+	s.infos = s.infos[:cap(s.infos)]
+	if s.timed {
+		s.infos = s.infos[:min(cap(s.infos), cap(s.times))]
+		s.times = s.times[:len(s.infos)]
+	}
+	return nil
 }
 
 const firstInfos = 64

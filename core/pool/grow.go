@@ -148,8 +148,9 @@ func (p *Pool) take(n *need, want engine.Want) (enough bool, err error) {
 		return false, err
 	}
 	if n != nil {
-		got, err := s.strategy.Alloc(n.Request)
+		got, err := s.alloc(&n.Request)
 		if err != nil {
+			s.close()
 			p.engine.Discard(had)
 			if err == rangealloc.ErrNoRoom {
 				err = nil

@@ -77,7 +77,7 @@ func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 		}
 		if left := len(to) - n; s.batcher != nil && left > 1 {
 			ranges := p.scratch.room(left)
-			if err := s.batcher.AllocBatch(wanted.Request, ranges); err == nil {
+			if err := s.allocBatch(&wanted.Request, ranges); err == nil {
 				for i, r := range ranges {
 					l := located{s, r}
 					s.blocks++
@@ -88,7 +88,7 @@ func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 			}
 		}
 		for n < len(to) {
-			r, err := s.strategy.Alloc(wanted.Request)
+			r, err := s.alloc(&wanted.Request)
 			if err == rangealloc.ErrNoRoom {
 				s.full = wanted.Size
 				break
@@ -108,7 +108,7 @@ func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 
 // lend enters a block as leased. What the strategy rounded it up by is active.
 func (p *Pool) lend(l located, size uint64) {
-	l.note(l.Slot, makeInfo(blockLeased, 0, l.Size-size))
+	*l.info() = makeInfo(blockLeased, 0, l.Size-size)
 	p.leases.leased += size
 	p.books.Lease(size)
 	if excess := l.Size - size; excess > 0 {

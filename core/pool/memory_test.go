@@ -11,24 +11,30 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/internal/offheap"
 )
 
 // The tables of a pool take at most 64 bytes a live block, the strategy's
-// included: growth of the heap over 100,000 blocks.
+// included, and less than that with room for what caches add: growth of the heap
+// and of what is mapped beside it, over 100,000 blocks in the segments that a
+// pool takes by default. A closed pool has none.
 func TestTablesTakeAtMost64BytesABlock(t *testing.T) {
 	const blocks = 100_000
 	b := newBench(devicetest.Config{TotalBytes: 64 << 30}, engine.Options{})
-	p := b.pool(t, func(c *Config) { c.InitialSizeBytes = 32 << 30 })
+	open := offheap.Mapped()
+	p := b.pool(t, func(c *Config) { *c = DefaultConfig() })
 	mustAlloc(t, p, 256)
 	r := rand.New(rand.NewPCG(1, 2))
-	before := heapBytes()
+	before := heapBytes() + offheap.Mapped()
 	for range blocks {
 		mustAlloc(t, p, uint64(256*math.Exp(r.Float64()*math.Log(4096))))
 	}
-	grown := heapBytes() - before
-	t.Logf("%.1f bytes a block", float64(grown)/blocks)
-	require.Less(t, grown, uint64(64*blocks))
+	grown := int64(heapBytes() + offheap.Mapped() - before)
+	t.Logf("%.1f bytes a block, %d segments", float64(grown)/blocks, len(p.segments))
+	require.Greater(t, grown, int64(40*blocks), "records and words alone are that much")
+	require.Less(t, grown, int64(50*blocks))
 	b.closeAll(t, p)
+	require.Equal(t, open, offheap.Mapped())
 }
 
 func heapBytes() uint64 {
@@ -36,6 +42,45 @@ func heapBytes() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
+}
+
+// Where there is no memory for longer tables, an allocation of any kind fails
+// alone, and the pool goes on when there is again.
+func TestNoMemoryForTables(t *testing.T) {
+	if !offheap.Pages {
+		t.Skip("tables are on the Go heap")
+	}
+	for _, tracking := range []bool{false, true} {
+		b := newBench(devicetest.Config{TotalBytes: 64 << 20}, engine.Options{})
+		p := b.pool(t, func(c *Config) { c.Tracking, c.Strategy = tracking, "fixed"; c.FixedBlockBytes = 512 })
+		mustAlloc(t, p, 512)
+		limit := offheap.SetLimit(offheap.Mapped())
+		t.Cleanup(func() { offheap.SetLimit(limit) })
+		kinds := map[string]func() error{
+			"alloc": func() error { _, err := p.Alloc(Request{SizeBytes: 512}); return err },
+			"batch": func() error { return p.AllocBatch(Request{SizeBytes: 512}, make([]device.Addr, 300)) },
+			"lease": func() error { _, err := p.Lease(512, nil, make([]device.Addr, 300), nil); return err },
+		}
+		for name, kind := range kinds {
+			var err error
+			for range 10_000 {
+				if err = kind(); err != nil {
+					break
+				}
+			}
+			require.ErrorIs(t, err, device.CodeResourceExhausted, name)
+			before := p.Statistics()
+			require.ErrorIs(t, kind(), device.CodeResourceExhausted, name)
+			after := p.Statistics()
+			require.Equal(t, before.Allocated, after.Allocated, name)
+			require.Equal(t, before.LiveBlocks, after.LiveBlocks, name)
+		}
+		offheap.SetLimit(limit)
+		for name, kind := range kinds {
+			require.NoError(t, kind(), name)
+		}
+		b.closeAll(t, p)
+	}
 }
 
 // Nothing is allocated on the heap for an operation in the steady state.

@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/internal/offheap"
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
@@ -28,10 +29,20 @@ type segment struct {
 	// full is a size that did not fit when it was tried last, at the pool's own
 	// alignment, and the largest number when blocks have gone since.
 	full uint64
-	// infos has a word for each block, by slot; times the times of the
-	// allocations, nil unless they are kept.
-	infos []blockInfo
-	times []int64
+	// infos has a word for each block, by slot. It moves when alloc extends it.
+	infos      []blockInfo
+	infoMemory offheap.Table[blockInfo]
+	// times has the times of the allocations, as far as infos goes, if timed.
+	timed      bool
+	times      []int64
+	timeMemory offheap.Table[int64]
+}
+
+// close gives the tables of a segment back that is nowhere listed any more.
+func (s *segment) close() {
+	s.strategy.Close()
+	s.infoMemory.Free(&s.infos)
+	s.timeMemory.Free(&s.times)
 }
 
 // newSegment lays a pool's alignment over a segment. It is nil without an error
@@ -57,9 +68,7 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 	s := &segment{had: had, base: base, usable: usable, strategy: strategy, full: math.MaxUint64}
 	s.batcher, _ = strategy.(rangealloc.Batcher)
 	s.slotBatcher, _ = strategy.(rangealloc.SlotBatcher)
-	if p.config.Tracking {
-		s.times = []int64{}
-	}
+	s.timed = p.config.Tracking
 	return s, nil
 }
 

@@ -50,6 +50,10 @@ const (
 	// binsPerRun makes a second run in a bin rare: a tree of two costs more than
 	// the memory of the bins between.
 	binsPerRun = 16
+	// From manySub on the bins of a range are as large as the records of its
+	// blocks may be, and a second run in a bin is the lesser evil.
+	manySub        = 9
+	manyBinsPerRun = 4
 	// firstExtent is in granules, extentGrowth how much longer than what is in
 	// use the next one is.
 	firstExtent  = 1 << 12
@@ -61,9 +65,13 @@ func newFreeIndex(total uint64, sub uint, extent uint64) (freeIndex, error) {
 	f := freeIndex{sub: sub, drop: 64 - sub, lastRegion: 1<<sub - 1, total: total, extent: extent}
 	f.region = uint(max(bits.Len64(extent)-int(sub), 0))
 	size := uint(bits.Len64(total)) << sub
-	f.most = uint64(size / binsPerRun)
-	if sub == lastSub {
+	switch {
+	case sub >= lastSub:
 		f.most = math.MaxUint64
+	case sub >= manySub:
+		f.most = uint64(size / manyBinsPerRun)
+	default:
+		f.most = uint64(size / binsPerRun)
 	}
 	if err := f.memory.Grow(&f.bins, int(size)); err != nil {
 		return freeIndex{}, err

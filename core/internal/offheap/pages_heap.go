@@ -4,8 +4,11 @@ package offheap
 
 import "unsafe"
 
+// Pages says that large tables have pages of their own in this build.
+const Pages = false
+
 // smallBytes is where tables begin to grow by an eighth.
-const smallBytes = 16 << 10
+const smallBytes = 4 << 10
 
 // mapped is never true here, so what follows it is never called.
 func mapped(int) bool { return false }

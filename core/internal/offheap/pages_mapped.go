@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Pages says that large tables have pages of their own in this build.
+const Pages = true
+
 var pageBytes = os.Getpagesize()
 
 // mapped says whether a table of so many bytes has pages of its own.

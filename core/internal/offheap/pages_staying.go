@@ -11,7 +11,7 @@ import (
 // smallBytes is how long a table on the Go heap may be. Pages of its own cost a
 // table two system calls, a page that is half empty on average, and one of the
 // few ten thousand mappings that a process may have.
-const smallBytes = 16 << 10
+const smallBytes = 4 << 10
 
 // remap makes pages longer, in place or by moving them, without a copy; was 0
 // makes new ones.
