@@ -278,7 +278,7 @@ CACHE_HEADERS := $(wildcard capi/*.h tests/cache/*.h) include/ferrum_mem.h
 CACHE_NAMES   := $(patsubst tests/cache/%.c,%,$(wildcard tests/cache/test_*.c))
 CACHE_TESTS   := $(foreach build,plain asan tsan,$(CACHE_NAMES:%=build/test/cache/$(build)/%))
 CACHE_FLAGS    = -std=c11 -D_GNU_SOURCE $(C_WARNINGS) $(CFLAGS) -Iinclude -Icapi -Itests/cache
-CACHE_LINK    := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc -lpthread -lm
+CACHE_LINK    := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=mmap -lpthread -lm
 
 # $(call cache_rule,BUILD,FLAGS)
 define cache_rule

@@ -7,8 +7,8 @@
  * empty: so who looks for a block that is there finds it. Growing moves
  * everything, with the threads stopped.
  */
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cache_parts.h"
 
@@ -21,6 +21,20 @@
  * with few blocks do not slow each other down; further ones share lines, for else
  * records would take too much memory. */
 #define FM_ALONE 4096
+
+/* Records and tables have pages of their own, which are the system's again as soon
+ * as they are given back: malloc keeps what was grown out of, which would be as
+ * much again. Pages are zero. */
+static void *fm_pages_get(size_t bytes) {
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+static void fm_pages_free(void *pages, size_t bytes) {
+    if (pages != NULL)
+        munmap(pages, bytes);
+}
 
 static uint32_t fm_table_size(const struct fm_cache *cache) {
     return cache->table == NULL ? 0 : UINT32_C(1) << (64 - cache->table_shift);
@@ -54,24 +68,17 @@ static bool fm_records_grow(struct fm_cache *cache, uint32_t leased) {
     uint32_t records = FM_RUN + leased + (FM_RUN - 1) * alone;
     if (records <= cache->records)
         return true;
-    uint32_t *spare = realloc(cache->spare, records * sizeof *spare);
-    if (spare == NULL)
-        return false;
-    cache->spare = spare;
     records = (records + FM_RUN - 1) / FM_RUN * FM_RUN;
-    struct fm_block *blocks =
-        aligned_alloc(FM_RUN * sizeof *blocks, records * sizeof *blocks);
+    struct fm_block *blocks = fm_pages_get(records * sizeof *blocks);
     if (blocks == NULL)
         return false;
-    if (cache->blocks != NULL)
-        memcpy(blocks, cache->blocks, cache->fresh * sizeof *blocks);
-    free(cache->blocks);
-    cache->blocks = blocks;
-    if (cache->records == 0) {
-        /* Record 0 is no block's, nor are those of its line. */
-        memset(blocks, 0, FM_RUN * sizeof *blocks);
+    /* Record 0 is no block's, nor are those of its line. */
+    if (cache->records == 0)
         cache->fresh = FM_RUN;
-    }
+    else
+        memcpy(blocks, cache->blocks, cache->fresh * sizeof *blocks);
+    fm_pages_free(cache->blocks, cache->records * sizeof *blocks);
+    cache->blocks = blocks;
     cache->records = records;
     return true;
 }
@@ -80,13 +87,14 @@ static bool fm_records_grow(struct fm_cache *cache, uint32_t leased) {
  * gone. */
 static bool fm_table_rebuild(struct fm_cache *cache, uint32_t bits) {
     uint32_t size = UINT32_C(1) << bits;
-    _Atomic uint32_t *table = calloc(size, sizeof *table);
+    _Atomic uint32_t *table = fm_pages_get(size * sizeof *table);
     if (table == NULL)
         return false;
     fm_stop_begin();
     bool grown = fm_records_grow(cache, fm_table_bound(size));
     if (grown) {
-        free((void *)cache->table);
+        fm_pages_free((void *)cache->table,
+                      fm_table_size(cache) * sizeof *table);
         cache->table = table;
         cache->table_shift = 64 - bits;
         cache->table_last = size - 1;
@@ -97,7 +105,7 @@ static bool fm_table_rebuild(struct fm_cache *cache, uint32_t bits) {
     }
     fm_stop_end();
     if (!grown)
-        free((void *)table);
+        fm_pages_free((void *)table, size * sizeof *table);
     return grown;
 }
 
@@ -112,6 +120,15 @@ bool fm_table_reserve(struct fm_cache *cache, uint32_t count) {
         if (++bits > 24)
             return false;
     return fm_table_rebuild(cache, bits);
+}
+
+/* The meta of a record that is free again names the next one. Its holder is no
+ * magazine's: who is late and still looks at the record finds nothing to use. */
+static void fm_record_drop(struct fm_cache *cache, uint32_t index) {
+    fm_meta_set(cache, index,
+                ((uint64_t)FM_MAGAZINES_MAX - 1) << FM_HOLDER_SHIFT |
+                    cache->spare);
+    cache->spare = index;
 }
 
 /* Takes a record that is kept for another lane: one is, when none is left and
@@ -130,8 +147,11 @@ static uint32_t fm_record_take(struct fm_cache *cache, struct fm_store *lane) {
         lane->run_left--;
         return lane->run_first++;
     }
-    if (cache->spares > 0)
-        return cache->spare[--cache->spares];
+    if (cache->spare != 0) {
+        uint32_t index = cache->spare;
+        cache->spare = (uint32_t)fm_meta(cache, index);
+        return index;
+    }
     if (cache->fresh == cache->records)
         return fm_record_steal(cache);
     uint32_t index = cache->fresh;
@@ -151,7 +171,7 @@ static uint32_t fm_record_take(struct fm_cache *cache, struct fm_store *lane) {
 
 void fm_table_end_run(struct fm_store *lane) {
     for (; lane->run_left > 0; lane->run_left--)
-        lane->cache->spare[lane->cache->spares++] = lane->run_first++;
+        fm_record_drop(lane->cache, lane->run_first++);
 }
 
 uint32_t fm_table_enter(struct fm_cache *cache, uint64_t address, uint64_t meta,
@@ -194,12 +214,12 @@ void fm_table_remove(struct fm_cache *cache, uint32_t index) {
         at = (at + 1) & mask;
     fm_table_clear(cache, at);
     atomic_store_explicit(&block->address, 0, memory_order_relaxed);
-    cache->spare[cache->spares++] = index;
+    fm_record_drop(cache, index);
     cache->leased--;
 }
 
 void fm_table_free(struct fm_cache *cache) {
-    free((void *)cache->table);
-    free(cache->blocks);
-    free(cache->spare);
+    fm_pages_free((void *)cache->table,
+                  fm_table_size(cache) * sizeof *cache->table);
+    fm_pages_free(cache->blocks, cache->records * sizeof *cache->blocks);
 }

@@ -136,9 +136,8 @@ struct fm_cache {
     /** Entries of the table that are not empty, and those of blocks. */
     uint32_t entries, leased;
     /** Records: how many there is room for, the first that never was used, and
-     *  those that are free again. */
-    uint32_t records, fresh, spares;
-    uint32_t *spare;
+     *  the first of those that are free again, 0 for none. */
+    uint32_t records, fresh, spare;
     /** Blocks for which room is kept: they are on their way to or from the core. */
     uint32_t promised;
     /** A block was freed twice at once: the books are to be counted anew. */

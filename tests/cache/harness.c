@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cache_parts.h"
 
@@ -15,6 +16,10 @@ void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__real_mmap(void *at, size_t size, int rights, int flags, int file,
+                  off_t offset);
+void *__wrap_mmap(void *at, size_t size, int rights, int flags, int file,
+                  off_t offset);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
@@ -35,6 +40,11 @@ void *__wrap_realloc(void *old, size_t size) {
 }
 void *__wrap_aligned_alloc(size_t alignment, size_t size) {
     return runs_out() ? NULL : __real_aligned_alloc(alignment, size);
+}
+void *__wrap_mmap(void *at, size_t size, int rights, int flags, int file,
+                  off_t offset) {
+    return runs_out() ? MAP_FAILED
+                      : __real_mmap(at, size, rights, flags, file, offset);
 }
 
 /* --------------------------------------------------------------- running */
