@@ -70,7 +70,7 @@ uint32_t fm_core_lease(struct fm_store *store, uint32_t class, uint32_t count) {
     if (!fm_table_reserve(cache, count) ||
         !fm_depot_reserve(depot, class, count))
         return 0;
-    fm_store_tell(store);
+    fm_site_tell(store);
     struct fm_cache_counts counts = fm_core_counts(cache);
     uint64_t addresses[FM_LEASE_MAX];
     uint64_t pool = cache->pool, stream = depot->stream;

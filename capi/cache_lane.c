@@ -37,7 +37,7 @@ int32_t fm_cache_alloc_miss(uint64_t pool, uint64_t stream, uint64_t size_bytes,
         }
         if (index != 0) {
             fm_block_live(site.store, index, size_bytes, tag, address_out);
-            fm_store_tell(site.store);
+            fm_site_tell(site.store);
         } else if (fits && leased) {
             leased = fm_core_lease(site.store, class,
                                    fm_site_appetite(site.store, class)) > 0;
@@ -118,8 +118,7 @@ int32_t fm_cache_free_miss(uint64_t pool, uint64_t stream, uint64_t address,
         return result;
     }
     fm_tally_free(room, whole, requested);
-    fm_store_tell(site.store);
-    fm_store_tell(fm_depot_for(site.store));
+    fm_site_tell(site.store);
     fm_depot_trim_unlock(fm_depot_for(site.store));
     return FM_CACHE_DONE;
 }

@@ -148,6 +148,9 @@ FM_HIDDEN void fm_store_retire(struct fm_store *store, struct fm_store *depot);
 FM_HIDDEN void fm_store_free(struct fm_store *store);
 /** Adds to the pool's total what happened in a store since the last time. */
 FM_HIDDEN void fm_store_tell(struct fm_store *store);
+/** Does so for all stores that a call of this one may have moved blocks between:
+ *  otherwise the total would have them twice, or not at all. */
+FM_HIDDEN void fm_site_tell(struct fm_store *store);
 
 /** Gives an empty magazine that nobody has, NULL when there is no memory. */
 FM_HIDDEN struct fm_magazine *fm_magazine_get(struct fm_cache *cache,

@@ -35,6 +35,9 @@ void stub_limit(unsigned pool, uint64_t bytes);
 void stub_refuse(int32_t status);
 /** Has every call of the core take at least this long. */
 void stub_delay_ns(uint64_t ns);
+/** Says that the test frees blocks twice at once: until all blocks are counted
+ *  anew, counts do not add up. */
+void stub_freed_by_two(bool they_are);
 
 /** Bytes on lease, by the core's own count. */
 uint64_t stub_on_lease(unsigned pool);

@@ -149,6 +149,7 @@ static void memory_may_run_out_while_the_core_refuses(void) {
 static uint64_t free_by_two(uint64_t size) {
     struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
     uint64_t address;
+    stub_freed_by_two(true);
     CHECK(fm_cache_alloc(STUB_POOL(0), 0, size, 0, &address) == DONE);
     uint32_t index = fm_table_find(cache, address);
     uint64_t meta = fm_meta(cache, index);
@@ -212,6 +213,7 @@ static void a_stale_entry_of_a_block_that_left(void) {
     struct fm_cache_block block;
     open_pool();
     struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
+    stub_freed_by_two(true);
     /* The late free hits a record that is no block's any more. */
     CHECK(fm_cache_alloc(STUB_POOL(0), 0, 3000, 0, &address) == DONE);
     uint32_t index = fm_table_find(cache, address);

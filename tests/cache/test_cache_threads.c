@@ -255,6 +255,7 @@ static void *free_at_once(void *number) {
 static void one_block_freed_by_two_is_freed_once(void) {
     fresh();
     open_pool();
+    stub_freed_by_two(true);
     atomic_store(&freed_well, 0);
     run_threads(free_at_once, 2);
     CHECK(atomic_load(&freed_well) >= ROUNDS);
