@@ -167,7 +167,7 @@ int32_t fm_cache_free_batch(uint64_t pool, uint64_t stream,
         if (result != FM_CACHE_DONE)
             fm_batch_unpush(depot, addresses, done);
         fm_store_tell(depot);
-        fm_depot_trim_unlock(depot);
+        fm_depot_trim_unlock(depot, done);
     } else {
         fm_unlock();
     }

@@ -25,7 +25,7 @@ static uint64_t fm_depot_bound(struct fm_cache *cache) {
     return bound;
 }
 
-/* How many blocks a trim gives back at most: what one free may cost. */
+/* How many blocks are given back at once: what one free may cost at most. */
 #define FM_TRIM_MOST 64
 
 /* Notes that a bin has fewer blocks now. */
@@ -205,19 +205,33 @@ static void fm_depot_put_back(struct fm_store *depot,
     fm_store_tell(depot);
 }
 
-void fm_depot_trim_unlock(struct fm_store *depot) {
+/* Gives one load back, if too much is kept, and says of how many blocks. The
+ * depot may be gone then, and so may the pool. */
+static uint32_t fm_depot_trim(struct fm_store *depot) {
     struct fm_cache *cache = depot->cache;
     uint64_t bound = fm_depot_bound(cache);
-    if (depot->tally.idle_bytes > bound) {
-        struct fm_leaver leavers[FM_TRIM_MOST];
-        uint64_t pool = cache->pool, stream = depot->stream;
-        uint32_t count = fm_depot_shed(depot, bound - bound / 8, leavers);
-        if (count > 0 && fm_core_give_back(cache, stream, leavers, count) < 0) {
-            cache = fm_cache_of(pool);
-            depot = fm_depot_of(cache, stream);
-            fm_depot_put_back(depot != NULL ? depot : cache->any, leavers,
-                              count);
-        }
+    if (depot->tally.idle_bytes <= bound)
+        return 0;
+    struct fm_leaver leavers[FM_TRIM_MOST];
+    uint64_t pool = cache->pool, stream = depot->stream;
+    uint32_t count = fm_depot_shed(depot, bound - bound / 8, leavers);
+    if (count == 0 || fm_core_give_back(cache, stream, leavers, count) >= 0)
+        return count;
+    cache = fm_cache_of(pool);
+    depot = fm_depot_of(cache, stream);
+    fm_depot_put_back(depot != NULL ? depot : cache->any, leavers, count);
+    return 0;
+}
+
+void fm_depot_trim_unlock(struct fm_store *depot, uint64_t freed) {
+    uint64_t pool = depot->cache->pool, stream = depot->stream;
+    while (depot != NULL) {
+        uint32_t count = fm_depot_trim(depot);
+        if (count == 0 || count >= freed)
+            break;
+        freed -= count;
+        struct fm_cache *cache = fm_cache_of(pool);
+        depot = cache != NULL ? fm_depot_of(cache, stream) : NULL;
     }
     fm_unlock();
 }

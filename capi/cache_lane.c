@@ -119,7 +119,7 @@ int32_t fm_cache_free_miss(uint64_t pool, uint64_t stream, uint64_t address,
     }
     fm_tally_free(room, whole, requested);
     fm_site_tell(site.store);
-    fm_depot_trim_unlock(fm_depot_for(site.store));
+    fm_depot_trim_unlock(fm_depot_for(site.store), 1);
     return FM_CACHE_DONE;
 }
 

@@ -214,9 +214,9 @@ FM_HIDDEN void fm_depot_unpush(struct fm_store *depot, uint32_t class);
 /** Pops a block of a class, 0 when there is none. It still counts as idle in the
  *  depot. */
 FM_HIDDEN uint32_t fm_depot_pop(struct fm_store *depot, uint32_t class);
-/** Takes out what is too much in a depot and gives it back to the core; the mutex
- *  is held, and is not held afterwards. */
-FM_HIDDEN void fm_depot_trim_unlock(struct fm_store *depot);
+/** Takes out what is too much in a depot, after that many blocks were freed, and
+ *  gives it back to the core; the mutex is held, and is not held afterwards. */
+FM_HIDDEN void fm_depot_trim_unlock(struct fm_store *depot, uint64_t freed);
 
 /* ------------------------------------------------- cache_flow.c: misses */
 

@@ -278,6 +278,20 @@ static void what_is_kept_is_bounded(void) {
     close_pool(0);
 }
 
+static void what_is_kept_of_batches_is_bounded(void) {
+    enum { BATCHES = 8, N = 500 };
+    static uint64_t blocks[BATCHES][N];
+    CHECK(fm_cache_open(STUB_POOL(0), 256, 64 << 20));
+    for (unsigned i = 0; i < BATCHES; i++)
+        CHECK(fm_cache_alloc_batch(STUB_POOL(0), 0, 65536, N, blocks[i]) ==
+              DONE);
+    for (unsigned i = 0; i < BATCHES; i++) {
+        CHECK(fm_cache_free_batch(STUB_POOL(0), 0, blocks[i], N) == DONE);
+        CHECK(count_pool(0).idle_bytes <= 65 << 20);
+    }
+    close_pool(0);
+}
+
 static void the_core_may_refuse(void) {
     enum { N = 3000 };
     static uint64_t blocks[N];
@@ -349,6 +363,7 @@ int main(void) {
         TEST(each_block_is_told),
         TEST(batches_are_all_or_nothing),
         TEST(what_is_kept_is_bounded),
+        TEST(what_is_kept_of_batches_is_bounded),
         TEST(the_core_may_refuse),
         TEST(many_blocks_are_found),
         TEST(pools_do_not_mix),
