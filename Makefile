@@ -69,7 +69,7 @@ C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 GO_PACKAGES = ./core/... ./drivers/... ./cmd/...
 
 CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
-TESTS  := test-go test-race test-fuzz test-c test-asan test-python test-rust test-report test-bench test-examples test-consumers
+TESTS  := test-go test-race test-tables test-fuzz test-c test-asan test-python test-rust test-report test-bench test-examples test-consumers
 
 SUITE := $(PYTHON) scripts/suite.py
 
@@ -225,6 +225,9 @@ test-go: ready-test
 	@$(SUITE) $@ go -- $(GO) test -json $(GO_PACKAGES)
 test-race: ready-test
 	@$(SUITE) $@ go -- $(GO) test -json -race $(GO_PACKAGES)
+# Tables that move whenever they grow: a use of where they were ends the test.
+test-tables: ready-test
+	@$(SUITE) $@ go -- $(GO) test -json -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/... ./core/pool/... ./core/replay/...
 # Two seconds a target are for what a change breaks at once.
 test-fuzz: ready-test
 	@$(SUITE) $@ steps -- scripts/fuzz.sh 2 ./core/rangealloc
