@@ -4,8 +4,10 @@
 // A strategy knows nothing of devices, streams or time, and keeps no byte of
 // metadata inside the range that it manages: device memory may not be readable
 // from here at all. Its metadata is in tables without pointers, so the garbage
-// collector never scans them, and an operation allocates no Go memory except
-// when a table grows.
+// collector never scans them; large ones are outside of the Go heap (package
+// offheap), so whoever drops a strategy closes it. An operation allocates no Go
+// memory except when a table grows, and may not keep a slice of a table or a
+// pointer into one over a call that may grow it.
 //
 // The room never talks to a device, never starts a goroutine and holds no lock:
 // a Strategy belongs to one caller at a time, which is the pool that locks it.
