@@ -85,3 +85,29 @@ func TestCloseByForceWhileAThreadGivesABlockBack(t *testing.T) {
 	require.NoError(t, s.Close())
 	b.closeAll(t, p)
 }
+
+// takenMeanwhile is caches whose block another thread has the pool take over
+// between two looks.
+type takenMeanwhile struct {
+	*fakeCache
+	meanwhile func()
+}
+
+func (c *takenMeanwhile) Block(addr device.Addr) (CachedBlock, bool) {
+	c.meanwhile()
+	return c.fakeCache.Block(addr)
+}
+
+func TestABlockThatIsTakenOverMeanwhileIsFound(t *testing.T) {
+	b := newBench(devicetest.Config{}, engine.Options{})
+	p, c, s := cached(t, b, nil)
+	mustAlloc(t, p, 256)
+	addr := c.alloc(0, 1000, 0)
+	p.SetCache(&takenMeanwhile{c, func() { require.NoError(t, p.RecordStream(addr, s)) }}, c.streamOf)
+	size, err := p.UsableSize(addr)
+	require.NoError(t, err)
+	require.EqualValues(t, 1024, size)
+	require.NoError(t, p.Free(addr, nil))
+	require.NoError(t, s.Close())
+	quiet(t, b, p)
+}

@@ -112,10 +112,26 @@ func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
 		return Block{}, false
 	}
 	c, ok := cache.Block(addr)
-	if !ok || !c.Live {
+	if !ok {
+		return p.lookUpTaken(addr)
+	}
+	if !c.Live {
 		return Block{}, false
 	}
 	return p.describeCached(c), true
+}
+
+// lookUpTaken is Lookup for a block that has left the caches just now: another
+// thread may be having it taken over, live.
+func (p *Pool) lookUpTaken(addr device.Addr) (Block, bool) {
+	p.freeze()
+	defer p.thaw()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l, ok := p.locate(addr); ok && l.info().state() == blockLive {
+		return p.describe(l), true
+	}
+	return Block{}, false
 }
 
 // UsableSize is how many bytes of the live block at an address may be used.
