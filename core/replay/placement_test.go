@@ -36,6 +36,7 @@ func (b bare) free(f block) error {
 func fragmentation(t *testing.T, tr *trace.Trace, rules trace.Rules, strategy string, hints bool) float64 {
 	s, err := rangealloc.New(strategy, rangealloc.Config{SizeBytes: 1 << 45, GranuleBytes: 256})
 	require.NoError(t, err)
+	defer s.Close()
 	schedule, err := trace.NewSchedule(tr, rules)
 	require.NoError(t, err)
 	c := &counter{}
