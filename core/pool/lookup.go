@@ -156,16 +156,12 @@ func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
 	if p.debug != nil {
 		p.show(&info.Addr, &info.SizeBytes)
 	}
-	cache := p.leases.cache
 	p.mu.Unlock()
 	if state != blockLeased {
 		return info, ok
 	}
-	if cache != nil {
-		if c, ok := cache.Block(info.Addr); ok && c.Live {
-			block := p.describeCached(c)
-			info.RequestedBytes, info.Tag, info.State = block.RequestedBytes, block.Tag, BlockLive
-		}
+	if block, live := p.Lookup(info.Addr); live {
+		info.RequestedBytes, info.Tag, info.State = block.RequestedBytes, block.Tag, BlockLive
 	}
 	return info, true
 }
