@@ -172,25 +172,24 @@ func (b *Books) SetOutside(o Outside) {
 
 // Adopt makes a block that was live with the caches, where it had leasedBytes,
 // one of the pool's own. What the block is longer than that is active already.
+// What is known of the caches may be of a time when the block was idle or other
+// blocks were live: what they are not known to have live, they have cached.
 func (b *Books) Adopt(block Block, leasedBytes uint64) {
 	o := &b.outside
-	if o.LiveBlocks == 0 || o.LiveBytes < leasedBytes || o.RequestedBytes < block.RequestedBytes {
-		// What is known of the caches is of a time when the block was idle.
-		b.now[cached] -= leasedBytes
-		o.CachedBytes -= leasedBytes
-		o.LiveBytes += leasedBytes
-		o.RequestedBytes += block.RequestedBytes
-		o.LiveBlocks++
-		b.rise(requested, block.RequestedBytes)
-		b.rise(allocated, leasedBytes)
-		b.rise(active, leasedBytes)
-		b.rise(liveBlocks, 1)
-	}
-	o.LiveBytes -= leasedBytes
-	o.RequestedBytes -= block.RequestedBytes
-	o.LiveBlocks--
+	live := min(o.LiveBytes, leasedBytes)
+	idle := leasedBytes - live
+	o.LiveBytes -= live
+	o.CachedBytes -= idle
+	b.now[cached] -= idle
+	b.rise(active, idle)
+	b.rise(allocated, idle+block.AllocatedBytes-leasedBytes)
+	asked := min(o.RequestedBytes, block.RequestedBytes)
+	o.RequestedBytes -= asked
+	b.rise(requested, block.RequestedBytes-asked)
+	blocks := min(o.LiveBlocks, 1)
+	o.LiveBlocks -= blocks
+	b.rise(liveBlocks, 1-blocks)
 	b.bend()
-	b.rise(allocated, block.AllocatedBytes-leasedBytes)
 	b.settle()
 }
 
