@@ -69,7 +69,7 @@ C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 GO_PACKAGES = ./core/... ./drivers/... ./cmd/...
 
 CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
-TESTS  := test-go test-race test-tables test-fuzz test-c test-asan test-python test-rust test-report test-bench test-examples test-consumers
+TESTS  := test-go test-race test-tables test-fuzz test-c test-asan test-cache test-python test-rust test-report test-bench test-examples test-consumers
 
 SUITE := $(PYTHON) scripts/suite.py
 

@@ -11,3 +11,4 @@ gofmt -w "${go_files[@]}"
 build/venv/bin/clang-format -i "${c_files[@]}"
 build/venv/bin/ruff format --no-cache --quiet "${python_files[@]}"
 "${CARGO:-cargo}" fmt --manifest-path bindings/rust/Cargo.toml --all
+"${CARGO:-cargo}" fmt --manifest-path tests/bench/peers/Cargo.toml

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.."
 manifest=bindings/rust/Cargo.toml
 CARGO=${CARGO:-cargo}
 step "cargo fmt" "$CARGO" fmt --manifest-path "$manifest" --all --check
+step "cargo fmt, peers of the bench" "$CARGO" fmt --manifest-path tests/bench/peers/Cargo.toml --check
 step "cargo clippy" "$CARGO" clippy --quiet --locked --manifest-path "$manifest" --workspace --all-targets -- -D warnings
 step "cargo doc without the library" env -u FERRUM_MEM_LIBRARY DOCS_RS=1 RUSTDOCFLAGS=-Dwarnings \
     "$CARGO" doc --quiet --locked --no-deps --manifest-path "$manifest" --workspace
