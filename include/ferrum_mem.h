@@ -739,7 +739,8 @@ typedef struct ferrum_pool_config {
      *  release threshold makes it hold less. */
     uint64_t min_held_bytes;
     /** While more than this is held, a segment that a free leaves without a block
-     *  is given back at once; UINT64_MAX: never. */
+     *  is given back at once; UINT64_MAX: never. A block that waits in a thread
+     *  cache still is in its segment. */
     uint64_t release_threshold_bytes;
     /** Block size of "fixed", which needs it; 0 for every other strategy. */
     uint64_t fixed_block_bytes;

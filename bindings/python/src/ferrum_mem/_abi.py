@@ -571,7 +571,7 @@ class ferrum_pool_config(ctypes.Structure):
     # it hold less.
     min_held_bytes: int
     # While more than this is held, a segment that a free leaves without a block is given back at
-    # once; UINT64_MAX: never.
+    # once; UINT64_MAX: never. A block that waits in a thread cache still is in its segment.
     release_threshold_bytes: int
     # Block size of "fixed", which needs it; 0 for every other strategy.
     fixed_block_bytes: int

@@ -606,7 +606,8 @@ pub struct ferrum_pool_config {
     /// release threshold makes it hold less.
     pub min_held_bytes: u64,
     /// While more than this is held, a segment that a free leaves without a block
-    /// is given back at once; UINT64_MAX: never.
+    /// is given back at once; UINT64_MAX: never. A block that waits in a thread
+    /// cache still is in its segment.
     pub release_threshold_bytes: u64,
     /// Block size of "fixed", which needs it; 0 for every other strategy.
     pub fixed_block_bytes: u64,
