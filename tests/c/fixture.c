@@ -2,6 +2,24 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+int gives(ferrum_status got, ferrum_status want, const char *call,
+          void (*wrong)(const char *format, ...)) {
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    if (got != FERRUM_OK) {
+        ferrum_last_error(&error);
+        if (error.status != got || error.message[0] == 0 ||
+            strncmp(call, error.function, strlen(error.function)) != 0)
+            wrong("%s: the record is of %s in %s: %s", call,
+                  ferrum_status_name(error.status), error.function,
+                  error.message);
+    }
+    if (got != want)
+        wrong("%s: %s, not %s: %s", call, ferrum_status_name(got),
+              ferrum_status_name(want), error.message);
+    return got == FERRUM_OK;
+}
 
 void must(ferrum_status status, const char *what) {
     if (status == FERRUM_OK)

@@ -37,5 +37,9 @@ void gate_open(gate *g);
 /** Ends the process with a message when a call that must succeed did not. */
 void must(ferrum_status status, const char *what);
 #define MUST(call) must((call), #call)
+/** Checks the status of a call and, when it failed, the thread's record of it; what
+ *  is not as it should be goes to wrong. True when the call succeeded. */
+int gives(ferrum_status got, ferrum_status want, const char *call,
+          void (*wrong)(const char *format, ...));
 
 #endif

@@ -100,23 +100,7 @@ static void wrong(const char *format, ...) {
     m.failed = 1;
 }
 
-/* Checks the status of a call and, when it fails, the thread's record of it. */
-static int gives(ferrum_status got, ferrum_status want, const char *call) {
-    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
-    if (got != FERRUM_OK) {
-        ferrum_last_error(&error);
-        if (error.status != got || error.message[0] == 0 ||
-            strncmp(call, error.function, strlen(error.function)) != 0)
-            wrong("%s: the record is of %s in %s: %s", call,
-                  ferrum_status_name(error.status), error.function,
-                  error.message);
-    }
-    if (got != want)
-        wrong("%s: %s, not %s: %s", call, ferrum_status_name(got),
-              ferrum_status_name(want), error.message);
-    return got == FERRUM_OK;
-}
-#define GIVES(want, call) gives((call), FERRUM_##want, #call)
+#define GIVES(want, call) gives((call), FERRUM_##want, #call, wrong)
 #define WORKS(call) GIVES(OK, call)
 
 /* ------------------------------------------------------ streams and work */
@@ -296,7 +280,7 @@ static void end_pool(pool_model *p, int force) {
     run_dry();
     if (!gives(ferrum_pool_destroy(p->handle, force ? FERRUM_FORCE : 0),
                p->live && !force ? FERRUM_ERROR_BUSY : FERRUM_OK,
-               "ferrum_pool_destroy"))
+               "ferrum_pool_destroy", wrong))
         return;
     for (int i = 0; i < BLOCKS; i++)
         if (m.blocks[i].pool == p)

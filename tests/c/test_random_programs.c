@@ -72,23 +72,7 @@ static void wrong(const char *format, ...) {
     m.failed = 1;
 }
 
-/* Checks the status of a call and, when it fails, the thread's record of it. */
-static int gives(ferrum_status got, ferrum_status want, const char *call) {
-    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
-    if (got != FERRUM_OK) {
-        ferrum_last_error(&error);
-        if (error.status != got || error.message[0] == 0 ||
-            strncmp(call, error.function, strlen(error.function)) != 0)
-            wrong("%s: the record is of %s in %s: %s", call,
-                  ferrum_status_name(error.status), error.function,
-                  error.message);
-    }
-    if (got != want)
-        wrong("%s: %s, not %s: %s", call, ferrum_status_name(got),
-              ferrum_status_name(want), error.message);
-    return got == FERRUM_OK;
-}
-#define GIVES(want, call) gives((call), FERRUM_##want, #call)
+#define GIVES(want, call) gives((call), FERRUM_##want, #call, wrong)
 #define WORKS(call) GIVES(OK, call)
 
 /* --------------------------------------------------------------- picking */
@@ -235,7 +219,8 @@ static void end_owner(int force) {
                  : ferrum_manager_destroy((ferrum_manager){o->handle}, flags);
     const char *call =
         of_pools ? "ferrum_pool_destroy" : "ferrum_manager_destroy";
-    if (!gives(status, blocks && !force ? FERRUM_ERROR_BUSY : FERRUM_OK, call))
+    if (!gives(status, blocks && !force ? FERRUM_ERROR_BUSY : FERRUM_OK, call,
+               wrong))
         return;
     for (int i = 0; i < BLOCKS; i++)
         if (m.blocks[i].owner == o)
