@@ -222,10 +222,5 @@ func (b *bestFit) Free(offset uint64) (uint64, error) {
 }
 
 func (b *bestFit) Stats() Stats {
-	all := b.records.all
-	runs, largest := b.free.count, b.free.largest(all)
-	if last := &all[all[0].prev]; last.isFree() {
-		runs, largest = runs+1, max(largest, last.size)
-	}
-	return b.stats(runs, largest)
+	return b.statsWithEnd(b.free.count, b.free.largest(b.records.all))
 }

@@ -76,6 +76,15 @@ func (t *tiling) stats(freeBlocks, largest uint64) Stats {
 	}
 }
 
+// statsWithEnd is stats of a strategy that counts all free runs but the one at the
+// end of the range, which it finds without an index.
+func (t *tiling) statsWithEnd(runs, largest uint64) Stats {
+	if last := &t.records.all[t.records.all[0].prev]; last.isFree() {
+		runs, largest = runs+1, max(largest, last.size)
+	}
+	return t.stats(runs, largest)
+}
+
 func (t *tiling) Walk(visit func(Block) bool) {
 	all := t.records.all
 	for at := all[0].next; at != 0; at = all[at].next {

@@ -215,10 +215,5 @@ func (t *tlsf) resized(at uint32, was uint64) {
 }
 
 func (t *tlsf) Stats() Stats {
-	all := t.records.all
-	runs, largest := t.free.count, all[t.free.last()].size
-	if last := &all[all[0].prev]; last.isFree() {
-		runs, largest = runs+1, max(largest, last.size)
-	}
-	return t.stats(runs, largest)
+	return t.statsWithEnd(t.free.count, t.records.all[t.free.last()].size)
 }
