@@ -30,8 +30,16 @@ type Books struct {
 	totals []*Totals
 }
 
-// driftBytes is how far active may move away from what the totals know.
-const driftBytes = 64 << 20
+// driftBytes bounds what the peak of the active bytes of several pools is off by
+// for each pool beyond the first. A pool may move away by windowBytes from what
+// the totals know. Of n pools, the n-1 that do not bring the totals up to date
+// are off by a window each, and the one that does had its highest value up to
+// two windows above its present one: (n+1) windows in all, which is no more than
+// (n-1) * driftBytes from two pools on.
+const (
+	driftBytes  = 64 << 20
+	windowBytes = driftBytes / 3
+)
 
 // Outside is what the caches in front of a pool hold and have done.
 type Outside struct {
@@ -340,7 +348,7 @@ func (b *Books) shared() bool {
 
 func (b *Books) center() {
 	value := b.now[active]
-	b.low, b.above = value-min(value, driftBytes), value+min(math.MaxUint64-value, driftBytes)
+	b.low, b.above = value-min(value, windowBytes), value+min(math.MaxUint64-value, windowBytes)
 }
 
 func (b *Books) publishUsed() {

@@ -23,9 +23,10 @@ const (
 //
 // Books bring the totals up to date when they are read, when a segment comes or
 // goes, and, where there are several, whenever their active bytes have moved by
-// driftBytes. So the peaks of the sum are exact for one pool; for more they are
-// off by no more than driftBytes for each further pool (a count of blocks: by
-// the blocks that fit into that).
+// windowBytes. So the peaks of the sum are exact for one pool; for more the peak
+// of the active bytes is off by no more than driftBytes for each further pool,
+// and the other peaks by what the pools had changed since they were last brought
+// up to date.
 type Totals struct {
 	// members counts the books.
 	members atomic.Int32

@@ -300,6 +300,27 @@ func TestPeaksOfSeveralPoolsAreWithinTheirBound(t *testing.T) {
 	})
 }
 
+// A pool that has gone up and down again before another one rises is the worst
+// that can happen to two: the totals take its peak for one at the other's height.
+func TestPeakOfTwoPoolsThatRiseInTurnIsWithinItsBound(t *testing.T) {
+	var totals Totals
+	const room = uint64(1) << 40
+	a, b := NewBooks(true, &totals), NewBooks(true, &totals)
+	a.AddSegment(Segment{UsableBytes: room})
+	b.AddSegment(Segment{UsableBytes: room})
+	block := func(n uint64) Block { return Block{RequestedBytes: n, AllocatedBytes: n} }
+	a.Allocate(block(windowBytes))
+	a.Statistics()
+	a.Allocate(block(windowBytes - 1))
+	a.Free(block(2*windowBytes - 2))
+	b.Allocate(block(3 * driftBytes))
+	b.Free(block(windowBytes))
+	sum := a.Statistics().Plus(b.Statistics())
+	got, peak := totals.WithPeaks(sum).Active.Peak, uint64(3*driftBytes+1)
+	require.Greater(t, got, peak, "the estimate is of different moments")
+	require.LessOrEqual(t, got, peak+driftBytes)
+}
+
 // Old counts of caches, blocks that come back and blocks that are taken over in
 // any order leave no number below 0 and no contradiction.
 func TestOutsideStaysConsistent(t *testing.T) {
