@@ -38,10 +38,11 @@ type Info struct {
 	AlignmentBytes uint64
 	// HostAddressable says that an Addr of this device is also a HostAddr.
 	HostAddressable bool
-	// Peer and HostVisible say that the open device has the capability of that
-	// name.
-	Peer        bool
-	HostVisible bool
+	// Peer, HostVisible and VirtualMemory say that the open device has the
+	// capability of that name.
+	Peer          bool
+	HostVisible   bool
+	VirtualMemory bool
 }
 
 // MemoryReading is what the device itself reports, everybody's use included.
@@ -73,7 +74,8 @@ type Device interface {
 	// takes longer than timeout (Forever: no limit).
 	Synchronize(timeout time.Duration) error
 	// Close stops the streams and gives everything back to the system. It is
-	// CodeBusy, and changes nothing, while segments or streams are left.
+	// CodeBusy, and changes nothing, while segments, streams, pages or
+	// reservations are left.
 	Close() error
 }
 
@@ -145,7 +147,8 @@ type Peer interface {
 // HostVisible is the capability of memory that this process reads and writes
 // itself: at once, on the calling thread, in the order of no stream. The caller
 // knows that no queued work writes to the range meanwhile. A range that lies in
-// no one segment is CodeInvalidAddress, a size of 0 CodeInvalidSize.
+// no one segment or reservation is CodeInvalidAddress, a size of 0
+// CodeInvalidSize.
 type HostVisible interface {
 	// FillNow writes the value over size bytes.
 	FillNow(addr Addr, value byte, size uint64) error

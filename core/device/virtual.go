@@ -37,15 +37,29 @@ type Granularity struct {
 }
 
 // VirtualMemory is the capability of address space that is apart from the memory
-// behind it. Pages are mapped whole and unmapped whole. Every call changes all
-// that it names or, when it fails, nothing: then memory, books and access are as
-// they were. The ranges and sizes given are not 0 and multiples of the
-// granularity; other ones are CodeInvalidSize or CodeInvalidOffset.
+// behind it; Info().VirtualMemory says whether the open device has it, and
+// without it every call is CodeUnsupported. All methods are safe for concurrent
+// use.
+//
+// Pages are mapped whole and unmapped whole. Every call changes all that it
+// names or, when it fails, nothing: then memory, books and access are as they
+// were. A size is a multiple of MinimumBytes and not 0, and a list of pages is
+// not empty, else CodeInvalidSize; an address in a reservation is a multiple of
+// MinimumBytes, else CodeInvalidOffset; a range that is not within one
+// reservation is CodeInvalidAddress. Pages that are there no more, were never
+// there, or are named twice in one list are CodeInvalidHandle. Two calls at the
+// same time that touch the same pages or the same part of a reservation: one of
+// them may be CodeBusy.
+//
+// Queued work and HostVisible calls may use a range that spans several pages of
+// one reservation. What is not mapped is CodeNotMapped to them, and what lacks
+// the access CodePermissionDenied.
 type VirtualMemory interface {
+	// Granularity does not change while the device is open.
 	Granularity() Granularity
 	// Reserve takes address space with nothing behind it, which nobody may touch
-	// until it is mapped. align is a power of two of at least MinimumBytes. No
-	// room is CodeOutOfVirtualMemory.
+	// until it is mapped. An align that is not a power of two of at least
+	// MinimumBytes is CodeInvalidAlignment. No room is CodeOutOfVirtualMemory.
 	Reserve(size, align uint64) (Addr, error)
 	// Unreserve gives back exactly what one Reserve returned: CodeBusy while
 	// something is mapped in it, CodeInvalidAddress for anything else.
@@ -53,29 +67,37 @@ type VirtualMemory interface {
 	// Create fills pages with new ones of pageBytes each, which read as zeros. No
 	// room is CodeOutOfMemory, also where only the system's promises are used up;
 	// a pageBytes that is not a power of two of at least MinimumBytes is
-	// CodeInvalidPageSize.
+	// CodeInvalidPageSize. When it fails, the list is as it was.
 	Create(pages []Page, pageBytes uint64, backing Backing) error
-	// Release gives pages back to the system: CodeBusy while one is mapped,
-	// CodeInvalidHandle for one that is not there.
+	// Release gives pages back to the system: CodeBusy while one is mapped. When
+	// it fails all of them are still there, but what they held may be lost.
 	Release(pages []Page) error
-	// Map puts pages, all of one size, one after the other behind the range that
-	// starts at addr, without access. Where something is mapped already it is
-	// CodeAlreadyMapped; outside one reservation CodeInvalidAddress; a page that
-	// is mapped elsewhere is CodeBusy. The system's bound on mappings reached is
-	// CodeResourceExhausted.
+	// Map puts pages, all of one size (else CodeInvalidPageSize), one after the
+	// other behind the range that starts at addr, without access. The range
+	// starts at an offset in its reservation that is a multiple of the pages'
+	// size, else CodeInvalidOffset. Where something is mapped already it is
+	// CodeAlreadyMapped; a page that is mapped elsewhere is CodeBusy. The
+	// system's bound on mappings reached is CodeResourceExhausted.
 	Map(addr Addr, pages []Page) error
 	// SetAccess says what the device, and the host where it can address the
-	// memory, may do with a range that is mapped throughout; else CodeNotMapped.
+	// memory, may do with a range that is mapped throughout, else CodeNotMapped;
+	// a range that starts or ends inside a page is CodeInvalidOffset. It is
+	// CodeBusy where it takes access from a range that queued work is known to
+	// use. The system's bound on mappings reached is CodeResourceExhausted: a
+	// device may leave to this call what Map has only noted.
 	SetAccess(addr Addr, size uint64, access Access) error
 	// Unmap takes the pages out of a range that is mapped throughout, else
-	// CodeNotMapped; a range that ends inside a page is CodeInvalidOffset. Work
-	// that still uses the range must have been waited for: where the device knows
-	// of such work it is CodeBusy.
+	// CodeNotMapped; a range that starts or ends inside a page is
+	// CodeInvalidOffset. Work that still uses the range must have been waited
+	// for: where the device knows of such work it is CodeBusy. The system's bound
+	// on mappings reached is CodeResourceExhausted.
 	Unmap(addr Addr, size uint64) error
-	// Zero makes pages that are not mapped read as zeros, and may give their
-	// memory back to the system until they are touched again.
+	// Zero makes pages that are not mapped (else CodeBusy) read as zeros, and may
+	// give their memory back to the system until they are touched again. When it
+	// fails, some of them may have been made zeros.
 	Zero(pages []Page) error
-	// Resident is how many bytes of a mapped range the system has really put
-	// memory behind, as the system counts it.
+	// Resident is how many bytes of a range that is mapped throughout, else
+	// CodeNotMapped, the system has really put memory behind, as the system
+	// counts it.
 	Resident(addr Addr, size uint64) (uint64, error)
 }

@@ -27,6 +27,7 @@ type Device struct {
 	faults        faults
 	segments      map[device.Addr]segment
 	next          device.Addr
+	virtual       virtual
 	held          uint64
 	others        uint64
 	reading       *device.MemoryReading
@@ -52,7 +53,8 @@ func (d *Device) SetReading(reading *device.MemoryReading) {
 	d.reading = reading
 }
 
-// HeldBytes is the sum of the segments that were allocated and not freed.
+// HeldBytes is the sum of the segments that were allocated and not freed, and of
+// the pages that were created and not released.
 func (d *Device) HeldBytes() uint64 {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
@@ -105,11 +107,9 @@ func (d *Device) Allocate(size uint64) (device.Addr, error) {
 		return 0, device.Errorf(device.CodeInvalidSize, "devicetest.allocate",
 			"size %d is not a multiple of %d above 0", size, d.info.GranularityBytes).On(d.info.ID)
 	}
-	total := d.info.TotalBytes
-	after, carry := bits.Add64(d.held, size, 0)
-	if carry != 0 || (total != 0 && (after > total || total-after < d.others)) {
+	if !d.hasRoom(size) {
 		return 0, device.Errorf(device.CodeOutOfMemory, "devicetest.allocate",
-			"%d bytes: %d are held, %d used by others, of %d", size, d.held, d.others, total).On(d.info.ID)
+			"%d bytes: %d are held, %d used by others, of %d", size, d.held, d.others, d.info.TotalBytes).On(d.info.ID)
 	}
 	align := device.Addr(d.info.AlignmentBytes)
 	addr := (d.next + align - 1) / align * align
@@ -120,8 +120,15 @@ func (d *Device) Allocate(size uint64) (device.Addr, error) {
 		made.bytes = make([]byte, size)
 	}
 	d.segments[addr] = made
-	d.held = after
+	d.held += size
 	return addr, nil
+}
+
+// hasRoom says whether as much can be held besides.
+func (d *Device) hasRoom(size uint64) bool {
+	total := d.info.TotalBytes
+	after, carry := bits.Add64(d.held, size, 0)
+	return carry == 0 && (total == 0 || (after <= total && total-after >= d.others))
 }
 
 // Free takes back exactly what one Allocate gave.
@@ -198,16 +205,19 @@ func (d *Device) Synchronize(timeout time.Duration) error {
 	})
 }
 
-// Close ends the device; it is CodeBusy while segments or streams are left.
+// Close ends the device; it is CodeBusy while segments, streams, pages or
+// reservations are left.
 func (d *Device) Close() error {
 	err := d.enter(DeviceClose)
 	defer d.driver.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	if len(d.segments) > 0 || d.openStreams > 0 {
-		return device.Errorf(device.CodeBusy, "devicetest.close", "%d segments and %d streams are left",
-			len(d.segments), d.openStreams).On(d.info.ID)
+	pages, reservations := len(d.virtual.pages), len(d.virtual.reservations)
+	if len(d.segments) > 0 || d.openStreams > 0 || pages > 0 || reservations > 0 {
+		return d.refuse(DeviceClose, device.CodeBusy,
+			"%d segments, %d streams, %d pages and %d reservations are left",
+			len(d.segments), d.openStreams, pages, reservations)
 	}
 	d.closed = true
 	d.driver.dropStream(d.defaultStream)

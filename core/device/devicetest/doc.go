@@ -2,12 +2,13 @@
 // every failure and every completion in the test's hand. It is no backend and
 // is linked into tests only.
 //
-// Segments are numbers, or real bytes if Config.Backed says so. Any driver call
-// can be made to fail (Device.FailNth). Streams run their work at once, or
-// hold it until the test steps them (Config.Manual, Stream.Hold). The memory
-// that others use is what the test says. Time on the device is a count that its
-// work advances: one nanosecond for each byte copied or filled, and one for
-// each other piece of work.
+// Segments and pages are numbers, or real bytes if Config.Backed says so. Virtual
+// memory holds every rule of device.VirtualMemory, and knows the ranges that
+// queued work uses. Any driver call can be made to fail (Device.FailNth). Streams
+// run their work at once, or hold it until the test steps them (Config.Manual,
+// Stream.Hold). The memory that others use is what the test says. Time on the
+// device is a count that its work advances: one nanosecond for each byte copied
+// or filled, and one for each other piece of work.
 //
 // Host functions run on the goroutine that makes the stream advance, with no
 // lock held.

@@ -20,6 +20,14 @@ type Config struct {
 	// Backed gives segments real bytes, so that copies and fills can be looked
 	// at with Device.Bytes, and makes the devices host-visible.
 	Backed bool
+	// NoVirtualMemory takes the capability of virtual memory away.
+	NoVirtualMemory bool
+	// PageMinimumBytes and PageRecommendedBytes are the granularity of virtual
+	// memory; when 0 they are 64 KiB and 2 MiB.
+	PageMinimumBytes     uint64
+	PageRecommendedBytes uint64
+	// VirtualBytes bounds the address space that can be reserved; 0 is 128 TiB.
+	VirtualBytes uint64
 	// Manual makes new streams, the default one included, hold their work.
 	Manual bool
 }
@@ -49,6 +57,15 @@ func New(config Config) *Driver {
 	}
 	if config.AlignmentBytes == 0 {
 		config.AlignmentBytes = 4096
+	}
+	if config.PageMinimumBytes == 0 {
+		config.PageMinimumBytes = 64 << 10
+	}
+	if config.PageRecommendedBytes == 0 {
+		config.PageRecommendedBytes = max(2<<20, config.PageMinimumBytes)
+	}
+	if config.VirtualBytes == 0 {
+		config.VirtualBytes = defaultVirtualBytes
 	}
 	d := &Driver{config: config}
 	d.progress = sync.NewCond(&d.mu)
@@ -100,7 +117,7 @@ func (d *Driver) Open(index int) (device.Device, error) {
 
 func (d *Driver) open(index int) *Device {
 	dev := &Device{driver: d, info: d.info(index), segments: map[device.Addr]segment{},
-		next: firstAddr}
+		next: firstAddr, virtual: newVirtual()}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	dev.defaultStream = dev.addStream()
@@ -113,5 +130,6 @@ func (d *Driver) info(index int) device.Info {
 		ID: device.ID{Backend: d.config.Backend, Index: index}, Name: "test device",
 		TotalBytes: d.config.TotalBytes, GranularityBytes: d.config.GranularityBytes,
 		AlignmentBytes: d.config.AlignmentBytes, Peer: true, HostVisible: d.config.Backed,
+		VirtualMemory: !d.config.NoVirtualMemory,
 	}
 }

@@ -31,6 +31,15 @@ const (
 	EventSynchronize  Call = "event_synchronize"
 	EventPassedAt     Call = "event_passed_at"
 	EventClose        Call = "event_close"
+	Reserve           Call = "reserve"
+	Unreserve         Call = "unreserve"
+	Create            Call = "create"
+	Release           Call = "release"
+	Map               Call = "map"
+	SetAccess         Call = "set_access"
+	Unmap             Call = "unmap"
+	Zero              Call = "zero"
+	Resident          Call = "resident"
 )
 
 // faults counts calls and holds what shall fail.

@@ -29,31 +29,83 @@ func (d *Device) HostBuffer(bytes []byte) device.HostAddr {
 	return addr
 }
 
-// Bytes copies out a range of a backed device; nil if it lies in no segment.
+// Bytes copies out a range of a backed device; nil if it lies in no segment and
+// is not mapped throughout. Access does not matter.
 func (d *Device) Bytes(addr device.Addr, size uint64) []byte {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
-	part, err := d.slice("devicetest.bytes", addr, size)
-	if err != nil {
+	found, err := d.locate("devicetest.bytes", addr, size, device.AccessNone)
+	if err != nil || !d.driver.config.Backed {
 		return nil
 	}
-	return append([]byte{}, part...)
+	return found.read()
 }
 
-// slice finds a range in the segments. On a device that is not backed it checks
-// the range and gives nil.
-func (d *Device) slice(op string, addr device.Addr, size uint64) ([]byte, error) {
+// place is where a range lies: in one segment, or in pages that are mapped one
+// after the other.
+type place struct {
+	size uint64
+	// bytes are a segment's, nil unless the device is backed.
+	bytes  []byte
+	pieces []piece
+	backed bool
+}
+
+// locate finds a range that has the access in the segments and reservations.
+func (d *Device) locate(op string, addr device.Addr, size uint64, need device.Access) (place, error) {
 	for start, s := range d.segments {
 		if addr < start || uint64(addr-start) > s.size || size > s.size-uint64(addr-start) {
 			continue
 		}
-		if s.bytes == nil {
-			return nil, nil
+		found := place{size: size, backed: s.bytes != nil}
+		if found.backed {
+			found.bytes = s.bytes[addr-start:][:size]
 		}
-		return s.bytes[addr-start:][:size], nil
+		return found, nil
 	}
-	return nil, device.Errorf(device.CodeInvalidAddress, op,
-		"%d bytes at %#x lie in no segment", size, uint64(addr)).On(d.info.ID)
+	r := d.reservationOf(addr, size)
+	if r == nil {
+		return place{}, device.Errorf(device.CodeInvalidAddress, op,
+			"%d bytes at %#x lie in no segment", size, uint64(addr)).On(d.info.ID)
+	}
+	pieces, covered := d.pieces(r, addr, size)
+	if !covered {
+		return place{}, device.Errorf(device.CodeNotMapped, op,
+			"%d bytes at %#x are not mapped throughout", size, uint64(addr)).On(d.info.ID)
+	}
+	for _, part := range pieces {
+		if part.page.access < need {
+			return place{}, device.Errorf(device.CodePermissionDenied, op,
+				"%d bytes at %#x: the page at %#x has access %d, wanted is %d", size, uint64(addr),
+				uint64(r.base)+part.page.offset, part.page.access, need).On(d.info.ID)
+		}
+	}
+	return place{size: size, pieces: pieces, backed: d.driver.config.Backed}, nil
+}
+
+// read copies the bytes out; nil unless the device is backed.
+func (p place) read() []byte {
+	if !p.backed {
+		return nil
+	}
+	out := append(make([]byte, 0, p.size), p.bytes...)
+	for _, part := range p.pieces {
+		out = append(out, part.page.read(part.offset, part.size)...)
+	}
+	return out
+}
+
+// write puts bytes there, as many as the range has; on a device that is not
+// backed it only notes that somebody wrote.
+func (p place) write(bytes []byte) {
+	copy(p.bytes, bytes)
+	for _, part := range p.pieces {
+		part.page.touched = true
+		if p.backed {
+			part.page.write(part.offset, bytes[:part.size])
+			bytes = bytes[part.size:]
+		}
+	}
 }
 
 func (d *Device) hostSlice(op string, addr device.HostAddr, size uint64) ([]byte, error) {
@@ -67,16 +119,17 @@ func (d *Device) hostSlice(op string, addr device.HostAddr, size uint64) ([]byte
 		"%d bytes at host address %#x lie in no host buffer", size, uint64(addr)).On(d.info.ID)
 }
 
-func (d *Device) move(dst, src device.Addr, size uint64) error {
-	from, err := d.slice("devicetest.copy", src, size)
+// transfer reads first, so overlapping ranges have the meaning of memmove.
+func (d *Device) transfer(op string, dst device.Addr, from *Device, src device.Addr, size uint64) error {
+	source, err := from.locate(op, src, size, device.AccessRead)
 	if err != nil {
 		return err
 	}
-	to, err := d.slice("devicetest.copy", dst, size)
+	target, err := d.locate(op, dst, size, device.AccessReadWrite)
 	if err != nil {
 		return err
 	}
-	copy(to, from)
+	target.write(source.read())
 	return nil
 }
 
@@ -85,11 +138,11 @@ func (d *Device) moveFromHost(dst device.Addr, src device.HostAddr, size uint64)
 	if err != nil {
 		return err
 	}
-	to, err := d.slice("devicetest.copy_from_host", dst, size)
+	to, err := d.locate("devicetest.copy_from_host", dst, size, device.AccessReadWrite)
 	if err != nil {
 		return err
 	}
-	copy(to, from)
+	to.write(from)
 	return nil
 }
 
@@ -98,24 +151,30 @@ func (d *Device) moveToHost(dst device.HostAddr, src device.Addr, size uint64) e
 	if err != nil {
 		return err
 	}
-	from, err := d.slice("devicetest.copy_to_host", src, size)
+	from, err := d.locate("devicetest.copy_to_host", src, size, device.AccessRead)
 	if err != nil {
 		return err
 	}
-	copy(to, from)
+	copy(to, from.read())
 	return nil
 }
 
 func (d *Device) fill(dst device.Addr, pattern device.Pattern, size uint64) error {
-	to, err := d.slice("devicetest.fill", dst, size)
+	to, err := d.locate("devicetest.fill", dst, size, device.AccessReadWrite)
 	if err != nil {
 		return err
 	}
-	var bytes [4]byte
-	binary.LittleEndian.PutUint32(bytes[:], pattern.Value)
-	for i := range to {
-		to[i] = bytes[i%pattern.WidthBytes]
+	if !to.backed {
+		to.write(nil)
+		return nil
 	}
+	var value [4]byte
+	binary.LittleEndian.PutUint32(value[:], pattern.Value)
+	bytes := make([]byte, size)
+	for i := range bytes {
+		bytes[i] = value[i%pattern.WidthBytes]
+	}
+	to.write(bytes)
 	return nil
 }
 
@@ -133,25 +192,19 @@ func (d *Device) CopyFromPeer(stream device.Stream, dst device.Addr, src device.
 		return device.Errorf(device.CodeUnsupported, "devicetest.copy_from_peer",
 			"the stream or the source is not of this driver").On(d.info.ID)
 	}
-	return s.push(CopyFromPeer, work{cost: 1, run: func() error {
-		from, err := src.(*Device).slice("devicetest.copy_from_peer", srcAddr, size)
-		if err != nil {
-			return err
-		}
-		to, err := d.slice("devicetest.copy_from_peer", dst, size)
-		if err != nil {
-			return err
-		}
-		copy(to, from)
-		return nil
-	}})
+	from := src.(*Device)
+	return s.push(CopyFromPeer, work{
+		cost: 1, uses: [2]use{{from, srcAddr, size}, {d, dst, size}},
+		run: func() error { return d.transfer("devicetest.copy_from_peer", dst, from, srcAddr, size) },
+	})
 }
 
 var (
-	_ device.Driver      = (*Driver)(nil)
-	_ device.Device      = (*Device)(nil)
-	_ device.Peer        = (*Device)(nil)
-	_ device.HostVisible = (*Device)(nil)
-	_ device.Stream      = (*Stream)(nil)
-	_ device.Event       = (*Event)(nil)
+	_ device.Driver        = (*Driver)(nil)
+	_ device.Device        = (*Device)(nil)
+	_ device.Peer          = (*Device)(nil)
+	_ device.HostVisible   = (*Device)(nil)
+	_ device.VirtualMemory = (*Device)(nil)
+	_ device.Stream        = (*Stream)(nil)
+	_ device.Event         = (*Event)(nil)
 )

@@ -16,6 +16,20 @@ type work struct {
 	// host is called without the lock, instead of run.
 	host func()
 	cost time.Duration
+	// uses are the ranges that run reads or writes.
+	uses [2]use
+}
+
+// use is a range of a device's memory; one of no device is none.
+type use struct {
+	dev  *Device
+	addr device.Addr
+	size uint64
+}
+
+// within is one range of the stream's own device.
+func (s *Stream) within(addr device.Addr, size uint64) use {
+	return use{dev: s.dev, addr: addr, size: size}
 }
 
 // Stream is a queue of work of a test device.
@@ -143,30 +157,34 @@ func (s *Stream) pushLocked(w work) {
 
 // Copy queues a copy within the device.
 func (s *Stream) Copy(dst, src device.Addr, size uint64) error {
-	return s.push(Copy, work{cost: time.Duration(size), run: func() error {
-		return s.dev.move(dst, src, size)
-	}})
+	return s.push(Copy, work{
+		cost: time.Duration(size), uses: [2]use{s.within(src, size), s.within(dst, size)},
+		run: func() error { return s.dev.transfer("devicetest.copy", dst, s.dev, src, size) },
+	})
 }
 
 // CopyFromHost queues a copy from a buffer of Device.HostBuffer.
 func (s *Stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64) error {
-	return s.push(CopyFromHost, work{cost: time.Duration(size), run: func() error {
-		return s.dev.moveFromHost(dst, src, size)
-	}})
+	return s.push(CopyFromHost, work{
+		cost: time.Duration(size), uses: [2]use{s.within(dst, size)},
+		run: func() error { return s.dev.moveFromHost(dst, src, size) },
+	})
 }
 
 // CopyToHost queues a copy to a buffer of Device.HostBuffer.
 func (s *Stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) error {
-	return s.push(CopyToHost, work{cost: time.Duration(size), run: func() error {
-		return s.dev.moveToHost(dst, src, size)
-	}})
+	return s.push(CopyToHost, work{
+		cost: time.Duration(size), uses: [2]use{s.within(src, size)},
+		run: func() error { return s.dev.moveToHost(dst, src, size) },
+	})
 }
 
 // Fill queues a fill.
 func (s *Stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) error {
-	return s.push(Fill, work{cost: time.Duration(size), run: func() error {
-		return s.dev.fill(dst, pattern, size)
-	}})
+	return s.push(Fill, work{
+		cost: time.Duration(size), uses: [2]use{s.within(dst, size)},
+		run: func() error { return s.dev.fill(dst, pattern, size) },
+	})
 }
 
 // HostFunction queues a call of fn.

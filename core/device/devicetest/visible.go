@@ -1,6 +1,10 @@
 package devicetest
 
-import "ferrum_mem/core/device"
+import (
+	"bytes"
+
+	"ferrum_mem/core/device"
+)
 
 // FillNow writes into a backed device.
 func (d *Device) FillNow(addr device.Addr, value byte, size uint64) error {
@@ -9,11 +13,12 @@ func (d *Device) FillNow(addr device.Addr, value byte, size uint64) error {
 	if err != nil {
 		return err
 	}
-	part, err := d.visible("devicetest.fill_now", addr, size)
-	for i := range part {
-		part[i] = value
+	found, err := d.visible("devicetest.fill_now", addr, size, device.AccessReadWrite)
+	if err != nil {
+		return err
 	}
-	return err
+	found.write(bytes.Repeat([]byte{value}, int(size)))
+	return nil
 }
 
 // FirstOther looks into a backed device.
@@ -23,30 +28,36 @@ func (d *Device) FirstOther(addr device.Addr, value byte, size uint64) (device.D
 	if err != nil {
 		return device.Difference{}, false, err
 	}
-	part, err := d.visible("devicetest.first_other", addr, size)
-	for i, found := range part {
-		if found != value {
-			return device.Difference{OffsetBytes: uint64(i), Found: found}, true, nil
+	found, err := d.visible("devicetest.first_other", addr, size, device.AccessRead)
+	if err != nil {
+		return device.Difference{}, false, err
+	}
+	for i, b := range found.read() {
+		if b != value {
+			return device.Difference{OffsetBytes: uint64(i), Found: b}, true, nil
 		}
 	}
-	return device.Difference{}, false, err
+	return device.Difference{}, false, nil
 }
 
 // SetBytes writes into a backed device as a stray pointer does.
 func (d *Device) SetBytes(addr device.Addr, bytes []byte) error {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
-	part, err := d.visible("devicetest.set_bytes", addr, uint64(len(bytes)))
-	copy(part, bytes)
-	return err
+	found, err := d.visible("devicetest.set_bytes", addr, uint64(len(bytes)), device.AccessReadWrite)
+	if err != nil {
+		return err
+	}
+	found.write(bytes)
+	return nil
 }
 
-func (d *Device) visible(op string, addr device.Addr, size uint64) ([]byte, error) {
+func (d *Device) visible(op string, addr device.Addr, size uint64, need device.Access) (place, error) {
 	if !d.driver.config.Backed {
-		return nil, device.Errorf(device.CodeUnsupported, op, "the device has no bytes").On(d.info.ID)
+		return place{}, device.Errorf(device.CodeUnsupported, op, "the device has no bytes").On(d.info.ID)
 	}
 	if size == 0 {
-		return nil, device.Errorf(device.CodeInvalidSize, op, "size is 0").On(d.info.ID)
+		return place{}, device.Errorf(device.CodeInvalidSize, op, "size is 0").On(d.info.ID)
 	}
-	return d.slice(op, addr, size)
+	return d.locate(op, addr, size, need)
 }

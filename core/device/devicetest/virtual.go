@@ -1,0 +1,296 @@
+package devicetest
+
+import (
+	"maps"
+	"math/bits"
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// Where the address space of reservations starts, and how much of it there is
+// unless Config.VirtualBytes says so. It is apart from that of the segments.
+const (
+	firstReserved       = device.Addr(1) << 48
+	defaultVirtualBytes = uint64(1) << 47
+)
+
+// reservation is address space; mapped holds its pages by their offset.
+type reservation struct {
+	base   device.Addr
+	size   uint64
+	mapped map[uint64]*page
+}
+
+// page is a physical page. The bytes of a backed device come into being with
+// the first write to them.
+type page struct {
+	size    uint64
+	backing device.Backing
+	// in is where it is mapped, at offset, with access; nil: nowhere.
+	in      *reservation
+	offset  uint64
+	access  device.Access
+	touched bool
+	bytes   []byte
+}
+
+// virtual is a device's address space and physical pages, under driver.mu.
+type virtual struct {
+	reservations map[device.Addr]*reservation
+	reserved     uint64
+	next         device.Addr
+	pages        map[device.Page]*page
+	lastPage     device.Page
+	// sizes counts the pages that are there by their size.
+	sizes map[uint64]int
+}
+
+func newVirtual() virtual {
+	return virtual{
+		reservations: map[device.Addr]*reservation{}, next: firstReserved,
+		pages: map[device.Page]*page{}, sizes: map[uint64]int{},
+	}
+}
+
+// Reservations is the number of reservations that were made and not given back.
+func (d *Device) Reservations() int {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	return len(d.virtual.reservations)
+}
+
+// Pages is the number of pages that were created and not released.
+func (d *Device) Pages() int {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	return len(d.virtual.pages)
+}
+
+// MappedBytes is the sum of the pages that are mapped.
+func (d *Device) MappedBytes() uint64 {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	var sum uint64
+	for _, p := range d.virtual.pages {
+		if p.in != nil {
+			sum += p.size
+		}
+	}
+	return sum
+}
+
+// PageBytes copies out what a page of a backed device holds, mapped or not; nil
+// for a page that is not there.
+func (d *Device) PageBytes(number device.Page) []byte {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	p := d.virtual.pages[number]
+	if p == nil || !d.driver.config.Backed {
+		return nil
+	}
+	return append(make([]byte, 0, p.size), p.read(0, p.size)...)
+}
+
+// enterVirtual is enter for the calls of device.VirtualMemory.
+func (d *Device) enterVirtual(call Call) error {
+	if err := d.enter(call); err != nil {
+		return err
+	}
+	if !d.info.VirtualMemory {
+		return d.refuse(call, device.CodeUnsupported, "the device has no virtual memory")
+	}
+	return nil
+}
+
+func (d *Device) refuse(call Call, code device.Code, format string, args ...any) error {
+	return device.Errorf(code, "devicetest."+string(call), format, args...).On(d.info.ID)
+}
+
+// Granularity is what the config says.
+func (d *Device) Granularity() device.Granularity {
+	return device.Granularity{
+		MinimumBytes: d.driver.config.PageMinimumBytes, RecommendedBytes: d.driver.config.PageRecommendedBytes,
+	}
+}
+
+func (d *Device) checkSize(call Call, size uint64) error {
+	if least := d.driver.config.PageMinimumBytes; size == 0 || size%least != 0 {
+		return d.refuse(call, device.CodeInvalidSize, "size %d is not a multiple of %d above 0", size, least)
+	}
+	return nil
+}
+
+// Reserve gives numbers that nothing else has had.
+func (d *Device) Reserve(size, align uint64) (device.Addr, error) {
+	err := d.enterVirtual(Reserve)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	if err := d.checkSize(Reserve, size); err != nil {
+		return 0, err
+	}
+	least := d.driver.config.PageMinimumBytes
+	if bits.OnesCount64(align) != 1 || align < least {
+		return 0, d.refuse(Reserve, device.CodeInvalidAlignment,
+			"align %d is not a power of two of at least %d", align, least)
+	}
+	v := &d.virtual
+	base := uint64(v.next)
+	if rest := base % align; rest != 0 {
+		base += align - rest
+	}
+	// The addresses are never used again, so they are not what runs out first.
+	_, carry := bits.Add64(base, size, 0)
+	if base < uint64(v.next) || carry != 0 || size > d.driver.config.VirtualBytes-v.reserved {
+		return 0, d.refuse(Reserve, device.CodeOutOfVirtualMemory, "%d bytes, align %d: %d of %d are reserved",
+			size, align, v.reserved, d.driver.config.VirtualBytes)
+	}
+	addr := device.Addr(base)
+	v.next = addr + device.Addr(size)
+	if gap := device.Addr(least); v.next+gap > v.next {
+		v.next += gap
+	}
+	v.reserved += size
+	v.reservations[addr] = &reservation{base: addr, size: size, mapped: map[uint64]*page{}}
+	return addr, nil
+}
+
+// Unreserve takes back exactly what one Reserve gave.
+func (d *Device) Unreserve(addr device.Addr, size uint64) error {
+	err := d.enterVirtual(Unreserve)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	known := d.virtual.reservations[addr]
+	if known == nil || known.size != size {
+		return d.refuse(Unreserve, device.CodeInvalidAddress, "address %#x with size %d is no reservation",
+			uint64(addr), size)
+	}
+	if n := len(known.mapped); n > 0 {
+		return d.refuse(Unreserve, device.CodeBusy, "address %#x: %d pages are mapped there", uint64(addr), n)
+	}
+	delete(d.virtual.reservations, addr)
+	d.virtual.reserved -= size
+	return nil
+}
+
+// Create counts pages against the device's capacity.
+func (d *Device) Create(pages []device.Page, pageBytes uint64, backing device.Backing) error {
+	err := d.enterVirtual(Create)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	switch least := d.driver.config.PageMinimumBytes; {
+	case len(pages) == 0:
+		return d.refuse(Create, device.CodeInvalidSize, "no pages are asked for")
+	case bits.OnesCount64(pageBytes) != 1 || pageBytes < least:
+		return d.refuse(Create, device.CodeInvalidPageSize,
+			"page size %d is not a power of two of at least %d", pageBytes, least)
+	case backing != device.BackingMovable && backing != device.BackingPrivate:
+		return d.refuse(Create, device.CodeInvalidArgument, "backing %d is not known", backing)
+	}
+	high, size := bits.Mul64(pageBytes, uint64(len(pages)))
+	if high != 0 || !d.hasRoom(size) {
+		return d.refuse(Create, device.CodeOutOfMemory, "%d pages of %d bytes: %d are held, %d used by others, of %d",
+			len(pages), pageBytes, d.held, d.others, d.info.TotalBytes)
+	}
+	v := &d.virtual
+	for i := range pages {
+		v.lastPage++
+		pages[i] = v.lastPage
+		v.pages[v.lastPage] = &page{size: pageBytes, backing: backing}
+	}
+	v.sizes[pageBytes] += len(pages)
+	d.held += size
+	return nil
+}
+
+// find gives the pages behind their numbers, each once.
+func (d *Device) find(call Call, numbers []device.Page) ([]*page, error) {
+	if len(numbers) == 0 {
+		return nil, d.refuse(call, device.CodeInvalidSize, "no pages are named")
+	}
+	found := make([]*page, len(numbers))
+	seen := make(map[device.Page]bool, len(numbers))
+	for i, number := range numbers {
+		p := d.virtual.pages[number]
+		if p == nil || seen[number] {
+			return nil, d.refuse(call, device.CodeInvalidHandle, "page %d, number %d of the list, is not there or named twice",
+				number, i)
+		}
+		seen[number] = true
+		found[i] = p
+	}
+	return found, nil
+}
+
+// findUnmapped is find for calls that mapped pages are too busy for.
+func (d *Device) findUnmapped(call Call, numbers []device.Page) ([]*page, error) {
+	found, err := d.find(call, numbers)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range found {
+		if p.in != nil {
+			return nil, d.refuse(call, device.CodeBusy, "page %d is mapped at %#x", numbers[i],
+				uint64(p.in.base)+p.offset)
+		}
+	}
+	return found, nil
+}
+
+// Release takes back pages that are not mapped.
+func (d *Device) Release(numbers []device.Page) error {
+	err := d.enterVirtual(Release)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	found, err := d.findUnmapped(Release, numbers)
+	if err != nil {
+		return err
+	}
+	v := &d.virtual
+	for i, p := range found {
+		delete(v.pages, numbers[i])
+		d.held -= p.size
+		v.sizes[p.size]--
+	}
+	maps.DeleteFunc(v.sizes, func(_ uint64, count int) bool { return count == 0 })
+	return nil
+}
+
+// Zero makes pages as they were when they were created.
+func (d *Device) Zero(numbers []device.Page) error {
+	err := d.enterVirtual(Zero)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	found, err := d.findUnmapped(Zero, numbers)
+	for _, p := range found {
+		p.forget()
+	}
+	return err
+}
+
+func (p *page) forget() { p.touched, p.bytes = false, nil }
+
+// read is a part of the page's bytes; zeros where nobody has written.
+func (p *page) read(offset, size uint64) []byte {
+	if p.bytes == nil {
+		return make([]byte, size)
+	}
+	return slices.Clone(p.bytes[offset:][:size])
+}
+
+func (p *page) write(offset uint64, bytes []byte) {
+	if p.bytes == nil {
+		p.bytes = make([]byte, p.size)
+	}
+	copy(p.bytes[offset:], bytes)
+}

@@ -1,0 +1,216 @@
+package devicetest
+
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// piece is the part of one mapped page that a range covers.
+type piece struct {
+	page         *page
+	offset, size uint64
+}
+
+// reservationOf is the reservation that a whole range lies in, or nil.
+func (d *Device) reservationOf(addr device.Addr, size uint64) *reservation {
+	for _, r := range d.virtual.reservations {
+		if addr >= r.base && uint64(addr-r.base) <= r.size && size <= r.size-uint64(addr-r.base) {
+			return r
+		}
+	}
+	return nil
+}
+
+// pageAt is the page that an offset lies in, or nil. A page lies at a multiple
+// of its size.
+func (d *Device) pageAt(r *reservation, offset uint64) *page {
+	for size := range d.virtual.sizes {
+		if p := r.mapped[offset/size*size]; p != nil && p.size == size {
+			return p
+		}
+	}
+	return nil
+}
+
+// pieces are the mapped pages under a range of a reservation, in order, or false
+// where they do not cover all of it.
+func (d *Device) pieces(r *reservation, addr device.Addr, size uint64) ([]piece, bool) {
+	var found []piece
+	for at, end := uint64(addr-r.base), uint64(addr-r.base)+size; at < end; {
+		p := d.pageAt(r, at)
+		if p == nil {
+			return nil, false
+		}
+		part := min(end, p.offset+p.size) - at
+		found = append(found, piece{page: p, offset: at - p.offset, size: part})
+		at += part
+	}
+	return found, true
+}
+
+// overlapping is a page that is mapped somewhere in a range of a reservation, or
+// nil.
+func (r *reservation) overlapping(offset, size uint64) *page {
+	for _, p := range r.mapped {
+		if p.offset < offset+size && offset < p.offset+p.size {
+			return p
+		}
+	}
+	return nil
+}
+
+// mappedRange is the reservation and the pages under a range that a call
+// names; whole also wants it to cover them whole.
+func (d *Device) mappedRange(call Call, addr device.Addr, size uint64, whole bool) (*reservation, []piece, error) {
+	if err := d.checkSize(call, size); err != nil {
+		return nil, nil, err
+	}
+	if least := d.driver.config.PageMinimumBytes; uint64(addr)%least != 0 {
+		return nil, nil, d.refuse(call, device.CodeInvalidOffset, "address %#x is not a multiple of %d", uint64(addr), least)
+	}
+	r := d.reservationOf(addr, size)
+	if r == nil {
+		return nil, nil, d.refuse(call, device.CodeInvalidAddress, "%d bytes at %#x lie in no reservation",
+			size, uint64(addr))
+	}
+	found, covered := d.pieces(r, addr, size)
+	if !covered {
+		return nil, nil, d.refuse(call, device.CodeNotMapped, "%d bytes at %#x are not mapped throughout",
+			size, uint64(addr))
+	}
+	for _, part := range found {
+		if whole && part.size != part.page.size {
+			return nil, nil, d.refuse(call, device.CodeInvalidOffset, "%d bytes at %#x end inside a page of %d bytes",
+				size, uint64(addr), part.page.size)
+		}
+	}
+	return r, found, nil
+}
+
+// Map notes where the pages are.
+func (d *Device) Map(addr device.Addr, numbers []device.Page) error {
+	err := d.enterVirtual(Map)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	found, err := d.find(Map, numbers)
+	if err != nil {
+		return err
+	}
+	pageBytes := found[0].size
+	for i, p := range found {
+		if p.size != pageBytes {
+			return d.refuse(Map, device.CodeInvalidPageSize, "page %d has %d bytes, the first one %d",
+				numbers[i], p.size, pageBytes)
+		}
+	}
+	if least := d.driver.config.PageMinimumBytes; uint64(addr)%least != 0 {
+		return d.refuse(Map, device.CodeInvalidOffset, "address %#x is not a multiple of %d", uint64(addr), least)
+	}
+	// The device holds the pages, so their sum does not wrap.
+	size := pageBytes * uint64(len(found))
+	r := d.reservationOf(addr, size)
+	if r == nil {
+		return d.refuse(Map, device.CodeInvalidAddress, "%d bytes at %#x lie in no reservation", size, uint64(addr))
+	}
+	start := uint64(addr - r.base)
+	if start%pageBytes != 0 {
+		return d.refuse(Map, device.CodeInvalidOffset, "offset %d of the reservation is not a multiple of the page size %d",
+			start, pageBytes)
+	}
+	if there := r.overlapping(start, size); there != nil {
+		return d.refuse(Map, device.CodeAlreadyMapped, "%d bytes at %#x: a page is mapped at %#x", size, uint64(addr),
+			uint64(r.base)+there.offset)
+	}
+	for i, p := range found {
+		if p.in != nil {
+			return d.refuse(Map, device.CodeBusy, "page %d is mapped at %#x", numbers[i], uint64(p.in.base)+p.offset)
+		}
+	}
+	for i, p := range found {
+		p.in, p.offset, p.access = r, start+uint64(i)*pageBytes, device.AccessNone
+		r.mapped[p.offset] = p
+	}
+	return nil
+}
+
+// SetAccess notes the access; work that is queued is known to use its ranges.
+func (d *Device) SetAccess(addr device.Addr, size uint64, access device.Access) error {
+	err := d.enterVirtual(SetAccess)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if access < device.AccessNone || access > device.AccessReadWrite {
+		return d.refuse(SetAccess, device.CodeInvalidArgument, "access %d is not known", access)
+	}
+	_, found, err := d.mappedRange(SetAccess, addr, size, true)
+	if err != nil {
+		return err
+	}
+	takes := slices.ContainsFunc(found, func(part piece) bool { return part.page.access > access })
+	if takes && d.inUse(addr, size) {
+		return d.refuse(SetAccess, device.CodeBusy, "%d bytes at %#x are used by queued work", size, uint64(addr))
+	}
+	for _, part := range found {
+		part.page.access = access
+	}
+	return nil
+}
+
+// Unmap takes the pages out; those for one owner forget what they held.
+func (d *Device) Unmap(addr device.Addr, size uint64) error {
+	err := d.enterVirtual(Unmap)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	r, found, err := d.mappedRange(Unmap, addr, size, true)
+	if err != nil {
+		return err
+	}
+	if d.inUse(addr, size) {
+		return d.refuse(Unmap, device.CodeBusy, "%d bytes at %#x are used by queued work", size, uint64(addr))
+	}
+	for _, part := range found {
+		delete(r.mapped, part.page.offset)
+		part.page.in = nil
+		if part.page.backing == device.BackingPrivate {
+			part.page.forget()
+		}
+	}
+	return nil
+}
+
+// Resident counts the pages that work has written to, whole.
+func (d *Device) Resident(addr device.Addr, size uint64) (uint64, error) {
+	err := d.enterVirtual(Resident)
+	defer d.driver.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	_, found, err := d.mappedRange(Resident, addr, size, false)
+	var sum uint64
+	for _, part := range found {
+		if part.page.touched {
+			sum += part.size
+		}
+	}
+	return sum, err
+}
+
+// inUse says whether queued work of any stream of the driver uses the range.
+func (d *Device) inUse(addr device.Addr, size uint64) bool {
+	for _, s := range d.driver.streams {
+		for _, w := range s.queue {
+			for _, used := range w.uses {
+				if used.dev == d && (uint64(used.addr-addr) < size || uint64(addr-used.addr) < used.size) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
