@@ -27,16 +27,10 @@ const reclaimQueue = 64
 // allocation would otherwise fail. It runs on a worker with no lock held and
 // gives the bytes that it freed. A negative deadline is CodeInvalidArgument.
 func (e *Engine) OnReclaim(c ReclaimConfig, fn func(neededBytes uint64) uint64) (*Registration, error) {
-	if c.Deadline < 0 {
-		return nil, device.Errorf(device.CodeInvalidArgument, "engine.on_reclaim",
-			"deadline %v is negative", c.Deadline).On(e.ID())
+	r, err := e.NewReclaim(c, fn)
+	if err != nil {
+		return nil, err
 	}
-	r := newRegistration(e)
-	r.reclaim, r.priority, r.deadline = fn, c.Priority, c.Deadline
-	if r.deadline == 0 {
-		r.deadline = defaultReclaimDeadline
-	}
-	r.worker = notify.New("reclaim "+e.ID().String(), reclaimQueue)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -49,6 +43,23 @@ func (e *Engine) OnReclaim(c ReclaimConfig, fn func(neededBytes uint64) uint64) 
 		after = len(e.reclaims)
 	}
 	e.reclaims = slices.Insert(e.reclaims, after, r)
+	return r, nil
+}
+
+// NewReclaim makes a reclaim callback that no search for room of the engine asks:
+// its owner does, with Ask, and removes it before the engine is closed. A negative
+// deadline is CodeInvalidArgument.
+func (e *Engine) NewReclaim(c ReclaimConfig, fn func(neededBytes uint64) uint64) (*Registration, error) {
+	if c.Deadline < 0 {
+		return nil, device.Errorf(device.CodeInvalidArgument, "engine.on_reclaim",
+			"deadline %v is negative", c.Deadline).On(e.ID())
+	}
+	r := newRegistration(e)
+	r.reclaim, r.priority, r.deadline = fn, c.Priority, c.Deadline
+	if r.deadline == 0 {
+		r.deadline = defaultReclaimDeadline
+	}
+	r.worker = notify.New("reclaim "+e.ID().String(), reclaimQueue)
 	return r, nil
 }
 
@@ -65,10 +76,11 @@ const (
 	questionAbandoned
 )
 
-// ask has the callback called on its worker and waits for its end, no longer
-// than the deadline. It is false when the callback did not end in time: a call
-// that runs goes on, one that waits behind it is given up.
-func (r *Registration) ask(neededBytes uint64) (freed uint64, inTime bool) {
+// Ask has the callback called on its worker and waits for its end, no longer than
+// the deadline or until enough is closed; nil never is. It is false when the
+// callback did not end by the deadline. A call that runs goes on, one that waits
+// behind it is given up. The caller holds no lock.
+func (r *Registration) Ask(neededBytes uint64, enough <-chan struct{}) (freed uint64, inTime bool) {
 	var state atomic.Int32
 	answer := make(chan uint64, 1)
 	posted := r.worker.Post(func() {
@@ -86,6 +98,9 @@ func (r *Registration) ask(neededBytes uint64) (freed uint64, inTime bool) {
 	select {
 	case freed = <-answer:
 		return freed, true
+	case <-enough:
+		state.CompareAndSwap(questionWaits, questionAbandoned)
+		return 0, true
 	case <-timer.C:
 		state.CompareAndSwap(questionWaits, questionAbandoned)
 		return 0, false
@@ -111,7 +126,7 @@ func (c *climb) askAll() {
 		if c.ended() {
 			return
 		}
-		freed, inTime := r.ask(c.need.SizeBytes)
+		freed, inTime := r.Ask(c.need.SizeBytes, nil)
 		if !inTime {
 			e.Log(Warning, fmt.Sprintf(
 				"a reclaim callback of priority %d did not end within %v", r.priority, r.deadline))
