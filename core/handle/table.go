@@ -10,7 +10,9 @@ import (
 
 // The slots live in chunks that are never moved or given up, so a reader needs
 // no lock to reach one. Each chunk is twice as large as the one before it:
-// chunk k holds firstChunk<<k slots, and 27 chunks cover every 32-bit index.
+// chunk k holds firstChunk<<k slots, and 27 chunks cover every 32-bit index. The
+// first chunk is part of the table: most tables need no other, and a handle of it
+// is looked up with few loads that wait for each other.
 const (
 	firstChunkBits = 6
 	firstChunk     = 1 << firstChunkBits
@@ -32,6 +34,7 @@ type slot[T any] struct {
 
 // Table gives out handles of one kind. All methods are safe for concurrent use.
 type Table[T any] struct {
+	first  [firstChunk]slot[T]
 	kind   Kind
 	chunks [chunkCount]atomic.Pointer[[]slot[T]]
 	// used counts the slots that have ever had a tenant.
@@ -47,7 +50,10 @@ type Table[T any] struct {
 
 // New makes an empty table for handles of the kind.
 func New[T any](kind Kind) *Table[T] {
-	return &Table[T]{kind: kind, capacity: 1 << 32, firstGeneration: 1}
+	t := &Table[T]{kind: kind, capacity: 1 << 32, firstGeneration: 1}
+	first := t.first[:]
+	t.chunks[0].Store(&first)
+	return t
 }
 
 // at finds the slot of an index below used.
@@ -105,6 +111,15 @@ func (t *Table[T]) takeSlot() (uint32, error) {
 // with a message that says whether the handle is 0, of another kind, destroyed
 // or never given out.
 func (t *Table[T]) Get(id uint64) (T, error) {
+	// A handle of another chunk is not equal to the one that is there.
+	if found := t.first[id%firstChunk].live.Load(); found != nil && found.id == id {
+		return found.value, nil
+	}
+	return t.getFar(id)
+}
+
+// getFar is Get for a handle that is not in the first chunk.
+func (t *Table[T]) getFar(id uint64) (T, error) {
 	if KindOf(id) == t.kind && uint64(indexOf(id)) < t.used.Load() {
 		if found := t.at(indexOf(id)).live.Load(); found != nil && found.id == id {
 			return found.value, nil
