@@ -25,8 +25,9 @@ type Books struct {
 
 	allocations, frees, failures uint64
 
-	// device is the first of totals.
+	// device is the first of totals, and only says that there is no other.
 	device *Totals
+	only   bool
 	totals []*Totals
 }
 
@@ -61,9 +62,9 @@ func NewBooks(keepHistory bool, totals ...*Totals) *Books {
 		totals = []*Totals{{}}
 	}
 	for _, t := range totals {
-		t.members.Add(1)
+		t.interest.Add(1)
 	}
-	b := &Books{keepHistory: keepHistory, device: totals[0], totals: totals}
+	b := &Books{keepHistory: keepHistory, device: totals[0], only: len(totals) == 1, totals: totals}
 	b.center()
 	return b
 }
@@ -72,7 +73,7 @@ func NewBooks(keepHistory bool, totals ...*Totals) *Books {
 func (b *Books) Leave() {
 	b.publish()
 	for _, t := range b.totals {
-		t.members.Add(-1)
+		t.interest.Add(^uint64(0))
 	}
 }
 
@@ -322,16 +323,17 @@ func (b *Books) move(gauge int, difference uint64) {
 
 // settle keeps the totals near enough, and exact while somebody watches them.
 func (b *Books) settle() {
-	if value := b.now[active]; value < b.low || value >= b.above || b.device.watchers.Load() != 0 {
-		b.settleSlow()
+	if b.only && b.device.interest.Load() <= 1 {
+		return // there is nobody but these books
 	}
+	b.settleSlow()
 }
 
 func (b *Books) settleSlow() {
 	value := b.now[active]
 	if (value < b.low || value >= b.above) && b.shared() {
 		b.publish()
-	} else if b.device.watchers.Load() != 0 {
+	} else if b.device.Watched() {
 		b.publishUsed()
 	}
 }
@@ -339,7 +341,7 @@ func (b *Books) settleSlow() {
 // shared says whether other books add to the same totals.
 func (b *Books) shared() bool {
 	for _, t := range b.totals {
-		if t.members.Load() > 1 {
+		if t.shared() {
 			return true
 		}
 	}

@@ -28,10 +28,10 @@ const (
 // and the other peaks by what the pools had changed since they were last brought
 // up to date.
 type Totals struct {
-	// members counts the books.
-	members atomic.Int32
-	// watchers counts those who need used at every moment.
-	watchers atomic.Int32
+	// interest counts the books, and in the high half those who need used at every
+	// moment: in one word, for the books ask at every call whether there is
+	// anybody but them.
+	interest atomic.Uint64
 	used     atomic.Uint64
 
 	mu            sync.Mutex
@@ -42,14 +42,20 @@ type Totals struct {
 // them was read; the second result of as many calls with false ends that.
 func (t *Totals) Watch(on bool) {
 	if on {
-		t.watchers.Add(1)
+		t.interest.Add(watcher)
 	} else {
-		t.watchers.Add(-1)
+		t.interest.Add(^(watcher - 1))
 	}
 }
 
+// watcher is what one of them counts in interest.
+const watcher uint64 = 1 << 32
+
 // Watched says whether somebody watches.
-func (t *Totals) Watched() bool { return t.watchers.Load() != 0 }
+func (t *Totals) Watched() bool { return t.interest.Load() >= watcher }
+
+// shared says whether there is more than one of the books.
+func (t *Totals) shared() bool { return uint32(t.interest.Load()) > 1 }
 
 // Used is what is neither free nor cached: active + unusable, as far as the
 // books have made it known.
