@@ -21,7 +21,7 @@ func (l *Library) onStream(op string, id, streamID uint64) (*openPool, device.St
 // PoolAllocWith takes a block as described, to be used first by the stream (0:
 // the default one of the pool's device).
 func (l *Library) PoolAllocWith(id, stream uint64, request pool.Request) (device.Addr, error) {
-	return l.poolAlloc(id, stream, request)
+	return l.poolAlloc(id, stream, &request)
 }
 
 // PoolAllocBatch fills to with blocks of sizeBytes each: all of it, or nothing

@@ -94,7 +94,7 @@ func (l *Library) pool(op string, id uint64) (*openPool, error) {
 // PoolAlloc takes a block of sizeBytes from a pool, to be used first by the
 // stream (0: the default one of the pool's device).
 func (l *Library) PoolAlloc(id, sizeBytes, stream uint64) (device.Addr, error) {
-	return l.poolAlloc(id, stream, pool.Request{SizeBytes: sizeBytes})
+	return l.poolAlloc(id, stream, &pool.Request{SizeBytes: sizeBytes})
 }
 
 // PoolAllocAligned is PoolAlloc with the address a multiple of alignmentBytes,
@@ -106,7 +106,7 @@ func (l *Library) PoolAllocAligned(id, sizeBytes, alignmentBytes, stream uint64)
 			return err
 		})
 	}
-	return l.poolAlloc(id, stream, pool.Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
+	return l.poolAlloc(id, stream, &pool.Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
 }
 
 // noAlignment is the error for an alignment of 0, unless the call would fail
@@ -121,13 +121,13 @@ func (l *Library) noAlignment(op string, before func() error) error {
 	return device.Errorf(device.CodeInvalidAlignment, op, "alignment_bytes is 0: want a power of two")
 }
 
-func (l *Library) poolAlloc(id, stream uint64, request pool.Request) (device.Addr, error) {
+func (l *Library) poolAlloc(id, stream uint64, request *pool.Request) (device.Addr, error) {
 	entry, first, err := l.onStream("pool.alloc", id, stream)
 	if err != nil {
 		return 0, err
 	}
 	request.Stream = first
-	addr, err := entry.pool.AllocAddr(&request)
+	addr, err := entry.pool.AllocAddr(request)
 	if err != nil {
 		return 0, late(l.pools, id, entry.device.engine, err)
 	}

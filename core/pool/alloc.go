@@ -18,10 +18,10 @@ const opAlloc = "pool.alloc"
 // but for the count of failures; segments that hold no block may have been given
 // back.
 func (p *Pool) Alloc(r Request) (Block, error) {
-	if placed, ok := p.allocPlain(&r); ok {
+	if s, placed, tag, at, ok := p.allocPlain(&r); ok {
 		return Block{
-			Addr: placed.addr, SizeBytes: placed.size, RequestedBytes: r.SizeBytes,
-			Tag: placed.tag, AllocatedAt: placed.at,
+			Addr: s.base + device.Addr(placed.Offset), SizeBytes: placed.Size, RequestedBytes: r.SizeBytes,
+			Tag: tag, AllocatedAt: at,
 		}, nil
 	}
 	return p.allocChecked(&r)
@@ -29,8 +29,8 @@ func (p *Pool) Alloc(r Request) (Block, error) {
 
 // AllocAddr is Alloc for a caller who wants no more than the address.
 func (p *Pool) AllocAddr(r *Request) (device.Addr, error) {
-	if placed, ok := p.allocPlain(r); ok {
-		return placed.addr, nil
+	if s, placed, _, _, ok := p.allocPlain(r); ok {
+		return s.base + device.Addr(placed.Offset), nil
 	}
 	block, err := p.allocChecked(r)
 	return block.Addr, err
@@ -47,34 +47,28 @@ func (p *Pool) allocChecked(r *Request) (Block, error) {
 // largestPlain is a size that can be rounded up without a look.
 const largestPlain = 1 << 62
 
-// placed is a new live block.
-type placed struct {
-	addr device.Addr
-	size uint64
-	tag  string
-	at   time.Duration
-}
-
 // allocPlain is Alloc for a request without anything special when nothing is in
 // flight and there is room: what it does not serve, it leaves as it was. It is
-// what most calls are, and short for that.
-func (p *Pool) allocPlain(r *Request) (got placed, ok bool) {
+// what most calls are, and short for that. Its results fit in registers.
+func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag string, at time.Duration, ok bool) {
 	if r.AlignmentBytes|uint64(r.Lifetime) != 0 || r.Tag != "" || r.SizeBytes-1 >= largestPlain || p.debug != nil {
-		return got, false
+		return nil, rangealloc.Range{}, "", 0, false
 	}
 	granule := p.config.AlignmentBytes
 	size := (r.SizeBytes + granule - 1) &^ (granule - 1)
 	p.mu.Lock()
 	if p.frozen || p.state != stateOpen || p.flights.count != 0 || !p.tags.IsKept(r.TagNumber) {
 		p.mu.Unlock()
-		return got, false
+		return nil, rangealloc.Range{}, "", 0, false
 	}
-	wanted := rangealloc.Request{Size: size, Align: granule, End: r.End, Group: r.Group}
 	for _, s := range p.segments {
 		if p.ordered && size >= s.full {
 			continue
 		}
-		block, err := s.alloc(&wanted)
+		block, err := s.strategy.Alloc(rangealloc.Request{Size: size, Align: granule, End: r.End, Group: r.Group})
+		if err == nil && uint64(block.Slot) >= uint64(len(s.infos)) {
+			block, err = s.allocExtended(block)
+		}
 		if err == rangealloc.ErrNoRoom {
 			if p.ordered {
 				s.full = size
@@ -92,19 +86,18 @@ func (p *Pool) allocPlain(r *Request) (got placed, ok bool) {
 		s.infos[block.Slot] = makeInfo(blockLive, r.TagNumber, slack)
 		s.blocks++
 		if s.timed {
-			got.at = track.Now()
-			s.times[block.Slot] = int64(got.at)
+			at = track.Now()
+			s.times[block.Slot] = int64(at)
 		}
 		sizes := track.Block{RequestedBytes: r.SizeBytes, AllocatedBytes: block.Size}
-		got.tag = p.tags.Enter(r.TagNumber, sizes, 1)
+		tag = p.tags.Enter(r.TagNumber, sizes, 1)
 		p.books.Allocate(sizes)
 		p.mu.Unlock()
 		p.engine.Changed()
-		got.addr, got.size = s.base+device.Addr(block.Offset), block.Size
-		return got, true
+		return s, block, tag, at, true
 	}
 	p.mu.Unlock()
-	return got, false
+	return nil, rangealloc.Range{}, "", 0, false
 }
 
 // allocNeed is Alloc for a checked request.

@@ -32,7 +32,7 @@ func (s *quickStream) Idle() (bool, error) {
 }
 
 func quickPool(b *testing.B, change func(*Config)) *Pool {
-	dev := devicetest.Open(devicetest.Config{TotalBytes: 64 << 30})
+	dev := devicetest.Open(devicetest.Config{TotalBytes: 1 << 40})
 	e := engine.New(&quickDevice{Device: dev, stream: &quickStream{Stream: dev.DefaultStream()}}, engine.Options{})
 	c := DefaultConfig()
 	c.InitialSizeBytes = 4 << 30
@@ -160,6 +160,50 @@ func replace(b *testing.B, live int) {
 			b.Fatal(err)
 		}
 		addrs[at] = block.Addr
+	}
+}
+
+// BenchmarkLarge replaces a random one of 16 live blocks of 2 MiB to 1 GiB,
+// log-uniform, in a pool that has grown to hold them and in one of one segment.
+func BenchmarkLarge(b *testing.B) {
+	for name, initial := range map[string]uint64{"grown": 0, "one segment": 48 << 30} {
+		b.Run(name, func(b *testing.B) {
+			p := quickPool(b, func(c *Config) {
+				if c.InitialSizeBytes = DefaultConfig().InitialSizeBytes; initial != 0 {
+					c.InitialSizeBytes = initial
+				}
+			})
+			r := rand.New(rand.NewPCG(1, 2))
+			sizes := make([]uint64, 1<<14)
+			for i := range sizes {
+				sizes[i] = uint64(2 << 20 * math.Exp(r.Float64()*math.Log(512)))
+			}
+			var addrs [16]device.Addr
+			for i := range addrs {
+				addrs[i] = mustAlloc(b, p, sizes[len(sizes)-1-i]).Addr
+			}
+			step := func(i int) {
+				at := uint32(i) * 2654435761 >> 28
+				if err := p.Free(addrs[at], nil); err != nil {
+					b.Fatal(err)
+				}
+				addr, err := p.AllocAddr(&Request{SizeBytes: sizes[i%len(sizes)]})
+				if err != nil {
+					b.Fatal(err)
+				}
+				addrs[at] = addr
+			}
+			for i := range 1 << 15 {
+				step(i)
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				i++
+				step(i)
+			}
+			b.ReportMetric(float64(len(p.segments)), "segments")
+		})
 	}
 }
 

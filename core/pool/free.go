@@ -75,7 +75,9 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64) bool {
 		return false
 	}
 	p.tags.Leave(info.tag(), sizes, 1)
-	if _, err := s.strategy.Free(r.Offset); err != nil {
+	if s.slotFreer != nil {
+		s.slotFreer.FreeSlot(r.Slot)
+	} else if _, err := s.strategy.Free(r.Offset); err != nil {
 		p.broken(opFree, err)
 	}
 	p.left(s, 1)

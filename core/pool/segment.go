@@ -19,9 +19,10 @@ type segment struct {
 	base     device.Addr
 	usable   uint64
 	strategy rangealloc.Strategy
-	// The strategy if it can serve batches, else nil.
+	// The strategy if it can do that, else nil.
 	batcher     rangealloc.Batcher
 	slotBatcher rangealloc.SlotBatcher
+	slotFreer   rangealloc.SlotFreer
 	// number counts the pool's segments in the order in which they came.
 	number uint64
 	// blocks counts what the strategy has out: live, in flight or leased.
@@ -68,6 +69,7 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 	s := &segment{had: had, base: base, usable: usable, strategy: strategy, full: math.MaxUint64}
 	s.batcher, _ = strategy.(rangealloc.Batcher)
 	s.slotBatcher, _ = strategy.(rangealloc.SlotBatcher)
+	s.slotFreer, _ = strategy.(rangealloc.SlotFreer)
 	s.timed = p.config.Tracking
 	return s, nil
 }

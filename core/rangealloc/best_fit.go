@@ -186,11 +186,19 @@ func (b *bestFit) Free(offset uint64) (uint64, error) {
 	if offset&(b.config.GranuleBytes-1) != 0 || offset >= b.config.SizeBytes {
 		return 0, b.badFree(offset)
 	}
-	all := b.records.all
-	at := b.live.remove(all, offset>>b.shift)
+	at := b.live.find(b.records.all, offset>>b.shift)
 	if at == none {
 		return 0, b.badFree(offset)
 	}
+	size := b.records.all[at].size << b.shift
+	b.FreeSlot(at)
+	return size, nil
+}
+
+// FreeSlot frees the live block of a record.
+func (b *bestFit) FreeSlot(at uint32) {
+	all := b.records.all
+	b.live.removeAt(all, at)
 	r := &all[at]
 	size, prev, next := r.size, r.prev, r.next
 	b.freeUnits += size
@@ -218,7 +226,6 @@ func (b *bestFit) Free(offset uint64) (uint64, error) {
 	if b.free.count > b.free.most {
 		b.free.renew(all, b.highWater)
 	}
-	return size << b.shift, nil
 }
 
 func (b *bestFit) Stats() Stats {

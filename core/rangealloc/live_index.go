@@ -72,6 +72,17 @@ func (l *liveIndex) remove(all []record, offset uint64) uint32 {
 	return none
 }
 
+// removeAt is remove for a live record.
+func (l *liveIndex) removeAt(all []record, at uint32) {
+	r := &all[at]
+	link := l.head(r.offset)
+	for *link != at {
+		link = &all[*link].right
+	}
+	*link = r.right
+	l.count--
+}
+
 // grow doubles the heads. Without memory for them the chains are longer, and that
 // is all.
 func (l *liveIndex) grow(all []record) {

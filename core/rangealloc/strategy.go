@@ -123,6 +123,13 @@ type SlotBatcher interface {
 	FreeBatchSlots(offsets []uint64, slots []uint32) (size uint64, err error)
 }
 
+// SlotFreer is a strategy that frees the block that Lookup has just given, without
+// looking it up again.
+type SlotFreer interface {
+	// FreeSlot frees the live block of that slot.
+	FreeSlot(slot uint32)
+}
+
 // ErrNoRoom is what Alloc returns when no free run holds the request at its
 // alignment: OUT_OF_MEMORY, without the formatting that a full range would pay
 // for at every attempt. The caller knows the request and adds what matters.
