@@ -1,11 +1,23 @@
 package rangealloc
 
 // AllocBatch implements Batcher: small blocks are taken from a slab as many at a
-// time as it has.
+// time as it has. A batch that found no room may have put its first blocks around
+// slabs that were kept then; it is tried once more without any.
 func (s *sizeClass) AllocBatch(r Request, to []Range) error {
 	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {
 		return r.check()
 	}
+	kept := s.kept
+	err := s.allocBatch(r, to)
+	if err == ErrNoRoom && kept > 0 { //nolint:errorlint // the very value
+		s.giveBackKept()
+		err = s.allocBatch(r, to)
+	}
+	return err
+}
+
+// allocBatch is AllocBatch with the slabs that are kept.
+func (s *sizeClass) allocBatch(r Request, to []Range) error {
 	class, left, highWater := s.classOf(r), to, s.highWater
 	for class >= 0 && len(left) > 0 {
 		id, err := s.slabWithRoom(class)

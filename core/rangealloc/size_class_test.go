@@ -3,6 +3,8 @@ package rangealloc_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/rangealloc/conformance"
 )
@@ -25,4 +27,25 @@ func TestSizeClassWithLargeSlabs(t *testing.T) {
 
 func FuzzSizeClass(f *testing.F) {
 	conformance.Fuzz(f, rangealloc.SizeClassWithSlabs(4), sizeClassPromises)
+}
+
+// A slab that is kept in the middle of a range is no reason to refuse a batch
+// that the range has room for.
+func TestSizeClassBatchIsNotRefusedForAKeptSlab(t *testing.T) {
+	const blocks, size = 24, 87
+	s, err := makeSizeClass(rangealloc.Config{SizeBytes: blocks*size + 32, GranuleBytes: 1})
+	require.NoError(t, err)
+	defer s.Close()
+	large, err := s.Alloc(rangealloc.Request{Size: size, Align: 1})
+	require.NoError(t, err)
+	small, err := s.Alloc(rangealloc.Request{Size: 1, Align: 1})
+	require.NoError(t, err)
+	require.Greater(t, small.Offset, large.Offset, "the slab is behind the large block")
+	for _, block := range []rangealloc.Range{large, small} {
+		_, err := s.Free(block.Offset)
+		require.NoError(t, err)
+	}
+	to := make([]rangealloc.Range, blocks)
+	require.NoError(t, s.(rangealloc.Batcher).AllocBatch(rangealloc.Request{Size: size, Align: 1}, to))
+	require.NoError(t, s.Check())
 }
