@@ -97,37 +97,20 @@ func (p *Pool) enterBatch(n *need, tag uint32, allocatedBytes uint64) {
 // false: there is none with the room. This is the way that has to be fast.
 func (p *Pool) placeTogether(n *need, to []device.Addr, tag uint32) (done bool, err error) {
 	for _, s := range p.segments {
-		if s.batcher == nil {
+		var total uint64
+		switch {
+		case s.runBatcher != nil:
+			total, err = p.placeRuns(s, n, to, tag)
+		case s.batcher != nil:
+			total, err = p.placeRanges(s, n, to, tag)
+		default:
 			continue
 		}
-		ranges := p.scratch.room(len(to))
-		if err := s.allocBatch(&n.Request, ranges); err != nil {
-			if err == rangealloc.ErrNoRoom {
-				continue
-			}
+		if err == rangealloc.ErrNoRoom {
+			continue
+		}
+		if err != nil {
 			return false, err
-		}
-		total, size, info := uint64(0), uint64(0), blockInfo(0)
-		now := int64(0)
-		if s.timed {
-			now = int64(track.Now())
-		}
-		for i := range ranges {
-			r := &ranges[i]
-			if r.Size != size {
-				size = r.Size
-				if size-n.requested > maxSlackBytes {
-					p.ungatherRanges(s, ranges)
-					return false, p.tooSlack(n, size-n.requested)
-				}
-				info = makeInfo(blockLive, tag, size-n.requested)
-			}
-			s.infos[r.Slot] = info
-			if s.timed {
-				s.times[r.Slot] = now
-			}
-			to[i] = s.base + device.Addr(r.Offset)
-			total += size
 		}
 		s.blocks += n.count
 		p.enterBatch(n, tag, total)
@@ -136,37 +119,91 @@ func (p *Pool) placeTogether(n *need, to []device.Addr, tag uint32) (done bool, 
 	return false, nil
 }
 
-func (p *Pool) ungatherRanges(s *segment, ranges []rangealloc.Range) {
-	for _, r := range ranges {
-		p.unplace(s, r.Offset)
+// placeRuns takes all blocks from a strategy whose blocks have one size, and
+// gives the sum of their sizes.
+func (p *Pool) placeRuns(s *segment, n *need, to []device.Addr, tag uint32) (total uint64, err error) {
+	runs, size, err := s.allocRuns(&n.Request, len(to), p.scratch.runs)
+	if err != nil {
+		return 0, err
 	}
+	p.scratch.runs = runs
+	if size-n.requested > maxSlackBytes {
+		s.undoRuns(runs, size)
+		return 0, p.tooSlack(n, size-n.requested)
+	}
+	info, now := makeInfo(blockLive, tag, size-n.requested), s.now()
+	for _, run := range runs {
+		addr, infos := s.base+device.Addr(run.Offset), s.infos[run.Slot:][:run.Count]
+		addrs := to[:run.Count]
+		for i := range infos {
+			infos[i] = info
+		}
+		for i := range addrs {
+			addrs[i] = addr
+			addr += device.Addr(size)
+		}
+		if s.timed {
+			times := s.times[run.Slot:][:run.Count]
+			for i := range times {
+				times[i] = now
+			}
+		}
+		to = to[run.Count:]
+	}
+	return n.count * size, nil
+}
+
+// placeRanges takes all blocks from a strategy that serves batches, and gives the
+// sum of their sizes.
+func (p *Pool) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (total uint64, err error) {
+	ranges := p.scratch.room(len(to))
+	if err := s.allocBatch(&n.Request, ranges); err != nil {
+		return 0, err
+	}
+	size, info, now := uint64(0), blockInfo(0), s.now()
+	for i := range ranges {
+		r := &ranges[i]
+		if r.Size != size {
+			size = r.Size
+			if size-n.requested > maxSlackBytes {
+				s.undo(ranges)
+				return 0, p.tooSlack(n, size-n.requested)
+			}
+			info = makeInfo(blockLive, tag, size-n.requested)
+		}
+		s.infos[r.Slot] = info
+		if s.timed {
+			s.times[r.Slot] = now
+		}
+		to[i] = s.base + device.Addr(r.Offset)
+		total += size
+	}
+	return total, nil
 }
 
 // freeTogether frees live blocks of one segment when no queued work uses them,
-// where the strategy tells their slots on the way. It is false, and nothing has
-// changed, when there is anything else about them.
+// where the strategy tells them in runs. It is false, and nothing has changed,
+// when there is anything else about them.
 func (p *Pool) freeTogether(addrs []device.Addr) bool {
 	p.lock()
 	s, _, ok := p.locateLive(addrs[0])
-	if !ok || p.state != stateOpen || s.slotBatcher == nil || !p.allPlain() {
+	if !ok || p.state != stateOpen || s.runBatcher == nil || !p.allPlain() {
 		p.mu.Unlock()
 		return false
 	}
-	if cap(p.scratch.slots) < len(addrs) {
-		p.scratch.slots = make([]uint32, len(addrs))
-	}
 	p.scratch.offsets = slices.Grow(p.scratch.offsets[:0], len(addrs))[:len(addrs)]
-	offsets, slots, base := p.scratch.offsets, p.scratch.slots[:len(addrs)], s.base
+	offsets, base := p.scratch.offsets, s.base
 	for i, addr := range addrs {
 		offsets[i] = uint64(addr - base)
 	}
-	size, err := s.slotBatcher.FreeBatchSlots(offsets, slots)
+	runs, size, err := s.runBatcher.FreeRuns(offsets, p.scratch.runs)
+	p.scratch.runs = runs
 	if err != nil {
 		p.mu.Unlock()
 		return false
 	}
-	p.leaveTogether(s, size, slots)
-	p.left(s, uint64(len(slots)))
+	p.leaveTogether(s, size, runs)
+	p.left(s, uint64(len(addrs)))
 	overfull := p.overfull
 	p.mu.Unlock()
 	if overfull {
@@ -183,27 +220,31 @@ func (p *Pool) allPlain() bool {
 		len(p.streams) == 0 && p.debug == nil
 }
 
-// leaveTogether takes live blocks of one size out of the tags and the books.
-func (p *Pool) leaveTogether(s *segment, size uint64, slots []uint32) {
+// leaveTogether takes live blocks of one size out of the tags and the books. Most
+// often all of a batch have one tag.
+func (p *Pool) leaveTogether(s *segment, size uint64, runs []rangealloc.Run) {
 	var sum track.Block
-	infos := s.infos
-	for at := 0; at < len(slots); {
-		tag, first := infos[slots[at]].tag(), at
-		var slack uint64
-		for ; at < len(slots); at++ {
-			info := infos[slots[at]]
-			if info.tag() != tag {
-				break
-			}
-			slack += info.slack()
-		}
-		count := uint64(at - first)
+	var all, count, slack uint64
+	tag := s.infos[runs[0].Slot].tag()
+	leave := func() {
 		part := track.Block{RequestedBytes: count*size - slack, AllocatedBytes: count * size}
 		p.tags.Leave(tag, part, count)
 		sum.RequestedBytes += part.RequestedBytes
 		sum.AllocatedBytes += part.AllocatedBytes
+		all += count
 	}
-	p.books.FreeMany(sum, uint64(len(slots)))
+	for _, run := range runs {
+		for _, info := range s.infos[run.Slot:][:run.Count] {
+			if info.tag() != tag {
+				leave()
+				tag, count, slack = info.tag(), 0, 0
+			}
+			count++
+			slack += info.slack()
+		}
+	}
+	leave()
+	p.books.FreeMany(sum, all)
 }
 
 // writeOne enters a live block in the table of its segment, and gives the

@@ -164,6 +164,43 @@ func (s *segment) allocBatch(r *rangealloc.Request, to []rangealloc.Range) error
 	return err
 }
 
+// allocRuns is alloc for many blocks, of a strategy that tells them in runs.
+func (s *segment) allocRuns(r *rangealloc.Request, count int, runs []rangealloc.Run) ([]rangealloc.Run, uint64, error) {
+	runs, size, err := s.runBatcher.AllocRuns(*r, count, runs)
+	if err != nil {
+		return runs, 0, err
+	}
+	highest := uint32(0)
+	for _, run := range runs {
+		highest = max(highest, run.Slot+run.Count-1)
+	}
+	if uint64(highest) < uint64(len(s.infos)) {
+		return runs, size, nil
+	}
+	if err := s.extend(highest); err != nil {
+		s.undoRuns(runs, size)
+		return runs, 0, err
+	}
+	return runs, size, nil
+}
+
+// undoRuns is undo for runs of blocks of a size.
+func (s *segment) undoRuns(runs []rangealloc.Run, size uint64) {
+	for _, run := range runs {
+		for i := range uint64(run.Count) {
+			s.undo([]rangealloc.Range{{Offset: run.Offset + i*size}})
+		}
+	}
+}
+
+// now is the time to keep of blocks, 0 where none is kept.
+func (s *segment) now() int64 {
+	if s.timed {
+		return int64(track.Now())
+	}
+	return 0
+}
+
 // undo gives blocks back to the strategy that nobody has seen.
 func (s *segment) undo(blocks []rangealloc.Range) {
 	for _, block := range blocks {

@@ -300,6 +300,6 @@ func (p *Pool) giveManyToSegments(found []located) {
 type scratch struct {
 	located []located
 	offsets []uint64
-	slots   []uint32
+	runs    []rangealloc.Run
 	ranges  []rangealloc.Range
 }

@@ -20,9 +20,9 @@ type segment struct {
 	usable   uint64
 	strategy rangealloc.Strategy
 	// The strategy if it can do that, else nil.
-	batcher     rangealloc.Batcher
-	slotBatcher rangealloc.SlotBatcher
-	slotFreer   rangealloc.SlotFreer
+	batcher    rangealloc.Batcher
+	runBatcher rangealloc.RunBatcher
+	slotFreer  rangealloc.SlotFreer
 	// number counts the pool's segments in the order in which they came.
 	number uint64
 	// blocks counts what the strategy has out: live, in flight or leased.
@@ -68,7 +68,7 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 	}
 	s := &segment{had: had, base: base, usable: usable, strategy: strategy, full: math.MaxUint64}
 	s.batcher, _ = strategy.(rangealloc.Batcher)
-	s.slotBatcher, _ = strategy.(rangealloc.SlotBatcher)
+	s.runBatcher, _ = strategy.(rangealloc.RunBatcher)
 	s.slotFreer, _ = strategy.(rangealloc.SlotFreer)
 	s.timed = p.config.Tracking
 	return s, nil

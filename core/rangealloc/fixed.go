@@ -1,6 +1,11 @@
 package rangealloc
 
-import "ferrum_mem/core/device"
+import (
+	"math"
+	"math/bits"
+
+	"ferrum_mem/core/device"
+)
 
 const nameFixed = "fixed"
 
@@ -22,6 +27,10 @@ const nameFixed = "fixed"
 // Scattering a batch over the gaps of many pages instead would hold all of
 // those pages for as long as the batch lives.
 //
+// Where each block is a page of its own, nothing is left to choose but the lowest
+// free ones. 64 of them then make one page of the tables, so that they too are
+// taken and given back by words.
+//
 // A page is PageBytes long where blocks tile it, else the shortest run of such
 // pages that leaves at most a sixteenth unused. Pages are counted from the start
 // of the range. The tables grow with the highest page ever used, not with the
@@ -31,6 +40,8 @@ type fixed struct {
 	fixedGrid
 	fixedTables
 	groups fixedGroups
+	// runs is for batches, to be used again.
+	runs []Run
 	// highWater is in granules.
 	live, highWater uint64
 }
@@ -41,7 +52,7 @@ func newFixed(c Config) (Strategy, error) {
 		return nil, err
 	}
 	grid := newFixedGrid(g)
-	return &fixed{geometry: g, fixedGrid: grid, fixedTables: newFixedTables(grid.per)}, nil
+	return &fixed{geometry: g, fixedGrid: grid, fixedTables: newFixedTables(grid.per, grid.lowest)}, nil
 }
 
 func (f *fixed) Name() string { return nameFixed }
@@ -55,9 +66,9 @@ func (f *fixed) Alloc(r Request) (Range, error) {
 	if err := f.admit(r, 1); err != nil {
 		return Range{}, err
 	}
-	var one [1]Range
-	f.place(r, one[:])
-	return one[0], nil
+	var one [1]Run
+	got := f.place(r, 1, one[:0])
+	return Range{Offset: got[0].Offset, Size: f.config.BlockBytes, Slot: got[0].Slot}, nil
 }
 
 // AllocBatch implements Batcher.
@@ -65,8 +76,24 @@ func (f *fixed) AllocBatch(r Request, to []Range) error {
 	if err := f.admit(r, uint64(len(to))); err != nil {
 		return err
 	}
-	f.place(r, to)
+	f.runs = f.place(r, uint64(len(to)), f.runs[:0])
+	size := f.config.BlockBytes
+	for _, run := range f.runs {
+		for i := range uint64(run.Count) {
+			to[i] = Range{Offset: run.Offset + i*size, Size: size, Slot: run.Slot + uint32(i)}
+		}
+		to = to[run.Count:]
+	}
 	return nil
+}
+
+// AllocRuns implements RunBatcher.
+func (f *fixed) AllocRuns(r Request, count int, runs []Run) ([]Run, uint64, error) {
+	runs = runs[:0]
+	if err := f.admit(r, uint64(count)); err != nil {
+		return runs, 0, err
+	}
+	return f.place(r, uint64(count), runs), f.config.BlockBytes, nil
 }
 
 // admit says why a request for count blocks cannot be served. When it can,
@@ -114,67 +141,110 @@ func (f *fixed) Free(offset uint64) (uint64, error) {
 	return f.config.BlockBytes, nil
 }
 
-// FreeBatch implements Batcher. Each block is free as soon as it is read, so a
-// second mention of it is found, and a bad offset makes all before it live again.
-// Neighbours in the list are most often neighbours in a page.
-func (f *fixed) FreeBatch(offsets []uint64) error { return f.freeBatch(offsets, nil) }
-
-// FreeBatchSlots implements SlotBatcher.
-func (f *fixed) FreeBatchSlots(offsets []uint64, slots []uint32) (size uint64, err error) {
-	return f.config.BlockBytes, f.freeBatch(offsets, slots[:len(offsets)])
+// FreeBatch implements Batcher.
+func (f *fixed) FreeBatch(offsets []uint64) (err error) {
+	f.runs, _, err = f.FreeRuns(offsets, f.runs)
+	return err
 }
 
-// freeBatch tells the slots unless slots is nil.
-func (f *fixed) freeBatch(offsets []uint64, slots []uint32) error {
-	mask, shift, byBlock := f.config.GranuleBytes-1, f.shift&63, f.byBlock
-	var page, count, low, first uint32
+// FreeRuns implements RunBatcher. Each block is free as soon as it is read, so a
+// second mention of it is found, and a bad offset makes all before it live again.
+// Neighbours in the list are most often neighbours in a page: they are looked up
+// once, and freed with a look at a word.
+func (f *fixed) FreeRuns(offsets []uint64, runs []Run) ([]Run, uint64, error) {
+	mask, shift, byBlock, size := f.config.GranuleBytes-1, f.shift&63, f.byBlock, f.config.BlockBytes
+	var page, count, low, per uint32
 	var start, length uint64
 	var words []uint64
-	for i, offset := range offsets {
+	runs = runs[:0]
+	for at := 0; at < len(offsets); {
+		offset := offsets[at]
 		within := offset>>shift - start
-		if within < length && offset&mask == 0 {
-			if number, rest := byBlock.divide(within); rest == 0 {
-				word, bit := uint32(number>>6), uint64(1)<<(number&63)
-				if had := words[word]; had&bit == 0 {
-					words[word] = had | bit
-					count, low = count+1, min(low, word)
-					if slots != nil {
-						slots[i] = first + uint32(number)
-					}
-					continue
-				}
+		if within >= length {
+			if count != 0 {
+				f.released(page, count, low)
+			}
+			count, low = 0, math.MaxUint32
+			if page, _, _ = f.locate(offset >> shift); uint64(page) < uint64(len(f.table)) {
+				per, words = f.perOf(page), f.pageWords(page)
+				start, length = f.start(page, 0), uint64(per)*f.block
+				within = offset>>shift - start
 			}
 		}
-		if count != 0 {
-			f.released(page, count, low)
+		index, rest := byBlock.divide(within)
+		freed := uint32(0)
+		if within < length && rest == 0 && offset&mask == 0 {
+			neighbours := offsets[at : at+min(len(offsets)-at, int(per)-int(index))]
+			freed = freeBits(words, uint32(index), neighboursOf(neighbours, size))
 		}
-		next, index, err := f.liveBlock(offset)
-		if err != nil {
-			f.unfree(offsets[:i])
-			return err
+		if freed == 0 {
+			err := f.badFree(offset)
+			if count != 0 {
+				f.released(page, count, low)
+			}
+			f.unfree(runs)
+			return runs[:0], 0, err
 		}
-		page, count, low = next, 1, index>>6
-		start, length, words = f.start(page, 0), uint64(f.perOf(page))*f.block, f.pageWords(page)
-		words[low] |= 1 << (index & 63)
-		first = page * f.per
-		if slots != nil {
-			slots[i] = first + index
-		}
+		count, low = count+freed, min(low, uint32(index)>>6)
+		runs = appendRun(runs, size, Run{Offset: offset, Slot: page*f.per + uint32(index), Count: freed})
+		at += int(freed)
 	}
 	if count != 0 {
 		f.released(page, count, low)
 	}
 	f.live -= uint64(len(offsets))
-	return nil
+	return runs, size, nil
 }
 
-// unfree makes the blocks live again that a batch has freed so far.
-func (f *fixed) unfree(offsets []uint64) {
-	for _, offset := range offsets {
-		page, index, _ := f.locate(offset >> f.shift)
-		f.pageWords(page)[index>>6] &^= 1 << (index & 63)
-		f.table[page].live++
-		f.relist(page)
+// neighboursOf is how many of the first offsets follow each other at a distance.
+func neighboursOf(offsets []uint64, distance uint64) uint32 {
+	next := offsets[0]
+	for i, offset := range offsets {
+		if offset != next {
+			return uint32(i)
+		}
+		next += distance
+	}
+	return uint32(len(offsets))
+}
+
+// freeBits sets count bits, up to the first that is set, and says how many.
+func freeBits(words []uint64, index, count uint32) (freed uint32) {
+	for freed < count {
+		word, bit := (index+freed)>>6, (index+freed)&63
+		some := min(count-freed, 64-bit)
+		free := min(some, uint32(bits.TrailingZeros64(words[word]>>bit)))
+		words[word] |= (1<<free - 1) << bit
+		freed += free
+		if free < some {
+			break
+		}
+	}
+	return freed
+}
+
+// appendRun lets a run that continues the last one lengthen it.
+func appendRun(runs []Run, size uint64, run Run) []Run {
+	if n := len(runs); n > 0 {
+		last := &runs[n-1]
+		if last.Slot+last.Count == run.Slot && last.Offset+uint64(last.Count)*size == run.Offset {
+			last.Count += run.Count
+			return runs
+		}
+	}
+	return append(runs, run)
+}
+
+// unfree makes the blocks live again that a batch has freed so far. A run may go
+// on in the next page.
+func (f *fixed) unfree(runs []Run) {
+	for _, run := range runs {
+		for slot := run.Slot; slot < run.Slot+run.Count; slot++ {
+			page, index := slot/f.per, slot%f.per
+			f.pageWords(page)[index>>6] &^= 1 << (index & 63)
+			f.table[page].live++
+			f.relist(page)
+		}
 	}
 }
 

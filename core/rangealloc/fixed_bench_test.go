@@ -1,6 +1,7 @@
 package rangealloc
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -8,7 +9,7 @@ import (
 )
 
 func benchFixed(tb testing.TB, blockBytes uint64) *fixed {
-	s, err := New(nameFixed, Config{SizeBytes: 64 << 30, BaseAddr: 1 << 40, GranuleBytes: 256, BlockBytes: blockBytes})
+	s, err := New(nameFixed, Config{SizeBytes: 1 << 40, BaseAddr: 1 << 44, GranuleBytes: 256, BlockBytes: blockBytes})
 	require.NoError(tb, err)
 	return s.(*fixed)
 }
@@ -39,10 +40,17 @@ func BenchmarkFixedPair(b *testing.B) {
 }
 
 // BenchmarkFixedBatch takes and frees 256 blocks at once, with some 100 requests
-// of 256 blocks and more live, of which one is replaced each time.
+// of 256 blocks and more live, of which one is replaced each time: 32 blocks a
+// page, 2, and 1.
 func BenchmarkFixedBatch(b *testing.B) {
+	for _, blockBytes := range []uint64{64 << 10, 1 << 20, 2 << 20} {
+		b.Run(fmt.Sprint(blockBytes), func(b *testing.B) { fixedBatches(b, blockBytes) })
+	}
+}
+
+func fixedBatches(b *testing.B, blockBytes uint64) {
 	const size, live = 256, 100
-	f := benchFixed(b, 64<<10)
+	f := benchFixed(b, blockBytes)
 	r := rand.New(rand.NewPCG(1, 2))
 	batches := make([][]uint64, live)
 	ranges := make([]Range, size)

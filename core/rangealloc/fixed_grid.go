@@ -12,6 +12,9 @@ const (
 	// maxPerPage bounds the bits that a page can have to be searched for. A page
 	// of more blocks counts as several.
 	maxPerPage = 1 << 16
+	// lowestPerPage is how many blocks that are pages of their own are kept
+	// together: a word of bits.
+	lowestPerPage = 64
 	// maxFixedBlocks keeps block numbers, which are slots, in 32 bits.
 	maxFixedBlocks = math.MaxUint32
 )
@@ -49,6 +52,8 @@ func (c Config) checkFixed() (geometry, error) {
 type fixedGrid struct {
 	length, block, stride uint64
 	byBlock, byStride     divider
+	// lowest: each block was a page of its own, so the lowest ones come first.
+	lowest bool
 	// per is blocks in a page, and lastPer in the last one.
 	per, lastPer uint32
 	pages        uint64
@@ -66,6 +71,10 @@ func newFixedGrid(g geometry) fixedGrid {
 	per := grid.stride / grid.block
 	if per > maxPerPage {
 		per, grid.stride = maxPerPage, maxPerPage*grid.block
+	}
+	if grid.lowest = grid.stride == grid.block; grid.lowest {
+		per = min(lowestPerPage, grid.length/grid.block)
+		grid.stride = per * grid.block
 	}
 	grid.per, grid.lastPer, grid.pages = uint32(per), uint32(per), grid.length/grid.stride
 	if rest := grid.length % grid.stride / grid.block; rest != 0 {

@@ -18,10 +18,10 @@ type naivePages struct {
 	batch map[uint64]bool
 }
 
-func newNaivePages(f *fixed) *naivePages {
+func newNaivePages(blocks, per uint64) *naivePages {
 	n := &naivePages{page: map[uint64]int{}, batch: map[uint64]bool{}}
-	for page := range f.pages {
-		n.live = append(n.live, make([]bool, f.perOf(uint32(page))))
+	for ; blocks > 0; blocks -= min(blocks, per) {
+		n.live = append(n.live, make([]bool, min(blocks, per)))
 	}
 	n.end = make([]uint64, len(n.live))
 	return n
@@ -136,7 +136,7 @@ func TestFixedOrder(t *testing.T) {
 		s, err := New(nameFixed, Config{SizeBytes: blocks * 256, GranuleBytes: 256, BlockBytes: 256, PageBytes: per * 256})
 		require.NoError(t, err)
 		f := s.(*fixed)
-		naive := newNaivePages(f)
+		naive := newNaivePages(blocks, per)
 		var live []uint64
 		t.Repeat(map[string]func(*rapid.T){
 			"alloc": func(t *rapid.T) {
@@ -147,9 +147,9 @@ func TestFixedOrder(t *testing.T) {
 				group, end := rapid.Uint64Range(0, 5).Draw(t, "group"), rapid.Uint64Range(0, 40).Draw(t, "end")
 				got := make([]Range, count)
 				require.NoError(t, f.AllocBatch(Request{Size: 1, Align: 1, Group: group, End: end}, got))
-				for i, want := range naive.alloc(group, end, count, int(f.per)) {
-					offset := f.start(uint32(want[0]), uint32(want[1])) * 256
-					require.Equal(t, Range{Offset: offset, Size: 256, Slot: uint32(want[0])*f.per + uint32(want[1])}, got[i], "block %d of %d", i, count)
+				for i, want := range naive.alloc(group, end, count, int(per)) {
+					offset := (uint64(want[0])*per + uint64(want[1])) * 256
+					require.Equal(t, Range{Offset: offset, Size: 256, Slot: uint32(offset / 256)}, got[i], "block %d of %d", i, count)
 					live = append(live, offset)
 				}
 			},
@@ -161,8 +161,7 @@ func TestFixedOrder(t *testing.T) {
 				to := rapid.IntRange(from+1, len(live)).Draw(t, "to")
 				require.NoError(t, f.FreeBatch(live[from:to]))
 				for _, offset := range live[from:to] {
-					page, index, _ := f.locate(offset / 256)
-					naive.live[page][index] = false
+					naive.live[offset/256/per][offset/256%per] = false
 				}
 				live = append(live[:from:from], live[to:]...)
 			},

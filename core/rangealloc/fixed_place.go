@@ -9,15 +9,21 @@ import (
 // expected end. More did not place better on recorded serving traces.
 const nearestOf = 64
 
-// place fills all of to. The caller has made sure that so many blocks are free
-// and have slots.
-func (f *fixed) place(r Request, to []Range) {
-	if len(to) == 0 {
-		return
+// place takes count blocks. The caller has made sure that so many are free and
+// have slots.
+func (f *fixed) place(r Request, count uint64, runs []Run) []Run {
+	if count == 0 {
+		return runs
 	}
-	f.live += uint64(len(to))
+	f.live += count
+	if f.lowest {
+		for count > 0 {
+			count, runs = f.take(f.lowestPage(), r, count, runs)
+		}
+		return runs
+	}
 	alone := false
-	batch := len(to) > 1
+	batch := count > 1
 	var page uint32
 	if r.Group != 0 {
 		last, known, batched := f.groups.find(r.Group)
@@ -25,24 +31,36 @@ func (f *fixed) place(r Request, to []Range) {
 		alone = !batch
 		if known && f.table[last].listed > listedEmpty {
 			page = last
-			to = f.take(page, r, to)
+			count, runs = f.take(page, r, count, runs)
 		}
 	}
-	for len(to) >= int(f.per) {
+	for count >= uint64(f.per) {
 		fresh, ok := f.emptyPage()
 		if !ok {
 			break
 		}
 		page = fresh
-		to = f.take(page, r, to)
+		count, runs = f.take(page, r, count, runs)
 	}
-	for len(to) > 0 {
-		page = f.choose(r, uint32(min(len(to), maxPerPage)), alone)
-		to = f.take(page, r, to)
+	for count > 0 {
+		page = f.choose(r, uint32(min(count, maxPerPage)), alone)
+		count, runs = f.take(page, r, count, runs)
 	}
 	if r.Group != 0 {
 		f.groups.put(r.Group, page, batch)
 	}
+	return runs
+}
+
+// lowestPage is the lowest page that has room.
+func (f *fixed) lowestPage() uint32 {
+	empty, isEmpty := f.sets.first(setEmpty)
+	partial, isPartial := f.sets.first(setPartial)
+	if isPartial && (!isEmpty || partial < empty) {
+		return partial
+	}
+	page, _ := f.emptyPage()
+	return page
 }
 
 // choose is the page for the rest of a batch, fewer blocks than a page has
@@ -113,32 +131,33 @@ func (f *fixed) emptyPage() (uint32, bool) {
 	return uint32(page), true
 }
 
-// take takes the lowest free blocks of a page, as many as it has and to wants,
-// and gives what is left of to.
-func (f *fixed) take(page uint32, r Request, to []Range) []Range {
+// take takes the lowest free blocks of a page, as many as it has and up to wanted,
+// and says how many are wanted still.
+func (f *fixed) take(page uint32, r Request, wanted uint64, runs []Run) (uint64, []Run) {
 	p := &f.table[page]
 	if p.live == 0 {
 		p.end = 0
 	}
 	p.end = max(p.end, r.End)
-	count := min(len(to), int(f.perOf(page)-p.live))
-	words := f.pageWords(page)
-	// What the loop needs is in variables, for it runs once for every block.
-	first, size, slot := f.start(page, 0)<<f.shift, f.config.BlockBytes, page*f.per
-	at, index, rest := uint64(p.low), uint32(0), to[:count]
-	for ; len(rest) > 0; at++ {
+	count := uint32(min(wanted, uint64(f.perOf(page)-p.live)))
+	words, at, index := f.pageWords(page), uint32(p.low), uint32(0)
+	for left := count; left > 0; at++ {
 		word := words[at]
-		for word != 0 && len(rest) > 0 {
-			index = uint32(at)<<6 + uint32(bits.TrailingZeros64(word))
-			word &= word - 1
-			rest[0] = Range{Offset: first + uint64(index)*size, Size: size, Slot: slot + index}
-			rest = rest[1:]
+		for word != 0 && left > 0 {
+			bit := uint32(bits.TrailingZeros64(word))
+			some := min(left, uint32(bits.TrailingZeros64(^(word >> bit))))
+			word &^= (1<<some - 1) << bit
+			left -= some
+			index = at<<6 + bit
+			runs = appendRun(runs, f.config.BlockBytes,
+				Run{Offset: f.start(page, index) << f.shift, Slot: page*f.per + index, Count: some})
+			index += some
 		}
 		words[at] = word
 		p.low = uint16(at)
 	}
-	p.live += uint32(count)
-	f.highWater = max(f.highWater, f.start(page, index)+f.block)
+	p.live += count
+	f.highWater = max(f.highWater, f.start(page, index))
 	f.relist(page)
-	return to[count:]
+	return wanted - uint64(count), runs
 }

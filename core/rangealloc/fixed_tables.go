@@ -40,9 +40,13 @@ type fixedTables struct {
 	perPage, perLast uint32
 }
 
-func newFixedTables(per uint32) fixedTables {
+// newFixedTables is for pages of per blocks. lowest: their room does not matter.
+func newFixedTables(per uint32, lowest bool) fixedTables {
 	// A room is at most per-1, and 64 sets are enough to choose well.
 	roomShift := uint(max(bits.Len32(per-1), 6) - 6)
+	if lowest {
+		roomShift = uint(bits.Len32(per - 1))
+	}
 	return fixedTables{
 		wordsPerPage: (uint64(per) + 63) / 64,
 		sets:         newPageSets(setRoom + int((per-1)>>roomShift) + 1),

@@ -113,14 +113,26 @@ type Batcher interface {
 	FreeBatch(offsets []uint64) error
 }
 
-// SlotBatcher is a Batcher all of whose blocks have one size, and that can tell
-// the slots of the blocks that it frees on the way: the owner of a table by slot
-// is spared a look-up for each.
-type SlotBatcher interface {
+// Run is live blocks of one size that lie behind each other, and whose slots
+// follow each other.
+type Run struct {
+	// Offset and Slot are those of the first of Count blocks.
+	Offset      uint64
+	Slot, Count uint32
+}
+
+// RunBatcher is a Batcher all of whose blocks have one size, and that tells them
+// in runs: the owner of a table by slot is spared a look-up, and a range in
+// memory, for each.
+type RunBatcher interface {
 	Batcher
-	// FreeBatchSlots is FreeBatch. It fills slots, which is as long as offsets at
-	// least, and gives the size of every block.
-	FreeBatchSlots(offsets []uint64, slots []uint32) (size uint64, err error)
+	// AllocRuns is AllocBatch for count blocks, which the runs have in the order
+	// in which AllocBatch would give them. It puts them where runs is, or into a
+	// larger slice, and gives the size of every block.
+	AllocRuns(r Request, count int, runs []Run) (got []Run, size uint64, err error)
+	// FreeRuns is FreeBatch, and tells the blocks in the order of the offsets, in
+	// the same way.
+	FreeRuns(offsets []uint64, runs []Run) (freed []Run, size uint64, err error)
 }
 
 // SlotFreer is a strategy that frees the block that Lookup has just given, without
