@@ -33,7 +33,12 @@ func fmgo_pool_destroy(handle C.uint64_t, flags C.uint32_t) (status C.int32_t) {
 
 //export fmgo_pool_alloc
 func fmgo_pool_alloc(handle, sizeBytes, stream C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
+	status = unfinished
+	defer func() {
+		if status == unfinished {
+			caught(&status, recover())
+		}
+	}()
 	addr, err := lib.PoolAlloc(uint64(handle), uint64(sizeBytes), uint64(stream))
 	return give(out, addr, err)
 }
@@ -47,7 +52,12 @@ func fmgo_pool_alloc_aligned(handle, sizeBytes, alignment, stream C.uint64_t, ou
 
 //export fmgo_pool_free
 func fmgo_pool_free(handle, addr, stream C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
+	status = unfinished
+	defer func() {
+		if status == unfinished {
+			caught(&status, recover())
+		}
+	}()
 	return done(lib.PoolFree(uint64(handle), device.Addr(addr), uint64(stream)))
 }
 

@@ -79,10 +79,17 @@ func giveText(buffer *C.char, capacity C.size_t, length *C.size_t, text []byte, 
 // guard is deferred by every export. A panic means that this library's state
 // can no longer be trusted: it says so and does no more work.
 func guard(status *C.int32_t) {
-	value := recover()
-	if value == nil {
-		return
+	if value := recover(); value != nil {
+		caught(status, value)
 	}
+}
+
+// unfinished is no status. Exports for which a few nanoseconds matter have it
+// until they return, and ask recover only when they have not.
+const unfinished = 1
+
+// caught is guard for what recover gave.
+func caught(status *C.int32_t, value any) {
 	C.fm_poison()
 	stack := debug.Stack()
 	err := device.Errorf(device.CodeInternal, "capi.guard", "a defect of this library: %v", value)

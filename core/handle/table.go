@@ -111,11 +111,21 @@ func (t *Table[T]) takeSlot() (uint32, error) {
 // with a message that says whether the handle is 0, of another kind, destroyed
 // or never given out.
 func (t *Table[T]) Get(id uint64) (T, error) {
-	// A handle of another chunk is not equal to the one that is there.
-	if found := t.first[id%firstChunk].live.Load(); found != nil && found.id == id {
-		return found.value, nil
+	if value, ok := t.Near(id); ok {
+		return value, nil
 	}
 	return t.getFar(id)
+}
+
+// Near is Get for calls that have to be short: it may miss a live handle, and
+// then Get knows better.
+func (t *Table[T]) Near(id uint64) (value T, ok bool) {
+	// A handle of another chunk is not equal to the one that is there.
+	found := t.first[id%firstChunk].live.Load()
+	if found == nil || found.id != id {
+		return value, false
+	}
+	return found.value, true
 }
 
 // getFar is Get for a handle that is not in the first chunk.

@@ -94,6 +94,13 @@ func (l *Library) pool(op string, id uint64) (*openPool, error) {
 // PoolAlloc takes a block of sizeBytes from a pool, to be used first by the
 // stream (0: the default one of the pool's device).
 func (l *Library) PoolAlloc(id, sizeBytes, stream uint64) (device.Addr, error) {
+	if stream == 0 && l.current.Load() != nil {
+		if entry, ok := l.pools.Near(id); ok {
+			if addr, ok := entry.pool.AllocNow(sizeBytes); ok {
+				return addr, nil
+			}
+		}
+	}
 	return l.poolAlloc(id, stream, &pool.Request{SizeBytes: sizeBytes})
 }
 
@@ -137,6 +144,11 @@ func (l *Library) poolAlloc(id, stream uint64, request *pool.Request) (device.Ad
 // PoolFree gives a block back; its memory is used again once the work that is
 // queued on the stream now (0: the default one) is done.
 func (l *Library) PoolFree(id uint64, addr device.Addr, stream uint64) error {
+	if stream == 0 && l.current.Load() != nil {
+		if entry, ok := l.pools.Near(id); ok && entry.pool.FreeNow(addr) {
+			return nil
+		}
+	}
 	entry, last, err := l.onStream("pool.free", id, stream)
 	if err != nil {
 		return err

@@ -36,6 +36,18 @@ func (p *Pool) AllocAddr(r *Request) (device.Addr, error) {
 	return block.Addr, err
 }
 
+// AllocNow is Alloc of sizeBytes for the default stream when nothing has to be
+// looked into and there is room at once. It changes nothing when it is false:
+// Alloc does it then, or says what is wrong. It is there for a caller to whom a
+// few instructions matter.
+func (p *Pool) AllocNow(sizeBytes uint64) (device.Addr, bool) {
+	s, placed, _, _, ok := p.allocPlain(&Request{SizeBytes: sizeBytes})
+	if !ok {
+		return 0, false
+	}
+	return s.base + device.Addr(placed.Offset), true
+}
+
 func (p *Pool) allocChecked(r *Request) (Block, error) {
 	var n need
 	if err := p.check(r, &n); err != nil {

@@ -24,6 +24,14 @@ func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 	return p.freeOne(addr, anySize, stream, idle)
 }
 
+// FreeNow is Free on the default stream for a live block that no queued work
+// uses. It changes nothing when it is false: Free does it then, or says what is
+// wrong.
+func (p *Pool) FreeNow(addr device.Addr) bool {
+	idle, err := p.defaultStream.Idle()
+	return idle && err == nil && p.freeIdle(addr, anySize)
+}
+
 // freeOne frees a block: the common cases at once, any other by retire.
 func (p *Pool) freeOne(addr device.Addr, size uint64, stream device.Stream, idle bool) error {
 	if idle {
