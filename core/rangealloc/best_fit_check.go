@@ -58,8 +58,8 @@ func (f *freeIndex) check(all []record) error {
 			found, last, cur = found+1, cur, r.right
 		}
 	}
-	if found != f.count {
-		return broken("the trees hold %d of %d free runs", found, f.count)
+	if few := uint64(f.few.count); found+few != f.count || f.binned != (found != 0) || few != 0 && f.binned {
+		return broken("the trees hold %d and the few are %d of %d free runs", found, few, f.count)
 	}
-	return nil
+	return f.few.check(all)
 }

@@ -21,11 +21,16 @@ import (
 // runs outgrow the bins, or the range that is in use outgrows the regions, the
 // bins are made anew, as those of a hash table would be.
 //
+// Until there have been more than a few runs, they are in no bin: see fewRuns.
+//
 // A tree is a treap: its shape is that of a binary search tree filled in the
 // order of the nodes' priorities, which are a hash of the record's index. So
 // the depth is logarithmic whatever order runs come in, insertion and removal
 // are one walk down, and a node costs two links.
 type freeIndex struct {
+	// few has the runs as long as binned is false.
+	few    fewRuns
+	binned bool
 	bins   []uint32
 	memory offheap.Table[uint32]
 	filled bitset
@@ -104,6 +109,26 @@ func priority(at uint32) uint32 {
 
 func (f *freeIndex) insert(all []record, at uint32) {
 	f.count++
+	if !f.binned {
+		if f.few.add(all, at) {
+			return
+		}
+		f.binAll(all)
+	}
+	f.enter(all, at)
+}
+
+// binAll puts the few runs into bins.
+func (f *freeIndex) binAll(all []record) {
+	f.binned = true
+	for i := range f.few.runs[:f.few.count] {
+		f.enter(all, f.few.runs[i].at)
+	}
+	f.few.count = 0
+}
+
+// enter puts a run into its bin.
+func (f *freeIndex) enter(all []record, at uint32) {
 	n := &all[at]
 	bin := f.binOf(n.size, n.offset)
 	root := &f.bins[bin]
@@ -150,6 +175,11 @@ func plant(all []record, link *uint32, at uint32) {
 
 func (f *freeIndex) remove(all []record, at uint32) {
 	f.count--
+	if !f.binned {
+		f.few.remove(all, at)
+		return
+	}
+	f.binned = f.count != 0
 	n := &all[at]
 	bin := f.binOf(n.size, n.offset)
 	root := &f.bins[bin]
@@ -190,6 +220,10 @@ func uproot(all []record, link *uint32, at uint32) {
 // resize gives a run another place and length. A run that stays alone in its
 // bin, as most do that are long, keeps its place in the index.
 func (f *freeIndex) resize(all []record, at uint32, offset, size uint64) {
+	if !f.binned {
+		f.few.resize(all, at, offset, size)
+		return
+	}
 	n := &all[at]
 	was, bin := f.binOf(n.size, n.offset), f.binOf(size, offset)
 	old, fresh := &f.bins[was], &f.bins[bin]
@@ -214,6 +248,9 @@ func (f *freeIndex) resize(all []record, at uint32, offset, size uint64) {
 
 // ceil is the first run at or after (size, offset) in the order of before.
 func (f *freeIndex) ceil(all []record, size, offset uint64) uint32 {
+	if !f.binned {
+		return f.few.ceil(size, offset)
+	}
 	if size > f.total {
 		return none
 	}
@@ -255,6 +292,9 @@ func least(all []record, cur uint32, size, offset uint64) uint32 {
 
 // largest is the size of the largest run.
 func (f *freeIndex) largest(all []record) uint64 {
+	if !f.binned {
+		return f.few.largest()
+	}
 	bin, ok := f.filled.last()
 	if !ok {
 		return 0

@@ -152,6 +152,62 @@ func TestBytesPerLiveBlock(t *testing.T) {
 	require.LessOrEqual(t, bytes, 64*live)
 }
 
+// A few runs are in no bin: their damage is found as well.
+func TestCheckFindsDamageOfFewRuns(t *testing.T) {
+	for name, damage := range map[string]func(b *bestFit){
+		"a size":    func(b *bestFit) { b.free.few.runs[1].size++ },
+		"an offset": func(b *bestFit) { b.free.few.runs[1].offset++ },
+		"a record":  func(b *bestFit) { b.free.few.runs[1].at = b.free.few.runs[2].at },
+		"a place":   func(b *bestFit) { b.records.all[b.free.few.runs[1].at].left = 2 },
+		"the count": func(b *bestFit) { b.free.few.count-- },
+		"the way":   func(b *bestFit) { b.free.binned = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newTestBestFit(t, 1000)
+			for range 10 {
+				_, err := b.Alloc(Request{Size: 512, Align: 256})
+				require.NoError(t, err)
+			}
+			for i := uint64(1); i < 10; i += 2 {
+				_, err := b.Free(i * 512)
+				require.NoError(t, err)
+			}
+			require.NoError(t, b.Check())
+			require.False(t, b.free.binned)
+			damage(b)
+			require.ErrorIs(t, b.Check(), device.CodeInternal)
+		})
+	}
+}
+
+// Runs come out of the bins when none is left there, and not before.
+func TestFewRunsAgain(t *testing.T) {
+	b := newTestBestFit(t, 1000)
+	turn := func(visit func(offset uint64)) {
+		for i := uint64(1); i <= 2*mostFew+2; i += 2 {
+			visit(i * 512)
+			require.NoError(t, b.Check())
+		}
+	}
+	for range 2*mostFew + 4 {
+		_, err := b.Alloc(Request{Size: 512, Align: 256})
+		require.NoError(t, err)
+	}
+	for range 3 {
+		turn(func(offset uint64) {
+			_, err := b.Free(offset)
+			require.NoError(t, err)
+		})
+		require.True(t, b.free.binned)
+		turn(func(offset uint64) {
+			got, err := b.Alloc(Request{Size: 512, Align: 256})
+			require.NoError(t, err)
+			require.Equal(t, offset, got.Offset, "the lowest of equal runs")
+		})
+		require.False(t, b.free.binned)
+	}
+}
+
 // Many runs split the bins, and the runs stay where they are found.
 func TestBinsAreSplit(t *testing.T) {
 	b := newTestBestFit(t, 1<<20)
