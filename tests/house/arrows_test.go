@@ -24,19 +24,22 @@ var below = map[string][]string{
 	"core/engine": {
 		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck",
 	},
+	"core/vmm": {
+		"core/device", "core/internal", "core/notify", "core/track", "core/rangealloc", "core/engine",
+	},
 	"core/pool": {
 		"core/device", "core/internal", "core/notify", "core/pressure", "core/track", "core/rangealloc",
-		"core/memcheck", "core/engine",
+		"core/memcheck", "core/engine", "core/vmm",
 	},
 	"core/manager": {
-		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/engine", "core/pool",
-		"core/handle",
+		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/engine", "core/vmm",
+		"core/pool", "core/handle",
 	},
 	"core/trace":  {"core/device"},
-	"core/replay": {"core/device", "core/trace", "core/track", "core/rangealloc", "core/engine", "core/pool"},
+	"core/replay": {"core/device", "core/trace", "core/track", "core/rangealloc", "core/engine", "core/vmm", "core/pool"},
 	"core/library": {
 		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck", "core/engine",
-		"core/pool", "core/handle", "core/manager", "core/discover",
+		"core/vmm", "core/pool", "core/handle", "core/manager", "core/discover",
 	},
 }
 

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"math/bits"
+
+	"ferrum_mem/core/device"
+)
+
+// VirtualMemory is the capability of the device to have address space apart from
+// the memory behind it; CodeUnsupported where it lacks that.
+func (e *Engine) VirtualMemory() (device.VirtualMemory, error) {
+	virtual, ok := e.dev.(device.VirtualMemory)
+	if !ok || !e.info.VirtualMemory {
+		return nil, device.Errorf(device.CodeUnsupported, "engine.virtual_memory",
+			"the device %q has no virtual memory", e.info.Name).On(e.ID())
+	}
+	return virtual, nil
+}
+
+// CreatePages fills pages with new physical pages of pageBytes each, all of them
+// or none; they count against the limit like segments. CodeOutOfMemory says that
+// the device or the limit has no room for them; nothing cached is given up for
+// them.
+func (e *Engine) CreatePages(pages []device.Page, pageBytes uint64, backing device.Backing) error {
+	virtual, err := e.VirtualMemory()
+	if err != nil {
+		return err
+	}
+	carry, size := bits.Mul64(pageBytes, uint64(len(pages)))
+	if carry != 0 {
+		return device.Errorf(device.CodeOverflow, "engine.create_pages", "%d pages of %d bytes overflow",
+			len(pages), pageBytes).On(e.ID())
+	}
+	e.retryDiscarded()
+	if err := e.chargePages(size, uint64(len(pages)), pageBytes); err != nil {
+		return err
+	}
+	if err := virtual.Create(pages, pageBytes, backing); err != nil {
+		e.discharge(size)
+		return err
+	}
+	return nil
+}
+
+// ReleasePages gives pages of pageBytes each back. When that fails all of them are
+// still held.
+func (e *Engine) ReleasePages(pages []device.Page, pageBytes uint64) error {
+	virtual, err := e.VirtualMemory()
+	if err != nil {
+		return err
+	}
+	if err := virtual.Release(pages); err != nil {
+		return err
+	}
+	e.discharge(pageBytes * uint64(len(pages)))
+	return nil
+}
+
+// chargePages enters size bytes of pages if the limit allows all of them.
+func (e *Engine) chargePages(size, pages, pageBytes uint64) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return e.closedError("engine.create_pages")
+	}
+	if e.headroomLocked() < size {
+		return device.Errorf(device.CodeOutOfMemory, "engine.create_pages",
+			"%d pages of %d bytes: the limit of the device is %d and %d are held",
+			pages, pageBytes, e.limit, e.held).On(e.ID())
+	}
+	after, carry := bits.Add64(e.held, size, 0)
+	if carry != 0 {
+		return device.Errorf(device.CodeOverflow, "engine.create_pages",
+			"%d pages of %d bytes: with the %d held that overflows", pages, pageBytes, e.held).On(e.ID())
+	}
+	e.held = after
+	return nil
+}
+
+// MayWait says whether the calling thread may wait for queued work.
+func (e *Engine) MayWait() bool { return e.mayWait() }

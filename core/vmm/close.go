@@ -1,0 +1,90 @@
+package vmm
+
+import (
+	"errors"
+
+	"ferrum_mem/core/device"
+)
+
+// close gives the address space and all pages in it back. It is CodeBusy, and
+// changes nothing, while pages are live, unless force; then it waits for all work
+// of the device, and the allocations end. It waits for the work that retiring
+// ranges wait for. When the driver fails, what could not be given back stays, the
+// space is open as before, and close may be called again.
+func (s *space) close(op string, force bool) error {
+	if err := s.beginClose(op, force); err != nil {
+		return err
+	}
+	err := s.drain()
+	if err == nil {
+		_, err = s.unpark(s.pages)
+	}
+	if err == nil {
+		err = s.physical.virtual.Unreserve(s.base, s.capacity())
+	}
+	s.mu.Lock()
+	if err != nil {
+		s.state = stateOpen
+		s.changed.Broadcast()
+		s.mu.Unlock()
+		return err
+	}
+	s.state = stateClosed
+	s.closeTables()
+	s.mu.Unlock()
+	s.physical.removeSpace(s)
+	s.physical.removeOwner(s.owner)
+	s.physical.engine.Changed()
+	return nil
+}
+
+// beginClose refuses new allocations and waits for those under way.
+func (s *space) beginClose(op string, force bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != stateOpen {
+		return s.closedError(op)
+	}
+	s.state = stateClosing
+	for s.claims > 0 {
+		s.changed.Wait()
+	}
+	if s.live.count > 0 && !force {
+		s.state = stateOpen
+		s.changed.Broadcast()
+		return s.fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes", s.owner.name,
+			s.records.count(), s.live.count, s.pageBytes)
+	}
+	return nil
+}
+
+// drain waits for queued work and parks everything.
+func (s *space) drain() error {
+	if err := s.synchronize(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	live := s.live.count
+	s.mu.Unlock()
+	if live > 0 {
+		if err := s.physical.engine.Synchronize(device.Forever); err != nil && !errors.Is(err, device.CodeDeviceLost) {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.unparking > 0 {
+		s.changed.Wait()
+	}
+	for s.live.count > 0 {
+		start, _ := s.live.next(0)
+		r := s.live.runFrom(start, s.pages)
+		s.physical.park(s.endLives(r))
+		s.parkRun(r)
+	}
+	s.closeLeft()
+	if n := len(s.unclosed); n > 0 {
+		return s.fault(device.CodeBusy, "close", "%d events of %q could not be closed", n, s.owner.name)
+	}
+	return nil
+}

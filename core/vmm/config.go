@@ -1,0 +1,127 @@
+package vmm
+
+import (
+	"math/bits"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+)
+
+const (
+	// MinPageBytes is the smallest page of a pool.
+	MinPageBytes = 64 << 10
+	// MaxNameBytes bounds the name of a pool and a tag.
+	MaxNameBytes = 63
+	// DefaultReadyPages is what 0 ready pages stand for.
+	DefaultReadyPages = 8
+	// maxPages bounds the address space of a pool: its tables count pages in 32
+	// bits.
+	maxPages = uint64(1) << 31
+)
+
+// PhysicalConfig are the settings of a stock of physical pages.
+type PhysicalConfig struct {
+	// Name is its name in reports.
+	Name string
+	// PageBytes is a power of two of at least MinPageBytes and a multiple of the
+	// device's granularity; 0: what the device recommends.
+	PageBytes uint64
+	// LimitBytes bounds what is had from the device; 0: the device's capacity.
+	LimitBytes uint64
+	// ReadyPages is how many pages the worker keeps ready; 0: DefaultReadyPages,
+	// below 0: none.
+	ReadyPages int
+	Backing    device.Backing
+}
+
+// Config are the settings of a virtual pool.
+type Config struct {
+	// Name is the pool's name in reports and the tag of allocations that have
+	// none.
+	Name string
+	// CapacityBytes is the address space, rounded up to whole pages.
+	CapacityBytes uint64
+	// PageBytes, LimitBytes, ReadyPages and Backing are as in PhysicalConfig.
+	PageBytes  uint64
+	LimitBytes uint64
+	ReadyPages int
+	// Unscrubbed pages may go to another owner that is unscrubbed as well without
+	// being made zeros. A pool of its own has no other owners.
+	Unscrubbed bool
+	Backing    device.Backing
+}
+
+func (c Config) physical() PhysicalConfig {
+	return PhysicalConfig{
+		Name: c.Name, PageBytes: c.PageBytes, LimitBytes: c.LimitBytes, ReadyPages: c.ReadyPages, Backing: c.Backing,
+	}
+}
+
+// readyPages is the number that the setting stands for.
+func (c PhysicalConfig) readyPages() uint64 {
+	switch {
+	case c.ReadyPages == 0:
+		return DefaultReadyPages
+	case c.ReadyPages < 0:
+		return 0
+	}
+	return uint64(c.ReadyPages)
+}
+
+// check fills in the page size and says what makes no sense.
+func (c *PhysicalConfig) check(op string, e *engine.Engine, granularity device.Granularity) error {
+	if len(c.Name) > MaxNameBytes {
+		return device.Errorf(device.CodeInvalidConfig, op, "name %q has %d bytes, at most %d are allowed",
+			c.Name, len(c.Name), MaxNameBytes).On(e.ID())
+	}
+	if c.Backing != device.BackingMovable && c.Backing != device.BackingPrivate {
+		return device.Errorf(device.CodeInvalidConfig, op, "backing %d is not known", c.Backing).On(e.ID())
+	}
+	if c.PageBytes == 0 {
+		c.PageBytes = max(granularity.RecommendedBytes, MinPageBytes)
+	}
+	least := max(granularity.MinimumBytes, MinPageBytes)
+	if bits.OnesCount64(c.PageBytes) != 1 || c.PageBytes < least {
+		return device.Errorf(device.CodeInvalidPageSize, op,
+			"page_bytes %d is not a power of two of at least %d (the device's granularity is %d)",
+			c.PageBytes, least, granularity.MinimumBytes).On(e.ID())
+	}
+	return checkLimit(op, e, c.LimitBytes)
+}
+
+// checkLimit compares a limit with what the device really has.
+func checkLimit(op string, e *engine.Engine, limit uint64) error {
+	if total := e.Info().TotalBytes; total != 0 && limit > total {
+		return device.Errorf(device.CodeOutOfPhysicalMemory, op,
+			"limit_bytes: requested %d, available %d: that is all the device has", limit, total).On(e.ID())
+	}
+	return nil
+}
+
+// virtualOf is the capability of an engine's device.
+func virtualOf(op string, e *engine.Engine) (device.VirtualMemory, error) {
+	virtual, err := e.VirtualMemory()
+	if err != nil {
+		return nil, device.Errorf(device.CodeUnsupportedDevice, op,
+			"the device %q has no virtual memory: %w", e.Info().Name, err).On(e.ID())
+	}
+	return virtual, nil
+}
+
+// capacityPages is a capacity in whole pages.
+func capacityPages(op string, e *engine.Engine, capacity, pageBytes uint64) (uint64, error) {
+	if capacity == 0 {
+		return 0, device.Errorf(device.CodeInvalidSize, op, "capacity_bytes is 0").On(e.ID())
+	}
+	sum, carry := bits.Add64(capacity, pageBytes-1, 0)
+	if carry != 0 {
+		return 0, device.Errorf(device.CodeInvalidSize, op,
+			"capacity_bytes %d cannot be rounded up to a multiple of the page size %d", capacity, pageBytes).On(e.ID())
+	}
+	pages := sum / pageBytes
+	if pages > maxPages {
+		return 0, device.Errorf(device.CodeOutOfVirtualMemory, op,
+			"capacity_bytes %d is %d pages of %d bytes, at most %d are possible", capacity, pages, pageBytes, maxPages).On(e.ID())
+	}
+	return pages, nil
+}

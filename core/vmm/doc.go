@@ -1,0 +1,41 @@
+// Package vmm is elastic virtual memory: address space that is reserved as a
+// whole, and physical pages that come and go behind it.
+//
+// Physical is the pages of one size of a device: recycled, bounded, a few kept
+// ready by a worker. It is what the engine sees: its books, limits and out-of-memory
+// ladder. A space is a piece of address space with its page table. A Pool is a space
+// with a Physical of its own; a Shared pool has one Physical and a space for each of
+// its models.
+//
+// The package never touches the bytes of a page (the device makes pages zeros that
+// go from one owner to another), never moves what is live, and hands out nothing
+// smaller than a page. No goroutine is started but the worker of a Physical, which
+// ends with it.
+//
+// # What an allocation costs
+//
+// The caller of Allocate waits for one Map for each run of fresh pages and one
+// SetAccess in all; for nothing of the device where the range was freed a moment ago
+// and still has its pages (space: parked). Pages are created ahead, and unmapped and
+// given back behind, by the worker: it keeps ReadyPages idle, taking parked ones
+// before it creates any, and after a window in which nobody wanted them it unmaps
+// parked pages and gives back idle ones above ReadyPages. Only an allocation that
+// finds no idle page unmaps parked ones or creates pages itself, and only one that
+// the device has no room for climbs the ladder of the engine.
+//
+// # Lock order
+//
+// space.mu, then Physical.mu, then worker.mu, then the locks of the engine's totals.
+// worker.round, which is held over a step of the worker, stands above all of them.
+//
+//   - space.mu: the page table, allocations and retiring ranges of a space. Under it
+//     only driver calls that do not wait are made (Event.Done, Event.Close). Pages
+//     that are being mapped or unmapped are claimed: no other thread touches them,
+//     and the calls are made with no lock.
+//   - Physical.mu: lists and numbers of pages, and the books. No driver call is made
+//     under it.
+//
+// A thread holds the locks of one space at most. Engine.FindRoom, Engine.Changed,
+// Engine.SegmentsChanged and the log are called with none of them; the engine's
+// SegmentsChanged with worker.round at most.
+package vmm

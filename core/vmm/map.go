@@ -1,0 +1,310 @@
+package vmm
+
+import (
+	"errors"
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/track"
+)
+
+// placing is an allocation in a space.
+type placing struct {
+	op string
+	// at is the range; with anywhere only its size, and the first place that is
+	// long enough is taken.
+	at       span
+	anywhere bool
+	// tag names the allocation in reports; "": the space's own name.
+	tag string
+}
+
+// claim is an allocation that has its place and its charge, and no lock.
+type claim struct {
+	placing
+	run    run
+	record uint32
+	tag    uint32
+	// revived are the parked runs in it, whose physical pages it keeps; fresh the
+	// others.
+	revived, fresh []run
+	// access says that the range needs access anew.
+	access bool
+	// mapped are the runs of fresh that are mapped, with their pages.
+	mapped []run
+	pages  []device.Page
+}
+
+// allocate maps pages behind a range, all or none: whichever call fails, the space,
+// the books and the device are as before. It waits while the range is retiring.
+func (s *space) allocate(p placing) (span, error) {
+	c, err := s.claim(p)
+	if err != nil {
+		return span{}, err
+	}
+	if err := s.back(c); err != nil {
+		s.abandon(c)
+		s.physical.engine.Changed()
+		return span{}, err
+	}
+	s.commit(c)
+	s.physical.engine.Changed()
+	return c.at, nil
+}
+
+// claim finds the place and makes it the calling thread's.
+func (s *space) claim(p placing) (*claim, error) {
+	c := &claim{placing: p}
+	var err error
+	if p.anywhere {
+		c.run.pages, err = s.pagesFor(p.op, p.at.size)
+	} else {
+		c.run, err = s.runOf(p.op, p.at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for landed := false; ; landed = true {
+		err := s.claimNow(c)
+		if err == nil || !errors.Is(err, device.CodeOutOfPhysicalMemory) {
+			return c, err
+		}
+		if landed {
+			s.physical.failed()
+			return nil, err
+		}
+		// Ranges of other spaces may be ready to land.
+		s.physical.Land()
+	}
+}
+
+func (s *space) claimNow(c *claim) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.place(c); err != nil {
+		return err
+	}
+	err := s.secure(c)
+	if err != nil {
+		s.free.put(c.run)
+		s.changed.Broadcast()
+		return err
+	}
+	s.used += c.run.pages
+	s.peak = max(s.peak, s.used)
+	s.claims++
+	for _, r := range c.revived {
+		s.parked.remove(r)
+	}
+	return nil
+}
+
+// place takes the address space of a claim out of the free map. The caller holds
+// mu, which is let go while it waits.
+func (s *space) place(c *claim) error {
+	s.land(pollBudget)
+	for {
+		if s.state != stateOpen {
+			return s.closedError(c.op)
+		}
+		if c.anywhere {
+			start, ok := s.free.firstFit(c.run.pages)
+			if !ok && s.land(pollAll) {
+				continue
+			}
+			if !ok && s.unparking > 0 {
+				s.changed.Wait()
+				continue
+			}
+			if !ok {
+				return s.fault(device.CodeOutOfVirtualMemory, c.op,
+					"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", c.at.size, s.owner.name,
+					s.free.longest()*s.pageBytes, s.capacity(), s.retiring*s.pageBytes)
+			}
+			c.run.start, c.at.offset = start, start*s.pageBytes
+		} else if page, clash := s.live.firstIn(c.run); clash {
+			return s.fault(device.CodeAlreadyMapped, c.op, "page at offset %d, page size %d, is mapped already (offset %d, size %d)",
+				page*s.pageBytes, s.pageBytes, c.at.offset, c.at.size)
+		}
+		if s.free.take(c.run) {
+			return nil
+		}
+		if err := s.waitForRange(c); err != nil {
+			return err
+		}
+	}
+}
+
+// waitForRange waits for what holds a range up: work behind a retiring one, or a
+// thread that has claimed a part.
+func (s *space) waitForRange(c *claim) error {
+	if !s.physical.engine.MayWait() {
+		return s.fault(device.CodeBusy, c.op, "offset %d, size %d: queued work still uses the range, and this thread may not wait for it",
+			c.at.offset, c.at.size)
+	}
+	f := s.fenceOver(c.run)
+	if f == nil {
+		s.changed.Wait()
+		return nil
+	}
+	_, err := s.awaitLocked(f, device.Forever)
+	return err
+}
+
+// secure charges the pages of a claim that has its place, and gives it a record.
+func (s *space) secure(c *claim) error {
+	c.revived, c.fresh, c.access = c.revived[:0], c.fresh[:0], false
+	revived, at := uint64(0), c.run.start
+	s.parked.runsIn(c.run, func(r run) bool {
+		if at < r.start {
+			c.fresh = append(c.fresh, run{at, r.start - at})
+		}
+		c.revived = append(c.revived, r)
+		revived += r.pages
+		at = r.end()
+		return true
+	})
+	if at < c.run.end() {
+		c.fresh = append(c.fresh, run{at, c.run.end() - at})
+	}
+	if len(c.fresh) > 0 {
+		c.access = true
+	} else {
+		_, c.access = s.stuck.firstIn(c.run)
+	}
+	if !s.physical.charge(c.run.pages, revived) {
+		return s.physical.overLimit(s.op(c.op), c.run.pages)
+	}
+	if err := s.enlist(c); err != nil {
+		s.physical.discharge(c.run.pages, revived)
+		return err
+	}
+	return nil
+}
+
+// enlist gives a claim a record and a tag.
+func (s *space) enlist(c *claim) (err error) {
+	if c.tag, err = s.tagOf(c.op, c.placing.tag); err != nil {
+		return err
+	}
+	c.record, err = s.records.add(allocation{offset: c.at.offset, size: c.at.size, tag: c.tag})
+	if err != nil {
+		return err
+	}
+	s.tags.Enter(c.tag, s.sizes(c), 1)
+	return nil
+}
+
+func (s *space) tagOf(op, tag string) (uint32, error) {
+	if tag == "" {
+		return 0, nil
+	}
+	if len(tag) > MaxNameBytes {
+		return 0, s.fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", tag, len(tag), MaxNameBytes)
+	}
+	number, ok := s.tags.Number(tag)
+	if !ok {
+		return 0, s.fault(device.CodeResourceExhausted, op, "tag %q: there are %d others", tag, track.MaxTags)
+	}
+	return number, nil
+}
+
+func (s *space) sizes(c *claim) track.Block {
+	return track.Block{RequestedBytes: c.at.size, AllocatedBytes: c.run.pages * s.pageBytes}
+}
+
+// back puts physical pages behind a claim. What it did before it failed, abandon
+// takes back.
+func (s *space) back(c *claim) error {
+	f := &fetching{space: s, op: s.op(c.op)}
+	for _, r := range c.fresh {
+		f.pages += r.pages
+	}
+	if f.pages > 0 {
+		pages, err := s.physical.fetch(f)
+		if err != nil {
+			return err
+		}
+		c.pages = pages
+	}
+	at := uint64(0)
+	for i, r := range c.fresh {
+		if err := s.physical.virtual.Map(s.addr(r.start), c.pages[at:at+r.pages]); err != nil {
+			return err
+		}
+		c.mapped = c.fresh[:i+1]
+		at += r.pages
+	}
+	if !c.access {
+		return nil
+	}
+	return s.physical.virtual.SetAccess(s.addr(c.run.start), c.run.pages*s.pageBytes, device.AccessReadWrite)
+}
+
+// commit makes the pages of a claim live.
+func (s *space) commit(c *claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := 0
+	for _, r := range c.fresh {
+		at += copy(s.numbers[r.start:r.end()], c.pages[at:])
+	}
+	allocated := s.allocated[c.run.start:c.run.end()]
+	for i := range allocated {
+		allocated[i] = c.record + 1
+	}
+	if c.access && s.stuck.count > 0 {
+		s.stuck.remove(c.run)
+	}
+	s.live.add(c.run)
+	s.records.all[c.record].left = uint32(c.run.pages)
+	s.requested += c.at.size
+	s.allocations++
+	s.physical.enter(s.sizes(c))
+	s.unclaim()
+}
+
+// unclaim ends a claim. The caller holds mu.
+func (s *space) unclaim() {
+	s.claims--
+	s.changed.Broadcast()
+}
+
+// abandon takes a claim back. A run that cannot be unmapped stays parked, without
+// access.
+func (s *space) abandon(c *claim) {
+	var stuck []run
+	var loose, kept []device.Page
+	at := uint64(0)
+	for i, r := range c.fresh {
+		if c.pages == nil {
+			break
+		}
+		pages := c.pages[at : at+r.pages]
+		at += r.pages
+		if i < len(c.mapped) && s.physical.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes) != nil {
+			stuck, kept = append(stuck, r), append(kept, pages...)
+		} else {
+			loose = append(loose, pages...)
+		}
+	}
+	s.physical.give(s.owner, loose)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	parked := uint64(0)
+	for _, r := range slices.Concat(stuck, c.revived) {
+		s.parked.add(r)
+		parked += r.pages
+	}
+	at = 0
+	for _, r := range stuck {
+		s.stuck.add(r)
+		at += uint64(copy(s.numbers[r.start:r.end()], kept[at:]))
+	}
+	s.tags.Leave(c.tag, s.sizes(c), 1)
+	s.records.remove(c.record)
+	s.used -= c.run.pages
+	s.physical.discharge(c.run.pages, parked)
+	s.free.put(c.run)
+	s.unclaim()
+}

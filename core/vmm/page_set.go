@@ -1,0 +1,192 @@
+package vmm
+
+import (
+	"math/bits"
+
+	"ferrum_mem/core/internal/offheap"
+)
+
+const wordBits = 64
+
+// pageSet is a set of page numbers below a bound: one bit a page, and above them
+// levels in which a bit says whether a word of the level below has any, so that
+// the next member is found without a walk over the gap before it. What was never
+// written costs no memory. Its owner's lock guards it.
+type pageSet struct {
+	memory offheap.Table[uint64]
+	words  []uint64
+	// starts is where in words each level begins, the pages themselves first.
+	starts []uint64
+	pages  uint64
+	count  uint64
+}
+
+// open makes an empty set for the pages below bound.
+func (s *pageSet) open(bound uint64) error {
+	s.pages = bound
+	at := uint64(0)
+	for n := bound; ; {
+		s.starts = append(s.starts, at)
+		n = (n + wordBits - 1) / wordBits
+		at += n
+		if n <= 1 {
+			break
+		}
+	}
+	if err := s.memory.Grow(&s.words, int(at)); err != nil {
+		return err
+	}
+	s.words = s.words[:at]
+	return nil
+}
+
+func (s *pageSet) close() { s.memory.Free(&s.words) }
+
+func (s *pageSet) bytes() uint64 { return uint64(s.memory.Bytes()) }
+
+// wordMask has the bits of [first, end) that lie in the word of that number.
+func wordMask(word, first, end uint64) uint64 {
+	mask := ^uint64(0)
+	if base := word * wordBits; base < first {
+		mask <<= first - base
+	}
+	if top := (word + 1) * wordBits; top > end {
+		mask &= ^uint64(0) >> (top - end)
+	}
+	return mask
+}
+
+// add makes the pages of a run members.
+func (s *pageSet) add(r run) {
+	for word, end := r.start/wordBits, r.end(); word*wordBits < end; word++ {
+		mask := wordMask(word, r.start, end)
+		was := s.words[word]
+		s.words[word] = was | mask
+		s.count += uint64(bits.OnesCount64(mask &^ was))
+		if was == 0 {
+			s.raise(word)
+		}
+	}
+}
+
+// raise notes in the levels above that a word has members.
+func (s *pageSet) raise(at uint64) {
+	for _, start := range s.starts[1:] {
+		word := &s.words[start+at/wordBits]
+		was := *word
+		*word |= 1 << (at % wordBits)
+		if was != 0 {
+			return
+		}
+		at /= wordBits
+	}
+}
+
+// remove takes the pages of a run out.
+func (s *pageSet) remove(r run) {
+	for word, end := r.start/wordBits, r.end(); word*wordBits < end; word++ {
+		mask := wordMask(word, r.start, end)
+		was := s.words[word]
+		s.words[word] = was &^ mask
+		s.count -= uint64(bits.OnesCount64(mask & was))
+		if was != 0 && was&^mask == 0 {
+			s.lower(word)
+		}
+	}
+}
+
+func (s *pageSet) lower(at uint64) {
+	for _, start := range s.starts[1:] {
+		word := &s.words[start+at/wordBits]
+		*word &^= 1 << (at % wordBits)
+		if *word != 0 {
+			return
+		}
+		at /= wordBits
+	}
+}
+
+func (s *pageSet) has(page uint64) bool {
+	return s.words[page/wordBits]>>(page%wordBits)&1 != 0
+}
+
+// firstIn is the first member in a run; false: there is none.
+func (s *pageSet) firstIn(r run) (uint64, bool) {
+	for word, end := r.start/wordBits, r.end(); word*wordBits < end; word++ {
+		if found := s.words[word] & wordMask(word, r.start, end); found != 0 {
+			return word*wordBits + uint64(bits.TrailingZeros64(found)), true
+		}
+	}
+	return 0, false
+}
+
+// firstNotIn is the first page of a run that is no member; false: all are.
+func (s *pageSet) firstNotIn(r run) (uint64, bool) {
+	for word, end := r.start/wordBits, r.end(); word*wordBits < end; word++ {
+		if found := ^s.words[word] & wordMask(word, r.start, end); found != 0 {
+			return word*wordBits + uint64(bits.TrailingZeros64(found)), true
+		}
+	}
+	return 0, false
+}
+
+// next is the first member from a page on; false: there is none.
+func (s *pageSet) next(from uint64) (uint64, bool) {
+	at := from
+	for level := 0; level < len(s.starts); level++ {
+		word := s.starts[level] + at/wordBits
+		if word < s.levelEnd(level) {
+			if found := s.words[word] >> (at % wordBits) << (at % wordBits); found != 0 {
+				return s.descend(level, at/wordBits*wordBits+uint64(bits.TrailingZeros64(found))), true
+			}
+		}
+		// Nothing more in this word: the next one on the level above.
+		at = at/wordBits + 1
+	}
+	return 0, false
+}
+
+func (s *pageSet) levelEnd(level int) uint64 {
+	if level+1 < len(s.starts) {
+		return s.starts[level+1]
+	}
+	return uint64(len(s.words))
+}
+
+// descend is the first member under a bit of a level.
+func (s *pageSet) descend(level int, bit uint64) uint64 {
+	for level > 0 {
+		level--
+		bit = bit*wordBits + uint64(bits.TrailingZeros64(s.words[s.starts[level]+bit]))
+	}
+	return bit
+}
+
+// runFrom is the run of members that begins at a member, most pages at most.
+func (s *pageSet) runFrom(first, most uint64) run {
+	end := s.pages
+	if most < end-first {
+		end = first + most
+	}
+	bound := run{first, end - first}
+	if stop, ok := s.firstNotIn(bound); ok {
+		bound.pages = stop - first
+	}
+	return bound
+}
+
+// runsIn calls fn for each run of members within a run, in order, until it is
+// false. fn may change the set within the run that it is given.
+func (s *pageSet) runsIn(within run, fn func(run) bool) {
+	for at, end := within.start, within.end(); at < end; {
+		first, ok := s.firstIn(run{at, end - at})
+		if !ok {
+			return
+		}
+		found := s.runFrom(first, end-first)
+		if !fn(found) {
+			return
+		}
+		at = found.end()
+	}
+}

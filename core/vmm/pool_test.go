@@ -1,0 +1,31 @@
+package vmm
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device/devicetest"
+)
+
+func TestAllocateAndDeallocate(t *testing.T) {
+	r := newRig(t, devicetest.Config{}, nil)
+	p := r.pool
+	require.Zero(t, r.dev.HeldBytes(), "a pool has no memory at first")
+	addr, err := p.Allocate(3*page, 2*page)
+	require.NoError(t, err)
+	require.Equal(t, p.BaseAddress()+3*64<<10, addr)
+	require.True(t, p.IsMapped(3*page, 2*page))
+	require.False(t, p.IsMapped(3*page, 2*page+1))
+	r.check(t)
+	require.NoError(t, p.Deallocate(3*page, 2*page, nil))
+	require.False(t, p.IsMapped(3*page, 1))
+	r.check(t)
+	require.Equal(t, uint64(2), p.Stats().ParkedPages)
+	calls := r.dev.Calls(devicetest.Map)
+	_, err = p.Allocate(2*page, 3*page)
+	require.NoError(t, err)
+	require.Equal(t, calls+1, r.dev.Calls(devicetest.Map), "only the page that was not parked is mapped")
+	r.check(t)
+	r.quit(t)
+}

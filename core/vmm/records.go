@@ -1,0 +1,66 @@
+package vmm
+
+import (
+	"math"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/offheap"
+)
+
+// allocation is what was asked for in one call, as far as it was not freed.
+type allocation struct {
+	// offset and size are in bytes, as they were asked for.
+	offset, size uint64
+	// left is how many of its pages are live; 0: it is being made, or the record
+	// is not in use.
+	left uint32
+	tag  uint32
+}
+
+// share is how many of the bytes asked for lie in [first, end).
+func (a *allocation) share(first, end uint64) uint64 {
+	low, high := max(first, a.offset), min(end, a.offset+a.size)
+	return high - min(low, high)
+}
+
+// records is the allocations of a space by number. Its owner's lock guards it.
+type records struct {
+	memory offheap.Table[allocation]
+	all    []allocation
+	spare  []uint32
+}
+
+// add gives a number to an allocation whose pages are not live yet.
+func (t *records) add(a allocation) (uint32, error) {
+	if last := len(t.spare) - 1; last >= 0 {
+		number := t.spare[last]
+		t.spare = t.spare[:last]
+		t.all[number] = a
+		return number, nil
+	}
+	if len(t.all) == math.MaxUint32-1 {
+		return 0, device.Errorf(device.CodeResourceExhausted, "vmm.records", "there are %d allocations", len(t.all))
+	}
+	if len(t.all) == cap(t.all) {
+		if err := t.memory.Grow(&t.all, len(t.all)+1); err != nil {
+			return 0, err
+		}
+	}
+	t.all = append(t.all, a)
+	return uint32(len(t.all) - 1), nil
+}
+
+func (t *records) remove(number uint32) {
+	t.all[number] = allocation{}
+	t.spare = append(t.spare, number)
+}
+
+// live is how many allocations there are, those being made included.
+func (t *records) count() uint64 { return uint64(len(t.all) - len(t.spare)) }
+
+func (t *records) close() {
+	t.memory.Free(&t.all)
+	t.spare = nil
+}
+
+func (t *records) bytes() uint64 { return uint64(t.memory.Bytes()) }

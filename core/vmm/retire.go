@@ -1,0 +1,199 @@
+package vmm
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"ferrum_mem/core/device"
+)
+
+const (
+	// pollBudget bounds the events that an ordinary call asks.
+	pollBudget = 4
+	// pollAll asks as many as there is any use in.
+	pollAll = int(^uint(0) >> 1)
+)
+
+// fence is an event and the range that retires behind it.
+type fence struct {
+	run   run
+	queue *retireQueue
+	event device.Event
+	// passed says that the range has landed; waiters is how many threads wait on
+	// the event, which stays open for them.
+	passed  bool
+	waiters int
+}
+
+// retireQueue is the fences of one stream, which pass in their order.
+type retireQueue struct {
+	stream device.Stream
+	// fences has one at least while the queue is listed.
+	fences []*fence
+}
+
+// retirees are the retiring ranges of a space, under its lock.
+type retirees struct {
+	queues   []*retireQueue
+	byStream map[device.Stream]*retireQueue
+	// cursor is where a bounded look starts.
+	cursor int
+	// unclosed are events that could not be closed yet.
+	unclosed []device.Event
+}
+
+func (t *retirees) init() { t.byStream = make(map[device.Stream]*retireQueue) }
+
+// enqueue puts a range behind an event of a stream.
+func (t *retirees) enqueue(stream device.Stream, event device.Event, r run) {
+	q := t.byStream[stream]
+	if q == nil {
+		q = &retireQueue{stream: stream}
+		t.byStream[stream] = q
+		t.queues = append(t.queues, q)
+	}
+	q.fences = append(q.fences, &fence{run: r, queue: q, event: event})
+}
+
+// dequeue takes a fence out of its queue, and an empty queue out of the list.
+func (t *retirees) dequeue(f *fence) {
+	q := f.queue
+	at := slices.Index(q.fences, f)
+	q.fences = slices.Delete(q.fences, at, at+1)
+	if len(q.fences) == 0 {
+		delete(t.byStream, q.stream)
+		t.queues = slices.DeleteFunc(t.queues, func(other *retireQueue) bool { return other == q })
+	}
+}
+
+// fenceOver is a fence whose range touches a run, or nil.
+func (t *retirees) fenceOver(r run) *fence {
+	for _, q := range t.queues {
+		for _, f := range q.fences {
+			if f.run.start < r.end() && r.start < f.run.end() {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func (t *retirees) closeEvent(event device.Event) {
+	if event.Close() != nil {
+		t.unclosed = append(t.unclosed, event)
+	}
+}
+
+// closeLeft tries again to close events that could not be closed.
+func (t *retirees) closeLeft() {
+	left := t.unclosed
+	t.unclosed = nil
+	for _, event := range left {
+		t.closeEvent(event)
+	}
+}
+
+// hasPassed asks an event. One that cannot be asked has not passed; those of a lost
+// device have: no work uses the memory any more.
+func hasPassed(event device.Event) bool {
+	done, err := event.Done()
+	return done || errors.Is(err, device.CodeDeviceLost)
+}
+
+// land parks ranges whose events have passed, asking no more than budget events,
+// and says whether there were any. The caller holds mu.
+func (s *space) land(budget int) (some bool) {
+	if len(s.unclosed) > 0 {
+		s.closeLeft()
+	}
+	for visits := len(s.queues); visits > 0 && budget > 0 && len(s.queues) > 0; visits-- {
+		s.cursor %= len(s.queues)
+		q := s.queues[s.cursor]
+		for len(q.fences) > 0 && budget > 0 {
+			budget--
+			if !hasPassed(q.fences[0].event) {
+				break
+			}
+			s.pass(q.fences[0])
+			some = true
+		}
+		if len(q.fences) > 0 {
+			s.cursor++
+		}
+	}
+	return some
+}
+
+// pass parks the range behind a fence.
+func (s *space) pass(f *fence) {
+	f.passed = true
+	s.dequeue(f)
+	if f.waiters == 0 {
+		s.closeEvent(f.event)
+	}
+	s.retiring -= f.run.pages
+	s.physical.land(f.run.pages)
+	s.parkRun(f.run)
+}
+
+// parkRun makes pages that nobody uses any more free to be taken.
+func (s *space) parkRun(r run) {
+	s.parked.add(r)
+	s.free.put(r)
+	s.used -= r.pages
+	s.changed.Broadcast()
+	if s.left != nil {
+		s.left(r.pages)
+	}
+}
+
+func (s *space) landAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != stateClosed {
+		s.land(pollAll)
+	}
+}
+
+// await waits until a fence has passed, timeout at most, and parks all ranges whose
+// fences have; passed says whether this one has.
+func (s *space) await(f *fence, timeout time.Duration) (passed bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.awaitLocked(f, timeout)
+}
+
+// awaitLocked is await for a caller that holds mu, which is let go meanwhile.
+func (s *space) awaitLocked(f *fence, timeout time.Duration) (passed bool, err error) {
+	if f.passed {
+		return true, nil
+	}
+	f.waiters++
+	s.mu.Unlock()
+	err = f.event.Synchronize(timeout)
+	s.mu.Lock()
+	f.waiters--
+	if errors.Is(err, device.CodeDeviceLost) {
+		err = nil
+	}
+	if err == nil && !f.passed {
+		s.pass(f)
+	} else if f.passed && f.waiters == 0 {
+		s.closeEvent(f.event)
+	}
+	s.land(pollAll)
+	return f.passed, err
+}
+
+// synchronize waits for everything that is retiring.
+func (s *space) synchronize() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.queues) > 0 {
+		if _, err := s.awaitLocked(s.queues[0].fences[0], device.Forever); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package vmm
+
+import (
+	"fmt"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+)
+
+const (
+	kib = uint64(1) << 10
+	mib = uint64(1) << 20
+	// page is the page size of most tests.
+	page = 64 * kib
+)
+
+// rig is a test device with an engine and a pool whose worker the test drives.
+type rig struct {
+	dev    *devicetest.Device
+	engine *engine.Engine
+	pool   *Pool
+}
+
+func newRig(t require.TestingT, c devicetest.Config, change func(*Config)) *rig {
+	return newRigWith(t, c, engine.Options{}, change)
+}
+
+func newRigWith(t require.TestingT, c devicetest.Config, o engine.Options, change func(*Config)) *rig {
+	if c.TotalBytes == 0 {
+		c.TotalBytes = 64 * mib
+	}
+	dev := devicetest.Open(c)
+	r := &rig{dev: dev, engine: engine.New(dev, o)}
+	config := Config{Name: "p", CapacityBytes: 32 * page, PageBytes: page}
+	if change != nil {
+		change(&config)
+	}
+	var err error
+	r.pool, err = newPool(r.engine, config, false)
+	require.NoError(t, err)
+	return r
+}
+
+// audit compares everything that a space keeps about its pages.
+func (s *space) audit() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.claims != 0 || s.unparking != 0 {
+		return fmt.Errorf("%d claims and %d unmappings are under way", s.claims, s.unparking)
+	}
+	var live, parked, stuck, requested, mapped uint64
+	left := map[uint32]uint32{}
+	for p := range s.pages {
+		isLive, isParked := s.live.has(p), s.parked.has(p)
+		free, _ := s.free.around(p)
+		isFree := free.start <= p && p < free.end()
+		switch number := s.allocated[p]; {
+		case isLive && (isParked || isFree || number == 0 || s.numbers[p] == 0):
+			return fmt.Errorf("page %d is live and %v %v %d %d", p, isParked, isFree, number, s.numbers[p])
+		case !isLive && number != 0:
+			return fmt.Errorf("page %d is not live and has allocation %d", p, number)
+		case isParked && (!isFree || s.numbers[p] == 0):
+			return fmt.Errorf("page %d is parked and %v %d", p, isFree, s.numbers[p])
+		case isFree && !isParked && s.numbers[p] != 0:
+			return fmt.Errorf("page %d is free and has physical page %d", p, s.numbers[p])
+		case s.stuck.has(p) && !isParked:
+			return fmt.Errorf("page %d is stuck and not parked", p)
+		}
+		if isLive {
+			live++
+			left[s.allocated[p]]++
+			a := s.records.all[s.allocated[p]-1]
+			requested += a.share(p*s.pageBytes, (p+1)*s.pageBytes)
+		}
+		if isParked {
+			parked++
+		}
+		if s.stuck.has(p) {
+			stuck++
+		}
+		if s.numbers[p] != 0 {
+			mapped++
+		}
+	}
+	retiring := uint64(0)
+	for _, q := range s.queues {
+		for _, f := range q.fences {
+			retiring += f.run.pages
+		}
+	}
+	for number, pages := range left {
+		if s.records.all[number-1].left != pages {
+			return fmt.Errorf("allocation %d has %d pages, counted %d", number-1, s.records.all[number-1].left, pages)
+		}
+	}
+	var tagged, blocks uint64
+	for _, use := range s.tags.Uses(nil) {
+		tagged += use.RequestedBytes
+		blocks += use.Blocks
+	}
+	return compare(map[string][2]uint64{
+		"live": {s.live.count, live}, "parked": {s.parked.count, parked}, "stuck": {s.stuck.count, stuck},
+		"retiring": {s.retiring, retiring}, "used": {s.used, live + retiring},
+		"mapped": {mapped, live + retiring + parked}, "free": {s.free.free, s.pages - live - retiring},
+		"records": {s.records.count(), uint64(len(left))}, "requested": {s.requested, requested},
+		"tagged": {tagged, requested}, "tagged blocks": {blocks, uint64(len(left))},
+	})
+}
+
+func compare(want map[string][2]uint64) error {
+	for name, pair := range want {
+		if pair[0] != pair[1] {
+			return fmt.Errorf("%s is %d, counted %d", name, pair[0], pair[1])
+		}
+	}
+	return nil
+}
+
+// audit compares the stock with its spaces, its books and the device, of which
+// nothing else has pages.
+func (ph *Physical) audit(dev *devicetest.Device) error {
+	var used, parked, retiring, requested, records uint64
+	for _, s := range ph.spacesFrom(nil) {
+		if err := s.audit(); err != nil {
+			return err
+		}
+		used += s.used
+		parked += s.parked.count
+		retiring += s.retiring
+		requested += s.requested
+		records += s.records.count()
+	}
+	stats := ph.Statistics()
+	if err := stats.Check(); err != nil {
+		return err
+	}
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	idle := len(ph.clean) + len(ph.orphans)
+	for _, o := range ph.owners {
+		idle += len(o.idle)
+	}
+	return compare(map[string][2]uint64{
+		"used": {ph.used, used}, "parked in all": {ph.parked, parked}, "idle": {ph.idle, uint64(idle)},
+		"moving": {ph.moving, 0}, "created": {ph.created, used + parked + uint64(idle)},
+		"reserved":  {stats.Reserved.Current, ph.created * ph.pageBytes},
+		"active":    {stats.Active.Current, used * ph.pageBytes},
+		"allocated": {stats.Allocated.Current, (used - retiring) * ph.pageBytes},
+		"requested": {stats.Requested.Current, requested}, "live blocks": {stats.LiveBlocks.Current, records},
+		"pages of the device":  {uint64(dev.Pages()), ph.created},
+		"mapped in the device": {dev.MappedBytes(), (used + parked) * ph.pageBytes},
+	})
+}
+
+// check is audit, with the books of the engine.
+func (r *rig) check(t require.TestingT) {
+	require.NoError(t, r.pool.physical.audit(r.dev))
+	sum := r.engine.Statistics()
+	require.NoError(t, sum.Check())
+	require.Equal(t, r.dev.HeldBytes(), sum.Reserved.Current)
+	require.Equal(t, sum.Active.Current, r.engine.Totals().Used())
+}
+
+// quit ends a test: nothing may be left.
+func (r *rig) quit(t require.TestingT) {
+	r.dev.ClearFaults()
+	r.dev.Default().Release()
+	r.check(t)
+	require.NoError(t, r.pool.Close(true))
+	require.ErrorIs(t, r.pool.Close(true), device.CodeInvalidState)
+	require.Zero(t, r.dev.HeldBytes())
+	require.Zero(t, r.dev.Pages())
+	require.Zero(t, r.dev.Reservations())
+	require.Zero(t, r.dev.OpenEvents())
+	require.NoError(t, r.engine.Close())
+}

@@ -1,0 +1,215 @@
+package vmm
+
+import (
+	"sync"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/offheap"
+	"ferrum_mem/core/track"
+)
+
+// space is a piece of address space and what is mapped in it. A page of it is
+//
+//   - free: nobody has it, and nothing is mapped there;
+//   - parked: nobody has it, but the physical page that was freed last is still
+//     mapped there. An allocation takes both together, without a call to the
+//     device; whoever needs the physical page elsewhere has it unmapped first;
+//   - live: it is an allocation's;
+//   - retiring: it was freed, and queued work may still use it;
+//   - claimed: some thread maps or unmaps it right now, without a lock.
+//
+// The free map has the free and the parked ones. All methods are safe for
+// concurrent use.
+type space struct {
+	physical *Physical
+	owner    *owner
+	// kind begins the names of its operations in errors.
+	kind string
+	// left is told, under mu, how many pages were used and are not any more,
+	// because a range was freed or has landed; nil: nobody asks. It may take locks
+	// below mu only.
+	left func(pages uint64)
+
+	base      device.Addr
+	pageBytes uint64
+	pages     uint64
+
+	mu    sync.Mutex
+	state state
+	// changed is signalled when claimed pages are so no more.
+	changed *sync.Cond
+	free    *freeRuns
+	live    pageSet
+	parked  pageSet
+	// stuck are parked pages without access, left by a rollback that failed.
+	stuck pageSet
+	// hand is where the search for parked pages to unmap goes on.
+	hand uint64
+
+	// numbers has the physical page behind each page that has one, allocated the
+	// number of its allocation in records plus 1.
+	numbers         []device.Page
+	numberMemory    offheap.Table[device.Page]
+	allocated       []uint32
+	allocatedMemory offheap.Table[uint32]
+	records         records
+
+	tags track.Tags
+	retirees
+	// retiring and used (live, retiring and claimed by allocations) count pages.
+	retiring, used, peak uint64
+	// claims and unparking count the threads that have claimed pages for an
+	// allocation, and to unmap them.
+	claims, unparking int
+	// requested is what the live pages were asked for with.
+	requested   uint64
+	allocations uint64
+}
+
+// spaceConfig are the settings of a space.
+type spaceConfig struct {
+	kind string
+	// name is the owner's and the tag of allocations that have none.
+	name          string
+	capacityBytes uint64
+	unscrubbed    bool
+	left          func(pages uint64)
+}
+
+// newSpace reserves address space, with no memory behind it.
+func newSpace(ph *Physical, c spaceConfig) (*space, error) {
+	op := c.kind + ".new"
+	pages, err := capacityPages(op, ph.engine, c.capacityBytes, ph.pageBytes)
+	if err != nil {
+		return nil, err
+	}
+	s := &space{
+		physical: ph, kind: c.kind, left: c.left, pageBytes: ph.pageBytes, pages: pages, free: newFreeRuns(pages),
+	}
+	s.changed = sync.NewCond(&s.mu)
+	s.retirees.init()
+	s.tags.Keep(c.name)
+	if err := s.openTables(); err != nil {
+		return nil, err
+	}
+	if s.base, err = ph.virtual.Reserve(s.capacity(), ph.pageBytes); err != nil {
+		s.closeTables()
+		return nil, device.Errorf(device.CodeOf(err), op, "capacity_bytes %d: %w", c.capacityBytes, err).On(ph.engine.ID())
+	}
+	s.owner = ph.addOwner(c.name, c.unscrubbed)
+	if err := ph.addSpace(s); err != nil {
+		ph.removeOwner(s.owner)
+		s.closeTables()
+		if failure := ph.virtual.Unreserve(s.base, s.capacity()); failure != nil {
+			err = device.Errorf(device.CodeOf(err), op, "%w (and the address space is lost: %v)", err, failure).On(ph.engine.ID())
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *space) openTables() error {
+	err := s.live.open(s.pages)
+	if err == nil {
+		err = s.parked.open(s.pages)
+	}
+	if err == nil {
+		err = s.stuck.open(s.pages)
+	}
+	if err == nil {
+		err = s.numberMemory.Grow(&s.numbers, int(s.pages))
+	}
+	if err == nil {
+		err = s.allocatedMemory.Grow(&s.allocated, int(s.pages))
+	}
+	if err != nil {
+		s.closeTables()
+		return err
+	}
+	s.numbers, s.allocated = s.numbers[:s.pages], s.allocated[:s.pages]
+	return nil
+}
+
+func (s *space) closeTables() {
+	s.live.close()
+	s.parked.close()
+	s.stuck.close()
+	s.numberMemory.Free(&s.numbers)
+	s.allocatedMemory.Free(&s.allocated)
+	s.records.close()
+}
+
+// tableBytes is the address space that the tables have for themselves; only what
+// was written has memory.
+func (s *space) tableBytes() uint64 {
+	return s.live.bytes() + s.parked.bytes() + s.stuck.bytes() + uint64(s.numberMemory.Bytes()) +
+		uint64(s.allocatedMemory.Bytes()) + s.records.bytes()
+}
+
+func (s *space) op(name string) string { return s.kind + "." + name }
+
+// capacity is the bytes of the address space.
+func (s *space) capacity() uint64 { return s.pages * s.pageBytes }
+
+// addr is where a page lies.
+func (s *space) addr(page uint64) device.Addr { return s.base + device.Addr(page*s.pageBytes) }
+
+func (s *space) fault(code device.Code, op, format string, args ...any) error {
+	return device.Errorf(code, s.op(op), format, args...).On(s.physical.engine.ID())
+}
+
+func (s *space) closedError(op string) error {
+	return s.fault(device.CodeInvalidState, op, "%q is closed", s.owner.name)
+}
+
+// span is a range of bytes in a space.
+type span struct{ offset, size uint64 }
+
+// runOf is the pages that a range touches.
+func (s *space) runOf(op string, b span) (run, error) {
+	if b.size == 0 {
+		return run{}, s.fault(device.CodeInvalidSize, op, "size 0 at offset %d", b.offset)
+	}
+	if capacity := s.capacity(); b.offset > capacity || b.size > capacity-b.offset {
+		return run{}, s.fault(device.CodeInvalidOffset, op, "offset %d, size %d, capacity %d: the range ends outside",
+			b.offset, b.size, capacity)
+	}
+	first, last := b.offset/s.pageBytes, (b.offset+b.size-1)/s.pageBytes
+	return run{start: first, pages: last - first + 1}, nil
+}
+
+// pagesFor is how many pages a size takes from a page's start on.
+func (s *space) pagesFor(op string, size uint64) (uint64, error) {
+	if size == 0 {
+		return 0, s.fault(device.CodeInvalidSize, op, "size is 0")
+	}
+	pages := size / s.pageBytes
+	if size%s.pageBytes != 0 {
+		pages++
+	}
+	if pages > s.pages {
+		return 0, s.fault(device.CodeOutOfVirtualMemory, op, "size %d: the capacity is %d", size, s.capacity())
+	}
+	return pages, nil
+}
+
+// isMapped says whether every page that a range touches is live.
+func (s *space) isMapped(b span) bool {
+	r, err := s.runOf("is_mapped", b)
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == stateClosed {
+		return false
+	}
+	_, hole := s.live.firstNotIn(r)
+	return !hole
+}
+
+func (s *space) tagUses(to []track.TagUse) []track.TagUse {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tags.Uses(to)
+}
