@@ -84,11 +84,14 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64) bool {
 	}
 	p.tags.Leave(info.tag(), sizes, 1)
 	if s.slotFreer != nil {
-		s.slotFreer.FreeSlot(r.Slot)
-	} else if _, err := s.strategy.Free(r.Offset); err != nil {
-		p.broken(opFree, err)
+		s.full = max(s.full, s.slotFreer.FreeSlot(r.Slot)+1)
+		p.leftRun(s, 1)
+	} else {
+		if _, err := s.strategy.Free(r.Offset); err != nil {
+			p.broken(opFree, err)
+		}
+		p.left(s, 1)
 	}
-	p.left(s, 1)
 	p.books.Free(sizes)
 	if p.flights.count > 0 {
 		p.land(pollBudget)

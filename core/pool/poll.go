@@ -123,8 +123,13 @@ func (p *Pool) vacate(s *segment, offset uint64) {
 
 // left counts blocks that a segment has got back.
 func (p *Pool) left(s *segment, count uint64) {
-	s.blocks -= count
 	s.full = ^uint64(0)
+	p.leftRun(s, count)
+}
+
+// leftRun is left where full is right already.
+func (p *Pool) leftRun(s *segment, count uint64) {
+	s.blocks -= count
 	if s.blocks == 0 && p.held > p.threshold {
 		p.overfull = true
 	}

@@ -27,8 +27,9 @@ type segment struct {
 	number uint64
 	// blocks counts what the strategy has out: live, in flight or leased.
 	blocks uint64
-	// full is a size that did not fit when it was tried last, at the pool's own
-	// alignment, and the largest number when blocks have gone since.
+	// full is a size that does not fit, at the pool's own alignment, nor does any
+	// larger one: it was tried, or the runs that came free since are shorter. The
+	// largest number when that is not known.
 	full uint64
 	// infos has a word for each block, by slot. It moves when alloc extends it.
 	infos      []blockInfo

@@ -196,7 +196,7 @@ func (b *bestFit) Free(offset uint64) (uint64, error) {
 }
 
 // FreeSlot frees the live block of a record.
-func (b *bestFit) FreeSlot(at uint32) {
+func (b *bestFit) FreeSlot(at uint32) (runBytes uint64) {
 	all := b.records.all
 	b.live.removeAt(all, at)
 	r := &all[at]
@@ -207,18 +207,22 @@ func (b *bestFit) FreeSlot(at uint32) {
 	switch {
 	case behind.isFree() && before.isFree():
 		b.forget(next)
-		b.grow(all, prev, behind.next, size+behind.size)
+		size += behind.size
+		b.grow(all, prev, behind.next, size)
+		size = before.size
 		b.records.drop(next)
 		b.records.drop(at)
 	case behind.isFree():
+		size += behind.size
 		if behind.next == 0 { // see keep
-			behind.offset, behind.size = r.offset, size+behind.size
+			behind.offset, behind.size = r.offset, size
 		} else {
-			b.free.resize(all, next, r.offset, size+behind.size)
+			b.free.resize(all, next, r.offset, size)
 		}
 		b.records.drop(at)
 	case before.isFree():
 		b.grow(all, prev, next, size)
+		size = before.size
 		b.records.drop(at)
 	default:
 		b.keep(at)
@@ -226,6 +230,7 @@ func (b *bestFit) FreeSlot(at uint32) {
 	if b.free.count > b.free.most {
 		b.free.renew(all, b.highWater)
 	}
+	return size << b.shift
 }
 
 func (b *bestFit) Stats() Stats {

@@ -138,8 +138,9 @@ type RunBatcher interface {
 // SlotFreer is a strategy that frees the block that Lookup has just given, without
 // looking it up again.
 type SlotFreer interface {
-	// FreeSlot frees the live block of that slot.
-	FreeSlot(slot uint32)
+	// FreeSlot frees the live block of that slot, and says how long the free run is
+	// that it is part of then: a request of so many bytes would be served.
+	FreeSlot(slot uint32) (runBytes uint64)
 }
 
 // ErrNoRoom is what Alloc returns when no free run holds the request at its
