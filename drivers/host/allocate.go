@@ -19,7 +19,7 @@ func (o *openDevice) Allocate(size uint64) (device.Addr, error) {
 	}
 	found, err := o.take(size)
 	if err != nil {
-		o.drop()
+		o.drop(&o.live, 1)
 		return 0, err
 	}
 	o.segments.insert(found)
@@ -41,52 +41,64 @@ func (o *openDevice) startAllocation(size uint64) error {
 	return nil
 }
 
-// drop uncounts a segment.
-func (o *openDevice) drop() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.live--
-}
-
 func (o *openDevice) take(size uint64) (*segment, error) {
-	if free, ok := o.memory.take(size); !ok {
-		return nil, o.errorf(device.CodeOutOfMemory, "host.allocate",
-			"size %d: %d bytes of the capacity of %d are free", size, free, o.memory.capacity)
+	const op = "host.allocate"
+	if err := o.hold(op, size); err != nil {
+		return nil, err
 	}
-	if available := o.driver.available(size); size > available {
-		o.memory.giveBack(size)
-		return nil, o.errorf(device.CodeOutOfMemory, "host.allocate",
-			"size %d: the system has %d bytes available for this process; %d of the capacity of %d are free",
-			size, available, o.memory.room(), o.memory.capacity)
+	align := o.driver.granularity
+	if size >= hugePageBytes {
+		align = max(align, hugePageBytes)
 	}
-	found, err := o.driver.mapAligned(size)
+	found, err := o.driver.mapAligned(size, align, o.driver.mapper.reserve)
 	if err == nil {
+		if size >= hugePageBytes {
+			o.driver.mapper.adviseHuge(found.base, size)
+		}
 		return found, nil
 	}
 	o.memory.giveBack(size)
-	var number syscall.Errno
-	errors.As(err, &number)
+	number := errnoOf(err)
 	code := device.CodeMappingFailed
 	if number == syscall.ENOMEM {
 		code = device.CodeOutOfMemory
 	}
-	return nil, device.Errorf(code, "host.allocate",
+	return nil, device.Errorf(code, op,
 		"size %d: the system refused to map it, %d bytes of the capacity of %d are free: %w",
 		size, o.memory.room(), o.memory.capacity, err).On(o.info.ID).WithNative(int64(number))
+}
+
+// hold counts bytes as held, if there is room for them under the capacity and in
+// the system.
+func (o *openDevice) hold(op string, size uint64) error {
+	if free, ok := o.memory.take(size); !ok {
+		return o.errorf(device.CodeOutOfMemory, op,
+			"size %d: %d bytes of the capacity of %d are free", size, free, o.memory.capacity)
+	}
+	if available := o.driver.available(size); size > available {
+		o.memory.giveBack(size)
+		return o.errorf(device.CodeOutOfMemory, op,
+			"size %d: the system has %d bytes available for this process; %d of the capacity of %d are free",
+			size, available, o.memory.room(), o.memory.capacity)
+	}
+	return nil
+}
+
+// errnoOf is the system's number of an error, or 0.
+func errnoOf(err error) syscall.Errno {
+	var number syscall.Errno
+	errors.As(err, &number)
+	return number
 }
 
 // mapAligned maps more than size and cuts off what lies before and after the
 // first aligned address. An end that cannot be cut off is kept and unmapped
 // with the segment: untouched, it costs address space only.
-func (d *Driver) mapAligned(size uint64) (*segment, error) {
-	align := d.granularity
-	if size >= hugePageBytes {
-		align = max(align, hugePageBytes)
-	}
-	if size > math.MaxInt64-align {
+func (d *Driver) mapAligned(size, align uint64, reserve func(uint64) (uint64, error)) (*segment, error) {
+	if size > math.MaxInt64-min(align, math.MaxInt64) {
 		return nil, syscall.ENOMEM
 	}
-	start, err := d.mapper.reserve(size + align)
+	start, err := reserve(size + align)
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +109,6 @@ func (d *Driver) mapAligned(size uint64) (*segment, error) {
 	}
 	if end > base+size && d.mapper.release(base+size, end-base-size) == nil {
 		end = base + size
-	}
-	if size >= hugePageBytes {
-		d.mapper.adviseHuge(base, size)
 	}
 	return &segment{base: base, size: size, mapBase: start, mapSize: end - start}, nil
 }
@@ -117,14 +126,12 @@ func (o *openDevice) Free(addr device.Addr, size uint64) error {
 	}
 	if err := o.driver.mapper.release(found.mapBase, found.mapSize); err != nil {
 		o.segments.insert(found)
-		var number syscall.Errno
-		errors.As(err, &number)
 		return device.Errorf(device.CodeUnmappingFailed, "host.free",
 			"address %#x, size %d: the system refused to unmap it: %w", uint64(addr), size, err).
-			On(o.info.ID).WithNative(int64(number))
+			On(o.info.ID).WithNative(int64(errnoOf(err)))
 	}
 	o.memory.giveBack(size)
-	o.drop()
+	o.drop(&o.live, 1)
 	return nil
 }
 

@@ -142,7 +142,9 @@ func TestSegmentTableAgainstANaiveList(t *testing.T) {
 				}
 				found, err := o.segments.acquire("test", "range", start, length)
 				require.Equal(t, inside, err == nil)
-				found.release()
+				if err == nil {
+					found.release()
+				}
 			}
 		}
 		var held uint64

@@ -47,7 +47,8 @@ func (m *memory) room() uint64 { return m.capacity - m.held.Load() }
 // unlimited when it is not known or the capacity is forced. Memory that is
 // handed out but has not been touched is still free for the system; it is
 // promised already, so it is taken off, except for what the caller itself has
-// just counted as held.
+// just counted as held. The files of movable pages are no anonymous memory, and
+// have theirs also while nothing is mapped.
 func (d *Driver) available(ownBytes uint64) uint64 {
 	if d.settings.forced {
 		return unlimited
@@ -61,7 +62,7 @@ func (d *Driver) available(ownBytes uint64) uint64 {
 		held += m.held.Load()
 	}
 	held -= min(held, ownBytes)
-	promised := held - min(held, d.system.anonymousResident())
+	promised := held - min(held, d.system.anonymousResident()+d.files.bytes())
 	return available - min(available, promised)
 }
 

@@ -13,12 +13,15 @@ type openDevice struct {
 	info     device.Info
 	memory   *memory
 	segments segmentTable
+	virtual  *virtualMemory
 
 	mu     sync.Mutex
 	closed bool
 	// live counts segments from before they are mapped until after they are
-	// unmapped, so that Close cannot slip in between.
-	live          int
+	// unmapped, so that Close cannot slip in between; reservations and pages are
+	// counted alike.
+	live, reservations, pages int
+
 	defaultStream *stream
 	// streams are the open ones, the default stream included.
 	streams map[*stream]struct{}
@@ -27,15 +30,17 @@ type openDevice struct {
 }
 
 var (
-	_ device.Device      = (*openDevice)(nil)
-	_ device.Peer        = (*openDevice)(nil)
-	_ device.HostVisible = (*openDevice)(nil)
+	_ device.Device        = (*openDevice)(nil)
+	_ device.Peer          = (*openDevice)(nil)
+	_ device.HostVisible   = (*openDevice)(nil)
+	_ device.VirtualMemory = (*openDevice)(nil)
 )
 
 func newOpenDevice(d *Driver, index int) *openDevice {
 	o := &openDevice{
 		driver: d, info: d.info(index), memory: d.memories[index], streams: make(map[*stream]struct{}),
 	}
+	o.virtual = &virtualMemory{owner: o}
 	o.defaultStream = newStream(o, 0)
 	o.streams[o.defaultStream] = struct{}{}
 	return o
@@ -134,11 +139,15 @@ func (o *openDevice) Close() error {
 		o.mu.Unlock()
 		return err
 	}
-	if left := len(o.streams) - 1; o.live > 0 || left > 0 {
+	if left := len(o.streams) - 1; o.live > 0 || left > 0 || o.reservations > 0 || o.pages > 0 {
+		segments, reservations, pages := o.live, o.reservations, o.pages
 		o.mu.Unlock()
-		return o.errorf(device.CodeBusy, "host.close", "%d segments and %d streams are left", o.live, left)
+		return o.errorf(device.CodeBusy, "host.close",
+			"%d segments and %d streams, %d reservations and %d pages of virtual memory are left",
+			segments, left, reservations, pages)
 	}
 	o.closed = true
 	o.mu.Unlock()
+	o.virtual.closeFiles()
 	return o.defaultStream.shut("host.close")
 }

@@ -23,6 +23,7 @@ type Driver struct {
 	unusable error
 	// start is the origin of the clock that events are timed on.
 	start time.Time
+	files memoryFiles
 }
 
 var _ device.Driver = (*Driver)(nil)
@@ -100,6 +101,7 @@ func (d *Driver) info(index int) device.Info {
 		HostAddressable:  true,
 		Peer:             true,
 		HostVisible:      true,
+		VirtualMemory:    d.mapper.virtual != nil,
 	}
 }
 

@@ -6,9 +6,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Every range is checked against the live segments of its device when the
-// operation is queued, and its segments are held until it has run: a wrong
-// range is an error here and never a crash in the worker.
+// Every range is checked against the live segments and mapped pages of its
+// device when the operation is queued, and they are held until it has run: a
+// wrong range is an error here and never a crash in the worker.
 
 func (s *stream) Copy(dst, src device.Addr, size uint64) error {
 	return s.copyWithin("host.copy", dst, s.owner, src, size)
@@ -20,18 +20,17 @@ func (s *stream) copyWithin(op string, dst device.Addr, from *openDevice, src de
 	if err := s.check(op); err != nil {
 		return err
 	}
-	dstSegment, err := s.owner.segments.acquire(op, "destination", dst, size)
+	dstHeld, err := s.owner.acquire(op, "destination", dst, size, device.AccessReadWrite)
 	if err != nil {
-		return s.owner.about(err)
+		return err
 	}
-	srcSegment, err := from.segments.acquire(op, "source", src, size)
+	srcHeld, err := from.acquire(op, "source", src, size, device.AccessRead)
 	if err != nil {
-		dstSegment.release()
-		return from.about(err)
+		dstHeld.release()
+		return err
 	}
 	return s.push(op, operation{
-		kind: kindMove, dst: uint64(dst), src: uint64(src), size: size,
-		dstSegment: dstSegment, srcSegment: srcSegment,
+		kind: kindMove, dst: uint64(dst), src: uint64(src), size: size, dstHeld: dstHeld, srcHeld: srcHeld,
 	})
 }
 
@@ -40,16 +39,16 @@ func (s *stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64)
 	if err := s.check(op); err != nil {
 		return err
 	}
-	segment, err := s.owner.segments.acquire(op, "destination", dst, size)
+	used, err := s.owner.acquire(op, "destination", dst, size, device.AccessReadWrite)
 	if err != nil {
-		return s.owner.about(err)
+		return err
 	}
 	if err := s.checkHostRange(op, "source", src, size); err != nil {
-		segment.release()
+		used.release()
 		return err
 	}
 	return s.push(op, operation{
-		kind: kindMove, dst: uint64(dst), src: uint64(src), size: size, dstSegment: segment,
+		kind: kindMove, dst: uint64(dst), src: uint64(src), size: size, dstHeld: used,
 	})
 }
 
@@ -58,16 +57,16 @@ func (s *stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) e
 	if err := s.check(op); err != nil {
 		return err
 	}
-	segment, err := s.owner.segments.acquire(op, "source", src, size)
+	used, err := s.owner.acquire(op, "source", src, size, device.AccessRead)
 	if err != nil {
-		return s.owner.about(err)
+		return err
 	}
 	if err := s.checkHostRange(op, "destination", dst, size); err != nil {
-		segment.release()
+		used.release()
 		return err
 	}
 	return s.push(op, operation{
-		kind: kindMove, dst: uint64(dst), src: uint64(src), size: size, srcSegment: segment,
+		kind: kindMove, dst: uint64(dst), src: uint64(src), size: size, srcHeld: used,
 	})
 }
 
@@ -92,11 +91,11 @@ func (s *stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) erro
 	if err := s.checkPattern(op, dst, pattern, size); err != nil {
 		return err
 	}
-	segment, err := s.owner.segments.acquire(op, "destination", dst, size)
+	used, err := s.owner.acquire(op, "destination", dst, size, device.AccessReadWrite)
 	if err != nil {
-		return s.owner.about(err)
+		return err
 	}
-	return s.push(op, operation{kind: kindFill, dst: uint64(dst), size: size, pattern: pattern, dstSegment: segment})
+	return s.push(op, operation{kind: kindFill, dst: uint64(dst), size: size, pattern: pattern, dstHeld: used})
 }
 
 func (s *stream) checkPattern(op string, dst device.Addr, pattern device.Pattern, size uint64) error {

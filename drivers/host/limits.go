@@ -48,11 +48,17 @@ func (s *system) limits() Limits {
 		PageSizeBytes:        uint64(os.Getpagesize()),
 	}
 	l.MemAvailableBytes, _ = s.meminfo("MemAvailable")
-	l.MaxMapCount, _ = s.number("proc/sys/vm/max_map_count")
+	l.MaxMapCount = s.maxMapCount()
 	if limit := s.cgroups.limit(s); limit != unlimited {
 		l.CgroupLimitBytes = limit
 	}
 	return l
+}
+
+// maxMapCount is the bound on the mappings of a process; 0 means unknown.
+func (s *system) maxMapCount() uint64 {
+	bound, _ := s.number("proc/sys/vm/max_map_count")
+	return bound
 }
 
 // memlockLimit reads a line like "Max locked memory  8388608  8388608  bytes".

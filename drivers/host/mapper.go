@@ -18,6 +18,8 @@ type mapper struct {
 	release func(address, size uint64) error
 	// adviseHuge asks for huge pages; it is only ever a wish.
 	adviseHuge func(address, size uint64)
+	// virtual is nil where the system has no memory apart from addresses.
+	virtual *virtualMapper
 }
 
 func systemMapper() mapper {
@@ -33,5 +35,6 @@ func systemMapper() mapper {
 		adviseHuge: func(address, size uint64) {
 			adviseHuge(unsafe.Slice((*byte)(pointer(address)), size))
 		},
+		virtual: systemVirtualMapper(),
 	}
 }

@@ -25,18 +25,22 @@ type operation struct {
 	kind kind
 	// dst, src and size are ranges of kindMove and kindFill.
 	dst, src, size uint64
-	// dstSegment and srcSegment are held until the operation is done.
-	dstSegment, srcSegment *segment
-	pattern                device.Pattern
+	// dstHeld and srcHeld are the segments or pages of the ranges, held until the
+	// operation is done; nil for host memory.
+	dstHeld, srcHeld held
+	pattern          device.Pattern
 	// event is passed by kindRecord and awaited by kindWait.
 	event    *event
 	function func()
 }
 
-// release lets go of the segments that the operation holds.
+// release lets go of the memory that the operation holds.
 func (o *operation) release() {
-	o.dstSegment.release()
-	o.srcSegment.release()
+	for _, h := range [...]held{o.dstHeld, o.srcHeld} {
+		if h != nil {
+			h.release()
+		}
+	}
 }
 
 // ring is a first-in first-out queue that reuses its slots.

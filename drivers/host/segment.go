@@ -9,7 +9,7 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// segment is one mapping that Allocate gave out.
+// segment is one mapping that Allocate or Reserve gave out.
 type segment struct {
 	base, size uint64
 	// mapBase and mapSize are the mapping around it: larger than the segment
@@ -19,13 +19,8 @@ type segment struct {
 	inFlight atomic.Int64
 }
 
-// release says that an operation no longer touches the segment. nil stands for
-// a range that is in no segment, such as host memory.
-func (s *segment) release() {
-	if s != nil {
-		s.inFlight.Add(-1)
-	}
-}
+// release says that an operation no longer touches the segment.
+func (s *segment) release() { s.inFlight.Add(-1) }
 
 // segmentTable finds the live segment that a range lies in. An operation finds
 // its segments when it is queued and counts itself in flight under the same

@@ -62,7 +62,7 @@ func (s *stream) check(op string) error {
 	return nil
 }
 
-// push queues an operation, or lets go of its segments if it cannot.
+// push queues an operation, or lets go of its memory if it cannot.
 func (s *stream) push(op string, o operation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

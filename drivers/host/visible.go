@@ -9,32 +9,34 @@ import (
 // lookBytes is how much of a range is compared at a time.
 const lookBytes = 64 << 10
 
-// FillNow fills on the calling thread. The segment cannot be freed meanwhile.
+// FillNow fills on the calling thread. The memory cannot be freed or unmapped
+// meanwhile.
 func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 	const op = "host.fill_now"
 	if err := o.checkOpen(op); err != nil {
 		return err
 	}
-	held, err := o.segments.acquire(op, "destination", addr, size)
+	used, err := o.acquire(op, "destination", addr, size, device.AccessReadWrite)
 	if err != nil {
-		return o.about(err)
+		return err
 	}
-	defer held.release()
+	defer used.release()
 	fill(bytesAt(uint64(addr), size), device.Pattern{Value: uint32(value), WidthBytes: 1})
 	return nil
 }
 
-// FirstOther looks on the calling thread. The segment cannot be freed meanwhile.
+// FirstOther looks on the calling thread. The memory cannot be freed or unmapped
+// meanwhile.
 func (o *openDevice) FirstOther(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
 	const op = "host.first_other"
 	if err := o.checkOpen(op); err != nil {
 		return device.Difference{}, false, err
 	}
-	held, err := o.segments.acquire(op, "source", addr, size)
+	used, err := o.acquire(op, "source", addr, size, device.AccessRead)
 	if err != nil {
-		return device.Difference{}, false, o.about(err)
+		return device.Difference{}, false, err
 	}
-	defer held.release()
+	defer used.release()
 	for done := uint64(0); done < size; {
 		n := min(size-done, lookBytes)
 		part := bytesAt(uint64(addr)+done, n)

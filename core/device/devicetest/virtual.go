@@ -143,7 +143,7 @@ func (d *Device) Reserve(size, align uint64) (device.Addr, error) {
 	}
 	// The addresses are never used again, so they are not what runs out first.
 	_, carry := bits.Add64(base, size, 0)
-	if base < uint64(v.next) || carry != 0 || size > d.driver.config.VirtualBytes-v.reserved {
+	if base < uint64(v.next) || carry != 0 || align > d.driver.config.VirtualBytes || size > d.driver.config.VirtualBytes-v.reserved {
 		return 0, d.refuse(Reserve, device.CodeOutOfVirtualMemory, "%d bytes, align %d: %d of %d are reserved",
 			size, align, v.reserved, d.driver.config.VirtualBytes)
 	}

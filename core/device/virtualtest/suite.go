@@ -1,0 +1,197 @@
+package virtualtest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+)
+
+// leastBytes is what the suite needs of a device's memory.
+const leastBytes = 64 << 20
+
+// Run runs the suite. open gives a device with the capability that the process
+// can see the memory of, with at least 64 MiB for nobody else; the suite closes
+// it.
+func Run(t *testing.T, open func(t *testing.T) device.Device) {
+	for name, test := range map[string]func(*testing.T, subject){
+		"random programs": randomPrograms,
+		"address space":   addressSpace,
+		"capacity":        capacity,
+		"new pages":       newPages,
+		"many pages":      manyPages,
+		"close":           closing,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dev := open(t)
+			v, ok := dev.(device.VirtualMemory)
+			require.True(t, ok && dev.Info().VirtualMemory, "the device has the capability and says so")
+			visible, ok := dev.(device.HostVisible)
+			require.True(t, ok && dev.Info().HostVisible, "the process sees the device's memory")
+			require.GreaterOrEqual(t, dev.Info().TotalBytes, uint64(leastBytes))
+			test(t, subject{Device: dev, VirtualMemory: v, visible: visible})
+			if name != "close" {
+				require.NoError(t, dev.Close(), "nothing is left behind")
+			}
+		})
+	}
+}
+
+func randomPrograms(t *testing.T, dev subject) {
+	before := free(t, dev)
+	rapid.Check(t, func(t *rapid.T) {
+		p := &program{t: t, dev: dev, model: model{granule: dev.Granularity().MinimumBytes, at: map[device.Addr]*page{}}}
+		// Also where a check fails half-way, so that the search for a smaller
+		// program can go on.
+		defer p.giveBack()
+		t.Repeat(map[string]func(*rapid.T){
+			"reserve": p.reserve, "unreserve": p.unreserve, "create": p.create, "release": p.release, "zero": p.zero,
+			"map": p.mapPages, "access": p.setAccess, "unmap": p.unmap, "resident": p.resident,
+			"fill": p.fill, "copy": p.copy, "look": p.look,
+			// Again, for more that is mapped and used.
+			"map 2": p.mapPages, "map 3": p.mapPages, "access 2": p.setAccess, "fill 2": p.fill,
+		})
+		p.end()
+	})
+	require.Equal(t, before, free(t, dev), "all memory is back")
+}
+
+func free(t *testing.T, dev subject) uint64 {
+	reading, err := dev.Memory()
+	require.NoError(t, err)
+	return reading.FreeBytes
+}
+
+func requireCode(t *testing.T, code device.Code, err error) {
+	t.Helper()
+	require.Equal(t, code, device.CodeOf(err), "%v", err)
+}
+
+func addressSpace(t *testing.T, dev subject) {
+	g := dev.Granularity()
+	require.EqualValues(t, 1, popCount(g.MinimumBytes))
+	require.EqualValues(t, 1, popCount(g.RecommendedBytes))
+	require.GreaterOrEqual(t, g.RecommendedBytes, g.MinimumBytes)
+	before := free(t, dev)
+	const large = 1 << 40
+	addr, err := dev.Reserve(large, 1<<30)
+	require.NoError(t, err)
+	require.Zero(t, uint64(addr)%(1<<30))
+	require.Equal(t, before, free(t, dev), "address space is no memory")
+	_, err = dev.Reserve(1<<62, g.MinimumBytes)
+	requireCode(t, device.CodeOutOfVirtualMemory, err)
+	_, err = dev.Reserve(g.MinimumBytes, 1<<63)
+	requireCode(t, device.CodeOutOfVirtualMemory, err)
+	requireCode(t, device.CodeInvalidAddress, dev.Unreserve(addr, large/2))
+	requireCode(t, device.CodeInvalidAddress, dev.visible.FillNow(addr+large-1, 1, 2))
+	requireCode(t, device.CodeNotMapped, dev.visible.FillNow(addr+large-1, 1, 1))
+	require.NoError(t, dev.Unreserve(addr, large))
+	requireCode(t, device.CodeInvalidAddress, dev.Unreserve(addr, large))
+}
+
+func popCount(x uint64) (n int) {
+	for ; x != 0; x &= x - 1 {
+		n++
+	}
+	return n
+}
+
+// capacity: created pages are held by the device, mapped or not.
+func capacity(t *testing.T, dev subject) {
+	size := dev.Granularity().MinimumBytes
+	left := free(t, dev)
+	all := make([]device.Page, left/size)
+	require.NoError(t, dev.Create(all, size, device.BackingMovable))
+	require.Less(t, free(t, dev), size)
+	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
+		one := []device.Page{7}
+		requireCode(t, device.CodeOutOfMemory, dev.Create(one, size, backing))
+		require.Equal(t, []device.Page{7}, one, "the list is as it was")
+		requireCode(t, device.CodeOutOfMemory, dev.Create(one, 1<<63, backing))
+		requireCode(t, device.CodeOutOfMemory, dev.Create(make([]device.Page, 4), 1<<62, backing))
+	}
+	require.NoError(t, dev.Release(all[:1]))
+	require.NoError(t, dev.Create(all[:1], size, device.BackingPrivate))
+	require.NoError(t, dev.Release(all))
+	require.Equal(t, left, free(t, dev))
+}
+
+// newPages: what was written to a page that was given back is seen by nobody.
+func newPages(t *testing.T, dev subject) {
+	size := dev.Granularity().RecommendedBytes
+	addr, err := dev.Reserve(8*size, size)
+	require.NoError(t, err)
+	for round := range 4 {
+		for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
+			pages := make([]device.Page, 8)
+			require.NoError(t, dev.Create(pages, size, backing))
+			require.NoError(t, dev.Map(addr, pages))
+			require.NoError(t, dev.SetAccess(addr, 8*size, device.AccessReadWrite))
+			_, other, err := dev.visible.FirstOther(addr, 0, 8*size)
+			require.NoError(t, err)
+			require.False(t, other, "a page of somebody else's bytes")
+			require.NoError(t, dev.visible.FillNow(addr, byte(round+1), 8*size))
+			require.NoError(t, dev.Unmap(addr, 8*size))
+			require.NoError(t, dev.Release(pages))
+			requireCode(t, device.CodeInvalidHandle, dev.Map(addr, pages))
+		}
+	}
+	require.NoError(t, dev.Unreserve(addr, 8*size))
+}
+
+// manyPages: no two pages share memory, in whatever order they lie.
+func manyPages(t *testing.T, dev subject) {
+	size := dev.Granularity().MinimumBytes
+	const count = 255
+	pages := make([]device.Page, count)
+	require.NoError(t, dev.Create(pages, size, device.BackingMovable))
+	addr, err := dev.Reserve(count*size, size)
+	require.NoError(t, err)
+	order := func(round, i int) int { return i * []int{1, 2, 7, 254}[round] % count }
+	for round := range 4 {
+		for i := range count {
+			require.NoError(t, dev.Map(addr+device.Addr(i)*device.Addr(size), pages[order(round, i):][:1]))
+		}
+		require.NoError(t, dev.SetAccess(addr, count*size, device.AccessReadWrite))
+		for i := range count {
+			at := addr + device.Addr(i)*device.Addr(size)
+			if round == 0 {
+				require.NoError(t, dev.visible.FillNow(at, byte(order(round, i)+1), size))
+			}
+			_, other, err := dev.visible.FirstOther(at, byte(order(round, i)+1), size)
+			require.NoError(t, err)
+			require.False(t, other, "round %d, place %d", round, i)
+		}
+		require.NoError(t, dev.Unmap(addr, count*size))
+	}
+	require.NoError(t, dev.Release(pages))
+	require.NoError(t, dev.Unreserve(addr, count*size))
+}
+
+// closing: a device is busy with what is left, and does nothing once it is closed.
+func closing(t *testing.T, dev subject) {
+	size := dev.Granularity().MinimumBytes
+	addr, err := dev.Reserve(size, size)
+	require.NoError(t, err)
+	requireCode(t, device.CodeBusy, dev.Close())
+	pages := make([]device.Page, 1)
+	require.NoError(t, dev.Create(pages, size, device.BackingMovable))
+	require.NoError(t, dev.Unreserve(addr, size))
+	requireCode(t, device.CodeBusy, dev.Close())
+	require.NoError(t, dev.Release(pages))
+	require.NoError(t, dev.Close())
+
+	_, err = dev.Reserve(size, size)
+	requireCode(t, device.CodeInvalidState, err)
+	requireCode(t, device.CodeInvalidState, dev.Unreserve(addr, size))
+	requireCode(t, device.CodeInvalidState, dev.Create(pages, size, device.BackingMovable))
+	requireCode(t, device.CodeInvalidState, dev.Release(pages))
+	requireCode(t, device.CodeInvalidState, dev.Map(addr, pages))
+	requireCode(t, device.CodeInvalidState, dev.SetAccess(addr, size, device.AccessRead))
+	requireCode(t, device.CodeInvalidState, dev.Unmap(addr, size))
+	requireCode(t, device.CodeInvalidState, dev.Zero(pages))
+	_, err = dev.Resident(addr, size)
+	requireCode(t, device.CodeInvalidState, err)
+}

@@ -1,0 +1,227 @@
+package host
+
+import (
+	"fmt"
+
+	"ferrum_mem/core/device"
+)
+
+// Map notes where the pages are; the system hears of it when access is given.
+func (o *openDevice) Map(addr device.Addr, pages []device.Page) error {
+	const op = "host.map_pages"
+	if _, err := o.virtualMapper(op); err != nil {
+		return err
+	}
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	return o.about(o.virtual.mapPages(op, addr, pages))
+}
+
+func (v *virtualMemory) mapPages(op string, addr device.Addr, pages []device.Page) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	found, err := v.look(op, pages)
+	if err != nil {
+		return err
+	}
+	pageBytes := found[0].store.pageBytes
+	for i, l := range found {
+		if l.store.pageBytes != pageBytes {
+			return device.Errorf(device.CodeInvalidPageSize, op,
+				"page %#x, number %d of the list: of %d bytes, the first one of %d", uint64(pages[i]), i, l.store.pageBytes, pageBytes)
+		}
+	}
+	if err := v.owner.checkAddress(op, addr); err != nil {
+		return err
+	}
+	// The pages are within the capacity, so their sum does not wrap.
+	address, size := uint64(addr), pageBytes*uint64(len(pages))
+	r := v.reservationOf(address, size)
+	if r == nil {
+		return device.Errorf(device.CodeInvalidAddress, op,
+			"address %#x, %d pages of %d bytes: not within one reservation", address, len(pages), pageBytes)
+	}
+	if offset := address - r.base(); offset%pageBytes != 0 {
+		return device.Errorf(device.CodeInvalidOffset, op,
+			"address %#x: its offset %d in the reservation is not a multiple of the page size %d", address, offset, pageBytes)
+	}
+	if there, ok := r.occupied(address, size); ok {
+		return device.Errorf(device.CodeAlreadyMapped, op,
+			"address %#x, size %d: a page is mapped at %#x", address, size, there)
+	}
+	if err := idle(op, found); err != nil {
+		return err
+	}
+	t, first := r.table(pageBytes), (address-r.base())/pageBytes
+	for i, l := range found {
+		l.place().address = address + uint64(i)*pageBytes
+		*t.ensure(first + uint64(i)) = pageSlot{page: pages[i]}
+	}
+	t.mapped += len(pages)
+	r.mapped += len(pages)
+	return nil
+}
+
+// claimed is a range of a reservation that a call changes with no lock held.
+type claimed struct {
+	space         *reservation
+	address, size uint64
+}
+
+// claimRange marks a range that is mapped throughout as changing. takes says
+// which of its pages lose access, so that work must not be using them.
+func (v *virtualMemory) claimRange(op string, address, size uint64, takes func(pageSlot) bool) (claimed, error) {
+	r := v.reservationOf(address, size)
+	if r == nil {
+		return claimed{}, device.Errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: not within one reservation", address, size)
+	}
+	covered, whole := r.covered(address, size)
+	if !covered {
+		return claimed{}, device.Errorf(device.CodeNotMapped, op,
+			"address %#x, size %d: not mapped throughout", address, size)
+	}
+	if !whole {
+		return claimed{}, device.Errorf(device.CodeInvalidOffset, op,
+			"address %#x, size %d: starts or ends inside a page", address, size)
+	}
+	var busy error
+	r.each(address, size, func(p place) bool {
+		switch {
+		case p.changing:
+			busy = device.Errorf(device.CodeBusy, op, "address %#x: another call changes the page there", p.address)
+		case p.uses > 0 && takes(*p.pageSlot):
+			busy = device.Errorf(device.CodeBusy, op, "address %#x: %d uses of the page there by queued work", p.address, p.uses)
+		}
+		return busy == nil
+	})
+	if busy != nil {
+		return claimed{}, busy
+	}
+	r.each(address, size, func(p place) bool {
+		p.changing = true
+		return true
+	})
+	return claimed{space: r, address: address, size: size}, nil
+}
+
+// SetAccess is one call of the system for each run of private pages and for each
+// run of movable ones that follow each other in their file, and one more for each
+// row of movable ones, which keeps it from children.
+func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Access) error {
+	const op = "host.set_access"
+	if _, err := o.virtualMapper(op); err != nil {
+		return err
+	}
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	if access < device.AccessNone || access > device.AccessReadWrite {
+		return o.errorf(device.CodeInvalidArgument, op, "access %d: not known", access)
+	}
+	if err := o.checkRange(op, addr, size); err != nil {
+		return err
+	}
+	v := o.virtual
+	v.mu.Lock()
+	c, err := v.claimRange(op, uint64(addr), size, func(s pageSlot) bool { return device.Access(s.access) > access })
+	if err != nil {
+		v.mu.Unlock()
+		return o.about(err)
+	}
+	runs := v.runs(c, func(pageSlot) device.Access { return access })
+	prime := !c.space.primed && access != device.AccessNone && hasPrivate(runs)
+	c.space.primed = c.space.primed || prime
+	v.mu.Unlock()
+	if prime {
+		o.prime(c.space, runs)
+	}
+	if done, err := v.apply(c.space, runs); err != nil {
+		v.undo(c, done)
+		return o.systemError(op, device.CodeMappingFailed, err, fmt.Sprintf("address %#x, size %d, access %d", uint64(addr), size, access))
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c.space.each(c.address, c.size, func(p place) bool {
+		p.access, p.changing = uint8(access), false
+		return true
+	})
+	return nil
+}
+
+// Unmap takes access from the whole range, and then gives back what private pages
+// have: that cannot be undone, so it comes last.
+func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
+	const op = "host.unmap_pages"
+	if _, err := o.virtualMapper(op); err != nil {
+		return err
+	}
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	if err := o.checkRange(op, addr, size); err != nil {
+		return err
+	}
+	v := o.virtual
+	v.mu.Lock()
+	c, err := v.claimRange(op, uint64(addr), size, func(pageSlot) bool { return true })
+	if err != nil {
+		v.mu.Unlock()
+		return o.about(err)
+	}
+	runs := v.runs(c, func(pageSlot) device.Access { return device.AccessNone })
+	v.mu.Unlock()
+	done, err := v.apply(c.space, runs)
+	if err == nil {
+		err = v.forget(runs)
+	}
+	if err != nil {
+		v.undo(c, done)
+		return o.systemError(op, device.CodeUnmappingFailed, err, fmt.Sprintf("address %#x, size %d", uint64(addr), size))
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c.space.each(c.address, c.size, func(p place) bool {
+		s, index, _ := v.find(p.page)
+		s.pages[index].address = 0
+		*p.pageSlot = pageSlot{}
+		c.space.table(p.pageBytes).mapped--
+		c.space.mapped--
+		return true
+	})
+	return nil
+}
+
+// Resident asks the file of movable pages, and the page tables for private ones.
+func (o *openDevice) Resident(addr device.Addr, size uint64) (uint64, error) {
+	const op = "host.resident"
+	m, err := o.virtualMapper(op)
+	if err != nil {
+		return 0, err
+	}
+	if err := o.checkOpen(op); err != nil {
+		return 0, err
+	}
+	if err := o.checkRange(op, addr, size); err != nil {
+		return 0, err
+	}
+	pieces, err := o.virtual.pieces(op, uint64(addr), size)
+	if err != nil {
+		return 0, o.about(err)
+	}
+	var sum uint64
+	for _, p := range pieces {
+		var found uint64
+		if p.store.backing == device.BackingMovable {
+			found, err = m.fileResident(p.file, p.size)
+		} else {
+			found, err = m.privateResident(p.address, p.size)
+		}
+		if err != nil {
+			return 0, o.systemError(op, device.CodeDevice, err, fmt.Sprintf("address %#x, size %d", p.address, p.size))
+		}
+		sum += found
+	}
+	return sum, nil
+}

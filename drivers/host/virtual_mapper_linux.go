@@ -1,0 +1,178 @@
+package host
+
+import (
+	"bytes"
+	"math"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"ferrum_mem/core/device"
+)
+
+const reserveFlags = unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_NORESERVE
+
+func systemVirtualMapper() *virtualMapper {
+	return &virtualMapper{
+		reserve: func(size uint64) (uint64, error) {
+			p, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_NONE, reserveFlags)
+			return uint64(uintptr(p)), err
+		},
+		clear: func(address, size uint64) error {
+			_, err := unix.MmapPtr(-1, 0, pointer(address), uintptr(size), unix.PROT_NONE, reserveFlags|unix.MAP_FIXED)
+			return err
+		},
+		protect: func(address, size uint64, access device.Access) error {
+			return systemCall(unix.SYS_MPROTECT, address, size, protection(access))
+		},
+		forget: func(address, size uint64) error {
+			return systemCall(unix.SYS_MADVISE, address, size, unix.MADV_DONTNEED)
+		},
+		touch: func(address uint64) { *(*byte)(pointer(address)) = 0 },
+		mapFile: func(address, size uint64, file filePart, access device.Access) error {
+			_, err := unix.MmapPtr(file.fd, int64(file.offset), pointer(address), uintptr(size), int(protection(access)),
+				unix.MAP_SHARED|unix.MAP_FIXED)
+			return err
+		},
+		keepFromChildren: func(address, size uint64) error {
+			return systemCall(unix.SYS_MADVISE, address, size, unix.MADV_DONTFORK)
+		},
+		openFile:        openMemoryFile,
+		closeFile:       unix.Close,
+		punch:           punch,
+		overwrite:       overwrite,
+		fileBytes:       fileBytes,
+		fileResident:    fileResident,
+		privateResident: privateResident,
+		mappings:        countMappings,
+	}
+}
+
+// systemCall is a call on a range of addresses, without a slice of it, which Go
+// would look at.
+func systemCall(number uintptr, address, size, argument uint64) error {
+	if _, _, errno := unix.Syscall(number, uintptr(address), uintptr(size), uintptr(argument)); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func protection(access device.Access) uint64 {
+	switch access {
+	case device.AccessRead:
+		return unix.PROT_READ
+	case device.AccessReadWrite:
+		return unix.PROT_READ | unix.PROT_WRITE
+	}
+	return unix.PROT_NONE
+}
+
+// openMemoryFile makes a file of memory as large as it will ever be, and seals
+// that: nothing of it exists before it is touched, and nobody who is given it can
+// cut off what others have mapped. The bound on the size of files is looked at
+// first, because running into it ends the process.
+func openMemoryFile(size uint64) (int, uint64, error) {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil {
+		size = min(size, limit.Cur)
+	}
+	size = min(size, math.MaxInt64)
+	fd, err := unix.MemfdCreate("ferrum_mem pages", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return -1, 0, err
+	}
+	if _, err = untilNotInterrupted(func() (int, error) { return 0, unix.Ftruncate(fd, int64(size)) }); err == nil {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, 0, err
+	}
+	return fd, size, nil
+}
+
+func punch(file filePart, size uint64) error {
+	_, err := untilNotInterrupted(func() (int, error) {
+		return 0, unix.Fallocate(file.fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE,
+			int64(file.offset), int64(size))
+	})
+	return err
+}
+
+// extents gives the parts of a range of a file that exist, in order.
+func extents(file filePart, size uint64, found func(offset, size uint64) error) error {
+	end := file.offset + size
+	for at := file.offset; at < end; {
+		start, err := unix.Seek(file.fd, int64(at), unix.SEEK_DATA)
+		if err == unix.ENXIO || (err == nil && uint64(start) >= end) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		hole, err := unix.Seek(file.fd, start, unix.SEEK_HOLE)
+		if err != nil {
+			return err
+		}
+		at = min(end, uint64(hole))
+		if err := found(uint64(start), at-uint64(start)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// zeros is what overwrite writes at a time.
+var zeros [256 << 10]byte
+
+func overwrite(file filePart, size uint64) error {
+	return extents(file, size, func(offset, size uint64) error {
+		for size > 0 {
+			n, err := untilNotInterrupted(func() (int, error) {
+				return unix.Pwrite(file.fd, zeros[:min(size, uint64(len(zeros)))], int64(offset))
+			})
+			if err != nil {
+				return err
+			}
+			offset, size = offset+uint64(n), size-uint64(n)
+		}
+		return nil
+	})
+}
+
+func fileResident(file filePart, size uint64) (uint64, error) {
+	var sum uint64
+	err := extents(file, size, func(_, size uint64) error {
+		sum += size
+		return nil
+	})
+	return sum, err
+}
+
+// fileBytes is 0 when the system does not say.
+func fileBytes(fd int) uint64 {
+	var status unix.Stat_t
+	if err := unix.Fstat(fd, &status); err != nil || status.Blocks < 0 {
+		return 0
+	}
+	return uint64(status.Blocks) * 512
+}
+
+// countMappings counts the lines of a file that has some megabytes when the
+// bound on mappings has been reached; 0 when it cannot be read.
+func countMappings() uint64 {
+	file, err := os.Open("/proc/self/maps")
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = file.Close() }()
+	buffer := make([]byte, 64<<10)
+	var lines uint64
+	for {
+		n, err := file.Read(buffer)
+		lines += uint64(bytes.Count(buffer[:n], []byte{'\n'}))
+		if err != nil {
+			return lines
+		}
+	}
+}

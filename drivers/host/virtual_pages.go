@@ -1,0 +1,258 @@
+package host
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// Create makes pages without memory: it comes with the first touch, in huge pages
+// for private ones of at least 2 MiB. Movable ones follow each other in their file
+// as far as that has such runs.
+func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing device.Backing) error {
+	const op = "host.create_pages"
+	if _, err := o.virtualMapper(op); err != nil {
+		return err
+	}
+	switch {
+	case len(pages) == 0:
+		return o.errorf(device.CodeInvalidSize, op, "pages: the list must not be empty")
+	case bits.OnesCount64(pageBytes) != 1 || pageBytes < o.driver.granularity:
+		return o.errorf(device.CodeInvalidPageSize, op,
+			"page size %d: want a power of two of at least %d", pageBytes, o.driver.granularity)
+	case backing != device.BackingMovable && backing != device.BackingPrivate:
+		return o.errorf(device.CodeInvalidArgument, op, "backing %d: not known", backing)
+	}
+	high, size := bits.Mul64(pageBytes, uint64(len(pages)))
+	if high != 0 {
+		return o.errorf(device.CodeOutOfMemory, op, "%d pages of %d bytes: the sum does not fit 64 bits", len(pages), pageBytes)
+	}
+	if err := o.start(op, &o.pages, len(pages)); err != nil {
+		return err
+	}
+	err := o.hold(op, size)
+	if err == nil {
+		if err = o.virtual.create(op, pages, pageBytes, backing); err == nil {
+			return nil
+		}
+		o.memory.giveBack(size)
+	}
+	o.drop(&o.pages, len(pages))
+	return err
+}
+
+func (v *virtualMemory) create(op string, pages []device.Page, pageBytes uint64, backing device.Backing) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s, err := v.store(op, pageBytes, backing)
+	if err != nil {
+		return err
+	}
+	if !s.give(pages) {
+		return v.owner.errorf(device.CodeResourceExhausted, op,
+			"%d pages of %d bytes: the file for them may have %d in all (limit on the size of files)",
+			len(pages), pageBytes, s.limit)
+	}
+	return nil
+}
+
+// store is the store for such pages, made when there is none. That needs the lock
+// while the system opens a file, once for each page size.
+func (v *virtualMemory) store(op string, pageBytes uint64, backing device.Backing) (*store, error) {
+	for _, s := range v.stores {
+		if s.pageBytes == pageBytes && s.backing == backing {
+			return s, nil
+		}
+	}
+	made := &store{
+		number: uint64(len(v.stores)), pageBytes: pageBytes, backing: backing, fd: -1,
+		limit: placesOf(v.owner.memory.capacity, pageBytes),
+	}
+	if backing == device.BackingMovable {
+		fd, size, err := v.owner.driver.openFile(made.limit * pageBytes)
+		if err != nil {
+			return nil, v.owner.systemError(op, device.CodeDevice, err, fmt.Sprintf("a file for pages of %d bytes", pageBytes))
+		}
+		made.fd, made.limit = fd, min(made.limit, size/pageBytes)
+	}
+	v.stores = append(v.stores, made)
+	return made, nil
+}
+
+// listed is a page of a list that a call names.
+type listed struct {
+	store *store
+	index uint64
+}
+
+func (l listed) place() *storedPage { return &l.store.pages[l.index] }
+
+// look finds the pages of a list, each once. The caller holds v.mu.
+func (v *virtualMemory) look(op string, pages []device.Page) ([]listed, error) {
+	if len(pages) == 0 {
+		return nil, device.Errorf(device.CodeInvalidSize, op, "pages: the list must not be empty")
+	}
+	found := make([]listed, 0, len(pages))
+	defer func() {
+		for _, l := range found {
+			l.place().named = false
+		}
+	}()
+	for i, page := range pages {
+		s, index, ok := v.find(page)
+		if !ok {
+			return nil, device.Errorf(device.CodeInvalidHandle, op, "page %#x, number %d of the list: not there", uint64(page), i)
+		}
+		l := listed{store: s, index: index}
+		if l.place().named {
+			return nil, device.Errorf(device.CodeInvalidHandle, op,
+				"page %#x, number %d of the list: named before", uint64(page), i)
+		}
+		l.place().named = true
+		found = append(found, l)
+	}
+	return found, nil
+}
+
+// idle refuses pages that are mapped or that another call works on.
+func idle(op string, found []listed) error {
+	for _, l := range found {
+		p := l.place()
+		if p.address != 0 {
+			return device.Errorf(device.CodeBusy, op, "page %#x: mapped at %#x", uint64(l.store.page(l.index)), p.address)
+		}
+		if p.state == pageLeaving {
+			return device.Errorf(device.CodeBusy, op, "page %#x: another call changes it", uint64(l.store.page(l.index)))
+		}
+	}
+	return nil
+}
+
+// pageRun is a run of pages that follow each other in one store.
+type pageRun struct {
+	store *store
+	span
+}
+
+// claim takes pages for a call that works on them with no lock held, and gives
+// them as runs.
+func (v *virtualMemory) claim(op string, pages []device.Page) ([]pageRun, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	found, err := v.look(op, pages)
+	if err != nil {
+		return nil, err
+	}
+	if err := idle(op, found); err != nil {
+		return nil, err
+	}
+	for _, l := range found {
+		l.place().state = pageLeaving
+	}
+	slices.SortFunc(found, func(a, b listed) int {
+		if a.store != b.store {
+			return int(a.store.number) - int(b.store.number)
+		}
+		if a.index < b.index {
+			return -1
+		}
+		return 1
+	})
+	var runs []pageRun
+	for _, l := range found {
+		if n := len(runs); n > 0 && runs[n-1].store == l.store && runs[n-1].end == l.index {
+			runs[n-1].end++
+		} else {
+			runs = append(runs, pageRun{store: l.store, span: span{start: l.index, end: l.index + 1}})
+		}
+	}
+	return runs, nil
+}
+
+// settle ends a claim without a change.
+func (v *virtualMemory) settle(runs []pageRun) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, run := range runs {
+		for index := run.start; index < run.end; index++ {
+			run.store.pages[index].state = pageThere
+		}
+	}
+}
+
+// change calls the system for each run of movable pages; private ones have
+// nothing while they are not mapped.
+func (o *openDevice) change(op string, runs []pageRun, call func(file filePart, size uint64) error) error {
+	for _, run := range runs {
+		if run.store.backing != device.BackingMovable {
+			continue
+		}
+		size := (run.end - run.start) * run.store.pageBytes
+		if err := call(run.store.part(run.start), size); err != nil {
+			return o.systemError(op, device.CodeDevice, err, fmt.Sprintf("%d pages of %d bytes", run.end-run.start, run.store.pageBytes))
+		}
+	}
+	return nil
+}
+
+// Release gives pages back: the memory of movable ones by holes in their file, one
+// for each run.
+func (o *openDevice) Release(pages []device.Page) error {
+	const op = "host.release_pages"
+	m, err := o.virtualMapper(op)
+	if err != nil {
+		return err
+	}
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	runs, err := o.virtual.claim(op, pages)
+	if err != nil {
+		return o.about(err)
+	}
+	if err := o.change(op, runs, m.punch); err != nil {
+		o.virtual.settle(runs)
+		return err
+	}
+	o.memory.giveBack(o.virtual.takeBack(runs))
+	o.drop(&o.pages, len(pages))
+	return nil
+}
+
+// takeBack forgets pages and says how many bytes they had.
+func (v *virtualMemory) takeBack(runs []pageRun) uint64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var size uint64
+	for len(runs) > 0 {
+		s := runs[0].store
+		var spans []span
+		for len(runs) > 0 && runs[0].store == s {
+			spans = append(spans, runs[0].span)
+			size += (runs[0].end - runs[0].start) * s.pageBytes
+			runs = runs[1:]
+		}
+		s.takeBack(spans)
+	}
+	return size
+}
+
+// Zero overwrites what exists of movable pages.
+func (o *openDevice) Zero(pages []device.Page) error {
+	const op = "host.zero_pages"
+	m, err := o.virtualMapper(op)
+	if err != nil {
+		return err
+	}
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	runs, err := o.virtual.claim(op, pages)
+	if err != nil {
+		return o.about(err)
+	}
+	defer o.virtual.settle(runs)
+	return o.change(op, runs, m.overwrite)
+}

@@ -1,0 +1,177 @@
+package host
+
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// run is a range that one call of the system puts into its state: private pages,
+// or movable ones that follow each other in a file or get no access.
+type run struct {
+	address, size uint64
+	store         *store
+	file          filePart
+	access        device.Access
+}
+
+func (r run) end() uint64 { return r.address + r.size }
+
+func (r run) private() bool { return r.store.backing == device.BackingPrivate }
+
+// joins says whether what follows can be in the same call.
+func (r run) joins(next run) bool {
+	switch {
+	case r.end() != next.address || r.access != next.access || r.private() != next.private():
+		return false
+	case r.private() || r.access == device.AccessNone:
+		return true
+	}
+	return r.store == next.store && r.file.offset+r.size == next.file.offset
+}
+
+// pieces are the runs of a range that is mapped throughout, as they lie in files.
+func (v *virtualMemory) pieces(op string, address, size uint64) ([]run, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	r := v.reservationOf(address, size)
+	if r == nil {
+		return nil, device.Errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: not within one reservation", address, size)
+	}
+	if covered, _ := r.covered(address, size); !covered {
+		return nil, device.Errorf(device.CodeNotMapped, op, "address %#x, size %d: not mapped throughout", address, size)
+	}
+	return v.runs(claimed{space: r, address: address, size: size},
+		func(pageSlot) device.Access { return device.AccessReadWrite }), nil
+}
+
+// runs are the calls that give each page of a range its access. The caller holds
+// v.mu; the range is mapped throughout.
+func (v *virtualMemory) runs(c claimed, access func(pageSlot) device.Access) []run {
+	var list []run
+	c.space.each(c.address, c.size, func(p place) bool {
+		s, index, _ := v.find(p.page)
+		next := run{address: p.address, size: p.pageBytes, store: s, file: s.part(index), access: access(*p.pageSlot)}
+		if cut := max(c.address, next.address) - next.address; cut > 0 {
+			next.address, next.size, next.file.offset = c.address, next.size-cut, next.file.offset+cut
+		}
+		next.size = min(next.size, c.address+c.size-next.address)
+		if n := len(list); n > 0 && list[n-1].joins(next) {
+			list[n-1].size += next.size
+		} else {
+			list = append(list, next)
+		}
+		return true
+	})
+	return list
+}
+
+func hasPrivate(runs []run) bool { return slices.ContainsFunc(runs, run.private) }
+
+// apply calls the system for each run. When it fails, done says up to which
+// address something may have changed; else it is 0.
+func (v *virtualMemory) apply(r *reservation, runs []run) (done uint64, err error) {
+	m := v.owner.driver.mapper.virtual
+	for i := 0; i < len(runs); {
+		if runs[i].private() || runs[i].access == device.AccessNone {
+			if err := v.applyBare(r, runs[i]); err != nil {
+				return runs[i].end(), err
+			}
+			i++
+			continue
+		}
+		row := runs[i].address
+		for ; i < len(runs) && !runs[i].private() && runs[i].access != device.AccessNone; i++ {
+			if err := m.mapFile(runs[i].address, runs[i].size, runs[i].file, runs[i].access); err != nil {
+				return runs[i].end(), err
+			}
+		}
+		end := runs[i-1].end()
+		if err := m.keepFromChildren(row, end-row); err != nil {
+			return end, err
+		}
+	}
+	return 0, nil
+}
+
+// applyBare is apply for what needs no file. Bare space in a reservation that has
+// had private pages gets their advice, or it would stay a mapping of its own.
+func (v *virtualMemory) applyBare(r *reservation, bare run) error {
+	m := v.owner.driver.mapper
+	if bare.private() {
+		return m.virtual.protect(bare.address, bare.size, bare.access)
+	}
+	if err := m.virtual.clear(bare.address, bare.size); err != nil {
+		return err
+	}
+	if r.primed {
+		m.adviseHuge(bare.address, bare.size)
+	}
+	return nil
+}
+
+// forget gives back what private pages have. Memory that is locked cannot be
+// forgotten; it is replaced.
+func (v *virtualMemory) forget(runs []run) error {
+	m := v.owner.driver.mapper
+	for _, r := range runs {
+		if !r.private() || m.virtual.forget(r.address, r.size) == nil {
+			continue
+		}
+		if err := m.virtual.clear(r.address, r.size); err != nil {
+			return err
+		}
+		m.adviseHuge(r.address, r.size)
+	}
+	return nil
+}
+
+// undo puts the part of a range up to done, or all of it where that is 0, back as
+// the notes say and ends the claim. Pages that the system refuses that for as well are left without access
+// in the notes, so that nobody is led to touch them: giving access again, or
+// taking them out, sets them right.
+func (v *virtualMemory) undo(c claimed, done uint64) {
+	part := claimed{space: c.space, address: c.address, size: c.size}
+	if done != 0 {
+		part.size = done - c.address
+	}
+	v.mu.Lock()
+	runs := v.runs(part, func(s pageSlot) device.Access { return device.Access(s.access) })
+	v.mu.Unlock()
+	left := runs[:0]
+	for _, old := range runs {
+		if _, err := v.apply(c.space, []run{old}); err != nil {
+			left = append(left, old)
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, old := range left {
+		c.space.each(old.address, old.size, func(p place) bool {
+			p.access = uint8(device.AccessNone)
+			return true
+		})
+	}
+	c.space.each(c.address, c.size, func(p place) bool {
+		p.changing = false
+		return true
+	})
+}
+
+// prime gives a reservation what mappings of private memory must share to be
+// joined by the system when they get the same protection: the wish for huge pages,
+// and one record of anonymous memory, which the first touch of a small page makes
+// for all that is later split off. Without it each range that was ever touched
+// alone would stay a mapping. What of it fails does no harm.
+func (o *openDevice) prime(r *reservation, runs []run) {
+	m := o.driver.mapper
+	address := runs[slices.IndexFunc(runs, run.private)].address
+	page := o.driver.granularity
+	if m.virtual.protect(address, page, device.AccessReadWrite) == nil {
+		m.virtual.touch(address)
+		_ = m.virtual.protect(address, page, device.AccessNone)
+		_ = m.virtual.forget(address, page)
+	}
+	m.adviseHuge(r.base(), r.size())
+}

@@ -1,0 +1,166 @@
+package host
+
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// chunkSlots is how many slots of a table come into being at a time.
+const chunkSlots = 512
+
+// pageSlot is what is known of one place for a page in a reservation.
+type pageSlot struct {
+	page device.Page
+	// uses counts the queued operations that touch the page.
+	uses   uint32
+	access uint8
+	// changing says that a call is changing the place with no lock held.
+	changing bool
+}
+
+// slotTable has the places for pages of one size. Its chunks stay until the
+// reservation goes: 16 bytes for each page of address space that was ever used.
+type slotTable struct {
+	pageBytes uint64
+	chunks    []*[chunkSlots]pageSlot
+	mapped    int
+}
+
+func (t *slotTable) at(index uint64) *pageSlot {
+	if chunk := t.chunks[index/chunkSlots]; chunk != nil {
+		return &chunk[index%chunkSlots]
+	}
+	return nil
+}
+
+// ensure is at, making the chunk.
+func (t *slotTable) ensure(index uint64) *pageSlot {
+	chunk := &t.chunks[index/chunkSlots]
+	if *chunk == nil {
+		*chunk = new([chunkSlots]pageSlot)
+	}
+	return &(*chunk)[index%chunkSlots]
+}
+
+// reservation is address space of one Reserve. virtualMemory.mu guards it.
+type reservation struct {
+	// mapping is how it lies in the address space.
+	mapping *segment
+	// tables has one for each size of pages that was ever mapped here. A page
+	// lies at a multiple of its size, so each table is indexed by the offset.
+	tables []*slotTable
+	// mapped counts pages; changing ones count.
+	mapped int
+	// primed says that the address space was prepared for private pages.
+	primed bool
+}
+
+func (r *reservation) base() uint64 { return r.mapping.base }
+func (r *reservation) size() uint64 { return r.mapping.size }
+
+func (r *reservation) table(pageBytes uint64) *slotTable {
+	for _, t := range r.tables {
+		if t.pageBytes == pageBytes {
+			return t
+		}
+	}
+	places := (r.size()-1)/pageBytes + 1
+	made := &slotTable{pageBytes: pageBytes, chunks: make([]*[chunkSlots]pageSlot, (places-1)/chunkSlots+1)}
+	r.tables = append(r.tables, made)
+	return made
+}
+
+// place is a mapped page as a walk over a range finds it.
+type place struct {
+	*pageSlot
+	address, pageBytes uint64
+}
+
+// find is the page that an offset lies in.
+func (r *reservation) find(offset uint64) (place, bool) {
+	for _, t := range r.tables {
+		index := offset / t.pageBytes
+		if s := t.at(index); s != nil && s.page != 0 {
+			return place{pageSlot: s, address: r.base() + index*t.pageBytes, pageBytes: t.pageBytes}, true
+		}
+	}
+	return place{}, false
+}
+
+// each visits the pages under a range, in order, while visit says true. It is
+// false when that ended early or a part of the range is not mapped.
+func (r *reservation) each(address, size uint64, visit func(p place) bool) bool {
+	for at, end := address, address+size; at < end; {
+		p, ok := r.find(at - r.base())
+		if !ok || !visit(p) {
+			return false
+		}
+		at = p.address + p.pageBytes
+	}
+	return true
+}
+
+// covered says whether a range is mapped throughout, and whether it starts and
+// ends between pages.
+func (r *reservation) covered(address, size uint64) (covered, whole bool) {
+	whole = true
+	end := address + size
+	covered = r.each(address, size, func(p place) bool {
+		whole = whole && p.address >= address && p.address+p.pageBytes <= end
+		return true
+	})
+	return covered, whole
+}
+
+// occupied is the address of a page that lies somewhere in a range.
+func (r *reservation) occupied(address, size uint64) (uint64, bool) {
+	for _, t := range r.tables {
+		if t.mapped == 0 {
+			continue
+		}
+		first, last := (address-r.base())/t.pageBytes, (address+size-1-r.base())/t.pageBytes
+		for index := first; index <= last; index++ {
+			s := t.at(index)
+			if s == nil {
+				index |= chunkSlots - 1
+				continue
+			}
+			if s.page != 0 {
+				return r.base() + index*t.pageBytes, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// reservationAt is the reservation that an address lies in, or nil. The caller
+// holds v.mu.
+func (v *virtualMemory) reservationAt(address uint64) *reservation {
+	i, exact := slices.BinarySearchFunc(v.reservations, address, func(r *reservation, target uint64) int {
+		switch {
+		case r.base() < target:
+			return -1
+		case r.base() > target:
+			return 1
+		}
+		return 0
+	})
+	if !exact {
+		i--
+	}
+	if i < 0 || address-v.reservations[i].base() >= v.reservations[i].size() {
+		return nil
+	}
+	return v.reservations[i]
+}
+
+// reservationOf is the reservation that a whole range lies in, or nil. The
+// caller holds v.mu.
+func (v *virtualMemory) reservationOf(address, size uint64) *reservation {
+	r := v.reservationAt(address)
+	if r == nil || size > r.size()-(address-r.base()) {
+		return nil
+	}
+	return r
+}

@@ -1,0 +1,89 @@
+package host
+
+import (
+	"math"
+
+	"ferrum_mem/core/device"
+)
+
+// held is what a queued operation holds on to until it has run.
+type held interface{ release() }
+
+// pagesHeld are the pages under a range that an operation uses.
+type pagesHeld struct {
+	virtual       *virtualMemory
+	space         *reservation
+	address, size uint64
+}
+
+// acquire finds the segment, or the pages, that hold the whole range and counts an
+// operation in flight on them. Pages must have the access.
+func (o *openDevice) acquire(op, what string, addr device.Addr, size uint64, need device.Access) (held, error) {
+	if o.virtual.count.Load() != 0 {
+		if found, known, err := o.virtual.acquire(op, what, uint64(addr), size, need); known {
+			return found, o.about(err)
+		}
+	}
+	found, err := o.segments.acquire(op, what, addr, size)
+	if err != nil {
+		return nil, o.about(err)
+	}
+	return found, nil
+}
+
+// acquire is known for what starts in a reservation.
+func (v *virtualMemory) acquire(op, what string, address, size uint64, need device.Access) (found held, known bool, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	r := v.reservationAt(address)
+	if r == nil {
+		return nil, false, nil
+	}
+	switch {
+	case size == 0:
+		return nil, true, device.Errorf(device.CodeInvalidSize, op, "size 0: must not be 0")
+	case size > math.MaxUint64-address:
+		return nil, true, device.Errorf(device.CodeOverflow, op,
+			"%s %#x, size %d: the end does not fit 64 bits", what, address, size)
+	case size > r.size()-(address-r.base()):
+		return nil, true, device.Errorf(device.CodeInvalidAddress, op,
+			"%s %#x, size %d: not within one reservation", what, address, size)
+	}
+	covered := r.each(address, size, func(p place) bool {
+		switch {
+		case err != nil:
+		case p.changing:
+			err = device.Errorf(device.CodeBusy, op, "%s %#x, size %d: another call changes the page at %#x",
+				what, address, size, p.address)
+		case device.Access(p.access) < need:
+			err = device.Errorf(device.CodePermissionDenied, op, "%s %#x, size %d: the page at %#x has access %d, wanted is %d",
+				what, address, size, p.address, p.access, need)
+		case p.uses == math.MaxUint32:
+			err = device.Errorf(device.CodeResourceExhausted, op, "%s %#x, size %d: %d uses of the page at %#x are queued",
+				what, address, size, p.uses, p.address)
+		}
+		return true
+	})
+	if !covered {
+		err = device.Errorf(device.CodeNotMapped, op, "%s %#x, size %d: not mapped throughout", what, address, size)
+	}
+	if err != nil {
+		return nil, true, err
+	}
+	r.each(address, size, func(p place) bool {
+		p.uses++
+		return true
+	})
+	return &pagesHeld{virtual: v, space: r, address: address, size: size}, true, nil
+}
+
+// release says that the operation no longer touches the pages. They are where
+// they were: pages in use are not unmapped.
+func (h *pagesHeld) release() {
+	h.virtual.mu.Lock()
+	defer h.virtual.mu.Unlock()
+	h.space.each(h.address, h.size, func(p place) bool {
+		p.uses--
+		return true
+	})
+}
