@@ -17,7 +17,7 @@ func (s *space) close(op string, force bool) error {
 	}
 	err := s.drain()
 	if err == nil {
-		_, err = s.unpark(s.pages)
+		err = s.unparkAll()
 	}
 	if err == nil {
 		err = s.physical.virtual.Unreserve(s.base, s.capacity())
@@ -36,6 +36,25 @@ func (s *space) close(op string, force bool) error {
 	s.physical.removeOwner(s.owner)
 	s.physical.engine.Changed()
 	return nil
+}
+
+// unparkAll takes everything that is parked out of the address space, and waits for
+// other threads that do the same.
+func (s *space) unparkAll() error {
+	for {
+		if _, err := s.unpark(s.pages); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		for s.unparking > 0 {
+			s.changed.Wait()
+		}
+		left := s.parked.count
+		s.mu.Unlock()
+		if left == 0 {
+			return nil
+		}
+	}
 }
 
 // beginClose refuses new allocations and waits for those under way.
@@ -73,9 +92,6 @@ func (s *space) drain() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.unparking > 0 {
-		s.changed.Wait()
-	}
 	for s.live.count > 0 {
 		start, _ := s.live.next(0)
 		r := s.live.runFrom(start, s.pages)

@@ -117,14 +117,11 @@ func (s *space) place(c *claim) error {
 				continue
 			}
 			if !ok {
-				return s.fault(device.CodeOutOfVirtualMemory, c.op,
-					"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", c.at.size, s.owner.name,
-					s.free.longest()*s.pageBytes, s.capacity(), s.retiring*s.pageBytes)
+				return s.noPlace(c.placing)
 			}
 			c.run.start, c.at.offset = start, start*s.pageBytes
-		} else if page, clash := s.live.firstIn(c.run); clash {
-			return s.fault(device.CodeAlreadyMapped, c.op, "page at offset %d, page size %d, is mapped already (offset %d, size %d)",
-				page*s.pageBytes, s.pageBytes, c.at.offset, c.at.size)
+		} else if err := s.clash(c.placing, c.run); err != nil {
+			return err
 		}
 		if s.free.take(c.run) {
 			return nil
@@ -135,19 +132,43 @@ func (s *space) place(c *claim) error {
 	}
 }
 
+// noPlace is the error of an allocation for which no run is long enough.
+func (s *space) noPlace(p placing) error {
+	return s.fault(device.CodeOutOfVirtualMemory, p.op,
+		"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", p.at.size, s.owner.name,
+		s.free.longest()*s.pageBytes, s.capacity(), s.retiring*s.pageBytes)
+}
+
+// clash is the error of an allocation of a run in which a page is live; nil: none is.
+func (s *space) clash(p placing, r run) error {
+	page, clash := s.live.firstIn(r)
+	if !clash {
+		return nil
+	}
+	return s.fault(device.CodeAlreadyMapped, p.op, "page at offset %d, page size %d, is mapped already (offset %d, size %d)",
+		page*s.pageBytes, s.pageBytes, p.at.offset, p.at.size)
+}
+
 // waitForRange waits for what holds a range up: work behind a retiring one, or a
 // thread that has claimed a part.
 func (s *space) waitForRange(c *claim) error {
+	f := s.fenceOver(c.run)
+	if f == nil && s.unparking > 0 {
+		s.changed.Wait() // nobody who unmaps waits for work
+		return nil
+	}
 	if !s.physical.engine.MayWait() {
 		return s.fault(device.CodeBusy, c.op, "offset %d, size %d: queued work still uses the range, and this thread may not wait for it",
 			c.at.offset, c.at.size)
 	}
-	f := s.fenceOver(c.run)
 	if f == nil {
 		s.changed.Wait()
 		return nil
 	}
-	_, err := s.awaitLocked(f, device.Forever)
+	passed, err := s.awaitLocked(f, device.Forever)
+	if passed {
+		return nil
+	}
 	return err
 }
 

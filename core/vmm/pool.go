@@ -104,6 +104,9 @@ func (p *Pool) PhysicalBytes() uint64 {
 // Physical is the pool's stock of pages: its limit, its worker and its books.
 func (p *Pool) Physical() *Physical { return p.physical }
 
+// Compact is Physical.Compact.
+func (p *Pool) Compact() (CompactReport, error) { return p.physical.Compact() }
+
 // SetLimit is Physical.SetLimit.
 func (p *Pool) SetLimit(limitBytes uint64) error { return p.physical.SetLimit(limitBytes) }
 

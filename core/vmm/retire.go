@@ -59,8 +59,14 @@ func (t *retirees) enqueue(stream device.Stream, event device.Event, r run) {
 // dequeue takes a fence out of its queue, and an empty queue out of the list.
 func (t *retirees) dequeue(f *fence) {
 	q := f.queue
-	at := slices.Index(q.fences, f)
-	q.fences = slices.Delete(q.fences, at, at+1)
+	if q.fences[0] == f {
+		// The common case, without a move of all the others.
+		q.fences[0] = nil
+		q.fences = q.fences[1:]
+	} else {
+		at := slices.Index(q.fences, f)
+		q.fences = slices.Delete(q.fences, at, at+1)
+	}
 	if len(q.fences) == 0 {
 		delete(t.byStream, q.stream)
 		t.queues = slices.DeleteFunc(t.queues, func(other *retireQueue) bool { return other == q })
@@ -148,12 +154,15 @@ func (s *space) parkRun(r run) {
 	}
 }
 
-func (s *space) landAll() {
+// landAll parks every range whose event has passed, and says how many pages.
+func (s *space) landAll() (pages uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := s.retiring
 	if s.state != stateClosed {
 		s.land(pollAll)
 	}
+	return before - s.retiring
 }
 
 // await waits until a fence has passed, timeout at most, and parks all ranges whose

@@ -171,13 +171,23 @@ func (ph *Physical) wantReady() {
 // Settle does at once what the worker has to do: it gives back what is above the
 // limit and makes pages ready.
 func (ph *Physical) Settle() {
+	failed, lacking := ph.settle()
+	if failed != nil {
+		ph.engine.Log(engine.Warning, fmt.Sprintf("%q could not give back pages above its limit: %v", ph.config.Name, failed))
+	}
+	if lacking != nil {
+		ph.engine.Log(engine.Debug, fmt.Sprintf("%q has too few pages ready: %v", ph.config.Name, lacking))
+	}
+}
+
+func (ph *Physical) settle() (failed, lacking error) {
 	ph.worker.round.Lock()
 	defer ph.worker.round.Unlock()
-	if _, err := ph.release(ph.above()); err != nil {
-		ph.engine.Log(engine.Warning, fmt.Sprintf("%q could not give back pages above its limit: %v", ph.config.Name, err))
+	_, failed = ph.release(ph.above())
+	for again := true; again && lacking == nil; {
+		again, lacking = ph.refill()
 	}
-	for ph.refill() {
-	}
+	return failed, lacking
 }
 
 // above is how many pages there are above the limit.
@@ -190,26 +200,26 @@ func (ph *Physical) above() uint64 {
 // refill makes some more pages ready, and says whether it did. It stops until the
 // next allocation when there are enough or no more can be had: the stock takes
 // nothing from others for it.
-func (ph *Physical) refill() bool {
+func (ph *Physical) refill() (again bool, err error) {
 	if ph.paused() {
-		return false
+		return false, nil
 	}
 	ph.mu.Lock()
 	if ph.state != stateOpen || !ph.wanted {
 		ph.mu.Unlock()
-		return false
+		return false, nil
 	}
 	if short := ph.ready - min(ph.ready, ph.idle); short > 0 && ph.parked > 0 && ph.idle < (ph.ready+1)/2 {
 		ph.mu.Unlock()
 		n, err := ph.unpark(short, nil)
-		return n > 0 && err == nil
+		return n > 0, err
 	}
 	room := ph.limitPages() - min(ph.created, ph.limitPages())
 	short := min(ph.ready-min(ph.ready, ph.idle+ph.parked), room)
 	if short == 0 {
 		ph.wanted = false
 		ph.mu.Unlock()
-		return false
+		return false, nil
 	}
 	ph.moving += short
 	fresh, err := ph.create(short)
@@ -220,16 +230,21 @@ func (ph *Physical) refill() bool {
 	ph.arrived.Broadcast()
 	ph.mu.Unlock()
 	if err != nil {
-		ph.engine.Log(engine.Debug, fmt.Sprintf("%q has no %d pages ready: %v", ph.config.Name, short, err))
-		return false
+		return false, err
 	}
 	ph.engine.SegmentsChanged()
-	return true
+	return true, nil
 }
 
 // tick ends a window: parked pages that nobody wanted in it are unmapped, and idle
 // ones above ReadyPages are given back.
 func (ph *Physical) tick() {
+	if err := ph.endWindow(); err != nil {
+		ph.engine.Log(engine.Warning, fmt.Sprintf("%q could not give back idle pages: %v", ph.config.Name, err))
+	}
+}
+
+func (ph *Physical) endWindow() error {
 	ph.worker.round.Lock()
 	defer ph.worker.round.Unlock()
 	ph.mu.Lock()
@@ -239,10 +254,8 @@ func (ph *Physical) tick() {
 	if err == nil {
 		_, err = ph.release(surplus)
 	}
-	if err != nil {
-		ph.engine.Log(engine.Warning, fmt.Sprintf("%q could not give back idle pages: %v", ph.config.Name, err))
-	}
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.lowIdle, ph.lowParked = ph.idle+ph.parked, ph.parked
+	return err
 }
