@@ -9,10 +9,6 @@
 #define FM_MAGAZINE_LEAST 8
 #define FM_MAGAZINE_MOST 32
 
-/* From this size on, a lease brings so few blocks that the next larger class is
- * tried before. */
-#define FM_BORROW_BYTES (UINT32_C(64) << 10)
-
 uint32_t fm_magazine_room(const struct fm_cache *cache, uint32_t class) {
     uint64_t room = FM_MAGAZINE_BYTES / cache->class_bytes[class];
     if (room > FM_MAGAZINE_MOST)
@@ -50,14 +46,6 @@ static uint32_t fm_site_pull(struct fm_store *store, struct fm_store *depot,
         store->tally.idle_bytes += depot->cache->class_bytes[class];
     }
     return index;
-}
-
-/* Has the other magazine of a lane come to the top. */
-static void fm_lane_swap(struct fm_bin *bin) {
-    struct fm_magazine *top = bin->top, *other = top->next;
-    top->next = NULL;
-    other->next = top;
-    bin->top = other;
 }
 
 /* Makes room for one block on top of a lane's bin. */
@@ -157,12 +145,10 @@ uint32_t fm_site_appetite(const struct fm_store *store, uint32_t class) {
 uint32_t fm_site_take(struct fm_store *store, uint32_t class) {
     const struct fm_cache *cache = store->cache;
     uint32_t index = fm_site_take_class(store, class);
-    if (index == 0 && cache->class_bytes[class] >= FM_BORROW_BYTES &&
-        class + 1 < cache->classes &&
-        cache->class_bytes[class + 1] - cache->class_bytes[class] <=
-            cache->class_bytes[class] / 8)
-        index = fm_site_take_class(store, class + 1);
-    return index;
+    if (index != 0 || !fm_class_borrows(cache, class))
+        return index;
+    store->bins[class].borrows = FM_BORROWS;
+    return fm_site_take_class(store, class + 1);
 }
 
 /* ----------------------------------------------------------------- give */

@@ -1,6 +1,8 @@
 /*
  * Thread caches: the way of a hit, inline in the public functions, where most of
- * what it asks is known: the tag, and whether a size is said.
+ * what it asks is known: the tag, and whether a size is said. What it does not
+ * know it leaves to fm_cache_alloc and fm_cache_free, with nothing changed: a
+ * hit calls nothing, so that it saves no registers.
  */
 #ifndef FERRUM_CAPI_CACHE_HIT_H
 #define FERRUM_CAPI_CACHE_HIT_H
@@ -13,68 +15,72 @@
 
 #include "cache_parts.h"
 
-/** As fm_cache_alloc. */
-static inline __attribute__((always_inline)) int32_t
-fm_cache_alloc_hit(uint64_t pool, uint64_t stream, uint64_t size_bytes,
-                   uint32_t tag, uint64_t *address_out) {
-    struct fm_thread *thread = fm_self;
-    if (FM_UNLIKELY(thread == NULL) || FM_UNLIKELY(!fm_busy_begin(thread)))
-        return fm_cache_alloc_miss(pool, stream, size_bytes, tag, address_out);
+#define FM_INLINE static inline __attribute__((always_inline))
+
+/** The key of a pool and stream, or NULL when the calling thread has none or the
+ *  pool has no caches. The thread is busy. */
+FM_INLINE struct fm_store *fm_hit_lane(struct fm_thread *thread, uint64_t pool,
+                                       uint64_t stream) {
     const struct fm_key *key = fm_key_of(thread, pool, stream);
-    struct fm_store *lane = key->lane;
-    if (FM_UNLIKELY(key->pool != pool || key->stream != stream))
-        goto miss;
-    if (FM_UNLIKELY(lane == NULL))
-        goto pass;
+    if (FM_UNLIKELY(key->pool != pool) || FM_UNLIKELY(key->stream != stream))
+        return NULL;
+    return key->lane;
+}
+
+/** Takes a block of a class from what the lane works with. False when there is
+ *  none; nothing has changed then. */
+FM_INLINE bool fm_hit_take(struct fm_store *lane, uint32_t class,
+                           uint64_t size_bytes, uint32_t tag,
+                           uint64_t *address_out) {
     struct fm_cache *cache = lane->cache;
-    if (FM_UNLIKELY(size_bytes - 1 >= cache->block_max))
-        goto pass;
-    if (FM_UNLIKELY(tag >
-                    atomic_load_explicit(&cache->tags, memory_order_relaxed)))
-        goto pass;
-    uint32_t class = fm_class_of(cache, size_bytes);
     struct fm_magazine *magazine = lane->bins[class].top;
-    if (FM_UNLIKELY(magazine->count == 0))
-        goto miss;
-    uint32_t index = magazine->items[magazine->count - 1];
+    uint32_t count = magazine->count;
+    if (FM_UNLIKELY(count == 0))
+        return false;
+    uint32_t index = magazine->items[count - 1];
     uint64_t address = fm_address(cache, index);
     if (FM_UNLIKELY(!fm_entry_good(magazine, address, fm_meta(cache, index))))
-        goto miss;
-    magazine->count--;
+        return false;
+    magazine->count = count - 1;
     uint64_t whole = cache->class_bytes[class];
     fm_meta_set(cache, index,
                 (uint64_t)class << FM_CLASS_SHIFT |
                     (uint64_t)tag << FM_TAG_SHIFT | (whole - size_bytes));
     fm_tally_alloc(lane, whole, size_bytes);
-    fm_busy_end(thread);
     *address_out = address;
-    return FM_CACHE_DONE;
-miss:
-    fm_busy_end(thread);
-    return fm_cache_alloc_miss(pool, stream, size_bytes, tag, address_out);
-pass:
-    fm_busy_end(thread);
-    return FM_CACHE_PASS;
+    return true;
 }
 
-/** As fm_cache_free. */
-static inline __attribute__((always_inline)) int32_t
-fm_cache_free_hit(uint64_t pool, uint64_t stream, uint64_t address,
-                  uint64_t requested_bytes) {
+/** Says whether blocks of a size with a tag go through the caches. */
+FM_INLINE bool fm_hit_fits(const struct fm_cache *cache, uint64_t size_bytes,
+                           uint32_t tag) {
+    return FM_LIKELY(size_bytes - 1 < cache->block_max) &&
+           ((__builtin_constant_p(tag) && tag == 0) ||
+            FM_LIKELY(tag <= atomic_load_explicit(&cache->tags,
+                                                  memory_order_relaxed)));
+}
+
+/** Takes a block if that is a hit. False else, and nothing has changed. */
+FM_INLINE bool fm_cache_alloc_hit(uint64_t pool, uint64_t stream,
+                                  uint64_t size_bytes, uint32_t tag,
+                                  uint64_t *address_out) {
     struct fm_thread *thread = fm_self;
     if (FM_UNLIKELY(thread == NULL) || FM_UNLIKELY(!fm_busy_begin(thread)))
-        return fm_cache_free_miss(pool, stream, address, requested_bytes);
-    const struct fm_key *key = fm_key_of(thread, pool, stream);
-    struct fm_store *lane = key->lane;
-    int32_t result = FM_CACHE_PASS;
-    if (FM_UNLIKELY(key->pool != pool || key->stream != stream))
-        goto miss;
-    if (FM_UNLIKELY(lane == NULL))
-        goto done;
+        return false;
+    struct fm_store *lane = fm_hit_lane(thread, pool, stream);
+    bool done = FM_LIKELY(lane != NULL) &&
+                FM_LIKELY(fm_hit_fits(lane->cache, size_bytes, tag)) &&
+                FM_LIKELY(fm_hit_take(lane, fm_class_of(lane->cache, size_bytes),
+                                      size_bytes, tag, address_out));
+    fm_busy_end(thread);
+    return done;
+}
+
+/** Puts a live block into what the lane works with. False when it has no room,
+ *  or is to keep no more; nothing has changed then. */
+FM_INLINE bool fm_hit_give(struct fm_store *lane, uint32_t index,
+                           uint64_t requested_bytes) {
     struct fm_cache *cache = lane->cache;
-    uint32_t index = fm_table_find(cache, address);
-    if (FM_UNLIKELY(index == 0))
-        goto done;
     uint64_t meta = fm_meta(cache, index);
     uint32_t class = fm_meta_class(meta);
     uint64_t whole = cache->class_bytes[class];
@@ -84,16 +90,27 @@ fm_cache_free_hit(uint64_t pool, uint64_t stream, uint64_t address,
         FM_UNLIKELY(requested_bytes != 0 && requested_bytes != requested) ||
         FM_UNLIKELY(magazine->count == magazine->room) ||
         FM_UNLIKELY(lane->tally.idle_bytes + whole > lane->bound_bytes))
-        goto miss;
+        return false;
     fm_magazine_push(cache, magazine, index, meta);
     fm_tally_free(lane, whole, requested);
-    result = FM_CACHE_DONE;
-done:
+    return true;
+}
+
+/** Gives a block back if that is a hit. False else, and nothing has changed. */
+FM_INLINE bool fm_cache_free_hit(uint64_t pool, uint64_t stream,
+                                 uint64_t address, uint64_t requested_bytes) {
+    struct fm_thread *thread = fm_self;
+    if (FM_UNLIKELY(thread == NULL) || FM_UNLIKELY(!fm_busy_begin(thread)))
+        return false;
+    struct fm_store *lane = fm_hit_lane(thread, pool, stream);
+    bool done = false;
+    if (FM_LIKELY(lane != NULL)) {
+        uint32_t index = fm_table_find(lane->cache, address);
+        done = FM_LIKELY(index != 0) &&
+               FM_LIKELY(fm_hit_give(lane, index, requested_bytes));
+    }
     fm_busy_end(thread);
-    return result;
-miss:
-    fm_busy_end(thread);
-    return fm_cache_free_miss(pool, stream, address, requested_bytes);
+    return done;
 }
 
 #endif

@@ -1,11 +1,46 @@
 /*
  * Thread caches: one block taken, one given back, when that is no hit (see
- * cache_hit.h): all that is to be done is done with the mutex.
+ * cache_hit.h). The lane may still be able to do it, with another magazine than
+ * the one it works with; what it cannot is done with the mutex.
  */
 #include "cache_hit.h"
 #include "ferrum_mem.h"
 
+/* A lane cannot do it. */
+enum { FM_LANE_MISS = 2 };
+
 /* ---------------------------------------------------------------- alloc */
+
+/* Takes a block from the magazines of a class, whichever is on top. */
+static bool fm_lane_pop(struct fm_store *lane, uint32_t class,
+                        uint64_t size_bytes, uint32_t tag,
+                        uint64_t *address_out) {
+    struct fm_bin *bin = &lane->bins[class];
+    if (bin->top->count == 0 && bin->top->next != NULL &&
+        bin->top->next->count > 0)
+        fm_lane_swap(bin);
+    return fm_hit_take(lane, class, size_bytes, tag, address_out);
+}
+
+/* Takes a block without the mutex, if it can be. The thread is busy. */
+static int32_t fm_lane_alloc(struct fm_thread *thread, uint64_t pool,
+                             uint64_t stream, uint64_t size_bytes, uint32_t tag,
+                             uint64_t *address_out) {
+    const struct fm_key *key = fm_key_of(thread, pool, stream);
+    if (key->pool != pool || key->stream != stream)
+        return FM_LANE_MISS;
+    struct fm_store *lane = key->lane;
+    if (lane == NULL || !fm_hit_fits(lane->cache, size_bytes, tag))
+        return FM_CACHE_PASS;
+    uint32_t class = fm_class_of(lane->cache, size_bytes);
+    if (fm_lane_pop(lane, class, size_bytes, tag, address_out))
+        return FM_CACHE_DONE;
+    if (lane->bins[class].borrows == 0 ||
+        !fm_lane_pop(lane, class + 1, size_bytes, tag, address_out))
+        return FM_LANE_MISS;
+    lane->bins[class].borrows--;
+    return FM_CACHE_DONE;
+}
 
 static void fm_block_live(struct fm_store *store, uint32_t index,
                           uint64_t size_bytes, uint32_t tag,
@@ -20,8 +55,9 @@ static void fm_block_live(struct fm_store *store, uint32_t index,
     fm_tally_alloc(store, whole, size_bytes);
 }
 
-int32_t fm_cache_alloc_miss(uint64_t pool, uint64_t stream, uint64_t size_bytes,
-                            uint32_t tag, uint64_t *address_out) {
+static FM_COLD int32_t fm_cache_alloc_miss(uint64_t pool, uint64_t stream,
+                                           uint64_t size_bytes, uint32_t tag,
+                                           uint64_t *address_out) {
     for (bool leased = true;;) {
         struct fm_site site;
         if (!fm_site_lock(pool, stream, &site))
@@ -49,7 +85,40 @@ int32_t fm_cache_alloc_miss(uint64_t pool, uint64_t stream, uint64_t size_bytes,
     }
 }
 
+int32_t fm_cache_alloc(uint64_t pool, uint64_t stream, uint64_t size_bytes,
+                       uint32_t tag, uint64_t *address_out) {
+    struct fm_thread *thread = fm_self;
+    if (thread != NULL && fm_busy_begin_fenced(thread)) {
+        int32_t result =
+            fm_lane_alloc(thread, pool, stream, size_bytes, tag, address_out);
+        fm_busy_end(thread);
+        if (result != FM_LANE_MISS)
+            return result;
+    }
+    return fm_cache_alloc_miss(pool, stream, size_bytes, tag, address_out);
+}
+
 /* ----------------------------------------------------------------- free */
+
+/* Gives a block back without the mutex, if it can be. The thread is busy. */
+static int32_t fm_lane_free(struct fm_thread *thread, uint64_t pool,
+                            uint64_t stream, uint64_t address,
+                            uint64_t requested_bytes) {
+    const struct fm_key *key = fm_key_of(thread, pool, stream);
+    if (key->pool != pool || key->stream != stream)
+        return FM_LANE_MISS;
+    struct fm_store *lane = key->lane;
+    uint32_t index = lane != NULL ? fm_table_find(lane->cache, address) : 0;
+    if (index == 0)
+        return FM_CACHE_PASS;
+    uint32_t class = fm_meta_class(fm_meta(lane->cache, index));
+    struct fm_bin *bin = &lane->bins[class];
+    if (bin->top->count == bin->top->room && bin->top->next != NULL &&
+        bin->top->next->count < bin->top->next->room)
+        fm_lane_swap(bin);
+    return fm_hit_give(lane, index, requested_bytes) ? FM_CACHE_DONE
+                                                     : FM_LANE_MISS;
+}
 
 static FM_COLD int32_t fm_free_twice(uint64_t address) {
     return fm_cache_fail(FERRUM_ERROR_DOUBLE_FREE, "pool.free",
@@ -92,8 +161,9 @@ static int32_t fm_free_to_core(const struct fm_site *site, uint32_t index) {
                          (unsigned long long)leaver.address);
 }
 
-int32_t fm_cache_free_miss(uint64_t pool, uint64_t stream, uint64_t address,
-                           uint64_t requested_bytes) {
+static FM_COLD int32_t fm_cache_free_miss(uint64_t pool, uint64_t stream,
+                                          uint64_t address,
+                                          uint64_t requested_bytes) {
     struct fm_site site;
     if (!fm_site_lock(pool, stream, &site))
         return FM_CACHE_PASS;
@@ -123,12 +193,15 @@ int32_t fm_cache_free_miss(uint64_t pool, uint64_t stream, uint64_t address,
     return FM_CACHE_DONE;
 }
 
-int32_t fm_cache_alloc(uint64_t pool, uint64_t stream, uint64_t size_bytes,
-                       uint32_t tag, uint64_t *address_out) {
-    return fm_cache_alloc_hit(pool, stream, size_bytes, tag, address_out);
-}
-
 int32_t fm_cache_free(uint64_t pool, uint64_t stream, uint64_t address,
                       uint64_t requested_bytes) {
-    return fm_cache_free_hit(pool, stream, address, requested_bytes);
+    struct fm_thread *thread = fm_self;
+    if (thread != NULL && fm_busy_begin_fenced(thread)) {
+        int32_t result =
+            fm_lane_free(thread, pool, stream, address, requested_bytes);
+        fm_busy_end(thread);
+        if (result != FM_LANE_MISS)
+            return result;
+    }
+    return fm_cache_free_miss(pool, stream, address, requested_bytes);
 }

@@ -9,9 +9,15 @@
 
 /* ------------------------------------------------ cache_stop.c: stopping */
 
+/** 0, or some of these: what a thread must heed once it is busy. One word, so
+ *  that a hit looks once. */
 extern FM_HIDDEN _Atomic uint32_t fm_stop;
-/** Busy is to be exchanged, for membarrier cannot be had. */
-extern FM_HIDDEN _Atomic bool fm_fenced;
+enum {
+    /** Threads are to stop. */
+    FM_STOP_ALL = 1,
+    /** Busy is to be exchanged, for membarrier cannot be had. */
+    FM_STOP_FENCED = 2
+};
 /** Has membarrier made ready, with the mutex held; once is enough. */
 FM_HIDDEN void fm_stop_register(void);
 /** Grows whenever a handle that may have been looked up is no longer good. */
@@ -23,23 +29,31 @@ FM_HIDDEN void fm_unlock(void);
 FM_HIDDEN void fm_stop_begin(void);
 FM_HIDDEN void fm_stop_end(void);
 
-/** Begins the work of a thread on its own lanes; false: stop is set, and it is
- *  not busy. */
+static inline void fm_busy_end(struct fm_thread *thread) {
+    atomic_store_explicit(&thread->busy, 0, memory_order_release);
+}
+
+/** Begins the work of a thread on its own lanes; false: it is not busy, because
+ *  threads are to stop, or are to fence. */
 static inline bool fm_busy_begin(struct fm_thread *thread) {
-    if (FM_UNLIKELY(atomic_load_explicit(&fm_fenced, memory_order_relaxed))) {
-        atomic_exchange_explicit(&thread->busy, 1, memory_order_seq_cst);
-    } else {
-        atomic_store_explicit(&thread->busy, 1, memory_order_relaxed);
-        atomic_signal_fence(memory_order_seq_cst);
-    }
+    atomic_store_explicit(&thread->busy, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
     if (FM_LIKELY(atomic_load_explicit(&fm_stop, memory_order_seq_cst) == 0))
         return true;
-    atomic_store_explicit(&thread->busy, 0, memory_order_release);
+    fm_busy_end(thread);
     return false;
 }
 
-static inline void fm_busy_end(struct fm_thread *thread) {
-    atomic_store_explicit(&thread->busy, 0, memory_order_release);
+/** The same, with a fence if need be; false: threads are to stop. */
+static inline bool fm_busy_begin_fenced(struct fm_thread *thread) {
+    if (fm_busy_begin(thread))
+        return true;
+    atomic_exchange_explicit(&thread->busy, 1, memory_order_seq_cst);
+    if ((atomic_load_explicit(&fm_stop, memory_order_seq_cst) & FM_STOP_ALL) ==
+        0)
+        return true;
+    fm_busy_end(thread);
+    return false;
 }
 
 /* -------------------------------------------- cache_threads.c: threads */
@@ -237,6 +251,30 @@ FM_HIDDEN uint32_t fm_site_take(struct fm_store *store, uint32_t class);
 FM_HIDDEN struct fm_store *fm_site_give(struct fm_store *store, uint32_t index,
                                         uint64_t meta);
 
+/** Has the other magazine of a lane come to the top. */
+static inline void fm_lane_swap(struct fm_bin *bin) {
+    struct fm_magazine *top = bin->top, *other = top->next;
+    top->next = NULL;
+    other->next = top;
+    bin->top = other;
+}
+
+/* From this size on, a lease brings so few blocks that the next larger class is
+ * tried before. */
+#define FM_BORROW_BYTES (UINT32_C(64) << 10)
+/* What a borrowed block wastes counts more than a look at the depots, if that is
+ * taken seldom. */
+#define FM_BORROWS 16
+
+/** Says whether blocks of the next class may stand in for those of this one. */
+static inline bool fm_class_borrows(const struct fm_cache *cache,
+                                    uint32_t class) {
+    return cache->class_bytes[class] >= FM_BORROW_BYTES &&
+           class + 1 < cache->classes &&
+           cache->class_bytes[class + 1] - cache->class_bytes[class] <=
+               cache->class_bytes[class] / 8;
+}
+
 static inline struct fm_store *fm_depot_for(struct fm_store *store) {
     return store->depot != NULL ? store->depot : store;
 }
@@ -274,16 +312,6 @@ FM_HIDDEN int32_t fm_core_give_back(struct fm_cache *cache, uint64_t stream,
 FM_HIDDEN void fm_core_leave(struct fm_cache *cache, uint32_t index);
 /** The pool's total, for the core. */
 FM_HIDDEN struct fm_cache_counts fm_core_counts(const struct fm_cache *cache);
-
-/* --------------------------------------------- cache_lane.c: one block */
-
-/** fm_cache_alloc and fm_cache_free where they are no hits. */
-FM_HIDDEN FM_COLD int32_t fm_cache_alloc_miss(uint64_t pool, uint64_t stream,
-                                              uint64_t size_bytes, uint32_t tag,
-                                              uint64_t *address_out);
-FM_HIDDEN FM_COLD int32_t fm_cache_free_miss(uint64_t pool, uint64_t stream,
-                                             uint64_t address,
-                                             uint64_t requested_bytes);
 
 /* ----------------------------------------------- cache_pools.c: pools */
 

@@ -15,8 +15,7 @@
 #define FM_ALWAYS_FENCED false
 #endif
 
-_Atomic uint32_t fm_stop;
-_Atomic bool fm_fenced = true;
+_Atomic uint32_t fm_stop = FM_STOP_FENCED;
 uint64_t fm_epoch;
 
 static pthread_mutex_t fm_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -40,10 +39,9 @@ void fm_stop_register(void) {
     if (fm_registered)
         return;
     fm_registered = true;
-    atomic_store(&fm_fenced,
-                 FM_ALWAYS_FENCED ||
-                     fm_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) !=
-                         0);
+    if (!FM_ALWAYS_FENCED &&
+        fm_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0)
+        atomic_fetch_and(&fm_stop, ~(uint32_t)FM_STOP_FENCED);
 }
 
 /* glibc's; absent from others. */
@@ -90,7 +88,7 @@ static void fm_barrier(void) {
             sched_yield();
             continue;
         }
-        atomic_store(&fm_fenced, true);
+        atomic_fetch_or(&fm_stop, FM_STOP_FENCED);
         fm_sleep_ns(FM_STORES_SEEN_NS);
         break;
     }
@@ -113,13 +111,13 @@ static void fm_await(const struct fm_thread *thread) {
 }
 
 void fm_stop_begin(void) {
-    atomic_store_explicit(&fm_stop, 1, memory_order_seq_cst);
-    if (!atomic_load(&fm_fenced))
+    if ((atomic_fetch_or(&fm_stop, FM_STOP_ALL) & FM_STOP_FENCED) == 0)
         fm_barrier();
     for (const struct fm_thread *t = fm_threads; t != NULL; t = t->next)
         fm_await(t);
 }
 
 void fm_stop_end(void) {
-    atomic_store_explicit(&fm_stop, 0, memory_order_release);
+    atomic_fetch_and_explicit(&fm_stop, ~(uint32_t)FM_STOP_ALL,
+                              memory_order_release);
 }

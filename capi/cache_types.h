@@ -190,6 +190,9 @@ struct fm_bin {
     /** How many blocks a lane gets at its next miss: more each time, so that a
      *  thread that needs few does not keep many from the others. */
     uint32_t appetite;
+    /** How often a lane may take from its next larger class before it looks into
+     *  the depots again, which had none of this one. */
+    uint32_t borrows;
 };
 
 /** What happened in a store. Differences may be negative: they wrap. */
@@ -234,7 +237,8 @@ struct fm_site {
 
 /** Finds the lane for the pool and stream of a call. */
 struct fm_key {
-    uint64_t pool, stream;
+    _Alignas(32) uint64_t pool;
+    uint64_t stream;
     /** NULL: the pool has no caches. */
     struct fm_store *lane;
 };

@@ -50,7 +50,8 @@ static struct fm_call_site *fm_site_get(void) {
     return fm_site;
 }
 
-__attribute__((noinline)) void fm_call_site_keep(void) {
+static inline __attribute__((always_inline)) void
+fm_call_site_take(void *function) {
     struct fm_call_site *site = fm_site_get();
     if (site == NULL)
         return;
@@ -64,6 +65,17 @@ __attribute__((noinline)) void fm_call_site_keep(void) {
     site->count = 1;
     site->frames[0] = __builtin_return_address(0);
 #endif
+    /* As if from its first instruction. */
+    if (function != NULL && site->count > 0)
+        site->frames[0] = (char *)function + 1;
+}
+
+__attribute__((noinline)) void fm_call_site_keep(void) {
+    fm_call_site_take(NULL);
+}
+
+__attribute__((noinline)) void fm_call_site_keep_for(void *function) {
+    fm_call_site_take(function);
 }
 
 int32_t fm_call_site_read(uintptr_t *to, int32_t capacity) {

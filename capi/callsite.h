@@ -11,6 +11,9 @@
 
 /** Keeps the return addresses that lead to the running public function. */
 void fm_call_site_keep(void);
+/** The same in a part of the public function that it has jumped to, which then
+ *  stands among the callers under the public one's name. */
+void fm_call_site_keep_for(void *function);
 /** Copies what was kept on this thread, the innermost first, and says how many
  *  addresses it is. */
 int32_t fm_call_site_read(uintptr_t *to, int32_t capacity);

@@ -16,7 +16,7 @@
 
 /** 0; the negative status that every call is refused with; or 1: every call
  *  keeps where it comes from. */
-extern _Atomic int32_t fm_gate;
+extern __attribute__((visibility("hidden"))) _Atomic int32_t fm_gate;
 
 /** Refuses the call with the gate's status. */
 ferrum_status fm_refuse(const char *function);
@@ -44,17 +44,21 @@ void fm_struct_give(void *given, const void *full, uint32_t full_size);
  *  thread-local storage stays small: all of it is static TLS, because Go's is. */
 extern _Thread_local int32_t fm_inside;
 
-/** Begins a public function. */
-#define FM_ENTER()                                                \
+#define FM_ENTER_IN(name, keep)                                   \
     do {                                                          \
         int32_t fm_gate_ =                                        \
             atomic_load_explicit(&fm_gate, memory_order_relaxed); \
         if (__builtin_expect(fm_gate_ != 0, 0)) {                 \
             if (fm_gate_ < 0)                                     \
-                return fm_refuse(__func__);                       \
-            fm_call_site_keep();                                  \
+                return fm_refuse(name);                           \
+            keep;                                                 \
         }                                                         \
     } while (0)
+/** Begins a public function. */
+#define FM_ENTER() FM_ENTER_IN(__func__, fm_call_site_keep())
+/** Begins the part of a public function that it jumps to. */
+#define FM_ENTER_FOR(function) \
+    FM_ENTER_IN(#function, fm_call_site_keep_for((void *)(function)))
 
 /** Refuses a NULL argument by its name. */
 #define FM_REQUIRE(pointer)                     \
@@ -102,14 +106,15 @@ extern _Thread_local int32_t fm_inside;
         }                                         \
     } while (0)
 
-/** Ends a public function with a call into Go. */
-#define FM_RETURN(call)                                   \
+#define FM_RETURN_IN(name, call)                          \
     do {                                                  \
         ferrum_status fm_status_ = (call);                \
         if (__builtin_expect(fm_status_ != FERRUM_OK, 0)) \
-            return fm_failed_in(__func__, fm_status_);    \
+            return fm_failed_in((name), fm_status_);      \
         return FERRUM_OK;                                 \
     } while (0)
+/** Ends a public function with a call into Go. */
+#define FM_RETURN(call) FM_RETURN_IN(__func__, call)
 
 /** Ends a public function that fills a struct. */
 #define FM_RETURN_STRUCT(call, given, full)               \

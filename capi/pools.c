@@ -10,14 +10,21 @@
 #include "guard.h"
 
 /* Ends the function with what the caches say, unless they pass. */
-#define FM_CACHED(call)                                       \
+#define FM_CACHED_IN(function, call)                          \
     do {                                                      \
         int32_t fm_result_ = (call);                          \
         if (__builtin_expect(fm_result_ == FM_CACHE_DONE, 1)) \
             return FERRUM_OK;                                 \
         if (fm_result_ < 0)                                   \
-            return fm_failed_in(__func__, fm_result_);        \
+            return fm_failed_in((function), fm_result_);      \
     } while (0)
+#define FM_CACHED(call) FM_CACHED_IN(__func__, call)
+
+/* The two most frequent functions are a hit, which calls nothing, and a rest,
+ * which is jumped to. So a hit saves no registers. */
+#define FM_REST static __attribute__((noinline)) ferrum_status
+#define FM_OPEN() \
+    FM_LIKELY(atomic_load_explicit(&fm_gate, memory_order_relaxed) == 0)
 
 ferrum_status ferrum_pool_create(ferrum_device device,
                                  const ferrum_pool_config *config,
@@ -37,15 +44,27 @@ ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags) {
     FM_RETURN(fmgo_pool_destroy(pool.id, flags));
 }
 
+FM_REST fm_pool_alloc_rest(ferrum_pool pool, uint64_t size_bytes,
+                           ferrum_stream stream, ferrum_address *address_out) {
+    static const char function[] = "ferrum_pool_alloc";
+    FM_ENTER_FOR(ferrum_pool_alloc);
+    if (address_out == NULL)
+        return fm_null(function, "address_out");
+    *address_out = 0;
+    FM_CACHED_IN(function, fm_cache_alloc(pool.id, stream.id, size_bytes, 0,
+                                          address_out));
+    FM_RETURN_IN(function, fmgo_pool_alloc(pool.id, size_bytes, stream.id,
+                                           address_out));
+}
+
 ferrum_status ferrum_pool_alloc(ferrum_pool pool, uint64_t size_bytes,
                                 ferrum_stream stream,
                                 ferrum_address *address_out) {
-    FM_ENTER();
-    FM_REQUIRE(address_out);
-    *address_out = 0;
-    FM_CACHED(
-        fm_cache_alloc_hit(pool.id, stream.id, size_bytes, 0, address_out));
-    FM_RETURN(fmgo_pool_alloc(pool.id, size_bytes, stream.id, address_out));
+    if (FM_OPEN() && FM_LIKELY(address_out != NULL) &&
+        FM_LIKELY(fm_cache_alloc_hit(pool.id, stream.id, size_bytes, 0,
+                                     address_out)))
+        return FERRUM_OK;
+    return fm_pool_alloc_rest(pool, size_bytes, stream, address_out);
 }
 
 ferrum_status ferrum_pool_alloc_aligned(ferrum_pool pool, uint64_t size_bytes,
@@ -71,8 +90,8 @@ ferrum_status ferrum_pool_alloc_with(ferrum_pool pool,
     /* A block with an alignment or hints has a place of its own. */
     if (full.alignment_bytes == 0 && full.expected_lifetime_ns == 0 &&
         full.group == 0)
-        FM_CACHED(fm_cache_alloc_hit(pool.id, full.stream.id, full.size_bytes,
-                                     full.tag, address_out));
+        FM_CACHED(fm_cache_alloc(pool.id, full.stream.id, full.size_bytes,
+                                 full.tag, address_out));
     FM_RETURN(fmgo_pool_alloc_with(pool.id, &full, address_out));
 }
 
@@ -116,11 +135,20 @@ ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
     FM_RETURN(fmgo_pool_get_tag(pool.id, (char *)name, tag_out));
 }
 
+FM_REST fm_pool_free_rest(ferrum_pool pool, ferrum_address address,
+                          ferrum_stream stream) {
+    static const char function[] = "ferrum_pool_free";
+    FM_ENTER_FOR(ferrum_pool_free);
+    FM_CACHED_IN(function, fm_cache_free(pool.id, stream.id, address, 0));
+    FM_RETURN_IN(function, fmgo_pool_free(pool.id, address, stream.id));
+}
+
 ferrum_status ferrum_pool_free(ferrum_pool pool, ferrum_address address,
                                ferrum_stream stream) {
-    FM_ENTER();
-    FM_CACHED(fm_cache_free_hit(pool.id, stream.id, address, 0));
-    FM_RETURN(fmgo_pool_free(pool.id, address, stream.id));
+    if (FM_OPEN() &&
+        FM_LIKELY(fm_cache_free_hit(pool.id, stream.id, address, 0)))
+        return FERRUM_OK;
+    return fm_pool_free_rest(pool, address, stream);
 }
 
 ferrum_status ferrum_pool_free_sized(ferrum_pool pool, ferrum_address address,
@@ -129,7 +157,7 @@ ferrum_status ferrum_pool_free_sized(ferrum_pool pool, ferrum_address address,
     FM_ENTER();
     /* To the caches, 0 is no size said. */
     if (size_bytes != 0)
-        FM_CACHED(fm_cache_free_hit(pool.id, stream.id, address, size_bytes));
+        FM_CACHED(fm_cache_free(pool.id, stream.id, address, size_bytes));
     FM_RETURN(fmgo_pool_free_sized(pool.id, address, size_bytes, stream.id));
 }
 

@@ -51,9 +51,9 @@ void *__wrap_mmap(void *at, size_t size, int rights, int flags, int file,
 
 int run_tests(const struct test *tests, unsigned count) {
     unsigned passed = 0;
-    bool barrier = !fm_fenced;
+    bool barrier = (fm_stop & FM_STOP_FENCED) == 0;
     for (unsigned fenced = 0; fenced < 2; fenced++) {
-        fm_fenced = fenced != 0;
+        fm_stop = fenced ? FM_STOP_FENCED : 0;
         /* Without membarrier the two are the same. */
         if (!fenced && !barrier)
             continue;

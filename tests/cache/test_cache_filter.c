@@ -88,7 +88,7 @@ int main(void) {
     look();
     forbid_membarrier();
     look();
-    CHECK(atomic_load(&fm_fenced));
+    CHECK(atomic_load(&fm_stop) & FM_STOP_FENCED);
     atomic_store(&stop, true);
     for (unsigned i = 0; i < WORKERS; i++)
         CHECK(pthread_join(threads[i], NULL) == 0);
