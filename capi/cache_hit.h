@@ -47,6 +47,7 @@ FM_INLINE bool fm_hit_take(struct fm_store *lane, uint32_t class,
                 (uint64_t)class << FM_CLASS_SHIFT |
                     (uint64_t)tag << FM_TAG_SHIFT | (whole - size_bytes));
     fm_tally_alloc(lane, whole, size_bytes);
+    lane->latest = index;
     *address_out = address;
     return true;
 }
@@ -105,7 +106,9 @@ FM_INLINE bool fm_cache_free_hit(uint64_t pool, uint64_t stream,
     struct fm_store *lane = fm_hit_lane(thread, pool, stream);
     bool done = false;
     if (FM_LIKELY(lane != NULL)) {
-        uint32_t index = fm_table_find(lane->cache, address);
+        uint32_t index = lane->latest;
+        if (fm_address(lane->cache, index) != address)
+            index = fm_table_find(lane->cache, address);
         done = FM_LIKELY(index != 0) &&
                FM_LIKELY(fm_hit_give(lane, index, requested_bytes));
     }

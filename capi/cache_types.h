@@ -206,6 +206,8 @@ struct fm_store {
     uint64_t stream;
     /** A lane's bound of tally.idle_bytes. */
     uint64_t bound_bytes;
+    /** The block that a lane has given out last: often the next to be freed. */
+    uint32_t latest;
     struct fm_tally tally;
     struct fm_tally told;
     struct fm_thread *thread;
