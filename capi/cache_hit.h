@@ -69,10 +69,11 @@ FM_INLINE bool fm_cache_alloc_hit(uint64_t pool, uint64_t stream,
     if (FM_UNLIKELY(thread == NULL) || FM_UNLIKELY(!fm_busy_begin(thread)))
         return false;
     struct fm_store *lane = fm_hit_lane(thread, pool, stream);
-    bool done = FM_LIKELY(lane != NULL) &&
-                FM_LIKELY(fm_hit_fits(lane->cache, size_bytes, tag)) &&
-                FM_LIKELY(fm_hit_take(lane, fm_class_of(lane->cache, size_bytes),
-                                      size_bytes, tag, address_out));
+    bool done =
+        FM_LIKELY(lane != NULL) &&
+        FM_LIKELY(fm_hit_fits(lane->cache, size_bytes, tag)) &&
+        FM_LIKELY(fm_hit_take(lane, fm_class_of(lane->cache, size_bytes),
+                              size_bytes, tag, address_out));
     fm_busy_end(thread);
     return done;
 }

@@ -91,23 +91,32 @@ static inline uint64_t fm_hash(uint64_t address) {
     return (address ^ address >> 16) * UINT64_C(0xD6E8FEB86659FD93);
 }
 
+/** Where a table is searched first for a hash: its upper half says how far on. */
+static inline uint64_t fm_table_home(const struct fm_cache *cache,
+                                     uint64_t hash) {
+    return (hash >> 32) * cache->table_size >> 32;
+}
+
 /** Gives the index of the leased block at an address, or 0. */
 static inline uint32_t fm_table_find(const struct fm_cache *cache,
                                      uint64_t address) {
     uint64_t hash = fm_hash(address);
     uint32_t mark = (uint32_t)hash & ~FM_INDEX_MASK;
-    uint64_t last = cache->table_last;
-    for (uint64_t at = hash >> cache->table_shift;; at = (at + 1) & last) {
+    for (uint64_t at = fm_table_home(cache, hash);;) {
         uint32_t entry =
             atomic_load_explicit(&cache->table[at], memory_order_acquire);
         if (entry == 0)
             return 0;
-        if (((entry ^ mark) & ~FM_INDEX_MASK) != 0)
-            continue;
-        const struct fm_block *block = &cache->blocks[entry & FM_INDEX_MASK];
-        if (atomic_load_explicit(&block->address, memory_order_relaxed) ==
-            address)
-            return entry & FM_INDEX_MASK;
+        uint32_t index = entry ^ mark;
+        if (index <= FM_INDEX_MASK) {
+            const struct fm_block *block = &cache->blocks[index];
+            if (FM_LIKELY(atomic_load_explicit(&block->address,
+                                               memory_order_relaxed) ==
+                          address))
+                return index;
+        }
+        if (FM_UNLIKELY(++at == cache->table_size))
+            at = 0;
     }
 }
 

@@ -12,15 +12,21 @@
 
 #include "cache_parts.h"
 
-#define FM_TABLE_BITS_MIN 9
+/* A table has a power of two of entries, or one and a quarter, a half or three
+ * quarters of that: in one that is too large by half, each block would have two
+ * entries more. */
+#define FM_TABLE_MIN 512
+#define FM_TABLE_MAX (UINT32_C(1) << 24)
 
 /* Records of one line. */
 #define FM_RUN 4
 
 /* So many blocks have a line each for their records, so that threads that work
  * with few blocks do not slow each other down; further ones share lines, for else
- * records would take too much memory. */
+ * records would take too much memory. With so many more blocks that threads seldom
+ * meet in a line, the first ones share theirs too. */
 #define FM_ALONE 4096
+#define FM_ALONE_UNTIL (8 * FM_ALONE)
 
 /* Records and tables have pages of their own, which are the system's again as soon
  * as they are given back: malloc keeps what was grown out of, which would be as
@@ -36,26 +42,34 @@ static void fm_pages_free(void *pages, size_t bytes) {
         munmap(pages, bytes);
 }
 
-static uint32_t fm_table_size(const struct fm_cache *cache) {
-    return cache->table == NULL ? 0 : UINT32_C(1) << (64 - cache->table_shift);
+/* Of four entries of the table, three may be in use; half as many while it is
+ * small, for then it costs little to find a block at the first look. */
+#define FM_TABLE_SMALL 16384
+
+static uint32_t fm_table_bound(uint64_t size) {
+    return (uint32_t)(size <= FM_TABLE_SMALL ? size / 8 * 3 : size / 4 * 3);
 }
 
-/* Of four entries of the table, three may be in use. */
-static uint32_t fm_table_bound(uint32_t size) { return size / 4 * 3; }
+static uint32_t fm_table_after(const struct fm_cache *cache, uint32_t at) {
+    return at + 1 == cache->table_size ? 0 : at + 1;
+}
+
+static uint32_t fm_table_before(const struct fm_cache *cache, uint32_t at) {
+    return (at == 0 ? (uint32_t)cache->table_size : at) - 1;
+}
+
+static uint32_t fm_table_entry(const struct fm_cache *cache, uint32_t at) {
+    return atomic_load_explicit(&cache->table[at], memory_order_relaxed);
+}
 
 static void fm_table_place(struct fm_cache *cache, uint64_t address,
                            uint32_t index) {
     uint64_t hash = fm_hash(address);
-    uint32_t mask = fm_table_size(cache) - 1;
-    uint32_t at = (uint32_t)(hash >> cache->table_shift);
-    for (;; at = (at + 1) & mask) {
-        uint32_t entry =
-            atomic_load_explicit(&cache->table[at], memory_order_relaxed);
-        if (entry == 0 || entry == FM_ENTRY_GONE) {
-            cache->entries += entry == 0;
-            break;
-        }
-    }
+    uint32_t at = (uint32_t)fm_table_home(cache, hash);
+    uint32_t entry;
+    while ((entry = fm_table_entry(cache, at)) != 0 && entry != FM_ENTRY_GONE)
+        at = fm_table_after(cache, at);
+    cache->entries += entry == 0;
     uint32_t mark = (uint32_t)hash & ~FM_INDEX_MASK;
     atomic_store_explicit(&cache->table[at], mark | index,
                           memory_order_release);
@@ -74,7 +88,7 @@ static bool fm_records_grow(struct fm_cache *cache, uint32_t leased) {
         return false;
     /* Record 0 is no block's, nor are those of its line. */
     if (cache->records == 0)
-        cache->fresh = FM_RUN;
+        cache->fresh = FM_RUN, cache->squeezed = FM_RUN;
     else
         memcpy(blocks, cache->blocks, cache->fresh * sizeof *blocks);
     fm_pages_free(cache->blocks, cache->records * sizeof *blocks);
@@ -83,21 +97,18 @@ static bool fm_records_grow(struct fm_cache *cache, uint32_t leased) {
     return true;
 }
 
-/* Makes the table anew with 2^bits entries, without those of blocks that are
+/* Makes the table anew with so many entries, without those of blocks that are
  * gone. */
-static bool fm_table_rebuild(struct fm_cache *cache, uint32_t bits) {
-    uint32_t size = UINT32_C(1) << bits;
+static bool fm_table_rebuild(struct fm_cache *cache, uint32_t size) {
     _Atomic uint32_t *table = fm_pages_get(size * sizeof *table);
     if (table == NULL)
         return false;
     fm_stop_begin();
     bool grown = fm_records_grow(cache, fm_table_bound(size));
     if (grown) {
-        fm_pages_free((void *)cache->table,
-                      fm_table_size(cache) * sizeof *table);
+        fm_pages_free((void *)cache->table, cache->table_size * sizeof *table);
         cache->table = table;
-        cache->table_shift = 64 - bits;
-        cache->table_last = size - 1;
+        cache->table_size = size;
         cache->entries = 0;
         for (uint32_t i = 1; i < cache->fresh; i++)
             if (fm_address(cache, i) != 0)
@@ -109,17 +120,25 @@ static bool fm_table_rebuild(struct fm_cache *cache, uint32_t bits) {
     return grown;
 }
 
+/* The smallest size for so many blocks; 0 when no table has as many. */
+static uint32_t fm_table_size_for(uint64_t blocks) {
+    for (uint32_t power = FM_TABLE_MIN; power <= FM_TABLE_MAX; power *= 2)
+        for (uint32_t quarters = 4; quarters < 8; quarters++) {
+            uint32_t size = power / 4 * quarters;
+            if (fm_table_bound(size) >= blocks)
+                return size <= FM_TABLE_MAX ? size : 0;
+        }
+    return 0;
+}
+
 bool fm_table_reserve(struct fm_cache *cache, uint32_t count) {
     uint64_t wanted = (uint64_t)cache->leased + cache->promised + count;
     uint64_t used = (uint64_t)cache->entries + cache->promised + count;
-    if (used <= fm_table_bound(fm_table_size(cache)))
+    if (used <= fm_table_bound(cache->table_size))
         return true;
-    uint32_t bits = FM_TABLE_BITS_MIN;
     /* Not full at once again: an eighth is left. */
-    while (fm_table_bound(UINT32_C(1) << bits) < wanted + wanted / 8)
-        if (++bits > 24)
-            return false;
-    return fm_table_rebuild(cache, bits);
+    uint32_t size = fm_table_size_for(wanted + wanted / 8);
+    return size != 0 && fm_table_rebuild(cache, size);
 }
 
 /* The meta of a record that is free again names the next one. Its holder is no
@@ -151,6 +170,11 @@ static uint32_t fm_record_take(struct fm_cache *cache, struct fm_store *lane) {
         uint32_t index = cache->spare;
         cache->spare = (uint32_t)fm_meta(cache, index);
         return index;
+    }
+    if (cache->fresh > FM_ALONE_UNTIL &&
+        cache->squeezed < FM_ALONE * FM_RUN - 1) {
+        cache->squeezed += 1 + ((cache->squeezed + 1) % FM_RUN == 0);
+        return cache->squeezed;
     }
     if (cache->fresh == cache->records)
         return fm_record_steal(cache);
@@ -188,16 +212,12 @@ uint32_t fm_table_enter(struct fm_cache *cache, uint64_t address, uint64_t meta,
 /* Makes an entry empty, and those before it that are only left for the sake of
  * what came after. Nothing does, for the entry behind is empty. */
 static void fm_table_clear(struct fm_cache *cache, uint32_t at) {
-    uint32_t mask = fm_table_size(cache) - 1;
     _Atomic uint32_t *table = cache->table;
     atomic_store_explicit(&table[at], FM_ENTRY_GONE, memory_order_relaxed);
-    if (atomic_load_explicit(&table[(at + 1) & mask], memory_order_relaxed) !=
-        0)
+    if (fm_table_entry(cache, fm_table_after(cache, at)) != 0)
         return;
-    for (;; at = (at - 1) & mask) {
-        if (atomic_load_explicit(&table[at], memory_order_relaxed) !=
-            FM_ENTRY_GONE)
-            return;
+    for (; fm_table_entry(cache, at) == FM_ENTRY_GONE;
+         at = fm_table_before(cache, at)) {
         atomic_store_explicit(&table[at], 0, memory_order_relaxed);
         cache->entries--;
     }
@@ -207,11 +227,9 @@ void fm_table_remove(struct fm_cache *cache, uint32_t index) {
     struct fm_block *block = &cache->blocks[index];
     uint64_t hash =
         fm_hash(atomic_load_explicit(&block->address, memory_order_relaxed));
-    uint32_t mask = fm_table_size(cache) - 1;
-    uint32_t at = (uint32_t)(hash >> cache->table_shift);
-    while ((atomic_load_explicit(&cache->table[at], memory_order_relaxed) &
-            FM_INDEX_MASK) != index)
-        at = (at + 1) & mask;
+    uint32_t at = (uint32_t)fm_table_home(cache, hash);
+    while ((fm_table_entry(cache, at) & FM_INDEX_MASK) != index)
+        at = fm_table_after(cache, at);
     fm_table_clear(cache, at);
     atomic_store_explicit(&block->address, 0, memory_order_relaxed);
     fm_record_drop(cache, index);
@@ -220,6 +238,6 @@ void fm_table_remove(struct fm_cache *cache, uint32_t index) {
 
 void fm_table_free(struct fm_cache *cache) {
     fm_pages_free((void *)cache->table,
-                  fm_table_size(cache) * sizeof *cache->table);
+                  cache->table_size * sizeof *cache->table);
     fm_pages_free(cache->blocks, cache->records * sizeof *cache->blocks);
 }

@@ -29,8 +29,9 @@
  * at once, but not by another's: so it stays in stores of its stream, whoever
  * freed it, until the Go core takes it back and lets its event pass.
  *
- * A hit pops or pushes one index and writes one meta. A miss swaps magazines with
- * the depot, borrows from the next larger class, or leases. What is too much in
+ * A hit pops or pushes one index and writes one meta. When the lane works with the
+ * wrong one of its two magazines, or borrows from the next larger class, that still
+ * needs no mutex. A miss swaps magazines with the depot, or leases. What is too much in
  * a lane goes to the depot, what is too much in a depot goes back to the core.
  *
  * Who may touch what. One mutex (fm_lock) guards everything here. Its owner may
@@ -117,11 +118,9 @@ struct fm_magazine;
 /** The caches of one pool. */
 struct fm_cache {
     uint64_t pool;
-    /** The table has 2^(64 - table_shift) entries, table_last + 1. */
     _Atomic uint32_t *table;
-    uint64_t table_last;
+    uint64_t table_size;
     struct fm_block *blocks;
-    uint32_t table_shift;
     uint32_t granule_shift;
     /** Largest size that has a class. */
     uint64_t block_max;
@@ -138,6 +137,8 @@ struct fm_cache {
     /** Records: how many there is room for, the first that never was used, and
      *  the first of those that are free again, 0 for none. */
     uint32_t records, fresh, spare;
+    /** The last record that was taken out of a line that one block had alone. */
+    uint32_t squeezed;
     /** Blocks for which room is kept: they are on their way to or from the core. */
     uint32_t promised;
     /** A block was freed twice at once: the books are to be counted anew. */

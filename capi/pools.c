@@ -53,16 +53,16 @@ FM_REST fm_pool_alloc_rest(ferrum_pool pool, uint64_t size_bytes,
     *address_out = 0;
     FM_CACHED_IN(function, fm_cache_alloc(pool.id, stream.id, size_bytes, 0,
                                           address_out));
-    FM_RETURN_IN(function, fmgo_pool_alloc(pool.id, size_bytes, stream.id,
-                                           address_out));
+    FM_RETURN_IN(function,
+                 fmgo_pool_alloc(pool.id, size_bytes, stream.id, address_out));
 }
 
 ferrum_status ferrum_pool_alloc(ferrum_pool pool, uint64_t size_bytes,
                                 ferrum_stream stream,
                                 ferrum_address *address_out) {
     if (FM_OPEN() && FM_LIKELY(address_out != NULL) &&
-        FM_LIKELY(fm_cache_alloc_hit(pool.id, stream.id, size_bytes, 0,
-                                     address_out)))
+        FM_LIKELY(
+            fm_cache_alloc_hit(pool.id, stream.id, size_bytes, 0, address_out)))
         return FERRUM_OK;
     return fm_pool_alloc_rest(pool, size_bytes, stream, address_out);
 }

@@ -27,12 +27,12 @@ static double uniform(void) {
 
 static uint64_t take(uint64_t size) {
     uint64_t address = 0;
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, size, 0, &address) == FM_CACHE_DONE);
+    CHECK(cache_alloc(STUB_POOL(0), 0, size, 0, &address) == FM_CACHE_DONE);
     return address;
 }
 
 static void give(uint64_t address) {
-    CHECK(fm_cache_free(STUB_POOL(0), 0, address, 0) == FM_CACHE_DONE);
+    CHECK(cache_free(STUB_POOL(0), 0, address, 0) == FM_CACHE_DONE);
 }
 
 static double hot(uint64_t size, unsigned pairs) {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cache.h"
+#include "cache_hit.h"
 
 /** Handles as the core makes them: kind, generation and index. */
 #define STUB_POOL(n) (UINT64_C(0x0400000100000000) + (uint64_t)(n))
@@ -23,6 +23,22 @@ enum { STUB_POOLS = 64, STUB_STREAMS = 16 };
             stub_die(__FILE__, __LINE__, #condition); \
     } while (0)
 _Noreturn void stub_die(const char *file, int line, const char *what);
+
+/** Take a block and give one back as the public functions do: as a hit if it is
+ *  one. */
+static inline int32_t cache_alloc(uint64_t pool, uint64_t stream,
+                                  uint64_t size_bytes, uint32_t tag,
+                                  uint64_t *address_out) {
+    if (fm_cache_alloc_hit(pool, stream, size_bytes, tag, address_out))
+        return FM_CACHE_DONE;
+    return fm_cache_alloc(pool, stream, size_bytes, tag, address_out);
+}
+static inline int32_t cache_free(uint64_t pool, uint64_t stream,
+                                 uint64_t address, uint64_t requested_bytes) {
+    if (fm_cache_free_hit(pool, stream, address, requested_bytes))
+        return FM_CACHE_DONE;
+    return fm_cache_free(pool, stream, address, requested_bytes);
+}
 
 /** Forgets everything; pool 0 and streams 0 (the default one) and 1 are good
  *  then, there is no limit, nothing is refused. */

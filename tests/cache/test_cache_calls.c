@@ -8,13 +8,13 @@ enum { DONE = FM_CACHE_DONE, PASS = FM_CACHE_PASS };
 
 static uint64_t take_on(uint64_t stream, uint64_t size) {
     uint64_t address = 0;
-    CHECK(fm_cache_alloc(STUB_POOL(0), stream, size, 0, &address) == DONE);
+    CHECK(cache_alloc(STUB_POOL(0), stream, size, 0, &address) == DONE);
     CHECK(address != 0);
     return address;
 }
 
 static void give_on(uint64_t stream, uint64_t address) {
-    CHECK(fm_cache_free(STUB_POOL(0), stream, address, 0) == DONE);
+    CHECK(cache_free(STUB_POOL(0), stream, address, 0) == DONE);
 }
 
 static uint64_t take(uint64_t size) { return take_on(0, size); }
@@ -61,40 +61,39 @@ static void what_is_freed_last_comes_back_first(void) {
 static void what_is_not_for_the_caches_passes(void) {
     open_pool();
     uint64_t address = 77, block = take(300);
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 0, 0, &address) == PASS);
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, FM_CACHE_BLOCK_MAX + 1, 0,
-                         &address) == PASS);
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, UINT64_MAX, 0, &address) == PASS);
-    CHECK(fm_cache_alloc(STUB_POOL(1), 0, 300, 0, &address) == PASS);
-    CHECK(fm_cache_alloc(0, 0, 300, 0, &address) == PASS);
-    CHECK(fm_cache_alloc(STUB_POOL(0), STUB_STREAM(5), 300, 0, &address) ==
+    CHECK(cache_alloc(STUB_POOL(0), 0, 0, 0, &address) == PASS);
+    CHECK(cache_alloc(STUB_POOL(0), 0, FM_CACHE_BLOCK_MAX + 1, 0, &address) ==
           PASS);
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 300, 1, &address) == PASS);
-    CHECK(fm_cache_free(STUB_POOL(0), 0, 0, 0) == PASS);
-    CHECK(fm_cache_free(STUB_POOL(0), 0, block + 1, 0) == PASS);
-    CHECK(fm_cache_free(STUB_POOL(0), 0, UINT64_MAX, 0) == PASS);
-    CHECK(fm_cache_free(STUB_POOL(1), 0, block, 0) == PASS);
-    CHECK(fm_cache_free(STUB_POOL(0), STUB_STREAM(5), block, 0) == PASS);
+    CHECK(cache_alloc(STUB_POOL(0), 0, UINT64_MAX, 0, &address) == PASS);
+    CHECK(cache_alloc(STUB_POOL(1), 0, 300, 0, &address) == PASS);
+    CHECK(cache_alloc(0, 0, 300, 0, &address) == PASS);
+    CHECK(cache_alloc(STUB_POOL(0), STUB_STREAM(5), 300, 0, &address) == PASS);
+    CHECK(cache_alloc(STUB_POOL(0), 0, 300, 1, &address) == PASS);
+    CHECK(cache_free(STUB_POOL(0), 0, 0, 0) == PASS);
+    CHECK(cache_free(STUB_POOL(0), 0, block + 1, 0) == PASS);
+    CHECK(cache_free(STUB_POOL(0), 0, UINT64_MAX, 0) == PASS);
+    CHECK(cache_free(STUB_POOL(1), 0, block, 0) == PASS);
+    CHECK(cache_free(STUB_POOL(0), STUB_STREAM(5), block, 0) == PASS);
     CHECK(fm_cache_usable_size(STUB_POOL(0), block + 1, &address) == PASS);
     CHECK(address == 77);
     give(block);
     CHECK(fm_cache_usable_size(STUB_POOL(0), block, &address) == PASS);
     stub_limit(0, stub_on_lease(0));
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 900000, 0, &address) == PASS);
+    CHECK(cache_alloc(STUB_POOL(0), 0, 900000, 0, &address) == PASS);
     close_pool(0);
 }
 
 static void a_wrong_free_changes_nothing(void) {
     open_pool();
     uint64_t block = take(300), other = take(300);
-    check_error(fm_cache_free(STUB_POOL(0), 0, block, 301),
+    check_error(cache_free(STUB_POOL(0), 0, block, 301),
                 FERRUM_ERROR_INVALID_SIZE, "size_bytes is 301");
     struct fm_cache_counts c = count_pool(0);
     CHECK(c.live_blocks == 2 && c.requested_bytes == 600);
-    CHECK(fm_cache_free(STUB_POOL(0), 0, block, 300) == DONE);
-    check_error(fm_cache_free(STUB_POOL(0), 0, block, 0),
-                FERRUM_ERROR_DOUBLE_FREE, "is free");
-    check_error(fm_cache_free(STUB_POOL(0), STUB_STREAM(1), block, 300),
+    CHECK(cache_free(STUB_POOL(0), 0, block, 300) == DONE);
+    check_error(cache_free(STUB_POOL(0), 0, block, 0), FERRUM_ERROR_DOUBLE_FREE,
+                "is free");
+    check_error(cache_free(STUB_POOL(0), STUB_STREAM(1), block, 300),
                 FERRUM_ERROR_DOUBLE_FREE, "is free");
     c = count_pool(0);
     CHECK(c.live_blocks == 1 && c.requested_bytes == 300 && c.frees == 1);
@@ -110,7 +109,7 @@ static void tags_stay_with_blocks(void) {
     for (uint32_t tag = 0; tag < 4096; tag += 315) {
         uint64_t address;
         for (unsigned i = 0; i < 2; i++) {
-            CHECK(fm_cache_alloc(STUB_POOL(0), 0, 5000, tag, &address) == DONE);
+            CHECK(cache_alloc(STUB_POOL(0), 0, 5000, tag, &address) == DONE);
             CHECK(fm_cache_find(STUB_POOL(0), address, &found));
             CHECK(found.tag == tag && found.live && found.stream == 0);
             CHECK(found.requested_bytes == 5000 && found.size_bytes == 5120);
@@ -144,9 +143,8 @@ static void a_block_stays_with_its_stream(void) {
     stub_stream_good(1, false);
     fm_cache_forget_stream(STUB_STREAM(1));
     uint64_t address;
-    CHECK(fm_cache_alloc(STUB_POOL(0), STUB_STREAM(1), 10, 0, &address) ==
-          PASS);
-    CHECK(fm_cache_free(STUB_POOL(0), STUB_STREAM(1), block, 0) == PASS);
+    CHECK(cache_alloc(STUB_POOL(0), STUB_STREAM(1), 10, 0, &address) == PASS);
+    CHECK(cache_free(STUB_POOL(0), STUB_STREAM(1), block, 0) == PASS);
     /* What was freed on a stream that is gone is for all. */
     uint64_t leases = stub_leases();
     uint64_t first = take(70000), second = take(70000);
@@ -194,7 +192,7 @@ static void a_live_block_can_be_adopted(void) {
     CHECK(adopted.live && adopted.requested_bytes == 5000);
     stub_took(0, block, 5120, 0);
     CHECK(!fm_cache_adopt(STUB_POOL(0), block, &adopted));
-    CHECK(fm_cache_free(STUB_POOL(0), 0, block, 0) == PASS);
+    CHECK(cache_free(STUB_POOL(0), 0, block, 0) == PASS);
     struct fm_cache_counts c = count_pool(0);
     CHECK(c.allocations == 2 && c.frees == 1 && c.live_blocks == 0);
     close_pool(0);
@@ -336,16 +334,16 @@ static void many_blocks_are_found(void) {
 static void pools_do_not_mix(void) {
     open_pool();
     stub_pool_good(1, true);
-    CHECK(fm_cache_alloc(STUB_POOL(1), 0, 500, 0, &(uint64_t){0}) == PASS);
+    CHECK(cache_alloc(STUB_POOL(1), 0, 500, 0, &(uint64_t){0}) == PASS);
     CHECK(fm_cache_open(STUB_POOL(1), 512, UINT64_MAX));
     uint64_t here = take(500), there;
-    CHECK(fm_cache_alloc(STUB_POOL(1), 0, 500, 0, &there) == DONE);
+    CHECK(cache_alloc(STUB_POOL(1), 0, 500, 0, &there) == DONE);
     CHECK(stub_size(0, here) == 512 && stub_size(1, there) == 512);
     stub_pool_good(0, false);
     fm_cache_drop(STUB_POOL(0));
-    CHECK(fm_cache_free(STUB_POOL(0), 0, here, 0) == PASS);
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 500, 0, &here) == PASS);
-    CHECK(fm_cache_free(STUB_POOL(1), 0, there, 0) == DONE);
+    CHECK(cache_free(STUB_POOL(0), 0, here, 0) == PASS);
+    CHECK(cache_alloc(STUB_POOL(0), 0, 500, 0, &here) == PASS);
+    CHECK(cache_free(STUB_POOL(1), 0, there, 0) == DONE);
     fm_cache_drop(STUB_POOL(0));
     close_pool(1);
 }

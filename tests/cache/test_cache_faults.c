@@ -38,8 +38,7 @@ static void allocate_some(uint64_t stream) {
     uint64_t address;
     for (unsigned i = 0; i < BLOCKS / 3; i++) {
         uint64_t size = 100 + i % 10 * 700;
-        int32_t result =
-            fm_cache_alloc(STUB_POOL(0), stream, size, 0, &address);
+        int32_t result = cache_alloc(STUB_POOL(0), stream, size, 0, &address);
         CHECK(result == DONE || result == PASS);
         if (result == DONE)
             hold(address, size);
@@ -57,8 +56,7 @@ static void *allocate_elsewhere(void *left) {
 static void free_one(uint64_t stream) {
     struct fm_cache_block block;
     CHECK(fm_cache_find(STUB_POOL(0), held[held_count - 1], &block));
-    int32_t result =
-        fm_cache_free(STUB_POOL(0), stream, held[held_count - 1], 0);
+    int32_t result = cache_free(STUB_POOL(0), stream, held[held_count - 1], 0);
     if (result == DONE) {
         held_count--;
         requested -= block.requested_bytes;
@@ -150,12 +148,12 @@ static uint64_t free_by_two(uint64_t size) {
     struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
     uint64_t address;
     stub_freed_by_two(true);
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, size, 0, &address) == DONE);
+    CHECK(cache_alloc(STUB_POOL(0), 0, size, 0, &address) == DONE);
     uint32_t index = fm_table_find(cache, address);
     uint64_t meta = fm_meta(cache, index);
-    CHECK(fm_cache_free(STUB_POOL(0), 0, address, 0) == DONE);
+    CHECK(cache_free(STUB_POOL(0), 0, address, 0) == DONE);
     fm_meta_set(cache, index, meta);
-    CHECK(fm_cache_free(STUB_POOL(0), STUB_STREAM(1), address, 0) == DONE);
+    CHECK(cache_free(STUB_POOL(0), STUB_STREAM(1), address, 0) == DONE);
     return address;
 }
 
@@ -173,16 +171,15 @@ static void a_stale_entry_gives_no_block(void) {
     uint64_t address, again;
     open_pool();
     uint64_t twice = free_by_two(3000);
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 3000, 0, &address) == DONE);
+    CHECK(cache_alloc(STUB_POOL(0), 0, 3000, 0, &address) == DONE);
     CHECK(address != twice);
     CHECK(count_pool(0).live_blocks == 1);
-    CHECK(fm_cache_alloc(STUB_POOL(0), STUB_STREAM(1), 3000, 0, &again) ==
-          DONE);
+    CHECK(cache_alloc(STUB_POOL(0), STUB_STREAM(1), 3000, 0, &again) == DONE);
     CHECK(again == twice);
     struct fm_cache_counts c = count_pool(0);
     CHECK(c.live_blocks == 2 && c.requested_bytes == 6000);
-    CHECK(fm_cache_free(STUB_POOL(0), 0, address, 0) == DONE);
-    CHECK(fm_cache_free(STUB_POOL(0), 0, again, 0) == DONE);
+    CHECK(cache_free(STUB_POOL(0), 0, address, 0) == DONE);
+    CHECK(cache_free(STUB_POOL(0), 0, again, 0) == DONE);
     check_nothing_is_live();
 }
 
@@ -215,9 +212,9 @@ static void a_stale_entry_of_a_block_that_left(void) {
     struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
     stub_freed_by_two(true);
     /* The late free hits a record that is no block's any more. */
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 3000, 0, &address) == DONE);
+    CHECK(cache_alloc(STUB_POOL(0), 0, 3000, 0, &address) == DONE);
     uint32_t index = fm_table_find(cache, address);
-    CHECK(fm_cache_free(STUB_POOL(0), STUB_STREAM(1), address, 0) == DONE);
+    CHECK(cache_free(STUB_POOL(0), STUB_STREAM(1), address, 0) == DONE);
     uint64_t meta = fm_meta(cache, index);
     while (fm_cache_take(STUB_POOL(0), &block, 1) > 0)
         stub_took(0, block.address, block.size_bytes, block.stream);
@@ -227,11 +224,10 @@ static void a_stale_entry_of_a_block_that_left(void) {
     struct fm_magazine *top = lane->bins[fm_meta_class(meta)].top;
     fm_magazine_push(cache, top, index, meta);
     fm_tally_free(lane, 3072, 3000);
-    CHECK(fm_cache_alloc(STUB_POOL(0), STUB_STREAM(1), 3000, 0, &address) ==
-          DONE);
+    CHECK(cache_alloc(STUB_POOL(0), STUB_STREAM(1), 3000, 0, &address) == DONE);
     CHECK(stub_size(0, address) == 3072);
     CHECK(count_pool(0).live_blocks == 1);
-    CHECK(fm_cache_free(STUB_POOL(0), 0, address, 0) == DONE);
+    CHECK(cache_free(STUB_POOL(0), 0, address, 0) == DONE);
     check_nothing_is_live();
 }
 

@@ -33,20 +33,19 @@ static void *work(void *seed) {
         uint64_t *block = &blocks[random_next(&random) % BLOCKS];
         if (*block == 0) {
             uint64_t size = 1 + random_next(&random) % 4000;
-            CHECK(fm_cache_alloc(STUB_POOL(0), 0, size, 0, block) ==
+            CHECK(cache_alloc(STUB_POOL(0), 0, size, 0, block) ==
                   FM_CACHE_DONE);
             CHECK(atomic_exchange(&owned[stub_place(*block)], 1) == 0);
         } else {
             CHECK(atomic_exchange(&owned[stub_place(*block)], 0) == 1);
-            CHECK(fm_cache_free(STUB_POOL(0), 0, *block, 0) == FM_CACHE_DONE);
+            CHECK(cache_free(STUB_POOL(0), 0, *block, 0) == FM_CACHE_DONE);
             *block = 0;
         }
         atomic_fetch_add_explicit(&moves, 1, memory_order_relaxed);
     }
     for (unsigned i = 0; i < BLOCKS; i++)
         if (blocks[i] != 0)
-            CHECK(fm_cache_free(STUB_POOL(0), 0, blocks[i], 0) ==
-                  FM_CACHE_DONE);
+            CHECK(cache_free(STUB_POOL(0), 0, blocks[i], 0) == FM_CACHE_DONE);
     return NULL;
 }
 

@@ -70,9 +70,9 @@ static void free_block(uint64_t address, uint64_t *state) {
     disown(address);
     /* A stream may be gone: then the call passes, and another serves. */
     uint64_t stream = STUB_STREAM(random_next(state) % 4);
-    int32_t result = fm_cache_free(STUB_POOL(0), stream, address, 0);
+    int32_t result = cache_free(STUB_POOL(0), stream, address, 0);
     if (result == PASS)
-        result = fm_cache_free(STUB_POOL(0), 0, address, 0);
+        result = cache_free(STUB_POOL(0), 0, address, 0);
     CHECK(result == DONE);
 }
 
@@ -102,7 +102,7 @@ static void *random_worker(void *number) {
             batch_step(&state);
         uint64_t size = random_size(&state);
         uint64_t stream = STUB_STREAM(random_next(&state) % 4);
-        if (fm_cache_alloc(STUB_POOL(0), stream, size, 0, &address) != DONE)
+        if (cache_alloc(STUB_POOL(0), stream, size, 0, &address) != DONE)
             continue;
         own(address);
         address = atomic_exchange(&shared[draw / 256 % SHARED], address);
@@ -167,9 +167,9 @@ static void *same_size_worker(void *number) {
     for (unsigned i = 0; i < STEPS / 40; i++) {
         unsigned count = 1 + random_next(&state) % 40;
         for (unsigned j = 0; j < count; j++)
-            CHECK(fm_cache_alloc(STUB_POOL(0), 0, 1000, 0, &blocks[j]) == DONE);
+            CHECK(cache_alloc(STUB_POOL(0), 0, 1000, 0, &blocks[j]) == DONE);
         for (unsigned j = 0; j < count; j++)
-            CHECK(fm_cache_free(STUB_POOL(0), 0, blocks[j], 1000) == DONE);
+            CHECK(cache_free(STUB_POOL(0), 0, blocks[j], 1000) == DONE);
     }
     return NULL;
 }
@@ -227,10 +227,10 @@ static void meet(unsigned count) {
 static void *free_at_once(void *number) {
     for (unsigned i = 0; i < ROUNDS; i++) {
         if ((uintptr_t)number == 1)
-            CHECK(fm_cache_alloc(STUB_POOL(0), 0, 500 + i % 2000, 0, &target) ==
+            CHECK(cache_alloc(STUB_POOL(0), 0, 500 + i % 2000, 0, &target) ==
                   DONE);
         meet(2);
-        int32_t result = fm_cache_free(STUB_POOL(0), 0, target, 0);
+        int32_t result = cache_free(STUB_POOL(0), 0, target, 0);
         CHECK(result == DONE || result == FERRUM_ERROR_DOUBLE_FREE);
         if (result == DONE)
             atomic_fetch_add(&freed_well, 1);
@@ -238,14 +238,14 @@ static void *free_at_once(void *number) {
         /* No two of these are the same block. */
         uint64_t blocks[3];
         for (unsigned j = 0; j < 3; j++) {
-            CHECK(fm_cache_alloc(STUB_POOL(0), 0, 500 + i % 2000, 0,
-                                 &blocks[j]) == DONE);
+            CHECK(cache_alloc(STUB_POOL(0), 0, 500 + i % 2000, 0, &blocks[j]) ==
+                  DONE);
             own(blocks[j]);
         }
         meet(2);
         for (unsigned j = 0; j < 3; j++) {
             disown(blocks[j]);
-            CHECK(fm_cache_free(STUB_POOL(0), 0, blocks[j], 0) == DONE);
+            CHECK(cache_free(STUB_POOL(0), 0, blocks[j], 0) == DONE);
         }
         meet(2);
     }
@@ -276,9 +276,9 @@ static void one_block_freed_by_two_is_freed_once(void) {
 static void *short_thread(void *number) {
     uint64_t state = (uintptr_t)number * 7919, blocks[6];
     for (unsigned i = 0; i < 6; i++) {
-        CHECK(fm_cache_alloc(STUB_POOL(0), STUB_STREAM(i % 2),
-                             1 + random_next(&state) % 20000, 0,
-                             &blocks[i]) == DONE);
+        CHECK(cache_alloc(STUB_POOL(0), STUB_STREAM(i % 2),
+                          1 + random_next(&state) % 20000, 0,
+                          &blocks[i]) == DONE);
         own(blocks[i]);
     }
     for (unsigned i = 0; i < 6; i++) {
@@ -289,8 +289,7 @@ static void *short_thread(void *number) {
         if (block == 0)
             continue;
         disown(block);
-        CHECK(fm_cache_free(STUB_POOL(0), STUB_STREAM(i % 2), block, 0) ==
-              DONE);
+        CHECK(cache_free(STUB_POOL(0), STUB_STREAM(i % 2), block, 0) == DONE);
     }
     return NULL;
 }
@@ -305,7 +304,7 @@ static void short_threads_leave_nothing(void) {
         if (block == 0)
             continue;
         disown(block);
-        CHECK(fm_cache_free(STUB_POOL(0), 0, block, 0) == DONE);
+        CHECK(cache_free(STUB_POOL(0), 0, block, 0) == DONE);
     }
     CHECK(fm_threads == fm_self && fm_self->next == NULL);
     struct fm_cache_counts c = count_pool(0);
@@ -324,8 +323,8 @@ static void *use_dying_pools(void *number) {
     while (!atomic_load(&stop)) {
         unsigned n = atomic_load(&open_number);
         uint64_t address, size = 1 + random_next(&state) % 5000;
-        if (fm_cache_alloc(STUB_POOL(n), 0, size, 0, &address) == DONE) {
-            int32_t result = fm_cache_free(STUB_POOL(n), 0, address, size);
+        if (cache_alloc(STUB_POOL(n), 0, size, 0, &address) == DONE) {
+            int32_t result = cache_free(STUB_POOL(n), 0, address, size);
             CHECK(result == DONE || result == PASS);
         }
     }
@@ -366,7 +365,7 @@ static void *produce(void *unused) {
     (void)unused;
     for (unsigned i = 0; i < STEPS; i++) {
         uint64_t address;
-        CHECK(fm_cache_alloc(STUB_POOL(0), 0, 3000, 0, &address) == DONE);
+        CHECK(cache_alloc(STUB_POOL(0), 0, 3000, 0, &address) == DONE);
         own(address);
         while (atomic_load(&shared[i % SHARED]) != 0)
             sched_yield();
@@ -385,7 +384,7 @@ static void one_allocates_and_another_frees(void) {
         while ((address = atomic_exchange(&shared[i % SHARED], 0)) == 0)
             sched_yield();
         disown(address);
-        CHECK(fm_cache_free(STUB_POOL(0), 0, address, 3000) == DONE);
+        CHECK(cache_free(STUB_POOL(0), 0, address, 3000) == DONE);
     }
     pthread_join(producer, NULL);
     /* Blocks come back to the producer: it does not lease for each. */
@@ -399,13 +398,13 @@ static void *grow(void *number) {
     uint64_t *blocks = calloc(N, sizeof *blocks), state = (uintptr_t)number;
     for (unsigned round = 0; round < 2; round++) {
         for (unsigned i = 0; i < N; i++) {
-            CHECK(fm_cache_alloc(STUB_POOL(0), 0, 1 + random_next(&state) % 900,
-                                 0, &blocks[i]) == DONE);
+            CHECK(cache_alloc(STUB_POOL(0), 0, 1 + random_next(&state) % 900, 0,
+                              &blocks[i]) == DONE);
             own(blocks[i]);
         }
         for (unsigned i = 0; i < N; i++) {
             disown(blocks[i]);
-            CHECK(fm_cache_free(STUB_POOL(0), 0, blocks[i], 0) == DONE);
+            CHECK(cache_free(STUB_POOL(0), 0, blocks[i], 0) == DONE);
         }
     }
     free(blocks);
@@ -430,14 +429,14 @@ static void free_late(void *rounds) {
         return;
     }
     uint64_t block;
-    CHECK(fm_cache_free(STUB_POOL(0), 0, late_block, 0) == DONE);
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 600, 0, &block) == DONE);
-    CHECK(fm_cache_free(STUB_POOL(0), 0, block, 0) == DONE);
+    CHECK(cache_free(STUB_POOL(0), 0, late_block, 0) == DONE);
+    CHECK(cache_alloc(STUB_POOL(0), 0, 600, 0, &block) == DONE);
+    CHECK(cache_free(STUB_POOL(0), 0, block, 0) == DONE);
 }
 
 static void *end_late(void *unused) {
     (void)unused;
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 600, 0, &late_block) == DONE);
+    CHECK(cache_alloc(STUB_POOL(0), 0, 600, 0, &late_block) == DONE);
     pthread_setspecific(late_key, (void *)3);
     return NULL;
 }
@@ -464,7 +463,7 @@ static void a_forked_child_touches_nothing(void) {
     pthread_key_t key;
     open_pool();
     CHECK(pthread_key_create(&key, end_well) == 0);
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, 600, 0, &address) == DONE);
+    CHECK(cache_alloc(STUB_POOL(0), 0, 600, 0, &address) == DONE);
     fm_lock();
     pid_t child = fork();
     if (child == 0) {
@@ -480,7 +479,7 @@ static void a_forked_child_touches_nothing(void) {
     CHECK(waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     pthread_key_delete(key);
-    CHECK(fm_cache_free(STUB_POOL(0), 0, address, 0) == DONE);
+    CHECK(cache_free(STUB_POOL(0), 0, address, 0) == DONE);
     close_pool(0);
 }
 

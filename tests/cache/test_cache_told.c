@@ -13,12 +13,12 @@ static uint64_t small[SMALL];
 
 static uint64_t take(uint64_t size) {
     uint64_t address = 0;
-    CHECK(fm_cache_alloc(STUB_POOL(0), 0, size, 0, &address) == FM_CACHE_DONE);
+    CHECK(cache_alloc(STUB_POOL(0), 0, size, 0, &address) == FM_CACHE_DONE);
     return address;
 }
 
 static void give(uint64_t address) {
-    CHECK(fm_cache_free(STUB_POOL(0), 0, address, 0) == FM_CACHE_DONE);
+    CHECK(cache_free(STUB_POOL(0), 0, address, 0) == FM_CACHE_DONE);
 }
 
 /* Nothing is live as far as this thread has told, and then some blocks are. */
