@@ -14,8 +14,8 @@
 //
 // # What an allocation costs
 //
-// The caller of Allocate waits for one Map for each run of fresh pages and one
-// SetAccess in all; for nothing of the device where the range was freed a moment ago
+// The caller of Allocate waits for one Map and one SetAccess for each run of fresh
+// pages; for nothing of the device where the range was freed a moment ago
 // and still has its pages (space: parked). Pages are created ahead, and unmapped and
 // given back behind, by the worker: it keeps ReadyPages idle, taking parked ones
 // before it creates any, and after a window in which nobody wanted them it unmaps

@@ -28,8 +28,8 @@ type claim struct {
 	// revived are the parked runs in it, whose physical pages it keeps; fresh the
 	// others.
 	revived, fresh []run
-	// access says that the range needs access anew.
-	access bool
+	// stuck says that some of the revived need access.
+	stuck bool
 	// mapped are the runs of fresh that are mapped, with their pages.
 	mapped []run
 	pages  []device.Page
@@ -174,7 +174,7 @@ func (s *space) waitForRange(c *claim) error {
 
 // secure charges the pages of a claim that has its place, and gives it a record.
 func (s *space) secure(c *claim) error {
-	c.revived, c.fresh, c.access = c.revived[:0], c.fresh[:0], false
+	c.revived, c.fresh = c.revived[:0], c.fresh[:0]
 	revived, at := uint64(0), c.run.start
 	s.parked.runsIn(c.run, func(r run) bool {
 		if at < r.start {
@@ -188,11 +188,7 @@ func (s *space) secure(c *claim) error {
 	if at < c.run.end() {
 		c.fresh = append(c.fresh, run{at, c.run.end() - at})
 	}
-	if len(c.fresh) > 0 {
-		c.access = true
-	} else {
-		_, c.access = s.stuck.firstIn(c.run)
-	}
+	_, c.stuck = s.stuck.firstIn(c.run)
 	if !s.physical.charge(c.run.pages, revived) {
 		return s.physical.overLimit(s.op(c.op), c.run.pages)
 	}
@@ -255,11 +251,24 @@ func (s *space) back(c *claim) error {
 		}
 		c.mapped = c.fresh[:i+1]
 		at += r.pages
+		if err := s.grant(r); err != nil {
+			return err
+		}
 	}
-	if !c.access {
+	if !c.stuck {
 		return nil
 	}
-	return s.physical.virtual.SetAccess(s.addr(c.run.start), c.run.pages*s.pageBytes, device.AccessReadWrite)
+	for _, r := range c.revived {
+		if err := s.grant(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grant lets the device, and the host, read and write a run.
+func (s *space) grant(r run) error {
+	return s.physical.virtual.SetAccess(s.addr(r.start), r.pages*s.pageBytes, device.AccessReadWrite)
 }
 
 // commit makes the pages of a claim live.
@@ -274,7 +283,7 @@ func (s *space) commit(c *claim) {
 	for i := range allocated {
 		allocated[i] = c.record + 1
 	}
-	if c.access && s.stuck.count > 0 {
+	if c.stuck {
 		s.stuck.remove(c.run)
 	}
 	s.live.add(c.run)

@@ -177,3 +177,5 @@ func (r *rig) quit(t require.TestingT) {
 	require.Zero(t, r.dev.OpenEvents())
 	require.NoError(t, r.engine.Close())
 }
+
+func text(n uint64) string { return fmt.Sprint(n) }
