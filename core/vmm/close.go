@@ -71,10 +71,15 @@ func (s *space) beginClose(op string, force bool) error {
 	if s.live.count > 0 && !force {
 		s.state = stateOpen
 		s.changed.Broadcast()
-		return s.fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes", s.owner.name,
-			s.records.count(), s.live.count, s.pageBytes)
+		return s.inUse(op)
 	}
 	return nil
+}
+
+// inUse is the error of a space that cannot be closed because pages are live.
+func (s *space) inUse(op string) error {
+	return s.fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes", s.owner.name,
+		s.records.count(), s.live.count, s.pageBytes)
 }
 
 // drain waits for queued work and parks everything.

@@ -63,6 +63,8 @@ const (
 type owner struct {
 	name       string
 	unscrubbed bool
+	// priority: what those of lower priority do not use is taken first.
+	priority int32
 	// idle is its pages that are not mapped, as it left them.
 	idle []device.Page
 }

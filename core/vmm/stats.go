@@ -39,6 +39,13 @@ type Stats struct {
 func (s *space) stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.physical.mu.Lock()
+	defer s.physical.mu.Unlock()
+	return s.statsLocked()
+}
+
+// statsLocked is stats for a caller that holds the locks of the space and the stock.
+func (s *space) statsLocked() Stats {
 	stats := Stats{
 		VirtualCapacityBytes: s.capacity(), PageBytes: s.pageBytes, PhysicalBytes: s.physicalBytes(),
 		PeakPhysicalBytes: s.peak * s.pageBytes, RequestedBytes: s.requested,
@@ -51,8 +58,6 @@ func (s *space) stats() Stats {
 		stats.Fragmentation = float32(1 - float64(s.free.longest())/float64(s.free.free))
 	}
 	ph := s.physical
-	ph.mu.Lock()
-	defer ph.mu.Unlock()
 	stats.ReadyPages, stats.HeldBytes = ph.idle, ph.created*ph.pageBytes
 	stats.LimitBytes = ph.limitLocked()
 	stats.AvailableBytes = ph.available() * ph.pageBytes

@@ -1,0 +1,182 @@
+package vmm
+
+import (
+	"errors"
+	"strconv"
+
+	"ferrum_mem/core/device"
+)
+
+// Model is one model of a shared pool: address space of its own, and a share of
+// the pool's physical memory. All methods are safe for concurrent use. Once it is
+// unregistered every call that can fail fails with CodeModelNotFound.
+type Model struct {
+	shared *Shared
+	id     string
+	space  *space
+	// stage is the model's own maximum.
+	stage stage
+
+	// All below is under Shared.mu.
+	share *share
+	// gone says that the model is being unregistered, or was.
+	gone     bool
+	reclaims []*Reclaim
+	counts   ModelCounts
+}
+
+// ModelCounts is what a model has done so far.
+type ModelCounts struct {
+	// Frees counts calls, Failures the allocations that found no memory.
+	Frees    uint64 `json:"frees"`
+	Failures uint64 `json:"failures"`
+	// Waits counts the allocations that stood in a line, WaitedNs how long in all.
+	Waits    uint64 `json:"waits"`
+	WaitedNs uint64 `json:"waited_ns"`
+	// ReclaimCalls counts the calls of the model's reclaim callbacks, and
+	// ReclaimedBytes is what they said to have freed.
+	ReclaimCalls   uint64 `json:"reclaim_calls"`
+	ReclaimedBytes uint64 `json:"reclaimed_bytes"`
+}
+
+const modelKind = "model"
+
+func modelOp(name string) string { return modelKind + "." + name }
+
+func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// Allocation is a range of a model that is mapped.
+type Allocation struct {
+	Addr device.Addr
+	// OffsetBytes counts from the model's base address.
+	OffsetBytes uint64
+	SizeBytes   uint64
+}
+
+// ID is the id that the model was registered with.
+func (m *Model) ID() string { return m.id }
+
+// BaseAddress is where the model's address space starts.
+func (m *Model) BaseAddress() device.Addr { return m.space.base }
+
+// CapacityBytes is the size of the model's address space, in whole pages.
+func (m *Model) CapacityBytes() uint64 { return m.space.capacity() }
+
+// PageBytes is the size of a page.
+func (m *Model) PageBytes() uint64 { return m.space.pageBytes }
+
+// Allocate maps size bytes at the lowest place in the model's address space where
+// they fit, in whole pages, readable and writable. What the memory holds at first is
+// zeros, or what this model had written there before: never what another model
+// wrote, unless both are unscrubbed. Ranges that are retiring are not free. When
+// pages are short it waits for its turn and looks for room, see Shared. Errors:
+// CodeInvalidSize for 0, CodeOutOfVirtualMemory when no place is long enough,
+// CodeOutOfPhysicalMemory with what was requested and what was available when the
+// limits allow no more, or the device has no more and nothing can be had back (then
+// it is CodeOutOfMemory too, with the engine's report), CodeModelNotFound when the
+// model is unregistered meanwhile, those of the device. A failed call changes
+// nothing.
+func (m *Model) Allocate(size uint64) (Allocation, error) {
+	return m.allocate(placing{op: "allocate", at: span{size: size}, anywhere: true})
+}
+
+// AllocateAt is Allocate at a place: it maps every page that the range touches.
+// Errors besides: CodeInvalidOffset for a range that ends outside,
+// CodeAlreadyMapped with the first page that is mapped. A range that is retiring is
+// waited for.
+func (m *Model) AllocateAt(offset, size uint64) (Allocation, error) {
+	return m.allocate(placing{op: "allocate_at", at: span{offset, size}})
+}
+
+// AllocateTagged is Allocate with a name for reports, and for sleep; "": the
+// model's id. The offset of the request must be 0.
+func (m *Model) AllocateTagged(r AllocateRequest) (Allocation, error) {
+	const op = "allocate"
+	if r.OffsetBytes != 0 {
+		return Allocation{}, m.space.fault(device.CodeInvalidOffset, op, "offset %d: the place is not the caller's", r.OffsetBytes)
+	}
+	return m.allocate(placing{op: op, at: span{size: r.SizeBytes}, anywhere: true, tag: r.Tag})
+}
+
+// AllocateTaggedAt is AllocateAt with a name.
+func (m *Model) AllocateTaggedAt(r AllocateRequest) (Allocation, error) {
+	return m.allocate(placing{op: "allocate_at", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag})
+}
+
+func (m *Model) allocate(p placing) (Allocation, error) {
+	at, err := m.attempt(p)
+	if err != nil {
+		s := m.shared
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if isShort(err) || errors.Is(err, device.CodeOutOfVirtualMemory) {
+			m.counts.Failures++
+		}
+		return Allocation{}, m.goneInstead(p.op, err)
+	}
+	return Allocation{Addr: m.space.base + device.Addr(at.offset), OffsetBytes: at.offset, SizeBytes: at.size}, nil
+}
+
+// goneInstead replaces the error of a call that lost its model on the way. The
+// caller holds Shared.mu.
+func (m *Model) goneInstead(op string, err error) error {
+	if gone := m.check(op); gone != nil && errors.Is(err, device.CodeInvalidState) {
+		return gone
+	}
+	return err
+}
+
+func (m *Model) attempt(p placing) (span, error) {
+	pages, err := m.space.look(p)
+	if err != nil {
+		return span{}, err
+	}
+	s, o := m.shared, &order{placing: p, model: m, pages: pages}
+	if err := s.admit(o); err != nil {
+		return span{}, err
+	}
+	at, err := s.place(o)
+	if err != nil {
+		s.discharge(m, pages)
+	}
+	return at, err
+}
+
+// Deallocate takes the memory of whole pages away: the offset and the size are
+// multiples of the page size, or those of one allocation. It does not wait: until
+// the work that is queued on the stream now (nil: the default stream) is done, the
+// range is retiring, and its pages count as used. Errors: CodeInvalidSize,
+// CodeInvalidOffset, CodeNotMapped with the first page that is not mapped,
+// CodeModelNotFound, those of the stream. A failed call changes nothing.
+func (m *Model) Deallocate(offset, size uint64, stream device.Stream) error {
+	const op = "deallocate"
+	err := m.space.deallocate(op, span{offset, size}, stream)
+	s := m.shared
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		return m.goneInstead(op, err)
+	}
+	m.counts.Frees++
+	return nil
+}
+
+// IsMapped says whether every page that the range touches is mapped; false for a
+// range that ends outside or has no bytes.
+func (m *Model) IsMapped(offset, size uint64) bool { return m.space.isMapped(span{offset, size}) }
+
+// Synchronize waits until no range of the model is retiring any more.
+func (m *Model) Synchronize() error {
+	err := m.space.synchronize()
+	m.shared.engine.Changed()
+	return err
+}
+
+// check says why a model can do nothing more. The caller holds Shared.mu.
+func (m *Model) check(op string) error {
+	if m.gone {
+		return device.Errorf(device.CodeModelNotFound, modelOp(op), "model %q was unregistered from %q", m.id,
+			m.shared.name).On(m.shared.engine.ID())
+	}
+	return nil
+}

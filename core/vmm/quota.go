@@ -1,0 +1,156 @@
+package vmm
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// The arithmetic of a shared pool, in pages.
+//
+// A model's guarantee is kept free for it: of the limit, what the others have not
+// used of their guarantees is not to be had. So a model within its guarantee
+// always finds its pages, whatever the others do, and the rest goes to whoever
+// asks. Limits move while pages are in use. When more is in use than a new limit
+// allows, nothing is taken away: what may be had is 0 until enough came back.
+//
+// When pages are short, the models above their guarantee are asked to give: the
+// lowest priority first, of one priority the one that is furthest above its
+// guarantee, of those the one that was registered first. Nobody is asked for more
+// than it has above its guarantee. The model that needs the pages is asked in its
+// place like the others.
+
+// noBound is the most of a model that has no maximum.
+const noBound = uint64(math.MaxUint64)
+
+// share is one model's part of a shared pool.
+type share struct {
+	// guaranteed is kept free for the model, most is what it may have at most.
+	guaranteed, most uint64
+	priority         int32
+	// order counts registrations.
+	order uint64
+	// used is what the model has: mapped, retiring, or on its way to be mapped.
+	used uint64
+	// booked is used and what its allocations wait for in the line of the pool.
+	booked uint64
+}
+
+// unused is what is kept free for the model and not in use.
+func (s *share) unused() uint64 { return s.guaranteed - min(s.used, s.guaranteed) }
+
+// excess is what the model has above its guarantee.
+func (s *share) excess() uint64 { return s.used - min(s.used, s.guaranteed) }
+
+// ownHeadroom is what the model's own maximum still allows.
+func (s *share) ownHeadroom() uint64 { return s.most - min(s.booked, s.most) }
+
+// within says whether the model stays within its guarantee with so many more.
+func (s *share) within(pages uint64) bool { return pages <= s.unused() }
+
+// quota is the limit of a shared pool and the models' shares of it. The zero
+// value allows nothing. Its owner's lock guards it.
+type quota struct {
+	limit uint64
+	// used, guaranteed and unused are sums over the shares.
+	used, guaranteed, unused uint64
+	shares                   []*share
+	registered               uint64
+}
+
+// bounds are the settings of a share.
+type bounds struct {
+	guaranteed, most uint64
+	priority         int32
+}
+
+// guaranteesWith is the sum of the guarantees if s, which may be new, had so many
+// pages; false: that overflows.
+func (q *quota) guaranteesWith(s *share, guaranteed uint64) (uint64, bool) {
+	others := q.guaranteed
+	if s != nil {
+		others -= s.guaranteed
+	}
+	sum := others + guaranteed
+	return sum, sum >= others
+}
+
+// add registers a share. The caller has seen that its guarantee fits.
+func (q *quota) add(b bounds) *share {
+	s := &share{guaranteed: b.guaranteed, most: b.most, priority: b.priority, order: q.registered}
+	q.registered++
+	q.shares = append(q.shares, s)
+	q.guaranteed += s.guaranteed
+	q.unused += s.unused()
+	return s
+}
+
+// remove takes out a share. Without a guarantee what it still uses comes back like
+// any other.
+func (q *quota) remove(s *share) {
+	q.shares = slices.DeleteFunc(q.shares, func(other *share) bool { return other == s })
+	q.change(s, bounds{most: s.most, priority: s.priority})
+}
+
+// change gives a share other bounds. The caller has seen that the guarantee fits.
+func (q *quota) change(s *share, b bounds) {
+	q.guaranteed += b.guaranteed - s.guaranteed
+	before := s.unused()
+	s.guaranteed, s.most, s.priority = b.guaranteed, b.most, b.priority
+	q.unused += s.unused() - before
+}
+
+// headroom is what the share may have now, its own maximum apart.
+func (q *quota) headroom(s *share) uint64 {
+	free := q.limit - min(q.used, q.limit)
+	kept := q.unused - s.unused()
+	return free - min(kept, free)
+}
+
+// available is what the share may have now.
+func (q *quota) available(s *share) uint64 { return min(q.headroom(s), s.most-min(s.used, s.most)) }
+
+// reach is the most that the share can ever have at once under the present
+// limits: the others may fall back to their guarantees, but not below.
+func (q *quota) reach(s *share) uint64 {
+	kept := q.guaranteed - s.guaranteed
+	return min(s.most, q.limit-min(kept, q.limit))
+}
+
+// book enters pages that an allocation asks the pool for, which ownHeadroom has
+// allowed.
+func (s *share) book(pages uint64) { s.booked += pages }
+
+// unbook takes them out again.
+func (s *share) unbook(pages uint64) { s.booked -= pages }
+
+// charge enters booked pages as in use, which headroom has allowed.
+func (q *quota) charge(s *share, pages uint64) {
+	before := s.unused()
+	s.used += pages
+	q.used += pages
+	q.unused += s.unused() - before
+}
+
+// discharge takes pages out that are not in use any more.
+func (q *quota) discharge(s *share, pages uint64) {
+	before := s.unused()
+	s.used -= pages
+	s.unbook(pages)
+	q.used -= pages
+	q.unused += s.unused() - before
+}
+
+// givers is who is asked to give, in this order.
+func (q *quota) givers() []*share {
+	givers := make([]*share, 0, len(q.shares))
+	for _, s := range q.shares {
+		if s.excess() > 0 {
+			givers = append(givers, s)
+		}
+	}
+	slices.SortFunc(givers, func(a, b *share) int {
+		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(b.excess(), a.excess()), cmp.Compare(a.order, b.order))
+	})
+	return givers
+}

@@ -1,0 +1,179 @@
+package vmm
+
+import (
+	"errors"
+	"sync"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+)
+
+// SharedConfig are the settings of a shared pool.
+type SharedConfig struct {
+	// Name is the pool's name in reports.
+	Name string
+	// LimitBytes bounds the physical memory of all models together, in whole pages;
+	// 0: the device's capacity, or its limit if that is lower.
+	LimitBytes uint64
+	// PageBytes, ReadyPages and Backing are as in PhysicalConfig.
+	PageBytes  uint64
+	ReadyPages int
+	Backing    device.Backing
+}
+
+// Shared is a shared pool: several models, each with address space of its own,
+// under one physical limit. Each model may be guaranteed a part of the limit and
+// may have a maximum of its own; the rest goes to whoever asks, and comes back from
+// those who have more than their guarantee (quota.go, shared_search.go). All
+// methods are safe for concurrent use. After Close every call that can fail fails
+// with CodeInvalidState.
+type Shared struct {
+	engine    *engine.Engine
+	physical  *Physical
+	name      string
+	pageBytes uint64
+
+	// limits is held over a change of the limit.
+	limits sync.Mutex
+
+	mu    sync.Mutex
+	state state
+	quota quota
+	// stage is the limit of the pool.
+	stage stage
+	// supply is the line of those for whom the device has less than the limit
+	// allows.
+	supply line
+	// limitBytes is as it was set; 0: the device's capacity.
+	limitBytes uint64
+	models     map[string]*Model
+	// ordered is the models in order of registration.
+	ordered []*Model
+	// peak is the most pages that were ever in use.
+	peak uint64
+}
+
+// NewShared makes a shared pool without models. It takes nothing from the device
+// yet. Errors: CodeUnsupportedDevice for a device without virtual memory,
+// CodeInvalidPageSize, CodeInvalidConfig, CodeOutOfPhysicalMemory for a limit above
+// what the device has.
+func NewShared(e *engine.Engine, c SharedConfig) (*Shared, error) {
+	return newShared(e, c, true)
+}
+
+func newShared(e *engine.Engine, c SharedConfig, hands bool) (*Shared, error) {
+	const op = "shared.new"
+	physical, err := newPhysical(op, e, PhysicalConfig{
+		Name: c.Name, PageBytes: c.PageBytes, LimitBytes: c.LimitBytes, ReadyPages: c.ReadyPages, Backing: c.Backing,
+	}, hands)
+	if err != nil {
+		return nil, err
+	}
+	s := &Shared{
+		engine: e, physical: physical, name: c.Name, pageBytes: physical.PageBytes(), limitBytes: c.LimitBytes,
+		models: map[string]*Model{},
+	}
+	s.quota.limit = s.limitPages(c.LimitBytes)
+	s.stage = stage{guaranteed: true, room: s.quota.headroom, enter: s.enter}
+	if s.quota.limit == 0 {
+		err := device.Errorf(device.CodeInvalidConfig, op, "limit_bytes %d is less than a page of %d bytes",
+			c.LimitBytes, s.pageBytes).On(e.ID())
+		return nil, errors.Join(err, physical.Close())
+	}
+	return s, nil
+}
+
+// limitPages is a limit in whole pages.
+func (s *Shared) limitPages(limitBytes uint64) uint64 {
+	if limitBytes == 0 {
+		limitBytes = s.engine.Capacity()
+	}
+	return limitBytes / s.pageBytes
+}
+
+// SetLimit changes the limit of all models together while they run; 0: the
+// device's capacity. Below what is in use nothing live is taken: free pages above
+// it go at once, and who asks for more waits for others to give, or fails. Errors:
+// CodeInvalidConfig for less than the sum of the guarantees or than a page,
+// CodeOutOfPhysicalMemory for more than the device has.
+func (s *Shared) SetLimit(limitBytes uint64) error {
+	const op = "set_limit"
+	s.limits.Lock()
+	defer s.limits.Unlock()
+	if err := checkLimit("shared."+op, s.engine, limitBytes); err != nil {
+		return err
+	}
+	pages := s.limitPages(limitBytes)
+	s.mu.Lock()
+	err := s.checkOpen(op)
+	if err == nil && pages < max(s.quota.guaranteed, 1) {
+		err = s.fault(device.CodeInvalidConfig, op,
+			"limit_bytes %d is %d pages of %d bytes: less than one, or than the %d that models are guaranteed",
+			limitBytes, pages, s.pageBytes, s.quota.guaranteed)
+	}
+	raised := pages >= s.quota.limit
+	if err == nil && !raised {
+		s.quota.limit, s.limitBytes = pages, limitBytes
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	// What the quota allows the stock of pages has to allow as well.
+	if err := s.physical.SetLimit(limitBytes); err != nil || !raised {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quota.limit, s.limitBytes = pages, limitBytes
+	s.stage.serve()
+	return nil
+}
+
+// Limit is the present limit in bytes.
+func (s *Shared) Limit() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes(s.quota.limit)
+}
+
+// PageBytes is the size of a page.
+func (s *Shared) PageBytes() uint64 { return s.pageBytes }
+
+// Physical is the stock of pages of all models, for its worker's Pause, Resume and
+// Trim.
+func (s *Shared) Physical() *Physical { return s.physical }
+
+// Model finds a model; CodeModelNotFound if there is none of that id.
+func (s *Shared) Model(id string) (*Model, error) { return s.find("model", id) }
+
+func (s *Shared) find(op, id string) (*Model, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.findLocked(op, id)
+}
+
+func (s *Shared) findLocked(op, id string) (*Model, error) {
+	if err := s.checkOpen(op); err != nil {
+		return nil, err
+	}
+	m := s.models[id]
+	if m == nil || m.gone {
+		return nil, s.fault(device.CodeModelNotFound, op, "model %q is not registered in %q", id, s.name)
+	}
+	return m, nil
+}
+
+// checkOpen says why nothing new can be done. The caller holds mu.
+func (s *Shared) checkOpen(op string) error {
+	if s.state != stateOpen {
+		return s.fault(device.CodeInvalidState, op, "%q is closed", s.name)
+	}
+	return nil
+}
+
+func (s *Shared) fault(code device.Code, op, format string, args ...any) error {
+	return device.Errorf(code, "shared."+op, format, args...).On(s.engine.ID())
+}
+
+func (s *Shared) bytes(pages uint64) uint64 { return pages * s.pageBytes }

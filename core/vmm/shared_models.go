@@ -1,0 +1,201 @@
+package vmm
+
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// ModelConfig are the settings of a model in a shared pool.
+type ModelConfig struct {
+	// VirtualBytes is the model's address space, rounded up to whole pages. The sum
+	// over the models may be above the limit of the pool.
+	VirtualBytes uint64
+	// GuaranteedBytes of the limit are kept free for the model, rounded up to whole
+	// pages. The guarantees of all models together are within the limit.
+	GuaranteedBytes uint64
+	// MaxBytes is what the model may have at most, in whole pages; 0: no bound of
+	// its own.
+	MaxBytes uint64
+	// Priority: pages that nobody uses are taken from the models of lower priority
+	// first, these are asked first to give what they use, and the allocations of
+	// higher priority are served first.
+	Priority int32
+	// Unscrubbed pages may go to another model that is unscrubbed as well without
+	// being made zeros.
+	Unscrubbed bool
+}
+
+// ModelLimits are the settings of a model that can be changed while it runs.
+type ModelLimits struct {
+	GuaranteedBytes uint64
+	MaxBytes        uint64
+	Priority        int32
+}
+
+func (c ModelConfig) limits() ModelLimits {
+	return ModelLimits{GuaranteedBytes: c.GuaranteedBytes, MaxBytes: c.MaxBytes, Priority: c.Priority}
+}
+
+// bounds are limits in pages, of a model with so much address space.
+func (s *Shared) bounds(op, id string, l ModelLimits, virtualBytes uint64) (bounds, error) {
+	b := bounds{guaranteed: l.GuaranteedBytes / s.pageBytes, most: noBound, priority: l.Priority}
+	if l.GuaranteedBytes%s.pageBytes != 0 {
+		b.guaranteed++
+	}
+	if l.MaxBytes != 0 {
+		b.most = l.MaxBytes / s.pageBytes
+	}
+	switch {
+	case b.most == 0:
+		return b, s.fault(device.CodeInvalidConfig, op, "model %q: max_bytes %d is less than a page of %d bytes", id,
+			l.MaxBytes, s.pageBytes)
+	case b.guaranteed > b.most:
+		return b, s.fault(device.CodeInvalidConfig, op, "model %q: guaranteed_bytes %d is above max_bytes %d, in pages of %d bytes",
+			id, l.GuaranteedBytes, l.MaxBytes, s.pageBytes)
+	case l.GuaranteedBytes > virtualBytes:
+		return b, s.fault(device.CodeInvalidConfig, op, "model %q: guaranteed_bytes %d is above its virtual_bytes %d", id,
+			l.GuaranteedBytes, virtualBytes)
+	}
+	return b, nil
+}
+
+// checkGuarantees says whether a guarantee fits beside those of the other models.
+// The caller holds mu.
+func (s *Shared) checkGuarantees(op, id string, of *share, l ModelLimits, b bounds) error {
+	sum, ok := s.quota.guaranteesWith(of, b.guaranteed)
+	if ok && sum <= s.quota.limit {
+		return nil
+	}
+	return s.fault(device.CodeInvalidConfig, op,
+		"model %q: guaranteed_bytes %d: the guarantees of all models would be above the limit of %d bytes, of which %d are guaranteed now",
+		id, l.GuaranteedBytes, s.bytes(s.quota.limit), s.bytes(s.quota.guaranteed))
+}
+
+// Register adds a model, with address space of its own and nothing in it. It takes
+// no physical memory but for tables. Errors: CodeModelAlreadyExists,
+// CodeInvalidArgument for an id that is empty or longer than MaxNameBytes,
+// CodeInvalidSize for an address space of 0 or one that overflows,
+// CodeOutOfVirtualMemory when it cannot be had, CodeInvalidConfig for limits that
+// contradict each other or guarantees above the pool's limit.
+func (s *Shared) Register(id string, c ModelConfig) (*Model, error) {
+	const op = "register"
+	m, err := s.enroll(op, id, c)
+	if err != nil {
+		return nil, err
+	}
+	space, err := newSpace(s.physical, spaceConfig{
+		kind: modelKind, name: id, capacityBytes: c.VirtualBytes, unscrubbed: c.Unscrubbed,
+		left: func(pages uint64) { s.discharge(m, pages) },
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.strike(m)
+		return nil, err
+	}
+	m.space, m.gone = space, false
+	s.physical.rank(space.owner, c.Priority)
+	return m, nil
+}
+
+// enroll takes the id and the guarantee. The model is gone until its space is there.
+func (s *Shared) enroll(op, id string, c ModelConfig) (*Model, error) {
+	if len(id) == 0 || len(id) > MaxNameBytes {
+		return nil, s.fault(device.CodeInvalidArgument, op, "id %q has %d bytes, 1 to %d are allowed", id, len(id), MaxNameBytes)
+	}
+	b, err := s.bounds(op, id, c.limits(), c.VirtualBytes)
+	if err != nil && c.VirtualBytes != 0 {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.checkOpen(op); err != nil {
+		return nil, err
+	}
+	if s.models[id] != nil {
+		return nil, s.fault(device.CodeModelAlreadyExists, op, "model %q is registered in %q already", id, s.name)
+	}
+	if err := s.checkGuarantees(op, id, nil, c.limits(), b); err != nil {
+		return nil, err
+	}
+	m := &Model{shared: s, id: id, gone: true, share: s.quota.add(b)}
+	m.stage = stage{room: (*share).ownHeadroom, enter: (*share).book}
+	s.models[id] = m
+	s.ordered = append(s.ordered, m)
+	return m, nil
+}
+
+// strike takes a model out of the list that uses nothing. The caller holds mu.
+func (s *Shared) strike(m *Model) {
+	s.quota.remove(m.share)
+	delete(s.models, m.id)
+	s.ordered = slices.DeleteFunc(s.ordered, func(other *Model) bool { return other == m })
+	s.stage.serve()
+}
+
+// SetModelLimits changes the guarantee, the maximum and the priority of a model
+// while it and others run. Below what is in use nothing is taken. Errors:
+// CodeModelNotFound, CodeInvalidConfig as for Register; then nothing has changed.
+func (s *Shared) SetModelLimits(id string, l ModelLimits) error {
+	const op = "set_model_limits"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.findLocked(op, id)
+	if err != nil {
+		return err
+	}
+	b, err := s.bounds(op, id, l, m.space.capacity())
+	if err != nil {
+		return err
+	}
+	if err := s.checkGuarantees(op, id, m.share, l, b); err != nil {
+		return err
+	}
+	s.quota.change(m.share, b)
+	s.physical.rank(m.space.owner, l.Priority)
+	m.stage.serve()
+	s.stage.serve()
+	return nil
+}
+
+// Models lists the ids of the models, sorted.
+func (s *Shared) Models() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := make([]string, 0, len(s.ordered))
+	for _, m := range s.ordered {
+		if !m.gone {
+			ids = append(ids, m.id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Allocate is Model.Allocate of the model with that id.
+func (s *Shared) Allocate(id string, size uint64) (Allocation, error) {
+	m, err := s.find("allocate", id)
+	if err != nil {
+		return Allocation{}, err
+	}
+	return m.Allocate(size)
+}
+
+// AllocateAt is Model.AllocateAt of the model with that id.
+func (s *Shared) AllocateAt(id string, offset, size uint64) (Allocation, error) {
+	m, err := s.find("allocate_at", id)
+	if err != nil {
+		return Allocation{}, err
+	}
+	return m.AllocateAt(offset, size)
+}
+
+// Deallocate is Model.Deallocate of the model with that id.
+func (s *Shared) Deallocate(id string, offset, size uint64, stream device.Stream) error {
+	m, err := s.find("deallocate", id)
+	if err != nil {
+		return err
+	}
+	return m.Deallocate(offset, size, stream)
+}
