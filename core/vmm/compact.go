@@ -1,6 +1,7 @@
 package vmm
 
 import (
+	"cmp"
 	"slices"
 
 	"ferrum_mem/core/device"
@@ -15,7 +16,8 @@ type CompactReport struct {
 	// ReleasedBytes went back to the device.
 	ReleasedBytes uint64 `json:"released_bytes"`
 	// RunsBefore and RunsAfter count the runs of physical pages that lie one after
-	// the other among those that no range uses. An allocation of several pages takes
+	// the other among those that no range uses; there are never more afterwards, unless
+	// others use the pool meanwhile. An allocation of several pages takes
 	// its pages out of runs, and needs a mapping of the system for each.
 	RunsBefore uint64 `json:"runs_before"`
 	RunsAfter  uint64 `json:"runs_after"`
@@ -39,11 +41,7 @@ func (ph *Physical) Compact() (report CompactReport, err error) {
 	if err != nil {
 		return report, err
 	}
-	ph.straighten()
-	ph.mu.Lock()
-	surplus := ph.idle - min(ph.idle, ph.ready)
-	ph.mu.Unlock()
-	released, err := ph.release(surplus)
+	released, err := ph.releaseBut(ph.longestRuns())
 	report.ReleasedBytes = released * ph.pageBytes
 	report.RunsAfter = uint64(len(runsOf(ph.unusedPages())))
 	return report, err
@@ -86,16 +84,32 @@ func (ph *Physical) eachIdle(fn func(*[]device.Page)) {
 	fn(&ph.clean)
 }
 
-// straighten orders the idle pages by runs, the longest first: pages are given back
-// from the end.
-func (ph *Physical) straighten() {
+// longestRuns picks as many idle pages as are kept ready, from the longest runs, and
+// puts them to the front of their lists: pages are given back from the end.
+func (ph *Physical) longestRuns() map[device.Page]bool {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
+	var pages []device.Page
+	ph.eachIdle(func(idle *[]device.Page) { pages = append(pages, *idle...) })
+	runs := runsOf(pages)
+	slices.SortStableFunc(runs, func(a, b []device.Page) int { return len(b) - len(a) })
+	best := slices.Concat(runs...)
+	keep := make(map[device.Page]bool)
+	for _, page := range best[:min(ph.ready, uint64(len(best)))] {
+		keep[page] = true
+	}
 	ph.eachIdle(func(idle *[]device.Page) {
-		runs := runsOf(*idle)
-		slices.SortStableFunc(runs, func(a, b []device.Page) int { return len(b) - len(a) })
-		*idle = slices.Concat(runs...)
+		slices.SortFunc(*idle, func(a, b device.Page) int {
+			switch {
+			case keep[a] == keep[b]:
+				return cmp.Compare(a, b)
+			case keep[a]:
+				return -1
+			}
+			return 1
+		})
 	})
+	return keep
 }
 
 // runsOf sorts pages and cuts them where two do not lie one after the other.

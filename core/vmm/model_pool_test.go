@@ -18,7 +18,7 @@ type naive struct {
 	ids     int
 	// marked says that the piece of work that ran last was a mark.
 	marked bool
-	limit   uint64
+	limit  uint64
 }
 
 // cell is a page: allocation is 0 when it is not live; mark, when not nil, is

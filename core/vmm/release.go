@@ -59,15 +59,26 @@ func (ph *Physical) release(want uint64) (done uint64, err error) {
 	if idle < want {
 		_, err = ph.unpark(want-idle, nil)
 	}
-	for done < want {
-		n, failure := ph.releaseIdle(min(want-done, releaseBatch))
-		done += n
-		if err == nil {
-			err = failure
-		}
+	n, failure := ph.releaseBatches(want, nil)
+	if err == nil {
+		err = failure
+	}
+	return n, err
+}
+
+// releaseBut gives all idle pages back but those to keep.
+func (ph *Physical) releaseBut(keep map[device.Page]bool) (done uint64, err error) {
+	return ph.releaseBatches(maxWanted, keep)
+}
+
+func (ph *Physical) releaseBatches(want uint64, keep map[device.Page]bool) (done uint64, err error) {
+	for done < want && err == nil {
+		var n uint64
+		n, err = ph.releaseIdle(min(want-done, releaseBatch), keep)
 		if n == 0 {
 			break
 		}
+		done += n
 	}
 	if done > 0 {
 		ph.engine.SegmentsChanged()
@@ -78,57 +89,79 @@ func (ph *Physical) release(want uint64) (done uint64, err error) {
 // releaseBatch is how many pages one call to the device gives back.
 const releaseBatch = 64
 
-// releaseIdle gives back up to want idle pages in one call to the device.
-func (ph *Physical) releaseIdle(want uint64) (done uint64, err error) {
-	ph.mu.Lock()
-	pages := make([]device.Page, 0, min(want, ph.idle))
-	pull := func(from *[]device.Page) uint64 {
-		n := min(cap(pages)-len(pages), len(*from))
-		pages = append(pages, (*from)[len(*from)-n:]...)
-		*from = (*from)[:len(*from)-n]
-		return uint64(n)
-	}
-	orphans := pull(&ph.orphans)
-	taken := make([]uint64, len(ph.owners))
-	owners := slices.Clone(ph.owners)
-	for i, o := range owners {
-		taken[i] = pull(&o.idle)
-	}
-	pull(&ph.clean)
-	n := uint64(len(pages))
-	ph.idle -= n
-	ph.moving += n
-	ph.sink()
-	ph.mu.Unlock()
+// batch is idle pages that are being given back, by the lists that they came from.
+type batch struct {
+	pages   []device.Page
+	orphans int
+	owners  []*owner
+	owned   []int
+}
+
+// releaseIdle gives back up to want idle pages in one call to the device, from the
+// ends of the lists as far as they are not to be kept.
+func (ph *Physical) releaseIdle(want uint64, keep map[device.Page]bool) (done uint64, err error) {
+	b := ph.takeBatch(want, keep)
+	n := uint64(len(b.pages))
 	if n == 0 {
 		return 0, nil
 	}
-	err = ph.engine.ReleasePages(pages, ph.pageBytes)
+	err = ph.engine.ReleasePages(b.pages, ph.pageBytes)
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	defer ph.arrived.Broadcast()
 	ph.moving -= n
-	if err == nil {
-		ph.created -= n
-		ph.books.RemovePages(n * ph.pageBytes)
-		return n, nil
+	if err != nil {
+		ph.returnBatch(b)
+		return 0, err
 	}
-	ph.idle += n
-	rest := pages
-	put := func(to *[]device.Page, n uint64) {
+	ph.created -= n
+	ph.books.RemovePages(n * ph.pageBytes)
+	return n, nil
+}
+
+func (ph *Physical) takeBatch(want uint64, keep map[device.Page]bool) batch {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	b := batch{pages: make([]device.Page, 0, min(want, ph.idle)), owners: slices.Clone(ph.owners)}
+	pull := func(from *[]device.Page) int {
+		at := len(*from)
+		for at > 0 && len(*from)-at < cap(b.pages)-len(b.pages) && !keep[(*from)[at-1]] {
+			at--
+		}
+		n := len(*from) - at
+		b.pages = append(b.pages, (*from)[at:]...)
+		*from = (*from)[:at]
+		return n
+	}
+	b.orphans = pull(&ph.orphans)
+	for _, o := range b.owners {
+		b.owned = append(b.owned, pull(&o.idle))
+	}
+	pull(&ph.clean)
+	ph.idle -= uint64(len(b.pages))
+	ph.moving += uint64(len(b.pages))
+	ph.sink()
+	return b
+}
+
+// returnBatch makes pages idle again that the device did not take. What they held
+// may be lost, but is no other owner's.
+func (ph *Physical) returnBatch(b batch) {
+	rest := b.pages
+	put := func(to *[]device.Page, n int) {
 		*to = append(*to, rest[:n]...)
 		rest = rest[n:]
 	}
-	put(&ph.orphans, orphans)
-	for i, o := range owners {
+	put(&ph.orphans, b.orphans)
+	for i, o := range b.owners {
 		if slices.Contains(ph.owners, o) {
-			put(&o.idle, taken[i])
+			put(&o.idle, b.owned[i])
 		} else {
-			put(&ph.orphans, taken[i])
+			put(&ph.orphans, b.owned[i])
 		}
 	}
-	put(&ph.clean, uint64(len(rest)))
-	return 0, err
+	put(&ph.clean, len(rest))
+	ph.idle += uint64(len(b.pages))
 }
 
 // ReleaseCached gives idle and parked pages back to the device until at least
