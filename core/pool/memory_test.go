@@ -31,8 +31,8 @@ func TestTablesTakeAtMost64BytesABlock(t *testing.T) {
 	}
 	grown := int64(heapBytes() + offheap.Mapped() - before)
 	t.Logf("%.1f bytes a block, %d segments", float64(grown)/blocks, len(p.segments))
-	require.Greater(t, grown, int64(40*blocks), "records and words alone are that much")
-	require.Less(t, grown, int64(50*blocks))
+	require.Greater(t, grown, int64(32*blocks), "records and words alone are that much")
+	require.Less(t, grown, int64(42*blocks))
 	b.closeAll(t, p)
 	require.Equal(t, open, offheap.Mapped())
 }

@@ -9,7 +9,7 @@ package rangealloc
 // blocks however long the arena lives; the rest of the range behind all blocks
 // is a record of its own, the last one, until it is used up.
 type arena struct {
-	tiling
+	tiling[uint64]
 	// tail is the record of the rest, and none when there is no rest.
 	tail uint32
 	// dead is how many records of freed bytes there are.
@@ -23,7 +23,7 @@ func newArena(c Config) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTiling(g)
+	t, err := newTiling[uint64](g)
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +38,11 @@ func (a *arena) Alloc(r Request) (Range, error) {
 	}
 	need := a.granules(r.Size)
 	tail := a.records.all[a.tail] // the head of the ring when there is none, which has no size
-	if need > tail.size {
+	if need > tail.size() {
 		return Range{}, ErrNoRoom
 	}
-	pad := a.padding(tail.offset, max(r.Align>>a.shift, 1)-1)
-	if pad > tail.size-need {
+	pad := a.padding(tail.offset(), max(r.Align>>a.shift, 1)-1)
+	if pad > tail.size()-need {
 		return Range{}, ErrNoRoom
 	}
 	if err := a.records.reserve(2); err != nil {
@@ -52,11 +52,11 @@ func (a *arena) Alloc(r Request) (Range, error) {
 		a.skip(pad)
 	}
 	at := a.tail
-	start := a.records.all[at].offset
-	if rest := a.records.all[at].size - need; rest == 0 {
+	start := a.records.all[at].offset()
+	if rest := a.records.all[at].size() - need; rest == 0 {
 		a.tail = none
 	} else {
-		a.records.all[at].size = need
+		a.records.all[at].setSize(need)
 		a.tail = a.records.insertAfter(at, start+need, rest)
 	}
 	a.live.insert(a.records.all, at)
@@ -68,13 +68,13 @@ func (a *arena) Alloc(r Request) (Range, error) {
 // skip makes the first granules of the rest as if they were freed.
 func (a *arena) skip(pad uint64) {
 	tail := &a.records.all[a.tail]
-	tail.offset += pad
-	tail.size -= pad
+	tail.setOffset(tail.offset() + pad)
+	tail.setSize(tail.size() - pad)
 	if before := &a.records.all[tail.prev]; before.isFree() {
-		before.size += pad
+		before.setSize(before.size() + pad)
 		return
 	}
-	a.records.insertAfter(tail.prev, tail.offset-pad, pad)
+	a.records.insertAfter(tail.prev, tail.offset()-pad, pad)
 	a.dead++
 }
 
@@ -88,17 +88,17 @@ func (a *arena) Free(offset uint64) (uint64, error) {
 		return 0, a.badFree(offset)
 	}
 	r := &all[at]
-	size := r.size
+	size := r.size()
 	r.left, r.right = none, none
 	a.freeUnits += size
 	a.dead++
 	if next := r.next; next != a.tail && all[next].isFree() {
-		r.size += all[next].size
+		r.setSize(r.size() + all[next].size())
 		a.records.drop(next)
 		a.dead--
 	}
 	if prev := r.prev; all[prev].isFree() {
-		all[prev].size += r.size
+		all[prev].setSize(all[prev].size() + r.size())
 		a.records.drop(at)
 		a.dead--
 	}
@@ -115,7 +115,7 @@ func (a *arena) reset() {
 	if a.tail != none {
 		a.records.drop(a.tail)
 	}
-	a.records.all[first].size = a.total
+	a.records.all[first].setSize(a.total)
 	a.tail, a.dead = first, 0
 }
 
@@ -124,7 +124,7 @@ func (a *arena) Stats() Stats {
 	if a.tail != none {
 		freeBlocks++
 	}
-	return a.stats(freeBlocks, a.records.all[a.tail].size)
+	return a.stats(freeBlocks, a.records.all[a.tail].size())
 }
 
 func (a *arena) Check() error {
@@ -150,6 +150,6 @@ func (a *arena) Check() error {
 
 // areDead says whether two free neighbours are both of freed bytes, and none is
 // the rest.
-func (a *arena) areDead(_, second *record) bool {
+func (a *arena) areDead(_, second *record[uint64]) bool {
 	return a.tail == none || second != &a.records.all[a.tail]
 }

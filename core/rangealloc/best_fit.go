@@ -10,9 +10,9 @@ package rangealloc
 //
 // With an alignment up to the granule an operation is O(log n). With a larger
 // one, runs that are long enough but lie badly are passed over one by one.
-type bestFit struct {
-	tiling
-	free  freeIndex
+type bestFit[U unit] struct {
+	tiling[U]
+	free  freeIndex[U]
 	hints hints
 }
 
@@ -21,30 +21,45 @@ func newBestFit(c Config) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTiling(g)
+	if g.narrow() {
+		return asStrategy(newBestFitIn[uint32](g))
+	}
+	return asStrategy(newBestFitIn[uint64](g))
+}
+
+// asStrategy has no strategy beside an error.
+func asStrategy[U unit](b *bestFit[U], err error) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	free, err := newFreeIndex(g.total, firstSub, firstExtent)
+	return b, nil
+}
+
+func newBestFitIn[U unit](g geometry) (*bestFit[U], error) {
+	t, err := newTiling[U](g)
+	if err != nil {
+		return nil, err
+	}
+	free, err := newFreeIndex[U](g.total, firstSub, firstExtent)
 	if err != nil {
 		t.Close()
 		return nil, err
 	}
-	b := &bestFit{tiling: t, free: free}
+	b := &bestFit[U]{tiling: t, free: free}
 	b.keep(1)
 	return b, nil
 }
 
 // Close gives the tables back.
-func (b *bestFit) Close() {
+func (b *bestFit[U]) Close() {
 	b.tiling.Close()
 	b.free.memory.Free(&b.free.bins)
 	b.hints.memory.Free(&b.hints.ends)
 }
 
-func (b *bestFit) Name() string { return Default }
+func (b *bestFit[U]) Name() string { return Default }
 
-func (b *bestFit) Alloc(r Request) (Range, error) {
+func (b *bestFit[U]) Alloc(r Request) (Range, error) {
 	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {
 		return Range{}, r.check()
 	}
@@ -69,18 +84,18 @@ func (b *bestFit) Alloc(r Request) (Range, error) {
 	if r.End != 0 {
 		b.hints.set(at, r.End, cap(b.records.all))
 	}
-	return Range{Offset: b.records.all[at].offset << b.shift, Size: need << b.shift, Slot: at}, nil
+	return Range{Offset: b.records.all[at].offset() << b.shift, Size: need << b.shift, Slot: at}, nil
 }
 
 // find is the first run at or after (size, offset) in the order of before.
-func (b *bestFit) find(size, offset uint64) uint32 {
+func (b *bestFit[U]) find(size, offset uint64) uint32 {
 	all := b.records.all
 	at := none
 	if b.free.count != 0 {
 		at = b.free.ceil(all, size, offset)
 	}
 	last := all[0].prev
-	if l := &all[last]; l.isFree() && (l.size > size || l.size == size && l.offset >= offset) &&
+	if l := &all[last]; l.isFree() && (l.size() > size || l.size() == size && l.offset() >= offset) &&
 		(at == none || l.before(&all[at])) {
 		return last
 	}
@@ -90,7 +105,7 @@ func (b *bestFit) find(size, offset uint64) uint32 {
 // keep makes a run findable. The one at the end of the range, which is the
 // longest one most of the time and grows and shrinks all the time, is found
 // without the index.
-func (b *bestFit) keep(at uint32) {
+func (b *bestFit[U]) keep(at uint32) {
 	all := b.records.all
 	if all[at].next == 0 {
 		all[at].left, all[at].right = none, none
@@ -100,28 +115,28 @@ func (b *bestFit) keep(at uint32) {
 }
 
 // forget takes a run out of what is findable.
-func (b *bestFit) forget(at uint32) {
+func (b *bestFit[U]) forget(at uint32) {
 	if all := b.records.all; all[at].next != 0 {
 		b.free.remove(all, at)
 	}
 }
 
 // grow makes a run longer by what is between it and the block next.
-func (b *bestFit) grow(all []record, at, next uint32, more uint64) {
+func (b *bestFit[U]) grow(all []record[U], at, next uint32, more uint64) {
 	r := &all[at]
 	if next != 0 {
-		b.free.resize(all, at, r.offset, r.size+more)
+		b.free.resize(all, at, r.offset(), r.size()+more)
 		return
 	}
 	b.free.remove(all, at) // it comes to be the run at the end
-	r.size += more
+	r.setSize(r.size() + more)
 	r.left, r.right = none, none
 }
 
 // findAligned is the best fit among the runs that hold need granules behind the
 // padding that the alignment asks for. A run longer than the request by the mask
 // always does, so the search ends there.
-func (b *bestFit) findAligned(need, mask uint64) (at uint32, pad uint64) {
+func (b *bestFit[U]) findAligned(need, mask uint64) (at uint32, pad uint64) {
 	size, offset := need, uint64(0)
 	for {
 		at = b.find(size, offset)
@@ -129,19 +144,19 @@ func (b *bestFit) findAligned(need, mask uint64) (at uint32, pad uint64) {
 			return none, 0
 		}
 		r := &b.records.all[at]
-		pad = b.padding(r.offset, mask)
-		if pad <= r.size-need {
+		pad = b.padding(r.offset(), mask)
+		if pad <= r.size()-need {
 			return at, pad
 		}
-		size, offset = r.size, r.offset+1
+		size, offset = r.size(), r.offset()+1
 	}
 }
 
 // take makes need granules of a free run live, pad granules after its start.
 // What is left behind the block keeps the run's record, and with it most often
 // its place in the index.
-func (b *bestFit) take(at uint32, pad, need uint64) (uint32, error) {
-	rest := b.records.all[at].size - pad - need
+func (b *bestFit[U]) take(at uint32, pad, need uint64) (uint32, error) {
+	rest := b.records.all[at].size() - pad - need
 	if b.records.spareCount < 2 && rest|pad != 0 {
 		extra := uint64(1)
 		if rest != 0 && pad != 0 {
@@ -152,12 +167,12 @@ func (b *bestFit) take(at uint32, pad, need uint64) (uint32, error) {
 		}
 	}
 	run := &b.records.all[at]
-	start := run.offset + pad
+	start := run.offset() + pad
 	switch {
 	case pad != 0:
 		b.forget(at)
 		front := at
-		run.size = pad
+		run.setSize(pad)
 		at = b.records.insertAfter(front, start, need)
 		b.keep(front)
 		if rest != 0 {
@@ -165,7 +180,7 @@ func (b *bestFit) take(at uint32, pad, need uint64) (uint32, error) {
 		}
 	case rest != 0:
 		if run.next == 0 { // see keep
-			run.offset, run.size = start+need, rest
+			run.place(start+need, rest)
 		} else {
 			b.free.resize(b.records.all, at, start+need, rest)
 		}
@@ -182,7 +197,7 @@ func (b *bestFit) take(at uint32, pad, need uint64) (uint32, error) {
 	return at, nil
 }
 
-func (b *bestFit) Free(offset uint64) (uint64, error) {
+func (b *bestFit[U]) Free(offset uint64) (uint64, error) {
 	if offset&(b.config.GranuleBytes-1) != 0 || offset >= b.config.SizeBytes {
 		return 0, b.badFree(offset)
 	}
@@ -190,39 +205,39 @@ func (b *bestFit) Free(offset uint64) (uint64, error) {
 	if at == none {
 		return 0, b.badFree(offset)
 	}
-	size := b.records.all[at].size << b.shift
+	size := b.records.all[at].size() << b.shift
 	b.FreeSlot(at)
 	return size, nil
 }
 
 // FreeSlot frees the live block of a record.
-func (b *bestFit) FreeSlot(at uint32) (runBytes uint64) {
+func (b *bestFit[U]) FreeSlot(at uint32) (runBytes uint64) {
 	all := b.records.all
 	b.live.removeAt(all, at)
 	r := &all[at]
-	size, prev, next := r.size, r.prev, r.next
+	size, prev, next := r.size(), r.prev, r.next
 	b.freeUnits += size
 	b.hints.freed(at)
 	before, behind := &all[prev], &all[next]
 	switch {
 	case behind.isFree() && before.isFree():
 		b.forget(next)
-		size += behind.size
+		size += behind.size()
 		b.grow(all, prev, behind.next, size)
-		size = before.size
+		size = before.size()
 		b.records.drop(next)
 		b.records.drop(at)
 	case behind.isFree():
-		size += behind.size
+		size += behind.size()
 		if behind.next == 0 { // see keep
-			behind.offset, behind.size = r.offset, size
+			behind.place(r.offset(), size)
 		} else {
-			b.free.resize(all, next, r.offset, size)
+			b.free.resize(all, next, r.offset(), size)
 		}
 		b.records.drop(at)
 	case before.isFree():
 		b.grow(all, prev, next, size)
-		size = before.size
+		size = before.size()
 		b.records.drop(at)
 	default:
 		b.keep(at)
@@ -233,6 +248,6 @@ func (b *bestFit) FreeSlot(at uint32) (runBytes uint64) {
 	return size << b.shift
 }
 
-func (b *bestFit) Stats() Stats {
+func (b *bestFit[U]) Stats() Stats {
 	return b.statsWithEnd(b.free.count, b.free.largest(b.records.all))
 }

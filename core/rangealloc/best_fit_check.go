@@ -1,6 +1,6 @@
 package rangealloc
 
-func (b *bestFit) Check() error {
+func (b *bestFit[U]) Check() error {
 	runs, err := b.check(always)
 	if err != nil {
 		return err
@@ -11,14 +11,14 @@ func (b *bestFit) Check() error {
 	if runs != b.free.count {
 		return broken("the ring has %d free runs beside one at the end, the trees count %d", runs, b.free.count)
 	}
-	if err := b.hints.check(b.records.all); err != nil {
+	if err := checkHints(&b.hints, b.records.all); err != nil {
 		return err
 	}
 	return b.free.check(b.records.all)
 }
 
-// check finds expectations of what is not live.
-func (h *hints) check(all []record) error {
+// checkHints finds expectations of what is not live.
+func checkHints[U unit](h *hints, all []record[U]) error {
 	for at, end := range h.ends {
 		if end != 0 && (at == 0 || at >= len(all) || !all[at].isLive()) {
 			return broken("record %d is expected to end at %d and is not live", at, end)
@@ -28,7 +28,7 @@ func (h *hints) check(all []record) error {
 }
 
 // check walks every tree in order.
-func (f *freeIndex) check(all []record) error {
+func (f *freeIndex[U]) check(all []record[U]) error {
 	found := uint64(0)
 	var path []uint32
 	for bin, root := range f.bins {
@@ -49,8 +49,8 @@ func (f *freeIndex) check(all []record) error {
 			cur = path[len(path)-1]
 			path = path[:len(path)-1]
 			r := &all[cur]
-			if !r.isFree() || r.next == 0 || f.binOf(r.size, r.offset) != uint(bin) || last != none && !all[last].before(r) {
-				return broken("record %d of %d granules is in bin %d after %d and does not belong there", cur, r.size, bin, last)
+			if !r.isFree() || r.next == 0 || f.binOf(r.size(), r.offset()) != uint(bin) || last != none && !all[last].before(r) {
+				return broken("record %d of %d granules is in bin %d after %d and does not belong there", cur, r.size(), bin, last)
 			}
 			if r.right != none && priority(cur) < priority(r.right) {
 				return broken("record %d is above %d in bin %d, against their priorities", cur, r.right, bin)

@@ -99,7 +99,7 @@ func (p *place) better(at uint32, pad uint64, cost float64) {
 // findHinted is the place of a request of need granules; mask is its alignment
 // in granules, less one. Runs that are long enough and lie badly are passed over
 // one by one.
-func (b *bestFit) findHinted(need, mask, end uint64) (at uint32, pad uint64) {
+func (b *bestFit[U]) findHinted(need, mask, end uint64) (at uint32, pad uint64) {
 	all := b.records.all
 	open := none
 	if b.highWater < b.total {
@@ -113,28 +113,28 @@ func (b *bestFit) findHinted(need, mask, end uint64) (at uint32, pad uint64) {
 			break
 		}
 		r := &all[at]
-		size, offset = r.size, r.offset+1
-		pad := b.padding(r.offset, mask)
-		if at == open || pad > r.size-need {
+		size, offset = r.size(), r.offset()+1
+		pad := b.padding(r.offset(), mask)
+		if at == open || pad > r.size()-need {
 			continue
 		}
 		compared++
-		left := r.size - need
-		over := half * (float64(left) / float64(r.size))
+		left := r.size() - need
+		over := half * (float64(left) / float64(r.size()))
 		best.better(at, pad, over+b.hints.mismatch(end, r.prev))
-		high := left - (b.base+r.offset+left)&mask
+		high := left - (b.base+r.offset()+left)&mask
 		best.better(at, high, over+b.hints.mismatch(end, r.next))
 	}
 	if open == none {
 		return best.at, best.pad
 	}
 	r := &all[open]
-	pad = b.padding(r.offset, mask)
-	if below := b.highWater - r.offset; below >= need && pad <= below-need {
+	pad = b.padding(r.offset(), mask)
+	if below := b.highWater - r.offset(); below >= need && pad <= below-need {
 		over := half * (float64(below-need) / float64(below))
 		best.better(open, pad, over+b.hints.mismatch(end, r.prev))
 	}
-	if best.at == none && r.size >= need && pad <= r.size-need {
+	if best.at == none && r.size() >= need && pad <= r.size()-need {
 		return open, pad
 	}
 	return best.at, best.pad

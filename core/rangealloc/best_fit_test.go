@@ -44,6 +44,10 @@ func TestBestFit(t *testing.T) {
 	conformance.Run(t, makeBestFit, bestFitPromises)
 }
 
+func TestWideBestFit(t *testing.T) {
+	conformance.Run(t, rangealloc.NewWideBestFit, bestFitPromises)
+}
+
 func FuzzStrategy(f *testing.F) {
 	conformance.Fuzz(f, makeBestFit, bestFitPromises)
 }

@@ -20,7 +20,7 @@ import "math/bits"
 // refused: no block starts at such an address. What an empty range of 2^k bytes
 // surely serves is any size up to 2^k, at any alignment up to that of its base.
 type buddy struct {
-	tiling
+	tiling[uint64]
 	// orders has bit k set when the list heads[k], of blocks of 2^k, is not empty.
 	orders uint64
 	heads  [64]uint32
@@ -35,7 +35,7 @@ func newBuddy(c Config) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTiling(g)
+	t, err := newTiling[uint64](g)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func newBuddy(c Config) (Strategy, error) {
 	at, start := uint32(1), uint64(0)
 	for rest := g.total; ; {
 		size := uint64(1) << (bits.Len64(rest) - 1)
-		b.records.all[at].size = size
+		b.records.all[at].setSize(size)
 		b.insert(at)
 		start, rest = start+size, rest-size
 		if rest == 0 {
@@ -77,7 +77,7 @@ func (b *buddy) Alloc(r Request) (Range, error) {
 	if err != nil {
 		return Range{}, err
 	}
-	return Range{Offset: start << b.shift, Size: b.records.all[at].size << b.shift, Slot: at}, nil
+	return Range{Offset: start << b.shift, Size: b.records.all[at].size() << b.shift, Slot: at}, nil
 }
 
 // find is a free block that a block of the order fits in, and where it is to
@@ -94,8 +94,8 @@ func (b *buddy) find(order uint, mask uint64) (at uint32, start uint64) {
 		}
 		at = b.heads[bits.TrailingZeros64(set)]
 		r := &b.records.all[at]
-		if pad := b.padding(r.offset, mask); pad < r.size {
-			return at, r.offset + pad
+		if pad := b.padding(r.offset(), mask); pad < r.size() {
+			return at, r.offset() + pad
 		}
 	}
 	return none, 0
@@ -103,7 +103,7 @@ func (b *buddy) find(order uint, mask uint64) (at uint32, start uint64) {
 
 // take halves a free block until the half that holds start is of the order.
 func (b *buddy) take(at uint32, start uint64, order uint) (uint32, error) {
-	size := b.records.all[at].size
+	size := b.records.all[at].size()
 	wanted := uint64(1) << order
 	if size != wanted {
 		if err := b.records.reserve(uint64(bits.TrailingZeros64(size)) - uint64(order)); err != nil {
@@ -113,8 +113,8 @@ func (b *buddy) take(at uint32, start uint64, order uint) (uint32, error) {
 	b.remove(at)
 	for size != wanted {
 		size /= 2
-		b.records.all[at].size = size
-		middle := b.records.all[at].offset + size
+		b.records.all[at].setSize(size)
+		middle := b.records.all[at].offset() + size
 		upper := b.records.insertAfter(at, middle, size)
 		if start < middle {
 			b.insert(upper)
@@ -138,15 +138,15 @@ func (b *buddy) Free(offset uint64) (uint64, error) {
 	if at == none {
 		return 0, b.badFree(offset)
 	}
-	freed := all[at].size
+	freed := all[at].size()
 	b.freeUnits += freed
 	for size := freed; ; size *= 2 {
 		other := all[at].prev
-		upper := all[at].offset&size != 0
+		upper := all[at].offset()&size != 0
 		if !upper {
 			other = all[at].next
 		}
-		if !all[other].isFree() || all[other].size != size {
+		if !all[other].isFree() || all[other].size() != size {
 			b.insert(at)
 			return freed << b.shift, nil
 		}
@@ -155,19 +155,19 @@ func (b *buddy) Free(offset uint64) (uint64, error) {
 			at, other = other, at
 		}
 		b.records.drop(other)
-		all[at].size = 2 * size
+		all[at].setSize(2 * size)
 	}
 }
 
 func (b *buddy) insert(at uint32) {
-	order := uint(bits.TrailingZeros64(b.records.all[at].size))
+	order := uint(bits.TrailingZeros64(b.records.all[at].size()))
 	push(b.records.all, &b.heads[order&63], at)
 	b.orders |= 1 << order
 	b.freeCount++
 }
 
 func (b *buddy) remove(at uint32) {
-	order := uint(bits.TrailingZeros64(b.records.all[at].size))
+	order := uint(bits.TrailingZeros64(b.records.all[at].size()))
 	if pull(b.records.all, &b.heads[order&63], at) {
 		b.orders &^= 1 << order
 	}

@@ -7,8 +7,8 @@ func (b *buddy) Check() error {
 	}
 	all := b.records.all
 	for at := all[0].next; at != 0; at = all[at].next {
-		if r := &all[at]; r.size&(r.size-1) != 0 || r.offset&(r.size-1) != 0 {
-			return broken("record %d is [%d,+%d), which is not a buddy", at, r.offset, r.size)
+		if r := &all[at]; r.size()&(r.size()-1) != 0 || r.offset()&(r.size()-1) != 0 {
+			return broken("record %d is [%d,+%d), which is not a buddy", at, r.offset(), r.size())
 		}
 	}
 	found := uint64(0)
@@ -16,7 +16,7 @@ func (b *buddy) Check() error {
 		if b.orders>>order&1 != 0 != (head != none) {
 			return broken("order %d begins with block %d and the orders are %#x", order, head, b.orders)
 		}
-		listed, err := checkList(all, head, b.freeCount, func(r *record) bool { return r.size == 1<<order })
+		listed, err := checkList(all, head, b.freeCount, func(r *record[uint64]) bool { return r.size() == 1<<order })
 		if err != nil {
 			return err
 		}
@@ -29,6 +29,6 @@ func (b *buddy) Check() error {
 }
 
 // areBuddies says whether two neighbours in the ring are the halves of a block.
-func areBuddies(first, second *record) bool {
-	return first.size == second.size && first.offset&first.size == 0
+func areBuddies(first, second *record[uint64]) bool {
+	return first.size() == second.size() && first.offset()&first.size() == 0
 }

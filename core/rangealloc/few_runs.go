@@ -3,7 +3,7 @@ package rangealloc
 // fewRuns keeps free runs while they are few, in no order, and looks at all of
 // them: less work than to keep up an order, and all of it lies together. Segments
 // with large blocks never have more runs than that.
-type fewRuns struct {
+type fewRuns[U unit] struct {
 	runs  [mostFew]fewRun
 	count uint32
 }
@@ -18,19 +18,19 @@ type fewRun struct {
 }
 
 // add takes in a run if there is room. Its left is its place from then on.
-func (f *fewRuns) add(all []record, at uint32) bool {
+func (f *fewRuns[U]) add(all []record[U], at uint32) bool {
 	if f.count == mostFew {
 		return false
 	}
 	n := &all[at]
-	f.runs[f.count] = fewRun{size: n.size, offset: n.offset, at: at}
+	f.runs[f.count] = fewRun{size: n.size(), offset: n.offset(), at: at}
 	n.left, n.right = f.count, none
 	f.count++
 	return true
 }
 
 // remove has the last run take the place of the one that goes.
-func (f *fewRuns) remove(all []record, at uint32) {
+func (f *fewRuns[U]) remove(all []record[U], at uint32) {
 	place := all[at].left
 	f.count--
 	last := f.runs[f.count%mostFew]
@@ -38,15 +38,15 @@ func (f *fewRuns) remove(all []record, at uint32) {
 	all[last.at].left = place
 }
 
-func (f *fewRuns) resize(all []record, at uint32, offset, size uint64) {
+func (f *fewRuns[U]) resize(all []record[U], at uint32, offset, size uint64) {
 	n := &all[at]
-	n.offset, n.size = offset, size
+	n.place(offset, size)
 	run := &f.runs[n.left%mostFew]
 	run.offset, run.size = offset, size
 }
 
 // ceil is the first run at or after (size, offset) in the order of before.
-func (f *fewRuns) ceil(size, offset uint64) uint32 {
+func (f *fewRuns[U]) ceil(size, offset uint64) uint32 {
 	best := fewRun{size: ^uint64(0), at: none}
 	runs := f.runs[:f.count]
 	for i := range runs {
@@ -63,7 +63,7 @@ func (f *fewRuns) ceil(size, offset uint64) uint32 {
 }
 
 // largest is the size of the largest run.
-func (f *fewRuns) largest() uint64 {
+func (f *fewRuns[U]) largest() uint64 {
 	size := uint64(0)
 	for i := range f.runs[:f.count] {
 		size = max(size, f.runs[i].size)
@@ -72,10 +72,10 @@ func (f *fewRuns) largest() uint64 {
 }
 
 // check compares the runs with their records.
-func (f *fewRuns) check(all []record) error {
+func (f *fewRuns[U]) check(all []record[U]) error {
 	for i, run := range f.runs[:f.count] {
 		r := &all[run.at]
-		if r.next == 0 || !r.isFree() || r.left != uint32(i) || r.size != run.size || r.offset != run.offset {
+		if r.next == 0 || !r.isFree() || r.left != uint32(i) || r.size() != run.size || r.offset() != run.offset {
 			return broken("run %d of a few is record %d, [%d,+%d), and does not belong there", i, run.at, run.offset, run.size)
 		}
 	}

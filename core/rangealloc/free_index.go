@@ -27,9 +27,9 @@ import (
 // order of the nodes' priorities, which are a hash of the record's index. So
 // the depth is logarithmic whatever order runs come in, insertion and removal
 // are one walk down, and a node costs two links.
-type freeIndex struct {
+type freeIndex[U unit] struct {
 	// few has the runs as long as binned is false.
-	few    fewRuns
+	few    fewRuns[U]
 	binned bool
 	bins   []uint32
 	memory offheap.Table[uint32]
@@ -66,8 +66,8 @@ const (
 )
 
 // newFreeIndex is empty and takes runs of up to total granules.
-func newFreeIndex(total uint64, sub uint, extent uint64) (freeIndex, error) {
-	f := freeIndex{sub: sub, drop: 64 - sub, lastRegion: 1<<sub - 1, total: total, extent: extent}
+func newFreeIndex[U unit](total uint64, sub uint, extent uint64) (freeIndex[U], error) {
+	f := freeIndex[U]{sub: sub, drop: 64 - sub, lastRegion: 1<<sub - 1, total: total, extent: extent}
 	f.region = uint(max(bits.Len64(extent)-int(sub), 0))
 	size := uint(bits.Len64(total)) << sub
 	switch {
@@ -79,7 +79,7 @@ func newFreeIndex(total uint64, sub uint, extent uint64) (freeIndex, error) {
 		f.most = uint64(size / binsPerRun)
 	}
 	if err := f.memory.Grow(&f.bins, int(size)); err != nil {
-		return freeIndex{}, err
+		return freeIndex[U]{}, err
 	}
 	f.bins = f.bins[:size]
 	f.filled = newBitset(size)
@@ -90,7 +90,7 @@ func newFreeIndex(total uint64, sub uint, extent uint64) (freeIndex, error) {
 // size's highest bit gives the power, the next sub bits the bin; where the size
 // has fewer, the region gives the rest. No branch: which of the two it is cannot
 // be foreseen.
-func (f *freeIndex) binOf(size, offset uint64) uint {
+func (f *freeIndex[U]) binOf(size, offset uint64) uint {
 	power := uint(bits.Len64(size)-1) & 63
 	below := size << (63 - power) << 1 >> (f.drop & 63)
 	region := min(offset>>(f.region&63), f.lastRegion)
@@ -107,7 +107,7 @@ func priority(at uint32) uint32 {
 	return at ^ at>>16
 }
 
-func (f *freeIndex) insert(all []record, at uint32) {
+func (f *freeIndex[U]) insert(all []record[U], at uint32) {
 	f.count++
 	if !f.binned {
 		if f.few.add(all, at) {
@@ -119,7 +119,7 @@ func (f *freeIndex) insert(all []record, at uint32) {
 }
 
 // binAll puts the few runs into bins.
-func (f *freeIndex) binAll(all []record) {
+func (f *freeIndex[U]) binAll(all []record[U]) {
 	f.binned = true
 	for i := range f.few.runs[:f.few.count] {
 		f.enter(all, f.few.runs[i].at)
@@ -128,9 +128,9 @@ func (f *freeIndex) binAll(all []record) {
 }
 
 // enter puts a run into its bin.
-func (f *freeIndex) enter(all []record, at uint32) {
+func (f *freeIndex[U]) enter(all []record[U], at uint32) {
 	n := &all[at]
-	bin := f.binOf(n.size, n.offset)
+	bin := f.binOf(n.size(), n.offset())
 	root := &f.bins[bin]
 	if *root != none {
 		plant(all, root, at)
@@ -142,7 +142,7 @@ func (f *freeIndex) enter(all []record, at uint32) {
 }
 
 // plant puts a run into the tree of its bin.
-func plant(all []record, link *uint32, at uint32) {
+func plant[U unit](all []record[U], link *uint32, at uint32) {
 	n := &all[at]
 	cur := *link
 	rank := priority(at)
@@ -173,7 +173,7 @@ func plant(all []record, link *uint32, at uint32) {
 	*low, *high = none, none
 }
 
-func (f *freeIndex) remove(all []record, at uint32) {
+func (f *freeIndex[U]) remove(all []record[U], at uint32) {
 	f.count--
 	if !f.binned {
 		f.few.remove(all, at)
@@ -181,7 +181,7 @@ func (f *freeIndex) remove(all []record, at uint32) {
 	}
 	f.binned = f.count != 0
 	n := &all[at]
-	bin := f.binOf(n.size, n.offset)
+	bin := f.binOf(n.size(), n.offset())
 	root := &f.bins[bin]
 	if *root != at || n.left|n.right != none {
 		uproot(all, root, at)
@@ -192,7 +192,7 @@ func (f *freeIndex) remove(all []record, at uint32) {
 }
 
 // uproot takes a run out of the tree of its bin, of which it is not all.
-func uproot(all []record, link *uint32, at uint32) {
+func uproot[U unit](all []record[U], link *uint32, at uint32) {
 	n := &all[at]
 	for *link != at {
 		c := &all[*link]
@@ -219,24 +219,24 @@ func uproot(all []record, link *uint32, at uint32) {
 
 // resize gives a run another place and length. A run that stays alone in its
 // bin, as most do that are long, keeps its place in the index.
-func (f *freeIndex) resize(all []record, at uint32, offset, size uint64) {
+func (f *freeIndex[U]) resize(all []record[U], at uint32, offset, size uint64) {
 	if !f.binned {
 		f.few.resize(all, at, offset, size)
 		return
 	}
 	n := &all[at]
-	was, bin := f.binOf(n.size, n.offset), f.binOf(size, offset)
+	was, bin := f.binOf(n.size(), n.offset()), f.binOf(size, offset)
 	old, fresh := &f.bins[was], &f.bins[bin]
 	if *old != at || n.left|n.right != none {
 		uproot(all, old, at)
 	} else if was == bin {
-		n.offset, n.size = offset, size
+		n.place(offset, size)
 		return
 	} else {
 		*old = none
 		f.filled.remove(was)
 	}
-	n.offset, n.size = offset, size
+	n.place(offset, size)
 	if *fresh != none {
 		plant(all, fresh, at)
 		return
@@ -247,7 +247,7 @@ func (f *freeIndex) resize(all []record, at uint32, offset, size uint64) {
 }
 
 // ceil is the first run at or after (size, offset) in the order of before.
-func (f *freeIndex) ceil(all []record, size, offset uint64) uint32 {
+func (f *freeIndex[U]) ceil(all []record[U], size, offset uint64) uint32 {
 	if !f.binned {
 		return f.few.ceil(size, offset)
 	}
@@ -276,11 +276,11 @@ func (f *freeIndex) ceil(all []record, size, offset uint64) uint32 {
 }
 
 // least is the first run of a tree at or after (size, offset).
-func least(all []record, cur uint32, size, offset uint64) uint32 {
+func least[U unit](all []record[U], cur uint32, size, offset uint64) uint32 {
 	best := none
 	for cur != none {
 		c := &all[cur]
-		if c.size > size || c.size == size && c.offset >= offset {
+		if c.size() > size || c.size() == size && c.offset() >= offset {
 			best = cur
 			cur = c.left
 		} else {
@@ -291,7 +291,7 @@ func least(all []record, cur uint32, size, offset uint64) uint32 {
 }
 
 // largest is the size of the largest run.
-func (f *freeIndex) largest(all []record) uint64 {
+func (f *freeIndex[U]) largest(all []record[U]) uint64 {
 	if !f.binned {
 		return f.few.largest()
 	}
@@ -303,14 +303,14 @@ func (f *freeIndex) largest(all []record) uint64 {
 	for all[cur].right != none {
 		cur = all[cur].right
 	}
-	return all[cur].size
+	return all[cur].size()
 }
 
 // renew replaces the index by one with bins that suit the same runs better, all
 // but one at the end of the range: for when there are more than most of them, or
 // more of the range than extent has been in use. Without memory for them the old
 // ones stay, which are only slower.
-func (f *freeIndex) renew(all []record, highWater uint64) {
+func (f *freeIndex[U]) renew(all []record[U], highWater uint64) {
 	sub, extent := f.sub, f.extent
 	if f.count > f.most {
 		sub = min(sub+2, lastSub)
@@ -321,7 +321,7 @@ func (f *freeIndex) renew(all []record, highWater uint64) {
 			extent = highWater * extentGrowth
 		}
 	}
-	better, err := newFreeIndex(f.total, sub, extent)
+	better, err := newFreeIndex[U](f.total, sub, extent)
 	if err != nil {
 		return
 	}

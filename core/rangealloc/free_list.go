@@ -6,7 +6,7 @@ package rangealloc
 // that a processor gets wrong half of the time, and dearer than two writes.
 
 // push puts a free block at the front of a list.
-func push(all []record, head *uint32, at uint32) {
+func push[U unit](all []record[U], head *uint32, at uint32) {
 	r := &all[at]
 	first := *head
 	r.left, r.right = none, first
@@ -17,7 +17,7 @@ func push(all []record, head *uint32, at uint32) {
 
 // pull takes a free block out of its list, and says whether that list has become
 // empty.
-func pull(all []record, head *uint32, at uint32) bool {
+func pull[U unit](all []record[U], head *uint32, at uint32) bool {
 	r := &all[at]
 	all[r.right].left = r.left
 	all[none].left = markLive
@@ -31,13 +31,13 @@ func pull(all []record, head *uint32, at uint32) bool {
 
 // checkList follows a list whose blocks must all be free and fitting, and counts
 // them; no list is longer than most.
-func checkList(all []record, head uint32, most uint64, fitting func(*record) bool) (found uint64, err error) {
+func checkList[U unit](all []record[U], head uint32, most uint64, fitting func(*record[U]) bool) (found uint64, err error) {
 	before := none
 	for at := head; at != none; before, at = at, all[at].right {
 		r := &all[at]
 		if !r.isFree() || r.left != before || !fitting(r) {
 			return 0, broken("record %d of %d granules is in the list of %d behind %d and does not belong there",
-				at, r.size, head, before)
+				at, r.size(), head, before)
 		}
 		if found++; found > most {
 			return 0, broken("the list of record %d holds more than the %d free blocks", head, most)

@@ -38,12 +38,12 @@ func holes(t *testing.T, s Strategy) {
 
 // A live block may cost 64 bytes of tables, free blocks and slack included.
 func TestTablesPerLiveBlock(t *testing.T) {
-	recordBytes := int(reflect.TypeFor[record]().Size())
+	recordBytes := int(reflect.TypeFor[record[uint64]]().Size())
 	const live = 100_000
-	tables := map[string]func(Strategy) *tiling{
-		nameTLSF:  func(s Strategy) *tiling { return &s.(*tlsf).tiling },
-		nameBuddy: func(s Strategy) *tiling { return &s.(*buddy).tiling },
-		nameArena: func(s Strategy) *tiling { return &s.(*arena).tiling },
+	tables := map[string]func(Strategy) *tiling[uint64]{
+		nameTLSF:  func(s Strategy) *tiling[uint64] { return &s.(*tlsf).tiling },
+		nameBuddy: func(s Strategy) *tiling[uint64] { return &s.(*buddy).tiling },
+		nameArena: func(s Strategy) *tiling[uint64] { return &s.(*arena).tiling },
 	}
 	for name, tiling := range tables {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestFullTables(t *testing.T) {
 	for _, name := range []string{nameTLSF, nameBuddy, nameArena} {
 		t.Run(name, func(t *testing.T) {
 			s := newTest[Strategy](t, name, 1024)
-			var own *tiling
+			var own *tiling[uint64]
 			switch s := s.(type) {
 			case *tlsf:
 				own = &s.tiling
@@ -132,17 +132,17 @@ func TestBuddyCheckFindsDamage(t *testing.T) {
 		"two buddies": func(s *buddy) {
 			at := s.heads[1]
 			s.remove(at)
-			s.records.all[at].size = 1
-			upper := s.records.insertAfter(at, s.records.all[at].offset+1, 1)
+			s.records.all[at].setSize(1)
+			upper := s.records.insertAfter(at, s.records.all[at].offset()+1, 1)
 			s.insert(at)
 			s.insert(upper)
 		},
 		"a block that is no power of two": func(s *buddy) {
 			first := s.records.all[0].next
 			second := s.records.all[first].next
-			s.records.all[first].size--
-			s.records.all[second].size++
-			s.records.all[second].offset--
+			s.records.all[first].units--
+			s.records.all[second].units++
+			s.records.all[second].start--
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -163,20 +163,20 @@ func TestArenaCheckFindsDamage(t *testing.T) {
 		"high water":    func(s *arena) { s.highWater = 1 },
 		"two freed records": func(s *arena) {
 			last := s.records.all[s.tail].prev
-			s.records.all[last].size--
-			s.records.insertAfter(last, s.records.all[s.tail].offset-1, 1)
+			s.records.all[last].units--
+			s.records.insertAfter(last, s.records.all[s.tail].offset()-1, 1)
 			s.dead++
 		},
 		"no block is live, and the rest is not all": func(s *arena) {
 			for at := s.records.all[0].next; at != 0; at = s.records.all[at].next {
 				if s.records.all[at].isLive() && s.live.count > 1 {
-					_, _ = s.Free(s.records.all[at].offset << s.shift)
+					_, _ = s.Free(s.records.all[at].offset() << s.shift)
 				}
 			}
 			for at := s.records.all[0].next; at != 0; at = s.records.all[at].next {
 				if s.records.all[at].isLive() {
-					s.live.remove(s.records.all, s.records.all[at].offset)
-					s.freeUnits += s.records.all[at].size
+					s.live.remove(s.records.all, s.records.all[at].offset())
+					s.freeUnits += s.records.all[at].size()
 					s.records.all[at].left, s.records.all[at].right = none, none
 					s.dead++
 				}

@@ -9,7 +9,7 @@ import (
 // liveIndex finds a live block by its offset: a hash table of chains that run
 // through the records themselves, so an entry costs one link and its removal
 // leaves nothing behind that slows later look-ups.
-type liveIndex struct {
+type liveIndex[U unit] struct {
 	heads  []uint32
 	memory offheap.Table[uint32]
 	// shift keeps the highest bits of the hash, enough to choose a head.
@@ -19,10 +19,10 @@ type liveIndex struct {
 
 const firstHeads = 64
 
-func newLiveIndex(heads uint64) (liveIndex, error) {
-	l := liveIndex{shift: 64 - uint(bits.TrailingZeros64(heads))}
+func newLiveIndex[U unit](heads uint64) (liveIndex[U], error) {
+	l := liveIndex[U]{shift: 64 - uint(bits.TrailingZeros64(heads))}
 	if err := l.memory.Grow(&l.heads, int(heads)); err != nil {
-		return liveIndex{}, err
+		return liveIndex[U]{}, err
 	}
 	l.heads = l.heads[:heads]
 	return l, nil
@@ -30,25 +30,25 @@ func newLiveIndex(heads uint64) (liveIndex, error) {
 
 // head multiplies by 2^64 over the golden ratio, which spreads multiples of any
 // stride over the high bits.
-func (l *liveIndex) head(offset uint64) *uint32 {
+func (l *liveIndex[U]) head(offset uint64) *uint32 {
 	return &l.heads[offset*0x9e3779b97f4a7c15>>(l.shift&63)]
 }
 
 // insert marks the record live.
-func (l *liveIndex) insert(all []record, at uint32) {
+func (l *liveIndex[U]) insert(all []record[U], at uint32) {
 	if l.count >= uint64(len(l.heads))/2*3 {
 		l.grow(all)
 	}
 	l.count++
 	r := &all[at]
-	head := l.head(r.offset)
+	head := l.head(r.offset())
 	r.left, r.right = markLive, *head
 	*head = at
 }
 
-func (l *liveIndex) find(all []record, offset uint64) uint32 {
+func (l *liveIndex[U]) find(all []record[U], offset uint64) uint32 {
 	at := *l.head(offset)
-	for at != none && all[at].offset != offset {
+	for at != none && all[at].offset() != offset {
 		at = all[at].right
 	}
 	return at
@@ -56,12 +56,12 @@ func (l *liveIndex) find(all []record, offset uint64) uint32 {
 
 // remove takes the block at offset out of the table, or returns none. The
 // caller makes the record free at once.
-func (l *liveIndex) remove(all []record, offset uint64) uint32 {
+func (l *liveIndex[U]) remove(all []record[U], offset uint64) uint32 {
 	link := l.head(offset)
 	at := *link
 	for at != none {
 		r := &all[at]
-		if r.offset == offset {
+		if r.offset() == offset {
 			*link = r.right
 			l.count--
 			return at
@@ -73,9 +73,9 @@ func (l *liveIndex) remove(all []record, offset uint64) uint32 {
 }
 
 // removeAt is remove for a live record.
-func (l *liveIndex) removeAt(all []record, at uint32) {
+func (l *liveIndex[U]) removeAt(all []record[U], at uint32) {
 	r := &all[at]
-	link := l.head(r.offset)
+	link := l.head(r.offset())
 	for *link != at {
 		link = &all[*link].right
 	}
@@ -85,8 +85,8 @@ func (l *liveIndex) removeAt(all []record, at uint32) {
 
 // grow doubles the heads. Without memory for them the chains are longer, and that
 // is all.
-func (l *liveIndex) grow(all []record) {
-	larger, err := newLiveIndex(2 * uint64(len(l.heads)))
+func (l *liveIndex[U]) grow(all []record[U]) {
+	larger, err := newLiveIndex[U](2 * uint64(len(l.heads)))
 	if err != nil {
 		return
 	}

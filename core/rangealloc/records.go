@@ -20,10 +20,17 @@ const (
 	maxRecords uint64 = uint64(markSpare)
 )
 
-// record is one block, live or free, of 32 bytes, so that two fill a cache line
-// and none straddles one. Offset and size are in granules.
-type record struct {
-	offset, size uint64
+// unit is what a table counts granules in: the narrow one where the range is
+// shorter than 2^32 of them, as most are, for a third of a record less.
+type unit interface{ uint32 | uint64 }
+
+// narrow says whether 32 bits hold every offset and size of a range.
+func (g *geometry) narrow() bool { return g.total <= math.MaxUint32 }
+
+// record is one block, live or free, of 24 bytes with the narrow unit and 32 with
+// the wide one. Start and units are its offset and size in granules.
+type record[U unit] struct {
+	start, units U
 	// prev and next are the neighbours in address order.
 	prev, next uint32
 	// A free run has its children in the tree of its bin here. Any other record
@@ -32,19 +39,26 @@ type record struct {
 	left, right uint32
 }
 
-func (r *record) isFree() bool { return r.left < markSpare }
-func (r *record) isLive() bool { return r.left == markLive }
+func (r *record[U]) isFree() bool { return r.left < markSpare }
+func (r *record[U]) isLive() bool { return r.left == markLive }
+
+func (r *record[U]) offset() uint64 { return uint64(r.start) }
+func (r *record[U]) size() uint64   { return uint64(r.units) }
+
+func (r *record[U]) setOffset(offset uint64)   { r.start = U(offset) }
+func (r *record[U]) setSize(size uint64)       { r.units = U(size) }
+func (r *record[U]) place(offset, size uint64) { r.start, r.units = U(offset), U(size) }
 
 // before orders free runs by size, and runs of one size by address.
-func (r *record) before(other *record) bool {
-	return r.size < other.size || r.size == other.size && r.offset < other.offset
+func (r *record[U]) before(other *record[U]) bool {
+	return r.units < other.units || r.units == other.units && r.start < other.start
 }
 
 // records is the table of blocks: a ring in address order, and a list of
 // records that wait to be used again.
-type records struct {
-	all        []record
-	memory     offheap.Table[record]
+type records[U unit] struct {
+	all        []record[U]
+	memory     offheap.Table[record[U]]
 	spare      uint32
 	spareCount uint64
 	// limit is the highest number of records, the head included.
@@ -52,14 +66,14 @@ type records struct {
 }
 
 // newRecords has one block in it, record 1, of the given size.
-func newRecords(granules uint64) (records, error) {
-	t := records{limit: maxRecords}
+func newRecords[U unit](granules uint64) (records[U], error) {
+	t := records[U]{limit: maxRecords}
 	if err := t.memory.Grow(&t.all, firstRecords); err != nil {
-		return records{}, err
+		return records[U]{}, err
 	}
 	t.all = t.all[:2]
-	t.all[0] = record{prev: 1, next: 1, left: markLive}
-	t.all[1] = record{size: granules}
+	t.all[0] = record[U]{prev: 1, next: 1, left: markLive}
+	t.all[1] = record[U]{units: U(granules)}
 	return t, nil
 }
 
@@ -67,7 +81,7 @@ func newRecords(granules uint64) (records, error) {
 const firstRecords = 64
 
 // reserve makes sure that count calls of insertAfter succeed.
-func (t *records) reserve(count uint64) error {
+func (t *records[U]) reserve(count uint64) error {
 	if want := uint64(len(t.all)) + count; want > uint64(cap(t.all))+t.spareCount {
 		return t.grow(want - t.spareCount)
 	}
@@ -75,7 +89,7 @@ func (t *records) reserve(count uint64) error {
 }
 
 // grow gives the table room for want records. Pointers to records are bad then.
-func (t *records) grow(want uint64) error {
+func (t *records[U]) grow(want uint64) error {
 	if want > t.limit {
 		return device.Errorf(device.CodeResourceExhausted, "rangealloc.alloc",
 			"the table of blocks is full: %d records wanted, %d possible", want, t.limit)
@@ -90,7 +104,7 @@ func (t *records) grow(want uint64) error {
 
 // insertAfter puts a block behind its neighbour at in address order. The caller
 // has reserved it and makes it live or free.
-func (t *records) insertAfter(at uint32, offset, size uint64) uint32 {
+func (t *records[U]) insertAfter(at uint32, offset, size uint64) uint32 {
 	fresh := t.spare
 	if fresh != none {
 		t.spare = t.all[fresh].right
@@ -100,18 +114,18 @@ func (t *records) insertAfter(at uint32, offset, size uint64) uint32 {
 		t.all = t.all[:fresh+1]
 	}
 	next := t.all[at].next
-	t.all[fresh] = record{offset: offset, size: size, prev: at, next: next}
+	t.all[fresh] = record[U]{start: U(offset), units: U(size), prev: at, next: next}
 	t.all[at].next = fresh
 	t.all[next].prev = fresh
 	return fresh
 }
 
 // drop takes a record out of the ring and keeps it for reuse.
-func (t *records) drop(at uint32) {
+func (t *records[U]) drop(at uint32) {
 	r := &t.all[at]
 	t.all[r.prev].next = r.next
 	t.all[r.next].prev = r.prev
-	*r = record{left: markSpare, right: t.spare}
+	*r = record[U]{left: markSpare, right: t.spare}
 	t.spare = at
 	t.spareCount++
 }

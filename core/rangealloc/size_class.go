@@ -23,7 +23,7 @@ const nameSizeClass = "size_class"
 type sizeClass struct {
 	geometry
 	slabShape
-	inner *bestFit
+	inner *bestFit[uint64]
 	slabs slabTable
 	slots slotChunks
 	// classes is by number of class, for those that have slabs.
@@ -91,12 +91,12 @@ func newSizeClass(c Config) (Strategy, error) {
 }
 
 func newShapedSizeClass(g geometry, shape slabShape) (Strategy, error) {
-	inner, err := newBestFit(g.config)
+	inner, err := newBestFitIn[uint64](g)
 	if err != nil {
 		return nil, err
 	}
 	s := &sizeClass{
-		geometry: g, slabShape: shape, inner: inner.(*bestFit),
+		geometry: g, slabShape: shape, inner: inner,
 		slabs: newSlabTable(g.base, shape.slabShift),
 	}
 	if shape.small == 0 {

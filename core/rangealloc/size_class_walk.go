@@ -33,7 +33,7 @@ func (s *sizeClass) runFrom(record uint32) (granules, runs uint64) {
 	all := s.inner.records.all
 	at := all[record].prev
 	if all[at].isFree() {
-		granules, runs = all[at].size, 1
+		granules, runs = all[at].size(), 1
 		at = all[at].prev
 	}
 	if s.isKept(at) {
@@ -46,7 +46,7 @@ func (s *sizeClass) runFrom(record uint32) (granules, runs uint64) {
 		case !s.isKept(at):
 			return granules, runs
 		}
-		granules += all[at].size
+		granules += all[at].size()
 	}
 }
 
@@ -55,7 +55,7 @@ func (s *sizeClass) isKept(record uint32) bool {
 	if record == 0 { // the head of the ring
 		return false
 	}
-	start := s.inner.records.all[record].offset
+	start := s.inner.records.all[record].offset()
 	id := s.slabs.find(start)
 	return id != noSlab && s.slabs.all[id].start == start && s.slabs.all[id].live == 0
 }

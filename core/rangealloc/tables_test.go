@@ -11,12 +11,50 @@ import (
 	"ferrum_mem/core/device"
 )
 
-func newTestBestFit(t *testing.T, granules uint64) *bestFit {
+func newTestBestFit(t *testing.T, granules uint64) *bestFit[uint32] {
 	t.Helper()
 	s, err := newBestFit(Config{SizeBytes: granules * 256, GranuleBytes: 256})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
-	return s.(*bestFit)
+	return s.(*bestFit[uint32])
+}
+
+// NewWideBestFit is best_fit with the wide unit over a range that needs none.
+func NewWideBestFit(c Config) (Strategy, error) {
+	g, err := c.check()
+	if err != nil {
+		return nil, err
+	}
+	return asStrategy(newBestFitIn[uint64](g))
+}
+
+// The unit changes where 32 bits end, and blocks up to the end of the range are
+// what they are on both sides.
+func TestUnits(t *testing.T) {
+	for granules, narrow := range map[uint64]bool{1<<32 - 1: true, 1 << 32: false, 1 << 40: false} {
+		s, err := newBestFit(Config{SizeBytes: granules << 12, GranuleBytes: 1 << 12})
+		require.NoError(t, err)
+		_, isNarrow := s.(*bestFit[uint32])
+		require.Equal(t, narrow, isNarrow)
+		low, err := s.Alloc(Request{Size: (granules - 1) << 12, Align: 1})
+		require.NoError(t, err)
+		high, err := s.Alloc(Request{Size: 1, Align: 1})
+		require.NoError(t, err)
+		require.Equal(t, (granules-1)<<12, high.Offset)
+		require.Equal(t, uint64(1<<12), high.Size)
+		require.NoError(t, s.Check())
+		found, ok := s.Lookup(high.Offset)
+		require.True(t, ok)
+		require.Equal(t, high, found)
+		size, err := s.Free(low.Offset)
+		require.NoError(t, err)
+		require.Equal(t, (granules-1)<<12, size)
+		_, err = s.Free(high.Offset)
+		require.NoError(t, err)
+		require.NoError(t, s.Check())
+		require.Equal(t, granules<<12, s.Stats().LargestFreeBytes)
+		s.Close()
+	}
 }
 
 // The oracle of the bitset is a map.
@@ -63,7 +101,7 @@ func TestBinsAreInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		total := rapid.Uint64Min(1).Draw(t, "total")
 		extent := rapid.Uint64Range(1, total).Draw(t, "extent")
-		f, err := newFreeIndex(total, rapid.UintRange(firstSub, lastSub).Draw(t, "sub"), extent)
+		f, err := newFreeIndex[uint64](total, rapid.UintRange(firstSub, lastSub).Draw(t, "sub"), extent)
 		require.NoError(t, err)
 		defer f.memory.Free(&f.bins)
 		size := rapid.Uint64Range(1, total).Draw(t, "size")
@@ -135,8 +173,8 @@ func TestFullTableWithPadding(t *testing.T) {
 
 // A live block may cost 64 bytes of tables, free runs and slack included.
 func TestBytesPerLiveBlock(t *testing.T) {
-	recordBytes := int(reflect.TypeFor[record]().Size())
-	require.Equal(t, 32, recordBytes)
+	recordBytes := int(reflect.TypeFor[record[uint32]]().Size())
+	require.Equal(t, 24, recordBytes)
 	const live = 100_000
 	b := newTestBestFit(t, 1<<28)
 	replace := replacer(t, b, live)
@@ -154,13 +192,13 @@ func TestBytesPerLiveBlock(t *testing.T) {
 
 // A few runs are in no bin: their damage is found as well.
 func TestCheckFindsDamageOfFewRuns(t *testing.T) {
-	for name, damage := range map[string]func(b *bestFit){
-		"a size":    func(b *bestFit) { b.free.few.runs[1].size++ },
-		"an offset": func(b *bestFit) { b.free.few.runs[1].offset++ },
-		"a record":  func(b *bestFit) { b.free.few.runs[1].at = b.free.few.runs[2].at },
-		"a place":   func(b *bestFit) { b.records.all[b.free.few.runs[1].at].left = 2 },
-		"the count": func(b *bestFit) { b.free.few.count-- },
-		"the way":   func(b *bestFit) { b.free.binned = true },
+	for name, damage := range map[string]func(b *bestFit[uint32]){
+		"a size":    func(b *bestFit[uint32]) { b.free.few.runs[1].size++ },
+		"an offset": func(b *bestFit[uint32]) { b.free.few.runs[1].offset++ },
+		"a record":  func(b *bestFit[uint32]) { b.free.few.runs[1].at = b.free.few.runs[2].at },
+		"a place":   func(b *bestFit[uint32]) { b.records.all[b.free.few.runs[1].at].left = 2 },
+		"the count": func(b *bestFit[uint32]) { b.free.few.count-- },
+		"the way":   func(b *bestFit[uint32]) { b.free.binned = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newTestBestFit(t, 1000)
@@ -230,37 +268,37 @@ func TestBinsAreSplit(t *testing.T) {
 
 // Check must find what is broken: each case breaks one thing.
 func TestCheckFindsDamage(t *testing.T) {
-	for name, damage := range map[string]func(b *bestFit){
-		"a size":           func(b *bestFit) { b.records.all[b.records.all[0].next].size++ },
-		"an offset":        func(b *bestFit) { b.records.all[b.records.all[0].next].offset++ },
-		"a link back":      func(b *bestFit) { b.records.all[b.records.all[b.records.all[0].next].next].prev = 0 },
-		"the last link":    func(b *bestFit) { b.records.all[0].prev = 1 << 20 },
-		"a chain":          func(b *bestFit) { *b.live.head(b.records.all[b.records.all[0].next].offset) = none },
-		"live count":       func(b *bestFit) { b.live.count++ },
-		"free count":       func(b *bestFit) { b.free.count-- },
-		"free granules":    func(b *bestFit) { b.freeUnits++ },
-		"high water":       func(b *bestFit) { b.highWater = 1 },
-		"an end":           func(b *bestFit) { b.hints.set(b.records.spare, 7, cap(b.records.all)) },
-		"a bin":            func(b *bestFit) { bin, _ := b.free.filled.last(); b.free.bins[bin] = none },
-		"the bitset":       func(b *bestFit) { bin, _ := b.free.filled.last(); b.free.filled.remove(bin) },
-		"a mark":           func(b *bestFit) { b.records.all[b.records.all[0].next].left = markSpare },
-		"the spares":       func(b *bestFit) { b.records.spare = none },
-		"number of spares": func(b *bestFit) { b.records.spareCount-- },
-		"two runs that touch": func(b *bestFit) {
+	for name, damage := range map[string]func(b *bestFit[uint32]){
+		"a size":           func(b *bestFit[uint32]) { b.records.all[b.records.all[0].next].units++ },
+		"an offset":        func(b *bestFit[uint32]) { b.records.all[b.records.all[0].next].start++ },
+		"a link back":      func(b *bestFit[uint32]) { b.records.all[b.records.all[b.records.all[0].next].next].prev = 0 },
+		"the last link":    func(b *bestFit[uint32]) { b.records.all[0].prev = 1 << 20 },
+		"a chain":          func(b *bestFit[uint32]) { *b.live.head(b.records.all[b.records.all[0].next].offset()) = none },
+		"live count":       func(b *bestFit[uint32]) { b.live.count++ },
+		"free count":       func(b *bestFit[uint32]) { b.free.count-- },
+		"free granules":    func(b *bestFit[uint32]) { b.freeUnits++ },
+		"high water":       func(b *bestFit[uint32]) { b.highWater = 1 },
+		"an end":           func(b *bestFit[uint32]) { b.hints.set(b.records.spare, 7, cap(b.records.all)) },
+		"a bin":            func(b *bestFit[uint32]) { bin, _ := b.free.filled.last(); b.free.bins[bin] = none },
+		"the bitset":       func(b *bestFit[uint32]) { bin, _ := b.free.filled.last(); b.free.filled.remove(bin) },
+		"a mark":           func(b *bestFit[uint32]) { b.records.all[b.records.all[0].next].left = markSpare },
+		"the spares":       func(b *bestFit[uint32]) { b.records.spare = none },
+		"number of spares": func(b *bestFit[uint32]) { b.records.spareCount-- },
+		"two runs that touch": func(b *bestFit[uint32]) {
 			run := b.free.ceil(b.records.all, 1, 0)
 			b.free.remove(b.records.all, run)
-			size := b.records.all[run].size
-			b.records.all[run].size = 1
-			second := b.records.insertAfter(run, b.records.all[run].offset+1, size-1)
+			size := b.records.all[run].size()
+			b.records.all[run].units = 1
+			second := b.records.insertAfter(run, b.records.all[run].offset()+1, size-1)
 			b.free.insert(b.records.all, run)
 			b.free.insert(b.records.all, second)
 		},
-		"the order in a tree": func(b *bestFit) {
+		"the order in a tree": func(b *bestFit[uint32]) {
 			root := &b.free.bins[b.free.binOf(2, 2)]
 			node := &b.records.all[*root]
 			node.left, node.right = node.right, node.left
 		},
-		"the priorities in a tree": func(b *bestFit) {
+		"the priorities in a tree": func(b *bestFit[uint32]) {
 			root := &b.free.bins[b.free.binOf(2, 2)]
 			node := &b.records.all[*root]
 			if low := node.left; low != none {

@@ -5,36 +5,36 @@ import "ferrum_mem/core/device"
 // tiling is what strategies have in common that keep the range as a ring of
 // blocks in address order: live ones, which a hash table finds, and free ones,
 // which each strategy finds in its own way.
-type tiling struct {
+type tiling[U unit] struct {
 	geometry
-	records records
-	live    liveIndex
+	records records[U]
+	live    liveIndex[U]
 	// freeUnits and highWater are in granules.
 	freeUnits, highWater uint64
 }
 
 // newTiling has one block, record 1, which is free and all of the range.
-func newTiling(g geometry) (tiling, error) {
-	t := tiling{geometry: g, freeUnits: g.total}
+func newTiling[U unit](g geometry) (tiling[U], error) {
+	t := tiling[U]{geometry: g, freeUnits: g.total}
 	var err error
-	if t.records, err = newRecords(g.total); err != nil {
-		return tiling{}, err
+	if t.records, err = newRecords[U](g.total); err != nil {
+		return tiling[U]{}, err
 	}
-	if t.live, err = newLiveIndex(firstHeads); err != nil {
+	if t.live, err = newLiveIndex[U](firstHeads); err != nil {
 		t.Close()
-		return tiling{}, err
+		return tiling[U]{}, err
 	}
 	return t, nil
 }
 
 // Close gives the tables back.
-func (t *tiling) Close() {
+func (t *tiling[U]) Close() {
 	t.records.memory.Free(&t.records.all)
 	t.live.memory.Free(&t.live.heads)
 }
 
 // badFree says what is at an offset where no live block starts.
-func (t *tiling) badFree(offset uint64) error {
+func (t *tiling[U]) badFree(offset uint64) error {
 	const op = "rangealloc.free"
 	if offset >= t.config.SizeBytes {
 		return device.Errorf(device.CodeInvalidAddress, op,
@@ -52,7 +52,7 @@ func (t *tiling) badFree(offset uint64) error {
 	return device.Errorf(device.CodeDoubleFree, op, "offset is %d, which is free", offset)
 }
 
-func (t *tiling) Lookup(offset uint64) (Range, bool) {
+func (t *tiling[U]) Lookup(offset uint64) (Range, bool) {
 	if offset&(t.config.GranuleBytes-1) != 0 || offset >= t.config.SizeBytes {
 		return Range{}, false
 	}
@@ -60,12 +60,12 @@ func (t *tiling) Lookup(offset uint64) (Range, bool) {
 	if at == none {
 		return Range{}, false
 	}
-	return Range{Offset: offset, Size: t.records.all[at].size << t.shift, Slot: at}, true
+	return Range{Offset: offset, Size: t.records.all[at].size() << t.shift, Slot: at}, true
 }
 
 // stats is of a strategy whose free blocks are so many, and that would serve a
 // request of largest granules and no larger one.
-func (t *tiling) stats(freeBlocks, largest uint64) Stats {
+func (t *tiling[U]) stats(freeBlocks, largest uint64) Stats {
 	return Stats{
 		SizeBytes:        t.config.SizeBytes,
 		FreeBytes:        t.freeUnits << t.shift,
@@ -78,18 +78,18 @@ func (t *tiling) stats(freeBlocks, largest uint64) Stats {
 
 // statsWithEnd is stats of a strategy that counts all free runs but the one at the
 // end of the range, which it finds without an index.
-func (t *tiling) statsWithEnd(runs, largest uint64) Stats {
+func (t *tiling[U]) statsWithEnd(runs, largest uint64) Stats {
 	if last := &t.records.all[t.records.all[0].prev]; last.isFree() {
-		runs, largest = runs+1, max(largest, last.size)
+		runs, largest = runs+1, max(largest, last.size())
 	}
 	return t.stats(runs, largest)
 }
 
-func (t *tiling) Walk(visit func(Block) bool) {
+func (t *tiling[U]) Walk(visit func(Block) bool) {
 	all := t.records.all
 	for at := all[0].next; at != 0; at = all[at].next {
 		r := &all[at]
-		if !visit(Block{Offset: r.offset << t.shift, Size: r.size << t.shift, Live: r.isLive()}) {
+		if !visit(Block{Offset: r.offset() << t.shift, Size: r.size() << t.shift, Live: r.isLive()}) {
 			return
 		}
 	}

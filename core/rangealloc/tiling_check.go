@@ -9,7 +9,7 @@ func broken(format string, args ...any) error {
 
 // check verifies the ring, the counters and the hash table, and counts the free
 // blocks. touch says which two free neighbours should have been one.
-func (t *tiling) check(touch func(first, second *record) bool) (freeBlocks uint64, err error) {
+func (t *tiling[U]) check(touch func(first, second *record[U]) bool) (freeBlocks uint64, err error) {
 	freeUnits, freeBlocks, liveBlocks, err := t.checkRing(touch)
 	if err != nil {
 		return 0, err
@@ -25,10 +25,10 @@ func (t *tiling) check(touch func(first, second *record) bool) (freeBlocks uint6
 }
 
 // always is for strategies that merge any two free neighbours.
-func always(*record, *record) bool { return true }
+func always[U unit](*record[U], *record[U]) bool { return true }
 
 // checkRing walks the blocks in address order: they tile the range.
-func (t *tiling) checkRing(touch func(first, second *record) bool) (freeUnits, freeBlocks, liveBlocks uint64, err error) {
+func (t *tiling[U]) checkRing(touch func(first, second *record[U]) bool) (freeUnits, freeBlocks, liveBlocks uint64, err error) {
 	all := t.records.all
 	end, prev := uint64(0), uint32(0)
 	for at := all[0].next; at != 0; prev, at = at, all[at].next {
@@ -36,23 +36,23 @@ func (t *tiling) checkRing(touch func(first, second *record) bool) (freeUnits, f
 		switch {
 		case r.prev != prev:
 			return 0, 0, 0, broken("record %d follows %d but points back to %d", at, prev, r.prev)
-		case r.offset != end || r.size == 0 || r.size > t.total-end:
+		case r.offset() != end || r.size() == 0 || r.size() > t.total-end:
 			return 0, 0, 0, broken("record %d is [%d,+%d) and the one before ends at %d of %d",
-				at, r.offset, r.size, end, t.total)
+				at, r.offset(), r.size(), end, t.total)
 		case r.isFree() && all[prev].isFree() && touch(&all[prev], r):
 			return 0, 0, 0, broken("free blocks %d and %d touch at granule %d", prev, at, end)
 		case r.isFree():
-			freeUnits += r.size
+			freeUnits += r.size()
 			freeBlocks++
 		case r.isLive():
 			liveBlocks++
-			if r.offset+r.size > t.highWater {
-				return 0, 0, 0, broken("record %d ends at %d, above the high water %d", at, r.offset+r.size, t.highWater)
+			if r.offset()+r.size() > t.highWater {
+				return 0, 0, 0, broken("record %d ends at %d, above the high water %d", at, r.offset()+r.size(), t.highWater)
 			}
 		default:
 			return 0, 0, 0, broken("spare record %d is in the ring", at)
 		}
-		end += r.size
+		end += r.size()
 	}
 	if end != t.total || all[0].prev != prev {
 		return 0, 0, 0, broken("the ring ends at granule %d of %d, record %d, and the head points to %d",
@@ -63,7 +63,7 @@ func (t *tiling) checkRing(touch func(first, second *record) bool) (freeUnits, f
 
 // check follows the list of spare records: with the blocks in use it accounts
 // for every record.
-func (t *records) check(inUse uint64) error {
+func (t *records[U]) check(inUse uint64) error {
 	spares := uint64(0)
 	for at := t.spare; at != none && spares <= t.spareCount; at = t.all[at].right {
 		if t.all[at].left != markSpare {
@@ -79,11 +79,11 @@ func (t *records) check(inUse uint64) error {
 }
 
 // check follows every chain.
-func (l *liveIndex) check(all []record) error {
+func (l *liveIndex[U]) check(all []record[U]) error {
 	found := uint64(0)
 	for i := range l.heads {
 		for at := l.heads[i]; at != none; at = all[at].right {
-			if !all[at].isLive() || l.head(all[at].offset) != &l.heads[i] {
+			if !all[at].isLive() || l.head(all[at].offset()) != &l.heads[i] {
 				return broken("record %d is in hash chain %d and does not belong there", at, i)
 			}
 			if found++; found > l.count {

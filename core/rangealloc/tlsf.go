@@ -18,7 +18,7 @@ import "math/bits"
 // refused. So a request is never refused while a run is free that is longer than
 // it by a 32nd, counting the padding that its alignment might need.
 type tlsf struct {
-	tiling
+	tiling[uint64]
 	free classes
 }
 
@@ -29,7 +29,7 @@ func newTLSF(c Config) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := newTiling(g)
+	base, err := newTiling[uint64](g)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (t *tlsf) Alloc(r Request) (Range, error) {
 	if err != nil {
 		return Range{}, err
 	}
-	return Range{Offset: t.records.all[at].offset << t.shift, Size: need << t.shift, Slot: at}, nil
+	return Range{Offset: t.records.all[at].offset() << t.shift, Size: need << t.shift, Slot: at}, nil
 }
 
 // find is a run of need granules or more.
@@ -70,10 +70,10 @@ func (t *tlsf) find(need uint64) uint32 {
 	if at := t.free.from(classFor(need)); at != none {
 		return at
 	}
-	if at := t.free.in(classOf(need)); t.records.all[at].size >= need {
+	if at := t.free.in(classOf(need)); t.records.all[at].size() >= need {
 		return at // and not the head of the ring, which has no size
 	}
-	if last := t.records.all[0].prev; t.records.all[last].isFree() && t.records.all[last].size >= need {
+	if last := t.records.all[0].prev; t.records.all[last].isFree() && t.records.all[last].size() >= need {
 		return last
 	}
 	return none
@@ -100,7 +100,7 @@ func (t *tlsf) findAligned(need, mask uint64) (at uint32, pad uint64) {
 // fit is the run if it holds the request, and none otherwise.
 func (t *tlsf) fit(at uint32, need, mask uint64) (fits uint32, pad uint64) {
 	r := &t.records.all[at]
-	if pad = t.padding(r.offset, mask); r.isFree() && pad <= r.size && need <= r.size-pad {
+	if pad = t.padding(r.offset(), mask); r.isFree() && pad <= r.size() && need <= r.size()-pad {
 		return at, pad
 	}
 	return none, 0
@@ -110,7 +110,7 @@ func (t *tlsf) fit(at uint32, need, mask uint64) (fits uint32, pad uint64) {
 // What is left behind the block keeps the run's record, and with it most often
 // its place in a list.
 func (t *tlsf) take(at uint32, pad, need uint64) (uint32, error) {
-	size := t.records.all[at].size
+	size := t.records.all[at].size()
 	rest := size - pad - need
 	if rest|pad != 0 && t.records.spareCount < 2 {
 		extra := uint64(1)
@@ -122,19 +122,19 @@ func (t *tlsf) take(at uint32, pad, need uint64) (uint32, error) {
 		}
 	}
 	run := &t.records.all[at]
-	start := run.offset + pad
+	start := run.offset() + pad
 	switch {
 	case pad != 0:
 		t.forget(at)
 		front := at
-		run.size = pad
+		run.setSize(pad)
 		at = t.records.insertAfter(front, start, need)
 		t.keep(front)
 		if rest != 0 {
 			t.keep(t.records.insertAfter(at, start+need, rest))
 		}
 	case rest != 0:
-		run.offset, run.size = start+need, rest
+		run.place(start+need, rest)
 		t.resized(at, size)
 		at = t.records.insertAfter(run.prev, start, need)
 	default:
@@ -156,26 +156,26 @@ func (t *tlsf) Free(offset uint64) (uint64, error) {
 		return 0, t.badFree(offset)
 	}
 	r := &all[at]
-	size := r.size
+	size := r.size()
 	t.freeUnits += size
 	prev, next := r.prev, r.next
 	before, behind := &all[prev], &all[next]
 	switch {
 	case behind.isFree():
-		was := behind.size
-		behind.offset -= size
-		behind.size += size
+		was := behind.size()
+		behind.setOffset(behind.offset() - size)
+		behind.setSize(behind.size() + size)
 		t.records.drop(at)
 		if before.isFree() {
 			t.free.remove(all, prev)
-			behind.offset -= before.size
-			behind.size += before.size
+			behind.setOffset(behind.offset() - before.size())
+			behind.setSize(behind.size() + before.size())
 			t.records.drop(prev)
 		}
 		t.resized(next, was)
 	case before.isFree():
-		was := before.size
-		before.size += size
+		was := before.size()
+		before.setSize(before.size() + size)
 		t.records.drop(at)
 		if next == 0 { // it comes to be the run at the end
 			t.free.unlink(all, prev, classOf(was))
@@ -215,5 +215,5 @@ func (t *tlsf) resized(at uint32, was uint64) {
 }
 
 func (t *tlsf) Stats() Stats {
-	return t.statsWithEnd(t.free.count, t.records.all[t.free.last()].size)
+	return t.statsWithEnd(t.free.count, t.records.all[t.free.last()].size())
 }

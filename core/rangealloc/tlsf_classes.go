@@ -33,28 +33,28 @@ func classOf(size uint64) uint {
 // classFor is the first class whose runs are all at least this size, not 0.
 func classFor(size uint64) uint { return classOf(size-1) + 1 }
 
-func (c *classes) insert(all []record, at uint32) {
-	class := classOf(all[at].size)
+func (c *classes) insert(all []record[uint64], at uint32) {
+	class := classOf(all[at].size())
 	push(all, &c.heads[class], at)
 	c.row[class>>rowBits&63] |= 1 << (class & rowMask)
 	c.rows |= 1 << (class >> rowBits & 63)
 	c.count++
 }
 
-func (c *classes) remove(all []record, at uint32) {
-	c.unlink(all, at, classOf(all[at].size))
+func (c *classes) remove(all []record[uint64], at uint32) {
+	c.unlink(all, at, classOf(all[at].size()))
 }
 
 // resize moves a run whose size was another one to the list where it belongs.
 // Most often it is there already.
-func (c *classes) resize(all []record, at uint32, was uint64) {
-	if class := classOf(was); class != classOf(all[at].size) {
+func (c *classes) resize(all []record[uint64], at uint32, was uint64) {
+	if class := classOf(was); class != classOf(all[at].size()) {
 		c.unlink(all, at, class)
 		c.insert(all, at)
 	}
 }
 
-func (c *classes) unlink(all []record, at uint32, class uint) {
+func (c *classes) unlink(all []record[uint64], at uint32, class uint) {
 	c.count--
 	if !pull(all, &c.heads[class], at) {
 		return
