@@ -1,0 +1,129 @@
+package vmm
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+)
+
+// tenants are two spaces over one stock of three pages.
+type tenants struct {
+	dev    *devicetest.Device
+	engine *engine.Engine
+	stock  *Physical
+	spaces [2]*space
+}
+
+func newTenants(t *testing.T, unscrubbed [2]bool, backing device.Backing) *tenants {
+	dev := devicetest.Open(devicetest.Config{TotalBytes: 64 * mib, Backed: true})
+	e := engine.New(dev, engine.Options{})
+	stock, err := newPhysical("test", e, PhysicalConfig{PageBytes: page, LimitBytes: 3 * page, ReadyPages: -1, Backing: backing}, false)
+	require.NoError(t, err)
+	two := &tenants{dev: dev, engine: e, stock: stock}
+	for i := range two.spaces {
+		two.spaces[i] = two.open(t, unscrubbed[i])
+	}
+	return two
+}
+
+func (two *tenants) open(t *testing.T, unscrubbed bool) *space {
+	s, err := newSpace(two.stock, spaceConfig{kind: "test", name: "tenant", capacityBytes: 8 * page, unscrubbed: unscrubbed})
+	require.NoError(t, err)
+	return s
+}
+
+// fill has a space write to all three pages, and give them back; settled says that
+// they are idle then and not parked.
+func (two *tenants) fill(t *testing.T, s *space, settled bool) {
+	_, err := s.allocate(placing{op: "allocate", at: span{0, 3 * page}})
+	require.NoError(t, err)
+	require.NoError(t, two.dev.FillNow(s.base, 0xAA, 3*page))
+	require.NoError(t, s.deallocate("deallocate", span{0, 3 * page}, nil))
+	if settled {
+		_, err = s.unpark(3)
+		require.NoError(t, err)
+	}
+	require.NoError(t, two.stock.audit(two.dev))
+}
+
+func (two *tenants) look(t *testing.T, s *space) []byte {
+	_, err := s.allocate(placing{op: "allocate", at: span{4 * page, 3 * page}})
+	require.NoError(t, err)
+	seen := two.dev.Bytes(s.base+device.Addr(4*page), 3*page)
+	require.Len(t, seen, int(3*page))
+	return seen
+}
+
+func (two *tenants) quit(t *testing.T) {
+	require.NoError(t, two.stock.audit(two.dev))
+	for _, s := range two.stock.spacesFrom(nil) {
+		require.NoError(t, s.close("close", true))
+	}
+	require.NoError(t, two.stock.Close())
+	require.Zero(t, two.dev.HeldBytes())
+	require.NoError(t, two.engine.Close())
+}
+
+// What one tenant has written the other never reads, unless both opted out.
+func TestTenantsDoNotReadEachOther(t *testing.T) {
+	zeros := make([]byte, 3*page)
+	for _, settled := range []bool{false, true} {
+		for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
+			for _, unscrubbed := range [][2]bool{{false, false}, {true, false}, {false, true}} {
+				two := newTenants(t, unscrubbed, backing)
+				two.fill(t, two.spaces[0], settled)
+				require.True(t, bytes.Equal(zeros, two.look(t, two.spaces[1])), "settled %v %v", settled, unscrubbed)
+				require.Equal(t, backing == device.BackingMovable, two.dev.Calls(devicetest.Zero) > 0)
+				two.quit(t)
+			}
+		}
+		two := newTenants(t, [2]bool{true, true}, device.BackingMovable)
+		two.fill(t, two.spaces[0], settled)
+		require.Equal(t, byte(0xAA), two.look(t, two.spaces[1])[page])
+		require.Zero(t, two.dev.Calls(devicetest.Zero), "both opted out")
+		two.quit(t)
+	}
+}
+
+// Pages that come back to who had them are not made zeros.
+func TestOwnPagesAreNotScrubbed(t *testing.T) {
+	two := newTenants(t, [2]bool{}, device.BackingMovable)
+	two.fill(t, two.spaces[0], true)
+	require.Equal(t, byte(0xAA), two.look(t, two.spaces[0])[page])
+	require.Zero(t, two.dev.Calls(devicetest.Zero))
+	two.quit(t)
+}
+
+// The owner is gone, and a space of the same name is not that owner.
+func TestPagesOfAnOwnerThatIsGone(t *testing.T) {
+	two := newTenants(t, [2]bool{}, device.BackingMovable)
+	two.fill(t, two.spaces[0], true)
+	require.NoError(t, two.spaces[0].close("close", false))
+	again := two.open(t, false)
+	require.True(t, bytes.Equal(make([]byte, 3*page), two.look(t, again)))
+	two.quit(t)
+}
+
+// Pages that could not be made zeros reach nobody.
+func TestScrubbingThatFails(t *testing.T) {
+	two := newTenants(t, [2]bool{}, device.BackingMovable)
+	two.fill(t, two.spaces[0], false)
+	two.dev.FailNth(devicetest.Zero, 1, nil)
+	_, err := two.spaces[1].allocate(placing{op: "allocate", at: span{0, 2 * page}})
+	require.ErrorIs(t, err, device.CodeDevice)
+	require.NoError(t, two.stock.audit(two.dev))
+	require.True(t, bytes.Equal(make([]byte, 3*page), two.look(t, two.spaces[1])))
+	two.quit(t)
+}
+
+func TestStockWithSpacesIsBusy(t *testing.T) {
+	two := newTenants(t, [2]bool{}, device.BackingMovable)
+	require.ErrorIs(t, two.stock.Close(), device.CodeBusy)
+	two.quit(t)
+	require.ErrorIs(t, two.stock.Close(), device.CodeInvalidState)
+}
