@@ -3,22 +3,27 @@
 // queues with a worker each. It is a complete backend and the reference for the
 // others.
 //
-// It owns the segments that it maps, the workers of its streams, and the
-// capacity: what the process may really use (the machine's memory or the limit
-// of a control group above the process, whichever is less) or an explicit size,
-// shared equally by the devices. Two opens of one device share its capacity,
-// but not their segments and streams.
+// It owns the segments that it maps, the address space that it reserves and the
+// pages in it, the workers of its streams, and the capacity: what the process may
+// really use (the machine's memory or the limit of a control group above the
+// process, whichever is less) or an explicit size, shared equally by the devices.
+// Two opens of one device share its capacity, but not their segments, pages and
+// streams.
 //
-// It never writes to memory that is not a live segment of the device, apart
+// It never writes to memory that is not a live segment or page of the device, apart
 // from the host ranges that its callers name; those it cannot check, and a wrong
 // one ends the process, as in any memmove. It keeps no metadata in the memory
 // that it hands out, starts no thread before a stream has work, and never wakes
 // up while its streams are idle.
 //
-// Queued work holds a reference on the segments that it touches, so a segment
-// with work in flight cannot be freed under it.
+// Queued work holds a reference on the segments and pages that it touches, so one
+// with work in flight cannot be freed or unmapped under it.
 //
-// Lock order: stream.mu, then event.mu. openDevice.mu and segmentTable.mu are
-// taken alone. No lock is held while the system is called to map or unmap
-// memory, while bytes are moved, or while a host function runs.
+// A process forked off sees private memory as it was then, and nothing of movable
+// pages (unless it is forked off by another thread while SetAccess is at work).
+//
+// Lock order: stream.mu, then event.mu or virtualMemory.mu, then memoryFiles.mu.
+// openDevice.mu and segmentTable.mu are taken alone. No lock is held while the
+// system is called to map or unmap memory, while bytes are moved, or while a host
+// function runs.
 package host

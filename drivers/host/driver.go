@@ -22,8 +22,9 @@ type Driver struct {
 	// unusable says why there is no device, or is nil.
 	unusable error
 	// start is the origin of the clock that events are timed on.
-	start time.Time
-	files memoryFiles
+	start    time.Time
+	files    memoryFiles
+	mappings mappings
 }
 
 var _ device.Driver = (*Driver)(nil)
@@ -47,7 +48,7 @@ func newDriver(c Config, getenv func(string) string, s *system, m mapper) (*Driv
 	}
 	d := &Driver{
 		settings: resolved, system: s, mapper: m, granularity: granularity(), name: s.processorName(),
-		start: time.Now(),
+		start: time.Now(), mappings: mappings{bound: s.maxMapCount()},
 	}
 	capacity := resolved.memoryBytes
 	if capacity == 0 {

@@ -121,7 +121,7 @@ func (o *openDevice) Reserve(size, align uint64) (device.Addr, error) {
 	mapping, err := o.driver.mapAligned(size, align, m.reserve)
 	if err != nil {
 		o.drop(&o.reservations, 1)
-		return 0, o.systemError(op, device.CodeOutOfVirtualMemory, err, fmt.Sprintf("size %d, alignment %d", size, align))
+		return 0, o.systemError(op, device.CodeOutOfVirtualMemory, o.refused(err), fmt.Sprintf("size %d, alignment %d", size, align))
 	}
 	o.virtual.insert(&reservation{mapping: mapping})
 	return device.Addr(mapping.base), nil
@@ -155,7 +155,7 @@ func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
 	}
 	if err := o.driver.mapper.release(r.mapping.mapBase, r.mapping.mapSize); err != nil {
 		o.virtual.insert(r)
-		return o.systemError(op, device.CodeUnmappingFailed, err, fmt.Sprintf("address %#x, size %d", uint64(addr), size))
+		return o.systemError(op, device.CodeUnmappingFailed, o.refused(err), fmt.Sprintf("address %#x, size %d", uint64(addr), size))
 	}
 	o.drop(&o.reservations, 1)
 	return nil
@@ -191,27 +191,67 @@ func (v *virtualMemory) closeFiles() {
 	v.stores = nil
 }
 
+// mappings counts those that the reservations of all devices take beyond one each.
+// The system ends many a program that cannot have one more, Go's runtime for one,
+// and at its bound it refuses also what would take some away: so virtual memory
+// leaves an eighth of them to the rest of the process.
+type mappings struct {
+	// bound is the system's; 0: not known.
+	bound uint64
+	count atomic.Int64
+}
+
+func (m *mappings) take(op string, growth int64) error {
+	count := m.count.Add(growth)
+	if limit := m.bound - m.bound/8; growth > 0 && m.bound != 0 && uint64(count) > limit {
+		m.count.Add(-growth)
+		return device.Errorf(device.CodeResourceExhausted, op,
+			"%d mappings more: virtual memory has %d and may have %d, because vm.max_map_count is %d",
+			growth, count-growth, limit, m.bound)
+	}
+	return nil
+}
+
+func (m *mappings) giveBack(growth int64) { m.count.Add(-growth) }
+
 // mappingSlack is how near to the bound on mappings a call may be refused: one
 // that changes the middle of a mapping needs two more.
 const mappingSlack = 4
 
+// refusal is why the system refused a call, as things were then.
+type refusal struct {
+	err error
+	// mappings is how many the process had, if that may be why.
+	mappings uint64
+}
+
+// refused is asked before anything is undone: that takes mappings away.
+func (o *openDevice) refused(err error) refusal {
+	why := refusal{err: err}
+	if errnoOf(err) == syscall.ENOMEM {
+		why.mappings = o.driver.mapper.virtual.mappings()
+	}
+	return why
+}
+
 // systemError says what the system refused, and why where that is to be found
 // out: it has one number for no memory and for too many mappings.
-func (o *openDevice) systemError(op string, code device.Code, err error, what string) error {
-	number := errnoOf(err)
-	if number == syscall.ENOMEM {
-		count, bound := o.driver.mapper.virtual.mappings(), o.driver.system.maxMapCount()
-		if bound != 0 && count+mappingSlack >= bound {
+func (o *openDevice) systemError(op string, code device.Code, why refusal, what string) error {
+	number := errnoOf(why.err)
+	switch number {
+	case syscall.ENOMEM:
+		if bound := o.driver.mappings.bound; bound != 0 && why.mappings+mappingSlack >= bound {
 			return device.Errorf(device.CodeResourceExhausted, op,
-				"%s: this process has %d mappings and vm.max_map_count is %d: %w", what, count, bound, err).
+				"%s: this process has %d mappings and vm.max_map_count is %d: %w", what, why.mappings, bound, why.err).
 				On(o.info.ID).WithNative(int64(number))
 		}
 		if code != device.CodeOutOfVirtualMemory {
 			code = device.CodeOutOfMemory
 		}
-	}
-	if number == syscall.EMFILE || number == syscall.ENFILE {
+	case syscall.ENOSPC:
+		code = device.CodeOutOfMemory
+	case syscall.EMFILE, syscall.ENFILE:
 		code = device.CodeResourceExhausted
 	}
-	return device.Errorf(code, op, "%s: the system refused: %w", what, err).On(o.info.ID).WithNative(int64(number))
+	return device.Errorf(code, op, "%s: the system refused: %w", what, why.err).On(o.info.ID).WithNative(int64(number))
 }

@@ -67,11 +67,16 @@ func (v *virtualMemory) mapPages(op string, addr device.Addr, pages []device.Pag
 type claimed struct {
 	space         *reservation
 	address, size uint64
+	// growth is how many mappings more it will be, counted already.
+	growth int64
 }
 
-// claimRange marks a range that is mapped throughout as changing. takes says
-// which of its pages lose access, so that work must not be using them.
-func (v *virtualMemory) claimRange(op string, address, size uint64, takes func(pageSlot) bool) (claimed, error) {
+// claimRange marks a range that is mapped throughout as changing to a new access.
+// takes says for which of its pages work must not be using them. The caller holds
+// v.mu.
+func (v *virtualMemory) claimRange(
+	op string, address, size uint64, access device.Access, takes func(pageSlot) bool,
+) (claimed, error) {
 	r := v.reservationOf(address, size)
 	if r == nil {
 		return claimed{}, device.Errorf(device.CodeInvalidAddress, op,
@@ -99,11 +104,16 @@ func (v *virtualMemory) claimRange(op string, address, size uint64, takes func(p
 	if busy != nil {
 		return claimed{}, busy
 	}
+	c := claimed{space: r, address: address, size: size}
+	c.growth = v.growth(c, access)
+	if err := v.owner.driver.mappings.take(op, c.growth); err != nil {
+		return claimed{}, err
+	}
 	r.each(address, size, func(p place) bool {
 		p.changing = true
 		return true
 	})
-	return claimed{space: r, address: address, size: size}, nil
+	return c, nil
 }
 
 // SetAccess is one call of the system for each run of private pages and for each
@@ -125,7 +135,8 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 	}
 	v := o.virtual
 	v.mu.Lock()
-	c, err := v.claimRange(op, uint64(addr), size, func(s pageSlot) bool { return device.Access(s.access) > access })
+	c, err := v.claimRange(op, uint64(addr), size, access,
+		func(s pageSlot) bool { return device.Access(s.access) > access })
 	if err != nil {
 		v.mu.Unlock()
 		return o.about(err)
@@ -138,8 +149,9 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 		o.prime(c.space, runs)
 	}
 	if done, err := v.apply(c.space, runs); err != nil {
+		why := o.refused(err)
 		v.undo(c, done)
-		return o.systemError(op, device.CodeMappingFailed, err, fmt.Sprintf("address %#x, size %d, access %d", uint64(addr), size, access))
+		return o.systemError(op, device.CodeMappingFailed, why, fmt.Sprintf("address %#x, size %d, access %d", uint64(addr), size, access))
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -165,7 +177,7 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 	}
 	v := o.virtual
 	v.mu.Lock()
-	c, err := v.claimRange(op, uint64(addr), size, func(pageSlot) bool { return true })
+	c, err := v.claimRange(op, uint64(addr), size, device.AccessNone, func(pageSlot) bool { return true })
 	if err != nil {
 		v.mu.Unlock()
 		return o.about(err)
@@ -177,8 +189,9 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 		err = v.forget(runs)
 	}
 	if err != nil {
+		why := o.refused(err)
 		v.undo(c, done)
-		return o.systemError(op, device.CodeUnmappingFailed, err, fmt.Sprintf("address %#x, size %d", uint64(addr), size))
+		return o.systemError(op, device.CodeUnmappingFailed, why, fmt.Sprintf("address %#x, size %d", uint64(addr), size))
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -219,7 +232,7 @@ func (o *openDevice) Resident(addr device.Addr, size uint64) (uint64, error) {
 			found, err = m.privateResident(p.address, p.size)
 		}
 		if err != nil {
-			return 0, o.systemError(op, device.CodeDevice, err, fmt.Sprintf("address %#x, size %d", p.address, p.size))
+			return 0, o.systemError(op, device.CodeDevice, o.refused(err), fmt.Sprintf("address %#x, size %d", p.address, p.size))
 		}
 		sum += found
 	}

@@ -3,7 +3,7 @@ package host
 import (
 	"bytes"
 	"math"
-	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -158,21 +158,31 @@ func fileBytes(fd int) uint64 {
 	return uint64(status.Blocks) * 512
 }
 
+// counting is what countMappings reads into. It is called when the process may
+// be unable to have more memory, so it has its own.
+var counting struct {
+	mu     sync.Mutex
+	buffer [64 << 10]byte
+}
+
 // countMappings counts the lines of a file that has some megabytes when the
 // bound on mappings has been reached; 0 when it cannot be read.
 func countMappings() uint64 {
-	file, err := os.Open("/proc/self/maps")
+	counting.mu.Lock()
+	defer counting.mu.Unlock()
+	open := func() (int, error) { return unix.Open("/proc/self/maps", unix.O_RDONLY|unix.O_CLOEXEC, 0) }
+	fd, err := untilNotInterrupted(open)
 	if err != nil {
 		return 0
 	}
-	defer func() { _ = file.Close() }()
-	buffer := make([]byte, 64<<10)
+	defer func() { _ = unix.Close(fd) }()
+	read := func() (int, error) { return unix.Read(fd, counting.buffer[:]) }
 	var lines uint64
 	for {
-		n, err := file.Read(buffer)
-		lines += uint64(bytes.Count(buffer[:n], []byte{'\n'}))
-		if err != nil {
+		n, err := untilNotInterrupted(read)
+		if err != nil || n <= 0 {
 			return lines
 		}
+		lines += uint64(bytes.Count(counting.buffer[:n], []byte{'\n'}))
 	}
 }

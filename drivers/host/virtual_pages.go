@@ -73,7 +73,7 @@ func (v *virtualMemory) store(op string, pageBytes uint64, backing device.Backin
 	if backing == device.BackingMovable {
 		fd, size, err := v.owner.driver.openFile(made.limit * pageBytes)
 		if err != nil {
-			return nil, v.owner.systemError(op, device.CodeDevice, err, fmt.Sprintf("a file for pages of %d bytes", pageBytes))
+			return nil, v.owner.systemError(op, device.CodeDevice, v.owner.refused(err), fmt.Sprintf("a file for pages of %d bytes", pageBytes))
 		}
 		made.fd, made.limit = fd, min(made.limit, size/pageBytes)
 	}
@@ -191,7 +191,7 @@ func (o *openDevice) change(op string, runs []pageRun, call func(file filePart, 
 		}
 		size := (run.end - run.start) * run.store.pageBytes
 		if err := call(run.store.part(run.start), size); err != nil {
-			return o.systemError(op, device.CodeDevice, err, fmt.Sprintf("%d pages of %d bytes", run.end-run.start, run.store.pageBytes))
+			return o.systemError(op, device.CodeDevice, o.refused(err), fmt.Sprintf("%d pages of %d bytes", run.end-run.start, run.store.pageBytes))
 		}
 	}
 	return nil
@@ -239,7 +239,16 @@ func (v *virtualMemory) takeBack(runs []pageRun) uint64 {
 	return size
 }
 
-// Zero overwrites what exists of movable pages.
+// Zero overwrites what exists of movable pages, where their memory is. A hole in
+// their file is made sooner, but the next owner pays for it. Zeroing and then
+// writing all of a page of 2 MiB took, in us, on Linux 6.18 with 2 cores:
+//
+//	written before       overwrite          hole
+//	all of it            530 +  870         200 + 1600
+//	an eighth             43 + 1520          28 + 1610
+//	nothing              2.5 + 1660         1.7 + 1630
+//
+// Private pages that are not mapped have nothing to zero.
 func (o *openDevice) Zero(pages []device.Page) error {
 	const op = "host.zero_pages"
 	m, err := o.virtualMapper(op)

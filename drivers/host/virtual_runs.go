@@ -67,6 +67,75 @@ func (v *virtualMemory) runs(c claimed, access func(pageSlot) device.Access) []r
 	return list
 }
 
+// sight is what a mapping of the system looks like at a page: the zero value is
+// bare address space, which pages without access are as well.
+type sight struct {
+	store  *store
+	end    uint64
+	access device.Access
+}
+
+// parted says whether the system needs two mappings where one sight ends and the
+// next one begins.
+func (s sight) parted(store *store, offset uint64, access device.Access) bool {
+	switch {
+	case access == device.AccessNone || s.access == device.AccessNone:
+		return s.access != access
+	case s.access != access || s.store.backing != store.backing:
+		return true
+	}
+	return store.backing == device.BackingMovable && (s.store != store || s.end != offset)
+}
+
+// growth is how many mappings more there are when a range gets its new access. The
+// caller holds v.mu.
+func (v *virtualMemory) growth(c claimed, access device.Access) int64 {
+	var before, after sight
+	var growth int64
+	// What lies in front of the reservation and behind it is no part of it.
+	edge := c.address == c.space.base()
+	look := func(p place, old, renewed device.Access) {
+		s, index, _ := v.find(p.page)
+		offset := index * s.pageBytes
+		if !edge && before.parted(s, offset, old) {
+			growth--
+		}
+		if !edge && after.parted(s, offset, renewed) {
+			growth++
+		}
+		edge = false
+		before, after = sight{store: s, end: offset + s.pageBytes, access: old}, sight{store: s, end: offset + s.pageBytes, access: renewed}
+	}
+	same := func(p place) bool {
+		look(p, device.Access(p.access), device.Access(p.access))
+		return false
+	}
+	if !edge {
+		edge = true
+		c.space.each(c.address-1, 1, same)
+		edge = false
+	}
+	c.space.each(c.address, c.size, func(p place) bool {
+		look(p, device.Access(p.access), access)
+		return true
+	})
+	end := c.address + c.size
+	if end == c.space.base()+c.space.size() {
+		return growth
+	}
+	if next, _ := c.space.find(end - c.space.base()); next != nil {
+		c.space.each(end, 1, same)
+		return growth
+	}
+	if before.access != device.AccessNone {
+		growth--
+	}
+	if after.access != device.AccessNone {
+		growth++
+	}
+	return growth
+}
+
 func hasPrivate(runs []run) bool { return slices.ContainsFunc(runs, run.private) }
 
 // apply calls the system for each run. When it fails, done says up to which
@@ -139,6 +208,7 @@ func (v *virtualMemory) undo(c claimed, done uint64) {
 	v.mu.Lock()
 	runs := v.runs(part, func(s pageSlot) device.Access { return device.Access(s.access) })
 	v.mu.Unlock()
+	v.owner.driver.mappings.giveBack(c.growth)
 	left := runs[:0]
 	for _, old := range runs {
 		if _, err := v.apply(c.space, []run{old}); err != nil {

@@ -27,7 +27,11 @@ type slotTable struct {
 	mapped    int
 }
 
+// at is the slot of a place, or nil where there never was a page.
 func (t *slotTable) at(index uint64) *pageSlot {
+	if index/chunkSlots >= uint64(len(t.chunks)) {
+		return nil
+	}
 	if chunk := t.chunks[index/chunkSlots]; chunk != nil {
 		return &chunk[index%chunkSlots]
 	}
@@ -77,26 +81,35 @@ type place struct {
 	address, pageBytes uint64
 }
 
-// find is the page that an offset lies in.
-func (r *reservation) find(offset uint64) (place, bool) {
+// find is the table and place of the page that an offset lies in, or nil.
+func (r *reservation) find(offset uint64) (*slotTable, uint64) {
 	for _, t := range r.tables {
 		index := offset / t.pageBytes
 		if s := t.at(index); s != nil && s.page != 0 {
-			return place{pageSlot: s, address: r.base() + index*t.pageBytes, pageBytes: t.pageBytes}, true
+			return t, index
 		}
 	}
-	return place{}, false
+	return nil, 0
 }
 
 // each visits the pages under a range, in order, while visit says true. It is
 // false when that ended early or a part of the range is not mapped.
 func (r *reservation) each(address, size uint64, visit func(p place) bool) bool {
-	for at, end := address, address+size; at < end; {
-		p, ok := r.find(at - r.base())
-		if !ok || !visit(p) {
+	for at, end := address-r.base(), address-r.base()+size; at < end; {
+		t, index := r.find(at)
+		if t == nil {
 			return false
 		}
-		at = p.address + p.pageBytes
+		for ; at < end; index++ {
+			s := t.at(index)
+			if s == nil || s.page == 0 {
+				break
+			}
+			at = (index + 1) * t.pageBytes
+			if !visit(place{pageSlot: s, address: r.base() + at - t.pageBytes, pageBytes: t.pageBytes}) {
+				return false
+			}
+		}
 	}
 	return true
 }

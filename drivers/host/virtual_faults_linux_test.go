@@ -1,0 +1,312 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// faulty is a mapper whose n-th call of virtual memory fails.
+type faulty struct {
+	// left counts down to the failure at 1; 0 or less: none.
+	left, calls int
+	err         error
+	mappings    uint64
+}
+
+func (f *faulty) fails() bool {
+	f.calls++
+	f.left--
+	return f.left == 0
+}
+
+func (f *faulty) mapper() mapper {
+	m := systemMapper()
+	real := *m.virtual
+	real.reserve = func(size uint64) (uint64, error) {
+		if f.fails() {
+			return 0, f.err
+		}
+		return m.virtual.reserve(size)
+	}
+	onRange := func(call func(address, size uint64) error) func(address, size uint64) error {
+		return func(address, size uint64) error {
+			if f.fails() {
+				return f.err
+			}
+			return call(address, size)
+		}
+	}
+	onFile := func(call func(file filePart, size uint64) error) func(file filePart, size uint64) error {
+		return func(file filePart, size uint64) error {
+			if f.fails() {
+				return f.err
+			}
+			return call(file, size)
+		}
+	}
+	real.clear, real.forget = onRange(m.virtual.clear), onRange(m.virtual.forget)
+	real.keepFromChildren = onRange(m.virtual.keepFromChildren)
+	real.punch, real.overwrite = onFile(m.virtual.punch), onFile(m.virtual.overwrite)
+	real.protect = func(address, size uint64, access device.Access) error {
+		if f.fails() {
+			return f.err
+		}
+		return m.virtual.protect(address, size, access)
+	}
+	real.mapFile = func(address, size uint64, file filePart, access device.Access) error {
+		if f.fails() {
+			return f.err
+		}
+		return m.virtual.mapFile(address, size, file, access)
+	}
+	real.openFile = func(size uint64) (int, uint64, error) {
+		if f.fails() {
+			return -1, 0, f.err
+		}
+		return m.virtual.openFile(size)
+	}
+	real.mappings = func() uint64 { return f.mappings }
+	out := m
+	out.virtual = &real
+	out.release = func(address, size uint64) error {
+		if f.fails() {
+			return f.err
+		}
+		return m.release(address, size)
+	}
+	return out
+}
+
+// The script maps, in one reservation, movable pages in several runs of their
+// file between private ones, changes their access in parts, and takes everything
+// back. Each step can be done again after it has failed.
+type script struct {
+	o       *openDevice
+	addr    device.Addr
+	movable []device.Page
+	private []device.Page
+}
+
+const scriptPage = uint64(64 << 10)
+
+func (s *script) at(i uint64) device.Addr { return s.addr + device.Addr(i*scriptPage) }
+
+func (s *script) steps() []func() error {
+	return []func() error{
+		func() (err error) {
+			if s.addr == 0 {
+				s.addr, err = s.o.Reserve(16*scriptPage, scriptPage)
+			}
+			return err
+		},
+		func() error { return s.o.Create(s.movable, scriptPage, device.BackingMovable) },
+		func() error { return s.o.Create(s.private, scriptPage, device.BackingPrivate) },
+		func() error { return s.o.Map(s.at(0), []device.Page{s.movable[0], s.movable[1], s.movable[5]}) },
+		func() error { return s.o.Map(s.at(3), s.private[:2]) },
+		func() error { return s.o.Map(s.at(5), []device.Page{s.movable[4], s.private[2], s.movable[2]}) },
+		func() error { return s.o.SetAccess(s.at(2), 4*scriptPage, device.AccessRead) },
+		func() error { return s.o.SetAccess(s.at(0), 8*scriptPage, device.AccessReadWrite) },
+		func() error { return s.o.FillNow(s.at(0), 7, 8*scriptPage) },
+		func() error { return s.o.SetAccess(s.at(1), 6*scriptPage, device.AccessNone) },
+		func() error { return s.o.SetAccess(s.at(0), 8*scriptPage, device.AccessRead) },
+		func() error { return s.o.Zero([]device.Page{s.movable[3]}) },
+		func() error { return s.o.Unmap(s.at(1), 5*scriptPage) },
+		func() error { return s.o.Unmap(s.at(6), 2*scriptPage) },
+		func() error { return s.o.Unmap(s.at(0), scriptPage) },
+		func() error { return s.o.Release(slices.Concat(s.private, s.movable)) },
+		func() error { return s.o.Unreserve(s.addr, 16*scriptPage) },
+	}
+}
+
+// books are all that must be as it was when a call has failed.
+func (s *script) books() string {
+	v := s.o.virtual
+	text := fmt.Sprintf("held %d, reservations %d, pages %d;", s.o.memory.held.Load(), s.o.reservations, s.o.pages)
+	for _, r := range v.reservations {
+		text += fmt.Sprintf(" reservation of %d with %d:", r.size(), r.mapped)
+		for offset := uint64(0); offset < r.size(); offset += scriptPage {
+			r.each(r.base()+offset, scriptPage, func(p place) bool {
+				text += fmt.Sprintf(" %d=%x/%d/%d/%v", offset/scriptPage, p.page, p.access, p.uses, p.changing)
+				return true
+			})
+		}
+	}
+	for _, st := range v.stores {
+		text += fmt.Sprintf("; store of %d pages, free %v", len(st.pages), st.free)
+		for _, p := range st.pages {
+			text += fmt.Sprintf(" %x/%d", p.address, p.state)
+		}
+	}
+	return text
+}
+
+// really is what the system has behind each page of the range.
+func (s *script) really(t *testing.T) string {
+	text := ""
+	for i := uint64(0); i < 16 && s.addr != 0 && len(s.o.virtual.reservations) > 0; i++ {
+		text += protectionAt(t, uint64(s.at(i))) + " "
+	}
+	return text
+}
+
+// Whatever call of the system fails, the call of the device has changed nothing,
+// in its notes and in the process, and works when it is made again.
+func TestEverySystemCallOfVirtualMemoryMayFail(t *testing.T) {
+	failures := 0
+	for n := 1; ; n++ {
+		f := &faulty{err: syscall.EPERM, left: n}
+		s := &script{o: openForced(t, f.mapper()), movable: make([]device.Page, 6), private: make([]device.Page, 3)}
+		failed := false
+		for i, step := range s.steps() {
+			books, real := s.books(), s.really(t)
+			wasArmed := f.left > 0
+			err := step()
+			if err == nil {
+				continue
+			}
+			require.True(t, wasArmed && !failed, "step %d of failure %d: %v", i, n, err)
+			failed = true
+			require.ErrorIs(t, err, syscall.EPERM)
+			if len(s.o.virtual.stores) > 0 || i > 0 {
+				require.Equal(t, books, s.books(), "step %d, failure %d", i, n)
+			}
+			require.Equal(t, real, s.really(t), "step %d, failure %d", i, n)
+			if i == 10 {
+				// What the pages held is still there where they were.
+				_, other, err := s.o.FirstOther(s.at(0), 7, scriptPage)
+				require.NoError(t, err)
+				require.False(t, other)
+			}
+			require.NoError(t, step(), "step %d again, failure %d", i, n)
+		}
+		require.Zero(t, s.o.memory.held.Load())
+		require.NoError(t, s.o.Close())
+		if f.left > 0 {
+			break
+		}
+		if failed {
+			failures++
+		}
+	}
+	require.Greater(t, failures, 20, "the script must have met failures")
+}
+
+// The same, when nothing works from some call on: undoing fails as well. Then no
+// byte is led to where it must not be, and everything works once the system does.
+func TestUndoingThatFails(t *testing.T) {
+	f := &faulty{err: syscall.ENOMEM}
+	o := openForced(t, f.mapper())
+	pages := make([]device.Page, 3)
+	require.NoError(t, o.Create(pages, scriptPage, device.BackingMovable))
+	addr, err := o.Reserve(3*scriptPage, scriptPage)
+	require.NoError(t, err)
+	require.NoError(t, o.Map(addr, []device.Page{pages[0], pages[2], pages[1]}))
+	require.NoError(t, o.SetAccess(addr, 3*scriptPage, device.AccessReadWrite))
+	require.NoError(t, o.FillNow(addr, 9, 3*scriptPage))
+	f.left = 2
+	broken := o.driver.mapper.virtual.mapFile
+	o.driver.mapper.virtual.mapFile = func(address, size uint64, file filePart, access device.Access) error {
+		if f.left <= 0 {
+			return f.err
+		}
+		return broken(address, size, file, access)
+	}
+	requireCode(t, device.CodeOutOfMemory, o.SetAccess(addr, 3*scriptPage, device.AccessRead))
+	o.driver.mapper.virtual.mapFile = broken
+	requireCode(t, device.CodePermissionDenied, o.FillNow(addr, 1, 3*scriptPage))
+	require.NoError(t, o.SetAccess(addr, 3*scriptPage, device.AccessReadWrite))
+	_, other, err := o.FirstOther(addr, 9, 3*scriptPage)
+	require.NoError(t, err)
+	require.False(t, other, "no byte is lost")
+	require.NoError(t, o.Unmap(addr, 3*scriptPage))
+	require.NoError(t, o.Release(pages))
+	require.NoError(t, o.Unreserve(addr, 3*scriptPage))
+	require.NoError(t, o.Close())
+}
+
+func TestRefusalsOfTheSystemAreNamed(t *testing.T) {
+	bound := newSystem("/").maxMapCount()
+	for _, c := range []struct {
+		err      error
+		mappings uint64
+		create   device.Code
+		access   device.Code
+		reserve  device.Code
+		words    []string
+	}{
+		{syscall.ENOMEM, 10, device.CodeOutOfMemory, device.CodeOutOfMemory, device.CodeOutOfVirtualMemory, nil},
+		{syscall.ENOMEM, bound, device.CodeResourceExhausted, device.CodeResourceExhausted, device.CodeResourceExhausted,
+			[]string{"vm.max_map_count", fmt.Sprint(bound)}},
+		{syscall.ENOSPC, 10, device.CodeOutOfMemory, device.CodeOutOfMemory, device.CodeOutOfMemory, nil},
+		{syscall.EMFILE, 10, device.CodeResourceExhausted, device.CodeResourceExhausted, device.CodeResourceExhausted, nil},
+		{syscall.EPERM, 10, device.CodeDevice, device.CodeMappingFailed, device.CodeOutOfVirtualMemory, nil},
+	} {
+		f := &faulty{err: c.err, mappings: c.mappings}
+		o := openForced(t, f.mapper())
+		page := make([]device.Page, 1)
+		f.left = 1
+		requireCode(t, c.create, o.Create(page, scriptPage, device.BackingMovable), c.words...)
+		require.Zero(t, o.memory.held.Load())
+		require.NoError(t, o.Create(page, scriptPage, device.BackingMovable))
+		f.left = 1
+		_, err := o.Reserve(scriptPage, scriptPage)
+		requireCode(t, c.reserve, err, c.words...)
+		addr, err := o.Reserve(scriptPage, scriptPage)
+		require.NoError(t, err)
+		require.NoError(t, o.Map(addr, page))
+		f.left = 1
+		err = o.SetAccess(addr, scriptPage, device.AccessReadWrite)
+		requireCode(t, c.access, err, c.words...)
+		var typed *device.Error
+		require.ErrorAs(t, err, &typed)
+		require.EqualValues(t, c.err, typed.Native)
+		require.Equal(t, "cpu:0", typed.Device)
+		require.NoError(t, o.Unmap(addr, scriptPage))
+		require.NoError(t, o.Release(page))
+		require.NoError(t, o.Unreserve(addr, scriptPage))
+		require.NoError(t, o.Close())
+	}
+}
+
+// A process that may have small files only has few movable pages, and is told.
+func TestSmallFiles(t *testing.T) {
+	m := systemMapper()
+	real := m.virtual.openFile
+	m.virtual.openFile = func(uint64) (int, uint64, error) { return real(4 * scriptPage) }
+	o := openForced(t, m)
+	pages := make([]device.Page, 5)
+	requireCode(t, device.CodeResourceExhausted, o.Create(pages, scriptPage, device.BackingMovable), "limit on the size of files")
+	require.Zero(t, o.memory.held.Load())
+	require.NoError(t, o.Create(pages[:4], scriptPage, device.BackingMovable))
+	require.NoError(t, o.Release(pages[:4]))
+	require.NoError(t, o.Close())
+}
+
+// Locked memory cannot be forgotten; it goes all the same.
+func TestMemoryThatCannotBeForgotten(t *testing.T) {
+	m := systemMapper()
+	m.virtual.forget = func(uint64, uint64) error { return syscall.EINVAL }
+	o := openForced(t, m)
+	page := make([]device.Page, 1)
+	require.NoError(t, o.Create(page, scriptPage, device.BackingPrivate))
+	addr, err := o.Reserve(scriptPage, scriptPage)
+	require.NoError(t, err)
+	for range 2 {
+		require.NoError(t, o.Map(addr, page))
+		require.NoError(t, o.SetAccess(addr, scriptPage, device.AccessReadWrite))
+		_, other, err := o.FirstOther(addr, 0, scriptPage)
+		require.NoError(t, err)
+		require.False(t, other)
+		require.NoError(t, o.FillNow(addr, 3, scriptPage))
+		require.NoError(t, o.Unmap(addr, scriptPage))
+	}
+	require.NoError(t, o.Release(page))
+	require.NoError(t, o.Unreserve(addr, scriptPage))
+	require.NoError(t, o.Close())
+}

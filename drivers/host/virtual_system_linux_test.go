@@ -1,0 +1,355 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+)
+
+// protectionAt is the protection and kind of the mapping at an address, such as
+// "rw-s".
+func protectionAt(t *testing.T, address uint64) string {
+	content, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(content)) {
+		var start, end uint64
+		var flags string
+		if n, _ := fmt.Sscanf(line, "%x-%x %s", &start, &end, &flags); n == 3 && start <= address && address < end {
+			return flags
+		}
+	}
+	return "none"
+}
+
+// statusBytes is a field of the process's own account.
+func statusBytes(t *testing.T, field string) int64 {
+	content, err := os.ReadFile("/proc/self/status")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(content)) {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
+			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			require.NoError(t, err)
+			return kib << 10
+		}
+	}
+	t.Fatalf("no %s in /proc/self/status", field)
+	return 0
+}
+
+func mappingsUnder(t require.TestingT, addr device.Addr, size uint64) int {
+	content, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	count := 0
+	for line := range strings.Lines(string(content)) {
+		var start, end uint64
+		if n, _ := fmt.Sscanf(line, "%x-%x", &start, &end); n == 2 && start < uint64(addr)+size && uint64(addr) < end {
+			count++
+		}
+	}
+	return count
+}
+
+// openVirtual is a device with pages mapped for reading and writing.
+func openVirtual(t *testing.T, count int, pageBytes uint64, backing device.Backing) (*openDevice, device.Addr, []device.Page) {
+	t.Helper()
+	o := openSome(t, Config{MemoryBytes: 8 * gib, MemoryForced: true})[0]
+	pages := make([]device.Page, count)
+	require.NoError(t, o.Create(pages, pageBytes, backing))
+	size := uint64(count) * pageBytes
+	addr, err := o.Reserve(size, pageBytes)
+	require.NoError(t, err)
+	require.NoError(t, o.Map(addr, pages))
+	require.NoError(t, o.SetAccess(addr, size, device.AccessReadWrite))
+	t.Cleanup(func() {
+		if covered, _ := o.virtual.reservationOf(uint64(addr), size).covered(uint64(addr), size); covered {
+			require.NoError(t, o.Unmap(addr, size))
+		}
+		if o.pages > 0 {
+			require.NoError(t, o.Release(pages))
+		}
+		require.NoError(t, o.Unreserve(addr, size))
+	})
+	return o, addr, pages
+}
+
+// Memory comes with the first touch and goes with the unmapping of private pages,
+// the release of movable ones, as the system itself counts it.
+func TestPagesGoBackToTheSystem(t *testing.T) {
+	const count, size = 16, 16 * benchPage
+	for field, backing := range map[string]device.Backing{"RssAnon": device.BackingPrivate, "RssShmem": device.BackingMovable} {
+		before := statusBytes(t, field)
+		o, addr, pages := openVirtual(t, count, benchPage, backing)
+		resident := func() uint64 {
+			got, err := o.Resident(addr, size)
+			require.NoError(t, err)
+			return got
+		}
+		require.Zero(t, resident(), "untouched")
+		require.Less(t, statusBytes(t, field), before+size/4)
+		require.NoError(t, o.FillNow(addr, 1, size/2))
+		require.EqualValues(t, size/2, resident())
+		require.NoError(t, o.FillNow(addr, 1, size))
+		require.EqualValues(t, size, resident())
+		require.Greater(t, statusBytes(t, field), before+size*3/4)
+		require.NoError(t, o.Unmap(addr, size))
+		require.Less(t, statusBytes(t, field), before+size/4, "%s after unmapping", field)
+		left := uint64(0)
+		if backing == device.BackingMovable {
+			left = size
+		}
+		require.Equal(t, left, o.driver.files.bytes(), "movable pages keep theirs")
+		require.NoError(t, o.Release(pages))
+		require.Zero(t, o.driver.files.bytes())
+	}
+}
+
+// A look at private memory that nobody wrote to brings the page of zeros, which is
+// no memory.
+func TestZerosThatWereOnlyReadAreNoMemory(t *testing.T) {
+	o, addr, _ := openVirtual(t, 4, benchPage, device.BackingPrivate)
+	_, other, err := o.FirstOther(addr, 0, 4*benchPage)
+	require.NoError(t, err)
+	require.False(t, other)
+	got, err := o.Resident(addr, 4*benchPage)
+	require.NoError(t, err)
+	fd, err := unix.Open("/proc/self/pagemap", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Close(fd)) }()
+	if _, err := scanResident(fd, uint64(addr), benchPage); err != nil {
+		t.Skip("this kernel cannot tell the page of zeros from others")
+	}
+	require.Zero(t, got)
+	require.NoError(t, o.FillNow(addr+benchPage, 1, benchPage))
+	old, err := readResident(fd, uint64(addr)+benchPage, benchPage)
+	require.NoError(t, err)
+	require.EqualValues(t, benchPage, old, "also as older kernels say it")
+}
+
+// Memory that the system gave to pages is not promised once more.
+func TestTouchedMovablePagesAreNotPromisedTwice(t *testing.T) {
+	o, addr, _ := openVirtual(t, 8, benchPage, device.BackingMovable)
+	o.driver.settings.forced = false
+	root := files(t, map[string]string{"proc/meminfo": "MemAvailable: 16777216 kB\n", "proc/self/statm": "1 5 5 0 0 0 0\n"})
+	o.driver.system = newSystem(root)
+	require.EqualValues(t, 16*gib-8*benchPage, o.driver.available(0))
+	require.NoError(t, o.FillNow(addr, 1, 8*benchPage))
+	require.EqualValues(t, 16*gib, o.driver.available(0), "the system has taken it off itself")
+	require.NoError(t, o.Unmap(addr, 8*benchPage))
+	require.EqualValues(t, 16*gib, o.driver.available(0))
+}
+
+// Pages that lie in a row and were made in a row are one mapping; ranges that come
+// and go leave none behind.
+func TestMappingsStayFew(t *testing.T) {
+	for _, backing := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
+		const count = 256
+		o, addr, pages := openVirtual(t, count, scriptPage, backing)
+		require.LessOrEqual(t, mappingsUnder(t, addr, count*scriptPage), 2)
+		require.NoError(t, o.Unmap(addr, count*scriptPage))
+		for round := range 3 {
+			for i := range count {
+				at := addr + device.Addr(uint64(i*7%count)*scriptPage)
+				require.NoError(t, o.Map(at, pages[i:i+1]))
+				require.NoError(t, o.SetAccess(at, scriptPage, device.AccessReadWrite))
+				require.NoError(t, o.FillNow(at, byte(round), scriptPage))
+			}
+			for i := range count {
+				require.NoError(t, o.Unmap(addr+device.Addr(uint64(i*3%count)*scriptPage), scriptPage))
+			}
+			require.LessOrEqual(t, mappingsUnder(t, addr, count*scriptPage), 3, "backing %d", backing)
+		}
+	}
+}
+
+// The bound on mappings, reached: a typed error that names it, before the process
+// can have none any more, and everything is as it was.
+func TestTooManyMappings(t *testing.T) {
+	bound := newSystem("/").maxMapCount()
+	if bound == 0 || bound > 100_000 {
+		t.Skipf("vm.max_map_count is %d: too many to reach here", bound)
+	}
+	count := int(bound)
+	o := openForced(t, systemMapper())
+	o.memory.capacity = 16 * gib
+	pages := make([]device.Page, 2*count)
+	require.NoError(t, o.Create(pages, scriptPage, device.BackingMovable))
+	apart := make([]device.Page, count)
+	for i := range apart {
+		apart[i] = pages[2*i]
+	}
+	size := uint64(count) * scriptPage
+	addr, err := o.Reserve(size, scriptPage)
+	require.NoError(t, err)
+	require.NoError(t, o.Map(addr, apart))
+	before := mappingsUnder(t, addr, size)
+	many := uint64(count) / 8 * 7
+	require.NoError(t, o.SetAccess(addr, many*scriptPage, device.AccessReadWrite))
+	require.NoError(t, o.FillNow(addr, 5, 4*scriptPage))
+	rest := addr + device.Addr(many*scriptPage)
+	requireCode(t, device.CodeResourceExhausted, o.SetAccess(rest, 100*scriptPage, device.AccessRead),
+		"vm.max_map_count is "+fmt.Sprint(bound))
+	requireCode(t, device.CodePermissionDenied, o.FillNow(rest, 5, scriptPage))
+	require.NoError(t, o.SetAccess(addr+device.Addr((many-200)*scriptPage), 200*scriptPage, device.AccessNone))
+	require.NoError(t, o.SetAccess(rest, 100*scriptPage, device.AccessRead))
+	_, other, err := o.FirstOther(addr, 5, 4*scriptPage)
+	require.NoError(t, err)
+	require.False(t, other)
+	require.NoError(t, o.Unmap(addr, size))
+	require.Zero(t, o.driver.mappings.count.Load())
+	require.Equal(t, before, mappingsUnder(t, addr, size))
+	require.NoError(t, o.Release(pages))
+	require.NoError(t, o.Unreserve(addr, size))
+	require.NoError(t, o.Close())
+}
+
+// What is counted is what the system has.
+func TestMappingsAreCounted(t *testing.T) {
+	const count = 12
+	o, addr, pages := openVirtual(t, count, scriptPage, device.BackingMovable)
+	private := make([]device.Page, count)
+	require.NoError(t, o.Create(private, scriptPage, device.BackingPrivate))
+	require.NoError(t, o.Unmap(addr, count*scriptPage))
+	rapid.Check(t, func(t *rapid.T) {
+		place := func(i int) device.Addr { return addr + device.Addr(uint64(i)*scriptPage) }
+		mapped := map[int]bool{}
+		for range 20 {
+			i := rapid.IntRange(0, count-1).Draw(t, "place")
+			if !mapped[i] {
+				from := rapid.SampledFrom([][]device.Page{pages, private}).Draw(t, "backing")
+				mapped[i] = o.Map(place(i), from[(i+rapid.IntRange(0, 1).Draw(t, "page"))%count:][:1]) == nil
+			} else if rapid.IntRange(0, 3).Draw(t, "unmap") == 0 {
+				require.NoError(t, o.Unmap(place(i), scriptPage))
+				mapped[i] = false
+			} else {
+				n := 1
+				for mapped[i+n] && rapid.Bool().Draw(t, "more") {
+					n++
+				}
+				access := device.Access(rapid.IntRange(0, 2).Draw(t, "access"))
+				require.NoError(t, o.SetAccess(place(i), uint64(n)*scriptPage, access))
+			}
+			require.EqualValues(t, mappingsUnder(t, addr, count*scriptPage), o.driver.mappings.count.Load()+1)
+		}
+		for i, there := range mapped {
+			if there {
+				require.NoError(t, o.Unmap(place(i), scriptPage))
+			}
+		}
+		require.Zero(t, o.driver.mappings.count.Load())
+	})
+	require.NoError(t, o.Release(private))
+}
+
+const childVariable = "FERRUM_HOST_TEST_FORK"
+
+// A forked child does not see what its parent writes later. It runs in a process
+// of its own: what is forked off there can do nothing but call the system.
+func TestForkedChildDoesNotSeeLaterWrites(t *testing.T) {
+	if os.Getenv(childVariable) == "" {
+		command := exec.Command(os.Args[0], "-test.run=^TestForkedChildDoesNotSeeLaterWrites$", "-test.v")
+		command.Env = append(os.Environ(), childVariable+"=1")
+		out, err := command.CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Contains(t, string(out), "seen by the child")
+		return
+	}
+	for backing, want := range map[device.Backing]string{device.BackingPrivate: "before", device.BackingMovable: "EFAULT"} {
+		o, addr, _ := openVirtual(t, 2, scriptPage, backing)
+		copy(view(addr, 6), "before")
+		seen := seenByChild(t, uint64(addr), 6, func() { copy(view(addr, 6), "after!") })
+		require.Equal(t, want, seen)
+		require.Equal(t, "after!", string(view(addr, 6)))
+		require.NoError(t, o.Synchronize(device.Forever))
+	}
+	t.Log("seen by the child: nothing written after the fork")
+}
+
+// seenByChild forks, writes, and then has the child put its memory into a pipe.
+func seenByChild(t *testing.T, address, size uint64, write func()) string {
+	var start, result [2]int
+	require.NoError(t, unix.Pipe(start[:]))
+	require.NoError(t, unix.Pipe(result[:]))
+	child, errno := forkAndShow(start[0], result[1], address, size)
+	require.Zero(t, errno)
+	write()
+	_, err := unix.Write(start[1], []byte{1})
+	require.NoError(t, err)
+	var status unix.WaitStatus
+	_, err = untilNotInterrupted(func() (int, error) { return unix.Wait4(child, &status, 0, nil) })
+	require.NoError(t, err)
+	require.True(t, status.Exited(), "the child must have come to its end: %v", status)
+	if number := syscall.Errno(status.ExitStatus()); number != 0 {
+		return unix.ErrnoName(number)
+	}
+	got := make([]byte, size)
+	n, err := unix.Read(result[0], got)
+	require.NoError(t, err)
+	return string(got[:n])
+}
+
+// forkAndShow's child waits for a byte and writes memory to a file; it ends with
+// the number of the error of that. It must not call anything that needs the
+// runtime.
+//
+//go:norace
+//go:nocheckptr
+func forkAndShow(start, result int, address, size uint64) (int, syscall.Errno) {
+	var one byte
+	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+	if errno != 0 || pid != 0 {
+		return int(pid), errno
+	}
+	syscall.RawSyscall(unix.SYS_READ, uintptr(start), uintptr(unsafe.Pointer(&one)), 1)
+	_, _, errno = syscall.RawSyscall(unix.SYS_WRITE, uintptr(result), uintptr(address), uintptr(size))
+	for {
+		syscall.RawSyscall(unix.SYS_EXIT_GROUP, uintptr(errno), 0, 0)
+	}
+}
+
+// Queued work finds what is mapped, over pages of several runs, and what it uses
+// stays where it is.
+func TestQueuedWorkHoldsPages(t *testing.T) {
+	o, addr, pages := openVirtual(t, 4, scriptPage, device.BackingMovable)
+	require.NoError(t, o.Unmap(addr, 4*scriptPage))
+	slices.Reverse(pages)
+	require.NoError(t, o.Map(addr, pages))
+	require.NoError(t, o.SetAccess(addr, 4*scriptPage, device.AccessReadWrite))
+	s := newQueue(t, o)
+	_, source := hostBuffer(t, 4*scriptPage)
+	scramble(source, 1)
+	hostAddr := device.HostAddr(uintptr(unsafe.Pointer(&source[0])))
+	require.NoError(t, s.CopyFromHost(addr, hostAddr, 4*scriptPage))
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.True(t, slices.Equal(source, view(addr, 4*scriptPage)))
+
+	g := holdUp(t, s)
+	require.NoError(t, s.Copy(addr+1, addr, 2*scriptPage))
+	require.NoError(t, s.CopyToHost(hostAddr, addr+device.Addr(scriptPage), 2*scriptPage))
+	requireCode(t, device.CodeBusy, o.Unmap(addr, 4*scriptPage), "queued work")
+	requireCode(t, device.CodeBusy, o.SetAccess(addr, 3*scriptPage, device.AccessRead))
+	require.NoError(t, o.SetAccess(addr, 4*scriptPage, device.AccessReadWrite), "it takes nothing away")
+	requireCode(t, device.CodeBusy, o.Unreserve(addr, 4*scriptPage))
+	require.NoError(t, o.Unmap(addr+device.Addr(3*scriptPage), scriptPage), "that page is not used")
+	require.NoError(t, o.Map(addr+device.Addr(3*scriptPage), pages[3:]))
+	requireCode(t, device.CodePermissionDenied, s.Copy(addr, addr+device.Addr(2*scriptPage), 2*scriptPage))
+	want := slices.Clone(source[:3*scriptPage])
+	copy(want[1:], source[:2*scriptPage])
+	g.open()
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.True(t, slices.Equal(want, view(addr, 3*scriptPage)), "a copy over several pages and mappings, onto itself")
+	require.True(t, slices.Equal(want[scriptPage:], source[:2*scriptPage]))
+	require.NoError(t, o.Unmap(addr, 4*scriptPage))
+	require.NoError(t, s.Close())
+}
