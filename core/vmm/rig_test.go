@@ -2,6 +2,8 @@ package vmm
 
 import (
 	"fmt"
+	"runtime"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -179,3 +181,10 @@ func (r *rig) quit(t require.TestingT) {
 }
 
 func text(n uint64) string { return fmt.Sprint(n) }
+
+// until lets other threads go on until something is so.
+func until(t require.TestingT, is func() bool) {
+	for deadline := time.Now().Add(20 * time.Second); !is(); runtime.Gosched() {
+		require.True(t, time.Now().Before(deadline), "it did not come to be")
+	}
+}
