@@ -2,6 +2,8 @@ package vmm
 
 import (
 	"fmt"
+	"runtime"
+	"sync/atomic"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,6 +66,13 @@ func short(t require.TestingT, m *Model, pages, available uint64) {
 	require.ErrorContains(t, err, fmt.Sprintf("requested %d bytes, available %d", pages*page, available*page))
 }
 
+// untilWaiting lets others run until so many allocations stand in line.
+func (p *party) untilWaiting(n uint64) {
+	for p.shared.GlobalStats().Waiting < n {
+		runtime.Gosched()
+	}
+}
+
 // audit compares the quota with the spaces, and those with the stock and the device.
 func (p *party) audit() error {
 	if err := p.shared.physical.audit(p.dev); err != nil {
@@ -114,4 +123,25 @@ func (p *party) quit(t require.TestingT) {
 	require.Zero(t, p.dev.Reservations())
 	require.Zero(t, p.dev.OpenEvents())
 	require.NoError(t, p.engine.Close())
+}
+
+// insideFlag marks the goroutine that runs a callback. Only one does at a time.
+type insideFlag struct{ id atomic.Uint64 }
+
+func (f *insideFlag) options() engine.Options {
+	return engine.Options{MayNotWait: func() bool { return f.id.Load() == goroutine() }}
+}
+
+// enter marks the calling goroutine, until the function that it gives is called.
+func (f *insideFlag) enter() func() {
+	f.id.Store(goroutine())
+	return func() { f.id.Store(0) }
+}
+
+// goroutine is the number of the calling goroutine.
+func goroutine() (id uint64) {
+	text := make([]byte, 64)
+	text = text[:runtime.Stack(text, false)]
+	_, _ = fmt.Sscanf(string(text), "goroutine %d ", &id)
+	return id
 }

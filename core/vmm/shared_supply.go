@@ -12,20 +12,20 @@ import (
 // asks the models above their guarantee for pages, of which nobody else takes any
 // until it is done.
 func (s *Shared) place(o *order) (span, error) {
-	w, queue, err := s.joinSupply(o, false)
+	w, err := s.joinSupply(o, false)
 	if err != nil {
 		return span{}, err
 	}
-	if !queue {
-		at, err := o.model.space.allocate(o.placing)
-		if !isShort(err) {
-			return at, err
+	if w == nil {
+		at, short := o.model.space.allocate(o.placing)
+		if !isShort(short) {
+			return at, short
 		}
-		if w, queue, err = s.joinSupply(o, true); err != nil {
+		if w, err = s.joinSupply(o, true); err != nil {
 			return span{}, err
 		}
-		if !queue {
-			return span{}, s.deviceShort(o, err)
+		if w == nil {
+			return span{}, s.deviceShort(o, short)
 		}
 	}
 	select {
@@ -48,23 +48,23 @@ func isShort(err error) bool {
 	return errors.Is(err, device.CodeOutOfMemory) || errors.Is(err, device.CodeOutOfPhysicalMemory)
 }
 
-// joinSupply puts an order in the line if it must, or if others stand there; not
-// on a thread that may not wait.
-func (s *Shared) joinSupply(o *order, must bool) (w *waiter, joined bool, err error) {
+// joinSupply puts an order in the line if it must, or if others stand there. It is
+// nil without an error if not: a thread that may not wait never does.
+func (s *Shared) joinSupply(o *order, must bool) (*waiter, error) {
 	mayWait := s.engine.MayWait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := o.model.check(o.op); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if !mayWait || (!must && s.supply.empty()) {
-		return nil, false, nil
+		return nil, nil
 	}
-	w = newWaiter(o.model.share, o.pages)
+	w := newWaiter(o.model.share, o.pages)
 	// The pages are charged already.
 	w.guaranteed = o.model.share.excess() == 0
 	s.supply.join(w)
-	return w, true, nil
+	return w, nil
 }
 
 func (s *Shared) placeInTurn(o *order, w *waiter) (span, error) {
