@@ -16,6 +16,18 @@ uint32_t fm_magazine_room(const struct fm_cache *cache, uint32_t class) {
     return room < FM_MAGAZINE_LEAST ? FM_MAGAZINE_LEAST : (uint32_t)room;
 }
 
+/* How many bytes of a class a lane gets at its first miss, or one block. */
+#define FM_APPETITE_BYTES (UINT64_C(16) << 10)
+
+static uint32_t fm_appetite(const struct fm_store *store, uint32_t class) {
+    uint32_t appetite = store->bins[class].appetite;
+    if (appetite != 0)
+        return appetite;
+    uint64_t first = FM_APPETITE_BYTES / store->cache->class_bytes[class];
+    uint32_t room = fm_magazine_room(store->cache, class);
+    return first == 0 ? 1 : first < room ? (uint32_t)first : room;
+}
+
 /* A thread may keep no more than was live of late, and a little; where its bytes
  * grow, this part of it in any case. */
 #define FM_THREAD_PART 16
@@ -95,7 +107,7 @@ static uint32_t fm_lane_refill(struct fm_store *lane, struct fm_store *depot,
     uint32_t room = fm_magazine_room(cache, class);
     if (depot->bins[class].top == NULL)
         return 0;
-    uint32_t appetite = bin->appetite == 0 ? 1 : bin->appetite;
+    uint32_t appetite = fm_appetite(lane, class);
     bin->appetite = appetite * 2 < room ? appetite * 2 : room;
     if (lane->tally.idle_bytes + appetite * size > lane->bound_bytes)
         return fm_site_pull(lane, depot, class);
@@ -138,8 +150,8 @@ static uint32_t fm_site_take_class(struct fm_store *store, uint32_t class) {
 
 uint32_t fm_site_appetite(const struct fm_store *store, uint32_t class) {
     uint32_t most = fm_core_lease_most(store->cache, class);
-    uint32_t appetite = store->bins[class].appetite;
-    return appetite == 0 ? 1 : appetite < most ? appetite : most;
+    uint32_t appetite = fm_appetite(store, class);
+    return appetite < most ? appetite : most;
 }
 
 uint32_t fm_site_take(struct fm_store *store, uint32_t class) {

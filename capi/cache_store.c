@@ -6,6 +6,8 @@
 
 struct fm_magazine fm_magazine_none;
 
+#define FM_MAGAZINE_LINE 64
+
 /* ------------------------------------------------------------- magazines */
 
 static struct fm_magazine *fm_magazine_make(struct fm_cache *cache,
@@ -23,10 +25,14 @@ static struct fm_magazine *fm_magazine_make(struct fm_cache *cache,
         cache->magazines_room = room;
     }
     uint32_t room = fm_magazine_room(cache, class);
-    struct fm_magazine *magazine =
-        calloc(1, sizeof *magazine + room * sizeof magazine->items[0]);
+    /* On lines of its own: its neighbours may be other threads'. */
+    struct fm_magazine *magazine;
+    size_t size = sizeof *magazine + room * sizeof magazine->items[0];
+    size = (size + FM_MAGAZINE_LINE - 1) / FM_MAGAZINE_LINE * FM_MAGAZINE_LINE;
+    magazine = aligned_alloc(FM_MAGAZINE_LINE, size);
     if (magazine == NULL)
         return NULL;
+    memset(magazine, 0, size);
     magazine->holder = number * FM_HOLDER_UNIT;
     magazine->class = class;
     magazine->room = room;
