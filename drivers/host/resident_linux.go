@@ -29,7 +29,7 @@ type scanArguments struct {
 }
 
 // pageRegion is struct page_region.
-type pageRegion struct{ start, end, categories uint64 }
+type pageRegion struct{ start, end, _ uint64 }
 
 // privateResident counts the small pages of a private range that have memory of
 // their own, also where that is swapped out. The page of zeros, which reading

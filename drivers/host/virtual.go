@@ -212,8 +212,6 @@ func (m *mappings) take(op string, growth int64) error {
 	return nil
 }
 
-func (m *mappings) giveBack(growth int64) { m.count.Add(-growth) }
-
 // mappingSlack is how near to the bound on mappings a call may be refused: one
 // that changes the middle of a mapping needs two more.
 const mappingSlack = 4

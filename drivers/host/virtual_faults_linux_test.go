@@ -146,13 +146,18 @@ func (s *script) books() string {
 	return text
 }
 
-// really is what the system has behind each page of the range.
-func (s *script) really(t *testing.T) string {
-	text := ""
-	for i := uint64(0); i < 16 && s.addr != 0 && len(s.o.virtual.reservations) > 0; i++ {
-		text += protectionAt(t, uint64(s.at(i))) + " "
+// really is what the system has in the range.
+func (s *script) really(t *testing.T) []mapping {
+	if s.addr == 0 || len(s.o.virtual.reservations) == 0 {
+		return nil
 	}
-	return text
+	var found []mapping
+	for _, m := range mappingsIn(t, uint64(s.addr), 16*scriptPage) {
+		// A neighbour may be joined with what lies at the edges.
+		m.start, m.end = max(m.start, uint64(s.addr)), min(m.end, uint64(s.at(16)))
+		found = append(found, m)
+	}
+	return found
 }
 
 // Whatever call of the system fails, the call of the device has changed nothing,

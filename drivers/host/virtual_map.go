@@ -67,8 +67,6 @@ func (v *virtualMemory) mapPages(op string, addr device.Addr, pages []device.Pag
 type claimed struct {
 	space         *reservation
 	address, size uint64
-	// growth is how many mappings more it will be, counted already.
-	growth int64
 }
 
 // claimRange marks a range that is mapped throughout as changing to a new access.
@@ -105,12 +103,12 @@ func (v *virtualMemory) claimRange(
 		return claimed{}, busy
 	}
 	c := claimed{space: r, address: address, size: size}
-	c.growth = v.growth(c, access)
-	if err := v.owner.driver.mappings.take(op, c.growth); err != nil {
+	growth := v.growth(c, func(pageSlot) device.Access { return access })
+	if err := v.owner.driver.mappings.take(op, growth); err != nil {
 		return claimed{}, err
 	}
 	r.each(address, size, func(p place) bool {
-		p.changing = true
+		p.counted, p.changing = uint8(access), true
 		return true
 	})
 	return c, nil
@@ -142,10 +140,8 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 		return o.about(err)
 	}
 	runs := v.runs(c, func(pageSlot) device.Access { return access })
-	prime := !c.space.primed && access != device.AccessNone && hasPrivate(runs)
-	c.space.primed = c.space.primed || prime
 	v.mu.Unlock()
-	if prime {
+	if access != device.AccessNone && hasPrivate(runs) && c.space.primed.CompareAndSwap(false, true) {
 		o.prime(c.space, runs)
 	}
 	if done, err := v.apply(c.space, runs); err != nil {

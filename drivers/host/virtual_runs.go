@@ -89,7 +89,7 @@ func (s sight) parted(store *store, offset uint64, access device.Access) bool {
 
 // growth is how many mappings more there are when a range gets its new access. The
 // caller holds v.mu.
-func (v *virtualMemory) growth(c claimed, access device.Access) int64 {
+func (v *virtualMemory) growth(c claimed, access func(pageSlot) device.Access) int64 {
 	var before, after sight
 	var growth int64
 	// What lies in front of the reservation and behind it is no part of it.
@@ -107,7 +107,7 @@ func (v *virtualMemory) growth(c claimed, access device.Access) int64 {
 		before, after = sight{store: s, end: offset + s.pageBytes, access: old}, sight{store: s, end: offset + s.pageBytes, access: renewed}
 	}
 	same := func(p place) bool {
-		look(p, device.Access(p.access), device.Access(p.access))
+		look(p, device.Access(p.counted), device.Access(p.counted))
 		return false
 	}
 	if !edge {
@@ -116,7 +116,7 @@ func (v *virtualMemory) growth(c claimed, access device.Access) int64 {
 		edge = false
 	}
 	c.space.each(c.address, c.size, func(p place) bool {
-		look(p, device.Access(p.access), access)
+		look(p, device.Access(p.counted), access(*p.pageSlot))
 		return true
 	})
 	end := c.address + c.size
@@ -174,7 +174,7 @@ func (v *virtualMemory) applyBare(r *reservation, bare run) error {
 	if err := m.virtual.clear(bare.address, bare.size); err != nil {
 		return err
 	}
-	if r.primed {
+	if r.primed.Load() {
 		m.adviseHuge(bare.address, bare.size)
 	}
 	return nil
@@ -208,7 +208,6 @@ func (v *virtualMemory) undo(c claimed, done uint64) {
 	v.mu.Lock()
 	runs := v.runs(part, func(s pageSlot) device.Access { return device.Access(s.access) })
 	v.mu.Unlock()
-	v.owner.driver.mappings.giveBack(c.growth)
 	left := runs[:0]
 	for _, old := range runs {
 		if _, err := v.apply(c.space, []run{old}); err != nil {
@@ -223,8 +222,9 @@ func (v *virtualMemory) undo(c claimed, done uint64) {
 			return true
 		})
 	}
+	v.owner.driver.mappings.count.Add(v.growth(c, func(s pageSlot) device.Access { return device.Access(s.access) }))
 	c.space.each(c.address, c.size, func(p place) bool {
-		p.changing = false
+		p.counted, p.changing = p.access, false
 		return true
 	})
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"ferrum_mem/core/device"
 )
@@ -15,6 +16,9 @@ type pageSlot struct {
 	// uses counts the queued operations that touch the page.
 	uses   uint32
 	access uint8
+	// counted is the access that mappings are counted with: a changing page's
+	// future one.
+	counted uint8
 	// changing says that a call is changing the place with no lock held.
 	changing bool
 }
@@ -47,7 +51,8 @@ func (t *slotTable) ensure(index uint64) *pageSlot {
 	return &(*chunk)[index%chunkSlots]
 }
 
-// reservation is address space of one Reserve. virtualMemory.mu guards it.
+// reservation is address space of one Reserve. virtualMemory.mu guards all of it
+// that changes, but primed.
 type reservation struct {
 	// mapping is how it lies in the address space.
 	mapping *segment
@@ -57,7 +62,7 @@ type reservation struct {
 	// mapped counts pages; changing ones count.
 	mapped int
 	// primed says that the address space was prepared for private pages.
-	primed bool
+	primed atomic.Bool
 }
 
 func (r *reservation) base() uint64 { return r.mapping.base }

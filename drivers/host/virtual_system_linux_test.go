@@ -18,19 +18,31 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// protectionAt is the protection and kind of the mapping at an address, such as
-// "rw-s".
-func protectionAt(t *testing.T, address uint64) string {
+// mapping is a line of the process's own list of its mappings.
+type mapping struct {
+	start, end uint64
+	// flags are the protection and kind, such as "rw-s".
+	flags string
+}
+
+// mappingsIn are the mappings that overlap a range.
+func mappingsIn(t require.TestingT, address, size uint64) []mapping {
 	content, err := os.ReadFile("/proc/self/maps")
 	require.NoError(t, err)
+	var found []mapping
 	for line := range strings.Lines(string(content)) {
-		var start, end uint64
-		var flags string
-		if n, _ := fmt.Sscanf(line, "%x-%x %s", &start, &end, &flags); n == 3 && start <= address && address < end {
-			return flags
+		bounds, rest, _ := strings.Cut(line, " ")
+		from, to, _ := strings.Cut(bounds, "-")
+		start, err := strconv.ParseUint(from, 16, 64)
+		require.NoError(t, err)
+		end, err := strconv.ParseUint(to, 16, 64)
+		require.NoError(t, err)
+		if start < address+size && address < end {
+			flags, _, _ := strings.Cut(rest, " ")
+			found = append(found, mapping{start: start, end: end, flags: flags})
 		}
 	}
-	return "none"
+	return found
 }
 
 // statusBytes is a field of the process's own account.
@@ -49,16 +61,7 @@ func statusBytes(t *testing.T, field string) int64 {
 }
 
 func mappingsUnder(t require.TestingT, addr device.Addr, size uint64) int {
-	content, err := os.ReadFile("/proc/self/maps")
-	require.NoError(t, err)
-	count := 0
-	for line := range strings.Lines(string(content)) {
-		var start, end uint64
-		if n, _ := fmt.Sscanf(line, "%x-%x", &start, &end); n == 2 && start < uint64(addr)+size && uint64(addr) < end {
-			count++
-		}
-	}
-	return count
+	return len(mappingsIn(t, uint64(addr), size))
 }
 
 // openVirtual is a device with pages mapped for reading and writing.

@@ -1,0 +1,70 @@
+package host
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// Several threads work on places of one reservation that are their own, and on one
+// that they share: there a call may be refused, and nothing else happens.
+func TestThreadsOnOneReservation(t *testing.T) {
+	o := openForced(t, systemMapper())
+	const threads, rounds = 8, 60
+	size := (2*threads + 1) * scriptPage
+	addr, err := o.Reserve(size, scriptPage)
+	require.NoError(t, err)
+	shared := make([]device.Page, 1)
+	require.NoError(t, o.Create(shared, scriptPage, device.BackingMovable))
+	common := addr + device.Addr(2*threads*scriptPage)
+	var wait sync.WaitGroup
+	for thread := range threads {
+		wait.Go(func() {
+			s, err := o.NewStream()
+			if !assert.NoError(t, err) {
+				return
+			}
+			at := addr + device.Addr(uint64(2*thread)*scriptPage)
+			for round := range rounds {
+				pages := make([]device.Page, 2)
+				backing := device.Backing(round % 2)
+				ok := assert.NoError(t, o.Create(pages, scriptPage, backing)) &&
+					assert.NoError(t, o.Map(at, pages)) &&
+					assert.NoError(t, o.SetAccess(at, 2*scriptPage, device.AccessReadWrite)) &&
+					assert.NoError(t, s.Fill(at, device.Pattern{Value: uint32(thread + 1), WidthBytes: 1}, 2*scriptPage)) &&
+					assert.NoError(t, s.Synchronize(device.Forever))
+				if !ok {
+					return
+				}
+				_, other, err := o.FirstOther(at, byte(thread+1), 2*scriptPage)
+				assert.NoError(t, err)
+				assert.False(t, other, "somebody else's bytes")
+				allow(t, o.Map(common, shared), device.CodeAlreadyMapped, device.CodeBusy)
+				allow(t, o.SetAccess(common, scriptPage, device.AccessReadWrite), device.CodeNotMapped, device.CodeBusy)
+				allow(t, o.FillNow(common, 1, scriptPage), device.CodeNotMapped, device.CodeBusy, device.CodePermissionDenied)
+				allow(t, o.Unmap(common, scriptPage), device.CodeNotMapped, device.CodeBusy)
+				allow(t, o.Zero(shared), device.CodeBusy)
+				assert.NoError(t, o.Unmap(at, 2*scriptPage))
+				assert.NoError(t, o.Release(pages))
+			}
+			assert.NoError(t, s.Close())
+		})
+	}
+	wait.Wait()
+	allow(t, o.Unmap(common, scriptPage), device.CodeNotMapped)
+	require.NoError(t, o.Release(shared))
+	require.NoError(t, o.Unreserve(addr, size))
+	require.Zero(t, o.memory.held.Load())
+	require.Zero(t, o.driver.mappings.count.Load())
+	require.NoError(t, o.Close())
+}
+
+func allow(t *testing.T, err error, codes ...device.Code) {
+	if err != nil {
+		assert.Contains(t, codes, device.CodeOf(err), "%v", err)
+	}
+}
