@@ -42,8 +42,12 @@ func (s *share) unused() uint64 { return s.guaranteed - min(s.used, s.guaranteed
 // excess is what the model has above its guarantee.
 func (s *share) excess() uint64 { return s.used - min(s.used, s.guaranteed) }
 
-// ownHeadroom is what the model's own maximum still allows.
-func (s *share) ownHeadroom() uint64 { return s.most - min(s.booked, s.most) }
+// over is how many pages too many it would be for the model's own maximum if it had
+// so many more.
+func (s *share) over(pages uint64) uint64 {
+	sum := s.booked + pages
+	return sum - min(sum, s.most)
+}
 
 // within says whether the model stays within its guarantee with so many more.
 func (s *share) within(pages uint64) bool { return pages <= s.unused() }
@@ -100,15 +104,18 @@ func (q *quota) change(s *share, b bounds) {
 	q.unused += s.unused() - before
 }
 
-// headroom is what the share may have now, its own maximum apart.
-func (q *quota) headroom(s *share) uint64 {
-	free := q.limit - min(q.used, q.limit)
-	kept := q.unused - s.unused()
-	return free - min(kept, free)
+// over is how many pages too many it would be for the limit if the share had so many
+// more: what would have to come back first.
+func (q *quota) over(s *share, pages uint64) uint64 {
+	sum := q.used + q.unused - s.unused() + pages
+	return sum - min(sum, q.limit)
 }
 
 // available is what the share may have now.
-func (q *quota) available(s *share) uint64 { return min(q.headroom(s), s.most-min(s.used, s.most)) }
+func (q *quota) available(s *share) uint64 {
+	taken := q.used + q.unused - s.unused()
+	return min(q.limit-min(taken, q.limit), s.most-min(s.used, s.most))
+}
 
 // reach is the most that the share can ever have at once under the present
 // limits: the others may fall back to their guarantees, but not below.
@@ -117,14 +124,14 @@ func (q *quota) reach(s *share) uint64 {
 	return min(s.most, q.limit-min(kept, q.limit))
 }
 
-// book enters pages that an allocation asks the pool for, which ownHeadroom has
+// book enters pages that an allocation asks the pool for, which over has
 // allowed.
 func (s *share) book(pages uint64) { s.booked += pages }
 
 // unbook takes them out again.
 func (s *share) unbook(pages uint64) { s.booked -= pages }
 
-// charge enters booked pages as in use, which headroom has allowed.
+// charge enters booked pages as in use, which over has allowed.
 func (q *quota) charge(s *share, pages uint64) {
 	before := s.unused()
 	s.used += pages

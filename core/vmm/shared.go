@@ -74,7 +74,7 @@ func newShared(e *engine.Engine, c SharedConfig, hands bool) (*Shared, error) {
 		models: map[string]*Model{},
 	}
 	s.quota.limit = s.limitPages(c.LimitBytes)
-	s.stage = stage{guaranteed: true, room: s.quota.headroom, enter: s.enter}
+	s.stage = stage{guaranteed: true, over: s.quota.over, enter: s.enter}
 	if s.quota.limit == 0 {
 		err := device.Errorf(device.CodeInvalidConfig, op, "limit_bytes %d is less than a page of %d bytes",
 			c.LimitBytes, s.pageBytes).On(e.ID())

@@ -24,8 +24,8 @@ import (
 // stage is one of the bounds that an allocation has to pass.
 type stage struct {
 	line line
-	// room is how many pages the bound allows a share to have more.
-	room func(s *share) uint64
+	// over is how many pages are beyond the bound if a share has so many more.
+	over func(s *share, pages uint64) uint64
 	// enter notes that a share has them.
 	enter func(s *share, pages uint64)
 	// guaranteed says that those within their guarantee wait for nobody.
@@ -33,7 +33,7 @@ type stage struct {
 }
 
 func (st *stage) mayPass(w *waiter, first bool) bool {
-	return (first || (st.guaranteed && w.share.within(w.pages))) && st.room(w.share) >= w.pages
+	return (first || (st.guaranteed && w.share.within(w.pages))) && st.over(w.share, w.pages) == 0
 }
 
 // pass lets a waiter through that does not stand in line, if that is fair.

@@ -120,7 +120,7 @@ func (s *Shared) enroll(op, id string, c ModelConfig) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{shared: s, id: id, gone: true, share: s.quota.add(b)}
-	m.stage = stage{room: (*share).ownHeadroom, enter: (*share).book}
+	m.stage = stage{over: (*share).over, enter: (*share).book}
 	s.models[id] = m
 	s.ordered = append(s.ordered, m)
 	return m, nil

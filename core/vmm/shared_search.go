@@ -154,8 +154,7 @@ func (f *search) missing(m *Model) uint64 {
 	s := f.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pages := f.order.pages
-	missing := pages - min(f.stage.room(f.order.model.share), pages)
+	missing := f.stage.over(f.order.model.share, f.order.pages)
 	if f.stage.guaranteed {
 		missing = min(missing, m.share.excess())
 	}
