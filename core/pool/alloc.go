@@ -78,7 +78,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 			continue
 		}
 		block, err := s.strategy.Alloc(rangealloc.Request{Size: size, Align: granule, End: r.End, Group: r.Group})
-		if err == nil && uint64(block.Slot) >= uint64(len(s.infos)) {
+		if err == nil && block.Slot >= s.slots {
 			block, err = s.allocExtended(block)
 		}
 		if err == rangealloc.ErrNoRoom {
@@ -95,7 +95,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 			p.unplace(s, block.Offset)
 			break
 		}
-		s.infos[block.Slot] = makeInfo(blockLive, r.TagNumber, slack)
+		s.setInfo(block.Slot, makeInfo(blockLive, r.TagNumber, slack))
 		s.blocks++
 		if s.timed {
 			at = track.Now()
@@ -188,7 +188,7 @@ func (p *Pool) write(s *segment, got *rangealloc.Range, n *need, block *Block) e
 	if slack > maxSlackBytes {
 		return p.tooSlack(n, slack)
 	}
-	s.infos[got.Slot] = makeInfo(blockLive, tag, slack)
+	s.setInfo(got.Slot, makeInfo(blockLive, tag, slack))
 	block.Addr, block.SizeBytes = s.base+device.Addr(got.Offset), got.Size
 	block.RequestedBytes, block.Tag = n.requested, p.tags.Name(tag)
 	if s.timed {

@@ -171,7 +171,7 @@ func (p *Pool) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (t
 			}
 			info = makeInfo(blockLive, tag, size-n.requested)
 		}
-		s.infos[r.Slot] = info
+		s.setInfo(r.Slot, info)
 		if s.timed {
 			s.times[r.Slot] = now
 		}
@@ -250,7 +250,7 @@ func (p *Pool) leaveTogether(s *segment, size uint64, runs []rangealloc.Run) {
 // writeOne enters a live block in the table of its segment, and gives the
 // address for the caller.
 func (p *Pool) writeOne(l located, n *need, tag uint32) device.Addr {
-	*l.info() = makeInfo(blockLive, tag, l.Size-n.requested)
+	l.setInfo(makeInfo(blockLive, tag, l.Size-n.requested))
 	if l.timed {
 		l.times[l.Slot] = int64(track.Now())
 	}

@@ -10,10 +10,12 @@ import (
 
 // What a pool knows of a block, beyond what the strategy knows, is one word in a
 // table of its segment, by the slot that the strategy gave the block: no second
-// look-up, no pointer, eight bytes a block.
+// look-up, no pointer, four or eight bytes a block (infoTable).
 
-// blockInfo is that word: state in the low 3 bits, then one bit for a block that
-// further streams use, 20 for the number of the tag, 40 for the slack.
+// blockInfo is that word, with what most blocks need in its low half: state in
+// the low 3 bits, then one bit for a block that further streams use, 12 for the
+// number of the tag and 16 for the slack; in the high half 8 more for the tag and
+// 24 for the slack.
 type blockInfo uint64
 
 // blockState says whose a block of the strategy is.
@@ -32,16 +34,21 @@ const (
 )
 
 const (
-	stateMask     = 7
-	recordedBit   = 1 << 3
-	tagShift      = 4
-	tagMask       = track.MaxTags - 1
-	slackShift    = 24
-	maxSlackBytes = 1<<40 - 1
+	stateMask      = 7
+	recordedBit    = 1 << 3
+	tagShift       = 4
+	tagLowBits     = 12
+	slackShift     = 16
+	slackLowBits   = 16
+	tagHighShift   = 32
+	tagHighMask    = track.MaxTags>>tagLowBits - 1
+	slackHighShift = 40
+	maxSlackBytes  = 1<<40 - 1
 )
 
 func makeInfo(state blockState, tag uint32, slack uint64) blockInfo {
-	return blockInfo(uint64(state) | uint64(tag)<<tagShift | slack<<slackShift)
+	low := uint64(state) | uint64(tag)%(1<<tagLowBits)<<tagShift | slack%(1<<slackLowBits)<<slackShift
+	return blockInfo(low | uint64(tag)>>tagLowBits<<tagHighShift | slack>>slackLowBits<<slackHighShift)
 }
 
 func (i blockInfo) state() blockState { return blockState(i & stateMask) }
@@ -49,13 +56,17 @@ func (i blockInfo) state() blockState { return blockState(i & stateMask) }
 // recorded says that RecordStream named streams for the block.
 func (i blockInfo) recorded() bool { return i&recordedBit != 0 }
 
-func (i blockInfo) tag() uint32 { return uint32(i>>tagShift) & tagMask }
+func (i blockInfo) tag() uint32 {
+	return uint32(i>>tagShift)%(1<<tagLowBits) | uint32(i>>tagHighShift&tagHighMask)<<tagLowBits
+}
 
 // plainLive is live, and used by no stream but its own.
 func (i blockInfo) plainLive() bool { return i&(stateMask|recordedBit) == blockInfo(blockLive) }
 
 // slack is the size of the block less what was asked for.
-func (i blockInfo) slack() uint64 { return uint64(i >> slackShift) }
+func (i blockInfo) slack() uint64 {
+	return uint64(i>>slackShift)%(1<<slackLowBits) | uint64(i>>slackHighShift)<<slackLowBits
+}
 
 func (i blockInfo) with(state blockState) blockInfo { return i&^stateMask | blockInfo(state) }
 
@@ -67,7 +78,9 @@ type located struct {
 
 func (l located) addr() device.Addr { return l.base + device.Addr(l.Offset) }
 
-func (l located) info() *blockInfo { return &l.infos[l.Slot] }
+func (l located) info() blockInfo { return l.infoAt(l.Slot) }
+
+func (l located) setInfo(info blockInfo) { l.segment.setInfo(l.Slot, info) }
 
 // sizes is a live block's for the books.
 func (l located) sizes() track.Block {
@@ -106,12 +119,12 @@ func (p *Pool) recall(addr device.Addr) *segment {
 // locateLive is locate for a live block.
 func (p *Pool) locateLive(addr device.Addr) (s *segment, r rangealloc.Range, ok bool) {
 	s, r, ok = p.find(addr)
-	return s, r, ok && s.infos[r.Slot].state() == blockLive
+	return s, r, ok && s.infoAt(r.Slot).state() == blockLive
 }
 
 // describe is a live block for reports.
 func (p *Pool) describe(l located) Block {
-	info := *l.info()
+	info := l.info()
 	b := Block{
 		Addr: l.addr(), SizeBytes: l.Size, RequestedBytes: l.Size - info.slack(),
 		Tag: p.tags.Name(info.tag()),
@@ -128,7 +141,7 @@ func (p *Pool) describe(l located) Block {
 // alloc takes a block from the strategy, and has room for it in the tables.
 func (s *segment) alloc(r *rangealloc.Request) (rangealloc.Range, error) {
 	got, err := s.strategy.Alloc(*r)
-	if err == nil && uint64(got.Slot) >= uint64(len(s.infos)) {
+	if err == nil && got.Slot >= s.slots {
 		return s.allocExtended(got)
 	}
 	return got, err
@@ -154,7 +167,7 @@ func (s *segment) allocBatch(r *rangealloc.Request, to []rangealloc.Range) error
 	for i := range to {
 		highest = max(highest, to[i].Slot)
 	}
-	if uint64(highest) < uint64(len(s.infos)) {
+	if highest < s.slots {
 		return nil
 	}
 	err := s.extend(highest)
@@ -174,7 +187,7 @@ func (s *segment) allocRuns(r *rangealloc.Request, count int, runs []rangealloc.
 	for _, run := range runs {
 		highest = max(highest, run.Slot+run.Count-1)
 	}
-	if uint64(highest) < uint64(len(s.infos)) {
+	if highest < s.slots {
 		return runs, size, nil
 	}
 	if err := s.extend(highest); err != nil {
@@ -218,13 +231,12 @@ func (s *segment) extend(slot uint32) error {
 			return err
 		}
 	}
-	if err := s.infoMemory.Grow(&s.infos, room); err != nil {
+	if err := s.infoTable.extend(room); err != nil {
 		return err
 	}
-	s.infos = s.infos[:cap(s.infos)]
 	if s.timed {
-		s.infos = s.infos[:min(cap(s.infos), cap(s.times))]
-		s.times = s.times[:len(s.infos)]
+		s.slots = min(s.slots, uint32(cap(s.times)))
+		s.times = s.times[:s.slots]
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (p *Pool) enterAdopted(taken CachedBlock) {
 		p.broken("pool.adopt", device.Errorf(device.CodeInternal, "pool.adopt",
 			"the caches gave up a block at %#x that they do not have", uint64(taken.Addr)))
 	}
-	*l.info() = makeInfo(blockLive, taken.Tag, l.Size-taken.RequestedBytes)
+	l.setInfo(makeInfo(blockLive, taken.Tag, l.Size-taken.RequestedBytes))
 	sizes := track.Block{RequestedBytes: taken.RequestedBytes, AllocatedBytes: l.Size}
 	p.tags.Enter(taken.Tag, sizes, 1)
 	p.leases.returned += taken.SizeBytes

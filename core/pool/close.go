@@ -100,7 +100,7 @@ func (p *Pool) dropCache() {
 // ground puts a leased block in flight for good.
 func (p *Pool) ground(l located) {
 	size := l.Size - l.info().slack()
-	*l.info() = makeInfo(blockInFlight, 0, 0)
+	l.setInfo(makeInfo(blockInFlight, 0, 0))
 	p.grounded = true
 	p.leases.returned += size
 	p.books.Return(size)

@@ -190,7 +190,7 @@ func (p *Pool) evict(boundBytes uint64) (some bool) {
 			p.broken("pool.quarantine", device.Errorf(device.CodeInternal, "pool.quarantine",
 				"a block in quarantine is not there"))
 		}
-		*l.info() = 0
+		l.setInfo(0)
 		p.giveToSegment(l)
 		p.books.Land(l.Size)
 		some = true

@@ -76,7 +76,7 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64) bool {
 		p.mu.Unlock()
 		return false
 	}
-	info := s.infos[r.Slot]
+	info := s.infoAt(r.Slot)
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
 	if !info.plainLive() || size != anySize && size != sizes.RequestedBytes {
 		p.mu.Unlock()
@@ -114,7 +114,7 @@ func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 		p.mu.Unlock()
 		return false
 	}
-	info := &s.infos[r.Slot]
+	info := s.infoAt(r.Slot)
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
 	if info.recorded() || size != anySize && size != sizes.RequestedBytes {
 		p.mu.Unlock()
@@ -122,7 +122,7 @@ func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 	}
 	p.tags.Leave(info.tag(), sizes, 1)
 	p.books.Retire(sizes)
-	*info = makeInfo(blockInFlight, 0, 0)
+	s.setInfo(r.Slot, makeInfo(blockInFlight, 0, 0))
 	behind := [1]int32{p.flights.fenceOn(stream, event)}
 	p.flights.add(located{s, r}, behind[:])
 	p.land(pollBudget)

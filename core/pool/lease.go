@@ -108,7 +108,7 @@ func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 
 // lend enters a block as leased. What the strategy rounded it up by is active.
 func (p *Pool) lend(l located, size uint64) {
-	*l.info() = makeInfo(blockLeased, 0, l.Size-size)
+	l.setInfo(makeInfo(blockLeased, 0, l.Size-size))
 	p.leases.leased += size
 	p.books.Lease(size)
 	if excess := l.Size - size; excess > 0 {
@@ -169,7 +169,7 @@ func (p *Pool) takeBack(addrs []device.Addr, stream device.Stream, counts *Cache
 	} else {
 		fence := [1]int32{p.flights.fenceOn(stream, event)}
 		for _, l := range found {
-			*l.info() = makeInfo(blockInFlight, 0, 0)
+			l.setInfo(makeInfo(blockInFlight, 0, 0))
 			p.books.Board(l.Size)
 			p.flights.add(l, fence[:])
 		}
@@ -189,13 +189,13 @@ func (p *Pool) findLeased(addrs []device.Addr) ([]located, error) {
 	for i, addr := range addrs {
 		l, ok := p.locate(addr)
 		if ok && l.info().state() == blockLeased {
-			*l.info() = l.info().with(blockLeaving)
+			l.setInfo(l.info().with(blockLeaving))
 			found = append(found, l)
 			continue
 		}
 		p.scratch.located = found
 		for _, l := range found {
-			*l.info() = l.info().with(blockLeased)
+			l.setInfo(l.info().with(blockLeased))
 		}
 		return nil, device.Errorf(device.CodeInvalidAddress, opGiveBack,
 			"addresses[%d]: %#x is no block on lease, or is named twice", i, uint64(addr)).On(p.engine.ID())

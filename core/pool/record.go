@@ -44,6 +44,6 @@ func (p *Pool) recordLocked(l located, ok bool, addr device.Addr, stream device.
 	if named := p.streams[l.addr()]; !slices.Contains(named, stream) {
 		p.streams[l.addr()] = append(named, stream)
 	}
-	*l.info() |= recordedBit
+	l.setInfo(l.info() | recordedBit)
 	return nil
 }

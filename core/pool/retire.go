@@ -122,7 +122,7 @@ func (p *Pool) findLive(j *leave) (found []located, leased device.Addr, err erro
 			err = device.Errorf(device.CodeInvalidSize, opFree, "size_bytes is %d: the block at %#x was asked for with %d",
 				j.size, uint64(addr), l.Size-l.info().slack()).On(p.engine.ID())
 		case state == blockLive:
-			*l.info() = l.info().with(blockLeaving)
+			l.setInfo(l.info().with(blockLeaving))
 			found = append(found, l)
 			continue
 		case state == blockLeased:
@@ -151,7 +151,7 @@ func (p *Pool) findLive(j *leave) (found []located, leased device.Addr, err erro
 // restore makes blocks that were leaving live again.
 func (p *Pool) restore(found []located) {
 	for _, l := range found {
-		*l.info() = l.info().with(blockLive)
+		l.setInfo(l.info().with(blockLive))
 	}
 }
 
@@ -246,7 +246,7 @@ func (p *Pool) fly(j *leave, found []located) {
 				behind = append(behind, fence)
 			}
 		}
-		*l.info() = makeInfo(blockInFlight, 0, 0)
+		l.setInfo(makeInfo(blockInFlight, 0, 0))
 		if len(behind) == 0 {
 			p.landed(l)
 			continue
@@ -276,7 +276,7 @@ func (p *Pool) giveManyToSegments(found []located) {
 	for len(found) > 0 {
 		s := found[0].segment
 		if s.batcher == nil || len(found) == 1 {
-			*found[0].info() = 0
+			found[0].setInfo(0)
 			p.giveToSegment(found[0])
 			found = found[1:]
 			continue
@@ -284,7 +284,7 @@ func (p *Pool) giveManyToSegments(found []located) {
 		offsets := p.scratch.offsets[:0]
 		n := 0
 		for ; n < len(found) && found[n].segment == s; n++ {
-			s.infos[found[n].Slot] = 0
+			s.setInfo(found[n].Slot, 0)
 			offsets = append(offsets, found[n].Offset)
 		}
 		p.scratch.offsets = offsets

@@ -31,9 +31,7 @@ type segment struct {
 	// larger one: it was tried, or the runs that came free since are shorter. The
 	// largest number when that is not known.
 	full uint64
-	// infos has a word for each block, by slot. It moves when alloc extends it.
-	infos      []blockInfo
-	infoMemory offheap.Table[blockInfo]
+	infoTable
 	// times has the times of the allocations, as far as infos goes, if timed.
 	timed      bool
 	times      []int64
@@ -43,7 +41,7 @@ type segment struct {
 // close gives the tables of a segment back that is nowhere listed any more.
 func (s *segment) close() {
 	s.strategy.Close()
-	s.infoMemory.Free(&s.infos)
+	s.infoTable.free()
 	s.timeMemory.Free(&s.times)
 }
 
@@ -70,6 +68,7 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 	s := &segment{had: had, base: base, usable: usable, strategy: strategy, full: math.MaxUint64}
 	s.batcher, _ = strategy.(rangealloc.Batcher)
 	s.runBatcher, _ = strategy.(rangealloc.RunBatcher)
+	s.infoTable = newInfoTable(p.config.Strategy)
 	s.slotFreer, _ = strategy.(rangealloc.SlotFreer)
 	s.timed = p.config.Tracking
 	return s, nil
