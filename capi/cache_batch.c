@@ -56,6 +56,10 @@ static uint64_t fm_batch_take(struct fm_store *store, uint32_t class,
         fm_store_pour(store, class, depot);
         fm_store_tell(store);
     }
+    if (depot->bins[class].blocks < count) {
+        fm_parcel_sort(depot);
+        fm_parcel_sort(any);
+    }
     uint64_t there = depot->bins[class].blocks + any->bins[class].blocks;
     if (there < count)
         return count - there;

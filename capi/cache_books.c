@@ -133,8 +133,10 @@ static uint64_t fm_take_from_depot(struct fm_store *depot,
                                    struct fm_cache_block *blocks_out,
                                    uint64_t capacity) {
     uint64_t count = 0;
+    uint32_t index;
+    while (count < capacity && (index = fm_parcel_pop(depot)) != 0)
+        fm_take_block(depot, index, &blocks_out[count++]);
     for (uint32_t class = depot->cache->classes; class-- > 0;) {
-        uint32_t index;
         while (count < capacity && (index = fm_depot_pop(depot, class)) != 0)
             fm_take_block(depot, index, &blocks_out[count++]);
     }

@@ -39,6 +39,7 @@ static uint32_t fm_core_enter(struct fm_cache *cache, uint64_t stream,
     uint64_t bytes = (uint64_t)count * cache->class_bytes[class];
     struct fm_store *depot = fm_core_depot(cache, stream);
     cache->total.entered_bytes += bytes;
+    fm_keep_leased(cache, bytes);
     if (!fm_depot_reserve(depot, class, count)) {
         cache->total.left_bytes += bytes;
         struct fm_cache_counts counts = fm_core_counts(cache);

@@ -6,9 +6,33 @@
  * pool's depot_bytes; a part of it in any case, unless somebody has said how
  * much. What is more goes back. Of late: a high-water mark that falls with every
  * look.
+ *
+ * That can be too little: blocks of many sizes that go round quickly, few of
+ * which live at one time, are seldom of the size that is wanted next. It shows
+ * when blocks are leased soon after others were given back. So much more may be
+ * kept then, which falls too, but slowly, for to find out again costs calls of
+ * the core.
  */
 #define FM_DEPOT_PART 8
 #define FM_HIGH_FALL 256
+#define FM_MISSED_FALL 8192
+
+uint64_t fm_keep_bytes(const struct fm_cache *cache) {
+    return cache->high_bytes + cache->missed_bytes + FM_KEEP_LEAST;
+}
+
+void fm_keep_more(struct fm_cache *cache, uint64_t bytes) {
+    cache->missed_bytes += bytes;
+    if (cache->missed_bytes > cache->depot_bytes)
+        cache->missed_bytes = cache->depot_bytes;
+}
+
+void fm_keep_leased(struct fm_cache *cache, uint64_t bytes) {
+    if (bytes > cache->shed_bytes)
+        bytes = cache->shed_bytes;
+    cache->shed_bytes -= bytes;
+    fm_keep_more(cache, bytes);
+}
 
 static uint64_t fm_depot_bound(struct fm_cache *cache) {
     uint64_t live = cache->total.live_bytes, high = cache->high_bytes;
@@ -17,7 +41,9 @@ static uint64_t fm_depot_bound(struct fm_cache *cache) {
         live = 0;
     high = live >= high ? live : high - (high - live) / FM_HIGH_FALL;
     cache->high_bytes = high;
-    uint64_t bound = high + FM_KEEP_LEAST;
+    cache->shed_bytes -= cache->shed_bytes / FM_HIGH_FALL;
+    cache->missed_bytes -= cache->missed_bytes / FM_MISSED_FALL;
+    uint64_t bound = fm_keep_bytes(cache);
     if (bound > cache->depot_bytes)
         bound = cache->depot_bytes;
     if (cache->thread_bytes_grow && bound < high / FM_DEPOT_PART)
@@ -27,13 +53,6 @@ static uint64_t fm_depot_bound(struct fm_cache *cache) {
 
 /* How many blocks are given back at once: what one free may cost at most. */
 #define FM_TRIM_MOST 64
-
-/* Notes that a bin has fewer blocks now. */
-static void fm_depot_fewer(struct fm_bin *bin, uint64_t count) {
-    bin->blocks -= count;
-    if (bin->blocks < bin->fewest)
-        bin->fewest = bin->blocks;
-}
 
 static void fm_depot_link(struct fm_store *depot, struct fm_magazine **link,
                           struct fm_magazine *magazine) {
@@ -104,17 +123,24 @@ bool fm_depot_reserve(struct fm_store *depot, uint32_t class, uint32_t count) {
     return true;
 }
 
-void fm_depot_push(struct fm_store *depot, uint32_t index, uint64_t meta) {
-    struct fm_bin *bin = &depot->bins[fm_meta_class(meta)];
-    if (bin->top == NULL || bin->top->count == bin->top->room)
-        fm_depot_link(depot, &bin->top,
-                      fm_magazine_get(depot->cache, fm_meta_class(meta)));
-    fm_magazine_push(depot->cache, bin->top, index, meta);
-    bin->blocks++;
+struct fm_magazine *fm_depot_open(struct fm_store *depot, uint32_t class) {
+    struct fm_bin *bin = &depot->bins[class];
+    if (bin->top == NULL || bin->top->count == bin->top->room) {
+        struct fm_magazine *empty = fm_magazine_get(depot->cache, class);
+        if (empty == NULL)
+            return NULL;
+        fm_depot_link(depot, &bin->top, empty);
+    }
+    return bin->top;
 }
 
-/* Takes the top magazine away, which is empty. */
-static void fm_depot_drop_top(struct fm_store *depot, struct fm_bin *bin) {
+void fm_depot_push(struct fm_store *depot, uint32_t index, uint64_t meta) {
+    uint32_t class = fm_meta_class(meta);
+    fm_magazine_push(depot->cache, fm_depot_open(depot, class), index, meta);
+    depot->bins[class].blocks++;
+}
+
+void fm_depot_drop_top(struct fm_store *depot, struct fm_bin *bin) {
     struct fm_magazine *empty = bin->top;
     bin->top = empty->next;
     fm_magazine_put(depot->cache, empty);
@@ -169,6 +195,8 @@ static uint32_t fm_depot_shed(struct fm_store *depot, uint64_t goal_bytes,
     while (count < FM_TRIM_MOST && depot->tally.idle_bytes > goal_bytes) {
         uint64_t blocks;
         uint32_t class = fm_depot_fattest(depot, &blocks);
+        if (blocks == 0)
+            break;
         for (; blocks > 0 && count < FM_TRIM_MOST &&
                depot->tally.idle_bytes > goal_bytes;
              blocks--) {
@@ -176,6 +204,7 @@ static uint32_t fm_depot_shed(struct fm_store *depot, uint64_t goal_bytes,
             if (index == 0)
                 break;
             depot->tally.idle_bytes -= depot->cache->class_bytes[class];
+            depot->cache->shed_bytes += depot->cache->class_bytes[class];
             leavers[count++].index = index;
         }
         if (depot->bins[class].fewest > blocks)
@@ -212,6 +241,7 @@ static uint32_t fm_depot_trim(struct fm_store *depot) {
     uint64_t bound = fm_depot_bound(cache);
     if (depot->tally.idle_bytes <= bound)
         return 0;
+    fm_parcel_sort(depot);
     struct fm_leaver leavers[FM_TRIM_MOST];
     uint64_t pool = cache->pool, stream = depot->stream;
     uint32_t count = fm_depot_shed(depot, bound - bound / 8, leavers);

@@ -8,8 +8,15 @@
 #define FM_MAGAZINE_BYTES (UINT64_C(8) << 20)
 #define FM_MAGAZINE_LEAST 8
 #define FM_MAGAZINE_MOST 32
+#define FM_PARCEL_ROOM 64
+
+/* A lane gets so much at a time, and so many blocks in any case. */
+#define FM_PORTION_BYTES (UINT64_C(1) << 20)
+#define FM_PORTION_LEAST 4
 
 uint32_t fm_magazine_room(const struct fm_cache *cache, uint32_t class) {
+    if (class == FM_PARCEL_CLASS)
+        return FM_PARCEL_ROOM;
     uint64_t room = FM_MAGAZINE_BYTES / cache->class_bytes[class];
     if (room > FM_MAGAZINE_MOST)
         return FM_MAGAZINE_MOST;
@@ -32,19 +39,32 @@ static uint32_t fm_appetite(const struct fm_store *store, uint32_t class) {
  * grow, this part of it in any case. */
 #define FM_THREAD_PART 16
 
+/* A lane that only gives keeps this part: what it has comes to who asks before
+ * it is missed there, and in portions that a depot has room for. */
+#define FM_GIVING_PART 16
+
+/* Says whether the thread has asked for blocks of late, and not only given. */
+static bool fm_lane_asks(const struct fm_store *lane) {
+    for (uint32_t class = 0; class < lane->cache->classes; class++)
+        if (lane->bins[class].appetite != 0)
+            return true;
+    return false;
+}
+
 /* A thread's bytes are for all its lanes of a pool. */
 void fm_lanes_bound(struct fm_thread *thread, const struct fm_cache *cache) {
     uint64_t lanes = 0, bytes = cache->thread_bytes;
-    uint64_t high = cache->high_bytes;
-    if (bytes > high + FM_KEEP_LEAST)
-        bytes = high + FM_KEEP_LEAST;
-    if (cache->thread_bytes_grow && bytes < high / FM_THREAD_PART)
-        bytes = high / FM_THREAD_PART;
+    uint64_t part = cache->high_bytes / FM_THREAD_PART;
+    if (bytes > fm_keep_bytes(cache))
+        bytes = fm_keep_bytes(cache);
+    if (cache->thread_bytes_grow && bytes < part)
+        bytes = part;
     for (struct fm_store *lane = thread->lanes; lane != NULL; lane = lane->next)
         lanes += lane->cache == cache;
     for (struct fm_store *lane = thread->lanes; lane != NULL; lane = lane->next)
         if (lane->cache == cache)
-            lane->bound_bytes = bytes / lanes;
+            lane->bound_bytes =
+                bytes / lanes / (fm_lane_asks(lane) ? 1 : FM_GIVING_PART);
 }
 
 /* ----------------------------------------------------------------- take */
@@ -60,8 +80,51 @@ static uint32_t fm_site_pull(struct fm_store *store, struct fm_store *depot,
     return index;
 }
 
-/* Makes room for one block on top of a lane's bin. */
-static bool fm_lane_room(struct fm_store *lane, uint32_t class) {
+/* A parcel's bytes, about, and how many are looked through for one block. */
+#define FM_PARCEL_BYTES (UINT64_C(4) << 20)
+#define FM_PARCELS_TRIED 2
+
+/* Puts a class's blocks into the depot and leaves an empty magazine, into which
+ * the next ones go. */
+static void fm_lane_pour(struct fm_store *lane, uint32_t class) {
+    if (lane->bins[class].top == &fm_magazine_none)
+        return;
+    fm_store_pour(lane, class, lane->depot);
+    struct fm_magazine *empty = fm_magazine_get(lane->cache, class);
+    if (empty == NULL)
+        return;
+    empty->store = lane;
+    lane->bins[class].top = empty;
+}
+
+/* Puts blocks into the depot until a lane holds at most goal bytes: all of those
+ * of classes that the thread has never asked for, so that they come to who does,
+ * and then the largest. */
+static void fm_lane_shed(struct fm_store *lane, uint64_t goal_bytes) {
+    uint32_t class;
+    for (class = lane->cache->classes; class-- > 0;)
+        if (lane->bins[class].appetite == 0 && !fm_parcel_pack(lane, class))
+            fm_lane_pour(lane, class);
+    for (class = lane->cache->classes;
+         class-- > 0 && lane->tally.idle_bytes > goal_bytes;) {
+        fm_lane_pour(lane, class);
+        lane->bins[class].appetite /= 2;
+    }
+}
+
+/* Makes room in a lane's bytes for as much, or for less than that where the bound
+ * is nearer, and says for how much there is. */
+static uint64_t fm_lane_make_room(struct fm_store *lane, uint64_t bytes) {
+    if (lane->tally.idle_bytes + bytes > lane->bound_bytes)
+        fm_lanes_bound(lane->thread, lane->cache);
+    if (lane->tally.idle_bytes + bytes > lane->bound_bytes)
+        fm_lane_shed(lane, lane->bound_bytes - lane->bound_bytes / 4);
+    return lane->bound_bytes > lane->tally.idle_bytes
+               ? lane->bound_bytes - lane->tally.idle_bytes
+               : 0;
+}
+
+bool fm_lane_room(struct fm_store *lane, uint32_t class) {
     struct fm_bin *bin = &lane->bins[class];
     if (bin->top->count < bin->top->room)
         return true;
@@ -109,8 +172,17 @@ static uint32_t fm_lane_refill(struct fm_store *lane, struct fm_store *depot,
         return 0;
     uint32_t appetite = fm_appetite(lane, class);
     bin->appetite = appetite * 2 < room ? appetite * 2 : room;
-    if (lane->tally.idle_bytes + appetite * size > lane->bound_bytes)
-        return fm_site_pull(lane, depot, class);
+    uint64_t portion = FM_PORTION_BYTES / size;
+    if (portion < FM_PORTION_LEAST)
+        portion = FM_PORTION_LEAST;
+    if (appetite > portion)
+        appetite = (uint32_t)portion;
+    uint64_t fit = fm_lane_make_room(lane, appetite * size) / size;
+    if (appetite > fit) {
+        /* The thread comes back for as much. */
+        fm_keep_more(cache, (appetite - fit) * size);
+        appetite = fit == 0 ? 1 : (uint32_t)fit;
+    }
     if (appetite < room) {
         index = fm_site_pull(lane, depot, class);
         fm_lane_pull(lane, depot, class, appetite - 1);
@@ -127,23 +199,53 @@ static uint32_t fm_lane_refill(struct fm_store *lane, struct fm_store *depot,
     return index != 0 ? (uint32_t)index : fm_site_pull(lane, depot, class);
 }
 
-static uint32_t fm_lane_take(struct fm_store *lane, uint32_t class) {
+/* Takes a block of those that the lane has. */
+static uint32_t fm_lane_pop(struct fm_store *lane, uint32_t class) {
     struct fm_bin *bin = &lane->bins[class];
     uint32_t index = fm_magazine_pop(bin->top);
-    if (index != 0)
-        return index;
-    if (bin->top->next != NULL && bin->top->next->count > 0) {
+    if (index == 0 && bin->top->next != NULL && bin->top->next->count > 0) {
         fm_lane_swap(bin);
-        if ((index = fm_magazine_pop(bin->top)) != 0)
-            return index;
+        index = fm_magazine_pop(bin->top);
     }
-    index = fm_lane_refill(lane, lane->depot, class);
-    return index != 0 ? index : fm_lane_refill(lane, lane->cache->any, class);
+    return index;
+}
+
+/* Takes a block of those that a depot has not sorted. */
+static uint32_t fm_lane_unpack(struct fm_store *lane, struct fm_store *depot,
+                               uint32_t class) {
+    struct fm_bin *bin = &lane->bins[class];
+    uint32_t index = 0;
+    if (bin->appetite == 0)
+        bin->appetite = 1;
+    for (unsigned tries = 0;
+         tries < FM_PARCELS_TRIED && index == 0 && depot->parcels != NULL;
+         tries++) {
+        if (fm_lane_make_room(lane, FM_PARCEL_BYTES) < FM_PARCEL_BYTES)
+            fm_keep_more(lane->cache, FM_PARCEL_BYTES);
+        if (!fm_parcel_open(lane, depot))
+            break;
+        index = fm_lane_pop(lane, class);
+    }
+    return index;
+}
+
+static uint32_t fm_lane_take(struct fm_store *lane, uint32_t class) {
+    struct fm_store *any = lane->cache->any;
+    uint32_t index = fm_lane_pop(lane, class);
+    if (index == 0)
+        index = fm_lane_refill(lane, lane->depot, class);
+    if (index == 0)
+        index = fm_lane_unpack(lane, lane->depot, class);
+    if (index == 0)
+        index = fm_lane_refill(lane, any, class);
+    return index != 0 ? index : fm_lane_unpack(lane, any, class);
 }
 
 static uint32_t fm_site_take_class(struct fm_store *store, uint32_t class) {
     if (store->depot != NULL)
         return fm_lane_take(store, class);
+    fm_parcel_sort(store);
+    fm_parcel_sort(store->cache->any);
     uint32_t index = fm_depot_pop(store, class);
     return index != 0 ? index : fm_site_pull(store, store->cache->any, class);
 }
@@ -157,20 +259,17 @@ uint32_t fm_site_appetite(const struct fm_store *store, uint32_t class) {
 uint32_t fm_site_take(struct fm_store *store, uint32_t class) {
     const struct fm_cache *cache = store->cache;
     uint32_t index = fm_site_take_class(store, class);
-    if (index != 0 || !fm_class_borrows(cache, class))
-        return index;
-    store->bins[class].borrows = FM_BORROWS;
-    return fm_site_take_class(store, class + 1);
+    if (index == 0 && fm_class_borrows(cache, class)) {
+        store->bins[class].borrows = FM_BORROWS;
+        index = fm_site_take_class(store, class + 1);
+    }
+    /* In vain, but blocks may have moved. */
+    if (index == 0)
+        fm_site_tell(store);
+    return index;
 }
 
 /* ----------------------------------------------------------------- give */
-
-/* Makes a lane hold at most goal bytes: the largest blocks go first. */
-static void fm_lane_shed(struct fm_store *lane, uint64_t goal_bytes) {
-    for (uint32_t class = lane->cache->classes;
-         class-- > 0 && lane->tally.idle_bytes > goal_bytes;)
-        fm_store_pour(lane, class, lane->depot);
-}
 
 struct fm_store *fm_site_give(struct fm_store *store, uint32_t index,
                               uint64_t meta) {
@@ -178,11 +277,7 @@ struct fm_store *fm_site_give(struct fm_store *store, uint32_t index,
     uint32_t class = fm_meta_class(meta);
     uint64_t size = cache->class_bytes[class];
     if (store->depot != NULL) {
-        if (store->tally.idle_bytes + size > store->bound_bytes)
-            fm_lanes_bound(store->thread, cache);
-        if (store->tally.idle_bytes + size > store->bound_bytes)
-            fm_lane_shed(store, store->bound_bytes - store->bound_bytes / 4);
-        if (store->tally.idle_bytes + size <= store->bound_bytes &&
+        if (fm_lane_make_room(store, size) >= size &&
             fm_lane_room(store, class)) {
             fm_magazine_push(cache, store->bins[class].top, index, meta);
             return store;

@@ -181,6 +181,10 @@ FM_HIDDEN struct fm_magazine *fm_magazine_get(struct fm_cache *cache,
 /** Takes an empty magazine that nobody needs. */
 FM_HIDDEN void fm_magazine_put(struct fm_cache *cache,
                                struct fm_magazine *magazine);
+/** Counts entries out that were not good: one free too many each. What those have
+ *  counted is found out when all blocks are counted. */
+FM_HIDDEN FM_COLD void fm_magazine_dropped(struct fm_magazine *magazine,
+                                           uint64_t count);
 /** Pops a good entry: its block, or 0. The meta stays, nothing is counted. */
 FM_HIDDEN uint32_t fm_magazine_pop(struct fm_magazine *magazine);
 /** Pushes a block, for which there is room. Nothing is counted. */
@@ -218,6 +222,25 @@ static inline void fm_tally_free(struct fm_store *store, uint64_t size_bytes,
 /** Lanes and depots may keep this much more than was live of late. */
 #define FM_KEEP_LEAST (UINT64_C(1) << 20)
 
+/** How much lanes and depots may keep, as far as the pool's settings let them. */
+FM_HIDDEN uint64_t fm_keep_bytes(const struct fm_cache *cache);
+/** Notes that so much was missed. */
+FM_HIDDEN void fm_keep_more(struct fm_cache *cache, uint64_t bytes);
+/** Notes that the core has leased so much. */
+FM_HIDDEN void fm_keep_leased(struct fm_cache *cache, uint64_t bytes);
+
+/** Notes that a bin of a depot has fewer blocks now. */
+static inline void fm_depot_fewer(struct fm_bin *bin, uint64_t count) {
+    bin->blocks -= count;
+    if (bin->blocks < bin->fewest)
+        bin->fewest = bin->blocks;
+}
+/** Gives the top magazine of a depot's bin, with room for a block at least; NULL
+ *  when there is no memory. */
+FM_HIDDEN struct fm_magazine *fm_depot_open(struct fm_store *depot,
+                                            uint32_t class);
+/** Takes the top magazine of a depot's bin away, which is empty. */
+FM_HIDDEN void fm_depot_drop_top(struct fm_store *depot, struct fm_bin *bin);
 /** Puts a magazine with blocks into a depot and counts them there. */
 FM_HIDDEN void fm_depot_attach(struct fm_store *depot,
                                struct fm_magazine *magazine);
@@ -284,8 +307,37 @@ static inline bool fm_class_borrows(const struct fm_cache *cache,
                cache->class_bytes[class] / 8;
 }
 
+/** Makes room for one block on top of a lane's bin; false: there is no memory. */
+FM_HIDDEN bool fm_lane_room(struct fm_store *lane, uint32_t class);
+
 static inline struct fm_store *fm_depot_for(struct fm_store *store) {
     return store->depot != NULL ? store->depot : store;
+}
+
+/* ---------------------------------------------- cache_parcel.c: parcels */
+
+/** Puts a lane's blocks of a class into parcels of its depot, and leaves their
+ *  magazines, empty; false: there is no memory for all. */
+FM_HIDDEN bool fm_parcel_pack(struct fm_store *lane, uint32_t class);
+/** Sorts a parcel of a depot: into the lane what the thread asks for, the rest
+ *  into the depot's bins. False: there is none, or no memory. */
+FM_HIDDEN bool fm_parcel_open(struct fm_store *lane, struct fm_store *depot);
+/** Sorts all parcels of a depot into its bins, as far as there is memory. */
+FM_HIDDEN void fm_parcel_sort(struct fm_store *depot);
+/** Pops a block, which counts as idle in the depot still; 0: there is none. */
+FM_HIDDEN uint32_t fm_parcel_pop(struct fm_store *depot);
+/** Puts all parcels into another depot. */
+FM_HIDDEN void fm_parcel_pour(struct fm_store *from, struct fm_store *depot);
+
+/** Has a line come that is about to be written. */
+static inline void fm_prefetch_write(const void *line) {
+#if defined(__x86_64__)
+    /* Compilers only give this for processors that are named to them; others do
+     * nothing here. */
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
 }
 
 /* --------------------------------------- cache_core.c: to and from the core */

@@ -57,7 +57,7 @@ __attribute__((constructor(101))) static void fm_stop_load(void) {
 
 /* Who holds the mutex seldom holds it for long, and to sleep and be woken costs
  * more than to look again for some microseconds. */
-#define FM_LOCK_TRIES 64
+#define FM_LOCK_TRIES 256
 
 void fm_lock(void) {
     for (int i = 0; i < FM_LOCK_TRIES; i++) {

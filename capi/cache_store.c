@@ -58,20 +58,23 @@ void fm_magazine_put(struct fm_cache *cache, struct fm_magazine *magazine) {
     cache->unused[magazine->class] = magazine;
 }
 
+void fm_magazine_dropped(struct fm_magazine *magazine, uint64_t count) {
+    struct fm_store *store = magazine->store;
+    store->tally.idle_bytes -=
+        count * store->cache->class_bytes[magazine->class];
+    if (store->thread == NULL)
+        store->bins[magazine->class].blocks -= count;
+    store->cache->recount = true;
+}
+
 uint32_t fm_magazine_pop(struct fm_magazine *magazine) {
     while (magazine->count > 0) {
-        struct fm_store *store = magazine->store;
-        struct fm_cache *cache = store->cache;
+        const struct fm_cache *cache = magazine->store->cache;
         uint32_t index = magazine->items[--magazine->count];
         if (fm_entry_good(magazine, fm_address(cache, index),
                           fm_meta(cache, index)))
             return index;
-        /* One free too many: what it has counted is found out when all blocks
-         * are counted. */
-        store->tally.idle_bytes -= cache->class_bytes[magazine->class];
-        if (store->thread == NULL)
-            store->bins[magazine->class].blocks--;
-        cache->recount = true;
+        fm_magazine_dropped(magazine, 1);
     }
     return 0;
 }
@@ -130,6 +133,7 @@ void fm_store_pour(struct fm_store *store, uint32_t class,
 void fm_store_retire(struct fm_store *store, struct fm_store *depot) {
     for (uint32_t class = 0; class < store->cache->classes; class++)
         fm_store_pour(store, class, depot);
+    fm_parcel_pour(store, depot);
     fm_table_end_run(store);
     fm_store_tell(store);
     fm_store_tell(depot);

@@ -32,7 +32,9 @@
  * A hit pops or pushes one index and writes one meta. When the lane works with the
  * wrong one of its two magazines, or borrows from the next larger class, that still
  * needs no mutex. A miss swaps magazines with the depot, or leases. What is too much in
- * a lane goes to the depot, what is too much in a depot goes back to the core.
+ * a lane goes to the depot, what is too much in a depot goes back to the core. Of
+ * classes that a thread never asks for it goes in parcels, which hold blocks of
+ * any class until somebody sorts them (cache_parcel.c).
  *
  * Who may touch what. One mutex (fm_lock) guards everything here. Its owner may
  * do all of it but touch the lanes of other threads and move what lanes look at
@@ -109,6 +111,8 @@ struct fm_block {
 #define FM_GRANULE_MIN 16
 /** 16 classes up to 16 granules, 8 for every doubling up to FM_CACHE_BLOCK_MAX. */
 #define FM_CLASSES_MAX 112
+/** The class of magazines that hold blocks of any class. */
+#define FM_PARCEL_CLASS FM_CLASSES_MAX
 
 /* -------------------------------------------------------------- pools */
 
@@ -147,7 +151,7 @@ struct fm_cache {
     struct fm_magazine **magazines;
     uint32_t magazines_made, magazines_room;
     /** Those of each class that nobody has, all empty. */
-    struct fm_magazine *unused[FM_CLASSES_MAX];
+    struct fm_magazine *unused[FM_CLASSES_MAX + 1];
     /** All lanes and depots, the depots of streams, and the one for any stream. */
     struct fm_store *stores, *depots, *any;
     /** Handle of the default stream; 0 until somebody has used it. */
@@ -156,6 +160,9 @@ struct fm_cache {
     uint64_t thread_bytes, depot_bytes;
     /** The most that was live of late. */
     uint64_t high_bytes;
+    /** What was given back of late because it was too much, and how much of that
+     *  was leased again: so much more is kept. */
+    uint64_t shed_bytes, missed_bytes;
     /** A thread may keep more when much is live. */
     bool thread_bytes_grow;
     /** What was told to total. */
@@ -214,6 +221,8 @@ struct fm_store {
     struct fm_thread *thread;
     /** A lane's; a depot has none above it. */
     struct fm_store *depot;
+    /** A depot's blocks that are not sorted into bins yet, see cache_parcel.c. */
+    struct fm_magazine *parcels;
     /** Records that are kept for the next leases of a lane, from the first on: they
      *  share a line, which no other thread writes then. */
     uint32_t run_first, run_left;

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -171,10 +172,18 @@ static void threads(const char *name, void *(*function)(void *)) {
     }
 }
 
-enum { RING = 1024, ITEMS = 3000000 };
+enum { RING = 1024, ITEMS = 1000000 };
 static _Atomic uint64_t ring[RING];
 
+static void stay_on(int core) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
 static void *consume(void *allocating) {
+    stay_on(1);
     for (unsigned i = 0; i < ITEMS; i++) {
         uint64_t address;
         while ((address = ring[i % RING]) == 0)
@@ -186,20 +195,37 @@ static void *consume(void *allocating) {
     return NULL;
 }
 
-static void queue(bool allocating) {
+/* What goes through the queue: numbers, blocks of 4 KiB, blocks of any size. */
+enum goods { NUMBERS, SAME, ANY };
+
+static void queue(enum goods goods) {
+    static const char *const names[] = {"", " with blocks of 4 KiB",
+                                        " with blocks of 256 B to 1 MiB"};
+    enum { SIZES = 1 << 16 };
+    static uint32_t sizes[SIZES];
+    for (unsigned i = 0; i < SIZES; i++)
+        sizes[i] = goods == ANY ? (uint32_t)(256 * exp2(12 * uniform())) : 4096;
+    uint64_t leases = stub_leases(), backs = stub_give_backs();
+    stay_on(0);
     pthread_t consumer;
-    pthread_create(&consumer, NULL, consume, allocating ? &start : NULL);
+    pthread_create(&consumer, NULL, consume, goods != NUMBERS ? &start : NULL);
     double begin = clock_ns();
     for (unsigned i = 0; i < ITEMS; i++) {
-        uint64_t address = allocating ? take(4096) : 1;
+        uint64_t address = goods != NUMBERS ? take(sizes[i % SIZES]) : 1;
         while (ring[i % RING] != 0)
             __builtin_ia32_pause();
         __atomic_store_n((uint64_t *)&ring[i % RING], address,
                          __ATOMIC_RELEASE);
     }
     pthread_join(consumer, NULL);
-    printf("queue%s: %.1f ns\n", allocating ? " with blocks" : "",
-           (clock_ns() - begin) / ITEMS);
+    struct fm_cache_counts c;
+    fm_cache_count(STUB_POOL(0), &c);
+    printf("queue%s: %.1f ns; of 1000 pairs %.2f lease, %.2f give back; idle "
+           "%llu MiB\n",
+           names[goods], (clock_ns() - begin) / ITEMS,
+           (stub_leases() - leases) * 1000.0 / ITEMS,
+           (stub_give_backs() - backs) * 1000.0 / ITEMS,
+           (unsigned long long)c.idle_bytes >> 20);
 }
 
 int main(int count, char **arguments) {
@@ -207,7 +233,7 @@ int main(int count, char **arguments) {
     stub_reset();
     stub_delay_ns(count > 1 ? strtoull(arguments[1], NULL, 10) : 0);
     CHECK(fm_cache_open(STUB_POOL(0), 256, UINT64_MAX));
-    hot(256, 1000000);
+    hot(256, 1000);
     for (; *only != 0; only++) {
         if (*only == 'h')
             printf("hot 256 B: %.2f ns, 64 KiB: %.2f ns, 1 MiB: %.2f ns\n",
@@ -219,7 +245,8 @@ int main(int count, char **arguments) {
         if (*only == 't')
             threads("hot", hot_thread), threads("random", random_thread);
         if (*only == 'q')
-            queue(false), queue(true), queue(false), queue(true);
+            queue(NUMBERS), queue(SAME), queue(ANY), queue(NUMBERS),
+                queue(SAME), queue(ANY);
         if (*only == 'R')
             random_pairs(100000, 1000000);
     }
