@@ -46,8 +46,9 @@ type Shared struct {
 	supply line
 	// limitBytes is as it was set; 0: the device's capacity.
 	limitBytes uint64
-	models     map[string]*Model
-	// ordered is the models in order of registration.
+	// models has also those that are being registered.
+	models map[string]*Model
+	// ordered is the models that have their space, in order of registration.
 	ordered []*Model
 	// peak is the most pages that were ever in use.
 	peak uint64

@@ -131,7 +131,7 @@ func (s *Shared) beginClose(op string, force bool) ([]*Model, error) {
 	models := slices.Clone(s.ordered)
 	s.mu.Unlock()
 	for _, m := range models {
-		if force || m.space == nil {
+		if force {
 			continue
 		}
 		if err := m.space.checkIdle(op); err != nil {

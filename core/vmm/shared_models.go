@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
 )
 
 // ModelConfig are the settings of a model in a shared pool.
@@ -88,18 +89,34 @@ func (s *Shared) Register(id string, c ModelConfig) (*Model, error) {
 		kind: modelKind, name: id, capacityBytes: c.VirtualBytes, unscrubbed: c.Unscrubbed,
 		left: func(pages uint64) { s.discharge(m, pages) },
 	})
+	if err == nil {
+		s.physical.rank(space.owner, c.Priority)
+		if err = s.list(op, m, space); err == nil {
+			return m, nil
+		}
+		if failure := space.close(op, true); failure != nil {
+			s.engine.Log(engine.Warning, failure.Error())
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil {
-		s.strike(m)
-		return nil, err
-	}
-	m.space, m.gone = space, false
-	s.physical.rank(space.owner, c.Priority)
-	return m, nil
+	s.strike(m)
+	return nil, err
 }
 
-// enroll takes the id and the guarantee. The model is gone until its space is there.
+// list makes a model that has its space one of the pool.
+func (s *Shared) list(op string, m *Model, space *space) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.checkOpen(op); err != nil {
+		return err
+	}
+	m.space, m.gone = space, false
+	s.ordered = append(s.ordered, m)
+	return nil
+}
+
+// enroll takes the id and the guarantee. The model is gone until it has its space.
 func (s *Shared) enroll(op, id string, c ModelConfig) (*Model, error) {
 	if len(id) == 0 || len(id) > MaxNameBytes {
 		return nil, s.fault(device.CodeInvalidArgument, op, "id %q has %d bytes, 1 to %d are allowed", id, len(id), MaxNameBytes)
@@ -122,7 +139,6 @@ func (s *Shared) enroll(op, id string, c ModelConfig) (*Model, error) {
 	m := &Model{shared: s, id: id, gone: true, share: s.quota.add(b)}
 	m.stage = stage{over: (*share).over, enter: (*share).book}
 	s.models[id] = m
-	s.ordered = append(s.ordered, m)
 	return m, nil
 }
 

@@ -63,10 +63,8 @@ func (s *Shared) tryStats() (stats SharedStats, ok bool) {
 	listed := slices.Clone(s.ordered)
 	s.mu.Unlock()
 	for _, m := range listed {
-		if m.space != nil {
-			m.space.mu.Lock()
-			defer m.space.mu.Unlock()
-		}
+		m.space.mu.Lock()
+		defer m.space.mu.Unlock()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +81,7 @@ func (s *Shared) tryStats() (stats SharedStats, ok bool) {
 		HeldBytes: s.bytes(ph.created), Waiting: uint64(len(s.stage.line.waiting) + len(s.supply.waiting)),
 	}
 	for _, m := range listed {
-		if m.space == nil || m.space.state == stateClosed {
+		if m.space.state == stateClosed {
 			continue
 		}
 		each := m.stats()
