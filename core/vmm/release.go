@@ -32,6 +32,11 @@ func (ph *Physical) SetLimit(limitBytes uint64) error {
 	return nil
 }
 
+// Unpark unmaps parked pages until that many of them are ready for any range, or
+// none is left: what the worker does a little at a time, for who knows what comes.
+// Errors: those of the device; what it did not unmap stays parked.
+func (ph *Physical) Unpark(pages uint64) (unparked uint64, err error) { return ph.unpark(pages, nil) }
+
 // unpark has spaces, one of them first, take parked pages out of their address
 // space until want of them are idle or none is left.
 func (ph *Physical) unpark(want uint64, first *space) (done uint64, err error) {

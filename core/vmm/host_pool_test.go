@@ -1,0 +1,122 @@
+package vmm_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm"
+	"ferrum_mem/drivers/host"
+)
+
+const (
+	mib  = uint64(1) << 20
+	page = uint64(64) << 10
+)
+
+// onHost is an engine over the host's memory.
+func onHost(t require.TestingT, bytes uint64) (device.Device, *engine.Engine) {
+	driver, err := host.New(host.Config{MemoryBytes: bytes})
+	require.NoError(t, err)
+	dev, err := driver.Open(0)
+	require.NoError(t, err)
+	return dev, engine.New(dev, engine.Options{})
+}
+
+var backings = []device.Backing{device.BackingMovable, device.BackingPrivate}
+
+// Random programs on the host, with its worker: what is live holds what was written
+// there, and a page that was freed is nobody's.
+func TestHostKeepsWhatIsWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dev, e := onHost(t, 256*mib)
+		visible := dev.(device.HostVisible)
+		p, err := vmm.NewPool(e, vmm.Config{
+			Name: "p", CapacityBytes: 48 * page, PageBytes: page, LimitBytes: 32 * page, ReadyPages: 2,
+			Backing: rapid.SampledFrom(backings).Draw(t, "backing"),
+		})
+		require.NoError(t, err)
+		var marks [48]byte
+		look := func(t *rapid.T) {
+			for at, mark := range marks {
+				require.Equal(t, mark != 0, p.IsMapped(uint64(at)*page, page))
+				if mark != 0 {
+					found, differs, err := visible.FirstOther(p.BaseAddress()+device.Addr(uint64(at)*page), mark, page)
+					require.NoError(t, err)
+					require.False(t, differs, "page %d: %+v", at, found)
+				}
+			}
+		}
+		anyRun := func(t *rapid.T) (first, pages uint64) {
+			first = rapid.Uint64Range(0, 47).Draw(t, "first")
+			return first, rapid.Uint64Range(1, min(8, 48-first)).Draw(t, "pages")
+		}
+		next := byte(0)
+		t.Repeat(map[string]func(*rapid.T){
+			"allocate": func(t *rapid.T) {
+				first, pages := anyRun(t)
+				addr, err := p.Allocate(first*page, pages*page)
+				if err != nil {
+					require.Contains(t, []device.Code{device.CodeAlreadyMapped, device.CodeOutOfPhysicalMemory}, device.CodeOf(err))
+					return
+				}
+				next = next%255 + 1
+				require.NoError(t, visible.FillNow(addr, next, pages*page))
+				for at := first; at < first+pages; at++ {
+					marks[at] = next
+				}
+			},
+			"deallocate": func(t *rapid.T) {
+				first, pages := anyRun(t)
+				if err := p.Deallocate(first*page, pages*page, nil); err != nil {
+					require.ErrorIs(t, err, device.CodeNotMapped)
+					return
+				}
+				clear(marks[first : first+pages])
+			},
+			"trim": func(t *rapid.T) {
+				_, err := p.Physical().Trim(0)
+				require.NoError(t, err)
+			},
+			"compact": func(t *rapid.T) {
+				_, err := p.Compact()
+				require.NoError(t, err)
+			},
+			"": look,
+		})
+		require.NoError(t, p.Close(true))
+		require.NoError(t, e.Statistics().Check())
+		require.Zero(t, e.Statistics().Reserved.Current)
+		require.NoError(t, e.Close())
+	})
+}
+
+// Memory follows what is live, as the system counts it.
+func TestHostMemoryGoesBackToTheSystem(t *testing.T) {
+	for _, backing := range backings {
+		dev, e := onHost(t, 256*mib)
+		virtual := dev.(device.VirtualMemory)
+		p, err := vmm.NewPool(e, vmm.Config{Name: "p", CapacityBytes: 1 << 40, Backing: backing, ReadyPages: -1})
+		require.NoError(t, err)
+		require.Equal(t, virtual.Granularity().RecommendedBytes, p.PageBytes())
+		size := 8 * p.PageBytes()
+		const offset = uint64(1) << 39
+		addr, err := p.Allocate(offset, size)
+		require.NoError(t, err)
+		require.NoError(t, dev.(device.HostVisible).FillNow(addr, 1, size))
+		resident, err := virtual.Resident(addr, size)
+		require.NoError(t, err)
+		require.Equal(t, size, resident)
+		require.NoError(t, p.Deallocate(offset, size, nil))
+		released, err := p.Physical().Trim(0)
+		require.NoError(t, err)
+		require.Equal(t, size, released)
+		require.Zero(t, p.Stats().HeldBytes)
+		require.Less(t, p.Stats().TableBytes, uint64(32)<<20)
+		require.NoError(t, p.Close(false))
+		require.NoError(t, e.Close())
+	}
+}
