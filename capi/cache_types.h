@@ -12,7 +12,8 @@
  * at a record in vain. The table is only written when blocks come and go, so
  * that threads that work with their own blocks share none of its lines for
  * writing. Nor of records: the first few thousand have a line each, later ones
- * share theirs with others that the same thread has leased.
+ * share theirs with others that the same thread has leased. With many blocks, where
+ * threads seldom meet in a line, the first ones share theirs too.
  *
  *     meta   63..40 holder   39..32 class   31..20 tag   19..0 slack
  *
@@ -29,12 +30,12 @@
  * at once, but not by another's: so it stays in stores of its stream, whoever
  * freed it, until the Go core takes it back and lets its event pass.
  *
- * A hit pops or pushes one index and writes one meta. When the lane works with the
- * wrong one of its two magazines, or borrows from the next larger class, that still
- * needs no mutex. A miss swaps magazines with the depot, or leases. What is too much in
- * a lane goes to the depot, what is too much in a depot goes back to the core. Of
- * classes that a thread never asks for it goes in parcels, which hold blocks of
- * any class until somebody sorts them (cache_parcel.c).
+ * A hit pops or pushes one index and writes one meta. When the lane works with
+ * the wrong one of its two magazines, or borrows from the next larger class, that
+ * still needs no mutex. A miss swaps magazines with the depot, or leases. What is
+ * too much in a lane goes to the depot, what is too much in a depot goes back to
+ * the core. Of classes that a thread never asks for it goes in parcels, which hold
+ * blocks of any class until somebody sorts them (cache_parcel.c).
  *
  * Who may touch what. One mutex (fm_lock) guards everything here. Its owner may
  * do all of it but touch the lanes of other threads and move what lanes look at
