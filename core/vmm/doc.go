@@ -10,7 +10,7 @@
 // The package never touches the bytes of a page (the device makes pages zeros that
 // go from one owner to another), never moves what is live, and hands out nothing
 // smaller than a page. No goroutine is started but the worker of a Physical, which
-// ends with it.
+// ends with it, and those of the reclaim callbacks, which end with their removal.
 //
 // # What an allocation costs
 //
@@ -23,19 +23,34 @@
 // finds no idle page unmaps parked ones or creates pages itself, and only one that
 // the device has no room for climbs the ladder of the engine.
 //
+// # Who gets the pages of a Shared pool
+//
+// The limit is on what models use: mapped, retiring or granted. quota.go has the
+// arithmetic and the order in which models give; quota_line.go the order in which
+// allocations that wait are served; shared_admit.go the stages that each passes;
+// shared_search.go what is tried when pages are short; shared_supply.go what happens
+// when the device has less than the limit. Pages that nobody uses go to whoever asks:
+// its own first, then clean ones, then those of the lowest priority.
+//
 // # Lock order
 //
-// space.mu, then Physical.mu, then worker.mu, then the locks of the engine's totals.
+// Shared.limits, then space.mu, then Shared.mu, then Physical.mu, then worker.mu, then the locks of the engine's totals.
 // worker.round, which is held over a step of the worker, stands above all of them.
 //
 //   - space.mu: the page table, allocations and retiring ranges of a space. Under it
 //     only driver calls that do not wait are made (Event.Done, Event.Close). Pages
 //     that are being mapped or unmapped are claimed: no other thread touches them,
 //     and the calls are made with no lock.
+//   - Shared.limits: one change of the limit of a shared pool at a time. It is held
+//     over Physical.SetLimit, so above worker.round as well.
+//   - Shared.mu: the quota, the lines of those who wait, and the list of models. No
+//     driver call is made under it, and nobody waits. Shared.Stats alone takes the
+//     locks of several spaces, in the order of the list of models.
 //   - Physical.mu: lists and numbers of pages, and the books. No driver call is made
 //     under it.
 //
-// A thread holds the locks of one space at most. Engine.FindRoom, Engine.Changed,
+// Else a thread holds the locks of one space at most. A reclaim callback is asked
+// with no lock held. Engine.FindRoom, Engine.Changed,
 // Engine.SegmentsChanged and the log are called with none of them; the engine's
 // SegmentsChanged with worker.round at most.
 package vmm

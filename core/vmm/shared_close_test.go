@@ -1,6 +1,7 @@
 package vmm
 
 import (
+	"errors"
 	"sync"
 	"testing"
 
@@ -151,5 +152,54 @@ func TestUnregisterThatFailsCanBeRepeated(t *testing.T) {
 		require.ErrorIs(t, p.shared.Close(true), device.CodeDevice, "%s", call)
 		p.check(t)
 		p.quit(t)
+	}
+}
+
+func TestCloseThatFailsCanBeRepeatedOnASharedPool(t *testing.T) {
+	p := newParty(t, devicetest.Config{}, 32)
+	m := p.model(t, "m", 8, 0, 0)
+	free(t, m, get(t, m, 4))
+	p.dev.FailNth(devicetest.Release, 1, nil)
+	require.ErrorIs(t, p.shared.Close(false), device.CodeDevice)
+	require.Empty(t, p.shared.Models())
+	require.Equal(t, 4*page, p.dev.HeldBytes())
+	get(t, p.model(t, "m", 8, 0, 0), 4)
+	p.quit(t)
+}
+
+// Models that come while the pool is closed are refused, or keep it open: nothing is
+// left of any.
+func TestModelsThatComeWhileThePoolIsClosed(t *testing.T) {
+	for range 20 {
+		p := newParty(t, devicetest.Config{}, 32)
+		var wait sync.WaitGroup
+		for i := range 4 {
+			wait.Go(func() {
+				for {
+					m, err := p.shared.Register(text(uint64(i)), ModelConfig{VirtualBytes: 4 * page})
+					if err != nil {
+						require.ErrorIs(t, err, device.CodeInvalidState)
+						return
+					}
+					if _, err := m.Allocate(page); err != nil {
+						require.ErrorIs(t, err, device.CodeModelNotFound)
+					}
+					if err := p.shared.Unregister(m.id, true); err != nil && !errors.Is(err, device.CodeModelNotFound) {
+						require.ErrorIs(t, err, device.CodeInvalidState)
+						return
+					}
+				}
+			})
+		}
+		for {
+			err := p.shared.Close(true)
+			if err == nil {
+				break
+			}
+			require.ErrorIs(t, err, device.CodeBusy)
+		}
+		wait.Wait()
+		require.Zero(t, p.dev.Reservations()+p.dev.Pages())
+		require.NoError(t, p.engine.Close())
 	}
 }
