@@ -15,6 +15,7 @@
  *   8. Pools: memory by address
  *   9. Managers: memory by handle
  *  10. Callbacks: pressure and reclaim
+ *  11. Virtual pools: address space with pages that come and go
  *
  * Rules that hold for every function:
  *
@@ -73,7 +74,7 @@ extern "C" {
  * ferrum_abi_version() is at least the header's can serve a caller built with
  * that header, as long as the SONAME is the same.
  */
-#define FERRUM_ABI_VERSION 2
+#define FERRUM_ABI_VERSION 3
 
 #if defined(__GNUC__) || defined(__clang__)
 #define FERRUM_API __attribute__((visibility("default")))
@@ -202,6 +203,11 @@ typedef struct ferrum_event {
 typedef struct ferrum_pool {
     uint64_t id; /**< 0 is no pool */
 } ferrum_pool;
+
+/** A virtual pool: address space, and memory behind it by offset. */
+typedef struct ferrum_vpool {
+    uint64_t id; /**< 0 is no virtual pool */
+} ferrum_vpool;
 
 /** A memory manager of a device: memory by handle. */
 typedef struct ferrum_manager {
@@ -354,7 +360,8 @@ FERRUM_API ferrum_status ferrum_log_set_callback(ferrum_log_level minimum_level,
  *   {"backends": [{"backend": "cpu", "available": true, "error": null,
  *     "devices": [{"id": "cpu:0", "name": "...", "total_bytes": 0,
  *       "granularity_bytes": 0, "alignment_bytes": 0,
- *       "host_addressable": true, "capabilities": ["peer"]}]}]}
+ *       "host_addressable": true,
+ *       "capabilities": ["peer", "virtual_memory"]}]}]}
  *
  * All JSON functions share this form: with capacity 0 (buffer may be NULL) only
  * *length_out is set, to the length in bytes without the closing NUL. Otherwise
@@ -368,6 +375,8 @@ FERRUM_API ferrum_status ferrum_backends_json(char *buffer, size_t capacity,
 /** Capabilities of a device, as bits. */
 #define FERRUM_CAPABILITY_HOST_ADDRESSABLE (UINT64_C(1) << 0)
 #define FERRUM_CAPABILITY_PEER (UINT64_C(1) << 1)
+/** Virtual pools work on the device. */
+#define FERRUM_CAPABILITY_VIRTUAL_MEMORY (UINT64_C(1) << 2)
 
 /** Description of an open device. */
 typedef struct ferrum_device_info {
@@ -409,8 +418,8 @@ FERRUM_API ferrum_status ferrum_device_open(const char *id,
  * Undoes one ferrum_device_open; the last one closes the device.
  *
  * @param flags  0 or FERRUM_FORCE.
- * @return FERRUM_ERROR_BUSY when pools, managers, streams, events or
- *         registrations of the device are left.
+ * @return FERRUM_ERROR_BUSY when pools of any kind, managers, streams, events
+ *         or registrations of the device are left.
  */
 FERRUM_API ferrum_status ferrum_device_close(ferrum_device device,
                                              uint32_t flags);
@@ -554,11 +563,13 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  *       "statistics": {...}, "segments": [{"address": 0, "size_bytes": 0,
  *       "active_bytes": 0, "largest_free_bytes": 0}]}],
  *     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
- *       "statistics": {...}}]}]}
+ *       "statistics": {...}}],
+ *     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}]}]}
  *
  * memory has the fields of ferrum_memory_info (bandwidth_gbps null when not
  * measured, pressure as a word), statistics those of ferrum_statistics with
- * {"current": 0, "peak": 0} for a gauge. Fields may be added.
+ * {"current": 0, "peak": 0} for a gauge, info those of ferrum_vpool_info. Fields
+ * may be added.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  */
@@ -573,9 +584,9 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  *     "bytes": 0, "tag": "kv", "age_ns": 0, "call_site": ["engine+0x12f4
  *     (load)"]}], "omitted": 0, "total_bytes": 0}
  *
- * kind is device, stream, event, pool, block (of a pool), manager, memory or
- * registration. bytes is what was asked for; age_ns is 0 where it is not kept,
- * as for streams and events; call_site, the innermost function first, is there
+ * kind is device, stream, event, pool, block (of a pool), vpool, range (that is
+ * mapped in a virtual pool), manager, memory or registration. bytes is what was
+ * asked for; age_ns is 0 where it is not kept, as for streams, events and ranges; call_site, the innermost function first, is there
  * for blocks of pools with FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
  * "omitted" counts the rest. Memory that is cached is no leak. Works also when
  * the library is stopped.
@@ -987,9 +998,9 @@ typedef int32_t ferrum_block_state;
 #define FERRUM_BLOCK_LIVE 0
 /** A freed block that queued work may still use, or that quarantine holds. */
 #define FERRUM_BLOCK_IN_FLIGHT 1
-/** A freed block in a thread cache. */
+/** A freed block in a thread cache, or a freed page that is still mapped. */
 #define FERRUM_BLOCK_CACHED 2
-/** Free memory of a pool. */
+/** Free memory of a pool, or address space of a virtual one. */
 #define FERRUM_BLOCK_FREE 3
 /** Memory of a pool that it cannot hand out. */
 #define FERRUM_BLOCK_UNUSABLE 4
@@ -998,11 +1009,12 @@ typedef int32_t ferrum_block_state;
 typedef struct ferrum_block_info {
     uint32_t struct_size;
     ferrum_block_state state;
-    /** The pool, or {0} when it is one of a manager's. */
+    /** The pool, or {0} when it is another one. */
     ferrum_pool pool;
     /** The manager whose pool it is, or 0. */
     uint64_t manager;
-    /** Start of the block or of the free run. */
+    /** Start of the block or of the free run; in a virtual pool, of the range or,
+     *  where none is mapped, of the page. */
     uint64_t address;
     /** Its length after rounding. */
     uint64_t size_bytes;
@@ -1014,10 +1026,12 @@ typedef struct ferrum_block_info {
     char pool_name[64];
     /** Tag of the block; empty when not live. */
     char tag[64];
+    /** The virtual pool, or {0} when it is another one. */
+    ferrum_vpool vpool;
 } ferrum_block_info;
 
 /* clang-format off */
-#define FERRUM_BLOCK_INFO_INIT {(uint32_t)sizeof(ferrum_block_info), 0, {0}, 0, 0, 0, 0, 0, {0}, {0}}
+#define FERRUM_BLOCK_INFO_INIT {(uint32_t)sizeof(ferrum_block_info), 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}}
 /* clang-format on */
 
 /**
@@ -1373,6 +1387,283 @@ FERRUM_API ferrum_status ferrum_reclaim_callback_add(
  */
 FERRUM_API ferrum_status
 ferrum_registration_remove(ferrum_registration registration);
+
+/* ===================================================================== */
+/* 11. Virtual pools: address space with pages that come and go           */
+/* ===================================================================== */
+
+/*
+ * A virtual pool reserves address space as a whole and puts memory behind parts
+ * of it, page by page, where and when the caller asks. What is mapped stays
+ * where it is. Whoever reads or writes where nothing is mapped ends the process,
+ * as with any pointer to nowhere.
+ *
+ * Physical pages are recycled: one that is freed stays with the pool for its
+ * next call, some are kept ready by a worker of the library, and what is more
+ * than that goes back to the device after a while.
+ */
+
+/** What sizes of pages a device has. */
+typedef struct ferrum_page_sizes {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** The smallest page of a virtual pool; larger ones are powers of two. */
+    uint64_t minimum_bytes;
+    /** The page size that works best, which 0 stands for. */
+    uint64_t recommended_bytes;
+} ferrum_page_sizes;
+
+/* clang-format off */
+#define FERRUM_PAGE_SIZES_INIT {(uint32_t)sizeof(ferrum_page_sizes), 0, 0, 0}
+/* clang-format on */
+
+/**
+ * Asks a device for its page sizes.
+ *
+ * @return FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory.
+ */
+FERRUM_API ferrum_status ferrum_device_get_page_sizes(
+    ferrum_device device, ferrum_page_sizes *sizes_out);
+
+/** What the memory behind pages can do. */
+typedef int32_t ferrum_backing;
+/** It can be mapped elsewhere. */
+#define FERRUM_BACKING_MOVABLE 0
+/** Its bytes are lost when a page leaves its place; quicker to come and go on
+ *  some devices. */
+#define FERRUM_BACKING_PRIVATE 1
+
+/** ready_pages: the library chooses. */
+#define FERRUM_READY_PAGES_AUTO 0xffffffffu
+
+/** Settings of a virtual pool. */
+typedef struct ferrum_vpool_config {
+    uint32_t struct_size;
+    /** None is known: 0. */
+    uint32_t flags;
+    /** Address space, rounded up to whole pages; not 0. */
+    uint64_t capacity_bytes;
+    /** A power of two of at least ferrum_page_sizes.minimum_bytes; 0: what the
+     *  device recommends. */
+    uint64_t page_bytes;
+    /** Upper bound of the memory; 0: what the device has. */
+    uint64_t limit_bytes;
+    /** Name in reports, and tag of ranges without one; NULL: none. At most 63
+     *  bytes. */
+    const char *name;
+    /** How many pages are kept ready while nothing asks for any: up to 65536, or
+     *  FERRUM_READY_PAGES_AUTO. */
+    uint32_t ready_pages;
+    /** FERRUM_BACKING_* */
+    ferrum_backing backing;
+} ferrum_vpool_config;
+
+/* clang-format off */
+#define FERRUM_VPOOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_vpool_config), 0, 0, 0, 0, NULL, FERRUM_READY_PAGES_AUTO, FERRUM_BACKING_MOVABLE}
+/* clang-format on */
+
+/**
+ * Makes a virtual pool. It takes address space, and memory only for its tables.
+ *
+ * @param config  required.
+ * @return FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory;
+ *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_INVALID_SIZE for a
+ *         capacity that is 0 or cannot be rounded up;
+ *         FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY when there is no such address
+ *         space; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above what the
+ *         device has.
+ */
+FERRUM_API ferrum_status ferrum_vpool_create(ferrum_device device,
+                                             const ferrum_vpool_config *config,
+                                             ferrum_vpool *vpool_out);
+
+/**
+ * Destroys a virtual pool: waits for queued work that uses freed ranges, unmaps
+ * everything and gives memory and address space back.
+ *
+ * @param flags  0, or FERRUM_FORCE: also while ranges are mapped; then waits for
+ *               all work of the device first.
+ * @return FERRUM_ERROR_BUSY while ranges are mapped.
+ */
+FERRUM_API ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool,
+                                              uint32_t flags);
+
+/**
+ * Puts memory, readable and writable, behind every page that a range touches:
+ * all of them or none. The first bytes are zeros, or what this pool had written
+ * there before.
+ *
+ * @param offset_bytes  from the base address; need not be a multiple of a page.
+ * @param size_bytes    not 0.
+ * @param address_out   base address + offset_bytes.
+ * @return FERRUM_ERROR_INVALID_OFFSET for a range that ends outside, with
+ *         offset, size and capacity in the message; FERRUM_ERROR_INVALID_SIZE;
+ *         FERRUM_ERROR_ALREADY_MAPPED, with offset and size of the first page
+ *         that is mapped; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY over the limit,
+ *         with what was requested and what was available;
+ *         FERRUM_ERROR_OUT_OF_MEMORY when the device has no more, after all that
+ *         ferrum_pool_alloc tries too; FERRUM_ERROR_RESOURCE_EXHAUSTED where the
+ *         system allows no more mappings. Where queued work still uses a freed
+ *         range, it is waited for; in a host function or a reclaim callback that
+ *         is FERRUM_ERROR_BUSY.
+ */
+FERRUM_API ferrum_status ferrum_vpool_allocate(ferrum_vpool vpool,
+                                               uint64_t offset_bytes,
+                                               uint64_t size_bytes,
+                                               ferrum_address *address_out);
+
+/**
+ * As ferrum_vpool_allocate, with a name for reports.
+ *
+ * @param tag  at most 63 bytes; NULL or empty: the pool's name.
+ * @return FERRUM_ERROR_RESOURCE_EXHAUSTED while about a million other names are
+ *         in use.
+ */
+FERRUM_API ferrum_status ferrum_vpool_allocate_tagged(
+    ferrum_vpool vpool, uint64_t offset_bytes, uint64_t size_bytes,
+    const char *tag, ferrum_address *address_out);
+
+/**
+ * Takes the memory of a range away, once the work that is queued on the stream
+ * now is done; until then its pages count as used. Does not wait. The caller does
+ * not touch the range any more from this call on.
+ *
+ * @param offset_bytes,size_bytes  whole pages, of one allocation or of several,
+ *                                 or exactly those of one allocation.
+ * @param stream                   optional: the stream that used the range last.
+ * @return FERRUM_ERROR_INVALID_OFFSET for a range that is neither, or that ends
+ *         outside; FERRUM_ERROR_INVALID_SIZE for a size of 0;
+ *         FERRUM_ERROR_NOT_MAPPED, with offset and size of the first page that is
+ *         not mapped.
+ */
+FERRUM_API ferrum_status ferrum_vpool_deallocate(ferrum_vpool vpool,
+                                                 uint64_t offset_bytes,
+                                                 uint64_t size_bytes,
+                                                 ferrum_stream stream);
+
+/**
+ * Says whether every page that a range touches is mapped (1) or not (0); 0 for
+ * one that ends outside or has no bytes.
+ */
+FERRUM_API ferrum_status ferrum_vpool_is_mapped(ferrum_vpool vpool,
+                                                uint64_t offset_bytes,
+                                                uint64_t size_bytes,
+                                                uint32_t *mapped_out);
+
+/** A virtual pool at one moment. Pages are counts. */
+typedef struct ferrum_vpool_info {
+    uint32_t struct_size;
+    /** 1 - mapped pages / all pages. */
+    float unmapped_share;
+    /** 1 - longest free run / free address space; 0 when nothing is free. */
+    float fragmentation;
+    uint32_t reserved;
+    /** Where the address space starts. */
+    ferrum_address base_address;
+    uint64_t page_bytes;
+    /** The address space, in whole pages. */
+    uint64_t virtual_capacity_bytes;
+    /** Memory behind mapped and retiring pages. */
+    uint64_t physical_bytes;
+    uint64_t peak_physical_bytes;
+    /** What the mapped pages were asked for with. */
+    uint64_t requested_bytes;
+    uint64_t mapped_pages;
+    /** Freed, and queued work may still use them. */
+    uint64_t retiring_pages;
+    /** Freed, but still mapped where they were: their range has them again at
+     *  once, any other after an unmapping. */
+    uint64_t parked_pages;
+    /** Mapped nowhere, ready for any range. */
+    uint64_t ready_pages;
+    /** Had from the device: mapped, retiring, parked and ready ones. */
+    uint64_t held_bytes;
+    uint64_t limit_bytes;
+    /** What the limit still allows to be mapped. */
+    uint64_t available_bytes;
+    /** Longest run of free address space. */
+    uint64_t largest_free_run_bytes;
+    /** Successful allocations so far. */
+    uint64_t allocations;
+    /** Address space of the pool's tables; only what was used has memory. */
+    uint64_t table_bytes;
+} ferrum_vpool_info;
+
+/* clang-format off */
+#define FERRUM_VPOOL_INFO_INIT {(uint32_t)sizeof(ferrum_vpool_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/** Describes a virtual pool. Does not wait for queued work. */
+FERRUM_API ferrum_status ferrum_vpool_get_info(ferrum_vpool vpool,
+                                               ferrum_vpool_info *info_out);
+
+/** Books of a virtual pool: its live blocks are ranges. */
+FERRUM_API ferrum_status ferrum_vpool_get_statistics(
+    ferrum_vpool vpool, ferrum_statistics *statistics_out);
+
+/** What a compaction did. */
+typedef struct ferrum_compact_report {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** Pages that were retiring, and whose work was done. */
+    uint64_t landed_pages;
+    /** Pages that were parked, and are ready for any range now. */
+    uint64_t unmapped_pages;
+    /** What went back to the device. */
+    uint64_t released_bytes;
+    /** Runs of pages that lie one after the other among those that no range
+     *  uses: an allocation needs a mapping of the system for each run. */
+    uint64_t runs_before;
+    uint64_t runs_after;
+} ferrum_compact_report;
+
+/* clang-format off */
+#define FERRUM_COMPACT_REPORT_INIT {(uint32_t)sizeof(ferrum_compact_report), 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/**
+ * Brings together what nobody uses: parked pages leave their ranges, of the free
+ * pages those that lie together are kept, as many as are kept ready, and the
+ * others go back to the device. What is mapped stays where it is.
+ */
+FERRUM_API ferrum_status
+ferrum_vpool_compact(ferrum_vpool vpool, ferrum_compact_report *report_out);
+
+/**
+ * Gives parked and ready pages back to the device until no more than keep_bytes
+ * of them are held.
+ *
+ * @param released_bytes_out  what was given back.
+ */
+FERRUM_API ferrum_status ferrum_vpool_trim(ferrum_vpool vpool,
+                                           uint64_t keep_bytes,
+                                           uint64_t *released_bytes_out);
+
+/**
+ * Changes the limit while the pool works; 0: what the device has. What is mapped
+ * stays; free pages above the limit go back to the device, movable ones by the
+ * pool's worker and after the call.
+ *
+ * @return FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the device has.
+ */
+FERRUM_API ferrum_status ferrum_vpool_set_limit(ferrum_vpool vpool,
+                                                uint64_t limit_bytes);
+
+/**
+ * Waits until no range of the pool is retiring any more.
+ *
+ * @param timeout_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+ * @return FERRUM_ERROR_TIMEOUT when it takes longer.
+ */
+FERRUM_API ferrum_status ferrum_vpool_synchronize(ferrum_vpool vpool,
+                                                  uint64_t timeout_ns);
+
+/** Has the pool's worker make no more pages ready, until ferrum_vpool_resume.
+ *  What it is at, it has ended when the call returns. */
+FERRUM_API ferrum_status ferrum_vpool_pause(ferrum_vpool vpool);
+
+/** Ends a ferrum_vpool_pause. */
+FERRUM_API ferrum_status ferrum_vpool_resume(ferrum_vpool vpool);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@ const (
 	Manager      Kind = 5
 	Memory       Kind = 6
 	Registration Kind = 7
+	VirtualPool  Kind = 8
 )
 
 // String is the word for the kind, such as "stream".
@@ -31,6 +32,8 @@ func (k Kind) String() string {
 		return "memory"
 	case Registration:
 		return "registration"
+	case VirtualPool:
+		return "virtual pool"
 	}
 	return "unknown"
 }

@@ -60,6 +60,9 @@ func describe(info device.Info) deviceReport {
 	if info.Peer {
 		d.Capabilities = append(d.Capabilities, "peer")
 	}
+	if info.VirtualMemory {
+		d.Capabilities = append(d.Capabilities, "virtual_memory")
+	}
 	return d
 }
 

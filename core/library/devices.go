@@ -29,6 +29,7 @@ type openDevice struct {
 const (
 	CapabilityHostAddressable uint64 = 1 << 0
 	CapabilityPeer            uint64 = 1 << 1
+	CapabilityVirtualMemory   uint64 = 1 << 2
 )
 
 // DeviceInfo describes an open device.
@@ -228,6 +229,9 @@ func capabilities(info device.Info) uint64 {
 	}
 	if info.Peer {
 		set |= CapabilityPeer
+	}
+	if info.VirtualMemory {
+		set |= CapabilityVirtualMemory
 	}
 	return set
 }

@@ -7,6 +7,7 @@ import (
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm"
 )
 
 // leakReportEntries bounds the entries of a leak report.
@@ -16,12 +17,12 @@ const leakReportEntries = 1000
 type leak struct {
 	Kind   string `json:"kind"`
 	Device string `json:"device"`
-	// Handle is that of the object, or of the pool that a block is in.
+	// Handle is that of the object, or of the pool that a block or range is in.
 	Handle  uint64 `json:"handle"`
 	Address uint64 `json:"address"`
-	// Bytes is what a block was asked for with; 0 for what is no memory.
+	// Bytes is what a block or range was asked for with; 0 for what is no memory.
 	Bytes uint64 `json:"bytes"`
-	// Tag of a block, or name of a pool.
+	// Tag of a block or range, or name of a pool.
 	Tag string `json:"tag"`
 	// AgeNS is 0 where no time is kept.
 	AgeNS uint64 `json:"age_ns"`
@@ -57,6 +58,16 @@ func (r *leakReport) addBlocks(p *openPool) {
 		r.add(leak{Kind: "block", Device: deviceID, Handle: p.handle.Load(), Address: uint64(b.Addr),
 			Bytes: b.RequestedBytes, Tag: b.Tag, AgeNS: age(now, b.AllocatedAt),
 			CallSite: r.callSite(b.Addr, p.pool)})
+		return true
+	})
+}
+
+// addRanges adds what is mapped in a virtual pool with that handle.
+func (r *leakReport) addRanges(d *openDevice, handle uint64, each func(func(vmm.Range) bool)) {
+	deviceID := d.engine.ID().String()
+	each(func(found vmm.Range) bool {
+		r.add(leak{Kind: "range", Device: deviceID, Handle: handle, Address: uint64(found.Addr),
+			Bytes: found.RequestedBytes, Tag: found.Tag})
 		return true
 	})
 }
@@ -116,6 +127,15 @@ func (l *Library) collectLeaks(only *openDevice) leakReport {
 		}
 		return true
 	})
+	var vpools []*openVPool
+	l.vpools.Each(func(id uint64, p *openVPool) bool {
+		if wanted(p.device) {
+			vpools = append(vpools, p)
+			report.add(leak{Kind: "vpool", Device: p.device.engine.ID().String(), Handle: id,
+				Tag: p.pool.Physical().Name(), AgeNS: ageOf(&p.object)})
+		}
+		return true
+	})
 	var managers []*openManager
 	l.managers.Each(func(id uint64, m *openManager) bool {
 		if wanted(m.device) {
@@ -126,6 +146,9 @@ func (l *Library) collectLeaks(only *openDevice) leakReport {
 	})
 	for _, p := range pools {
 		report.addBlocks(p)
+	}
+	for _, p := range vpools {
+		report.addRanges(p.device, p.handle.Load(), p.pool.EachRange)
 	}
 	for _, m := range managers {
 		report.addMemory(m)
@@ -156,7 +179,7 @@ func (l *Library) collectLeaks(only *openDevice) leakReport {
 func (l *Library) logLeaks(what string, report leakReport) {
 	for _, found := range report.Leaks {
 		switch found.Kind {
-		case "block", "memory":
+		case "block", "range", "memory":
 			l.log.printf(LogWarning, "%s: %s: freed %s of %d bytes at %#x, tag %q, handle %#x", found.Device,
 				what, found.Kind, found.Bytes, found.Address, found.Tag, found.Handle)
 		default:

@@ -10,7 +10,7 @@ import (
 
 // leftovers counts what is alive, by kind.
 type leftovers struct {
-	devices, pools, managers, streams, events, registrations int
+	devices, pools, vpools, managers, streams, events, registrations int
 	// making is the calls that make something on a device at this moment.
 	making int
 	blocks uint64
@@ -31,6 +31,7 @@ func (n leftovers) String() string {
 	}
 	add(uint64(n.devices), "device")
 	add(uint64(n.pools), "pool")
+	add(uint64(n.vpools), "virtual pool")
 	add(uint64(n.managers), "manager")
 	add(uint64(n.streams), "stream")
 	add(uint64(n.events), "event")
@@ -67,6 +68,12 @@ func (l *Library) countLeft(only *openDevice) leftovers {
 	l.pools.Each(func(_ uint64, p *openPool) bool {
 		if only == nil || p.device == only {
 			n.pools++
+		}
+		return true
+	})
+	l.vpools.Each(func(_ uint64, p *openVPool) bool {
+		if only == nil || p.device == only {
+			n.vpools++
 		}
 		return true
 	})
@@ -118,6 +125,14 @@ func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
 		if p.device == d {
 			p.destroying.Lock()
 			note(l.dropPool(id, p, true))
+			p.destroying.Unlock()
+		}
+		return true
+	})
+	l.vpools.Each(func(id uint64, p *openVPool) bool {
+		if p.device == d {
+			p.destroying.Lock()
+			note(l.dropVPool(id, p, true))
 			p.destroying.Unlock()
 		}
 		return true

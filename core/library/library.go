@@ -78,6 +78,7 @@ type Library struct {
 
 	devices       *handle.Table[*openDevice]
 	pools         *handle.Table[*openPool]
+	vpools        *handle.Table[*openVPool]
 	managers      *handle.Table[*openManager]
 	registrations *handle.Table[*registration]
 
@@ -113,6 +114,7 @@ func New(o Options) *Library {
 		factory:       manager.NewFactory(),
 		devices:       handle.New[*openDevice](handle.Device),
 		pools:         handle.New[*openPool](handle.Pool),
+		vpools:        handle.New[*openVPool](handle.VirtualPool),
 		managers:      handle.New[*openManager](handle.Manager),
 		registrations: handle.New[*registration](handle.Registration),
 		opened:        map[device.ID]*openDevice{},

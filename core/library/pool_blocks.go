@@ -1,11 +1,8 @@
 package library
 
 import (
-	"time"
-
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/pool"
-	"ferrum_mem/core/track"
 )
 
 // onStream finds a pool and a stream of its device; 0 is the default one, as nil.
@@ -14,7 +11,7 @@ func (l *Library) onStream(op string, id, streamID uint64) (*openPool, device.St
 	if err != nil || streamID == 0 {
 		return entry, nil, err
 	}
-	stream, err := l.streamOf(op, streamID, entry)
+	stream, err := l.streamOf(op, streamID, entry.device)
 	return entry, stream, err
 }
 
@@ -111,67 +108,4 @@ func (l *Library) PoolSetReleaseThreshold(id, thresholdBytes uint64) error {
 		return err
 	}
 	return late(l.pools, id, entry.device.engine, entry.pool.SetReleaseThreshold(thresholdBytes))
-}
-
-// Owner says whom an address belongs to.
-type Owner struct {
-	pool.BlockInfo
-	// Pool is the handle of a pool made by PoolCreate, Manager that of the manager
-	// whose pool it is; one of them is 0.
-	Pool, Manager uint64
-	PoolName      string
-	// Age is 0 without tracking, or when the block is not live.
-	Age time.Duration
-}
-
-// DeviceOwner finds the pool and block that an address of a device belongs to;
-// CodeNotFound when no pool holds it. It may look at every block of a pool.
-func (l *Library) DeviceOwner(deviceID uint64, addr device.Addr) (Owner, error) {
-	const op = "device.owner"
-	if _, err := l.started(op); err != nil {
-		return Owner{}, err
-	}
-	d, err := l.devices.Get(deviceID)
-	if err != nil {
-		return Owner{}, err
-	}
-	var owner Owner
-	found := false
-	look := func(p *pool.Pool) bool {
-		var info pool.BlockInfo
-		if info, found = p.OwnerOf(addr); !found {
-			return false
-		}
-		owner.BlockInfo, owner.PoolName = info, p.Name()
-		if info.State == pool.BlockLive {
-			owner.Age = time.Duration(age(track.Now(), info.AllocatedAt))
-		}
-		return true
-	}
-	l.pools.Each(func(id uint64, entry *openPool) bool {
-		if entry.device == d && look(entry.pool) {
-			owner.Pool = id
-		}
-		return !found
-	})
-	if found {
-		return owner, nil
-	}
-	l.managers.Each(func(id uint64, entry *openManager) bool {
-		if entry.device != d {
-			return true
-		}
-		for _, p := range entry.manager.Pools() {
-			if look(p) {
-				owner.Manager = id
-				return false
-			}
-		}
-		return true
-	})
-	if !found {
-		return Owner{}, device.Errorf(device.CodeNotFound, op,
-			"address %#x lies in no segment of any pool or manager", uint64(addr)).On(d.engine.ID())
-	}
-	return owner, nil
 }

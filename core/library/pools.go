@@ -159,15 +159,15 @@ func (l *Library) PoolFree(id uint64, addr device.Addr, stream uint64) error {
 	return nil
 }
 
-// streamOf finds a stream, which must be of the pool's device.
-func (l *Library) streamOf(op string, id uint64, entry *openPool) (device.Stream, error) {
+// streamOf finds a stream, which must be of the device of the pool.
+func (l *Library) streamOf(op string, id uint64, d *openDevice) (device.Stream, error) {
 	stream, e, err := l.factory.Stream(manager.StreamHandle(id))
 	if err != nil {
 		return nil, err
 	}
-	if e != entry.device.engine {
+	if e != d.engine {
 		return nil, device.Errorf(device.CodeInvalidArgument, op,
-			"stream %#x is of device %v, the pool of %v", id, e.ID(), entry.device.engine.ID()).On(entry.device.engine.ID())
+			"stream %#x is of device %v, the pool of %v", id, e.ID(), d.engine.ID()).On(d.engine.ID())
 	}
 	return stream, nil
 }

@@ -23,9 +23,9 @@ func TestBackendsJSON(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"backends": [{"backend": "test", "available": true, "error": null, "devices": [
 		{"id": "test:0", "name": "test device", "total_bytes": 67108864, "granularity_bytes": 4096,
-			"alignment_bytes": 4096, "host_addressable": false, "capabilities": ["peer"]},
+			"alignment_bytes": 4096, "host_addressable": false, "capabilities": ["peer", "virtual_memory"]},
 		{"id": "test:1", "name": "test device", "total_bytes": 67108864, "granularity_bytes": 4096,
-			"alignment_bytes": 4096, "host_addressable": false, "capabilities": ["peer"]}]}]}`, string(text))
+			"alignment_bytes": 4096, "host_addressable": false, "capabilities": ["peer", "virtual_memory"]}]}]}`, string(text))
 	require.Nil(t, b.device(0), "no device is opened for it")
 
 	b.driver.SetProbe(device.Errorf(device.CodeBackendUnavailable, "test.probe", "no runtime"))
@@ -66,7 +66,7 @@ func TestSnapshotJSONHasTheDocumentedKeys(t *testing.T) {
 	for i, id := range []string{"test:0", "test:1"} {
 		d := devices[i].(map[string]any)
 		require.Equal(t, id, d["id"], "in the order of the ids")
-		require.ElementsMatch(t, []string{"id", "memory", "statistics", "tags", "pools", "managers"}, keysOf(d))
+		require.ElementsMatch(t, []string{"id", "memory", "statistics", "tags", "pools", "managers", "virtual_pools"}, keysOf(d))
 		memory := d["memory"].(map[string]any)
 		require.ElementsMatch(t, []string{"pressure", "total_bytes", "used_bytes", "free_bytes", "reserved_bytes",
 			"active_allocations", "fragmentation_ratio", "utilization_percent", "bandwidth_known", "bandwidth_gbps"},
@@ -119,7 +119,7 @@ func TestSnapshotJSONOfNothingHasEmptyLists(t *testing.T) {
 	text, err = b.SnapshotJSON()
 	require.NoError(t, err)
 	d := decode(t, text)["devices"].([]any)[0].(map[string]any)
-	for _, list := range []string{"tags", "pools", "managers"} {
+	for _, list := range []string{"tags", "pools", "managers", "virtual_pools"} {
 		require.Equal(t, []any{}, d[list], list)
 	}
 }

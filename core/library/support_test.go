@@ -83,6 +83,8 @@ func startBench(t *testing.T, change ...func(*library.Options)) *bench {
 				require.Zero(t, dev.Segments(), "segments of device %d", index)
 				require.Zero(t, dev.OpenEvents(), "events of device %d", index)
 				require.Zero(t, dev.OpenStreams(), "streams of device %d", index)
+				require.Zero(t, dev.Reservations(), "address space of device %d", index)
+				require.Zero(t, dev.Pages(), "pages of device %d", index)
 			}
 		}
 	})

@@ -38,6 +38,18 @@ static void hear(ferrum_device device, ferrum_pressure_level level,
     (void)user_data;
 }
 
+static ferrum_vpool make_vpool(ferrum_device device) {
+    ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
+    config.capacity_bytes = UINT64_C(64) << 20;
+    config.page_bytes = FIXTURE_PAGE;
+    config.limit_bytes = UINT64_C(16) << 20;
+    config.ready_pages = 0;
+    config.name = "elastic";
+    ferrum_vpool vpool;
+    MUST(ferrum_vpool_create(device, &config, &vpool));
+    return vpool;
+}
+
 static void make_dead_handles(fixture *f) {
     ferrum_stream stream;
     ferrum_event event;
@@ -58,6 +70,9 @@ static void make_dead_handles(fixture *f) {
     MUST(ferrum_manager_destroy(manager, 0));
     MUST(ferrum_pressure_callback_add(f->device, hear, NULL, &registration));
     MUST(ferrum_registration_remove(registration));
+    ferrum_vpool vpool = make_vpool(f->device);
+    MUST(ferrum_vpool_destroy(vpool, 0));
+    f->dead[VPOOL] = vpool.id;
     f->dead[STREAM] = stream.id;
     f->dead[EVENT] = event.id;
     f->dead[POOL] = pool.id;
@@ -92,15 +107,19 @@ void fixture_make(fixture *f) {
     MUST(ferrum_manager_create(f->device, &manager, &f->manager));
     MUST(ferrum_allocate(f->manager, 4096, &f->memory));
     MUST(ferrum_pressure_callback_add(f->device, hear, NULL, &f->registration));
+    f->vpool = make_vpool(f->device);
+    MUST(ferrum_vpool_allocate(f->vpool, 0, FIXTURE_RANGE, &f->range));
     const uint64_t live[KINDS] = {
-        f->device.id,  f->stream.id, f->event.id,       f->pool.id,
-        f->manager.id, f->memory.id, f->registration.id};
+        f->device.id,  f->stream.id, f->event.id,        f->pool.id,
+        f->manager.id, f->memory.id, f->registration.id, f->vpool.id};
     for (int i = 0; i < KINDS; i++)
         f->live[i] = live[i];
 }
 
 void fixture_end(fixture *f) {
     MUST(ferrum_registration_remove(f->registration));
+    MUST(ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, f->stream));
+    MUST(ferrum_vpool_destroy(f->vpool, 0));
     MUST(ferrum_deallocate(f->memory));
     MUST(ferrum_manager_destroy(f->manager, 0));
     MUST(ferrum_pool_free(f->pool, f->block, f->stream));

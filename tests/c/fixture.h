@@ -6,7 +6,17 @@
 
 #include "ferrum_mem.h"
 
-enum kind { DEVICE, STREAM, EVENT, POOL, MANAGER, MEMORY, REGISTRATION, KINDS };
+enum kind {
+    DEVICE,
+    STREAM,
+    EVENT,
+    POOL,
+    MANAGER,
+    MEMORY,
+    REGISTRATION,
+    VPOOL,
+    KINDS
+};
 
 typedef struct {
     ferrum_device device, other_device;
@@ -17,6 +27,9 @@ typedef struct {
     ferrum_manager manager;
     ferrum_memory memory;
     ferrum_registration registration;
+    /* 64 MiB in pages of 64 KiB with a limit of 16 MiB; range is at offset 0. */
+    ferrum_vpool vpool;
+    ferrum_address range;
     uint64_t live[KINDS];
     uint64_t dead[KINDS];
 } fixture;
@@ -25,6 +38,9 @@ typedef struct {
 void fixture_make(fixture *f);
 /** Destroys everything and stops the library; every step must succeed. */
 void fixture_end(fixture *f);
+/** Pages, and a range of two of them that does not end with a page. */
+#define FIXTURE_PAGE UINT64_C(65536)
+#define FIXTURE_RANGE UINT64_C(100000)
 /** A gate that holds a stream: queue gate_wait on it with the gate. */
 typedef struct {
     pthread_mutex_t mutex;

@@ -105,6 +105,29 @@ static ferrum_status free_batch_with(uint64_t pool, uint64_t stream,
                                   (ferrum_stream){stream});
 }
 
+static void change_nothing(ferrum_vpool_config *c) { (void)c; }
+static ferrum_status vpool_on(ferrum_device device,
+                              void (*change)(ferrum_vpool_config *)) {
+    ferrum_vpool_config c = FERRUM_VPOOL_CONFIG_INIT;
+    c.capacity_bytes = UINT64_C(64) << 20;
+    change(&c);
+    ferrum_vpool out = {1};
+    ferrum_status status = ferrum_vpool_create(device, &c, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status vpool_allocate_with(ferrum_vpool vpool, uint64_t offset,
+                                         uint64_t size) {
+    ferrum_address out = 1;
+    ferrum_status status = ferrum_vpool_allocate(vpool, offset, size, &out);
+    return out == 0 ? status : FERRUM_OK;
+}
+static ferrum_status vpool_tagged_with(ferrum_vpool vpool, const char *tag) {
+    ferrum_address out = 1;
+    ferrum_status status =
+        ferrum_vpool_allocate_tagged(vpool, 4 * FIXTURE_PAGE, 16, tag, &out);
+    return out == 0 ? status : FERRUM_OK;
+}
+
 /* clang-format off */
 #define HANDLE_CALLS(X) \
     X(device_close, DEVICE, ferrum_device_close((ferrum_device){id}, 0)) \
@@ -167,7 +190,22 @@ static ferrum_status free_batch_with(uint64_t pool, uint64_t stream,
     X(defragment, MANAGER, ferrum_defragment((ferrum_manager){id}, OUT(ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT))) \
     X(pressure_callback_add, DEVICE, ferrum_pressure_callback_add((ferrum_device){id}, pressure, NULL, OUT(ferrum_registration, {0}))) \
     X(reclaim_callback_add, DEVICE, ferrum_reclaim_callback_add((ferrum_device){id}, NULL, reclaim, NULL, OUT(ferrum_registration, {0}))) \
-    X(registration_remove, REGISTRATION, ferrum_registration_remove((ferrum_registration){id}))
+    X(registration_remove, REGISTRATION, ferrum_registration_remove((ferrum_registration){id})) \
+    X(device_get_page_sizes, DEVICE, ferrum_device_get_page_sizes((ferrum_device){id}, OUT(ferrum_page_sizes, FERRUM_PAGE_SIZES_INIT))) \
+    X(vpool_create, DEVICE, vpool_on((ferrum_device){id}, change_nothing)) \
+    X(vpool_destroy, VPOOL, ferrum_vpool_destroy((ferrum_vpool){id}, FERRUM_FORCE)) \
+    X(vpool_allocate, VPOOL, vpool_allocate_with((ferrum_vpool){id}, 4 * FIXTURE_PAGE, 16)) \
+    X(vpool_allocate_tagged, VPOOL, vpool_tagged_with((ferrum_vpool){id}, "kv")) \
+    X(vpool_deallocate, VPOOL, ferrum_vpool_deallocate((ferrum_vpool){id}, 0, FIXTURE_RANGE, f->stream)) \
+    X(vpool_is_mapped, VPOOL, ferrum_vpool_is_mapped((ferrum_vpool){id}, 0, 1, OUT(uint32_t, {0}))) \
+    X(vpool_get_info, VPOOL, ferrum_vpool_get_info((ferrum_vpool){id}, OUT(ferrum_vpool_info, FERRUM_VPOOL_INFO_INIT))) \
+    X(vpool_get_statistics, VPOOL, ferrum_vpool_get_statistics((ferrum_vpool){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
+    X(vpool_compact, VPOOL, ferrum_vpool_compact((ferrum_vpool){id}, OUT(ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT))) \
+    X(vpool_trim, VPOOL, ferrum_vpool_trim((ferrum_vpool){id}, 0, OUT(uint64_t, {0}))) \
+    X(vpool_set_limit, VPOOL, ferrum_vpool_set_limit((ferrum_vpool){id}, 1 << 20)) \
+    X(vpool_synchronize, VPOOL, ferrum_vpool_synchronize((ferrum_vpool){id}, 0)) \
+    X(vpool_pause, VPOOL, ferrum_vpool_pause((ferrum_vpool){id})) \
+    X(vpool_resume, VPOOL, ferrum_vpool_resume((ferrum_vpool){id}))
 /* Where 0 is the default stream, and so no bad handle. */
 #define OPTIONAL_STREAM_CALLS(X) \
     X(pool_alloc_stream, STREAM, ferrum_pool_alloc(f->pool, 16, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
@@ -180,7 +218,8 @@ static ferrum_status free_batch_with(uint64_t pool, uint64_t stream,
     X(pool_record_stream_of, STREAM, ferrum_pool_record_stream(f->pool, f->block, (ferrum_stream){id})) \
     X(pool_reset_stream, STREAM, ferrum_pool_reset(f->pool, (ferrum_stream){id})) \
     X(copy_async_stream, STREAM, copy_async_with(f->memory.id, f->memory.id, id)) \
-    X(fill_async_stream, STREAM, fill_with(f->memory.id, id))
+    X(fill_async_stream, STREAM, fill_with(f->memory.id, id)) \
+    X(vpool_deallocate_stream, STREAM, ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, (ferrum_stream){id}))
 /* clang-format on */
 
 HANDLE_CALLS(HANDLE_CALL)
@@ -267,7 +306,12 @@ typedef struct {
     X(copy_async, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_copy_async(p, f->stream)) \
     X(fill_async, "fill", 0, ferrum_fill, FERRUM_FILL_INIT, ferrum_fill_async(p, f->stream)) \
     X(defragment, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_defragment(f->manager, p)) \
-    X(reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_reclaim_callback_add(f->device, p, reclaim, NULL, OUT(ferrum_registration, {0})))
+    X(reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_reclaim_callback_add(f->device, p, reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(device_get_page_sizes, "sizes_out", 1, ferrum_page_sizes, FERRUM_PAGE_SIZES_INIT, ferrum_device_get_page_sizes(f->device, p)) \
+    X(vpool_create, "config", 0, ferrum_vpool_config, FERRUM_VPOOL_CONFIG_INIT, ferrum_vpool_create(f->device, p, OUT(ferrum_vpool, {0}))) \
+    X(vpool_get_info, "info_out", 1, ferrum_vpool_info, FERRUM_VPOOL_INFO_INIT, ferrum_vpool_get_info(f->vpool, p)) \
+    X(vpool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_vpool_get_statistics(f->vpool, p)) \
+    X(vpool_compact, "report_out", 1, ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT, ferrum_vpool_compact(f->vpool, p))
 /* clang-format on */
 
 #define DEFINE(name, argument, fills, type, init_macro, expression)     \
@@ -367,7 +411,17 @@ typedef struct {
     X(pressure_callback_add, callback, ferrum_pressure_callback_add(f->device, NULL, NULL, OUT(ferrum_registration, {0}))) \
     X(pressure_callback_add, registration_out, ferrum_pressure_callback_add(f->device, pressure, NULL, NULL)) \
     X(reclaim_callback_add, callback, ferrum_reclaim_callback_add(f->device, NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
-    X(reclaim_callback_add, registration_out, ferrum_reclaim_callback_add(f->device, NULL, reclaim, NULL, NULL))
+    X(reclaim_callback_add, registration_out, ferrum_reclaim_callback_add(f->device, NULL, reclaim, NULL, NULL)) \
+    X(device_get_page_sizes, sizes_out, ferrum_device_get_page_sizes(f->device, NULL)) \
+    X(vpool_create, config, ferrum_vpool_create(f->device, NULL, OUT(ferrum_vpool, {0}))) \
+    X(vpool_create, vpool_out, ferrum_vpool_create(f->device, OUT(ferrum_vpool_config, FERRUM_VPOOL_CONFIG_INIT), NULL)) \
+    X(vpool_allocate, address_out, ferrum_vpool_allocate(f->vpool, 4 * FIXTURE_PAGE, 16, NULL)) \
+    X(vpool_allocate_tagged, address_out, ferrum_vpool_allocate_tagged(f->vpool, 4 * FIXTURE_PAGE, 16, "kv", NULL)) \
+    X(vpool_is_mapped, mapped_out, ferrum_vpool_is_mapped(f->vpool, 0, 1, NULL)) \
+    X(vpool_get_info, info_out, ferrum_vpool_get_info(f->vpool, NULL)) \
+    X(vpool_get_statistics, statistics_out, ferrum_vpool_get_statistics(f->vpool, NULL)) \
+    X(vpool_compact, report_out, ferrum_vpool_compact(f->vpool, NULL)) \
+    X(vpool_trim, released_bytes_out, ferrum_vpool_trim(f->vpool, 0, NULL))
 /* clang-format on */
 
 #define DEFINE(name, argument, expression)                      \
@@ -490,6 +544,24 @@ CHANGE(asked_size_max, ferrum_pool_request, c->size_bytes = UINT64_MAX;)
 CHANGE(asked_alignment, ferrum_pool_request, c->alignment_bytes = 24;)
 CHANGE(asked_tag, ferrum_pool_request, c->tag = 4095;)
 CHANGE(asked_tag_max, ferrum_pool_request, c->tag = UINT32_MAX;)
+CHANGE(vpool_flags, ferrum_vpool_config, c->flags = 2;)
+CHANGE(vpool_capacity_0, ferrum_vpool_config, c->capacity_bytes = 0;)
+CHANGE(vpool_capacity_max, ferrum_vpool_config, c->capacity_bytes = UINT64_MAX;)
+CHANGE(vpool_capacity_huge, ferrum_vpool_config,
+       c->capacity_bytes = UINT64_C(1) << 62;)
+CHANGE(vpool_capacity_of_the_system, ferrum_vpool_config,
+       c->capacity_bytes = UINT64_C(1) << 51;
+       c->page_bytes = UINT64_C(1) << 30;)
+CHANGE(vpool_page_3, ferrum_vpool_config, c->page_bytes = 3;)
+CHANGE(vpool_page_small, ferrum_vpool_config, c->page_bytes = 32768;)
+CHANGE(vpool_page_odd, ferrum_vpool_config, c->page_bytes = 196608;)
+CHANGE(vpool_page_max, ferrum_vpool_config, c->page_bytes = UINT64_MAX;)
+CHANGE(vpool_limit, ferrum_vpool_config, c->limit_bytes = UINT64_C(1) << 50;)
+CHANGE(vpool_ready, ferrum_vpool_config, c->ready_pages = 65537;)
+CHANGE(vpool_backing, ferrum_vpool_config, c->backing = 7;)
+CHANGE(vpool_backing_negative, ferrum_vpool_config, c->backing = -1;)
+CHANGE(vpool_long_name, ferrum_vpool_config, c->name = long_text;)
+CHANGE(vpool_bad_utf8, ferrum_vpool_config, c->name = "\xff\xfe";)
 CHANGE(threshold_0, ferrum_manager_config, c->gc_threshold = 0;)
 CHANGE(threshold_nan, ferrum_manager_config, c->gc_threshold = 0.0f / 0.0f;)
 CHANGE(threshold_2, ferrum_manager_config, c->gc_threshold = 2;)
@@ -687,7 +759,44 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(fill_async_range, INVALID_OFFSET, "4096", fill_range(f, 4095, 2, 1, 0)) \
     X(fill_async_overflow, OVERFLOW, "", fill_range(f, UINT64_MAX - 3, 8, 4, 0)) \
     X(fill_async_other_device, INVALID_ARGUMENT, "cpu:1", fill_with(f->memory.id, f->other_stream.id)) \
-    X(reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_reclaim_callback_add(f->device, &c, reclaim, NULL, OUT(ferrum_registration, {0})); }))
+    X(reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_reclaim_callback_add(f->device, &c, reclaim, NULL, OUT(ferrum_registration, {0})); })) \
+    X(vpool_create_flags, INVALID_ARGUMENT, "flags is 0x2", vpool_on(f->device, change_vpool_flags)) \
+    X(vpool_create_capacity_0, INVALID_SIZE, "capacity_bytes is 0", vpool_on(f->device, change_vpool_capacity_0)) \
+    X(vpool_create_capacity_max, INVALID_SIZE, "18446744073709551615", vpool_on(f->device, change_vpool_capacity_max)) \
+    X(vpool_create_capacity_huge, OUT_OF_VIRTUAL_MEMORY, "4611686018427387904", vpool_on(f->device, change_vpool_capacity_huge)) \
+    X(vpool_create_capacity_of_the_system, OUT_OF_VIRTUAL_MEMORY, "2251799813685248", vpool_on(f->device, change_vpool_capacity_of_the_system)) \
+    X(vpool_create_page_3, INVALID_PAGE_SIZE, "page_bytes 3", vpool_on(f->device, change_vpool_page_3)) \
+    X(vpool_create_page_small, INVALID_PAGE_SIZE, "page_bytes 32768", vpool_on(f->device, change_vpool_page_small)) \
+    X(vpool_create_page_odd, INVALID_PAGE_SIZE, "page_bytes 196608", vpool_on(f->device, change_vpool_page_odd)) \
+    X(vpool_create_page_max, INVALID_PAGE_SIZE, "18446744073709551615", vpool_on(f->device, change_vpool_page_max)) \
+    X(vpool_create_limit, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", vpool_on(f->device, change_vpool_limit)) \
+    X(vpool_create_ready, INVALID_ARGUMENT, "ready_pages is 65537", vpool_on(f->device, change_vpool_ready)) \
+    X(vpool_create_backing, INVALID_CONFIG, "backing 7", vpool_on(f->device, change_vpool_backing)) \
+    X(vpool_create_backing_negative, INVALID_CONFIG, "backing -1", vpool_on(f->device, change_vpool_backing_negative)) \
+    X(vpool_create_long_name, INVALID_ARGUMENT, "name", vpool_on(f->device, change_vpool_long_name)) \
+    X(vpool_create_utf8, INVALID_ARGUMENT, "name", vpool_on(f->device, change_vpool_bad_utf8)) \
+    X(vpool_destroy_flags, INVALID_ARGUMENT, "flags", ferrum_vpool_destroy(f->vpool, 2)) \
+    X(vpool_destroy_in_use, BUSY, "elastic", ferrum_vpool_destroy(f->vpool, 0)) \
+    X(vpool_allocate_size_0, INVALID_SIZE, "size 0", vpool_allocate_with(f->vpool, 4 * FIXTURE_PAGE, 0)) \
+    X(vpool_allocate_outside, INVALID_OFFSET, "offset 67108864, size 1, capacity 67108864", vpool_allocate_with(f->vpool, UINT64_C(64) << 20, 1)) \
+    X(vpool_allocate_past_the_end, INVALID_OFFSET, "offset 67108863, size 2, capacity 67108864", vpool_allocate_with(f->vpool, (UINT64_C(64) << 20) - 1, 2)) \
+    X(vpool_allocate_offset_max, INVALID_OFFSET, "offset 18446744073709551615, size 1", vpool_allocate_with(f->vpool, UINT64_MAX, 1)) \
+    X(vpool_allocate_size_max, INVALID_OFFSET, "offset 1, size 18446744073709551615", vpool_allocate_with(f->vpool, 1, UINT64_MAX)) \
+    X(vpool_allocate_both_max, INVALID_OFFSET, "18446744073709551615", vpool_allocate_with(f->vpool, UINT64_MAX, UINT64_MAX)) \
+    X(vpool_allocate_mapped, ALREADY_MAPPED, "offset 65536, page size 65536", vpool_allocate_with(f->vpool, FIXTURE_PAGE + 5, 4 * FIXTURE_PAGE)) \
+    X(vpool_allocate_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 33554432 bytes, available 16646144", vpool_allocate_with(f->vpool, 4 * FIXTURE_PAGE, UINT64_C(32) << 20)) \
+    X(vpool_allocate_tagged_long, INVALID_ARGUMENT, "tag", vpool_tagged_with(f->vpool, long_text)) \
+    X(vpool_allocate_tagged_utf8, INVALID_ARGUMENT, "tag", vpool_tagged_with(f->vpool, "\xff")) \
+    X(vpool_deallocate_size_0, INVALID_SIZE, "size 0", ferrum_vpool_deallocate(f->vpool, 0, 0, f->stream)) \
+    X(vpool_deallocate_outside, INVALID_OFFSET, "offset 67108864, size 65536, capacity 67108864", ferrum_vpool_deallocate(f->vpool, UINT64_C(64) << 20, FIXTURE_PAGE, f->stream)) \
+    X(vpool_deallocate_max, INVALID_OFFSET, "18446744073709551615", ferrum_vpool_deallocate(f->vpool, UINT64_MAX, UINT64_MAX, f->stream)) \
+    X(vpool_deallocate_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_vpool_deallocate(f->vpool, 0, 3 * FIXTURE_PAGE, f->stream)) \
+    X(vpool_deallocate_unaligned_offset, INVALID_OFFSET, "offset 8, size 65536", ferrum_vpool_deallocate(f->vpool, 8, FIXTURE_PAGE, f->stream)) \
+    X(vpool_deallocate_unaligned_size, INVALID_OFFSET, "offset 0, size 99999", ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE - 1, f->stream)) \
+    X(vpool_deallocate_twice, NOT_MAPPED, "offset 262144", ({ ferrum_address a; MUST(ferrum_vpool_allocate(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, &a)); MUST(ferrum_vpool_deallocate(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, f->stream)); ferrum_status s = ferrum_vpool_deallocate(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, f->stream); uint64_t released; MUST(ferrum_vpool_trim(f->vpool, 0, &released)); s; })) \
+    X(vpool_deallocate_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, f->other_stream)) \
+    X(vpool_set_limit_too_much, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", ferrum_vpool_set_limit(f->vpool, UINT64_C(1) << 50)) \
+    X(vpool_set_limit_max, OUT_OF_PHYSICAL_MEMORY, "18446744073709551615", ferrum_vpool_set_limit(f->vpool, UINT64_MAX))
 /* clang-format on */
 
 #define DEFINE(name, want, names, expression)       \

@@ -146,6 +146,8 @@ ferrum_pressure_level = ctypes.c_int32
 ferrum_block_state = ctypes.c_int32
 # What a block is used for. Each type may have a pool of its own.
 ferrum_memory_type = ctypes.c_int32
+# What the memory behind pages can do.
+ferrum_backing = ctypes.c_int32
 
 # Constants
 
@@ -156,7 +158,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface: grows with every addition. A library whose ferrum_abi_version()
 # is at least the header's can serve a caller built with that header, as long as the SONAME is the
 # same.
-FERRUM_ABI_VERSION = 2
+FERRUM_ABI_VERSION = 3
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: do it although something is in use. Whatever is in
@@ -171,6 +173,8 @@ FERRUM_LOG_ERROR = 3
 # Capabilities of a device, as bits.
 FERRUM_CAPABILITY_HOST_ADDRESSABLE = 1
 FERRUM_CAPABILITY_PEER = 2
+# Virtual pools work on the device.
+FERRUM_CAPABILITY_VIRTUAL_MEMORY = 4
 # Below 70 %, or unknown (total_bytes 0).
 FERRUM_PRESSURE_LOW = 0
 # From 70 %.
@@ -199,9 +203,9 @@ FERRUM_BATCH_MAX = 0x100000
 FERRUM_BLOCK_LIVE = 0
 # A freed block that queued work may still use, or that quarantine holds.
 FERRUM_BLOCK_IN_FLIGHT = 1
-# A freed block in a thread cache.
+# A freed block in a thread cache, or a freed page that is still mapped.
 FERRUM_BLOCK_CACHED = 2
-# Free memory of a pool.
+# Free memory of a pool, or address space of a virtual one.
 FERRUM_BLOCK_FREE = 3
 # Memory of a pool that it cannot hand out.
 FERRUM_BLOCK_UNUSABLE = 4
@@ -219,6 +223,12 @@ FERRUM_MEMORY_PINNED = 4
 FERRUM_MEMORY_MAPPED = 5
 # Number of memory types.
 FERRUM_MEMORY_TYPE_COUNT = 6
+# It can be mapped elsewhere.
+FERRUM_BACKING_MOVABLE = 0
+# Its bytes are lost when a page leaves its place; quicker to come and go on some devices.
+FERRUM_BACKING_PRIVATE = 1
+# ready_pages: the library chooses.
+FERRUM_READY_PAGES_AUTO = 0xFFFFFFFF
 
 
 class ferrum_device(ctypes.Structure):
@@ -258,6 +268,17 @@ class ferrum_pool(ctypes.Structure):
     """A pool: memory by address."""
 
     # 0 is no pool
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_vpool(ctypes.Structure):
+    """A virtual pool: address space, and memory behind it by offset."""
+
+    # 0 is no virtual pool
     id: int
 
     _fields_ = [
@@ -655,11 +676,12 @@ class ferrum_block_info(ctypes.Structure):
 
     struct_size: int
     state: int
-    # The pool, or {0} when it is one of a manager's.
+    # The pool, or {0} when it is another one.
     pool: ferrum_pool
     # The manager whose pool it is, or 0.
     manager: int
-    # Start of the block or of the free run.
+    # Start of the block or of the free run; in a virtual pool, of the range or, where none is
+    # mapped, of the page.
     address: int
     # Its length after rounding.
     size_bytes: int
@@ -671,6 +693,8 @@ class ferrum_block_info(ctypes.Structure):
     pool_name: bytes
     # Tag of the block; empty when not live.
     tag: bytes
+    # The virtual pool, or {0} when it is another one.
+    vpool: ferrum_vpool
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -683,6 +707,7 @@ class ferrum_block_info(ctypes.Structure):
         ("age_ns", ctypes.c_uint64),
         ("pool_name", ctypes.c_char * 64),
         ("tag", ctypes.c_char * 64),
+        ("vpool", ferrum_vpool),
     ]
 
     @classmethod
@@ -940,6 +965,175 @@ class ferrum_reclaim_config(ctypes.Structure):
         return self
 
 
+class ferrum_page_sizes(ctypes.Structure):
+    """What sizes of pages a device has."""
+
+    struct_size: int
+    reserved: int
+    # The smallest page of a virtual pool; larger ones are powers of two.
+    minimum_bytes: int
+    # The page size that works best, which 0 stands for.
+    recommended_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("minimum_bytes", ctypes.c_uint64),
+        ("recommended_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_page_sizes:
+        """A struct with the values of FERRUM_PAGE_SIZES_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_vpool_config(ctypes.Structure):
+    """Settings of a virtual pool."""
+
+    struct_size: int
+    # None is known: 0.
+    flags: int
+    # Address space, rounded up to whole pages; not 0.
+    capacity_bytes: int
+    # A power of two of at least ferrum_page_sizes.minimum_bytes; 0: what the device recommends.
+    page_bytes: int
+    # Upper bound of the memory; 0: what the device has.
+    limit_bytes: int
+    # Name in reports, and tag of ranges without one; NULL: none. At most 63 bytes.
+    name: bytes | None
+    # How many pages are kept ready while nothing asks for any: up to 65536, or
+    # FERRUM_READY_PAGES_AUTO.
+    ready_pages: int
+    # FERRUM_BACKING_*
+    backing: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+        ("capacity_bytes", ctypes.c_uint64),
+        ("page_bytes", ctypes.c_uint64),
+        ("limit_bytes", ctypes.c_uint64),
+        ("name", ctypes.c_char_p),
+        ("ready_pages", ctypes.c_uint32),
+        ("backing", ferrum_backing),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_vpool_config:
+        """A struct with the values of FERRUM_VPOOL_CONFIG_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        self.ready_pages = 4294967295
+        return self
+
+
+class ferrum_vpool_info(ctypes.Structure):
+    """A virtual pool at one moment. Pages are counts."""
+
+    struct_size: int
+    # 1 - mapped pages / all pages.
+    unmapped_share: float
+    # 1 - longest free run / free address space; 0 when nothing is free.
+    fragmentation: float
+    reserved: int
+    # Where the address space starts.
+    base_address: int
+    page_bytes: int
+    # The address space, in whole pages.
+    virtual_capacity_bytes: int
+    # Memory behind mapped and retiring pages.
+    physical_bytes: int
+    peak_physical_bytes: int
+    # What the mapped pages were asked for with.
+    requested_bytes: int
+    mapped_pages: int
+    # Freed, and queued work may still use them.
+    retiring_pages: int
+    # Freed, but still mapped where they were: their range has them again at once, any other after
+    # an unmapping.
+    parked_pages: int
+    # Mapped nowhere, ready for any range.
+    ready_pages: int
+    # Had from the device: mapped, retiring, parked and ready ones.
+    held_bytes: int
+    limit_bytes: int
+    # What the limit still allows to be mapped.
+    available_bytes: int
+    # Longest run of free address space.
+    largest_free_run_bytes: int
+    # Successful allocations so far.
+    allocations: int
+    # Address space of the pool's tables; only what was used has memory.
+    table_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("unmapped_share", ctypes.c_float),
+        ("fragmentation", ctypes.c_float),
+        ("reserved", ctypes.c_uint32),
+        ("base_address", ferrum_address),
+        ("page_bytes", ctypes.c_uint64),
+        ("virtual_capacity_bytes", ctypes.c_uint64),
+        ("physical_bytes", ctypes.c_uint64),
+        ("peak_physical_bytes", ctypes.c_uint64),
+        ("requested_bytes", ctypes.c_uint64),
+        ("mapped_pages", ctypes.c_uint64),
+        ("retiring_pages", ctypes.c_uint64),
+        ("parked_pages", ctypes.c_uint64),
+        ("ready_pages", ctypes.c_uint64),
+        ("held_bytes", ctypes.c_uint64),
+        ("limit_bytes", ctypes.c_uint64),
+        ("available_bytes", ctypes.c_uint64),
+        ("largest_free_run_bytes", ctypes.c_uint64),
+        ("allocations", ctypes.c_uint64),
+        ("table_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_vpool_info:
+        """A struct with the values of FERRUM_VPOOL_INFO_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_compact_report(ctypes.Structure):
+    """What a compaction did."""
+
+    struct_size: int
+    reserved: int
+    # Pages that were retiring, and whose work was done.
+    landed_pages: int
+    # Pages that were parked, and are ready for any range now.
+    unmapped_pages: int
+    # What went back to the device.
+    released_bytes: int
+    # Runs of pages that lie one after the other among those that no range uses: an allocation needs
+    # a mapping of the system for each run.
+    runs_before: int
+    runs_after: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("landed_pages", ctypes.c_uint64),
+        ("unmapped_pages", ctypes.c_uint64),
+        ("released_bytes", ctypes.c_uint64),
+        ("runs_before", ctypes.c_uint64),
+        ("runs_after", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_compact_report:
+        """A struct with the values of FERRUM_COMPACT_REPORT_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held; it
 # may call the library but ferrum_shutdown. The message is valid during the call only.
 ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes.c_void_p)
@@ -976,6 +1170,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_stream, 8, 8, (0,)),
     (ferrum_event, 8, 8, (0,)),
     (ferrum_pool, 8, 8, (0,)),
+    (ferrum_vpool, 8, 8, (0,)),
     (ferrum_manager, 8, 8, (0,)),
     (ferrum_memory, 8, 8, (0,)),
     (ferrum_registration, 8, 8, (0,)),
@@ -992,7 +1187,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
         (0, 4, 8, 16, 24, 32, 40, 44, 48, 56, 64, 68, 72, 80, 88, 96, 104),
     ),
     (ferrum_pool_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
-    (ferrum_block_info, 184, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 120)),
+    (ferrum_block_info, 192, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 120, 184)),
     (ferrum_manager_config, 88, 8, (0, 4, 8, 12, 16, 20, 24)),
     (ferrum_allocation_request, 32, 8, (0, 4, 8, 16, 24)),
     (ferrum_handle_info, 152, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 84, 88)),
@@ -1000,6 +1195,15 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_fill, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
     (ferrum_defragmentation_stats, 56, 8, (0, 4, 8, 12, 16, 24, 32, 40, 48)),
     (ferrum_reclaim_config, 16, 8, (0, 4, 8)),
+    (ferrum_page_sizes, 24, 8, (0, 4, 8, 16)),
+    (ferrum_vpool_config, 48, 8, (0, 4, 8, 16, 24, 32, 40, 44)),
+    (
+        ferrum_vpool_info,
+        144,
+        8,
+        (0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136),
+    ),
+    (ferrum_compact_report, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
 )
 
 # Result and parameters of each function.
@@ -1298,6 +1502,72 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_registration,),
     ),
+    "ferrum_device_get_page_sizes": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ferrum_page_sizes)),
+    ),
+    "ferrum_vpool_create": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ferrum_vpool_config), ctypes.POINTER(ferrum_vpool)),
+    ),
+    "ferrum_vpool_destroy": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.c_uint32),
+    ),
+    "ferrum_vpool_allocate": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ferrum_address)),
+    ),
+    "ferrum_vpool_allocate_tagged": (
+        ferrum_status,
+        (
+            ferrum_vpool,
+            ctypes.c_uint64,
+            ctypes.c_uint64,
+            ctypes.c_char_p,
+            ctypes.POINTER(ferrum_address),
+        ),
+    ),
+    "ferrum_vpool_deallocate": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
+    ),
+    "ferrum_vpool_is_mapped": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint32)),
+    ),
+    "ferrum_vpool_get_info": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.POINTER(ferrum_vpool_info)),
+    ),
+    "ferrum_vpool_get_statistics": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.POINTER(ferrum_statistics)),
+    ),
+    "ferrum_vpool_compact": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.POINTER(ferrum_compact_report)),
+    ),
+    "ferrum_vpool_trim": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_vpool_set_limit": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.c_uint64),
+    ),
+    "ferrum_vpool_synchronize": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.c_uint64),
+    ),
+    "ferrum_vpool_pause": (
+        ferrum_status,
+        (ferrum_vpool,),
+    ),
+    "ferrum_vpool_resume": (
+        ferrum_status,
+        (ferrum_vpool,),
+    ),
 }
 
 
@@ -1507,6 +1777,50 @@ class Functions:
     # inside that call; afterwards it is not called again. Two callbacks that each remove the other
     # while both run would wait for each other for ever.
     ferrum_registration_remove: Callable[..., int]
+    # (device, sizes_out) Asks a device for its page sizes.
+    ferrum_device_get_page_sizes: Callable[..., int]
+    # (device, config, vpool_out) Makes a virtual pool. It takes address space, and memory only for
+    # its tables.
+    ferrum_vpool_create: Callable[..., int]
+    # (vpool, flags) Destroys a virtual pool: waits for queued work that uses freed ranges, unmaps
+    # everything and gives memory and address space back.
+    ferrum_vpool_destroy: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, address_out) Puts memory, readable and writable, behind
+    # every page that a range touches: all of them or none. The first bytes are zeros, or what this
+    # pool had written there before.
+    ferrum_vpool_allocate: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, tag, address_out) As ferrum_vpool_allocate, with a name for
+    # reports.
+    ferrum_vpool_allocate_tagged: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, stream) Takes the memory of a range away, once the work that
+    # is queued on the stream now is done; until then its pages count as used. Does not wait. The
+    # caller does not touch the range any more from this call on.
+    ferrum_vpool_deallocate: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, mapped_out) Says whether every page that a range touches is
+    # mapped (1) or not (0); 0 for one that ends outside or has no bytes.
+    ferrum_vpool_is_mapped: Callable[..., int]
+    # (vpool, info_out) Describes a virtual pool. Does not wait for queued work.
+    ferrum_vpool_get_info: Callable[..., int]
+    # (vpool, statistics_out) Books of a virtual pool: its live blocks are ranges.
+    ferrum_vpool_get_statistics: Callable[..., int]
+    # (vpool, report_out) Brings together what nobody uses: parked pages leave their ranges, of the
+    # free pages those that lie together are kept, as many as are kept ready, and the others go back
+    # to the device. What is mapped stays where it is.
+    ferrum_vpool_compact: Callable[..., int]
+    # (vpool, keep_bytes, released_bytes_out) Gives parked and ready pages back to the device until
+    # no more than keep_bytes of them are held.
+    ferrum_vpool_trim: Callable[..., int]
+    # (vpool, limit_bytes) Changes the limit while the pool works; 0: what the device has. What is
+    # mapped stays; free pages above the limit go back to the device, movable ones by the pool's
+    # worker and after the call.
+    ferrum_vpool_set_limit: Callable[..., int]
+    # (vpool, timeout_ns) Waits until no range of the pool is retiring any more.
+    ferrum_vpool_synchronize: Callable[..., int]
+    # (vpool) Has the pool's worker make no more pages ready, until ferrum_vpool_resume. What it is
+    # at, it has ended when the call returns.
+    ferrum_vpool_pause: Callable[..., int]
+    # (vpool) Ends a ferrum_vpool_pause.
+    ferrum_vpool_resume: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None:
         for name, (restype, argtypes) in PROTOTYPES.items():

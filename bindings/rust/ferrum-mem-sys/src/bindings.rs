@@ -23,6 +23,9 @@ pub type ferrum_block_state = i32;
 /// What a block is used for. Each type may have a pool of its own.
 pub type ferrum_memory_type = i32;
 
+/// What the memory behind pages can do.
+pub type ferrum_backing = i32;
+
 /// success
 pub const FERRUM_OK: ferrum_status = 0;
 /// a defect of the library
@@ -129,7 +132,7 @@ pub const FERRUM_VERSION_PATCH: u32 = 0;
 /// Version of the binary interface: grows with every addition. A library whose
 /// ferrum_abi_version() is at least the header's can serve a caller built with
 /// that header, as long as the SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 2;
+pub const FERRUM_ABI_VERSION: u32 = 3;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: do it although something is
@@ -145,6 +148,8 @@ pub const FERRUM_LOG_ERROR: ferrum_log_level = 3;
 /// Capabilities of a device, as bits.
 pub const FERRUM_CAPABILITY_HOST_ADDRESSABLE: u64 = 1;
 pub const FERRUM_CAPABILITY_PEER: u64 = 2;
+/// Virtual pools work on the device.
+pub const FERRUM_CAPABILITY_VIRTUAL_MEMORY: u64 = 4;
 /// Below 70 %, or unknown (total_bytes 0).
 pub const FERRUM_PRESSURE_LOW: ferrum_pressure_level = 0;
 /// From 70 %.
@@ -173,9 +178,9 @@ pub const FERRUM_BATCH_MAX: u64 = 1_048_576;
 pub const FERRUM_BLOCK_LIVE: ferrum_block_state = 0;
 /// A freed block that queued work may still use, or that quarantine holds.
 pub const FERRUM_BLOCK_IN_FLIGHT: ferrum_block_state = 1;
-/// A freed block in a thread cache.
+/// A freed block in a thread cache, or a freed page that is still mapped.
 pub const FERRUM_BLOCK_CACHED: ferrum_block_state = 2;
-/// Free memory of a pool.
+/// Free memory of a pool, or address space of a virtual one.
 pub const FERRUM_BLOCK_FREE: ferrum_block_state = 3;
 /// Memory of a pool that it cannot hand out.
 pub const FERRUM_BLOCK_UNUSABLE: ferrum_block_state = 4;
@@ -193,6 +198,13 @@ pub const FERRUM_MEMORY_PINNED: ferrum_memory_type = 4;
 pub const FERRUM_MEMORY_MAPPED: ferrum_memory_type = 5;
 /// Number of memory types.
 pub const FERRUM_MEMORY_TYPE_COUNT: ferrum_memory_type = 6;
+/// It can be mapped elsewhere.
+pub const FERRUM_BACKING_MOVABLE: ferrum_backing = 0;
+/// Its bytes are lost when a page leaves its place; quicker to come and go on
+/// some devices.
+pub const FERRUM_BACKING_PRIVATE: ferrum_backing = 1;
+/// ready_pages: the library chooses.
+pub const FERRUM_READY_PAGES_AUTO: u32 = 4_294_967_295;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time,
 /// with no lock held; it may call the library but ferrum_shutdown. The message
@@ -259,6 +271,14 @@ pub struct ferrum_event {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ferrum_pool {
     /// 0 is no pool
+    pub id: u64,
+}
+
+/// A virtual pool: address space, and memory behind it by offset.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_vpool {
+    /// 0 is no virtual pool
     pub id: u64,
 }
 
@@ -690,11 +710,12 @@ impl Default for ferrum_pool_request {
 pub struct ferrum_block_info {
     pub struct_size: u32,
     pub state: ferrum_block_state,
-    /// The pool, or {0} when it is one of a manager's.
+    /// The pool, or {0} when it is another one.
     pub pool: ferrum_pool,
     /// The manager whose pool it is, or 0.
     pub manager: u64,
-    /// Start of the block or of the free run.
+    /// Start of the block or of the free run; in a virtual pool, of the range or,
+    /// where none is mapped, of the page.
     pub address: u64,
     /// Its length after rounding.
     pub size_bytes: u64,
@@ -706,6 +727,8 @@ pub struct ferrum_block_info {
     pub pool_name: [c_char; 64],
     /// Tag of the block; empty when not live.
     pub tag: [c_char; 64],
+    /// The virtual pool, or {0} when it is another one.
+    pub vpool: ferrum_vpool,
 }
 
 impl ferrum_block_info {
@@ -721,6 +744,7 @@ impl ferrum_block_info {
         age_ns: 0,
         pool_name: [0; 64],
         tag: [0; 64],
+        vpool: ferrum_vpool { id: 0 },
     };
 }
 
@@ -997,6 +1021,188 @@ impl Default for ferrum_reclaim_config {
     }
 }
 
+/// What sizes of pages a device has.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_page_sizes {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// The smallest page of a virtual pool; larger ones are powers of two.
+    pub minimum_bytes: u64,
+    /// The page size that works best, which 0 stands for.
+    pub recommended_bytes: u64,
+}
+
+impl ferrum_page_sizes {
+    /// The values of `FERRUM_PAGE_SIZES_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_page_sizes>() as u32,
+        reserved: 0,
+        minimum_bytes: 0,
+        recommended_bytes: 0,
+    };
+}
+
+impl Default for ferrum_page_sizes {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Settings of a virtual pool.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_vpool_config {
+    pub struct_size: u32,
+    /// None is known: 0.
+    pub flags: u32,
+    /// Address space, rounded up to whole pages; not 0.
+    pub capacity_bytes: u64,
+    /// A power of two of at least ferrum_page_sizes.minimum_bytes; 0: what the
+    /// device recommends.
+    pub page_bytes: u64,
+    /// Upper bound of the memory; 0: what the device has.
+    pub limit_bytes: u64,
+    /// Name in reports, and tag of ranges without one; NULL: none. At most 63
+    /// bytes.
+    pub name: *const c_char,
+    /// How many pages are kept ready while nothing asks for any: up to 65536, or
+    /// FERRUM_READY_PAGES_AUTO.
+    pub ready_pages: u32,
+    /// FERRUM_BACKING_\*
+    pub backing: ferrum_backing,
+}
+
+impl ferrum_vpool_config {
+    /// The values of `FERRUM_VPOOL_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_vpool_config>() as u32,
+        flags: 0,
+        capacity_bytes: 0,
+        page_bytes: 0,
+        limit_bytes: 0,
+        name: core::ptr::null(),
+        ready_pages: 4_294_967_295,
+        backing: 0,
+    };
+}
+
+impl Default for ferrum_vpool_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A virtual pool at one moment. Pages are counts.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_vpool_info {
+    pub struct_size: u32,
+    /// 1 - mapped pages / all pages.
+    pub unmapped_share: f32,
+    /// 1 - longest free run / free address space; 0 when nothing is free.
+    pub fragmentation: f32,
+    pub reserved: u32,
+    /// Where the address space starts.
+    pub base_address: ferrum_address,
+    pub page_bytes: u64,
+    /// The address space, in whole pages.
+    pub virtual_capacity_bytes: u64,
+    /// Memory behind mapped and retiring pages.
+    pub physical_bytes: u64,
+    pub peak_physical_bytes: u64,
+    /// What the mapped pages were asked for with.
+    pub requested_bytes: u64,
+    pub mapped_pages: u64,
+    /// Freed, and queued work may still use them.
+    pub retiring_pages: u64,
+    /// Freed, but still mapped where they were: their range has them again at
+    /// once, any other after an unmapping.
+    pub parked_pages: u64,
+    /// Mapped nowhere, ready for any range.
+    pub ready_pages: u64,
+    /// Had from the device: mapped, retiring, parked and ready ones.
+    pub held_bytes: u64,
+    pub limit_bytes: u64,
+    /// What the limit still allows to be mapped.
+    pub available_bytes: u64,
+    /// Longest run of free address space.
+    pub largest_free_run_bytes: u64,
+    /// Successful allocations so far.
+    pub allocations: u64,
+    /// Address space of the pool's tables; only what was used has memory.
+    pub table_bytes: u64,
+}
+
+impl ferrum_vpool_info {
+    /// The values of `FERRUM_VPOOL_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_vpool_info>() as u32,
+        unmapped_share: 0.0,
+        fragmentation: 0.0,
+        reserved: 0,
+        base_address: 0,
+        page_bytes: 0,
+        virtual_capacity_bytes: 0,
+        physical_bytes: 0,
+        peak_physical_bytes: 0,
+        requested_bytes: 0,
+        mapped_pages: 0,
+        retiring_pages: 0,
+        parked_pages: 0,
+        ready_pages: 0,
+        held_bytes: 0,
+        limit_bytes: 0,
+        available_bytes: 0,
+        largest_free_run_bytes: 0,
+        allocations: 0,
+        table_bytes: 0,
+    };
+}
+
+impl Default for ferrum_vpool_info {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What a compaction did.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_compact_report {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Pages that were retiring, and whose work was done.
+    pub landed_pages: u64,
+    /// Pages that were parked, and are ready for any range now.
+    pub unmapped_pages: u64,
+    /// What went back to the device.
+    pub released_bytes: u64,
+    /// Runs of pages that lie one after the other among those that no range
+    /// uses: an allocation needs a mapping of the system for each run.
+    pub runs_before: u64,
+    pub runs_after: u64,
+}
+
+impl ferrum_compact_report {
+    /// The values of `FERRUM_COMPACT_REPORT_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_compact_report>() as u32,
+        reserved: 0,
+        landed_pages: 0,
+        unmapped_pages: 0,
+        released_bytes: 0,
+        runs_before: 0,
+        runs_after: 0,
+    };
+}
+
+impl Default for ferrum_compact_report {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
 // The layouts are those of the header's compiler.
 const _: () = {
     assert!(size_of::<ferrum_device>() == 8);
@@ -1011,6 +1217,9 @@ const _: () = {
     assert!(size_of::<ferrum_pool>() == 8);
     assert!(align_of::<ferrum_pool>() == 8);
     assert!(offset_of!(ferrum_pool, id) == 0);
+    assert!(size_of::<ferrum_vpool>() == 8);
+    assert!(align_of::<ferrum_vpool>() == 8);
+    assert!(offset_of!(ferrum_vpool, id) == 0);
     assert!(size_of::<ferrum_manager>() == 8);
     assert!(align_of::<ferrum_manager>() == 8);
     assert!(offset_of!(ferrum_manager, id) == 0);
@@ -1109,7 +1318,7 @@ const _: () = {
     assert!(offset_of!(ferrum_pool_request, stream) == 24);
     assert!(offset_of!(ferrum_pool_request, expected_lifetime_ns) == 32);
     assert!(offset_of!(ferrum_pool_request, group) == 40);
-    assert!(size_of::<ferrum_block_info>() == 184);
+    assert!(size_of::<ferrum_block_info>() == 192);
     assert!(align_of::<ferrum_block_info>() == 8);
     assert!(offset_of!(ferrum_block_info, struct_size) == 0);
     assert!(offset_of!(ferrum_block_info, state) == 4);
@@ -1121,6 +1330,7 @@ const _: () = {
     assert!(offset_of!(ferrum_block_info, age_ns) == 48);
     assert!(offset_of!(ferrum_block_info, pool_name) == 56);
     assert!(offset_of!(ferrum_block_info, tag) == 120);
+    assert!(offset_of!(ferrum_block_info, vpool) == 184);
     assert!(size_of::<ferrum_manager_config>() == 88);
     assert!(align_of::<ferrum_manager_config>() == 8);
     assert!(offset_of!(ferrum_manager_config, struct_size) == 0);
@@ -1187,6 +1397,53 @@ const _: () = {
     assert!(offset_of!(ferrum_reclaim_config, struct_size) == 0);
     assert!(offset_of!(ferrum_reclaim_config, priority) == 4);
     assert!(offset_of!(ferrum_reclaim_config, deadline_ns) == 8);
+    assert!(size_of::<ferrum_page_sizes>() == 24);
+    assert!(align_of::<ferrum_page_sizes>() == 8);
+    assert!(offset_of!(ferrum_page_sizes, struct_size) == 0);
+    assert!(offset_of!(ferrum_page_sizes, reserved) == 4);
+    assert!(offset_of!(ferrum_page_sizes, minimum_bytes) == 8);
+    assert!(offset_of!(ferrum_page_sizes, recommended_bytes) == 16);
+    assert!(size_of::<ferrum_vpool_config>() == 48);
+    assert!(align_of::<ferrum_vpool_config>() == 8);
+    assert!(offset_of!(ferrum_vpool_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_vpool_config, flags) == 4);
+    assert!(offset_of!(ferrum_vpool_config, capacity_bytes) == 8);
+    assert!(offset_of!(ferrum_vpool_config, page_bytes) == 16);
+    assert!(offset_of!(ferrum_vpool_config, limit_bytes) == 24);
+    assert!(offset_of!(ferrum_vpool_config, name) == 32);
+    assert!(offset_of!(ferrum_vpool_config, ready_pages) == 40);
+    assert!(offset_of!(ferrum_vpool_config, backing) == 44);
+    assert!(size_of::<ferrum_vpool_info>() == 144);
+    assert!(align_of::<ferrum_vpool_info>() == 8);
+    assert!(offset_of!(ferrum_vpool_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_vpool_info, unmapped_share) == 4);
+    assert!(offset_of!(ferrum_vpool_info, fragmentation) == 8);
+    assert!(offset_of!(ferrum_vpool_info, reserved) == 12);
+    assert!(offset_of!(ferrum_vpool_info, base_address) == 16);
+    assert!(offset_of!(ferrum_vpool_info, page_bytes) == 24);
+    assert!(offset_of!(ferrum_vpool_info, virtual_capacity_bytes) == 32);
+    assert!(offset_of!(ferrum_vpool_info, physical_bytes) == 40);
+    assert!(offset_of!(ferrum_vpool_info, peak_physical_bytes) == 48);
+    assert!(offset_of!(ferrum_vpool_info, requested_bytes) == 56);
+    assert!(offset_of!(ferrum_vpool_info, mapped_pages) == 64);
+    assert!(offset_of!(ferrum_vpool_info, retiring_pages) == 72);
+    assert!(offset_of!(ferrum_vpool_info, parked_pages) == 80);
+    assert!(offset_of!(ferrum_vpool_info, ready_pages) == 88);
+    assert!(offset_of!(ferrum_vpool_info, held_bytes) == 96);
+    assert!(offset_of!(ferrum_vpool_info, limit_bytes) == 104);
+    assert!(offset_of!(ferrum_vpool_info, available_bytes) == 112);
+    assert!(offset_of!(ferrum_vpool_info, largest_free_run_bytes) == 120);
+    assert!(offset_of!(ferrum_vpool_info, allocations) == 128);
+    assert!(offset_of!(ferrum_vpool_info, table_bytes) == 136);
+    assert!(size_of::<ferrum_compact_report>() == 48);
+    assert!(align_of::<ferrum_compact_report>() == 8);
+    assert!(offset_of!(ferrum_compact_report, struct_size) == 0);
+    assert!(offset_of!(ferrum_compact_report, reserved) == 4);
+    assert!(offset_of!(ferrum_compact_report, landed_pages) == 8);
+    assert!(offset_of!(ferrum_compact_report, unmapped_pages) == 16);
+    assert!(offset_of!(ferrum_compact_report, released_bytes) == 24);
+    assert!(offset_of!(ferrum_compact_report, runs_before) == 32);
+    assert!(offset_of!(ferrum_compact_report, runs_after) == 40);
 };
 
 extern "C" {
@@ -1262,7 +1519,8 @@ extern "C" {
     ///   {"backends": [{"backend": "cpu", "available": true, "error": null,
     ///     "devices": [{"id": "cpu:0", "name": "...", "total_bytes": 0,
     ///       "granularity_bytes": 0, "alignment_bytes": 0,
-    ///       "host_addressable": true, "capabilities": ["peer"]}]}]}
+    ///       "host_addressable": true,
+    ///       "capabilities": ["peer", "virtual_memory"]}]}]}
     /// ```
     ///
     /// All JSON functions share this form: with capacity 0 (buffer may be NULL) only
@@ -1289,8 +1547,8 @@ extern "C" {
     ///
     /// - `flags`: 0 or FERRUM_FORCE.
     ///
-    /// Returns FERRUM_ERROR_BUSY when pools, managers, streams, events or
-    /// registrations of the device are left.
+    /// Returns FERRUM_ERROR_BUSY when pools of any kind, managers, streams, events
+    /// or registrations of the device are left.
     pub fn ferrum_device_close(device: ferrum_device, flags: u32) -> ferrum_status;
 
     /// Describes an open device.
@@ -1344,12 +1602,14 @@ extern "C" {
     ///       "statistics": {...}, "segments": [{"address": 0, "size_bytes": 0,
     ///       "active_bytes": 0, "largest_free_bytes": 0}]}],
     ///     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
-    ///       "statistics": {...}}]}]}
+    ///       "statistics": {...}}],
+    ///     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}]}]}
     /// ```
     ///
     /// memory has the fields of ferrum_memory_info (bandwidth_gbps null when not
     /// measured, pressure as a word), statistics those of ferrum_statistics with
-    /// {"current": 0, "peak": 0} for a gauge. Fields may be added.
+    /// {"current": 0, "peak": 0} for a gauge, info those of ferrum_vpool_info. Fields
+    /// may be added.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_snapshot_json(
@@ -1367,9 +1627,9 @@ extern "C" {
     ///     (load)"]}], "omitted": 0, "total_bytes": 0}
     /// ```
     ///
-    /// kind is device, stream, event, pool, block (of a pool), manager, memory or
-    /// registration. bytes is what was asked for; age_ns is 0 where it is not kept,
-    /// as for streams and events; call_site, the innermost function first, is there
+    /// kind is device, stream, event, pool, block (of a pool), vpool, range (that is
+    /// mapped in a virtual pool), manager, memory or registration. bytes is what was
+    /// asked for; age_ns is 0 where it is not kept, as for streams, events and ranges; call_site, the innermost function first, is there
     /// for blocks of pools with FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
     /// "omitted" counts the rest. Memory that is cached is no leak. Works also when
     /// the library is stopped.
@@ -1817,4 +2077,155 @@ extern "C" {
     /// inside that call; afterwards it is not called again. Two callbacks that each
     /// remove the other while both run would wait for each other for ever.
     pub fn ferrum_registration_remove(registration: ferrum_registration) -> ferrum_status;
+
+    /// Asks a device for its page sizes.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory.
+    pub fn ferrum_device_get_page_sizes(
+        device: ferrum_device,
+        sizes_out: *mut ferrum_page_sizes,
+    ) -> ferrum_status;
+
+    /// Makes a virtual pool. It takes address space, and memory only for its tables.
+    ///
+    /// - `config`: required.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory;
+    /// FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_INVALID_SIZE for a
+    /// capacity that is 0 or cannot be rounded up;
+    /// FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY when there is no such address
+    /// space; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above what the
+    /// device has.
+    pub fn ferrum_vpool_create(
+        device: ferrum_device,
+        config: *const ferrum_vpool_config,
+        vpool_out: *mut ferrum_vpool,
+    ) -> ferrum_status;
+
+    /// Destroys a virtual pool: waits for queued work that uses freed ranges, unmaps
+    /// everything and gives memory and address space back.
+    ///
+    /// - `flags`: 0, or FERRUM_FORCE: also while ranges are mapped; then waits for
+    ///   all work of the device first.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while ranges are mapped.
+    pub fn ferrum_vpool_destroy(vpool: ferrum_vpool, flags: u32) -> ferrum_status;
+
+    /// Puts memory, readable and writable, behind every page that a range touches:
+    /// all of them or none. The first bytes are zeros, or what this pool had written
+    /// there before.
+    ///
+    /// - `offset_bytes`: from the base address; need not be a multiple of a page.
+    /// - `size_bytes`: not 0.
+    /// - `address_out`: base address + offset_bytes.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_OFFSET for a range that ends outside, with
+    /// offset, size and capacity in the message; FERRUM_ERROR_INVALID_SIZE;
+    /// FERRUM_ERROR_ALREADY_MAPPED, with offset and size of the first page
+    /// that is mapped; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY over the limit,
+    /// with what was requested and what was available;
+    /// FERRUM_ERROR_OUT_OF_MEMORY when the device has no more, after all that
+    /// ferrum_pool_alloc tries too; FERRUM_ERROR_RESOURCE_EXHAUSTED where the
+    /// system allows no more mappings. Where queued work still uses a freed
+    /// range, it is waited for; in a host function or a reclaim callback that
+    /// is FERRUM_ERROR_BUSY.
+    pub fn ferrum_vpool_allocate(
+        vpool: ferrum_vpool,
+        offset_bytes: u64,
+        size_bytes: u64,
+        address_out: *mut ferrum_address,
+    ) -> ferrum_status;
+
+    /// As ferrum_vpool_allocate, with a name for reports.
+    ///
+    /// - `tag`: at most 63 bytes; NULL or empty: the pool's name.
+    ///
+    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED while about a million other names are
+    /// in use.
+    pub fn ferrum_vpool_allocate_tagged(
+        vpool: ferrum_vpool,
+        offset_bytes: u64,
+        size_bytes: u64,
+        tag: *const c_char,
+        address_out: *mut ferrum_address,
+    ) -> ferrum_status;
+
+    /// Takes the memory of a range away, once the work that is queued on the stream
+    /// now is done; until then its pages count as used. Does not wait. The caller does
+    /// not touch the range any more from this call on.
+    ///
+    /// - `offset_bytes,size_bytes`: whole pages, of one allocation or of several,
+    ///   or exactly those of one allocation.
+    /// - `stream`: optional: the stream that used the range last.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_OFFSET for a range that is neither, or that ends
+    /// outside; FERRUM_ERROR_INVALID_SIZE for a size of 0;
+    /// FERRUM_ERROR_NOT_MAPPED, with offset and size of the first page that is
+    /// not mapped.
+    pub fn ferrum_vpool_deallocate(
+        vpool: ferrum_vpool,
+        offset_bytes: u64,
+        size_bytes: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Says whether every page that a range touches is mapped (1) or not (0); 0 for
+    /// one that ends outside or has no bytes.
+    pub fn ferrum_vpool_is_mapped(
+        vpool: ferrum_vpool,
+        offset_bytes: u64,
+        size_bytes: u64,
+        mapped_out: *mut u32,
+    ) -> ferrum_status;
+
+    /// Describes a virtual pool. Does not wait for queued work.
+    pub fn ferrum_vpool_get_info(
+        vpool: ferrum_vpool,
+        info_out: *mut ferrum_vpool_info,
+    ) -> ferrum_status;
+
+    /// Books of a virtual pool: its live blocks are ranges.
+    pub fn ferrum_vpool_get_statistics(
+        vpool: ferrum_vpool,
+        statistics_out: *mut ferrum_statistics,
+    ) -> ferrum_status;
+
+    /// Brings together what nobody uses: parked pages leave their ranges, of the free
+    /// pages those that lie together are kept, as many as are kept ready, and the
+    /// others go back to the device. What is mapped stays where it is.
+    pub fn ferrum_vpool_compact(
+        vpool: ferrum_vpool,
+        report_out: *mut ferrum_compact_report,
+    ) -> ferrum_status;
+
+    /// Gives parked and ready pages back to the device until no more than keep_bytes
+    /// of them are held.
+    ///
+    /// - `released_bytes_out`: what was given back.
+    pub fn ferrum_vpool_trim(
+        vpool: ferrum_vpool,
+        keep_bytes: u64,
+        released_bytes_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Changes the limit while the pool works; 0: what the device has. What is mapped
+    /// stays; free pages above the limit go back to the device, movable ones by the
+    /// pool's worker and after the call.
+    ///
+    /// Returns FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the device has.
+    pub fn ferrum_vpool_set_limit(vpool: ferrum_vpool, limit_bytes: u64) -> ferrum_status;
+
+    /// Waits until no range of the pool is retiring any more.
+    ///
+    /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
+    ///
+    /// Returns FERRUM_ERROR_TIMEOUT when it takes longer.
+    pub fn ferrum_vpool_synchronize(vpool: ferrum_vpool, timeout_ns: u64) -> ferrum_status;
+
+    /// Has the pool's worker make no more pages ready, until ferrum_vpool_resume.
+    /// What it is at, it has ended when the call returns.
+    pub fn ferrum_vpool_pause(vpool: ferrum_vpool) -> ferrum_status;
+
+    /// Ends a ferrum_vpool_pause.
+    pub fn ferrum_vpool_resume(vpool: ferrum_vpool) -> ferrum_status;
 }

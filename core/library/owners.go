@@ -1,0 +1,106 @@
+package library
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm"
+)
+
+// Owner says whom an address belongs to.
+type Owner struct {
+	pool.BlockInfo
+	// Pool is the handle of a pool made by PoolCreate, VPool that of a virtual
+	// pool, Manager that of the manager whose pool it is; all but one are 0.
+	Pool, VPool, Manager uint64
+	PoolName             string
+	// Age is 0 without tracking, or when the block is not live.
+	Age time.Duration
+}
+
+// DeviceOwner finds the pool and block that an address of a device belongs to;
+// CodeNotFound when no pool holds it. It may look at every block of a pool.
+func (l *Library) DeviceOwner(deviceID uint64, addr device.Addr) (Owner, error) {
+	const op = "device.owner"
+	if _, err := l.started(op); err != nil {
+		return Owner{}, err
+	}
+	d, err := l.devices.Get(deviceID)
+	if err != nil {
+		return Owner{}, err
+	}
+	for _, look := range []func(*openDevice, device.Addr) (Owner, bool){
+		l.ownerInPools, l.ownerInVPools, l.ownerInManagers,
+	} {
+		if owner, found := look(d, addr); found {
+			return owner, nil
+		}
+	}
+	return Owner{}, device.Errorf(device.CodeNotFound, op,
+		"address %#x lies in no segment of any pool or manager", uint64(addr)).On(d.engine.ID())
+}
+
+func (l *Library) ownerInPools(d *openDevice, addr device.Addr) (owner Owner, found bool) {
+	l.pools.Each(func(id uint64, entry *openPool) bool {
+		if entry.device == d {
+			owner, found = ownerIn(entry.pool, addr)
+			owner.Pool = id
+		}
+		return !found
+	})
+	return owner, found
+}
+
+func (l *Library) ownerInManagers(d *openDevice, addr device.Addr) (owner Owner, found bool) {
+	l.managers.Each(func(id uint64, entry *openManager) bool {
+		if entry.device != d {
+			return true
+		}
+		for _, p := range entry.manager.Pools() {
+			if owner, found = ownerIn(p, addr); found {
+				owner.Manager = id
+				return false
+			}
+		}
+		return true
+	})
+	return owner, found
+}
+
+func ownerIn(p *pool.Pool, addr device.Addr) (Owner, bool) {
+	info, found := p.OwnerOf(addr)
+	if !found {
+		return Owner{}, false
+	}
+	owner := Owner{BlockInfo: info, PoolName: p.Name()}
+	if info.State == pool.BlockLive {
+		owner.Age = time.Duration(age(track.Now(), info.AllocatedAt))
+	}
+	return owner, true
+}
+
+func (l *Library) ownerInVPools(d *openDevice, addr device.Addr) (owner Owner, found bool) {
+	l.vpools.Each(func(id uint64, entry *openVPool) bool {
+		if entry.device == d {
+			var at vmm.Range
+			if at, found = entry.pool.RangeAt(addr); found {
+				owner = Owner{BlockInfo: blockOf(at), VPool: id, PoolName: entry.pool.Physical().Name()}
+			}
+		}
+		return !found
+	})
+	return owner, found
+}
+
+// blockOf is a range as a block of a pool; its age is not kept.
+func blockOf(r vmm.Range) pool.BlockInfo {
+	states := map[vmm.PageState]pool.BlockState{
+		vmm.PageLive: pool.BlockLive, vmm.PageRetiring: pool.BlockInFlight,
+		vmm.PageParked: pool.BlockCached, vmm.PageFree: pool.BlockFree,
+	}
+	return pool.BlockInfo{
+		State: states[r.State], Addr: r.Addr, SizeBytes: r.SizeBytes, RequestedBytes: r.RequestedBytes, Tag: r.Tag,
+	}
+}

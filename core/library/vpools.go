@@ -1,0 +1,239 @@
+package library
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/track"
+	"ferrum_mem/core/vmm"
+)
+
+// openVPool is a virtual pool that was made by VPoolCreate.
+type openVPool struct {
+	object
+	pool   *vmm.Pool
+	device *openDevice
+}
+
+// DevicePageSizes is what pages virtual pools of a device may have; a device
+// without virtual memory is CodeUnsupportedDevice.
+func (l *Library) DevicePageSizes(id uint64) (device.Granularity, error) {
+	const op = "device.page_sizes"
+	d, err := l.device(op, id)
+	if err != nil {
+		return device.Granularity{}, err
+	}
+	virtual, err := d.engine.VirtualMemory()
+	if err != nil {
+		return device.Granularity{}, device.Errorf(device.CodeUnsupportedDevice, op, "%w", err).On(d.engine.ID())
+	}
+	sizes := virtual.Granularity()
+	return device.Granularity{
+		MinimumBytes:     max(sizes.MinimumBytes, vmm.MinPageBytes),
+		RecommendedBytes: max(sizes.RecommendedBytes, vmm.MinPageBytes),
+	}, nil
+}
+
+// VPoolCreate makes a virtual pool on a device.
+func (l *Library) VPoolCreate(deviceID uint64, c vmm.Config) (uint64, error) {
+	const op = "vpool.create"
+	d, err := l.making(op, deviceID)
+	if err != nil {
+		return 0, err
+	}
+	defer d.gate.leave()
+	made, err := vmm.NewPool(d.engine, c)
+	if err != nil {
+		return 0, on(err, d.engine)
+	}
+	entry := &openVPool{pool: made, device: d}
+	entry.createdAt = time.Now()
+	handle, err := l.vpools.Insert(entry)
+	if err != nil {
+		if closeErr := made.Close(true); closeErr != nil {
+			l.log.printf(LogError, "%v: closing a virtual pool that got no handle: %v", d.engine.ID(), closeErr)
+		}
+		return 0, on(err, d.engine)
+	}
+	entry.handle.Store(handle)
+	l.log.printf(LogDebug, "%v: virtual pool %q made, %d bytes in pages of %d", d.engine.ID(), c.Name,
+		made.CapacityBytes(), made.PageBytes())
+	return handle, nil
+}
+
+// VPoolDestroy destroys a virtual pool and gives its memory and address space
+// back, after the work that uses freed ranges. While ranges are mapped it is
+// CodeBusy, unless forced.
+func (l *Library) VPoolDestroy(id uint64, force bool) error {
+	const op = "vpool.destroy"
+	entry, err := l.vpool(op, id)
+	if err != nil {
+		return err
+	}
+	if !entry.destroying.TryLock() {
+		return device.Errorf(device.CodeBusy, op,
+			"virtual pool handle %#x: another call is destroying the pool", id).On(entry.device.engine.ID())
+	}
+	defer entry.destroying.Unlock()
+	leaks := newLeakReport()
+	if force {
+		leaks.addRanges(entry.device, id, entry.pool.EachRange)
+	}
+	if err := l.dropVPool(id, entry, force); err != nil {
+		return err
+	}
+	l.logLeaks("virtual pool destroyed by force", leaks)
+	return nil
+}
+
+// dropVPool closes a virtual pool and takes its handle away; entry.destroying is
+// held.
+func (l *Library) dropVPool(id uint64, entry *openVPool, force bool) error {
+	if _, err := l.vpools.Get(id); err != nil {
+		return err
+	}
+	if err := entry.pool.Close(force); err != nil {
+		return on(err, entry.device.engine)
+	}
+	_, err := l.vpools.Remove(id)
+	return err
+}
+
+func (l *Library) vpool(op string, id uint64) (*openVPool, error) {
+	if l.current.Load() == nil {
+		return nil, notStarted(op)
+	}
+	return l.vpools.Get(id)
+}
+
+// VPoolAllocate maps memory behind every page that a range touches, and gives the
+// address of its offset.
+func (l *Library) VPoolAllocate(id uint64, r vmm.AllocateRequest) (device.Addr, error) {
+	entry, err := l.vpool("vpool.allocate", id)
+	if err != nil {
+		return 0, err
+	}
+	addr, err := entry.pool.AllocateTagged(r)
+	return addr, late(l.vpools, id, entry.device.engine, err)
+}
+
+// ByteRange is a range of a virtual pool, or of a model's address space.
+type ByteRange struct{ OffsetBytes, SizeBytes uint64 }
+
+// VPoolDeallocate takes the memory of a range away once the work that is queued on
+// the stream now (0: the default one) is done.
+func (l *Library) VPoolDeallocate(id uint64, r ByteRange, stream uint64) error {
+	const op = "vpool.deallocate"
+	entry, err := l.vpool(op, id)
+	if err != nil {
+		return err
+	}
+	var last device.Stream
+	if stream != 0 {
+		if last, err = l.streamOf(op, stream, entry.device); err != nil {
+			return err
+		}
+	}
+	return late(l.vpools, id, entry.device.engine, entry.pool.Deallocate(r.OffsetBytes, r.SizeBytes, last))
+}
+
+// VPoolIsMapped says whether every page that a range touches is mapped.
+func (l *Library) VPoolIsMapped(id uint64, r ByteRange) (bool, error) {
+	entry, err := l.vpool("vpool.is_mapped", id)
+	if err != nil {
+		return false, err
+	}
+	return entry.pool.IsMapped(r.OffsetBytes, r.SizeBytes), nil
+}
+
+// VPoolInfo describes a virtual pool.
+func (l *Library) VPoolInfo(id uint64) (vmm.Stats, device.Addr, error) {
+	entry, err := l.vpool("vpool.info", id)
+	if err != nil {
+		return vmm.Stats{}, 0, err
+	}
+	return entry.pool.Stats(), entry.pool.BaseAddress(), nil
+}
+
+// VPoolStatistics is the books of a virtual pool.
+func (l *Library) VPoolStatistics(id uint64) (track.Statistics, error) {
+	entry, err := l.vpool("vpool.statistics", id)
+	if err != nil {
+		return track.Statistics{}, err
+	}
+	return entry.pool.Physical().Statistics(), nil
+}
+
+// VPoolCompact brings together what nobody uses.
+func (l *Library) VPoolCompact(id uint64) (vmm.CompactReport, error) {
+	entry, err := l.vpool("vpool.compact", id)
+	if err != nil {
+		return vmm.CompactReport{}, err
+	}
+	report, err := entry.pool.Compact()
+	return report, late(l.vpools, id, entry.device.engine, err)
+}
+
+// VPoolTrim gives free pages back to the device until at most keepBytes of them are
+// held, and says how much was given.
+func (l *Library) VPoolTrim(id, keepBytes uint64) (releasedBytes uint64, err error) {
+	entry, err := l.vpool("vpool.trim", id)
+	if err != nil {
+		return 0, err
+	}
+	released, err := entry.pool.Physical().Trim(keepBytes / entry.pool.PageBytes())
+	return released, late(l.vpools, id, entry.device.engine, err)
+}
+
+// VPoolSetLimit changes the limit of a virtual pool; 0: what the device has.
+func (l *Library) VPoolSetLimit(id, limitBytes uint64) error {
+	entry, err := l.vpool("vpool.set_limit", id)
+	if err != nil {
+		return err
+	}
+	return late(l.vpools, id, entry.device.engine, entry.pool.SetLimit(limitBytes))
+}
+
+// VPoolSynchronize waits until no range is retiring any more, at most timeout
+// (device.Forever: no limit, 0: only asks), else CodeTimeout.
+func (l *Library) VPoolSynchronize(id uint64, timeout time.Duration) error {
+	entry, err := l.vpool("vpool.synchronize", id)
+	if err != nil {
+		return err
+	}
+	return late(l.vpools, id, entry.device.engine, awaitFlights(entry.pool.Physical(), timeout))
+}
+
+// awaitFlights waits until nothing of a stock of pages is retiring.
+func awaitFlights(ph *vmm.Physical, timeout time.Duration) error {
+	start := track.Now()
+	for {
+		left := timeout
+		if timeout != device.Forever {
+			left = max(timeout-(track.Now()-start), 0)
+		}
+		if more, err := ph.WaitForFlight(left); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// VPoolPause has the worker of a virtual pool make no more pages ready.
+func (l *Library) VPoolPause(id uint64) error {
+	entry, err := l.vpool("vpool.pause", id)
+	if err != nil {
+		return err
+	}
+	entry.pool.Physical().Pause()
+	return nil
+}
+
+// VPoolResume ends a VPoolPause.
+func (l *Library) VPoolResume(id uint64) error {
+	entry, err := l.vpool("vpool.resume", id)
+	if err != nil {
+		return err
+	}
+	entry.pool.Physical().Resume()
+	return nil
+}

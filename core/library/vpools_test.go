@@ -1,0 +1,166 @@
+package library_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/vmm"
+)
+
+const page = vmm.MinPageBytes
+
+// vpool is a virtual pool of 16 MiB in the smallest pages, of which none is kept
+// ready.
+func (b *bench) vpool(dev uint64) uint64 {
+	handle, err := b.VPoolCreate(dev, vmm.Config{Name: "elastic", CapacityBytes: 16 << 20, PageBytes: page, ReadyPages: -1})
+	require.NoError(b.t, err)
+	return handle
+}
+
+func (b *bench) mapped(vpool, offset, size uint64) device.Addr {
+	addr, err := b.VPoolAllocate(vpool, vmm.AllocateRequest{OffsetBytes: offset, SizeBytes: size, Tag: "kv"})
+	require.NoError(b.t, err)
+	return addr
+}
+
+func TestVPoolMapsAndUnmaps(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	sizes, err := b.DevicePageSizes(dev)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, sizes.MinimumBytes, uint64(page))
+	v := b.vpool(dev)
+	addr := b.mapped(v, 100, 2*page)
+	stats, base, err := b.VPoolInfo(v)
+	require.NoError(t, err)
+	require.Equal(t, base+100, addr)
+	require.EqualValues(t, 3, stats.MappedPages)
+	is, err := b.VPoolIsMapped(v, library.ByteRange{SizeBytes: 3 * page})
+	require.NoError(t, err)
+	require.True(t, is)
+	books, err := b.VPoolStatistics(v)
+	require.NoError(t, err)
+	require.EqualValues(t, 2*page, books.Requested.Current)
+	requireCode(t, device.CodeBusy, b.VPoolDestroy(v, false))
+	requireCode(t, device.CodeInvalidOffset, b.VPoolDeallocate(v, library.ByteRange{OffsetBytes: 100, SizeBytes: page}, 0))
+	require.NoError(t, b.VPoolDeallocate(v, library.ByteRange{OffsetBytes: 100, SizeBytes: 2 * page}, 0))
+	released, err := b.VPoolTrim(v, 2*page+1)
+	require.NoError(t, err)
+	require.EqualValues(t, page, released, "two pages are within the bytes to keep")
+	report, err := b.VPoolCompact(v)
+	require.NoError(t, err)
+	require.EqualValues(t, 2*page, report.ReleasedBytes)
+	require.NoError(t, b.VPoolSetLimit(v, page))
+	_, err = b.VPoolAllocate(v, vmm.AllocateRequest{SizeBytes: 2 * page})
+	requireCode(t, device.CodeOutOfPhysicalMemory, err)
+	require.NoError(t, b.VPoolDestroy(v, false))
+	requireCode(t, device.CodeInvalidHandle, b.VPoolDestroy(v, false))
+}
+
+func TestVPoolFreesWaitForTheirStream(t *testing.T) {
+	b := startBench(t)
+	dev, other := b.open("test:0"), b.open("test:1")
+	v := b.vpool(dev)
+	b.mapped(v, 0, page)
+	foreign, err := b.StreamCreate(other)
+	require.NoError(t, err)
+	whole := library.ByteRange{SizeBytes: page}
+	requireCode(t, device.CodeInvalidArgument, b.VPoolDeallocate(v, whole, foreign))
+	stream, err := b.StreamDefault(dev)
+	require.NoError(t, err)
+	queue := b.device(0).Default()
+	queue.Hold()
+	require.NoError(t, b.StreamHostFunction(stream, func() {}))
+	require.NoError(t, b.VPoolDeallocate(v, whole, stream))
+	requireCode(t, device.CodeTimeout, b.VPoolSynchronize(v, 0))
+	stats, _, err := b.VPoolInfo(v)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, stats.RetiringPages)
+	queue.Release()
+	require.NoError(t, b.VPoolSynchronize(v, device.Forever))
+	require.NoError(t, b.VPoolPause(v))
+	require.NoError(t, b.VPoolResume(v))
+}
+
+func TestVPoolNeedsVirtualMemory(t *testing.T) {
+	b := newBench(t)
+	b.driver.Driver = devicetest.New(devicetest.Config{Devices: 2, TotalBytes: capacity, NoVirtualMemory: true})
+	require.NoError(t, b.Init(nil))
+	dev := b.open("test:0")
+	_, err := b.DevicePageSizes(dev)
+	requireCode(t, device.CodeUnsupportedDevice, err)
+	_, err = b.VPoolCreate(dev, vmm.Config{CapacityBytes: page})
+	requireCode(t, device.CodeUnsupportedDevice, err)
+	info, err := b.DeviceInfo(dev)
+	require.NoError(t, err)
+	require.Zero(t, info.Capabilities&library.CapabilityVirtualMemory)
+	require.NoError(t, b.DeviceClose(dev, false))
+	require.NoError(t, b.Shutdown(false))
+}
+
+func TestVPoolsAreInTheReports(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	v := b.vpool(dev)
+	addr := b.mapped(v, 5, 10)
+	require.Equal(t, map[string]int{"device": 1, "vpool": 1, "range": 1}, b.leaks().kinds())
+	var found bool
+	for _, leak := range b.leaks().Leaks {
+		if leak.Kind == "range" {
+			found = true
+			require.EqualValues(t, addr-5, leak.Address)
+			require.EqualValues(t, 10, leak.Bytes)
+			require.Equal(t, "kv", leak.Tag)
+			require.Equal(t, v, leak.Handle)
+		}
+	}
+	require.True(t, found)
+	owner, err := b.DeviceOwner(dev, addr+3)
+	require.NoError(t, err)
+	require.Equal(t, v, owner.VPool)
+	require.Equal(t, pool.BlockLive, owner.State)
+	require.Equal(t, "elastic", owner.PoolName)
+	owner, err = b.DeviceOwner(dev, addr+page)
+	require.NoError(t, err)
+	require.Equal(t, pool.BlockFree, owner.State)
+	text, err := b.SnapshotJSON()
+	require.NoError(t, err)
+	var snapshot struct {
+		Devices []struct {
+			VirtualPools []struct {
+				Name string
+				Info map[string]any
+			} `json:"virtual_pools"`
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &snapshot))
+	info := snapshot.Devices[0].VirtualPools[0].Info
+	require.EqualValues(t, 1, info["mapped_pages"])
+	require.InDelta(t, 1-1.0/256, info["unmapped_share"], 1e-6)
+	require.NotContains(t, info, "fragmentation_ratio")
+
+	err = b.DeviceClose(dev, false)
+	requireCode(t, device.CodeBusy, err)
+	require.ErrorContains(t, err, "1 virtual pool and 1 block")
+	require.NoError(t, b.DeviceClose(dev, true))
+	require.Empty(t, b.leaks().Leaks)
+}
+
+// A device that does not unmap keeps its pool; the next try ends it.
+func TestVPoolThatCannotBeClosedStays(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	v := b.vpool(dev)
+	b.mapped(v, 0, page)
+	b.device(0).FailNth(devicetest.Unmap, 1, device.CodeUnmappingFailed)
+	requireCode(t, device.CodeUnmappingFailed, b.VPoolDestroy(v, true))
+	_, _, err := b.VPoolInfo(v)
+	require.NoError(t, err)
+	require.NoError(t, b.VPoolDestroy(v, true))
+}

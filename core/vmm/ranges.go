@@ -1,0 +1,115 @@
+package vmm
+
+import (
+	"math"
+
+	"ferrum_mem/core/device"
+)
+
+// PageState is what an address of a space is.
+type PageState int
+
+const (
+	// PageLive is an allocation's.
+	PageLive PageState = iota
+	// PageRetiring was freed, and queued work may still use it.
+	PageRetiring
+	// PageParked was freed and is still mapped.
+	PageParked
+	// PageFree has nothing mapped, or is being mapped or unmapped just now.
+	PageFree
+)
+
+// Range is a piece of a space: what is mapped of one allocation without a gap or,
+// where none is, one page.
+type Range struct {
+	State PageState
+	// Model is the id of the model that it is of, or "".
+	Model string
+	Addr  device.Addr
+	// OffsetBytes counts from the base address, SizeBytes is in whole pages.
+	OffsetBytes, SizeBytes uint64
+	// RequestedBytes is what was asked for; 0 when it is not live.
+	RequestedBytes uint64
+	// Tag is that of the allocation; "" when it is not live.
+	Tag string
+}
+
+// RangeAt is what an address is; false: it lies outside the pool.
+func (p *Pool) RangeAt(addr device.Addr) (Range, bool) { return p.space.rangeAt(addr) }
+
+// EachRange calls fn for every live range, in order of addresses, until it is
+// false. Ranges that come and go meanwhile may be missed or seen in parts.
+func (p *Pool) EachRange(fn func(Range) bool) { p.space.eachRange(fn) }
+
+// rangeAt looks back from the address over one allocation at most.
+func (s *space) rangeAt(addr device.Addr) (Range, bool) {
+	if addr < s.base || uint64(addr-s.base) >= s.capacity() {
+		return Range{}, false
+	}
+	page := uint64(addr-s.base) / s.pageBytes
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == stateClosed {
+		return Range{}, false
+	}
+	if s.live.has(page) {
+		first := page
+		for first > 0 && s.allocated[first-1] == s.allocated[page] {
+			first--
+		}
+		return s.liveRange(first), true
+	}
+	found := s.rangeOf(run{page, 1}, PageFree)
+	switch {
+	case s.parked.has(page):
+		found.State = PageParked
+	case s.fenceOver(run{page, 1}) != nil:
+		found.State = PageRetiring
+	}
+	return found, true
+}
+
+func (s *space) rangeOf(r run, state PageState) Range {
+	return Range{
+		State: state, Addr: s.addr(r.start), OffsetBytes: r.start * s.pageBytes, SizeBytes: r.pages * s.pageBytes,
+	}
+}
+
+// liveRange is the rest of an allocation from one of its live pages on. The caller
+// holds mu.
+func (s *space) liveRange(first uint64) Range {
+	number, end := s.allocated[first], first+1
+	for end < s.pages && s.allocated[end] == number {
+		end++
+	}
+	a := &s.records.all[number-1]
+	found := s.rangeOf(run{first, end - first}, PageLive)
+	found.RequestedBytes = a.share(first*s.pageBytes, end*s.pageBytes)
+	found.Tag = s.tags.Name(a.tag)
+	return found
+}
+
+func (s *space) eachRange(fn func(Range) bool) {
+	for page, ok := uint64(0), true; ok; {
+		var found Range
+		if found, page, ok = s.nextRange(page); ok && !fn(found) {
+			return
+		}
+	}
+}
+
+// nextRange is the first live range from a page on, and the page behind it.
+func (s *space) nextRange(page uint64) (found Range, next uint64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == stateClosed || page >= s.pages {
+		return Range{}, math.MaxUint64, false
+	}
+	first, ok := s.live.next(page)
+	if !ok {
+		return Range{}, math.MaxUint64, false
+	}
+	found = s.liveRange(first)
+	return found, first + found.SizeBytes/s.pageBytes, true
+}

@@ -1,0 +1,448 @@
+/*
+ * What the header promises of virtual pools. Each test starts from one live
+ * object of every kind and ends with a clean stop of the library, which fails
+ * when anything is left.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+#define KIB UINT64_C(1024)
+#define MIB (KIB * KIB)
+#define PAGE FIXTURE_PAGE
+#define assert_ok(call) assert_int_equal((call), FERRUM_OK)
+#define assert_status(call, want) \
+    assert_string_equal(ferrum_status_name(call), ferrum_status_name(want))
+
+static const ferrum_stream default_stream = {0};
+static fixture f;
+
+static int set_up(void **state) {
+    (void)state;
+    fixture_make(&f);
+    return 0;
+}
+static int tear_down(void **state) {
+    (void)state;
+    fixture_end(&f);
+    return 0;
+}
+
+static void assert_message(const char *part) {
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    assert_ok(ferrum_last_error(&error));
+    if (strstr(error.message, part) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", error.message, part);
+}
+static ferrum_vpool make(uint64_t capacity, uint64_t limit,
+                         uint32_t ready_pages) {
+    ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
+    config.capacity_bytes = capacity;
+    config.limit_bytes = limit;
+    config.page_bytes = PAGE;
+    config.ready_pages = ready_pages;
+    config.name = "made";
+    ferrum_vpool vpool;
+    assert_ok(ferrum_vpool_create(f.device, &config, &vpool));
+    return vpool;
+}
+static ferrum_vpool_info info_of(ferrum_vpool vpool) {
+    ferrum_vpool_info info = FERRUM_VPOOL_INFO_INIT;
+    assert_ok(ferrum_vpool_get_info(vpool, &info));
+    assert_int_equal(info.physical_bytes,
+                     (info.mapped_pages + info.retiring_pages) *
+                         info.page_bytes);
+    assert_true(info.peak_physical_bytes >= info.physical_bytes);
+    return info;
+}
+static unsigned char *take(ferrum_vpool vpool, uint64_t offset, uint64_t size) {
+    ferrum_address address;
+    assert_ok(ferrum_vpool_allocate(vpool, offset, size, &address));
+    assert_int_equal(address, info_of(vpool).base_address + offset);
+    return (unsigned char *)(uintptr_t)address;
+}
+static int mapped(ferrum_vpool vpool, uint64_t offset, uint64_t size) {
+    uint32_t is = 7;
+    assert_ok(ferrum_vpool_is_mapped(vpool, offset, size, &is));
+    return (int)is;
+}
+
+/* -------------------------------------------------------- the life of a range */
+
+static void test_page_sizes(void **state) {
+    (void)state;
+    ferrum_page_sizes sizes = FERRUM_PAGE_SIZES_INIT;
+    assert_ok(ferrum_device_get_page_sizes(f.device, &sizes));
+    assert_true(sizes.minimum_bytes >= 64 * KIB);
+    assert_true(sizes.recommended_bytes >= sizes.minimum_bytes);
+    assert_int_equal(sizes.recommended_bytes & (sizes.recommended_bytes - 1),
+                     0);
+    ferrum_device_info device = FERRUM_DEVICE_INFO_INIT;
+    assert_ok(ferrum_device_get_info(f.device, &device));
+    assert_true(device.capabilities & FERRUM_CAPABILITY_VIRTUAL_MEMORY);
+    /* 0 is the recommended size, and the capacity is rounded up to it. */
+    ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
+    config.capacity_bytes = 1;
+    ferrum_vpool vpool;
+    assert_ok(ferrum_vpool_create(f.device, &config, &vpool));
+    ferrum_vpool_info info = info_of(vpool);
+    assert_int_equal(info.page_bytes, sizes.recommended_bytes);
+    assert_int_equal(info.virtual_capacity_bytes, sizes.recommended_bytes);
+    assert_int_equal(info.limit_bytes, device.total_bytes);
+    assert_ok(ferrum_vpool_destroy(vpool, 0));
+}
+
+static void test_a_pool_takes_no_memory_before_it_is_asked(void **state) {
+    (void)state;
+    ferrum_memory_info before = FERRUM_MEMORY_INFO_INIT;
+    ferrum_memory_info after = FERRUM_MEMORY_INFO_INIT;
+    assert_ok(ferrum_memory_get_info(f.device, &before));
+    ferrum_vpool vpool = make(UINT64_C(1) << 40, 0, 0);
+    ferrum_vpool_info info = info_of(vpool);
+    assert_int_equal(info.virtual_capacity_bytes, UINT64_C(1) << 40);
+    assert_int_equal(info.physical_bytes + info.held_bytes, 0);
+    assert_true(info.unmapped_share == 1);
+    assert_true(info.fragmentation == 0);
+    assert_ok(ferrum_memory_get_info(f.device, &after));
+    assert_int_equal(after.used_bytes, before.used_bytes);
+    /* The far end is as good as the start. */
+    unsigned char *end = take(vpool, (UINT64_C(1) << 40) - 10, 10);
+    memset(end, 1, 10);
+    assert_int_equal(info_of(vpool).physical_bytes, PAGE);
+    assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
+}
+
+static void test_ranges(void **state) {
+    (void)state;
+    ferrum_vpool vpool = make(16 * MIB, 8 * MIB, 0);
+    /* An offset inside a page: both pages are mapped. */
+    unsigned char *block = take(vpool, PAGE - 100, 200);
+    for (int i = 0; i < 200; i++)
+        assert_int_equal(block[i], 0);
+    memset(block, 0xab, 200);
+    assert_true(mapped(vpool, 0, 2 * PAGE));
+    assert_false(mapped(vpool, 0, 2 * PAGE + 1));
+    assert_false(mapped(vpool, 2 * PAGE, 1));
+    assert_false(mapped(vpool, 0, 0));
+    assert_false(mapped(vpool, UINT64_MAX, 2));
+    ferrum_vpool_info info = info_of(vpool);
+    assert_int_equal(info.mapped_pages, 2);
+    assert_int_equal(info.physical_bytes, 2 * PAGE);
+    assert_int_equal(info.requested_bytes, 200);
+    assert_int_equal(info.available_bytes, 8 * MIB - 2 * PAGE);
+    assert_int_equal(info.allocations, 1);
+    assert_true(info.unmapped_share == 1 - 2.0f / 256);
+    assert_int_equal(info.largest_free_run_bytes, 254 * PAGE);
+    /* All or nothing: the second page of this is mapped. */
+    ferrum_address address = 1;
+    assert_status(ferrum_vpool_allocate(vpool, PAGE, 5 * PAGE, &address),
+                  FERRUM_ERROR_ALREADY_MAPPED);
+    assert_int_equal(address, 0);
+    assert_int_equal(info_of(vpool).mapped_pages, 2);
+    /* Two holes in the free space. */
+    take(vpool, 128 * PAGE, PAGE);
+    info = info_of(vpool);
+    assert_int_equal(info.largest_free_run_bytes, 127 * PAGE);
+    assert_true(info.fragmentation == (float)(1 - 127.0 / 253));
+    /* Freed by its own numbers; then by whole pages of two allocations. */
+    assert_ok(ferrum_vpool_deallocate(vpool, PAGE - 100, 200, default_stream));
+    assert_false(mapped(vpool, 0, 1));
+    take(vpool, 129 * PAGE, PAGE);
+    assert_ok(
+        ferrum_vpool_deallocate(vpool, 128 * PAGE, 2 * PAGE, default_stream));
+    info = info_of(vpool);
+    assert_int_equal(info.mapped_pages, 0);
+    assert_int_equal(info.requested_bytes, 0);
+    assert_int_equal(info.peak_physical_bytes, 3 * PAGE);
+    assert_ok(ferrum_vpool_destroy(vpool, 0));
+}
+
+static void test_a_part_of_a_range_is_freed(void **state) {
+    (void)state;
+    ferrum_vpool vpool = make(16 * MIB, 0, 0);
+    unsigned char *block = take(vpool, 0, 4 * PAGE);
+    memset(block, 7, 4 * PAGE);
+    assert_ok(ferrum_vpool_deallocate(vpool, PAGE, PAGE, default_stream));
+    assert_int_equal(block[0] + block[2 * PAGE] + block[4 * PAGE - 1], 21);
+    assert_status(ferrum_vpool_deallocate(vpool, 0, 4 * PAGE, default_stream),
+                  FERRUM_ERROR_NOT_MAPPED);
+    assert_message("offset 65536, page size 65536");
+    ferrum_block_info owner = FERRUM_BLOCK_INFO_INIT;
+    assert_ok(ferrum_device_get_owner(
+        f.device, (ferrum_address)(uintptr_t)block + 3 * PAGE, &owner));
+    assert_int_equal(owner.size_bytes, 2 * PAGE);
+    assert_int_equal(owner.address,
+                     (ferrum_address)(uintptr_t)block + 2 * PAGE);
+    assert_int_equal(owner.requested_bytes, 2 * PAGE);
+    take(vpool, PAGE, PAGE);
+    assert_ok(ferrum_vpool_deallocate(vpool, 0, 4 * PAGE, default_stream));
+    assert_ok(ferrum_vpool_destroy(vpool, 0));
+}
+
+/* ----------------------------------------------------------------- with streams */
+
+static void test_a_free_waits_for_its_stream(void **state) {
+    (void)state;
+    ferrum_vpool vpool = make(16 * MIB, 4 * PAGE, 0);
+    unsigned char *block = take(vpool, 0, 2 * PAGE);
+    gate g = GATE;
+    assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &g));
+    assert_ok(ferrum_vpool_deallocate(vpool, 0, 2 * PAGE, f.stream));
+    ferrum_vpool_info info = info_of(vpool);
+    assert_int_equal(info.mapped_pages, 0);
+    assert_int_equal(info.retiring_pages, 2);
+    assert_int_equal(info.physical_bytes, 2 * PAGE);
+    /* The work that is queued may still use it. */
+    memset(block, 1, 2 * PAGE);
+    ferrum_block_info owner = FERRUM_BLOCK_INFO_INIT;
+    assert_ok(ferrum_device_get_owner(
+        f.device, (ferrum_address)(uintptr_t)block, &owner));
+    assert_int_equal(owner.state, FERRUM_BLOCK_IN_FLIGHT);
+    assert_status(ferrum_vpool_synchronize(vpool, 0), FERRUM_ERROR_TIMEOUT);
+    assert_status(ferrum_vpool_synchronize(vpool, 1000000),
+                  FERRUM_ERROR_TIMEOUT);
+    /* Other ranges go on, as far as the limit allows. */
+    take(vpool, 8 * PAGE, 2 * PAGE);
+    ferrum_address address;
+    assert_status(ferrum_vpool_allocate(vpool, 12 * PAGE, PAGE, &address),
+                  FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+    assert_message("requested 65536 bytes, available 0");
+    gate_open(&g);
+    assert_ok(ferrum_vpool_synchronize(vpool, FERRUM_WAIT_FOREVER));
+    assert_int_equal(info_of(vpool).retiring_pages, 0);
+    take(vpool, 0, 2 * PAGE);
+    assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
+}
+
+typedef struct {
+    ferrum_vpool vpool;
+    ferrum_status destroy, synchronize, allocate;
+} inside;
+
+static void call_inside(void *data) {
+    inside *i = data;
+    ferrum_address address;
+    i->destroy = ferrum_vpool_destroy(i->vpool, FERRUM_FORCE);
+    i->synchronize = ferrum_vpool_synchronize(i->vpool, FERRUM_WAIT_FOREVER);
+    /* Retiring until this very function has ended. */
+    i->allocate = ferrum_vpool_allocate(i->vpool, 0, PAGE, &address);
+}
+
+static void test_inside_a_host_function(void **state) {
+    (void)state;
+    inside i = {make(MIB, 0, 0), 1, 1, 1};
+    take(i.vpool, 0, PAGE);
+    gate g = GATE;
+    assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &g));
+    assert_ok(ferrum_stream_host_function(f.stream, call_inside, &i));
+    assert_ok(ferrum_vpool_deallocate(i.vpool, 0, PAGE, f.stream));
+    gate_open(&g);
+    assert_ok(ferrum_stream_synchronize(f.stream, FERRUM_WAIT_FOREVER));
+    assert_status(i.destroy, FERRUM_ERROR_INVALID_STATE);
+    assert_status(i.synchronize, FERRUM_ERROR_INVALID_STATE);
+    assert_status(i.allocate, FERRUM_ERROR_BUSY);
+    assert_ok(ferrum_vpool_destroy(i.vpool, 0));
+}
+
+/* ------------------------------------------------------- limits and recycling */
+
+static void test_limits_move(void **state) {
+    (void)state;
+    ferrum_vpool vpool = make(16 * MIB, 4 * PAGE, 0);
+    take(vpool, 0, 4 * PAGE);
+    ferrum_address address;
+    assert_status(ferrum_vpool_allocate(vpool, 4 * PAGE, PAGE, &address),
+                  FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+    assert_message("requested 65536 bytes, available 0");
+    assert_ok(ferrum_vpool_set_limit(vpool, 5 * PAGE));
+    take(vpool, 4 * PAGE, PAGE);
+    /* What is mapped stays. */
+    assert_ok(ferrum_vpool_set_limit(vpool, PAGE));
+    ferrum_vpool_info info = info_of(vpool);
+    assert_int_equal(info.limit_bytes, PAGE);
+    assert_int_equal(info.mapped_pages, 5);
+    assert_int_equal(info.available_bytes, 0);
+    assert_status(ferrum_vpool_allocate(vpool, 6 * PAGE, PAGE, &address),
+                  FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+    assert_ok(ferrum_vpool_set_limit(vpool, 0));
+    assert_int_equal(info_of(vpool).limit_bytes, 256 * MIB);
+    assert_ok(ferrum_vpool_deallocate(vpool, 0, 5 * PAGE, default_stream));
+    assert_ok(ferrum_vpool_destroy(vpool, 0));
+}
+
+static void test_pages_are_recycled_and_given_back(void **state) {
+    (void)state;
+    ferrum_vpool vpool = make(16 * MIB, 0, 0);
+    assert_ok(ferrum_vpool_pause(vpool));
+    take(vpool, 0, 8 * PAGE);
+    assert_int_equal(info_of(vpool).held_bytes, 8 * PAGE);
+    assert_ok(ferrum_vpool_deallocate(vpool, 0, 8 * PAGE, default_stream));
+    ferrum_vpool_info info = info_of(vpool);
+    assert_int_equal(info.parked_pages + info.ready_pages, 8);
+    /* Another range has the same pages. */
+    take(vpool, 100 * PAGE, 8 * PAGE);
+    assert_int_equal(info_of(vpool).held_bytes, 8 * PAGE);
+    assert_ok(
+        ferrum_vpool_deallocate(vpool, 100 * PAGE, 8 * PAGE, default_stream));
+    uint64_t released = 0;
+    assert_ok(ferrum_vpool_trim(vpool, 3 * PAGE, &released));
+    assert_int_equal(released, 5 * PAGE);
+    take(vpool, 50 * PAGE, 2 * PAGE);
+    ferrum_compact_report report = FERRUM_COMPACT_REPORT_INIT;
+    assert_ok(ferrum_vpool_compact(vpool, &report));
+    assert_int_equal(report.released_bytes, PAGE);
+    assert_true(report.runs_after <= report.runs_before);
+    info = info_of(vpool);
+    assert_int_equal(info.parked_pages, 0);
+    assert_int_equal(info.held_bytes, 2 * PAGE);
+    assert_ok(ferrum_vpool_resume(vpool));
+    assert_ok(
+        ferrum_vpool_deallocate(vpool, 50 * PAGE, 2 * PAGE, default_stream));
+    assert_ok(ferrum_vpool_destroy(vpool, 0));
+}
+
+/* -------------------------------------------------------------------- the books */
+
+static void text_of(ferrum_status (*call)(char *, size_t, size_t *), char *to,
+                    size_t size) {
+    size_t length;
+    assert_ok(call(to, size, &length));
+}
+
+static void test_the_books_know_ranges(void **state) {
+    (void)state;
+    ferrum_statistics before = FERRUM_STATISTICS_INIT;
+    ferrum_statistics after = FERRUM_STATISTICS_INIT;
+    assert_ok(ferrum_device_get_statistics(f.device, &before));
+    ferrum_vpool vpool = make(16 * MIB, 0, 0);
+    ferrum_address address;
+    assert_ok(
+        ferrum_vpool_allocate_tagged(vpool, 0, PAGE + 1, "weights", &address));
+    ferrum_address plain;
+    assert_ok(
+        ferrum_vpool_allocate_tagged(vpool, 4 * PAGE, PAGE, NULL, &plain));
+    assert_ok(ferrum_device_get_statistics(f.device, &after));
+    assert_int_equal(after.requested.current - before.requested.current,
+                     2 * PAGE + 1);
+    assert_int_equal(after.active.current - before.active.current, 3 * PAGE);
+    assert_int_equal(after.live_blocks.current - before.live_blocks.current, 2);
+    ferrum_statistics own = FERRUM_STATISTICS_INIT;
+    assert_ok(ferrum_vpool_get_statistics(vpool, &own));
+    assert_int_equal(own.live_blocks.current, 2);
+    assert_int_equal(own.reserved.current,
+                     own.active.current + own.cached.current);
+    static char text[1 << 16];
+    text_of(ferrum_snapshot_json, text, sizeof text);
+    assert_non_null(strstr(text, "{\"name\":\"elastic\",\"statistics\""));
+    assert_non_null(strstr(text, "{\"name\":\"made\",\"statistics\""));
+    assert_non_null(strstr(text, "\"unmapped_share\""));
+    assert_non_null(strstr(text,
+                           "{\"tag\":\"weights\",\"requested_bytes\":65537,"
+                           "\"allocated_bytes\":131072,\"blocks\":1}"));
+    text_of(ferrum_leak_report_json, text, sizeof text);
+    assert_non_null(strstr(text, "\"kind\":\"vpool\""));
+    assert_non_null(strstr(text, "\"bytes\":65537,\"tag\":\"weights\""));
+    assert_non_null(strstr(text, "\"bytes\":65536,\"tag\":\"made\""));
+    ferrum_block_info owner = FERRUM_BLOCK_INFO_INIT;
+    assert_ok(ferrum_device_get_owner(f.device, address + PAGE + 5, &owner));
+    assert_int_equal(owner.state, FERRUM_BLOCK_LIVE);
+    assert_int_equal(owner.vpool.id, vpool.id);
+    assert_int_equal(owner.pool.id | owner.manager, 0);
+    assert_int_equal(owner.address, address);
+    assert_int_equal(owner.size_bytes, 2 * PAGE);
+    assert_int_equal(owner.requested_bytes, PAGE + 1);
+    assert_string_equal(owner.tag, "weights");
+    assert_string_equal(owner.pool_name, "made");
+    assert_ok(ferrum_device_get_owner(f.device, address + 9 * PAGE, &owner));
+    assert_int_equal(owner.state, FERRUM_BLOCK_FREE);
+    assert_int_equal(owner.address, address + 9 * PAGE);
+    assert_ok(ferrum_vpool_deallocate(vpool, 0, PAGE + 1, default_stream));
+    assert_ok(ferrum_device_get_owner(f.device, address, &owner));
+    assert_int_equal(owner.state, FERRUM_BLOCK_CACHED);
+    assert_int_equal(owner.size_bytes, PAGE);
+    assert_string_equal(owner.tag, "");
+    assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
+    assert_status(ferrum_device_get_owner(f.device, address, &owner),
+                  FERRUM_ERROR_NOT_FOUND);
+}
+
+/* ------------------------------------------------------------------- the end */
+
+static void test_destroy(void **state) {
+    (void)state;
+    ferrum_vpool vpool = make(16 * MIB, 0, 4);
+    take(vpool, 0, PAGE);
+    assert_status(ferrum_vpool_destroy(vpool, 0), FERRUM_ERROR_BUSY);
+    assert_message("1 allocations of 1 pages");
+    assert_true(mapped(vpool, 0, PAGE));
+    gate g = GATE;
+    assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &g));
+    assert_ok(ferrum_vpool_deallocate(vpool, 0, PAGE, f.stream));
+    gate_open(&g);
+    /* Waits for the work behind the retiring range. */
+    assert_ok(ferrum_vpool_destroy(vpool, 0));
+    assert_status(ferrum_vpool_pause(vpool), FERRUM_ERROR_INVALID_HANDLE);
+}
+
+static void test_shutdown_by_force(void **state) {
+    (void)state;
+    ferrum_vpool vpool = make(16 * MIB, 0, 0);
+    take(vpool, 0, PAGE);
+    assert_status(ferrum_device_close(f.device, 0), FERRUM_ERROR_BUSY);
+    assert_message("2 virtual pools");
+    assert_ok(ferrum_shutdown(FERRUM_FORCE));
+    static char text[1 << 16];
+    text_of(ferrum_leak_report_json, text, sizeof text);
+    assert_non_null(strstr(text, "\"kind\":\"range\""));
+    assert_status(ferrum_vpool_pause(vpool), FERRUM_ERROR_NOT_INITIALIZED);
+    fixture_make(&f);
+    assert_status(ferrum_vpool_pause(vpool), FERRUM_ERROR_INVALID_HANDLE);
+}
+
+static void test_in_a_forked_child(void **state) {
+    (void)state;
+    unsigned char *range = (unsigned char *)(uintptr_t)f.range;
+    memset(range, 5, FIXTURE_RANGE);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        ferrum_address address;
+        ferrum_status status =
+            ferrum_vpool_allocate(f.vpool, 8 * PAGE, 1, &address);
+        _exit(status == FERRUM_ERROR_FORKED ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(range[FIXTURE_RANGE - 1], 5);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_page_sizes),
+        TEST(test_a_pool_takes_no_memory_before_it_is_asked),
+        TEST(test_ranges),
+        TEST(test_a_part_of_a_range_is_freed),
+        TEST(test_a_free_waits_for_its_stream),
+        TEST(test_inside_a_host_function),
+        TEST(test_limits_move),
+        TEST(test_pages_are_recycled_and_given_back),
+        TEST(test_the_books_know_ranges),
+        TEST(test_destroy),
+        TEST(test_shutdown_by_force),
+        TEST(test_in_a_forked_child),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
