@@ -10,28 +10,25 @@
  * That can be too little: blocks of many sizes that go round quickly, few of
  * which live at one time, are seldom of the size that is wanted next. It shows
  * when blocks are leased soon after others were given back. So much more may be
- * kept then, which falls too, but slowly, for to find out again costs calls of
- * the core.
+ * kept then, up to a part of what was live, which falls too, but slowly, for to
+ * find out again costs calls of the core.
  */
 #define FM_DEPOT_PART 8
 #define FM_HIGH_FALL 256
 #define FM_MISSED_FALL 8192
+#define FM_MISSED_PART 2
 
 uint64_t fm_keep_bytes(const struct fm_cache *cache) {
     return cache->high_bytes + cache->missed_bytes + FM_KEEP_LEAST;
-}
-
-void fm_keep_more(struct fm_cache *cache, uint64_t bytes) {
-    cache->missed_bytes += bytes;
-    if (cache->missed_bytes > cache->depot_bytes)
-        cache->missed_bytes = cache->depot_bytes;
 }
 
 void fm_keep_leased(struct fm_cache *cache, uint64_t bytes) {
     if (bytes > cache->shed_bytes)
         bytes = cache->shed_bytes;
     cache->shed_bytes -= bytes;
-    fm_keep_more(cache, bytes);
+    cache->missed_bytes += bytes;
+    if (cache->missed_bytes > cache->high_bytes / FM_MISSED_PART)
+        cache->missed_bytes = cache->high_bytes / FM_MISSED_PART;
 }
 
 static uint64_t fm_depot_bound(struct fm_cache *cache) {

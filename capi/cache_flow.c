@@ -80,8 +80,7 @@ static uint32_t fm_site_pull(struct fm_store *store, struct fm_store *depot,
     return index;
 }
 
-/* A parcel's bytes, about, and how many are looked through for one block. */
-#define FM_PARCEL_BYTES (UINT64_C(4) << 20)
+/* How many parcels are looked through for one block. */
 #define FM_PARCELS_TRIED 2
 
 /* Puts a class's blocks into the depot and leaves an empty magazine, into which
@@ -178,11 +177,8 @@ static uint32_t fm_lane_refill(struct fm_store *lane, struct fm_store *depot,
     if (appetite > portion)
         appetite = (uint32_t)portion;
     uint64_t fit = fm_lane_make_room(lane, appetite * size) / size;
-    if (appetite > fit) {
-        /* The thread comes back for as much. */
-        fm_keep_more(cache, (appetite - fit) * size);
+    if (appetite > fit)
         appetite = fit == 0 ? 1 : (uint32_t)fit;
-    }
     if (appetite < room) {
         index = fm_site_pull(lane, depot, class);
         fm_lane_pull(lane, depot, class, appetite - 1);
@@ -220,8 +216,6 @@ static uint32_t fm_lane_unpack(struct fm_store *lane, struct fm_store *depot,
     for (unsigned tries = 0;
          tries < FM_PARCELS_TRIED && index == 0 && depot->parcels != NULL;
          tries++) {
-        if (fm_lane_make_room(lane, FM_PARCEL_BYTES) < FM_PARCEL_BYTES)
-            fm_keep_more(lane->cache, FM_PARCEL_BYTES);
         if (!fm_parcel_open(lane, depot))
             break;
         index = fm_lane_pop(lane, class);

@@ -224,8 +224,6 @@ static inline void fm_tally_free(struct fm_store *store, uint64_t size_bytes,
 
 /** How much lanes and depots may keep, as far as the pool's settings let them. */
 FM_HIDDEN uint64_t fm_keep_bytes(const struct fm_cache *cache);
-/** Notes that so much was missed. */
-FM_HIDDEN void fm_keep_more(struct fm_cache *cache, uint64_t bytes);
 /** Notes that the core has leased so much. */
 FM_HIDDEN void fm_keep_leased(struct fm_cache *cache, uint64_t bytes);
 
