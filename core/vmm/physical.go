@@ -67,6 +67,8 @@ type owner struct {
 	priority int32
 	// idle is its pages that are not mapped, as it left them.
 	idle []device.Page
+	// moved counts the pages that came to it from other owners.
+	moved uint64
 }
 
 // NewPhysical makes an empty stock of pages and registers it with the engine. It

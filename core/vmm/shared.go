@@ -19,6 +19,9 @@ type SharedConfig struct {
 	PageBytes  uint64
 	ReadyPages int
 	Backing    device.Backing
+	// Stepped pools have no worker: the caller does its steps, Physical.Settle and
+	// Physical.Tick, and so decides what time it is.
+	Stepped bool
 }
 
 // Shared is a shared pool: several models, each with address space of its own,
@@ -59,7 +62,7 @@ type Shared struct {
 // CodeInvalidPageSize, CodeInvalidConfig, CodeOutOfPhysicalMemory for a limit above
 // what the device has.
 func NewShared(e *engine.Engine, c SharedConfig) (*Shared, error) {
-	return newShared(e, c, true)
+	return newShared(e, c, !c.Stepped)
 }
 
 func newShared(e *engine.Engine, c SharedConfig, hands bool) (*Shared, error) {

@@ -26,6 +26,8 @@ type Stats struct {
 	// used has memory.
 	TableBytes  uint64 `json:"table_bytes"`
 	Allocations uint64 `json:"allocations"`
+	// MovedPages counts the movable pages that another owner had last.
+	MovedPages uint64 `json:"moved_pages"`
 	// UnmappedShare is 1 - mapped pages / all pages: what seed 003 calls its
 	// fragmentation ratio. An empty pool has 1, a full one 0.
 	UnmappedShare float32 `json:"fragmentation_ratio"`
@@ -50,7 +52,7 @@ func (s *space) statsLocked() Stats {
 		VirtualCapacityBytes: s.capacity(), PageBytes: s.pageBytes, PhysicalBytes: s.physicalBytes(),
 		PeakPhysicalBytes: s.peak * s.pageBytes, RequestedBytes: s.requested,
 		MappedPages: s.live.count, RetiringPages: s.retiring, ParkedPages: s.parked.count,
-		TableBytes: s.tableBytes(), Allocations: s.allocations,
+		TableBytes: s.tableBytes(), Allocations: s.allocations, MovedPages: s.owner.moved,
 		LargestFreeRunBytes: s.free.longest() * s.pageBytes,
 		UnmappedShare:       float32(1 - float64(s.live.count)/float64(s.pages)),
 	}

@@ -51,6 +51,8 @@ type fetching struct {
 	pages uint64
 	// got may be mapped as they are; dirty ones have to be made zeros first.
 	got, dirty []device.Page
+	// moved is how many of them another owner had last.
+	moved uint64
 }
 
 func (f *fetching) short() uint64 { return f.pages - uint64(len(f.got)+len(f.dirty)) }
@@ -71,6 +73,9 @@ func (ph *Physical) fetch(f *fetching) ([]device.Page, error) {
 	if err != nil {
 		ph.putBack(f)
 		return nil, err
+	}
+	if f.moved > 0 {
+		ph.noteMoved(f)
 	}
 	// Pages in the order of their numbers lie together as far as they can.
 	slices.Sort(f.got)
@@ -173,7 +178,7 @@ func (ph *Physical) grab(f *fetching) {
 	}
 	pull(&o.idle, &f.got)
 	pull(&ph.clean, &f.got)
-	if f.short() > 0 && ph.idle > before-f.short() {
+	if own := f.short(); own > 0 && ph.idle > before-own {
 		for _, other := range ph.owners {
 			if other.unscrubbed && o.unscrubbed {
 				pull(&other.idle, &f.got)
@@ -183,9 +188,17 @@ func (ph *Physical) grab(f *fetching) {
 		for _, other := range ph.owners {
 			pull(&other.idle, &f.dirty)
 		}
+		f.moved += own - f.short()
 	}
 	ph.idle -= before - f.short()
 	ph.sink()
+}
+
+// noteMoved counts the pages of a fetch that come from other owners.
+func (ph *Physical) noteMoved(f *fetching) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	f.space.owner.moved += f.moved
 }
 
 // putBack makes what a fetch has found idle again.
@@ -195,7 +208,7 @@ func (ph *Physical) putBack(f *fetching) {
 	ph.lay(f.space.owner, f.got)
 	ph.orphans = append(ph.orphans, f.dirty...)
 	ph.idle += uint64(len(f.dirty))
-	f.got, f.dirty = nil, nil
+	f.got, f.dirty, f.moved = nil, nil, 0
 	ph.arrived.Broadcast()
 }
 

@@ -9,9 +9,9 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// trimWindow is how long a page has to be idle before the worker gives it back:
+// TrimWindow is how long a page has to be idle before the worker gives it back:
 // what was not wanted for a whole window will not be missed.
-const trimWindow = 100 * time.Millisecond
+const TrimWindow = 100 * time.Millisecond
 
 // worker keeps a stock in order behind the back of those who wait for pages: it
 // has ReadyPages of them at hand, and unmaps and gives back what is too many. It
@@ -109,7 +109,7 @@ func (ph *Physical) paused() bool {
 
 // work is the body of the worker.
 func (ph *Physical) work(quit <-chan struct{}) {
-	timer := time.NewTimer(trimWindow)
+	timer := time.NewTimer(TrimWindow)
 	defer timer.Stop()
 	for {
 		select {
@@ -120,12 +120,12 @@ func (ph *Physical) work(quit <-chan struct{}) {
 		case <-timer.C:
 			ph.tick()
 			if ph.keepTicking() {
-				timer.Reset(trimWindow)
+				timer.Reset(TrimWindow)
 			}
 			continue
 		}
 		if ph.startTicking() {
-			timer.Reset(trimWindow)
+			timer.Reset(TrimWindow)
 		}
 	}
 }
@@ -235,6 +235,11 @@ func (ph *Physical) refill() (again bool, err error) {
 	ph.engine.SegmentsChanged()
 	return true, nil
 }
+
+// Tick ends a window of TrimWindow: parked pages that nobody wanted in it are
+// unmapped, and idle ones above ReadyPages are given back. It is for stepped pools;
+// else the worker does it.
+func (ph *Physical) Tick() { ph.tick() }
 
 // tick ends a window: parked pages that nobody wanted in it are unmapped, and idle
 // ones above ReadyPages are given back.
