@@ -236,6 +236,24 @@ func TestRetiringPagesAreWaitedFor(t *testing.T) {
 	p.quit(t)
 }
 
+// Work that cannot be waited for is no reason to hang.
+func TestFlightsThatCannotBeWaitedFor(t *testing.T) {
+	p := newParty(t, devicetest.Config{}, 8)
+	other, asker := p.model(t, "other", 0, 0, 0), p.model(t, "asker", 0, 0, 0)
+	stream := p.dev.Default()
+	stream.Hold()
+	require.NoError(t, stream.HostFunction(func() {}))
+	free(t, other, get(t, other, 8))
+	p.dev.FailNth(devicetest.EventSynchronize, 1, nil)
+	short(t, asker, 1, 0)
+	p.check(t)
+	stream.Release()
+	require.NoError(t, other.Synchronize())
+	require.Zero(t, other.Stats().PhysicalBytes)
+	get(t, asker, 8)
+	p.quit(t)
+}
+
 func TestAThreadThatMayNotWaitTakesWhatIsThere(t *testing.T) {
 	var inside atomic.Bool
 	p := newPartyWith(t, devicetest.Config{}, engine.Options{MayNotWait: inside.Load}, SharedConfig{LimitBytes: 8 * page}, false)

@@ -61,9 +61,15 @@ func TestWhoIsShortOfSupplyStandsInLine(t *testing.T) {
 	var wait sync.WaitGroup
 	wait.Go(func() { get(t, first, 8) })
 	<-inCall
-	results := make(chan error, 1)
+	results, gone := make(chan error, 1), make(chan error, 1)
 	wait.Go(func() { results <- second(eager.Allocate(page)) })
 	p.untilWaiting(2)
+	leaver := p.model(t, "leaver", 0, 0, 0)
+	wait.Go(func() { gone <- second(leaver.Allocate(page)) })
+	p.untilWaiting(3)
+	require.ErrorIs(t, p.shared.Unregister(leaver.ID(), false), device.CodeBusy)
+	require.NoError(t, p.shared.Unregister(leaver.ID(), true))
+	require.ErrorIs(t, <-gone, device.CodeModelNotFound)
 	close(goOn)
 	wait.Wait()
 	require.ErrorIs(t, <-results, device.CodeOutOfMemory)

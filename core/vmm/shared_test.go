@@ -21,6 +21,7 @@ func TestModelsShareOnePhysicalLimit(t *testing.T) {
 	b, err := p.shared.Register("b", ModelConfig{VirtualBytes: 31*page + 1})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b"}, p.shared.Models())
+	require.Equal(t, []uint64{page, page, page}, []uint64{a.PageBytes(), p.shared.PageBytes(), p.shared.Physical().PageBytes()})
 	require.Equal(t, uint64(32*page), b.CapacityBytes())
 	require.Zero(t, p.dev.HeldBytes(), "models take no physical memory")
 	require.Equal(t, GlobalStats{PhysicalLimitBytes: 32 * page, Models: 2, VirtualBytes: 96 * page}, p.shared.GlobalStats())
