@@ -97,7 +97,7 @@ func TestAModelIsDestroyedWhileOthersReclaim(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	victim, other, asker := p.model(t, "victim", 0, 0, 0), p.model(t, "other", 0, 0, 1), p.model(t, "asker", 0, 0, 2)
 	held := get(t, victim, 16)
-	kept := pagesOf(t, other, 16)
+	kept := singles(t, other, 16)
 	inCall, goOn := make(chan struct{}), make(chan struct{})
 	_, err := p.shared.OnReclaim("victim", patient, func(uint64) uint64 {
 		close(inCall)

@@ -67,7 +67,7 @@ func freeing(t *testing.T, m *Model, held []Allocation, note func(m *Model, need
 	return r
 }
 
-func pagesOf(t *testing.T, m *Model, n int) (held []Allocation) {
+func singles(t *testing.T, m *Model, n int) (held []Allocation) {
 	for range n {
 		held = append(held, get(t, m, 1))
 	}
@@ -87,7 +87,7 @@ func TestWhoGivesIsInOrder(t *testing.T) {
 	content := p.model(t, "content", 6, 0, -5)
 	asker := p.model(t, "asker", 0, 0, 3)
 	for m, n := range map[*Model]int{high: 4, few: 4, many: 7, same: 3, content: 6} {
-		freeing(t, m, pagesOf(t, m, n), note)
+		freeing(t, m, singles(t, m, n), note)
 	}
 	get(t, asker, 8)
 	p.check(t)
@@ -113,8 +113,8 @@ func TestAModelAtItsMaximumIsAskedItself(t *testing.T) {
 	m, other := p.model(t, "m", 4, 4, 0), p.model(t, "other", 0, 0, -1)
 	var asked []string
 	note := func(m *Model, needed uint64) { asked = append(asked, fmt.Sprint(m.id, " ", needed/page)) }
-	freeing(t, m, pagesOf(t, m, 4), note)
-	freeing(t, other, pagesOf(t, other, 4), note)
+	freeing(t, m, singles(t, m, 4), note)
+	freeing(t, other, singles(t, other, 4), note)
 	get(t, m, 3)
 	require.Equal(t, []string{"m 3"}, asked, "what others have does not help")
 	p.quit(t)
@@ -125,7 +125,7 @@ func TestAModelAtItsMaximumIsAskedItself(t *testing.T) {
 func TestFreedPagesGoToTheAskerFirst(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 32)
 	giver, asker, eager := p.model(t, "giver", 0, 0, 0), p.model(t, "asker", 0, 0, 0), p.model(t, "eager", 0, 0, 9)
-	held := pagesOf(t, giver, 32)
+	held := singles(t, giver, 32)
 	inCall, goOn := make(chan struct{}), make(chan struct{})
 	_, err := p.shared.OnReclaim("giver", patient, func(needed uint64) uint64 {
 		if needed == 32*page {
@@ -287,7 +287,7 @@ func TestADeadlineEndsTheWaitForACallback(t *testing.T) {
 	goOn := make(chan struct{})
 	_, err := p.shared.OnReclaim("slow", time.Nanosecond, func(uint64) uint64 { <-goOn; return 0 })
 	require.NoError(t, err)
-	freeing(t, quick, pagesOf(t, quick, 4), func(*Model, uint64) {})
+	freeing(t, quick, singles(t, quick, 4), func(*Model, uint64) {})
 	get(t, asker, 3)
 	close(goOn)
 	// The call may have been given up before it began.

@@ -16,7 +16,7 @@ import (
 func TestADeviceWithLessThanTheLimit(t *testing.T) {
 	p := newParty(t, devicetest.Config{TotalBytes: 2 * mib}, 32)
 	holder, asker := p.model(t, "holder", 2, 0, 0), p.model(t, "asker", 0, 0, 0)
-	held := pagesOf(t, holder, 8)
+	held := singles(t, holder, 8)
 	p.dev.SetOthersBytes(2*mib - 8*page)
 	_, err := asker.Allocate(page)
 	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
