@@ -183,6 +183,24 @@ func TestAFreeElsewhereEndsTheWait(t *testing.T) {
 	p.quit(t)
 }
 
+// Who gives up makes way: the next may need less, and is not sent away with it.
+func TestTheNextInLineMayNeedLess(t *testing.T) {
+	p := newParty(t, devicetest.Config{}, 8)
+	giver, large, small := p.model(t, "giver", 0, 0, 0), p.model(t, "large", 0, 0, 0), p.model(t, "small", 0, 0, 0)
+	get(t, giver, 4)
+	inCall, goOn := make(chan struct{}), make(chan struct{})
+	_, err := p.shared.OnReclaim("giver", patient, func(uint64) uint64 { close(inCall); <-goOn; return 0 })
+	require.NoError(t, err)
+	var wait sync.WaitGroup
+	wait.Go(func() { short(t, large, 8, 4) })
+	<-inCall
+	wait.Go(func() { get(t, small, 2) })
+	p.untilWaiting(2)
+	close(goOn)
+	wait.Wait()
+	p.quit(t)
+}
+
 func TestAllocationsWithinAGuaranteeWaitForNobody(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 8)
 	giver, asker, owed := p.model(t, "giver", 0, 0, 0), p.model(t, "asker", 0, 0, 9), p.model(t, "owed", 2, 0, 0)
