@@ -63,6 +63,7 @@ type Engine struct {
 	info    device.Info
 	options Options
 	totals  track.Totals
+	asleep  asleep
 
 	mu     sync.Mutex
 	closed bool

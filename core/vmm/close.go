@@ -24,7 +24,7 @@ func (s *space) close(op string, force bool) error {
 	}
 	s.mu.Lock()
 	if err != nil {
-		s.state = stateOpen
+		s.state, s.forced = stateOpen, false
 		s.changed.Broadcast()
 		s.mu.Unlock()
 		return err
@@ -64,11 +64,12 @@ func (s *space) beginClose(op string, force bool) error {
 	if s.state != stateOpen {
 		return s.closedError(op)
 	}
-	s.state = stateClosing
+	s.state, s.forced = stateClosing, force
+	s.changed.Broadcast()
 	for s.claims > 0 {
 		s.changed.Wait()
 	}
-	if s.live.count > 0 && !force {
+	if s.live.count+s.asleep.count > 0 && !force {
 		s.state = stateOpen
 		s.changed.Broadcast()
 		return s.inUse(op)
@@ -78,8 +79,8 @@ func (s *space) beginClose(op string, force bool) error {
 
 // inUse is the error of a space that cannot be closed because pages are live.
 func (s *space) inUse(op string) error {
-	return s.fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes", s.owner.name,
-		s.records.count(), s.live.count, s.pageBytes)
+	return s.fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes, of which %d are asleep", s.owner.name,
+		s.records.count(), s.live.count+s.asleep.count, s.pageBytes, s.asleep.count)
 }
 
 // drain waits for queued work and parks everything.
@@ -94,6 +95,12 @@ func (s *space) drain() error {
 		if err := s.physical.engine.Synchronize(device.Forever); err != nil && !errors.Is(err, device.CodeDeviceLost) {
 			return err
 		}
+	}
+	s.mu.Lock()
+	s.endAllSleepers()
+	s.mu.Unlock()
+	if err := s.sweep(); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,6 +13,10 @@ func (s *space) deallocate(op string, b span, stream device.Stream) error {
 	if err != nil {
 		return err
 	}
+	if asleep, err := s.leaveAsleep(op, b, r); asleep {
+		s.sweepQuietly()
+		return err
+	}
 	if stream == nil {
 		stream = s.physical.engine.Device().DefaultStream()
 	}
@@ -61,8 +65,21 @@ func (s *space) mayFree(op string, b span, r run) error {
 		return s.closedError(op)
 	}
 	if page, hole := s.live.firstNotIn(r); hole {
+		if s.asleep.has(page) {
+			return s.fault(device.CodeInvalidState, op,
+				"offset %d, size %d: the page at offset %d sleeps and that at offset %d does not; they have to be freed apart",
+				b.offset, b.size, page*s.pageBytes, r.start*s.pageBytes)
+		}
 		return s.fault(device.CodeNotMapped, op, "page at offset %d, page size %d, is not mapped (offset %d, size %d)",
 			page*s.pageBytes, s.pageBytes, b.offset, b.size)
+	}
+	return s.mayFreeWhole(op, b, r)
+}
+
+// mayFreeWhole is mayFree for pages that have allocations.
+func (s *space) mayFreeWhole(op string, b span, r run) error {
+	if err := s.shiftingNow(op, b, r); err != nil {
+		return err
 	}
 	if b.offset%s.pageBytes == 0 && b.size%s.pageBytes == 0 {
 		return nil

@@ -3,6 +3,7 @@ package vmm
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
@@ -17,6 +18,8 @@ type placing struct {
 	anywhere bool
 	// tag names the allocation in reports; "": the space's own name.
 	tag string
+	// wait is how long it waits while what it needs sleeps.
+	wait time.Duration
 }
 
 // claim is an allocation that has its place and its charge, and no lock.
@@ -106,6 +109,9 @@ func (s *space) place(c *claim) error {
 	for {
 		if s.state != stateOpen {
 			return s.closedError(c.op)
+		}
+		if err := s.sleeping(c.placing); err != nil {
+			return err
 		}
 		if c.anywhere {
 			start, ok := s.free.firstFit(c.run.pages)

@@ -95,16 +95,20 @@ func (m *Model) AllocateTagged(r AllocateRequest) (Allocation, error) {
 	if r.OffsetBytes != 0 {
 		return Allocation{}, m.space.fault(device.CodeInvalidOffset, op, "offset %d: the place is not the caller's", r.OffsetBytes)
 	}
-	return m.allocate(placing{op: op, at: span{size: r.SizeBytes}, anywhere: true, tag: r.Tag})
+	return m.allocate(placing{op: op, at: span{size: r.SizeBytes}, anywhere: true, tag: r.Tag, wait: r.Wait})
 }
 
 // AllocateTaggedAt is AllocateAt with a name.
 func (m *Model) AllocateTaggedAt(r AllocateRequest) (Allocation, error) {
-	return m.allocate(placing{op: "allocate_at", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag})
+	return m.allocate(placing{op: "allocate_at", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag, wait: r.Wait})
 }
 
 func (m *Model) allocate(p placing) (Allocation, error) {
-	at, err := m.attempt(p)
+	var at span
+	err := m.space.whileAwake(p, func() (err error) {
+		at, err = m.attempt(p)
+		return err
+	})
 	if err != nil {
 		s := m.shared
 		s.mu.Lock()
@@ -131,7 +135,9 @@ func (m *Model) attempt(p placing) (span, error) {
 	if err != nil {
 		return span{}, err
 	}
-	s, o := m.shared, &order{placing: p, model: m, pages: pages}
+	s, o := m.shared, &order{
+		placing: p, model: m, pages: pages, serve: func() (span, error) { return m.space.allocate(p) },
+	}
 	if err := s.admit(o); err != nil {
 		return span{}, err
 	}

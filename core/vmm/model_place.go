@@ -14,9 +14,13 @@ func (s *space) look(p placing) (pages uint64, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.state != stateOpen:
+	if s.state != stateOpen {
 		return 0, s.closedError(p.op)
+	}
+	if err := s.sleeping(p); err != nil {
+		return 0, err
+	}
+	switch {
 	case !p.anywhere:
 		return r.pages, s.clash(p, r)
 	case s.free.longest() < r.pages && s.unparking == 0 && !s.land(pollAll):

@@ -26,6 +26,8 @@ type Physical struct {
 	ready     uint64
 
 	worker worker
+	// keepers are where what sleeps goes.
+	keepers keepers
 
 	mu    sync.Mutex
 	state state
@@ -92,6 +94,7 @@ func newPhysical(op string, e *engine.Engine, c PhysicalConfig, hands bool) (*Ph
 	ph := &Physical{
 		engine: e, virtual: virtual, config: c, pageBytes: c.PageBytes, ready: c.readyPages(),
 		limitBytes: c.LimitBytes, books: track.NewBooks(true, e.Totals()),
+		keepers: newKeepers(),
 	}
 	ph.arrived = sync.NewCond(&ph.mu)
 	ph.worker.init(hands)

@@ -1,6 +1,8 @@
 package vmm
 
 import (
+	"time"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 )
@@ -44,6 +46,10 @@ type AllocateRequest struct {
 	SizeBytes   uint64
 	// Tag names the allocation in reports, and for sleep; "": the pool's name.
 	Tag string
+	// Wait is how long to wait while the tag, everything, or what is at that place
+	// sleeps: then it is CodeTimeout. 0: such a call is CodeInvalidState at once;
+	// device.Forever: no limit.
+	Wait time.Duration
 }
 
 // Allocate maps memory behind every page that the range touches, readable and
@@ -61,7 +67,11 @@ func (p *Pool) Allocate(offset, size uint64) (device.Addr, error) {
 
 // AllocateTagged is Allocate with a tag.
 func (p *Pool) AllocateTagged(r AllocateRequest) (device.Addr, error) {
-	_, err := p.space.allocate(placing{op: "allocate", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag})
+	place := placing{op: "allocate", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag, wait: r.Wait}
+	err := p.space.whileAwake(place, func() error {
+		_, err := p.space.allocate(place)
+		return err
+	})
 	if err != nil {
 		return 0, err
 	}

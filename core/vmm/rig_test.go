@@ -53,16 +53,21 @@ func (s *space) audit() error {
 	if s.claims != 0 || s.unparking != 0 {
 		return fmt.Errorf("%d claims and %d unmappings are under way", s.claims, s.unparking)
 	}
-	var live, parked, stuck, requested, mapped uint64
+	var live, parked, stuck, requested, mapped, asleep, jammed uint64
 	left := map[uint32]uint32{}
 	for p := range s.pages {
 		isLive, isParked := s.live.has(p), s.parked.has(p)
 		free, _ := s.free.around(p)
 		isFree := free.start <= p && p < free.end()
+		isAsleep := s.asleep.has(p)
 		switch number := s.allocated[p]; {
+		case isAsleep && (isLive || isParked || isFree || number == 0):
+			return fmt.Errorf("page %d sleeps and is %v %v %v %d", p, isLive, isParked, isFree, number)
+		case s.shifting.has(p):
+			return fmt.Errorf("page %d is shifting", p)
 		case isLive && (isParked || isFree || number == 0 || s.numbers[p] == 0):
 			return fmt.Errorf("page %d is live and %v %v %d %d", p, isParked, isFree, number, s.numbers[p])
-		case !isLive && number != 0:
+		case !isLive && !isAsleep && number != 0:
 			return fmt.Errorf("page %d is not live and has allocation %d", p, number)
 		case isParked && (!isFree || s.numbers[p] == 0):
 			return fmt.Errorf("page %d is parked and %v %d", p, isFree, s.numbers[p])
@@ -79,6 +84,13 @@ func (s *space) audit() error {
 		}
 		if isParked {
 			parked++
+		}
+		if isAsleep {
+			asleep++
+			left[s.allocated[p]]++
+			if s.numbers[p] != 0 {
+				jammed++
+			}
 		}
 		if s.stuck.has(p) {
 			stuck++
@@ -98,6 +110,9 @@ func (s *space) audit() error {
 			return fmt.Errorf("allocation %d has %d pages, counted %d", number-1, s.records.all[number-1].left, pages)
 		}
 	}
+	if err := s.auditChunks(); err != nil {
+		return err
+	}
 	var tagged, blocks uint64
 	for _, use := range s.tags.Uses(nil) {
 		tagged += use.RequestedBytes
@@ -105,8 +120,9 @@ func (s *space) audit() error {
 	}
 	return compare(map[string][2]uint64{
 		"live": {s.live.count, live}, "parked": {s.parked.count, parked}, "stuck": {s.stuck.count, stuck},
-		"retiring": {s.retiring, retiring}, "used": {s.used, live + retiring},
-		"mapped": {mapped, live + retiring + parked}, "free": {s.free.free, s.pages - live - retiring},
+		"retiring": {s.retiring, retiring}, "used": {s.used, live + retiring + jammed},
+		"mapped": {mapped, live + retiring + parked + jammed}, "free": {s.free.free, s.pages - live - retiring - asleep},
+		"asleep": {s.asleep.count, asleep}, "jammed": {s.jammed, jammed},
 		"records": {s.records.count(), uint64(len(left))}, "requested": {s.requested, requested},
 		"tagged": {tagged, requested}, "tagged blocks": {blocks, uint64(len(left))},
 	})
@@ -124,12 +140,13 @@ func compare(want map[string][2]uint64) error {
 // audit compares the stock with its spaces, its books and the device, of which
 // nothing else has pages.
 func (ph *Physical) audit(dev *devicetest.Device) error {
-	var used, parked, retiring, requested, records uint64
+	var used, parked, retiring, requested, records, jammed uint64
 	for _, s := range ph.spacesFrom(nil) {
 		if err := s.audit(); err != nil {
 			return err
 		}
 		used += s.used
+		jammed += s.jammed
 		parked += s.parked.count
 		retiring += s.retiring
 		requested += s.requested
@@ -150,7 +167,7 @@ func (ph *Physical) audit(dev *devicetest.Device) error {
 		"moving": {ph.moving, 0}, "created": {ph.created, used + parked + uint64(idle)},
 		"reserved":  {stats.Reserved.Current, ph.created * ph.pageBytes},
 		"active":    {stats.Active.Current, used * ph.pageBytes},
-		"allocated": {stats.Allocated.Current, (used - retiring) * ph.pageBytes},
+		"allocated": {stats.Allocated.Current, (used - retiring - jammed) * ph.pageBytes},
 		"requested": {stats.Requested.Current, requested}, "live blocks": {stats.LiveBlocks.Current, records},
 		"pages of the device":  {uint64(dev.Pages()), ph.created},
 		"mapped in the device": {dev.MappedBytes(), (used + parked) * ph.pageBytes},

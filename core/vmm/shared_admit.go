@@ -66,6 +66,10 @@ type order struct {
 	placing
 	model *Model
 	pages uint64
+	// serve gets it its pages and its place, once it is admitted.
+	serve func() (span, error)
+	// done ends its wait in line when it is closed; nil: nothing does.
+	done <-chan struct{}
 }
 
 // admit enters the pages of an order as used by its model, after a wait in line if
@@ -133,4 +137,14 @@ func (s *Shared) outOfPhysical(o *order, why string, args ...any) error {
 	args = append([]any{m.id, o.at.size, s.bytes(s.quota.available(m.share))}, args...)
 	return device.Errorf(device.CodeOutOfPhysicalMemory, modelOp(o.op),
 		"model %q: requested %d bytes, available %d: "+why, args...).On(s.engine.ID())
+}
+
+// over says that nobody waits for the order any more.
+func (o *order) over() bool {
+	select {
+	case <-o.done:
+		return true
+	default:
+		return false
+	}
 }

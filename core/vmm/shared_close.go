@@ -89,7 +89,7 @@ func (s *Shared) waitersOf(m *Model) map[*line][]*waiter {
 func (s *space) checkIdle(op string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.live.count == 0 {
+	if s.live.count+s.asleep.count == 0 {
 		return nil
 	}
 	return s.inUse(op)

@@ -58,6 +58,9 @@ func (f *search) pass() error {
 	start := track.Now()
 	select {
 	case <-f.waiter.ended:
+	case <-f.order.done:
+		f.giveUp()
+		<-f.waiter.ended
 	case <-f.waiter.turn:
 		if !f.findRoom() {
 			f.giveUp()
@@ -110,6 +113,9 @@ func (f *search) findRoom() bool {
 	}
 	for _, m := range f.helpers() {
 		for _, r := range f.shared.callbacksOf(m) {
+			if f.order.over() {
+				return false
+			}
 			if f.ask(r) || f.awaitFlights() {
 				return true
 			}
@@ -122,7 +128,7 @@ func (f *search) findRoom() bool {
 // is left or the time is up.
 func (f *search) awaitFlights() (over bool) {
 	f.shared.physical.Land()
-	for f.waited < flightWait && !f.waiter.over() && f.hasFlights() {
+	for f.waited < flightWait && !f.waiter.over() && !f.order.over() && f.hasFlights() {
 		start := track.Now()
 		_, err := f.shared.physical.WaitForFlight(min(flightSlice, flightWait-f.waited))
 		f.waited += track.Now() - start

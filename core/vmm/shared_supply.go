@@ -17,7 +17,7 @@ func (s *Shared) place(o *order) (span, error) {
 		return span{}, err
 	}
 	if w == nil {
-		at, short := o.model.space.allocate(o.placing)
+		at, short := o.serve()
 		if !isShort(short) {
 			return at, short
 		}
@@ -32,6 +32,11 @@ func (s *Shared) place(o *order) (span, error) {
 	case <-w.ended:
 		return span{}, w.err
 	case <-w.turn:
+	case <-o.done:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.supply.leave(w, nil)
+		return span{}, s.short(o)
 	}
 	at, err := s.placeInTurn(o, w)
 	s.mu.Lock()
@@ -68,14 +73,14 @@ func (s *Shared) joinSupply(o *order, must bool) (*waiter, error) {
 }
 
 func (s *Shared) placeInTurn(o *order, w *waiter) (span, error) {
-	at, err := o.model.space.allocate(o.placing)
+	at, err := o.serve()
 	if !isShort(err) {
 		return at, err
 	}
 	for _, m := range s.helpersOf(o.model) {
 		for _, r := range s.callbacksOf(m) {
 			s.ask(r, s.excessOf(m, o.pages), w.ended)
-			if at, err = o.model.space.allocate(o.placing); !isShort(err) {
+			if at, err = o.serve(); !isShort(err) {
 				return at, err
 			}
 		}

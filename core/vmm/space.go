@@ -16,7 +16,8 @@ import (
 //     device; whoever needs the physical page elsewhere has it unmapped first;
 //   - live: it is an allocation's;
 //   - retiring: it was freed, and queued work may still use it;
-//   - claimed: some thread maps or unmaps it right now, without a lock.
+//   - claimed: some thread maps or unmaps it right now, without a lock;
+//   - asleep: it is an allocation's that sleeps, and nothing is mapped there.
 //
 // The free map has the free and the parked ones. All methods are safe for
 // concurrent use.
@@ -56,6 +57,7 @@ type space struct {
 
 	tags track.Tags
 	retirees
+	sleeper
 	// retiring and used (live, retiring and claimed by allocations) count pages.
 	retiring, used, peak uint64
 	// claims and unparking count the threads that have claimed pages for an
@@ -117,6 +119,9 @@ func (s *space) openTables() error {
 		err = s.stuck.open(s.pages)
 	}
 	if err == nil {
+		err = s.openSleeper()
+	}
+	if err == nil {
 		err = s.numberMemory.Grow(&s.numbers, int(s.pages))
 	}
 	if err == nil {
@@ -134,6 +139,8 @@ func (s *space) closeTables() {
 	s.live.close()
 	s.parked.close()
 	s.stuck.close()
+	s.asleep.close()
+	s.shifting.close()
 	s.numberMemory.Free(&s.numbers)
 	s.allocatedMemory.Free(&s.allocated)
 	s.records.close()
@@ -142,8 +149,8 @@ func (s *space) closeTables() {
 // tableBytes is the address space that the tables have for themselves; only what
 // was written has memory.
 func (s *space) tableBytes() uint64 {
-	return s.live.bytes() + s.parked.bytes() + s.stuck.bytes() + uint64(s.numberMemory.Bytes()) +
-		uint64(s.allocatedMemory.Bytes()) + s.records.bytes()
+	return s.live.bytes() + s.parked.bytes() + s.stuck.bytes() + s.asleep.bytes() + s.shifting.bytes() +
+		uint64(s.numberMemory.Bytes()) + uint64(s.allocatedMemory.Bytes()) + s.records.bytes()
 }
 
 func (s *space) op(name string) string { return s.kind + "." + name }

@@ -35,6 +35,7 @@ type Stats struct {
 	// is free.
 	Fragmentation       float32 `json:"fragmentation"`
 	LargestFreeRunBytes uint64  `json:"largest_free_run_bytes"`
+	SleepStats
 }
 
 // stats costs the same whatever the size of the space.
@@ -54,6 +55,7 @@ func (s *space) statsLocked() Stats {
 		MappedPages: s.live.count, RetiringPages: s.retiring, ParkedPages: s.parked.count,
 		TableBytes: s.tableBytes(), Allocations: s.allocations, MovedPages: s.owner.moved,
 		LargestFreeRunBytes: s.free.longest() * s.pageBytes,
+		SleepStats:          s.sleepStats(),
 		UnmappedShare:       float32(1 - float64(s.live.count)/float64(s.pages)),
 	}
 	if s.free.free > 0 {
@@ -66,5 +68,15 @@ func (s *space) statsLocked() Stats {
 	return stats
 }
 
-// physicalBytes is the memory behind mapped and retiring pages.
-func (s *space) physicalBytes() uint64 { return (s.live.count + s.retiring) * s.pageBytes }
+// sleepStats is for a caller that holds mu.
+func (s *space) sleepStats() SleepStats {
+	stats := s.counts
+	stats.AsleepPages, stats.AsleepBytes = s.asleep.count, s.asleep.count*s.pageBytes
+	stats.AsleepHostBytes, stats.AsleepFileBytes = s.held.HostBytes, s.held.FileBytes
+	stats.AsleepDiscardedBytes = s.held.DiscardedBytes
+	return stats
+}
+
+// physicalBytes is the memory behind mapped and retiring pages, and behind those that
+// sleep and could not be unmapped.
+func (s *space) physicalBytes() uint64 { return (s.live.count + s.retiring + s.jammed) * s.pageBytes }

@@ -49,6 +49,8 @@ type fetching struct {
 	space *space
 	op    string
 	pages uint64
+	// zeros says that not even what the owner itself had written may be there.
+	zeros bool
 	// got may be mapped as they are; dirty ones have to be made zeros first.
 	got, dirty []device.Page
 	// moved is how many of them another owner had last.
@@ -176,11 +178,16 @@ func (ph *Physical) grab(f *fetching) {
 		*to = append(*to, (*from)[at:]...)
 		*from = (*from)[:at]
 	}
-	pull(&o.idle, &f.got)
-	pull(&ph.clean, &f.got)
+	if f.zeros {
+		pull(&ph.clean, &f.got)
+		pull(&o.idle, &f.dirty)
+	} else {
+		pull(&o.idle, &f.got)
+		pull(&ph.clean, &f.got)
+	}
 	if own := f.short(); own > 0 && ph.idle > before-own {
 		for _, other := range ph.owners {
-			if other.unscrubbed && o.unscrubbed {
+			if other.unscrubbed && o.unscrubbed && !f.zeros {
 				pull(&other.idle, &f.got)
 			}
 		}

@@ -1,0 +1,201 @@
+package vmm
+
+import (
+	"context"
+
+	"ferrum_mem/core/device"
+)
+
+// Sleep and wake. Allocations that sleep keep their addresses, their place in the
+// page table and their tags, and give up their physical memory: what it held is
+// copied to host memory or a file, or is discarded. To wake is to get physical
+// memory like any allocation, at the same addresses, and to copy the bytes back.
+
+// SleepBacking is where the bytes of what sleeps are kept.
+type SleepBacking int32
+
+const (
+	// SleepToHost keeps them in ordinary memory of this process.
+	SleepToHost SleepBacking = 0
+	// SleepToFile keeps them, with checksums, in a file that nothing but this process
+	// can use: it is removed when all of it has woken or was freed, and when the pool
+	// or model ends.
+	SleepToFile SleepBacking = 1
+	// SleepDiscard keeps nothing: what wakes is zeros.
+	SleepDiscard SleepBacking = 2
+)
+
+func (b SleepBacking) String() string {
+	switch b {
+	case SleepToHost:
+		return "host"
+	case SleepToFile:
+		return "file"
+	case SleepDiscard:
+		return "discard"
+	}
+	return "unknown"
+}
+
+// MaxSleepStreams bounds the streams of one transfer.
+const MaxSleepStreams = 64
+
+// SleepRequest says what is to sleep, and how.
+type SleepRequest struct {
+	// Tag chooses the allocations of that tag; "": all. The name of the pool, or the
+	// id of the model, chooses those that were given no tag.
+	Tag     string
+	Backing SleepBacking
+	// Dir is where SleepToFile makes its file; "": the system's directory for
+	// temporary files.
+	Dir string
+	// Stream: only the work that is queued on it now is waited for before the bytes
+	// are copied; nil: all work of the device. Nobody may use the memory later.
+	Stream device.Stream
+	// Streams is how many copies run at once, each on a stream of its own; 0: as many
+	// as the process has processors, 8 at most.
+	Streams int
+}
+
+// SleepReport is what Sleep has done.
+type SleepReport struct {
+	// Bytes is the memory that was given up.
+	Bytes uint64 `json:"bytes"`
+	// Path is the file of SleepToFile; "" where there was nothing to write.
+	Path string `json:"path"`
+	Ns   uint64 `json:"ns"`
+}
+
+// WakeRequest says what is to wake.
+type WakeRequest struct {
+	// Tag is as in SleepRequest.
+	Tag string
+	// Streams is as in SleepRequest.
+	Streams int
+}
+
+// WakeReport is what Wake has done.
+type WakeReport struct {
+	// Bytes is the memory that was had for it.
+	Bytes uint64 `json:"bytes"`
+	Ns    uint64 `json:"ns"`
+}
+
+// SleepStats is the part of Stats that is about sleep.
+type SleepStats struct {
+	// AsleepPages are of allocations that sleep.
+	AsleepPages uint64 `json:"asleep_pages"`
+	AsleepBytes uint64 `json:"asleep_bytes"`
+	// AsleepHostBytes is host memory that holds bytes of what sleeps, AsleepFileBytes
+	// disk space: whole chunks, until all of a chunk has woken or was freed.
+	AsleepHostBytes uint64 `json:"asleep_host_bytes"`
+	AsleepFileBytes uint64 `json:"asleep_file_bytes"`
+	// AsleepDiscardedBytes are of allocations of which nothing is kept.
+	AsleepDiscardedBytes uint64 `json:"asleep_discarded_bytes"`
+	// Sleeps and Wakes count the calls that worked, SleepNs and WakeNs the time that
+	// they took, SleepFailures and WakeFailures those that did not work.
+	Sleeps        uint64 `json:"sleeps"`
+	Wakes         uint64 `json:"wakes"`
+	SleepNs       uint64 `json:"sleep_ns"`
+	WakeNs        uint64 `json:"wake_ns"`
+	SleepFailures uint64 `json:"sleep_failures"`
+	WakeFailures  uint64 `json:"wake_failures"`
+}
+
+// Sleep copies what the allocations of a tag, or all, hold to other memory and
+// gives their pages back to the stock. The addresses stay. What was asleep before
+// stays as it is. Until the end allocations of that tag (or any, for all) are
+// refused, or wait if they ask for it; ranges that sleep can be freed.
+//
+// It waits for queued work as the request says, for allocations under way, and for
+// another Sleep or Wake of this pool, as long as ctx allows. Whatever fails, and
+// when ctx ends, everything is as before and Sleep may be called again; only if the
+// device also fails to map a range again that was unmapped already, that range
+// stays asleep with its bytes, until Wake. Errors: CodeInvalidState if the tag
+// sleeps already, CodeNotFound for a tag that no allocation has,
+// CodeInvalidArgument, CodeBusy on a thread that may not wait and would have to,
+// CodeTimeout and CodeCancelled for ctx, CodeResourceExhausted when host memory or
+// the disk is full, CodeIO for other failures of the file, CodePermissionDenied,
+// those of the device.
+func (p *Pool) Sleep(ctx context.Context, r SleepRequest) (SleepReport, error) {
+	return p.space.sleep(ctx, r)
+}
+
+// Wake gets pages for what sleeps, of one tag or all, maps them at the same
+// addresses and copies the bytes back. Pages are had as for Allocate. Whatever
+// fails, and when ctx ends, all of it is asleep as before, and Wake may be called
+// again. Errors: CodeInvalidState if nothing of that tag sleeps,
+// CodeOutOfPhysicalMemory and CodeOutOfMemory as for Allocate, CodeCorrupted naming
+// the file and the chunk when what is read back is not what was written, CodeIO,
+// CodeTimeout and CodeCancelled for ctx, CodeBusy on a thread that may not wait and
+// would have to, those of the device.
+func (p *Pool) Wake(ctx context.Context, r WakeRequest) (WakeReport, error) {
+	return p.space.wake(ctx, r, p.space.supply)
+}
+
+// IsAsleep says whether a tag, or everything ("": also what may come), sleeps.
+func (p *Pool) IsAsleep(tag string) bool { return p.space.isAsleep(tag) }
+
+// Sleep is Pool.Sleep for a model: its pages go to whoever needs them, which the
+// model's guarantee does not change: what it kept free for the model still is.
+func (m *Model) Sleep(ctx context.Context, r SleepRequest) (SleepReport, error) {
+	report, err := m.space.sleep(ctx, r)
+	return report, m.goneInsteadOf("sleep", err)
+}
+
+// Wake is Pool.Wake for a model. Its pages come as for Allocate: within the
+// limits, with a wait in line, reclaim callbacks of others and the ladder of the
+// device; ctx ends the wait.
+func (m *Model) Wake(ctx context.Context, r WakeRequest) (WakeReport, error) {
+	report, err := m.space.wake(ctx, r, m.admitWaking)
+	return report, m.goneInsteadOf("wake", err)
+}
+
+// IsAsleep is Pool.IsAsleep for a model.
+func (m *Model) IsAsleep(tag string) bool { return m.space.isAsleep(tag) }
+
+// Sleep is Model.Sleep of the model with that id.
+func (s *Shared) Sleep(ctx context.Context, id string, r SleepRequest) (SleepReport, error) {
+	m, err := s.find("sleep", id)
+	if err != nil {
+		return SleepReport{}, err
+	}
+	return m.Sleep(ctx, r)
+}
+
+// Wake is Model.Wake of the model with that id.
+func (s *Shared) Wake(ctx context.Context, id string, r WakeRequest) (WakeReport, error) {
+	m, err := s.find("wake", id)
+	if err != nil {
+		return WakeReport{}, err
+	}
+	return m.Wake(ctx, r)
+}
+
+func (m *Model) goneInsteadOf(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	m.shared.mu.Lock()
+	defer m.shared.mu.Unlock()
+	return m.goneInstead(op, err)
+}
+
+// admitWaking gets the pages of a waking model, within the limits.
+func (m *Model) admitWaking(ctx context.Context, w *waking) error {
+	s := m.shared
+	o := &order{
+		placing: placing{op: "wake", at: span{size: w.pages() * m.space.pageBytes}}, model: m, pages: w.pages(),
+		done: ctx.Done(), serve: func() (span, error) { return span{}, m.space.supply(ctx, w) },
+	}
+	err := s.admit(o)
+	if err == nil {
+		if _, err = s.place(o); err != nil {
+			s.discharge(m, o.pages)
+		}
+	}
+	if err != nil && ctx.Err() != nil {
+		return m.space.ended(ctx, "wake")
+	}
+	return err
+}

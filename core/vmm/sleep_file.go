@@ -1,0 +1,173 @@
+package vmm
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+
+	"ferrum_mem/core/device"
+)
+
+// A file of what sleeps, all numbers little-endian: the magic, the version
+// (4 bytes), the CRC-32C of the rest of the head (4), the page size (8), the number
+// of chunks (8); for each chunk its offset in the file (8), its length (8), the first
+// of its pages (8), the CRC-32C of its bytes (4) and 0 (4); then the chunks, the
+// first at a multiple of fileAlign.
+const (
+	fileMagic   = "FERRUMSL"
+	fileVersion = 1
+	fileFixed   = 8 + 4 + 4 + 8 + 8
+	fileEntry   = 8 + 8 + 8 + 4 + 4
+	fileAlign   = 4096
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// file is what a keeper of bytes has to be able to do.
+type file interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Name() string
+}
+
+// openFile makes a new file that only the user of this process can open.
+func openFile(dir string) (file, error) {
+	if dir == "" {
+		dir = os.TempDir()
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	return os.CreateTemp(dir, "ferrum-sleep-*")
+}
+
+// sleepFile is the file of one Sleep, until none of its chunks is needed.
+type sleepFile struct {
+	file    file
+	head    []byte
+	entries []fileChunk
+	users   atomic.Int64
+}
+
+// fileChunk is one chunk in a file.
+type fileChunk struct {
+	offset, size, page uint64
+	sum                uint32
+}
+
+// newSleepFile makes the file for chunks, and makes them its users.
+func (s *space) newSleepFile(dir string, chunks []*chunk) (*sleepFile, error) {
+	made, err := s.physical.keepers.openFile(dir)
+	if err != nil {
+		return nil, s.fileFault("sleep", err, "no file for it in the directory %q", dir)
+	}
+	f := &sleepFile{file: made, entries: make([]fileChunk, len(chunks))}
+	at := uint64(fileFixed + fileEntry*len(chunks))
+	at += (fileAlign - at%fileAlign) % fileAlign
+	f.users.Store(int64(len(chunks)))
+	for i, c := range chunks {
+		f.entries[i] = fileChunk{offset: at, size: c.run.pages * s.pageBytes, page: c.run.start}
+		at += f.entries[i].size
+		c.file, c.index = f, i
+	}
+	return f, nil
+}
+
+// fileFault is the error of a call on a file.
+func (s *space) fileFault(op string, err error, format string, args ...any) error {
+	code := device.CodeIO
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.EFBIG):
+		code = device.CodeResourceExhausted
+	case errors.Is(err, fs.ErrPermission):
+		code = device.CodePermissionDenied
+	}
+	native := int64(0)
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		native = int64(number)
+	}
+	return device.Errorf(code, s.op(op), "%q: "+format+": %w", append(append([]any{s.owner.name}, args...), err)...).
+		On(s.physical.engine.ID()).WithNative(native)
+}
+
+// writeChunk puts the bytes of a chunk into the file.
+func (s *space) writeChunk(c *chunk, bytes []byte) error {
+	entry := &c.file.entries[c.index]
+	entry.sum = crc32.Checksum(bytes, castagnoli)
+	if _, err := c.file.file.WriteAt(bytes, int64(entry.offset)); err != nil {
+		return s.fileFault("sleep", err, "chunk %d, %d bytes at %d of the file %q", c.index, entry.size, entry.offset, c.file.file.Name())
+	}
+	return nil
+}
+
+// seal writes the head, when all chunks are written.
+func (s *space) seal(f *sleepFile) error {
+	head := append(make([]byte, 0, fileFixed+fileEntry*len(f.entries)), fileMagic...)
+	head = binary.LittleEndian.AppendUint32(head, fileVersion)
+	head = binary.LittleEndian.AppendUint32(head, 0)
+	head = binary.LittleEndian.AppendUint64(head, s.pageBytes)
+	head = binary.LittleEndian.AppendUint64(head, uint64(len(f.entries)))
+	for _, e := range f.entries {
+		head = binary.LittleEndian.AppendUint64(head, e.offset)
+		head = binary.LittleEndian.AppendUint64(head, e.size)
+		head = binary.LittleEndian.AppendUint64(head, e.page)
+		head = binary.LittleEndian.AppendUint32(head, e.sum)
+		head = binary.LittleEndian.AppendUint32(head, 0)
+	}
+	binary.LittleEndian.PutUint32(head[12:], crc32.Checksum(head[16:], castagnoli))
+	if _, err := f.file.WriteAt(head, 0); err != nil {
+		return s.fileFault("sleep", err, "the head of the file %q", f.file.Name())
+	}
+	f.head = head
+	return nil
+}
+
+// readChunk reads the bytes of a chunk back, and compares them with their sum.
+func (s *space) readChunk(c *chunk, to []byte) error {
+	entry := c.file.entries[c.index]
+	n, err := c.file.file.ReadAt(to, int64(entry.offset))
+	if n < len(to) && !errors.Is(err, io.EOF) {
+		return s.fileFault("wake", err, "chunk %d, %d bytes at %d of the file %q", c.index, entry.size, entry.offset, c.file.file.Name())
+	}
+	if n < len(to) {
+		return s.fault(device.CodeCorrupted, "wake", "%q: the file %q ends within chunk %d, after %d of %d bytes", s.owner.name,
+			c.file.file.Name(), c.index, n, len(to))
+	}
+	if sum := crc32.Checksum(to, castagnoli); sum != entry.sum {
+		return s.fault(device.CodeCorrupted, "wake",
+			"%q: chunk %d of the file %q, %d bytes at %d, has CRC-32C %#08x and was written with %#08x", s.owner.name, c.index,
+			c.file.file.Name(), entry.size, entry.offset, sum, entry.sum)
+	}
+	return nil
+}
+
+// checkHead compares the head of a file with what was written.
+func (s *space) checkHead(f *sleepFile) error {
+	found := make([]byte, len(f.head))
+	n, err := f.file.ReadAt(found, 0)
+	if n < len(found) && !errors.Is(err, io.EOF) {
+		return s.fileFault("wake", err, "the head of the file %q", f.file.Name())
+	}
+	if string(found) != string(f.head) {
+		return s.fault(device.CodeCorrupted, "wake", "%q: the head of the file %q is not what was written", s.owner.name, f.file.Name())
+	}
+	return nil
+}
+
+// leave ends the use by a chunk, and says what was held for it. The last one closes
+// and removes the file.
+func (f *sleepFile) leave(index int) (bytes uint64, err error) {
+	if f.users.Add(-1) == 0 {
+		err = errors.Join(f.file.Close(), os.Remove(f.file.Name()))
+	}
+	return f.entries[index].size, err
+}

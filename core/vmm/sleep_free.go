@@ -1,0 +1,89 @@
+package vmm
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/track"
+)
+
+// leaveAsleep is deallocate for a range that sleeps, which no work uses; false: it
+// does not sleep.
+func (s *space) leaveAsleep(op string, b span, r run) (asleep bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != stateOpen || s.asleep.count == 0 || !s.asleep.has(r.start) {
+		return false, nil
+	}
+	if page, awake := s.asleep.firstNotIn(r); awake {
+		return true, s.fault(device.CodeInvalidState, op,
+			"offset %d, size %d: the page at offset %d sleeps and that at offset %d does not; they have to be freed apart",
+			b.offset, b.size, r.start*s.pageBytes, page*s.pageBytes)
+	}
+	if err := s.mayFreeWhole(op, b, r); err != nil {
+		return true, err
+	}
+	s.endSleepers(r)
+	return true, nil
+}
+
+// shiftingNow is the error of a range that is being put to sleep or woken; nil: none
+// of it is. The caller holds mu.
+func (s *space) shiftingNow(op string, b span, r run) error {
+	if page, shifting := s.shifting.firstIn(r); shifting {
+		return s.fault(device.CodeBusy, op, "offset %d, size %d: the page at offset %d is being put to sleep or woken",
+			b.offset, b.size, page*s.pageBytes)
+	}
+	return nil
+}
+
+// endSleepers takes pages that sleep out of their allocations and makes them free.
+func (s *space) endSleepers(r run) {
+	s.forget(r)
+	ended := uint64(0)
+	for at := r.start; at < r.end(); {
+		number, first := s.allocated[at], at
+		for ; at < r.end() && s.allocated[at] == number; at++ {
+			s.allocated[at] = 0
+		}
+		a := &s.records.all[number-1]
+		if a.left -= uint32(at - first); a.left == 0 {
+			s.tags.Leave(a.tag, track.Block{}, 1)
+			s.records.remove(number - 1)
+			ended++
+		}
+	}
+	s.physical.endSlept(ended)
+	s.asleep.remove(r)
+	if s.jammed == 0 {
+		s.free.put(r)
+		s.changed.Broadcast()
+		return
+	}
+	for at := r.start; at < r.end(); at++ {
+		page := run{at, 1}
+		if s.numbers[at] == 0 {
+			s.free.put(page)
+			continue
+		}
+		s.jammed--
+		s.physical.land(1)
+		s.stuck.add(page)
+		s.parkRun(page)
+	}
+	s.changed.Broadcast()
+}
+
+// endSlept counts allocations that were freed while they slept.
+func (ph *Physical) endSlept(ended uint64) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	ph.books.FreeMany(track.Block{}, ended)
+}
+
+// endAllSleepers is endSleepers for everything. The caller holds mu.
+func (s *space) endAllSleepers() {
+	for s.asleep.count > 0 {
+		start, _ := s.asleep.next(0)
+		s.endSleepers(s.asleep.runFrom(start, s.pages))
+	}
+	s.bed = bedtime{}
+}

@@ -1,0 +1,155 @@
+package vmm
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+)
+
+// blocks counts the host memory that a test's keepers have given and not had back.
+type blocks struct {
+	dev   *devicetest.Device
+	taken int
+	bytes uint64
+}
+
+// keep has a stock's sleepers keep bytes where a test device can reach them.
+func keep(ph *Physical, dev *devicetest.Device) *blocks {
+	b := &blocks{dev: dev}
+	ph.keepers.takeBlock = func(size uint64) (*block, error) {
+		bytes := make([]byte, size)
+		ph.mu.Lock()
+		defer ph.mu.Unlock()
+		b.taken++
+		b.bytes += size
+		return &block{addr: dev.HostBuffer(bytes), bytes: bytes, free: func() {
+			ph.mu.Lock()
+			defer ph.mu.Unlock()
+			b.taken--
+			b.bytes -= size
+		}}, nil
+	}
+	return b
+}
+
+// auditChunks compares what is kept with the pages that sleep. The caller holds mu.
+func (s *space) auditChunks() error {
+	var sum engine.Asleep
+	end, asleep := uint64(0), uint64(0)
+	for _, c := range s.chunks {
+		if c.run.start < end {
+			return fmt.Errorf("chunk at page %d begins before %d", c.run.start, end)
+		}
+		end = c.run.end()
+		left := uint64(0)
+		for p := c.run.start; p < end; p++ {
+			if s.asleep.has(p) {
+				left++
+				if tag := s.records.all[s.allocated[p]-1].tag; tag != c.tag {
+					return fmt.Errorf("page %d has tag %d in a chunk of tag %d", p, tag, c.tag)
+				}
+			}
+		}
+		if left != c.left || left == 0 {
+			return fmt.Errorf("chunk at page %d has %d pages left, counted %d", c.run.start, c.left, left)
+		}
+		asleep += left
+		bytes := c.run.pages * s.pageBytes
+		switch {
+		case c.block != nil:
+			sum.HostBytes += bytes
+		case c.file != nil:
+			sum.FileBytes += bytes
+		default:
+			sum.DiscardedBytes += left * s.pageBytes
+		}
+	}
+	if sum != s.held {
+		return fmt.Errorf("held is %+v, counted %+v", s.held, sum)
+	}
+	if len(s.dropped)+len(s.leftovers) != 0 {
+		return fmt.Errorf("%d chunks and %d streams are left", len(s.dropped), len(s.leftovers))
+	}
+	return compare(map[string][2]uint64{"in chunks": {s.asleep.count, asleep}})
+}
+
+func (r *rig) fill(t require.TestingT, first, pages uint64, value byte) {
+	require.NoError(t, r.dev.FillNow(r.pool.BaseAddress()+device.Addr(first*page), value, pages*page))
+}
+
+func (r *rig) holds(t require.TestingT, first, pages uint64, value byte) {
+	_, other, err := r.dev.FirstOther(r.pool.BaseAddress()+device.Addr(first*page), value, pages*page)
+	require.NoError(t, err)
+	require.False(t, other, "page %d", first)
+}
+
+var background = context.Background()
+
+func backed(c devicetest.Config) devicetest.Config {
+	c.Backed = true
+	return c
+}
+
+func TestSleepAndWake(t *testing.T) {
+	for _, backing := range []SleepBacking{SleepToHost, SleepToFile, SleepDiscard} {
+		for _, pages := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
+			t.Run(fmt.Sprint(backing, pages), func(t *testing.T) {
+				r := newRig(t, backed(devicetest.Config{}), func(c *Config) { c.Backing = pages })
+				kept := keep(r.pool.physical, r.dev)
+				_, err := r.pool.AllocateTagged(AllocateRequest{OffsetBytes: 2 * page, SizeBytes: 3 * page, Tag: "weights"})
+				require.NoError(t, err)
+				_, err = r.pool.AllocateTagged(AllocateRequest{OffsetBytes: 7*page + 5, SizeBytes: page, Tag: "kv"})
+				require.NoError(t, err)
+				r.fill(t, 2, 3, 7)
+				r.fill(t, 7, 2, 9)
+				before, books := r.pool.Stats(), r.engine.Statistics()
+				dir := ""
+				if backing == SleepToFile {
+					dir = t.TempDir()
+				}
+				report, err := r.pool.Sleep(background, SleepRequest{Backing: backing, Dir: dir})
+				require.NoError(t, err)
+				require.Equal(t, 5*page, report.Bytes)
+				require.Equal(t, backing == SleepToFile, report.Path != "")
+				r.check(t)
+				stats := r.pool.Stats()
+				require.Zero(t, stats.PhysicalBytes)
+				require.Equal(t, 5*page, stats.AsleepBytes)
+				require.False(t, r.pool.IsMapped(2*page, page))
+				require.Equal(t, 5*page, r.engine.Asleep().HostBytes+r.engine.Asleep().FileBytes+r.engine.Asleep().DiscardedBytes)
+				require.Zero(t, r.engine.Statistics().Active.Current)
+
+				woken, err := r.pool.Wake(background, WakeRequest{Tag: "weights"})
+				require.NoError(t, err)
+				require.Equal(t, 3*page, woken.Bytes)
+				r.check(t)
+				_, err = r.pool.Wake(background, WakeRequest{})
+				require.NoError(t, err)
+				r.check(t)
+				if backing == SleepDiscard {
+					r.holds(t, 2, 3, 0)
+					r.holds(t, 7, 2, 0)
+				} else {
+					r.holds(t, 2, 3, 7)
+					r.holds(t, 7, 2, 9)
+				}
+				after := r.pool.Stats()
+				require.Equal(t, uint64(1), after.Sleeps)
+				require.Equal(t, uint64(2), after.Wakes)
+				after.SleepStats, after.ReadyPages, after.HeldBytes = before.SleepStats, before.ReadyPages, before.HeldBytes
+				after.TableBytes = before.TableBytes
+				require.Equal(t, before, after)
+				require.Equal(t, books.Active, r.engine.Statistics().Active)
+				require.Equal(t, books.LiveBlocks, r.engine.Statistics().LiveBlocks)
+				require.Zero(t, kept.taken)
+				r.quit(t)
+			})
+		}
+	}
+}

@@ -1,0 +1,447 @@
+package vmm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/track"
+)
+
+// dozing is a Sleep under way.
+type dozing struct {
+	SleepRequest
+	jobs []job
+	// runs are the pages of the jobs, as long as they get; the first unmapped of them
+	// are unmapped.
+	runs     []run
+	unmapped int
+	file     *sleepFile
+	// before is what slept before.
+	before bedtime
+}
+
+func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) {
+	const op = "sleep"
+	start := track.Now()
+	err := s.checkSleep(r)
+	if err == nil {
+		err = s.takeTurn(ctx, op)
+	}
+	if err != nil {
+		return SleepReport{}, err
+	}
+	defer s.endTurn()
+	s.sweepQuietly()
+	d, err := s.beginSleep(ctx, r)
+	if err != nil {
+		return SleepReport{}, err
+	}
+	if err = s.awaitUsers(ctx, r.Stream); err == nil {
+		err = s.copyOut(ctx, d)
+	}
+	if err == nil {
+		err = s.unmapDozing(d)
+	}
+	report := SleepReport{Ns: uint64(track.Now() - start)}
+	if err != nil {
+		s.endSleep(d, s.remap(d), &SleepStats{SleepFailures: 1})
+	} else {
+		report.Bytes = pagesOf(d.jobs) * s.pageBytes
+		if d.file != nil {
+			report.Path = d.file.file.Name()
+		}
+		s.endSleep(d, d.jobs, &SleepStats{Sleeps: 1, SleepNs: report.Ns})
+	}
+	s.sweepQuietly()
+	s.physical.engine.Changed()
+	if err != nil {
+		return SleepReport{}, err
+	}
+	return report, nil
+}
+
+// sweepQuietly is sweep for who has something else to do.
+func (s *space) sweepQuietly() {
+	if err := s.sweep(); err != nil {
+		s.physical.engine.Log(engine.Warning, err.Error())
+	}
+}
+
+func (s *space) checkSleep(r SleepRequest) error {
+	const op = "sleep"
+	if r.Backing < SleepToHost || r.Backing > SleepDiscard {
+		return s.fault(device.CodeInvalidArgument, op, "backing %d is not known", r.Backing)
+	}
+	if r.Dir != "" && r.Backing != SleepToFile {
+		return s.fault(device.CodeInvalidArgument, op, "dir %q: the backing is %v, which makes no file", r.Dir, r.Backing)
+	}
+	if len(r.Tag) > MaxNameBytes {
+		return s.fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
+	}
+	return s.checkStreams(op, r.Streams)
+}
+
+func pagesOf(jobs []job) (pages uint64) {
+	for _, j := range jobs {
+		for _, r := range j.runs {
+			pages += r.pages
+		}
+	}
+	return pages
+}
+
+// beginSleep has no more allocations made, waits for those under way and makes the
+// pages that are to sleep the calling thread's.
+func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error) {
+	const op = "sleep"
+	d := &dozing{SleepRequest: r}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != stateOpen {
+		return nil, s.closedError(op)
+	}
+	d.before = s.bed.clone()
+	if err := s.goToBed(op, r.Tag); err != nil {
+		return nil, err
+	}
+	err := s.awaitClaims(ctx, op)
+	if err == nil {
+		if d.jobs = s.awakeJobs(r.Tag); len(d.jobs) == 0 && r.Tag != "" {
+			err = s.fault(device.CodeNotFound, op, "no allocation of %q has the tag %q", s.owner.name, r.Tag)
+		}
+	}
+	if err != nil {
+		s.bed = d.before
+		s.changed.Broadcast()
+		return nil, err
+	}
+	for _, j := range d.jobs {
+		s.shifting.add(j.chunk.run)
+		d.runs = appendRun(d.runs, j.chunk.run)
+	}
+	s.claims++
+	return d, nil
+}
+
+// appendRun lengthens the last run if the next one begins at its end.
+func appendRun(runs []run, next run) []run {
+	if last := len(runs) - 1; last >= 0 && runs[last].end() == next.start {
+		runs[last].pages += next.pages
+		return runs
+	}
+	return append(runs, next)
+}
+
+// goToBed notes that a tag, or everything, sleeps.
+func (s *space) goToBed(op, tag string) error {
+	b := &s.bed
+	switch {
+	case tag == "" && b.all && len(b.awake) == 0:
+		return s.fault(device.CodeInvalidState, op, "%q sleeps already", s.owner.name)
+	case tag != "" && b.sleeps(tag):
+		return s.fault(device.CodeInvalidState, op, "tag %q of %q sleeps already", tag, s.owner.name)
+	case tag == "":
+		*b = bedtime{all: true, tags: map[string]bool{}, awake: map[string]bool{}}
+	case b.all:
+		delete(b.awake, tag)
+	default:
+		if b.tags == nil {
+			b.tags = map[string]bool{}
+		}
+		b.tags[tag] = true
+	}
+	return nil
+}
+
+// awaitClaims waits for allocations under way.
+func (s *space) awaitClaims(ctx context.Context, op string) error {
+	for s.claims > 0 {
+		switch {
+		case !s.physical.engine.MayWait():
+			return s.fault(device.CodeBusy, op, "%d allocations of %q are under way, and this thread may not wait for them", s.claims, s.owner.name)
+		case ctx.Err() != nil:
+			return s.ended(ctx, op)
+		}
+		s.waitChanged(ctx)
+		if s.state != stateOpen {
+			return s.closedError(op)
+		}
+	}
+	return nil
+}
+
+// awakeJobs cuts what is live of a tag, or all, into chunks.
+func (s *space) awakeJobs(tag string) (jobs []job) {
+	most := max(chunkBytes/s.pageBytes, 1)
+	var last *chunk
+	for at, ok := s.live.next(0); ok; at, ok = s.live.next(at) {
+		number := s.records.all[s.allocated[at]-1].tag
+		end := at + 1
+		for end < s.pages && s.live.has(end) && s.allocated[end] == s.allocated[at] {
+			end++
+		}
+		for tag == "" || s.tags.Name(number) == tag {
+			if last == nil || last.run.end() != at || last.tag != number || last.run.pages == most {
+				last = &chunk{run: run{start: at}, tag: number}
+				jobs = append(jobs, job{chunk: last})
+			}
+			n := min(end-at, most-last.run.pages)
+			last.run.pages += n
+			if at += n; at == end {
+				break
+			}
+		}
+		if at = end; at == s.pages {
+			break
+		}
+	}
+	for i := range jobs {
+		jobs[i].runs = []run{jobs[i].chunk.run}
+	}
+	return jobs
+}
+
+// awaitUsers waits for queued work: of a stream, or of all.
+func (s *space) awaitUsers(ctx context.Context, stream device.Stream) error {
+	wait := s.physical.engine.Synchronize
+	if stream != nil {
+		idle, err := stream.Idle()
+		if err != nil || idle {
+			return err
+		}
+		event, err := stream.RecordEvent()
+		if err != nil {
+			return err
+		}
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.closeEvent(event)
+		}()
+		wait = event.Synchronize
+	}
+	err := s.awaitWork(ctx, wait)
+	if err == nil {
+		s.landAll()
+	}
+	return err
+}
+
+// workSlice is how long a wait for queued work lasts before it looks at its context.
+const workSlice = 2 * time.Millisecond
+
+func (s *space) awaitWork(ctx context.Context, wait func(time.Duration) error) error {
+	const op = "sleep"
+	if !s.physical.engine.MayWait() {
+		if err := wait(0); err != nil {
+			return s.fault(device.CodeBusy, op, "%q: queued work may use what is to sleep, and this thread may not wait for it: %w", s.owner.name, err)
+		}
+		return nil
+	}
+	for {
+		slice := device.Forever
+		if ctx.Done() != nil {
+			slice = workSlice
+		}
+		if err := wait(slice); !errors.Is(err, device.CodeTimeout) {
+			return err
+		}
+		if err := s.stopped(ctx, op); err != nil {
+			return err
+		}
+	}
+}
+
+// copyOut keeps the bytes of what goes to sleep.
+func (s *space) copyOut(ctx context.Context, d *dozing) (err error) {
+	if len(d.jobs) == 0 || d.Backing == SleepDiscard {
+		return nil
+	}
+	copyJob := s.copyToBlock
+	if d.Backing == SleepToFile {
+		chunks := make([]*chunk, len(d.jobs))
+		for i, j := range d.jobs {
+			chunks[i] = j.chunk
+		}
+		if d.file, err = s.newSleepFile(d.Dir, chunks); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		s.hold(engine.Asleep{FileBytes: pagesOf(d.jobs) * s.pageBytes})
+		s.mu.Unlock()
+		copyJob = s.copyToFile
+	}
+	t := &transfer{space: s, ctx: ctx, op: "sleep", jobs: d.jobs, copy: copyJob}
+	if err = t.run(d.Streams); err == nil && d.file != nil {
+		err = s.seal(d.file)
+	}
+	return err
+}
+
+func (s *space) copyToBlock(l *lane, j job) error {
+	size := j.chunk.run.pages * s.pageBytes
+	kept, err := s.physical.keepers.takeBlock(size)
+	if err != nil {
+		return err
+	}
+	j.chunk.block = kept
+	s.mu.Lock()
+	s.hold(engine.Asleep{HostBytes: size})
+	s.mu.Unlock()
+	return l.toHost(j, kept.addr)
+}
+
+func (s *space) copyToFile(l *lane, j job) error {
+	size := j.chunk.run.pages * s.pageBytes
+	buffer, err := l.staging(size)
+	if err != nil {
+		return err
+	}
+	if err := l.toHost(j, buffer.addr); err != nil {
+		return err
+	}
+	return s.writeChunk(j.chunk, buffer.bytes[:size])
+}
+
+func (s *space) unmapDozing(d *dozing) error {
+	for _, r := range d.runs {
+		if err := s.physical.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes); err != nil {
+			return err
+		}
+		d.unmapped++
+	}
+	return nil
+}
+
+// remap takes back what unmapDozing has done before it failed. What cannot be mapped
+// again stays unmapped: that sleeps all the same.
+func (s *space) remap(d *dozing) (asleep []job) {
+	at := 0
+	for _, r := range d.runs[:d.unmapped] {
+		first := at
+		for at < len(d.jobs) && d.jobs[at].chunk.run.start < r.end() {
+			at++
+		}
+		restored, mapped := s.restore(d, r, d.jobs[first:at])
+		for _, j := range d.jobs[first:at] {
+			if j.mapped = mapped; !restored {
+				asleep = append(asleep, j)
+			}
+		}
+	}
+	return asleep
+}
+
+// restore maps a run again, with what it held. If that fails, it is mapped only if
+// the device does not unmap it.
+func (s *space) restore(d *dozing, r run, jobs []job) (restored, mapped bool) {
+	virtual := s.physical.virtual
+	if virtual.Map(s.addr(r.start), s.numbers[r.start:r.end()]) != nil {
+		return false, false
+	}
+	err := s.grant(r)
+	if err == nil && s.physical.config.Backing == device.BackingPrivate && d.Backing != SleepDiscard {
+		t := &transfer{space: s, ctx: context.Background(), op: "sleep", jobs: jobs, copy: s.copyBack}
+		err = t.run(1)
+	}
+	if err == nil {
+		return true, true
+	}
+	return false, virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes) != nil
+}
+
+// endSleep makes jobs sleep and leaves the others of a Sleep as they were.
+func (s *space) endSleep(d *dozing, asleep []job, counts *SleepStats) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left, any := uint64(0), len(asleep) > 0
+	for _, j := range d.jobs {
+		s.shifting.remove(j.chunk.run)
+		if len(asleep) > 0 && asleep[0].chunk == j.chunk {
+			left += s.lull(asleep[0])
+			asleep = asleep[1:]
+		} else if !j.chunk.pinned {
+			s.dropped = append(s.dropped, j.chunk)
+		}
+	}
+	if counts.Sleeps == 0 && !any {
+		s.bed = d.before
+	}
+	slices.SortFunc(s.chunks, func(a, b *chunk) int { return cmp.Compare(a.run.start, b.run.start) })
+	s.counts.add(counts)
+	if left > 0 && s.left != nil {
+		s.left(left)
+	}
+	s.unclaim()
+}
+
+// lull makes the pages of a chunk ones that sleep, and says how many are not used any
+// more.
+func (s *space) lull(j job) (left uint64) {
+	c := j.chunk
+	numbers, sizes := s.numbers[c.run.start:c.run.end()], s.asked(c.run)
+	if j.mapped {
+		s.jammed += c.run.pages
+		s.physical.drowse(sizes)
+	} else {
+		left = c.run.pages
+		s.physical.doze(s.owner, numbers, sizes)
+		clear(numbers)
+	}
+	s.live.remove(c.run)
+	s.asleep.add(c.run)
+	s.requested -= sizes.RequestedBytes
+	s.tags.Leave(c.tag, sizes, 0)
+	s.used -= left
+	if c.left = c.run.pages; c.block == nil && c.file == nil {
+		s.hold(engine.Asleep{DiscardedBytes: c.run.pages * s.pageBytes})
+	}
+	s.chunks = append(s.chunks, c)
+	return left
+}
+
+// asked is the sizes of pages of allocations.
+func (s *space) asked(r run) (sum track.Block) {
+	sum.AllocatedBytes = r.pages * s.pageBytes
+	for at := r.start; at < r.end(); {
+		number, first := s.allocated[at], at
+		for at < r.end() && s.allocated[at] == number {
+			at++
+		}
+		sum.RequestedBytes += s.records.all[number-1].share(first*s.pageBytes, at*s.pageBytes)
+	}
+	return sum
+}
+
+// doze makes used pages idle whose allocations go to sleep.
+func (ph *Physical) doze(o *owner, pages []device.Page, sizes track.Block) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	ph.books.FreeMany(sizes, 0)
+	ph.used -= uint64(len(pages))
+	ph.lay(o, pages)
+	ph.arrived.Broadcast()
+	ph.watchIdle()
+}
+
+// drowse makes pages used ones of no allocation that is awake.
+func (ph *Physical) drowse(sizes track.Block) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	ph.books.FreeMany(sizes, 0)
+	ph.books.Board(sizes.AllocatedBytes)
+}
+
+func (c *SleepStats) add(other *SleepStats) {
+	c.Sleeps += other.Sleeps
+	c.Wakes += other.Wakes
+	c.SleepNs += other.SleepNs
+	c.WakeNs += other.WakeNs
+	c.SleepFailures += other.SleepFailures
+	c.WakeFailures += other.WakeFailures
+}

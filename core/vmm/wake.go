@@ -1,0 +1,358 @@
+package vmm
+
+import (
+	"context"
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/track"
+)
+
+// waking is a Wake under way.
+type waking struct {
+	WakeRequest
+	jobs []job
+	// kept and zeros are runs to map, of which bytes are kept and not; jammed are
+	// mapped already.
+	kept, zeros, jammed []run
+	// keptPages and zeroPages are what is to be mapped there, once it is there.
+	keptPages, zeroPages []device.Page
+	// mapped are the runs that are mapped now.
+	mapped []mappedRun
+}
+
+type mappedRun struct {
+	run   run
+	pages []device.Page
+}
+
+func lengthOf(runs []run) (pages uint64) {
+	for _, r := range runs {
+		pages += r.pages
+	}
+	return pages
+}
+
+// pages is how many a Wake needs.
+func (w *waking) pages() uint64 { return lengthOf(w.kept) + lengthOf(w.zeros) }
+
+// wake has room get the pages: it calls supply.
+func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Context, *waking) error) (WakeReport, error) {
+	const op = "wake"
+	start := track.Now()
+	err := s.checkWake(r)
+	if err == nil {
+		err = s.takeTurn(ctx, op)
+	}
+	if err != nil {
+		return WakeReport{}, err
+	}
+	defer s.endTurn()
+	s.sweepQuietly()
+	w, err := s.beginWake(r)
+	if err != nil {
+		return WakeReport{}, err
+	}
+	if err = s.stopped(ctx, op); err == nil && w.pages() > 0 {
+		err = room(ctx, w)
+	}
+	if err == nil {
+		if err = s.mapWaking(w); err == nil {
+			err = s.copyIn(ctx, w)
+		}
+		if err != nil {
+			s.undoWake(w)
+		}
+	}
+	report := WakeReport{Ns: uint64(track.Now() - start)}
+	s.endWake(w, err == nil, report.Ns)
+	s.sweepQuietly()
+	s.physical.engine.Changed()
+	if err != nil {
+		return WakeReport{}, err
+	}
+	report.Bytes = pagesOf(w.jobs) * s.pageBytes
+	return report, nil
+}
+
+func (s *space) checkWake(r WakeRequest) error {
+	const op = "wake"
+	if len(r.Tag) > MaxNameBytes {
+		return s.fault(device.CodeInvalidArgument, op, "tag %q has %d bytes, at most %d are allowed", r.Tag, len(r.Tag), MaxNameBytes)
+	}
+	return s.checkStreams(op, r.Streams)
+}
+
+// beginWake makes the pages that are to wake the calling thread's.
+func (s *space) beginWake(r WakeRequest) (*waking, error) {
+	const op = "wake"
+	w := &waking{WakeRequest: r}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.state != stateOpen:
+		return nil, s.closedError(op)
+	case r.Tag == "" && !s.bed.anything():
+		return nil, s.fault(device.CodeInvalidState, op, "nothing of %q sleeps", s.owner.name)
+	case r.Tag != "" && !s.bed.sleeps(r.Tag):
+		return nil, s.fault(device.CodeInvalidState, op, "tag %q of %q does not sleep", r.Tag, s.owner.name)
+	}
+	for _, c := range s.chunks {
+		if r.Tag != "" && s.tags.Name(c.tag) != r.Tag {
+			continue
+		}
+		j := job{chunk: c}
+		s.asleep.runsIn(c.run, func(part run) bool {
+			j.runs = append(j.runs, part)
+			s.shifting.add(part)
+			s.sortWaking(w, c, part)
+			return true
+		})
+		w.jobs = append(w.jobs, j)
+	}
+	s.claims++
+	return w, nil
+}
+
+// sortWaking puts pages of a chunk into the lists of a Wake.
+func (s *space) sortWaking(w *waking, c *chunk, r run) {
+	list := &w.kept
+	if c.block == nil && c.file == nil {
+		list = &w.zeros
+	}
+	if s.jammed == 0 {
+		*list = appendRun(*list, r)
+		return
+	}
+	for at := r.start; at < r.end(); at++ {
+		if s.numbers[at] != 0 {
+			w.jammed = appendRun(w.jammed, run{at, 1})
+		} else {
+			*list = appendRun(*list, run{at, 1})
+		}
+	}
+}
+
+// supply gets the pages of a Wake from the stock, all or none.
+func (s *space) supply(_ context.Context, w *waking) error {
+	const op = "wake"
+	ph, pages := s.physical, w.pages()
+	if !ph.charge(pages, 0) {
+		ph.Land()
+		if !ph.charge(pages, 0) {
+			ph.failed()
+			return ph.overLimit(s.op(op), pages)
+		}
+	}
+	var err error
+	if n := lengthOf(w.kept); n > 0 {
+		w.keptPages, err = ph.fetch(&fetching{space: s, op: s.op(op), pages: n})
+	}
+	if n := lengthOf(w.zeros); n > 0 && err == nil {
+		w.zeroPages, err = ph.fetch(&fetching{space: s, op: s.op(op), pages: n, zeros: true})
+	}
+	if err != nil {
+		ph.give(s.owner, w.keptPages)
+		w.keptPages = nil
+		ph.discharge(pages, 0)
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used += pages
+	s.peak = max(s.peak, s.used)
+	return nil
+}
+
+func (s *space) mapWaking(w *waking) error {
+	pages := slices.Concat(w.keptPages, w.zeroPages)
+	for _, r := range slices.Concat(w.kept, w.zeros) {
+		part := pages[:r.pages]
+		pages = pages[r.pages:]
+		if err := s.physical.virtual.Map(s.addr(r.start), part); err != nil {
+			return err
+		}
+		w.mapped = append(w.mapped, mappedRun{r, part})
+		if err := s.grant(r); err != nil {
+			return err
+		}
+	}
+	for _, r := range w.jammed {
+		if err := s.grant(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyIn brings the bytes back.
+func (s *space) copyIn(ctx context.Context, w *waking) error {
+	t := &transfer{space: s, ctx: ctx, op: "wake", copy: s.copyBack}
+	var file *sleepFile
+	for _, j := range w.jobs {
+		if j.chunk.file != nil && j.chunk.file != file {
+			file = j.chunk.file
+			if err := s.checkHead(file); err != nil {
+				return err
+			}
+		}
+		if j.chunk.file == nil && j.chunk.block == nil {
+			// Fresh pages are zeros.
+			if j.runs = s.jammedOf(w, j.runs); len(j.runs) == 0 {
+				continue
+			}
+		}
+		t.jobs = append(t.jobs, j)
+	}
+	return t.run(w.Streams)
+}
+
+// jammedOf is the parts of runs that are mapped from a Wake that failed before.
+func (s *space) jammedOf(w *waking, runs []run) (parts []run) {
+	for _, r := range runs {
+		for _, jam := range w.jammed {
+			low, high := max(r.start, jam.start), min(r.end(), jam.end())
+			if low < high {
+				parts = append(parts, run{low, high - low})
+			}
+		}
+	}
+	return parts
+}
+
+// copyBack gives the pages of a chunk what is kept of them: zeros if nothing is.
+func (s *space) copyBack(l *lane, j job) error {
+	c := j.chunk
+	switch {
+	case c.block != nil:
+		return l.fromHost(j, c.block.addr)
+	case c.file == nil:
+		return l.zero(j)
+	}
+	size := c.run.pages * s.pageBytes
+	buffer, err := l.staging(size)
+	if err != nil {
+		return err
+	}
+	if err := s.readChunk(c, buffer.bytes[:size]); err != nil {
+		return err
+	}
+	return l.fromHost(j, buffer.addr)
+}
+
+// undoWake gives back the pages of a Wake that failed. What the device does not
+// unmap is jammed: the next Wake uses it as it is.
+func (s *space) undoWake(w *waking) {
+	got := slices.Concat(w.keptPages, w.zeroPages)
+	var jammed []mappedRun
+	mapped := uint64(0)
+	loose := got[:0:0]
+	for _, m := range w.mapped {
+		mapped += m.run.pages
+		if s.physical.virtual.Unmap(s.addr(m.run.start), m.run.pages*s.pageBytes) != nil {
+			jammed = append(jammed, m)
+		} else {
+			loose = append(loose, m.pages...)
+		}
+	}
+	loose = append(loose, got[mapped:]...)
+	s.physical.give(s.owner, loose)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range jammed {
+		copy(s.numbers[m.run.start:m.run.end()], m.pages)
+		s.jammed += m.run.pages
+		s.physical.jam(m.run.pages)
+	}
+	left := uint64(len(loose))
+	s.used -= left
+	s.physical.discharge(left, 0)
+	if s.left != nil && left > 0 {
+		s.left(left)
+	}
+}
+
+// endWake makes the pages of a Wake live, or leaves them asleep.
+func (s *space) endWake(w *waking, awake bool, ns uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range w.jobs {
+		for _, r := range j.runs {
+			s.shifting.remove(r)
+		}
+	}
+	if !awake {
+		s.counts.WakeFailures++
+		s.unclaim()
+		return
+	}
+	for _, m := range w.mapped {
+		copy(s.numbers[m.run.start:m.run.end()], m.pages)
+	}
+	jammed := lengthOf(w.jammed)
+	s.jammed -= jammed
+	s.physical.unjam(jammed)
+	for _, j := range w.jobs {
+		s.rouse(j)
+	}
+	s.chunks = slices.DeleteFunc(s.chunks, func(c *chunk) bool { return c.left == 0 })
+	s.getUp(w.Tag)
+	s.counts.add(&SleepStats{Wakes: 1, WakeNs: ns})
+	s.unclaim()
+}
+
+// rouse makes the pages of a chunk live, which are mapped again.
+func (s *space) rouse(j job) {
+	c := j.chunk
+	for _, r := range j.runs {
+		sizes := s.asked(r)
+		s.asleep.remove(r)
+		s.live.add(r)
+		s.requested += sizes.RequestedBytes
+		s.tags.Enter(c.tag, sizes, 0)
+		s.physical.wakeUp(sizes)
+	}
+	if c.block == nil && c.file == nil {
+		s.release(engine.Asleep{DiscardedBytes: c.left * s.pageBytes})
+	}
+	c.left = 0
+	s.dropped = append(s.dropped, c)
+}
+
+// getUp notes that a tag, or everything, sleeps no more.
+func (s *space) getUp(tag string) {
+	b := &s.bed
+	switch {
+	case tag == "":
+		*b = bedtime{}
+	case b.all:
+		b.awake[tag] = true
+	default:
+		delete(b.tags, tag)
+	}
+	if b.all && s.asleep.count == 0 {
+		*b = bedtime{}
+	}
+}
+
+// jam makes pages without an allocation active: they are used, but not live.
+func (ph *Physical) jam(pages uint64) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	ph.books.Board(pages * ph.pageBytes)
+}
+
+// unjam takes that back.
+func (ph *Physical) unjam(pages uint64) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	ph.books.Land(pages * ph.pageBytes)
+}
+
+// wakeUp enters charged pages as the memory of allocations that slept.
+func (ph *Physical) wakeUp(sizes track.Block) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	ph.books.AllocateMany(sizes, 0)
+}
