@@ -37,6 +37,9 @@ void fm_call_pressure(ferrum_pressure_fn callback, uint64_t device,
 uint64_t fm_call_reclaim(ferrum_reclaim_fn callback, uint64_t device,
                          uint64_t needed_bytes, uintptr_t user_data,
                          uint64_t token);
+uint64_t fm_call_model_reclaim(ferrum_model_reclaim_fn callback, uint64_t pool,
+                               char *model, uint64_t needed_bytes,
+                               uintptr_t user_data, uint64_t token);
 void fm_call_host(ferrum_host_fn function, uintptr_t user_data);
 
 #endif

@@ -33,18 +33,27 @@ func fmgo_pressure_callback_add(dev C.uint64_t, callback C.ferrum_pressure_fn, u
 func fmgo_reclaim_callback_add(dev C.uint64_t, config *C.ferrum_reclaim_config, callback C.ferrum_reclaim_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	token := newToken()
-	settings := engine.ReclaimConfig{Priority: int32(config.priority), Deadline: timeoutOf(config.deadline_ns)}
-	if settings.Deadline == device.Forever {
-		return fail(device.Errorf(device.CodeInvalidArgument, "capi.reclaim",
-			"config->deadline_ns is %d: an allocation must not wait for ever", uint64(config.deadline_ns)))
+	deadline, err := deadlineOf(config)
+	if err != nil {
+		return fail(err)
 	}
-	if settings.Deadline == 0 {
-		settings.Deadline = defaultDeadline
-	}
+	settings := engine.ReclaimConfig{Priority: int32(config.priority), Deadline: deadline}
 	handle, err := lib.ReclaimCallbackAdd(uint64(dev), token, settings, func(dev, needed uint64) uint64 {
 		return uint64(C.fm_call_reclaim(callback, C.uint64_t(dev), C.uint64_t(needed), userData, C.uint64_t(token)))
 	})
 	return give(out, handle, err)
+}
+
+func deadlineOf(config *C.ferrum_reclaim_config) (time.Duration, error) {
+	switch deadline := timeoutOf(config.deadline_ns); deadline {
+	case device.Forever:
+		return 0, device.Errorf(device.CodeInvalidArgument, "capi.reclaim",
+			"config->deadline_ns is %d: an allocation must not wait for ever", uint64(config.deadline_ns))
+	case 0:
+		return defaultDeadline, nil
+	default:
+		return deadline, nil
+	}
 }
 
 // defaultDeadline is what a deadline_ns of 0 means.

@@ -226,6 +226,16 @@ uint64_t fm_call_reclaim(ferrum_reclaim_fn callback, uint64_t device,
     return freed;
 }
 
+uint64_t fm_call_model_reclaim(ferrum_model_reclaim_fn callback, uint64_t pool,
+                               char *model, uint64_t needed_bytes,
+                               uintptr_t user_data, uint64_t token) {
+    struct fm_mark before = fm_mark_set(FM_INSIDE_RECLAIM, token);
+    uint64_t freed = callback((ferrum_shared_pool){pool}, model, needed_bytes,
+                              (void *)user_data);
+    fm_mark_restore(before);
+    return freed;
+}
+
 void fm_call_host(ferrum_host_fn function, uintptr_t user_data) {
     struct fm_mark before = fm_mark_set(FM_INSIDE_HOST_FUNCTION, 0);
     function((void *)user_data);

@@ -16,6 +16,7 @@
  *   9. Managers: memory by handle
  *  10. Callbacks: pressure and reclaim
  *  11. Virtual pools: address space with pages that come and go
+ *  12. Shared pools: several models under one physical limit
  *
  * Rules that hold for every function:
  *
@@ -209,6 +210,11 @@ typedef struct ferrum_vpool {
     uint64_t id; /**< 0 is no virtual pool */
 } ferrum_vpool;
 
+/** A shared pool: several models under one physical limit. */
+typedef struct ferrum_shared_pool {
+    uint64_t id; /**< 0 is no shared pool */
+} ferrum_shared_pool;
+
 /** A memory manager of a device: memory by handle. */
 typedef struct ferrum_manager {
     uint64_t id; /**< 0 is no manager */
@@ -375,7 +381,7 @@ FERRUM_API ferrum_status ferrum_backends_json(char *buffer, size_t capacity,
 /** Capabilities of a device, as bits. */
 #define FERRUM_CAPABILITY_HOST_ADDRESSABLE (UINT64_C(1) << 0)
 #define FERRUM_CAPABILITY_PEER (UINT64_C(1) << 1)
-/** Virtual pools work on the device. */
+/** Virtual and shared pools work on the device. */
 #define FERRUM_CAPABILITY_VIRTUAL_MEMORY (UINT64_C(1) << 2)
 
 /** Description of an open device. */
@@ -564,12 +570,15 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  *       "active_bytes": 0, "largest_free_bytes": 0}]}],
  *     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
  *       "statistics": {...}}],
- *     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}]}]}
+ *     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
+ *     "shared_pools": [{"name": "...", "statistics": {...}, "info": {...},
+ *       "models": [{"id": "...", "physical_bytes": 0}]}]}]}
  *
  * memory has the fields of ferrum_memory_info (bandwidth_gbps null when not
  * measured, pressure as a word), statistics those of ferrum_statistics with
- * {"current": 0, "peak": 0} for a gauge, info those of ferrum_vpool_info. Fields
- * may be added.
+ * {"current": 0, "peak": 0} for a gauge, info those of ferrum_vpool_info
+ * or ferrum_shared_pool_info, a model those of ferrum_model_info. Fields may be
+ * added.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  */
@@ -584,8 +593,9 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  *     "bytes": 0, "tag": "kv", "age_ns": 0, "call_site": ["engine+0x12f4
  *     (load)"]}], "omitted": 0, "total_bytes": 0}
  *
- * kind is device, stream, event, pool, block (of a pool), vpool, range (that is
- * mapped in a virtual pool), manager, memory or registration. bytes is what was
+ * kind is device, stream, event, pool, block (of a pool), vpool, shared_pool,
+ * range (that is mapped in one of the two, with "model" in a shared one), manager,
+ * memory or registration. bytes is what was
  * asked for; age_ns is 0 where it is not kept, as for streams, events and ranges; call_site, the innermost function first, is there
  * for blocks of pools with FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
  * "omitted" counts the rest. Memory that is cached is no leak. Works also when
@@ -1028,10 +1038,14 @@ typedef struct ferrum_block_info {
     char tag[64];
     /** The virtual pool, or {0} when it is another one. */
     ferrum_vpool vpool;
+    /** The shared pool, or {0} when it is another one. */
+    ferrum_shared_pool shared_pool;
+    /** Id of the model of the shared pool, or empty. */
+    char model[64];
 } ferrum_block_info;
 
 /* clang-format off */
-#define FERRUM_BLOCK_INFO_INIT {(uint32_t)sizeof(ferrum_block_info), 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}}
+#define FERRUM_BLOCK_INFO_INIT {(uint32_t)sizeof(ferrum_block_info), 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}, {0}, {0}}
 /* clang-format on */
 
 /**
@@ -1664,6 +1678,392 @@ FERRUM_API ferrum_status ferrum_vpool_pause(ferrum_vpool vpool);
 
 /** Ends a ferrum_vpool_pause. */
 FERRUM_API ferrum_status ferrum_vpool_resume(ferrum_vpool vpool);
+
+/* ===================================================================== */
+/* 12. Shared pools: several models under one physical limit             */
+/* ===================================================================== */
+
+/*
+ * A shared pool has models, each named by a text of 1 to 63 bytes, with address
+ * space of its own, as a virtual pool has. The physical memory of all of them
+ * together is under one limit. The address spaces together may be larger than it.
+ *
+ * A model may be guaranteed a part of the limit, which nobody else gets, and may
+ * have a maximum. The rest goes to whoever asks. When it does not suffice for an
+ * allocation, room is looked for in this order, until there is enough:
+ *
+ *   1. Pages that no range uses; of models of lower priority first.
+ *   2. Freed ranges whose queued work is about to be done are waited for.
+ *   3. Models above their guarantee have their reclaim callbacks called, one
+ *      after the other: lower priority first, then those that are further above
+ *      their guarantee, then in the order of registration.
+ *
+ * Allocations that wait stand in line: those within their model's guarantee first,
+ * then higher priority, then first come, first served; nobody is passed for ever.
+ * A model is never asked for what it is guaranteed.
+ *
+ * A page that goes from one model to another is made zeros in between, unless
+ * both are unscrubbed.
+ */
+
+/** Settings of a shared pool. */
+typedef struct ferrum_shared_pool_config {
+    uint32_t struct_size;
+    /** None is known: 0. */
+    uint32_t flags;
+    /** Upper bound of the memory of all models together, in whole pages; 0: what
+     *  the device has. */
+    uint64_t limit_bytes;
+    /** As in ferrum_vpool_config. */
+    uint64_t page_bytes;
+    /** Name in reports; NULL: none. At most 63 bytes. */
+    const char *name;
+    /** As in ferrum_vpool_config. */
+    uint32_t ready_pages;
+    /** FERRUM_BACKING_* */
+    ferrum_backing backing;
+} ferrum_shared_pool_config;
+
+/* clang-format off */
+#define FERRUM_SHARED_POOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_shared_pool_config), 0, 0, 0, NULL, FERRUM_READY_PAGES_AUTO, FERRUM_BACKING_MOVABLE}
+/* clang-format on */
+
+/**
+ * Makes a shared pool without models. It takes nothing from the device yet.
+ *
+ * @param config  settings, or NULL for FERRUM_SHARED_POOL_CONFIG_INIT.
+ * @return FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory;
+ *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for
+ *         a limit above what the device has; FERRUM_ERROR_INVALID_CONFIG for one
+ *         of less than a page.
+ */
+FERRUM_API ferrum_status ferrum_shared_pool_create(
+    ferrum_device device, const ferrum_shared_pool_config *config,
+    ferrum_shared_pool *pool_out);
+
+/**
+ * Destroys a shared pool with its models, as ferrum_vpool_destroy. Registrations
+ * of reclaim callbacks stay until they are removed, but are not called any more.
+ *
+ * @param flags  0 or FERRUM_FORCE.
+ * @return FERRUM_ERROR_BUSY while a model has ranges, or allocations that wait.
+ */
+FERRUM_API ferrum_status ferrum_shared_pool_destroy(ferrum_shared_pool pool,
+                                                    uint32_t flags);
+
+/** Settings of a model. */
+typedef struct ferrum_model_config {
+    uint32_t struct_size;
+    /** When pages are short, models of lower priority give first, and those of
+     *  higher priority are served first. */
+    int32_t priority;
+    /** Address space, rounded up to whole pages; not 0. */
+    uint64_t virtual_bytes;
+    /** What is kept of the limit for this model, rounded up to whole pages. The
+     *  guarantees of all models together are within the limit. */
+    uint64_t guaranteed_bytes;
+    /** What the model may have at most, in whole pages; 0: no bound of its own. */
+    uint64_t max_bytes;
+    /** Its pages may go to another model that is unscrubbed as well without being
+     *  made zeros (1). */
+    uint32_t unscrubbed;
+    uint32_t reserved;
+} ferrum_model_config;
+
+/* clang-format off */
+#define FERRUM_MODEL_CONFIG_INIT {(uint32_t)sizeof(ferrum_model_config), 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/**
+ * Adds a model, while others run. It takes address space, and memory only for its
+ * tables.
+ *
+ * @param model   its id, 1 to 63 bytes.
+ * @param config  required.
+ * @return FERRUM_ERROR_MODEL_ALREADY_EXISTS, with the id in the message;
+ *         FERRUM_ERROR_INVALID_ARGUMENT for an id that is none;
+ *         FERRUM_ERROR_INVALID_SIZE and FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY for
+ *         its address space; FERRUM_ERROR_INVALID_CONFIG for guarantees above the
+ *         limit, or a guarantee above the model's own maximum or address space.
+ */
+FERRUM_API ferrum_status
+ferrum_shared_pool_register_model(ferrum_shared_pool pool, const char *model,
+                                  const ferrum_model_config *config);
+
+/**
+ * Takes a model out, while others run: waits for queued work that uses its freed
+ * ranges and for running calls of its reclaim callbacks, which are not called any
+ * more. What it had goes to the others.
+ *
+ * @param flags  0, or FERRUM_FORCE: also while it has ranges; then waits for all
+ *               work of the device first, and its allocations that wait fail.
+ * @return FERRUM_ERROR_BUSY while it has ranges, or allocations that wait;
+ *         FERRUM_ERROR_MODEL_NOT_FOUND, with the id in the message.
+ */
+FERRUM_API ferrum_status ferrum_shared_pool_unregister_model(
+    ferrum_shared_pool pool, const char *model, uint32_t flags);
+
+/**
+ * Puts memory behind the first range of the model's address space that is free and
+ * long enough, in whole pages. The first bytes are zeros, or what this model had
+ * written there before.
+ *
+ * @param size_bytes        not 0.
+ * @param address_out       where it starts.
+ * @param offset_bytes_out  optional, may be NULL: the same from the model's base
+ *                          address.
+ * @return FERRUM_ERROR_MODEL_NOT_FOUND; FERRUM_ERROR_INVALID_SIZE;
+ *         FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY when no range is long enough;
+ *         FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY when the limits allow no more and
+ *         no room was found, with what was requested and what was available;
+ *         FERRUM_ERROR_OUT_OF_MEMORY when the device has less than the limits
+ *         allow. In a host function or a reclaim callback it does not wait for
+ *         room.
+ */
+FERRUM_API ferrum_status ferrum_shared_pool_allocate(
+    ferrum_shared_pool pool, const char *model, uint64_t size_bytes,
+    ferrum_address *address_out, uint64_t *offset_bytes_out);
+
+/**
+ * As ferrum_shared_pool_allocate, at a place: behind every page that the range
+ * touches.
+ *
+ * @param offset_bytes  from the model's base address.
+ * @return FERRUM_ERROR_INVALID_OFFSET and FERRUM_ERROR_ALREADY_MAPPED as
+ *         ferrum_vpool_allocate.
+ */
+FERRUM_API ferrum_status ferrum_shared_pool_allocate_at(
+    ferrum_shared_pool pool, const char *model, uint64_t offset_bytes,
+    uint64_t size_bytes, ferrum_address *address_out);
+
+/** A range of a model, as asked for. */
+typedef struct ferrum_model_request {
+    uint32_t struct_size;
+    /** The range starts at offset_bytes (1), or where there is room (0). */
+    uint32_t at_offset;
+    /** 0 where at_offset is. */
+    uint64_t offset_bytes;
+    /** Not 0. */
+    uint64_t size_bytes;
+    /** Name for the books, at most 63 bytes; NULL or empty: the model's id. */
+    const char *tag;
+} ferrum_model_request;
+
+/* clang-format off */
+#define FERRUM_MODEL_REQUEST_INIT {(uint32_t)sizeof(ferrum_model_request), 0, 0, 0, NULL}
+/* clang-format on */
+
+/** As ferrum_shared_pool_allocate, with all that can be asked for. */
+FERRUM_API ferrum_status ferrum_shared_pool_allocate_with(
+    ferrum_shared_pool pool, const char *model,
+    const ferrum_model_request *request, ferrum_address *address_out,
+    uint64_t *offset_bytes_out);
+
+/**
+ * Takes the memory of a range of a model away, as ferrum_vpool_deallocate.
+ *
+ * @param offset_bytes,size_bytes  as for ferrum_vpool_deallocate.
+ * @param stream                   optional: the stream that used the range last.
+ */
+FERRUM_API ferrum_status ferrum_shared_pool_deallocate(ferrum_shared_pool pool,
+                                                       const char *model,
+                                                       uint64_t offset_bytes,
+                                                       uint64_t size_bytes,
+                                                       ferrum_stream stream);
+
+/** As ferrum_vpool_is_mapped, for a range of a model. */
+FERRUM_API ferrum_status ferrum_shared_pool_is_mapped(ferrum_shared_pool pool,
+                                                      const char *model,
+                                                      uint64_t offset_bytes,
+                                                      uint64_t size_bytes,
+                                                      uint32_t *mapped_out);
+
+/** A model at one moment. Pages are counts. */
+typedef struct ferrum_model_info {
+    uint32_t struct_size;
+    int32_t priority;
+    /** 1 - mapped pages / all pages of its address space. */
+    float unmapped_share;
+    /** 1 - longest free run / free address space; 0 when nothing is free. */
+    float fragmentation;
+    /** Where its address space starts. */
+    ferrum_address base_address;
+    uint64_t page_bytes;
+    /** Its address space, in whole pages. */
+    uint64_t virtual_capacity_bytes;
+    /** Memory behind mapped and retiring pages. */
+    uint64_t physical_bytes;
+    uint64_t peak_physical_bytes;
+    /** What the mapped pages were asked for with. */
+    uint64_t requested_bytes;
+    uint64_t mapped_pages;
+    /** Freed, and queued work may still use them. */
+    uint64_t retiring_pages;
+    /** Freed, but still mapped where they were. */
+    uint64_t parked_pages;
+    /** Memory that the model had last and nobody uses now. */
+    uint64_t cached_bytes;
+    uint64_t guaranteed_bytes;
+    /** 0: no bound of its own. */
+    uint64_t max_bytes;
+    /** What the model may still have at once, without anybody giving. */
+    uint64_t available_bytes;
+    /** Longest run of free address space. */
+    uint64_t largest_free_run_bytes;
+    /** Successful allocations so far. */
+    uint64_t allocations;
+    /** Frees so far. */
+    uint64_t frees;
+    /** Allocations so far that found no memory. */
+    uint64_t failures;
+    /** Allocations so far that stood in line, and how long in all. */
+    uint64_t waits;
+    uint64_t waited_ns;
+    /** Calls so far of its reclaim callbacks, and what they said to have freed. */
+    uint64_t reclaim_calls;
+    uint64_t reclaimed_bytes;
+    /** Address space of its tables; only what was used has memory. */
+    uint64_t table_bytes;
+} ferrum_model_info;
+
+/* clang-format off */
+#define FERRUM_MODEL_INFO_INIT {(uint32_t)sizeof(ferrum_model_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/** Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one. */
+FERRUM_API ferrum_status ferrum_shared_pool_get_model_info(
+    ferrum_shared_pool pool, const char *model, ferrum_model_info *info_out);
+
+/** Limits of a model that can be changed while it runs. */
+typedef struct ferrum_model_limits {
+    uint32_t struct_size;
+    int32_t priority;
+    uint64_t guaranteed_bytes;
+    uint64_t max_bytes;
+} ferrum_model_limits;
+
+/* clang-format off */
+#define FERRUM_MODEL_LIMITS_INIT {(uint32_t)sizeof(ferrum_model_limits), 0, 0, 0}
+/* clang-format on */
+
+/**
+ * Changes guarantee, maximum and priority of a model, all of them or none, while
+ * it and others run. What is mapped stays.
+ *
+ * @param limits  required; fields as in ferrum_model_config.
+ */
+FERRUM_API ferrum_status
+ferrum_shared_pool_set_model_limits(ferrum_shared_pool pool, const char *model,
+                                    const ferrum_model_limits *limits);
+
+/** A shared pool at one moment. */
+typedef struct ferrum_shared_pool_info {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t page_bytes;
+    uint64_t physical_limit_bytes;
+    /** Used by the models: mapped, retiring, or granted to allocations on their
+     *  way. Above the limit only after that was lowered. */
+    uint64_t physical_bytes;
+    uint64_t peak_physical_bytes;
+    uint64_t num_models;
+    /** Address space of all models together. */
+    uint64_t virtual_bytes;
+    /** Guarantees of all models together. */
+    uint64_t guaranteed_bytes;
+    /** Freed, and queued work may still use it. */
+    uint64_t retiring_bytes;
+    /** Had from the device, and nobody uses it. */
+    uint64_t cached_bytes;
+    /** Had from the device. */
+    uint64_t held_bytes;
+    /** Allocations that stand in line now. */
+    uint64_t waiting;
+} ferrum_shared_pool_info;
+
+/* clang-format off */
+#define FERRUM_SHARED_POOL_INFO_INIT {(uint32_t)sizeof(ferrum_shared_pool_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/** Describes a shared pool. */
+FERRUM_API ferrum_status ferrum_shared_pool_get_info(
+    ferrum_shared_pool pool, ferrum_shared_pool_info *info_out);
+
+/** Books of a shared pool: its live blocks are the ranges of all models. */
+FERRUM_API ferrum_status ferrum_shared_pool_get_statistics(
+    ferrum_shared_pool pool, ferrum_statistics *statistics_out);
+
+/**
+ * Every model of a pool, of one moment and in the order of registration, as JSON:
+ *
+ *   {"models": [{"id": "chat", "physical_bytes": 0}]}
+ *
+ * with all fields of ferrum_model_info.
+ *
+ * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ */
+FERRUM_API ferrum_status ferrum_shared_pool_models_json(ferrum_shared_pool pool,
+                                                        char *buffer,
+                                                        size_t capacity,
+                                                        size_t *length_out);
+
+/**
+ * Changes the limit of all models together while they run; 0: what the device
+ * has. What is mapped stays, and free pages above the limit go back to the device,
+ * as with ferrum_vpool_set_limit.
+ *
+ * @return FERRUM_ERROR_INVALID_CONFIG for less than the models are guaranteed, or
+ *         than a page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the
+ *         device has.
+ */
+FERRUM_API ferrum_status ferrum_shared_pool_set_limit(ferrum_shared_pool pool,
+                                                      uint64_t limit_bytes);
+
+/** As ferrum_vpool_compact. */
+FERRUM_API ferrum_status ferrum_shared_pool_compact(
+    ferrum_shared_pool pool, ferrum_compact_report *report_out);
+
+/** As ferrum_vpool_trim. */
+FERRUM_API ferrum_status ferrum_shared_pool_trim(ferrum_shared_pool pool,
+                                                 uint64_t keep_bytes,
+                                                 uint64_t *released_bytes_out);
+
+/** As ferrum_vpool_synchronize, for the ranges of all models. */
+FERRUM_API ferrum_status ferrum_shared_pool_synchronize(ferrum_shared_pool pool,
+                                                        uint64_t timeout_ns);
+
+/** As ferrum_vpool_pause. */
+FERRUM_API ferrum_status ferrum_shared_pool_pause(ferrum_shared_pool pool);
+
+/** Ends a ferrum_shared_pool_pause. */
+FERRUM_API ferrum_status ferrum_shared_pool_resume(ferrum_shared_pool pool);
+
+/**
+ * Asked to free memory of a model when pages are short. Runs on a thread of the
+ * library, with no lock held; it may call the library, mostly to free ranges of
+ * its model. What it frees after its deadline goes to who waits then.
+ *
+ * @param model  id of the model, valid during the call only.
+ * @return bytes that were freed, 0 if none.
+ */
+typedef uint64_t (*ferrum_model_reclaim_fn)(ferrum_shared_pool pool,
+                                            const char *model,
+                                            uint64_t needed_bytes,
+                                            void *user_data);
+
+/**
+ * Registers a reclaim callback of a model. It is called only while the model has
+ * more than its guarantee, or is at its own maximum and needs pages itself. End it
+ * with ferrum_registration_remove, also after its model is gone.
+ *
+ * @param config     deadline_ns of it; priority is the model's, and 0 here. NULL
+ *                   for FERRUM_RECLAIM_CONFIG_INIT.
+ * @param user_data  must stay valid until the registration is removed.
+ */
+FERRUM_API ferrum_status ferrum_model_reclaim_callback_add(
+    ferrum_shared_pool pool, const char *model,
+    const ferrum_reclaim_config *config, ferrum_model_reclaim_fn callback,
+    void *user_data, ferrum_registration *registration_out);
 
 #ifdef __cplusplus
 }

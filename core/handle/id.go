@@ -13,6 +13,7 @@ const (
 	Memory       Kind = 6
 	Registration Kind = 7
 	VirtualPool  Kind = 8
+	SharedPool   Kind = 9
 )
 
 // String is the word for the kind, such as "stream".
@@ -34,6 +35,8 @@ func (k Kind) String() string {
 		return "registration"
 	case VirtualPool:
 		return "virtual pool"
+	case SharedPool:
+		return "shared pool"
 	}
 	return "unknown"
 }

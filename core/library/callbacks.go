@@ -14,8 +14,12 @@ type registration struct {
 	// token is the caller's mark of the callback: the thread that runs it
 	// carries the same one.
 	token    uint64
-	callback *engine.Registration
-	device   *openDevice
+	callback interface {
+		// Remove ends it, and waits for a running call unless inside says that it is
+		// called from that call.
+		Remove(inside bool)
+	}
+	device *openDevice
 }
 
 // PressureCallbackAdd makes fn hear of every change of the device's pressure

@@ -24,6 +24,8 @@ type leak struct {
 	Bytes uint64 `json:"bytes"`
 	// Tag of a block or range, or name of a pool.
 	Tag string `json:"tag"`
+	// Model is the id of the model that a range of a shared pool is of.
+	Model string `json:"model,omitempty"`
 	// AgeNS is 0 where no time is kept.
 	AgeNS uint64 `json:"age_ns"`
 	// CallSite is where a block was allocated, the innermost function first;
@@ -62,12 +64,12 @@ func (r *leakReport) addBlocks(p *openPool) {
 	})
 }
 
-// addRanges adds what is mapped in a virtual pool with that handle.
+// addRanges adds what is mapped in a virtual or shared pool with that handle.
 func (r *leakReport) addRanges(d *openDevice, handle uint64, each func(func(vmm.Range) bool)) {
 	deviceID := d.engine.ID().String()
 	each(func(found vmm.Range) bool {
 		r.add(leak{Kind: "range", Device: deviceID, Handle: handle, Address: uint64(found.Addr),
-			Bytes: found.RequestedBytes, Tag: found.Tag})
+			Bytes: found.RequestedBytes, Tag: found.Tag, Model: found.Model})
 		return true
 	})
 }
@@ -136,6 +138,15 @@ func (l *Library) collectLeaks(only *openDevice) leakReport {
 		}
 		return true
 	})
+	var shared []*openSharedPool
+	l.sharedPools.Each(func(id uint64, p *openSharedPool) bool {
+		if wanted(p.device) {
+			shared = append(shared, p)
+			report.add(leak{Kind: "shared_pool", Device: p.device.engine.ID().String(), Handle: id,
+				Tag: p.pool.Physical().Name(), AgeNS: ageOf(&p.object)})
+		}
+		return true
+	})
 	var managers []*openManager
 	l.managers.Each(func(id uint64, m *openManager) bool {
 		if wanted(m.device) {
@@ -148,6 +159,9 @@ func (l *Library) collectLeaks(only *openDevice) leakReport {
 		report.addBlocks(p)
 	}
 	for _, p := range vpools {
+		report.addRanges(p.device, p.handle.Load(), p.pool.EachRange)
+	}
+	for _, p := range shared {
 		report.addRanges(p.device, p.handle.Load(), p.pool.EachRange)
 	}
 	for _, m := range managers {

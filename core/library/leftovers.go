@@ -10,7 +10,7 @@ import (
 
 // leftovers counts what is alive, by kind.
 type leftovers struct {
-	devices, pools, vpools, managers, streams, events, registrations int
+	devices, pools, vpools, sharedPools, managers, streams, events, registrations int
 	// making is the calls that make something on a device at this moment.
 	making int
 	blocks uint64
@@ -32,6 +32,7 @@ func (n leftovers) String() string {
 	add(uint64(n.devices), "device")
 	add(uint64(n.pools), "pool")
 	add(uint64(n.vpools), "virtual pool")
+	add(uint64(n.sharedPools), "shared pool")
 	add(uint64(n.managers), "manager")
 	add(uint64(n.streams), "stream")
 	add(uint64(n.events), "event")
@@ -74,6 +75,12 @@ func (l *Library) countLeft(only *openDevice) leftovers {
 	l.vpools.Each(func(_ uint64, p *openVPool) bool {
 		if only == nil || p.device == only {
 			n.vpools++
+		}
+		return true
+	})
+	l.sharedPools.Each(func(_ uint64, p *openSharedPool) bool {
+		if only == nil || p.device == only {
+			n.sharedPools++
 		}
 		return true
 	})
@@ -133,6 +140,14 @@ func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
 		if p.device == d {
 			p.destroying.Lock()
 			note(l.dropVPool(id, p, true))
+			p.destroying.Unlock()
+		}
+		return true
+	})
+	l.sharedPools.Each(func(id uint64, p *openSharedPool) bool {
+		if p.device == d {
+			p.destroying.Lock()
+			note(l.dropSharedPool(id, p, true))
 			p.destroying.Unlock()
 		}
 		return true

@@ -79,6 +79,7 @@ type Library struct {
 	devices       *handle.Table[*openDevice]
 	pools         *handle.Table[*openPool]
 	vpools        *handle.Table[*openVPool]
+	sharedPools   *handle.Table[*openSharedPool]
 	managers      *handle.Table[*openManager]
 	registrations *handle.Table[*registration]
 
@@ -115,6 +116,7 @@ func New(o Options) *Library {
 		devices:       handle.New[*openDevice](handle.Device),
 		pools:         handle.New[*openPool](handle.Pool),
 		vpools:        handle.New[*openVPool](handle.VirtualPool),
+		sharedPools:   handle.New[*openSharedPool](handle.SharedPool),
 		managers:      handle.New[*openManager](handle.Manager),
 		registrations: handle.New[*registration](handle.Registration),
 		opened:        map[device.ID]*openDevice{},

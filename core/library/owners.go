@@ -13,9 +13,12 @@ import (
 type Owner struct {
 	pool.BlockInfo
 	// Pool is the handle of a pool made by PoolCreate, VPool that of a virtual
-	// pool, Manager that of the manager whose pool it is; all but one are 0.
-	Pool, VPool, Manager uint64
-	PoolName             string
+	// pool, SharedPool that of a shared one, Manager that of the manager whose pool
+	// it is; all but one are 0.
+	Pool, VPool, SharedPool, Manager uint64
+	PoolName                         string
+	// Model is the id of the model of a shared pool.
+	Model string
 	// Age is 0 without tracking, or when the block is not live.
 	Age time.Duration
 }
@@ -32,7 +35,7 @@ func (l *Library) DeviceOwner(deviceID uint64, addr device.Addr) (Owner, error) 
 		return Owner{}, err
 	}
 	for _, look := range []func(*openDevice, device.Addr) (Owner, bool){
-		l.ownerInPools, l.ownerInVPools, l.ownerInManagers,
+		l.ownerInPools, l.ownerInVPools, l.ownerInSharedPools, l.ownerInManagers,
 	} {
 		if owner, found := look(d, addr); found {
 			return owner, nil
@@ -87,6 +90,21 @@ func (l *Library) ownerInVPools(d *openDevice, addr device.Addr) (owner Owner, f
 			var at vmm.Range
 			if at, found = entry.pool.RangeAt(addr); found {
 				owner = Owner{BlockInfo: blockOf(at), VPool: id, PoolName: entry.pool.Physical().Name()}
+			}
+		}
+		return !found
+	})
+	return owner, found
+}
+
+func (l *Library) ownerInSharedPools(d *openDevice, addr device.Addr) (owner Owner, found bool) {
+	l.sharedPools.Each(func(id uint64, entry *openSharedPool) bool {
+		if entry.device == d {
+			var at vmm.Range
+			if at, found = entry.pool.RangeAt(addr); found {
+				owner = Owner{
+					BlockInfo: blockOf(at), SharedPool: id, PoolName: entry.pool.Physical().Name(), Model: at.Model,
+				}
 			}
 		}
 		return !found

@@ -5,12 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/track"
-	"ferrum_mem/core/vmm"
 )
 
 type snapshot struct {
@@ -27,6 +25,7 @@ type deviceSnapshot struct {
 	Pools      []poolSnapshot    `json:"pools"`
 	Managers   []managerSnapshot `json:"managers"`
 	VPools     []vpoolSnapshot   `json:"virtual_pools"`
+	Shared     []sharedSnapshot  `json:"shared_pools"`
 }
 
 // memorySnapshot has the fields of the public memory information.
@@ -54,25 +53,6 @@ type managerSnapshot struct {
 	LiveBlocks  uint64                        `json:"live_blocks"`
 	MemoryTypes map[manager.MemoryType]uint64 `json:"memory_types"`
 	Statistics  track.Statistics              `json:"statistics"`
-}
-
-type vpoolSnapshot struct {
-	Name       string           `json:"name"`
-	Statistics track.Statistics `json:"statistics"`
-	Info       spaceInfo        `json:"info"`
-}
-
-// spaceInfo is the numbers of a virtual pool, by their public names.
-type spaceInfo struct {
-	BaseAddress device.Addr `json:"base_address"`
-	vmm.Stats
-	UnmappedShare float32 `json:"unmapped_share"`
-	// FragmentationRatio hides the share under the name that it has in vmm.
-	FragmentationRatio *struct{} `json:"fragmentation_ratio,omitempty"`
-}
-
-func newSpaceInfo(base device.Addr, stats vmm.Stats) spaceInfo {
-	return spaceInfo{BaseAddress: base, Stats: stats, UnmappedShare: stats.UnmappedShare}
 }
 
 // SnapshotJSON is all books in the form that the public header gives, devices
@@ -120,6 +100,7 @@ func (l *Library) snapshotDevice(d *openDevice) (deviceSnapshot, error) {
 		ID: d.engine.ID().String(), Memory: snapshotMemory(memory),
 		Statistics: d.engine.Statistics(), Tags: append([]track.TagUse{}, d.engine.Tags()...),
 		Pools: []poolSnapshot{}, Managers: []managerSnapshot{}, VPools: []vpoolSnapshot{},
+		Shared: []sharedSnapshot{},
 	}
 	l.pools.Each(func(_ uint64, p *openPool) bool {
 		if p.device == d {
@@ -133,6 +114,12 @@ func (l *Library) snapshotDevice(d *openDevice) (deviceSnapshot, error) {
 				Name: p.pool.Physical().Name(), Statistics: p.pool.Physical().Statistics(),
 				Info: newSpaceInfo(p.pool.BaseAddress(), p.pool.Stats()),
 			})
+		}
+		return true
+	})
+	l.sharedPools.Each(func(_ uint64, p *openSharedPool) bool {
+		if p.device == d {
+			s.Shared = append(s.Shared, snapshotShared(p.pool))
 		}
 		return true
 	})

@@ -42,6 +42,45 @@ func (p *Pool) RangeAt(addr device.Addr) (Range, bool) { return p.space.rangeAt(
 // false. Ranges that come and go meanwhile may be missed or seen in parts.
 func (p *Pool) EachRange(fn func(Range) bool) { p.space.eachRange(fn) }
 
+// RangeAt is what an address is; false: it lies outside the models.
+func (s *Shared) RangeAt(addr device.Addr) (Range, bool) {
+	for _, m := range s.placed() {
+		if found, ok := m.space.rangeAt(addr); ok {
+			found.Model = m.id
+			return found, true
+		}
+	}
+	return Range{}, false
+}
+
+// EachRange is Pool.EachRange for all models, in order of registration.
+func (s *Shared) EachRange(fn func(Range) bool) {
+	goOn := true
+	for _, m := range s.placed() {
+		m.space.eachRange(func(found Range) bool {
+			found.Model = m.id
+			goOn = fn(found)
+			return goOn
+		})
+		if !goOn {
+			return
+		}
+	}
+}
+
+// placed is the models that have their space.
+func (s *Shared) placed() []*Model {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var models []*Model
+	for _, m := range s.ordered {
+		if m.space != nil {
+			models = append(models, m)
+		}
+	}
+	return models
+}
+
 // rangeAt looks back from the address over one allocation at most.
 func (s *space) rangeAt(addr device.Addr) (Range, bool) {
 	if addr < s.base || uint64(addr-s.base) >= s.capacity() {

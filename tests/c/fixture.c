@@ -50,6 +50,20 @@ static ferrum_vpool make_vpool(ferrum_device device) {
     return vpool;
 }
 
+static ferrum_shared_pool make_shared_pool(ferrum_device device) {
+    ferrum_shared_pool_config config = FERRUM_SHARED_POOL_CONFIG_INIT;
+    config.page_bytes = FIXTURE_PAGE;
+    config.limit_bytes = UINT64_C(16) << 20;
+    config.ready_pages = 0;
+    config.name = "several";
+    ferrum_shared_pool pool;
+    MUST(ferrum_shared_pool_create(device, &config, &pool));
+    ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
+    model.virtual_bytes = UINT64_C(64) << 20;
+    MUST(ferrum_shared_pool_register_model(pool, "chat", &model));
+    return pool;
+}
+
 static void make_dead_handles(fixture *f) {
     ferrum_stream stream;
     ferrum_event event;
@@ -73,6 +87,9 @@ static void make_dead_handles(fixture *f) {
     ferrum_vpool vpool = make_vpool(f->device);
     MUST(ferrum_vpool_destroy(vpool, 0));
     f->dead[VPOOL] = vpool.id;
+    ferrum_shared_pool shared = make_shared_pool(f->device);
+    MUST(ferrum_shared_pool_destroy(shared, 0));
+    f->dead[SHARED_POOL] = shared.id;
     f->dead[STREAM] = stream.id;
     f->dead[EVENT] = event.id;
     f->dead[POOL] = pool.id;
@@ -109,15 +126,22 @@ void fixture_make(fixture *f) {
     MUST(ferrum_pressure_callback_add(f->device, hear, NULL, &f->registration));
     f->vpool = make_vpool(f->device);
     MUST(ferrum_vpool_allocate(f->vpool, 0, FIXTURE_RANGE, &f->range));
+    f->shared = make_shared_pool(f->device);
+    MUST(ferrum_shared_pool_allocate(f->shared, "chat", FIXTURE_RANGE,
+                                     &f->shared_range, NULL));
     const uint64_t live[KINDS] = {
-        f->device.id,  f->stream.id, f->event.id,        f->pool.id,
-        f->manager.id, f->memory.id, f->registration.id, f->vpool.id};
+        f->device.id,       f->stream.id,  f->event.id,
+        f->pool.id,         f->manager.id, f->memory.id,
+        f->registration.id, f->vpool.id,   f->shared.id};
     for (int i = 0; i < KINDS; i++)
         f->live[i] = live[i];
 }
 
 void fixture_end(fixture *f) {
     MUST(ferrum_registration_remove(f->registration));
+    MUST(ferrum_shared_pool_deallocate(f->shared, "chat", 0, FIXTURE_RANGE,
+                                       f->stream));
+    MUST(ferrum_shared_pool_destroy(f->shared, 0));
     MUST(ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, f->stream));
     MUST(ferrum_vpool_destroy(f->vpool, 0));
     MUST(ferrum_deallocate(f->memory));

@@ -15,6 +15,7 @@ enum kind {
     MEMORY,
     REGISTRATION,
     VPOOL,
+    SHARED_POOL,
     KINDS
 };
 
@@ -30,6 +31,9 @@ typedef struct {
     /* 64 MiB in pages of 64 KiB with a limit of 16 MiB; range is at offset 0. */
     ferrum_vpool vpool;
     ferrum_address range;
+    /* The same limit and pages; the model "chat" has the same range of 64 MiB. */
+    ferrum_shared_pool shared;
+    ferrum_address shared_range;
     uint64_t live[KINDS];
     uint64_t dead[KINDS];
 } fixture;

@@ -128,6 +128,66 @@ static ferrum_status vpool_tagged_with(ferrum_vpool vpool, const char *tag) {
     return out == 0 ? status : FERRUM_OK;
 }
 
+static uint64_t model_reclaim(ferrum_shared_pool p, const char *m, uint64_t n,
+                              void *u) {
+    (void)p;
+    (void)m;
+    (void)n;
+    (void)u;
+    return 0;
+}
+static ferrum_status shared_on(ferrum_device device,
+                               void (*change)(ferrum_shared_pool_config *)) {
+    ferrum_shared_pool_config c = FERRUM_SHARED_POOL_CONFIG_INIT;
+    if (change != NULL)
+        change(&c);
+    ferrum_shared_pool out = {1};
+    ferrum_status status = ferrum_shared_pool_create(device, &c, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status register_with(ferrum_shared_pool pool, const char *id,
+                                   void (*change)(ferrum_model_config *)) {
+    ferrum_model_config c = FERRUM_MODEL_CONFIG_INIT;
+    c.virtual_bytes = UINT64_C(64) << 20;
+    if (change != NULL)
+        change(&c);
+    return ferrum_shared_pool_register_model(pool, id, &c);
+}
+static ferrum_status shared_allocate_with(ferrum_shared_pool pool,
+                                          const char *id, uint64_t size) {
+    ferrum_address out = 1;
+    uint64_t offset = 1;
+    ferrum_status status =
+        ferrum_shared_pool_allocate(pool, id, size, &out, &offset);
+    return (out | offset) == 0 ? status : FERRUM_OK;
+}
+static ferrum_status shared_allocate_at(ferrum_shared_pool pool, const char *id,
+                                        uint64_t offset, uint64_t size) {
+    ferrum_address out = 1;
+    ferrum_status status =
+        ferrum_shared_pool_allocate_at(pool, id, offset, size, &out);
+    return out == 0 ? status : FERRUM_OK;
+}
+static ferrum_status model_asked_with(ferrum_shared_pool pool, const char *id,
+                                      void (*change)(ferrum_model_request *)) {
+    ferrum_model_request r = FERRUM_MODEL_REQUEST_INIT;
+    r.size_bytes = 16;
+    if (change != NULL)
+        change(&r);
+    ferrum_address out = 1;
+    uint64_t offset = 1;
+    ferrum_status status =
+        ferrum_shared_pool_allocate_with(pool, id, &r, &out, &offset);
+    return (out | offset) == 0 ? status : FERRUM_OK;
+}
+static ferrum_status limits_with(ferrum_shared_pool pool, const char *id,
+                                 uint64_t guaranteed, uint64_t most) {
+    ferrum_model_limits l = FERRUM_MODEL_LIMITS_INIT;
+    l.guaranteed_bytes = guaranteed;
+    l.max_bytes = most;
+    return ferrum_shared_pool_set_model_limits(pool, id, &l);
+}
+
 /* clang-format off */
 #define HANDLE_CALLS(X) \
     X(device_close, DEVICE, ferrum_device_close((ferrum_device){id}, 0)) \
@@ -205,7 +265,28 @@ static ferrum_status vpool_tagged_with(ferrum_vpool vpool, const char *tag) {
     X(vpool_set_limit, VPOOL, ferrum_vpool_set_limit((ferrum_vpool){id}, 1 << 20)) \
     X(vpool_synchronize, VPOOL, ferrum_vpool_synchronize((ferrum_vpool){id}, 0)) \
     X(vpool_pause, VPOOL, ferrum_vpool_pause((ferrum_vpool){id})) \
-    X(vpool_resume, VPOOL, ferrum_vpool_resume((ferrum_vpool){id}))
+    X(vpool_resume, VPOOL, ferrum_vpool_resume((ferrum_vpool){id})) \
+    X(shared_pool_create, DEVICE, shared_on((ferrum_device){id}, NULL)) \
+    X(shared_pool_destroy, SHARED_POOL, ferrum_shared_pool_destroy((ferrum_shared_pool){id}, FERRUM_FORCE)) \
+    X(shared_pool_register_model, SHARED_POOL, register_with((ferrum_shared_pool){id}, "new", NULL)) \
+    X(shared_pool_unregister_model, SHARED_POOL, ferrum_shared_pool_unregister_model((ferrum_shared_pool){id}, "chat", FERRUM_FORCE)) \
+    X(shared_pool_allocate, SHARED_POOL, shared_allocate_with((ferrum_shared_pool){id}, "chat", 16)) \
+    X(shared_pool_allocate_at, SHARED_POOL, shared_allocate_at((ferrum_shared_pool){id}, "chat", 4 * FIXTURE_PAGE, 16)) \
+    X(shared_pool_allocate_with, SHARED_POOL, model_asked_with((ferrum_shared_pool){id}, "chat", NULL)) \
+    X(shared_pool_deallocate, SHARED_POOL, ferrum_shared_pool_deallocate((ferrum_shared_pool){id}, "chat", 0, FIXTURE_RANGE, f->stream)) \
+    X(shared_pool_is_mapped, SHARED_POOL, ferrum_shared_pool_is_mapped((ferrum_shared_pool){id}, "chat", 0, 1, OUT(uint32_t, {0}))) \
+    X(shared_pool_get_model_info, SHARED_POOL, ferrum_shared_pool_get_model_info((ferrum_shared_pool){id}, "chat", OUT(ferrum_model_info, FERRUM_MODEL_INFO_INIT))) \
+    X(shared_pool_set_model_limits, SHARED_POOL, limits_with((ferrum_shared_pool){id}, "chat", 0, 0)) \
+    X(shared_pool_get_info, SHARED_POOL, ferrum_shared_pool_get_info((ferrum_shared_pool){id}, OUT(ferrum_shared_pool_info, FERRUM_SHARED_POOL_INFO_INIT))) \
+    X(shared_pool_get_statistics, SHARED_POOL, ferrum_shared_pool_get_statistics((ferrum_shared_pool){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
+    X(shared_pool_models_json, SHARED_POOL, ferrum_shared_pool_models_json((ferrum_shared_pool){id}, NULL, 0, OUT(size_t, {0}))) \
+    X(shared_pool_set_limit, SHARED_POOL, ferrum_shared_pool_set_limit((ferrum_shared_pool){id}, 1 << 24)) \
+    X(shared_pool_compact, SHARED_POOL, ferrum_shared_pool_compact((ferrum_shared_pool){id}, OUT(ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT))) \
+    X(shared_pool_trim, SHARED_POOL, ferrum_shared_pool_trim((ferrum_shared_pool){id}, 0, OUT(uint64_t, {0}))) \
+    X(shared_pool_synchronize, SHARED_POOL, ferrum_shared_pool_synchronize((ferrum_shared_pool){id}, 0)) \
+    X(shared_pool_pause, SHARED_POOL, ferrum_shared_pool_pause((ferrum_shared_pool){id})) \
+    X(shared_pool_resume, SHARED_POOL, ferrum_shared_pool_resume((ferrum_shared_pool){id})) \
+    X(model_reclaim_callback_add, SHARED_POOL, ferrum_model_reclaim_callback_add((ferrum_shared_pool){id}, "chat", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0})))
 /* Where 0 is the default stream, and so no bad handle. */
 #define OPTIONAL_STREAM_CALLS(X) \
     X(pool_alloc_stream, STREAM, ferrum_pool_alloc(f->pool, 16, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
@@ -219,7 +300,8 @@ static ferrum_status vpool_tagged_with(ferrum_vpool vpool, const char *tag) {
     X(pool_reset_stream, STREAM, ferrum_pool_reset(f->pool, (ferrum_stream){id})) \
     X(copy_async_stream, STREAM, copy_async_with(f->memory.id, f->memory.id, id)) \
     X(fill_async_stream, STREAM, fill_with(f->memory.id, id)) \
-    X(vpool_deallocate_stream, STREAM, ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, (ferrum_stream){id}))
+    X(vpool_deallocate_stream, STREAM, ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, (ferrum_stream){id})) \
+    X(shared_pool_deallocate_stream, STREAM, ferrum_shared_pool_deallocate(f->shared, "chat", 0, FIXTURE_RANGE, (ferrum_stream){id}))
 /* clang-format on */
 
 HANDLE_CALLS(HANDLE_CALL)
@@ -311,7 +393,16 @@ typedef struct {
     X(vpool_create, "config", 0, ferrum_vpool_config, FERRUM_VPOOL_CONFIG_INIT, ferrum_vpool_create(f->device, p, OUT(ferrum_vpool, {0}))) \
     X(vpool_get_info, "info_out", 1, ferrum_vpool_info, FERRUM_VPOOL_INFO_INIT, ferrum_vpool_get_info(f->vpool, p)) \
     X(vpool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_vpool_get_statistics(f->vpool, p)) \
-    X(vpool_compact, "report_out", 1, ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT, ferrum_vpool_compact(f->vpool, p))
+    X(vpool_compact, "report_out", 1, ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT, ferrum_vpool_compact(f->vpool, p)) \
+    X(shared_pool_create, "config", 0, ferrum_shared_pool_config, FERRUM_SHARED_POOL_CONFIG_INIT, ferrum_shared_pool_create(f->device, p, OUT(ferrum_shared_pool, {0}))) \
+    X(shared_pool_register_model, "config", 0, ferrum_model_config, FERRUM_MODEL_CONFIG_INIT, ferrum_shared_pool_register_model(f->shared, "new", p)) \
+    X(shared_pool_allocate_with, "request", 0, ferrum_model_request, FERRUM_MODEL_REQUEST_INIT, ferrum_shared_pool_allocate_with(f->shared, "chat", p, OUT(ferrum_address, {0}), NULL)) \
+    X(shared_pool_get_model_info, "info_out", 1, ferrum_model_info, FERRUM_MODEL_INFO_INIT, ferrum_shared_pool_get_model_info(f->shared, "chat", p)) \
+    X(shared_pool_set_model_limits, "limits", 0, ferrum_model_limits, FERRUM_MODEL_LIMITS_INIT, ferrum_shared_pool_set_model_limits(f->shared, "chat", p)) \
+    X(shared_pool_get_info, "info_out", 1, ferrum_shared_pool_info, FERRUM_SHARED_POOL_INFO_INIT, ferrum_shared_pool_get_info(f->shared, p)) \
+    X(shared_pool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_shared_pool_get_statistics(f->shared, p)) \
+    X(shared_pool_compact, "report_out", 1, ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT, ferrum_shared_pool_compact(f->shared, p)) \
+    X(model_reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_model_reclaim_callback_add(f->shared, "chat", p, model_reclaim, NULL, OUT(ferrum_registration, {0})))
 /* clang-format on */
 
 #define DEFINE(name, argument, fills, type, init_macro, expression)     \
@@ -421,7 +512,34 @@ typedef struct {
     X(vpool_get_info, info_out, ferrum_vpool_get_info(f->vpool, NULL)) \
     X(vpool_get_statistics, statistics_out, ferrum_vpool_get_statistics(f->vpool, NULL)) \
     X(vpool_compact, report_out, ferrum_vpool_compact(f->vpool, NULL)) \
-    X(vpool_trim, released_bytes_out, ferrum_vpool_trim(f->vpool, 0, NULL))
+    X(vpool_trim, released_bytes_out, ferrum_vpool_trim(f->vpool, 0, NULL)) \
+    X(shared_pool_create, pool_out, ferrum_shared_pool_create(f->device, NULL, NULL)) \
+    X(shared_pool_register_model, model, register_with(f->shared, NULL, NULL)) \
+    X(shared_pool_register_model, config, ferrum_shared_pool_register_model(f->shared, "new", NULL)) \
+    X(shared_pool_unregister_model, model, ferrum_shared_pool_unregister_model(f->shared, NULL, 0)) \
+    X(shared_pool_allocate, model, shared_allocate_with(f->shared, NULL, 16)) \
+    X(shared_pool_allocate, address_out, ferrum_shared_pool_allocate(f->shared, "chat", 16, NULL, NULL)) \
+    X(shared_pool_allocate_at, model, shared_allocate_at(f->shared, NULL, 4 * FIXTURE_PAGE, 16)) \
+    X(shared_pool_allocate_at, address_out, ferrum_shared_pool_allocate_at(f->shared, "chat", 4 * FIXTURE_PAGE, 16, NULL)) \
+    X(shared_pool_allocate_with, model, model_asked_with(f->shared, NULL, NULL)) \
+    X(shared_pool_allocate_with, request, ferrum_shared_pool_allocate_with(f->shared, "chat", NULL, OUT(ferrum_address, {0}), NULL)) \
+    X(shared_pool_allocate_with, address_out, ferrum_shared_pool_allocate_with(f->shared, "chat", OUT(ferrum_model_request, FERRUM_MODEL_REQUEST_INIT), NULL, NULL)) \
+    X(shared_pool_deallocate, model, ferrum_shared_pool_deallocate(f->shared, NULL, 0, FIXTURE_RANGE, f->stream)) \
+    X(shared_pool_is_mapped, model, ferrum_shared_pool_is_mapped(f->shared, NULL, 0, 1, OUT(uint32_t, {0}))) \
+    X(shared_pool_is_mapped, mapped_out, ferrum_shared_pool_is_mapped(f->shared, "chat", 0, 1, NULL)) \
+    X(shared_pool_get_model_info, model, ferrum_shared_pool_get_model_info(f->shared, NULL, OUT(ferrum_model_info, FERRUM_MODEL_INFO_INIT))) \
+    X(shared_pool_get_model_info, info_out, ferrum_shared_pool_get_model_info(f->shared, "chat", NULL)) \
+    X(shared_pool_set_model_limits, model, limits_with(f->shared, NULL, 0, 0)) \
+    X(shared_pool_set_model_limits, limits, ferrum_shared_pool_set_model_limits(f->shared, "chat", NULL)) \
+    X(shared_pool_get_info, info_out, ferrum_shared_pool_get_info(f->shared, NULL)) \
+    X(shared_pool_get_statistics, statistics_out, ferrum_shared_pool_get_statistics(f->shared, NULL)) \
+    X(shared_pool_models_json, length_out, ferrum_shared_pool_models_json(f->shared, (char[8]){0}, 8, NULL)) \
+    X(shared_pool_models_json, buffer, ferrum_shared_pool_models_json(f->shared, NULL, 8, OUT(size_t, {0}))) \
+    X(shared_pool_compact, report_out, ferrum_shared_pool_compact(f->shared, NULL)) \
+    X(shared_pool_trim, released_bytes_out, ferrum_shared_pool_trim(f->shared, 0, NULL)) \
+    X(model_reclaim_callback_add, model, ferrum_model_reclaim_callback_add(f->shared, NULL, NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(model_reclaim_callback_add, callback, ferrum_model_reclaim_callback_add(f->shared, "chat", NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
+    X(model_reclaim_callback_add, registration_out, ferrum_model_reclaim_callback_add(f->shared, "chat", NULL, model_reclaim, NULL, NULL))
 /* clang-format on */
 
 #define DEFINE(name, argument, expression)                      \
@@ -562,6 +680,34 @@ CHANGE(vpool_backing, ferrum_vpool_config, c->backing = 7;)
 CHANGE(vpool_backing_negative, ferrum_vpool_config, c->backing = -1;)
 CHANGE(vpool_long_name, ferrum_vpool_config, c->name = long_text;)
 CHANGE(vpool_bad_utf8, ferrum_vpool_config, c->name = "\xff\xfe";)
+CHANGE(shared_flags, ferrum_shared_pool_config, c->flags = 1;)
+CHANGE(shared_page, ferrum_shared_pool_config, c->page_bytes = 4096;)
+CHANGE(shared_limit_small, ferrum_shared_pool_config, c->limit_bytes = 1;)
+CHANGE(shared_limit, ferrum_shared_pool_config,
+       c->limit_bytes = UINT64_C(1) << 50;)
+CHANGE(shared_ready, ferrum_shared_pool_config, c->ready_pages = 65537;)
+CHANGE(shared_backing, ferrum_shared_pool_config, c->backing = 2;)
+CHANGE(shared_name, ferrum_shared_pool_config, c->name = long_text;)
+CHANGE(model_virtual_0, ferrum_model_config, c->virtual_bytes = 0;)
+CHANGE(model_virtual_max, ferrum_model_config, c->virtual_bytes = UINT64_MAX;)
+CHANGE(model_virtual_huge, ferrum_model_config,
+       c->virtual_bytes = UINT64_C(1) << 62;)
+CHANGE(model_guaranteed, ferrum_model_config,
+       c->guaranteed_bytes = UINT64_C(17) << 20;)
+CHANGE(model_guaranteed_max, ferrum_model_config,
+       c->virtual_bytes = UINT64_C(1) << 40;
+       c->guaranteed_bytes = UINT64_MAX;)
+CHANGE(model_above_its_max, ferrum_model_config,
+       c->guaranteed_bytes = 2 * FIXTURE_PAGE;
+       c->max_bytes = FIXTURE_PAGE;)
+CHANGE(model_max_small, ferrum_model_config, c->max_bytes = 100;)
+CHANGE(model_unscrubbed, ferrum_model_config, c->unscrubbed = 2;)
+CHANGE(model_reserved, ferrum_model_config, c->reserved = 1;)
+CHANGE(range_at_2, ferrum_model_request, c->at_offset = 2;)
+CHANGE(range_not_at, ferrum_model_request, c->offset_bytes = 65536;)
+CHANGE(range_size_0, ferrum_model_request, c->size_bytes = 0;)
+CHANGE(range_tag, ferrum_model_request, c->tag = long_text;)
+CHANGE(range_clash, ferrum_model_request, c->at_offset = 1;)
 CHANGE(threshold_0, ferrum_manager_config, c->gc_threshold = 0;)
 CHANGE(threshold_nan, ferrum_manager_config, c->gc_threshold = 0.0f / 0.0f;)
 CHANGE(threshold_2, ferrum_manager_config, c->gc_threshold = 2;)
@@ -796,7 +942,64 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(vpool_deallocate_twice, NOT_MAPPED, "offset 262144", ({ ferrum_address a; MUST(ferrum_vpool_allocate(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, &a)); MUST(ferrum_vpool_deallocate(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, f->stream)); ferrum_status s = ferrum_vpool_deallocate(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, f->stream); uint64_t released; MUST(ferrum_vpool_trim(f->vpool, 0, &released)); s; })) \
     X(vpool_deallocate_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, f->other_stream)) \
     X(vpool_set_limit_too_much, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", ferrum_vpool_set_limit(f->vpool, UINT64_C(1) << 50)) \
-    X(vpool_set_limit_max, OUT_OF_PHYSICAL_MEMORY, "18446744073709551615", ferrum_vpool_set_limit(f->vpool, UINT64_MAX))
+    X(vpool_set_limit_max, OUT_OF_PHYSICAL_MEMORY, "18446744073709551615", ferrum_vpool_set_limit(f->vpool, UINT64_MAX)) \
+    X(shared_pool_create_flags, INVALID_ARGUMENT, "flags is 0x1", shared_on(f->device, change_shared_flags)) \
+    X(shared_pool_create_page, INVALID_PAGE_SIZE, "page_bytes 4096", shared_on(f->device, change_shared_page)) \
+    X(shared_pool_create_limit_small, INVALID_CONFIG, "limit_bytes 1 ", shared_on(f->device, change_shared_limit_small)) \
+    X(shared_pool_create_limit, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", shared_on(f->device, change_shared_limit)) \
+    X(shared_pool_create_ready, INVALID_ARGUMENT, "ready_pages is 65537", shared_on(f->device, change_shared_ready)) \
+    X(shared_pool_create_backing, INVALID_CONFIG, "backing 2", shared_on(f->device, change_shared_backing)) \
+    X(shared_pool_create_name, INVALID_ARGUMENT, "name", shared_on(f->device, change_shared_name)) \
+    X(shared_pool_destroy_flags, INVALID_ARGUMENT, "flags", ferrum_shared_pool_destroy(f->shared, 4)) \
+    X(shared_pool_destroy_in_use, BUSY, "chat", ferrum_shared_pool_destroy(f->shared, 0)) \
+    X(shared_pool_register_model_twice, MODEL_ALREADY_EXISTS, "\"chat\"", register_with(f->shared, "chat", NULL)) \
+    X(shared_pool_register_model_empty, INVALID_ARGUMENT, "id", register_with(f->shared, "", NULL)) \
+    X(shared_pool_register_model_long, INVALID_ARGUMENT, "model", register_with(f->shared, long_text, NULL)) \
+    X(shared_pool_register_model_utf8, INVALID_ARGUMENT, "model", register_with(f->shared, "\xff", NULL)) \
+    X(shared_pool_register_model_virtual_0, INVALID_SIZE, "0", register_with(f->shared, "new", change_model_virtual_0)) \
+    X(shared_pool_register_model_virtual_max, INVALID_SIZE, "18446744073709551615", register_with(f->shared, "new", change_model_virtual_max)) \
+    X(shared_pool_register_model_virtual_huge, OUT_OF_VIRTUAL_MEMORY, "4611686018427387904", register_with(f->shared, "new", change_model_virtual_huge)) \
+    X(shared_pool_register_model_guaranteed, INVALID_CONFIG, "guaranteed_bytes 17825792", register_with(f->shared, "new", change_model_guaranteed)) \
+    X(shared_pool_register_model_guaranteed_max, INVALID_CONFIG, "18446744073709551615", register_with(f->shared, "new", change_model_guaranteed_max)) \
+    X(shared_pool_register_model_above_its_max, INVALID_CONFIG, "max_bytes 65536", register_with(f->shared, "new", change_model_above_its_max)) \
+    X(shared_pool_register_model_max_small, INVALID_CONFIG, "max_bytes 100", register_with(f->shared, "new", change_model_max_small)) \
+    X(shared_pool_register_model_unscrubbed, INVALID_ARGUMENT, "unscrubbed is 2", register_with(f->shared, "new", change_model_unscrubbed)) \
+    X(shared_pool_register_model_reserved, INVALID_STRUCT, "reserved", register_with(f->shared, "new", change_model_reserved)) \
+    X(shared_pool_unregister_model_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_unregister_model(f->shared, "code", 0)) \
+    X(shared_pool_unregister_model_flags, INVALID_ARGUMENT, "flags", ferrum_shared_pool_unregister_model(f->shared, "chat", 2)) \
+    X(shared_pool_unregister_model_in_use, BUSY, "chat", ferrum_shared_pool_unregister_model(f->shared, "chat", 0)) \
+    X(shared_pool_allocate_unknown, MODEL_NOT_FOUND, "\"code\"", shared_allocate_with(f->shared, "code", 16)) \
+    X(shared_pool_allocate_empty, MODEL_NOT_FOUND, "\"\"", shared_allocate_with(f->shared, "", 16)) \
+    X(shared_pool_allocate_long, INVALID_ARGUMENT, "model", shared_allocate_with(f->shared, long_text, 16)) \
+    X(shared_pool_allocate_size_0, INVALID_SIZE, "size", shared_allocate_with(f->shared, "chat", 0)) \
+    X(shared_pool_allocate_size_max, OUT_OF_VIRTUAL_MEMORY, "18446744073709551615", shared_allocate_with(f->shared, "chat", UINT64_MAX)) \
+    X(shared_pool_allocate_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 33554432 bytes, available 16646144", shared_allocate_with(f->shared, "chat", UINT64_C(32) << 20)) \
+    X(shared_pool_allocate_at_unknown, MODEL_NOT_FOUND, "\"code\"", shared_allocate_at(f->shared, "code", 0, 16)) \
+    X(shared_pool_allocate_at_mapped, ALREADY_MAPPED, "offset 0, page size 65536", shared_allocate_at(f->shared, "chat", 0, 16)) \
+    X(shared_pool_allocate_at_outside, INVALID_OFFSET, "offset 67108864, size 1, capacity 67108864", shared_allocate_at(f->shared, "chat", UINT64_C(64) << 20, 1)) \
+    X(shared_pool_allocate_at_max, INVALID_OFFSET, "18446744073709551615", shared_allocate_at(f->shared, "chat", UINT64_MAX, UINT64_MAX)) \
+    X(shared_pool_allocate_with_at, INVALID_ARGUMENT, "at_offset is 2", model_asked_with(f->shared, "chat", change_range_at_2)) \
+    X(shared_pool_allocate_with_not_at, INVALID_OFFSET, "65536", model_asked_with(f->shared, "chat", change_range_not_at)) \
+    X(shared_pool_allocate_with_size_0, INVALID_SIZE, "size", model_asked_with(f->shared, "chat", change_range_size_0)) \
+    X(shared_pool_allocate_with_tag, INVALID_ARGUMENT, "tag", model_asked_with(f->shared, "chat", change_range_tag)) \
+    X(shared_pool_allocate_with_clash, ALREADY_MAPPED, "offset 0", model_asked_with(f->shared, "chat", change_range_clash)) \
+    X(shared_pool_deallocate_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_deallocate(f->shared, "code", 0, FIXTURE_RANGE, f->stream)) \
+    X(shared_pool_deallocate_size_0, INVALID_SIZE, "size 0", ferrum_shared_pool_deallocate(f->shared, "chat", 0, 0, f->stream)) \
+    X(shared_pool_deallocate_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_shared_pool_deallocate(f->shared, "chat", 0, 3 * FIXTURE_PAGE, f->stream)) \
+    X(shared_pool_deallocate_unaligned, INVALID_OFFSET, "offset 8", ferrum_shared_pool_deallocate(f->shared, "chat", 8, FIXTURE_PAGE, f->stream)) \
+    X(shared_pool_deallocate_max, INVALID_OFFSET, "18446744073709551615", ferrum_shared_pool_deallocate(f->shared, "chat", UINT64_MAX, 2, f->stream)) \
+    X(shared_pool_deallocate_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_shared_pool_deallocate(f->shared, "chat", 0, FIXTURE_RANGE, f->other_stream)) \
+    X(shared_pool_is_mapped_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_is_mapped(f->shared, "code", 0, 1, OUT(uint32_t, {0}))) \
+    X(shared_pool_get_model_info_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_get_model_info(f->shared, "code", OUT(ferrum_model_info, FERRUM_MODEL_INFO_INIT))) \
+    X(shared_pool_set_model_limits_unknown, MODEL_NOT_FOUND, "\"code\"", limits_with(f->shared, "code", 0, 0)) \
+    X(shared_pool_set_model_limits_above, INVALID_CONFIG, "guaranteed_bytes 17825792", limits_with(f->shared, "chat", UINT64_C(17) << 20, 0)) \
+    X(shared_pool_set_model_limits_max, INVALID_CONFIG, "max_bytes 65536", limits_with(f->shared, "chat", 2 * FIXTURE_PAGE, FIXTURE_PAGE)) \
+    X(shared_pool_models_json_small, BUFFER_TOO_SMALL, "capacity", ({ char t[4] = "abc"; size_t n = 0; ferrum_status s = ferrum_shared_pool_models_json(f->shared, t, sizeof t, &n); n > sizeof t && t[0] == 0 ? s : FERRUM_OK; })) \
+    X(shared_pool_set_limit_small, INVALID_CONFIG, "limit_bytes 1 ", ferrum_shared_pool_set_limit(f->shared, 1)) \
+    X(shared_pool_set_limit_too_much, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", ferrum_shared_pool_set_limit(f->shared, UINT64_C(1) << 50)) \
+    X(model_reclaim_callback_add_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_model_reclaim_callback_add(f->shared, "code", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(model_reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_model_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
+    X(model_reclaim_callback_add_priority, INVALID_ARGUMENT, "priority is 3", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.priority = 3; ferrum_model_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); }))
 /* clang-format on */
 
 #define DEFINE(name, want, names, expression)       \

@@ -173,7 +173,7 @@ FERRUM_LOG_ERROR = 3
 # Capabilities of a device, as bits.
 FERRUM_CAPABILITY_HOST_ADDRESSABLE = 1
 FERRUM_CAPABILITY_PEER = 2
-# Virtual pools work on the device.
+# Virtual and shared pools work on the device.
 FERRUM_CAPABILITY_VIRTUAL_MEMORY = 4
 # Below 70 %, or unknown (total_bytes 0).
 FERRUM_PRESSURE_LOW = 0
@@ -279,6 +279,17 @@ class ferrum_vpool(ctypes.Structure):
     """A virtual pool: address space, and memory behind it by offset."""
 
     # 0 is no virtual pool
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_shared_pool(ctypes.Structure):
+    """A shared pool: several models under one physical limit."""
+
+    # 0 is no shared pool
     id: int
 
     _fields_ = [
@@ -695,6 +706,10 @@ class ferrum_block_info(ctypes.Structure):
     tag: bytes
     # The virtual pool, or {0} when it is another one.
     vpool: ferrum_vpool
+    # The shared pool, or {0} when it is another one.
+    shared_pool: ferrum_shared_pool
+    # Id of the model of the shared pool, or empty.
+    model: bytes
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -708,6 +723,8 @@ class ferrum_block_info(ctypes.Structure):
         ("pool_name", ctypes.c_char * 64),
         ("tag", ctypes.c_char * 64),
         ("vpool", ferrum_vpool),
+        ("shared_pool", ferrum_shared_pool),
+        ("model", ctypes.c_char * 64),
     ]
 
     @classmethod
@@ -1134,6 +1151,264 @@ class ferrum_compact_report(ctypes.Structure):
         return self
 
 
+class ferrum_shared_pool_config(ctypes.Structure):
+    """Settings of a shared pool."""
+
+    struct_size: int
+    # None is known: 0.
+    flags: int
+    # Upper bound of the memory of all models together, in whole pages; 0: what the device has.
+    limit_bytes: int
+    # As in ferrum_vpool_config.
+    page_bytes: int
+    # Name in reports; NULL: none. At most 63 bytes.
+    name: bytes | None
+    # As in ferrum_vpool_config.
+    ready_pages: int
+    # FERRUM_BACKING_*
+    backing: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+        ("limit_bytes", ctypes.c_uint64),
+        ("page_bytes", ctypes.c_uint64),
+        ("name", ctypes.c_char_p),
+        ("ready_pages", ctypes.c_uint32),
+        ("backing", ferrum_backing),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_shared_pool_config:
+        """A struct with the values of FERRUM_SHARED_POOL_CONFIG_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        self.ready_pages = 4294967295
+        return self
+
+
+class ferrum_model_config(ctypes.Structure):
+    """Settings of a model."""
+
+    struct_size: int
+    # When pages are short, models of lower priority give first, and those of higher priority are
+    # served first.
+    priority: int
+    # Address space, rounded up to whole pages; not 0.
+    virtual_bytes: int
+    # What is kept of the limit for this model, rounded up to whole pages. The guarantees of all
+    # models together are within the limit.
+    guaranteed_bytes: int
+    # What the model may have at most, in whole pages; 0: no bound of its own.
+    max_bytes: int
+    # Its pages may go to another model that is unscrubbed as well without being made zeros (1).
+    unscrubbed: int
+    reserved: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("priority", ctypes.c_int32),
+        ("virtual_bytes", ctypes.c_uint64),
+        ("guaranteed_bytes", ctypes.c_uint64),
+        ("max_bytes", ctypes.c_uint64),
+        ("unscrubbed", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_model_config:
+        """A struct with the values of FERRUM_MODEL_CONFIG_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_model_request(ctypes.Structure):
+    """A range of a model, as asked for."""
+
+    struct_size: int
+    # The range starts at offset_bytes (1), or where there is room (0).
+    at_offset: int
+    # 0 where at_offset is.
+    offset_bytes: int
+    # Not 0.
+    size_bytes: int
+    # Name for the books, at most 63 bytes; NULL or empty: the model's id.
+    tag: bytes | None
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("at_offset", ctypes.c_uint32),
+        ("offset_bytes", ctypes.c_uint64),
+        ("size_bytes", ctypes.c_uint64),
+        ("tag", ctypes.c_char_p),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_model_request:
+        """A struct with the values of FERRUM_MODEL_REQUEST_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_model_info(ctypes.Structure):
+    """A model at one moment. Pages are counts."""
+
+    struct_size: int
+    priority: int
+    # 1 - mapped pages / all pages of its address space.
+    unmapped_share: float
+    # 1 - longest free run / free address space; 0 when nothing is free.
+    fragmentation: float
+    # Where its address space starts.
+    base_address: int
+    page_bytes: int
+    # Its address space, in whole pages.
+    virtual_capacity_bytes: int
+    # Memory behind mapped and retiring pages.
+    physical_bytes: int
+    peak_physical_bytes: int
+    # What the mapped pages were asked for with.
+    requested_bytes: int
+    mapped_pages: int
+    # Freed, and queued work may still use them.
+    retiring_pages: int
+    # Freed, but still mapped where they were.
+    parked_pages: int
+    # Memory that the model had last and nobody uses now.
+    cached_bytes: int
+    guaranteed_bytes: int
+    # 0: no bound of its own.
+    max_bytes: int
+    # What the model may still have at once, without anybody giving.
+    available_bytes: int
+    # Longest run of free address space.
+    largest_free_run_bytes: int
+    # Successful allocations so far.
+    allocations: int
+    # Frees so far.
+    frees: int
+    # Allocations so far that found no memory.
+    failures: int
+    # Allocations so far that stood in line, and how long in all.
+    waits: int
+    waited_ns: int
+    # Calls so far of its reclaim callbacks, and what they said to have freed.
+    reclaim_calls: int
+    reclaimed_bytes: int
+    # Address space of its tables; only what was used has memory.
+    table_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("priority", ctypes.c_int32),
+        ("unmapped_share", ctypes.c_float),
+        ("fragmentation", ctypes.c_float),
+        ("base_address", ferrum_address),
+        ("page_bytes", ctypes.c_uint64),
+        ("virtual_capacity_bytes", ctypes.c_uint64),
+        ("physical_bytes", ctypes.c_uint64),
+        ("peak_physical_bytes", ctypes.c_uint64),
+        ("requested_bytes", ctypes.c_uint64),
+        ("mapped_pages", ctypes.c_uint64),
+        ("retiring_pages", ctypes.c_uint64),
+        ("parked_pages", ctypes.c_uint64),
+        ("cached_bytes", ctypes.c_uint64),
+        ("guaranteed_bytes", ctypes.c_uint64),
+        ("max_bytes", ctypes.c_uint64),
+        ("available_bytes", ctypes.c_uint64),
+        ("largest_free_run_bytes", ctypes.c_uint64),
+        ("allocations", ctypes.c_uint64),
+        ("frees", ctypes.c_uint64),
+        ("failures", ctypes.c_uint64),
+        ("waits", ctypes.c_uint64),
+        ("waited_ns", ctypes.c_uint64),
+        ("reclaim_calls", ctypes.c_uint64),
+        ("reclaimed_bytes", ctypes.c_uint64),
+        ("table_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_model_info:
+        """A struct with the values of FERRUM_MODEL_INFO_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_model_limits(ctypes.Structure):
+    """Limits of a model that can be changed while it runs."""
+
+    struct_size: int
+    priority: int
+    guaranteed_bytes: int
+    max_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("priority", ctypes.c_int32),
+        ("guaranteed_bytes", ctypes.c_uint64),
+        ("max_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_model_limits:
+        """A struct with the values of FERRUM_MODEL_LIMITS_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_shared_pool_info(ctypes.Structure):
+    """A shared pool at one moment."""
+
+    struct_size: int
+    reserved: int
+    page_bytes: int
+    physical_limit_bytes: int
+    # Used by the models: mapped, retiring, or granted to allocations on their way. Above the limit
+    # only after that was lowered.
+    physical_bytes: int
+    peak_physical_bytes: int
+    num_models: int
+    # Address space of all models together.
+    virtual_bytes: int
+    # Guarantees of all models together.
+    guaranteed_bytes: int
+    # Freed, and queued work may still use it.
+    retiring_bytes: int
+    # Had from the device, and nobody uses it.
+    cached_bytes: int
+    # Had from the device.
+    held_bytes: int
+    # Allocations that stand in line now.
+    waiting: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("page_bytes", ctypes.c_uint64),
+        ("physical_limit_bytes", ctypes.c_uint64),
+        ("physical_bytes", ctypes.c_uint64),
+        ("peak_physical_bytes", ctypes.c_uint64),
+        ("num_models", ctypes.c_uint64),
+        ("virtual_bytes", ctypes.c_uint64),
+        ("guaranteed_bytes", ctypes.c_uint64),
+        ("retiring_bytes", ctypes.c_uint64),
+        ("cached_bytes", ctypes.c_uint64),
+        ("held_bytes", ctypes.c_uint64),
+        ("waiting", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_shared_pool_info:
+        """A struct with the values of FERRUM_SHARED_POOL_INFO_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held; it
 # may call the library but ferrum_shutdown. The message is valid during the call only.
 ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes.c_void_p)
@@ -1163,6 +1438,17 @@ ferrum_reclaim_fn = ctypes.CFUNCTYPE(
 )
 
 
+# Asked to free memory of a model when pages are short. Runs on a thread of the library, with no
+# lock held; it may call the library, mostly to free ranges of its model. What it frees after its
+# deadline goes to who waits then.
+#
+# @param model id of the model, valid during the call only. @return bytes that were freed, 0 if
+# none.
+ferrum_model_reclaim_fn = ctypes.CFUNCTYPE(
+    ctypes.c_uint64, ferrum_shared_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_void_p
+)
+
+
 # Struct, size, alignment and the offset of each field, as the header's compiler
 # lays them out.
 LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
@@ -1171,6 +1457,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_event, 8, 8, (0,)),
     (ferrum_pool, 8, 8, (0,)),
     (ferrum_vpool, 8, 8, (0,)),
+    (ferrum_shared_pool, 8, 8, (0,)),
     (ferrum_manager, 8, 8, (0,)),
     (ferrum_memory, 8, 8, (0,)),
     (ferrum_registration, 8, 8, (0,)),
@@ -1187,7 +1474,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
         (0, 4, 8, 16, 24, 32, 40, 44, 48, 56, 64, 68, 72, 80, 88, 96, 104),
     ),
     (ferrum_pool_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
-    (ferrum_block_info, 192, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 120, 184)),
+    (ferrum_block_info, 264, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 120, 184, 192, 200)),
     (ferrum_manager_config, 88, 8, (0, 4, 8, 12, 16, 20, 24)),
     (ferrum_allocation_request, 32, 8, (0, 4, 8, 16, 24)),
     (ferrum_handle_info, 152, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 84, 88)),
@@ -1204,6 +1491,17 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
         (0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136),
     ),
     (ferrum_compact_report, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
+    (ferrum_shared_pool_config, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
+    (ferrum_model_config, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
+    (ferrum_model_request, 32, 8, (0, 4, 8, 16, 24)),
+    (
+        ferrum_model_info,
+        192,
+        8,
+        (0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 152, 160, 168, 176, 184),
+    ),
+    (ferrum_model_limits, 24, 8, (0, 4, 8, 16)),
+    (ferrum_shared_pool_info, 96, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88)),
 )
 
 # Result and parameters of each function.
@@ -1568,6 +1866,125 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_vpool,),
     ),
+    "ferrum_shared_pool_create": (
+        ferrum_status,
+        (
+            ferrum_device,
+            ctypes.POINTER(ferrum_shared_pool_config),
+            ctypes.POINTER(ferrum_shared_pool),
+        ),
+    ),
+    "ferrum_shared_pool_destroy": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.c_uint32),
+    ),
+    "ferrum_shared_pool_register_model": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.c_char_p, ctypes.POINTER(ferrum_model_config)),
+    ),
+    "ferrum_shared_pool_unregister_model": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.c_char_p, ctypes.c_uint32),
+    ),
+    "ferrum_shared_pool_allocate": (
+        ferrum_status,
+        (
+            ferrum_shared_pool,
+            ctypes.c_char_p,
+            ctypes.c_uint64,
+            ctypes.POINTER(ferrum_address),
+            ctypes.POINTER(ctypes.c_uint64),
+        ),
+    ),
+    "ferrum_shared_pool_allocate_at": (
+        ferrum_status,
+        (
+            ferrum_shared_pool,
+            ctypes.c_char_p,
+            ctypes.c_uint64,
+            ctypes.c_uint64,
+            ctypes.POINTER(ferrum_address),
+        ),
+    ),
+    "ferrum_shared_pool_allocate_with": (
+        ferrum_status,
+        (
+            ferrum_shared_pool,
+            ctypes.c_char_p,
+            ctypes.POINTER(ferrum_model_request),
+            ctypes.POINTER(ferrum_address),
+            ctypes.POINTER(ctypes.c_uint64),
+        ),
+    ),
+    "ferrum_shared_pool_deallocate": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
+    ),
+    "ferrum_shared_pool_is_mapped": (
+        ferrum_status,
+        (
+            ferrum_shared_pool,
+            ctypes.c_char_p,
+            ctypes.c_uint64,
+            ctypes.c_uint64,
+            ctypes.POINTER(ctypes.c_uint32),
+        ),
+    ),
+    "ferrum_shared_pool_get_model_info": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.c_char_p, ctypes.POINTER(ferrum_model_info)),
+    ),
+    "ferrum_shared_pool_set_model_limits": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.c_char_p, ctypes.POINTER(ferrum_model_limits)),
+    ),
+    "ferrum_shared_pool_get_info": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.POINTER(ferrum_shared_pool_info)),
+    ),
+    "ferrum_shared_pool_get_statistics": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.POINTER(ferrum_statistics)),
+    ),
+    "ferrum_shared_pool_models_json": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+    ),
+    "ferrum_shared_pool_set_limit": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.c_uint64),
+    ),
+    "ferrum_shared_pool_compact": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.POINTER(ferrum_compact_report)),
+    ),
+    "ferrum_shared_pool_trim": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_shared_pool_synchronize": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.c_uint64),
+    ),
+    "ferrum_shared_pool_pause": (
+        ferrum_status,
+        (ferrum_shared_pool,),
+    ),
+    "ferrum_shared_pool_resume": (
+        ferrum_status,
+        (ferrum_shared_pool,),
+    ),
+    "ferrum_model_reclaim_callback_add": (
+        ferrum_status,
+        (
+            ferrum_shared_pool,
+            ctypes.c_char_p,
+            ctypes.POINTER(ferrum_reclaim_config),
+            ferrum_model_reclaim_fn,
+            ctypes.c_void_p,
+            ctypes.POINTER(ferrum_registration),
+        ),
+    ),
 }
 
 
@@ -1821,6 +2238,65 @@ class Functions:
     ferrum_vpool_pause: Callable[..., int]
     # (vpool) Ends a ferrum_vpool_pause.
     ferrum_vpool_resume: Callable[..., int]
+    # (device, config, pool_out) Makes a shared pool without models. It takes nothing from the
+    # device yet.
+    ferrum_shared_pool_create: Callable[..., int]
+    # (pool, flags) Destroys a shared pool with its models, as ferrum_vpool_destroy. Registrations
+    # of reclaim callbacks stay until they are removed, but are not called any more.
+    ferrum_shared_pool_destroy: Callable[..., int]
+    # (pool, model, config) Adds a model, while others run. It takes address space, and memory only
+    # for its tables.
+    ferrum_shared_pool_register_model: Callable[..., int]
+    # (pool, model, flags) Takes a model out, while others run: waits for queued work that uses its
+    # freed ranges and for running calls of its reclaim callbacks, which are not called any more.
+    # What it had goes to the others.
+    ferrum_shared_pool_unregister_model: Callable[..., int]
+    # (pool, model, size_bytes, address_out, offset_bytes_out) Puts memory behind the first range of
+    # the model's address space that is free and long enough, in whole pages. The first bytes are
+    # zeros, or what this model had written there before.
+    ferrum_shared_pool_allocate: Callable[..., int]
+    # (pool, model, offset_bytes, size_bytes, address_out) As ferrum_shared_pool_allocate, at a
+    # place: behind every page that the range touches.
+    ferrum_shared_pool_allocate_at: Callable[..., int]
+    # (pool, model, request, address_out, offset_bytes_out) As ferrum_shared_pool_allocate, with all
+    # that can be asked for.
+    ferrum_shared_pool_allocate_with: Callable[..., int]
+    # (pool, model, offset_bytes, size_bytes, stream) Takes the memory of a range of a model away,
+    # as ferrum_vpool_deallocate.
+    ferrum_shared_pool_deallocate: Callable[..., int]
+    # (pool, model, offset_bytes, size_bytes, mapped_out) As ferrum_vpool_is_mapped, for a range of
+    # a model.
+    ferrum_shared_pool_is_mapped: Callable[..., int]
+    # (pool, model, info_out) Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
+    ferrum_shared_pool_get_model_info: Callable[..., int]
+    # (pool, model, limits) Changes guarantee, maximum and priority of a model, all of them or none,
+    # while it and others run. What is mapped stays.
+    ferrum_shared_pool_set_model_limits: Callable[..., int]
+    # (pool, info_out) Describes a shared pool.
+    ferrum_shared_pool_get_info: Callable[..., int]
+    # (pool, statistics_out) Books of a shared pool: its live blocks are the ranges of all models.
+    ferrum_shared_pool_get_statistics: Callable[..., int]
+    # (pool, buffer, capacity, length_out) Every model of a pool, of one moment and in the order of
+    # registration, as JSON:
+    ferrum_shared_pool_models_json: Callable[..., int]
+    # (pool, limit_bytes) Changes the limit of all models together while they run; 0: what the
+    # device has. What is mapped stays, and free pages above the limit go back to the device, as
+    # with ferrum_vpool_set_limit.
+    ferrum_shared_pool_set_limit: Callable[..., int]
+    # (pool, report_out) As ferrum_vpool_compact.
+    ferrum_shared_pool_compact: Callable[..., int]
+    # (pool, keep_bytes, released_bytes_out) As ferrum_vpool_trim.
+    ferrum_shared_pool_trim: Callable[..., int]
+    # (pool, timeout_ns) As ferrum_vpool_synchronize, for the ranges of all models.
+    ferrum_shared_pool_synchronize: Callable[..., int]
+    # (pool) As ferrum_vpool_pause.
+    ferrum_shared_pool_pause: Callable[..., int]
+    # (pool) Ends a ferrum_shared_pool_pause.
+    ferrum_shared_pool_resume: Callable[..., int]
+    # (pool, model, config, callback, user_data, registration_out) Registers a reclaim callback of a
+    # model. It is called only while the model has more than its guarantee, or is at its own maximum
+    # and needs pages itself. End it with ferrum_registration_remove, also after its model is gone.
+    ferrum_model_reclaim_callback_add: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None:
         for name, (restype, argtypes) in PROTOTYPES.items():

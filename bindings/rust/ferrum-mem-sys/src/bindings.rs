@@ -148,7 +148,7 @@ pub const FERRUM_LOG_ERROR: ferrum_log_level = 3;
 /// Capabilities of a device, as bits.
 pub const FERRUM_CAPABILITY_HOST_ADDRESSABLE: u64 = 1;
 pub const FERRUM_CAPABILITY_PEER: u64 = 2;
-/// Virtual pools work on the device.
+/// Virtual and shared pools work on the device.
 pub const FERRUM_CAPABILITY_VIRTUAL_MEMORY: u64 = 4;
 /// Below 70 %, or unknown (total_bytes 0).
 pub const FERRUM_PRESSURE_LOW: ferrum_pressure_level = 0;
@@ -242,6 +242,22 @@ pub type ferrum_reclaim_fn = Option<
     unsafe extern "C" fn(device: ferrum_device, needed_bytes: u64, user_data: *mut c_void) -> u64,
 >;
 
+/// Asked to free memory of a model when pages are short. Runs on a thread of the
+/// library, with no lock held; it may call the library, mostly to free ranges of
+/// its model. What it frees after its deadline goes to who waits then.
+///
+/// - `model`: id of the model, valid during the call only.
+///
+/// Returns bytes that were freed, 0 if none.
+pub type ferrum_model_reclaim_fn = Option<
+    unsafe extern "C" fn(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        needed_bytes: u64,
+        user_data: *mut c_void,
+    ) -> u64,
+>;
+
 /// An open device.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -279,6 +295,14 @@ pub struct ferrum_pool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ferrum_vpool {
     /// 0 is no virtual pool
+    pub id: u64,
+}
+
+/// A shared pool: several models under one physical limit.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_shared_pool {
+    /// 0 is no shared pool
     pub id: u64,
 }
 
@@ -729,6 +753,10 @@ pub struct ferrum_block_info {
     pub tag: [c_char; 64],
     /// The virtual pool, or {0} when it is another one.
     pub vpool: ferrum_vpool,
+    /// The shared pool, or {0} when it is another one.
+    pub shared_pool: ferrum_shared_pool,
+    /// Id of the model of the shared pool, or empty.
+    pub model: [c_char; 64],
 }
 
 impl ferrum_block_info {
@@ -745,6 +773,8 @@ impl ferrum_block_info {
         pool_name: [0; 64],
         tag: [0; 64],
         vpool: ferrum_vpool { id: 0 },
+        shared_pool: ferrum_shared_pool { id: 0 },
+        model: [0; 64],
     };
 }
 
@@ -1203,6 +1233,283 @@ impl Default for ferrum_compact_report {
     }
 }
 
+/// Settings of a shared pool.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_shared_pool_config {
+    pub struct_size: u32,
+    /// None is known: 0.
+    pub flags: u32,
+    /// Upper bound of the memory of all models together, in whole pages; 0: what
+    /// the device has.
+    pub limit_bytes: u64,
+    /// As in ferrum_vpool_config.
+    pub page_bytes: u64,
+    /// Name in reports; NULL: none. At most 63 bytes.
+    pub name: *const c_char,
+    /// As in ferrum_vpool_config.
+    pub ready_pages: u32,
+    /// FERRUM_BACKING_\*
+    pub backing: ferrum_backing,
+}
+
+impl ferrum_shared_pool_config {
+    /// The values of `FERRUM_SHARED_POOL_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_shared_pool_config>() as u32,
+        flags: 0,
+        limit_bytes: 0,
+        page_bytes: 0,
+        name: core::ptr::null(),
+        ready_pages: 4_294_967_295,
+        backing: 0,
+    };
+}
+
+impl Default for ferrum_shared_pool_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Settings of a model.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_model_config {
+    pub struct_size: u32,
+    /// When pages are short, models of lower priority give first, and those of
+    /// higher priority are served first.
+    pub priority: i32,
+    /// Address space, rounded up to whole pages; not 0.
+    pub virtual_bytes: u64,
+    /// What is kept of the limit for this model, rounded up to whole pages. The
+    /// guarantees of all models together are within the limit.
+    pub guaranteed_bytes: u64,
+    /// What the model may have at most, in whole pages; 0: no bound of its own.
+    pub max_bytes: u64,
+    /// Its pages may go to another model that is unscrubbed as well without being
+    /// made zeros (1).
+    pub unscrubbed: u32,
+    pub reserved: u32,
+}
+
+impl ferrum_model_config {
+    /// The values of `FERRUM_MODEL_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_model_config>() as u32,
+        priority: 0,
+        virtual_bytes: 0,
+        guaranteed_bytes: 0,
+        max_bytes: 0,
+        unscrubbed: 0,
+        reserved: 0,
+    };
+}
+
+impl Default for ferrum_model_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A range of a model, as asked for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_model_request {
+    pub struct_size: u32,
+    /// The range starts at offset_bytes (1), or where there is room (0).
+    pub at_offset: u32,
+    /// 0 where at_offset is.
+    pub offset_bytes: u64,
+    /// Not 0.
+    pub size_bytes: u64,
+    /// Name for the books, at most 63 bytes; NULL or empty: the model's id.
+    pub tag: *const c_char,
+}
+
+impl ferrum_model_request {
+    /// The values of `FERRUM_MODEL_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_model_request>() as u32,
+        at_offset: 0,
+        offset_bytes: 0,
+        size_bytes: 0,
+        tag: core::ptr::null(),
+    };
+}
+
+impl Default for ferrum_model_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A model at one moment. Pages are counts.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_model_info {
+    pub struct_size: u32,
+    pub priority: i32,
+    /// 1 - mapped pages / all pages of its address space.
+    pub unmapped_share: f32,
+    /// 1 - longest free run / free address space; 0 when nothing is free.
+    pub fragmentation: f32,
+    /// Where its address space starts.
+    pub base_address: ferrum_address,
+    pub page_bytes: u64,
+    /// Its address space, in whole pages.
+    pub virtual_capacity_bytes: u64,
+    /// Memory behind mapped and retiring pages.
+    pub physical_bytes: u64,
+    pub peak_physical_bytes: u64,
+    /// What the mapped pages were asked for with.
+    pub requested_bytes: u64,
+    pub mapped_pages: u64,
+    /// Freed, and queued work may still use them.
+    pub retiring_pages: u64,
+    /// Freed, but still mapped where they were.
+    pub parked_pages: u64,
+    /// Memory that the model had last and nobody uses now.
+    pub cached_bytes: u64,
+    pub guaranteed_bytes: u64,
+    /// 0: no bound of its own.
+    pub max_bytes: u64,
+    /// What the model may still have at once, without anybody giving.
+    pub available_bytes: u64,
+    /// Longest run of free address space.
+    pub largest_free_run_bytes: u64,
+    /// Successful allocations so far.
+    pub allocations: u64,
+    /// Frees so far.
+    pub frees: u64,
+    /// Allocations so far that found no memory.
+    pub failures: u64,
+    /// Allocations so far that stood in line, and how long in all.
+    pub waits: u64,
+    pub waited_ns: u64,
+    /// Calls so far of its reclaim callbacks, and what they said to have freed.
+    pub reclaim_calls: u64,
+    pub reclaimed_bytes: u64,
+    /// Address space of its tables; only what was used has memory.
+    pub table_bytes: u64,
+}
+
+impl ferrum_model_info {
+    /// The values of `FERRUM_MODEL_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_model_info>() as u32,
+        priority: 0,
+        unmapped_share: 0.0,
+        fragmentation: 0.0,
+        base_address: 0,
+        page_bytes: 0,
+        virtual_capacity_bytes: 0,
+        physical_bytes: 0,
+        peak_physical_bytes: 0,
+        requested_bytes: 0,
+        mapped_pages: 0,
+        retiring_pages: 0,
+        parked_pages: 0,
+        cached_bytes: 0,
+        guaranteed_bytes: 0,
+        max_bytes: 0,
+        available_bytes: 0,
+        largest_free_run_bytes: 0,
+        allocations: 0,
+        frees: 0,
+        failures: 0,
+        waits: 0,
+        waited_ns: 0,
+        reclaim_calls: 0,
+        reclaimed_bytes: 0,
+        table_bytes: 0,
+    };
+}
+
+impl Default for ferrum_model_info {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Limits of a model that can be changed while it runs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_model_limits {
+    pub struct_size: u32,
+    pub priority: i32,
+    pub guaranteed_bytes: u64,
+    pub max_bytes: u64,
+}
+
+impl ferrum_model_limits {
+    /// The values of `FERRUM_MODEL_LIMITS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_model_limits>() as u32,
+        priority: 0,
+        guaranteed_bytes: 0,
+        max_bytes: 0,
+    };
+}
+
+impl Default for ferrum_model_limits {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A shared pool at one moment.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_shared_pool_info {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub page_bytes: u64,
+    pub physical_limit_bytes: u64,
+    /// Used by the models: mapped, retiring, or granted to allocations on their
+    /// way. Above the limit only after that was lowered.
+    pub physical_bytes: u64,
+    pub peak_physical_bytes: u64,
+    pub num_models: u64,
+    /// Address space of all models together.
+    pub virtual_bytes: u64,
+    /// Guarantees of all models together.
+    pub guaranteed_bytes: u64,
+    /// Freed, and queued work may still use it.
+    pub retiring_bytes: u64,
+    /// Had from the device, and nobody uses it.
+    pub cached_bytes: u64,
+    /// Had from the device.
+    pub held_bytes: u64,
+    /// Allocations that stand in line now.
+    pub waiting: u64,
+}
+
+impl ferrum_shared_pool_info {
+    /// The values of `FERRUM_SHARED_POOL_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_shared_pool_info>() as u32,
+        reserved: 0,
+        page_bytes: 0,
+        physical_limit_bytes: 0,
+        physical_bytes: 0,
+        peak_physical_bytes: 0,
+        num_models: 0,
+        virtual_bytes: 0,
+        guaranteed_bytes: 0,
+        retiring_bytes: 0,
+        cached_bytes: 0,
+        held_bytes: 0,
+        waiting: 0,
+    };
+}
+
+impl Default for ferrum_shared_pool_info {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
 // The layouts are those of the header's compiler.
 const _: () = {
     assert!(size_of::<ferrum_device>() == 8);
@@ -1220,6 +1527,9 @@ const _: () = {
     assert!(size_of::<ferrum_vpool>() == 8);
     assert!(align_of::<ferrum_vpool>() == 8);
     assert!(offset_of!(ferrum_vpool, id) == 0);
+    assert!(size_of::<ferrum_shared_pool>() == 8);
+    assert!(align_of::<ferrum_shared_pool>() == 8);
+    assert!(offset_of!(ferrum_shared_pool, id) == 0);
     assert!(size_of::<ferrum_manager>() == 8);
     assert!(align_of::<ferrum_manager>() == 8);
     assert!(offset_of!(ferrum_manager, id) == 0);
@@ -1318,7 +1628,7 @@ const _: () = {
     assert!(offset_of!(ferrum_pool_request, stream) == 24);
     assert!(offset_of!(ferrum_pool_request, expected_lifetime_ns) == 32);
     assert!(offset_of!(ferrum_pool_request, group) == 40);
-    assert!(size_of::<ferrum_block_info>() == 192);
+    assert!(size_of::<ferrum_block_info>() == 264);
     assert!(align_of::<ferrum_block_info>() == 8);
     assert!(offset_of!(ferrum_block_info, struct_size) == 0);
     assert!(offset_of!(ferrum_block_info, state) == 4);
@@ -1331,6 +1641,8 @@ const _: () = {
     assert!(offset_of!(ferrum_block_info, pool_name) == 56);
     assert!(offset_of!(ferrum_block_info, tag) == 120);
     assert!(offset_of!(ferrum_block_info, vpool) == 184);
+    assert!(offset_of!(ferrum_block_info, shared_pool) == 192);
+    assert!(offset_of!(ferrum_block_info, model) == 200);
     assert!(size_of::<ferrum_manager_config>() == 88);
     assert!(align_of::<ferrum_manager_config>() == 8);
     assert!(offset_of!(ferrum_manager_config, struct_size) == 0);
@@ -1444,6 +1756,80 @@ const _: () = {
     assert!(offset_of!(ferrum_compact_report, released_bytes) == 24);
     assert!(offset_of!(ferrum_compact_report, runs_before) == 32);
     assert!(offset_of!(ferrum_compact_report, runs_after) == 40);
+    assert!(size_of::<ferrum_shared_pool_config>() == 40);
+    assert!(align_of::<ferrum_shared_pool_config>() == 8);
+    assert!(offset_of!(ferrum_shared_pool_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_shared_pool_config, flags) == 4);
+    assert!(offset_of!(ferrum_shared_pool_config, limit_bytes) == 8);
+    assert!(offset_of!(ferrum_shared_pool_config, page_bytes) == 16);
+    assert!(offset_of!(ferrum_shared_pool_config, name) == 24);
+    assert!(offset_of!(ferrum_shared_pool_config, ready_pages) == 32);
+    assert!(offset_of!(ferrum_shared_pool_config, backing) == 36);
+    assert!(size_of::<ferrum_model_config>() == 40);
+    assert!(align_of::<ferrum_model_config>() == 8);
+    assert!(offset_of!(ferrum_model_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_model_config, priority) == 4);
+    assert!(offset_of!(ferrum_model_config, virtual_bytes) == 8);
+    assert!(offset_of!(ferrum_model_config, guaranteed_bytes) == 16);
+    assert!(offset_of!(ferrum_model_config, max_bytes) == 24);
+    assert!(offset_of!(ferrum_model_config, unscrubbed) == 32);
+    assert!(offset_of!(ferrum_model_config, reserved) == 36);
+    assert!(size_of::<ferrum_model_request>() == 32);
+    assert!(align_of::<ferrum_model_request>() == 8);
+    assert!(offset_of!(ferrum_model_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_model_request, at_offset) == 4);
+    assert!(offset_of!(ferrum_model_request, offset_bytes) == 8);
+    assert!(offset_of!(ferrum_model_request, size_bytes) == 16);
+    assert!(offset_of!(ferrum_model_request, tag) == 24);
+    assert!(size_of::<ferrum_model_info>() == 192);
+    assert!(align_of::<ferrum_model_info>() == 8);
+    assert!(offset_of!(ferrum_model_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_model_info, priority) == 4);
+    assert!(offset_of!(ferrum_model_info, unmapped_share) == 8);
+    assert!(offset_of!(ferrum_model_info, fragmentation) == 12);
+    assert!(offset_of!(ferrum_model_info, base_address) == 16);
+    assert!(offset_of!(ferrum_model_info, page_bytes) == 24);
+    assert!(offset_of!(ferrum_model_info, virtual_capacity_bytes) == 32);
+    assert!(offset_of!(ferrum_model_info, physical_bytes) == 40);
+    assert!(offset_of!(ferrum_model_info, peak_physical_bytes) == 48);
+    assert!(offset_of!(ferrum_model_info, requested_bytes) == 56);
+    assert!(offset_of!(ferrum_model_info, mapped_pages) == 64);
+    assert!(offset_of!(ferrum_model_info, retiring_pages) == 72);
+    assert!(offset_of!(ferrum_model_info, parked_pages) == 80);
+    assert!(offset_of!(ferrum_model_info, cached_bytes) == 88);
+    assert!(offset_of!(ferrum_model_info, guaranteed_bytes) == 96);
+    assert!(offset_of!(ferrum_model_info, max_bytes) == 104);
+    assert!(offset_of!(ferrum_model_info, available_bytes) == 112);
+    assert!(offset_of!(ferrum_model_info, largest_free_run_bytes) == 120);
+    assert!(offset_of!(ferrum_model_info, allocations) == 128);
+    assert!(offset_of!(ferrum_model_info, frees) == 136);
+    assert!(offset_of!(ferrum_model_info, failures) == 144);
+    assert!(offset_of!(ferrum_model_info, waits) == 152);
+    assert!(offset_of!(ferrum_model_info, waited_ns) == 160);
+    assert!(offset_of!(ferrum_model_info, reclaim_calls) == 168);
+    assert!(offset_of!(ferrum_model_info, reclaimed_bytes) == 176);
+    assert!(offset_of!(ferrum_model_info, table_bytes) == 184);
+    assert!(size_of::<ferrum_model_limits>() == 24);
+    assert!(align_of::<ferrum_model_limits>() == 8);
+    assert!(offset_of!(ferrum_model_limits, struct_size) == 0);
+    assert!(offset_of!(ferrum_model_limits, priority) == 4);
+    assert!(offset_of!(ferrum_model_limits, guaranteed_bytes) == 8);
+    assert!(offset_of!(ferrum_model_limits, max_bytes) == 16);
+    assert!(size_of::<ferrum_shared_pool_info>() == 96);
+    assert!(align_of::<ferrum_shared_pool_info>() == 8);
+    assert!(offset_of!(ferrum_shared_pool_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_shared_pool_info, reserved) == 4);
+    assert!(offset_of!(ferrum_shared_pool_info, page_bytes) == 8);
+    assert!(offset_of!(ferrum_shared_pool_info, physical_limit_bytes) == 16);
+    assert!(offset_of!(ferrum_shared_pool_info, physical_bytes) == 24);
+    assert!(offset_of!(ferrum_shared_pool_info, peak_physical_bytes) == 32);
+    assert!(offset_of!(ferrum_shared_pool_info, num_models) == 40);
+    assert!(offset_of!(ferrum_shared_pool_info, virtual_bytes) == 48);
+    assert!(offset_of!(ferrum_shared_pool_info, guaranteed_bytes) == 56);
+    assert!(offset_of!(ferrum_shared_pool_info, retiring_bytes) == 64);
+    assert!(offset_of!(ferrum_shared_pool_info, cached_bytes) == 72);
+    assert!(offset_of!(ferrum_shared_pool_info, held_bytes) == 80);
+    assert!(offset_of!(ferrum_shared_pool_info, waiting) == 88);
 };
 
 extern "C" {
@@ -1603,13 +1989,16 @@ extern "C" {
     ///       "active_bytes": 0, "largest_free_bytes": 0}]}],
     ///     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
     ///       "statistics": {...}}],
-    ///     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}]}]}
+    ///     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
+    ///     "shared_pools": [{"name": "...", "statistics": {...}, "info": {...},
+    ///       "models": [{"id": "...", "physical_bytes": 0}]}]}]}
     /// ```
     ///
     /// memory has the fields of ferrum_memory_info (bandwidth_gbps null when not
     /// measured, pressure as a word), statistics those of ferrum_statistics with
-    /// {"current": 0, "peak": 0} for a gauge, info those of ferrum_vpool_info. Fields
-    /// may be added.
+    /// {"current": 0, "peak": 0} for a gauge, info those of ferrum_vpool_info
+    /// or ferrum_shared_pool_info, a model those of ferrum_model_info. Fields may be
+    /// added.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_snapshot_json(
@@ -1627,8 +2016,9 @@ extern "C" {
     ///     (load)"]}], "omitted": 0, "total_bytes": 0}
     /// ```
     ///
-    /// kind is device, stream, event, pool, block (of a pool), vpool, range (that is
-    /// mapped in a virtual pool), manager, memory or registration. bytes is what was
+    /// kind is device, stream, event, pool, block (of a pool), vpool, shared_pool,
+    /// range (that is mapped in one of the two, with "model" in a shared one), manager,
+    /// memory or registration. bytes is what was
     /// asked for; age_ns is 0 where it is not kept, as for streams, events and ranges; call_site, the innermost function first, is there
     /// for blocks of pools with FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
     /// "omitted" counts the rest. Memory that is cached is no leak. Works also when
@@ -2228,4 +2618,225 @@ extern "C" {
 
     /// Ends a ferrum_vpool_pause.
     pub fn ferrum_vpool_resume(vpool: ferrum_vpool) -> ferrum_status;
+
+    /// Makes a shared pool without models. It takes nothing from the device yet.
+    ///
+    /// - `config`: settings, or NULL for FERRUM_SHARED_POOL_CONFIG_INIT.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory;
+    /// FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for
+    /// a limit above what the device has; FERRUM_ERROR_INVALID_CONFIG for one
+    /// of less than a page.
+    pub fn ferrum_shared_pool_create(
+        device: ferrum_device,
+        config: *const ferrum_shared_pool_config,
+        pool_out: *mut ferrum_shared_pool,
+    ) -> ferrum_status;
+
+    /// Destroys a shared pool with its models, as ferrum_vpool_destroy. Registrations
+    /// of reclaim callbacks stay until they are removed, but are not called any more.
+    ///
+    /// - `flags`: 0 or FERRUM_FORCE.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while a model has ranges, or allocations that wait.
+    pub fn ferrum_shared_pool_destroy(pool: ferrum_shared_pool, flags: u32) -> ferrum_status;
+
+    /// Adds a model, while others run. It takes address space, and memory only for its
+    /// tables.
+    ///
+    /// - `model`: its id, 1 to 63 bytes.
+    /// - `config`: required.
+    ///
+    /// Returns FERRUM_ERROR_MODEL_ALREADY_EXISTS, with the id in the message;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for an id that is none;
+    /// FERRUM_ERROR_INVALID_SIZE and FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY for
+    /// its address space; FERRUM_ERROR_INVALID_CONFIG for guarantees above the
+    /// limit, or a guarantee above the model's own maximum or address space.
+    pub fn ferrum_shared_pool_register_model(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        config: *const ferrum_model_config,
+    ) -> ferrum_status;
+
+    /// Takes a model out, while others run: waits for queued work that uses its freed
+    /// ranges and for running calls of its reclaim callbacks, which are not called any
+    /// more. What it had goes to the others.
+    ///
+    /// - `flags`: 0, or FERRUM_FORCE: also while it has ranges; then waits for all
+    ///   work of the device first, and its allocations that wait fail.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while it has ranges, or allocations that wait;
+    /// FERRUM_ERROR_MODEL_NOT_FOUND, with the id in the message.
+    pub fn ferrum_shared_pool_unregister_model(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        flags: u32,
+    ) -> ferrum_status;
+
+    /// Puts memory behind the first range of the model's address space that is free and
+    /// long enough, in whole pages. The first bytes are zeros, or what this model had
+    /// written there before.
+    ///
+    /// - `size_bytes`: not 0.
+    /// - `address_out`: where it starts.
+    /// - `offset_bytes_out`: optional, may be NULL: the same from the model's base
+    ///   address.
+    ///
+    /// Returns FERRUM_ERROR_MODEL_NOT_FOUND; FERRUM_ERROR_INVALID_SIZE;
+    /// FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY when no range is long enough;
+    /// FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY when the limits allow no more and
+    /// no room was found, with what was requested and what was available;
+    /// FERRUM_ERROR_OUT_OF_MEMORY when the device has less than the limits
+    /// allow. In a host function or a reclaim callback it does not wait for
+    /// room.
+    pub fn ferrum_shared_pool_allocate(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        size_bytes: u64,
+        address_out: *mut ferrum_address,
+        offset_bytes_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// As ferrum_shared_pool_allocate, at a place: behind every page that the range
+    /// touches.
+    ///
+    /// - `offset_bytes`: from the model's base address.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_OFFSET and FERRUM_ERROR_ALREADY_MAPPED as
+    /// ferrum_vpool_allocate.
+    pub fn ferrum_shared_pool_allocate_at(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        offset_bytes: u64,
+        size_bytes: u64,
+        address_out: *mut ferrum_address,
+    ) -> ferrum_status;
+
+    /// As ferrum_shared_pool_allocate, with all that can be asked for.
+    pub fn ferrum_shared_pool_allocate_with(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        request: *const ferrum_model_request,
+        address_out: *mut ferrum_address,
+        offset_bytes_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Takes the memory of a range of a model away, as ferrum_vpool_deallocate.
+    ///
+    /// - `offset_bytes,size_bytes`: as for ferrum_vpool_deallocate.
+    /// - `stream`: optional: the stream that used the range last.
+    pub fn ferrum_shared_pool_deallocate(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        offset_bytes: u64,
+        size_bytes: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// As ferrum_vpool_is_mapped, for a range of a model.
+    pub fn ferrum_shared_pool_is_mapped(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        offset_bytes: u64,
+        size_bytes: u64,
+        mapped_out: *mut u32,
+    ) -> ferrum_status;
+
+    /// Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
+    pub fn ferrum_shared_pool_get_model_info(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        info_out: *mut ferrum_model_info,
+    ) -> ferrum_status;
+
+    /// Changes guarantee, maximum and priority of a model, all of them or none, while
+    /// it and others run. What is mapped stays.
+    ///
+    /// - `limits`: required; fields as in ferrum_model_config.
+    pub fn ferrum_shared_pool_set_model_limits(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        limits: *const ferrum_model_limits,
+    ) -> ferrum_status;
+
+    /// Describes a shared pool.
+    pub fn ferrum_shared_pool_get_info(
+        pool: ferrum_shared_pool,
+        info_out: *mut ferrum_shared_pool_info,
+    ) -> ferrum_status;
+
+    /// Books of a shared pool: its live blocks are the ranges of all models.
+    pub fn ferrum_shared_pool_get_statistics(
+        pool: ferrum_shared_pool,
+        statistics_out: *mut ferrum_statistics,
+    ) -> ferrum_status;
+
+    /// Every model of a pool, of one moment and in the order of registration, as JSON:
+    ///
+    /// ```text
+    ///   {"models": [{"id": "chat", "physical_bytes": 0}]}
+    /// ```
+    ///
+    /// with all fields of ferrum_model_info.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_shared_pool_models_json(
+        pool: ferrum_shared_pool,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Changes the limit of all models together while they run; 0: what the device
+    /// has. What is mapped stays, and free pages above the limit go back to the device,
+    /// as with ferrum_vpool_set_limit.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_CONFIG for less than the models are guaranteed, or
+    /// than a page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the
+    /// device has.
+    pub fn ferrum_shared_pool_set_limit(
+        pool: ferrum_shared_pool,
+        limit_bytes: u64,
+    ) -> ferrum_status;
+
+    /// As ferrum_vpool_compact.
+    pub fn ferrum_shared_pool_compact(
+        pool: ferrum_shared_pool,
+        report_out: *mut ferrum_compact_report,
+    ) -> ferrum_status;
+
+    /// As ferrum_vpool_trim.
+    pub fn ferrum_shared_pool_trim(
+        pool: ferrum_shared_pool,
+        keep_bytes: u64,
+        released_bytes_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// As ferrum_vpool_synchronize, for the ranges of all models.
+    pub fn ferrum_shared_pool_synchronize(
+        pool: ferrum_shared_pool,
+        timeout_ns: u64,
+    ) -> ferrum_status;
+
+    /// As ferrum_vpool_pause.
+    pub fn ferrum_shared_pool_pause(pool: ferrum_shared_pool) -> ferrum_status;
+
+    /// Ends a ferrum_shared_pool_pause.
+    pub fn ferrum_shared_pool_resume(pool: ferrum_shared_pool) -> ferrum_status;
+
+    /// Registers a reclaim callback of a model. It is called only while the model has
+    /// more than its guarantee, or is at its own maximum and needs pages itself. End it
+    /// with ferrum_registration_remove, also after its model is gone.
+    ///
+    /// - `config`: deadline_ns of it; priority is the model's, and 0 here. NULL
+    ///   for FERRUM_RECLAIM_CONFIG_INIT.
+    /// - `user_data`: must stay valid until the registration is removed.
+    pub fn ferrum_model_reclaim_callback_add(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        config: *const ferrum_reclaim_config,
+        callback: ferrum_model_reclaim_fn,
+        user_data: *mut c_void,
+        registration_out: *mut ferrum_registration,
+    ) -> ferrum_status;
 }

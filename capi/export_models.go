@@ -1,0 +1,178 @@
+package main
+
+/*
+#include <stdlib.h>
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/vmm"
+)
+
+// modelOf reads which model a call is about.
+func modelOf(pool C.uint64_t, model *C.char) (library.ModelRef, error) {
+	id, err := textOf("model", model)
+	return library.ModelRef{Pool: uint64(pool), ID: id}, err
+}
+
+//export fmgo_model_register
+func fmgo_model_register(pool C.uint64_t, model *C.char, config *C.ferrum_model_config) (status C.int32_t) {
+	defer guard(&status)
+	ref, err := modelOf(pool, model)
+	if err != nil {
+		return fail(err)
+	}
+	settings := vmm.ModelConfig{
+		VirtualBytes: uint64(config.virtual_bytes), GuaranteedBytes: uint64(config.guaranteed_bytes),
+		MaxBytes: uint64(config.max_bytes), Priority: int32(config.priority),
+	}
+	if config.reserved != 0 {
+		return fail(device.Errorf(device.CodeInvalidStruct, "capi.model_config",
+			"config->reserved is %d: want 0", uint32(config.reserved)))
+	}
+	if settings.Unscrubbed, err = truth("config->unscrubbed", config.unscrubbed); err != nil {
+		return fail(err)
+	}
+	return done(lib.ModelRegister(ref, settings))
+}
+
+//export fmgo_model_unregister
+func fmgo_model_unregister(pool C.uint64_t, model *C.char, flags C.uint32_t) (status C.int32_t) {
+	defer guard(&status)
+	ref, err := modelOf(pool, model)
+	if err != nil {
+		return fail(err)
+	}
+	force, err := forced(flags)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.ModelUnregister(ref, force))
+}
+
+//export fmgo_model_allocate
+func fmgo_model_allocate(pool C.uint64_t, model *C.char, request *C.ferrum_model_request, address, offset *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	ref, err := modelOf(pool, model)
+	if err != nil {
+		return fail(err)
+	}
+	wanted := library.ModelRequest{AllocateRequest: vmm.AllocateRequest{
+		OffsetBytes: uint64(request.offset_bytes), SizeBytes: uint64(request.size_bytes),
+	}}
+	if wanted.Tag, err = textOf("request->tag", request.tag); err != nil {
+		return fail(err)
+	}
+	if wanted.Placed, err = truth("request->at_offset", request.at_offset); err != nil {
+		return fail(err)
+	}
+	made, err := lib.ModelAllocate(ref, wanted)
+	if err != nil {
+		return fail(err)
+	}
+	*address = C.uint64_t(made.Addr)
+	*offset = C.uint64_t(made.OffsetBytes)
+	return 0
+}
+
+//export fmgo_model_deallocate
+func fmgo_model_deallocate(pool C.uint64_t, model *C.char, offset, size, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	ref, err := modelOf(pool, model)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.ModelDeallocate(ref, rangeOf(offset, size), uint64(stream)))
+}
+
+//export fmgo_model_is_mapped
+func fmgo_model_is_mapped(pool C.uint64_t, model *C.char, offset, size C.uint64_t, out *C.uint32_t) (status C.int32_t) {
+	defer guard(&status)
+	ref, err := modelOf(pool, model)
+	if err != nil {
+		return fail(err)
+	}
+	mapped, err := lib.ModelIsMapped(ref, rangeOf(offset, size))
+	return giveTruth(out, mapped, err)
+}
+
+//export fmgo_model_get_info
+func fmgo_model_get_info(pool C.uint64_t, model *C.char, out *C.ferrum_model_info) (status C.int32_t) {
+	defer guard(&status)
+	ref, err := modelOf(pool, model)
+	if err != nil {
+		return fail(err)
+	}
+	stats, base, err := lib.ModelInfo(ref)
+	if err != nil {
+		return fail(err)
+	}
+	out.priority = C.int32_t(stats.Priority)
+	out.unmapped_share = C.float(stats.UnmappedShare)
+	out.fragmentation = C.float(stats.Fragmentation)
+	out.base_address = C.uint64_t(base)
+	out.page_bytes = C.uint64_t(stats.PageBytes)
+	out.virtual_capacity_bytes = C.uint64_t(stats.VirtualCapacityBytes)
+	out.physical_bytes = C.uint64_t(stats.PhysicalBytes)
+	out.peak_physical_bytes = C.uint64_t(stats.PeakPhysicalBytes)
+	out.requested_bytes = C.uint64_t(stats.RequestedBytes)
+	out.mapped_pages = C.uint64_t(stats.MappedPages)
+	out.retiring_pages = C.uint64_t(stats.RetiringPages)
+	out.parked_pages = C.uint64_t(stats.ParkedPages)
+	out.cached_bytes = C.uint64_t(stats.CachedBytes)
+	out.guaranteed_bytes = C.uint64_t(stats.GuaranteedBytes)
+	out.max_bytes = C.uint64_t(stats.MaxBytes)
+	out.available_bytes = C.uint64_t(stats.AvailableBytes)
+	out.largest_free_run_bytes = C.uint64_t(stats.LargestFreeRunBytes)
+	out.allocations = C.uint64_t(stats.Allocations)
+	out.frees = C.uint64_t(stats.Frees)
+	out.failures = C.uint64_t(stats.Failures)
+	out.waits = C.uint64_t(stats.Waits)
+	out.waited_ns = C.uint64_t(stats.WaitedNs)
+	out.reclaim_calls = C.uint64_t(stats.ReclaimCalls)
+	out.reclaimed_bytes = C.uint64_t(stats.ReclaimedBytes)
+	out.table_bytes = C.uint64_t(stats.TableBytes)
+	return 0
+}
+
+//export fmgo_model_set_limits
+func fmgo_model_set_limits(pool C.uint64_t, model *C.char, limits *C.ferrum_model_limits) (status C.int32_t) {
+	defer guard(&status)
+	ref, err := modelOf(pool, model)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.ModelSetLimits(ref, vmm.ModelLimits{
+		GuaranteedBytes: uint64(limits.guaranteed_bytes), MaxBytes: uint64(limits.max_bytes),
+		Priority: int32(limits.priority),
+	}))
+}
+
+//export fmgo_model_reclaim_callback_add
+func fmgo_model_reclaim_callback_add(pool C.uint64_t, model *C.char, config *C.ferrum_reclaim_config, callback C.ferrum_model_reclaim_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	ref, err := modelOf(pool, model)
+	if err != nil {
+		return fail(err)
+	}
+	if config.priority != 0 {
+		return fail(device.Errorf(device.CodeInvalidArgument, "capi.reclaim",
+			"config->priority is %d: it is the model's, want 0", int32(config.priority)))
+	}
+	deadline, err := deadlineOf(config)
+	if err != nil {
+		return fail(err)
+	}
+	token := newToken()
+	handle, err := lib.ModelReclaimCallbackAdd(ref, token, deadline, func(needed uint64) uint64 {
+		id := C.CString(ref.ID)
+		defer C.free(unsafe.Pointer(id))
+		return uint64(C.fm_call_model_reclaim(callback, pool, id, C.uint64_t(needed), userData, C.uint64_t(token)))
+	})
+	return give(out, handle, err)
+}

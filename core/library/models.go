@@ -1,0 +1,164 @@
+package library
+
+import (
+	"errors"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm"
+)
+
+// ModelRef names a model of a shared pool.
+type ModelRef struct {
+	// Pool is the handle of the shared pool.
+	Pool uint64
+	ID   string
+}
+
+// model finds a model.
+func (l *Library) model(op string, ref ModelRef) (*openSharedPool, *vmm.Model, error) {
+	entry, err := l.sharedPool(op, ref.Pool)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := entry.pool.Model(ref.ID)
+	return entry, m, l.lateModel(entry, ref, err)
+}
+
+// lateModel is late for calls of a model: one that went with its pool is no dead
+// model but a dead handle.
+func (l *Library) lateModel(entry *openSharedPool, ref ModelRef, err error) error {
+	if errors.Is(err, device.CodeModelNotFound) {
+		if _, gone := l.sharedPools.Get(ref.Pool); gone != nil {
+			err = gone
+		}
+	}
+	return late(l.sharedPools, ref.Pool, entry.device.engine, err)
+}
+
+// ModelRegister adds a model to a shared pool.
+func (l *Library) ModelRegister(ref ModelRef, c vmm.ModelConfig) error {
+	entry, err := l.sharedPool("model.register", ref.Pool)
+	if err != nil {
+		return err
+	}
+	_, err = entry.pool.Register(ref.ID, c)
+	return late(l.sharedPools, ref.Pool, entry.device.engine, err)
+}
+
+// ModelUnregister takes a model out of its pool. While it has ranges, or
+// allocations that wait, it is CodeBusy, unless forced.
+func (l *Library) ModelUnregister(ref ModelRef, force bool) error {
+	entry, err := l.sharedPool("model.unregister", ref.Pool)
+	if err != nil {
+		return err
+	}
+	leaks := newLeakReport()
+	if force {
+		leaks.addRanges(entry.device, ref.Pool, func(fn func(vmm.Range) bool) {
+			entry.pool.EachRange(func(r vmm.Range) bool { return r.Model != ref.ID || fn(r) })
+		})
+	}
+	if err := entry.pool.Unregister(ref.ID, force); err != nil {
+		return l.lateModel(entry, ref, err)
+	}
+	l.logLeaks("model unregistered by force", leaks)
+	return nil
+}
+
+// ModelRequest is a range of a model, as asked for.
+type ModelRequest struct {
+	vmm.AllocateRequest
+	// Placed says that the offset is the caller's; else it is 0, and the first place
+	// where there is room is taken.
+	Placed bool
+}
+
+// ModelAllocate maps memory behind a range of a model.
+func (l *Library) ModelAllocate(ref ModelRef, r ModelRequest) (vmm.Allocation, error) {
+	entry, m, err := l.model("model.allocate", ref)
+	if err != nil {
+		return vmm.Allocation{}, err
+	}
+	allocate := m.AllocateTagged
+	if r.Placed {
+		allocate = m.AllocateTaggedAt
+	}
+	made, err := allocate(r.AllocateRequest)
+	return made, l.lateModel(entry, ref, err)
+}
+
+// ModelDeallocate takes the memory of a range away once the work that is queued on
+// the stream now (0: the default one) is done.
+func (l *Library) ModelDeallocate(ref ModelRef, r ByteRange, stream uint64) error {
+	const op = "model.deallocate"
+	entry, m, err := l.model(op, ref)
+	if err != nil {
+		return err
+	}
+	var last device.Stream
+	if stream != 0 {
+		if last, err = l.streamOf(op, stream, entry.device); err != nil {
+			return err
+		}
+	}
+	return l.lateModel(entry, ref, m.Deallocate(r.OffsetBytes, r.SizeBytes, last))
+}
+
+// ModelIsMapped says whether every page that a range of a model touches is mapped.
+func (l *Library) ModelIsMapped(ref ModelRef, r ByteRange) (bool, error) {
+	_, m, err := l.model("model.is_mapped", ref)
+	if err != nil {
+		return false, err
+	}
+	return m.IsMapped(r.OffsetBytes, r.SizeBytes), nil
+}
+
+// ModelInfo is the numbers of a model, and where its address space starts.
+func (l *Library) ModelInfo(ref ModelRef) (vmm.ModelStats, device.Addr, error) {
+	_, m, err := l.model("model.info", ref)
+	if err != nil {
+		return vmm.ModelStats{}, 0, err
+	}
+	return m.Stats(), m.BaseAddress(), nil
+}
+
+// ModelSetLimits changes the limits of a model while it and others run.
+func (l *Library) ModelSetLimits(ref ModelRef, limits vmm.ModelLimits) error {
+	entry, err := l.sharedPool("model.set_limits", ref.Pool)
+	if err != nil {
+		return err
+	}
+	return l.lateModel(entry, ref, entry.pool.SetModelLimits(ref.ID, limits))
+}
+
+// ModelReclaimCallbackAdd makes fn be asked to free memory of a model when pages of
+// its pool are short; it returns the bytes that it has freed. It runs on a worker
+// with no lock held. token is as for PressureCallbackAdd.
+func (l *Library) ModelReclaimCallbackAdd(ref ModelRef, token uint64, deadline time.Duration, fn func(needed uint64) uint64) (uint64, error) {
+	const op = "callback.model_reclaim_add"
+	if fn == nil {
+		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
+	}
+	entry, err := l.sharedPool(op, ref.Pool)
+	if err != nil {
+		return 0, err
+	}
+	if err := entry.device.pass(op); err != nil {
+		return 0, err
+	}
+	defer entry.device.gate.leave()
+	callback, err := entry.pool.OnReclaim(ref.ID, deadline, fn)
+	if err != nil {
+		return 0, l.lateModel(entry, ref, err)
+	}
+	made := &registration{token: token, callback: callback, device: entry.device}
+	made.createdAt = time.Now()
+	handle, err := l.registrations.Insert(made)
+	if err != nil {
+		callback.Remove(false)
+		return 0, on(err, entry.device.engine)
+	}
+	made.handle.Store(handle)
+	return handle, nil
+}
