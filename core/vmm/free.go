@@ -65,13 +65,7 @@ func (s *space) mayFree(op string, b span, r run) error {
 		return s.closedError(op)
 	}
 	if page, hole := s.live.firstNotIn(r); hole {
-		if s.asleep.has(page) {
-			return s.fault(device.CodeInvalidState, op,
-				"offset %d, size %d: the page at offset %d sleeps and that at offset %d does not; they have to be freed apart",
-				b.offset, b.size, page*s.pageBytes, r.start*s.pageBytes)
-		}
-		return s.fault(device.CodeNotMapped, op, "page at offset %d, page size %d, is not mapped (offset %d, size %d)",
-			page*s.pageBytes, s.pageBytes, b.offset, b.size)
+		return s.notLive(op, b, r, page)
 	}
 	return s.mayFreeWhole(op, b, r)
 }

@@ -8,10 +8,10 @@ import (
 	"ferrum_mem/core/internal/offheap"
 )
 
-// chunkBytes is how much is copied at once: long enough that what each copy costs
+// defaultChunkBytes is how much is copied at once: long enough that what each copy costs
 // besides does not show, short enough that a context is looked at often. A page is
 // never divided.
-const chunkBytes = 8 << 20
+const defaultChunkBytes = 8 << 20
 
 // chunk is pages of one tag, one after the other, that went to sleep together.
 type chunk struct {
@@ -53,9 +53,13 @@ type block struct {
 type keepers struct {
 	takeBlock func(bytes uint64) (*block, error)
 	openFile  func(dir string) (file, error)
+	// chunkBytes is how much is copied at once.
+	chunkBytes uint64
 }
 
-func newKeepers() keepers { return keepers{takeBlock: takeBlock, openFile: openFile} }
+func newKeepers() keepers {
+	return keepers{takeBlock: takeBlock, openFile: openFile, chunkBytes: defaultChunkBytes}
+}
 
 // takeBlock takes memory that goes back to the system when it is freed.
 func takeBlock(bytes uint64) (*block, error) {

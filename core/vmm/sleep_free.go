@@ -13,16 +13,34 @@ func (s *space) leaveAsleep(op string, b span, r run) (asleep bool, err error) {
 	if s.state != stateOpen || s.asleep.count == 0 || !s.asleep.has(r.start) {
 		return false, nil
 	}
-	if page, awake := s.asleep.firstNotIn(r); awake {
-		return true, s.fault(device.CodeInvalidState, op,
-			"offset %d, size %d: the page at offset %d sleeps and that at offset %d does not; they have to be freed apart",
-			b.offset, b.size, r.start*s.pageBytes, page*s.pageBytes)
+	if _, mixed := s.asleep.firstNotIn(r); mixed {
+		return false, nil
 	}
 	if err := s.mayFreeWhole(op, b, r); err != nil {
 		return true, err
 	}
 	s.endSleepers(r)
 	return true, nil
+}
+
+// notLive is the error of a range of which a page is not live: it has no allocation, or
+// a part of the range sleeps. The caller holds mu.
+func (s *space) notLive(op string, b span, r run, page uint64) error {
+	asleep, mixed := s.asleep.firstIn(r)
+	for at := r.start; mixed && at < r.end(); at++ {
+		if s.allocated[at] == 0 {
+			page, mixed = at, false
+		} else if s.live.has(at) {
+			page = at
+		}
+	}
+	if mixed {
+		return s.fault(device.CodeInvalidState, op,
+			"offset %d, size %d: the page at offset %d sleeps and that at offset %d does not; they have to be freed apart",
+			b.offset, b.size, asleep*s.pageBytes, page*s.pageBytes)
+	}
+	return s.fault(device.CodeNotMapped, op, "page at offset %d, page size %d, is not mapped (offset %d, size %d)",
+		page*s.pageBytes, s.pageBytes, b.offset, b.size)
 }
 
 // shiftingNow is the error of a range that is being put to sleep or woken; nil: none

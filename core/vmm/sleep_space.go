@@ -175,7 +175,7 @@ func (s *space) awaitClaims(ctx context.Context, op string) error {
 
 // awakeJobs cuts what is live of a tag, or all, into chunks.
 func (s *space) awakeJobs(tag string) (jobs []job) {
-	most := max(chunkBytes/s.pageBytes, 1)
+	most := max(s.physical.keepers.chunkBytes/s.pageBytes, 1)
 	var last *chunk
 	for at, ok := s.live.next(0); ok; at, ok = s.live.next(at) {
 		number := s.records.all[s.allocated[at]-1].tag

@@ -191,7 +191,7 @@ func (l *lane) staging(bytes uint64) (*block, error) {
 	if l.buffer != nil && uint64(len(l.buffer.bytes)) >= bytes {
 		return l.buffer, nil
 	}
-	b, err := l.space.physical.keepers.takeBlock(max(bytes, chunkBytes))
+	b, err := l.space.physical.keepers.takeBlock(bytes)
 	if err != nil {
 		return nil, err
 	}
