@@ -177,6 +177,10 @@ inline void end_stream(ferrum_stream h) {
 }
 inline void end_event(ferrum_event h) { ferrum_event_destroy(h); }
 inline void end_pool(ferrum_pool h) { ferrum_pool_destroy(h, FERRUM_FORCE); }
+inline void end_vpool(ferrum_vpool h) { ferrum_vpool_destroy(h, FERRUM_FORCE); }
+inline void end_shared_pool(ferrum_shared_pool h) {
+    ferrum_shared_pool_destroy(h, FERRUM_FORCE);
+}
 inline void end_manager(ferrum_manager h) {
     ferrum_manager_destroy(h, FERRUM_FORCE);
 }
@@ -726,6 +730,7 @@ class registration {
 
   private:
     friend class device;
+    friend class shared_pool;
     using handle = detail::owner<ferrum_registration, detail::end_registration>;
     registration(std::shared_ptr<void> callable, ferrum_registration id)
         : callable_(std::move(callable)), handle_(id) {}
@@ -733,6 +738,287 @@ class registration {
     /* Destroyed after the handle: members go in reverse order. */
     std::shared_ptr<void> callable_;
     handle handle_;
+};
+
+/** Address space, and memory behind it by offset. */
+class vpool : public detail::owner<ferrum_vpool, detail::end_vpool> {
+  public:
+    using owner::owner;
+
+    /** A tag of nullptr is the pool's name. */
+    result<ferrum_address> try_allocate(std::uint64_t offset,
+                                        std::uint64_t size,
+                                        const char *tag = nullptr) const {
+        ferrum_address out = 0;
+        ferrum_status status =
+            ferrum_vpool_allocate_tagged(get(), offset, size, tag, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_address allocate(std::uint64_t offset, std::uint64_t size,
+                            const char *tag = nullptr) const {
+        return try_allocate(offset, size, tag).value();
+    }
+    result<done> try_deallocate(std::uint64_t offset, std::uint64_t size,
+                                ferrum_stream on = {}) const {
+        return detail::outcome(
+            ferrum_vpool_deallocate(get(), offset, size, on));
+    }
+    void deallocate(std::uint64_t offset, std::uint64_t size,
+                    ferrum_stream on = {}) const {
+        try_deallocate(offset, size, on).value();
+    }
+    result<bool> try_is_mapped(std::uint64_t offset, std::uint64_t size) const {
+        std::uint32_t mapped = 0;
+        ferrum_status status =
+            ferrum_vpool_is_mapped(get(), offset, size, &mapped);
+        return detail::outcome(status, mapped != 0);
+    }
+    bool is_mapped(std::uint64_t offset, std::uint64_t size) const {
+        return try_is_mapped(offset, size).value();
+    }
+    result<ferrum_vpool_info> try_info() const {
+        ferrum_vpool_info out = FERRUM_VPOOL_INFO_INIT;
+        ferrum_status status = ferrum_vpool_get_info(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_vpool_info info() const { return try_info().value(); }
+    result<ferrum_statistics> try_statistics() const {
+        ferrum_statistics out = FERRUM_STATISTICS_INIT;
+        ferrum_status status = ferrum_vpool_get_statistics(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_statistics statistics() const { return try_statistics().value(); }
+    result<ferrum_compact_report> try_compact() const {
+        ferrum_compact_report out = FERRUM_COMPACT_REPORT_INIT;
+        ferrum_status status = ferrum_vpool_compact(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_compact_report compact() const { return try_compact().value(); }
+    result<std::uint64_t> try_trim(std::uint64_t keep = 0) const {
+        std::uint64_t released = 0;
+        ferrum_status status = ferrum_vpool_trim(get(), keep, &released);
+        return detail::outcome(status, released);
+    }
+    std::uint64_t trim(std::uint64_t keep = 0) const {
+        return try_trim(keep).value();
+    }
+    result<done> try_set_limit(std::uint64_t bytes) const {
+        return detail::outcome(ferrum_vpool_set_limit(get(), bytes));
+    }
+    void set_limit(std::uint64_t bytes) const { try_set_limit(bytes).value(); }
+    result<done>
+    try_synchronize(std::chrono::nanoseconds wait = forever) const {
+        return detail::outcome(
+            ferrum_vpool_synchronize(get(), detail::timeout(wait)));
+    }
+    void synchronize(std::chrono::nanoseconds wait = forever) const {
+        try_synchronize(wait).value();
+    }
+    result<done> try_pause() const {
+        return detail::outcome(ferrum_vpool_pause(get()));
+    }
+    void pause() const { try_pause().value(); }
+    result<done> try_resume() const {
+        return detail::outcome(ferrum_vpool_resume(get()));
+    }
+    void resume() const { try_resume().value(); }
+    /** Destroys it unless ranges are mapped (BUSY, nothing has changed). */
+    result<done> try_destroy() {
+        ferrum_status status = ferrum_vpool_destroy(get(), 0);
+        if (status == FERRUM_OK)
+            release();
+        return detail::outcome(status);
+    }
+    void destroy() { try_destroy().value(); }
+};
+
+/** A range of a model. */
+struct model_range {
+    ferrum_address address;
+    std::uint64_t offset;
+};
+
+/** Several models under one physical limit. */
+class shared_pool
+    : public detail::owner<ferrum_shared_pool, detail::end_shared_pool> {
+  public:
+    using owner::owner;
+    using reclaim_function = std::function<std::uint64_t(std::uint64_t)>;
+
+    result<done> try_register_model(const char *model,
+                                    const ferrum_model_config &config) const {
+        return detail::outcome(
+            ferrum_shared_pool_register_model(get(), model, &config));
+    }
+    void register_model(const char *model,
+                        const ferrum_model_config &config) const {
+        try_register_model(model, config).value();
+    }
+    /** Flags: 0 or FERRUM_FORCE. */
+    result<done> try_unregister_model(const char *model,
+                                      std::uint32_t flags = 0) const {
+        return detail::outcome(
+            ferrum_shared_pool_unregister_model(get(), model, flags));
+    }
+    void unregister_model(const char *model, std::uint32_t flags = 0) const {
+        try_unregister_model(model, flags).value();
+    }
+    result<model_range>
+    try_allocate_with(const char *model,
+                      const ferrum_model_request &request) const {
+        model_range out{};
+        ferrum_status status = ferrum_shared_pool_allocate_with(
+            get(), model, &request, &out.address, &out.offset);
+        return detail::outcome(status, out);
+    }
+    model_range allocate_with(const char *model,
+                              const ferrum_model_request &request) const {
+        return try_allocate_with(model, request).value();
+    }
+    result<model_range> try_allocate(const char *model,
+                                     std::uint64_t size) const {
+        model_range out{};
+        ferrum_status status = ferrum_shared_pool_allocate(
+            get(), model, size, &out.address, &out.offset);
+        return detail::outcome(status, out);
+    }
+    model_range allocate(const char *model, std::uint64_t size) const {
+        return try_allocate(model, size).value();
+    }
+    result<ferrum_address> try_allocate_at(const char *model,
+                                           std::uint64_t offset,
+                                           std::uint64_t size) const {
+        ferrum_address out = 0;
+        ferrum_status status =
+            ferrum_shared_pool_allocate_at(get(), model, offset, size, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_address allocate_at(const char *model, std::uint64_t offset,
+                               std::uint64_t size) const {
+        return try_allocate_at(model, offset, size).value();
+    }
+    result<done> try_deallocate(const char *model, std::uint64_t offset,
+                                std::uint64_t size,
+                                ferrum_stream on = {}) const {
+        return detail::outcome(
+            ferrum_shared_pool_deallocate(get(), model, offset, size, on));
+    }
+    void deallocate(const char *model, std::uint64_t offset, std::uint64_t size,
+                    ferrum_stream on = {}) const {
+        try_deallocate(model, offset, size, on).value();
+    }
+    result<bool> try_is_mapped(const char *model, std::uint64_t offset,
+                               std::uint64_t size) const {
+        std::uint32_t mapped = 0;
+        ferrum_status status =
+            ferrum_shared_pool_is_mapped(get(), model, offset, size, &mapped);
+        return detail::outcome(status, mapped != 0);
+    }
+    bool is_mapped(const char *model, std::uint64_t offset,
+                   std::uint64_t size) const {
+        return try_is_mapped(model, offset, size).value();
+    }
+    result<ferrum_model_info> try_model_info(const char *model) const {
+        ferrum_model_info out = FERRUM_MODEL_INFO_INIT;
+        ferrum_status status =
+            ferrum_shared_pool_get_model_info(get(), model, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_model_info model_info(const char *model) const {
+        return try_model_info(model).value();
+    }
+    result<done> try_set_model_limits(const char *model,
+                                      const ferrum_model_limits &limits) const {
+        return detail::outcome(
+            ferrum_shared_pool_set_model_limits(get(), model, &limits));
+    }
+    void set_model_limits(const char *model,
+                          const ferrum_model_limits &limits) const {
+        try_set_model_limits(model, limits).value();
+    }
+    result<ferrum_shared_pool_info> try_info() const {
+        ferrum_shared_pool_info out = FERRUM_SHARED_POOL_INFO_INIT;
+        ferrum_status status = ferrum_shared_pool_get_info(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_shared_pool_info info() const { return try_info().value(); }
+    result<ferrum_statistics> try_statistics() const {
+        ferrum_statistics out = FERRUM_STATISTICS_INIT;
+        ferrum_status status = ferrum_shared_pool_get_statistics(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_statistics statistics() const { return try_statistics().value(); }
+    result<std::string> try_models_json() const {
+        return detail::text([this](char *to, std::size_t room, std::size_t *n) {
+            return ferrum_shared_pool_models_json(get(), to, room, n);
+        });
+    }
+    std::string models_json() const { return try_models_json().value(); }
+    result<ferrum_compact_report> try_compact() const {
+        ferrum_compact_report out = FERRUM_COMPACT_REPORT_INIT;
+        ferrum_status status = ferrum_shared_pool_compact(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_compact_report compact() const { return try_compact().value(); }
+    result<std::uint64_t> try_trim(std::uint64_t keep = 0) const {
+        std::uint64_t released = 0;
+        ferrum_status status = ferrum_shared_pool_trim(get(), keep, &released);
+        return detail::outcome(status, released);
+    }
+    std::uint64_t trim(std::uint64_t keep = 0) const {
+        return try_trim(keep).value();
+    }
+    result<done> try_set_limit(std::uint64_t bytes) const {
+        return detail::outcome(ferrum_shared_pool_set_limit(get(), bytes));
+    }
+    void set_limit(std::uint64_t bytes) const { try_set_limit(bytes).value(); }
+    result<done>
+    try_synchronize(std::chrono::nanoseconds wait = forever) const {
+        return detail::outcome(
+            ferrum_shared_pool_synchronize(get(), detail::timeout(wait)));
+    }
+    void synchronize(std::chrono::nanoseconds wait = forever) const {
+        try_synchronize(wait).value();
+    }
+    result<done> try_pause() const {
+        return detail::outcome(ferrum_shared_pool_pause(get()));
+    }
+    void pause() const { try_pause().value(); }
+    result<done> try_resume() const {
+        return detail::outcome(ferrum_shared_pool_resume(get()));
+    }
+    void resume() const { try_resume().value(); }
+    /** The callable gets the bytes needed and returns the bytes that it freed.
+     *  An exception from it ends the process. */
+    result<registration>
+    try_on_reclaim(const char *model, reclaim_function give,
+                   const ferrum_reclaim_config *config = nullptr) const {
+        auto held = std::make_shared<reclaim_function>(std::move(give));
+        ferrum_registration out{};
+        ferrum_status status = ferrum_model_reclaim_callback_add(
+            get(), model, config,
+            [](ferrum_shared_pool, const char *, std::uint64_t needed,
+               void *data) noexcept {
+                return (*static_cast<reclaim_function *>(data))(needed);
+            },
+            held.get(), &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return registration(std::move(held), out);
+    }
+    registration
+    on_reclaim(const char *model, reclaim_function give,
+               const ferrum_reclaim_config *config = nullptr) const {
+        return try_on_reclaim(model, std::move(give), config).value();
+    }
+    /** Destroys it unless models have ranges (BUSY, nothing has changed). */
+    result<done> try_destroy() {
+        ferrum_status status = ferrum_shared_pool_destroy(get(), 0);
+        if (status == FERRUM_OK)
+            release();
+        return detail::outcome(status);
+    }
+    void destroy() { try_destroy().value(); }
 };
 
 /** An open device. Destroy what is on it first. */
@@ -822,6 +1108,34 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
     }
     pool create_pool(const ferrum_pool_config *config = nullptr) const {
         return try_create_pool(config).value();
+    }
+    result<ferrum_page_sizes> try_page_sizes() const {
+        ferrum_page_sizes out = FERRUM_PAGE_SIZES_INIT;
+        ferrum_status status = ferrum_device_get_page_sizes(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_page_sizes page_sizes() const { return try_page_sizes().value(); }
+    result<vpool> try_create_vpool(const ferrum_vpool_config &config) const {
+        ferrum_vpool out{};
+        ferrum_status status = ferrum_vpool_create(get(), &config, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return vpool(out);
+    }
+    vpool create_vpool(const ferrum_vpool_config &config) const {
+        return try_create_vpool(config).value();
+    }
+    result<shared_pool> try_create_shared_pool(
+        const ferrum_shared_pool_config *config = nullptr) const {
+        ferrum_shared_pool out{};
+        ferrum_status status = ferrum_shared_pool_create(get(), config, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return shared_pool(out);
+    }
+    shared_pool create_shared_pool(
+        const ferrum_shared_pool_config *config = nullptr) const {
+        return try_create_shared_pool(config).value();
     }
     result<manager>
     try_create_manager(const ferrum_manager_config *config = nullptr) const {

@@ -286,6 +286,91 @@ TEST_F(Cpp, test_standard_containers_in_a_pool) {
     EXPECT_EQ(pool.statistics().live_blocks.current, 0u);
 }
 
+TEST_F(Cpp, test_virtual_pools) {
+    ferrum_page_sizes sizes = device.page_sizes();
+    ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
+    config.capacity_bytes = 64 * sizes.minimum_bytes;
+    config.page_bytes = sizes.minimum_bytes;
+    ferrum::vpool pool = device.create_vpool(config);
+    ferrum_address at = pool.allocate(10, 100, "kv");
+    EXPECT_EQ(at, pool.info().base_address + 10);
+    std::memset(reinterpret_cast<void *>(at), 7, 100);
+    EXPECT_TRUE(pool.is_mapped(0, sizes.minimum_bytes));
+    EXPECT_FALSE(pool.is_mapped(sizes.minimum_bytes, 1));
+    EXPECT_EQ(device.owner_of(at).vpool.id, pool.get().id);
+    EXPECT_EQ(pool.try_allocate(0, 1).status(), FERRUM_ERROR_ALREADY_MAPPED);
+    EXPECT_EQ(pool.try_destroy().status(), FERRUM_ERROR_BUSY);
+    EXPECT_EQ(pool.statistics().live_blocks.current, 1u);
+    pool.set_limit(8 * MiB);
+    EXPECT_EQ(pool.info().limit_bytes, 8 * MiB);
+    pool.deallocate(10, 100);
+    pool.synchronize();
+    pool.pause();
+    pool.compact();
+    pool.trim();
+    EXPECT_EQ(pool.info().held_bytes, 0u);
+    pool.resume();
+    pool.destroy();
+    EXPECT_FALSE(pool);
+    // Not destroyed by hand: the destructor does it, ranges or not.
+    device.create_vpool(config).allocate(0, 1);
+}
+
+TEST_F(Cpp, test_shared_pools) {
+    const std::uint64_t page = device.page_sizes().minimum_bytes;
+    ferrum_shared_pool_config config = FERRUM_SHARED_POOL_CONFIG_INIT;
+    config.page_bytes = page;
+    config.limit_bytes = 4 * page;
+    config.ready_pages = 0;
+    ferrum::shared_pool pool = device.create_shared_pool(&config);
+    ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
+    model.virtual_bytes = 64 * page;
+    pool.register_model("chat", model);
+    pool.register_model("code", model);
+    EXPECT_EQ(pool.try_register_model("chat", model).status(),
+              FERRUM_ERROR_MODEL_ALREADY_EXISTS);
+    ferrum::model_range all = pool.allocate("chat", 4 * page);
+    EXPECT_EQ(all.offset, 0u);
+    EXPECT_EQ(pool.try_allocate("code", 1).status(),
+              FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+    std::atomic<std::uint64_t> asked{0};
+    {
+        ferrum::registration given =
+            pool.on_reclaim("chat", [&](std::uint64_t needed) {
+                asked = needed;
+                pool.deallocate("chat", all.offset, 4 * page);
+                return 4 * page;
+            });
+        EXPECT_EQ(pool.allocate_at("code", 3 * page, page),
+                  pool.model_info("code").base_address + 3 * page);
+    }
+    EXPECT_EQ(asked, page);
+    EXPECT_TRUE(pool.is_mapped("code", 3 * page, page));
+    ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
+    request.size_bytes = 1;
+    request.tag = "weights";
+    EXPECT_EQ(pool.allocate_with("chat", request).offset, 0u);
+    EXPECT_EQ(device.owner_of(pool.model_info("chat").base_address).tag,
+              std::string("weights"));
+    ferrum_model_limits limits = FERRUM_MODEL_LIMITS_INIT;
+    limits.guaranteed_bytes = page;
+    pool.set_model_limits("chat", limits);
+    EXPECT_EQ(pool.info().guaranteed_bytes, page);
+    EXPECT_NE(pool.models_json().find("\"id\":\"code\""), std::string::npos);
+    EXPECT_EQ(pool.statistics().live_blocks.current, 2u);
+    pool.set_limit(0);
+    EXPECT_EQ(pool.try_unregister_model("code").status(), FERRUM_ERROR_BUSY);
+    pool.unregister_model("code", FERRUM_FORCE);
+    pool.synchronize();
+    pool.pause();
+    pool.compact();
+    pool.trim();
+    pool.resume();
+    EXPECT_EQ(pool.try_destroy().status(), FERRUM_ERROR_BUSY);
+    pool.deallocate("chat", 0, 1);
+    pool.destroy();
+}
+
 TEST_F(Cpp, test_log) {
     std::promise<std::string> heard;
     struct state {

@@ -84,6 +84,8 @@ from .errors import (
 from .managers import Manager
 from .memory import Memory
 from .pools import Pool, PoolBatch, PoolBlock
+from .ranges import MappedRange
+from .shared_pools import Model, SharedPool
 from .streams import Event, Stream
 from .types import (
     Backend,
@@ -106,6 +108,18 @@ from .types import (
     PressureLevel,
     Statistics,
 )
+from .virtual_pools import VirtualPool
+from .virtual_types import (
+    Backing,
+    CompactReport,
+    ModelConfig,
+    ModelInfo,
+    PageSizes,
+    SharedPoolConfig,
+    SharedPoolInfo,
+    VirtualPoolConfig,
+    VirtualPoolInfo,
+)
 
 __version__ = f"{_abi.FERRUM_VERSION_MAJOR}.{_abi.FERRUM_VERSION_MINOR}.{_abi.FERRUM_VERSION_PATCH}"
 
@@ -123,6 +137,7 @@ __all__ = [
     "Backend",
     "BackendDevice",
     "BackendUnavailableError",
+    "Backing",
     "BlockInfo",
     "BlockOwner",
     "BlockState",
@@ -130,6 +145,7 @@ __all__ = [
     "BusyError",
     "CancelledError",
     "Capability",
+    "CompactReport",
     "CorruptedError",
     "Debug",
     "DefragmentationStats",
@@ -162,13 +178,17 @@ __all__ = [
     "LogLevel",
     "Manager",
     "ManagerConfig",
+    "MappedRange",
     "MappingError",
     "MappingFailedError",
     "Memory",
     "MemoryInfo",
     "MemoryType",
+    "Model",
     "ModelAlreadyExistsError",
+    "ModelConfig",
     "ModelError",
+    "ModelInfo",
     "ModelNotFoundError",
     "NetworkError",
     "NotFoundError",
@@ -179,6 +199,7 @@ __all__ = [
     "OutOfPhysicalMemoryError",
     "OutOfVirtualMemoryError",
     "OverflowError",
+    "PageSizes",
     "PermissionDeniedError",
     "PoisonedError",
     "Pool",
@@ -190,6 +211,9 @@ __all__ = [
     "Registration",
     "ResourceExhaustedError",
     "SerializationError",
+    "SharedPool",
+    "SharedPoolConfig",
+    "SharedPoolInfo",
     "Statistics",
     "Stream",
     "TimeoutError",
@@ -197,6 +221,9 @@ __all__ = [
     "UnsupportedDeviceError",
     "UnsupportedError",
     "ViewExistsError",
+    "VirtualPool",
+    "VirtualPoolConfig",
+    "VirtualPoolInfo",
     "__version__",
     "abi_version",
     "backends",

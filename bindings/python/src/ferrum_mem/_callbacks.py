@@ -122,12 +122,17 @@ def _run_reclaim(_device: Any, needed_bytes: int, key: int) -> int:
     return 0
 
 
+def _run_model_reclaim(_pool: Any, _model: Any, needed_bytes: int, key: int) -> int:
+    return _run_reclaim(None, needed_bytes, key)
+
+
 # These live as long as the module, which the library's threads may outlive only
 # after _library has seen to it that they call nothing any more.
 _host_trampoline = _abi.ferrum_host_fn(_run_host)
 _log_trampoline = _abi.ferrum_log_fn(_run_log)
 _pressure_trampoline = _abi.ferrum_pressure_fn(_run_pressure)
 _reclaim_trampoline = _abi.ferrum_reclaim_fn(_run_reclaim)
+_model_reclaim_trampoline = _abi.ferrum_model_reclaim_fn(_run_model_reclaim)
 
 
 def queue_host_function(stream: Any, function: HostFunction) -> None:
@@ -168,6 +173,31 @@ def add_reclaim(
     _reclaim_functions[key] = function
     status = _native.library().ferrum_reclaim_callback_add(
         device, ctypes.byref(config), _reclaim_trampoline, key, ctypes.byref(registration)
+    )
+    if status < 0:
+        error = _native.error_of(status)
+        _reclaim_functions.pop(key, None)
+        raise error
+    return registration, lambda: _forget(_reclaim_functions, key)
+
+
+def add_model_reclaim(
+    pool: Any,
+    model: bytes | None,
+    config: _abi.ferrum_reclaim_config,
+    function: Callable[[int], int],
+) -> tuple[_abi.ferrum_registration, Callable[[], None]]:
+    """Gives the registration and what forgets the function."""
+    key = next(_keys)
+    registration = _abi.ferrum_registration()
+    _reclaim_functions[key] = function
+    status = _native.library().ferrum_model_reclaim_callback_add(
+        pool,
+        model,
+        ctypes.byref(config),
+        _model_reclaim_trampoline,
+        key,
+        ctypes.byref(registration),
     )
     if status < 0:
         error = _native.error_of(status)

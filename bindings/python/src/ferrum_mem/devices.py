@@ -13,6 +13,7 @@ from ._owned import Node, Owned, Resource
 from ._values import i32, nanoseconds, u64
 from ._waits import SLICE_NS, wait
 from .types import Backend, BlockOwner, DeviceInfo, MemoryInfo, PressureLevel, Statistics
+from .virtual_types import PageSizes
 
 if TYPE_CHECKING:
     from .streams import Stream
@@ -127,6 +128,18 @@ class Device(Resource):
             _native.library().ferrum_device_get_statistics(self._handle, ctypes.byref(raw))
         )
         return Statistics.from_abi(raw)
+
+    def page_sizes(self) -> PageSizes:
+        """The page sizes of virtual pools on the device.
+
+        Raises:
+            UnsupportedDeviceError: the device has no virtual memory.
+        """
+        raw = _abi.ferrum_page_sizes.init()
+        _native.check(
+            _native.library().ferrum_device_get_page_sizes(self._handle, ctypes.byref(raw))
+        )
+        return PageSizes(raw.minimum_bytes, raw.recommended_bytes)
 
     def owner_of(self, address: int) -> BlockOwner:
         """Which pool and block an address belongs to, also one inside a block. For

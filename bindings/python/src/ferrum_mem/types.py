@@ -44,6 +44,7 @@ class Capability(enum.IntFlag):
 
     HOST_ADDRESSABLE = _abi.FERRUM_CAPABILITY_HOST_ADDRESSABLE
     PEER = _abi.FERRUM_CAPABILITY_PEER
+    VIRTUAL_MEMORY = _abi.FERRUM_CAPABILITY_VIRTUAL_MEMORY
 
 
 class Debug(enum.IntFlag):
@@ -331,14 +332,18 @@ class BlockOwner:
 
     Attributes:
         state: what is there.
-        pool: the library's number of the pool; 0 when it is one of a manager's.
+        pool: the library's number of the pool; 0 when it is another one.
         manager: the library's number of the manager whose pool it is, or 0.
-        address: start of the block or of the free run.
+        address: start of the block or of the free run; in a virtual pool, of the
+            range or, where none is mapped, of the page.
         size_bytes: its length after rounding.
         requested_bytes: what was asked for; 0 when not live.
         age_ns: time since the allocation; 0 without tracking or when not live.
         pool_name: name of the pool, or "".
         tag: tag of the block, or "".
+        vpool: the library's number of the virtual pool, or 0.
+        shared_pool: the library's number of the shared pool, or 0.
+        model: id of the model of the shared pool, or "".
     """
 
     state: BlockState
@@ -350,6 +355,9 @@ class BlockOwner:
     age_ns: int
     pool_name: str
     tag: str
+    vpool: int
+    shared_pool: int
+    model: str
 
     @classmethod
     def from_abi(cls, raw: _abi.ferrum_block_info) -> BlockOwner:
@@ -364,6 +372,9 @@ class BlockOwner:
             age_ns=raw.age_ns,
             pool_name=raw.pool_name.decode("utf-8", "replace"),
             tag=raw.tag.decode("utf-8", "replace"),
+            vpool=raw.vpool.id,
+            shared_pool=raw.shared_pool.id,
+            model=raw.model.decode("utf-8", "replace"),
         )
 
 
@@ -446,6 +457,7 @@ class Leak:
     Attributes:
         call_site: where a block was allocated, the innermost function first; empty
             unless its pool has Debug.CALL_SITES.
+        model: id of the model that a range of a shared pool is of, or "".
     """
 
     kind: str
@@ -456,6 +468,7 @@ class Leak:
     tag: str
     age_ns: int
     call_site: tuple[str, ...] = ()
+    model: str = ""
 
 
 @dataclass(frozen=True)
@@ -479,6 +492,7 @@ class LeakReport:
                 tag=entry["tag"],
                 age_ns=entry["age_ns"],
                 call_site=tuple(entry.get("call_site", ())),
+                model=entry.get("model", ""),
             )
             for entry in raw["leaks"]
         )

@@ -1,0 +1,206 @@
+"""Virtual pools: address space with pages that come and go."""
+
+from __future__ import annotations
+
+import ctypes
+
+from . import _abi, _native
+from ._owned import Owned, Resource
+from ._values import u32, u64
+from ._waits import wait
+from .devices import Device
+from .ranges import MappedRange, unmap_pages
+from .streams import Stream, optional_handle
+from .types import Statistics
+from .virtual_types import Backing, CompactReport, VirtualPoolConfig, VirtualPoolInfo
+
+
+def ready_pages(pages: int | None) -> int:
+    """The setting as C has it."""
+    return _abi.FERRUM_READY_PAGES_AUTO if pages is None else u32("ready_pages", pages)
+
+
+class VirtualPool(Resource):
+    """Address space that is reserved as a whole, and memory behind it by offset.
+
+    Args:
+        device: where its memory is.
+        config: settings.
+
+    Raises:
+        UnsupportedDeviceError: the device has no virtual memory.
+        InvalidPageSizeError, InvalidSizeError: of the settings.
+        OutOfVirtualMemoryError: there is no such address space.
+        OutOfPhysicalMemoryError: the limit is above what the device has.
+    """
+
+    def __init__(self, device: Device, config: VirtualPoolConfig) -> None:
+        raw = _abi.ferrum_vpool_config.init()
+        raw.capacity_bytes = u64("capacity_bytes", config.capacity_bytes)
+        raw.page_bytes = u64("page_bytes", config.page_bytes)
+        raw.limit_bytes = u64("limit_bytes", config.limit_bytes)
+        raw.name = _native.encode("name", config.name)
+        raw.ready_pages = ready_pages(config.ready_pages)
+        raw.backing = Backing(config.backing)
+        handle = _abi.ferrum_vpool()
+        library = _native.library()
+        _native.check(
+            library.ferrum_vpool_create(device._handle, ctypes.byref(raw), ctypes.byref(handle))
+        )
+        end = library.ferrum_vpool_destroy
+        self._device = device
+        name = f" {config.name!r}" if config.name else ""
+        self._own(
+            Owned(
+                f"VirtualPool{name} on {device.id}", lambda flags: end(handle, flags), device._node
+            ),
+            handle,
+        )
+        self._page_bytes = self.info().page_bytes
+
+    @property
+    def device(self) -> Device:
+        """The device that the pool is on."""
+        return self._device
+
+    @property
+    def page_bytes(self) -> int:
+        """The size of a page."""
+        return self._page_bytes
+
+    def close(self, *, force: bool = False) -> None:
+        """Unmaps everything and gives memory and address space back, after queued
+        work that uses freed ranges.
+
+        Args:
+            force: also while ranges are mapped; waits for all work of the device.
+
+        Raises:
+            BusyError: ranges are mapped; nothing has changed.
+            ViewExistsError: with force, a view still looks into a range.
+        """
+        self._owned.close(_abi.FERRUM_FORCE if force else 0)
+
+    def allocate(
+        self, offset_bytes: int, size_bytes: int, *, tag: str | None = None
+    ) -> MappedRange:
+        """Puts memory behind every page that a range touches: all or none.
+
+        Args:
+            offset_bytes: from the base address; need not be a multiple of a page.
+            size_bytes: not 0.
+            tag: name for the books, at most 63 bytes; None: the pool's name.
+
+        Raises:
+            AlreadyMappedError: a page of it is mapped; the message says which.
+            InvalidOffsetError: it ends outside.
+            OutOfPhysicalMemoryError: over the limit; the message says what was
+                requested and what was available.
+        """
+        offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
+        address = _abi.ferrum_address()
+        library, text = _native.library(), _native.encode("tag", tag)
+        if text is None:
+            status = library.ferrum_vpool_allocate(
+                self._handle, offset, size, ctypes.byref(address)
+            )
+        else:
+            status = library.ferrum_vpool_allocate_tagged(
+                self._handle, offset, size, text, ctypes.byref(address)
+            )
+        _native.check(status)
+        handle, unmap = self._handle, library.ferrum_vpool_deallocate
+        return MappedRange(
+            self,
+            address.value,
+            offset,
+            size,
+            lambda at, length, stream: unmap(handle, at, length, stream),
+        )
+
+    def deallocate(
+        self, offset_bytes: int, size_bytes: int, *, stream: Stream | None = None
+    ) -> None:
+        """Unmaps by offset, once the work that is queued on the stream now is done:
+        whole pages, of one range or of several, or exactly one range. The objects of
+        all ranges that it touches are closed with it; what is left of one that was
+        unmapped in part is unmapped by offset too.
+
+        Raises:
+            NotMappedError: a page of it is not mapped; the message says which.
+            InvalidOffsetError: it is neither whole pages nor one range.
+            ViewExistsError: a view still looks into a range; nothing has changed.
+        """
+        offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
+        handle, queue = self._handle, optional_handle(stream)
+        unmap = _native.library().ferrum_vpool_deallocate
+        unmap_pages(
+            self._owned, offset, size, self._page_bytes, lambda: unmap(handle, offset, size, queue)
+        )
+
+    def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:
+        """Whether every page that a range touches is mapped; False outside."""
+        mapped = ctypes.c_uint32()
+        _native.check(
+            _native.library().ferrum_vpool_is_mapped(
+                self._handle,
+                u64("offset_bytes", offset_bytes),
+                u64("size_bytes", size_bytes),
+                ctypes.byref(mapped),
+            )
+        )
+        return mapped.value != 0
+
+    def info(self) -> VirtualPoolInfo:
+        """Describes the pool."""
+        raw = _abi.ferrum_vpool_info.init()
+        _native.check(_native.library().ferrum_vpool_get_info(self._handle, ctypes.byref(raw)))
+        return VirtualPoolInfo.from_abi(raw)
+
+    def statistics(self) -> Statistics:
+        """Books of the pool: its live blocks are ranges."""
+        raw = _abi.ferrum_statistics.init()
+        _native.check(
+            _native.library().ferrum_vpool_get_statistics(self._handle, ctypes.byref(raw))
+        )
+        return Statistics.from_abi(raw)
+
+    def compact(self) -> CompactReport:
+        """Brings together what no range uses, and gives back what is not kept ready.
+        What is mapped stays where it is."""
+        raw = _abi.ferrum_compact_report.init()
+        _native.check(_native.library().ferrum_vpool_compact(self._handle, ctypes.byref(raw)))
+        return CompactReport.from_abi(raw)
+
+    def trim(self, keep_bytes: int = 0) -> int:
+        """Gives free pages back to the device until no more than keep_bytes of them
+        are held. Returns how many bytes it gave back."""
+        released = ctypes.c_uint64()
+        _native.check(
+            _native.library().ferrum_vpool_trim(
+                self._handle, u64("keep_bytes", keep_bytes), ctypes.byref(released)
+            )
+        )
+        return released.value
+
+    def set_limit(self, limit_bytes: int | None) -> None:
+        """Changes the limit while the pool works; None or 0: what the device has."""
+        limit = 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
+        _native.check(_native.library().ferrum_vpool_set_limit(self._handle, limit))
+
+    def synchronize(self, timeout_s: float | None = None) -> None:
+        """Waits until no range is retiring any more.
+
+        Raises:
+            TimeoutError: it takes longer.
+        """
+        handle, function = self._handle, _native.library().ferrum_vpool_synchronize
+        wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
+
+    def pause(self) -> None:
+        """Has the pool's worker make no more pages ready, until resume()."""
+        _native.check(_native.library().ferrum_vpool_pause(self._handle))
+
+    def resume(self) -> None:
+        """Ends a pause()."""
+        _native.check(_native.library().ferrum_vpool_resume(self._handle))
