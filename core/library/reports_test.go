@@ -49,7 +49,7 @@ func TestBackendsJSONWithoutABackend(t *testing.T) {
 
 var statisticsKeys = []string{"requested", "allocated", "active", "cached", "unusable", "reserved",
 	"live_blocks", "segments", "allocations", "frees", "failures", "largest_free_bytes",
-	"thread_cached_bytes"}
+	"thread_cached_bytes", "virtual_reserved"}
 
 func TestSnapshotJSONHasTheDocumentedKeys(t *testing.T) {
 	b := startBench(t)
@@ -94,7 +94,7 @@ func TestSnapshotJSONHasTheDocumentedKeys(t *testing.T) {
 			segments := p["segments"].([]any)
 			require.Len(t, segments, 1)
 			segment := segments[0].(map[string]any)
-			require.ElementsMatch(t, []string{"address", "size_bytes", "active_bytes", "largest_free_bytes"}, keysOf(segment))
+			require.ElementsMatch(t, []string{"address", "size_bytes", "active_bytes", "largest_free_bytes", "mapped_bytes"}, keysOf(segment))
 			require.EqualValues(t, 1<<20, segment["size_bytes"])
 			require.EqualValues(t, 1024*(j+1), segment["active_bytes"])
 			require.IsType(t, 0.0, segment["address"])

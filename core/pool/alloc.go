@@ -81,6 +81,10 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 		if err == nil && block.Slot >= s.slots {
 			block, err = s.allocExtended(block)
 		}
+		if err == nil && s.pages != nil && !s.pages.touch(block.Offset, block.Size) {
+			s.retract(block.Offset)
+			break
+		}
 		if err == rangealloc.ErrNoRoom {
 			if p.ordered {
 				s.full = size
@@ -92,7 +96,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 		}
 		slack := block.Size - r.SizeBytes
 		if slack > maxSlackBytes {
-			p.unplace(s, block.Offset)
+			p.unplace(located{s, block})
 			break
 		}
 		s.setInfo(block.Slot, makeInfo(blockLive, r.TagNumber, slack))
@@ -126,7 +130,7 @@ func (p *Pool) allocNeed(n *need) (block Block, err error) {
 	}
 	overfull := p.overfull
 	p.mu.Unlock()
-	if err == rangealloc.ErrNoRoom {
+	if noRoom(err) {
 		return p.allocSlow(n)
 	}
 	if overfull {
@@ -166,7 +170,7 @@ func (p *Pool) place(n *need, block *Block) error {
 			continue
 		}
 		if err := p.write(s, &got, n, block); err != nil {
-			p.unplace(s, got.Offset)
+			p.unplace(located{s, got})
 			return err
 		}
 		s.blocks++
@@ -209,10 +213,9 @@ func (p *Pool) tooSlack(n *need, slack uint64) error {
 }
 
 // unplace takes back a block that never became one.
-func (p *Pool) unplace(s *segment, offset uint64) {
-	if _, err := s.strategy.Free(offset); err != nil {
-		p.broken(opAlloc, err)
-	}
+func (p *Pool) unplace(l located) {
+	l.leavePages()
+	l.retract(l.Offset)
 }
 
 // tagOf is the number of a request's tag.

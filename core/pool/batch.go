@@ -39,7 +39,7 @@ func (p *Pool) allocBatch(n *need, to []device.Addr) error {
 	err := p.placeBatch(n, to, fits)
 	overfull := p.overfull
 	p.mu.Unlock()
-	if err == rangealloc.ErrNoRoom {
+	if noRoom(err) {
 		wanted := *n
 		return p.search(&wanted,
 			func() error { return p.placeBatch(&wanted, to, fits) },
@@ -106,7 +106,7 @@ func (p *Pool) placeTogether(n *need, to []device.Addr, tag uint32) (done bool, 
 		default:
 			continue
 		}
-		if err == rangealloc.ErrNoRoom {
+		if err == rangealloc.ErrNoRoom || err == errUnmapped && p.paged.choosy {
 			continue
 		}
 		if err != nil {
@@ -128,6 +128,9 @@ func (p *Pool) placeRuns(s *segment, n *need, to []device.Addr, tag uint32) (tot
 	}
 	p.scratch.runs = runs
 	if size-n.requested > maxSlackBytes {
+		if s.pages != nil {
+			s.leaveRuns(runs, size)
+		}
 		s.undoRuns(runs, size)
 		return 0, p.tooSlack(n, size-n.requested)
 	}
@@ -166,6 +169,7 @@ func (p *Pool) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (t
 		if r.Size != size {
 			size = r.Size
 			if size-n.requested > maxSlackBytes {
+				s.leaveRanges(ranges)
 				s.undo(ranges)
 				return 0, p.tooSlack(n, size-n.requested)
 			}
@@ -203,6 +207,9 @@ func (p *Pool) freeTogether(addrs []device.Addr) bool {
 		return false
 	}
 	p.leaveTogether(s, size, runs)
+	if s.pages != nil {
+		s.leaveRuns(runs, size)
+	}
 	p.left(s, uint64(len(addrs)))
 	overfull := p.overfull
 	p.mu.Unlock()
@@ -272,9 +279,10 @@ func (p *Pool) reusable(n *need, excess uint64, most int) []int32 {
 }
 
 // gather takes count blocks from the segments: as many as possible of one
-// strategy at a time. It is all or nothing.
+// strategy at a time. It is all or nothing. Where pages are missing and that is to
+// be noted, all of the blocks find their places first.
 func (p *Pool) gather(n *need, count int) ([]located, error) {
-	found := p.scratch.located[:0]
+	found, bare := p.scratch.located[:0], 0
 	for _, s := range p.segments {
 		left := count - len(found)
 		if left == 0 {
@@ -282,11 +290,16 @@ func (p *Pool) gather(n *need, count int) ([]located, error) {
 		}
 		if s.batcher != nil && left > 1 {
 			ranges := p.scratch.room(left)
-			if err := s.allocBatch(&n.Request, ranges); err == nil {
+			err := s.allocBatch(&n.Request, ranges)
+			if err == nil {
 				for _, r := range ranges {
 					found = append(found, located{s, r})
 				}
 				break
+			}
+			if err == errUnmapped && !p.paged.choosy {
+				p.ungather(found)
+				return nil, err
 			}
 		}
 		for ; left > 0; left-- {
@@ -294,19 +307,29 @@ func (p *Pool) gather(n *need, count int) ([]located, error) {
 			if err == rangealloc.ErrNoRoom {
 				break
 			}
+			if err == errUnmapped && p.paged.noting {
+				// It was there a moment ago, and is again.
+				if r, err = s.strategy.Alloc(n.Request); err == nil {
+					s.setInfo(r.Slot, makeInfo(blockBare, 0, 0))
+					bare++
+				}
+			}
 			if err != nil {
-				p.scratch.located = found
 				p.ungather(found)
 				return nil, err
 			}
 			found = append(found, located{s, r})
 		}
 	}
-	p.scratch.located = found
 	if len(found) < count {
 		p.ungather(found)
 		return nil, rangealloc.ErrNoRoom
 	}
+	if bare > 0 {
+		p.ungather(found)
+		return nil, errUnmapped
+	}
+	p.scratch.located = found
 	for _, l := range found {
 		if slack := l.Size - n.requested; slack > maxSlackBytes {
 			p.ungather(found)
@@ -316,8 +339,16 @@ func (p *Pool) gather(n *need, count int) ([]located, error) {
 	return found, nil
 }
 
+// ungather takes back blocks that never became any, the last one first. Bare ones
+// have touched no pages.
 func (p *Pool) ungather(found []located) {
-	for _, l := range found {
-		p.unplace(l.segment, l.Offset)
+	p.scratch.located = found
+	for _, l := range slices.Backward(found) {
+		if l.info().state() != blockBare {
+			p.unplace(l)
+			continue
+		}
+		l.setInfo(0)
+		l.retract(l.Offset)
 	}
 }

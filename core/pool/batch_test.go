@@ -186,6 +186,6 @@ func TestSettingsOfFixed(t *testing.T) {
 	mustAlloc(t, p, 48*kib)
 	_, err := p.Alloc(Request{SizeBytes: 48*kib + 1})
 	require.Error(t, err)
-	require.Equal(t, mib, b.dev.HeldBytes())
+	require.Equal(t, kind(mib, testPageBytes), b.dev.HeldBytes())
 	quiet(t, b, p)
 }

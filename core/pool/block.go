@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"slices"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -31,6 +32,8 @@ const (
 	blockLeased
 	// blockLeaving is live or leased and named by a free under way.
 	blockLeaving
+	// blockBare is to become one when its pages are mapped.
+	blockBare
 )
 
 const (
@@ -142,7 +145,10 @@ func (p *Pool) describe(l located) Block {
 func (s *segment) alloc(r *rangealloc.Request) (rangealloc.Range, error) {
 	got, err := s.strategy.Alloc(*r)
 	if err == nil && got.Slot >= s.slots {
-		return s.allocExtended(got)
+		got, err = s.allocExtended(got)
+	}
+	if err == nil && s.pages != nil && !s.pages.touch(got.Offset, got.Size) {
+		return s.allocUnmapped(r, got)
 	}
 	return got, err
 }
@@ -167,14 +173,17 @@ func (s *segment) allocBatch(r *rangealloc.Request, to []rangealloc.Range) error
 	for i := range to {
 		highest = max(highest, to[i].Slot)
 	}
-	if highest < s.slots {
-		return nil
+	if highest >= s.slots {
+		if err := s.extend(highest); err != nil {
+			s.undo(to)
+			return err
+		}
 	}
-	err := s.extend(highest)
-	if err != nil {
+	if s.pages != nil && !s.touchRanges(to) {
 		s.undo(to)
+		return errUnmapped
 	}
-	return err
+	return nil
 }
 
 // allocRuns is alloc for many blocks, of a strategy that tells them in runs.
@@ -187,21 +196,24 @@ func (s *segment) allocRuns(r *rangealloc.Request, count int, runs []rangealloc.
 	for _, run := range runs {
 		highest = max(highest, run.Slot+run.Count-1)
 	}
-	if highest < s.slots {
-		return runs, size, nil
+	if highest >= s.slots {
+		if err := s.extend(highest); err != nil {
+			s.undoRuns(runs, size)
+			return runs, 0, err
+		}
 	}
-	if err := s.extend(highest); err != nil {
+	if s.pages != nil && !s.touchRuns(runs, size) {
 		s.undoRuns(runs, size)
-		return runs, 0, err
+		return runs, 0, errUnmapped
 	}
 	return runs, size, nil
 }
 
 // undoRuns is undo for runs of blocks of a size.
 func (s *segment) undoRuns(runs []rangealloc.Run, size uint64) {
-	for _, run := range runs {
-		for i := range uint64(run.Count) {
-			s.undo([]rangealloc.Range{{Offset: run.Offset + i*size}})
+	for _, run := range slices.Backward(runs) {
+		for i := uint64(run.Count); i > 0; i-- {
+			s.retract(run.Offset + (i-1)*size)
 		}
 	}
 }
@@ -214,12 +226,23 @@ func (s *segment) now() int64 {
 	return 0
 }
 
-// undo gives blocks back to the strategy that nobody has seen.
+// undo gives blocks back to the strategy that nobody has seen and whose pages were
+// not touched.
 func (s *segment) undo(blocks []rangealloc.Range) {
-	for _, block := range blocks {
-		if _, err := s.strategy.Free(block.Offset); err != nil {
-			panic(err) // it was handed out a moment ago
-		}
+	for _, block := range slices.Backward(blocks) {
+		s.retract(block.Offset)
+	}
+}
+
+func (s *segment) retract(offset uint64) {
+	var err error
+	if s.retractor != nil {
+		err = s.retractor.Retract(offset)
+	} else {
+		_, err = s.strategy.Free(offset)
+	}
+	if err != nil {
+		panic(err) // it was handed out a moment ago
 	}
 }
 

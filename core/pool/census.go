@@ -48,7 +48,8 @@ func (p *Pool) Statistics() track.Statistics {
 func (p *Pool) statisticsLocked() track.Statistics {
 	stats := p.books.Statistics()
 	for _, s := range p.segments {
-		stats.LargestFreeBytes = max(stats.LargestFreeBytes, s.strategy.Stats().LargestFreeBytes)
+		own := s.strategy.Stats()
+		stats.LargestFreeBytes = max(stats.LargestFreeBytes, p.largestFreeOf(s, &own))
 	}
 	return stats
 }

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,44 @@ type bench struct {
 	engine *engine.Engine
 }
 
+// All tests run twice: over segments that are taken whole, and over pages.
+// onPages says which of the two runs.
+var onPages bool
+
+// testPageBytes is the page that the tests' pools have then.
+const testPageBytes = 64 * kib
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	onPages = true
+	if code == 0 {
+		code = m.Run()
+	}
+	os.Exit(code)
+}
+
+// kind gives what a test expects of the one and of the other.
+func kind[T any](segments, pages T) T {
+	if onPages {
+		return pages
+	}
+	return segments
+}
+
+// giveBackCall is the first call of the driver that gives memory back.
+func giveBackCall() devicetest.Call { return kind(devicetest.Free, devicetest.Unmap) }
+
+// onSegments leaves out a test of what only segments taken whole do.
+func onSegments(t *testing.T, why string) {
+	if onPages {
+		t.Skip("of whole segments: " + why)
+	}
+}
+
 func newBench(config devicetest.Config, options engine.Options) *bench {
+	if config.NoVirtualMemory = !onPages; onPages && config.PageMinimumBytes == 0 {
+		config.PageMinimumBytes, config.PageRecommendedBytes = testPageBytes, testPageBytes
+	}
 	if config.TotalBytes == 0 {
 		config.TotalBytes = 64 * mib
 	}
@@ -34,11 +72,13 @@ func newBench(config devicetest.Config, options engine.Options) *bench {
 func (b *bench) pool(t require.TestingT, change func(*Config)) *Pool {
 	c := Config{Name: "p", InitialSizeBytes: 1 * mib, GrowthIncrementBytes: 512 * kib,
 		AutoExpansion: true, Stats: true, ReleaseThresholdBytes: NeverRelease}
+	c.Paging = PagingAuto
 	if change != nil {
 		change(&c)
 	}
 	p, err := New(b.engine, c)
 	require.NoError(t, err)
+	p.PauseReturn()
 	return p
 }
 
@@ -59,11 +99,16 @@ func (p *Pool) audit() error {
 			return fmt.Errorf("segments %d and %d overlap", i-1, i)
 		}
 		state := s.strategy.Stats()
-		held += s.had.SizeBytes
+		held += s.heldBytes()
 		placed += state.LiveBlocks
 		active += state.SizeBytes - state.FreeBytes
 		unusable += s.had.SizeBytes - s.usable
 	}
+	pages, err := p.auditPages()
+	if err != nil {
+		return err
+	}
+	held += pages
 	var requested, allocated, leased uint64
 	blocks, inFlight := uint64(0), 0
 	for _, s := range p.segments {

@@ -17,6 +17,7 @@ func (p *Pool) Close(force bool) error {
 	if err := p.beginClose(force); err != nil {
 		return err
 	}
+	p.stopWorker()
 	err := p.waitForWork()
 	p.checkLast()
 	p.layout.Lock()
@@ -144,6 +145,10 @@ func (p *Pool) giveBackAll() error {
 	p.mu.Unlock()
 	var failures error
 	for _, s := range segments {
+		if s.pages != nil {
+			failures = errors.Join(failures, p.returnAll(s))
+			continue
+		}
 		if err := p.engine.Release(s.had); err != nil {
 			failures = errors.Join(failures, err)
 			continue
@@ -157,21 +162,32 @@ func (p *Pool) giveBackAll() error {
 func (p *Pool) forget(s *segment) {
 	p.lock()
 	defer p.mu.Unlock()
+	p.dropBlocks(s)
+	p.detach(s)
+	p.held -= s.heldBytes()
+	s.close()
+}
+
+// dropBlocks ends the blocks of a segment. The caller holds mu.
+func (p *Pool) dropBlocks(s *segment) {
+	var left []located
 	s.eachBlock(func(l located) bool {
+		left = append(left, l)
+		return true
+	})
+	for _, l := range left {
 		if p.debug != nil {
 			p.debug.Drop(l.addr())
 		}
-		if l.info().state() != blockLive {
+		if l.info().state() == blockLive {
+			sizes := l.sizes()
+			p.books.Free(sizes)
+			p.tags.Leave(l.info().tag(), sizes, 1)
+			delete(p.streams, l.addr())
+		} else {
 			p.books.Land(l.Size)
-			return true
 		}
-		sizes := l.sizes()
-		p.books.Free(sizes)
-		p.tags.Leave(l.info().tag(), sizes, 1)
-		delete(p.streams, l.addr())
-		return true
-	})
-	p.detach(s)
-	p.held -= s.had.SizeBytes
-	s.close()
+		l.setInfo(0)
+		p.giveToSegment(l)
+	}
 }

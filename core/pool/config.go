@@ -65,8 +65,18 @@ type Config struct {
 	// FixedBlockBytes is the block size of the strategy "fixed"; 0 for any other.
 	FixedBlockBytes uint64
 	// PageBytes is the page of the strategy "fixed", a power of two; 0: the
-	// strategy's default.
+	// physical page, and without paging the strategy's default.
 	PageBytes uint64
+	// Paging says whether the pool maps its memory page by page, and gives back
+	// pages that no block touches; see paging.go.
+	Paging Paging
+	// PhysicalPageBytes is the size of those pages, a power of two; 0: what the
+	// device recommends.
+	PhysicalPageBytes uint64
+	// ReadyPages is how many pages that no block touches are left mapped for the
+	// next allocations; more are given back in the background. 0: 8, and at most
+	// one for 64 pages in use; less: none; KeepAllPages: all.
+	ReadyPages int
 	// Debug is what the pool checks, besides what its engine asks for.
 	Debug DebugFlags
 }

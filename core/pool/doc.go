@@ -7,17 +7,20 @@
 // flight was freed while work that may use it was still queued: it is no longer
 // live, and is handed out at once only to the stream whose work it waits for,
 // and to any other once the events of its free have passed. A pool never touches
-// the memory itself (its debug mode has package memcheck do so), and never starts
-// a goroutine: freed blocks are taken in by later calls.
+// the memory itself (its debug mode has package memcheck do so). Freed blocks are
+// taken in by later calls. A pool with pages (paging.go) maps them where blocks
+// come to lie; while more of them are idle than are to stay it has one goroutine,
+// which gives them back and ends, at the latest with Close.
 //
 // # Lock order
 //
 // Pool.layout or Pool.census, never both, then Pool.mu, then the locks of the
 // engine and the driver.
 //
-//   - Pool.layout: one thread at a time adds or gives back segments. It is held
-//     over Engine.Reserve and Engine.Release, which may take milliseconds, and
-//     never over Engine.FindRoom, so never while a sibling or a callback works.
+//   - Pool.layout: one thread at a time adds or gives back segments and pages. It
+//     is held over Engine.Reserve and Engine.Release and over the calls of
+//     device.VirtualMemory, which may take milliseconds, and never over
+//     Engine.FindRoom, so never while a sibling or a callback works.
 //   - Pool.census: one thread at a time counts what the caches hold, or takes a
 //     block over from them, with Cache.Counts, Each, Adopt and Drop. Meanwhile
 //     the pool's own books stand still (Pool.frozen): a thread that wants to

@@ -150,7 +150,7 @@ func (s *script) audit(t require.TestingT) {
 }
 
 func TestCloseThatFailsCanBeRepeated(t *testing.T) {
-	for _, call := range []devicetest.Call{devicetest.Free, devicetest.DeviceSynchronize, devicetest.EventSynchronize} {
+	for _, call := range []devicetest.Call{giveBackCall(), devicetest.DeviceSynchronize, devicetest.EventSynchronize} {
 		b := newBench(devicetest.Config{}, engine.Options{})
 		p := b.pool(t, nil)
 		freed := mustAlloc(t, p, 1000)
@@ -173,6 +173,7 @@ func TestCloseThatFailsCanBeRepeated(t *testing.T) {
 }
 
 func TestTrimKeepsWhatTheDeviceDoesNotTake(t *testing.T) {
+	onSegments(t, "each goes with a call of its own")
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	blocks := []Block{mustAlloc(t, p, mib), mustAlloc(t, p, mib), mustAlloc(t, p, mib)}

@@ -131,7 +131,7 @@ func TestCloseWaitsForFreedBlocks(t *testing.T) {
 		default:
 		}
 	}
-	require.Equal(t, mib, b.dev.HeldBytes())
+	require.Equal(t, kind(mib, testPageBytes), b.dev.HeldBytes())
 	s.Release()
 	<-closed
 	require.Zero(t, b.dev.HeldBytes())

@@ -85,13 +85,16 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64) bool {
 	p.tags.Leave(info.tag(), sizes, 1)
 	if s.slotFreer != nil {
 		s.full = max(s.full, s.slotFreer.FreeSlot(r.Slot)+1)
-		p.leftRun(s, 1)
 	} else {
 		if _, err := s.strategy.Free(r.Offset); err != nil {
 			p.broken(opFree, err)
 		}
-		p.left(s, 1)
+		s.full = anyFits
 	}
+	if s.pages != nil {
+		s.pages.leave(r.Offset, r.Size)
+	}
+	p.leftRun(s, 1)
 	p.books.Free(sizes)
 	if p.flights.count > 0 {
 		p.land(pollBudget)

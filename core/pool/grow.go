@@ -15,12 +15,12 @@ import (
 func (p *Pool) bound() uint64 {
 	bound := uint64(math.MaxUint64)
 	if p.maxSize != 0 {
-		bound = p.engine.RoundDown(p.maxSize)
+		bound = p.boundOf(p.maxSize)
 	}
 	if p.config.AutoExpansion || (p.config.PreAllocate && p.config.MaxSizeBytes != 0) {
 		return bound
 	}
-	if initial, ok := p.engine.RoundUp(p.config.InitialSizeBytes); ok {
+	if initial, ok := p.sizeFor(p.config.InitialSizeBytes); ok {
 		bound = min(bound, initial)
 	}
 	return bound
@@ -29,6 +29,9 @@ func (p *Pool) bound() uint64 {
 // grow takes a segment that has room for what take wants and has it taken. It is
 // false when the pool's bound or the device leaves no room for one.
 func (p *Pool) grow(n *need, take taker) (found bool, err error) {
+	if p.paged != nil {
+		return p.growPaged(n, take)
+	}
 	least, ok := p.segmentFor(n)
 	if !ok {
 		return false, nil
@@ -157,7 +160,7 @@ func (p *Pool) take(n *need, want engine.Want) (enough bool, err error) {
 			}
 			return false, err
 		}
-		p.unplace(s, got.Offset)
+		s.retract(got.Offset)
 	}
 	p.lock()
 	defer p.mu.Unlock()
@@ -170,12 +173,12 @@ func (p *Pool) take(n *need, want engine.Want) (enough bool, err error) {
 
 // preAllocate takes the whole size in one segment, or fails.
 func (p *Pool) preAllocate() error {
-	size := p.engine.RoundDown(p.config.MaxSizeBytes)
+	size := p.boundOf(p.config.MaxSizeBytes)
 	what := fmt.Sprintf("max_size_bytes %d", p.config.MaxSizeBytes)
 	if size == 0 {
 		what = fmt.Sprintf("initial_size_bytes %d", p.config.InitialSizeBytes)
 		var ok bool
-		if size, ok = p.engine.RoundUp(p.config.InitialSizeBytes); !ok {
+		if size, ok = p.sizeFor(p.config.InitialSizeBytes); !ok {
 			return device.Errorf(device.CodeOverflow, "pool.new",
 				"initial_size_bytes %d cannot be rounded up to a multiple of %d",
 				p.config.InitialSizeBytes, p.engine.Info().GranularityBytes).On(p.engine.ID())
@@ -188,6 +191,9 @@ func (p *Pool) preAllocate() error {
 	attempt := func() (bool, error) {
 		p.layout.Lock()
 		defer p.layout.Unlock()
+		if p.paged != nil {
+			return p.mapFirst(size)
+		}
 		return p.take(nil, engine.Want{MinBytes: size, PreferredBytes: size})
 	}
 	found, err := attempt()

@@ -84,6 +84,7 @@ func TestReportOfAnAllocationThatFails(t *testing.T) {
 // A pool that has a small block in a segment as large as the device starves the
 // others: the report says where the memory is.
 func TestReportNamesWhatOtherPoolsHold(t *testing.T) {
+	onSegments(t, "pages beside a block are given up")
 	b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
 	greedy := b.pool(t, func(c *Config) { c.PreAllocate, c.InitialSizeBytes = true, 4*mib })
 	p := b.pool(t, nil)

@@ -89,6 +89,9 @@ func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 		}
 		for n < len(to) {
 			r, err := s.alloc(&wanted.Request)
+			if err == errUnmapped {
+				break
+			}
 			if err == rangealloc.ErrNoRoom {
 				s.full = wanted.Size
 				break

@@ -78,7 +78,7 @@ func TestCloseByForceWhileAThreadGivesABlockBack(t *testing.T) {
 		require.Contains(t, idle, going)
 		require.NoError(t, p.GiveBack([]device.Addr{going}, nil, &counts))
 	}}, c.streamOf)
-	b.dev.FailNth(devicetest.Free, 1, nil)
+	b.dev.FailNth(giveBackCall(), 1, nil)
 	require.ErrorIs(t, p.Close(true), device.CodeDevice)
 	require.EqualValues(t, 2, p.Statistics().LiveBlocks.Current, "the one that was given back is free")
 	b.check(t, p)

@@ -112,24 +112,37 @@ func (p *Pool) landOne(at int32) {
 }
 
 // giveToSegment makes the memory of a block free in its segment.
-func (p *Pool) giveToSegment(l located) { p.vacate(l.segment, l.Offset) }
-
-func (p *Pool) vacate(s *segment, offset uint64) {
-	if _, err := s.strategy.Free(offset); err != nil {
+func (p *Pool) giveToSegment(l located) {
+	if _, err := l.strategy.Free(l.Offset); err != nil {
 		p.broken("pool.land", err)
 	}
-	p.left(s, 1)
+	l.leavePages()
+	p.left(l.segment, 1)
 }
+
+// leavePages counts a block out of its pages.
+func (l located) leavePages() {
+	if l.pages != nil {
+		l.pages.leave(l.Offset, l.Size)
+	}
+}
+
+// anyFits as segment.full says that nothing is known not to fit.
+const anyFits = ^uint64(0)
 
 // left counts blocks that a segment has got back.
 func (p *Pool) left(s *segment, count uint64) {
-	s.full = ^uint64(0)
+	s.full = anyFits
 	p.leftRun(s, count)
 }
 
 // leftRun is left where full is right already.
 func (p *Pool) leftRun(s *segment, count uint64) {
 	s.blocks -= count
+	if s.pages != nil {
+		p.leftPages()
+		return
+	}
 	if s.blocks == 0 && p.held > p.threshold {
 		p.overfull = true
 	}

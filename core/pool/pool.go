@@ -47,6 +47,8 @@ type Pool struct {
 	// streams are those that RecordStream named, by block.
 	streams map[device.Addr][]device.Stream
 	leases  leases
+	// paged is nil in a pool that takes segments whole.
+	paged *paging
 	// grounded says that blocks are in flight for good, after a Close that failed.
 	grounded bool
 	scratch  scratch
@@ -89,6 +91,10 @@ func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) 
 		defaultStream: e.Device().DefaultStream(),
 		books:         track.NewBooks(c.Stats, totals...),
 	}
+	if err := p.startPaging(); err != nil {
+		p.books.Leave()
+		return nil, err
+	}
 	p.startDebug()
 	p.thawed = sync.NewCond(&p.mu)
 	p.flights.init()
@@ -100,6 +106,7 @@ func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) 
 	}
 	if c.PreAllocate {
 		if err := p.preAllocate(); err != nil {
+			p.discardSpaces()
 			p.mu.Lock()
 			p.state = stateClosed
 			p.books.Leave()

@@ -50,9 +50,7 @@ func (p *Pool) shrink() {
 		p.layout.Unlock()
 		return
 	}
-	chosen := p.chooseEmpty(func(taken uint64) bool { return p.held-taken > p.threshold })
-	p.mu.Unlock()
-	released, err := p.giveBack(chosen)
+	released, err := p.giveBackCached(func(taken uint64) bool { return p.held-taken > p.threshold })
 	p.layout.Unlock()
 	if err != nil {
 		// What the device does not take now it is offered again with the next

@@ -40,6 +40,7 @@ func TestTheLeastIsHeld(t *testing.T) {
 }
 
 func TestReleaseThreshold(t *testing.T) {
+	onSegments(t, "a small block takes a whole one")
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, func(c *Config) { c.ReleaseThresholdBytes = 2 * mib })
 	s := newStream(t, b)

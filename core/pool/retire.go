@@ -291,6 +291,9 @@ func (p *Pool) giveManyToSegments(found []located) {
 		if err := s.batcher.FreeBatch(offsets); err != nil {
 			p.broken("pool.land", err)
 		}
+		for _, l := range found[:n] {
+			l.leavePages()
+		}
 		p.left(s, uint64(n))
 		found = found[n:]
 	}

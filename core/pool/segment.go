@@ -23,6 +23,10 @@ type segment struct {
 	batcher    rangealloc.Batcher
 	runBatcher rangealloc.RunBatcher
 	slotFreer  rangealloc.SlotFreer
+	retractor  rangealloc.Retractor
+	ender      rangealloc.Ender
+	// pages is what is mapped of a segment that is addresses only; else nil.
+	pages *pageTable
 	// number counts the pool's segments in the order in which they came.
 	number uint64
 	// blocks counts what the strategy has out: live, in flight or leased.
@@ -43,6 +47,9 @@ func (s *segment) close() {
 	s.strategy.Close()
 	s.infoTable.free()
 	s.timeMemory.Free(&s.times)
+	if s.pages != nil {
+		s.pages.close()
+	}
 }
 
 // newSegment lays a pool's alignment over a segment. It is nil without an error
@@ -60,7 +67,7 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 	base := had.Addr + device.Addr(head)
 	strategy, err := rangealloc.New(p.config.Strategy, rangealloc.Config{
 		SizeBytes: usable, BaseAddr: uint64(base), GranuleBytes: align,
-		BlockBytes: p.fixedBytes(), PageBytes: p.config.PageBytes,
+		BlockBytes: p.fixedBytes(), PageBytes: p.placementPage(),
 	})
 	if err != nil {
 		return nil, err
@@ -70,6 +77,8 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 	s.runBatcher, _ = strategy.(rangealloc.RunBatcher)
 	s.infoTable = newInfoTable(p.config.Strategy)
 	s.slotFreer, _ = strategy.(rangealloc.SlotFreer)
+	s.retractor, _ = strategy.(rangealloc.Retractor)
+	s.ender, _ = strategy.(rangealloc.Ender)
 	s.timed = p.config.Tracking
 	return s, nil
 }
@@ -80,7 +89,27 @@ func (s *segment) end() device.Addr { return s.had.Addr + device.Addr(s.had.Size
 // empty says whether no block, live or in flight, is in the segment.
 func (s *segment) empty() bool { return s.blocks == 0 }
 
+// placementPage is the page that the strategy "fixed" tries to leave empty: that of
+// the memory, unless the settings name another.
+func (p *Pool) placementPage() uint64 {
+	if p.paged == nil || p.config.Strategy != strategyFixed || p.config.PageBytes != 0 {
+		return p.config.PageBytes
+	}
+	return max(p.paged.pageBytes, p.config.AlignmentBytes)
+}
+
+// heldBytes is what the segment itself has of the device; pages are counted apart.
+func (s *segment) heldBytes() uint64 {
+	if s.pages != nil {
+		return 0
+	}
+	return s.had.SizeBytes
+}
+
 func (s *segment) parts() track.Segment {
+	if s.pages != nil {
+		return track.Segment{VirtualBytes: s.had.SizeBytes}
+	}
 	return track.Segment{UsableBytes: s.usable, UnusableBytes: s.had.SizeBytes - s.usable}
 }
 

@@ -96,7 +96,7 @@ func (p *Pool) attempt(take taker) (found bool, err error) {
 	err = take()
 	p.mu.Unlock()
 	p.changed()
-	if err == rangealloc.ErrNoRoom {
+	if noRoom(err) {
 		return false, nil
 	}
 	return err == nil, err
@@ -114,7 +114,7 @@ func (p *Pool) neverFits(n *need) error {
 			"%s can never fit: fixed_block_bytes of pool %q is %d", what, p.config.Name, fixed).On(p.engine.ID())
 	}
 	carry, total := bits.Mul64(n.Size, n.count)
-	segment, ok := p.engine.RoundUp(total)
+	segment, ok := p.sizeFor(total)
 	if !ok || carry != 0 {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
 			"%s can never fit: no segment is that large", what).On(p.engine.ID())

@@ -25,6 +25,9 @@ type SegmentSnapshot struct {
 	SizeBytes        uint64      `json:"size_bytes"`
 	ActiveBytes      uint64      `json:"active_bytes"`
 	LargestFreeBytes uint64      `json:"largest_free_bytes"`
+	// MappedBytes is what of SizeBytes has memory behind it: all of it, or the
+	// mapped pages of a segment of addresses.
+	MappedBytes uint64 `json:"mapped_bytes"`
 	// Number counts the pool's segments in the order in which they came, so it
 	// tells a segment from an earlier one at the same address.
 	Number uint64 `json:"-"`
@@ -45,7 +48,7 @@ func (p *Pool) Snapshot() Snapshot {
 		snapshot.Segments = append(snapshot.Segments, SegmentSnapshot{
 			Address: s.had.Addr, SizeBytes: s.had.SizeBytes,
 			ActiveBytes:      stats.SizeBytes - stats.FreeBytes,
-			LargestFreeBytes: stats.LargestFreeBytes, Number: s.number,
+			LargestFreeBytes: p.largestFreeOf(s, &stats), Number: s.number, MappedBytes: s.mappedBytes(),
 		})
 		if p.born == 1 {
 			snapshot.HighWaterBytes = stats.HighWaterBytes

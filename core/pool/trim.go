@@ -58,9 +58,7 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 		return 0, p.closedError(op)
 	}
 	p.land(pollAll)
-	chosen := p.chooseEmpty(more)
-	p.mu.Unlock()
-	released, err := p.giveBack(chosen)
+	released, err := p.giveBackCached(more)
 	p.layout.Unlock()
 	if released > 0 {
 		// Costs a look at the device, and a search for room comes by here often.
@@ -68,6 +66,19 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 	}
 	p.changed()
 	return released, err
+}
+
+// giveBackCached gives back what holds no block while more says so. The caller
+// holds layout and mu, which it lets go of.
+func (p *Pool) giveBackCached(more func(taken uint64) bool) (released uint64, err error) {
+	if p.paged != nil {
+		chosen := p.chooseCached(more)
+		p.mu.Unlock()
+		return p.returnPages(chosen)
+	}
+	chosen := p.chooseEmpty(more)
+	p.mu.Unlock()
+	return p.giveBack(chosen)
 }
 
 // chooseEmpty detaches empty segments, the newest first, as far as the pool's

@@ -108,6 +108,32 @@ func (a *arena) Free(offset uint64) (uint64, error) {
 	return size << a.shift, nil
 }
 
+// Retract implements Retractor.
+func (a *arena) Retract(offset uint64) error {
+	all := a.records.all
+	at := a.live.find(all, offset>>a.shift)
+	if at == none {
+		return a.badFree(offset)
+	}
+	r := &all[at]
+	if behind := r.next; behind != 0 && behind != a.tail {
+		_, err := a.Free(offset)
+		return err
+	}
+	a.live.removeAt(all, at)
+	r.left, r.right = none, none
+	a.freeUnits += r.size()
+	if a.tail != none {
+		r.setSize(r.size() + all[a.tail].size())
+		a.records.drop(a.tail)
+	}
+	a.tail = at
+	if a.live.count == 0 && a.dead > 0 {
+		a.reset()
+	}
+	return nil
+}
+
 // reset gives all bytes back when no block is live: what is freed is one record
 // then, the first.
 func (a *arena) reset() {

@@ -248,6 +248,14 @@ func (b *bestFit[U]) FreeSlot(at uint32) (runBytes uint64) {
 	return size << b.shift
 }
 
+// Retract implements Retractor.
+func (b *bestFit[U]) Retract(offset uint64) error {
+	now := b.hints.now
+	_, err := b.Free(offset)
+	b.hints.now = now
+	return err
+}
+
 func (b *bestFit[U]) Stats() Stats {
 	return b.statsWithEnd(b.free.count, b.free.largest(b.records.all))
 }

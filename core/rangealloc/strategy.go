@@ -143,6 +143,20 @@ type SlotFreer interface {
 	FreeSlot(slot uint32) (runBytes uint64)
 }
 
+// Retractor is a strategy that would be another one after Alloc and Free: it
+// learns from frees, or does not use memory again at once.
+type Retractor interface {
+	// Retract takes back the block that was taken last, as if it never had been;
+	// for any other it is Free.
+	Retract(offset uint64) error
+}
+
+// Ender is a strategy that knows where the free rest of its range starts.
+type Ender interface {
+	// End is the lowest offset from which on all is free.
+	End() uint64
+}
+
 // ErrNoRoom is what Alloc returns when no free run holds the request at its
 // alignment: OUT_OF_MEMORY, without the formatting that a full range would pay
 // for at every attempt. The caller knows the request and adds what matters.

@@ -94,3 +94,11 @@ func (t *tiling[U]) Walk(visit func(Block) bool) {
 		}
 	}
 }
+
+// End implements Ender.
+func (t *tiling[U]) End() uint64 {
+	if last := &t.records.all[t.records.all[0].prev]; last.isFree() {
+		return last.offset() << t.shift
+	}
+	return t.config.SizeBytes
+}

@@ -218,6 +218,8 @@ func (b *Books) bend() {
 type Segment struct {
 	UsableBytes   uint64
 	UnusableBytes uint64
+	// VirtualBytes is addresses without memory of their own.
+	VirtualBytes uint64
 }
 
 // AddSegment enters a segment without blocks.
@@ -225,6 +227,7 @@ func (b *Books) AddSegment(segment Segment) {
 	b.rise(reserved, segment.UsableBytes+segment.UnusableBytes)
 	b.rise(cached, segment.UsableBytes)
 	b.rise(unusable, segment.UnusableBytes)
+	b.rise(virtualReserved, segment.VirtualBytes)
 	b.rise(segments, 1)
 	b.publish()
 }
@@ -234,6 +237,7 @@ func (b *Books) RemoveSegment(segment Segment) {
 	b.now[cached] -= segment.UsableBytes
 	b.now[unusable] -= segment.UnusableBytes
 	b.now[reserved] -= segment.UsableBytes + segment.UnusableBytes
+	b.now[virtualReserved] -= segment.VirtualBytes
 	b.now[segments]--
 	b.publish()
 }

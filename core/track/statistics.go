@@ -20,9 +20,12 @@ type Statistics struct {
 	// Unusable is held but too small or badly placed to be handed out.
 	Unusable Gauge `json:"unusable"`
 	// Reserved is had from the driver: active + cached + unusable.
-	Reserved   Gauge `json:"reserved"`
-	LiveBlocks Gauge `json:"live_blocks"`
-	Segments   Gauge `json:"segments"`
+	Reserved Gauge `json:"reserved"`
+	// VirtualReserved is addresses reserved without memory behind all of them,
+	// which Reserved has nothing of.
+	VirtualReserved Gauge `json:"virtual_reserved"`
+	LiveBlocks      Gauge `json:"live_blocks"`
+	Segments        Gauge `json:"segments"`
 	// Allocations counts the successful ones, Failures those that ran out of
 	// memory.
 	Allocations uint64 `json:"allocations"`
@@ -39,7 +42,7 @@ func (s *Statistics) gauges() [gaugeCount]*Gauge {
 	return [gaugeCount]*Gauge{
 		requested: &s.Requested, allocated: &s.Allocated, active: &s.Active,
 		cached: &s.Cached, unusable: &s.Unusable, reserved: &s.Reserved,
-		liveBlocks: &s.LiveBlocks, segments: &s.Segments,
+		liveBlocks: &s.LiveBlocks, segments: &s.Segments, virtualReserved: &s.VirtualReserved,
 	}
 }
 

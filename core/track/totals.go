@@ -15,6 +15,7 @@ const (
 	reserved
 	liveBlocks
 	segments
+	virtualReserved
 	gaugeCount
 )
 

@@ -51,7 +51,15 @@ func (d *Device) pieces(r *reservation, addr device.Addr, size uint64) ([]piece,
 
 // overlapping is a page that is mapped somewhere in a range of a reservation, or
 // nil.
-func (r *reservation) overlapping(offset, size uint64) *page {
+func (d *Device) overlapping(r *reservation, offset, size uint64) *page {
+	if step := d.driver.config.PageMinimumBytes; size/step < uint64(len(r.mapped)) {
+		for at := offset; at < offset+size; at += step {
+			if p := d.pageAt(r, at); p != nil {
+				return p
+			}
+		}
+		return nil
+	}
 	for _, p := range r.mapped {
 		if p.offset < offset+size && offset < p.offset+p.size {
 			return p
@@ -120,7 +128,7 @@ func (d *Device) Map(addr device.Addr, numbers []device.Page) error {
 		return d.refuse(Map, device.CodeInvalidOffset, "offset %d of the reservation is not a multiple of the page size %d",
 			start, pageBytes)
 	}
-	if there := r.overlapping(start, size); there != nil {
+	if there := d.overlapping(r, start, size); there != nil {
 		return d.refuse(Map, device.CodeAlreadyMapped, "%d bytes at %#x: a page is mapped at %#x", size, uint64(addr),
 			uint64(r.base)+there.offset)
 	}

@@ -1986,7 +1986,7 @@ extern "C" {
     ///       "blocks": 0}],
     ///     "pools": [{"name": "...", "strategy": "best_fit", "owner": "pool",
     ///       "statistics": {...}, "segments": [{"address": 0, "size_bytes": 0,
-    ///       "active_bytes": 0, "largest_free_bytes": 0}]}],
+    ///       "active_bytes": 0, "largest_free_bytes": 0, "mapped_bytes": 0}]}],
     ///     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
     ///       "statistics": {...}}],
     ///     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
@@ -1996,9 +1996,11 @@ extern "C" {
     ///
     /// memory has the fields of ferrum_memory_info (bandwidth_gbps null when not
     /// measured, pressure as a word), statistics those of ferrum_statistics with
-    /// {"current": 0, "peak": 0} for a gauge, info those of ferrum_vpool_info
-    /// or ferrum_shared_pool_info, a model those of ferrum_model_info. Fields may be
-    /// added.
+    /// {"current": 0, "peak": 0} for a gauge, and with virtual_reserved, the addresses
+    /// that were reserved without memory behind all of them; info those of
+    /// ferrum_vpool_info or ferrum_shared_pool_info, a model those of
+    /// ferrum_model_info. mapped_bytes is what of a segment has memory behind it.
+    /// Fields may be added.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_snapshot_json(

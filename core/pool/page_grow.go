@@ -1,0 +1,373 @@
+package pool
+
+import (
+	"errors"
+	"math/bits"
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/rangealloc"
+)
+
+// How a pool with pages grows. An allocation that finds addresses whose pages are
+// not all mapped gives them back, maps what is missing with only Pool.layout held,
+// and tries again: it then comes to lie at the same place, unless other threads
+// have moved on meanwhile, and then there is something else to map.
+
+// growPaged is grow for a pool with pages.
+func (p *Pool) growPaged(n *need, take taker) (found bool, err error) {
+	grown := false
+	defer func() {
+		if grown {
+			p.engine.SegmentsChanged()
+		}
+	}()
+	p.layout.Lock()
+	defer p.layout.Unlock()
+	for spaces, tries := 0, 0; tries < mapTries; tries++ {
+		runs, err := p.tryNoting(take)
+		switch {
+		case err == nil:
+			return true, nil
+		case err == rangealloc.ErrNoRoom:
+			if spaces++; spaces > growTries {
+				return false, nil
+			}
+			more, err := p.addSpace(n)
+			if !more || err != nil {
+				return false, err
+			}
+			continue
+		case err != errUnmapped:
+			return false, err
+		}
+		err = p.mapMissing(runs)
+		if err != nil {
+			if errors.Is(err, device.CodeOutOfMemory) {
+				return p.tryChoosy(take)
+			}
+			return false, err
+		}
+		grown = true
+	}
+	return false, nil
+}
+
+// mapTries bounds how often pages are mapped for an allocation that then lies
+// somewhere else, because other threads were faster.
+const mapTries = 1000
+
+// tryNoting tries to take blocks, and gives the pages that are missing when the
+// error is errUnmapped. The caller holds layout.
+func (p *Pool) tryNoting(take taker) ([]pageRun, error) {
+	p.lock()
+	defer p.mu.Unlock()
+	if p.state != stateOpen {
+		return nil, p.closedError(opAlloc)
+	}
+	g := p.paged
+	g.noting, g.wanted = true, g.wanted[:0]
+	err := take()
+	g.noting = false
+	if err != errUnmapped {
+		return nil, err
+	}
+	return g.missingRuns(), err
+}
+
+// tryChoosy tries to take blocks where pages are mapped already, though it be in a
+// longer free run than need be. The caller holds layout.
+func (p *Pool) tryChoosy(take taker) (found bool, err error) {
+	p.lock()
+	defer p.mu.Unlock()
+	if p.state != stateOpen {
+		return false, p.closedError(opAlloc)
+	}
+	p.paged.choosy = true
+	err = take()
+	p.paged.choosy = false
+	if noRoom(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// mapMissing maps pages that an allocation needs. Idle pages that lie elsewhere
+// are given up for them where the bound or the device leave no room. The caller
+// holds layout.
+func (p *Pool) mapMissing(runs []pageRun) error {
+	g, count := p.paged, uint64(0)
+	for _, run := range runs {
+		count += run.count()
+	}
+	p.mu.Lock()
+	room := p.bound()
+	room -= min(room, p.held)
+	room = room/g.pageBytes + uint64(len(g.spares))
+	p.mu.Unlock()
+	if count > room {
+		if err := p.giveUpIdle(count - room); err != nil {
+			return err
+		}
+	}
+	err := p.mapRuns(runs, count)
+	if err != nil && errors.Is(err, device.CodeOutOfMemory) && p.giveUpIdle(count) == nil {
+		err = p.mapRuns(runs, count)
+	}
+	return err
+}
+
+// giveUpIdle gives back so many idle pages that no allocation wants right now, or
+// none and is CodeOutOfMemory.
+func (p *Pool) giveUpIdle(count uint64) error {
+	g := p.paged
+	p.mu.Lock()
+	given := g.chooseIdle(p.segments, func(taken uint64, s *segment, page uint64) bool {
+		return taken < count && !g.isWanted(s, page)
+	})
+	p.mu.Unlock()
+	enough := given.count() >= count
+	if !enough {
+		p.mu.Lock()
+		given.restore()
+		p.mu.Unlock()
+		return errUnmapped
+	}
+	_, err := p.returnPages(given)
+	return err
+}
+
+// mapRuns has pages created and mapped at all the runs, which lack them, or
+// changes nothing. The caller holds layout.
+func (p *Pool) mapRuns(runs []pageRun, count uint64) error {
+	g := p.paged
+	if err := p.freeStuck(); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	for _, run := range runs {
+		if err := run.segment.pages.reach(run.last); err != nil {
+			p.mu.Unlock()
+			return err
+		}
+	}
+	reused := min(uint64(len(g.spares)), count)
+	pages := make([]device.Page, count)
+	copy(pages, g.spares[uint64(len(g.spares))-reused:])
+	p.mu.Unlock()
+	created := pages[reused:]
+	if len(created) > 0 {
+		if err := p.engine.CreatePages(created, g.pageBytes, device.BackingPrivate); err != nil {
+			return err
+		}
+	}
+	if err := p.install(runs, pages); err != nil {
+		p.endMapping(pages, reused)
+		return err
+	}
+	p.lock()
+	defer p.mu.Unlock()
+	g.spares = g.spares[:uint64(len(g.spares))-reused]
+	p.enterPages(uint64(len(created)))
+	for _, run := range runs {
+		run.segment.pages.set(run.first, pages[:run.count()])
+		pages = pages[run.count():]
+	}
+	return nil
+}
+
+// enterPages counts new pages. The caller holds layout and mu.
+func (p *Pool) enterPages(count uint64) {
+	bytes := count * p.paged.pageBytes
+	p.held += bytes
+	p.paged.held += count
+	p.books.AddPages(bytes)
+}
+
+// install maps pages at the runs and makes them accessible, or takes out again
+// what it has mapped.
+func (p *Pool) install(runs []pageRun, pages []device.Page) error {
+	virtual, at := p.paged.device, uint64(0)
+	for i, run := range runs {
+		err := virtual.Map(run.addr(), pages[at:at+run.count()])
+		if err == nil {
+			at += run.count()
+			if err = virtual.SetAccess(run.addr(), run.bytes(), device.AccessReadWrite); err == nil {
+				continue
+			}
+			i++
+		}
+		p.uninstall(runs[:i], pages)
+		return err
+	}
+	return nil
+}
+
+// uninstall takes pages out again. What the device does not let go of now is kept
+// apart.
+func (p *Pool) uninstall(runs []pageRun, pages []device.Page) {
+	for _, run := range runs {
+		if p.paged.device.Unmap(run.addr(), run.bytes()) != nil {
+			p.mu.Lock()
+			p.paged.stuck = append(p.paged.stuck, stuckRun{run, slices.Clone(pages[:run.count()])})
+			p.mu.Unlock()
+		}
+		pages = pages[run.count():]
+	}
+}
+
+// endMapping ends a mapping that failed, of pages of which the first reused are
+// spares and the others new. New ones are given back to the device; what it does
+// not take stays in the pool.
+func (p *Pool) endMapping(pages []device.Page, reused uint64) {
+	g, created := p.paged, pages[reused:]
+	if len(g.stuck) == 0 && (len(created) == 0 || p.engine.ReleasePages(created, g.pageBytes) == nil) {
+		return
+	}
+	p.lock()
+	defer p.mu.Unlock()
+	g.spares = g.spares[:uint64(len(g.spares))-reused]
+	p.enterPages(uint64(len(created)))
+	for _, page := range pages {
+		if !slices.ContainsFunc(g.stuck, func(s stuckRun) bool { return slices.Contains(s.pages, page) }) {
+			g.spares = append(g.spares, page)
+		}
+	}
+}
+
+// freeStuck tries again to take out pages that a mapping left behind when it
+// failed. The caller holds layout.
+func (p *Pool) freeStuck() error {
+	g := p.paged
+	for n := len(g.stuck); n > 0; n = len(g.stuck) {
+		run := g.stuck[n-1]
+		if err := g.device.Unmap(run.addr(), run.bytes()); err != nil {
+			return err
+		}
+		p.mu.Lock()
+		g.stuck, g.spares = g.stuck[:n-1], append(g.spares, run.pages...)
+		p.mu.Unlock()
+	}
+	return nil
+}
+
+// addSpace reserves addresses that have room for one block of a request, and
+// attaches them; false: there are none. The caller holds layout.
+func (p *Pool) addSpace(n *need) (bool, error) {
+	least := uint64(0)
+	if n != nil {
+		least = max(n.Size, p.fixedBytes())
+	}
+	for range growTries {
+		s, err := p.newSpace(least)
+		if err != nil || s == nil {
+			return false, err
+		}
+		if n != nil {
+			var got rangealloc.Range
+			if got, err = s.strategy.Alloc(n.Request); err == nil {
+				s.retract(got.Offset)
+			} else {
+				s.close()
+				p.engine.DiscardAddresses(s.had)
+				if err != rangealloc.ErrNoRoom {
+					return false, err
+				}
+				least = max(least, s.usable) * 2
+				continue
+			}
+		}
+		p.lock()
+		defer p.mu.Unlock()
+		s.number = p.born
+		p.born++
+		p.attach(s)
+		return true, nil
+	}
+	return false, nil
+}
+
+const (
+	// spaceFactor is how many times what a pool may hold its addresses are: the
+	// worst placements of recorded programs need twice as much.
+	spaceFactor = 4
+	// maxSpaceBytes is as much as a process of any system can reserve several of.
+	maxSpaceBytes = 16 << 40
+)
+
+// newSpace reserves addresses for a segment, of which least can be one block: as
+// many as the pool may need, and fewer by halves where there are not so many; nil:
+// there are none.
+func (p *Pool) newSpace(least uint64) (*segment, error) {
+	g := p.paged
+	p.mu.Lock()
+	most := min(p.bound(), p.engine.Capacity())
+	p.mu.Unlock()
+	align := max(g.pageBytes, p.config.AlignmentBytes)
+	unit := align
+	if most = min(most, maxSpaceBytes/spaceFactor) * spaceFactor; least > most {
+		most = least
+	}
+	for size := ceilPowerOfTwo(max(most, unit)); size != 0 && size >= max(least, unit); size /= 2 {
+		addr, err := g.device.Reserve(size, align)
+		if err == nil {
+			return p.newVirtualSegment(engine.Segment{Addr: addr, SizeBytes: size})
+		}
+		if device.CodeOf(err) != device.CodeOutOfVirtualMemory {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// discardSpaces gives the addresses back of a pool that never had a page.
+func (p *Pool) discardSpaces() {
+	for len(p.segments) > 0 && p.paged != nil {
+		s := p.segments[0]
+		p.mu.Lock()
+		p.detach(s)
+		p.mu.Unlock()
+		s.close()
+		p.engine.DiscardAddresses(s.had)
+	}
+}
+
+// newVirtualSegment lays a strategy and a page table over a reservation.
+func (p *Pool) newVirtualSegment(had engine.Segment) (*segment, error) {
+	s, err := p.newSegment(had)
+	if err != nil || s == nil {
+		p.engine.DiscardAddresses(had)
+		return nil, err
+	}
+	s.pages = &pageTable{paging: p.paged, shift: shiftOf(p.paged.pageBytes)}
+	return s, nil
+}
+
+// ceilPowerOfTwo is 0 where that overflows.
+func ceilPowerOfTwo(n uint64) uint64 { return 1 << bits.Len64(n-1) }
+
+func shiftOf(powerOfTwo uint64) uint { return uint(bits.TrailingZeros64(powerOfTwo)) }
+
+// mapFirst has the first pages of the first segment mapped, so many bytes or none,
+// and kept. The caller holds layout.
+func (p *Pool) mapFirst(bytes uint64) (bool, error) {
+	if len(p.segments) == 0 {
+		ok, err := p.addSpace(nil)
+		if err == nil && !ok {
+			err = device.Errorf(device.CodeOutOfVirtualMemory, "pool.new",
+				"no addresses for a pool of %d bytes", bytes).On(p.engine.ID())
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	s, count := p.segments[0], bytes/p.paged.pageBytes
+	if err := p.mapRuns([]pageRun{{s, 0, count - 1}}, count); err != nil {
+		return false, err
+	}
+	p.mu.Lock()
+	p.paged.floorBytes = bytes
+	p.mu.Unlock()
+	return true, nil
+}

@@ -1,0 +1,268 @@
+package pool
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/rangealloc"
+)
+
+const page = testPageBytes
+
+// pagedPool is a pool on pages, whatever run this is, whose worker stands still.
+func pagedPool(t require.TestingT, change func(*Config)) (*bench, *Pool) {
+	dev := devicetest.Open(devicetest.Config{TotalBytes: 64 * mib, PageMinimumBytes: page, PageRecommendedBytes: page})
+	b := &bench{dev: dev, engine: engine.New(dev, engine.Options{})}
+	p := b.pool(t, func(c *Config) {
+		c.Paging = PagingOn
+		if change != nil {
+			change(c)
+		}
+	})
+	return b, p
+}
+
+// After every operation the device has just the pages that a block touches,
+// counted one by one: with no page kept ready, and idle ones given back.
+func TestPhysicalMemoryIsTheTouchedPages(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		strategy := rapid.SampledFrom(rangealloc.Names()).Draw(t, "strategy")
+		b, p := pagedPool(t, func(c *Config) {
+			c.ReadyPages = -1
+			if c.Strategy = strategy; strategy == strategyFixed {
+				c.FixedBlockBytes = 24 * kib
+			}
+		})
+		stream := newStream(t, b)
+		stream.Hold()
+		var live, flying []Block
+		size := rapid.Uint64Range(1, 24*kib)
+		if strategy != strategyFixed {
+			size = rapid.OneOf(size, rapid.Uint64Range(1, 6*page))
+		}
+		take := func(t *rapid.T) Block {
+			if len(live) == 0 {
+				t.Skip("nothing is live")
+			}
+			at := rapid.IntRange(0, len(live)-1).Draw(t, "block")
+			block := live[at]
+			live = append(live[:at], live[at+1:]...)
+			return block
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"alloc": func(t *rapid.T) {
+				live = append(live, mustAlloc(t, p, size.Draw(t, "size")))
+			},
+			"batch": func(t *rapid.T) {
+				addrs := make([]device.Addr, rapid.IntRange(1, 12).Draw(t, "count"))
+				require.NoError(t, p.AllocBatch(Request{SizeBytes: size.Draw(t, "size")}, addrs))
+				for _, addr := range addrs {
+					block, ok := p.Lookup(addr)
+					require.True(t, ok)
+					live = append(live, block)
+				}
+			},
+			"free": func(t *rapid.T) { require.NoError(t, p.Free(take(t).Addr, nil)) },
+			"freeBehindWork": func(t *rapid.T) {
+				block := take(t)
+				require.NoError(t, stream.HostFunction(func() {}))
+				require.NoError(t, p.Free(block.Addr, stream))
+				flying = append(flying, block)
+			},
+			"freeBatch": func(t *rapid.T) {
+				var addrs []device.Addr
+				for range min(3, len(live)) {
+					addrs = append(addrs, take(t).Addr)
+				}
+				require.NoError(t, p.FreeBatch(addrs, nil))
+			},
+			"land": func(*rapid.T) {
+				for stream.Step(100) > 0 {
+				}
+				p.Land()
+				flying = nil
+			},
+			"reset": func(t *rapid.T) {
+				require.NoError(t, p.Reset(nil))
+				live = nil
+			},
+			"": func(t *rapid.T) {
+				_, err := p.ReturnIdle()
+				require.NoError(t, err)
+				touched := map[uint64]bool{}
+				for _, block := range append(append([]Block{}, live...), flying...) {
+					for at := uint64(block.Addr) / page; at*page < uint64(block.Addr)+block.SizeBytes; at++ {
+						touched[at] = true
+					}
+				}
+				require.Equal(t, uint64(len(touched))*page, b.dev.HeldBytes())
+				require.Equal(t, b.dev.HeldBytes(), b.dev.MappedBytes())
+				b.check(t, p)
+			},
+		})
+		stream.Release()
+		require.NoError(t, stream.Close())
+		b.closeAll(t, p)
+	})
+}
+
+// What is freed and taken again at once costs no call of the driver.
+func TestABlockThatComesAgainMapsNothing(t *testing.T) {
+	b, p := pagedPool(t, nil)
+	mustAlloc(t, p, 256)
+	block := mustAlloc(t, p, 20*mib)
+	before := b.dev.Calls(devicetest.Any)
+	for range 10 {
+		require.NoError(t, p.Free(block.Addr, nil))
+		block = mustAlloc(t, p, 20*mib)
+	}
+	require.Equal(t, before+10, b.dev.Calls(devicetest.Any), "the stream was asked, nothing else")
+	quiet(t, b, p)
+}
+
+// The worker gives back what stays idle, but for a few pages, and ends then.
+func TestTheWorkerGivesIdlePagesBack(t *testing.T) {
+	b, p := pagedPool(t, func(c *Config) { c.ReadyPages = 3 })
+	mustAlloc(t, p, page)
+	block := mustAlloc(t, p, 40*page)
+	require.NoError(t, p.Free(block.Addr, nil))
+	require.Equal(t, 41*page, b.dev.HeldBytes(), "it is paused")
+	p.ResumeReturn()
+	for b.dev.HeldBytes() != 4*page {
+		runtime.Gosched()
+	}
+	p.PauseReturn()
+	b.check(t, p)
+	p.ResumeReturn()
+	require.NoError(t, p.Free(mustAlloc(t, p, 9*page).Addr, nil), "a worker that runs is no hindrance to the end")
+	b.closeAll(t, p)
+}
+
+func TestTheWorkerLeavesWhatIsToBeHeld(t *testing.T) {
+	b, p := pagedPool(t, func(c *Config) {
+		c.PreAllocate, c.MaxSizeBytes, c.ReadyPages = true, 16*page, -1
+	})
+	require.Equal(t, 16*page, b.dev.HeldBytes())
+	released, err := p.ReturnIdle()
+	require.NoError(t, err)
+	require.Zero(t, released, "it was allocated beforehand")
+	released, err = p.Trim(0)
+	require.NoError(t, err)
+	require.Equal(t, 16*page, released)
+	require.NoError(t, p.SetMinHeld(2*page))
+	block := mustAlloc(t, p, 5*page)
+	require.NoError(t, p.Free(block.Addr, nil))
+	released, err = p.Trim(0)
+	require.NoError(t, err)
+	require.Equal(t, 3*page, released)
+	quiet(t, b, p)
+}
+
+func TestPagesAboveTheThresholdGoWithTheFree(t *testing.T) {
+	b, p := pagedPool(t, func(c *Config) { c.ReleaseThresholdBytes = 4 * page })
+	a, c := mustAlloc(t, p, 4*page), mustAlloc(t, p, 4*page)
+	require.NoError(t, p.Free(c.Addr, nil))
+	require.Equal(t, 4*page, b.dev.HeldBytes())
+	require.NoError(t, p.Free(a.Addr, nil))
+	require.Equal(t, 4*page, b.dev.HeldBytes(), "not above the threshold")
+	quiet(t, b, p)
+}
+
+// Where the bound leaves no room for further pages, idle ones elsewhere make it;
+// and where there are none, a place whose pages are there.
+func TestIdlePagesMakeRoomAtTheBound(t *testing.T) {
+	b, p := pagedPool(t, func(c *Config) { c.MaxSizeBytes, c.InitialSizeBytes = 8*page, page })
+	low, high := mustAlloc(t, p, 3*page), mustAlloc(t, p, 4*page)
+	small := mustAlloc(t, p, 256)
+	require.NoError(t, p.Free(low.Addr, nil))
+	mustAlloc(t, p, 3*page)
+	require.NoError(t, p.Free(high.Addr, nil))
+	require.Equal(t, 8*page, b.dev.HeldBytes())
+	beyond := mustAlloc(t, p, 4*page+256)
+	require.Greater(t, beyond.Addr, small.Addr, "it did not fit into the hole, whose pages it has now")
+	require.Equal(t, 8*page, b.dev.HeldBytes())
+	_, err := p.Alloc(Request{SizeBytes: 2 * page})
+	require.ErrorIs(t, err, device.CodeOutOfMemory)
+	require.NoError(t, p.Free(beyond.Addr, nil))
+	require.NoError(t, p.Free(small.Addr, nil))
+	_, err = p.Trim(0)
+	require.NoError(t, err)
+	quiet(t, b, p)
+}
+
+// Two calls fail at a time: what was mapped cannot be taken out again.
+func TestPagesThatAreStuckAreFreedLater(t *testing.T) {
+	for _, later := range []string{"alloc", "trim", "close"} {
+		b, p := pagedPool(t, nil)
+		mustAlloc(t, p, page)
+		b.dev.FailNth(devicetest.SetAccess, 1, nil)
+		b.dev.FailNth(devicetest.Unmap, 1, nil)
+		before := p.Statistics()
+		_, err := p.Alloc(Request{SizeBytes: 2 * page})
+		require.ErrorIs(t, err, device.CodeDevice)
+		b.check(t, p)
+		after := p.Statistics()
+		require.Equal(t, before.Active, after.Active)
+		require.Equal(t, 3*page, after.Reserved.Current)
+		switch later {
+		case "alloc":
+			mustAlloc(t, p, 2*page)
+			require.Equal(t, 3*page, b.dev.HeldBytes())
+		case "trim":
+			released, err := p.Trim(0)
+			require.NoError(t, err)
+			require.Equal(t, 2*page, released)
+		}
+		quiet(t, b, p)
+	}
+}
+
+func TestSettingsOfPages(t *testing.T) {
+	for name, c := range map[string]struct {
+		code   device.Code
+		device devicetest.Config
+		change func(*Config)
+	}{
+		"no virtual memory": {device.CodeUnsupported, devicetest.Config{NoVirtualMemory: true}, func(*Config) {}},
+		"odd page":          {device.CodeInvalidPageSize, devicetest.Config{}, func(c *Config) { c.PhysicalPageBytes = 3 * page }},
+		"small page":        {device.CodeInvalidPageSize, devicetest.Config{}, func(c *Config) { c.PhysicalPageBytes = page / 2 }},
+		"pool too small":    {device.CodeInvalidConfig, devicetest.Config{}, func(c *Config) { c.MaxSizeBytes, c.PhysicalPageBytes = mib, 2*mib }},
+		"no addresses": {device.CodeOutOfVirtualMemory, devicetest.Config{VirtualBytes: page},
+			func(c *Config) { c.PreAllocate, c.MaxSizeBytes = true, 2*mib }},
+	} {
+		b := &bench{dev: devicetest.Open(c.device)}
+		b.engine = engine.New(b.dev, engine.Options{})
+		config := DefaultConfig()
+		config.Paging, config.InitialSizeBytes = PagingOn, mib
+		c.change(&config)
+		_, err := New(b.engine, config)
+		require.ErrorIs(t, err, c.code, name)
+		b.closeAll(t)
+	}
+	for name, c := range map[string]struct {
+		want   uint64
+		change func(*Config)
+	}{
+		"of the device":      {2 * mib, func(*Config) {}},
+		"small pool":         {0, func(c *Config) { c.MaxSizeBytes, c.InitialSizeBytes = 63*mib, mib }},
+		"pool that stays":    {0, func(c *Config) { c.AutoExpansion, c.InitialSizeBytes = false, mib }},
+		"small pages for it": {page, func(c *Config) { c.MaxSizeBytes, c.InitialSizeBytes, c.PhysicalPageBytes = 63*mib, mib, page }},
+		"off":                {0, func(c *Config) { c.Paging = PagingOff }},
+	} {
+		b := &bench{dev: devicetest.Open(devicetest.Config{TotalBytes: 1 << 30})}
+		b.engine = engine.New(b.dev, engine.Options{})
+		config := DefaultConfig()
+		config.Paging = PagingAuto
+		c.change(&config)
+		p, err := New(b.engine, config)
+		require.NoError(t, err)
+		require.Equal(t, c.want, p.PhysicalPageBytes(), name)
+		b.closeAll(t, p)
+	}
+}

@@ -1,0 +1,301 @@
+package pool
+
+import (
+	"math"
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/rangealloc"
+)
+
+// Paging. A pool over virtual memory has one large reservation of addresses (a
+// further one when that is full) and its strategy places in all of it. Physical
+// pages are mapped where a block comes to lie, and pages that no block touches
+// any more are given back, wherever they are: what the pool holds follows its
+// blocks, and no byte moves. So held, the bounds and the books are about pages,
+// not about addresses.
+//
+// A page is idle when it is mapped and no block touches it. Idle pages count as
+// cached. A few stay ready; more are given back by a worker when they were not
+// needed for a while (page_worker.go), and at once by everything that gives cached
+// memory back (page_return.go). An allocation whose pages are all mapped costs a
+// look at the table; any other maps what is missing first, without Pool.mu
+// (page_grow.go).
+
+// Paging says whether a pool gives its memory back page by page.
+type Paging int32
+
+const (
+	// PagingOff takes segments whole from the device.
+	PagingOff Paging = iota
+	// PagingAuto is paging where the device can do it and the pool may hold
+	// autoPages at least: the loss by rounding would show in less.
+	PagingAuto
+	// PagingOn is CodeUnsupported where the device cannot do it.
+	PagingOn
+)
+
+const (
+	// autoPages is how many pages a pool must be able to hold for PagingAuto.
+	autoPages = 32
+	// defaultReadyPages is how many idle pages stay when Config.ReadyPages is 0, and
+	// readyShare the part of the pages in use that they are at most.
+	defaultReadyPages = 8
+	readyShare        = 64
+	// KeepAllPages as ReadyPages leaves all idle pages mapped until they are asked
+	// back.
+	KeepAllPages = math.MaxInt32
+)
+
+// paging is what a pool knows of its pages over all its segments, under Pool.mu;
+// nil in a pool without.
+type paging struct {
+	device    device.VirtualMemory
+	pageBytes uint64
+	// ready is how many idle pages the worker leaves, fewer in a small pool if
+	// shared; floorBytes is what it leaves held in any case.
+	ready, floorBytes uint64
+	shared            bool
+	// held counts the pages that the pool has.
+	held uint64
+	// idle counts idle pages, and low is the least of it since the worker looked.
+	idle, low uint64
+	// choosy has allocations pass over places whose pages are not all mapped.
+	choosy bool
+	// wanted is where blocks would lie that found no mapped pages, noted while
+	// noting is set.
+	noting bool
+	wanted []pageRun
+	// spares are pages that are not mapped: a driver call failed on their way to
+	// the device. They are held, and cached.
+	spares []device.Page
+	// stuck are pages that a failed mapping left mapped without access.
+	stuck  []stuckRun
+	worker pageWorker
+}
+
+// stuckRun is pages that could not be unmapped.
+type stuckRun struct {
+	pageRun
+	pages []device.Page
+}
+
+// errUnmapped is what a search for room gives when addresses are free and not all
+// of their pages are mapped.
+var errUnmapped error = &device.Error{
+	Code: device.CodeOutOfMemory, Op: "pool.map", Message: "the pages of a free range are not mapped",
+}
+
+// noRoom says that there may be room once the pool has grown.
+func noRoom(err error) bool { return err == rangealloc.ErrNoRoom || err == errUnmapped }
+
+// startPaging decides whether the pool has pages, and of which size.
+func (p *Pool) startPaging() error {
+	c := &p.config
+	const op = "pool.new"
+	if c.Paging == PagingOff {
+		return nil
+	}
+	virtual, err := p.engine.VirtualMemory()
+	if err != nil {
+		if c.Paging == PagingOn {
+			return err
+		}
+		return nil
+	}
+	size := virtual.Granularity()
+	pageBytes := c.PhysicalPageBytes
+	if pageBytes == 0 {
+		pageBytes = size.RecommendedBytes
+	}
+	if pageBytes&(pageBytes-1) != 0 || pageBytes < size.MinimumBytes {
+		return device.Errorf(device.CodeInvalidPageSize, op,
+			"physical_page_bytes %d is not a power of two of at least %d", pageBytes,
+			size.MinimumBytes).On(p.engine.ID())
+	}
+	most := c.mostHeld(p.engine)
+	if c.Paging == PagingAuto && most/autoPages < pageBytes {
+		return nil
+	}
+	if most < pageBytes {
+		return device.Errorf(device.CodeInvalidConfig, op,
+			"the pool may hold %d bytes, less than a page of %d", most, pageBytes).On(p.engine.ID())
+	}
+	p.paged = &paging{
+		device: virtual, pageBytes: pageBytes, ready: readyPages(c.ReadyPages), shared: c.ReadyPages == 0,
+	}
+	return nil
+}
+
+func readyPages(config int) uint64 {
+	switch {
+	case config == 0:
+		return defaultReadyPages
+	case config < 0:
+		return 0
+	case config >= KeepAllPages:
+		return math.MaxUint64
+	}
+	return uint64(config)
+}
+
+// surplus is how many of so many idle pages are too many.
+func (g *paging) surplus(idle uint64) uint64 {
+	ready := g.ready
+	if g.shared {
+		ready = min(ready, (g.held-g.idle)/readyShare)
+	}
+	return idle - min(idle, ready)
+}
+
+// mostHeld is what the settings and the device let a pool hold.
+func (c *Config) mostHeld(e *engine.Engine) uint64 {
+	most := uint64(math.MaxUint64)
+	if total := e.Info().TotalBytes; total != 0 {
+		most = total
+	}
+	if c.MaxSizeBytes != 0 {
+		most = min(most, c.MaxSizeBytes)
+	}
+	if c.AutoExpansion || (c.PreAllocate && c.MaxSizeBytes != 0) {
+		return most
+	}
+	return min(most, c.InitialSizeBytes)
+}
+
+// took counts idle pages that are idle no more.
+func (g *paging) took(pages uint64) {
+	g.idle -= pages
+	g.low = min(g.low, g.idle)
+}
+
+// maxPassedOver bounds the places that a choosy allocation passes over.
+const maxPassedOver = 32
+
+// allocUnmapped ends an alloc that got a place whose pages are not all mapped.
+func (s *segment) allocUnmapped(r *rangealloc.Request, got rangealloc.Range) (rangealloc.Range, error) {
+	g := s.pages.paging
+	g.note(s.pagesOf(got.Offset, got.Size))
+	if !g.choosy {
+		s.retract(got.Offset)
+		return rangealloc.Range{}, errUnmapped
+	}
+	passed := []rangealloc.Range{got}
+	err := errUnmapped
+	for len(passed) < maxPassedOver {
+		if got, err = s.strategy.Alloc(*r); err != nil {
+			err = errUnmapped
+			break
+		}
+		if got.Slot >= s.slots {
+			if got, err = s.allocExtended(got); err != nil {
+				break
+			}
+		}
+		if s.pages.touch(got.Offset, got.Size) {
+			s.undo(passed)
+			return got, nil
+		}
+		passed, err = append(passed, got), errUnmapped
+	}
+	s.undo(passed)
+	return rangealloc.Range{}, err
+}
+
+// note remembers where a block would lie that has no mapped pages.
+func (g *paging) note(run pageRun) {
+	if g.noting {
+		g.wanted = append(g.wanted, run)
+	}
+}
+
+// missingRuns are the pages that what is wanted lacks, each once, in order.
+func (g *paging) missingRuns() []pageRun {
+	var all []pageRun
+	for _, run := range g.wanted {
+		all = run.missing(all)
+	}
+	slices.SortFunc(all, func(a, b pageRun) int {
+		if a.segment != b.segment {
+			return compareSegment(a.segment, b.segment.had.Addr)
+		}
+		return int(a.first) - int(b.first)
+	})
+	runs := all[:0]
+	for _, run := range all {
+		if n := len(runs); n > 0 && runs[n-1].segment == run.segment && run.first <= runs[n-1].last+1 {
+			runs[n-1].last = max(runs[n-1].last, run.last)
+			continue
+		}
+		runs = append(runs, run)
+	}
+	return runs
+}
+
+// isWanted says that a page belongs to what is wanted.
+func (g *paging) isWanted(s *segment, page uint64) bool {
+	return slices.ContainsFunc(g.wanted, func(run pageRun) bool {
+		return run.segment == s && run.first <= page && page <= run.last
+	})
+}
+
+// largestFreeOf is the longest free run of a segment; in one with pages the largest
+// block that could be had without more memory: idle pages can be put behind any
+// range of addresses, so they count together, with the rest of the page that they
+// would continue.
+func (p *Pool) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
+	if s.pages == nil {
+		return stats.LargestFreeBytes
+	}
+	largest := p.paged.idle * p.paged.pageBytes
+	if s.ender != nil {
+		end := s.ender.End()
+		if inside := end & (p.paged.pageBytes - 1); inside != 0 && s.pages.isBusy(end>>s.pages.shift) {
+			largest += p.paged.pageBytes - inside
+		}
+	}
+	return min(largest, stats.LargestFreeBytes)
+}
+
+// mappedBytes is how much of a segment has memory behind it.
+func (s *segment) mappedBytes() uint64 {
+	if s.pages == nil {
+		return s.had.SizeBytes
+	}
+	return s.pages.mappedCount() << s.pages.shift
+}
+
+// HeldBytes is what the pool has from the device now.
+func (p *Pool) HeldBytes() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
+}
+
+// PhysicalPageBytes is the size of the pool's pages; 0: it takes segments whole.
+func (p *Pool) PhysicalPageBytes() uint64 {
+	if p.paged == nil {
+		return 0
+	}
+	return p.paged.pageBytes
+}
+
+// boundOf rounds an upper bound down to what the pool can hold exactly.
+func (p *Pool) boundOf(bytes uint64) uint64 {
+	if p.paged != nil {
+		return bytes &^ (p.paged.pageBytes - 1)
+	}
+	return p.engine.RoundDown(bytes)
+}
+
+// sizeFor rounds a size up to what the pool can take from the device; false: that
+// overflows.
+func (p *Pool) sizeFor(bytes uint64) (uint64, bool) {
+	if p.paged == nil {
+		return p.engine.RoundUp(bytes)
+	}
+	mask := p.paged.pageBytes - 1
+	size := (bytes + mask) &^ mask
+	return size, size >= bytes
+}
