@@ -44,7 +44,8 @@ static uint64_t fm_batch_pop_magazine(struct fm_magazine *magazine,
         uint64_t address =
             atomic_load_explicit(&block->address, memory_order_relaxed);
         uint64_t was = atomic_load_explicit(&block->meta, memory_order_relaxed);
-        if (FM_UNLIKELY((was ^ holder) >= FM_HOLDER_UNIT || address == 0)) {
+        if (FM_UNLIKELY((was ^ holder) >= FM_HOLDER_UNIT ||
+                        !fm_is_block(address))) {
             bad++;
             continue;
         }

@@ -13,7 +13,7 @@ static void fm_recount(struct fm_cache *cache) {
     uint64_t live = 0, live_bytes = 0, requested_bytes = 0;
     for (uint32_t i = 1; i < cache->fresh; i++) {
         uint64_t meta = fm_meta(cache, i);
-        if (fm_address(cache, i) == 0 || meta >= FM_HOLDER_UNIT)
+        if (!fm_is_block(fm_address(cache, i)) || meta >= FM_HOLDER_UNIT)
             continue;
         uint64_t whole = cache->class_bytes[fm_meta_class(meta)];
         live++;
@@ -81,7 +81,7 @@ uint64_t fm_cache_each(uint64_t pool, struct fm_cache_block *blocks_out,
     if (cache != NULL) {
         fm_stop_begin();
         for (uint32_t i = 1; i < cache->fresh; i++) {
-            if (fm_address(cache, i) == 0)
+            if (!fm_is_block(fm_address(cache, i)))
                 continue;
             if (count < capacity)
                 blocks_out[count] = fm_describe(cache, i);

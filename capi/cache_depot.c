@@ -200,6 +200,7 @@ static uint32_t fm_depot_shed(struct fm_store *depot, uint64_t goal_bytes,
             uint32_t index = fm_depot_pop(depot, class);
             if (index == 0)
                 break;
+            fm_meta_hold(depot->cache, index, FM_HOLDER_NOBODY);
             depot->tally.idle_bytes -= depot->cache->class_bytes[class];
             depot->cache->shed_bytes += depot->cache->class_bytes[class];
             leavers[count++].index = index;

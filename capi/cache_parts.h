@@ -76,7 +76,7 @@ FM_HIDDEN void fm_keys_forget(uint64_t pool, const struct fm_store *lane);
 /** Makes room for count more blocks, with the mutex held. May stop the threads. */
 FM_HIDDEN bool fm_table_reserve(struct fm_cache *cache, uint32_t count);
 /** Enters a block, in room that was reserved, under a record for the lane; NULL:
- *  for nobody's. */
+ *  for nobody's. May stop the threads. */
 FM_HIDDEN uint32_t fm_table_enter(struct fm_cache *cache, uint64_t address,
                                   uint64_t meta, struct fm_store *lane);
 /** Takes back the records that were kept for a lane. */
@@ -131,10 +131,22 @@ static inline void fm_meta_set(struct fm_cache *cache, uint32_t index,
                           memory_order_relaxed);
 }
 
+/** Has another holder in the meta of a record. */
+static inline void fm_meta_hold(struct fm_cache *cache, uint32_t index,
+                                uint64_t holder) {
+    fm_meta_set(cache, index,
+                (fm_meta(cache, index) & (FM_HOLDER_UNIT - 1)) | holder);
+}
+
 static inline uint64_t fm_address(const struct fm_cache *cache,
                                   uint32_t index) {
     return atomic_load_explicit(&cache->blocks[index].address,
                                 memory_order_relaxed);
+}
+
+/** Says whether an address in a record is a block's. */
+static inline bool fm_is_block(uint64_t address) {
+    return (int64_t)address > 0;
 }
 
 static inline uint32_t fm_meta_class(uint64_t meta) {
@@ -198,7 +210,7 @@ static inline void fm_magazine_push(struct fm_cache *cache,
 /** Says whether an entry is good: its block is idle in this magazine. */
 static inline bool fm_entry_good(const struct fm_magazine *magazine,
                                  uint64_t address, uint64_t meta) {
-    return (meta ^ magazine->holder) < FM_HOLDER_UNIT && address != 0;
+    return (meta ^ magazine->holder) < FM_HOLDER_UNIT && fm_is_block(address);
 }
 
 static inline void fm_tally_alloc(struct fm_store *store, uint64_t size_bytes,

@@ -63,7 +63,7 @@ void fm_magazine_dropped(struct fm_magazine *magazine, uint64_t count) {
     store->tally.idle_bytes -=
         count * store->cache->class_bytes[magazine->class];
     if (store->thread == NULL)
-        store->bins[magazine->class].blocks -= count;
+        fm_depot_fewer(&store->bins[magazine->class], count);
     store->cache->recount = true;
 }
 

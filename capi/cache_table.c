@@ -111,7 +111,7 @@ static bool fm_table_rebuild(struct fm_cache *cache, uint32_t size) {
         cache->table_size = size;
         cache->entries = 0;
         for (uint32_t i = 1; i < cache->fresh; i++)
-            if (fm_address(cache, i) != 0)
+            if (fm_is_block(fm_address(cache, i)))
                 fm_table_place(cache, fm_address(cache, i), i);
     }
     fm_stop_end();
@@ -141,13 +141,28 @@ bool fm_table_reserve(struct fm_cache *cache, uint32_t count) {
     return size != 0 && fm_table_rebuild(cache, size);
 }
 
-/* The meta of a record that is free again names the next one. Its holder is no
- * magazine's: who is late and still looks at the record finds nothing to use. */
+/* Who is late and still looks at the record finds nothing to use, and may write
+ * the meta, but not the address, which names the next one. */
 static void fm_record_drop(struct fm_cache *cache, uint32_t index) {
-    fm_meta_set(cache, index,
-                ((uint64_t)FM_MAGAZINES_MAX - 1) << FM_HOLDER_SHIFT |
-                    cache->spare);
-    cache->spare = index;
+    atomic_store_explicit(&cache->blocks[index].address,
+                          FM_ADDRESS_NONE | cache->dropped,
+                          memory_order_relaxed);
+    fm_meta_set(cache, index, FM_HOLDER_NOBODY);
+    cache->dropped = index;
+    cache->dropped_count++;
+}
+
+/* So many records are dropped before threads are stopped for them. */
+#define FM_DROPPED_MANY 1024
+
+/* Makes the records spare whose blocks have left. A thread that has found one by
+ * its block may be about to write it as that block's, and has done so once it was
+ * stopped. */
+static void fm_records_settle(struct fm_cache *cache) {
+    fm_stop_begin();
+    fm_stop_end();
+    cache->spare = cache->dropped;
+    cache->dropped = cache->dropped_count = 0;
 }
 
 /* Takes a record that is kept for another lane: one is, when none is left and
@@ -166,9 +181,13 @@ static uint32_t fm_record_take(struct fm_cache *cache, struct fm_store *lane) {
         lane->run_left--;
         return lane->run_first++;
     }
+    if (cache->spare == 0 &&
+        (cache->dropped_count >= FM_DROPPED_MANY ||
+         (cache->dropped != 0 && cache->fresh == cache->records)))
+        fm_records_settle(cache);
     if (cache->spare != 0) {
         uint32_t index = cache->spare;
-        cache->spare = (uint32_t)fm_meta(cache, index);
+        cache->spare = (uint32_t)fm_address(cache, index);
         return index;
     }
     if (cache->fresh > FM_ALONE_UNTIL &&
@@ -231,7 +250,6 @@ void fm_table_remove(struct fm_cache *cache, uint32_t index) {
     while ((fm_table_entry(cache, at) & FM_INDEX_MASK) != index)
         at = fm_table_after(cache, at);
     fm_table_clear(cache, at);
-    atomic_store_explicit(&block->address, 0, memory_order_relaxed);
     fm_record_drop(cache, index);
     cache->leased--;
 }

@@ -67,9 +67,13 @@
  * then push it; the magazine that meta names in the end is the one that has it.
  * An entry is good only if meta names its magazine: the other one is recognised
  * when it is popped, is dropped, and the live blocks are counted anew for the
- * books. So every idle block has a good entry, and only one: it cannot be handed
- * out twice. A free that was slower than a whole further life of the block ends
- * that life; it cannot damage anything here.
+ * books. A block that was freed again may have several entries in one magazine.
+ * Whoever pops one writes the meta before the next is looked at, or takes the block
+ * out, so it cannot be handed out twice, nor given back twice. A free that was slower than a whole
+ * further life of the block ends that life. One that was slower than its block was
+ * here at all writes the meta of a record that is no block's, which nobody reads:
+ * a record has another block only once the threads have been stopped after its
+ * last one left. So a free ends no life but of the block that it names.
  *
  * Fork. A child never comes here: the gate refuses its calls, and the end of its
  * thread looks at the gate.
@@ -90,7 +94,7 @@
 /* ------------------------------------------------------------- blocks */
 
 struct fm_block {
-    /** 0 while the record is no block's. */
+    /** Of no block while the record is none's, see fm_is_block. */
     _Atomic uint64_t address;
     _Atomic uint64_t meta;
 };
@@ -102,6 +106,14 @@ struct fm_block {
 /** A meta below this is that of a live block. */
 #define FM_HOLDER_UNIT (UINT64_C(1) << FM_HOLDER_SHIFT)
 #define FM_MAGAZINES_MAX (UINT32_C(1) << 24)
+/** The holder of a block that is on its way out, and of a record without one: no
+ *  magazine's. */
+#define FM_HOLDER_NOBODY ((uint64_t)(FM_MAGAZINES_MAX - 1) << FM_HOLDER_SHIFT)
+
+/** The address in a record that has had a block has this bit, which no block's
+ *  has, and below it the index of the next such record. In one that has had none
+ *  it is 0. */
+#define FM_ADDRESS_NONE (UINT64_C(1) << 63)
 
 /** An index and 8 bits of the hash make an entry of the table. 0 is an empty
  *  one, FM_ENTRY_GONE one whose block has left. Record 0 is no block's. */
@@ -142,6 +154,9 @@ struct fm_cache {
     /** Records: how many there is room for, the first that never was used, and
      *  the first of those that are free again, 0 for none. */
     uint32_t records, fresh, spare;
+    /** The first of the records whose blocks have left, which a thread may still be
+     *  looking at, 0 for none, and how many they are. */
+    uint32_t dropped, dropped_count;
     /** The last record that was taken out of a line that one block had alone. */
     uint32_t squeezed;
     /** Blocks for which room is kept: they are on their way to or from the core. */

@@ -4,6 +4,7 @@
  * once. Books and memory are exact after each.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -231,6 +232,186 @@ static void a_stale_entry_of_a_block_that_left(void) {
     check_nothing_is_live();
 }
 
+/* A free that has looked at a block, and is slow to write what it makes of it. */
+struct slow_free {
+    uint64_t address;
+    uint32_t index;
+    uint64_t meta;
+};
+
+static struct slow_free begin_free(uint64_t address) {
+    struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
+    struct slow_free slow = {.address = address};
+    stub_freed_by_two(true);
+    slow.index = fm_table_find(cache, address);
+    slow.meta = fm_meta(cache, slow.index);
+    return slow;
+}
+
+/* Ends it in the calling thread's lane of stream 1. */
+static void end_free(struct slow_free slow) {
+    struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
+    struct fm_store *lane = fm_self->lanes;
+    while (lane->stream != STUB_STREAM(1))
+        lane = lane->next;
+    uint32_t class = fm_meta_class(slow.meta);
+    uint64_t whole = cache->class_bytes[class];
+    struct fm_magazine *top = lane->bins[class].top;
+    CHECK(top->count < top->room);
+    fm_magazine_push(cache, top, slow.index, slow.meta);
+    fm_tally_free(lane, whole, whole - fm_meta_slack(slow.meta));
+}
+
+/* Has a lane of stream 1 whose magazine for a size has room. */
+static void make_lane(uint64_t size) {
+    uint64_t address;
+    CHECK(cache_alloc(STUB_POOL(0), STUB_STREAM(1), size, 0, &address) == DONE);
+    CHECK(cache_free(STUB_POOL(0), STUB_STREAM(1), address, 0) == DONE);
+}
+
+static void take_all(void) {
+    struct fm_cache_block block;
+    while (fm_cache_take(STUB_POOL(0), &block, 1) > 0)
+        stub_took(0, block.address, block.size_bytes, block.stream);
+}
+
+static void a_late_free_leaves_free_records_in_order(void) {
+    enum { N = 300 };
+    uint64_t blocks[N], again[N];
+    open_pool();
+    fm_cache_set_tags(STUB_POOL(0), 4000);
+    make_lane(3000);
+    for (unsigned i = 0; i < N; i++)
+        CHECK(cache_alloc(STUB_POOL(0), 0, 3000, 4000, &blocks[i]) == DONE);
+    struct slow_free slow[N];
+    for (unsigned i = 0; i < N; i++)
+        slow[i] = begin_free(blocks[i]);
+    for (unsigned i = 0; i < N; i++)
+        CHECK(cache_free(STUB_POOL(0), 0, blocks[i], 0) == DONE);
+    take_all();
+    /* Records of blocks that have left are written. */
+    for (unsigned i = 0; i < N; i += 30)
+        end_free(slow[i]);
+    struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
+    for (unsigned i = 0; i < N; i++) {
+        CHECK(cache_alloc(STUB_POOL(0), 0, 3000, 1, &again[i]) == DONE);
+        for (unsigned j = 0; j < i; j++) {
+            CHECK(again[j] != again[i]);
+            CHECK(fm_table_find(cache, again[j]) !=
+                  fm_table_find(cache, again[i]));
+        }
+    }
+    for (unsigned i = 0; i < N; i++)
+        CHECK(cache_free(STUB_POOL(0), 0, again[i], 0) == DONE);
+    check_nothing_is_live();
+}
+
+static pthread_barrier_t slow_began, slow_may_end;
+
+static void *free_slowly(void *address) {
+    make_lane(3000);
+    while (!fm_busy_begin_fenced(fm_self))
+        sched_yield();
+    struct slow_free slow = begin_free(*(uint64_t *)address);
+    pthread_barrier_wait(&slow_began);
+    pthread_barrier_wait(&slow_may_end);
+    end_free(slow);
+    fm_busy_end(fm_self);
+    return NULL;
+}
+
+static void a_late_free_meets_no_other_block(void) {
+    uint64_t address, other[8];
+    pthread_t thread;
+    open_pool();
+    CHECK(cache_alloc(STUB_POOL(0), 0, 3000, 0, &address) == DONE);
+    pthread_barrier_init(&slow_began, NULL, 2);
+    pthread_barrier_init(&slow_may_end, NULL, 2);
+    CHECK(pthread_create(&thread, NULL, free_slowly, &address) == 0);
+    pthread_barrier_wait(&slow_began);
+    /* Meanwhile the block goes back to the core, and others come. */
+    struct fm_cache *cache = fm_cache_of(STUB_POOL(0));
+    uint32_t index = fm_table_find(cache, address);
+    CHECK(fm_cache_free_batch(STUB_POOL(0), 0, &address, 1) == DONE);
+    struct fm_cache_block block;
+    do {
+        CHECK(fm_cache_take(STUB_POOL(0), &block, 1) == 1);
+        stub_took(0, block.address, block.size_bytes, block.stream);
+    } while (block.address != address);
+    for (unsigned i = 0; i < 8; i++) {
+        CHECK(cache_alloc(STUB_POOL(0), 0, 50000, 0, &other[i]) == DONE);
+        CHECK(fm_table_find(cache, other[i]) != index);
+    }
+    pthread_barrier_wait(&slow_may_end);
+    CHECK(pthread_join(thread, NULL) == 0);
+    pthread_barrier_destroy(&slow_began);
+    pthread_barrier_destroy(&slow_may_end);
+    for (unsigned i = 0; i < 8; i++)
+        CHECK(cache_free(STUB_POOL(0), 0, other[i], 50000) == DONE);
+    check_nothing_is_live();
+}
+
+/* Gives blocks to the depot of the default stream, and takes them from there. */
+static void take_batch(uint64_t size, uint64_t *blocks, uint64_t count) {
+    CHECK(fm_cache_alloc_batch(STUB_POOL(0), 0, size, count, blocks) == DONE);
+}
+static void give_batch(const uint64_t *blocks, uint64_t count) {
+    CHECK(fm_cache_free_batch(STUB_POOL(0), 0, blocks, count) == DONE);
+}
+
+/* A depot that has too much gives it back: the same block once, and it comes to
+ * an end with a class of which nothing is left. */
+static void a_depot_gives_back_no_entry_twice(void) {
+    enum { N = 20 };
+    uint64_t blocks[N], address;
+    CHECK(fm_cache_open(STUB_POOL(0), 256, 64 << 10));
+    make_lane(3000);
+    take_batch(3000, blocks, N);
+    for (unsigned i = 0; i < N; i++) {
+        struct slow_free slow = begin_free(blocks[i]);
+        give_batch(&blocks[i], 1);
+        end_free(slow);
+        do
+            CHECK(cache_alloc(STUB_POOL(0), STUB_STREAM(1), 3000, 0,
+                              &address) == DONE);
+        while (address != blocks[i]);
+    }
+    /* Each is in the same magazine twice now, with what is too much. */
+    uint64_t backs = stub_give_backs();
+    give_batch(blocks, N);
+    CHECK(stub_give_backs() > backs);
+    struct fm_cache_block left[4 * N];
+    uint64_t count = fm_cache_each(STUB_POOL(0), left, 4 * N);
+    for (uint64_t i = 0; i < count; i++)
+        if (left[i].live)
+            CHECK(cache_free(STUB_POOL(0), 0, left[i].address, 0) == DONE);
+    check_nothing_is_live();
+}
+
+static void a_depot_gives_back_past_a_stale_entry(void) {
+    enum { N = 30 };
+    uint64_t first[N], second[N], late;
+    CHECK(fm_cache_open(STUB_POOL(0), 256, 64 << 10));
+    make_lane(3000);
+    take_batch(3000, &late, 1);
+    take_batch(2048, first, N);
+    take_batch(2048, second, N);
+    struct slow_free slow = begin_free(late);
+    give_batch(&late, 1);
+    end_free(slow);
+    /* More than is kept: what is left of each class is not missed from now on. */
+    give_batch(first, N);
+    give_batch(second, N);
+    /* All are missed but the stale one. */
+    take_batch(2048, first, N);
+    take_batch(2048, second, N);
+    give_batch(first, N);
+    uint64_t backs = stub_give_backs();
+    give_batch(second, N);
+    CHECK(stub_give_backs() > backs);
+    check_nothing_is_live();
+}
+
 int main(void) {
     static const struct test tests[] = {
         TEST(memory_may_run_out_anywhere),
@@ -238,6 +419,10 @@ int main(void) {
         TEST(a_stale_entry_gives_no_block),
         TEST(a_stale_entry_leaves_with_its_magazine),
         TEST(a_stale_entry_of_a_block_that_left),
+        TEST(a_late_free_leaves_free_records_in_order),
+        TEST(a_late_free_meets_no_other_block),
+        TEST(a_depot_gives_back_no_entry_twice),
+        TEST(a_depot_gives_back_past_a_stale_entry),
     };
     return run_tests(tests, sizeof tests / sizeof tests[0]);
 }
