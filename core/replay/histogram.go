@@ -54,3 +54,11 @@ func (h *histogram) quantile(q float64) int64 {
 	}
 	return 0
 }
+
+// merge adds what another one counted.
+func (h *histogram) merge(other *histogram) {
+	for i, n := range other.counts {
+		h.counts[i] += n
+	}
+	h.total += other.total
+}

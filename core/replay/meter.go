@@ -18,8 +18,6 @@ const (
 type meter struct {
 	demand   demand
 	reserved func() uint64
-	// settle is reserved after some time.
-	settle func() uint64
 
 	now     int64
 	live    uint64
@@ -45,9 +43,9 @@ type point struct {
 	peak Moment
 }
 
-func newMeter(d demand, reserved, settle func() uint64) *meter {
+func newMeter(d demand, reserved func() uint64) *meter {
 	span := d.last - d.first
-	m := &meter{demand: d, reserved: reserved, settle: settle, now: d.first, reasons: make(map[string]uint64)}
+	m := &meter{demand: d, reserved: reserved, now: d.first, reasons: make(map[string]uint64)}
 	m.interval = max(1, span/(maxPoints-1)+1)
 	m.points = make([]point, span/m.interval+1)
 	return m
@@ -59,7 +57,6 @@ func (m *meter) advance(now int64) {
 		return
 	}
 	m.note()
-	m.held = m.settle()
 	m.liveArea += float64(m.live) * float64(now-m.now)
 	m.heldArea += float64(m.held) * float64(now-m.now)
 	until := m.place(now)
@@ -124,12 +121,7 @@ func (m *meter) fill(r *Result) {
 	}
 	r.Duration = m.demand.last - m.demand.first
 	r.Failures = append([]Failure{}, m.failures...)
-	r.FailuresByReason = []ReasonCount{}
-	for _, reason := range []string{ReasonTooLarge, ReasonLimit, ReasonFragmentation} {
-		if n := m.reasons[reason]; n > 0 {
-			r.FailuresByReason = append(r.FailuresByReason, ReasonCount{Reason: reason, Count: n})
-		}
-	}
+	r.FailuresByReason = countReasons(m.reasons)
 	r.Moments = m.moments()
 	s := &r.Series
 	s.Interval = m.interval
@@ -140,6 +132,16 @@ func (m *meter) fill(r *Result) {
 		s.PhysicalBytes = append(s.PhysicalBytes, p.held)
 		s.Failed = append(s.Failed, p.failed)
 	}
+}
+
+func countReasons(reasons map[string]uint64) []ReasonCount {
+	counts := []ReasonCount{}
+	for _, reason := range []string{ReasonTooLarge, ReasonLimit, ReasonFragmentation} {
+		if n := reasons[reason]; n > 0 {
+			counts = append(counts, ReasonCount{Reason: reason, Count: n})
+		}
+	}
+	return counts
 }
 
 // moments finds the highest peaks that are not on the slope of a higher one.

@@ -1,0 +1,169 @@
+package replay
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/trace"
+)
+
+// A replay of several models merges their schedules in order of time. A request that
+// had to wait starts, or goes on, that much later: its further steps are kept while it
+// waits and come later by as long as it waited, without the schedule knowing.
+
+// timed is a step with the time at which it is played.
+type timed struct {
+	at   int64
+	step trace.Step
+}
+
+// compare orders by time, ends before everything else, then by request.
+func (t timed) compare(other timed) int {
+	return cmp.Or(cmp.Compare(t.at, other.at), cmp.Compare(rank(t.step), rank(other.step)),
+		cmp.Compare(t.step.Request, other.step.Request), cmp.Compare(t.step.FirstBlock, other.step.FirstBlock))
+}
+
+func rank(s trace.Step) int {
+	if s.Kind == trace.End {
+		return 0
+	}
+	return 1
+}
+
+// progress is a request that does not go by its schedule.
+type progress struct {
+	lateNS  int64
+	waiting bool
+	dropped bool
+	// kept is its steps that came up while it waits.
+	kept []timed
+}
+
+// feed gives the steps of one model.
+type feed struct {
+	schedule *trace.Schedule
+	delayNS  int64
+	// next is the schedule's next step, if has.
+	next timed
+	has  bool
+	// late is the steps of late requests, sorted.
+	late  []timed
+	astir map[int]*progress
+}
+
+func newFeed(s *trace.Schedule, delayNS int64) *feed {
+	return &feed{schedule: s, delayNS: delayNS, astir: make(map[int]*progress)}
+}
+
+// peek is the next step; false at the end, or while all that is left waits.
+func (f *feed) peek() (timed, bool) {
+	for f.fetch() && f.absorb(f.next) {
+		f.has = false
+	}
+	for len(f.late) > 0 && f.absorb(f.late[0]) {
+		f.late = f.late[1:]
+	}
+	switch {
+	case len(f.late) > 0 && (!f.has || f.late[0].compare(f.next) < 0):
+		return f.late[0], true
+	case f.has:
+		return f.next, true
+	}
+	return timed{}, false
+}
+
+// fetch has the schedule's next step ready, unless there is none.
+func (f *feed) fetch() bool {
+	for !f.has {
+		s, ok := f.schedule.Next()
+		if !ok {
+			return false
+		}
+		t := timed{at: s.TimeNS + f.delayNS, step: s}
+		if p := f.astir[s.Request]; p != nil && p.lateNS > 0 && !p.dropped {
+			t.at += p.lateNS
+			f.insert(t)
+			continue
+		}
+		f.next, f.has = t, true
+	}
+	return true
+}
+
+// absorb says whether a step is not to be played now, and keeps it if it is later.
+func (f *feed) absorb(t timed) bool {
+	p := f.astir[t.step.Request]
+	switch {
+	case p == nil:
+		return false
+	case p.dropped:
+		if t.step.Kind == trace.End {
+			delete(f.astir, t.step.Request)
+		}
+		return true
+	case p.waiting:
+		p.kept = append(p.kept, t)
+		return true
+	}
+	return false
+}
+
+func (f *feed) insert(t timed) {
+	at, _ := slices.BinarySearchFunc(f.late, t, timed.compare)
+	f.late = slices.Insert(f.late, at, t)
+}
+
+// take takes the step that peek gave.
+func (f *feed) take(t timed) {
+	if f.has && f.next.compare(t) == 0 {
+		f.has = false
+	} else {
+		f.late = f.late[1:]
+	}
+	if t.step.Kind == trace.End {
+		delete(f.astir, t.step.Request)
+	}
+}
+
+// hold keeps the further steps of a request back.
+func (f *feed) hold(request int) {
+	p := f.astir[request]
+	if p == nil {
+		p = &progress{}
+		f.astir[request] = p
+	}
+	p.waiting = true
+}
+
+// resume lets a held request go on, later by so much. The caller has played no
+// step since it was held but those that peek has given.
+func (f *feed) resume(request int, byNS int64) error {
+	p := f.astir[request]
+	sum, carry := bits.Add64(uint64(p.lateNS), uint64(byNS), 0)
+	if carry != 0 || sum > maxLateNS {
+		return device.Errorf(device.CodeOverflow, modelsOp, "a request has waited for more than %d ns in all", int64(maxLateNS))
+	}
+	p.waiting, p.lateNS = false, int64(sum)
+	for _, t := range p.kept {
+		t.at += byNS
+		f.insert(t)
+	}
+	p.kept = nil
+	return nil
+}
+
+// drop forgets the further steps of a request.
+func (f *feed) drop(request int) {
+	p := f.astir[request]
+	if p == nil {
+		f.astir[request] = &progress{dropped: true}
+		return
+	}
+	ended := len(p.kept) > 0 && p.kept[len(p.kept)-1].step.Kind == trace.End
+	p.dropped, p.waiting, p.kept = true, false, nil
+	if ended {
+		delete(f.astir, request)
+	}
+}

@@ -1,0 +1,217 @@
+package replay
+
+import (
+	"context"
+	"errors"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/vmm"
+)
+
+// runSettings are those of one run of a bill.
+type runSettings struct {
+	limitBytes uint64
+	bounds     []modelBounds
+	policy     Policy
+	// before is how many requests arrived in earlier runs, of runs in all.
+	before, runs int
+	// untilFailure ends the run with the first request that fails.
+	untilFailure bool
+}
+
+// play replays under one policy, on a device of its own, and gives its id besides.
+func (b *bill) play(ctx context.Context, s runSettings) (run PolicyRun, id string, err error) {
+	e, err := b.options.Open(s.limitBytes + capacitySlack)
+	if err != nil {
+		return run, "", err
+	}
+	id = e.ID().String()
+	run, err = b.playOn(ctx, e, s)
+	return run, id, errors.Join(err, e.Close())
+}
+
+// playOn makes one pool that all models share, or, as a static split does, one for
+// each.
+func (b *bill) playOn(ctx context.Context, e *engine.Engine, s runSettings) (run PolicyRun, err error) {
+	var pools []*vmm.Shared
+	defer func() {
+		for _, pool := range pools {
+			// Forced: after an error or a cancellation blocks may be left.
+			err = errors.Join(err, pool.Close(true))
+		}
+	}()
+	limits := []uint64{s.limitBytes}
+	if s.policy == PolicyStatic {
+		limits = limits[:0]
+		for _, bounds := range s.bounds {
+			limits = append(limits, bounds.most)
+		}
+	}
+	for _, limit := range limits {
+		pool, err := vmm.NewShared(e, vmm.SharedConfig{
+			Name: "replay", LimitBytes: limit, PageBytes: b.options.PageBytes, Stepped: true,
+		})
+		if err != nil {
+			return run, err
+		}
+		pools = append(pools, pool)
+	}
+	return b.playIn(ctx, pools, s)
+}
+
+func (b *bill) playIn(ctx context.Context, pools []*vmm.Shared, s runSettings) (PolicyRun, error) {
+	feeds, err := b.feeds()
+	if err != nil {
+		return PolicyRun{}, err
+	}
+	var seats []seat
+	var memories []*modelMemory
+	for i, m := range b.models {
+		memory, err := newModelMemory(pools[min(i, len(pools)-1)], m.ID, s.bounds[i], b.demand.each[i].paged, b.clock)
+		if err != nil {
+			return PolicyRun{}, err
+		}
+		seats, memories = append(seats, memory), append(memories, memory)
+	}
+	steps := &windows{pools: pools}
+	meter := newModelsMeter(seats, steps.held, &b.demand)
+	steps.meter = meter
+	rig := newRig(feeds, seats, meter, b.options.PageBytes)
+	rig.waitNS, rig.untilFailure = b.options.WaitNS, s.untilFailure
+	rig.pass, rig.settle = steps.pass, steps.settle
+	requests := 0
+	for _, m := range b.models {
+		requests += m.Trace.Len()
+	}
+	err = rig.play(ctx, func(arrived int) {
+		if b.options.Progress != nil {
+			b.options.Progress(s.before+arrived, s.runs*requests)
+		}
+	})
+	if err != nil {
+		return PolicyRun{}, err
+	}
+	return b.report(s, meter, memories), nil
+}
+
+// report is what a run measured.
+func (b *bill) report(s runSettings, meter *modelsMeter, memories []*modelMemory) PolicyRun {
+	run := PolicyRun{
+		Policy: s.policy, Strategy: "first_fit", Usage: meter.total(), ReservedPeakBytes: meter.peakHeld,
+		ReservedMeanBytes: meter.mean(meter.heldArea), ClockNS: b.clock.overheadNS, Duration: meter.now - meter.first,
+	}
+	var pairs histogram
+	for i, m := range b.models {
+		each := ModelRun{
+			ID: m.ID, ShareBytes: s.bounds[i].most, GuaranteedBytes: s.bounds[i].guaranteed, Usage: meter.usage(i),
+			HighWaterBytes: memories[i].highWater, Failures: append([]Failure{}, meter.each[i].failures...),
+			FailuresByReason: countReasons(meter.each[i].reasons),
+		}
+		each.Requests, each.MovedPages = m.Trace.Len(), memories[i].model.Stats().MovedPages
+		each.Fragmentation = ratio(float64(each.HighWaterBytes), float64(each.PeakLiveBytes))
+		each.PairNSMedian, each.PairNSP99 = memories[i].pairs.quantile(0.5), memories[i].pairs.quantile(0.99)
+		pairs.merge(&memories[i].pairs)
+		run.Requests += each.Requests
+		run.MovedPages += each.MovedPages
+		run.Models = append(run.Models, each)
+	}
+	run.PairNSMedian, run.PairNSP99 = pairs.quantile(0.5), pairs.quantile(0.99)
+	run.Series = meter.series(b.models)
+	return run
+}
+
+// windows does the steps of the pools' workers in the time of the trace: what they make
+// ready after each step, and what they give back when nobody wanted it for a window.
+type windows struct {
+	pools []*vmm.Shared
+	meter *modelsMeter
+	ended int64
+}
+
+// pass ends the windows until now. After two in which nothing happens there is
+// nothing left to do.
+func (w *windows) pass(now int64) {
+	window := vmm.TrimWindow.Nanoseconds()
+	for range 2 {
+		if !w.meter.started || now-w.ended < window {
+			break
+		}
+		w.ended += window
+		w.meter.advance(w.ended)
+		for _, pool := range w.pools {
+			pool.Physical().Tick()
+		}
+		w.meter.sampleReserved()
+	}
+	w.meter.advance(now)
+	w.ended = max(w.ended, now-now%window)
+}
+
+func (w *windows) settle() {
+	for _, pool := range w.pools {
+		pool.Physical().Settle()
+	}
+	w.meter.sampleReserved()
+}
+
+// held is what was had from the device.
+func (w *windows) held() (sum uint64) {
+	for _, pool := range w.pools {
+		sum += pool.GlobalStats().HeldBytes
+	}
+	return sum
+}
+
+// modelMemory takes a model's blocks from a shared pool, and times the calls.
+type modelMemory struct {
+	model     *vmm.Model
+	pageBytes uint64
+	// reach is the most that the model can ever have at once.
+	reach     uint64
+	highWater uint64
+	clock     clock
+	pairs     histogram
+}
+
+// newModelMemory registers a model with address space for several times what the
+// trace needs at most, so that placement never fails.
+func newModelMemory(pool *vmm.Shared, id string, b modelBounds, demandBytes uint64, c clock) (*modelMemory, error) {
+	space := max(demandBytes, b.reach, pool.PageBytes())
+	model, err := pool.Register(id, vmm.ModelConfig{
+		VirtualBytes: min(space, MaxRangeBytes/rangeFactor) * rangeFactor, GuaranteedBytes: b.guaranteed, MaxBytes: b.most,
+	})
+	return &modelMemory{model: model, pageBytes: pool.PageBytes(), reach: b.reach, clock: c}, err
+}
+
+func (m *modelMemory) alloc(w wish) (block, *refusal, error) {
+	start := m.clock.now()
+	got, err := m.model.Allocate(w.size)
+	took := m.clock.now() - start
+	switch {
+	// Less than the limit from the device is an error of the machine.
+	case errors.Is(err, device.CodeOutOfPhysicalMemory) && !errors.Is(err, device.CodeOutOfMemory):
+		reason := ReasonLimit
+		if inPages(w.size, m.pageBytes) > m.reach {
+			reason = ReasonTooLarge
+		}
+		return block{}, &refusal{reason}, nil
+	case errors.Is(err, device.CodeOutOfVirtualMemory):
+		return block{}, &refusal{ReasonFragmentation}, nil
+	case err != nil:
+		return block{}, nil, err
+	}
+	m.highWater = max(m.highWater, got.OffsetBytes+w.size)
+	return block{addr: got.Addr, size: w.size, tookNS: took}, nil, nil
+}
+
+func (m *modelMemory) free(b block) error {
+	start := m.clock.now()
+	err := m.model.Deallocate(uint64(b.addr-m.model.BaseAddress()), b.size, nil)
+	took := m.clock.now() - start
+	m.pairs.add(b.tookNS + took - 2*m.clock.overheadNS)
+	return err
+}
+
+func (m *modelMemory) room() uint64     { return m.model.Stats().AvailableBytes }
+func (m *modelMemory) physical() uint64 { return m.model.Stats().PhysicalBytes }
