@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::error::check;
 use crate::library::Library;
+use crate::shared_pool::Model;
 use crate::values::Pressure;
 use crate::{sys, Result};
 
@@ -93,7 +94,60 @@ unsafe extern "C" fn ask_reclaim(_: sys::ferrum_device, needed: u64, data: *mut 
     run(|| closure(needed))
 }
 
+unsafe extern "C" fn ask_model_reclaim(
+    _: sys::ferrum_shared_pool,
+    _: *const c_char,
+    needed: u64,
+    data: *mut c_void,
+) -> u64 {
+    // SAFETY: data is the registration's closure.
+    let closure: Arc<ReclaimFn> = unsafe { share(data) };
+    run(|| closure(needed))
+}
+
+/// A deadline as C has it; none: the library's own.
+fn deadline_ns(deadline: Option<Duration>) -> u64 {
+    deadline.map_or(0, |d| {
+        u64::try_from(d.as_nanos()).unwrap_or(u64::MAX).max(1)
+    })
+}
+
 impl Registration {
+    pub(crate) fn model_reclaim(
+        model: &Model,
+        deadline: Option<Duration>,
+        closure: ReclaimFn,
+    ) -> Result<Self> {
+        let config = sys::ferrum_reclaim_config {
+            deadline_ns: deadline_ns(deadline),
+            ..Default::default()
+        };
+        let held = Arc::into_raw(Arc::new(closure));
+        let mut raw = sys::ferrum_registration::default();
+        // SAFETY: the id lives through the call, and the closure until the
+        // registration is removed.
+        let added = check(unsafe {
+            sys::ferrum_model_reclaim_callback_add(
+                model.pool().raw(),
+                model.c_id().as_ptr(),
+                &config,
+                Some(ask_model_reclaim),
+                held.cast_mut().cast(),
+                &mut raw,
+            )
+        });
+        if let Err(error) = added {
+            // SAFETY: the library has not taken it.
+            drop(unsafe { Arc::from_raw(held) });
+            return Err(error);
+        }
+        Ok(Self {
+            raw,
+            held: Held::Reclaim(held),
+            _library: model.pool().device().library().clone(),
+        })
+    }
+
     pub(crate) fn pressure(
         library: &Library,
         device: sys::ferrum_device,
@@ -130,9 +184,7 @@ impl Registration {
     ) -> Result<Self> {
         let config = sys::ferrum_reclaim_config {
             priority: how.priority,
-            deadline_ns: how.deadline.map_or(0, |d| {
-                u64::try_from(d.as_nanos()).unwrap_or(u64::MAX).max(1)
-            }),
+            deadline_ns: deadline_ns(how.deadline),
             ..Default::default()
         };
         let held = Arc::into_raw(Arc::new(closure));

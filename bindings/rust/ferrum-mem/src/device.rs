@@ -7,8 +7,11 @@ use crate::library::{c_text, Library};
 use crate::manager::{Manager, ManagerConfig};
 use crate::pool::Pool;
 use crate::pool_config::PoolConfig;
+use crate::shared_pool::{SharedPool, SharedPoolConfig};
 use crate::stream::{timeout_ns, Stream};
 use crate::values::{BlockOwner, DeviceInfo, MemoryInfo, Pressure, Statistics};
+use crate::virtual_pool::{VirtualPool, VirtualPoolConfig};
+use crate::virtual_values::PageSizes;
 use crate::{sys, Result};
 
 /// An open device. Clones share one opening; it closes after the last of them
@@ -44,6 +47,10 @@ impl Device {
                 library: library.clone(),
             }),
         })
+    }
+
+    pub(crate) fn library(&self) -> &Library {
+        &self.opened.library
     }
 
     /// The C handle.
@@ -118,6 +125,24 @@ impl Device {
     /// Makes a pool.
     pub fn create_pool(&self, config: &PoolConfig) -> Result<Pool> {
         Pool::create(self, config)
+    }
+
+    /// The page sizes of virtual pools; an error where the device has none.
+    pub fn page_sizes(&self) -> Result<PageSizes> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_device_get_page_sizes(self.raw(), &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// Makes a virtual pool.
+    pub fn create_virtual_pool(&self, config: &VirtualPoolConfig) -> Result<VirtualPool> {
+        VirtualPool::create(self, config)
+    }
+
+    /// Makes a shared pool.
+    pub fn create_shared_pool(&self, config: &SharedPoolConfig) -> Result<SharedPool> {
+        SharedPool::create(self, config)
     }
 
     /// Makes a memory manager.

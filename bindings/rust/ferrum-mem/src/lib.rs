@@ -31,12 +31,16 @@ mod device;
 mod error;
 mod library;
 mod manager;
+mod mapped_range;
 mod pool;
 mod pool_block;
 mod pool_config;
 mod pool_request;
+mod shared_pool;
 mod stream;
 mod values;
+mod virtual_pool;
+mod virtual_values;
 
 pub use callback::{no_log, on_log, LogLevel, Reclaim, Registration};
 pub use device::Device;
@@ -48,13 +52,21 @@ pub use manager::{
     copy, copy_async, BlockInfo, Fill, Manager, ManagerConfig, Memory, MemoryType, Request,
     Transfer,
 };
+pub use mapped_range::MappedRange;
 pub use pool::Pool;
 pub use pool_block::{PoolBatch, PoolBlock};
 pub use pool_config::{DebugFlags, PoolConfig, ThreadCache};
 pub use pool_request::{PoolRequest, Tag};
+pub use shared_pool::{
+    Model, ModelConfig, ModelLimits, ModelRequest, SharedPool, SharedPoolConfig,
+};
 pub use stream::{Event, Stream};
 pub use values::{
     BlockOwner, BlockState, Defragmentation, DeviceInfo, Gauge, MemoryInfo, Pressure, Statistics,
+};
+pub use virtual_pool::{VirtualPool, VirtualPoolConfig};
+pub use virtual_values::{
+    Backing, CompactReport, ModelInfo, PageSizes, SharedPoolInfo, VirtualPoolInfo,
 };
 
 /// The C ABI underneath.

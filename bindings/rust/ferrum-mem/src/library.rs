@@ -88,13 +88,20 @@ pub fn abi_version() -> u32 {
 type TextCall = unsafe extern "C" fn(*mut c_char, usize, *mut usize) -> sys::ferrum_status;
 
 fn json(call: TextCall) -> Result<String> {
+    // SAFETY: the buffer has the capacity that is told.
+    json_of(|to, room, length| unsafe { call(to, room, length) })
+}
+
+/// The text of a call that writes it into a buffer of so much room.
+pub(crate) fn json_of(
+    call: impl Fn(*mut c_char, usize, &mut usize) -> sys::ferrum_status,
+) -> Result<String> {
     loop {
         let mut length = 0;
-        // SAFETY: a capacity of 0 only asks for the length.
-        check(unsafe { call(std::ptr::null_mut(), 0, &mut length) })?;
+        // With no room it only tells the length.
+        check(call(std::ptr::null_mut(), 0, &mut length))?;
         let mut text = vec![0u8; length + 1];
-        // SAFETY: the buffer has the capacity that is told.
-        let status = unsafe { call(text.as_mut_ptr().cast(), text.len(), &mut length) };
+        let status = call(text.as_mut_ptr().cast(), text.len(), &mut length);
         if status == sys::FERRUM_ERROR_BUFFER_TOO_SMALL {
             continue;
         }

@@ -46,6 +46,8 @@ pub struct DeviceInfo {
     pub host_addressable: bool,
     /// Whether the device copies from others of its backend directly.
     pub peer: bool,
+    /// Whether virtual and shared pools work on the device.
+    pub virtual_memory: bool,
 }
 
 impl From<&sys::ferrum_device_info> for DeviceInfo {
@@ -61,6 +63,7 @@ impl From<&sys::ferrum_device_info> for DeviceInfo {
             alignment_bytes: raw.alignment_bytes,
             host_addressable: has(sys::FERRUM_CAPABILITY_HOST_ADDRESSABLE),
             peer: has(sys::FERRUM_CAPABILITY_PEER),
+            virtual_memory: has(sys::FERRUM_CAPABILITY_VIRTUAL_MEMORY),
         }
     }
 }
@@ -191,8 +194,12 @@ impl BlockState {
 pub struct BlockOwner {
     /// What is there.
     pub state: BlockState,
-    /// The pool; none when it is one of a manager's.
+    /// The pool; none when it is another one.
     pub pool: Option<sys::ferrum_pool>,
+    /// The virtual pool.
+    pub virtual_pool: Option<sys::ferrum_vpool>,
+    /// The shared pool.
+    pub shared_pool: Option<sys::ferrum_shared_pool>,
     /// The manager whose pool it is.
     pub manager: Option<sys::ferrum_manager>,
     /// Start of the block or of the free run.
@@ -207,6 +214,8 @@ pub struct BlockOwner {
     pub pool_name: String,
     /// Tag of the block; empty when not live.
     pub tag: String,
+    /// Id of the model of the shared pool, or empty.
+    pub model: String,
 }
 
 impl From<&sys::ferrum_block_info> for BlockOwner {
@@ -214,6 +223,8 @@ impl From<&sys::ferrum_block_info> for BlockOwner {
         Self {
             state: BlockState::from_raw(raw.state),
             pool: (raw.pool.id != 0).then_some(raw.pool),
+            virtual_pool: (raw.vpool.id != 0).then_some(raw.vpool),
+            shared_pool: (raw.shared_pool.id != 0).then_some(raw.shared_pool),
             manager: (raw.manager != 0).then_some(sys::ferrum_manager { id: raw.manager }),
             address: raw.address,
             size_bytes: raw.size_bytes,
@@ -221,6 +232,7 @@ impl From<&sys::ferrum_block_info> for BlockOwner {
             age: std::time::Duration::from_nanos(raw.age_ns),
             pool_name: text_of(&raw.pool_name),
             tag: text_of(&raw.tag),
+            model: text_of(&raw.model),
         }
     }
 }

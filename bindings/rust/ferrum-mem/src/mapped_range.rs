@@ -1,0 +1,115 @@
+use std::ptr::NonNull;
+
+use crate::error::check;
+use crate::shared_pool::Model;
+use crate::stream::{raw_of, Stream};
+use crate::virtual_pool::VirtualPool;
+use crate::{sys, Device, Error, Result};
+
+/// What a range is mapped in.
+#[derive(Clone, Debug)]
+pub(crate) enum Space {
+    Pool(VirtualPool),
+    Model(Model),
+}
+
+impl Space {
+    fn unmap(&self, offset_bytes: u64, size_bytes: u64, stream: sys::ferrum_stream) -> i32 {
+        match self {
+            // SAFETY: the handle is ours.
+            Self::Pool(pool) => unsafe {
+                sys::ferrum_vpool_deallocate(pool.raw(), offset_bytes, size_bytes, stream)
+            },
+            // SAFETY: as above, and the id lives through the call.
+            Self::Model(model) => unsafe {
+                sys::ferrum_shared_pool_deallocate(
+                    model.pool().raw(),
+                    model.c_id().as_ptr(),
+                    offset_bytes,
+                    size_bytes,
+                    stream,
+                )
+            },
+        }
+    }
+}
+
+/// Memory that is mapped in a virtual pool or a model, unmapped after the work of
+/// the default stream when it is dropped.
+#[derive(Debug)]
+pub struct MappedRange {
+    address: u64,
+    offset_bytes: u64,
+    size_bytes: u64,
+    space: Space,
+}
+
+impl Drop for MappedRange {
+    fn drop(&mut self) {
+        if self.address != 0 {
+            self.space
+                .unmap(self.offset_bytes, self.size_bytes, Default::default());
+        }
+    }
+}
+
+impl MappedRange {
+    pub(crate) fn new(space: Space, address: u64, offset_bytes: u64, size_bytes: u64) -> Self {
+        Self {
+            address,
+            offset_bytes,
+            size_bytes,
+            space,
+        }
+    }
+
+    /// Where it starts in the device's memory.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// The same from the base address of its pool or model.
+    pub fn offset_bytes(&self) -> u64 {
+        self.offset_bytes
+    }
+
+    /// Its size in bytes, as asked for.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        match &self.space {
+            Space::Pool(pool) => pool.device(),
+            Space::Model(model) => model.pool().device(),
+        }
+    }
+
+    /// The range as the host sees it, where the host can address the device. It
+    /// must not be used after the range, nor while a stream works on it.
+    pub fn as_ptr(&self) -> Result<Option<NonNull<u8>>> {
+        if !self.device().info()?.host_addressable {
+            return Ok(None);
+        }
+        Ok(NonNull::new(self.address as usize as *mut u8))
+    }
+
+    /// Unmaps it once the work that is queued on the stream now is done. When that
+    /// fails it is still there.
+    pub fn free(mut self, stream: Option<&Stream>) -> std::result::Result<(), Box<(Self, Error)>> {
+        let status = self
+            .space
+            .unmap(self.offset_bytes, self.size_bytes, raw_of(stream));
+        if status >= 0 {
+            self.address = 0;
+        }
+        check(status).map_err(|error| Box::new((self, error)))
+    }
+
+    /// Gives the range up without unmapping it: it is unmapped by offset, or when
+    /// its pool or model goes.
+    pub fn into_address(mut self) -> u64 {
+        std::mem::take(&mut self.address)
+    }
+}

@@ -1,0 +1,210 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::device::Device;
+use crate::error::check;
+use crate::library::c_text;
+use crate::mapped_range::{MappedRange, Space};
+use crate::stream::{raw_of, timeout_ns, Stream};
+use crate::values::Statistics;
+use crate::virtual_values::{Backing, CompactReport, VirtualPoolInfo};
+use crate::{sys, Result};
+
+/// Settings of a virtual pool; zeros and none leave a choice to the library.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VirtualPoolConfig {
+    /// Address space, rounded up to whole pages; not 0.
+    pub capacity_bytes: u64,
+    /// A power of two; 0: what the device recommends.
+    pub page_bytes: u64,
+    /// Upper bound of the memory; 0: what the device has.
+    pub limit_bytes: u64,
+    /// How many pages are kept ready while nothing asks for any.
+    pub ready_pages: Option<u32>,
+    /// What the memory behind the pages can do.
+    pub backing: Backing,
+    /// Name in reports, and tag of ranges without one.
+    pub name: Option<String>,
+}
+
+pub(crate) fn ready_pages(pages: Option<u32>) -> u32 {
+    pages.unwrap_or(sys::FERRUM_READY_PAGES_AUTO)
+}
+
+/// Address space that is reserved as a whole, and memory behind it by offset. Clones
+/// share one pool; it goes after the last of them and of its ranges.
+#[derive(Clone, Debug)]
+pub struct VirtualPool {
+    made: Arc<Made>,
+}
+
+#[derive(Debug)]
+struct Made {
+    raw: sys::ferrum_vpool,
+    device: Device,
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours, and every MappedRange has gone before.
+        unsafe { sys::ferrum_vpool_destroy(self.raw, sys::FERRUM_FORCE) };
+    }
+}
+
+impl VirtualPool {
+    pub(crate) fn create(device: &Device, config: &VirtualPoolConfig) -> Result<Self> {
+        let name = config
+            .name
+            .as_deref()
+            .map(|name| c_text("ferrum_vpool_create", "name", name))
+            .transpose()?;
+        let settings = sys::ferrum_vpool_config {
+            capacity_bytes: config.capacity_bytes,
+            page_bytes: config.page_bytes,
+            limit_bytes: config.limit_bytes,
+            name: name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr()),
+            ready_pages: ready_pages(config.ready_pages),
+            backing: config.backing.to_raw(),
+            ..Default::default()
+        };
+        let mut raw = Default::default();
+        // SAFETY: the settings live through the call, raw is an output of it.
+        check(unsafe { sys::ferrum_vpool_create(device.raw(), &settings, &mut raw) })?;
+        Ok(Self {
+            made: Arc::new(Made {
+                raw,
+                device: device.clone(),
+            }),
+        })
+    }
+
+    /// The C handle.
+    pub fn raw(&self) -> sys::ferrum_vpool {
+        self.made.raw
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.made.device
+    }
+
+    /// Puts memory behind every page that a range touches: all or none.
+    pub fn allocate(&self, offset_bytes: u64, size_bytes: u64) -> Result<MappedRange> {
+        let mut address = 0;
+        // SAFETY: address is an output of the call.
+        check(unsafe {
+            sys::ferrum_vpool_allocate(self.raw(), offset_bytes, size_bytes, &mut address)
+        })?;
+        Ok(self.range(address, offset_bytes, size_bytes))
+    }
+
+    /// As `allocate`, with a name for the books of at most 63 bytes.
+    pub fn allocate_tagged(
+        &self,
+        offset_bytes: u64,
+        size_bytes: u64,
+        tag: &str,
+    ) -> Result<MappedRange> {
+        let text = c_text("ferrum_vpool_allocate_tagged", "tag", tag)?;
+        let mut address = 0;
+        // SAFETY: the text lives through the call, address is an output of it.
+        check(unsafe {
+            sys::ferrum_vpool_allocate_tagged(
+                self.raw(),
+                offset_bytes,
+                size_bytes,
+                text.as_ptr(),
+                &mut address,
+            )
+        })?;
+        Ok(self.range(address, offset_bytes, size_bytes))
+    }
+
+    fn range(&self, address: u64, offset_bytes: u64, size_bytes: u64) -> MappedRange {
+        MappedRange::new(Space::Pool(self.clone()), address, offset_bytes, size_bytes)
+    }
+
+    /// Unmaps by offset: whole pages, of one range or of several, or one range.
+    ///
+    /// # Safety
+    ///
+    /// No [`MappedRange`] that it touches may be alive: give them up with
+    /// `into_address`. Else their drop would unmap what is somebody else's by then.
+    pub unsafe fn deallocate(
+        &self,
+        offset_bytes: u64,
+        size_bytes: u64,
+        stream: Option<&Stream>,
+    ) -> Result<()> {
+        // SAFETY: plain values; the ranges are the caller's word.
+        check(unsafe {
+            sys::ferrum_vpool_deallocate(self.raw(), offset_bytes, size_bytes, raw_of(stream))
+        })
+    }
+
+    /// Whether every page that a range touches is mapped; false outside.
+    pub fn is_mapped(&self, offset_bytes: u64, size_bytes: u64) -> Result<bool> {
+        let mut mapped = 0;
+        // SAFETY: mapped is an output of the call.
+        check(unsafe {
+            sys::ferrum_vpool_is_mapped(self.raw(), offset_bytes, size_bytes, &mut mapped)
+        })?;
+        Ok(mapped != 0)
+    }
+
+    /// Describes the pool.
+    pub fn info(&self) -> Result<VirtualPoolInfo> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_vpool_get_info(self.raw(), &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// The books of the pool: its live blocks are ranges.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_vpool_get_statistics(self.raw(), &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// Brings together what no range uses, and gives back what is not kept ready.
+    pub fn compact(&self) -> Result<CompactReport> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_vpool_compact(self.raw(), &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// Gives free pages back until no more than `keep_bytes` of them are held.
+    pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
+        let mut released = 0;
+        // SAFETY: released is an output of the call.
+        check(unsafe { sys::ferrum_vpool_trim(self.raw(), keep_bytes, &mut released) })?;
+        Ok(released)
+    }
+
+    /// Changes the limit while the pool works; 0: what the device has.
+    pub fn set_limit(&self, limit_bytes: u64) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_vpool_set_limit(self.raw(), limit_bytes) })
+    }
+
+    /// Waits until no range is retiring any more; none: without an end.
+    pub fn synchronize(&self, timeout: Option<Duration>) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_vpool_synchronize(self.raw(), timeout_ns(timeout)) })
+    }
+
+    /// Has the pool's worker make no more pages ready, until `resume`.
+    pub fn pause(&self) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_vpool_pause(self.raw()) })
+    }
+
+    /// Ends a `pause`.
+    pub fn resume(&self) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_vpool_resume(self.raw()) })
+    }
+}

@@ -1,0 +1,227 @@
+//! Virtual and shared pools over the real library. The tests share one start, since
+//! the library is one for each process.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ferrum_mem::{
+    leak_report_json, BlockState, Config, Device, ErrorKind, Library, ModelConfig, ModelLimits,
+    ModelRequest, SharedPool, SharedPoolConfig, VirtualPool, VirtualPoolConfig,
+};
+
+const MIB: u64 = 1 << 20;
+const PAGE: u64 = 1 << 16;
+
+/// One test at a time: each ends with nothing left.
+static ONE: Mutex<()> = Mutex::new(());
+
+fn session() -> (Device, MutexGuard<'static, ()>) {
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let config = Config {
+        host_devices: 1,
+        host_memory_bytes: 256 * MIB,
+        ..Default::default()
+    };
+    let library = Library::start_with(&config).unwrap();
+    (Device::open(&library, "cpu:0").unwrap(), one)
+}
+
+fn pool(device: &Device) -> VirtualPool {
+    device
+        .create_virtual_pool(&VirtualPoolConfig {
+            capacity_bytes: 64 * PAGE,
+            page_bytes: PAGE,
+            limit_bytes: 8 * PAGE,
+            ready_pages: Some(0),
+            name: Some("elastic".into()),
+            ..Default::default()
+        })
+        .unwrap()
+}
+
+fn shared(device: &Device) -> SharedPool {
+    device
+        .create_shared_pool(&SharedPoolConfig {
+            limit_bytes: 4 * PAGE,
+            page_bytes: PAGE,
+            ready_pages: Some(0),
+            ..Default::default()
+        })
+        .unwrap()
+}
+
+fn model_config() -> ModelConfig {
+    ModelConfig {
+        virtual_bytes: 64 * PAGE,
+        ..Default::default()
+    }
+}
+
+#[test]
+fn test_ranges() {
+    let (device, _one) = session();
+    let sizes = device.page_sizes().unwrap();
+    assert!(device.info().unwrap().virtual_memory);
+    assert!(sizes.minimum_bytes >= PAGE && sizes.recommended_bytes >= sizes.minimum_bytes);
+    let pool = pool(&device);
+    let range = pool.allocate_tagged(10, PAGE, "kv").unwrap();
+    let info = pool.info().unwrap();
+    assert_eq!(range.address(), info.base_address + range.offset_bytes());
+    assert_eq!((info.mapped_pages, info.requested_bytes), (2, PAGE));
+    assert_eq!(info.physical_bytes, 2 * PAGE);
+    let bytes = range.as_ptr().unwrap().unwrap();
+    // SAFETY: the range is mapped, and nobody else uses it.
+    unsafe { bytes.as_ptr().write_bytes(7, range.size_bytes() as usize) };
+    let owner = device.owner_of(range.address()).unwrap();
+    assert_eq!(owner.virtual_pool, Some(pool.raw()));
+    assert_eq!((owner.state, owner.tag.as_str()), (BlockState::Live, "kv"));
+    assert!(pool.is_mapped(0, 2 * PAGE).unwrap());
+    let error = pool.allocate(PAGE, 1).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::AlreadyMapped);
+    assert!(
+        error.message.contains("offset 65536, page size 65536"),
+        "{error}"
+    );
+    let error = pool.allocate(2 * PAGE, 7 * PAGE).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::OutOfPhysicalMemory);
+    assert!(
+        error
+            .message
+            .contains("requested 458752 bytes, available 393216"),
+        "{error}"
+    );
+    pool.set_limit(0).unwrap();
+    drop(pool.allocate(2 * PAGE, 7 * PAGE).unwrap());
+    drop(range);
+    assert!(!pool.is_mapped(0, 1).unwrap());
+    assert_eq!(pool.statistics().unwrap().live_blocks.current, 0);
+    pool.pause().unwrap();
+    pool.compact().unwrap();
+    pool.trim(0).unwrap();
+    pool.resume().unwrap();
+    assert_eq!(pool.info().unwrap().held_bytes, 0);
+}
+
+#[test]
+fn test_a_range_waits_for_its_stream() {
+    let (device, _one) = session();
+    let pool = pool(&device);
+    let stream = device.create_stream().unwrap();
+    let gate = Arc::new(Mutex::new(()));
+    let held = gate.lock().unwrap();
+    let inside = Arc::clone(&gate);
+    stream.call(move || drop(inside.lock().unwrap())).unwrap();
+    pool.allocate(0, PAGE).unwrap().free(Some(&stream)).unwrap();
+    assert_eq!(pool.info().unwrap().retiring_pages, 1);
+    let error = pool.synchronize(Some(Duration::ZERO)).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Timeout);
+    drop(held);
+    pool.synchronize(None).unwrap();
+    assert_eq!(pool.info().unwrap().retiring_pages, 0);
+}
+
+#[test]
+fn test_ranges_by_offset() {
+    let (device, _one) = session();
+    let pool = pool(&device);
+    let base = pool.info().unwrap().base_address;
+    assert_eq!(pool.allocate(0, 4 * PAGE).unwrap().into_address(), base);
+    // SAFETY: the range was given up.
+    unsafe { pool.deallocate(PAGE, 2 * PAGE, None) }.unwrap();
+    assert_eq!(pool.info().unwrap().mapped_pages, 2);
+    // SAFETY: as before.
+    let error = unsafe { pool.deallocate(0, 4 * PAGE, None) }.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotMapped);
+    drop(pool);
+    assert!(!leak_report_json().unwrap().contains("\"range\""));
+}
+
+#[test]
+fn test_models() {
+    let (device, _one) = session();
+    let pool = shared(&device);
+    let chat = pool.register_model("chat", &model_config()).unwrap();
+    let code = pool.register_model("code", &model_config()).unwrap();
+    let error = pool.register_model("chat", &model_config()).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::ModelAlreadyExists);
+    let first = chat.allocate(PAGE).unwrap();
+    let second = chat
+        .allocate_with(&ModelRequest {
+            size_bytes: 10,
+            tag: Some("weights"),
+            ..Default::default()
+        })
+        .unwrap();
+    assert_eq!((first.offset_bytes(), second.offset_bytes()), (0, PAGE));
+    let owner = device.owner_of(second.address()).unwrap();
+    assert_eq!(
+        (owner.model.as_str(), owner.tag.as_str()),
+        ("chat", "weights")
+    );
+    assert_eq!(owner.shared_pool, Some(pool.raw()));
+    let placed = code.allocate_at(3 * PAGE, PAGE).unwrap();
+    assert_eq!(placed.device().raw(), device.raw());
+    assert!(code.is_mapped(3 * PAGE, 1).unwrap());
+    assert_eq!(chat.info().unwrap().requested_bytes, PAGE + 10);
+    assert_eq!(pool.info().unwrap().physical_bytes, 3 * PAGE);
+    assert!(pool.models_json().unwrap().contains("\"id\":\"code\""));
+    chat.set_limits(&ModelLimits {
+        guaranteed_bytes: PAGE,
+        max_bytes: 2 * PAGE,
+        priority: 3,
+    })
+    .unwrap();
+    assert_eq!(chat.info().unwrap().priority, 3);
+    assert_eq!(
+        chat.allocate(1).unwrap_err().kind,
+        ErrorKind::OutOfPhysicalMemory
+    );
+    assert_eq!(
+        pool.set_limit(1).unwrap_err().kind,
+        ErrorKind::InvalidConfig
+    );
+    // The model lives as long as its ranges.
+    drop(code);
+    assert_eq!(pool.info().unwrap().num_models, 2);
+    drop(placed);
+    assert_eq!(pool.info().unwrap().num_models, 1);
+    assert_eq!(chat.id(), "chat");
+    drop((first, second, chat));
+    pool.synchronize(None).unwrap();
+    pool.pause().unwrap();
+    pool.compact().unwrap();
+    pool.trim(0).unwrap();
+    pool.resume().unwrap();
+    let info = pool.info().unwrap();
+    assert_eq!((info.num_models, info.held_bytes), (0, 0));
+    assert_eq!(pool.statistics().unwrap().live_blocks.current, 0);
+}
+
+#[test]
+fn test_a_model_gives() {
+    let (device, _one) = session();
+    let pool = shared(&device);
+    let chat = pool.register_model("chat", &model_config()).unwrap();
+    let code = pool.register_model("code", &model_config()).unwrap();
+    let kept = Arc::new(Mutex::new(Some(chat.allocate(4 * PAGE).unwrap())));
+    let given = Arc::clone(&kept);
+    let registration = chat
+        .on_reclaim(Some(Duration::from_secs(20)), move |needed| {
+            assert_eq!(needed, PAGE);
+            given
+                .lock()
+                .unwrap()
+                .take()
+                .map_or(0, |range| range.size_bytes())
+        })
+        .unwrap();
+    let range = code.allocate(PAGE).unwrap();
+    assert!(kept.lock().unwrap().is_none());
+    assert_eq!(chat.info().unwrap().reclaim_calls, 1);
+    drop((registration, range));
+    let error = chat
+        .on_reclaim(Some(Duration::MAX), |_| 0)
+        .map(drop)
+        .unwrap_err();
+    assert_eq!(error.kind, ErrorKind::InvalidArgument);
+}
