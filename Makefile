@@ -92,7 +92,7 @@ setup: ## install what building, checking and testing need
 build: $(LIBRARY) $(COMMAND) $(LICENSES) ## build the library and the command
 
 .PHONY: demo
-demo: ## build, run the C and Python quickstarts, replay a real trace (installs no system package)
+demo: ## build, run the C and Python quickstarts, replay real load for one and for two models (installs no system package)
 	@scripts/setup.sh demo
 	@$(MAKE) build build/demo/quickstart
 	@echo; echo "== examples/c/quickstart.c"
@@ -102,6 +102,10 @@ demo: ## build, run the C and Python quickstarts, replay a real trace (installs 
 	    PYTHONPATH=bindings/python/src $(PYTHON) examples/python/quickstart.py
 	@echo; echo "== ferrum-mem replay examples/traces/azure_llm_code_2023.csv"
 	@$(COMMAND) replay examples/traces/azure_llm_code_2023.csv --report build/demo/replay.html
+	@echo; echo "== two models with the same load 15 minutes apart: a static split beside one elastic pool"
+	@$(COMMAND) replay --model early=examples/traces/azure_llm_code_2023.csv \
+	    --model late=examples/traces/azure_llm_code_2023.csv@15m --limit 28GiB \
+	    --report build/demo/models.html || test $$? -eq 1
 
 .PHONY: test
 test: ## run every test suite: Go, C, C++, Python, Rust, report, bench, consumers

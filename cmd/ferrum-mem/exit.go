@@ -75,7 +75,7 @@ func statusOf(err error) int {
 	case device.CodeCancelled:
 		return exitInterrupted
 	case device.CodeInvalidArgument, device.CodeInvalidSize, device.CodeInvalidConfig, device.CodeInvalidFormat,
-		device.CodeInvalidAlignment, device.CodeOverflow, device.CodeNotFound, device.CodeDeviceNotFound:
+		device.CodeInvalidAlignment, device.CodeInvalidPageSize, device.CodeOverflow, device.CodeNotFound, device.CodeDeviceNotFound:
 		return exitUsage
 	}
 	// A file of that name that cannot be had is the name's fault.

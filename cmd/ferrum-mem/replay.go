@@ -25,12 +25,13 @@ type replayFlags struct {
 	bytesPerToken, seed                           uint64
 	jitter                                        time.Duration
 	lifetimeHints, asJSON                         bool
+	several                                       modelFlags
 }
 
 func newReplay(s streams) *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
-		Use:   "replay TRACE",
+		Use:   "replay TRACE | replay --model ID=TRACE[@DELAY]...",
 		Short: "Replay a recorded workload against a pool and measure its memory",
 		Long: `Replay a recorded workload against a pool and measure its memory.
 
@@ -39,11 +40,20 @@ TIMESTAMP, ContextTokens, GeneratedTokens; requests as JSON lines with timestamp
 input_length, output_length and hash_ids; or lifetimes of buffers as CSV with the
 columns id, lower, upper, size. No memory is touched, so a trace may need more
 than this machine has. With --limit, exits 1 if a request could not be served at
-once.`,
+once.
+
+With --model, once for each model, the traces are merged in time and replayed on
+virtual memory under one limit: as a static split, and as one elastic pool that they
+share. With --find-limit it finds how small the limit can be.`,
 		Example: `  ferrum-mem replay examples/traces/azure_llm_code_2023.csv --report replay.html
-  ferrum-mem replay trace.jsonl --mode paged --bytes-per-token 32768 --limit 24GiB --json`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+  ferrum-mem replay trace.jsonl --mode paged --bytes-per-token 32768 --limit 24GiB --json
+  ferrum-mem replay --model chat=chat.csv --model code=code.csv@15m --limit 28GiB --report models.html
+  ferrum-mem replay --model chat=chat.csv --model code=code.csv@15m --find-limit`,
+		Args: func(cmd *cobra.Command, args []string) error { return checkModelFlags(cmd, args, &f.several) },
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(f.several.models) > 0 {
+				return runReplayModels(cmd, s, f)
+			}
 			return runReplay(cmd, s, f, args[0])
 		},
 	}
@@ -58,6 +68,7 @@ once.`,
 	flags.DurationVar(&f.jitter, "jitter", 0, "move each arrival by 0 up to this `DURATION`, such as 50ms")
 	flags.Uint64Var(&f.seed, "seed", 0, "the seed of the jitter, a number `N`")
 	flags.StringVar(&f.report, "report", "", "write a report with pictures to `FILE`, one HTML page")
+	addModelFlags(cmd, &f.several)
 	addJSONFlag(cmd, &f.asJSON)
 	return cmd
 }

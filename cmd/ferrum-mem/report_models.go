@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"time"
+
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/replay"
+)
+
+// The report of several models has one picture for each policy: the physical memory
+// of the models, one on top of the other, against the limit. It has no script.
+
+//go:embed report_models.html
+var modelsTemplate string
+
+//go:embed report_models.css
+var modelsStyle string
+
+// modelColours is how many the style sheet has; further models take them again.
+const modelColours = 6
+
+type modelsPage struct {
+	Title, Headline, Verdict, Version, Written string
+	Style                                      template.CSS
+	Result                                     *replay.ModelsResult
+	Models                                     []modelsLegend
+	Policies                                   []policyPlot
+	Figures                                    []modelsRow
+}
+
+type modelsLegend struct {
+	replay.ModelInput
+	Class string
+}
+
+// policyPlot is the picture of one policy.
+type policyPlot struct {
+	Run    *replay.PolicyRun
+	Memory plot
+	Failed plot
+}
+
+// modelsRow is one figure for each model and all, under each policy.
+type modelsRow struct {
+	Name  string
+	Cells []modelsCell
+}
+
+// modelsCell names its place in the JSON.
+type modelsCell struct{ Policy, Model, Field, Text string }
+
+func modelClass(i int) string { return fmt.Sprintf("model-%d", i%modelColours) }
+
+func writeModelsReport(ctx context.Context, path string, r *replay.ModelsResult) error {
+	return writeAtomically(ctx, path, func(w io.Writer) error { return renderModelsReport(w, r) })
+}
+
+func renderModelsReport(w io.Writer, r *replay.ModelsResult) error {
+	functions := template.FuncMap{
+		"bytes": formatBytes, "inc": func(n int) int { return n + 1 }, "reason": reasonText, "ratio": func(replay.Moment) string { return "" },
+		"plot": func(id string, c chart) plot { return plot{id, c} },
+		"time": func(at int64) string { return formatTime(at, r.TimeUnit) },
+	}
+	// The page of one trace defines how a plot is drawn.
+	shared, err := template.New("report").Funcs(functions).Parse(reportTemplate)
+	if err != nil {
+		return err
+	}
+	t, err := shared.New("models").Parse(modelsTemplate)
+	if err != nil {
+		return err
+	}
+	p := modelsPage{
+		Title: fmt.Sprintf("Replay of %d models", len(r.Models)), Headline: modelsHeadline(r), Verdict: verdict(r),
+		Version: library.Version, Written: time.Now().UTC().Format("2006-01-02 15:04 UTC"),
+		Style: template.CSS(reportStyle + modelsStyle), Result: r,
+	}
+	for i, m := range r.Models {
+		p.Models = append(p.Models, modelsLegend{m, modelClass(i)})
+	}
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		p.Policies = append(p.Policies, policyPlot{
+			run, plot{"memory-" + string(run.Policy), modelsChart(r, run)}, plot{"failed-" + string(run.Policy), failedChart(r, run)},
+		})
+	}
+	for _, f := range shownFigures(r) {
+		row := modelsRow{Name: f.Name}
+		for i := range r.Runs {
+			run := &r.Runs[i]
+			for j := range run.Models {
+				m := &run.Models[j]
+				row.Cells = append(row.Cells, modelsCell{string(run.Policy), m.ID, f.Field, f.text(&m.Usage)})
+			}
+			row.Cells = append(row.Cells, modelsCell{string(run.Policy), "", f.Field, f.text(&run.Usage)})
+		}
+		p.Figures = append(p.Figures, row)
+	}
+	return t.Execute(w, p)
+}
+
+// modelsChart stacks the models' physical memory, the last one lowest in the drawing
+// order so that each is seen above the ones before it. All policies have one scale.
+func modelsChart(r *replay.ModelsResult, run *replay.PolicyRun) chart {
+	top := r.LimitBytes
+	for _, other := range r.Runs {
+		top = max(top, other.PhysicalPeakBytes, other.ReservedPeakBytes)
+	}
+	yTicks, yTop := byteTicks(top)
+	c := chart{X: modelsTimeTicks(r, run), Y: yTicks}
+	sum := make([]uint64, len(run.Series.Time))
+	stack := make([]line, len(run.Series.Models))
+	for i, m := range run.Series.Models {
+		for at, v := range m.PhysicalBytes {
+			sum[at] += v
+		}
+		stack[len(stack)-1-i] = line{modelClass(i), area(scaled(sum, yTop))}
+	}
+	c.Lines = append(stack, line{"limit", steps([]float64{float64(r.LimitBytes) / yTop})})
+	return c
+}
+
+// failedChart stacks the failures.
+func failedChart(r *replay.ModelsResult, run *replay.PolicyRun) chart {
+	var most uint64
+	for _, other := range r.Runs {
+		for at := range other.Series.Time {
+			n := uint64(0)
+			for _, m := range other.Series.Models {
+				n += m.Failed[at]
+			}
+			most = max(most, n)
+		}
+	}
+	ticks, top := countTicks(most)
+	sum := make([]uint64, len(run.Series.Time))
+	stack := make([]line, len(run.Series.Models))
+	for i, m := range run.Series.Models {
+		for at, v := range m.Failed {
+			sum[at] += v
+		}
+		stack[len(stack)-1-i] = line{modelClass(i), area(scaled(sum, top))}
+	}
+	return chart{X: modelsTimeTicks(r, run), Y: ticks, Lines: stack}
+}
+
+func modelsTimeTicks(r *replay.ModelsResult, run *replay.PolicyRun) []tick {
+	return timeTicks(&replay.Result{
+		TimeUnit: r.TimeUnit, Series: replay.Series{Interval: run.Series.Interval, Time: run.Series.Time},
+	})
+}
