@@ -1,0 +1,208 @@
+package host
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"ferrum_mem/core/device"
+)
+
+const benchPage = 2 << 20
+
+// openLarge is a device that is asked for more memory than it will touch.
+func openLarge(t testing.TB) *openDevice {
+	t.Helper()
+	d, err := newDriver(Config{MemoryBytes: 64 * gib, MemoryForced: true}, noEnv, newSystem("/"), systemMapper())
+	require.NoError(t, err)
+	return openAll(t, d)[0]
+}
+
+func createPages(t testing.TB, o *openDevice, n int, pageBytes uint64, backing device.Backing) []device.Page {
+	t.Helper()
+	pages := make([]device.Page, n)
+	require.NoError(t, o.Create(pages, pageBytes, backing))
+	t.Cleanup(func() { require.NoError(t, o.Release(pages)) })
+	return pages
+}
+
+func reserveRange(t testing.TB, o *openDevice, size uint64) device.Addr {
+	t.Helper()
+	addr, err := o.Reserve(size, benchPage)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, o.Unreserve(addr, size)) })
+	return addr
+}
+
+func median(times []time.Duration) float64 {
+	slices.Sort(times)
+	return float64(times[len(times)/2].Nanoseconds()) / 1e3
+}
+
+func BenchmarkReserve1TiB(b *testing.B) {
+	o := openLarge(b)
+	var times []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		addr, _ := o.Reserve(1<<40, benchPage)
+		times = append(times, time.Since(start))
+		_ = o.Unreserve(addr, 1<<40)
+	}
+	b.ReportMetric(median(times), "reserve-us")
+}
+
+// BenchmarkVirtualPage is one page that comes and goes, by itself and when the
+// caller has written all of it.
+func BenchmarkVirtualPage(b *testing.B) {
+	for name, backing := range map[string]device.Backing{"movable": device.BackingMovable, "private": device.BackingPrivate} {
+		for _, written := range []bool{false, true} {
+			b.Run(map[bool]string{false: name, true: name + "-written"}[written], func(b *testing.B) {
+				o := openLarge(b)
+				page := createPages(b, o, 1, benchPage, backing)
+				addr := reserveRange(b, o, 8*benchPage)
+				var come, write, leave []time.Duration
+				for b.Loop() {
+					start := time.Now()
+					_ = o.Map(addr, page)
+					_ = o.SetAccess(addr, benchPage, device.AccessReadWrite)
+					mapped := time.Now()
+					if written {
+						clear(view(addr, benchPage))
+					}
+					done := time.Now()
+					_ = o.Unmap(addr, benchPage)
+					come, write, leave = append(come, mapped.Sub(start)), append(write, done.Sub(mapped)), append(leave, time.Since(done))
+				}
+				b.ReportMetric(median(come), "map-us")
+				b.ReportMetric(median(write), "write-us")
+				b.ReportMetric(median(leave), "unmap-us")
+			})
+		}
+	}
+}
+
+// BenchmarkVirtual512 holds 512 pages in one call against what the bare system
+// takes, turn and turn about.
+func BenchmarkVirtual512(b *testing.B) {
+	const count = 512
+	for _, scattered := range []bool{false, true} {
+		b.Run(map[bool]string{false: "contiguous", true: "scattered"}[scattered], func(b *testing.B) {
+			o := openLarge(b)
+			pages := createPages(b, o, 2*count, benchPage, device.BackingMovable)
+			order := slices.Clone(pages[:count])
+			if scattered {
+				for i := range order {
+					order[i] = pages[2*(count-1-i)]
+				}
+			}
+			addr := reserveRange(b, o, count*benchPage)
+			bare := reserveRange(b, o, count*benchPage)
+			fd := o.virtual.stores[0].fd
+			var ours, theirs, unmap, theirUnmap []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				require.NoError(b, o.Map(addr, order))
+				require.NoError(b, o.SetAccess(addr, count*benchPage, device.AccessReadWrite))
+				ours = append(ours, time.Since(start))
+				start = time.Now()
+				require.NoError(b, o.Unmap(addr, count*benchPage))
+				unmap = append(unmap, time.Since(start))
+				start = time.Now()
+				mapBare(bare, fd, count, scattered)
+				theirs = append(theirs, time.Since(start))
+				start = time.Now()
+				_, _ = unix.MmapPtr(-1, 0, pointer(uint64(bare)), count*benchPage, unix.PROT_NONE, reserveFlags|unix.MAP_FIXED)
+				theirUnmap = append(theirUnmap, time.Since(start))
+			}
+			mine, bareTime := median(ours), median(theirs)
+			b.ReportMetric(mine, "ours-us")
+			b.ReportMetric(bareTime, "bare-us")
+			b.ReportMetric(mine/bareTime, "ratio")
+			b.ReportMetric((mine-1.2*bareTime)/count, "us-a-page-over-1.2")
+			b.ReportMetric(median(unmap), "unmap-us")
+			b.ReportMetric(median(theirUnmap), "bare-unmap-us")
+		})
+	}
+}
+
+func mapBare(addr device.Addr, fd, count int, scattered bool) {
+	const access, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_SHARED | unix.MAP_FIXED
+	if !scattered {
+		_, _ = unix.MmapPtr(fd, 0, pointer(uint64(addr)), uintptr(count)*benchPage, access, flags)
+		return
+	}
+	for i := range count {
+		_, _ = unix.MmapPtr(fd, int64(2*(count-1-i))*benchPage, pointer(uint64(addr)+uint64(i)*benchPage), benchPage, access, flags)
+	}
+}
+
+// BenchmarkGiveBack is memory that was written all over and goes back to the
+// system: 1 GiB.
+func BenchmarkGiveBack(b *testing.B) {
+	const count = int(gib / benchPage)
+	for name, backing := range map[string]device.Backing{"movable": device.BackingMovable, "private": device.BackingPrivate} {
+		b.Run(name, func(b *testing.B) {
+			o := openLarge(b)
+			addr := reserveRange(b, o, gib)
+			var unmap, release []time.Duration
+			for b.Loop() {
+				pages := make([]device.Page, count)
+				require.NoError(b, o.Create(pages, benchPage, backing))
+				require.NoError(b, o.Map(addr, pages))
+				require.NoError(b, o.SetAccess(addr, gib, device.AccessReadWrite))
+				memory := view(addr, gib)
+				for at := 0; at < len(memory); at += 4096 {
+					memory[at] = 1
+				}
+				start := time.Now()
+				require.NoError(b, o.Unmap(addr, gib))
+				unmapped := time.Now()
+				require.NoError(b, o.Release(pages))
+				unmap, release = append(unmap, unmapped.Sub(start)), append(release, time.Since(unmapped))
+			}
+			b.ReportMetric(median(unmap)/1e3, "unmap-ms/GiB")
+			b.ReportMetric(median(release)/1e3, "release-ms/GiB")
+		})
+	}
+}
+
+// BenchmarkZero is a page of which as much was written, zeroed in either way, and
+// then written all over by its next owner.
+func BenchmarkZero(b *testing.B) {
+	m := systemVirtualMapper()
+	for what, writtenBytes := range map[string]uint64{"whole": benchPage, "an-eighth": benchPage / 8, "untouched": 0} {
+		for name, way := range map[string]func(filePart, uint64) error{"overwrite": m.overwrite, "punch": m.punch} {
+			b.Run(what+"-"+name, func(b *testing.B) {
+				o := openLarge(b)
+				page := createPages(b, o, 1, benchPage, device.BackingMovable)
+				addr := reserveRange(b, o, benchPage)
+				file := filePart{fd: o.virtual.stores[0].fd}
+				use := func(size uint64) time.Duration {
+					require.NoError(b, o.Map(addr, page))
+					require.NoError(b, o.SetAccess(addr, benchPage, device.AccessReadWrite))
+					start := time.Now()
+					for at := uint64(0); at < size; at += 4096 {
+						view(addr, size)[at] = 1
+					}
+					taken := time.Since(start)
+					require.NoError(b, o.Unmap(addr, benchPage))
+					return taken
+				}
+				var zero, write []time.Duration
+				for b.Loop() {
+					require.NoError(b, m.punch(file, benchPage))
+					use(writtenBytes)
+					start := time.Now()
+					require.NoError(b, way(file, benchPage))
+					zero = append(zero, time.Since(start))
+					write = append(write, use(benchPage))
+				}
+				b.ReportMetric(median(zero), "zero-us")
+				b.ReportMetric(median(write), "next-write-us")
+			})
+		}
+	}
+}
