@@ -169,9 +169,18 @@ def _layout(header: Header) -> str:
         line = f"    ({struct.name}, {struct.size_bytes}, {struct.alignment_bytes}, ({offsets})),\n"
         if len(line) > WIDTH:
             line = f"    (\n        {struct.name},\n        {struct.size_bytes},\n"
-            line += f"        {struct.alignment_bytes},\n        ({offsets}),\n    ),\n"
+            line += f"        {struct.alignment_bytes},\n{_tuple(offsets)}    ),\n"
         text += line
     return text + ")\n"
+
+
+def _tuple(items: str) -> str:
+    """A tuple inside of a tuple, on one line or with a line for each item."""
+    line = f"        ({items}),\n"
+    if len(line) <= WIDTH:
+        return line
+    lines = "".join(f"            {item},\n" for item in items.split(", "))
+    return f"        (\n{lines}        ),\n"
 
 
 def _prototypes(header: Header) -> str:

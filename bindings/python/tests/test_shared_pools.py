@@ -23,8 +23,13 @@ def shared(device: fm.Device) -> Iterator[fm.SharedPool]:
         yield made
 
 
-def model(pool: fm.SharedPool, model_id: str, **changes: int) -> fm.Model:
-    return pool.register_model(model_id, fm.ModelConfig(virtual_bytes=64 * MIB, **changes))
+def model(
+    pool: fm.SharedPool, model_id: str, *, guaranteed_bytes: int = 0, priority: int = 0
+) -> fm.Model:
+    config = fm.ModelConfig(
+        virtual_bytes=64 * MIB, guaranteed_bytes=guaranteed_bytes, priority=priority
+    )
+    return pool.register_model(model_id, config)
 
 
 def test_models_and_their_books(device, shared):
