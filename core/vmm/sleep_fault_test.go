@@ -1,0 +1,453 @@
+package vmm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+)
+
+// nap is a fixed program of sleeps and wakes of a model, of which each step may fail.
+type nap struct {
+	*party
+	model   *Model
+	kept    *blocks
+	dir     string
+	streams int
+	stream  *devicetest.Stream
+	// values are the bytes of the pages that have an allocation; lost those that are
+	// zeros once they are awake.
+	values map[uint64]byte
+	lost   map[uint64]bool
+	// backing is of what sleeps now, by page.
+	asleep map[uint64]SleepBacking
+	failed int
+	last   error
+}
+
+const napTags = 2
+
+func newNap(t *testing.T, pages device.Backing, streams int) *nap {
+	n := &nap{
+		party: newPartyWith(t, backed(devicetest.Config{}), engine.Options{}, SharedConfig{
+			LimitBytes: 16 * page, Backing: pages, ReadyPages: -1,
+		}, false),
+		dir: t.TempDir(), streams: streams, values: map[uint64]byte{}, lost: map[uint64]bool{}, asleep: map[uint64]SleepBacking{},
+	}
+	n.kept = keep(n.shared.physical, n.dev)
+	n.shared.physical.keepers.chunkBytes = 2 * page
+	n.model = n.party.model(t, "m", 4, 0, 0)
+	for tag, ranges := range [napTags][][2]uint64{{{0, 3}, {3, 1}, {9, 2}}, {{4, 2}, {13, 1}}} {
+		for _, r := range ranges {
+			_, err := n.model.AllocateTaggedAt(AllocateRequest{OffsetBytes: r[0] * page, SizeBytes: r[1] * page, Tag: n.tag(tag)})
+			require.NoError(t, err)
+			for at := r[0]; at < r[0]+r[1]; at++ {
+				n.values[at] = byte(at + 1)
+				require.NoError(t, n.dev.FillNow(n.addr(at), byte(at+1), page))
+			}
+		}
+	}
+	stream, err := n.dev.NewStream()
+	require.NoError(t, err)
+	n.stream = stream.(*devicetest.Stream)
+	return n
+}
+
+func (n *nap) tag(number int) string { return []string{"weights", "kv"}[number] }
+
+func (n *nap) addr(at uint64) device.Addr { return n.model.BaseAddress() + device.Addr(at*page) }
+
+func (n *nap) note(err error) bool {
+	if err != nil {
+		n.failed++
+		n.last = err
+	}
+	return err != nil
+}
+
+// sleep puts a tag to sleep; when that fails, all is as before.
+func (n *nap) sleep(t *testing.T, tag string, backing SleepBacking) func() {
+	return func() {
+		if n.model.IsAsleep(tag) {
+			return // A wake before has failed.
+		}
+		r := SleepRequest{Tag: tag, Backing: backing, Streams: n.streams, Stream: n.stream}
+		if backing == SleepToFile {
+			r.Dir = n.dir
+		}
+		n.stream.Hold()
+		queued := n.stream.HostFunction(func() {}) == nil
+		n.stream.Release()
+		require.True(t, n.failed > 0 || queued || n.dev.ClearFaults() == 0)
+		before := n.model.Stats()
+		_, err := n.model.Sleep(background, r)
+		after := n.model.Stats()
+		if n.note(err) {
+			require.Equal(t, before.AsleepPages, after.AsleepPages)
+			require.Equal(t, before.AsleepHostBytes+before.AsleepFileBytes, after.AsleepHostBytes+after.AsleepFileBytes)
+			require.Equal(t, before.PhysicalBytes, after.PhysicalBytes)
+			require.False(t, n.model.IsAsleep(tag))
+			if backing == SleepDiscard && n.shared.physical.config.Backing == device.BackingPrivate {
+				// What was unmapped is lost, which is what was asked for.
+				for at := range n.values {
+					n.lost[at] = n.lost[at] || n.model.IsMapped(at*page, page)
+				}
+			}
+			return
+		}
+		for at := range n.values {
+			if _, sleeps := n.asleep[at]; !sleeps && !n.model.IsMapped(at*page, page) {
+				n.asleep[at] = backing
+			}
+		}
+	}
+}
+
+func (n *nap) wake(t *testing.T, tag string) func() {
+	return func() {
+		if tag != "" && !n.model.IsAsleep(tag) || tag == "" && !n.model.space.bed.anything() {
+			return // A sleep before has failed.
+		}
+		before := n.model.Stats()
+		_, err := n.model.Wake(background, WakeRequest{Tag: tag, Streams: n.streams})
+		after := n.model.Stats()
+		if n.note(err) {
+			require.Equal(t, before.AsleepPages, after.AsleepPages)
+			require.Equal(t, before.AsleepHostBytes+before.AsleepFileBytes, after.AsleepHostBytes+after.AsleepFileBytes)
+			require.Equal(t, before.PhysicalBytes, after.PhysicalBytes)
+			return
+		}
+		for at, backing := range n.asleep {
+			if n.model.IsMapped(at*page, page) {
+				delete(n.asleep, at)
+				n.lost[at] = n.lost[at] || backing == SleepDiscard
+			}
+		}
+	}
+}
+
+// look reads what is awake, when no fault is armed.
+func (n *nap) look(t *testing.T) {
+	for at, value := range n.values {
+		_, asleep := n.asleep[at]
+		require.Equal(t, !asleep, n.model.IsMapped(at*page, page), "page %d", at)
+		if asleep {
+			continue
+		}
+		found := n.dev.Bytes(n.addr(at), page)
+		if n.lost[at] && found[0] == 0 {
+			value = 0
+		}
+		require.Equal(t, int(page), bytes.Count(found, []byte{value}), "page %d", at)
+	}
+}
+
+func (n *nap) run(t *testing.T) {
+	for _, step := range []func(){
+		n.sleep(t, "kv", SleepToHost), n.wake(t, "kv"),
+		n.sleep(t, "weights", SleepToFile), n.sleep(t, "", SleepToHost), n.wake(t, "weights"), n.wake(t, "kv"),
+		n.sleep(t, "", SleepToFile), n.wake(t, "kv"), n.sleep(t, "kv", SleepToHost), n.wake(t, ""),
+		n.sleep(t, "kv", SleepDiscard), n.sleep(t, "weights", SleepToHost), n.wake(t, ""),
+	} {
+		step()
+		n.check(t)
+		n.look(t)
+	}
+}
+
+// end wakes what sleeps and looks whether all is there.
+func (n *nap) end(t *testing.T) {
+	if n.model.space.bed.anything() {
+		_, err := n.model.Wake(background, WakeRequest{})
+		require.NoError(t, err, "the next one works")
+		for at, backing := range n.asleep {
+			n.lost[at] = n.lost[at] || backing == SleepDiscard
+		}
+		clear(n.asleep)
+	}
+	n.look(t)
+	_, err := n.model.Sleep(background, SleepRequest{})
+	require.NoError(t, err)
+	require.NoError(t, n.stream.Close())
+	n.quit(t)
+	require.Zero(t, n.dev.OpenStreams())
+	require.Zero(t, n.kept.taken)
+	require.Zero(t, n.engine.Asleep())
+	files, err := os.ReadDir(n.dir)
+	require.NoError(t, err)
+	require.Empty(t, files)
+}
+
+// For every n the n-th driver call of a program of sleeps and wakes fails: the step is
+// undone, books, bytes and addresses are exact, and the next one works.
+func TestEveryDriverCallOfSleepFailsOnce(t *testing.T) {
+	for _, pages := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
+		for _, streams := range []int{1, 3} {
+			if streams == 3 && testing.Short() {
+				continue
+			}
+			count := newNap(t, pages, streams)
+			before := count.dev.Calls(devicetest.Any)
+			count.run(t)
+			require.Zero(t, count.failed, "without a fault every step works: %v", count.last)
+			calls := count.dev.Calls(devicetest.Any) - before
+			count.end(t)
+			require.Greater(t, calls, 100)
+			seen := 0
+			for at := 1; at <= calls; at++ {
+				t.Run(fmt.Sprint("backing ", pages, " streams ", streams, " call ", at), func(t *testing.T) {
+					n := newNap(t, pages, streams)
+					n.dev.FailNth(devicetest.Any, at, nil)
+					n.run(t)
+					if n.failed > 0 {
+						seen++
+					}
+					n.dev.ClearFaults()
+					n.end(t)
+				})
+			}
+			require.Greater(t, seen, calls/3, "faults are reported, not swallowed")
+		}
+	}
+}
+
+// faultyFile fails its n-th call, all of one countdown.
+type faultyFile struct {
+	file
+	fails *countdown
+}
+
+// countdown gives an error at its n-th call; without one it counts.
+type countdown struct {
+	calls, nth int
+	err        error
+}
+
+func (c *countdown) next() error {
+	c.calls++
+	if c.calls == c.nth {
+		return c.err
+	}
+	return nil
+}
+
+func (f faultyFile) WriteAt(from []byte, at int64) (int, error) {
+	if err := f.fails.next(); err != nil {
+		n, _ := f.file.WriteAt(from[:len(from)/2], at)
+		return n, err
+	}
+	return f.file.WriteAt(from, at)
+}
+
+func (f faultyFile) ReadAt(to []byte, at int64) (int, error) {
+	if err := f.fails.next(); err != nil {
+		return 0, err
+	}
+	return f.file.ReadAt(to, at)
+}
+
+// fail has the n-th call on host memory and files fail.
+func (n *nap) fail(nth int, err error) *countdown {
+	c := &countdown{nth: nth, err: err}
+	keepers := &n.shared.physical.keepers
+	take, open := keepers.takeBlock, keepers.openFile
+	keepers.takeBlock = func(size uint64) (*block, error) {
+		if err := c.next(); err != nil {
+			return nil, device.Errorf(device.CodeResourceExhausted, "test", "%w", err)
+		}
+		return take(size)
+	}
+	keepers.openFile = func(dir string) (file, error) {
+		if err := c.next(); err != nil {
+			return nil, err
+		}
+		f, err := open(dir)
+		return faultyFile{f, c}, err
+	}
+	return c
+}
+
+// The disk or the host's memory is full at any point: undone, and tried again.
+func TestEveryUseOfHostAndFilesFailsOnce(t *testing.T) {
+	for _, failure := range []struct {
+		err  error
+		code device.Code
+	}{
+		{syscall.ENOSPC, device.CodeResourceExhausted}, {syscall.EIO, device.CodeIO}, {fs.ErrPermission, device.CodePermissionDenied},
+	} {
+		count := newNap(t, device.BackingMovable, 1)
+		calls := count.fail(0, failure.err)
+		count.run(t)
+		require.Zero(t, count.failed)
+		all := calls.calls
+		count.end(t)
+		require.Greater(t, all, 30)
+		for at := 1; at <= all; at++ {
+			t.Run(fmt.Sprint(failure.err, " call ", at), func(t *testing.T) {
+				n := newNap(t, device.BackingMovable, 1)
+				n.fail(at, failure.err)
+				n.run(t)
+				require.Positive(t, n.failed)
+				code := device.CodeOf(n.last)
+				require.True(t, code == failure.code || code == device.CodeResourceExhausted, "%v", n.last)
+				require.True(t, errors.Is(n.last, failure.err), "%v", n.last)
+				n.end(t)
+			})
+		}
+	}
+}
+
+// What was written to a file is found to be damaged: nothing wakes, and what is whole
+// can be had when the damage is repaired.
+func TestDamagedFilesAreFound(t *testing.T) {
+	n := newNap(t, device.BackingMovable, 2)
+	report, err := n.model.Sleep(background, SleepRequest{Backing: SleepToFile, Dir: n.dir})
+	require.NoError(t, err)
+	info, err := os.Stat(report.Path)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), info.Mode().Perm())
+	whole, err := os.ReadFile(report.Path)
+	require.NoError(t, err)
+	require.Len(t, whole, int(info.Size()))
+	for _, at := range []int{0, 9, 13, 17, 40, 70, 4096, len(whole) - 1} {
+		damaged := append([]byte{}, whole...)
+		damaged[at] ^= 0x10
+		require.NoError(t, os.WriteFile(report.Path, damaged, 0o600))
+		_, err = n.model.Wake(background, WakeRequest{})
+		require.ErrorIs(t, err, device.CodeCorrupted, "byte %d", at)
+		require.ErrorContains(t, err, report.Path)
+		n.check(t)
+		require.Equal(t, report.Bytes, n.model.Stats().AsleepBytes)
+	}
+	require.ErrorContains(t, err, "chunk 4")
+	require.NoError(t, os.WriteFile(report.Path, whole[:len(whole)-100], 0o600))
+	_, err = n.model.Wake(background, WakeRequest{})
+	require.ErrorIs(t, err, device.CodeCorrupted)
+	require.ErrorContains(t, err, "ends within chunk 4")
+	require.NoError(t, os.WriteFile(report.Path, whole, 0o600))
+	require.Equal(t, uint64(9), n.model.Stats().WakeFailures)
+	n.end(t)
+}
+
+// The calls that take a failed step back fail as well: no byte is lost.
+func TestUndoingThatFailsLosesNothing(t *testing.T) {
+	for _, pages := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
+		for _, again := range []devicetest.Call{devicetest.Map, devicetest.SetAccess} {
+			n := newNap(t, pages, 1)
+			// The second run cannot be unmapped, then the first not mapped again.
+			n.dev.FailNth(devicetest.Unmap, 2, nil)
+			n.dev.FailNth(again, 1, nil)
+			_, err := n.model.Sleep(background, SleepRequest{})
+			require.ErrorIs(t, err, device.CodeDevice)
+			require.Zero(t, n.dev.ClearFaults())
+			n.check(t)
+			require.Equal(t, 6*page, n.model.Stats().AsleepBytes)
+			_, err = n.model.Wake(background, WakeRequest{})
+			require.NoError(t, err)
+			n.check(t)
+			n.end(t)
+		}
+		n := newNap(t, pages, 1)
+		// Mapped again without access, and then not unmapped: it sleeps and has its pages.
+		n.dev.FailNth(devicetest.Unmap, 2, nil)
+		n.dev.FailNth(devicetest.SetAccess, 1, nil)
+		n.dev.FailNth(devicetest.Unmap, 3, nil)
+		_, err := n.model.Sleep(background, SleepRequest{})
+		require.ErrorIs(t, err, device.CodeDevice)
+		require.Zero(t, n.dev.ClearFaults())
+		n.check(t)
+		require.Equal(t, uint64(6), n.model.space.jammed)
+		require.Equal(t, 9*page, n.model.Stats().PhysicalBytes)
+		_, err = n.model.Wake(background, WakeRequest{})
+		require.NoError(t, err)
+		n.check(t)
+		n.end(t)
+	}
+}
+
+// A Wake that cannot unmap again what it has mapped: the pages stay used, and whoever
+// wakes or frees them next takes them over.
+func TestWakeThatIsJammed(t *testing.T) {
+	for _, backing := range []SleepBacking{SleepToHost, SleepToFile, SleepDiscard} {
+		n := newNap(t, device.BackingMovable, 1)
+		r := SleepRequest{Backing: backing}
+		if backing == SleepToFile {
+			r.Dir = n.dir
+		}
+		_, err := n.model.Sleep(background, r)
+		require.NoError(t, err)
+		n.dev.FailNth(devicetest.SetAccess, 3, nil)
+		n.dev.FailNth(devicetest.Unmap, 1, nil)
+		_, err = n.model.Wake(background, WakeRequest{})
+		require.ErrorIs(t, err, device.CodeDevice)
+		require.Zero(t, n.dev.ClearFaults())
+		n.check(t)
+		require.Equal(t, uint64(6), n.model.space.jammed)
+		require.Equal(t, 6*page, n.model.Stats().PhysicalBytes)
+		// The device holds what was written there meanwhile; nobody may see it.
+		require.NoError(t, n.dev.FillNow(n.addr(4), 77, page))
+		require.NoError(t, n.model.Deallocate(2*page, page, nil))
+		delete(n.values, 2)
+		n.check(t)
+		for at := range n.values {
+			n.asleep[at] = backing
+		}
+		_, err = n.model.Wake(background, WakeRequest{})
+		require.NoError(t, err)
+		for at := range n.values {
+			n.lost[at] = backing == SleepDiscard
+		}
+		clear(n.asleep)
+		n.check(t)
+		require.Zero(t, n.model.space.jammed)
+		n.end(t)
+	}
+}
+
+// A stream that cannot be closed keeps what its copy may use until it can.
+func TestStreamsThatCannotBeClosed(t *testing.T) {
+	n := newNap(t, device.BackingMovable, 1)
+	n.dev.FailNth(devicetest.StreamSynchronize, 1, nil)
+	n.dev.FailNth(devicetest.StreamClose, 1, nil)
+	n.dev.FailNth(devicetest.StreamClose, 2, nil)
+	_, err := n.model.Sleep(background, SleepRequest{Streams: 1})
+	require.ErrorIs(t, err, device.CodeDevice)
+	require.Equal(t, 1, n.kept.taken, "the copy may not be done")
+	require.Len(t, n.model.space.leftovers, 1)
+	require.NotZero(t, n.model.Stats().AsleepHostBytes)
+	_, err = n.model.Sleep(background, SleepRequest{Streams: 1})
+	require.NoError(t, err)
+	n.check(t)
+	for at := range n.values {
+		n.asleep[at] = SleepToHost
+	}
+
+	// The same on the way back; the range is freed before the copy is known to be done.
+	n.dev.FailNth(devicetest.StreamSynchronize, 1, nil)
+	n.dev.FailNth(devicetest.StreamClose, 1, nil)
+	n.dev.FailNth(devicetest.StreamClose, 2, nil)
+	n.dev.FailNth(devicetest.StreamClose, 3, nil)
+	_, err = n.model.Wake(background, WakeRequest{Streams: 1})
+	require.ErrorIs(t, err, device.CodeDevice)
+	taken := n.kept.taken
+	require.NoError(t, n.model.Deallocate(0, 4*page, nil))
+	for at := range uint64(4) {
+		delete(n.values, at)
+		delete(n.asleep, at)
+	}
+	require.Equal(t, taken-1, n.kept.taken, "of two chunks one is still in use")
+	n.dev.ClearFaults()
+	require.NoError(t, n.model.space.sweep())
+	require.Equal(t, taken-2, n.kept.taken)
+	n.check(t)
+	n.end(t)
+}
