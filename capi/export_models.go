@@ -64,6 +64,7 @@ func fmgo_model_allocate(pool C.uint64_t, model *C.char, request *C.ferrum_model
 	}
 	wanted := library.ModelRequest{AllocateRequest: vmm.AllocateRequest{
 		OffsetBytes: uint64(request.offset_bytes), SizeBytes: uint64(request.size_bytes),
+		Wait: timeoutOf(request.asleep_wait_ns),
 	}}
 	if wanted.Tag, err = textOf("request->tag", request.tag); err != nil {
 		return fail(err)
@@ -137,6 +138,17 @@ func fmgo_model_get_info(pool C.uint64_t, model *C.char, out *C.ferrum_model_inf
 	out.reclaim_calls = C.uint64_t(stats.ReclaimCalls)
 	out.reclaimed_bytes = C.uint64_t(stats.ReclaimedBytes)
 	out.table_bytes = C.uint64_t(stats.TableBytes)
+	out.asleep_pages = C.uint64_t(stats.AsleepPages)
+	out.asleep_bytes = C.uint64_t(stats.AsleepBytes)
+	out.asleep_host_bytes = C.uint64_t(stats.AsleepHostBytes)
+	out.asleep_file_bytes = C.uint64_t(stats.AsleepFileBytes)
+	out.asleep_discarded_bytes = C.uint64_t(stats.AsleepDiscardedBytes)
+	out.sleeps = C.uint64_t(stats.Sleeps)
+	out.wakes = C.uint64_t(stats.Wakes)
+	out.sleep_ns = C.uint64_t(stats.SleepNs)
+	out.wake_ns = C.uint64_t(stats.WakeNs)
+	out.sleep_failures = C.uint64_t(stats.SleepFailures)
+	out.wake_failures = C.uint64_t(stats.WakeFailures)
 	return 0
 }
 

@@ -98,6 +98,17 @@ func fmgo_vpool_get_info(handle C.uint64_t, out *C.ferrum_vpool_info) (status C.
 	out.largest_free_run_bytes = C.uint64_t(stats.LargestFreeRunBytes)
 	out.allocations = C.uint64_t(stats.Allocations)
 	out.table_bytes = C.uint64_t(stats.TableBytes)
+	out.asleep_pages = C.uint64_t(stats.AsleepPages)
+	out.asleep_bytes = C.uint64_t(stats.AsleepBytes)
+	out.asleep_host_bytes = C.uint64_t(stats.AsleepHostBytes)
+	out.asleep_file_bytes = C.uint64_t(stats.AsleepFileBytes)
+	out.asleep_discarded_bytes = C.uint64_t(stats.AsleepDiscardedBytes)
+	out.sleeps = C.uint64_t(stats.Sleeps)
+	out.wakes = C.uint64_t(stats.Wakes)
+	out.sleep_ns = C.uint64_t(stats.SleepNs)
+	out.wake_ns = C.uint64_t(stats.WakeNs)
+	out.sleep_failures = C.uint64_t(stats.SleepFailures)
+	out.wake_failures = C.uint64_t(stats.WakeFailures)
 	return 0
 }
 

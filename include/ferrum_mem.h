@@ -572,7 +572,9 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  *       "statistics": {...}}],
  *     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
  *     "shared_pools": [{"name": "...", "statistics": {...}, "info": {...},
- *       "models": [{"id": "...", "physical_bytes": 0}]}]}]}
+ *       "models": [{"id": "...", "physical_bytes": 0}]}],
+ *     "asleep": {"asleep_host_bytes": 0, "asleep_file_bytes": 0,
+ *       "asleep_discarded_bytes": 0}}]}
  *
  * memory has the fields of ferrum_memory_info (bandwidth_gbps null when not
  * measured, pressure as a word), statistics those of ferrum_statistics with
@@ -596,7 +598,7 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  *     (load)"]}], "omitted": 0, "total_bytes": 0}
  *
  * kind is device, stream, event, pool, block (of a pool), vpool, shared_pool,
- * range (that is mapped in one of the two, with "model" in a shared one), manager,
+ * range (that is mapped or sleeps in one of the two, with "model" in a shared one), manager,
  * memory or registration. bytes is what was
  * asked for; age_ns is 0 where it is not kept, as for streams, events and ranges; call_site, the innermost function first, is there
  * for blocks of pools with FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
@@ -1016,6 +1018,8 @@ typedef int32_t ferrum_block_state;
 #define FERRUM_BLOCK_FREE 3
 /** Memory of a pool that it cannot hand out. */
 #define FERRUM_BLOCK_UNUSABLE 4
+/** A range that sleeps: it has its address, and no memory. */
+#define FERRUM_BLOCK_ASLEEP 5
 
 /** Whom an address belongs to. */
 typedef struct ferrum_block_info {
@@ -1030,13 +1034,13 @@ typedef struct ferrum_block_info {
     uint64_t address;
     /** Its length after rounding. */
     uint64_t size_bytes;
-    /** What was asked for; 0 when not live. */
+    /** What was asked for; 0 when not live or asleep. */
     uint64_t requested_bytes;
     /** Time since the allocation; 0 without tracking or when not live. */
     uint64_t age_ns;
     /** Name of the pool. */
     char pool_name[64];
-    /** Tag of the block; empty when not live. */
+    /** Tag of the block; empty when not live or asleep. */
     char tag[64];
     /** The virtual pool, or {0} when it is another one. */
     ferrum_vpool vpool;
@@ -1603,10 +1607,26 @@ typedef struct ferrum_vpool_info {
     uint64_t allocations;
     /** Address space of the pool's tables; only what was used has memory. */
     uint64_t table_bytes;
+    /** Pages and bytes of ranges that sleep; they have no memory. */
+    uint64_t asleep_pages;
+    uint64_t asleep_bytes;
+    /** Host memory and disk space that hold their bytes. */
+    uint64_t asleep_host_bytes;
+    uint64_t asleep_file_bytes;
+    /** Of ranges of which nothing is kept. */
+    uint64_t asleep_discarded_bytes;
+    /** Calls that put to sleep and woke so far, how long they took in all, and those
+     *  that failed once they had begun. */
+    uint64_t sleeps;
+    uint64_t wakes;
+    uint64_t sleep_ns;
+    uint64_t wake_ns;
+    uint64_t sleep_failures;
+    uint64_t wake_failures;
 } ferrum_vpool_info;
 
 /* clang-format off */
-#define FERRUM_VPOOL_INFO_INIT {(uint32_t)sizeof(ferrum_vpool_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_VPOOL_INFO_INIT {(uint32_t)sizeof(ferrum_vpool_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Describes a virtual pool. Does not wait for queued work. */
@@ -1849,10 +1869,13 @@ typedef struct ferrum_model_request {
     uint64_t size_bytes;
     /** Name for the books, at most 63 bytes; NULL or empty: the model's id. */
     const char *tag;
+    /** How long to wait while the tag, the model or what is at that place sleeps,
+     *  in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once. */
+    uint64_t asleep_wait_ns;
 } ferrum_model_request;
 
 /* clang-format off */
-#define FERRUM_MODEL_REQUEST_INIT {(uint32_t)sizeof(ferrum_model_request), 0, 0, 0, NULL}
+#define FERRUM_MODEL_REQUEST_INIT {(uint32_t)sizeof(ferrum_model_request), 0, 0, 0, NULL, 0}
 /* clang-format on */
 
 /** As ferrum_shared_pool_allocate, with all that can be asked for. */
@@ -1926,10 +1949,26 @@ typedef struct ferrum_model_info {
     uint64_t reclaimed_bytes;
     /** Address space of its tables; only what was used has memory. */
     uint64_t table_bytes;
+    /** Pages and bytes of ranges that sleep; they have no memory. */
+    uint64_t asleep_pages;
+    uint64_t asleep_bytes;
+    /** Host memory and disk space that hold their bytes. */
+    uint64_t asleep_host_bytes;
+    uint64_t asleep_file_bytes;
+    /** Of ranges of which nothing is kept. */
+    uint64_t asleep_discarded_bytes;
+    /** Calls that put to sleep and woke so far, how long they took in all, and those
+     *  that failed once they had begun. */
+    uint64_t sleeps;
+    uint64_t wakes;
+    uint64_t sleep_ns;
+    uint64_t wake_ns;
+    uint64_t sleep_failures;
+    uint64_t wake_failures;
 } ferrum_model_info;
 
 /* clang-format off */
-#define FERRUM_MODEL_INFO_INIT {(uint32_t)sizeof(ferrum_model_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_MODEL_INFO_INIT {(uint32_t)sizeof(ferrum_model_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one. */
@@ -2066,6 +2105,210 @@ FERRUM_API ferrum_status ferrum_model_reclaim_callback_add(
     ferrum_shared_pool pool, const char *model,
     const ferrum_reclaim_config *config, ferrum_model_reclaim_fn callback,
     void *user_data, ferrum_registration *registration_out);
+
+/* ===================================================================== */
+/* 13. Sleep and wake                                                    */
+/* ===================================================================== */
+
+/*
+ * Ranges of a virtual pool or a model that sleep keep their addresses and tags and
+ * give up their memory: their bytes go to host memory or a file, or are discarded.
+ * To wake is to get memory as an allocation does, at the same addresses, and to have
+ * the bytes back. Both take everything, or one tag; the tag of ranges that were given
+ * none is the name of the pool, or the id of the model.
+ *
+ * Nothing of the caller, no queued work either, uses a range from the beginning of
+ * the call that puts it to sleep until the end of the one that wakes it: there is no
+ * memory behind it. A range that sleeps can be freed. Allocations of a tag that sleeps
+ * are FERRUM_ERROR_INVALID_STATE, or wait if they ask for it (asleep_wait_ns); while
+ * everything sleeps that is so for all tags that were not woken by themselves.
+ *
+ * One call at a time puts to sleep or wakes in one pool or model; others wait for it
+ * as long as their timeout allows. In a reclaim callback no call waits: one that
+ * would have to is FERRUM_ERROR_BUSY.
+ */
+
+/** Where the bytes of what sleeps are kept. */
+typedef int32_t ferrum_sleep_backing;
+/** In ordinary memory of this process. */
+#define FERRUM_SLEEP_HOST 0
+/** In a file, with checksums that are compared at waking. It is the process's own: it
+ *  is removed when all of it has woken or was freed, or its pool or model ends. */
+#define FERRUM_SLEEP_FILE 1
+/** Nowhere: what wakes is zeros. */
+#define FERRUM_SLEEP_DISCARD 2
+
+/** Length of a path with the NUL at its end. */
+#define FERRUM_PATH_MAX 4096
+
+/** What is to sleep, and how. */
+typedef struct ferrum_sleep_config {
+    uint32_t struct_size;
+    /** FERRUM_SLEEP_* */
+    ferrum_sleep_backing backing;
+    /** Ranges of this tag, at most 63 bytes; NULL or empty: everything. */
+    const char *tag;
+    /** Where FERRUM_SLEEP_FILE makes its file, less than FERRUM_PATH_MAX bytes; NULL or
+     *  empty: the system's directory for temporary files. NULL with other backings. */
+    const char *directory;
+    /** Only the work that is queued on this stream now is waited for; {0}: all work of
+     *  the device. */
+    ferrum_stream stream;
+    /** How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
+     *  over everything is as before, and the call FERRUM_ERROR_TIMEOUT. */
+    uint64_t timeout_ns;
+    /** Copies that run at once, each on a stream of its own, at most 64; 0: the library
+     *  chooses. */
+    uint32_t num_streams;
+    uint32_t reserved;
+} ferrum_sleep_config;
+
+/* clang-format off */
+#define FERRUM_SLEEP_CONFIG_INIT {(uint32_t)sizeof(ferrum_sleep_config), FERRUM_SLEEP_HOST, NULL, NULL, {0}, FERRUM_WAIT_FOREVER, 0, 0}
+/* clang-format on */
+
+/** What has gone to sleep. */
+typedef struct ferrum_sleep_report {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** Memory that was given up. */
+    uint64_t released_bytes;
+    uint64_t elapsed_ns;
+    /** The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was
+     *  nothing to write. */
+    char path[FERRUM_PATH_MAX];
+} ferrum_sleep_report;
+
+/* clang-format off */
+#define FERRUM_SLEEP_REPORT_INIT {(uint32_t)sizeof(ferrum_sleep_report), 0, 0, 0, {0}}
+/* clang-format on */
+
+/** What is to wake. */
+typedef struct ferrum_wake_config {
+    uint32_t struct_size;
+    /** As in ferrum_sleep_config. */
+    uint32_t num_streams;
+    /** What sleeps of this tag, at most 63 bytes; NULL or empty: everything. */
+    const char *tag;
+    /** How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
+     *  over all of it sleeps as before, and the call is FERRUM_ERROR_TIMEOUT. */
+    uint64_t timeout_ns;
+} ferrum_wake_config;
+
+/* clang-format off */
+#define FERRUM_WAKE_CONFIG_INIT {(uint32_t)sizeof(ferrum_wake_config), 0, NULL, FERRUM_WAIT_FOREVER}
+/* clang-format on */
+
+/** What has woken. */
+typedef struct ferrum_wake_report {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** Memory that was had for it. */
+    uint64_t restored_bytes;
+    uint64_t elapsed_ns;
+} ferrum_wake_report;
+
+/* clang-format off */
+#define FERRUM_WAKE_REPORT_INIT {(uint32_t)sizeof(ferrum_wake_report), 0, 0, 0}
+/* clang-format on */
+
+/**
+ * Puts ranges of a virtual pool to sleep, when the work is done that the settings
+ * name. What slept before stays as it is. A call that fails changes nothing and may be
+ * repeated; only where the device fails, and then also fails to map again what it had
+ * unmapped, that part sleeps, with its bytes.
+ *
+ * @param config      settings, or NULL for FERRUM_SLEEP_CONFIG_INIT.
+ * @param report_out  optional, may be NULL.
+ * @return FERRUM_ERROR_INVALID_STATE when the tag, or everything, sleeps already, and
+ *         in a host function; FERRUM_ERROR_NOT_FOUND for a tag that no range has;
+ *         FERRUM_ERROR_RESOURCE_EXHAUSTED when host memory or the disk is full;
+ *         FERRUM_ERROR_IO and FERRUM_ERROR_PERMISSION_DENIED for the file, with its
+ *         name; FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_INVALID_ARGUMENT.
+ */
+FERRUM_API ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
+                                            const ferrum_sleep_config *config,
+                                            ferrum_sleep_report *report_out);
+
+/**
+ * Wakes ranges of a virtual pool at the addresses that they had. When it fails all of
+ * them sleep as before, and the call may be repeated.
+ *
+ * @param config      settings, or NULL for FERRUM_WAKE_CONFIG_INIT.
+ * @param report_out  optional, may be NULL.
+ * @return FERRUM_ERROR_INVALID_STATE when nothing of the tag, or nothing at all,
+ *         sleeps, and in a host function; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY and
+ *         FERRUM_ERROR_OUT_OF_MEMORY as ferrum_vpool_allocate;
+ *         FERRUM_ERROR_CORRUPTED when a file is not what was written, with its name and
+ *         the place; FERRUM_ERROR_IO; FERRUM_ERROR_TIMEOUT;
+ *         FERRUM_ERROR_INVALID_ARGUMENT.
+ */
+FERRUM_API ferrum_status ferrum_vpool_wake(ferrum_vpool vpool,
+                                           const ferrum_wake_config *config,
+                                           ferrum_wake_report *report_out);
+
+/**
+ * Says whether a tag of a virtual pool sleeps (1) or not (0).
+ *
+ * @param tag  NULL or empty: whether everything sleeps, with what may still come.
+ */
+FERRUM_API ferrum_status ferrum_vpool_is_asleep(ferrum_vpool vpool,
+                                                const char *tag,
+                                                uint32_t *asleep_out);
+
+/** A range of a virtual pool, as asked for. */
+typedef struct ferrum_vpool_request {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t offset_bytes;
+    /** Not 0. */
+    uint64_t size_bytes;
+    /** Name for the books, at most 63 bytes; NULL or empty: the pool's name. */
+    const char *tag;
+    /** As in ferrum_model_request. */
+    uint64_t asleep_wait_ns;
+} ferrum_vpool_request;
+
+/* clang-format off */
+#define FERRUM_VPOOL_REQUEST_INIT {(uint32_t)sizeof(ferrum_vpool_request), 0, 0, 0, NULL, 0}
+/* clang-format on */
+
+/**
+ * As ferrum_vpool_allocate, with all that can be asked for.
+ *
+ * @return besides: FERRUM_ERROR_INVALID_STATE while the tag, everything, or a range at
+ *         that place sleeps; FERRUM_ERROR_TIMEOUT when it does so longer than
+ *         asleep_wait_ns.
+ */
+FERRUM_API ferrum_status ferrum_vpool_allocate_with(
+    ferrum_vpool vpool, const ferrum_vpool_request *request,
+    ferrum_address *address_out);
+
+/**
+ * Puts a model, or ranges of it, to sleep, as ferrum_vpool_sleep. Others may have its
+ * pages then; what the model is guaranteed stays kept for it.
+ *
+ * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+ */
+FERRUM_API ferrum_status ferrum_shared_pool_sleep_model(
+    ferrum_shared_pool pool, const char *model,
+    const ferrum_sleep_config *config, ferrum_sleep_report *report_out);
+
+/**
+ * Wakes a model, or ranges of it, as ferrum_vpool_wake. It has its memory as
+ * ferrum_shared_pool_allocate has it: within the limits, in line, and from others that
+ * give.
+ *
+ * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+ */
+FERRUM_API ferrum_status ferrum_shared_pool_wake_model(
+    ferrum_shared_pool pool, const char *model,
+    const ferrum_wake_config *config, ferrum_wake_report *report_out);
+
+/** As ferrum_vpool_is_asleep, for a model. */
+FERRUM_API ferrum_status
+ferrum_shared_pool_is_model_asleep(ferrum_shared_pool pool, const char *model,
+                                   const char *tag, uint32_t *asleep_out);
 
 #ifdef __cplusplus
 }

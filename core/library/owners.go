@@ -9,6 +9,9 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
+// BlockAsleep is a range of a virtual pool or a model that sleeps.
+const BlockAsleep = pool.BlockUnusable + 1
+
 // Owner says whom an address belongs to.
 type Owner struct {
 	pool.BlockInfo
@@ -116,7 +119,7 @@ func (l *Library) ownerInSharedPools(d *openDevice, addr device.Addr) (owner Own
 func blockOf(r vmm.Range) pool.BlockInfo {
 	states := map[vmm.PageState]pool.BlockState{
 		vmm.PageLive: pool.BlockLive, vmm.PageRetiring: pool.BlockInFlight,
-		vmm.PageParked: pool.BlockCached, vmm.PageFree: pool.BlockFree,
+		vmm.PageParked: pool.BlockCached, vmm.PageFree: pool.BlockFree, vmm.PageAsleep: BlockAsleep,
 	}
 	return pool.BlockInfo{
 		State: states[r.State], Addr: r.Addr, SizeBytes: r.SizeBytes, RequestedBytes: r.RequestedBytes, Tag: r.Tag,

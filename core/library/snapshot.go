@@ -26,6 +26,7 @@ type deviceSnapshot struct {
 	Managers   []managerSnapshot `json:"managers"`
 	VPools     []vpoolSnapshot   `json:"virtual_pools"`
 	Shared     []sharedSnapshot  `json:"shared_pools"`
+	Asleep     engine.Asleep     `json:"asleep"`
 }
 
 // memorySnapshot has the fields of the public memory information.
@@ -100,7 +101,7 @@ func (l *Library) snapshotDevice(d *openDevice) (deviceSnapshot, error) {
 		ID: d.engine.ID().String(), Memory: snapshotMemory(memory),
 		Statistics: d.engine.Statistics(), Tags: append([]track.TagUse{}, d.engine.Tags()...),
 		Pools: []poolSnapshot{}, Managers: []managerSnapshot{}, VPools: []vpoolSnapshot{},
-		Shared: []sharedSnapshot{},
+		Shared: []sharedSnapshot{}, Asleep: d.engine.Asleep(),
 	}
 	l.pools.Each(func(_ uint64, p *openPool) bool {
 		if p.device == d {

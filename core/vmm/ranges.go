@@ -18,10 +18,12 @@ const (
 	PageParked
 	// PageFree has nothing mapped, or is being mapped or unmapped just now.
 	PageFree
+	// PageAsleep is an allocation's that sleeps.
+	PageAsleep
 )
 
-// Range is a piece of a space: what is mapped of one allocation without a gap or,
-// where none is, one page.
+// Range is a piece of a space: what is mapped, or sleeps, of one allocation without a
+// gap or, where none is, one page.
 type Range struct {
 	State PageState
 	// Model is the id of the model that it is of, or "".
@@ -29,17 +31,17 @@ type Range struct {
 	Addr  device.Addr
 	// OffsetBytes counts from the base address, SizeBytes is in whole pages.
 	OffsetBytes, SizeBytes uint64
-	// RequestedBytes is what was asked for; 0 when it is not live.
+	// RequestedBytes is what was asked for; 0 when it is neither live nor asleep.
 	RequestedBytes uint64
-	// Tag is that of the allocation; "" when it is not live.
+	// Tag is that of the allocation; "" when it is neither live nor asleep.
 	Tag string
 }
 
 // RangeAt is what an address is; false: it lies outside the pool.
 func (p *Pool) RangeAt(addr device.Addr) (Range, bool) { return p.space.rangeAt(addr) }
 
-// EachRange calls fn for every live range, in order of addresses, until it is
-// false. Ranges that come and go meanwhile may be missed or seen in parts.
+// EachRange calls fn for every range that is live or sleeps, in order of addresses,
+// until it is false. Ranges that come and go meanwhile may be missed or seen in parts.
 func (p *Pool) EachRange(fn func(Range) bool) { p.space.eachRange(fn) }
 
 // RangeAt is what an address is; false: it lies outside the models.
@@ -92,12 +94,12 @@ func (s *space) rangeAt(addr device.Addr) (Range, bool) {
 	if s.state == stateClosed {
 		return Range{}, false
 	}
-	if s.live.has(page) {
+	if s.live.has(page) || s.asleep.has(page) {
 		first := page
-		for first > 0 && s.allocated[first-1] == s.allocated[page] {
+		for first > 0 && s.partOf(first-1, first) {
 			first--
 		}
-		return s.liveRange(first), true
+		return s.takenRange(first), true
 	}
 	found := s.rangeOf(run{page, 1}, PageFree)
 	switch {
@@ -115,15 +117,24 @@ func (s *space) rangeOf(r run, state PageState) Range {
 	}
 }
 
-// liveRange is the rest of an allocation from one of its live pages on. The caller
-// holds mu.
-func (s *space) liveRange(first uint64) Range {
+// partOf says whether two pages that were allocated are of one allocation and both are
+// live or both asleep. The caller holds mu.
+func (s *space) partOf(page, other uint64) bool {
+	return s.allocated[page] == s.allocated[other] && s.asleep.has(page) == s.asleep.has(other)
+}
+
+// takenRange is the rest of what is live, or sleeps, of an allocation from one of its
+// pages on. The caller holds mu.
+func (s *space) takenRange(first uint64) Range {
 	number, end := s.allocated[first], first+1
-	for end < s.pages && s.allocated[end] == number {
+	for end < s.pages && s.partOf(end, first) {
 		end++
 	}
 	a := &s.records.all[number-1]
 	found := s.rangeOf(run{first, end - first}, PageLive)
+	if s.asleep.has(first) {
+		found.State = PageAsleep
+	}
 	found.RequestedBytes = a.share(first*s.pageBytes, end*s.pageBytes)
 	found.Tag = s.tags.Name(a.tag)
 	return found
@@ -138,17 +149,21 @@ func (s *space) eachRange(fn func(Range) bool) {
 	}
 }
 
-// nextRange is the first live range from a page on, and the page behind it.
+// nextRange is the first range that is live or sleeps from a page on, and the page
+// behind it.
 func (s *space) nextRange(page uint64) (found Range, next uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state == stateClosed || page >= s.pages {
 		return Range{}, math.MaxUint64, false
 	}
-	first, ok := s.live.next(page)
-	if !ok {
+	first, live := s.live.next(page)
+	if asleep, sleeps := s.asleep.next(page); sleeps && (!live || asleep < first) {
+		first, live = asleep, true
+	}
+	if !live {
 		return Range{}, math.MaxUint64, false
 	}
-	found = s.liveRange(first)
+	found = s.takenRange(first)
 	return found, first + found.SizeBytes/s.pageBytes, true
 }

@@ -188,6 +188,43 @@ static ferrum_status limits_with(ferrum_shared_pool pool, const char *id,
     return ferrum_shared_pool_set_model_limits(pool, id, &l);
 }
 
+static ferrum_status vpool_asked_with(ferrum_vpool vpool,
+                                      void (*change)(ferrum_vpool_request *)) {
+    ferrum_vpool_request r = FERRUM_VPOOL_REQUEST_INIT;
+    r.offset_bytes = 4 * FIXTURE_PAGE;
+    r.size_bytes = 16;
+    if (change != NULL)
+        change(&r);
+    ferrum_address out = 1;
+    ferrum_status status = ferrum_vpool_allocate_with(vpool, &r, &out);
+    return out == 0 ? status : FERRUM_OK;
+}
+/* A report of a call that fails is zeros. */
+static ferrum_status sleep_by(fixture *f, const ferrum_sleep_config *config,
+                              int model) {
+    static ferrum_sleep_report report;
+    report.struct_size = sizeof report;
+    report.released_bytes = 1;
+    report.path[0] = 'x';
+    ferrum_status status =
+        model
+            ? ferrum_shared_pool_sleep_model(f->shared, "chat", config, &report)
+            : ferrum_vpool_sleep(f->vpool, config, &report);
+    return report.released_bytes == 0 && report.path[0] == 0 ? status
+                                                             : FERRUM_OK;
+}
+static ferrum_status sleep_after(fixture *f, ferrum_stream stream, int model) {
+    ferrum_sleep_config c = FERRUM_SLEEP_CONFIG_INIT;
+    c.stream = stream;
+    return sleep_by(f, &c, model);
+}
+static ferrum_status
+sleep_with(fixture *f, void (*change)(ferrum_sleep_config *), int model) {
+    ferrum_sleep_config c = FERRUM_SLEEP_CONFIG_INIT;
+    change(&c);
+    return sleep_by(f, &c, model);
+}
+
 /* clang-format off */
 #define HANDLE_CALLS(X) \
     X(device_close, DEVICE, ferrum_device_close((ferrum_device){id}, 0)) \
@@ -286,7 +323,14 @@ static ferrum_status limits_with(ferrum_shared_pool pool, const char *id,
     X(shared_pool_synchronize, SHARED_POOL, ferrum_shared_pool_synchronize((ferrum_shared_pool){id}, 0)) \
     X(shared_pool_pause, SHARED_POOL, ferrum_shared_pool_pause((ferrum_shared_pool){id})) \
     X(shared_pool_resume, SHARED_POOL, ferrum_shared_pool_resume((ferrum_shared_pool){id})) \
-    X(model_reclaim_callback_add, SHARED_POOL, ferrum_model_reclaim_callback_add((ferrum_shared_pool){id}, "chat", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0})))
+    X(model_reclaim_callback_add, SHARED_POOL, ferrum_model_reclaim_callback_add((ferrum_shared_pool){id}, "chat", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(vpool_sleep, VPOOL, ferrum_vpool_sleep((ferrum_vpool){id}, NULL, NULL)) \
+    X(vpool_wake, VPOOL, ferrum_vpool_wake((ferrum_vpool){id}, NULL, NULL)) \
+    X(vpool_is_asleep, VPOOL, ferrum_vpool_is_asleep((ferrum_vpool){id}, "kv", OUT(uint32_t, {0}))) \
+    X(vpool_allocate_with, VPOOL, vpool_asked_with((ferrum_vpool){id}, NULL)) \
+    X(shared_pool_sleep_model, SHARED_POOL, ferrum_shared_pool_sleep_model((ferrum_shared_pool){id}, "chat", NULL, NULL)) \
+    X(shared_pool_wake_model, SHARED_POOL, ferrum_shared_pool_wake_model((ferrum_shared_pool){id}, "chat", NULL, NULL)) \
+    X(shared_pool_is_model_asleep, SHARED_POOL, ferrum_shared_pool_is_model_asleep((ferrum_shared_pool){id}, "chat", "kv", OUT(uint32_t, {0})))
 /* Where 0 is the default stream, and so no bad handle. */
 #define OPTIONAL_STREAM_CALLS(X) \
     X(pool_alloc_stream, STREAM, ferrum_pool_alloc(f->pool, 16, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
@@ -301,7 +345,9 @@ static ferrum_status limits_with(ferrum_shared_pool pool, const char *id,
     X(copy_async_stream, STREAM, copy_async_with(f->memory.id, f->memory.id, id)) \
     X(fill_async_stream, STREAM, fill_with(f->memory.id, id)) \
     X(vpool_deallocate_stream, STREAM, ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, (ferrum_stream){id})) \
-    X(shared_pool_deallocate_stream, STREAM, ferrum_shared_pool_deallocate(f->shared, "chat", 0, FIXTURE_RANGE, (ferrum_stream){id}))
+    X(shared_pool_deallocate_stream, STREAM, ferrum_shared_pool_deallocate(f->shared, "chat", 0, FIXTURE_RANGE, (ferrum_stream){id})) \
+    X(vpool_sleep_stream, STREAM, sleep_after(f, (ferrum_stream){id}, 0)) \
+    X(shared_pool_sleep_model_stream, STREAM, sleep_after(f, (ferrum_stream){id}, 1))
 /* clang-format on */
 
 HANDLE_CALLS(HANDLE_CALL)
@@ -355,7 +401,7 @@ typedef struct {
 
 static struct {
     ferrum_transfer raw;
-    unsigned char tail[2048];
+    unsigned char tail[8192];
 } buffer;
 
 /* One struct argument, as given to its function. */
@@ -402,7 +448,16 @@ typedef struct {
     X(shared_pool_get_info, "info_out", 1, ferrum_shared_pool_info, FERRUM_SHARED_POOL_INFO_INIT, ferrum_shared_pool_get_info(f->shared, p)) \
     X(shared_pool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_shared_pool_get_statistics(f->shared, p)) \
     X(shared_pool_compact, "report_out", 1, ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT, ferrum_shared_pool_compact(f->shared, p)) \
-    X(model_reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_model_reclaim_callback_add(f->shared, "chat", p, model_reclaim, NULL, OUT(ferrum_registration, {0})))
+    X(model_reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_model_reclaim_callback_add(f->shared, "chat", p, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(vpool_sleep, "config", 0, ferrum_sleep_config, FERRUM_SLEEP_CONFIG_INIT, ferrum_vpool_sleep(f->vpool, p, NULL)) \
+    X(vpool_sleep_report, "report_out", 1, ferrum_sleep_report, FERRUM_SLEEP_REPORT_INIT, ferrum_vpool_sleep(f->vpool, NULL, p)) \
+    X(vpool_wake, "config", 0, ferrum_wake_config, FERRUM_WAKE_CONFIG_INIT, ferrum_vpool_wake(f->vpool, p, NULL)) \
+    X(vpool_wake_report, "report_out", 1, ferrum_wake_report, FERRUM_WAKE_REPORT_INIT, ferrum_vpool_wake(f->vpool, NULL, p)) \
+    X(vpool_allocate_with, "request", 0, ferrum_vpool_request, FERRUM_VPOOL_REQUEST_INIT, ferrum_vpool_allocate_with(f->vpool, p, OUT(ferrum_address, {0}))) \
+    X(shared_pool_sleep_model, "config", 0, ferrum_sleep_config, FERRUM_SLEEP_CONFIG_INIT, ferrum_shared_pool_sleep_model(f->shared, "chat", p, NULL)) \
+    X(shared_pool_sleep_model_report, "report_out", 1, ferrum_sleep_report, FERRUM_SLEEP_REPORT_INIT, ferrum_shared_pool_sleep_model(f->shared, "chat", NULL, p)) \
+    X(shared_pool_wake_model, "config", 0, ferrum_wake_config, FERRUM_WAKE_CONFIG_INIT, ferrum_shared_pool_wake_model(f->shared, "chat", p, NULL)) \
+    X(shared_pool_wake_model_report, "report_out", 1, ferrum_wake_report, FERRUM_WAKE_REPORT_INIT, ferrum_shared_pool_wake_model(f->shared, "chat", NULL, p))
 /* clang-format on */
 
 #define DEFINE(name, argument, fills, type, init_macro, expression)     \
@@ -539,7 +594,14 @@ typedef struct {
     X(shared_pool_trim, released_bytes_out, ferrum_shared_pool_trim(f->shared, 0, NULL)) \
     X(model_reclaim_callback_add, model, ferrum_model_reclaim_callback_add(f->shared, NULL, NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
     X(model_reclaim_callback_add, callback, ferrum_model_reclaim_callback_add(f->shared, "chat", NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
-    X(model_reclaim_callback_add, registration_out, ferrum_model_reclaim_callback_add(f->shared, "chat", NULL, model_reclaim, NULL, NULL))
+    X(model_reclaim_callback_add, registration_out, ferrum_model_reclaim_callback_add(f->shared, "chat", NULL, model_reclaim, NULL, NULL)) \
+    X(vpool_is_asleep, asleep_out, ferrum_vpool_is_asleep(f->vpool, NULL, NULL)) \
+    X(vpool_allocate_with, request, ferrum_vpool_allocate_with(f->vpool, NULL, OUT(ferrum_address, {0}))) \
+    X(vpool_allocate_with, address_out, ferrum_vpool_allocate_with(f->vpool, OUT(ferrum_vpool_request, FERRUM_VPOOL_REQUEST_INIT), NULL)) \
+    X(shared_pool_sleep_model, model, ferrum_shared_pool_sleep_model(f->shared, NULL, NULL, NULL)) \
+    X(shared_pool_wake_model, model, ferrum_shared_pool_wake_model(f->shared, NULL, NULL, NULL)) \
+    X(shared_pool_is_model_asleep, model, ferrum_shared_pool_is_model_asleep(f->shared, NULL, NULL, OUT(uint32_t, {0}))) \
+    X(shared_pool_is_model_asleep, asleep_out, ferrum_shared_pool_is_model_asleep(f->shared, "chat", NULL, NULL))
 /* clang-format on */
 
 #define DEFINE(name, argument, expression)                      \
@@ -708,6 +770,27 @@ CHANGE(range_not_at, ferrum_model_request, c->offset_bytes = 65536;)
 CHANGE(range_size_0, ferrum_model_request, c->size_bytes = 0;)
 CHANGE(range_tag, ferrum_model_request, c->tag = long_text;)
 CHANGE(range_clash, ferrum_model_request, c->at_offset = 1;)
+CHANGE(placed_reserved, ferrum_vpool_request, c->reserved = 1;)
+CHANGE(placed_tag, ferrum_vpool_request, c->tag = long_text;)
+CHANGE(placed_size_0, ferrum_vpool_request, c->size_bytes = 0;)
+CHANGE(placed_clash, ferrum_vpool_request, c->offset_bytes = 0;)
+CHANGE(sleep_backing, ferrum_sleep_config, c->backing = 3;)
+CHANGE(sleep_backing_negative, ferrum_sleep_config, c->backing = -1;)
+CHANGE(sleep_tag, ferrum_sleep_config, c->tag = long_text;)
+CHANGE(sleep_tag_utf8, ferrum_sleep_config, c->tag = "\xff";)
+CHANGE(sleep_tag_unknown, ferrum_sleep_config, c->tag = "none";)
+CHANGE(sleep_directory, ferrum_sleep_config, c->directory = "/tmp";)
+CHANGE(sleep_directory_long, ferrum_sleep_config,
+       static char path[FERRUM_PATH_MAX + 1];
+       memset(path, '/', FERRUM_PATH_MAX); c->directory = path;
+       c->backing = FERRUM_SLEEP_FILE;)
+CHANGE(sleep_directory_missing, ferrum_sleep_config,
+       c->directory = "/nonexistent";
+       c->backing = FERRUM_SLEEP_FILE;)
+CHANGE(sleep_streams, ferrum_sleep_config, c->num_streams = 65;)
+CHANGE(sleep_streams_max, ferrum_sleep_config, c->num_streams = UINT32_MAX;)
+CHANGE(sleep_reserved, ferrum_sleep_config, c->reserved = 1;)
+CHANGE(sleep_no_time, ferrum_sleep_config, c->timeout_ns = 0;)
 CHANGE(threshold_0, ferrum_manager_config, c->gc_threshold = 0;)
 CHANGE(threshold_nan, ferrum_manager_config, c->gc_threshold = 0.0f / 0.0f;)
 CHANGE(threshold_2, ferrum_manager_config, c->gc_threshold = 2;)
@@ -999,7 +1082,51 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(shared_pool_set_limit_too_much, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", ferrum_shared_pool_set_limit(f->shared, UINT64_C(1) << 50)) \
     X(model_reclaim_callback_add_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_model_reclaim_callback_add(f->shared, "code", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
     X(model_reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_model_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
-    X(model_reclaim_callback_add_priority, INVALID_ARGUMENT, "priority is 3", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.priority = 3; ferrum_model_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); }))
+    X(model_reclaim_callback_add_priority, INVALID_ARGUMENT, "priority is 3", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.priority = 3; ferrum_model_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
+    X(vpool_sleep_backing, INVALID_ARGUMENT, "backing 3", sleep_with(f, change_sleep_backing, 0)) \
+    X(shared_pool_sleep_model_backing, INVALID_ARGUMENT, "backing 3", sleep_with(f, change_sleep_backing, 1)) \
+    X(vpool_sleep_backing_negative, INVALID_ARGUMENT, "backing -1", sleep_with(f, change_sleep_backing_negative, 0)) \
+    X(shared_pool_sleep_model_backing_negative, INVALID_ARGUMENT, "backing -1", sleep_with(f, change_sleep_backing_negative, 1)) \
+    X(vpool_sleep_tag, INVALID_ARGUMENT, "config->tag", sleep_with(f, change_sleep_tag, 0)) \
+    X(shared_pool_sleep_model_tag, INVALID_ARGUMENT, "config->tag", sleep_with(f, change_sleep_tag, 1)) \
+    X(vpool_sleep_tag_utf8, INVALID_ARGUMENT, "config->tag", sleep_with(f, change_sleep_tag_utf8, 0)) \
+    X(shared_pool_sleep_model_tag_utf8, INVALID_ARGUMENT, "config->tag", sleep_with(f, change_sleep_tag_utf8, 1)) \
+    X(vpool_sleep_tag_unknown, NOT_FOUND, "none", sleep_with(f, change_sleep_tag_unknown, 0)) \
+    X(shared_pool_sleep_model_tag_unknown, NOT_FOUND, "none", sleep_with(f, change_sleep_tag_unknown, 1)) \
+    X(vpool_sleep_directory, INVALID_ARGUMENT, "dir", sleep_with(f, change_sleep_directory, 0)) \
+    X(shared_pool_sleep_model_directory, INVALID_ARGUMENT, "dir", sleep_with(f, change_sleep_directory, 1)) \
+    X(vpool_sleep_directory_long, INVALID_ARGUMENT, "config->directory", sleep_with(f, change_sleep_directory_long, 0)) \
+    X(shared_pool_sleep_model_directory_long, INVALID_ARGUMENT, "config->directory", sleep_with(f, change_sleep_directory_long, 1)) \
+    X(vpool_sleep_directory_missing, IO, "/nonexistent", sleep_with(f, change_sleep_directory_missing, 0)) \
+    X(shared_pool_sleep_model_directory_missing, IO, "/nonexistent", sleep_with(f, change_sleep_directory_missing, 1)) \
+    X(vpool_sleep_streams, INVALID_ARGUMENT, "streams 65", sleep_with(f, change_sleep_streams, 0)) \
+    X(shared_pool_sleep_model_streams, INVALID_ARGUMENT, "streams 65", sleep_with(f, change_sleep_streams, 1)) \
+    X(vpool_sleep_streams_max, INVALID_ARGUMENT, "streams 2147483647", sleep_with(f, change_sleep_streams_max, 0)) \
+    X(shared_pool_sleep_model_streams_max, INVALID_ARGUMENT, "streams 2147483647", sleep_with(f, change_sleep_streams_max, 1)) \
+    X(vpool_sleep_reserved, INVALID_STRUCT, "reserved", sleep_with(f, change_sleep_reserved, 0)) \
+    X(shared_pool_sleep_model_reserved, INVALID_STRUCT, "reserved", sleep_with(f, change_sleep_reserved, 1)) \
+    X(vpool_sleep_no_time, TIMEOUT, "deadline", sleep_with(f, change_sleep_no_time, 0)) \
+    X(shared_pool_sleep_model_no_time, TIMEOUT, "deadline", sleep_with(f, change_sleep_no_time, 1)) \
+    X(vpool_sleep_other_device, INVALID_ARGUMENT, "cpu:1", sleep_after(f, f->other_stream, 0)) \
+    X(shared_pool_sleep_model_other_device, INVALID_ARGUMENT, "cpu:1", sleep_after(f, f->other_stream, 1)) \
+    X(vpool_sleep_twice, INVALID_STATE, "elastic", ({ MUST(ferrum_vpool_sleep(f->vpool, NULL, NULL)); ferrum_status s = ferrum_vpool_sleep(f->vpool, NULL, NULL); MUST(ferrum_vpool_wake(f->vpool, NULL, NULL)); s; })) \
+    X(vpool_wake_awake, INVALID_STATE, "elastic", ferrum_vpool_wake(f->vpool, NULL, NULL)) \
+    X(shared_pool_sleep_model_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_sleep_model(f->shared, "code", NULL, NULL)) \
+    X(shared_pool_wake_model_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_wake_model(f->shared, "code", NULL, NULL)) \
+    X(shared_pool_is_model_asleep_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_is_model_asleep(f->shared, "code", NULL, OUT(uint32_t, {0}))) \
+    X(shared_pool_sleep_model_long, INVALID_ARGUMENT, "model", ferrum_shared_pool_sleep_model(f->shared, long_text, NULL, NULL)) \
+    X(shared_pool_is_model_asleep_tag, INVALID_ARGUMENT, "tag", ferrum_shared_pool_is_model_asleep(f->shared, "chat", long_text, OUT(uint32_t, {0}))) \
+    X(vpool_is_asleep_tag, INVALID_ARGUMENT, "tag", ferrum_vpool_is_asleep(f->vpool, long_text, OUT(uint32_t, {0}))) \
+    X(vpool_allocate_with_reserved, INVALID_STRUCT, "reserved", vpool_asked_with(f->vpool, change_placed_reserved)) \
+    X(vpool_allocate_with_tag, INVALID_ARGUMENT, "request->tag", vpool_asked_with(f->vpool, change_placed_tag)) \
+    X(vpool_allocate_with_size_0, INVALID_SIZE, "size 0", vpool_asked_with(f->vpool, change_placed_size_0)) \
+    X(vpool_allocate_with_clash, ALREADY_MAPPED, "offset 0, page size 65536", vpool_asked_with(f->vpool, change_placed_clash)) \
+    X(vpool_wake_tag_of, INVALID_ARGUMENT, "config->tag", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.tag = long_text; ferrum_vpool_wake(f->vpool, &c, NULL); })) \
+    X(vpool_wake_streams_of, INVALID_ARGUMENT, "streams 65", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.num_streams = 65; ferrum_vpool_wake(f->vpool, &c, NULL); })) \
+    X(vpool_wake_awake_of, INVALID_STATE, "kv", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.tag = "kv"; ferrum_vpool_wake(f->vpool, &c, NULL); })) \
+    X(shared_pool_wake_model_tag_of, INVALID_ARGUMENT, "config->tag", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.tag = long_text; ferrum_shared_pool_wake_model(f->shared, "chat", &c, NULL); })) \
+    X(shared_pool_wake_model_streams_of, INVALID_ARGUMENT, "streams 65", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.num_streams = 65; ferrum_shared_pool_wake_model(f->shared, "chat", &c, NULL); })) \
+    X(shared_pool_wake_model_awake_of, INVALID_STATE, "kv", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.tag = "kv"; ferrum_shared_pool_wake_model(f->shared, "chat", &c, NULL); }))
 /* clang-format on */
 
 #define DEFINE(name, want, names, expression)       \

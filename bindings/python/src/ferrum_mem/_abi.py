@@ -148,6 +148,8 @@ ferrum_block_state = ctypes.c_int32
 ferrum_memory_type = ctypes.c_int32
 # What the memory behind pages can do.
 ferrum_backing = ctypes.c_int32
+# Where the bytes of what sleeps are kept.
+ferrum_sleep_backing = ctypes.c_int32
 
 # Constants
 
@@ -209,6 +211,8 @@ FERRUM_BLOCK_CACHED = 2
 FERRUM_BLOCK_FREE = 3
 # Memory of a pool that it cannot hand out.
 FERRUM_BLOCK_UNUSABLE = 4
+# A range that sleeps: it has its address, and no memory.
+FERRUM_BLOCK_ASLEEP = 5
 # Anything.
 FERRUM_MEMORY_GENERAL = 0
 # Tensors.
@@ -229,6 +233,15 @@ FERRUM_BACKING_MOVABLE = 0
 FERRUM_BACKING_PRIVATE = 1
 # ready_pages: the library chooses.
 FERRUM_READY_PAGES_AUTO = 0xFFFFFFFF
+# In ordinary memory of this process.
+FERRUM_SLEEP_HOST = 0
+# In a file, with checksums that are compared at waking. It is the process's own: it is removed when
+# all of it has woken or was freed, or its pool or model ends.
+FERRUM_SLEEP_FILE = 1
+# Nowhere: what wakes is zeros.
+FERRUM_SLEEP_DISCARD = 2
+# Length of a path with the NUL at its end.
+FERRUM_PATH_MAX = 4096
 
 
 class ferrum_device(ctypes.Structure):
@@ -696,13 +709,13 @@ class ferrum_block_info(ctypes.Structure):
     address: int
     # Its length after rounding.
     size_bytes: int
-    # What was asked for; 0 when not live.
+    # What was asked for; 0 when not live or asleep.
     requested_bytes: int
     # Time since the allocation; 0 without tracking or when not live.
     age_ns: int
     # Name of the pool.
     pool_name: bytes
-    # Tag of the block; empty when not live.
+    # Tag of the block; empty when not live or asleep.
     tag: bytes
     # The virtual pool, or {0} when it is another one.
     vpool: ferrum_vpool
@@ -1085,6 +1098,22 @@ class ferrum_vpool_info(ctypes.Structure):
     allocations: int
     # Address space of the pool's tables; only what was used has memory.
     table_bytes: int
+    # Pages and bytes of ranges that sleep; they have no memory.
+    asleep_pages: int
+    asleep_bytes: int
+    # Host memory and disk space that hold their bytes.
+    asleep_host_bytes: int
+    asleep_file_bytes: int
+    # Of ranges of which nothing is kept.
+    asleep_discarded_bytes: int
+    # Calls that put to sleep and woke so far, how long they took in all, and those that failed once
+    # they had begun.
+    sleeps: int
+    wakes: int
+    sleep_ns: int
+    wake_ns: int
+    sleep_failures: int
+    wake_failures: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -1107,6 +1136,17 @@ class ferrum_vpool_info(ctypes.Structure):
         ("largest_free_run_bytes", ctypes.c_uint64),
         ("allocations", ctypes.c_uint64),
         ("table_bytes", ctypes.c_uint64),
+        ("asleep_pages", ctypes.c_uint64),
+        ("asleep_bytes", ctypes.c_uint64),
+        ("asleep_host_bytes", ctypes.c_uint64),
+        ("asleep_file_bytes", ctypes.c_uint64),
+        ("asleep_discarded_bytes", ctypes.c_uint64),
+        ("sleeps", ctypes.c_uint64),
+        ("wakes", ctypes.c_uint64),
+        ("sleep_ns", ctypes.c_uint64),
+        ("wake_ns", ctypes.c_uint64),
+        ("sleep_failures", ctypes.c_uint64),
+        ("wake_failures", ctypes.c_uint64),
     ]
 
     @classmethod
@@ -1235,6 +1275,9 @@ class ferrum_model_request(ctypes.Structure):
     size_bytes: int
     # Name for the books, at most 63 bytes; NULL or empty: the model's id.
     tag: bytes | None
+    # How long to wait while the tag, the model or what is at that place sleeps, in nanoseconds, or
+    # FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+    asleep_wait_ns: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -1242,6 +1285,7 @@ class ferrum_model_request(ctypes.Structure):
         ("offset_bytes", ctypes.c_uint64),
         ("size_bytes", ctypes.c_uint64),
         ("tag", ctypes.c_char_p),
+        ("asleep_wait_ns", ctypes.c_uint64),
     ]
 
     @classmethod
@@ -1299,6 +1343,22 @@ class ferrum_model_info(ctypes.Structure):
     reclaimed_bytes: int
     # Address space of its tables; only what was used has memory.
     table_bytes: int
+    # Pages and bytes of ranges that sleep; they have no memory.
+    asleep_pages: int
+    asleep_bytes: int
+    # Host memory and disk space that hold their bytes.
+    asleep_host_bytes: int
+    asleep_file_bytes: int
+    # Of ranges of which nothing is kept.
+    asleep_discarded_bytes: int
+    # Calls that put to sleep and woke so far, how long they took in all, and those that failed once
+    # they had begun.
+    sleeps: int
+    wakes: int
+    sleep_ns: int
+    wake_ns: int
+    sleep_failures: int
+    wake_failures: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -1327,6 +1387,17 @@ class ferrum_model_info(ctypes.Structure):
         ("reclaim_calls", ctypes.c_uint64),
         ("reclaimed_bytes", ctypes.c_uint64),
         ("table_bytes", ctypes.c_uint64),
+        ("asleep_pages", ctypes.c_uint64),
+        ("asleep_bytes", ctypes.c_uint64),
+        ("asleep_host_bytes", ctypes.c_uint64),
+        ("asleep_file_bytes", ctypes.c_uint64),
+        ("asleep_discarded_bytes", ctypes.c_uint64),
+        ("sleeps", ctypes.c_uint64),
+        ("wakes", ctypes.c_uint64),
+        ("sleep_ns", ctypes.c_uint64),
+        ("wake_ns", ctypes.c_uint64),
+        ("sleep_failures", ctypes.c_uint64),
+        ("wake_failures", ctypes.c_uint64),
     ]
 
     @classmethod
@@ -1409,6 +1480,156 @@ class ferrum_shared_pool_info(ctypes.Structure):
         return self
 
 
+class ferrum_sleep_config(ctypes.Structure):
+    """What is to sleep, and how."""
+
+    struct_size: int
+    # FERRUM_SLEEP_*
+    backing: int
+    # Ranges of this tag, at most 63 bytes; NULL or empty: everything.
+    tag: bytes | None
+    # Where FERRUM_SLEEP_FILE makes its file, less than FERRUM_PATH_MAX bytes; NULL or empty: the
+    # system's directory for temporary files. NULL with other backings.
+    directory: bytes | None
+    # Only the work that is queued on this stream now is waited for; {0}: all work of the device.
+    stream: ferrum_stream
+    # How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is over everything
+    # is as before, and the call FERRUM_ERROR_TIMEOUT.
+    timeout_ns: int
+    # Copies that run at once, each on a stream of its own, at most 64; 0: the library chooses.
+    num_streams: int
+    reserved: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("backing", ferrum_sleep_backing),
+        ("tag", ctypes.c_char_p),
+        ("directory", ctypes.c_char_p),
+        ("stream", ferrum_stream),
+        ("timeout_ns", ctypes.c_uint64),
+        ("num_streams", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_sleep_config:
+        """A struct with the values of FERRUM_SLEEP_CONFIG_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        self.timeout_ns = 18446744073709551615
+        return self
+
+
+class ferrum_sleep_report(ctypes.Structure):
+    """What has gone to sleep."""
+
+    struct_size: int
+    reserved: int
+    # Memory that was given up.
+    released_bytes: int
+    elapsed_ns: int
+    # The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was nothing to
+    # write.
+    path: bytes
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("released_bytes", ctypes.c_uint64),
+        ("elapsed_ns", ctypes.c_uint64),
+        ("path", ctypes.c_char * 4096),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_sleep_report:
+        """A struct with the values of FERRUM_SLEEP_REPORT_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_wake_config(ctypes.Structure):
+    """What is to wake."""
+
+    struct_size: int
+    # As in ferrum_sleep_config.
+    num_streams: int
+    # What sleeps of this tag, at most 63 bytes; NULL or empty: everything.
+    tag: bytes | None
+    # How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is over all of it
+    # sleeps as before, and the call is FERRUM_ERROR_TIMEOUT.
+    timeout_ns: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("num_streams", ctypes.c_uint32),
+        ("tag", ctypes.c_char_p),
+        ("timeout_ns", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_wake_config:
+        """A struct with the values of FERRUM_WAKE_CONFIG_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        self.timeout_ns = 18446744073709551615
+        return self
+
+
+class ferrum_wake_report(ctypes.Structure):
+    """What has woken."""
+
+    struct_size: int
+    reserved: int
+    # Memory that was had for it.
+    restored_bytes: int
+    elapsed_ns: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("restored_bytes", ctypes.c_uint64),
+        ("elapsed_ns", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_wake_report:
+        """A struct with the values of FERRUM_WAKE_REPORT_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_vpool_request(ctypes.Structure):
+    """A range of a virtual pool, as asked for."""
+
+    struct_size: int
+    reserved: int
+    offset_bytes: int
+    # Not 0.
+    size_bytes: int
+    # Name for the books, at most 63 bytes; NULL or empty: the pool's name.
+    tag: bytes | None
+    # As in ferrum_model_request.
+    asleep_wait_ns: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("offset_bytes", ctypes.c_uint64),
+        ("size_bytes", ctypes.c_uint64),
+        ("tag", ctypes.c_char_p),
+        ("asleep_wait_ns", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_vpool_request:
+        """A struct with the values of FERRUM_VPOOL_REQUEST_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held; it
 # may call the library but ferrum_shutdown. The message is valid during the call only.
 ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes.c_void_p)
@@ -1486,49 +1707,27 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_vpool_config, 48, 8, (0, 4, 8, 16, 24, 32, 40, 44)),
     (
         ferrum_vpool_info,
-        144,
+        232,
         8,
-        (0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136),
+        (0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 152, 160, 168, 176, 184, 192, 200, 208, 216, 224),
     ),
     (ferrum_compact_report, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (ferrum_shared_pool_config, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
     (ferrum_model_config, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
-    (ferrum_model_request, 32, 8, (0, 4, 8, 16, 24)),
+    (ferrum_model_request, 40, 8, (0, 4, 8, 16, 24, 32)),
     (
         ferrum_model_info,
-        192,
+        280,
         8,
-        (
-            0,
-            4,
-            8,
-            12,
-            16,
-            24,
-            32,
-            40,
-            48,
-            56,
-            64,
-            72,
-            80,
-            88,
-            96,
-            104,
-            112,
-            120,
-            128,
-            136,
-            144,
-            152,
-            160,
-            168,
-            176,
-            184,
-        ),
+        (0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 152, 160, 168, 176, 184, 192, 200, 208, 216, 224, 232, 240, 248, 256, 264, 272),
     ),
     (ferrum_model_limits, 24, 8, (0, 4, 8, 16)),
     (ferrum_shared_pool_info, 96, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88)),
+    (ferrum_sleep_config, 48, 8, (0, 4, 8, 16, 24, 32, 40, 44)),
+    (ferrum_sleep_report, 4120, 8, (0, 4, 8, 16, 24)),
+    (ferrum_wake_config, 24, 8, (0, 4, 8, 16)),
+    (ferrum_wake_report, 24, 8, (0, 4, 8, 16)),
+    (ferrum_vpool_request, 40, 8, (0, 4, 8, 16, 24, 32)),
 )
 
 # Result and parameters of each function.
@@ -2012,6 +2211,44 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             ctypes.POINTER(ferrum_registration),
         ),
     ),
+    "ferrum_vpool_sleep": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.POINTER(ferrum_sleep_config), ctypes.POINTER(ferrum_sleep_report)),
+    ),
+    "ferrum_vpool_wake": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.POINTER(ferrum_wake_config), ctypes.POINTER(ferrum_wake_report)),
+    ),
+    "ferrum_vpool_is_asleep": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)),
+    ),
+    "ferrum_vpool_allocate_with": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.POINTER(ferrum_vpool_request), ctypes.POINTER(ferrum_address)),
+    ),
+    "ferrum_shared_pool_sleep_model": (
+        ferrum_status,
+        (
+            ferrum_shared_pool,
+            ctypes.c_char_p,
+            ctypes.POINTER(ferrum_sleep_config),
+            ctypes.POINTER(ferrum_sleep_report),
+        ),
+    ),
+    "ferrum_shared_pool_wake_model": (
+        ferrum_status,
+        (
+            ferrum_shared_pool,
+            ctypes.c_char_p,
+            ctypes.POINTER(ferrum_wake_config),
+            ctypes.POINTER(ferrum_wake_report),
+        ),
+    ),
+    "ferrum_shared_pool_is_model_asleep": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)),
+    ),
 }
 
 
@@ -2324,6 +2561,28 @@ class Functions:
     # model. It is called only while the model has more than its guarantee, or is at its own maximum
     # and needs pages itself. End it with ferrum_registration_remove, also after its model is gone.
     ferrum_model_reclaim_callback_add: Callable[..., int]
+    # (vpool, config, report_out) Puts ranges of a virtual pool to sleep, when the work is done that
+    # the settings name. What slept before stays as it is. A call that fails changes nothing and may
+    # be repeated; only where the device fails, and then also fails to map again what it had
+    # unmapped, that part sleeps, with its bytes.
+    ferrum_vpool_sleep: Callable[..., int]
+    # (vpool, config, report_out) Wakes ranges of a virtual pool at the addresses that they had.
+    # When it fails all of them sleep as before, and the call may be repeated.
+    ferrum_vpool_wake: Callable[..., int]
+    # (vpool, tag, asleep_out) Says whether a tag of a virtual pool sleeps (1) or not (0).
+    ferrum_vpool_is_asleep: Callable[..., int]
+    # (vpool, request, address_out) As ferrum_vpool_allocate, with all that can be asked for.
+    ferrum_vpool_allocate_with: Callable[..., int]
+    # (pool, model, config, report_out) Puts a model, or ranges of it, to sleep, as
+    # ferrum_vpool_sleep. Others may have its pages then; what the model is guaranteed stays kept
+    # for it.
+    ferrum_shared_pool_sleep_model: Callable[..., int]
+    # (pool, model, config, report_out) Wakes a model, or ranges of it, as ferrum_vpool_wake. It has
+    # its memory as ferrum_shared_pool_allocate has it: within the limits, in line, and from others
+    # that give.
+    ferrum_shared_pool_wake_model: Callable[..., int]
+    # (pool, model, tag, asleep_out) As ferrum_vpool_is_asleep, for a model.
+    ferrum_shared_pool_is_model_asleep: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None:
         for name, (restype, argtypes) in PROTOTYPES.items():

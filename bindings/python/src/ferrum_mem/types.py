@@ -66,13 +66,15 @@ class Debug(enum.IntFlag):
 
 class BlockState(enum.IntEnum):
     """What is at an address: a live block, a freed one that queued work may still
-    use, a freed one in a thread cache, free memory, or memory of no use."""
+    use, a freed one in a thread cache, free memory, memory of no use, or a range
+    that sleeps."""
 
     LIVE = _abi.FERRUM_BLOCK_LIVE
     IN_FLIGHT = _abi.FERRUM_BLOCK_IN_FLIGHT
     CACHED = _abi.FERRUM_BLOCK_CACHED
     FREE = _abi.FERRUM_BLOCK_FREE
     UNUSABLE = _abi.FERRUM_BLOCK_UNUSABLE
+    ASLEEP = _abi.FERRUM_BLOCK_ASLEEP
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,9 @@ pub type ferrum_memory_type = i32;
 /// What the memory behind pages can do.
 pub type ferrum_backing = i32;
 
+/// Where the bytes of what sleeps are kept.
+pub type ferrum_sleep_backing = i32;
+
 /// success
 pub const FERRUM_OK: ferrum_status = 0;
 /// a defect of the library
@@ -184,6 +187,8 @@ pub const FERRUM_BLOCK_CACHED: ferrum_block_state = 2;
 pub const FERRUM_BLOCK_FREE: ferrum_block_state = 3;
 /// Memory of a pool that it cannot hand out.
 pub const FERRUM_BLOCK_UNUSABLE: ferrum_block_state = 4;
+/// A range that sleeps: it has its address, and no memory.
+pub const FERRUM_BLOCK_ASLEEP: ferrum_block_state = 5;
 /// Anything.
 pub const FERRUM_MEMORY_GENERAL: ferrum_memory_type = 0;
 /// Tensors.
@@ -205,6 +210,15 @@ pub const FERRUM_BACKING_MOVABLE: ferrum_backing = 0;
 pub const FERRUM_BACKING_PRIVATE: ferrum_backing = 1;
 /// ready_pages: the library chooses.
 pub const FERRUM_READY_PAGES_AUTO: u32 = 4_294_967_295;
+/// In ordinary memory of this process.
+pub const FERRUM_SLEEP_HOST: ferrum_sleep_backing = 0;
+/// In a file, with checksums that are compared at waking. It is the process's own: it
+/// is removed when all of it has woken or was freed, or its pool or model ends.
+pub const FERRUM_SLEEP_FILE: ferrum_sleep_backing = 1;
+/// Nowhere: what wakes is zeros.
+pub const FERRUM_SLEEP_DISCARD: ferrum_sleep_backing = 2;
+/// Length of a path with the NUL at its end.
+pub const FERRUM_PATH_MAX: ferrum_sleep_backing = 4096;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time,
 /// with no lock held; it may call the library but ferrum_shutdown. The message
@@ -743,13 +757,13 @@ pub struct ferrum_block_info {
     pub address: u64,
     /// Its length after rounding.
     pub size_bytes: u64,
-    /// What was asked for; 0 when not live.
+    /// What was asked for; 0 when not live or asleep.
     pub requested_bytes: u64,
     /// Time since the allocation; 0 without tracking or when not live.
     pub age_ns: u64,
     /// Name of the pool.
     pub pool_name: [c_char; 64],
-    /// Tag of the block; empty when not live.
+    /// Tag of the block; empty when not live or asleep.
     pub tag: [c_char; 64],
     /// The virtual pool, or {0} when it is another one.
     pub vpool: ferrum_vpool,
@@ -1162,6 +1176,22 @@ pub struct ferrum_vpool_info {
     pub allocations: u64,
     /// Address space of the pool's tables; only what was used has memory.
     pub table_bytes: u64,
+    /// Pages and bytes of ranges that sleep; they have no memory.
+    pub asleep_pages: u64,
+    pub asleep_bytes: u64,
+    /// Host memory and disk space that hold their bytes.
+    pub asleep_host_bytes: u64,
+    pub asleep_file_bytes: u64,
+    /// Of ranges of which nothing is kept.
+    pub asleep_discarded_bytes: u64,
+    /// Calls that put to sleep and woke so far, how long they took in all, and those
+    /// that failed once they had begun.
+    pub sleeps: u64,
+    pub wakes: u64,
+    pub sleep_ns: u64,
+    pub wake_ns: u64,
+    pub sleep_failures: u64,
+    pub wake_failures: u64,
 }
 
 impl ferrum_vpool_info {
@@ -1187,6 +1217,17 @@ impl ferrum_vpool_info {
         largest_free_run_bytes: 0,
         allocations: 0,
         table_bytes: 0,
+        asleep_pages: 0,
+        asleep_bytes: 0,
+        asleep_host_bytes: 0,
+        asleep_file_bytes: 0,
+        asleep_discarded_bytes: 0,
+        sleeps: 0,
+        wakes: 0,
+        sleep_ns: 0,
+        wake_ns: 0,
+        sleep_failures: 0,
+        wake_failures: 0,
     };
 }
 
@@ -1325,6 +1366,9 @@ pub struct ferrum_model_request {
     pub size_bytes: u64,
     /// Name for the books, at most 63 bytes; NULL or empty: the model's id.
     pub tag: *const c_char,
+    /// How long to wait while the tag, the model or what is at that place sleeps,
+    /// in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+    pub asleep_wait_ns: u64,
 }
 
 impl ferrum_model_request {
@@ -1335,6 +1379,7 @@ impl ferrum_model_request {
         offset_bytes: 0,
         size_bytes: 0,
         tag: core::ptr::null(),
+        asleep_wait_ns: 0,
     };
 }
 
@@ -1392,6 +1437,22 @@ pub struct ferrum_model_info {
     pub reclaimed_bytes: u64,
     /// Address space of its tables; only what was used has memory.
     pub table_bytes: u64,
+    /// Pages and bytes of ranges that sleep; they have no memory.
+    pub asleep_pages: u64,
+    pub asleep_bytes: u64,
+    /// Host memory and disk space that hold their bytes.
+    pub asleep_host_bytes: u64,
+    pub asleep_file_bytes: u64,
+    /// Of ranges of which nothing is kept.
+    pub asleep_discarded_bytes: u64,
+    /// Calls that put to sleep and woke so far, how long they took in all, and those
+    /// that failed once they had begun.
+    pub sleeps: u64,
+    pub wakes: u64,
+    pub sleep_ns: u64,
+    pub wake_ns: u64,
+    pub sleep_failures: u64,
+    pub wake_failures: u64,
 }
 
 impl ferrum_model_info {
@@ -1423,6 +1484,17 @@ impl ferrum_model_info {
         reclaim_calls: 0,
         reclaimed_bytes: 0,
         table_bytes: 0,
+        asleep_pages: 0,
+        asleep_bytes: 0,
+        asleep_host_bytes: 0,
+        asleep_file_bytes: 0,
+        asleep_discarded_bytes: 0,
+        sleeps: 0,
+        wakes: 0,
+        sleep_ns: 0,
+        wake_ns: 0,
+        sleep_failures: 0,
+        wake_failures: 0,
     };
 }
 
@@ -1505,6 +1577,171 @@ impl ferrum_shared_pool_info {
 }
 
 impl Default for ferrum_shared_pool_info {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What is to sleep, and how.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_sleep_config {
+    pub struct_size: u32,
+    /// FERRUM_SLEEP_\*
+    pub backing: ferrum_sleep_backing,
+    /// Ranges of this tag, at most 63 bytes; NULL or empty: everything.
+    pub tag: *const c_char,
+    /// Where FERRUM_SLEEP_FILE makes its file, less than FERRUM_PATH_MAX bytes; NULL or
+    /// empty: the system's directory for temporary files. NULL with other backings.
+    pub directory: *const c_char,
+    /// Only the work that is queued on this stream now is waited for; {0}: all work of
+    /// the device.
+    pub stream: ferrum_stream,
+    /// How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
+    /// over everything is as before, and the call FERRUM_ERROR_TIMEOUT.
+    pub timeout_ns: u64,
+    /// Copies that run at once, each on a stream of its own, at most 64; 0: the library
+    /// chooses.
+    pub num_streams: u32,
+    pub reserved: u32,
+}
+
+impl ferrum_sleep_config {
+    /// The values of `FERRUM_SLEEP_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_sleep_config>() as u32,
+        backing: 0,
+        tag: core::ptr::null(),
+        directory: core::ptr::null(),
+        stream: ferrum_stream { id: 0 },
+        timeout_ns: 18_446_744_073_709_551_615,
+        num_streams: 0,
+        reserved: 0,
+    };
+}
+
+impl Default for ferrum_sleep_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What has gone to sleep.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_sleep_report {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Memory that was given up.
+    pub released_bytes: u64,
+    pub elapsed_ns: u64,
+    /// The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was
+    /// nothing to write.
+    pub path: [c_char; 4096],
+}
+
+impl ferrum_sleep_report {
+    /// The values of `FERRUM_SLEEP_REPORT_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_sleep_report>() as u32,
+        reserved: 0,
+        released_bytes: 0,
+        elapsed_ns: 0,
+        path: [0; 4096],
+    };
+}
+
+impl Default for ferrum_sleep_report {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What is to wake.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_wake_config {
+    pub struct_size: u32,
+    /// As in ferrum_sleep_config.
+    pub num_streams: u32,
+    /// What sleeps of this tag, at most 63 bytes; NULL or empty: everything.
+    pub tag: *const c_char,
+    /// How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
+    /// over all of it sleeps as before, and the call is FERRUM_ERROR_TIMEOUT.
+    pub timeout_ns: u64,
+}
+
+impl ferrum_wake_config {
+    /// The values of `FERRUM_WAKE_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_wake_config>() as u32,
+        num_streams: 0,
+        tag: core::ptr::null(),
+        timeout_ns: 18_446_744_073_709_551_615,
+    };
+}
+
+impl Default for ferrum_wake_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What has woken.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_wake_report {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Memory that was had for it.
+    pub restored_bytes: u64,
+    pub elapsed_ns: u64,
+}
+
+impl ferrum_wake_report {
+    /// The values of `FERRUM_WAKE_REPORT_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_wake_report>() as u32,
+        reserved: 0,
+        restored_bytes: 0,
+        elapsed_ns: 0,
+    };
+}
+
+impl Default for ferrum_wake_report {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A range of a virtual pool, as asked for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_vpool_request {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub offset_bytes: u64,
+    /// Not 0.
+    pub size_bytes: u64,
+    /// Name for the books, at most 63 bytes; NULL or empty: the pool's name.
+    pub tag: *const c_char,
+    /// As in ferrum_model_request.
+    pub asleep_wait_ns: u64,
+}
+
+impl ferrum_vpool_request {
+    /// The values of `FERRUM_VPOOL_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_vpool_request>() as u32,
+        reserved: 0,
+        offset_bytes: 0,
+        size_bytes: 0,
+        tag: core::ptr::null(),
+        asleep_wait_ns: 0,
+    };
+}
+
+impl Default for ferrum_vpool_request {
     fn default() -> Self {
         Self::INIT
     }
@@ -1725,7 +1962,7 @@ const _: () = {
     assert!(offset_of!(ferrum_vpool_config, name) == 32);
     assert!(offset_of!(ferrum_vpool_config, ready_pages) == 40);
     assert!(offset_of!(ferrum_vpool_config, backing) == 44);
-    assert!(size_of::<ferrum_vpool_info>() == 144);
+    assert!(size_of::<ferrum_vpool_info>() == 232);
     assert!(align_of::<ferrum_vpool_info>() == 8);
     assert!(offset_of!(ferrum_vpool_info, struct_size) == 0);
     assert!(offset_of!(ferrum_vpool_info, unmapped_share) == 4);
@@ -1747,6 +1984,17 @@ const _: () = {
     assert!(offset_of!(ferrum_vpool_info, largest_free_run_bytes) == 120);
     assert!(offset_of!(ferrum_vpool_info, allocations) == 128);
     assert!(offset_of!(ferrum_vpool_info, table_bytes) == 136);
+    assert!(offset_of!(ferrum_vpool_info, asleep_pages) == 144);
+    assert!(offset_of!(ferrum_vpool_info, asleep_bytes) == 152);
+    assert!(offset_of!(ferrum_vpool_info, asleep_host_bytes) == 160);
+    assert!(offset_of!(ferrum_vpool_info, asleep_file_bytes) == 168);
+    assert!(offset_of!(ferrum_vpool_info, asleep_discarded_bytes) == 176);
+    assert!(offset_of!(ferrum_vpool_info, sleeps) == 184);
+    assert!(offset_of!(ferrum_vpool_info, wakes) == 192);
+    assert!(offset_of!(ferrum_vpool_info, sleep_ns) == 200);
+    assert!(offset_of!(ferrum_vpool_info, wake_ns) == 208);
+    assert!(offset_of!(ferrum_vpool_info, sleep_failures) == 216);
+    assert!(offset_of!(ferrum_vpool_info, wake_failures) == 224);
     assert!(size_of::<ferrum_compact_report>() == 48);
     assert!(align_of::<ferrum_compact_report>() == 8);
     assert!(offset_of!(ferrum_compact_report, struct_size) == 0);
@@ -1774,14 +2022,15 @@ const _: () = {
     assert!(offset_of!(ferrum_model_config, max_bytes) == 24);
     assert!(offset_of!(ferrum_model_config, unscrubbed) == 32);
     assert!(offset_of!(ferrum_model_config, reserved) == 36);
-    assert!(size_of::<ferrum_model_request>() == 32);
+    assert!(size_of::<ferrum_model_request>() == 40);
     assert!(align_of::<ferrum_model_request>() == 8);
     assert!(offset_of!(ferrum_model_request, struct_size) == 0);
     assert!(offset_of!(ferrum_model_request, at_offset) == 4);
     assert!(offset_of!(ferrum_model_request, offset_bytes) == 8);
     assert!(offset_of!(ferrum_model_request, size_bytes) == 16);
     assert!(offset_of!(ferrum_model_request, tag) == 24);
-    assert!(size_of::<ferrum_model_info>() == 192);
+    assert!(offset_of!(ferrum_model_request, asleep_wait_ns) == 32);
+    assert!(size_of::<ferrum_model_info>() == 280);
     assert!(align_of::<ferrum_model_info>() == 8);
     assert!(offset_of!(ferrum_model_info, struct_size) == 0);
     assert!(offset_of!(ferrum_model_info, priority) == 4);
@@ -1809,6 +2058,17 @@ const _: () = {
     assert!(offset_of!(ferrum_model_info, reclaim_calls) == 168);
     assert!(offset_of!(ferrum_model_info, reclaimed_bytes) == 176);
     assert!(offset_of!(ferrum_model_info, table_bytes) == 184);
+    assert!(offset_of!(ferrum_model_info, asleep_pages) == 192);
+    assert!(offset_of!(ferrum_model_info, asleep_bytes) == 200);
+    assert!(offset_of!(ferrum_model_info, asleep_host_bytes) == 208);
+    assert!(offset_of!(ferrum_model_info, asleep_file_bytes) == 216);
+    assert!(offset_of!(ferrum_model_info, asleep_discarded_bytes) == 224);
+    assert!(offset_of!(ferrum_model_info, sleeps) == 232);
+    assert!(offset_of!(ferrum_model_info, wakes) == 240);
+    assert!(offset_of!(ferrum_model_info, sleep_ns) == 248);
+    assert!(offset_of!(ferrum_model_info, wake_ns) == 256);
+    assert!(offset_of!(ferrum_model_info, sleep_failures) == 264);
+    assert!(offset_of!(ferrum_model_info, wake_failures) == 272);
     assert!(size_of::<ferrum_model_limits>() == 24);
     assert!(align_of::<ferrum_model_limits>() == 8);
     assert!(offset_of!(ferrum_model_limits, struct_size) == 0);
@@ -1830,6 +2090,43 @@ const _: () = {
     assert!(offset_of!(ferrum_shared_pool_info, cached_bytes) == 72);
     assert!(offset_of!(ferrum_shared_pool_info, held_bytes) == 80);
     assert!(offset_of!(ferrum_shared_pool_info, waiting) == 88);
+    assert!(size_of::<ferrum_sleep_config>() == 48);
+    assert!(align_of::<ferrum_sleep_config>() == 8);
+    assert!(offset_of!(ferrum_sleep_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_sleep_config, backing) == 4);
+    assert!(offset_of!(ferrum_sleep_config, tag) == 8);
+    assert!(offset_of!(ferrum_sleep_config, directory) == 16);
+    assert!(offset_of!(ferrum_sleep_config, stream) == 24);
+    assert!(offset_of!(ferrum_sleep_config, timeout_ns) == 32);
+    assert!(offset_of!(ferrum_sleep_config, num_streams) == 40);
+    assert!(offset_of!(ferrum_sleep_config, reserved) == 44);
+    assert!(size_of::<ferrum_sleep_report>() == 4120);
+    assert!(align_of::<ferrum_sleep_report>() == 8);
+    assert!(offset_of!(ferrum_sleep_report, struct_size) == 0);
+    assert!(offset_of!(ferrum_sleep_report, reserved) == 4);
+    assert!(offset_of!(ferrum_sleep_report, released_bytes) == 8);
+    assert!(offset_of!(ferrum_sleep_report, elapsed_ns) == 16);
+    assert!(offset_of!(ferrum_sleep_report, path) == 24);
+    assert!(size_of::<ferrum_wake_config>() == 24);
+    assert!(align_of::<ferrum_wake_config>() == 8);
+    assert!(offset_of!(ferrum_wake_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_wake_config, num_streams) == 4);
+    assert!(offset_of!(ferrum_wake_config, tag) == 8);
+    assert!(offset_of!(ferrum_wake_config, timeout_ns) == 16);
+    assert!(size_of::<ferrum_wake_report>() == 24);
+    assert!(align_of::<ferrum_wake_report>() == 8);
+    assert!(offset_of!(ferrum_wake_report, struct_size) == 0);
+    assert!(offset_of!(ferrum_wake_report, reserved) == 4);
+    assert!(offset_of!(ferrum_wake_report, restored_bytes) == 8);
+    assert!(offset_of!(ferrum_wake_report, elapsed_ns) == 16);
+    assert!(size_of::<ferrum_vpool_request>() == 40);
+    assert!(align_of::<ferrum_vpool_request>() == 8);
+    assert!(offset_of!(ferrum_vpool_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_vpool_request, reserved) == 4);
+    assert!(offset_of!(ferrum_vpool_request, offset_bytes) == 8);
+    assert!(offset_of!(ferrum_vpool_request, size_bytes) == 16);
+    assert!(offset_of!(ferrum_vpool_request, tag) == 24);
+    assert!(offset_of!(ferrum_vpool_request, asleep_wait_ns) == 32);
 };
 
 extern "C" {
@@ -1991,7 +2288,9 @@ extern "C" {
     ///       "statistics": {...}}],
     ///     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
     ///     "shared_pools": [{"name": "...", "statistics": {...}, "info": {...},
-    ///       "models": [{"id": "...", "physical_bytes": 0}]}]}]}
+    ///       "models": [{"id": "...", "physical_bytes": 0}]}],
+    ///     "asleep": {"asleep_host_bytes": 0, "asleep_file_bytes": 0,
+    ///       "asleep_discarded_bytes": 0}}]}
     /// ```
     ///
     /// memory has the fields of ferrum_memory_info (bandwidth_gbps null when not
@@ -2019,7 +2318,7 @@ extern "C" {
     /// ```
     ///
     /// kind is device, stream, event, pool, block (of a pool), vpool, shared_pool,
-    /// range (that is mapped in one of the two, with "model" in a shared one), manager,
+    /// range (that is mapped or sleeps in one of the two, with "model" in a shared one), manager,
     /// memory or registration. bytes is what was
     /// asked for; age_ns is 0 where it is not kept, as for streams, events and ranges; call_site, the innermost function first, is there
     /// for blocks of pools with FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
@@ -2840,5 +3139,93 @@ extern "C" {
         callback: ferrum_model_reclaim_fn,
         user_data: *mut c_void,
         registration_out: *mut ferrum_registration,
+    ) -> ferrum_status;
+
+    /// Puts ranges of a virtual pool to sleep, when the work is done that the settings
+    /// name. What slept before stays as it is. A call that fails changes nothing and may be
+    /// repeated; only where the device fails, and then also fails to map again what it had
+    /// unmapped, that part sleeps, with its bytes.
+    ///
+    /// - `config`: settings, or NULL for FERRUM_SLEEP_CONFIG_INIT.
+    /// - `report_out`: optional, may be NULL.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_STATE when the tag, or everything, sleeps already, and
+    /// in a host function; FERRUM_ERROR_NOT_FOUND for a tag that no range has;
+    /// FERRUM_ERROR_RESOURCE_EXHAUSTED when host memory or the disk is full;
+    /// FERRUM_ERROR_IO and FERRUM_ERROR_PERMISSION_DENIED for the file, with its
+    /// name; FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_INVALID_ARGUMENT.
+    pub fn ferrum_vpool_sleep(
+        vpool: ferrum_vpool,
+        config: *const ferrum_sleep_config,
+        report_out: *mut ferrum_sleep_report,
+    ) -> ferrum_status;
+
+    /// Wakes ranges of a virtual pool at the addresses that they had. When it fails all of
+    /// them sleep as before, and the call may be repeated.
+    ///
+    /// - `config`: settings, or NULL for FERRUM_WAKE_CONFIG_INIT.
+    /// - `report_out`: optional, may be NULL.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_STATE when nothing of the tag, or nothing at all,
+    /// sleeps, and in a host function; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY and
+    /// FERRUM_ERROR_OUT_OF_MEMORY as ferrum_vpool_allocate;
+    /// FERRUM_ERROR_CORRUPTED when a file is not what was written, with its name and
+    /// the place; FERRUM_ERROR_IO; FERRUM_ERROR_TIMEOUT;
+    /// FERRUM_ERROR_INVALID_ARGUMENT.
+    pub fn ferrum_vpool_wake(
+        vpool: ferrum_vpool,
+        config: *const ferrum_wake_config,
+        report_out: *mut ferrum_wake_report,
+    ) -> ferrum_status;
+
+    /// Says whether a tag of a virtual pool sleeps (1) or not (0).
+    ///
+    /// - `tag`: NULL or empty: whether everything sleeps, with what may still come.
+    pub fn ferrum_vpool_is_asleep(
+        vpool: ferrum_vpool,
+        tag: *const c_char,
+        asleep_out: *mut u32,
+    ) -> ferrum_status;
+
+    /// As ferrum_vpool_allocate, with all that can be asked for.
+    ///
+    /// Returns besides: FERRUM_ERROR_INVALID_STATE while the tag, everything, or a range at
+    /// that place sleeps; FERRUM_ERROR_TIMEOUT when it does so longer than
+    /// asleep_wait_ns.
+    pub fn ferrum_vpool_allocate_with(
+        vpool: ferrum_vpool,
+        request: *const ferrum_vpool_request,
+        address_out: *mut ferrum_address,
+    ) -> ferrum_status;
+
+    /// Puts a model, or ranges of it, to sleep, as ferrum_vpool_sleep. Others may have its
+    /// pages then; what the model is guaranteed stays kept for it.
+    ///
+    /// Returns besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+    pub fn ferrum_shared_pool_sleep_model(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        config: *const ferrum_sleep_config,
+        report_out: *mut ferrum_sleep_report,
+    ) -> ferrum_status;
+
+    /// Wakes a model, or ranges of it, as ferrum_vpool_wake. It has its memory as
+    /// ferrum_shared_pool_allocate has it: within the limits, in line, and from others that
+    /// give.
+    ///
+    /// Returns besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+    pub fn ferrum_shared_pool_wake_model(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        config: *const ferrum_wake_config,
+        report_out: *mut ferrum_wake_report,
+    ) -> ferrum_status;
+
+    /// As ferrum_vpool_is_asleep, for a model.
+    pub fn ferrum_shared_pool_is_model_asleep(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        tag: *const c_char,
+        asleep_out: *mut u32,
     ) -> ferrum_status;
 }

@@ -175,6 +175,8 @@ pub enum BlockState {
     Free,
     /// Memory of a pool that it cannot hand out.
     Unusable,
+    /// A range that sleeps: it has its address, and no memory.
+    Asleep,
 }
 
 impl BlockState {
@@ -184,6 +186,7 @@ impl BlockState {
             sys::FERRUM_BLOCK_IN_FLIGHT => Self::InFlight,
             sys::FERRUM_BLOCK_CACHED => Self::Cached,
             sys::FERRUM_BLOCK_FREE => Self::Free,
+            sys::FERRUM_BLOCK_ASLEEP => Self::Asleep,
             _ => Self::Unusable,
         }
     }

@@ -1,0 +1,117 @@
+/* Section 13 of the header: sleep and wake. */
+#include "_cgo_export.h"
+#include "guard.h"
+
+ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
+                                 const ferrum_sleep_config *config,
+                                 ferrum_sleep_report *report_out) {
+    FM_ENTER();
+    if (report_out != NULL)
+        FM_STRUCT_OUT(report_out);
+    ferrum_sleep_config full = FERRUM_SLEEP_CONFIG_INIT;
+    if (config != NULL)
+        FM_STRUCT_IN(config, full);
+    FM_NOT_IN_HOST_FUNCTION();
+    ferrum_sleep_report report = FERRUM_SLEEP_REPORT_INIT;
+    ferrum_status status = fmgo_vpool_sleep(vpool.id, &full, &report);
+    if (status != FERRUM_OK)
+        return fm_failed_in(__func__, status);
+    if (report_out != NULL)
+        fm_struct_give(report_out, &report, sizeof report);
+    return FERRUM_OK;
+}
+
+ferrum_status ferrum_vpool_wake(ferrum_vpool vpool,
+                                const ferrum_wake_config *config,
+                                ferrum_wake_report *report_out) {
+    FM_ENTER();
+    if (report_out != NULL)
+        FM_STRUCT_OUT(report_out);
+    ferrum_wake_config full = FERRUM_WAKE_CONFIG_INIT;
+    if (config != NULL)
+        FM_STRUCT_IN(config, full);
+    FM_NOT_IN_HOST_FUNCTION();
+    ferrum_wake_report report = FERRUM_WAKE_REPORT_INIT;
+    ferrum_status status = fmgo_vpool_wake(vpool.id, &full, &report);
+    if (status != FERRUM_OK)
+        return fm_failed_in(__func__, status);
+    if (report_out != NULL)
+        fm_struct_give(report_out, &report, sizeof report);
+    return FERRUM_OK;
+}
+
+ferrum_status ferrum_vpool_is_asleep(ferrum_vpool vpool, const char *tag,
+                                     uint32_t *asleep_out) {
+    FM_ENTER();
+    FM_REQUIRE(asleep_out);
+    *asleep_out = 0;
+    FM_RETURN(fmgo_vpool_is_asleep(vpool.id, (char *)tag, asleep_out));
+}
+
+ferrum_status ferrum_vpool_allocate_with(ferrum_vpool vpool,
+                                         const ferrum_vpool_request *request,
+                                         ferrum_address *address_out) {
+    FM_ENTER();
+    FM_REQUIRE(address_out);
+    *address_out = 0;
+    FM_REQUIRE(request);
+    ferrum_vpool_request full = FERRUM_VPOOL_REQUEST_INIT;
+    FM_STRUCT_IN(request, full);
+    FM_RETURN(fmgo_vpool_allocate_with(vpool.id, &full, address_out));
+}
+
+ferrum_status ferrum_shared_pool_sleep_model(ferrum_shared_pool pool,
+                                             const char *model,
+                                             const ferrum_sleep_config *config,
+                                             ferrum_sleep_report *report_out) {
+    FM_ENTER();
+    if (report_out != NULL)
+        FM_STRUCT_OUT(report_out);
+    FM_REQUIRE(model);
+    ferrum_sleep_config full = FERRUM_SLEEP_CONFIG_INIT;
+    if (config != NULL)
+        FM_STRUCT_IN(config, full);
+    FM_NOT_IN_HOST_FUNCTION();
+    ferrum_sleep_report report = FERRUM_SLEEP_REPORT_INIT;
+    ferrum_status status =
+        fmgo_model_sleep(pool.id, (char *)model, &full, &report);
+    if (status != FERRUM_OK)
+        return fm_failed_in(__func__, status);
+    if (report_out != NULL)
+        fm_struct_give(report_out, &report, sizeof report);
+    return FERRUM_OK;
+}
+
+ferrum_status ferrum_shared_pool_wake_model(ferrum_shared_pool pool,
+                                            const char *model,
+                                            const ferrum_wake_config *config,
+                                            ferrum_wake_report *report_out) {
+    FM_ENTER();
+    if (report_out != NULL)
+        FM_STRUCT_OUT(report_out);
+    FM_REQUIRE(model);
+    ferrum_wake_config full = FERRUM_WAKE_CONFIG_INIT;
+    if (config != NULL)
+        FM_STRUCT_IN(config, full);
+    FM_NOT_IN_HOST_FUNCTION();
+    ferrum_wake_report report = FERRUM_WAKE_REPORT_INIT;
+    ferrum_status status =
+        fmgo_model_wake(pool.id, (char *)model, &full, &report);
+    if (status != FERRUM_OK)
+        return fm_failed_in(__func__, status);
+    if (report_out != NULL)
+        fm_struct_give(report_out, &report, sizeof report);
+    return FERRUM_OK;
+}
+
+ferrum_status ferrum_shared_pool_is_model_asleep(ferrum_shared_pool pool,
+                                                 const char *model,
+                                                 const char *tag,
+                                                 uint32_t *asleep_out) {
+    FM_ENTER();
+    FM_REQUIRE(asleep_out);
+    *asleep_out = 0;
+    FM_REQUIRE(model);
+    FM_RETURN(
+        fmgo_model_is_asleep(pool.id, (char *)model, (char *)tag, asleep_out));
+}

@@ -1,0 +1,123 @@
+package library
+
+import (
+	"context"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm"
+)
+
+// SleepRequest says what is to sleep, and how.
+type SleepRequest struct {
+	vmm.SleepRequest
+	// StreamHandle takes the place of Stream; 0: all work of the device is waited for.
+	StreamHandle uint64
+	// Timeout is how long the call may take; device.Forever: no limit.
+	Timeout time.Duration
+}
+
+// WakeRequest says what is to wake.
+type WakeRequest struct {
+	vmm.WakeRequest
+	// Timeout is how long the call may take; device.Forever: no limit.
+	Timeout time.Duration
+}
+
+// within is the context of a call that may take so long.
+func within(timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout == device.Forever {
+		return context.Background(), func() {}
+	}
+	return context.WithTimeout(context.Background(), timeout)
+}
+
+// resolve finds the stream of a request.
+func (l *Library) resolve(op string, r SleepRequest, d *openDevice) (vmm.SleepRequest, error) {
+	request := r.SleepRequest
+	if r.StreamHandle == 0 {
+		request.Stream = nil
+		return request, nil
+	}
+	stream, err := l.streamOf(op, r.StreamHandle, d)
+	request.Stream = stream
+	return request, err
+}
+
+// VPoolSleep has ranges of a virtual pool give up their memory and keep their
+// addresses. See vmm.Pool.Sleep for its errors.
+func (l *Library) VPoolSleep(id uint64, r SleepRequest) (vmm.SleepReport, error) {
+	const op = "vpool.sleep"
+	entry, err := l.vpool(op, id)
+	if err != nil {
+		return vmm.SleepReport{}, err
+	}
+	request, err := l.resolve(op, r, entry.device)
+	if err != nil {
+		return vmm.SleepReport{}, err
+	}
+	ctx, done := within(r.Timeout)
+	defer done()
+	report, err := entry.pool.Sleep(ctx, request)
+	return report, late(l.vpools, id, entry.device.engine, err)
+}
+
+// VPoolWake has what sleeps in a virtual pool get memory and its bytes back, at the
+// addresses that it had. See vmm.Pool.Wake for its errors.
+func (l *Library) VPoolWake(id uint64, r WakeRequest) (vmm.WakeReport, error) {
+	entry, err := l.vpool("vpool.wake", id)
+	if err != nil {
+		return vmm.WakeReport{}, err
+	}
+	ctx, done := within(r.Timeout)
+	defer done()
+	report, err := entry.pool.Wake(ctx, r.WakeRequest)
+	return report, late(l.vpools, id, entry.device.engine, err)
+}
+
+// VPoolIsAsleep says whether a tag of a virtual pool, or everything (""), sleeps.
+func (l *Library) VPoolIsAsleep(id uint64, tag string) (bool, error) {
+	entry, err := l.vpool("vpool.is_asleep", id)
+	if err != nil {
+		return false, err
+	}
+	return entry.pool.IsAsleep(tag), nil
+}
+
+// ModelSleep is VPoolSleep for a model.
+func (l *Library) ModelSleep(ref ModelRef, r SleepRequest) (vmm.SleepReport, error) {
+	const op = "model.sleep"
+	entry, m, err := l.model(op, ref)
+	if err != nil {
+		return vmm.SleepReport{}, err
+	}
+	request, err := l.resolve(op, r, entry.device)
+	if err != nil {
+		return vmm.SleepReport{}, err
+	}
+	ctx, done := within(r.Timeout)
+	defer done()
+	report, err := m.Sleep(ctx, request)
+	return report, l.lateModel(entry, ref, err)
+}
+
+// ModelWake is VPoolWake for a model.
+func (l *Library) ModelWake(ref ModelRef, r WakeRequest) (vmm.WakeReport, error) {
+	entry, m, err := l.model("model.wake", ref)
+	if err != nil {
+		return vmm.WakeReport{}, err
+	}
+	ctx, done := within(r.Timeout)
+	defer done()
+	report, err := m.Wake(ctx, r.WakeRequest)
+	return report, l.lateModel(entry, ref, err)
+}
+
+// ModelIsAsleep is VPoolIsAsleep for a model.
+func (l *Library) ModelIsAsleep(ref ModelRef, tag string) (bool, error) {
+	_, m, err := l.model("model.is_asleep", ref)
+	if err != nil {
+		return false, err
+	}
+	return m.IsAsleep(tag), nil
+}

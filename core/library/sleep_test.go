@@ -1,0 +1,105 @@
+package library_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/vmm"
+)
+
+func TestSleepFindsItsStream(t *testing.T) {
+	b := startBench(t)
+	dev, other := b.open("test:0"), b.open("test:1")
+	v := b.vpool(dev)
+	b.mapped(v, 0, page)
+	foreign, err := b.StreamCreate(other)
+	require.NoError(t, err)
+	discard := library.SleepRequest{
+		SleepRequest: vmm.SleepRequest{Backing: vmm.SleepDiscard}, StreamHandle: foreign, Timeout: device.Forever,
+	}
+	_, err = b.VPoolSleep(v, discard)
+	requireCode(t, device.CodeInvalidArgument, err)
+	stream, err := b.StreamCreate(dev)
+	require.NoError(t, err)
+	// What is queued on another stream is not waited for.
+	queue := b.device(0).Default()
+	queue.Hold()
+	initial, err := b.StreamDefault(dev)
+	require.NoError(t, err)
+	require.NoError(t, b.StreamHostFunction(initial, func() {}))
+	all := discard
+	all.StreamHandle, all.Timeout = 0, 1
+	_, err = b.VPoolSleep(v, all)
+	requireCode(t, device.CodeTimeout, err)
+	discard.StreamHandle = stream
+	report, err := b.VPoolSleep(v, discard)
+	require.NoError(t, err)
+	require.EqualValues(t, page, report.Bytes)
+	queue.Release()
+	asleep, err := b.VPoolIsAsleep(v, "")
+	require.NoError(t, err)
+	require.True(t, asleep)
+	woken, err := b.VPoolWake(v, library.WakeRequest{Timeout: device.Forever})
+	require.NoError(t, err)
+	require.EqualValues(t, page, woken.Bytes)
+}
+
+func TestSleepOfWhatIsGone(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	v := b.vpool(dev)
+	require.NoError(t, b.VPoolDestroy(v, false))
+	_, err := b.VPoolSleep(v, library.SleepRequest{})
+	requireCode(t, device.CodeInvalidHandle, err)
+	_, err = b.VPoolWake(v, library.WakeRequest{})
+	requireCode(t, device.CodeInvalidHandle, err)
+	_, err = b.VPoolIsAsleep(v, "")
+	requireCode(t, device.CodeInvalidHandle, err)
+	pool, err := b.SharedPoolCreate(dev, vmm.SharedConfig{Name: "several", PageBytes: page, ReadyPages: -1})
+	require.NoError(t, err)
+	ref := library.ModelRef{Pool: pool, ID: "none"}
+	for _, code := range []device.Code{device.CodeModelNotFound, device.CodeInvalidHandle} {
+		_, err = b.ModelSleep(ref, library.SleepRequest{})
+		requireCode(t, code, err)
+		_, err = b.ModelWake(ref, library.WakeRequest{})
+		requireCode(t, code, err)
+		_, err = b.ModelIsAsleep(ref, "")
+		requireCode(t, code, err)
+		if code == device.CodeModelNotFound {
+			require.NoError(t, b.SharedPoolDestroy(pool, false))
+		}
+	}
+}
+
+func TestAsleepRangesAreOwnedAndLeak(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	v := b.vpool(dev)
+	addr := b.mapped(v, 0, 3*page)
+	other, err := b.VPoolAllocate(v, vmm.AllocateRequest{OffsetBytes: 3 * page, SizeBytes: page, Tag: "weights"})
+	require.NoError(t, err)
+	_, err = b.VPoolSleep(v, library.SleepRequest{
+		SleepRequest: vmm.SleepRequest{Backing: vmm.SleepDiscard, Tag: "kv"}, Timeout: device.Forever,
+	})
+	require.NoError(t, err)
+	owner, err := b.DeviceOwner(dev, addr+page)
+	require.NoError(t, err)
+	require.Equal(t, library.BlockAsleep, owner.State)
+	require.Equal(t, "kv", owner.Tag)
+	require.Equal(t, addr, owner.Addr)
+	// A part that is freed is out of it.
+	require.NoError(t, b.VPoolDeallocate(v, library.ByteRange{OffsetBytes: page, SizeBytes: page}, 0))
+	owner, err = b.DeviceOwner(dev, addr+2*page)
+	require.NoError(t, err)
+	require.Equal(t, addr+2*page, owner.Addr)
+	var found []device.Addr
+	for _, l := range decode(t, b.LeakReportJSON())["leaks"].([]any) {
+		if l := l.(map[string]any); l["kind"] == "range" {
+			found = append(found, device.Addr(l["address"].(float64)))
+		}
+	}
+	require.Equal(t, []device.Addr{addr, addr + 2*page, other}, found)
+}
