@@ -183,7 +183,7 @@ func (n *naiveModels) ends(now int64) {
 func drawLoad(t *rapid.T, label string) *trace.Trace {
 	var b strings.Builder
 	at := 0
-	for range rapid.IntRange(1, 25).Draw(t, label) {
+	for range rapid.IntRange(1, 15).Draw(t, label) {
 		at += rapid.IntRange(0, 40).Draw(t, "gap") * 10
 		fmt.Fprintf(&b, `{"timestamp":%d,"input_length":%d,"output_length":%d}`+"\n",
 			at, rapid.IntRange(1, 1500).Draw(t, "input"), rapid.IntRange(0, 30).Draw(t, "output"))

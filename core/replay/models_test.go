@@ -178,7 +178,7 @@ func TestModelsPagedWait(t *testing.T) {
 			LimitBytes: rapid.Uint64Range(2, 200).Draw(t, "limit") * testPage,
 		})
 		roomy := mustModels(t, models, ModelsOptions{
-			Rules: trace.Rules{Mode: trace.Paged, BytesPerToken: 4096}, LimitBytes: 1 << 30, WaitNS: 1e9,
+			Rules: trace.Rules{Mode: trace.Paged, BytesPerToken: 4096}, LimitBytes: 1 << 30, WaitNS: 1e9, Policies: []Policy{PolicyElastic},
 		})
 		for _, run := range roomy.Runs {
 			require.Zero(t, run.Failed+run.Waits)
