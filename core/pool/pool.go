@@ -15,7 +15,8 @@ type Pool struct {
 	engine        *engine.Engine
 	config        Config
 	defaultStream device.Stream
-	// ordered says that where a size has no room no larger one has.
+	// ordered says that where a size has no room no larger one has, nor will have
+	// before a block has gone.
 	ordered bool
 
 	layout sync.Mutex
@@ -56,8 +57,13 @@ type Pool struct {
 	debug *memcheck.Checker
 }
 
-// slabStrategy may have room for a size and none for a smaller one.
-const slabStrategy = "size_class"
+const (
+	// slabStrategy may have room for a size and none for a smaller one.
+	slabStrategy = "size_class"
+	// listStrategy looks at the first run of a list only: it may have room for a
+	// size once that one was taken.
+	listStrategy = "tlsf"
+)
 
 type state uint8
 
@@ -86,7 +92,7 @@ func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) 
 		totals = append(totals, group)
 	}
 	p := &Pool{
-		engine: e, config: c, ordered: c.Strategy != slabStrategy,
+		engine: e, config: c, ordered: c.Strategy != slabStrategy && c.Strategy != listStrategy,
 		maxSize: c.MaxSizeBytes, minHeld: c.MinHeldBytes, threshold: c.ReleaseThresholdBytes,
 		defaultStream: e.Device().DefaultStream(),
 		books:         track.NewBooks(c.Stats, totals...),
