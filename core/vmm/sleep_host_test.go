@@ -1,0 +1,72 @@
+package vmm_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/vmm"
+)
+
+// On the host the bytes really leave the model's pages, and come back to them: two
+// models under a limit that holds one, with the worker, whatever keeps them.
+func TestHostModelsSleep(t *testing.T) {
+	dir := t.TempDir()
+	for _, backing := range backings {
+		dev, e := onHost(t, 512*mib)
+		visible := dev.(device.HostVisible)
+		s, err := vmm.NewShared(e, vmm.SharedConfig{Name: "s", LimitBytes: 24 * mib, PageBytes: page, Backing: backing})
+		require.NoError(t, err)
+		const size = 20 * mib
+		ranges := map[string]vmm.Allocation{}
+		for i, id := range []string{"a", "b"} {
+			m, err := s.Register(id, vmm.ModelConfig{VirtualBytes: 64 * mib})
+			require.NoError(t, err)
+			ranges[id], err = m.AllocateTagged(vmm.AllocateRequest{SizeBytes: size, Tag: "weights"})
+			require.NoError(t, err)
+			for at := range size / mib {
+				require.NoError(t, visible.FillNow(ranges[id].Addr+device.Addr(at*mib), byte(int(at)*2+i+1), mib))
+			}
+			_, err = m.Sleep(context.Background(), vmm.SleepRequest{})
+			require.NoError(t, err)
+			_, err = s.Physical().Trim(0)
+			require.NoError(t, err)
+			require.Zero(t, s.GlobalStats().HeldBytes)
+			require.Equal(t, uint64(i+1)*size, e.Asleep().HostBytes)
+		}
+		for round := range 6 {
+			id, i := "a", round%2
+			if i == 1 {
+				id = "b"
+			}
+			m, err := s.Model(id)
+			require.NoError(t, err)
+			_, err = m.Wake(context.Background(), vmm.WakeRequest{Tag: "weights"})
+			require.NoError(t, err)
+			require.Equal(t, uint64(size), s.GlobalStats().PhysicalBytes)
+			for at := range size / mib {
+				_, differs, err := visible.FirstOther(ranges[id].Addr+device.Addr(at*mib), byte(int(at)*2+i+1), mib)
+				require.NoError(t, err)
+				require.False(t, differs, "model %s, MiB %d, round %d", id, at, round)
+			}
+			r := vmm.SleepRequest{Backing: vmm.SleepBacking(round / 2 % 2)}
+			if r.Backing == vmm.SleepToFile {
+				r.Dir = dir
+			}
+			report, err := m.Sleep(context.Background(), r)
+			require.NoError(t, err)
+			require.Equal(t, uint64(size), report.Bytes)
+		}
+		require.Equal(t, uint64(2*size), e.Asleep().HostBytes, fmt.Sprint(e.Asleep()))
+		require.NoError(t, s.Close(true))
+		require.Zero(t, e.Asleep())
+		require.NoError(t, e.Close())
+	}
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, files)
+}
