@@ -7,10 +7,14 @@
 // with a Physical of its own; a Shared pool has one Physical and a space for each of
 // its models.
 //
+// Allocations may sleep (sleep.go): they keep their addresses, and what their pages
+// held is in host memory or a file until they wake.
+//
 // The package never touches the bytes of a page (the device makes pages zeros that
-// go from one owner to another), never moves what is live, and hands out nothing
-// smaller than a page. No goroutine is started but the worker of a Physical, which
-// ends with it, and those of the reclaim callbacks, which end with their removal.
+// go from one owner to another, and copies what sleeps and wakes), never moves what is
+// live, and hands out nothing smaller than a page. No goroutine is started but the
+// worker of a Physical, which ends with it, those of the reclaim callbacks, which end
+// with their removal, and those of a Sleep or Wake, which end before the call does.
 //
 // # What an allocation costs
 //
@@ -37,6 +41,8 @@
 // Shared.limits, then space.mu, then Shared.mu, then Physical.mu, then worker.mu, then the locks of the engine's totals.
 // worker.round, which is held over a step of the worker, stands above all of them.
 //
+//   - sleeper.turn, above all others: one Sleep or Wake of a space holds it from its
+//     start to its end. What sleeps is under space.mu.
 //   - space.mu: the page table, allocations and retiring ranges of a space. Under it
 //     only driver calls that do not wait are made (Event.Done, Event.Close). Pages
 //     that are being mapped or unmapped are claimed: no other thread touches them,
