@@ -86,6 +86,7 @@ from .memory import Memory
 from .pools import Pool, PoolBatch, PoolBlock
 from .ranges import MappedRange
 from .shared_pools import Model, SharedPool
+from .sleep import SleepBacking, SleepReport, WakeReport
 from .streams import Event, Stream
 from .types import (
     Backend,
@@ -214,6 +215,8 @@ __all__ = [
     "SharedPool",
     "SharedPoolConfig",
     "SharedPoolInfo",
+    "SleepBacking",
+    "SleepReport",
     "Statistics",
     "Stream",
     "TimeoutError",
@@ -224,6 +227,7 @@ __all__ = [
     "VirtualPool",
     "VirtualPoolConfig",
     "VirtualPoolInfo",
+    "WakeReport",
     "__version__",
     "abi_version",
     "backends",

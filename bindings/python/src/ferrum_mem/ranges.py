@@ -15,8 +15,9 @@ from typing import Any, Protocol
 
 from . import _native
 from ._buffers import HostBuffer
-from ._owned import Node, Owned, doom
+from ._owned import Node, Owned, doom, views_lock
 from .devices import Device
+from .sleep import refuse_asleep
 from .streams import Stream, optional_handle
 
 # Takes the memory of offset and size away after the stream's work; gives a status.
@@ -26,7 +27,10 @@ Unmap = Callable[[int, int, Any], int]
 class _MappedRange(Owned):
     """The record of a range, which remembers where it is and how it is unmapped."""
 
-    def __init__(self, label: str, parent: Node, offset: int, size: int, unmap: Unmap) -> None:
+    def __init__(
+        self, label: str, parent: Node, offset: int, size: int, tag: str | None, unmap: Unmap
+    ) -> None:
+        self.tag = tag
         self.stream = optional_handle(None)
         self.offset = offset
         self.size = size
@@ -49,13 +53,21 @@ class MappedRange(HostBuffer):
 
     _owned: _MappedRange
 
-    def __init__(self, of: _Space, address: int, offset: int, size: int, unmap: Unmap) -> None:
+    def __init__(
+        self,
+        of: _Space,
+        address: int,
+        offset: int,
+        size: int,
+        tag: str | None,
+        unmap: Unmap,
+    ) -> None:
         self.address = address
         self.offset_bytes = offset
         self.size_bytes = size
         self._space = of
         label = f"MappedRange of {size} bytes at offset {offset} in {of._owned.label}"
-        self._own(_MappedRange(label, of._owned, offset, size, unmap), address)
+        self._own(_MappedRange(label, of._owned, offset, size, tag, unmap), address)
 
     @property
     def device(self) -> Device:
@@ -79,6 +91,16 @@ class MappedRange(HostBuffer):
         """As free()."""
         self._owned.close()
 
+    @property
+    def buffer(self) -> Any:
+        """A ctypes array of bytes over the range; refuses while it sleeps."""
+        with views_lock:
+            self._space._refuse_dozing(self._owned.tag, self._owned.label)
+            array = super().buffer
+        if not self._space.is_mapped(self.offset_bytes, self.size_bytes):
+            raise refuse_asleep(self._owned)
+        return array
+
     def __len__(self) -> int:
         return self.size_bytes
 
@@ -95,6 +117,12 @@ class _Space(Protocol):
     @property
     def device(self) -> Device:
         """The device that it is on."""
+
+    def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:
+        """Whether every page that a range touches is mapped."""
+
+    def _refuse_dozing(self, tag: str | None, label: str) -> None:
+        """Refuses a view into what is being put to sleep."""
 
 
 def unmap_pages(space: Owned, offset: int, size: int, page: int, call: Callable[[], int]) -> None:

@@ -12,6 +12,7 @@ from ._values import i32, nanoseconds, u64
 from ._waits import wait
 from .devices import Device, Registration
 from .ranges import MappedRange, unmap_pages
+from .sleep import Sleeper
 from .streams import Stream, optional_handle
 from .types import Statistics
 from .virtual_pools import ready_pages
@@ -157,7 +158,7 @@ class SharedPool(Resource):
         _native.check(_native.library().ferrum_shared_pool_resume(self._handle))
 
 
-class Model(Resource):
+class Model(Sleeper):
     """A model of a shared pool; SharedPool.register_model() makes it, and closing it
     unregisters it."""
 
@@ -178,6 +179,8 @@ class Model(Resource):
         self._pool = pool
         self._id = model_id
         self._text = text
+        self._own_tag = model_id
+        self._dozing = []
         self._own(
             Owned(
                 f"Model {model_id!r} on {pool.device.id}",
@@ -187,6 +190,17 @@ class Model(Resource):
             handle,
         )
         self._page_bytes = self.info().page_bytes
+
+    def _place(self) -> tuple[Any, ...]:
+        return (self._handle, self._text)
+
+    def _functions(self) -> tuple[Any, Any, Any]:
+        library = _native.library()
+        return (
+            library.ferrum_shared_pool_sleep_model,
+            library.ferrum_shared_pool_wake_model,
+            library.ferrum_shared_pool_is_model_asleep,
+        )
 
     @property
     def id(self) -> str:
@@ -216,7 +230,12 @@ class Model(Resource):
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
     def allocate(
-        self, size_bytes: int, *, offset_bytes: int | None = None, tag: str | None = None
+        self,
+        size_bytes: int,
+        *,
+        offset_bytes: int | None = None,
+        tag: str | None = None,
+        asleep_wait_s: float | None = 0,
     ) -> MappedRange:
         """Puts memory behind a range of the model's address space.
 
@@ -225,8 +244,12 @@ class Model(Resource):
             offset_bytes: from the model's base address; None: the first place that
                 is free and long enough.
             tag: name for the books, at most 63 bytes; None: the model's id.
+            asleep_wait_s: how long to wait while the tag, the model or what is at that
+                place sleeps; None: without an end.
 
         Raises:
+            InvalidStateError: it sleeps, and the call may not wait.
+            TimeoutError: it sleeps longer than the call may wait.
             OutOfPhysicalMemoryError: the limits allow no more, and no room was
                 found; the message says what was requested and what was available.
             OutOfVirtualMemoryError: no place is long enough.
@@ -235,12 +258,14 @@ class Model(Resource):
         size, address = u64("size_bytes", size_bytes), _abi.ferrum_address()
         offset = ctypes.c_uint64(0 if offset_bytes is None else u64("offset_bytes", offset_bytes))
         library, handle, text = _native.library(), self._handle, self._text
-        if tag is not None:
+        wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
+        if tag is not None or wait_ns != 0:
             request = _abi.ferrum_model_request.init()
             request.at_offset = offset_bytes is not None
             request.offset_bytes = offset.value
             request.size_bytes = size
             request.tag = _native.encode("tag", tag)
+            request.asleep_wait_ns = wait_ns
             status = library.ferrum_shared_pool_allocate_with(
                 handle, text, ctypes.byref(request), ctypes.byref(address), ctypes.byref(offset)
             )
@@ -259,6 +284,7 @@ class Model(Resource):
             address.value,
             offset.value,
             size,
+            tag,
             lambda at, length, stream: unmap(handle, text, at, length, stream),
         )
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 from . import _abi, _native
-from ._owned import Owned, Resource
-from ._values import u32, u64
+from ._owned import Owned
+from ._values import nanoseconds, u32, u64
 from ._waits import wait
 from .devices import Device
 from .ranges import MappedRange, unmap_pages
+from .sleep import Sleeper
 from .streams import Stream, optional_handle
 from .types import Statistics
 from .virtual_types import Backing, CompactReport, VirtualPoolConfig, VirtualPoolInfo
@@ -20,7 +22,7 @@ def ready_pages(pages: int | None) -> int:
     return _abi.FERRUM_READY_PAGES_AUTO if pages is None else u32("ready_pages", pages)
 
 
-class VirtualPool(Resource):
+class VirtualPool(Sleeper):
     """Address space that is reserved as a whole, and memory behind it by offset.
 
     Args:
@@ -49,6 +51,8 @@ class VirtualPool(Resource):
         )
         end = library.ferrum_vpool_destroy
         self._device = device
+        self._own_tag = config.name or ""
+        self._dozing = []
         name = f" {config.name!r}" if config.name else ""
         self._own(
             Owned(
@@ -57,6 +61,17 @@ class VirtualPool(Resource):
             handle,
         )
         self._page_bytes = self.info().page_bytes
+
+    def _place(self) -> tuple[Any, ...]:
+        return (self._handle,)
+
+    def _functions(self) -> tuple[Any, Any, Any]:
+        library = _native.library()
+        return (
+            library.ferrum_vpool_sleep,
+            library.ferrum_vpool_wake,
+            library.ferrum_vpool_is_asleep,
+        )
 
     @property
     def device(self) -> Device:
@@ -82,7 +97,12 @@ class VirtualPool(Resource):
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
     def allocate(
-        self, offset_bytes: int, size_bytes: int, *, tag: str | None = None
+        self,
+        offset_bytes: int,
+        size_bytes: int,
+        *,
+        tag: str | None = None,
+        asleep_wait_s: float | None = 0,
     ) -> MappedRange:
         """Puts memory behind every page that a range touches: all or none.
 
@@ -90,8 +110,12 @@ class VirtualPool(Resource):
             offset_bytes: from the base address; need not be a multiple of a page.
             size_bytes: not 0.
             tag: name for the books, at most 63 bytes; None: the pool's name.
+            asleep_wait_s: how long to wait while the tag or what is at that place
+                sleeps; None: without an end.
 
         Raises:
+            InvalidStateError: it sleeps, and the call may not wait.
+            TimeoutError: it sleeps longer than the call may wait.
             AlreadyMappedError: a page of it is mapped; the message says which.
             InvalidOffsetError: it ends outside.
             OutOfPhysicalMemoryError: over the limit; the message says what was
@@ -100,7 +124,17 @@ class VirtualPool(Resource):
         offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
         address = _abi.ferrum_address()
         library, text = _native.library(), _native.encode("tag", tag)
-        if text is None:
+        wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
+        if wait_ns != 0:
+            request = _abi.ferrum_vpool_request.init()
+            request.offset_bytes = offset
+            request.size_bytes = size
+            request.tag = text
+            request.asleep_wait_ns = wait_ns
+            status = library.ferrum_vpool_allocate_with(
+                self._handle, ctypes.byref(request), ctypes.byref(address)
+            )
+        elif text is None:
             status = library.ferrum_vpool_allocate(
                 self._handle, offset, size, ctypes.byref(address)
             )
@@ -115,6 +149,7 @@ class VirtualPool(Resource):
             address.value,
             offset,
             size,
+            tag,
             lambda at, length, stream: unmap(handle, at, length, stream),
         )
 

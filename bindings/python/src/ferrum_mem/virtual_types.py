@@ -104,6 +104,11 @@ class VirtualPoolInfo:
         table_bytes: address space of the pool's tables.
         unmapped_share: 1 - mapped pages / all pages.
         fragmentation: 1 - longest free run / free address space.
+        asleep_pages, asleep_bytes: of ranges that sleep.
+        asleep_host_bytes, asleep_file_bytes: what holds their bytes.
+        asleep_discarded_bytes: of ranges of which nothing is kept.
+        sleeps, wakes, sleep_failures, wake_failures: calls so far.
+        sleep_ns, wake_ns: how long those that worked took in all.
     """
 
     base_address: int
@@ -124,6 +129,17 @@ class VirtualPoolInfo:
     table_bytes: int
     unmapped_share: float
     fragmentation: float
+    asleep_pages: int
+    asleep_bytes: int
+    asleep_host_bytes: int
+    asleep_file_bytes: int
+    asleep_discarded_bytes: int
+    sleeps: int
+    wakes: int
+    sleep_ns: int
+    wake_ns: int
+    sleep_failures: int
+    wake_failures: int
 
     @classmethod
     def from_abi(cls, raw: _abi.ferrum_vpool_info) -> VirtualPoolInfo:
@@ -169,6 +185,17 @@ class ModelInfo:
     table_bytes: int
     unmapped_share: float
     fragmentation: float
+    asleep_pages: int
+    asleep_bytes: int
+    asleep_host_bytes: int
+    asleep_file_bytes: int
+    asleep_discarded_bytes: int
+    sleeps: int
+    wakes: int
+    sleep_ns: int
+    wake_ns: int
+    sleep_failures: int
+    wake_failures: int
 
     @classmethod
     def from_abi(cls, raw: _abi.ferrum_model_info) -> ModelInfo:

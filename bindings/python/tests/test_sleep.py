@@ -1,0 +1,153 @@
+"""Sleep and wake: bytes and addresses come back, and no view looks into what sleeps."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+
+import ferrum_mem as fm
+import pytest
+
+from .conftest import MIB
+
+PAGE = 1 << 16
+
+
+@pytest.fixture
+def vpool(device: fm.Device) -> Iterator[fm.VirtualPool]:
+    config = fm.VirtualPoolConfig(
+        capacity_bytes=64 * MIB, page_bytes=PAGE, ready_pages=0, name="kv"
+    )
+    with fm.VirtualPool(device, config) as made:
+        yield made
+
+
+@pytest.fixture
+def shared(device: fm.Device) -> Iterator[fm.SharedPool]:
+    config = fm.SharedPoolConfig(limit_bytes=8 * PAGE, page_bytes=PAGE, ready_pages=0)
+    with fm.SharedPool(device, config) as made:
+        yield made
+
+
+def write(block: fm.MappedRange, value: int) -> None:
+    block.view()[:] = bytes([value]) * len(block)
+    gc.collect()
+
+
+def read(block: fm.MappedRange) -> set[int]:
+    found = set(block.view())
+    gc.collect()
+    return found
+
+
+@pytest.mark.parametrize("backing", list(fm.SleepBacking))
+def test_bytes_and_addresses(device, vpool, tmp_path, backing):
+    with vpool.allocate(5, 3 * PAGE) as block:
+        write(block, 7)
+        file = backing == fm.SleepBacking.FILE
+        slept = vpool.sleep(backing=backing, directory=tmp_path if file else None)
+        assert slept.released_bytes == 4 * PAGE
+        assert slept.elapsed_ns > 0
+        assert [str(p) for p in tmp_path.iterdir()] == ([slept.path] if file else [])
+        info = vpool.info()
+        assert (info.physical_bytes, info.asleep_pages, info.sleeps) == (0, 4, 1)
+        assert info.asleep_file_bytes == (4 * PAGE if file else 0)
+        assert vpool.is_asleep()
+        owner = device.owner_of(block.address)
+        assert (owner.state, owner.tag) == (fm.BlockState.ASLEEP, "kv")
+        with pytest.raises(fm.InvalidStateError, match="sleeps already"):
+            vpool.sleep()
+        with pytest.raises(fm.InvalidStateError, match="asleep"):
+            block.view()
+        woken = vpool.wake(num_streams=2)
+        assert woken.restored_bytes == 4 * PAGE
+        assert read(block) == {0 if backing == fm.SleepBacking.DISCARD else 7}
+        with pytest.raises(fm.InvalidStateError):
+            vpool.wake()
+        assert not vpool.is_asleep()
+    assert not list(tmp_path.iterdir())
+
+
+def test_views_keep_ranges_awake(vpool):
+    weights, other = vpool.allocate(0, PAGE, tag="weights"), vpool.allocate(PAGE, PAGE)
+    view = weights.view()
+    view[0] = 9
+    for tag in (None, "weights"):
+        with pytest.raises(fm.ViewExistsError, match="1 view"):
+            vpool.sleep(tag=tag)
+    assert vpool.sleep(tag="kv").released_bytes == PAGE
+    with pytest.raises(fm.InvalidStateError):
+        other.view()
+    assert view[0] == 9
+    del view
+    gc.collect()
+    assert vpool.sleep().released_bytes == PAGE
+    # What sleeps can be freed.
+    weights.free()
+    other.free()
+    assert vpool.info().asleep_pages == 0
+    vpool.wake()
+
+
+def test_two_models_under_a_limit_for_one(shared):
+    config = fm.ModelConfig(virtual_bytes=16 * MIB)
+    with (
+        shared.register_model("chat", config) as chat,
+        shared.register_model("code", config) as code,
+    ):
+        blocks = {}
+        for value, model in enumerate((chat, code)):
+            blocks[model] = model.allocate(6 * PAGE, tag="weights")
+            write(blocks[model], value + 1)
+            model.sleep()
+        for model, other, value in ((chat, code, 1), (code, chat, 2), (chat, code, 1)):
+            model.wake(tag="weights")
+            assert read(blocks[model]) == {value}
+            with pytest.raises(fm.OutOfPhysicalMemoryError, match="available 131072"):
+                other.wake()
+            assert other.is_asleep("weights")
+            with pytest.raises(fm.InvalidStateError, match="asleep"):
+                other.allocate(PAGE, tag="weights")
+            with pytest.raises(fm.TimeoutError):
+                other.allocate(PAGE, tag="weights", asleep_wait_s=0.001)
+            model.sleep(tag="weights")
+        assert chat.info().wakes == 2
+        assert code.info().wake_failures == 2
+        for block in blocks.values():
+            block.free()
+
+
+def test_allocations_wait_if_they_ask(vpool):
+    block = vpool.allocate(0, PAGE)
+    vpool.sleep()
+    with pytest.raises(fm.InvalidStateError, match="asleep"):
+        vpool.allocate(PAGE, PAGE)
+    made: list[fm.MappedRange] = []
+    thread = threading.Thread(
+        target=lambda: made.append(vpool.allocate(PAGE, PAGE, asleep_wait_s=None))
+    )
+    thread.start()
+    vpool.wake()
+    thread.join()
+    write(made[0], 1)
+    made[0].free()
+    block.free()
+
+
+def test_bad_arguments(vpool, tmp_path):
+    with vpool.allocate(0, PAGE) as block:
+        write(block, 3)
+        for error, arguments in (
+            (fm.NotFoundError, {"tag": "none"}),
+            (fm.InvalidArgumentError, {"tag": "x" * 64}),
+            (fm.InvalidArgumentError, {"directory": tmp_path}),
+            (fm.InvalidArgumentError, {"num_streams": 65}),
+            (fm.InvalidArgumentError, {"timeout_s": -1}),
+            (fm.TimeoutError, {"timeout_s": 0}),
+            (fm.IoError, {"backing": fm.SleepBacking.FILE, "directory": tmp_path / "none"}),
+            (ValueError, {"backing": 3}),
+        ):
+            with pytest.raises(error):
+                vpool.sleep(**arguments)
+            assert read(block) == {3}
