@@ -37,6 +37,7 @@ mod pool_block;
 mod pool_config;
 mod pool_request;
 mod shared_pool;
+mod sleep;
 mod stream;
 mod values;
 mod virtual_pool;
@@ -59,6 +60,9 @@ pub use pool_config::{DebugFlags, PoolConfig, ThreadCache};
 pub use pool_request::{PoolRequest, Tag};
 pub use shared_pool::{
     Model, ModelConfig, ModelLimits, ModelRequest, SharedPool, SharedPoolConfig,
+};
+pub use sleep::{
+    SleepBacking, SleepReport, SleepRequest, VirtualPoolRequest, WakeReport, WakeRequest,
 };
 pub use stream::{Event, Stream};
 pub use values::{

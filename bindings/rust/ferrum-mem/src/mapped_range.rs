@@ -87,7 +87,8 @@ impl MappedRange {
     }
 
     /// The range as the host sees it, where the host can address the device. It
-    /// must not be used after the range, nor while a stream works on it.
+    /// must not be used after the range or while it sleeps, nor while a stream works
+    /// on it.
     pub fn as_ptr(&self) -> Result<Option<NonNull<u8>>> {
         if !self.device().info()?.host_addressable {
             return Ok(None);

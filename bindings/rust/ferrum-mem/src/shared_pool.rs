@@ -228,6 +228,8 @@ pub struct ModelRequest<'a> {
     pub offset_bytes: Option<u64>,
     /// Name for the books; none: the model's id.
     pub tag: Option<&'a str>,
+    /// How long to wait while what it needs sleeps; zero: such a call fails at once.
+    pub asleep_wait: Duration,
 }
 
 impl Model {
@@ -288,6 +290,7 @@ impl Model {
             offset_bytes: request.offset_bytes.unwrap_or(0),
             size_bytes: request.size_bytes,
             tag: tag.as_ref().map_or(std::ptr::null(), |tag| tag.as_ptr()),
+            asleep_wait_ns: timeout_ns(Some(request.asleep_wait)),
             ..Default::default()
         };
         let (mut address, mut offset) = (0, 0);

@@ -120,7 +120,7 @@ impl VirtualPool {
         Ok(self.range(address, offset_bytes, size_bytes))
     }
 
-    fn range(&self, address: u64, offset_bytes: u64, size_bytes: u64) -> MappedRange {
+    pub(crate) fn range(&self, address: u64, offset_bytes: u64, size_bytes: u64) -> MappedRange {
         MappedRange::new(Space::Pool(self.clone()), address, offset_bytes, size_bytes)
     }
 

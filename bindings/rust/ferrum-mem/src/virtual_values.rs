@@ -85,6 +85,28 @@ record! {
         unmapped_share: f32,
         /// 1 - longest free run / free address space.
         fragmentation: f32,
+        /// Pages of ranges that sleep.
+        asleep_pages: u64,
+        /// Their bytes.
+        asleep_bytes: u64,
+        /// Host memory that holds bytes of what sleeps.
+        asleep_host_bytes: u64,
+        /// Disk space that does.
+        asleep_file_bytes: u64,
+        /// Of ranges of which nothing is kept.
+        asleep_discarded_bytes: u64,
+        /// Calls so far that put to sleep.
+        sleeps: u64,
+        /// Calls so far that woke.
+        wakes: u64,
+        /// How long the former took in all.
+        sleep_ns: u64,
+        /// How long the latter took in all.
+        wake_ns: u64,
+        /// Calls so far that did not put to sleep.
+        sleep_failures: u64,
+        /// Calls so far that did not wake.
+        wake_failures: u64,
     }
 }
 
@@ -141,6 +163,28 @@ record! {
         unmapped_share: f32,
         /// 1 - longest free run / free address space.
         fragmentation: f32,
+        /// Pages of ranges that sleep.
+        asleep_pages: u64,
+        /// Their bytes.
+        asleep_bytes: u64,
+        /// Host memory that holds bytes of what sleeps.
+        asleep_host_bytes: u64,
+        /// Disk space that does.
+        asleep_file_bytes: u64,
+        /// Of ranges of which nothing is kept.
+        asleep_discarded_bytes: u64,
+        /// Calls so far that put to sleep.
+        sleeps: u64,
+        /// Calls so far that woke.
+        wakes: u64,
+        /// How long the former took in all.
+        sleep_ns: u64,
+        /// How long the latter took in all.
+        wake_ns: u64,
+        /// Calls so far that did not put to sleep.
+        sleep_failures: u64,
+        /// Calls so far that did not wake.
+        wake_failures: u64,
     }
 }
 

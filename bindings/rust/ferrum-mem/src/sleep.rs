@@ -1,0 +1,243 @@
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::error::check;
+use crate::library::c_text;
+use crate::mapped_range::MappedRange;
+use crate::shared_pool::Model;
+use crate::stream::{raw_of, timeout_ns, Stream};
+use crate::virtual_pool::VirtualPool;
+use crate::{sys, Error, Result};
+
+/// Where the bytes of what sleeps are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SleepBacking<'a> {
+    /// In memory of this process.
+    #[default]
+    Host,
+    /// In a file of that directory, with checksums; none: the system's directory for
+    /// temporary files.
+    File(Option<&'a Path>),
+    /// Nowhere: what wakes is zeros.
+    Discard,
+}
+
+/// What is to sleep, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SleepRequest<'a> {
+    /// Ranges of this tag; none: everything. Those that were given none have the
+    /// pool's name, or the model's id.
+    pub tag: Option<&'a str>,
+    /// Where their bytes are kept.
+    pub backing: SleepBacking<'a>,
+    /// Only its queued work is waited for; none: all of the device.
+    pub stream: Option<&'a Stream>,
+    /// How long the call may take; none: without an end.
+    pub timeout: Option<Duration>,
+    /// Copies at once, at most 64; 0: the library chooses.
+    pub num_streams: u32,
+}
+
+/// What has gone to sleep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SleepReport {
+    /// Memory that was given up.
+    pub released_bytes: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The file, if there is one.
+    pub path: Option<PathBuf>,
+}
+
+/// What is to wake.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WakeRequest<'a> {
+    /// What sleeps of this tag; none: everything.
+    pub tag: Option<&'a str>,
+    /// How long the call may take; none: without an end.
+    pub timeout: Option<Duration>,
+    /// Copies at once, at most 64; 0: the library chooses.
+    pub num_streams: u32,
+}
+
+/// What has woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WakeReport {
+    /// Memory that was had for it.
+    pub restored_bytes: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// A range of a virtual pool, as asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VirtualPoolRequest<'a> {
+    /// From the base address.
+    pub offset_bytes: u64,
+    /// Not 0.
+    pub size_bytes: u64,
+    /// Name for the books; none: the pool's name.
+    pub tag: Option<&'a str>,
+    /// How long to wait while what it needs sleeps; zero: such a call fails at once.
+    pub asleep_wait: Duration,
+}
+
+fn pointer(text: &Option<CString>) -> *const std::ffi::c_char {
+    text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr())
+}
+
+fn optional(function: &'static str, tag: Option<&str>) -> Result<Option<CString>> {
+    tag.map(|tag| c_text(function, "tag", tag)).transpose()
+}
+
+/// Puts to sleep through the C function of that name.
+fn sleep(
+    function: &'static str,
+    request: &SleepRequest<'_>,
+    call: impl FnOnce(&sys::ferrum_sleep_config, &mut sys::ferrum_sleep_report) -> i32,
+) -> Result<SleepReport> {
+    let tag = optional(function, request.tag)?;
+    let (backing, directory) = match request.backing {
+        SleepBacking::Host => (sys::FERRUM_SLEEP_HOST, None),
+        SleepBacking::File(directory) => (sys::FERRUM_SLEEP_FILE, directory),
+        SleepBacking::Discard => (sys::FERRUM_SLEEP_DISCARD, None),
+    };
+    let directory = directory
+        .map(|path| {
+            CString::new(path.as_os_str().as_bytes()).map_err(|_| {
+                Error::argument(function, format!("directory has a NUL inside: {path:?}"))
+            })
+        })
+        .transpose()?;
+    let raw = sys::ferrum_sleep_config {
+        backing,
+        tag: pointer(&tag),
+        directory: pointer(&directory),
+        stream: raw_of(request.stream),
+        timeout_ns: timeout_ns(request.timeout),
+        num_streams: request.num_streams,
+        ..Default::default()
+    };
+    let mut report = sys::ferrum_sleep_report::default();
+    check(call(&raw, &mut report))?;
+    // SAFETY: the library ends the path with a NUL.
+    let path = unsafe { CStr::from_ptr(report.path.as_ptr()) }.to_bytes();
+    Ok(SleepReport {
+        released_bytes: report.released_bytes,
+        elapsed: Duration::from_nanos(report.elapsed_ns),
+        path: (!path.is_empty()).then(|| std::ffi::OsStr::from_bytes(path).into()),
+    })
+}
+
+/// Wakes through the C function of that name.
+fn wake(
+    function: &'static str,
+    request: &WakeRequest<'_>,
+    call: impl FnOnce(&sys::ferrum_wake_config, &mut sys::ferrum_wake_report) -> i32,
+) -> Result<WakeReport> {
+    let tag = optional(function, request.tag)?;
+    let raw = sys::ferrum_wake_config {
+        num_streams: request.num_streams,
+        tag: pointer(&tag),
+        timeout_ns: timeout_ns(request.timeout),
+        ..Default::default()
+    };
+    let mut report = sys::ferrum_wake_report::default();
+    check(call(&raw, &mut report))?;
+    Ok(WakeReport {
+        restored_bytes: report.restored_bytes,
+        elapsed: Duration::from_nanos(report.elapsed_ns),
+    })
+}
+
+impl VirtualPool {
+    /// Has ranges give up their memory and keep their addresses, until `wake`. There
+    /// is nothing behind their pointers meanwhile. When it fails everything is as
+    /// before.
+    pub fn sleep(&self, request: &SleepRequest<'_>) -> Result<SleepReport> {
+        sleep("ferrum_vpool_sleep", request, |config, report| {
+            // SAFETY: the settings live through the call, report has its size set.
+            unsafe { sys::ferrum_vpool_sleep(self.raw(), config, report) }
+        })
+    }
+
+    /// Has what sleeps get memory at its addresses, and its bytes back. When it fails
+    /// all of it sleeps as before.
+    pub fn wake(&self, request: &WakeRequest<'_>) -> Result<WakeReport> {
+        wake("ferrum_vpool_wake", request, |config, report| {
+            // SAFETY: the settings live through the call, report has its size set.
+            unsafe { sys::ferrum_vpool_wake(self.raw(), config, report) }
+        })
+    }
+
+    /// Whether a tag sleeps; none: everything, with what may still come.
+    pub fn is_asleep(&self, tag: Option<&str>) -> Result<bool> {
+        let tag = optional("ferrum_vpool_is_asleep", tag)?;
+        let mut asleep = 0;
+        // SAFETY: the text lives through the call, asleep is an output of it.
+        check(unsafe { sys::ferrum_vpool_is_asleep(self.raw(), pointer(&tag), &mut asleep) })?;
+        Ok(asleep != 0)
+    }
+
+    /// Puts memory behind a range as described.
+    pub fn allocate_with(&self, request: &VirtualPoolRequest<'_>) -> Result<MappedRange> {
+        let tag = optional("ferrum_vpool_allocate_with", request.tag)?;
+        let raw = sys::ferrum_vpool_request {
+            offset_bytes: request.offset_bytes,
+            size_bytes: request.size_bytes,
+            tag: pointer(&tag),
+            asleep_wait_ns: timeout_ns(Some(request.asleep_wait)),
+            ..Default::default()
+        };
+        let mut address = 0;
+        // SAFETY: the request lives through the call, address is an output of it.
+        check(unsafe { sys::ferrum_vpool_allocate_with(self.raw(), &raw, &mut address) })?;
+        Ok(self.range(address, request.offset_bytes, request.size_bytes))
+    }
+}
+
+impl Model {
+    /// As [`VirtualPool::sleep`]; others may have the model's pages then.
+    pub fn sleep(&self, request: &SleepRequest<'_>) -> Result<SleepReport> {
+        let (pool, id) = (self.pool().raw(), self.c_id().as_ptr());
+        sleep(
+            "ferrum_shared_pool_sleep_model",
+            request,
+            |config, report| {
+                // SAFETY: id and settings live through the call, report has its size set.
+                unsafe { sys::ferrum_shared_pool_sleep_model(pool, id, config, report) }
+            },
+        )
+    }
+
+    /// As [`VirtualPool::wake`], with memory as `allocate` has it.
+    pub fn wake(&self, request: &WakeRequest<'_>) -> Result<WakeReport> {
+        let (pool, id) = (self.pool().raw(), self.c_id().as_ptr());
+        wake(
+            "ferrum_shared_pool_wake_model",
+            request,
+            |config, report| {
+                // SAFETY: id and settings live through the call, report has its size set.
+                unsafe { sys::ferrum_shared_pool_wake_model(pool, id, config, report) }
+            },
+        )
+    }
+
+    /// As [`VirtualPool::is_asleep`].
+    pub fn is_asleep(&self, tag: Option<&str>) -> Result<bool> {
+        let tag = optional("ferrum_shared_pool_is_model_asleep", tag)?;
+        let mut asleep = 0;
+        // SAFETY: the texts live through the call, asleep is an output of it.
+        check(unsafe {
+            sys::ferrum_shared_pool_is_model_asleep(
+                self.pool().raw(),
+                self.c_id().as_ptr(),
+                pointer(&tag),
+                &mut asleep,
+            )
+        })?;
+        Ok(asleep != 0)
+    }
+}

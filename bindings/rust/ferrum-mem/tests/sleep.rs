@@ -1,0 +1,177 @@
+//! Sleep and wake over the real library. The tests share one start, since the library
+//! is one for each process.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ferrum_mem::{
+    BlockState, Config, Device, ErrorKind, Library, MappedRange, ModelConfig, ModelRequest,
+    SharedPoolConfig, SleepBacking, SleepRequest, VirtualPoolConfig, VirtualPoolRequest,
+    WakeRequest,
+};
+
+const PAGE: u64 = 1 << 16;
+
+/// One test at a time: each ends with nothing left.
+static ONE: Mutex<()> = Mutex::new(());
+
+fn session() -> (Device, MutexGuard<'static, ()>) {
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let config = Config {
+        host_devices: 1,
+        host_memory_bytes: 256 << 20,
+        ..Default::default()
+    };
+    let library = Library::start_with(&config).unwrap();
+    (Device::open(&library, "cpu:0").unwrap(), one)
+}
+
+fn fill(range: &MappedRange, value: u8) {
+    let at = range.as_ptr().unwrap().unwrap();
+    // SAFETY: the range is mapped, and nobody else uses it.
+    unsafe { at.as_ptr().write_bytes(value, range.size_bytes() as usize) };
+}
+
+fn holds(range: &MappedRange, value: u8) -> bool {
+    let at = range.as_ptr().unwrap().unwrap();
+    // SAFETY: as above.
+    let bytes = unsafe { std::slice::from_raw_parts(at.as_ptr(), range.size_bytes() as usize) };
+    bytes.iter().all(|byte| *byte == value)
+}
+
+#[test]
+fn bytes_and_addresses_come_back() {
+    let (device, _one) = session();
+    let folder = std::env::temp_dir().join(format!("ferrum-rust-sleep-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let pool = device
+        .create_virtual_pool(&VirtualPoolConfig {
+            capacity_bytes: 64 * PAGE,
+            page_bytes: PAGE,
+            ready_pages: Some(0),
+            name: Some("elastic".into()),
+            ..Default::default()
+        })
+        .unwrap();
+    let range = pool.allocate(7, 3 * PAGE).unwrap();
+    for backing in [
+        SleepBacking::Host,
+        SleepBacking::File(Some(&folder)),
+        SleepBacking::Discard,
+    ] {
+        fill(&range, 5);
+        let request = SleepRequest {
+            backing,
+            ..Default::default()
+        };
+        let slept = pool.sleep(&request).unwrap();
+        assert_eq!(slept.released_bytes, 4 * PAGE);
+        let file = matches!(backing, SleepBacking::File(_));
+        assert_eq!(slept.path.as_ref().is_some_and(|path| path.exists()), file);
+        let info = pool.info().unwrap();
+        assert_eq!((info.asleep_pages, info.physical_bytes), (4, 0));
+        assert_eq!(info.asleep_file_bytes, if file { 4 * PAGE } else { 0 });
+        let owner = device.owner_of(range.address()).unwrap();
+        assert_eq!(owner.state, BlockState::Asleep);
+        assert!(pool.is_asleep(None).unwrap());
+        let twice = pool.sleep(&request).unwrap_err();
+        assert_eq!(twice.kind, ErrorKind::InvalidState);
+        let woken = pool.wake(&WakeRequest::default()).unwrap();
+        assert_eq!(woken.restored_bytes, 4 * PAGE);
+        let lost = backing == SleepBacking::Discard;
+        assert!(holds(&range, if lost { 0 } else { 5 }));
+        let twice = pool.wake(&WakeRequest::default()).unwrap_err();
+        assert_eq!(twice.kind, ErrorKind::InvalidState);
+    }
+    std::fs::remove_dir(&folder).unwrap();
+    let missing = SleepRequest {
+        backing: SleepBacking::File(Some(&folder)),
+        ..Default::default()
+    };
+    assert_eq!(pool.sleep(&missing).unwrap_err().kind, ErrorKind::Io);
+    assert!(!pool.is_asleep(Some("elastic")).unwrap());
+}
+
+#[test]
+fn models_take_turns_by_tag() {
+    let (device, _one) = session();
+    let shared = device
+        .create_shared_pool(&SharedPoolConfig {
+            limit_bytes: 4 * PAGE,
+            page_bytes: PAGE,
+            ready_pages: Some(0),
+            ..Default::default()
+        })
+        .unwrap();
+    let config = ModelConfig {
+        virtual_bytes: 64 * PAGE,
+        ..Default::default()
+    };
+    let weights = ModelRequest {
+        size_bytes: 3 * PAGE,
+        tag: Some("weights"),
+        ..Default::default()
+    };
+    let chat = shared.register_model("chat", &config).unwrap();
+    let code = shared.register_model("code", &config).unwrap();
+    let first = chat.allocate_with(&weights).unwrap();
+    fill(&first, 1);
+    let by_tag = SleepRequest {
+        tag: Some("weights"),
+        ..Default::default()
+    };
+    chat.sleep(&by_tag).unwrap();
+    let second = code.allocate_with(&weights).unwrap();
+    fill(&second, 2);
+    let full = chat.wake(&WakeRequest::default()).unwrap_err();
+    assert_eq!(full.kind, ErrorKind::OutOfPhysicalMemory);
+    assert!(chat.is_asleep(Some("weights")).unwrap());
+    code.sleep(&by_tag).unwrap();
+    chat.wake(&WakeRequest::default()).unwrap();
+    assert!(holds(&first, 1));
+    let refused = code.allocate_with(&weights).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::InvalidState);
+    let late = ModelRequest {
+        asleep_wait: Duration::from_millis(1),
+        ..weights
+    };
+    assert_eq!(
+        code.allocate_with(&late).unwrap_err().kind,
+        ErrorKind::Timeout
+    );
+    drop(first);
+    code.wake(&WakeRequest {
+        tag: Some("weights"),
+        ..Default::default()
+    })
+    .unwrap();
+    assert!(holds(&second, 2));
+    assert_eq!(code.info().unwrap().wakes, 1);
+}
+
+#[test]
+fn allocations_wait_if_they_ask() {
+    let (device, _one) = session();
+    let pool = device
+        .create_virtual_pool(&VirtualPoolConfig {
+            capacity_bytes: 64 * PAGE,
+            page_bytes: PAGE,
+            ..Default::default()
+        })
+        .unwrap();
+    let _kept = pool.allocate(0, PAGE).unwrap();
+    pool.sleep(&SleepRequest::default()).unwrap();
+    let mut request = VirtualPoolRequest {
+        offset_bytes: PAGE,
+        size_bytes: PAGE,
+        ..Default::default()
+    };
+    let refused = pool.allocate_with(&request).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::InvalidState);
+    request.asleep_wait = Duration::MAX;
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| pool.allocate_with(&request));
+        pool.wake(&WakeRequest::default()).unwrap();
+        fill(&waiting.join().unwrap().unwrap(), 1);
+    });
+}
