@@ -776,6 +776,45 @@ class vpool : public detail::owner<ferrum_vpool, detail::end_vpool> {
     bool is_mapped(std::uint64_t offset, std::uint64_t size) const {
         return try_is_mapped(offset, size).value();
     }
+    result<ferrum_address>
+    try_allocate_with(const ferrum_vpool_request &request) const {
+        ferrum_address out = 0;
+        ferrum_status status =
+            ferrum_vpool_allocate_with(get(), &request, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_address allocate_with(const ferrum_vpool_request &request) const {
+        return try_allocate_with(request).value();
+    }
+    /** Nobody uses what sleeps: there is no memory behind it. */
+    result<ferrum_sleep_report>
+    try_sleep(const ferrum_sleep_config *config = nullptr) const {
+        ferrum_sleep_report out = FERRUM_SLEEP_REPORT_INIT;
+        ferrum_status status = ferrum_vpool_sleep(get(), config, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_sleep_report
+    sleep(const ferrum_sleep_config *config = nullptr) const {
+        return try_sleep(config).value();
+    }
+    result<ferrum_wake_report>
+    try_wake(const ferrum_wake_config *config = nullptr) const {
+        ferrum_wake_report out = FERRUM_WAKE_REPORT_INIT;
+        ferrum_status status = ferrum_vpool_wake(get(), config, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_wake_report wake(const ferrum_wake_config *config = nullptr) const {
+        return try_wake(config).value();
+    }
+    /** A tag of nullptr: whether everything sleeps. */
+    result<bool> try_is_asleep(const char *tag = nullptr) const {
+        std::uint32_t asleep = 0;
+        ferrum_status status = ferrum_vpool_is_asleep(get(), tag, &asleep);
+        return detail::outcome(status, asleep != 0);
+    }
+    bool is_asleep(const char *tag = nullptr) const {
+        return try_is_asleep(tag).value();
+    }
     result<ferrum_vpool_info> try_info() const {
         ferrum_vpool_info out = FERRUM_VPOOL_INFO_INIT;
         ferrum_status status = ferrum_vpool_get_info(get(), &out);
@@ -917,6 +956,44 @@ class shared_pool
     bool is_mapped(const char *model, std::uint64_t offset,
                    std::uint64_t size) const {
         return try_is_mapped(model, offset, size).value();
+    }
+    /** Nobody uses what sleeps: there is no memory behind it. */
+    result<ferrum_sleep_report>
+    try_sleep_model(const char *model,
+                    const ferrum_sleep_config *config = nullptr) const {
+        ferrum_sleep_report out = FERRUM_SLEEP_REPORT_INIT;
+        ferrum_status status =
+            ferrum_shared_pool_sleep_model(get(), model, config, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_sleep_report
+    sleep_model(const char *model,
+                const ferrum_sleep_config *config = nullptr) const {
+        return try_sleep_model(model, config).value();
+    }
+    result<ferrum_wake_report>
+    try_wake_model(const char *model,
+                   const ferrum_wake_config *config = nullptr) const {
+        ferrum_wake_report out = FERRUM_WAKE_REPORT_INIT;
+        ferrum_status status =
+            ferrum_shared_pool_wake_model(get(), model, config, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_wake_report
+    wake_model(const char *model,
+               const ferrum_wake_config *config = nullptr) const {
+        return try_wake_model(model, config).value();
+    }
+    /** A tag of nullptr: whether everything sleeps. */
+    result<bool> try_is_model_asleep(const char *model,
+                                     const char *tag = nullptr) const {
+        std::uint32_t asleep = 0;
+        ferrum_status status =
+            ferrum_shared_pool_is_model_asleep(get(), model, tag, &asleep);
+        return detail::outcome(status, asleep != 0);
+    }
+    bool is_model_asleep(const char *model, const char *tag = nullptr) const {
+        return try_is_model_asleep(model, tag).value();
     }
     result<ferrum_model_info> try_model_info(const char *model) const {
         ferrum_model_info out = FERRUM_MODEL_INFO_INIT;

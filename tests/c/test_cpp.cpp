@@ -316,6 +316,45 @@ TEST_F(Cpp, test_virtual_pools) {
     device.create_vpool(config).allocate(0, 1);
 }
 
+TEST_F(Cpp, test_sleep_and_wake) {
+    const std::uint64_t page = device.page_sizes().minimum_bytes;
+    ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
+    config.capacity_bytes = 64 * page;
+    config.page_bytes = page;
+    ferrum::vpool pool = device.create_vpool(config);
+    auto *bytes = reinterpret_cast<unsigned char *>(pool.allocate(0, page));
+    bytes[page - 1] = 7;
+    EXPECT_EQ(pool.sleep().released_bytes, page);
+    EXPECT_TRUE(pool.is_asleep());
+    EXPECT_EQ(pool.try_sleep().status(), FERRUM_ERROR_INVALID_STATE);
+    ferrum_vpool_request request = FERRUM_VPOOL_REQUEST_INIT;
+    request.offset_bytes = page;
+    request.size_bytes = page;
+    request.asleep_wait_ns = 1000000;
+    EXPECT_EQ(pool.try_allocate_with(request).status(), FERRUM_ERROR_TIMEOUT);
+    EXPECT_EQ(pool.wake().restored_bytes, page);
+    EXPECT_EQ(bytes[page - 1], 7);
+    EXPECT_THROW(pool.wake(), ferrum::error);
+    EXPECT_NE(pool.allocate_with(request), 0u);
+
+    ferrum_shared_pool_config several = FERRUM_SHARED_POOL_CONFIG_INIT;
+    several.page_bytes = page;
+    ferrum::shared_pool shared = device.create_shared_pool(&several);
+    ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
+    model.virtual_bytes = 64 * page;
+    shared.register_model("chat", model);
+    shared.allocate("chat", 2 * page);
+    ferrum_sleep_config discard = FERRUM_SLEEP_CONFIG_INIT;
+    discard.backing = FERRUM_SLEEP_DISCARD;
+    discard.tag = "chat";
+    EXPECT_EQ(shared.sleep_model("chat", &discard).released_bytes, 2 * page);
+    EXPECT_TRUE(shared.is_model_asleep("chat", "chat"));
+    EXPECT_FALSE(shared.is_model_asleep("chat"));
+    EXPECT_EQ(shared.wake_model("chat").restored_bytes, 2 * page);
+    EXPECT_EQ(shared.try_wake_model("none").status(),
+              FERRUM_ERROR_MODEL_NOT_FOUND);
+}
+
 TEST_F(Cpp, test_shared_pools) {
     const std::uint64_t page = device.page_sizes().minimum_bytes;
     ferrum_shared_pool_config config = FERRUM_SHARED_POOL_CONFIG_INIT;
