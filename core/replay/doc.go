@@ -7,11 +7,13 @@
 // Live is the sum of the requested bytes of the blocks that are alive; a block
 // that several requests share counts once.
 //
-// Without a limit the pool is one range of addresses that is larger than the
-// trace can need and is never touched, so a replay may peak above the memory of
-// the machine. Reserved and physical are then what touching the blocks would
-// have cost: a plain range gives no page back, so both are the highest address
-// used so far, rounded up to a page of 2 MiB.
+// Without a limit the pool has more addresses than the trace can need, and its
+// memory is never touched, so a replay may peak above the memory of the machine.
+// Reserved and physical are the pages of 2 MiB that the pool has: those that a
+// block touches, and idle ones. When time passes the pool gives back what its
+// worker would: all idle pages but 8, or one for 64 in use where that is less. On
+// a device without virtual memory the pool is one plain range, which gives no page
+// back: both are the highest address used so far, rounded up to a page.
 //
 // With a limit the pool grows by segments as it does in service, and its
 // maximum is the limit. Reserved is the sum of its segments. Physical is the
@@ -41,8 +43,8 @@
 // # What the package owns
 //
 // A run owns the engine that Options.Open made for it, its pool and all blocks,
-// and gives all of it back before Run returns, whatever the outcome. It starts
-// no goroutine and never touches the memory.
+// and gives all of it back before Run returns, whatever the outcome. It never
+// touches the memory, and has the pool start no goroutine.
 //
 // Lock order: the package has no locks.
 package replay

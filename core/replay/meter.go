@@ -18,6 +18,8 @@ const (
 type meter struct {
 	demand   demand
 	reserved func() uint64
+	// settle is reserved after some time.
+	settle func() uint64
 
 	now     int64
 	live    uint64
@@ -43,9 +45,9 @@ type point struct {
 	peak Moment
 }
 
-func newMeter(d demand, reserved func() uint64) *meter {
+func newMeter(d demand, reserved, settle func() uint64) *meter {
 	span := d.last - d.first
-	m := &meter{demand: d, reserved: reserved, now: d.first, reasons: make(map[string]uint64)}
+	m := &meter{demand: d, reserved: reserved, settle: settle, now: d.first, reasons: make(map[string]uint64)}
 	m.interval = max(1, span/(maxPoints-1)+1)
 	m.points = make([]point, span/m.interval+1)
 	return m
@@ -57,6 +59,7 @@ func (m *meter) advance(now int64) {
 		return
 	}
 	m.note()
+	m.held = m.settle()
 	m.liveArea += float64(m.live) * float64(now-m.now)
 	m.heldArea += float64(m.held) * float64(now-m.now)
 	until := m.place(now)

@@ -40,9 +40,11 @@ type poolMemory struct {
 	// water is the sum of the spans' water, and its highest value.
 	water, highWater uint64
 	reserved         uint64
-	clock            clock
-	pairs            histogram
-	allocations      uint64
+	// failure is the first one of settle.
+	failure     error
+	clock       clock
+	pairs       histogram
+	allocations uint64
 }
 
 func newPoolMemory(p *pool.Pool, limit uint64) *poolMemory {
@@ -54,7 +56,9 @@ func (m *poolMemory) alloc(w wish) (block, *refusal, error) {
 	got, err := m.pool.Alloc(pool.Request{SizeBytes: w.size, End: w.end, Group: w.group})
 	took := m.clock.now() - start
 	m.learn()
-	if errors.Is(err, device.CodeOutOfMemory) {
+	// Without a limit it is the device that is too small, not the pool.
+	endless := m.limit == 0 && m.pool.PhysicalPageBytes() != 0
+	if errors.Is(err, device.CodeOutOfMemory) && !endless {
 		return block{}, &refusal{reason: m.reason(w.size)}, nil
 	}
 	if err != nil {
@@ -140,10 +144,22 @@ func (m *poolMemory) learn() {
 
 // reservedBytes is what is reserved now: see the package's documentation.
 func (m *poolMemory) reservedBytes() uint64 {
+	if m.pool.PhysicalPageBytes() != 0 {
+		return m.pool.HeldBytes()
+	}
 	if m.limit != 0 {
 		return m.reserved
 	}
 	return (m.highWater + PageBytes - 1) / PageBytes * PageBytes
+}
+
+// settle lets the pool do what it does while time passes, and gives what is
+// reserved then.
+func (m *poolMemory) settle() uint64 {
+	if _, err := m.pool.ReturnIdle(); m.failure == nil {
+		m.failure = err
+	}
+	return m.reservedBytes()
 }
 
 // describe fills in what only the memory knows.

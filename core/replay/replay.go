@@ -78,13 +78,18 @@ func runOn(ctx context.Context, e *engine.Engine, config pool.Config, schedule *
 	if err := tryLimit(e, o.LimitBytes); err != nil {
 		return nil, err
 	}
+	if o.LimitBytes == 0 {
+		config = withPages(e, config)
+	}
 	p, err := pool.New(e, config)
 	if err != nil {
 		return nil, err
 	}
+	// Idle pages are given back in the time of the trace.
+	p.PauseReturn()
 	schedule.Restart()
 	memory := newPoolMemory(p, o.LimitBytes)
-	meter := newMeter(demand, memory.reservedBytes)
+	meter := newMeter(demand, memory.reservedBytes, memory.settle)
 	player := newPlayer(schedule, memory, meter)
 	player.hints = o.LifetimeHints
 	err = play(ctx, player, func(arrived int) {
@@ -92,6 +97,9 @@ func runOn(ctx context.Context, e *engine.Engine, config pool.Config, schedule *
 			o.Progress(arrived, schedule.Len())
 		}
 	})
+	if err == nil {
+		err = memory.failure
+	}
 	// Forced: after an error or a cancellation blocks may be left.
 	if closeErr := p.Close(true); err == nil {
 		err = closeErr
@@ -184,6 +192,17 @@ func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 	c.AutoExpansion, c.PreAllocate = false, true
 	c.InitialSizeBytes = roundUpToPowerOfTwo(min(most, MaxRangeBytes/rangeFactor) * rangeFactor)
 	return c, nil
+}
+
+// withPages has the pool of a replay without a limit map pages where blocks lie, if
+// the device can: its addresses are as good as endless then.
+func withPages(e *engine.Engine, c pool.Config) pool.Config {
+	if _, err := e.VirtualMemory(); err != nil {
+		return c
+	}
+	c.Paging, c.PhysicalPageBytes = pool.PagingOn, PageBytes
+	c.AutoExpansion, c.PreAllocate = true, false
+	return c
 }
 
 func roundUpToPowerOfTwo(n uint64) uint64 { return 1 << bits.Len64(n-1) }

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +35,9 @@ func TestAzureContiguous(t *testing.T) {
 	assert.Equal(t, want.peakLive, r.DemandPeakBytes)
 	assert.Equal(t, want.highWater, r.HighWaterBytes)
 	assert.InEpsilon(t, want.physicalOverLive, r.PhysicalOverLiveArea, 1e-9)
+	assert.Equal(t, want.physicalPeak, r.PhysicalPeakBytes)
+	assert.LessOrEqual(t, float64(r.PhysicalPeakBytes)/float64(r.PeakLiveBytes), 1.02)
+	assert.LessOrEqual(t, r.PhysicalOverLiveArea, 1.02)
 	assert.EqualValues(t, 8819, r.Requests)
 	assert.EqualValues(t, 8819, r.Allocations)
 	assert.Zero(t, r.Failed)
@@ -98,6 +102,7 @@ func TestAgainstNaive(t *testing.T) {
 				require.Equal(t, want.peakLive, r.PeakLiveBytes)
 				require.Equal(t, want.peakLive, r.DemandPeakBytes)
 				require.Equal(t, want.highWater, r.HighWaterBytes)
+				require.Equal(t, want.physicalPeak, r.PhysicalPeakBytes)
 				require.Equal(t, want.allocations, r.Allocations)
 				require.Zero(t, r.Failed)
 				if want.peakLive > 0 {
@@ -262,12 +267,19 @@ func TestCancel(t *testing.T) {
 	assert.Nil(t, b.device, "no device is opened for nothing")
 }
 
+// givesBack are the calls after whose failure something may be left.
+var givesBack = []devicetest.Call{devicetest.Free, devicetest.Unreserve, devicetest.Unmap, devicetest.Release}
+
 // Whatever call of the device fails, the replay ends with that error and
 // nothing is left.
 func TestDeviceFails(t *testing.T) {
 	tr := readTrace(t, "id,lower,upper,size\na,0,9,100000\nb,1,5,2000000000\n")
 	for _, limit := range []uint64{0, 8 << 30} {
 		calls := []devicetest.Call{devicetest.Allocate, devicetest.Free, devicetest.StreamIdle}
+		if limit == 0 {
+			calls = []devicetest.Call{devicetest.Reserve, devicetest.Unreserve, devicetest.Create, devicetest.Map,
+				devicetest.SetAccess, devicetest.Unmap, devicetest.Release, devicetest.StreamIdle}
+		}
 		for _, call := range calls {
 			for n := 1; ; n++ {
 				b := &bench{prime: func(d *devicetest.Device) { d.FailNth(call, n, errLost) }}
@@ -278,7 +290,7 @@ func TestDeviceFails(t *testing.T) {
 					break
 				}
 				require.ErrorIs(t, err, device.CodeDeviceLost, "%s %d, limit %d", call, n, limit)
-				if call != devicetest.Free {
+				if !slices.Contains(givesBack, call) {
 					assert.Zero(t, b.device.HeldBytes(), "%s %d, limit %d", call, n, limit)
 				}
 			}
