@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -227,14 +228,15 @@ type faultyFile struct {
 }
 
 // countdown gives an error at its n-th call; without one it counts.
+// Several copies may run at once.
 type countdown struct {
-	calls, nth int
-	err        error
+	calls atomic.Int64
+	nth   int
+	err   error
 }
 
 func (c *countdown) next() error {
-	c.calls++
-	if c.calls == c.nth {
+	if c.calls.Add(1) == int64(c.nth) {
 		return c.err
 	}
 	return nil
@@ -288,7 +290,7 @@ func TestEveryUseOfHostAndFilesFailsOnce(t *testing.T) {
 		calls := count.fail(0, failure.err)
 		count.run(t)
 		require.Zero(t, count.failed)
-		all := calls.calls
+		all := int(calls.calls.Load())
 		count.end(t)
 		require.Greater(t, all, 30)
 		for at := 1; at <= all; at++ {
