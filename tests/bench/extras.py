@@ -61,7 +61,10 @@ PARTS = (
     ),
     (r"^(runtime|internal|sync|gcWriteBarrier)\b", "Go: runtime, mostly the crossing"),
     (r"cache", "thread cache"),
-    (r"^(crosscall|_?cgo|x_cgo|main\.|fmgo_|ferrum_|fm_)", "public functions, with the hits in them"),
+    (
+        r"^(crosscall|_?cgo|x_cgo|main\.|fmgo_|ferrum_|fm_)",
+        "public functions, with the hits in them",
+    ),
     (r"clock_gettime|nanotime|^time\.", "clock"),
 )
 

@@ -213,7 +213,7 @@ def other_table(book: Book) -> list[str]:
         "library_open": "`dlopen`",
         "library_first_call": "`dlopen` and a call that stays in C",
         "library_init": "`dlopen` and `ferrum_init`",
-        "replay_pair_ns_median": "pair of the core alone in `ferrum-mem replay`, mapping of pages included, median",
+        "replay_pair_ns_median": "pair of the core in `ferrum-mem replay`, with pages, median",
         "replay_pair_ns_p99": "the same, p99",
         "replay_pair": "pair of the core alone in `ferrum-mem replay`",
     }
