@@ -19,6 +19,9 @@ type chunk struct {
 	tag uint32
 	// left is how many of them still sleep.
 	left uint64
+	// freed are those of its pages that were freed: they may have another life by
+	// now, and sleep in another chunk.
+	freed []run
 	// pinned says that a copy may still use block.
 	pinned bool
 	// Of block and file one at most is set: without, nothing is kept.
@@ -26,6 +29,28 @@ type chunk struct {
 	file  *sleepFile
 	// index is the chunk's number in the file.
 	index int
+}
+
+// sleepers calls fn with the runs of its pages within r that still sleep.
+func (c *chunk) sleepers(asleep *pageSet, r run, fn func(run)) {
+	asleep.runsIn(r, func(part run) bool {
+		for at := part.start; at < part.end(); {
+			next := part.end()
+			gone := false
+			for _, f := range c.freed {
+				if f.start <= at && at < f.end() {
+					next, gone = min(next, f.end()), true
+				} else if f.start > at {
+					next = min(next, f.start)
+				}
+			}
+			if !gone {
+				fn(run{at, next - at})
+			}
+			at = next
+		}
+		return true
+	})
 }
 
 // drop gives back what is kept, and says what that was.

@@ -3,6 +3,7 @@ package vmm
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,16 +42,21 @@ func keep(ph *Physical, dev *devicetest.Device) *blocks {
 // auditChunks compares what is kept with the pages that sleep. The caller holds mu.
 func (s *space) auditChunks() error {
 	var sum engine.Asleep
-	end, asleep := uint64(0), uint64(0)
+	start, asleep := uint64(0), uint64(0)
+	holders := map[uint64]*chunk{}
 	for _, c := range s.chunks {
-		if c.run.start < end {
-			return fmt.Errorf("chunk at page %d begins before %d", c.run.start, end)
+		if c.run.start < start {
+			return fmt.Errorf("chunk at page %d stands behind one at %d", c.run.start, start)
 		}
-		end = c.run.end()
+		start = c.run.start
 		left := uint64(0)
-		for p := c.run.start; p < end; p++ {
-			if s.asleep.has(p) {
+		for p := c.run.start; p < c.run.end(); p++ {
+			if s.asleep.has(p) && !slices.ContainsFunc(c.freed, func(f run) bool { return f.start <= p && p < f.end() }) {
 				left++
+				if holders[p] != nil {
+					return fmt.Errorf("page %d sleeps in two chunks", p)
+				}
+				holders[p] = c
 				if tag := s.records.all[s.allocated[p]-1].tag; tag != c.tag {
 					return fmt.Errorf("page %d has tag %d in a chunk of tag %d", p, tag, c.tag)
 				}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -224,26 +223,23 @@ func (s *space) release(a engine.Asleep) {
 
 // forget takes freed pages that sleep out of what is kept. The caller holds mu.
 func (s *space) forget(r run) {
-	at, _ := slices.BinarySearchFunc(s.chunks, r.start, func(c *chunk, start uint64) int {
-		if c.run.end() <= start {
-			return -1
-		}
-		return 1
-	})
-	first := at
-	for ; at < len(s.chunks) && s.chunks[at].run.start < r.end(); at++ {
-		c := s.chunks[at]
+	for _, c := range s.chunks {
 		low, high := max(c.run.start, r.start), min(c.run.end(), r.end())
-		s.asleep.runsIn(run{low, high - low}, func(part run) bool {
+		if low >= high {
+			continue
+		}
+		var freed []run
+		c.sleepers(&s.asleep, run{low, high - low}, func(part run) {
+			freed = append(freed, part)
 			c.left -= part.pages
 			if c.block == nil && c.file == nil {
 				s.release(engine.Asleep{DiscardedBytes: part.pages * s.pageBytes})
 			}
-			return true
 		})
+		c.freed = append(c.freed, freed...)
 	}
-	kept := s.chunks[:first]
-	for _, c := range s.chunks[first:] {
+	kept := s.chunks[:0]
+	for _, c := range s.chunks {
 		switch {
 		case c.left > 0:
 			kept = append(kept, c)

@@ -103,11 +103,10 @@ func (s *space) beginWake(r WakeRequest) (*waking, error) {
 			continue
 		}
 		j := job{chunk: c}
-		s.asleep.runsIn(c.run, func(part run) bool {
+		c.sleepers(&s.asleep, c.run, func(part run) {
 			j.runs = append(j.runs, part)
 			s.shifting.add(part)
 			s.sortWaking(w, c, part)
-			return true
 		})
 		w.jobs = append(w.jobs, j)
 	}
