@@ -55,6 +55,37 @@ func TestTwoModelsTakeTurns(t *testing.T) {
 	require.Zero(t, p.engine.Asleep())
 }
 
+// A page that was freed while it slept, allocated again and put to sleep again has the
+// bytes of its new life.
+func TestPageSleepsInItsNewLife(t *testing.T) {
+	p := newPartyBacked(t, device.BackingMovable, 10)
+	kept := keep(p.shared.physical, p.dev)
+	p.shared.physical.keepers.chunkBytes = 4 * page
+	m := p.model(t, "m", 0, 0, 0)
+	old := get(t, m, 4)
+	require.NoError(t, p.dev.FillNow(old.Addr, 1, old.SizeBytes))
+	_, err := m.Sleep(background, SleepRequest{Tag: "m"})
+	require.NoError(t, err)
+	require.NoError(t, m.Deallocate(old.OffsetBytes+2*page, page, nil))
+	again, err := m.AllocateTaggedAt(AllocateRequest{OffsetBytes: old.OffsetBytes + 2*page, SizeBytes: page, Tag: "new"})
+	require.NoError(t, err)
+	require.NoError(t, p.dev.FillNow(again.Addr, 2, page))
+	_, err = m.Sleep(background, SleepRequest{Tag: "new"})
+	require.NoError(t, err)
+	_, err = m.Wake(background, WakeRequest{})
+	require.NoError(t, err)
+	_, differs, err := p.dev.FirstOther(again.Addr, 2, page)
+	require.NoError(t, err)
+	require.False(t, differs)
+	_, differs, err = p.dev.FirstOther(old.Addr, 1, 2*page)
+	require.NoError(t, err)
+	require.False(t, differs)
+	p.check(t)
+	require.NoError(t, p.shared.Unregister("m", true))
+	p.quit(t)
+	require.Zero(t, kept.taken)
+}
+
 // A model that cannot wake waits in line, until others give or its context ends.
 func TestWakeWaitsForOthers(t *testing.T) {
 	p := newPartyBacked(t, device.BackingMovable, 10)
