@@ -14,6 +14,8 @@ const (
 	Registration Kind = 7
 	VirtualPool  Kind = 8
 	SharedPool   Kind = 9
+	Monitor      Kind = 10
+	Placement    Kind = 11
 )
 
 // String is the word for the kind, such as "stream".
@@ -37,6 +39,10 @@ func (k Kind) String() string {
 		return "virtual pool"
 	case SharedPool:
 		return "shared pool"
+	case Monitor:
+		return "monitor"
+	case Placement:
+		return "placement strategy"
 	}
 	return "unknown"
 }
