@@ -10,12 +10,12 @@ import (
 // Level is how full a device is. Levels are ordered.
 type Level int32
 
-// The levels of the C ABI.
+// The levels of the C ABI. From where on each counts is a matter of the profile.
 const (
-	Low      Level = 0 // below 70 %, or unknown
-	Medium   Level = 1 // from 70 %
-	High     Level = 2 // from 85 %
-	Critical Level = 3 // from 95 %
+	Low      Level = 0 // plenty is free, or nothing is known
+	Medium   Level = 1
+	High     Level = 2
+	Critical Level = 3
 )
 
 // String is the level in lower case, as snapshots have it.
@@ -48,18 +48,11 @@ func (l *Level) UnmarshalText(text []byte) error {
 		"pressure level %q: want low, medium, high or critical", text)
 }
 
-// lowerPercent is the inclusive lower bound of each level.
-var lowerPercent = [...]uint64{Low: 0, Medium: 70, High: 85, Critical: 95}
-
 // hysteresisPercent is how far below its lower bound a level is left.
 const hysteresisPercent = 1
 
-// LevelOf is the level of a device with that capacity of which free bytes are
-// free; more free than there is counts as all free. A total of 0 means unknown
-// and is Low.
-func LevelOf(total, free uint64) Level {
-	return NewBounds(total).LevelOf(total - min(free, total))
-}
+// LevelOf is the level of the profile Ferrum: see Profile.LevelOf.
+func LevelOf(total, free uint64) Level { return Ferrum.LevelOf(total, free) }
 
 // Bounds are the levels of one capacity, in bytes of use.
 type Bounds struct {
@@ -70,16 +63,8 @@ type Bounds struct {
 	known bool
 }
 
-// NewBounds computes the bounds for a capacity; 0 means unknown, and every use
-// of it is Low.
-func NewBounds(total uint64) Bounds {
-	b := Bounds{known: total != 0}
-	for level := Medium; level <= Critical; level++ {
-		b.enter[level] = percentUp(total, lowerPercent[level])
-		b.leave[level] = percentDown(total, lowerPercent[level]-hysteresisPercent)
-	}
-	return b
-}
+// NewBounds computes the bounds of the profile Ferrum: see Profile.Bounds.
+func NewBounds(total uint64) Bounds { return Ferrum.Bounds(total) }
 
 // LevelOf is the level of a use, without hysteresis.
 func (b Bounds) LevelOf(used uint64) Level {
