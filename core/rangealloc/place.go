@@ -1,0 +1,85 @@
+package rangealloc
+
+import "ferrum_mem/core/device"
+
+// Place is where a block is to lie, in bytes from the start of the range.
+type Place struct {
+	// Offset and Size are multiples of the granule, and Size is not 0.
+	Offset, Size uint64
+	// Behind is the offset of a live block in front of the place: the nearer, the
+	// faster. FromStart: there is none, or it is not known.
+	Behind uint64
+}
+
+// FromStart as Place.Behind has the whole range looked through.
+const FromStart = ^uint64(0)
+
+// Placer is a strategy whose caller may choose where a block lies. Callers ask for
+// it by type assertion.
+type Placer interface {
+	// AllocAt takes the block at a place. Errors: ErrNoRoom when not all of it is
+	// free, INVALID_SIZE and INVALID_OFFSET for a place that is no block,
+	// INVALID_ADDRESS when no live block starts at Behind, RESOURCE_EXHAUSTED when
+	// the tables are full. A failed AllocAt changes nothing.
+	AllocAt(p Place) (Range, error)
+}
+
+// runAt finds the free run that a place lies in, with the granules in front of the
+// place.
+func (t *tiling[U]) runAt(p Place) (at uint32, pad, need uint64, err error) {
+	const op = "rangealloc.alloc_at"
+	mask := t.config.GranuleBytes - 1
+	switch {
+	case p.Size == 0 || p.Size&mask != 0:
+		return none, 0, 0, device.Errorf(device.CodeInvalidSize, op,
+			"size is %d: want a positive multiple of %d", p.Size, t.config.GranuleBytes)
+	case p.Offset&mask != 0 || p.Offset >= t.config.SizeBytes || p.Size > t.config.SizeBytes-p.Offset:
+		return none, 0, 0, device.Errorf(device.CodeInvalidOffset, op,
+			"%d bytes at offset %d: want a multiple of %d inside the range of %d bytes", p.Size, p.Offset,
+			t.config.GranuleBytes, t.config.SizeBytes)
+	}
+	all := t.records.all
+	offset, need := p.Offset>>t.shift, p.Size>>t.shift
+	at = all[0].next
+	if p.Behind != FromStart {
+		if at = none; p.Behind&mask == 0 && p.Behind < t.config.SizeBytes {
+			at = t.live.find(all, p.Behind>>t.shift)
+		}
+		if at == none || p.Behind > p.Offset {
+			return none, 0, 0, device.Errorf(device.CodeInvalidAddress, op,
+				"no live block starts at %d in front of offset %d", p.Behind, p.Offset)
+		}
+	}
+	for offset >= all[at].offset()+all[at].size() {
+		at = all[at].next
+	}
+	pad = offset - all[at].offset()
+	if !all[at].isFree() || all[at].size()-pad < need {
+		return none, 0, 0, ErrNoRoom
+	}
+	return at, pad, need, nil
+}
+
+// AllocAt implements Placer.
+func (b *bestFit[U]) AllocAt(p Place) (Range, error) {
+	at, pad, need, err := b.runAt(p)
+	if err == nil {
+		at, err = b.take(at, pad, need)
+	}
+	if err != nil {
+		return Range{}, err
+	}
+	return Range{Offset: p.Offset, Size: p.Size, Slot: at}, nil
+}
+
+// AllocAt implements Placer.
+func (t *tlsf) AllocAt(p Place) (Range, error) {
+	at, pad, need, err := t.runAt(p)
+	if err == nil {
+		at, err = t.take(at, pad, need)
+	}
+	if err != nil {
+		return Range{}, err
+	}
+	return Range{Offset: p.Offset, Size: p.Size, Slot: at}, nil
+}

@@ -1,0 +1,114 @@
+package rangealloc
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+)
+
+const placeGranule = 64
+
+func placers(t require.TestingT) map[string]Strategy {
+	made := map[string]Strategy{}
+	for _, name := range Names() {
+		s, err := New(name, Config{
+			SizeBytes: 64 * placeGranule, GranuleBytes: placeGranule,
+			BlockBytes: map[string]uint64{nameFixed: placeGranule}[name],
+		})
+		require.NoError(t, err)
+		if _, ok := s.(Placer); ok {
+			made[name] = s
+			continue
+		}
+		s.Close()
+	}
+	require.Contains(t, made, Default)
+	require.Contains(t, made, nameTLSF)
+	return made
+}
+
+// The oracle is a map of granules.
+func TestAllocAtAgainstAMap(t *testing.T) {
+	for name := range placers(t) {
+		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
+			s := placers(t)[name]
+			defer s.Close()
+			var taken [64]bool
+			starts := map[uint64]uint64{}
+			for range rapid.IntRange(1, 60).Draw(t, "steps") {
+				first := rapid.Uint64Range(0, 63).Draw(t, "first")
+				count := rapid.Uint64Range(1, 64-first).Draw(t, "count")
+				if _, live := starts[first]; live && rapid.Bool().Draw(t, "free") {
+					_, err := s.Free(first * placeGranule)
+					require.NoError(t, err)
+					for at := first; at < first+starts[first]; at++ {
+						taken[at] = false
+					}
+					delete(starts, first)
+					continue
+				}
+				behind := FromStart
+				for at := range starts {
+					if at <= first && rapid.Bool().Draw(t, "hint") {
+						behind = at * placeGranule
+					}
+				}
+				before := s.Stats()
+				got, err := s.(Placer).AllocAt(Place{Offset: first * placeGranule, Size: count * placeGranule, Behind: behind})
+				free := true
+				for at := first; at < first+count; at++ {
+					free = free && !taken[at]
+				}
+				if !free {
+					require.Equal(t, ErrNoRoom, err)
+					require.Equal(t, before, s.Stats())
+				} else {
+					require.NoError(t, err)
+					require.Equal(t, first*placeGranule, got.Offset)
+					require.Equal(t, count*placeGranule, got.Size)
+					found, ok := s.Lookup(got.Offset)
+					require.True(t, ok)
+					require.Equal(t, found, got)
+					for at := first; at < first+count; at++ {
+						taken[at] = true
+					}
+					starts[first] = count
+				}
+				require.NoError(t, s.Check())
+			}
+		}))
+	}
+}
+
+func TestAPlaceThatIsNoBlock(t *testing.T) {
+	for name, s := range placers(t) {
+		t.Run(name, func(t *testing.T) {
+			defer s.Close()
+			live, err := s.Alloc(Request{Size: placeGranule, Align: placeGranule})
+			require.NoError(t, err)
+			before := s.Stats()
+			for _, c := range []struct {
+				place Place
+				code  device.Code
+			}{
+				{Place{Offset: 128, Behind: FromStart}, device.CodeInvalidSize},
+				{Place{Offset: 128, Size: 63, Behind: FromStart}, device.CodeInvalidSize},
+				{Place{Offset: 129, Size: 64, Behind: FromStart}, device.CodeInvalidOffset},
+				{Place{Offset: 64 * 64, Size: 64, Behind: FromStart}, device.CodeInvalidOffset},
+				{Place{Offset: 128, Size: 64 * 64, Behind: FromStart}, device.CodeInvalidOffset},
+				{Place{Offset: 128, Size: 1 << 63, Behind: FromStart}, device.CodeInvalidOffset},
+				{Place{Offset: 128, Size: 64, Behind: live.Offset + 64}, device.CodeInvalidAddress},
+				{Place{Offset: 128, Size: 64, Behind: live.Offset + 1}, device.CodeInvalidAddress},
+				{Place{Offset: 128, Size: 64, Behind: 1 << 40}, device.CodeInvalidAddress},
+				{Place{Offset: live.Offset, Size: 64, Behind: live.Offset}, device.CodeOutOfMemory},
+			} {
+				_, err := s.(Placer).AllocAt(c.place)
+				require.Equal(t, c.code, device.CodeOf(err), "%+v: %v", c.place, err)
+				require.Equal(t, before, s.Stats())
+			}
+		})
+	}
+}
