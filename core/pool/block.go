@@ -34,6 +34,8 @@ const (
 	blockLeaving
 	// blockBare is to become one when its pages are mapped.
 	blockBare
+	// blockClaimed is a place that a block is to be moved to.
+	blockClaimed
 )
 
 const (
