@@ -150,7 +150,7 @@ func (victim *region) mayGoTo(to *region) bool {
 // placeOne takes a place for a block.
 func (v *survey) placeOne(victim *region, l located, passed *[]located) (placed, bool) {
 	align := max(v.run.movable[l.addr()], v.run.pool.config.AlignmentBytes)
-	if _, ok := l.strategy.(rangealloc.Placer); ok {
+	if _, ok := l.strategy.(rangealloc.PlaceTaker); ok {
 		return v.placeInHole(victim, l, align)
 	}
 	return v.placeByStrategy(victim, l, align, passed)
@@ -164,7 +164,7 @@ func (v *survey) placeInHole(victim *region, l located, align uint64) (placed, b
 	}
 	h := &v.places.holes[at]
 	s := h.segment
-	got, err := s.strategy.(rangealloc.Placer).AllocAt(rangealloc.Place{Offset: offset, Size: l.Size, Behind: h.behind})
+	got, err := s.strategy.(rangealloc.PlaceTaker).TakePlace(rangealloc.Place{Offset: offset, Size: l.Size, Behind: h.behind})
 	if err == nil && got.Slot >= s.slots {
 		got, err = s.allocExtended(got)
 	}

@@ -14,20 +14,20 @@ type Place struct {
 // FromStart as Place.Behind has the whole range looked through.
 const FromStart = ^uint64(0)
 
-// Placer is a strategy whose caller may choose where a block lies. Callers ask for
+// PlaceTaker is a strategy whose caller may choose where a block lies. Callers ask for
 // it by type assertion.
-type Placer interface {
-	// AllocAt takes the block at a place. Errors: ErrNoRoom when not all of it is
+type PlaceTaker interface {
+	// TakePlace takes the block at a place. Errors: ErrNoRoom when not all of it is
 	// free, INVALID_SIZE and INVALID_OFFSET for a place that is no block,
 	// INVALID_ADDRESS when no live block starts at Behind, RESOURCE_EXHAUSTED when
-	// the tables are full. A failed AllocAt changes nothing.
-	AllocAt(p Place) (Range, error)
+	// the tables are full. A failed TakePlace changes nothing.
+	TakePlace(p Place) (Range, error)
 }
 
 // runAt finds the free run that a place lies in, with the granules in front of the
 // place.
 func (t *tiling[U]) runAt(p Place) (at uint32, pad, need uint64, err error) {
-	const op = "rangealloc.alloc_at"
+	const op = "rangealloc.take_place"
 	mask := t.config.GranuleBytes - 1
 	switch {
 	case p.Size == 0 || p.Size&mask != 0:
@@ -60,8 +60,8 @@ func (t *tiling[U]) runAt(p Place) (at uint32, pad, need uint64, err error) {
 	return at, pad, need, nil
 }
 
-// AllocAt implements Placer.
-func (b *bestFit[U]) AllocAt(p Place) (Range, error) {
+// TakePlace implements PlaceTaker.
+func (b *bestFit[U]) TakePlace(p Place) (Range, error) {
 	at, pad, need, err := b.runAt(p)
 	if err == nil {
 		at, err = b.take(at, pad, need)
@@ -72,8 +72,8 @@ func (b *bestFit[U]) AllocAt(p Place) (Range, error) {
 	return Range{Offset: p.Offset, Size: p.Size, Slot: at}, nil
 }
 
-// AllocAt implements Placer.
-func (t *tlsf) AllocAt(p Place) (Range, error) {
+// TakePlace implements PlaceTaker.
+func (t *tlsf) TakePlace(p Place) (Range, error) {
 	at, pad, need, err := t.runAt(p)
 	if err == nil {
 		at, err = t.take(at, pad, need)

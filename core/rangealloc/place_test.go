@@ -19,7 +19,7 @@ func placers(t require.TestingT) map[string]Strategy {
 			BlockBytes: map[string]uint64{nameFixed: placeGranule}[name],
 		})
 		require.NoError(t, err)
-		if _, ok := s.(Placer); ok {
+		if _, ok := s.(PlaceTaker); ok {
 			made[name] = s
 			continue
 		}
@@ -31,7 +31,7 @@ func placers(t require.TestingT) map[string]Strategy {
 }
 
 // The oracle is a map of granules.
-func TestAllocAtAgainstAMap(t *testing.T) {
+func TestTakePlaceAgainstAMap(t *testing.T) {
 	for name := range placers(t) {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
 			s := placers(t)[name]
@@ -57,7 +57,7 @@ func TestAllocAtAgainstAMap(t *testing.T) {
 					}
 				}
 				before := s.Stats()
-				got, err := s.(Placer).AllocAt(Place{Offset: first * placeGranule, Size: count * placeGranule, Behind: behind})
+				got, err := s.(PlaceTaker).TakePlace(Place{Offset: first * placeGranule, Size: count * placeGranule, Behind: behind})
 				free := true
 				for at := first; at < first+count; at++ {
 					free = free && !taken[at]
@@ -105,7 +105,7 @@ func TestAPlaceThatIsNoBlock(t *testing.T) {
 				{Place{Offset: 128, Size: 64, Behind: 1 << 40}, device.CodeInvalidAddress},
 				{Place{Offset: live.Offset, Size: 64, Behind: live.Offset}, device.CodeOutOfMemory},
 			} {
-				_, err := s.(Placer).AllocAt(c.place)
+				_, err := s.(PlaceTaker).TakePlace(c.place)
 				require.Equal(t, c.code, device.CodeOf(err), "%+v: %v", c.place, err)
 				require.Equal(t, before, s.Stats())
 			}
