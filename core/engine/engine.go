@@ -67,7 +67,8 @@ type Engine struct {
 
 	mu     sync.Mutex
 	closed bool
-	pools  []Pool
+	// pools is never written, only replaced: it may be read without the lock.
+	pools []Pool
 	// retired is the counts of pools that are gone.
 	retired track.Statistics
 	// held is what was had from the device, scratch included.
@@ -80,6 +81,8 @@ type Engine struct {
 	reclaims  []*Registration
 	listeners []*Registration
 
+	// last is the last reading of the device; nil before the first.
+	last       atomic.Pointer[pastReading]
 	watch      watch
 	dispatcher *notify.Dispatcher
 	// calling counts callbacks that run right now.
@@ -135,7 +138,7 @@ func (e *Engine) Register(p Pool) error {
 	if e.closed {
 		return e.closedError("engine.register")
 	}
-	e.pools = append(e.pools, p)
+	e.pools = append(slices.Clip(e.pools), p)
 	return nil
 }
 
@@ -145,7 +148,7 @@ func (e *Engine) Unregister(p Pool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before := len(e.pools)
-	e.pools = slices.DeleteFunc(e.pools, func(other Pool) bool { return other == p })
+	e.pools = slices.DeleteFunc(slices.Clone(e.pools), func(other Pool) bool { return other == p })
 	if len(e.pools) == before {
 		return
 	}

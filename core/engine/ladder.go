@@ -18,6 +18,8 @@ type Need struct {
 	AlignmentBytes uint64
 	// Bound says, in words for the report, what bounds the pool; "" if nothing.
 	Bound string
+	// BoundRoomBytes is what that lets the pool have besides what it holds.
+	BoundRoomBytes uint64
 	// Spare tries to serve the allocation from freed blocks that its stream may
 	// have at once, also where it wastes most of them; nil: there are none.
 	Spare func() (bool, error)

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"time"
+
+	"ferrum_mem/core/device"
 	"ferrum_mem/core/pressure"
 	"ferrum_mem/core/track"
 )
@@ -26,6 +29,9 @@ type MemoryInfo struct {
 	BandwidthGBps *float32 `json:"bandwidth_gbps"`
 	// Pressure is the level of the moment, without hysteresis.
 	Pressure pressure.Level `json:"pressure"`
+	// ReadingAge is how long ago the device was asked; what this library has taken
+	// and given back since is reckoned in.
+	ReadingAge time.Duration `json:"reading_age_ns"`
 }
 
 // UtilizationPercent is used / total * 100, for display; 0 when the total is
@@ -44,20 +50,25 @@ func (m MemoryInfo) PressureLevel() pressure.Level {
 
 // MemoryInfo asks the device for its reading and joins it with the books.
 func (e *Engine) MemoryInfo() (MemoryInfo, error) {
-	reading, err := e.dev.Memory()
+	reading, err := e.read()
 	if err != nil {
 		return MemoryInfo{}, err
 	}
 	e.mu.Lock()
 	headroom := e.headroomLocked()
 	e.mu.Unlock()
-	stats := e.Statistics()
+	return e.join(reading, headroom, e.Statistics().Brief()), nil
+}
+
+// join makes one record of a reading, of what the limit still allows and of the
+// books.
+func (e *Engine) join(reading device.MemoryReading, headroom uint64, books track.Brief) MemoryInfo {
 	info := MemoryInfo{
 		TotalBytes:         reading.TotalBytes,
-		UsedBytes:          stats.Active.Current + stats.Unusable.Current,
-		FreeBytes:          saturatingAdd(min(reading.FreeBytes, headroom), stats.Cached.Current),
-		ActiveAllocations:  stats.LiveBlocks.Current,
-		FragmentationRatio: stats.Fragmentation(),
+		UsedBytes:          books.ActiveBytes + books.UnusableBytes,
+		FreeBytes:          saturatingAdd(min(reading.FreeBytes, headroom), books.CachedBytes),
+		ActiveAllocations:  books.LiveBlocks,
+		FragmentationRatio: books.Fragmentation(),
 	}
 	if info.TotalBytes != 0 {
 		// The reading and the books are of two moments, and a driver may round:
@@ -71,7 +82,7 @@ func (e *Engine) MemoryInfo() (MemoryInfo, error) {
 		info.BandwidthGBps = &gbps
 	}
 	info.Pressure = info.PressureLevel()
-	return info, nil
+	return info
 }
 
 // Statistics is the books of the device: the sum over its pools, the counts of
@@ -79,7 +90,7 @@ func (e *Engine) MemoryInfo() (MemoryInfo, error) {
 func (e *Engine) Statistics() track.Statistics {
 	e.mu.Lock()
 	sum := e.retired
-	pools := append([]Pool{}, e.pools...)
+	pools := e.pools
 	e.mu.Unlock()
 	for _, p := range pools {
 		sum = sum.Plus(p.Statistics())

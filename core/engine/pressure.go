@@ -10,20 +10,25 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// watch is the present pressure level and when it changes. Nothing is watched
-// while nobody listens.
+// watch is the present pressure level by each profile that somebody listens to,
+// and when one of them changes. Nothing is watched while nobody listens.
 type watch struct {
-	// low and high bound the use of our own (track.Totals.Used) over which the
-	// level stays: low <= used < high.
+	// low and high bound the use of our own (track.Totals.Used) over which all
+	// levels stay: low <= used < high.
 	low, high atomic.Uint64
 
 	mu sync.Mutex
 	// watching says that the totals are watched for the listeners.
 	watching bool
-	level    pressure.Level
-	// others is what is neither ours nor free, as of the last look at the
-	// device.
-	others uint64
+	// total is the capacity and others what is neither ours nor free, as of the
+	// last look at the device.
+	total, others uint64
+	meters        [pressure.ProfileCount]meter
+}
+
+// meter is the level by one profile.
+type meter struct {
+	level  pressure.Level
 	bounds pressure.Bounds
 }
 
@@ -75,21 +80,23 @@ func (e *Engine) listening() bool {
 
 // lookLocked reads the device. When that fails the former reading stays.
 func (e *Engine) lookLocked() {
-	reading, err := e.dev.Memory()
+	reading, err := e.read()
 	if err != nil {
 		return
 	}
 	e.mu.Lock()
 	free, held := min(reading.FreeBytes, e.headroomLocked()), e.held
 	e.mu.Unlock()
-	total := reading.TotalBytes
-	ours := saturatingAdd(free, held)
-	e.watch.bounds = pressure.NewBounds(total)
-	e.watch.others = total - min(ours, total)
+	w := &e.watch
+	w.total = reading.TotalBytes
+	w.others = w.total - min(saturatingAdd(free, held), w.total)
+	for profile := range w.meters {
+		w.meters[profile].bounds = pressure.Profile(profile).Bounds(w.total)
+	}
 }
 
-// evaluateLocked moves the level to where the use is and tells the listeners of
-// a change. It returns how many were not told because the queue is full.
+// evaluateLocked moves the levels to where the use is and tells the listeners of
+// changes. It returns how many were not told because the queue is full.
 func (e *Engine) evaluateLocked() (dropped int) {
 	w := &e.watch
 	listeners := e.listListeners()
@@ -102,16 +109,15 @@ func (e *Engine) evaluateLocked() (dropped int) {
 		return 0
 	}
 	for {
-		level := w.bounds.Next(w.level, saturatingAdd(w.others, e.totals.Used()))
-		if level != w.level {
-			w.level = level
-			for _, r := range listeners {
-				if !e.dispatcher.Post(func() { r.call(func() { r.hear(level) }) }) {
-					dropped++
-				}
+		low, high := uint64(0), uint64(math.MaxUint64)
+		for profile := range pressure.Profile(pressure.ProfileCount) {
+			heard := listenersBy(listeners, profile)
+			if len(heard) == 0 {
+				continue
 			}
+			from, to, lost := e.moveLocked(&w.meters[profile], heard)
+			low, high, dropped = max(low, from), min(high, to), dropped+lost
 		}
-		low, high := w.bounds.Hold(level)
 		low -= min(low, w.others)
 		if high != math.MaxUint64 {
 			high -= min(high, w.others)
@@ -124,6 +130,32 @@ func (e *Engine) evaluateLocked() (dropped int) {
 			return dropped
 		}
 	}
+}
+
+// moveLocked moves one level and gives the uses, others' included, over which it
+// stays.
+func (e *Engine) moveLocked(m *meter, listeners []*Registration) (low, high uint64, dropped int) {
+	level := m.bounds.Next(m.level, saturatingAdd(e.watch.others, e.totals.Used()))
+	if level != m.level {
+		m.level = level
+		for _, r := range listeners {
+			if !e.dispatcher.Post(func() { r.call(func() { r.hear(level) }) }) {
+				dropped++
+			}
+		}
+	}
+	low, high = m.bounds.Hold(level)
+	return low, high, dropped
+}
+
+func listenersBy(all []*Registration, profile pressure.Profile) []*Registration {
+	var by []*Registration
+	for _, r := range all {
+		if r.profile == profile {
+			by = append(by, r)
+		}
+	}
+	return by
 }
 
 func (e *Engine) reportDropped(dropped int) {
@@ -139,39 +171,84 @@ func (e *Engine) listListeners() []*Registration {
 	return slices.Clone(e.listeners)
 }
 
-// OnPressure registers a callback that hears of every change of the pressure
-// level from now on, one call at a time, on the engine's worker.
+// OnPressure is OnPressureBy for the profile pressure.Ferrum, without the level.
 func (e *Engine) OnPressure(fn func(pressure.Level)) (*Registration, error) {
+	r, _, err := e.OnPressureBy(pressure.Ferrum, fn)
+	return r, err
+}
+
+// OnPressureBy registers a callback that hears of every change of the pressure
+// level by a profile from now on, one call at a time, on the engine's worker. The
+// level of now, which the changes start from, is returned. A profile that is none
+// is CodeInvalidArgument.
+func (e *Engine) OnPressureBy(profile pressure.Profile, fn func(pressure.Level)) (*Registration, pressure.Level, error) {
+	if err := profile.Check(opOnPressure); err != nil {
+		return nil, pressure.Low, err
+	}
 	r := newRegistration(e)
-	r.hear = fn
+	r.hear, r.profile = fn, profile
 	e.totals.Watch(true)
 	e.publish()
-	e.watch.mu.Lock()
-	defer e.watch.mu.Unlock()
-	defer e.keepWatching()
-	e.mu.Lock()
-	if e.closed {
-		defer e.mu.Unlock()
-		return nil, e.closedError("engine.on_pressure")
+	level, dropped, err := e.listen(r)
+	e.reportDropped(dropped)
+	if err != nil {
+		return nil, pressure.Low, err
 	}
-	first := len(e.listeners) == 0
-	e.mu.Unlock()
-	if first {
+	return r, level, nil
+}
+
+const opOnPressure = "engine.on_pressure"
+
+// listen adds a listener and gives the level that its changes start from. The
+// caller has begun to watch the totals.
+func (e *Engine) listen(r *Registration) (level pressure.Level, dropped int, err error) {
+	w := &e.watch
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer e.keepWatching()
+	if e.isClosed() {
+		return pressure.Low, 0, e.closedError(opOnPressure)
+	}
+	m := &w.meters[r.profile]
+	if len(listenersBy(e.listListeners(), r.profile)) == 0 {
 		// The level of now is where changes start from: nobody hears of it.
 		e.lookLocked()
-		e.watch.level = e.watch.bounds.LevelOf(saturatingAdd(e.watch.others, e.totals.Used()))
+		m.level = m.bounds.LevelOf(saturatingAdd(w.others, e.totals.Used()))
 	}
 	e.mu.Lock()
 	if e.closed {
 		defer e.mu.Unlock()
-		return nil, e.closedError("engine.on_pressure")
+		return pressure.Low, 0, e.closedError(opOnPressure)
 	}
 	e.listeners = append(e.listeners, r)
+	level = m.level
 	e.mu.Unlock()
-	if dropped := e.evaluateLocked(); dropped > 0 {
-		defer e.reportDropped(dropped)
+	return level, e.evaluateLocked(), nil
+}
+
+func (e *Engine) isClosed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
+}
+
+// PressureLevel is the present level by a profile, hysteresis included; false:
+// nobody listens to it, and so none is kept. Listeners hear of a change that is
+// found here.
+func (e *Engine) PressureLevel(profile pressure.Profile) (pressure.Level, bool) {
+	if !profile.Known() {
+		return pressure.Low, false
 	}
-	return r, nil
+	e.watch.mu.Lock()
+	kept := len(listenersBy(e.listListeners(), profile)) > 0
+	dropped := 0
+	if kept {
+		dropped = e.evaluateLocked()
+	}
+	level := e.watch.meters[profile].level
+	e.watch.mu.Unlock()
+	e.reportDropped(dropped)
+	return level, kept
 }
 
 // keepWatching leaves one watch on the totals while there are listeners, after

@@ -16,6 +16,8 @@ type Registration struct {
 	hear    func(pressure.Level)
 	reclaim func(neededBytes uint64) uint64
 
+	// profile is what levels are by that hear is told.
+	profile  pressure.Profile
 	priority int32
 	deadline time.Duration
 	// worker runs the calls of a reclaim callback: its own, so that one that

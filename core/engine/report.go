@@ -14,6 +14,7 @@ const reportedTags = 5
 // request, what is free, the largest free run, the bounds and who holds most.
 func (e *Engine) outOfMemory(need Need) error {
 	var text strings.Builder
+	room := uint64(0)
 	fmt.Fprintf(&text, "no room for %d bytes aligned to %d in pool %q", need.SizeBytes,
 		need.AlignmentBytes, need.Pool.Name())
 
@@ -21,6 +22,7 @@ func (e *Engine) outOfMemory(need Need) error {
 		fmt.Fprintf(&text, "; free in the device: unknown (%v)", err)
 	} else {
 		fmt.Fprintf(&text, "; free in the device: %d of %d", reading.FreeBytes, reading.TotalBytes)
+		room = reading.FreeBytes
 	}
 	own := need.Pool.Statistics()
 	fmt.Fprintf(&text, "; free in the pool: %d, largest run %d", own.Cached.Current,
@@ -34,15 +36,20 @@ func (e *Engine) outOfMemory(need Need) error {
 	}
 	if need.Bound != "" {
 		fmt.Fprintf(&text, "; %s", need.Bound)
+		room = min(room, need.BoundRoomBytes)
 	}
 	e.mu.Lock()
 	limit, held := e.limit, e.held
+	room = min(room, e.headroomLocked())
 	e.mu.Unlock()
 	if limit != 0 {
 		fmt.Fprintf(&text, "; limit of the device: %d, held: %d", limit, held)
 	}
 	e.writeHolders(&text)
-	return device.Errorf(device.CodeOutOfMemory, need.Op, "%s", text.String()).On(e.ID())
+	return device.Errorf(device.CodeOutOfMemory, need.Op, "%s", text.String()).On(e.ID()).
+		Stating(device.FactRequestedBytes, need.SizeBytes).
+		Stating(device.FactAvailableBytes, saturatingAdd(room, own.Cached.Current)).
+		Stating(device.FactLargestFreeBytes, own.LargestFreeBytes)
 }
 
 func (e *Engine) writeHolders(text *strings.Builder) {

@@ -124,11 +124,13 @@ func (e *Engine) Capacity() uint64 {
 func (e *Engine) NeverFits(op, what string, size uint64) error {
 	if total := e.info.TotalBytes; total != 0 && size > total {
 		return device.Errorf(device.CodeOutOfMemory, op,
-			"%s can never fit: that takes %d bytes, the device has %d", what, size, total).On(e.ID())
+			"%s can never fit: that takes %d bytes, the device has %d", what, size, total).On(e.ID()).
+			Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, total)
 	}
 	if limit := e.Limit(); limit != 0 && size > limit {
 		return device.Errorf(device.CodeOutOfMemory, op,
-			"%s can never fit: that takes %d bytes, the limit of the device is %d", what, size, limit).On(e.ID())
+			"%s can never fit: that takes %d bytes, the limit of the device is %d", what, size, limit).On(e.ID()).
+			Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, limit)
 	}
 	return nil
 }
@@ -147,7 +149,8 @@ func (e *Engine) charge(want Want) (uint64, error) {
 	if granted < want.MinBytes {
 		return 0, device.Errorf(device.CodeOutOfMemory, "engine.reserve",
 			"a segment of %d bytes: the limit of the device is %d and %d are held",
-			want.MinBytes, e.limit, e.held).On(e.ID())
+			want.MinBytes, e.limit, e.held).On(e.ID()).Stating(device.FactRequestedBytes, want.MinBytes).
+			Stating(device.FactAvailableBytes, e.headroomLocked())
 	}
 	after, carry := bits.Add64(e.held, granted, 0)
 	if carry != 0 {

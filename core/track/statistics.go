@@ -64,10 +64,4 @@ func (s Statistics) Plus(other Statistics) Statistics {
 }
 
 // Fragmentation is 1 - largest free run / total free; 0 when nothing is free.
-func (s Statistics) Fragmentation() float32 {
-	if s.Cached.Current == 0 {
-		return 0
-	}
-	largest := min(s.LargestFreeBytes, s.Cached.Current)
-	return float32(1 - float64(largest)/float64(s.Cached.Current))
-}
+func (s Statistics) Fragmentation() float32 { return s.Brief().Fragmentation() }

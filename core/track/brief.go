@@ -1,0 +1,45 @@
+package track
+
+// Brief is the present values of the books that a device's memory information is
+// made of.
+type Brief struct {
+	ActiveBytes, UnusableBytes, CachedBytes, LiveBlocks uint64
+	// LargestFreeBytes is the longest free run of any segment.
+	LargestFreeBytes uint64
+}
+
+// Brief is the present values without LargestFreeBytes, which is for the pool to
+// fill. Unlike Statistics it does not bring the totals up to date.
+func (b *Books) Brief() Brief {
+	return Brief{
+		ActiveBytes: b.now[active], UnusableBytes: b.now[unusable],
+		CachedBytes: b.now[cached], LiveBlocks: b.now[liveBlocks],
+	}
+}
+
+// Brief is that part of the record.
+func (s Statistics) Brief() Brief {
+	return Brief{
+		ActiveBytes: s.Active.Current, UnusableBytes: s.Unusable.Current, CachedBytes: s.Cached.Current,
+		LiveBlocks: s.LiveBlocks.Current, LargestFreeBytes: s.LargestFreeBytes,
+	}
+}
+
+// Plus is the values of two owners together.
+func (b Brief) Plus(other Brief) Brief {
+	b.ActiveBytes += other.ActiveBytes
+	b.UnusableBytes += other.UnusableBytes
+	b.CachedBytes += other.CachedBytes
+	b.LiveBlocks += other.LiveBlocks
+	b.LargestFreeBytes = max(b.LargestFreeBytes, other.LargestFreeBytes)
+	return b
+}
+
+// Fragmentation is 1 - largest free run / total free; 0 when nothing is free.
+func (b Brief) Fragmentation() float32 {
+	if b.CachedBytes == 0 {
+		return 0
+	}
+	largest := min(b.LargestFreeBytes, b.CachedBytes)
+	return float32(1 - float64(largest)/float64(b.CachedBytes))
+}
