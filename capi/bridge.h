@@ -10,6 +10,11 @@
 /** Keeps the detail of a failure of the running call. Texts are not NULL. */
 void fm_error_keep(ferrum_status status, int64_t native_code, char *operation,
                    char *device, char *message);
+/** How many numbers fm_error_facts takes. */
+#define FM_FACTS 7
+/** Adds to the record what fm_error_keep was given: FERRUM_FACT_* flags, the numbers
+ *  in the order of these flags, and the model. */
+void fm_error_facts(uint32_t facts, uint64_t *values, char *model);
 /** Makes every later call answer FERRUM_ERROR_POISONED. */
 void fm_poison(void);
 

@@ -71,6 +71,23 @@ void fm_error_keep(ferrum_status status, int64_t native_code, char *operation,
     fm_copy_text(record->operation, sizeof record->operation, operation);
     fm_copy_text(record->device, sizeof record->device, device);
     fm_copy_text(record->message, sizeof record->message, message);
+    memset(&record->facts, 0,
+           sizeof *record - offsetof(ferrum_error_info, facts));
+}
+
+void fm_error_facts(uint32_t facts, uint64_t *values, char *model) {
+    ferrum_error_info *record = fm_record_get();
+    if (record == NULL)
+        return;
+    record->facts = facts;
+    record->offset_bytes = values[0];
+    record->size_bytes = values[1];
+    record->capacity_bytes = values[2];
+    record->page_bytes = values[3];
+    record->requested_bytes = values[4];
+    record->available_bytes = values[5];
+    record->largest_free_bytes = values[6];
+    fm_copy_text(record->model, sizeof record->model, model);
 }
 
 ferrum_status fm_failed_in(const char *function, ferrum_status status) {

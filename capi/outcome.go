@@ -37,7 +37,38 @@ func keep(record *device.Error) {
 	C.free(unsafe.Pointer(operation))
 	C.free(unsafe.Pointer(name))
 	C.free(unsafe.Pointer(message))
+	keepFacts(&record.Facts)
 }
+
+// keepFacts adds the numbers of an error to the record, those that it has.
+func keepFacts(facts *device.Facts) {
+	var flags C.uint32_t
+	var values [C.FM_FACTS]C.uint64_t
+	for fact := range device.NumFacts {
+		if value, stated := facts.Value(fact); stated {
+			flags |= 1 << fact
+			values[fact] = C.uint64_t(value)
+		}
+	}
+	if flags == 0 && facts.Model == "" {
+		return
+	}
+	model := C.CString(facts.Model)
+	C.fm_error_facts(flags, &values[0], model)
+	C.free(unsafe.Pointer(model))
+}
+
+// The facts have the flags of the header, and there are as many.
+var (
+	_ = [1]struct{}{}[1<<device.FactOffsetBytes-C.FERRUM_FACT_OFFSET_BYTES]
+	_ = [1]struct{}{}[1<<device.FactSizeBytes-C.FERRUM_FACT_SIZE_BYTES]
+	_ = [1]struct{}{}[1<<device.FactCapacityBytes-C.FERRUM_FACT_CAPACITY_BYTES]
+	_ = [1]struct{}{}[1<<device.FactPageBytes-C.FERRUM_FACT_PAGE_BYTES]
+	_ = [1]struct{}{}[1<<device.FactRequestedBytes-C.FERRUM_FACT_REQUESTED_BYTES]
+	_ = [1]struct{}{}[1<<device.FactAvailableBytes-C.FERRUM_FACT_AVAILABLE_BYTES]
+	_ = [1]struct{}{}[1<<device.FactLargestFreeBytes-C.FERRUM_FACT_LARGEST_FREE_BYTES]
+	_ = [1]struct{}{}[device.NumFacts-C.FM_FACTS]
+)
 
 // done is the status of a call that gives nothing back.
 func done(err error) C.int32_t {

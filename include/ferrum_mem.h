@@ -293,6 +293,15 @@ FERRUM_API ferrum_status ferrum_init(const ferrum_config *config);
  */
 FERRUM_API ferrum_status ferrum_shutdown(uint32_t flags);
 
+/** Numbers of ferrum_error_info that a failure states. */
+#define FERRUM_FACT_OFFSET_BYTES UINT32_C(1)
+#define FERRUM_FACT_SIZE_BYTES UINT32_C(2)
+#define FERRUM_FACT_CAPACITY_BYTES UINT32_C(4)
+#define FERRUM_FACT_PAGE_BYTES UINT32_C(8)
+#define FERRUM_FACT_REQUESTED_BYTES UINT32_C(16)
+#define FERRUM_FACT_AVAILABLE_BYTES UINT32_C(32)
+#define FERRUM_FACT_LARGEST_FREE_BYTES UINT32_C(64)
+
 /** Detail of a failure, as ferrum_last_error copies it out. */
 typedef struct ferrum_error_info {
     uint32_t struct_size;
@@ -309,10 +318,33 @@ typedef struct ferrum_error_info {
     /** What was wrong, with the argument and its value. Cut off at a
      *  character's end if it is longer. */
     char message[1024];
+    /** FERRUM_FACT_* flags of the numbers below that the failure states; the others
+     *  are 0. Of virtual and shared pools, INVALID_OFFSET states offset, size and
+     *  capacity; ALREADY_MAPPED and NOT_MAPPED state offset and size of the first
+     *  page that is, or is not, mapped; INVALID_PAGE_SIZE the page size that was
+     *  asked for; OUT_OF_PHYSICAL_MEMORY what was requested and what is available;
+     *  OUT_OF_VIRTUAL_MEMORY what was requested and, where it is known, the capacity
+     *  and the largest free run. OUT_OF_MEMORY states what was requested, and either
+     *  what was free, or could still be had, and the largest free run, or the
+     *  capacity that the request is above. */
+    uint32_t facts;
+    uint32_t reserved;
+    uint64_t offset_bytes;
+    uint64_t size_bytes;
+    /** The most that there could be. */
+    uint64_t capacity_bytes;
+    uint64_t page_bytes;
+    uint64_t requested_bytes;
+    /** Of a pool: free in it, and what it could still have from the device, in
+     *  however many pieces. */
+    uint64_t available_bytes;
+    uint64_t largest_free_bytes;
+    /** Model of a shared pool that the failure is about, or empty. */
+    char model[64];
 } ferrum_error_info;
 
 /* clang-format off */
-#define FERRUM_ERROR_INFO_INIT {(uint32_t)sizeof(ferrum_error_info), 0, 0, {0}, {0}, {0}, {0}}
+#define FERRUM_ERROR_INFO_INIT {(uint32_t)sizeof(ferrum_error_info), 0, 0, {0}, {0}, {0}, {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
 /* clang-format on */
 
 /**

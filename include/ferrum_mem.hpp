@@ -22,6 +22,7 @@
 #include <memory>
 #include <memory_resource>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -39,6 +40,11 @@ struct failure {
     std::string operation;
     std::string device;
     std::string message;
+    /** Model of a shared pool that the failure is about, or empty. */
+    std::string model;
+    /** The numbers that a failure of this status states, see ferrum_error_info. */
+    std::optional<std::uint64_t> offset_bytes, size_bytes, capacity_bytes,
+        page_bytes, requested_bytes, available_bytes, largest_free_bytes;
 
     /** The record of this thread's latest failure. */
     static failure last(ferrum_status status) {
@@ -51,8 +57,28 @@ struct failure {
             out.operation = info.operation;
             out.device = info.device;
             out.message = info.message;
+            out.model = info.model;
+            out.state(info);
         }
         return out;
+    }
+
+  private:
+    void state(const ferrum_error_info &info) {
+        auto take = [&info](std::uint32_t fact, std::uint64_t value) {
+            return info.facts & fact ? std::optional<std::uint64_t>(value)
+                                     : std::nullopt;
+        };
+        offset_bytes = take(FERRUM_FACT_OFFSET_BYTES, info.offset_bytes);
+        size_bytes = take(FERRUM_FACT_SIZE_BYTES, info.size_bytes);
+        capacity_bytes = take(FERRUM_FACT_CAPACITY_BYTES, info.capacity_bytes);
+        page_bytes = take(FERRUM_FACT_PAGE_BYTES, info.page_bytes);
+        requested_bytes =
+            take(FERRUM_FACT_REQUESTED_BYTES, info.requested_bytes);
+        available_bytes =
+            take(FERRUM_FACT_AVAILABLE_BYTES, info.available_bytes);
+        largest_free_bytes =
+            take(FERRUM_FACT_LARGEST_FREE_BYTES, info.largest_free_bytes);
     }
 };
 

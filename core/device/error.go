@@ -17,14 +17,22 @@ type Error struct {
 	Native int64
 	// Message names what was wrong and its value.
 	Message string
+	// Facts are the numbers of the message, for programs.
+	Facts Facts
 	// Err is the cause, or nil.
 	Err error
 }
 
-// Errorf makes an Error; %w in the format sets its cause.
+// Errorf makes an Error; %w in the format sets its cause. It has the facts of a
+// cause that has the same code.
 func Errorf(code Code, op, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
-	return &Error{Code: code, Op: op, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
+	e := &Error{Code: code, Op: op, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
+	var cause *Error
+	if errors.As(e.Err, &cause) && cause.Code == code {
+		e.Facts = cause.Facts
+	}
+	return e
 }
 
 // On names the device that the error is about, and returns the error.

@@ -202,6 +202,6 @@ func (p *Pool) preAllocate() error {
 	}
 	return p.engine.FindRoom(engine.Need{
 		Pool: p, Op: "pool.new", SizeBytes: size, AlignmentBytes: p.config.AlignmentBytes,
-		Bound: p.boundText(),
+		Bound: p.boundText(), BoundRoomBytes: p.boundRoom(),
 	}, attempt)
 }

@@ -62,7 +62,8 @@ func (p *Pool) search(n *need, take, spare taker) error {
 	}
 	if !found {
 		wanted := engine.Need{
-			Pool: p, Op: opAlloc, SizeBytes: n.Size * n.count, AlignmentBytes: n.Align, Bound: p.boundText(),
+			Pool: p, Op: opAlloc, SizeBytes: n.Size * n.count, AlignmentBytes: n.Align,
+			Bound: p.boundText(), BoundRoomBytes: p.boundRoom(),
 		}
 		if spare != nil {
 			wanted.Spare = func() (bool, error) { return p.attempt(spare) }
@@ -111,7 +112,8 @@ func (p *Pool) neverFits(n *need) error {
 	}
 	if fixed := p.fixedBytes(); fixed != 0 && n.Size > fixed {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
-			"%s can never fit: fixed_block_bytes of pool %q is %d", what, p.config.Name, fixed).On(p.engine.ID())
+			"%s can never fit: fixed_block_bytes of pool %q is %d", what, p.config.Name, fixed).On(p.engine.ID()).
+			Stating(device.FactRequestedBytes, n.requested).Stating(device.FactCapacityBytes, fixed)
 	}
 	carry, total := bits.Mul64(n.Size, n.count)
 	segment, ok := p.sizeFor(total)
@@ -127,9 +129,18 @@ func (p *Pool) neverFits(n *need) error {
 	p.mu.Unlock()
 	if segment > bound {
 		return device.Errorf(device.CodeOutOfMemory, opAlloc,
-			"%s can never fit in pool %q: %s", what, p.config.Name, p.boundText()).On(p.engine.ID())
+			"%s can never fit in pool %q: %s", what, p.config.Name, p.boundText()).On(p.engine.ID()).
+			Stating(device.FactRequestedBytes, segment).Stating(device.FactCapacityBytes, bound)
 	}
 	return nil
+}
+
+// boundRoom is what the pool's bound lets it have besides what it holds.
+func (p *Pool) boundRoom() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	bound := p.bound()
+	return bound - min(p.held, bound)
 }
 
 // boundText names what bounds the pool; "" if nothing does.

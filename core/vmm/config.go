@@ -84,7 +84,7 @@ func (c *PhysicalConfig) check(op string, e *engine.Engine, granularity device.G
 	if bits.OnesCount64(c.PageBytes) != 1 || c.PageBytes < least {
 		return device.Errorf(device.CodeInvalidPageSize, op,
 			"page_bytes %d is not a power of two of at least %d (the device's granularity is %d)",
-			c.PageBytes, least, granularity.MinimumBytes).On(e.ID())
+			c.PageBytes, least, granularity.MinimumBytes).On(e.ID()).Stating(device.FactPageBytes, c.PageBytes)
 	}
 	return checkLimit(op, e, c.LimitBytes)
 }
@@ -93,7 +93,8 @@ func (c *PhysicalConfig) check(op string, e *engine.Engine, granularity device.G
 func checkLimit(op string, e *engine.Engine, limit uint64) error {
 	if total := e.Info().TotalBytes; total != 0 && limit > total {
 		return device.Errorf(device.CodeOutOfPhysicalMemory, op,
-			"limit_bytes: requested %d, available %d: that is all the device has", limit, total).On(e.ID())
+			"limit_bytes: requested %d, available %d: that is all the device has", limit, total).On(e.ID()).
+			Stating(device.FactRequestedBytes, limit).Stating(device.FactAvailableBytes, total)
 	}
 	return nil
 }
@@ -121,7 +122,8 @@ func capacityPages(op string, e *engine.Engine, capacity, pageBytes uint64) (uin
 	pages := sum / pageBytes
 	if pages > maxPages {
 		return 0, device.Errorf(device.CodeOutOfVirtualMemory, op,
-			"capacity_bytes %d is %d pages of %d bytes, at most %d are possible", capacity, pages, pageBytes, maxPages).On(e.ID())
+			"capacity_bytes %d is %d pages of %d bytes, at most %d are possible", capacity, pages, pageBytes, maxPages).On(e.ID()).
+			Stating(device.FactRequestedBytes, capacity).Stating(device.FactCapacityBytes, maxPages*pageBytes)
 	}
 	return pages, nil
 }

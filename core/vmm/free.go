@@ -79,7 +79,7 @@ func (s *space) mayFreeWhole(op string, b span, r run) error {
 		return nil
 	}
 	if a := s.records.all[s.allocated[r.start]-1]; a.offset != b.offset || a.size != b.size {
-		return s.fault(device.CodeInvalidOffset, op,
+		return s.badRange(op, b,
 			"offset %d, size %d, capacity %d: neither whole pages of %d bytes nor the range of one allocation (the one there has offset %d, size %d)",
 			b.offset, b.size, s.capacity(), s.pageBytes, a.offset, a.size)
 	}

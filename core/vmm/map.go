@@ -142,7 +142,9 @@ func (s *space) place(c *claim) error {
 func (s *space) noPlace(p placing) error {
 	return s.fault(device.CodeOutOfVirtualMemory, p.op,
 		"size %d: the longest free run of %q is %d of %d bytes, %d are retiring", p.at.size, s.owner.name,
-		s.free.longest()*s.pageBytes, s.capacity(), s.retiring*s.pageBytes)
+		s.free.longest()*s.pageBytes, s.capacity(), s.retiring*s.pageBytes).
+		Stating(device.FactRequestedBytes, p.at.size).Stating(device.FactCapacityBytes, s.capacity()).
+		Stating(device.FactLargestFreeBytes, s.free.longest()*s.pageBytes)
 }
 
 // clash is the error of an allocation of a run in which a page is live; nil: none is.
@@ -151,8 +153,7 @@ func (s *space) clash(p placing, r run) error {
 	if !clash {
 		return nil
 	}
-	return s.fault(device.CodeAlreadyMapped, p.op, "page at offset %d, page size %d, is mapped already (offset %d, size %d)",
-		page*s.pageBytes, s.pageBytes, p.at.offset, p.at.size)
+	return s.badPage(device.CodeAlreadyMapped, p.op, page, p.at)
 }
 
 // waitForRange waits for what holds a range up: work behind a retiring one, or a

@@ -93,7 +93,7 @@ func (m *Model) AllocateAt(offset, size uint64) (Allocation, error) {
 func (m *Model) AllocateTagged(r AllocateRequest) (Allocation, error) {
 	const op = "allocate"
 	if r.OffsetBytes != 0 {
-		return Allocation{}, m.space.fault(device.CodeInvalidOffset, op, "offset %d: the place is not the caller's", r.OffsetBytes)
+		return Allocation{}, m.space.badRange(op, span{r.OffsetBytes, r.SizeBytes}, "offset %d: the place is not the caller's", r.OffsetBytes)
 	}
 	return m.allocate(placing{op: op, at: span{size: r.SizeBytes}, anywhere: true, tag: r.Tag, wait: r.Wait})
 }
@@ -182,7 +182,7 @@ func (m *Model) Synchronize() error {
 func (m *Model) check(op string) error {
 	if m.gone {
 		return device.Errorf(device.CodeModelNotFound, modelOp(op), "model %q was unregistered from %q", m.id,
-			m.shared.name).On(m.shared.engine.ID())
+			m.shared.name).On(m.shared.engine.ID()).OfModel(m.id)
 	}
 	return nil
 }

@@ -163,7 +163,7 @@ func (s *Shared) findLocked(op, id string) (*Model, error) {
 	}
 	m := s.models[id]
 	if m == nil || m.gone {
-		return nil, s.fault(device.CodeModelNotFound, op, "model %q is not registered in %q", id, s.name)
+		return nil, s.fault(device.CodeModelNotFound, op, "model %q is not registered in %q", id, s.name).OfModel(id)
 	}
 	return m, nil
 }
@@ -176,7 +176,7 @@ func (s *Shared) checkOpen(op string) error {
 	return nil
 }
 
-func (s *Shared) fault(code device.Code, op, format string, args ...any) error {
+func (s *Shared) fault(code device.Code, op, format string, args ...any) *device.Error {
 	return device.Errorf(code, "shared."+op, format, args...).On(s.engine.ID())
 }
 

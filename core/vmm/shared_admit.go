@@ -134,9 +134,11 @@ func (s *Shared) short(o *order) error {
 
 func (s *Shared) outOfPhysical(o *order, why string, args ...any) error {
 	m := o.model
-	args = append([]any{m.id, o.at.size, s.bytes(s.quota.available(m.share))}, args...)
+	available := s.bytes(s.quota.available(m.share))
+	args = append([]any{m.id, o.at.size, available}, args...)
 	return device.Errorf(device.CodeOutOfPhysicalMemory, modelOp(o.op),
-		"model %q: requested %d bytes, available %d: "+why, args...).On(s.engine.ID())
+		"model %q: requested %d bytes, available %d: "+why, args...).On(s.engine.ID()).OfModel(m.id).
+		Stating(device.FactRequestedBytes, o.at.size).Stating(device.FactAvailableBytes, available)
 }
 
 // over says that nobody waits for the order any more.

@@ -131,7 +131,7 @@ func (s *Shared) enroll(op, id string, c ModelConfig) (*Model, error) {
 		return nil, err
 	}
 	if s.models[id] != nil {
-		return nil, s.fault(device.CodeModelAlreadyExists, op, "model %q is registered in %q already", id, s.name)
+		return nil, s.fault(device.CodeModelAlreadyExists, op, "model %q is registered in %q already", id, s.name).OfModel(id)
 	}
 	if err := s.checkGuarantees(op, id, nil, c.limits(), b); err != nil {
 		return nil, err

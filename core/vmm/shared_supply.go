@@ -104,5 +104,6 @@ func (s *Shared) deviceShort(o *order, err error) error {
 	}
 	return device.Errorf(device.CodeOutOfPhysicalMemory, modelOp(o.op),
 		"model %q: requested %d bytes, available %d: the device has less than the limit allows: %w",
-		o.model.id, o.at.size, available, err).On(s.engine.ID())
+		o.model.id, o.at.size, available, err).On(s.engine.ID()).OfModel(o.model.id).
+		Stating(device.FactRequestedBytes, o.at.size).Stating(device.FactAvailableBytes, available)
 }

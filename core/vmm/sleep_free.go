@@ -39,8 +39,7 @@ func (s *space) notLive(op string, b span, r run, page uint64) error {
 			"offset %d, size %d: the page at offset %d sleeps and that at offset %d does not; they have to be freed apart",
 			b.offset, b.size, asleep*s.pageBytes, page*s.pageBytes)
 	}
-	return s.fault(device.CodeNotMapped, op, "page at offset %d, page size %d, is not mapped (offset %d, size %d)",
-		page*s.pageBytes, s.pageBytes, b.offset, b.size)
+	return s.badPage(device.CodeNotMapped, op, page, b)
 }
 
 // shiftingNow is the error of a range that is being put to sleep or woken; nil: none

@@ -96,7 +96,8 @@ func newSpace(ph *Physical, c spaceConfig) (*space, error) {
 	}
 	if s.base, err = ph.virtual.Reserve(s.capacity(), ph.pageBytes); err != nil {
 		s.closeTables()
-		return nil, device.Errorf(device.CodeOf(err), op, "capacity_bytes %d: %w", c.capacityBytes, err).On(ph.engine.ID())
+		return nil, device.Errorf(device.CodeOf(err), op, "capacity_bytes %d: %w", c.capacityBytes, err).On(ph.engine.ID()).
+			Stating(device.FactRequestedBytes, c.capacityBytes)
 	}
 	s.owner = ph.addOwner(c.name, c.unscrubbed)
 	if err := ph.addSpace(s); err != nil {
@@ -161,12 +162,33 @@ func (s *space) capacity() uint64 { return s.pages * s.pageBytes }
 // addr is where a page lies.
 func (s *space) addr(page uint64) device.Addr { return s.base + device.Addr(page*s.pageBytes) }
 
-func (s *space) fault(code device.Code, op, format string, args ...any) error {
-	return device.Errorf(code, s.op(op), format, args...).On(s.physical.engine.ID())
+func (s *space) fault(code device.Code, op, format string, args ...any) *device.Error {
+	e := device.Errorf(code, s.op(op), format, args...).On(s.physical.engine.ID())
+	if s.kind == modelKind {
+		e.OfModel(s.owner.name)
+	}
+	return e
 }
 
 func (s *space) closedError(op string) error {
 	return s.fault(device.CodeInvalidState, op, "%q is closed", s.owner.name)
+}
+
+// badRange is the error of a range that has no meaning here.
+func (s *space) badRange(op string, b span, format string, args ...any) *device.Error {
+	return s.fault(device.CodeInvalidOffset, op, format, args...).Stating(device.FactOffsetBytes, b.offset).
+		Stating(device.FactSizeBytes, b.size).Stating(device.FactCapacityBytes, s.capacity())
+}
+
+// badPage is the error of a page that is, or is not, mapped.
+func (s *space) badPage(code device.Code, op string, page uint64, b span) *device.Error {
+	what := "is mapped already"
+	if code == device.CodeNotMapped {
+		what = "is not mapped"
+	}
+	return s.fault(code, op, "page at offset %d, page size %d, %s (offset %d, size %d)",
+		page*s.pageBytes, s.pageBytes, what, b.offset, b.size).Stating(device.FactOffsetBytes, page*s.pageBytes).
+		Stating(device.FactSizeBytes, s.pageBytes).Stating(device.FactPageBytes, s.pageBytes)
 }
 
 // span is a range of bytes in a space.
@@ -175,10 +197,11 @@ type span struct{ offset, size uint64 }
 // runOf is the pages that a range touches.
 func (s *space) runOf(op string, b span) (run, error) {
 	if b.size == 0 {
-		return run{}, s.fault(device.CodeInvalidSize, op, "size 0 at offset %d", b.offset)
+		return run{}, s.fault(device.CodeInvalidSize, op, "size 0 at offset %d", b.offset).
+			Stating(device.FactOffsetBytes, b.offset).Stating(device.FactSizeBytes, 0)
 	}
 	if capacity := s.capacity(); b.offset > capacity || b.size > capacity-b.offset {
-		return run{}, s.fault(device.CodeInvalidOffset, op, "offset %d, size %d, capacity %d: the range ends outside",
+		return run{}, s.badRange(op, b, "offset %d, size %d, capacity %d: the range ends outside",
 			b.offset, b.size, capacity)
 	}
 	first, last := b.offset/s.pageBytes, (b.offset+b.size-1)/s.pageBytes
@@ -195,7 +218,8 @@ func (s *space) pagesFor(op string, size uint64) (uint64, error) {
 		pages++
 	}
 	if pages > s.pages {
-		return 0, s.fault(device.CodeOutOfVirtualMemory, op, "size %d: the capacity is %d", size, s.capacity())
+		return 0, s.fault(device.CodeOutOfVirtualMemory, op, "size %d: the capacity is %d", size, s.capacity()).
+			Stating(device.FactRequestedBytes, size).Stating(device.FactCapacityBytes, s.capacity())
 	}
 	return pages, nil
 }

@@ -39,9 +39,11 @@ func (ph *Physical) overLimit(op string, pages uint64) error {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	// Pages of an address space: their bytes do not overflow.
+	requested, available := pages*ph.pageBytes, ph.available()*ph.pageBytes
 	return device.Errorf(device.CodeOutOfPhysicalMemory, op,
-		"requested %d bytes, available %d: the limit of %q is %d, and %d are in use", pages*ph.pageBytes,
-		ph.available()*ph.pageBytes, ph.config.Name, ph.limitLocked(), ph.used*ph.pageBytes).On(ph.engine.ID())
+		"requested %d bytes, available %d: the limit of %q is %d, and %d are in use", requested, available,
+		ph.config.Name, ph.limitLocked(), ph.used*ph.pageBytes).On(ph.engine.ID()).
+		Stating(device.FactRequestedBytes, requested).Stating(device.FactAvailableBytes, available)
 }
 
 // fetching is one search for pages that are charged already.
@@ -51,6 +53,8 @@ type fetching struct {
 	pages uint64
 	// zeros says that not even what the owner itself had written may be there.
 	zeros bool
+	// noWait says that nobody else is to be asked for room on the device.
+	noWait bool
 	// got may be mapped as they are; dirty ones have to be made zeros first.
 	got, dirty []device.Page
 	// moved is how many of them another owner had last.
@@ -64,7 +68,7 @@ func (f *fetching) short() uint64 { return f.pages - uint64(len(f.got)+len(f.dir
 // engine. They are all there or none is taken. No lock is held.
 func (ph *Physical) fetch(f *fetching) ([]device.Page, error) {
 	err := ph.collect(f)
-	if errors.Is(err, device.CodeOutOfMemory) {
+	if errors.Is(err, device.CodeOutOfMemory) && !f.noWait {
 		err = ph.findRoom(f)
 	}
 	if err == nil && len(f.dirty) > 0 {
@@ -94,7 +98,7 @@ func (ph *Physical) findRoom(f *fetching) error {
 	if err == nil {
 		err = ph.engine.FindRoom(engine.Need{
 			Pool: ph, Op: f.op, SizeBytes: size, AlignmentBytes: ph.pageBytes,
-			Bound: fmt.Sprintf("limit of the pages: %d", ph.Limit()),
+			Bound: fmt.Sprintf("limit of the pages: %d", ph.Limit()), BoundRoomBytes: ph.room(),
 		}, func() (bool, error) {
 			err := ph.collect(f)
 			return err == nil, err
@@ -104,6 +108,14 @@ func (ph *Physical) findRoom(f *fetching) error {
 		ph.failed()
 	}
 	return err
+}
+
+// room is what the limit lets be had from the device besides what is.
+func (ph *Physical) room() uint64 {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	limit := ph.limitPages()
+	return (limit - min(ph.created, limit)) * ph.pageBytes
 }
 
 // failed counts an allocation that ran out of memory.
@@ -145,7 +157,8 @@ func (ph *Physical) collect(f *fetching) error {
 			return device.Errorf(device.CodeOutOfPhysicalMemory, f.op,
 				"requested %d bytes, available %d: %d pages are had from the device, the limit of %q is %d",
 				f.pages*ph.pageBytes, (f.pages-short)*ph.pageBytes, ph.created, ph.config.Name,
-				ph.limitLocked()).On(ph.engine.ID())
+				ph.limitLocked()).On(ph.engine.ID()).Stating(device.FactRequestedBytes, f.pages*ph.pageBytes).
+				Stating(device.FactAvailableBytes, (f.pages-short)*ph.pageBytes)
 		}
 	}
 }

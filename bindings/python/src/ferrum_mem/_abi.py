@@ -168,6 +168,14 @@ FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 FERRUM_FORCE = 1
 # Accept a host_memory_bytes above the memory of the machine.
 FERRUM_CONFIG_HOST_MEMORY_FORCED = 1
+# Numbers of ferrum_error_info that a failure states.
+FERRUM_FACT_OFFSET_BYTES = 1
+FERRUM_FACT_SIZE_BYTES = 2
+FERRUM_FACT_CAPACITY_BYTES = 4
+FERRUM_FACT_PAGE_BYTES = 8
+FERRUM_FACT_REQUESTED_BYTES = 16
+FERRUM_FACT_AVAILABLE_BYTES = 32
+FERRUM_FACT_LARGEST_FREE_BYTES = 64
 FERRUM_LOG_DEBUG = 0
 FERRUM_LOG_INFO = 1
 FERRUM_LOG_WARNING = 2
@@ -389,6 +397,27 @@ class ferrum_error_info(ctypes.Structure):
     device: bytes
     # What was wrong, with the argument and its value. Cut off at a character's end if it is longer.
     message: bytes
+    # FERRUM_FACT_* flags of the numbers below that the failure states; the others are 0. Of virtual
+    # and shared pools, INVALID_OFFSET states offset, size and capacity; ALREADY_MAPPED and
+    # NOT_MAPPED state offset and size of the first page that is, or is not, mapped;
+    # INVALID_PAGE_SIZE the page size that was asked for; OUT_OF_PHYSICAL_MEMORY what was requested
+    # and what is available; OUT_OF_VIRTUAL_MEMORY what was requested and, where it is known, the
+    # capacity and the largest free run. OUT_OF_MEMORY states what was requested, and either what
+    # was free, or could still be had, and the largest free run, or the capacity that the request is
+    # above.
+    facts: int
+    reserved: int
+    offset_bytes: int
+    size_bytes: int
+    # The most that there could be.
+    capacity_bytes: int
+    page_bytes: int
+    requested_bytes: int
+    # Of a pool: free in it, and what it could still have from the device, in however many pieces.
+    available_bytes: int
+    largest_free_bytes: int
+    # Model of a shared pool that the failure is about, or empty.
+    model: bytes
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -398,6 +427,16 @@ class ferrum_error_info(ctypes.Structure):
         ("operation", ctypes.c_char * 64),
         ("device", ctypes.c_char * 32),
         ("message", ctypes.c_char * 1024),
+        ("facts", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("offset_bytes", ctypes.c_uint64),
+        ("size_bytes", ctypes.c_uint64),
+        ("capacity_bytes", ctypes.c_uint64),
+        ("page_bytes", ctypes.c_uint64),
+        ("requested_bytes", ctypes.c_uint64),
+        ("available_bytes", ctypes.c_uint64),
+        ("largest_free_bytes", ctypes.c_uint64),
+        ("model", ctypes.c_char * 64),
     ]
 
     @classmethod
@@ -1683,7 +1722,12 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_memory, 8, 8, (0,)),
     (ferrum_registration, 8, 8, (0,)),
     (ferrum_config, 24, 8, (0, 4, 8, 16, 20)),
-    (ferrum_error_info, 1200, 8, (0, 4, 8, 16, 80, 144, 176)),
+    (
+        ferrum_error_info,
+        1328,
+        8,
+        (0, 4, 8, 16, 80, 144, 176, 1200, 1204, 1208, 1216, 1224, 1232, 1240, 1248, 1256, 1264),
+    ),
     (ferrum_device_info, 232, 8, (0, 4, 8, 16, 24, 32, 40, 72, 104)),
     (ferrum_memory_info, 64, 8, (0, 4, 8, 16, 24, 32, 40, 48, 52, 56, 60)),
     (ferrum_gauge, 16, 8, (0, 8)),

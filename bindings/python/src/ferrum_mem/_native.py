@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _abi, _loader
-from .errors import FerrumError, InvalidArgumentError, class_of
+from .errors import FACTS, FerrumError, InvalidArgumentError, class_of
 
 _lock = threading.Lock()
 _functions: _abi.Functions | None = None
@@ -70,6 +70,8 @@ def error_of(status: int) -> FerrumError:
         operation=info.operation.decode(),
         device=info.device.decode(),
         native_code=info.native_code,
+        model=info.model.decode(),
+        facts={name: getattr(info, name) for name, flag in FACTS.items() if info.facts & flag},
     )
 
 

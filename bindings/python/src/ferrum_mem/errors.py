@@ -9,11 +9,19 @@ TimeoutError, and so on.
 from __future__ import annotations
 
 import builtins
+from collections.abc import Mapping
 from typing import Any
 
 from . import _abi
 
 _NAMES = {row.value: row.name for row in _abi.STATUSES}
+
+# The numbers that a failure may state, with their flags.
+FACTS = {
+    name.removeprefix("FERRUM_FACT_").lower(): flag
+    for name, flag in vars(_abi).items()
+    if name.startswith("FERRUM_FACT_")
+}
 
 
 class FerrumError(Exception):
@@ -27,7 +35,19 @@ class FerrumError(Exception):
         operation: operation inside the library, such as "pool.alloc", or "".
         device: device concerned, such as "cpu:0", or "".
         native_code: number that the vendor's runtime or the system gave, or 0.
+        model: model of a shared pool that the failure is about, or "".
+        offset_bytes, size_bytes, capacity_bytes, page_bytes, requested_bytes,
+        available_bytes, largest_free_bytes: the numbers that a failure of this
+            status states; None where it states none.
     """
+
+    offset_bytes: int | None
+    size_bytes: int | None
+    capacity_bytes: int | None
+    page_bytes: int | None
+    requested_bytes: int | None
+    available_bytes: int | None
+    largest_free_bytes: int | None
 
     def __init__(
         self,
@@ -38,6 +58,8 @@ class FerrumError(Exception):
         operation: str = "",
         device: str = "",
         native_code: int = 0,
+        model: str = "",
+        facts: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -47,6 +69,9 @@ class FerrumError(Exception):
         self.operation = operation
         self.device = device
         self.native_code = native_code
+        self.model = model
+        for name in FACTS:
+            setattr(self, name, (facts or {}).get(name))
 
     def __str__(self) -> str:
         place = ": ".join(part for part in (self.device, self.operation) if part)
@@ -54,9 +79,10 @@ class FerrumError(Exception):
         return f"{place}{': ' if place else ''}{self.message} ({self.name}{native})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = {
-            name: getattr(self, name) for name in ("function", "operation", "device", "native_code")
-        }
+        names = ("function", "operation", "device", "native_code", "model")
+        fields: dict[str, Any] = {name: getattr(self, name) for name in names}
+        values = {name: getattr(self, name) for name in FACTS}
+        fields["facts"] = {name: value for name, value in values.items() if value is not None}
         return _rebuild, (type(self), self.status, self.message, fields)
 
 

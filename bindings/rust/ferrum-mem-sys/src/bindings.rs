@@ -144,6 +144,14 @@ pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 pub const FERRUM_FORCE: u32 = 1;
 /// Accept a host_memory_bytes above the memory of the machine.
 pub const FERRUM_CONFIG_HOST_MEMORY_FORCED: u32 = 1;
+/// Numbers of ferrum_error_info that a failure states.
+pub const FERRUM_FACT_OFFSET_BYTES: u32 = 1;
+pub const FERRUM_FACT_SIZE_BYTES: u32 = 2;
+pub const FERRUM_FACT_CAPACITY_BYTES: u32 = 4;
+pub const FERRUM_FACT_PAGE_BYTES: u32 = 8;
+pub const FERRUM_FACT_REQUESTED_BYTES: u32 = 16;
+pub const FERRUM_FACT_AVAILABLE_BYTES: u32 = 32;
+pub const FERRUM_FACT_LARGEST_FREE_BYTES: u32 = 64;
 pub const FERRUM_LOG_DEBUG: ferrum_log_level = 0;
 pub const FERRUM_LOG_INFO: ferrum_log_level = 1;
 pub const FERRUM_LOG_WARNING: ferrum_log_level = 2;
@@ -396,6 +404,29 @@ pub struct ferrum_error_info {
     /// What was wrong, with the argument and its value. Cut off at a
     /// character's end if it is longer.
     pub message: [c_char; 1024],
+    /// FERRUM_FACT_\* flags of the numbers below that the failure states; the others
+    /// are 0. Of virtual and shared pools, INVALID_OFFSET states offset, size and
+    /// capacity; ALREADY_MAPPED and NOT_MAPPED state offset and size of the first
+    /// page that is, or is not, mapped; INVALID_PAGE_SIZE the page size that was
+    /// asked for; OUT_OF_PHYSICAL_MEMORY what was requested and what is available;
+    /// OUT_OF_VIRTUAL_MEMORY what was requested and, where it is known, the capacity
+    /// and the largest free run. OUT_OF_MEMORY states what was requested, and either
+    /// what was free, or could still be had, and the largest free run, or the
+    /// capacity that the request is above.
+    pub facts: u32,
+    pub reserved: u32,
+    pub offset_bytes: u64,
+    pub size_bytes: u64,
+    /// The most that there could be.
+    pub capacity_bytes: u64,
+    pub page_bytes: u64,
+    pub requested_bytes: u64,
+    /// Of a pool: free in it, and what it could still have from the device, in
+    /// however many pieces.
+    pub available_bytes: u64,
+    pub largest_free_bytes: u64,
+    /// Model of a shared pool that the failure is about, or empty.
+    pub model: [c_char; 64],
 }
 
 impl ferrum_error_info {
@@ -408,6 +439,16 @@ impl ferrum_error_info {
         operation: [0; 64],
         device: [0; 32],
         message: [0; 1024],
+        facts: 0,
+        reserved: 0,
+        offset_bytes: 0,
+        size_bytes: 0,
+        capacity_bytes: 0,
+        page_bytes: 0,
+        requested_bytes: 0,
+        available_bytes: 0,
+        largest_free_bytes: 0,
+        model: [0; 64],
     };
 }
 
@@ -1783,7 +1824,7 @@ const _: () = {
     assert!(offset_of!(ferrum_config, host_memory_bytes) == 8);
     assert!(offset_of!(ferrum_config, flags) == 16);
     assert!(offset_of!(ferrum_config, reserved) == 20);
-    assert!(size_of::<ferrum_error_info>() == 1200);
+    assert!(size_of::<ferrum_error_info>() == 1328);
     assert!(align_of::<ferrum_error_info>() == 8);
     assert!(offset_of!(ferrum_error_info, struct_size) == 0);
     assert!(offset_of!(ferrum_error_info, status) == 4);
@@ -1792,6 +1833,16 @@ const _: () = {
     assert!(offset_of!(ferrum_error_info, operation) == 80);
     assert!(offset_of!(ferrum_error_info, device) == 144);
     assert!(offset_of!(ferrum_error_info, message) == 176);
+    assert!(offset_of!(ferrum_error_info, facts) == 1200);
+    assert!(offset_of!(ferrum_error_info, reserved) == 1204);
+    assert!(offset_of!(ferrum_error_info, offset_bytes) == 1208);
+    assert!(offset_of!(ferrum_error_info, size_bytes) == 1216);
+    assert!(offset_of!(ferrum_error_info, capacity_bytes) == 1224);
+    assert!(offset_of!(ferrum_error_info, page_bytes) == 1232);
+    assert!(offset_of!(ferrum_error_info, requested_bytes) == 1240);
+    assert!(offset_of!(ferrum_error_info, available_bytes) == 1248);
+    assert!(offset_of!(ferrum_error_info, largest_free_bytes) == 1256);
+    assert!(offset_of!(ferrum_error_info, model) == 1264);
     assert!(size_of::<ferrum_device_info>() == 232);
     assert!(align_of::<ferrum_device_info>() == 8);
     assert!(offset_of!(ferrum_device_info, struct_size) == 0);

@@ -21,6 +21,51 @@ pub struct Error {
     pub native_code: i64,
     /// What was wrong, with the argument and its value.
     pub message: String,
+    /// The numbers that a failure of this kind states.
+    pub facts: Facts,
+}
+
+/// The numbers of a failure, and the model that it is about, as the C ABI's
+/// `ferrum_error_info` describes them; `None` is what it does not state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Facts {
+    /// Where a range, or the page that the failure is about, begins.
+    pub offset_bytes: Option<u64>,
+    /// Size of that range or page.
+    pub size_bytes: Option<u64>,
+    /// The most that there could be.
+    pub capacity_bytes: Option<u64>,
+    /// Size of a page: the one that was asked for, or the pool's.
+    pub page_bytes: Option<u64>,
+    /// What was asked for.
+    pub requested_bytes: Option<u64>,
+    /// What could be had, in however many pieces.
+    pub available_bytes: Option<u64>,
+    /// The longest free run.
+    pub largest_free_bytes: Option<u64>,
+    /// The model of a shared pool.
+    pub model: Option<String>,
+}
+
+impl Facts {
+    fn of(info: &sys::ferrum_error_info) -> Self {
+        let stated = |fact, value| (info.facts & fact != 0).then_some(value);
+        let model = text_of(&info.model);
+        Self {
+            offset_bytes: stated(sys::FERRUM_FACT_OFFSET_BYTES, info.offset_bytes),
+            size_bytes: stated(sys::FERRUM_FACT_SIZE_BYTES, info.size_bytes),
+            capacity_bytes: stated(sys::FERRUM_FACT_CAPACITY_BYTES, info.capacity_bytes),
+            page_bytes: stated(sys::FERRUM_FACT_PAGE_BYTES, info.page_bytes),
+            requested_bytes: stated(sys::FERRUM_FACT_REQUESTED_BYTES, info.requested_bytes),
+            available_bytes: stated(sys::FERRUM_FACT_AVAILABLE_BYTES, info.available_bytes),
+            largest_free_bytes: stated(
+                sys::FERRUM_FACT_LARGEST_FREE_BYTES,
+                info.largest_free_bytes,
+            ),
+            model: (!model.is_empty()).then_some(model),
+        }
+    }
 }
 
 macro_rules! kinds {
@@ -148,6 +193,7 @@ impl Error {
             device: text_of(&info.device),
             native_code: info.native_code,
             message: text_of(&info.message),
+            facts: Facts::of(&info),
         }
     }
 
@@ -160,6 +206,7 @@ impl Error {
             device: String::new(),
             native_code: 0,
             message,
+            facts: Facts::default(),
         }
     }
 }

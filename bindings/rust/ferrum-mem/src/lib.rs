@@ -45,7 +45,7 @@ mod virtual_values;
 
 pub use callback::{no_log, on_log, LogLevel, Reclaim, Registration};
 pub use device::Device;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Facts, Result};
 pub use library::{
     abi_version, backends_json, leak_report_json, snapshot_json, version, Config, Library,
 };
