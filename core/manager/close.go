@@ -42,6 +42,7 @@ func (m *Manager) Close(force bool) error {
 	d.built = slices.DeleteFunc(d.built, func(other *Manager) bool { return other == m })
 	d.managers--
 	d.mu.Unlock()
+	m.tellClosed()
 	return nil
 }
 

@@ -42,6 +42,8 @@ type Manager struct {
 	live   [MemoryTypeCount]uint64
 	// past is the counts of pools that are gone.
 	past track.Statistics
+	// onClose is told when the manager is closed.
+	onClose []*closeHook
 }
 
 // home is a pool of a manager.
