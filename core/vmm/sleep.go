@@ -55,6 +55,10 @@ type SleepRequest struct {
 	// Streams is how many copies run at once, each on a stream of its own; 0: as many
 	// as the process has processors, 8 at most.
 	Streams int
+	// NoWait has the call do only what can be done at once: what it would have to wait
+	// for, queued work, an allocation under way, another Sleep or Wake, is CodeTimeout.
+	// The copies take what they take.
+	NoWait bool
 }
 
 // SleepReport is what Sleep has done.
@@ -72,6 +76,9 @@ type WakeRequest struct {
 	Tag string
 	// Streams is as in SleepRequest.
 	Streams int
+	// NoWait is as in SleepRequest. Memory that is not free now is
+	// CodeOutOfPhysicalMemory or CodeOutOfMemory at once.
+	NoWait bool
 }
 
 // WakeReport is what Wake has done.

@@ -13,15 +13,28 @@ import (
 // never divided.
 const defaultChunkBytes = 8 << 20
 
+// stageOfChunk is how far a Sleep or Wake has come with a chunk.
+type stageOfChunk uint8
+
+const (
+	// chunkWhole is as it was when the call began.
+	chunkWhole stageOfChunk = iota
+	// chunkUnmapped is going to sleep, and has its pages still, which are not mapped.
+	chunkUnmapped
+	// chunkGiven is going to sleep, and has given its pages back.
+	chunkGiven
+	// chunkRestored wakes, and has its bytes: what was kept in host memory is gone.
+	chunkRestored
+)
+
 // chunk is pages of one tag, one after the other, that went to sleep together.
 type chunk struct {
 	run run
 	tag uint32
 	// left is how many of them still sleep.
 	left uint64
-	// freed are those of its pages that were freed: they may have another life by
-	// now, and sleep in another chunk.
-	freed []run
+	// number is its place in the list of what is kept.
+	number uint32
 	// pinned says that a copy may still use block.
 	pinned bool
 	// Of block and file one at most is set: without, nothing is kept.
@@ -29,28 +42,8 @@ type chunk struct {
 	file  *sleepFile
 	// index is the chunk's number in the file.
 	index int
-}
-
-// sleepers calls fn with the runs of its pages within r that still sleep.
-func (c *chunk) sleepers(asleep *pageSet, r run, fn func(run)) {
-	asleep.runsIn(r, func(part run) bool {
-		for at := part.start; at < part.end(); {
-			next := part.end()
-			gone := false
-			for _, f := range c.freed {
-				if f.start <= at && at < f.end() {
-					next, gone = min(next, f.end()), true
-				} else if f.start > at {
-					next = min(next, f.start)
-				}
-			}
-			if !gone {
-				fn(run{at, next - at})
-			}
-			at = next
-		}
-		return true
-	})
+	// stage is how far a Sleep or Wake under way has come with it.
+	stage stageOfChunk
 }
 
 // drop gives back what is kept, and says what that was.

@@ -1,50 +1,85 @@
 package vmm
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
-	"ferrum_mem/core/track"
 )
 
-// remap takes back what unmapDozing has done before it failed. What cannot be mapped
-// again stays unmapped: that sleeps all the same.
-func (s *space) remap(d *dozing) (asleep []job) {
-	at := 0
-	for _, r := range d.runs[:d.unmapped] {
-		first := at
-		for at < len(d.jobs) && d.jobs[at].chunk.run.start < r.end() {
-			at++
+// undoSleep takes back what lull has done before it failed. What cannot be brought
+// back sleeps all the same, and so does what a forced end of the space will free
+// anyway.
+func (s *space) undoSleep(d *dozing) (asleep []job) {
+	for _, j := range d.jobs {
+		if j.chunk.stage == chunkWhole {
+			continue
 		}
-		restored, mapped := s.restore(d, r, d.jobs[first:at])
-		for _, j := range d.jobs[first:at] {
-			if j.mapped = mapped; !restored {
-				asleep = append(asleep, j)
-			}
+		restored := false
+		switch {
+		case s.stopped(context.Background(), "sleep") != nil:
+		case j.chunk.stage == chunkGiven:
+			restored, j.mapped = s.haveAgain(j)
+		default:
+			restored, j.mapped = s.mapAgain(d, j)
+		}
+		if !restored {
+			asleep = append(asleep, j)
 		}
 	}
 	return asleep
 }
 
-// restore maps a run again, with what it held. If that fails, it is mapped only if
-// the device does not unmap it.
-func (s *space) restore(d *dozing, r run, jobs []job) (restored, mapped bool) {
-	virtual := s.physical.virtual
-	if virtual.Map(s.addr(r.start), s.numbers[r.start:r.end()]) != nil {
+// mapAgain maps a chunk again that has its pages, with what it held. If that fails,
+// it is mapped only if the device does not unmap it.
+func (s *space) mapAgain(d *dozing, j job) (restored, mapped bool) {
+	r := j.chunk.run
+	if s.physical.virtual.Map(s.addr(r.start), s.numbers[r.start:r.end()]) != nil {
 		return false, false
 	}
-	err := s.grant(r)
-	if err == nil && s.physical.config.Backing == device.BackingPrivate && d.Backing != SleepDiscard {
-		t := &transfer{space: s, ctx: context.Background(), op: "sleep", jobs: jobs, copy: s.copyBack}
-		err = t.run(1)
-	}
-	if err == nil {
+	lost := s.physical.config.Backing == device.BackingPrivate && d.Backing != SleepDiscard
+	if s.refill(j, lost) == nil {
 		return true, true
 	}
-	return false, virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes) != nil
+	return false, s.physical.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes) != nil
+}
+
+// haveAgain is mapAgain for a chunk that has given its pages back.
+func (s *space) haveAgain(j job) (restored, mapped bool) {
+	ph, r := s.physical, j.chunk.run
+	pages, err := ph.fetch(&fetching{space: s, op: s.op("sleep"), pages: r.pages})
+	if err != nil {
+		return false, false
+	}
+	if ph.virtual.Map(s.addr(r.start), pages) != nil {
+		ph.give(s.owner, pages)
+		return false, false
+	}
+	err = s.refill(j, true)
+	if err != nil && ph.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes) == nil {
+		ph.give(s.owner, pages)
+		return false, false
+	}
+	if err == nil {
+		s.dropBlock(j.chunk)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	copy(s.numbers[r.start:r.end()], pages)
+	if err == nil {
+		s.standUp(r, j.chunk.tag)
+	}
+	return err == nil, true
+}
+
+// refill makes a mapped chunk usable, and gives it its bytes again if they are lost.
+func (s *space) refill(j job, lost bool) error {
+	err := s.grant(j.chunk.run)
+	if err == nil && lost {
+		t := &transfer{space: s, ctx: context.Background(), op: "sleep", jobs: []job{j}, copy: s.copyBack}
+		err = t.run(1)
+	}
+	return err
 }
 
 // endSleep makes jobs sleep and leaves the others of a Sleep as they were.
@@ -55,16 +90,16 @@ func (s *space) endSleep(d *dozing, asleep []job, counts *SleepStats) {
 	for _, j := range d.jobs {
 		s.shifting.remove(j.chunk.run)
 		if len(asleep) > 0 && asleep[0].chunk == j.chunk {
-			left += s.lull(asleep[0])
+			left += s.tuckIn(asleep[0])
 			asleep = asleep[1:]
 		} else if !j.chunk.pinned {
 			s.dropped = append(s.dropped, j.chunk)
 		}
+		j.chunk.stage = chunkWhole
 	}
 	if counts.Sleeps == 0 && !any {
 		s.bed = d.before
 	}
-	slices.SortFunc(s.chunks, func(a, b *chunk) int { return cmp.Compare(a.run.start, b.run.start) })
 	s.counts.add(counts)
 	if left > 0 && s.left != nil {
 		s.left(left)
@@ -72,61 +107,33 @@ func (s *space) endSleep(d *dozing, asleep []job, counts *SleepStats) {
 	s.unclaim()
 }
 
-// lull makes the pages of a chunk ones that sleep, and says how many are not used any
-// more.
-func (s *space) lull(j job) (left uint64) {
+// tuckIn makes a chunk one that sleeps, and says how many of its pages are not used any
+// more: all, or none if the device would not unmap it.
+func (s *space) tuckIn(j job) (left uint64) {
 	c := j.chunk
-	numbers, sizes := s.numbers[c.run.start:c.run.end()], s.asked(c.run)
-	if j.mapped {
+	numbers, given := s.numbers[c.run.start:c.run.end()], c.stage == chunkGiven
+	switch {
+	case j.mapped:
 		s.jammed += c.run.pages
-		s.physical.drowse(sizes)
-	} else {
+		if given {
+			s.physical.jam(c.run.pages)
+		} else {
+			s.physical.drowse(s.layDown(c))
+		}
+	case given:
 		left = c.run.pages
-		s.physical.doze(s.owner, numbers, sizes)
+		s.physical.discharge(left, 0)
+	default:
+		left = c.run.pages
+		s.physical.doze(s.owner, numbers, s.layDown(c))
 		clear(numbers)
 	}
-	s.live.remove(c.run)
-	s.asleep.add(c.run)
-	s.requested -= sizes.RequestedBytes
-	s.tags.Leave(c.tag, sizes, 0)
 	s.used -= left
-	if c.left = c.run.pages; c.block == nil && c.file == nil {
+	s.kept.add(c)
+	if c.block == nil && c.file == nil {
 		s.hold(engine.Asleep{DiscardedBytes: c.run.pages * s.pageBytes})
 	}
-	s.chunks = append(s.chunks, c)
 	return left
-}
-
-// asked is the sizes of pages of allocations.
-func (s *space) asked(r run) (sum track.Block) {
-	sum.AllocatedBytes = r.pages * s.pageBytes
-	for at := r.start; at < r.end(); {
-		number, first := s.allocated[at], at
-		for at < r.end() && s.allocated[at] == number {
-			at++
-		}
-		sum.RequestedBytes += s.records.all[number-1].share(first*s.pageBytes, at*s.pageBytes)
-	}
-	return sum
-}
-
-// doze makes used pages idle whose allocations go to sleep.
-func (ph *Physical) doze(o *owner, pages []device.Page, sizes track.Block) {
-	ph.mu.Lock()
-	defer ph.mu.Unlock()
-	ph.books.FreeMany(sizes, 0)
-	ph.used -= uint64(len(pages))
-	ph.lay(o, pages)
-	ph.arrived.Broadcast()
-	ph.watchIdle()
-}
-
-// drowse makes pages used ones of no allocation that is awake.
-func (ph *Physical) drowse(sizes track.Block) {
-	ph.mu.Lock()
-	defer ph.mu.Unlock()
-	ph.books.FreeMany(sizes, 0)
-	ph.books.Board(sizes.AllocatedBytes)
 }
 
 func (c *SleepStats) add(other *SleepStats) {

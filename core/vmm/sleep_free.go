@@ -35,6 +35,9 @@ func (s *space) notLive(op string, b span, r run, page uint64) error {
 		}
 	}
 	if mixed {
+		if err := s.shiftingNow(op, b, r); err != nil {
+			return err
+		}
 		return s.fault(device.CodeInvalidState, op,
 			"offset %d, size %d: the page at offset %d sleeps and that at offset %d does not; they have to be freed apart",
 			b.offset, b.size, asleep*s.pageBytes, page*s.pageBytes)

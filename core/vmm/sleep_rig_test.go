@@ -3,7 +3,6 @@ package vmm
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,15 +43,18 @@ func (s *space) auditChunks() error {
 	var sum engine.Asleep
 	start, asleep := uint64(0), uint64(0)
 	holders := map[uint64]*chunk{}
-	for _, c := range s.chunks {
+	for _, c := range s.kept.ordered() {
 		if c.run.start < start {
 			return fmt.Errorf("chunk at page %d stands behind one at %d", c.run.start, start)
 		}
 		start = c.run.start
 		left := uint64(0)
 		for p := c.run.start; p < c.run.end(); p++ {
-			if s.asleep.has(p) && !slices.ContainsFunc(c.freed, func(f run) bool { return f.start <= p && p < f.end() }) {
+			if s.kept.of[p] == c.number+1 {
 				left++
+				if !s.asleep.has(p) {
+					return fmt.Errorf("page %d is kept and does not sleep", p)
+				}
 				if holders[p] != nil {
 					return fmt.Errorf("page %d sleeps in two chunks", p)
 				}
@@ -64,6 +66,9 @@ func (s *space) auditChunks() error {
 		}
 		if left != c.left || left == 0 {
 			return fmt.Errorf("chunk at page %d has %d pages left, counted %d", c.run.start, c.left, left)
+		}
+		if c.stage != chunkWhole {
+			return fmt.Errorf("chunk at page %d is at stage %d", c.run.start, c.stage)
 		}
 		asleep += left
 		bytes := c.run.pages * s.pageBytes

@@ -14,11 +14,7 @@ import (
 type dozing struct {
 	SleepRequest
 	jobs []job
-	// runs are the pages of the jobs, as long as they get; the first unmapped of them
-	// are unmapped.
-	runs     []run
-	unmapped int
-	file     *sleepFile
+	file *sleepFile
 	// before is what slept before.
 	before bedtime
 }
@@ -28,7 +24,7 @@ func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 	start := track.Now()
 	err := s.checkSleep(r)
 	if err == nil {
-		err = s.takeTurn(ctx, op)
+		err = s.takeTurn(ctx, op, r.NoWait)
 	}
 	if err != nil {
 		return SleepReport{}, err
@@ -39,15 +35,12 @@ func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 	if err != nil {
 		return SleepReport{}, err
 	}
-	if err = s.awaitUsers(ctx, r.Stream); err == nil {
-		err = s.copyOut(ctx, d)
-	}
-	if err == nil {
-		err = s.unmapDozing(d)
+	if err = s.awaitUsers(ctx, r); err == nil {
+		err = s.lull(ctx, d)
 	}
 	report := SleepReport{Ns: uint64(track.Now() - start)}
 	if err != nil {
-		s.endSleep(d, s.remap(d), &SleepStats{SleepFailures: 1})
+		s.endSleep(d, s.undoSleep(d), &SleepStats{SleepFailures: 1})
 	} else {
 		report.Bytes = pagesOf(d.jobs) * s.pageBytes
 		if d.file != nil {
@@ -57,6 +50,7 @@ func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 	}
 	s.sweepQuietly()
 	s.physical.engine.Changed()
+	s.physical.engine.SegmentsChanged()
 	if err != nil {
 		return SleepReport{}, err
 	}
@@ -107,9 +101,9 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error)
 	if err := s.goToBed(op, r.Tag); err != nil {
 		return nil, err
 	}
-	err := s.awaitClaims(ctx, op)
+	err := s.awaitClaims(ctx, op, r.NoWait)
 	if err == nil {
-		if d.jobs = s.awakeJobs(r.Tag); len(d.jobs) == 0 && r.Tag != "" {
+		if d.jobs = s.awakeJobs(r); len(d.jobs) == 0 && r.Tag != "" {
 			err = s.fault(device.CodeNotFound, op, "no allocation of %q has the tag %q", s.owner.name, r.Tag)
 		}
 	}
@@ -120,7 +114,6 @@ func (s *space) beginSleep(ctx context.Context, r SleepRequest) (*dozing, error)
 	}
 	for _, j := range d.jobs {
 		s.shifting.add(j.chunk.run)
-		d.runs = appendRun(d.runs, j.chunk.run)
 	}
 	s.claims++
 	return d, nil
@@ -157,9 +150,11 @@ func (s *space) goToBed(op, tag string) error {
 }
 
 // awaitClaims waits for allocations under way.
-func (s *space) awaitClaims(ctx context.Context, op string) error {
+func (s *space) awaitClaims(ctx context.Context, op string, noWait bool) error {
 	for s.claims > 0 {
 		switch {
+		case noWait:
+			return s.fault(device.CodeTimeout, op, "%d allocations of %q are under way, and the call is not to wait for them", s.claims, s.owner.name)
 		case !s.physical.engine.MayWait():
 			return s.fault(device.CodeBusy, op, "%d allocations of %q are under way, and this thread may not wait for them", s.claims, s.owner.name)
 		case ctx.Err() != nil:
@@ -173,9 +168,13 @@ func (s *space) awaitClaims(ctx context.Context, op string) error {
 	return nil
 }
 
-// awakeJobs cuts what is live of a tag, or all, into chunks.
-func (s *space) awakeJobs(tag string) (jobs []job) {
-	most := max(s.physical.keepers.chunkBytes/s.pageBytes, 1)
+// awakeJobs cuts what is live of a tag, or all, into chunks: what is not copied only
+// where the tag changes.
+func (s *space) awakeJobs(r SleepRequest) (jobs []job) {
+	tag, most := r.Tag, max(s.physical.keepers.chunkBytes/s.pageBytes, 1)
+	if r.Backing == SleepDiscard {
+		most = s.pages
+	}
 	var last *chunk
 	for at, ok := s.live.next(0); ok; at, ok = s.live.next(at) {
 		number := s.records.all[s.allocated[at]-1].tag
@@ -205,8 +204,8 @@ func (s *space) awakeJobs(tag string) (jobs []job) {
 }
 
 // awaitUsers waits for queued work: of a stream, or of all.
-func (s *space) awaitUsers(ctx context.Context, stream device.Stream) error {
-	wait := s.physical.engine.Synchronize
+func (s *space) awaitUsers(ctx context.Context, r SleepRequest) error {
+	wait, stream := s.physical.engine.Synchronize, r.Stream
 	if stream != nil {
 		idle, err := stream.Idle()
 		if err != nil || idle {
@@ -223,7 +222,7 @@ func (s *space) awaitUsers(ctx context.Context, stream device.Stream) error {
 		}()
 		wait = event.Synchronize
 	}
-	err := s.awaitWork(ctx, wait)
+	err := s.awaitWork(ctx, r.NoWait, wait)
 	if err == nil {
 		s.landAll()
 	}
@@ -233,8 +232,15 @@ func (s *space) awaitUsers(ctx context.Context, stream device.Stream) error {
 // workSlice is how long a wait for queued work lasts before it looks at its context.
 const workSlice = 2 * time.Millisecond
 
-func (s *space) awaitWork(ctx context.Context, wait func(time.Duration) error) error {
+func (s *space) awaitWork(ctx context.Context, noWait bool, wait func(time.Duration) error) error {
 	const op = "sleep"
+	if noWait {
+		err := wait(0)
+		if errors.Is(err, device.CodeTimeout) {
+			return s.fault(device.CodeTimeout, op, "%q: queued work may use what is to sleep, and the call is not to wait for it: %w", s.owner.name, err)
+		}
+		return err
+	}
 	if !s.physical.engine.MayWait() {
 		if err := wait(0); err != nil {
 			return s.fault(device.CodeBusy, op, "%q: queued work may use what is to sleep, and this thread may not wait for it: %w", s.owner.name, err)
@@ -253,65 +259,4 @@ func (s *space) awaitWork(ctx context.Context, wait func(time.Duration) error) e
 			return err
 		}
 	}
-}
-
-// copyOut keeps the bytes of what goes to sleep.
-func (s *space) copyOut(ctx context.Context, d *dozing) (err error) {
-	if len(d.jobs) == 0 || d.Backing == SleepDiscard {
-		return nil
-	}
-	copyJob := s.copyToBlock
-	if d.Backing == SleepToFile {
-		chunks := make([]*chunk, len(d.jobs))
-		for i, j := range d.jobs {
-			chunks[i] = j.chunk
-		}
-		if d.file, err = s.newSleepFile(d.Dir, chunks); err != nil {
-			return err
-		}
-		s.mu.Lock()
-		s.hold(engine.Asleep{FileBytes: pagesOf(d.jobs) * s.pageBytes})
-		s.mu.Unlock()
-		copyJob = s.copyToFile
-	}
-	t := &transfer{space: s, ctx: ctx, op: "sleep", jobs: d.jobs, copy: copyJob}
-	if err = t.run(d.Streams); err == nil && d.file != nil {
-		err = s.seal(d.file)
-	}
-	return err
-}
-
-func (s *space) copyToBlock(l *lane, j job) error {
-	size := j.chunk.run.pages * s.pageBytes
-	kept, err := s.physical.keepers.takeBlock(size)
-	if err != nil {
-		return err
-	}
-	j.chunk.block = kept
-	s.mu.Lock()
-	s.hold(engine.Asleep{HostBytes: size})
-	s.mu.Unlock()
-	return l.toHost(j, kept.addr)
-}
-
-func (s *space) copyToFile(l *lane, j job) error {
-	size := j.chunk.run.pages * s.pageBytes
-	buffer, err := l.staging(size)
-	if err != nil {
-		return err
-	}
-	if err := l.toHost(j, buffer.addr); err != nil {
-		return err
-	}
-	return s.writeChunk(j.chunk, buffer.bytes[:size])
-}
-
-func (s *space) unmapDozing(d *dozing) error {
-	for _, r := range d.runs {
-		if err := s.physical.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes); err != nil {
-			return err
-		}
-		d.unmapped++
-	}
-	return nil
 }

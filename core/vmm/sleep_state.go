@@ -47,9 +47,9 @@ type sleeper struct {
 	// jammed counts pages that sleep but are still mapped, because the device would
 	// not unmap them after a Wake that failed: they are used, and have their number.
 	jammed uint64
-	// chunks are what is kept of the pages that sleep, in order.
-	chunks []*chunk
-	held   engine.Asleep
+	// kept is what is kept of the pages that sleep.
+	kept keptChunks
+	held engine.Asleep
 	// dropped are chunks that nobody needs any more and streams leftovers of transfers
 	// that could not be closed.
 	dropped   []*chunk
@@ -73,15 +73,30 @@ func (s *space) openSleeper() error {
 	if err == nil {
 		err = s.shifting.open(s.pages)
 	}
+	if err == nil {
+		err = s.kept.open(s.pages)
+	}
 	return err
 }
 
+func (s *space) closeSleeper() {
+	s.asleep.close()
+	s.shifting.close()
+	s.kept.close()
+}
+
+// sleeperBytes is the address space of its tables.
+func (s *space) sleeperBytes() uint64 { return s.asleep.bytes() + s.shifting.bytes() + s.kept.bytes() }
+
 // takeTurn makes the calling thread the one that puts to sleep or wakes.
-func (s *space) takeTurn(ctx context.Context, op string) error {
+func (s *space) takeTurn(ctx context.Context, op string, noWait bool) error {
 	select {
 	case s.turn <- struct{}{}:
 		return nil
 	default:
+	}
+	if noWait {
+		return s.fault(device.CodeTimeout, op, "another sleep or wake of %q is under way, and the call is not to wait for it", s.owner.name)
 	}
 	if !s.physical.engine.MayWait() {
 		return s.fault(device.CodeBusy, op, "another sleep or wake of %q is under way, and this thread may not wait for it", s.owner.name)
@@ -223,32 +238,14 @@ func (s *space) release(a engine.Asleep) {
 
 // forget takes freed pages that sleep out of what is kept. The caller holds mu.
 func (s *space) forget(r run) {
-	for _, c := range s.chunks {
-		low, high := max(c.run.start, r.start), min(c.run.end(), r.end())
-		if low >= high {
-			continue
+	s.kept.leave(r, func(c *chunk, part run) {
+		if c.block == nil && c.file == nil {
+			s.release(engine.Asleep{DiscardedBytes: part.pages * s.pageBytes})
 		}
-		var freed []run
-		c.sleepers(&s.asleep, run{low, high - low}, func(part run) {
-			freed = append(freed, part)
-			c.left -= part.pages
-			if c.block == nil && c.file == nil {
-				s.release(engine.Asleep{DiscardedBytes: part.pages * s.pageBytes})
-			}
-		})
-		c.freed = append(c.freed, freed...)
-	}
-	kept := s.chunks[:0]
-	for _, c := range s.chunks {
-		switch {
-		case c.left > 0:
-			kept = append(kept, c)
-		case !c.pinned:
+		if c.left == 0 && !c.pinned {
 			s.dropped = append(s.dropped, c)
 		}
-	}
-	clear(s.chunks[len(kept):])
-	s.chunks = kept
+	})
 }
 
 // sweep gives back what was kept of chunks that nobody needs, and tries again to

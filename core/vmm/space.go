@@ -140,8 +140,7 @@ func (s *space) closeTables() {
 	s.live.close()
 	s.parked.close()
 	s.stuck.close()
-	s.asleep.close()
-	s.shifting.close()
+	s.closeSleeper()
 	s.numberMemory.Free(&s.numbers)
 	s.allocatedMemory.Free(&s.allocated)
 	s.records.close()
@@ -150,7 +149,7 @@ func (s *space) closeTables() {
 // tableBytes is the address space that the tables have for themselves; only what
 // was written has memory.
 func (s *space) tableBytes() uint64 {
-	return s.live.bytes() + s.parked.bytes() + s.stuck.bytes() + s.asleep.bytes() + s.shifting.bytes() +
+	return s.live.bytes() + s.parked.bytes() + s.stuck.bytes() + s.sleeperBytes() +
 		uint64(s.numberMemory.Bytes()) + uint64(s.allocatedMemory.Bytes()) + s.records.bytes()
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/engine"
 	"ferrum_mem/core/track"
 )
 
@@ -43,7 +42,7 @@ func (s *space) wake(ctx context.Context, r WakeRequest, room func(context.Conte
 	start := track.Now()
 	err := s.checkWake(r)
 	if err == nil {
-		err = s.takeTurn(ctx, op)
+		err = s.takeTurn(ctx, op, r.NoWait)
 	}
 	if err != nil {
 		return WakeReport{}, err
@@ -98,16 +97,15 @@ func (s *space) beginWake(r WakeRequest) (*waking, error) {
 	case r.Tag != "" && !s.bed.sleeps(r.Tag):
 		return nil, s.fault(device.CodeInvalidState, op, "tag %q of %q does not sleep", r.Tag, s.owner.name)
 	}
-	for _, c := range s.chunks {
+	for _, c := range s.kept.ordered() {
 		if r.Tag != "" && s.tags.Name(c.tag) != r.Tag {
 			continue
 		}
-		j := job{chunk: c}
-		c.sleepers(&s.asleep, c.run, func(part run) {
-			j.runs = append(j.runs, part)
+		j := job{chunk: c, runs: s.kept.partsOf(c)}
+		for _, part := range j.runs {
 			s.shifting.add(part)
 			s.sortWaking(w, c, part)
-		})
+		}
 		w.jobs = append(w.jobs, j)
 	}
 	s.claims++
@@ -146,10 +144,10 @@ func (s *space) supply(_ context.Context, w *waking) error {
 	}
 	var err error
 	if n := lengthOf(w.kept); n > 0 {
-		w.keptPages, err = ph.fetch(&fetching{space: s, op: s.op(op), pages: n})
+		w.keptPages, err = ph.fetch(&fetching{space: s, op: s.op(op), pages: n, noWait: w.NoWait})
 	}
 	if n := lengthOf(w.zeros); n > 0 && err == nil {
-		w.zeroPages, err = ph.fetch(&fetching{space: s, op: s.op(op), pages: n, zeros: true})
+		w.zeroPages, err = ph.fetch(&fetching{space: s, op: s.op(op), pages: n, zeros: true, noWait: w.NoWait})
 	}
 	if err != nil {
 		ph.give(s.owner, w.keptPages)
@@ -187,7 +185,7 @@ func (s *space) mapWaking(w *waking) error {
 
 // copyIn brings the bytes back.
 func (s *space) copyIn(ctx context.Context, w *waking) error {
-	t := &transfer{space: s, ctx: ctx, op: "wake", copy: s.copyBack}
+	t := &transfer{space: s, ctx: ctx, op: "wake", copy: s.restoreChunk}
 	var file *sleepFile
 	for _, j := range w.jobs {
 		if j.chunk.file != nil && j.chunk.file != file {
@@ -205,6 +203,29 @@ func (s *space) copyIn(ctx context.Context, w *waking) error {
 		t.jobs = append(t.jobs, j)
 	}
 	return t.run(w.Streams)
+}
+
+// restoreChunk brings the bytes of a chunk back, and gives up the host memory that they
+// were in: what wakes is not there twice.
+func (s *space) restoreChunk(l *lane, j job) error {
+	err := s.copyBack(l, j)
+	if c := j.chunk; err == nil && s.dropBlock(c) {
+		c.stage = chunkRestored
+	}
+	return err
+}
+
+// dropBlock gives up the host memory of a chunk of which the bytes are elsewhere again,
+// if it has any and no copy may still use it.
+func (s *space) dropBlock(c *chunk) bool {
+	if c.block == nil || c.pinned {
+		return false
+	}
+	was, _ := c.drop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.release(was)
+	return true
 }
 
 // jammedOf is the parts of runs that are mapped from a Wake that failed before.
@@ -238,120 +259,4 @@ func (s *space) copyBack(l *lane, j job) error {
 		return err
 	}
 	return l.fromHost(j, buffer.addr)
-}
-
-// undoWake gives back the pages of a Wake that failed. What the device does not
-// unmap is jammed: the next Wake uses it as it is.
-func (s *space) undoWake(w *waking) {
-	got := slices.Concat(w.keptPages, w.zeroPages)
-	var jammed []mappedRun
-	mapped := uint64(0)
-	loose := got[:0:0]
-	for _, m := range w.mapped {
-		mapped += m.run.pages
-		if s.physical.virtual.Unmap(s.addr(m.run.start), m.run.pages*s.pageBytes) != nil {
-			jammed = append(jammed, m)
-		} else {
-			loose = append(loose, m.pages...)
-		}
-	}
-	loose = append(loose, got[mapped:]...)
-	s.physical.give(s.owner, loose)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, m := range jammed {
-		copy(s.numbers[m.run.start:m.run.end()], m.pages)
-		s.jammed += m.run.pages
-		s.physical.jam(m.run.pages)
-	}
-	left := uint64(len(loose))
-	s.used -= left
-	s.physical.discharge(left, 0)
-	if s.left != nil && left > 0 {
-		s.left(left)
-	}
-}
-
-// endWake makes the pages of a Wake live, or leaves them asleep.
-func (s *space) endWake(w *waking, awake bool, ns uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, j := range w.jobs {
-		for _, r := range j.runs {
-			s.shifting.remove(r)
-		}
-	}
-	if !awake {
-		s.counts.WakeFailures++
-		s.unclaim()
-		return
-	}
-	for _, m := range w.mapped {
-		copy(s.numbers[m.run.start:m.run.end()], m.pages)
-	}
-	jammed := lengthOf(w.jammed)
-	s.jammed -= jammed
-	s.physical.unjam(jammed)
-	for _, j := range w.jobs {
-		s.rouse(j)
-	}
-	s.chunks = slices.DeleteFunc(s.chunks, func(c *chunk) bool { return c.left == 0 })
-	s.getUp(w.Tag)
-	s.counts.add(&SleepStats{Wakes: 1, WakeNs: ns})
-	s.unclaim()
-}
-
-// rouse makes the pages of a chunk live, which are mapped again.
-func (s *space) rouse(j job) {
-	c := j.chunk
-	for _, r := range j.runs {
-		sizes := s.asked(r)
-		s.asleep.remove(r)
-		s.live.add(r)
-		s.requested += sizes.RequestedBytes
-		s.tags.Enter(c.tag, sizes, 0)
-		s.physical.wakeUp(sizes)
-	}
-	if c.block == nil && c.file == nil {
-		s.release(engine.Asleep{DiscardedBytes: c.left * s.pageBytes})
-	}
-	c.left = 0
-	s.dropped = append(s.dropped, c)
-}
-
-// getUp notes that a tag, or everything, sleeps no more.
-func (s *space) getUp(tag string) {
-	b := &s.bed
-	switch {
-	case tag == "":
-		*b = bedtime{}
-	case b.all:
-		b.awake[tag] = true
-	default:
-		delete(b.tags, tag)
-	}
-	if b.all && s.asleep.count == 0 {
-		*b = bedtime{}
-	}
-}
-
-// jam makes pages without an allocation active: they are used, but not live.
-func (ph *Physical) jam(pages uint64) {
-	ph.mu.Lock()
-	defer ph.mu.Unlock()
-	ph.books.Board(pages * ph.pageBytes)
-}
-
-// unjam takes that back.
-func (ph *Physical) unjam(pages uint64) {
-	ph.mu.Lock()
-	defer ph.mu.Unlock()
-	ph.books.Land(pages * ph.pageBytes)
-}
-
-// wakeUp enters charged pages as the memory of allocations that slept.
-func (ph *Physical) wakeUp(sizes track.Block) {
-	ph.mu.Lock()
-	defer ph.mu.Unlock()
-	ph.books.AllocateMany(sizes, 0)
 }

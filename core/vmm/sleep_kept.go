@@ -1,0 +1,98 @@
+package vmm
+
+import (
+	"cmp"
+	"slices"
+
+	"ferrum_mem/core/internal/offheap"
+)
+
+// keptChunks is the chunks of what sleeps in a space: by number, and by page. A page
+// that sleeps is of one chunk. What happens to pages costs what they are, however many
+// chunks there are. Its owner's lock guards it.
+type keptChunks struct {
+	// all has the chunks by number; nil: the number is spare.
+	all   []*chunk
+	spare []uint32
+	// of has the number of its chunk plus 1 for each page that sleeps.
+	of     []uint32
+	memory offheap.Table[uint32]
+}
+
+// open is for so many pages.
+func (k *keptChunks) open(pages uint64) error {
+	err := k.memory.Grow(&k.of, int(pages))
+	if err == nil {
+		k.of = k.of[:pages]
+	}
+	return err
+}
+
+func (k *keptChunks) close() { k.memory.Free(&k.of) }
+
+func (k *keptChunks) bytes() uint64 { return uint64(k.memory.Bytes()) }
+
+// add makes all pages of a chunk ones that sleep in it.
+func (k *keptChunks) add(c *chunk) {
+	if last := len(k.spare) - 1; last >= 0 {
+		c.number = k.spare[last]
+		k.spare = k.spare[:last]
+		k.all[c.number] = c
+	} else {
+		c.number = uint32(len(k.all))
+		k.all = append(k.all, c)
+	}
+	c.left = c.run.pages
+	of := k.of[c.run.start:c.run.end()]
+	for i := range of {
+		of[i] = c.number + 1
+	}
+}
+
+// each calls fn for each run of pages within r that sleep in one chunk.
+func (k *keptChunks) each(r run, fn func(*chunk, run)) {
+	for at := r.start; at < r.end(); {
+		number, first := k.of[at], at
+		for at++; at < r.end() && k.of[at] == number; at++ {
+		}
+		if number != 0 {
+			fn(k.all[number-1], run{first, at - first})
+		}
+	}
+}
+
+// leave takes pages out of their chunks, and tells for each chunk which; one that has
+// none left is in the list no more.
+func (k *keptChunks) leave(r run, left func(c *chunk, part run)) {
+	k.each(r, func(c *chunk, part run) {
+		clear(k.of[part.start:part.end()])
+		c.left -= part.pages
+		if c.left == 0 {
+			k.all[c.number] = nil
+			k.spare = append(k.spare, c.number)
+		}
+		left(c, part)
+	})
+}
+
+// partsOf is the runs of pages that sleep in a chunk.
+func (k *keptChunks) partsOf(c *chunk) (parts []run) {
+	k.each(c.run, func(other *chunk, part run) {
+		if other == c {
+			parts = append(parts, part)
+		}
+	})
+	return parts
+}
+
+// ordered lists the chunks by their first page.
+func (k *keptChunks) ordered() []*chunk {
+	chunks := make([]*chunk, 0, len(k.all)-len(k.spare))
+	for _, c := range k.all {
+		if c != nil {
+			chunks = append(chunks, c)
+		}
+	}
+	slices.SortFunc(chunks, func(a, b *chunk) int { return cmp.Compare(a.run.start, b.run.start) })
+	return chunks
+}

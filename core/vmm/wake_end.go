@@ -1,0 +1,181 @@
+package vmm
+
+import (
+	"context"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/track"
+)
+
+// undoWake puts what a Wake that failed has woken to sleep again: it keeps once more
+// what was not kept any longer, and gives the pages back. What it cannot keep stays
+// awake. What the device does not unmap is jammed: the next Wake uses it as it is.
+func (s *space) undoWake(w *waking) {
+	s.mu.Lock()
+	for _, m := range w.mapped {
+		copy(s.numbers[m.run.start:m.run.end()], m.pages)
+	}
+	s.mu.Unlock()
+	var mapped []run
+	for _, j := range w.jobs {
+		if j.chunk.stage == chunkRestored && !s.keepAgain(j) {
+			continue
+		}
+		for _, r := range j.runs {
+			mapped = s.appendMapped(mapped, r, w.jammed)
+		}
+	}
+	loose := s.takeBack(mapped)
+	at := lengthOf(mappedRuns(w.mapped))
+	for _, pages := range [][]device.Page{w.keptPages, w.zeroPages} {
+		skip := min(at, uint64(len(pages)))
+		loose = append(loose, pages[skip:]...)
+		at -= skip
+	}
+	s.physical.give(s.owner, loose)
+	left := uint64(len(loose))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used -= left
+	s.physical.discharge(left, 0)
+	if s.left != nil && left > 0 {
+		s.left(left)
+	}
+}
+
+func mappedRuns(mapped []mappedRun) (runs []run) {
+	for _, m := range mapped {
+		runs = append(runs, m.run)
+	}
+	return runs
+}
+
+// keepAgain copies a chunk that has woken out once more.
+func (s *space) keepAgain(j job) bool {
+	t := &transfer{space: s, ctx: context.Background(), op: "wake", jobs: []job{j}, copy: s.copyToBlock}
+	if t.run(1) != nil {
+		return false
+	}
+	j.chunk.stage = chunkWhole
+	return true
+}
+
+// appendMapped lengthens a list by what of a run this Wake has mapped.
+func (s *space) appendMapped(list []run, r run, jammed []run) []run {
+	for at := r.start; at < r.end(); at++ {
+		if s.numbers[at] != 0 && !contains(jammed, at) {
+			list = appendRun(list, run{at, 1})
+		}
+	}
+	return list
+}
+
+func contains(runs []run, page uint64) bool {
+	for _, r := range runs {
+		if r.start <= page && page < r.end() {
+			return true
+		}
+	}
+	return false
+}
+
+// takeBack unmaps runs, and gives the pages of those that the device unmaps.
+func (s *space) takeBack(runs []run) (loose []device.Page) {
+	for _, r := range runs {
+		failed := s.physical.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes) != nil
+		numbers := s.numbers[r.start:r.end()]
+		s.mu.Lock()
+		if failed {
+			s.jammed += r.pages
+			s.physical.jam(r.pages)
+		} else {
+			loose = append(loose, numbers...)
+			clear(numbers)
+		}
+		s.mu.Unlock()
+	}
+	return loose
+}
+
+// endWake makes the pages of a Wake live, or leaves them asleep.
+func (s *space) endWake(w *waking, awake bool, ns uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range w.jobs {
+		for _, r := range j.runs {
+			s.shifting.remove(r)
+		}
+	}
+	if awake {
+		for _, m := range w.mapped {
+			copy(s.numbers[m.run.start:m.run.end()], m.pages)
+		}
+	}
+	for _, j := range w.jobs {
+		if awake || j.chunk.stage == chunkRestored {
+			s.rouse(j, s.jammedOf(w, j.runs))
+		}
+	}
+	if awake {
+		s.getUp(w.Tag)
+		s.counts.add(&SleepStats{Wakes: 1, WakeNs: ns})
+	} else {
+		s.counts.WakeFailures++
+	}
+	s.unclaim()
+}
+
+// rouse makes the pages of a chunk live, which are mapped again; some were jammed.
+func (s *space) rouse(j job, jammed []run) {
+	c, unjammed := j.chunk, lengthOf(jammed)
+	s.jammed -= unjammed
+	s.physical.unjam(unjammed)
+	if c.block == nil && c.file == nil && c.stage != chunkRestored {
+		s.release(engine.Asleep{DiscardedBytes: c.left * s.pageBytes})
+	}
+	for _, r := range j.runs {
+		s.standUp(r, c.tag)
+		s.kept.leave(r, func(*chunk, run) {})
+	}
+	if c.stage = chunkWhole; !c.pinned {
+		s.dropped = append(s.dropped, c)
+	}
+}
+
+// getUp notes that a tag, or everything, sleeps no more.
+func (s *space) getUp(tag string) {
+	b := &s.bed
+	switch {
+	case tag == "":
+		*b = bedtime{}
+	case b.all:
+		b.awake[tag] = true
+	default:
+		delete(b.tags, tag)
+	}
+	if b.all && s.asleep.count == 0 {
+		*b = bedtime{}
+	}
+}
+
+// jam makes pages without an allocation active: they are used, but not live.
+func (ph *Physical) jam(pages uint64) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	ph.books.Board(pages * ph.pageBytes)
+}
+
+// unjam takes that back.
+func (ph *Physical) unjam(pages uint64) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	ph.books.Land(pages * ph.pageBytes)
+}
+
+// wakeUp enters charged pages as the memory of allocations that slept.
+func (ph *Physical) wakeUp(sizes track.Block) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	ph.books.AllocateMany(sizes, 0)
+}
