@@ -76,23 +76,6 @@ func (p *Pool) tryNoting(take taker) ([]pageRun, error) {
 	return g.missingRuns(), err
 }
 
-// tryChoosy tries to take blocks where pages are mapped already, though it be in a
-// longer free run than need be. The caller holds layout.
-func (p *Pool) tryChoosy(take taker) (found bool, err error) {
-	p.lock()
-	defer p.mu.Unlock()
-	if p.state != stateOpen {
-		return false, p.closedError(opAlloc)
-	}
-	p.paged.choosy = true
-	err = take()
-	p.paged.choosy = false
-	if noRoom(err) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // mapMissing maps pages that an allocation needs. Idle pages that lie elsewhere
 // are given up for them where the bound or the device leave no room. The caller
 // holds layout.

@@ -27,11 +27,11 @@ import (
 type Paging int32
 
 const (
-	// PagingOff takes segments whole from the device.
-	PagingOff Paging = iota
 	// PagingAuto is paging where the device can do it and the pool may hold
 	// autoPages at least: the loss by rounding would show in less.
-	PagingAuto
+	PagingAuto Paging = iota
+	// PagingOff takes segments whole from the device.
+	PagingOff
 	// PagingOn is CodeUnsupported where the device cannot do it.
 	PagingOn
 )
@@ -61,8 +61,10 @@ type paging struct {
 	held uint64
 	// idle counts idle pages, and low is the least of it since the worker looked.
 	idle, low uint64
-	// choosy has allocations pass over places whose pages are not all mapped.
+	// choosy has allocations take only places whose pages are all mapped; visits is
+	// how many blocks may yet be looked at for that.
 	choosy bool
+	visits int
 	// wanted is where blocks would lie that found no mapped pages, noted while
 	// noting is set.
 	noting bool
@@ -170,39 +172,6 @@ func (g *paging) took(pages uint64) {
 	g.low = min(g.low, g.idle)
 }
 
-// maxPassedOver bounds the places that a choosy allocation passes over.
-const maxPassedOver = 32
-
-// allocUnmapped ends an alloc that got a place whose pages are not all mapped.
-func (s *segment) allocUnmapped(r *rangealloc.Request, got rangealloc.Range) (rangealloc.Range, error) {
-	g := s.pages.paging
-	g.note(s.pagesOf(got.Offset, got.Size))
-	if !g.choosy {
-		s.retract(got.Offset)
-		return rangealloc.Range{}, errUnmapped
-	}
-	passed := []rangealloc.Range{got}
-	err := errUnmapped
-	for len(passed) < maxPassedOver {
-		if got, err = s.strategy.Alloc(*r); err != nil {
-			err = errUnmapped
-			break
-		}
-		if got.Slot >= s.slots {
-			if got, err = s.allocExtended(got); err != nil {
-				break
-			}
-		}
-		if s.pages.touch(got.Offset, got.Size) {
-			s.undo(passed)
-			return got, nil
-		}
-		passed, err = append(passed, got), errUnmapped
-	}
-	s.undo(passed)
-	return rangealloc.Range{}, err
-}
-
 // note remembers where a block would lie that has no mapped pages.
 func (g *paging) note(run pageRun) {
 	if g.noting {
@@ -243,7 +212,8 @@ func (g *paging) isWanted(s *segment, page uint64) bool {
 // largestFreeOf is the longest free run of a segment; in one with pages the largest
 // block that could be had without more memory: idle pages can be put behind any
 // range of addresses, so they count together, with the rest of the page that they
-// would continue.
+// would continue. A hole between two blocks that is shorter than a page is in pages
+// that those touch.
 func (p *Pool) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
 	if s.pages == nil {
 		return stats.LargestFreeBytes
@@ -254,6 +224,9 @@ func (p *Pool) largestFreeOf(s *segment, stats *rangealloc.Stats) uint64 {
 		if inside := end & (p.paged.pageBytes - 1); inside != 0 && s.pages.isBusy(end>>s.pages.shift) {
 			largest += p.paged.pageBytes - inside
 		}
+	}
+	if s.holeFinder != nil && largest < p.paged.pageBytes {
+		largest = max(largest, s.holeFinder.LargestBelow(p.paged.pageBytes))
 	}
 	return min(largest, stats.LargestFreeBytes)
 }

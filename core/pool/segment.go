@@ -25,6 +25,8 @@ type segment struct {
 	slotFreer  rangealloc.SlotFreer
 	retractor  rangealloc.Retractor
 	ender      rangealloc.Ender
+	holeFinder rangealloc.HoleFinder
+	placer     rangealloc.PlaceTaker
 	// pages is what is mapped of a segment that is addresses only; else nil.
 	pages *pageTable
 	// number counts the pool's segments in the order in which they came.
@@ -79,6 +81,8 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 	s.slotFreer, _ = strategy.(rangealloc.SlotFreer)
 	s.retractor, _ = strategy.(rangealloc.Retractor)
 	s.ender, _ = strategy.(rangealloc.Ender)
+	s.holeFinder, _ = strategy.(rangealloc.HoleFinder)
+	s.placer, _ = strategy.(rangealloc.PlaceTaker)
 	s.timed = p.config.Tracking
 	return s, nil
 }

@@ -256,6 +256,15 @@ func (b *bestFit[U]) Retract(offset uint64) error {
 	return err
 }
 
+// LargestBelow implements HoleFinder.
+func (b *bestFit[U]) LargestBelow(sizeBytes uint64) uint64 {
+	granules := (sizeBytes + b.config.GranuleBytes - 1) >> b.shift
+	if granules == 0 {
+		return 0
+	}
+	return b.free.below(b.records.all, granules) << b.shift
+}
+
 func (b *bestFit[U]) Stats() Stats {
 	return b.statsWithEnd(b.free.count, b.free.largest(b.records.all))
 }

@@ -69,3 +69,23 @@ func (s *bitset) last() (uint, bool) {
 	word := sum<<6 + uint(bits.Len64(s.sums[sum])) - 1
 	return word<<6 + uint(bits.Len64(s.words[word])) - 1, true
 }
+
+// before is the greatest member below i.
+func (s *bitset) before(i uint) (uint, bool) {
+	word := i >> 6
+	if rest := s.words[word] & (1<<(i&63) - 1); rest != 0 {
+		return word<<6 + uint(bits.Len64(rest)) - 1, true
+	}
+	sum := word >> 6
+	rest := s.sums[sum] & (1<<(word&63) - 1)
+	if rest == 0 {
+		above := s.top & (1<<(sum&63) - 1)
+		if above == 0 {
+			return 0, false
+		}
+		sum = uint(bits.Len64(above)) - 1
+		rest = s.sums[sum]
+	}
+	word = sum<<6 + uint(bits.Len64(rest)) - 1
+	return word<<6 + uint(bits.Len64(s.words[word])) - 1, true
+}

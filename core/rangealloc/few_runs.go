@@ -71,6 +71,16 @@ func (f *fewRuns[U]) largest() uint64 {
 	return size
 }
 
+// below is the size of the largest run that is shorter than size.
+func (f *fewRuns[U]) below(size uint64) (largest uint64) {
+	for i := range f.runs[:f.count] {
+		if r := &f.runs[i]; r.size < size {
+			largest = max(largest, r.size)
+		}
+	}
+	return largest
+}
+
 // check compares the runs with their records.
 func (f *fewRuns[U]) check(all []record[U]) error {
 	for i, run := range f.runs[:f.count] {

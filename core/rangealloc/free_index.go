@@ -306,6 +306,42 @@ func (f *freeIndex[U]) largest(all []record[U]) uint64 {
 	return all[cur].size()
 }
 
+// below is the size of the largest run that is shorter than size, which is not 0;
+// 0: there is none.
+func (f *freeIndex[U]) below(all []record[U], size uint64) uint64 {
+	if !f.binned {
+		return f.few.below(size)
+	}
+	bin := f.binOf(min(size, f.total), math.MaxUint64)
+	if largest := largestBelow(all, f.bins[bin], size); largest != 0 {
+		return largest
+	}
+	for {
+		// Bins of one size may lie between: none of their runs is shorter.
+		next, ok := f.filled.before(bin)
+		if !ok {
+			return 0
+		}
+		bin = next
+		if largest := largestBelow(all, f.bins[bin], size); largest != 0 {
+			return largest
+		}
+	}
+}
+
+// largestBelow is below in one tree.
+func largestBelow[U unit](all []record[U], cur uint32, size uint64) (largest uint64) {
+	for cur != none {
+		c := &all[cur]
+		if c.size() < size {
+			largest, cur = c.size(), c.right
+		} else {
+			cur = c.left
+		}
+	}
+	return largest
+}
+
 // renew replaces the index by one with bins that suit the same runs better, all
 // but one at the end of the range: for when there are more than most of them, or
 // more of the range than extent has been in use. Without memory for them the old

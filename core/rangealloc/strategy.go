@@ -157,6 +157,15 @@ type Ender interface {
 	End() uint64
 }
 
+// HoleFinder is a strategy that knows how long the free runs between its blocks
+// are.
+type HoleFinder interface {
+	// LargestBelow is the longest free run between two live blocks, or before the
+	// first, that is shorter than sizeBytes; 0: there is none. It costs no more
+	// than one search for a free run.
+	LargestBelow(sizeBytes uint64) uint64
+}
+
 // ErrNoRoom is what Alloc returns when no free run holds the request at its
 // alignment: OUT_OF_MEMORY, without the formatting that a full range would pay
 // for at every attempt. The caller knows the request and adds what matters.

@@ -1,0 +1,141 @@
+package pool
+
+import (
+	"math/bits"
+
+	"ferrum_mem/core/rangealloc"
+)
+
+// Where no further page is to be had, an allocation looks for a place whose pages
+// are mapped, though it be in a longer free run than need be: in the holes beside
+// the blocks.
+
+const (
+	// maxVisits bounds the blocks that one allocation looks at for that, and with
+	// them the time that the pool is locked.
+	maxVisits = 1 << 21
+	// maxPassedOver bounds the places that are tried where the strategy cannot be
+	// told the place.
+	maxPassedOver = 1 << 10
+)
+
+// tryChoosy tries to take blocks where pages are mapped already. The caller holds
+// layout.
+func (p *Pool) tryChoosy(take taker) (found bool, err error) {
+	p.lock()
+	defer p.mu.Unlock()
+	if p.state != stateOpen {
+		return false, p.closedError(opAlloc)
+	}
+	p.paged.choosy, p.paged.visits = true, maxVisits
+	err = take()
+	p.paged.choosy = false
+	if noRoom(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// allocUnmapped ends an alloc that got a place whose pages are not all mapped.
+func (s *segment) allocUnmapped(r *rangealloc.Request, got rangealloc.Range) (rangealloc.Range, error) {
+	g := s.pages.paging
+	g.note(s.pagesOf(got.Offset, got.Size))
+	if !g.choosy {
+		s.retract(got.Offset)
+		return rangealloc.Range{}, errUnmapped
+	}
+	if s.placer != nil {
+		s.retract(got.Offset)
+		return s.allocMapped(got.Size, r.Align)
+	}
+	return s.passOver(r, got)
+}
+
+// allocMapped takes a block, of a size as the strategy rounds it, from the shortest stretch of free and mapped
+// memory that holds it.
+func (s *segment) allocMapped(size, align uint64) (rangealloc.Range, error) {
+	g, t := s.pages.paging, s.pages
+	found, best, shortest := false, uint64(0), ^uint64(0)
+	s.strategy.Walk(func(b rangealloc.Block) bool {
+		if g.visits--; g.visits < 0 {
+			return false
+		}
+		if b.Live || b.Size < size {
+			return true
+		}
+		t.eachMapped(b.Offset, b.Size, func(offset, length uint64) {
+			pad := -(uint64(s.base) + offset) & (align - 1)
+			if length < shortest && pad <= length && length-pad >= size {
+				found, best, shortest = true, offset+pad, length
+			}
+		})
+		return true
+	})
+	if !found {
+		return rangealloc.Range{}, errUnmapped
+	}
+	got, err := s.placer.TakePlace(rangealloc.Place{Offset: best, Size: size, Behind: rangealloc.FromStart})
+	if err == nil && got.Slot >= s.slots {
+		got, err = s.allocExtended(got)
+	}
+	if err != nil {
+		return rangealloc.Range{}, err
+	}
+	s.pages.touch(got.Offset, got.Size)
+	return got, nil
+}
+
+// eachMapped visits the stretches of a range that are mapped.
+func (t *pageTable) eachMapped(offset, size uint64, visit func(offset, length uint64)) {
+	end := min(offset+size, uint64(len(t.entries))<<t.shift)
+	for at := offset; at < end; {
+		page := at >> t.shift
+		mapped := t.isMapped(page)
+		for mapped == t.isMapped(page) && page<<t.shift < end {
+			page = t.nextChange(page, mapped)
+		}
+		next := min(page<<t.shift, end)
+		if mapped {
+			visit(at, next-at)
+		}
+		at = next
+	}
+}
+
+// nextChange is a page above a page, up to which all are mapped or all are not: the
+// next that is otherwise, or the first of a later word of the table.
+func (t *pageTable) nextChange(page uint64, mapped bool) uint64 {
+	word := t.mapped[page>>6]
+	if mapped {
+		word = ^word
+	}
+	if rest := word >> (page & 63) >> 1; rest != 0 {
+		return page + 1 + uint64(bits.TrailingZeros64(rest))
+	}
+	return (page | 63) + 1
+}
+
+// passOver takes one place after the other until one is mapped, and gives the
+// others back.
+func (s *segment) passOver(r *rangealloc.Request, got rangealloc.Range) (rangealloc.Range, error) {
+	passed := []rangealloc.Range{got}
+	err := errUnmapped
+	for len(passed) < maxPassedOver {
+		if got, err = s.strategy.Alloc(*r); err != nil {
+			err = errUnmapped
+			break
+		}
+		if got.Slot >= s.slots {
+			if got, err = s.allocExtended(got); err != nil {
+				break
+			}
+		}
+		if s.pages.touch(got.Offset, got.Size) {
+			s.undo(passed)
+			return got, nil
+		}
+		passed, err = append(passed, got), errUnmapped
+	}
+	s.undo(passed)
+	return rangealloc.Range{}, err
+}
