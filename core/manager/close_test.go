@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/pool"
 	"ferrum_mem/core/track"
 )
 
@@ -84,10 +85,14 @@ func TestForcedCloseThatCannotWaitChangesNothing(t *testing.T) {
 }
 
 func TestCloseCanBeTriedAgain(t *testing.T) {
+	overBoth(t, closeTwice)
+}
+
+func closeTwice(t *testing.T, _ pool.Config) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, nil)
 	h := m.mustAllocate(t, 64)
-	r.dev.FailNth(devicetest.Free, 1, nil)
+	r.dev.FailNth(giveBackCall(), 1, nil)
 	requireError(t, m.Close(true), device.CodeDevice)
 	_, err := r.factory.HandleInfo(h)
 	requireError(t, err, device.CodeInvalidHandle)

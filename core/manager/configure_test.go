@@ -7,18 +7,23 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/pool"
 )
 
 func TestConfigurePoolHoldsFromNowOn(t *testing.T) {
+	overBoth(t, configureWithLiveBlocks)
+}
+
+func configureWithLiveBlocks(t *testing.T, small pool.Config) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
-	m := r.manager(t, nil)
+	m := r.manager(t, func(c *Config) { c.PoolConfigs[General] = small })
 	old := m.mustAllocate(t, 1000)
 	tensor, err := m.AllocateTyped(Request{Type: Tensor, SizeBytes: 1000})
 	require.NoError(t, err)
 	content := counting(1000)
 	r.write(t, old, content)
 
-	other := smallPool()
+	other := small
 	other.AlignmentBytes = 4096
 	require.NoError(t, m.ConfigurePool(General, other))
 	require.Len(t, m.Pools(), 2, "the former pool is kept for its blocks")
@@ -45,11 +50,11 @@ func TestConfigurePoolHoldsFromNowOn(t *testing.T) {
 	require.NoError(t, r.factory.Deallocate(tensor))
 	require.NoError(t, r.factory.Deallocate(old))
 	require.Len(t, m.Pools(), 2, "queued work still uses the block")
-	segments := r.dev.Segments()
+	pieces := r.pieces()
 	held.Release()
 	h := m.mustAllocate(t, 10)
 	require.Len(t, m.Pools(), 1)
-	require.Equal(t, segments-1, r.dev.Segments())
+	require.Equal(t, pieces-1, r.pieces())
 	stats := m.Statistics()
 	require.Equal(t, allocations+1, stats.Allocations, "counts of a closed pool stay counted")
 	require.EqualValues(t, 2, stats.Frees)
@@ -59,21 +64,25 @@ func TestConfigurePoolHoldsFromNowOn(t *testing.T) {
 }
 
 func TestConfigurePoolOfATypeThatSharedGeneral(t *testing.T) {
+	overBoth(t, configureShared)
+}
+
+func configureShared(t *testing.T, small pool.Config) {
 	r := cleanRig(t, devicetest.Config{})
-	m := r.manager(t, nil)
+	m := r.manager(t, func(c *Config) { c.PoolConfigs[General] = small })
 	shared, err := m.AllocateTyped(Request{Type: Cache, SizeBytes: 10})
 	require.NoError(t, err)
-	require.NoError(t, m.ConfigurePool(Cache, smallPool()))
+	require.NoError(t, m.ConfigurePool(Cache, small))
 	own, err := m.AllocateTyped(Request{Type: Cache, SizeBytes: 10})
 	require.NoError(t, err)
-	require.EqualValues(t, 2, r.dev.Segments())
+	require.Equal(t, 2, r.pieces())
 	require.NoError(t, r.factory.Deallocate(shared))
 	require.NoError(t, r.factory.Deallocate(own))
 	require.Len(t, m.Pools(), 2)
 	// Replacing a pool that nothing uses closes it at once.
-	require.NoError(t, m.ConfigurePool(Cache, smallPool()))
+	require.NoError(t, m.ConfigurePool(Cache, small))
 	require.Len(t, m.Pools(), 2)
-	require.EqualValues(t, 1, r.dev.Segments())
+	require.Equal(t, 1, r.pieces())
 }
 
 func TestBadPoolSettingsChangeNothing(t *testing.T) {

@@ -184,8 +184,12 @@ func TestTypesWithoutSettingsShareTheGeneralPool(t *testing.T) {
 }
 
 func TestStatisticsAreTheSumOverThePools(t *testing.T) {
+	overBoth(t, sumOverPools)
+}
+
+func sumOverPools(t *testing.T, small pool.Config) {
 	r := cleanRig(t, devicetest.Config{})
-	m := r.manager(t, func(c *Config) { c.PoolConfigs[Cache] = smallPool() })
+	m := r.manager(t, func(c *Config) { c.PoolConfigs[General], c.PoolConfigs[Cache] = small, small })
 	other := r.manager(t, nil)
 	other.mustAllocate(t, 5000)
 	a := m.mustAllocate(t, 1000)
@@ -283,8 +287,12 @@ func TestPressureCallbacksAreSeveralAndRemovable(t *testing.T) {
 }
 
 func TestDefragmentGivesBackWhatIsCached(t *testing.T) {
+	overBoth(t, defragmentCached)
+}
+
+func defragmentCached(t *testing.T, small pool.Config) {
 	r := cleanRig(t, devicetest.Config{})
-	m := r.manager(t, nil)
+	m := r.manager(t, func(c *Config) { c.PoolConfigs[General] = small })
 	var blocks []MemoryHandle
 	for range 8 {
 		blocks = append(blocks, m.mustAllocate(t, 32*kib))

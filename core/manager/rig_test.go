@@ -55,12 +55,47 @@ func (r *rig) finish(t require.TestingT) {
 	require.NotContains(t, r.factory.devices, r.engine)
 }
 
-// smallPool is a pool of a few segments.
+// smallPool is a pool of a few segments, or of pages as large as those.
 func smallPool() pool.Config {
 	return pool.Config{
 		InitialSizeBytes: 64 * kib, GrowthIncrementBytes: 64 * kib,
 		AlignmentBytes: 256, AutoExpansion: true, Stats: true, ReleaseThresholdBytes: pool.NeverRelease,
+		Paging: paging, PhysicalPageBytes: 64 * kib,
 	}
+}
+
+// paging is how the small pools take their memory.
+var paging = pool.PagingAuto
+
+// overBoth runs a test over pages and over segments that are taken whole. What is
+// idle of the former stays until it is asked back.
+func overBoth(t *testing.T, test func(t *testing.T, small pool.Config)) {
+	defer func(was pool.Paging) { paging = was }(paging)
+	for name, kind := range map[string]pool.Paging{"pages": pool.PagingOn, "segments": pool.PagingOff} {
+		t.Run(name, func(t *testing.T) {
+			paging = kind
+			small := smallPool()
+			small.ReadyPages = pool.KeepAllPages
+			test(t, small)
+		})
+	}
+}
+
+// giveBackCall is the first call of the driver that takes memory of a small pool
+// back.
+func giveBackCall() devicetest.Call {
+	if paging == pool.PagingOff {
+		return devicetest.Free
+	}
+	return devicetest.Unmap
+}
+
+// pieces is how many pieces of memory small pools have of the device.
+func (r *rig) pieces() int {
+	if paging == pool.PagingOff {
+		return r.dev.Segments()
+	}
+	return r.dev.Pages()
 }
 
 func smallConfig() Config {
