@@ -17,6 +17,9 @@ type Request struct {
 	AlignmentBytes uint64
 	// Tag is a name for the books, at most TagMax bytes; "": none.
 	Tag string
+	// Relocatable lets Defragment move the block while nobody uses it, so that its
+	// address is another one afterwards. Factory.Pin keeps it where it is.
+	Relocatable bool
 }
 
 // Allocate makes a block of type General. Errors: CodeInvalidSize for 0, else
@@ -113,7 +116,7 @@ func (m *Manager) take(where *home, r Request) (*block, error) {
 		return nil, err
 	}
 	b := &block{manager: m, home: where, memory: memory, kind: r.Type, tag: r.Tag,
-		order: m.factory.blocks.Add(1)}
+		order: m.factory.blocks.Add(1), relocatable: r.Relocatable, alignment: r.AlignmentBytes}
 	if err = m.markNew(memory); err == nil {
 		err = m.publish(b)
 	}

@@ -19,11 +19,15 @@ const AlignmentMax = 1 << 30
 type block struct {
 	manager *Manager
 	home    *home
-	memory  pool.Block
-	kind    MemoryType
-	tag     string
+	// memory stays as it is, but for its address, which mu guards.
+	memory pool.Block
+	kind   MemoryType
+	tag    string
 	// order says which of two blocks was made first.
 	order uint64
+	// relocatable and alignment are as asked for.
+	relocatable bool
+	alignment   uint64
 
 	mu sync.Mutex
 	// handle is set before anybody else can take the lock.
@@ -33,6 +37,8 @@ type block struct {
 	operations []*operation
 	// streams are those that operations were queued on.
 	streams []*stream
+	// pins counts those who want the address to stay.
+	pins uint32
 }
 
 // HandleInfo describes a live block.
@@ -47,7 +53,9 @@ type HandleInfo struct {
 	// AlignmentBytes is the largest power of two that divides the address, at
 	// most AlignmentMax.
 	AlignmentBytes uint64
-	Addr           device.Addr
+	// Addr of a relocatable block that is not pinned is valid until the next
+	// defragmentation of its manager, which may move it.
+	Addr device.Addr
 	// HostAddr is the block as the host sees it; 0 on a device that the host
 	// cannot address.
 	HostAddr device.HostAddr
@@ -61,6 +69,10 @@ type HandleInfo struct {
 	OperationsInFlight uint32
 	// Tag is as asked for; "" without tracking.
 	Tag string
+	// Relocatable is as asked for.
+	Relocatable bool
+	// Pins counts the calls of Pin that Unpin has not ended.
+	Pins uint32
 }
 
 // lookUp finds a live block.
@@ -92,7 +104,7 @@ func (b *block) infoLocked() HandleInfo {
 		Handle: b.handle, Manager: b.manager, Device: e.ID(), Type: b.kind,
 		SizeBytes: b.memory.RequestedBytes, AllocatedBytes: b.memory.SizeBytes,
 		AlignmentBytes: alignmentOf(b.memory.Addr), Addr: b.memory.Addr,
-		Tag: b.tag,
+		Tag: b.tag, Relocatable: b.relocatable, Pins: b.pins,
 	}
 	if e.Info().HostAddressable {
 		info.HostAddr = device.HostAddr(b.memory.Addr)

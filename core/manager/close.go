@@ -30,6 +30,9 @@ func (m *Manager) Close(force bool) error {
 	if err := m.closePools(); err != nil {
 		return err
 	}
+	if err := m.closeRelocator(); err != nil {
+		return err
+	}
 	m.transfers.drop()
 	m.mu.Lock()
 	m.closed = true

@@ -147,15 +147,15 @@ func (f *Factory) FillAsync(fill Fill, on StreamHandle) error {
 	if err := at.within(op, b.memory.RequestedBytes); err != nil {
 		return err
 	}
-	if err := fill.check(op, b.memory.Addr); err != nil {
-		return err
-	}
 	s, err := f.streamOn(op, b.manager.Engine(), on)
 	if err != nil {
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := fill.check(op, b.memory.Addr); err != nil {
+		return err
+	}
 	_, err = enqueue(op, s, func(dev device.Stream) error {
 		return dev.Fill(b.memory.Addr+device.Addr(fill.OffsetBytes), fill.Pattern, fill.SizeBytes)
 	}, 0, b)

@@ -11,7 +11,8 @@ import (
 // handed out again only once everything that is queued on the streams that have
 // used it is done; Deallocate does not wait for that. When it fails, the block
 // is as it was; but CodeCorrupted, from a pool with red zones, says that bytes
-// beside the block were overwritten, and the block is gone all the same.
+// beside the block were overwritten, and the block is gone all the same. A block
+// that is pinned is CodeBusy.
 func (f *Factory) Deallocate(h MemoryHandle) error {
 	b, err := f.lookUp("manager.deallocate", "memory", h)
 	if err != nil {
@@ -32,6 +33,10 @@ func (m *Manager) giveBack(b *block) error {
 	defer b.mu.Unlock()
 	if b.dead {
 		return destroyed("manager.deallocate", handle.Memory, uint64(b.handle)).On(m.owner.engine.ID())
+	}
+	if b.pins != 0 {
+		return device.Errorf(device.CodeBusy, "manager.deallocate", "memory handle %#x is pinned %d times",
+			uint64(b.handle), b.pins).On(m.owner.engine.ID())
 	}
 	fences, err := b.fencesLocked(nil)
 	if err != nil {

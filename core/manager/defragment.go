@@ -8,7 +8,8 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// DefragmentationStats is what a defragmentation did.
+// DefragmentationStats is what a defragmentation did. Every block that was live
+// counts once: as moved, as skipped for one reason, or as kept.
 type DefragmentationStats struct {
 	// FragmentationBefore and After are 1 - largest free run / total free, over
 	// what the manager's pools hold; 0 when nothing is free.
@@ -22,27 +23,80 @@ type DefragmentationStats struct {
 	TimeTakenNs   uint64 `json:"time_taken_ns"`
 	// TimeTakenMs is TimeTakenNs in milliseconds, rounded up.
 	TimeTakenMs uint64 `json:"time_taken_ms"`
+	// BytesMoved is the sizes, as asked for, of the blocks that were moved.
+	BytesMoved uint64 `json:"bytes_moved"`
+	// PagesEmptied are those that all blocks were moved out of; SegmentsEmptied the
+	// same in pools that take segments whole.
+	PagesEmptied    uint64 `json:"pages_emptied"`
+	SegmentsEmptied uint64 `json:"segments_emptied"`
+	// BlocksKept could have been moved, but no page would have come free for it.
+	BlocksKept uint64 `json:"blocks_kept"`
+	// Skipped is BlocksSkipped by reason.
+	Skipped Skipped `json:"skipped"`
+	// BudgetEnded says that the budget was over before all was done.
+	BudgetEnded bool `json:"budget_ended"`
 }
 
-// Defragment gives back to the system what the manager's pools hold without
-// use. Live blocks stay where they are; every one of them counts as skipped.
+// Skipped counts the blocks that could not be moved, each for the first reason of
+// these that held.
+type Skipped struct {
+	// NotRelocatable were not asked for as Relocatable.
+	NotRelocatable uint64 `json:"not_relocatable"`
+	// Debugged are filled or surrounded by the debug mode of the manager or pool.
+	Debugged uint64 `json:"debugged"`
+	Pinned   uint64 `json:"pinned"`
+	// InUse have been used on a stream on which work is queued.
+	InUse uint64 `json:"in_use"`
+	// NoRoom are of pages whose blocks found no place outside of them.
+	NoRoom uint64 `json:"no_room"`
+	// OverBudget were not looked at any more.
+	OverBudget uint64 `json:"over_budget"`
+}
+
+func (s *Skipped) sum() uint64 {
+	return s.NotRelocatable + s.Debugged + s.Pinned + s.InUse + s.NoRoom + s.OverBudget
+}
+
+// Defragment is DefragmentWithin without a bound on the time.
 func (m *Manager) Defragment() (DefragmentationStats, error) {
-	if err := m.begin("manager.defragment"); err != nil {
+	return m.DefragmentWithin(device.Forever)
+}
+
+// DefragmentWithin moves relocatable blocks that nobody uses, so that pages (or
+// segments, in pools that take them whole) come free, the cheapest first, and gives
+// back to the system what the manager's pools hold without use. Their addresses are
+// others afterwards; their handles, bytes, tags and ages stay. No pool grows for
+// it. Blocks that are not relocatable, pinned, or have been used on a stream that
+// has work queued stay where they are.
+//
+// No move is started after the budget (device.Forever: no bound; 0: nothing is
+// moved); one under way is given up at the end of the part that is being copied.
+// What is free is given back in any case. One call at a time moves blocks of a
+// manager; another one waits, within its budget.
+//
+// When the driver fails, the block that was to be moved is as it was; those that
+// were moved before stay moved. CodeInvalidArgument for a negative budget.
+func (m *Manager) DefragmentWithin(budget time.Duration) (DefragmentationStats, error) {
+	if budget < 0 && budget != device.Forever {
+		return DefragmentationStats{}, device.Errorf(device.CodeInvalidArgument, opMove,
+			"budget %v is negative", budget).On(m.owner.engine.ID())
+	}
+	if err := m.begin(opMove); err != nil {
 		return DefragmentationStats{}, err
 	}
 	defer m.end()
 	start := track.Now()
 	before := m.Statistics()
-	released, err := m.trim(func(*home) bool { return true })
-	if err != nil {
+	run := &defragmentation{manager: m, deadline: newDeadline(budget)}
+	err := run.move()
+	released, failure := m.trim(func(*home) bool { return true })
+	if err = errors.Join(err, failure); err != nil {
 		return DefragmentationStats{}, err
 	}
 	m.closeFormer()
-	after := m.Statistics()
-	stats := DefragmentationStats{
-		FragmentationBefore: before.Fragmentation(), FragmentationAfter: after.Fragmentation(),
-		MemoryFreedBytes: released, BlocksSkipped: after.LiveBlocks.Current,
-	}
+	stats := run.stats
+	stats.FragmentationBefore, stats.FragmentationAfter = before.Fragmentation(), m.Statistics().Fragmentation()
+	stats.MemoryFreedBytes, stats.BlocksSkipped = released, stats.Skipped.sum()
 	stats.took(track.Now() - start)
 	return stats, nil
 }
@@ -72,3 +126,29 @@ func (m *Manager) trim(wanted func(*home) bool) (released uint64, err error) {
 	}
 	return released, err
 }
+
+// deadline is the end of a budget on the clock of track.Now.
+type deadline struct {
+	at    time.Duration
+	never bool
+}
+
+func newDeadline(budget time.Duration) deadline {
+	now := track.Now()
+	if budget == device.Forever || budget > maxDuration-now {
+		return deadline{never: true}
+	}
+	return deadline{at: now + budget}
+}
+
+const maxDuration = time.Duration(1<<63 - 1)
+
+// left is what is left of the budget, or device.Forever; 0: it is over.
+func (d deadline) left() time.Duration {
+	if d.never {
+		return device.Forever
+	}
+	return max(d.at-track.Now(), 0)
+}
+
+func (d deadline) over() bool { return d.left() == 0 }

@@ -7,8 +7,9 @@
 // StreamManager is the view of one device's streams and events.
 //
 // The package never touches a byte of a block itself: copies and fills are work
-// in a stream. It never moves a block, never opens or closes a device, and
-// starts no goroutine.
+// in a stream. It moves a block only in Defragment, and only one that was asked for
+// as relocatable, is not pinned, and was used on no stream that has work queued. It
+// never opens or closes a device, and starts no goroutine.
 //
 // # Work in flight
 //
@@ -19,6 +20,17 @@
 // queued holds the lock of its blocks from the check that they are alive until
 // it is entered in them, so a free comes either before it, and the copy is
 // refused, or after it, and waits for it.
+//
+// # Moving a block
+//
+// Only block.mu makes a block's address mean anything: whoever queues work on a
+// block does it under that lock. A move holds it from the check that nobody uses
+// the block, over the copy to the new place, to the change of the address. The copy
+// runs on a stream of the manager that nothing else is queued on and that waits for
+// no event, so it ends, and so does the wait of a call that wants the block, even
+// from a host function. A copy that takes longer than the budget is left to itself,
+// as an operation on the block like any other, and its target waits for it in the
+// pool.
 //
 // # Why waiting for a turn cannot hang
 //
@@ -33,7 +45,8 @@
 //
 // # Lock order
 //
-//  1. Manager.closeMu: one Close at a time
+//  1. Manager.closeMu: one Close at a time; relocator.turn: one call that moves
+//     blocks at a time. Neither is held while the other is taken
 //  2. block.mu; of two blocks, the one that was made first
 //  3. stream.mu
 //  4. device.mu, transfers.mu, Manager.mu, stream.failureMu, Factory.mu,
@@ -44,6 +57,6 @@
 //
 // Nothing is held while memory is looked for (pool.Alloc may call the reclaim
 // callbacks of the caller), while a manager's closing waits, or while a stream
-// runs dry. staging.mu is held while a staged copy runs, by a driver's worker
+// runs dry, but for the stream of the moves. staging.mu is held while a staged copy runs, by a driver's worker
 // that holds nothing else.
 package manager

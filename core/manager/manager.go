@@ -22,6 +22,7 @@ type Manager struct {
 	config    Config
 	transfers transfers
 	collector collector
+	relocator relocator
 	// totals has the peaks of all pools together.
 	totals track.Totals
 	// closing refuses new blocks and new work on blocks.
@@ -87,6 +88,7 @@ func (f *Factory) build(d *openDevice, c Config) (*Manager, error) {
 	m := &Manager{factory: f, owner: d, config: c, homes: map[MemoryType]*home{}}
 	m.changed = sync.NewCond(&m.mu)
 	m.transfers.init(c.MaxConcurrentTransfers)
+	m.relocator.turn = make(chan struct{}, 1)
 	m.collector.init(c.gcBytes(d.engine.Info().TotalBytes))
 	for kind := range MemoryType(MemoryTypeCount) {
 		settings, ok := c.PoolConfigs[kind]
