@@ -18,6 +18,7 @@ var below = map[string][]string{
 	"core/pressure":   {"core/device"},
 	"core/track":      {"core/device"},
 	"core/discover":   {"core/device"},
+	"core/estimate":   {"core/device"},
 	"core/handle":     {"core/device"},
 	"core/rangealloc": {"core/device", "core/internal"},
 	"core/memcheck":   {"core/device"},

@@ -1,0 +1,91 @@
+package estimate
+
+// scoreBytes is an element of a score, logit or sum that is kept in 32 bits.
+const scoreBytes = 4
+
+// pass is one pass through the layers on one device.
+type pass struct {
+	*calculation
+	model *Model
+	s     Serving
+	// tokens are computed at once; element is the bytes of an activation.
+	tokens  uint64
+	element uint64
+}
+
+// activations is the peak of one pass. The residual stream and the input of a
+// part stay while the part runs; parts run one after the other, so of
+// attention, MLP and output layer the largest counts.
+func (c *calculation) activations(m *Model, s Serving) uint64 {
+	p := pass{calculation: c, model: m, s: s, element: m.computeType(s).Bits / 8}
+	p.tokens = c.product(s.Batch, s.Context)
+	if s.PrefillTokens > 0 && !m.Encoder {
+		// Even in the smallest step each sequence goes on by one token.
+		p.tokens = max(s.Batch, min(p.tokens, s.PrefillTokens))
+	}
+	stream := c.product(2, p.tokens, m.Hidden, p.element)
+	return c.sum(stream, max(p.attention(), p.mlp(), p.logits()))
+}
+
+// attention is queries, keys, values and their outcome, and the workspace: with
+// fused kernels the logarithm of a sum for each token and head, else the scores
+// of each token with each of its sequence, in 32 bits and in the type of the
+// activations.
+func (p pass) attention() uint64 {
+	a := p.model.Attention
+	heads, kvHeads := a.split(p.s.TensorParallel)
+	var widths uint64
+	if l := a.Latent; l != nil {
+		key := p.sum(l.NopeDim, l.RopeDim)
+		widths = p.sum(
+			p.product(heads, p.sum(key, key, l.ValueDim, l.ValueDim)),
+			l.QueryRank, l.KVRank, l.RopeDim)
+	} else {
+		widths = p.product(2, p.sum(heads, kvHeads), a.HeadDim)
+	}
+	workspace := p.product(p.tokens, heads, scoreBytes)
+	if p.s.EagerAttention {
+		workspace = p.product(p.tokens, heads, p.s.Context, p.element+scoreBytes)
+	}
+	return p.sum(p.product(p.tokens, widths, p.element), workspace)
+}
+
+// mlp is the inner activations and the outcome; with experts those of all that
+// a token is sent to, and the router's scores.
+func (p pass) mlp() uint64 {
+	f := p.model.MLP
+	var dense, experts uint64
+	if f.DenseLayers > 0 {
+		dense = p.product(p.tokens, p.inner(f.Intermediate), p.element)
+	}
+	if f.ExpertLayers > 0 {
+		experts = p.sum(
+			p.product(p.tokens, f.PerToken, p.inner(f.ExpertIntermediate), p.element),
+			p.product(p.tokens, f.Experts, scoreBytes))
+		if f.SharedIntermediate > 0 {
+			experts = p.sum(experts, p.product(p.tokens, p.inner(f.SharedIntermediate), p.element))
+		}
+	}
+	return max(dense, experts)
+}
+
+// inner is the elements of one token in an MLP of a width.
+func (p pass) inner(width uint64) uint64 {
+	width = ceilDiv(width, p.s.TensorParallel)
+	if p.model.MLP.Gated {
+		width = p.product(2, width)
+	}
+	return p.sum(width, p.model.Hidden)
+}
+
+// logits are gathered whole, in the type of the activations and in 32 bits.
+func (p pass) logits() uint64 {
+	if p.model.Encoder {
+		return 0
+	}
+	rows := p.s.Batch
+	if p.s.AllLogits {
+		rows = p.tokens
+	}
+	return p.product(rows, p.model.Vocab, p.element+scoreBytes)
+}

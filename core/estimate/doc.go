@@ -1,0 +1,20 @@
+// Package estimate says how much memory a model needs to be served, before
+// anything of it is loaded.
+//
+// Two estimators stand side by side. EstimateModelMemory,
+// EstimateKVCacheMemory and EstimateInferenceMemory are the short formulas of
+// the contract, which take a model's numbers one by one. The other one reads
+// what a model is published as: ReadConfig a config.json, OpenCheckpoint the
+// headers of its safetensors files. A Plan then puts weights, cache,
+// activations and the allocator's own share together for one of the devices
+// that the model is spread over, and Fit finds what a device has room for.
+//
+// The package owns nothing and opens only the files that it is pointed at. It
+// never reads a tensor, asks no device and starts no goroutine. Input is never
+// trusted: files, depths, numbers of values and numbers themselves are bounded,
+// every sum and product is checked, and what is wrong is a typed error that
+// names the file and the field. All amounts are whole bytes.
+//
+// Lock order: the package has no locks. A Model, a Checkpoint and a Plan are
+// read-only once made and may be shared.
+package estimate

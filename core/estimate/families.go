@@ -1,0 +1,214 @@
+package estimate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// family is what a model_type implies: the structure of its layers, and the
+// values that transformers 4.57 takes for fields that a config.json leaves out,
+// which published ones do. The structure follows the modelling files of the same
+// release.
+type family struct {
+	encoder bool
+	// names are other names of fields.
+	names map[string]string
+	// defaults are the fields that may be left out; a field that is in no
+	// default must be there. kvHeads 0 and headDim 0 mean: by the heads.
+	defaults map[string]uint64
+	tied     bool
+
+	gated         bool
+	mlpBias       bool
+	normsPerLayer uint64
+	normsLeftOut  uint64
+	normBias      bool
+	finalNorm     bool
+	embeddingNorm bool
+	headNorms     uint64
+	// qkvBias and outputBias are what holds if attention_bias is not there or
+	// the family does not read it (biasFixed).
+	qkvBias    bool
+	outputBias bool
+	biasFixed  bool
+	lmHeadBias bool
+	// latent: multi-head latent attention.
+	latent bool
+	// positionsLearned: a table of positions; pooler: a dense layer at the end.
+	positionsLearned bool
+	pooler           bool
+
+	window  windowRule
+	experts expertRule
+}
+
+// windowRule is how a family says which layers look back over a window only.
+type windowRule int
+
+const (
+	// windowNever: no layer, whatever sliding_window says.
+	windowNever windowRule = iota
+	// windowAll: every layer, if sliding_window is there.
+	windowAll
+	// windowLate: the layers from max_window_layers on, if use_sliding_window is
+	// set.
+	windowLate
+	// windowEven: every second layer, beginning with the first.
+	windowEven
+	// windowPattern: all but every sliding_window_pattern-th layer.
+	windowPattern
+)
+
+// expertRule is how a family says which layers have experts.
+type expertRule int
+
+const (
+	expertsNever expertRule = iota
+	// expertsAll: num_local_experts of the width intermediate_size in each layer.
+	expertsAll
+	// expertsStep: num_experts in every decoder_sparse_step-th layer but those
+	// of mlp_only_layers.
+	expertsStep
+	// expertsDeepSeek: n_routed_experts in the layers from
+	// first_k_dense_replace on, every moe_layer_freq-th.
+	expertsDeepSeek
+)
+
+// decoder is the plain decoder with a gated MLP, two norms and no bias.
+func decoder(change func(*family)) family {
+	f := family{gated: true, normsPerLayer: 2, finalNorm: true, defaults: map[string]uint64{}}
+	change(&f)
+	return f
+}
+
+func bertLike(positions, types uint64) family {
+	return family{
+		encoder: true, mlpBias: true, normsPerLayer: 2, normBias: true, embeddingNorm: true,
+		qkvBias: true, outputBias: true, biasFixed: true, positionsLearned: true, pooler: true, tied: true,
+		defaults: map[string]uint64{
+			"vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+			"intermediate_size": 3072, "max_position_embeddings": positions, "type_vocab_size": types,
+		},
+	}
+}
+
+// families are the model types that are known.
+var families = map[string]family{
+	"llama":   decoder(func(f *family) {}),
+	"mistral": decoder(func(f *family) { f.biasFixed, f.window = true, windowAll; f.defaults = mistralDefaults() }),
+	"mixtral": decoder(func(f *family) {
+		f.biasFixed, f.window, f.experts = true, windowAll, expertsAll
+		f.defaults = map[string]uint64{"num_key_value_heads": 8, "num_local_experts": 8, "num_experts_per_tok": 2}
+	}),
+	"qwen2": decoder(func(f *family) {
+		f.qkvBias, f.biasFixed, f.window = true, true, windowLate
+		f.defaults = map[string]uint64{"num_key_value_heads": 32, "sliding_window": 4096, "max_window_layers": 28}
+	}),
+	"qwen2_moe": decoder(func(f *family) {
+		f.qkvBias, f.biasFixed, f.window, f.experts = true, true, windowLate, expertsStep
+		f.defaults = map[string]uint64{
+			"num_key_value_heads": 16, "sliding_window": 4096, "max_window_layers": 28, "num_experts": 60, "num_experts_per_tok": 4,
+			"moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632, "decoder_sparse_step": 1,
+		}
+	}),
+	"qwen3": decoder(func(f *family) {
+		f.headNorms, f.window = 2, windowLate
+		f.defaults = map[string]uint64{"num_key_value_heads": 32, "head_dim": 128, "sliding_window": 4096, "max_window_layers": 28}
+	}),
+	"qwen3_moe": decoder(func(f *family) {
+		f.headNorms, f.window, f.experts = 2, windowLate, expertsStep
+		f.defaults = map[string]uint64{
+			"num_key_value_heads": 4, "sliding_window": 4096, "max_window_layers": 28, "num_experts": 128, "num_experts_per_tok": 8,
+			"moe_intermediate_size": 768, "decoder_sparse_step": 1,
+		}
+	}),
+	"gemma": decoder(func(f *family) { f.tied, f.defaults = true, map[string]uint64{"head_dim": 256} }),
+	"gemma2": decoder(func(f *family) {
+		f.tied, f.normsPerLayer, f.window = true, 4, windowEven
+		f.defaults = map[string]uint64{"head_dim": 256, "sliding_window": 4096}
+	}),
+	"gemma3_text": decoder(gemma3),
+	// What holds a text model and a vision tower: the text model is read.
+	"gemma3": decoder(gemma3),
+	"phi": decoder(func(f *family) {
+		f.gated, f.mlpBias, f.normsPerLayer, f.normBias = false, true, 1, true
+		f.qkvBias, f.outputBias, f.biasFixed, f.lmHeadBias = true, true, true, true
+	}),
+	"phi3": decoder(func(f *family) { f.biasFixed, f.window = true, windowAll }),
+	"phimoe": decoder(func(f *family) {
+		f.normBias, f.window, f.experts = true, windowAll, expertsAll
+		f.defaults = map[string]uint64{"num_local_experts": 16, "num_experts_per_tok": 2, "num_key_value_heads": 8}
+	}),
+	"deepseek_v2": decoder(func(f *family) { f.latent, f.experts = true, expertsDeepSeek; f.defaults = deepSeekDefaults(1536) }),
+	"deepseek_v3": decoder(func(f *family) { f.latent, f.experts = true, expertsDeepSeek; f.defaults = deepSeekDefaults(1536) }),
+
+	"bert":        bertLike(512, 2),
+	"roberta":     robertaLike(),
+	"xlm-roberta": robertaLike(),
+	"camembert":   robertaLike(),
+	"distilbert":  distilBERT(),
+	"modernbert":  modernBERT(),
+}
+
+func mistralDefaults() map[string]uint64 {
+	return map[string]uint64{"num_key_value_heads": 8, "sliding_window": 4096}
+}
+
+func gemma3(f *family) {
+	f.tied, f.normsPerLayer, f.headNorms, f.window = true, 4, 2, windowPattern
+	f.defaults = map[string]uint64{
+		"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+		"max_position_embeddings": 131072, "sliding_window": 4096, "sliding_window_pattern": 6,
+	}
+}
+
+func deepSeekDefaults(queryRank uint64) map[string]uint64 {
+	return map[string]uint64{
+		"q_lora_rank": queryRank, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+		"first_k_dense_replace": 0, "moe_layer_freq": 1,
+	}
+}
+
+func robertaLike() family {
+	f := bertLike(512, 2)
+	f.defaults["vocab_size"] = 50265
+	return f
+}
+
+func distilBERT() family {
+	f := bertLike(512, 0)
+	f.pooler = false
+	f.names = map[string]string{
+		"hidden_size": "dim", "intermediate_size": "hidden_dim", "num_hidden_layers": "n_layers", "num_attention_heads": "n_heads",
+	}
+	return f
+}
+
+func modernBERT() family {
+	return family{
+		encoder: true, gated: true, normsPerLayer: 2, normsLeftOut: 1, embeddingNorm: true, finalNorm: true, tied: true,
+		defaults: map[string]uint64{
+			"vocab_size": 50368, "hidden_size": 768, "num_hidden_layers": 22, "num_attention_heads": 12,
+			"intermediate_size": 1152, "max_position_embeddings": 8192,
+		},
+	}
+}
+
+// ModelTypes are the model types that ReadConfig knows, sorted.
+func ModelTypes() []string { return slices.Sorted(maps.Keys(families)) }
+
+func familyOf(o *object) (string, family, error) {
+	name, err := o.textOr("model_type", "")
+	if err != nil {
+		return "", family{}, err
+	}
+	if name == "" {
+		return "", family{}, o.wrong("model_type", "is missing: it says what the other fields mean")
+	}
+	f, ok := families[name]
+	if !ok {
+		return "", family{}, o.wrong("model_type", "%s is not known; known are %s", quote(name), strings.Join(ModelTypes(), ", "))
+	}
+	return name, f, nil
+}

@@ -1,0 +1,103 @@
+package estimate
+
+import "ferrum_mem/core/device"
+
+// LimitedBy says what ends a search.
+type LimitedBy string
+
+// What the longest context and the largest batch are limited by.
+const (
+	// ByMemory: one more does not fit.
+	ByMemory LimitedBy = "memory"
+	// ByModel: the model goes no further.
+	ByModel LimitedBy = "model"
+	// ByNothing: more than 2^40 would fit, or nothing is known that grows.
+	ByNothing LimitedBy = "nothing"
+)
+
+// Most is the largest value of something that fits; 0: not even 1 does. With
+// ByNothing it means nothing.
+type Most struct {
+	Value     uint64
+	LimitedBy LimitedBy
+}
+
+// Verdict is whether a plan fits into some free memory, and what would.
+type Verdict struct {
+	Plan
+	Fits bool
+	// FreeBytes is what there is; LeftBytes what is over, MissingBytes what is
+	// short.
+	FreeBytes    uint64
+	LeftBytes    uint64
+	MissingBytes uint64
+	// MaxContext is the longest context at the batch asked for, MaxBatch the
+	// largest batch at the context asked for. Each fits, and one more does not
+	// unless LimitedBy says otherwise.
+	MaxContext Most
+	MaxBatch   Most
+}
+
+// Fit says whether a serving fits into freeBytes on each of the devices that the
+// model is spread over. Errors are those of Plan.
+func (x *Subject) Fit(s Serving, freeBytes uint64) (Verdict, error) {
+	plan, err := x.Plan(s)
+	if err != nil {
+		return Verdict{}, err
+	}
+	v := Verdict{Plan: plan, FreeBytes: freeBytes, Fits: plan.TotalBytes <= freeBytes}
+	if v.Fits {
+		v.LeftBytes = freeBytes - plan.TotalBytes
+	} else {
+		v.MissingBytes = plan.TotalBytes - freeBytes
+	}
+	top, end := uint64(maxNumber), ByNothing
+	if x.Model != nil && x.Model.PositionsLearned {
+		top, end = x.Model.Positions, ByModel
+	}
+	v.MaxContext, err = x.most(s, freeBytes, top, end, func(s *Serving, n uint64) { s.Context = n })
+	if err != nil {
+		return Verdict{}, err
+	}
+	v.MaxBatch, err = x.most(s, freeBytes, maxNumber, ByNothing, func(s *Serving, n uint64) { s.Batch = n })
+	if err != nil {
+		return Verdict{}, err
+	}
+	return v, nil
+}
+
+// most halves the range in which the answer lies: a plan never shrinks when its
+// context or batch grows, which the tests hold it to.
+func (x *Subject) most(s Serving, freeBytes, top uint64, end LimitedBy, set func(*Serving, uint64)) (Most, error) {
+	fits := func(n uint64) (bool, error) {
+		set(&s, n)
+		plan, err := x.Plan(s)
+		// What cannot be counted does not fit either.
+		if device.CodeOf(err) == device.CodeOverflow {
+			return false, nil
+		}
+		return err == nil && plan.TotalBytes <= freeBytes, err
+	}
+	all, err := fits(top)
+	if err != nil {
+		return Most{}, err
+	}
+	if all {
+		return Most{Value: top, LimitedBy: end}, nil
+	}
+	// low fits or is 0, high does not.
+	low, high := uint64(0), top
+	for high-low > 1 {
+		middle := low + (high-low)/2
+		good, err := fits(middle)
+		if err != nil {
+			return Most{}, err
+		}
+		if good {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return Most{Value: low, LimitedBy: ByMemory}, nil
+}

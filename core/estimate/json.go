@@ -1,0 +1,318 @@
+package estimate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/bits"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"ferrum_mem/core/device"
+)
+
+// Bounds of the JSON that is read. Published configurations have a few hundred
+// values, five deep; lists of labels or of layers make some of them longer.
+const (
+	// MaxConfigBytes is the longest config.json that is read.
+	MaxConfigBytes = 16 << 20
+	// MaxConfigValues is the most values that a config.json may have.
+	MaxConfigValues = 1 << 18
+	// MaxJSONDepth is how deep objects and lists may lie in one another.
+	MaxJSONDepth = 64
+	// maxNumber bounds every number of a configuration: no width, count or
+	// length of a model comes near it.
+	maxNumber = 1 << 40
+)
+
+// malformed is an error of the content of a file: file is its name, and what
+// names the field.
+func malformed(op, file, format string, args ...any) *device.Error {
+	return device.Errorf(device.CodeInvalidFormat, op, file+": "+format, args...)
+}
+
+// object is a JSON object with the place that it stands in, for errors. A value
+// is nil, bool, json.Number, string, []any or *object.
+type object struct {
+	op, file string
+	// path is "" for the whole file, else ends with a dot.
+	path   string
+	fields map[string]any
+}
+
+// parser reads values within bounds and without recursion: the depth of the
+// input is the length of a list.
+type parser struct {
+	op, file string
+	decoder  *json.Decoder
+	values   int
+	most     int
+}
+
+// parserLimits are the bounds of one kind of file.
+type parserLimits struct{ bytes, values int }
+
+// frame is an object or a list that is being read.
+type frame struct {
+	object *object
+	list   []any
+	key    string
+	inKey  bool
+}
+
+func parseConfig(op, file string, text []byte) (*object, error) {
+	return parserLimits{bytes: MaxConfigBytes, values: MaxConfigValues}.parseObject(op, file, text)
+}
+
+func (l parserLimits) parseObject(op, file string, text []byte) (*object, error) {
+	if len(text) > l.bytes {
+		return nil, malformed(op, file, "%d bytes are more than the %d that are read of such a file", len(text), l.bytes)
+	}
+	if !utf8.Valid(text) {
+		return nil, malformed(op, file, "is not UTF-8 text")
+	}
+	p := &parser{op: op, file: file, decoder: json.NewDecoder(bytes.NewReader(text)), most: l.values}
+	p.decoder.UseNumber()
+	value, err := p.value()
+	if err != nil {
+		return nil, err
+	}
+	top, ok := value.(*object)
+	if !ok {
+		return nil, malformed(op, file, "is %s and not a JSON object", kindOf(value))
+	}
+	if _, err := p.decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, malformed(op, file, "something follows the JSON object")
+	}
+	return top, nil
+}
+
+// value reads one value with all that is in it.
+func (p *parser) value() (any, error) {
+	var open []frame
+	for {
+		token, err := p.decoder.Token()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, malformed(p.op, p.file, "is not JSON at byte %d: %w", p.decoder.InputOffset(), err)
+		}
+		if p.values++; p.values > p.most {
+			return nil, malformed(p.op, p.file, "has more than %d values", p.most)
+		}
+		if key, ok := token.(string); ok && len(open) > 0 && open[len(open)-1].inKey {
+			top := &open[len(open)-1]
+			if _, twice := top.object.fields[key]; twice {
+				return nil, malformed(p.op, p.file, "%s%s: the key is there twice", top.object.path, quoteKey(key))
+			}
+			top.key, top.inKey = key, false
+			continue
+		}
+		value := any(token)
+		if delimiter, ok := token.(json.Delim); ok {
+			if delimiter == '{' || delimiter == '[' {
+				if len(open) >= MaxJSONDepth {
+					return nil, malformed(p.op, p.file, "is nested deeper than %d at byte %d", MaxJSONDepth, p.decoder.InputOffset())
+				}
+				open = append(open, p.opened(delimiter, open))
+				continue
+			}
+			closed := open[len(open)-1]
+			open = open[:len(open)-1]
+			value = any(closed.list)
+			if closed.object != nil {
+				value = closed.object
+			}
+		}
+		if len(open) == 0 {
+			return value, nil
+		}
+		open[len(open)-1].add(value)
+	}
+}
+
+func (p *parser) opened(delimiter json.Delim, open []frame) frame {
+	if delimiter == '[' {
+		return frame{list: []any{}}
+	}
+	path := ""
+	if len(open) > 0 {
+		top := open[len(open)-1]
+		if top.object != nil {
+			path = top.object.path + quoteKey(top.key) + "."
+		} else {
+			path = "[" + strconv.Itoa(len(top.list)) + "]."
+		}
+	}
+	return frame{object: &object{op: p.op, file: p.file, path: path, fields: map[string]any{}}, inKey: true}
+}
+
+func (f *frame) add(value any) {
+	if f.object == nil {
+		f.list = append(f.list, value)
+		return
+	}
+	f.object.fields[f.key] = value
+	f.inKey = true
+}
+
+// quoteKey shows a key whole where it is an ordinary one.
+func quoteKey(key string) string {
+	const longest = 60
+	for _, r := range key {
+		if r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return quote(key)
+		}
+	}
+	if key == "" || len(key) > longest {
+		return quote(key)
+	}
+	return key
+}
+
+// quote shows text of a file in an error, shortened.
+func quote(text string) string {
+	const longest = 60
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return strconv.Quote(text)
+}
+
+func kindOf(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case json.Number:
+		return "the number " + shorten(v.String())
+	case string:
+		return "the text " + quote(v)
+	case []any:
+		return "a list"
+	}
+	return "an object"
+}
+
+func shorten(text string) string {
+	const longest = 40
+	if len(text) > longest {
+		return text[:longest] + "…"
+	}
+	return text
+}
+
+func (o *object) wrong(field, format string, args ...any) *device.Error {
+	return malformed(o.op, o.file, o.path+field+": "+format, args...)
+}
+
+// has says whether a field is there and not null, which stands for absent.
+func (o *object) has(field string) bool { return o.fields[field] != nil }
+
+// number reads a whole number from least to 2^40.
+func (o *object) number(field string, least uint64) (uint64, error) {
+	value, ok := o.fields[field]
+	if !ok || value == nil {
+		return 0, o.wrong(field, "is missing, and a %s model has no default for it", o.modelType())
+	}
+	return o.whole(field, value, least)
+}
+
+func (o *object) whole(field string, value any, least uint64) (uint64, error) {
+	n, ok := wholeNumber(value)
+	if !ok {
+		return 0, o.wrong(field, "is %s and not a whole number", kindOf(value))
+	}
+	if n < least || n > maxNumber {
+		return 0, o.wrong(field, "is %d and not within %d to %d", n, least, uint64(maxNumber))
+	}
+	return n, nil
+}
+
+// numberOr is number, with a value for a field that is not there or null.
+func (o *object) numberOr(field string, least, otherwise uint64) (uint64, error) {
+	if !o.has(field) {
+		return otherwise, nil
+	}
+	return o.number(field, least)
+}
+
+// wholeNumber is the value of an unsigned number without fraction or exponent.
+// One beyond 64 bits is the largest, which every bound refuses.
+func wholeNumber(value any) (uint64, bool) {
+	text, ok := value.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	var n uint64
+	for _, digit := range text.String() {
+		if digit < '0' || digit > '9' {
+			return 0, false
+		}
+		high, low := bits.Mul64(n, 10)
+		sum, carry := bits.Add64(low, uint64(digit-'0'), 0)
+		if high != 0 || carry != 0 {
+			return ^uint64(0), true
+		}
+		n = sum
+	}
+	return n, true
+}
+
+func (o *object) flagOr(field string, otherwise bool) (bool, error) {
+	if !o.has(field) {
+		return otherwise, nil
+	}
+	flag, ok := o.fields[field].(bool)
+	if !ok {
+		return false, o.wrong(field, "is %s and not true or false", kindOf(o.fields[field]))
+	}
+	return flag, nil
+}
+
+func (o *object) textOr(field, otherwise string) (string, error) {
+	if !o.has(field) {
+		return otherwise, nil
+	}
+	text, ok := o.fields[field].(string)
+	if !ok {
+		return "", o.wrong(field, "is %s and not a text", kindOf(o.fields[field]))
+	}
+	return text, nil
+}
+
+// listOr gives nil for a list that is not there.
+func (o *object) listOr(field string) ([]any, error) {
+	if !o.has(field) {
+		return nil, nil
+	}
+	list, ok := o.fields[field].([]any)
+	if !ok {
+		return nil, o.wrong(field, "is %s and not a list", kindOf(o.fields[field]))
+	}
+	return list, nil
+}
+
+// objectOr gives nil for an object that is not there.
+func (o *object) objectOr(field string) (*object, error) {
+	if !o.has(field) {
+		return nil, nil
+	}
+	inner, ok := o.fields[field].(*object)
+	if !ok {
+		return nil, o.wrong(field, "is %s and not an object", kindOf(o.fields[field]))
+	}
+	return inner, nil
+}
+
+func (o *object) modelType() string {
+	name, ok := o.fields["model_type"].(string)
+	if !ok {
+		return "such a"
+	}
+	return quote(name)
+}

@@ -1,0 +1,108 @@
+package estimate
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ferrum_mem/core/device"
+)
+
+// ConfigName is what a configuration is called where it is published.
+const ConfigName = "config.json"
+
+// Subject is what is to be served: a model, the files of its weights, or both.
+type Subject struct {
+	// Name is the file or folder that it was read from.
+	Name string
+	// Model is nil if only weights are known, Checkpoint if only a configuration.
+	Model      *Model
+	Checkpoint *Checkpoint
+	// Notes say what the numbers leave out or disagree in.
+	Notes []string
+}
+
+// Open reads what a path leads to. A folder: its config.json and its safetensors
+// files, of which one may be missing. A safetensors file or the index of several:
+// these, and a config.json beside them if there is one. Any other file is read
+// as a configuration, alone. Errors are those of ReadConfigFile and
+// OpenCheckpoint.
+func Open(path string) (*Subject, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fileError(opConfig, path, err)
+	}
+	weights := strings.HasSuffix(path, ".safetensors") || strings.HasSuffix(path, ".index.json")
+	x := &Subject{Name: path}
+	switch {
+	case info.IsDir():
+		err = x.openFolder(path)
+	case weights:
+		if x.Checkpoint, err = OpenCheckpoint(path); err == nil {
+			err = x.openConfig(filepath.Join(filepath.Dir(path), ConfigName))
+		}
+	default:
+		x.Model, err = ReadConfigFile(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x, x.compare()
+}
+
+// OpenConfig is a subject of the text of a configuration alone.
+func OpenConfig(name string, text []byte) (*Subject, error) {
+	m, err := ReadConfig(name, text)
+	if err != nil {
+		return nil, err
+	}
+	x := &Subject{Name: name, Model: m}
+	return x, x.compare()
+}
+
+func (x *Subject) openFolder(folder string) error {
+	if err := x.openConfig(filepath.Join(folder, ConfigName)); err != nil {
+		return err
+	}
+	var err error
+	if x.Checkpoint, err = OpenCheckpoint(folder); device.CodeOf(err) == device.CodeNotFound && x.Model != nil {
+		if _, statErr := os.Stat(filepath.Join(folder, IndexName)); os.IsNotExist(statErr) {
+			x.Checkpoint, err = nil, nil
+		}
+	}
+	return err
+}
+
+// openConfig reads a configuration if it is there.
+func (x *Subject) openConfig(path string) error {
+	if _, err := os.Stat(path); os.IsNotExist(err) {
+		return nil
+	}
+	var err error
+	x.Model, err = ReadConfigFile(path)
+	return err
+}
+
+// compare notes what is not known and where the files hold other than the
+// configuration says.
+func (x *Subject) compare() error {
+	if x.Model == nil {
+		x.Notes = append(x.Notes, "there is no "+ConfigName+": KV cache and activations are not in the numbers")
+		return nil
+	}
+	x.Notes = append(x.Notes, x.Model.Notes...)
+	implied, err := x.Model.Parameters()
+	if err != nil {
+		return err
+	}
+	if x.Checkpoint == nil || x.Checkpoint.Packed() {
+		return nil
+	}
+	held := x.Checkpoint.FloatElements
+	// A thousandth is what heads for training and the like come to.
+	if max(held, implied)-min(held, implied) > implied/1000 {
+		x.Notes = append(x.Notes, fmt.Sprintf("the files hold %d parameters, the configuration implies %d", held, implied))
+	}
+	return nil
+}
