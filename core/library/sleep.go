@@ -13,20 +13,22 @@ type SleepRequest struct {
 	vmm.SleepRequest
 	// StreamHandle takes the place of Stream; 0: all work of the device is waited for.
 	StreamHandle uint64
-	// Timeout is how long the call may take; device.Forever: no limit.
+	// Timeout is how long the call may take; device.Forever: no limit; 0: as long as it
+	// does not have to wait for others (vmm.SleepRequest.NoWait).
 	Timeout time.Duration
 }
 
 // WakeRequest says what is to wake.
 type WakeRequest struct {
 	vmm.WakeRequest
-	// Timeout is how long the call may take; device.Forever: no limit.
+	// Timeout is as in SleepRequest.
 	Timeout time.Duration
 }
 
-// within is the context of a call that may take so long.
+// within is the context of a call that may take so long. One of 0 does not wait for
+// others, and has all the time that it needs itself.
 func within(timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout == device.Forever {
+	if timeout == device.Forever || timeout == 0 {
 		return context.Background(), func() {}
 	}
 	return context.WithTimeout(context.Background(), timeout)
@@ -35,6 +37,7 @@ func within(timeout time.Duration) (context.Context, context.CancelFunc) {
 // resolve finds the stream of a request.
 func (l *Library) resolve(op string, r SleepRequest, d *openDevice) (vmm.SleepRequest, error) {
 	request := r.SleepRequest
+	request.NoWait = request.NoWait || r.Timeout == 0
 	if r.StreamHandle == 0 {
 		request.Stream = nil
 		return request, nil
@@ -42,6 +45,13 @@ func (l *Library) resolve(op string, r SleepRequest, d *openDevice) (vmm.SleepRe
 	stream, err := l.streamOf(op, r.StreamHandle, d)
 	request.Stream = stream
 	return request, err
+}
+
+// resolve is what the room is asked.
+func (r WakeRequest) resolve() vmm.WakeRequest {
+	request := r.WakeRequest
+	request.NoWait = request.NoWait || r.Timeout == 0
+	return request
 }
 
 // VPoolSleep has ranges of a virtual pool give up their memory and keep their
@@ -71,7 +81,7 @@ func (l *Library) VPoolWake(id uint64, r WakeRequest) (vmm.WakeReport, error) {
 	}
 	ctx, done := within(r.Timeout)
 	defer done()
-	report, err := entry.pool.Wake(ctx, r.WakeRequest)
+	report, err := entry.pool.Wake(ctx, r.resolve())
 	return report, late(l.vpools, id, entry.device.engine, err)
 }
 
@@ -109,7 +119,7 @@ func (l *Library) ModelWake(ref ModelRef, r WakeRequest) (vmm.WakeReport, error)
 	}
 	ctx, done := within(r.Timeout)
 	defer done()
-	report, err := m.Wake(ctx, r.WakeRequest)
+	report, err := m.Wake(ctx, r.resolve())
 	return report, l.lateModel(entry, ref, err)
 }
 

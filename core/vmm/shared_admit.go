@@ -70,6 +70,8 @@ type order struct {
 	serve func() (span, error)
 	// done ends its wait in line when it is closed; nil: nothing does.
 	done <-chan struct{}
+	// noWait says that it is served at once or not at all.
+	noWait bool
 }
 
 // admit enters the pages of an order as used by its model, after a wait in line if

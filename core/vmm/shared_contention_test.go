@@ -2,6 +2,7 @@ package vmm
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -105,6 +106,39 @@ func TestWhoGivesIsInOrder(t *testing.T) {
 	asked = nil
 	short(t, asker, 1, 0)
 	require.Empty(t, asked, "all others are at their guarantees")
+	p.quit(t)
+}
+
+// What a callback has freed counts as well when the allocation is served before the call
+// ends, or nobody waits for its end.
+func TestReclaimedBytesAreCountedWhenTheWaiterIsServedFirst(t *testing.T) {
+	p := newParty(t, devicetest.Config{}, 8)
+	giver, asker := p.model(t, "giver", 0, 0, 0), p.model(t, "asker", 0, 0, 0)
+	held := get(t, giver, 8)
+	goOn := make(chan struct{})
+	_, err := p.shared.OnReclaim("giver", patient, func(uint64) uint64 {
+		if giver.Deallocate(held.OffsetBytes, held.SizeBytes, nil) != nil {
+			return 0
+		}
+		<-goOn
+		return held.SizeBytes
+	})
+	require.NoError(t, err)
+	get(t, asker, 8)
+	require.EqualValues(t, 1, giver.Stats().ReclaimCalls)
+	require.Zero(t, giver.Stats().ReclaimedBytes, "it has not said yet")
+	close(goOn)
+	until(t, func() bool { return giver.Stats().ReclaimedBytes == 8*page })
+	p.check(t)
+
+	// A callback that says nonsense does not turn the sum around.
+	again := p.model(t, "again", 0, 0, 0)
+	_, err = p.shared.OnReclaim("asker", patient, func(uint64) uint64 { return math.MaxUint64 })
+	require.NoError(t, err)
+	for range 2 {
+		short(t, again, 1, 0)
+	}
+	require.EqualValues(t, uint64(math.MaxUint64), asker.Stats().ReclaimedBytes)
 	p.quit(t)
 }
 

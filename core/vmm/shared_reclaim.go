@@ -2,6 +2,7 @@ package vmm
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -24,20 +25,40 @@ type Reclaim struct {
 // CodeModelNotFound, CodeInvalidArgument for a negative deadline.
 func (s *Shared) OnReclaim(id string, deadline time.Duration, fn func(neededBytes uint64) uint64) (*Reclaim, error) {
 	const op = "on_reclaim"
-	registration, err := s.engine.NewReclaim(engine.ReclaimConfig{Deadline: deadline}, fn)
+	m, err := s.find(op, id)
+	if err != nil {
+		return nil, err
+	}
+	registration, err := s.engine.NewReclaim(engine.ReclaimConfig{Deadline: deadline}, m.counting(fn))
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, err := s.findLocked(op, id)
-	if err != nil {
+	if err := m.check(op); err != nil {
 		registration.Remove(true)
 		return nil, err
 	}
 	r := &Reclaim{model: m, registration: registration}
 	m.reclaims = append(m.reclaims, r)
 	return r, nil
+}
+
+// counting has the calls of a callback counted, and what they say to have freed:
+// whoever asked may have what it needs, or have given up, before the call ends.
+func (m *Model) counting(fn func(neededBytes uint64) uint64) func(uint64) uint64 {
+	count := func(calls, freed uint64) {
+		m.shared.mu.Lock()
+		defer m.shared.mu.Unlock()
+		m.counts.ReclaimCalls += calls
+		m.counts.ReclaimedBytes += min(freed, math.MaxUint64-m.counts.ReclaimedBytes)
+	}
+	return func(needed uint64) uint64 {
+		count(1, 0)
+		freed := fn(needed)
+		count(0, freed)
+		return freed
+	}
 }
 
 // Remove ends the registration: the callback is not called again. It waits for a
@@ -80,9 +101,6 @@ func (s *Shared) ask(r *Reclaim, pages uint64, enough <-chan struct{}) {
 		return
 	}
 	m := r.model
-	s.mu.Lock()
-	m.counts.ReclaimCalls++
-	s.mu.Unlock()
 	freed, inTime := r.registration.Ask(s.bytes(pages), enough)
 	if !inTime {
 		s.engine.Log(engine.Warning, fmt.Sprintf("model %q: a reclaim callback that was asked for %d bytes did not end in time",
@@ -91,9 +109,6 @@ func (s *Shared) ask(r *Reclaim, pages uint64, enough <-chan struct{}) {
 	}
 	s.engine.Log(engine.Debug, fmt.Sprintf("model %q: asked for %d bytes, a reclaim callback freed %d",
 		m.id, s.bytes(pages), freed))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m.counts.ReclaimedBytes += freed
 }
 
 func (s *Shared) noteWait(m *Model, waited time.Duration) {

@@ -51,7 +51,7 @@ func (f *search) pass() error {
 		return err
 	}
 	f.shared.physical.Land()
-	mayWait := f.shared.engine.MayWait()
+	mayWait := f.shared.engine.MayWait() && !f.order.noWait
 	if over, err := f.try(&mayWait); over {
 		return err
 	}

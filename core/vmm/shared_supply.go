@@ -56,7 +56,7 @@ func isShort(err error) bool {
 // joinSupply puts an order in the line if it must, or if others stand there. It is
 // nil without an error if not: a thread that may not wait never does.
 func (s *Shared) joinSupply(o *order, must bool) (*waiter, error) {
-	mayWait := s.engine.MayWait()
+	mayWait := s.engine.MayWait() && !o.noWait
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := o.model.check(o.op); err != nil {

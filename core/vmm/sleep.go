@@ -193,7 +193,7 @@ func (m *Model) admitWaking(ctx context.Context, w *waking) error {
 	s := m.shared
 	o := &order{
 		placing: placing{op: "wake", at: span{size: w.pages() * m.space.pageBytes}}, model: m, pages: w.pages(),
-		done: ctx.Done(), serve: func() (span, error) { return span{}, m.space.supply(ctx, w) },
+		done: ctx.Done(), noWait: w.NoWait, serve: func() (span, error) { return span{}, m.space.supply(ctx, w) },
 	}
 	err := s.admit(o)
 	if err == nil {

@@ -207,6 +207,71 @@ func TestSleepWaitsForWork(t *testing.T) {
 	r.quit(t)
 }
 
+// A call that is not to wait does what it can at once, and says what it would have to
+// wait for.
+func TestSleepThatIsNotToWait(t *testing.T) {
+	p := newPartyBacked(t, device.BackingMovable, 10)
+	keep(p.shared.physical, p.dev)
+	a, b := p.model(t, "a", 0, 0, 0), p.model(t, "b", 0, 0, 0)
+	held := get(t, a, 6)
+	require.NoError(t, p.dev.FillNow(held.Addr, 3, held.SizeBytes))
+	now := SleepRequest{NoWait: true}
+	timeout := func(text string, err error) {
+		require.ErrorIs(t, err, device.CodeTimeout)
+		require.ErrorContains(t, err, text)
+		require.False(t, a.IsAsleep(""))
+	}
+	stream := p.dev.Default()
+	stream.Hold()
+	require.NoError(t, stream.Fill(held.Addr, device.Pattern{Value: 4, WidthBytes: 1}, page))
+	_, err := a.Sleep(background, now)
+	timeout("queued work", err)
+	_, err = a.Sleep(background, SleepRequest{NoWait: true, Stream: stream})
+	timeout("queued work", err)
+	stream.Release()
+	a.space.mu.Lock()
+	a.space.claims++
+	a.space.mu.Unlock()
+	_, err = a.Sleep(background, now)
+	timeout("1 allocations", err)
+	a.space.mu.Lock()
+	a.space.claims--
+	a.space.mu.Unlock()
+	require.NoError(t, a.space.takeTurn(background, "test", true))
+	_, err = a.Sleep(background, now)
+	timeout("another sleep or wake", err)
+	_, err = a.Wake(background, WakeRequest{NoWait: true})
+	timeout("another sleep or wake", err)
+	a.space.endTurn()
+
+	_, err = a.Sleep(background, now)
+	require.NoError(t, err)
+	other := get(t, b, 8)
+	_, err = p.shared.OnReclaim("b", patient, func(uint64) uint64 { panic("nobody is asked") })
+	require.NoError(t, err)
+	_, err = a.Wake(background, WakeRequest{NoWait: true})
+	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
+	require.ErrorContains(t, err, "requested 393216 bytes, available 131072")
+	require.Zero(t, b.Stats().ReclaimCalls)
+	p.check(t)
+	// The limit allows it, and the device has less.
+	free(t, b, other)
+	_, err = p.shared.Physical().Trim(0)
+	require.NoError(t, err)
+	require.NoError(t, p.engine.SetLimit(5*page))
+	_, err = a.Wake(background, WakeRequest{NoWait: true})
+	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
+	require.NoError(t, p.engine.SetLimit(0))
+	p.check(t)
+	_, err = a.Wake(background, WakeRequest{NoWait: true})
+	require.NoError(t, err)
+	_, differs, err := p.dev.FirstOther(held.Addr+device.Addr(page), 3, 5*page)
+	require.NoError(t, err)
+	require.False(t, differs)
+	p.check(t)
+	p.quit(t)
+}
+
 func TestAllocateWaitsUntilAwake(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	keep(r.pool.physical, r.dev)

@@ -393,6 +393,9 @@ static void test_queued_work_is_waited_for(void **state) {
     config.timeout_ns = 3000000;
     assert_status(ferrum_vpool_sleep(vpool, &config, NULL),
                   FERRUM_ERROR_TIMEOUT);
+    config.timeout_ns = 0;
+    assert_status(ferrum_vpool_sleep(vpool, &config, NULL),
+                  FERRUM_ERROR_TIMEOUT);
     config.stream = f.stream;
     assert_status(ferrum_vpool_sleep(vpool, &config, NULL),
                   FERRUM_ERROR_TIMEOUT);
@@ -402,14 +405,14 @@ static void test_queued_work_is_waited_for(void **state) {
     ferrum_stream idle;
     assert_ok(ferrum_stream_create(f.device, &idle));
     config.stream = idle;
-    config.timeout_ns = FERRUM_WAIT_FOREVER;
     assert_ok(ferrum_vpool_sleep(vpool, &config, NULL));
     ferrum_wake_config wake = woken(NULL);
-    wake.timeout_ns = 0;
+    wake.timeout_ns = 1;
     assert_status(ferrum_vpool_wake(vpool, &wake, NULL), FERRUM_ERROR_TIMEOUT);
     assert_int_equal(info_of(vpool).asleep_pages, 2);
     wake.num_streams = 3;
-    wake.timeout_ns = FERRUM_WAIT_FOREVER;
+    /* Nothing has to be waited for. */
+    wake.timeout_ns = 0;
     assert_ok(ferrum_vpool_wake(vpool, &wake, NULL));
     gate_open(&g);
     assert_ok(ferrum_stream_synchronize(f.stream, FERRUM_WAIT_FOREVER));

@@ -135,6 +135,14 @@ def test_allocations_wait_if_they_ask(vpool):
     block.free()
 
 
+def test_a_timeout_of_0_waits_for_nobody(vpool):
+    with vpool.allocate(0, PAGE) as block:
+        write(block, 3)
+        vpool.sleep(timeout_s=0)
+        vpool.wake(timeout_s=0)
+        assert read(block) == {3}
+
+
 def test_bad_arguments(vpool, tmp_path):
     with vpool.allocate(0, PAGE) as block:
         write(block, 3)
@@ -144,7 +152,7 @@ def test_bad_arguments(vpool, tmp_path):
             (fm.InvalidArgumentError, {"directory": tmp_path}),
             (fm.InvalidArgumentError, {"num_streams": 65}),
             (fm.InvalidArgumentError, {"timeout_s": -1}),
-            (fm.TimeoutError, {"timeout_s": 0}),
+            (fm.TimeoutError, {"timeout_s": 1e-9}),
             (fm.IoError, {"backing": fm.SleepBacking.FILE, "directory": tmp_path / "none"}),
             (ValueError, {"backing": 3}),
         ):

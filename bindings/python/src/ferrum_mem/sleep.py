@@ -121,7 +121,8 @@ class Sleeper(Resource):
             backing: where their bytes are kept.
             directory: of SleepBacking.FILE; None: the system's for temporary files.
             stream: only its queued work is waited for; None: all of the device.
-            timeout_s: how long it may take; None: without an end.
+            timeout_s: how long it may take; None: without an end; 0: as long as nothing
+                has to be waited for.
             num_streams: copies at once, at most 64; 0: the library chooses.
 
         Raises:
