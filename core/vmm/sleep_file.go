@@ -95,8 +95,8 @@ func (s *space) fileFault(op string, err error, format string, args ...any) erro
 	if errors.As(err, &number) {
 		native = int64(number)
 	}
-	return device.Errorf(code, s.op(op), "%q: "+format+": %w", append(append([]any{s.owner.name}, args...), err)...).
-		On(s.physical.engine.ID()).WithNative(native)
+	return s.fault(code, op, "%q: "+format+": %w", append(append([]any{s.owner.name}, args...), err)...).
+		WithNative(native)
 }
 
 // writeChunk puts the bytes of a chunk into the file.
