@@ -2,6 +2,7 @@ package pressure
 
 import (
 	"math"
+	"math/bits"
 
 	"ferrum_mem/core/device"
 )
@@ -74,7 +75,18 @@ func (p Profile) LowerPercent(level Level) uint64 { return lowerPercent[p][level
 // free; more free than there is counts as all free. A total of 0 means unknown
 // and is Low.
 func (p Profile) LevelOf(total, free uint64) Level {
-	return p.Bounds(total).LevelOf(total - min(free, total))
+	if total == 0 {
+		return Low
+	}
+	// used/total >= percent/100, without a division.
+	usedHigh, usedLow := bits.Mul64(total-min(free, total), 100)
+	for level := Critical; level > Low; level-- {
+		high, low := bits.Mul64(total, lowerPercent[p][level])
+		if usedHigh > high || (usedHigh == high && usedLow >= low) {
+			return level
+		}
+	}
+	return Low
 }
 
 // Bounds computes the bounds for a capacity; 0 means unknown, and every use of it

@@ -75,3 +75,18 @@ func TestProfileText(t *testing.T) {
 	require.Equal(t, "unknown", Profile(7).String())
 	require.EqualValues(t, 80, Torchless.LowerPercent(High))
 }
+
+// The level of a moment and that of bounds made once are the same.
+func TestBoundsAgreeWithTheMoment(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		profile := anyProfile().Draw(t, "profile")
+		total := anyTotal().Draw(t, "total")
+		bounds := profile.Bounds(total)
+		for level := Medium; level <= Critical; level++ {
+			for _, used := range []uint64{bounds.enter[level], bounds.enter[level] - min(bounds.enter[level], 1)} {
+				used = min(used, total)
+				require.Equal(t, bounds.LevelOf(used), profile.LevelOf(total, total-used))
+			}
+		}
+	})
+}

@@ -1,0 +1,187 @@
+package monitor
+
+import (
+	"errors"
+	"math/bits"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/pressure"
+)
+
+// DeviceInfo is what a monitor knows of one device.
+type DeviceInfo struct {
+	Device device.ID
+	Engine *engine.Engine
+	// Managers is how many managers of it are registered.
+	Managers int
+	// Memory is the last information that could be had; Err says why there is no
+	// newer one, and Known whether there is any.
+	Memory engine.MemoryInfo
+	Err    error
+	Known  bool
+	// Level is the worse of ByBytes, which has hysteresis, and BySystem.
+	Level, ByBytes, BySystem pressure.Level
+	// System is the system's own pressure; nil when the device has none.
+	System *device.SystemPressure
+}
+
+// Summary is the pressure of all devices together.
+type Summary struct {
+	// Level is the worst of the devices' levels; Low when there is no device.
+	Level pressure.Level
+	// WeightedLevel is the level of all known bytes together, without hysteresis.
+	WeightedLevel pressure.Level
+	// Devices is how many there are, Unknown how many of them have no known
+	// capacity or could not be asked.
+	Devices, Unknown int
+	// TotalBytes and UsedBytes (total - free) are of the known devices; a sum above
+	// 2^64-1 is that.
+	TotalBytes, UsedBytes uint64
+}
+
+// Info is the present information of every device, in the order of their coming,
+// from readings that are no older than maxAge; 0 and less asks the devices and the
+// system. A device that cannot be asked is there with its error and its last
+// information.
+func (m *Monitor) Info(maxAge time.Duration) []DeviceInfo {
+	var infos []DeviceInfo
+	for _, w := range m.listWatched() {
+		infos = append(infos, m.infoOf(w, maxAge))
+	}
+	return infos
+}
+
+func (m *Monitor) infoOf(w *watched, maxAge time.Duration) DeviceInfo {
+	memory, err := w.engine.RecentMemoryInfo(maxAge)
+	if err == nil && memory.ReadingAge == 0 {
+		// The engine's own watch has its turn to see what others have changed.
+		w.engine.SegmentsChanged()
+	}
+	m.systemWithin(w, maxAge)
+	level, listening := w.engine.PressureLevel(m.config.Profile)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err == nil {
+		w.memory, w.known = memory, true
+	}
+	if listening = listening && m.callback != nil; !listening {
+		if err == nil {
+			used := memory.TotalBytes - min(memory.FreeBytes, memory.TotalBytes)
+			w.bytes = m.config.Profile.Bounds(memory.TotalBytes).Next(w.bytes, used)
+		}
+		level = w.bytes
+	}
+	return DeviceInfo{
+		Device: w.engine.ID(), Engine: w.engine, Managers: w.managers,
+		Memory: w.memory, Err: err, Known: w.known,
+		Level: max(level, w.system), ByBytes: level, BySystem: w.system, System: w.reading,
+	}
+}
+
+// Pressure is the pressure of all devices together, from readings that are no
+// older than maxAge.
+func (m *Monitor) Pressure(maxAge time.Duration) Summary { return m.summarize(m.Info(maxAge)) }
+
+func (m *Monitor) summarize(infos []DeviceInfo) Summary {
+	s := Summary{Devices: len(infos)}
+	var total, used sum
+	for _, info := range infos {
+		s.Level = max(s.Level, info.Level)
+		if !info.Known || info.Memory.TotalBytes == 0 {
+			s.Unknown++
+			continue
+		}
+		total.add(info.Memory.TotalBytes)
+		used.add(info.Memory.TotalBytes - min(info.Memory.FreeBytes, info.Memory.TotalBytes))
+	}
+	s.TotalBytes, s.UsedBytes = total.saturated(), used.saturated()
+	// Both are halved together until they fit: the share stays what it is but for
+	// the bits that are lost at the low end.
+	for total.high > 0 {
+		total.halve()
+		used.halve()
+	}
+	s.WeightedLevel = m.config.Profile.LevelOf(total.low, total.low-min(used.low, total.low))
+	return s
+}
+
+// sum is a sum that cannot overflow.
+type sum struct{ high, low uint64 }
+
+func (s *sum) add(n uint64) {
+	var carry uint64
+	s.low, carry = bits.Add64(s.low, n, 0)
+	s.high += carry
+}
+
+func (s *sum) halve() {
+	s.low = s.low>>1 | s.high<<63
+	s.high >>= 1
+}
+
+func (s *sum) saturated() uint64 {
+	if s.high > 0 {
+		return ^uint64(0)
+	}
+	return s.low
+}
+
+// Collected is what a collection did on one device.
+type Collected struct {
+	Device device.ID
+	Engine *engine.Engine
+	// Managers is how many managers were collected, Stats the sum over them but for
+	// the fragmentation, which is the worst of them.
+	Managers int
+	Stats    manager.DefragmentationStats
+	// Err is what failed, or nil; the other managers were collected all the same.
+	Err error
+}
+
+// Collect defragments every registered manager, one after another. One that is
+// closed meanwhile is left out, and so is a device with none left. The error joins
+// those of the devices.
+func (m *Monitor) Collect() ([]Collected, error) {
+	m.mu.Lock()
+	entries := m.entries[:len(m.entries):len(m.entries)]
+	m.mu.Unlock()
+	var done []Collected
+	of := func(e *engine.Engine) *Collected {
+		for i := range done {
+			if done[i].Engine == e {
+				return &done[i]
+			}
+		}
+		done = append(done, Collected{Device: e.ID(), Engine: e})
+		return &done[len(done)-1]
+	}
+	var failures []error
+	for _, entry := range entries {
+		stats, err := entry.manager.Defragment()
+		if errors.Is(err, device.CodeInvalidHandle) {
+			continue
+		}
+		c := of(entry.manager.Engine())
+		c.Managers++
+		c.add(stats)
+		if err != nil {
+			c.Err = errors.Join(c.Err, err)
+			failures = append(failures, err)
+		}
+	}
+	return done, errors.Join(failures...)
+}
+
+func (c *Collected) add(s manager.DefragmentationStats) {
+	sum := &c.Stats
+	sum.FragmentationBefore = max(sum.FragmentationBefore, s.FragmentationBefore)
+	sum.FragmentationAfter = max(sum.FragmentationAfter, s.FragmentationAfter)
+	sum.MemoryFreedBytes += s.MemoryFreedBytes
+	sum.BlocksMoved += s.BlocksMoved
+	sum.BlocksSkipped += s.BlocksSkipped
+	sum.TimeTakenNs += s.TimeTakenNs
+	sum.TimeTakenMs += s.TimeTakenMs
+}

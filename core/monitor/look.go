@@ -1,0 +1,99 @@
+package monitor
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+)
+
+// looker is the worker that looks at the devices from time to time.
+type looker struct {
+	stop chan struct{}
+	done <-chan struct{}
+}
+
+// startLooking starts the worker unless it runs or is not wanted. The caller holds
+// changing.
+func (m *Monitor) startLooking() {
+	if m.looker != nil || m.config.Interval < 0 {
+		return
+	}
+	ticks, end := m.config.Ticks(m.config.Interval)
+	stop := make(chan struct{})
+	m.looker = &looker{stop: stop, done: device.Go("monitor look", func() {
+		defer end()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-ticks:
+				m.Look()
+			}
+		}
+	})}
+}
+
+// stopLooking ends the worker and waits for its end. The caller holds changing:
+// the worker never takes that.
+func (m *Monitor) stopLooking() {
+	if m.looker != nil {
+		close(m.looker.stop)
+		<-m.looker.done
+		m.looker = nil
+	}
+}
+
+// Look asks every device and the system anew; whoever listens hears of what has
+// changed. It does nothing while no callback is set.
+func (m *Monitor) Look() {
+	m.mu.Lock()
+	listening := m.callback != nil
+	m.mu.Unlock()
+	if !listening {
+		return
+	}
+	for _, w := range m.listWatched() {
+		w.engine.SegmentsChanged()
+		system := m.readSystem(w)
+		m.mu.Lock()
+		m.takeSystemLocked(w, system)
+		m.settleLocked()
+		m.mu.Unlock()
+	}
+}
+
+// readSystem gives what the system says about a device's memory; nil when it says
+// nothing or nobody wants to know.
+func (m *Monitor) readSystem(w *watched) *device.SystemPressure {
+	pressed, ok := w.engine.Device().(device.SystemPressured)
+	if !ok || m.config.IgnoreSystem {
+		return nil
+	}
+	reading := pressed.SystemPressure()
+	return &reading
+}
+
+func (m *Monitor) takeSystemLocked(w *watched, reading *device.SystemPressure) {
+	if reading == nil {
+		return
+	}
+	at := now()
+	w.system = w.meter.Next(*reading, at)
+	w.reading, w.readAt = reading, at
+}
+
+// systemWithin is the system's reading of a device, which is made anew when it is
+// older than maxAge.
+func (m *Monitor) systemWithin(w *watched, maxAge time.Duration) {
+	m.mu.Lock()
+	fresh := w.reading != nil && maxAge > 0 && now()-w.readAt <= maxAge
+	m.mu.Unlock()
+	if fresh {
+		return
+	}
+	reading := m.readSystem(w)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.takeSystemLocked(w, reading)
+	m.settleLocked()
+}
