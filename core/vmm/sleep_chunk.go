@@ -81,16 +81,10 @@ func newKeepers() keepers {
 
 // takeBlock takes memory that goes back to the system when it is freed.
 func takeBlock(bytes uint64) (*block, error) {
-	memory := &offheap.Table[byte]{}
-	var items []byte
-	if err := memory.Grow(&items, int(bytes)); err != nil {
+	memory, err := offheap.NewBlock(int(bytes))
+	if err != nil {
 		return nil, device.Errorf(device.CodeResourceExhausted, "vmm.sleep", "no %d bytes of host memory: %w", bytes, err)
 	}
-	return &block{
-		addr: device.HostAddr(reflect.ValueOf(items).Pointer()), bytes: items[:bytes],
-		free: func() {
-			items := items[:0]
-			memory.Free(&items)
-		},
-	}, nil
+	items := memory.Bytes()
+	return &block{addr: device.HostAddr(reflect.ValueOf(items).Pointer()), bytes: items, free: memory.Free}, nil
 }

@@ -8,9 +8,18 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// chunkBytes bounds a single move: the Go runtime cannot interrupt one, so a
+// chunkBytes bounds a single fill: the Go runtime cannot interrupt one, so a
 // long one would hold up the collector and with it every thread.
 const chunkBytes = 4 << 20
+
+// moveBytes is how much is moved at a time. From 1 MiB on Go's move writes past the
+// caches; 256 MiB took, in ms, on an Intel Xeon of 2.5 GHz:
+//
+//	into                              4 MiB each   512 KiB each
+//	a file of memory, first touch            320            280
+//	huge pages, first touch                  147             92
+//	memory that was written before            89             51
+const moveBytes = 512 << 10
 
 // patternBytes is how much of a pattern is laid out before it is copied on: it
 // stays in the first-level cache.
@@ -42,7 +51,7 @@ func (s *stream) execute(o *operation) error {
 func move(dst, src, size uint64) {
 	backwards := dst > src && dst-src < size
 	for done := uint64(0); done < size; {
-		n := min(size-done, chunkBytes)
+		n := min(size-done, moveBytes)
 		at := done
 		if backwards {
 			at = size - done - n

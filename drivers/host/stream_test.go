@@ -32,13 +32,13 @@ func TestCopiesAndFills(t *testing.T) {
 
 // TestMoveOverlapsLikeMemmove covers overlaps within and across the chunks.
 func TestMoveOverlapsLikeMemmove(t *testing.T) {
-	const size = 3*chunkBytes + 12345
+	const size = 3*moveBytes + 12345
 	o := openOne(t)
 	const total = 26 << 20
 	addr := allocate(t, o, total)
 	memory := view(addr, total)
 	s := newQueue(t, o)
-	for _, distance := range []uint64{0, 1, 4096, chunkBytes - 1, chunkBytes, chunkBytes + 1, total - size} {
+	for _, distance := range []uint64{0, 1, 4096, moveBytes - 1, moveBytes, moveBytes + 1, total - size} {
 		for _, forward := range []bool{true, false} {
 			scramble(memory[:1<<16], distance)
 			for at := 1 << 16; at < len(memory); at += 1 << 16 {

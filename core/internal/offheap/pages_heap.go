@@ -19,6 +19,10 @@ func remap(unsafe.Pointer, int, int) (unsafe.Pointer, error) {
 	panic("offheap: tables are on the Go heap in this build")
 }
 
+func mapHuge(int) (unsafe.Pointer, error) {
+	panic("offheap: blocks are on the Go heap in this build")
+}
+
 func unmap(unsafe.Pointer, int) {
 	panic("offheap: tables are on the Go heap in this build")
 }

@@ -22,3 +22,24 @@ func roundToPages(bytes int) int { return (bytes + pageBytes - 1) &^ (pageBytes 
 func mapPages(bytes int) (unsafe.Pointer, error) {
 	return unix.MmapPtr(-1, 0, nil, uintptr(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 }
+
+// mapHuge is mapPages from a multiple of a huge page on, for a length of at least
+// one, with the wish for such pages.
+func mapHuge(bytes int) (unsafe.Pointer, error) {
+	if bytes < hugeBytes {
+		return mapPages(bytes)
+	}
+	base, err := mapPages(bytes + hugeBytes)
+	if err != nil {
+		return nil, err
+	}
+	front := int(-uintptr(base) % hugeBytes)
+	if front > 0 {
+		unmap(base, front)
+	}
+	at := unsafe.Add(base, front)
+	unmap(unsafe.Add(at, bytes), hugeBytes-front)
+	// Without huge pages it is only slower.
+	_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(at), uintptr(bytes), unix.MADV_HUGEPAGE)
+	return at, nil
+}

@@ -1,0 +1,58 @@
+package offheap
+
+import (
+	"unsafe"
+
+	"ferrum_mem/core/device"
+)
+
+// hugeBytes is a huge page.
+const hugeBytes = 2 << 20
+
+// Block is memory of one size for bytes that are copied in and out as a whole: in
+// huge pages as far as the system has them, so that filling it and giving it back
+// costs a fraction of what small pages cost. It has no table's slack and does not
+// grow. It is not safe for concurrent use.
+type Block struct {
+	items []byte
+	// pages is the length of its pages; 0: it is on the Go heap.
+	pages int
+}
+
+// NewBlock makes a block of bytes, which are all 0. Errors: CodeInvalidSize for a
+// size that is not above 0, CodeResourceExhausted.
+func NewBlock(bytes int) (*Block, error) {
+	const op = "offheap.new_block"
+	if bytes <= 0 {
+		return nil, device.Errorf(device.CodeInvalidSize, op, "%d bytes: must be above 0", bytes)
+	}
+	if bytes > maxBytes {
+		return nil, device.Errorf(device.CodeResourceExhausted, op,
+			"%d bytes are more than the %d that are possible", bytes, maxBytes)
+	}
+	if !mapped(bytes) {
+		return &Block{items: make([]byte, bytes)}, nil
+	}
+	pages := roundToPages(bytes)
+	if err := admit(pages); err != nil {
+		return nil, err
+	}
+	base, err := mapHuge(pages)
+	if err != nil {
+		release(pages)
+		return nil, device.Errorf(device.CodeResourceExhausted, op, "the system gives no %d bytes: %w", pages, err)
+	}
+	return &Block{items: unsafe.Slice((*byte)(base), bytes), pages: pages}, nil
+}
+
+// Bytes is the memory. It may not be used after Free.
+func (b *Block) Bytes() []byte { return b.items }
+
+// Free gives the memory back; the block has none afterwards.
+func (b *Block) Free() {
+	if b.pages != 0 {
+		unmap(unsafe.Pointer(unsafe.SliceData(b.items)), b.pages)
+		release(b.pages)
+	}
+	*b = Block{}
+}
