@@ -178,8 +178,10 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 		v.mu.Unlock()
 		return o.about(err)
 	}
+	files := v.runs(c, func(s pageSlot) device.Access { return device.Access(s.access) })
 	runs := v.runs(c, func(pageSlot) device.Access { return device.AccessNone })
 	v.mu.Unlock()
+	v.loosen(files)
 	done, err := v.apply(c.space, runs)
 	if err == nil {
 		err = v.forget(runs)

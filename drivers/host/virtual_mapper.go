@@ -15,6 +15,10 @@ type virtualMapper struct {
 	forget func(address, size uint64) error
 	// touch brings a small page of a writable private range into being.
 	touch func(address uint64)
+	// loosen takes the memory of a file out of the page tables of a range, where it
+	// comes back at the next touch, without holding up who maps elsewhere. It may do
+	// nothing.
+	loosen func(address, size uint64)
 	// mapFile puts a part of a file in place of whatever is in a range.
 	mapFile func(address, size uint64, file filePart, access device.Access) error
 	// keepFromChildren leaves a range out of the memory of processes forked off.

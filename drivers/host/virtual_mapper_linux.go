@@ -28,7 +28,8 @@ func systemVirtualMapper() *virtualMapper {
 		forget: func(address, size uint64) error {
 			return systemCall(unix.SYS_MADVISE, address, size, unix.MADV_DONTNEED)
 		},
-		touch: func(address uint64) { *(*byte)(pointer(address)) = 0 },
+		touch:  func(address uint64) { *(*byte)(pointer(address)) = 0 },
+		loosen: func(address, size uint64) { _ = systemCall(unix.SYS_MADVISE, address, size, unix.MADV_DONTNEED) },
 		mapFile: func(address, size uint64, file filePart, access device.Access) error {
 			_, err := unix.MmapPtr(file.fd, int64(file.offset), pointer(address), uintptr(size), int(protection(access)),
 				unix.MAP_SHARED|unix.MAP_FIXED)

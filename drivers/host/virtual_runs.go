@@ -180,6 +180,17 @@ func (v *virtualMemory) applyBare(r *reservation, bare run) error {
 	return nil
 }
 
+// loosen empties the page tables of runs of movable pages that have access. To put
+// bare space in their place holds up every thread that maps or touches something,
+// for as long as they are not empty.
+func (v *virtualMemory) loosen(runs []run) {
+	for _, r := range runs {
+		if !r.private() && r.access != device.AccessNone {
+			v.owner.driver.mapper.virtual.loosen(r.address, r.size)
+		}
+	}
+}
+
 // forget gives back what private pages have. Memory that is locked cannot be
 // forgotten; it is replaced.
 func (v *virtualMemory) forget(runs []run) error {
@@ -197,9 +208,9 @@ func (v *virtualMemory) forget(runs []run) error {
 }
 
 // undo puts the part of a range up to done, or all of it where that is 0, back as
-// the notes say and ends the claim. Pages that the system refuses that for as well are left without access
-// in the notes, so that nobody is led to touch them: giving access again, or
-// taking them out, sets them right.
+// the notes say and ends the claim. Pages that the system refuses that for as well
+// are left without access in the notes, so that nobody is led to touch them: giving
+// access again, or taking them out, sets them right.
 func (v *virtualMemory) undo(c claimed, done uint64) {
 	part := claimed{space: c.space, address: c.address, size: c.size}
 	if done != 0 {
