@@ -1,6 +1,7 @@
 package vmm
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -106,6 +107,7 @@ func (s *space) claimNow(c *claim) error {
 // mu, which is let go while it waits.
 func (s *space) place(c *claim) error {
 	s.land(pollBudget)
+	var wait placeWait
 	for {
 		if s.state != stateOpen {
 			return s.closedError(c.op)
@@ -123,7 +125,11 @@ func (s *space) place(c *claim) error {
 				continue
 			}
 			if !ok {
-				return s.noPlace(c.placing)
+				again, err := s.awaitPlace(c.run.pages, &wait)
+				if again {
+					continue
+				}
+				return cmp.Or(err, s.noPlace(c.placing))
 			}
 			c.run.start, c.at.offset = start, start*s.pageBytes
 		} else if err := s.clash(c.placing, c.run); err != nil {

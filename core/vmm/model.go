@@ -68,8 +68,9 @@ func (m *Model) PageBytes() uint64 { return m.space.pageBytes }
 // Allocate maps size bytes at the lowest place in the model's address space where
 // they fit, in whole pages, readable and writable. What the memory holds at first is
 // zeros, or what this model had written there before: never what another model
-// wrote, unless both are unscrubbed. Ranges that are retiring are not free. When
-// pages are short it waits for its turn and looks for room, see Shared. Errors:
+// wrote, unless both are unscrubbed. Ranges that are retiring are not free; where no
+// free place is long enough, and they would make one, it waits for them, 10 s at most.
+// When pages are short it waits for its turn and looks for room, see Shared. Errors:
 // CodeInvalidSize for 0, CodeOutOfVirtualMemory when no place is long enough,
 // CodeOutOfPhysicalMemory with what was requested and what was available when the
 // limits allow no more, or the device has no more and nothing can be had back (then

@@ -1,7 +1,10 @@
 package vmm
 
-// look says what is wrong with an allocation as far as its place is concerned,
-// before others have to give pages for it, and how many pages it takes.
+import "cmp"
+
+// look says what is wrong with an allocation as far as its place is concerned, and
+// waits for address space that is on its way, before others have to give pages for it;
+// and how many pages it takes.
 func (s *space) look(p placing) (pages uint64, err error) {
 	var r run
 	if p.anywhere {
@@ -14,19 +17,26 @@ func (s *space) look(p placing) (pages uint64, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != stateOpen {
-		return 0, s.closedError(p.op)
+	for wait := (placeWait{}); ; {
+		if s.state != stateOpen {
+			return 0, s.closedError(p.op)
+		}
+		if err := s.sleeping(p); err != nil {
+			return 0, err
+		}
+		if !p.anywhere {
+			return r.pages, s.clash(p, r)
+		}
+		if s.free.longest() >= r.pages || s.unparking > 0 {
+			return r.pages, nil
+		}
+		if s.land(pollAll) {
+			continue
+		}
+		if again, err := s.awaitPlace(r.pages, &wait); !again {
+			return 0, cmp.Or(err, s.noPlace(p))
+		}
 	}
-	if err := s.sleeping(p); err != nil {
-		return 0, err
-	}
-	switch {
-	case !p.anywhere:
-		return r.pages, s.clash(p, r)
-	case s.free.longest() < r.pages && s.unparking == 0 && !s.land(pollAll):
-		return 0, s.noPlace(p)
-	}
-	return r.pages, nil
 }
 
 func (s *space) hasRetiring() bool {

@@ -2,6 +2,7 @@ package vmm
 
 import (
 	"sync"
+	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/offheap"
@@ -56,6 +57,8 @@ type space struct {
 	records         records
 
 	tags track.Tags
+	// patience is how long an allocation waits for address space that retires.
+	patience time.Duration
 	retirees
 	sleeper
 	// retiring and used (live, retiring and claimed by allocations) count pages.
@@ -87,6 +90,7 @@ func newSpace(ph *Physical, c spaceConfig) (*space, error) {
 	}
 	s := &space{
 		physical: ph, kind: c.kind, left: c.left, pageBytes: ph.pageBytes, pages: pages, free: newFreeRuns(pages),
+		patience: flightWait,
 	}
 	s.changed = sync.NewCond(&s.mu)
 	s.retirees.init()

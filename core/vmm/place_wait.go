@@ -1,0 +1,72 @@
+package vmm
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/track"
+)
+
+// An allocation that names no place takes free address space where there is any that
+// is long enough. Only where there is none, and ranges that were freed would make room
+// once the work behind them is done, it waits for that work, flightWait at most.
+
+// placeWait is the wait of one allocation for address space.
+type placeWait struct {
+	waited time.Duration
+	round  int
+}
+
+// awaitPlace waits a little for what retires, if that may bring so many pages in a
+// row; again says that it is worth another look. The caller holds mu, which is let go
+// meanwhile.
+func (s *space) awaitPlace(pages uint64, w *placeWait) (again bool, err error) {
+	if w.waited >= s.patience || len(s.queues) == 0 || !s.physical.engine.MayWait() || s.longestSoon() < pages {
+		return false, nil
+	}
+	// The streams in turns: one that stands holds up no other.
+	chosen := s.queues[w.round%len(s.queues)].fences[0]
+	w.round++
+	start := track.Now()
+	_, err = s.awaitLocked(chosen, min(flightSlice, s.patience-w.waited))
+	w.waited += track.Now() - start
+	if errors.Is(err, device.CodeTimeout) {
+		err = nil
+	}
+	return err == nil, err
+}
+
+// longestSoon is the longest run of pages that are free, or will be when all that
+// retires has landed.
+func (s *space) longestSoon() uint64 {
+	var retiring []run
+	for _, q := range s.queues {
+		for _, f := range q.fences {
+			retiring = append(retiring, f.run)
+		}
+	}
+	slices.SortFunc(retiring, func(a, b run) int { return cmp.Compare(a.start, b.start) })
+	longest := s.free.longest()
+	for len(retiring) > 0 {
+		joined := retiring[0]
+		retiring = retiring[1:]
+		if before, ok := s.free.around(joined.start); ok && before.end() == joined.start {
+			joined = run{before.start, before.pages + joined.pages}
+		}
+		for {
+			if len(retiring) > 0 && retiring[0].start == joined.end() {
+				joined.pages += retiring[0].pages
+				retiring = retiring[1:]
+			} else if after, ok := s.free.around(joined.end()); ok && after.start == joined.end() {
+				joined.pages += after.pages
+			} else {
+				break
+			}
+		}
+		longest = max(longest, joined.pages)
+	}
+	return longest
+}

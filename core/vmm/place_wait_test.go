@@ -1,0 +1,139 @@
+package vmm
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+)
+
+// Address space that retires is waited for, where nothing is free that is long enough
+// and it would make a place. The model has 64 pages of it.
+func TestAllocateWaitsForAddressSpaceThatRetires(t *testing.T) {
+	p := newParty(t, devicetest.Config{}, 256)
+	m := p.model(t, "m", 0, 0, 0)
+	low, high := get(t, m, 40), get(t, m, 16)
+	other, err := p.dev.NewStream()
+	require.NoError(t, err)
+	stands := other.(*devicetest.Stream)
+	queued(t, stands)
+	queued(t, p.dev.Default())
+	require.NoError(t, m.Deallocate(low.OffsetBytes, 10*page, stands))
+	require.NoError(t, m.Deallocate(10*page, 30*page, nil))
+
+	a := get(t, m, 8)
+	require.Equal(t, 56*page, a.OffsetBytes, "what is free comes first")
+	free(t, m, a)
+	_, err = m.Allocate(41 * page)
+	refused(t, err, device.CodeOutOfVirtualMemory, "the longest free run of \"m\" is 0 of 4194304 bytes, 3145728 are retiring")
+	require.Zero(t, p.dev.Calls(devicetest.EventSynchronize), "all that retires would not be enough")
+
+	got := make(chan Allocation)
+	go func() {
+		a, err := m.Allocate(24 * page)
+		if err != nil {
+			panic(err)
+		}
+		got <- a
+	}()
+	until(t, func() bool { return p.dev.Calls(devicetest.EventSynchronize) > 3 })
+	require.Zero(t, p.shared.GlobalStats().PendingBytes, "it takes no pages from others meanwhile")
+	p.dev.Default().Release()
+	require.Equal(t, 10*page, (<-got).OffsetBytes, "a stream that stands holds up no other")
+	stands.Release()
+	require.NoError(t, stands.Close())
+	require.True(t, m.IsMapped(high.OffsetBytes, high.SizeBytes))
+	require.NoError(t, m.Synchronize())
+	p.check(t)
+	p.quit(t)
+}
+
+// The wait has an end, also for a thread that may not wait at all, and when the model
+// goes.
+func TestTheWaitForAddressSpaceEnds(t *testing.T) {
+	var inside insideFlag
+	p := newPartyWith(t, devicetest.Config{}, inside.options(), SharedConfig{LimitBytes: 256 * page}, false)
+	m := p.model(t, "m", 0, 0, 0)
+	a := get(t, m, 64)
+	queued(t, p.dev.Default())
+	free(t, m, a)
+	leave := inside.enter()
+	_, err := m.Allocate(page)
+	refused(t, err, device.CodeOutOfVirtualMemory, "4194304 are retiring")
+	leave()
+	require.Zero(t, p.dev.Calls(devicetest.EventSynchronize))
+	m.space.patience = time.Millisecond
+	_, err = m.Allocate(page)
+	refused(t, err, device.CodeOutOfVirtualMemory, "4194304 are retiring")
+	p.dev.FailNth(devicetest.EventSynchronize, 1, nil)
+	_, err = m.Allocate(page)
+	require.ErrorIs(t, err, device.CodeDevice)
+	p.check(t)
+
+	m.space.patience = time.Hour
+	calls := p.dev.Calls(devicetest.EventSynchronize)
+	done := device.Go("allocate", func() { _, err = m.Allocate(page) })
+	until(t, func() bool { return p.dev.Calls(devicetest.EventSynchronize) > calls })
+	ended := device.Go("unregister", func() {
+		if err := p.shared.Unregister("m", false); err != nil {
+			panic(err)
+		}
+	})
+	<-done
+	require.ErrorIs(t, err, device.CodeModelNotFound)
+	p.dev.Default().Release()
+	<-ended
+	p.quit(t)
+}
+
+// The longest run that there will be is that of a slice of pages.
+func TestLongestSoonLikeASlice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := newRigWith(t, devicetest.Config{}, engine.Options{}, func(c *Config) { c.CapacityBytes = 40 * page })
+		s := r.pool.space
+		streams := []*devicetest.Stream{r.dev.Default()}
+		other, err := r.dev.NewStream()
+		require.NoError(t, err)
+		streams = append(streams, other.(*devicetest.Stream))
+		for _, stream := range streams {
+			queued(t, stream)
+		}
+		_, err = r.pool.Allocate(0, 40*page)
+		require.NoError(t, err)
+		var usable [40]bool
+		for at := range usable {
+			switch rapid.IntRange(0, 3).Draw(t, "page") {
+			case 0:
+				usable[at] = true
+				idle, err := r.dev.NewStream()
+				require.NoError(t, err)
+				require.NoError(t, r.pool.Deallocate(uint64(at)*page, page, idle))
+				require.NoError(t, idle.Close())
+			case 1, 2:
+				usable[at] = true
+				require.NoError(t, r.pool.Deallocate(uint64(at)*page, page, streams[at%2]))
+			}
+		}
+		longest, row := uint64(0), uint64(0)
+		for _, is := range usable {
+			if row++; !is {
+				row = 0
+			}
+			longest = max(longest, row)
+		}
+		s.mu.Lock()
+		require.Equal(t, longest, s.longestSoon())
+		s.mu.Unlock()
+		streams[1].Release()
+		require.NoError(t, streams[1].Synchronize(device.Forever))
+		streams[0].Release()
+		require.NoError(t, r.pool.Synchronize())
+		require.NoError(t, streams[1].Close())
+		r.quit(t)
+	})
+}
