@@ -1,0 +1,74 @@
+package placement
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/manager"
+)
+
+// AlignmentMax is the largest alignment that can be asked for: 1 GiB.
+const AlignmentMax = uint64(1) << 30
+
+// LongLived is the expected lifetime from which a request counts as living long: a
+// device that it brings to High stays there, so it is moved down already then.
+const LongLived = time.Minute
+
+// Requirements is what a request asks for beyond its size. The zero value asks for
+// nothing: memory of type General, of any alignment, on any device.
+type Requirements struct {
+	// Preferred is devices in the order of preference. It adds to scores, or is
+	// an order (Strict).
+	Preferred []device.ID
+	// Strict has the first of Preferred that can serve the request chosen, whatever
+	// its tier and score; only when none can, the others.
+	Strict bool
+	// Type is the memory type.
+	Type manager.MemoryType
+	// AlignmentBytes is a power of two up to AlignmentMax; 0: any.
+	AlignmentBytes uint64
+	// Critical says that the request must not wait: a device that would have to
+	// give up memory first does not count.
+	Critical bool
+	// RefuseCritical leaves out devices that the request would bring to the level
+	// Critical; otherwise they come last.
+	RefuseCritical bool
+	// Lifetime is how long the memory is expected to be used; 0: not known.
+	Lifetime time.Duration
+}
+
+// Request is a size with its requirements.
+type Request struct {
+	SizeBytes uint64
+	Requirements
+}
+
+// check refuses a request that means nothing.
+func (r Request) check() error {
+	const op = "placement.select"
+	if r.SizeBytes == 0 {
+		return device.Errorf(device.CodeInvalidSize, op, "size_bytes is 0")
+	}
+	if a := r.AlignmentBytes; a&(a-1) != 0 || a > AlignmentMax {
+		return device.Errorf(device.CodeInvalidAlignment, op,
+			"alignment_bytes %d is not a power of two up to %d", a, AlignmentMax)
+	}
+	if r.Type < 0 || r.Type >= manager.MemoryTypeCount {
+		return device.Errorf(device.CodeInvalidArgument, op,
+			"memory_type %d is none of 0 to %d", int32(r.Type), manager.MemoryTypeCount-1)
+	}
+	if r.Lifetime < 0 {
+		return device.Errorf(device.CodeInvalidArgument, op, "expected lifetime %v is negative", r.Lifetime)
+	}
+	return nil
+}
+
+// rank is the place of a device among the preferred ones, from 1 on; 0: none.
+func (r Request) rank(id device.ID) int {
+	for i, preferred := range r.Preferred {
+		if preferred == id {
+			return i + 1
+		}
+	}
+	return 0
+}
