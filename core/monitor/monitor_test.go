@@ -1,0 +1,561 @@
+package monitor
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/pressure"
+)
+
+const mib = uint64(1) << 20
+
+// How this package is tested: real managers over test devices, whose use by others
+// is in the test's hand and says exactly what the level is; managers that are
+// closed at the worst moment; a device that says what the system does.
+
+// pressed is a test device that has the system's pressure.
+type pressed struct {
+	*devicetest.Device
+	mu      sync.Mutex
+	reading device.SystemPressure
+}
+
+func (p *pressed) SystemPressure() device.SystemPressure {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reading
+}
+
+func (p *pressed) stall(full uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reading.Machine.Stalls.Full.Avg10 = full
+}
+
+// floor is devices of 100 MiB with a manager factory.
+type floor struct {
+	t       require.TestingT
+	factory *manager.Factory
+	devices []*devicetest.Device
+	engines []*engine.Engine
+	pressed []*pressed
+}
+
+func newFloor(t require.TestingT, count int, total uint64) *floor {
+	driver := devicetest.New(devicetest.Config{Devices: count, TotalBytes: total})
+	f := &floor{t: t, factory: manager.NewFactory()}
+	for i := range count {
+		opened, err := driver.Open(i)
+		require.NoError(t, err)
+		dev := opened.(*devicetest.Device)
+		p := &pressed{Device: dev}
+		f.devices = append(f.devices, dev)
+		f.pressed = append(f.pressed, p)
+		f.engines = append(f.engines, engine.New(p, engine.Options{}))
+	}
+	return f
+}
+
+func (f *floor) manager(index int) *manager.Manager {
+	c := manager.DefaultConfig()
+	small := pool.DefaultConfig()
+	small.InitialSizeBytes, small.GrowthIncrementBytes = mib, mib
+	c.PoolConfigs[manager.General] = small
+	m, err := f.factory.CreateMemoryManager(f.engines[index], c)
+	require.NoError(f.t, err)
+	return m
+}
+
+// close closes all devices, which refuse that while anything listens.
+func (f *floor) close() {
+	for _, e := range f.engines {
+		_, err := f.factory.CloseDevice(e, true)
+		require.NoError(f.t, err)
+		require.NoError(f.t, e.Close())
+	}
+}
+
+// use has others use so many percent of a device, and looks.
+func (f *floor) use(index int, percent uint64) {
+	f.devices[index].SetOthersBytes(percent * mib)
+	f.engines[index].SegmentsChanged()
+}
+
+func newMonitor(t require.TestingT, c Config) *Monitor {
+	if c.Interval == 0 {
+		c.Interval = -1
+	}
+	m, err := New(c)
+	require.NoError(t, err)
+	return m
+}
+
+func levelsOf(levels []DeviceLevel) []pressure.Level {
+	var list []pressure.Level
+	for _, l := range levels {
+		list = append(list, l.Level)
+	}
+	return list
+}
+
+func TestInfoOfEveryDevice(t *testing.T) {
+	f := newFloor(t, 3, 100*mib)
+	m := newMonitor(t, Config{})
+	first, second, other := f.manager(0), f.manager(0), f.manager(2)
+	for _, added := range []*manager.Manager{first, second, other} {
+		require.NoError(t, m.Register(added))
+	}
+	require.Equal(t, 3, m.Managers())
+	f.devices[2].SetOthersBytes(85 * mib)
+	infos := m.Info(0)
+	require.Len(t, infos, 2, "a device is there once")
+	require.Equal(t, device.ID{Backend: "test", Index: 0}, infos[0].Device)
+	require.Equal(t, 2, infos[0].Managers)
+	require.Equal(t, 100*mib, infos[0].Memory.FreeBytes)
+	require.Equal(t, pressure.High, infos[1].Level)
+	require.Equal(t, Summary{
+		Level: pressure.High, WeightedLevel: pressure.Low, Devices: 2, TotalBytes: 200 * mib, UsedBytes: 85 * mib,
+	}, m.Pressure(0))
+	f.devices[2].SetOthersBytes(0)
+	require.Equal(t, pressure.High, m.Pressure(time.Hour).Level, "of the reading before")
+	require.Equal(t, pressure.Low, m.Pressure(0).Level)
+	m.Close(false)
+	f.close()
+}
+
+func TestADeviceThatCannotBeAskedKeepsItsLastInformation(t *testing.T) {
+	f := newFloor(t, 2, 100*mib)
+	m := newMonitor(t, Config{})
+	require.NoError(t, m.Register(f.manager(0)))
+	require.NoError(t, m.Register(f.manager(1)))
+	f.devices[0].FailNth(devicetest.Memory, 1, nil)
+	infos := m.Info(0)
+	require.ErrorIs(t, infos[0].Err, device.CodeDevice)
+	require.False(t, infos[0].Known)
+	require.NoError(t, infos[1].Err)
+	require.Equal(t, 1, m.summarize(infos).Unknown)
+	f.devices[0].SetOthersBytes(96 * mib)
+	require.Equal(t, pressure.Critical, m.Pressure(0).Level)
+	f.devices[0].FailNth(devicetest.Memory, 1, nil)
+	infos = m.Info(0)
+	require.ErrorIs(t, infos[0].Err, device.CodeDevice)
+	require.True(t, infos[0].Known)
+	require.Equal(t, pressure.Critical, infos[0].Level)
+	require.Equal(t, 4*mib, infos[0].Memory.FreeBytes)
+	m.Close(false)
+	f.close()
+}
+
+func TestUnknownCapacityIsSaidSo(t *testing.T) {
+	f := newFloor(t, 1, 0)
+	m := newMonitor(t, Config{})
+	require.NoError(t, m.Register(f.manager(0)))
+	require.Equal(t, Summary{Devices: 1, Unknown: 1}, m.Pressure(0))
+	m.Close(false)
+	f.close()
+}
+
+func TestSumsBeyondSixtyFourBits(t *testing.T) {
+	f := newFloor(t, 3, math.MaxUint64)
+	m := newMonitor(t, Config{})
+	for i := range 3 {
+		require.NoError(t, m.Register(f.manager(i)))
+		f.devices[i].SetOthersBytes(math.MaxUint64 / 10 * 9)
+	}
+	s := m.Pressure(0)
+	require.Equal(t, uint64(math.MaxUint64), s.TotalBytes)
+	require.Equal(t, uint64(math.MaxUint64), s.UsedBytes)
+	require.Equal(t, pressure.High, s.WeightedLevel)
+	m.Close(false)
+	f.close()
+}
+
+func TestRegistrationErrors(t *testing.T) {
+	_, err := New(Config{Profile: 5})
+	require.ErrorIs(t, err, device.CodeInvalidArgument)
+	f := newFloor(t, 1, 100*mib)
+	m := newMonitor(t, Config{})
+	mine, gone := f.manager(0), f.manager(0)
+	require.NoError(t, m.Register(mine))
+	require.ErrorIs(t, m.Register(mine), device.CodeAlreadyExists)
+	require.NoError(t, gone.Close(false))
+	require.ErrorIs(t, m.Register(gone), device.CodeInvalidHandle)
+	require.ErrorIs(t, m.Unregister(gone), device.CodeNotFound)
+	require.NoError(t, m.Unregister(mine))
+	require.ErrorIs(t, m.UnregisterDevice(f.engines[0]), device.CodeNotFound)
+	require.NoError(t, m.Register(mine))
+	require.NoError(t, m.Register(f.manager(0)))
+	require.NoError(t, m.UnregisterDevice(f.engines[0]))
+	require.Zero(t, m.Managers())
+	m.Close(false)
+	m.Close(false)
+	require.ErrorIs(t, m.Register(mine), device.CodeInvalidState)
+	require.ErrorIs(t, m.SetCallback(func([]DeviceLevel) {}, false), device.CodeInvalidState)
+	f.close()
+}
+
+// A manager that is closed leaves by itself, and nothing of the monitor keeps the
+// device from being closed.
+func TestAClosedManagerLeavesByItself(t *testing.T) {
+	f := newFloor(t, 2, 100*mib)
+	m := newMonitor(t, Config{})
+	heard := make(chan []DeviceLevel, 8)
+	require.NoError(t, m.SetCallback(func(levels []DeviceLevel) { heard <- levels }, false))
+	first, second := f.manager(0), f.manager(1)
+	require.NoError(t, m.Register(first))
+	require.Len(t, <-heard, 1, "a device that comes is a change")
+	require.NoError(t, m.Register(second))
+	require.Len(t, <-heard, 2)
+	require.NoError(t, first.Close(false))
+	require.Equal(t, 1, m.Managers())
+	require.Equal(t, f.engines[1].ID(), (<-heard)[0].Device)
+	_, err := f.factory.CloseDevice(f.engines[0], false)
+	require.NoError(t, err)
+	require.NoError(t, f.engines[0].Close())
+	m.Close(false)
+	require.NoError(t, second.Close(false))
+	f.engines = f.engines[1:]
+	f.close()
+}
+
+// vanishing is a manager that is closed while somebody is at work on it.
+type vanishing struct{ *manager.Manager }
+
+func (v *vanishing) Defragment() (manager.DefragmentationStats, error) {
+	if err := v.Close(true); err != nil {
+		return manager.DefragmentationStats{}, err
+	}
+	return v.Manager.Defragment()
+}
+
+func TestAManagerMayVanishDuringACollection(t *testing.T) {
+	f := newFloor(t, 3, 100*mib)
+	m := newMonitor(t, Config{})
+	require.NoError(t, m.Register(f.manager(0)))
+	require.NoError(t, m.Register(&vanishing{f.manager(1)}))
+	stays := f.manager(2)
+	require.NoError(t, m.Register(stays))
+	h, err := stays.Allocate(mib / 2)
+	require.NoError(t, err)
+	require.NoError(t, f.factory.Deallocate(h))
+	done, err := m.Collect()
+	require.NoError(t, err)
+	require.Len(t, done, 2)
+	require.Equal(t, f.engines[2].ID(), done[1].Device)
+	require.GreaterOrEqual(t, done[1].Stats.MemoryFreedBytes, mib)
+	require.Equal(t, 2, m.Managers())
+	m.Close(false)
+	f.close()
+}
+
+// failing is a manager that cannot be defragmented.
+type failing struct{ *manager.Manager }
+
+func (failing) Defragment() (manager.DefragmentationStats, error) {
+	return manager.DefragmentationStats{MemoryFreedBytes: 7}, device.Errorf(device.CodeDevice, "test", "broken")
+}
+
+func TestACollectionGoesOnBehindAFailure(t *testing.T) {
+	f := newFloor(t, 2, 100*mib)
+	m := newMonitor(t, Config{})
+	require.NoError(t, m.Register(failing{f.manager(0)}))
+	require.NoError(t, m.Register(f.manager(0)))
+	require.NoError(t, m.Register(f.manager(1)))
+	done, err := m.Collect()
+	require.ErrorIs(t, err, device.CodeDevice)
+	require.Len(t, done, 2)
+	require.Equal(t, 2, done[0].Managers)
+	require.ErrorIs(t, done[0].Err, device.CodeDevice)
+	require.EqualValues(t, 7, done[0].Stats.MemoryFreedBytes)
+	require.NoError(t, done[1].Err)
+	m.Close(false)
+	f.close()
+}
+
+// Every crossing of every device is told, in order and once, and nothing else is:
+// the levels of a model with the rules written out.
+func TestCallbackAgainstAModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		count := rapid.IntRange(1, 3).Draw(t, "devices")
+		profile := rapid.SampledFrom([]pressure.Profile{pressure.Ferrum, pressure.Torchless}).Draw(t, "profile")
+		f := newFloor(t, count, 100*mib)
+		m := newMonitor(t, Config{Profile: profile})
+		managers := make([]*manager.Manager, count)
+		for i := range count {
+			managers[i] = f.manager(i)
+		}
+		bounds := profile.Bounds(100 * mib)
+		var heard, want [][]pressure.Level
+		require.NoError(t, m.SetCallback(func(levels []DeviceLevel) { heard = append(heard, levelsOf(levels)) }, false))
+		registered := []int{}
+		levels := make([]pressure.Level, count)
+		percent := make([]uint64, count)
+		tell := func() {
+			now := []pressure.Level(nil)
+			for _, i := range registered {
+				now = append(now, levels[i])
+			}
+			if last := len(want) - 1; last >= 0 && slices.Equal(want[last], now) {
+				return
+			}
+			want = append(want, now)
+		}
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			i := rapid.IntRange(0, count-1).Draw(t, "device")
+			at := slices.Index(registered, i)
+			switch rapid.IntRange(0, 7).Draw(t, "step") {
+			case 0:
+				if at < 0 {
+					require.NoError(t, m.Register(managers[i]))
+					levels[i] = bounds.LevelOf(percent[i] * mib)
+					registered = append(registered, i)
+					tell()
+				}
+			case 1:
+				if at >= 0 {
+					require.NoError(t, m.Unregister(managers[i]))
+					registered = slices.Delete(registered, at, at+1)
+					tell()
+				}
+			default:
+				percent[i] = rapid.Uint64Range(50, 100).Draw(t, "percent")
+				f.use(i, percent[i])
+				if at >= 0 {
+					levels[i] = bounds.Next(levels[i], percent[i]*mib)
+					if len(want) > 0 {
+						tell()
+					}
+				}
+			}
+			// What the engine tells comes by its worker: the order between devices
+			// is settled before the next step.
+			for n, info := range m.Info(time.Hour) {
+				require.Equal(t, levels[registered[n]], info.ByBytes)
+			}
+			settle(t, m, levels, registered)
+		}
+		m.dispatcher.Flush()
+		m.Close(false)
+		require.Equal(t, want, heard)
+		f.close()
+	})
+}
+
+// settle waits until what engines have told has come here.
+func settle(t require.TestingT, m *Monitor, levels []pressure.Level, registered []int) {
+	for range 1_000_000 {
+		m.mu.Lock()
+		same := true
+		for n, w := range m.watched {
+			same = same && w.bytes == levels[registered[n]]
+		}
+		m.mu.Unlock()
+		if same {
+			return
+		}
+	}
+	require.Fail(t, "what an engine told has not come")
+}
+
+func TestTheSystemsPressureCounts(t *testing.T) {
+	f := newFloor(t, 1, 100*mib)
+	ticks := make(chan time.Time)
+	ended := make(chan struct{})
+	m := newMonitor(t, Config{Interval: time.Hour, Ticks: func(every time.Duration) (<-chan time.Time, func()) {
+		require.Equal(t, time.Hour, every)
+		return ticks, func() { close(ended) }
+	}})
+	heard := make(chan []DeviceLevel, 8)
+	require.NoError(t, m.Register(f.manager(0)))
+	require.NoError(t, m.SetCallback(func(levels []DeviceLevel) { heard <- levels }, false))
+	f.pressed[0].stall(1000)
+	ticks <- time.Time{}
+	require.Equal(t, []pressure.Level{pressure.High}, levelsOf(<-heard))
+	info := m.Info(time.Hour)[0]
+	require.Equal(t, []pressure.Level{pressure.High, pressure.Low, pressure.High},
+		[]pressure.Level{info.Level, info.ByBytes, info.BySystem})
+	require.EqualValues(t, 1000, info.System.Machine.Stalls.Full.Avg10)
+	f.devices[0].SetOthersBytes(99 * mib)
+	ticks <- time.Time{}
+	require.Equal(t, []pressure.Level{pressure.Critical}, levelsOf(<-heard))
+	f.pressed[0].stall(0)
+	require.Equal(t, pressure.Low, m.Info(0)[0].BySystem)
+	f.devices[0].SetOthersBytes(0)
+	ticks <- time.Time{}
+	require.Equal(t, []pressure.Level{pressure.Low}, levelsOf(<-heard))
+	require.NoError(t, m.SetCallback(nil, false))
+	<-ended
+	require.Empty(t, heard)
+	m.Close(false)
+	f.close()
+}
+
+func TestTheSystemCanBeIgnored(t *testing.T) {
+	f := newFloor(t, 1, 100*mib)
+	m := newMonitor(t, Config{IgnoreSystem: true})
+	f.pressed[0].stall(10000)
+	require.NoError(t, m.Register(f.manager(0)))
+	info := m.Info(0)[0]
+	require.Nil(t, info.System)
+	require.Equal(t, pressure.Low, info.Level)
+	m.Close(false)
+	f.close()
+}
+
+func TestCallbackThatPanicsIsCalledAgain(t *testing.T) {
+	f := newFloor(t, 1, 100*mib)
+	logged := make(chan string, 8)
+	m := newMonitor(t, Config{Log: func(level engine.Level, message string) {
+		if level == engine.Error {
+			logged <- message
+		}
+	}})
+	require.NoError(t, m.Register(f.manager(0)))
+	calls := make(chan int, 8)
+	n := 0
+	require.NoError(t, m.SetCallback(func([]DeviceLevel) {
+		n++
+		calls <- n
+		if n == 1 {
+			panic("broken")
+		}
+	}, false))
+	f.use(0, 90)
+	require.Equal(t, 1, <-calls)
+	require.Contains(t, <-logged, "the pressure callback panicked: broken")
+	f.use(0, 10)
+	require.Equal(t, 2, <-calls)
+	m.Close(false)
+	f.close()
+}
+
+// The callback may do anything, also end itself, its managers and the monitor.
+func TestCallbackMayCallEverything(t *testing.T) {
+	f := newFloor(t, 2, 100*mib)
+	m := newMonitor(t, Config{})
+	mine, other := f.manager(0), f.manager(1)
+	require.NoError(t, m.Register(mine))
+	done := make(chan error, 1)
+	require.NoError(t, m.SetCallback(func([]DeviceLevel) {
+		var err error
+		_, failed := m.Collect()
+		err = errors.Join(err, failed, m.Register(other), m.Unregister(other))
+		m.Info(0)
+		err = errors.Join(err, m.SetCallback(nil, true), mine.Close(true))
+		m.Close(true)
+		done <- err
+	}, false))
+	f.use(0, 90)
+	require.NoError(t, <-done)
+	require.Zero(t, m.Managers())
+	f.close()
+}
+
+func TestReplacingACallbackWaitsForIt(t *testing.T) {
+	f := newFloor(t, 1, 100*mib)
+	m := newMonitor(t, Config{})
+	require.NoError(t, m.Register(f.manager(0)))
+	entered, hold := make(chan struct{}), make(chan struct{})
+	require.NoError(t, m.SetCallback(func([]DeviceLevel) { close(entered); <-hold }, false))
+	f.use(0, 90)
+	<-entered
+	heard := make(chan []DeviceLevel, 8)
+	replaced := device.Go("replace", func() {
+		if m.SetCallback(func(l []DeviceLevel) { heard <- l }, false) != nil {
+			panic("not replaced")
+		}
+	})
+	select {
+	case <-replaced:
+		t.Fatal("replaced while the call runs")
+	default:
+	}
+	close(hold)
+	<-replaced
+	f.use(0, 99)
+	require.Equal(t, []pressure.Level{pressure.Critical}, levelsOf(<-heard))
+	m.Close(false)
+	f.close()
+}
+
+func TestAFloodKeepsTheLastState(t *testing.T) {
+	f := newFloor(t, 1, 100*mib)
+	warned := make(chan string, 8)
+	m := newMonitor(t, Config{Log: func(_ engine.Level, message string) { warned <- message }})
+	require.NoError(t, m.Register(f.manager(0)))
+	entered, hold := make(chan struct{}), make(chan struct{})
+	var heard []pressure.Level
+	var once sync.Once
+	require.NoError(t, m.SetCallback(func(l []DeviceLevel) {
+		once.Do(func() { close(entered); <-hold })
+		heard = append(heard, l[0].Level)
+	}, false))
+	w := m.watched[0]
+	m.hear(w, pressure.High)
+	<-entered
+	for i := range 2*pendingLevels + 3 {
+		m.hear(w, pressure.Level(i%2))
+	}
+	m.hear(w, pressure.Critical)
+	close(hold)
+	require.Contains(t, <-warned, "changes of level were not told")
+	m.dispatcher.Flush()
+	require.Len(t, heard, pendingLevels+1)
+	require.Equal(t, pressure.Critical, heard[len(heard)-1])
+	m.Close(false)
+	f.close()
+}
+
+func TestManyThreads(t *testing.T) {
+	f := newFloor(t, 3, 100*mib)
+	m := newMonitor(t, Config{})
+	var wait sync.WaitGroup
+	for n := range 16 {
+		wait.Go(func() {
+			for step := range 60 {
+				switch (n + step) % 6 {
+				case 0:
+					mine := f.manager(n % 3)
+					if m.Register(mine) != nil {
+						panic("not registered")
+					}
+					// Others may have taken all the memory by then.
+					_, err := mine.Allocate(uint64(step+1) << 12)
+					if err != nil && !errors.Is(err, device.CodeOutOfMemory) {
+						panic(err)
+					}
+					if err := mine.Close(true); err != nil {
+						panic(err)
+					}
+				case 1:
+					m.Info(time.Duration(step%2) * time.Hour)
+				case 2:
+					_, _ = m.Collect()
+				case 3:
+					_ = m.SetCallback(func(levels []DeviceLevel) { _ = levelsOf(levels) }, false)
+				case 4:
+					_ = m.SetCallback(nil, false)
+				case 5:
+					f.use(n%3, uint64(step*7%100))
+					m.Look()
+				}
+			}
+		})
+	}
+	wait.Wait()
+	require.Zero(t, m.Managers())
+	m.Close(false)
+	f.close()
+}
