@@ -72,11 +72,20 @@ func fmgo_allocate_typed(handle C.uint64_t, request *C.ferrum_allocation_request
 	if err != nil {
 		return fail(err)
 	}
+	if request.reserved != 0 {
+		return fail(device.Errorf(device.CodeInvalidStruct, "capi.allocate",
+			"request->reserved is %d: want 0", request.reserved))
+	}
+	if unknown := request.flags &^ C.FERRUM_ALLOCATE_RELOCATABLE; unknown != 0 {
+		return fail(device.Errorf(device.CodeInvalidArgument, "capi.allocate",
+			"request->flags is %#x: %#x is not known", uint32(request.flags), uint32(unknown)))
+	}
 	memory, err := lib.AllocateTyped(uint64(handle), manager.Request{
 		Type:           manager.MemoryType(request.memory_type),
 		SizeBytes:      uint64(request.size_bytes),
 		AlignmentBytes: uint64(request.alignment_bytes),
 		Tag:            tag,
+		Relocatable:    request.flags&C.FERRUM_ALLOCATE_RELOCATABLE != 0,
 	})
 	return give(out, memory, err)
 }
@@ -110,7 +119,24 @@ func fmgo_handle_get_info(memory C.uint64_t, out *C.ferrum_handle_info) (status 
 	}
 	out.operations_in_flight = C.uint32_t(info.OperationsInFlight)
 	putText(out.tag[:], info.Tag)
+	if info.Relocatable {
+		out.is_relocatable = 1
+	}
+	out.pin_count = C.uint32_t(info.Pins)
 	return 0
+}
+
+//export fmgo_pin
+func fmgo_pin(memory C.uint64_t, out *C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	addr, err := lib.Pin(uint64(memory))
+	return give(out, addr, err)
+}
+
+//export fmgo_unpin
+func fmgo_unpin(memory C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.Unpin(uint64(memory)))
 }
 
 //export fmgo_copy
@@ -164,9 +190,9 @@ func fmgo_fill_async(fill *C.ferrum_fill, stream C.uint64_t) (status C.int32_t) 
 }
 
 //export fmgo_defragment
-func fmgo_defragment(handle C.uint64_t, out *C.ferrum_defragmentation_stats) (status C.int32_t) {
+func fmgo_defragment(handle, budget C.uint64_t, out *C.ferrum_defragmentation_stats) (status C.int32_t) {
 	defer guard(&status)
-	stats, err := lib.Defragment(uint64(handle))
+	stats, err := lib.DefragmentWithin(uint64(handle), timeoutOf(budget))
 	if err != nil {
 		return fail(err)
 	}
@@ -177,6 +203,19 @@ func fmgo_defragment(handle C.uint64_t, out *C.ferrum_defragmentation_stats) (st
 	out.blocks_skipped = C.uint64_t(stats.BlocksSkipped)
 	out.time_taken_ns = C.uint64_t(stats.TimeTakenNs)
 	out.time_taken_ms = C.uint64_t(stats.TimeTakenMs)
+	out.bytes_moved = C.uint64_t(stats.BytesMoved)
+	out.pages_emptied = C.uint64_t(stats.PagesEmptied)
+	out.segments_emptied = C.uint64_t(stats.SegmentsEmptied)
+	out.blocks_kept = C.uint64_t(stats.BlocksKept)
+	out.skipped_not_relocatable = C.uint64_t(stats.Skipped.NotRelocatable)
+	out.skipped_debugged = C.uint64_t(stats.Skipped.Debugged)
+	out.skipped_pinned = C.uint64_t(stats.Skipped.Pinned)
+	out.skipped_in_use = C.uint64_t(stats.Skipped.InUse)
+	out.skipped_no_room = C.uint64_t(stats.Skipped.NoRoom)
+	out.skipped_over_budget = C.uint64_t(stats.Skipped.OverBudget)
+	if stats.BudgetEnded {
+		out.budget_ended = 1
+	}
 	return 0
 }
 

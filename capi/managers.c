@@ -98,6 +98,18 @@ ferrum_status ferrum_handle_get_info(ferrum_memory memory,
     FM_RETURN_STRUCT(fmgo_handle_get_info(memory.id, &full), info_out, full);
 }
 
+ferrum_status ferrum_pin(ferrum_memory memory, ferrum_address *address_out) {
+    FM_ENTER();
+    FM_REQUIRE(address_out);
+    *address_out = 0;
+    FM_RETURN(fmgo_pin(memory.id, address_out));
+}
+
+ferrum_status ferrum_unpin(ferrum_memory memory) {
+    FM_ENTER();
+    FM_RETURN(fmgo_unpin(memory.id));
+}
+
 ferrum_status ferrum_copy(const ferrum_transfer *transfer) {
     FM_ENTER();
     FM_REQUIRE(transfer);
@@ -150,5 +162,18 @@ ferrum_status ferrum_defragment(ferrum_manager manager,
     FM_STRUCT_OUT(stats_out);
     FM_NOT_IN_HOST_FUNCTION();
     ferrum_defragmentation_stats full = FERRUM_DEFRAGMENTATION_STATS_INIT;
-    FM_RETURN_STRUCT(fmgo_defragment(manager.id, &full), stats_out, full);
+    FM_RETURN_STRUCT(fmgo_defragment(manager.id, FERRUM_WAIT_FOREVER, &full),
+                     stats_out, full);
+}
+
+ferrum_status
+ferrum_defragment_within(ferrum_manager manager, uint64_t budget_ns,
+                         ferrum_defragmentation_stats *stats_out) {
+    FM_ENTER();
+    FM_REQUIRE(stats_out);
+    FM_STRUCT_OUT(stats_out);
+    FM_NOT_IN_HOST_FUNCTION();
+    ferrum_defragmentation_stats full = FERRUM_DEFRAGMENTATION_STATS_INIT;
+    FM_RETURN_STRUCT(fmgo_defragment(manager.id, budget_ns, &full), stats_out,
+                     full);
 }

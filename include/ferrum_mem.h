@@ -598,8 +598,9 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  *     "tags": [{"tag": "kv", "requested_bytes": 0, "allocated_bytes": 0,
  *       "blocks": 0}],
  *     "pools": [{"name": "...", "strategy": "best_fit", "owner": "pool",
- *       "statistics": {...}, "segments": [{"address": 0, "size_bytes": 0,
- *       "active_bytes": 0, "largest_free_bytes": 0, "mapped_bytes": 0}]}],
+ *       "statistics": {...}, "info": {...}, "segments": [{"address": 0,
+ *       "size_bytes": 0, "active_bytes": 0, "largest_free_bytes": 0,
+ *       "mapped_bytes": 0}]}],
  *     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
  *       "statistics": {...}}],
  *     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
@@ -612,7 +613,7 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  * measured, pressure as a word), statistics those of ferrum_statistics with
  * {"current": 0, "peak": 0} for a gauge, and with virtual_reserved, the addresses
  * that were reserved without memory behind all of them; info those of
- * ferrum_vpool_info or ferrum_shared_pool_info, a model those of
+ * ferrum_pool_info, ferrum_vpool_info or ferrum_shared_pool_info, a model those of
  * ferrum_model_info. mapped_bytes is what of a segment has memory behind it.
  * Fields may be added.
  *
@@ -739,26 +740,48 @@ FERRUM_API ferrum_status ferrum_stream_wait_event(ferrum_stream stream,
 /** Largest alignment that can be asked for: 1 GiB. */
 #define FERRUM_ALIGNMENT_MAX (UINT64_C(1) << 30)
 
-/** Settings of a pool. */
+/** How a pool takes its memory. */
+typedef int32_t ferrum_paging;
+/** Page by page where the device can do it and the pool may hold 32 pages at
+ *  least, else in segments. */
+#define FERRUM_PAGING_AUTO 0
+/** In segments, whole. */
+#define FERRUM_PAGING_OFF 1
+/** Page by page. */
+#define FERRUM_PAGING_ON 2
+
+/**
+ * Settings of a pool.
+ *
+ * A pool over pages has addresses in plenty and memory only where its blocks lie:
+ * an allocation maps the pages that it lacks, and pages that no block touches any
+ * more go back to the device, wherever they are, all but ready_pages of them, when
+ * nothing has needed them for some tens of milliseconds. So what it holds follows
+ * its blocks. A pool over segments takes memory in large pieces and gives back
+ * those that are empty.
+ */
 typedef struct ferrum_pool_config {
     uint32_t struct_size;
     /** Grow when full (1), or never beyond the initial size (0). */
     uint32_t enable_auto_expansion;
     /** Size of the first segment, taken at the first allocation; 0: as large
      *  as the growth increment. Smaller where the device has less, and an
-     *  eighth of the device where it would take more than half of it. */
+     *  eighth of the device where it would take more than half of it. Over pages
+     *  nothing is taken ahead: it is the bound of a pool that does not grow, and
+     *  what pre_allocate takes. */
     uint64_t initial_size_bytes;
     /** Upper bound of what the pool holds; 0: none. */
     uint64_t max_size_bytes;
     /** Size of each further segment, larger if a request needs it, smaller as
-     *  the first one. */
+     *  the first one. A pool over pages grows by the pages that it lacks. */
     uint64_t growth_increment_bytes;
     /** Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
      *  it; some strategies and the thread caches round further, and
      *  ferrum_pool_usable_size tells what a block has. */
     uint64_t alignment_bytes;
     /** Take the memory when the pool is created (1): max_size_bytes, or
-     *  initial_size_bytes where that is unlimited. It is then all or nothing. */
+     *  initial_size_bytes where that is unlimited. It is then all or nothing.
+     *  Over pages it stays until it is asked back, by a trim or another pool. */
     uint32_t pre_allocate;
     /** Keep peaks and counts (1). Current values are always kept. */
     uint32_t enable_stats;
@@ -795,15 +818,31 @@ typedef struct ferrum_pool_config {
     /** What the pool keeps in any case: no trim, no other pool's want and no
      *  release threshold makes it hold less. */
     uint64_t min_held_bytes;
-    /** While more than this is held, a segment that a free leaves without a block
-     *  is given back at once; UINT64_MAX: never. A block that waits in a thread
-     *  cache still is in its segment. */
+    /** While more than this is held, a segment (a page) that a free leaves
+     *  without a block is given back at once; UINT64_MAX: never at once. A block
+     *  that waits in a thread cache still is in its segment. */
     uint64_t release_threshold_bytes;
     /** Block size of "fixed", which needs it; 0 for every other strategy. */
     uint64_t fixed_block_bytes;
-    /** Page of "fixed", a power of two; 0: 2 MiB. 0 for every other strategy. */
+    /** Page of "fixed", a power of two; 0: that of the memory, or 2 MiB over
+     *  segments. 0 for every other strategy. */
     uint64_t page_bytes;
+    /** FERRUM_PAGING_* */
+    ferrum_paging paging;
+    /** How many pages that no block touches stay for the next allocations: a
+     *  number, FERRUM_READY_PAGES_AUTO (8, and at most one for 64 pages in use),
+     *  or FERRUM_READY_PAGES_ALL (they go back only when they are asked for). */
+    uint32_t ready_pages;
+    /** Size of the memory's pages, a power of two of at least
+     *  ferrum_page_sizes.minimum_bytes; 0: what the device recommends. Not heeded
+     *  over segments. */
+    uint64_t physical_page_bytes;
 } ferrum_pool_config;
+
+/** ready_pages: the library chooses. */
+#define FERRUM_READY_PAGES_AUTO 0xffffffffu
+/** ready_pages of a pool: all of them. */
+#define FERRUM_READY_PAGES_ALL 0xfffffffeu
 
 /** thread_cache_bytes: the library chooses. */
 #define FERRUM_THREAD_CACHE_AUTO UINT64_MAX
@@ -820,7 +859,7 @@ typedef struct ferrum_pool_config {
 #define FERRUM_DEBUG_ALL 0xfu
 
 /* clang-format off */
-#define FERRUM_POOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_pool_config), 1, UINT64_C(1) << 30, 0, UINT64_C(1) << 29, 256, 0, 1, NULL, NULL, 0, 0, FERRUM_THREAD_CACHE_AUTO, 0, UINT64_MAX, 0, 0}
+#define FERRUM_POOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_pool_config), 1, UINT64_C(1) << 30, 0, UINT64_C(1) << 29, 256, 0, 1, NULL, NULL, 0, 0, FERRUM_THREAD_CACHE_AUTO, 0, UINT64_MAX, 0, 0, FERRUM_PAGING_AUTO, FERRUM_READY_PAGES_AUTO, 0}
 /* clang-format on */
 
 /**
@@ -831,7 +870,10 @@ typedef struct ferrum_pool_config {
  *         (initial above max, expansion with no increment);
  *         FERRUM_ERROR_INVALID_ALIGNMENT; FERRUM_ERROR_NOT_FOUND for an unknown
  *         strategy (the message lists them); FERRUM_ERROR_OUT_OF_MEMORY when
- *         pre_allocate cannot be had.
+ *         pre_allocate cannot be had; FERRUM_ERROR_UNSUPPORTED for
+ *         FERRUM_PAGING_ON on a device without virtual memory;
+ *         FERRUM_ERROR_INVALID_PAGE_SIZE for a physical_page_bytes that the device
+ *         does not have.
  */
 FERRUM_API ferrum_status ferrum_pool_create(ferrum_device device,
                                             const ferrum_pool_config *config,
@@ -1034,6 +1076,35 @@ FERRUM_API ferrum_status ferrum_pool_set_min_held(ferrum_pool pool,
 FERRUM_API ferrum_status ferrum_pool_set_release_threshold(
     ferrum_pool pool, uint64_t release_threshold_bytes);
 
+/** How a pool has its memory, at one moment. */
+typedef struct ferrum_pool_info {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** What the pool has of the device. */
+    uint64_t held_bytes;
+    /** Size of its pages; 0: it takes segments whole, and the counts of pages
+     *  are 0 too. */
+    uint64_t page_bytes;
+    /** Pages that are mapped. */
+    uint64_t mapped_pages;
+    /** Mapped pages that no block touches: the next allocations have them. */
+    uint64_t idle_pages;
+    /** How many idle pages stay, with as many in use as now. */
+    uint64_t ready_pages;
+    /** Segments, or ranges of addresses that pages are mapped in. */
+    uint64_t segments;
+    /** Their addresses. */
+    uint64_t address_bytes;
+} ferrum_pool_info;
+
+/* clang-format off */
+#define FERRUM_POOL_INFO_INIT {(uint32_t)sizeof(ferrum_pool_info), 0, 0, 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/** Describes how a pool has its memory. */
+FERRUM_API ferrum_status ferrum_pool_get_info(ferrum_pool pool,
+                                              ferrum_pool_info *info_out);
+
 /** Books of a pool. */
 FERRUM_API ferrum_status
 ferrum_pool_get_statistics(ferrum_pool pool, ferrum_statistics *statistics_out);
@@ -1176,6 +1247,11 @@ FERRUM_API ferrum_status ferrum_manager_configure_pool(
 FERRUM_API ferrum_status ferrum_manager_get_statistics(
     ferrum_manager manager, ferrum_statistics *statistics_out);
 
+/** Flag of an allocation request: a defragmentation may move the block while
+ *  nobody uses it, so that its address is another one afterwards. ferrum_pin keeps
+ *  it where it is. */
+#define FERRUM_ALLOCATE_RELOCATABLE UINT32_C(1)
+
 /** A block, as asked for. */
 typedef struct ferrum_allocation_request {
     uint32_t struct_size;
@@ -1187,10 +1263,13 @@ typedef struct ferrum_allocation_request {
     uint64_t alignment_bytes;
     /** Name for the books, at most 63 bytes; NULL: none. */
     const char *tag;
+    /** 0, or FERRUM_ALLOCATE_RELOCATABLE. */
+    uint32_t flags;
+    uint32_t reserved;
 } ferrum_allocation_request;
 
 /* clang-format off */
-#define FERRUM_ALLOCATION_REQUEST_INIT {(uint32_t)sizeof(ferrum_allocation_request), FERRUM_MEMORY_GENERAL, 0, 0, NULL}
+#define FERRUM_ALLOCATION_REQUEST_INIT {(uint32_t)sizeof(ferrum_allocation_request), FERRUM_MEMORY_GENERAL, 0, 0, NULL, 0, 0}
 /* clang-format on */
 
 /**
@@ -1217,9 +1296,10 @@ FERRUM_API ferrum_status ferrum_allocate_typed(
 
 /**
  * Gives a block back; its handle is dead at once. Copies that are in flight
- * finish undisturbed: the memory is handed out again after them. Does not wait.
+ * finish undisturbed: the memory is handed out again after them. Does not wait,
+ * but for a move of the block that is under way.
  *
- * @return as ferrum_pool_free for FERRUM_ERROR_CORRUPTED, which can come from a
+ * @return FERRUM_ERROR_BUSY for a block that is pinned; as ferrum_pool_free for FERRUM_ERROR_CORRUPTED, which can come from a
  *         pool that debugs.
  */
 FERRUM_API ferrum_status ferrum_deallocate(ferrum_memory memory);
@@ -1239,6 +1319,8 @@ typedef struct ferrum_handle_info {
     /** Largest power of two that divides the address, at most
      *  FERRUM_ALIGNMENT_MAX. */
     uint64_t alignment_bytes;
+    /** Of a relocatable block that is not pinned it is valid until the next
+     *  ferrum_defragment of the manager; host_pointer too. */
     ferrum_address address;
     /** The block as the host sees it, or NULL on a device that the host cannot
      *  address. */
@@ -1250,15 +1332,38 @@ typedef struct ferrum_handle_info {
     /** Asynchronous operations in flight on the block. */
     uint32_t operations_in_flight;
     char tag[64];
+    /** Asked for with FERRUM_ALLOCATE_RELOCATABLE. */
+    uint32_t is_relocatable;
+    /** Calls of ferrum_pin that ferrum_unpin has not ended. */
+    uint32_t pin_count;
 } ferrum_handle_info;
 
 /* clang-format off */
-#define FERRUM_HANDLE_INFO_INIT {(uint32_t)sizeof(ferrum_handle_info), 0, {0}, {0}, {0}, 0, 0, 0, 0, NULL, 0, 0, 0, {0}}
+#define FERRUM_HANDLE_INFO_INIT {(uint32_t)sizeof(ferrum_handle_info), 0, {0}, {0}, {0}, 0, 0, 0, 0, NULL, 0, 0, 0, {0}, 0, 0}
 /* clang-format on */
 
 /** Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one. */
 FERRUM_API ferrum_status ferrum_handle_get_info(ferrum_memory memory,
                                                 ferrum_handle_info *info_out);
+
+/**
+ * Gives the address of a block and has it stay there until ferrum_unpin has been
+ * called as often as ferrum_pin: for work of the caller's own on the address that
+ * the library does not know of. Any block can be pinned. Waits for a move of the
+ * block that is under way. A pinned block cannot be deallocated; destroying its
+ * manager with FERRUM_FORCE frees it.
+ *
+ * @return FERRUM_ERROR_RESOURCE_EXHAUSTED for a block that is pinned 2^32 - 1 times.
+ */
+FERRUM_API ferrum_status ferrum_pin(ferrum_memory memory,
+                                    ferrum_address *address_out);
+
+/**
+ * Ends one call of ferrum_pin.
+ *
+ * @return FERRUM_ERROR_INVALID_STATE for a block that is not pinned.
+ */
+FERRUM_API ferrum_status ferrum_unpin(ferrum_memory memory);
 
 /** A copy between two blocks, of one device or of two. */
 typedef struct ferrum_transfer {
@@ -1344,7 +1449,8 @@ typedef struct ferrum_fill {
 FERRUM_API ferrum_status ferrum_fill_async(const ferrum_fill *fill,
                                            ferrum_stream stream);
 
-/** What a defragmentation did. */
+/** What a defragmentation did. Every block that was live counts once: as moved, as
+ *  skipped for one reason, or as kept. */
 typedef struct ferrum_defragmentation_stats {
     uint32_t struct_size;
     float fragmentation_before;
@@ -1354,24 +1460,66 @@ typedef struct ferrum_defragmentation_stats {
     uint64_t memory_freed_bytes;
     /** Blocks moved to another address. */
     uint64_t blocks_moved;
-    /** Blocks that could not be moved. */
+    /** Blocks that could not be moved: the sum of the reasons below. */
     uint64_t blocks_skipped;
     /** Time taken. */
     uint64_t time_taken_ns;
     /** The same in milliseconds, rounded up. */
     uint64_t time_taken_ms;
+    /** Size, as asked for, of the blocks that were moved. */
+    uint64_t bytes_moved;
+    /** Pages that all blocks were moved out of. */
+    uint64_t pages_emptied;
+    /** The same of segments, in pools that take them whole. */
+    uint64_t segments_emptied;
+    /** Blocks that could have been moved, but no page would have come free for it. */
+    uint64_t blocks_kept;
+    /** Blocks without FERRUM_ALLOCATE_RELOCATABLE. */
+    uint64_t skipped_not_relocatable;
+    /** Blocks that a debug mode of the manager or the pool has filled or surrounded
+     *  with patterns. */
+    uint64_t skipped_debugged;
+    /** Pinned blocks. */
+    uint64_t skipped_pinned;
+    /** Blocks that were used on a stream on which work is queued. */
+    uint64_t skipped_in_use;
+    /** Blocks of pages whose blocks found no place outside of them. */
+    uint64_t skipped_no_room;
+    /** Blocks that were not looked at any more when the budget was over. */
+    uint64_t skipped_over_budget;
+    /** The budget was over before all was done (1). */
+    uint32_t budget_ended;
+    uint32_t reserved_end;
 } ferrum_defragmentation_stats;
 
 /* clang-format off */
-#define FERRUM_DEFRAGMENTATION_STATS_INIT {(uint32_t)sizeof(ferrum_defragmentation_stats), 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_DEFRAGMENTATION_STATS_INIT {(uint32_t)sizeof(ferrum_defragmentation_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**
- * Gives back to the system what the manager's pools hold without use. Live
- * blocks stay where they are: every one of them counts as skipped.
+ * Moves blocks so that pages come free (segments, in pools that take them whole),
+ * the cheapest first, and gives back to the system what the manager's pools hold
+ * without use. Only blocks of FERRUM_ALLOCATE_RELOCATABLE move, and of these none
+ * that is pinned or was used on a stream on which work is queued. Their handles,
+ * bytes, tags and ages stay, their addresses do not. No pool grows for it.
+ *
+ * Other threads may go on using the blocks by their handles: a call that wants one
+ * that is being moved waits for the move. When the device fails, the block that was
+ * to be moved is as it was, and those that were moved before stay moved.
  */
 FERRUM_API ferrum_status ferrum_defragment(
     ferrum_manager manager, ferrum_defragmentation_stats *stats_out);
+
+/**
+ * ferrum_defragment within a time: no move is started when it is over, and one that
+ * is under way is given up at the next 8 MiB of its copy. What is free is given back
+ * in any case. A second call for a manager waits for the first, within its time.
+ *
+ * @param budget_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0: nothing is moved.
+ */
+FERRUM_API ferrum_status
+ferrum_defragment_within(ferrum_manager manager, uint64_t budget_ns,
+                         ferrum_defragmentation_stats *stats_out);
 
 /* ===================================================================== */
 /* 10. Callbacks: pressure and reclaim                                   */
@@ -1484,9 +1632,6 @@ typedef int32_t ferrum_backing;
 /** Its bytes are lost when a page leaves its place; quicker to come and go on
  *  some devices. */
 #define FERRUM_BACKING_PRIVATE 1
-
-/** ready_pages: the library chooses. */
-#define FERRUM_READY_PAGES_AUTO 0xffffffffu
 
 /** Settings of a virtual pool. */
 typedef struct ferrum_vpool_config {
@@ -1860,7 +2005,8 @@ FERRUM_API ferrum_status ferrum_shared_pool_unregister_model(
 /**
  * Puts memory behind the first range of the model's address space that is free and
  * long enough, in whole pages. The first bytes are zeros, or what this model had
- * written there before.
+ * written there before. Where no free range is long enough, and freed ones that queued
+ * work still uses would make one, it waits for that work, ten seconds at most.
  *
  * @param size_bytes        not 0.
  * @param address_out       where it starts.
@@ -2187,7 +2333,9 @@ typedef struct ferrum_sleep_config {
      *  the device. */
     ferrum_stream stream;
     /** How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
-     *  over everything is as before, and the call FERRUM_ERROR_TIMEOUT. */
+     *  over everything is as before, and the call FERRUM_ERROR_TIMEOUT. 0: the call
+     *  takes the time of its copies, but is FERRUM_ERROR_TIMEOUT at once if it has to
+     *  wait for queued work, another call or an allocation under way. */
     uint64_t timeout_ns;
     /** Copies that run at once, each on a stream of its own, at most 64; 0: the library
      *  chooses. */
@@ -2223,7 +2371,8 @@ typedef struct ferrum_wake_config {
     /** What sleeps of this tag, at most 63 bytes; NULL or empty: everything. */
     const char *tag;
     /** How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
-     *  over all of it sleeps as before, and the call is FERRUM_ERROR_TIMEOUT. */
+     *  over all of it sleeps as before, and the call is FERRUM_ERROR_TIMEOUT. 0: as in
+     *  ferrum_sleep_config, and memory that is not free is not waited for. */
     uint64_t timeout_ns;
 } ferrum_wake_config;
 

@@ -210,7 +210,12 @@ inline void end_shared_pool(ferrum_shared_pool h) {
 inline void end_manager(ferrum_manager h) {
     ferrum_manager_destroy(h, FERRUM_FORCE);
 }
-inline void end_memory(ferrum_memory h) { ferrum_deallocate(h); }
+inline void end_memory(ferrum_memory h) {
+    // Nobody is left who could unpin it.
+    while (ferrum_deallocate(h) == FERRUM_ERROR_BUSY &&
+           ferrum_unpin(h) == FERRUM_OK) {
+    }
+}
 inline void end_registration(ferrum_registration h) {
     ferrum_registration_remove(h);
 }
@@ -390,8 +395,19 @@ class memory : public detail::owner<ferrum_memory, detail::end_memory> {
               std::uint64_t size) const {
         try_read(offset, destination, size).value();
     }
-    /** Gives the block back now; it is gone also when bytes beside it were found
-     *  to be overwritten. */
+    /** The address, which stays until unpin() was called as often. */
+    result<ferrum_address> try_pin() const {
+        ferrum_address out = 0;
+        ferrum_status status = ferrum_pin(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_address pin() const { return try_pin().value(); }
+    result<done> try_unpin() const {
+        return detail::outcome(ferrum_unpin(get()));
+    }
+    void unpin() const { try_unpin().value(); }
+    /** Gives the block back now (BUSY while it is pinned, nothing has changed); it
+     *  is gone also when bytes beside it were found to be overwritten. */
     result<done> try_deallocate() {
         ferrum_status status = ferrum_deallocate(get());
         if (status == FERRUM_OK || status == FERRUM_ERROR_CORRUPTED)
@@ -661,6 +677,12 @@ class pool : public detail::owner<ferrum_pool, detail::end_pool> {
     void set_release_threshold(std::uint64_t bytes) const {
         try_set_release_threshold(bytes).value();
     }
+    result<ferrum_pool_info> try_info() const {
+        ferrum_pool_info out = FERRUM_POOL_INFO_INIT;
+        ferrum_status status = ferrum_pool_get_info(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_pool_info info() const { return try_info().value(); }
     result<ferrum_statistics> try_statistics() const {
         ferrum_statistics out = FERRUM_STATISTICS_INIT;
         ferrum_status status = ferrum_pool_get_statistics(get(), &out);
@@ -730,6 +752,18 @@ class manager : public detail::owner<ferrum_manager, detail::end_manager> {
     }
     ferrum_defragmentation_stats defragment() const {
         return try_defragment().value();
+    }
+    /** Within a time; moves blocks that were asked for as relocatable. */
+    result<ferrum_defragmentation_stats>
+    try_defragment_within(std::chrono::nanoseconds budget) const {
+        ferrum_defragmentation_stats out = FERRUM_DEFRAGMENTATION_STATS_INIT;
+        ferrum_status status =
+            ferrum_defragment_within(get(), detail::timeout(budget), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_defragmentation_stats
+    defragment_within(std::chrono::nanoseconds budget) const {
+        return try_defragment_within(budget).value();
     }
     /** Destroys it unless blocks are live (BUSY, nothing has changed). */
     result<done> try_destroy() {

@@ -33,6 +33,8 @@ type HandleInfo struct {
 	Mapped             bool
 	OperationsInFlight uint32
 	Tag                string
+	Relocatable        bool
+	Pins               uint32
 }
 
 // ManagerCreate makes a memory manager on a device; nil is
@@ -187,6 +189,7 @@ func (l *Library) HandleInfo(memory uint64) (HandleInfo, error) {
 		SizeBytes: found.SizeBytes, AllocatedBytes: found.AllocatedBytes,
 		AlignmentBytes: found.AlignmentBytes, Addr: found.Addr, HostAddr: found.HostAddr,
 		Mapped: found.IsMapped, OperationsInFlight: found.OperationsInFlight, Tag: found.Tag,
+		Relocatable: found.Relocatable, Pins: found.Pins,
 	}
 	if found.AllocatedAt != 0 {
 		info.AllocatedAt = max(found.AllocatedAt-r.startedClock, 0)
@@ -246,13 +249,34 @@ func (l *Library) FillAsync(f manager.Fill, stream uint64) error {
 	return l.factory.FillAsync(f, manager.StreamHandle(stream))
 }
 
-// Defragment gives back to the system what the manager's pools hold without
-// use.
+// Pin gives the address of a block and has it stay there until Unpin.
+func (l *Library) Pin(memory uint64) (device.Addr, error) {
+	if _, err := l.started("manager.pin"); err != nil {
+		return 0, err
+	}
+	return l.factory.Pin(manager.MemoryHandle(memory))
+}
+
+// Unpin ends one call of Pin.
+func (l *Library) Unpin(memory uint64) error {
+	if _, err := l.started("manager.unpin"); err != nil {
+		return err
+	}
+	return l.factory.Unpin(manager.MemoryHandle(memory))
+}
+
+// Defragment is DefragmentWithin without a bound on the time.
 func (l *Library) Defragment(id uint64) (manager.DefragmentationStats, error) {
+	return l.DefragmentWithin(id, device.Forever)
+}
+
+// DefragmentWithin moves relocatable blocks of a manager so that pages come free,
+// and gives back to the system what its pools hold without use.
+func (l *Library) DefragmentWithin(id uint64, budget time.Duration) (manager.DefragmentationStats, error) {
 	entry, err := l.manager("manager.defragment", id)
 	if err != nil {
 		return manager.DefragmentationStats{}, err
 	}
-	stats, err := entry.manager.Defragment()
+	stats, err := entry.manager.DefragmentWithin(budget)
 	return stats, on(err, entry.device.engine)
 }

@@ -142,6 +142,8 @@ ferrum_address = ctypes.c_uint64
 ferrum_log_level = ctypes.c_int32
 # Pressure levels, by the share of the device that is not free.
 ferrum_pressure_level = ctypes.c_int32
+# How a pool takes its memory.
+ferrum_paging = ctypes.c_int32
 # What is at an address.
 ferrum_block_state = ctypes.c_int32
 # What a block is used for. Each type may have a pool of its own.
@@ -195,6 +197,16 @@ FERRUM_PRESSURE_HIGH = 2
 FERRUM_PRESSURE_CRITICAL = 3
 # Largest alignment that can be asked for: 1 GiB.
 FERRUM_ALIGNMENT_MAX = 0x40000000
+# Page by page where the device can do it and the pool may hold 32 pages at least, else in segments.
+FERRUM_PAGING_AUTO = 0
+# In segments, whole.
+FERRUM_PAGING_OFF = 1
+# Page by page.
+FERRUM_PAGING_ON = 2
+# ready_pages: the library chooses.
+FERRUM_READY_PAGES_AUTO = 0xFFFFFFFF
+# ready_pages of a pool: all of them.
+FERRUM_READY_PAGES_ALL = 0xFFFFFFFE
 # thread_cache_bytes: the library chooses.
 FERRUM_THREAD_CACHE_AUTO = 0xFFFFFFFFFFFFFFFF
 # Puts a zone before and behind every block and checks both when it is freed.
@@ -235,12 +247,13 @@ FERRUM_MEMORY_PINNED = 4
 FERRUM_MEMORY_MAPPED = 5
 # Number of memory types.
 FERRUM_MEMORY_TYPE_COUNT = 6
+# Flag of an allocation request: a defragmentation may move the block while nobody uses it, so that
+# its address is another one afterwards. ferrum_pin keeps it where it is.
+FERRUM_ALLOCATE_RELOCATABLE = 1
 # It can be mapped elsewhere.
 FERRUM_BACKING_MOVABLE = 0
 # Its bytes are lost when a page leaves its place; quicker to come and go on some devices.
 FERRUM_BACKING_PRIVATE = 1
-# ready_pages: the library chooses.
-FERRUM_READY_PAGES_AUTO = 0xFFFFFFFF
 # In ordinary memory of this process.
 FERRUM_SLEEP_HOST = 0
 # In a file, with checksums that are compared at waking. It is the process's own: it is removed when
@@ -616,17 +629,20 @@ class ferrum_pool_config(ctypes.Structure):
     enable_auto_expansion: int
     # Size of the first segment, taken at the first allocation; 0: as large as the growth increment.
     # Smaller where the device has less, and an eighth of the device where it would take more than
-    # half of it.
+    # half of it. Over pages nothing is taken ahead: it is the bound of a pool that does not grow,
+    # and what pre_allocate takes.
     initial_size_bytes: int
     # Upper bound of what the pool holds; 0: none.
     max_size_bytes: int
-    # Size of each further segment, larger if a request needs it, smaller as the first one.
+    # Size of each further segment, larger if a request needs it, smaller as the first one. A pool
+    # over pages grows by the pages that it lacks.
     growth_increment_bytes: int
     # Alignment of every block, a power of two; 0: 256. Sizes are rounded up to it; some strategies
     # and the thread caches round further, and ferrum_pool_usable_size tells what a block has.
     alignment_bytes: int
     # Take the memory when the pool is created (1): max_size_bytes, or initial_size_bytes where that
-    # is unlimited. It is then all or nothing.
+    # is unlimited. It is then all or nothing. Over pages it stays until it is asked back, by a trim
+    # or another pool.
     pre_allocate: int
     # Keep peaks and counts (1). Current values are always kept.
     enable_stats: int
@@ -654,13 +670,24 @@ class ferrum_pool_config(ctypes.Structure):
     # What the pool keeps in any case: no trim, no other pool's want and no release threshold makes
     # it hold less.
     min_held_bytes: int
-    # While more than this is held, a segment that a free leaves without a block is given back at
-    # once; UINT64_MAX: never. A block that waits in a thread cache still is in its segment.
+    # While more than this is held, a segment (a page) that a free leaves without a block is given
+    # back at once; UINT64_MAX: never at once. A block that waits in a thread cache still is in its
+    # segment.
     release_threshold_bytes: int
     # Block size of "fixed", which needs it; 0 for every other strategy.
     fixed_block_bytes: int
-    # Page of "fixed", a power of two; 0: 2 MiB. 0 for every other strategy.
+    # Page of "fixed", a power of two; 0: that of the memory, or 2 MiB over segments. 0 for every
+    # other strategy.
     page_bytes: int
+    # FERRUM_PAGING_*
+    paging: int
+    # How many pages that no block touches stay for the next allocations: a number,
+    # FERRUM_READY_PAGES_AUTO (8, and at most one for 64 pages in use), or FERRUM_READY_PAGES_ALL
+    # (they go back only when they are asked for).
+    ready_pages: int
+    # Size of the memory's pages, a power of two of at least ferrum_page_sizes.minimum_bytes; 0:
+    # what the device recommends. Not heeded over segments.
+    physical_page_bytes: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -680,6 +707,9 @@ class ferrum_pool_config(ctypes.Structure):
         ("release_threshold_bytes", ctypes.c_uint64),
         ("fixed_block_bytes", ctypes.c_uint64),
         ("page_bytes", ctypes.c_uint64),
+        ("paging", ferrum_paging),
+        ("ready_pages", ctypes.c_uint32),
+        ("physical_page_bytes", ctypes.c_uint64),
     ]
 
     @classmethod
@@ -694,6 +724,7 @@ class ferrum_pool_config(ctypes.Structure):
         self.enable_stats = 1
         self.thread_cache_bytes = 18446744073709551615
         self.release_threshold_bytes = 18446744073709551615
+        self.ready_pages = 4294967295
         return self
 
 
@@ -729,6 +760,46 @@ class ferrum_pool_request(ctypes.Structure):
     @classmethod
     def init(cls) -> ferrum_pool_request:
         """A struct with the values of FERRUM_POOL_REQUEST_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_pool_info(ctypes.Structure):
+    """How a pool has its memory, at one moment."""
+
+    struct_size: int
+    reserved: int
+    # What the pool has of the device.
+    held_bytes: int
+    # Size of its pages; 0: it takes segments whole, and the counts of pages are 0 too.
+    page_bytes: int
+    # Pages that are mapped.
+    mapped_pages: int
+    # Mapped pages that no block touches: the next allocations have them.
+    idle_pages: int
+    # How many idle pages stay, with as many in use as now.
+    ready_pages: int
+    # Segments, or ranges of addresses that pages are mapped in.
+    segments: int
+    # Their addresses.
+    address_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("held_bytes", ctypes.c_uint64),
+        ("page_bytes", ctypes.c_uint64),
+        ("mapped_pages", ctypes.c_uint64),
+        ("idle_pages", ctypes.c_uint64),
+        ("ready_pages", ctypes.c_uint64),
+        ("segments", ctypes.c_uint64),
+        ("address_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_pool_info:
+        """A struct with the values of FERRUM_POOL_INFO_INIT."""
         self = cls()
         self.struct_size = ctypes.sizeof(cls)
         return self
@@ -840,6 +911,9 @@ class ferrum_allocation_request(ctypes.Structure):
     alignment_bytes: int
     # Name for the books, at most 63 bytes; NULL: none.
     tag: bytes | None
+    # 0, or FERRUM_ALLOCATE_RELOCATABLE.
+    flags: int
+    reserved: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -847,6 +921,8 @@ class ferrum_allocation_request(ctypes.Structure):
         ("size_bytes", ctypes.c_uint64),
         ("alignment_bytes", ctypes.c_uint64),
         ("tag", ctypes.c_char_p),
+        ("flags", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
     ]
 
     @classmethod
@@ -872,6 +948,8 @@ class ferrum_handle_info(ctypes.Structure):
     allocated_bytes: int
     # Largest power of two that divides the address, at most FERRUM_ALIGNMENT_MAX.
     alignment_bytes: int
+    # Of a relocatable block that is not pinned it is valid until the next ferrum_defragment of the
+    # manager; host_pointer too.
     address: int
     # The block as the host sees it, or NULL on a device that the host cannot address.
     host_pointer: int | None
@@ -882,6 +960,10 @@ class ferrum_handle_info(ctypes.Structure):
     # Asynchronous operations in flight on the block.
     operations_in_flight: int
     tag: bytes
+    # Asked for with FERRUM_ALLOCATE_RELOCATABLE.
+    is_relocatable: int
+    # Calls of ferrum_pin that ferrum_unpin has not ended.
+    pin_count: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -898,6 +980,8 @@ class ferrum_handle_info(ctypes.Structure):
         ("is_mapped", ctypes.c_uint32),
         ("operations_in_flight", ctypes.c_uint32),
         ("tag", ctypes.c_char * 64),
+        ("is_relocatable", ctypes.c_uint32),
+        ("pin_count", ctypes.c_uint32),
     ]
 
     @classmethod
@@ -973,7 +1057,9 @@ class ferrum_fill(ctypes.Structure):
 
 
 class ferrum_defragmentation_stats(ctypes.Structure):
-    """What a defragmentation did."""
+    """What a defragmentation did. Every block that was live counts once: as moved, as skipped
+    for one reason, or as kept.
+    """
 
     struct_size: int
     fragmentation_before: float
@@ -983,12 +1069,35 @@ class ferrum_defragmentation_stats(ctypes.Structure):
     memory_freed_bytes: int
     # Blocks moved to another address.
     blocks_moved: int
-    # Blocks that could not be moved.
+    # Blocks that could not be moved: the sum of the reasons below.
     blocks_skipped: int
     # Time taken.
     time_taken_ns: int
     # The same in milliseconds, rounded up.
     time_taken_ms: int
+    # Size, as asked for, of the blocks that were moved.
+    bytes_moved: int
+    # Pages that all blocks were moved out of.
+    pages_emptied: int
+    # The same of segments, in pools that take them whole.
+    segments_emptied: int
+    # Blocks that could have been moved, but no page would have come free for it.
+    blocks_kept: int
+    # Blocks without FERRUM_ALLOCATE_RELOCATABLE.
+    skipped_not_relocatable: int
+    # Blocks that a debug mode of the manager or the pool has filled or surrounded with patterns.
+    skipped_debugged: int
+    # Pinned blocks.
+    skipped_pinned: int
+    # Blocks that were used on a stream on which work is queued.
+    skipped_in_use: int
+    # Blocks of pages whose blocks found no place outside of them.
+    skipped_no_room: int
+    # Blocks that were not looked at any more when the budget was over.
+    skipped_over_budget: int
+    # The budget was over before all was done (1).
+    budget_ended: int
+    reserved_end: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -1000,6 +1109,18 @@ class ferrum_defragmentation_stats(ctypes.Structure):
         ("blocks_skipped", ctypes.c_uint64),
         ("time_taken_ns", ctypes.c_uint64),
         ("time_taken_ms", ctypes.c_uint64),
+        ("bytes_moved", ctypes.c_uint64),
+        ("pages_emptied", ctypes.c_uint64),
+        ("segments_emptied", ctypes.c_uint64),
+        ("blocks_kept", ctypes.c_uint64),
+        ("skipped_not_relocatable", ctypes.c_uint64),
+        ("skipped_debugged", ctypes.c_uint64),
+        ("skipped_pinned", ctypes.c_uint64),
+        ("skipped_in_use", ctypes.c_uint64),
+        ("skipped_no_room", ctypes.c_uint64),
+        ("skipped_over_budget", ctypes.c_uint64),
+        ("budget_ended", ctypes.c_uint32),
+        ("reserved_end", ctypes.c_uint32),
     ]
 
     @classmethod
@@ -1533,7 +1654,9 @@ class ferrum_sleep_config(ctypes.Structure):
     # Only the work that is queued on this stream now is waited for; {0}: all work of the device.
     stream: ferrum_stream
     # How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is over everything
-    # is as before, and the call FERRUM_ERROR_TIMEOUT.
+    # is as before, and the call FERRUM_ERROR_TIMEOUT. 0: the call takes the time of its copies, but
+    # is FERRUM_ERROR_TIMEOUT at once if it has to wait for queued work, another call or an
+    # allocation under way.
     timeout_ns: int
     # Copies that run at once, each on a stream of its own, at most 64; 0: the library chooses.
     num_streams: int
@@ -1596,7 +1719,8 @@ class ferrum_wake_config(ctypes.Structure):
     # What sleeps of this tag, at most 63 bytes; NULL or empty: everything.
     tag: bytes | None
     # How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is over all of it
-    # sleeps as before, and the call is FERRUM_ERROR_TIMEOUT.
+    # sleeps as before, and the call is FERRUM_ERROR_TIMEOUT. 0: as in ferrum_sleep_config, and
+    # memory that is not free is not waited for.
     timeout_ns: int
 
     _fields_ = [
@@ -1734,18 +1858,24 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_statistics, 176, 8, (0, 4, 8, 24, 40, 56, 72, 88, 104, 120, 136, 144, 152, 160, 168)),
     (
         ferrum_pool_config,
-        112,
+        128,
         8,
-        (0, 4, 8, 16, 24, 32, 40, 44, 48, 56, 64, 68, 72, 80, 88, 96, 104),
+        (0, 4, 8, 16, 24, 32, 40, 44, 48, 56, 64, 68, 72, 80, 88, 96, 104, 112, 116, 120),
     ),
     (ferrum_pool_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
+    (ferrum_pool_info, 64, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56)),
     (ferrum_block_info, 264, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 120, 184, 192, 200)),
     (ferrum_manager_config, 88, 8, (0, 4, 8, 12, 16, 20, 24)),
-    (ferrum_allocation_request, 32, 8, (0, 4, 8, 16, 24)),
-    (ferrum_handle_info, 152, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 84, 88)),
+    (ferrum_allocation_request, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
+    (ferrum_handle_info, 160, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 84, 88, 152, 156)),
     (ferrum_transfer, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (ferrum_fill, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
-    (ferrum_defragmentation_stats, 56, 8, (0, 4, 8, 12, 16, 24, 32, 40, 48)),
+    (
+        ferrum_defragmentation_stats,
+        144,
+        8,
+        (0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 140),
+    ),
     (ferrum_reclaim_config, 16, 8, (0, 4, 8)),
     (ferrum_page_sizes, 24, 8, (0, 4, 8, 16)),
     (ferrum_vpool_config, 48, 8, (0, 4, 8, 16, 24, 32, 40, 44)),
@@ -2054,6 +2184,10 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_pool, ctypes.c_uint64),
     ),
+    "ferrum_pool_get_info": (
+        ferrum_status,
+        (ferrum_pool, ctypes.POINTER(ferrum_pool_info)),
+    ),
     "ferrum_pool_get_statistics": (
         ferrum_status,
         (ferrum_pool, ctypes.POINTER(ferrum_statistics)),
@@ -2098,6 +2232,14 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_memory, ctypes.POINTER(ferrum_handle_info)),
     ),
+    "ferrum_pin": (
+        ferrum_status,
+        (ferrum_memory, ctypes.POINTER(ferrum_address)),
+    ),
+    "ferrum_unpin": (
+        ferrum_status,
+        (ferrum_memory,),
+    ),
     "ferrum_copy": (
         ferrum_status,
         (ctypes.POINTER(ferrum_transfer),),
@@ -2121,6 +2263,10 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ferrum_defragment": (
         ferrum_status,
         (ferrum_manager, ctypes.POINTER(ferrum_defragmentation_stats)),
+    ),
+    "ferrum_defragment_within": (
+        ferrum_status,
+        (ferrum_manager, ctypes.c_uint64, ctypes.POINTER(ferrum_defragmentation_stats)),
     ),
     "ferrum_pressure_callback_add": (
         ferrum_status,
@@ -2515,6 +2661,8 @@ class Functions:
     # (pool, release_threshold_bytes) Changes release_threshold_bytes of the pool's settings, and
     # gives back what is held above it and holds no block.
     ferrum_pool_set_release_threshold: Callable[..., int]
+    # (pool, info_out) Describes how a pool has its memory.
+    ferrum_pool_get_info: Callable[..., int]
     # (pool, statistics_out) Books of a pool.
     ferrum_pool_get_statistics: Callable[..., int]
     # (device, address, info_out) Says which pool and block an address of a device belongs to; for
@@ -2539,10 +2687,18 @@ class Functions:
     # (manager, request, memory_out) Allocates a block as described.
     ferrum_allocate_typed: Callable[..., int]
     # (memory) Gives a block back; its handle is dead at once. Copies that are in flight finish
-    # undisturbed: the memory is handed out again after them. Does not wait.
+    # undisturbed: the memory is handed out again after them. Does not wait, but for a move of the
+    # block that is under way.
     ferrum_deallocate: Callable[..., int]
     # (memory, info_out) Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
     ferrum_handle_get_info: Callable[..., int]
+    # (memory, address_out) Gives the address of a block and has it stay there until ferrum_unpin
+    # has been called as often as ferrum_pin: for work of the caller's own on the address that the
+    # library does not know of. Any block can be pinned. Waits for a move of the block that is under
+    # way. A pinned block cannot be deallocated; destroying its manager with FERRUM_FORCE frees it.
+    ferrum_pin: Callable[..., int]
+    # (memory) Ends one call of ferrum_pin.
+    ferrum_unpin: Callable[..., int]
     # (transfer) Copies bytes from one block to another, or within one (with the meaning of
     # memmove), and returns when they are there. Work that was queued before on streams that use the
     # two blocks is waited for.
@@ -2559,9 +2715,16 @@ class Functions:
     ferrum_read: Callable[..., int]
     # (fill, stream) Queues a fill on a stream and returns. The block stays until it is done.
     ferrum_fill_async: Callable[..., int]
-    # (manager, stats_out) Gives back to the system what the manager's pools hold without use. Live
-    # blocks stay where they are: every one of them counts as skipped.
+    # (manager, stats_out) Moves blocks so that pages come free (segments, in pools that take them
+    # whole), the cheapest first, and gives back to the system what the manager's pools hold without
+    # use. Only blocks of FERRUM_ALLOCATE_RELOCATABLE move, and of these none that is pinned or was
+    # used on a stream on which work is queued. Their handles, bytes, tags and ages stay, their
+    # addresses do not. No pool grows for it.
     ferrum_defragment: Callable[..., int]
+    # (manager, budget_ns, stats_out) ferrum_defragment within a time: no move is started when it is
+    # over, and one that is under way is given up at the next 8 MiB of its copy. What is free is
+    # given back in any case. A second call for a manager waits for the first, within its time.
+    ferrum_defragment_within: Callable[..., int]
     # (device, callback, user_data, registration_out) Registers a pressure callback on a device;
     # each registration hears of every change from then on.
     ferrum_pressure_callback_add: Callable[..., int]
@@ -2631,7 +2794,9 @@ class Functions:
     ferrum_shared_pool_unregister_model: Callable[..., int]
     # (pool, model, size_bytes, address_out, offset_bytes_out) Puts memory behind the first range of
     # the model's address space that is free and long enough, in whole pages. The first bytes are
-    # zeros, or what this model had written there before.
+    # zeros, or what this model had written there before. Where no free range is long enough, and
+    # freed ones that queued work still uses would make one, it waits for that work, ten seconds at
+    # most.
     ferrum_shared_pool_allocate: Callable[..., int]
     # (pool, model, offset_bytes, size_bytes, address_out) As ferrum_shared_pool_allocate, at a
     # place: behind every page that the range touches.

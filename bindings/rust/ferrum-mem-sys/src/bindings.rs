@@ -17,6 +17,9 @@ pub type ferrum_log_level = i32;
 /// Pressure levels, by the share of the device that is not free.
 pub type ferrum_pressure_level = i32;
 
+/// How a pool takes its memory.
+pub type ferrum_paging = i32;
+
 /// What is at an address.
 pub type ferrum_block_state = i32;
 
@@ -171,6 +174,17 @@ pub const FERRUM_PRESSURE_HIGH: ferrum_pressure_level = 2;
 pub const FERRUM_PRESSURE_CRITICAL: ferrum_pressure_level = 3;
 /// Largest alignment that can be asked for: 1 GiB.
 pub const FERRUM_ALIGNMENT_MAX: u64 = 1_073_741_824;
+/// Page by page where the device can do it and the pool may hold 32 pages at
+/// least, else in segments.
+pub const FERRUM_PAGING_AUTO: ferrum_paging = 0;
+/// In segments, whole.
+pub const FERRUM_PAGING_OFF: ferrum_paging = 1;
+/// Page by page.
+pub const FERRUM_PAGING_ON: ferrum_paging = 2;
+/// ready_pages: the library chooses.
+pub const FERRUM_READY_PAGES_AUTO: u32 = 4_294_967_295;
+/// ready_pages of a pool: all of them.
+pub const FERRUM_READY_PAGES_ALL: u32 = 4_294_967_294;
 /// thread_cache_bytes: the library chooses.
 pub const FERRUM_THREAD_CACHE_AUTO: u64 = u64::MAX;
 /// Puts a zone before and behind every block and checks both when it is freed.
@@ -211,13 +225,15 @@ pub const FERRUM_MEMORY_PINNED: ferrum_memory_type = 4;
 pub const FERRUM_MEMORY_MAPPED: ferrum_memory_type = 5;
 /// Number of memory types.
 pub const FERRUM_MEMORY_TYPE_COUNT: ferrum_memory_type = 6;
+/// Flag of an allocation request: a defragmentation may move the block while
+/// nobody uses it, so that its address is another one afterwards. ferrum_pin keeps
+/// it where it is.
+pub const FERRUM_ALLOCATE_RELOCATABLE: u32 = 1;
 /// It can be mapped elsewhere.
 pub const FERRUM_BACKING_MOVABLE: ferrum_backing = 0;
 /// Its bytes are lost when a page leaves its place; quicker to come and go on
 /// some devices.
 pub const FERRUM_BACKING_PRIVATE: ferrum_backing = 1;
-/// ready_pages: the library chooses.
-pub const FERRUM_READY_PAGES_AUTO: u32 = 4_294_967_295;
 /// In ordinary memory of this process.
 pub const FERRUM_SLEEP_HOST: ferrum_sleep_backing = 0;
 /// In a file, with checksums that are compared at waking. It is the process's own: it
@@ -649,6 +665,13 @@ impl Default for ferrum_statistics {
 }
 
 /// Settings of a pool.
+///
+/// A pool over pages has addresses in plenty and memory only where its blocks lie:
+/// an allocation maps the pages that it lacks, and pages that no block touches any
+/// more go back to the device, wherever they are, all but ready_pages of them, when
+/// nothing has needed them for some tens of milliseconds. So what it holds follows
+/// its blocks. A pool over segments takes memory in large pieces and gives back
+/// those that are empty.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_pool_config {
@@ -657,12 +680,14 @@ pub struct ferrum_pool_config {
     pub enable_auto_expansion: u32,
     /// Size of the first segment, taken at the first allocation; 0: as large
     /// as the growth increment. Smaller where the device has less, and an
-    /// eighth of the device where it would take more than half of it.
+    /// eighth of the device where it would take more than half of it. Over pages
+    /// nothing is taken ahead: it is the bound of a pool that does not grow, and
+    /// what pre_allocate takes.
     pub initial_size_bytes: u64,
     /// Upper bound of what the pool holds; 0: none.
     pub max_size_bytes: u64,
     /// Size of each further segment, larger if a request needs it, smaller as
-    /// the first one.
+    /// the first one. A pool over pages grows by the pages that it lacks.
     pub growth_increment_bytes: u64,
     /// Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
     /// it; some strategies and the thread caches round further, and
@@ -670,6 +695,7 @@ pub struct ferrum_pool_config {
     pub alignment_bytes: u64,
     /// Take the memory when the pool is created (1): max_size_bytes, or
     /// initial_size_bytes where that is unlimited. It is then all or nothing.
+    /// Over pages it stays until it is asked back, by a trim or another pool.
     pub pre_allocate: u32,
     /// Keep peaks and counts (1). Current values are always kept.
     pub enable_stats: u32,
@@ -704,14 +730,25 @@ pub struct ferrum_pool_config {
     /// What the pool keeps in any case: no trim, no other pool's want and no
     /// release threshold makes it hold less.
     pub min_held_bytes: u64,
-    /// While more than this is held, a segment that a free leaves without a block
-    /// is given back at once; UINT64_MAX: never. A block that waits in a thread
-    /// cache still is in its segment.
+    /// While more than this is held, a segment (a page) that a free leaves
+    /// without a block is given back at once; UINT64_MAX: never at once. A block
+    /// that waits in a thread cache still is in its segment.
     pub release_threshold_bytes: u64,
     /// Block size of "fixed", which needs it; 0 for every other strategy.
     pub fixed_block_bytes: u64,
-    /// Page of "fixed", a power of two; 0: 2 MiB. 0 for every other strategy.
+    /// Page of "fixed", a power of two; 0: that of the memory, or 2 MiB over
+    /// segments. 0 for every other strategy.
     pub page_bytes: u64,
+    /// FERRUM_PAGING_\*
+    pub paging: ferrum_paging,
+    /// How many pages that no block touches stay for the next allocations: a
+    /// number, FERRUM_READY_PAGES_AUTO (8, and at most one for 64 pages in use),
+    /// or FERRUM_READY_PAGES_ALL (they go back only when they are asked for).
+    pub ready_pages: u32,
+    /// Size of the memory's pages, a power of two of at least
+    /// ferrum_page_sizes.minimum_bytes; 0: what the device recommends. Not heeded
+    /// over segments.
+    pub physical_page_bytes: u64,
 }
 
 impl ferrum_pool_config {
@@ -734,6 +771,9 @@ impl ferrum_pool_config {
         release_threshold_bytes: 18_446_744_073_709_551_615,
         fixed_block_bytes: 0,
         page_bytes: 0,
+        paging: 0,
+        ready_pages: 4_294_967_295,
+        physical_page_bytes: 0,
     };
 }
 
@@ -778,6 +818,50 @@ impl ferrum_pool_request {
 }
 
 impl Default for ferrum_pool_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// How a pool has its memory, at one moment.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_pool_info {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// What the pool has of the device.
+    pub held_bytes: u64,
+    /// Size of its pages; 0: it takes segments whole, and the counts of pages
+    /// are 0 too.
+    pub page_bytes: u64,
+    /// Pages that are mapped.
+    pub mapped_pages: u64,
+    /// Mapped pages that no block touches: the next allocations have them.
+    pub idle_pages: u64,
+    /// How many idle pages stay, with as many in use as now.
+    pub ready_pages: u64,
+    /// Segments, or ranges of addresses that pages are mapped in.
+    pub segments: u64,
+    /// Their addresses.
+    pub address_bytes: u64,
+}
+
+impl ferrum_pool_info {
+    /// The values of `FERRUM_POOL_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_pool_info>() as u32,
+        reserved: 0,
+        held_bytes: 0,
+        page_bytes: 0,
+        mapped_pages: 0,
+        idle_pages: 0,
+        ready_pages: 0,
+        segments: 0,
+        address_bytes: 0,
+    };
+}
+
+impl Default for ferrum_pool_info {
     fn default() -> Self {
         Self::INIT
     }
@@ -894,6 +978,9 @@ pub struct ferrum_allocation_request {
     pub alignment_bytes: u64,
     /// Name for the books, at most 63 bytes; NULL: none.
     pub tag: *const c_char,
+    /// 0, or FERRUM_ALLOCATE_RELOCATABLE.
+    pub flags: u32,
+    pub reserved: u32,
 }
 
 impl ferrum_allocation_request {
@@ -904,6 +991,8 @@ impl ferrum_allocation_request {
         size_bytes: 0,
         alignment_bytes: 0,
         tag: core::ptr::null(),
+        flags: 0,
+        reserved: 0,
     };
 }
 
@@ -930,6 +1019,8 @@ pub struct ferrum_handle_info {
     /// Largest power of two that divides the address, at most
     /// FERRUM_ALIGNMENT_MAX.
     pub alignment_bytes: u64,
+    /// Of a relocatable block that is not pinned it is valid until the next
+    /// ferrum_defragment of the manager; host_pointer too.
     pub address: ferrum_address,
     /// The block as the host sees it, or NULL on a device that the host cannot
     /// address.
@@ -941,6 +1032,10 @@ pub struct ferrum_handle_info {
     /// Asynchronous operations in flight on the block.
     pub operations_in_flight: u32,
     pub tag: [c_char; 64],
+    /// Asked for with FERRUM_ALLOCATE_RELOCATABLE.
+    pub is_relocatable: u32,
+    /// Calls of ferrum_pin that ferrum_unpin has not ended.
+    pub pin_count: u32,
 }
 
 impl ferrum_handle_info {
@@ -960,6 +1055,8 @@ impl ferrum_handle_info {
         is_mapped: 0,
         operations_in_flight: 0,
         tag: [0; 64],
+        is_relocatable: 0,
+        pin_count: 0,
     };
 }
 
@@ -1038,7 +1135,8 @@ impl Default for ferrum_fill {
     }
 }
 
-/// What a defragmentation did.
+/// What a defragmentation did. Every block that was live counts once: as moved, as
+/// skipped for one reason, or as kept.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_defragmentation_stats {
@@ -1050,12 +1148,36 @@ pub struct ferrum_defragmentation_stats {
     pub memory_freed_bytes: u64,
     /// Blocks moved to another address.
     pub blocks_moved: u64,
-    /// Blocks that could not be moved.
+    /// Blocks that could not be moved: the sum of the reasons below.
     pub blocks_skipped: u64,
     /// Time taken.
     pub time_taken_ns: u64,
     /// The same in milliseconds, rounded up.
     pub time_taken_ms: u64,
+    /// Size, as asked for, of the blocks that were moved.
+    pub bytes_moved: u64,
+    /// Pages that all blocks were moved out of.
+    pub pages_emptied: u64,
+    /// The same of segments, in pools that take them whole.
+    pub segments_emptied: u64,
+    /// Blocks that could have been moved, but no page would have come free for it.
+    pub blocks_kept: u64,
+    /// Blocks without FERRUM_ALLOCATE_RELOCATABLE.
+    pub skipped_not_relocatable: u64,
+    /// Blocks that a debug mode of the manager or the pool has filled or surrounded
+    /// with patterns.
+    pub skipped_debugged: u64,
+    /// Pinned blocks.
+    pub skipped_pinned: u64,
+    /// Blocks that were used on a stream on which work is queued.
+    pub skipped_in_use: u64,
+    /// Blocks of pages whose blocks found no place outside of them.
+    pub skipped_no_room: u64,
+    /// Blocks that were not looked at any more when the budget was over.
+    pub skipped_over_budget: u64,
+    /// The budget was over before all was done (1).
+    pub budget_ended: u32,
+    pub reserved_end: u32,
 }
 
 impl ferrum_defragmentation_stats {
@@ -1070,6 +1192,18 @@ impl ferrum_defragmentation_stats {
         blocks_skipped: 0,
         time_taken_ns: 0,
         time_taken_ms: 0,
+        bytes_moved: 0,
+        pages_emptied: 0,
+        segments_emptied: 0,
+        blocks_kept: 0,
+        skipped_not_relocatable: 0,
+        skipped_debugged: 0,
+        skipped_pinned: 0,
+        skipped_in_use: 0,
+        skipped_no_room: 0,
+        skipped_over_budget: 0,
+        budget_ended: 0,
+        reserved_end: 0,
     };
 }
 
@@ -1639,7 +1773,9 @@ pub struct ferrum_sleep_config {
     /// the device.
     pub stream: ferrum_stream,
     /// How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
-    /// over everything is as before, and the call FERRUM_ERROR_TIMEOUT.
+    /// over everything is as before, and the call FERRUM_ERROR_TIMEOUT. 0: the call
+    /// takes the time of its copies, but is FERRUM_ERROR_TIMEOUT at once if it has to
+    /// wait for queued work, another call or an allocation under way.
     pub timeout_ns: u64,
     /// Copies that run at once, each on a stream of its own, at most 64; 0: the library
     /// chooses.
@@ -1708,7 +1844,8 @@ pub struct ferrum_wake_config {
     /// What sleeps of this tag, at most 63 bytes; NULL or empty: everything.
     pub tag: *const c_char,
     /// How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
-    /// over all of it sleeps as before, and the call is FERRUM_ERROR_TIMEOUT.
+    /// over all of it sleeps as before, and the call is FERRUM_ERROR_TIMEOUT. 0: as in
+    /// ferrum_sleep_config, and memory that is not free is not waited for.
     pub timeout_ns: u64,
 }
 
@@ -1888,7 +2025,7 @@ const _: () = {
     assert!(offset_of!(ferrum_statistics, failures) == 152);
     assert!(offset_of!(ferrum_statistics, largest_free_bytes) == 160);
     assert!(offset_of!(ferrum_statistics, thread_cached_bytes) == 168);
-    assert!(size_of::<ferrum_pool_config>() == 112);
+    assert!(size_of::<ferrum_pool_config>() == 128);
     assert!(align_of::<ferrum_pool_config>() == 8);
     assert!(offset_of!(ferrum_pool_config, struct_size) == 0);
     assert!(offset_of!(ferrum_pool_config, enable_auto_expansion) == 4);
@@ -1907,6 +2044,9 @@ const _: () = {
     assert!(offset_of!(ferrum_pool_config, release_threshold_bytes) == 88);
     assert!(offset_of!(ferrum_pool_config, fixed_block_bytes) == 96);
     assert!(offset_of!(ferrum_pool_config, page_bytes) == 104);
+    assert!(offset_of!(ferrum_pool_config, paging) == 112);
+    assert!(offset_of!(ferrum_pool_config, ready_pages) == 116);
+    assert!(offset_of!(ferrum_pool_config, physical_page_bytes) == 120);
     assert!(size_of::<ferrum_pool_request>() == 48);
     assert!(align_of::<ferrum_pool_request>() == 8);
     assert!(offset_of!(ferrum_pool_request, struct_size) == 0);
@@ -1916,6 +2056,17 @@ const _: () = {
     assert!(offset_of!(ferrum_pool_request, stream) == 24);
     assert!(offset_of!(ferrum_pool_request, expected_lifetime_ns) == 32);
     assert!(offset_of!(ferrum_pool_request, group) == 40);
+    assert!(size_of::<ferrum_pool_info>() == 64);
+    assert!(align_of::<ferrum_pool_info>() == 8);
+    assert!(offset_of!(ferrum_pool_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_pool_info, reserved) == 4);
+    assert!(offset_of!(ferrum_pool_info, held_bytes) == 8);
+    assert!(offset_of!(ferrum_pool_info, page_bytes) == 16);
+    assert!(offset_of!(ferrum_pool_info, mapped_pages) == 24);
+    assert!(offset_of!(ferrum_pool_info, idle_pages) == 32);
+    assert!(offset_of!(ferrum_pool_info, ready_pages) == 40);
+    assert!(offset_of!(ferrum_pool_info, segments) == 48);
+    assert!(offset_of!(ferrum_pool_info, address_bytes) == 56);
     assert!(size_of::<ferrum_block_info>() == 264);
     assert!(align_of::<ferrum_block_info>() == 8);
     assert!(offset_of!(ferrum_block_info, struct_size) == 0);
@@ -1940,14 +2091,16 @@ const _: () = {
     assert!(offset_of!(ferrum_manager_config, gc_threshold) == 16);
     assert!(offset_of!(ferrum_manager_config, max_concurrent_transfers) == 20);
     assert!(offset_of!(ferrum_manager_config, pool_configs) == 24);
-    assert!(size_of::<ferrum_allocation_request>() == 32);
+    assert!(size_of::<ferrum_allocation_request>() == 40);
     assert!(align_of::<ferrum_allocation_request>() == 8);
     assert!(offset_of!(ferrum_allocation_request, struct_size) == 0);
     assert!(offset_of!(ferrum_allocation_request, memory_type) == 4);
     assert!(offset_of!(ferrum_allocation_request, size_bytes) == 8);
     assert!(offset_of!(ferrum_allocation_request, alignment_bytes) == 16);
     assert!(offset_of!(ferrum_allocation_request, tag) == 24);
-    assert!(size_of::<ferrum_handle_info>() == 152);
+    assert!(offset_of!(ferrum_allocation_request, flags) == 32);
+    assert!(offset_of!(ferrum_allocation_request, reserved) == 36);
+    assert!(size_of::<ferrum_handle_info>() == 160);
     assert!(align_of::<ferrum_handle_info>() == 8);
     assert!(offset_of!(ferrum_handle_info, struct_size) == 0);
     assert!(offset_of!(ferrum_handle_info, memory_type) == 4);
@@ -1963,6 +2116,8 @@ const _: () = {
     assert!(offset_of!(ferrum_handle_info, is_mapped) == 80);
     assert!(offset_of!(ferrum_handle_info, operations_in_flight) == 84);
     assert!(offset_of!(ferrum_handle_info, tag) == 88);
+    assert!(offset_of!(ferrum_handle_info, is_relocatable) == 152);
+    assert!(offset_of!(ferrum_handle_info, pin_count) == 156);
     assert!(size_of::<ferrum_transfer>() == 48);
     assert!(align_of::<ferrum_transfer>() == 8);
     assert!(offset_of!(ferrum_transfer, struct_size) == 0);
@@ -1981,7 +2136,7 @@ const _: () = {
     assert!(offset_of!(ferrum_fill, size_bytes) == 24);
     assert!(offset_of!(ferrum_fill, pattern) == 32);
     assert!(offset_of!(ferrum_fill, reserved) == 36);
-    assert!(size_of::<ferrum_defragmentation_stats>() == 56);
+    assert!(size_of::<ferrum_defragmentation_stats>() == 144);
     assert!(align_of::<ferrum_defragmentation_stats>() == 8);
     assert!(offset_of!(ferrum_defragmentation_stats, struct_size) == 0);
     assert!(offset_of!(ferrum_defragmentation_stats, fragmentation_before) == 4);
@@ -1992,6 +2147,18 @@ const _: () = {
     assert!(offset_of!(ferrum_defragmentation_stats, blocks_skipped) == 32);
     assert!(offset_of!(ferrum_defragmentation_stats, time_taken_ns) == 40);
     assert!(offset_of!(ferrum_defragmentation_stats, time_taken_ms) == 48);
+    assert!(offset_of!(ferrum_defragmentation_stats, bytes_moved) == 56);
+    assert!(offset_of!(ferrum_defragmentation_stats, pages_emptied) == 64);
+    assert!(offset_of!(ferrum_defragmentation_stats, segments_emptied) == 72);
+    assert!(offset_of!(ferrum_defragmentation_stats, blocks_kept) == 80);
+    assert!(offset_of!(ferrum_defragmentation_stats, skipped_not_relocatable) == 88);
+    assert!(offset_of!(ferrum_defragmentation_stats, skipped_debugged) == 96);
+    assert!(offset_of!(ferrum_defragmentation_stats, skipped_pinned) == 104);
+    assert!(offset_of!(ferrum_defragmentation_stats, skipped_in_use) == 112);
+    assert!(offset_of!(ferrum_defragmentation_stats, skipped_no_room) == 120);
+    assert!(offset_of!(ferrum_defragmentation_stats, skipped_over_budget) == 128);
+    assert!(offset_of!(ferrum_defragmentation_stats, budget_ended) == 136);
+    assert!(offset_of!(ferrum_defragmentation_stats, reserved_end) == 140);
     assert!(size_of::<ferrum_reclaim_config>() == 16);
     assert!(align_of::<ferrum_reclaim_config>() == 8);
     assert!(offset_of!(ferrum_reclaim_config, struct_size) == 0);
@@ -2333,8 +2500,9 @@ extern "C" {
     ///     "tags": [{"tag": "kv", "requested_bytes": 0, "allocated_bytes": 0,
     ///       "blocks": 0}],
     ///     "pools": [{"name": "...", "strategy": "best_fit", "owner": "pool",
-    ///       "statistics": {...}, "segments": [{"address": 0, "size_bytes": 0,
-    ///       "active_bytes": 0, "largest_free_bytes": 0, "mapped_bytes": 0}]}],
+    ///       "statistics": {...}, "info": {...}, "segments": [{"address": 0,
+    ///       "size_bytes": 0, "active_bytes": 0, "largest_free_bytes": 0,
+    ///       "mapped_bytes": 0}]}],
     ///     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
     ///       "statistics": {...}}],
     ///     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
@@ -2348,7 +2516,7 @@ extern "C" {
     /// measured, pressure as a word), statistics those of ferrum_statistics with
     /// {"current": 0, "peak": 0} for a gauge, and with virtual_reserved, the addresses
     /// that were reserved without memory behind all of them; info those of
-    /// ferrum_vpool_info or ferrum_shared_pool_info, a model those of
+    /// ferrum_pool_info, ferrum_vpool_info or ferrum_shared_pool_info, a model those of
     /// ferrum_model_info. mapped_bytes is what of a segment has memory behind it.
     /// Fields may be added.
     ///
@@ -2467,7 +2635,10 @@ extern "C" {
     /// (initial above max, expansion with no increment);
     /// FERRUM_ERROR_INVALID_ALIGNMENT; FERRUM_ERROR_NOT_FOUND for an unknown
     /// strategy (the message lists them); FERRUM_ERROR_OUT_OF_MEMORY when
-    /// pre_allocate cannot be had.
+    /// pre_allocate cannot be had; FERRUM_ERROR_UNSUPPORTED for
+    /// FERRUM_PAGING_ON on a device without virtual memory;
+    /// FERRUM_ERROR_INVALID_PAGE_SIZE for a physical_page_bytes that the device
+    /// does not have.
     pub fn ferrum_pool_create(
         device: ferrum_device,
         config: *const ferrum_pool_config,
@@ -2649,6 +2820,12 @@ extern "C" {
         release_threshold_bytes: u64,
     ) -> ferrum_status;
 
+    /// Describes how a pool has its memory.
+    pub fn ferrum_pool_get_info(
+        pool: ferrum_pool,
+        info_out: *mut ferrum_pool_info,
+    ) -> ferrum_status;
+
     /// Books of a pool.
     pub fn ferrum_pool_get_statistics(
         pool: ferrum_pool,
@@ -2728,9 +2905,10 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Gives a block back; its handle is dead at once. Copies that are in flight
-    /// finish undisturbed: the memory is handed out again after them. Does not wait.
+    /// finish undisturbed: the memory is handed out again after them. Does not wait,
+    /// but for a move of the block that is under way.
     ///
-    /// Returns as ferrum_pool_free for FERRUM_ERROR_CORRUPTED, which can come from a
+    /// Returns FERRUM_ERROR_BUSY for a block that is pinned; as ferrum_pool_free for FERRUM_ERROR_CORRUPTED, which can come from a
     /// pool that debugs.
     pub fn ferrum_deallocate(memory: ferrum_memory) -> ferrum_status;
 
@@ -2739,6 +2917,20 @@ extern "C" {
         memory: ferrum_memory,
         info_out: *mut ferrum_handle_info,
     ) -> ferrum_status;
+
+    /// Gives the address of a block and has it stay there until ferrum_unpin has been
+    /// called as often as ferrum_pin: for work of the caller's own on the address that
+    /// the library does not know of. Any block can be pinned. Waits for a move of the
+    /// block that is under way. A pinned block cannot be deallocated; destroying its
+    /// manager with FERRUM_FORCE frees it.
+    ///
+    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED for a block that is pinned 2^32 - 1 times.
+    pub fn ferrum_pin(memory: ferrum_memory, address_out: *mut ferrum_address) -> ferrum_status;
+
+    /// Ends one call of ferrum_pin.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_STATE for a block that is not pinned.
+    pub fn ferrum_unpin(memory: ferrum_memory) -> ferrum_status;
 
     /// Copies bytes from one block to another, or within one (with the meaning of
     /// memmove), and returns when they are there. Work that was queued before on
@@ -2785,10 +2977,28 @@ extern "C" {
     /// - `stream`: optional, of the block's device.
     pub fn ferrum_fill_async(fill: *const ferrum_fill, stream: ferrum_stream) -> ferrum_status;
 
-    /// Gives back to the system what the manager's pools hold without use. Live
-    /// blocks stay where they are: every one of them counts as skipped.
+    /// Moves blocks so that pages come free (segments, in pools that take them whole),
+    /// the cheapest first, and gives back to the system what the manager's pools hold
+    /// without use. Only blocks of FERRUM_ALLOCATE_RELOCATABLE move, and of these none
+    /// that is pinned or was used on a stream on which work is queued. Their handles,
+    /// bytes, tags and ages stay, their addresses do not. No pool grows for it.
+    ///
+    /// Other threads may go on using the blocks by their handles: a call that wants one
+    /// that is being moved waits for the move. When the device fails, the block that was
+    /// to be moved is as it was, and those that were moved before stay moved.
     pub fn ferrum_defragment(
         manager: ferrum_manager,
+        stats_out: *mut ferrum_defragmentation_stats,
+    ) -> ferrum_status;
+
+    /// ferrum_defragment within a time: no move is started when it is over, and one that
+    /// is under way is given up at the next 8 MiB of its copy. What is free is given back
+    /// in any case. A second call for a manager waits for the first, within its time.
+    ///
+    /// - `budget_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0: nothing is moved.
+    pub fn ferrum_defragment_within(
+        manager: ferrum_manager,
+        budget_ns: u64,
         stats_out: *mut ferrum_defragmentation_stats,
     ) -> ferrum_status;
 
@@ -3027,7 +3237,8 @@ extern "C" {
 
     /// Puts memory behind the first range of the model's address space that is free and
     /// long enough, in whole pages. The first bytes are zeros, or what this model had
-    /// written there before.
+    /// written there before. Where no free range is long enough, and freed ones that queued
+    /// work still uses would make one, it waits for that work, ten seconds at most.
     ///
     /// - `size_bytes`: not 0.
     /// - `address_out`: where it starts.
