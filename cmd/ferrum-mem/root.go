@@ -47,7 +47,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", err) })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("ferrum-mem {{.Version}}\n")
-	root.AddCommand(newDevices(s), newDoctor(s), newReplay(s), newVersion(s))
+	root.AddCommand(newDevices(s), newDoctor(s), newFit(s), newReplay(s), newVersion(s))
 	return root
 }
 

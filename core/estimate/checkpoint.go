@@ -186,19 +186,12 @@ func openFiles(paths []string, in *index) (*Checkpoint, error) {
 }
 
 func readHeaderFile(path string) ([]Tensor, error) {
-	file, err := os.Open(path)
+	file, size, err := openRegular(opSafetensors, path)
 	if err != nil {
-		return nil, fileError(opSafetensors, path, err)
+		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, fileError(opSafetensors, path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, device.Errorf(device.CodeInvalidArgument, opSafetensors, "%s is not a file", path)
-	}
-	return ReadHeader(filepath.Base(path), file, info.Size())
+	return ReadHeader(filepath.Base(path), file, size)
 }
 
 // add counts the tensors of a file.

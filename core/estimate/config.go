@@ -202,27 +202,37 @@ func (r reader) latent(a *Attention) error {
 
 // readSmallFile reads a file whole that has at most limit bytes.
 func readSmallFile(op, path string, limit int64) ([]byte, error) {
-	file, err := os.Open(path)
+	file, size, err := openRegular(op, path)
 	if err != nil {
-		return nil, fileError(op, path, err)
+		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, fileError(op, path, err)
+	if size > limit {
+		return nil, malformed(op, path, "%d bytes are more than the %d that are read of such a file", size, limit)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, device.Errorf(device.CodeInvalidArgument, op, "%s is not a file", path)
-	}
-	if info.Size() > limit {
-		return nil, malformed(op, path, "%d bytes are more than the %d that are read of such a file", info.Size(), limit)
-	}
-	text := make([]byte, info.Size())
+	text := make([]byte, size)
 	n, err := file.ReadAt(text, 0)
-	if int64(n) < info.Size() {
+	if int64(n) < size {
 		return nil, fileError(op, path, err)
 	}
 	return text, nil
+}
+
+// openRegular opens a file and gives its size. It looks before it opens: opening
+// a pipe would wait for somebody to write.
+func openRegular(op, path string) (*os.File, int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, fileError(op, path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, device.Errorf(device.CodeInvalidArgument, op, "%s is not a file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, 0, fileError(op, path, err)
+	}
+	return file, info.Size(), nil
 }
 
 // fileError is an error of opening or reading a file.

@@ -182,16 +182,21 @@ func (m *Model) computeType(s Serving) DType {
 	return t
 }
 
+// cacheType is the type of keys and values.
+func (m *Model) cacheType(s Serving) DType {
+	if s.KVDType.Bits > 0 {
+		return s.KVDType
+	}
+	return m.computeType(s)
+}
+
 // cache is the keys and values of all sequences on one device. A head's vector
 // ends with a whole byte.
 func (c *calculation) cache(m *Model, s Serving) uint64 {
 	if m.Encoder {
 		return 0
 	}
-	t := s.KVDType
-	if t.Bits == 0 {
-		t = m.computeType(s)
-	}
+	t := m.cacheType(s)
 	a := m.Attention
 	_, kvHeads := a.split(s.TensorParallel)
 	token := c.product(2, kvHeads, c.stored(t, a.HeadDim))

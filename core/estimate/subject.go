@@ -94,7 +94,7 @@ func (x *Subject) compare() error {
 	x.Notes = append(x.Notes, x.Model.Notes...)
 	implied, err := x.Model.Parameters()
 	if err != nil {
-		return err
+		return device.Errorf(device.CodeOverflow, opConfig, "%s: %w", x.Name, err)
 	}
 	if x.Checkpoint == nil || x.Checkpoint.Packed() {
 		return nil

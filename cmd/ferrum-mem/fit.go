@@ -1,0 +1,258 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/estimate"
+	"ferrum_mem/core/library"
+	"ferrum_mem/drivers/host"
+)
+
+// fitFlags are the flags of fit as typed.
+type fitFlags struct {
+	devices                                        []string
+	limit, memory                                  string
+	context, batch, tensorParallel, prefill, extra uint64
+	kvDType, dtype, attention, logits              string
+	asJSON                                         bool
+}
+
+// fitReport is what fit prints: the answer of one device, and those of all.
+type fitReport struct {
+	estimate.FitReport
+	// Device is the one that the numbers above are of: of those on which the
+	// model fits, else of all, that with the most free memory.
+	Device  string      `json:"device"`
+	Devices []deviceFit `json:"devices"`
+}
+
+// deviceFit is the answer of one device.
+type deviceFit struct {
+	Device string `json:"device"`
+	// TotalBytes is its capacity, 0 where that is not known.
+	TotalBytes uint64 `json:"total_bytes"`
+	estimate.Answer
+}
+
+func newFit(s streams) *cobra.Command {
+	var f fitFlags
+	cmd := &cobra.Command{
+		Use:   "fit CONFIG|DIR|FILE",
+		Short: "Say whether a model fits into a device, and how much of it would",
+		Long: `Say whether a model fits into a device, how much memory is left, and the longest
+context and largest batch that do fit.
+
+CONFIG is a config.json as published beside a model, FILE a safetensors file or the
+index of several, DIR a folder with a config.json, safetensors files, or both. Only
+headers are read. Without safetensors files the weights are worked out from the
+configuration; without a configuration there are weights only.
+
+Every device is asked unless --device names some. Exits 1 if the model fits on none
+of them. With --tensor-parallel the answer is for each of that many devices.`,
+		Example: `  ferrum-mem fit models/llama-3.1-8b --context 32768 --batch 4 --kv-dtype f8
+  ferrum-mem fit config.json --dtype int4 --memory 24GiB
+  ferrum-mem fit models/mixtral --tensor-parallel 2 --limit 40GiB --json`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return runFit(cmd, s, f, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.devices, "device", nil, "the `ID` of a device to ask, may be given several times (default: all)")
+	flags.StringVar(&f.limit, "limit", "", "pretend that a device has no more free memory than `SIZE`, such as 24GiB")
+	flags.StringVar(&f.memory, "memory", "", "ask no device: answer for one with `SIZE` of free memory, which need not be here")
+	flags.Uint64Var(&f.context, "context", 0, "the tokens of one sequence, prompt and answer, a number `N` (default: what the model was made for)")
+	flags.Uint64Var(&f.batch, "batch", 1, "the sequences at a time, a number `N`")
+	flags.StringVar(&f.kvDType, "kv-dtype", "", "the `TYPE` of the KV cache: "+estimate.DTypeNames+" (default: that of the activations)")
+	flags.StringVar(&f.dtype, "dtype", "", "the `TYPE` that weights are converted to: "+estimate.DTypeNames+" (default: as stored)")
+	flags.Uint64Var(&f.tensorParallel, "tensor-parallel", 1, "the devices that the model is spread over, a number `N`")
+	flags.Uint64Var(&f.prefill, "prefill-tokens", estimate.DefaultPrefillTokens, "the most tokens of prompts computed at once, a number `N`; 0: whole prompts")
+	flags.StringVar(&f.attention, "attention", "fused", "how attention is computed, a `KIND`: fused, or eager, which keeps all scores")
+	flags.StringVar(&f.logits, "logits", "last", "of `WHICH` tokens logits are made: last, or all")
+	flags.Uint64Var(&f.extra, "overhead-permille", estimate.DefaultOverheadPermille, "the allocator's share, in thousandths `N` of the rest")
+	addJSONFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func runFit(cmd *cobra.Command, s streams, f fitFlags, path string) error {
+	serving, err := f.serving(cmd)
+	if err != nil {
+		return err
+	}
+	rooms, err := f.rooms(cmd, s)
+	if err != nil {
+		return err
+	}
+	x, err := estimate.Open(path)
+	if err != nil {
+		return err
+	}
+	if !cmd.Flags().Changed("context") {
+		if serving.Context = x.DefaultContext(); serving.Context == 0 {
+			return usagef(cmd, "--context is needed: %s does not say what the model was made for", path)
+		}
+	}
+	r, err := fitAll(x, serving, rooms)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		err = printJSON(s, r)
+	} else {
+		err = printFit(s.out, r)
+	}
+	if err == nil && !r.Fits {
+		return errNo
+	}
+	return err
+}
+
+// serving checks what was typed; the context may still be missing.
+func (f fitFlags) serving(cmd *cobra.Command) (estimate.Serving, error) {
+	v := estimate.Serving{
+		Context: f.context, Batch: f.batch, TensorParallel: f.tensorParallel, PrefillTokens: f.prefill, OverheadPermille: f.extra,
+		EagerAttention: f.attention == "eager", AllLogits: f.logits == "all",
+	}
+	for _, flag := range []struct {
+		name  string
+		value uint64
+	}{{"context", f.context}, {"batch", f.batch}, {"tensor-parallel", f.tensorParallel}} {
+		if flag.value == 0 && cmd.Flags().Changed(flag.name) {
+			return v, usagef(cmd, "--%s 0: at least 1 is needed", flag.name)
+		}
+	}
+	if f.attention != "fused" && f.attention != "eager" {
+		return v, usagef(cmd, "--attention %q is neither fused nor eager", f.attention)
+	}
+	if f.logits != "last" && f.logits != "all" {
+		return v, usagef(cmd, "--logits %q is neither last nor all", f.logits)
+	}
+	var err error
+	if f.kvDType != "" {
+		if v.KVDType, err = estimate.ParseDType(f.kvDType); err != nil {
+			return v, usagef(cmd, "--kv-dtype: %s", message(err))
+		}
+	}
+	if f.dtype != "" {
+		if v.WeightDType, err = estimate.ParseDType(f.dtype); err != nil {
+			return v, usagef(cmd, "--dtype: %s", message(err))
+		}
+	}
+	return v, nil
+}
+
+// room is a device and what is free of it.
+type room struct {
+	device                string
+	totalBytes, freeBytes uint64
+}
+
+// rooms are the devices that are asked, or the one that is pretended.
+func (f fitFlags) rooms(cmd *cobra.Command, s streams) ([]room, error) {
+	size := func(name, text string) (uint64, error) {
+		bytes, err := host.ParseSize(text)
+		if err != nil {
+			return 0, usagef(cmd, "--%s %s", name, message(err))
+		}
+		return bytes, nil
+	}
+	if cmd.Flags().Changed("memory") {
+		if cmd.Flags().Changed("device") || cmd.Flags().Changed("limit") {
+			return nil, usagef(cmd, "--memory asks no device: --device and --limit do not go with it")
+		}
+		bytes, err := size("memory", f.memory)
+		return []room{{device: "memory", totalBytes: bytes, freeBytes: bytes}}, err
+	}
+	limit := ^uint64(0)
+	if cmd.Flags().Changed("limit") {
+		var err error
+		if limit, err = size("limit", f.limit); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range f.devices {
+		if _, err := device.ParseID(id); err != nil {
+			return nil, usagef(cmd, "--device: %s", message(err))
+		}
+	}
+	rooms, err := readRooms(s, f.devices)
+	for i := range rooms {
+		rooms[i].freeBytes = min(rooms[i].freeBytes, limit)
+	}
+	return rooms, err
+}
+
+// readRooms asks the devices of those ids, or all, for their free memory.
+func readRooms(s streams, ids []string) (rooms []room, err error) {
+	l := newLibrary(s)
+	if err := l.Init(nil); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.Shutdown(false)) }()
+	if len(ids) == 0 {
+		text, err := l.BackendsJSON()
+		if err != nil {
+			return nil, err
+		}
+		var found backends
+		if err := json.Unmarshal(text, &found); err != nil {
+			return nil, err
+		}
+		for _, b := range found.Backends {
+			for _, d := range b.Devices {
+				ids = append(ids, d.ID)
+			}
+		}
+		if len(ids) == 0 {
+			return nil, device.Errorf(device.CodeBackendUnavailable, "fit.devices", "there is no device; ferrum-mem devices says why")
+		}
+	}
+	for _, id := range ids {
+		r, err := readRoom(l, id)
+		if err != nil {
+			return nil, err
+		}
+		rooms = append(rooms, r)
+	}
+	return rooms, nil
+}
+
+func readRoom(l *library.Library, id string) (room, error) {
+	handle, err := l.DeviceOpen(id)
+	if err != nil {
+		return room{}, err
+	}
+	info, err := l.MemoryInfo(handle)
+	if err := errors.Join(err, l.DeviceClose(handle, false)); err != nil {
+		return room{}, err
+	}
+	return room{device: id, totalBytes: info.TotalBytes, freeBytes: info.FreeBytes}, nil
+}
+
+// fitAll asks the same of every device, and puts the best first.
+func fitAll(x *estimate.Subject, serving estimate.Serving, rooms []room) (fitReport, error) {
+	var r fitReport
+	reports := make([]estimate.FitReport, len(rooms))
+	for i, room := range rooms {
+		var err error
+		if reports[i], err = x.FitReport(serving, room.freeBytes); err != nil {
+			return fitReport{}, err
+		}
+		r.Devices = append(r.Devices, deviceFit{Device: room.device, TotalBytes: room.totalBytes, Answer: reports[i].Answer})
+	}
+	best := slices.MaxFunc(rooms, func(a, b room) int {
+		if a.freeBytes < b.freeBytes {
+			return -1
+		}
+		if a.freeBytes > b.freeBytes {
+			return 1
+		}
+		return 0
+	})
+	at := slices.Index(rooms, best)
+	r.FitReport, r.Device = reports[at], best.device
+	return r, nil
+}

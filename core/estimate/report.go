@@ -1,0 +1,132 @@
+package estimate
+
+// Report is an estimate in the form in which programs get it: from the C ABI
+// and from ferrum-mem fit --json. docs/estimate.md gives its fields.
+type Report struct {
+	Model     string  `json:"model"`
+	ModelType *string `json:"model_type"`
+	Source    string  `json:"source"`
+
+	Parameters      uint64 `json:"parameters"`
+	WeightsBytes    uint64 `json:"weights_bytes"`
+	BufferBytes     uint64 `json:"buffer_bytes"`
+	KVCacheBytes    uint64 `json:"kv_cache_bytes"`
+	ActivationBytes uint64 `json:"activation_bytes"`
+	OverheadBytes   uint64 `json:"overhead_bytes"`
+	TotalBytes      uint64 `json:"total_bytes"`
+
+	Context          uint64 `json:"context"`
+	Batch            uint64 `json:"batch"`
+	TensorParallel   uint64 `json:"tensor_parallel"`
+	PrefillTokens    uint64 `json:"prefill_tokens"`
+	WeightDType      string `json:"weight_dtype"`
+	KVDType          string `json:"kv_dtype"`
+	OverheadPermille uint64 `json:"overhead_permille"`
+	// ModelContext is the context that the model was made for, if that is known.
+	ModelContext *uint64  `json:"model_context"`
+	Notes        []string `json:"notes"`
+}
+
+// Answer is the part of a report that is about some free memory.
+type Answer struct {
+	Fits         bool   `json:"fits"`
+	FreeBytes    uint64 `json:"free_bytes"`
+	LeftBytes    uint64 `json:"left_bytes"`
+	MissingBytes uint64 `json:"missing_bytes"`
+	// MaxContext and MaxBatch are null where nothing limits them.
+	MaxContext          *uint64   `json:"max_context"`
+	MaxContextLimitedBy LimitedBy `json:"max_context_limited_by"`
+	MaxBatch            *uint64   `json:"max_batch"`
+	MaxBatchLimitedBy   LimitedBy `json:"max_batch_limited_by"`
+}
+
+// FitReport is a report with its answer.
+type FitReport struct {
+	Report
+	Answer
+}
+
+// DefaultContext is the context to plan with if none is given: that which the
+// model was made for, or 0 where that is not known. Without a model it is 1, as
+// nothing depends on it.
+func (x *Subject) DefaultContext() uint64 {
+	if x.Model == nil {
+		return 1
+	}
+	return x.Model.Positions
+}
+
+// Report describes a plan for a serving.
+func (x *Subject) Report(s Serving) (Report, error) {
+	plan, err := x.Plan(s)
+	if err != nil {
+		return Report{}, err
+	}
+	return x.describe(s, plan), nil
+}
+
+// FitReport describes a plan and how it fits into freeBytes.
+func (x *Subject) FitReport(s Serving, freeBytes uint64) (FitReport, error) {
+	v, err := x.Fit(s, freeBytes)
+	if err != nil {
+		return FitReport{}, err
+	}
+	a := Answer{
+		Fits: v.Fits, FreeBytes: v.FreeBytes, LeftBytes: v.LeftBytes, MissingBytes: v.MissingBytes,
+		MaxContext: v.MaxContext.known(), MaxContextLimitedBy: v.MaxContext.LimitedBy,
+		MaxBatch: v.MaxBatch.known(), MaxBatchLimitedBy: v.MaxBatch.LimitedBy,
+	}
+	return FitReport{Report: x.describe(s, v.Plan), Answer: a}, nil
+}
+
+func (m Most) known() *uint64 {
+	if m.LimitedBy == ByNothing {
+		return nil
+	}
+	return &m.Value
+}
+
+func (x *Subject) describe(s Serving, p Plan) Report {
+	r := Report{
+		Model: x.Name, Parameters: p.Parameters,
+		WeightsBytes: p.WeightsBytes, BufferBytes: p.BufferBytes, KVCacheBytes: p.KVCacheBytes,
+		ActivationBytes: p.ActivationBytes, OverheadBytes: p.OverheadBytes, TotalBytes: p.TotalBytes,
+		Context: s.Context, Batch: s.Batch, TensorParallel: max(1, s.TensorParallel), PrefillTokens: s.PrefillTokens,
+		WeightDType: x.weightName(s), KVDType: "none", OverheadPermille: s.OverheadPermille,
+		Source: "config", Notes: append([]string{}, x.Notes...),
+	}
+	switch {
+	case x.Model == nil:
+		r.Source = "safetensors"
+	case x.Checkpoint != nil:
+		r.Source = "config and safetensors"
+	}
+	m := x.Model
+	if m == nil {
+		return r
+	}
+	r.ModelType = &m.Type
+	if m.Positions > 0 {
+		r.ModelContext = &m.Positions
+	}
+	if !m.Encoder {
+		r.KVDType = m.cacheType(s).Name
+	}
+	if r.ModelContext != nil && s.Context > m.Positions {
+		r.Notes = append(r.Notes, "the context is longer than the model was made for")
+	}
+	return r
+}
+
+// weightName says how the weights of the plan are stored.
+func (x *Subject) weightName(s Serving) string {
+	switch {
+	case s.WeightDType.Bits > 0:
+		return s.WeightDType.Name
+	case x.Checkpoint != nil:
+		return "as in the files"
+	case x.Model.Weights.Quantised != nil:
+		return x.Model.Weights.Quantised.Method
+	}
+	return x.Model.Weights.Plain.Name
+}
