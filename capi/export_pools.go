@@ -86,11 +86,41 @@ func fmgo_pool_set_release_threshold(handle, thresholdBytes C.uint64_t) (status 
 	return done(lib.PoolSetReleaseThreshold(uint64(handle), uint64(thresholdBytes)))
 }
 
+//export fmgo_pool_get_info
+func fmgo_pool_get_info(handle C.uint64_t, out *C.ferrum_pool_info) (status C.int32_t) {
+	defer guard(&status)
+	info, err := lib.PoolInfo(uint64(handle))
+	if err != nil {
+		return fail(err)
+	}
+	out.held_bytes = C.uint64_t(info.HeldBytes)
+	out.page_bytes = C.uint64_t(info.PageBytes)
+	out.mapped_pages = C.uint64_t(info.MappedPages)
+	out.idle_pages = C.uint64_t(info.IdlePages)
+	out.ready_pages = C.uint64_t(info.ReadyPages)
+	out.segments = C.uint64_t(info.Segments)
+	out.address_bytes = C.uint64_t(info.AddressBytes)
+	return done(nil)
+}
+
 //export fmgo_pool_get_statistics
 func fmgo_pool_get_statistics(handle C.uint64_t, out *C.ferrum_statistics) (status C.int32_t) {
 	defer guard(&status)
 	statistics, err := lib.PoolStatistics(uint64(handle))
 	return giveStatistics(out, statistics, err)
+}
+
+// idlePagesOf has the pool's own words for what the header has numbers for.
+func idlePagesOf(pages uint32) int {
+	switch pages {
+	case C.FERRUM_READY_PAGES_AUTO:
+		return 0
+	case C.FERRUM_READY_PAGES_ALL:
+		return pool.KeepAllPages
+	case 0:
+		return -1
+	}
+	return int(min(pages, pool.KeepAllPages))
 }
 
 func poolConfigOf(c *C.ferrum_pool_config) (pool.Config, error) {
@@ -104,6 +134,9 @@ func poolConfigOf(c *C.ferrum_pool_config) (pool.Config, error) {
 		ReleaseThresholdBytes: uint64(c.release_threshold_bytes),
 		FixedBlockBytes:       uint64(c.fixed_block_bytes),
 		PageBytes:             uint64(c.page_bytes),
+		Paging:                pool.Paging(c.paging),
+		PhysicalPageBytes:     uint64(c.physical_page_bytes),
+		ReadyPages:            idlePagesOf(uint32(c.ready_pages)),
 		Debug:                 pool.DebugFlags(c.debug),
 	}
 	var err error

@@ -220,6 +220,15 @@ ferrum_pool_set_release_threshold(ferrum_pool pool,
         fmgo_pool_set_release_threshold(pool.id, release_threshold_bytes));
 }
 
+ferrum_status ferrum_pool_get_info(ferrum_pool pool,
+                                   ferrum_pool_info *info_out) {
+    FM_ENTER();
+    FM_REQUIRE(info_out);
+    FM_STRUCT_OUT(info_out);
+    ferrum_pool_info full = FERRUM_POOL_INFO_INIT;
+    FM_RETURN_STRUCT(fmgo_pool_get_info(pool.id, &full), info_out, full);
+}
+
 ferrum_status ferrum_pool_get_statistics(ferrum_pool pool,
                                          ferrum_statistics *statistics_out) {
     FM_ENTER();

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/library"
 	"ferrum_mem/core/manager"
 )
@@ -107,7 +106,9 @@ func TestManagerRefusesBadArguments(t *testing.T) {
 	require.Equal(t, map[string]int{"device": 1, "manager": 1}, b.leaks().kinds())
 }
 
-func TestManagerConfigureDefragmentDestroy(t *testing.T) {
+func TestManagerConfigureDefragmentDestroy(t *testing.T) { overBoth(t, configureDefragmentDestroy) }
+
+func configureDefragmentDestroy(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	m := b.manager(dev)
@@ -130,7 +131,7 @@ func TestManagerConfigureDefragmentDestroy(t *testing.T) {
 	requireCode(t, device.CodeBusy, b.ManagerDestroy(m, false))
 	_, err = b.HandleInfo(h)
 	require.NoError(t, err)
-	b.device(0).FailNth(devicetest.Free, 1, nil)
+	b.device(0).FailNth(giveBackCall(), 1, nil)
 	requireCode(t, device.CodeDevice, b.ManagerDestroy(m, true))
 	_, err = b.ManagerStatistics(m)
 	require.NoError(t, err, "it can be destroyed again")

@@ -192,6 +192,15 @@ func (l *Library) PoolSetLimit(id, maxSizeBytes uint64) error {
 	return late(l.pools, id, entry.device.engine, entry.pool.SetLimit(maxSizeBytes))
 }
 
+// PoolInfo is how a pool has its memory.
+func (l *Library) PoolInfo(id uint64) (pool.Info, error) {
+	entry, err := l.pool("pool.info", id)
+	if err != nil {
+		return pool.Info{}, err
+	}
+	return entry.pool.Info(), nil
+}
+
 // PoolStatistics is the books of a pool.
 func (l *Library) PoolStatistics(id uint64) (track.Statistics, error) {
 	entry, err := l.pool("pool.statistics", id)

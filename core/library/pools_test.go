@@ -6,10 +6,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/device/devicetest"
 )
 
-func TestPoolAllocAndFree(t *testing.T) {
+func TestPoolAllocAndFree(t *testing.T) { overBoth(t, allocAndFree) }
+
+func allocAndFree(t *testing.T) {
 	b := startBench(t)
 	p := b.pool(b.open("test:0"))
 	addr, err := b.PoolAlloc(p, 1000, 0)
@@ -104,7 +105,9 @@ func TestPoolFreeWaitsForTheStream(t *testing.T) {
 	require.Equal(t, addr, last)
 }
 
-func TestPoolDestroy(t *testing.T) {
+func TestPoolDestroy(t *testing.T) { overBoth(t, destroyPool) }
+
+func destroyPool(t *testing.T) {
 	b := startBench(t)
 	p := b.pool(b.open("test:0"))
 	addr, err := b.PoolAlloc(p, 100, 0)
@@ -114,7 +117,7 @@ func TestPoolDestroy(t *testing.T) {
 	_, err = b.PoolAlloc(p, 100, 0)
 	require.NoError(t, err)
 
-	b.device(0).FailNth(devicetest.Free, 1, nil)
+	b.device(0).FailNth(giveBackCall(), 1, nil)
 	requireCode(t, device.CodeDevice, b.PoolDestroy(p, true))
 	_, err = b.PoolStatistics(p)
 	require.NoError(t, err, "what the driver refused to take back can be destroyed again")
@@ -123,15 +126,19 @@ func TestPoolDestroy(t *testing.T) {
 	requireCode(t, device.CodeInvalidHandle, err)
 }
 
-func TestPoolCreateThatFailsLeavesNothing(t *testing.T) {
+func TestPoolCreateThatFailsLeavesNothing(t *testing.T) { overBoth(t, createPoolThatFails) }
+
+func createPoolThatFails(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	config := smallPool()
 	config.PreAllocate = true
-	b.device(0).FailNth(devicetest.Allocate, 1, nil)
+	b.device(0).FailNth(takeCall(), 1, nil)
 	_, err := b.PoolCreate(dev, config)
 	require.Error(t, err)
+	require.Zero(t, b.device(0).HeldBytes())
 	require.Zero(t, b.device(0).Segments())
+	require.Zero(t, b.device(0).Reservations())
 	require.NoError(t, b.DeviceClose(dev, false))
 	dev = b.open("test:0")
 	p, err := b.PoolCreate(dev, nil)

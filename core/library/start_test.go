@@ -231,7 +231,11 @@ func (b *bench) fill(id string) (p, m, stream uint64) {
 }
 
 func TestForcedShutdownThatTheDriverRefusesCanBeTriedAgain(t *testing.T) {
-	for _, call := range []devicetest.Call{devicetest.Free, devicetest.DeviceClose, devicetest.StreamClose} {
+	overBoth(t, forcedShutdownTwice)
+}
+
+func forcedShutdownTwice(t *testing.T) {
+	for _, call := range []devicetest.Call{giveBackCall(), devicetest.DeviceClose, devicetest.StreamClose} {
 		t.Run(string(call), func(t *testing.T) {
 			b := newBench(t)
 			require.NoError(t, b.Init(nil))
@@ -243,7 +247,7 @@ func TestForcedShutdownThatTheDriverRefusesCanBeTriedAgain(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, b.DeviceClose(b.leaks().Leaks[0].Handle, false))
 			require.NoError(t, b.Shutdown(true))
-			require.Zero(t, b.device(0).Segments())
+			require.Zero(t, b.device(0).HeldBytes())
 			requireCode(t, device.CodeNotInitialized, b.Shutdown(true))
 		})
 	}

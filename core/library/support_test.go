@@ -110,7 +110,39 @@ func (b *bench) open(id string) uint64 {
 func smallPool() *pool.Config {
 	c := pool.DefaultConfig()
 	c.Name, c.InitialSizeBytes, c.GrowthIncrementBytes = "small", 1<<20, 1<<20
+	c.Paging, c.PhysicalPageBytes = paging, 1<<20
 	return &c
+}
+
+// paging is how the small pools take their memory: a piece is a page or a segment
+// of 1 MiB.
+var paging = pool.PagingAuto
+
+// overBoth runs a test over pages and over segments that are taken whole.
+func overBoth(t *testing.T, test func(t *testing.T)) {
+	defer func(was pool.Paging) { paging = was }(paging)
+	for name, kind := range map[string]pool.Paging{"pages": pool.PagingOn, "segments": pool.PagingOff} {
+		t.Run(name, func(t *testing.T) {
+			paging = kind
+			test(t)
+		})
+	}
+}
+
+// takeCall and giveBackCall are the first calls of the driver by which a small
+// pool has memory of the device and gives it back.
+func takeCall() devicetest.Call {
+	if paging == pool.PagingOff {
+		return devicetest.Allocate
+	}
+	return devicetest.Create
+}
+
+func giveBackCall() devicetest.Call {
+	if paging == pool.PagingOff {
+		return devicetest.Free
+	}
+	return devicetest.Unmap
 }
 
 func (b *bench) pool(device uint64) uint64 {

@@ -34,12 +34,15 @@ type Config struct {
 	// Strategy is the placement; "": rangealloc.Default.
 	Strategy string
 	// InitialSizeBytes is the size of the first segment, taken at the first
-	// allocation; 0: GrowthIncrementBytes. Where the device has less, smaller.
+	// allocation; 0: GrowthIncrementBytes. Where the device has less, smaller. Over
+	// pages it is only the bound of a pool that does not grow, and what PreAllocate
+	// takes.
 	InitialSizeBytes uint64
 	// MaxSizeBytes bounds what the pool holds; 0: no bound.
 	MaxSizeBytes uint64
 	// GrowthIncrementBytes is the size of each further segment, or more if a
-	// request needs it; where the device has less, smaller.
+	// request needs it; where the device has less, smaller. A pool over pages grows
+	// by the pages that it lacks.
 	GrowthIncrementBytes uint64
 	// AlignmentBytes is a power of two, of which every address and size is a
 	// multiple; 0: 256.
@@ -71,7 +74,7 @@ type Config struct {
 	// pages that no block touches; see paging.go.
 	Paging Paging
 	// PhysicalPageBytes is the size of those pages, a power of two; 0: what the
-	// device recommends.
+	// device recommends. Not heeded without paging.
 	PhysicalPageBytes uint64
 	// ReadyPages is how many pages that no block touches are left mapped for the
 	// next allocations; more are given back in the background. 0: 8, and at most
@@ -119,6 +122,10 @@ func (c Config) check(e *engine.Engine) error {
 	if unknown := c.Debug &^ DebugAll; unknown != 0 {
 		return device.Errorf(device.CodeInvalidArgument, op, "debug is %#x: %#x is not known",
 			uint32(c.Debug), uint32(unknown)).On(e.ID())
+	}
+	if c.Paging < PagingAuto || c.Paging > PagingOn {
+		return device.Errorf(device.CodeInvalidConfig, op, "paging is %d: want %d (auto), %d (off) or %d (on)",
+			c.Paging, PagingAuto, PagingOff, PagingOn).On(e.ID())
 	}
 	wrong := ""
 	switch granularity := e.Info().GranularityBytes; {

@@ -142,14 +142,16 @@ func readyPages(config int) uint64 {
 	return uint64(config)
 }
 
-// surplus is how many of so many idle pages are too many.
-func (g *paging) surplus(idle uint64) uint64 {
-	ready := g.ready
-	if g.shared {
-		ready = min(ready, (g.held-g.idle)/readyShare)
+// readyNow is how many idle pages the worker leaves, with as many in use as now.
+func (g *paging) readyNow() uint64 {
+	if !g.shared {
+		return g.ready
 	}
-	return idle - min(idle, ready)
+	return min(g.ready, (g.held-g.idle)/readyShare)
 }
+
+// surplus is how many of so many idle pages are too many.
+func (g *paging) surplus(idle uint64) uint64 { return idle - min(idle, g.readyNow()) }
 
 // mostHeld is what the settings and the device let a pool hold.
 func (c *Config) mostHeld(e *engine.Engine) uint64 {

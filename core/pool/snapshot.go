@@ -10,12 +10,49 @@ type Snapshot struct {
 	Name       string            `json:"name"`
 	Strategy   string            `json:"strategy"`
 	Statistics track.Statistics  `json:"statistics"`
+	Info       Info              `json:"info"`
 	Segments   []SegmentSnapshot `json:"segments"`
 	// HighWaterBytes is the highest end of any block that ever was live, from
 	// the start of the pool's usable memory. It means something for a pool that
 	// ever had one segment only, and is 0 for any other: the addresses of several
 	// segments have no common start.
 	HighWaterBytes uint64 `json:"high_water_bytes"`
+}
+
+// Info is how a pool has its memory, at one moment. Pages are counts, and 0 in a
+// pool that takes segments whole.
+type Info struct {
+	HeldBytes uint64 `json:"held_bytes"`
+	PageBytes uint64 `json:"page_bytes"`
+	// MappedPages are mapped, and IdlePages are those of them that no block touches.
+	MappedPages uint64 `json:"mapped_pages"`
+	IdlePages   uint64 `json:"idle_pages"`
+	// ReadyPages is how many idle pages stay, with as many in use as now.
+	ReadyPages uint64 `json:"ready_pages"`
+	Segments   uint64 `json:"segments"`
+	// AddressBytes is the sum of the segments, mapped or not.
+	AddressBytes uint64 `json:"address_bytes"`
+}
+
+// Info describes how the pool has its memory.
+func (p *Pool) Info() Info {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.infoLocked()
+}
+
+func (p *Pool) infoLocked() Info {
+	info := Info{HeldBytes: p.held, Segments: uint64(len(p.segments))}
+	for _, s := range p.segments {
+		info.AddressBytes += s.had.SizeBytes
+		if s.pages != nil {
+			info.MappedPages += s.pages.mappedCount()
+		}
+	}
+	if g := p.paged; g != nil {
+		info.PageBytes, info.IdlePages, info.ReadyPages = g.pageBytes, g.idle, g.readyNow()
+	}
+	return info
 }
 
 // SegmentSnapshot is a segment at one moment. ActiveBytes is live, in
@@ -41,7 +78,7 @@ func (p *Pool) Snapshot() Snapshot {
 	defer p.mu.Unlock()
 	snapshot := Snapshot{
 		Name: p.config.Name, Strategy: p.config.Strategy, Statistics: stats,
-		Segments: make([]SegmentSnapshot, 0, len(p.segments)),
+		Info: p.infoLocked(), Segments: make([]SegmentSnapshot, 0, len(p.segments)),
 	}
 	for _, s := range p.segments {
 		stats := s.strategy.Stats()

@@ -178,6 +178,8 @@ func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 	if o.LimitBytes != 0 {
 		c.MaxSizeBytes = o.LimitBytes
 		c.InitialSizeBytes = min(c.InitialSizeBytes, o.LimitBytes)
+		// The limit is of addresses as well, so that it shows what fragments.
+		c.Paging = pool.PagingOff
 		return c, nil
 	}
 	if d.peakBytes > MaxRangeBytes {

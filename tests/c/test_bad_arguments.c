@@ -267,6 +267,7 @@ sleep_with(fixture *f, void (*change)(ferrum_sleep_config *), int model) {
     X(device_get_owner, DEVICE, ferrum_device_get_owner((ferrum_device){id}, f->block, OUT(ferrum_block_info, FERRUM_BLOCK_INFO_INIT))) \
     X(pool_trim, POOL, ferrum_pool_trim((ferrum_pool){id}, 0, OUT(uint64_t, {0}))) \
     X(pool_set_limit, POOL, ferrum_pool_set_limit((ferrum_pool){id}, 1 << 20)) \
+    X(pool_get_info, POOL, ferrum_pool_get_info((ferrum_pool){id}, OUT(ferrum_pool_info, FERRUM_POOL_INFO_INIT))) \
     X(pool_get_statistics, POOL, ferrum_pool_get_statistics((ferrum_pool){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
     X(manager_create, DEVICE, ferrum_manager_create((ferrum_device){id}, NULL, OUT(ferrum_manager, {0}))) \
     X(manager_destroy, MANAGER, ferrum_manager_destroy((ferrum_manager){id}, FERRUM_FORCE)) \
@@ -424,6 +425,7 @@ typedef struct {
     X(pool_create, "config", 0, ferrum_pool_config, FERRUM_POOL_CONFIG_INIT, ferrum_pool_create(f->device, p, OUT(ferrum_pool, {0}))) \
     X(pool_alloc_with, "request", 0, ferrum_pool_request, FERRUM_POOL_REQUEST_INIT, ferrum_pool_alloc_with(f->pool, p, OUT(ferrum_address, {0}))) \
     X(device_get_owner, "info_out", 1, ferrum_block_info, FERRUM_BLOCK_INFO_INIT, ferrum_device_get_owner(f->device, f->block, p)) \
+    X(pool_get_info, "info_out", 1, ferrum_pool_info, FERRUM_POOL_INFO_INIT, ferrum_pool_get_info(f->pool, p)) \
     X(pool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_pool_get_statistics(f->pool, p)) \
     X(manager_create, "config", 0, ferrum_manager_config, FERRUM_MANAGER_CONFIG_INIT, ferrum_manager_create(f->device, p, OUT(ferrum_manager, {0}))) \
     X(manager_configure_pool, "config", 0, ferrum_pool_config, FERRUM_POOL_CONFIG_INIT, ferrum_manager_configure_pool(f->manager, FERRUM_MEMORY_CACHE, p)) \
@@ -539,6 +541,7 @@ typedef struct {
     X(pool_usable_size, size_bytes_out, ferrum_pool_usable_size(f->pool, f->block, NULL)) \
     X(device_get_owner, info_out, ferrum_device_get_owner(f->device, f->block, NULL)) \
     X(pool_trim, released_bytes_out, ferrum_pool_trim(f->pool, 0, NULL)) \
+    X(pool_get_info, info_out, ferrum_pool_get_info(f->pool, NULL)) \
     X(pool_get_statistics, statistics_out, ferrum_pool_get_statistics(f->pool, NULL)) \
     X(manager_create, manager_out, ferrum_manager_create(f->device, NULL, NULL)) \
     X(manager_configure_pool, config, ferrum_manager_configure_pool(f->manager, 0, NULL)) \

@@ -89,6 +89,7 @@ from .shared_pools import Model, SharedPool
 from .sleep import SleepBacking, SleepReport, WakeReport
 from .streams import Event, Stream
 from .types import (
+    ALL_PAGES,
     Backend,
     BackendDevice,
     BlockInfo,
@@ -105,7 +106,9 @@ from .types import (
     ManagerConfig,
     MemoryInfo,
     MemoryType,
+    Paging,
     PoolConfig,
+    PoolInfo,
     PressureLevel,
     Statistics,
 )
@@ -131,6 +134,7 @@ BATCH_MAX = _abi.FERRUM_BATCH_MAX
 
 __all__ = [
     "ALIGNMENT_MAX",
+    "ALL_PAGES",
     "BATCH_MAX",
     "AlreadyExistsError",
     "AlreadyMappedError",
@@ -201,12 +205,14 @@ __all__ = [
     "OutOfVirtualMemoryError",
     "OverflowError",
     "PageSizes",
+    "Paging",
     "PermissionDeniedError",
     "PoisonedError",
     "Pool",
     "PoolBatch",
     "PoolBlock",
     "PoolConfig",
+    "PoolInfo",
     "PressureLevel",
     "RateLimitedError",
     "Registration",

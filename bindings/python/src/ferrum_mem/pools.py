@@ -13,7 +13,7 @@ from .blocks import PoolBatch, PoolBlock, address_array
 from .devices import Device
 from .errors import InvalidArgumentError
 from .streams import Stream, optional_handle
-from .types import PoolConfig, Statistics
+from .types import Paging, PoolConfig, PoolInfo, Statistics
 
 __all__ = ["Pool", "PoolBatch", "PoolBlock", "abi_config"]
 
@@ -41,6 +41,13 @@ def abi_config(config: PoolConfig) -> _abi.ferrum_pool_config:
     raw.release_threshold_bytes = _threshold(config.release_threshold_bytes)
     raw.fixed_block_bytes = u64("fixed_block_bytes", config.fixed_block_bytes)
     raw.page_bytes = u64("page_bytes", config.page_bytes)
+    raw.paging = Paging(config.paging)
+    raw.ready_pages = (
+        _abi.FERRUM_READY_PAGES_AUTO
+        if config.ready_pages is None
+        else u32("ready_pages", config.ready_pages)
+    )
+    raw.physical_page_bytes = u64("physical_page_bytes", config.physical_page_bytes)
     return raw
 
 
@@ -299,6 +306,12 @@ class Pool(Resource):
                 self._handle, _threshold(release_threshold_bytes)
             )
         )
+
+    def info(self) -> PoolInfo:
+        """How the pool has its memory."""
+        raw = _abi.ferrum_pool_info.init()
+        _native.check(_native.library().ferrum_pool_get_info(self._handle, ctypes.byref(raw)))
+        return PoolInfo.from_abi(raw)
 
     def statistics(self) -> Statistics:
         """Books of the pool."""

@@ -77,6 +77,20 @@ class BlockState(enum.IntEnum):
     ASLEEP = _abi.FERRUM_BLOCK_ASLEEP
 
 
+class Paging(enum.IntEnum):
+    """How a pool takes its memory: page by page where the device can do it and the
+    pool may hold 32 pages at least (AUTO), in segments, whole (OFF), or page by page
+    (ON)."""
+
+    AUTO = _abi.FERRUM_PAGING_AUTO
+    OFF = _abi.FERRUM_PAGING_OFF
+    ON = _abi.FERRUM_PAGING_ON
+
+
+ALL_PAGES = _abi.FERRUM_READY_PAGES_ALL
+"""PoolConfig.ready_pages: idle pages go back only when they are asked for."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PoolConfig:
     """Settings of a pool.
@@ -84,9 +98,11 @@ class PoolConfig:
     Attributes:
         enable_auto_expansion: grow when full, or never beyond the initial size.
         initial_size_bytes: first segment, taken at the first allocation; 0: as
-            large as the growth increment.
+            large as the growth increment. Over pages it is only the bound of a pool
+            that does not grow, and what pre_allocate takes.
         max_size_bytes: upper bound of what the pool holds; 0: none.
-        growth_increment_bytes: each further segment, larger if a request needs it.
+        growth_increment_bytes: each further segment, larger if a request needs it; a
+            pool over pages grows by the pages that it lacks.
         alignment_bytes: of every block, a power of two; 0: 256. Sizes are rounded
             up to it.
         pre_allocate: take the memory when the pool is made.
@@ -100,10 +116,16 @@ class PoolConfig:
         thread_cache_bytes: how much each thread may keep of freed small and medium
             blocks; 0: off; None: the library chooses.
         min_held_bytes: what the pool keeps in any case.
-        release_threshold_bytes: while more is held, a segment that a free leaves
-            empty is given back at once; None: never.
+        release_threshold_bytes: while more is held, a segment (a page) that a free
+            leaves empty is given back at once; None: never at once.
         fixed_block_bytes: block size of "fixed", which needs it; 0 for the others.
-        page_bytes: page of "fixed", a power of two; 0: 2 MiB.
+        page_bytes: page of "fixed", a power of two; 0: that of the memory, or 2 MiB
+            over segments.
+        paging: how the pool takes its memory.
+        ready_pages: how many pages that no block touches stay for the next
+            allocations; ALL_PAGES: all; None: the library chooses.
+        physical_page_bytes: the memory's pages, a power of two of at least
+            Device.page_sizes().minimum_bytes; 0: what the device recommends.
     """
 
     enable_auto_expansion: bool = True
@@ -122,6 +144,37 @@ class PoolConfig:
     release_threshold_bytes: int | None = None
     fixed_block_bytes: int = 0
     page_bytes: int = 0
+    paging: Paging = Paging.AUTO
+    ready_pages: int | None = None
+    physical_page_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class PoolInfo:
+    """How a pool has its memory, at one moment. Pages are counts.
+
+    Attributes:
+        held_bytes: had from the device.
+        page_bytes: size of its pages; 0: it takes segments whole, and the counts of
+            pages are 0 too.
+        mapped_pages: pages that are mapped.
+        idle_pages: mapped pages that no block touches.
+        ready_pages: how many idle pages stay, with as many in use as now.
+        segments: segments, or ranges of addresses that pages are mapped in.
+        address_bytes: their addresses.
+    """
+
+    held_bytes: int
+    page_bytes: int
+    mapped_pages: int
+    idle_pages: int
+    ready_pages: int
+    segments: int
+    address_bytes: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_pool_info) -> PoolInfo:
+        return cls(**{name: getattr(raw, name) for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True, kw_only=True)

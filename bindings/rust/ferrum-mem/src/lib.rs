@@ -56,7 +56,7 @@ pub use manager::{
 pub use mapped_range::MappedRange;
 pub use pool::Pool;
 pub use pool_block::{PoolBatch, PoolBlock};
-pub use pool_config::{DebugFlags, PoolConfig, ThreadCache};
+pub use pool_config::{DebugFlags, Paging, PoolConfig, ReadyPages, ThreadCache};
 pub use pool_request::{PoolRequest, Tag};
 pub use shared_pool::{
     Model, ModelConfig, ModelLimits, ModelRequest, SharedPool, SharedPoolConfig,
@@ -70,7 +70,7 @@ pub use values::{
 };
 pub use virtual_pool::{VirtualPool, VirtualPoolConfig};
 pub use virtual_values::{
-    Backing, CompactReport, ModelInfo, PageSizes, SharedPoolInfo, VirtualPoolInfo,
+    Backing, CompactReport, ModelInfo, PageSizes, PoolInfo, SharedPoolInfo, VirtualPoolInfo,
 };
 
 /// The C ABI underneath.

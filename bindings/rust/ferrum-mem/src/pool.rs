@@ -8,6 +8,7 @@ use crate::pool_config::PoolConfig;
 use crate::pool_request::{PoolRequest, Tag};
 use crate::stream::{raw_of, Stream};
 use crate::values::Statistics;
+use crate::virtual_values::PoolInfo;
 use crate::{sys, Error, Result};
 
 /// Memory by address. Clones share one pool; it goes after the last of them and
@@ -222,6 +223,14 @@ impl Pool {
         let threshold = release_threshold_bytes.unwrap_or(u64::MAX);
         // SAFETY: plain values.
         check(unsafe { sys::ferrum_pool_set_release_threshold(self.raw(), threshold) })
+    }
+
+    /// How the pool has its memory.
+    pub fn info(&self) -> Result<PoolInfo> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_pool_get_info(self.raw(), &mut raw) })?;
+        Ok((&raw).into())
     }
 
     /// The books of the pool.

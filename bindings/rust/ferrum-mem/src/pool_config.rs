@@ -58,14 +58,61 @@ impl BitOr for DebugFlags {
     }
 }
 
+/// How a pool takes its memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Paging {
+    /// Page by page where the device can do it and the pool may hold 32 pages at
+    /// least, else in segments.
+    #[default]
+    Auto,
+    /// In segments, whole.
+    Off,
+    /// Page by page.
+    On,
+}
+
+impl Paging {
+    fn to_raw(self) -> sys::ferrum_paging {
+        match self {
+            Self::Auto => sys::FERRUM_PAGING_AUTO,
+            Self::Off => sys::FERRUM_PAGING_OFF,
+            Self::On => sys::FERRUM_PAGING_ON,
+        }
+    }
+}
+
+/// How many pages that no block touches stay with a pool for its next allocations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadyPages {
+    /// The library chooses.
+    #[default]
+    Auto,
+    /// All of them: they go back only when they are asked for.
+    All,
+    /// So many.
+    Count(u32),
+}
+
+impl ReadyPages {
+    fn to_raw(self) -> u32 {
+        match self {
+            Self::Auto => sys::FERRUM_READY_PAGES_AUTO,
+            Self::All => sys::FERRUM_READY_PAGES_ALL,
+            Self::Count(pages) => pages,
+        }
+    }
+}
+
 /// Settings of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
-    /// Size of the first segment in bytes.
+    /// Size of the first segment in bytes. Over pages it is only the bound of a pool
+    /// that does not grow, and what pre_allocate takes.
     pub initial_size_bytes: u64,
     /// Upper bound of what the pool holds.
     pub max_size_bytes: Option<u64>,
-    /// Size of each further segment.
+    /// Size of each further segment; a pool over pages grows by the pages that it
+    /// lacks.
     pub growth_increment_bytes: u64,
     /// Alignment of every block.
     pub alignment_bytes: u64,
@@ -88,13 +135,19 @@ pub struct PoolConfig {
     pub thread_cache: ThreadCache,
     /// What the pool keeps in any case.
     pub min_held_bytes: u64,
-    /// While more is held, a segment that a free leaves empty is given back at
-    /// once; none: never.
+    /// While more is held, a segment (a page) that a free leaves empty is given back
+    /// at once; none: never at once.
     pub release_threshold_bytes: Option<u64>,
     /// Block size of "fixed", which needs it; 0 for the others.
     pub fixed_block_bytes: u64,
-    /// Page of "fixed", a power of two; 0: 2 MiB.
+    /// Page of "fixed", a power of two; 0: that of the memory, or 2 MiB over segments.
     pub page_bytes: u64,
+    /// How the pool takes its memory.
+    pub paging: Paging,
+    /// How many pages that no block touches stay for the next allocations.
+    pub ready_pages: ReadyPages,
+    /// The memory's pages, a power of two; 0: what the device recommends.
+    pub physical_page_bytes: u64,
 }
 
 impl Default for PoolConfig {
@@ -117,6 +170,9 @@ impl Default for PoolConfig {
             release_threshold_bytes: None,
             fixed_block_bytes: raw.fixed_block_bytes,
             page_bytes: raw.page_bytes,
+            paging: Paging::Auto,
+            ready_pages: ReadyPages::Auto,
+            physical_page_bytes: raw.physical_page_bytes,
         }
     }
 }
@@ -155,6 +211,9 @@ impl PoolConfig {
             release_threshold_bytes: self.release_threshold_bytes.unwrap_or(u64::MAX),
             fixed_block_bytes: self.fixed_block_bytes,
             page_bytes: self.page_bytes,
+            paging: self.paging.to_raw(),
+            ready_pages: self.ready_pages.to_raw(),
+            physical_page_bytes: self.physical_page_bytes,
             ..Default::default()
         })
     }

@@ -47,6 +47,27 @@ record! {
 }
 
 record! {
+    /// How a pool has its memory, at one moment. Pages are counts.
+    PoolInfo from ferrum_pool_info {
+        /// Had from the device.
+        held_bytes: u64,
+        /// Size of its pages; 0: it takes segments whole, and the counts of pages
+        /// are 0 too.
+        page_bytes: u64,
+        /// Pages that are mapped.
+        mapped_pages: u64,
+        /// Mapped pages that no block touches.
+        idle_pages: u64,
+        /// How many idle pages stay, with as many in use as now.
+        ready_pages: u64,
+        /// Segments, or ranges of addresses that pages are mapped in.
+        segments: u64,
+        /// Their addresses.
+        address_bytes: u64,
+    }
+}
+
+record! {
     /// A virtual pool at one moment. Pages are counts.
     VirtualPoolInfo from ferrum_vpool_info {
         /// Where the address space starts.
