@@ -3,6 +3,7 @@ module ferrum_mem
 go 1.26.0
 
 require (
+	github.com/ebitengine/purego v0.11.3
 	github.com/spf13/cobra v1.10.2
 	github.com/stretchr/testify v1.12.1
 	github.com/vbauerster/mpb/v8 v8.9.3

@@ -1,66 +1,212 @@
 package discover
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"ferrum_mem/core/device"
 )
 
-// Backend is what was found of one backend.
-type Backend struct {
-	Name      string
-	Available bool
-	// Err says why it is not available, else nil.
-	Err error
-	// Devices is empty unless it is available.
-	Devices []device.Info
+// Config is what a Registry knows of.
+type Config struct {
+	// Drivers open devices. One whose backend has no surveyor is asked itself for its
+	// devices, in this process. Of two of one backend the first is used.
+	Drivers []device.Driver
+	// Surveyors look for the devices of backends whose libraries are not trusted.
+	Surveyors []device.Surveyor
+	// Isolation says how these are asked.
+	Isolation Isolation
 }
 
 // Registry is the backends of this build. It is safe for concurrent use.
 type Registry struct {
-	drivers []device.Driver
+	drivers   []device.Driver
+	surveyors []device.Surveyor
+	isolation Isolation
+	names     []string
+
+	// discovering is held by the one call that asks the backends.
+	discovering sync.Mutex
+
+	mu sync.Mutex
+	// started counts the discoveries that have begun.
+	started uint64
+	// last is what was found last, by discovery number lastNumber.
+	last       *Discovery
+	lastNumber uint64
+	// hanging are the surveys in this process that have not come back.
+	hanging map[string]<-chan struct{}
 }
 
-// New makes a registry of the drivers, in their order. Of two drivers of one
-// backend the first is used and the other left out.
-func New(drivers ...device.Driver) *Registry {
-	r := &Registry{}
-	for _, driver := range drivers {
-		if r.find(driver.Backend()) == nil {
+// New makes a registry of drivers alone.
+func New(drivers ...device.Driver) *Registry { return NewRegistry(Config{Drivers: drivers}) }
+
+// NewRegistry makes a registry. It asks nobody yet.
+func NewRegistry(c Config) *Registry {
+	r := &Registry{surveyors: c.Surveyors, isolation: c.Isolation, hanging: map[string]<-chan struct{}{}}
+	for _, driver := range c.Drivers {
+		if r.driver(driver.Backend()) == nil {
 			r.drivers = append(r.drivers, driver)
+			r.names = append(r.names, driver.Backend())
 		}
 	}
+	for _, surveyor := range c.Surveyors {
+		if !slices.Contains(r.names, surveyor.Backend()) {
+			r.names = append(r.names, surveyor.Backend())
+		}
+	}
+	slices.SortStableFunc(r.names, func(a, b string) int { return rank(a) - rank(b) })
 	return r
 }
 
-// Backends asks every driver for its devices. A backend that cannot be used is
-// in the list with its reason.
-func (r *Registry) Backends() []Backend {
-	backends := make([]Backend, 0, len(r.drivers))
-	for _, driver := range r.drivers {
-		found := Backend{Name: driver.Backend()}
-		found.Err = driver.Probe()
-		if found.Err == nil {
-			found.Devices, found.Err = driver.Devices()
+// Discover is what there is. The first call asks all backends, later ones give what
+// was found then; the result is shared and must not be changed.
+func (r *Registry) Discover() *Discovery {
+	if found := r.cached(0); found != nil {
+		return found
+	}
+	return r.discover(1)
+}
+
+// Refresh asks all backends again. What it gives was found by a discovery that began
+// after the call did, which other callers may share.
+func (r *Registry) Refresh() *Discovery {
+	r.mu.Lock()
+	wanted := r.started + 1
+	r.mu.Unlock()
+	return r.discover(wanted)
+}
+
+// cached is what was found last, if by that discovery or a later one.
+func (r *Registry) cached(wanted uint64) *Discovery {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last == nil || r.lastNumber < wanted {
+		return nil
+	}
+	return r.last
+}
+
+func (r *Registry) discover(wanted uint64) *Discovery {
+	r.discovering.Lock()
+	defer r.discovering.Unlock()
+	if found := r.cached(wanted); found != nil {
+		return found
+	}
+	r.mu.Lock()
+	r.started++
+	number := r.started
+	r.mu.Unlock()
+
+	found := &Discovery{At: time.Now(), Backends: r.askAll()}
+	found.Took = time.Since(found.At)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last, r.lastNumber = found, number
+	return found
+}
+
+// askAll asks all backends at once.
+func (r *Registry) askAll() []Backend {
+	backends := make([]Backend, len(r.names))
+	asking := make([]<-chan struct{}, len(r.names))
+	for i, name := range r.names {
+		asking[i] = device.Go("discover "+name, func() { backends[i] = r.ask(name) })
+	}
+	for i, done := range asking {
+		<-done
+		if backends[i].Name == "" {
+			// Its worker has panicked, which is reported elsewhere.
+			backends[i] = Backend{Name: r.names[i], Absence: device.AbsenceUnusable,
+				Err: device.Errorf(device.CodeInternal, "discover.ask", "asking the backend %q panicked", r.names[i])}
 		}
-		if found.Err != nil {
-			found.Devices = nil
-		}
-		found.Available = found.Err == nil
-		backends = append(backends, found)
 	}
 	return backends
 }
 
-// Open opens a device; each call gives one of its own. A backend or a number
-// that is not there is CodeDeviceNotFound; a backend that cannot be used here
-// fails with its reason.
+func (r *Registry) ask(name string) Backend {
+	at := slices.IndexFunc(r.surveyors, func(s device.Surveyor) bool { return s.Backend() == name })
+	driver := r.driver(name)
+	if at < 0 {
+		return askDriver(driver)
+	}
+	found := fromSurvey(name, r.survey(r.surveyors[at]))
+	found.Usable = found.Available && driver != nil
+	return found
+}
+
+// askDriver asks a driver that is trusted.
+func askDriver(driver device.Driver) Backend {
+	found := Backend{Name: driver.Backend()}
+	infos, err := []device.Info(nil), driver.Probe()
+	if err == nil {
+		infos, err = driver.Devices()
+	}
+	if err == nil && len(infos) == 0 {
+		found.Absence = device.AbsenceNoDevice
+		err = device.Errorf(device.CodeBackendUnavailable, found.Name+".probe", "no device")
+	}
+	if err != nil {
+		found.Err = err
+		if found.Absence == device.AbsenceNone {
+			found.Absence = device.AbsenceUnusable
+		}
+		return found
+	}
+	reader, reads := driver.(device.MemoryReader)
+	for _, info := range infos {
+		one := Device{Info: info, UnifiedMemory: info.HostAddressable}
+		if reads {
+			if reading, err := reader.ReadMemory(info.ID.Index); err == nil {
+				one.FreeBytes, one.FreeKnown = reading.FreeBytes, true
+			}
+		}
+		found.Devices = append(found.Devices, one)
+	}
+	found.Available, found.Usable = true, true
+	return found
+}
+
+// fromSurvey is what a survey means.
+func fromSurvey(name string, s device.Survey) Backend {
+	found := Backend{Name: name, Absence: s.Absence, Err: s.Err(name), Library: s.Library, Version: s.Version}
+	if found.Err != nil {
+		return found
+	}
+	for _, one := range s.Devices {
+		found.Devices = append(found.Devices, Device{
+			Info: device.Info{
+				ID: device.ID{Backend: name, Index: one.Index}, Name: one.Name, TotalBytes: one.TotalBytes,
+				AlignmentBytes: one.AlignmentBytes,
+			},
+			FreeBytes: one.FreeBytes, FreeKnown: one.FreeKnown, ComputeCapability: one.ComputeCapability,
+			UnifiedMemory: one.UnifiedMemory, MaxAllocationBytes: one.MaxAllocationBytes,
+		})
+	}
+	found.Available = true
+	return found
+}
+
+// Open opens a device; each call gives one of its own. A backend or a number that is
+// not there is CodeDeviceNotFound; a backend that cannot be used here fails with its
+// reason, one that this build has no driver for with CodeBackendUnavailable.
 func (r *Registry) Open(id device.ID) (device.Device, error) {
-	driver := r.find(id.Backend)
-	if driver == nil {
-		return nil, device.Errorf(device.CodeDeviceNotFound, "discover.open",
-			"device id %q: this build has no backend %q, it has: %s", id.String(), id.Backend,
-			strings.Join(r.names(), ", ")).On(id)
+	const op = "discover.open"
+	driver := r.driver(id.Backend)
+	switch {
+	case driver == nil && slices.Contains(r.names, id.Backend):
+		if _, err := r.Discover().Device(id); err != nil {
+			return nil, err
+		}
+		return nil, device.Errorf(device.CodeBackendUnavailable, op, "device id %q: %s", id.String(), noDriver).On(id)
+	case driver == nil:
+		return nil, device.Errorf(device.CodeDeviceNotFound, op, "device id %q: this build has no backend %q, it has: %s",
+			id.String(), id.Backend, r.namesText()).On(id)
 	}
 	if err := driver.Probe(); err != nil {
 		return nil, err
@@ -68,7 +214,7 @@ func (r *Registry) Open(id device.ID) (device.Device, error) {
 	return driver.Open(id.Index)
 }
 
-func (r *Registry) find(backend string) device.Driver {
+func (r *Registry) driver(backend string) device.Driver {
 	for _, driver := range r.drivers {
 		if driver.Backend() == backend {
 			return driver
@@ -77,13 +223,90 @@ func (r *Registry) find(backend string) device.Driver {
 	return nil
 }
 
-func (r *Registry) names() []string {
-	names := make([]string, 0, len(r.drivers))
-	for _, driver := range r.drivers {
-		names = append(names, driver.Backend())
+func (r *Registry) namesText() string {
+	if len(r.names) == 0 {
+		return "none"
 	}
-	if len(names) == 0 {
-		return []string{"none"}
+	return strings.Join(r.names, ", ")
+}
+
+// survey asks a surveyor in the way that is set.
+func (r *Registry) survey(s device.Surveyor) device.Survey {
+	switch r.isolation.Mode {
+	case ModeOff:
+		return device.Absent(device.AbsenceSwitchedOff, 0, "not looked for: probing is switched off")
+	case ModeInProcess:
+		return r.surveyHere(s)
 	}
-	return names
+	if err := r.isolation.unsupportedHere(s); err != nil {
+		return *err
+	}
+	return r.isolation.ask(s.Backend())
+}
+
+// surveyHere asks in this process. A library that hangs is waited for until the limit;
+// it is not asked again before it has come back.
+func (r *Registry) surveyHere(s device.Surveyor) device.Survey {
+	r.mu.Lock()
+	hanging := r.hanging[s.Backend()]
+	r.mu.Unlock()
+	if hanging != nil {
+		select {
+		case <-hanging:
+		default:
+			return device.Absent(device.AbsenceTimedOut, 0, "the library has not come back from when it was asked last")
+		}
+	}
+	answer := make(chan device.Survey, 1)
+	done := device.Go("survey "+s.Backend(), func() { answer <- s.Survey() })
+	limit := time.NewTimer(r.isolation.timeout())
+	defer limit.Stop()
+	select {
+	case <-done:
+	case <-limit.C:
+		r.mu.Lock()
+		r.hanging[s.Backend()] = done
+		r.mu.Unlock()
+		return device.Absent(device.AbsenceTimedOut, 0, fmt.Sprintf("no answer within %v, in this process", r.isolation.timeout()))
+	}
+	select {
+	case survey := <-answer:
+		return checked(s.Backend(), survey)
+	default:
+		return device.Absent(device.AbsenceCrashed, 0, "asking the library panicked")
+	}
+}
+
+// checked holds a survey of this process to what one from another has to keep.
+func checked(backend string, survey device.Survey) device.Survey {
+	line, err := device.EncodeSurvey(backend, survey)
+	if err == nil {
+		survey, err = device.DecodeSurvey(backend, line)
+	}
+	var typed *device.Error
+	if errors.As(err, &typed) {
+		return device.Absent(device.AbsenceDriverError, 0, typed.Message)
+	}
+	return survey
+}
+
+// Current is Discover with the free memory of what is asked in this process read
+// again, which is a matter of microseconds. The result belongs to the caller.
+func (r *Registry) Current() *Discovery {
+	found := *r.Discover()
+	found.Backends = slices.Clone(found.Backends)
+	for i := range found.Backends {
+		b := &found.Backends[i]
+		reader, reads := r.driver(b.Name).(device.MemoryReader)
+		if !reads || !b.Available {
+			continue
+		}
+		b.Devices = slices.Clone(b.Devices)
+		for j := range b.Devices {
+			if reading, err := reader.ReadMemory(b.Devices[j].ID.Index); err == nil {
+				b.Devices[j].FreeBytes, b.Devices[j].FreeKnown = reading.FreeBytes, true
+			}
+		}
+	}
+	return &found
 }

@@ -16,7 +16,7 @@ func TestRegistry(t *testing.T) {
 	missing.SetProbe(reason)
 	r := New(works, missing, devicetest.New(devicetest.Config{Backend: "alpha"}))
 
-	backends := r.Backends()
+	backends := r.Discover().Backends
 	require.Len(t, backends, 2, "a second driver of a backend is left out")
 	require.True(t, backends[0].Available)
 	require.NoError(t, backends[0].Err)
@@ -25,6 +25,12 @@ func TestRegistry(t *testing.T) {
 	require.False(t, backends[1].Available)
 	require.Equal(t, error(reason), backends[1].Err)
 	require.Empty(t, backends[1].Devices)
+
+	missing.SetProbe(nil)
+	require.False(t, r.Discover().Backends[1].Available, "the answer is kept")
+	require.True(t, r.Refresh().Backends[1].Available)
+	require.True(t, r.Discover().Backends[1].Available)
+	missing.SetProbe(reason)
 
 	dev, err := r.Open(device.ID{Backend: "alpha", Index: 1})
 	require.NoError(t, err)

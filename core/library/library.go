@@ -27,12 +27,19 @@ type Settings struct {
 	HostMemoryBytes uint64
 	// HostMemoryForced accepts a capacity above the memory of the machine.
 	HostMemoryForced bool
+	// ProbeInProcess asks the libraries of vendors in this process, whatever the
+	// environment says.
+	ProbeInProcess bool
 }
 
 // String gives the settings by their names in the C ABI.
 func (s Settings) String() string {
-	return fmt.Sprintf("host_devices %d, host_memory_bytes %d, forced %t",
-		s.HostDevices, s.HostMemoryBytes, s.HostMemoryForced)
+	probing := ""
+	if s.ProbeInProcess {
+		probing = ", probing in process"
+	}
+	return fmt.Sprintf("host_devices %d, host_memory_bytes %d, forced %t%s",
+		s.HostDevices, s.HostMemoryBytes, s.HostMemoryForced, probing)
 }
 
 // Options are what a Library needs from the program that it is part of. Only
@@ -49,6 +56,13 @@ type Options struct {
 	MayNotWait func() bool
 	// ThreadCaches makes the thread caches in front of pools; nil: there are none.
 	ThreadCaches ThreadCaches
+	// Surveyors look for the devices of vendors.
+	Surveyors []device.Surveyor
+	// ProbeHelpers are the places of the program in which surveyors run; the first
+	// that is there is used.
+	ProbeHelpers []string
+	// Environ is the environment for that program; nil: os.Environ.
+	Environ func() []string
 	// Getenv reads the environment; nil: os.Getenv.
 	Getenv func(name string) string
 	// Stderr is where messages go when FERRUM_LOG or FERRUM_DEBUG asks for them

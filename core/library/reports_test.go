@@ -2,6 +2,7 @@ package library_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,22 +19,43 @@ func decode(t *testing.T, text []byte) map[string]any {
 	return object
 }
 
+// withoutTimes is the report without what no test can know.
+func withoutTimes(t *testing.T, text []byte) string {
+	report := decode(t, text)
+	for _, key := range []string{"discovered_at_unix_ns", "discovery_took_ns"} {
+		require.Contains(t, report, key)
+		delete(report, key)
+	}
+	left, err := json.Marshal(report)
+	require.NoError(t, err)
+	return string(left)
+}
+
 func TestBackendsJSON(t *testing.T) {
 	b := startBench(t)
 	text, err := b.BackendsJSON()
 	require.NoError(t, err)
-	require.JSONEq(t, `{"backends": [{"backend": "test", "available": true, "error": null, "devices": [
-		{"id": "test:0", "name": "test device", "total_bytes": 67108864, "granularity_bytes": 4096,
-			"alignment_bytes": 4096, "host_addressable": false, "capabilities": ["peer", "virtual_memory"]},
-		{"id": "test:1", "name": "test device", "total_bytes": 67108864, "granularity_bytes": 4096,
-			"alignment_bytes": 4096, "host_addressable": false, "capabilities": ["peer", "virtual_memory"]}]}]}`, string(text))
+	entry := func(index int) string {
+		return fmt.Sprintf(`{"id": "test:%d", "index": %d, "name": "test device", "total_bytes": 67108864, "free_bytes": null,
+			"compute_capability": null, "unified_memory": false, "max_allocation_bytes": null,
+			"granularity_bytes": 4096, "alignment_bytes": 4096, "recommended_fraction_percent": 90,
+			"host_addressable": false, "capabilities": ["peer", "virtual_memory"]}`, index, index)
+	}
+	require.JSONEq(t, `{"recommended": "cpu", "backends": [{"backend": "test", "name": "test", "available": true,
+		"usable": true, "reason": null, "error": null, "native_code": 0, "library": null, "version": null,
+		"devices": [`+entry(0)+`,`+entry(1)+`]}]}`, withoutTimes(t, text))
 	require.Nil(t, b.device(0), "no device is opened for it")
 
-	b.driver.SetProbe(device.Errorf(device.CodeBackendUnavailable, "test.probe", "no runtime"))
+	b.driver.SetProbe(device.Errorf(device.CodeBackendUnavailable, "test.probe", "no runtime").WithNative(7))
+	again, err := b.BackendsJSON()
+	require.NoError(t, err)
+	require.Equal(t, string(text), string(again), "the answer is kept")
+	require.NoError(t, b.BackendsRefresh())
 	text, err = b.BackendsJSON()
 	require.NoError(t, err)
-	require.JSONEq(t, `{"backends": [{"backend": "test", "available": false, "devices": [],
-		"error": "test.probe: no runtime (FERRUM_ERROR_BACKEND_UNAVAILABLE)"}]}`, string(text))
+	require.JSONEq(t, `{"recommended": "cpu", "backends": [{"backend": "test", "name": "test", "available": false,
+		"usable": false, "reason": "unusable", "error": "no runtime", "native_code": 7, "library": null,
+		"version": null, "devices": []}]}`, withoutTimes(t, text))
 	b.driver.SetProbe(nil)
 }
 
@@ -43,7 +65,7 @@ func TestBackendsJSONWithoutABackend(t *testing.T) {
 	})
 	text, err := b.BackendsJSON()
 	require.NoError(t, err)
-	require.JSONEq(t, `{"backends": []}`, string(text))
+	require.JSONEq(t, `{"backends": [], "recommended": "cpu"}`, withoutTimes(t, text))
 	_, err = b.DeviceOpen("test:0")
 	requireCode(t, device.CodeDeviceNotFound, err)
 }

@@ -63,14 +63,35 @@ func (l *Library) newRun(s *Settings) (*run, error) {
 		// Somebody debugs a program that knows nothing of it.
 		toStderr = stderrReceiver(LogWarning, l.options.Stderr)
 	}
+	isolation, err := l.isolation(r.settings)
+	if err != nil {
+		return nil, err
+	}
 	drivers, err := l.options.Drivers(r.settings)
 	if err != nil {
 		return nil, err
 	}
-	r.backends = discover.New(drivers...)
+	r.backends = discover.NewRegistry(discover.Config{
+		Drivers: drivers, Surveyors: l.options.Surveyors, Isolation: isolation,
+	})
 	l.log.fallBack(toStderr)
 	r.startedAt, r.startedClock = time.Now(), track.Now()
 	return r, nil
+}
+
+// isolation is how the libraries of vendors are asked: as the settings say, else as
+// the environment does.
+func (l *Library) isolation(s Settings) (discover.Isolation, error) {
+	isolation, err := discover.ReadIsolation(l.options.Getenv)
+	if err != nil {
+		return discover.Isolation{}, err
+	}
+	if s.ProbeInProcess {
+		isolation.Mode = discover.ModeInProcess
+	}
+	isolation.Candidates = l.options.ProbeHelpers
+	isolation.Environ = l.options.Environ
+	return isolation, nil
 }
 
 // Shutdown undoes one Init; the last one stops the library.

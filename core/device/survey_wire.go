@@ -1,0 +1,77 @@
+package device
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// A survey in a process of its own is asked for with the arguments
+//
+//	probe-backend BACKEND LIMIT_MS
+//
+// and answered by one line of JSON on the file descriptor ProbeFile, which is not one
+// of those that a careless library writes to.
+const (
+	// ProbeVerb is the first argument.
+	ProbeVerb = "probe-backend"
+	// ProbeFile is where the answer goes.
+	ProbeFile = 3
+	// ProbeAnswerMax bounds the answer in bytes.
+	ProbeAnswerMax = 1 << 20
+	// probeProtocol changes when the answer does.
+	probeProtocol = 1
+)
+
+// What the process ends with when it has no answer to give.
+const (
+	// ProbeExitUsage: the arguments mean nothing to it.
+	ProbeExitUsage = 64
+	// ProbeExitLate: it ended itself at the limit.
+	ProbeExitLate = 65
+	// ProbeExitClosed: the vendor's library closed the file of the answer.
+	ProbeExitClosed = 66
+)
+
+type probeAnswer struct {
+	Protocol int    `json:"protocol"`
+	Backend  string `json:"backend"`
+	Survey   Survey `json:"survey"`
+}
+
+// EncodeSurvey is the answer as a line.
+func EncodeSurvey(backend string, survey Survey) ([]byte, error) {
+	text, err := json.Marshal(probeAnswer{Protocol: probeProtocol, Backend: backend, Survey: survey})
+	if err != nil {
+		return nil, Errorf(CodeSerialization, "survey.encode", "%w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// DecodeSurvey reads an answer about that backend. One that is malformed, of another
+// version or about another backend is CodeInvalidFormat.
+func DecodeSurvey(backend string, line []byte) (Survey, error) {
+	const op = "survey.decode"
+	var answer probeAnswer
+	if err := json.Unmarshal(line, &answer); err != nil {
+		return Survey{}, Errorf(CodeInvalidFormat, op, "the answer is no survey: %s", strconv.QuoteToASCII(cut(line)))
+	}
+	if answer.Protocol != probeProtocol {
+		return Survey{}, Errorf(CodeInvalidFormat, op,
+			"the helper is of another version: it speaks protocol %d, this library %d", answer.Protocol, probeProtocol)
+	}
+	if answer.Backend != backend {
+		return Survey{}, Errorf(CodeInvalidFormat, op, "the answer is about %q, not %q", cut([]byte(answer.Backend)), backend)
+	}
+	if answer.Survey.Absence == AbsenceNone && len(answer.Survey.Devices) == 0 {
+		return Survey{}, Errorf(CodeInvalidFormat, op, "the answer has neither devices nor a reason")
+	}
+	for i := range answer.Survey.Devices {
+		if one := &answer.Survey.Devices[i]; one.Index != i {
+			return Survey{}, Errorf(CodeInvalidFormat, op, "device %d of the answer has the index %d", i, one.Index)
+		}
+	}
+	return answer.Survey, nil
+}
+
+// cut keeps a message short.
+func cut(text []byte) string { return string(text[:min(len(text), 80)]) }

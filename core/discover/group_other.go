@@ -1,0 +1,17 @@
+//go:build !unix
+
+package discover
+
+import (
+	"os"
+	"os/exec"
+)
+
+// noSignal asks nothing: only Kill is known here.
+var noSignal = os.Kill
+
+func ownGroup(*exec.Cmd) {}
+
+func killGroup(process *os.Process) { _ = process.Kill() }
+
+func signalOf(*os.ProcessState) (int, string) { return 0, "" }

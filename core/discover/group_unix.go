@@ -1,0 +1,29 @@
+//go:build unix
+
+package discover
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// noSignal asks whether a process is there.
+const noSignal = syscall.Signal(0)
+
+func ownGroup(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup ends a process and all that it started.
+func killGroup(process *os.Process) {
+	_ = syscall.Kill(-process.Pid, syscall.SIGKILL)
+	_ = process.Kill()
+}
+
+// signalOf is the signal that ended a process, or 0.
+func signalOf(state *os.ProcessState) (int, string) {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return 0, ""
+	}
+	return int(status.Signal()), status.Signal().String()
+}

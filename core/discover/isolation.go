@@ -1,0 +1,137 @@
+package discover
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"ferrum_mem/core/device"
+)
+
+// The environment variables that say how vendor libraries are asked.
+const (
+	EnvProbe        = "FERRUM_PROBE"
+	EnvProbeHelper  = "FERRUM_PROBE_HELPER"
+	EnvProbeTimeout = "FERRUM_PROBE_TIMEOUT"
+)
+
+// Mode is where the libraries of vendors are asked.
+type Mode int
+
+// The modes.
+const (
+	// ModeChild: in a short-lived process each.
+	ModeChild Mode = iota
+	// ModeInProcess: in this process, which a broken driver may end.
+	ModeInProcess
+	// ModeOff: not at all.
+	ModeOff
+)
+
+// DefaultTimeout is how long one backend may take. Drivers of machines with many
+// devices, or that sleep while nobody uses them, take seconds to start.
+const DefaultTimeout = 10 * time.Second
+
+// maxTimeout keeps a mistyped number from hanging a program for good.
+const maxTimeout = 10 * time.Minute
+
+// Isolation says how vendor libraries are asked. The zero value cannot find a helper.
+type Isolation struct {
+	Mode Mode
+	// Timeout is for each backend; 0 is DefaultTimeout.
+	Timeout time.Duration
+	// Helper is the program that is run; "": the first of Candidates that is there.
+	Helper     string
+	Candidates []string
+	// Environ is the environment of the process; nil: os.Environ.
+	Environ func() []string
+}
+
+// ReadIsolation is the isolation as the environment has it. A value that cannot be is
+// CodeInvalidConfig, with the variable and the value in the message.
+func ReadIsolation(getenv func(string) string) (Isolation, error) {
+	const op = "discover.isolation"
+	i := Isolation{Helper: getenv(EnvProbeHelper)}
+	switch text := getenv(EnvProbe); strings.TrimSpace(text) {
+	case "", "child":
+	case "in_process":
+		i.Mode = ModeInProcess
+	case "off":
+		i.Mode = ModeOff
+	default:
+		return Isolation{}, device.Errorf(device.CodeInvalidConfig, op, "%s=%q: want child, in_process or off", EnvProbe, text)
+	}
+	text := getenv(EnvProbeTimeout)
+	if text == "" {
+		return i, nil
+	}
+	limit, err := time.ParseDuration(strings.TrimSpace(text))
+	if err != nil || limit < time.Millisecond || limit > maxTimeout {
+		return Isolation{}, device.Errorf(device.CodeInvalidConfig, op,
+			"%s=%q: want a duration from 1ms to %v, such as 10s", EnvProbeTimeout, text, maxTimeout)
+	}
+	i.Timeout = limit
+	return i, nil
+}
+
+func (i *Isolation) timeout() time.Duration {
+	if i.Timeout == 0 {
+		return DefaultTimeout
+	}
+	return i.Timeout
+}
+
+func (i *Isolation) environ() []string {
+	if i.Environ != nil {
+		return i.Environ()
+	}
+	return os.Environ()
+}
+
+// helper finds the program, or says what was tried.
+func (i *Isolation) helper() (string, *device.Survey) {
+	if i.Helper != "" {
+		return i.Helper, nil
+	}
+	for _, path := range i.Candidates {
+		if stat, err := os.Stat(path); err == nil && stat.Mode().IsRegular() {
+			return path, nil
+		}
+	}
+	tried := "no place is known to look for it"
+	if len(i.Candidates) > 0 {
+		tried = "tried: " + strings.Join(i.Candidates, ", ")
+	}
+	absent := device.Absent(device.AbsenceHelper, 0, "the program that asks vendor libraries was not found, "+tried+
+		"; "+EnvProbeHelper+" names it, "+EnvProbe+"=in_process does without")
+	return "", &absent
+}
+
+// bare is a surveyor that knows without loading anything that there is nothing.
+type bare interface{ Unsupported() (device.Survey, bool) }
+
+// unsupportedHere spares a process for a backend that this system cannot have.
+func (i *Isolation) unsupportedHere(s device.Surveyor) *device.Survey {
+	if b, ok := s.(bare); ok {
+		if absent, is := b.Unsupported(); is {
+			return &absent
+		}
+	}
+	return nil
+}
+
+// refusal is what starting the helper failed with, as an answer.
+func refusal(helper string, err error) device.Survey {
+	absent := device.Absent(device.AbsenceHelper, 0, "the program that asks vendor libraries cannot be started: "+
+		err.Error()+"; "+EnvProbe+"=in_process does without")
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		absent.Native = int64(number)
+	}
+	if !strings.Contains(absent.Message, helper) {
+		absent.Message += " (" + helper + ")"
+	}
+	return absent
+}

@@ -1,0 +1,50 @@
+package discover
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Best is the backend that automatic choice tries first: the first of CUDA, ROCm,
+// Metal and OpenCL that can be used here and has a device, else the CPU.
+func (d *Discovery) Best() BackendType {
+	for _, one := range preferred() {
+		if b := d.find(one.Name()); b != nil && b.Usable && len(b.Devices) > 0 {
+			return one
+		}
+	}
+	return BackendCPU
+}
+
+// Summary describes all backends for people:
+//
+//	=== Available Backends ===
+//	✓ CPU (CPU)
+//	    [0] name: 32.00 GB (28.50 GB free)
+//	✗ CUDA (CUDA)
+//	    Error: library not found, tried: libcuda.so.1, libcuda.so
+//
+//	Recommended backend: CPU
+func (d *Discovery) Summary() string {
+	var text strings.Builder
+	text.WriteString("=== Available Backends ===\n")
+	for i := range d.Backends {
+		b := &d.Backends[i]
+		mark := "✗"
+		if b.Available {
+			mark = "✓"
+		}
+		fmt.Fprintf(&text, "%s %s (%s)\n", mark, b.DisplayName(), b.DisplayName())
+		for j := range b.Devices {
+			fmt.Fprintf(&text, "    %s\n", b.Devices[j].String())
+		}
+		switch {
+		case !b.Available:
+			fmt.Fprintf(&text, "    Error: %s\n", b.Reason())
+		case !b.Usable:
+			fmt.Fprintf(&text, "    Note: %s\n", noDriver)
+		}
+	}
+	fmt.Fprintf(&text, "\nRecommended backend: %s\n", d.Best())
+	return text.String()
+}

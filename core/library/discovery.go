@@ -1,0 +1,103 @@
+package library
+
+import (
+	"fmt"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/discover"
+)
+
+// BackendsRefresh asks all backends again.
+func (l *Library) BackendsRefresh() error {
+	r, err := l.started("library.backends_refresh")
+	if err != nil {
+		return err
+	}
+	r.backends.Refresh()
+	return nil
+}
+
+// BackendsSummary describes all backends for people.
+func (l *Library) BackendsSummary() ([]byte, error) {
+	r, err := l.started("library.backends_summary")
+	if err != nil {
+		return nil, err
+	}
+	return []byte(r.backends.Discover().Summary()), nil
+}
+
+// BestBackend is the backend that automatic choice tries first.
+func (l *Library) BestBackend() (discover.BackendType, error) {
+	r, err := l.started("library.best_backend")
+	if err != nil {
+		return discover.BackendAuto, err
+	}
+	return r.backends.Discover().Best(), nil
+}
+
+// DeviceCanFit says whether that many bytes fit into a device, by what is known of it
+// without opening it: into what is free or, where that is not known, into 80 % of its
+// capacity.
+func (l *Library) DeviceCanFit(id string, bytes uint64) (bool, error) {
+	r, err := l.started("library.device_can_fit")
+	if err != nil {
+		return false, err
+	}
+	parsed, err := device.ParseID(id)
+	if err != nil {
+		return false, err
+	}
+	found, err := r.backends.Current().Device(parsed)
+	if err != nil {
+		return false, err
+	}
+	return found.CanFit(bytes), nil
+}
+
+// SelectBackend finds the first device, in the order of preference, that fits that
+// many bytes. It opens none. When there is none the error says what was tried.
+func (l *Library) SelectBackend(preference discover.BackendType, bytes uint64) (discover.Choice, error) {
+	r, err := l.started("library.select_backend")
+	if err != nil {
+		return discover.Choice{}, err
+	}
+	return r.backends.Current().Select(preference, bytes)
+}
+
+// OpenBackend opens the first device, in the order of preference, that fits that many
+// bytes both by what is known of it and by what it says itself once it is open. The
+// handle is undone by one DeviceClose. When there is none the error says what was
+// tried, and no device stays open.
+func (l *Library) OpenBackend(preference discover.BackendType, bytes uint64) (uint64, discover.Choice, error) {
+	r, err := l.started("library.open_backend")
+	if err != nil {
+		return 0, discover.Choice{}, err
+	}
+	var handle uint64
+	choice, err := r.backends.Current().SelectAndTake(preference, bytes, func(c discover.Candidate) error {
+		var err error
+		handle, err = l.openWithRoom(c.Device.ID, bytes)
+		return err
+	})
+	return handle, choice, err
+}
+
+// openWithRoom opens a device that has so much free.
+func (l *Library) openWithRoom(id device.ID, bytes uint64) (uint64, error) {
+	handle, err := l.DeviceOpen(id.String())
+	if err != nil {
+		return 0, err
+	}
+	info, err := l.MemoryInfo(handle)
+	if err == nil && info.FreeBytes < bytes {
+		err = device.Errorf(device.CodeOutOfMemory, "library.open_backend",
+			"needs %d bytes, has %d free now that it is open", bytes, info.FreeBytes).On(id)
+	}
+	if err == nil {
+		return handle, nil
+	}
+	if closeErr := l.DeviceClose(handle, false); closeErr != nil {
+		return 0, fmt.Errorf("%w; closing it: %w", err, closeErr)
+	}
+	return 0, err
+}

@@ -1,0 +1,213 @@
+package cudaprobe
+
+import (
+	"fmt"
+	"runtime"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// Backend is the name of the backend in device ids such as "cuda:0".
+const Backend = "cuda"
+
+// minimumVersion is the first interface with stream-ordered allocation beside
+// virtual memory: 11.2.
+const minimumVersion = 11020
+
+// What CUresult and CUdevice_attribute mean by these numbers.
+const (
+	errorNoDevice = 100
+
+	attributeIntegrated   = 18
+	attributeComputeMajor = 75
+	attributeComputeMinor = 76
+)
+
+// Prober asks the CUDA driver.
+type Prober struct{}
+
+// Backend is "cuda".
+func (Prober) Backend() string { return Backend }
+
+// Unsupported says, without loading anything, that this system has no CUDA.
+func (Prober) Unsupported() (device.Survey, bool) {
+	return device.Absent(device.AbsenceSystem, 0, "CUDA is not supported on "+runtime.GOOS), Names() == nil
+}
+
+// Names are those under which the driver's library is looked for here.
+func Names() []string {
+	switch runtime.GOOS {
+	case "linux":
+		return []string{"libcuda.so.1", "libcuda.so"}
+	case "windows":
+		return []string{"nvcuda.dll"}
+	}
+	return nil
+}
+
+// driver is the functions that a probe needs.
+type driver struct {
+	library *dl.Library
+
+	initialize, driverVersion, deviceCount, deviceGet, deviceName, deviceTotal, deviceAttribute uintptr
+	contextRetain, contextRelease, contextPush, contextPop, memoryInfo                          uintptr
+	// errorName is optional.
+	errorName uintptr
+}
+
+func open() (*driver, error) {
+	library, err := dl.Open(Names()...)
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{library: library}
+	err = library.Require(map[string]*uintptr{
+		"cuInit": &d.initialize, "cuDriverGetVersion": &d.driverVersion, "cuDeviceGetCount": &d.deviceCount,
+		"cuDeviceGet": &d.deviceGet, "cuDeviceGetName": &d.deviceName, "cuDeviceTotalMem_v2": &d.deviceTotal,
+		"cuDeviceGetAttribute":     &d.deviceAttribute,
+		"cuDevicePrimaryCtxRetain": &d.contextRetain, "cuDevicePrimaryCtxRelease_v2": &d.contextRelease,
+		"cuCtxPushCurrent_v2": &d.contextPush, "cuCtxPopCurrent_v2": &d.contextPop, "cuMemGetInfo_v2": &d.memoryInfo,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.errorName, _ = library.Symbol("cuGetErrorName")
+	return d, nil
+}
+
+// Survey loads the driver's library and asks it. Free memory is what a process that
+// opens a context on the device has left, so it is less than what the device has by
+// the size of a context; it is unknown where no context can be had, as on a device
+// that another process has for itself.
+func (p Prober) Survey() device.Survey {
+	if absent, is := p.Unsupported(); is {
+		return absent
+	}
+	d, err := open()
+	if err != nil {
+		return err.(*dl.Failure).Survey()
+	}
+	// Contexts are current per thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	found := d.survey()
+	found.Library = d.library.Name
+	return found
+}
+
+func (d *driver) survey() device.Survey {
+	// The version is asked first: an old driver may fail to start for that reason.
+	var version int32
+	if code := dl.Call(d.driverVersion, dl.Pointer(&version)); code != 0 {
+		return d.failed("cuDriverGetVersion", code)
+	}
+	text := fmt.Sprintf("%d.%d", version/1000, version%1000/10)
+	if version < minimumVersion {
+		old := device.Absent(device.AbsenceTooOld, int64(version), fmt.Sprintf(
+			"%s has interface %s, and %d.%d is needed", d.library.Name, text, minimumVersion/1000, minimumVersion%1000/10))
+		old.Version = text
+		return old
+	}
+	found := d.devices()
+	found.Version = text
+	return found
+}
+
+func (d *driver) devices() device.Survey {
+	if code := dl.Call(d.initialize, 0); code == errorNoDevice {
+		return device.Absent(device.AbsenceNoDevice, int64(code), "no device: cuInit gave "+d.nameOf(code))
+	} else if code != 0 {
+		return d.failed("cuInit", code)
+	}
+	var count int32
+	if code := dl.Call(d.deviceCount, dl.Pointer(&count)); code != 0 {
+		return d.failed("cuDeviceGetCount", code)
+	}
+	if count <= 0 {
+		return device.Absent(device.AbsenceNoDevice, 0, fmt.Sprintf("no device: cuDeviceGetCount counts %d", count))
+	}
+	var found device.Survey
+	for index := range count {
+		one, broken := d.describe(index)
+		if broken != nil {
+			return *broken
+		}
+		found.Devices = append(found.Devices, one)
+	}
+	return found
+}
+
+func (d *driver) describe(index int32) (device.Surveyed, *device.Survey) {
+	var handle int32
+	var name [256]byte
+	var total uint64
+	for _, step := range []struct {
+		name string
+		call func() int32
+	}{
+		{"cuDeviceGet", func() int32 { return dl.Call(d.deviceGet, dl.Pointer(&handle), uintptr(index)) }},
+		{"cuDeviceGetName", func() int32 {
+			return dl.Call(d.deviceName, dl.Pointer(&name), uintptr(len(name)), uintptr(handle))
+		}},
+		{"cuDeviceTotalMem_v2", func() int32 { return dl.Call(d.deviceTotal, dl.Pointer(&total), uintptr(handle)) }},
+	} {
+		if code := step.call(); code != 0 {
+			failed := d.failed(fmt.Sprintf("%s of device %d", step.name, index), code)
+			return device.Surveyed{}, &failed
+		}
+	}
+	one := device.Surveyed{Index: int(index), Name: dl.Text(name[:]), TotalBytes: total, AlignmentBytes: 256}
+	major, known := d.attribute(handle, attributeComputeMajor)
+	minor, alsoKnown := d.attribute(handle, attributeComputeMinor)
+	if known && alsoKnown {
+		one.ComputeCapability = fmt.Sprintf("%d.%d", major, minor)
+	}
+	integrated, known := d.attribute(handle, attributeIntegrated)
+	one.UnifiedMemory = known && integrated != 0
+	one.FreeBytes, one.FreeKnown = d.free(handle, total)
+	return one, nil
+}
+
+func (d *driver) attribute(handle, which int32) (int32, bool) {
+	var value int32
+	code := dl.Call(d.deviceAttribute, dl.Pointer(&value), uintptr(which), uintptr(handle))
+	return value, code == 0
+}
+
+// free reads the free memory in the device's primary context.
+func (d *driver) free(handle int32, total uint64) (uint64, bool) {
+	var context uintptr
+	if dl.Call(d.contextRetain, dl.Pointer(&context), uintptr(handle)) != 0 {
+		return 0, false
+	}
+	defer dl.Call(d.contextRelease, uintptr(handle))
+	if dl.Call(d.contextPush, context) != 0 {
+		return 0, false
+	}
+	defer func() {
+		var former uintptr
+		dl.Call(d.contextPop, dl.Pointer(&former))
+	}()
+	var free, all uint64
+	code := dl.Call(d.memoryInfo, dl.Pointer(&free), dl.Pointer(&all))
+	// A reading above the capacity is no reading.
+	if code != 0 || free > max(total, all) {
+		return 0, false
+	}
+	return free, true
+}
+
+func (d *driver) failed(call string, code int32) device.Survey {
+	return device.Absent(device.AbsenceDriverError, int64(code), fmt.Sprintf("%s failed: %s", call, d.nameOf(code)))
+}
+
+// nameOf is the driver's own name for a number, if it has one.
+func (d *driver) nameOf(code int32) string {
+	if d.errorName != 0 {
+		if name, ok := dl.CallText(d.errorName, uintptr(code)); ok {
+			return fmt.Sprintf("%s (%d)", name, code)
+		}
+	}
+	return fmt.Sprintf("error %d", code)
+}

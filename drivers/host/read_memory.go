@@ -1,0 +1,18 @@
+package host
+
+import "ferrum_mem/core/device"
+
+var _ device.MemoryReader = (*Driver)(nil)
+
+// ReadMemory is what Memory of the open device would give.
+func (d *Driver) ReadMemory(index int) (device.MemoryReading, error) {
+	if d.unusable != nil {
+		return device.MemoryReading{}, d.unusable
+	}
+	if index < 0 || index >= len(d.memories) {
+		return device.MemoryReading{}, device.Errorf(device.CodeDeviceNotFound, "host.read_memory",
+			"device %s:%d: there are %d host devices", Backend, index, len(d.memories))
+	}
+	m := d.memories[index]
+	return device.MemoryReading{TotalBytes: m.capacity, FreeBytes: d.free(m)}, nil
+}

@@ -1,0 +1,16 @@
+//go:build !darwin && !freebsd && !linux && !windows
+
+package dl
+
+import "errors"
+
+var errNoLoader = errors.New("libraries cannot be loaded at run time on this system")
+
+func load(string) (uintptr, error) { return 0, errNoLoader }
+
+func isMissing(string, error) bool { return false }
+
+func symbol(uintptr, string) (uintptr, error) { return 0, errNoLoader }
+
+// Call is never reached: there is no library to have a function of.
+func Call(uintptr, ...uintptr) int32 { return -1 }

@@ -1,0 +1,28 @@
+package dl
+
+import (
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+// load opens a library of the system's folder only: one that lies in the folder of
+// the program or the present one is not the driver's.
+func load(name string) (uintptr, error) {
+	handle, err := windows.LoadLibraryEx(name, 0, windows.LOAD_LIBRARY_SEARCH_SYSTEM32)
+	return uintptr(handle), err
+}
+
+func isMissing(_ string, err error) bool { return errors.Is(err, windows.ERROR_MOD_NOT_FOUND) }
+
+func symbol(handle uintptr, name string) (uintptr, error) {
+	return windows.GetProcAddress(windows.Handle(handle), name)
+}
+
+// Call calls a C function that takes integers and pointers only, and gives what it
+// returns as an int.
+func Call(function uintptr, arguments ...uintptr) int32 {
+	result, _, _ := syscall.SyscallN(function, arguments...)
+	return int32(result)
+}

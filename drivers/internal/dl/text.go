@@ -1,0 +1,25 @@
+package dl
+
+import "unsafe"
+
+// maxText bounds a text that a library gives.
+const maxText = 256
+
+// CallText calls a function f(code, const char **out) that gives a constant text
+// through its second argument; false: it gave none.
+func CallText(function, code uintptr) (string, bool) {
+	var text *byte
+	if Call(function, code, Pointer(&text)) != 0 || text == nil {
+		return "", false
+	}
+	return constantText(text), true
+}
+
+// constantText copies a text of the library's.
+func constantText(start *byte) string {
+	length := 0
+	for length < maxText && *(*byte)(unsafe.Add(unsafe.Pointer(start), length)) != 0 {
+		length++
+	}
+	return Text([]byte(unsafe.String(start, length)))
+}

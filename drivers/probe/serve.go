@@ -1,0 +1,55 @@
+package probe
+
+import (
+	"os"
+	"strconv"
+	"time"
+
+	"ferrum_mem/core/device"
+)
+
+// maxLimitMilliseconds is an hour: whoever asks waits less.
+const maxLimitMilliseconds = 3600_000
+
+// Asked says whether a program was started to answer as a helper.
+func Asked(arguments []string) bool {
+	return len(arguments) > 0 && arguments[0] == device.ProbeVerb
+}
+
+// Serve asks one backend, writes the answer and gives the status to exit with. The
+// arguments are those of the process, from the verb on. The process is changed for
+// good by it: signals of a crash end it at once, no core is dumped, and files that
+// came with it are closed.
+func Serve(arguments []string) int {
+	if len(arguments) != 3 || !Asked(arguments) {
+		return device.ProbeExitUsage
+	}
+	limit, err := strconv.ParseUint(arguments[2], 10, 32)
+	if err != nil || limit == 0 || limit > maxLimitMilliseconds {
+		return device.ProbeExitUsage
+	}
+	for _, surveyor := range Surveyors() {
+		if surveyor.Backend() == arguments[1] {
+			return serve(surveyor, time.Duration(limit)*time.Millisecond)
+		}
+	}
+	return device.ProbeExitUsage
+}
+
+func serve(surveyor device.Surveyor, limit time.Duration) int {
+	answer, err := isolate()
+	if err != nil {
+		return device.ProbeExitUsage
+	}
+	// Whoever asked may be gone by then.
+	late := time.AfterFunc(limit, func() { os.Exit(device.ProbeExitLate) })
+	defer late.Stop()
+	line, err := device.EncodeSurvey(surveyor.Backend(), surveyor.Survey())
+	if err != nil {
+		return device.ProbeExitUsage
+	}
+	if _, err := answer.Write(line); err != nil {
+		return device.ProbeExitClosed
+	}
+	return 0
+}
