@@ -19,7 +19,8 @@ const (
 	SleepToHost SleepBacking = 0
 	// SleepToFile keeps them, with checksums, in a file that nothing but this process
 	// can use: it is removed when all of it has woken or was freed, and when the pool
-	// or model ends.
+	// or model ends. What a process that was killed has left is removed by the next
+	// Sleep that makes a file in that directory.
 	SleepToFile SleepBacking = 1
 	// SleepDiscard keeps nothing: what wakes is zeros.
 	SleepDiscard SleepBacking = 2
@@ -110,17 +111,18 @@ type SleepStats struct {
 }
 
 // Sleep copies what the allocations of a tag, or all, hold to other memory and
-// gives their pages back to the stock. The addresses stay. What was asleep before
+// gives their pages back to the device, chunk by chunk as they are copied; what is
+// discarded gives them to the stock. The addresses stay. What was asleep before
 // stays as it is. Until the end allocations of that tag (or any, for all) are
 // refused, or wait if they ask for it; ranges that sleep can be freed.
 //
 // It waits for queued work as the request says, for allocations under way, and for
 // another Sleep or Wake of this pool, as long as ctx allows. Whatever fails, and
-// when ctx ends, everything is as before and Sleep may be called again; only if the
-// device also fails to map a range again that was unmapped already, that range
-// stays asleep with its bytes, until Wake. Errors: CodeInvalidState if the tag
-// sleeps already, CodeNotFound for a tag that no allocation has,
-// CodeInvalidArgument, CodeBusy on a thread that may not wait and would have to,
+// when ctx ends, everything is as before and Sleep may be called again; only if memory
+// for a range that has given its own up cannot be had again, or the device fails to
+// map it or to copy its bytes back, that range stays asleep with its bytes, until
+// Wake. Errors: CodeInvalidState if the tag sleeps already, CodeNotFound for a tag that
+// no allocation has, CodeInvalidArgument, CodeBusy on a thread that may not wait and would have to,
 // CodeTimeout and CodeCancelled for ctx, CodeResourceExhausted when host memory or
 // the disk is full, CodeIO for other failures of the file, CodePermissionDenied,
 // those of the device.
@@ -129,9 +131,11 @@ func (p *Pool) Sleep(ctx context.Context, r SleepRequest) (SleepReport, error) {
 }
 
 // Wake gets pages for what sleeps, of one tag or all, maps them at the same
-// addresses and copies the bytes back. Pages are had as for Allocate. Whatever
-// fails, and when ctx ends, all of it is asleep as before, and Wake may be called
-// again. Errors: CodeInvalidState if nothing of that tag sleeps,
+// addresses and copies the bytes back. Pages are had as for Allocate, all before the
+// first byte is copied; host memory goes back to the system as its bytes are restored.
+// Whatever fails, and when ctx ends, all of it is asleep as before, and Wake may be
+// called again; only if the device, or host memory, fails again for a range that was
+// restored already, that range stays awake. Errors: CodeInvalidState if nothing of that tag sleeps,
 // CodeOutOfPhysicalMemory and CodeOutOfMemory as for Allocate, CodeCorrupted naming
 // the file and the chunk when what is read back is not what was written, CodeIO,
 // CodeTimeout and CodeCancelled for ctx, CodeBusy on a thread that may not wait and

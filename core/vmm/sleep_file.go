@@ -6,8 +6,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"syscall"
 
@@ -35,18 +33,6 @@ type file interface {
 	io.WriterAt
 	io.Closer
 	Name() string
-}
-
-// openFile makes a new file that only the user of this process can open.
-func openFile(dir string) (file, error) {
-	if dir == "" {
-		dir = os.TempDir()
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
-	return os.CreateTemp(dir, "ferrum-sleep-*")
 }
 
 // sleepFile is the file of one Sleep, until none of its chunks is needed.
@@ -167,7 +153,7 @@ func (s *space) checkHead(f *sleepFile) error {
 // and removes the file.
 func (f *sleepFile) leave(index int) (bytes uint64, err error) {
 	if f.users.Add(-1) == 0 {
-		err = errors.Join(f.file.Close(), os.Remove(f.file.Name()))
+		err = errors.Join(f.file.Close(), remove(f.file.Name()))
 	}
 	return f.entries[index].size, err
 }
