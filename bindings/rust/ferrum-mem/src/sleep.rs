@@ -34,7 +34,8 @@ pub struct SleepRequest<'a> {
     pub backing: SleepBacking<'a>,
     /// Only its queued work is waited for; none: all of the device.
     pub stream: Option<&'a Stream>,
-    /// How long the call may take; none: without an end.
+    /// How long the call may take; none: without an end; zero: as long as nothing has
+    /// to be waited for.
     pub timeout: Option<Duration>,
     /// Copies at once, at most 64; 0: the library chooses.
     pub num_streams: u32,
@@ -56,7 +57,8 @@ pub struct SleepReport {
 pub struct WakeRequest<'a> {
     /// What sleeps of this tag; none: everything.
     pub tag: Option<&'a str>,
-    /// How long the call may take; none: without an end.
+    /// How long the call may take; none: without an end; zero: as long as nothing has
+    /// to be waited for.
     pub timeout: Option<Duration>,
     /// Copies at once, at most 64; 0: the library chooses.
     pub num_streams: u32,
