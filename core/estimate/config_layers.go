@@ -13,6 +13,7 @@ func (r reader) mlp(m *Model) (err error) {
 		return err
 	}
 	switch r.family.experts {
+	case expertsNever:
 	case expertsAll:
 		p.ExpertLayers, p.ExpertIntermediate = m.Layers, p.Intermediate
 		err = r.into([]place{{"num_local_experts", &p.Experts}, {"num_experts_per_tok", &p.PerToken}})
