@@ -384,3 +384,33 @@ func TestReports(t *testing.T) {
 	assert.Equal(t, ByModel, e.MaxContextLimitedBy)
 	assert.EqualValues(t, 512, *e.MaxContext)
 }
+
+func TestRequests(t *testing.T) {
+	x := subject(t, "llama-3.1-8b")
+	ask := func(r Request) map[string]any {
+		text, err := x.JSON(r)
+		require.NoError(t, err)
+		var fields map[string]any
+		require.NoError(t, json.Unmarshal(text, &fields))
+		return fields
+	}
+	fields := ask(Request{Serving: Serving{Batch: 1}, KVDTypeName: "int8", WeightDTypeName: "torch.float16"})
+	assert.EqualValues(t, 131072, fields["context"], "what the model was made for")
+	assert.Equal(t, "int8", fields["kv_dtype"])
+	assert.Equal(t, "f16", fields["weight_dtype"])
+	assert.NotContains(t, fields, "fits", "nothing was asked")
+	assert.Equal(t, false, ask(Request{Serving: Serving{Batch: 1}, FreeBytes: 1})["fits"])
+	for says, r := range map[string]Request{
+		`dtype "f7" is none of`: {Serving: Serving{Batch: 1}, KVDTypeName: "f7"},
+		`dtype "x" is none of`:  {Serving: Serving{Batch: 1}, WeightDTypeName: "x"},
+		"batch 0 is not within": {},
+	} {
+		_, err := x.JSON(r)
+		assert.Equal(t, device.CodeInvalidArgument, device.CodeOf(err))
+		assert.ErrorContains(t, err, says)
+	}
+	x, err := OpenConfig("c", configText(t, map[string]any{"max_position_embeddings": absent{}}))
+	require.NoError(t, err)
+	_, err = x.JSON(Request{Serving: Serving{Batch: 1}})
+	assert.ErrorContains(t, err, "context 0: c does not say")
+}

@@ -1,5 +1,11 @@
 package estimate
 
+import (
+	"encoding/json"
+
+	"ferrum_mem/core/device"
+)
+
 // Report is an estimate in the form in which programs get it: from the C ABI
 // and from ferrum-mem fit --json. docs/estimate.md gives its fields.
 type Report struct {
@@ -129,4 +135,51 @@ func (x *Subject) weightName(s Serving) string {
 		return x.Model.Weights.Quantised.Method
 	}
 	return x.Model.Weights.Plain.Name
+}
+
+// Request is a serving as the C ABI asks for it: types by name, "" where a
+// Serving would have none, and a context of 0 for the default.
+type Request struct {
+	Serving
+	KVDTypeName     string
+	WeightDTypeName string
+	// FreeBytes is what it is to fit into; 0: there is no answer.
+	FreeBytes uint64
+}
+
+// JSON is the report of a request as one object, with the answer if FreeBytes is
+// given. A name that is no type, or a context of 0 where there is no default, is
+// CodeInvalidArgument; other errors are those of Plan.
+func (x *Subject) JSON(r Request) ([]byte, error) {
+	var err error
+	for _, t := range []struct {
+		name string
+		into *DType
+	}{{r.KVDTypeName, &r.KVDType}, {r.WeightDTypeName, &r.WeightDType}} {
+		if t.name == "" {
+			continue
+		}
+		if *t.into, err = ParseDType(t.name); err != nil {
+			return nil, err
+		}
+	}
+	if r.Context == 0 {
+		if r.Context = x.DefaultContext(); r.Context == 0 {
+			return nil, device.Errorf(device.CodeInvalidArgument, opPlan, "context 0: %s does not say what the model was made for", x.Name)
+		}
+	}
+	var report any
+	if r.FreeBytes == 0 {
+		report, err = x.Report(r.Serving)
+	} else {
+		report, err = x.FitReport(r.Serving, r.FreeBytes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(report)
+	if err != nil {
+		return nil, device.Errorf(device.CodeSerialization, opPlan, "%w", err)
+	}
+	return text, nil
 }
