@@ -47,7 +47,8 @@ type Skipped struct {
 	Pinned   uint64 `json:"pinned"`
 	// InUse have been used on a stream on which work is queued.
 	InUse uint64 `json:"in_use"`
-	// NoRoom are of pages whose blocks found no place outside of them.
+	// NoRoom are of pages whose blocks found no place outside of them, though as much
+	// is free there.
 	NoRoom uint64 `json:"no_room"`
 	// OverBudget were not looked at any more.
 	OverBudget uint64 `json:"over_budget"`

@@ -93,6 +93,7 @@ func TestDefragmentMovesRelocatableBlocks(t *testing.T) {
 		require.EqualValues(t, 12, stats.BlocksMoved)
 		require.EqualValues(t, 12*4*kib, stats.BytesMoved)
 		require.EqualValues(t, 192*kib, stats.MemoryFreedBytes)
+		require.EqualValues(t, 4, stats.BlocksKept, "what all went to")
 		require.EqualValues(t, 3, stats.PagesEmptied+stats.SegmentsEmptied)
 		require.Equal(t, small.Paging == pool.PagingOff, stats.SegmentsEmptied == 3)
 		require.False(t, stats.BudgetEnded)

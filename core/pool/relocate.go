@@ -64,7 +64,8 @@ func (p *Pool) Relocate(movable map[device.Addr]uint64) (*Relocation, error) {
 
 // Next claims places for all blocks of some pages or segments, about maxBytes in all
 // but for one of them at least, the cheapest first. None: there is nothing to gain,
-// and noRoom is how many blocks found no place with all those beside them. Those
+// and noRoom is how many blocks found no place with all those beside them though as
+// much is free elsewhere. Those
 // whose places were claimed are no longer movable in this run: what becomes of them
 // is the caller's.
 func (r *Relocation) Next(maxBytes uint64) (chosen []Evacuation, noRoom uint64, err error) {

@@ -134,6 +134,7 @@ func (v *survey) undo(done []placed) {
 		if d.at != none {
 			v.places.holes[d.at] = d.was
 			v.places.list(d.at)
+			v.took(d.was.region, -d.Size)
 		}
 		if d.filled {
 			d.was.region.filled = false
@@ -181,7 +182,14 @@ func (v *survey) placeInHole(victim *region, l located, align uint64) (placed, b
 	h.size -= offset - h.offset + got.Size
 	h.offset, h.behind = offset+got.Size, offset
 	v.places.list(at)
+	v.took(h.region, got.Size)
 	return d, true
+}
+
+// took counts what is taken of a region's holes.
+func (v *survey) took(of *region, bytes uint64) {
+	of.free -= bytes
+	v.free -= bytes
 }
 
 // fill notes that blocks are moved to a region; false: that was known.

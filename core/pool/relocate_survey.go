@@ -28,6 +28,8 @@ type regionKey struct {
 type region struct {
 	key   regionKey
 	bytes uint64
+	// free is the sum of its holes.
+	free uint64
 	// blocks are those that lie in it; offsets alone say nothing of the others
 	// when it is fixed.
 	blocks []located
@@ -46,6 +48,8 @@ type survey struct {
 	// candidates are sorted from the cheapest on.
 	candidates []*region
 	places     placeIndex
+	// free is the sum of all holes in regions that have blocks.
+	free uint64
 	// idle are holes that are regions without a block.
 	idle []hole
 	// leaving are blocks that have a place already.
@@ -160,10 +164,17 @@ func (v *survey) enterHole(s *segment, number uint64, h hole, length uint64) {
 	}
 	key := regionKey{s, number}
 	if h.region = v.regions[key]; h.region != nil {
-		v.places.add(h)
+		v.enterPlace(h)
 	} else if h.size == length {
 		v.idle = append(v.idle, h)
 	}
+}
+
+// enterPlace makes a hole one that blocks may go to.
+func (v *survey) enterPlace(h hole) {
+	h.region.free += h.size
+	v.free += h.size
+	v.places.add(h)
 }
 
 // choose claims places for the blocks of the cheapest candidates.
@@ -187,7 +198,10 @@ func (v *survey) choose(maxBytes uint64) (chosen []Evacuation, noRoom uint64) {
 			claims, ok = v.claimAll(victim, blocks)
 		}
 		if !ok {
-			noRoom += uint64(len(blocks))
+			// Where the other regions have less free than it takes, they are full.
+			if v.free-victim.free >= victim.bytes {
+				noRoom += uint64(len(blocks))
+			}
 			continue
 		}
 		victim.emptied = true
@@ -227,6 +241,6 @@ func (v *survey) open(rank int) bool {
 	opened.filled = true
 	v.run.filled[opened.key] = true
 	h.region = opened
-	v.places.add(h)
+	v.enterPlace(h)
 	return true
 }

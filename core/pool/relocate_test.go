@@ -234,6 +234,38 @@ func TestRelocateOfAPoolThatCannot(t *testing.T) {
 	m.p.Abandon(Claim{})
 }
 
+// Two pages with holes that are too short for what lies in the other: as much is
+// free as it takes, and no block has a place.
+func TestNoRoomIsToldFromNothingToGain(t *testing.T) {
+	_, m := newMover(t, nil)
+	var small, large []device.Addr
+	for range 16 {
+		small = append(small, m.alloc(t, Request{SizeBytes: 4 * kib}))
+	}
+	for range 8 {
+		large = append(large, m.alloc(t, Request{SizeBytes: 8 * kib}))
+	}
+	for i := range small {
+		if i%2 == 0 {
+			m.free(t, small[i])
+		}
+	}
+	for i := range large {
+		if i%2 == 0 {
+			m.free(t, large[i])
+		}
+	}
+	r, err := m.p.Relocate(map[device.Addr]uint64{large[1]: 0, large[3]: 0, large[5]: 0, large[7]: 0})
+	require.NoError(t, err)
+	chosen, noRoom, err := r.Next(1)
+	require.NoError(t, err)
+	require.Empty(t, chosen)
+	require.EqualValues(t, 4, noRoom)
+	m.free(t, large[1])
+	m.alloc(t, Request{SizeBytes: 4 * kib})
+	require.NoError(t, m.p.audit())
+}
+
 // packed is how many regions so many bytes take at least.
 func packed(m *mover, regionBytes uint64) uint64 {
 	sum := uint64(0)
