@@ -90,7 +90,9 @@ type VirtualMemory interface {
 	// CodeNotMapped; a range that starts or ends inside a page is
 	// CodeInvalidOffset. Work that still uses the range must have been waited
 	// for: where the device knows of such work it is CodeBusy. The system's bound
-	// on mappings reached is CodeResourceExhausted.
+	// on mappings reached is CodeResourceExhausted. Private pages of an Unmap that
+	// fails are still mapped, but what they held may be lost: the system may have
+	// taken some of it before it refused, also at a second try, to take the rest.
 	Unmap(addr Addr, size uint64) error
 	// Zero makes pages that are not mapped (else CodeBusy) read as zeros, and may
 	// give their memory back to the system until they are touched again. When it

@@ -203,7 +203,7 @@ type mappings struct {
 
 func (m *mappings) take(op string, growth int64) error {
 	count := m.count.Add(growth)
-	if limit := m.bound - m.bound/8; growth > 0 && m.bound != 0 && uint64(count) > limit {
+	if limit := m.bound - m.bound/8; growth > 0 && m.bound != 0 && count > 0 && uint64(count) > limit {
 		m.count.Add(-growth)
 		return device.Errorf(device.CodeResourceExhausted, op,
 			"%d mappings more: virtual memory has %d and may have %d, because vm.max_map_count is %d",

@@ -80,26 +80,27 @@ func (v *virtualMemory) claimRange(
 		return claimed{}, device.Errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: not within one reservation", address, size)
 	}
-	covered, whole := r.covered(address, size)
-	if !covered {
-		return claimed{}, device.Errorf(device.CodeNotMapped, op,
-			"address %#x, size %d: not mapped throughout", address, size)
-	}
-	if !whole {
-		return claimed{}, device.Errorf(device.CodeInvalidOffset, op,
-			"address %#x, size %d: starts or ends inside a page", address, size)
-	}
 	var busy error
-	r.each(address, size, func(p place) bool {
+	whole := true
+	covered := r.each(address, size, func(p place) bool {
+		whole = whole && p.address >= address && p.address+p.pageBytes <= address+size
 		switch {
+		case busy != nil:
 		case p.changing:
 			busy = device.Errorf(device.CodeBusy, op, "address %#x: another call changes the page there", p.address)
 		case p.uses > 0 && takes(*p.pageSlot):
 			busy = device.Errorf(device.CodeBusy, op, "address %#x: %d uses of the page there by queued work", p.address, p.uses)
 		}
-		return busy == nil
+		return true
 	})
-	if busy != nil {
+	switch {
+	case !covered:
+		return claimed{}, device.Errorf(device.CodeNotMapped, op,
+			"address %#x, size %d: not mapped throughout", address, size)
+	case !whole:
+		return claimed{}, device.Errorf(device.CodeInvalidOffset, op,
+			"address %#x, size %d: starts or ends inside a page", address, size)
+	case busy != nil:
 		return claimed{}, busy
 	}
 	c := claimed{space: r, address: address, size: size}

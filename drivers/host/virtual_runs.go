@@ -15,19 +15,22 @@ type run struct {
 	access        device.Access
 }
 
-func (r run) end() uint64 { return r.address + r.size }
+func (r *run) end() uint64 { return r.address + r.size }
 
-func (r run) private() bool { return r.store.backing == device.BackingPrivate }
+func (r *run) private() bool { return r.store.backing == device.BackingPrivate }
 
-// joins says whether what follows can be in the same call.
-func (r run) joins(next run) bool {
+// reaches says whether a page at an address, of a place of a file, can be in the
+// same call.
+func (r *run) reaches(address uint64, s *store, offset uint64, access device.Access) bool {
 	switch {
-	case r.end() != next.address || r.access != next.access || r.private() != next.private():
+	case r.address+r.size != address || r.access != access:
 		return false
-	case r.private() || r.access == device.AccessNone:
+	case s.backing == device.BackingPrivate || r.private():
+		return s.backing == r.store.backing
+	case access == device.AccessNone:
 		return true
 	}
-	return r.store == next.store && r.file.offset+r.size == next.file.offset
+	return r.store == s && r.file.offset+r.size == offset
 }
 
 // pieces are the runs of a range that is mapped throughout, as they lie in files.
@@ -39,7 +42,7 @@ func (v *virtualMemory) pieces(op string, address, size uint64) ([]run, error) {
 		return nil, device.Errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: not within one reservation", address, size)
 	}
-	if covered, _ := r.covered(address, size); !covered {
+	if !r.covered(address, size) {
 		return nil, device.Errorf(device.CodeNotMapped, op, "address %#x, size %d: not mapped throughout", address, size)
 	}
 	return v.runs(claimed{space: r, address: address, size: size},
@@ -50,18 +53,20 @@ func (v *virtualMemory) pieces(op string, address, size uint64) ([]run, error) {
 // v.mu; the range is mapped throughout.
 func (v *virtualMemory) runs(c claimed, access func(pageSlot) device.Access) []run {
 	var list []run
+	var last *run
 	c.space.each(c.address, c.size, func(p place) bool {
 		s, index, _ := v.find(p.page)
-		next := run{address: p.address, size: p.pageBytes, store: s, file: s.part(index), access: access(*p.pageSlot)}
-		if cut := max(c.address, next.address) - next.address; cut > 0 {
-			next.address, next.size, next.file.offset = c.address, next.size-cut, next.file.offset+cut
+		address, size, offset, wanted := p.address, p.pageBytes, index*s.pageBytes, access(*p.pageSlot)
+		if cut := max(c.address, address) - address; cut > 0 {
+			address, size, offset = c.address, size-cut, offset+cut
 		}
-		next.size = min(next.size, c.address+c.size-next.address)
-		if n := len(list); n > 0 && list[n-1].joins(next) {
-			list[n-1].size += next.size
-		} else {
-			list = append(list, next)
+		size = min(size, c.address+c.size-address)
+		if last != nil && last.reaches(address, s, offset, wanted) {
+			last.size += size
+			return true
 		}
+		list = append(list, run{address: address, size: size, store: s, file: filePart{fd: s.fd, offset: offset}, access: wanted})
+		last = &list[len(list)-1]
 		return true
 	})
 	return list
@@ -136,7 +141,11 @@ func (v *virtualMemory) growth(c claimed, access func(pageSlot) device.Access) i
 	return growth
 }
 
-func hasPrivate(runs []run) bool { return slices.ContainsFunc(runs, run.private) }
+func hasPrivate(runs []run) bool { return firstPrivate(runs) >= 0 }
+
+func firstPrivate(runs []run) int {
+	return slices.IndexFunc(runs, func(r run) bool { return r.private() })
+}
 
 // apply calls the system for each run. When it fails, done says up to which
 // address something may have changed; else it is 0.
@@ -247,7 +256,7 @@ func (v *virtualMemory) undo(c claimed, done uint64) {
 // alone would stay a mapping. What of it fails does no harm.
 func (o *openDevice) prime(r *reservation, runs []run) {
 	m := o.driver.mapper
-	address := runs[slices.IndexFunc(runs, run.private)].address
+	address := runs[firstPrivate(runs)].address
 	page := o.driver.granularity
 	if m.virtual.protect(address, page, device.AccessReadWrite) == nil {
 		m.virtual.touch(address)

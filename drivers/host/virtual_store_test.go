@@ -89,3 +89,15 @@ func count(flags []bool) (n int) {
 	}
 	return n
 }
+
+// Takings and givings that meet may have the count below 0 for a moment: that is no
+// bound that was reached.
+func TestMappingsBelowNothing(t *testing.T) {
+	m := mappings{bound: 800}
+	m.count.Store(-2)
+	require.NoError(t, m.take("op", 1))
+	require.NoError(t, m.take("op", 701))
+	requireCode(t, device.CodeResourceExhausted, m.take("op", 1), "1 mappings more: virtual memory has 700 and may have 700")
+	require.EqualValues(t, 700, m.count.Load())
+	require.NoError(t, m.take("op", -700))
+}

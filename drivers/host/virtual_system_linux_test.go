@@ -76,7 +76,7 @@ func openVirtual(t *testing.T, count int, pageBytes uint64, backing device.Backi
 	require.NoError(t, o.Map(addr, pages))
 	require.NoError(t, o.SetAccess(addr, size, device.AccessReadWrite))
 	t.Cleanup(func() {
-		if covered, _ := o.virtual.reservationOf(uint64(addr), size).covered(uint64(addr), size); covered {
+		if o.virtual.reservationOf(uint64(addr), size).covered(uint64(addr), size) {
 			require.NoError(t, o.Unmap(addr, size))
 		}
 		if o.pages > 0 {
