@@ -139,6 +139,7 @@ func TestMemoryInfoAlwaysAddsUp(t *testing.T) {
 		require.Equal(t, info.TotalBytes, info.UsedBytes+info.FreeBytes+info.ReservedBytes)
 		require.LessOrEqual(t, info.UsedBytes, info.TotalBytes)
 		require.LessOrEqual(t, info.FreeBytes, info.TotalBytes)
+		require.LessOrEqual(t, info.LargestFreeBytes, info.FreeBytes)
 		require.InDelta(t, float64(info.UsedBytes)/float64(info.TotalBytes)*100, info.UtilizationPercent(), 1e-3)
 	})
 }
@@ -157,7 +158,7 @@ func TestMemoryInfoCountsWhatTheLimitForbidsAsReserved(t *testing.T) {
 	info, err := e.MemoryInfo()
 	require.NoError(t, err)
 	require.Equal(t, MemoryInfo{TotalBytes: 100 * mib, UsedBytes: 5 * mib, FreeBytes: 25 * mib,
-		ReservedBytes: 70 * mib, ActiveAllocations: 1, FragmentationRatio: 1,
+		ReservedBytes: 70 * mib, ActiveAllocations: 1, LargestFreeBytes: 10 * mib, FragmentationRatio: 1,
 		Pressure: pressure.Medium}, info)
 	require.NoError(t, e.Release(s))
 	dev.FailNth(devicetest.Memory, 1, nil)

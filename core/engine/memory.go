@@ -22,6 +22,9 @@ type MemoryInfo struct {
 	// ReservedBytes is the rest: the driver's, other processes', above the limit.
 	ReservedBytes     uint64 `json:"reserved_bytes"`
 	ActiveAllocations uint64 `json:"active_allocations"`
+	// LargestFreeBytes is the longest run that can be handed out as things are: of
+	// what is cached, or of what is free in the device as far as the limit allows.
+	LargestFreeBytes uint64 `json:"largest_free_bytes"`
 	// FragmentationRatio is 1 - largest free run / total free, over what was
 	// had from the driver; 0 when nothing is free.
 	FragmentationRatio float32 `json:"fragmentation_ratio"`
@@ -68,6 +71,7 @@ func (e *Engine) join(reading device.MemoryReading, headroom uint64, books track
 		UsedBytes:          books.ActiveBytes + books.UnusableBytes,
 		FreeBytes:          saturatingAdd(min(reading.FreeBytes, headroom), books.CachedBytes),
 		ActiveAllocations:  books.LiveBlocks,
+		LargestFreeBytes:   max(books.LargestFreeBytes, min(reading.FreeBytes, headroom)),
 		FragmentationRatio: books.Fragmentation(),
 	}
 	if info.TotalBytes != 0 {
@@ -76,6 +80,7 @@ func (e *Engine) join(reading device.MemoryReading, headroom uint64, books track
 		info.UsedBytes = min(info.UsedBytes, info.TotalBytes)
 		info.FreeBytes = min(info.FreeBytes, info.TotalBytes-info.UsedBytes)
 		info.ReservedBytes = info.TotalBytes - info.UsedBytes - info.FreeBytes
+		info.LargestFreeBytes = min(info.LargestFreeBytes, info.FreeBytes)
 	}
 	if measured := e.bandwidth.measured.Load(); measured != nil {
 		gbps := float32(*measured)

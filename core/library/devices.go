@@ -279,6 +279,20 @@ func (l *Library) MemoryInfo(id uint64) (engine.MemoryInfo, error) {
 	return info, late(l.devices, id, d.engine, err)
 }
 
+// RecentMemoryInfo is MemoryInfo from the books and a reading of the device that is
+// no older than maxAge; 0 asks the device.
+func (l *Library) RecentMemoryInfo(id uint64, maxAge time.Duration) (engine.MemoryInfo, error) {
+	d, err := l.device("memory.recent_info", id)
+	if err != nil {
+		return engine.MemoryInfo{}, err
+	}
+	info, err := d.engine.RecentMemoryInfo(maxAge)
+	if err != nil {
+		return engine.MemoryInfo{}, late(l.devices, id, d.engine, err)
+	}
+	return info, nil
+}
+
 // DeviceStatistics is the books of a device: the sum over its pools and
 // managers.
 func (l *Library) DeviceStatistics(id uint64) (track.Statistics, error) {

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"strings"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -173,6 +174,16 @@ func (l *Library) collectLeaks(only *openDevice) leakReport {
 		}
 		return true
 	})
+	if only == nil {
+		l.monitors.Each(func(id uint64, m *openMonitor) bool {
+			report.add(leak{Kind: "monitor", Handle: id, AgeNS: ageOf(&m.object)})
+			return true
+		})
+		l.placements.Each(func(id uint64, p *openPlacement) bool {
+			report.add(leak{Kind: "placement", Handle: id, Tag: p.strategy.Name(), AgeNS: ageOf(&p.object)})
+			return true
+		})
+	}
 	l.factory.EachStream(func(s manager.StreamInfo) bool {
 		if !s.IsDefault && (only == nil || s.Engine == only.engine) {
 			report.add(leak{Kind: "stream", Device: s.Engine.ID().String(), Handle: s.Handle.ID()})
@@ -197,7 +208,9 @@ func (l *Library) logLeaks(what string, report leakReport) {
 			l.log.printf(LogWarning, "%s: %s: freed %s of %d bytes at %#x, tag %q, handle %#x", found.Device,
 				what, found.Kind, found.Bytes, found.Address, found.Tag, found.Handle)
 		default:
-			l.log.printf(LogWarning, "%s: %s: freed %s, handle %#x", found.Device, what, found.Kind, found.Handle)
+			// What belongs to no device names none.
+			whose := strings.TrimPrefix(found.Device+": "+what, ": ")
+			l.log.printf(LogWarning, "%s: freed %s, handle %#x", whose, found.Kind, found.Handle)
 		}
 	}
 	for _, group := range groupLeaks(report.Leaks) {

@@ -11,6 +11,8 @@ import (
 // leftovers counts what is alive, by kind.
 type leftovers struct {
 	devices, pools, vpools, sharedPools, managers, streams, events, registrations int
+	// monitors and placements belong to no device.
+	monitors, placements int
 	// making is the calls that make something on a device at this moment.
 	making int
 	blocks uint64
@@ -26,7 +28,7 @@ func (n leftovers) String() string {
 		case count == 1:
 			parts = append(parts, "1 "+kind)
 		case count > 1:
-			parts = append(parts, fmt.Sprintf("%d %ss", count, kind))
+			parts = append(parts, fmt.Sprintf("%d %s", count, plural(kind)))
 		}
 	}
 	add(uint64(n.devices), "device")
@@ -37,6 +39,8 @@ func (n leftovers) String() string {
 	add(uint64(n.streams), "stream")
 	add(uint64(n.events), "event")
 	add(uint64(n.registrations), "registration")
+	add(uint64(n.monitors), "monitor")
+	add(uint64(n.placements), "placement strategy")
 	add(uint64(n.making), "unfinished call")
 	add(n.blocks, "block")
 	if len(parts) == 0 {
@@ -48,10 +52,20 @@ func (n leftovers) String() string {
 	return parts[0]
 }
 
+func plural(kind string) string {
+	if stem, ok := strings.CutSuffix(kind, "y"); ok {
+		return stem + "ies"
+	}
+	return kind + "s"
+}
+
 // countLeft counts what is alive on a device or, with nil, on all of them with
 // the devices themselves. It waits for nothing.
 func (l *Library) countLeft(only *openDevice) leftovers {
 	var n leftovers
+	if only == nil {
+		n.monitors, n.placements = l.monitors.Len(), l.placements.Len()
+	}
 	l.devices.Each(func(_ uint64, d *openDevice) bool {
 		if only != nil && d != only {
 			return true

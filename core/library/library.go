@@ -96,6 +96,8 @@ type Library struct {
 	sharedPools   *handle.Table[*openSharedPool]
 	managers      *handle.Table[*openManager]
 	registrations *handle.Table[*registration]
+	monitors      *handle.Table[*openMonitor]
+	placements    *handle.Table[*openPlacement]
 
 	// current is nil while the library is stopped or stopping. It is written
 	// with mu held.
@@ -133,6 +135,8 @@ func New(o Options) *Library {
 		sharedPools:   handle.New[*openSharedPool](handle.SharedPool),
 		managers:      handle.New[*openManager](handle.Manager),
 		registrations: handle.New[*registration](handle.Registration),
+		monitors:      handle.New[*openMonitor](handle.Monitor),
+		placements:    handle.New[*openPlacement](handle.Placement),
 		opened:        map[device.ID]*openDevice{},
 		lastLeaks:     newLeakReport(),
 	}
@@ -147,6 +151,15 @@ type object struct {
 	createdAt time.Time
 	// destroying is held by the one call that destroys the object.
 	destroying sync.Mutex
+}
+
+// insert gives an object its handle.
+func insert[T any](table *handle.Table[T], value T, o *object) (uint64, error) {
+	id, err := table.Insert(value)
+	if err == nil {
+		o.handle.Store(id)
+	}
+	return id, err
 }
 
 func (l *Library) insideAnyCallback() bool { return l.insideCallback(0) }

@@ -94,7 +94,8 @@ func snapshotHasItsKeys(t *testing.T) {
 		require.ElementsMatch(t, []string{"id", "memory", "statistics", "tags", "pools", "managers", "virtual_pools", "shared_pools", "asleep"}, keysOf(d))
 		memory := d["memory"].(map[string]any)
 		require.ElementsMatch(t, []string{"pressure", "total_bytes", "used_bytes", "free_bytes", "reserved_bytes",
-			"active_allocations", "fragmentation_ratio", "utilization_percent", "bandwidth_known", "bandwidth_gbps"},
+			"active_allocations", "fragmentation_ratio", "utilization_percent", "bandwidth_known", "bandwidth_gbps",
+			"largest_free_bytes", "reading_age_ns"},
 			keysOf(memory))
 		require.Equal(t, "low", memory["pressure"])
 		require.Nil(t, memory["bandwidth_gbps"])

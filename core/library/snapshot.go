@@ -37,10 +37,12 @@ type memorySnapshot struct {
 	FreeBytes          uint64   `json:"free_bytes"`
 	ReservedBytes      uint64   `json:"reserved_bytes"`
 	ActiveAllocations  uint64   `json:"active_allocations"`
+	LargestFreeBytes   uint64   `json:"largest_free_bytes"`
 	FragmentationRatio float32  `json:"fragmentation_ratio"`
 	UtilizationPercent float32  `json:"utilization_percent"`
 	BandwidthKnown     bool     `json:"bandwidth_known"`
 	BandwidthGBps      *float32 `json:"bandwidth_gbps"`
+	ReadingAgeNS       uint64   `json:"reading_age_ns"`
 }
 
 // poolSnapshot adds to a pool's own who has made it: "pool" (PoolCreate) or
@@ -146,5 +148,6 @@ func snapshotMemory(m engine.MemoryInfo) memorySnapshot {
 		FreeBytes: m.FreeBytes, ReservedBytes: m.ReservedBytes, ActiveAllocations: m.ActiveAllocations,
 		FragmentationRatio: m.FragmentationRatio, UtilizationPercent: m.UtilizationPercent(),
 		BandwidthKnown: m.BandwidthGBps != nil, BandwidthGBps: m.BandwidthGBps,
+		LargestFreeBytes: m.LargestFreeBytes, ReadingAgeNS: uint64(m.ReadingAge),
 	}
 }

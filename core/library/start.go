@@ -160,6 +160,7 @@ func (l *Library) sealEverything() leakReport {
 // closeEverything closes all devices by force. The library is stopping, so none
 // is opened meanwhile; one that another call is closing is waited for.
 func (l *Library) closeEverything() error {
+	l.closeMonitors()
 	var failures []error
 	l.devices.Each(func(_ uint64, d *openDevice) bool {
 		if l.claim(d) {

@@ -83,9 +83,10 @@ func (m *Monitor) infoOf(w *watched, maxAge time.Duration) DeviceInfo {
 
 // Pressure is the pressure of all devices together, from readings that are no
 // older than maxAge.
-func (m *Monitor) Pressure(maxAge time.Duration) Summary { return m.summarize(m.Info(maxAge)) }
+func (m *Monitor) Pressure(maxAge time.Duration) Summary { return m.Summarize(m.Info(maxAge)) }
 
-func (m *Monitor) summarize(infos []DeviceInfo) Summary {
+// Summarize is the pressure of those devices together.
+func (m *Monitor) Summarize(infos []DeviceInfo) Summary {
 	s := Summary{Devices: len(infos)}
 	var total, used sum
 	for _, info := range infos {

@@ -280,3 +280,10 @@ func (m *Monitor) log(level engine.Level, message string) {
 }
 
 func now() time.Duration { return track.Now() }
+
+// Devices is how many devices are watched.
+func (m *Monitor) Devices() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.watched)
+}

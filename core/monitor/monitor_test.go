@@ -143,7 +143,7 @@ func TestADeviceThatCannotBeAskedKeepsItsLastInformation(t *testing.T) {
 	require.ErrorIs(t, infos[0].Err, device.CodeDevice)
 	require.False(t, infos[0].Known)
 	require.NoError(t, infos[1].Err)
-	require.Equal(t, 1, m.summarize(infos).Unknown)
+	require.Equal(t, 1, m.Summarize(infos).Unknown)
 	f.devices[0].SetOthersBytes(96 * mib)
 	require.Equal(t, pressure.Critical, m.Pressure(0).Level)
 	f.devices[0].FailNth(devicetest.Memory, 1, nil)

@@ -1,0 +1,250 @@
+package library
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/monitor"
+	"ferrum_mem/core/pressure"
+)
+
+// openMonitor is a monitor that was made by MonitorCreate.
+type openMonitor struct {
+	object
+	monitor *monitor.Monitor
+}
+
+// MonitorConfig is the settings of a monitor.
+type MonitorConfig struct {
+	Profile pressure.Profile
+	// Interval is how often devices are looked at while a callback is set; 0: the
+	// default, below 0: never.
+	Interval     time.Duration
+	IgnoreSystem bool
+}
+
+// DeviceLevel is the pressure level of a device by its handle.
+type DeviceLevel struct {
+	Device uint64
+	Level  pressure.Level
+}
+
+// MonitorCollected is what a collection did on one device.
+type MonitorCollected struct {
+	Device   uint64
+	Managers int
+	Stats    manager.DefragmentationStats
+	Err      error
+}
+
+// MonitorCreate makes a monitor that watches nothing yet. It belongs to no device
+// and keeps none from being closed.
+func (l *Library) MonitorCreate(c MonitorConfig) (uint64, error) {
+	const op = "monitor.create"
+	if _, err := l.started(op); err != nil {
+		return 0, err
+	}
+	made, err := monitor.New(monitor.Config{
+		Profile: c.Profile, Interval: c.Interval, IgnoreSystem: c.IgnoreSystem,
+		Log: func(level engine.Level, message string) { l.log.printf(int32(level), "%s", message) },
+	})
+	if err != nil {
+		return 0, err
+	}
+	entry := &openMonitor{monitor: made}
+	entry.createdAt = time.Now()
+	// Not while the library stops: it has listed what there is by then.
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := l.started(op); err != nil {
+		return 0, err
+	}
+	return insert(l.monitors, entry, &entry.object)
+}
+
+// MonitorDestroy ends a monitor: its callback is not called again, and one that
+// runs is waited for, unless runningToken, the token of the callback that the
+// calling thread runs (0: none), is the handle: the token of a monitor's callback.
+// The managers are left as they are.
+func (l *Library) MonitorDestroy(id, runningToken uint64) error {
+	if _, err := l.started("monitor.destroy"); err != nil {
+		return err
+	}
+	entry, err := l.monitors.Remove(id)
+	if err != nil {
+		return err
+	}
+	entry.monitor.Close(runningToken == id)
+	return nil
+}
+
+func (l *Library) monitor(op string, id uint64) (*monitor.Monitor, error) {
+	if _, err := l.started(op); err != nil {
+		return nil, err
+	}
+	entry, err := l.monitors.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	return entry.monitor, nil
+}
+
+// MonitorRegister has a monitor watch a manager and its device. The registration is
+// weak: a manager that is destroyed leaves by itself.
+func (l *Library) MonitorRegister(id, managerID uint64) error {
+	const op = "monitor.register"
+	m, err := l.monitor(op, id)
+	if err != nil {
+		return err
+	}
+	entry, err := l.managers.Get(managerID)
+	if err != nil {
+		return err
+	}
+	return late(l.monitors, id, entry.device.engine, m.Register(entry.manager))
+}
+
+// MonitorUnregister ends the watch over a manager.
+func (l *Library) MonitorUnregister(id, managerID uint64) error {
+	const op = "monitor.unregister"
+	m, err := l.monitor(op, id)
+	if err != nil {
+		return err
+	}
+	entry, err := l.managers.Get(managerID)
+	if err != nil {
+		return err
+	}
+	return m.Unregister(entry.manager)
+}
+
+// MonitorUnregisterDevice ends the watch over all managers of a device.
+func (l *Library) MonitorUnregisterDevice(id, deviceID uint64) error {
+	const op = "monitor.unregister_device"
+	m, err := l.monitor(op, id)
+	if err != nil {
+		return err
+	}
+	d, err := l.devices.Get(deviceID)
+	if err != nil {
+		return err
+	}
+	return m.UnregisterDevice(d.engine)
+}
+
+// MonitorSetCallback has fn hear of every change of the levels from now on; nil
+// removes the present one. It waits for a running call of the former one, unless
+// it is called from that: runningToken is as for MonitorDestroy.
+func (l *Library) MonitorSetCallback(id, runningToken uint64, fn func(levels []DeviceLevel)) error {
+	const op = "monitor.set_callback"
+	m, err := l.monitor(op, id)
+	if err != nil {
+		return err
+	}
+	inside := runningToken == id
+	if fn == nil {
+		return l.goneMonitor(id, m.SetCallback(nil, inside))
+	}
+	return l.goneMonitor(id, m.SetCallback(func(levels []monitor.DeviceLevel) {
+		var known []DeviceLevel
+		for _, found := range levels {
+			if handle := l.deviceOf(found.Engine); handle != 0 {
+				known = append(known, DeviceLevel{Device: handle, Level: found.Level})
+			}
+		}
+		fn(known)
+	}, inside))
+}
+
+// goneMonitor is what a monitor says of a call that found it just before it was
+// destroyed, as what its handle says now.
+func (l *Library) goneMonitor(id uint64, err error) error {
+	if device.CodeOf(err) == device.CodeInvalidState {
+		if _, gone := l.monitors.Get(id); gone != nil {
+			return gone
+		}
+	}
+	return err
+}
+
+// deviceOf is the handle of an open device; 0: it is closed.
+func (l *Library) deviceOf(e *engine.Engine) (handle uint64) {
+	l.devices.Each(func(id uint64, d *openDevice) bool {
+		if d.engine == e {
+			handle = id
+		}
+		return handle == 0
+	})
+	return handle
+}
+
+// MonitorPressure is the pressure of all watched devices together, from readings
+// that are no older than maxAge.
+func (l *Library) MonitorPressure(id uint64, maxAge time.Duration) (monitor.Summary, error) {
+	m, err := l.monitor("monitor.pressure", id)
+	if err != nil {
+		return monitor.Summary{}, err
+	}
+	return m.Pressure(maxAge), nil
+}
+
+// MonitorLevels is the level of every watched device.
+func (l *Library) MonitorLevels(id uint64, maxAge time.Duration) ([]DeviceLevel, error) {
+	m, err := l.monitor("monitor.levels", id)
+	if err != nil {
+		return nil, err
+	}
+	var levels []DeviceLevel
+	for _, info := range m.Info(maxAge) {
+		if handle := l.deviceOf(info.Engine); handle != 0 {
+			levels = append(levels, DeviceLevel{Device: handle, Level: info.Level})
+		}
+	}
+	return levels, nil
+}
+
+// MonitorDevices is how many devices a monitor watches.
+func (l *Library) MonitorDevices(id uint64) (int, error) {
+	m, err := l.monitor("monitor.collect", id)
+	if err != nil {
+		return 0, err
+	}
+	return m.Devices(), nil
+}
+
+// MonitorCollect defragments every watched manager. What failed on a device is in
+// its record; the others are collected all the same.
+func (l *Library) MonitorCollect(id uint64) ([]MonitorCollected, error) {
+	m, err := l.monitor("monitor.collect", id)
+	if err != nil {
+		return nil, err
+	}
+	// The error joins those of the devices, which are in the records.
+	done, _ := m.Collect()
+	var collected []MonitorCollected
+	for _, c := range done {
+		// A device that is closed by now has no handle any more.
+		collected = append(collected, MonitorCollected{
+			Device: l.deviceOf(c.Engine), Managers: c.Managers, Stats: c.Stats, Err: on(c.Err, c.Engine),
+		})
+	}
+	return collected, nil
+}
+
+// closeMonitors ends all monitors, as the library stops.
+func (l *Library) closeMonitors() {
+	l.monitors.Each(func(id uint64, _ *openMonitor) bool {
+		if entry, err := l.monitors.Remove(id); err == nil {
+			entry.monitor.Close(false)
+		}
+		return true
+	})
+	l.placements.Each(func(id uint64, _ *openPlacement) bool {
+		if entry, err := l.placements.Remove(id); err == nil {
+			entry.end(false)
+		}
+		return true
+	})
+}

@@ -1,0 +1,244 @@
+package library
+
+import (
+	"sync"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/placement"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/pressure"
+)
+
+// openPlacement is a placement strategy that was made by PlacementCreate or
+// PlacementCreateOwn.
+type openPlacement struct {
+	object
+	strategy *placement.Strategy
+
+	mu   sync.Mutex
+	idle *sync.Cond
+	// running counts calls of a strategy of the caller's; ended says that there are
+	// no more.
+	running int
+	ended   bool
+}
+
+// PlacementRequest is a request with the handles of its devices.
+type PlacementRequest struct {
+	placement.Request
+	// Preferred replaces the field of Request by handles.
+	Preferred []uint64
+	// Devices are the candidates; nil: all open devices.
+	Devices []uint64
+	Profile pressure.Profile
+	// Strategy is the handle of the strategy that is asked, and the token of its
+	// callback.
+	Strategy uint64
+}
+
+// PlacementOption is a candidate with the handle of its device.
+type PlacementOption struct {
+	placement.Option
+	Device uint64
+}
+
+// PlacementChooser is a strategy of the caller's.
+type PlacementChooser func(r PlacementRequest, options []PlacementOption) (int, error)
+
+// PlacementCreate makes a built-in placement strategy.
+func (l *Library) PlacementCreate(name string) (uint64, error) {
+	return l.addPlacement("placement.create", func(*openPlacement) (*placement.Strategy, error) {
+		return placement.New(name)
+	})
+}
+
+// PlacementCreateOwn makes one of the caller's, which is called on the thread of
+// the selection.
+func (l *Library) PlacementCreateOwn(name string, choose PlacementChooser) (uint64, error) {
+	const op = "placement.create_own"
+	if choose == nil {
+		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
+	}
+	return l.addPlacement(op, func(p *openPlacement) (*placement.Strategy, error) {
+		return placement.NewOwn(name, func(r placement.Request, options []placement.Option) (int, error) {
+			if !p.begin() {
+				return placement.None, device.Errorf(device.CodeInvalidHandle, op, "the strategy has been destroyed")
+			}
+			defer p.leave()
+			given, shown := l.withHandles(r, options)
+			given.Strategy = p.handle.Load()
+			return choose(given, shown)
+		})
+	})
+}
+
+func (l *Library) addPlacement(op string, build func(*openPlacement) (*placement.Strategy, error)) (uint64, error) {
+	if _, err := l.started(op); err != nil {
+		return 0, err
+	}
+	entry := &openPlacement{}
+	entry.idle = sync.NewCond(&entry.mu)
+	entry.createdAt = time.Now()
+	made, err := build(entry)
+	if err != nil {
+		return 0, err
+	}
+	entry.strategy = made
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := l.started(op); err != nil {
+		return 0, err
+	}
+	return insert(l.placements, entry, &entry.object)
+}
+
+func (p *openPlacement) begin() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return false
+	}
+	p.running++
+	return true
+}
+
+func (p *openPlacement) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running--
+	p.idle.Broadcast()
+}
+
+// end has the strategy called no more and waits for calls that run, unless it is
+// called from inside one.
+func (p *openPlacement) end(inside bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	for p.running > 0 && !inside {
+		p.idle.Wait()
+	}
+}
+
+// PlacementDestroy destroys a strategy. Running calls of one of the caller's are
+// waited for, unless it is called from one: runningToken, the token of the callback
+// that the calling thread runs (0: none), is then the handle.
+func (l *Library) PlacementDestroy(id, runningToken uint64) error {
+	if _, err := l.started("placement.destroy"); err != nil {
+		return err
+	}
+	entry, err := l.placements.Remove(id)
+	if err != nil {
+		return err
+	}
+	entry.end(runningToken == id)
+	return nil
+}
+
+// PlacementName is the name of a strategy.
+func (l *Library) PlacementName(id uint64) (string, error) {
+	entry, err := l.placement("placement.name", id)
+	if err != nil {
+		return "", err
+	}
+	return entry.strategy.Name(), nil
+}
+
+func (l *Library) placement(op string, id uint64) (*openPlacement, error) {
+	if _, err := l.started(op); err != nil {
+		return nil, err
+	}
+	return l.placements.Get(id)
+}
+
+// recentReading is how old the readings may be that a choice is made by.
+const recentReading = 100 * time.Millisecond
+
+// PlacementSelect chooses a device for a request; CodeNotFound, with the reason for
+// each, when none can serve it.
+func (l *Library) PlacementSelect(id uint64, r PlacementRequest) (uint64, error) {
+	entry, err := l.placement("placement.select", id)
+	if err != nil {
+		return 0, err
+	}
+	request, devices, candidates, err := l.candidates(r)
+	if err != nil {
+		return 0, err
+	}
+	d, err := entry.strategy.Select(request, candidates)
+	if err != nil {
+		return 0, err
+	}
+	return devices[d.Chosen].handle.Load(), nil
+}
+
+// candidates looks the devices of a request up and reads what is known of them. A
+// device that cannot be asked is a candidate of which nothing is known.
+func (l *Library) candidates(r PlacementRequest) (placement.Request, []*openDevice, []placement.Candidate, error) {
+	request := r.Request
+	request.Preferred = nil
+	if err := r.Profile.Check("placement.select"); err != nil {
+		return request, nil, nil, err
+	}
+	for _, handle := range r.Preferred {
+		d, err := l.devices.Get(handle)
+		if err != nil {
+			return request, nil, nil, err
+		}
+		request.Preferred = append(request.Preferred, d.engine.ID())
+	}
+	var devices []*openDevice
+	if r.Devices == nil {
+		devices = l.listDevices()
+	}
+	for _, handle := range r.Devices {
+		d, err := l.devices.Get(handle)
+		if err != nil {
+			return request, nil, nil, err
+		}
+		devices = append(devices, d)
+	}
+	candidates := make([]placement.Candidate, len(devices))
+	for i, d := range devices {
+		candidates[i] = candidateOf(d, r.Profile)
+	}
+	return request, devices, candidates, nil
+}
+
+func candidateOf(d *openDevice, profile pressure.Profile) placement.Candidate {
+	e := d.engine
+	c := placement.Candidate{
+		Device: e.ID(), Profile: profile,
+		// A block is aligned as its pool is, unless it asks for more.
+		AlignmentBytes: min(pool.DefaultConfig().AlignmentBytes, e.Info().AlignmentBytes),
+		Lacks:          func(kind manager.MemoryType) bool { return !kind.SupportedOn(e) },
+	}
+	info, err := e.RecentMemoryInfo(recentReading)
+	if err != nil {
+		return c
+	}
+	c.Known = true
+	c.TotalBytes, c.UsedBytes, c.FreeBytes = info.TotalBytes, info.UsedBytes, info.FreeBytes
+	c.LargestFreeBytes = info.LargestFreeBytes
+	return c
+}
+
+// withHandles gives a request and its options with handles instead of ids.
+func (l *Library) withHandles(r placement.Request, options []placement.Option) (PlacementRequest, []PlacementOption) {
+	handles := map[device.ID]uint64{}
+	for _, d := range l.listDevices() {
+		handles[d.engine.ID()] = d.handle.Load()
+	}
+	given := PlacementRequest{Request: r}
+	for _, id := range r.Preferred {
+		given.Preferred = append(given.Preferred, handles[id])
+	}
+	found := make([]PlacementOption, len(options))
+	for i, o := range options {
+		found[i] = PlacementOption{Option: o, Device: handles[o.Device]}
+		given.Profile = o.Profile
+	}
+	return given, found
+}
