@@ -1483,7 +1483,8 @@ typedef struct ferrum_defragmentation_stats {
     uint64_t skipped_pinned;
     /** Blocks that were used on a stream on which work is queued. */
     uint64_t skipped_in_use;
-    /** Blocks of pages whose blocks found no place outside of them. */
+    /** Blocks of pages whose blocks found no place outside of them, though as much is
+     *  free there. */
     uint64_t skipped_no_room;
     /** Blocks that were not looked at any more when the budget was over. */
     uint64_t skipped_over_budget;
@@ -1911,7 +1912,9 @@ typedef struct ferrum_shared_pool_config {
     /** None is known: 0. */
     uint32_t flags;
     /** Upper bound of the memory of all models together, in whole pages; 0: what
-     *  the device has. */
+     *  the device has. More than that is refused: 32 GiB on a device of 24 are, so
+     *  a number for all machines is the smaller of it and total_bytes. The models'
+     *  virtual_bytes have no such bound: together they may be above the limit. */
     uint64_t limit_bytes;
     /** As in ferrum_vpool_config. */
     uint64_t page_bytes;
@@ -2311,7 +2314,8 @@ typedef int32_t ferrum_sleep_backing;
 /** In ordinary memory of this process. */
 #define FERRUM_SLEEP_HOST 0
 /** In a file, with checksums that are compared at waking. It is the process's own: it
- *  is removed when all of it has woken or was freed, or its pool or model ends. */
+ *  is removed when all of it has woken or was freed, or its pool or model ends. That of
+ *  a process that was killed is removed by the next sleep with a file there. */
 #define FERRUM_SLEEP_FILE 1
 /** Nowhere: what wakes is zeros. */
 #define FERRUM_SLEEP_DISCARD 2
@@ -2395,9 +2399,10 @@ typedef struct ferrum_wake_report {
 
 /**
  * Puts ranges of a virtual pool to sleep, when the work is done that the settings
- * name. What slept before stays as it is. A call that fails changes nothing and may be
- * repeated; only where the device fails, and then also fails to map again what it had
- * unmapped, that part sleeps, with its bytes.
+ * name. What slept before stays as it is. Memory goes back as it is copied, so that
+ * little is there twice. A call that fails changes nothing and may be repeated; only
+ * where the device fails once more, or has no memory, while that is undone, the part
+ * that it concerns sleeps, with its bytes.
  *
  * @param config      settings, or NULL for FERRUM_SLEEP_CONFIG_INIT.
  * @param report_out  optional, may be NULL.
@@ -2413,7 +2418,8 @@ FERRUM_API ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
 
 /**
  * Wakes ranges of a virtual pool at the addresses that they had. When it fails all of
- * them sleep as before, and the call may be repeated.
+ * them sleep as before, and the call may be repeated; only where the device, or host
+ * memory, fails once more while that is undone, the part that it concerns is awake.
  *
  * @param config      settings, or NULL for FERRUM_WAKE_CONFIG_INIT.
  * @param report_out  optional, may be NULL.

@@ -257,7 +257,8 @@ FERRUM_BACKING_PRIVATE = 1
 # In ordinary memory of this process.
 FERRUM_SLEEP_HOST = 0
 # In a file, with checksums that are compared at waking. It is the process's own: it is removed when
-# all of it has woken or was freed, or its pool or model ends.
+# all of it has woken or was freed, or its pool or model ends. That of a process that was killed is
+# removed by the next sleep with a file there.
 FERRUM_SLEEP_FILE = 1
 # Nowhere: what wakes is zeros.
 FERRUM_SLEEP_DISCARD = 2
@@ -1091,7 +1092,7 @@ class ferrum_defragmentation_stats(ctypes.Structure):
     skipped_pinned: int
     # Blocks that were used on a stream on which work is queued.
     skipped_in_use: int
-    # Blocks of pages whose blocks found no place outside of them.
+    # Blocks of pages whose blocks found no place outside of them, though as much is free there.
     skipped_no_room: int
     # Blocks that were not looked at any more when the budget was over.
     skipped_over_budget: int
@@ -1357,7 +1358,10 @@ class ferrum_shared_pool_config(ctypes.Structure):
     struct_size: int
     # None is known: 0.
     flags: int
-    # Upper bound of the memory of all models together, in whole pages; 0: what the device has.
+    # Upper bound of the memory of all models together, in whole pages; 0: what the device has. More
+    # than that is refused: 32 GiB on a device of 24 are, so a number for all machines is the
+    # smaller of it and total_bytes. The models' virtual_bytes have no such bound: together they may
+    # be above the limit.
     limit_bytes: int
     # As in ferrum_vpool_config.
     page_bytes: int
@@ -2841,12 +2845,15 @@ class Functions:
     # and needs pages itself. End it with ferrum_registration_remove, also after its model is gone.
     ferrum_model_reclaim_callback_add: Callable[..., int]
     # (vpool, config, report_out) Puts ranges of a virtual pool to sleep, when the work is done that
-    # the settings name. What slept before stays as it is. A call that fails changes nothing and may
-    # be repeated; only where the device fails, and then also fails to map again what it had
-    # unmapped, that part sleeps, with its bytes.
+    # the settings name. What slept before stays as it is. Memory goes back as it is copied, so that
+    # little is there twice. A call that fails changes nothing and may be repeated; only where the
+    # device fails once more, or has no memory, while that is undone, the part that it concerns
+    # sleeps, with its bytes.
     ferrum_vpool_sleep: Callable[..., int]
     # (vpool, config, report_out) Wakes ranges of a virtual pool at the addresses that they had.
-    # When it fails all of them sleep as before, and the call may be repeated.
+    # When it fails all of them sleep as before, and the call may be repeated; only where the
+    # device, or host memory, fails once more while that is undone, the part that it concerns is
+    # awake.
     ferrum_vpool_wake: Callable[..., int]
     # (vpool, tag, asleep_out) Says whether a tag of a virtual pool sleeps (1) or not (0).
     ferrum_vpool_is_asleep: Callable[..., int]

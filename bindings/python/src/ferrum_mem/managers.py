@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _abi, _native
 from ._owned import Owned, Resource
-from ._values import u32, u64
+from ._values import nanoseconds, u32, u64
 from .devices import Device
 from .errors import InvalidAlignmentError, InvalidConfigError
 from .memory import Memory
@@ -93,6 +93,7 @@ class Manager(Resource):
         alignment_bytes: int | None = None,
         memory_type: MemoryType = MemoryType.GENERAL,
         tag: str | None = None,
+        relocatable: bool = False,
     ) -> Memory:
         """Allocates a block.
 
@@ -102,6 +103,7 @@ class Manager(Resource):
                 pool's.
             memory_type: what it is used for.
             tag: name for the books, at most 63 bytes of UTF-8.
+            relocatable: defragment() may move it while nobody uses it.
 
         Raises:
             OutOfMemoryError: there is no room; the message says what was free and who
@@ -112,7 +114,7 @@ class Manager(Resource):
         library = _native.library()
         handle = _abi.ferrum_memory()
         out = ctypes.byref(handle)
-        if memory_type == MemoryType.GENERAL and tag is None:
+        if memory_type == MemoryType.GENERAL and tag is None and not relocatable:
             if alignment_bytes is None:
                 status = library.ferrum_allocate(self._handle, size, out)
             else:
@@ -131,9 +133,10 @@ class Manager(Resource):
                         "alignment_bytes 0 is not a power of two",
                     )
             request.tag = _native.encode("tag", tag)
+            request.flags = _abi.FERRUM_ALLOCATE_RELOCATABLE if relocatable else 0
             status = library.ferrum_allocate_typed(self._handle, ctypes.byref(request), out)
         _native.check(status)
-        return Memory(self, handle, size)
+        return Memory(self, handle, size, relocatable=relocatable)
 
     def configure_pool(self, memory_type: MemoryType, config: PoolConfig) -> None:
         """Sets the pool settings of a memory type from now on. Live blocks of the
@@ -152,8 +155,17 @@ class Manager(Resource):
         )
         return Statistics.from_abi(raw)
 
-    def defragment(self) -> DefragmentationStats:
-        """Gives back to the system what the manager's pools hold without use."""
+    def defragment(self, budget_s: float | None = None) -> DefragmentationStats:
+        """Moves relocatable blocks that nobody uses so that pages come free, and gives
+        back to the system what the manager's pools hold without use.
+
+        Args:
+            budget_s: seconds after which no further block is moved; None: no bound; 0:
+                none is moved.
+        """
         raw = _abi.ferrum_defragmentation_stats.init()
-        _native.check(_native.library().ferrum_defragment(self._handle, ctypes.byref(raw)))
+        budget_ns = nanoseconds("budget_s", budget_s)
+        _native.check(
+            _native.library().ferrum_defragment_within(self._handle, budget_ns, ctypes.byref(raw))
+        )
         return DefragmentationStats.from_abi(raw)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import weakref
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _native
@@ -22,14 +25,23 @@ class Memory(HostBuffer):
 
     Attributes:
         size_bytes: as asked for.
+        relocatable: Manager.defragment() may move it while nobody uses it. Views of
+            it, and pin(), keep it where it is.
     """
 
-    def __init__(self, manager: Manager, handle: _abi.ferrum_memory, size_bytes: int) -> None:
+    def __init__(
+        self,
+        manager: Manager,
+        handle: _abi.ferrum_memory,
+        size_bytes: int,
+        *,
+        relocatable: bool = False,
+    ) -> None:
         self.size_bytes = size_bytes
+        self.relocatable = relocatable
         self._manager = manager
-        end = _native.library().ferrum_deallocate
         label = f"Memory of {size_bytes} bytes on {manager.device.id}"
-        self._own(Owned(label, lambda _flags: end(handle), manager._owned), handle)
+        self._own(Owned(label, lambda flags: _end(handle, flags), manager._owned), handle)
 
     @property
     def manager(self) -> Manager:
@@ -38,14 +50,56 @@ class Memory(HostBuffer):
 
     @property
     def address(self) -> int:
-        """Where the block starts on the device."""
+        """Where the block starts on the device. If it is relocatable and not pinned,
+        that holds until the next defragment() of its manager."""
         return self.info().address
+
+    def pin(self) -> int:
+        """Gives the block's address, which stays until unpin() was called as often."""
+        address = ctypes.c_uint64()
+        _native.check(_native.library().ferrum_pin(self._handle, ctypes.byref(address)))
+        return address.value
+
+    def unpin(self) -> None:
+        """Ends one call of pin().
+
+        Raises:
+            InvalidStateError: the block is not pinned.
+        """
+        _native.check(_native.library().ferrum_unpin(self._handle))
+
+    @contextlib.contextmanager
+    def pinned(self) -> Iterator[int]:
+        """The block's address, which stays as long as the context lasts."""
+        address = self.pin()
+        try:
+            yield address
+        finally:
+            self.unpin()
+
+    @property
+    def buffer(self) -> Any:
+        """A ctypes array of bytes over the block, which it keeps alive, and, if it is
+        relocatable, where it is."""
+        if not self.relocatable:
+            return super().buffer
+        self.pin()
+        try:
+            array = super().buffer
+        except BaseException:
+            self.unpin()
+            raise
+        # Called before what counts the view, so that close() after the view works.
+        unpin = _native.library().ferrum_unpin
+        weakref.finalize(array, unpin, self._handle).atexit = False
+        return array
 
     def close(self) -> None:
         """Gives the block back. Copies that are in flight finish undisturbed.
 
         Raises:
             ViewExistsError: a view still looks into the block; nothing has changed.
+            BusyError: the block is pinned; nothing has changed.
         """
         self._owned.close()
 
@@ -190,6 +244,16 @@ class Memory(HostBuffer):
 
     def _host_range(self) -> tuple[int | None, int]:
         return self.info().host_pointer, self.size_bytes
+
+
+def _end(handle: _abi.ferrum_memory, flags: int) -> int:
+    """Gives a block back; with force also one that is pinned."""
+    library = _native.library()
+    status: int = library.ferrum_deallocate(handle)
+    if flags & _abi.FERRUM_FORCE:
+        while status == _abi.FERRUM_ERROR_BUSY and library.ferrum_unpin(handle) == _abi.FERRUM_OK:
+            status = library.ferrum_deallocate(handle)
+    return status
 
 
 def _address_of(view: memoryview) -> Any:

@@ -443,12 +443,16 @@ class BlockInfo:
         size_bytes: as asked for.
         allocated_bytes: after rounding.
         alignment_bytes: largest power of two that divides the address, up to 1 GiB.
-        address: on the device.
+        address: on the device; if the block is relocatable and not pinned, until the
+            next defragment() of its manager, and so is host_pointer.
         host_pointer: as the host sees it; None where it does not.
         allocated_at_ns: monotonic time since the library was started.
         is_mapped: mapped for host access by a call of the library.
         operations_in_flight: asynchronous operations on the block.
         tag: name for the books, or "".
+        is_relocatable: defragment() may move it.
+        pin_count: calls of pin() that unpin() has not ended, one for each view of a
+            relocatable block among them.
     """
 
     handle: int
@@ -462,6 +466,8 @@ class BlockInfo:
     is_mapped: bool
     operations_in_flight: int
     tag: str
+    is_relocatable: bool
+    pin_count: int
 
     @classmethod
     def from_abi(cls, raw: _abi.ferrum_handle_info) -> BlockInfo:
@@ -478,12 +484,33 @@ class BlockInfo:
             is_mapped=bool(raw.is_mapped),
             operations_in_flight=raw.operations_in_flight,
             tag=raw.tag.decode("utf-8", "replace"),
+            is_relocatable=bool(raw.is_relocatable),
+            pin_count=raw.pin_count,
         )
 
 
 @dataclass(frozen=True)
 class DefragmentationStats:
-    """What a defragmentation did."""
+    """What a defragmentation did. Every block that was live counts once: as moved, as
+    skipped for one reason, or as kept.
+
+    Attributes:
+        memory_freed_bytes: given back to the system.
+        blocks_moved: moved to another address.
+        blocks_skipped: could not be moved: the sum of the reasons below.
+        bytes_moved: size, as asked for, of the blocks that were moved.
+        pages_emptied: pages that all blocks were moved out of.
+        segments_emptied: the same of segments, in pools that take them whole.
+        blocks_kept: could have been moved, but no page would have come free for it.
+        skipped_not_relocatable: allocated without relocatable=True.
+        skipped_debugged: filled or surrounded with patterns by a debug mode.
+        skipped_pinned: pinned, or with a view.
+        skipped_in_use: used on a stream on which work is queued.
+        skipped_no_room: of pages whose blocks found no place outside of them, though as
+            much is free there.
+        skipped_over_budget: not looked at any more when the budget was over.
+        budget_ended: the budget was over before all was done.
+    """
 
     fragmentation_before: float
     fragmentation_after: float
@@ -491,6 +518,17 @@ class DefragmentationStats:
     blocks_moved: int
     blocks_skipped: int
     time_taken_ns: int
+    bytes_moved: int
+    pages_emptied: int
+    segments_emptied: int
+    blocks_kept: int
+    skipped_not_relocatable: int
+    skipped_debugged: int
+    skipped_pinned: int
+    skipped_in_use: int
+    skipped_no_room: int
+    skipped_over_budget: int
+    budget_ended: bool
 
     @classmethod
     def from_abi(cls, raw: _abi.ferrum_defragmentation_stats) -> DefragmentationStats:
@@ -502,6 +540,17 @@ class DefragmentationStats:
             blocks_moved=raw.blocks_moved,
             blocks_skipped=raw.blocks_skipped,
             time_taken_ns=raw.time_taken_ns,
+            bytes_moved=raw.bytes_moved,
+            pages_emptied=raw.pages_emptied,
+            segments_emptied=raw.segments_emptied,
+            blocks_kept=raw.blocks_kept,
+            skipped_not_relocatable=raw.skipped_not_relocatable,
+            skipped_debugged=raw.skipped_debugged,
+            skipped_pinned=raw.skipped_pinned,
+            skipped_in_use=raw.skipped_in_use,
+            skipped_no_room=raw.skipped_no_room,
+            skipped_over_budget=raw.skipped_over_budget,
+            budget_ended=bool(raw.budget_ended),
         )
 
 

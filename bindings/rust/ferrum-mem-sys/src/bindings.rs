@@ -237,7 +237,8 @@ pub const FERRUM_BACKING_PRIVATE: ferrum_backing = 1;
 /// In ordinary memory of this process.
 pub const FERRUM_SLEEP_HOST: ferrum_sleep_backing = 0;
 /// In a file, with checksums that are compared at waking. It is the process's own: it
-/// is removed when all of it has woken or was freed, or its pool or model ends.
+/// is removed when all of it has woken or was freed, or its pool or model ends. That of
+/// a process that was killed is removed by the next sleep with a file there.
 pub const FERRUM_SLEEP_FILE: ferrum_sleep_backing = 1;
 /// Nowhere: what wakes is zeros.
 pub const FERRUM_SLEEP_DISCARD: ferrum_sleep_backing = 2;
@@ -1171,7 +1172,8 @@ pub struct ferrum_defragmentation_stats {
     pub skipped_pinned: u64,
     /// Blocks that were used on a stream on which work is queued.
     pub skipped_in_use: u64,
-    /// Blocks of pages whose blocks found no place outside of them.
+    /// Blocks of pages whose blocks found no place outside of them, though as much is
+    /// free there.
     pub skipped_no_room: u64,
     /// Blocks that were not looked at any more when the budget was over.
     pub skipped_over_budget: u64,
@@ -1457,7 +1459,9 @@ pub struct ferrum_shared_pool_config {
     /// None is known: 0.
     pub flags: u32,
     /// Upper bound of the memory of all models together, in whole pages; 0: what
-    /// the device has.
+    /// the device has. More than that is refused: 32 GiB on a device of 24 are, so
+    /// a number for all machines is the smaller of it and total_bytes. The models'
+    /// virtual_bytes have no such bound: together they may be above the limit.
     pub limit_bytes: u64,
     /// As in ferrum_vpool_config.
     pub page_bytes: u64,
@@ -3404,9 +3408,10 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Puts ranges of a virtual pool to sleep, when the work is done that the settings
-    /// name. What slept before stays as it is. A call that fails changes nothing and may be
-    /// repeated; only where the device fails, and then also fails to map again what it had
-    /// unmapped, that part sleeps, with its bytes.
+    /// name. What slept before stays as it is. Memory goes back as it is copied, so that
+    /// little is there twice. A call that fails changes nothing and may be repeated; only
+    /// where the device fails once more, or has no memory, while that is undone, the part
+    /// that it concerns sleeps, with its bytes.
     ///
     /// - `config`: settings, or NULL for FERRUM_SLEEP_CONFIG_INIT.
     /// - `report_out`: optional, may be NULL.
@@ -3423,7 +3428,8 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Wakes ranges of a virtual pool at the addresses that they had. When it fails all of
-    /// them sleep as before, and the call may be repeated.
+    /// them sleep as before, and the call may be repeated; only where the device, or host
+    /// memory, fails once more while that is undone, the part that it concerns is awake.
     ///
     /// - `config`: settings, or NULL for FERRUM_WAKE_CONFIG_INIT.
     /// - `report_out`: optional, may be NULL.

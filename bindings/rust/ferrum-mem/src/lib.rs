@@ -50,7 +50,7 @@ pub use library::{
     abi_version, backends_json, leak_report_json, snapshot_json, version, Config, Library,
 };
 pub use manager::{
-    copy, copy_async, BlockInfo, Fill, Manager, ManagerConfig, Memory, MemoryType, Request,
+    copy, copy_async, BlockInfo, Fill, Manager, ManagerConfig, Memory, MemoryType, Pinned, Request,
     Transfer,
 };
 pub use mapped_range::MappedRange;
@@ -66,7 +66,8 @@ pub use sleep::{
 };
 pub use stream::{Event, Stream};
 pub use values::{
-    BlockOwner, BlockState, Defragmentation, DeviceInfo, Gauge, MemoryInfo, Pressure, Statistics,
+    BlockOwner, BlockState, Defragmentation, DeviceInfo, Gauge, MemoryInfo, Pressure, Skipped,
+    Statistics,
 };
 pub use virtual_pool::{VirtualPool, VirtualPoolConfig};
 pub use virtual_values::{

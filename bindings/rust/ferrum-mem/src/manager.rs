@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::error::{check, text_of};
 use crate::library::c_text;
 use crate::pool_config::PoolConfig;
-use crate::stream::{raw_of, Stream};
+use crate::stream::{raw_of, timeout_ns, Stream};
 use crate::values::{Defragmentation, Statistics};
 use crate::{sys, Result};
 
@@ -116,6 +116,9 @@ pub struct Request {
     pub alignment_bytes: Option<u64>,
     /// Name for the books.
     pub tag: Option<String>,
+    /// A defragmentation may move the block while nobody uses it, so that its
+    /// address is another one afterwards. [`Memory::pin`] keeps it where it is.
+    pub relocatable: bool,
 }
 
 impl Manager {
@@ -179,6 +182,11 @@ impl Manager {
             size_bytes: request.size_bytes,
             alignment_bytes: request.alignment_bytes.unwrap_or(0),
             tag: tag.as_ref().map_or(std::ptr::null(), |t| t.as_ptr()),
+            flags: if request.relocatable {
+                sys::FERRUM_ALLOCATE_RELOCATABLE
+            } else {
+                0
+            },
             ..Default::default()
         };
         let mut raw = Default::default();
@@ -208,11 +216,17 @@ impl Manager {
         Ok((&raw).into())
     }
 
-    /// Gives back to the system what the manager's pools hold without use.
+    /// Moves relocatable blocks that nobody uses so that pages come free, and gives
+    /// back to the system what the manager's pools hold without use.
     pub fn defragment(&self) -> Result<Defragmentation> {
+        self.defragment_within(None)
+    }
+
+    /// As `defragment`, and moves no further block when the time is over.
+    pub fn defragment_within(&self, budget: Option<Duration>) -> Result<Defragmentation> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_defragment(self.raw(), &mut raw) })?;
+        check(unsafe { sys::ferrum_defragment_within(self.raw(), timeout_ns(budget), &mut raw) })?;
         Ok((&raw).into())
     }
 }
@@ -246,7 +260,9 @@ pub struct BlockInfo {
     pub allocated_bytes: u64,
     /// Largest power of two that divides the address, at most 1 GiB.
     pub alignment_bytes: u64,
-    /// Address in the device's memory.
+    /// Address in the device's memory. Of a relocatable block that is not pinned
+    /// it is valid until the next defragmentation of its manager, and so is
+    /// `host_pointer`.
     pub address: u64,
     /// The block as the host sees it, where it can.
     pub host_pointer: Option<NonNull<u8>>,
@@ -258,6 +274,31 @@ pub struct BlockInfo {
     pub operations_in_flight: u32,
     /// Name in the books.
     pub tag: String,
+    /// Asked for as relocatable.
+    pub is_relocatable: bool,
+    /// Pins that are alive.
+    pub pin_count: u32,
+}
+
+/// Keeps a block where it is until it is dropped.
+#[derive(Debug)]
+pub struct Pinned<'a> {
+    memory: &'a Memory,
+    address: u64,
+}
+
+impl Pinned<'_> {
+    /// The block's address.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+impl Drop for Pinned<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the block is alive, and was pinned when this was made.
+        unsafe { sys::ferrum_unpin(self.memory.raw) };
+    }
 }
 
 /// A block of a manager, given back when it is dropped: its memory is handed
@@ -270,8 +311,11 @@ pub struct Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        // A pin that was forgotten has nobody left who could end it.
         // SAFETY: the handle is ours.
-        unsafe { sys::ferrum_deallocate(self.raw) };
+        while unsafe { sys::ferrum_deallocate(self.raw) } == sys::FERRUM_ERROR_BUSY
+            && unsafe { sys::ferrum_unpin(self.raw) } == sys::FERRUM_OK
+        {}
     }
 }
 
@@ -297,6 +341,19 @@ impl Memory {
             is_mapped: raw.is_mapped != 0,
             operations_in_flight: raw.operations_in_flight,
             tag: text_of(&raw.tag),
+            is_relocatable: raw.is_relocatable != 0,
+            pin_count: raw.pin_count,
+        })
+    }
+
+    /// Gives the block's address and keeps it there as long as the pin lives.
+    pub fn pin(&self) -> Result<Pinned<'_>> {
+        let mut address = 0;
+        // SAFETY: address is an output of the call.
+        check(unsafe { sys::ferrum_pin(self.raw, &mut address) })?;
+        Ok(Pinned {
+            memory: self,
+            address,
         })
     }
 

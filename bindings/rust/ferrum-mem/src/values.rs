@@ -240,14 +240,15 @@ impl From<&sys::ferrum_block_info> for BlockOwner {
     }
 }
 
-/// What a defragmentation did.
+/// What a defragmentation did. Every block that was live counts once: as moved,
+/// as skipped for one reason, or as kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Defragmentation {
     /// Bytes given back to the system.
     pub memory_freed_bytes: u64,
     /// Blocks moved to another address.
     pub blocks_moved: u64,
-    /// Blocks that could not be moved.
+    /// Blocks that could not be moved: the sum over `skipped`.
     pub blocks_skipped: u64,
     /// Time taken.
     pub time_taken: std::time::Duration,
@@ -255,6 +256,37 @@ pub struct Defragmentation {
     pub fragmentation_before: f32,
     /// Fragmentation ratio after.
     pub fragmentation_after: f32,
+    /// Size, as asked for, of the blocks that were moved.
+    pub bytes_moved: u64,
+    /// Pages that all blocks were moved out of.
+    pub pages_emptied: u64,
+    /// The same of segments, in pools that take them whole.
+    pub segments_emptied: u64,
+    /// Blocks that could have been moved, but no page would have come free for it.
+    pub blocks_kept: u64,
+    /// Blocks that could not be moved, by reason.
+    pub skipped: Skipped,
+    /// The budget was over before all was done.
+    pub budget_ended: bool,
+}
+
+/// How many blocks a defragmentation could not move, each for the first of these
+/// reasons that held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Not asked for as relocatable.
+    pub not_relocatable: u64,
+    /// Filled or surrounded with patterns by a debug mode of the manager or pool.
+    pub debugged: u64,
+    /// Pinned.
+    pub pinned: u64,
+    /// Used on a stream on which work is queued.
+    pub in_use: u64,
+    /// Of pages whose blocks found no place outside of them, though as much is free
+    /// there.
+    pub no_room: u64,
+    /// Not looked at any more when the budget was over.
+    pub over_budget: u64,
 }
 
 impl From<&sys::ferrum_defragmentation_stats> for Defragmentation {
@@ -266,6 +298,19 @@ impl From<&sys::ferrum_defragmentation_stats> for Defragmentation {
             time_taken: std::time::Duration::from_nanos(raw.time_taken_ns),
             fragmentation_before: raw.fragmentation_before,
             fragmentation_after: raw.fragmentation_after,
+            bytes_moved: raw.bytes_moved,
+            pages_emptied: raw.pages_emptied,
+            segments_emptied: raw.segments_emptied,
+            blocks_kept: raw.blocks_kept,
+            skipped: Skipped {
+                not_relocatable: raw.skipped_not_relocatable,
+                debugged: raw.skipped_debugged,
+                pinned: raw.skipped_pinned,
+                in_use: raw.skipped_in_use,
+                no_room: raw.skipped_no_room,
+                over_budget: raw.skipped_over_budget,
+            },
+            budget_ended: raw.budget_ended != 0,
         }
     }
 }
