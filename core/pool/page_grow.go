@@ -44,14 +44,25 @@ func (p *Pool) growPaged(n *need, take taker) (found bool, err error) {
 		}
 		err = p.mapMissing(runs)
 		if err != nil {
-			if errors.Is(err, device.CodeOutOfMemory) {
-				return p.tryChoosy(take)
-			}
-			return false, err
+			return p.makeDo(take, err)
 		}
 		grown = true
 	}
 	return false, nil
+}
+
+// makeDo ends a growth whose pages could not be mapped: a place whose pages are
+// there does as well. That the device has no memory is for the search to deal with;
+// that the system has no further mapping for a hole between pages is not.
+func (p *Pool) makeDo(take taker, failure error) (found bool, err error) {
+	outOfMemory := errors.Is(failure, device.CodeOutOfMemory)
+	if !outOfMemory && !errors.Is(failure, device.CodeResourceExhausted) {
+		return false, failure
+	}
+	if found, err = p.tryChoosy(take); found || err != nil || outOfMemory {
+		return found, err
+	}
+	return false, failure
 }
 
 // mapTries bounds how often pages are mapped for an allocation that then lies

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,7 +42,7 @@ func TestPhysicalMemoryIsTheTouchedPages(t *testing.T) {
 		})
 		stream := newStream(t, b)
 		stream.Hold()
-		var live, flying []Block
+		var live, flying, leased []Block
 		size := rapid.Uint64Range(1, 24*kib)
 		if strategy != strategyFixed {
 			size = rapid.OneOf(size, rapid.Uint64Range(1, 6*page))
@@ -88,6 +89,26 @@ func TestPhysicalMemoryIsTheTouchedPages(t *testing.T) {
 				p.Land()
 				flying = nil
 			},
+			"lease": func(t *rapid.T) {
+				to := make([]device.Addr, rapid.IntRange(1, 12).Draw(t, "count"))
+				granules := (size.Draw(t, "size") + 255) / 256
+				n, err := p.Lease(granules*256, nil, to, nil)
+				require.NoError(t, err)
+				for _, addr := range to[:n] {
+					l, ok := p.locate(addr)
+					require.True(t, ok)
+					leased = append(leased, Block{Addr: addr, SizeBytes: l.Size})
+				}
+			},
+			"giveBack": func(*rapid.T) {
+				half := leased[len(leased)/2:]
+				leased = leased[:len(leased)/2]
+				addrs := make([]device.Addr, 0, len(half))
+				for _, block := range half {
+					addrs = append(addrs, block.Addr)
+				}
+				require.NoError(t, p.GiveBack(addrs, nil, nil))
+			},
 			"reset": func(t *rapid.T) {
 				require.NoError(t, p.Reset(nil))
 				live = nil
@@ -96,7 +117,7 @@ func TestPhysicalMemoryIsTheTouchedPages(t *testing.T) {
 				_, err := p.ReturnIdle()
 				require.NoError(t, err)
 				touched := map[uint64]bool{}
-				for _, block := range append(append([]Block{}, live...), flying...) {
+				for _, block := range slices.Concat(live, flying, leased) {
 					for at := uint64(block.Addr) / page; at*page < uint64(block.Addr)+block.SizeBytes; at++ {
 						touched[at] = true
 					}
@@ -194,6 +215,55 @@ func TestIdlePagesMakeRoomAtTheBound(t *testing.T) {
 	_, err = p.Trim(0)
 	require.NoError(t, err)
 	quiet(t, b, p)
+}
+
+// Where the system has no further mapping, a place whose pages are there does; and
+// where there is none, the error says what was exhausted, and nothing is lost.
+func TestNoFurtherMapping(t *testing.T) {
+	full := device.Errorf(device.CodeResourceExhausted, "test", "no further mapping")
+	for _, call := range []devicetest.Call{devicetest.Map, devicetest.SetAccess} {
+		b, p := pagedPool(t, nil)
+		low := mustAlloc(t, p, 3*page+256)
+		mustAlloc(t, p, page/2)
+		require.NoError(t, p.Free(low.Addr, nil))
+		_, err := p.ReturnIdle()
+		require.NoError(t, err)
+		b.dev.FailNth(call, 1, full)
+		block, err := p.Alloc(Request{SizeBytes: 200})
+		require.NoError(t, err, "%s", call)
+		require.Equal(t, uint64(low.Addr)/page+3, uint64(block.Addr)/page, "in front of the block that is live")
+		before := p.Statistics()
+		b.dev.FailNth(call, 1, full)
+		_, err = p.Alloc(Request{SizeBytes: page})
+		require.ErrorIs(t, err, device.CodeResourceExhausted, "%s", call)
+		require.Equal(t, before.Reserved.Current, p.Statistics().Reserved.Current)
+		b.check(t, p)
+		mustAlloc(t, p, page)
+		quiet(t, b, p)
+	}
+}
+
+// A search for mapped memory knows the alignment, and takes the shortest stretch.
+func TestAPlaceThatIsMapped(t *testing.T) {
+	for _, strategy := range rangealloc.Names() {
+		if strategy == strategyFixed || strategy == "arena" || strategy == "buddy" {
+			continue
+		}
+		b, p := pagedPool(t, func(c *Config) {
+			c.MaxSizeBytes, c.InitialSizeBytes, c.Strategy, c.ReadyPages = 4*page, page, strategy, -1
+		})
+		hole := mustAlloc(t, p, 2*page-4*kib)
+		mustAlloc(t, p, page+4*kib)
+		mustAlloc(t, p, page)
+		require.NoError(t, p.Free(hole.Addr, nil))
+		require.NoError(t, p.SetLimit(3*page))
+		require.Equal(t, 3*page, b.dev.HeldBytes(), strategy)
+		block, err := p.Alloc(Request{SizeBytes: 8 * kib, AlignmentBytes: 8 * kib})
+		require.NoError(t, err, strategy)
+		require.Zero(t, uint64(block.Addr)%(8*kib), strategy)
+		require.Equal(t, 3*page, b.dev.HeldBytes(), strategy)
+		quiet(t, b, p)
+	}
 }
 
 // Two calls fail at a time: what was mapped cannot be taken out again.
