@@ -1,0 +1,77 @@
+/*
+ * What virtual pools and models of shared pools promise, in plain C: which pages are
+ * mapped or sleep, what is in them, what their books say, and what a call must give.
+ */
+#ifndef FERRUM_TESTS_VIRTUAL_MODEL_H
+#define FERRUM_TESTS_VIRTUAL_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ferrum_mem.h"
+
+#define SPACE_PAGES 48
+#define SPACE_TAGS 3
+#define SPACES 3
+
+enum page_state { PAGE_FREE, PAGE_LIVE, PAGE_ASLEEP };
+
+typedef struct {
+    enum page_state state;
+    /* What every byte of it is; of a page that sleeps: will be. */
+    unsigned char value;
+    /* Index of the tag, and the allocation that it is of. */
+    int tag;
+    uint64_t offset_bytes, size_bytes;
+    ferrum_sleep_backing backing;
+} page;
+
+/* The pages that several spaces share. */
+typedef struct {
+    uint64_t page_bytes, limit_pages;
+    int num_spaces;
+    struct space *spaces[SPACES];
+} stock;
+
+typedef struct space {
+    stock *of;
+    uint64_t guaranteed_pages, max_pages;
+    page pages[SPACE_PAGES];
+    bool all_asleep, tag_asleep[SPACE_TAGS], tag_awake[SPACE_TAGS];
+    uint64_t allocations, frees, failures, sleeps, wakes, wake_failures;
+    uint64_t peak_pages;
+} space;
+
+/** What a call must give: its status and, where they are stated, the numbers. */
+typedef struct {
+    ferrum_status status;
+    uint32_t facts;
+    uint64_t offset_bytes, requested_bytes, available_bytes;
+    /* Of a call that succeeds: its place, or the pages that it moved. */
+    uint64_t place_bytes, pages;
+} outcome;
+
+uint64_t space_count(const space *s, enum page_state state);
+uint64_t space_requested(const space *s);
+uint64_t space_longest_free(const space *s);
+/** How many pages the space may still get. */
+uint64_t space_available(const space *s);
+bool space_sleeps(const space *s, int tag);
+bool space_is_mapped(const space *s, uint64_t offset, uint64_t size);
+
+/** The calls: what they must give, and, if that is success, the space after them.
+ *  New pages have the value 0 until they are written. */
+typedef struct {
+    uint64_t offset_bytes, size_bytes;
+    bool anywhere;
+    int tag;
+} range_request;
+/** Sets the offset to the lowest place that is long enough. */
+void space_fits_first(const space *s, range_request *r);
+outcome space_allocate(space *s, range_request r);
+outcome space_deallocate(space *s, uint64_t offset, uint64_t size);
+/** tag -1: everything. */
+outcome space_sleep(space *s, int tag, ferrum_sleep_backing backing);
+outcome space_wake(space *s, int tag);
+
+#endif
