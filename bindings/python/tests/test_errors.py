@@ -143,3 +143,107 @@ def test_numbers_and_texts_that_do_not_fit_are_refused_not_cut(
         with pytest.raises(expected):
             call(device, pool, manager, block)
         assert block.read() == before
+
+
+PAGE = 1 << 16
+FACTS = (
+    "offset_bytes",
+    "size_bytes",
+    "capacity_bytes",
+    "page_bytes",
+    "requested_bytes",
+    "available_bytes",
+    "largest_free_bytes",
+)
+
+
+def stated(error: fm.FerrumError) -> dict[str, int]:
+    values = {name: getattr(error, name) for name in FACTS}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def test_failures_of_virtual_pools_state_their_numbers(device):
+    config = fm.VirtualPoolConfig(
+        capacity_bytes=32 * PAGE, page_bytes=PAGE, limit_bytes=8 * PAGE, ready_pages=0
+    )
+    page = {"size_bytes": PAGE, "page_bytes": PAGE}
+    with fm.VirtualPool(device, config) as pool, pool.allocate(PAGE, PAGE):
+        cases = [
+            (
+                lambda: pool.allocate(0, 2 * PAGE),
+                fm.AlreadyMappedError,
+                page | {"offset_bytes": PAGE},
+            ),
+            (lambda: pool.deallocate(0, PAGE), fm.NotMappedError, page | {"offset_bytes": 0}),
+            (
+                lambda: pool.allocate(31 * PAGE, PAGE + 1),
+                fm.InvalidOffsetError,
+                {
+                    "offset_bytes": 31 * PAGE,
+                    "size_bytes": PAGE + 1,
+                    "capacity_bytes": 32 * PAGE,
+                },
+            ),
+            (
+                lambda: pool.allocate(2 * PAGE, 9 * PAGE),
+                fm.OutOfPhysicalMemoryError,
+                {"requested_bytes": 9 * PAGE, "available_bytes": 7 * PAGE},
+            ),
+            (
+                lambda: fm.VirtualPool(
+                    device, fm.VirtualPoolConfig(capacity_bytes=1, page_bytes=3 * PAGE)
+                ),
+                fm.InvalidPageSizeError,
+                {"page_bytes": 3 * PAGE},
+            ),
+        ]
+        for call, expected, facts in cases:
+            with pytest.raises(expected) as caught:
+                call()
+            assert stated(caught.value) == facts
+            assert caught.value.model == ""
+            copied = pickle.loads(pickle.dumps(caught.value))
+            assert vars(copied) == vars(caught.value)
+
+
+def test_failures_of_models_name_them(device):
+    limits = fm.SharedPoolConfig(limit_bytes=4 * PAGE, page_bytes=PAGE, ready_pages=0)
+    config = fm.ModelConfig(virtual_bytes=8 * PAGE)
+    with fm.SharedPool(device, limits) as pool, pool.register_model("chat", config) as chat:
+        with pytest.raises(fm.ModelAlreadyExistsError) as exists:
+            pool.register_model("chat", config)
+        with pytest.raises(fm.OutOfPhysicalMemoryError) as short:
+            chat.allocate(5 * PAGE)
+        with pytest.raises(fm.OutOfVirtualMemoryError) as long:
+            chat.allocate(9 * PAGE)
+        assert {caught.value.model for caught in (exists, short, long)} == {"chat"}
+        assert stated(exists.value) == {}
+        assert stated(short.value) == {
+            "requested_bytes": 5 * PAGE,
+            "available_bytes": 4 * PAGE,
+        }
+        assert stated(long.value) == {
+            "requested_bytes": 9 * PAGE,
+            "capacity_bytes": 8 * PAGE,
+        }
+
+
+def test_a_failure_that_states_nothing(pool):
+    with pytest.raises(fm.InvalidSizeError) as caught:
+        pool.alloc(0)
+    assert stated(caught.value) == {}
+    assert caught.value.native_code == 0
+
+
+def test_what_ran_out_is_stated(device):
+    config = fm.PoolConfig(
+        initial_size_bytes=4 << 20, growth_increment_bytes=4 << 20, max_size_bytes=4 << 20
+    )
+    with fm.Pool(device, config) as pool, pool.alloc(3 << 20):
+        with pytest.raises(fm.OutOfMemoryError) as caught:
+            pool.alloc(2 << 20)
+        assert stated(caught.value) == {
+            "requested_bytes": 2 << 20,
+            "available_bytes": 1 << 20,
+            "largest_free_bytes": 1 << 20,
+        }
