@@ -277,6 +277,8 @@ sleep_with(fixture *f, void (*change)(ferrum_sleep_config *), int model) {
     X(allocate_aligned, MANAGER, ferrum_allocate_aligned((ferrum_manager){id}, 16, 64, OUT(ferrum_memory, {0}))) \
     X(allocate_typed, MANAGER, request_with(id)) \
     X(deallocate, MEMORY, ferrum_deallocate((ferrum_memory){id})) \
+    X(pin, MEMORY, ferrum_pin((ferrum_memory){id}, OUT(ferrum_address, {0}))) \
+    X(unpin, MEMORY, ferrum_unpin((ferrum_memory){id})) \
     X(handle_get_info, MEMORY, ferrum_handle_get_info((ferrum_memory){id}, OUT(ferrum_handle_info, FERRUM_HANDLE_INFO_INIT))) \
     X(copy_src, MEMORY, copy_with(f, id, f->memory.id)) \
     X(copy_dst, MEMORY, copy_with(f, f->memory.id, id)) \
@@ -286,6 +288,7 @@ sleep_with(fixture *f, void (*change)(ferrum_sleep_config *), int model) {
     X(read, MEMORY, ferrum_read((ferrum_memory){id}, 0, (char[1]){0}, 1)) \
     X(fill_async, MEMORY, fill_with(id, 0)) \
     X(defragment, MANAGER, ferrum_defragment((ferrum_manager){id}, OUT(ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT))) \
+    X(defragment_within, MANAGER, ferrum_defragment_within((ferrum_manager){id}, 1, OUT(ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT))) \
     X(pressure_callback_add, DEVICE, ferrum_pressure_callback_add((ferrum_device){id}, pressure, NULL, OUT(ferrum_registration, {0}))) \
     X(reclaim_callback_add, DEVICE, ferrum_reclaim_callback_add((ferrum_device){id}, NULL, reclaim, NULL, OUT(ferrum_registration, {0}))) \
     X(registration_remove, REGISTRATION, ferrum_registration_remove((ferrum_registration){id})) \
@@ -436,6 +439,7 @@ typedef struct {
     X(copy_async, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_copy_async(p, f->stream)) \
     X(fill_async, "fill", 0, ferrum_fill, FERRUM_FILL_INIT, ferrum_fill_async(p, f->stream)) \
     X(defragment, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_defragment(f->manager, p)) \
+    X(defragment_within, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_defragment_within(f->manager, 1, p)) \
     X(reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_reclaim_callback_add(f->device, p, reclaim, NULL, OUT(ferrum_registration, {0}))) \
     X(device_get_page_sizes, "sizes_out", 1, ferrum_page_sizes, FERRUM_PAGE_SIZES_INIT, ferrum_device_get_page_sizes(f->device, p)) \
     X(vpool_create, "config", 0, ferrum_vpool_config, FERRUM_VPOOL_CONFIG_INIT, ferrum_vpool_create(f->device, p, OUT(ferrum_vpool, {0}))) \
@@ -557,6 +561,8 @@ typedef struct {
     X(read, destination_out, ferrum_read(f->memory, 0, NULL, 1)) \
     X(fill_async, fill, ferrum_fill_async(NULL, f->stream)) \
     X(defragment, stats_out, ferrum_defragment(f->manager, NULL)) \
+    X(defragment_within, stats_out, ferrum_defragment_within(f->manager, 1, NULL)) \
+    X(pin, address_out, ferrum_pin(f->memory, NULL)) \
     X(pressure_callback_add, callback, ferrum_pressure_callback_add(f->device, NULL, NULL, OUT(ferrum_registration, {0}))) \
     X(pressure_callback_add, registration_out, ferrum_pressure_callback_add(f->device, pressure, NULL, NULL)) \
     X(reclaim_callback_add, callback, ferrum_reclaim_callback_add(f->device, NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
@@ -710,6 +716,10 @@ CHANGE(near_max, ferrum_pool_config, c->pre_allocate = 1;
 CHANGE(pool_tracking_2, ferrum_pool_config, c->tracking = 2;)
 CHANGE(pool_debug_bits, ferrum_pool_config,
        c->debug = FERRUM_DEBUG_POISON | 0x40;)
+CHANGE(paging_3, ferrum_pool_config, c->paging = 3;)
+CHANGE(odd_physical_page, ferrum_pool_config, c->physical_page_bytes = 3 << 20;)
+CHANGE(small_physical_page, ferrum_pool_config, c->paging = FERRUM_PAGING_ON;
+       c->physical_page_bytes = 4096;)
 CHANGE(fixed_without_block, ferrum_pool_config, c->strategy = "fixed";)
 CHANGE(fixed_odd_block, ferrum_pool_config, c->strategy = "fixed";
        c->fixed_block_bytes = 1000;)
@@ -815,6 +825,8 @@ CHANGE(type_mapped, ferrum_allocation_request,
 CHANGE(typed_size_0, ferrum_allocation_request, c->size_bytes = 0;)
 CHANGE(typed_size_max, ferrum_allocation_request, c->size_bytes = UINT64_MAX;)
 CHANGE(typed_alignment, ferrum_allocation_request, c->alignment_bytes = 3;)
+CHANGE(typed_flags, ferrum_allocation_request, c->flags = 3;)
+CHANGE(typed_reserved, ferrum_allocation_request, c->reserved = 1;)
 CHANGE(typed_tag, ferrum_allocation_request, c->tag = long_text;)
 
 static ferrum_status init_with(uint64_t memory, uint32_t devices,
@@ -888,6 +900,9 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(pool_free_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_free(f->pool, f->block, f->other_stream)) \
     X(pool_create_tracking, INVALID_ARGUMENT, "tracking", pool_with(f, change_pool_tracking_2)) \
     X(pool_create_debug, INVALID_ARGUMENT, "0x40", pool_with(f, change_pool_debug_bits)) \
+    X(pool_create_paging, INVALID_CONFIG, "paging is 3", pool_with(f, change_paging_3)) \
+    X(pool_create_odd_page, INVALID_PAGE_SIZE, "3145728", pool_with(f, change_odd_physical_page)) \
+    X(pool_create_small_page, INVALID_PAGE_SIZE, "4096", pool_with(f, change_small_physical_page)) \
     X(pool_create_fixed_without_block, INVALID_CONFIG, "fixed_block_bytes", pool_with(f, change_fixed_without_block)) \
     X(pool_create_fixed_odd_block, INVALID_CONFIG, "1000", pool_with(f, change_fixed_odd_block)) \
     X(pool_create_fixed_odd_page, INVALID_CONFIG, "10000", pool_with(f, change_fixed_odd_page)) \
@@ -965,6 +980,9 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(allocate_typed_size_0, INVALID_SIZE, "size", typed_with(f, change_typed_size_0)) \
     X(allocate_typed_size_max, OVERFLOW, "18446744073709551615", typed_with(f, change_typed_size_max)) \
     X(allocate_typed_alignment, INVALID_ALIGNMENT, "3", typed_with(f, change_typed_alignment)) \
+    X(allocate_typed_flags, INVALID_ARGUMENT, "0x2 is not known", typed_with(f, change_typed_flags)) \
+    X(allocate_typed_reserved, INVALID_STRUCT, "reserved", typed_with(f, change_typed_reserved)) \
+    X(unpin_not_pinned, INVALID_STATE, "not pinned", ferrum_unpin(f->memory)) \
     X(allocate_typed_tag, INVALID_ARGUMENT, "tag", typed_with(f, change_typed_tag)) \
     X(deallocate_twice, INVALID_HANDLE, "", ({ ferrum_memory m; MUST(ferrum_allocate(f->manager, 16, &m)); MUST(ferrum_deallocate(m)); ferrum_deallocate(m); })) \
     X(copy_size_0, INVALID_SIZE, "size", range_with(f, 0, 0, 0, 0)) \

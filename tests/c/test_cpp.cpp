@@ -29,6 +29,7 @@ ferrum_pool_config small() {
     ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
     config.initial_size_bytes = 8 * MiB;
     config.growth_increment_bytes = 8 * MiB;
+    config.ready_pages = FERRUM_READY_PAGES_ALL;
     return config;
 }
 
@@ -104,8 +105,15 @@ TEST_F(Cpp, test_devices_and_books) {
               std::string::npos);
     pool.free(address);
     pool.set_limit(64 * MiB);
-    EXPECT_EQ(pool.trim(), 8 * MiB);
+    EXPECT_EQ(pool.info().page_bytes, 2 * MiB);
+    EXPECT_EQ(pool.info().idle_pages, 1u);
+    EXPECT_EQ(pool.trim(), 2 * MiB);
     pool.destroy();
+    config.paging = FERRUM_PAGING_OFF;
+    auto whole = device.create_pool(&config);
+    whole.free(whole.alloc(2 * MiB));
+    EXPECT_EQ(whole.info().page_bytes, 0u);
+    EXPECT_EQ(whole.trim(), 8 * MiB);
 }
 
 TEST_F(Cpp, test_pool_requests_and_owners) {
@@ -220,7 +228,46 @@ TEST_F(Cpp, test_manager_requests) {
         EXPECT_STREQ(tensor.info().tag, "weights");
         EXPECT_EQ(manager.statistics().requested.current, 1u);
     }
+    EXPECT_EQ(manager.defragment().memory_freed_bytes, 2 * MiB);
+    config.paging = FERRUM_PAGING_OFF;
+    manager.configure_pool(FERRUM_MEMORY_TENSOR, config);
+    manager.allocate_typed(request);
     EXPECT_EQ(manager.defragment().memory_freed_bytes, 8 * MiB);
+}
+
+TEST_F(Cpp, test_relocatable_blocks_and_pins) {
+    auto manager = device.create_manager();
+    ferrum_pool_config config = small();
+    config.paging = FERRUM_PAGING_ON;
+    config.physical_page_bytes = 64 << 10;
+    manager.configure_pool(FERRUM_MEMORY_GENERAL, config);
+    ferrum_allocation_request request = FERRUM_ALLOCATION_REQUEST_INIT;
+    request.size_bytes = 48 << 10;
+    request.flags = FERRUM_ALLOCATE_RELOCATABLE;
+    auto first = manager.allocate_typed(request);
+    request.size_bytes = 16 << 10;
+    auto gap = manager.allocate_typed(request);
+    auto last = manager.allocate_typed(request);
+    const char text[] = "where it was";
+    last.write(0, text, sizeof text);
+    gap.deallocate();
+    ferrum_address pinned = last.pin();
+    EXPECT_EQ(pinned, last.info().address);
+    EXPECT_EQ(last.info().pin_count, 1u);
+    EXPECT_EQ(manager.defragment_within({}).skipped_pinned, 1u);
+    EXPECT_EQ(last.try_deallocate().status(), FERRUM_ERROR_BUSY);
+    last.unpin();
+    EXPECT_EQ(last.try_unpin().status(), FERRUM_ERROR_INVALID_STATE);
+    EXPECT_EQ(manager.defragment_within({}).skipped_over_budget, 2u);
+    auto stats = manager.defragment_within(ferrum::forever);
+    EXPECT_EQ(stats.blocks_moved, 1u);
+    EXPECT_EQ(stats.pages_emptied, 1u);
+    EXPECT_NE(pinned, last.info().address);
+    char back[sizeof text];
+    last.read(0, back, sizeof back);
+    EXPECT_STREQ(back, text);
+    // What is still pinned is given back with its owner.
+    first.pin();
 }
 
 TEST_F(Cpp, test_callbacks_own_their_callables) {

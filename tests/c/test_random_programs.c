@@ -276,6 +276,7 @@ static void allocate(void) {
     r.size_bytes = any_size();
     r.alignment_bytes = draw(2) ? 0 : UINT64_C(1) << draw(17);
     r.tag = draw(2) ? "kv" : NULL;
+    r.flags = draw(2) ? FERRUM_ALLOCATE_RELOCATABLE : 0;
     ferrum_memory memory;
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
     if (!WORKS(
@@ -287,7 +288,8 @@ static void allocate(void) {
     if (info.size_bytes != r.size_bytes || info.manager.id != o->handle ||
         info.device.id != m.devices[o->device].id ||
         info.memory_type != r.memory_type ||
-        info.alignment_bytes < o->granule ||
+        info.alignment_bytes < o->granule || info.pin_count != 0 ||
+        info.is_relocatable != (r.flags != 0) ||
         (r.alignment_bytes != 0 && info.address % r.alignment_bytes != 0) ||
         strcmp(info.tag, r.tag == NULL ? "" : r.tag) != 0)
         wrong("the description of a block is not what was asked for");
@@ -485,6 +487,25 @@ static void check_all_books(void) {
     }
 }
 
+/* Has the model know where blocks lie that were moved. */
+static void find_moved(const owner_model *owner, uint64_t moved) {
+    for (int i = 0; i < BLOCKS; i++) {
+        block_model *b = &m.blocks[i];
+        ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
+        if (b->owner != owner || b->memory == 0 ||
+            !WORKS(ferrum_handle_get_info((ferrum_memory){b->memory}, &info)))
+            continue;
+        if (info.address != b->address) {
+            moved--;
+            if (!info.is_relocatable)
+                wrong("a block that is not relocatable has moved");
+        }
+        b->address = info.address;
+    }
+    if (moved != 0)
+        wrong("not as many blocks have moved as were said to");
+}
+
 static void tidy(void) {
     owner_model *o = &m.pools[draw(POOLS)], *g = &m.managers[draw(MANAGERS)];
     uint64_t released;
@@ -492,8 +513,10 @@ static void tidy(void) {
     if (o->handle != 0)
         WORKS(ferrum_pool_trim((ferrum_pool){o->handle}, draw(4) * MIB,
                                &released));
-    if (g->handle != 0)
-        WORKS(ferrum_defragment((ferrum_manager){g->handle}, &stats));
+    if (g->handle == 0)
+        return;
+    WORKS(ferrum_defragment((ferrum_manager){g->handle}, &stats));
+    find_moved(g, stats.blocks_moved);
 }
 
 static void step(void) {

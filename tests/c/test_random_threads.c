@@ -208,7 +208,8 @@ static ferrum_status call_owner(worker *w) {
     case 5:
         return ferrum_pool_set_limit(pool, draw(w, 2) * 16 * MIB);
     case 6:
-        return ferrum_defragment(manager, &stats);
+        return ferrum_defragment_within(
+            manager, draw(w, 2) ? FERRUM_WAIT_FOREVER : 1000000, &stats);
     case 7:
         s = ferrum_reclaim_callback_add(device, NULL, reclaim,
                                         &shelf[MEMORY][draw(w, SLOTS)],
@@ -293,13 +294,14 @@ static ferrum_status call_memory(worker *w) {
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
     ferrum_transfer t = FERRUM_TRANSFER_INIT;
     ferrum_fill f = FERRUM_FILL_INIT;
+    ferrum_allocation_request r = FERRUM_ALLOCATION_REQUEST_INIT;
     ferrum_address address = 0;
     char bytes[64] = {0};
     ferrum_status s;
     t.src = f.memory = memory;
     t.dst.id = any(w, MEMORY);
     t.size_bytes = f.size_bytes = 1 + draw(w, 64);
-    switch (draw(w, 10)) {
+    switch (draw(w, 11)) {
     case 0:
         s = ferrum_pool_alloc((ferrum_pool){any(w, POOL)}, size, stream,
                               &address);
@@ -321,8 +323,13 @@ static ferrum_status call_memory(worker *w) {
         return ferrum_read(memory, 0, bytes, t.size_bytes % 64 + 1);
     case 8:
         return ferrum_handle_get_info(memory, &info);
+    case 9:
+        s = ferrum_pin(memory, &address);
+        return s == FERRUM_OK ? ferrum_unpin(memory) : s;
     }
-    s = ferrum_allocate((ferrum_manager){any(w, MANAGER)}, size, &made);
+    r.size_bytes = size;
+    r.flags = draw(w, 2) ? FERRUM_ALLOCATE_RELOCATABLE : 0;
+    s = ferrum_allocate_typed((ferrum_manager){any(w, MANAGER)}, &r, &made);
     return keep(w, MEMORY, s, made.id);
 }
 
