@@ -10,6 +10,7 @@ import pathlib
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,6 +136,19 @@ def built(command: list[str], folder: pathlib.Path, library: pathlib.Path) -> st
     return "" if library.exists() else f"{command[0]} {command[1]} made no {library.name}"
 
 
+def compile_program(
+    sources: Iterable[pathlib.Path], program: pathlib.Path, more: Sequence[str] = ()
+) -> None:
+    """Compiles a program that measures."""
+    compiler = os.environ.get("CC", "cc")
+    command = [*shlex.split(compiler), "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra"]
+    command += ["-Werror", f"-I{ROOT / 'include'}", *more, *map(str, sorted(sources))]
+    command += ["-o", str(program), "-ldl", "-lpthread", "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise BenchError(f"{program.name} does not compile:\n{done.stderr}")
+
+
 class Harness:
     """The compiled harness."""
 
@@ -157,16 +171,8 @@ class Harness:
         )
 
     def _build_program(self) -> None:
-        compiler = os.environ.get("CC", "cc")
-        command = [*shlex.split(compiler), "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra"]
-        command += ["-Werror", f"-I{ROOT / 'include'}"]
-        if self.umf:
-            command += [f"-I{self.umf[0]}"]
-        command += [str(path) for path in sorted(SOURCES.glob("*.c"))]
-        command += ["-o", str(self.program), "-ldl", "-lpthread", "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise BenchError(f"the harness does not compile:\n{done.stderr}")
+        more = [f"-I{self.umf[0]}"] if self.umf else []
+        compile_program(SOURCES.glob("*.c"), self.program, more)
 
     def command(self, allocator: Allocator, arguments: list[str]) -> list[str]:
         """The command line for one measurement, without its environment."""

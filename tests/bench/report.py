@@ -7,6 +7,7 @@ import pathlib
 from typing import Any
 
 from book import Book, Result, label, number, precise, spread, table
+from elastic_report import figure_lines, target_lines
 from fragmentation import PEERS as FRAGMENTATION_PEERS
 from harness import CROSSING, OURS, BenchError
 from pictures import PICTURES
@@ -244,11 +245,13 @@ def render(results: pathlib.Path, pictures: str = "performance") -> str:
     book, machine = load(results)
     lines = ["### Machine", "", *machine_lines(machine)]
     lines += ["### Targets", "", *target_table(book)]
+    lines += target_lines(book)
     lines += ["### Pictures", ""]
     for picture in PICTURES:
         lines += [f"![{picture.title}]({pictures}/{picture.file})", ""]
     lines += workload_tables(book, machine["workloads"])
     lines += ["### High water ÷ peak live in traces", "", *fragmentation_table(book)]
+    lines += ["### Virtual memory beside the bare system", "", *figure_lines(book)]
     lines += ["### What a pair is made of", "", *probe_table(book), *profile_table(book)]
     lines += ["### Loading, and the core without the ABI", "", *other_table(book)]
     return "\n".join(lines).rstrip()

@@ -24,6 +24,7 @@ import extras
 import pictures
 import report
 import workloads
+from elastic import Elastic
 from fragmentation import Fragmentation
 from harness import GROUPS, OURS, ROOT, BenchError, Group, Harness
 from machine import Watch
@@ -61,6 +62,7 @@ def run(library: pathlib.Path, output: pathlib.Path, quick: bool) -> None:
     results = [entry for workload in planned for entry in rounds.compared(workload)]
     results += [entry for workload in planned for entry in rounds.probes(workload)]
     results += Fragmentation(harness, allocators, quick).run(progress)
+    results += Elastic(harness, quick).run(progress)
     progress("loading, replay, profile")
     ours = rounds.allocators[OURS]
     results += extras.loading(harness, ours, quick)

@@ -1,0 +1,111 @@
+/*
+ * What the rows of virtual memory share: the functions of the library that they
+ * call, what a row is asked for, and the bare system that each is held against.
+ */
+#ifndef FERRUM_BENCH_PAGES_H
+#define FERRUM_BENCH_PAGES_H
+
+#include "ferrum_mem.h"
+
+#include "../bench.h"
+
+enum { PAGE_BYTES = 2 << 20 };
+
+/** What a row is measured with. */
+struct row {
+    /** Memory that can be mapped elsewhere, or that stays where it is. */
+    bool movable;
+    /** FERRUM_BACKING_* of that. */
+    ferrum_backing backing;
+    /** Another place each time; pages that do not lie together. */
+    bool apart;
+    uint64_t bytes;
+    uint64_t repetitions;
+    uint64_t threads;
+};
+
+/** The library. */
+struct library {
+    ferrum_device device;
+    __typeof__(&ferrum_init) init;
+    __typeof__(&ferrum_shutdown) shutdown;
+    __typeof__(&ferrum_last_error) last_error;
+    __typeof__(&ferrum_version_string) version_string;
+    __typeof__(&ferrum_device_open) device_open;
+    __typeof__(&ferrum_device_close) device_close;
+    __typeof__(&ferrum_memory_get_info) memory_get_info;
+    __typeof__(&ferrum_vpool_create) vpool_create;
+    __typeof__(&ferrum_vpool_destroy) vpool_destroy;
+    __typeof__(&ferrum_vpool_allocate) vpool_allocate;
+    __typeof__(&ferrum_vpool_deallocate) vpool_deallocate;
+    __typeof__(&ferrum_vpool_get_info) vpool_get_info;
+    __typeof__(&ferrum_vpool_compact) vpool_compact;
+    __typeof__(&ferrum_vpool_trim) vpool_trim;
+    __typeof__(&ferrum_vpool_set_limit) vpool_set_limit;
+    __typeof__(&ferrum_vpool_sleep) vpool_sleep;
+    __typeof__(&ferrum_vpool_wake) vpool_wake;
+    __typeof__(&ferrum_shared_pool_create) shared_pool_create;
+    __typeof__(&ferrum_shared_pool_destroy) shared_pool_destroy;
+    __typeof__(&ferrum_shared_pool_register_model) register_model;
+    __typeof__(&ferrum_shared_pool_unregister_model) unregister_model;
+    __typeof__(&ferrum_shared_pool_allocate_at) shared_pool_allocate_at;
+    __typeof__(&ferrum_shared_pool_deallocate) shared_pool_deallocate;
+};
+
+extern struct library library;
+
+/** Ends the process for a call that failed. */
+void must(ferrum_status status, const char *what);
+
+/** Samples of one figure of a row: of ours and of the bare system. */
+struct figure {
+    const char *name;
+    double *ours, *bare;
+    uint64_t count;
+};
+
+struct figure figure_open(const char *name, uint64_t count);
+
+/** Prints the samples, divided, as members of a JSON object, and frees them. */
+void figure_print(struct figure *figure, double divisor);
+
+/** The bare system: address space, and memory behind it as a row has it. */
+struct bare {
+    const struct row *row;
+    char *base;
+    uint64_t bytes;
+    /** The file of movable memory, or -1. */
+    int file;
+};
+
+/** Reserves address space, and makes a file as large. */
+struct bare bare_open(const struct row *row, uint64_t bytes);
+void bare_close(struct bare *bare);
+
+/** Makes a range usable: a part of the file, or memory of its own. */
+void bare_map(const struct bare *bare, uint64_t offset, uint64_t file_offset,
+              uint64_t bytes);
+
+/** Takes a range away, and what private memory has; a file keeps its memory. */
+void bare_unmap(const struct bare *bare, uint64_t offset, uint64_t bytes);
+
+/** Makes a part of the file zeros, where its memory is. */
+void bare_zero(const struct bare *bare, uint64_t file_offset, uint64_t bytes);
+
+/** Gives the memory of a mapped range back to the system. */
+void bare_release(const struct bare *bare, uint64_t offset, uint64_t bytes);
+
+/** Writes a byte of every small page. */
+void touch(char *memory, uint64_t bytes);
+
+ferrum_vpool vpool_open(const struct row *row, ferrum_vpool_config config);
+
+/* The rows: each prints the members of a JSON object. */
+void run_pair(const struct row *row);
+void run_tenants(const struct row *row);
+void run_many(const struct row *row);
+void run_reserve(const struct row *row);
+void run_wake(const struct row *row);
+void run_limit(const struct row *row);
+
+#endif
