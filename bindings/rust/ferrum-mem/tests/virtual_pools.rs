@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ferrum_mem::{
-    leak_report_json, BlockState, Config, Device, ErrorKind, Library, ModelConfig, ModelLimits,
-    ModelRequest, SharedPool, SharedPoolConfig, VirtualPool, VirtualPoolConfig,
+    leak_report_json, BlockState, Config, Device, ErrorKind, Facts, Library, ModelConfig,
+    ModelLimits, ModelRequest, SharedPool, SharedPoolConfig, VirtualPool, VirtualPoolConfig,
 };
 
 const MIB: u64 = 1 << 20;
@@ -224,4 +224,45 @@ fn test_a_model_gives() {
         .map(drop)
         .unwrap_err();
     assert_eq!(error.kind, ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn test_failures_state_their_numbers() {
+    let (device, _one) = session();
+    let pool = pool(&device);
+    let _kept = pool.allocate(PAGE, PAGE).unwrap();
+    let page = |facts: &Facts, offset| {
+        let all = (facts.offset_bytes, facts.size_bytes, facts.page_bytes);
+        assert_eq!(all, (Some(offset), Some(PAGE), Some(PAGE)));
+    };
+    let error = pool.allocate(0, 2 * PAGE).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::AlreadyMapped);
+    page(&error.facts, PAGE);
+    // SAFETY: nothing is there.
+    let error = unsafe { pool.deallocate(0, PAGE, None) }.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotMapped);
+    page(&error.facts, 0);
+    let facts = pool.allocate(63 * PAGE, PAGE + 1).unwrap_err().facts;
+    let range = (facts.offset_bytes, facts.size_bytes, facts.capacity_bytes);
+    assert_eq!(range, (Some(63 * PAGE), Some(PAGE + 1), Some(64 * PAGE)));
+    assert_eq!((facts.page_bytes, facts.model), (None, None));
+    let facts = pool.allocate(2 * PAGE, 8 * PAGE).unwrap_err().facts;
+    let room = (facts.requested_bytes, facts.available_bytes);
+    assert_eq!(room, (Some(8 * PAGE), Some(7 * PAGE)));
+    let wrong = VirtualPoolConfig {
+        capacity_bytes: 1,
+        page_bytes: 3 * PAGE,
+        ..Default::default()
+    };
+    let error = device.create_virtual_pool(&wrong).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::InvalidPageSize);
+    assert_eq!(error.facts.page_bytes, Some(3 * PAGE));
+    let shared = shared(&device);
+    let chat = shared.register_model("chat", &model_config()).unwrap();
+    let exists = shared.register_model("chat", &model_config()).unwrap_err();
+    assert_eq!(exists.facts.model.as_deref(), Some("chat"));
+    let error = chat.allocate(65 * PAGE).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::OutOfVirtualMemory);
+    assert_eq!(error.facts.model.as_deref(), Some("chat"));
+    assert_eq!(error.facts.capacity_bytes, Some(64 * PAGE));
 }
