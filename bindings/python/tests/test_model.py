@@ -62,10 +62,18 @@ class Blocks(RuleBasedStateMachine):
         assert block.address % max(alignment or 1, 256) == 0
         return self.keep(block)
 
-    @rule(target=blocks, size=SIZES, alignment=ALIGNMENTS, tag=st.sampled_from([None, "a", "kv"]))
-    def allocate(self, size: int, alignment: int | None, tag: str | None):
+    @rule(
+        target=blocks,
+        size=SIZES,
+        alignment=ALIGNMENTS,
+        tag=st.sampled_from([None, "a", "kv"]),
+        relocatable=st.booleans(),
+    )
+    def allocate(self, size: int, alignment: int | None, tag: str | None, relocatable: bool):
         try:
-            block = self.manager.allocate(size, alignment_bytes=alignment, tag=tag)
+            block = self.manager.allocate(
+                size, alignment_bytes=alignment, tag=tag, relocatable=relocatable
+            )
         except fm.OutOfMemoryError:
             return self.refused(self.manager, size)
         assert block.address % max(alignment or 1, 256) == 0
