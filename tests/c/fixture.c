@@ -117,6 +117,8 @@ void fixture_make(fixture *f) {
     ferrum_pool_config pool = FERRUM_POOL_CONFIG_INIT;
     pool.initial_size_bytes = UINT64_C(8) << 20;
     pool.growth_increment_bytes = UINT64_C(8) << 20;
+    /* Idle pages stay until they are asked for: tests see the same ones. */
+    pool.ready_pages = FERRUM_READY_PAGES_ALL;
     MUST(ferrum_pool_create(f->device, &pool, &f->pool));
     MUST(ferrum_pool_alloc(f->pool, 4096, f->stream, &f->block));
     ferrum_manager_config manager = FERRUM_MANAGER_CONFIG_INIT;

@@ -334,7 +334,7 @@ static void test_free_waits_for_the_stream(void **state) {
 
 static void test_pool_limits_and_trim(void **state) {
     (void)state;
-    uint64_t released;
+    uint64_t released, had = pool_statistics(f.pool).reserved.current;
     assert_ok(ferrum_pool_set_limit(f.pool, 16 * MIB));
     ferrum_address a, b;
     assert_ok(ferrum_pool_alloc(f.pool, 8 * MIB, default_stream, &a));
@@ -348,7 +348,7 @@ static void test_pool_limits_and_trim(void **state) {
     assert_ok(ferrum_pool_free(f.pool, a, default_stream));
     assert_ok(ferrum_pool_trim(f.pool, 0, &released));
     assert_int_equal(released, 8 * MIB);
-    assert_int_equal(pool_statistics(f.pool).reserved.current, 8 * MIB);
+    assert_int_equal(pool_statistics(f.pool).reserved.current, had);
     assert_int_equal(pool_statistics(f.pool).failures, 1);
     assert_ok(ferrum_pool_set_limit(f.pool, 0));
 }

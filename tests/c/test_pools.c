@@ -53,6 +53,7 @@ static void assert_message(const char *part) {
 static ferrum_pool_config small(void) {
     ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
     config.initial_size_bytes = config.growth_increment_bytes = 4 * MIB;
+    config.ready_pages = FERRUM_READY_PAGES_ALL;
     return config;
 }
 static ferrum_pool make(const ferrum_pool_config *config) {
@@ -89,7 +90,7 @@ static void test_a_caller_of_the_first_version(void **state) {
     s.reserved_field = 0;
     assert_ok(ferrum_pool_get_statistics(pool, &s));
     assert_int_equal(s.requested.current, 100);
-    assert_int_equal(s.reserved.current, 4 * MIB);
+    assert_int_equal(s.reserved.current, 2 * MIB); /* a page */
     assert_true(s.thread_cached_bytes == UINT64_C(0xeeeeeeeeeeeeeeee));
     ferrum_manager_config manager_config = FERRUM_MANAGER_CONFIG_INIT;
     manager_config.pool_configs[FERRUM_MEMORY_GENERAL] = &config;
@@ -100,6 +101,79 @@ static void test_a_caller_of_the_first_version(void **state) {
     assert_ok(ferrum_deallocate(memory));
     assert_ok(ferrum_manager_destroy(manager, 0));
     assert_ok(ferrum_pool_free(pool, block, default_stream));
+    assert_ok(ferrum_pool_destroy(pool, 0));
+}
+
+/* -------------------------------------------------------------- paging */
+
+static ferrum_pool_info info_of(ferrum_pool pool) {
+    ferrum_pool_info info = FERRUM_POOL_INFO_INIT;
+    assert_ok(ferrum_pool_get_info(pool, &info));
+    return info;
+}
+
+static void test_pages(void **state) {
+    (void)state;
+    assert_int_equal(offsetof(ferrum_pool_config, paging), 112);
+    ferrum_pool_config config = small();
+    config.paging = FERRUM_PAGING_ON;
+    config.physical_page_bytes = 64 * KIB;
+    ferrum_pool pool = make(&config);
+    ferrum_address a = take(pool, 640 * KIB, default_stream);
+    ferrum_address b = take(pool, 64 * KIB, default_stream);
+    assert_ok(ferrum_pool_free(pool, a, default_stream));
+    ferrum_pool_info info = info_of(pool);
+    assert_int_equal(info.page_bytes, 64 * KIB);
+    assert_int_equal(info.mapped_pages, 11);
+    assert_int_equal(info.idle_pages, 10);
+    assert_int_equal(info.held_bytes, 11 * 64 * KIB);
+    assert_int_equal(info.segments, 1);
+    assert_true(info.address_bytes >= info.held_bytes);
+    /* Pages in front of a live block go back as well. */
+    uint64_t released;
+    assert_ok(ferrum_pool_trim(pool, 0, &released));
+    assert_int_equal(released, 640 * KIB);
+    assert_int_equal(info_of(pool).mapped_pages, 1);
+    assert_ok(ferrum_pool_free(pool, b, default_stream));
+    assert_ok(ferrum_pool_destroy(pool, 0));
+
+    config.paging = FERRUM_PAGING_OFF;
+    pool = make(&config);
+    a = take(pool, 640 * KIB, default_stream);
+    info = info_of(pool);
+    assert_int_equal(info.page_bytes, 0);
+    assert_int_equal(info.mapped_pages, 0);
+    assert_int_equal(info.held_bytes, 4 * MIB);
+    assert_int_equal(info.address_bytes, 4 * MIB);
+    assert_ok(ferrum_pool_free(pool, a, default_stream));
+    assert_ok(ferrum_pool_destroy(pool, 0));
+
+    /* Of its own accord a pool that a page would be a large part of has none. */
+    config.paging = FERRUM_PAGING_AUTO;
+    config.physical_page_bytes = 0;
+    config.max_size_bytes = 62 * MIB;
+    pool = make(&config);
+    assert_int_equal(info_of(pool).page_bytes, 0);
+    assert_ok(ferrum_pool_destroy(pool, 0));
+    config.max_size_bytes = 64 * MIB;
+    pool = make(&config);
+    assert_int_equal(info_of(pool).page_bytes, 2 * MIB);
+    assert_ok(ferrum_pool_destroy(pool, 0));
+}
+
+/* What stays idle goes back without a call: all but so many pages. */
+static void test_idle_pages_go_back(void **state) {
+    (void)state;
+    ferrum_pool_config config = small();
+    config.paging = FERRUM_PAGING_ON;
+    config.ready_pages = 3;
+    ferrum_pool pool = make(&config);
+    assert_ok(ferrum_pool_free(pool, take(pool, 40 * MIB, default_stream),
+                               default_stream));
+    struct timespec pause = {0, 1000000};
+    while (info_of(pool).mapped_pages != 3)
+        nanosleep(&pause, NULL);
+    assert_int_equal(info_of(pool).ready_pages, 3);
     assert_ok(ferrum_pool_destroy(pool, 0));
 }
 
@@ -582,6 +656,8 @@ static void test_red_zones(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_caller_of_the_first_version),
+        TEST(test_pages),
+        TEST(test_idle_pages_go_back),
         TEST(test_requests),
         TEST(test_tags_are_bounded),
         TEST(test_batches),

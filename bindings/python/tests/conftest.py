@@ -24,7 +24,10 @@ os.environ.pop("FERRUM_LOG", None)
 import ferrum_mem as fm
 
 MIB = 1 << 20
-SMALL = fm.PoolConfig(initial_size_bytes=4 * MIB, growth_increment_bytes=4 * MIB)
+# Idle pages stay until they are asked for, so that tests see the same ones.
+SMALL = fm.PoolConfig(
+    initial_size_bytes=4 * MIB, growth_increment_bytes=4 * MIB, ready_pages=fm.ALL_PAGES
+)
 SOURCE = Path(fm.__file__).resolve().parents[1]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import ferrum_mem as fm
 import pytest
 
-from .conftest import MIB, SMALL
+from .conftest import MIB, SMALL, eventually
 
 
 def test_blocks(pool):
@@ -93,13 +94,64 @@ def test_out_of_memory_says_why(device):
         pool.set_limit(None)
 
 
-def test_trim(pool):
-    pool.alloc(MIB).free()
-    held = pool.statistics().reserved.current
-    assert held == 4 * MIB
-    assert pool.trim(held) == 0
-    assert pool.trim() == held
-    assert pool.statistics().reserved.current == 0
+@pytest.mark.parametrize(("paging", "taken"), [(fm.Paging.ON, 2 * MIB), (fm.Paging.OFF, 4 * MIB)])
+def test_trim(device, paging, taken):
+    config = replace(SMALL, paging=paging, ready_pages=fm.ALL_PAGES)
+    with fm.Pool(device, config) as pool:
+        pool.alloc(MIB).free()
+        held = pool.statistics().reserved.current
+        assert held == taken
+        assert pool.trim(held) == 0
+        assert pool.trim() == held
+        assert pool.statistics().reserved.current == 0
+
+
+def test_pages(device):
+    config = replace(
+        SMALL, ready_pages=fm.ALL_PAGES, physical_page_bytes=1 << 16, max_size_bytes=MIB * 32
+    )
+    with fm.Pool(device, config) as pool:
+        assert pool.info().page_bytes == 1 << 16
+        block = pool.alloc(3 << 16)
+        pool.alloc(1 << 16).free()
+        info = pool.info()
+        assert (info.mapped_pages, info.idle_pages, info.segments) == (4, 1, 1)
+        assert info.held_bytes == 4 << 16
+        assert info.address_bytes >= 32 * MIB
+        block.free()
+        (books,) = [d for d in fm.snapshot()["devices"] if d["id"] == "cpu:0"]
+        assert books["pools"][0]["info"]["idle_pages"] == 4
+    with fm.Pool(device, replace(SMALL, paging=fm.Paging.OFF)) as pool, pool.alloc(1):
+        info = pool.info()
+        assert (info.page_bytes, info.mapped_pages, info.idle_pages) == (0, 0, 0)
+        assert (info.held_bytes, info.address_bytes) == (4 * MIB, 4 * MIB)
+    # A page would be a large part of it.
+    tight = fm.PoolConfig(max_size_bytes=16 * MIB, initial_size_bytes=MIB)
+    with fm.Pool(device, tight) as pool:
+        assert pool.info().page_bytes == 0
+
+
+def test_idle_pages_go_back(device):
+    config = replace(SMALL, paging=fm.Paging.ON, ready_pages=2)
+    with fm.Pool(device, config) as pool:
+        pool.alloc(40 * MIB).free()
+        eventually(lambda: pool.info().held_bytes == 4 * MIB)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"physical_page_bytes": 3 << 20}, fm.InvalidPageSizeError),
+        ({"physical_page_bytes": 4096}, fm.InvalidPageSizeError),
+        ({"physical_page_bytes": -1}, fm.InvalidArgumentError),
+        ({"ready_pages": -1}, fm.InvalidArgumentError),
+        ({"ready_pages": 2**32}, fm.OverflowError),
+        ({"paging": 3}, ValueError),
+    ],
+)
+def test_pages_that_cannot_be(device, settings, expected):
+    with pytest.raises(expected):
+        fm.Pool(device, replace(SMALL, **settings))
 
 
 def test_busy_and_force(device):

@@ -8,8 +8,8 @@ use std::time::Duration;
 use ferrum_mem::{
     abi_version, backends_json, copy, copy_async, leak_report_json, no_log, on_log, snapshot_json,
     version, BlockState, Config, DebugFlags, Device, ErrorKind, Fill, Library, LogLevel,
-    ManagerConfig, MemoryType, PoolConfig, PoolRequest, Pressure, Reclaim, Request, ThreadCache,
-    Transfer,
+    ManagerConfig, MemoryType, Paging, PoolConfig, PoolRequest, Pressure, ReadyPages, Reclaim,
+    Request, ThreadCache, Transfer,
 };
 use proptest::prelude::*;
 
@@ -47,9 +47,13 @@ fn small() -> PoolConfig {
     PoolConfig {
         initial_size_bytes: 8 * MIB,
         growth_increment_bytes: 8 * MIB,
+        ready_pages: ReadyPages::All,
         ..Default::default()
     }
 }
+
+/// The two ways in which a pool has its memory, and a piece of each.
+const WAYS: [(Paging, u64); 2] = [(Paging::On, 2 * MIB), (Paging::Off, 8 * MIB)];
 
 #[test]
 fn test_error_kinds_cover_the_table() {
@@ -195,7 +199,10 @@ fn test_pools() {
         pool.alloc(32 * MIB, None).unwrap_err().kind,
         ErrorKind::OutOfMemory
     );
-    assert_eq!(pool.trim(0).unwrap(), 8 * MIB);
+    assert_eq!(pool.info().unwrap().page_bytes, 2 * MIB);
+    assert_eq!(pool.info().unwrap().idle_pages, 1);
+    assert_eq!(pool.trim(0).unwrap(), 2 * MIB);
+    assert_eq!(pool.info().unwrap().held_bytes, 0);
     s.device.set_limit(MIB).unwrap();
     assert_eq!(
         pool.alloc(2 * MIB, None).unwrap_err().kind,
@@ -299,19 +306,21 @@ fn test_pool_batches() {
 #[test]
 fn test_pool_settings() {
     let s = session();
-    for strategy in ["best_fit", "size_class", "tlsf", "buddy", "arena", "fixed"] {
+    let strategies = ["best_fit", "size_class", "tlsf", "buddy", "arena", "fixed"];
+    for (strategy, (paging, piece)) in strategies.iter().flat_map(|s| WAYS.map(|w| (*s, w))) {
         let fixed = strategy == "fixed";
         let config = PoolConfig {
             strategy: Some(strategy.into()),
             fixed_block_bytes: if fixed { 16384 } else { 0 },
             page_bytes: if fixed { 65536 } else { 0 },
             thread_cache: ThreadCache::Off,
+            paging,
             ..small()
         };
         let pool = s.device.create_pool(&config).unwrap();
         drop(pool.alloc_batch(16384, 10, None).unwrap());
         assert_eq!(pool.statistics().unwrap().thread_cached_bytes, 0);
-        assert_eq!(pool.trim(0).unwrap(), 8 * MIB);
+        assert_eq!(pool.trim(0).unwrap(), piece);
     }
     for thread_cache in [ThreadCache::Auto, ThreadCache::Bytes(65536)] {
         let config = PoolConfig {
@@ -427,7 +436,7 @@ fn test_blocks_and_copies() {
             done.blocks_moved,
             done.blocks_skipped
         ),
-        (8 * MIB, 0, 0)
+        (2 * MIB, 0, 0)
     );
     assert!(done.time_taken > Duration::ZERO);
     here.configure_pool(MemoryType::Tensor, &small()).unwrap();

@@ -1,0 +1,210 @@
+package pool_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/rangealloc"
+	"ferrum_mem/drivers/host"
+)
+
+// These tests run pools over pages of real memory: what a block was filled with is
+// there until it is freed, whatever comes and goes beside it, and the system has as
+// much memory behind the pool as its blocks lie in.
+
+const hostPage = 64 << 10
+
+type hostBench struct {
+	dev    device.Device
+	engine *engine.Engine
+}
+
+func openHost(t require.TestingT) *hostBench {
+	driver, err := host.New(host.Config{Devices: 1, MemoryBytes: 64 << 20})
+	require.NoError(t, err)
+	dev, err := driver.Open(0)
+	require.NoError(t, err)
+	return &hostBench{dev: dev, engine: engine.New(dev, engine.Options{})}
+}
+
+func (b *hostBench) pool(t require.TestingT, strategy string, ready int) *pool.Pool {
+	c := pool.DefaultConfig()
+	c.Paging, c.PhysicalPageBytes, c.ReadyPages, c.Strategy = pool.PagingOn, hostPage, ready, strategy
+	if strategy == "fixed" {
+		c.FixedBlockBytes = 24 << 10
+	}
+	p, err := pool.New(b.engine, c)
+	if err != nil {
+		require.ErrorIs(t, err, device.CodeUnsupported)
+		return nil
+	}
+	return p
+}
+
+func (b *hostBench) close(t require.TestingT, pools ...*pool.Pool) {
+	for _, p := range pools {
+		require.NoError(t, p.Close(true))
+	}
+	require.Zero(t, b.engine.Statistics().Reserved.Current)
+	require.NoError(t, b.engine.Close())
+}
+
+// filled is a live block and what every byte of it is.
+type filled struct {
+	pool.Block
+	value byte
+}
+
+func (b *hostBench) fill(t require.TestingT, block *filled) {
+	require.NoError(t, b.dev.(device.HostVisible).FillNow(block.Addr, block.value, block.SizeBytes))
+}
+
+func (b *hostBench) look(t require.TestingT, block *filled) {
+	other, wrong, err := b.dev.(device.HostVisible).FirstOther(block.Addr, block.value, block.SizeBytes)
+	require.NoError(t, err)
+	require.False(t, wrong, "%#x+%d is %d, was filled with %d", uint64(block.Addr), other.OffsetBytes, other.Found, block.value)
+}
+
+// resident is how much memory the system has behind the pages of the blocks.
+func (b *hostBench) resident(t require.TestingT, live []filled) (bytes uint64) {
+	seen := map[device.Addr]bool{}
+	for _, block := range live {
+		for page := block.Addr &^ (hostPage - 1); page < block.Addr+device.Addr(block.SizeBytes); page += hostPage {
+			if !seen[page] {
+				seen[page] = true
+				n, err := b.dev.(device.VirtualMemory).Resident(page, hostPage)
+				require.NoError(t, err)
+				bytes += n
+			}
+		}
+	}
+	require.LessOrEqual(t, bytes, uint64(len(seen))*hostPage)
+	return bytes
+}
+
+func TestPagesOfRealMemory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := openHost(t)
+		strategy := rapid.SampledFrom(rangealloc.Names()).Draw(t, "strategy")
+		p := b.pool(t, strategy, -1)
+		if p == nil {
+			t.Skip("the system has no virtual memory for the host device")
+		}
+		var live []filled
+		next := byte(0)
+		size := rapid.Uint64Range(1, 24<<10)
+		if strategy != "fixed" {
+			size = rapid.OneOf(size, rapid.Uint64Range(1, 6*hostPage))
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"alloc": func(t *rapid.T) {
+				block, err := p.Alloc(pool.Request{SizeBytes: size.Draw(t, "size")})
+				require.NoError(t, err)
+				next++
+				live = append(live, filled{block, next})
+				b.fill(t, &live[len(live)-1])
+			},
+			"free": func(t *rapid.T) {
+				if len(live) == 0 {
+					t.Skip("nothing is live")
+				}
+				at := rapid.IntRange(0, len(live)-1).Draw(t, "block")
+				require.NoError(t, p.Free(live[at].Addr, nil))
+				live = append(live[:at], live[at+1:]...)
+			},
+			"trim": func(t *rapid.T) {
+				_, err := p.Trim(0)
+				require.NoError(t, err)
+			},
+			"": func(t *rapid.T) {
+				for i := range live {
+					b.look(t, &live[i])
+				}
+			},
+		})
+		_, err := p.ReturnIdle()
+		require.NoError(t, err)
+		require.LessOrEqual(t, b.resident(t, live), p.HeldBytes())
+		require.Equal(t, p.HeldBytes(), p.Info().MappedPages*hostPage)
+		b.close(t, p)
+	})
+}
+
+// Threads allocate, fill, look and free while the worker gives pages back behind
+// them and another thread trims.
+func TestThreadsOnPagesOfRealMemory(t *testing.T) {
+	b := openHost(t)
+	p := b.pool(t, rangealloc.Default, 0)
+	if p == nil {
+		t.Skip("the system has no virtual memory for the host device")
+	}
+	var threads sync.WaitGroup
+	failures := make(chan error, 4)
+	for thread := range 4 {
+		threads.Add(1)
+		go func() {
+			defer threads.Done()
+			failures <- b.work(p, byte(thread+1))
+		}()
+	}
+	done := make(chan struct{})
+	go func() { threads.Wait(); close(done) }()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+			_, err := p.Trim(0)
+			require.NoError(t, err)
+		}
+	}
+	for range 4 {
+		require.NoError(t, <-failures)
+	}
+	_, err := p.Trim(0)
+	require.NoError(t, err)
+	require.Zero(t, p.HeldBytes())
+	b.close(t, p)
+}
+
+func (b *hostBench) work(p *pool.Pool, value byte) error {
+	visible := b.dev.(device.HostVisible)
+	r := rand.New(rand.NewPCG(uint64(value), 7))
+	var live []pool.Block
+	for range 3000 {
+		if len(live) > 20 || len(live) > 0 && r.IntN(2) == 0 {
+			at := r.IntN(len(live))
+			block := live[at]
+			if _, wrong, err := visible.FirstOther(block.Addr, value, block.SizeBytes); err != nil || wrong {
+				return fmt.Errorf("%#x: other bytes %v, %w", uint64(block.Addr), wrong, err)
+			}
+			if err := p.Free(block.Addr, nil); err != nil {
+				return err
+			}
+			live = append(live[:at], live[at+1:]...)
+			continue
+		}
+		block, err := p.Alloc(pool.Request{SizeBytes: 1 + r.Uint64N(3*hostPage)})
+		if err != nil {
+			return err
+		}
+		if err := visible.FillNow(block.Addr, value, block.SizeBytes); err != nil {
+			return err
+		}
+		live = append(live, block)
+	}
+	for _, block := range live {
+		if err := p.Free(block.Addr, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
