@@ -1,3 +1,5 @@
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
 package main
 
 import (

@@ -133,7 +133,12 @@ func (c *child) autopsy(got int) device.Survey {
 		return device.Absent(crashed, 0,
 			"the process that asked the driver ended without an answer"+partly+"; the host program took its exit status")
 	}
-	if number, name := signalOf(state); number != 0 {
+	number, name := signalOf(state)
+	// Its own alarm: this process may have been held up meanwhile.
+	if number == alarmSignal {
+		return device.Absent(device.AbsenceTimedOut, 0, fmt.Sprintf("no answer within %v", c.limit))
+	}
+	if number != 0 {
 		return device.Absent(crashed, int64(number),
 			fmt.Sprintf("the driver crashed the process that asked it, with signal %d (%s)%s", number, name, partly))
 	}

@@ -11,6 +11,9 @@ import (
 // noSignal asks whether a process is there.
 const noSignal = syscall.Signal(0)
 
+// alarmSignal ends a helper at its own limit.
+const alarmSignal = int(syscall.SIGALRM)
+
 func ownGroup(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // killGroup ends a process and all that it started.

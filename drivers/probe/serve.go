@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"os"
 	"strconv"
 	"time"
 
@@ -37,18 +36,15 @@ func Serve(arguments []string) int {
 }
 
 func serve(surveyor device.Surveyor, limit time.Duration) int {
-	answer, err := isolate()
+	fd, err := isolate(limit)
 	if err != nil {
 		return device.ProbeExitUsage
 	}
-	// Whoever asked may be gone by then.
-	late := time.AfterFunc(limit, func() { os.Exit(device.ProbeExitLate) })
-	defer late.Stop()
 	line, err := device.EncodeSurvey(surveyor.Backend(), surveyor.Survey())
 	if err != nil {
 		return device.ProbeExitUsage
 	}
-	if _, err := answer.Write(line); err != nil {
+	if reply(fd, line) != nil {
 		return device.ProbeExitClosed
 	}
 	return 0

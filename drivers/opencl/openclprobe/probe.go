@@ -3,6 +3,7 @@ package openclprobe
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"ferrum_mem/core/device"
@@ -34,6 +35,9 @@ const (
 	maxPlatforms       = 64
 	maxDevicesPlatform = 256
 )
+
+// telling are the reasons of platforms, by how much each tells.
+var telling = []device.Absence{device.AbsenceNoDevice, device.AbsenceTooOld, device.AbsenceDriverError}
 
 // Prober asks the OpenCL loader.
 type Prober struct{}
@@ -119,13 +123,10 @@ func (l *loader) survey() device.Survey {
 	for i := range left {
 		messages[i] = left[i].Message
 	}
-	// What went wrong tells more than that another platform is empty.
-	worst := left[0]
-	for _, one := range left {
-		if worst.Absence == device.AbsenceNoDevice {
-			worst = one
-		}
-	}
+	// What went wrong tells more than that another platform is old or empty.
+	worst := slices.MaxFunc(left, func(a, b device.Survey) int {
+		return slices.Index(telling, a.Absence) - slices.Index(telling, b.Absence)
+	})
 	return device.Absent(worst.Absence, worst.Native, strings.Join(messages, "; "))
 }
 
@@ -153,7 +154,7 @@ func (l *loader) platform(platform uintptr, found *device.Survey) device.Survey 
 		found.Version = number.String()
 	}
 	for _, id := range devices[:min(count, maxDevicesPlatform)] {
-		if l.integer(id, infoAvailable)&0xFFFFFFFF == 0 {
+		if l.integer(id, infoAvailable) == 0 {
 			continue
 		}
 		found.Devices = append(found.Devices, l.describe(id, len(found.Devices)))
