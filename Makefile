@@ -54,6 +54,8 @@ LIBRARY_DEBUG := build/lib/debug/$(FILE)
 LIBRARY_TEST  := build/test/$(FILE)
 LIBRARY_ASAN  := build/test/asan/$(FILE)
 COMMAND       := build/bin/ferrum-mem
+# Asks the libraries of vendors for the library, next to which it lies.
+HELPER        := build/lib/ferrum-mem-probe
 LICENSES      := build/share/THIRD_PARTY_LICENSES.txt
 
 # Folders are prerequisites as well, so that a deleted file is noticed.
@@ -89,7 +91,7 @@ setup: ## install what building, checking and testing need
 	@scripts/setup.sh test
 
 .PHONY: build
-build: $(LIBRARY) $(COMMAND) $(LICENSES) ## build the library and the command
+build: $(LIBRARY) $(HELPER) $(COMMAND) $(LICENSES) ## build the library and the command
 
 .PHONY: demo
 demo: ## build, run the C and Python quickstarts, replay real load for one and for two models (installs no system package)
@@ -180,6 +182,11 @@ $(COMMAND): $(COMMAND_SOURCES)
 	@mkdir -p $(dir $@)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/ferrum-mem
 
+$(HELPER): $(COMMAND_SOURCES)
+	@scripts/setup.sh build
+	@mkdir -p $(dir $@)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/ferrum-mem-probe
+
 $(LICENSES): go.mod go.sum scripts/third_party_licenses.sh
 	@mkdir -p $(dir $@)
 	@scripts/third_party_licenses.sh >$@
@@ -234,7 +241,7 @@ test-tables: ready-test
 	@$(SUITE) $@ go -- $(GO) test -json -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/... ./core/pool/... ./core/replay/...
 # Two seconds a target are for what a change breaks at once.
 test-fuzz: ready-test
-	@$(SUITE) $@ steps -- scripts/fuzz.sh 2 ./core/rangealloc
+	@$(SUITE) $@ steps -- scripts/fuzz.sh 2 ./core/rangealloc ./core/estimate
 
 # A program test_*.c (cmocka or its own main) or test_*.cpp (GoogleTest) of tests/c
 # is linked with the library and with what it uses of the other C files there.
@@ -246,7 +253,7 @@ $(HEADER_FUNCTIONS): include/ferrum_mem.h scripts/exported_symbols.py
 	@mkdir -p $(dir $@)
 	@scripts/exported_symbols.py --declared $< >$@
 
-test-c: ready-test $(C_TESTS) $(LIBRARY_TEST) $(HEADER_FUNCTIONS)
+test-c: ready-test $(C_TESTS) $(LIBRARY_TEST) $(HELPER) $(HEADER_FUNCTIONS)
 	@FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST) $(SUITE) $@ c -- scripts/run_programs.sh $(C_TESTS)
 test-asan: ready-test $(C_TESTS_ASAN) $(LIBRARY_TEST) $(HEADER_FUNCTIONS)
 	@FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST) $(SUITE) $@ c -- scripts/run_programs.sh $(C_TESTS_ASAN)
@@ -302,10 +309,10 @@ test-cache: ready-test $(CACHE_TESTS)
 
 LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST)
 
-test-python: ready-test $(LIBRARY) $(LIBRARY_TEST)
+test-python: ready-test $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
 	@$(LIBRARY_ENV) PYTHONPATH=bindings/python/src $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -p no:cacheprovider bindings/python/tests
-test-rust: ready-test $(LIBRARY) $(LIBRARY_TEST)
+test-rust: ready-test $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
 	@$(LIBRARY_ENV) $(SUITE) $@ cargo --timeout 1200 -- \
 	    $(CARGO) test --quiet --locked --manifest-path bindings/rust/Cargo.toml --workspace
 test-report: ready-test $(COMMAND)
