@@ -35,7 +35,7 @@ func quickPool(b *testing.B, change func(*Config)) *Pool {
 	dev := devicetest.Open(devicetest.Config{TotalBytes: 1 << 40})
 	e := engine.New(&quickDevice{Device: dev, stream: &quickStream{Stream: dev.DefaultStream()}}, engine.Options{})
 	c := DefaultConfig()
-	c.InitialSizeBytes = 4 << 30
+	c.InitialSizeBytes, c.Paging = 4<<30, kind(PagingOff, PagingOn)
 	if change != nil {
 		change(&c)
 	}
