@@ -87,6 +87,7 @@ func (h *hammer) step(r *rand.Rand) error {
 		},
 		func() error { return h.ManagerDestroy(h.managers.any(r), force) },
 		func() error { return second(h.Defragment(h.managers.any(r))) },
+		func() error { return second(h.DefragmentWithin(h.managers.any(r), time.Millisecond)) },
 		func() error { return second(h.ManagerStatistics(h.managers.any(r))) },
 		func() error { s, err := h.StreamCreate(h.devices.any(r)); return h.streams.put(r, s, err) },
 		func() error { s, err := h.StreamDefault(h.devices.any(r)); return h.streams.put(r, s, err) },

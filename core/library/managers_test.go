@@ -140,3 +140,34 @@ func configureDefragmentDestroy(t *testing.T) {
 	requireCode(t, device.CodeInvalidHandle, err)
 	requireCode(t, device.CodeInvalidHandle, b.ManagerDestroy(m, true))
 }
+
+func TestManagerPinsAndRelocation(t *testing.T) { overBoth(t, pinsAndRelocation) }
+
+func pinsAndRelocation(t *testing.T) {
+	b := startBench(t)
+	m := b.manager(b.open("test:0"))
+	h, err := b.AllocateTyped(m, manager.Request{SizeBytes: 100, Relocatable: true})
+	require.NoError(t, err)
+	addr, err := b.Pin(h)
+	require.NoError(t, err)
+	info, err := b.HandleInfo(h)
+	require.NoError(t, err)
+	require.True(t, info.Relocatable)
+	require.EqualValues(t, 1, info.Pins)
+	require.Equal(t, info.Addr, addr)
+	requireCode(t, device.CodeBusy, b.Deallocate(h))
+	done, err := b.DefragmentWithin(m, device.Forever)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, done.Skipped.Pinned)
+	require.NoError(t, b.Unpin(h))
+	requireCode(t, device.CodeInvalidState, b.Unpin(h))
+	_, err = b.DefragmentWithin(m, -7)
+	requireCode(t, device.CodeInvalidArgument, err)
+	require.NoError(t, b.Deallocate(h))
+	_, err = b.Pin(h)
+	requireCode(t, device.CodeInvalidHandle, err)
+	requireCode(t, device.CodeInvalidHandle, b.Unpin(h))
+	require.NoError(t, b.ManagerDestroy(m, false))
+	_, err = b.DefragmentWithin(m, 0)
+	requireCode(t, device.CodeInvalidHandle, err)
+}

@@ -159,6 +159,9 @@ func TestEveryCallNeedsAStart(t *testing.T) {
 		"Read":                    b.Read(1, 0, 0, 1),
 		"FillAsync":               b.FillAsync(manager.Fill{}, 0),
 		"Defragment":              first(b.Defragment(1)),
+		"DefragmentWithin":        first(b.DefragmentWithin(1, 0)),
+		"Pin":                     first(b.Pin(1)),
+		"Unpin":                   b.Unpin(1),
 		"PressureCallbackAdd":     first(b.PressureCallbackAdd(1, 0, func(uint64, int32) {})),
 		"RegistrationRemove":      b.RegistrationRemove(1, 0),
 	}
