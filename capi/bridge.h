@@ -24,7 +24,9 @@ enum fm_inside {
     FM_INSIDE_LOG = 1,
     FM_INSIDE_PRESSURE = 2,
     FM_INSIDE_RECLAIM = 3,
-    FM_INSIDE_HOST_FUNCTION = 4
+    FM_INSIDE_HOST_FUNCTION = 4,
+    FM_INSIDE_MONITOR = 5,
+    FM_INSIDE_PLACEMENT = 6
 };
 
 /** What runs on this thread: an enum fm_inside. */
@@ -46,5 +48,18 @@ uint64_t fm_call_model_reclaim(ferrum_model_reclaim_fn callback, uint64_t pool,
                                char *model, uint64_t needed_bytes,
                                uintptr_t user_data, uint64_t token);
 void fm_call_host(ferrum_host_fn function, uintptr_t user_data);
+/** The token of a monitor's callback, and of a placement strategy's, is its
+ *  handle. */
+void fm_call_monitor(ferrum_monitor_fn callback, uint64_t monitor,
+                     ferrum_device_level *levels, size_t count,
+                     uintptr_t user_data);
+/** The request has no lists of its own: preferred is that. */
+ferrum_status fm_call_placement(ferrum_placement_fn callback,
+                                ferrum_placement_request *request,
+                                ferrum_device *preferred,
+                                size_t preferred_count,
+                                ferrum_placement_option *options, size_t count,
+                                int64_t *chosen_out, uintptr_t user_data,
+                                uint64_t token);
 
 #endif

@@ -35,6 +35,14 @@ func (p poolCache) Counts() pool.CacheCounts {
 	return cacheCountsOf(&counts)
 }
 
+// OwnCounts is Counts without what other threads have done since they last asked
+// for blocks or gave some back.
+func (p poolCache) OwnCounts() pool.CacheCounts {
+	var counts C.struct_fm_cache_counts
+	C.fm_cache_count_own(C.uint64_t(p), &counts)
+	return cacheCountsOf(&counts)
+}
+
 // Take takes idle blocks out of the caches.
 func (p poolCache) Take(to []pool.CachedBlock) int {
 	var blocks [64]C.struct_fm_cache_block

@@ -5,7 +5,10 @@ package main
 */
 import "C"
 
-import "ferrum_mem/core/track"
+import (
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/track"
+)
 
 //export fmgo_memory_get_info
 func fmgo_memory_get_info(handle C.uint64_t, out *C.ferrum_memory_info) (status C.int32_t) {
@@ -14,6 +17,11 @@ func fmgo_memory_get_info(handle C.uint64_t, out *C.ferrum_memory_info) (status 
 	if err != nil {
 		return fail(err)
 	}
+	putMemoryInfo(out, &info)
+	return 0
+}
+
+func putMemoryInfo(out *C.ferrum_memory_info, info *engine.MemoryInfo) {
 	out.pressure = C.int32_t(info.Pressure)
 	out.total_bytes = C.uint64_t(info.TotalBytes)
 	out.used_bytes = C.uint64_t(info.UsedBytes)
@@ -26,7 +34,8 @@ func fmgo_memory_get_info(handle C.uint64_t, out *C.ferrum_memory_info) (status 
 		out.bandwidth_known = 1
 		out.bandwidth_gbps = C.float(*info.BandwidthGBps)
 	}
-	return 0
+	out.reading_age_ns = C.uint64_t(info.ReadingAge)
+	out.largest_free_bytes = C.uint64_t(info.LargestFreeBytes)
 }
 
 //export fmgo_device_get_statistics

@@ -253,6 +253,36 @@ uint64_t fm_call_model_reclaim(ferrum_model_reclaim_fn callback, uint64_t pool,
     return freed;
 }
 
+void fm_call_monitor(ferrum_monitor_fn callback, uint64_t monitor,
+                     ferrum_device_level *levels, size_t count,
+                     uintptr_t user_data) {
+    struct fm_mark before = fm_mark_set(FM_INSIDE_MONITOR, monitor);
+    callback((ferrum_monitor){monitor}, levels, count, (void *)user_data);
+    fm_mark_restore(before);
+}
+
+ferrum_status fm_call_placement(ferrum_placement_fn callback,
+                                ferrum_placement_request *request,
+                                ferrum_device *preferred,
+                                size_t preferred_count,
+                                ferrum_placement_option *options, size_t count,
+                                int64_t *chosen_out, uintptr_t user_data,
+                                uint64_t token) {
+    request->struct_size = sizeof *request;
+    ferrum_placement_request full = *request;
+    full.preferred = preferred_count > 0 ? preferred : NULL;
+    full.preferred_count = (uint32_t)preferred_count;
+    /* It runs on the caller's thread: what must not wait there must not now. */
+    enum fm_inside inside = fm_inside != FM_INSIDE_NOTHING
+                                ? (enum fm_inside)fm_inside
+                                : FM_INSIDE_PLACEMENT;
+    struct fm_mark before = fm_mark_set(inside, token);
+    ferrum_status status =
+        callback(&full, options, count, chosen_out, (void *)user_data);
+    fm_mark_restore(before);
+    return status;
+}
+
 void fm_call_host(ferrum_host_fn function, uintptr_t user_data) {
     struct fm_mark before = fm_mark_set(FM_INSIDE_HOST_FUNCTION, 0);
     function((void *)user_data);
