@@ -31,6 +31,7 @@ func (s *space) close(op string, force bool) error {
 	}
 	s.state = stateClosed
 	s.closeTables()
+	s.changed.Broadcast()
 	s.mu.Unlock()
 	s.physical.removeSpace(s)
 	s.physical.removeOwner(s.owner)
@@ -63,6 +64,10 @@ func (s *space) beginClose(op string, force bool) error {
 	defer s.mu.Unlock()
 	if s.state != stateOpen {
 		return s.closedError(op)
+	}
+	// One that is refused disturbs nobody.
+	if s.live.count+s.asleep.count > 0 && !force {
+		return s.inUse(op)
 	}
 	s.state, s.forced = stateClosing, force
 	s.changed.Broadcast()

@@ -30,22 +30,31 @@ func (s *space) deallocate(op string, b span, stream device.Stream) error {
 			return err
 		}
 	}
-	if err := s.leave(op, b, r, stream, event); err != nil {
+	slept, err := s.leave(op, b, r, stream, event)
+	if slept {
+		s.sweepQuietly()
+	}
+	if err != nil {
 		return err
 	}
 	s.physical.engine.Changed()
 	return nil
 }
 
-// leave is deallocate with the event that the pages wait for, nil for none.
-func (s *space) leave(op string, b span, r run, stream device.Stream, event device.Event) error {
+// leave is deallocate with the event that the pages wait for, nil for none; slept says
+// that they slept, and wait for nothing.
+func (s *space) leave(op string, b span, r run, stream device.Stream, event device.Event) (slept bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.mayFree(op, b, r); err != nil {
+	// They may have fallen asleep since leaveAsleep looked.
+	if slept, err = s.leaveAsleepLocked(op, b, r); !slept {
+		err = s.mayFree(op, b, r)
+	}
+	if slept || err != nil {
 		if event != nil {
 			s.closeEvent(event)
 		}
-		return err
+		return slept, err
 	}
 	if event != nil {
 		s.physical.retire(s.endLives(r))
@@ -56,7 +65,7 @@ func (s *space) leave(op string, b span, r run, stream device.Stream, event devi
 		s.parkRun(r)
 	}
 	s.land(pollBudget)
-	return nil
+	return false, nil
 }
 
 // mayFree says why a range cannot be freed.

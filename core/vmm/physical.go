@@ -191,6 +191,24 @@ func (ph *Physical) closedError(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "%q is closed", ph.config.Name).On(ph.engine.ID())
 }
 
+// releaseAll gives back every page, also those that other threads have on their way.
+func (ph *Physical) releaseAll() error {
+	for {
+		if _, err := ph.release(maxWanted); err != nil {
+			return err
+		}
+		ph.mu.Lock()
+		for ph.moving > 0 {
+			ph.arrived.Wait()
+		}
+		left := ph.idle + ph.parked
+		ph.mu.Unlock()
+		if left == 0 {
+			return nil
+		}
+	}
+}
+
 // Close gives every page back to the device. It is CodeBusy, and changes nothing,
 // while there are spaces. When the driver fails, the pages that it did not take
 // stay, and Close may be called again.
@@ -209,7 +227,7 @@ func (ph *Physical) Close() error {
 	ph.state = stateClosing
 	ph.mu.Unlock()
 	ph.worker.stop()
-	_, err := ph.release(maxWanted)
+	err := ph.releaseAll()
 	ph.mu.Lock()
 	if err != nil {
 		ph.state = stateOpen

@@ -2,6 +2,8 @@ package vmm
 
 import (
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -75,7 +77,7 @@ func (s *Shared) checkGuarantees(op, id string, of *share, l ModelLimits, b boun
 
 // Register adds a model, with address space of its own and nothing in it. It takes
 // no physical memory but for tables. Errors: CodeModelAlreadyExists,
-// CodeInvalidArgument for an id that is empty or longer than MaxNameBytes,
+// CodeInvalidArgument for an id that is empty, longer than MaxNameBytes, or not UTF-8 without NUL,
 // CodeInvalidSize for an address space of 0 or one that overflows,
 // CodeOutOfVirtualMemory when it cannot be had, CodeInvalidConfig for limits that
 // contradict each other or guarantees above the pool's limit.
@@ -120,6 +122,9 @@ func (s *Shared) list(op string, m *Model, space *space) error {
 func (s *Shared) enroll(op, id string, c ModelConfig) (*Model, error) {
 	if len(id) == 0 || len(id) > MaxNameBytes {
 		return nil, s.fault(device.CodeInvalidArgument, op, "id %q has %d bytes, 1 to %d are allowed", id, len(id), MaxNameBytes)
+	}
+	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		return nil, s.fault(device.CodeInvalidArgument, op, "id %q is not UTF-8 without NUL", id)
 	}
 	b, err := s.bounds(op, id, c.limits(), c.VirtualBytes)
 	if err != nil && c.VirtualBytes != 0 {

@@ -10,6 +10,11 @@ import (
 func (s *space) leaveAsleep(op string, b span, r run) (asleep bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.leaveAsleepLocked(op, b, r)
+}
+
+// leaveAsleepLocked is leaveAsleep for a caller that holds mu.
+func (s *space) leaveAsleepLocked(op string, b span, r run) (asleep bool, err error) {
 	if s.state != stateOpen || s.asleep.count == 0 || !s.asleep.has(r.start) {
 		return false, nil
 	}

@@ -56,7 +56,9 @@ type sleeper struct {
 	leftovers []leftover
 	// forced says that the space is being closed whatever sleeps or wakes.
 	forced bool
-	counts SleepStats
+	// sleepWaits counts the allocations that wait for what sleeps.
+	sleepWaits int
+	counts     SleepStats
 }
 
 // leftover is a stream that could not be closed, and the chunk that its last copy may
@@ -221,7 +223,9 @@ func (s *space) awaitAwake(ctx context.Context, p placing) error {
 		if ctx.Err() != nil {
 			return s.fault(device.CodeTimeout, p.op, "waited %v: %w", p.wait.Round(time.Microsecond), err)
 		}
+		s.sleepWaits++
 		s.waitChanged(ctx)
+		s.sleepWaits--
 	}
 }
 

@@ -1,0 +1,236 @@
+package vmm
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+)
+
+// An allocation that waits for what sleeps ends when its model or pool does, forced or
+// not, asleep with pages or without.
+func TestWhoWaitsForASleeperEndsWithIt(t *testing.T) {
+	for _, pages := range []uint64{0, 3} {
+		for _, by := range []string{"unregister", "close"} {
+			t.Run(fmt.Sprint(by, pages), func(t *testing.T) {
+				p := newPartyBacked(t, device.BackingMovable, 10)
+				keep(p.shared.physical, p.dev)
+				m := p.model(t, "m", 0, 0, 0)
+				if pages > 0 {
+					get(t, m, pages)
+				}
+				_, err := m.Sleep(background, SleepRequest{})
+				require.NoError(t, err)
+				var failed error
+				done := device.Go("allocate", func() {
+					_, failed = m.AllocateTagged(AllocateRequest{SizeBytes: page, Wait: device.Forever})
+				})
+				// It waits once its look at the space is over.
+				until(t, func() bool { return m.space.waiting() })
+				// Another allocation is under way when the end begins, and then is not.
+				m.space.mu.Lock()
+				m.space.claims++
+				m.space.mu.Unlock()
+				var ended error
+				end := device.Go(by, func() {
+					if by == "close" {
+						ended = p.shared.Close(pages > 0)
+					} else {
+						ended = p.shared.Unregister("m", pages > 0)
+					}
+				})
+				until(t, func() bool {
+					m.space.mu.Lock()
+					defer m.space.mu.Unlock()
+					return m.space.state == stateClosing
+				})
+				m.space.mu.Lock()
+				m.space.unclaim()
+				m.space.mu.Unlock()
+				<-end
+				require.NoError(t, ended)
+				select {
+				case <-done:
+				case <-time.After(20 * time.Second):
+					require.Fail(t, "it waits for ever")
+				}
+				require.ErrorIs(t, failed, device.CodeModelNotFound)
+				if by == "unregister" {
+					p.quit(t)
+				}
+			})
+		}
+	}
+}
+
+// waiting says that some thread waits for a change of the space.
+func (s *space) waiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sleepWaits > 0
+}
+
+// A range that falls asleep between the two looks of a free is freed in its sleep.
+func TestFreeThatMeetsASleep(t *testing.T) {
+	r := newRig(t, backed(devicetest.Config{}), nil)
+	kept := keep(r.pool.physical, r.dev)
+	_, err := r.pool.Allocate(0, 4*page)
+	require.NoError(t, err)
+	_, err = r.pool.Sleep(background, SleepRequest{})
+	require.NoError(t, err)
+	s := r.pool.space
+	queued(t, r.dev.Default())
+	event, err := r.dev.Default().RecordEvent()
+	require.NoError(t, err)
+	slept, err := s.leave("deallocate", span{0, 4 * page}, run{0, 4}, r.dev.Default(), event)
+	require.NoError(t, err)
+	require.True(t, slept)
+	require.Zero(t, r.dev.OpenEvents())
+	s.sweepQuietly()
+	require.Zero(t, kept.taken)
+	r.quit(t)
+}
+
+// A Close that is refused changes nothing, not even for a moment.
+func TestRefusedCloseDisturbsNobody(t *testing.T) {
+	r := newRig(t, devicetest.Config{}, nil)
+	_, err := r.pool.Allocate(0, page)
+	require.NoError(t, err)
+	s := r.pool.space
+	s.mu.Lock()
+	s.claims++
+	s.mu.Unlock()
+	var failed error
+	done := device.Go("close", func() { failed = r.pool.Close(false) })
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "it waits for an allocation, though it cannot close")
+	}
+	require.ErrorIs(t, failed, device.CodeBusy)
+	s.mu.Lock()
+	s.claims--
+	s.mu.Unlock()
+	r.check(t)
+	r.quit(t)
+}
+
+// Pages that another thread is giving back while the stock is closed, and which the
+// device does not take, are not left behind.
+func TestCloseWaitsForPagesOnTheirWay(t *testing.T) {
+	r := newRig(t, devicetest.Config{}, nil)
+	_, err := r.pool.Allocate(0, 3*page)
+	require.NoError(t, err)
+	require.NoError(t, r.pool.Deallocate(0, 3*page, nil))
+	ph := r.pool.physical
+	_, err = ph.Unpark(3)
+	require.NoError(t, err)
+	batch := ph.takeBatch(2, nil)
+	var failed error
+	done := device.Go("close", func() { failed = r.pool.Close(false) })
+	until(t, func() bool {
+		ph.mu.Lock()
+		defer ph.mu.Unlock()
+		return ph.created == 2
+	})
+	ph.mu.Lock()
+	ph.moving -= 2
+	ph.returnBatch(batch)
+	ph.arrived.Broadcast()
+	ph.mu.Unlock()
+	<-done
+	require.NoError(t, failed)
+	require.Zero(t, r.dev.Pages())
+	require.Zero(t, r.dev.HeldBytes())
+	require.NoError(t, r.engine.Close())
+}
+
+func TestNamesOfModels(t *testing.T) {
+	p := newParty(t, devicetest.Config{}, 10)
+	for _, id := range []string{"", strings.Repeat("x", 64), "a\x00b", "\xff", "a\xc3"} {
+		_, err := p.shared.Register(id, ModelConfig{VirtualBytes: page})
+		require.ErrorIs(t, err, device.CodeInvalidArgument, "%q", id)
+		require.ErrorContains(t, err, fmt.Sprintf("%q", id))
+		_, err = p.shared.Model(id)
+		require.ErrorIs(t, err, device.CodeModelNotFound)
+	}
+	for _, id := range []string{strings.Repeat("x", 63), "模型", " "} {
+		_, err := p.shared.Register(id, ModelConfig{VirtualBytes: page})
+		require.NoError(t, err, "%q", id)
+	}
+	p.quit(t)
+}
+
+// Sizes near 2^64 are refused with what they are, and change nothing.
+func TestSizesNearTheEnd(t *testing.T) {
+	p := newParty(t, devicetest.Config{}, 10)
+	const most = uint64(math.MaxUint64)
+	for _, c := range []ModelConfig{
+		{VirtualBytes: most}, {VirtualBytes: most - page + 1}, {VirtualBytes: most, GuaranteedBytes: most},
+		{VirtualBytes: page, GuaranteedBytes: most}, {VirtualBytes: most &^ (page - 1)}, {},
+	} {
+		_, err := p.shared.Register("m", c)
+		require.Error(t, err, "%+v", c)
+		p.check(t)
+	}
+	m := p.model(t, "m", 0, 0, 0)
+	for _, size := range []uint64{most, most - 1, most - page + 2, 1 << 63, 64*page + 1} {
+		_, err := m.Allocate(size)
+		require.ErrorIs(t, err, device.CodeOutOfVirtualMemory, "%d", size)
+		for _, offset := range []uint64{0, 1, page, most, most - size, 64 * page} {
+			_, err = m.AllocateAt(offset, size)
+			require.ErrorIs(t, err, device.CodeInvalidOffset, "%d %d", offset, size)
+			require.ErrorIs(t, m.Deallocate(offset, size, nil), device.CodeInvalidOffset)
+			require.False(t, m.IsMapped(offset, size))
+		}
+	}
+	require.NoError(t, p.shared.SetModelLimits("m", ModelLimits{MaxBytes: most}))
+	require.Error(t, p.shared.SetModelLimits("m", ModelLimits{GuaranteedBytes: most}))
+	require.Error(t, p.shared.SetLimit(most))
+	p.check(t)
+	for _, c := range []Config{
+		{CapacityBytes: most, PageBytes: page}, {CapacityBytes: page, PageBytes: 1 << 63}, {CapacityBytes: 1 << 63, PageBytes: 1 << 63},
+		{CapacityBytes: page, PageBytes: page, LimitBytes: most}, {CapacityBytes: page, PageBytes: most},
+	} {
+		_, err := newPool(p.engine, c, false)
+		require.Error(t, err, "%+v", c)
+	}
+	p.check(t)
+	p.quit(t)
+}
+
+// Limits that change while a model sleeps hold when it wakes; its guarantee is kept for
+// it whatever others want.
+func TestLimitsThatChangeDuringSleep(t *testing.T) {
+	p := newPartyBacked(t, device.BackingMovable, 12)
+	keep(p.shared.physical, p.dev)
+	m, other := p.model(t, "m", 4, 0, 0), p.model(t, "other", 0, 0, 0)
+	held := get(t, m, 8)
+	require.NoError(t, p.dev.FillNow(held.Addr, 5, held.SizeBytes))
+	_, err := m.Sleep(background, SleepRequest{})
+	require.NoError(t, err)
+	require.NoError(t, p.shared.SetModelLimits("m", ModelLimits{MaxBytes: 6 * page}))
+	_, err = m.Wake(background, WakeRequest{})
+	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
+	require.ErrorContains(t, err, "can never fit")
+	require.NoError(t, p.shared.SetModelLimits("m", ModelLimits{GuaranteedBytes: 8 * page}))
+	short(t, other, 5, 4)
+	taken := get(t, other, 4)
+	require.Error(t, p.shared.SetLimit(7*page), "less than what is guaranteed")
+	require.NoError(t, p.shared.SetLimit(8*page))
+	require.NoError(t, p.shared.SetLimit(12*page))
+	_, err = m.Wake(background, WakeRequest{NoWait: true})
+	require.NoError(t, err, "it is guaranteed")
+	_, differs, err := p.dev.FirstOther(held.Addr, 5, held.SizeBytes)
+	require.NoError(t, err)
+	require.False(t, differs)
+	free(t, other, taken)
+	p.check(t)
+	p.quit(t)
+}
