@@ -152,6 +152,10 @@ ferrum_memory_type = ctypes.c_int32
 ferrum_backing = ctypes.c_int32
 # Where the bytes of what sleeps are kept.
 ferrum_sleep_backing = ctypes.c_int32
+# Names the bounds of the pressure levels, each inclusive.
+ferrum_pressure_profile = ctypes.c_int32
+# Why a device is or is not chosen. From 16 on it cannot serve the request.
+ferrum_placement_reason = ctypes.c_int32
 
 # Constants
 
@@ -264,6 +268,42 @@ FERRUM_SLEEP_FILE = 1
 FERRUM_SLEEP_DISCARD = 2
 # Length of a path with the NUL at its end.
 FERRUM_PATH_MAX = 4096
+# MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %.
+FERRUM_PRESSURE_PROFILE_FERRUM = 0
+# MEDIUM from 60 %, HIGH from 80 %, CRITICAL from 95 %.
+FERRUM_PRESSURE_PROFILE_TORCHLESS = 1
+# Leave the system's own pressure out.
+FERRUM_MONITOR_IGNORE_SYSTEM = 1
+# The request must not wait: devices that would have to give up memory first do not count.
+FERRUM_PLACEMENT_CRITICAL = 1
+# The first preferred device that can serve the request is chosen, whatever else speaks for or
+# against it. Otherwise preference adds to the score.
+FERRUM_PLACEMENT_STRICT = 2
+# Devices that the request would bring to the level CRITICAL do not count. Otherwise they come last.
+FERRUM_PLACEMENT_REFUSE_CRITICAL = 4
+# How many devices a request may name, in each of its lists.
+FERRUM_PLACEMENT_DEVICES_MAX = 1024
+FERRUM_PLACEMENT_CHOSEN = 0
+# Another one has a better score, or the same and an earlier place.
+FERRUM_PLACEMENT_OUTSCORED = 1
+# Another one can serve it with less trouble.
+FERRUM_PLACEMENT_LOWER_TIER = 2
+FERRUM_PLACEMENT_NOT_PREFERRED = 3
+FERRUM_PLACEMENT_NOT_ITS_TURN = 4
+# The caller's own strategy took another one, or none.
+FERRUM_PLACEMENT_NOT_TAKEN = 5
+# Nothing is known of the device.
+FERRUM_PLACEMENT_NO_INFORMATION = 16
+FERRUM_PLACEMENT_TOO_SMALL = 17
+FERRUM_PLACEMENT_WRONG_MEMORY_TYPE = 18
+FERRUM_PLACEMENT_NEEDS_EVICTION = 19
+FERRUM_PLACEMENT_WOULD_BE_CRITICAL = 20
+# The original formula has no number for it.
+FERRUM_PLACEMENT_UNSCORED = 21
+# Keep the scores of each token with all of its sequence, as attention does that is not fused.
+FERRUM_ESTIMATE_EAGER_ATTENTION = 1
+# Make logits of every token, not of the last of each sequence.
+FERRUM_ESTIMATE_ALL_LOGITS = 2
 
 
 class ferrum_device(ctypes.Structure):
@@ -527,6 +567,12 @@ class ferrum_memory_info(ctypes.Structure):
     bandwidth_known: int
     # Copy bandwidth in 10^9 bytes per second.
     bandwidth_gbps: float
+    # How long ago the device was asked; 0: just now. What this library has taken and given back
+    # since is reckoned in.
+    reading_age_ns: int
+    # Longest run that can be handed out as things are: of what is cached, or of what is free in the
+    # device as far as the limit allows.
+    largest_free_bytes: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -540,6 +586,8 @@ class ferrum_memory_info(ctypes.Structure):
         ("utilization_percent", ctypes.c_float),
         ("bandwidth_known", ctypes.c_uint32),
         ("bandwidth_gbps", ctypes.c_float),
+        ("reading_age_ns", ctypes.c_uint64),
+        ("largest_free_bytes", ctypes.c_uint64),
     ]
 
     @classmethod
@@ -1797,6 +1845,366 @@ class ferrum_vpool_request(ctypes.Structure):
         return self
 
 
+class ferrum_monitor(ctypes.Structure):
+    """Watches the memory of several devices as one."""
+
+    # 0 is no monitor
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_monitor_config(ctypes.Structure):
+    """Settings of a monitor."""
+
+    struct_size: int
+    # What levels are by.
+    profile: int
+    # How often, while a callback is set, devices and system are looked at for what others have
+    # changed; what this library itself changes is heard of at once. 0: 1 s; UINT64_MAX: never.
+    interval_ns: int
+    # FERRUM_MONITOR_* flags.
+    flags: int
+    reserved: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("profile", ferrum_pressure_profile),
+        ("interval_ns", ctypes.c_uint64),
+        ("flags", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_monitor_config:
+        """A struct with the values of FERRUM_MONITOR_CONFIG_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_device_level(ctypes.Structure):
+    """The pressure level of a device."""
+
+    device: ferrum_device
+    level: int
+    reserved: int
+
+    _fields_ = [
+        ("device", ferrum_device),
+        ("level", ferrum_pressure_level),
+        ("reserved", ctypes.c_uint32),
+    ]
+
+
+class ferrum_monitor_pressure(ctypes.Structure):
+    """The pressure of all devices of a monitor together."""
+
+    struct_size: int
+    # The worst level of any device; LOW when there is none.
+    level: int
+    # The level of all known bytes together, without hysteresis.
+    weighted_level: int
+    devices: int
+    # Devices of unknown capacity, or that could not be asked.
+    unknown_devices: int
+    reserved: int
+    # Of the known devices; a sum above UINT64_MAX is that.
+    total_bytes: int
+    # total - free of them.
+    used_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("level", ferrum_pressure_level),
+        ("weighted_level", ferrum_pressure_level),
+        ("devices", ctypes.c_uint32),
+        ("unknown_devices", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("total_bytes", ctypes.c_uint64),
+        ("used_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_monitor_pressure:
+        """A struct with the values of FERRUM_MONITOR_PRESSURE_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_collected(ctypes.Structure):
+    """What a collection did on one device: the sum over its managers, but for the fragmentation,
+    which is the worst of them.
+    """
+
+    device: ferrum_device
+    # FERRUM_OK, or the first failure; the rest was done all the same.
+    status: int
+    # How many managers were collected.
+    managers: int
+    fragmentation_before: float
+    fragmentation_after: float
+    memory_freed_bytes: int
+    # Blocks, as a count.
+    blocks_moved: int
+    # Blocks, as a count.
+    blocks_skipped: int
+    time_taken_ns: int
+    reserved: Any
+
+    _fields_ = [
+        ("device", ferrum_device),
+        ("status", ferrum_status),
+        ("managers", ctypes.c_uint32),
+        ("fragmentation_before", ctypes.c_float),
+        ("fragmentation_after", ctypes.c_float),
+        ("memory_freed_bytes", ctypes.c_uint64),
+        ("blocks_moved", ctypes.c_uint64),
+        ("blocks_skipped", ctypes.c_uint64),
+        ("time_taken_ns", ctypes.c_uint64),
+        ("reserved", ctypes.c_uint64 * 4),
+    ]
+
+
+class ferrum_placement(ctypes.Structure):
+    """A placement strategy: chooses the device for a request."""
+
+    # 0 is no strategy
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_placement_request(ctypes.Structure):
+    """What a device is looked for. All zero but the size asks for nothing more."""
+
+    struct_size: int
+    # FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MAPPED.
+    memory_type: int
+    # Not 0.
+    size_bytes: int
+    # A power of two up to FERRUM_ALIGNMENT_MAX; 0: any.
+    alignment_bytes: int
+    # How long the memory is expected to be used; 0: not known. From 60 s on a device that would
+    # come to HIGH is treated as one that would come to CRITICAL.
+    expected_lifetime_ns: int
+    # Devices in the order of preference; may be NULL when there are none.
+    preferred: Any
+    # The candidates, in the order in which equal ones are taken; NULL: all open devices, by id.
+    devices: Any
+    preferred_count: int
+    device_count: int
+    # FERRUM_PLACEMENT_* flags.
+    flags: int
+    # What levels are by.
+    profile: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("memory_type", ctypes.c_int32),
+        ("size_bytes", ctypes.c_uint64),
+        ("alignment_bytes", ctypes.c_uint64),
+        ("expected_lifetime_ns", ctypes.c_uint64),
+        ("preferred", ctypes.POINTER(ferrum_device)),
+        ("devices", ctypes.POINTER(ferrum_device)),
+        ("preferred_count", ctypes.c_uint32),
+        ("device_count", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+        ("profile", ferrum_pressure_profile),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_placement_request:
+        """A struct with the values of FERRUM_PLACEMENT_REQUEST_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_placement_option(ctypes.Structure):
+    """A candidate as weighed for a request."""
+
+    device: ferrum_device
+    # Size and worst padding; UINT64_MAX when that overflows.
+    needed_bytes: int
+    total_bytes: int
+    used_bytes: int
+    free_bytes: int
+    largest_free_bytes: int
+    # 0, or why it cannot serve the request.
+    reason: int
+    # 0 for no trouble, 1 more when the request would bring the device to CRITICAL, 2 more when it
+    # would have to give up memory first.
+    tier: int
+    # Place among the preferred devices, from 1 on; 0: none.
+    preferred_rank: int
+    # The level that the device would come to.
+    level_after: int
+    reserved: Any
+
+    _fields_ = [
+        ("device", ferrum_device),
+        ("needed_bytes", ctypes.c_uint64),
+        ("total_bytes", ctypes.c_uint64),
+        ("used_bytes", ctypes.c_uint64),
+        ("free_bytes", ctypes.c_uint64),
+        ("largest_free_bytes", ctypes.c_uint64),
+        ("reason", ferrum_placement_reason),
+        ("tier", ctypes.c_int32),
+        ("preferred_rank", ctypes.c_uint32),
+        ("level_after", ferrum_pressure_level),
+        ("reserved", ctypes.c_uint64 * 2),
+    ]
+
+
+class ferrum_model_shape(ctypes.Structure):
+    """The numbers of a model, for the short formulas."""
+
+    struct_size: int
+    reserved: int
+    hidden_size: int
+    intermediate_size: int
+    num_layers: int
+    vocab_size: int
+    # Heads of attention, not 0; and those of keys and values.
+    num_heads: int
+    num_kv_heads: int
+    # Tokens of the sequence, for ferrum_estimate_inference_memory only.
+    max_seq_len: int
+    # Size of one element.
+    dtype_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("hidden_size", ctypes.c_uint64),
+        ("intermediate_size", ctypes.c_uint64),
+        ("num_layers", ctypes.c_uint64),
+        ("vocab_size", ctypes.c_uint64),
+        ("num_heads", ctypes.c_uint64),
+        ("num_kv_heads", ctypes.c_uint64),
+        ("max_seq_len", ctypes.c_uint64),
+        ("dtype_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_model_shape:
+        """A struct with the values of FERRUM_MODEL_SHAPE_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_kv_cache_shape(ctypes.Structure):
+    """The numbers of a KV cache, for the short formula."""
+
+    struct_size: int
+    reserved: int
+    num_layers: int
+    num_kv_heads: int
+    head_dim: int
+    max_seq_len: int
+    dtype_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("num_layers", ctypes.c_uint64),
+        ("num_kv_heads", ctypes.c_uint64),
+        ("head_dim", ctypes.c_uint64),
+        ("max_seq_len", ctypes.c_uint64),
+        ("dtype_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_kv_cache_shape:
+        """A struct with the values of FERRUM_KV_CACHE_SHAPE_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_inference_estimate(ctypes.Structure):
+    """What ferrum_estimate_inference_memory found."""
+
+    struct_size: int
+    reserved: int
+    model_bytes: int
+    kv_cache_bytes: int
+    activation_bytes: int
+    # The sum of the three.
+    total_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("model_bytes", ctypes.c_uint64),
+        ("kv_cache_bytes", ctypes.c_uint64),
+        ("activation_bytes", ctypes.c_uint64),
+        ("total_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_inference_estimate:
+        """A struct with the values of FERRUM_INFERENCE_ESTIMATE_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_estimate_request(ctypes.Structure):
+    """How a model is to be served."""
+
+    struct_size: int
+    # FERRUM_ESTIMATE_ bits.
+    flags: int
+    # Tokens of one sequence, prompt and answer; 0: what the model was made for.
+    context: int
+    # Sequences at a time, at least 1.
+    batch: int
+    # Devices that the model is spread over, 1 to 65536; the estimate is of that which holds most.
+    tensor_parallel: int
+    # Tokens of prompts that are computed at once; 0: whole prompts.
+    prefill_tokens: int
+    # The allocator's share, in thousandths of the rest, at most 1000.
+    overhead_permille: int
+    # Free memory that it is to fit into; 0: the answer is left out.
+    free_bytes: int
+    # Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: that of the activations.
+    kv_dtype: bytes | None
+    # Type that weights are converted to; NULL or empty: as they are stored.
+    weight_dtype: bytes | None
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+        ("context", ctypes.c_uint64),
+        ("batch", ctypes.c_uint64),
+        ("tensor_parallel", ctypes.c_uint64),
+        ("prefill_tokens", ctypes.c_uint64),
+        ("overhead_permille", ctypes.c_uint64),
+        ("free_bytes", ctypes.c_uint64),
+        ("kv_dtype", ctypes.c_char_p),
+        ("weight_dtype", ctypes.c_char_p),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_estimate_request:
+        """A struct with the values of FERRUM_ESTIMATE_REQUEST_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        self.batch = 1
+        self.tensor_parallel = 1
+        self.prefill_tokens = 2048
+        self.overhead_permille = 16
+        return self
+
+
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held; it
 # may call the library but ferrum_shutdown. The message is valid during the call only.
 ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes.c_void_p)
@@ -1837,6 +2245,34 @@ ferrum_model_reclaim_fn = ctypes.CFUNCTYPE(
 )
 
 
+# Hears of a change: the levels of all watched devices, in the order of their coming; a device that
+# comes or goes is a change, too. Runs on a thread of the library, one call at a time, with no lock
+# held; it may call the library but ferrum_shutdown. Every change is told, in order and once; only
+# when more than 1024 wait does the last one give way to the next.
+#
+# @param levels count of them, valid during the call only.
+ferrum_monitor_fn = ctypes.CFUNCTYPE(
+    None, ferrum_monitor, ctypes.POINTER(ferrum_device_level), ctypes.c_size_t, ctypes.c_void_p
+)
+
+
+# A strategy of the caller's. Runs on the thread of the selection with no lock held, on several at
+# once if they select; it may call the library but ferrum_shutdown.
+#
+# @param request of the selection; devices is NULL. Valid during the call only. @param options count
+# candidates, also those that cannot serve the request. @param chosen_out is -1, for none, until the
+# callback sets the index of its choice. @return FERRUM_OK, or an error that the selection then
+# fails with; its message names the strategy.
+ferrum_placement_fn = ctypes.CFUNCTYPE(
+    ferrum_status,
+    ctypes.POINTER(ferrum_placement_request),
+    ctypes.POINTER(ferrum_placement_option),
+    ctypes.c_size_t,
+    ctypes.POINTER(ctypes.c_int64),
+    ctypes.c_void_p,
+)
+
+
 # Struct, size, alignment and the offset of each field, as the header's compiler
 # lays them out.
 LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
@@ -1857,7 +2293,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
         (0, 4, 8, 16, 80, 144, 176, 1200, 1204, 1208, 1216, 1224, 1232, 1240, 1248, 1256, 1264),
     ),
     (ferrum_device_info, 232, 8, (0, 4, 8, 16, 24, 32, 40, 72, 104)),
-    (ferrum_memory_info, 64, 8, (0, 4, 8, 16, 24, 32, 40, 48, 52, 56, 60)),
+    (ferrum_memory_info, 80, 8, (0, 4, 8, 16, 24, 32, 40, 48, 52, 56, 60, 64, 72)),
     (ferrum_gauge, 16, 8, (0, 8)),
     (ferrum_statistics, 176, 8, (0, 4, 8, 24, 40, 56, 72, 88, 104, 120, 136, 144, 152, 160, 168)),
     (
@@ -1976,6 +2412,18 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_wake_config, 24, 8, (0, 4, 8, 16)),
     (ferrum_wake_report, 24, 8, (0, 4, 8, 16)),
     (ferrum_vpool_request, 40, 8, (0, 4, 8, 16, 24, 32)),
+    (ferrum_monitor, 8, 8, (0,)),
+    (ferrum_monitor_config, 24, 8, (0, 4, 8, 16, 20)),
+    (ferrum_device_level, 16, 8, (0, 8, 12)),
+    (ferrum_monitor_pressure, 40, 8, (0, 4, 8, 12, 16, 20, 24, 32)),
+    (ferrum_collected, 88, 8, (0, 8, 12, 16, 20, 24, 32, 40, 48, 56)),
+    (ferrum_placement, 8, 8, (0,)),
+    (ferrum_placement_request, 64, 8, (0, 4, 8, 16, 24, 32, 40, 48, 52, 56, 60)),
+    (ferrum_placement_option, 80, 8, (0, 8, 16, 24, 32, 40, 48, 52, 56, 60, 64)),
+    (ferrum_model_shape, 72, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64)),
+    (ferrum_kv_cache_shape, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
+    (ferrum_inference_estimate, 40, 8, (0, 4, 8, 16, 24, 32)),
+    (ferrum_estimate_request, 72, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64)),
 )
 
 # Result and parameters of each function.
@@ -2043,6 +2491,10 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ferrum_memory_get_info": (
         ferrum_status,
         (ferrum_device, ctypes.POINTER(ferrum_memory_info)),
+    ),
+    "ferrum_memory_get_recent_info": (
+        ferrum_status,
+        (ferrum_device, ctypes.c_uint64, ctypes.POINTER(ferrum_memory_info)),
     ),
     "ferrum_device_get_statistics": (
         ferrum_status,
@@ -2513,6 +2965,139 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_shared_pool, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)),
     ),
+    "ferrum_pressure_level_of": (
+        ferrum_status,
+        (
+            ferrum_pressure_profile,
+            ctypes.c_uint64,
+            ctypes.c_uint64,
+            ctypes.POINTER(ferrum_pressure_level),
+        ),
+    ),
+    "ferrum_pressure_from_utilization": (
+        ferrum_status,
+        (ferrum_pressure_profile, ctypes.c_double, ctypes.POINTER(ferrum_pressure_level)),
+    ),
+    "ferrum_monitor_create": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_monitor_config), ctypes.POINTER(ferrum_monitor)),
+    ),
+    "ferrum_monitor_destroy": (
+        ferrum_status,
+        (ferrum_monitor,),
+    ),
+    "ferrum_monitor_register": (
+        ferrum_status,
+        (ferrum_monitor, ferrum_manager),
+    ),
+    "ferrum_monitor_unregister": (
+        ferrum_status,
+        (ferrum_monitor, ferrum_manager),
+    ),
+    "ferrum_monitor_unregister_device": (
+        ferrum_status,
+        (ferrum_monitor, ferrum_device),
+    ),
+    "ferrum_monitor_set_callback": (
+        ferrum_status,
+        (ferrum_monitor, ferrum_monitor_fn, ctypes.c_void_p),
+    ),
+    "ferrum_monitor_get_pressure": (
+        ferrum_status,
+        (ferrum_monitor, ctypes.c_uint64, ctypes.POINTER(ferrum_monitor_pressure)),
+    ),
+    "ferrum_monitor_get_levels": (
+        ferrum_status,
+        (
+            ferrum_monitor,
+            ctypes.c_uint64,
+            ctypes.POINTER(ferrum_device_level),
+            ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_size_t),
+        ),
+    ),
+    "ferrum_monitor_info_json": (
+        ferrum_status,
+        (
+            ferrum_monitor,
+            ctypes.c_uint64,
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_size_t),
+        ),
+    ),
+    "ferrum_monitor_collect": (
+        ferrum_status,
+        (
+            ferrum_monitor,
+            ctypes.POINTER(ferrum_collected),
+            ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_size_t),
+        ),
+    ),
+    "ferrum_placement_create": (
+        ferrum_status,
+        (ctypes.c_char_p, ctypes.POINTER(ferrum_placement)),
+    ),
+    "ferrum_placement_create_own": (
+        ferrum_status,
+        (ctypes.c_char_p, ferrum_placement_fn, ctypes.c_void_p, ctypes.POINTER(ferrum_placement)),
+    ),
+    "ferrum_placement_destroy": (
+        ferrum_status,
+        (ferrum_placement,),
+    ),
+    "ferrum_placement_get_name": (
+        ferrum_status,
+        (ferrum_placement, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+    ),
+    "ferrum_placement_select": (
+        ferrum_status,
+        (ferrum_placement, ctypes.POINTER(ferrum_placement_request), ctypes.POINTER(ferrum_device)),
+    ),
+    "ferrum_placement_explain_json": (
+        ferrum_status,
+        (
+            ferrum_placement,
+            ctypes.POINTER(ferrum_placement_request),
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_size_t),
+        ),
+    ),
+    "ferrum_estimate_model_memory": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_model_shape), ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_estimate_kv_cache_memory": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_kv_cache_shape), ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_estimate_inference_memory": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_model_shape), ctypes.POINTER(ferrum_inference_estimate)),
+    ),
+    "ferrum_estimate_file_json": (
+        ferrum_status,
+        (
+            ctypes.c_char_p,
+            ctypes.POINTER(ferrum_estimate_request),
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_size_t),
+        ),
+    ),
+    "ferrum_estimate_config_json": (
+        ferrum_status,
+        (
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            ctypes.POINTER(ferrum_estimate_request),
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_size_t),
+        ),
+    ),
 }
 
 
@@ -2582,6 +3167,10 @@ class Functions:
     ferrum_device_measure_bandwidth: Callable[..., int]
     # (device, info_out) Asks a device for its memory, all uses of it together.
     ferrum_memory_get_info: Callable[..., int]
+    # (device, max_age_ns, info_out) As ferrum_memory_get_info, from the books and the last reading
+    # of the device, if that is no older than max_age_ns; else the device is asked. Much quicker: no
+    # driver and no other thread is disturbed.
+    ferrum_memory_get_recent_info: Callable[..., int]
     # (device, statistics_out) Books of a device: the sum over its pools and managers.
     ferrum_device_get_statistics: Callable[..., int]
     # (buffer, capacity, length_out) All books as JSON, for tools:
@@ -2869,6 +3458,75 @@ class Functions:
     ferrum_shared_pool_wake_model: Callable[..., int]
     # (pool, model, tag, asleep_out) As ferrum_vpool_is_asleep, for a model.
     ferrum_shared_pool_is_model_asleep: Callable[..., int]
+    # (profile, total_bytes, free_bytes, level_out) The level of a device with that capacity of
+    # which so much is free, decided in integers and without hysteresis. A capacity of 0 means
+    # unknown and is LOW; more free than there is counts as all free.
+    ferrum_pressure_level_of: Callable[..., int]
+    # (profile, ratio, level_out) The level of a ratio, 0 for empty and 1 for full, for callers who
+    # have no more than that. Above 1 is as full as 1.
+    ferrum_pressure_from_utilization: Callable[..., int]
+    # (config, monitor_out) Makes a monitor that watches nothing yet. It belongs to no device.
+    ferrum_monitor_create: Callable[..., int]
+    # (monitor) Destroys a monitor; managers stay as they are. Waits for a running callback, unless
+    # it is called from inside that.
+    ferrum_monitor_destroy: Callable[..., int]
+    # (monitor, manager) Has the monitor watch a manager and its device. The registration is weak:
+    # it keeps neither from being destroyed, and a manager that is destroyed leaves by itself before
+    # that call returns. Several managers of one device are one device to the monitor.
+    ferrum_monitor_register: Callable[..., int]
+    # (monitor, manager) Ends the watch over a manager. FERRUM_ERROR_NOT_FOUND: it is not
+    # registered.
+    ferrum_monitor_unregister: Callable[..., int]
+    # (monitor, device) Ends the watch over all managers of a device. FERRUM_ERROR_NOT_FOUND: none
+    # is registered.
+    ferrum_monitor_unregister_device: Callable[..., int]
+    # (monitor, callback, user_data) Sets the receiver of changes from now on, in the place of the
+    # former one; NULL removes that. Waits for a running call of the former one, unless it is called
+    # from inside that; afterwards it is not called again.
+    ferrum_monitor_set_callback: Callable[..., int]
+    # (monitor, max_age_ns, pressure_out) Gives the pressure of all devices together.
+    ferrum_monitor_get_pressure: Callable[..., int]
+    # (monitor, max_age_ns, levels_out, capacity, count_out) Gives the level of every device.
+    ferrum_monitor_get_levels: Callable[..., int]
+    # (monitor, max_age_ns, buffer, capacity, length_out) All that a monitor knows, as JSON:
+    ferrum_monitor_info_json: Callable[..., int]
+    # (monitor, collected_out, capacity, count_out) Defragments every watched manager, one after
+    # another, as ferrum_defragment. One that is destroyed meanwhile is left out.
+    ferrum_monitor_collect: Callable[..., int]
+    # (strategy, placement_out) Makes a built-in strategy.
+    ferrum_placement_create: Callable[..., int]
+    # (name, callback, user_data, placement_out) Makes a strategy of the caller's.
+    ferrum_placement_create_own: Callable[..., int]
+    # (placement) Destroys a strategy. Waits for running calls of a callback, unless it is called
+    # from inside one.
+    ferrum_placement_destroy: Callable[..., int]
+    # (placement, buffer, capacity, length_out) Gives the name of a strategy as text.
+    ferrum_placement_get_name: Callable[..., int]
+    # (placement, request, device_out) Chooses a device for a request, by readings no older than 0.1
+    # s.
+    ferrum_placement_select: Callable[..., int]
+    # (placement, request, buffer, capacity, length_out) Says which device ferrum_placement_select
+    # would choose now, and why each is or is not chosen, as JSON:
+    ferrum_placement_explain_json: Callable[..., int]
+    # (shape, bytes_out) Bytes of the weights. With h = hidden_size, i = intermediate_size, n heads
+    # and kv heads of keys and values, each layer has 2h^2 + 2h(kv (h/n)) + 3hi + 2h elements, h/n
+    # rounded down, and the rest 2 vocab_size h + h.
+    ferrum_estimate_model_memory: Callable[..., int]
+    # (shape, bytes_out) Bytes of the keys and values of one sequence: 2 x num_layers x max_seq_len
+    # x num_kv_heads x head_dim x dtype_bytes.
+    ferrum_estimate_kv_cache_memory: Callable[..., int]
+    # (shape, estimate_out) Both, with a head of h/n elements, and the activations of one token, 2 x
+    # dtype_bytes x (h + 2i).
+    ferrum_estimate_inference_memory: Callable[..., int]
+    # (path, request, buffer, capacity, length_out) What serving a model takes, as JSON with the
+    # fields of docs/estimate.md: those of `ferrum-mem fit --json` but device and devices, and
+    # without free_bytes also but the answer (fits, free_bytes, left_bytes, missing_bytes,
+    # max_context, max_batch and what they are limited by). The longest context and the largest
+    # batch are exact.
+    ferrum_estimate_file_json: Callable[..., int]
+    # (config_text, config_bytes, request, buffer, capacity, length_out) As
+    # ferrum_estimate_file_json, of the text of a config.json.
+    ferrum_estimate_config_json: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None:
         for name, (restype, argtypes) in PROTOTYPES.items():

@@ -32,6 +32,12 @@ pub type ferrum_backing = i32;
 /// Where the bytes of what sleeps are kept.
 pub type ferrum_sleep_backing = i32;
 
+/// Names the bounds of the pressure levels, each inclusive.
+pub type ferrum_pressure_profile = i32;
+
+/// Why a device is or is not chosen. From 16 on it cannot serve the request.
+pub type ferrum_placement_reason = i32;
+
 /// success
 pub const FERRUM_OK: ferrum_status = 0;
 /// a defect of the library
@@ -244,6 +250,45 @@ pub const FERRUM_SLEEP_FILE: ferrum_sleep_backing = 1;
 pub const FERRUM_SLEEP_DISCARD: ferrum_sleep_backing = 2;
 /// Length of a path with the NUL at its end.
 pub const FERRUM_PATH_MAX: ferrum_sleep_backing = 4096;
+/// MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %.
+pub const FERRUM_PRESSURE_PROFILE_FERRUM: ferrum_pressure_profile = 0;
+/// MEDIUM from 60 %, HIGH from 80 %, CRITICAL from 95 %.
+pub const FERRUM_PRESSURE_PROFILE_TORCHLESS: ferrum_pressure_profile = 1;
+/// Leave the system's own pressure out.
+pub const FERRUM_MONITOR_IGNORE_SYSTEM: u32 = 1;
+/// The request must not wait: devices that would have to give up memory first do
+/// not count.
+pub const FERRUM_PLACEMENT_CRITICAL: u32 = 1;
+/// The first preferred device that can serve the request is chosen, whatever else
+/// speaks for or against it. Otherwise preference adds to the score.
+pub const FERRUM_PLACEMENT_STRICT: u32 = 2;
+/// Devices that the request would bring to the level CRITICAL do not count.
+/// Otherwise they come last.
+pub const FERRUM_PLACEMENT_REFUSE_CRITICAL: u32 = 4;
+/// How many devices a request may name, in each of its lists.
+pub const FERRUM_PLACEMENT_DEVICES_MAX: u32 = 1024;
+pub const FERRUM_PLACEMENT_CHOSEN: ferrum_placement_reason = 0;
+/// Another one has a better score, or the same and an earlier place.
+pub const FERRUM_PLACEMENT_OUTSCORED: ferrum_placement_reason = 1;
+/// Another one can serve it with less trouble.
+pub const FERRUM_PLACEMENT_LOWER_TIER: ferrum_placement_reason = 2;
+pub const FERRUM_PLACEMENT_NOT_PREFERRED: ferrum_placement_reason = 3;
+pub const FERRUM_PLACEMENT_NOT_ITS_TURN: ferrum_placement_reason = 4;
+/// The caller's own strategy took another one, or none.
+pub const FERRUM_PLACEMENT_NOT_TAKEN: ferrum_placement_reason = 5;
+/// Nothing is known of the device.
+pub const FERRUM_PLACEMENT_NO_INFORMATION: ferrum_placement_reason = 16;
+pub const FERRUM_PLACEMENT_TOO_SMALL: ferrum_placement_reason = 17;
+pub const FERRUM_PLACEMENT_WRONG_MEMORY_TYPE: ferrum_placement_reason = 18;
+pub const FERRUM_PLACEMENT_NEEDS_EVICTION: ferrum_placement_reason = 19;
+pub const FERRUM_PLACEMENT_WOULD_BE_CRITICAL: ferrum_placement_reason = 20;
+/// The original formula has no number for it.
+pub const FERRUM_PLACEMENT_UNSCORED: ferrum_placement_reason = 21;
+/// Keep the scores of each token with all of its sequence, as attention does that is
+/// not fused.
+pub const FERRUM_ESTIMATE_EAGER_ATTENTION: u32 = 1;
+/// Make logits of every token, not of the last of each sequence.
+pub const FERRUM_ESTIMATE_ALL_LOGITS: u32 = 2;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time,
 /// with no lock held; it may call the library but ferrum_shutdown. The message
@@ -295,6 +340,43 @@ pub type ferrum_model_reclaim_fn = Option<
         needed_bytes: u64,
         user_data: *mut c_void,
     ) -> u64,
+>;
+
+/// Hears of a change: the levels of all watched devices, in the order of their
+/// coming; a device that comes or goes is a change, too. Runs on a thread of the
+/// library, one call at a time, with no lock held; it may call the library but
+/// ferrum_shutdown. Every change is told, in order and once; only when more than
+/// 1024 wait does the last one give way to the next.
+///
+/// - `levels`: count of them, valid during the call only.
+pub type ferrum_monitor_fn = Option<
+    unsafe extern "C" fn(
+        monitor: ferrum_monitor,
+        levels: *const ferrum_device_level,
+        count: usize,
+        user_data: *mut c_void,
+    ),
+>;
+
+/// A strategy of the caller's. Runs on the thread of the selection with no lock
+/// held, on several at once if they select; it may call the library but
+/// ferrum_shutdown.
+///
+/// - `request`: of the selection; devices is NULL. Valid during the call only.
+/// - `options`: count candidates, also those that cannot serve the request.
+/// - `chosen_out`: is -1, for none, until the callback sets the index of its
+///   choice.
+///
+/// Returns FERRUM_OK, or an error that the selection then fails with; its message
+/// names the strategy.
+pub type ferrum_placement_fn = Option<
+    unsafe extern "C" fn(
+        request: *const ferrum_placement_request,
+        options: *const ferrum_placement_option,
+        count: usize,
+        chosen_out: *mut i64,
+        user_data: *mut c_void,
+    ) -> ferrum_status,
 >;
 
 /// An open device.
@@ -546,6 +628,12 @@ pub struct ferrum_memory_info {
     pub bandwidth_known: u32,
     /// Copy bandwidth in 10^9 bytes per second.
     pub bandwidth_gbps: f32,
+    /// How long ago the device was asked; 0: just now. What this library has
+    /// taken and given back since is reckoned in.
+    pub reading_age_ns: u64,
+    /// Longest run that can be handed out as things are: of what is cached, or of
+    /// what is free in the device as far as the limit allows.
+    pub largest_free_bytes: u64,
 }
 
 impl ferrum_memory_info {
@@ -562,6 +650,8 @@ impl ferrum_memory_info {
         utilization_percent: 0.0,
         bandwidth_known: 0,
         bandwidth_gbps: 0.0,
+        reading_age_ns: 0,
+        largest_free_bytes: 0,
     };
 }
 
@@ -1929,6 +2019,350 @@ impl Default for ferrum_vpool_request {
     }
 }
 
+/// Watches the memory of several devices as one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_monitor {
+    /// 0 is no monitor
+    pub id: u64,
+}
+
+/// Settings of a monitor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_monitor_config {
+    pub struct_size: u32,
+    /// What levels are by.
+    pub profile: ferrum_pressure_profile,
+    /// How often, while a callback is set, devices and system are looked at for
+    /// what others have changed; what this library itself changes is heard of at
+    /// once. 0: 1 s; UINT64_MAX: never.
+    pub interval_ns: u64,
+    /// FERRUM_MONITOR_\* flags.
+    pub flags: u32,
+    pub reserved: u32,
+}
+
+impl ferrum_monitor_config {
+    /// The values of `FERRUM_MONITOR_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_monitor_config>() as u32,
+        profile: 0,
+        interval_ns: 0,
+        flags: 0,
+        reserved: 0,
+    };
+}
+
+impl Default for ferrum_monitor_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// The pressure level of a device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ferrum_device_level {
+    pub device: ferrum_device,
+    pub level: ferrum_pressure_level,
+    pub reserved: u32,
+}
+
+/// The pressure of all devices of a monitor together.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_monitor_pressure {
+    pub struct_size: u32,
+    /// The worst level of any device; LOW when there is none.
+    pub level: ferrum_pressure_level,
+    /// The level of all known bytes together, without hysteresis.
+    pub weighted_level: ferrum_pressure_level,
+    pub devices: u32,
+    /// Devices of unknown capacity, or that could not be asked.
+    pub unknown_devices: u32,
+    pub reserved: u32,
+    /// Of the known devices; a sum above UINT64_MAX is that.
+    pub total_bytes: u64,
+    /// total - free of them.
+    pub used_bytes: u64,
+}
+
+impl ferrum_monitor_pressure {
+    /// The values of `FERRUM_MONITOR_PRESSURE_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_monitor_pressure>() as u32,
+        level: 0,
+        weighted_level: 0,
+        devices: 0,
+        unknown_devices: 0,
+        reserved: 0,
+        total_bytes: 0,
+        used_bytes: 0,
+    };
+}
+
+impl Default for ferrum_monitor_pressure {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What a collection did on one device: the sum over its managers, but for the
+/// fragmentation, which is the worst of them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ferrum_collected {
+    pub device: ferrum_device,
+    /// FERRUM_OK, or the first failure; the rest was done all the same.
+    pub status: ferrum_status,
+    /// How many managers were collected.
+    pub managers: u32,
+    pub fragmentation_before: f32,
+    pub fragmentation_after: f32,
+    pub memory_freed_bytes: u64,
+    /// Blocks, as a count.
+    pub blocks_moved: u64,
+    /// Blocks, as a count.
+    pub blocks_skipped: u64,
+    pub time_taken_ns: u64,
+    pub reserved: [u64; 4],
+}
+
+/// A placement strategy: chooses the device for a request.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_placement {
+    /// 0 is no strategy
+    pub id: u64,
+}
+
+/// What a device is looked for. All zero but the size asks for nothing more.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_placement_request {
+    pub struct_size: u32,
+    /// FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MAPPED.
+    pub memory_type: i32,
+    /// Not 0.
+    pub size_bytes: u64,
+    /// A power of two up to FERRUM_ALIGNMENT_MAX; 0: any.
+    pub alignment_bytes: u64,
+    /// How long the memory is expected to be used; 0: not known. From 60 s on a
+    /// device that would come to HIGH is treated as one that would come to CRITICAL.
+    pub expected_lifetime_ns: u64,
+    /// Devices in the order of preference; may be NULL when there are none.
+    pub preferred: *const ferrum_device,
+    /// The candidates, in the order in which equal ones are taken; NULL: all open
+    /// devices, by id.
+    pub devices: *const ferrum_device,
+    pub preferred_count: u32,
+    pub device_count: u32,
+    /// FERRUM_PLACEMENT_\* flags.
+    pub flags: u32,
+    /// What levels are by.
+    pub profile: ferrum_pressure_profile,
+}
+
+impl ferrum_placement_request {
+    /// The values of `FERRUM_PLACEMENT_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_placement_request>() as u32,
+        memory_type: 0,
+        size_bytes: 0,
+        alignment_bytes: 0,
+        expected_lifetime_ns: 0,
+        preferred: core::ptr::null(),
+        devices: core::ptr::null(),
+        preferred_count: 0,
+        device_count: 0,
+        flags: 0,
+        profile: 0,
+    };
+}
+
+impl Default for ferrum_placement_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A candidate as weighed for a request.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ferrum_placement_option {
+    pub device: ferrum_device,
+    /// Size and worst padding; UINT64_MAX when that overflows.
+    pub needed_bytes: u64,
+    pub total_bytes: u64,
+    pub used_bytes: u64,
+    pub free_bytes: u64,
+    pub largest_free_bytes: u64,
+    /// 0, or why it cannot serve the request.
+    pub reason: ferrum_placement_reason,
+    /// 0 for no trouble, 1 more when the request would bring the device to
+    /// CRITICAL, 2 more when it would have to give up memory first.
+    pub tier: i32,
+    /// Place among the preferred devices, from 1 on; 0: none.
+    pub preferred_rank: u32,
+    /// The level that the device would come to.
+    pub level_after: ferrum_pressure_level,
+    pub reserved: [u64; 2],
+}
+
+/// The numbers of a model, for the short formulas.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_model_shape {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub hidden_size: u64,
+    pub intermediate_size: u64,
+    pub num_layers: u64,
+    pub vocab_size: u64,
+    /// Heads of attention, not 0; and those of keys and values.
+    pub num_heads: u64,
+    pub num_kv_heads: u64,
+    /// Tokens of the sequence, for ferrum_estimate_inference_memory only.
+    pub max_seq_len: u64,
+    /// Size of one element.
+    pub dtype_bytes: u64,
+}
+
+impl ferrum_model_shape {
+    /// The values of `FERRUM_MODEL_SHAPE_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_model_shape>() as u32,
+        reserved: 0,
+        hidden_size: 0,
+        intermediate_size: 0,
+        num_layers: 0,
+        vocab_size: 0,
+        num_heads: 0,
+        num_kv_heads: 0,
+        max_seq_len: 0,
+        dtype_bytes: 0,
+    };
+}
+
+impl Default for ferrum_model_shape {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// The numbers of a KV cache, for the short formula.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_kv_cache_shape {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub num_layers: u64,
+    pub num_kv_heads: u64,
+    pub head_dim: u64,
+    pub max_seq_len: u64,
+    pub dtype_bytes: u64,
+}
+
+impl ferrum_kv_cache_shape {
+    /// The values of `FERRUM_KV_CACHE_SHAPE_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_kv_cache_shape>() as u32,
+        reserved: 0,
+        num_layers: 0,
+        num_kv_heads: 0,
+        head_dim: 0,
+        max_seq_len: 0,
+        dtype_bytes: 0,
+    };
+}
+
+impl Default for ferrum_kv_cache_shape {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What ferrum_estimate_inference_memory found.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_inference_estimate {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub model_bytes: u64,
+    pub kv_cache_bytes: u64,
+    pub activation_bytes: u64,
+    /// The sum of the three.
+    pub total_bytes: u64,
+}
+
+impl ferrum_inference_estimate {
+    /// The values of `FERRUM_INFERENCE_ESTIMATE_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_inference_estimate>() as u32,
+        reserved: 0,
+        model_bytes: 0,
+        kv_cache_bytes: 0,
+        activation_bytes: 0,
+        total_bytes: 0,
+    };
+}
+
+impl Default for ferrum_inference_estimate {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// How a model is to be served.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_estimate_request {
+    pub struct_size: u32,
+    /// FERRUM_ESTIMATE_ bits.
+    pub flags: u32,
+    /// Tokens of one sequence, prompt and answer; 0: what the model was made for.
+    pub context: u64,
+    /// Sequences at a time, at least 1.
+    pub batch: u64,
+    /// Devices that the model is spread over, 1 to 65536; the estimate is of that which
+    /// holds most.
+    pub tensor_parallel: u64,
+    /// Tokens of prompts that are computed at once; 0: whole prompts.
+    pub prefill_tokens: u64,
+    /// The allocator's share, in thousandths of the rest, at most 1000.
+    pub overhead_permille: u64,
+    /// Free memory that it is to fit into; 0: the answer is left out.
+    pub free_bytes: u64,
+    /// Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: that of the
+    /// activations.
+    pub kv_dtype: *const c_char,
+    /// Type that weights are converted to; NULL or empty: as they are stored.
+    pub weight_dtype: *const c_char,
+}
+
+impl ferrum_estimate_request {
+    /// The values of `FERRUM_ESTIMATE_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_estimate_request>() as u32,
+        flags: 0,
+        context: 0,
+        batch: 1,
+        tensor_parallel: 1,
+        prefill_tokens: 2048,
+        overhead_permille: 16,
+        free_bytes: 0,
+        kv_dtype: core::ptr::null(),
+        weight_dtype: core::ptr::null(),
+    };
+}
+
+impl Default for ferrum_estimate_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
 // The layouts are those of the header's compiler.
 const _: () = {
     assert!(size_of::<ferrum_device>() == 8);
@@ -1995,7 +2429,7 @@ const _: () = {
     assert!(offset_of!(ferrum_device_info, id) == 40);
     assert!(offset_of!(ferrum_device_info, backend) == 72);
     assert!(offset_of!(ferrum_device_info, name) == 104);
-    assert!(size_of::<ferrum_memory_info>() == 64);
+    assert!(size_of::<ferrum_memory_info>() == 80);
     assert!(align_of::<ferrum_memory_info>() == 8);
     assert!(offset_of!(ferrum_memory_info, struct_size) == 0);
     assert!(offset_of!(ferrum_memory_info, pressure) == 4);
@@ -2008,6 +2442,8 @@ const _: () = {
     assert!(offset_of!(ferrum_memory_info, utilization_percent) == 52);
     assert!(offset_of!(ferrum_memory_info, bandwidth_known) == 56);
     assert!(offset_of!(ferrum_memory_info, bandwidth_gbps) == 60);
+    assert!(offset_of!(ferrum_memory_info, reading_age_ns) == 64);
+    assert!(offset_of!(ferrum_memory_info, largest_free_bytes) == 72);
     assert!(size_of::<ferrum_gauge>() == 16);
     assert!(align_of::<ferrum_gauge>() == 8);
     assert!(offset_of!(ferrum_gauge, current) == 0);
@@ -2349,6 +2785,113 @@ const _: () = {
     assert!(offset_of!(ferrum_vpool_request, size_bytes) == 16);
     assert!(offset_of!(ferrum_vpool_request, tag) == 24);
     assert!(offset_of!(ferrum_vpool_request, asleep_wait_ns) == 32);
+    assert!(size_of::<ferrum_monitor>() == 8);
+    assert!(align_of::<ferrum_monitor>() == 8);
+    assert!(offset_of!(ferrum_monitor, id) == 0);
+    assert!(size_of::<ferrum_monitor_config>() == 24);
+    assert!(align_of::<ferrum_monitor_config>() == 8);
+    assert!(offset_of!(ferrum_monitor_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_monitor_config, profile) == 4);
+    assert!(offset_of!(ferrum_monitor_config, interval_ns) == 8);
+    assert!(offset_of!(ferrum_monitor_config, flags) == 16);
+    assert!(offset_of!(ferrum_monitor_config, reserved) == 20);
+    assert!(size_of::<ferrum_device_level>() == 16);
+    assert!(align_of::<ferrum_device_level>() == 8);
+    assert!(offset_of!(ferrum_device_level, device) == 0);
+    assert!(offset_of!(ferrum_device_level, level) == 8);
+    assert!(offset_of!(ferrum_device_level, reserved) == 12);
+    assert!(size_of::<ferrum_monitor_pressure>() == 40);
+    assert!(align_of::<ferrum_monitor_pressure>() == 8);
+    assert!(offset_of!(ferrum_monitor_pressure, struct_size) == 0);
+    assert!(offset_of!(ferrum_monitor_pressure, level) == 4);
+    assert!(offset_of!(ferrum_monitor_pressure, weighted_level) == 8);
+    assert!(offset_of!(ferrum_monitor_pressure, devices) == 12);
+    assert!(offset_of!(ferrum_monitor_pressure, unknown_devices) == 16);
+    assert!(offset_of!(ferrum_monitor_pressure, reserved) == 20);
+    assert!(offset_of!(ferrum_monitor_pressure, total_bytes) == 24);
+    assert!(offset_of!(ferrum_monitor_pressure, used_bytes) == 32);
+    assert!(size_of::<ferrum_collected>() == 88);
+    assert!(align_of::<ferrum_collected>() == 8);
+    assert!(offset_of!(ferrum_collected, device) == 0);
+    assert!(offset_of!(ferrum_collected, status) == 8);
+    assert!(offset_of!(ferrum_collected, managers) == 12);
+    assert!(offset_of!(ferrum_collected, fragmentation_before) == 16);
+    assert!(offset_of!(ferrum_collected, fragmentation_after) == 20);
+    assert!(offset_of!(ferrum_collected, memory_freed_bytes) == 24);
+    assert!(offset_of!(ferrum_collected, blocks_moved) == 32);
+    assert!(offset_of!(ferrum_collected, blocks_skipped) == 40);
+    assert!(offset_of!(ferrum_collected, time_taken_ns) == 48);
+    assert!(offset_of!(ferrum_collected, reserved) == 56);
+    assert!(size_of::<ferrum_placement>() == 8);
+    assert!(align_of::<ferrum_placement>() == 8);
+    assert!(offset_of!(ferrum_placement, id) == 0);
+    assert!(size_of::<ferrum_placement_request>() == 64);
+    assert!(align_of::<ferrum_placement_request>() == 8);
+    assert!(offset_of!(ferrum_placement_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_placement_request, memory_type) == 4);
+    assert!(offset_of!(ferrum_placement_request, size_bytes) == 8);
+    assert!(offset_of!(ferrum_placement_request, alignment_bytes) == 16);
+    assert!(offset_of!(ferrum_placement_request, expected_lifetime_ns) == 24);
+    assert!(offset_of!(ferrum_placement_request, preferred) == 32);
+    assert!(offset_of!(ferrum_placement_request, devices) == 40);
+    assert!(offset_of!(ferrum_placement_request, preferred_count) == 48);
+    assert!(offset_of!(ferrum_placement_request, device_count) == 52);
+    assert!(offset_of!(ferrum_placement_request, flags) == 56);
+    assert!(offset_of!(ferrum_placement_request, profile) == 60);
+    assert!(size_of::<ferrum_placement_option>() == 80);
+    assert!(align_of::<ferrum_placement_option>() == 8);
+    assert!(offset_of!(ferrum_placement_option, device) == 0);
+    assert!(offset_of!(ferrum_placement_option, needed_bytes) == 8);
+    assert!(offset_of!(ferrum_placement_option, total_bytes) == 16);
+    assert!(offset_of!(ferrum_placement_option, used_bytes) == 24);
+    assert!(offset_of!(ferrum_placement_option, free_bytes) == 32);
+    assert!(offset_of!(ferrum_placement_option, largest_free_bytes) == 40);
+    assert!(offset_of!(ferrum_placement_option, reason) == 48);
+    assert!(offset_of!(ferrum_placement_option, tier) == 52);
+    assert!(offset_of!(ferrum_placement_option, preferred_rank) == 56);
+    assert!(offset_of!(ferrum_placement_option, level_after) == 60);
+    assert!(offset_of!(ferrum_placement_option, reserved) == 64);
+    assert!(size_of::<ferrum_model_shape>() == 72);
+    assert!(align_of::<ferrum_model_shape>() == 8);
+    assert!(offset_of!(ferrum_model_shape, struct_size) == 0);
+    assert!(offset_of!(ferrum_model_shape, reserved) == 4);
+    assert!(offset_of!(ferrum_model_shape, hidden_size) == 8);
+    assert!(offset_of!(ferrum_model_shape, intermediate_size) == 16);
+    assert!(offset_of!(ferrum_model_shape, num_layers) == 24);
+    assert!(offset_of!(ferrum_model_shape, vocab_size) == 32);
+    assert!(offset_of!(ferrum_model_shape, num_heads) == 40);
+    assert!(offset_of!(ferrum_model_shape, num_kv_heads) == 48);
+    assert!(offset_of!(ferrum_model_shape, max_seq_len) == 56);
+    assert!(offset_of!(ferrum_model_shape, dtype_bytes) == 64);
+    assert!(size_of::<ferrum_kv_cache_shape>() == 48);
+    assert!(align_of::<ferrum_kv_cache_shape>() == 8);
+    assert!(offset_of!(ferrum_kv_cache_shape, struct_size) == 0);
+    assert!(offset_of!(ferrum_kv_cache_shape, reserved) == 4);
+    assert!(offset_of!(ferrum_kv_cache_shape, num_layers) == 8);
+    assert!(offset_of!(ferrum_kv_cache_shape, num_kv_heads) == 16);
+    assert!(offset_of!(ferrum_kv_cache_shape, head_dim) == 24);
+    assert!(offset_of!(ferrum_kv_cache_shape, max_seq_len) == 32);
+    assert!(offset_of!(ferrum_kv_cache_shape, dtype_bytes) == 40);
+    assert!(size_of::<ferrum_inference_estimate>() == 40);
+    assert!(align_of::<ferrum_inference_estimate>() == 8);
+    assert!(offset_of!(ferrum_inference_estimate, struct_size) == 0);
+    assert!(offset_of!(ferrum_inference_estimate, reserved) == 4);
+    assert!(offset_of!(ferrum_inference_estimate, model_bytes) == 8);
+    assert!(offset_of!(ferrum_inference_estimate, kv_cache_bytes) == 16);
+    assert!(offset_of!(ferrum_inference_estimate, activation_bytes) == 24);
+    assert!(offset_of!(ferrum_inference_estimate, total_bytes) == 32);
+    assert!(size_of::<ferrum_estimate_request>() == 72);
+    assert!(align_of::<ferrum_estimate_request>() == 8);
+    assert!(offset_of!(ferrum_estimate_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_estimate_request, flags) == 4);
+    assert!(offset_of!(ferrum_estimate_request, context) == 8);
+    assert!(offset_of!(ferrum_estimate_request, batch) == 16);
+    assert!(offset_of!(ferrum_estimate_request, tensor_parallel) == 24);
+    assert!(offset_of!(ferrum_estimate_request, prefill_tokens) == 32);
+    assert!(offset_of!(ferrum_estimate_request, overhead_permille) == 40);
+    assert!(offset_of!(ferrum_estimate_request, free_bytes) == 48);
+    assert!(offset_of!(ferrum_estimate_request, kv_dtype) == 56);
+    assert!(offset_of!(ferrum_estimate_request, weight_dtype) == 64);
 };
 
 extern "C" {
@@ -2490,6 +3033,21 @@ extern "C" {
         info_out: *mut ferrum_memory_info,
     ) -> ferrum_status;
 
+    /// As ferrum_memory_get_info, from the books and the last reading of the device, if
+    /// that is no older than max_age_ns; else the device is asked. Much quicker: no
+    /// driver and no other thread is disturbed.
+    ///
+    /// What others have changed since the reading does not show. In pools with thread
+    /// caches, neither does what other threads have done since their caches last asked
+    /// the pool for blocks or gave some back; what the calling thread has done does.
+    ///
+    /// - `max_age_ns`: 0 asks the device; UINT64_MAX: a reading of any age will do.
+    pub fn ferrum_memory_get_recent_info(
+        device: ferrum_device,
+        max_age_ns: u64,
+        info_out: *mut ferrum_memory_info,
+    ) -> ferrum_status;
+
     /// Books of a device: the sum over its pools and managers.
     pub fn ferrum_device_get_statistics(
         device: ferrum_device,
@@ -2540,7 +3098,7 @@ extern "C" {
     ///     (load)"]}], "omitted": 0, "total_bytes": 0}
     /// ```
     ///
-    /// kind is device, stream, event, pool, block (of a pool), vpool, shared_pool,
+    /// kind is device, monitor, placement, stream, event, pool, block (of a pool), vpool, shared_pool,
     /// range (that is mapped or sleeps in one of the two, with "model" in a shared one), manager,
     /// memory or registration. bytes is what was
     /// asked for; age_ns is 0 where it is not kept, as for streams, events and ranges; call_site, the innermost function first, is there
@@ -3495,5 +4053,306 @@ extern "C" {
         model: *const c_char,
         tag: *const c_char,
         asleep_out: *mut u32,
+    ) -> ferrum_status;
+
+    /// The level of a device with that capacity of which so much is free, decided in
+    /// integers and without hysteresis. A capacity of 0 means unknown and is LOW; more
+    /// free than there is counts as all free.
+    pub fn ferrum_pressure_level_of(
+        profile: ferrum_pressure_profile,
+        total_bytes: u64,
+        free_bytes: u64,
+        level_out: *mut ferrum_pressure_level,
+    ) -> ferrum_status;
+
+    /// The level of a ratio, 0 for empty and 1 for full, for callers who have no more
+    /// than that. Above 1 is as full as 1.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for a ratio that is negative or no number.
+    pub fn ferrum_pressure_from_utilization(
+        profile: ferrum_pressure_profile,
+        ratio: f64,
+        level_out: *mut ferrum_pressure_level,
+    ) -> ferrum_status;
+
+    /// Makes a monitor that watches nothing yet. It belongs to no device.
+    ///
+    /// A device's level is the worse of two. By bytes it is that of total - free, by
+    /// the monitor's profile; it is left downwards only once the use is 1 % of the
+    /// device below its bound. By the system, for host devices on Linux, it follows
+    /// from the share of the last 10 s in which tasks waited for memory (of
+    /// /proc/pressure/memory, and memory.pressure of the process's control group): MEDIUM
+    /// from 10 % of some tasks, HIGH from 40 % of some or 10 % of all, CRITICAL from 40 %
+    /// of all, each left below half of that; and from the counts of the group's
+    /// memory.events, for 10 s after a rise: high is MEDIUM, max is HIGH, oom and
+    /// oom_kill are CRITICAL.
+    ///
+    /// - `config`: settings, or NULL for FERRUM_MONITOR_CONFIG_INIT.
+    pub fn ferrum_monitor_create(
+        config: *const ferrum_monitor_config,
+        monitor_out: *mut ferrum_monitor,
+    ) -> ferrum_status;
+
+    /// Destroys a monitor; managers stay as they are. Waits for a running callback,
+    /// unless it is called from inside that.
+    pub fn ferrum_monitor_destroy(monitor: ferrum_monitor) -> ferrum_status;
+
+    /// Has the monitor watch a manager and its device. The registration is weak: it
+    /// keeps neither from being destroyed, and a manager that is destroyed leaves by
+    /// itself before that call returns. Several managers of one device are one device
+    /// to the monitor.
+    ///
+    /// Returns FERRUM_ERROR_ALREADY_EXISTS for one that is registered.
+    pub fn ferrum_monitor_register(
+        monitor: ferrum_monitor,
+        manager: ferrum_manager,
+    ) -> ferrum_status;
+
+    /// Ends the watch over a manager. FERRUM_ERROR_NOT_FOUND: it is not registered.
+    pub fn ferrum_monitor_unregister(
+        monitor: ferrum_monitor,
+        manager: ferrum_manager,
+    ) -> ferrum_status;
+
+    /// Ends the watch over all managers of a device. FERRUM_ERROR_NOT_FOUND: none is
+    /// registered.
+    pub fn ferrum_monitor_unregister_device(
+        monitor: ferrum_monitor,
+        device: ferrum_device,
+    ) -> ferrum_status;
+
+    /// Sets the receiver of changes from now on, in the place of the former one; NULL
+    /// removes that. Waits for a running call of the former one, unless it is called
+    /// from inside that; afterwards it is not called again.
+    ///
+    /// - `user_data`: handed to the callback; must stay valid while it is set.
+    pub fn ferrum_monitor_set_callback(
+        monitor: ferrum_monitor,
+        callback: ferrum_monitor_fn,
+        user_data: *mut c_void,
+    ) -> ferrum_status;
+
+    /// Gives the pressure of all devices together.
+    ///
+    /// - `max_age_ns`: as for ferrum_memory_get_recent_info, for the system, too.
+    pub fn ferrum_monitor_get_pressure(
+        monitor: ferrum_monitor,
+        max_age_ns: u64,
+        pressure_out: *mut ferrum_monitor_pressure,
+    ) -> ferrum_status;
+
+    /// Gives the level of every device.
+    ///
+    /// - `levels_out`: room for capacity of them; may be NULL when that is 0.
+    /// - `count_out`: how many there are.
+    ///
+    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set, when capacity is not
+    /// 0 and they do not fit.
+    pub fn ferrum_monitor_get_levels(
+        monitor: ferrum_monitor,
+        max_age_ns: u64,
+        levels_out: *mut ferrum_device_level,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// All that a monitor knows, as JSON:
+    ///
+    /// ```text
+    ///   {"profile": "ferrum", "pressure": {"level": "low", "weighted_level": "low",
+    ///     "devices": 1, "unknown": 0, "total_bytes": 0, "used_bytes": 0},
+    ///    "devices": [{"id": "cpu:0", "managers": 1, "level": "low",
+    ///      "level_by_bytes": "low", "level_by_system": "low", "memory": {...},
+    ///      "error": null, "system": {
+    ///        "machine": {"some": {"avg10_hundredths": 0, "avg60_hundredths": 0,
+    ///          "avg300_hundredths": 0, "total_ns": 0}, "full": {...},
+    ///          "reason": null},
+    ///        "group": {"some": null, "full": null, "reason": {
+    ///          "status": "FERRUM_ERROR_UNSUPPORTED", "message": "..."}},
+    ///        "events": {"counts": {"low": 0, "high": 0, "max": 0, "oom": 0,
+    ///          "oom_kill": 0}, "reason": null},
+    ///        "high": {"bytes": null, "reason": null}}}]}
+    /// ```
+    ///
+    /// memory is as in ferrum_snapshot_json, and null when nothing could be had yet;
+    /// error has status and message when the device could not be asked just now. system
+    /// is null for a device without one. hundredths are of a percent of the time; bytes
+    /// of high is null for no limit. Fields may be added.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_monitor_info_json(
+        monitor: ferrum_monitor,
+        max_age_ns: u64,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Defragments every watched manager, one after another, as ferrum_defragment. One
+    /// that is destroyed meanwhile is left out.
+    ///
+    /// - `collected_out`: room for capacity devices.
+    /// - `count_out`: how many devices there are.
+    ///
+    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set and nothing done, when
+    /// more devices are watched than there is room for.
+    pub fn ferrum_monitor_collect(
+        monitor: ferrum_monitor,
+        collected_out: *mut ferrum_collected,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Makes a built-in strategy.
+    ///
+    /// Every strategy but the original one first leaves out devices that cannot serve
+    /// the request: of which nothing is known, that lack the memory type, that have less
+    /// free than the size and, where the request asks for more alignment than every
+    /// block has, its worst padding; and what the flags refuse. Of the rest it keeps
+    /// those of the best tier, and then chooses; of equal ones the first.
+    ///
+    /// "best_fit"     the largest 1 - (free - size) / total
+    /// - |used / total - 0.5| \* 0.5 + 0.2 / rank, where rank is the
+    /// place among the preferred devices (without one the last term is
+    /// 0), in single precision; unknown capacity is no waste, no use
+    /// "best_fit_original"  the same formula over every device with enough free bytes,
+    /// with its known defects: it fills a device up to the last byte
+    /// and never takes one of unknown capacity
+    /// "spread"       the largest free share after the request, in millionths, plus
+    /// 200000 / rank
+    /// "pack"         the smallest free share, with the same bonus
+    /// "round_robin"  the next one in the list; among the preferred ones, if any of
+    /// them can
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND for an unknown name (the message lists them).
+    pub fn ferrum_placement_create(
+        strategy: *const c_char,
+        placement_out: *mut ferrum_placement,
+    ) -> ferrum_status;
+
+    /// Makes a strategy of the caller's.
+    ///
+    /// - `name`: 1 to 63 bytes, no built-in one.
+    /// - `user_data`: handed to the callback; must stay valid until the strategy is
+    ///   destroyed.
+    pub fn ferrum_placement_create_own(
+        name: *const c_char,
+        callback: ferrum_placement_fn,
+        user_data: *mut c_void,
+        placement_out: *mut ferrum_placement,
+    ) -> ferrum_status;
+
+    /// Destroys a strategy. Waits for running calls of a callback, unless it is called
+    /// from inside one.
+    pub fn ferrum_placement_destroy(placement: ferrum_placement) -> ferrum_status;
+
+    /// Gives the name of a strategy as text.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_placement_get_name(
+        placement: ferrum_placement,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Chooses a device for a request, by readings no older than 0.1 s.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND when no device can serve it; the message has the
+    /// reason for each.
+    pub fn ferrum_placement_select(
+        placement: ferrum_placement,
+        request: *const ferrum_placement_request,
+        device_out: *mut ferrum_device,
+    ) -> ferrum_status;
+
+    /// Says which device ferrum_placement_select would choose now, and why each is or
+    /// is not chosen, as JSON:
+    ///
+    /// ```text
+    ///   {"strategy": "best_fit", "chosen": "cpu:0", "devices": [{"id": "cpu:0",
+    ///     "chosen": true, "reason": "chosen", "score": 0.51, "tier": 0,
+    ///     "preferred_rank": 0, "needed_bytes": 0, "total_bytes": 0, "used_bytes": 0,
+    ///     "free_bytes": 0, "largest_free_bytes": 0, "level_after": "low"}]}
+    /// ```
+    ///
+    /// chosen is null when none can serve the request, score where there is none; reason
+    /// is the constant's name in lower case. Takes no turn of round robin; a callback is
+    /// called.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_placement_explain_json(
+        placement: ferrum_placement,
+        request: *const ferrum_placement_request,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Bytes of the weights. With h = hidden_size, i = intermediate_size, n heads and kv
+    /// heads of keys and values, each layer has 2h^2 + 2h(kv (h/n)) + 3hi + 2h elements, h/n
+    /// rounded down, and the rest 2 vocab_size h + h.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT when num_heads is 0; FERRUM_ERROR_OVERFLOW.
+    pub fn ferrum_estimate_model_memory(
+        shape: *const ferrum_model_shape,
+        bytes_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Bytes of the keys and values of one sequence: 2 x num_layers x max_seq_len x
+    /// num_kv_heads x head_dim x dtype_bytes.
+    ///
+    /// Returns FERRUM_ERROR_OVERFLOW.
+    pub fn ferrum_estimate_kv_cache_memory(
+        shape: *const ferrum_kv_cache_shape,
+        bytes_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Both, with a head of h/n elements, and the activations of one token, 2 x dtype_bytes
+    /// x (h + 2i).
+    ///
+    /// Returns as ferrum_estimate_model_memory.
+    pub fn ferrum_estimate_inference_memory(
+        shape: *const ferrum_model_shape,
+        estimate_out: *mut ferrum_inference_estimate,
+    ) -> ferrum_status;
+
+    /// What serving a model takes, as JSON with the fields of docs/estimate.md: those of
+    /// `ferrum-mem fit --json` but device and devices, and without free_bytes also but the
+    /// answer (fits, free_bytes, left_bytes, missing_bytes, max_context, max_batch and what
+    /// they are limited by). The longest context and the largest batch are exact.
+    ///
+    /// Only headers of safetensors files are read, never a tensor. What is read is not
+    /// trusted: it is bounded, and errors name the file and the field.
+    ///
+    /// - `path`: a folder with a config.json, safetensors files, or both; a
+    ///   safetensors file or the index of several; or a configuration.
+    ///   Shorter than FERRUM_PATH_MAX.
+    /// - `request`: how it is to be served, or NULL for FERRUM_ESTIMATE_REQUEST_INIT.
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND, FERRUM_ERROR_PERMISSION_DENIED and FERRUM_ERROR_IO
+    /// for the file; FERRUM_ERROR_INVALID_FORMAT for its content;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for the request, also for a context beyond a
+    /// model's table of positions; FERRUM_ERROR_OVERFLOW.
+    pub fn ferrum_estimate_file_json(
+        path: *const c_char,
+        request: *const ferrum_estimate_request,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// As ferrum_estimate_file_json, of the text of a config.json.
+    ///
+    /// - `config_text`: UTF-8, needs no NUL.
+    /// - `config_bytes`: its length, at most 16 MiB.
+    pub fn ferrum_estimate_config_json(
+        config_text: *const c_char,
+        config_bytes: usize,
+        request: *const ferrum_estimate_request,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
     ) -> ferrum_status;
 }
