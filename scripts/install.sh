@@ -34,6 +34,8 @@ install -m 644 include/* "$DESTDIR$INCLUDEDIR"
 install -m 755 "build/lib/libferrum_mem.so.$VERSION" "$libdir"
 ln -sf "libferrum_mem.so.$VERSION" "$libdir/libferrum_mem.so.$MAJOR"
 ln -sf "libferrum_mem.so.$MAJOR" "$libdir/libferrum_mem.so"
+install -d "$libdir/ferrum_mem"
+install -m 755 build/lib/ferrum-mem-probe "$libdir/ferrum_mem"
 install -m 755 build/bin/ferrum-mem "$DESTDIR$BINDIR"
 render cmake/ferrum_mem.pc.in "$pkgconfig/ferrum_mem.pc" "$LIBDIR/pkgconfig"
 for name in config config-version targets; do

@@ -20,7 +20,7 @@ whole() {
     local file
     for file in include/ferrum_mem.h "$2"/libferrum_mem.so "$2"/libferrum_mem.so.0 \
         "$2"/pkgconfig/ferrum_mem.pc "$2"/cmake/ferrum_mem/ferrum_mem-{config,config-version,targets}.cmake \
-        bin/ferrum-mem share/doc/ferrum_mem/{LICENSE,NOTICE,THIRD_PARTY_LICENSES.txt}; do
+        "$2"/ferrum_mem/ferrum-mem-probe bin/ferrum-mem share/doc/ferrum_mem/{LICENSE,NOTICE,THIRD_PARTY_LICENSES.txt}; do
         [ -e "$1/$file" ] || { echo "$1/$file is missing"; return 1; }
     done
     if grep -rlF -e "$out" -e "$PWD/" "$1"; then

@@ -1,7 +1,8 @@
 """Puts the library into the wheel and tags the wheel for where it can run.
 
 The library is the file that FERRUM_MEM_LIBRARY names, or build/lib of the
-checkout, which `make build` writes if it is not there. The tag says for which
+checkout, which `make build` writes if it is not there. The helper that looks for
+devices travels with it if it lies beside it. The tag says for which
 processor it is and which glibc it needs at least: the highest GLIBC_x.y among
 the symbol versions that it asks for.
 """
@@ -19,6 +20,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE_NAME = "libferrum_mem.so.0"
+HELPER_NAME = "ferrum-mem-probe"
 MACHINES = {62: "x86_64", 183: "aarch64"}
 
 SHT_DYNAMIC = 6
@@ -41,6 +43,13 @@ class LibraryBuildHook(BuildHookInterface[Any]):
         if foreign:
             raise RuntimeError(f"{library} needs {', '.join(foreign)}, which a wheel must not")
         build_data["force_include"][str(library)] = f"ferrum_mem/lib/{FILE_NAME}"
+        helper = library.parent / HELPER_NAME
+        if helper.exists():
+            helper_needs = read_needs(helper.read_bytes())
+            if helper_needs.machine != needs.machine:
+                raise RuntimeError(f"{helper} is for {helper_needs.machine}, not {needs.machine}")
+            needs = Needs(needs.machine, max(needs.glibc, helper_needs.glibc), needs.libraries)
+            build_data["force_include"][str(helper)] = f"ferrum_mem/lib/{HELPER_NAME}"
         licenses = library.parent.parent / "share" / "THIRD_PARTY_LICENSES.txt"
         if licenses.exists():
             build_data["force_include"][str(licenses)] = f"ferrum_mem/lib/{licenses.name}"

@@ -2,23 +2,24 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
-	"strings"
-	"text/tabwriter"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/library"
 	"ferrum_mem/drivers/host"
+	"ferrum_mem/drivers/probe"
 )
 
 // backends is the library's description of what there is, in its public form.
 type backends struct {
 	Backends []struct {
 		Backend   string  `json:"backend"`
+		Name      string  `json:"name"`
 		Available bool    `json:"available"`
+		Usable    bool    `json:"usable"`
+		Reason    *string `json:"reason"`
 		Error     *string `json:"error"`
 		Devices   []struct {
 			ID           string   `json:"id"`
@@ -33,21 +34,24 @@ func newDevices(s streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "devices",
-		Short: "List the backends of this build and their devices",
-		Args:  usageArgs(cobra.NoArgs),
+		Short: "List the backends, their devices and why others are not there",
+		Long: "List all backends with their devices, or why they cannot be used here, and the one to prefer.\n" +
+			"Each vendor's library is asked in a process of its own; see FERRUM_PROBE in docs/environment.md.",
+		Args: usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			text, err := readBackends(s)
+			question := (*library.Library).BackendsSummary
+			if asJSON {
+				question = (*library.Library).BackendsJSON
+			}
+			text, err := ask(s, question)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return printJSON(s, json.RawMessage(text))
 			}
-			var found backends
-			if err := json.Unmarshal(text, &found); err != nil {
-				return err
-			}
-			return printDevices(s.out, found)
+			_, err = s.out.Write(text)
+			return err
 		},
 	}
 	addJSONFlag(cmd, &asJSON)
@@ -56,7 +60,12 @@ func newDevices(s streams) *cobra.Command {
 
 // newLibrary is the library with the drivers of this build, not started.
 func newLibrary(s streams) *library.Library {
-	return library.New(library.Options{Drivers: drivers, Stderr: s.err})
+	o := library.Options{Drivers: drivers, Surveyors: probe.Surveyors(), Stderr: s.err}
+	// The command is its own helper.
+	if self, err := os.Executable(); err == nil {
+		o.ProbeHelpers = []string{self}
+	}
+	return library.New(o)
 }
 
 func drivers(settings library.Settings) ([]device.Driver, error) {
@@ -71,30 +80,17 @@ func drivers(settings library.Settings) ([]device.Driver, error) {
 	return []device.Driver{cpu}, nil
 }
 
-func readBackends(s streams) ([]byte, error) {
+// ask starts the library for one question.
+func ask(s streams, question func(*library.Library) ([]byte, error)) ([]byte, error) {
 	l := newLibrary(s)
 	if err := l.Init(nil); err != nil {
 		return nil, err
 	}
-	text, err := l.BackendsJSON()
+	text, err := question(l)
 	if stopErr := l.Shutdown(false); err == nil {
 		err = stopErr
 	}
 	return text, err
-}
-
-func printDevices(out io.Writer, found backends) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "DEVICE\tMEMORY\tNAME\tCAPABILITIES")
-	for _, b := range found.Backends {
-		if !b.Available {
-			fmt.Fprintf(table, "%s\t-\tnot available: %s\t\n", b.Backend, *b.Error)
-		}
-		for _, d := range b.Devices {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", d.ID, totalText(d.TotalBytes), d.Name, orDash(strings.Join(d.Capabilities, ", ")))
-		}
-	}
-	return table.Flush()
 }
 
 func orDash(text string) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/discover"
 	"ferrum_mem/core/library"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/drivers/host"
@@ -112,7 +113,12 @@ func (r *doctorReport) examineLibrary(s streams) {
 	r.Backends = text
 	for _, b := range found.Backends {
 		if !b.Available {
-			r.add("backend "+b.Backend, statusProblem, "see what the message names", "not available: %s", *b.Error)
+			st, advice := absent(b.Backend, *b.Reason)
+			r.add("backend "+b.Backend, st, advice, "not available: %s", *b.Error)
+			continue
+		}
+		if !b.Usable {
+			r.add("backend "+b.Backend, statusWarning, "this version can only list them", "found, devices: %d, but this build has no driver that opens them", len(b.Devices))
 			continue
 		}
 		r.add("backend "+b.Backend, statusOK, "", "available, devices: %d", len(b.Devices))
@@ -124,6 +130,21 @@ func (r *doctorReport) examineLibrary(s streams) {
 			r.add("device "+d.ID, statusOK, "", "%s, %s; a block was allocated and freed", d.Name, totalText(d.TotalBytes))
 		}
 	}
+}
+
+// absent is how bad it is that a backend is not there: without the host nothing works,
+// hardware that a machine does not have is not missed, and a driver that is there and
+// does not work is.
+func absent(backend, reason string) (status, string) {
+	const see = "see what the message names"
+	if backend == host.Backend {
+		return statusProblem, see
+	}
+	switch device.Absence(reason) {
+	case device.AbsenceLibraryNotFound, device.AbsenceNoDevice, device.AbsenceSystem, device.AbsenceSwitchedOff:
+		return statusOK, ""
+	}
+	return statusWarning, see
 }
 
 // tryDevice allocates and frees a block.
@@ -219,7 +240,7 @@ func orUnknown(n uint64) string {
 // known are the variables that something of the product reads; see
 // docs/environment.md.
 var known = []string{
-	host.EnvMemory, host.EnvDevices, "FERRUM_LOG", "FERRUM_DEBUG", "FERRUM_MEM_LIBRARY", "FERRUM_MEM_LIB_DIR",
+	host.EnvMemory, host.EnvDevices, discover.EnvProbe, discover.EnvProbeHelper, discover.EnvProbeTimeout, "FERRUM_LOG", "FERRUM_DEBUG", "FERRUM_MEM_LIBRARY", "FERRUM_MEM_LIB_DIR",
 	"FERRUM_MEM_COMMAND", "FERRUM_TRACES_DIR",
 }
 

@@ -202,6 +202,9 @@ func readRooms(s streams, ids []string) (rooms []room, err error) {
 			return nil, err
 		}
 		for _, b := range found.Backends {
+			if !b.Usable {
+				continue
+			}
 			for _, d := range b.Devices {
 				ids = append(ids, d.ID)
 			}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"ferrum_mem/drivers/probe"
 )
 
 // streams are what the command reads and writes.
@@ -17,6 +19,10 @@ type streams struct {
 }
 
 func main() {
+	// Before anything that a vendor's library could trip over.
+	if probe.Asked(os.Args[1:]) {
+		os.Exit(probe.Serve(os.Args[1:]))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)

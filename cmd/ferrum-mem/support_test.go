@@ -13,12 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/replay"
+	"ferrum_mem/drivers/probe"
 )
 
 // TestMain lets the test program be the command, for tests that need a process
-// of its own.
+// of its own and for what the command itself starts.
 func TestMain(m *testing.M) {
-	if os.Getenv("FERRUM_TEST_AS_COMMAND") == "1" {
+	if os.Getenv("FERRUM_TEST_AS_COMMAND") == "1" || probe.Asked(os.Args[1:]) {
 		main()
 	}
 	os.Exit(m.Run())

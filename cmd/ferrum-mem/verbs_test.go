@@ -61,13 +61,25 @@ func TestDevices(t *testing.T) {
 	t.Setenv("FERRUM_HOST_MEMORY", "64MiB")
 	o := invoke(t, "devices")
 	require.Equal(t, exitDone, o.status, o.err)
-	assert.Regexp(t, `(?m)^cpu:0 +32\.00 MiB `, o.out)
-	assert.Regexp(t, `(?m)^cpu:1 +32\.00 MiB `, o.out)
+	lines := strings.Split(o.out, "\n")
+	require.Equal(t, "=== Available Backends ===", lines[0])
+	require.Equal(t, "✓ CPU (CPU)", lines[1])
+	assert.Regexp(t, `^    \[0\] .+: 0\.03 GB \(0\.03 GB free\)$`, lines[2])
+	assert.Regexp(t, `^    \[1\] .+: 0\.03 GB \(0\.03 GB free\)$`, lines[3])
+	assert.Regexp(t, `(?m)^✗ Metal \(Metal\)\n    Error: Metal is not supported on linux$`, o.out)
+	assert.Regexp(t, `\n\nRecommended backend: CPU\n$`, o.out, "it is the only one that this build can open")
 
 	o = invoke(t, "devices", "--json")
 	var found backends
 	require.NoError(t, json.Unmarshal([]byte(o.out), &found))
-	require.Len(t, found.Backends, 1)
+	var names []string
+	for _, b := range found.Backends {
+		names = append(names, b.Backend)
+		assert.Equal(t, b.Available, b.Error == nil, b.Backend)
+		assert.Equal(t, b.Available, b.Reason == nil, b.Backend)
+		assert.Equal(t, b.Available, len(b.Devices) > 0, b.Backend)
+	}
+	require.Equal(t, []string{"cpu", "cuda", "rocm", "metal", "opencl"}, names)
 	cpu := found.Backends[0]
 	assert.Equal(t, "cpu", cpu.Backend)
 	assert.True(t, cpu.Available)
