@@ -286,6 +286,68 @@ class library {
     bool started_;
 };
 
+/**
+ * Estimation: what a model takes, before anything of it is loaded. Nothing has to be
+ * started for it. The short formulas take a model's numbers one by one.
+ */
+inline result<std::uint64_t>
+try_estimate_model_memory(const ferrum_model_shape &shape) {
+    std::uint64_t bytes = 0;
+    ferrum_status status = ferrum_estimate_model_memory(&shape, &bytes);
+    return detail::outcome(status, bytes);
+}
+inline std::uint64_t estimate_model_memory(const ferrum_model_shape &shape) {
+    return try_estimate_model_memory(shape).value();
+}
+inline result<std::uint64_t>
+try_estimate_kv_cache_memory(const ferrum_kv_cache_shape &shape) {
+    std::uint64_t bytes = 0;
+    ferrum_status status = ferrum_estimate_kv_cache_memory(&shape, &bytes);
+    return detail::outcome(status, bytes);
+}
+inline std::uint64_t
+estimate_kv_cache_memory(const ferrum_kv_cache_shape &shape) {
+    return try_estimate_kv_cache_memory(shape).value();
+}
+inline result<ferrum_inference_estimate>
+try_estimate_inference_memory(const ferrum_model_shape &shape) {
+    ferrum_inference_estimate found = FERRUM_INFERENCE_ESTIMATE_INIT;
+    ferrum_status status = ferrum_estimate_inference_memory(&shape, &found);
+    return detail::outcome(status, found);
+}
+inline ferrum_inference_estimate
+estimate_inference_memory(const ferrum_model_shape &shape) {
+    return try_estimate_inference_memory(shape).value();
+}
+
+/** What serving a model takes, as JSON: of a folder, file or configuration. */
+inline result<std::string>
+try_estimate_file_json(const std::string &path,
+                       const ferrum_estimate_request *request = nullptr) {
+    return detail::text([&](char *to, std::size_t room, std::size_t *n) {
+        return ferrum_estimate_file_json(path.c_str(), request, to, room, n);
+    });
+}
+inline std::string
+estimate_file_json(const std::string &path,
+                   const ferrum_estimate_request *request = nullptr) {
+    return try_estimate_file_json(path, request).value();
+}
+/** The same of the text of a config.json. */
+inline result<std::string>
+try_estimate_config_json(const std::string &config,
+                         const ferrum_estimate_request *request = nullptr) {
+    return detail::text([&](char *to, std::size_t room, std::size_t *n) {
+        return ferrum_estimate_config_json(config.data(), config.size(),
+                                           request, to, room, n);
+    });
+}
+inline std::string
+estimate_config_json(const std::string &config,
+                     const ferrum_estimate_request *request = nullptr) {
+    return try_estimate_config_json(config, request).value();
+}
+
 /** A point in a stream's queue. */
 class event : public detail::owner<ferrum_event, detail::end_event> {
   public:

@@ -420,6 +420,12 @@ typedef struct {
 
 /* clang-format off */
 #define STRUCT_CALLS(X) \
+    X(estimate_model_memory, "shape", 0, ferrum_model_shape, FERRUM_MODEL_SHAPE_INIT, ferrum_estimate_model_memory(p, OUT(uint64_t, {0}))) \
+    X(estimate_kv_cache_memory, "shape", 0, ferrum_kv_cache_shape, FERRUM_KV_CACHE_SHAPE_INIT, ferrum_estimate_kv_cache_memory(p, OUT(uint64_t, {0}))) \
+    X(estimate_inference_memory, "shape", 0, ferrum_model_shape, FERRUM_MODEL_SHAPE_INIT, ferrum_estimate_inference_memory(p, OUT(ferrum_inference_estimate, FERRUM_INFERENCE_ESTIMATE_INIT))) \
+    X(estimate_inference_memory_out, "estimate_out", 1, ferrum_inference_estimate, FERRUM_INFERENCE_ESTIMATE_INIT, ferrum_estimate_inference_memory(OUT(ferrum_model_shape, FERRUM_MODEL_SHAPE_INIT), p)) \
+    X(estimate_file_json, "request", 0, ferrum_estimate_request, FERRUM_ESTIMATE_REQUEST_INIT, ferrum_estimate_file_json("/", p, NULL, 0, OUT(size_t, {0}))) \
+    X(estimate_config_json, "request", 0, ferrum_estimate_request, FERRUM_ESTIMATE_REQUEST_INIT, ferrum_estimate_config_json("{}", 2, p, NULL, 0, OUT(size_t, {0}))) \
     X(init, "config", 0, ferrum_config, FERRUM_CONFIG_INIT, ferrum_init(p)) \
     X(last_error, "error_out", 1, ferrum_error_info, FERRUM_ERROR_INFO_INIT, ferrum_last_error(p)) \
     X(device_get_info, "info_out", 1, ferrum_device_info, FERRUM_DEVICE_INFO_INIT, ferrum_device_get_info(f->device, p)) \
@@ -513,6 +519,18 @@ typedef struct {
 
 /* clang-format off */
 #define NULL_CALLS(X) \
+    X(estimate_model_memory, shape, ferrum_estimate_model_memory(NULL, OUT(uint64_t, {0}))) \
+    X(estimate_model_memory, bytes_out, ferrum_estimate_model_memory(OUT(ferrum_model_shape, FERRUM_MODEL_SHAPE_INIT), NULL)) \
+    X(estimate_kv_cache_memory, shape, ferrum_estimate_kv_cache_memory(NULL, OUT(uint64_t, {0}))) \
+    X(estimate_kv_cache_memory, bytes_out, ferrum_estimate_kv_cache_memory(OUT(ferrum_kv_cache_shape, FERRUM_KV_CACHE_SHAPE_INIT), NULL)) \
+    X(estimate_inference_memory, shape, ferrum_estimate_inference_memory(NULL, OUT(ferrum_inference_estimate, FERRUM_INFERENCE_ESTIMATE_INIT))) \
+    X(estimate_inference_memory, estimate_out, ferrum_estimate_inference_memory(OUT(ferrum_model_shape, FERRUM_MODEL_SHAPE_INIT), NULL)) \
+    X(estimate_file_json, path, ferrum_estimate_file_json(NULL, NULL, NULL, 0, OUT(size_t, {0}))) \
+    X(estimate_file_json, buffer, ferrum_estimate_file_json("/", NULL, NULL, 8, OUT(size_t, {0}))) \
+    X(estimate_file_json, length_out, ferrum_estimate_file_json("/", NULL, (char[8]){0}, 8, NULL)) \
+    X(estimate_config_json, config_text, ferrum_estimate_config_json(NULL, 2, NULL, NULL, 0, OUT(size_t, {0}))) \
+    X(estimate_config_json, buffer, ferrum_estimate_config_json("{}", 2, NULL, NULL, 8, OUT(size_t, {0}))) \
+    X(estimate_config_json, length_out, ferrum_estimate_config_json("{}", 2, NULL, (char[8]){0}, 8, NULL)) \
     X(last_error, error_out, ferrum_last_error(NULL)) \
     X(backends_json, length_out, ferrum_backends_json((char[8]){0}, 8, NULL)) \
     X(backends_json, buffer, ferrum_backends_json(NULL, 8, OUT(size_t, {0}))) \
@@ -694,10 +712,49 @@ static ferrum_status fill_range(fixture *f, uint64_t offset, uint64_t size,
     fill.pattern = pattern;
     return ferrum_fill_async(&fill, f->stream);
 }
+/* A model that can be estimated, and what is asked of it. */
+static ferrum_status
+estimate_with(void (*change)(ferrum_estimate_request *)) {
+    static const char model[] =
+        "{\"model_type\":\"llama\",\"hidden_size\":64,"
+        "\"intermediate_size\":64,\"num_hidden_layers\":1,"
+        "\"num_attention_heads\":1,\"vocab_size\":9}";
+    ferrum_estimate_request r = FERRUM_ESTIMATE_REQUEST_INIT;
+    r.context = 1;
+    change(&r);
+    size_t length = 1;
+    ferrum_status status = ferrum_estimate_config_json(
+        model, sizeof model - 1, &r, NULL, 0, &length);
+    return length == 0 ? status : FERRUM_OK;
+}
+static ferrum_status shape_with(void (*change)(ferrum_model_shape *)) {
+    ferrum_model_shape s = FERRUM_MODEL_SHAPE_INIT;
+    s.hidden_size = s.num_layers = s.num_heads = s.dtype_bytes = 1;
+    change(&s);
+    uint64_t bytes = 1;
+    ferrum_status status = ferrum_estimate_model_memory(&s, &bytes);
+    return bytes == 0 ? status : FERRUM_OK;
+}
 static char long_text[65];
 
 #define CHANGE(name, type, body) \
     static void change_##name(type *c) { body }
+CHANGE(estimate_flags, ferrum_estimate_request, c->flags = 4;)
+CHANGE(estimate_context_0, ferrum_estimate_request, c->context = 0;)
+CHANGE(estimate_context_max, ferrum_estimate_request, c->context = UINT64_MAX;)
+CHANGE(estimate_batch_0, ferrum_estimate_request, c->batch = 0;)
+CHANGE(estimate_devices_0, ferrum_estimate_request, c->tensor_parallel = 0;)
+CHANGE(estimate_devices, ferrum_estimate_request, c->tensor_parallel = 65537;)
+CHANGE(estimate_overhead, ferrum_estimate_request, c->overhead_permille = 1001;)
+CHANGE(estimate_kv_dtype, ferrum_estimate_request, c->kv_dtype = "f7";)
+CHANGE(estimate_kv_dtype_long, ferrum_estimate_request,
+       c->kv_dtype = long_text;)
+CHANGE(estimate_weight_dtype, ferrum_estimate_request, c->weight_dtype = "q9";)
+CHANGE(estimate_too_much, ferrum_estimate_request,
+       c->context = c->batch = UINT64_C(1) << 40;)
+CHANGE(shape_no_heads, ferrum_model_shape, c->num_heads = 0;)
+CHANGE(shape_reserved, ferrum_model_shape, c->reserved = 1;)
+CHANGE(shape_huge, ferrum_model_shape, c->hidden_size = UINT64_MAX;)
 CHANGE(initial_above_max, ferrum_pool_config, c->max_size_bytes = 1 << 20;)
 CHANGE(no_increment, ferrum_pool_config, c->growth_increment_bytes = 0;)
 CHANGE(odd_alignment, ferrum_pool_config, c->alignment_bytes = 48;)
@@ -849,6 +906,28 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
 
 /* clang-format off */
 #define VALUE_CALLS(X) \
+    X(estimate_model_memory_heads, INVALID_ARGUMENT, "n_heads is 0", shape_with(change_shape_no_heads)) \
+    X(estimate_model_memory_reserved, INVALID_STRUCT, "reserved", shape_with(change_shape_reserved)) \
+    X(estimate_model_memory_huge, OVERFLOW, "the size of the model", shape_with(change_shape_huge)) \
+    X(estimate_kv_cache_memory_huge, OVERFLOW, "the size of the KV cache", ({ ferrum_kv_cache_shape s = FERRUM_KV_CACHE_SHAPE_INIT; s.num_layers = UINT64_MAX; s.num_kv_heads = s.head_dim = s.max_seq_len = s.dtype_bytes = 1; ferrum_estimate_kv_cache_memory(&s, OUT(uint64_t, {0})); })) \
+    X(estimate_file_json_missing, NOT_FOUND, "/nonexistent", ferrum_estimate_file_json("/nonexistent", NULL, NULL, 0, OUT(size_t, {0}))) \
+    X(estimate_file_json_empty, NOT_FOUND, "no such file", ferrum_estimate_file_json("", NULL, NULL, 0, OUT(size_t, {0}))) \
+    X(estimate_file_json_device, INVALID_ARGUMENT, "/dev/null is not a file", ferrum_estimate_file_json("/dev/null", NULL, NULL, 0, OUT(size_t, {0}))) \
+    X(estimate_file_json_long, INVALID_ARGUMENT, "path", ({ static char name[FERRUM_PATH_MAX + 1]; memset(name, 'x', FERRUM_PATH_MAX); ferrum_estimate_file_json(name, NULL, NULL, 0, OUT(size_t, {0})); })) \
+    X(estimate_config_json_empty, INVALID_FORMAT, "config.json", ferrum_estimate_config_json("", 0, NULL, NULL, 0, OUT(size_t, {0}))) \
+    X(estimate_config_json_long, INVALID_SIZE, "config_bytes", ferrum_estimate_config_json("{}", SIZE_MAX, NULL, NULL, 0, OUT(size_t, {0}))) \
+    X(estimate_config_json_field, INVALID_FORMAT, "model_type: is missing", ferrum_estimate_config_json("{}", 2, NULL, NULL, 0, OUT(size_t, {0}))) \
+    X(estimate_config_json_flags, INVALID_ARGUMENT, "flags is 0x4", estimate_with(change_estimate_flags)) \
+    X(estimate_config_json_context_0, INVALID_ARGUMENT, "context 0", estimate_with(change_estimate_context_0)) \
+    X(estimate_config_json_context_max, INVALID_ARGUMENT, "context 18446744073709551615", estimate_with(change_estimate_context_max)) \
+    X(estimate_config_json_batch_0, INVALID_ARGUMENT, "batch 0", estimate_with(change_estimate_batch_0)) \
+    X(estimate_config_json_devices_0, INVALID_ARGUMENT, "tensor_parallel", estimate_with(change_estimate_devices_0)) \
+    X(estimate_config_json_devices, INVALID_ARGUMENT, "tensor_parallel 65537", estimate_with(change_estimate_devices)) \
+    X(estimate_config_json_overhead, INVALID_ARGUMENT, "overhead_permille 1001", estimate_with(change_estimate_overhead)) \
+    X(estimate_config_json_kv_dtype, INVALID_ARGUMENT, "\"f7\"", estimate_with(change_estimate_kv_dtype)) \
+    X(estimate_config_json_kv_dtype_long, INVALID_ARGUMENT, "request->kv_dtype", estimate_with(change_estimate_kv_dtype_long)) \
+    X(estimate_config_json_weight_dtype, INVALID_ARGUMENT, "\"q9\"", estimate_with(change_estimate_weight_dtype)) \
+    X(estimate_config_json_too_much, OVERFLOW, "the size of the KV cache", estimate_with(change_estimate_too_much)) \
     X(init_other_settings, INVALID_STATE, "", init_with(1 << 30, 1, 0, 0)) \
     X(init_flags, INVALID_ARGUMENT, "flags", init_with(0, 0, 4, 0)) \
     X(init_reserved, INVALID_STRUCT, "reserved", init_with(0, 0, 0, 1)) \

@@ -81,6 +81,15 @@ from .errors import (
     UnsupportedError,
     ViewExistsError,
 )
+from .estimate import (
+    InferenceMemoryEstimate,
+    Serving,
+    estimate_config,
+    estimate_file,
+    estimate_inference_memory,
+    estimate_kv_cache_memory,
+    estimate_model_memory,
+)
 from .managers import Manager
 from .memory import Memory
 from .pools import Pool, PoolBatch, PoolBlock
@@ -164,6 +173,7 @@ __all__ = [
     "FerrumError",
     "ForkedError",
     "Gauge",
+    "InferenceMemoryEstimate",
     "InternalError",
     "InvalidAddressError",
     "InvalidAlignmentError",
@@ -218,6 +228,7 @@ __all__ = [
     "Registration",
     "ResourceExhaustedError",
     "SerializationError",
+    "Serving",
     "SharedPool",
     "SharedPoolConfig",
     "SharedPoolInfo",
@@ -237,6 +248,11 @@ __all__ = [
     "__version__",
     "abi_version",
     "backends",
+    "estimate_config",
+    "estimate_file",
+    "estimate_inference_memory",
+    "estimate_kv_cache_memory",
+    "estimate_model_memory",
     "init",
     "leak_report",
     "library_version",

@@ -29,6 +29,7 @@
 mod callback;
 mod device;
 mod error;
+mod estimate;
 mod library;
 mod manager;
 mod mapped_range;
@@ -46,6 +47,10 @@ mod virtual_values;
 pub use callback::{no_log, on_log, LogLevel, Reclaim, Registration};
 pub use device::Device;
 pub use error::{Error, ErrorKind, Facts, Result};
+pub use estimate::{
+    estimate_config_json, estimate_file_json, estimate_inference_memory, estimate_kv_cache_memory,
+    estimate_model_memory, InferenceMemoryEstimate, KvCacheShape, ModelShape, Serving,
+};
 pub use library::{
     abi_version, backends_json, leak_report_json, snapshot_json, version, Config, Library,
 };

@@ -1,0 +1,256 @@
+"""Estimation: what a model takes, before anything of it is loaded.
+
+Nothing here starts the library or asks a device.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import _abi, _native
+from ._values import u64
+from .errors import InvalidArgumentError
+
+_MB = 1 << 20
+_GB = 1 << 30
+
+
+@dataclass(frozen=True)
+class InferenceMemoryEstimate:
+    """What estimate_inference_memory found, in bytes.
+
+    Attributes:
+        model_bytes: the weights.
+        kv_cache_bytes: keys and values of the sequence.
+        activation_bytes: the activations of one token.
+        total_bytes: the sum of the three.
+    """
+
+    model_bytes: int
+    kv_cache_bytes: int
+    activation_bytes: int
+    total_bytes: int
+
+    def total_gb(self) -> float:
+        """The total in units of 2**30 bytes."""
+        return self.total_bytes / _GB
+
+    def total_mb(self) -> float:
+        """The total in units of 2**20 bytes, as the others below."""
+        return self.total_bytes / _MB
+
+    def model_mb(self) -> float:
+        return self.model_bytes / _MB
+
+    def kv_cache_mb(self) -> float:
+        return self.kv_cache_bytes / _MB
+
+    def activation_mb(self) -> float:
+        return self.activation_bytes / _MB
+
+    def __str__(self) -> str:
+        return (
+            f"model {self.model_mb():.2f} MB + KV cache {self.kv_cache_mb():.2f} MB"
+            f" + activations {self.activation_mb():.2f} MB"
+            f" = {self.total_mb():.2f} MB ({self.total_gb():.2f} GB)"
+        )
+
+
+def estimate_model_memory(
+    hidden_size: int,
+    intermediate_size: int,
+    n_layers: int,
+    vocab_size: int,
+    n_heads: int,
+    n_kv_heads: int,
+    dtype_bytes: int,
+) -> int:
+    """Bytes of the weights of a transformer with gated MLPs, by the short formula."""
+    shape = _model_shape(
+        hidden_size=hidden_size,
+        intermediate_size=intermediate_size,
+        num_layers=n_layers,
+        vocab_size=vocab_size,
+        num_heads=n_heads,
+        num_kv_heads=n_kv_heads,
+        dtype_bytes=dtype_bytes,
+    )
+    out = ctypes.c_uint64()
+    library = _native.library()
+    _native.check(
+        library.ferrum_estimate_model_memory(ctypes.byref(shape), ctypes.byref(out))
+    )
+    return out.value
+
+
+def estimate_kv_cache_memory(
+    n_layers: int, n_kv_heads: int, head_dim: int, max_seq_len: int, dtype_bytes: int
+) -> int:
+    """Bytes of the keys and values of one sequence, by the short formula."""
+    shape = _abi.ferrum_kv_cache_shape.init()
+    _fill(
+        shape,
+        num_layers=n_layers,
+        num_kv_heads=n_kv_heads,
+        head_dim=head_dim,
+        max_seq_len=max_seq_len,
+        dtype_bytes=dtype_bytes,
+    )
+    out = ctypes.c_uint64()
+    library = _native.library()
+    _native.check(
+        library.ferrum_estimate_kv_cache_memory(ctypes.byref(shape), ctypes.byref(out))
+    )
+    return out.value
+
+
+def estimate_inference_memory(
+    hidden_size: int,
+    intermediate_size: int,
+    n_layers: int,
+    vocab_size: int,
+    n_heads: int,
+    n_kv_heads: int,
+    max_seq_len: int,
+    dtype_bytes: int,
+) -> InferenceMemoryEstimate:
+    """Weights, KV cache and activations, by the short formulas."""
+    shape = _model_shape(
+        hidden_size=hidden_size,
+        intermediate_size=intermediate_size,
+        num_layers=n_layers,
+        vocab_size=vocab_size,
+        num_heads=n_heads,
+        num_kv_heads=n_kv_heads,
+        max_seq_len=max_seq_len,
+        dtype_bytes=dtype_bytes,
+    )
+    out = _abi.ferrum_inference_estimate.init()
+    library = _native.library()
+    _native.check(
+        library.ferrum_estimate_inference_memory(ctypes.byref(shape), ctypes.byref(out))
+    )
+    return InferenceMemoryEstimate(
+        out.model_bytes, out.kv_cache_bytes, out.activation_bytes, out.total_bytes
+    )
+
+
+def _model_shape(**numbers: int) -> Any:
+    shape = _abi.ferrum_model_shape.init()
+    _fill(shape, **numbers)
+    return shape
+
+
+def _fill(shape: Any, **numbers: int) -> None:
+    for name, value in numbers.items():
+        setattr(shape, name, u64(name, value))
+
+
+@dataclass(frozen=True)
+class Serving:
+    """How a model is to be served.
+
+    Attributes:
+        context: tokens of one sequence, prompt and answer; None: what the model was
+            made for.
+        batch: sequences at a time.
+        tensor_parallel: devices that the model is spread over; the estimate is of the
+            one that holds most.
+        prefill_tokens: tokens of prompts that are computed at once; 0: whole prompts.
+        kv_dtype: type of the KV cache ("f32", "f16", "bf16", "f8", "int8", "int4");
+            None: that of the activations.
+        weight_dtype: type that weights are converted to; None: as they are stored.
+        eager_attention: keep the scores of each token with all of its sequence.
+        all_logits: make logits of every token, not of the last of each sequence.
+        overhead_permille: the allocator's share, in thousandths of the rest.
+        free_bytes: free memory that it is to fit into; None: the answer is left out.
+    """
+
+    context: int | None = None
+    batch: int = 1
+    tensor_parallel: int = 1
+    prefill_tokens: int = 2048
+    kv_dtype: str | None = None
+    weight_dtype: str | None = None
+    eager_attention: bool = False
+    all_logits: bool = False
+    overhead_permille: int = 16
+    free_bytes: int | None = None
+
+    def _raw(self) -> Any:
+        for name in ("context", "free_bytes"):
+            if getattr(self, name) == 0:
+                raise InvalidArgumentError(
+                    _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"{name} is 0: None leaves it out"
+                )
+        request = _abi.ferrum_estimate_request.init()
+        _fill(
+            request,
+            context=self.context or 0,
+            batch=self.batch,
+            tensor_parallel=self.tensor_parallel,
+            prefill_tokens=self.prefill_tokens,
+            overhead_permille=self.overhead_permille,
+            free_bytes=self.free_bytes or 0,
+        )
+        if self.eager_attention:
+            request.flags |= _abi.FERRUM_ESTIMATE_EAGER_ATTENTION
+        if self.all_logits:
+            request.flags |= _abi.FERRUM_ESTIMATE_ALL_LOGITS
+        request.kv_dtype = _native.encode("kv_dtype", self.kv_dtype)
+        request.weight_dtype = _native.encode("weight_dtype", self.weight_dtype)
+        return request
+
+
+def estimate_file(
+    path: str | os.PathLike[str], serving: Serving | None = None
+) -> dict[str, Any]:
+    """What serving a model takes, with the fields of docs/estimate.md.
+
+    Args:
+        path: a folder with a config.json, safetensors files, or both; a safetensors
+            file or the index of several; or a configuration. Only headers are read.
+        serving: how it is to be served; None: Serving().
+
+    Raises:
+        NotFoundError, PermissionDeniedError, IoError: for the file.
+        InvalidFormatError: for its content, naming file and field.
+        InvalidArgumentError, OverflowError: for the serving.
+    """
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise InvalidArgumentError(
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT, f"path {path!r} has a NUL character in it"
+        )
+    request = (serving or Serving())._raw()
+    function = _native.library().ferrum_estimate_file_json
+    found: dict[str, Any] = _native.read_json(
+        lambda to, room, length: function(name, ctypes.byref(request), to, room, length)
+    )
+    return found
+
+
+def estimate_config(
+    config: str | bytes | Mapping[str, Any], serving: Serving | None = None
+) -> dict[str, Any]:
+    """As estimate_file, of a config.json: its text, or the object that it is."""
+    if isinstance(config, Mapping):
+        config = json.dumps(dict(config))
+    if isinstance(config, str):
+        config = config.encode()
+    if not isinstance(config, bytes):
+        raise TypeError(f"config is a str, bytes or a mapping, not {type(config).__name__}")
+    text = config
+    request = (serving or Serving())._raw()
+    function = _native.library().ferrum_estimate_config_json
+    found: dict[str, Any] = _native.read_json(
+        lambda to, room, length: function(
+            text, len(text), ctypes.byref(request), to, room, length
+        )
+    )
+    return found
