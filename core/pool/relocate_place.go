@@ -46,8 +46,8 @@ func (x *placeIndex) list(at int32) {
 	}
 }
 
-// find is the hole that suits best of those that accept takes: the fullest region
-// that stays comes first, and in it the shortest hole.
+// find is the hole that suits best of those that accept takes: one of a region that
+// got blocks already comes first, and the shortest of those.
 func (x *placeIndex) find(size, align uint64, accept func(*region) bool) (at int32, offset uint64) {
 	for class := bits.Len64(size); class < len(x.lists); class++ {
 		best, bestOffset, looks := none, uint64(0), ownClassLooks
@@ -77,8 +77,8 @@ func (x *placeIndex) find(size, align uint64, accept func(*region) bool) (at int
 }
 
 func (h *hole) better(other *hole) bool {
-	if h.region.rank != other.region.rank {
-		return h.region.rank > other.region.rank
+	if h.region.filled != other.region.filled {
+		return h.region.filled
 	}
 	if h.size != other.size {
 		return h.size < other.size
@@ -160,6 +160,9 @@ func (v *survey) placeOne(victim *region, l located, passed *[]located) (placed,
 // placeInHole takes the best hole for a block.
 func (v *survey) placeInHole(victim *region, l located, align uint64) (placed, bool) {
 	at, offset := v.places.find(l.Size, align, victim.mayGoTo)
+	for at == none && v.openNext(victim) {
+		at, offset = v.places.find(l.Size, align, victim.mayGoTo)
+	}
 	if at == none {
 		return placed{}, false
 	}

@@ -14,7 +14,9 @@ import (
 // blocks have, the cheaper it is: a block that lies in two pages counts in both,
 // because it has to move for either.
 //
-// Blocks go to regions that stay, or cost more, so no block moves twice in a run.
+// Blocks go to regions that stay, or cost more, so no block moves twice in a run;
+// the fullest are taken into use first, and the next only when those have no place,
+// because a region that got a block is not emptied by the same run.
 // When there is no room in those, a region that has memory and no block is opened,
 // if the two cheapest candidates fit into it together.
 
@@ -29,7 +31,8 @@ type region struct {
 	key   regionKey
 	bytes uint64
 	// free is the sum of its holes.
-	free uint64
+	free  uint64
+	holes []hole
 	// blocks are those that lie in it; offsets alone say nothing of the others
 	// when it is fixed.
 	blocks []located
@@ -48,6 +51,10 @@ type survey struct {
 	// candidates are sorted from the cheapest on.
 	candidates []*region
 	places     placeIndex
+	// targets are regions that blocks may go to, the best first; those from nextTarget
+	// on are not in places yet.
+	targets    []*region
+	nextTarget int
 	// free is the sum of all holes in regions that have blocks.
 	free uint64
 	// idle are holes that are regions without a block.
@@ -93,7 +100,39 @@ func (r *Relocation) survey() *survey {
 	for _, s := range r.pool.segments {
 		v.enterHoles(s)
 	}
+	for _, found := range v.regions {
+		if len(found.holes) > 0 {
+			v.targets = append(v.targets, found)
+		}
+	}
+	slices.SortFunc(v.targets, compareTargets)
 	return v
+}
+
+// compareTargets puts first what has got blocks already, then what cannot be emptied
+// and then what is the last to be emptied.
+func compareTargets(a, b *region) int {
+	if a.filled != b.filled {
+		if a.filled {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(b.bytes, a.bytes),
+		cmp.Compare(a.key.segment.had.Addr, b.key.segment.had.Addr), cmp.Compare(a.key.page, b.key.page))
+}
+
+// openNext has the next target's holes taken into use; false: none is left that blocks
+// of a victim may go to.
+func (v *survey) openNext(victim *region) bool {
+	if v.nextTarget == len(v.targets) || !victim.mayGoTo(v.targets[v.nextTarget]) {
+		return false
+	}
+	for _, h := range v.targets[v.nextTarget].holes {
+		v.places.add(h)
+	}
+	v.nextTarget++
+	return true
 }
 
 // regionAt is a region that has blocks.
@@ -164,17 +203,12 @@ func (v *survey) enterHole(s *segment, number uint64, h hole, length uint64) {
 	}
 	key := regionKey{s, number}
 	if h.region = v.regions[key]; h.region != nil {
-		v.enterPlace(h)
+		h.region.holes = append(h.region.holes, h)
+		h.region.free += h.size
+		v.free += h.size
 	} else if h.size == length {
 		v.idle = append(v.idle, h)
 	}
-}
-
-// enterPlace makes a hole one that blocks may go to.
-func (v *survey) enterPlace(h hole) {
-	h.region.free += h.size
-	v.free += h.size
-	v.places.add(h)
 }
 
 // choose claims places for the blocks of the cheapest candidates.
@@ -241,6 +275,8 @@ func (v *survey) open(rank int) bool {
 	opened.filled = true
 	v.run.filled[opened.key] = true
 	h.region = opened
-	v.enterPlace(h)
+	opened.free = h.size
+	v.free += h.size
+	v.places.add(h)
 	return true
 }

@@ -123,6 +123,25 @@ func TestHalfEmptyPagesArePackedTogether(t *testing.T) {
 	require.Zero(t, b.dev.HeldBytes())
 }
 
+// Blocks are moved to few pages, and not to a hole here and one there, which would
+// keep each of these pages from being emptied.
+func TestBlocksAreMovedToFewPages(t *testing.T) {
+	_, m := newMover(t, nil)
+	var addrs []device.Addr
+	for range 64 * 16 {
+		addrs = append(addrs, m.alloc(t, Request{SizeBytes: 4 * kib}))
+	}
+	for i, addr := range addrs {
+		if i%16 != 3 && i%16 != 8 && i%16 != 9 {
+			m.free(t, addr)
+		}
+	}
+	m.run(t, m.all(), 100*kib)
+	_, err := m.p.Trim(0)
+	require.NoError(t, err)
+	require.Equal(t, 12*64*kib, m.p.HeldBytes(), "as few as hold them")
+}
+
 func TestABlockThatStaysKeepsItsPage(t *testing.T) {
 	_, m := newMover(t, nil)
 	var addrs []device.Addr
