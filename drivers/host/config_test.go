@@ -124,7 +124,7 @@ func TestWithoutAReadingASizeMustBeGiven(t *testing.T) {
 	d, err = newDriver(Config{MemoryBytes: gib}, noEnv, blank, systemMapper())
 	require.NoError(t, err)
 	o := openAll(t, d)[0]
-	require.Equal(t, "Host CPU", o.Info().Name)
+	require.Equal(t, "Unknown CPU", o.Info().Name)
 	reading, err := o.Memory()
 	require.NoError(t, err)
 	require.Equal(t, device.MemoryReading{TotalBytes: gib, FreeBytes: gib}, reading)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"ferrum_mem/drivers/host/native"
 )
 
 // unlimited stands for "no limit" and "not known to be limited".
@@ -60,7 +62,7 @@ func (s *system) memTotal() uint64 {
 		return total
 	}
 	if s.root == "/" {
-		return nativeMemTotal()
+		return native.MemTotal()
 	}
 	return 0
 }
@@ -104,16 +106,42 @@ func (s *system) anonymousResident() uint64 {
 
 // processorName is the model of the first processor.
 func (s *system) processorName() string {
-	for line := range strings.Lines(s.read("proc/cpuinfo")) {
-		key, value, _ := strings.Cut(line, ":")
-		if strings.TrimSpace(key) == "model name" && strings.TrimSpace(value) != "" {
-			return strings.Join(strings.Fields(value), " ")
+	name := native.ProcessorOf(s.read("proc/cpuinfo"))
+	if name == "" && s.root == "/" {
+		name = native.Processor()
+	}
+	if name == "" {
+		return native.UnknownProcessor
+	}
+	return name
+}
+
+// Machine is what is known of this machine's processor and memory.
+type Machine struct {
+	// Processor is its model, or "Unknown CPU".
+	Processor string
+	// TotalBytes is the memory that this process may use, which a control group may
+	// limit; 0 means unknown.
+	TotalBytes uint64
+	// AvailableBytes is what it could still touch, if AvailableKnown.
+	AvailableBytes uint64
+	AvailableKnown bool
+}
+
+// ReadMachine reads it anew. It needs no driver.
+func ReadMachine() Machine { return newSystem("/").machine() }
+
+func (s *system) machine() Machine {
+	m := Machine{Processor: s.processorName(), TotalBytes: s.usable(), AvailableBytes: s.available()}
+	m.AvailableKnown = m.AvailableBytes != unlimited
+	if !m.AvailableKnown {
+		m.AvailableBytes = 0
+		if s.root == "/" {
+			m.AvailableBytes, m.AvailableKnown = native.MemAvailable()
 		}
 	}
-	if s.root == "/" {
-		if name := nativeProcessorName(); name != "" {
-			return name
-		}
+	if m.TotalBytes != 0 {
+		m.AvailableBytes = min(m.AvailableBytes, m.TotalBytes)
 	}
-	return "Host CPU"
+	return m
 }

@@ -200,7 +200,7 @@ func TestReadingsThatMeanNothing(t *testing.T) {
 		require.Zero(t, newSystem(files(t, map[string]string{"proc/self/statm": text})).anonymousResident(), text)
 	}
 	for _, text := range []string{"", "processor : 0\n", "model name :\n", "model name\n"} {
-		require.Equal(t, "Host CPU", newSystem(files(t, map[string]string{"proc/cpuinfo": text})).processorName())
+		require.Equal(t, "Unknown CPU", newSystem(files(t, map[string]string{"proc/cpuinfo": text})).processorName())
 	}
 }
 
