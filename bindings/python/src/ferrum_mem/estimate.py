@@ -41,16 +41,19 @@ class InferenceMemoryEstimate:
         return self.total_bytes / _GB
 
     def total_mb(self) -> float:
-        """The total in units of 2**20 bytes, as the others below."""
+        """The total in units of 2**20 bytes."""
         return self.total_bytes / _MB
 
     def model_mb(self) -> float:
+        """The weights in units of 2**20 bytes."""
         return self.model_bytes / _MB
 
     def kv_cache_mb(self) -> float:
+        """The KV cache in units of 2**20 bytes."""
         return self.kv_cache_bytes / _MB
 
     def activation_mb(self) -> float:
+        """The activations in units of 2**20 bytes."""
         return self.activation_bytes / _MB
 
     def __str__(self) -> str:
@@ -82,9 +85,7 @@ def estimate_model_memory(
     )
     out = ctypes.c_uint64()
     library = _native.library()
-    _native.check(
-        library.ferrum_estimate_model_memory(ctypes.byref(shape), ctypes.byref(out))
-    )
+    _native.check(library.ferrum_estimate_model_memory(ctypes.byref(shape), ctypes.byref(out)))
     return out.value
 
 
@@ -103,9 +104,7 @@ def estimate_kv_cache_memory(
     )
     out = ctypes.c_uint64()
     library = _native.library()
-    _native.check(
-        library.ferrum_estimate_kv_cache_memory(ctypes.byref(shape), ctypes.byref(out))
-    )
+    _native.check(library.ferrum_estimate_kv_cache_memory(ctypes.byref(shape), ctypes.byref(out)))
     return out.value
 
 
@@ -132,9 +131,7 @@ def estimate_inference_memory(
     )
     out = _abi.ferrum_inference_estimate.init()
     library = _native.library()
-    _native.check(
-        library.ferrum_estimate_inference_memory(ctypes.byref(shape), ctypes.byref(out))
-    )
+    _native.check(library.ferrum_estimate_inference_memory(ctypes.byref(shape), ctypes.byref(out)))
     return InferenceMemoryEstimate(
         out.model_bytes, out.kv_cache_bytes, out.activation_bytes, out.total_bytes
     )
@@ -207,9 +204,7 @@ class Serving:
         return request
 
 
-def estimate_file(
-    path: str | os.PathLike[str], serving: Serving | None = None
-) -> dict[str, Any]:
+def estimate_file(path: str | os.PathLike[str], serving: Serving | None = None) -> dict[str, Any]:
     """What serving a model takes, with the fields of docs/estimate.md.
 
     Args:
@@ -249,8 +244,6 @@ def estimate_config(
     request = (serving or Serving())._raw()
     function = _native.library().ferrum_estimate_config_json
     found: dict[str, Any] = _native.read_json(
-        lambda to, room, length: function(
-            text, len(text), ctypes.byref(request), to, room, length
-        )
+        lambda to, room, length: function(text, len(text), ctypes.byref(request), to, room, length)
     )
     return found
