@@ -92,6 +92,8 @@ from .estimate import (
 )
 from .managers import Manager
 from .memory import Memory
+from .monitor import NEVER, Collected, GlobalPressure, Monitor, level_of, level_of_utilization
+from .placement import Option, Placement, Requirements
 from .pools import Pool, PoolBatch, PoolBlock
 from .ranges import MappedRange
 from .shared_pools import Model, SharedPool
@@ -119,6 +121,7 @@ from .types import (
     PoolConfig,
     PoolInfo,
     PressureLevel,
+    PressureProfile,
     Statistics,
 )
 from .virtual_pools import VirtualPool
@@ -145,6 +148,7 @@ __all__ = [
     "ALIGNMENT_MAX",
     "ALL_PAGES",
     "BATCH_MAX",
+    "NEVER",
     "AlreadyExistsError",
     "AlreadyMappedError",
     "AuthenticationError",
@@ -159,6 +163,7 @@ __all__ = [
     "BusyError",
     "CancelledError",
     "Capability",
+    "Collected",
     "CompactReport",
     "CorruptedError",
     "Debug",
@@ -173,6 +178,7 @@ __all__ = [
     "FerrumError",
     "ForkedError",
     "Gauge",
+    "GlobalPressure",
     "InferenceMemoryEstimate",
     "InternalError",
     "InvalidAddressError",
@@ -205,11 +211,13 @@ __all__ = [
     "ModelError",
     "ModelInfo",
     "ModelNotFoundError",
+    "Monitor",
     "NetworkError",
     "NotFoundError",
     "NotInitializedError",
     "NotMappedError",
     "NullPointerError",
+    "Option",
     "OutOfMemoryError",
     "OutOfPhysicalMemoryError",
     "OutOfVirtualMemoryError",
@@ -217,6 +225,7 @@ __all__ = [
     "PageSizes",
     "Paging",
     "PermissionDeniedError",
+    "Placement",
     "PoisonedError",
     "Pool",
     "PoolBatch",
@@ -224,8 +233,10 @@ __all__ = [
     "PoolConfig",
     "PoolInfo",
     "PressureLevel",
+    "PressureProfile",
     "RateLimitedError",
     "Registration",
+    "Requirements",
     "ResourceExhaustedError",
     "SerializationError",
     "Serving",
@@ -255,6 +266,8 @@ __all__ = [
     "estimate_model_memory",
     "init",
     "leak_report",
+    "level_of",
+    "level_of_utilization",
     "library_version",
     "set_log_callback",
     "shutdown",

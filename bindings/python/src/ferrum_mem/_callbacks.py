@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _abi, _native
+from ._values import i32
 from .types import LogLevel, PressureLevel
 
 HostFunction = Callable[[], object]
@@ -27,6 +28,8 @@ _host_functions: dict[int, HostFunction] = {}
 _log_functions: dict[int, LogFunction] = {}
 _pressure_functions: dict[int, Callable[[PressureLevel], object]] = {}
 _reclaim_functions: dict[int, Callable[[int], int]] = {}
+_monitor_functions: dict[int, Callable[[Any, int], object]] = {}
+_placement_functions: dict[int, Callable[[int, Any, int], int | None]] = {}
 
 # Whether a host function was ever queued: only then the exit has to wait.
 _host_functions_used = False
@@ -126,6 +129,31 @@ def _run_model_reclaim(_pool: Any, _model: Any, needed_bytes: int, key: int) -> 
     return _run_reclaim(None, needed_bytes, key)
 
 
+def _run_monitor(_monitor: Any, levels: Any, count: int, key: int) -> None:
+    function = _monitor_functions.get(key)
+    if function is None:
+        return
+    with _Inside():
+        try:
+            function(levels, count)
+        except BaseException as error:
+            _report(function, error)
+
+
+def _run_placement(request: Any, options: Any, count: int, chosen: Any, key: int) -> int:
+    function = _placement_functions.get(key)
+    if function is None:
+        return _abi.FERRUM_ERROR_INVALID_STATE
+    # The thread is the caller's own: it may be inside a callback already.
+    try:
+        answer = function(request[0].size_bytes, options, count)
+        chosen[0] = -1 if answer is None else i32("the chosen index", answer)
+    except BaseException as error:
+        _report(function, error)
+        return _abi.FERRUM_ERROR_INTERNAL
+    return _abi.FERRUM_OK
+
+
 # These live as long as the module, which the library's threads may outlive only
 # after _library has seen to it that they call nothing any more.
 _host_trampoline = _abi.ferrum_host_fn(_run_host)
@@ -133,6 +161,8 @@ _log_trampoline = _abi.ferrum_log_fn(_run_log)
 _pressure_trampoline = _abi.ferrum_pressure_fn(_run_pressure)
 _reclaim_trampoline = _abi.ferrum_reclaim_fn(_run_reclaim)
 _model_reclaim_trampoline = _abi.ferrum_model_reclaim_fn(_run_model_reclaim)
+_monitor_trampoline = _abi.ferrum_monitor_fn(_run_monitor)
+_placement_trampoline = _abi.ferrum_placement_fn(_run_placement)
 
 
 def queue_host_function(stream: Any, function: HostFunction) -> None:
@@ -204,6 +234,45 @@ def add_model_reclaim(
         _reclaim_functions.pop(key, None)
         raise error
     return registration, lambda: _forget(_reclaim_functions, key)
+
+
+def set_monitor(monitor: Any, former: int, function: Callable[[Any, int], object] | None) -> int:
+    """Replaces the function of a monitor, and gives the key of the new one."""
+    key = next(_keys) if function is not None else 0
+    if function is not None:
+        _monitor_functions[key] = function
+    trampoline = _monitor_trampoline if function is not None else _abi.ferrum_monitor_fn()
+    status = _native.library().ferrum_monitor_set_callback(monitor, trampoline, key)
+    if status < 0:
+        error = _native.error_of(status)
+        forget_monitor(key)
+        raise error
+    forget_monitor(former)
+    return key
+
+
+def forget_monitor(key: int) -> None:
+    _monitor_functions.pop(key, None)
+
+
+def create_placement(
+    name: bytes | None, function: Callable[[int, Any, int], int | None], handle: Any
+) -> int:
+    """Makes a strategy that asks the function, and gives its key."""
+    key = next(_keys)
+    _placement_functions[key] = function
+    status = _native.library().ferrum_placement_create_own(
+        name, _placement_trampoline, key, ctypes.byref(handle)
+    )
+    if status < 0:
+        error = _native.error_of(status)
+        forget_placement(key)
+        raise error
+    return key
+
+
+def forget_placement(key: int) -> None:
+    _placement_functions.pop(key, None)
 
 
 def _forget(functions: dict[int, Any], key: int) -> None:

@@ -115,10 +115,22 @@ class Device(Resource):
         """
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
-    def memory_info(self) -> MemoryInfo:
-        """The device's memory, all uses of it together."""
+    def memory_info(self, *, max_age_s: float = 0.0) -> MemoryInfo:
+        """The device's memory, all uses of it together.
+
+        Args:
+            max_age_s: a reading of the device that is no older will do, which is much
+                quicker; what threads hold in their caches may then be counted as it
+                was a little earlier. 0 asks the device.
+        """
         raw = _abi.ferrum_memory_info.init()
-        _native.check(_native.library().ferrum_memory_get_info(self._handle, ctypes.byref(raw)))
+        if max_age_s == 0:
+            status = _native.library().ferrum_memory_get_info(self._handle, ctypes.byref(raw))
+        else:
+            status = _native.library().ferrum_memory_get_recent_info(
+                self._handle, nanoseconds("max_age_s", max_age_s), ctypes.byref(raw)
+            )
+        _native.check(status)
         return MemoryInfo.from_abi(raw)
 
     def statistics(self) -> Statistics:

@@ -27,6 +27,23 @@ class PressureLevel(enum.IntEnum):
     HIGH = _abi.FERRUM_PRESSURE_HIGH
     CRITICAL = _abi.FERRUM_PRESSURE_CRITICAL
 
+    @property
+    def should_free(self) -> bool:
+        """Whether memory ought to be freed: from HIGH on."""
+        return self >= PressureLevel.HIGH
+
+    @property
+    def should_deny(self) -> bool:
+        """Whether requests ought to be denied: at CRITICAL."""
+        return self >= PressureLevel.CRITICAL
+
+
+class PressureProfile(enum.IntEnum):
+    """The bounds of the levels: FERRUM 70, 85 and 95 %, TORCHLESS 60, 80 and 95 %."""
+
+    FERRUM = _abi.FERRUM_PRESSURE_PROFILE_FERRUM
+    TORCHLESS = _abi.FERRUM_PRESSURE_PROFILE_TORCHLESS
+
 
 class MemoryType(enum.IntEnum):
     """What a block of a manager is used for. Each may have a pool of its own."""
@@ -287,6 +304,8 @@ class MemoryInfo:
         fragmentation_ratio: 1 - largest free run / total free.
         utilization_percent: used / total * 100, for display.
         bandwidth_gbps: 10^9 bytes copied per second; None until it is measured.
+        reading_age_ns: how long ago the device was asked; 0: just now.
+        largest_free_bytes: longest run that can be handed out as things are.
     """
 
     pressure: PressureLevel
@@ -298,6 +317,8 @@ class MemoryInfo:
     fragmentation_ratio: float
     utilization_percent: float
     bandwidth_gbps: float | None
+    reading_age_ns: int = 0
+    largest_free_bytes: int = 0
 
     @classmethod
     def from_abi(cls, raw: _abi.ferrum_memory_info) -> MemoryInfo:
@@ -312,6 +333,8 @@ class MemoryInfo:
             fragmentation_ratio=raw.fragmentation_ratio,
             utilization_percent=raw.utilization_percent,
             bandwidth_gbps=raw.bandwidth_gbps if raw.bandwidth_known else None,
+            reading_age_ns=raw.reading_age_ns,
+            largest_free_bytes=raw.largest_free_bytes,
         )
 
 

@@ -1,0 +1,258 @@
+"""The global monitor: the memory of several devices as one."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from . import _abi, _callbacks, _library, _native
+from ._owned import Owned, Resource
+from ._values import nanoseconds, u64
+from .devices import Device
+from .errors import class_of
+from .managers import Manager
+from .types import PressureLevel, PressureProfile
+
+NEVER = float("inf")
+"""Monitor(interval_s=NEVER): devices are looked at only when they are asked about."""
+
+
+@dataclass(frozen=True)
+class GlobalPressure:
+    """The pressure of all devices of a monitor together.
+
+    Attributes:
+        level: the worst level of any device; LOW when there is none.
+        weighted_level: of all known bytes together, without hysteresis.
+        unknown_devices: of unknown capacity, or that could not be asked.
+        used_bytes: total - free of the known devices.
+    """
+
+    level: PressureLevel
+    weighted_level: PressureLevel
+    devices: int
+    unknown_devices: int
+    total_bytes: int
+    used_bytes: int
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a collection did on one device: the sum over its managers, but for the
+    fragmentation, which is the worst of them.
+
+    Attributes:
+        device: its id.
+        error: the class of the first failure; None: there was none.
+    """
+
+    device: str
+    managers: int
+    fragmentation_before: float
+    fragmentation_after: float
+    memory_freed_bytes: int
+    blocks_moved: int
+    blocks_skipped: int
+    time_taken_ns: int
+    error: type[Exception] | None
+
+
+def level_of(
+    total_bytes: int, free_bytes: int, profile: PressureProfile = PressureProfile.FERRUM
+) -> PressureLevel:
+    """The level of a device with that capacity of which so much is free, without
+    hysteresis; a capacity of 0 is unknown and LOW."""
+    _library.ensure_started()
+    level = _abi.ferrum_pressure_level()
+    _native.check(
+        _native.library().ferrum_pressure_level_of(
+            int(profile),
+            u64("total_bytes", total_bytes),
+            u64("free_bytes", free_bytes),
+            ctypes.byref(level),
+        )
+    )
+    return PressureLevel(level.value)
+
+
+def level_of_utilization(
+    ratio: float, profile: PressureProfile = PressureProfile.FERRUM
+) -> PressureLevel:
+    """The level of a ratio, 0 for empty and 1 for full.
+
+    Raises:
+        InvalidArgumentError: it is negative or no number.
+    """
+    _library.ensure_started()
+    level = _abi.ferrum_pressure_level()
+    _native.check(
+        _native.library().ferrum_pressure_from_utilization(
+            int(profile), float(ratio), ctypes.byref(level)
+        )
+    )
+    return PressureLevel(level.value)
+
+
+def _device_id(handle: _abi.ferrum_device) -> str | None:
+    """The id of a device; None when it has been closed."""
+    info = _abi.ferrum_device_info.init()
+    if _native.library().ferrum_device_get_info(handle, ctypes.byref(info)) < 0:
+        return None
+    return info.id.decode()
+
+
+def _levels(raw: Any, count: int) -> dict[str, PressureLevel]:
+    found = ((_device_id(raw[i].device), PressureLevel(raw[i].level)) for i in range(count))
+    return {device_id: level for device_id, level in found if device_id is not None}
+
+
+class _OpenMonitor(Owned):
+    def __init__(self, handle: _abi.ferrum_monitor) -> None:
+        library = _native.library()
+        self.handle = handle
+        self.key = 0
+        super().__init__(
+            "Monitor",
+            lambda _flags: library.ferrum_monitor_destroy(handle),
+            _library.opens,
+            self._end_key,
+        )
+
+    def _end_key(self) -> None:
+        _callbacks.forget_monitor(self.key)
+
+    def at_exit(self) -> None:
+        self.close()
+
+
+class Monitor(Resource):
+    """Watches the memory of several devices, through their managers, as one.
+
+    A registration is weak: it keeps no manager alive, and one that is closed leaves
+    by itself.
+
+    Args:
+        profile: what levels are by.
+        interval_s: how often, while a callback is set, devices and system are looked
+            at for what others have changed; NEVER: not at all. What this process
+            changes through the library is heard of at once.
+        ignore_system: leave out the pressure of the system itself.
+    """
+
+    def __init__(
+        self,
+        profile: PressureProfile = PressureProfile.FERRUM,
+        *,
+        interval_s: float = 1.0,
+        ignore_system: bool = False,
+    ) -> None:
+        _library.ensure_started()
+        config = _abi.ferrum_monitor_config.init()
+        config.profile = int(profile)
+        config.interval_ns = max(nanoseconds("interval_s", interval_s), 1)
+        config.flags = _abi.FERRUM_MONITOR_IGNORE_SYSTEM if ignore_system else 0
+        handle = _abi.ferrum_monitor()
+        _native.check(
+            _native.library().ferrum_monitor_create(ctypes.byref(config), ctypes.byref(handle))
+        )
+        self._own(_OpenMonitor(handle), handle)
+
+    def register(self, manager: Manager) -> None:
+        """Watches a manager and its device.
+
+        Raises:
+            AlreadyExistsError: it is registered.
+        """
+        _native.check(_native.library().ferrum_monitor_register(self._handle, manager._handle))
+
+    def unregister(self, which: Manager | Device) -> None:
+        """Ends the watch over a manager, or over all managers of a device.
+
+        Raises:
+            NotFoundError: it is not registered.
+        """
+        library = _native.library()
+        if isinstance(which, Device):
+            end = library.ferrum_monitor_unregister_device
+        else:
+            end = library.ferrum_monitor_unregister
+        _native.check(end(self._handle, which._handle))
+
+    def set_callback(self, callback: Callable[[dict[str, PressureLevel]], object] | None) -> None:
+        """Has callback(levels by device id) called at every change from now on, in
+        the place of the former one; None removes that.
+
+        It runs on a thread of the library. The call waits for a running call of the
+        former one, unless it is made from inside that.
+        """
+        owned = self._owned
+        assert isinstance(owned, _OpenMonitor)
+        owned.key = _callbacks.set_monitor(
+            self._handle,
+            owned.key,
+            None if callback is None else lambda raw, count: callback(_levels(raw, count)),
+        )
+
+    def pressure(self, *, max_age_s: float = 0.0) -> GlobalPressure:
+        """The pressure of all devices together, by readings no older than that."""
+        raw = _abi.ferrum_monitor_pressure.init()
+        _native.check(
+            _native.library().ferrum_monitor_get_pressure(
+                self._handle, nanoseconds("max_age_s", max_age_s), ctypes.byref(raw)
+            )
+        )
+        return GlobalPressure(
+            PressureLevel(raw.level),
+            PressureLevel(raw.weighted_level),
+            raw.devices,
+            raw.unknown_devices,
+            raw.total_bytes,
+            raw.used_bytes,
+        )
+
+    def levels(self, *, max_age_s: float = 0.0) -> dict[str, PressureLevel]:
+        """The level of every device, by its id."""
+        info = self.info(max_age_s=max_age_s)
+        return {entry["id"]: PressureLevel[entry["level"].upper()] for entry in info["devices"]}
+
+    def info(self, *, max_age_s: float = 0.0) -> dict[str, Any]:
+        """All that the monitor knows, as the header describes it for
+        ferrum_monitor_info_json."""
+        age = nanoseconds("max_age_s", max_age_s)
+        function = _native.library().ferrum_monitor_info_json
+        found: dict[str, Any] = _native.read_json(
+            lambda *buffer: function(self._handle, age, *buffer)
+        )
+        return found
+
+    def collect(self) -> list[Collected]:
+        """Defragments every watched manager, one after another. What fails on one
+        device is in its record."""
+        count = ctypes.c_size_t()
+        room = 16
+        while True:
+            raw = (_abi.ferrum_collected * room)()
+            status = _native.library().ferrum_monitor_collect(
+                self._handle, raw, room, ctypes.byref(count)
+            )
+            if status != _abi.FERRUM_ERROR_BUFFER_TOO_SMALL:
+                break
+            room = count.value
+        _native.check(status)
+        return [_collected(raw[i]) for i in range(count.value)]
+
+
+def _collected(raw: _abi.ferrum_collected) -> Collected:
+    return Collected(
+        device=_device_id(raw.device) or "",
+        managers=raw.managers,
+        fragmentation_before=raw.fragmentation_before,
+        fragmentation_after=raw.fragmentation_after,
+        memory_freed_bytes=raw.memory_freed_bytes,
+        blocks_moved=raw.blocks_moved,
+        blocks_skipped=raw.blocks_skipped,
+        time_taken_ns=raw.time_taken_ns,
+        error=class_of(raw.status) if raw.status < 0 else None,
+    )

@@ -1,0 +1,200 @@
+"""Placement: which device a request goes to, and why."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _abi, _callbacks, _library, _native
+from ._owned import Owned, Resource
+from ._values import lifetime, u64
+from .devices import Device
+from .types import MemoryType, PressureLevel, PressureProfile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirements:
+    """What a request asks for beyond its size. The defaults ask for nothing.
+
+    Attributes:
+        preferred: devices in the order of preference.
+        strict: the first of them that can serve the request is chosen, whatever else
+            speaks for or against it; otherwise preference adds to the score.
+        alignment_bytes: a power of two; 0: any.
+        critical: devices that would have to give up memory first do not count.
+        refuse_critical: devices that would come to the level CRITICAL do not count;
+            otherwise they come last.
+        expected_lifetime_s: None: not known.
+        profile: what levels are by.
+    """
+
+    preferred: Sequence[Device] = ()
+    strict: bool = False
+    memory_type: MemoryType = MemoryType.GENERAL
+    alignment_bytes: int = 0
+    critical: bool = False
+    refuse_critical: bool = False
+    expected_lifetime_s: float | None = None
+    profile: PressureProfile = PressureProfile.FERRUM
+
+
+@dataclass(frozen=True)
+class Option:
+    """A candidate, for a strategy of one's own.
+
+    Attributes:
+        index: what a strategy returns to choose it.
+        serves: whether it can serve the request.
+    """
+
+    index: int
+    device: str
+    serves: bool
+    needed_bytes: int
+    total_bytes: int
+    used_bytes: int
+    free_bytes: int
+    largest_free_bytes: int
+    tier: int
+    preferred_rank: int
+    level_after: PressureLevel
+
+
+Chooser = Callable[[int, list[Option]], "int | None"]
+
+
+def _array(devices: Sequence[Device]) -> Any:
+    return (_abi.ferrum_device * max(len(devices), 1))(*[d._handle for d in devices])
+
+
+def _request(
+    size_bytes: int, requirements: Requirements, devices: Sequence[Device] | None
+) -> _abi.ferrum_placement_request:
+    """The request as the library takes it; it keeps its lists alive."""
+    raw = _abi.ferrum_placement_request.init()
+    raw.size_bytes = u64("size_bytes", size_bytes)
+    raw.memory_type = int(requirements.memory_type)
+    raw.alignment_bytes = u64("alignment_bytes", requirements.alignment_bytes)
+    raw.expected_lifetime_ns = lifetime("expected_lifetime_s", requirements.expected_lifetime_s)
+    raw.preferred = _array(requirements.preferred)
+    raw.preferred_count = len(requirements.preferred)
+    if devices is not None:
+        raw.devices = _array(devices)
+        raw.device_count = len(devices)
+    raw.flags = (
+        (_abi.FERRUM_PLACEMENT_CRITICAL if requirements.critical else 0)
+        | (_abi.FERRUM_PLACEMENT_STRICT if requirements.strict else 0)
+        | (_abi.FERRUM_PLACEMENT_REFUSE_CRITICAL if requirements.refuse_critical else 0)
+    )
+    raw.profile = int(requirements.profile)
+    return raw
+
+
+def _option(index: int, raw: _abi.ferrum_placement_option) -> Option:
+    info = _abi.ferrum_device_info.init()
+    known = _native.library().ferrum_device_get_info(raw.device, ctypes.byref(info)) >= 0
+    return Option(
+        index=index,
+        device=info.id.decode() if known else "",
+        serves=raw.reason < _abi.FERRUM_PLACEMENT_NO_INFORMATION,
+        needed_bytes=raw.needed_bytes,
+        total_bytes=raw.total_bytes,
+        used_bytes=raw.used_bytes,
+        free_bytes=raw.free_bytes,
+        largest_free_bytes=raw.largest_free_bytes,
+        tier=raw.tier,
+        preferred_rank=raw.preferred_rank,
+        level_after=PressureLevel(raw.level_after),
+    )
+
+
+class Placement(Resource):
+    """A placement strategy.
+
+    Args:
+        name: "best_fit", "best_fit_original", "spread", "pack" or "round_robin"; with
+            choose, any other name.
+        choose: a strategy of one's own: choose(size_bytes, options) gives the index
+            of an option, or None. An exception there fails the selection with
+            InternalError and goes to sys.unraisablehook.
+
+    Raises:
+        NotFoundError: no built-in strategy has the name.
+    """
+
+    def __init__(self, name: str = "best_fit", choose: Chooser | None = None) -> None:
+        _library.ensure_started()
+        handle = _abi.ferrum_placement()
+        text = _native.encode("name", name)
+        key = 0
+        if choose is None:
+            _native.check(_native.library().ferrum_placement_create(text, ctypes.byref(handle)))
+        else:
+            asked = choose
+            key = _callbacks.create_placement(
+                text,
+                lambda size, raw, count: asked(size, [_option(i, raw[i]) for i in range(count)]),
+                handle,
+            )
+        end = _native.library().ferrum_placement_destroy
+        self._own(
+            Owned(
+                f"Placement {name}",
+                lambda _flags: end(handle),
+                _library.opens,
+                lambda: _callbacks.forget_placement(key),
+            ),
+            handle,
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of the strategy."""
+        buffer, length = ctypes.create_string_buffer(64), ctypes.c_size_t()
+        _native.check(
+            _native.library().ferrum_placement_get_name(
+                self._handle, buffer, len(buffer), ctypes.byref(length)
+            )
+        )
+        return buffer.value.decode()
+
+    def select(
+        self,
+        size_bytes: int,
+        devices: Sequence[Device],
+        requirements: Requirements | None = None,
+    ) -> Device:
+        """Chooses a device for a request; of equal ones the first.
+
+        Raises:
+            NotFoundError: none can serve it; the message has the reason for each.
+        """
+        raw = _request(size_bytes, requirements or Requirements(), devices)
+        chosen = _abi.ferrum_device()
+        _native.check(
+            _native.library().ferrum_placement_select(
+                self._handle, ctypes.byref(raw), ctypes.byref(chosen)
+            )
+        )
+        return next(device for device in devices if device._handle.id == chosen.id)
+
+    def explain(
+        self,
+        size_bytes: int,
+        devices: Sequence[Device] | None = None,
+        requirements: Requirements | None = None,
+    ) -> dict[str, Any]:
+        """What select() would choose now and why, as the header describes it for
+        ferrum_placement_explain_json.
+
+        Args:
+            devices: None: all that this process has open.
+        """
+        raw = _request(size_bytes, requirements or Requirements(), devices)
+        function = _native.library().ferrum_placement_explain_json
+        found: dict[str, Any] = _native.read_json(
+            lambda *buffer: function(self._handle, ctypes.byref(raw), *buffer)
+        )
+        return found
