@@ -229,9 +229,7 @@ pub fn estimate_file_json(path: impl AsRef<Path>, serving: &Serving<'_>) -> Resu
         json_of(|to, room, length| {
             // SAFETY: name and request live through the call, the buffer has the
             // capacity that is told.
-            unsafe {
-                sys::ferrum_estimate_file_json(name.as_ptr(), request, to, room, length)
-            }
+            unsafe { sys::ferrum_estimate_file_json(name.as_ptr(), request, to, room, length) }
         })
     })
 }

@@ -109,8 +109,14 @@ fn bad_input_is_named() {
         kind(estimate_file_json("/nowhere/config.json", &plain)),
         ErrorKind::NotFound
     );
-    assert_eq!(kind(estimate_config_json("{}", &plain)), ErrorKind::InvalidFormat);
-    assert_eq!(kind(estimate_config_json("", &plain)), ErrorKind::InvalidFormat);
+    assert_eq!(
+        kind(estimate_config_json("{}", &plain)),
+        ErrorKind::InvalidFormat
+    );
+    assert_eq!(
+        kind(estimate_config_json("", &plain)),
+        ErrorKind::InvalidFormat
+    );
     assert_eq!(
         kind(estimate_file_json("a\0b", &plain)),
         ErrorKind::InvalidArgument
