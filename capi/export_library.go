@@ -22,14 +22,16 @@ func fmgo_init(config *C.ferrum_config) (status C.int32_t) {
 	if config.reserved != 0 {
 		return fail(device.Errorf(device.CodeInvalidStruct, "capi.init", "config->reserved is %d: want 0", config.reserved))
 	}
-	if config.flags > C.FERRUM_CONFIG_HOST_MEMORY_FORCED {
+	if config.flags > C.FERRUM_CONFIG_HOST_MEMORY_FORCED|C.FERRUM_CONFIG_PROBE_IN_PROCESS {
 		return fail(device.Errorf(device.CodeInvalidArgument, "capi.init",
-			"config->flags is %#x: only FERRUM_CONFIG_HOST_MEMORY_FORCED (0x1) is known", config.flags))
+			"config->flags is %#x: only FERRUM_CONFIG_HOST_MEMORY_FORCED (0x1) and FERRUM_CONFIG_PROBE_IN_PROCESS (0x2) are known",
+			config.flags))
 	}
 	return done(lib.Init(&library.Settings{
 		HostDevices:      int(config.host_devices),
 		HostMemoryBytes:  uint64(config.host_memory_bytes),
-		HostMemoryForced: config.flags != 0,
+		HostMemoryForced: config.flags&C.FERRUM_CONFIG_HOST_MEMORY_FORCED != 0,
+		ProbeInProcess:   config.flags&C.FERRUM_CONFIG_PROBE_IN_PROCESS != 0,
 	}))
 }
 

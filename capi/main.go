@@ -16,6 +16,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/library"
 	"ferrum_mem/drivers/host"
+	"ferrum_mem/drivers/probe"
 )
 
 func main() {}
@@ -27,6 +28,10 @@ var lib = library.New(library.Options{
 	InsideCallback: insideCallback,
 	MayNotWait:     mayNotWait,
 	ThreadCaches:   threadCaches{},
+	Host:           hostInfo,
+	Surveyors:      probe.Surveyors(),
+	ProbeHelpers:   probeHelpers(),
+	Environ:        environ,
 	Getenv:         getenv,
 	CallSites:      callSites(),
 })
@@ -62,7 +67,7 @@ func drivers(s library.Settings) ([]device.Driver, error) {
 func getenv(name string) string {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
-	return C.GoString(C.getenv(text))
+	return C.GoString(C.secure_getenv(text))
 }
 
 // insideCallback says that the calling thread runs the callback with that token

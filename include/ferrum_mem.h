@@ -267,6 +267,10 @@ typedef struct ferrum_config {
 
 /** Accept a host_memory_bytes above the memory of the machine. */
 #define FERRUM_CONFIG_HOST_MEMORY_FORCED UINT32_C(1)
+/** Ask vendors' libraries for devices in this process, not in one of their own:
+ *  where the system forbids to start programs. A broken driver may then end
+ *  this process. FERRUM_PROBE=in_process of the environment does the same. */
+#define FERRUM_CONFIG_PROBE_IN_PROCESS UINT32_C(2)
 
 #define FERRUM_CONFIG_INIT {(uint32_t)sizeof(ferrum_config), 0, 0, 0, 0}
 
@@ -395,14 +399,34 @@ FERRUM_API ferrum_status ferrum_log_set_callback(ferrum_log_level minimum_level,
 /* ===================================================================== */
 
 /**
- * Every backend of this build with its devices, or the reason why it cannot be
- * used here, as JSON:
+ * Every backend with its devices, or the reason why it cannot be used here, as
+ * JSON; the host comes first, then cuda, rocm, metal and opencl:
  *
- *   {"backends": [{"backend": "cpu", "available": true, "error": null,
- *     "devices": [{"id": "cpu:0", "name": "...", "total_bytes": 0,
- *       "granularity_bytes": 0, "alignment_bytes": 0,
- *       "host_addressable": true,
- *       "capabilities": ["peer", "virtual_memory"]}]}]}
+ *   {"backends": [{"backend": "cpu", "name": "CPU", "available": true,
+ *       "usable": true, "reason": null, "error": null, "native_code": 0,
+ *       "library": null, "version": null,
+ *       "devices": [{"id": "cpu:0", "index": 0, "name": "...",
+ *         "total_bytes": 0, "free_bytes": null, "compute_capability": null,
+ *         "unified_memory": true, "max_allocation_bytes": null,
+ *         "granularity_bytes": 0, "alignment_bytes": 0,
+ *         "recommended_fraction_percent": 70, "host_addressable": true,
+ *         "capabilities": ["peer", "virtual_memory"]}]}],
+ *    "recommended": "cpu", "discovered_at_unix_ns": 0,
+ *    "discovery_took_ns": 0}
+ *
+ * "available": it works here and has devices. "usable": this build can also
+ * open them. Where it is not available, "error" says why, "reason" is one of
+ * library_not_found, library_unusable, symbol_missing, too_old, no_device,
+ * driver_error, unsupported_system, crashed, timed_out, helper_unavailable,
+ * switched_off and unusable, and "native_code" is the number that the vendor's
+ * library, the system, or the signal of a crash gave. A total of 0 and a free
+ * of null are unknown. The recommended fraction is 70 % of memory that is
+ * shared with the host, else 90 %.
+ *
+ * The first call asks all backends, each vendor's library in a short-lived
+ * process of its own, so that a broken driver cannot harm this one; it takes as
+ * long as the slowest, at most FERRUM_PROBE_TIMEOUT. Later calls give what was
+ * found then: ferrum_backends_refresh asks again. No device is opened.
  *
  * All JSON functions share this form: with capacity 0 (buffer may be NULL) only
  * *length_out is set, to the length in bytes without the closing NUL. Otherwise
@@ -412,6 +436,147 @@ FERRUM_API ferrum_status ferrum_log_set_callback(ferrum_log_level minimum_level,
  */
 FERRUM_API ferrum_status ferrum_backends_json(char *buffer, size_t capacity,
                                               size_t *length_out);
+
+/** Asks all backends again. Callers at the same time share one asking. */
+FERRUM_API ferrum_status ferrum_backends_refresh(void);
+
+/**
+ * What ferrum_backends_json says, as text for people: a header line, a tick or
+ * a cross for each backend with its devices or its error, and the backend to
+ * prefer.
+ *
+ * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ */
+FERRUM_API ferrum_status ferrum_backends_summary(char *buffer, size_t capacity,
+                                                 size_t *length_out);
+
+/** A backend; as a preference also FERRUM_BACKEND_AUTO. */
+typedef int32_t ferrum_backend;
+/** The library chooses: CUDA, ROCm, Metal, OpenCL, and the CPU last. */
+#define FERRUM_BACKEND_AUTO 0
+#define FERRUM_BACKEND_CPU 1
+#define FERRUM_BACKEND_CUDA 2
+#define FERRUM_BACKEND_ROCM 3
+#define FERRUM_BACKEND_METAL 4
+#define FERRUM_BACKEND_OPENCL 5
+
+/**
+ * Name of a backend as in device ids, for example "cuda"; "auto" for
+ * FERRUM_BACKEND_AUTO, "" for a number that is none. The text is constant.
+ * Works at any time; never fails.
+ */
+FERRUM_API const char *ferrum_backend_name(ferrum_backend backend);
+
+/** Name of a backend for people, for example "ROCm"; otherwise as
+ *  ferrum_backend_name. */
+FERRUM_API const char *ferrum_backend_display_name(ferrum_backend backend);
+
+/**
+ * The backend that FERRUM_BACKEND_AUTO tries first: the first of CUDA, ROCm,
+ * Metal and OpenCL that is usable and has a device, else the CPU.
+ */
+FERRUM_API ferrum_status ferrum_backend_best(ferrum_backend *backend_out);
+
+/** A device that was chosen. */
+typedef struct ferrum_backend_choice {
+    uint32_t struct_size;
+    ferrum_backend backend;
+    /** Position of the device within its backend. */
+    uint32_t device_index;
+    uint32_t reserved;
+    /** Capacity of the device; 0 means unknown. */
+    uint64_t total_bytes;
+    /** What was free when it was looked at; 0 if not known. */
+    uint64_t free_bytes;
+    /** For example "cuda:0". */
+    char id[32];
+    /** What was looked at, the chosen one last: lines of "id: why not". Cut
+     *  off at a character's end if it is longer. */
+    char tried[1024];
+} ferrum_backend_choice;
+
+/* clang-format off */
+#define FERRUM_BACKEND_CHOICE_INIT {(uint32_t)sizeof(ferrum_backend_choice), 0, 0, 0, 0, 0, {0}, {0}}
+/* clang-format on */
+
+/**
+ * Finds the first device that has room for that many bytes: free memory or,
+ * where that is not known, 80 % of the capacity. It opens none. What is known
+ * of vendors' devices is of the last discovery.
+ *
+ * @param preference  FERRUM_BACKEND_AUTO, or the one backend to look at.
+ * @return FERRUM_ERROR_OUT_OF_MEMORY when no device has room,
+ *         FERRUM_ERROR_BACKEND_UNAVAILABLE when there is no device to look at;
+ *         the message says what was tried and why not.
+ */
+FERRUM_API ferrum_status
+ferrum_backend_select(ferrum_backend preference, uint64_t required_bytes,
+                      ferrum_backend_choice *choice_out);
+
+/**
+ * Opens the first device that has room, by what ferrum_backend_select looks at
+ * and by what the device itself says once it is open; one that cannot be opened
+ * or has too little is passed over. There is no choice without that check. The
+ * device is closed by ferrum_device_close.
+ *
+ * @param choice_out  may be NULL.
+ * @return as for ferrum_backend_select; no device stays open then.
+ */
+FERRUM_API ferrum_status ferrum_backend_open(ferrum_backend preference,
+                                             uint64_t required_bytes,
+                                             ferrum_device *device_out,
+                                             ferrum_backend_choice *choice_out);
+
+/**
+ * Whether that many bytes fit into a device, as ferrum_backend_select counts.
+ *
+ * @param fits_out  1 or 0.
+ * @return FERRUM_ERROR_DEVICE_NOT_FOUND; FERRUM_ERROR_BACKEND_UNAVAILABLE with
+ *         the reason for a device of a backend that is not available.
+ */
+FERRUM_API ferrum_status ferrum_device_can_fit(const char *id, uint64_t bytes,
+                                               uint32_t *fits_out);
+
+/** What is known of this machine. */
+typedef struct ferrum_host_info {
+    uint32_t struct_size;
+    /** 1 if available_bytes is known, else 0. */
+    uint32_t available_known;
+    /** Memory that this process may use: the machine's or its control group's,
+     *  whichever is less; 0 means unknown. */
+    uint64_t total_bytes;
+    /** What of it can still be touched. */
+    uint64_t available_bytes;
+    /** Model of the processor, or "Unknown CPU". */
+    char cpu_name[128];
+} ferrum_host_info;
+
+/* clang-format off */
+#define FERRUM_HOST_INFO_INIT {(uint32_t)sizeof(ferrum_host_info), 0, 0, 0, {0}}
+/* clang-format on */
+
+/** Reads what is known of this machine; works also before ferrum_init. */
+FERRUM_API ferrum_status ferrum_host_get_info(ferrum_host_info *info_out);
+
+/**
+ * The least power of two that is n or more; 1 for 0.
+ *
+ * @return FERRUM_ERROR_OVERFLOW above 2^63.
+ */
+FERRUM_API ferrum_status ferrum_round_up_power_of_2(uint64_t n,
+                                                    uint64_t *result_out);
+
+/** Bucket that a size belongs to: the next power of two, as
+ *  ferrum_round_up_power_of_2. */
+FERRUM_API ferrum_status ferrum_size_class(uint64_t size_bytes,
+                                           uint64_t *class_bytes_out);
+
+/** Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
+ *  64 bits. */
+FERRUM_API ferrum_status ferrum_f32_bytes(uint64_t count, uint64_t *bytes_out);
+
+/** As ferrum_f32_bytes, for 16-bit floats. */
+FERRUM_API ferrum_status ferrum_f16_bytes(uint64_t count, uint64_t *bytes_out);
 
 /** Capabilities of a device, as bits. */
 #define FERRUM_CAPABILITY_HOST_ADDRESSABLE (UINT64_C(1) << 0)

@@ -7,6 +7,26 @@ import (
 	"ferrum_mem/core/discover"
 )
 
+// HostInfo is what is known of this machine.
+type HostInfo struct {
+	// Processor is the model of the processor, or "Unknown CPU".
+	Processor string
+	// TotalBytes is the memory that this process may use; 0 means unknown.
+	TotalBytes uint64
+	// AvailableBytes is what it could still touch, if AvailableKnown.
+	AvailableBytes uint64
+	AvailableKnown bool
+}
+
+// HostInfo reads what is known of this machine. It works also when the library is not
+// started.
+func (l *Library) HostInfo() HostInfo {
+	if l.options.Host == nil {
+		return HostInfo{Processor: "Unknown CPU"}
+	}
+	return l.options.Host()
+}
+
 // BackendsRefresh asks all backends again.
 func (l *Library) BackendsRefresh() error {
 	r, err := l.started("library.backends_refresh")

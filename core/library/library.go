@@ -56,6 +56,8 @@ type Options struct {
 	MayNotWait func() bool
 	// ThreadCaches makes the thread caches in front of pools; nil: there are none.
 	ThreadCaches ThreadCaches
+	// Host describes the machine; nil: nothing is known of it.
+	Host func() HostInfo
 	// Surveyors look for the devices of vendors.
 	Surveyors []device.Surveyor
 	// ProbeHelpers are the places of the program in which surveyors run; the first

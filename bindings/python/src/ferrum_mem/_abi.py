@@ -140,6 +140,8 @@ ferrum_status = ctypes.c_int32
 ferrum_address = ctypes.c_uint64
 # Weight of a log message.
 ferrum_log_level = ctypes.c_int32
+# A backend; as a preference also FERRUM_BACKEND_AUTO.
+ferrum_backend = ctypes.c_int32
 # Pressure levels, by the share of the device that is not free.
 ferrum_pressure_level = ctypes.c_int32
 # How a pool takes its memory.
@@ -174,6 +176,10 @@ FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 FERRUM_FORCE = 1
 # Accept a host_memory_bytes above the memory of the machine.
 FERRUM_CONFIG_HOST_MEMORY_FORCED = 1
+# Ask vendors' libraries for devices in this process, not in one of their own: where the system
+# forbids to start programs. A broken driver may then end this process. FERRUM_PROBE=in_process of
+# the environment does the same.
+FERRUM_CONFIG_PROBE_IN_PROCESS = 2
 # Numbers of ferrum_error_info that a failure states.
 FERRUM_FACT_OFFSET_BYTES = 1
 FERRUM_FACT_SIZE_BYTES = 2
@@ -186,6 +192,13 @@ FERRUM_LOG_DEBUG = 0
 FERRUM_LOG_INFO = 1
 FERRUM_LOG_WARNING = 2
 FERRUM_LOG_ERROR = 3
+# The library chooses: CUDA, ROCm, Metal, OpenCL, and the CPU last.
+FERRUM_BACKEND_AUTO = 0
+FERRUM_BACKEND_CPU = 1
+FERRUM_BACKEND_CUDA = 2
+FERRUM_BACKEND_ROCM = 3
+FERRUM_BACKEND_METAL = 4
+FERRUM_BACKEND_OPENCL = 5
 # Capabilities of a device, as bits.
 FERRUM_CAPABILITY_HOST_ADDRESSABLE = 1
 FERRUM_CAPABILITY_PEER = 2
@@ -496,6 +509,73 @@ class ferrum_error_info(ctypes.Structure):
     @classmethod
     def init(cls) -> ferrum_error_info:
         """A struct with the values of FERRUM_ERROR_INFO_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_backend_choice(ctypes.Structure):
+    """A device that was chosen."""
+
+    struct_size: int
+    backend: int
+    # Position of the device within its backend.
+    device_index: int
+    reserved: int
+    # Capacity of the device; 0 means unknown.
+    total_bytes: int
+    # What was free when it was looked at; 0 if not known.
+    free_bytes: int
+    # For example "cuda:0".
+    id: bytes
+    # What was looked at, the chosen one last: lines of "id: why not". Cut off at a character's end
+    # if it is longer.
+    tried: bytes
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("backend", ferrum_backend),
+        ("device_index", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("total_bytes", ctypes.c_uint64),
+        ("free_bytes", ctypes.c_uint64),
+        ("id", ctypes.c_char * 32),
+        ("tried", ctypes.c_char * 1024),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_backend_choice:
+        """A struct with the values of FERRUM_BACKEND_CHOICE_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_host_info(ctypes.Structure):
+    """What is known of this machine."""
+
+    struct_size: int
+    # 1 if available_bytes is known, else 0.
+    available_known: int
+    # Memory that this process may use: the machine's or its control group's, whichever is less; 0
+    # means unknown.
+    total_bytes: int
+    # What of it can still be touched.
+    available_bytes: int
+    # Model of the processor, or "Unknown CPU".
+    cpu_name: bytes
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("available_known", ctypes.c_uint32),
+        ("total_bytes", ctypes.c_uint64),
+        ("available_bytes", ctypes.c_uint64),
+        ("cpu_name", ctypes.c_char * 128),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_host_info:
+        """A struct with the values of FERRUM_HOST_INFO_INIT."""
         self = cls()
         self.struct_size = ctypes.sizeof(cls)
         return self
@@ -2292,6 +2372,8 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
         8,
         (0, 4, 8, 16, 80, 144, 176, 1200, 1204, 1208, 1216, 1224, 1232, 1240, 1248, 1256, 1264),
     ),
+    (ferrum_backend_choice, 1088, 8, (0, 4, 8, 12, 16, 24, 32, 64)),
+    (ferrum_host_info, 152, 8, (0, 4, 8, 16, 24)),
     (ferrum_device_info, 232, 8, (0, 4, 8, 16, 24, 32, 40, 72, 104)),
     (ferrum_memory_info, 80, 8, (0, 4, 8, 16, 24, 32, 40, 48, 52, 56, 60, 64, 72)),
     (ferrum_gauge, 16, 8, (0, 8)),
@@ -2463,6 +2545,63 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ferrum_backends_json": (
         ferrum_status,
         (ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+    ),
+    "ferrum_backends_refresh": (
+        ferrum_status,
+        (),
+    ),
+    "ferrum_backends_summary": (
+        ferrum_status,
+        (ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+    ),
+    "ferrum_backend_name": (
+        ctypes.c_char_p,
+        (ferrum_backend,),
+    ),
+    "ferrum_backend_display_name": (
+        ctypes.c_char_p,
+        (ferrum_backend,),
+    ),
+    "ferrum_backend_best": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_backend),),
+    ),
+    "ferrum_backend_select": (
+        ferrum_status,
+        (ferrum_backend, ctypes.c_uint64, ctypes.POINTER(ferrum_backend_choice)),
+    ),
+    "ferrum_backend_open": (
+        ferrum_status,
+        (
+            ferrum_backend,
+            ctypes.c_uint64,
+            ctypes.POINTER(ferrum_device),
+            ctypes.POINTER(ferrum_backend_choice),
+        ),
+    ),
+    "ferrum_device_can_fit": (
+        ferrum_status,
+        (ctypes.c_char_p, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint32)),
+    ),
+    "ferrum_host_get_info": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_host_info),),
+    ),
+    "ferrum_round_up_power_of_2": (
+        ferrum_status,
+        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_size_class": (
+        ferrum_status,
+        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_f32_bytes": (
+        ferrum_status,
+        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_f16_bytes": (
+        ferrum_status,
+        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
     ),
     "ferrum_device_open": (
         ferrum_status,
@@ -3145,9 +3284,48 @@ class Functions:
     # go nowhere, or to stderr if the environment has FERRUM_LOG=debug|info|warning|error, or from
     # warnings on if it has FERRUM_DEBUG.
     ferrum_log_set_callback: Callable[..., int]
-    # (buffer, capacity, length_out) Every backend of this build with its devices, or the reason why
-    # it cannot be used here, as JSON:
+    # (buffer, capacity, length_out) Every backend with its devices, or the reason why it cannot be
+    # used here, as JSON; the host comes first, then cuda, rocm, metal and opencl:
     ferrum_backends_json: Callable[..., int]
+    # () Asks all backends again. Callers at the same time share one asking.
+    ferrum_backends_refresh: Callable[..., int]
+    # (buffer, capacity, length_out) What ferrum_backends_json says, as text for people: a header
+    # line, a tick or a cross for each backend with its devices or its error, and the backend to
+    # prefer.
+    ferrum_backends_summary: Callable[..., int]
+    # (backend) Name of a backend as in device ids, for example "cuda"; "auto" for
+    # FERRUM_BACKEND_AUTO, "" for a number that is none. The text is constant. Works at any time;
+    # never fails.
+    ferrum_backend_name: Callable[..., bytes | None]
+    # (backend) Name of a backend for people, for example "ROCm"; otherwise as ferrum_backend_name.
+    ferrum_backend_display_name: Callable[..., bytes | None]
+    # (backend_out) The backend that FERRUM_BACKEND_AUTO tries first: the first of CUDA, ROCm, Metal
+    # and OpenCL that is usable and has a device, else the CPU.
+    ferrum_backend_best: Callable[..., int]
+    # (preference, required_bytes, choice_out) Finds the first device that has room for that many
+    # bytes: free memory or, where that is not known, 80 % of the capacity. It opens none. What is
+    # known of vendors' devices is of the last discovery.
+    ferrum_backend_select: Callable[..., int]
+    # (preference, required_bytes, device_out, choice_out) Opens the first device that has room, by
+    # what ferrum_backend_select looks at and by what the device itself says once it is open; one
+    # that cannot be opened or has too little is passed over. There is no choice without that check.
+    # The device is closed by ferrum_device_close.
+    ferrum_backend_open: Callable[..., int]
+    # (id, bytes, fits_out) Whether that many bytes fit into a device, as ferrum_backend_select
+    # counts.
+    ferrum_device_can_fit: Callable[..., int]
+    # (info_out) Reads what is known of this machine; works also before ferrum_init.
+    ferrum_host_get_info: Callable[..., int]
+    # (n, result_out) The least power of two that is n or more; 1 for 0.
+    ferrum_round_up_power_of_2: Callable[..., int]
+    # (size_bytes, class_bytes_out) Bucket that a size belongs to: the next power of two, as
+    # ferrum_round_up_power_of_2.
+    ferrum_size_class: Callable[..., int]
+    # (count, bytes_out) Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
+    # 64 bits.
+    ferrum_f32_bytes: Callable[..., int]
+    # (count, bytes_out) As ferrum_f32_bytes, for 16-bit floats.
+    ferrum_f16_bytes: Callable[..., int]
     # (id, device_out) Opens a device. Opening one that is open gives the same handle again; each
     # open is undone by one ferrum_device_close.
     ferrum_device_open: Callable[..., int]

@@ -14,6 +14,9 @@ pub type ferrum_address = u64;
 /// Weight of a log message.
 pub type ferrum_log_level = i32;
 
+/// A backend; as a preference also FERRUM_BACKEND_AUTO.
+pub type ferrum_backend = i32;
+
 /// Pressure levels, by the share of the device that is not free.
 pub type ferrum_pressure_level = i32;
 
@@ -153,6 +156,10 @@ pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 pub const FERRUM_FORCE: u32 = 1;
 /// Accept a host_memory_bytes above the memory of the machine.
 pub const FERRUM_CONFIG_HOST_MEMORY_FORCED: u32 = 1;
+/// Ask vendors' libraries for devices in this process, not in one of their own:
+/// where the system forbids to start programs. A broken driver may then end
+/// this process. FERRUM_PROBE=in_process of the environment does the same.
+pub const FERRUM_CONFIG_PROBE_IN_PROCESS: u32 = 2;
 /// Numbers of ferrum_error_info that a failure states.
 pub const FERRUM_FACT_OFFSET_BYTES: u32 = 1;
 pub const FERRUM_FACT_SIZE_BYTES: u32 = 2;
@@ -165,6 +172,13 @@ pub const FERRUM_LOG_DEBUG: ferrum_log_level = 0;
 pub const FERRUM_LOG_INFO: ferrum_log_level = 1;
 pub const FERRUM_LOG_WARNING: ferrum_log_level = 2;
 pub const FERRUM_LOG_ERROR: ferrum_log_level = 3;
+/// The library chooses: CUDA, ROCm, Metal, OpenCL, and the CPU last.
+pub const FERRUM_BACKEND_AUTO: ferrum_backend = 0;
+pub const FERRUM_BACKEND_CPU: ferrum_backend = 1;
+pub const FERRUM_BACKEND_CUDA: ferrum_backend = 2;
+pub const FERRUM_BACKEND_ROCM: ferrum_backend = 3;
+pub const FERRUM_BACKEND_METAL: ferrum_backend = 4;
+pub const FERRUM_BACKEND_OPENCL: ferrum_backend = 5;
 /// Capabilities of a device, as bits.
 pub const FERRUM_CAPABILITY_HOST_ADDRESSABLE: u64 = 1;
 pub const FERRUM_CAPABILITY_PEER: u64 = 2;
@@ -552,6 +566,79 @@ impl ferrum_error_info {
 }
 
 impl Default for ferrum_error_info {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A device that was chosen.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_backend_choice {
+    pub struct_size: u32,
+    pub backend: ferrum_backend,
+    /// Position of the device within its backend.
+    pub device_index: u32,
+    pub reserved: u32,
+    /// Capacity of the device; 0 means unknown.
+    pub total_bytes: u64,
+    /// What was free when it was looked at; 0 if not known.
+    pub free_bytes: u64,
+    /// For example "cuda:0".
+    pub id: [c_char; 32],
+    /// What was looked at, the chosen one last: lines of "id: why not". Cut
+    /// off at a character's end if it is longer.
+    pub tried: [c_char; 1024],
+}
+
+impl ferrum_backend_choice {
+    /// The values of `FERRUM_BACKEND_CHOICE_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_backend_choice>() as u32,
+        backend: 0,
+        device_index: 0,
+        reserved: 0,
+        total_bytes: 0,
+        free_bytes: 0,
+        id: [0; 32],
+        tried: [0; 1024],
+    };
+}
+
+impl Default for ferrum_backend_choice {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What is known of this machine.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_host_info {
+    pub struct_size: u32,
+    /// 1 if available_bytes is known, else 0.
+    pub available_known: u32,
+    /// Memory that this process may use: the machine's or its control group's,
+    /// whichever is less; 0 means unknown.
+    pub total_bytes: u64,
+    /// What of it can still be touched.
+    pub available_bytes: u64,
+    /// Model of the processor, or "Unknown CPU".
+    pub cpu_name: [c_char; 128],
+}
+
+impl ferrum_host_info {
+    /// The values of `FERRUM_HOST_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_host_info>() as u32,
+        available_known: 0,
+        total_bytes: 0,
+        available_bytes: 0,
+        cpu_name: [0; 128],
+    };
+}
+
+impl Default for ferrum_host_info {
     fn default() -> Self {
         Self::INIT
     }
@@ -2418,6 +2505,23 @@ const _: () = {
     assert!(offset_of!(ferrum_error_info, available_bytes) == 1248);
     assert!(offset_of!(ferrum_error_info, largest_free_bytes) == 1256);
     assert!(offset_of!(ferrum_error_info, model) == 1264);
+    assert!(size_of::<ferrum_backend_choice>() == 1088);
+    assert!(align_of::<ferrum_backend_choice>() == 8);
+    assert!(offset_of!(ferrum_backend_choice, struct_size) == 0);
+    assert!(offset_of!(ferrum_backend_choice, backend) == 4);
+    assert!(offset_of!(ferrum_backend_choice, device_index) == 8);
+    assert!(offset_of!(ferrum_backend_choice, reserved) == 12);
+    assert!(offset_of!(ferrum_backend_choice, total_bytes) == 16);
+    assert!(offset_of!(ferrum_backend_choice, free_bytes) == 24);
+    assert!(offset_of!(ferrum_backend_choice, id) == 32);
+    assert!(offset_of!(ferrum_backend_choice, tried) == 64);
+    assert!(size_of::<ferrum_host_info>() == 152);
+    assert!(align_of::<ferrum_host_info>() == 8);
+    assert!(offset_of!(ferrum_host_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_host_info, available_known) == 4);
+    assert!(offset_of!(ferrum_host_info, total_bytes) == 8);
+    assert!(offset_of!(ferrum_host_info, available_bytes) == 16);
+    assert!(offset_of!(ferrum_host_info, cpu_name) == 24);
     assert!(size_of::<ferrum_device_info>() == 232);
     assert!(align_of::<ferrum_device_info>() == 8);
     assert!(offset_of!(ferrum_device_info, struct_size) == 0);
@@ -2960,16 +3064,36 @@ extern "C" {
         user_data: *mut c_void,
     ) -> ferrum_status;
 
-    /// Every backend of this build with its devices, or the reason why it cannot be
-    /// used here, as JSON:
+    /// Every backend with its devices, or the reason why it cannot be used here, as
+    /// JSON; the host comes first, then cuda, rocm, metal and opencl:
     ///
     /// ```text
-    ///   {"backends": [{"backend": "cpu", "available": true, "error": null,
-    ///     "devices": [{"id": "cpu:0", "name": "...", "total_bytes": 0,
-    ///       "granularity_bytes": 0, "alignment_bytes": 0,
-    ///       "host_addressable": true,
-    ///       "capabilities": ["peer", "virtual_memory"]}]}]}
+    ///   {"backends": [{"backend": "cpu", "name": "CPU", "available": true,
+    ///       "usable": true, "reason": null, "error": null, "native_code": 0,
+    ///       "library": null, "version": null,
+    ///       "devices": [{"id": "cpu:0", "index": 0, "name": "...",
+    ///         "total_bytes": 0, "free_bytes": null, "compute_capability": null,
+    ///         "unified_memory": true, "max_allocation_bytes": null,
+    ///         "granularity_bytes": 0, "alignment_bytes": 0,
+    ///         "recommended_fraction_percent": 70, "host_addressable": true,
+    ///         "capabilities": ["peer", "virtual_memory"]}]}],
+    ///    "recommended": "cpu", "discovered_at_unix_ns": 0,
+    ///    "discovery_took_ns": 0}
     /// ```
+    ///
+    /// "available": it works here and has devices. "usable": this build can also
+    /// open them. Where it is not available, "error" says why, "reason" is one of
+    /// library_not_found, library_unusable, symbol_missing, too_old, no_device,
+    /// driver_error, unsupported_system, crashed, timed_out, helper_unavailable,
+    /// switched_off and unusable, and "native_code" is the number that the vendor's
+    /// library, the system, or the signal of a crash gave. A total of 0 and a free
+    /// of null are unknown. The recommended fraction is 70 % of memory that is
+    /// shared with the host, else 90 %.
+    ///
+    /// The first call asks all backends, each vendor's library in a short-lived
+    /// process of its own, so that a broken driver cannot harm this one; it takes as
+    /// long as the slowest, at most FERRUM_PROBE_TIMEOUT. Later calls give what was
+    /// found then: ferrum_backends_refresh asks again. No device is opened.
     ///
     /// All JSON functions share this form: with capacity 0 (buffer may be NULL) only
     /// \*length_out is set, to the length in bytes without the closing NUL. Otherwise
@@ -2981,6 +3105,94 @@ extern "C" {
         capacity: usize,
         length_out: *mut usize,
     ) -> ferrum_status;
+
+    /// Asks all backends again. Callers at the same time share one asking.
+    pub fn ferrum_backends_refresh() -> ferrum_status;
+
+    /// What ferrum_backends_json says, as text for people: a header line, a tick or
+    /// a cross for each backend with its devices or its error, and the backend to
+    /// prefer.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_backends_summary(
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Name of a backend as in device ids, for example "cuda"; "auto" for
+    /// FERRUM_BACKEND_AUTO, "" for a number that is none. The text is constant.
+    /// Works at any time; never fails.
+    pub fn ferrum_backend_name(backend: ferrum_backend) -> *const c_char;
+
+    /// Name of a backend for people, for example "ROCm"; otherwise as
+    /// ferrum_backend_name.
+    pub fn ferrum_backend_display_name(backend: ferrum_backend) -> *const c_char;
+
+    /// The backend that FERRUM_BACKEND_AUTO tries first: the first of CUDA, ROCm,
+    /// Metal and OpenCL that is usable and has a device, else the CPU.
+    pub fn ferrum_backend_best(backend_out: *mut ferrum_backend) -> ferrum_status;
+
+    /// Finds the first device that has room for that many bytes: free memory or,
+    /// where that is not known, 80 % of the capacity. It opens none. What is known
+    /// of vendors' devices is of the last discovery.
+    ///
+    /// - `preference`: FERRUM_BACKEND_AUTO, or the one backend to look at.
+    ///
+    /// Returns FERRUM_ERROR_OUT_OF_MEMORY when no device has room,
+    /// FERRUM_ERROR_BACKEND_UNAVAILABLE when there is no device to look at;
+    /// the message says what was tried and why not.
+    pub fn ferrum_backend_select(
+        preference: ferrum_backend,
+        required_bytes: u64,
+        choice_out: *mut ferrum_backend_choice,
+    ) -> ferrum_status;
+
+    /// Opens the first device that has room, by what ferrum_backend_select looks at
+    /// and by what the device itself says once it is open; one that cannot be opened
+    /// or has too little is passed over. There is no choice without that check. The
+    /// device is closed by ferrum_device_close.
+    ///
+    /// - `choice_out`: may be NULL.
+    ///
+    /// Returns as for ferrum_backend_select; no device stays open then.
+    pub fn ferrum_backend_open(
+        preference: ferrum_backend,
+        required_bytes: u64,
+        device_out: *mut ferrum_device,
+        choice_out: *mut ferrum_backend_choice,
+    ) -> ferrum_status;
+
+    /// Whether that many bytes fit into a device, as ferrum_backend_select counts.
+    ///
+    /// - `fits_out`: 1 or 0.
+    ///
+    /// Returns FERRUM_ERROR_DEVICE_NOT_FOUND; FERRUM_ERROR_BACKEND_UNAVAILABLE with
+    /// the reason for a device of a backend that is not available.
+    pub fn ferrum_device_can_fit(
+        id: *const c_char,
+        bytes: u64,
+        fits_out: *mut u32,
+    ) -> ferrum_status;
+
+    /// Reads what is known of this machine; works also before ferrum_init.
+    pub fn ferrum_host_get_info(info_out: *mut ferrum_host_info) -> ferrum_status;
+
+    /// The least power of two that is n or more; 1 for 0.
+    ///
+    /// Returns FERRUM_ERROR_OVERFLOW above 2^63.
+    pub fn ferrum_round_up_power_of_2(n: u64, result_out: *mut u64) -> ferrum_status;
+
+    /// Bucket that a size belongs to: the next power of two, as
+    /// ferrum_round_up_power_of_2.
+    pub fn ferrum_size_class(size_bytes: u64, class_bytes_out: *mut u64) -> ferrum_status;
+
+    /// Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
+    /// 64 bits.
+    pub fn ferrum_f32_bytes(count: u64, bytes_out: *mut u64) -> ferrum_status;
+
+    /// As ferrum_f32_bytes, for 16-bit floats.
+    pub fn ferrum_f16_bytes(count: u64, bytes_out: *mut u64) -> ferrum_status;
 
     /// Opens a device. Opening one that is open gives the same handle again; each
     /// open is undone by one ferrum_device_close.

@@ -1,0 +1,34 @@
+package device
+
+import (
+	"math"
+	"math/bits"
+)
+
+// RoundUpPowerOf2 is the least power of two that is n or more; 1 for 0. Above 2^63 there
+// is none: CodeOverflow.
+func RoundUpPowerOf2(n uint64) (uint64, error) {
+	if n <= 1 {
+		return 1, nil
+	}
+	if n > 1<<63 {
+		return 0, Errorf(CodeOverflow, "device.round_up_power_of_2", "n %d: there is no power of two above 2^63", n)
+	}
+	return 1 << bits.Len64(n-1), nil
+}
+
+// SizeClass is the bucket that a size belongs to: the next power of two.
+func SizeClass(bytes uint64) (uint64, error) { return RoundUpPowerOf2(bytes) }
+
+// F32Bytes and F16Bytes are what that many numbers of 4 and of 2 bytes take.
+func F32Bytes(count uint64) (uint64, error) { return elements("device.f32_bytes", count, 4) }
+
+// F16Bytes is F32Bytes for numbers of 2 bytes.
+func F16Bytes(count uint64) (uint64, error) { return elements("device.f16_bytes", count, 2) }
+
+func elements(op string, count, width uint64) (uint64, error) {
+	if count > math.MaxUint64/width {
+		return 0, Errorf(CodeOverflow, op, "count %d: times %d does not fit 64 bits", count, width)
+	}
+	return count * width, nil
+}
