@@ -23,7 +23,6 @@ func ReadConfig(name string, text []byte) (*Model, error) {
 		return nil, err
 	}
 	o := top
-	vision := top.has("vision_config")
 	if inner, err := top.objectOr("text_config"); err != nil {
 		return nil, err
 	} else if inner != nil {
@@ -44,8 +43,8 @@ func ReadConfig(name string, text []byte) (*Model, error) {
 	if err := m.validate(o); err != nil {
 		return nil, err
 	}
-	if vision {
-		m.Notes = append(m.Notes, "the vision tower is not in the numbers of the configuration")
+	if err := m.vision(top); err != nil {
+		return nil, err
 	}
 	if o.has("num_nextn_predict_layers") {
 		m.Notes = append(m.Notes, "the layers for predicting further tokens are not in the numbers of the configuration")

@@ -196,6 +196,11 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		{map[string]any{"torch_dtype": "float7"}, `torch_dtype: "float7" is none of`},
 		{map[string]any{"text_config": 3}, "text_config: is the number 3 and not an object"},
 		{map[string]any{"text_config": map[string]any{"hidden_size": "x"}}, "text_config.hidden_size: is the text"},
+		{map[string]any{"vision_config": true}, "vision_config: is true and not an object"},
+		{map[string]any{"vision_config": map[string]any{"model_type": 1}}, "vision_config.model_type: is the number 1"},
+		{map[string]any{"vision_config": map[string]any{"model_type": siglip, "hidden_size": "x"}}, "vision_config.hidden_size: is the text"},
+		{map[string]any{"vision_config": map[string]any{"model_type": siglip, "num_hidden_layers": 1 << 30}}, "vision_config.num_hidden_layers: is 1073741824"},
+		{map[string]any{"vision_config": map[string]any{"model_type": siglip, "patch_size": 225}}, "vision_config.patch_size: is 225, larger"},
 		{map[string]any{"model_type": "mistral", "sliding_window": 0}, "sliding_window: is 0"},
 		{map[string]any{"model_type": "gemma2", "layer_types": []string{"full_attention"}}, "layer_types: has 1 entries for 4 layers"},
 		{map[string]any{"model_type": "gemma2", "layer_types": []any{"full_attention", "full_attention", 3, "x"}}, "layer_types[2]: is the number 3"},
@@ -226,6 +231,12 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 	_, err := ReadConfig("my.json", configText(t, map[string]any{"model_type": "llama", "head_dim": 1 << 39}))
 	assert.Equal(t, device.CodeOverflow, device.CodeOf(err))
 	assert.ErrorContains(t, err, "my.json: head_dim: 8 x 549755813888 elements")
+}
+
+func TestTowersOfOtherKindsAreNoted(t *testing.T) {
+	m := parse(t, map[string]any{"vision_config": map[string]any{"model_type": "pixtral"}})
+	assert.Nil(t, m.Vision)
+	assert.Equal(t, []string{"the vision tower is not in the numbers of the configuration"}, m.Notes)
 }
 
 func TestOtherNamesOfFields(t *testing.T) {

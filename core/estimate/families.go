@@ -129,7 +129,7 @@ var families = map[string]family{
 		f.defaults = map[string]uint64{"head_dim": 256, "sliding_window": 4096}
 	}),
 	"gemma3_text": decoder(gemma3),
-	// What holds a text model and a vision tower: the text model is read.
+	// A text model with a vision tower beside it.
 	"gemma3": decoder(gemma3),
 	"phi": decoder(func(f *family) {
 		f.gated, f.mlpBias, f.normsPerLayer, f.normBias = false, true, 1, true

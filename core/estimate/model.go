@@ -46,6 +46,9 @@ type Model struct {
 	SlidingLayers uint64
 	Window        uint64
 
+	// Vision is nil for a model of texts only.
+	Vision *Vision
+
 	// Weights is how the checkpoint stores its elements.
 	Weights Storage
 

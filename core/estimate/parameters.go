@@ -28,6 +28,7 @@ func (c *calculation) count(m *Model, tp uint64) tally {
 	k.attention()
 	k.mlp()
 	k.norms()
+	k.vision()
 	return k.tally
 }
 

@@ -37,6 +37,7 @@ var published = []struct {
 	{"gemma-2-2b", "google/gemma-2-2b", 2614341888},
 	{"gemma-2-9b", "google/gemma-2-9b", 9241705984},
 	{"gemma-3-1b", "google/gemma-3-1b-it", 999885952},
+	{"gemma-3-4b", "google/gemma-3-4b-it", 4300079472},
 	{"phi-2", "microsoft/phi-2", 2779683840},
 	{"phi-3-mini-4k", "microsoft/Phi-3-mini-4k-instruct", 3821079552},
 	{"phi-4", "microsoft/phi-4", 14659507200},
@@ -86,27 +87,22 @@ func TestParametersOfPublishedModelsAreExact(t *testing.T) {
 	}
 }
 
-// The files of google/gemma-3-4b-it hold 4300079472 parameters, of which the
-// vision tower and what leads from it to the text model are these; the
-// text_config leaves out all that is as in the smaller model.
+// The text_config leaves out all that is as in the smaller model.
 func TestTextModelInsideAVisionModel(t *testing.T) {
-	const width, inner, layers, patches = 1152, 4304, 27, 64 * 64
-	layer := 4*(width*width+width) + 2*width*inner + inner + width + 4*width
-	tower := layers*layer + (14*14*3*width + width) + patches*width + 2*width
-	projector := width*2560 + width
 	m := readConfig(t, "gemma-3-4b")
-	n, err := m.Parameters()
-	require.NoError(t, err)
-	assert.EqualValues(t, 4300079472, n+uint64(tower+projector))
 	assert.Equal(t, BFloat16, m.Weights.Plain, "of the configuration around it")
 	require.Len(t, m.Notes, 1)
-	assert.Contains(t, m.Notes[0], "vision tower")
+	assert.Contains(t, m.Notes[0], "activations of the vision tower")
+	m.Vision = nil
+	n, err := m.Parameters()
+	require.NoError(t, err)
+	assert.EqualValues(t, 3880263168, n)
 }
 
 func TestEveryConfigurationIsInATable(t *testing.T) {
 	files, err := filepath.Glob(configPath("*"))
 	require.NoError(t, err)
-	named := map[string]bool{"gemma-3-4b": true}
+	named := map[string]bool{}
 	for _, p := range published {
 		named[p.file] = true
 	}
