@@ -1,6 +1,7 @@
 package vmm
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,9 +11,16 @@ import (
 	"ferrum_mem/core/engine"
 )
 
-// watch has a look at every use of host memory, before it is had and before it is
-// given back.
+// watch has a look at every use of host memory, once it is had and before it is given
+// back. Several copies may run at once.
 func (n *nap) watch(look func()) {
+	var one sync.Mutex
+	seen := look
+	look = func() {
+		one.Lock()
+		defer one.Unlock()
+		seen()
+	}
 	keepers := &n.shared.physical.keepers
 	take := keepers.takeBlock
 	keepers.takeBlock = func(size uint64) (*block, error) {
