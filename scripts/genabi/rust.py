@@ -110,7 +110,10 @@ def _struct(struct: Struct, structs: dict[str, Struct]) -> str:
     if is_handle:
         derives += ["Default", "PartialEq", "Eq", "Hash"]
     elif not struct.initial:
-        derives += ["Default", "PartialEq", "Eq"]
+        derives += ["Default", "PartialEq"]
+        # Floating-point numbers have no equality that every value keeps.
+        if not any(_type(field.type) in ("f32", "f64") for field in struct.fields):
+            derives.append("Eq")
     text = "\n" + _doc(struct.doc, "")
     text += f"#[repr(C)]\n#[derive({', '.join(derives)})]\npub struct {struct.name} {{\n"
     for field in struct.fields:

@@ -2198,7 +2198,7 @@ impl Default for ferrum_monitor_pressure {
 /// What a collection did on one device: the sum over its managers, but for the
 /// fragmentation, which is the worst of them.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ferrum_collected {
     pub device: ferrum_device,
     /// FERRUM_OK, or the first failure; the rest was done all the same.
