@@ -12,7 +12,7 @@ use crate::{sys, Result};
 
 /// Runs a closure of the caller for C. A panic stops here; the panic hook has
 /// reported it by then.
-fn run<T: Default>(closure: impl FnOnce() -> T) -> T {
+pub(crate) fn run<T: Default>(closure: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(closure)).unwrap_or_default()
 }
 
@@ -21,7 +21,7 @@ fn run<T: Default>(closure: impl FnOnce() -> T) -> T {
 ///
 /// # Safety
 /// `user_data` came from `Arc::into_raw` of an `Arc<T>` that is still held.
-unsafe fn share<T>(user_data: *mut c_void) -> Arc<T> {
+pub(crate) unsafe fn share<T>(user_data: *mut c_void) -> Arc<T> {
     let held = ManuallyDrop::new(unsafe { Arc::from_raw(user_data.cast_const().cast::<T>()) });
     Arc::clone(&held)
 }

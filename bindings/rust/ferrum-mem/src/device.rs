@@ -5,6 +5,7 @@ use crate::callback::{Reclaim, Registration};
 use crate::error::check;
 use crate::library::{c_text, Library};
 use crate::manager::{Manager, ManagerConfig};
+use crate::monitor::age_ns;
 use crate::pool::Pool;
 use crate::pool_config::PoolConfig;
 use crate::shared_pool::{SharedPool, SharedPoolConfig};
@@ -71,6 +72,18 @@ impl Device {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe { sys::ferrum_memory_get_info(self.raw(), &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// As [`Device::memory_info`], from the books and a reading of the device that is
+    /// no older than that. Much quicker; what other threads keep in their caches may be
+    /// counted as it was a little earlier.
+    pub fn memory_info_within(&self, max_age: Duration) -> Result<MemoryInfo> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe {
+            sys::ferrum_memory_get_recent_info(self.raw(), age_ns(max_age), &mut raw)
+        })?;
         Ok((&raw).into())
     }
 

@@ -10,33 +10,47 @@ use crate::{sys, Error, Result};
 /// The numbers of a model, for the short formulas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelShape {
+    /// Width of the model.
     pub hidden_size: u64,
+    /// Width of the MLPs.
     pub intermediate_size: u64,
+    /// Layers.
     pub num_layers: u64,
+    /// Tokens of the vocabulary.
     pub vocab_size: u64,
-    /// Not 0.
+    /// Heads of attention, not 0.
     pub num_heads: u64,
+    /// Heads of keys and values.
     pub num_kv_heads: u64,
-    /// For [`estimate_inference_memory`] only.
+    /// Tokens of the sequence, for [`estimate_inference_memory`] only.
     pub max_seq_len: u64,
+    /// Size of one element.
     pub dtype_bytes: u64,
 }
 
 /// The numbers of a KV cache, for the short formula.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KvCacheShape {
+    /// Layers.
     pub num_layers: u64,
+    /// Heads of keys and values.
     pub num_kv_heads: u64,
+    /// Elements of a head.
     pub head_dim: u64,
+    /// Tokens of the sequence.
     pub max_seq_len: u64,
+    /// Size of one element.
     pub dtype_bytes: u64,
 }
 
 /// What [`estimate_inference_memory`] found, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InferenceMemoryEstimate {
+    /// The weights.
     pub model_bytes: u64,
+    /// Keys and values of the sequence.
     pub kv_cache_bytes: u64,
+    /// The activations of one token.
     pub activation_bytes: u64,
     /// The sum of the three.
     pub total_bytes: u64,
@@ -52,19 +66,22 @@ impl InferenceMemoryEstimate {
         mb(self.total_bytes) / 1024.0
     }
 
-    /// The total in units of 2^20 bytes, as the others below.
+    /// The total in units of 2^20 bytes.
     pub fn total_mb(&self) -> f64 {
         mb(self.total_bytes)
     }
 
+    /// The weights in units of 2^20 bytes.
     pub fn model_mb(&self) -> f64 {
         mb(self.model_bytes)
     }
 
+    /// The KV cache in units of 2^20 bytes.
     pub fn kv_cache_mb(&self) -> f64 {
         mb(self.kv_cache_bytes)
     }
 
+    /// The activations in units of 2^20 bytes.
     pub fn activation_mb(&self) -> f64 {
         mb(self.activation_bytes)
     }

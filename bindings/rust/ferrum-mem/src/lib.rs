@@ -33,6 +33,8 @@ mod estimate;
 mod library;
 mod manager;
 mod mapped_range;
+mod monitor;
+mod placement;
 mod pool;
 mod pool_block;
 mod pool_config;
@@ -59,6 +61,8 @@ pub use manager::{
     Transfer,
 };
 pub use mapped_range::MappedRange;
+pub use monitor::{DeviceLevel, GlobalPressure, Monitor, MonitorConfig, PressureProfile};
+pub use placement::{Placement, PlacementOption, PlacementRequest};
 pub use pool::Pool;
 pub use pool_block::{PoolBatch, PoolBlock};
 pub use pool_config::{DebugFlags, Paging, PoolConfig, ReadyPages, ThreadCache};

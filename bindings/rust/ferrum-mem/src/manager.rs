@@ -31,7 +31,7 @@ pub enum MemoryType {
 }
 
 impl MemoryType {
-    fn to_raw(self) -> sys::ferrum_memory_type {
+    pub(crate) fn to_raw(self) -> sys::ferrum_memory_type {
         match self {
             Self::General => sys::FERRUM_MEMORY_GENERAL,
             Self::Tensor => sys::FERRUM_MEMORY_TENSOR,

@@ -15,6 +15,16 @@ pub enum Pressure {
 }
 
 impl Pressure {
+    /// Whether memory ought to be freed: from high on.
+    pub fn should_free(self) -> bool {
+        self >= Self::High
+    }
+
+    /// Whether requests ought to be denied: at critical.
+    pub fn should_deny(self) -> bool {
+        self >= Self::Critical
+    }
+
     pub(crate) fn from_raw(level: sys::ferrum_pressure_level) -> Self {
         match level {
             sys::FERRUM_PRESSURE_LOW => Self::Low,
@@ -89,6 +99,10 @@ pub struct MemoryInfo {
     pub pressure: Pressure,
     /// Measured copy bandwidth in 10^9 bytes per second.
     pub bandwidth_gbps: Option<f32>,
+    /// How long ago the device was asked; 0: just now.
+    pub reading_age_ns: u64,
+    /// Longest run that can be handed out as things are.
+    pub largest_free_bytes: u64,
 }
 
 impl From<&sys::ferrum_memory_info> for MemoryInfo {
@@ -103,6 +117,8 @@ impl From<&sys::ferrum_memory_info> for MemoryInfo {
             utilization_percent: raw.utilization_percent,
             pressure: Pressure::from_raw(raw.pressure),
             bandwidth_gbps: (raw.bandwidth_known != 0).then_some(raw.bandwidth_gbps),
+            reading_age_ns: raw.reading_age_ns,
+            largest_free_bytes: raw.largest_free_bytes,
         }
     }
 }

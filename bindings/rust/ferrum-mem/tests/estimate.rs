@@ -60,13 +60,13 @@ fn short_formulas_refuse() {
         ..mistral(4)
     };
     let error = estimate_model_memory(&none).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert_eq!(error.kind, ErrorKind::InvalidArgument);
     let huge = ModelShape {
         hidden_size: 1 << 63,
         ..mistral(4)
     };
     let error = estimate_inference_memory(&huge).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Overflow);
+    assert_eq!(error.kind, ErrorKind::Overflow);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_model_from_its_configuration() {
 
 #[test]
 fn bad_input_is_named() {
-    let kind = |result: ferrum_mem::Result<String>| result.unwrap_err().kind();
+    let kind = |result: ferrum_mem::Result<String>| result.unwrap_err().kind;
     let plain = Serving::default();
     assert_eq!(
         kind(estimate_file_json("/nowhere/config.json", &plain)),

@@ -1,0 +1,296 @@
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::callback::{run, share};
+use crate::error::check;
+use crate::library::{json_of, Library};
+use crate::values::Pressure;
+use crate::{sys, Device, Manager, Result};
+
+/// The bounds of the pressure levels, each inclusive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PressureProfile {
+    /// 70, 85 and 95 %.
+    #[default]
+    Ferrum,
+    /// 60, 80 and 95 %.
+    Torchless,
+}
+
+impl PressureProfile {
+    pub(crate) fn to_raw(self) -> sys::ferrum_pressure_profile {
+        match self {
+            Self::Ferrum => sys::FERRUM_PRESSURE_PROFILE_FERRUM,
+            Self::Torchless => sys::FERRUM_PRESSURE_PROFILE_TORCHLESS,
+        }
+    }
+
+    /// The level of a device with that capacity of which so much is free, without
+    /// hysteresis; a capacity of 0 is unknown and low.
+    pub fn level_of(self, total_bytes: u64, free_bytes: u64) -> Result<Pressure> {
+        let mut level = 0;
+        // SAFETY: level is an output of the call.
+        check(unsafe {
+            sys::ferrum_pressure_level_of(self.to_raw(), total_bytes, free_bytes, &mut level)
+        })?;
+        Ok(Pressure::from_raw(level))
+    }
+
+    /// The level of a ratio, 0 for empty and 1 for full.
+    pub fn from_utilization(self, ratio: f64) -> Result<Pressure> {
+        let mut level = 0;
+        // SAFETY: level is an output of the call.
+        check(unsafe { sys::ferrum_pressure_from_utilization(self.to_raw(), ratio, &mut level) })?;
+        Ok(Pressure::from_raw(level))
+    }
+}
+
+/// Settings of a [`Monitor`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MonitorConfig {
+    /// What levels are by.
+    pub profile: PressureProfile,
+    /// How often, while a callback is set, devices and system are looked at for what
+    /// others have changed; none: every second, `Duration::MAX`: never.
+    pub interval: Option<Duration>,
+    /// Leave out the pressure of the system itself.
+    pub ignore_system: bool,
+}
+
+/// The pressure level of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceLevel {
+    /// Handle of the device: that of [`Device::raw`].
+    pub device: u64,
+    /// Its level.
+    pub level: Pressure,
+}
+
+/// The pressure of all devices of a monitor together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GlobalPressure {
+    /// The worst level of any device.
+    pub level: Pressure,
+    /// The level of all known bytes together, without hysteresis.
+    pub weighted_level: Pressure,
+    /// How many devices there are.
+    pub devices: u32,
+    /// How many of them are of unknown capacity or could not be asked.
+    pub unknown_devices: u32,
+    /// Of the known devices.
+    pub total_bytes: u64,
+    /// total - free of them.
+    pub used_bytes: u64,
+}
+
+type LevelsFn = Arc<dyn Fn(&[DeviceLevel]) + Send + Sync>;
+
+/// Where a monitor's closure is. The library has a counted reference to the slot as
+/// long as the monitor lives, so closures come and go in any order.
+type Slot = Mutex<Option<LevelsFn>>;
+
+/// Watches the memory of several devices as one. A registration is weak: a manager
+/// that is dropped leaves by itself.
+pub struct Monitor {
+    raw: sys::ferrum_monitor,
+    slot: *const Slot,
+    _library: Library,
+}
+
+// SAFETY: the pointer is a counted reference to a slot whose closure is Send + Sync.
+unsafe impl Send for Monitor {}
+// SAFETY: as above; the slot is behind a mutex.
+unsafe impl Sync for Monitor {}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours. Afterwards the library does not call again, and
+        // a call that runs now has a reference of its own.
+        unsafe {
+            sys::ferrum_monitor_destroy(self.raw);
+            drop(Arc::from_raw(self.slot));
+        }
+    }
+}
+
+impl std::fmt::Debug for Monitor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Monitor")
+            .field("handle", &self.raw.id)
+            .finish()
+    }
+}
+
+unsafe extern "C" fn hear_levels(
+    _: sys::ferrum_monitor,
+    levels: *const sys::ferrum_device_level,
+    count: usize,
+    data: *mut c_void,
+) {
+    // SAFETY: data is the monitor's slot.
+    let slot: Arc<Slot> = unsafe { share(data) };
+    let closure = slot.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let Some(closure) = closure else { return };
+    let levels: Vec<_> = (0..count)
+        // SAFETY: there are count entries.
+        .map(|i| level_of(unsafe { &*levels.add(i) }))
+        .collect();
+    run(|| closure(&levels));
+}
+
+fn level_of(raw: &sys::ferrum_device_level) -> DeviceLevel {
+    DeviceLevel {
+        device: raw.device.id,
+        level: Pressure::from_raw(raw.level),
+    }
+}
+
+/// An age as C has it.
+pub(crate) fn age_ns(age: Duration) -> u64 {
+    u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Monitor {
+    /// Makes a monitor that watches nothing yet.
+    pub fn new(library: &Library, config: &MonitorConfig) -> Result<Self> {
+        let raw_config = sys::ferrum_monitor_config {
+            profile: config.profile.to_raw(),
+            interval_ns: config.interval.map_or(0, |every| age_ns(every).max(1)),
+            flags: if config.ignore_system {
+                sys::FERRUM_MONITOR_IGNORE_SYSTEM
+            } else {
+                0
+            },
+            ..Default::default()
+        };
+        let mut raw = sys::ferrum_monitor::default();
+        // SAFETY: raw is an output of the call.
+        check(unsafe { sys::ferrum_monitor_create(&raw_config, &mut raw) })?;
+        Ok(Self {
+            raw,
+            slot: Arc::into_raw(Arc::new(Slot::new(None))),
+            _library: library.clone(),
+        })
+    }
+
+    /// Watches a manager and its device.
+    pub fn register(&self, manager: &Manager) -> Result<()> {
+        // SAFETY: plain handles.
+        check(unsafe { sys::ferrum_monitor_register(self.raw, manager.raw()) })
+    }
+
+    /// Ends the watch over a manager.
+    pub fn unregister(&self, manager: &Manager) -> Result<()> {
+        // SAFETY: plain handles.
+        check(unsafe { sys::ferrum_monitor_unregister(self.raw, manager.raw()) })
+    }
+
+    /// Ends the watch over all managers of a device.
+    pub fn unregister_device(&self, device: &Device) -> Result<()> {
+        // SAFETY: plain handles.
+        check(unsafe { sys::ferrum_monitor_unregister_device(self.raw, device.raw()) })
+    }
+
+    /// Has the closure hear of every change of the levels from now on, in the place of
+    /// the former one. It runs on a thread of the library.
+    pub fn on_change(
+        &self,
+        closure: impl Fn(&[DeviceLevel]) + Send + Sync + 'static,
+    ) -> Result<()> {
+        self.replace(Some(Arc::new(closure)))
+    }
+
+    /// Takes the closure away and waits for a running call of it.
+    pub fn no_callback(&self) -> Result<()> {
+        self.replace(None)
+    }
+
+    fn replace(&self, closure: Option<LevelsFn>) -> Result<()> {
+        let call: sys::ferrum_monitor_fn = if closure.is_some() {
+            Some(hear_levels)
+        } else {
+            None
+        };
+        // SAFETY: the slot lives as long as the monitor.
+        let slot = unsafe { &*self.slot };
+        let former = std::mem::replace(
+            &mut *slot.lock().unwrap_or_else(PoisonError::into_inner),
+            closure,
+        );
+        drop(former);
+        // SAFETY: as above.
+        check(unsafe {
+            sys::ferrum_monitor_set_callback(self.raw, call, self.slot.cast_mut().cast())
+        })
+    }
+
+    /// The pressure of all devices together, by readings no older than that.
+    pub fn pressure(&self, max_age: Duration) -> Result<GlobalPressure> {
+        let mut raw = sys::ferrum_monitor_pressure::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_monitor_get_pressure(self.raw, age_ns(max_age), &mut raw) })?;
+        Ok(GlobalPressure {
+            level: Pressure::from_raw(raw.level),
+            weighted_level: Pressure::from_raw(raw.weighted_level),
+            devices: raw.devices,
+            unknown_devices: raw.unknown_devices,
+            total_bytes: raw.total_bytes,
+            used_bytes: raw.used_bytes,
+        })
+    }
+
+    /// The level of every device.
+    pub fn levels(&self, max_age: Duration) -> Result<Vec<DeviceLevel>> {
+        let mut room = 16;
+        loop {
+            let mut raw = vec![sys::ferrum_device_level::default(); room];
+            let mut count = 0;
+            // SAFETY: raw has room for as many.
+            let status = unsafe {
+                sys::ferrum_monitor_get_levels(
+                    self.raw,
+                    age_ns(max_age),
+                    raw.as_mut_ptr(),
+                    room,
+                    &mut count,
+                )
+            };
+            if status == sys::FERRUM_ERROR_BUFFER_TOO_SMALL {
+                room = count;
+                continue;
+            }
+            check(status)?;
+            return Ok(raw[..count].iter().map(level_of).collect());
+        }
+    }
+
+    /// All that the monitor knows, as the header describes it for
+    /// `ferrum_monitor_info_json`.
+    pub fn info_json(&self, max_age: Duration) -> Result<String> {
+        // SAFETY: the buffer has the room that is told.
+        json_of(|to, room, length| unsafe {
+            sys::ferrum_monitor_info_json(self.raw, age_ns(max_age), to, room, length)
+        })
+    }
+
+    /// Defragments every watched manager, one after another: a record for each device.
+    pub fn collect(&self) -> Result<Vec<sys::ferrum_collected>> {
+        let mut room = 16;
+        loop {
+            let mut raw = vec![sys::ferrum_collected::default(); room];
+            let mut count = 0;
+            // SAFETY: raw has room for as many.
+            let status = unsafe {
+                sys::ferrum_monitor_collect(self.raw, raw.as_mut_ptr(), room, &mut count)
+            };
+            if status == sys::FERRUM_ERROR_BUFFER_TOO_SMALL {
+                room = count;
+                continue;
+            }
+            check(status)?;
+            raw.truncate(count);
+            return Ok(raw);
+        }
+    }
+}
