@@ -4423,8 +4423,8 @@ extern "C" {
     /// block has, its worst padding; and what the flags refuse. Of the rest it keeps
     /// those of the best tier, and then chooses; of equal ones the first.
     ///
-    /// "best_fit"     the largest 1 - (free - size) / total
-    /// - |used / total - 0.5| \* 0.5 + 0.2 / rank, where rank is the
+    /// "best_fit"     the largest 1 - waste - |use - 0.5| \* 0.5 + 0.2 / rank, with
+    /// waste = (free - size) / total, use = used / total, and rank the
     /// place among the preferred devices (without one the last term is
     /// 0), in single precision; unknown capacity is no waste, no use
     /// "best_fit_original"  the same formula over every device with enough free bytes,
