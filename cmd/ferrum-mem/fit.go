@@ -131,12 +131,14 @@ func (f fitFlags) serving(cmd *cobra.Command) (estimate.Serving, error) {
 		return v, usagef(cmd, "--logits %q is neither last nor all", f.logits)
 	}
 	var err error
-	if f.kvDType != "" {
+	// What engines call the default.
+	const auto = "auto"
+	if f.kvDType != "" && f.kvDType != auto {
 		if v.KVDType, err = estimate.ParseDType(f.kvDType); err != nil {
 			return v, usagef(cmd, "--kv-dtype: %s", message(err))
 		}
 	}
-	if f.dtype != "" {
+	if f.dtype != "" && f.dtype != auto {
 		if v.WeightDType, err = estimate.ParseDType(f.dtype); err != nil {
 			return v, usagef(cmd, "--dtype: %s", message(err))
 		}

@@ -104,6 +104,7 @@ func TestFitHeedsItsFlags(t *testing.T) {
 	assert.Greater(t, with("--attention", "eager").ActivationBytes, plain.ActivationBytes)
 	assert.Greater(t, with("--logits", "all").ActivationBytes, plain.ActivationBytes)
 	assert.Zero(t, with("--overhead-permille", "0").OverheadBytes)
+	assert.Equal(t, plain, with("--dtype", "auto", "--kv-dtype", "auto"))
 	r, _ := fitting(t, llama, "--memory", "80GiB")
 	assert.EqualValues(t, 131072, r.Context, "what the model was made for")
 }
