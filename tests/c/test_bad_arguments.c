@@ -420,6 +420,9 @@ typedef struct {
 
 /* clang-format off */
 #define STRUCT_CALLS(X) \
+    X(backend_select, "choice_out", 1, ferrum_backend_choice, FERRUM_BACKEND_CHOICE_INIT, ferrum_backend_select(0, 1, p)) \
+    X(backend_open, "choice_out", 1, ferrum_backend_choice, FERRUM_BACKEND_CHOICE_INIT, ferrum_backend_open(0, 1, OUT(ferrum_device, {0}), p)) \
+    X(host_get_info, "info_out", 1, ferrum_host_info, FERRUM_HOST_INFO_INIT, ferrum_host_get_info(p)) \
     X(estimate_model_memory, "shape", 0, ferrum_model_shape, FERRUM_MODEL_SHAPE_INIT, ferrum_estimate_model_memory(p, OUT(uint64_t, {0}))) \
     X(estimate_kv_cache_memory, "shape", 0, ferrum_kv_cache_shape, FERRUM_KV_CACHE_SHAPE_INIT, ferrum_estimate_kv_cache_memory(p, OUT(uint64_t, {0}))) \
     X(estimate_inference_memory, "shape", 0, ferrum_model_shape, FERRUM_MODEL_SHAPE_INIT, ferrum_estimate_inference_memory(p, OUT(ferrum_inference_estimate, FERRUM_INFERENCE_ESTIMATE_INIT))) \
@@ -534,6 +537,18 @@ typedef struct {
     X(last_error, error_out, ferrum_last_error(NULL)) \
     X(backends_json, length_out, ferrum_backends_json((char[8]){0}, 8, NULL)) \
     X(backends_json, buffer, ferrum_backends_json(NULL, 8, OUT(size_t, {0}))) \
+    X(backends_summary, length_out, ferrum_backends_summary((char[8]){0}, 8, NULL)) \
+    X(backends_summary, buffer, ferrum_backends_summary(NULL, 8, OUT(size_t, {0}))) \
+    X(backend_best, backend_out, ferrum_backend_best(NULL)) \
+    X(backend_select, choice_out, ferrum_backend_select(0, 1, NULL)) \
+    X(backend_open, device_out, ferrum_backend_open(0, 1, NULL, NULL)) \
+    X(device_can_fit, id, ferrum_device_can_fit(NULL, 1, OUT(uint32_t, {0}))) \
+    X(device_can_fit, fits_out, ferrum_device_can_fit("cpu:0", 1, NULL)) \
+    X(host_get_info, info_out, ferrum_host_get_info(NULL)) \
+    X(round_up_power_of_2, result_out, ferrum_round_up_power_of_2(1, NULL)) \
+    X(size_class, class_bytes_out, ferrum_size_class(1, NULL)) \
+    X(f32_bytes, bytes_out, ferrum_f32_bytes(1, NULL)) \
+    X(f16_bytes, bytes_out, ferrum_f16_bytes(1, NULL)) \
     X(snapshot_json, length_out, ferrum_snapshot_json((char[8]){0}, 8, NULL)) \
     X(snapshot_json, buffer, ferrum_snapshot_json(NULL, 8, OUT(size_t, {0}))) \
     X(leak_report_json, length_out, ferrum_leak_report_json((char[8]){0}, 8, NULL)) \
@@ -713,8 +728,7 @@ static ferrum_status fill_range(fixture *f, uint64_t offset, uint64_t size,
     return ferrum_fill_async(&fill, f->stream);
 }
 /* A model that can be estimated, and what is asked of it. */
-static ferrum_status
-estimate_with(void (*change)(ferrum_estimate_request *)) {
+static ferrum_status estimate_with(void (*change)(ferrum_estimate_request *)) {
     static const char model[] =
         "{\"model_type\":\"llama\",\"hidden_size\":64,"
         "\"intermediate_size\":64,\"num_hidden_layers\":1,"
@@ -723,8 +737,8 @@ estimate_with(void (*change)(ferrum_estimate_request *)) {
     r.context = 1;
     change(&r);
     size_t length = 1;
-    ferrum_status status = ferrum_estimate_config_json(
-        model, sizeof model - 1, &r, NULL, 0, &length);
+    ferrum_status status = ferrum_estimate_config_json(model, sizeof model - 1,
+                                                       &r, NULL, 0, &length);
     return length == 0 ? status : FERRUM_OK;
 }
 static ferrum_status shape_with(void (*change)(ferrum_model_shape *)) {
@@ -936,6 +950,20 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(log_set_callback_level, INVALID_ARGUMENT, "17", ferrum_log_set_callback(17, NULL, NULL)) \
     X(log_set_callback_negative, INVALID_ARGUMENT, "-1", ferrum_log_set_callback(-1, NULL, NULL)) \
     X(backends_json_small, BUFFER_TOO_SMALL, "capacity", small_buffer(ferrum_backends_json)) \
+    X(backends_summary_small, BUFFER_TOO_SMALL, "capacity", small_buffer(ferrum_backends_summary)) \
+    X(backend_select_number, INVALID_ARGUMENT, "preference is 6", ferrum_backend_select(6, 1, OUT(ferrum_backend_choice, FERRUM_BACKEND_CHOICE_INIT))) \
+    X(backend_select_negative, INVALID_ARGUMENT, "preference is -1", ferrum_backend_select(-1, 1, OUT(ferrum_backend_choice, FERRUM_BACKEND_CHOICE_INIT))) \
+    X(backend_select_never_fits, OUT_OF_MEMORY, "cpu:0: needs", ferrum_backend_select(0, UINT64_MAX, OUT(ferrum_backend_choice, FERRUM_BACKEND_CHOICE_INIT))) \
+    X(backend_open_number, INVALID_ARGUMENT, "preference is 1000", ferrum_backend_open(1000, 1, OUT(ferrum_device, {0}), NULL)) \
+    X(backend_open_never_fits, OUT_OF_MEMORY, "cpu:0: needs", ferrum_backend_open(FERRUM_BACKEND_CPU, UINT64_C(1) << 60, OUT(ferrum_device, {0}), NULL)) \
+    X(backend_open_elsewhere, BACKEND_UNAVAILABLE, "Metal is not supported", ferrum_backend_open(FERRUM_BACKEND_METAL, 1, OUT(ferrum_device, {0}), NULL)) \
+    X(device_can_fit_malformed, INVALID_ARGUMENT, "CPU:0", ferrum_device_can_fit("CPU:0", 1, OUT(uint32_t, {0}))) \
+    X(device_can_fit_unknown, DEVICE_NOT_FOUND, "cpu:99", ferrum_device_can_fit("cpu:99", 1, OUT(uint32_t, {0}))) \
+    X(device_can_fit_elsewhere, BACKEND_UNAVAILABLE, "Metal is not supported", ferrum_device_can_fit("metal:0", 1, OUT(uint32_t, {0}))) \
+    X(round_up_power_of_2_above, OVERFLOW, "9223372036854775809", ferrum_round_up_power_of_2((UINT64_C(1) << 63) + 1, OUT(uint64_t, {0}))) \
+    X(size_class_above, OVERFLOW, "18446744073709551615", ferrum_size_class(UINT64_MAX, OUT(uint64_t, {0}))) \
+    X(f32_bytes_above, OVERFLOW, "4611686018427387904", ferrum_f32_bytes(UINT64_C(1) << 62, OUT(uint64_t, {0}))) \
+    X(f16_bytes_above, OVERFLOW, "9223372036854775808", ferrum_f16_bytes(UINT64_C(1) << 63, OUT(uint64_t, {0}))) \
     X(snapshot_json_small, BUFFER_TOO_SMALL, "capacity", small_buffer(ferrum_snapshot_json)) \
     X(leak_report_json_small, BUFFER_TOO_SMALL, "capacity", small_buffer(ferrum_leak_report_json)) \
     X(device_open_unknown, DEVICE_NOT_FOUND, "cpu:7", ferrum_device_open("cpu:7", OUT(ferrum_device, {0}))) \
@@ -1378,8 +1406,10 @@ static int run_in_process(const char *self, size_t n) {
 
 /* Functions that have no argument that could be bad. */
 static const char *const no_bad_argument[] = {
-    "ferrum_abi_version", "ferrum_version_string", "ferrum_status_name",
-    "ferrum_status_text"};
+    "ferrum_abi_version",         "ferrum_version_string",
+    "ferrum_status_name",         "ferrum_status_text",
+    "ferrum_backends_refresh",    "ferrum_backend_name",
+    "ferrum_backend_display_name"};
 
 static int has_case(const char *function) {
     for (size_t i = 0; i < COUNT(no_bad_argument); i++)

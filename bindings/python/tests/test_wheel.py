@@ -24,6 +24,7 @@ with fm.Device("cpu:1") as device, fm.Manager(device) as manager:
     with manager.allocate(16) as block:
         block.write(b"from the wheel")
         print(bytes(block.view()[:14]).decode(), fm.library_version())
+assert all(b.reason != "helper_unavailable" for b in fm.backends()), fm.backends()
 fm.shutdown()
 maps = open("/proc/self/maps").read()
 print([l.split()[-1] for l in maps.splitlines() if "libferrum_mem" in l][0])
@@ -66,6 +67,8 @@ def test_what_is_in_the_wheel(wheel):
         names = archive.namelist()
         library = archive.read("ferrum_mem/lib/libferrum_mem.so.0")
         metadata = archive.read(next(n for n in names if n.endswith("METADATA"))).decode()
+        helper = archive.getinfo("ferrum_mem/lib/ferrum-mem-probe")
+    assert helper.external_attr >> 16 & 0o111, "the helper can be run"
     assert library == hook.find_library().read_bytes()
     assert "ferrum_mem/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)

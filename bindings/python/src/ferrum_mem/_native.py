@@ -82,6 +82,11 @@ def status_text(status: int) -> str:
 
 def read_json(function: Callable[..., int]) -> Any:
     """What one of the JSON functions writes, decoded."""
+    return json.loads(read_text(function))
+
+
+def read_text(function: Callable[..., int]) -> str:
+    """What one of the functions writes that give text."""
     length = ctypes.c_size_t()
     capacity = 4096
     while True:
@@ -89,7 +94,7 @@ def read_json(function: Callable[..., int]) -> Any:
         status = function(buffer, capacity, ctypes.byref(length))
         if status != _abi.FERRUM_ERROR_BUFFER_TOO_SMALL:
             check(status)
-            return json.loads(buffer.value)
+            return buffer.value.decode()
         # It may have grown by the next call, so a little more than was said.
         capacity = length.value + length.value // 8 + 1
 

@@ -251,42 +251,80 @@ class DeviceInfo:
 
 @dataclass(frozen=True)
 class BackendDevice:
-    """A device that a backend has found; capabilities in words."""
+    """A device that a backend has found, before it is opened; capabilities in words.
+
+    Attributes:
+        total_bytes: capacity; 0 means unknown.
+        free_bytes: what was free then; None if not known.
+        compute_capability: the vendor's word for what the device can.
+        unified_memory: the memory is shared with the host.
+        max_allocation_bytes: bound of one allocation; None: nothing but the capacity.
+        recommended_fraction_percent: how much of the capacity an engine should take.
+    """
 
     id: str
+    index: int
     name: str
     total_bytes: int
+    free_bytes: int | None
+    compute_capability: str | None
+    unified_memory: bool
+    max_allocation_bytes: int | None
     granularity_bytes: int
     alignment_bytes: int
+    recommended_fraction_percent: int
     host_addressable: bool
     capabilities: tuple[str, ...]
+
+    def can_fit(self, size_bytes: int) -> bool:
+        """Whether it fits what is free or, where that is unknown, 80 % of the capacity."""
+        if self.free_bytes is not None:
+            return self.free_bytes >= size_bytes
+        return self.total_bytes * 4 // 5 >= size_bytes
+
+    def total_memory_gb(self) -> float:
+        """The capacity in units of 2**30 bytes."""
+        return self.total_bytes / 2**30
+
+    def free_memory_gb(self) -> float | None:
+        """What was free, in units of 2**30 bytes; None if not known."""
+        return None if self.free_bytes is None else self.free_bytes / 2**30
 
 
 @dataclass(frozen=True)
 class Backend:
-    """A backend of the library with its devices, or why it cannot be used here."""
+    """A backend with its devices, or why it cannot be used here.
+
+    Attributes:
+        backend: the name in device ids.
+        name: the name for people.
+        available: it works here and has devices.
+        usable: this build can also open them.
+        reason: why it is not available, in one word; error says it in full.
+        native_code: number of the vendor's library or the system, or 0.
+        library: file that the vendor's runtime was found as.
+        version: of the vendor's interface.
+    """
 
     backend: str
+    name: str
     available: bool
+    usable: bool
+    reason: str | None
     error: str | None
+    native_code: int
+    library: str | None
+    version: str | None
     devices: tuple[BackendDevice, ...]
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Backend:
-        """Reads the library\'s JSON."""
-        devices = (
-            BackendDevice(
-                id=entry["id"],
-                name=entry["name"],
-                total_bytes=entry["total_bytes"],
-                granularity_bytes=entry["granularity_bytes"],
-                alignment_bytes=entry["alignment_bytes"],
-                host_addressable=entry["host_addressable"],
-                capabilities=tuple(entry["capabilities"]),
-            )
+        """Reads the library's JSON."""
+        devices = tuple(
+            BackendDevice(**{**entry, "capabilities": tuple(entry["capabilities"])})
             for entry in raw["devices"]
         )
-        return cls(raw["backend"], raw["available"], raw["error"], tuple(devices))
+        return cls(**{**raw, "devices": devices})
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,142 @@
+"""Discovery: what there is, what to take, and drivers that are broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ferrum_mem as fm
+
+SIMULATED = Path(__file__).resolve().parents[3] / "tests" / "simulated"
+
+
+def test_all_backends_are_there():
+    found = fm.backends()
+    assert [b.backend for b in found] == ["cpu", "cuda", "rocm", "metal", "opencl"]
+    assert [b.name for b in found] == ["CPU", "CUDA", "ROCm", "Metal", "OpenCL"]
+    for backend in found:
+        assert backend.available == (backend.error is None) == bool(backend.devices)
+        assert backend.available == (backend.reason is None)
+    assert found[0].available
+    assert found[0].usable
+    device = found[0].devices[0]
+    assert device.can_fit(device.free_bytes)
+    assert not device.can_fit(device.free_bytes + 1)
+    assert device.total_memory_gb() == 0.5
+    assert device.recommended_fraction_percent == 70
+
+
+def test_summary(capsys):
+    text = fm.backend_summary()
+    lines = text.splitlines()
+    assert lines[0] == "=== Available Backends ==="
+    assert lines[1] == "✓ CPU (CPU)"
+    assert lines[-1] == f"Recommended backend: {fm.best_available_backend()}"
+    fm.print_backend_summary()
+    assert capsys.readouterr().out == text
+
+
+def test_backend_types():
+    assert [str(t) for t in fm.BackendType] == ["Auto", "CPU", "CUDA", "ROCm", "Metal", "OpenCL"]
+    names = ["auto", "cpu", "cuda", "rocm", "metal", "opencl"]
+    assert [t.backend for t in fm.BackendType] == names
+
+
+def test_select_and_init():
+    choice = fm.select_backend_for_model(1 << 20, fm.BackendType.CPU)
+    assert (choice.backend, choice.device_id, choice.device_index) == (1, "cpu:0", 0)
+    assert choice.tried == (("cpu:0", "chosen"),)
+    device, choice = fm.init_backend_with_memory_check(fm.BackendType.AUTO, 1 << 20)
+    with device:
+        assert device.id == choice.device_id
+        assert choice.tried[-1] == (device.id, "chosen")
+        assert choice.free_bytes >= 1 << 20
+    with pytest.raises(fm.OutOfMemoryError, match=r"cpu:0: needs 1048576\.00 GB"):
+        fm.init_backend_with_memory_check(fm.BackendType.AUTO, 1 << 50)
+    with pytest.raises(fm.OutOfMemoryError, match=r"cpu:1: needs"):
+        fm.select_backend_for_model(1 << 50)
+    with pytest.raises(fm.BackendUnavailableError, match="Metal is not supported"):
+        fm.select_backend_for_model(1, fm.BackendType.METAL)
+    with pytest.raises(fm.InvalidArgumentError, match="preference is 9"):
+        fm.select_backend_for_model(1, 9)
+    assert not fm.leak_report().leaks
+
+
+def test_device_can_fit_and_sizes():
+    assert fm.device_can_fit("cpu:0", 1)
+    assert not fm.device_can_fit("cpu:0", 1 << 60)
+    with pytest.raises(fm.DeviceNotFoundError):
+        fm.device_can_fit("cpu:9", 1)
+    sizes = {0: 1, 1: 1, 3: 4, 5: 8, 1000: 1024}
+    assert {n: fm.round_up_power_of_2(n) for n in sizes} == sizes
+    assert {n: fm.size_class(n) for n in sizes} == sizes
+    assert (fm.compute_f32_bytes(7), fm.compute_f16_bytes(7)) == (28, 14)
+    with pytest.raises(OverflowError):
+        fm.round_up_power_of_2((1 << 63) + 1)
+
+
+def test_host_info():
+    info = fm.host_info()
+    assert info.cpu_name
+    assert info.available_bytes is not None
+    assert 0 < info.available_bytes <= info.total_bytes
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory) -> Path:
+    compiler = shutil.which("cc")
+    if compiler is None or not SIMULATED.exists():
+        pytest.skip("a C compiler and the checkout are needed")
+    folder = tmp_path_factory.mktemp("driver")
+    library = folder / "libcuda.so.1"
+    options = ["-std=gnu11", "-D_GNU_SOURCE", "-shared", "-fPIC"]
+    subprocess.run([compiler, *options, SIMULATED / "cuda.c", "-o", library], check=True)
+    return folder
+
+
+PROGRAM = """
+import json, signal, sys
+if "ignore" in sys.argv:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+import ferrum_mem as fm
+for _ in range(3):
+    fm.refresh_backends()
+cuda = fm.backends()[1]
+best = str(fm.best_available_backend())
+ids = [d.id for d in cuda.devices]
+print(json.dumps([cuda.available, cuda.reason, cuda.native_code, ids, best]))
+"""
+
+
+def look(driver: Path, behaviour: str, *arguments: str, **more: str) -> list[object]:
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(driver), "SIMULATED": behaviour, **more}
+    command = [sys.executable, "-c", PROGRAM, *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+    answer: list[object] = json.loads(done.stdout)
+    return answer
+
+
+@pytest.mark.parametrize("arguments", [(), ("ignore",)])
+def test_broken_drivers_do_not_harm_the_program(driver, arguments):
+    whole = [True, None, 0, ["cuda:0", "cuda:1"], "CPU"]
+    assert look(driver, "normal", *arguments) == whole
+    assert look(driver, "garbage", *arguments) == whole
+    assert look(driver, "error=999", *arguments)[:3] == [False, "driver_error", 999]
+    crash = look(driver, "abort", *arguments)
+    assert crash[:2] == [False, "crashed"]
+    hang = look(driver, "sleep", *arguments, FERRUM_PROBE_TIMEOUT="200ms")
+    assert hang[:2] == [False, "timed_out"]
+
+
+def test_modes_of_asking(driver):
+    whole = [True, None, 0, ["cuda:0", "cuda:1"], "CPU"]
+    assert look(driver, "normal", FERRUM_PROBE="in_process") == whole
+    assert look(driver, "normal", FERRUM_PROBE="off")[1] == "switched_off"
+    missing = look(driver, "normal", FERRUM_PROBE_HELPER="/nonexistent/helper")
+    assert missing[:3] == [False, "helper_unavailable", 2]
