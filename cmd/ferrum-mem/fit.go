@@ -1,16 +1,11 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"ferrum_mem/core/device"
 	"ferrum_mem/core/estimate"
-	"ferrum_mem/core/library"
-	"ferrum_mem/drivers/host"
 )
 
 // fitFlags are the flags of fit as typed.
@@ -144,97 +139,6 @@ func (f fitFlags) serving(cmd *cobra.Command) (estimate.Serving, error) {
 		}
 	}
 	return v, nil
-}
-
-// room is a device and what is free of it.
-type room struct {
-	device                string
-	totalBytes, freeBytes uint64
-}
-
-// rooms are the devices that are asked, or the one that is pretended.
-func (f fitFlags) rooms(cmd *cobra.Command, s streams) ([]room, error) {
-	size := func(name, text string) (uint64, error) {
-		bytes, err := host.ParseSize(text)
-		if err != nil {
-			return 0, usagef(cmd, "--%s %s", name, message(err))
-		}
-		return bytes, nil
-	}
-	if cmd.Flags().Changed("memory") {
-		if cmd.Flags().Changed("device") || cmd.Flags().Changed("limit") {
-			return nil, usagef(cmd, "--memory asks no device: --device and --limit do not go with it")
-		}
-		bytes, err := size("memory", f.memory)
-		return []room{{device: "memory", totalBytes: bytes, freeBytes: bytes}}, err
-	}
-	limit := ^uint64(0)
-	if cmd.Flags().Changed("limit") {
-		var err error
-		if limit, err = size("limit", f.limit); err != nil {
-			return nil, err
-		}
-	}
-	for _, id := range f.devices {
-		if _, err := device.ParseID(id); err != nil {
-			return nil, usagef(cmd, "--device: %s", message(err))
-		}
-	}
-	rooms, err := readRooms(s, f.devices)
-	for i := range rooms {
-		rooms[i].freeBytes = min(rooms[i].freeBytes, limit)
-	}
-	return rooms, err
-}
-
-// readRooms asks the devices of those ids, or all, for their free memory.
-func readRooms(s streams, ids []string) (rooms []room, err error) {
-	l := newLibrary(s)
-	if err := l.Init(nil); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.Shutdown(false)) }()
-	if len(ids) == 0 {
-		text, err := l.BackendsJSON()
-		if err != nil {
-			return nil, err
-		}
-		var found backends
-		if err := json.Unmarshal(text, &found); err != nil {
-			return nil, err
-		}
-		for _, b := range found.Backends {
-			if !b.Usable {
-				continue
-			}
-			for _, d := range b.Devices {
-				ids = append(ids, d.ID)
-			}
-		}
-		if len(ids) == 0 {
-			return nil, device.Errorf(device.CodeBackendUnavailable, "fit.devices", "there is no device; ferrum-mem devices says why")
-		}
-	}
-	for _, id := range ids {
-		r, err := readRoom(l, id)
-		if err != nil {
-			return nil, err
-		}
-		rooms = append(rooms, r)
-	}
-	return rooms, nil
-}
-
-func readRoom(l *library.Library, id string) (room, error) {
-	handle, err := l.DeviceOpen(id)
-	if err != nil {
-		return room{}, err
-	}
-	info, err := l.MemoryInfo(handle)
-	if err := errors.Join(err, l.DeviceClose(handle, false)); err != nil {
-		return room{}, err
-	}
-	return room{device: id, totalBytes: info.TotalBytes, freeBytes: info.FreeBytes}, nil
 }
 
 // fitAll asks the same of every device, and puts the best first.
