@@ -207,6 +207,8 @@ inline void end_vpool(ferrum_vpool h) { ferrum_vpool_destroy(h, FERRUM_FORCE); }
 inline void end_shared_pool(ferrum_shared_pool h) {
     ferrum_shared_pool_destroy(h, FERRUM_FORCE);
 }
+inline void end_monitor(ferrum_monitor h) { ferrum_monitor_destroy(h); }
+inline void end_placement(ferrum_placement h) { ferrum_placement_destroy(h); }
 inline void end_manager(ferrum_manager h) {
     ferrum_manager_destroy(h, FERRUM_FORCE);
 }
@@ -261,6 +263,42 @@ class library {
         return detail::text(ferrum_backends_json);
     }
     static std::string backends_json() { return try_backends_json().value(); }
+    /** Asks all backends again. */
+    static result<done> try_refresh_backends() {
+        return detail::outcome(ferrum_backends_refresh());
+    }
+    static void refresh_backends() { try_refresh_backends().value(); }
+    static result<std::string> try_backend_summary() {
+        return detail::text(ferrum_backends_summary);
+    }
+    static std::string backend_summary() {
+        return try_backend_summary().value();
+    }
+    static result<ferrum_backend> try_best_backend() {
+        ferrum_backend out = FERRUM_BACKEND_AUTO;
+        ferrum_status status = ferrum_backend_best(&out);
+        return detail::outcome(status, out);
+    }
+    static ferrum_backend best_backend() { return try_best_backend().value(); }
+    /** The first device that has room; it is not opened. */
+    static result<ferrum_backend_choice>
+    try_select_backend(ferrum_backend preference,
+                       std::uint64_t required_bytes) {
+        ferrum_backend_choice out = FERRUM_BACKEND_CHOICE_INIT;
+        ferrum_status status =
+            ferrum_backend_select(preference, required_bytes, &out);
+        return detail::outcome(status, out);
+    }
+    static ferrum_backend_choice select_backend(ferrum_backend preference,
+                                                std::uint64_t required_bytes) {
+        return try_select_backend(preference, required_bytes).value();
+    }
+    static result<ferrum_host_info> try_host_info() {
+        ferrum_host_info out = FERRUM_HOST_INFO_INIT;
+        ferrum_status status = ferrum_host_get_info(&out);
+        return detail::outcome(status, out);
+    }
+    static ferrum_host_info host_info() { return try_host_info().value(); }
     static result<std::string> try_snapshot_json() {
         return detail::text(ferrum_snapshot_json);
     }
@@ -1233,6 +1271,23 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
         return device(out);
     }
     static device open(const char *id) { return try_open(id).value(); }
+    /** Opens the first device that has room; choice, unless nullptr, tells which
+     *  and what was tried. */
+    static result<device>
+    try_open_with_room(ferrum_backend preference, std::uint64_t required_bytes,
+                       ferrum_backend_choice *choice = nullptr) {
+        ferrum_device out{};
+        ferrum_status status =
+            ferrum_backend_open(preference, required_bytes, &out, choice);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return device(out);
+    }
+    static device open_with_room(ferrum_backend preference,
+                                 std::uint64_t required_bytes,
+                                 ferrum_backend_choice *choice = nullptr) {
+        return try_open_with_room(preference, required_bytes, choice).value();
+    }
 
     result<ferrum_device_info> try_info() const {
         ferrum_device_info out = FERRUM_DEVICE_INFO_INIT;
@@ -1246,6 +1301,16 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
         return detail::outcome(status, out);
     }
     ferrum_memory_info memory_info() const { return try_memory_info().value(); }
+    /** From the books and a reading no older than that; UINT64_MAX: of any age. */
+    result<ferrum_memory_info>
+    try_recent_memory_info(std::uint64_t max_age_ns) const {
+        ferrum_memory_info out = FERRUM_MEMORY_INFO_INIT;
+        return detail::outcome(
+            ferrum_memory_get_recent_info(get(), max_age_ns, &out), out);
+    }
+    ferrum_memory_info recent_memory_info(std::uint64_t max_age_ns) const {
+        return try_recent_memory_info(max_age_ns).value();
+    }
     result<ferrum_statistics> try_statistics() const {
         ferrum_statistics out = FERRUM_STATISTICS_INIT;
         ferrum_status status = ferrum_device_get_statistics(get(), &out);
@@ -1391,6 +1456,149 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
     on_reclaim(reclaim_function give,
                const ferrum_reclaim_config *config = nullptr) const {
         return try_on_reclaim(std::move(give), config).value();
+    }
+};
+
+/** Watches the memory of several devices as one. It owns its callable. */
+class monitor {
+  public:
+    using levels_function =
+        std::function<void(const ferrum_device_level *, std::size_t)>;
+
+    static result<monitor>
+    try_create(const ferrum_monitor_config *config = nullptr) {
+        ferrum_monitor out{};
+        ferrum_status status = ferrum_monitor_create(config, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return monitor(out);
+    }
+    static monitor create(const ferrum_monitor_config *config = nullptr) {
+        return try_create(config).value();
+    }
+    monitor(monitor &&) = default;
+    /* It would free the callable before the library lets go of it. */
+    monitor &operator=(monitor &&) = delete;
+
+    ferrum_monitor get() const noexcept { return handle_.get(); }
+
+    /** The registration is weak: a manager that is destroyed leaves by itself. */
+    result<done> try_add(const manager &watched) {
+        return detail::outcome(ferrum_monitor_register(get(), watched.get()));
+    }
+    void add(const manager &watched) { try_add(watched).value(); }
+    result<done> try_remove(const manager &watched) {
+        return detail::outcome(ferrum_monitor_unregister(get(), watched.get()));
+    }
+    void remove(const manager &watched) { try_remove(watched).value(); }
+    result<done> try_remove(const device &watched) {
+        return detail::outcome(
+            ferrum_monitor_unregister_device(get(), watched.get()));
+    }
+    void remove(const device &watched) { try_remove(watched).value(); }
+
+    /** Replaces the callable; an empty one removes it. Not for several threads at
+     *  once, and not from the callable. An exception from it ends the process. */
+    result<done> try_on_change(levels_function hear) {
+        std::shared_ptr<levels_function> held;
+        if (hear)
+            held = std::make_shared<levels_function>(std::move(hear));
+        ferrum_monitor_fn call = nullptr;
+        if (held)
+            call = [](ferrum_monitor, const ferrum_device_level *levels,
+                      std::size_t count, void *data) noexcept {
+                (*static_cast<levels_function *>(data))(levels, count);
+            };
+        ferrum_status status =
+            ferrum_monitor_set_callback(get(), call, held.get());
+        if (status == FERRUM_OK)
+            callable_ = std::move(held);
+        return detail::outcome(status);
+    }
+    void on_change(levels_function hear) {
+        try_on_change(std::move(hear)).value();
+    }
+
+    result<ferrum_monitor_pressure>
+    try_pressure(std::uint64_t max_age_ns = 0) const {
+        ferrum_monitor_pressure out = FERRUM_MONITOR_PRESSURE_INIT;
+        return detail::outcome(
+            ferrum_monitor_get_pressure(get(), max_age_ns, &out), out);
+    }
+    ferrum_monitor_pressure pressure(std::uint64_t max_age_ns = 0) const {
+        return try_pressure(max_age_ns).value();
+    }
+    result<std::string> try_info_json(std::uint64_t max_age_ns = 0) const {
+        return detail::text(
+            [&](char *buffer, std::size_t room, std::size_t *length) {
+                return ferrum_monitor_info_json(get(), max_age_ns, buffer, room,
+                                                length);
+            });
+    }
+    std::string info_json(std::uint64_t max_age_ns = 0) const {
+        return try_info_json(max_age_ns).value();
+    }
+
+  private:
+    explicit monitor(ferrum_monitor id) : handle_(id) {}
+
+    /* Destroyed after the handle: members go in reverse order. */
+    std::shared_ptr<void> callable_;
+    detail::owner<ferrum_monitor, detail::end_monitor> handle_;
+};
+
+/** A placement strategy: chooses the device for a request. */
+class placement
+    : public detail::owner<ferrum_placement, detail::end_placement> {
+  public:
+    using owner::owner;
+
+    static result<placement> try_create(const char *strategy) {
+        ferrum_placement out{};
+        ferrum_status status = ferrum_placement_create(strategy, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return placement(out);
+    }
+    static placement create(const char *strategy) {
+        return try_create(strategy).value();
+    }
+    /** A strategy of the caller's; user_data has to outlive it. */
+    static result<placement> try_create_own(const char *name,
+                                            ferrum_placement_fn choose,
+                                            void *user_data) {
+        ferrum_placement out{};
+        ferrum_status status =
+            ferrum_placement_create_own(name, choose, user_data, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return placement(out);
+    }
+    static placement create_own(const char *name, ferrum_placement_fn choose,
+                                void *user_data) {
+        return try_create_own(name, choose, user_data).value();
+    }
+
+    /** The device stays its openers'. */
+    result<ferrum_device>
+    try_select(const ferrum_placement_request &request) const {
+        ferrum_device out{};
+        return detail::outcome(ferrum_placement_select(get(), &request, &out),
+                               out);
+    }
+    ferrum_device select(const ferrum_placement_request &request) const {
+        return try_select(request).value();
+    }
+    result<std::string>
+    try_explain_json(const ferrum_placement_request &request) const {
+        return detail::text(
+            [&](char *buffer, std::size_t room, std::size_t *length) {
+                return ferrum_placement_explain_json(get(), &request, buffer,
+                                                     room, length);
+            });
+    }
+    std::string explain_json(const ferrum_placement_request &request) const {
+        return try_explain_json(request).value();
     }
 };
 

@@ -88,6 +88,33 @@ TEST_F(Cpp, test_ownership) {
     EXPECT_EQ(device.statistics().reserved.current, 0u);
 }
 
+TEST_F(Cpp, test_discovery) {
+    ferrum::library::refresh_backends();
+    EXPECT_EQ(ferrum::library::backend_summary().rfind(
+                  "=== Available Backends ===\n", 0),
+              0u);
+    EXPECT_GE(ferrum::library::best_backend(), FERRUM_BACKEND_CPU);
+    EXPECT_STREQ(ferrum::library::select_backend(FERRUM_BACKEND_CPU, MiB).id,
+                 "cpu:0");
+    EXPECT_EQ(ferrum::library::try_select_backend(FERRUM_BACKEND_CPU,
+                                                  UINT64_C(1) << 60)
+                  .status(),
+              FERRUM_ERROR_OUT_OF_MEMORY);
+    ferrum_backend_choice choice = FERRUM_BACKEND_CHOICE_INIT;
+    {
+        auto opened =
+            ferrum::device::open_with_room(FERRUM_BACKEND_CPU, MiB, &choice);
+        EXPECT_STREQ(opened.info().id, choice.id);
+        EXPECT_STREQ(choice.tried, "cpu:0: chosen\n");
+    }
+    EXPECT_EQ(
+        ferrum::device::try_open_with_room(FERRUM_BACKEND_METAL, 1).status(),
+        FERRUM_ERROR_BACKEND_UNAVAILABLE);
+    auto host = ferrum::library::host_info();
+    EXPECT_NE(host.cpu_name[0], 0);
+    EXPECT_LE(host.available_bytes, host.total_bytes);
+}
+
 TEST_F(Cpp, test_devices_and_books) {
     EXPECT_STREQ(other.info().id, "cpu:1");
     EXPECT_EQ(device.memory_info().total_bytes, 256 * MiB);

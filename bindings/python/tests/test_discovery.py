@@ -9,9 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import ferrum_mem as fm
+import pytest
 
 SIMULATED = Path(__file__).resolve().parents[3] / "tests" / "simulated"
 

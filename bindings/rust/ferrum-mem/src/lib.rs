@@ -28,6 +28,7 @@
 
 mod callback;
 mod device;
+mod discovery;
 mod error;
 mod estimate;
 mod library;
@@ -48,6 +49,10 @@ mod virtual_values;
 
 pub use callback::{no_log, on_log, LogLevel, Reclaim, Registration};
 pub use device::Device;
+pub use discovery::{
+    compute_f16_bytes, compute_f32_bytes, host_info, round_up_power_of_2, size_class,
+    BackendChoice, BackendType, HostInfo,
+};
 pub use error::{Error, ErrorKind, Facts, Result};
 pub use estimate::{
     estimate_config_json, estimate_file_json, estimate_inference_memory, estimate_kv_cache_memory,

@@ -1,0 +1,211 @@
+use std::ffi::{c_char, CStr};
+use std::fmt;
+
+use crate::error::check;
+use crate::library::{c_text, json_of};
+use crate::{sys, Device, Library, Result};
+
+/// A backend; `Auto` is a preference only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(i32)]
+pub enum BackendType {
+    #[default]
+    /// The library chooses.
+    Auto = sys::FERRUM_BACKEND_AUTO,
+    /// The host.
+    Cpu = sys::FERRUM_BACKEND_CPU,
+    /// Devices of the CUDA driver.
+    Cuda = sys::FERRUM_BACKEND_CUDA,
+    /// Devices of the HIP runtime.
+    Rocm = sys::FERRUM_BACKEND_ROCM,
+    /// Devices of macOS.
+    Metal = sys::FERRUM_BACKEND_METAL,
+    /// Devices of all OpenCL platforms.
+    OpenCl = sys::FERRUM_BACKEND_OPENCL,
+}
+
+impl BackendType {
+    fn from_raw(raw: sys::ferrum_backend) -> Self {
+        [Self::Cpu, Self::Cuda, Self::Rocm, Self::Metal, Self::OpenCl]
+            .into_iter()
+            .find(|one| *one as i32 == raw)
+            .unwrap_or_default()
+    }
+
+    /// The name in device ids, such as "cuda".
+    pub fn name(self) -> &'static str {
+        // SAFETY: the call gives a constant text.
+        unsafe { constant(sys::ferrum_backend_name(self as i32)) }
+    }
+}
+
+impl fmt::Display for BackendType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: as above.
+        f.write_str(unsafe { constant(sys::ferrum_backend_display_name(*self as i32)) })
+    }
+}
+
+/// # Safety
+///
+/// The text is constant and lives as long as the process.
+unsafe fn constant(text: *const c_char) -> &'static str {
+    // SAFETY: of the caller.
+    unsafe { CStr::from_ptr(text) }.to_str().unwrap_or_default()
+}
+
+/// A device that was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackendChoice {
+    /// The backend of the device.
+    pub backend: BackendType,
+    /// Position of the device within its backend.
+    pub device_index: u32,
+    /// For example "cuda:0".
+    pub id: String,
+    /// Capacity; 0 means unknown.
+    pub total_bytes: u64,
+    /// What was free when it was looked at; 0 if not known.
+    pub free_bytes: u64,
+    /// What was looked at, the chosen one last: lines of "id: why not".
+    pub tried: String,
+}
+
+fn text_of(field: &[c_char]) -> String {
+    let bytes: Vec<u8> = field
+        .iter()
+        .map(|c| *c as u8)
+        .take_while(|b| *b != 0)
+        .collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+impl From<&sys::ferrum_backend_choice> for BackendChoice {
+    fn from(raw: &sys::ferrum_backend_choice) -> Self {
+        Self {
+            backend: BackendType::from_raw(raw.backend),
+            device_index: raw.device_index,
+            id: text_of(&raw.id),
+            total_bytes: raw.total_bytes,
+            free_bytes: raw.free_bytes,
+            tried: text_of(&raw.tried),
+        }
+    }
+}
+
+/// What is known of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostInfo {
+    /// Model of the processor, or "Unknown CPU".
+    pub cpu_name: String,
+    /// Memory that this process may use; 0 means unknown.
+    pub total_bytes: u64,
+    /// What of it can still be touched, if known.
+    pub available_bytes: Option<u64>,
+}
+
+/// Reads what is known of this machine; the library need not run.
+pub fn host_info() -> Result<HostInfo> {
+    let mut raw = sys::ferrum_host_info::default();
+    // SAFETY: raw is an output of the call, with its size set.
+    check(unsafe { sys::ferrum_host_get_info(&mut raw) })?;
+    Ok(HostInfo {
+        cpu_name: text_of(&raw.cpu_name),
+        total_bytes: raw.total_bytes,
+        available_bytes: (raw.available_known != 0).then_some(raw.available_bytes),
+    })
+}
+
+impl Library {
+    /// Asks all backends again.
+    pub fn refresh_backends(&self) -> Result<()> {
+        // SAFETY: no arguments.
+        check(unsafe { sys::ferrum_backends_refresh() })
+    }
+
+    /// All backends with their devices or errors, for people.
+    pub fn backend_summary(&self) -> Result<String> {
+        // SAFETY: the buffer has the capacity that is told.
+        json_of(|to, room, length| unsafe { sys::ferrum_backends_summary(to, room, length) })
+    }
+
+    /// The backend that an automatic choice tries first.
+    pub fn best_available_backend(&self) -> Result<BackendType> {
+        let mut raw = 0;
+        // SAFETY: raw is an output of the call.
+        check(unsafe { sys::ferrum_backend_best(&mut raw) })?;
+        Ok(BackendType::from_raw(raw))
+    }
+
+    /// The first device that has room for that many bytes; it is not opened. When none
+    /// has, the error says what was tried.
+    pub fn select_backend_for_model(
+        &self,
+        preference: BackendType,
+        required_bytes: u64,
+    ) -> Result<BackendChoice> {
+        let mut raw = sys::ferrum_backend_choice::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_backend_select(preference as i32, required_bytes, &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// Opens the first device that has room, also by its own word once it is open.
+    pub fn init_backend_with_memory_check(
+        &self,
+        preference: BackendType,
+        required_bytes: u64,
+    ) -> Result<(Device, BackendChoice)> {
+        let mut raw = sys::ferrum_backend_choice::default();
+        let mut handle = Default::default();
+        // SAFETY: both are outputs of the call, raw with its size set.
+        check(unsafe {
+            sys::ferrum_backend_open(preference as i32, required_bytes, &mut handle, &mut raw)
+        })?;
+        let choice = BackendChoice::from(&raw);
+        // One device has one handle: this is a second open of it, the first is undone.
+        let device = Device::open(self, &choice.id);
+        // SAFETY: the handle was opened above.
+        check(unsafe { sys::ferrum_device_close(handle, 0) })?;
+        Ok((device?, choice))
+    }
+
+    /// Whether so much fits into what is free on a device or, where that is not known,
+    /// into 80 % of its capacity.
+    pub fn device_can_fit(&self, id: &str, bytes: u64) -> Result<bool> {
+        let text = c_text("ferrum_device_can_fit", "id", id)?;
+        let mut fits = 0;
+        // SAFETY: text lives through the call, fits is an output of it.
+        check(unsafe { sys::ferrum_device_can_fit(text.as_ptr(), bytes, &mut fits) })?;
+        Ok(fits != 0)
+    }
+}
+
+type SizeCall = unsafe extern "C" fn(u64, *mut u64) -> sys::ferrum_status;
+
+fn size(call: SizeCall, of: u64) -> Result<u64> {
+    let mut out = 0;
+    // SAFETY: out is an output of the call.
+    check(unsafe { call(of, &mut out) })?;
+    Ok(out)
+}
+
+/// The least power of two that is n or more; 1 for 0.
+pub fn round_up_power_of_2(n: u64) -> Result<u64> {
+    size(sys::ferrum_round_up_power_of_2, n)
+}
+
+/// The bucket of a size: the next power of two.
+pub fn size_class(size_bytes: u64) -> Result<u64> {
+    size(sys::ferrum_size_class, size_bytes)
+}
+
+/// Bytes of that many 32-bit floats.
+pub fn compute_f32_bytes(count: u64) -> Result<u64> {
+    size(sys::ferrum_f32_bytes, count)
+}
+
+/// Bytes of that many 16-bit floats.
+pub fn compute_f16_bytes(count: u64) -> Result<u64> {
+    size(sys::ferrum_f16_bytes, count)
+}

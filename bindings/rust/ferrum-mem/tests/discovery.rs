@@ -1,0 +1,80 @@
+//! Discovery and the choice of a backend by memory.
+
+use ferrum_mem::{
+    compute_f16_bytes, compute_f32_bytes, host_info, round_up_power_of_2, size_class, BackendType,
+    ErrorKind, Library,
+};
+
+#[test]
+fn backends_are_chosen_by_memory() {
+    let library = Library::start().unwrap();
+    let summary = library.backend_summary().unwrap();
+    assert!(summary.starts_with("=== Available Backends ===\n✓ CPU (CPU)\n"));
+    let best = library.best_available_backend().unwrap();
+    assert!(summary.ends_with(&format!("\nRecommended backend: {best}\n")));
+    library.refresh_backends().unwrap();
+
+    let choice = library
+        .select_backend_for_model(BackendType::Cpu, 1 << 20)
+        .unwrap();
+    assert_eq!((choice.backend, choice.device_index), (BackendType::Cpu, 0));
+    assert_eq!(
+        (choice.id.as_str(), choice.tried.as_str()),
+        ("cpu:0", "cpu:0: chosen\n")
+    );
+    let (device, choice) = library
+        .init_backend_with_memory_check(BackendType::Auto, 1 << 20)
+        .unwrap();
+    assert!(choice.tried.ends_with(&format!("{}: chosen\n", choice.id)));
+    drop(device);
+
+    let error = library
+        .init_backend_with_memory_check(BackendType::Auto, 1 << 50)
+        .err()
+        .unwrap();
+    assert_eq!(error.kind, ErrorKind::OutOfMemory);
+    assert!(
+        error.to_string().contains("cpu:0: needs 1048576.00 GB"),
+        "{error}"
+    );
+    let error = library
+        .select_backend_for_model(BackendType::Metal, 1)
+        .err()
+        .unwrap();
+    assert!(
+        error.to_string().contains("Metal is not supported"),
+        "{error}"
+    );
+    assert!(library.device_can_fit("cpu:0", 1).unwrap());
+    assert!(!library.device_can_fit("cpu:0", 1 << 60).unwrap());
+    assert!(library.device_can_fit("cpu:0\0", 1).is_err());
+}
+
+#[test]
+fn names_and_sizes() {
+    let all = [
+        (BackendType::Auto, "auto", "Auto"),
+        (BackendType::Cpu, "cpu", "CPU"),
+        (BackendType::Cuda, "cuda", "CUDA"),
+        (BackendType::Rocm, "rocm", "ROCm"),
+        (BackendType::Metal, "metal", "Metal"),
+        (BackendType::OpenCl, "opencl", "OpenCL"),
+    ];
+    for (backend, name, display) in all {
+        assert_eq!(
+            (backend.name(), backend.to_string().as_str()),
+            (name, display)
+        );
+    }
+    for (n, want) in [(0, 1), (1, 1), (3, 4), (5, 8), (1000, 1024)] {
+        assert_eq!(round_up_power_of_2(n).unwrap(), want);
+        assert_eq!(size_class(n).unwrap(), want);
+    }
+    assert!(round_up_power_of_2(u64::MAX).is_err());
+    assert_eq!(compute_f32_bytes(7).unwrap(), 28);
+    assert_eq!(compute_f16_bytes(7).unwrap(), 14);
+    assert!(compute_f32_bytes(u64::MAX).is_err());
+    let host = host_info().unwrap();
+    assert!(!host.cpu_name.is_empty());
+    assert!(host.available_bytes.unwrap() <= host.total_bytes);
+}
