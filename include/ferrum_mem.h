@@ -1915,7 +1915,9 @@ FERRUM_API ferrum_status ferrum_vpool_allocate_tagged(
  * not touch the range any more from this call on.
  *
  * @param offset_bytes,size_bytes  whole pages, of one allocation or of several,
- *                                 or exactly those of one allocation.
+ *                                 or exactly those of one allocation. Once a part
+ *                                 of it was freed, what is left is freed by whole
+ *                                 pages: its pages may be another one's by then.
  * @param stream                   optional: the stream that used the range last.
  * @return FERRUM_ERROR_INVALID_OFFSET for a range that is neither, or that ends
  *         outside; FERRUM_ERROR_INVALID_SIZE for a size of 0;
@@ -2490,7 +2492,9 @@ FERRUM_API ferrum_status ferrum_model_reclaim_callback_add(
  * the call that puts it to sleep until the end of the one that wakes it: there is no
  * memory behind it. A range that sleeps can be freed. Allocations of a tag that sleeps
  * are FERRUM_ERROR_INVALID_STATE, or wait if they ask for it (asleep_wait_ns); while
- * everything sleeps that is so for all tags that were not woken by themselves.
+ * everything sleeps that is so for all tags that were not woken by themselves. When
+ * the last range that slept is woken by its tag, nothing sleeps any more: from then
+ * on allocations of every tag are possible.
  *
  * One call at a time puts to sleep or wakes in one pool or model; others wait for it
  * as long as their timeout allows. In a reclaim callback no call waits: one that

@@ -130,6 +130,34 @@ func TestRangesThatAreRefused(t *testing.T) {
 	r.quit(t)
 }
 
+// What an allocation was does not name what others have where a part of it was.
+func TestOldPlaceDoesNotFreeANewerAllocation(t *testing.T) {
+	for _, asleep := range []bool{false, true} {
+		r := newRig(t, devicetest.Config{}, nil)
+		p := r.pool
+		offset, size := page+100, 2*page
+		_, err := p.Allocate(offset, size)
+		require.NoError(t, err)
+		require.NoError(t, p.Deallocate(2*page, page, nil), "a whole page of three")
+		_, err = p.Allocate(2*page+5, page-5)
+		require.NoError(t, err)
+		if asleep {
+			_, err = p.Sleep(t.Context(), SleepRequest{Backing: SleepDiscard})
+			require.NoError(t, err)
+		}
+		refused(t, p.Deallocate(offset, size, nil), device.CodeInvalidOffset, "offset "+text(offset), "size "+text(size),
+			"capacity "+text(p.CapacityBytes()), "a part of that allocation was freed", "the page at offset "+text(2*page))
+		require.Equal(t, !asleep, p.IsMapped(2*page, page), "the newer one is as it was")
+		r.check(t)
+
+		require.NoError(t, p.Deallocate(2*page+5, page-5, nil), "the newer one has its own place")
+		require.NoError(t, p.Deallocate(page, page, nil))
+		require.NoError(t, p.Deallocate(3*page, page, nil))
+		require.Zero(t, p.Stats().MappedPages+p.Stats().AsleepPages)
+		r.quit(t)
+	}
+}
+
 func TestLimitIsSeenAgainstUse(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
 	_, err := r.pool.Allocate(0, 8*page)

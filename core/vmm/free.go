@@ -79,7 +79,8 @@ func (s *space) mayFree(op string, b span, r run) error {
 	return s.mayFreeWhole(op, b, r)
 }
 
-// mayFreeWhole is mayFree for pages that have allocations.
+// mayFreeWhole is mayFree for pages that all have allocations: whole pages, of whatever
+// allocations, or all that one allocation ever had.
 func (s *space) mayFreeWhole(op string, b span, r run) error {
 	if err := s.shiftingNow(op, b, r); err != nil {
 		return err
@@ -91,6 +92,13 @@ func (s *space) mayFreeWhole(op string, b span, r run) error {
 		return s.badRange(op, b,
 			"offset %d, size %d, capacity %d: neither whole pages of %d bytes nor the range of one allocation (the one there has offset %d, size %d)",
 			b.offset, b.size, s.capacity(), s.pageBytes, a.offset, a.size)
+	}
+	for at := r.start; at < r.end(); at++ {
+		if s.allocated[at] != s.allocated[r.start] {
+			return s.badRange(op, b,
+				"offset %d, size %d, capacity %d: a part of that allocation was freed, and the page at offset %d is of another one; what is left of it is freed by whole pages of %d bytes",
+				b.offset, b.size, s.capacity(), at*s.pageBytes, s.pageBytes)
+		}
 	}
 	return nil
 }

@@ -150,11 +150,11 @@ func (m *Model) attempt(p placing) (span, error) {
 }
 
 // Deallocate takes the memory of whole pages away: the offset and the size are
-// multiples of the page size, or those of one allocation. It does not wait: until
-// the work that is queued on the stream now (nil: the default stream) is done, the
-// range is retiring, and its pages count as used. Errors: CodeInvalidSize,
-// CodeInvalidOffset, CodeNotMapped with the first page that is not mapped,
-// CodeModelNotFound, those of the stream. A failed call changes nothing.
+// multiples of the page size, or those of one allocation of which nothing was freed
+// yet. It does not wait: until the work that is queued on the stream now (nil: the
+// default stream) is done, the range is retiring, and its pages count as used.
+// Errors: CodeInvalidSize, CodeInvalidOffset, CodeNotMapped with the first page that
+// is not mapped, CodeModelNotFound, those of the stream. A failed call changes nothing.
 func (m *Model) Deallocate(offset, size uint64, stream device.Stream) error {
 	const op = "deallocate"
 	err := m.space.deallocate(op, span{offset, size}, stream)

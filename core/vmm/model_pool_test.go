@@ -111,8 +111,11 @@ func (n *naive) deallocate(t *rapid.T) {
 			code = device.CodeNotMapped
 		}
 	}
-	if code == device.CodeOK && (offset%page != 0 || size%page != 0) && (cells[0].offset != offset || cells[0].size != size) {
-		code = device.CodeInvalidOffset
+	whole := offset%page == 0 && size%page == 0
+	for _, c := range cells {
+		if code == device.CodeOK && !whole && (c.offset != offset || c.size != size) {
+			code = device.CodeInvalidOffset
+		}
 	}
 	stream := rapid.SampledFrom(n.streams).Draw(t, "stream")
 	var mark *bool

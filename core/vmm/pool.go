@@ -79,11 +79,11 @@ func (p *Pool) AllocateTagged(r AllocateRequest) (device.Addr, error) {
 }
 
 // Deallocate takes the memory of whole pages away: the offset and the size are
-// multiples of the page size, or those of one allocation. It does not wait: until
-// the work that is queued on the stream now (nil: the default stream) is done, the
-// range is retiring. Errors: CodeInvalidSize, CodeInvalidOffset, CodeNotMapped with
-// the first page that is not mapped, those of the stream. A failed call changes
-// nothing.
+// multiples of the page size, or those of one allocation of which nothing was freed
+// yet. It does not wait: until the work that is queued on the stream now (nil: the
+// default stream) is done, the range is retiring. Errors: CodeInvalidSize,
+// CodeInvalidOffset, CodeNotMapped with the first page that is not mapped, those of
+// the stream. A failed call changes nothing.
 func (p *Pool) Deallocate(offset, size uint64, stream device.Stream) error {
 	return p.space.deallocate("deallocate", span{offset, size}, stream)
 }

@@ -221,11 +221,15 @@ outcome space_deallocate(space *s, uint64_t offset, uint64_t size) {
         o = may_free(s, r);
     if (o.status != FERRUM_OK)
         return o;
-    const page *first = &s->pages[r.start];
     bool whole =
         offset % s->of->page_bytes == 0 && size % s->of->page_bytes == 0;
-    if (!whole &&
-        (first->offset_bytes != offset || first->size_bytes != size)) {
+    /* No two allocations have the same place: pages that name this one are all that
+     * it had, and none of them was freed and handed out again. */
+    bool exact = true;
+    for (uint64_t i = r.start; i < r.end; i++)
+        exact &= s->pages[i].offset_bytes == offset &&
+                 s->pages[i].size_bytes == size;
+    if (!whole && !exact) {
         o = gives(FERRUM_ERROR_INVALID_OFFSET);
         o.facts = FERRUM_FACT_OFFSET_BYTES;
         o.offset_bytes = offset;

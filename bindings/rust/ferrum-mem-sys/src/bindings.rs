@@ -3881,7 +3881,9 @@ extern "C" {
     /// not touch the range any more from this call on.
     ///
     /// - `offset_bytes,size_bytes`: whole pages, of one allocation or of several,
-    ///   or exactly those of one allocation.
+    ///   or exactly those of one allocation. Once a part
+    ///   of it was freed, what is left is freed by whole
+    ///   pages: its pages may be another one's by then.
     /// - `stream`: optional: the stream that used the range last.
     ///
     /// Returns FERRUM_ERROR_INVALID_OFFSET for a range that is neither, or that ends
