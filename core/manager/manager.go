@@ -157,6 +157,13 @@ func (m *Manager) LiveByType() map[MemoryType]uint64 {
 	return counts
 }
 
+// liveBlocks counts the live blocks.
+func (m *Manager) liveBlocks() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.liveLocked()
+}
+
 // EachBlock visits the live blocks until visit returns false. A block that
 // comes or goes meanwhile is visited or not. visit may call the manager.
 func (m *Manager) EachBlock(visit func(HandleInfo) bool) {

@@ -49,17 +49,14 @@ type candidates map[device.Addr]*block
 // move moves what can be moved and is worth it.
 func (d *defragmentation) move() error {
 	m := d.manager
-	byHome := d.findCandidates()
-	if len(byHome) == 0 {
-		return nil
-	}
+	// Blocks are looked for in the turn: those found before it may have been moved,
+	// and others may lie where they were.
 	if !d.takeTurn() {
-		for _, found := range byHome {
-			d.overBudget(uint64(len(found)))
-		}
+		d.overBudget(m.liveBlocks())
 		return nil
 	}
 	defer func() { <-m.relocator.turn }()
+	byHome := d.findCandidates()
 	m.mu.Lock()
 	homes := m.listHomesLocked()
 	m.mu.Unlock()

@@ -51,7 +51,7 @@ func (d *defragmentation) moveOne(p *pool.Pool, b *block, c pool.Claim) (moved b
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.dead || !d.mayMoveLocked(b) {
+	if b.dead || b.memory.Addr != c.From || !d.mayMoveLocked(b) {
 		p.Abandon(c)
 		return false, nil
 	}

@@ -1,0 +1,56 @@
+package manager
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool"
+)
+
+// A call that found its blocks before another one moved them: where they were others
+// may lie by now, which must not be moved in their name.
+func TestBlocksThatAnotherCallHasMoved(t *testing.T) {
+	overBoth(t, func(t *testing.T, small pool.Config) {
+		s := scatter(t, small, all)
+		late := &defragmentation{manager: s.m, deadline: newDeadline(device.Forever)}
+		found := late.findCandidates()
+		was := map[device.Addr]bool{}
+		for h := range s.bytes {
+			was[s.addr(t, h)] = true
+		}
+		moved, err := s.m.Defragment()
+		require.NoError(t, err)
+		require.EqualValues(t, 12, moved.BlocksMoved)
+		var others []MemoryHandle
+		before := len(s.bytes)
+		for i := range 64 {
+			h, err := s.m.AllocateTyped(Request{SizeBytes: 4 * kib, Tag: "scattered", Relocatable: true})
+			require.NoError(t, err)
+			if !was[s.addr(t, h)] {
+				others = append(others, h)
+				continue
+			}
+			content := counting(4 * kib)
+			content[1], content[4*kib-2] = byte(i), byte(i)
+			s.write(t, h, content)
+			s.bytes[h] = content
+		}
+		for _, h := range others {
+			require.NoError(t, s.factory.Deallocate(h))
+		}
+		if small.Paging == pool.PagingOn {
+			require.Greater(t, len(s.bytes), before+8, "blocks lie where others were")
+		}
+		s.same(t)
+		for h, candidates := range found {
+			require.NoError(t, late.moveIn(h, candidates))
+		}
+		s.same(t)
+		for h := range s.bytes {
+			require.NoError(t, s.factory.Deallocate(h))
+		}
+		require.NoError(t, s.m.Close(false))
+	})
+}
