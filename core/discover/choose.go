@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -72,7 +73,7 @@ func (d *Discovery) each(n need, take func(Candidate) error) (Choice, error) {
 			}
 			if err := take(Candidate{kind, found}); err != nil {
 				last = err
-				attempts = append(attempts, Attempt{found.ID.String(), err.Error()})
+				attempts = append(attempts, Attempt{found.ID.String(), plain(err)})
 				continue
 			}
 			attempts = append(attempts, Attempt{ID: found.ID.String()})
@@ -96,6 +97,15 @@ func (n need) failure(attempts []Attempt, last error) error {
 		gigabytes(n.bytes), n.bytes, describe(attempts))
 	err.Err = last
 	return err
+}
+
+// plain is an error without the operation, the device and the status.
+func plain(err error) string {
+	var typed *device.Error
+	if errors.As(err, &typed) {
+		return typed.Message
+	}
+	return err.Error()
 }
 
 func tooSmall(d *Device, bytes uint64) string {

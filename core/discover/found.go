@@ -34,14 +34,7 @@ func (b *Backend) Reason() string {
 	if b.Err == nil {
 		return ""
 	}
-	var typed *device.Error
-	if found, ok := b.Err.(*device.Error); ok {
-		typed = found
-	}
-	if typed == nil {
-		return b.Err.Error()
-	}
-	return typed.Message
+	return plain(b.Err)
 }
 
 // Device is a device that was found, before it is opened.
