@@ -13,7 +13,7 @@ const (
 	DefaultPrefillTokens = 2048
 	// DefaultOverheadPermille is what the pools of this library take beyond what
 	// is alive in them: 1.6 %, the area of physical over live memory measured on
-	// the Azure code trace, paged with hints, 4 blocks a page (docs/rationale.md).
+	// the Azure code trace, paged with groups, 4 blocks a page (docs/rationale.md).
 	DefaultOverheadPermille = 16
 	// MaxTensorParallel bounds the devices that a model is spread over.
 	MaxTensorParallel = 1 << 16

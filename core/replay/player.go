@@ -18,8 +18,8 @@ type block struct {
 // wish is a block that is asked for.
 type wish struct {
 	size uint64
-	// end is when the block will be freed, and group a number of the request
-	// that it belongs to; 0: not told.
+	// end is when the block will be freed, 0 if not told; group is a number of the
+	// request whose pages the block is one of, 0 outside paged mode.
 	end, group uint64
 }
 
@@ -67,7 +67,7 @@ type player struct {
 	resident map[trace.ShareKey]*shared
 	spare    []*holding // kept for their slices
 	arrived  int
-	// hints: the memory is told what the trace knows.
+	// hints: the memory is told when each block will be freed.
 	hints bool
 }
 
@@ -138,9 +138,9 @@ func (p *player) wish(s trace.Step) wish {
 	w := wish{size: s.BlockBytes}
 	if p.hints {
 		w.end = uint64(p.schedule.EndNS(s.Request))
-		if p.schedule.Rules().Mode == trace.Paged {
-			w.group = uint64(s.Request) + 1
-		}
+	}
+	if p.schedule.Rules().Mode == trace.Paged {
+		w.group = uint64(s.Request) + 1
 	}
 	return w
 }

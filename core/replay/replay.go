@@ -31,8 +31,9 @@ type Options struct {
 	Strategy string
 	// LimitBytes is the most that the pool may hold; 0 is no limit.
 	LimitBytes uint64
-	// LifetimeHints tells the pool with every block when the trace will free it,
-	// and in paged mode which request it belongs to.
+	// LifetimeHints tells the pool with every block when the trace will free it.
+	// Which request a block belongs to is told in paged mode without it: a server
+	// knows that.
 	LifetimeHints bool
 	// Open opens the device to replay on, which must be able to hold
 	// capacityBytes without touching them.

@@ -157,14 +157,12 @@ def answer_of(command: list[str]) -> dict[str, Any]:
 
 
 PAGED = ["--mode", "paged", "--strategy", "fixed"]
-HINTS = ["--lifetime-hints"]
 # Name, options, whether the peak is told.
 SINGLE: tuple[tuple[str, list[str], bool], ...] = (
     ("contiguous", [], True),
     *(
-        (f"paged_{size}{name}", [*PAGED, "--bytes-per-token", str(size), *options], False)
+        (f"paged_{size}", [*PAGED, "--bytes-per-token", str(size)], False)
         for size in (32768, 4096)
-        for name, options in (("", []), ("_hints", HINTS))
     ),
 )
 DELAYS = (300, 600, 900, 1200, 1800)

@@ -103,10 +103,8 @@ def replays(book: Book) -> list[Verdict]:
         for name, what, limit in (
             ("contiguous_peak", "contiguous: physical ÷ live at the peak", 1.02),
             ("contiguous_area", "contiguous: ∫ physical ÷ ∫ live", 1.02),
-            ("paged_32768_hints_area", "paged, 32,768 B a token, with hints: ∫ ÷ ∫", 1.02),
-            ("paged_32768_area", "paged, 32,768 B a token, without hints: ∫ ÷ ∫", 1.02),
-            ("paged_4096_hints_area", "paged, 4,096 B a token, with hints: ∫ ÷ ∫", 1.12),
-            ("paged_4096_area", "paged, 4,096 B a token, without hints: ∫ ÷ ∫", 1.12),
+            ("paged_32768_area", "paged, 32,768 B a token: ∫ physical ÷ ∫ live", 1.02),
+            ("paged_4096_area", "paged, 4,096 B a token: ∫ physical ÷ ∫ live", 1.12),
         )
     ]
     for key, what, limit in (
