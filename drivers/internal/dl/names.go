@@ -11,18 +11,16 @@ func sortedList(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// escaped is never written: that it might be puts what Pointer is given on the
-// heap. A variable on the stack would move when the stack grows.
-var (
-	escaped any
-	escapes bool
-)
+// nobody receives from it: that somebody might puts what Pointer is given on the heap. A
+// variable on the stack would move when the stack grows.
+var nobody = make(chan any)
 
 // Pointer is the address of a variable as an argument of Call. The caller reads the
 // variable after the call, which keeps it alive until then.
 func Pointer[T any](variable *T) uintptr {
-	if escapes {
-		escaped = variable
+	select {
+	case nobody <- variable:
+	default:
 	}
 	return uintptr(unsafe.Pointer(variable))
 }
