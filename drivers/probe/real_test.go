@@ -1,0 +1,37 @@
+//go:build linux
+
+package probe_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// Whatever runtimes this machine has are asked as they are: each answers with devices or
+// with a reason, and never ends the process. PoCL gives a device without any hardware.
+func TestRuntimesOfThisMachine(t *testing.T) {
+	absences := []device.Absence{
+		device.AbsenceLibraryNotFound, device.AbsenceLibraryUnusable, device.AbsenceSymbolMissing, device.AbsenceTooOld,
+		device.AbsenceNoDevice, device.AbsenceDriverError, device.AbsenceSystem,
+	}
+	for _, backend := range []string{"cuda", "rocm", "metal", "opencl"} {
+		found := world{backend: backend}.look(t)
+		t.Logf("%s: library %q, version %q, devices %d, %s", backend, found.Library, found.Version, len(found.Devices), found.Reason())
+		if !found.Available {
+			require.True(t, slices.Contains(absences, found.Absence), "%s: %s", found.Absence, found.Reason())
+			require.NotEmpty(t, found.Reason())
+			continue
+		}
+		require.NotEmpty(t, found.Library)
+		for i := range found.Devices {
+			one := &found.Devices[i]
+			require.NotEmpty(t, one.Name)
+			require.NotZero(t, one.TotalBytes)
+			require.True(t, !one.FreeKnown || one.FreeBytes <= one.TotalBytes, one.String())
+		}
+	}
+}
