@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/engine"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -35,6 +34,7 @@ func (p *Pool) growPaged(n *need, take taker) (found bool, err error) {
 				return false, nil
 			}
 			more, err := p.addSpace(n)
+			n.addressless = !more && err == nil
 			if !more || err != nil {
 				return false, err
 			}
@@ -244,98 +244,6 @@ func (p *Pool) freeStuck() error {
 		p.mu.Unlock()
 	}
 	return nil
-}
-
-// addSpace reserves addresses that have room for one block of a request, and
-// attaches them; false: there are none. The caller holds layout.
-func (p *Pool) addSpace(n *need) (bool, error) {
-	least := uint64(0)
-	if n != nil {
-		least = max(n.Size, p.fixedBytes())
-	}
-	for range growTries {
-		s, err := p.newSpace(least)
-		if err != nil || s == nil {
-			return false, err
-		}
-		if n != nil {
-			var got rangealloc.Range
-			if got, err = s.strategy.Alloc(n.Request); err == nil {
-				s.retract(got.Offset)
-			} else {
-				s.close()
-				p.engine.DiscardAddresses(s.had)
-				if err != rangealloc.ErrNoRoom {
-					return false, err
-				}
-				least = max(least, s.usable) * 2
-				continue
-			}
-		}
-		p.lock()
-		defer p.mu.Unlock()
-		s.number = p.born
-		p.born++
-		p.attach(s)
-		return true, nil
-	}
-	return false, nil
-}
-
-const (
-	// spaceFactor is how many times what a pool may hold its addresses are: the
-	// worst placements of recorded programs need twice as much.
-	spaceFactor = 4
-	// maxSpaceBytes is as much as a process of any system can reserve several of.
-	maxSpaceBytes = 16 << 40
-)
-
-// newSpace reserves addresses for a segment, of which least can be one block: as
-// many as the pool may need, and fewer by halves where there are not so many; nil:
-// there are none.
-func (p *Pool) newSpace(least uint64) (*segment, error) {
-	g := p.paged
-	p.mu.Lock()
-	most := min(p.bound(), p.engine.Capacity())
-	p.mu.Unlock()
-	align := max(g.pageBytes, p.config.AlignmentBytes)
-	unit := align
-	if most = min(most, maxSpaceBytes/spaceFactor) * spaceFactor; least > most {
-		most = least
-	}
-	for size := ceilPowerOfTwo(max(most, unit)); size != 0 && size >= max(least, unit); size /= 2 {
-		addr, err := g.device.Reserve(size, align)
-		if err == nil {
-			return p.newVirtualSegment(engine.Segment{Addr: addr, SizeBytes: size})
-		}
-		if device.CodeOf(err) != device.CodeOutOfVirtualMemory {
-			return nil, err
-		}
-	}
-	return nil, nil
-}
-
-// discardSpaces gives the addresses back of a pool that never had a page.
-func (p *Pool) discardSpaces() {
-	for len(p.segments) > 0 && p.paged != nil {
-		s := p.segments[0]
-		p.mu.Lock()
-		p.detach(s)
-		p.mu.Unlock()
-		s.close()
-		p.engine.DiscardAddresses(s.had)
-	}
-}
-
-// newVirtualSegment lays a strategy and a page table over a reservation.
-func (p *Pool) newVirtualSegment(had engine.Segment) (*segment, error) {
-	s, err := p.newSegment(had)
-	if err != nil || s == nil {
-		p.engine.DiscardAddresses(had)
-		return nil, err
-	}
-	s.pages = &pageTable{paging: p.paged, shift: shiftOf(p.paged.pageBytes)}
-	return s, nil
 }
 
 // ceilPowerOfTwo is 0 where that overflows.

@@ -54,6 +54,8 @@ type need struct {
 	stream    device.Stream
 	tag       string
 	tagNumber uint32
+	// addressless says that the last growth failed for lack of addresses.
+	addressless bool
 }
 
 // check fills in a need.

@@ -69,16 +69,34 @@ func (p *Pool) search(n *need, take, spare taker) error {
 			wanted.Spare = func() (bool, error) { return p.attempt(spare) }
 		}
 		if err := p.engine.FindRoom(wanted, retry); err != nil {
-			return p.failed(err)
+			return p.failed(p.orAddressless(n, err))
 		}
 	}
 	p.changed()
 	return nil
 }
 
+// orAddressless is the error of an allocation that found no room: CodeOutOfVirtualMemory
+// where there is memory, and no address for it.
+func (p *Pool) orAddressless(n *need, err error) error {
+	if !n.addressless || !errors.Is(err, device.CodeOutOfMemory) {
+		return err
+	}
+	p.mu.Lock()
+	spaces, bytes := len(p.segments), uint64(0)
+	for _, s := range p.segments {
+		bytes += s.had.SizeBytes
+	}
+	p.mu.Unlock()
+	return device.Errorf(device.CodeOutOfVirtualMemory, opAlloc,
+		"size_bytes %d: no further address space is to be had for pool %q, which has %d bytes in %d ranges",
+		n.requested, p.config.Name, bytes, spaces).On(p.engine.ID()).
+		Stating(device.FactRequestedBytes, n.Size*n.count)
+}
+
 // failed counts an allocation that ran out of memory and passes its error on.
 func (p *Pool) failed(err error) error {
-	if errors.Is(err, device.CodeOutOfMemory) {
+	if errors.Is(err, device.CodeOutOfMemory) || errors.Is(err, device.CodeOutOfVirtualMemory) {
 		p.mu.Lock()
 		p.books.Fail()
 		p.mu.Unlock()

@@ -1,0 +1,123 @@
+package pool
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/rangealloc"
+)
+
+// addSpace reserves addresses that have room for one block of a request, and
+// attaches them; false: there are none. The caller holds layout.
+func (p *Pool) addSpace(n *need) (bool, error) {
+	least := uint64(0)
+	if n != nil {
+		least = max(n.Size, p.fixedBytes())
+	}
+	for range growTries {
+		s, err := p.newSpace(least)
+		if err != nil || s == nil {
+			return false, err
+		}
+		if n != nil {
+			var got rangealloc.Range
+			if got, err = s.strategy.Alloc(n.Request); err == nil {
+				s.retract(got.Offset)
+			} else {
+				s.close()
+				p.engine.DiscardAddresses(s.had)
+				if err != rangealloc.ErrNoRoom {
+					return false, err
+				}
+				least = max(least, s.usable) * 2
+				continue
+			}
+		}
+		p.lock()
+		defer p.mu.Unlock()
+		s.number = p.born
+		p.born++
+		p.attach(s)
+		return true, nil
+	}
+	return false, nil
+}
+
+const (
+	// spaceFactor is how many times what a pool may hold its addresses are: the
+	// worst placements of recorded programs need twice as much.
+	spaceFactor = 4
+	// firstSpaceBytes is what a pool reserves at most at first, or more for a block
+	// that needs it; each further space is twice as large. So a thousand pools leave
+	// half of the 128 TiB of a process to others.
+	firstSpaceBytes = 64 << 30
+	maxSpaceBytes   = 16 << 40
+	// spaceShare is the part of the largest free range that a space takes where
+	// addresses are few: the rest of the process needs some too.
+	spaceShare = 8
+)
+
+// newSpace reserves addresses for a segment, of which least can be one block;
+// nil: there are none.
+func (p *Pool) newSpace(least uint64) (*segment, error) {
+	p.mu.Lock()
+	most, spaces := min(p.bound(), p.engine.Capacity()), len(p.segments)
+	p.mu.Unlock()
+	align := max(p.paged.pageBytes, p.config.AlignmentBytes)
+	most = min(most, maxSpaceBytes/spaceFactor) * spaceFactor
+	most = max(min(most, firstSpaceBytes<<min(uint(spaces), shiftOf(maxSpaceBytes/firstSpaceBytes))), 1)
+	smallest := ceilPowerOfTwo(max(least, align))
+	if smallest == 0 {
+		return nil, nil
+	}
+	had, err := p.reserve(smallest, max(smallest, ceilPowerOfTwo(most)), align)
+	if err != nil || had.SizeBytes == 0 {
+		return nil, err
+	}
+	return p.newVirtualSegment(had)
+}
+
+// reserve takes addresses, as many as most, or fewer where there are not so many, but
+// smallest at least; none: there are none. All three are powers of two.
+func (p *Pool) reserve(smallest, most, align uint64) (had engine.Segment, err error) {
+	for size, scarce := most, false; size >= smallest; {
+		addr, err := p.paged.device.Reserve(size, align)
+		switch {
+		case err == nil:
+			had = engine.Segment{Addr: addr, SizeBytes: size}
+			share := max(smallest, size/spaceShare)
+			if !scarce || share == size {
+				return had, nil
+			}
+			p.engine.DiscardAddresses(had)
+			size, scarce = share, false
+		case device.CodeOf(err) != device.CodeOutOfVirtualMemory:
+			return engine.Segment{}, err
+		default:
+			size, scarce = size/2, true
+		}
+	}
+	return engine.Segment{}, nil
+}
+
+// discardSpaces gives the addresses back of a pool that never had a page.
+func (p *Pool) discardSpaces() {
+	for len(p.segments) > 0 && p.paged != nil {
+		s := p.segments[0]
+		p.mu.Lock()
+		p.detach(s)
+		p.mu.Unlock()
+		s.close()
+		p.engine.DiscardAddresses(s.had)
+	}
+}
+
+// newVirtualSegment lays a strategy and a page table over a reservation.
+func (p *Pool) newVirtualSegment(had engine.Segment) (*segment, error) {
+	s, err := p.newSegment(had)
+	if err != nil || s == nil {
+		p.engine.DiscardAddresses(had)
+		return nil, err
+	}
+	s.pages = &pageTable{paging: p.paged, shift: shiftOf(p.paged.pageBytes)}
+	return s, nil
+}

@@ -1,0 +1,76 @@
+package pool
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+)
+
+// Pools on a large device leave addresses to each other and to the process.
+func TestAThousandPoolsShareTheAddresses(t *testing.T) {
+	dev := devicetest.Open(devicetest.Config{TotalBytes: 1 << 40, PageMinimumBytes: page, PageRecommendedBytes: page})
+	b := &bench{dev: dev, engine: engine.New(dev, engine.Options{})}
+	pools := make([]*Pool, 1000)
+	for i := range pools {
+		pools[i] = b.pool(t, func(c *Config) { c.Paging = PagingOn })
+		mustAlloc(t, pools[i], 256)
+	}
+	const half = 64 << 40
+	addr, err := dev.Reserve(half, page)
+	require.NoError(t, err, "half of what a process has")
+	require.NoError(t, dev.Unreserve(addr, half))
+	b.closeAll(t, pools...)
+}
+
+// Where there are few addresses no pool takes most of them.
+func TestFewAddresses(t *testing.T) {
+	dev := devicetest.Open(devicetest.Config{
+		TotalBytes: 1 << 30, VirtualBytes: 1 << 30, PageMinimumBytes: page, PageRecommendedBytes: page,
+	})
+	b := &bench{dev: dev, engine: engine.New(dev, engine.Options{})}
+	var pools []*Pool
+	for range 10 {
+		p := b.pool(t, func(c *Config) { c.Paging = PagingOn })
+		mustAlloc(t, p, mib)
+		pools = append(pools, p)
+	}
+	block := mustAlloc(t, pools[0], 200*mib)
+	require.NotZero(t, block.Addr, "a block that needs more has more")
+	before := b.engine.Statistics()
+	require.NoError(t, pools[0].Free(block.Addr, nil))
+	_, err := pools[1].Alloc(Request{SizeBytes: 900 * mib})
+	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory)
+	require.ErrorContains(t, err, "size_bytes 943718400")
+	require.Equal(t, before.Active.Current-200*mib, b.engine.Statistics().Active.Current)
+	mustAlloc(t, pools[1], mib)
+	b.check(t, pools...)
+	b.closeAll(t, pools...)
+}
+
+// A pool that outgrows its first addresses gets more each time, and a request that
+// finds no memory leaves no addresses behind, however often it is made.
+func TestFurtherAddresses(t *testing.T) {
+	dev := devicetest.Open(devicetest.Config{TotalBytes: 1 << 40, PageMinimumBytes: page, PageRecommendedBytes: 1 << 30})
+	b := &bench{dev: dev, engine: engine.New(dev, engine.Options{})}
+	p := b.pool(t, func(c *Config) { c.Paging = PagingOn })
+	for range 20 {
+		mustAlloc(t, p, 40<<30)
+	}
+	sizes := []uint64{}
+	for _, s := range p.segments {
+		sizes = append(sizes, s.had.SizeBytes>>30)
+	}
+	require.ElementsMatch(t, []uint64{64, 128, 256, 512}, sizes)
+	reservations := dev.Reservations()
+	for range 20 {
+		_, err := p.Alloc(Request{SizeBytes: 300 << 30})
+		require.ErrorIs(t, err, device.CodeOutOfMemory)
+	}
+	require.LessOrEqual(t, dev.Reservations(), reservations+1)
+	b.check(t, p)
+	b.closeAll(t, p)
+}
