@@ -185,4 +185,15 @@ func (c *Collected) add(s manager.DefragmentationStats) {
 	sum.BlocksSkipped += s.BlocksSkipped
 	sum.TimeTakenNs += s.TimeTakenNs
 	sum.TimeTakenMs += s.TimeTakenMs
+	sum.BytesMoved += s.BytesMoved
+	sum.PagesEmptied += s.PagesEmptied
+	sum.SegmentsEmptied += s.SegmentsEmptied
+	sum.BlocksKept += s.BlocksKept
+	sum.Skipped.NotRelocatable += s.Skipped.NotRelocatable
+	sum.Skipped.Debugged += s.Skipped.Debugged
+	sum.Skipped.Pinned += s.Skipped.Pinned
+	sum.Skipped.InUse += s.Skipped.InUse
+	sum.Skipped.NoRoom += s.Skipped.NoRoom
+	sum.Skipped.OverBudget += s.Skipped.OverBudget
+	sum.BudgetEnded = sum.BudgetEnded || s.BudgetEnded
 }

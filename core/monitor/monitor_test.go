@@ -3,6 +3,7 @@ package monitor
 import (
 	"errors"
 	"math"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -325,6 +326,31 @@ func TestTheSystemCanBeIgnored(t *testing.T) {
 	require.Equal(t, pressure.Low, info.Level)
 	m.Close(false)
 	f.close()
+}
+
+// No number of a defragmentation is left out of the sum over managers.
+func TestCollectedAddsEveryNumber(t *testing.T) {
+	var one manager.DefragmentationStats
+	set := func(v reflect.Value) {
+		for i := range v.NumField() {
+			switch field := v.Field(i); field.Kind() {
+			case reflect.Uint64:
+				field.SetUint(uint64(i + 1))
+			case reflect.Float32:
+				field.SetFloat(float64(i) / 10)
+			case reflect.Bool:
+				field.SetBool(true)
+			}
+		}
+	}
+	set(reflect.ValueOf(&one).Elem())
+	set(reflect.ValueOf(&one.Skipped).Elem())
+	var c Collected
+	c.add(one)
+	require.Equal(t, one, c.Stats)
+	c.add(one)
+	require.Equal(t, 2*one.BytesMoved, c.Stats.BytesMoved)
+	require.Equal(t, one.FragmentationAfter, c.Stats.FragmentationAfter)
 }
 
 func TestManyThreads(t *testing.T) {
