@@ -22,7 +22,7 @@ pub struct Error {
     /// What was wrong, with the argument and its value.
     pub message: String,
     /// The numbers that a failure of this kind states.
-    pub facts: Facts,
+    pub facts: Box<Facts>,
 }
 
 /// The numbers of a failure, and the model that it is about, as the C ABI's
@@ -193,7 +193,7 @@ impl Error {
             device: text_of(&info.device),
             native_code: info.native_code,
             message: text_of(&info.message),
-            facts: Facts::of(&info),
+            facts: Box::new(Facts::of(&info)),
         }
     }
 
@@ -206,7 +206,7 @@ impl Error {
             device: String::new(),
             native_code: 0,
             message,
-            facts: Facts::default(),
+            facts: Box::default(),
         }
     }
 }

@@ -379,6 +379,7 @@ fn test_blocks_and_copies() {
         size_bytes: 1000,
         alignment_bytes: Some(4096),
         tag: Some("kv".into()),
+        relocatable: false,
     };
     let a = here.allocate_typed(&request).unwrap();
     let info = a.info().unwrap();
