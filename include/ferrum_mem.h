@@ -818,11 +818,12 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  *     "bytes": 0, "tag": "kv", "age_ns": 0, "call_site": ["engine+0x12f4
  *     (load)"]}], "omitted": 0, "total_bytes": 0}
  *
- * kind is device, monitor, placement, stream, event, pool, block (of a pool), vpool, shared_pool,
- * range (that is mapped or sleeps in one of the two, with "model" in a shared one), manager,
- * memory or registration. bytes is what was
- * asked for; age_ns is 0 where it is not kept, as for streams, events and ranges; call_site, the innermost function first, is there
- * for blocks of pools with FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
+ * kind is device, monitor, placement, stream, event, pool, block (of a pool), vpool,
+ * shared_pool, range (that is mapped or sleeps in one of the two, with "model" in a
+ * shared one), manager, memory or registration. bytes is what was asked for; age_ns is
+ * the time since it was made or allocated, 0 for blocks of pools without tracking;
+ * call_site, the innermost function first, is there for blocks of pools with
+ * FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
  * "omitted" counts the rest. Memory that is cached is no leak. Works also when
  * the library is stopped.
  *
@@ -1327,7 +1328,7 @@ typedef struct ferrum_block_info {
     uint64_t size_bytes;
     /** What was asked for; 0 when not live or asleep. */
     uint64_t requested_bytes;
-    /** Time since the allocation; 0 without tracking or when not live. */
+    /** Time since the allocation; 0 without tracking or when not live or asleep. */
     uint64_t age_ns;
     /** Name of the pool. */
     char pool_name[64];

@@ -22,7 +22,7 @@ type Owner struct {
 	PoolName                         string
 	// Model is the id of the model of a shared pool.
 	Model string
-	// Age is 0 without tracking, or when the block is not live.
+	// Age is 0 without tracking, or when the block is neither live nor asleep.
 	Age time.Duration
 }
 
@@ -82,7 +82,7 @@ func ownerIn(p *pool.Pool, addr device.Addr) (Owner, bool) {
 	}
 	owner := Owner{BlockInfo: info, PoolName: p.Name()}
 	if info.State == pool.BlockLive {
-		owner.Age = time.Duration(age(track.Now(), info.AllocatedAt))
+		owner.Age = age(track.Now(), info.AllocatedAt)
 	}
 	return owner, true
 }
@@ -92,7 +92,8 @@ func (l *Library) ownerInVPools(d *openDevice, addr device.Addr) (owner Owner, f
 		if entry.device == d {
 			var at vmm.Range
 			if at, found = entry.pool.RangeAt(addr); found {
-				owner = Owner{BlockInfo: blockOf(at), VPool: id, PoolName: entry.pool.Physical().Name()}
+				owner = ownerOf(at)
+				owner.VPool, owner.PoolName = id, entry.pool.Physical().Name()
 			}
 		}
 		return !found
@@ -105,9 +106,8 @@ func (l *Library) ownerInSharedPools(d *openDevice, addr device.Addr) (owner Own
 		if entry.device == d {
 			var at vmm.Range
 			if at, found = entry.pool.RangeAt(addr); found {
-				owner = Owner{
-					BlockInfo: blockOf(at), SharedPool: id, PoolName: entry.pool.Physical().Name(), Model: at.Model,
-				}
+				owner = ownerOf(at)
+				owner.SharedPool, owner.PoolName = id, entry.pool.Physical().Name()
 			}
 		}
 		return !found
@@ -115,13 +115,17 @@ func (l *Library) ownerInSharedPools(d *openDevice, addr device.Addr) (owner Own
 	return owner, found
 }
 
-// blockOf is a range as a block of a pool; its age is not kept.
-func blockOf(r vmm.Range) pool.BlockInfo {
+// ownerOf is a range as a block of a pool, and its model.
+func ownerOf(r vmm.Range) Owner {
 	states := map[vmm.PageState]pool.BlockState{
 		vmm.PageLive: pool.BlockLive, vmm.PageRetiring: pool.BlockInFlight,
 		vmm.PageParked: pool.BlockCached, vmm.PageFree: pool.BlockFree, vmm.PageAsleep: BlockAsleep,
 	}
-	return pool.BlockInfo{
-		State: states[r.State], Addr: r.Addr, SizeBytes: r.SizeBytes, RequestedBytes: r.RequestedBytes, Tag: r.Tag,
+	return Owner{
+		BlockInfo: pool.BlockInfo{
+			State: states[r.State], Addr: r.Addr, SizeBytes: r.SizeBytes, RequestedBytes: r.RequestedBytes, Tag: r.Tag,
+			AllocatedAt: r.AllocatedAt,
+		},
+		Model: r.Model, Age: age(track.Now(), r.AllocatedAt),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,6 +12,7 @@ import (
 	"ferrum_mem/core/library"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
+	"ferrum_mem/core/vmm"
 )
 
 func decode(t *testing.T, text []byte) map[string]any {
@@ -222,6 +224,41 @@ func TestLeakReportJSON(t *testing.T) {
 	kept := b.leaks()
 	require.Equal(t, 8, len(kept.Leaks))
 	require.Zero(t, kept.kinds()["memory"], "what was given back in time is not in it")
+}
+
+// An age lies between two times that the test took itself.
+func TestLeaksHaveAges(t *testing.T) {
+	b := startBench(t)
+	begin := time.Now()
+	b.fill("test:0")
+	dev := b.open("test:0")
+	rangeAddr := b.mapped(b.vpool(dev), 0, page)
+	s, err := b.SharedPoolCreate(dev, vmm.SharedConfig{PageBytes: page, ReadyPages: -1})
+	require.NoError(t, err)
+	chat := library.ModelRef{Pool: s, ID: "chat"}
+	require.NoError(t, b.ModelRegister(chat, vmm.ModelConfig{VirtualBytes: 4 * page}))
+	_, err = b.ModelAllocate(chat, library.ModelRequest{AllocateRequest: vmm.AllocateRequest{SizeBytes: page}})
+	require.NoError(t, err)
+	b.monitor()
+	end := time.Now()
+	least := time.Since(end)
+	report := b.leaks()
+	most := time.Since(begin)
+	owner, err := b.DeviceOwner(dev, rangeAddr)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, owner.Age, least)
+	require.LessOrEqual(t, owner.Age, time.Since(begin))
+	for _, kind := range []string{"device", "pool", "manager", "memory", "stream", "event", "registration", "vpool", "shared_pool", "range", "monitor"} {
+		require.NotZero(t, report.kinds()[kind], kind)
+	}
+	for _, found := range report.Leaks {
+		if found.Kind == "block" {
+			require.Zero(t, found.AgeNS, "its pool keeps no times")
+			continue
+		}
+		require.GreaterOrEqual(t, found.AgeNS, uint64(least), found.Kind)
+		require.LessOrEqual(t, found.AgeNS, uint64(most), found.Kind)
+	}
 }
 
 func TestLeakReportIsBounded(t *testing.T) {

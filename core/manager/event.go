@@ -8,12 +8,15 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/handle"
+	"ferrum_mem/core/track"
 )
 
 // event is an event that has a handle.
 type event struct {
 	owner *openDevice
 	dev   device.Event
+	// madeAt is by the clock of track.
+	madeAt time.Duration
 	// users is the calls that are inside dev, and one for the handle. The last
 	// one to leave closes dev, so that none is closed under a waiting call.
 	users atomic.Int64
@@ -82,7 +85,7 @@ func (f *Factory) RecordEvent(h StreamHandle) (EventHandle, error) {
 }
 
 func (f *Factory) addEvent(op string, on *stream) (EventHandle, error) {
-	made := &event{owner: on.owner}
+	made := &event{owner: on.owner, madeAt: track.Now()}
 	made.users.Store(1)
 	err := on.queue(op, func(dev device.Stream) (err error) {
 		made.dev, err = dev.RecordEvent()
@@ -189,11 +192,13 @@ func (f *Factory) DestroyEvent(h EventHandle) error {
 type EventInfo struct {
 	Handle EventHandle
 	Engine *engine.Engine
+	// MadeAt is by the clock of track.
+	MadeAt time.Duration
 }
 
 // EachEvent visits the events of all devices until visit returns false.
 func (f *Factory) EachEvent(visit func(EventInfo) bool) {
 	f.events.Each(func(id uint64, e *event) bool {
-		return visit(EventInfo{Handle: EventHandle(id), Engine: e.owner.engine})
+		return visit(EventInfo{Handle: EventHandle(id), Engine: e.owner.engine, MadeAt: e.madeAt})
 	})
 }

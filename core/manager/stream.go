@@ -3,6 +3,7 @@ package manager
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/handle"
@@ -23,6 +24,8 @@ type stream struct {
 	owner     *openDevice
 	dev       device.Stream
 	isDefault bool
+	// madeAt is by the clock of track: of the default stream, when it got its handle.
+	madeAt time.Duration
 
 	// mu is held for reading while something is queued, and for writing when
 	// the state changes.

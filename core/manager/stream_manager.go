@@ -6,6 +6,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/handle"
+	"ferrum_mem/core/track"
 )
 
 // StreamManager makes the streams of one device. What it does with a handle
@@ -40,7 +41,7 @@ func (f *Factory) addStream(d *openDevice) (StreamHandle, error) {
 	if err != nil {
 		return 0, err
 	}
-	made := &stream{owner: d, dev: dev}
+	made := &stream{owner: d, dev: dev, madeAt: track.Now()}
 	made.mu.Lock()
 	defer made.mu.Unlock()
 	id, err := f.streams.Insert(made)
@@ -77,7 +78,7 @@ func (f *Factory) defaultStream(e *engine.Engine) (*stream, error) {
 	if d.closing {
 		return nil, d.closingError("stream.default")
 	}
-	made := &stream{owner: d, dev: e.Device().DefaultStream(), isDefault: true}
+	made := &stream{owner: d, dev: e.Device().DefaultStream(), isDefault: true, madeAt: track.Now()}
 	made.mu.Lock()
 	defer made.mu.Unlock()
 	id, err := f.streams.Insert(made)
@@ -192,11 +193,15 @@ type StreamInfo struct {
 	Handle    StreamHandle
 	Engine    *engine.Engine
 	IsDefault bool
+	// MadeAt is by the clock of track.
+	MadeAt time.Duration
 }
 
 // EachStream visits the streams of all devices until visit returns false.
 func (f *Factory) EachStream(visit func(StreamInfo) bool) {
 	f.streams.Each(func(id uint64, s *stream) bool {
-		return visit(StreamInfo{Handle: StreamHandle(id), Engine: s.owner.engine, IsDefault: s.isDefault})
+		return visit(StreamInfo{
+			Handle: StreamHandle(id), Engine: s.owner.engine, IsDefault: s.isDefault, MadeAt: s.madeAt,
+		})
 	})
 }

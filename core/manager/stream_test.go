@@ -9,6 +9,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/handle"
+	"ferrum_mem/core/track"
 )
 
 func TestStreamsComeAndGo(t *testing.T) {
@@ -214,8 +215,10 @@ func TestEventsMarkPointsOfAStream(t *testing.T) {
 func TestEventsEnd(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	stream, held := r.heldStream(t)
+	before := track.Now()
 	event, err := r.streams.RecordEvent(stream)
 	require.NoError(t, err)
+	after := track.Now()
 	second, err := r.streams.CreateStream()
 	require.NoError(t, err)
 	require.NoError(t, r.streams.WaitEvent(second, event))
@@ -223,11 +226,23 @@ func TestEventsEnd(t *testing.T) {
 	require.NoError(t, r.streams.HostFunction(second, func() { passed = true }))
 	seen := 0
 	r.factory.EachEvent(func(e EventInfo) bool {
-		require.Equal(t, EventInfo{Handle: event, Engine: r.engine}, e)
+		require.GreaterOrEqual(t, e.MadeAt, before)
+		require.LessOrEqual(t, e.MadeAt, after)
+		require.Equal(t, EventInfo{Handle: event, Engine: r.engine, MadeAt: e.MadeAt}, e)
 		seen++
 		return true
 	})
 	require.Equal(t, 1, seen)
+	r.factory.EachStream(func(s StreamInfo) bool {
+		if s.Handle == second {
+			seen++
+			require.GreaterOrEqual(t, s.MadeAt, after)
+		} else {
+			require.LessOrEqual(t, s.MadeAt, before)
+		}
+		return true
+	})
+	require.Equal(t, 2, seen)
 
 	r.dev.FailNth(devicetest.EventClose, 1, nil)
 	requireError(t, r.factory.DestroyEvent(event), device.CodeDevice)

@@ -217,7 +217,7 @@ func (s *space) enlist(c *claim) (err error) {
 	if c.tag, err = s.tagOf(c.op, c.placing.tag); err != nil {
 		return err
 	}
-	c.record, err = s.records.add(allocation{offset: c.at.offset, size: c.at.size, tag: c.tag})
+	c.record, err = s.records.add(allocation{offset: c.at.offset, size: c.at.size, tag: c.tag, at: track.Now()})
 	if err != nil {
 		return err
 	}

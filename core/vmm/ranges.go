@@ -2,6 +2,7 @@ package vmm
 
 import (
 	"math"
+	"time"
 
 	"ferrum_mem/core/device"
 )
@@ -35,6 +36,9 @@ type Range struct {
 	RequestedBytes uint64
 	// Tag is that of the allocation; "" when it is neither live nor asleep.
 	Tag string
+	// AllocatedAt is when that was made, on the clock of track.Now; 0 when it is
+	// neither live nor asleep.
+	AllocatedAt time.Duration
 }
 
 // RangeAt is what an address is; false: it lies outside the pool.
@@ -136,7 +140,7 @@ func (s *space) takenRange(first uint64) Range {
 		found.State = PageAsleep
 	}
 	found.RequestedBytes = a.share(first*s.pageBytes, end*s.pageBytes)
-	found.Tag = s.tags.Name(a.tag)
+	found.Tag, found.AllocatedAt = s.tags.Name(a.tag), a.at
 	return found
 }
 

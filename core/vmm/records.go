@@ -2,6 +2,7 @@ package vmm
 
 import (
 	"math"
+	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/offheap"
@@ -15,6 +16,8 @@ type allocation struct {
 	// is not in use.
 	left uint32
 	tag  uint32
+	// at is when it was asked for, by the clock of track.
+	at time.Duration
 }
 
 // share is how many of the bytes asked for lie in [first, end).

@@ -184,6 +184,7 @@ static void test_a_part_of_a_range_is_freed(void **state) {
     assert_int_equal(owner.address,
                      (ferrum_address)(uintptr_t)block + 2 * PAGE);
     assert_int_equal(owner.requested_bytes, 2 * PAGE);
+    assert_true(owner.age_ns > 0);
     take(vpool, PAGE, PAGE);
     assert_ok(ferrum_vpool_deallocate(vpool, 0, 4 * PAGE, default_stream));
     assert_ok(ferrum_vpool_destroy(vpool, 0));
@@ -208,6 +209,7 @@ static void test_a_free_waits_for_its_stream(void **state) {
     assert_ok(ferrum_device_get_owner(
         f.device, (ferrum_address)(uintptr_t)block, &owner));
     assert_int_equal(owner.state, FERRUM_BLOCK_IN_FLIGHT);
+    assert_int_equal(owner.age_ns, 0);
     assert_status(ferrum_vpool_synchronize(vpool, 0), FERRUM_ERROR_TIMEOUT);
     assert_status(ferrum_vpool_synchronize(vpool, 1000000),
                   FERRUM_ERROR_TIMEOUT);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 import warnings
 
 import ferrum_mem as fm
@@ -64,6 +65,26 @@ def test_a_cycle_is_ended_in_the_right_order():
     told = collect_warnings(make)
     assert len(told) == 7
     assert not fm.leak_report().leaks
+
+
+def test_what_is_alive_has_an_age(device):
+    config = fm.VirtualPoolConfig(capacity_bytes=1 << 20, page_bytes=1 << 16)
+    start = time.monotonic_ns()
+    with (
+        fm.Stream(device) as stream,
+        fm.Event(stream),
+        fm.VirtualPool(device, config) as pool,
+        pool.allocate(0, 100),
+    ):
+        made = time.monotonic_ns()
+        first = {leak.kind: leak.age_ns for leak in fm.leak_report().leaks}
+        least = time.monotonic_ns()
+        second = {leak.kind: leak.age_ns for leak in fm.leak_report().leaks}
+        most = time.monotonic_ns() - start
+    assert set(first) == {"device", "stream", "event", "vpool", "range"}
+    for kind in ("stream", "event", "vpool", "range"):
+        assert 0 < first[kind] < second[kind] <= most
+        assert second[kind] >= least - made
 
 
 def test_a_busy_stream_is_ended_in_the_background(device, gate):

@@ -950,7 +950,7 @@ class ferrum_block_info(ctypes.Structure):
     size_bytes: int
     # What was asked for; 0 when not live or asleep.
     requested_bytes: int
-    # Time since the allocation; 0 without tracking or when not live.
+    # Time since the allocation; 0 without tracking or when not live or asleep.
     age_ns: int
     # Name of the pool.
     pool_name: bytes

@@ -1062,7 +1062,7 @@ pub struct ferrum_block_info {
     pub size_bytes: u64,
     /// What was asked for; 0 when not live or asleep.
     pub requested_bytes: u64,
-    /// Time since the allocation; 0 without tracking or when not live.
+    /// Time since the allocation; 0 without tracking or when not live or asleep.
     pub age_ns: u64,
     /// Name of the pool.
     pub pool_name: [c_char; 64],
@@ -3310,11 +3310,12 @@ extern "C" {
     ///     (load)"]}], "omitted": 0, "total_bytes": 0}
     /// ```
     ///
-    /// kind is device, monitor, placement, stream, event, pool, block (of a pool), vpool, shared_pool,
-    /// range (that is mapped or sleeps in one of the two, with "model" in a shared one), manager,
-    /// memory or registration. bytes is what was
-    /// asked for; age_ns is 0 where it is not kept, as for streams, events and ranges; call_site, the innermost function first, is there
-    /// for blocks of pools with FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
+    /// kind is device, monitor, placement, stream, event, pool, block (of a pool), vpool,
+    /// shared_pool, range (that is mapped or sleeps in one of the two, with "model" in a
+    /// shared one), manager, memory or registration. bytes is what was asked for; age_ns is
+    /// the time since it was made or allocated, 0 for blocks of pools without tracking;
+    /// call_site, the innermost function first, is there for blocks of pools with
+    /// FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
     /// "omitted" counts the rest. Memory that is cached is no leak. Works also when
     /// the library is stopped.
     ///
