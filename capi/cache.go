@@ -1,6 +1,8 @@
 package main
 
 /*
+#cgo noescape fm_cache_count_own
+#cgo nocallback fm_cache_count_own
 #include "bridge.h"
 #include "cache.h"
 */
