@@ -25,6 +25,7 @@ def test_all_backends_are_there():
     assert found[0].available
     assert found[0].usable
     device = found[0].devices[0]
+    assert device.free_bytes is not None
     assert device.can_fit(device.free_bytes)
     assert not device.can_fit(device.free_bytes + 1)
     assert device.total_memory_gb() == 0.5
@@ -63,7 +64,7 @@ def test_select_and_init():
     with pytest.raises(fm.BackendUnavailableError, match="Metal is not supported"):
         fm.select_backend_for_model(1, fm.BackendType.METAL)
     with pytest.raises(fm.InvalidArgumentError, match="preference is 9"):
-        fm.select_backend_for_model(1, 9)
+        fm.select_backend_for_model(1, 9)  # type: ignore[arg-type]
     assert not fm.leak_report().leaks
 
 
@@ -92,7 +93,7 @@ def driver(tmp_path_factory) -> Path:
     compiler = shutil.which("cc")
     if compiler is None or not SIMULATED.exists():
         pytest.skip("a C compiler and the checkout are needed")
-    folder = tmp_path_factory.mktemp("driver")
+    folder: Path = tmp_path_factory.mktemp("driver")
     library = folder / "libcuda.so.1"
     options = ["-std=gnu11", "-D_GNU_SOURCE", "-shared", "-fPIC"]
     subprocess.run([compiler, *options, SIMULATED / "cuda.c", "-o", library], check=True)

@@ -24,10 +24,14 @@ class BackendType(enum.IntEnum):
     @property
     def backend(self) -> str:
         """The name in device ids, for example "cuda"."""
-        return str(_native.library().ferrum_backend_name(self).decode())
+        return _constant(_native.library().ferrum_backend_name(self))
 
     def __str__(self) -> str:
-        return str(_native.library().ferrum_backend_display_name(self).decode())
+        return _constant(_native.library().ferrum_backend_display_name(self))
+
+
+def _constant(text: bytes | None) -> str:
+    return (text or b"").decode()
 
 
 @dataclass(frozen=True)
