@@ -39,6 +39,13 @@ type block struct {
 	streams []*stream
 	// pins counts those who want the address to stay.
 	pins uint32
+	// mappings are those that have not ended, by the time they were made;
+	// mappingsMade numbers them.
+	mappings     []*mapping
+	mappingsMade uint64
+	// access is nil before the first access, and without tracking.
+	access *accessLog
+	hints  Hints
 }
 
 // HandleInfo describes a live block.
@@ -105,6 +112,7 @@ func (b *block) infoLocked() HandleInfo {
 		SizeBytes: b.memory.RequestedBytes, AllocatedBytes: b.memory.SizeBytes,
 		AlignmentBytes: alignmentOf(b.memory.Addr), Addr: b.memory.Addr,
 		Tag: b.tag, Relocatable: b.relocatable, Pins: b.pins,
+		IsMapped: len(b.mappings) > 0,
 	}
 	if e.Info().HostAddressable {
 		info.HostAddr = device.HostAddr(b.memory.Addr)
@@ -198,4 +206,5 @@ func (b *block) forgetLocked() {
 		o.release()
 	}
 	b.operations, b.streams = nil, nil
+	b.forgetMappingsLocked()
 }

@@ -27,6 +27,14 @@ func (f *Factory) ends(op string, t Transfer) (transferEnds, error) {
 	return ends, to.within(op, ends.dst.memory.RequestedBytes)
 }
 
+// uses is the two blocks, the destination first.
+func (t transferEnds) uses() []use {
+	return []use{
+		{block: t.dst, offset: t.DstOffsetBytes, size: t.SizeBytes, writes: true},
+		{block: t.src, offset: t.SrcOffsetBytes, size: t.SizeBytes},
+	}
+}
+
 func (t transferEnds) route() route {
 	return route{
 		dst: t.dst.manager.owner, src: t.src.manager.owner,
@@ -51,7 +59,7 @@ func (f *Factory) Copy(t Transfer) error {
 	}
 	return f.runNow(op, func(s *stream) func(device.Stream) error {
 		return f.queueCopy(s, ends.route())
-	}, ends.dst, ends.src)
+	}, ends.uses()...)
 }
 
 // CopyAsync queues a copy on a stream of the destination's device (0: the
@@ -75,6 +83,9 @@ func (f *Factory) CopyAsync(t Transfer, on StreamHandle) error {
 	}
 	unlock := lockBoth(ends.dst, ends.src)
 	o, err := enqueue(op, s, f.queueCopy(s, ends.route()), 1, ends.dst, ends.src)
+	if err == nil {
+		recordLocked(ends.uses())
+	}
 	unlock()
 	m.transfers.use(o)
 	return err
@@ -114,7 +125,7 @@ func (f *Factory) Write(h MemoryHandle, offset uint64, src device.HostAddr, size
 		return func(dev device.Stream) error {
 			return dev.CopyFromHost(b.memory.Addr+device.Addr(offset), src, size)
 		}
-	}, b)
+	}, use{block: b, offset: offset, size: size, writes: true})
 }
 
 // Read copies size bytes of a block into the caller's memory and returns when
@@ -129,7 +140,7 @@ func (f *Factory) Read(h MemoryHandle, offset uint64, dst device.HostAddr, size 
 		return func(dev device.Stream) error {
 			return dev.CopyToHost(dst, b.memory.Addr+device.Addr(offset), size)
 		}
-	}, b)
+	}, use{block: b, offset: offset, size: size})
 }
 
 // FillAsync queues a fill on a stream of the block's device (0: the default one)
@@ -159,5 +170,8 @@ func (f *Factory) FillAsync(fill Fill, on StreamHandle) error {
 	_, err = enqueue(op, s, func(dev device.Stream) error {
 		return dev.Fill(b.memory.Addr+device.Addr(fill.OffsetBytes), fill.Pattern, fill.SizeBytes)
 	}, 0, b)
+	if err == nil {
+		use{block: b, offset: fill.OffsetBytes, size: fill.SizeBytes, writes: true}.recordLocked()
+	}
 	return err
 }

@@ -12,7 +12,7 @@ import (
 // used it is done; Deallocate does not wait for that. When it fails, the block
 // is as it was; but CodeCorrupted, from a pool with red zones, says that bytes
 // beside the block were overwritten, and the block is gone all the same. A block
-// that is pinned is CodeBusy.
+// that is pinned or mapped is CodeBusy.
 func (f *Factory) Deallocate(h MemoryHandle) error {
 	b, err := f.lookUp("manager.deallocate", "memory", h)
 	if err != nil {
@@ -37,6 +37,10 @@ func (m *Manager) giveBack(b *block) error {
 	if b.pins != 0 {
 		return device.Errorf(device.CodeBusy, "manager.deallocate", "memory handle %#x is pinned %d times",
 			uint64(b.handle), b.pins).On(m.owner.engine.ID())
+	}
+	if len(b.mappings) != 0 {
+		return device.Errorf(device.CodeBusy, "manager.deallocate", "memory handle %#x has %d mappings",
+			uint64(b.handle), len(b.mappings)).On(m.owner.engine.ID())
 	}
 	fences, err := b.fencesLocked(nil)
 	if err != nil {

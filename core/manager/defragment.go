@@ -52,10 +52,12 @@ type Skipped struct {
 	NoRoom uint64 `json:"no_room"`
 	// OverBudget were not looked at any more.
 	OverBudget uint64 `json:"over_budget"`
+	// Mapped have mappings; this reason comes after Pinned.
+	Mapped uint64 `json:"mapped"`
 }
 
 func (s *Skipped) sum() uint64 {
-	return s.NotRelocatable + s.Debugged + s.Pinned + s.InUse + s.NoRoom + s.OverBudget
+	return s.NotRelocatable + s.Debugged + s.Pinned + s.InUse + s.NoRoom + s.OverBudget + s.Mapped
 }
 
 // Defragment is DefragmentWithin without a bound on the time.
@@ -67,7 +69,7 @@ func (m *Manager) Defragment() (DefragmentationStats, error) {
 // segments, in pools that take them whole) come free, the cheapest first, and gives
 // back to the system what the manager's pools hold without use. Their addresses are
 // others afterwards; their handles, bytes, tags and ages stay. No pool grows for
-// it. Blocks that are not relocatable, pinned, or have been used on a stream that
+// it. Blocks that are not relocatable, pinned, mapped, or have been used on a stream that
 // has work queued stay where they are.
 //
 // No move is started after the budget (device.Forever: no bound; 0: nothing is

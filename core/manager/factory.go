@@ -29,7 +29,7 @@ func NewFactory() *Factory {
 		memory:  handle.New[*block](handle.Memory),
 		streams: handle.New[*stream](handle.Stream),
 		events:  handle.New[*event](handle.Event),
-		staging: staging{take: takeHostBuffer},
+		staging: staging{take: takeHostBuffer, takeMapCopy: takeMapCopy},
 		devices: map[*engine.Engine]*openDevice{},
 	}
 }

@@ -65,8 +65,10 @@ func awaitEarlier(except *stream, blocks ...*block) error {
 }
 
 // runNow queues work on the default stream of the first block's device, after
-// everything earlier on the blocks, and returns when it is done.
-func (f *Factory) runNow(op string, work func(*stream) func(device.Stream) error, blocks ...*block) error {
+// everything earlier on the blocks, and returns when it is done. One or two uses
+// say which blocks; those of a size are entered as accesses.
+func (f *Factory) runNow(op string, work func(*stream) func(device.Stream) error, uses ...use) error {
+	blocks := blocksOf(uses)
 	s, err := f.defaultStream(blocks[0].manager.Engine())
 	if err != nil {
 		return err
@@ -81,6 +83,9 @@ func (f *Factory) runNow(op string, work func(*stream) func(device.Stream) error
 	}
 	unlock := lockBoth(blocks[0], blocks[len(blocks)-1])
 	o, err := enqueue(op, s, work(s), 1, blocks...)
+	if err == nil {
+		recordLocked(uses)
+	}
 	unlock()
 	if err != nil {
 		return err

@@ -18,6 +18,8 @@ type staging struct {
 	// take makes the buffer when it is first needed. What it returns besides
 	// the address keeps the buffer alive.
 	take func(bytes uint64) (device.HostAddr, any)
+	// takeMapCopy makes the memory of a mapping.
+	takeMapCopy func(bytes uint64) (*mapCopy, error)
 
 	mu     sync.Mutex
 	addr   device.HostAddr

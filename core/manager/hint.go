@@ -1,0 +1,82 @@
+package manager
+
+import (
+	"fmt"
+
+	"ferrum_mem/core/device"
+)
+
+// UsageHint is what a program expects of a block.
+type UsageHint int32
+
+// The hints, of three axes: order, direction and lifetime. 0 is none.
+const (
+	HintNone        UsageHint = 0
+	HintSequential  UsageHint = 1 // order: one after the other
+	HintRandom      UsageHint = 2 // order: scattered
+	HintReadMostly  UsageHint = 3 // direction
+	HintWriteMostly UsageHint = 4 // direction
+	HintTemporary   UsageHint = 5 // lifetime: may be dropped eagerly
+	HintResident    UsageHint = 6 // lifetime: to be kept resident
+)
+
+var hintNames = []string{
+	"none", "sequential", "random", "read_mostly", "write_mostly", "temporary", "resident",
+}
+
+// String is the hint as a word in lower case.
+func (h UsageHint) String() string { return wordOf(hintNames, int32(h)) }
+
+// Hints is the last hint of each axis; HintNone where none was given.
+type Hints struct {
+	Order     UsageHint `json:"order"`
+	Direction UsageHint `json:"direction"`
+	Lifetime  UsageHint `json:"lifetime"`
+}
+
+// with is the hints with one more; HintNone takes all back.
+func (h Hints) with(hint UsageHint) Hints {
+	switch hint {
+	case HintNone:
+		return Hints{}
+	case HintSequential, HintRandom:
+		h.Order = hint
+	case HintReadMostly, HintWriteMostly:
+		h.Direction = hint
+	case HintTemporary, HintResident:
+		h.Lifetime = hint
+	}
+	return h
+}
+
+// SetUsageHint keeps a hint with a block, instead of an earlier one of the same
+// axis; HintNone takes all back. Hints are for those who decide about the block, and
+// change nothing by themselves. CodeInvalidArgument for what is no hint.
+func (f *Factory) SetUsageHint(h MemoryHandle, hint UsageHint) error {
+	const op = "manager.set_usage_hint"
+	return f.withLive(op, h, func(b *block) error {
+		if hint < 0 || int(hint) >= len(hintNames) {
+			return device.Errorf(device.CodeInvalidArgument, op,
+				"hint %d is none of 0 to %d", int32(hint), len(hintNames)-1).On(b.manager.Engine().ID())
+		}
+		b.hints = b.hints.with(hint)
+		return nil
+	})
+}
+
+// UsageHints gives the hints of a live block.
+func (f *Factory) UsageHints(h MemoryHandle) (hints Hints, err error) {
+	err = f.withLive("manager.usage_hints", h, func(b *block) error {
+		hints = b.hints
+		return nil
+	})
+	return hints, err
+}
+
+// wordOf is the name of a value that counts from 0.
+func wordOf(names []string, value int32) string {
+	if value < 0 || int(value) >= len(names) {
+		return fmt.Sprintf("unknown (%d)", value)
+	}
+	return names[value]
+}
