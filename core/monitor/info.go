@@ -195,5 +195,6 @@ func (c *Collected) add(s manager.DefragmentationStats) {
 	sum.Skipped.InUse += s.Skipped.InUse
 	sum.Skipped.NoRoom += s.Skipped.NoRoom
 	sum.Skipped.OverBudget += s.Skipped.OverBudget
+	sum.Skipped.Mapped += s.Skipped.Mapped
 	sum.BudgetEnded = sum.BudgetEnded || s.BudgetEnded
 }
