@@ -32,9 +32,11 @@ var below = map[string][]string{
 		"core/device", "core/internal", "core/notify", "core/pressure", "core/track", "core/rangealloc",
 		"core/memcheck", "core/engine", "core/vmm",
 	},
+	// A mapping of memory that the host cannot address is a copy that stays where it is
+	// and is as large as a program asks: memory outside of the Go heap.
 	"core/manager": {
-		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/engine", "core/vmm",
-		"core/pool", "core/handle",
+		"core/device", "core/internal", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/engine",
+		"core/vmm", "core/pool", "core/handle",
 	},
 	"core/monitor": {
 		"core/device", "core/notify", "core/pressure", "core/track", "core/engine", "core/manager",
