@@ -6,17 +6,6 @@ func (e *Engine) Discard(segment Segment) {
 	e.discard(func() error { return e.Release(segment) })
 }
 
-// DiscardAddresses is Discard for reserved addresses that nothing is mapped at.
-func (e *Engine) DiscardAddresses(space Segment) {
-	e.discard(func() error {
-		virtual, err := e.VirtualMemory()
-		if err != nil {
-			return err
-		}
-		return virtual.Unreserve(space.Addr, space.SizeBytes)
-	})
-}
-
 // discard gives something back to the driver for which nobody waits. What
 // fails is tried again before the next segment is taken and before Close.
 func (e *Engine) discard(giveBack func() error) {

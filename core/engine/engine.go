@@ -73,6 +73,8 @@ type Engine struct {
 	retired track.Statistics
 	// held is what was had from the device, scratch included.
 	held uint64
+	// addressBytes is the address space of ReserveAddresses.
+	addressBytes atomic.Uint64
 	// discarded gives back what the driver has not taken back yet.
 	discarded []func() error
 	// limit bounds held; 0: none.

@@ -142,7 +142,7 @@ func (p *Pool) returnAll(s *segment) error {
 	if _, err := p.returnPages(rest); err != nil {
 		return err
 	}
-	if err := p.paged.device.Unreserve(s.had.Addr, s.had.SizeBytes); err != nil {
+	if err := p.engine.ReleaseAddresses(s.had); err != nil {
 		return err
 	}
 	p.forget(s)

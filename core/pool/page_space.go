@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"math/bits"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/rangealloc"
@@ -45,12 +47,15 @@ func (p *Pool) addSpace(n *need) (bool, error) {
 const (
 	// spaceFactor is how many times what a pool may hold its addresses are: the
 	// worst placements of recorded programs need twice as much.
-	spaceFactor = 4
-	// firstSpaceBytes is what a pool reserves at most at first, or more for a block
-	// that needs it; each further space is twice as large. So a thousand pools leave
-	// half of the 128 TiB of a process to others.
-	firstSpaceBytes = 64 << 30
-	maxSpaceBytes   = 16 << 40
+	spaceFactor   = 4
+	maxSpaceBytes = 16 << 40
+	// sharedBytes is addresses that all pools of a device share: each takes a
+	// sharedPart-th of what is left of them, or firstSpaceBytes, twice that for the
+	// second space, and so on. A thousand pools leave half of the 128 TiB of a
+	// process to others, and the first few lie in one piece.
+	sharedBytes     = 32 << 40
+	sharedPart      = 16
+	firstSpaceBytes = 32 << 30
 	// spaceShare is the part of the largest free range that a space takes where
 	// addresses are few: the rest of the process needs some too.
 	spaceShare = 8
@@ -60,16 +65,18 @@ const (
 // nil: there are none.
 func (p *Pool) newSpace(least uint64) (*segment, error) {
 	p.mu.Lock()
-	most, spaces := min(p.bound(), p.engine.Capacity()), len(p.segments)
+	most, spaces := min(p.bound(), p.engine.Capacity()), uint(len(p.segments))
 	p.mu.Unlock()
 	align := max(p.paged.pageBytes, p.config.AlignmentBytes)
-	most = min(most, maxSpaceBytes/spaceFactor) * spaceFactor
-	most = max(min(most, firstSpaceBytes<<min(uint(spaces), shiftOf(maxSpaceBytes/firstSpaceBytes))), 1)
+	most = max(min(most, maxSpaceBytes/spaceFactor)*spaceFactor, 1)
+	left := sharedBytes - min(p.engine.AddressBytes(), sharedBytes)
+	share := max(left/sharedPart, firstSpaceBytes<<min(spaces, shiftOf(maxSpaceBytes/firstSpaceBytes)))
+	share = 1 << (bits.Len64(share) - 1)
 	smallest := ceilPowerOfTwo(max(least, align))
 	if smallest == 0 {
 		return nil, nil
 	}
-	had, err := p.reserve(smallest, max(smallest, ceilPowerOfTwo(most)), align)
+	had, err := p.reserve(smallest, max(smallest, min(ceilPowerOfTwo(most), share)), align)
 	if err != nil || had.SizeBytes == 0 {
 		return nil, err
 	}
@@ -78,12 +85,11 @@ func (p *Pool) newSpace(least uint64) (*segment, error) {
 
 // reserve takes addresses, as many as most, or fewer where there are not so many, but
 // smallest at least; none: there are none. All three are powers of two.
-func (p *Pool) reserve(smallest, most, align uint64) (had engine.Segment, err error) {
+func (p *Pool) reserve(smallest, most, align uint64) (engine.Segment, error) {
 	for size, scarce := most, false; size >= smallest; {
-		addr, err := p.paged.device.Reserve(size, align)
+		had, err := p.engine.ReserveAddresses(size, align)
 		switch {
 		case err == nil:
-			had = engine.Segment{Addr: addr, SizeBytes: size}
 			share := max(smallest, size/spaceShare)
 			if !scarce || share == size {
 				return had, nil

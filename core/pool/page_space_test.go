@@ -24,6 +24,7 @@ func TestAThousandPoolsShareTheAddresses(t *testing.T) {
 	require.NoError(t, err, "half of what a process has")
 	require.NoError(t, dev.Unreserve(addr, half))
 	b.closeAll(t, pools...)
+	require.Zero(t, b.engine.AddressBytes())
 }
 
 // Where there are few addresses no pool takes most of them.
@@ -57,20 +58,23 @@ func TestFurtherAddresses(t *testing.T) {
 	dev := devicetest.Open(devicetest.Config{TotalBytes: 1 << 40, PageMinimumBytes: page, PageRecommendedBytes: 1 << 30})
 	b := &bench{dev: dev, engine: engine.New(dev, engine.Options{})}
 	p := b.pool(t, func(c *Config) { c.Paging = PagingOn })
+	others, err := b.engine.ReserveAddresses(32<<40, page)
+	require.NoError(t, err)
 	for range 20 {
-		mustAlloc(t, p, 40<<30)
+		mustAlloc(t, p, 30<<30)
 	}
 	sizes := []uint64{}
 	for _, s := range p.segments {
 		sizes = append(sizes, s.had.SizeBytes>>30)
 	}
-	require.ElementsMatch(t, []uint64{64, 128, 256, 512}, sizes)
+	require.ElementsMatch(t, []uint64{32, 64, 128, 256, 512}, sizes)
 	reservations := dev.Reservations()
 	for range 20 {
-		_, err := p.Alloc(Request{SizeBytes: 300 << 30})
+		_, err := p.Alloc(Request{SizeBytes: 450 << 30})
 		require.ErrorIs(t, err, device.CodeOutOfMemory)
 	}
 	require.LessOrEqual(t, dev.Reservations(), reservations+1)
 	b.check(t, p)
+	require.NoError(t, b.engine.ReleaseAddresses(others))
 	b.closeAll(t, p)
 }
