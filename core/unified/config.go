@@ -1,0 +1,166 @@
+package unified
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// The bounds of MemoryConfig.GPUMemoryFraction.
+const (
+	MinGPUMemoryFraction = 0.1
+	MaxGPUMemoryFraction = 1.0
+)
+
+const mib = 1 << 20
+
+// MemoryConfig is the settings of a pool and of a manager. All of them hold.
+type MemoryConfig struct {
+	// GPUMemoryFraction is the share of the device's capacity that the pool may hold,
+	// from 0.1 to 1, by millionths; no bound where the capacity is unknown.
+	GPUMemoryFraction float64
+	// CPUFallbackEnabled has a manager make on the host what the device has no room
+	// for.
+	CPUFallbackEnabled bool
+	// MinFreeBytes of the device stay free: the pool takes no more from it when less
+	// would be left.
+	MinFreeBytes uint64
+	// TrackAllocations keeps a record of every buffer in use.
+	TrackAllocations bool
+	// MaxPooledPerBucket bounds the free buffers that a bucket keeps; 0: none are
+	// kept.
+	MaxPooledPerBucket int
+	// MaxPooledBytes bounds them over all buckets; 0: no bound.
+	MaxPooledBytes uint64
+	// PreAllocate has the pool made with a free buffer of each of PreAllocateSizes,
+	// or not at all.
+	PreAllocate      bool
+	PreAllocateSizes []uint64
+}
+
+// DefaultMemoryConfig is the settings when nothing is asked for. It does not depend
+// on how the library was built: tracking is off until asked for.
+func DefaultMemoryConfig() MemoryConfig {
+	return MemoryConfig{
+		GPUMemoryFraction: 0.9, CPUFallbackEnabled: true, MinFreeBytes: 512 * mib, MaxPooledPerBucket: 8,
+	}
+}
+
+// ForInference takes the most memory.
+func ForInference() MemoryConfig {
+	return MemoryConfig{
+		GPUMemoryFraction: 0.95, CPUFallbackEnabled: true, MinFreeBytes: 256 * mib, MaxPooledPerBucket: 4,
+	}
+}
+
+// ForTraining leaves more free, and says so rather than to fall back. Add
+// WithTracking to find leaks.
+func ForTraining() MemoryConfig {
+	return MemoryConfig{GPUMemoryFraction: 0.8, MinFreeBytes: 1024 * mib, MaxPooledPerBucket: 16}
+}
+
+// ForConstrained is for devices with little memory.
+func ForConstrained() MemoryConfig {
+	return MemoryConfig{
+		GPUMemoryFraction: 0.7, CPUFallbackEnabled: true, MinFreeBytes: 128 * mib, MaxPooledPerBucket: 2,
+	}
+}
+
+// WithGPUMemoryFraction sets the share of the device, brought to the nearest of 0.1
+// to 1; what is no number stays, and is refused where the settings are used.
+func (c MemoryConfig) WithGPUMemoryFraction(fraction float64) MemoryConfig {
+	c.GPUMemoryFraction = min(max(fraction, MinGPUMemoryFraction), MaxGPUMemoryFraction)
+	return c
+}
+
+// WithCPUFallback allows or forbids to fall back.
+func (c MemoryConfig) WithCPUFallback(enabled bool) MemoryConfig {
+	c.CPUFallbackEnabled = enabled
+	return c
+}
+
+// WithMinFreeBytes sets what stays free.
+func (c MemoryConfig) WithMinFreeBytes(bytes uint64) MemoryConfig {
+	c.MinFreeBytes = bytes
+	return c
+}
+
+// WithTracking turns records of buffers on or off.
+func (c MemoryConfig) WithTracking(enabled bool) MemoryConfig {
+	c.TrackAllocations = enabled
+	return c
+}
+
+// WithMaxPooled sets how many free buffers a bucket keeps.
+func (c MemoryConfig) WithMaxPooled(perBucket int) MemoryConfig {
+	c.MaxPooledPerBucket = perBucket
+	return c
+}
+
+// WithMaxPooledBytes bounds the free buffers of all buckets together.
+func (c MemoryConfig) WithMaxPooledBytes(bytes uint64) MemoryConfig {
+	c.MaxPooledBytes = bytes
+	return c
+}
+
+// WithPreAllocation sets what is allocated ahead, and turns that on.
+func (c MemoryConfig) WithPreAllocation(sizes []uint64) MemoryConfig {
+	c.PreAllocate, c.PreAllocateSizes = true, slices.Clone(sizes)
+	return c
+}
+
+// Check says what makes no sense in the settings.
+func (c MemoryConfig) Check() error {
+	const op = "unified.config"
+	f := c.GPUMemoryFraction
+	if math.IsNaN(f) || f < MinGPUMemoryFraction || f > MaxGPUMemoryFraction {
+		return device.Errorf(device.CodeInvalidConfig, op, "gpu_memory_fraction %v is not from %v to %v",
+			f, MinGPUMemoryFraction, MaxGPUMemoryFraction)
+	}
+	if c.MaxPooledPerBucket < 0 {
+		return device.Errorf(device.CodeInvalidConfig, op, "max_pooled_per_bucket %d is negative", c.MaxPooledPerBucket)
+	}
+	if !c.PreAllocate {
+		return nil
+	}
+	if len(c.PreAllocateSizes) == 0 {
+		return device.Errorf(device.CodeInvalidConfig, op, "pre_allocate is set and pre_allocate_sizes is empty")
+	}
+	perBucket, bytes := map[uint64]int{}, uint64(0)
+	for i, size := range c.PreAllocateSizes {
+		if size == 0 {
+			return device.Errorf(device.CodeInvalidConfig, op, "pre_allocate_sizes[%d] is 0", i)
+		}
+		class, err := device.SizeClass(size)
+		if err != nil {
+			return device.Errorf(device.CodeInvalidConfig, op, "pre_allocate_sizes[%d]: %w", i, err)
+		}
+		if perBucket[class]++; perBucket[class] > c.MaxPooledPerBucket {
+			return device.Errorf(device.CodeInvalidConfig, op,
+				"pre_allocate_sizes[%d] is %d: its bucket of up to %d bytes keeps %d free buffers (max_pooled_per_bucket)",
+				i, size, class, c.MaxPooledPerBucket)
+		}
+		if bytes = capped(bytes, size); c.MaxPooledBytes != 0 && bytes > c.MaxPooledBytes {
+			return device.Errorf(device.CodeInvalidConfig, op,
+				"pre_allocate_sizes up to [%d] are %d bytes: max_pooled_bytes is %d", i, bytes, c.MaxPooledBytes)
+		}
+	}
+	return nil
+}
+
+// millionths is the unit in which the share of a device is decided: 0.7, which no
+// floating-point number is exactly, means 70 %.
+const millionths = 1_000_000
+
+// bound is what the pool may hold of a device with that capacity; no bound for 0,
+// which means unknown.
+func (c MemoryConfig) bound(totalBytes uint64) uint64 {
+	if totalBytes == 0 {
+		return math.MaxUint64
+	}
+	hi, lo := bits.Mul64(totalBytes, uint64(math.Round(c.GPUMemoryFraction*millionths)))
+	quotient, _ := bits.Div64(hi, lo, millionths)
+	return quotient
+}

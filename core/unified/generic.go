@@ -1,0 +1,339 @@
+package unified
+
+import (
+	"errors"
+	"math/bits"
+	"sync"
+
+	"ferrum_mem/core/device"
+)
+
+// MaxReuseRatio bounds what reuse may waste: no request is served from a free
+// buffer more than so many times its size.
+const MaxReuseRatio = 4
+
+// bucketCount is one for each power of two.
+const bucketCount = 64
+
+// GenericMemoryPool keeps free buffers of any kind for reuse. A buffer is filed
+// under the power of two at or above its size, and serves no request that is larger
+// than itself. It allocates nothing: the caller does, when TryGet has nothing, and
+// says so with RecordAllocation. All methods are safe for concurrent use.
+type GenericMemoryPool[B any] struct {
+	config  MemoryConfig
+	release func(buffer B, bytes uint64) error
+	tracker *AllocationTracker
+	stats   counters
+
+	mu      sync.Mutex
+	buckets [bucketCount][]pooled[B]
+	// bytes and count are of the buckets.
+	bytes uint64
+	count int
+}
+
+type pooled[B any] struct {
+	buffer B
+	bytes  uint64
+}
+
+// Lease is a buffer that is in use.
+type Lease[B any] struct {
+	Buffer B
+	// Bytes is its size, which may be more than was asked for.
+	Bytes uint64
+	// ID is 0 unless the pool tracks.
+	ID BufferID
+}
+
+// Use is what a buffer is taken for, for the tracker alone.
+type Use struct {
+	NumElements uint64
+	Location    BufferLocation
+	Tag         string
+}
+
+// NewGenericMemoryPool makes an empty pool. release ends buffers that the pool does
+// not keep, and is called with no lock held; nil: there is nothing to end.
+func NewGenericMemoryPool[B any](c MemoryConfig, release func(buffer B, bytes uint64) error) (*GenericMemoryPool[B], error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	p := &GenericMemoryPool[B]{config: c, release: release}
+	if c.TrackAllocations {
+		p.tracker = NewAllocationTracker()
+	}
+	return p, nil
+}
+
+// Config is the settings.
+func (p *GenericMemoryPool[B]) Config() MemoryConfig { return p.config }
+
+// Tracker is the records of the buffers in use; nil when the settings ask for none.
+func (p *GenericMemoryPool[B]) Tracker() *AllocationTracker { return p.tracker }
+
+// Stats is the counters. It takes no lock.
+func (p *GenericMemoryPool[B]) Stats() MemoryStats { return p.stats.read() }
+
+// RecordAllocation accounts for a buffer that the caller has made and uses. The id
+// is 0 unless the pool tracks. Errors, after which nothing has changed:
+// CodeInvalidSize for 0, CodeOverflow when the total would not fit 64 bits.
+func (p *GenericMemoryPool[B]) RecordAllocation(bytes uint64, u Use) (BufferID, error) {
+	const op = "unified.record_allocation"
+	if bytes == 0 {
+		return 0, device.Errorf(device.CodeInvalidSize, op, "bytes is 0")
+	}
+	if err := p.grow(op, bytes); err != nil {
+		return 0, err
+	}
+	id, err := p.track(bytes, u)
+	if err != nil {
+		minus(&p.stats.total, bytes)
+		return 0, err
+	}
+	p.stats.use(bytes)
+	return id, nil
+}
+
+// grow adds to the total.
+func (p *GenericMemoryPool[B]) grow(op string, bytes uint64) error {
+	for {
+		total := p.stats.total.Load()
+		if total+bytes < total {
+			return device.Errorf(device.CodeOverflow, op, "bytes %d: with the %d of all others it does not fit 64 bits",
+				bytes, total)
+		}
+		if p.stats.total.CompareAndSwap(total, total+bytes) {
+			return nil
+		}
+	}
+}
+
+func (p *GenericMemoryPool[B]) track(bytes uint64, u Use) (BufferID, error) {
+	if p.tracker == nil {
+		return 0, nil
+	}
+	m := NewBufferMetadata(NewBufferID(), Extent{bytes, u.NumElements}, u.Location).WithTag(u.Tag)
+	return m.ID, p.tracker.Track(m)
+}
+
+// TryGet takes a free buffer of at least so many bytes: of the request's own bucket,
+// or of a larger one up to MaxReuseRatio times the request; the smallest that will
+// do. False: there is none, and the caller makes one. Errors: CodeInvalidSize for 0,
+// CodeOverflow for a size without a power of two above it.
+func (p *GenericMemoryPool[B]) TryGet(minBytes uint64, u Use) (Lease[B], bool, error) {
+	const op = "unified.try_get"
+	if minBytes == 0 {
+		return Lease[B]{}, false, device.Errorf(device.CodeInvalidSize, op, "min_bytes is 0")
+	}
+	first, err := bucketOf(minBytes)
+	if err != nil {
+		return Lease[B]{}, false, err
+	}
+	got, ok := p.take(first, minBytes)
+	if !ok {
+		p.stats.misses.Add(1)
+		return Lease[B]{}, false, nil
+	}
+	id, err := p.track(got.bytes, u)
+	if err != nil {
+		return Lease[B]{}, false, errors.Join(err, p.drop([]pooled[B]{got}))
+	}
+	p.stats.hits.Add(1)
+	p.stats.use(got.bytes)
+	minus(&p.stats.pooled, got.bytes)
+	return Lease[B]{Buffer: got.buffer, Bytes: got.bytes, ID: id}, true, nil
+}
+
+// take removes the smallest free buffer that serves a request.
+func (p *GenericMemoryPool[B]) take(first int, minBytes uint64) (pooled[B], bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.count == 0 {
+		return pooled[B]{}, false
+	}
+	for bucket := first; bucket < bucketCount; bucket++ {
+		best := -1
+		for i, free := range p.buckets[bucket] {
+			if free.bytes >= minBytes && (free.bytes-1)/MaxReuseRatio < minBytes &&
+				(best < 0 || free.bytes < p.buckets[bucket][best].bytes) {
+				best = i
+			}
+		}
+		if best >= 0 {
+			return p.removeLocked(bucket, best), true
+		}
+	}
+	return pooled[B]{}, false
+}
+
+func (p *GenericMemoryPool[B]) removeLocked(bucket, i int) pooled[B] {
+	free := p.buckets[bucket]
+	got, last := free[i], len(free)-1
+	free[i] = free[last]
+	// The buffer is not kept alive by a slot that nobody reads.
+	free[last] = pooled[B]{}
+	p.buckets[bucket] = free[:last]
+	p.bytes -= got.bytes
+	p.count--
+	return got
+}
+
+// ReturnBuffer ends the use of a buffer with the size and id that it was recorded
+// or taken with (id 0 in a pool that does not track). It goes into its bucket or,
+// when that is full, is released: kept says which. Errors, after which nothing has
+// changed: CodeInvalidSize for 0 and for more than is in use, CodeInvalidArgument
+// for an id that is not in use or a size that is not its own. An error of the
+// release is returned, and the buffer is the pool's no more.
+func (p *GenericMemoryPool[B]) ReturnBuffer(l Lease[B]) (kept bool, err error) {
+	if err := p.endUse(l.Bytes, l.ID); err != nil {
+		return false, err
+	}
+	p.stats.pooled.Add(l.Bytes)
+	returned := pooled[B]{l.Buffer, l.Bytes}
+	if p.file(returned) {
+		return true, nil
+	}
+	return false, p.drop([]pooled[B]{returned})
+}
+
+// Discard is ReturnBuffer for a buffer that is not to be kept and that the caller
+// ends: the pool forgets it.
+func (p *GenericMemoryPool[B]) Discard(l Lease[B]) error {
+	if err := p.endUse(l.Bytes, l.ID); err != nil {
+		return err
+	}
+	minus(&p.stats.total, l.Bytes)
+	return nil
+}
+
+func (p *GenericMemoryPool[B]) endUse(bytes uint64, id BufferID) error {
+	const op = "unified.return_buffer"
+	if bytes == 0 {
+		return device.Errorf(device.CodeInvalidSize, op, "bytes is 0")
+	}
+	if _, err := bucketOf(bytes); err != nil {
+		return err
+	}
+	if p.tracker != nil {
+		if err := p.tracker.end(op, id, bytes); err != nil {
+			return err
+		}
+	}
+	for {
+		inUse := p.stats.inUse.Load()
+		if bytes > inUse {
+			return device.Errorf(device.CodeInvalidSize, op, "bytes %d: only %d are in use", bytes, inUse)
+		}
+		if p.stats.inUse.CompareAndSwap(inUse, inUse-bytes) {
+			minus(&p.stats.active, 1)
+			return nil
+		}
+	}
+}
+
+// end is Untrack of a buffer that must be known, with that size.
+func (t *AllocationTracker) end(op string, id BufferID, bytes uint64) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m, ok := t.known[id]
+	if !ok {
+		return device.Errorf(device.CodeInvalidArgument, op, "%v is not in use", id)
+	}
+	if m.SizeBytes != bytes {
+		return device.Errorf(device.CodeInvalidArgument, op, "bytes %d: %v has %d", bytes, id, m.SizeBytes)
+	}
+	delete(t.known, id)
+	t.total.Store(t.total.Load() - bytes)
+	return nil
+}
+
+// file puts a free buffer into its bucket; false: there is no room.
+func (p *GenericMemoryPool[B]) file(free pooled[B]) bool {
+	bucket, err := bucketOf(free.bytes)
+	if err != nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.buckets[bucket]) >= p.config.MaxPooledPerBucket ||
+		p.config.MaxPooledBytes != 0 && capped(p.bytes, free.bytes) > p.config.MaxPooledBytes {
+		return false
+	}
+	p.buckets[bucket] = append(p.buckets[bucket], free)
+	p.bytes += free.bytes
+	p.count++
+	return true
+}
+
+// AddFree files a buffer that nobody has used yet; CodeResourceExhausted when its
+// bucket is full. Errors otherwise as for RecordAllocation.
+func (p *GenericMemoryPool[B]) AddFree(buffer B, bytes uint64) error {
+	const op = "unified.pre_allocate"
+	if bytes == 0 {
+		return device.Errorf(device.CodeInvalidSize, op, "bytes is 0")
+	}
+	if err := p.grow(op, bytes); err != nil {
+		return err
+	}
+	p.stats.pooled.Add(bytes)
+	if !p.file(pooled[B]{buffer, bytes}) {
+		minus(&p.stats.pooled, bytes)
+		minus(&p.stats.total, bytes)
+		return device.Errorf(device.CodeResourceExhausted, op, "the bucket of %d bytes is full", bytes)
+	}
+	return nil
+}
+
+// drop ends free buffers that are in no bucket.
+func (p *GenericMemoryPool[B]) drop(gone []pooled[B]) error {
+	var failures []error
+	for _, free := range gone {
+		minus(&p.stats.pooled, free.bytes)
+		minus(&p.stats.total, free.bytes)
+		if p.release != nil {
+			failures = append(failures, p.release(free.buffer, free.bytes))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// RecordCPUFallback counts a request that was served on the host.
+func (p *GenericMemoryPool[B]) RecordCPUFallback() { p.stats.fallbacks.Add(1) }
+
+// PooledCount is how many free buffers there are.
+func (p *GenericMemoryPool[B]) PooledCount() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.count
+}
+
+// Clear releases all free buffers.
+func (p *GenericMemoryPool[B]) Clear() error {
+	_, err := p.Shrink()
+	return err
+}
+
+// Shrink releases all free buffers and gives their bytes. It says nothing of what
+// the device got back: that is known to whoever owns the buffers.
+func (p *GenericMemoryPool[B]) Shrink() (droppedBytes uint64, err error) {
+	p.mu.Lock()
+	var gone []pooled[B]
+	for i, free := range p.buckets {
+		gone = append(gone, free...)
+		p.buckets[i] = nil
+	}
+	dropped := p.bytes
+	p.bytes, p.count = 0, 0
+	p.mu.Unlock()
+	return dropped, p.drop(gone)
+}
+
+// bucketOf is the power of two at or above a size.
+func bucketOf(bytes uint64) (int, error) {
+	class, err := device.SizeClass(bytes)
+	if err != nil {
+		return 0, err
+	}
+	return bits.TrailingZeros64(class), nil
+}

@@ -1,0 +1,25 @@
+package unified
+
+import (
+	"math"
+
+	"ferrum_mem/core/device"
+)
+
+// Heap is Storage of the language's own memory, for the CPU side of a
+// FallbackBuffer that no engine stands behind.
+type Heap struct{}
+
+// Allocate makes bytes that are 0; CodeOverflow for more than a slice can have.
+func (Heap) Allocate(bytes uint64) ([]byte, error) {
+	if bytes > math.MaxInt {
+		return nil, device.Errorf(device.CodeOverflow, "unified.heap", "size_bytes %d is more than a slice has", bytes)
+	}
+	return make([]byte, bytes), nil
+}
+
+// Bytes is the length.
+func (Heap) Bytes(storage []byte) uint64 { return uint64(len(storage)) }
+
+// Release leaves the bytes to the collector.
+func (Heap) Release([]byte) error { return nil }

@@ -1,0 +1,187 @@
+package unified_test
+
+import (
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/unified"
+	"ferrum_mem/drivers/host"
+)
+
+const mib = 1 << 20
+
+// shaky is a real device whose n-th call can be made to fail. It has none of the
+// further capabilities.
+type shaky struct {
+	device.Device
+	stream *shakyStream
+
+	mu sync.Mutex
+	// left is how many calls go well before one fails; below 0: all do.
+	left   int
+	calls  int
+	failed bool
+}
+
+type shakyStream struct {
+	device.Stream
+	of *shaky
+}
+
+func (d *shaky) enter() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls++
+	if d.left < 0 {
+		return nil
+	}
+	d.left--
+	if d.left >= 0 {
+		return nil
+	}
+	d.failed = true
+	return device.Errorf(device.CodeDevice, "shaky", "asked for by the test")
+}
+
+// failAfter lets so many calls go well and has the next one fail.
+func (d *shaky) failAfter(calls int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left, d.calls, d.failed = calls, 0, false
+}
+
+// hasFailed ends that, and says whether a call failed.
+func (d *shaky) hasFailed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left = -1
+	return d.failed
+}
+
+func (d *shaky) Info() device.Info {
+	info := d.Device.Info()
+	info.Peer, info.HostVisible, info.VirtualMemory = false, false, false
+	return info
+}
+
+func (d *shaky) DefaultStream() device.Stream { return d.stream }
+
+func (d *shaky) Allocate(size uint64) (device.Addr, error) {
+	if err := d.enter(); err != nil {
+		return 0, err
+	}
+	return d.Device.Allocate(size)
+}
+
+func (d *shaky) Free(addr device.Addr, size uint64) error {
+	if err := d.enter(); err != nil {
+		return err
+	}
+	return d.Device.Free(addr, size)
+}
+
+func (d *shaky) Memory() (device.MemoryReading, error) {
+	if err := d.enter(); err != nil {
+		return device.MemoryReading{}, err
+	}
+	return d.Device.Memory()
+}
+
+func (s *shakyStream) Idle() (bool, error) {
+	if err := s.of.enter(); err != nil {
+		return false, err
+	}
+	return s.Stream.Idle()
+}
+
+func (s *shakyStream) Synchronize(timeout time.Duration) error {
+	if err := s.of.enter(); err != nil {
+		return err
+	}
+	return s.Stream.Synchronize(timeout)
+}
+
+func (s *shakyStream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) error {
+	if err := s.of.enter(); err != nil {
+		return err
+	}
+	return s.Stream.CopyToHost(dst, src, size)
+}
+
+func (s *shakyStream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64) error {
+	if err := s.of.enter(); err != nil {
+		return err
+	}
+	return s.Stream.CopyFromHost(dst, src, size)
+}
+
+// rig is two devices of the host backend: one that plays the GPU, and the host.
+type rig struct {
+	gpuDevice, hostDevice *shaky
+	gpu, host             *engine.Engine
+}
+
+// newRig has each device with so many bytes.
+func newRig(t require.TestingT, eachBytes uint64) *rig {
+	driver, err := host.New(host.Config{Devices: 2, MemoryBytes: 2 * eachBytes})
+	require.NoError(t, err)
+	open := func(index int) *shaky {
+		dev, err := driver.Open(index)
+		require.NoError(t, err)
+		d := &shaky{Device: dev, left: -1}
+		d.stream = &shakyStream{Stream: dev.DefaultStream(), of: d}
+		return d
+	}
+	r := &rig{hostDevice: open(0), gpuDevice: open(1)}
+	r.host, r.gpu = engine.New(r.hostDevice, engine.Options{}), engine.New(r.gpuDevice, engine.Options{})
+	return r
+}
+
+// close looks that nothing is left.
+func (r *rig) close(t require.TestingT) {
+	for _, e := range []*engine.Engine{r.gpu, r.host} {
+		stats := e.Statistics()
+		require.Zero(t, stats.Reserved.Current+stats.LiveBlocks.Current)
+		require.NoError(t, e.Close())
+	}
+}
+
+func (r *rig) manager(t require.TestingT, c unified.MemoryConfig) *unified.Manager {
+	m, err := unified.NewManager(r.gpu, r.host, c)
+	require.NoError(t, err)
+	return m
+}
+
+// plainConfig keeps nothing free.
+func plainConfig() unified.MemoryConfig {
+	return unified.DefaultMemoryConfig().WithGPUMemoryFraction(1).WithMinFreeBytes(0)
+}
+
+// hostAddr is the address of a slice's memory, which the caller keeps alive.
+func hostAddr(b []byte) device.HostAddr { return device.HostAddr(reflect.ValueOf(b).Pointer()) }
+
+// fill writes bytes into a buffer that tell it apart, and gives them.
+func fill(t require.TestingT, b *unified.Buffer) []byte {
+	content := make([]byte, b.SizeBytes())
+	for i := range content {
+		content[i] = byte(uint64(i)*7 + uint64(b.ID())*31)
+	}
+	require.NoError(t, b.Write(unified.Part{SizeBytes: b.SizeBytes()}, hostAddr(content)))
+	return content
+}
+
+// contents reads a buffer.
+func contents(t require.TestingT, b *unified.Buffer) []byte {
+	got := make([]byte, b.SizeBytes())
+	require.NoError(t, b.Read(unified.Part{SizeBytes: b.SizeBytes()}, hostAddr(got)))
+	return got
+}
+
+func bytesOf(n uint64) unified.Request {
+	return unified.Request{Shape: unified.Shape{DType: unified.U8, Len: n}}
+}
