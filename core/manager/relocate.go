@@ -8,13 +8,8 @@ import (
 	"ferrum_mem/core/pool"
 )
 
-const (
-	// batchBytes is how much is chosen at a time: a choice looks at all blocks of a
-	// pool.
-	batchBytes = 64 << 20
-	// partBytes is copied between two looks at the budget.
-	partBytes = 8 << 20
-)
+// partBytes is copied between two looks at the budget.
+const partBytes = 8 << 20
 
 // relocator is what a manager moves its blocks with.
 type relocator struct {
@@ -43,8 +38,8 @@ type defragmentation struct {
 // errOverBudget ends the moving.
 var errOverBudget = errors.New("the budget of a defragmentation is over")
 
-// candidates are the blocks of a pool that may move, by address.
-type candidates map[device.Addr]*block
+// candidates are the blocks of a pool that may move.
+type candidates []*block
 
 // move moves what can be moved and is worth it.
 func (d *defragmentation) move() error {
@@ -96,21 +91,35 @@ func (d *defragmentation) overBudget(blocks uint64) {
 	d.stats.Skipped.OverBudget += blocks
 }
 
-// findCandidates finds the blocks that may move, and counts the others.
+// looksPerBudget is how many blocks are looked at between two looks at the budget.
+const looksPerBudget = 256
+
+// findCandidates finds the blocks that may move, and counts the others. Those that
+// the budget does not last for are not looked at.
 func (d *defragmentation) findCandidates() map[*home]candidates {
-	byHome := map[*home]candidates{}
-	d.manager.eachBlock(func(b *block) bool {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.dead || !d.mayMoveLocked(b) {
+	m := d.manager
+	byHome, found, looks := map[*home]candidates{}, uint64(0), 0
+	ended := d.over()
+	live := m.liveBlocks()
+	m.factory.memory.Each(func(_ uint64, b *block) bool {
+		if looks++; ended || looks%looksPerBudget == 0 && d.over() {
+			ended = true
+			return false
+		}
+		if b.manager != m {
 			return true
 		}
-		if byHome[b.home] == nil {
-			byHome[b.home] = candidates{}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if !b.dead && d.mayMoveLocked(b) {
+			byHome[b.home] = append(byHome[b.home], b)
+			found++
 		}
-		byHome[b.home][b.memory.Addr] = b
 		return true
 	})
+	if seen := found + d.stats.Skipped.sum(); ended {
+		d.overBudget(live - min(live, seen))
+	}
 	return byHome
 }
 
@@ -124,6 +133,8 @@ func (d *defragmentation) mayMoveLocked(b *block) bool {
 		skipped.Debugged++
 	case b.pins != 0:
 		skipped.Pinned++
+	case len(b.mappings) != 0:
+		skipped.Mapped++
 	case b.inUseLocked():
 		skipped.InUse++
 	default:
@@ -146,11 +157,7 @@ func (b *block) inUseLocked() bool {
 
 // moveIn moves blocks of one pool.
 func (d *defragmentation) moveIn(h *home, found candidates) error {
-	movable := make(map[device.Addr]uint64, len(found))
-	for addr, b := range found {
-		movable[addr] = b.alignment
-	}
-	run, err := h.pool.Relocate(movable)
+	run, err := h.pool.Relocate(found.movable(), d.over)
 	if err != nil {
 		if errors.Is(err, device.CodeUnsupported) {
 			d.stats.Skipped.Debugged += uint64(len(found))
@@ -163,20 +170,20 @@ func (d *defragmentation) moveIn(h *home, found candidates) error {
 	defer h.pool.ResumeReturn()
 	left := uint64(len(found))
 	for {
-		if d.over() {
-			d.overBudget(left)
-			return nil
-		}
-		chosen, noRoom, err := run.Next(batchBytes)
+		next, err := run.Next()
 		if err != nil {
 			return closedIsNoError(err)
 		}
-		if len(chosen) == 0 {
-			d.stats.Skipped.NoRoom += noRoom
-			d.stats.BlocksKept += left - noRoom
+		if len(next.Claims) == 0 {
+			if !run.Ended() {
+				d.overBudget(left)
+				return nil
+			}
+			d.stats.Skipped.NoRoom += run.NoRoom()
+			d.stats.BlocksKept += left - run.NoRoom()
 			return nil
 		}
-		ended, err := d.evacuateAll(h, found, chosen)
+		ended, err := d.evacuate(h, found, next.Claims)
 		left -= ended
 		if errors.Is(err, errOverBudget) {
 			d.overBudget(left)
@@ -188,6 +195,18 @@ func (d *defragmentation) moveIn(h *home, found candidates) error {
 	}
 }
 
+// movable is the candidates as their pool knows them. Their addresses stay while the
+// caller has the turn.
+func (found candidates) movable() []pool.Movable {
+	movable := make([]pool.Movable, len(found))
+	for i, b := range found {
+		b.mu.Lock()
+		movable[i] = pool.Movable{Addr: b.memory.Addr, AlignmentBytes: b.alignment}
+		b.mu.Unlock()
+	}
+	return movable
+}
+
 // closedIsNoError takes the error of a pool that was replaced and has been closed
 // since it was listed for none: its blocks are gone.
 func closedIsNoError(err error) error {
@@ -197,37 +216,20 @@ func closedIsNoError(err error) error {
 	return err
 }
 
-// evacuateAll moves what was chosen, and says how many blocks it is done with.
-func (d *defragmentation) evacuateAll(h *home, found candidates, chosen []pool.Evacuation) (ended uint64, err error) {
+// evacuate moves all blocks of a page or segment, up to the first that stays: then
+// it does not come free. It says how many blocks it is done with.
+func (d *defragmentation) evacuate(h *home, found candidates, claims []pool.Claim) (ended uint64, err error) {
 	if err = d.ready(); err != nil {
-		for _, e := range chosen {
-			abandonAll(h.pool, e.Claims)
-		}
+		h.pool.AbandonAll(claims)
 		return 0, err
 	}
-	for i, e := range chosen {
-		some, err := d.evacuate(h, found, e)
-		ended += some
-		if err != nil {
-			for _, rest := range chosen[i+1:] {
-				abandonAll(h.pool, rest.Claims)
-			}
-			return ended, err
-		}
-	}
-	return ended, nil
-}
-
-// evacuate moves all blocks of a page or segment, up to the first that stays: then
-// it does not come free.
-func (d *defragmentation) evacuate(h *home, found candidates, e pool.Evacuation) (ended uint64, err error) {
-	for at, c := range e.Claims {
-		moved, err := d.moveOne(h.pool, found[c.From], c)
+	for at, c := range claims {
+		moved, err := d.moveOne(h.pool, found[c.Index], c)
 		if err == nil {
 			ended++
 		}
 		if !moved {
-			abandonAll(h.pool, e.Claims[at+1:])
+			h.pool.AbandonAll(claims[at+1:])
 			return ended, err
 		}
 	}
@@ -237,10 +239,4 @@ func (d *defragmentation) evacuate(h *home, found candidates, e pool.Evacuation)
 		d.stats.SegmentsEmptied++
 	}
 	return ended, nil
-}
-
-func abandonAll(p *pool.Pool, claims []pool.Claim) {
-	for _, c := range claims {
-		p.Abandon(c)
-	}
 }

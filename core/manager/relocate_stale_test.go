@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/pool"
 )
 
@@ -53,4 +54,32 @@ func TestBlocksThatAnotherCallHasMoved(t *testing.T) {
 		}
 		require.NoError(t, s.m.Close(false))
 	})
+}
+
+// A block that lies in two pages, neither of which can be emptied, is counted once.
+func TestABlockOfTwoPagesWithoutRoomIsCountedOnce(t *testing.T) {
+	r := cleanRig(t, devicetest.Config{Backed: true, PageMinimumBytes: 64 * kib, PageRecommendedBytes: 64 * kib})
+	small := smallPool()
+	small.Paging = pool.PagingOn
+	m := r.manager(t, func(c *Config) { c.PoolConfigs[General] = small })
+	allocate := func(size uint64, relocatable bool) MemoryHandle {
+		h, err := m.AllocateTyped(Request{SizeBytes: size, Relocatable: relocatable})
+		require.NoError(t, err)
+		return h
+	}
+	front := allocate(32*kib, false)
+	allocate(64*kib, true)
+	holes := []MemoryHandle{front, allocate(32*kib, false)}
+	for range 4 {
+		holes = append(holes, allocate(32*kib, false))
+		allocate(32*kib, false)
+	}
+	for _, h := range holes {
+		require.NoError(t, r.factory.Deallocate(h))
+	}
+	stats, err := m.Defragment()
+	require.NoError(t, err)
+	counted(t, 5, stats)
+	require.Equal(t, Skipped{NotRelocatable: 4, NoRoom: 1}, stats.Skipped)
+	require.Zero(t, stats.BlocksKept)
 }

@@ -128,6 +128,7 @@ func (p *Pool) audit() error {
 			case blockLeased:
 				leased += l.Size - l.info().slack()
 				active -= l.Size - l.info().slack()
+			case blockClaimed:
 			default:
 				count += 1 << 32
 			}

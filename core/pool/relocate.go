@@ -1,6 +1,9 @@
 package pool
 
 import (
+	"runtime"
+	"slices"
+
 	"ferrum_mem/core/device"
 )
 
@@ -11,17 +14,32 @@ import (
 // count as active and belong to nobody. Whoever claimed them copies the bytes, and
 // then settles each claim, which moves the block's life over, or abandons it.
 //
-// What is chosen and in which order: relocate_survey.go; where blocks go:
-// relocate_place.go.
+// All that is looked at is looked at in steps, and Pool.mu is let go of between
+// them (relocate_steps.go): what was seen is checked again before it is used. What
+// is seen: relocate_survey.go and relocate_holes.go; what is chosen, in which order:
+// relocate_choose.go; where blocks go: relocate_place.go.
+
+// Movable is a block that may move.
+type Movable struct {
+	Addr device.Addr
+	// AlignmentBytes is what it was asked for with; 0: the pool's.
+	AlignmentBytes uint64
+}
 
 // Relocation is one run of moving blocks. It belongs to one caller at a time. A
 // page that blocks were moved to is not emptied by the same run.
 type Relocation struct {
-	pool *Pool
-	// movable is the alignment that each block that may move was asked for with, by
-	// its address; 0: the pool's.
-	movable map[device.Addr]uint64
+	pool    *Pool
+	movable []Movable
+	// claimed says of each movable block that a place was claimed for it.
+	claimed []bool
 	filled  map[regionKey]bool
+	// survey is what is known of the pool; nil: it has to be looked at.
+	survey *survey
+	// noRoom and ended are what came out of the last survey.
+	noRoom uint64
+	ended  bool
+	steps
 }
 
 // Claim is a place for a block that may move.
@@ -29,6 +47,8 @@ type Claim struct {
 	From, To device.Addr
 	// SizeBytes is what has to be copied: what was asked for.
 	SizeBytes uint64
+	// Index is the block's among those that may move.
+	Index int
 }
 
 // Evacuation is a page or segment that is to be emptied: it is once all claims are
@@ -45,10 +65,10 @@ func (e Evacuation) Bytes() (sum uint64) {
 	return sum
 }
 
-// Relocate starts a run over the live blocks at these addresses, with the alignment
-// of each. Errors: CodeInvalidState when the pool is closed, CodeUnsupported when it
-// debugs: what surrounds its blocks does not move with them.
-func (p *Pool) Relocate(movable map[device.Addr]uint64) (*Relocation, error) {
+// Relocate starts a run over live blocks, which ends once over says so. Errors:
+// CodeInvalidState when the pool is closed, CodeUnsupported when it debugs: what
+// surrounds its blocks does not move with them.
+func (p *Pool) Relocate(movable []Movable, over func() bool) (*Relocation, error) {
 	const op = "pool.relocate"
 	if p.debug != nil {
 		return nil, device.Errorf(device.CodeUnsupported, op,
@@ -59,31 +79,47 @@ func (p *Pool) Relocate(movable map[device.Addr]uint64) (*Relocation, error) {
 	if p.state != stateOpen {
 		return nil, p.closedError(op)
 	}
-	return &Relocation{pool: p, movable: movable, filled: map[regionKey]bool{}}, nil
+	return &Relocation{pool: p, movable: movable, claimed: make([]bool, len(movable)),
+		filled: map[regionKey]bool{}, steps: steps{over: over, hold: holdLooks}}, nil
 }
 
-// Next claims places for all blocks of some pages or segments, about maxBytes in all
-// but for one of them at least, the cheapest first. None: there is nothing to gain,
-// and noRoom is how many blocks found no place with all those beside them though as
-// much is free elsewhere. Those
-// whose places were claimed are no longer movable in this run: what becomes of them
-// is the caller's.
-func (r *Relocation) Next(maxBytes uint64) (chosen []Evacuation, noRoom uint64, err error) {
+// Next claims places for all blocks of the page or segment that is the cheapest to
+// empty now. No claims: there is nothing to gain, or the time is over. The claims of
+// one call are to be settled or abandoned before the next call.
+func (r *Relocation) Next() (next Evacuation, err error) {
 	p := r.pool
 	p.lock()
 	defer p.mu.Unlock()
-	if p.state != stateOpen {
-		return nil, 0, p.closedError("pool.relocate")
-	}
-	p.land(pollAll)
-	chosen, noRoom = r.survey().choose(maxBytes)
-	for _, e := range chosen {
-		for _, c := range e.Claims {
-			delete(r.movable, c.From)
+	r.beginSteps()
+	defer r.endSteps()
+	for !r.ended && r.goesOn() {
+		if r.survey == nil {
+			p.land(pollAll)
+			r.survey = r.look()
+			continue
+		}
+		if next = r.survey.next(); len(next.Claims) > 0 {
+			return next, nil
+		}
+		if r.goesOn() {
+			// All that could not be had may be had now that others have moved.
+			s := r.survey
+			r.noRoom, r.survey = s.noRoom, nil
+			r.ended = !s.gained || !s.failed
 		}
 	}
-	return chosen, noRoom, nil
+	if p.state != stateOpen {
+		return Evacuation{}, p.closedError("pool.relocate")
+	}
+	return Evacuation{}, nil
 }
+
+// Ended says that there is nothing to gain any more.
+func (r *Relocation) Ended() bool { return r.ended }
+
+// NoRoom is, once there is nothing to gain, how many blocks found no place with all
+// those beside them though as much is free elsewhere.
+func (r *Relocation) NoRoom() uint64 { return r.noRoom }
 
 // Settle makes the place of a claim, to which all bytes have been copied, the block:
 // it keeps its tag, its size and its time. Its old place is free. False: the block
@@ -115,26 +151,51 @@ func (p *Pool) Settle(c Claim) bool {
 // Abandon gives a claimed place back, which is handed out again once all events
 // have passed. The pool closes them.
 func (p *Pool) Abandon(c Claim, events ...device.Event) {
+	if len(events) == 0 {
+		p.AbandonAll([]Claim{c})
+		return
+	}
 	p.lock()
 	if p.state == stateClosed {
 		p.mu.Unlock()
+		for _, event := range events {
+			// The work is done, or the memory would not be closed.
+			_ = event.Close()
+		}
 		return
 	}
 	to := p.claimed(c)
-	if len(events) == 0 {
-		to.setInfo(0)
-		p.giveToSegment(to)
-		p.books.Land(to.Size)
-	} else {
-		to.setInfo(makeInfo(blockInFlight, 0, 0))
-		behind := make([]int32, 0, len(events))
-		for _, event := range events {
-			behind = append(behind, p.flights.fenceOn(nil, event))
-		}
-		p.flights.add(to, behind)
+	to.setInfo(makeInfo(blockInFlight, 0, 0))
+	behind := make([]int32, 0, len(events))
+	for _, event := range events {
+		behind = append(behind, p.flights.fenceOn(nil, event))
 	}
+	p.flights.add(to, behind)
 	p.mu.Unlock()
 	p.changed()
+}
+
+// AbandonAll gives claimed places back that no work uses.
+func (p *Pool) AbandonAll(claims []Claim) {
+	for some := range slices.Chunk(claims, holdLooks) {
+		p.lock()
+		for _, c := range some {
+			if p.state == stateClosed {
+				break
+			}
+			p.giveBackPlace(p.claimed(c))
+		}
+		p.mu.Unlock()
+		runtime.Gosched()
+	}
+	p.changed()
+}
+
+// giveBackPlace frees a claimed place. The caller holds mu.
+func (p *Pool) giveBackPlace(to located) {
+	to.setInfo(0)
+	p.giveToSegment(to)
+	p.books.Land(to.Size)
 }
 
 // claimed is the place of a claim that is not settled. The caller holds mu.

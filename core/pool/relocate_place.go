@@ -1,9 +1,7 @@
 package pool
 
 import (
-	"cmp"
 	"math/bits"
-	"slices"
 
 	"ferrum_mem/core/rangealloc"
 )
@@ -13,9 +11,7 @@ type hole struct {
 	segment      *segment
 	region       *region
 	offset, size uint64
-	// behind is a live block in front of it, as rangealloc.Place has it.
-	behind uint64
-	class  int
+	class        int
 }
 
 func (h *hole) addr() uint64 { return uint64(h.segment.base) + h.offset }
@@ -26,10 +22,12 @@ func (h *hole) addr() uint64 { return uint64(h.segment.base) + h.offset }
 type placeIndex struct {
 	holes []hole
 	lists [65][]int32
+	// looks counts the holes that were looked at.
+	looks int
 }
 
-// ownClassLooks bounds the holes of a block's own class that are looked at, which
-// may all be too short; one of a higher class is not.
+// ownClassLooks bounds the holes of a class that are looked at, which may all be too
+// short, or of a region that blocks may not go to.
 const ownClassLooks = 256
 
 func (x *placeIndex) add(h hole) {
@@ -46,20 +44,31 @@ func (x *placeIndex) list(at int32) {
 	}
 }
 
+// shorten takes something off a hole's front.
+func (x *placeIndex) shorten(at int32, bytes uint64) {
+	h := &x.holes[at]
+	h.offset, h.size = h.offset+bytes, h.size-bytes
+	if class := bits.Len64(h.size); class != h.class {
+		x.list(at)
+	}
+}
+
 // find is the hole that suits best of those that accept takes: one of a region that
 // got blocks already comes first, and the shortest of those.
 func (x *placeIndex) find(size, align uint64, accept func(*region) bool) (at int32, offset uint64) {
-	for class := bits.Len64(size); class < len(x.lists); class++ {
+	for class := bits.Len64(size); class < len(x.lists) && x.looks < holdLooks; class++ {
 		best, bestOffset, looks := none, uint64(0), ownClassLooks
 		list := x.lists[class]
 		for i := 0; i < len(list) && looks > 0; i++ {
+			looks--
+			x.looks++
 			h := &x.holes[list[i]]
-			if h.class != class {
-				list = slices.Delete(list, i, i+1)
+			if h.class != class || h.size == 0 {
+				list[i] = list[len(list)-1]
+				list = list[:len(list)-1]
 				i--
 				continue
 			}
-			looks--
 			start := (h.addr()+align-1)&^(align-1) - uint64(h.segment.base)
 			if start < h.offset || start-h.offset > h.size || h.size-(start-h.offset) < size || !accept(h.region) {
 				continue
@@ -88,6 +97,7 @@ func (h *hole) better(other *hole) bool {
 
 // placed is a claim under way, and the hole as it was.
 type placed struct {
+	Claim
 	located
 	at  int32
 	was hole
@@ -95,104 +105,87 @@ type placed struct {
 	filled bool
 }
 
-// claimAll claims a place for every block, or none.
-func (v *survey) claimAll(victim *region, blocks []located) (claims []Claim, ok bool) {
-	// The longest find their place first.
-	slices.SortStableFunc(blocks, func(a, b located) int { return cmp.Compare(b.Size, a.Size) })
-	var done []placed
-	var passed []located
-	for _, l := range blocks {
-		got, ok := v.placeOne(victim, l, &passed)
-		if !ok {
-			break
-		}
-		done = append(done, got)
-	}
-	for _, l := range slices.Backward(passed) {
-		l.retract(l.Offset)
-	}
-	if len(done) < len(blocks) {
-		v.undo(done)
-		return nil, false
-	}
-	p := v.run.pool
-	for i, l := range blocks {
-		to := done[i].located
-		to.setInfo(makeInfo(blockClaimed, 0, 0))
-		to.blocks++
-		p.books.Board(to.Size)
-		v.leaving[l.addr()] = true
-		claims = append(claims, Claim{From: l.addr(), To: to.addr(), SizeBytes: l.Size - l.info().slack()})
-	}
-	return claims, true
-}
-
-// undo takes places back, the last first.
-func (v *survey) undo(done []placed) {
-	for _, d := range slices.Backward(done) {
-		v.run.pool.unplace(d.located)
-		if d.at != none {
-			v.places.holes[d.at] = d.was
-			v.places.list(d.at)
-			v.took(d.was.region, -d.Size)
-		}
-		if d.filled {
-			d.was.region.filled = false
-			delete(v.run.filled, d.was.region.key)
-		}
-	}
-}
-
 // mayGoTo says that blocks of a victim may go to a region.
 func (victim *region) mayGoTo(to *region) bool {
 	return to != victim && !to.emptied && (to.filled || to.rank > victim.rank)
 }
 
-// placeOne takes a place for a block.
-func (v *survey) placeOne(victim *region, l located, passed *[]located) (placed, bool) {
-	align := max(v.run.movable[l.addr()], v.run.pool.config.AlignmentBytes)
-	if _, ok := l.strategy.(rangealloc.PlaceTaker); ok {
-		return v.placeInHole(victim, l, align)
+// placeOne claims a place for a block.
+func (v *survey) placeOne(victim *region, b seenBlock, l located) (placed, bool) {
+	m := &v.run.movable[b.index]
+	c := Claim{From: m.Addr, SizeBytes: l.Size - l.info().slack(), Index: b.index}
+	r := rangealloc.Request{Size: l.Size, Align: max(m.AlignmentBytes, v.run.pool.config.AlignmentBytes)}
+	take := v.placeByStrategy
+	if l.placer != nil {
+		take = v.placeInHole
 	}
-	return v.placeByStrategy(victim, l, align, passed)
+	got, ok := take(victim, r)
+	if !ok {
+		return placed{}, false
+	}
+	got.Claim = c
+	return v.claim(got), true
 }
 
 // placeInHole takes the best hole for a block.
-func (v *survey) placeInHole(victim *region, l located, align uint64) (placed, bool) {
-	at, offset := v.places.find(l.Size, align, victim.mayGoTo)
-	for at == none && v.openNext(victim) {
-		at, offset = v.places.find(l.Size, align, victim.mayGoTo)
+func (v *survey) placeInHole(victim *region, r rangealloc.Request) (placed, bool) {
+	for v.run.step() {
+		at, offset := v.places.find(r.Size, r.Align, victim.mayGoTo)
+		v.run.looks, v.places.looks = v.run.looks+v.places.looks, 0
+		if at == none {
+			if !v.openNext(victim) {
+				return placed{}, false
+			}
+			continue
+		}
+		h := &v.places.holes[at]
+		got, err := v.takePlace(h.segment, rangealloc.Place{Offset: offset, Size: r.Size})
+		if err != nil {
+			h.size = 0 // somebody has taken it, or its page
+			continue
+		}
+		d := placed{located: located{h.segment, got}, at: at, was: *h}
+		d.filled = v.fill(h.region)
+		// What lies in front of an aligned place is not used by this survey.
+		v.places.shorten(at, offset-h.offset+got.Size)
+		return d, true
 	}
-	if at == none {
-		return placed{}, false
+	return placed{}, false
+}
+
+// takePlace takes a place that was free when it was seen, on pages that were mapped.
+func (v *survey) takePlace(s *segment, at rangealloc.Place) (got rangealloc.Range, err error) {
+	if !v.run.pool.has(s) {
+		return got, rangealloc.ErrNoRoom
 	}
-	h := &v.places.holes[at]
-	s := h.segment
-	got, err := s.strategy.(rangealloc.PlaceTaker).TakePlace(rangealloc.Place{Offset: offset, Size: l.Size, Behind: h.behind})
+	at.Behind = v.behind(s, at.Offset)
+	got, err = s.placer.TakePlace(at)
 	if err == nil && got.Slot >= s.slots {
 		got, err = s.allocExtended(got)
 	}
-	if err != nil {
-		return placed{}, false
-	}
-	if s.pages != nil && !s.pages.touch(got.Offset, got.Size) {
+	if err == nil && s.pages != nil && !s.pages.touch(got.Offset, got.Size) {
 		s.retract(got.Offset)
-		return placed{}, false
+		err = errUnmapped
 	}
-	d := placed{located: located{s, got}, at: at, was: *h}
-	d.filled = v.fill(h.region)
-	// What lies in front of an aligned place is not used by this survey.
-	h.size -= offset - h.offset + got.Size
-	h.offset, h.behind = offset+got.Size, offset
-	v.places.list(at)
-	v.took(h.region, got.Size)
-	return d, true
+	return got, err
 }
 
-// took counts what is taken of a region's holes.
-func (v *survey) took(of *region, bytes uint64) {
-	of.free -= bytes
-	v.free -= bytes
+// openNext has some of the next target's holes taken into use; false: none is left
+// that blocks of a victim may go to.
+func (v *survey) openNext(victim *region) bool {
+	if v.nextTarget == len(v.targets) || !victim.mayGoTo(v.targets[v.nextTarget]) {
+		return false
+	}
+	holes := v.targets[v.nextTarget].holes[v.nextHole:]
+	some := min(len(holes), ownClassLooks)
+	for _, h := range holes[:some] {
+		v.places.add(h)
+	}
+	v.run.looks += some
+	if v.nextHole += some; some == len(holes) {
+		v.nextTarget, v.nextHole = v.nextTarget+1, 0
+	}
+	return true
 }
 
 // fill notes that blocks are moved to a region; false: that was known.
@@ -205,15 +198,20 @@ func (v *survey) fill(to *region) bool {
 	return true
 }
 
-// maxPassed bounds the places for one block that are passed over.
-const maxPassed = 256
+// maxPassed bounds the places of a segment that are passed over for one block, and
+// maxOffers those of all segments, while the lock is held.
+const (
+	maxPassed = 256
+	maxOffers = 4 * holdLooks
+)
 
 // placeByStrategy takes the first place that a strategy offers which chooses
 // itself. Those that do not suit are kept in passed, so that it offers others.
-func (v *survey) placeByStrategy(victim *region, l located, align uint64, passed *[]located) (placed, bool) {
-	r := rangealloc.Request{Size: l.Size, Align: align}
-	for _, s := range v.run.pool.segments {
-		for range maxPassed {
+func (v *survey) placeByStrategy(victim *region, r rangealloc.Request) (placed, bool) {
+	run := v.run
+	for _, s := range run.pool.segments {
+		for range min(maxPassed, maxOffers-run.looks) {
+			run.looks++
 			got, err := s.strategy.Alloc(r)
 			if err == nil && got.Slot >= s.slots {
 				got, err = s.allocExtended(got)
@@ -221,13 +219,12 @@ func (v *survey) placeByStrategy(victim *region, l located, align uint64, passed
 			if err != nil {
 				break
 			}
-			if to := v.suits(victim, located{s, got}); to != nil && got.Size == l.Size &&
+			l := located{s, got}
+			if to := v.suits(victim, l); to != nil && got.Size == r.Size &&
 				(s.pages == nil || s.pages.touch(got.Offset, got.Size)) {
-				d := placed{located: located{s, got}, at: none, was: hole{region: to}}
-				d.filled = v.fill(to)
-				return d, true
+				return placed{located: l, at: none, was: hole{region: to}, filled: v.fill(to)}, true
 			}
-			*passed = append(*passed, located{s, got})
+			run.passed = append(run.passed, l)
 		}
 	}
 	return placed{}, false
@@ -239,9 +236,12 @@ func (v *survey) suits(victim *region, l located) *region {
 	if l.Offset>>shift != (l.Offset+l.Size-1)>>shift {
 		return nil
 	}
-	to := v.regions[regionKey{l.segment, l.Offset >> shift}]
-	if to == nil || !victim.mayGoTo(to) {
+	key := regionKey{l.segment, l.Offset >> shift}
+	if !key.isUsed() && !v.run.filled[key] {
 		return nil
 	}
-	return to
+	if to := v.fixedAt(key); victim.mayGoTo(to) {
+		return to
+	}
+	return nil
 }

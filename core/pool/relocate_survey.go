@@ -3,22 +3,15 @@ package pool
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
-
-	"ferrum_mem/core/device"
-	"ferrum_mem/core/rangealloc"
 )
 
 // A region is what comes free as a whole: a page, or a segment that was taken
-// whole. One in which every block may move is a candidate, and the fewer bytes its
-// blocks have, the cheaper it is: a block that lies in two pages counts in both,
-// because it has to move for either.
-//
-// Blocks go to regions that stay, or cost more, so no block moves twice in a run;
-// the fullest are taken into use first, and the next only when those have no place,
-// because a region that got a block is not emptied by the same run.
-// When there is no room in those, a region that has memory and no block is opened,
-// if the two cheapest candidates fit into it together.
+// whole. One in which every block may move is a candidate, which the counters of
+// pages tell without a look at the other blocks. The fewer bytes its blocks have,
+// the cheaper it is: a block that lies in two pages counts in both, because it has
+// to move for either.
 
 // regionKey names a region.
 type regionKey struct {
@@ -28,14 +21,15 @@ type regionKey struct {
 
 // region is what a survey knows of one.
 type region struct {
-	key   regionKey
-	bytes uint64
+	key regionKey
+	// bytes are those of the blocks that may move, and inside what of them lies in
+	// the region.
+	bytes, inside uint64
 	// free is the sum of its holes.
 	free  uint64
 	holes []hole
-	// blocks are those that lie in it; offsets alone say nothing of the others
-	// when it is fixed.
-	blocks []located
+	// blocks are those in it that may move.
+	blocks []seenBlock
 	// fixed says that a block in it stays.
 	fixed bool
 	// emptied says that it was chosen, and filled that blocks are moved to it.
@@ -44,23 +38,33 @@ type region struct {
 	rank int
 }
 
-// survey is the memory of a pool at one moment. It is made and used under mu.
+// seenBlock is a movable block by its index.
+type seenBlock struct {
+	index int
+	size  uint64
+}
+
+// survey is what was seen of a pool, some of which may have changed meanwhile.
 type survey struct {
 	run     *Relocation
 	regions map[regionKey]*region
-	// candidates are sorted from the cheapest on.
+	// candidates are sorted from the cheapest on; those before at were dealt with.
 	candidates []*region
+	at         int
 	places     placeIndex
-	// targets are regions that blocks may go to, the best first; those from nextTarget
-	// on are not in places yet.
-	targets    []*region
-	nextTarget int
-	// free is the sum of all holes in regions that have blocks.
+	// lives are the offsets of live blocks, in order, of segments with holes.
+	lives map[*segment][]uint64
+	// targets are regions that blocks may go to, the best first; what lies before
+	// nextHole of nextTarget is in places.
+	targets              []*region
+	nextTarget, nextHole int
+	// free is what is free in regions that have blocks.
 	free uint64
-	// idle are holes that are regions without a block.
-	idle []hole
-	// leaving are blocks that have a place already.
-	leaving map[device.Addr]bool
+	// gained says that a region was chosen, and failed that another one could not be.
+	gained, failed bool
+	// noRoom counts the blocks without a place, and lacks says which.
+	noRoom uint64
+	lacks  map[int]bool
 }
 
 // regionShift turns an offset into the number of its region.
@@ -79,59 +83,108 @@ func (s *segment) regionBytes() uint64 {
 	return s.pages.paging.pageBytes
 }
 
-// survey looks at all blocks of the pool. The caller holds mu.
-func (r *Relocation) survey() *survey {
-	v := &survey{run: r, regions: map[regionKey]*region{}, leaving: map[device.Addr]bool{}}
+// blocksIn counts the blocks in a region that are not longer than it; of a page, none
+// that runs through it from before to behind.
+func (k regionKey) blocksIn() uint64 {
+	switch t := k.segment.pages; {
+	case t == nil:
+		return k.segment.blocks
+	case t.isBusy(k.page):
+		return uint64(t.entries[k.page].blocks)
+	}
+	return 0
+}
+
+// isUsed says that a region has a block.
+func (k regionKey) isUsed() bool {
+	if k.segment.pages == nil {
+		return k.segment.blocks != 0
+	}
+	return k.segment.pages.isBusy(k.page)
+}
+
+// look makes a survey; nil: the run has to stop. The caller holds mu.
+func (r *Relocation) look() *survey {
+	v := &survey{run: r, regions: map[regionKey]*region{}, lives: map[*segment][]uint64{}, lacks: map[int]bool{}}
+	if !v.enterBlocks() || !v.enterRegions() || !v.enterHoles() {
+		return nil
+	}
+	r.outside(v.sort)
 	for _, s := range r.pool.segments {
-		v.enterBlocks(s)
+		v.free += s.freeInUse()
 	}
-	for _, found := range v.regions {
-		if !found.fixed {
-			v.candidates = append(v.candidates, found)
-		}
+	if !r.goesOn() {
+		return nil
 	}
-	slices.SortFunc(v.candidates, func(a, b *region) int {
-		return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(b.key.segment.had.Addr, a.key.segment.had.Addr),
-			cmp.Compare(b.key.page, a.key.page))
-	})
-	for rank, found := range v.candidates {
-		found.rank = rank
-	}
-	for _, s := range r.pool.segments {
-		v.enterHoles(s)
-	}
-	for _, found := range v.regions {
-		if len(found.holes) > 0 {
-			v.targets = append(v.targets, found)
-		}
-	}
-	slices.SortFunc(v.targets, compareTargets)
 	return v
 }
 
-// compareTargets puts first what has got blocks already, then what cannot be emptied
-// and then what is the last to be emptied.
-func compareTargets(a, b *region) int {
-	if a.filled != b.filled {
-		if a.filled {
-			return -1
-		}
-		return 1
+// freeInUse is what is free in the regions of a segment that have blocks.
+func (s *segment) freeInUse() uint64 {
+	stats := s.strategy.Stats()
+	had := stats.SizeBytes
+	if s.blocks == 0 {
+		return 0
 	}
-	return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(b.bytes, a.bytes),
-		cmp.Compare(a.key.segment.had.Addr, b.key.segment.had.Addr), cmp.Compare(a.key.page, b.key.page))
+	if s.pages != nil {
+		had = 0
+		for _, word := range s.pages.busy {
+			had += uint64(bits.OnesCount64(word)) << s.pages.shift
+		}
+	}
+	return had - min(had, stats.SizeBytes-stats.FreeBytes)
 }
 
-// openNext has the next target's holes taken into use; false: none is left that blocks
-// of a victim may go to.
-func (v *survey) openNext(victim *region) bool {
-	if v.nextTarget == len(v.targets) || !victim.mayGoTo(v.targets[v.nextTarget]) {
-		return false
+// enterBlocks enters the blocks that may move in their regions.
+func (v *survey) enterBlocks() bool {
+	r := v.run
+	for index, m := range r.movable {
+		if !r.step() {
+			return false
+		}
+		if r.claimed[index] {
+			continue
+		}
+		l, ok := r.pool.locate(m.Addr)
+		if !ok || l.info().state() != blockLive || l.Size > l.regionBytes() {
+			continue
+		}
+		shift, block := l.regionShift(), seenBlock{index, l.Size}
+		first, last := l.Offset>>shift, (l.Offset+l.Size-1)>>shift
+		if first == last {
+			v.regionAt(regionKey{l.segment, first}).enter(block, l.Size)
+			continue
+		}
+		cut := last<<shift - l.Offset
+		v.regionAt(regionKey{l.segment, first}).enter(block, cut)
+		v.regionAt(regionKey{l.segment, last}).enter(block, l.Size-cut)
 	}
-	for _, h := range v.targets[v.nextTarget].holes {
-		v.places.add(h)
+	return true
+}
+
+func (f *region) enter(block seenBlock, inside uint64) {
+	f.blocks = append(f.blocks, block)
+	f.bytes += block.size
+	f.inside += inside
+}
+
+// enterRegions finds the candidates: regions whose blocks may all move.
+func (v *survey) enterRegions() bool {
+	var found []*region
+	for _, f := range v.regions {
+		found = append(found, f)
 	}
-	v.nextTarget++
+	for _, f := range found {
+		if !v.run.step() {
+			return false
+		}
+		if !v.run.pool.has(f.key.segment) {
+			f.fixed = true
+		}
+		if f.fixed = f.fixed || f.key.blocksIn() != uint64(len(f.blocks)); !f.fixed {
+			v.candidates = append(v.candidates, f)
+		}
+	}
 	return true
 }
 
@@ -146,137 +199,42 @@ func (v *survey) regionAt(key regionKey) *region {
 	return found
 }
 
-// enterBlocks enters the blocks of a segment in their regions.
-func (v *survey) enterBlocks(s *segment) {
-	shift := s.regionShift()
-	s.eachBlock(func(l located) bool {
-		first, last := l.Offset>>shift, (l.Offset+l.Size-1)>>shift
-		_, may := v.run.movable[l.addr()]
-		stays := !may || l.info().state() != blockLive || l.Size > s.regionBytes()
-		v.enterBlock(first, l, stays)
-		if last != first {
-			v.enterBlock(last, l, stays)
-		}
-		return true
+// fixedAt is a region of which no block is known to be movable.
+func (v *survey) fixedAt(key regionKey) *region {
+	found := v.regions[key]
+	if found == nil {
+		found = v.regionAt(key)
+		found.fixed = true
+	}
+	return found
+}
+
+// sort ranks the candidates and the targets.
+func (v *survey) sort() {
+	slices.SortFunc(v.candidates, func(a, b *region) int {
+		return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(b.key.segment.had.Addr, a.key.segment.had.Addr),
+			cmp.Compare(b.key.page, a.key.page))
 	})
+	for rank, found := range v.candidates {
+		found.rank = rank
+	}
+	for _, found := range v.regions {
+		if len(found.holes) > 0 {
+			v.targets = append(v.targets, found)
+		}
+	}
+	slices.SortFunc(v.targets, compareTargets)
 }
 
-func (v *survey) enterBlock(at uint64, l located, stays bool) {
-	found := v.regionAt(regionKey{l.segment, at})
-	found.bytes += l.Size
-	if found.fixed = found.fixed || stays; found.fixed {
-		found.blocks = nil
-		return
+// compareTargets puts first what has got blocks already, then what cannot be emptied
+// and then what is the last to be emptied.
+func compareTargets(a, b *region) int {
+	if a.filled != b.filled {
+		if a.filled {
+			return -1
+		}
+		return 1
 	}
-	found.blocks = append(found.blocks, l)
-}
-
-// enterHoles enters the free memory of a segment, cut where regions end.
-func (v *survey) enterHoles(s *segment) {
-	behind := rangealloc.FromStart
-	shift, length := s.regionShift(), s.regionBytes()
-	s.strategy.Walk(func(b rangealloc.Block) bool {
-		if b.Live {
-			behind = b.Offset
-			return true
-		}
-		end := b.Offset + b.Size
-		for at := b.Offset; at < end; {
-			number := at >> shift
-			if s.pages != nil && number >= uint64(len(s.pages.entries)) {
-				break // nothing is mapped from here on
-			}
-			stop := end
-			if s.pages != nil {
-				stop = min(end, (number+1)<<shift)
-			}
-			v.enterHole(s, number, hole{segment: s, offset: at, size: stop - at, behind: behind}, length)
-			at = stop
-		}
-		return true
-	})
-}
-
-func (v *survey) enterHole(s *segment, number uint64, h hole, length uint64) {
-	if s.pages != nil && !s.pages.isMapped(number) {
-		return
-	}
-	key := regionKey{s, number}
-	if h.region = v.regions[key]; h.region != nil {
-		h.region.holes = append(h.region.holes, h)
-		h.region.free += h.size
-		v.free += h.size
-	} else if h.size == length {
-		v.idle = append(v.idle, h)
-	}
-}
-
-// choose claims places for the blocks of the cheapest candidates.
-func (v *survey) choose(maxBytes uint64) (chosen []Evacuation, noRoom uint64) {
-	slices.SortFunc(v.idle, func(a, b hole) int { return cmp.Compare(b.addr(), a.addr()) })
-	sum := uint64(0)
-	for i, victim := range v.candidates {
-		if sum >= maxBytes && len(chosen) > 0 {
-			return chosen, 0
-		}
-		if victim.filled {
-			continue
-		}
-		blocks := v.remaining(victim)
-		if len(blocks) == 0 {
-			victim.emptied = true
-			continue
-		}
-		claims, ok := v.claimAll(victim, blocks)
-		if !ok && v.open(i) {
-			claims, ok = v.claimAll(victim, blocks)
-		}
-		if !ok {
-			// Where the other regions have less free than it takes, they are full.
-			if v.free-victim.free >= victim.bytes {
-				noRoom += uint64(len(blocks))
-			}
-			continue
-		}
-		victim.emptied = true
-		e := Evacuation{Claims: claims}
-		sum += e.Bytes()
-		chosen = append(chosen, e)
-	}
-	return chosen, noRoom
-}
-
-// remaining is the blocks of a region that have no new place yet.
-func (v *survey) remaining(victim *region) []located {
-	var blocks []located
-	for _, l := range victim.blocks {
-		if !v.leaving[l.addr()] {
-			blocks = append(blocks, l)
-		}
-	}
-	return blocks
-}
-
-// open has a region without blocks taken into use if it can hold the candidate of
-// that rank and the next one.
-func (v *survey) open(rank int) bool {
-	n := len(v.idle)
-	if n == 0 || rank+1 >= len(v.candidates) {
-		return false
-	}
-	h := v.idle[n-1]
-	need := v.candidates[rank].bytes
-	next := slices.IndexFunc(v.candidates[rank+1:], func(r *region) bool { return !r.filled })
-	if next < 0 || need+v.candidates[rank+1+next].bytes > h.size {
-		return false
-	}
-	v.idle = v.idle[:n-1]
-	opened := v.regionAt(regionKey{h.segment, h.offset >> h.segment.regionShift()})
-	opened.filled = true
-	v.run.filled[opened.key] = true
-	h.region = opened
-	opened.free = h.size
-	v.free += h.size
-	v.places.add(h)
-	return true
+	return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.free, b.free),
+		cmp.Compare(a.key.segment.had.Addr, b.key.segment.had.Addr), cmp.Compare(a.key.page, b.key.page))
 }

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,50 +32,55 @@ func (m *mover) free(t require.TestingT, addr device.Addr) {
 }
 
 // all is every live block, with its alignment.
-func (m *mover) all() map[device.Addr]uint64 {
-	movable := map[device.Addr]uint64{}
+func (m *mover) all() []Movable {
+	var movable []Movable
 	for addr, r := range m.live {
-		movable[addr] = r.AlignmentBytes
+		movable = append(movable, Movable{addr, r.AlignmentBytes})
 	}
 	return movable
 }
 
+func without(movable []Movable, addr device.Addr) []Movable {
+	return slices.DeleteFunc(movable, func(m Movable) bool { return m.Addr == addr })
+}
+
+func never() bool { return false }
+
 // run moves what may move until nothing is to be gained.
-func (m *mover) run(t require.TestingT, movable map[device.Addr]uint64, maxBytes uint64) (moved int) {
+func (m *mover) run(t require.TestingT, movable []Movable) (moved int) {
 	was := map[device.Addr]bool{}
-	for addr := range movable {
-		was[addr] = true
+	for _, b := range movable {
+		was[b.Addr] = true
 	}
-	r, err := m.p.Relocate(movable)
+	r, err := m.p.Relocate(movable, never)
 	require.NoError(t, err)
 	reserved := m.p.Statistics().Reserved
 	for {
-		chosen, _, err := r.Next(maxBytes)
+		next, err := r.Next()
 		require.NoError(t, err)
-		if len(chosen) == 0 {
+		require.NoError(t, m.p.audit())
+		if len(next.Claims) == 0 {
 			require.Equal(t, reserved, m.p.Statistics().Reserved, "moving never grows the pool")
 			return moved
 		}
-		for _, e := range chosen {
-			require.NotEmpty(t, e.Claims)
-			for _, c := range e.Claims {
-				request, ok := m.live[c.From]
-				require.True(t, ok, "only live blocks move")
-				require.True(t, was[c.From], "only those that may, and each once")
-				delete(was, c.From)
-				require.Equal(t, request.SizeBytes, c.SizeBytes)
-				require.Zero(t, uint64(c.To)%max(request.AlignmentBytes, m.p.config.AlignmentBytes))
-				before, ok := m.p.Lookup(c.From)
-				require.True(t, ok)
-				require.True(t, m.p.Settle(c))
-				after, ok := m.p.Lookup(c.To)
-				require.True(t, ok)
-				before.Addr = c.To
-				require.Equal(t, before, after, "tag, sizes and time stay")
-				delete(m.live, c.From)
-				m.live[c.To] = request
-				moved++
-			}
+		for _, c := range next.Claims {
+			request, ok := m.live[c.From]
+			require.True(t, ok, "only live blocks move")
+			require.True(t, was[c.From], "only those that may, and each once")
+			require.Equal(t, movable[c.Index].Addr, c.From)
+			delete(was, c.From)
+			require.Equal(t, request.SizeBytes, c.SizeBytes)
+			require.Zero(t, uint64(c.To)%max(request.AlignmentBytes, m.p.config.AlignmentBytes))
+			before, ok := m.p.Lookup(c.From)
+			require.True(t, ok)
+			require.True(t, m.p.Settle(c))
+			after, ok := m.p.Lookup(c.To)
+			require.True(t, ok)
+			before.Addr = c.To
+			require.Equal(t, before, after, "tag, sizes and time stay")
+			delete(m.live, c.From)
+			m.live[c.To] = request
+			moved++
 		}
 		require.NoError(t, m.p.audit())
 	}
@@ -104,7 +110,7 @@ func TestHalfEmptyPagesArePackedTogether(t *testing.T) {
 		}
 	}
 	before := m.p.Statistics()
-	moved := m.run(t, m.all(), 1<<20)
+	moved := m.run(t, m.all())
 	require.Equal(t, 24, moved, "two pages of eight take all that is left")
 	after := m.p.Statistics()
 	require.Equal(t, before.Requested.Current, after.Requested.Current)
@@ -115,7 +121,7 @@ func TestHalfEmptyPagesArePackedTogether(t *testing.T) {
 	released, err := m.p.Trim(0)
 	require.NoError(t, err)
 	require.Equal(t, 384*kib, released)
-	require.Zero(t, m.run(t, m.all(), 1<<20), "nothing more is to be gained")
+	require.Zero(t, m.run(t, m.all()), "nothing more is to be gained")
 	for addr := range m.live {
 		m.free(t, addr)
 	}
@@ -136,7 +142,7 @@ func TestBlocksAreMovedToFewPages(t *testing.T) {
 			m.free(t, addr)
 		}
 	}
-	m.run(t, m.all(), 100*kib)
+	m.run(t, m.all())
 	_, err := m.p.Trim(0)
 	require.NoError(t, err)
 	require.Equal(t, 12*64*kib, m.p.HeldBytes(), "as few as hold them")
@@ -155,9 +161,9 @@ func TestABlockThatStaysKeepsItsPage(t *testing.T) {
 	}
 	movable := m.all()
 	for _, first := range []int{0, 16} {
-		delete(movable, addrs[first])
+		movable = without(movable, addrs[first])
 	}
-	require.Equal(t, 4, m.run(t, movable, 1), "two pages are emptied into those that stay")
+	require.Equal(t, 4, m.run(t, movable), "two pages are emptied into those that stay")
 	for _, at := range []int{0, 1, 16, 17} {
 		require.Contains(t, m.live, addrs[at], "what lies beside a block that stays has no reason to move")
 	}
@@ -178,11 +184,15 @@ func TestClaimsThatAreAbandonedLeaveNothing(t *testing.T) {
 		}
 	}
 	before := m.p.Statistics()
-	r, err := m.p.Relocate(m.all())
+	r, err := m.p.Relocate(m.all(), never)
 	require.NoError(t, err)
-	chosen, _, err := r.Next(1 << 20)
-	require.NoError(t, err)
-	require.NotEmpty(t, chosen)
+	var chosen []Evacuation
+	for range 2 {
+		next, err := r.Next()
+		require.NoError(t, err)
+		require.NotEmpty(t, next.Claims)
+		chosen = append(chosen, next)
+	}
 	claimed := m.p.Statistics()
 	require.NoError(t, claimed.Check())
 	require.Equal(t, before.LiveBlocks.Current, claimed.LiveBlocks.Current, "a claim is no block")
@@ -224,12 +234,12 @@ func TestABlockThatHasGoneIsNotSettled(t *testing.T) {
 			m.free(t, addr)
 		}
 	}
-	r, err := m.p.Relocate(m.all())
+	r, err := m.p.Relocate(m.all(), never)
 	require.NoError(t, err)
-	chosen, _, err := r.Next(1)
+	next, err := r.Next()
 	require.NoError(t, err)
-	require.Len(t, chosen, 1)
-	c := chosen[0].Claims[0]
+	require.Len(t, next.Claims, 1)
+	c := next.Claims[0]
 	m.free(t, c.From)
 	require.False(t, m.p.Settle(c))
 	m.p.Abandon(c)
@@ -239,16 +249,16 @@ func TestABlockThatHasGoneIsNotSettled(t *testing.T) {
 
 func TestRelocateOfAPoolThatCannot(t *testing.T) {
 	_, m := newMover(t, func(c *Config) { c.Debug = DebugRedZones })
-	_, err := m.p.Relocate(nil)
+	_, err := m.p.Relocate(nil, never)
 	require.Equal(t, device.CodeUnsupported, device.CodeOf(err))
 	require.ErrorContains(t, err, `"p"`)
 	_, m = newMover(t, nil)
-	r, err := m.p.Relocate(nil)
+	r, err := m.p.Relocate(nil, never)
 	require.NoError(t, err)
 	require.NoError(t, m.p.Close(false))
-	_, _, err = r.Next(1)
+	_, err = r.Next()
 	require.Equal(t, device.CodeInvalidState, device.CodeOf(err))
-	_, err = m.p.Relocate(nil)
+	_, err = m.p.Relocate(nil, never)
 	require.Equal(t, device.CodeInvalidState, device.CodeOf(err))
 	m.p.Abandon(Claim{})
 }
@@ -274,12 +284,12 @@ func TestNoRoomIsToldFromNothingToGain(t *testing.T) {
 			m.free(t, large[i])
 		}
 	}
-	r, err := m.p.Relocate(map[device.Addr]uint64{large[1]: 0, large[3]: 0, large[5]: 0, large[7]: 0})
+	r, err := m.p.Relocate([]Movable{{large[1], 0}, {large[3], 0}, {large[5], 0}, {large[7], 0}}, never)
 	require.NoError(t, err)
-	chosen, noRoom, err := r.Next(1)
+	next, err := r.Next()
 	require.NoError(t, err)
-	require.Empty(t, chosen)
-	require.EqualValues(t, 4, noRoom)
+	require.Empty(t, next.Claims)
+	require.EqualValues(t, 4, r.NoRoom())
 	m.free(t, large[1])
 	m.alloc(t, Request{SizeBytes: 4 * kib})
 	require.NoError(t, m.p.audit())
@@ -321,11 +331,11 @@ func TestRandomRelocations(t *testing.T) {
 			movable := m.all()
 			for addr := range m.live {
 				if rapid.IntRange(0, 9).Draw(t, "stays") == 0 && rapid.Bool().Draw(t, "some") {
-					delete(movable, addr)
+					movable = without(movable, addr)
 				}
 			}
 			stays := len(movable) < len(m.live)
-			m.run(t, movable, rapid.SampledFrom([]uint64{1, 10_000, 1 << 20}).Draw(t, "most"))
+			m.run(t, movable)
 			_, err := m.p.Trim(0)
 			require.NoError(t, err)
 			held := m.p.HeldBytes()

@@ -22,6 +22,30 @@ type PlaceTaker interface {
 	// INVALID_ADDRESS when no live block starts at Behind, RESOURCE_EXHAUSTED when
 	// the tables are full. A failed TakePlace changes nothing.
 	TakePlace(p Place) (Range, error)
+	// WalkFrom is Walk from the live block on that starts at behind, which it visits
+	// first; FromStart: from the start of the range. False: no live block starts
+	// there, and nothing was visited.
+	WalkFrom(behind uint64, visit func(Block) bool) bool
+}
+
+// WalkFrom implements PlaceTaker.
+func (t *tiling[U]) WalkFrom(behind uint64, visit func(Block) bool) bool {
+	at := t.records.all[0].next
+	if behind != FromStart {
+		if at = t.liveAt(behind); at == none {
+			return false
+		}
+	}
+	t.walk(at, visit)
+	return true
+}
+
+// liveAt is the live block that starts at an offset in bytes, or none.
+func (t *tiling[U]) liveAt(offset uint64) uint32 {
+	if offset&(t.config.GranuleBytes-1) != 0 || offset >= t.config.SizeBytes {
+		return none
+	}
+	return t.live.find(t.records.all, offset>>t.shift)
 }
 
 // runAt finds the free run that a place lies in, with the granules in front of the
@@ -42,10 +66,7 @@ func (t *tiling[U]) runAt(p Place) (at uint32, pad, need uint64, err error) {
 	offset, need := p.Offset>>t.shift, p.Size>>t.shift
 	at = all[0].next
 	if p.Behind != FromStart {
-		if at = none; p.Behind&mask == 0 && p.Behind < t.config.SizeBytes {
-			at = t.live.find(all, p.Behind>>t.shift)
-		}
-		if at == none || p.Behind > p.Offset {
+		if at = t.liveAt(p.Behind); at == none || p.Behind > p.Offset {
 			return none, 0, 0, device.Errorf(device.CodeInvalidAddress, op,
 				"no live block starts at %d in front of offset %d", p.Behind, p.Offset)
 		}

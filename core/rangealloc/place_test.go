@@ -78,9 +78,34 @@ func TestTakePlaceAgainstAMap(t *testing.T) {
 					starts[first] = count
 				}
 				require.NoError(t, s.Check())
+				walksFrom(t, s.(PlaceTaker), rapid.Uint64Range(0, 64*placeGranule+1).Draw(t, "from"))
 			}
 		}))
 	}
+}
+
+// walksFrom compares a walk from an offset with the rest of a whole walk.
+func walksFrom(t require.TestingT, s PlaceTaker, from uint64) {
+	var whole, rest, got []Block
+	s.(Strategy).Walk(func(b Block) bool {
+		whole = append(whole, b)
+		if len(rest) > 0 || b.Live && b.Offset == from {
+			rest = append(rest, b)
+		}
+		return true
+	})
+	note := func(b Block) bool {
+		got = append(got, b)
+		return true
+	}
+	require.Equal(t, len(rest) > 0, s.WalkFrom(from, note))
+	require.Equal(t, rest, got)
+	got = nil
+	require.True(t, s.WalkFrom(FromStart, note))
+	require.Equal(t, whole, got)
+	got = nil
+	require.True(t, s.WalkFrom(FromStart, func(b Block) bool { note(b); return false }))
+	require.Equal(t, whole[:1], got)
 }
 
 func TestAPlaceThatIsNoBlock(t *testing.T) {

@@ -53,10 +53,7 @@ func (t *tiling[U]) badFree(offset uint64) error {
 }
 
 func (t *tiling[U]) Lookup(offset uint64) (Range, bool) {
-	if offset&(t.config.GranuleBytes-1) != 0 || offset >= t.config.SizeBytes {
-		return Range{}, false
-	}
-	at := t.live.find(t.records.all, offset>>t.shift)
+	at := t.liveAt(offset)
 	if at == none {
 		return Range{}, false
 	}
@@ -86,8 +83,13 @@ func (t *tiling[U]) statsWithEnd(runs, largest uint64) Stats {
 }
 
 func (t *tiling[U]) Walk(visit func(Block) bool) {
+	t.walk(t.records.all[0].next, visit)
+}
+
+// walk visits the blocks from a record on.
+func (t *tiling[U]) walk(at uint32, visit func(Block) bool) {
 	all := t.records.all
-	for at := all[0].next; at != 0; at = all[at].next {
+	for ; at != 0; at = all[at].next {
 		r := &all[at]
 		if !visit(Block{Offset: r.offset() << t.shift, Size: r.size() << t.shift, Live: r.isLive()}) {
 			return

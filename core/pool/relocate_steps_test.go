@@ -1,0 +1,221 @@
+package pool
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/rangealloc"
+)
+
+// claimsLeft counts the places that are claimed.
+func (p *Pool) claimsLeft() (count int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.segments {
+		s.eachBlock(func(l located) bool {
+			if l.info().state() == blockClaimed {
+				count++
+			}
+			return true
+		})
+	}
+	return count
+}
+
+// thinned is a pool of pages of which each has a few small blocks left.
+func thinned(t *testing.T, strategy string, blocks int) *mover {
+	_, m := newMover(t, func(c *Config) { c.Strategy = strategy })
+	var addrs []device.Addr
+	for range blocks {
+		addrs = append(addrs, m.alloc(t, Request{SizeBytes: 256}))
+	}
+	for i, addr := range addrs {
+		if i%8 != i/256%8 {
+			m.free(t, addr)
+		}
+	}
+	return m
+}
+
+// However many blocks a pool has, the lock is let go of after some.
+func TestTheLockIsHeldForAFewLooksOnly(t *testing.T) {
+	for _, strategy := range []string{rangealloc.Default, "tlsf", "buddy", "size_class", "arena"} {
+		t.Run(strategy, func(t *testing.T) {
+			m := thinned(t, strategy, 40_000)
+			gaps := 0
+			r, err := m.p.Relocate(m.all(), func() bool { gaps++; return false })
+			require.NoError(t, err)
+			for {
+				next, err := r.Next()
+				require.NoError(t, err)
+				if len(next.Claims) == 0 {
+					break
+				}
+				for _, c := range next.Claims {
+					require.True(t, m.p.Settle(c))
+				}
+			}
+			require.True(t, r.Ended())
+			require.Greater(t, gaps, 4, "5000 blocks are looked at in this many steps at least")
+			// The search for one place may begin with the last look that is left.
+			require.LessOrEqual(t, r.mostLooks, maxOffers+holdLooks)
+			if _, tells := m.p.segments[0].strategy.(rangealloc.PlaceTaker); tells {
+				require.LessOrEqual(t, r.mostLooks, 3*holdLooks)
+			}
+			require.NoError(t, m.p.audit())
+		})
+	}
+}
+
+// The time is over after every number of steps: nothing is left claimed, and the
+// next run goes on.
+func TestTheBudgetEndsAfterEveryStep(t *testing.T) {
+	for _, strategy := range []string{rangealloc.Default, "tlsf", "buddy", "size_class", "arena"} {
+		t.Run(strategy, func(t *testing.T) {
+			m := thinned(t, strategy, 3_000)
+			before := m.p.Statistics()
+			for last := 1; ; last++ {
+				steps := 0
+				r, err := m.p.Relocate(m.all(), func() bool { steps++; return steps >= last })
+				require.NoError(t, err)
+				r.hold = 16
+				next, err := r.Next()
+				require.NoError(t, err)
+				require.NoError(t, m.p.audit())
+				if len(next.Claims) > 0 || r.Ended() {
+					m.p.AbandonAll(next.Claims)
+					require.Greater(t, last, 10)
+					break
+				}
+				require.Equal(t, last, steps, "nothing is looked at when the time is over")
+				require.Zero(t, m.p.claimsLeft())
+			}
+			after := m.p.Statistics()
+			require.Equal(t, before.Active.Current, after.Active.Current)
+			require.Equal(t, before.Requested, after.Requested)
+			require.NoError(t, m.p.audit())
+		})
+	}
+}
+
+// meddler does things to the pool whenever a run lets go of the lock.
+type meddler struct {
+	*mover
+	t *rapid.T
+	// kept are blocks that the run may not move, moving those under way.
+	moving map[device.Addr]bool
+	stop   bool
+}
+
+func (m *meddler) meddle() bool {
+	if rapid.IntRange(0, 3).Draw(m.t, "meddle") != 0 {
+		return m.stop
+	}
+	switch rapid.SampledFrom([]string{"alloc", "free", "free", "many", "trim", "stop", "idle"}).Draw(m.t, "how") {
+	case "alloc":
+		m.alloc(m.t, Request{SizeBytes: rapid.Uint64Range(1, 4*kib).Draw(m.t, "size")})
+	case "many":
+		for range 20 {
+			m.alloc(m.t, Request{SizeBytes: 256})
+		}
+	case "free":
+		some := rapid.IntRange(1, 40).Draw(m.t, "some")
+		for addr := range m.live {
+			if m.moving[addr] {
+				continue
+			}
+			if m.free(m.t, addr); some == 1 {
+				break
+			}
+			some--
+		}
+	case "trim":
+		_, err := m.p.Trim(0)
+		require.NoError(m.t, err)
+	case "idle":
+		_, err := m.p.ReturnIdle()
+		require.NoError(m.t, err)
+	case "stop":
+		m.stop = rapid.IntRange(0, 4).Draw(m.t, "ends") == 0
+	}
+	return m.stop
+}
+
+// Others allocate, free and give memory back whenever the lock is let go of: no
+// block is lost, none is moved that has gone, and nothing stays claimed.
+func TestOthersUseThePoolBetweenTheSteps(t *testing.T) {
+	for _, strategy := range []string{rangealloc.Default, "tlsf", "buddy", "size_class", "arena"} {
+		t.Run(strategy, rapid.MakeCheck(func(t *rapid.T) {
+			b, m := newMover(t, func(c *Config) { c.Strategy = strategy })
+			for range rapid.IntRange(1, 150).Draw(t, "blocks") {
+				m.alloc(t, Request{SizeBytes: rapid.Uint64Range(1, 4*kib).Draw(t, "size")})
+			}
+			for addr := range m.live {
+				if rapid.IntRange(0, 2).Draw(t, "fate") != 0 {
+					m.free(t, addr)
+				}
+			}
+			other := &meddler{mover: m, t: t}
+			r, err := m.p.Relocate(m.all(), other.meddle)
+			require.NoError(t, err)
+			r.hold = rapid.IntRange(4, 20).Draw(t, "hold")
+			for {
+				next, err := r.Next()
+				require.NoError(t, err)
+				if len(next.Claims) == 0 {
+					break
+				}
+				for _, c := range next.Claims {
+					request, live := m.live[c.From]
+					if !live || rapid.IntRange(0, 9).Draw(t, "abandon") == 0 {
+						m.p.Abandon(c)
+						continue
+					}
+					require.True(t, m.p.Settle(c))
+					delete(m.live, c.From)
+					m.live[c.To] = request
+				}
+				require.NoError(t, m.p.audit())
+			}
+			require.Equal(t, !other.stop, r.Ended())
+			require.Zero(t, m.p.claimsLeft())
+			require.NoError(t, m.p.audit())
+			for addr := range m.live {
+				m.free(t, addr)
+			}
+			require.NoError(t, m.p.Close(false))
+			require.Zero(t, b.dev.HeldBytes())
+		}))
+	}
+}
+
+// The pool is closed by force while a run looks at it.
+func TestAPoolThatIsClosedBetweenTheSteps(t *testing.T) {
+	for _, strategy := range []string{rangealloc.Default, "size_class"} {
+		for last := 1; last < 200; last++ {
+			m := thinned(t, strategy, 1_000)
+			steps := 0
+			r, err := m.p.Relocate(m.all(), func() bool {
+				if steps++; steps == last {
+					require.NoError(t, m.p.Close(true))
+				}
+				return false
+			})
+			require.NoError(t, err)
+			r.hold = 8
+			next, err := r.Next()
+			if steps < last {
+				require.NoError(t, err)
+				require.NoError(t, m.p.Close(true))
+				require.False(t, m.p.Settle(next.Claims[0]))
+				m.p.AbandonAll(next.Claims)
+				break
+			}
+			require.Equal(t, device.CodeInvalidState, device.CodeOf(err))
+			require.Empty(t, next.Claims)
+		}
+	}
+}
