@@ -36,5 +36,5 @@ func (e *Engine) DiscardAddresses(space Segment) {
 	e.discard(func() error { return e.ReleaseAddresses(space) })
 }
 
-// AddressBytes is how much address space ReserveAddresses has given.
+// AddressBytes is how much address space of ReserveAddresses is not given back.
 func (e *Engine) AddressBytes() uint64 { return e.addressBytes.Load() }

@@ -9,34 +9,42 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-func TestAddressesAreCounted(t *testing.T) {
-	const page = uint64(64 << 10)
-	dev := devicetest.Open(devicetest.Config{TotalBytes: 1 << 30, PageMinimumBytes: page, PageRecommendedBytes: page})
+func TestAddressesAreCountedUntilTheDeviceHasThemBack(t *testing.T) {
+	const page = 64 << 10
+	dev := devicetest.Open(devicetest.Config{
+		TotalBytes: mib, VirtualBytes: 16 * mib, PageMinimumBytes: page, PageRecommendedBytes: page,
+	})
 	e := New(dev, Options{})
-	first, err := e.ReserveAddresses(4*page, page)
+	first, err := e.ReserveAddresses(4*mib, mib)
 	require.NoError(t, err)
-	require.Equal(t, 4*page, first.SizeBytes)
-	second, err := e.ReserveAddresses(page, page)
+	require.Zero(t, first.Addr%device.Addr(mib))
+	require.Equal(t, 4*mib, first.SizeBytes)
+	second, err := e.ReserveAddresses(8*mib, page)
 	require.NoError(t, err)
-	require.Equal(t, 5*page, e.AddressBytes())
-	_, err = e.ReserveAddresses(page+1, page)
-	require.Error(t, err)
-	require.Equal(t, 5*page, e.AddressBytes(), "what could not be had is not counted")
-	require.Error(t, e.ReleaseAddresses(Segment{Addr: first.Addr, SizeBytes: page}))
-	require.Equal(t, 5*page, e.AddressBytes(), "what was not given back is")
+	require.Equal(t, 12*mib, e.AddressBytes())
+	_, err = e.ReserveAddresses(8*mib, page)
+	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory)
+	require.Equal(t, 12*mib, e.AddressBytes(), "what was not had does not count")
+
+	dev.FailNth(devicetest.Unreserve, 1, nil)
+	require.ErrorIs(t, e.ReleaseAddresses(first), device.CodeDevice)
+	require.Equal(t, 12*mib, e.AddressBytes())
 	require.NoError(t, e.ReleaseAddresses(first))
-	require.Equal(t, page, e.AddressBytes())
+	require.Equal(t, 8*mib, e.AddressBytes())
+
+	dev.FailNth(devicetest.Unreserve, 1, nil)
 	e.DiscardAddresses(second)
+	require.Equal(t, 8*mib, e.AddressBytes(), "the device has not taken them")
+	require.NoError(t, e.Close(), "which tries again")
 	require.Zero(t, e.AddressBytes())
-	require.NoError(t, e.Close())
 	require.Zero(t, dev.Reservations())
 }
 
-func TestAddressesOfADeviceWithoutVirtualMemory(t *testing.T) {
-	e := New(devicetest.Open(devicetest.Config{TotalBytes: 1 << 30, NoVirtualMemory: true}), Options{})
-	_, err := e.ReserveAddresses(1<<20, 1<<16)
-	require.Equal(t, device.CodeUnsupported, device.CodeOf(err))
-	require.Equal(t, device.CodeUnsupported, device.CodeOf(e.ReleaseAddresses(Segment{})))
+func TestNoAddressesWithoutTheCapability(t *testing.T) {
+	e := New(devicetest.Open(devicetest.Config{TotalBytes: mib, NoVirtualMemory: true}), Options{})
+	_, err := e.ReserveAddresses(mib, mib)
+	require.ErrorIs(t, err, device.CodeUnsupported)
+	require.ErrorIs(t, e.ReleaseAddresses(Segment{Addr: 1 << 20, SizeBytes: mib}), device.CodeUnsupported)
 	require.Zero(t, e.AddressBytes())
 	require.NoError(t, e.Close())
 }
