@@ -288,7 +288,8 @@ FERRUM_API ferrum_status ferrum_init(const ferrum_config *config);
 
 /**
  * Undoes one ferrum_init; the last one stops the library, its threads and its
- * streams and gives all memory back.
+ * streams and gives all memory back. It waits for callbacks that still run, also
+ * for those that have removed themselves: what they use may be freed afterwards.
  *
  * @param flags  0 or FERRUM_FORCE.
  * @return FERRUM_ERROR_BUSY, and nothing has changed, when the last user leaves
@@ -621,7 +622,9 @@ FERRUM_API ferrum_status ferrum_device_open(const char *id,
                                             ferrum_device *device_out);
 
 /**
- * Undoes one ferrum_device_open; the last one closes the device.
+ * Undoes one ferrum_device_open; the last one closes the device, and waits for
+ * callbacks of it that have removed themselves and still run, unless it is called
+ * from inside a callback.
  *
  * @param flags  0 or FERRUM_FORCE.
  * @return FERRUM_ERROR_BUSY when pools of any kind, managers, streams, events

@@ -31,7 +31,9 @@ func (l *Library) PressureCallbackAdd(deviceID, token uint64, fn func(device uin
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
 	return l.register(op, deviceID, token, func(d *openDevice) (*engine.Registration, error) {
-		return d.engine.OnPressure(func(level pressure.Level) { fn(deviceID, int32(level)) })
+		return d.engine.OnPressure(func(level pressure.Level) {
+			l.running.during(d, func() { fn(deviceID, int32(level)) })
+		})
 	})
 }
 
@@ -45,7 +47,10 @@ func (l *Library) ReclaimCallbackAdd(deviceID, token uint64, c engine.ReclaimCon
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
 	return l.register(op, deviceID, token, func(d *openDevice) (*engine.Registration, error) {
-		return d.engine.OnReclaim(c, func(needed uint64) uint64 { return fn(deviceID, needed) })
+		return d.engine.OnReclaim(c, func(needed uint64) (freed uint64) {
+			l.running.during(d, func() { freed = fn(deviceID, needed) })
+			return freed
+		})
 	})
 }
 

@@ -108,7 +108,8 @@ func (l *Library) openNew(r *run, id device.ID) (uint64, error) {
 // DeviceClose undoes one DeviceOpen; the last one closes the device. While
 // anything is left on it that is CodeBusy and changes nothing, unless forced:
 // then everything is freed and reported through the log, after its streams and
-// callbacks have been waited for.
+// callbacks have been waited for. The last one waits for callbacks that removed
+// themselves and still run, unless it is called from a callback.
 func (l *Library) DeviceClose(id uint64, force bool) error {
 	const op = "device.close"
 	if _, err := l.started(op); err != nil {

@@ -18,7 +18,7 @@
 //
 // Lock order: object.destroying, then Library.mu, then openDevice.gate, then the
 // locks of the rooms below; logger.mu comes last and is a leaf but for the
-// dispatcher's own lock. Library.mu is held while a driver opens a device and
-// while what is alive is counted, and never while anything is waited for but a
-// stop or the closing of a device, on a condition that lets go of it.
+// dispatcher's own lock, and running.mu is a leaf. Library.mu is held while a driver
+// opens a device and while what is alive is counted, and never while anything is
+// waited for but a stop or the closing of a device, on a condition that lets go of it.
 package library

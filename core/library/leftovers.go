@@ -111,6 +111,7 @@ func (l *Library) countLeft(only *openDevice) leftovers {
 // everything, without it only what nobody has made.
 func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
 	if !force {
+		l.awaitCallbacks(d)
 		_, err := l.factory.CloseDevice(d.engine, false)
 		return err
 	}
@@ -127,6 +128,8 @@ func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
 		}
 		return true
 	})
+	// They may use what is freed next.
+	l.awaitCallbacks(d)
 	var failures []error
 	note := func(err error) {
 		// Somebody else may have destroyed it meanwhile.
@@ -171,4 +174,12 @@ func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
 		note(err)
 	}
 	return errors.Join(failures...)
+}
+
+// awaitCallbacks waits for callbacks of a device that removed themselves and still
+// run. A call from inside a callback waits for none: it may be that one.
+func (l *Library) awaitCallbacks(d *openDevice) {
+	if !l.insideAnyCallback() {
+		l.running.await(d)
+	}
 }

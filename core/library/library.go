@@ -100,6 +100,7 @@ type Library struct {
 	registrations *handle.Table[*registration]
 	monitors      *handle.Table[*openMonitor]
 	placements    *handle.Table[*openPlacement]
+	running       *running
 
 	// current is nil while the library is stopped or stopping. It is written
 	// with mu held.
@@ -139,6 +140,7 @@ func New(o Options) *Library {
 		registrations: handle.New[*registration](handle.Registration),
 		monitors:      handle.New[*openMonitor](handle.Monitor),
 		placements:    handle.New[*openPlacement](handle.Placement),
+		running:       newRunning(),
 		opened:        map[device.ID]*openDevice{},
 		lastLeaks:     newLeakReport(),
 	}

@@ -148,7 +148,10 @@ func (l *Library) ModelReclaimCallbackAdd(ref ModelRef, token uint64, deadline t
 		return 0, err
 	}
 	defer entry.device.gate.leave()
-	callback, err := entry.pool.OnReclaim(ref.ID, deadline, fn)
+	callback, err := entry.pool.OnReclaim(ref.ID, deadline, func(needed uint64) (freed uint64) {
+		l.running.during(entry.device, func() { freed = fn(needed) })
+		return freed
+	})
 	if err != nil {
 		return 0, l.lateModel(entry, ref, err)
 	}

@@ -154,7 +154,7 @@ func (l *Library) MonitorSetCallback(id, runningToken uint64, fn func(levels []D
 				known = append(known, DeviceLevel{Device: handle, Level: found.Level})
 			}
 		}
-		fn(known)
+		l.running.during(nil, func() { fn(known) })
 	}, inside))
 }
 

@@ -69,7 +69,10 @@ func (l *Library) PlacementCreateOwn(name string, choose PlacementChooser) (uint
 			defer p.leave()
 			given, shown := l.withHandles(r, options)
 			given.Strategy = p.handle.Load()
-			return choose(given, shown)
+			chosen := placement.None
+			var err error
+			l.running.during(nil, func() { chosen, err = choose(given, shown) })
+			return chosen, err
 		})
 	})
 }

@@ -98,10 +98,11 @@ func (l *Library) isolation(s Settings) (discover.Isolation, error) {
 //
 // While anything is left the last one is CodeBusy and changes nothing, unless
 // forced: then everything is freed, reported through the log and kept for
-// LeakReportJSON. A forced one waits for streams and callbacks that run; other
-// calls that come meanwhile are CodeNotInitialized. If a driver refuses to give
-// something back, its error is returned and the library runs on with what is
-// left. Inside a callback it is CodeInvalidState.
+// LeakReportJSON. The last one waits for callbacks that run, those that removed
+// themselves included, and a forced one for streams; other calls that come
+// meanwhile are CodeNotInitialized. If a driver refuses to give something back,
+// its error is returned and the library runs on with what is left. Inside a
+// callback it is CodeInvalidState.
 func (l *Library) Shutdown(force bool) error {
 	const op = "library.shutdown"
 	if l.insideAnyCallback() {
@@ -130,6 +131,8 @@ func (l *Library) Shutdown(force bool) error {
 	leaks := l.sealEverything()
 	l.logLeaks("shutdown", leaks)
 	err := l.closeEverything()
+	// Those of devices that were closed from inside a callback may still run.
+	l.running.awaitAll()
 
 	l.mu.Lock()
 	l.lastLeaks = leaks
@@ -161,6 +164,8 @@ func (l *Library) sealEverything() leakReport {
 // is opened meanwhile; one that another call is closing is waited for.
 func (l *Library) closeEverything() error {
 	l.closeMonitors()
+	// They may use what is freed next.
+	l.running.await(nil)
 	var failures []error
 	l.devices.Each(func(_ uint64, d *openDevice) bool {
 		if l.claim(d) {

@@ -1,0 +1,222 @@
+package library_test
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/placement"
+	"ferrum_mem/core/vmm"
+)
+
+// callToken is the token of the callbacks here.
+const callToken = 42
+
+// callers have a callback of each kind called, which calls running with what
+// removes it.
+var callers = map[string]func(b *bench, dev uint64, running func(remove func() error)){
+	"pressure":  callPressure,
+	"reclaim":   callReclaim,
+	"model":     callModelReclaim,
+	"monitor":   callMonitor,
+	"placement": callPlacement,
+}
+
+func callPressure(b *bench, dev uint64, running func(remove func() error)) {
+	var id uint64
+	added := make(chan struct{})
+	id, err := b.PressureCallbackAdd(dev, callToken, func(uint64, int32) {
+		<-added
+		running(func() error { return b.RegistrationRemove(id, callToken) })
+	})
+	require.NoError(b.t, err)
+	close(added)
+	_, err = b.PoolAlloc(b.pool(dev), capacity/100*90, 0)
+	require.NoError(b.t, err)
+}
+
+func callReclaim(b *bench, dev uint64, running func(remove func() error)) {
+	var id uint64
+	var called atomic.Bool
+	short := engine.ReclaimConfig{Deadline: time.Millisecond}
+	id, err := b.ReclaimCallbackAdd(dev, callToken, short, func(uint64, uint64) uint64 {
+		called.Store(true)
+		running(func() error { return b.RegistrationRemove(id, callToken) })
+		return 0
+	})
+	require.NoError(b.t, err)
+	p := b.pool(dev)
+	_, err = b.PoolAlloc(p, capacity/2, 0)
+	require.NoError(b.t, err)
+	for !called.Load() {
+		_, err = b.PoolAlloc(p, capacity/4*3, 0)
+		requireCode(b.t, device.CodeOutOfMemory, err)
+	}
+}
+
+func callModelReclaim(b *bench, dev uint64, running func(remove func() error)) {
+	s, err := b.SharedPoolCreate(dev, vmm.SharedConfig{PageBytes: page, LimitBytes: 4 * page, ReadyPages: -1})
+	require.NoError(b.t, err)
+	chat := library.ModelRef{Pool: s, ID: "chat"}
+	require.NoError(b.t, b.ModelRegister(chat, vmm.ModelConfig{VirtualBytes: 8 * page}))
+	var id uint64
+	var called atomic.Bool
+	id, err = b.ModelReclaimCallbackAdd(chat, callToken, time.Millisecond, func(uint64) uint64 {
+		called.Store(true)
+		running(func() error { return b.RegistrationRemove(id, callToken) })
+		return 0
+	})
+	require.NoError(b.t, err)
+	take := library.ModelRequest{AllocateRequest: vmm.AllocateRequest{SizeBytes: 3 * page}}
+	_, err = b.ModelAllocate(chat, take)
+	require.NoError(b.t, err)
+	for !called.Load() {
+		_, err = b.ModelAllocate(chat, take)
+		requireCode(b.t, device.CodeOutOfPhysicalMemory, err)
+	}
+}
+
+func callMonitor(b *bench, dev uint64, running func(remove func() error)) {
+	m := b.monitor()
+	require.NoError(b.t, b.MonitorRegister(m, b.manager(dev)))
+	require.NoError(b.t, b.MonitorSetCallback(m, 0, func([]library.DeviceLevel) {
+		running(func() error { return b.MonitorDestroy(m, m) })
+	}))
+	b.others(0, dev, 99)
+}
+
+func callPlacement(b *bench, dev uint64, running func(remove func() error)) {
+	var s uint64
+	s, err := b.PlacementCreateOwn("mine", func(library.PlacementRequest, []library.PlacementOption) (int, error) {
+		running(func() error { return b.PlacementDestroy(s, s) })
+		return 0, nil
+	})
+	require.NoError(b.t, err)
+	go func() {
+		_, _ = b.PlacementSelect(s, library.PlacementRequest{Request: placement.Request{SizeBytes: page}, Devices: []uint64{dev}})
+	}()
+}
+
+// ofNoDevice are the kinds that the closing of a device does not end.
+var ofNoDevice = map[string]bool{"monitor": true, "placement": true}
+
+// Whoever stops the library, or closes the device, may free what a callback uses
+// afterwards: one that has removed itself must have ended by then, too.
+func TestAStopWaitsForCallbacksThatRemovedThemselves(t *testing.T) {
+	for kind, call := range callers {
+		for _, what := range []string{"shutdown", "close"} {
+			if what == "close" && ofNoDevice[kind] {
+				continue
+			}
+			t.Run(kind+" "+what, func(t *testing.T) {
+				b := newBench(t)
+				require.NoError(t, b.Init(nil))
+				dev := b.open("test:0")
+				removed, hold := make(chan error), make(chan struct{})
+				var ended atomic.Bool
+				call(b, dev, func(remove func() error) {
+					removed <- remove()
+					<-hold
+					// A stop that does not wait ends meanwhile.
+					for range 1000 {
+						runtime.Gosched()
+					}
+					ended.Store(true)
+				})
+				require.NoError(t, <-removed)
+				type outcome struct {
+					err   error
+					ended bool
+				}
+				stopped := make(chan outcome, 1)
+				go func() {
+					var err error
+					if what == "shutdown" {
+						err = b.Shutdown(true)
+					} else {
+						err = b.DeviceClose(dev, true)
+					}
+					stopped <- outcome{err, ended.Load()}
+				}()
+				b.untilNothingIsMade(dev)
+				close(hold)
+				stop := <-stopped
+				require.NoError(t, stop.err)
+				require.True(t, stop.ended, "the callback had ended by then")
+				if what == "close" {
+					require.NoError(t, b.Shutdown(true))
+				}
+			})
+		}
+	}
+}
+
+// untilNothingIsMade waits until a stop or the closing of the device is under way.
+func (b *bench) untilNothingIsMade(dev uint64) {
+	for ; ; runtime.Gosched() {
+		id, err := b.PressureCallbackAdd(dev, callToken+1, func(uint64, int32) {})
+		if err != nil {
+			return
+		}
+		if err := b.RegistrationRemove(id, 0); err != nil {
+			return // The stop has removed it.
+		}
+	}
+}
+
+// A close from inside a callback that has removed itself cannot wait for that; the
+// stop that follows does.
+func TestACallbackThatRemovedItselfClosesItsDevice(t *testing.T) {
+	for kind, call := range callers {
+		if kind == "placement" {
+			continue // It runs on the thread that asks, and not on one of the library's.
+		}
+		t.Run(kind, func(t *testing.T) {
+			// The thread that runs the callback is one of the library's, and the calls
+			// from here are not from inside while it holds.
+			var inside atomic.Bool
+			b := newBench(t, func(o *library.Options) {
+				o.InsideCallback = func(token uint64) bool { return token == 0 && inside.Load() }
+			})
+			require.NoError(t, b.Init(nil))
+			dev := b.open("test:0")
+			closed, hold := make(chan error), make(chan struct{})
+			var ended atomic.Bool
+			called := make(chan struct{})
+			call(b, dev, func(remove func() error) {
+				<-called
+				inside.Store(true)
+				err := remove()
+				if err == nil {
+					err = b.DeviceClose(dev, true)
+				}
+				inside.Store(false)
+				closed <- err
+				<-hold
+				for range 1000 {
+					runtime.Gosched()
+				}
+				ended.Store(true)
+			})
+			close(called)
+			require.NoError(t, <-closed)
+			_, err := b.DeviceInfo(dev)
+			requireCode(t, device.CodeInvalidHandle, err)
+			stopped := make(chan error, 1)
+			go func() { stopped <- b.Shutdown(true) }()
+			for device.CodeOf(err) != device.CodeNotInitialized {
+				runtime.Gosched()
+				_, err = b.DeviceInfo(dev)
+			}
+			close(hold)
+			require.NoError(t, <-stopped)
+			require.True(t, ended.Load(), "the stop waited for the callback")
+		})
+	}
+}
