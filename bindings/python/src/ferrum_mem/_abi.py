@@ -3275,7 +3275,8 @@ class Functions:
     # by one ferrum_shutdown.
     ferrum_init: Callable[..., int]
     # (flags) Undoes one ferrum_init; the last one stops the library, its threads and its streams
-    # and gives all memory back.
+    # and gives all memory back. It waits for callbacks that still run, also for those that have
+    # removed themselves: what they use may be freed afterwards.
     ferrum_shutdown: Callable[..., int]
     # (error_out) Copies out the detail of the calling thread's latest failure, which stays until
     # the thread's next failing call. Works at any time.
@@ -3329,7 +3330,9 @@ class Functions:
     # (id, device_out) Opens a device. Opening one that is open gives the same handle again; each
     # open is undone by one ferrum_device_close.
     ferrum_device_open: Callable[..., int]
-    # (device, flags) Undoes one ferrum_device_open; the last one closes the device.
+    # (device, flags) Undoes one ferrum_device_open; the last one closes the device, and waits for
+    # callbacks of it that have removed themselves and still run, unless it is called from inside a
+    # callback.
     ferrum_device_close: Callable[..., int]
     # (device, info_out) Describes an open device.
     ferrum_device_get_info: Callable[..., int]

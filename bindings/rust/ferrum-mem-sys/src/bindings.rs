@@ -3029,7 +3029,8 @@ extern "C" {
     pub fn ferrum_init(config: *const ferrum_config) -> ferrum_status;
 
     /// Undoes one ferrum_init; the last one stops the library, its threads and its
-    /// streams and gives all memory back.
+    /// streams and gives all memory back. It waits for callbacks that still run, also
+    /// for those that have removed themselves: what they use may be freed afterwards.
     ///
     /// - `flags`: 0 or FERRUM_FORCE.
     ///
@@ -3203,7 +3204,9 @@ extern "C" {
     /// no device, FERRUM_ERROR_INVALID_ARGUMENT for one that is not.
     pub fn ferrum_device_open(id: *const c_char, device_out: *mut ferrum_device) -> ferrum_status;
 
-    /// Undoes one ferrum_device_open; the last one closes the device.
+    /// Undoes one ferrum_device_open; the last one closes the device, and waits for
+    /// callbacks of it that have removed themselves and still run, unless it is called
+    /// from inside a callback.
     ///
     /// - `flags`: 0 or FERRUM_FORCE.
     ///
