@@ -61,13 +61,15 @@ func fmgo_pressure_from_utilization(profile C.int32_t, ratio C.double, out *C.in
 //export fmgo_monitor_create
 func fmgo_monitor_create(config *C.ferrum_monitor_config, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	if config.flags > 1 || config.reserved != 0 {
+	if config.reserved != 0 {
+		return fail(device.Errorf(device.CodeInvalidStruct, "capi.monitor", "config->reserved is %d: want 0", uint32(config.reserved)))
+	}
+	if config.flags&^C.FERRUM_MONITOR_IGNORE_SYSTEM != 0 {
 		return fail(device.Errorf(device.CodeInvalidArgument, "capi.monitor",
-			"config->flags is %#x and config->reserved %d: only FERRUM_MONITOR_IGNORE_SYSTEM (0x1) is known, and reserved is 0",
-			uint32(config.flags), uint32(config.reserved)))
+			"config->flags is %#x: only FERRUM_MONITOR_IGNORE_SYSTEM (0x1) is known", uint32(config.flags)))
 	}
 	c := library.MonitorConfig{
-		Profile: pressure.Profile(config.profile), Interval: ageOf(config.interval_ns), IgnoreSystem: config.flags&1 != 0,
+		Profile: pressure.Profile(config.profile), Interval: ageOf(config.interval_ns), IgnoreSystem: config.flags&C.FERRUM_MONITOR_IGNORE_SYSTEM != 0,
 	}
 	if uint64(config.interval_ns) > math.MaxInt64 {
 		c.Interval = -1

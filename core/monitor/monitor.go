@@ -161,7 +161,7 @@ func (m *Monitor) mayRegister(op string, added Manager) error {
 	}
 	if slices.ContainsFunc(m.entries, func(e *entry) bool { return e.manager == added }) {
 		return device.Errorf(device.CodeAlreadyExists, op,
-			"the manager is registered already").On(added.Engine().ID())
+			"this manager of %v is registered already", added.Engine().ID()).On(added.Engine().ID())
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (m *Monitor) Unregister(gone Manager) error {
 	if index < 0 {
 		m.mu.Unlock()
 		return device.Errorf(device.CodeNotFound, "monitor.unregister",
-			"the manager is not registered").On(gone.Engine().ID())
+			"this manager of %v is not registered", gone.Engine().ID()).On(gone.Engine().ID())
 	}
 	found := m.entries[index]
 	m.mu.Unlock()
@@ -212,7 +212,7 @@ func (m *Monitor) UnregisterDevice(e *engine.Engine) error {
 	m.mu.Unlock()
 	if len(found) == 0 {
 		return device.Errorf(device.CodeNotFound, "monitor.unregister_device",
-			"no manager of the device is registered").On(e.ID())
+			"no manager of %v is registered", e.ID()).On(e.ID())
 	}
 	for _, gone := range found {
 		gone.forget()

@@ -64,6 +64,21 @@ static ferrum_shared_pool make_shared_pool(ferrum_device device) {
     return pool;
 }
 
+static ferrum_monitor make_monitor(void) {
+    ferrum_monitor_config config = FERRUM_MONITOR_CONFIG_INIT;
+    config.interval_ns = UINT64_MAX;
+    config.flags = FERRUM_MONITOR_IGNORE_SYSTEM;
+    ferrum_monitor monitor;
+    MUST(ferrum_monitor_create(&config, &monitor));
+    return monitor;
+}
+
+static ferrum_placement make_placement(void) {
+    ferrum_placement placement;
+    MUST(ferrum_placement_create("best_fit", &placement));
+    return placement;
+}
+
 static void make_dead_handles(fixture *f) {
     ferrum_stream stream;
     ferrum_event event;
@@ -90,6 +105,12 @@ static void make_dead_handles(fixture *f) {
     ferrum_shared_pool shared = make_shared_pool(f->device);
     MUST(ferrum_shared_pool_destroy(shared, 0));
     f->dead[SHARED_POOL] = shared.id;
+    ferrum_monitor monitor = make_monitor();
+    MUST(ferrum_monitor_destroy(monitor));
+    f->dead[MONITOR] = monitor.id;
+    ferrum_placement placement = make_placement();
+    MUST(ferrum_placement_destroy(placement));
+    f->dead[PLACEMENT] = placement.id;
     f->dead[STREAM] = stream.id;
     f->dead[EVENT] = event.id;
     f->dead[POOL] = pool.id;
@@ -131,15 +152,19 @@ void fixture_make(fixture *f) {
     f->shared = make_shared_pool(f->device);
     MUST(ferrum_shared_pool_allocate(f->shared, "chat", FIXTURE_RANGE,
                                      &f->shared_range, NULL));
+    f->monitor = make_monitor();
+    f->placement = make_placement();
     const uint64_t live[KINDS] = {
-        f->device.id,       f->stream.id,  f->event.id,
-        f->pool.id,         f->manager.id, f->memory.id,
-        f->registration.id, f->vpool.id,   f->shared.id};
+        f->device.id,  f->stream.id,  f->event.id,        f->pool.id,
+        f->manager.id, f->memory.id,  f->registration.id, f->vpool.id,
+        f->shared.id,  f->monitor.id, f->placement.id};
     for (int i = 0; i < KINDS; i++)
         f->live[i] = live[i];
 }
 
 void fixture_end(fixture *f) {
+    MUST(ferrum_placement_destroy(f->placement));
+    MUST(ferrum_monitor_destroy(f->monitor));
     MUST(ferrum_registration_remove(f->registration));
     MUST(ferrum_shared_pool_deallocate(f->shared, "chat", 0, FIXTURE_RANGE,
                                        f->stream));

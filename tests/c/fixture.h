@@ -16,6 +16,8 @@ enum kind {
     REGISTRATION,
     VPOOL,
     SHARED_POOL,
+    MONITOR,
+    PLACEMENT,
     KINDS
 };
 
@@ -34,6 +36,10 @@ typedef struct {
     /* The same limit and pages; the model "chat" has the same range of 64 MiB. */
     ferrum_shared_pool shared;
     ferrum_address shared_range;
+    /* Watches nothing, by an interval that is never over. */
+    ferrum_monitor monitor;
+    /* "best_fit". */
+    ferrum_placement placement;
     uint64_t live[KINDS];
     uint64_t dead[KINDS];
 } fixture;

@@ -46,6 +46,33 @@ static uint64_t reclaim(ferrum_device d, uint64_t n, void *u) {
     return 0;
 }
 
+static void levels(ferrum_monitor m, const ferrum_device_level *l, size_t n,
+                   void *u) {
+    (void)m;
+    (void)l;
+    (void)n;
+    (void)u;
+}
+/* Chooses what its user data says, or fails with that where it is negative. */
+static ferrum_status choose(const ferrum_placement_request *r,
+                            const ferrum_placement_option *o, size_t n,
+                            int64_t *chosen_out, void *u) {
+    (void)r;
+    (void)o;
+    (void)n;
+    *chosen_out = *(int64_t *)u;
+    return 0;
+}
+static ferrum_status refuse(const ferrum_placement_request *r,
+                            const ferrum_placement_option *o, size_t n,
+                            int64_t *chosen_out, void *u) {
+    (void)r;
+    (void)o;
+    (void)n;
+    (void)chosen_out;
+    return *(ferrum_status *)u;
+}
+
 static ferrum_status copy_with(fixture *f, uint64_t src, uint64_t dst) {
     (void)f;
     ferrum_transfer t = FERRUM_TRANSFER_INIT;
@@ -225,6 +252,83 @@ sleep_with(fixture *f, void (*change)(ferrum_sleep_config *), int model) {
     return sleep_by(f, &c, model);
 }
 
+/* Makes a monitor that the settings must forbid. */
+static ferrum_status monitor_with(void (*change)(ferrum_monitor_config *)) {
+    ferrum_monitor_config c = FERRUM_MONITOR_CONFIG_INIT;
+    change(&c);
+    ferrum_monitor out = {1};
+    ferrum_status status = ferrum_monitor_create(&c, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+/* Asks a strategy for a device, or for what it thinks of each. */
+static ferrum_status place(uint64_t placement,
+                           void (*change)(ferrum_placement_request *),
+                           int explain) {
+    ferrum_placement_request r = FERRUM_PLACEMENT_REQUEST_INIT;
+    r.size_bytes = 16;
+    if (change != NULL)
+        change(&r);
+    const ferrum_placement asked = {placement};
+    if (explain) {
+        char text[8] = "before";
+        size_t length = 1;
+        ferrum_status status = ferrum_placement_explain_json(
+            asked, &r, text, sizeof text, &length);
+        return text[0] == 0 && length == 0 ? status : FERRUM_OK;
+    }
+    ferrum_device out = {1};
+    ferrum_status status = ferrum_placement_select(asked, &r, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+/* One that prefers a device, or has it as its only candidate. */
+static ferrum_status place_on(fixture *f, uint64_t device, int preferred) {
+    ferrum_placement_request r = FERRUM_PLACEMENT_REQUEST_INIT;
+    const ferrum_device given = {device};
+    r.size_bytes = 16;
+    if (preferred) {
+        r.preferred = &given;
+        r.preferred_count = 1;
+    } else {
+        r.devices = &given;
+        r.device_count = 1;
+    }
+    ferrum_device out = {1};
+    ferrum_status status = ferrum_placement_select(f->placement, &r, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+/* Asks a strategy of the caller's that chooses or refuses so. */
+static ferrum_status place_by(ferrum_placement_fn callback, void *data) {
+    ferrum_placement own;
+    MUST(ferrum_placement_create_own("mine", callback, data, &own));
+    ferrum_status status = place(own.id, NULL, 0);
+    MUST(ferrum_placement_destroy(own));
+    return status;
+}
+static ferrum_status name_own(const char *name) {
+    ferrum_placement out = {1};
+    ferrum_status status =
+        ferrum_placement_create_own(name, choose, NULL, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status level_of_ratio(ferrum_pressure_profile profile,
+                                    double ratio) {
+    ferrum_pressure_level level = 7;
+    ferrum_status status =
+        ferrum_pressure_from_utilization(profile, ratio, &level);
+    return level == 0 ? status : FERRUM_OK;
+}
+/* A call without time to wait, while a stream of the device is held up. */
+static ferrum_status sleep_unwaiting(fixture *f, int model) {
+    gate held = GATE;
+    MUST(ferrum_stream_host_function(f->stream, gate_wait, &held));
+    ferrum_sleep_config c = FERRUM_SLEEP_CONFIG_INIT;
+    c.timeout_ns = 0;
+    ferrum_status status = sleep_by(f, &c, model);
+    gate_open(&held);
+    MUST(ferrum_stream_synchronize(f->stream, FERRUM_WAIT_FOREVER));
+    return status;
+}
+
 /* clang-format off */
 #define HANDLE_CALLS(X) \
     X(device_close, DEVICE, ferrum_device_close((ferrum_device){id}, 0)) \
@@ -328,6 +432,26 @@ sleep_with(fixture *f, void (*change)(ferrum_sleep_config *), int model) {
     X(shared_pool_pause, SHARED_POOL, ferrum_shared_pool_pause((ferrum_shared_pool){id})) \
     X(shared_pool_resume, SHARED_POOL, ferrum_shared_pool_resume((ferrum_shared_pool){id})) \
     X(model_reclaim_callback_add, SHARED_POOL, ferrum_model_reclaim_callback_add((ferrum_shared_pool){id}, "chat", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(memory_get_recent_info, DEVICE, ferrum_memory_get_recent_info((ferrum_device){id}, UINT64_MAX, OUT(ferrum_memory_info, FERRUM_MEMORY_INFO_INIT))) \
+    X(monitor_destroy, MONITOR, ferrum_monitor_destroy((ferrum_monitor){id})) \
+    X(monitor_register, MONITOR, ferrum_monitor_register((ferrum_monitor){id}, f->manager)) \
+    X(monitor_register_manager, MANAGER, ferrum_monitor_register(f->monitor, (ferrum_manager){id})) \
+    X(monitor_unregister, MONITOR, ferrum_monitor_unregister((ferrum_monitor){id}, f->manager)) \
+    X(monitor_unregister_manager, MANAGER, ferrum_monitor_unregister(f->monitor, (ferrum_manager){id})) \
+    X(monitor_unregister_device, MONITOR, ferrum_monitor_unregister_device((ferrum_monitor){id}, f->device)) \
+    X(monitor_unregister_device_of, DEVICE, ferrum_monitor_unregister_device(f->monitor, (ferrum_device){id})) \
+    X(monitor_set_callback, MONITOR, ferrum_monitor_set_callback((ferrum_monitor){id}, levels, NULL)) \
+    X(monitor_set_callback_none, MONITOR, ferrum_monitor_set_callback((ferrum_monitor){id}, NULL, NULL)) \
+    X(monitor_get_pressure, MONITOR, ferrum_monitor_get_pressure((ferrum_monitor){id}, 0, OUT(ferrum_monitor_pressure, FERRUM_MONITOR_PRESSURE_INIT))) \
+    X(monitor_get_levels, MONITOR, ferrum_monitor_get_levels((ferrum_monitor){id}, 0, NULL, 0, OUT(size_t, {0}))) \
+    X(monitor_info_json, MONITOR, ferrum_monitor_info_json((ferrum_monitor){id}, 0, NULL, 0, OUT(size_t, {0}))) \
+    X(monitor_collect, MONITOR, ferrum_monitor_collect((ferrum_monitor){id}, NULL, 0, OUT(size_t, {0}))) \
+    X(placement_destroy, PLACEMENT, ferrum_placement_destroy((ferrum_placement){id})) \
+    X(placement_get_name, PLACEMENT, ferrum_placement_get_name((ferrum_placement){id}, NULL, 0, OUT(size_t, {0}))) \
+    X(placement_select, PLACEMENT, place(id, NULL, 0)) \
+    X(placement_select_preferred, DEVICE, place_on(f, id, 1)) \
+    X(placement_select_candidate, DEVICE, place_on(f, id, 0)) \
+    X(placement_explain_json, PLACEMENT, place(id, NULL, 1)) \
     X(vpool_sleep, VPOOL, ferrum_vpool_sleep((ferrum_vpool){id}, NULL, NULL)) \
     X(vpool_wake, VPOOL, ferrum_vpool_wake((ferrum_vpool){id}, NULL, NULL)) \
     X(vpool_is_asleep, VPOOL, ferrum_vpool_is_asleep((ferrum_vpool){id}, "kv", OUT(uint32_t, {0}))) \
@@ -464,6 +588,11 @@ typedef struct {
     X(shared_pool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_shared_pool_get_statistics(f->shared, p)) \
     X(shared_pool_compact, "report_out", 1, ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT, ferrum_shared_pool_compact(f->shared, p)) \
     X(model_reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_model_reclaim_callback_add(f->shared, "chat", p, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(memory_get_recent_info, "info_out", 1, ferrum_memory_info, FERRUM_MEMORY_INFO_INIT, ferrum_memory_get_recent_info(f->device, UINT64_MAX, p)) \
+    X(monitor_create, "config", 0, ferrum_monitor_config, FERRUM_MONITOR_CONFIG_INIT, ferrum_monitor_create(p, OUT(ferrum_monitor, {0}))) \
+    X(monitor_get_pressure, "pressure_out", 1, ferrum_monitor_pressure, FERRUM_MONITOR_PRESSURE_INIT, ferrum_monitor_get_pressure(f->monitor, 0, p)) \
+    X(placement_select, "request", 0, ferrum_placement_request, FERRUM_PLACEMENT_REQUEST_INIT, ferrum_placement_select(f->placement, p, OUT(ferrum_device, {0}))) \
+    X(placement_explain_json, "request", 0, ferrum_placement_request, FERRUM_PLACEMENT_REQUEST_INIT, ferrum_placement_explain_json(f->placement, p, NULL, 0, OUT(size_t, {0}))) \
     X(vpool_sleep, "config", 0, ferrum_sleep_config, FERRUM_SLEEP_CONFIG_INIT, ferrum_vpool_sleep(f->vpool, p, NULL)) \
     X(vpool_sleep_report, "report_out", 1, ferrum_sleep_report, FERRUM_SLEEP_REPORT_INIT, ferrum_vpool_sleep(f->vpool, NULL, p)) \
     X(vpool_wake, "config", 0, ferrum_wake_config, FERRUM_WAKE_CONFIG_INIT, ferrum_vpool_wake(f->vpool, p, NULL)) \
@@ -637,6 +766,29 @@ typedef struct {
     X(model_reclaim_callback_add, model, ferrum_model_reclaim_callback_add(f->shared, NULL, NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
     X(model_reclaim_callback_add, callback, ferrum_model_reclaim_callback_add(f->shared, "chat", NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
     X(model_reclaim_callback_add, registration_out, ferrum_model_reclaim_callback_add(f->shared, "chat", NULL, model_reclaim, NULL, NULL)) \
+    X(memory_get_recent_info, info_out, ferrum_memory_get_recent_info(f->device, 0, NULL)) \
+    X(pressure_level_of, level_out, ferrum_pressure_level_of(0, 1, 1, NULL)) \
+    X(pressure_from_utilization, level_out, ferrum_pressure_from_utilization(0, 0.5, NULL)) \
+    X(monitor_create, monitor_out, ferrum_monitor_create(NULL, NULL)) \
+    X(monitor_get_pressure, pressure_out, ferrum_monitor_get_pressure(f->monitor, 0, NULL)) \
+    X(monitor_get_levels, count_out, ferrum_monitor_get_levels(f->monitor, 0, NULL, 0, NULL)) \
+    X(monitor_get_levels, levels_out, ferrum_monitor_get_levels(f->monitor, 0, NULL, 1, OUT(size_t, {0}))) \
+    X(monitor_info_json, length_out, ferrum_monitor_info_json(f->monitor, 0, (char[8]){0}, 8, NULL)) \
+    X(monitor_info_json, buffer, ferrum_monitor_info_json(f->monitor, 0, NULL, 8, OUT(size_t, {0}))) \
+    X(monitor_collect, count_out, ferrum_monitor_collect(f->monitor, NULL, 0, NULL)) \
+    X(monitor_collect, collected_out, ferrum_monitor_collect(f->monitor, NULL, 1, OUT(size_t, {0}))) \
+    X(placement_create, strategy, ferrum_placement_create(NULL, OUT(ferrum_placement, {0}))) \
+    X(placement_create, placement_out, ferrum_placement_create("spread", NULL)) \
+    X(placement_create_own, name, ferrum_placement_create_own(NULL, choose, NULL, OUT(ferrum_placement, {0}))) \
+    X(placement_create_own, callback, ferrum_placement_create_own("mine", NULL, NULL, OUT(ferrum_placement, {0}))) \
+    X(placement_create_own, placement_out, ferrum_placement_create_own("mine", choose, NULL, NULL)) \
+    X(placement_get_name, length_out, ferrum_placement_get_name(f->placement, (char[8]){0}, 8, NULL)) \
+    X(placement_get_name, buffer, ferrum_placement_get_name(f->placement, NULL, 8, OUT(size_t, {0}))) \
+    X(placement_select, request, ferrum_placement_select(f->placement, NULL, OUT(ferrum_device, {0}))) \
+    X(placement_select, device_out, ferrum_placement_select(f->placement, OUT(ferrum_placement_request, FERRUM_PLACEMENT_REQUEST_INIT), NULL)) \
+    X(placement_explain_json, request, ferrum_placement_explain_json(f->placement, NULL, NULL, 0, OUT(size_t, {0}))) \
+    X(placement_explain_json, length_out, ferrum_placement_explain_json(f->placement, OUT(ferrum_placement_request, FERRUM_PLACEMENT_REQUEST_INIT), (char[8]){0}, 8, NULL)) \
+    X(placement_explain_json, buffer, ferrum_placement_explain_json(f->placement, OUT(ferrum_placement_request, FERRUM_PLACEMENT_REQUEST_INIT), NULL, 8, OUT(size_t, {0}))) \
     X(vpool_is_asleep, asleep_out, ferrum_vpool_is_asleep(f->vpool, NULL, NULL)) \
     X(vpool_allocate_with, request, ferrum_vpool_allocate_with(f->vpool, NULL, OUT(ferrum_address, {0}))) \
     X(vpool_allocate_with, address_out, ferrum_vpool_allocate_with(f->vpool, OUT(ferrum_vpool_request, FERRUM_VPOOL_REQUEST_INIT), NULL)) \
@@ -874,7 +1026,27 @@ CHANGE(sleep_directory_missing, ferrum_sleep_config,
 CHANGE(sleep_streams, ferrum_sleep_config, c->num_streams = 65;)
 CHANGE(sleep_streams_max, ferrum_sleep_config, c->num_streams = UINT32_MAX;)
 CHANGE(sleep_reserved, ferrum_sleep_config, c->reserved = 1;)
-CHANGE(sleep_no_time, ferrum_sleep_config, c->timeout_ns = 0;)
+CHANGE(monitor_profile, ferrum_monitor_config, c->profile = 2;)
+CHANGE(monitor_flags, ferrum_monitor_config, c->flags = 2;)
+CHANGE(monitor_reserved, ferrum_monitor_config, c->reserved = 1;)
+CHANGE(place_size_0, ferrum_placement_request, c->size_bytes = 0;)
+CHANGE(place_size_max, ferrum_placement_request, c->size_bytes = UINT64_MAX;)
+CHANGE(place_alignment, ferrum_placement_request, c->alignment_bytes = 48;)
+CHANGE(place_alignment_huge, ferrum_placement_request,
+       c->alignment_bytes = UINT64_C(1) << 31;)
+CHANGE(place_type, ferrum_placement_request, c->memory_type = 99;)
+CHANGE(place_type_negative, ferrum_placement_request, c->memory_type = -1;)
+CHANGE(place_flags, ferrum_placement_request, c->flags = 8;)
+CHANGE(place_profile, ferrum_placement_request, c->profile = 5;)
+CHANGE(place_preferred_null, ferrum_placement_request, c->preferred_count = 1;)
+CHANGE(place_devices_null, ferrum_placement_request, c->device_count = 1;)
+static const ferrum_device no_devices[1];
+CHANGE(place_preferred_many, ferrum_placement_request,
+       c->preferred = no_devices;
+       c->preferred_count = FERRUM_PLACEMENT_DEVICES_MAX + 1;)
+CHANGE(place_devices_many, ferrum_placement_request, c->devices = no_devices;
+       c->device_count = UINT32_MAX;)
+CHANGE(place_devices_none, ferrum_placement_request, c->devices = no_devices;)
 CHANGE(threshold_0, ferrum_manager_config, c->gc_threshold = 0;)
 CHANGE(threshold_nan, ferrum_manager_config, c->gc_threshold = 0.0f / 0.0f;)
 CHANGE(threshold_2, ferrum_manager_config, c->gc_threshold = 2;)
@@ -1211,6 +1383,52 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(model_reclaim_callback_add_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_model_reclaim_callback_add(f->shared, "code", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
     X(model_reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_model_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
     X(model_reclaim_callback_add_priority, INVALID_ARGUMENT, "priority is 3", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.priority = 3; ferrum_model_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
+    X(pressure_level_of_profile, INVALID_ARGUMENT, "profile 2", ({ ferrum_pressure_level l = 7; ferrum_status s = ferrum_pressure_level_of(2, 100, 50, &l); l == 0 ? s : FERRUM_OK; })) \
+    X(pressure_level_of_profile_negative, INVALID_ARGUMENT, "profile -1", ferrum_pressure_level_of(-1, 100, 50, OUT(ferrum_pressure_level, {0}))) \
+    X(pressure_from_utilization_profile, INVALID_ARGUMENT, "profile 2", level_of_ratio(2, 0.5)) \
+    X(pressure_from_utilization_negative, INVALID_ARGUMENT, "-0.25", level_of_ratio(0, -0.25)) \
+    X(pressure_from_utilization_nan, INVALID_ARGUMENT, "NaN", level_of_ratio(1, 0.0 / 0.0)) \
+    X(pressure_from_utilization_below_all, INVALID_ARGUMENT, "-Inf", level_of_ratio(1, -1.0 / 0.0)) \
+    X(monitor_create_profile, INVALID_ARGUMENT, "profile 2", monitor_with(change_monitor_profile)) \
+    X(monitor_create_flags, INVALID_ARGUMENT, "flags is 0x2", monitor_with(change_monitor_flags)) \
+    X(monitor_create_reserved, INVALID_STRUCT, "reserved", monitor_with(change_monitor_reserved)) \
+    X(monitor_register_twice, ALREADY_EXISTS, "cpu:0", ({ MUST(ferrum_monitor_register(f->monitor, f->manager)); ferrum_status s = ferrum_monitor_register(f->monitor, f->manager); MUST(ferrum_monitor_unregister(f->monitor, f->manager)); s; })) \
+    X(monitor_unregister_unknown, NOT_FOUND, "cpu:0", ferrum_monitor_unregister(f->monitor, f->manager)) \
+    X(monitor_unregister_device_unknown, NOT_FOUND, "cpu:1", ferrum_monitor_unregister_device(f->monitor, f->other_device)) \
+    X(monitor_get_levels_small, BUFFER_TOO_SMALL, "capacity is 1", ({ ferrum_manager m; ferrum_device_level l[1]; size_t n = 0; MUST(ferrum_manager_create(f->other_device, NULL, &m)); MUST(ferrum_monitor_register(f->monitor, f->manager)); MUST(ferrum_monitor_register(f->monitor, m)); ferrum_status s = ferrum_monitor_get_levels(f->monitor, 0, l, 1, &n); MUST(ferrum_monitor_unregister(f->monitor, f->manager)); MUST(ferrum_manager_destroy(m, 0)); n == 2 ? s : FERRUM_OK; })) \
+    X(monitor_info_json_small, BUFFER_TOO_SMALL, "capacity", ({ char t[4] = "abc"; size_t n = 0; ferrum_status s = ferrum_monitor_info_json(f->monitor, 0, t, sizeof t, &n); n > sizeof t && t[0] == 0 ? s : FERRUM_OK; })) \
+    X(monitor_collect_small, BUFFER_TOO_SMALL, "capacity is 0", ({ size_t n = 0; MUST(ferrum_monitor_register(f->monitor, f->manager)); ferrum_status s = ferrum_monitor_collect(f->monitor, NULL, 0, &n); MUST(ferrum_monitor_unregister(f->monitor, f->manager)); n == 1 ? s : FERRUM_OK; })) \
+    X(placement_create_unknown, NOT_FOUND, "\"worst_fit\"", ({ ferrum_placement p = {1}; ferrum_status s = ferrum_placement_create("worst_fit", &p); p.id == 0 ? s : FERRUM_OK; })) \
+    X(placement_create_empty, NOT_FOUND, "best_fit", ferrum_placement_create("", OUT(ferrum_placement, {0}))) \
+    X(placement_create_utf8, INVALID_ARGUMENT, "strategy", ferrum_placement_create("\xff", OUT(ferrum_placement, {0}))) \
+    X(placement_create_own_empty, INVALID_ARGUMENT, "name", name_own("")) \
+    X(placement_create_own_long, INVALID_ARGUMENT, "name", name_own(long_text)) \
+    X(placement_create_own_utf8, INVALID_ARGUMENT, "name", name_own("\xc3")) \
+    X(placement_create_own_built_in, ALREADY_EXISTS, "\"spread\"", name_own("spread")) \
+    X(placement_get_name_small, BUFFER_TOO_SMALL, "capacity", ({ char t[8] = "before"; size_t n = 0; ferrum_status s = ferrum_placement_get_name(f->placement, t, sizeof t, &n); n >= sizeof t && t[0] == 0 ? s : FERRUM_OK; })) \
+    X(placement_select_size_0, INVALID_SIZE, "size", place(f->placement.id, change_place_size_0, 0)) \
+    X(placement_select_too_much, NOT_FOUND, "cpu:1", place(f->placement.id, change_place_size_max, 0)) \
+    X(placement_select_alignment, INVALID_ALIGNMENT, "48", place(f->placement.id, change_place_alignment, 0)) \
+    X(placement_select_alignment_huge, INVALID_ALIGNMENT, "2147483648", place(f->placement.id, change_place_alignment_huge, 0)) \
+    X(placement_select_type, INVALID_ARGUMENT, "99", place(f->placement.id, change_place_type, 0)) \
+    X(placement_select_type_negative, INVALID_ARGUMENT, "-1", place(f->placement.id, change_place_type_negative, 0)) \
+    X(placement_select_flags, INVALID_ARGUMENT, "flags is 0x8", place(f->placement.id, change_place_flags, 0)) \
+    X(placement_select_profile, INVALID_ARGUMENT, "profile 5", place(f->placement.id, change_place_profile, 0)) \
+    X(placement_select_preferred_null, NULL_POINTER, "preferred", place(f->placement.id, change_place_preferred_null, 0)) \
+    X(placement_select_devices_null, NULL_POINTER, "devices", place(f->placement.id, change_place_devices_null, 0)) \
+    X(placement_select_preferred_many, INVALID_ARGUMENT, "1025", place(f->placement.id, change_place_preferred_many, 0)) \
+    X(placement_select_devices_many, INVALID_ARGUMENT, "4294967295", place(f->placement.id, change_place_devices_many, 0)) \
+    X(placement_select_devices_none, NOT_FOUND, "no candidates", place(f->placement.id, change_place_devices_none, 0)) \
+    X(placement_select_own_outside, INVALID_ARGUMENT, "2", place_by(choose, &(int64_t){2})) \
+    X(placement_select_own_far_outside, INVALID_ARGUMENT, "9223372036854775807", place_by(choose, &(int64_t){INT64_MAX})) \
+    X(placement_select_own_negative, INVALID_ARGUMENT, "-2", place_by(choose, &(int64_t){-2})) \
+    X(placement_select_own_none, NOT_FOUND, "not_taken", place_by(choose, &(int64_t){-1})) \
+    X(placement_select_own_refuses, BUSY, "mine", place_by(refuse, &(ferrum_status){FERRUM_ERROR_BUSY})) \
+    X(placement_select_own_nonsense, INVALID_ARGUMENT, "returned 7", place_by(refuse, &(ferrum_status){7})) \
+    X(placement_explain_json_size_0, INVALID_SIZE, "size", place(f->placement.id, change_place_size_0, 1)) \
+    X(placement_explain_json_type, INVALID_ARGUMENT, "99", place(f->placement.id, change_place_type, 1)) \
+    X(placement_explain_json_flags, INVALID_ARGUMENT, "flags is 0x8", place(f->placement.id, change_place_flags, 1)) \
+    X(placement_explain_json_small, BUFFER_TOO_SMALL, "capacity", ({ ferrum_placement_request r = FERRUM_PLACEMENT_REQUEST_INIT; char t[4] = "abc"; size_t n = 0; r.size_bytes = 16; ferrum_status s = ferrum_placement_explain_json(f->placement, &r, t, sizeof t, &n); n > sizeof t && t[0] == 0 ? s : FERRUM_OK; })) \
     X(vpool_sleep_backing, INVALID_ARGUMENT, "backing 3", sleep_with(f, change_sleep_backing, 0)) \
     X(shared_pool_sleep_model_backing, INVALID_ARGUMENT, "backing 3", sleep_with(f, change_sleep_backing, 1)) \
     X(vpool_sleep_backing_negative, INVALID_ARGUMENT, "backing -1", sleep_with(f, change_sleep_backing_negative, 0)) \
@@ -1233,8 +1451,8 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(shared_pool_sleep_model_streams_max, INVALID_ARGUMENT, "streams 2147483647", sleep_with(f, change_sleep_streams_max, 1)) \
     X(vpool_sleep_reserved, INVALID_STRUCT, "reserved", sleep_with(f, change_sleep_reserved, 0)) \
     X(shared_pool_sleep_model_reserved, INVALID_STRUCT, "reserved", sleep_with(f, change_sleep_reserved, 1)) \
-    X(vpool_sleep_no_time, TIMEOUT, "deadline", sleep_with(f, change_sleep_no_time, 0)) \
-    X(shared_pool_sleep_model_no_time, TIMEOUT, "deadline", sleep_with(f, change_sleep_no_time, 1)) \
+    X(vpool_sleep_no_time, TIMEOUT, "not to wait", sleep_unwaiting(f, 0)) \
+    X(shared_pool_sleep_model_no_time, TIMEOUT, "not to wait", sleep_unwaiting(f, 1)) \
     X(vpool_sleep_other_device, INVALID_ARGUMENT, "cpu:1", sleep_after(f, f->other_stream, 0)) \
     X(shared_pool_sleep_model_other_device, INVALID_ARGUMENT, "cpu:1", sleep_after(f, f->other_stream, 1)) \
     X(vpool_sleep_twice, INVALID_STATE, "elastic", ({ MUST(ferrum_vpool_sleep(f->vpool, NULL, NULL)); ferrum_status s = ferrum_vpool_sleep(f->vpool, NULL, NULL); MUST(ferrum_vpool_wake(f->vpool, NULL, NULL)); s; })) \
