@@ -113,6 +113,46 @@ static void test_forced_shutdown_reports(void **state) {
     assert_status(ferrum_shutdown(0), FERRUM_ERROR_NOT_INITIALIZED);
 }
 
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t age_of(const char *report, const char *kind) {
+    char text[32];
+    snprintf(text, sizeof text, "\"kind\":\"%s\"", kind);
+    const char *leak = strstr(report, text);
+    assert_non_null(leak);
+    const char *age = strstr(leak, "\"age_ns\":");
+    assert_non_null(age);
+    return strtoull(age + strlen("\"age_ns\":"), NULL, 10);
+}
+
+/* By the clock of the test: made between two moments, looked at after a third. */
+static void test_a_leak_report_says_how_old_things_are(void **state) {
+    (void)state;
+    const uint64_t start = now_ns();
+    fixture_make(&f);
+    const uint64_t made = now_ns();
+    char *first = text_of(ferrum_leak_report_json);
+    const uint64_t between = now_ns();
+    char *second = text_of(ferrum_leak_report_json);
+    const uint64_t end = now_ns();
+    static const char *const kinds[] = {
+        "stream", "event",       "range",   "vpool",  "pool",
+        "memory", "shared_pool", "manager", "device", "registration"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const uint64_t younger = age_of(first, kinds[i]);
+        const uint64_t older = age_of(second, kinds[i]);
+        assert_true(younger < older);
+        assert_in_range(older, between - made, end - start);
+    }
+    free(first);
+    free(second);
+    fixture_end(&f);
+}
+
 static void test_devices(void **state) {
     (void)state;
     ferrum_device again;
@@ -717,6 +757,7 @@ int main(void) {
         WITH_FIXTURE(test_versions_and_texts),
         WITH_FIXTURE(test_init_is_counted),
         cmocka_unit_test(test_forced_shutdown_reports),
+        cmocka_unit_test(test_a_leak_report_says_how_old_things_are),
         WITH_FIXTURE(test_devices),
         WITH_FIXTURE(test_memory_info),
         WITH_FIXTURE(test_device_limit),
