@@ -160,10 +160,7 @@ PAGED = ["--mode", "paged", "--strategy", "fixed"]
 # Name, options, whether the peak is told.
 SINGLE: tuple[tuple[str, list[str], bool], ...] = (
     ("contiguous", [], True),
-    *(
-        (f"paged_{size}", [*PAGED, "--bytes-per-token", str(size)], False)
-        for size in (32768, 4096)
-    ),
+    *((f"paged_{size}", [*PAGED, "--bytes-per-token", str(size)], False) for size in (32768, 4096)),
 )
 DELAYS = (300, 600, 900, 1200, 1800)
 QUICK_DELAYS = (1800,)

@@ -191,6 +191,7 @@ class PoolInfo:
 
     @classmethod
     def from_abi(cls, raw: _abi.ferrum_pool_info) -> PoolInfo:
+        """Takes the numbers over from the C struct, whose fields have the same names."""
         return cls(**{name: getattr(raw, name) for name in cls.__dataclass_fields__})
 
 
