@@ -4,27 +4,14 @@
  * library from wherever they are. None of it may hang, and the library stops
  * cleanly afterwards. A hang is ended by the program that runs this one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "asserts.h"
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
+#include <stdio.h>
 
-#include "ferrum_mem.h"
-
-#define MIB (UINT64_C(1) << 20)
 #define CAPACITY (64 * MIB)
-#define assert_ok(call) assert_int_equal((call), FERRUM_OK)
-#define assert_status(call, want) \
-    assert_string_equal(ferrum_status_name(call), ferrum_status_name(want))
 
-static const ferrum_stream default_stream = {0};
 static ferrum_device device;
 static ferrum_pool pool;
 

@@ -2,33 +2,9 @@
  * What each kind of failure states beside its text: the numbers that the header
  * promises for its status, and no others.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "each.h"
 
-#include <cmocka.h>
-#include <string.h>
-
-#include "fixture.h"
-
-#define MIB (UINT64_C(1) << 20)
 #define PAGE FIXTURE_PAGE
-#define assert_ok(call) assert_int_equal((call), FERRUM_OK)
-
-static const ferrum_stream default_stream = {0};
-static fixture f;
-
-static int set_up(void **state) {
-    (void)state;
-    fixture_make(&f);
-    return 0;
-}
-static int tear_down(void **state) {
-    (void)state;
-    fixture_end(&f);
-    return 0;
-}
 
 /* The record of this thread, which must be of that status and state just that. */
 static ferrum_error_info stated(ferrum_status got, ferrum_status want,

@@ -2,23 +2,11 @@
  * What the header promises of estimation. The library is never started: nothing
  * of this section needs it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "asserts.h"
 
-#include <cmocka.h>
-#include <string.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "ferrum_mem.h"
-
-#define assert_ok(call) assert_int_equal((call), FERRUM_OK)
-#define assert_status(call, want) \
-    assert_string_equal(ferrum_status_name(call), ferrum_status_name(want))
 
 static const char config[] =
     "{\"model_type\": \"llama\", \"hidden_size\": 64, "
@@ -37,13 +25,6 @@ static ferrum_model_shape mistral(uint64_t dtype_bytes) {
     shape.max_seq_len = 4096;
     shape.dtype_bytes = dtype_bytes;
     return shape;
-}
-
-static void assert_message(const char *part) {
-    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
-    assert_ok(ferrum_last_error(&error));
-    if (strstr(error.message, part) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", error.message, part);
 }
 
 static void test_short_formulas(void **state) {

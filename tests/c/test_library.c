@@ -3,39 +3,12 @@
  * object of every kind and ends with a clean stop of the library, which fails
  * when anything is left.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "each.h"
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
+#include <stdio.h>
 #include <time.h>
-
-#include "fixture.h"
-
-#define MIB (UINT64_C(1) << 20)
-#define assert_ok(call) assert_int_equal((call), FERRUM_OK)
-#define assert_status(call, want) \
-    assert_string_equal(ferrum_status_name(call), ferrum_status_name(want))
-
-static const ferrum_stream default_stream = {0};
-static fixture f;
-
-static int set_up(void **state) {
-    (void)state;
-    fixture_make(&f);
-    return 0;
-}
-static int tear_down(void **state) {
-    (void)state;
-    fixture_end(&f);
-    return 0;
-}
 
 static ferrum_statistics pool_statistics(ferrum_pool pool) {
     ferrum_statistics s = FERRUM_STATISTICS_INIT;
@@ -43,20 +16,6 @@ static ferrum_statistics pool_statistics(ferrum_pool pool) {
     assert_int_equal(s.reserved.current,
                      s.active.current + s.cached.current + s.unusable.current);
     return s;
-}
-static char *text_of(ferrum_status (*call)(char *, size_t, size_t *)) {
-    size_t length = 0;
-    char *text = NULL;
-    ferrum_status status;
-    assert_ok(call(NULL, 0, &length));
-    do { /* what is described may have grown in between */
-        text = realloc(text, length + 1);
-        assert_non_null(text);
-        status = call(text, length + 1, &length);
-    } while (status == FERRUM_ERROR_BUFFER_TOO_SMALL);
-    assert_ok(status);
-    assert_int_equal(strlen(text), length);
-    return text;
 }
 
 /* ------------------------------------------------------ library and devices */

@@ -4,26 +4,13 @@
  * better not: they end their own monitor or strategy, select inside a selection and
  * answer nonsense.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "asserts.h"
 
-#include <cmocka.h>
 #include <pthread.h>
-#include <string.h>
+#include <stdio.h>
 
-#include "ferrum_mem.h"
-
-#define MIB (UINT64_C(1) << 20)
 #define SHARE (64 * MIB)
-#define assert_ok(call) assert_int_equal((call), FERRUM_OK)
-#define assert_status(call, want) \
-    assert_string_equal(ferrum_status_name(call), ferrum_status_name(want))
 
-static const ferrum_stream default_stream = {0};
 static ferrum_device devices[3];
 static ferrum_manager managers[3];
 static ferrum_pool pool;

@@ -4,37 +4,9 @@
  * caches and debugging. Each test starts from one live object of every kind and
  * ends with a clean stop of the library, which fails when anything is left.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "each.h"
+
 #include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <string.h>
-
-#include "fixture.h"
-
-#define KIB UINT64_C(1024)
-#define MIB (KIB * KIB)
-#define assert_ok(call) assert_int_equal((call), FERRUM_OK)
-#define assert_status(call, want) \
-    assert_string_equal(ferrum_status_name(call), ferrum_status_name(want))
-
-static const ferrum_stream default_stream = {0};
-static fixture f;
-
-static int set_up(void **state) {
-    (void)state;
-    fixture_make(&f);
-    return 0;
-}
-static int tear_down(void **state) {
-    (void)state;
-    fixture_end(&f);
-    return 0;
-}
 
 static ferrum_statistics books(ferrum_pool pool) {
     ferrum_statistics s = FERRUM_STATISTICS_INIT;
@@ -43,12 +15,6 @@ static ferrum_statistics books(ferrum_pool pool) {
                      s.active.current + s.cached.current + s.unusable.current);
     assert_true(s.thread_cached_bytes <= s.cached.current);
     return s;
-}
-static void assert_message(const char *part) {
-    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
-    assert_ok(ferrum_last_error(&error));
-    if (strstr(error.message, part) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", error.message, part);
 }
 static ferrum_pool_config small(void) {
     ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;

@@ -3,38 +3,13 @@
  * defragmentation says. Each test starts from one live object of every kind and ends
  * with a clean stop of the library, which fails when anything is left.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "each.h"
+
 #include <stdio.h>
 
-#include <cmocka.h>
-#include <string.h>
-
-#include "fixture.h"
-
-#define KIB UINT64_C(1024)
 #define PAGE (64 * KIB)
 #define BLOCK (4 * KIB)
 #define BLOCKS 64
-#define assert_ok(call) assert_int_equal((call), FERRUM_OK)
-#define assert_status(call, want) \
-    assert_string_equal(ferrum_status_name(call), ferrum_status_name(want))
-
-static const ferrum_stream default_stream = {0};
-static fixture f;
-
-static int set_up(void **state) {
-    (void)state;
-    fixture_make(&f);
-    return 0;
-}
-static int tear_down(void **state) {
-    (void)state;
-    fixture_end(&f);
-    return 0;
-}
 
 /* Every fourth of 64 blocks of 4 KiB is left, in four pages or segments of 64 KiB. */
 typedef struct {
@@ -100,13 +75,6 @@ static ferrum_defragmentation_stats defragment(const scattered *s,
                      BLOCKS / 4);
     assert_true(stats.time_taken_ns > 0);
     return stats;
-}
-
-static void assert_message(const char *part) {
-    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
-    assert_ok(ferrum_last_error(&error));
-    if (strstr(error.message, part) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", error.message, part);
 }
 
 static void moves(ferrum_paging paging) {

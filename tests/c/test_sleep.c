@@ -3,32 +3,19 @@
  * of every kind and ends with a clean stop of the library, which fails when anything
  * is left.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "asserts.h"
+#include "fixture.h"
 
-#include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fixture.h"
-
-#define KIB UINT64_C(1024)
-#define MIB (KIB * KIB)
 #define PAGE FIXTURE_PAGE
-#define assert_ok(call) assert_int_equal((call), FERRUM_OK)
-#define assert_status(call, want) \
-    assert_string_equal(ferrum_status_name(call), ferrum_status_name(want))
 
-static const ferrum_stream default_stream = {0};
 static fixture f;
 /* Where files of what sleeps are made; empty when a test begins and ends. */
 static char folder[64];
@@ -53,12 +40,6 @@ static int tear_down(void **state) {
     return rmdir(folder);
 }
 
-static void assert_message(const char *part) {
-    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
-    assert_ok(ferrum_last_error(&error));
-    if (strstr(error.message, part) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", error.message, part);
-}
 static ferrum_sleep_config kept(ferrum_sleep_backing backing, const char *tag) {
     ferrum_sleep_config config = FERRUM_SLEEP_CONFIG_INIT;
     config.backing = backing;

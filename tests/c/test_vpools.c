@@ -3,47 +3,14 @@
  * object of every kind and ends with a clean stop of the library, which fails
  * when anything is left.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "each.h"
 
-#include <cmocka.h>
-#include <string.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fixture.h"
-
-#define KIB UINT64_C(1024)
-#define MIB (KIB * KIB)
 #define PAGE FIXTURE_PAGE
-#define assert_ok(call) assert_int_equal((call), FERRUM_OK)
-#define assert_status(call, want) \
-    assert_string_equal(ferrum_status_name(call), ferrum_status_name(want))
 
-static const ferrum_stream default_stream = {0};
-static fixture f;
-
-static int set_up(void **state) {
-    (void)state;
-    fixture_make(&f);
-    return 0;
-}
-static int tear_down(void **state) {
-    (void)state;
-    fixture_end(&f);
-    return 0;
-}
-
-static void assert_message(const char *part) {
-    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
-    assert_ok(ferrum_last_error(&error));
-    if (strstr(error.message, part) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", error.message, part);
-}
 static ferrum_vpool make(uint64_t capacity, uint64_t limit,
                          uint32_t ready_pages) {
     ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
@@ -315,12 +282,6 @@ static void test_pages_are_recycled_and_given_back(void **state) {
 
 /* -------------------------------------------------------------------- the books */
 
-static void text_of(ferrum_status (*call)(char *, size_t, size_t *), char *to,
-                    size_t size) {
-    size_t length;
-    assert_ok(call(to, size, &length));
-}
-
 static void test_the_books_know_ranges(void **state) {
     (void)state;
     ferrum_statistics before = FERRUM_STATISTICS_INIT;
@@ -343,18 +304,19 @@ static void test_the_books_know_ranges(void **state) {
     assert_int_equal(own.live_blocks.current, 2);
     assert_int_equal(own.reserved.current,
                      own.active.current + own.cached.current);
-    static char text[1 << 16];
-    text_of(ferrum_snapshot_json, text, sizeof text);
+    char *text = text_of(ferrum_snapshot_json);
     assert_non_null(strstr(text, "{\"name\":\"elastic\",\"statistics\""));
     assert_non_null(strstr(text, "{\"name\":\"made\",\"statistics\""));
     assert_non_null(strstr(text, "\"unmapped_share\""));
     assert_non_null(strstr(text,
                            "{\"tag\":\"weights\",\"requested_bytes\":65537,"
                            "\"allocated_bytes\":131072,\"blocks\":1}"));
-    text_of(ferrum_leak_report_json, text, sizeof text);
+    free(text);
+    text = text_of(ferrum_leak_report_json);
     assert_non_null(strstr(text, "\"kind\":\"vpool\""));
     assert_non_null(strstr(text, "\"bytes\":65537,\"tag\":\"weights\""));
     assert_non_null(strstr(text, "\"bytes\":65536,\"tag\":\"made\""));
+    free(text);
     ferrum_block_info owner = FERRUM_BLOCK_INFO_INIT;
     assert_ok(ferrum_device_get_owner(f.device, address + PAGE + 5, &owner));
     assert_int_equal(owner.state, FERRUM_BLOCK_LIVE);
@@ -403,9 +365,9 @@ static void test_shutdown_by_force(void **state) {
     assert_status(ferrum_device_close(f.device, 0), FERRUM_ERROR_BUSY);
     assert_message("2 virtual pools");
     assert_ok(ferrum_shutdown(FERRUM_FORCE));
-    static char text[1 << 16];
-    text_of(ferrum_leak_report_json, text, sizeof text);
+    char *text = text_of(ferrum_leak_report_json);
     assert_non_null(strstr(text, "\"kind\":\"range\""));
+    free(text);
     assert_status(ferrum_vpool_pause(vpool), FERRUM_ERROR_NOT_INITIALIZED);
     fixture_make(&f);
     assert_status(ferrum_vpool_pause(vpool), FERRUM_ERROR_INVALID_HANDLE);
