@@ -96,11 +96,9 @@ func (l *Library) ModelDeallocate(ref ModelRef, r ByteRange, stream uint64) erro
 	if err != nil {
 		return err
 	}
-	var last device.Stream
-	if stream != 0 {
-		if last, err = l.streamOf(op, stream, entry.device); err != nil {
-			return err
-		}
+	last, err := l.streamOrDefault(op, stream, entry.device)
+	if err != nil {
+		return err
 	}
 	return l.lateModel(entry, ref, m.Deallocate(r.OffsetBytes, r.SizeBytes, last))
 }

@@ -172,6 +172,14 @@ func (l *Library) streamOf(op string, id uint64, d *openDevice) (device.Stream, 
 	return stream, nil
 }
 
+// streamOrDefault is streamOf, and nil, which is the default one, for 0.
+func (l *Library) streamOrDefault(op string, id uint64, d *openDevice) (device.Stream, error) {
+	if id == 0 {
+		return nil, nil
+	}
+	return l.streamOf(op, id, d)
+}
+
 // PoolTrim gives segments without live blocks back to the system until at most
 // keepBytes are held, and says how much was given.
 func (l *Library) PoolTrim(id, keepBytes uint64) (releasedBytes uint64, err error) {

@@ -38,12 +38,8 @@ func within(timeout time.Duration) (context.Context, context.CancelFunc) {
 func (l *Library) resolve(op string, r SleepRequest, d *openDevice) (vmm.SleepRequest, error) {
 	request := r.SleepRequest
 	request.NoWait = request.NoWait || r.Timeout == 0
-	if r.StreamHandle == 0 {
-		request.Stream = nil
-		return request, nil
-	}
-	stream, err := l.streamOf(op, r.StreamHandle, d)
-	request.Stream = stream
+	var err error
+	request.Stream, err = l.streamOrDefault(op, r.StreamHandle, d)
 	return request, err
 }
 

@@ -128,11 +128,9 @@ func (l *Library) VPoolDeallocate(id uint64, r ByteRange, stream uint64) error {
 	if err != nil {
 		return err
 	}
-	var last device.Stream
-	if stream != 0 {
-		if last, err = l.streamOf(op, stream, entry.device); err != nil {
-			return err
-		}
+	last, err := l.streamOrDefault(op, stream, entry.device)
+	if err != nil {
+		return err
 	}
 	return late(l.vpools, id, entry.device.engine, entry.pool.Deallocate(r.OffsetBytes, r.SizeBytes, last))
 }
