@@ -163,9 +163,12 @@ class Manager(Resource):
             budget_s: seconds after which no further block is moved; None: no bound; 0:
                 none is moved.
         """
+        library = _native.library()
         raw = _abi.ferrum_defragmentation_stats.init()
-        budget_ns = nanoseconds("budget_s", budget_s)
-        _native.check(
-            _native.library().ferrum_defragment_within(self._handle, budget_ns, ctypes.byref(raw))
-        )
+        if budget_s is None:
+            status = library.ferrum_defragment(self._handle, ctypes.byref(raw))
+        else:
+            budget_ns = nanoseconds("budget_s", budget_s)
+            status = library.ferrum_defragment_within(self._handle, budget_ns, ctypes.byref(raw))
+        _native.check(status)
         return DefragmentationStats.from_abi(raw)

@@ -108,6 +108,19 @@ def _levels(raw: Any, count: int) -> dict[str, PressureLevel]:
     return {device_id: level for device_id, level in found if device_id is not None}
 
 
+def _records(struct: Any, function: Callable[..., int]) -> tuple[Any, int]:
+    """What a function writes that gives a record for each device, and how many."""
+    count = ctypes.c_size_t()
+    room = 16
+    while True:
+        raw = (struct * room)()
+        status = function(raw, room, ctypes.byref(count))
+        if status != _abi.FERRUM_ERROR_BUFFER_TOO_SMALL:
+            _native.check(status)
+            return raw, count.value
+        room = count.value
+
+
 class _OpenMonitor(Owned):
     def __init__(self, handle: _abi.ferrum_monitor) -> None:
         library = _native.library()
@@ -214,8 +227,12 @@ class Monitor(Resource):
 
     def levels(self, *, max_age_s: float = 0.0) -> dict[str, PressureLevel]:
         """The level of every device, by its id."""
-        info = self.info(max_age_s=max_age_s)
-        return {entry["id"]: PressureLevel[entry["level"].upper()] for entry in info["devices"]}
+        age = nanoseconds("max_age_s", max_age_s)
+        function = _native.library().ferrum_monitor_get_levels
+        raw, count = _records(
+            _abi.ferrum_device_level, lambda *room: function(self._handle, age, *room)
+        )
+        return _levels(raw, count)
 
     def info(self, *, max_age_s: float = 0.0) -> dict[str, Any]:
         """All that the monitor knows, as the header describes it for
@@ -230,18 +247,9 @@ class Monitor(Resource):
     def collect(self) -> list[Collected]:
         """Defragments every watched manager, one after another. What fails on one
         device is in its record."""
-        count = ctypes.c_size_t()
-        room = 16
-        while True:
-            raw = (_abi.ferrum_collected * room)()
-            status = _native.library().ferrum_monitor_collect(
-                self._handle, raw, room, ctypes.byref(count)
-            )
-            if status != _abi.FERRUM_ERROR_BUFFER_TOO_SMALL:
-                break
-            room = count.value
-        _native.check(status)
-        return [_collected(raw[i]) for i in range(count.value)]
+        function = _native.library().ferrum_monitor_collect
+        raw, count = _records(_abi.ferrum_collected, lambda *room: function(self._handle, *room))
+        return [_collected(raw[i]) for i in range(count)]
 
 
 def _collected(raw: _abi.ferrum_collected) -> Collected:
