@@ -5,22 +5,29 @@ import (
 )
 
 // Addr is where the buffer is on its side: an address of the device, or one of the
-// process's memory. It is good until the buffer moves.
+// process's memory. It is good until the buffer moves. CodeInvalidState when it has
+// ended.
 func (b *Buffer) Addr() (device.Addr, Side, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.addrLocked("unified.addr")
+	if b.gone {
+		return 0, b.side, on(b.goneError("unified.addr"), b.manager.gpu.engine)
+	}
+	return b.addrLocked(), b.side, nil
 }
 
-func (b *Buffer) addrLocked(op string) (device.Addr, Side, error) {
-	if b.gone {
-		return 0, b.side, b.goneError(op)
-	}
+func (b *Buffer) addrLocked() device.Addr {
 	if b.side == CPU {
-		return b.cpu.Addr, CPU, nil
+		return b.cpu.Addr
 	}
-	return b.gpu.Buffer, GPU, nil
+	return b.gpu.Buffer
 }
+
+// Owner is the manager of the buffer.
+func (b *Buffer) Owner() *Manager { return b.manager }
+
+// Movable says that the manager may bring the buffer to the device by itself.
+func (b *Buffer) Movable() bool { return b.movable }
 
 // Location is the side with its device.
 func (b *Buffer) Location() BufferLocation { return b.manager.locationOf(b.Side()) }
@@ -73,16 +80,16 @@ func (b *Buffer) reach(op string, p Part, host device.HostAddr, queue func(devic
 		return err
 	}
 	defer m.leave()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	at, side, err := b.addrLocked(op)
-	if err != nil {
-		return on(err, m.gpu.engine)
-	}
-	stream := m.gpu.engine.Device().DefaultStream()
-	if side == CPU {
-		stream = m.host.Device().DefaultStream()
-	}
-	_, err = run(stream, func(s device.Stream) error { return queue(s, at+device.Addr(p.OffsetBytes)) })
-	return err
+	return on(b.use(op, func() error {
+		// It does not move meanwhile.
+		b.mu.Lock()
+		at, side := b.addrLocked(), b.side
+		b.mu.Unlock()
+		stream := m.gpu.engine.Device().DefaultStream()
+		if side == CPU {
+			stream = m.host.Device().DefaultStream()
+		}
+		_, err := run(stream, func(s device.Stream) error { return queue(s, at+device.Addr(p.OffsetBytes)) })
+		return err
+	}), m.gpu.engine)
 }

@@ -28,8 +28,8 @@ type DevicePool struct {
 	inner  *pool.Pool
 	free   *GenericMemoryPool[device.Addr]
 
-	// growth is held while the pool may take memory from the device, so that what is
-	// found free is free for one request at a time.
+	// growth is held while the bound of inner is decided, and while Shrink lowers what
+	// it is decided by. It is not held while memory is looked for: that runs callbacks.
 	growth sync.Mutex
 	// bound is what inner may hold, as it was told last.
 	bound uint64
@@ -37,6 +37,10 @@ type DevicePool struct {
 	mu     sync.Mutex
 	inUse  map[device.Addr]Lease[device.Addr]
 	closed bool
+
+	// ending is held while inner is closed, and guards ended, which says that it is.
+	ending sync.Mutex
+	ended  bool
 }
 
 // NewDevicePool makes a pool on a device, with its free buffers if the settings ask
@@ -168,20 +172,29 @@ func (p *DevicePool) fresh(bytes uint64, stream device.Stream, u Use) (Lease[dev
 // grow takes a block from core/pool, which takes memory from the device for it if
 // the settings allow that now.
 func (p *DevicePool) grow(bytes uint64, stream device.Stream) (pool.Block, error) {
-	p.growth.Lock()
-	defer p.growth.Unlock()
-	bound, err := p.boundNow()
-	if err != nil {
+	if _, err := p.decideBound(); err != nil {
 		return pool.Block{}, err
-	}
-	if bound != p.bound {
-		if err := p.inner.SetLimit(bound); err != nil {
-			return pool.Block{}, err
-		}
-		p.bound = bound
 	}
 	return p.inner.Alloc(pool.Request{SizeBytes: bytes, Stream: stream})
 }
+
+// decideBound tells core/pool what it may hold now, and gives that.
+func (p *DevicePool) decideBound() (uint64, error) {
+	p.growth.Lock()
+	defer p.growth.Unlock()
+	bound, err := p.boundNow()
+	if err != nil || bound == p.bound {
+		return bound, err
+	}
+	if err := p.inner.SetLimit(bound); err != nil {
+		return 0, err
+	}
+	p.bound = bound
+	return bound, nil
+}
+
+// readings bounds how often the device is asked because the pool grew meanwhile.
+const readings = 8
 
 // boundNow is what the pool may hold: its share of the device, and no more than it
 // holds already where less than the wanted minimum would be left free.
@@ -193,16 +206,48 @@ func (p *DevicePool) boundNow() (uint64, error) {
 	if p.config.MinFreeBytes == 0 {
 		return share, nil
 	}
-	reading, err := p.engine.Device().Memory()
+	// What is held and what is free are of one moment when nothing was taken between.
+	held := p.inner.HeldBytes()
+	for range readings {
+		reading, err := p.engine.Device().Memory()
+		if err != nil {
+			return 0, err
+		}
+		if reading.TotalBytes == 0 {
+			return share, nil
+		}
+		now := p.inner.HeldBytes()
+		if now == held {
+			spare := reading.FreeBytes - min(p.config.MinFreeBytes, reading.FreeBytes)
+			// To core/pool 0 is no bound.
+			return max(min(share, capped(held, p.engine.RoundDown(spare))), 1), nil
+		}
+		held = now
+	}
+	// Others take and give without a pause: nothing more, until that is over.
+	return max(min(share, held), 1), nil
+}
+
+// hasRoom says that a buffer can be made without anybody having to give something
+// up for it: from a bucket, from what core/pool holds free, or from what is free in
+// the device and within the bound.
+func (p *DevicePool) hasRoom(bytes uint64) (bool, error) {
+	if p.free.has(bytes) || p.inner.Statistics().LargestFreeBytes >= bytes {
+		return true, nil
+	}
+	needed, ok := p.engine.RoundUp(bytes)
+	if !ok {
+		return false, nil
+	}
+	bound, err := p.decideBound()
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	if reading.TotalBytes == 0 {
-		return share, nil
+	if held := p.inner.HeldBytes(); bound < held || bound-held < needed {
+		return false, nil
 	}
-	spare := reading.FreeBytes - min(p.config.MinFreeBytes, reading.FreeBytes)
-	// To core/pool 0 is no bound.
-	return max(min(share, capped(p.inner.HeldBytes(), p.engine.RoundDown(spare))), 1), nil
+	info, err := p.engine.MemoryInfo()
+	return info.LargestFreeBytes >= needed, err
 }
 
 // Free ends the use of a buffer by what is queued on the stream (nil: the default
@@ -299,13 +344,15 @@ func (p *DevicePool) Shrink() (releasedBytes uint64, err error) {
 		return 0, p.closedError("unified.shrink")
 	}
 	_, failure := p.free.Shrink()
+	p.growth.Lock()
+	defer p.growth.Unlock()
 	released, err := p.inner.Trim(0)
 	return released, errors.Join(failure, err)
 }
 
 // Close gives everything back to the device. Without force it is CodeBusy, and
 // changes nothing, while buffers are in use. When the device fails to take memory
-// back, Close may be called again.
+// back, Close may be called again. Closed, it is nil.
 func (p *DevicePool) Close(force bool) error {
 	const op = "unified.close"
 	p.mu.Lock()
@@ -315,7 +362,14 @@ func (p *DevicePool) Close(force bool) error {
 	}
 	p.closed = true
 	p.mu.Unlock()
-	return errors.Join(p.free.Clear(), p.inner.Close(true))
+	p.ending.Lock()
+	defer p.ending.Unlock()
+	if p.ended {
+		return nil
+	}
+	err := errors.Join(p.free.Clear(), p.inner.Close(true))
+	p.ended = err == nil
+	return err
 }
 
 func (p *DevicePool) isClosed() bool {

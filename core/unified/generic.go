@@ -137,7 +137,10 @@ func (p *GenericMemoryPool[B]) TryGet(minBytes uint64, u Use) (Lease[B], bool, e
 	}
 	id, err := p.track(got.bytes, u)
 	if err != nil {
-		return Lease[B]{}, false, errors.Join(err, p.drop([]pooled[B]{got}))
+		if !p.file(got) {
+			err = errors.Join(err, p.drop([]pooled[B]{got}))
+		}
+		return Lease[B]{}, false, err
 	}
 	p.stats.hits.Add(1)
 	p.stats.use(got.bytes)
@@ -149,8 +152,30 @@ func (p *GenericMemoryPool[B]) TryGet(minBytes uint64, u Use) (Lease[B], bool, e
 func (p *GenericMemoryPool[B]) take(first int, minBytes uint64) (pooled[B], bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.count == 0 {
+	bucket, i := p.findLocked(first, minBytes)
+	if i < 0 {
 		return pooled[B]{}, false
+	}
+	return p.removeLocked(bucket, i), true
+}
+
+// has says that TryGet would find a buffer.
+func (p *GenericMemoryPool[B]) has(minBytes uint64) bool {
+	first, err := bucketOf(minBytes)
+	if err != nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, i := p.findLocked(first, minBytes)
+	return i >= 0
+}
+
+// findLocked is the place of the smallest free buffer that serves a request, in the
+// request's own bucket or above; below 0: there is none.
+func (p *GenericMemoryPool[B]) findLocked(first int, minBytes uint64) (bucket, i int) {
+	if p.count == 0 {
+		return 0, -1
 	}
 	for bucket := first; bucket < bucketCount; bucket++ {
 		best := -1
@@ -161,10 +186,10 @@ func (p *GenericMemoryPool[B]) take(first int, minBytes uint64) (pooled[B], bool
 			}
 		}
 		if best >= 0 {
-			return p.removeLocked(bucket, best), true
+			return bucket, best
 		}
 	}
-	return pooled[B]{}, false
+	return 0, -1
 }
 
 func (p *GenericMemoryPool[B]) removeLocked(bucket, i int) pooled[B] {

@@ -22,12 +22,16 @@ type Manager struct {
 	host *engine.Engine
 	cpu  *pool.Pool
 
-	cpuBytes, cpuBuffers, toCPU, toGPU atomic.Uint64
+	active, cpuBytes, cpuBuffers, toCPU, toGPU atomic.Uint64
 	// displaced counts the movable buffers that fell back and are on the CPU.
 	displaced atomic.Int64
 
 	// returning is held while buffers are brought back.
 	returning sync.Mutex
+	// ending is held while the pools are closed, and guards cpuEnded, which says that
+	// cpu is.
+	ending   sync.Mutex
+	cpuEnded bool
 
 	mu sync.Mutex
 	// idle is signalled when no call is under way any more.
@@ -35,8 +39,16 @@ type Manager struct {
 	calls  int
 	closed bool
 	live   map[BufferID]*Buffer
+	// taken is the storage that the caller has.
+	taken map[place]storage
 	// stranded is memory that a copy which could not be waited for may still write to.
 	stranded map[place]bool
+}
+
+// storage is what a buffer is made of, on one side.
+type storage struct {
+	gpu Lease[device.Addr]
+	cpu pool.Block
 }
 
 // Stats is the counters of a manager.
@@ -67,7 +79,7 @@ func NewManager(gpu, host *engine.Engine, c MemoryConfig) (*Manager, error) {
 			return nil, device.Errorf(device.CodeInvalidArgument, op, "host device %v is not in the memory of the process", host.ID()).On(gpu.ID())
 		}
 	}
-	m := &Manager{config: c, live: map[BufferID]*Buffer{}, stranded: map[place]bool{}}
+	m := &Manager{config: c, live: map[BufferID]*Buffer{}, taken: map[place]storage{}, stranded: map[place]bool{}}
 	m.idle = sync.NewCond(&m.mu)
 	if c.TrackAllocations {
 		m.tracker = NewAllocationTracker()
@@ -101,7 +113,7 @@ func (m *Manager) Pool() GpuMemoryPool { return m.gpu }
 // for none.
 func (m *Manager) Tracker() *AllocationTracker { return m.tracker }
 
-// ManagerStats is the counters. It takes no lock but for the number of buffers.
+// ManagerStats is the counters. It takes no lock.
 func (m *Manager) ManagerStats() Stats {
 	return Stats{
 		MemoryStats: m.Stats(), CPUBytes: m.cpuBytes.Load(), CPUBuffers: m.cpuBuffers.Load(),
@@ -112,9 +124,7 @@ func (m *Manager) ManagerStats() Stats {
 // Stats is the counters of the device's pool, with the buffers of both sides.
 func (m *Manager) Stats() MemoryStats {
 	stats := m.gpu.Stats()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	stats.ActiveBuffers = uint64(len(m.live))
+	stats.ActiveBuffers = m.active.Load()
 	return stats
 }
 
@@ -170,36 +180,53 @@ func (m *Manager) leave() {
 }
 
 // Close gives everything back. Without force it is CodeBusy, and changes nothing,
-// while buffers are live; with force it waits for the device's and the host's queues
-// and ends the buffers, pinned or not. Calls under way are waited for. When a device
-// fails, Close may be called again.
+// while buffers are live or storage is taken; with force it waits for the device's
+// and the host's queues and ends them, pinned or not. Calls under way are waited for.
+// When a device fails, Close may be called again. Closed, it is nil.
 func (m *Manager) Close(force bool) error {
 	m.mu.Lock()
 	for m.calls > 0 {
 		m.idle.Wait()
 	}
-	if live := len(m.live); live > 0 && !force {
+	if live, taken := len(m.live), len(m.taken); live+taken > 0 && !force {
 		m.mu.Unlock()
-		return device.Errorf(device.CodeBusy, "unified.close", "%d buffers are live", live).On(m.gpu.engine.ID())
+		return device.Errorf(device.CodeBusy, "unified.close", "%d buffers are live, and the storage of %d is taken",
+			live, taken).On(m.gpu.engine.ID())
 	}
 	m.closed = true
 	m.mu.Unlock()
-	if err := m.gpu.engine.Synchronize(device.Forever); err != nil {
-		return err
+	m.ending.Lock()
+	defer m.ending.Unlock()
+	for _, e := range []*engine.Engine{m.gpu.engine, m.host} {
+		if e == nil {
+			continue
+		}
+		if err := e.Synchronize(device.Forever); err != nil && !errors.Is(err, device.CodeDeviceLost) {
+			return err
+		}
 	}
+	m.dropAll()
+	err := m.gpu.Close(true)
+	if m.cpu != nil && !m.cpuEnded {
+		failure := m.cpu.Close(true)
+		m.cpuEnded = failure == nil
+		err = errors.Join(err, failure)
+	}
+	return err
+}
+
+// dropAll forgets all buffers: their memory goes with the pools.
+func (m *Manager) dropAll() {
 	m.mu.Lock()
 	clear(m.live)
+	clear(m.taken)
 	clear(m.stranded)
 	m.mu.Unlock()
 	if m.tracker != nil {
 		m.tracker.Clear()
 	}
+	m.active.Store(0)
 	m.cpuBytes.Store(0)
 	m.cpuBuffers.Store(0)
 	m.displaced.Store(0)
-	failures := m.gpu.Close(true)
-	if m.cpu != nil {
-		failures = errors.Join(failures, m.cpu.Close(true))
-	}
-	return failures
 }

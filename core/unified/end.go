@@ -1,0 +1,254 @@
+package unified
+
+import (
+	"cmp"
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// Free ends a buffer after what is queued on the stream (nil: the default one). A
+// movable buffer that fell back may come to the device then. Errors, after which the
+// buffer is as it was: CodeBusy while it is pinned, CodeInvalidState when it has
+// ended, those of the stream.
+func (b *Buffer) Free(stream device.Stream) error {
+	const op = "unified.free"
+	m := b.manager
+	if err := m.begin(op); err != nil {
+		return err
+	}
+	defer m.leave()
+	err := b.closeBy(op, func(lease Lease[device.Addr]) error { return m.gpu.Free(lease.Buffer, stream) })
+	if err != nil {
+		return on(err, m.gpu.engine)
+	}
+	m.forget(b)
+	m.bringBackSome()
+	return nil
+}
+
+// forget takes a buffer that has no storage any more out of the books.
+func (m *Manager) forget(b *Buffer) {
+	if m.tracker != nil {
+		m.tracker.Untrack(b.ID())
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.settleLocked(b)
+	delete(m.live, b.ID())
+	minus(&m.active, 1)
+}
+
+// Take ends a buffer on that side and gives its storage to the caller, who gives it
+// back with Release or makes another buffer of it with Adopt. Errors, after which the
+// buffer is as it was: CodeBusy while it is pinned, CodeInvalidState when it is on
+// the other side or has ended.
+func (b *Buffer) Take(side Side) (device.Addr, error) {
+	const op = "unified.take"
+	m := b.manager
+	if err := m.begin(op); err != nil {
+		return 0, err
+	}
+	defer m.leave()
+	if side != GPU && side != CPU {
+		return 0, device.Errorf(device.CodeInvalidArgument, op, "side %d is none of 0 and 1", int32(side)).On(m.gpu.engine.ID())
+	}
+	if err := b.claimOn(side, op); err != nil {
+		return 0, on(err, m.gpu.engine)
+	}
+	taken := place{side, b.gpu.Buffer}
+	if side == CPU {
+		taken.addr = b.cpu.Addr
+	}
+	m.mu.Lock()
+	m.taken[taken] = storage{gpu: b.gpu, cpu: b.cpu}
+	m.mu.Unlock()
+	b.leave(true)
+	m.forget(b)
+	return taken.addr, nil
+}
+
+// Taken is storage that Take has given.
+type Taken struct {
+	Side Side
+	Addr device.Addr
+}
+
+// Release ends storage that Take has given, after what is queued on the stream (nil:
+// the default one). Errors, after which it is the caller's as before:
+// CodeInvalidAddress for what is none, those of the stream.
+func (m *Manager) Release(t Taken, stream device.Stream) error {
+	const op = "unified.release"
+	if err := m.begin(op); err != nil {
+		return err
+	}
+	defer m.leave()
+	kept, err := m.takeBack(op, t)
+	if err != nil {
+		return err
+	}
+	if t.Side == CPU {
+		err = cpuSide{m}.Release(kept.cpu)
+	} else {
+		err = m.gpu.Free(kept.gpu.Buffer, stream)
+	}
+	if err != nil {
+		m.mu.Lock()
+		m.taken[place{t.Side, t.Addr}] = kept
+		m.mu.Unlock()
+		return on(err, m.gpu.engine)
+	}
+	m.bringBackSome()
+	return nil
+}
+
+// Adopt makes a buffer of storage that Take has given. Errors, after which it is the
+// caller's as before: CodeInvalidAddress for what is none, CodeInvalidSize for storage
+// that is smaller than the elements, and those of Allocate for the request, of which
+// the stream and the place mean nothing.
+func (m *Manager) Adopt(t Taken, r Request) (*Buffer, error) {
+	const op = "unified.adopt"
+	if _, err := r.check(op); err != nil {
+		return nil, on(err, m.gpu.engine)
+	}
+	if err := m.begin(op); err != nil {
+		return nil, err
+	}
+	defer m.leave()
+	kept, err := m.takeBack(op, t)
+	if err != nil {
+		return nil, err
+	}
+	b := &Buffer{manager: m, movable: r.Movable}
+	if t.Side == CPU {
+		b.FallbackBuffer, err = NewCPUBuffer(m.sides(), r.Shape, kept.cpu)
+	} else {
+		b.FallbackBuffer, err = NewGPUBuffer(m.sides(), r.Shape, kept.gpu)
+	}
+	if err == nil {
+		err = m.track(b, r.Tag)
+	}
+	if err != nil {
+		m.mu.Lock()
+		m.taken[place{t.Side, t.Addr}] = kept
+		m.mu.Unlock()
+		return nil, on(err, m.gpu.engine)
+	}
+	m.enter(b)
+	return b, nil
+}
+
+// takeBack takes storage out of what the caller has.
+func (m *Manager) takeBack(op string, t Taken) (storage, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := place{t.Side, t.Addr}
+	kept, ok := m.taken[at]
+	if !ok {
+		return storage{}, device.Errorf(device.CodeInvalidAddress, op,
+			"address %#x on side %d is no storage that was taken", uint64(t.Addr), int32(t.Side)).On(m.gpu.engine.ID())
+	}
+	delete(m.taken, at)
+	return kept, nil
+}
+
+// Return brings the buffers that fell back to the device, the oldest first, until it
+// has no room for the next; pinned ones stay, and nobody is asked to give anything
+// up. It is not for a thread that holds on to the address of a buffer that it has not
+// pinned. While another thread is at it, it brings none. Errors, with how many came:
+// those of the devices.
+func (m *Manager) Return() (moved int, err error) {
+	if err := m.begin("unified.return"); err != nil {
+		return 0, err
+	}
+	defer m.leave()
+	if !m.returning.TryLock() {
+		return 0, nil
+	}
+	defer m.returning.Unlock()
+	moved, err = m.bringBack(func(*Buffer) bool { return true })
+	return moved, on(err, m.gpu.engine)
+}
+
+// bringBackSome is Return for the movable buffers, after something was given back. It
+// waits for a copy, and so does nothing for a thread that may not wait.
+func (m *Manager) bringBackSome() {
+	if m.displaced.Load() <= 0 || !m.gpu.engine.MayWait() || !m.returning.TryLock() {
+		return
+	}
+	defer m.returning.Unlock()
+	_, err := m.bringBack(func(b *Buffer) bool { return b.movable })
+	m.note("a buffer could not be brought back to the device", err)
+}
+
+// bringBack moves displaced buffers of which may is true. The caller holds returning.
+func (m *Manager) bringBack(may func(*Buffer) bool) (moved int, err error) {
+	m.mu.Lock()
+	var waiting []*Buffer
+	for _, b := range m.live {
+		if b.displaced && may(b) {
+			waiting = append(waiting, b)
+		}
+	}
+	m.mu.Unlock()
+	slices.SortFunc(waiting, func(a, b *Buffer) int { return cmp.Compare(a.ID(), b.ID()) })
+	for _, b := range waiting {
+		if b.Pins() > 0 {
+			continue
+		}
+		if room, err := m.makeRoom(b.SizeBytes()); err != nil || !room {
+			return moved, err
+		}
+		err := b.FallbackBuffer.ToGPU()
+		switch device.CodeOf(err) {
+		case device.CodeOK:
+			moved++
+			m.mu.Lock()
+			m.settleLocked(b)
+			m.mu.Unlock()
+		case device.CodeBusy, device.CodeInvalidState:
+			// It is in use, or gone.
+		case device.CodeOutOfMemory:
+			// Somebody else was faster.
+			return moved, nil
+		default:
+			return moved, err
+		}
+	}
+	return moved, nil
+}
+
+// makeRoom says that the device has room, if need be with the buckets empty.
+func (m *Manager) makeRoom(bytes uint64) (bool, error) {
+	room, err := m.gpu.hasRoom(bytes)
+	if room || err != nil || m.gpu.free.PooledCount() == 0 {
+		return room, err
+	}
+	if err := m.gpu.free.Clear(); err != nil {
+		return false, err
+	}
+	return m.gpu.hasRoom(bytes)
+}
+
+// ToCPU moves the buffer to the host, after what the device's default stream has
+// queued. It stays there until ToGPU. Errors as for FallbackBuffer.ToCPU;
+// CodeInvalidState for a manager that does not fall back.
+func (b *Buffer) ToCPU() error { return b.move("unified.to_cpu", b.FallbackBuffer.ToCPU) }
+
+// ToGPU moves the buffer to the device; CodeOutOfMemory when that has no room.
+func (b *Buffer) ToGPU() error { return b.move("unified.to_gpu", b.FallbackBuffer.ToGPU) }
+
+func (b *Buffer) move(op string, move func() error) error {
+	m := b.manager
+	if err := m.begin(op); err != nil {
+		return err
+	}
+	defer m.leave()
+	if err := move(); err != nil {
+		return on(err, m.gpu.engine)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.settleLocked(b)
+	return nil
+}

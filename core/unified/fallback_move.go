@@ -1,0 +1,251 @@
+package unified
+
+import (
+	"errors"
+	"math"
+
+	"ferrum_mem/core/device"
+)
+
+// TakeGPU is AsGPU, and the storage is the caller's from then on: the buffer has
+// none. False also while the buffer is pinned.
+func (b *FallbackBuffer[G, C]) TakeGPU() (storage G, ok bool) {
+	if b.claimOn(GPU, "unified.take_gpu") != nil {
+		return storage, false
+	}
+	storage = b.gpu
+	b.leave(true)
+	return storage, true
+}
+
+// TakeCPU is TakeGPU for the CPU.
+func (b *FallbackBuffer[G, C]) TakeCPU() (storage C, ok bool) {
+	if b.claimOn(CPU, "unified.take_cpu") != nil {
+		return storage, false
+	}
+	storage = b.cpu
+	b.leave(true)
+	return storage, true
+}
+
+// Pin keeps the buffer where it is until Unpin has been called as often. Errors:
+// CodeInvalidState when it has no storage, CodeResourceExhausted for one that is
+// pinned 2^32 - 1 times.
+func (b *FallbackBuffer[G, C]) Pin() error {
+	const op = "unified.pin"
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.claimed {
+		b.settled.Wait()
+	}
+	if b.gone {
+		return b.goneError(op)
+	}
+	if b.pins == math.MaxUint32 {
+		return device.Errorf(device.CodeResourceExhausted, op, "%v is pinned %d times", b.id, b.pins)
+	}
+	b.pins++
+	return nil
+}
+
+// Unpin ends one Pin; CodeInvalidState when there is none.
+func (b *FallbackBuffer[G, C]) Unpin() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pins == 0 {
+		return device.Errorf(device.CodeInvalidState, "unified.unpin", "%v is not pinned", b.id)
+	}
+	b.pins--
+	return nil
+}
+
+// Pins is how often the buffer is pinned.
+func (b *FallbackBuffer[G, C]) Pins() uint32 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.pins
+}
+
+func (b *FallbackBuffer[G, C]) goneError(op string) error {
+	return device.Errorf(device.CodeInvalidState, op, "%v has no storage any more", b.id)
+}
+
+func (b *FallbackBuffer[G, C]) movableLocked(op string) error {
+	if b.gone {
+		return b.goneError(op)
+	}
+	if b.pins > 0 {
+		return device.Errorf(device.CodeBusy, op, "%v is pinned %d times", b.id, b.pins)
+	}
+	return nil
+}
+
+// claim makes the caller the one that changes the buffer, until leave: it alone
+// touches the fields of the storage. An error means that it may not be changed.
+func (b *FallbackBuffer[G, C]) claim(op string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.claimed || b.uses > 0 {
+		b.settled.Wait()
+	}
+	if err := b.movableLocked(op); err != nil {
+		return err
+	}
+	b.claimed = true
+	return nil
+}
+
+// claimOn is claim of a buffer that must be on that side.
+func (b *FallbackBuffer[G, C]) claimOn(side Side, op string) error {
+	if err := b.claim(op); err != nil {
+		return err
+	}
+	// The caller alone changes the side.
+	if b.side != side {
+		b.leave(false)
+		return device.Errorf(device.CodeInvalidState, op, "%v is on the %v", b.id, b.side)
+	}
+	return nil
+}
+
+// leave ends a claim; with gone the buffer has no storage any more.
+func (b *FallbackBuffer[G, C]) leave(gone bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.claimed = false
+	if gone {
+		b.gone = true
+		b.forgetLocked()
+	}
+	b.settled.Broadcast()
+}
+
+func (b *FallbackBuffer[G, C]) forgetLocked() {
+	var noGPU G
+	var noCPU C
+	b.gpu, b.cpu = noGPU, noCPU
+}
+
+// use keeps the buffer where it is during a copy to or from it.
+func (b *FallbackBuffer[G, C]) use(op string, during func() error) error {
+	b.mu.Lock()
+	for b.claimed {
+		b.settled.Wait()
+	}
+	if b.gone {
+		b.mu.Unlock()
+		return b.goneError(op)
+	}
+	b.uses++
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.uses--
+		b.settled.Broadcast()
+	}()
+	return during()
+}
+
+// mayMove looks, without waiting, whether a move is of any use.
+func (b *FallbackBuffer[G, C]) mayMove(op string, to Side) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	err := b.movableLocked(op)
+	return err == nil && b.side != to, err
+}
+
+// ToCPU moves the buffer to the CPU; on the CPU already it does nothing. A failed
+// call leaves it whole where it was. Errors: CodeBusy while it is pinned,
+// CodeInvalidState when it has no storage, those of the storage and of the copy.
+func (b *FallbackBuffer[G, C]) ToCPU() error {
+	const op = "unified.to_cpu"
+	if useful, err := b.mayMove(op, CPU); !useful {
+		return err
+	}
+	made, err := b.sides.CPU.Allocate(b.bytes)
+	if err != nil {
+		return err
+	}
+	if err := b.claim(op); err != nil {
+		return errors.Join(err, b.sides.CPU.Release(made))
+	}
+	if b.side == CPU {
+		b.leave(false)
+		return b.sides.CPU.Release(made)
+	}
+	err = b.sides.ToCPU(made, b.gpu, b.bytes)
+	if err == nil {
+		err = b.sides.GPU.Release(b.gpu)
+	}
+	if err != nil {
+		b.leave(false)
+		return errors.Join(err, b.sides.CPU.Release(made))
+	}
+	var none G
+	b.arrive(CPU, none, made)
+	return nil
+}
+
+// ToGPU is ToCPU the other way.
+func (b *FallbackBuffer[G, C]) ToGPU() error {
+	const op = "unified.to_gpu"
+	if useful, err := b.mayMove(op, GPU); !useful {
+		return err
+	}
+	made, err := b.sides.GPU.Allocate(b.bytes)
+	if err != nil {
+		return err
+	}
+	if err := b.claim(op); err != nil {
+		return errors.Join(err, b.sides.GPU.Release(made))
+	}
+	if b.side == GPU {
+		b.leave(false)
+		return b.sides.GPU.Release(made)
+	}
+	err = b.sides.ToGPU(made, b.cpu, b.bytes)
+	if err == nil {
+		err = b.sides.CPU.Release(b.cpu)
+	}
+	if err != nil {
+		b.leave(false)
+		return errors.Join(err, b.sides.GPU.Release(made))
+	}
+	var none C
+	b.arrive(GPU, made, none)
+	return nil
+}
+
+// arrive ends the claim of a move.
+func (b *FallbackBuffer[G, C]) arrive(side Side, gpu G, cpu C) {
+	if b.sides.Moved != nil {
+		b.sides.Moved(b.id, side)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.side, b.gpu, b.cpu = side, gpu, cpu
+	b.claimed = false
+	b.settled.Broadcast()
+}
+
+// Close releases the storage. Errors, after which the buffer is as it was: CodeBusy
+// while it is pinned, CodeInvalidState when it has no storage, those of the storage.
+func (b *FallbackBuffer[G, C]) Close() error {
+	return b.closeBy("unified.free", b.sides.GPU.Release)
+}
+
+// closeBy is Close with another end for storage of the GPU.
+func (b *FallbackBuffer[G, C]) closeBy(op string, releaseGPU func(G) error) error {
+	if err := b.claim(op); err != nil {
+		return err
+	}
+	var err error
+	if b.side == CPU {
+		err = b.sides.CPU.Release(b.cpu)
+	} else {
+		err = releaseGPU(b.gpu)
+	}
+	b.leave(err == nil)
+	return err
+}
