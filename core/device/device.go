@@ -38,11 +38,13 @@ type Info struct {
 	AlignmentBytes uint64
 	// HostAddressable says that an Addr of this device is also a HostAddr.
 	HostAddressable bool
-	// Peer, HostVisible and VirtualMemory say that the open device has the
-	// capability of that name.
+	// Peer, HostVisible, VirtualMemory, PinnedHost and Linker say that the open device
+	// has the capability of that name.
 	Peer          bool
 	HostVisible   bool
 	VirtualMemory bool
+	PinnedHost    bool
+	Linker        bool
 }
 
 // MemoryReading is what the device itself reports, everybody's use included.

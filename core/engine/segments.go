@@ -13,6 +13,9 @@ import (
 type Segment struct {
 	Addr      device.Addr
 	SizeBytes uint64
+	// HostAddr is the same memory as the process addresses it, if it is page-locked
+	// memory of the host; else 0.
+	HostAddr device.HostAddr
 }
 
 // Want is the size of a segment: what is good to have, and the least that will
@@ -21,6 +24,8 @@ type Segment struct {
 type Want struct {
 	MinBytes       uint64
 	PreferredBytes uint64
+	// Pinned asks for page-locked memory of the host.
+	Pinned bool
 }
 
 // RoundUp rounds a size up to the device's granularity; false: that overflows.
@@ -46,16 +51,18 @@ func (e *Engine) Reserve(want Want) (Segment, error) {
 	e.retryDiscarded()
 	size := want.PreferredBytes
 	for {
-		granted, err := e.charge(Want{MinBytes: want.MinBytes, PreferredBytes: size})
+		granted, err := e.charge(Want{MinBytes: want.MinBytes, PreferredBytes: size, Pinned: want.Pinned})
 		if err != nil {
 			return Segment{}, err
 		}
-		addr, err := e.dev.Allocate(granted)
+		made, err := e.allocate(granted, want.Pinned)
 		if err == nil {
-			return Segment{Addr: addr, SizeBytes: granted}, nil
+			return made, nil
 		}
-		e.discharge(granted)
-		if !errors.Is(err, device.CodeOutOfMemory) || granted == want.MinBytes {
+		e.uncharge(granted, want.Pinned)
+		bounded := errors.Is(err, device.CodeOutOfMemory) ||
+			want.Pinned && errors.Is(err, device.CodeResourceExhausted)
+		if !bounded || granted == want.MinBytes {
 			return Segment{}, err
 		}
 		size = max(e.RoundDown(granted/2), want.MinBytes)
@@ -64,10 +71,11 @@ func (e *Engine) Reserve(want Want) (Segment, error) {
 
 // Release gives a segment back. When that fails it is still held.
 func (e *Engine) Release(segment Segment) error {
-	if err := e.dev.Free(segment.Addr, segment.SizeBytes); err != nil {
+	pinned := segment.HostAddr != 0
+	if err := e.free(segment, pinned); err != nil {
 		return err
 	}
-	e.discharge(segment.SizeBytes)
+	e.uncharge(segment.SizeBytes, pinned)
 	return nil
 }
 
@@ -141,6 +149,9 @@ func (e *Engine) charge(want Want) (uint64, error) {
 	defer e.mu.Unlock()
 	if e.closed {
 		return 0, e.closedError("engine.reserve")
+	}
+	if !e.Holds(want.Pinned) {
+		return want.PreferredBytes, nil
 	}
 	granted := want.PreferredBytes
 	if e.limit != 0 {

@@ -12,8 +12,10 @@ import (
 // Pool hands out blocks by address. All methods are safe for concurrent use.
 // After Close every call that can fail fails with CodeInvalidState.
 type Pool struct {
-	engine        *engine.Engine
-	config        Config
+	engine *engine.Engine
+	config Config
+	// pinned says that all segments are page-locked memory of the host.
+	pinned        bool
 	defaultStream device.Stream
 	// ordered says that where a size has no room no larger one has, nor will have
 	// before a block has gone.
@@ -83,16 +85,23 @@ func New(e *engine.Engine, c Config) (*Pool, error) {
 // NewInGroup is New for a pool whose books are added up in group as well; nil:
 // no group. The group then knows the peaks of its pools together.
 func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) {
+	return newPool(e, c, group, false)
+}
+
+func newPool(e *engine.Engine, c Config, group *track.Totals, pinned bool) (*Pool, error) {
 	c = c.withDefaults().debugging(e)
 	if err := c.check(e); err != nil {
 		return nil, err
 	}
-	totals := []*track.Totals{e.Totals()}
+	var totals []*track.Totals
+	if e.Holds(pinned) {
+		totals = append(totals, e.Totals())
+	}
 	if group != nil {
 		totals = append(totals, group)
 	}
 	p := &Pool{
-		engine: e, config: c, ordered: c.Strategy != slabStrategy && c.Strategy != listStrategy,
+		engine: e, config: c, pinned: pinned, ordered: c.Strategy != slabStrategy && c.Strategy != listStrategy,
 		maxSize: c.MaxSizeBytes, minHeld: c.MinHeldBytes, threshold: c.ReleaseThresholdBytes,
 		defaultStream: e.Device().DefaultStream(),
 		books:         track.NewBooks(c.Stats, totals...),
@@ -105,10 +114,12 @@ func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) 
 	p.thawed = sync.NewCond(&p.mu)
 	p.flights.init()
 	p.tags.Keep(c.Name)
-	if err := e.Register(p); err != nil {
-		p.books.Leave()
-		p.endDebug()
-		return nil, err
+	if e.Holds(pinned) {
+		if err := e.Register(p); err != nil {
+			p.books.Leave()
+			p.endDebug()
+			return nil, err
+		}
 	}
 	if c.PreAllocate {
 		if err := p.preAllocate(); err != nil {

@@ -14,10 +14,11 @@ import (
 // unless that is forced, in the system is CodeOutOfMemory: an error here rather
 // than the end of the process at the first touch.
 func (o *openDevice) Allocate(size uint64) (device.Addr, error) {
-	if err := o.startAllocation(size); err != nil {
+	const op = "host.allocate"
+	if err := o.startAllocation(op, size); err != nil {
 		return 0, err
 	}
-	found, err := o.take(size)
+	found, err := o.take(op, size)
 	if err != nil {
 		o.drop(&o.live, 1)
 		return 0, err
@@ -27,22 +28,21 @@ func (o *openDevice) Allocate(size uint64) (device.Addr, error) {
 }
 
 // startAllocation counts a segment that is not there yet.
-func (o *openDevice) startAllocation(size uint64) error {
+func (o *openDevice) startAllocation(op string, size uint64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err := o.check("host.allocate"); err != nil {
+	if err := o.check(op); err != nil {
 		return err
 	}
 	if size == 0 || size%o.info.GranularityBytes != 0 {
-		return o.errorf(device.CodeInvalidSize, "host.allocate",
+		return o.errorf(device.CodeInvalidSize, op,
 			"size %d: want a multiple of %d, not 0", size, o.info.GranularityBytes)
 	}
 	o.live++
 	return nil
 }
 
-func (o *openDevice) take(size uint64) (*segment, error) {
-	const op = "host.allocate"
+func (o *openDevice) take(op string, size uint64) (*segment, error) {
 	if err := o.hold(op, size); err != nil {
 		return nil, err
 	}
@@ -117,16 +117,20 @@ func (d *Driver) mapAligned(size, align uint64, reserve func(uint64) (uint64, er
 // address and size that Allocate did not return together, or not any more, are
 // CodeInvalidAddress; a segment that queued work still touches is CodeBusy.
 func (o *openDevice) Free(addr device.Addr, size uint64) error {
-	if err := o.checkOpen("host.free"); err != nil {
+	return o.free("host.free", addr, size, false)
+}
+
+func (o *openDevice) free(op string, addr device.Addr, size uint64, locked bool) error {
+	if err := o.checkOpen(op); err != nil {
 		return err
 	}
-	found, err := o.segments.remove(addr, size)
+	found, err := o.segments.remove(op, addr, size, locked)
 	if err != nil {
 		return o.about(err)
 	}
 	if err := o.driver.mapper.release(found.mapBase, found.mapSize); err != nil {
 		o.segments.insert(found)
-		return device.Errorf(device.CodeUnmappingFailed, "host.free",
+		return device.Errorf(device.CodeUnmappingFailed, op,
 			"address %#x, size %d: the system refused to unmap it: %w", uint64(addr), size, err).
 			On(o.info.ID).WithNative(int64(errnoOf(err)))
 	}

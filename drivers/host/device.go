@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -13,7 +14,9 @@ type openDevice struct {
 	info     device.Info
 	memory   *memory
 	segments segmentTable
-	virtual  *virtualMemory
+	// foreign is memory of somebody else's that was adopted or linked.
+	foreign segmentTable
+	virtual *virtualMemory
 
 	mu     sync.Mutex
 	closed bool
@@ -34,6 +37,11 @@ var (
 	_ device.Peer          = (*openDevice)(nil)
 	_ device.HostVisible   = (*openDevice)(nil)
 	_ device.VirtualMemory = (*openDevice)(nil)
+	_ device.PinnedHost    = (*openDevice)(nil)
+	_ device.Adopter       = (*openDevice)(nil)
+	_ device.Linker        = (*openDevice)(nil)
+	_ device.Prefetcher    = (*openDevice)(nil)
+	_ device.StreamAdopter = (*openDevice)(nil)
 )
 
 func newOpenDevice(d *Driver, index int) *openDevice {
@@ -139,15 +147,22 @@ func (o *openDevice) Close() error {
 		o.mu.Unlock()
 		return err
 	}
-	if left := len(o.streams) - 1; o.live > 0 || left > 0 || o.reservations > 0 || o.pages > 0 {
-		segments, reservations, pages := o.live, o.reservations, o.pages
+	if left := o.leftLocked(); left != "" {
 		o.mu.Unlock()
-		return o.errorf(device.CodeBusy, "host.close",
-			"%d segments and %d streams, %d reservations and %d pages of virtual memory are left",
-			segments, left, reservations, pages)
+		return o.errorf(device.CodeBusy, "host.close", "%s are left", left)
 	}
 	o.closed = true
 	o.mu.Unlock()
 	o.virtual.closeFiles()
 	return o.defaultStream.shut("host.close")
+}
+
+// leftLocked says what keeps the device open, or "".
+func (o *openDevice) leftLocked() string {
+	streams, foreign := len(o.streams)-1, o.foreign.count()
+	if o.live == 0 && streams == 0 && o.reservations == 0 && o.pages == 0 && foreign == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d segments and %d streams, %d reservations and %d pages of virtual memory, "+
+		"%d ranges of others", o.live, streams, o.reservations, o.pages, foreign)
 }

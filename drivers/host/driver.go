@@ -103,6 +103,8 @@ func (d *Driver) info(index int) device.Info {
 		Peer:             true,
 		HostVisible:      true,
 		VirtualMemory:    d.mapper.virtual != nil,
+		PinnedHost:       true,
+		Linker:           true,
 	}
 }
 

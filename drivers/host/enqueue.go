@@ -134,6 +134,12 @@ func (s *stream) HostFunction(fn func()) error {
 func (s *stream) RecordEvent() (device.Event, error) {
 	const op = "host.record_event"
 	e := &event{stream: s}
+	if s.foreign != nil {
+		if err := s.push(op, operation{kind: kindRecord, event: e}); err != nil {
+			return nil, err
+		}
+		return e, nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.completed.Load() != s.submitted.Load() {

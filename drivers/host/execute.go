@@ -42,6 +42,9 @@ func (s *stream) execute(o *operation) error {
 		<-o.event.signalled()
 	case kindHost:
 		return s.callHost(o.function)
+	case kindPrefetch:
+		s.owner.prefetch(o.dst, o.size)
+	case kindNothing:
 	}
 	return nil
 }

@@ -16,8 +16,13 @@ type mapper struct {
 	reserve func(size uint64) (address uint64, err error)
 	// release unmaps a range; its memory goes back to the system at once.
 	release func(address, size uint64) error
+	// lock keeps a range in memory, until it is released.
+	lock func(address, size uint64) error
 	// adviseHuge asks for huge pages; it is only ever a wish.
 	adviseHuge func(address, size uint64)
+	// populate has the system put memory behind a range that is whole pages; it is
+	// only ever a wish. The bytes stay as they are.
+	populate func(address, size uint64)
 	// virtual is nil where the system has no memory apart from addresses.
 	virtual *virtualMapper
 }
@@ -32,8 +37,14 @@ func systemMapper() mapper {
 		release: func(address, size uint64) error {
 			return unix.MunmapPtr(pointer(address), uintptr(size))
 		},
+		lock: func(address, size uint64) error {
+			return unix.Mlock(unsafe.Slice((*byte)(pointer(address)), size))
+		},
 		adviseHuge: func(address, size uint64) {
 			adviseHuge(unsafe.Slice((*byte)(pointer(address)), size))
+		},
+		populate: func(address, size uint64) {
+			populate(unsafe.Slice((*byte)(pointer(address)), size))
 		},
 		virtual: systemVirtualMapper(),
 	}

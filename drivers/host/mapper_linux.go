@@ -9,3 +9,11 @@ const mapNoReserve = unix.MAP_NORESERVE
 // adviseHuge fails where the kernel has no transparent huge pages; memory works
 // without them.
 func adviseHuge(memory []byte) { _ = unix.Madvise(memory, unix.MADV_HUGEPAGE) }
+
+// populate asks for the pages as a write would get them, or, before Linux 5.14, that
+// they be read ahead.
+func populate(memory []byte) {
+	if unix.Madvise(memory, unix.MADV_POPULATE_WRITE) != nil {
+		_ = unix.Madvise(memory, unix.MADV_WILLNEED)
+	}
+}

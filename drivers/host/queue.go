@@ -17,13 +17,16 @@ const (
 	kindRecord
 	kindWait
 	kindHost
+	kindPrefetch
+	// kindNothing is an operation that was taken back.
+	kindNothing
 )
 
 // operation is one entry of a stream's queue; which fields mean something
 // follows from its kind.
 type operation struct {
 	kind kind
-	// dst, src and size are ranges of kindMove and kindFill.
+	// dst, src and size are ranges of kindMove, kindFill and kindPrefetch.
 	dst, src, size uint64
 	// dstHeld and srcHeld are the segments or pages of the ranges, held until the
 	// operation is done; nil for host memory.
@@ -32,6 +35,8 @@ type operation struct {
 	// event is passed by kindRecord and awaited by kindWait.
 	event    *event
 	function func()
+	// number counts the operations of the stream.
+	number uint64
 }
 
 // release lets go of the memory that the operation holds.
@@ -75,4 +80,17 @@ func (r *ring) pop() operation {
 		r.slots, r.head = nil, 0
 	}
 	return o
+}
+
+// isAt says whether the oldest operation is of the kind.
+func (r *ring) isAt(k kind) bool { return r.count > 0 && r.slots[r.head].kind == k }
+
+// find is the operation of that number, or nil.
+func (r *ring) find(number uint64) *operation {
+	for i := range r.count {
+		if o := &r.slots[(r.head+i)&(len(r.slots)-1)]; o.number == number {
+			return o
+		}
+	}
+	return nil
 }

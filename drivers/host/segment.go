@@ -9,9 +9,12 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// segment is one mapping that Allocate or Reserve gave out.
+// segment is one mapping that Allocate, AllocatePinned or Reserve gave out, or
+// memory of somebody else's that was adopted or linked.
 type segment struct {
 	base, size uint64
+	// locked says that it is of AllocatePinned.
+	locked bool
 	// mapBase and mapSize are the mapping around it: larger than the segment
 	// only where its unaligned ends could not be cut off.
 	mapBase, mapSize uint64
@@ -84,23 +87,53 @@ func (t *segmentTable) insert(s *segment) {
 	t.list = slices.Insert(t.list, i, s)
 }
 
-// remove takes a segment out of the table, so that no new operation can find
-// it; insert undoes it.
-func (t *segmentTable) remove(addr device.Addr, size uint64) (*segment, error) {
+// insertAlone inserts a segment unless it overlaps another.
+func (t *segmentTable) insertAlone(s *segment) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.overlapsLocked(s.base, s.size) {
+		return false
+	}
+	i, _ := t.search(s.base)
+	t.list = slices.Insert(t.list, i, s)
+	return true
+}
+
+// overlaps says whether a range, whose end fits 64 bits, touches a segment.
+func (t *segmentTable) overlaps(base, size uint64) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.overlapsLocked(base, size)
+}
+
+func (t *segmentTable) overlapsLocked(base, size uint64) bool {
+	i, _ := t.search(base)
+	return i < len(t.list) && t.list[i].base-base < size || t.holding(base) != nil
+}
+
+func (t *segmentTable) count() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.list)
+}
+
+// remove takes a segment, locked or not, out of the table, so that no new operation
+// can find it; insert undoes it.
+func (t *segmentTable) remove(op string, addr device.Addr, size uint64, locked bool) (*segment, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i, exact := t.search(uint64(addr))
-	if !exact {
-		return nil, device.Errorf(device.CodeInvalidAddress, "host.free",
-			"address %#x: no live segment starts there", uint64(addr))
+	if !exact || t.list[i].locked != locked {
+		return nil, device.Errorf(device.CodeInvalidAddress, op,
+			"address %#x: no live segment of this kind starts there", uint64(addr))
 	}
 	found := t.list[i]
 	if found.size != size {
-		return nil, device.Errorf(device.CodeInvalidAddress, "host.free",
+		return nil, device.Errorf(device.CodeInvalidAddress, op,
 			"address %#x, size %d: the segment there has %d bytes", uint64(addr), size, found.size)
 	}
 	if count := found.inFlight.Load(); count != 0 {
-		return nil, device.Errorf(device.CodeBusy, "host.free",
+		return nil, device.Errorf(device.CodeBusy, op,
 			"address %#x, size %d: %d uses by queued work", uint64(addr), size, count)
 	}
 	t.list = slices.Delete(t.list, i, i+1)

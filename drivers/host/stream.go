@@ -33,6 +33,8 @@ type stream struct {
 	failure error
 	// worker is closed when the worker has ended; nil before it has started.
 	worker <-chan struct{}
+	// foreign runs the operations instead of a worker; nil for a stream of our own.
+	foreign *foreignQueue
 }
 
 // waiter is woken when as many operations are completed.
@@ -65,8 +67,13 @@ func (s *stream) check(op string) error {
 // push queues an operation, or lets go of its memory if it cannot.
 func (s *stream) push(op string, o operation) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pushLocked(op, o)
+	err := s.pushLocked(op, o)
+	number := s.submitted.Load()
+	s.mu.Unlock()
+	if err == nil && s.foreign != nil {
+		return s.announce(op, number)
+	}
+	return err
 }
 
 func (s *stream) pushLocked(op string, o operation) error {
@@ -79,8 +86,11 @@ func (s *stream) pushLocked(op string, o operation) error {
 		return s.errorf(device.CodeResourceExhausted, op,
 			"stream %d: %d operations are queued already", s.number, s.queue.count)
 	}
+	o.number = s.submitted.Add(1)
 	s.queue.push(o)
-	s.submitted.Add(1)
+	if s.foreign != nil {
+		return nil
+	}
 	if s.worker == nil {
 		s.worker = device.Go(s.workerName(), s.work)
 	}
@@ -171,6 +181,9 @@ func (s *stream) Synchronize(timeout time.Duration) error {
 	if err := s.check("host.synchronize"); err != nil {
 		return err
 	}
+	if err := s.markEnd("host.synchronize"); err != nil {
+		return err
+	}
 	wait, err := newDeadline("host.synchronize", timeout)
 	if err != nil {
 		return s.owner.about(err)
@@ -214,6 +227,9 @@ func (s *stream) shut(op string) error {
 	worker := s.worker
 	s.wake.Signal()
 	s.mu.Unlock()
+	if s.foreign != nil {
+		return s.await(s.submitted.Load(), &deadline{op: op, timeout: device.Forever})
+	}
 	if worker != nil {
 		<-worker
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"math"
 
 	"ferrum_mem/core/device"
@@ -25,6 +26,13 @@ func (o *openDevice) acquire(op, what string, addr device.Addr, size uint64, nee
 		}
 	}
 	found, err := o.segments.acquire(op, what, addr, size)
+	if errors.Is(err, device.CodeInvalidAddress) {
+		// Memory of others comes last: where its owner has given it back all the same,
+		// the system may have given the addresses to this device since.
+		if foreign, foreignErr := o.foreign.acquire(op, what, addr, size); foreignErr == nil {
+			return foreign, nil
+		}
+	}
 	if err != nil {
 		return nil, o.about(err)
 	}

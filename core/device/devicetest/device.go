@@ -13,8 +13,14 @@ const firstAddr = device.Addr(1) << 40
 
 type segment struct {
 	size uint64
-	// bytes is nil unless the device is backed.
+	// bytes is nil unless the device is backed, or the segment page-locked.
 	bytes []byte
+	// host is where the process addresses a page-locked segment; 0 for others.
+	host device.HostAddr
+	// linked is where the memory of a linked range is; its device is nil for others.
+	linked use
+	// adopted says that somebody else owns the memory.
+	adopted bool
 }
 
 // Device is a test device. Besides the calls of the driver seam it has the
@@ -29,6 +35,7 @@ type Device struct {
 	next          device.Addr
 	virtual       virtual
 	held          uint64
+	pinned        uint64
 	others        uint64
 	reading       *device.MemoryReading
 	defaultStream *Stream
@@ -36,6 +43,7 @@ type Device struct {
 	openEvents    int
 	clock         time.Duration
 	hosts         []hostBuffer
+	hostBytes     device.HostAddr
 	closed        bool
 }
 
@@ -61,7 +69,8 @@ func (d *Device) HeldBytes() uint64 {
 	return d.held
 }
 
-// Segments is the number of segments that were allocated and not freed.
+// Segments is the number of segments that were allocated and not freed, page-locked
+// ones, links and adopted ranges included.
 func (d *Device) Segments() int {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
@@ -111,10 +120,7 @@ func (d *Device) Allocate(size uint64) (device.Addr, error) {
 		return 0, device.Errorf(device.CodeOutOfMemory, "devicetest.allocate",
 			"%d bytes: %d are held, %d used by others, of %d", size, d.held, d.others, d.info.TotalBytes).On(d.info.ID)
 	}
-	align := device.Addr(d.info.AlignmentBytes)
-	addr := (d.next + align - 1) / align * align
-	// A hole after each segment makes a range that runs over its end show.
-	d.next = addr + device.Addr(size) + align
+	addr := d.place(size)
 	made := segment{size: size}
 	if d.driver.config.Backed {
 		made.bytes = make([]byte, size)
@@ -139,7 +145,7 @@ func (d *Device) Free(addr device.Addr, size uint64) error {
 		return err
 	}
 	known, ok := d.segments[addr]
-	if !ok || known.size != size {
+	if !ok || known.size != size || !known.own() {
 		return device.Errorf(device.CodeInvalidAddress, "devicetest.free",
 			"address %#x with size %d is no segment", uint64(addr), size).On(d.info.ID)
 	}

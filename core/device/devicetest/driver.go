@@ -28,6 +28,11 @@ type Config struct {
 	PageRecommendedBytes uint64
 	// VirtualBytes bounds the address space that can be reserved; 0 is 128 TiB.
 	VirtualBytes uint64
+	// PinnedBytes bounds page-locked memory of each device; 0: it has none.
+	PinnedBytes uint64
+	// NoLinks takes away the capabilities of addressing memory and streams of others
+	// and of bringing memory near.
+	NoLinks bool
 	// Manual makes new streams, the default one included, hold their work.
 	Manual bool
 }
@@ -130,6 +135,6 @@ func (d *Driver) info(index int) device.Info {
 		ID: device.ID{Backend: d.config.Backend, Index: index}, Name: "test device",
 		TotalBytes: d.config.TotalBytes, GranularityBytes: d.config.GranularityBytes,
 		AlignmentBytes: d.config.AlignmentBytes, Peer: true, HostVisible: d.config.Backed,
-		VirtualMemory: !d.config.NoVirtualMemory,
+		VirtualMemory: !d.config.NoVirtualMemory, PinnedHost: d.config.PinnedBytes != 0, Linker: !d.config.NoLinks,
 	}
 }

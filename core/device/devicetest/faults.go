@@ -40,6 +40,14 @@ const (
 	Unmap             Call = "unmap"
 	Zero              Call = "zero"
 	Resident          Call = "resident"
+	AllocatePinned    Call = "allocate_pinned"
+	FreePinned        Call = "free_pinned"
+	Adopt             Call = "adopt"
+	Disown            Call = "disown"
+	Link              Call = "link"
+	Unlink            Call = "unlink"
+	Prefetch          Call = "prefetch"
+	AdoptStream       Call = "adopt_stream"
 )
 
 // faults counts calls and holds what shall fail.

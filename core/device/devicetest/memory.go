@@ -20,11 +20,12 @@ const firstHostAddr = device.HostAddr(1) << 52
 func (d *Device) HostBuffer(bytes []byte) device.HostAddr {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
-	addr := firstHostAddr
-	if n := len(d.hosts); n > 0 {
-		last := d.hosts[n-1]
-		addr = last.addr + device.HostAddr(len(last.bytes)) + 64
-	}
+	return d.addHost(bytes)
+}
+
+func (d *Device) addHost(bytes []byte) device.HostAddr {
+	addr := firstHostAddr + d.hostBytes
+	d.hostBytes += device.HostAddr(len(bytes)) + 64
 	d.hosts = append(d.hosts, hostBuffer{addr: addr, bytes: bytes})
 	return addr
 }
@@ -56,6 +57,9 @@ func (d *Device) locate(op string, addr device.Addr, size uint64, need device.Ac
 	for start, s := range d.segments {
 		if addr < start || uint64(addr-start) > s.size || size > s.size-uint64(addr-start) {
 			continue
+		}
+		if other := s.linked.dev; other != nil {
+			return other.locate(op, s.linked.addr+(addr-start), size, need)
 		}
 		found := place{size: size, backed: s.bytes != nil}
 		if found.backed {
@@ -205,6 +209,11 @@ var (
 	_ device.Peer          = (*Device)(nil)
 	_ device.HostVisible   = (*Device)(nil)
 	_ device.VirtualMemory = (*Device)(nil)
+	_ device.PinnedHost    = (*Device)(nil)
+	_ device.Adopter       = (*Device)(nil)
+	_ device.Linker        = (*Device)(nil)
+	_ device.Prefetcher    = (*Device)(nil)
+	_ device.StreamAdopter = (*Device)(nil)
 	_ device.Stream        = (*Stream)(nil)
 	_ device.Event         = (*Event)(nil)
 )

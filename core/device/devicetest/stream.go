@@ -47,6 +47,8 @@ type Stream struct {
 	finished uint64
 	failure  error
 	closed   bool
+	// foreign is what AdoptStream was given, but for the function.
+	foreign uint64
 }
 
 // Hold makes the stream keep the work that is queued from now on.

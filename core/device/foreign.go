@@ -1,0 +1,47 @@
+package device
+
+// Adopter is the capability of working on memory that somebody else has. All
+// methods are safe for concurrent use.
+type Adopter interface {
+	// Adopt lets work of this device use a range that somebody else owns and keeps
+	// valid until Disown. A range that cannot be read and written throughout is
+	// CodeInvalidAddress, one that overlaps what was adopted before or is this
+	// device's own CodeAlreadyExists, a size of 0 CodeInvalidSize, an end beyond 64
+	// bits CodeOverflow.
+	Adopt(addr Addr, size uint64) error
+	// Disown ends what one Adopt began: CodeInvalidAddress for anything else,
+	// CodeBusy while queued work uses the range.
+	Disown(addr Addr, size uint64) error
+}
+
+// Linker is the capability of addressing memory that another device has. All
+// methods are safe for concurrent use.
+type Linker interface {
+	// Link lets work of this device use a range of the other device, which stays
+	// allocated there until Unlink, and gives its address here. A device whose memory
+	// cannot be addressed is CodeUnsupported.
+	Link(from Device, addr Addr, size uint64) (Addr, error)
+	// Unlink ends what one Link began: CodeInvalidAddress for anything else, CodeBusy
+	// while queued work uses the range.
+	Unlink(addr Addr, size uint64) error
+}
+
+// StreamAdopter is the capability of queueing on a stream that somebody else made.
+type StreamAdopter interface {
+	// AdoptStream gives a stream that queues its work in the foreign one, which its
+	// owner keeps until Close has returned. Close runs dry what was queued here, and
+	// leaves the foreign stream alone. A description that the device cannot use is
+	// CodeInvalidArgument or CodeUnsupported.
+	AdoptStream(foreign ForeignStream) (Stream, error)
+}
+
+// ForeignStream describes a stream that somebody else made: by its handle in the
+// device's runtime, or by a function that queues work.
+type ForeignStream struct {
+	// Native is the handle in the runtime of the device's vendor; 0: none.
+	Native uint64
+	// Enqueue has work called once, on any thread, after all that was queued before
+	// and before all that is queued later. When it fails, work is never called. It
+	// may call work at once. nil: none.
+	Enqueue func(work func()) error
+}

@@ -1,0 +1,139 @@
+package host
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"ferrum_mem/core/device"
+)
+
+// Adopt lets work use memory of this process that somebody else has.
+func (o *openDevice) Adopt(addr device.Addr, size uint64) error {
+	const op = "host.adopt"
+	if err := o.checkForeign(op, addr, size); err != nil {
+		return err
+	}
+	if !o.driver.system.isWritable(uint64(addr), size) {
+		return o.errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: not readable and writable throughout", uint64(addr), size)
+	}
+	return o.enterForeign(op, addr, size)
+}
+
+// Disown ends what Adopt began. The memory is left alone.
+func (o *openDevice) Disown(addr device.Addr, size uint64) error {
+	return o.leaveForeign("host.disown", addr, size)
+}
+
+// Link lets work use memory of another host device, at the address that it has
+// there.
+func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (device.Addr, error) {
+	const op = "host.link"
+	other, ok := from.(*openDevice)
+	if !ok || other == nil {
+		return 0, o.errorf(device.CodeUnsupported, op, "device %v: its memory is not of this process", from.Info().ID)
+	}
+	if other == o {
+		return 0, o.errorf(device.CodeInvalidArgument, op, "both devices are %v", o.info.ID)
+	}
+	if err := o.checkForeign(op, addr, size); err != nil {
+		return 0, err
+	}
+	held, err := other.acquire(op, "memory", addr, size, device.AccessReadWrite)
+	if err != nil {
+		return 0, err
+	}
+	defer held.release()
+	return addr, o.enterForeign(op, addr, size)
+}
+
+// Unlink ends what Link began.
+func (o *openDevice) Unlink(addr device.Addr, size uint64) error {
+	return o.leaveForeign("host.unlink", addr, size)
+}
+
+func (o *openDevice) checkForeign(op string, addr device.Addr, size uint64) error {
+	switch {
+	case addr == 0:
+		return o.errorf(device.CodeInvalidAddress, op, "address is 0")
+	case size == 0:
+		return o.errorf(device.CodeInvalidSize, op, "size 0: must not be 0")
+	case size > math.MaxUint64-uint64(addr):
+		return o.errorf(device.CodeOverflow, op,
+			"address %#x, size %d: the end does not fit 64 bits", uint64(addr), size)
+	}
+	return nil
+}
+
+// enterForeign enters a range that is none of this device's yet. The device cannot
+// be closed meanwhile.
+func (o *openDevice) enterForeign(op string, addr device.Addr, size uint64) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.check(op); err != nil {
+		return err
+	}
+	base := uint64(addr)
+	if o.segments.overlaps(base, size) || o.virtual.overlaps(base, size) ||
+		!o.foreign.insertAlone(&segment{base: base, size: size}) {
+		return o.errorf(device.CodeAlreadyExists, op,
+			"address %#x, size %d: overlaps memory that the device has already", base, size)
+	}
+	return nil
+}
+
+func (o *openDevice) leaveForeign(op string, addr device.Addr, size uint64) error {
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	_, err := o.foreign.remove(op, addr, size, false)
+	return o.about(err)
+}
+
+// overlaps says whether a range touches a reservation.
+func (v *virtualMemory) overlaps(base, size uint64) bool {
+	if v.count.Load() == 0 {
+		return false
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, r := range v.reservations {
+		if r.base() < base+size && base < r.base()+r.size() {
+			return true
+		}
+	}
+	return false
+}
+
+// isWritable says whether the process may read and write all of a range, as far as
+// the system says.
+func (s *system) isWritable(base, size uint64) bool {
+	listed := s.read("proc/self/maps")
+	if listed == "" || len(listed) >= maxReadingBytes {
+		return true
+	}
+	next, end := base, base+size
+	for line := range strings.Lines(listed) {
+		bounds, rest, _ := strings.Cut(line, " ")
+		from, to, _ := strings.Cut(bounds, "-")
+		first, err := strconv.ParseUint(from, 16, 64)
+		if err != nil {
+			return true
+		}
+		last, err := strconv.ParseUint(to, 16, 64)
+		if err != nil {
+			return true
+		}
+		if last <= next {
+			continue
+		}
+		if first > next || !strings.HasPrefix(rest, "rw") {
+			return false
+		}
+		if next = last; next >= end {
+			return true
+		}
+	}
+	return false
+}

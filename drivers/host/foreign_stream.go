@@ -1,0 +1,103 @@
+package host
+
+import "ferrum_mem/core/device"
+
+// foreignQueue is what runs the operations of a stream that somebody else made. Each
+// operation is announced by one piece of work in the foreign queue, and each piece of
+// work runs the oldest operation, whichever announced it: the order of the stream is
+// that of its own queue. All but run is guarded by stream.mu.
+type foreignQueue struct {
+	run func(work func()) error
+	// turns counts pieces of work that came while another was running.
+	turns     int
+	executing bool
+}
+
+// AdoptStream gives a stream whose operations run in somebody else's queue.
+func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, error) {
+	const op = "host.adopt_stream"
+	if foreign.Native != 0 {
+		return nil, o.errorf(device.CodeUnsupported, op,
+			"native handle %#x: streams of the host have none, they are functions that queue work", foreign.Native)
+	}
+	if foreign.Enqueue == nil {
+		return nil, o.errorf(device.CodeNullPointer, op, "enqueue: must not be nil")
+	}
+	made, err := o.NewStream()
+	if err != nil {
+		return nil, err
+	}
+	s := made.(*stream)
+	s.foreign = &foreignQueue{run: foreign.Enqueue}
+	return s, nil
+}
+
+// announce has the foreign queue run an operation that was queued. When it refuses,
+// the operation is taken back. No lock is held: it may be run at once.
+func (s *stream) announce(op string, number uint64) error {
+	refused := s.foreign.run(s.takeTurn)
+	if refused == nil {
+		return nil
+	}
+	s.mu.Lock()
+	taken := s.queue.find(number)
+	if taken != nil {
+		taken.release()
+		*taken = operation{kind: kindNothing, number: number}
+		s.skipLocked()
+	}
+	s.mu.Unlock()
+	if taken == nil {
+		// A piece of work for another operation ran this one: that other has none now.
+		device.Go(s.workerName(), s.takeTurn)
+		return nil
+	}
+	return device.Errorf(device.CodeDevice, op, "stream %d: the adopted stream refused the work: %w",
+		s.number, refused).On(s.owner.info.ID)
+}
+
+// takeTurn runs the oldest operation. One that comes while another runs, from inside
+// of it or because the foreign queue is not ordered, is run after that one.
+func (s *stream) takeTurn() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.foreign
+	f.turns++
+	if f.executing {
+		return
+	}
+	f.executing = true
+	for ; f.turns > 0; f.turns-- {
+		if s.queue.count == 0 {
+			continue
+		}
+		next := s.queue.pop()
+		s.mu.Unlock()
+		err := s.execute(&next)
+		next.release()
+		s.mu.Lock()
+		s.finish(err)
+		f.executing = false
+		s.skipLocked()
+		f.executing = true
+	}
+	f.executing = false
+}
+
+// skipLocked counts operations that were taken back as done, once they are the
+// oldest and nothing runs before them.
+func (s *stream) skipLocked() {
+	for !s.foreign.executing && s.queue.isAt(kindNothing) {
+		s.queue.pop()
+		s.finish(nil)
+	}
+}
+
+// markEnd queues a mark in a stream of somebody else's, so that who waits for what
+// was queued here waits for what its owner queued as well.
+func (s *stream) markEnd(op string) error {
+	if s.foreign == nil {
+		return nil
+	}
+	return s.push(op, operation{kind: kindRecord, event: &event{stream: s}})
+}
