@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 const (
@@ -18,8 +19,8 @@ const (
 type meter struct {
 	demand   demand
 	reserved func() uint64
-	// settle is reserved after some time.
-	settle func() uint64
+	// settle is what is reserved from now on, and until when.
+	settle func(now, until int64) (reserved uint64, next int64)
 
 	now     int64
 	live    uint64
@@ -45,7 +46,7 @@ type point struct {
 	peak Moment
 }
 
-func newMeter(d demand, reserved, settle func() uint64) *meter {
+func newMeter(d demand, reserved func() uint64, settle func(now, until int64) (reserved uint64, next int64)) *meter {
 	span := d.last - d.first
 	m := &meter{demand: d, reserved: reserved, settle: settle, now: d.first, reasons: make(map[string]uint64)}
 	m.interval = max(1, span/(maxPoints-1)+1)
@@ -53,13 +54,21 @@ func newMeter(d demand, reserved, settle func() uint64) *meter {
 	return m
 }
 
+// time is by what the pool keeps idle pages.
+func (m *meter) time() time.Duration { return time.Duration(m.now) }
+
 // advance lets time pass with everything as it is.
 func (m *meter) advance(now int64) {
-	if now == m.now {
-		return
+	for m.now < now {
+		m.note()
+		held, next := m.settle(m.now, now)
+		m.held = held
+		m.stay(next)
 	}
-	m.note()
-	m.held = m.settle()
+}
+
+// stay lets time pass in which nothing happens at all.
+func (m *meter) stay(now int64) {
 	m.liveArea += float64(m.live) * float64(now-m.now)
 	m.heldArea += float64(m.held) * float64(now-m.now)
 	until := m.place(now)

@@ -47,8 +47,8 @@ type poolMemory struct {
 	allocations uint64
 }
 
-func newPoolMemory(p *pool.Pool, limit uint64) *poolMemory {
-	return &poolMemory{pool: p, limit: limit, clock: newClock()}
+func newPoolMemory(limit uint64) *poolMemory {
+	return &poolMemory{limit: limit, clock: newClock()}
 }
 
 func (m *poolMemory) alloc(w wish) (block, *refusal, error) {
@@ -153,13 +153,17 @@ func (m *poolMemory) reservedBytes() uint64 {
 	return (m.highWater + PageBytes - 1) / PageBytes * PageBytes
 }
 
-// settle lets the pool do what it does while time passes, and gives what is
-// reserved then.
-func (m *poolMemory) settle() uint64 {
-	if _, err := m.pool.ReturnIdle(); m.failure == nil {
+// settle lets the pool do what is due now, and gives what is reserved from now on,
+// and until when at the latest.
+func (m *poolMemory) settle(now, until int64) (reserved uint64, next int64) {
+	due, again, err := m.pool.Tick()
+	if m.failure == nil {
 		m.failure = err
 	}
-	return m.reservedBytes()
+	if again {
+		until = min(until, max(int64(due), now+1))
+	}
+	return m.reservedBytes(), until
 }
 
 // describe fills in what only the memory knows.

@@ -82,15 +82,16 @@ func runOn(ctx context.Context, e *engine.Engine, config pool.Config, schedule *
 	if o.LimitBytes == 0 {
 		config = withPages(e, config)
 	}
+	memory := newPoolMemory(o.LimitBytes)
+	meter := newMeter(demand, memory.reservedBytes, memory.settle)
+	config.Clock = meter.time
 	p, err := pool.New(e, config)
 	if err != nil {
 		return nil, err
 	}
-	// Idle pages are given back in the time of the trace.
 	p.PauseReturn()
+	memory.pool = p
 	schedule.Restart()
-	memory := newPoolMemory(p, o.LimitBytes)
-	meter := newMeter(demand, memory.reservedBytes, memory.settle)
 	player := newPlayer(schedule, memory, meter)
 	player.hints = o.LifetimeHints
 	err = play(ctx, player, func(arrived int) {

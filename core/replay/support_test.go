@@ -257,13 +257,24 @@ func naiveFree(free []naiveRun, run naiveRun) []naiveRun {
 	return free
 }
 
+// skipWithRaceDetector leaves whole recorded traces to the run without the race
+// detector: a replay calls from one thread, they take minutes under it, and the
+// drawn traces take the same paths beside the pool's worker in seconds.
+func skipWithRaceDetector(t *testing.T) {
+	if raceDetector {
+		t.Skip("whole recorded traces run without the race detector; drawn ones run with it")
+	}
+}
+
 // exampleTrace is the trace that is part of the project.
 func exampleTrace(t *testing.T) *trace.Trace {
+	skipWithRaceDetector(t)
 	return openTrace(t, filepath.Join("..", "..", "examples", "traces", "azure_llm_code_2023.csv"))
 }
 
 // recordedTrace is one of the traces that lie beside the checkout, or skips.
 func recordedTrace(t *testing.T, name string) *trace.Trace {
+	skipWithRaceDetector(t)
 	folder := os.Getenv("FERRUM_TRACES_DIR")
 	if folder == "" {
 		folder = filepath.Join("..", "..", "..", "shared", "traces")
