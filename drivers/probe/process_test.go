@@ -3,6 +3,7 @@
 package probe_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,17 +137,27 @@ func TestHostThatReapsEveryChild(t *testing.T) {
 	<-done
 }
 
-// inProcessOfItsOwn runs the calling test in another process; false: this is that one.
-func inProcessOfItsOwn(t *testing.T) bool {
+// inProcessOfItsOwn runs the calling test in another process, changed as told; false:
+// this is that one.
+func inProcessOfItsOwn(t *testing.T, changes ...func(*exec.Cmd)) bool {
 	t.Helper()
 	const inside = "FERRUM_TEST_INSIDE"
 	if os.Getenv(inside) != "" {
 		return false
 	}
 	command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")
-	command.Env = append(os.Environ(), inside+"=1")
+	command.Env = append(os.Environ(), inside+"=1", builtBefore+"="+built)
+	for _, change := range changes {
+		change(command)
+	}
 	output, err := command.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) && command.Process == nil {
+		t.Skipf("this system does not start such a process: %v", err)
+	}
 	require.NoError(t, err, "%s", output)
+	if strings.Contains(string(output), "--- SKIP") {
+		t.Skipf("%s", output)
+	}
 	require.Contains(t, string(output), "--- PASS", "%s", output)
 	return true
 }

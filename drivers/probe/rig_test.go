@@ -18,10 +18,16 @@ import (
 	"ferrum_mem/drivers/probe"
 )
 
-// The helper and the simulated libraries are built once for all tests.
-var built string
+// The helper and the simulated libraries are built once for all tests, those in
+// processes of their own included.
+var built = os.Getenv(builtBefore)
+
+const builtBefore = "FERRUM_TEST_BUILT"
 
 func TestMain(m *testing.M) {
+	if built != "" {
+		os.Exit(m.Run())
+	}
 	folder, err := os.MkdirTemp("", "ferrum-probe-")
 	if err == nil {
 		built = folder
