@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _abi, _owned
+from . import _abi, _forked, _native, _owned
 from .errors import InvalidArgumentError, InvalidHandleError, InvalidOffsetError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class HostBuffer(_owned.Resource):
     @property
     def buffer(self) -> Any:
         """A ctypes array of bytes over the block, which it keeps alive."""
+        _native.refuse_forked()
         address, size_bytes = self._host_range()
         if address is None:
             raise UnsupportedError(
@@ -53,9 +54,9 @@ class HostBuffer(_owned.Resource):
                 )
             array = _array_type(size_bytes).from_address(address)
             array.block = self
-            token = object()
-            self._owned.views.add(token)
-            weakref.finalize(array, self._owned.views.discard, token).atexit = False
+            seen = _forked.Seen(address, size_bytes)
+            self._owned.views.add(seen)
+            weakref.finalize(array, self._owned.views.discard, seen).atexit = False
         return array
 
     def view(self) -> memoryview:

@@ -55,6 +55,7 @@ def init(
         config.flags = _abi.FERRUM_CONFIG_HOST_MEMORY_FORCED
     has_settings = bool(host_devices or host_memory_bytes or host_memory_forced)
     library = _native.library()
+    _native.refuse_forked()
     with _lock:
         _native.check(library.ferrum_init(ctypes.byref(config) if has_settings else None))
         if _started_by_itself:
@@ -70,6 +71,7 @@ def ensure_started() -> None:
     global _starts, _started_by_itself
     if _starts:
         return
+    _native.refuse_forked()
     with _lock:
         if not _starts:
             _native.check(_native.library().ferrum_init(None))
@@ -91,9 +93,8 @@ def shutdown(*, force: bool = False) -> None:
     """
     global _starts, _started_by_itself
     library = _native.library()
+    _native.refuse_forked()
     with _lock:
-        if _native.is_forked():
-            _native.check(library.ferrum_shutdown(0))
         if not _starts:
             raise NotInitializedError(
                 _abi.FERRUM_ERROR_NOT_INITIALIZED, "shutdown() without an init() to undo"

@@ -50,6 +50,18 @@ def is_forked() -> bool:
     return _owner_pid not in (0, os.getpid())
 
 
+def refuse_forked() -> None:
+    """Raises in a forked child. Called before a lock is taken: a thread that there is
+    only in the parent process may hold it.
+
+    Raises:
+        ForkedError: this is one.
+    """
+    if is_forked():
+        status = _abi.FERRUM_ERROR_FORKED
+        raise class_of(status)(status, status_text(status))
+
+
 def check(status: int) -> None:
     """Raises the exception of a status that is an error."""
     if status < 0:

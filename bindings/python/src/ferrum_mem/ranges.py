@@ -94,6 +94,7 @@ class MappedRange(HostBuffer):
     @property
     def buffer(self) -> Any:
         """A ctypes array of bytes over the range; refuses while it sleeps."""
+        _native.refuse_forked()
         with views_lock:
             self._space._refuse_dozing(self._owned.tag, self._owned.label)
             array = super().buffer
@@ -128,6 +129,7 @@ class _Space(Protocol):
 def unmap_pages(space: Owned, offset: int, size: int, page: int, call: Callable[[], int]) -> None:
     """Unmaps by offset what may be several ranges, or a part of one. Their objects
     end with it, also that of a range of which a part is left."""
+    _native.refuse_forked()
     with contextlib.ExitStack() as locks:
         hit = [
             owned

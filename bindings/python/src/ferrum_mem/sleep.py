@@ -85,6 +85,7 @@ class Sleeper(Resource):
     @contextmanager
     def _without_views(self, tag: str | None) -> Iterator[None]:
         """Refuses for views into what a call is about, and has none made meanwhile."""
+        _native.refuse_forked()
         with views_lock:
             for owned in list(self._owned.below):
                 if owned.views and self._takes(tag, getattr(owned, "tag", None)):
