@@ -16,6 +16,10 @@ const (
 	SharedPool   Kind = 9
 	Monitor      Kind = 10
 	Placement    Kind = 11
+	GPUManager   Kind = 12
+	Buffer       Kind = 13
+	Tracker      Kind = 14
+	GenericPool  Kind = 15
 )
 
 // String is the word for the kind, such as "stream".
@@ -43,6 +47,14 @@ func (k Kind) String() string {
 		return "monitor"
 	case Placement:
 		return "placement strategy"
+	case GPUManager:
+		return "gpu manager"
+	case Buffer:
+		return "buffer"
+	case Tracker:
+		return "tracker"
+	case GenericPool:
+		return "generic pool"
 	}
 	return "unknown"
 }

@@ -49,6 +49,12 @@ func (l *Library) addMemoryAndItsOwners(report *leakReport, only *openDevice) {
 	managers := addOwned(report, l.managers, only, func(m *openManager) (*openDevice, leak) {
 		return m.device, leak{Kind: "manager", AgeNS: ageOf(&m.object)}
 	})
+	gpuManagers := addOwned(report, l.gpuManagers, only, func(m *openGPUManager) (*openDevice, leak) {
+		return m.device, leak{Kind: "gpu_manager", AgeNS: ageOf(&m.object)}
+	})
+	for _, m := range gpuManagers {
+		l.addBuffers(report, m)
+	}
 	for _, p := range pools {
 		report.addBlocks(p)
 	}
@@ -87,6 +93,16 @@ func (l *Library) addDeviceless(report *leakReport) {
 	})
 	l.placements.Each(func(id uint64, p *openPlacement) bool {
 		report.add(leak{Kind: "placement", Handle: id, Tag: p.strategy.Name(), AgeNS: ageOf(&p.object)})
+		return true
+	})
+	l.trackers.Each(func(id uint64, t *openTracker) bool {
+		if t.own {
+			report.add(leak{Kind: "tracker", Handle: id, AgeNS: ageOf(&t.object)})
+		}
+		return true
+	})
+	l.genericPools.Each(func(id uint64, p *openGenericPool) bool {
+		report.add(leak{Kind: "generic_pool", Handle: id, AgeNS: ageOf(&p.object)})
 		return true
 	})
 }

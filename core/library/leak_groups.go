@@ -21,7 +21,7 @@ func groupLeaks(leaks []leak) []*leakGroup {
 	byKey := map[string]*leakGroup{}
 	var groups []*leakGroup
 	for _, found := range leaks {
-		if found.Kind != "block" && found.Kind != "range" && found.Kind != "memory" {
+		if found.Kind != "block" && found.Kind != "range" && found.Kind != "memory" && found.Kind != "buffer" {
 			continue
 		}
 		key := found.Device + "\x00" + found.Tag + "\x00" + strings.Join(found.CallSite, "\x00")

@@ -55,7 +55,7 @@ func (r *leakReport) add(found leak) {
 func (l *Library) logLeaks(what string, report leakReport) {
 	for _, found := range report.Leaks {
 		switch found.Kind {
-		case "block", "range", "memory":
+		case "block", "range", "memory", "buffer":
 			l.log.printf(LogWarning, "%s: %s: freed %s of %d bytes at %#x, tag %q, handle %#x", found.Device,
 				what, found.Kind, found.Bytes, found.Address, found.Tag, found.Handle)
 		default:

@@ -11,8 +11,10 @@ import (
 // leftovers counts what is alive, by kind.
 type leftovers struct {
 	devices, pools, vpools, sharedPools, managers, streams, events, registrations int
-	// monitors and placements belong to no device.
-	monitors, placements int
+	// gpuManagers are of both their devices, buffers are theirs.
+	gpuManagers, buffers int
+	// monitors, placements, trackers and genericPools belong to no device.
+	monitors, placements, trackers, genericPools int
 	// making is the calls that make something on a device at this moment.
 	making int
 	blocks uint64
@@ -36,11 +38,15 @@ func (n leftovers) String() string {
 	add(uint64(n.vpools), "virtual pool")
 	add(uint64(n.sharedPools), "shared pool")
 	add(uint64(n.managers), "manager")
+	add(uint64(n.gpuManagers), "gpu manager")
+	add(uint64(n.buffers), "buffer")
 	add(uint64(n.streams), "stream")
 	add(uint64(n.events), "event")
 	add(uint64(n.registrations), "registration")
 	add(uint64(n.monitors), "monitor")
 	add(uint64(n.placements), "placement strategy")
+	add(uint64(n.trackers), "tracker")
+	add(uint64(n.genericPools), "generic pool")
 	add(uint64(n.making), "unfinished call")
 	add(n.blocks, "block")
 	if len(parts) == 0 {
@@ -65,6 +71,7 @@ func (l *Library) countLeft(only *openDevice) leftovers {
 	var n leftovers
 	if only == nil {
 		n.monitors, n.placements = l.monitors.Len(), l.placements.Len()
+		n.trackers, n.genericPools = l.ownTrackers(), l.genericPools.Len()
 	}
 	l.devices.Each(func(_ uint64, d *openDevice) bool {
 		if only != nil && d != only {
@@ -104,6 +111,7 @@ func (l *Library) countLeft(only *openDevice) leftovers {
 		}
 		return true
 	})
+	n.gpuManagers, n.buffers = l.countUnified(only)
 	return n
 }
 
@@ -137,6 +145,14 @@ func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
 			failures = append(failures, err)
 		}
 	}
+	l.gpuManagers.Each(func(id uint64, m *openGPUManager) bool {
+		if m.uses(d) {
+			m.destroying.Lock()
+			note(l.dropGPUManager(id, m, true))
+			m.destroying.Unlock()
+		}
+		return true
+	})
 	l.managers.Each(func(id uint64, m *openManager) bool {
 		if m.device == d {
 			m.destroying.Lock()

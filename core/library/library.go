@@ -100,6 +100,10 @@ type Library struct {
 	registrations *handle.Table[*registration]
 	monitors      *handle.Table[*openMonitor]
 	placements    *handle.Table[*openPlacement]
+	gpuManagers   *handle.Table[*openGPUManager]
+	buffers       *handle.Table[*openBuffer]
+	trackers      *handle.Table[*openTracker]
+	genericPools  *handle.Table[*openGenericPool]
 	running       *running
 
 	// current is nil while the library is stopped or stopping. It is written
@@ -140,6 +144,10 @@ func New(o Options) *Library {
 		registrations: handle.New[*registration](handle.Registration),
 		monitors:      handle.New[*openMonitor](handle.Monitor),
 		placements:    handle.New[*openPlacement](handle.Placement),
+		gpuManagers:   handle.New[*openGPUManager](handle.GPUManager),
+		buffers:       handle.New[*openBuffer](handle.Buffer),
+		trackers:      handle.New[*openTracker](handle.Tracker),
+		genericPools:  handle.New[*openGenericPool](handle.GenericPool),
 		running:       newRunning(),
 		opened:        map[device.ID]*openDevice{},
 		lastLeaks:     newLeakReport(),

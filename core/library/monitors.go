@@ -233,7 +233,7 @@ func (l *Library) MonitorCollect(id uint64) ([]MonitorCollected, error) {
 	return collected, nil
 }
 
-// closeMonitors ends all monitors, as the library stops.
+// closeMonitors ends all that is of no device, as the library stops.
 func (l *Library) closeMonitors() {
 	l.monitors.Each(func(id uint64, _ *openMonitor) bool {
 		if entry, err := l.monitors.Remove(id); err == nil {
@@ -247,4 +247,5 @@ func (l *Library) closeMonitors() {
 		}
 		return true
 	})
+	l.forgetDeviceless()
 }

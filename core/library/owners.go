@@ -17,7 +17,7 @@ type Owner struct {
 	pool.BlockInfo
 	// Pool is the handle of a pool made by PoolCreate, VPool that of a virtual
 	// pool, SharedPool that of a shared one, Manager that of the manager whose pool
-	// it is; all but one are 0.
+	// it is; all but one are 0, and all for a pool of a GPUManager.
 	Pool, VPool, SharedPool, Manager uint64
 	PoolName                         string
 	// Model is the id of the model of a shared pool.
@@ -38,7 +38,7 @@ func (l *Library) DeviceOwner(deviceID uint64, addr device.Addr) (Owner, error) 
 		return Owner{}, err
 	}
 	for _, look := range []func(*openDevice, device.Addr) (Owner, bool){
-		l.ownerInPools, l.ownerInVPools, l.ownerInSharedPools, l.ownerInManagers,
+		l.ownerInPools, l.ownerInVPools, l.ownerInSharedPools, l.ownerInManagers, l.ownerInGPUManagers,
 	} {
 		if owner, found := look(d, addr); found {
 			return owner, nil

@@ -93,7 +93,7 @@ func snapshotHasItsKeys(t *testing.T) {
 	for i, id := range []string{"test:0", "test:1"} {
 		d := devices[i].(map[string]any)
 		require.Equal(t, id, d["id"], "in the order of the ids")
-		require.ElementsMatch(t, []string{"id", "memory", "statistics", "tags", "pools", "managers", "virtual_pools", "shared_pools", "asleep"}, keysOf(d))
+		require.ElementsMatch(t, []string{"id", "memory", "statistics", "tags", "pools", "managers", "virtual_pools", "shared_pools", "gpu_managers", "asleep"}, keysOf(d))
 		memory := d["memory"].(map[string]any)
 		require.ElementsMatch(t, []string{"pressure", "total_bytes", "used_bytes", "free_bytes", "reserved_bytes",
 			"active_allocations", "fragmentation_ratio", "utilization_percent", "bandwidth_known", "bandwidth_gbps",
@@ -152,7 +152,7 @@ func TestSnapshotJSONOfNothingHasEmptyLists(t *testing.T) {
 	text, err = b.SnapshotJSON()
 	require.NoError(t, err)
 	d := decode(t, text)["devices"].([]any)[0].(map[string]any)
-	for _, list := range []string{"tags", "pools", "managers", "virtual_pools", "shared_pools"} {
+	for _, list := range []string{"tags", "pools", "managers", "virtual_pools", "shared_pools", "gpu_managers"} {
 		require.Equal(t, []any{}, d[list], list)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/track"
+	"ferrum_mem/core/unified"
 )
 
 type snapshot struct {
@@ -26,6 +27,7 @@ type deviceSnapshot struct {
 	Managers   []managerSnapshot `json:"managers"`
 	VPools     []vpoolSnapshot   `json:"virtual_pools"`
 	Shared     []sharedSnapshot  `json:"shared_pools"`
+	Unified    []unified.Stats   `json:"gpu_managers"`
 	Asleep     engine.Asleep     `json:"asleep"`
 }
 
@@ -45,8 +47,8 @@ type memorySnapshot struct {
 	ReadingAgeNS       uint64   `json:"reading_age_ns"`
 }
 
-// poolSnapshot adds to a pool's own who has made it: "pool" (PoolCreate) or
-// "manager".
+// poolSnapshot adds to a pool's own who has made it: "pool" (PoolCreate), "manager"
+// or "gpu_manager".
 type poolSnapshot struct {
 	pool.Snapshot
 	Owner string `json:"owner"`
@@ -103,7 +105,7 @@ func (l *Library) snapshotDevice(d *openDevice) (deviceSnapshot, error) {
 		ID: d.engine.ID().String(), Memory: snapshotMemory(memory),
 		Statistics: d.engine.Statistics(), Tags: append([]track.TagUse{}, d.engine.Tags()...),
 		Pools: []poolSnapshot{}, Managers: []managerSnapshot{}, VPools: []vpoolSnapshot{},
-		Shared: []sharedSnapshot{}, Asleep: d.engine.Asleep(),
+		Shared: []sharedSnapshot{}, Unified: []unified.Stats{}, Asleep: d.engine.Asleep(),
 	}
 	l.pools.Each(func(_ uint64, p *openPool) bool {
 		if p.device == d {
@@ -126,6 +128,7 @@ func (l *Library) snapshotDevice(d *openDevice) (deviceSnapshot, error) {
 		}
 		return true
 	})
+	l.snapshotUnified(d, &s)
 	l.managers.Each(func(_ uint64, m *openManager) bool {
 		if m.device != d {
 			return true

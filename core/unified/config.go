@@ -68,6 +68,32 @@ func ForConstrained() MemoryConfig {
 	}
 }
 
+// Preset names ready-made settings.
+type Preset int32
+
+// The presets of the C ABI.
+const (
+	PresetDefault     Preset = 0
+	PresetInference   Preset = 1
+	PresetTraining    Preset = 2
+	PresetConstrained Preset = 3
+)
+
+// Config is the settings; CodeInvalidArgument for a preset that is none.
+func (p Preset) Config() (MemoryConfig, error) {
+	switch p {
+	case PresetDefault:
+		return DefaultMemoryConfig(), nil
+	case PresetInference:
+		return ForInference(), nil
+	case PresetTraining:
+		return ForTraining(), nil
+	case PresetConstrained:
+		return ForConstrained(), nil
+	}
+	return MemoryConfig{}, device.Errorf(device.CodeInvalidArgument, "unified.preset", "preset %d is none of 0 to 3", int32(p))
+}
+
 // WithGPUMemoryFraction sets the share of the device, brought to the nearest of 0.1
 // to 1; what is no number stays, and is refused where the settings are used.
 func (c MemoryConfig) WithGPUMemoryFraction(fraction float64) MemoryConfig {

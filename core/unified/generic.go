@@ -354,6 +354,23 @@ func (p *GenericMemoryPool[B]) Shrink() (droppedBytes uint64, err error) {
 	return dropped, p.drop(gone)
 }
 
+// Drain takes up to count free buffers out of the pool, which the caller ends: the
+// pool forgets them.
+func (p *GenericMemoryPool[B]) Drain(count int) []Lease[B] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var gone []Lease[B]
+	for bucket := range p.buckets {
+		for len(gone) < count && len(p.buckets[bucket]) > 0 {
+			free := p.removeLocked(bucket, len(p.buckets[bucket])-1)
+			minus(&p.stats.pooled, free.bytes)
+			minus(&p.stats.total, free.bytes)
+			gone = append(gone, Lease[B]{Buffer: free.buffer, Bytes: free.bytes})
+		}
+	}
+	return gone
+}
+
 // bucketOf is the power of two at or above a size.
 func bucketOf(bytes uint64) (int, error) {
 	class, err := device.SizeClass(bytes)

@@ -65,14 +65,14 @@ type Stats struct {
 
 // NewManager makes a manager on a device. host is where buffers go that the device
 // has no room for; nil only with settings that forbid to fall back. Errors:
-// CodeNullPointer without a host that is needed, CodeInvalidArgument for one that is
+// CodeInvalidConfig without a host that is needed, CodeInvalidArgument for one that is
 // the device itself or that the process cannot address, those of NewDevicePool.
 func NewManager(gpu, host *engine.Engine, c MemoryConfig) (*Manager, error) {
 	const op = "unified.new_manager"
 	if c.CPUFallbackEnabled {
 		switch {
 		case host == nil:
-			return nil, device.Errorf(device.CodeNullPointer, op, "cpu_fallback_enabled is set and there is no host device").On(gpu.ID())
+			return nil, device.Errorf(device.CodeInvalidConfig, op, "cpu_fallback_enabled is set and there is no host device").On(gpu.ID())
 		case host.ID() == gpu.ID():
 			return nil, device.Errorf(device.CodeInvalidArgument, op, "host device %v is the device itself", host.ID()).On(gpu.ID())
 		case !host.Info().HostAddressable:
@@ -108,6 +108,20 @@ func (m *Manager) Config() MemoryConfig { return m.config }
 
 // Pool is the pool of the device.
 func (m *Manager) Pool() GpuMemoryPool { return m.gpu }
+
+// Engines are the device's and the host's; the latter is nil without falling back.
+func (m *Manager) Engines() (gpu, host *engine.Engine) { return m.gpu.engine, m.host }
+
+// PoolOn is what the manager holds of a device; nil: nothing.
+func (m *Manager) PoolOn(e *engine.Engine) *pool.Pool {
+	switch e {
+	case m.gpu.engine:
+		return m.gpu.inner
+	case m.host:
+		return m.cpu
+	}
+	return nil
+}
 
 // Tracker is the records of the buffers on both sides; nil when the settings ask
 // for none.

@@ -373,7 +373,7 @@ func TestManagerRefuses(t *testing.T) {
 	r := newRig(t, 2*mib)
 	defer r.close(t)
 	_, err := unified.NewManager(r.gpu, nil, plainConfig())
-	require.ErrorIs(t, err, device.CodeNullPointer)
+	require.ErrorIs(t, err, device.CodeInvalidConfig)
 	_, err = unified.NewManager(r.gpu, r.gpu, plainConfig())
 	require.ErrorIs(t, err, device.CodeInvalidArgument)
 	m := r.manager(t, plainConfig())

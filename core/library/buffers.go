@@ -1,0 +1,227 @@
+package library
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/track"
+	"ferrum_mem/core/unified"
+)
+
+// openBuffer is a live buffer of a gpu manager.
+type openBuffer struct {
+	object
+	buffer *unified.Buffer
+	owner  *openGPUManager
+}
+
+// BufferInfo describes a buffer.
+type BufferInfo struct {
+	ID unified.BufferID
+	unified.Shape
+	SizeBytes uint64
+	Side      unified.Side
+	// Manager and Device are handles, the latter of where the buffer is.
+	Manager, Device uint64
+	Addr            device.Addr
+	Pins            uint32
+	Movable         bool
+}
+
+func (l *Library) insertBuffer(id uint64, owner *openGPUManager, made *unified.Buffer) (uint64, error) {
+	entry := &openBuffer{buffer: made, owner: owner}
+	entry.createdAt = time.Now()
+	handle, err := insert(l.buffers, entry, &entry.object)
+	if err != nil {
+		if freeErr := made.Free(nil); freeErr != nil {
+			l.log.printf(LogError, "%v: freeing a buffer that got no handle: %v", owner.device.engine.ID(), freeErr)
+		}
+		return 0, on(err, owner.device.engine)
+	}
+	// A manager that was destroyed meanwhile may have missed it.
+	if _, gone := l.gpuManagers.Get(id); gone != nil {
+		_, _ = l.buffers.Remove(handle)
+		return 0, gone
+	}
+	return handle, nil
+}
+
+func (l *Library) buffer(op string, id uint64) (*openBuffer, error) {
+	if l.current.Load() == nil {
+		return nil, notStarted(op)
+	}
+	return l.buffers.Get(id)
+}
+
+func (l *Library) lateBuffer(id uint64, entry *openBuffer, err error) error {
+	return late(l.buffers, id, entry.owner.device.engine, err)
+}
+
+// BufferFree ends a buffer after what is queued on the stream; 0: the default one.
+func (l *Library) BufferFree(id, stream uint64) error {
+	const op = "buffer.free"
+	entry, err := l.buffer(op, id)
+	if err != nil {
+		return err
+	}
+	used, err := l.streamOrDefault(op, stream, entry.owner.device)
+	if err != nil {
+		return err
+	}
+	if !entry.destroying.TryLock() {
+		return l.beingEnded(op, id, entry)
+	}
+	defer entry.destroying.Unlock()
+	if err := entry.buffer.Free(used); err != nil {
+		return l.lateBuffer(id, entry, err)
+	}
+	_, err = l.buffers.Remove(id)
+	return err
+}
+
+// beingEnded is what a call hears that would end a buffer which another call ends.
+func (l *Library) beingEnded(op string, id uint64, entry *openBuffer) error {
+	return device.Errorf(device.CodeBusy, op, "buffer handle %#x: another call is ending the buffer", id).
+		On(entry.owner.device.engine.ID())
+}
+
+// BufferTake ends a buffer on that side and gives its storage to the caller.
+func (l *Library) BufferTake(id uint64, side unified.Side) (device.Addr, error) {
+	const op = "buffer.take"
+	entry, err := l.buffer(op, id)
+	if err != nil {
+		return 0, err
+	}
+	if !entry.destroying.TryLock() {
+		return 0, l.beingEnded(op, id, entry)
+	}
+	defer entry.destroying.Unlock()
+	addr, err := entry.buffer.Take(side)
+	if err != nil {
+		return 0, l.lateBuffer(id, entry, err)
+	}
+	_, err = l.buffers.Remove(id)
+	return addr, err
+}
+
+// BufferInfo describes a buffer.
+func (l *Library) BufferInfo(id uint64) (BufferInfo, error) {
+	entry, err := l.buffer("buffer.info", id)
+	if err != nil {
+		return BufferInfo{}, err
+	}
+	b := entry.buffer
+	addr, side, err := b.Addr()
+	if err != nil {
+		return BufferInfo{}, l.lateBuffer(id, entry, err)
+	}
+	info := BufferInfo{
+		ID: b.ID(), Shape: unified.Shape{DType: b.DType(), Len: b.Len()}, SizeBytes: b.SizeBytes(), Side: side,
+		Manager: entry.owner.handle.Load(), Device: entry.owner.device.handle.Load(), Addr: addr, Pins: b.Pins(),
+		Movable: b.Movable(),
+	}
+	if side == unified.CPU {
+		info.Device = entry.owner.host.handle.Load()
+	}
+	return info, nil
+}
+
+// BufferAddress is where a buffer is on that side; CodeInvalidState when it is on
+// the other.
+func (l *Library) BufferAddress(id uint64, want unified.Side) (device.Addr, error) {
+	const op = "buffer.address"
+	entry, err := l.buffer(op, id)
+	if err != nil {
+		return 0, err
+	}
+	if want != unified.GPU && want != unified.CPU {
+		return 0, device.Errorf(device.CodeInvalidArgument, op, "location %d is none of 0 and 1", int32(want))
+	}
+	addr, side, err := entry.buffer.Addr()
+	if err == nil && side != want {
+		err = device.Errorf(device.CodeInvalidState, op, "%v is on the %v", entry.buffer.ID(), side)
+	}
+	if err != nil {
+		return 0, l.lateBuffer(id, entry, err)
+	}
+	return addr, nil
+}
+
+// BufferMove moves a buffer to a side.
+func (l *Library) BufferMove(id uint64, to unified.Side) error {
+	const op = "buffer.move"
+	entry, err := l.buffer(op, id)
+	if err != nil {
+		return err
+	}
+	switch to {
+	case unified.GPU:
+		err = entry.buffer.ToGPU()
+	case unified.CPU:
+		err = entry.buffer.ToCPU()
+	default:
+		err = device.Errorf(device.CodeInvalidArgument, op, "location %d is none of 0 and 1", int32(to))
+	}
+	return l.lateBuffer(id, entry, err)
+}
+
+// BufferPin keeps a buffer where it is, and says where that is.
+func (l *Library) BufferPin(id uint64) (device.Addr, unified.Side, error) {
+	entry, err := l.buffer("buffer.pin", id)
+	if err != nil {
+		return 0, 0, err
+	}
+	addr, side, err := entry.buffer.PinAddr()
+	return addr, side, l.lateBuffer(id, entry, err)
+}
+
+// BufferUnpin ends one BufferPin.
+func (l *Library) BufferUnpin(id uint64) error {
+	entry, err := l.buffer("buffer.unpin", id)
+	if err != nil {
+		return err
+	}
+	return l.lateBuffer(id, entry, entry.buffer.Unpin())
+}
+
+// BufferWrite copies the process's memory into a buffer.
+func (l *Library) BufferWrite(id uint64, to unified.Part, src device.HostAddr) error {
+	entry, err := l.buffer("buffer.write", id)
+	if err != nil {
+		return err
+	}
+	return l.lateBuffer(id, entry, entry.buffer.Write(to, src))
+}
+
+// BufferRead copies a buffer into the process's memory.
+func (l *Library) BufferRead(id uint64, from unified.Part, dst device.HostAddr) error {
+	entry, err := l.buffer("buffer.read", id)
+	if err != nil {
+		return err
+	}
+	return l.lateBuffer(id, entry, entry.buffer.Read(from, dst))
+}
+
+// addBuffers adds the buffers of a manager to a leak report.
+func (l *Library) addBuffers(report *leakReport, owner *openGPUManager) {
+	now := track.Now()
+	l.buffers.Each(func(id uint64, b *openBuffer) bool {
+		if b.owner != owner {
+			return true
+		}
+		found := leak{
+			Kind: "buffer", Device: b.buffer.Location().Device.String(), Handle: id, Bytes: b.buffer.SizeBytes(),
+			AgeNS: ageOf(&b.object),
+		}
+		if addr, _, err := b.buffer.Addr(); err == nil {
+			found.Address = uint64(addr)
+		}
+		if t := owner.manager.Tracker(); t != nil {
+			if meta, ok := t.Get(b.buffer.ID()); ok {
+				found.Tag, found.AgeNS = meta.Tag, age(now, meta.AllocatedAt)
+			}
+		}
+		report.add(found)
+		return true
+	})
+}

@@ -1,0 +1,324 @@
+package library
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pressure"
+	"ferrum_mem/core/unified"
+)
+
+// openGPUManager is a manager that was made by GPUManagerCreate.
+type openGPUManager struct {
+	object
+	manager *unified.Manager
+	// host is nil without falling back.
+	device, host *openDevice
+	// tracker is the handle of its tracker; 0: it has none.
+	tracker uint64
+}
+
+func (m *openGPUManager) uses(d *openDevice) bool { return m.device == d || m.host == d }
+
+// GPUManagerConfig is what a manager is made of.
+type GPUManagerConfig struct {
+	// Device is a handle, and Host that of the device that buffers fall back to; 0:
+	// none.
+	Device, Host uint64
+	Memory       unified.MemoryConfig
+}
+
+// GPUManagerCreate makes a manager whose buffers fall back to a second device.
+func (l *Library) GPUManagerCreate(c GPUManagerConfig) (uint64, error) {
+	const op = "gpu_manager.create"
+	d, err := l.making(op, c.Device)
+	if err != nil {
+		return 0, err
+	}
+	defer d.gate.leave()
+	entry := &openGPUManager{device: d}
+	var hostEngine *engine.Engine
+	if c.Host != 0 {
+		host, err := l.making(op, c.Host)
+		if err != nil {
+			return 0, err
+		}
+		defer host.gate.leave()
+		if c.Memory.CPUFallbackEnabled {
+			entry.host, hostEngine = host, host.engine
+		}
+	}
+	if entry.manager, err = unified.NewManager(d.engine, hostEngine, c.Memory); err != nil {
+		return 0, on(err, d.engine)
+	}
+	entry.createdAt = time.Now()
+	handle, err := l.insertGPUManager(entry)
+	if err != nil {
+		if closeErr := entry.manager.Close(true); closeErr != nil {
+			l.log.printf(LogError, "%v: closing a gpu manager that got no handle: %v", d.engine.ID(), closeErr)
+		}
+		return 0, on(err, d.engine)
+	}
+	l.log.printf(LogDebug, "%v: gpu manager made", d.engine.ID())
+	return handle, nil
+}
+
+// insertGPUManager gives a manager and its tracker their handles.
+func (l *Library) insertGPUManager(entry *openGPUManager) (uint64, error) {
+	if t := entry.manager.Tracker(); t != nil {
+		handle, err := l.insertTracker(t, false)
+		if err != nil {
+			return 0, err
+		}
+		entry.tracker = handle
+	}
+	handle, err := insert(l.gpuManagers, entry, &entry.object)
+	if err != nil {
+		l.forgetTracker(entry.tracker)
+	}
+	return handle, err
+}
+
+// GPUManagerDestroy destroys a manager and gives its memory back, on both devices.
+// While buffers are live or storage is taken it is CodeBusy, unless forced.
+func (l *Library) GPUManagerDestroy(id uint64, force bool) error {
+	const op = "gpu_manager.destroy"
+	entry, err := l.gpuManager(op, id)
+	if err != nil {
+		return err
+	}
+	if !entry.destroying.TryLock() {
+		return device.Errorf(device.CodeBusy, op,
+			"gpu manager handle %#x: another call is destroying the manager", id).On(entry.device.engine.ID())
+	}
+	defer entry.destroying.Unlock()
+	leaks := newLeakReport()
+	if force {
+		l.addBuffers(&leaks, entry)
+	}
+	if err := l.dropGPUManager(id, entry, force); err != nil {
+		return err
+	}
+	l.logLeaks("gpu manager destroyed by force", leaks)
+	return nil
+}
+
+// dropGPUManager closes a manager and takes its handle away, with those of its
+// buffers and of its tracker; entry.destroying is held.
+func (l *Library) dropGPUManager(id uint64, entry *openGPUManager, force bool) error {
+	if _, err := l.gpuManagers.Get(id); err != nil {
+		return err
+	}
+	if err := entry.manager.Close(force); err != nil {
+		return on(err, entry.device.engine)
+	}
+	_, err := l.gpuManagers.Remove(id)
+	l.forgetTracker(entry.tracker)
+	l.buffers.Each(func(handle uint64, b *openBuffer) bool {
+		if b.owner == entry {
+			// Nobody else takes it away: its manager is closed.
+			_, _ = l.buffers.Remove(handle)
+		}
+		return true
+	})
+	return err
+}
+
+func (l *Library) gpuManager(op string, id uint64) (*openGPUManager, error) {
+	if l.current.Load() == nil {
+		return nil, notStarted(op)
+	}
+	return l.gpuManagers.Get(id)
+}
+
+// lateGPUManager is late for calls of a manager.
+func (l *Library) lateGPUManager(id uint64, entry *openGPUManager, err error) error {
+	return late(l.gpuManagers, id, entry.device.engine, err)
+}
+
+// GPUManagerBackend is the name of the backend that the device is of.
+func (l *Library) GPUManagerBackend(id uint64) (string, error) {
+	entry, err := l.gpuManager("gpu_manager.backend_name", id)
+	if err != nil {
+		return "", err
+	}
+	return entry.manager.BackendName(), nil
+}
+
+// GPUManagerStats is the counters of a manager.
+func (l *Library) GPUManagerStats(id uint64) (unified.Stats, error) {
+	entry, err := l.gpuManager("gpu_manager.stats", id)
+	if err != nil {
+		return unified.Stats{}, err
+	}
+	return entry.manager.ManagerStats(), nil
+}
+
+// GPUManagerMemory is the capacity of the device, 0 for unknown, and what is free.
+func (l *Library) GPUManagerMemory(id uint64) (totalBytes, freeBytes uint64, err error) {
+	entry, err := l.gpuManager("gpu_manager.memory", id)
+	if err != nil {
+		return 0, 0, err
+	}
+	free, err := entry.manager.FreeMemory()
+	return entry.manager.TotalMemory(), free, l.lateGPUManager(id, entry, err)
+}
+
+// GPUManagerPressure is the level of the device by the profile pressure.Torchless.
+func (l *Library) GPUManagerPressure(id uint64) (pressure.Level, error) {
+	entry, err := l.gpuManager("gpu_manager.pressure", id)
+	if err != nil {
+		return pressure.Low, err
+	}
+	level, err := entry.manager.Pressure()
+	return level, l.lateGPUManager(id, entry, err)
+}
+
+// GPUManagerClearPool empties the buckets of a manager.
+func (l *Library) GPUManagerClearPool(id uint64) error {
+	entry, err := l.gpuManager("gpu_manager.clear_pool", id)
+	if err != nil {
+		return err
+	}
+	return l.lateGPUManager(id, entry, entry.manager.ClearPool())
+}
+
+// GPUManagerShrink gives what holds no buffer back, and says what the device got.
+func (l *Library) GPUManagerShrink(id uint64) (releasedBytes uint64, err error) {
+	entry, err := l.gpuManager("gpu_manager.shrink", id)
+	if err != nil {
+		return 0, err
+	}
+	released, err := entry.manager.Shrink()
+	return released, l.lateGPUManager(id, entry, err)
+}
+
+// GPUManagerReturn brings buffers that fell back to the device, and says how many.
+func (l *Library) GPUManagerReturn(id uint64) (moved uint64, err error) {
+	entry, err := l.gpuManager("gpu_manager.return", id)
+	if err != nil {
+		return 0, err
+	}
+	n, err := entry.manager.Return()
+	return uint64(n), l.lateGPUManager(id, entry, err)
+}
+
+// GPUManagerTracker is the handle of a manager's tracker; CodeInvalidState when it
+// does not track.
+func (l *Library) GPUManagerTracker(id uint64) (uint64, error) {
+	const op = "gpu_manager.tracker"
+	entry, err := l.gpuManager(op, id)
+	if err != nil {
+		return 0, err
+	}
+	if entry.tracker == 0 {
+		return 0, device.Errorf(device.CodeInvalidState, op, "the manager does not track").On(entry.device.engine.ID())
+	}
+	return entry.tracker, nil
+}
+
+// GPUManagerOnPressure is PressureCallbackAdd for the device of a manager, by the
+// profile pressure.Torchless.
+func (l *Library) GPUManagerOnPressure(id, token uint64, fn func(device uint64, level int32)) (uint64, error) {
+	const op = "gpu_manager.on_pressure"
+	entry, err := l.gpuManager(op, id)
+	if err != nil {
+		return 0, err
+	}
+	if fn == nil {
+		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
+	}
+	deviceID := entry.device.handle.Load()
+	return l.register(op, deviceID, token, func(d *openDevice) (*engine.Registration, error) {
+		r, _, err := entry.manager.OnPressure(func(level pressure.Level) {
+			l.running.during(d, func() { fn(deviceID, int32(level)) })
+		})
+		return r, err
+	})
+}
+
+// GPUManagerAllocate makes a buffer and gives its handle. stream is a handle of the
+// device's; 0: the default one.
+func (l *Library) GPUManagerAllocate(id, stream uint64, r unified.Request) (uint64, error) {
+	const op = "gpu_manager.allocate"
+	entry, err := l.gpuManager(op, id)
+	if err != nil {
+		return 0, err
+	}
+	if r.Stream, err = l.streamOrDefault(op, stream, entry.device); err != nil {
+		return 0, err
+	}
+	made, err := entry.manager.Allocate(r)
+	if err != nil {
+		return 0, l.lateGPUManager(id, entry, err)
+	}
+	return l.insertBuffer(id, entry, made)
+}
+
+// GPUManagerAdopt makes a buffer of storage that BufferTake has given.
+func (l *Library) GPUManagerAdopt(id uint64, t unified.Taken, r unified.Request) (uint64, error) {
+	entry, err := l.gpuManager("gpu_manager.adopt", id)
+	if err != nil {
+		return 0, err
+	}
+	made, err := entry.manager.Adopt(t, r)
+	if err != nil {
+		return 0, l.lateGPUManager(id, entry, err)
+	}
+	return l.insertBuffer(id, entry, made)
+}
+
+// GPUManagerRelease ends storage that BufferTake has given.
+func (l *Library) GPUManagerRelease(id, stream uint64, t unified.Taken) error {
+	const op = "gpu_manager.release"
+	entry, err := l.gpuManager(op, id)
+	if err != nil {
+		return err
+	}
+	used, err := l.streamOrDefault(op, stream, entry.device)
+	if err != nil {
+		return err
+	}
+	return l.lateGPUManager(id, entry, entry.manager.Release(t, used))
+}
+
+// countUnified counts managers and buffers of a device or, with nil, of all.
+func (l *Library) countUnified(only *openDevice) (managers, buffers int) {
+	l.gpuManagers.Each(func(_ uint64, m *openGPUManager) bool {
+		if only == nil || m.uses(only) {
+			managers++
+		}
+		return true
+	})
+	l.buffers.Each(func(_ uint64, b *openBuffer) bool {
+		if only == nil || b.owner.uses(only) {
+			buffers++
+		}
+		return true
+	})
+	return managers, buffers
+}
+
+func (l *Library) ownerInGPUManagers(d *openDevice, addr device.Addr) (owner Owner, found bool) {
+	l.gpuManagers.Each(func(_ uint64, m *openGPUManager) bool {
+		if p := m.manager.PoolOn(d.engine); p != nil {
+			owner, found = ownerIn(p, addr)
+		}
+		return !found
+	})
+	return owner, found
+}
+
+// snapshotUnified adds the managers of a device, and what managers hold of it.
+func (l *Library) snapshotUnified(d *openDevice, s *deviceSnapshot) {
+	l.gpuManagers.Each(func(_ uint64, m *openGPUManager) bool {
+		if p := m.manager.PoolOn(d.engine); p != nil {
+			s.Pools = append(s.Pools, poolSnapshot{Snapshot: p.Snapshot(), Owner: "gpu_manager"})
+		}
+		if m.device == d {
+			s.Unified = append(s.Unified, m.manager.ManagerStats())
+		}
+		return true
+	})
+}

@@ -1,0 +1,236 @@
+package library
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/unified"
+)
+
+// openTracker is a tracker that was made by TrackerCreate (own), or that belongs to
+// a manager or a generic pool and goes with it.
+type openTracker struct {
+	object
+	tracker *unified.AllocationTracker
+	own     bool
+}
+
+// BufferRecord is what a tracker knows of a buffer, with the handle of its device.
+type BufferRecord struct {
+	ID                     unified.BufferID
+	SizeBytes, NumElements uint64
+	Age                    time.Duration
+	Side                   unified.Side
+	// Device is 0 where none is known, or where it is closed by now.
+	Device uint64
+	Tag    string
+}
+
+// TrackerTotals is the numbers of a tracker.
+type TrackerTotals struct{ Count, TotalBytes, PeakBytes uint64 }
+
+// TrackerCreate makes a tracker that knows nothing. It belongs to no device.
+func (l *Library) TrackerCreate() (uint64, error) {
+	const op = "tracker.create"
+	// Not while the library stops: it has listed what there is by then.
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := l.started(op); err != nil {
+		return 0, err
+	}
+	return l.insertTracker(unified.NewAllocationTracker(), true)
+}
+
+func (l *Library) insertTracker(t *unified.AllocationTracker, own bool) (uint64, error) {
+	entry := &openTracker{tracker: t, own: own}
+	entry.createdAt = time.Now()
+	return insert(l.trackers, entry, &entry.object)
+}
+
+// forgetTracker takes the handle of a tracker away; 0 is none.
+func (l *Library) forgetTracker(id uint64) {
+	if id != 0 {
+		// It is only ever taken away by its one owner.
+		_, _ = l.trackers.Remove(id)
+	}
+}
+
+func (l *Library) tracker(op string, id uint64) (*unified.AllocationTracker, error) {
+	entry, err := l.trackerEntry(op, id)
+	if err != nil {
+		return nil, err
+	}
+	return entry.tracker, nil
+}
+
+func (l *Library) trackerEntry(op string, id uint64) (*openTracker, error) {
+	if _, err := l.started(op); err != nil {
+		return nil, err
+	}
+	return l.trackers.Get(id)
+}
+
+// ownTracker finds a tracker that the caller may change.
+func (l *Library) ownTracker(op string, id uint64) (*unified.AllocationTracker, error) {
+	entry, err := l.trackerEntry(op, id)
+	if err != nil {
+		return nil, err
+	}
+	if !entry.own {
+		return nil, device.Errorf(device.CodeInvalidState, op,
+			"tracker handle %#x is of a manager or a pool, and is only read", id)
+	}
+	return entry.tracker, nil
+}
+
+// TrackerDestroy destroys a tracker. One of a manager or a pool goes with that.
+func (l *Library) TrackerDestroy(id uint64) error {
+	const op = "tracker.destroy"
+	if _, err := l.ownTracker(op, id); err != nil {
+		return err
+	}
+	_, err := l.trackers.Remove(id)
+	return err
+}
+
+// TrackerTrack adds a buffer, as unified.AllocationTracker.Track.
+func (l *Library) TrackerTrack(id uint64, r BufferRecord) error {
+	const op = "tracker.track"
+	t, err := l.ownTracker(op, id)
+	if err != nil {
+		return err
+	}
+	if r.Side != unified.GPU && r.Side != unified.CPU {
+		return device.Errorf(device.CodeInvalidArgument, op, "location %d is none of 0 and 1", int32(r.Side))
+	}
+	m := unified.NewBufferMetadata(r.ID, unified.Extent{SizeBytes: r.SizeBytes, NumElements: r.NumElements},
+		unified.BufferLocation{Side: r.Side}).WithTag(r.Tag)
+	m.AllocatedAt -= r.Age
+	if r.Device != 0 {
+		d, err := l.devices.Get(r.Device)
+		if err != nil {
+			return err
+		}
+		m.Location.Device = d.engine.ID()
+	}
+	return t.Track(m)
+}
+
+// record is what a tracker knows, as its callers see it.
+func (l *Library) record(m unified.BufferMetadata) BufferRecord {
+	r := BufferRecord{
+		ID: m.ID, SizeBytes: m.SizeBytes, NumElements: m.NumElements, Age: m.Age(), Side: m.Location.Side, Tag: m.Tag,
+	}
+	if m.Location.Device.Backend != "" {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if d := l.opened[m.Location.Device]; d != nil {
+			r.Device = d.handle.Load()
+		}
+	}
+	return r
+}
+
+func (l *Library) records(all []unified.BufferMetadata) []BufferRecord {
+	made := make([]BufferRecord, len(all))
+	for i, m := range all {
+		made[i] = l.record(m)
+	}
+	return made
+}
+
+// TrackerUntrack removes a buffer; CodeNotFound when it is not known.
+func (l *Library) TrackerUntrack(id uint64, buffer unified.BufferID) (BufferRecord, error) {
+	const op = "tracker.untrack"
+	t, err := l.ownTracker(op, id)
+	if err != nil {
+		return BufferRecord{}, err
+	}
+	m, ok := t.Untrack(buffer)
+	if !ok {
+		return BufferRecord{}, notTracked(op, buffer)
+	}
+	return l.record(m), nil
+}
+
+// TrackerGet is the record of a buffer; CodeNotFound when it is not known.
+func (l *Library) TrackerGet(id uint64, buffer unified.BufferID) (BufferRecord, error) {
+	const op = "tracker.get"
+	t, err := l.tracker(op, id)
+	if err != nil {
+		return BufferRecord{}, err
+	}
+	m, ok := t.Get(buffer)
+	if !ok {
+		return BufferRecord{}, notTracked(op, buffer)
+	}
+	return l.record(m), nil
+}
+
+func notTracked(op string, buffer unified.BufferID) error {
+	return device.Errorf(device.CodeNotFound, op, "%v is not tracked", buffer)
+}
+
+// TrackerAll lists the buffers, the oldest first.
+func (l *Library) TrackerAll(id uint64) ([]BufferRecord, error) {
+	t, err := l.tracker("tracker.all", id)
+	if err != nil {
+		return nil, err
+	}
+	return l.records(t.AllAllocations()), nil
+}
+
+// TrackerOld lists those that are strictly older than an age, the oldest first.
+func (l *Library) TrackerOld(id uint64, age time.Duration) ([]BufferRecord, error) {
+	t, err := l.tracker("tracker.find_old", id)
+	if err != nil {
+		return nil, err
+	}
+	return l.records(t.FindOldAllocations(age)), nil
+}
+
+// TrackerTotals is the numbers of a tracker.
+func (l *Library) TrackerTotals(id uint64) (TrackerTotals, error) {
+	t, err := l.tracker("tracker.totals", id)
+	if err != nil {
+		return TrackerTotals{}, err
+	}
+	return TrackerTotals{Count: uint64(t.Count()), TotalBytes: t.TotalBytes(), PeakBytes: t.PeakBytes()}, nil
+}
+
+// TrackerClear forgets all buffers.
+func (l *Library) TrackerClear(id uint64) error {
+	t, err := l.ownTracker("tracker.clear", id)
+	if err != nil {
+		return err
+	}
+	t.Clear()
+	return nil
+}
+
+// ownTrackers is how many trackers callers have made.
+func (l *Library) ownTrackers() (count int) {
+	l.trackers.Each(func(_ uint64, t *openTracker) bool {
+		if t.own {
+			count++
+		}
+		return true
+	})
+	return count
+}
+
+// forgetDeviceless takes away what is of no device and owns no memory.
+func (l *Library) forgetDeviceless() {
+	l.genericPools.Each(func(id uint64, p *openGenericPool) bool {
+		if _, err := l.genericPools.Remove(id); err == nil {
+			l.forgetTracker(p.tracker)
+		}
+		return true
+	})
+	l.trackers.Each(func(id uint64, t *openTracker) bool {
+		if t.own {
+			l.forgetTracker(id)
+		}
+		return true
+	})
+}
