@@ -197,10 +197,15 @@ impl Error {
         }
     }
 
-    /// A failure that this crate found before any call.
+    /// An argument that this crate found wrong before any call.
     pub(crate) fn argument(function: &str, message: String) -> Self {
+        Self::found(ErrorKind::InvalidArgument, function, message)
+    }
+
+    /// A failure that this crate found by itself.
+    pub(crate) fn found(kind: ErrorKind, function: &str, message: String) -> Self {
         Self {
-            kind: ErrorKind::InvalidArgument,
+            kind,
             function: function.to_owned(),
             operation: String::new(),
             device: String::new(),

@@ -4,7 +4,7 @@ use crate::error::check;
 use crate::shared_pool::Model;
 use crate::stream::{raw_of, Stream};
 use crate::virtual_pool::VirtualPool;
-use crate::{sys, Device, Error, Result};
+use crate::{sys, Device, Error, ErrorKind, Result};
 
 /// What a range is mapped in.
 #[derive(Clone, Debug)]
@@ -14,6 +14,13 @@ pub(crate) enum Space {
 }
 
 impl Space {
+    fn is_mapped(&self, offset_bytes: u64, size_bytes: u64) -> Result<bool> {
+        match self {
+            Self::Pool(pool) => pool.is_mapped(offset_bytes, size_bytes),
+            Self::Model(model) => model.is_mapped(offset_bytes, size_bytes),
+        }
+    }
+
     fn unmap(&self, offset_bytes: u64, size_bytes: u64, stream: sys::ferrum_stream) -> i32 {
         match self {
             // SAFETY: the handle is ours.
@@ -86,18 +93,38 @@ impl MappedRange {
         }
     }
 
-    /// The range as the host sees it, where the host can address the device. It
-    /// must not be used after the range or while it sleeps, nor while a stream works
-    /// on it.
+    /// The range as the host sees it, where the host can address the device. The
+    /// pointer must not be used after the range or while it sleeps, nor while a stream
+    /// works on it.
+    ///
+    /// [`ErrorKind::InvalidState`]: there is no memory behind the range, for it sleeps,
+    /// or pages of it were unmapped by offset.
     pub fn as_ptr(&self) -> Result<Option<NonNull<u8>>> {
         if !self.device().info()?.host_addressable {
             return Ok(None);
+        }
+        if !self.space.is_mapped(self.offset_bytes, self.size_bytes)? {
+            return Err(Error::found(
+                ErrorKind::InvalidState,
+                "MappedRange::as_ptr",
+                format!(
+                    "the range of {} bytes at offset {} is asleep or was unmapped",
+                    self.size_bytes, self.offset_bytes
+                ),
+            ));
         }
         Ok(NonNull::new(self.address as usize as *mut u8))
     }
 
     /// Unmaps it once the work that is queued on the stream now is done. When that
-    /// fails it is still there.
+    /// fails it is still there. Nobody has the range afterwards:
+    ///
+    /// ```compile_fail,E0382
+    /// # fn f(range: ferrum_mem::MappedRange) {
+    /// range.free(None).unwrap();
+    /// range.as_ptr().unwrap(); // moved by free
+    /// # }
+    /// ```
     pub fn free(mut self, stream: Option<&Stream>) -> std::result::Result<(), Box<(Self, Error)>> {
         let status = self
             .space
@@ -109,7 +136,22 @@ impl MappedRange {
     }
 
     /// Gives the range up without unmapping it: it is unmapped by offset, or when
-    /// its pool or model goes.
+    /// its pool or model goes. That is not for what still has the range to do:
+    ///
+    /// ```compile_fail,E0382
+    /// # fn f(range: ferrum_mem::MappedRange) {
+    /// let address = range.into_address();
+    /// range.free(None).unwrap(); // moved by into_address
+    /// # }
+    /// ```
+    ///
+    /// Nor may pages of it be unmapped by offset in safe code while it is there:
+    ///
+    /// ```compile_fail,E0133
+    /// # fn f(pool: ferrum_mem::VirtualPool, range: ferrum_mem::MappedRange) {
+    /// pool.deallocate(0, 1 << 16, None).unwrap(); // unsafe
+    /// # }
+    /// ```
     pub fn into_address(mut self) -> u64 {
         std::mem::take(&mut self.address)
     }

@@ -93,6 +93,68 @@ fn bytes_and_addresses_come_back() {
 }
 
 #[test]
+fn nobody_gets_a_pointer_into_what_is_not_there() {
+    let (device, _one) = session();
+    let pool = device
+        .create_virtual_pool(&VirtualPoolConfig {
+            capacity_bytes: 64 * PAGE,
+            page_bytes: PAGE,
+            ..Default::default()
+        })
+        .unwrap();
+    let shared = device
+        .create_shared_pool(&SharedPoolConfig {
+            page_bytes: PAGE,
+            ..Default::default()
+        })
+        .unwrap();
+    let config = ModelConfig {
+        virtual_bytes: 64 * PAGE,
+        ..Default::default()
+    };
+    let model = shared.register_model("chat", &config).unwrap();
+    let kept = pool.allocate(0, 2 * PAGE).unwrap();
+    let range = model.allocate(2 * PAGE).unwrap();
+    let request = SleepRequest::default();
+    pool.sleep(&request).unwrap();
+    model.sleep(&request).unwrap();
+    for asleep in [&kept, &range] {
+        let error = asleep.as_ptr().unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidState);
+        assert!(
+            error.message.contains("131072 bytes at offset 0"),
+            "{error}"
+        );
+    }
+    pool.wake(&WakeRequest::default()).unwrap();
+    model.wake(&WakeRequest::default()).unwrap();
+    fill(&kept, 3);
+    fill(&range, 4);
+
+    // A range keeps what it is in, whoever else lets go of that.
+    let (pool_raw, shared_raw) = (pool.raw(), shared.raw());
+    drop((pool, shared, model));
+    assert!(holds(&kept, 3) && holds(&range, 4));
+
+    // Ended from elsewhere, through the C functions.
+    // SAFETY: plain values; nobody uses the pointers of the ranges any more.
+    let statuses = unsafe {
+        [
+            ferrum_mem::sys::ferrum_vpool_destroy(pool_raw, ferrum_mem::sys::FERRUM_FORCE),
+            ferrum_mem::sys::ferrum_shared_pool_destroy(shared_raw, ferrum_mem::sys::FERRUM_FORCE),
+        ]
+    };
+    assert_eq!(statuses, [ferrum_mem::sys::FERRUM_OK; 2]);
+    for gone in [kept, range] {
+        let error = gone.as_ptr().unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidHandle);
+        let (again, error) = *gone.free(None).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidHandle);
+        drop(again);
+    }
+}
+
+#[test]
 fn models_take_turns_by_tag() {
     let (device, _one) = session();
     let shared = device
