@@ -318,7 +318,7 @@ test-rust: ready-test $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
 test-report: ready-test $(COMMAND)
 	@FERRUM_MEM_COMMAND=$(ROOT)/$(COMMAND) $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -p no:cacheprovider tests/report
-test-bench: ready-test $(LIBRARY) $(COMMAND)
+test-bench: ready-test $(LIBRARY) $(HELPER) $(COMMAND)
 	@$(LIBRARY_ENV) $(SUITE) $@ pytest -- $(VENV) -m pytest -q -p no:cacheprovider tests/bench
 test-examples: ready-test $(LIBRARY)
 	@$(SUITE) $@ steps -- scripts/test_examples.sh $(ROOT)/build/test/examples

@@ -7,7 +7,7 @@ import pathlib
 from typing import Any
 
 from book import Book, Result, label, number, precise, spread, table
-from elastic_report import figure_lines, target_lines
+from elastic_report import UNITS, figure_lines, target_lines
 from fragmentation import PEERS as FRAGMENTATION_PEERS
 from harness import CROSSING, OURS, BenchError
 from pictures import PICTURES
@@ -208,12 +208,19 @@ def machine_lines(machine: dict[str, Any]) -> list[str]:
 
 
 def other_table(book: Book) -> list[str]:
-    """Loading and the replay's figures."""
+    """Loading, single calls, discovery and the replay's figures."""
     names = {
         "library_size": "library, stripped",
         "library_open": "`dlopen`",
         "library_first_call": "`dlopen` and a call that stays in C",
         "library_init": "`dlopen` and `ferrum_init`",
+        "call_cached_handle": "a call that looks a pool's handle up without entering Go",
+        "call_handle": "a call that enters Go and looks one handle up (`ferrum_stream_is_ready`)",
+        "call_memory_recent": "a device's memory from the books",
+        "call_memory_asked": "a device's memory, with the device asked",
+        "discovery_cold": "first look at all backends",
+        "discovery_refresh": "all backends asked again",
+        "discovery_cached": "later looks at all backends",
         "replay_pair_ns_median": "pair of the core in `ferrum-mem replay`, with pages, median",
         "replay_pair_ns_p99": "the same, p99",
         "replay_pair": "pair of the core alone in `ferrum-mem replay`",
@@ -226,7 +233,8 @@ def other_table(book: Book) -> list[str]:
                 continue
             ours = entry["spread"]["ours"]
             middle = spread(ours) if ours["samples"] > 1 else "–"
-            rows.append([text, f"{number(entry['value_ours'])} {entry['unit']}", middle])
+            unit = UNITS.get(entry["unit"], entry["unit"])
+            rows.append([text, f"{number(entry['value_ours'])} {unit}", middle])
     return table(["what", "value", "middle half"], rows)
 
 
@@ -253,7 +261,11 @@ def render(results: pathlib.Path, pictures: str = "performance") -> str:
     lines += ["### High water ÷ peak live in traces", "", *fragmentation_table(book)]
     lines += ["### Virtual memory beside the bare system", "", *figure_lines(book)]
     lines += ["### What a pair is made of", "", *probe_table(book), *profile_table(book)]
-    lines += ["### Loading, and the core without the ABI", "", *other_table(book)]
+    lines += [
+        "### Loading, single calls, discovery, and the core without the ABI",
+        "",
+        *other_table(book),
+    ]
     return "\n".join(lines).rstrip()
 
 

@@ -27,6 +27,7 @@ import workloads
 from elastic import Elastic
 from fragmentation import Fragmentation
 from harness import GROUPS, OURS, ROOT, BenchError, Group, Harness
+from latency import Latency
 from machine import Watch
 from measure import Rounds
 
@@ -63,6 +64,7 @@ def run(library: pathlib.Path, output: pathlib.Path, quick: bool) -> None:
     results += [entry for workload in planned for entry in rounds.probes(workload)]
     results += Fragmentation(harness, allocators, quick).run(progress)
     results += Elastic(harness, quick).run(progress)
+    results += Latency(harness, quick).run(progress)
     progress("loading, replay, profile")
     ours = rounds.allocators[OURS]
     results += extras.loading(harness, ours, quick)

@@ -67,6 +67,13 @@ def large_blocks(book: Book) -> Verdict:
     return bound("large blocks, above two bare crossings", ours - crossing, 120, "ns", text)
 
 
+def handle(book: Book, what: str) -> Verdict:
+    """A call that looks one handle up in Go, over a bare call into Go of the same run."""
+    ours, bare = book.ours("call_handle"), book.peer("call_handle", CROSSING)
+    text = f"{number(ours)} − {number(bare)} = {number(ours - bare)} ns"
+    return bound(what, ours - bare, 15, "ns", text)
+
+
 def tracking(book: Book) -> Verdict:
     """What keeping times costs over a pool without thread caches."""
     track = book.peer("hot_pair_256b_median", TRACKING)
@@ -157,6 +164,23 @@ def verdicts(book: Book) -> list[Verdict]:
         *fragmentation_lines(book),
         ("minimalloc", lambda _: minimalloc(book)),
         ("core memory a live block, 100,000 blocks", lambda _: tables_per_block(book)),
+        (
+            "memory of a device from the books",
+            lambda w: bound(w, book.ours("call_memory_recent"), 300, "ns"),
+        ),
+        (
+            "a call that looks a handle up, above a bare crossing",
+            lambda w: handle(book, w),
+        ),
+        (
+            "a call that looks a handle up without entering Go",
+            lambda w: bound(w, book.ours("call_cached_handle"), 20, "ns"),
+        ),
+        ("first look at all backends", lambda w: bound(w, book.ours("discovery_cold"), 1500, "ms")),
+        (
+            "later looks at all backends",
+            lambda w: bound(w, book.ours("discovery_cached"), 1000, "µs"),
+        ),
         ("library, stripped", lambda w: bound(w, book.ours("library_size"), 16, "MB")),
         ("dlopen and ferrum_init", lambda w: bound(w, book.ours("library_init"), 5, "ms")),
     ]

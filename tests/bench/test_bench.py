@@ -138,6 +138,13 @@ def test_every_workload_is_compared_with_everyone_who_takes_part(
         "trace_azure_paged_median",
         "fragmentation_azure_hints",
         "fragmentation_azure_no_hints",
+        "call_handle",
+        "call_cached_handle",
+        "call_memory_recent",
+        "call_memory_asked",
+        "discovery_cold",
+        "discovery_refresh",
+        "discovery_cached",
     ],
 )
 def test_what_the_targets_need_is_there(results: list[dict[str, Any]], name: str) -> None:
