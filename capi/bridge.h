@@ -48,6 +48,9 @@ uint64_t fm_call_model_reclaim(ferrum_model_reclaim_fn callback, uint64_t pool,
                                char *model, uint64_t needed_bytes,
                                uintptr_t user_data, uint64_t token);
 void fm_call_host(ferrum_host_fn function, uintptr_t user_data);
+/** Has a stream of the caller's call the work of that number. */
+ferrum_status fm_call_enqueue(ferrum_enqueue_fn enqueue, uint64_t work,
+                              uintptr_t user_data);
 /** The token of a monitor's callback, and of a placement strategy's, is its
  *  handle. */
 void fm_call_monitor(ferrum_monitor_fn callback, uint64_t monitor,

@@ -123,6 +123,10 @@ func fmgo_handle_get_info(memory C.uint64_t, out *C.ferrum_handle_info) (status 
 		out.is_relocatable = 1
 	}
 	out.pin_count = C.uint32_t(info.Pins)
+	out.linked.id = C.uint64_t(info.Linked)
+	if info.Adopted {
+		out.is_adopted = 1
+	}
 	return 0
 }
 
@@ -213,6 +217,7 @@ func fmgo_defragment(handle, budget C.uint64_t, out *C.ferrum_defragmentation_st
 	out.skipped_in_use = C.uint64_t(stats.Skipped.InUse)
 	out.skipped_no_room = C.uint64_t(stats.Skipped.NoRoom)
 	out.skipped_over_budget = C.uint64_t(stats.Skipped.OverBudget)
+	out.skipped_mapped = C.uint64_t(stats.Skipped.Mapped)
 	if stats.BudgetEnded {
 		out.budget_ended = 1
 	}

@@ -20,6 +20,8 @@
  *  13. Sleep and wake
  *  14. Placement and global monitor
  *  15. Estimation: does it fit?
+ *  16. Unified pools: buffers that fall back to the host
+ *  17. Advanced manager: mappings, links, memory of others
  *
  * Rules that hold for every function:
  *
@@ -797,6 +799,7 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  *     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
  *     "shared_pools": [{"name": "...", "statistics": {...}, "info": {...},
  *       "models": [{"id": "...", "physical_bytes": 0}]}],
+ *     "gpu_managers": [{"in_use_bytes": 0, "cpu_bytes": 0}],
  *     "asleep": {"asleep_host_bytes": 0, "asleep_file_bytes": 0,
  *       "asleep_discarded_bytes": 0}}]}
  *
@@ -805,7 +808,8 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  * {"current": 0, "peak": 0} for a gauge, and with virtual_reserved, the addresses
  * that were reserved without memory behind all of them; info those of
  * ferrum_pool_info, ferrum_vpool_info or ferrum_shared_pool_info, a model those of
- * ferrum_model_info. mapped_bytes is what of a segment has memory behind it.
+ * ferrum_model_info, a gpu manager those of ferrum_memory_stats and
+ * ferrum_fallback_stats. mapped_bytes is what of a segment has memory behind it.
  * Fields may be added.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
@@ -821,9 +825,9 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  *     "bytes": 0, "tag": "kv", "age_ns": 0, "call_site": ["engine+0x12f4
  *     (load)"]}], "omitted": 0, "total_bytes": 0}
  *
- * kind is device, monitor, placement, stream, event, pool, block (of a pool), vpool,
- * shared_pool, range (that is mapped or sleeps in one of the two, with "model" in a
- * shared one), manager, memory or registration. bytes is what was asked for; age_ns is
+ * kind is device, monitor, placement, tracker, generic_pool, stream, event, pool, block
+ * (of a pool), vpool, shared_pool, range (that is mapped or sleeps in one of the two,
+ * with "model" in a shared one), manager, memory, gpu_manager, buffer or registration. bytes is what was asked for; age_ns is
  * the time since it was made or allocated, 0 for blocks of pools without tracking;
  * call_site, the innermost function first, is there for blocks of pools with
  * FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
@@ -1374,9 +1378,12 @@ typedef int32_t ferrum_memory_type;
 #define FERRUM_MEMORY_CACHE 2
 /** Scratch. */
 #define FERRUM_MEMORY_TEMPORARY 3
-/** Page-locked host memory: FERRUM_ERROR_UNSUPPORTED for now. */
+/** Page-locked memory of the host, which is never swapped out. The system bounds
+ *  it: beyond that it is FERRUM_ERROR_RESOURCE_EXHAUSTED, and the message has the
+ *  bound. It is never moved. A device without it: FERRUM_ERROR_UNSUPPORTED. */
 #define FERRUM_MEMORY_PINNED 4
-/** Shared between devices: FERRUM_ERROR_UNSUPPORTED for now. */
+/** Memory that the host and other devices can address: the device's own where it
+ *  is the host's, else page-locked. */
 #define FERRUM_MEMORY_MAPPED 5
 /** Number of memory types. */
 #define FERRUM_MEMORY_TYPE_COUNT 6
@@ -1491,8 +1498,9 @@ FERRUM_API ferrum_status ferrum_allocate_typed(
  * finish undisturbed: the memory is handed out again after them. Does not wait,
  * but for a move of the block that is under way.
  *
- * @return FERRUM_ERROR_BUSY for a block that is pinned; as ferrum_pool_free for FERRUM_ERROR_CORRUPTED, which can come from a
- *         pool that debugs.
+ * @return FERRUM_ERROR_BUSY for a block that is pinned or mapped, and for an adopted
+ *         one on which work is queued; as ferrum_pool_free for
+ *         FERRUM_ERROR_CORRUPTED, which can come from a pool that debugs.
  */
 FERRUM_API ferrum_status ferrum_deallocate(ferrum_memory memory);
 
@@ -1528,10 +1536,16 @@ typedef struct ferrum_handle_info {
     uint32_t is_relocatable;
     /** Calls of ferrum_pin that ferrum_unpin has not ended. */
     uint32_t pin_count;
+    /** The block of another device that is the same memory (ferrum_create_mapping);
+     *  {0}: none, or it is gone. */
+    ferrum_memory linked;
+    /** The memory is somebody else's (ferrum_adopt_memory). */
+    uint32_t is_adopted;
+    uint32_t reserved_end;
 } ferrum_handle_info;
 
 /* clang-format off */
-#define FERRUM_HANDLE_INFO_INIT {(uint32_t)sizeof(ferrum_handle_info), 0, {0}, {0}, {0}, 0, 0, 0, 0, NULL, 0, 0, 0, {0}, 0, 0}
+#define FERRUM_HANDLE_INFO_INIT {(uint32_t)sizeof(ferrum_handle_info), 0, {0}, {0}, {0}, 0, 0, 0, 0, NULL, 0, 0, 0, {0}, 0, 0, {0}, 0, 0}
 /* clang-format on */
 
 /** Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one. */
@@ -1683,10 +1697,12 @@ typedef struct ferrum_defragmentation_stats {
     /** The budget was over before all was done (1). */
     uint32_t budget_ended;
     uint32_t reserved_end;
+    /** Blocks that the host has mapped (ferrum_map). */
+    uint64_t skipped_mapped;
 } ferrum_defragmentation_stats;
 
 /* clang-format off */
-#define FERRUM_DEFRAGMENTATION_STATS_INIT {(uint32_t)sizeof(ferrum_defragmentation_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_DEFRAGMENTATION_STATS_INIT {(uint32_t)sizeof(ferrum_defragmentation_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -3278,6 +3294,976 @@ FERRUM_API ferrum_status
 ferrum_estimate_config_json(const char *config_text, size_t config_bytes,
                             const ferrum_estimate_request *request,
                             char *buffer, size_t capacity, size_t *length_out);
+
+/* ===================================================================== */
+/* 16. Unified pools: buffers that fall back to the host                 */
+/* ===================================================================== */
+/*
+ * One small interface over the memory of a device, whatever backend it is of. A gpu
+ * manager makes buffers on its device out of buckets by powers of two, within the
+ * bounds of a memory config. Where the config allows it, a buffer that the device has
+ * no room for is made on a host device, and goes to the device once there is room. A
+ * tracker knows buffers by id, tag and age; a generic pool keeps buffers of the
+ * caller's own. docs/unified.md explains all of it.
+ *
+ * What moves, pins, takes or ends a buffer, copies to or from it, or destroys a gpu
+ * manager may wait for a stream, and is FERRUM_ERROR_INVALID_STATE in a host function.
+ */
+
+/** A gpu manager: memory of a device, with a second place to go to. */
+typedef struct ferrum_gpu_manager {
+    uint64_t id; /**< 0 is no manager */
+} ferrum_gpu_manager;
+
+/** A buffer of a gpu manager, on its device or on its host. */
+typedef struct ferrum_fallback_buffer {
+    uint64_t id; /**< 0 is no buffer */
+} ferrum_fallback_buffer;
+
+/** A tracker: what is known of live buffers. */
+typedef struct ferrum_tracker {
+    uint64_t id; /**< 0 is no tracker */
+} ferrum_tracker;
+
+/** A pool of free buffers of the caller's own. */
+typedef struct ferrum_generic_pool {
+    uint64_t id; /**< 0 is no pool */
+} ferrum_generic_pool;
+
+/** Buffers that the device has no room for are made on the host. */
+#define FERRUM_MEMORY_CPU_FALLBACK UINT32_C(1)
+/** Every buffer in use is kept in a tracker. */
+#define FERRUM_MEMORY_TRACK_ALLOCATIONS UINT32_C(2)
+/** The pool is made with a free buffer of each of pre_allocate_sizes, or not at
+ *  all. */
+#define FERRUM_MEMORY_PRE_ALLOCATE UINT32_C(4)
+
+/** How many sizes may be allocated ahead. */
+#define FERRUM_PRE_ALLOCATE_MAX 4096
+
+/** Settings of a gpu manager or a generic pool. */
+typedef struct ferrum_memory_config {
+    uint32_t struct_size;
+    /** FERRUM_MEMORY_* flags. */
+    uint32_t flags;
+    /** The share of the device's capacity that may be held, 0.1 to 1, decided by
+     *  millionths; no bound where the capacity is unknown. */
+    double gpu_memory_fraction;
+    /** What stays free on the device: no more is taken from it when less would be
+     *  left. */
+    uint64_t min_free_bytes;
+    /** Free buffers that a bucket keeps, as a count; 0: none. */
+    uint64_t max_pooled_per_bucket;
+    /** Free buffers of all buckets together; 0: no bound. */
+    uint64_t max_pooled_bytes;
+    /** pre_allocate_count sizes; may be NULL when there are none. */
+    const uint64_t *pre_allocate_sizes;
+    uint64_t pre_allocate_count;
+} ferrum_memory_config;
+
+/* clang-format off */
+#define FERRUM_MEMORY_CONFIG_INIT {(uint32_t)sizeof(ferrum_memory_config), FERRUM_MEMORY_CPU_FALLBACK, 0.9, UINT64_C(536870912), 8, 0, NULL, 0}
+/* clang-format on */
+
+/** Settings that are ready made: fraction, fallback, min_free_bytes, per bucket. */
+typedef int32_t ferrum_memory_preset;
+/** 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT. */
+#define FERRUM_MEMORY_PRESET_DEFAULT 0
+/** 0.95, fallback, 256 MiB, 4: the most memory. */
+#define FERRUM_MEMORY_PRESET_INFERENCE 1
+/** 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow. */
+#define FERRUM_MEMORY_PRESET_TRAINING 2
+/** 0.7, fallback, 128 MiB, 2: for devices with little memory. */
+#define FERRUM_MEMORY_PRESET_CONSTRAINED 3
+
+/** Gives ready-made settings. Needs no ferrum_init. */
+FERRUM_API ferrum_status ferrum_memory_config_preset(
+    ferrum_memory_preset preset, ferrum_memory_config *config_out);
+
+/**
+ * Says whether settings make sense. Needs no ferrum_init.
+ *
+ * @return FERRUM_ERROR_INVALID_CONFIG with the setting and its value, also for a
+ *         size to allocate ahead that its bucket has no place for.
+ */
+FERRUM_API ferrum_status
+ferrum_memory_config_check(const ferrum_memory_config *config);
+
+/** Counters of a gpu manager or a generic pool. Nothing but its own buffers is in
+ *  them: the device may be full while the pool is not. */
+typedef struct ferrum_memory_stats {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** Buffers had and not given back: those in use and those pooled. */
+    uint64_t total_allocated_bytes;
+    uint64_t in_use_bytes;
+    /** Free buffers in the buckets. */
+    uint64_t pooled_bytes;
+    /** The highest value of in_use_bytes. */
+    uint64_t peak_bytes;
+    /** Requests that were served from the buckets, as a count. */
+    uint64_t pool_hits;
+    /** Requests that were not, as a count. */
+    uint64_t pool_misses;
+    /** Buffers that were made on the host for want of room, as a count. */
+    uint64_t cpu_fallbacks;
+    /** Buffers in use, tracked or not, as a count. */
+    uint64_t active_buffers;
+} ferrum_memory_stats;
+
+/* clang-format off */
+#define FERRUM_MEMORY_STATS_INIT {(uint32_t)sizeof(ferrum_memory_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/** Ratios of a ferrum_memory_stats. They are of the pool, not of the device. */
+typedef struct ferrum_memory_ratios {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** hits / (hits + misses); 0 when nothing was asked for. */
+    double hit_rate;
+    /** in_use / total_allocated; 0 when that is 0. */
+    double utilization;
+    /** The same, but 1 when that is 0: nothing is wasted. */
+    double efficiency;
+} ferrum_memory_ratios;
+
+/* clang-format off */
+#define FERRUM_MEMORY_RATIOS_INIT {(uint32_t)sizeof(ferrum_memory_ratios), 0, 0, 0, 0}
+/* clang-format on */
+
+/** Reckons the ratios of counters. Needs no ferrum_init. */
+FERRUM_API ferrum_status ferrum_memory_stats_ratios(
+    const ferrum_memory_stats *stats, ferrum_memory_ratios *ratios_out);
+
+/** Adds the counters of two pools; what does not fit 64 bits is UINT64_MAX. The peak
+ *  is the larger of the two: a lower bound of that of both. Needs no ferrum_init. */
+FERRUM_API ferrum_status ferrum_memory_stats_merge(
+    const ferrum_memory_stats *stats, const ferrum_memory_stats *other,
+    ferrum_memory_stats *merged_out);
+
+/**
+ * Counters as one line for people, sizes in MB of 2^20 bytes. Needs no ferrum_init.
+ *
+ * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ */
+FERRUM_API ferrum_status
+ferrum_memory_stats_text(const ferrum_memory_stats *stats, char *buffer,
+                         size_t capacity, size_t *length_out);
+
+/** Which side a buffer is on. */
+typedef int32_t ferrum_buffer_location;
+#define FERRUM_LOCATION_GPU 0
+#define FERRUM_LOCATION_CPU 1
+
+/** Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is none.
+ *  Needs no ferrum_init. */
+FERRUM_API ferrum_status ferrum_buffer_id_new(uint64_t *id_out);
+
+/**
+ * The form of an id in messages: "Buffer#7". Needs no ferrum_init.
+ *
+ * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ */
+FERRUM_API ferrum_status ferrum_buffer_id_text(uint64_t buffer_id, char *buffer,
+                                               size_t capacity,
+                                               size_t *length_out);
+
+/** What a tracker knows of a buffer. */
+typedef struct ferrum_buffer_metadata {
+    /** Not 0. */
+    uint64_t buffer_id;
+    uint64_t size_bytes;
+    /** Elements, as a count. */
+    uint64_t num_elements;
+    /** The time since it was made. */
+    uint64_t age_ns;
+    /** Where it is; {0}: on no device that is known. */
+    ferrum_device device;
+    ferrum_buffer_location location;
+    uint32_t reserved;
+    /** Text with its NUL; empty: none. */
+    char tag[64];
+} ferrum_buffer_metadata;
+
+/** Makes a tracker that knows nothing. It belongs to no device. */
+FERRUM_API ferrum_status ferrum_tracker_create(ferrum_tracker *tracker_out);
+
+/**
+ * Destroys a tracker.
+ *
+ * @return FERRUM_ERROR_INVALID_STATE for one of a manager or a pool, which goes with
+ *         that. Neither can the caller track, untrack or clear in it.
+ */
+FERRUM_API ferrum_status ferrum_tracker_destroy(ferrum_tracker tracker);
+
+/**
+ * Adds a buffer, made age_ns ago. One whose id is known replaces that.
+ *
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for id 0, a location that is none, a tag
+ *         without a NUL or that is not UTF-8; FERRUM_ERROR_OVERFLOW when the sum of
+ *         all sizes does not fit 64 bits.
+ */
+FERRUM_API ferrum_status ferrum_tracker_track(
+    ferrum_tracker tracker, const ferrum_buffer_metadata *metadata);
+
+/**
+ * Removes a buffer.
+ *
+ * @param metadata_out  what was known of it; may be NULL.
+ * @return FERRUM_ERROR_NOT_FOUND when it is not known.
+ */
+FERRUM_API ferrum_status
+ferrum_tracker_untrack(ferrum_tracker tracker, uint64_t buffer_id,
+                       ferrum_buffer_metadata *metadata_out);
+
+/** Gives what is known of a buffer. FERRUM_ERROR_NOT_FOUND: nothing. */
+FERRUM_API ferrum_status
+ferrum_tracker_get(ferrum_tracker tracker, uint64_t buffer_id,
+                   ferrum_buffer_metadata *metadata_out);
+
+/**
+ * Lists all buffers, the oldest first.
+ *
+ * @param metadata_out  room for capacity of them; may be NULL when that is 0.
+ * @param count_out     how many there are.
+ * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set, when capacity is not 0
+ *         and they do not fit.
+ */
+FERRUM_API ferrum_status ferrum_tracker_get_all(
+    ferrum_tracker tracker, ferrum_buffer_metadata *metadata_out,
+    size_t capacity, size_t *count_out);
+
+/** Lists the buffers that are strictly older than age_ns, as ferrum_tracker_get_all:
+ *  what may have been forgotten. */
+FERRUM_API ferrum_status ferrum_tracker_find_old(
+    ferrum_tracker tracker, uint64_t age_ns,
+    ferrum_buffer_metadata *metadata_out, size_t capacity, size_t *count_out);
+
+/** Numbers of a tracker. */
+typedef struct ferrum_tracker_totals {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** Buffers, as a count. */
+    uint64_t count;
+    uint64_t total_bytes;
+    /** The highest value of total_bytes. */
+    uint64_t peak_bytes;
+} ferrum_tracker_totals;
+
+/* clang-format off */
+#define FERRUM_TRACKER_TOTALS_INIT {(uint32_t)sizeof(ferrum_tracker_totals), 0, 0, 0, 0}
+/* clang-format on */
+
+/** Gives the numbers of a tracker. */
+FERRUM_API ferrum_status ferrum_tracker_get_totals(
+    ferrum_tracker tracker, ferrum_tracker_totals *totals_out);
+
+/** Forgets all buffers; the peak stays. */
+FERRUM_API ferrum_status ferrum_tracker_clear(ferrum_tracker tracker);
+
+/** What a buffer of a generic pool is taken for; for its tracker only. */
+typedef struct ferrum_buffer_use {
+    uint32_t struct_size;
+    ferrum_buffer_location location;
+    /** Elements, as a count. */
+    uint64_t num_elements;
+    /** At most 63 bytes; NULL: none. */
+    const char *tag;
+} ferrum_buffer_use;
+
+/* clang-format off */
+#define FERRUM_BUFFER_USE_INIT {(uint32_t)sizeof(ferrum_buffer_use), 0, 0, NULL}
+/* clang-format on */
+
+/** A buffer of a generic pool. */
+typedef struct ferrum_buffer_lease {
+    /** The caller's word for it: a pointer, a handle, an index. */
+    uint64_t buffer;
+    /** Its size, which may be more than was asked for. */
+    uint64_t size_bytes;
+    /** 0 unless the pool tracks. */
+    uint64_t buffer_id;
+} ferrum_buffer_lease;
+
+/**
+ * Makes a pool of free buffers of any kind. It makes and ends none itself: the caller
+ * does, and gives the pool a word for each. A buffer is filed under the power of two
+ * at or above its size; it serves no request that is larger than itself, and none
+ * that is less than a quarter of it. Of the settings those of the device mean nothing
+ * to it. It belongs to no device.
+ *
+ * @param config  settings, or NULL for FERRUM_MEMORY_CONFIG_INIT.
+ */
+FERRUM_API ferrum_status ferrum_generic_pool_create(
+    const ferrum_memory_config *config, ferrum_generic_pool *pool_out);
+
+/**
+ * Destroys a pool. Its free buffers are not ended: take them out first.
+ *
+ * @param flags  0 or FERRUM_FORCE.
+ * @return FERRUM_ERROR_BUSY while it has buffers or buffers are in use, unless
+ *         forced.
+ */
+FERRUM_API ferrum_status ferrum_generic_pool_destroy(ferrum_generic_pool pool,
+                                                     uint32_t flags);
+
+/**
+ * Accounts for a buffer that the caller has made, for want of a free one, and uses.
+ *
+ * @param use     what for, or NULL for FERRUM_BUFFER_USE_INIT.
+ * @param id_out  0 unless the pool tracks.
+ * @return FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW.
+ */
+FERRUM_API ferrum_status ferrum_generic_pool_record_allocation(
+    ferrum_generic_pool pool, uint64_t size_bytes, const ferrum_buffer_use *use,
+    uint64_t *id_out);
+
+/**
+ * Takes the smallest free buffer that will do.
+ *
+ * @param use        as for ferrum_generic_pool_record_allocation.
+ * @param lease_out  the buffer, all zero without one.
+ * @param found_out  1, or 0 when there is none: the caller makes one.
+ * @return FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW for a size that has
+ *         no power of two above it.
+ */
+FERRUM_API ferrum_status ferrum_generic_pool_try_get(
+    ferrum_generic_pool pool, uint64_t min_bytes, const ferrum_buffer_use *use,
+    ferrum_buffer_lease *lease_out, uint32_t *found_out);
+
+/**
+ * Ends the use of a buffer, given with the size and id that it was recorded or taken
+ * with.
+ *
+ * @param kept_out  1; or 0 when its bucket is full: the buffer is the pool's no more,
+ *                  and the caller's to end.
+ * @return FERRUM_ERROR_INVALID_SIZE for 0 and for more than is in use;
+ *         FERRUM_ERROR_INVALID_ARGUMENT for an id that is not in use or whose size is
+ *         another.
+ */
+FERRUM_API ferrum_status ferrum_generic_pool_return(
+    ferrum_generic_pool pool, const ferrum_buffer_lease *lease,
+    uint32_t *kept_out);
+
+/** Files a buffer that nobody has used yet. FERRUM_ERROR_RESOURCE_EXHAUSTED: its
+ *  bucket is full. */
+FERRUM_API ferrum_status ferrum_generic_pool_add_free(ferrum_generic_pool pool,
+                                                      uint64_t buffer,
+                                                      uint64_t size_bytes);
+
+/**
+ * Takes free buffers out of the pool, for the caller to end: all of them when capacity
+ * is at least ferrum_generic_pool_get_pooled_count.
+ *
+ * @param leases_out  room for capacity of them; may be NULL when that is 0.
+ * @param count_out   how many were taken.
+ */
+FERRUM_API ferrum_status ferrum_generic_pool_drain(
+    ferrum_generic_pool pool, ferrum_buffer_lease *leases_out, size_t capacity,
+    size_t *count_out);
+
+/** Gives the number of free buffers. */
+FERRUM_API ferrum_status ferrum_generic_pool_get_pooled_count(
+    ferrum_generic_pool pool, uint64_t *count_out);
+
+/** Gives the counters of a pool. */
+FERRUM_API ferrum_status ferrum_generic_pool_get_stats(
+    ferrum_generic_pool pool, ferrum_memory_stats *stats_out);
+
+/** Counts a request that the caller has served on the host. */
+FERRUM_API ferrum_status
+ferrum_generic_pool_record_cpu_fallback(ferrum_generic_pool pool);
+
+/** Gives the tracker of a pool, which is only read. FERRUM_ERROR_INVALID_STATE: it
+ *  does not track. */
+FERRUM_API ferrum_status ferrum_generic_pool_get_tracker(
+    ferrum_generic_pool pool, ferrum_tracker *tracker_out);
+
+/**
+ * Makes a gpu manager on a device, of any backend.
+ *
+ * @param host    where buffers go that the device has no room for, another device
+ *                that is FERRUM_CAPABILITY_HOST_ADDRESSABLE; {0} only with settings
+ *                that forbid to fall back. Neither device can be closed before the
+ *                manager is destroyed, unless forced.
+ * @param config  settings, or NULL for FERRUM_MEMORY_CONFIG_INIT.
+ * @return FERRUM_ERROR_INVALID_CONFIG, also without a host that is needed;
+ *         FERRUM_ERROR_INVALID_ARGUMENT for a host that is the device itself or that
+ *         the process cannot address; FERRUM_ERROR_OUT_OF_MEMORY for what is
+ *         allocated ahead.
+ */
+FERRUM_API ferrum_status ferrum_gpu_manager_create(
+    ferrum_device device, ferrum_device host,
+    const ferrum_memory_config *config, ferrum_gpu_manager *manager_out);
+
+/**
+ * Destroys a gpu manager and gives its memory back, on both devices.
+ *
+ * @param flags  0 or FERRUM_FORCE, which ends live buffers, pinned or not.
+ * @return FERRUM_ERROR_BUSY while buffers are live or storage is taken, unless
+ *         forced.
+ */
+FERRUM_API ferrum_status ferrum_gpu_manager_destroy(ferrum_gpu_manager manager,
+                                                    uint32_t flags);
+
+/**
+ * Gives the name of the device's backend, such as "cpu" or "cuda", as text.
+ *
+ * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ */
+FERRUM_API ferrum_status
+ferrum_gpu_manager_get_backend_name(ferrum_gpu_manager manager, char *buffer,
+                                    size_t capacity, size_t *length_out);
+
+/** Gives the counters of a gpu manager: of the buffers on the device, but for
+ *  active_buffers, which is of both sides. Takes no lock. */
+FERRUM_API ferrum_status ferrum_gpu_manager_get_stats(
+    ferrum_gpu_manager manager, ferrum_memory_stats *stats_out);
+
+/** What of a gpu manager is or was on the host. */
+typedef struct ferrum_fallback_stats {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** On the host now. */
+    uint64_t cpu_bytes;
+    /** Buffers on the host now, as a count. */
+    uint64_t cpu_buffers;
+    /** Moves so far, as counts. */
+    uint64_t moved_to_cpu;
+    uint64_t moved_to_gpu;
+} ferrum_fallback_stats;
+
+/* clang-format off */
+#define FERRUM_FALLBACK_STATS_INIT {(uint32_t)sizeof(ferrum_fallback_stats), 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/** Gives what of a gpu manager is or was on the host. */
+FERRUM_API ferrum_status ferrum_gpu_manager_get_fallback_stats(
+    ferrum_gpu_manager manager, ferrum_fallback_stats *stats_out);
+
+/**
+ * Asks the device for its memory.
+ *
+ * @param total_out  the capacity; 0 means unknown.
+ * @param free_out   what can still be had, by anybody; free buffers in buckets are
+ *                   not free in that sense.
+ */
+FERRUM_API ferrum_status ferrum_gpu_manager_get_memory(
+    ferrum_gpu_manager manager, uint64_t *total_out, uint64_t *free_out);
+
+/** The level of the device by FERRUM_PRESSURE_PROFILE_TORCHLESS, of this moment. */
+FERRUM_API ferrum_status ferrum_gpu_manager_get_pressure(
+    ferrum_gpu_manager manager, ferrum_pressure_level *level_out);
+
+/** As ferrum_pressure_callback_add for the device of a gpu manager, by
+ *  FERRUM_PRESSURE_PROFILE_TORCHLESS. */
+FERRUM_API ferrum_status ferrum_gpu_manager_pressure_callback_add(
+    ferrum_gpu_manager manager, ferrum_pressure_fn callback, void *user_data,
+    ferrum_registration *registration_out);
+
+/** Empties the buckets. The memory is ready for buffers of any size, and may still be
+ *  held from the device. */
+FERRUM_API ferrum_status
+ferrum_gpu_manager_clear_pool(ferrum_gpu_manager manager);
+
+/**
+ * Empties the buckets and gives what holds no buffer back, on both sides.
+ *
+ * @param released_out  what the device has taken back.
+ */
+FERRUM_API ferrum_status ferrum_gpu_manager_shrink(ferrum_gpu_manager manager,
+                                                   uint64_t *released_out);
+
+/** Gives the tracker of a gpu manager, which is only read, with the buffers of both
+ *  sides. FERRUM_ERROR_INVALID_STATE: it does not track. */
+FERRUM_API ferrum_status ferrum_gpu_manager_get_tracker(
+    ferrum_gpu_manager manager, ferrum_tracker *tracker_out);
+
+/** What the elements of a buffer are. */
+typedef int32_t ferrum_dtype;
+#define FERRUM_DTYPE_F32 0
+#define FERRUM_DTYPE_F16 1
+#define FERRUM_DTYPE_BF16 2
+#define FERRUM_DTYPE_F64 3
+#define FERRUM_DTYPE_F8 4
+#define FERRUM_DTYPE_I8 5
+#define FERRUM_DTYPE_U8 6
+#define FERRUM_DTYPE_I16 7
+#define FERRUM_DTYPE_I32 8
+#define FERRUM_DTYPE_I64 9
+
+/** Where a buffer may be made. */
+typedef int32_t ferrum_buffer_place;
+/** On the device or, when that has no room, on the host. */
+#define FERRUM_PLACE_EITHER 0
+/** On the device only. */
+#define FERRUM_PLACE_GPU 1
+/** On the host, which is no falling back. */
+#define FERRUM_PLACE_CPU 2
+
+/** Should the buffer fall back, the manager may bring it to the device by itself,
+ *  whenever another is freed and it is not pinned. */
+#define FERRUM_BUFFER_MOVABLE UINT32_C(1)
+
+/** A buffer as asked for. */
+typedef struct ferrum_buffer_request {
+    uint32_t struct_size;
+    ferrum_dtype dtype;
+    /** Elements, as a count; not 0. */
+    uint64_t num_elements;
+    ferrum_buffer_place place;
+    /** FERRUM_BUFFER_* flags. */
+    uint32_t flags;
+    /** Of the device, that uses the buffer first; {0}: the default one. */
+    ferrum_stream stream;
+    /** For the tracker, at most 63 bytes; NULL: none. */
+    const char *tag;
+} ferrum_buffer_request;
+
+/* clang-format off */
+#define FERRUM_BUFFER_REQUEST_INIT {(uint32_t)sizeof(ferrum_buffer_request), 0, 0, 0, 0, {0}, NULL}
+/* clang-format on */
+
+/**
+ * Makes a buffer. What is in it is not defined.
+ *
+ * @return FERRUM_ERROR_INVALID_SIZE for no elements; FERRUM_ERROR_OVERFLOW;
+ *         FERRUM_ERROR_OUT_OF_MEMORY when no side that may be used has room;
+ *         FERRUM_ERROR_INVALID_STATE for FERRUM_PLACE_CPU with a manager that does
+ *         not fall back.
+ */
+FERRUM_API ferrum_status ferrum_gpu_manager_allocate(
+    ferrum_gpu_manager manager, const ferrum_buffer_request *request,
+    ferrum_fallback_buffer *buffer_out);
+
+/**
+ * Brings the buffers that fell back to the device, the oldest first, until it has no
+ * room for the next. Pinned ones stay, and nobody is asked to give anything up. The
+ * addresses of buffers that are not pinned may change. While another thread is at it,
+ * it brings none.
+ *
+ * @param moved_out  how many came.
+ */
+FERRUM_API ferrum_status ferrum_gpu_manager_return_buffers(
+    ferrum_gpu_manager manager, uint64_t *moved_out);
+
+/**
+ * Ends a buffer after what is queued on a stream of the device. Movable buffers that
+ * fell back may come to the device then, which waits for the device's default stream.
+ *
+ * @param stream  optional.
+ * @return FERRUM_ERROR_BUSY while it is pinned.
+ */
+FERRUM_API ferrum_status ferrum_fallback_buffer_free(
+    ferrum_fallback_buffer buffer, ferrum_stream stream);
+
+/** A buffer of a gpu manager. */
+typedef struct ferrum_fallback_buffer_info {
+    uint32_t struct_size;
+    ferrum_dtype dtype;
+    /** Stays the same when the buffer moves. */
+    uint64_t buffer_id;
+    /** Elements, as a count. */
+    uint64_t num_elements;
+    /** What they take. */
+    uint64_t size_bytes;
+    /** Where the buffer is: in the device, or on the CPU side a pointer. Good until
+     *  it moves. */
+    ferrum_address address;
+    ferrum_gpu_manager manager;
+    /** Of that side. */
+    ferrum_device device;
+    ferrum_buffer_location location;
+    /** How often it is pinned. */
+    uint32_t pins;
+    /** FERRUM_BUFFER_* flags. */
+    uint32_t flags;
+    uint32_t reserved;
+} ferrum_fallback_buffer_info;
+
+/* clang-format off */
+#define FERRUM_FALLBACK_BUFFER_INFO_INIT {(uint32_t)sizeof(ferrum_fallback_buffer_info), 0, 0, 0, 0, 0, {0}, {0}, 0, 0, 0, 0}
+/* clang-format on */
+
+/** Describes a buffer. */
+FERRUM_API ferrum_status ferrum_fallback_buffer_get_info(
+    ferrum_fallback_buffer buffer, ferrum_fallback_buffer_info *info_out);
+
+/** Gives where a buffer is on that side. FERRUM_ERROR_INVALID_STATE: it is on the
+ *  other. */
+FERRUM_API ferrum_status ferrum_fallback_buffer_get_address(
+    ferrum_fallback_buffer buffer, ferrum_buffer_location location,
+    ferrum_address *address_out);
+
+/**
+ * Moves a buffer, after what the device's default stream has queued; on that side
+ * already it does nothing. Whoever moves a buffer to the CPU has it stay there. A
+ * failed call leaves it whole where it was.
+ *
+ * @return FERRUM_ERROR_BUSY while it is pinned; FERRUM_ERROR_OUT_OF_MEMORY;
+ *         FERRUM_ERROR_INVALID_STATE for the CPU with a manager that does not fall
+ *         back, and from a host function.
+ */
+FERRUM_API ferrum_status ferrum_fallback_buffer_move(
+    ferrum_fallback_buffer buffer, ferrum_buffer_location location);
+
+/**
+ * Keeps a buffer where it is until it has been unpinned as often.
+ *
+ * @param address_out   where that is; may be NULL.
+ * @param location_out  on which side; may be NULL.
+ */
+FERRUM_API ferrum_status ferrum_fallback_buffer_pin(
+    ferrum_fallback_buffer buffer, ferrum_address *address_out,
+    ferrum_buffer_location *location_out);
+
+/** Ends one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE: there is none. */
+FERRUM_API ferrum_status
+ferrum_fallback_buffer_unpin(ferrum_fallback_buffer buffer);
+
+/**
+ * Copies memory of the process into a buffer, wherever it is, after what the default
+ * stream of that side has queued, and returns when it is there.
+ *
+ * @return FERRUM_ERROR_INVALID_SIZE for no bytes; FERRUM_ERROR_INVALID_OFFSET for a
+ *         part that leaves the buffer; FERRUM_ERROR_INVALID_STATE from a host
+ *         function.
+ */
+FERRUM_API ferrum_status ferrum_fallback_buffer_write(
+    ferrum_fallback_buffer buffer, uint64_t offset_bytes, const void *source,
+    uint64_t size_bytes);
+
+/** As ferrum_fallback_buffer_write, the other way. */
+FERRUM_API ferrum_status ferrum_fallback_buffer_read(
+    ferrum_fallback_buffer buffer, uint64_t offset_bytes, void *destination,
+    uint64_t size_bytes);
+
+/**
+ * Ends a buffer on that side and gives its storage to the caller, who gives it back
+ * with ferrum_gpu_manager_release or makes another buffer of it with
+ * ferrum_gpu_manager_adopt.
+ *
+ * @return FERRUM_ERROR_BUSY while it is pinned; FERRUM_ERROR_INVALID_STATE when it is
+ *         on the other side.
+ */
+FERRUM_API ferrum_status ferrum_fallback_buffer_take(
+    ferrum_fallback_buffer buffer, ferrum_buffer_location location,
+    ferrum_address *address_out);
+
+/**
+ * Makes a buffer of storage that was taken from one of the same manager.
+ *
+ * @param request  place and stream of it mean nothing.
+ * @return FERRUM_ERROR_INVALID_ADDRESS for what is no such storage;
+ *         FERRUM_ERROR_INVALID_SIZE when it is smaller than the elements.
+ */
+FERRUM_API ferrum_status ferrum_gpu_manager_adopt(
+    ferrum_gpu_manager manager, ferrum_buffer_location location,
+    ferrum_address address, const ferrum_buffer_request *request,
+    ferrum_fallback_buffer *buffer_out);
+
+/** Ends storage that was taken, after what is queued on a stream of the device,
+ *  which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none. */
+FERRUM_API ferrum_status ferrum_gpu_manager_release(
+    ferrum_gpu_manager manager, ferrum_buffer_location location,
+    ferrum_address address, ferrum_stream stream);
+
+/* ===================================================================== */
+/* 17. Advanced manager: mappings, links, memory of others                */
+/* ===================================================================== */
+
+/** What a program does through a mapping. */
+typedef int32_t ferrum_host_access;
+/** Reads only. */
+#define FERRUM_HOST_READ_ONLY 0
+/** Writes only: what is not written has no defined value afterwards. */
+#define FERRUM_HOST_WRITE_ONLY 1
+/** Both. */
+#define FERRUM_HOST_READ_WRITE 2
+
+/** As the size of a mapping: all of the block from the offset on. */
+#define FERRUM_MAP_TO_END UINT64_MAX
+
+/** A range of a block that the host is to address. */
+typedef struct ferrum_map_request {
+    uint32_t struct_size;
+    /** FERRUM_HOST_* */
+    ferrum_host_access access;
+    ferrum_memory memory;
+    uint64_t offset_bytes;
+    /** Not 0; FERRUM_MAP_TO_END: the rest of the block. */
+    uint64_t size_bytes;
+} ferrum_map_request;
+
+/* clang-format off */
+#define FERRUM_MAP_REQUEST_INIT {(uint32_t)sizeof(ferrum_map_request), FERRUM_HOST_READ_WRITE, {0}, 0, FERRUM_MAP_TO_END}
+/* clang-format on */
+
+/** A range of a block that the host addresses. */
+typedef struct ferrum_mapping {
+    uint32_t struct_size;
+    /** host_pointer is a copy, which ferrum_unmap writes back (1), not the block. */
+    uint32_t is_staged;
+    /** Names the mapping among those of its block; never 0. */
+    uint64_t mapping_id;
+    /** Valid until the mapping has ended; size_bytes from there on. */
+    void *host_pointer;
+    uint64_t size_bytes;
+} ferrum_mapping;
+
+/* clang-format off */
+#define FERRUM_MAPPING_INIT {(uint32_t)sizeof(ferrum_mapping), 0, 0, NULL, 0}
+/* clang-format on */
+
+/**
+ * Makes a range of a block addressable by the host, and waits for what is queued on
+ * the streams that have used the block. On a device that the host can address, and
+ * for page-locked memory, the pointer is to the block itself; on any other one it
+ * is to a copy, which ferrum_unmap writes back: never for FERRUM_HOST_READ_ONLY.
+ *
+ * The same range with the same access nests: it is the same mapping, which ends with
+ * as many calls of ferrum_unmap. A mapping that reads may overlap one that writes,
+ * and sees of that what was written before its ferrum_unmap only where both are the
+ * block itself. While a block is mapped it is neither moved nor given back; work may
+ * be queued on it, with the caller's own order against what goes through the pointer.
+ *
+ * @return FERRUM_ERROR_BUSY for a range that is to be written and overlaps another
+ *         one that is mapped for writing; FERRUM_ERROR_INVALID_OFFSET when it leaves
+ *         the block, FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits;
+ *         FERRUM_ERROR_OUT_OF_MEMORY when the host has no memory for a copy.
+ */
+FERRUM_API ferrum_status ferrum_map(const ferrum_map_request *request,
+                                    ferrum_mapping *mapping_out);
+
+/**
+ * Ends one call of ferrum_map. The last one for a mapping that writes to a copy
+ * writes it back and returns when that is done; when it fails, the mapping is as it
+ * was. Destroying the manager with FERRUM_FORCE ends mappings without writing back.
+ *
+ * @param mapping_id  of ferrum_mapping; 0: the block's mapping that was made last.
+ * @return FERRUM_ERROR_NOT_MAPPED for a block that has no such mapping.
+ */
+FERRUM_API ferrum_status ferrum_unmap(ferrum_memory memory,
+                                      uint64_t mapping_id);
+
+/** Memory for two devices, as asked for. */
+typedef struct ferrum_link_request {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** Not 0. */
+    uint64_t size_bytes;
+    /** Of the first address: a power of two up to FERRUM_ALIGNMENT_MAX; 0: the
+     *  pool's. */
+    uint64_t alignment_bytes;
+    /** Name for the books, at most 63 bytes; NULL: none. */
+    const char *tag;
+} ferrum_link_request;
+
+/* clang-format off */
+#define FERRUM_LINK_REQUEST_INIT {(uint32_t)sizeof(ferrum_link_request), 0, 0, 0, NULL}
+/* clang-format on */
+
+/**
+ * Makes two blocks of FERRUM_MEMORY_MAPPED, for managers of two devices, that are
+ * the same memory: what one device writes the other reads, in the order that streams
+ * and events give. The memory counts as the first manager's and goes back to it when
+ * both blocks are deallocated, in either order. Destroying the first manager with
+ * FERRUM_FORCE ends both blocks.
+ *
+ * @param first_out,second_out  the blocks of the first and the second manager.
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for two managers of one device;
+ *         FERRUM_ERROR_UNSUPPORTED for devices that cannot address the same memory;
+ *         else as ferrum_allocate_typed.
+ */
+FERRUM_API ferrum_status
+ferrum_create_mapping(ferrum_manager first, ferrum_manager second,
+                      const ferrum_link_request *request,
+                      ferrum_memory *first_out, ferrum_memory *second_out);
+
+/**
+ * Queues that a block is brought near a device before it is used there, and
+ * returns. The bytes stay as they are, and it counts as no access. On the host it
+ * has the system put memory behind the block.
+ *
+ * @param target  the block's own device, or another.
+ * @param stream  optional, of the block's device.
+ * @return FERRUM_ERROR_UNSUPPORTED for a device that the block cannot be brought to.
+ */
+FERRUM_API ferrum_status ferrum_prefetch(ferrum_memory memory,
+                                         ferrum_device target,
+                                         ferrum_stream stream);
+
+/** What a program expects of a block. There are three axes, order, direction and
+ *  lifetime, and a block has one hint of each. */
+typedef int32_t ferrum_usage_hint;
+#define FERRUM_USAGE_NONE 0
+/** Order: one after the other. */
+#define FERRUM_USAGE_SEQUENTIAL 1
+/** Order: scattered. */
+#define FERRUM_USAGE_RANDOM 2
+/** Direction: mostly read. */
+#define FERRUM_USAGE_READ_MOSTLY 3
+/** Direction: mostly written. */
+#define FERRUM_USAGE_WRITE_MOSTLY 4
+/** Lifetime: may be dropped eagerly. */
+#define FERRUM_USAGE_TEMPORARY 5
+/** Lifetime: to be kept resident. */
+#define FERRUM_USAGE_RESIDENT 6
+
+/** The last hint of each axis; FERRUM_USAGE_NONE where none was given. */
+typedef struct ferrum_usage_hints {
+    uint32_t struct_size;
+    ferrum_usage_hint order;
+    ferrum_usage_hint direction;
+    ferrum_usage_hint lifetime;
+} ferrum_usage_hints;
+
+/* clang-format off */
+#define FERRUM_USAGE_HINTS_INIT {(uint32_t)sizeof(ferrum_usage_hints), 0, 0, 0}
+/* clang-format on */
+
+/**
+ * Keeps a hint with a block, in place of an earlier one of the same axis;
+ * FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
+ * (ferrum_get_usage_hints) and change nothing by themselves.
+ *
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for what is no hint.
+ */
+FERRUM_API ferrum_status ferrum_set_usage_hint(ferrum_memory memory,
+                                               ferrum_usage_hint hint);
+
+/** Gives the hints of a block. */
+FERRUM_API ferrum_status ferrum_get_usage_hints(ferrum_memory memory,
+                                                ferrum_usage_hints *hints_out);
+
+/** How a block is used, as far as its last accesses show. */
+typedef int32_t ferrum_access_pattern;
+/** Too few accesses. */
+#define FERRUM_PATTERN_UNKNOWN 0
+/** One after the other. */
+#define FERRUM_PATTERN_SEQUENTIAL 1
+/** Scattered. */
+#define FERRUM_PATTERN_RANDOM 2
+/** Clusters in time. */
+#define FERRUM_PATTERN_BURST 3
+/** More than one kind. */
+#define FERRUM_PATTERN_MIXED 4
+
+/** What copies, fills, writes, reads and mappings did with a block. */
+typedef struct ferrum_access_stats {
+    uint32_t struct_size;
+    /** The manager tracks (1); else all below is 0. */
+    uint32_t is_tracked;
+    /** There was an access (1); else last_access_ns means nothing. */
+    uint32_t is_accessed;
+    ferrum_access_pattern pattern;
+    uint64_t read_count;
+    uint64_t write_count;
+    /** Mean sizes, rounded down; 0 when there was none. */
+    uint64_t average_read_bytes;
+    uint64_t average_write_bytes;
+    /** Monotonic time of the last access since ferrum_init. */
+    uint64_t last_access_ns;
+} ferrum_access_stats;
+
+/* clang-format off */
+#define FERRUM_ACCESS_STATS_INIT {(uint32_t)sizeof(ferrum_access_stats), 0, 0, 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/**
+ * Gives the access statistics of a block of a manager with enable_tracking; others
+ * keep none, and pay nothing.
+ *
+ * A copy counts as a read of its source and a write of its destination when it is
+ * queued; a mapping as a read when it is made, if it reads, and as a write when it
+ * has ended, if it writes. What programs do through an address is not seen.
+ *
+ * The pattern is told from the last 16 steps; a step is from one access to the next
+ * of the same kind, read or write. Less than 4 steps are UNKNOWN. A step is in order
+ * when an access starts where the last one of its kind ended, or at the block's start
+ * after one that ended at its end. A pause is a step whose access came at least 1 ms
+ * after the access before it, and at least 10 times the median of the steps later.
+ * Two pauses or more, in at most a quarter of the steps, are bursts. Three quarters
+ * or more in order are SEQUENTIAL, a quarter or less RANDOM. Bursts that are
+ * sequential, and what is none of these, are MIXED; other bursts are BURST.
+ */
+FERRUM_API ferrum_status
+ferrum_get_access_stats(ferrum_memory memory, ferrum_access_stats *stats_out);
+
+/** Memory of somebody else's that is to get a handle. */
+typedef struct ferrum_adoption {
+    uint32_t struct_size;
+    /** FERRUM_MEMORY_*, what it is used for. */
+    ferrum_memory_type memory_type;
+    /** Where the manager's device has it; on a host device a pointer. */
+    ferrum_address address;
+    /** Not 0. */
+    uint64_t size_bytes;
+    /** Name for the books, at most 63 bytes; NULL: none. */
+    const char *tag;
+} ferrum_adoption;
+
+/* clang-format off */
+#define FERRUM_ADOPTION_INIT {(uint32_t)sizeof(ferrum_adoption), FERRUM_MEMORY_GENERAL, 0, 0, NULL}
+/* clang-format on */
+
+/**
+ * Gives a handle to memory that the caller or somebody else owns. It is used like any
+ * other block and counts as live, but is in no pool's books, never moved and never
+ * freed: ferrum_deallocate only ends the handle, and is FERRUM_ERROR_BUSY while work
+ * is queued on it. The memory must stay valid until then. Destroying the manager with
+ * FERRUM_FORCE waits for that work.
+ *
+ * @return FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read and written
+ *         throughout, as far as can be told; FERRUM_ERROR_ALREADY_EXISTS for memory
+ *         that the device has already; FERRUM_ERROR_INVALID_SIZE,
+ *         FERRUM_ERROR_OVERFLOW, FERRUM_ERROR_UNSUPPORTED.
+ */
+FERRUM_API ferrum_status ferrum_adopt_memory(ferrum_manager manager,
+                                             const ferrum_adoption *adoption,
+                                             ferrum_memory *memory_out);
+
+/**
+ * Queues work in a stream of the caller's. It must have work(work_data) called
+ * once, on any thread, after what was queued before and before what is queued later;
+ * at once is right too. It is called on the threads that use the stream, with no lock
+ * held.
+ *
+ * @return FERRUM_OK, or an error when the work will not be called.
+ */
+typedef ferrum_status (*ferrum_enqueue_fn)(ferrum_host_fn work, void *work_data,
+                                           void *user_data);
+
+/** A stream that somebody else made. */
+typedef struct ferrum_foreign_stream {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** Handle in the runtime of the device's vendor, such as a CUstream; 0 on host
+     *  devices, where enqueue is given. */
+    uint64_t native_handle;
+    ferrum_enqueue_fn enqueue;
+    void *user_data;
+} ferrum_foreign_stream;
+
+/* clang-format off */
+#define FERRUM_FOREIGN_STREAM_INIT {(uint32_t)sizeof(ferrum_foreign_stream), 0, 0, NULL, NULL}
+/* clang-format on */
+
+/**
+ * Gives a handle to a stream that somebody else made, for every call that takes one.
+ * What its owner has queued there is waited for like the rest of it, but that
+ * ferrum_stream_is_ready tells only of what was queued by the handle.
+ *
+ * ferrum_stream_destroy runs dry what was queued by the handle and leaves the stream
+ * alone; it must stay valid until then, as must user_data. A stream that never
+ * calls the work is waited for for ever.
+ *
+ * @return FERRUM_ERROR_UNSUPPORTED for a device that cannot;
+ *         FERRUM_ERROR_NULL_POINTER without enqueue on a host device.
+ */
+FERRUM_API ferrum_status
+ferrum_stream_adopt(ferrum_device device, const ferrum_foreign_stream *foreign,
+                    ferrum_stream *stream_out);
 
 #ifdef __cplusplus
 }

@@ -35,6 +35,9 @@ type HandleInfo struct {
 	Tag                string
 	Relocatable        bool
 	Pins               uint32
+	// Linked is the block of another device that is the same memory, or 0.
+	Linked  uint64
+	Adopted bool
 }
 
 // ManagerCreate makes a memory manager on a device; nil is
@@ -189,7 +192,7 @@ func (l *Library) HandleInfo(memory uint64) (HandleInfo, error) {
 		SizeBytes: found.SizeBytes, AllocatedBytes: found.AllocatedBytes,
 		AlignmentBytes: found.AlignmentBytes, Addr: found.Addr, HostAddr: found.HostAddr,
 		Mapped: found.IsMapped, OperationsInFlight: found.OperationsInFlight, Tag: found.Tag,
-		Relocatable: found.Relocatable, Pins: found.Pins,
+		Relocatable: found.Relocatable, Pins: found.Pins, Linked: found.Linked.ID(), Adopted: found.Adopted,
 	}
 	if found.AllocatedAt != 0 {
 		info.AllocatedAt = max(found.AllocatedAt-r.startedClock, 0)

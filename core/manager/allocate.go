@@ -1,7 +1,10 @@
 package manager
 
 import (
+	"errors"
+
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pool"
 )
 
@@ -38,9 +41,15 @@ func (m *Manager) AllocateAligned(sizeBytes, alignmentBytes uint64) (MemoryHandl
 	return m.AllocateTyped(Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
 }
 
-func (r Request) check(op string, id device.ID) error {
-	if err := r.Type.check(op, id); err != nil {
+func (r Request) check(op string, e *engine.Engine) error {
+	id := e.ID()
+	if err := r.Type.check(op, e); err != nil {
 		return err
+	}
+	if r.Relocatable && r.Type.isPinnedOn(e) {
+		return device.Errorf(device.CodeInvalidArgument, op,
+			"memory_type %s (%d) is page-locked, which is never moved: it cannot be relocatable",
+			r.Type, int32(r.Type)).On(id)
 	}
 	if r.SizeBytes == 0 {
 		return device.Errorf(device.CodeInvalidSize, op, "size_bytes is 0").On(id)
@@ -49,9 +58,13 @@ func (r Request) check(op string, id device.ID) error {
 		return device.Errorf(device.CodeInvalidAlignment, op,
 			"alignment_bytes %d is not a power of two up to %d", r.AlignmentBytes, AlignmentMax).On(id)
 	}
-	if len(r.Tag) > TagMax {
+	return checkTag(op, id, r.Tag)
+}
+
+func checkTag(op string, id device.ID, tag string) error {
+	if len(tag) > TagMax {
 		return device.Errorf(device.CodeInvalidArgument, op,
-			"tag %.80q has %d bytes, more than %d", r.Tag, len(r.Tag), TagMax).On(id)
+			"tag %.80q has %d bytes, more than %d", tag, len(tag), TagMax).On(id)
 	}
 	return nil
 }
@@ -59,11 +72,14 @@ func (r Request) check(op string, id device.ID) error {
 // AllocateTyped makes a block as described.
 func (m *Manager) AllocateTyped(r Request) (MemoryHandle, error) {
 	const op = "manager.allocate"
-	if err := r.check(op, m.owner.engine.ID()); err != nil {
+	if err := r.check(op, m.owner.engine); err != nil {
 		return 0, err
 	}
 	if !m.config.EnableTracking {
 		r.Tag = ""
+	}
+	if err := m.havePinnedHome(op, r.Type); err != nil {
+		return 0, err
 	}
 	where, err := m.enter(op, r.Type)
 	if err != nil {
@@ -109,22 +125,48 @@ func (m *Manager) leave(where *home, made *block) {
 
 // take gets memory from the pool and a handle for it, or neither.
 func (m *Manager) take(where *home, r Request) (*block, error) {
-	memory, err := where.pool.Alloc(pool.Request{
-		SizeBytes: r.SizeBytes, AlignmentBytes: r.AlignmentBytes, Tag: r.Tag,
-	})
+	memory, err := m.takeMemory(where, r)
 	if err != nil {
 		return nil, err
 	}
-	b := &block{manager: m, home: where, memory: memory, kind: r.Type, tag: r.Tag,
-		order: m.factory.blocks.Add(1), relocatable: r.Relocatable, alignment: r.AlignmentBytes}
-	if err = m.markNew(memory); err == nil {
-		err = m.publish(b)
-	}
-	if err != nil {
-		m.logFailure("memory without a handle could not be freed", where.pool.FreeAfter(memory.Addr, nil))
+	b := m.newBlock(where, memory, r)
+	if err := m.publish(b); err != nil {
+		m.giveBackUnused(where, memory)
 		return nil, err
 	}
 	return b, nil
+}
+
+// takeMemory gets memory from the pool that nobody else knows yet.
+func (m *Manager) takeMemory(where *home, r Request) (pool.Block, error) {
+	request := pool.Request{SizeBytes: r.SizeBytes, AlignmentBytes: r.AlignmentBytes, Tag: r.Tag}
+	memory, err := where.pool.Alloc(request)
+	if errors.Is(err, device.CodeResourceExhausted) && m.trimPinned() {
+		memory, err = where.pool.Alloc(request)
+	}
+	if err != nil {
+		return pool.Block{}, err
+	}
+	if err := m.markNew(memory); err != nil {
+		m.giveBackUnused(where, memory)
+		return pool.Block{}, err
+	}
+	return memory, nil
+}
+
+func (m *Manager) giveBackUnused(where *home, memory pool.Block) {
+	m.logFailure("memory without a handle could not be freed", where.pool.FreeAfter(memory.Addr, nil))
+}
+
+func (m *Manager) newBlock(where *home, memory pool.Block, r Request) *block {
+	b := &block{
+		manager: m, home: where, memory: memory, kind: r.Type, tag: r.Tag,
+		order: m.factory.blocks.Add(1), relocatable: r.Relocatable, alignment: r.AlignmentBytes,
+	}
+	if where.pinned {
+		b.hostAddr = where.pool.HostAddr(memory.Addr)
+	}
+	return b
 }
 
 // publish gives a block its handle and enters it in the books.

@@ -18,11 +18,20 @@ const AlignmentMax = 1 << 30
 // found it was on its way.
 type block struct {
 	manager *Manager
-	home    *home
+	// home is where the memory came from; nil for what was adopted, and for the second
+	// of two linked blocks.
+	home *home
 	// memory stays as it is, but for its address, which mu guards.
 	memory pool.Block
-	kind   MemoryType
-	tag    string
+	// hostAddr is where the host addresses memory that the device does not share with
+	// it otherwise; else 0.
+	hostAddr device.HostAddr
+	// link is nil unless the block is linked to another.
+	link *link
+	// adopted says that the memory is somebody else's.
+	adopted bool
+	kind    MemoryType
+	tag     string
 	// order says which of two blocks was made first.
 	order uint64
 	// relocatable and alignment are as asked for.
@@ -80,6 +89,11 @@ type HandleInfo struct {
 	Relocatable bool
 	// Pins counts the calls of Pin that Unpin has not ended.
 	Pins uint32
+	// Linked is the block of another device that has the same memory; 0: none, or it
+	// is gone.
+	Linked MemoryHandle
+	// Adopted says that the memory is somebody else's.
+	Adopted bool
 }
 
 // lookUp finds a live block.
@@ -112,10 +126,7 @@ func (b *block) infoLocked() HandleInfo {
 		SizeBytes: b.memory.RequestedBytes, AllocatedBytes: b.memory.SizeBytes,
 		AlignmentBytes: alignmentOf(b.memory.Addr), Addr: b.memory.Addr,
 		Tag: b.tag, Relocatable: b.relocatable, Pins: b.pins,
-		IsMapped: len(b.mappings) > 0,
-	}
-	if e.Info().HostAddressable {
-		info.HostAddr = device.HostAddr(b.memory.Addr)
+		IsMapped: len(b.mappings) > 0, HostAddr: b.hostAddrLocked(), Adopted: b.adopted, Linked: b.linkedHandle(),
 	}
 	if b.manager.config.EnableTracking {
 		info.AllocatedAt = b.memory.AllocatedAt
@@ -123,6 +134,14 @@ func (b *block) infoLocked() HandleInfo {
 	b.pruneLocked()
 	info.OperationsInFlight = uint32(len(b.operations))
 	return info
+}
+
+// hostAddrLocked is the block as the host sees it, or 0.
+func (b *block) hostAddrLocked() device.HostAddr {
+	if b.manager.Engine().Info().HostAddressable {
+		return device.HostAddr(b.memory.Addr)
+	}
+	return b.hostAddr
 }
 
 func alignmentOf(addr device.Addr) uint64 {
@@ -148,7 +167,7 @@ func lockBoth(a, b *block) (unlock func()) {
 
 // usableLocked says why no work may be queued on the block.
 func (b *block) usableLocked(op string) error {
-	if b.dead || b.manager.closing.Load() {
+	if b.dead || b.manager.closing.Load() || b.link != nil && b.link.owner.closing.Load() {
 		return destroyed(op, handle.Memory, uint64(b.handle)).On(b.manager.Engine().ID())
 	}
 	return nil

@@ -61,9 +61,10 @@ func (m *Manager) beginClose(force bool) error {
 		m.closing.Store(true)
 	}
 	for {
-		if live := m.liveLocked(); live > 0 && !force {
+		if live := m.liveLocked(); live+m.lent > 0 && !force {
 			return device.Errorf(device.CodeBusy, "manager.close",
-				"%d blocks are live", live).On(m.owner.engine.ID())
+				"%d blocks are live, and %d that are linked to memory of this manager",
+				live, m.lent).On(m.owner.engine.ID())
 		}
 		if m.calls == 0 {
 			m.closing.Store(true)
@@ -87,7 +88,7 @@ func (m *Manager) liveLocked() uint64 {
 func (m *Manager) killBlocks() error {
 	work := newWork()
 	defer work.release()
-	m.eachBlock(func(b *block) bool {
+	m.eachVictim(func(b *block) bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if !b.dead {
@@ -99,24 +100,41 @@ func (m *Manager) killBlocks() error {
 		return err
 	}
 	count, bytes := uint64(0), uint64(0)
-	m.eachBlock(func(b *block) bool {
-		b.mu.Lock()
-		defer b.mu.Unlock()
+	m.eachVictim(func(b *block) bool {
+		unlock := b.lockLinked()
+		defer unlock()
 		if b.dead {
 			return true
 		}
 		count++
 		bytes += b.memory.SizeBytes
-		// Closing the pool frees what could not be freed here.
-		m.logFailure("a block of a closing manager", b.home.pool.FreeAfter(b.memory.Addr, nil))
-		m.logFailure("the handle of a block of a closing manager", m.buryLocked(b))
+		switch {
+		case b.adopted:
+			m.logFailure("memory of others in a closing manager", b.leaveToOwner())
+		case b.link == nil || b.link.left == 1:
+			// Closing the pool frees what could not be freed here.
+			m.logFailure("a block of a closing manager", b.freeMemory(nil))
+		}
+		m.logFailure("the handle of a block of a closing manager", b.manager.buryLocked(b))
 		return true
 	})
+	m.owner.flushUnlinks()
 	if count > 0 {
 		m.owner.engine.Log(engine.Warning, fmt.Sprintf(
 			"a manager was closed by force with %d live blocks of %d bytes", count, bytes))
 	}
 	return nil
+}
+
+// eachVictim visits the blocks that go with the manager: its own and those which are
+// linked to its memory.
+func (m *Manager) eachVictim(visit func(*block) bool) {
+	m.factory.memory.Each(func(_ uint64, b *block) bool {
+		if b.manager != m && (b.link == nil || b.link.owner != m) {
+			return true
+		}
+		return visit(b)
+	})
 }
 
 // work is what is in flight on many blocks: each stream and each operation

@@ -45,6 +45,9 @@ func (f *Factory) CloseDevice(e *engine.Engine, force bool) (Leftovers, error) {
 		err = f.destroyAll(d)
 	}
 	if err == nil {
+		err = f.awaitUnlinks(d)
+	}
+	if err == nil {
 		err = f.dropDefaults(d)
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pool"
 )
 
@@ -47,8 +48,9 @@ func DefaultConfig() Config {
 }
 
 // complete checks the settings and gives a copy of them with General filled in.
-func (c Config) complete(id device.ID) (Config, error) {
+func (c Config) complete(e *engine.Engine) (Config, error) {
 	const op = "manager.create"
+	id := e.ID()
 	threshold := float64(c.GCThreshold)
 	if math.IsNaN(threshold) || threshold <= 0 || threshold > 1 {
 		return c, device.Errorf(device.CodeInvalidConfig, op,
@@ -65,7 +67,7 @@ func (c Config) complete(id device.ID) (Config, error) {
 				"pool_configs has settings for memory_type %d, which is none of 0 to %d",
 				int32(kind), MemoryTypeCount-1).On(id)
 		}
-		if err := kind.check(op, id); err != nil {
+		if err := kind.check(op, e); err != nil {
 			return c, err
 		}
 	}

@@ -9,7 +9,7 @@ import "ferrum_mem/core/pool"
 // the settings of CreateMemoryManager; nothing has changed then.
 func (m *Manager) ConfigurePool(kind MemoryType, settings pool.Config) error {
 	const op = "manager.configure_pool"
-	if err := kind.check(op, m.owner.engine.ID()); err != nil {
+	if err := kind.check(op, m.owner.engine); err != nil {
 		return err
 	}
 	if err := m.begin(op); err != nil {

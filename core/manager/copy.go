@@ -36,6 +36,10 @@ func (t transferEnds) uses() []use {
 }
 
 func (t transferEnds) route() route {
+	if t.src.link != nil && t.src.link == t.dst.link {
+		// The same memory: one device moves it, whichever way the ranges overlap.
+		t.src = t.dst
+	}
 	return route{
 		dst: t.dst.manager.owner, src: t.src.manager.owner,
 		dstAddr: t.dst.memory.Addr + device.Addr(t.DstOffsetBytes),

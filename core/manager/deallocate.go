@@ -12,7 +12,9 @@ import (
 // used it is done; Deallocate does not wait for that. When it fails, the block
 // is as it was; but CodeCorrupted, from a pool with red zones, says that bytes
 // beside the block were overwritten, and the block is gone all the same. A block
-// that is pinned or mapped is CodeBusy.
+// that is pinned or mapped is CodeBusy, and so is an adopted one on which work is
+// queued: its owner may do as he likes with the memory when Deallocate has returned.
+// The memory of two linked blocks is free once both are given back.
 func (f *Factory) Deallocate(h MemoryHandle) error {
 	b, err := f.lookUp("manager.deallocate", "memory", h)
 	if err != nil {
@@ -25,12 +27,15 @@ func (f *Factory) Deallocate(h MemoryHandle) error {
 	}
 	m.collector.freed.Add(1)
 	m.closeFormer()
+	if b.link != nil {
+		b.link.settle(m)
+	}
 	return err
 }
 
 func (m *Manager) giveBack(b *block) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	unlock := b.lockLinked()
+	defer unlock()
 	if b.dead {
 		return destroyed("manager.deallocate", handle.Memory, uint64(b.handle)).On(m.owner.engine.ID())
 	}
@@ -41,6 +46,13 @@ func (m *Manager) giveBack(b *block) error {
 	if len(b.mappings) != 0 {
 		return device.Errorf(device.CodeBusy, "manager.deallocate", "memory handle %#x has %d mappings",
 			uint64(b.handle), len(b.mappings)).On(m.owner.engine.ID())
+	}
+	switch {
+	case b.adopted:
+		return m.disown(b)
+	case b.link != nil && b.link.left > 1:
+		b.link.passOnLocked(b)
+		return m.buryLocked(b)
 	}
 	fences, err := b.fencesLocked(nil)
 	if err != nil {
@@ -56,7 +68,7 @@ func (m *Manager) giveBack(b *block) error {
 			fences = append(fences, scrubbed)
 		}
 	}
-	damage := b.home.pool.FreeAfter(b.memory.Addr, fences)
+	damage := b.freeMemory(fences)
 	if damage != nil && !errors.Is(damage, device.CodeCorrupted) {
 		m.owner.closeEvents(fences...)
 		return damage
@@ -73,11 +85,29 @@ func (m *Manager) buryLocked(b *block) error {
 	b.forgetLocked()
 	m.mu.Lock()
 	m.live[b.kind]--
-	b.home.users--
+	switch {
+	case b.adopted:
+		m.adopted.Blocks--
+		m.adopted.Bytes -= b.memory.SizeBytes
+	case b.link == nil:
+		b.home.users--
+	}
 	m.changed.Broadcast()
 	m.mu.Unlock()
+	if b.link != nil {
+		b.link.leaveLocked(b)
+	}
 	_, err := m.factory.memory.Remove(uint64(b.handle))
 	return err
+}
+
+// freeMemory gives the memory of a block back, after the events; not that of one
+// that was adopted.
+func (b *block) freeMemory(fences []device.Event) error {
+	if b.link != nil {
+		return b.link.home.pool.FreeAfter(b.link.addr, fences)
+	}
+	return b.home.pool.FreeAfter(b.memory.Addr, fences)
 }
 
 // waitAll waits until all events have passed.

@@ -56,6 +56,8 @@ type openDevice struct {
 	unclosedMu sync.Mutex
 	// unclosed are events that could not be closed yet.
 	unclosed []device.Event
+	// unlinks are ranges that linked blocks had here, which queued work may still use.
+	unlinks []linkedRange
 }
 
 func (f *Factory) deviceOf(e *engine.Engine) *openDevice {

@@ -41,6 +41,11 @@ type Manager struct {
 	// former are homes that were replaced and are not closed yet.
 	former []*home
 	live   [MemoryTypeCount]uint64
+	// lent counts memory of this manager whose handle is gone, but not that of the
+	// block which is linked to it.
+	lent uint64
+	// adopted is what is live of other people's memory.
+	adopted Adopted
 	// past is the counts of pools that are gone.
 	past track.Statistics
 	// onClose is told when the manager is closed.
@@ -52,6 +57,8 @@ type home struct {
 	pool *pool.Pool
 	// keep says that a collection leaves the pool's memory alone.
 	keep bool
+	// pinned says that the pool's memory is page-locked.
+	pinned bool
 
 	// All below is guarded by Manager.mu.
 	// users counts live blocks and allocations under way.
@@ -66,7 +73,7 @@ type home struct {
 // pool.New for the settings of a pool, CodeUnsupported for settings of a memory
 // type that the device lacks.
 func (f *Factory) CreateMemoryManager(e *engine.Engine, c Config) (*Manager, error) {
-	settings, err := c.complete(e.ID())
+	settings, err := c.complete(e)
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +118,15 @@ func (f *Factory) build(d *openDevice, c Config) (*Manager, error) {
 }
 
 func (m *Manager) newHome(kind MemoryType, settings pool.Config) (*home, error) {
-	made, err := pool.NewInGroup(m.owner.engine, m.config.forPool(kind, settings), &m.totals)
+	pinned, open := kind.isPinnedOn(m.owner.engine), pool.NewInGroup
+	if pinned {
+		open = pool.NewPinned
+	}
+	made, err := open(m.owner.engine, m.config.forPool(kind, settings), &m.totals)
 	if err != nil {
 		return nil, forType(err, kind)
 	}
-	return &home{pool: made, keep: settings.PreAllocate}, nil
+	return &home{pool: made, keep: settings.PreAllocate, pinned: pinned}, nil
 }
 
 // Engine is the device that the manager is on.

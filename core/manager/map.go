@@ -31,10 +31,13 @@ func (a HostAccess) writes() bool { return a != HostRead }
 type MapRequest struct {
 	Memory      MemoryHandle
 	OffsetBytes uint64
-	// SizeBytes is not 0.
+	// SizeBytes is not 0; MapToEnd is all from OffsetBytes on.
 	SizeBytes uint64
 	Access    HostAccess
 }
+
+// MapToEnd as the size of a mapping is all of the block from the offset on.
+const MapToEnd = math.MaxUint64
 
 // Mapping is a range of a block that the host can address.
 type Mapping struct {
@@ -98,6 +101,9 @@ func (f *Factory) Map(r MapRequest) (Mapping, error) {
 		return Mapping{}, device.Errorf(device.CodeInvalidArgument, op,
 			"access %d is none of 0 to %d", int32(r.Access), len(hostAccessNames)-1).On(id)
 	}
+	if r.SizeBytes == MapToEnd && r.OffsetBytes < b.memory.RequestedBytes {
+		r.SizeBytes = b.memory.RequestedBytes - r.OffsetBytes
+	}
 	at := span{offsetName: "offset_bytes", offset: r.OffsetBytes, size: r.SizeBytes}
 	if err := at.within(op, b.memory.RequestedBytes); err != nil {
 		return Mapping{}, err
@@ -151,7 +157,7 @@ func (b *block) joinMapping(op string, r MapRequest) (m *mapping, made bool, err
 func (f *Factory) makeMapping(op string, b *block, m *mapping) {
 	var copied *mapCopy
 	var err error
-	if b.manager.Engine().Info().HostAddressable {
+	if b.isHostVisible() {
 		err = f.awaitUses(b)
 	} else {
 		copied, err = f.bringCopy(op, b, m.request)
@@ -171,7 +177,7 @@ func (f *Factory) makeMapping(op string, b *block, m *mapping) {
 		return
 	}
 	// The mapping is entered, so the block stays where it is.
-	m.addr = device.HostAddr(b.memory.Addr) + device.HostAddr(m.request.OffsetBytes)
+	m.addr = b.hostAddrLocked() + device.HostAddr(m.request.OffsetBytes)
 	if copied != nil {
 		m.addr, m.copied = copied.addr, copied
 	}
@@ -179,6 +185,11 @@ func (f *Factory) makeMapping(op string, b *block, m *mapping) {
 	if m.request.Access.reads() {
 		m.useOf(b, false).recordLocked()
 	}
+}
+
+// isHostVisible says whether the host addresses the block itself.
+func (b *block) isHostVisible() bool {
+	return b.manager.Engine().Info().HostAddressable || b.hostAddr != 0
 }
 
 func (m *mapping) useOf(b *block, writes bool) use {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
 )
 
 // MemoryType is what a block is used for. Each type may have a pool of its own.
@@ -58,14 +59,27 @@ func (t *MemoryType) UnmarshalText(text []byte) error {
 }
 
 // check refuses a type that is unknown or that the device cannot serve.
-func (t MemoryType) check(op string, id device.ID) error {
+func (t MemoryType) check(op string, e *engine.Engine) error {
+	if err := t.checkKnown(op, e.ID()); err != nil {
+		return err
+	}
+	if t.isPinnedOn(e) && !e.Info().PinnedHost {
+		return device.Errorf(device.CodeUnsupported, op,
+			"memory_type %s (%d): device %s has no such memory", t, int32(t), e.ID()).On(e.ID())
+	}
+	return nil
+}
+
+func (t MemoryType) checkKnown(op string, id device.ID) error {
 	if !t.known() {
 		return device.Errorf(device.CodeInvalidArgument, op,
 			"memory_type %d is none of 0 to %d", int32(t), MemoryTypeCount-1).On(id)
 	}
-	if t == Pinned || t == Mapped {
-		return device.Errorf(device.CodeUnsupported, op,
-			"memory_type %s (%d): device %s has no such memory", t, int32(t), id).On(id)
-	}
 	return nil
+}
+
+// isPinnedOn says whether the type is page-locked memory of the host. What is shared
+// between devices is, unless the device's own memory is the host's.
+func (t MemoryType) isPinnedOn(e *engine.Engine) bool {
+	return t == Pinned || t == Mapped && !e.Info().HostAddressable
 }

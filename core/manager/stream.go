@@ -24,6 +24,9 @@ type stream struct {
 	owner     *openDevice
 	dev       device.Stream
 	isDefault bool
+	// adopted says that somebody else made it, who may queue work that its device does
+	// not tell of.
+	adopted bool
 	// madeAt is by the clock of track: of the default stream, when it got its handle.
 	madeAt time.Duration
 
@@ -73,7 +76,7 @@ func (s *stream) fence() (device.Event, error) {
 	if s.state == streamClosed {
 		return nil, nil
 	}
-	if idle, err := s.dev.Idle(); err == nil && idle {
+	if idle, err := s.dev.Idle(); err == nil && idle && !s.adopted {
 		return nil, nil
 	}
 	return s.dev.RecordEvent()

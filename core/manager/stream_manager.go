@@ -27,21 +27,44 @@ func (s *StreamManager) Engine() *engine.Engine { return s.engine }
 
 // CreateStream makes a stream.
 func (s *StreamManager) CreateStream() (StreamHandle, error) {
+	return s.newStream("stream.create", s.engine.Device().NewStream, false)
+}
+
+// AdoptStream gives a handle to a stream that somebody else made and keeps until the
+// handle is destroyed, which leaves the stream alone. Work that its owner queues
+// counts as well where the end of the queue does: for blocks that are given back and
+// for Synchronize; IsStreamReady tells of what was queued by its handle. Errors:
+// those of device.StreamAdopter; CodeUnsupported where the device lacks that.
+func (s *StreamManager) AdoptStream(foreign device.ForeignStream) (StreamHandle, error) {
+	const op = "stream.adopt"
+	adopter, ok := s.engine.Device().(device.StreamAdopter)
+	if !ok {
+		return 0, lacks(op, s.engine, "use streams of others")
+	}
+	return s.newStream(op, func() (device.Stream, error) { return adopter.AdoptStream(foreign) }, true)
+}
+
+// lacks is the error for a capability that a device does not have.
+func lacks(op string, e *engine.Engine, what string) error {
+	return device.Errorf(device.CodeUnsupported, op, "device %s cannot %s", e.ID(), what).On(e.ID())
+}
+
+func (s *StreamManager) newStream(op string, open func() (device.Stream, error), adopted bool) (StreamHandle, error) {
 	d := s.deviceOf(s.engine)
-	if err := d.begin("stream.create", &d.streams); err != nil {
+	if err := d.begin(op, &d.streams); err != nil {
 		return 0, err
 	}
-	h, err := s.addStream(d)
+	h, err := s.addStream(d, open, adopted)
 	d.end(&d.streams, err)
 	return h, err
 }
 
-func (f *Factory) addStream(d *openDevice) (StreamHandle, error) {
-	dev, err := d.engine.Device().NewStream()
+func (f *Factory) addStream(d *openDevice, open func() (device.Stream, error), adopted bool) (StreamHandle, error) {
+	dev, err := open()
 	if err != nil {
 		return 0, err
 	}
-	made := &stream{owner: d, dev: dev, madeAt: track.Now()}
+	made := &stream{owner: d, dev: dev, adopted: adopted, madeAt: track.Now()}
 	made.mu.Lock()
 	defer made.mu.Unlock()
 	id, err := f.streams.Insert(made)

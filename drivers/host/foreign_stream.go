@@ -1,6 +1,10 @@
 package host
 
-import "ferrum_mem/core/device"
+import (
+	"runtime"
+
+	"ferrum_mem/core/device"
+)
 
 // foreignQueue is what runs the operations of a stream that somebody else made. Each
 // operation is announced by one piece of work in the foreign queue, and each piece of
@@ -8,9 +12,11 @@ import "ferrum_mem/core/device"
 // that of its own queue. All but run is guarded by stream.mu.
 type foreignQueue struct {
 	run func(work func()) error
-	// turns counts pieces of work that came while another was running.
+	// turns counts the pieces of work that came and have not been used.
 	turns     int
 	executing bool
+	// announcing are the threads that are in run, on which work may come at once.
+	announcing map[int64]int
 }
 
 // AdoptStream gives a stream whose operations run in somebody else's queue.
@@ -28,14 +34,19 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 		return nil, err
 	}
 	s := made.(*stream)
-	s.foreign = &foreignQueue{run: foreign.Enqueue}
+	s.foreign = &foreignQueue{run: foreign.Enqueue, announcing: map[int64]int{}}
 	return s, nil
 }
 
 // announce has the foreign queue run an operation that was queued. When it refuses,
-// the operation is taken back. No lock is held: it may be run at once.
+// the operation is taken back. The stream is not locked: it may be run at once.
 func (s *stream) announce(op string, number uint64) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread := threadID()
+	s.countAnnouncing(thread, 1)
 	refused := s.foreign.run(s.takeTurn)
+	s.countAnnouncing(thread, -1)
 	if refused == nil {
 		return nil
 	}
@@ -56,18 +67,43 @@ func (s *stream) announce(op string, number uint64) error {
 		s.number, refused).On(s.owner.info.ID)
 }
 
+func (s *stream) countAnnouncing(thread int64, by int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.foreign
+	if f.announcing[thread] += by; f.announcing[thread] == 0 {
+		delete(f.announcing, thread)
+	}
+}
+
 // takeTurn runs the oldest operation. One that comes while another runs, from inside
 // of it or because the foreign queue is not ordered, is run after that one.
 func (s *stream) takeTurn() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	f := s.foreign
 	f.turns++
 	if f.executing {
+		s.mu.Unlock()
 		return
 	}
 	f.executing = true
+	s.runTurns(f.announcing[threadID()] > 0)
+}
+
+// runTurns is called with the lock and returns without it. A host function that comes
+// at once, inside of the call that queues it, is left to a worker: that call may hold
+// what the function wants.
+func (s *stream) runTurns(atOnce bool) {
+	f := s.foreign
 	for ; f.turns > 0; f.turns-- {
+		if atOnce && s.queue.isAt(kindHost) {
+			s.mu.Unlock()
+			device.Go(s.workerName(), func() {
+				s.mu.Lock()
+				s.runTurns(false)
+			})
+			return
+		}
 		if s.queue.count == 0 {
 			continue
 		}
@@ -82,6 +118,7 @@ func (s *stream) takeTurn() {
 		f.executing = true
 	}
 	f.executing = false
+	s.mu.Unlock()
 }
 
 // skipLocked counts operations that were taken back as done, once they are the

@@ -155,6 +155,8 @@ def _initial(type_: CType, value: Initial, structs: dict[str, Struct]) -> str:
 
 
 def _null(type_: CType) -> str:
+    if isinstance(type_, Named) and type_.kind == "callback":
+        return "None"
     if not isinstance(type_, Pointer):
         raise ValueError(f"NULL for {type_}")
     return "core::ptr::null()" if type_.is_const else "core::ptr::null_mut()"

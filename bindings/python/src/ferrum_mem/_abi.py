@@ -158,6 +158,21 @@ ferrum_sleep_backing = ctypes.c_int32
 ferrum_pressure_profile = ctypes.c_int32
 # Why a device is or is not chosen. From 16 on it cannot serve the request.
 ferrum_placement_reason = ctypes.c_int32
+# Settings that are ready made: fraction, fallback, min_free_bytes, per bucket.
+ferrum_memory_preset = ctypes.c_int32
+# Which side a buffer is on.
+ferrum_buffer_location = ctypes.c_int32
+# What the elements of a buffer are.
+ferrum_dtype = ctypes.c_int32
+# Where a buffer may be made.
+ferrum_buffer_place = ctypes.c_int32
+# What a program does through a mapping.
+ferrum_host_access = ctypes.c_int32
+# What a program expects of a block. There are three axes, order, direction and lifetime, and a
+# block has one hint of each.
+ferrum_usage_hint = ctypes.c_int32
+# How a block is used, as far as its last accesses show.
+ferrum_access_pattern = ctypes.c_int32
 
 # Constants
 
@@ -258,9 +273,12 @@ FERRUM_MEMORY_TENSOR = 1
 FERRUM_MEMORY_CACHE = 2
 # Scratch.
 FERRUM_MEMORY_TEMPORARY = 3
-# Page-locked host memory: FERRUM_ERROR_UNSUPPORTED for now.
+# Page-locked memory of the host, which is never swapped out. The system bounds it: beyond that it
+# is FERRUM_ERROR_RESOURCE_EXHAUSTED, and the message has the bound. It is never moved. A device
+# without it: FERRUM_ERROR_UNSUPPORTED.
 FERRUM_MEMORY_PINNED = 4
-# Shared between devices: FERRUM_ERROR_UNSUPPORTED for now.
+# Memory that the host and other devices can address: the device's own where it is the host's, else
+# page-locked.
 FERRUM_MEMORY_MAPPED = 5
 # Number of memory types.
 FERRUM_MEMORY_TYPE_COUNT = 6
@@ -317,6 +335,74 @@ FERRUM_PLACEMENT_UNSCORED = 21
 FERRUM_ESTIMATE_EAGER_ATTENTION = 1
 # Make logits of every token, not of the last of each sequence.
 FERRUM_ESTIMATE_ALL_LOGITS = 2
+# Buffers that the device has no room for are made on the host.
+FERRUM_MEMORY_CPU_FALLBACK = 1
+# Every buffer in use is kept in a tracker.
+FERRUM_MEMORY_TRACK_ALLOCATIONS = 2
+# The pool is made with a free buffer of each of pre_allocate_sizes, or not at all.
+FERRUM_MEMORY_PRE_ALLOCATE = 4
+# How many sizes may be allocated ahead.
+FERRUM_PRE_ALLOCATE_MAX = 4096
+# 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT.
+FERRUM_MEMORY_PRESET_DEFAULT = 0
+# 0.95, fallback, 256 MiB, 4: the most memory.
+FERRUM_MEMORY_PRESET_INFERENCE = 1
+# 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow.
+FERRUM_MEMORY_PRESET_TRAINING = 2
+# 0.7, fallback, 128 MiB, 2: for devices with little memory.
+FERRUM_MEMORY_PRESET_CONSTRAINED = 3
+FERRUM_LOCATION_GPU = 0
+FERRUM_LOCATION_CPU = 1
+FERRUM_DTYPE_F32 = 0
+FERRUM_DTYPE_F16 = 1
+FERRUM_DTYPE_BF16 = 2
+FERRUM_DTYPE_F64 = 3
+FERRUM_DTYPE_F8 = 4
+FERRUM_DTYPE_I8 = 5
+FERRUM_DTYPE_U8 = 6
+FERRUM_DTYPE_I16 = 7
+FERRUM_DTYPE_I32 = 8
+FERRUM_DTYPE_I64 = 9
+# On the device or, when that has no room, on the host.
+FERRUM_PLACE_EITHER = 0
+# On the device only.
+FERRUM_PLACE_GPU = 1
+# On the host, which is no falling back.
+FERRUM_PLACE_CPU = 2
+# Should the buffer fall back, the manager may bring it to the device by itself, whenever another is
+# freed and it is not pinned.
+FERRUM_BUFFER_MOVABLE = 1
+# Reads only.
+FERRUM_HOST_READ_ONLY = 0
+# Writes only: what is not written has no defined value afterwards.
+FERRUM_HOST_WRITE_ONLY = 1
+# Both.
+FERRUM_HOST_READ_WRITE = 2
+# As the size of a mapping: all of the block from the offset on.
+FERRUM_MAP_TO_END = 0xFFFFFFFFFFFFFFFF
+FERRUM_USAGE_NONE = 0
+# Order: one after the other.
+FERRUM_USAGE_SEQUENTIAL = 1
+# Order: scattered.
+FERRUM_USAGE_RANDOM = 2
+# Direction: mostly read.
+FERRUM_USAGE_READ_MOSTLY = 3
+# Direction: mostly written.
+FERRUM_USAGE_WRITE_MOSTLY = 4
+# Lifetime: may be dropped eagerly.
+FERRUM_USAGE_TEMPORARY = 5
+# Lifetime: to be kept resident.
+FERRUM_USAGE_RESIDENT = 6
+# Too few accesses.
+FERRUM_PATTERN_UNKNOWN = 0
+# One after the other.
+FERRUM_PATTERN_SEQUENTIAL = 1
+# Scattered.
+FERRUM_PATTERN_RANDOM = 2
+# Clusters in time.
+FERRUM_PATTERN_BURST = 3
+# More than one kind.
+FERRUM_PATTERN_MIXED = 4
 
 
 class ferrum_device(ctypes.Structure):
@@ -1093,6 +1179,12 @@ class ferrum_handle_info(ctypes.Structure):
     is_relocatable: int
     # Calls of ferrum_pin that ferrum_unpin has not ended.
     pin_count: int
+    # The block of another device that is the same memory (ferrum_create_mapping); {0}: none, or it
+    # is gone.
+    linked: ferrum_memory
+    # The memory is somebody else's (ferrum_adopt_memory).
+    is_adopted: int
+    reserved_end: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -1111,6 +1203,9 @@ class ferrum_handle_info(ctypes.Structure):
         ("tag", ctypes.c_char * 64),
         ("is_relocatable", ctypes.c_uint32),
         ("pin_count", ctypes.c_uint32),
+        ("linked", ferrum_memory),
+        ("is_adopted", ctypes.c_uint32),
+        ("reserved_end", ctypes.c_uint32),
     ]
 
     @classmethod
@@ -1227,6 +1322,8 @@ class ferrum_defragmentation_stats(ctypes.Structure):
     # The budget was over before all was done (1).
     budget_ended: int
     reserved_end: int
+    # Blocks that the host has mapped (ferrum_map).
+    skipped_mapped: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -1250,6 +1347,7 @@ class ferrum_defragmentation_stats(ctypes.Structure):
         ("skipped_over_budget", ctypes.c_uint64),
         ("budget_ended", ctypes.c_uint32),
         ("reserved_end", ctypes.c_uint32),
+        ("skipped_mapped", ctypes.c_uint64),
     ]
 
     @classmethod
@@ -2285,6 +2383,572 @@ class ferrum_estimate_request(ctypes.Structure):
         return self
 
 
+class ferrum_gpu_manager(ctypes.Structure):
+    """A gpu manager: memory of a device, with a second place to go to."""
+
+    # 0 is no manager
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_fallback_buffer(ctypes.Structure):
+    """A buffer of a gpu manager, on its device or on its host."""
+
+    # 0 is no buffer
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_tracker(ctypes.Structure):
+    """A tracker: what is known of live buffers."""
+
+    # 0 is no tracker
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_generic_pool(ctypes.Structure):
+    """A pool of free buffers of the caller's own."""
+
+    # 0 is no pool
+    id: int
+
+    _fields_ = [
+        ("id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_memory_config(ctypes.Structure):
+    """Settings of a gpu manager or a generic pool."""
+
+    struct_size: int
+    # FERRUM_MEMORY_* flags.
+    flags: int
+    # The share of the device's capacity that may be held, 0.1 to 1, decided by millionths; no bound
+    # where the capacity is unknown.
+    gpu_memory_fraction: float
+    # What stays free on the device: no more is taken from it when less would be left.
+    min_free_bytes: int
+    # Free buffers that a bucket keeps, as a count; 0: none.
+    max_pooled_per_bucket: int
+    # Free buffers of all buckets together; 0: no bound.
+    max_pooled_bytes: int
+    # pre_allocate_count sizes; may be NULL when there are none.
+    pre_allocate_sizes: Any
+    pre_allocate_count: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+        ("gpu_memory_fraction", ctypes.c_double),
+        ("min_free_bytes", ctypes.c_uint64),
+        ("max_pooled_per_bucket", ctypes.c_uint64),
+        ("max_pooled_bytes", ctypes.c_uint64),
+        ("pre_allocate_sizes", ctypes.POINTER(ctypes.c_uint64)),
+        ("pre_allocate_count", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_memory_config:
+        """A struct with the values of FERRUM_MEMORY_CONFIG_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        self.flags = 1
+        self.gpu_memory_fraction = 0.9
+        self.min_free_bytes = 536870912
+        self.max_pooled_per_bucket = 8
+        return self
+
+
+class ferrum_memory_stats(ctypes.Structure):
+    """Counters of a gpu manager or a generic pool. Nothing but its own buffers is in them: the
+    device may be full while the pool is not.
+    """
+
+    struct_size: int
+    reserved: int
+    # Buffers had and not given back: those in use and those pooled.
+    total_allocated_bytes: int
+    in_use_bytes: int
+    # Free buffers in the buckets.
+    pooled_bytes: int
+    # The highest value of in_use_bytes.
+    peak_bytes: int
+    # Requests that were served from the buckets, as a count.
+    pool_hits: int
+    # Requests that were not, as a count.
+    pool_misses: int
+    # Buffers that were made on the host for want of room, as a count.
+    cpu_fallbacks: int
+    # Buffers in use, tracked or not, as a count.
+    active_buffers: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("total_allocated_bytes", ctypes.c_uint64),
+        ("in_use_bytes", ctypes.c_uint64),
+        ("pooled_bytes", ctypes.c_uint64),
+        ("peak_bytes", ctypes.c_uint64),
+        ("pool_hits", ctypes.c_uint64),
+        ("pool_misses", ctypes.c_uint64),
+        ("cpu_fallbacks", ctypes.c_uint64),
+        ("active_buffers", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_memory_stats:
+        """A struct with the values of FERRUM_MEMORY_STATS_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_memory_ratios(ctypes.Structure):
+    """Ratios of a ferrum_memory_stats. They are of the pool, not of the device."""
+
+    struct_size: int
+    reserved: int
+    # hits / (hits + misses); 0 when nothing was asked for.
+    hit_rate: float
+    # in_use / total_allocated; 0 when that is 0.
+    utilization: float
+    # The same, but 1 when that is 0: nothing is wasted.
+    efficiency: float
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("hit_rate", ctypes.c_double),
+        ("utilization", ctypes.c_double),
+        ("efficiency", ctypes.c_double),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_memory_ratios:
+        """A struct with the values of FERRUM_MEMORY_RATIOS_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_buffer_metadata(ctypes.Structure):
+    """What a tracker knows of a buffer."""
+
+    # Not 0.
+    buffer_id: int
+    size_bytes: int
+    # Elements, as a count.
+    num_elements: int
+    # The time since it was made.
+    age_ns: int
+    # Where it is; {0}: on no device that is known.
+    device: ferrum_device
+    location: int
+    reserved: int
+    # Text with its NUL; empty: none.
+    tag: bytes
+
+    _fields_ = [
+        ("buffer_id", ctypes.c_uint64),
+        ("size_bytes", ctypes.c_uint64),
+        ("num_elements", ctypes.c_uint64),
+        ("age_ns", ctypes.c_uint64),
+        ("device", ferrum_device),
+        ("location", ferrum_buffer_location),
+        ("reserved", ctypes.c_uint32),
+        ("tag", ctypes.c_char * 64),
+    ]
+
+
+class ferrum_tracker_totals(ctypes.Structure):
+    """Numbers of a tracker."""
+
+    struct_size: int
+    reserved: int
+    # Buffers, as a count.
+    count: int
+    total_bytes: int
+    # The highest value of total_bytes.
+    peak_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("count", ctypes.c_uint64),
+        ("total_bytes", ctypes.c_uint64),
+        ("peak_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_tracker_totals:
+        """A struct with the values of FERRUM_TRACKER_TOTALS_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_buffer_use(ctypes.Structure):
+    """What a buffer of a generic pool is taken for; for its tracker only."""
+
+    struct_size: int
+    location: int
+    # Elements, as a count.
+    num_elements: int
+    # At most 63 bytes; NULL: none.
+    tag: bytes | None
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("location", ferrum_buffer_location),
+        ("num_elements", ctypes.c_uint64),
+        ("tag", ctypes.c_char_p),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_buffer_use:
+        """A struct with the values of FERRUM_BUFFER_USE_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_buffer_lease(ctypes.Structure):
+    """A buffer of a generic pool."""
+
+    # The caller's word for it: a pointer, a handle, an index.
+    buffer: int
+    # Its size, which may be more than was asked for.
+    size_bytes: int
+    # 0 unless the pool tracks.
+    buffer_id: int
+
+    _fields_ = [
+        ("buffer", ctypes.c_uint64),
+        ("size_bytes", ctypes.c_uint64),
+        ("buffer_id", ctypes.c_uint64),
+    ]
+
+
+class ferrum_fallback_stats(ctypes.Structure):
+    """What of a gpu manager is or was on the host."""
+
+    struct_size: int
+    reserved: int
+    # On the host now.
+    cpu_bytes: int
+    # Buffers on the host now, as a count.
+    cpu_buffers: int
+    # Moves so far, as counts.
+    moved_to_cpu: int
+    moved_to_gpu: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("cpu_bytes", ctypes.c_uint64),
+        ("cpu_buffers", ctypes.c_uint64),
+        ("moved_to_cpu", ctypes.c_uint64),
+        ("moved_to_gpu", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_fallback_stats:
+        """A struct with the values of FERRUM_FALLBACK_STATS_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_buffer_request(ctypes.Structure):
+    """A buffer as asked for."""
+
+    struct_size: int
+    dtype: int
+    # Elements, as a count; not 0.
+    num_elements: int
+    place: int
+    # FERRUM_BUFFER_* flags.
+    flags: int
+    # Of the device, that uses the buffer first; {0}: the default one.
+    stream: ferrum_stream
+    # For the tracker, at most 63 bytes; NULL: none.
+    tag: bytes | None
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("dtype", ferrum_dtype),
+        ("num_elements", ctypes.c_uint64),
+        ("place", ferrum_buffer_place),
+        ("flags", ctypes.c_uint32),
+        ("stream", ferrum_stream),
+        ("tag", ctypes.c_char_p),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_buffer_request:
+        """A struct with the values of FERRUM_BUFFER_REQUEST_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_fallback_buffer_info(ctypes.Structure):
+    """A buffer of a gpu manager."""
+
+    struct_size: int
+    dtype: int
+    # Stays the same when the buffer moves.
+    buffer_id: int
+    # Elements, as a count.
+    num_elements: int
+    # What they take.
+    size_bytes: int
+    # Where the buffer is: in the device, or on the CPU side a pointer. Good until it moves.
+    address: int
+    manager: ferrum_gpu_manager
+    # Of that side.
+    device: ferrum_device
+    location: int
+    # How often it is pinned.
+    pins: int
+    # FERRUM_BUFFER_* flags.
+    flags: int
+    reserved: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("dtype", ferrum_dtype),
+        ("buffer_id", ctypes.c_uint64),
+        ("num_elements", ctypes.c_uint64),
+        ("size_bytes", ctypes.c_uint64),
+        ("address", ferrum_address),
+        ("manager", ferrum_gpu_manager),
+        ("device", ferrum_device),
+        ("location", ferrum_buffer_location),
+        ("pins", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_fallback_buffer_info:
+        """A struct with the values of FERRUM_FALLBACK_BUFFER_INFO_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_map_request(ctypes.Structure):
+    """A range of a block that the host is to address."""
+
+    struct_size: int
+    # FERRUM_HOST_*
+    access: int
+    memory: ferrum_memory
+    offset_bytes: int
+    # Not 0; FERRUM_MAP_TO_END: the rest of the block.
+    size_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("access", ferrum_host_access),
+        ("memory", ferrum_memory),
+        ("offset_bytes", ctypes.c_uint64),
+        ("size_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_map_request:
+        """A struct with the values of FERRUM_MAP_REQUEST_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        self.access = 2
+        self.size_bytes = 18446744073709551615
+        return self
+
+
+class ferrum_mapping(ctypes.Structure):
+    """A range of a block that the host addresses."""
+
+    struct_size: int
+    # host_pointer is a copy, which ferrum_unmap writes back (1), not the block.
+    is_staged: int
+    # Names the mapping among those of its block; never 0.
+    mapping_id: int
+    # Valid until the mapping has ended; size_bytes from there on.
+    host_pointer: int | None
+    size_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("is_staged", ctypes.c_uint32),
+        ("mapping_id", ctypes.c_uint64),
+        ("host_pointer", ctypes.c_void_p),
+        ("size_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_mapping:
+        """A struct with the values of FERRUM_MAPPING_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_link_request(ctypes.Structure):
+    """Memory for two devices, as asked for."""
+
+    struct_size: int
+    reserved: int
+    # Not 0.
+    size_bytes: int
+    # Of the first address: a power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+    alignment_bytes: int
+    # Name for the books, at most 63 bytes; NULL: none.
+    tag: bytes | None
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("size_bytes", ctypes.c_uint64),
+        ("alignment_bytes", ctypes.c_uint64),
+        ("tag", ctypes.c_char_p),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_link_request:
+        """A struct with the values of FERRUM_LINK_REQUEST_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_usage_hints(ctypes.Structure):
+    """The last hint of each axis; FERRUM_USAGE_NONE where none was given."""
+
+    struct_size: int
+    order: int
+    direction: int
+    lifetime: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("order", ferrum_usage_hint),
+        ("direction", ferrum_usage_hint),
+        ("lifetime", ferrum_usage_hint),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_usage_hints:
+        """A struct with the values of FERRUM_USAGE_HINTS_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_access_stats(ctypes.Structure):
+    """What copies, fills, writes, reads and mappings did with a block."""
+
+    struct_size: int
+    # The manager tracks (1); else all below is 0.
+    is_tracked: int
+    # There was an access (1); else last_access_ns means nothing.
+    is_accessed: int
+    pattern: int
+    read_count: int
+    write_count: int
+    # Mean sizes, rounded down; 0 when there was none.
+    average_read_bytes: int
+    average_write_bytes: int
+    # Monotonic time of the last access since ferrum_init.
+    last_access_ns: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("is_tracked", ctypes.c_uint32),
+        ("is_accessed", ctypes.c_uint32),
+        ("pattern", ferrum_access_pattern),
+        ("read_count", ctypes.c_uint64),
+        ("write_count", ctypes.c_uint64),
+        ("average_read_bytes", ctypes.c_uint64),
+        ("average_write_bytes", ctypes.c_uint64),
+        ("last_access_ns", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_access_stats:
+        """A struct with the values of FERRUM_ACCESS_STATS_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_adoption(ctypes.Structure):
+    """Memory of somebody else's that is to get a handle."""
+
+    struct_size: int
+    # FERRUM_MEMORY_*, what it is used for.
+    memory_type: int
+    # Where the manager's device has it; on a host device a pointer.
+    address: int
+    # Not 0.
+    size_bytes: int
+    # Name for the books, at most 63 bytes; NULL: none.
+    tag: bytes | None
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("memory_type", ferrum_memory_type),
+        ("address", ferrum_address),
+        ("size_bytes", ctypes.c_uint64),
+        ("tag", ctypes.c_char_p),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_adoption:
+        """A struct with the values of FERRUM_ADOPTION_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_foreign_stream(ctypes.Structure):
+    """A stream that somebody else made."""
+
+    struct_size: int
+    reserved: int
+    # Handle in the runtime of the device's vendor, such as a CUstream; 0 on host devices, where
+    # enqueue is given.
+    native_handle: int
+    enqueue: int
+    user_data: int | None
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("native_handle", ctypes.c_uint64),
+        ("enqueue", ferrum_enqueue_fn),
+        ("user_data", ctypes.c_void_p),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_foreign_stream:
+        """A struct with the values of FERRUM_FOREIGN_STREAM_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held; it
 # may call the library but ferrum_shutdown. The message is valid during the call only.
 ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes.c_void_p)
@@ -2353,6 +3017,16 @@ ferrum_placement_fn = ctypes.CFUNCTYPE(
 )
 
 
+# Queues work in a stream of the caller's. It must have work(work_data) called once, on any thread,
+# after what was queued before and before what is queued later; at once is right too. It is called
+# on the threads that use the stream, with no lock held.
+#
+# @return FERRUM_OK, or an error when the work will not be called.
+ferrum_enqueue_fn = ctypes.CFUNCTYPE(
+    ferrum_status, ferrum_host_fn, ctypes.c_void_p, ctypes.c_void_p
+)
+
+
 # Struct, size, alignment and the offset of each field, as the header's compiler
 # lays them out.
 LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
@@ -2389,14 +3063,42 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_block_info, 264, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 120, 184, 192, 200)),
     (ferrum_manager_config, 88, 8, (0, 4, 8, 12, 16, 20, 24)),
     (ferrum_allocation_request, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
-    (ferrum_handle_info, 160, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 84, 88, 152, 156)),
+    (
+        ferrum_handle_info,
+        176,
+        8,
+        (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 84, 88, 152, 156, 160, 168, 172),
+    ),
     (ferrum_transfer, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (ferrum_fill, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
     (
         ferrum_defragmentation_stats,
-        144,
+        152,
         8,
-        (0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 140),
+        (
+            0,
+            4,
+            8,
+            12,
+            16,
+            24,
+            32,
+            40,
+            48,
+            56,
+            64,
+            72,
+            80,
+            88,
+            96,
+            104,
+            112,
+            120,
+            128,
+            136,
+            140,
+            144,
+        ),
     ),
     (ferrum_reclaim_config, 16, 8, (0, 4, 8)),
     (ferrum_page_sizes, 24, 8, (0, 4, 8, 16)),
@@ -2506,6 +3208,27 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_kv_cache_shape, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (ferrum_inference_estimate, 40, 8, (0, 4, 8, 16, 24, 32)),
     (ferrum_estimate_request, 72, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64)),
+    (ferrum_gpu_manager, 8, 8, (0,)),
+    (ferrum_fallback_buffer, 8, 8, (0,)),
+    (ferrum_tracker, 8, 8, (0,)),
+    (ferrum_generic_pool, 8, 8, (0,)),
+    (ferrum_memory_config, 56, 8, (0, 4, 8, 16, 24, 32, 40, 48)),
+    (ferrum_memory_stats, 72, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64)),
+    (ferrum_memory_ratios, 32, 8, (0, 4, 8, 16, 24)),
+    (ferrum_buffer_metadata, 112, 8, (0, 8, 16, 24, 32, 40, 44, 48)),
+    (ferrum_tracker_totals, 32, 8, (0, 4, 8, 16, 24)),
+    (ferrum_buffer_use, 24, 8, (0, 4, 8, 16)),
+    (ferrum_buffer_lease, 24, 8, (0, 8, 16)),
+    (ferrum_fallback_stats, 40, 8, (0, 4, 8, 16, 24, 32)),
+    (ferrum_buffer_request, 40, 8, (0, 4, 8, 16, 20, 24, 32)),
+    (ferrum_fallback_buffer_info, 72, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 60, 64, 68)),
+    (ferrum_map_request, 32, 8, (0, 4, 8, 16, 24)),
+    (ferrum_mapping, 32, 8, (0, 4, 8, 16, 24)),
+    (ferrum_link_request, 32, 8, (0, 4, 8, 16, 24)),
+    (ferrum_usage_hints, 16, 4, (0, 4, 8, 12)),
+    (ferrum_access_stats, 56, 8, (0, 4, 8, 12, 16, 24, 32, 40, 48)),
+    (ferrum_adoption, 32, 8, (0, 4, 8, 16, 24)),
+    (ferrum_foreign_stream, 32, 8, (0, 4, 8, 16, 24)),
 )
 
 # Result and parameters of each function.
@@ -3237,6 +3960,312 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             ctypes.POINTER(ctypes.c_size_t),
         ),
     ),
+    "ferrum_memory_config_preset": (
+        ferrum_status,
+        (ferrum_memory_preset, ctypes.POINTER(ferrum_memory_config)),
+    ),
+    "ferrum_memory_config_check": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_memory_config),),
+    ),
+    "ferrum_memory_stats_ratios": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_memory_stats), ctypes.POINTER(ferrum_memory_ratios)),
+    ),
+    "ferrum_memory_stats_merge": (
+        ferrum_status,
+        (
+            ctypes.POINTER(ferrum_memory_stats),
+            ctypes.POINTER(ferrum_memory_stats),
+            ctypes.POINTER(ferrum_memory_stats),
+        ),
+    ),
+    "ferrum_memory_stats_text": (
+        ferrum_status,
+        (
+            ctypes.POINTER(ferrum_memory_stats),
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_size_t),
+        ),
+    ),
+    "ferrum_buffer_id_new": (
+        ferrum_status,
+        (ctypes.POINTER(ctypes.c_uint64),),
+    ),
+    "ferrum_buffer_id_text": (
+        ferrum_status,
+        (ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+    ),
+    "ferrum_tracker_create": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_tracker),),
+    ),
+    "ferrum_tracker_destroy": (
+        ferrum_status,
+        (ferrum_tracker,),
+    ),
+    "ferrum_tracker_track": (
+        ferrum_status,
+        (ferrum_tracker, ctypes.POINTER(ferrum_buffer_metadata)),
+    ),
+    "ferrum_tracker_untrack": (
+        ferrum_status,
+        (ferrum_tracker, ctypes.c_uint64, ctypes.POINTER(ferrum_buffer_metadata)),
+    ),
+    "ferrum_tracker_get": (
+        ferrum_status,
+        (ferrum_tracker, ctypes.c_uint64, ctypes.POINTER(ferrum_buffer_metadata)),
+    ),
+    "ferrum_tracker_get_all": (
+        ferrum_status,
+        (
+            ferrum_tracker,
+            ctypes.POINTER(ferrum_buffer_metadata),
+            ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_size_t),
+        ),
+    ),
+    "ferrum_tracker_find_old": (
+        ferrum_status,
+        (
+            ferrum_tracker,
+            ctypes.c_uint64,
+            ctypes.POINTER(ferrum_buffer_metadata),
+            ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_size_t),
+        ),
+    ),
+    "ferrum_tracker_get_totals": (
+        ferrum_status,
+        (ferrum_tracker, ctypes.POINTER(ferrum_tracker_totals)),
+    ),
+    "ferrum_tracker_clear": (
+        ferrum_status,
+        (ferrum_tracker,),
+    ),
+    "ferrum_generic_pool_create": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_memory_config), ctypes.POINTER(ferrum_generic_pool)),
+    ),
+    "ferrum_generic_pool_destroy": (
+        ferrum_status,
+        (ferrum_generic_pool, ctypes.c_uint32),
+    ),
+    "ferrum_generic_pool_record_allocation": (
+        ferrum_status,
+        (
+            ferrum_generic_pool,
+            ctypes.c_uint64,
+            ctypes.POINTER(ferrum_buffer_use),
+            ctypes.POINTER(ctypes.c_uint64),
+        ),
+    ),
+    "ferrum_generic_pool_try_get": (
+        ferrum_status,
+        (
+            ferrum_generic_pool,
+            ctypes.c_uint64,
+            ctypes.POINTER(ferrum_buffer_use),
+            ctypes.POINTER(ferrum_buffer_lease),
+            ctypes.POINTER(ctypes.c_uint32),
+        ),
+    ),
+    "ferrum_generic_pool_return": (
+        ferrum_status,
+        (ferrum_generic_pool, ctypes.POINTER(ferrum_buffer_lease), ctypes.POINTER(ctypes.c_uint32)),
+    ),
+    "ferrum_generic_pool_add_free": (
+        ferrum_status,
+        (ferrum_generic_pool, ctypes.c_uint64, ctypes.c_uint64),
+    ),
+    "ferrum_generic_pool_drain": (
+        ferrum_status,
+        (
+            ferrum_generic_pool,
+            ctypes.POINTER(ferrum_buffer_lease),
+            ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_size_t),
+        ),
+    ),
+    "ferrum_generic_pool_get_pooled_count": (
+        ferrum_status,
+        (ferrum_generic_pool, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_generic_pool_get_stats": (
+        ferrum_status,
+        (ferrum_generic_pool, ctypes.POINTER(ferrum_memory_stats)),
+    ),
+    "ferrum_generic_pool_record_cpu_fallback": (
+        ferrum_status,
+        (ferrum_generic_pool,),
+    ),
+    "ferrum_generic_pool_get_tracker": (
+        ferrum_status,
+        (ferrum_generic_pool, ctypes.POINTER(ferrum_tracker)),
+    ),
+    "ferrum_gpu_manager_create": (
+        ferrum_status,
+        (
+            ferrum_device,
+            ferrum_device,
+            ctypes.POINTER(ferrum_memory_config),
+            ctypes.POINTER(ferrum_gpu_manager),
+        ),
+    ),
+    "ferrum_gpu_manager_destroy": (
+        ferrum_status,
+        (ferrum_gpu_manager, ctypes.c_uint32),
+    ),
+    "ferrum_gpu_manager_get_backend_name": (
+        ferrum_status,
+        (ferrum_gpu_manager, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+    ),
+    "ferrum_gpu_manager_get_stats": (
+        ferrum_status,
+        (ferrum_gpu_manager, ctypes.POINTER(ferrum_memory_stats)),
+    ),
+    "ferrum_gpu_manager_get_fallback_stats": (
+        ferrum_status,
+        (ferrum_gpu_manager, ctypes.POINTER(ferrum_fallback_stats)),
+    ),
+    "ferrum_gpu_manager_get_memory": (
+        ferrum_status,
+        (ferrum_gpu_manager, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_gpu_manager_get_pressure": (
+        ferrum_status,
+        (ferrum_gpu_manager, ctypes.POINTER(ferrum_pressure_level)),
+    ),
+    "ferrum_gpu_manager_pressure_callback_add": (
+        ferrum_status,
+        (
+            ferrum_gpu_manager,
+            ferrum_pressure_fn,
+            ctypes.c_void_p,
+            ctypes.POINTER(ferrum_registration),
+        ),
+    ),
+    "ferrum_gpu_manager_clear_pool": (
+        ferrum_status,
+        (ferrum_gpu_manager,),
+    ),
+    "ferrum_gpu_manager_shrink": (
+        ferrum_status,
+        (ferrum_gpu_manager, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_gpu_manager_get_tracker": (
+        ferrum_status,
+        (ferrum_gpu_manager, ctypes.POINTER(ferrum_tracker)),
+    ),
+    "ferrum_gpu_manager_allocate": (
+        ferrum_status,
+        (
+            ferrum_gpu_manager,
+            ctypes.POINTER(ferrum_buffer_request),
+            ctypes.POINTER(ferrum_fallback_buffer),
+        ),
+    ),
+    "ferrum_gpu_manager_return_buffers": (
+        ferrum_status,
+        (ferrum_gpu_manager, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_fallback_buffer_free": (
+        ferrum_status,
+        (ferrum_fallback_buffer, ferrum_stream),
+    ),
+    "ferrum_fallback_buffer_get_info": (
+        ferrum_status,
+        (ferrum_fallback_buffer, ctypes.POINTER(ferrum_fallback_buffer_info)),
+    ),
+    "ferrum_fallback_buffer_get_address": (
+        ferrum_status,
+        (ferrum_fallback_buffer, ferrum_buffer_location, ctypes.POINTER(ferrum_address)),
+    ),
+    "ferrum_fallback_buffer_move": (
+        ferrum_status,
+        (ferrum_fallback_buffer, ferrum_buffer_location),
+    ),
+    "ferrum_fallback_buffer_pin": (
+        ferrum_status,
+        (
+            ferrum_fallback_buffer,
+            ctypes.POINTER(ferrum_address),
+            ctypes.POINTER(ferrum_buffer_location),
+        ),
+    ),
+    "ferrum_fallback_buffer_unpin": (
+        ferrum_status,
+        (ferrum_fallback_buffer,),
+    ),
+    "ferrum_fallback_buffer_write": (
+        ferrum_status,
+        (ferrum_fallback_buffer, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64),
+    ),
+    "ferrum_fallback_buffer_read": (
+        ferrum_status,
+        (ferrum_fallback_buffer, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64),
+    ),
+    "ferrum_fallback_buffer_take": (
+        ferrum_status,
+        (ferrum_fallback_buffer, ferrum_buffer_location, ctypes.POINTER(ferrum_address)),
+    ),
+    "ferrum_gpu_manager_adopt": (
+        ferrum_status,
+        (
+            ferrum_gpu_manager,
+            ferrum_buffer_location,
+            ferrum_address,
+            ctypes.POINTER(ferrum_buffer_request),
+            ctypes.POINTER(ferrum_fallback_buffer),
+        ),
+    ),
+    "ferrum_gpu_manager_release": (
+        ferrum_status,
+        (ferrum_gpu_manager, ferrum_buffer_location, ferrum_address, ferrum_stream),
+    ),
+    "ferrum_map": (
+        ferrum_status,
+        (ctypes.POINTER(ferrum_map_request), ctypes.POINTER(ferrum_mapping)),
+    ),
+    "ferrum_unmap": (
+        ferrum_status,
+        (ferrum_memory, ctypes.c_uint64),
+    ),
+    "ferrum_create_mapping": (
+        ferrum_status,
+        (
+            ferrum_manager,
+            ferrum_manager,
+            ctypes.POINTER(ferrum_link_request),
+            ctypes.POINTER(ferrum_memory),
+            ctypes.POINTER(ferrum_memory),
+        ),
+    ),
+    "ferrum_prefetch": (
+        ferrum_status,
+        (ferrum_memory, ferrum_device, ferrum_stream),
+    ),
+    "ferrum_set_usage_hint": (
+        ferrum_status,
+        (ferrum_memory, ferrum_usage_hint),
+    ),
+    "ferrum_get_usage_hints": (
+        ferrum_status,
+        (ferrum_memory, ctypes.POINTER(ferrum_usage_hints)),
+    ),
+    "ferrum_get_access_stats": (
+        ferrum_status,
+        (ferrum_memory, ctypes.POINTER(ferrum_access_stats)),
+    ),
+    "ferrum_adopt_memory": (
+        ferrum_status,
+        (ferrum_manager, ctypes.POINTER(ferrum_adoption), ctypes.POINTER(ferrum_memory)),
+    ),
+    "ferrum_stream_adopt": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ferrum_foreign_stream), ctypes.POINTER(ferrum_stream)),
+    ),
 }
 
 
@@ -3708,6 +4737,184 @@ class Functions:
     # (config_text, config_bytes, request, buffer, capacity, length_out) As
     # ferrum_estimate_file_json, of the text of a config.json.
     ferrum_estimate_config_json: Callable[..., int]
+    # (preset, config_out) Gives ready-made settings. Needs no ferrum_init.
+    ferrum_memory_config_preset: Callable[..., int]
+    # (config) Says whether settings make sense. Needs no ferrum_init.
+    ferrum_memory_config_check: Callable[..., int]
+    # (stats, ratios_out) Reckons the ratios of counters. Needs no ferrum_init.
+    ferrum_memory_stats_ratios: Callable[..., int]
+    # (stats, other, merged_out) Adds the counters of two pools; what does not fit 64 bits is
+    # UINT64_MAX. The peak is the larger of the two: a lower bound of that of both. Needs no
+    # ferrum_init.
+    ferrum_memory_stats_merge: Callable[..., int]
+    # (stats, buffer, capacity, length_out) Counters as one line for people, sizes in MB of 2^20
+    # bytes. Needs no ferrum_init.
+    ferrum_memory_stats_text: Callable[..., int]
+    # (id_out) Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is none.
+    # Needs no ferrum_init.
+    ferrum_buffer_id_new: Callable[..., int]
+    # (buffer_id, buffer, capacity, length_out) The form of an id in messages: "Buffer#7". Needs no
+    # ferrum_init.
+    ferrum_buffer_id_text: Callable[..., int]
+    # (tracker_out) Makes a tracker that knows nothing. It belongs to no device.
+    ferrum_tracker_create: Callable[..., int]
+    # (tracker) Destroys a tracker.
+    ferrum_tracker_destroy: Callable[..., int]
+    # (tracker, metadata) Adds a buffer, made age_ns ago. One whose id is known replaces that.
+    ferrum_tracker_track: Callable[..., int]
+    # (tracker, buffer_id, metadata_out) Removes a buffer.
+    ferrum_tracker_untrack: Callable[..., int]
+    # (tracker, buffer_id, metadata_out) Gives what is known of a buffer. FERRUM_ERROR_NOT_FOUND:
+    # nothing.
+    ferrum_tracker_get: Callable[..., int]
+    # (tracker, metadata_out, capacity, count_out) Lists all buffers, the oldest first.
+    ferrum_tracker_get_all: Callable[..., int]
+    # (tracker, age_ns, metadata_out, capacity, count_out) Lists the buffers that are strictly older
+    # than age_ns, as ferrum_tracker_get_all: what may have been forgotten.
+    ferrum_tracker_find_old: Callable[..., int]
+    # (tracker, totals_out) Gives the numbers of a tracker.
+    ferrum_tracker_get_totals: Callable[..., int]
+    # (tracker) Forgets all buffers; the peak stays.
+    ferrum_tracker_clear: Callable[..., int]
+    # (config, pool_out) Makes a pool of free buffers of any kind. It makes and ends none itself:
+    # the caller does, and gives the pool a word for each. A buffer is filed under the power of two
+    # at or above its size; it serves no request that is larger than itself, and none that is less
+    # than a quarter of it. Of the settings those of the device mean nothing to it. It belongs to no
+    # device.
+    ferrum_generic_pool_create: Callable[..., int]
+    # (pool, flags) Destroys a pool. Its free buffers are not ended: take them out first.
+    ferrum_generic_pool_destroy: Callable[..., int]
+    # (pool, size_bytes, use, id_out) Accounts for a buffer that the caller has made, for want of a
+    # free one, and uses.
+    ferrum_generic_pool_record_allocation: Callable[..., int]
+    # (pool, min_bytes, use, lease_out, found_out) Takes the smallest free buffer that will do.
+    ferrum_generic_pool_try_get: Callable[..., int]
+    # (pool, lease, kept_out) Ends the use of a buffer, given with the size and id that it was
+    # recorded or taken with.
+    ferrum_generic_pool_return: Callable[..., int]
+    # (pool, buffer, size_bytes) Files a buffer that nobody has used yet.
+    # FERRUM_ERROR_RESOURCE_EXHAUSTED: its bucket is full.
+    ferrum_generic_pool_add_free: Callable[..., int]
+    # (pool, leases_out, capacity, count_out) Takes free buffers out of the pool, for the caller to
+    # end: all of them when capacity is at least ferrum_generic_pool_get_pooled_count.
+    ferrum_generic_pool_drain: Callable[..., int]
+    # (pool, count_out) Gives the number of free buffers.
+    ferrum_generic_pool_get_pooled_count: Callable[..., int]
+    # (pool, stats_out) Gives the counters of a pool.
+    ferrum_generic_pool_get_stats: Callable[..., int]
+    # (pool) Counts a request that the caller has served on the host.
+    ferrum_generic_pool_record_cpu_fallback: Callable[..., int]
+    # (pool, tracker_out) Gives the tracker of a pool, which is only read.
+    # FERRUM_ERROR_INVALID_STATE: it does not track.
+    ferrum_generic_pool_get_tracker: Callable[..., int]
+    # (device, host, config, manager_out) Makes a gpu manager on a device, of any backend.
+    ferrum_gpu_manager_create: Callable[..., int]
+    # (manager, flags) Destroys a gpu manager and gives its memory back, on both devices.
+    ferrum_gpu_manager_destroy: Callable[..., int]
+    # (manager, buffer, capacity, length_out) Gives the name of the device's backend, such as "cpu"
+    # or "cuda", as text.
+    ferrum_gpu_manager_get_backend_name: Callable[..., int]
+    # (manager, stats_out) Gives the counters of a gpu manager: of the buffers on the device, but
+    # for active_buffers, which is of both sides. Takes no lock.
+    ferrum_gpu_manager_get_stats: Callable[..., int]
+    # (manager, stats_out) Gives what of a gpu manager is or was on the host.
+    ferrum_gpu_manager_get_fallback_stats: Callable[..., int]
+    # (manager, total_out, free_out) Asks the device for its memory.
+    ferrum_gpu_manager_get_memory: Callable[..., int]
+    # (manager, level_out) The level of the device by FERRUM_PRESSURE_PROFILE_TORCHLESS, of this
+    # moment.
+    ferrum_gpu_manager_get_pressure: Callable[..., int]
+    # (manager, callback, user_data, registration_out) As ferrum_pressure_callback_add for the
+    # device of a gpu manager, by FERRUM_PRESSURE_PROFILE_TORCHLESS.
+    ferrum_gpu_manager_pressure_callback_add: Callable[..., int]
+    # (manager) Empties the buckets. The memory is ready for buffers of any size, and may still be
+    # held from the device.
+    ferrum_gpu_manager_clear_pool: Callable[..., int]
+    # (manager, released_out) Empties the buckets and gives what holds no buffer back, on both
+    # sides.
+    ferrum_gpu_manager_shrink: Callable[..., int]
+    # (manager, tracker_out) Gives the tracker of a gpu manager, which is only read, with the
+    # buffers of both sides. FERRUM_ERROR_INVALID_STATE: it does not track.
+    ferrum_gpu_manager_get_tracker: Callable[..., int]
+    # (manager, request, buffer_out) Makes a buffer. What is in it is not defined.
+    ferrum_gpu_manager_allocate: Callable[..., int]
+    # (manager, moved_out) Brings the buffers that fell back to the device, the oldest first, until
+    # it has no room for the next. Pinned ones stay, and nobody is asked to give anything up. The
+    # addresses of buffers that are not pinned may change. While another thread is at it, it brings
+    # none.
+    ferrum_gpu_manager_return_buffers: Callable[..., int]
+    # (buffer, stream) Ends a buffer after what is queued on a stream of the device. Movable buffers
+    # that fell back may come to the device then, which waits for the device's default stream.
+    ferrum_fallback_buffer_free: Callable[..., int]
+    # (buffer, info_out) Describes a buffer.
+    ferrum_fallback_buffer_get_info: Callable[..., int]
+    # (buffer, location, address_out) Gives where a buffer is on that side.
+    # FERRUM_ERROR_INVALID_STATE: it is on the other.
+    ferrum_fallback_buffer_get_address: Callable[..., int]
+    # (buffer, location) Moves a buffer, after what the device's default stream has queued; on that
+    # side already it does nothing. Whoever moves a buffer to the CPU has it stay there. A failed
+    # call leaves it whole where it was.
+    ferrum_fallback_buffer_move: Callable[..., int]
+    # (buffer, address_out, location_out) Keeps a buffer where it is until it has been unpinned as
+    # often.
+    ferrum_fallback_buffer_pin: Callable[..., int]
+    # (buffer) Ends one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE: there is none.
+    ferrum_fallback_buffer_unpin: Callable[..., int]
+    # (buffer, offset_bytes, source, size_bytes) Copies memory of the process into a buffer,
+    # wherever it is, after what the default stream of that side has queued, and returns when it is
+    # there.
+    ferrum_fallback_buffer_write: Callable[..., int]
+    # (buffer, offset_bytes, destination, size_bytes) As ferrum_fallback_buffer_write, the other
+    # way.
+    ferrum_fallback_buffer_read: Callable[..., int]
+    # (buffer, location, address_out) Ends a buffer on that side and gives its storage to the
+    # caller, who gives it back with ferrum_gpu_manager_release or makes another buffer of it with
+    # ferrum_gpu_manager_adopt.
+    ferrum_fallback_buffer_take: Callable[..., int]
+    # (manager, location, address, request, buffer_out) Makes a buffer of storage that was taken
+    # from one of the same manager.
+    ferrum_gpu_manager_adopt: Callable[..., int]
+    # (manager, location, address, stream) Ends storage that was taken, after what is queued on a
+    # stream of the device, which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none.
+    ferrum_gpu_manager_release: Callable[..., int]
+    # (request, mapping_out) Makes a range of a block addressable by the host, and waits for what is
+    # queued on the streams that have used the block. On a device that the host can address, and for
+    # page-locked memory, the pointer is to the block itself; on any other one it is to a copy,
+    # which ferrum_unmap writes back: never for FERRUM_HOST_READ_ONLY.
+    ferrum_map: Callable[..., int]
+    # (memory, mapping_id) Ends one call of ferrum_map. The last one for a mapping that writes to a
+    # copy writes it back and returns when that is done; when it fails, the mapping is as it was.
+    # Destroying the manager with FERRUM_FORCE ends mappings without writing back.
+    ferrum_unmap: Callable[..., int]
+    # (first, second, request, first_out, second_out) Makes two blocks of FERRUM_MEMORY_MAPPED, for
+    # managers of two devices, that are the same memory: what one device writes the other reads, in
+    # the order that streams and events give. The memory counts as the first manager's and goes back
+    # to it when both blocks are deallocated, in either order. Destroying the first manager with
+    # FERRUM_FORCE ends both blocks.
+    ferrum_create_mapping: Callable[..., int]
+    # (memory, target, stream) Queues that a block is brought near a device before it is used there,
+    # and returns. The bytes stay as they are, and it counts as no access. On the host it has the
+    # system put memory behind the block.
+    ferrum_prefetch: Callable[..., int]
+    # (memory, hint) Keeps a hint with a block, in place of an earlier one of the same axis;
+    # FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
+    # (ferrum_get_usage_hints) and change nothing by themselves.
+    ferrum_set_usage_hint: Callable[..., int]
+    # (memory, hints_out) Gives the hints of a block.
+    ferrum_get_usage_hints: Callable[..., int]
+    # (memory, stats_out) Gives the access statistics of a block of a manager with enable_tracking;
+    # others keep none, and pay nothing.
+    ferrum_get_access_stats: Callable[..., int]
+    # (manager, adoption, memory_out) Gives a handle to memory that the caller or somebody else
+    # owns. It is used like any other block and counts as live, but is in no pool's books, never
+    # moved and never freed: ferrum_deallocate only ends the handle, and is FERRUM_ERROR_BUSY while
+    # work is queued on it. The memory must stay valid until then. Destroying the manager with
+    # FERRUM_FORCE waits for that work.
+    ferrum_adopt_memory: Callable[..., int]
+    # (device, foreign, stream_out) Gives a handle to a stream that somebody else made, for every
+    # call that takes one. What its owner has queued there is waited for like the rest of it, but
+    # that ferrum_stream_is_ready tells only of what was queued by the handle.
+    ferrum_stream_adopt: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None:
         for name, (restype, argtypes) in PROTOTYPES.items():

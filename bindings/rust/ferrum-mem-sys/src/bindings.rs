@@ -41,6 +41,28 @@ pub type ferrum_pressure_profile = i32;
 /// Why a device is or is not chosen. From 16 on it cannot serve the request.
 pub type ferrum_placement_reason = i32;
 
+/// Settings that are ready made: fraction, fallback, min_free_bytes, per bucket.
+pub type ferrum_memory_preset = i32;
+
+/// Which side a buffer is on.
+pub type ferrum_buffer_location = i32;
+
+/// What the elements of a buffer are.
+pub type ferrum_dtype = i32;
+
+/// Where a buffer may be made.
+pub type ferrum_buffer_place = i32;
+
+/// What a program does through a mapping.
+pub type ferrum_host_access = i32;
+
+/// What a program expects of a block. There are three axes, order, direction and
+/// lifetime, and a block has one hint of each.
+pub type ferrum_usage_hint = i32;
+
+/// How a block is used, as far as its last accesses show.
+pub type ferrum_access_pattern = i32;
+
 /// success
 pub const FERRUM_OK: ferrum_status = 0;
 /// a defect of the library
@@ -239,9 +261,12 @@ pub const FERRUM_MEMORY_TENSOR: ferrum_memory_type = 1;
 pub const FERRUM_MEMORY_CACHE: ferrum_memory_type = 2;
 /// Scratch.
 pub const FERRUM_MEMORY_TEMPORARY: ferrum_memory_type = 3;
-/// Page-locked host memory: FERRUM_ERROR_UNSUPPORTED for now.
+/// Page-locked memory of the host, which is never swapped out. The system bounds
+/// it: beyond that it is FERRUM_ERROR_RESOURCE_EXHAUSTED, and the message has the
+/// bound. It is never moved. A device without it: FERRUM_ERROR_UNSUPPORTED.
 pub const FERRUM_MEMORY_PINNED: ferrum_memory_type = 4;
-/// Shared between devices: FERRUM_ERROR_UNSUPPORTED for now.
+/// Memory that the host and other devices can address: the device's own where it
+/// is the host's, else page-locked.
 pub const FERRUM_MEMORY_MAPPED: ferrum_memory_type = 5;
 /// Number of memory types.
 pub const FERRUM_MEMORY_TYPE_COUNT: ferrum_memory_type = 6;
@@ -303,6 +328,75 @@ pub const FERRUM_PLACEMENT_UNSCORED: ferrum_placement_reason = 21;
 pub const FERRUM_ESTIMATE_EAGER_ATTENTION: u32 = 1;
 /// Make logits of every token, not of the last of each sequence.
 pub const FERRUM_ESTIMATE_ALL_LOGITS: u32 = 2;
+/// Buffers that the device has no room for are made on the host.
+pub const FERRUM_MEMORY_CPU_FALLBACK: u32 = 1;
+/// Every buffer in use is kept in a tracker.
+pub const FERRUM_MEMORY_TRACK_ALLOCATIONS: u32 = 2;
+/// The pool is made with a free buffer of each of pre_allocate_sizes, or not at
+/// all.
+pub const FERRUM_MEMORY_PRE_ALLOCATE: u32 = 4;
+/// How many sizes may be allocated ahead.
+pub const FERRUM_PRE_ALLOCATE_MAX: u32 = 4096;
+/// 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT.
+pub const FERRUM_MEMORY_PRESET_DEFAULT: ferrum_memory_preset = 0;
+/// 0.95, fallback, 256 MiB, 4: the most memory.
+pub const FERRUM_MEMORY_PRESET_INFERENCE: ferrum_memory_preset = 1;
+/// 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow.
+pub const FERRUM_MEMORY_PRESET_TRAINING: ferrum_memory_preset = 2;
+/// 0.7, fallback, 128 MiB, 2: for devices with little memory.
+pub const FERRUM_MEMORY_PRESET_CONSTRAINED: ferrum_memory_preset = 3;
+pub const FERRUM_LOCATION_GPU: ferrum_buffer_location = 0;
+pub const FERRUM_LOCATION_CPU: ferrum_buffer_location = 1;
+pub const FERRUM_DTYPE_F32: ferrum_dtype = 0;
+pub const FERRUM_DTYPE_F16: ferrum_dtype = 1;
+pub const FERRUM_DTYPE_BF16: ferrum_dtype = 2;
+pub const FERRUM_DTYPE_F64: ferrum_dtype = 3;
+pub const FERRUM_DTYPE_F8: ferrum_dtype = 4;
+pub const FERRUM_DTYPE_I8: ferrum_dtype = 5;
+pub const FERRUM_DTYPE_U8: ferrum_dtype = 6;
+pub const FERRUM_DTYPE_I16: ferrum_dtype = 7;
+pub const FERRUM_DTYPE_I32: ferrum_dtype = 8;
+pub const FERRUM_DTYPE_I64: ferrum_dtype = 9;
+/// On the device or, when that has no room, on the host.
+pub const FERRUM_PLACE_EITHER: ferrum_buffer_place = 0;
+/// On the device only.
+pub const FERRUM_PLACE_GPU: ferrum_buffer_place = 1;
+/// On the host, which is no falling back.
+pub const FERRUM_PLACE_CPU: ferrum_buffer_place = 2;
+/// Should the buffer fall back, the manager may bring it to the device by itself,
+/// whenever another is freed and it is not pinned.
+pub const FERRUM_BUFFER_MOVABLE: u32 = 1;
+/// Reads only.
+pub const FERRUM_HOST_READ_ONLY: ferrum_host_access = 0;
+/// Writes only: what is not written has no defined value afterwards.
+pub const FERRUM_HOST_WRITE_ONLY: ferrum_host_access = 1;
+/// Both.
+pub const FERRUM_HOST_READ_WRITE: ferrum_host_access = 2;
+/// As the size of a mapping: all of the block from the offset on.
+pub const FERRUM_MAP_TO_END: u64 = u64::MAX;
+pub const FERRUM_USAGE_NONE: ferrum_usage_hint = 0;
+/// Order: one after the other.
+pub const FERRUM_USAGE_SEQUENTIAL: ferrum_usage_hint = 1;
+/// Order: scattered.
+pub const FERRUM_USAGE_RANDOM: ferrum_usage_hint = 2;
+/// Direction: mostly read.
+pub const FERRUM_USAGE_READ_MOSTLY: ferrum_usage_hint = 3;
+/// Direction: mostly written.
+pub const FERRUM_USAGE_WRITE_MOSTLY: ferrum_usage_hint = 4;
+/// Lifetime: may be dropped eagerly.
+pub const FERRUM_USAGE_TEMPORARY: ferrum_usage_hint = 5;
+/// Lifetime: to be kept resident.
+pub const FERRUM_USAGE_RESIDENT: ferrum_usage_hint = 6;
+/// Too few accesses.
+pub const FERRUM_PATTERN_UNKNOWN: ferrum_access_pattern = 0;
+/// One after the other.
+pub const FERRUM_PATTERN_SEQUENTIAL: ferrum_access_pattern = 1;
+/// Scattered.
+pub const FERRUM_PATTERN_RANDOM: ferrum_access_pattern = 2;
+/// Clusters in time.
+pub const FERRUM_PATTERN_BURST: ferrum_access_pattern = 3;
+/// More than one kind.
+pub const FERRUM_PATTERN_MIXED: ferrum_access_pattern = 4;
 
 /// Receives log messages. Runs on a thread of the library, one call at a time,
 /// with no lock held; it may call the library but ferrum_shutdown. The message
@@ -389,6 +483,20 @@ pub type ferrum_placement_fn = Option<
         options: *const ferrum_placement_option,
         count: usize,
         chosen_out: *mut i64,
+        user_data: *mut c_void,
+    ) -> ferrum_status,
+>;
+
+/// Queues work in a stream of the caller's. It must have work(work_data) called
+/// once, on any thread, after what was queued before and before what is queued later;
+/// at once is right too. It is called on the threads that use the stream, with no lock
+/// held.
+///
+/// Returns FERRUM_OK, or an error when the work will not be called.
+pub type ferrum_enqueue_fn = Option<
+    unsafe extern "C" fn(
+        work: ferrum_host_fn,
+        work_data: *mut c_void,
         user_data: *mut c_void,
     ) -> ferrum_status,
 >;
@@ -1214,6 +1322,12 @@ pub struct ferrum_handle_info {
     pub is_relocatable: u32,
     /// Calls of ferrum_pin that ferrum_unpin has not ended.
     pub pin_count: u32,
+    /// The block of another device that is the same memory (ferrum_create_mapping);
+    /// {0}: none, or it is gone.
+    pub linked: ferrum_memory,
+    /// The memory is somebody else's (ferrum_adopt_memory).
+    pub is_adopted: u32,
+    pub reserved_end: u32,
 }
 
 impl ferrum_handle_info {
@@ -1235,6 +1349,9 @@ impl ferrum_handle_info {
         tag: [0; 64],
         is_relocatable: 0,
         pin_count: 0,
+        linked: ferrum_memory { id: 0 },
+        is_adopted: 0,
+        reserved_end: 0,
     };
 }
 
@@ -1357,6 +1474,8 @@ pub struct ferrum_defragmentation_stats {
     /// The budget was over before all was done (1).
     pub budget_ended: u32,
     pub reserved_end: u32,
+    /// Blocks that the host has mapped (ferrum_map).
+    pub skipped_mapped: u64,
 }
 
 impl ferrum_defragmentation_stats {
@@ -1383,6 +1502,7 @@ impl ferrum_defragmentation_stats {
         skipped_over_budget: 0,
         budget_ended: 0,
         reserved_end: 0,
+        skipped_mapped: 0,
     };
 }
 
@@ -2450,6 +2570,586 @@ impl Default for ferrum_estimate_request {
     }
 }
 
+/// A gpu manager: memory of a device, with a second place to go to.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_gpu_manager {
+    /// 0 is no manager
+    pub id: u64,
+}
+
+/// A buffer of a gpu manager, on its device or on its host.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_fallback_buffer {
+    /// 0 is no buffer
+    pub id: u64,
+}
+
+/// A tracker: what is known of live buffers.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_tracker {
+    /// 0 is no tracker
+    pub id: u64,
+}
+
+/// A pool of free buffers of the caller's own.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ferrum_generic_pool {
+    /// 0 is no pool
+    pub id: u64,
+}
+
+/// Settings of a gpu manager or a generic pool.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_memory_config {
+    pub struct_size: u32,
+    /// FERRUM_MEMORY_\* flags.
+    pub flags: u32,
+    /// The share of the device's capacity that may be held, 0.1 to 1, decided by
+    /// millionths; no bound where the capacity is unknown.
+    pub gpu_memory_fraction: f64,
+    /// What stays free on the device: no more is taken from it when less would be
+    /// left.
+    pub min_free_bytes: u64,
+    /// Free buffers that a bucket keeps, as a count; 0: none.
+    pub max_pooled_per_bucket: u64,
+    /// Free buffers of all buckets together; 0: no bound.
+    pub max_pooled_bytes: u64,
+    /// pre_allocate_count sizes; may be NULL when there are none.
+    pub pre_allocate_sizes: *const u64,
+    pub pre_allocate_count: u64,
+}
+
+impl ferrum_memory_config {
+    /// The values of `FERRUM_MEMORY_CONFIG_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_memory_config>() as u32,
+        flags: 1,
+        gpu_memory_fraction: 0.9,
+        min_free_bytes: 536_870_912,
+        max_pooled_per_bucket: 8,
+        max_pooled_bytes: 0,
+        pre_allocate_sizes: core::ptr::null(),
+        pre_allocate_count: 0,
+    };
+}
+
+impl Default for ferrum_memory_config {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Counters of a gpu manager or a generic pool. Nothing but its own buffers is in
+/// them: the device may be full while the pool is not.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_memory_stats {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Buffers had and not given back: those in use and those pooled.
+    pub total_allocated_bytes: u64,
+    pub in_use_bytes: u64,
+    /// Free buffers in the buckets.
+    pub pooled_bytes: u64,
+    /// The highest value of in_use_bytes.
+    pub peak_bytes: u64,
+    /// Requests that were served from the buckets, as a count.
+    pub pool_hits: u64,
+    /// Requests that were not, as a count.
+    pub pool_misses: u64,
+    /// Buffers that were made on the host for want of room, as a count.
+    pub cpu_fallbacks: u64,
+    /// Buffers in use, tracked or not, as a count.
+    pub active_buffers: u64,
+}
+
+impl ferrum_memory_stats {
+    /// The values of `FERRUM_MEMORY_STATS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_memory_stats>() as u32,
+        reserved: 0,
+        total_allocated_bytes: 0,
+        in_use_bytes: 0,
+        pooled_bytes: 0,
+        peak_bytes: 0,
+        pool_hits: 0,
+        pool_misses: 0,
+        cpu_fallbacks: 0,
+        active_buffers: 0,
+    };
+}
+
+impl Default for ferrum_memory_stats {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Ratios of a ferrum_memory_stats. They are of the pool, not of the device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_memory_ratios {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// hits / (hits + misses); 0 when nothing was asked for.
+    pub hit_rate: f64,
+    /// in_use / total_allocated; 0 when that is 0.
+    pub utilization: f64,
+    /// The same, but 1 when that is 0: nothing is wasted.
+    pub efficiency: f64,
+}
+
+impl ferrum_memory_ratios {
+    /// The values of `FERRUM_MEMORY_RATIOS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_memory_ratios>() as u32,
+        reserved: 0,
+        hit_rate: 0.0,
+        utilization: 0.0,
+        efficiency: 0.0,
+    };
+}
+
+impl Default for ferrum_memory_ratios {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What a tracker knows of a buffer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ferrum_buffer_metadata {
+    /// Not 0.
+    pub buffer_id: u64,
+    pub size_bytes: u64,
+    /// Elements, as a count.
+    pub num_elements: u64,
+    /// The time since it was made.
+    pub age_ns: u64,
+    /// Where it is; {0}: on no device that is known.
+    pub device: ferrum_device,
+    pub location: ferrum_buffer_location,
+    pub reserved: u32,
+    /// Text with its NUL; empty: none.
+    pub tag: [c_char; 64],
+}
+
+/// Numbers of a tracker.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_tracker_totals {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Buffers, as a count.
+    pub count: u64,
+    pub total_bytes: u64,
+    /// The highest value of total_bytes.
+    pub peak_bytes: u64,
+}
+
+impl ferrum_tracker_totals {
+    /// The values of `FERRUM_TRACKER_TOTALS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_tracker_totals>() as u32,
+        reserved: 0,
+        count: 0,
+        total_bytes: 0,
+        peak_bytes: 0,
+    };
+}
+
+impl Default for ferrum_tracker_totals {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What a buffer of a generic pool is taken for; for its tracker only.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_buffer_use {
+    pub struct_size: u32,
+    pub location: ferrum_buffer_location,
+    /// Elements, as a count.
+    pub num_elements: u64,
+    /// At most 63 bytes; NULL: none.
+    pub tag: *const c_char,
+}
+
+impl ferrum_buffer_use {
+    /// The values of `FERRUM_BUFFER_USE_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_buffer_use>() as u32,
+        location: 0,
+        num_elements: 0,
+        tag: core::ptr::null(),
+    };
+}
+
+impl Default for ferrum_buffer_use {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A buffer of a generic pool.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ferrum_buffer_lease {
+    /// The caller's word for it: a pointer, a handle, an index.
+    pub buffer: u64,
+    /// Its size, which may be more than was asked for.
+    pub size_bytes: u64,
+    /// 0 unless the pool tracks.
+    pub buffer_id: u64,
+}
+
+/// What of a gpu manager is or was on the host.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_fallback_stats {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// On the host now.
+    pub cpu_bytes: u64,
+    /// Buffers on the host now, as a count.
+    pub cpu_buffers: u64,
+    /// Moves so far, as counts.
+    pub moved_to_cpu: u64,
+    pub moved_to_gpu: u64,
+}
+
+impl ferrum_fallback_stats {
+    /// The values of `FERRUM_FALLBACK_STATS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_fallback_stats>() as u32,
+        reserved: 0,
+        cpu_bytes: 0,
+        cpu_buffers: 0,
+        moved_to_cpu: 0,
+        moved_to_gpu: 0,
+    };
+}
+
+impl Default for ferrum_fallback_stats {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A buffer as asked for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_buffer_request {
+    pub struct_size: u32,
+    pub dtype: ferrum_dtype,
+    /// Elements, as a count; not 0.
+    pub num_elements: u64,
+    pub place: ferrum_buffer_place,
+    /// FERRUM_BUFFER_\* flags.
+    pub flags: u32,
+    /// Of the device, that uses the buffer first; {0}: the default one.
+    pub stream: ferrum_stream,
+    /// For the tracker, at most 63 bytes; NULL: none.
+    pub tag: *const c_char,
+}
+
+impl ferrum_buffer_request {
+    /// The values of `FERRUM_BUFFER_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_buffer_request>() as u32,
+        dtype: 0,
+        num_elements: 0,
+        place: 0,
+        flags: 0,
+        stream: ferrum_stream { id: 0 },
+        tag: core::ptr::null(),
+    };
+}
+
+impl Default for ferrum_buffer_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A buffer of a gpu manager.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_fallback_buffer_info {
+    pub struct_size: u32,
+    pub dtype: ferrum_dtype,
+    /// Stays the same when the buffer moves.
+    pub buffer_id: u64,
+    /// Elements, as a count.
+    pub num_elements: u64,
+    /// What they take.
+    pub size_bytes: u64,
+    /// Where the buffer is: in the device, or on the CPU side a pointer. Good until
+    /// it moves.
+    pub address: ferrum_address,
+    pub manager: ferrum_gpu_manager,
+    /// Of that side.
+    pub device: ferrum_device,
+    pub location: ferrum_buffer_location,
+    /// How often it is pinned.
+    pub pins: u32,
+    /// FERRUM_BUFFER_\* flags.
+    pub flags: u32,
+    pub reserved: u32,
+}
+
+impl ferrum_fallback_buffer_info {
+    /// The values of `FERRUM_FALLBACK_BUFFER_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_fallback_buffer_info>() as u32,
+        dtype: 0,
+        buffer_id: 0,
+        num_elements: 0,
+        size_bytes: 0,
+        address: 0,
+        manager: ferrum_gpu_manager { id: 0 },
+        device: ferrum_device { id: 0 },
+        location: 0,
+        pins: 0,
+        flags: 0,
+        reserved: 0,
+    };
+}
+
+impl Default for ferrum_fallback_buffer_info {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A range of a block that the host is to address.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_map_request {
+    pub struct_size: u32,
+    /// FERRUM_HOST_\*
+    pub access: ferrum_host_access,
+    pub memory: ferrum_memory,
+    pub offset_bytes: u64,
+    /// Not 0; FERRUM_MAP_TO_END: the rest of the block.
+    pub size_bytes: u64,
+}
+
+impl ferrum_map_request {
+    /// The values of `FERRUM_MAP_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_map_request>() as u32,
+        access: 2,
+        memory: ferrum_memory { id: 0 },
+        offset_bytes: 0,
+        size_bytes: 18_446_744_073_709_551_615,
+    };
+}
+
+impl Default for ferrum_map_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A range of a block that the host addresses.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_mapping {
+    pub struct_size: u32,
+    /// host_pointer is a copy, which ferrum_unmap writes back (1), not the block.
+    pub is_staged: u32,
+    /// Names the mapping among those of its block; never 0.
+    pub mapping_id: u64,
+    /// Valid until the mapping has ended; size_bytes from there on.
+    pub host_pointer: *mut c_void,
+    pub size_bytes: u64,
+}
+
+impl ferrum_mapping {
+    /// The values of `FERRUM_MAPPING_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_mapping>() as u32,
+        is_staged: 0,
+        mapping_id: 0,
+        host_pointer: core::ptr::null_mut(),
+        size_bytes: 0,
+    };
+}
+
+impl Default for ferrum_mapping {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Memory for two devices, as asked for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_link_request {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Not 0.
+    pub size_bytes: u64,
+    /// Of the first address: a power of two up to FERRUM_ALIGNMENT_MAX; 0: the
+    /// pool's.
+    pub alignment_bytes: u64,
+    /// Name for the books, at most 63 bytes; NULL: none.
+    pub tag: *const c_char,
+}
+
+impl ferrum_link_request {
+    /// The values of `FERRUM_LINK_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_link_request>() as u32,
+        reserved: 0,
+        size_bytes: 0,
+        alignment_bytes: 0,
+        tag: core::ptr::null(),
+    };
+}
+
+impl Default for ferrum_link_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// The last hint of each axis; FERRUM_USAGE_NONE where none was given.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_usage_hints {
+    pub struct_size: u32,
+    pub order: ferrum_usage_hint,
+    pub direction: ferrum_usage_hint,
+    pub lifetime: ferrum_usage_hint,
+}
+
+impl ferrum_usage_hints {
+    /// The values of `FERRUM_USAGE_HINTS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_usage_hints>() as u32,
+        order: 0,
+        direction: 0,
+        lifetime: 0,
+    };
+}
+
+impl Default for ferrum_usage_hints {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// What copies, fills, writes, reads and mappings did with a block.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_access_stats {
+    pub struct_size: u32,
+    /// The manager tracks (1); else all below is 0.
+    pub is_tracked: u32,
+    /// There was an access (1); else last_access_ns means nothing.
+    pub is_accessed: u32,
+    pub pattern: ferrum_access_pattern,
+    pub read_count: u64,
+    pub write_count: u64,
+    /// Mean sizes, rounded down; 0 when there was none.
+    pub average_read_bytes: u64,
+    pub average_write_bytes: u64,
+    /// Monotonic time of the last access since ferrum_init.
+    pub last_access_ns: u64,
+}
+
+impl ferrum_access_stats {
+    /// The values of `FERRUM_ACCESS_STATS_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_access_stats>() as u32,
+        is_tracked: 0,
+        is_accessed: 0,
+        pattern: 0,
+        read_count: 0,
+        write_count: 0,
+        average_read_bytes: 0,
+        average_write_bytes: 0,
+        last_access_ns: 0,
+    };
+}
+
+impl Default for ferrum_access_stats {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// Memory of somebody else's that is to get a handle.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_adoption {
+    pub struct_size: u32,
+    /// FERRUM_MEMORY_\*, what it is used for.
+    pub memory_type: ferrum_memory_type,
+    /// Where the manager's device has it; on a host device a pointer.
+    pub address: ferrum_address,
+    /// Not 0.
+    pub size_bytes: u64,
+    /// Name for the books, at most 63 bytes; NULL: none.
+    pub tag: *const c_char,
+}
+
+impl ferrum_adoption {
+    /// The values of `FERRUM_ADOPTION_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_adoption>() as u32,
+        memory_type: 0,
+        address: 0,
+        size_bytes: 0,
+        tag: core::ptr::null(),
+    };
+}
+
+impl Default for ferrum_adoption {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A stream that somebody else made.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_foreign_stream {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Handle in the runtime of the device's vendor, such as a CUstream; 0 on host
+    /// devices, where enqueue is given.
+    pub native_handle: u64,
+    pub enqueue: ferrum_enqueue_fn,
+    pub user_data: *mut c_void,
+}
+
+impl ferrum_foreign_stream {
+    /// The values of `FERRUM_FOREIGN_STREAM_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_foreign_stream>() as u32,
+        reserved: 0,
+        native_handle: 0,
+        enqueue: None,
+        user_data: core::ptr::null_mut(),
+    };
+}
+
+impl Default for ferrum_foreign_stream {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
 // The layouts are those of the header's compiler.
 const _: () = {
     assert!(size_of::<ferrum_device>() == 8);
@@ -2644,7 +3344,7 @@ const _: () = {
     assert!(offset_of!(ferrum_allocation_request, tag) == 24);
     assert!(offset_of!(ferrum_allocation_request, flags) == 32);
     assert!(offset_of!(ferrum_allocation_request, reserved) == 36);
-    assert!(size_of::<ferrum_handle_info>() == 160);
+    assert!(size_of::<ferrum_handle_info>() == 176);
     assert!(align_of::<ferrum_handle_info>() == 8);
     assert!(offset_of!(ferrum_handle_info, struct_size) == 0);
     assert!(offset_of!(ferrum_handle_info, memory_type) == 4);
@@ -2662,6 +3362,9 @@ const _: () = {
     assert!(offset_of!(ferrum_handle_info, tag) == 88);
     assert!(offset_of!(ferrum_handle_info, is_relocatable) == 152);
     assert!(offset_of!(ferrum_handle_info, pin_count) == 156);
+    assert!(offset_of!(ferrum_handle_info, linked) == 160);
+    assert!(offset_of!(ferrum_handle_info, is_adopted) == 168);
+    assert!(offset_of!(ferrum_handle_info, reserved_end) == 172);
     assert!(size_of::<ferrum_transfer>() == 48);
     assert!(align_of::<ferrum_transfer>() == 8);
     assert!(offset_of!(ferrum_transfer, struct_size) == 0);
@@ -2680,7 +3383,7 @@ const _: () = {
     assert!(offset_of!(ferrum_fill, size_bytes) == 24);
     assert!(offset_of!(ferrum_fill, pattern) == 32);
     assert!(offset_of!(ferrum_fill, reserved) == 36);
-    assert!(size_of::<ferrum_defragmentation_stats>() == 144);
+    assert!(size_of::<ferrum_defragmentation_stats>() == 152);
     assert!(align_of::<ferrum_defragmentation_stats>() == 8);
     assert!(offset_of!(ferrum_defragmentation_stats, struct_size) == 0);
     assert!(offset_of!(ferrum_defragmentation_stats, fragmentation_before) == 4);
@@ -2703,6 +3406,7 @@ const _: () = {
     assert!(offset_of!(ferrum_defragmentation_stats, skipped_over_budget) == 128);
     assert!(offset_of!(ferrum_defragmentation_stats, budget_ended) == 136);
     assert!(offset_of!(ferrum_defragmentation_stats, reserved_end) == 140);
+    assert!(offset_of!(ferrum_defragmentation_stats, skipped_mapped) == 144);
     assert!(size_of::<ferrum_reclaim_config>() == 16);
     assert!(align_of::<ferrum_reclaim_config>() == 8);
     assert!(offset_of!(ferrum_reclaim_config, struct_size) == 0);
@@ -2996,6 +3700,158 @@ const _: () = {
     assert!(offset_of!(ferrum_estimate_request, free_bytes) == 48);
     assert!(offset_of!(ferrum_estimate_request, kv_dtype) == 56);
     assert!(offset_of!(ferrum_estimate_request, weight_dtype) == 64);
+    assert!(size_of::<ferrum_gpu_manager>() == 8);
+    assert!(align_of::<ferrum_gpu_manager>() == 8);
+    assert!(offset_of!(ferrum_gpu_manager, id) == 0);
+    assert!(size_of::<ferrum_fallback_buffer>() == 8);
+    assert!(align_of::<ferrum_fallback_buffer>() == 8);
+    assert!(offset_of!(ferrum_fallback_buffer, id) == 0);
+    assert!(size_of::<ferrum_tracker>() == 8);
+    assert!(align_of::<ferrum_tracker>() == 8);
+    assert!(offset_of!(ferrum_tracker, id) == 0);
+    assert!(size_of::<ferrum_generic_pool>() == 8);
+    assert!(align_of::<ferrum_generic_pool>() == 8);
+    assert!(offset_of!(ferrum_generic_pool, id) == 0);
+    assert!(size_of::<ferrum_memory_config>() == 56);
+    assert!(align_of::<ferrum_memory_config>() == 8);
+    assert!(offset_of!(ferrum_memory_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_memory_config, flags) == 4);
+    assert!(offset_of!(ferrum_memory_config, gpu_memory_fraction) == 8);
+    assert!(offset_of!(ferrum_memory_config, min_free_bytes) == 16);
+    assert!(offset_of!(ferrum_memory_config, max_pooled_per_bucket) == 24);
+    assert!(offset_of!(ferrum_memory_config, max_pooled_bytes) == 32);
+    assert!(offset_of!(ferrum_memory_config, pre_allocate_sizes) == 40);
+    assert!(offset_of!(ferrum_memory_config, pre_allocate_count) == 48);
+    assert!(size_of::<ferrum_memory_stats>() == 72);
+    assert!(align_of::<ferrum_memory_stats>() == 8);
+    assert!(offset_of!(ferrum_memory_stats, struct_size) == 0);
+    assert!(offset_of!(ferrum_memory_stats, reserved) == 4);
+    assert!(offset_of!(ferrum_memory_stats, total_allocated_bytes) == 8);
+    assert!(offset_of!(ferrum_memory_stats, in_use_bytes) == 16);
+    assert!(offset_of!(ferrum_memory_stats, pooled_bytes) == 24);
+    assert!(offset_of!(ferrum_memory_stats, peak_bytes) == 32);
+    assert!(offset_of!(ferrum_memory_stats, pool_hits) == 40);
+    assert!(offset_of!(ferrum_memory_stats, pool_misses) == 48);
+    assert!(offset_of!(ferrum_memory_stats, cpu_fallbacks) == 56);
+    assert!(offset_of!(ferrum_memory_stats, active_buffers) == 64);
+    assert!(size_of::<ferrum_memory_ratios>() == 32);
+    assert!(align_of::<ferrum_memory_ratios>() == 8);
+    assert!(offset_of!(ferrum_memory_ratios, struct_size) == 0);
+    assert!(offset_of!(ferrum_memory_ratios, reserved) == 4);
+    assert!(offset_of!(ferrum_memory_ratios, hit_rate) == 8);
+    assert!(offset_of!(ferrum_memory_ratios, utilization) == 16);
+    assert!(offset_of!(ferrum_memory_ratios, efficiency) == 24);
+    assert!(size_of::<ferrum_buffer_metadata>() == 112);
+    assert!(align_of::<ferrum_buffer_metadata>() == 8);
+    assert!(offset_of!(ferrum_buffer_metadata, buffer_id) == 0);
+    assert!(offset_of!(ferrum_buffer_metadata, size_bytes) == 8);
+    assert!(offset_of!(ferrum_buffer_metadata, num_elements) == 16);
+    assert!(offset_of!(ferrum_buffer_metadata, age_ns) == 24);
+    assert!(offset_of!(ferrum_buffer_metadata, device) == 32);
+    assert!(offset_of!(ferrum_buffer_metadata, location) == 40);
+    assert!(offset_of!(ferrum_buffer_metadata, reserved) == 44);
+    assert!(offset_of!(ferrum_buffer_metadata, tag) == 48);
+    assert!(size_of::<ferrum_tracker_totals>() == 32);
+    assert!(align_of::<ferrum_tracker_totals>() == 8);
+    assert!(offset_of!(ferrum_tracker_totals, struct_size) == 0);
+    assert!(offset_of!(ferrum_tracker_totals, reserved) == 4);
+    assert!(offset_of!(ferrum_tracker_totals, count) == 8);
+    assert!(offset_of!(ferrum_tracker_totals, total_bytes) == 16);
+    assert!(offset_of!(ferrum_tracker_totals, peak_bytes) == 24);
+    assert!(size_of::<ferrum_buffer_use>() == 24);
+    assert!(align_of::<ferrum_buffer_use>() == 8);
+    assert!(offset_of!(ferrum_buffer_use, struct_size) == 0);
+    assert!(offset_of!(ferrum_buffer_use, location) == 4);
+    assert!(offset_of!(ferrum_buffer_use, num_elements) == 8);
+    assert!(offset_of!(ferrum_buffer_use, tag) == 16);
+    assert!(size_of::<ferrum_buffer_lease>() == 24);
+    assert!(align_of::<ferrum_buffer_lease>() == 8);
+    assert!(offset_of!(ferrum_buffer_lease, buffer) == 0);
+    assert!(offset_of!(ferrum_buffer_lease, size_bytes) == 8);
+    assert!(offset_of!(ferrum_buffer_lease, buffer_id) == 16);
+    assert!(size_of::<ferrum_fallback_stats>() == 40);
+    assert!(align_of::<ferrum_fallback_stats>() == 8);
+    assert!(offset_of!(ferrum_fallback_stats, struct_size) == 0);
+    assert!(offset_of!(ferrum_fallback_stats, reserved) == 4);
+    assert!(offset_of!(ferrum_fallback_stats, cpu_bytes) == 8);
+    assert!(offset_of!(ferrum_fallback_stats, cpu_buffers) == 16);
+    assert!(offset_of!(ferrum_fallback_stats, moved_to_cpu) == 24);
+    assert!(offset_of!(ferrum_fallback_stats, moved_to_gpu) == 32);
+    assert!(size_of::<ferrum_buffer_request>() == 40);
+    assert!(align_of::<ferrum_buffer_request>() == 8);
+    assert!(offset_of!(ferrum_buffer_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_buffer_request, dtype) == 4);
+    assert!(offset_of!(ferrum_buffer_request, num_elements) == 8);
+    assert!(offset_of!(ferrum_buffer_request, place) == 16);
+    assert!(offset_of!(ferrum_buffer_request, flags) == 20);
+    assert!(offset_of!(ferrum_buffer_request, stream) == 24);
+    assert!(offset_of!(ferrum_buffer_request, tag) == 32);
+    assert!(size_of::<ferrum_fallback_buffer_info>() == 72);
+    assert!(align_of::<ferrum_fallback_buffer_info>() == 8);
+    assert!(offset_of!(ferrum_fallback_buffer_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_fallback_buffer_info, dtype) == 4);
+    assert!(offset_of!(ferrum_fallback_buffer_info, buffer_id) == 8);
+    assert!(offset_of!(ferrum_fallback_buffer_info, num_elements) == 16);
+    assert!(offset_of!(ferrum_fallback_buffer_info, size_bytes) == 24);
+    assert!(offset_of!(ferrum_fallback_buffer_info, address) == 32);
+    assert!(offset_of!(ferrum_fallback_buffer_info, manager) == 40);
+    assert!(offset_of!(ferrum_fallback_buffer_info, device) == 48);
+    assert!(offset_of!(ferrum_fallback_buffer_info, location) == 56);
+    assert!(offset_of!(ferrum_fallback_buffer_info, pins) == 60);
+    assert!(offset_of!(ferrum_fallback_buffer_info, flags) == 64);
+    assert!(offset_of!(ferrum_fallback_buffer_info, reserved) == 68);
+    assert!(size_of::<ferrum_map_request>() == 32);
+    assert!(align_of::<ferrum_map_request>() == 8);
+    assert!(offset_of!(ferrum_map_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_map_request, access) == 4);
+    assert!(offset_of!(ferrum_map_request, memory) == 8);
+    assert!(offset_of!(ferrum_map_request, offset_bytes) == 16);
+    assert!(offset_of!(ferrum_map_request, size_bytes) == 24);
+    assert!(size_of::<ferrum_mapping>() == 32);
+    assert!(align_of::<ferrum_mapping>() == 8);
+    assert!(offset_of!(ferrum_mapping, struct_size) == 0);
+    assert!(offset_of!(ferrum_mapping, is_staged) == 4);
+    assert!(offset_of!(ferrum_mapping, mapping_id) == 8);
+    assert!(offset_of!(ferrum_mapping, host_pointer) == 16);
+    assert!(offset_of!(ferrum_mapping, size_bytes) == 24);
+    assert!(size_of::<ferrum_link_request>() == 32);
+    assert!(align_of::<ferrum_link_request>() == 8);
+    assert!(offset_of!(ferrum_link_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_link_request, reserved) == 4);
+    assert!(offset_of!(ferrum_link_request, size_bytes) == 8);
+    assert!(offset_of!(ferrum_link_request, alignment_bytes) == 16);
+    assert!(offset_of!(ferrum_link_request, tag) == 24);
+    assert!(size_of::<ferrum_usage_hints>() == 16);
+    assert!(align_of::<ferrum_usage_hints>() == 4);
+    assert!(offset_of!(ferrum_usage_hints, struct_size) == 0);
+    assert!(offset_of!(ferrum_usage_hints, order) == 4);
+    assert!(offset_of!(ferrum_usage_hints, direction) == 8);
+    assert!(offset_of!(ferrum_usage_hints, lifetime) == 12);
+    assert!(size_of::<ferrum_access_stats>() == 56);
+    assert!(align_of::<ferrum_access_stats>() == 8);
+    assert!(offset_of!(ferrum_access_stats, struct_size) == 0);
+    assert!(offset_of!(ferrum_access_stats, is_tracked) == 4);
+    assert!(offset_of!(ferrum_access_stats, is_accessed) == 8);
+    assert!(offset_of!(ferrum_access_stats, pattern) == 12);
+    assert!(offset_of!(ferrum_access_stats, read_count) == 16);
+    assert!(offset_of!(ferrum_access_stats, write_count) == 24);
+    assert!(offset_of!(ferrum_access_stats, average_read_bytes) == 32);
+    assert!(offset_of!(ferrum_access_stats, average_write_bytes) == 40);
+    assert!(offset_of!(ferrum_access_stats, last_access_ns) == 48);
+    assert!(size_of::<ferrum_adoption>() == 32);
+    assert!(align_of::<ferrum_adoption>() == 8);
+    assert!(offset_of!(ferrum_adoption, struct_size) == 0);
+    assert!(offset_of!(ferrum_adoption, memory_type) == 4);
+    assert!(offset_of!(ferrum_adoption, address) == 8);
+    assert!(offset_of!(ferrum_adoption, size_bytes) == 16);
+    assert!(offset_of!(ferrum_adoption, tag) == 24);
+    assert!(size_of::<ferrum_foreign_stream>() == 32);
+    assert!(align_of::<ferrum_foreign_stream>() == 8);
+    assert!(offset_of!(ferrum_foreign_stream, struct_size) == 0);
+    assert!(offset_of!(ferrum_foreign_stream, reserved) == 4);
+    assert!(offset_of!(ferrum_foreign_stream, native_handle) == 8);
+    assert!(offset_of!(ferrum_foreign_stream, enqueue) == 16);
+    assert!(offset_of!(ferrum_foreign_stream, user_data) == 24);
 };
 
 extern "C" {
@@ -3285,6 +4141,7 @@ extern "C" {
     ///     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
     ///     "shared_pools": [{"name": "...", "statistics": {...}, "info": {...},
     ///       "models": [{"id": "...", "physical_bytes": 0}]}],
+    ///     "gpu_managers": [{"in_use_bytes": 0, "cpu_bytes": 0}],
     ///     "asleep": {"asleep_host_bytes": 0, "asleep_file_bytes": 0,
     ///       "asleep_discarded_bytes": 0}}]}
     /// ```
@@ -3294,7 +4151,8 @@ extern "C" {
     /// {"current": 0, "peak": 0} for a gauge, and with virtual_reserved, the addresses
     /// that were reserved without memory behind all of them; info those of
     /// ferrum_pool_info, ferrum_vpool_info or ferrum_shared_pool_info, a model those of
-    /// ferrum_model_info. mapped_bytes is what of a segment has memory behind it.
+    /// ferrum_model_info, a gpu manager those of ferrum_memory_stats and
+    /// ferrum_fallback_stats. mapped_bytes is what of a segment has memory behind it.
     /// Fields may be added.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
@@ -3313,9 +4171,9 @@ extern "C" {
     ///     (load)"]}], "omitted": 0, "total_bytes": 0}
     /// ```
     ///
-    /// kind is device, monitor, placement, stream, event, pool, block (of a pool), vpool,
-    /// shared_pool, range (that is mapped or sleeps in one of the two, with "model" in a
-    /// shared one), manager, memory or registration. bytes is what was asked for; age_ns is
+    /// kind is device, monitor, placement, tracker, generic_pool, stream, event, pool, block
+    /// (of a pool), vpool, shared_pool, range (that is mapped or sleeps in one of the two,
+    /// with "model" in a shared one), manager, memory, gpu_manager, buffer or registration. bytes is what was asked for; age_ns is
     /// the time since it was made or allocated, 0 for blocks of pools without tracking;
     /// call_site, the innermost function first, is there for blocks of pools with
     /// FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
@@ -3686,8 +4544,9 @@ extern "C" {
     /// finish undisturbed: the memory is handed out again after them. Does not wait,
     /// but for a move of the block that is under way.
     ///
-    /// Returns FERRUM_ERROR_BUSY for a block that is pinned; as ferrum_pool_free for FERRUM_ERROR_CORRUPTED, which can come from a
-    /// pool that debugs.
+    /// Returns FERRUM_ERROR_BUSY for a block that is pinned or mapped, and for an adopted
+    /// one on which work is queued; as ferrum_pool_free for
+    /// FERRUM_ERROR_CORRUPTED, which can come from a pool that debugs.
     pub fn ferrum_deallocate(memory: ferrum_memory) -> ferrum_status;
 
     /// Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
@@ -4572,5 +5431,582 @@ extern "C" {
         buffer: *mut c_char,
         capacity: usize,
         length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Gives ready-made settings. Needs no ferrum_init.
+    pub fn ferrum_memory_config_preset(
+        preset: ferrum_memory_preset,
+        config_out: *mut ferrum_memory_config,
+    ) -> ferrum_status;
+
+    /// Says whether settings make sense. Needs no ferrum_init.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_CONFIG with the setting and its value, also for a
+    /// size to allocate ahead that its bucket has no place for.
+    pub fn ferrum_memory_config_check(config: *const ferrum_memory_config) -> ferrum_status;
+
+    /// Reckons the ratios of counters. Needs no ferrum_init.
+    pub fn ferrum_memory_stats_ratios(
+        stats: *const ferrum_memory_stats,
+        ratios_out: *mut ferrum_memory_ratios,
+    ) -> ferrum_status;
+
+    /// Adds the counters of two pools; what does not fit 64 bits is UINT64_MAX. The peak
+    /// is the larger of the two: a lower bound of that of both. Needs no ferrum_init.
+    pub fn ferrum_memory_stats_merge(
+        stats: *const ferrum_memory_stats,
+        other: *const ferrum_memory_stats,
+        merged_out: *mut ferrum_memory_stats,
+    ) -> ferrum_status;
+
+    /// Counters as one line for people, sizes in MB of 2^20 bytes. Needs no ferrum_init.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_memory_stats_text(
+        stats: *const ferrum_memory_stats,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is none.
+    /// Needs no ferrum_init.
+    pub fn ferrum_buffer_id_new(id_out: *mut u64) -> ferrum_status;
+
+    /// The form of an id in messages: "Buffer#7". Needs no ferrum_init.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_buffer_id_text(
+        buffer_id: u64,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Makes a tracker that knows nothing. It belongs to no device.
+    pub fn ferrum_tracker_create(tracker_out: *mut ferrum_tracker) -> ferrum_status;
+
+    /// Destroys a tracker.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_STATE for one of a manager or a pool, which goes with
+    /// that. Neither can the caller track, untrack or clear in it.
+    pub fn ferrum_tracker_destroy(tracker: ferrum_tracker) -> ferrum_status;
+
+    /// Adds a buffer, made age_ns ago. One whose id is known replaces that.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for id 0, a location that is none, a tag
+    /// without a NUL or that is not UTF-8; FERRUM_ERROR_OVERFLOW when the sum of
+    /// all sizes does not fit 64 bits.
+    pub fn ferrum_tracker_track(
+        tracker: ferrum_tracker,
+        metadata: *const ferrum_buffer_metadata,
+    ) -> ferrum_status;
+
+    /// Removes a buffer.
+    ///
+    /// - `metadata_out`: what was known of it; may be NULL.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND when it is not known.
+    pub fn ferrum_tracker_untrack(
+        tracker: ferrum_tracker,
+        buffer_id: u64,
+        metadata_out: *mut ferrum_buffer_metadata,
+    ) -> ferrum_status;
+
+    /// Gives what is known of a buffer. FERRUM_ERROR_NOT_FOUND: nothing.
+    pub fn ferrum_tracker_get(
+        tracker: ferrum_tracker,
+        buffer_id: u64,
+        metadata_out: *mut ferrum_buffer_metadata,
+    ) -> ferrum_status;
+
+    /// Lists all buffers, the oldest first.
+    ///
+    /// - `metadata_out`: room for capacity of them; may be NULL when that is 0.
+    /// - `count_out`: how many there are.
+    ///
+    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set, when capacity is not 0
+    /// and they do not fit.
+    pub fn ferrum_tracker_get_all(
+        tracker: ferrum_tracker,
+        metadata_out: *mut ferrum_buffer_metadata,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Lists the buffers that are strictly older than age_ns, as ferrum_tracker_get_all:
+    /// what may have been forgotten.
+    pub fn ferrum_tracker_find_old(
+        tracker: ferrum_tracker,
+        age_ns: u64,
+        metadata_out: *mut ferrum_buffer_metadata,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Gives the numbers of a tracker.
+    pub fn ferrum_tracker_get_totals(
+        tracker: ferrum_tracker,
+        totals_out: *mut ferrum_tracker_totals,
+    ) -> ferrum_status;
+
+    /// Forgets all buffers; the peak stays.
+    pub fn ferrum_tracker_clear(tracker: ferrum_tracker) -> ferrum_status;
+
+    /// Makes a pool of free buffers of any kind. It makes and ends none itself: the caller
+    /// does, and gives the pool a word for each. A buffer is filed under the power of two
+    /// at or above its size; it serves no request that is larger than itself, and none
+    /// that is less than a quarter of it. Of the settings those of the device mean nothing
+    /// to it. It belongs to no device.
+    ///
+    /// - `config`: settings, or NULL for FERRUM_MEMORY_CONFIG_INIT.
+    pub fn ferrum_generic_pool_create(
+        config: *const ferrum_memory_config,
+        pool_out: *mut ferrum_generic_pool,
+    ) -> ferrum_status;
+
+    /// Destroys a pool. Its free buffers are not ended: take them out first.
+    ///
+    /// - `flags`: 0 or FERRUM_FORCE.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while it has buffers or buffers are in use, unless
+    /// forced.
+    pub fn ferrum_generic_pool_destroy(pool: ferrum_generic_pool, flags: u32) -> ferrum_status;
+
+    /// Accounts for a buffer that the caller has made, for want of a free one, and uses.
+    ///
+    /// - `use`: what for, or NULL for FERRUM_BUFFER_USE_INIT.
+    /// - `id_out`: 0 unless the pool tracks.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW.
+    pub fn ferrum_generic_pool_record_allocation(
+        pool: ferrum_generic_pool,
+        size_bytes: u64,
+        use: *const ferrum_buffer_use,
+        id_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Takes the smallest free buffer that will do.
+    ///
+    /// - `use`: as for ferrum_generic_pool_record_allocation.
+    /// - `lease_out`: the buffer, all zero without one.
+    /// - `found_out`: 1, or 0 when there is none: the caller makes one.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW for a size that has
+    /// no power of two above it.
+    pub fn ferrum_generic_pool_try_get(
+        pool: ferrum_generic_pool,
+        min_bytes: u64,
+        use: *const ferrum_buffer_use,
+        lease_out: *mut ferrum_buffer_lease,
+        found_out: *mut u32,
+    ) -> ferrum_status;
+
+    /// Ends the use of a buffer, given with the size and id that it was recorded or taken
+    /// with.
+    ///
+    /// - `kept_out`: 1; or 0 when its bucket is full: the buffer is the pool's no more,
+    ///   and the caller's to end.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_SIZE for 0 and for more than is in use;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for an id that is not in use or whose size is
+    /// another.
+    pub fn ferrum_generic_pool_return(
+        pool: ferrum_generic_pool,
+        lease: *const ferrum_buffer_lease,
+        kept_out: *mut u32,
+    ) -> ferrum_status;
+
+    /// Files a buffer that nobody has used yet. FERRUM_ERROR_RESOURCE_EXHAUSTED: its
+    /// bucket is full.
+    pub fn ferrum_generic_pool_add_free(
+        pool: ferrum_generic_pool,
+        buffer: u64,
+        size_bytes: u64,
+    ) -> ferrum_status;
+
+    /// Takes free buffers out of the pool, for the caller to end: all of them when capacity
+    /// is at least ferrum_generic_pool_get_pooled_count.
+    ///
+    /// - `leases_out`: room for capacity of them; may be NULL when that is 0.
+    /// - `count_out`: how many were taken.
+    pub fn ferrum_generic_pool_drain(
+        pool: ferrum_generic_pool,
+        leases_out: *mut ferrum_buffer_lease,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Gives the number of free buffers.
+    pub fn ferrum_generic_pool_get_pooled_count(
+        pool: ferrum_generic_pool,
+        count_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Gives the counters of a pool.
+    pub fn ferrum_generic_pool_get_stats(
+        pool: ferrum_generic_pool,
+        stats_out: *mut ferrum_memory_stats,
+    ) -> ferrum_status;
+
+    /// Counts a request that the caller has served on the host.
+    pub fn ferrum_generic_pool_record_cpu_fallback(pool: ferrum_generic_pool) -> ferrum_status;
+
+    /// Gives the tracker of a pool, which is only read. FERRUM_ERROR_INVALID_STATE: it
+    /// does not track.
+    pub fn ferrum_generic_pool_get_tracker(
+        pool: ferrum_generic_pool,
+        tracker_out: *mut ferrum_tracker,
+    ) -> ferrum_status;
+
+    /// Makes a gpu manager on a device, of any backend.
+    ///
+    /// - `host`: where buffers go that the device has no room for, another device
+    ///   that is FERRUM_CAPABILITY_HOST_ADDRESSABLE; {0} only with settings
+    ///   that forbid to fall back. Neither device can be closed before the
+    ///   manager is destroyed, unless forced.
+    /// - `config`: settings, or NULL for FERRUM_MEMORY_CONFIG_INIT.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_CONFIG, also without a host that is needed;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for a host that is the device itself or that
+    /// the process cannot address; FERRUM_ERROR_OUT_OF_MEMORY for what is
+    /// allocated ahead.
+    pub fn ferrum_gpu_manager_create(
+        device: ferrum_device,
+        host: ferrum_device,
+        config: *const ferrum_memory_config,
+        manager_out: *mut ferrum_gpu_manager,
+    ) -> ferrum_status;
+
+    /// Destroys a gpu manager and gives its memory back, on both devices.
+    ///
+    /// - `flags`: 0 or FERRUM_FORCE, which ends live buffers, pinned or not.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while buffers are live or storage is taken, unless
+    /// forced.
+    pub fn ferrum_gpu_manager_destroy(manager: ferrum_gpu_manager, flags: u32) -> ferrum_status;
+
+    /// Gives the name of the device's backend, such as "cpu" or "cuda", as text.
+    ///
+    /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
+    pub fn ferrum_gpu_manager_get_backend_name(
+        manager: ferrum_gpu_manager,
+        buffer: *mut c_char,
+        capacity: usize,
+        length_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Gives the counters of a gpu manager: of the buffers on the device, but for
+    /// active_buffers, which is of both sides. Takes no lock.
+    pub fn ferrum_gpu_manager_get_stats(
+        manager: ferrum_gpu_manager,
+        stats_out: *mut ferrum_memory_stats,
+    ) -> ferrum_status;
+
+    /// Gives what of a gpu manager is or was on the host.
+    pub fn ferrum_gpu_manager_get_fallback_stats(
+        manager: ferrum_gpu_manager,
+        stats_out: *mut ferrum_fallback_stats,
+    ) -> ferrum_status;
+
+    /// Asks the device for its memory.
+    ///
+    /// - `total_out`: the capacity; 0 means unknown.
+    /// - `free_out`: what can still be had, by anybody; free buffers in buckets are
+    ///   not free in that sense.
+    pub fn ferrum_gpu_manager_get_memory(
+        manager: ferrum_gpu_manager,
+        total_out: *mut u64,
+        free_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// The level of the device by FERRUM_PRESSURE_PROFILE_TORCHLESS, of this moment.
+    pub fn ferrum_gpu_manager_get_pressure(
+        manager: ferrum_gpu_manager,
+        level_out: *mut ferrum_pressure_level,
+    ) -> ferrum_status;
+
+    /// As ferrum_pressure_callback_add for the device of a gpu manager, by
+    /// FERRUM_PRESSURE_PROFILE_TORCHLESS.
+    pub fn ferrum_gpu_manager_pressure_callback_add(
+        manager: ferrum_gpu_manager,
+        callback: ferrum_pressure_fn,
+        user_data: *mut c_void,
+        registration_out: *mut ferrum_registration,
+    ) -> ferrum_status;
+
+    /// Empties the buckets. The memory is ready for buffers of any size, and may still be
+    /// held from the device.
+    pub fn ferrum_gpu_manager_clear_pool(manager: ferrum_gpu_manager) -> ferrum_status;
+
+    /// Empties the buckets and gives what holds no buffer back, on both sides.
+    ///
+    /// - `released_out`: what the device has taken back.
+    pub fn ferrum_gpu_manager_shrink(
+        manager: ferrum_gpu_manager,
+        released_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Gives the tracker of a gpu manager, which is only read, with the buffers of both
+    /// sides. FERRUM_ERROR_INVALID_STATE: it does not track.
+    pub fn ferrum_gpu_manager_get_tracker(
+        manager: ferrum_gpu_manager,
+        tracker_out: *mut ferrum_tracker,
+    ) -> ferrum_status;
+
+    /// Makes a buffer. What is in it is not defined.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_SIZE for no elements; FERRUM_ERROR_OVERFLOW;
+    /// FERRUM_ERROR_OUT_OF_MEMORY when no side that may be used has room;
+    /// FERRUM_ERROR_INVALID_STATE for FERRUM_PLACE_CPU with a manager that does
+    /// not fall back.
+    pub fn ferrum_gpu_manager_allocate(
+        manager: ferrum_gpu_manager,
+        request: *const ferrum_buffer_request,
+        buffer_out: *mut ferrum_fallback_buffer,
+    ) -> ferrum_status;
+
+    /// Brings the buffers that fell back to the device, the oldest first, until it has no
+    /// room for the next. Pinned ones stay, and nobody is asked to give anything up. The
+    /// addresses of buffers that are not pinned may change. While another thread is at it,
+    /// it brings none.
+    ///
+    /// - `moved_out`: how many came.
+    pub fn ferrum_gpu_manager_return_buffers(
+        manager: ferrum_gpu_manager,
+        moved_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Ends a buffer after what is queued on a stream of the device. Movable buffers that
+    /// fell back may come to the device then, which waits for the device's default stream.
+    ///
+    /// - `stream`: optional.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while it is pinned.
+    pub fn ferrum_fallback_buffer_free(
+        buffer: ferrum_fallback_buffer,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Describes a buffer.
+    pub fn ferrum_fallback_buffer_get_info(
+        buffer: ferrum_fallback_buffer,
+        info_out: *mut ferrum_fallback_buffer_info,
+    ) -> ferrum_status;
+
+    /// Gives where a buffer is on that side. FERRUM_ERROR_INVALID_STATE: it is on the
+    /// other.
+    pub fn ferrum_fallback_buffer_get_address(
+        buffer: ferrum_fallback_buffer,
+        location: ferrum_buffer_location,
+        address_out: *mut ferrum_address,
+    ) -> ferrum_status;
+
+    /// Moves a buffer, after what the device's default stream has queued; on that side
+    /// already it does nothing. Whoever moves a buffer to the CPU has it stay there. A
+    /// failed call leaves it whole where it was.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while it is pinned; FERRUM_ERROR_OUT_OF_MEMORY;
+    /// FERRUM_ERROR_INVALID_STATE for the CPU with a manager that does not fall
+    /// back, and from a host function.
+    pub fn ferrum_fallback_buffer_move(
+        buffer: ferrum_fallback_buffer,
+        location: ferrum_buffer_location,
+    ) -> ferrum_status;
+
+    /// Keeps a buffer where it is until it has been unpinned as often.
+    ///
+    /// - `address_out`: where that is; may be NULL.
+    /// - `location_out`: on which side; may be NULL.
+    pub fn ferrum_fallback_buffer_pin(
+        buffer: ferrum_fallback_buffer,
+        address_out: *mut ferrum_address,
+        location_out: *mut ferrum_buffer_location,
+    ) -> ferrum_status;
+
+    /// Ends one ferrum_fallback_buffer_pin. FERRUM_ERROR_INVALID_STATE: there is none.
+    pub fn ferrum_fallback_buffer_unpin(buffer: ferrum_fallback_buffer) -> ferrum_status;
+
+    /// Copies memory of the process into a buffer, wherever it is, after what the default
+    /// stream of that side has queued, and returns when it is there.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_SIZE for no bytes; FERRUM_ERROR_INVALID_OFFSET for a
+    /// part that leaves the buffer; FERRUM_ERROR_INVALID_STATE from a host
+    /// function.
+    pub fn ferrum_fallback_buffer_write(
+        buffer: ferrum_fallback_buffer,
+        offset_bytes: u64,
+        source: *const c_void,
+        size_bytes: u64,
+    ) -> ferrum_status;
+
+    /// As ferrum_fallback_buffer_write, the other way.
+    pub fn ferrum_fallback_buffer_read(
+        buffer: ferrum_fallback_buffer,
+        offset_bytes: u64,
+        destination: *mut c_void,
+        size_bytes: u64,
+    ) -> ferrum_status;
+
+    /// Ends a buffer on that side and gives its storage to the caller, who gives it back
+    /// with ferrum_gpu_manager_release or makes another buffer of it with
+    /// ferrum_gpu_manager_adopt.
+    ///
+    /// Returns FERRUM_ERROR_BUSY while it is pinned; FERRUM_ERROR_INVALID_STATE when it is
+    /// on the other side.
+    pub fn ferrum_fallback_buffer_take(
+        buffer: ferrum_fallback_buffer,
+        location: ferrum_buffer_location,
+        address_out: *mut ferrum_address,
+    ) -> ferrum_status;
+
+    /// Makes a buffer of storage that was taken from one of the same manager.
+    ///
+    /// - `request`: place and stream of it mean nothing.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ADDRESS for what is no such storage;
+    /// FERRUM_ERROR_INVALID_SIZE when it is smaller than the elements.
+    pub fn ferrum_gpu_manager_adopt(
+        manager: ferrum_gpu_manager,
+        location: ferrum_buffer_location,
+        address: ferrum_address,
+        request: *const ferrum_buffer_request,
+        buffer_out: *mut ferrum_fallback_buffer,
+    ) -> ferrum_status;
+
+    /// Ends storage that was taken, after what is queued on a stream of the device,
+    /// which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none.
+    pub fn ferrum_gpu_manager_release(
+        manager: ferrum_gpu_manager,
+        location: ferrum_buffer_location,
+        address: ferrum_address,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Makes a range of a block addressable by the host, and waits for what is queued on
+    /// the streams that have used the block. On a device that the host can address, and
+    /// for page-locked memory, the pointer is to the block itself; on any other one it
+    /// is to a copy, which ferrum_unmap writes back: never for FERRUM_HOST_READ_ONLY.
+    ///
+    /// The same range with the same access nests: it is the same mapping, which ends with
+    /// as many calls of ferrum_unmap. A mapping that reads may overlap one that writes,
+    /// and sees of that what was written before its ferrum_unmap only where both are the
+    /// block itself. While a block is mapped it is neither moved nor given back; work may
+    /// be queued on it, with the caller's own order against what goes through the pointer.
+    ///
+    /// Returns FERRUM_ERROR_BUSY for a range that is to be written and overlaps another
+    /// one that is mapped for writing; FERRUM_ERROR_INVALID_OFFSET when it leaves
+    /// the block, FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits;
+    /// FERRUM_ERROR_OUT_OF_MEMORY when the host has no memory for a copy.
+    pub fn ferrum_map(
+        request: *const ferrum_map_request,
+        mapping_out: *mut ferrum_mapping,
+    ) -> ferrum_status;
+
+    /// Ends one call of ferrum_map. The last one for a mapping that writes to a copy
+    /// writes it back and returns when that is done; when it fails, the mapping is as it
+    /// was. Destroying the manager with FERRUM_FORCE ends mappings without writing back.
+    ///
+    /// - `mapping_id`: of ferrum_mapping; 0: the block's mapping that was made last.
+    ///
+    /// Returns FERRUM_ERROR_NOT_MAPPED for a block that has no such mapping.
+    pub fn ferrum_unmap(memory: ferrum_memory, mapping_id: u64) -> ferrum_status;
+
+    /// Makes two blocks of FERRUM_MEMORY_MAPPED, for managers of two devices, that are
+    /// the same memory: what one device writes the other reads, in the order that streams
+    /// and events give. The memory counts as the first manager's and goes back to it when
+    /// both blocks are deallocated, in either order. Destroying the first manager with
+    /// FERRUM_FORCE ends both blocks.
+    ///
+    /// - `first_out,second_out`: the blocks of the first and the second manager.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for two managers of one device;
+    /// FERRUM_ERROR_UNSUPPORTED for devices that cannot address the same memory;
+    /// else as ferrum_allocate_typed.
+    pub fn ferrum_create_mapping(
+        first: ferrum_manager,
+        second: ferrum_manager,
+        request: *const ferrum_link_request,
+        first_out: *mut ferrum_memory,
+        second_out: *mut ferrum_memory,
+    ) -> ferrum_status;
+
+    /// Queues that a block is brought near a device before it is used there, and
+    /// returns. The bytes stay as they are, and it counts as no access. On the host it
+    /// has the system put memory behind the block.
+    ///
+    /// - `target`: the block's own device, or another.
+    /// - `stream`: optional, of the block's device.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED for a device that the block cannot be brought to.
+    pub fn ferrum_prefetch(
+        memory: ferrum_memory,
+        target: ferrum_device,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Keeps a hint with a block, in place of an earlier one of the same axis;
+    /// FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
+    /// (ferrum_get_usage_hints) and change nothing by themselves.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for what is no hint.
+    pub fn ferrum_set_usage_hint(memory: ferrum_memory, hint: ferrum_usage_hint) -> ferrum_status;
+
+    /// Gives the hints of a block.
+    pub fn ferrum_get_usage_hints(
+        memory: ferrum_memory,
+        hints_out: *mut ferrum_usage_hints,
+    ) -> ferrum_status;
+
+    /// Gives the access statistics of a block of a manager with enable_tracking; others
+    /// keep none, and pay nothing.
+    ///
+    /// A copy counts as a read of its source and a write of its destination when it is
+    /// queued; a mapping as a read when it is made, if it reads, and as a write when it
+    /// has ended, if it writes. What programs do through an address is not seen.
+    ///
+    /// The pattern is told from the last 16 steps; a step is from one access to the next
+    /// of the same kind, read or write. Less than 4 steps are UNKNOWN. A step is in order
+    /// when an access starts where the last one of its kind ended, or at the block's start
+    /// after one that ended at its end. A pause is a step whose access came at least 1 ms
+    /// after the access before it, and at least 10 times the median of the steps later.
+    /// Two pauses or more, in at most a quarter of the steps, are bursts. Three quarters
+    /// or more in order are SEQUENTIAL, a quarter or less RANDOM. Bursts that are
+    /// sequential, and what is none of these, are MIXED; other bursts are BURST.
+    pub fn ferrum_get_access_stats(
+        memory: ferrum_memory,
+        stats_out: *mut ferrum_access_stats,
+    ) -> ferrum_status;
+
+    /// Gives a handle to memory that the caller or somebody else owns. It is used like any
+    /// other block and counts as live, but is in no pool's books, never moved and never
+    /// freed: ferrum_deallocate only ends the handle, and is FERRUM_ERROR_BUSY while work
+    /// is queued on it. The memory must stay valid until then. Destroying the manager with
+    /// FERRUM_FORCE waits for that work.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read and written
+    /// throughout, as far as can be told; FERRUM_ERROR_ALREADY_EXISTS for memory
+    /// that the device has already; FERRUM_ERROR_INVALID_SIZE,
+    /// FERRUM_ERROR_OVERFLOW, FERRUM_ERROR_UNSUPPORTED.
+    pub fn ferrum_adopt_memory(
+        manager: ferrum_manager,
+        adoption: *const ferrum_adoption,
+        memory_out: *mut ferrum_memory,
+    ) -> ferrum_status;
+
+    /// Gives a handle to a stream that somebody else made, for every call that takes one.
+    /// What its owner has queued there is waited for like the rest of it, but that
+    /// ferrum_stream_is_ready tells only of what was queued by the handle.
+    ///
+    /// ferrum_stream_destroy runs dry what was queued by the handle and leaves the stream
+    /// alone; it must stay valid until then, as must user_data. A stream that never
+    /// calls the work is waited for for ever.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED for a device that cannot;
+    /// FERRUM_ERROR_NULL_POINTER without enqueue on a host device.
+    pub fn ferrum_stream_adopt(
+        device: ferrum_device,
+        foreign: *const ferrum_foreign_stream,
+        stream_out: *mut ferrum_stream,
     ) -> ferrum_status;
 }

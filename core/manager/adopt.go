@@ -1,0 +1,119 @@
+package manager
+
+import (
+	"math/bits"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/track"
+)
+
+// Adoption is memory of somebody else's that is to get a handle.
+type Adoption struct {
+	// Type is what it is used for. What its owner has locked or shared is his matter.
+	Type MemoryType
+	// Addr is where the device has it.
+	Addr device.Addr
+	// SizeBytes is not 0.
+	SizeBytes uint64
+	// Tag is a name for the books, at most TagMax bytes; "": none.
+	Tag string
+}
+
+// Adopted counts live blocks of other people's memory. It is in no pool's books.
+type Adopted struct {
+	Blocks uint64 `json:"blocks"`
+	Bytes  uint64 `json:"bytes"`
+}
+
+// Adopted counts what is live of other people's memory.
+func (m *Manager) Adopted() Adopted {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.adopted
+}
+
+// Adopt gives a handle to memory that somebody else owns, who keeps it valid until
+// the block is given back. It is used like any other block, is never moved or
+// freed, and counts as live. Deallocate is CodeBusy while work is queued on it;
+// closing the manager by force waits for that.
+//
+// Errors: CodeInvalidSize for 0, CodeInvalidAddress for what cannot be read and
+// written throughout, as far as the device can tell, CodeAlreadyExists for what the
+// device has already, CodeOverflow, CodeUnsupported.
+func (m *Manager) Adopt(a Adoption) (MemoryHandle, error) {
+	const op = "manager.adopt"
+	adopter, err := m.checkAdoption(op, a)
+	if err != nil {
+		return 0, err
+	}
+	if err := m.begin(op); err != nil {
+		return 0, err
+	}
+	defer m.end()
+	if err := adopter.Adopt(a.Addr, a.SizeBytes); err != nil {
+		return 0, err
+	}
+	if !m.config.EnableTracking {
+		a.Tag = ""
+	}
+	b := &block{
+		manager: m, adopted: true, kind: a.Type, tag: a.Tag, order: m.factory.blocks.Add(1),
+		memory: pool.Block{
+			Addr: a.Addr, SizeBytes: a.SizeBytes, RequestedBytes: a.SizeBytes, Tag: a.Tag, AllocatedAt: track.Now(),
+		},
+	}
+	if err := m.publish(b); err != nil {
+		m.logFailure("memory of others that got no handle", adopter.Disown(a.Addr, a.SizeBytes))
+		return 0, err
+	}
+	return b.handle, nil
+}
+
+func (m *Manager) checkAdoption(op string, a Adoption) (device.Adopter, error) {
+	e := m.owner.engine
+	if err := a.Type.checkKnown(op, e.ID()); err != nil {
+		return nil, err
+	}
+	if a.Addr == 0 {
+		return nil, device.Errorf(device.CodeInvalidAddress, op, "address is 0").On(e.ID())
+	}
+	if a.SizeBytes == 0 {
+		return nil, device.Errorf(device.CodeInvalidSize, op, "size_bytes is 0").On(e.ID())
+	}
+	if _, carry := bits.Add64(uint64(a.Addr), a.SizeBytes, 0); carry != 0 {
+		return nil, device.Errorf(device.CodeOverflow, op,
+			"address %#x + size_bytes %d does not fit 64 bits", uint64(a.Addr), a.SizeBytes).On(e.ID())
+	}
+	if err := checkTag(op, e.ID(), a.Tag); err != nil {
+		return nil, err
+	}
+	adopter, ok := e.Device().(device.Adopter)
+	if !ok {
+		return nil, lacks(op, e, "use memory of others")
+	}
+	return adopter, nil
+}
+
+// disown gives an adopted block back that nobody uses; its lock is held.
+func (m *Manager) disown(b *block) error {
+	b.pruneLocked()
+	if n := len(b.operations); n > 0 {
+		return device.Errorf(device.CodeBusy, "manager.deallocate",
+			"memory handle %#x is memory of others, on which %d operations are queued",
+			uint64(b.handle), n).On(m.owner.engine.ID())
+	}
+	if err := b.leaveToOwner(); err != nil {
+		return err
+	}
+	return m.buryLocked(b)
+}
+
+// leaveToOwner has the device forget memory of somebody else's.
+func (b *block) leaveToOwner() error {
+	adopter, ok := b.manager.owner.engine.Device().(device.Adopter)
+	if !ok {
+		return lacks("manager.disown", b.manager.owner.engine, "use memory of others")
+	}
+	return adopter.Disown(b.memory.Addr, b.memory.SizeBytes)
+}
