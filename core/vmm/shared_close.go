@@ -28,22 +28,43 @@ func (s *Shared) unregister(op string, m *Model, force bool) error {
 	if err := s.detach(op, m, force); err != nil {
 		return err
 	}
-	if err := m.space.close(op, force); err != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		m.gone = false
-		return err
-	}
+	err := m.space.close(op, force)
 	s.mu.Lock()
-	s.strike(m)
-	reclaims := m.reclaims
-	m.reclaims = nil
+	var reclaims []*Reclaim
+	if err != nil {
+		m.gone = false
+	} else {
+		s.strike(m)
+		m.reclaims, reclaims = nil, m.reclaims
+	}
+	close(m.leaving)
 	s.mu.Unlock()
 	inside := !s.engine.MayWait()
 	for _, r := range reclaims {
 		r.registration.Remove(inside)
 	}
-	return nil
+	return err
+}
+
+// end unregisters a model, or waits while somebody else does: the callbacks of the
+// model, which the other call may wait for, are not waited for here.
+func (s *Shared) end(op string, m *Model, force bool) error {
+	for {
+		err := s.unregister(op, m, force)
+		if !errors.Is(err, device.CodeModelNotFound) {
+			return err
+		}
+		s.mu.Lock()
+		leaving := m.leaving
+		s.mu.Unlock()
+		<-leaving
+		s.mu.Lock()
+		struck := m.gone
+		s.mu.Unlock()
+		if struck {
+			return nil
+		}
+	}
 }
 
 // detach makes a model one that nothing new comes to.
@@ -62,7 +83,7 @@ func (s *Shared) detach(op string, m *Model, force bool) error {
 	if len(waiting) > 0 && !force {
 		return s.fault(device.CodeBusy, op, "model %q has %d allocations that wait for memory", m.id, len(waiting))
 	}
-	m.gone = true
+	m.gone, m.leaving = true, make(chan struct{})
 	for line, waiters := range waiting {
 		for _, w := range waiters {
 			line.leave(w, m.check(op))
@@ -106,9 +127,7 @@ func (s *Shared) Close(force bool) error {
 		return err
 	}
 	for _, m := range models {
-		// A model that somebody else unregisters is theirs to end.
-		if failure := s.unregister(op, m, force); failure != nil && !errors.Is(failure, device.CodeModelNotFound) {
-			err = failure
+		if err = s.end(op, m, force); err != nil {
 			break
 		}
 	}

@@ -2,9 +2,11 @@ package vmm
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
@@ -126,7 +128,10 @@ func TestUnregisterInsideOfTheModelsOwnCallback(t *testing.T) {
 	p := newPartyWith(t, devicetest.Config{}, inside.options(), SharedConfig{LimitBytes: 8 * page}, false)
 	giver, asker := p.model(t, "giver", 0, 0, 0), p.model(t, "asker", 0, 0, 0)
 	get(t, giver, 8)
+	// The asker may have its pages before the callback has come to its end.
+	over := make(chan struct{})
 	_, err := p.shared.OnReclaim("giver", patient, func(needed uint64) uint64 {
+		defer close(over)
 		defer inside.enter()()
 		if p.shared.Unregister("giver", true) != nil {
 			return 0
@@ -135,6 +140,7 @@ func TestUnregisterInsideOfTheModelsOwnCallback(t *testing.T) {
 	})
 	require.NoError(t, err)
 	get(t, asker, 8)
+	<-over
 	p.quit(t)
 }
 
@@ -200,6 +206,43 @@ func TestModelsThatComeWhileThePoolIsClosed(t *testing.T) {
 		}
 		wait.Wait()
 		require.Zero(t, p.dev.Reservations()+p.dev.Pages())
+		require.NoError(t, p.engine.Close())
+	}
+}
+
+// Close waits for a model that another thread unregisters, and ends it itself when
+// the other could not.
+func TestCloseBesideUnregister(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		p := newParty(t, devicetest.Config{}, 32)
+		m := p.model(t, "m", 0, 0, 0)
+		get(t, m, 4)
+		if fails {
+			p.dev.FailNth(devicetest.Unreserve, 1, nil)
+		}
+		p.dev.Default().Hold()
+		require.NoError(t, p.dev.Default().HostFunction(func() {}))
+		until := func(condition func() bool) {
+			for reached := false; !reached; runtime.Gosched() {
+				p.shared.mu.Lock()
+				reached = condition()
+				p.shared.mu.Unlock()
+			}
+		}
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if err := p.shared.Unregister("m", true); fails {
+				assert.ErrorIs(t, err, device.CodeDevice)
+			} else {
+				assert.NoError(t, err)
+			}
+		})
+		until(func() bool { return m.gone })
+		wait.Go(func() { assert.NoError(t, p.shared.Close(true)) })
+		until(func() bool { return p.shared.state == stateClosing })
+		p.dev.Default().Release()
+		wait.Wait()
+		require.Zero(t, p.dev.HeldBytes())
 		require.NoError(t, p.engine.Close())
 	}
 }
