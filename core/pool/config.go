@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -80,6 +81,9 @@ type Config struct {
 	// next allocations; more are given back in the background. 0: 8, and at most
 	// one for 64 pages in use; less: none; KeepAllPages: all.
 	ReadyPages int
+	// Clock is the monotonic time by which idle pages are kept; nil: track.Now. It is
+	// called with the pool locked.
+	Clock func() time.Duration
 	// Debug is what the pool checks, besides what its engine asks for.
 	Debug DebugFlags
 }

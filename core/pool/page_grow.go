@@ -164,6 +164,7 @@ func (p *Pool) mapRuns(runs []pageRun, count uint64) error {
 	defer p.mu.Unlock()
 	g.spares = g.spares[:uint64(len(g.spares))-reused]
 	p.enterPages(uint64(len(created)))
+	g.keeper.created(count, g.clock())
 	for _, run := range runs {
 		run.segment.pages.set(run.first, pages[:run.count()])
 		pages = pages[run.count():]

@@ -2,19 +2,20 @@ package pool
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 )
 
-// idleTick is how long pages are idle before the worker gives them back, up to
-// twice that: what is freed and taken again before stays mapped.
-const idleTick = 10 * time.Millisecond
-
 // pageWorker gives idle pages back in the background. Its goroutine runs only
 // while there are more than are to stay. All fields are under Pool.mu.
 type pageWorker struct {
+	// watches says that there are more, since since.
+	watches bool
+	since   time.Duration
 	// stop ends the goroutine, and done says that it has ended; nil: none runs.
 	stop chan struct{}
 	done <-chan struct{}
@@ -31,26 +32,35 @@ func (p *Pool) leftPages() {
 	if p.held > p.threshold {
 		p.overfull = true
 	}
-	if g.worker.done == nil && g.surplus(g.idle) > 0 {
+	w := &g.worker
+	if w.watches && (w.done != nil || w.pauses > 0) || !p.tooManyIdle() {
+		return
+	}
+	w.watches, w.since, g.low = true, g.clock(), g.idle
+	if w.pauses == 0 {
 		p.startWorker()
 	}
 }
 
-func (p *Pool) startWorker() {
+// tooManyIdle says that there is something to give back sooner or later. The caller
+// holds mu.
+func (p *Pool) tooManyIdle() bool {
 	g := p.paged
-	if p.state != stateOpen || g.worker.pauses > 0 || p.held <= max(g.floorBytes, p.minHeld) {
-		return
-	}
-	g.low = g.idle
-	stop := make(chan struct{})
-	g.worker.stop = stop
-	g.worker.done = device.Go("pages of pool "+p.config.Name, func() { p.work(stop) })
+	return p.state == stateOpen && g.surplus(g.idle) > 0 && p.held > p.leastHeld()
 }
 
-// work gives back what was idle from one tick to the next, until no more is left
-// than may stay.
+// leastHeld is what idle pages are not given back below. The caller holds mu.
+func (p *Pool) leastHeld() uint64 { return max(p.paged.floorBytes, p.minHeld) }
+
+func (p *Pool) startWorker() {
+	stop := make(chan struct{})
+	p.paged.worker.stop = stop
+	p.paged.worker.done = device.Go("pages of pool "+p.config.Name, func() { p.work(stop) })
+}
+
+// work ends one window after the other, until no more is left than may stay.
 func (p *Pool) work(stop <-chan struct{}) {
-	timer := time.NewTimer(idleTick)
+	timer := time.NewTimer(keepShort)
 	defer timer.Stop()
 	for {
 		select {
@@ -58,46 +68,125 @@ func (p *Pool) work(stop <-chan struct{}) {
 			return
 		case <-timer.C:
 		}
-		if !p.workOnce() {
+		after, again := p.workOnce()
+		if !again {
 			return
 		}
-		timer.Reset(idleTick)
+		timer.Reset(after)
 	}
 }
 
-// workOnce is one tick of the worker; false ends it.
-func (p *Pool) workOnce() bool {
-	p.layout.Lock()
+// workOnce does what is due, and says after which time it is to be called again;
+// false ends the worker.
+func (p *Pool) workOnce() (after time.Duration, again bool) {
+	released, err := p.endWindow()
+	p.returned(released > 0, err)
 	p.lock()
-	g := p.paged
-	surplus := g.surplus(g.low)
-	_, err := p.returnSurplus(surplus)
-	p.lock()
-	g.low = g.idle
-	again := err == nil && g.surplus(g.idle) > 0 && p.held > max(g.floorBytes, p.minHeld)
-	if !again {
-		g.worker.stop, g.worker.done = nil, nil
+	defer p.mu.Unlock()
+	w := &p.paged.worker
+	if err != nil {
+		// What the device does not take now it is offered again with the next page
+		// that is left.
+		w.watches = false
 	}
-	p.mu.Unlock()
-	p.layout.Unlock()
-	p.returned(surplus > 0, err)
-	return again
+	if !w.watches {
+		w.stop, w.done = nil, nil
+		return 0, false
+	}
+	return p.dueAfter(), true
+}
+
+// dueAfter is how long the window has yet to go. The caller holds mu.
+func (p *Pool) dueAfter() time.Duration {
+	g := p.paged
+	return max(g.worker.since+g.keeper.window-g.clock(), 0)
+}
+
+// endWindow gives back what was idle for the whole window, if that is over, some
+// pages at a time: an allocation that has to map others waits for no more. The next
+// window begins unless no more is left than may stay.
+func (p *Pool) endWindow() (releasedBytes uint64, err error) {
+	g := p.paged
+	for first := true; ; first = false {
+		p.layout.Lock()
+		p.lock()
+		if p.state != stateOpen {
+			g.worker.watches = false
+		}
+		if !g.worker.watches || first && p.dueAfter() > 0 {
+			p.mu.Unlock()
+			p.layout.Unlock()
+			return releasedBytes, nil
+		}
+		surplus := g.surplus(g.low)
+		released, err := p.returnSurplus(min(surplus, pagesAtOnce))
+		releasedBytes += released
+		p.lock()
+		if err == nil && released > 0 && surplus > pagesAtOnce {
+			p.mu.Unlock()
+			p.layout.Unlock()
+			continue
+		}
+		g.keeper.gaveBack(releasedBytes/g.pageBytes, g.clock())
+		g.worker.watches = p.tooManyIdle()
+		g.worker.since, g.low = g.clock(), g.idle
+		p.mu.Unlock()
+		p.layout.Unlock()
+		return releasedBytes, err
+	}
+}
+
+// pagesAtOnce bounds what is given back while allocations that lack pages wait.
+const pagesAtOnce = 256
+
+// Tick gives back the pages that were idle for a whole window (Config.Clock), if it
+// is over, as the worker does: for those who keep a time of their own and have
+// paused it (PauseReturn). It says when it has something to do again; false: not
+// before further blocks are freed. It does nothing in a pool without pages.
+func (p *Pool) Tick() (due time.Duration, again bool, err error) {
+	if p.paged == nil {
+		return 0, false, nil
+	}
+	released, err := p.endWindow()
+	p.returned(released > 0, nil)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g := p.paged
+	return g.worker.since + g.keeper.window, g.worker.watches, err
 }
 
 // returnSurplus gives back so many idle pages, as far as the pool's least allows.
 // The caller holds layout and mu, which it lets go of.
 func (p *Pool) returnSurplus(pages uint64) (releasedBytes uint64, err error) {
 	g := p.paged
-	least := max(g.floorBytes, p.minHeld)
-	chosen := g.chooseIdle(p.segments, func(taken uint64, _ *segment, _ uint64) bool {
-		bytes := (taken + 1) * g.pageBytes
-		return taken < pages && p.held >= bytes && p.held-bytes >= least
-	})
+	spare := (p.held - min(p.held, p.leastHeld())) / g.pageBytes
+	low := g.low
+	chosen := g.chooseHighest(p.segments, min(pages, spare))
+	g.low = low - min(low, chosen.count())
 	p.mu.Unlock()
 	if chosen.count() == 0 {
 		return 0, nil
 	}
 	return p.returnPages(chosen)
+}
+
+// chooseHighest takes so many idle pages, or all, out of the tables, from the
+// highest address down. The caller holds layout and mu.
+func (g *paging) chooseHighest(segments []*segment, count uint64) (c chosenPages) {
+	for _, s := range slices.Backward(segments) {
+		t := s.pages
+		for word := len(t.mapped) - 1; word >= 0; word-- {
+			for idle := t.idleIn(word); idle != 0; {
+				if c.count() == count {
+					return c
+				}
+				bit := uint64(bits.Len64(idle) - 1)
+				idle &^= 1 << bit
+				c.take(s, uint64(word)<<6+bit)
+			}
+		}
+	}
+	return c
 }
 
 // returned tells of pages that went back. The caller holds no lock.

@@ -3,10 +3,12 @@ package pool
 import (
 	"math"
 	"slices"
+	"time"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/rangealloc"
+	"ferrum_mem/core/track"
 )
 
 // Paging. A pool over virtual memory has one large reservation of addresses (a
@@ -18,7 +20,7 @@ import (
 //
 // A page is idle when it is mapped and no block touches it. Idle pages count as
 // cached. A few stay ready; more are given back by a worker when they were not
-// needed for a while (page_worker.go), and at once by everything that gives cached
+// needed for a while (page_keeper.go, page_worker.go), and at once by everything that gives cached
 // memory back (page_return.go). An allocation whose pages are all mapped costs a
 // look at the table; any other maps what is missing first, without Pool.mu
 // (page_grow.go).
@@ -59,7 +61,7 @@ type paging struct {
 	shared            bool
 	// held counts the pages that the pool has.
 	held uint64
-	// idle counts idle pages, and low is the least of it since the worker looked.
+	// idle counts idle pages, and low is the least of it in this window (page_keeper.go).
 	idle, low uint64
 	// choosy has allocations take only places whose pages are all mapped; visits is
 	// how many blocks may yet be looked at for that.
@@ -75,6 +77,8 @@ type paging struct {
 	// stuck are pages that a failed mapping left mapped without access.
 	stuck  []stuckRun
 	worker pageWorker
+	keeper keeper
+	clock  func() time.Duration
 }
 
 // stuckRun is pages that could not be unmapped.
@@ -126,6 +130,10 @@ func (p *Pool) startPaging() error {
 	}
 	p.paged = &paging{
 		device: virtual, pageBytes: pageBytes, ready: readyPages(c.ReadyPages), shared: c.ReadyPages == 0,
+		keeper: keeper{window: keepShort}, clock: c.Clock,
+	}
+	if p.paged.clock == nil {
+		p.paged.clock = track.Now
 	}
 	return nil
 }

@@ -10,8 +10,9 @@
 // Without a limit the pool has more addresses than the trace can need, and its
 // memory is never touched, so a replay may peak above the memory of the machine.
 // Reserved and physical are the pages of 2 MiB that the pool has: those that a
-// block touches, and idle ones. When time passes the pool gives back what its
-// worker would: all idle pages but 8, or one for 64 in use where that is less. On
+// block touches, and idle ones. The pool gives back in the time of the trace what its
+// worker would: what was idle for a window, but for 8 pages, or one for 64 in use
+// where that is less; whenever time passes where that of the trace is no seconds. On
 // a device without virtual memory the pool is one plain range, which gives no page
 // back: both are the highest address used so far, rounded up to a page.
 //

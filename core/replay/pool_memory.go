@@ -32,7 +32,10 @@ type span struct {
 type poolMemory struct {
 	pool  *pool.Pool
 	limit uint64 // 0: one range, never touched
-	live  uint64
+	// atOnce has what is idle go back whenever time passes: the steps of some traces
+	// are no nanoseconds.
+	atOnce bool
+	live   uint64
 	// spans is sorted by address, and right as long as the pool has not changed
 	// its segments again.
 	spans   []span
@@ -156,6 +159,12 @@ func (m *poolMemory) reservedBytes() uint64 {
 // settle lets the pool do what is due now, and gives what is reserved from now on,
 // and until when at the latest.
 func (m *poolMemory) settle(now, until int64) (reserved uint64, next int64) {
+	if m.atOnce {
+		if _, err := m.pool.ReturnIdle(); m.failure == nil {
+			m.failure = err
+		}
+		return m.reservedBytes(), until
+	}
 	due, again, err := m.pool.Tick()
 	if m.failure == nil {
 		m.failure = err

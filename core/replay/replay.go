@@ -41,6 +41,9 @@ type Options struct {
 	// Progress, if not nil, is called now and then on the goroutine of Run with
 	// how many of all requests have arrived, the last time with all of them.
 	Progress func(arrived, requests int)
+	// atOnce has the pool give back what is idle whenever time passes, as oracles of
+	// tests do.
+	atOnce bool
 }
 
 // Run replays a trace. A cancelled context is CodeCancelled; rules, strategies
@@ -83,6 +86,7 @@ func runOn(ctx context.Context, e *engine.Engine, config pool.Config, schedule *
 		config = withPages(e, config)
 	}
 	memory := newPoolMemory(o.LimitBytes)
+	memory.atOnce = o.atOnce || schedule.Rules().Mode == trace.Lifetimes
 	meter := newMeter(demand, memory.reservedBytes, memory.settle)
 	config.Clock = meter.time
 	p, err := pool.New(e, config)
