@@ -429,6 +429,67 @@ TEST_F(Cpp, test_sleep_and_wake) {
               FERRUM_ERROR_MODEL_NOT_FOUND);
 }
 
+// The numbers of a failure, in the order of ferrum_error_info; -1 is none.
+std::vector<std::int64_t> numbers(const ferrum::failure &why) {
+    std::vector<std::int64_t> out;
+    for (const auto &number :
+         {why.offset_bytes, why.size_bytes, why.capacity_bytes, why.page_bytes,
+          why.requested_bytes, why.available_bytes, why.largest_free_bytes})
+        out.push_back(number ? static_cast<std::int64_t>(*number) : -1);
+    return out;
+}
+
+using Numbers = std::vector<std::int64_t>;
+
+TEST_F(Cpp, test_failures_state_their_numbers) {
+    constexpr std::int64_t page = 64 * 1024;
+    ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
+    config.capacity_bytes = MiB;
+    config.page_bytes = page;
+    config.limit_bytes = 4 * page;
+    ferrum::vpool pool = device.create_vpool(config);
+    pool.allocate(0, 3 * page);
+
+    auto mapped = pool.try_allocate(2 * page, page);
+    ASSERT_EQ(mapped.status(), FERRUM_ERROR_ALREADY_MAPPED);
+    EXPECT_EQ(numbers(mapped.why()),
+              (Numbers{2 * page, page, -1, page, -1, -1, -1}));
+    auto nothing = pool.try_deallocate(3 * page, page);
+    ASSERT_EQ(nothing.status(), FERRUM_ERROR_NOT_MAPPED);
+    EXPECT_EQ(numbers(nothing.why()),
+              (Numbers{3 * page, page, -1, page, -1, -1, -1}));
+    auto outside = pool.try_allocate(MiB - 1, 2);
+    ASSERT_EQ(outside.status(), FERRUM_ERROR_INVALID_OFFSET);
+    EXPECT_EQ(numbers(outside.why()),
+              (Numbers{MiB - 1, 2, MiB, -1, -1, -1, -1}));
+    auto full = pool.try_allocate(4 * page, 2 * page);
+    ASSERT_EQ(full.status(), FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+    EXPECT_EQ(numbers(full.why()),
+              (Numbers{-1, -1, -1, -1, 2 * page, page, -1}));
+    EXPECT_EQ(full.why().model, "");
+    // One that states none, right after one that did.
+    auto none = ferrum::device::try_open("cpu:9");
+    EXPECT_EQ(numbers(none.why()), Numbers(7, -1));
+
+    ferrum::shared_pool shared = device.create_shared_pool();
+    try {
+        shared.allocate("nobody", page);
+        FAIL();
+    } catch (const ferrum::error &error) {
+        EXPECT_EQ(error.status(), FERRUM_ERROR_MODEL_NOT_FOUND);
+        EXPECT_EQ(error.why().model, "nobody");
+    }
+    try {
+        pool.allocate(8 * page, 5 * page);
+        FAIL();
+    } catch (const ferrum::error &error) {
+        const ferrum::error copy = error;
+        EXPECT_EQ(copy.why().requested_bytes, std::uint64_t{5 * page});
+        EXPECT_EQ(copy.why().available_bytes, std::uint64_t{page});
+    }
+    pool.deallocate(0, 3 * page);
+}
+
 TEST_F(Cpp, test_shared_pools) {
     const std::uint64_t page = device.page_sizes().minimum_bytes;
     ferrum_shared_pool_config config = FERRUM_SHARED_POOL_CONFIG_INIT;
