@@ -34,6 +34,14 @@ func TestProcessExitStatus(t *testing.T) {
 		{[]string{"replay", small}, exitDone},
 		{[]string{"replay", small, "--limit", "1MiB"}, exitNo},
 		{[]string{"replay", "nowhere"}, exitUsage},
+		{[]string{"devices"}, exitDone},
+		{[]string{"devices", "--json"}, exitDone},
+		{[]string{"devices", "cpu"}, exitUsage},
+		{[]string{"fit", llama, "--memory", "80GiB", "--context", "1000"}, exitDone},
+		{[]string{"fit", llama, "--memory", "8GiB", "--context", "1000"}, exitNo},
+		{[]string{"fit", llama, "--memory", "8GiB", "--context", "1000", "--json"}, exitNo},
+		{[]string{"fit", "nowhere.json"}, exitUsage},
+		{[]string{"fit", llama, "--kv-dtype", "f7"}, exitUsage},
 		{[]string{"frobnicate"}, exitUsage},
 	} {
 		var out, errs bytes.Buffer

@@ -1,0 +1,98 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// simulatedCards has the command find a library of a vendor with two cards, of 80 GiB
+// and of 40 GiB, of each of which all but 1 GiB is free.
+func simulatedCards(t *testing.T, behaviour string) {
+	t.Helper()
+	cleanEnvironment(t)
+	folder := t.TempDir()
+	output, err := exec.Command("cc", "-std=gnu11", "-D_GNU_SOURCE", "-shared", "-fPIC", "-fvisibility=hidden",
+		"-o", filepath.Join(folder, "libcuda.so.1"), "../../tests/simulated/cuda.c").CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	t.Setenv("LD_LIBRARY_PATH", folder)
+	t.Setenv("SIMULATED", behaviour)
+	t.Setenv("FERRUM_HOST_MEMORY", "8GiB!")
+}
+
+func TestDevicesOfAVendor(t *testing.T) {
+	simulatedCards(t, "normal")
+	o := invoke(t, "devices")
+	require.Equal(t, exitDone, o.status, o.err)
+	assert.Contains(t, o.out, "✓ CUDA (CUDA)\n"+
+		"    [0] Simulated GPU A: 80.00 GB (79.00 GB free) (compute 9.0)\n"+
+		"    [1] Simulated GPU B: 40.00 GB (39.00 GB free) (compute 9.0) (unified memory)\n"+
+		"    Note: found, but this build has no driver that opens its devices\n")
+
+	o = invoke(t, "devices", "--json")
+	require.Equal(t, exitDone, o.status, o.err)
+	var answer struct {
+		Backends []map[string]any `json:"backends"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(o.out), &answer))
+	cuda := answer.Backends[1]
+	assert.Equal(t, []any{"cuda", "CUDA", true, false, nil, nil, "libcuda.so.1", "12.4"}, []any{
+		cuda["backend"], cuda["name"], cuda["available"], cuda["usable"], cuda["error"], cuda["reason"], cuda["library"], cuda["version"],
+	})
+	cards, ok := cuda["devices"].([]any)
+	require.True(t, ok)
+	require.Len(t, cards, 2)
+	second, ok := cards[1].(map[string]any)
+	require.True(t, ok)
+	assert.Equal(t, []any{"cuda:1", 1.0, "Simulated GPU B", 40.0 * (1 << 30), 39.0 * (1 << 30), "9.0", true}, []any{
+		second["id"], second["index"], second["name"], second["total_bytes"], second["free_bytes"], second["compute_capability"],
+		second["unified_memory"],
+	})
+}
+
+func TestDevicesOfADriverThatCrashes(t *testing.T) {
+	simulatedCards(t, "abort")
+	o := invoke(t, "devices")
+	require.Equal(t, exitDone, o.status, o.err)
+	assert.Regexp(t, `(?m)^✗ CUDA \(CUDA\)\n    Error: .*crashed.*signal 6`, o.out)
+	o = invoke(t, "devices", "--json")
+	require.Equal(t, exitDone, o.status, o.err)
+	assert.Regexp(t, `"reason": ?"crashed"`, o.out)
+}
+
+// What each card says of itself decides, card by card; one that has room is enough.
+func TestFitOfAVendorsCards(t *testing.T) {
+	simulatedCards(t, "normal")
+	// 16 GB of weights, and 8 GiB of keys and values for 65,536 tokens.
+	r, o := fitting(t, llama, "--context", "65536")
+	assert.Equal(t, exitDone, o.status)
+	require.Len(t, r.Devices, 3)
+	for i, want := range []struct {
+		id   string
+		free uint64
+		fits bool
+	}{{"cpu:0", 8 << 30, false}, {"cuda:0", 79 << 30, true}, {"cuda:1", 39 << 30, true}} {
+		assert.Equal(t, want.id, r.Devices[i].Device)
+		assert.Equal(t, want.fits, r.Devices[i].Fits, want.id)
+		if i > 0 {
+			assert.Equal(t, want.free, r.Devices[i].FreeBytes, want.id)
+		}
+	}
+	assert.True(t, r.Fits)
+
+	_, o = fitting(t, llama, "--context", "400000", "--device", "cuda:0")
+	assert.Equal(t, exitDone, o.status)
+	r, o = fitting(t, llama, "--context", "400000", "--device", "cuda:1")
+	assert.Equal(t, exitNo, o.status)
+	assert.EqualValues(t, 39<<30, r.FreeBytes)
+	assert.Equal(t, r.TotalBytes-39<<30, r.MissingBytes)
+	o = invoke(t, "fit", llama, "--context", "65536", "--device", "cuda:2")
+	assert.Equal(t, exitUsage, o.status)
+	assert.Contains(t, o.err, "cuda:2")
+}
