@@ -173,6 +173,22 @@ func (t *Table[T]) Each(visit func(id uint64, value T) bool) {
 	}
 }
 
+// Scan is Each for so many slots, from one on, and gives the slot to go on from. No
+// more are left when that is not beyond from.
+func (t *Table[T]) Scan(from, slots uint64, visit func(id uint64, value T)) (next uint64) {
+	used := t.used.Load()
+	if from >= used {
+		return from
+	}
+	next = from + min(slots, used-from)
+	for index := from; index < next; index++ {
+		if found := t.at(uint32(index)).live.Load(); found != nil {
+			visit(found.id, found.value)
+		}
+	}
+	return next
+}
+
 // explain says why id is not a live handle of this table.
 func (t *Table[T]) explain(op string, id uint64) error {
 	if id == 0 {

@@ -174,6 +174,18 @@ func TestTableAgainstMap(t *testing.T) {
 					return true
 				})
 				require.Equal(t, len(live), visited)
+				scanned, from := 0, uint64(0)
+				for next := uint64(0); ; from = next {
+					next = table.Scan(from, 3, func(id uint64, value *int) {
+						require.Equal(t, live[id], value)
+						scanned++
+					})
+					if require.LessOrEqual(t, next, from+3); next == from {
+						break
+					}
+				}
+				require.Equal(t, len(live), scanned)
+				require.Equal(t, from+1, table.Scan(from+1, 3, nil))
 			},
 		})
 	})

@@ -77,6 +77,10 @@ func (m *Manager) Defragment() (DefragmentationStats, error) {
 // What is free is given back in any case. One call at a time moves blocks of a
 // manager; another one waits, within its budget.
 //
+// A call that its budget ends (BudgetEnded) leaves what it has found out to the next
+// call with a bound, which goes on there: so small budgets get somewhere in a manager
+// of many blocks. Such a call counts blocks as they were when they were looked at.
+//
 // When the driver fails, the block that was to be moved is as it was; those that
 // were moved before stay moved. CodeInvalidArgument for a negative budget.
 func (m *Manager) DefragmentWithin(budget time.Duration) (DefragmentationStats, error) {
@@ -90,7 +94,7 @@ func (m *Manager) DefragmentWithin(budget time.Duration) (DefragmentationStats, 
 	defer m.end()
 	start := track.Now()
 	before := m.Statistics()
-	run := &defragmentation{manager: m, deadline: newDeadline(budget)}
+	run := &defragmentation{manager: m, budget: newDeadline(budget)}
 	err := run.move()
 	released, failure := m.trim(func(*home) bool { return true })
 	if err = errors.Join(err, failure); err != nil {

@@ -21,6 +21,8 @@ type relocator struct {
 	// owed are places to which a copy may still be on its way, though no event
 	// could be had that says when it is done.
 	owed []owedPlace
+	// plan is what a call has left whose budget was over, or nil.
+	plan *plan
 }
 
 type owedPlace struct {
@@ -31,15 +33,19 @@ type owedPlace struct {
 // defragmentation is one call of Defragment that moves blocks.
 type defragmentation struct {
 	manager *Manager
-	deadline
+	budget
+	plan  *plan
 	stats DefragmentationStats
+}
+
+// budget is the time that there is: a deadline.
+type budget interface {
+	left() time.Duration
+	over() bool
 }
 
 // errOverBudget ends the moving.
 var errOverBudget = errors.New("the budget of a defragmentation is over")
-
-// candidates are the blocks of a pool that may move.
-type candidates []*block
 
 // move moves what can be moved and is worth it.
 func (d *defragmentation) move() error {
@@ -47,20 +53,48 @@ func (d *defragmentation) move() error {
 	// Blocks are looked for in the turn: those found before it may have been moved,
 	// and others may lie where they were.
 	if !d.takeTurn() {
-		d.overBudget(m.liveBlocks())
+		d.stats.BudgetEnded = true
+		d.stats.Skipped.OverBudget = m.liveBlocks()
 		return nil
 	}
 	defer func() { <-m.relocator.turn }()
-	byHome := d.findCandidates()
-	m.mu.Lock()
-	homes := m.listHomesLocked()
-	m.mu.Unlock()
-	for _, h := range homes {
-		if found := byHome[h]; found != nil {
-			if err := d.moveIn(h, found); err != nil {
-				return err
-			}
+	d.plan, m.relocator.plan = m.relocator.plan, nil
+	goesOn := d.plan != nil && d.left() != device.Forever
+	if !goesOn {
+		d.plan = m.newPlan()
+	}
+	err := d.carryOut()
+	if err == nil && goesOn && !d.stats.BudgetEnded && d.plan.newcomers() != 0 {
+		// What that plan knew nothing of has come since another call made it.
+		d.plan = m.newPlan()
+		err = d.carryOut()
+	}
+	if err != nil {
+		return err
+	}
+	d.count()
+	if d.stats.BudgetEnded {
+		m.relocator.plan = d.plan
+	}
+	return nil
+}
+
+// carryOut goes on with the plan until it is done or the budget is over.
+func (d *defragmentation) carryOut() error {
+	if !d.look() {
+		d.stats.BudgetEnded = true
+		return nil
+	}
+	for len(d.plan.parts) > 0 {
+		err := d.moveIn(d.plan.parts[0])
+		if errors.Is(err, errOverBudget) {
+			d.stats.BudgetEnded = true
+			return nil
 		}
+		if err != nil {
+			return err
+		}
+		d.plan.parts[0], d.plan.parts = nil, d.plan.parts[1:]
 	}
 	return nil
 }
@@ -86,46 +120,9 @@ func (d *defragmentation) takeTurn() bool {
 	}
 }
 
-func (d *defragmentation) overBudget(blocks uint64) {
-	d.stats.BudgetEnded = true
-	d.stats.Skipped.OverBudget += blocks
-}
-
-// looksPerBudget is how many blocks are looked at between two looks at the budget.
-const looksPerBudget = 256
-
-// findCandidates finds the blocks that may move, and counts the others. Those that
-// the budget does not last for are not looked at.
-func (d *defragmentation) findCandidates() map[*home]candidates {
-	m := d.manager
-	byHome, found, looks := map[*home]candidates{}, uint64(0), 0
-	ended := d.over()
-	live := m.liveBlocks()
-	m.factory.memory.Each(func(_ uint64, b *block) bool {
-		if looks++; ended || looks%looksPerBudget == 0 && d.over() {
-			ended = true
-			return false
-		}
-		if b.manager != m {
-			return true
-		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if !b.dead && d.mayMoveLocked(b) {
-			byHome[b.home] = append(byHome[b.home], b)
-			found++
-		}
-		return true
-	})
-	if seen := found + d.stats.Skipped.sum(); ended {
-		d.overBudget(live - min(live, seen))
-	}
-	return byHome
-}
-
 // mayMoveLocked says whether a block may move, and counts the reason if not.
 func (d *defragmentation) mayMoveLocked(b *block) bool {
-	skipped := &d.stats.Skipped
+	skipped := &d.plan.skipped
 	switch {
 	case !b.relocatable:
 		skipped.NotRelocatable++
@@ -156,55 +153,37 @@ func (b *block) inUseLocked() bool {
 }
 
 // moveIn moves blocks of one pool.
-func (d *defragmentation) moveIn(h *home, found candidates) error {
-	run, err := h.pool.Relocate(found.movable(), d.over)
-	if err != nil {
+func (d *defragmentation) moveIn(part *planPart) error {
+	from := part.home.pool
+	if part.run == nil {
+		run, err := from.Relocate(part.movable)
 		if errors.Is(err, device.CodeUnsupported) {
-			d.stats.Skipped.Debugged += uint64(len(found))
+			d.plan.skipped.Debugged += part.left
 			return nil
 		}
-		return closedIsNoError(err)
-	}
-	// What is emptied is room for what comes next.
-	h.pool.PauseReturn()
-	defer h.pool.ResumeReturn()
-	left := uint64(len(found))
-	for {
-		next, err := run.Next()
 		if err != nil {
 			return closedIsNoError(err)
 		}
-		if len(next.Claims) == 0 {
-			if !run.Ended() {
-				d.overBudget(left)
-				return nil
-			}
-			d.stats.Skipped.NoRoom += run.NoRoom()
-			d.stats.BlocksKept += left - run.NoRoom()
+		part.run = run
+	}
+	// What is emptied is room for what comes next.
+	from.PauseReturn()
+	defer from.ResumeReturn()
+	for {
+		next, err := part.run.Next(d.over)
+		switch {
+		case err != nil:
+			return closedIsNoError(err)
+		case part.run.Ended():
+			d.plan.skipped.NoRoom += part.run.NoRoom()
 			return nil
+		case len(next.Claims) == 0:
+			return errOverBudget
 		}
-		ended, err := d.evacuate(h, found, next.Claims)
-		left -= ended
-		if errors.Is(err, errOverBudget) {
-			d.overBudget(left)
-			return nil
-		}
-		if err != nil {
+		if err := d.evacuate(part, next.Claims); err != nil {
 			return err
 		}
 	}
-}
-
-// movable is the candidates as their pool knows them. Their addresses stay while the
-// caller has the turn.
-func (found candidates) movable() []pool.Movable {
-	movable := make([]pool.Movable, len(found))
-	for i, b := range found {
-		b.mu.Lock()
-		movable[i] = pool.Movable{Addr: b.memory.Addr, AlignmentBytes: b.alignment}
-		b.mu.Unlock()
-	}
-	return movable
 }
 
 // closedIsNoError takes the error of a pool that was replaced and has been closed
@@ -217,26 +196,31 @@ func closedIsNoError(err error) error {
 }
 
 // evacuate moves all blocks of a page or segment, up to the first that stays: then
-// it does not come free. It says how many blocks it is done with.
-func (d *defragmentation) evacuate(h *home, found candidates, claims []pool.Claim) (ended uint64, err error) {
-	if err = d.ready(); err != nil {
-		h.pool.AbandonAll(claims)
-		return 0, err
+// it does not come free.
+func (d *defragmentation) evacuate(part *planPart, claims []pool.Claim) error {
+	from := part.home.pool
+	if err := d.ready(); err != nil {
+		from.AbandonAll(claims)
+		part.run.NotTried(claims)
+		return err
 	}
 	for at, c := range claims {
-		moved, err := d.moveOne(h.pool, found[c.Index], c)
+		moved, err := d.moveOne(from, part.blocks[c.Index], c)
 		if err == nil {
-			ended++
+			part.left--
 		}
 		if !moved {
-			h.pool.AbandonAll(claims[at+1:])
-			return ended, err
+			from.AbandonAll(claims[at+1:])
+			if err != nil {
+				part.run.NotTried(claims[at:])
+			}
+			return err
 		}
 	}
-	if h.pool.PhysicalPageBytes() != 0 {
+	if from.PhysicalPageBytes() != 0 {
 		d.stats.PagesEmptied++
 	} else {
 		d.stats.SegmentsEmptied++
 	}
-	return ended, nil
+	return nil
 }

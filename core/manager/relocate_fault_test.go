@@ -52,7 +52,7 @@ func TestEveryDriverCallOfADefragmentationMayFail(t *testing.T) {
 func TestAPlaceThatIsOwed(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
-		require.NoError(t, (&defragmentation{manager: s.m, deadline: newDeadline(device.Forever)}).ready())
+		require.NoError(t, (&defragmentation{manager: s.m, budget: newDeadline(device.Forever)}).ready())
 		mover := s.m.relocator.stream.dev.(*devicetest.Stream)
 		s.held = append(s.held, mover)
 		mover.Hold()

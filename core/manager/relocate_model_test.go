@@ -120,8 +120,28 @@ func (m *relocationModel) defragment(t *rapid.T) {
 	stats, err := m.m.DefragmentWithin(budget)
 	require.NoError(t, err)
 	require.EqualValues(t, len(m.blocks), stats.BlocksMoved+stats.BlocksSkipped+stats.BlocksKept)
-	var want Skipped
-	moved := uint64(0)
+	want, moved := m.moved(t)
+	want.NoRoom = stats.Skipped.NoRoom
+	if budget == 0 {
+		want = Skipped{OverBudget: uint64(len(m.blocks))} // none was looked at
+		require.Zero(t, moved)
+	} else {
+		require.False(t, stats.BudgetEnded)
+	}
+	require.Equal(t, want, stats.Skipped)
+	require.Equal(t, moved, stats.BlocksMoved)
+}
+
+// defragmentSome has a budget that ends anywhere, and goes on where such a call ended.
+func (m *relocationModel) defragmentSome(t *rapid.T) {
+	stats := m.m.moveWithin(t, rapid.IntRange(1, 30).Draw(t, "looks"))
+	require.GreaterOrEqual(t, stats.BlocksMoved+stats.BlocksSkipped+stats.BlocksKept, uint64(len(m.blocks)))
+	_, moved := m.moved(t)
+	require.Equal(t, moved, stats.BlocksMoved)
+}
+
+// moved counts the blocks that have been moved, and those that may not be by reason.
+func (m *relocationModel) moved(t *rapid.T) (want Skipped, moved uint64) {
 	for h, b := range m.blocks {
 		info, err := m.factory.HandleInfo(h)
 		require.NoError(t, err)
@@ -141,17 +161,7 @@ func (m *relocationModel) defragment(t *rapid.T) {
 		}
 		require.Equal(t, b.addr, info.Addr, "a block that may not move has")
 	}
-	want.NoRoom = stats.Skipped.NoRoom
-	if budget == 0 {
-		want = Skipped{OverBudget: uint64(len(m.blocks))} // none was looked at
-	}
-	require.Equal(t, want, stats.Skipped)
-	require.Equal(t, moved, stats.BlocksMoved)
-	if budget == 0 {
-		require.Zero(t, moved)
-	} else {
-		require.False(t, stats.BudgetEnded)
-	}
+	return want, moved
 }
 
 // check compares all bytes, unless they are on their way.
@@ -186,6 +196,7 @@ func TestRandomProgramsWithDefragmentations(t *testing.T) {
 			t.Repeat(map[string]func(*rapid.T){
 				"allocate": m.allocate, "allocate more": m.allocate, "free": m.free, "use": m.use,
 				"pin": m.pin, "unpin": m.unpin, "defragment": m.defragment,
+				"defragment some": m.defragmentSome, "go on": m.defragmentSome,
 				"hold": func(*rapid.T) { m.held.Hold(); m.holds = true }, "let go": m.letGo,
 				"": m.check,
 			})

@@ -125,7 +125,7 @@ func (m *Manager) abandonBehindCopy(p *pool.Pool, c pool.Claim) {
 // waits for a place that is owed.
 func (m *Manager) closeRelocator() error {
 	r := &m.relocator
-	r.owed = nil
+	r.owed, r.plan = nil, nil
 	if r.stream == nil {
 		return nil
 	}

@@ -15,8 +15,8 @@ import (
 func TestBlocksThatAnotherCallHasMoved(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
-		late := &defragmentation{manager: s.m, deadline: newDeadline(device.Forever)}
-		found := late.findCandidates()
+		late := &defragmentation{manager: s.m, budget: newDeadline(device.Forever), plan: s.m.newPlan()}
+		require.True(t, late.look())
 		was := map[device.Addr]bool{}
 		for h := range s.bytes {
 			was[s.addr(t, h)] = true
@@ -45,8 +45,8 @@ func TestBlocksThatAnotherCallHasMoved(t *testing.T) {
 			require.Greater(t, len(s.bytes), before+8, "blocks lie where others were")
 		}
 		s.same(t)
-		for h, candidates := range found {
-			require.NoError(t, late.moveIn(h, candidates))
+		for _, part := range late.plan.parts {
+			require.NoError(t, late.moveIn(part))
 		}
 		s.same(t)
 		for h := range s.bytes {

@@ -258,7 +258,7 @@ func TestNothingMovesWithoutABudget(t *testing.T) {
 func TestACopyThatTakesTooLong(t *testing.T) {
 	overBoth(t, func(t *testing.T, small pool.Config) {
 		s := scatter(t, small, all)
-		require.NoError(t, (&defragmentation{manager: s.m, deadline: newDeadline(device.Forever)}).ready())
+		require.NoError(t, (&defragmentation{manager: s.m, budget: newDeadline(device.Forever)}).ready())
 		mover := s.m.relocator.stream.dev.(*devicetest.Stream)
 		s.held = append(s.held, mover)
 		mover.Hold()
@@ -279,6 +279,11 @@ func TestACopyThatTakesTooLong(t *testing.T) {
 			t.Skip("the budget was over before the first copy")
 		}
 		require.Equal(t, active+4*kib, s.m.Statistics().Active.Current, "one place is in flight")
+		stats, err = s.m.DefragmentWithin(time.Millisecond)
+		require.NoError(t, err)
+		require.Equal(t, Skipped{OverBudget: 16}, stats.Skipped, "the copy is waited for")
+		counted(t, 16, stats)
+		s.m.relocator.plan = nil
 		stats, err = s.m.DefragmentWithin(time.Millisecond)
 		require.NoError(t, err)
 		require.Zero(t, stats.BlocksMoved)

@@ -28,13 +28,16 @@ type Movable struct {
 
 // Relocation is one run of moving blocks. It belongs to one caller at a time. A
 // page that blocks were moved to is not emptied by the same run.
+//
+// It may rest for any time between two calls: the pool is used meanwhile as if there
+// were no run.
 type Relocation struct {
 	pool    *Pool
 	movable []Movable
 	// claimed says of each movable block that a place was claimed for it.
 	claimed []bool
 	filled  map[regionKey]bool
-	// survey is what is known of the pool; nil: it has to be looked at.
+	// survey is what is known of the pool; nil: nothing.
 	survey *survey
 	// noRoom and ended are what came out of the last survey.
 	noRoom uint64
@@ -65,10 +68,10 @@ func (e Evacuation) Bytes() (sum uint64) {
 	return sum
 }
 
-// Relocate starts a run over live blocks, which ends once over says so. Errors:
-// CodeInvalidState when the pool is closed, CodeUnsupported when it debugs: what
-// surrounds its blocks does not move with them.
-func (p *Pool) Relocate(movable []Movable, over func() bool) (*Relocation, error) {
+// Relocate starts a run over live blocks. Errors: CodeInvalidState when the pool is
+// closed, CodeUnsupported when it debugs: what surrounds its blocks does not move
+// with them.
+func (p *Pool) Relocate(movable []Movable) (*Relocation, error) {
 	const op = "pool.relocate"
 	if p.debug != nil {
 		return nil, device.Errorf(device.CodeUnsupported, op,
@@ -80,23 +83,27 @@ func (p *Pool) Relocate(movable []Movable, over func() bool) (*Relocation, error
 		return nil, p.closedError(op)
 	}
 	return &Relocation{pool: p, movable: movable, claimed: make([]bool, len(movable)),
-		filled: map[regionKey]bool{}, steps: steps{over: over, hold: holdLooks}}, nil
+		filled: map[regionKey]bool{}, steps: steps{hold: holdLooks}}, nil
 }
 
 // Next claims places for all blocks of the page or segment that is the cheapest to
-// empty now. No claims: there is nothing to gain, or the time is over. The claims of
-// one call are to be settled or abandoned before the next call.
-func (r *Relocation) Next() (next Evacuation, err error) {
+// empty now. No claims: there is nothing to gain (Ended), or over has said that the
+// time is over: then another call goes on where this one stopped, but for the page
+// or segment that it was claiming places for. over is called with no lock held. The claims of one call are to be settled or abandoned before the
+// next call. Errors: CodeInvalidState when the pool is closed.
+func (r *Relocation) Next(over func() bool) (next Evacuation, err error) {
+	r.beginSteps(over)
 	p := r.pool
 	p.lock()
 	defer p.mu.Unlock()
-	r.beginSteps()
 	defer r.endSteps()
 	for !r.ended && r.goesOn() {
 		if r.survey == nil {
 			p.land(pollAll)
-			r.survey = r.look()
-			continue
+			r.survey = r.newSurvey()
+		}
+		if !r.survey.look() {
+			break
 		}
 		if next = r.survey.next(); len(next.Claims) > 0 {
 			return next, nil
@@ -112,6 +119,17 @@ func (r *Relocation) Next() (next Evacuation, err error) {
 		return Evacuation{}, p.closedError("pool.relocate")
 	}
 	return Evacuation{}, nil
+}
+
+// NotTried has blocks get another claim for one that was abandoned before a move was
+// tried, or while it was. Without it a block gets one claim in a run.
+func (r *Relocation) NotTried(claims []Claim) {
+	for _, c := range claims {
+		r.claimed[c.Index] = false
+	}
+	if r.survey != nil {
+		r.survey.failed = true
+	}
 }
 
 // Ended says that there is nothing to gain any more.

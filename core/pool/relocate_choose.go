@@ -12,6 +12,9 @@ import (
 // When there is no room in those, a region that has memory and no block is opened,
 // if the two cheapest candidates fit into it together.
 
+// looksPerWord is how many words of memory are read in the time of a look.
+const looksPerWord = 16
+
 // next claims places for the blocks of the cheapest candidate for which there are
 // some; no claims: there is none left, or the run has to stop.
 func (v *survey) next() Evacuation {
@@ -52,15 +55,17 @@ func (v *survey) isIntact(victim *region) bool {
 	return v.run.pool.has(victim.key.segment) && victim.key.blocksIn() <= uint64(len(victim.blocks))
 }
 
-func (v *survey) evacuation(claims []placed) (e Evacuation) {
+func (v *survey) evacuation(claims []placed) Evacuation {
+	e := Evacuation{Claims: make([]Claim, 0, len(claims))}
 	for _, c := range claims {
 		v.run.claimed[c.Index] = true
 		if v.lacks[c.Index] {
-			delete(v.lacks, c.Index)
+			v.lacks[c.Index] = false
 			v.noRoom--
 		}
 		e.Claims = append(e.Claims, c.Claim)
 	}
+	v.run.looks += len(claims) / looksPerWord
 	return e
 }
 
@@ -77,6 +82,7 @@ func (v *survey) countNoRoom(victim *region) {
 			v.noRoom++
 		}
 	}
+	v.run.looks += len(victim.blocks) / looksPerWord
 }
 
 // claimAll claims a place for every block of a region, or none. The longest find
@@ -84,6 +90,7 @@ func (v *survey) countNoRoom(victim *region) {
 func (v *survey) claimAll(victim *region) (claims []placed, ok bool) {
 	r := v.run
 	r.outside(func() {
+		claims = make([]placed, 0, len(victim.blocks))
 		slices.SortStableFunc(victim.blocks, func(a, b seenBlock) int { return cmp.Compare(b.size, a.size) })
 	})
 	for _, b := range victim.blocks {
@@ -138,8 +145,7 @@ func (v *survey) undo(claims []placed) {
 		r.pool.giveBackPlace(to)
 		v.free += to.Size
 		if d.at != none {
-			v.places.holes[d.at] = d.was
-			v.places.list(d.at)
+			v.places.change(d.at, d.was.offset, d.was.size)
 		}
 		if d.filled {
 			d.was.region.filled = false
@@ -152,6 +158,7 @@ func (v *survey) undo(claims []placed) {
 // that rank and the next one.
 func (v *survey) open(rank int) bool {
 	next := slices.IndexFunc(v.candidates[rank+1:], func(f *region) bool { return !f.filled })
+	v.run.looks += max(next, 0) / looksPerWord
 	if next < 0 {
 		return false
 	}
@@ -166,7 +173,7 @@ func (v *survey) open(rank int) bool {
 		v.run.filled[key] = true
 		v.free += s.regionBytes()
 		if s.placer != nil {
-			v.places.add(hole{segment: s, region: opened, offset: key.first(), size: s.regionBytes()})
+			v.places.list(int32(v.places.holes.add(hole{region: opened, offset: key.first(), size: s.regionBytes()})))
 		}
 		return true
 	}
@@ -188,6 +195,7 @@ func (v *survey) idleRegion(s *segment) (key regionKey, ok bool) {
 		key = regionKey{s, 0}
 		return key, s.blocks == 0 && !v.run.filled[key]
 	}
+	v.run.looks += len(s.pages.mapped) / looksPerWord
 	for word := range s.pages.mapped {
 		for idle := s.pages.idleIn(word); idle != 0; idle &= idle - 1 {
 			key = regionKey{s, uint64(word)<<6 + uint64(bits.TrailingZeros64(idle))}

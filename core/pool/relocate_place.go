@@ -8,19 +8,22 @@ import (
 
 // hole is free memory inside one region.
 type hole struct {
-	segment      *segment
 	region       *region
 	offset, size uint64
-	class        int
+	// class is that of size, and stands has a bit for each list that the hole is in.
+	class  int
+	stands uint64
 }
 
-func (h *hole) addr() uint64 { return uint64(h.segment.base) + h.offset }
+func (h *hole) base() uint64 { return uint64(h.region.key.segment.base) }
 
-// placeIndex finds holes by their size: a list for every power of two. A hole that
-// has become shorter stands in another list too; where it is not of the list's class
-// it is passed over.
+func (h *hole) addr() uint64 { return h.base() + h.offset }
+
+// placeIndex finds holes by their size: a list for every power of two. Not all are
+// listed. A hole that has become shorter stands in another list too; where it is not
+// of the list's class it is passed over.
 type placeIndex struct {
-	holes []hole
+	holes pieces[hole]
 	lists [65][]int32
 	// looks counts the holes that were looked at.
 	looks int
@@ -30,50 +33,48 @@ type placeIndex struct {
 // short, or of a region that blocks may not go to.
 const ownClassLooks = 256
 
-func (x *placeIndex) add(h hole) {
-	x.holes = append(x.holes, h)
-	x.list(int32(len(x.holes) - 1))
-}
+// findLooks bounds the looks of one search.
+const findLooks = 1024
 
 // list enters a hole in the list of its size.
 func (x *placeIndex) list(at int32) {
-	h := &x.holes[at]
+	h := x.holes.at(int(at))
 	h.class = bits.Len64(h.size)
-	if h.size != 0 {
+	if h.size != 0 && h.stands>>h.class&1 == 0 {
+		h.stands |= 1 << h.class
 		x.lists[h.class] = append(x.lists[h.class], at)
 	}
 }
 
-// shorten takes something off a hole's front.
-func (x *placeIndex) shorten(at int32, bytes uint64) {
-	h := &x.holes[at]
-	h.offset, h.size = h.offset+bytes, h.size-bytes
-	if class := bits.Len64(h.size); class != h.class {
-		x.list(at)
-	}
+// change enters what a listed hole is now.
+func (x *placeIndex) change(at int32, offset, size uint64) {
+	h := x.holes.at(int(at))
+	h.offset, h.size = offset, size
+	x.list(at)
 }
 
 // find is the hole that suits best of those that accept takes: one of a region that
 // got blocks already comes first, and the shortest of those.
 func (x *placeIndex) find(size, align uint64, accept func(*region) bool) (at int32, offset uint64) {
-	for class := bits.Len64(size); class < len(x.lists) && x.looks < holdLooks; class++ {
+	for class := bits.Len64(size); class < len(x.lists) && x.looks < findLooks; class++ {
 		best, bestOffset, looks := none, uint64(0), ownClassLooks
 		list := x.lists[class]
 		for i := 0; i < len(list) && looks > 0; i++ {
 			looks--
 			x.looks++
-			h := &x.holes[list[i]]
+			h := x.holes.at(int(list[i]))
 			if h.class != class || h.size == 0 {
+				h.stands &^= 1 << class
 				list[i] = list[len(list)-1]
 				list = list[:len(list)-1]
 				i--
 				continue
 			}
-			start := (h.addr()+align-1)&^(align-1) - uint64(h.segment.base)
+			start := (h.addr()+align-1)&^(align-1) - h.base()
 			if start < h.offset || start-h.offset > h.size || h.size-(start-h.offset) < size || !accept(h.region) {
 				continue
 			}
-			if best == none || h.better(&x.holes[best]) {
+			if best == none || h.better(x.holes.at(int(best))) {
 				best, bestOffset = list[i], start
 			}
 		}
@@ -138,16 +139,18 @@ func (v *survey) placeInHole(victim *region, r rangealloc.Request) (placed, bool
 			}
 			continue
 		}
-		h := &v.places.holes[at]
-		got, err := v.takePlace(h.segment, rangealloc.Place{Offset: offset, Size: r.Size})
+		h := v.places.holes.at(int(at))
+		s := h.region.key.segment
+		got, err := v.takePlace(s, rangealloc.Place{Offset: offset, Size: r.Size})
 		if err != nil {
 			h.size = 0 // somebody has taken it, or its page
 			continue
 		}
-		d := placed{located: located{h.segment, got}, at: at, was: *h}
+		d := placed{located: located{s, got}, at: at, was: *h}
 		d.filled = v.fill(h.region)
 		// What lies in front of an aligned place is not used by this survey.
-		v.places.shorten(at, offset-h.offset+got.Size)
+		end := offset + got.Size
+		v.places.change(at, end, h.offset+h.size-end)
 		return d, true
 	}
 	return placed{}, false
@@ -155,10 +158,11 @@ func (v *survey) placeInHole(victim *region, r rangealloc.Request) (placed, bool
 
 // takePlace takes a place that was free when it was seen, on pages that were mapped.
 func (v *survey) takePlace(s *segment, at rangealloc.Place) (got rangealloc.Range, err error) {
-	if !v.run.pool.has(s) {
+	behind, near := v.behind(s, at.Offset)
+	if !near || !v.run.pool.has(s) {
 		return got, rangealloc.ErrNoRoom
 	}
-	at.Behind = v.behind(s, at.Offset)
+	at.Behind = behind
 	got, err = s.placer.TakePlace(at)
 	if err == nil && got.Slot >= s.slots {
 		got, err = s.allocExtended(got)
@@ -176,13 +180,13 @@ func (v *survey) openNext(victim *region) bool {
 	if v.nextTarget == len(v.targets) || !victim.mayGoTo(v.targets[v.nextTarget]) {
 		return false
 	}
-	holes := v.targets[v.nextTarget].holes[v.nextHole:]
-	some := min(len(holes), ownClassLooks)
-	for _, h := range holes[:some] {
-		v.places.add(h)
+	target := v.targets[v.nextTarget]
+	some := min(target.holes-v.nextHole, ownClassLooks)
+	for i := range some {
+		v.places.list(int32(target.firstHole + v.nextHole + i))
 	}
 	v.run.looks += some
-	if v.nextHole += some; some == len(holes) {
+	if v.nextHole += some; v.nextHole == target.holes {
 		v.nextTarget, v.nextHole = v.nextTarget+1, 0
 	}
 	return true
@@ -202,7 +206,7 @@ func (v *survey) fill(to *region) bool {
 // maxOffers those of all segments, while the lock is held.
 const (
 	maxPassed = 256
-	maxOffers = 4 * holdLooks
+	maxOffers = 4096
 )
 
 // placeByStrategy takes the first place that a strategy offers which chooses

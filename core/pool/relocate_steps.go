@@ -6,12 +6,14 @@ import (
 )
 
 // holdLooks bounds what a relocation looks at with Pool.mu held: other threads wait
-// meanwhile. A look is at a block, a hole or a page.
-const holdLooks = 1024
+// meanwhile. A look is at a block, a hole or a page. The search for one place may
+// take findLooks more, or maxOffers (relocate_place.go).
+const holdLooks = 256
 
 // steps cuts the work of a relocation so that Pool.mu is held for a short time only
 // and the caller's budget is heeded.
 type steps struct {
+	// over says that the time of the call under way is over, and stopped that it was.
 	over    func() bool
 	stopped bool
 	// hold is holdLooks, or fewer.
@@ -23,7 +25,7 @@ type steps struct {
 	passed []located
 }
 
-func (r *Relocation) beginSteps() { r.looks, r.stopped = 0, false }
+func (r *Relocation) beginSteps(over func() bool) { r.looks, r.over, r.stopped = 0, over, over() }
 
 func (r *Relocation) endSteps() {
 	r.giveBackPassed()

@@ -25,9 +25,9 @@ type region struct {
 	// bytes are those of the blocks that may move, and inside what of them lies in
 	// the region.
 	bytes, inside uint64
-	// free is the sum of its holes.
-	free  uint64
-	holes []hole
+	// free is the sum of its holes, which are holes from firstHole on.
+	free             uint64
+	firstHole, holes int
 	// blocks are those in it that may move.
 	blocks []seenBlock
 	// fixed says that a block in it stays.
@@ -44,18 +44,29 @@ type seenBlock struct {
 	size  uint64
 }
 
-// survey is what was seen of a pool, some of which may have changed meanwhile.
+// survey is what was seen of a pool, some of which may have changed meanwhile. It is
+// made in steps.
 type survey struct {
 	run     *Relocation
 	regions map[regionKey]*region
+	// order is the regions as they were found, and last the last of them.
+	order []*region
+	last  *region
+	// nextBlock of the movable blocks and nextRegion of order are to be looked at next.
+	nextBlock, nextRegion int
+	// walks are the segments with holes, and nextWalk of them is under way.
+	walks    []*walk
+	walkOf   map[*segment]*walk
+	nextWalk int
+	// complete says that all was looked at.
+	complete bool
+
 	// candidates are sorted from the cheapest on; those before at were dealt with.
 	candidates []*region
 	at         int
 	places     placeIndex
-	// lives are the offsets of live blocks, in order, of segments with holes.
-	lives map[*segment][]uint64
 	// targets are regions that blocks may go to, the best first; what lies before
-	// nextHole of nextTarget is in places.
+	// nextHole of nextTarget is listed in places.
 	targets              []*region
 	nextTarget, nextHole int
 	// free is what is free in regions that have blocks.
@@ -64,7 +75,7 @@ type survey struct {
 	gained, failed bool
 	// noRoom counts the blocks without a place, and lacks says which.
 	noRoom uint64
-	lacks  map[int]bool
+	lacks  []bool
 }
 
 // regionShift turns an offset into the number of its region.
@@ -103,20 +114,13 @@ func (k regionKey) isUsed() bool {
 	return k.segment.pages.isBusy(k.page)
 }
 
-// look makes a survey; nil: the run has to stop. The caller holds mu.
-func (r *Relocation) look() *survey {
-	v := &survey{run: r, regions: map[regionKey]*region{}, lives: map[*segment][]uint64{}, lacks: map[int]bool{}}
-	if !v.enterBlocks() || !v.enterRegions() || !v.enterHoles() {
-		return nil
-	}
-	r.outside(v.sort)
-	for _, s := range r.pool.segments {
-		v.free += s.freeInUse()
-	}
-	if !r.goesOn() {
-		return nil
-	}
-	return v
+func (r *Relocation) newSurvey() *survey {
+	return &survey{run: r, regions: map[regionKey]*region{}, lacks: make([]bool, len(r.movable))}
+}
+
+// look goes on until all is seen; false: the run has to stop. The caller holds mu.
+func (v *survey) look() bool {
+	return v.complete || v.enterBlocks() && v.enterRegions() && v.enterHoles() && v.rank()
 }
 
 // freeInUse is what is free in the regions of a segment that have blocks.
@@ -137,29 +141,31 @@ func (s *segment) freeInUse() uint64 {
 
 // enterBlocks enters the blocks that may move in their regions.
 func (v *survey) enterBlocks() bool {
-	r := v.run
-	for index, m := range r.movable {
+	for r := v.run; v.nextBlock < len(r.movable); v.nextBlock++ {
 		if !r.step() {
 			return false
 		}
-		if r.claimed[index] {
-			continue
+		if !r.claimed[v.nextBlock] {
+			v.enterBlock(v.nextBlock)
 		}
-		l, ok := r.pool.locate(m.Addr)
-		if !ok || l.info().state() != blockLive || l.Size > l.regionBytes() {
-			continue
-		}
-		shift, block := l.regionShift(), seenBlock{index, l.Size}
-		first, last := l.Offset>>shift, (l.Offset+l.Size-1)>>shift
-		if first == last {
-			v.regionAt(regionKey{l.segment, first}).enter(block, l.Size)
-			continue
-		}
-		cut := last<<shift - l.Offset
-		v.regionAt(regionKey{l.segment, first}).enter(block, cut)
-		v.regionAt(regionKey{l.segment, last}).enter(block, l.Size-cut)
 	}
 	return true
+}
+
+func (v *survey) enterBlock(index int) {
+	l, ok := v.run.pool.locate(v.run.movable[index].Addr)
+	if !ok || l.info().state() != blockLive || l.Size > l.regionBytes() {
+		return
+	}
+	shift, block := l.regionShift(), seenBlock{index, l.Size}
+	first, last := l.Offset>>shift, (l.Offset+l.Size-1)>>shift
+	if first == last {
+		v.regionAt(regionKey{l.segment, first}).enter(block, l.Size)
+		return
+	}
+	cut := last<<shift - l.Offset
+	v.regionAt(regionKey{l.segment, first}).enter(block, cut)
+	v.regionAt(regionKey{l.segment, last}).enter(block, l.Size-cut)
 }
 
 func (f *region) enter(block seenBlock, inside uint64) {
@@ -170,18 +176,18 @@ func (f *region) enter(block seenBlock, inside uint64) {
 
 // enterRegions finds the candidates: regions whose blocks may all move.
 func (v *survey) enterRegions() bool {
-	var found []*region
-	for _, f := range v.regions {
-		found = append(found, f)
+	if v.walkOf != nil {
+		return true
 	}
-	for _, f := range found {
+	for ; v.nextRegion < len(v.order); v.nextRegion++ {
 		if !v.run.step() {
 			return false
 		}
-		if !v.run.pool.has(f.key.segment) {
+		f := v.order[v.nextRegion]
+		if !v.run.pool.has(f.key.segment) || f.key.blocksIn() != uint64(len(f.blocks)) {
 			f.fixed = true
 		}
-		if f.fixed = f.fixed || f.key.blocksIn() != uint64(len(f.blocks)); !f.fixed {
+		if !f.fixed {
 			v.candidates = append(v.candidates, f)
 		}
 	}
@@ -190,26 +196,40 @@ func (v *survey) enterRegions() bool {
 
 // regionAt is a region that has blocks.
 func (v *survey) regionAt(key regionKey) *region {
+	if v.last != nil && v.last.key == key {
+		return v.last
+	}
 	found := v.regions[key]
 	if found == nil {
 		found = &region{key: key, rank: math.MaxInt, filled: v.run.filled[key]}
 		found.fixed = found.filled
 		v.regions[key] = found
+		v.order = append(v.order, found)
 	}
+	v.last = found
 	return found
 }
 
-// fixedAt is a region of which no block is known to be movable.
+// fixedAt is a region; one that was not known has no block that is known to be
+// movable.
 func (v *survey) fixedAt(key regionKey) *region {
-	found := v.regions[key]
-	if found == nil {
-		found = v.regionAt(key)
+	found := v.regionAt(key)
+	if len(found.blocks) == 0 {
 		found.fixed = true
 	}
 	return found
 }
 
-// sort ranks the candidates and the targets.
+// rank sorts the candidates and the targets; false: the run has to stop.
+func (v *survey) rank() bool {
+	for _, s := range v.run.pool.segments {
+		v.free += s.freeInUse()
+	}
+	v.complete = true
+	v.run.outside(v.sort)
+	return v.run.goesOn()
+}
+
 func (v *survey) sort() {
 	slices.SortFunc(v.candidates, func(a, b *region) int {
 		return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(b.key.segment.had.Addr, a.key.segment.had.Addr),
@@ -218,8 +238,8 @@ func (v *survey) sort() {
 	for rank, found := range v.candidates {
 		found.rank = rank
 	}
-	for _, found := range v.regions {
-		if len(found.holes) > 0 {
+	for _, found := range v.order {
+		if found.holes > 0 {
 			v.targets = append(v.targets, found)
 		}
 	}

@@ -52,11 +52,11 @@ func (m *mover) run(t require.TestingT, movable []Movable) (moved int) {
 	for _, b := range movable {
 		was[b.Addr] = true
 	}
-	r, err := m.p.Relocate(movable, never)
+	r, err := m.p.Relocate(movable)
 	require.NoError(t, err)
 	reserved := m.p.Statistics().Reserved
 	for {
-		next, err := r.Next()
+		next, err := r.Next(never)
 		require.NoError(t, err)
 		require.NoError(t, m.p.audit())
 		if len(next.Claims) == 0 {
@@ -184,11 +184,11 @@ func TestClaimsThatAreAbandonedLeaveNothing(t *testing.T) {
 		}
 	}
 	before := m.p.Statistics()
-	r, err := m.p.Relocate(m.all(), never)
+	r, err := m.p.Relocate(m.all())
 	require.NoError(t, err)
 	var chosen []Evacuation
 	for range 2 {
-		next, err := r.Next()
+		next, err := r.Next(never)
 		require.NoError(t, err)
 		require.NotEmpty(t, next.Claims)
 		chosen = append(chosen, next)
@@ -234,9 +234,9 @@ func TestABlockThatHasGoneIsNotSettled(t *testing.T) {
 			m.free(t, addr)
 		}
 	}
-	r, err := m.p.Relocate(m.all(), never)
+	r, err := m.p.Relocate(m.all())
 	require.NoError(t, err)
-	next, err := r.Next()
+	next, err := r.Next(never)
 	require.NoError(t, err)
 	require.Len(t, next.Claims, 1)
 	c := next.Claims[0]
@@ -249,16 +249,16 @@ func TestABlockThatHasGoneIsNotSettled(t *testing.T) {
 
 func TestRelocateOfAPoolThatCannot(t *testing.T) {
 	_, m := newMover(t, func(c *Config) { c.Debug = DebugRedZones })
-	_, err := m.p.Relocate(nil, never)
+	_, err := m.p.Relocate(nil)
 	require.Equal(t, device.CodeUnsupported, device.CodeOf(err))
 	require.ErrorContains(t, err, `"p"`)
 	_, m = newMover(t, nil)
-	r, err := m.p.Relocate(nil, never)
+	r, err := m.p.Relocate(nil)
 	require.NoError(t, err)
 	require.NoError(t, m.p.Close(false))
-	_, err = r.Next()
+	_, err = r.Next(never)
 	require.Equal(t, device.CodeInvalidState, device.CodeOf(err))
-	_, err = m.p.Relocate(nil, never)
+	_, err = m.p.Relocate(nil)
 	require.Equal(t, device.CodeInvalidState, device.CodeOf(err))
 	m.p.Abandon(Claim{})
 }
@@ -284,9 +284,9 @@ func TestNoRoomIsToldFromNothingToGain(t *testing.T) {
 			m.free(t, large[i])
 		}
 	}
-	r, err := m.p.Relocate([]Movable{{large[1], 0}, {large[3], 0}, {large[5], 0}, {large[7], 0}}, never)
+	r, err := m.p.Relocate([]Movable{{large[1], 0}, {large[3], 0}, {large[5], 0}, {large[7], 0}})
 	require.NoError(t, err)
-	next, err := r.Next()
+	next, err := r.Next(never)
 	require.NoError(t, err)
 	require.Empty(t, next.Claims)
 	require.EqualValues(t, 4, r.NoRoom())

@@ -1,0 +1,135 @@
+package manager
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool"
+)
+
+// looks is a budget that lasts for so many looks at it.
+type looks struct{ most int }
+
+func (l *looks) over() bool {
+	l.most--
+	return l.most < 0
+}
+
+func (l *looks) left() time.Duration {
+	if l.most <= 0 {
+		return 0
+	}
+	return math.MaxInt64
+}
+
+// moveWithin moves blocks within a budget.
+func (m *Manager) moveWithin(t require.TestingT, most int) DefragmentationStats {
+	d := &defragmentation{manager: m, budget: &looks{most}}
+	require.NoError(t, d.move())
+	d.stats.BlocksSkipped = d.stats.Skipped.sum()
+	return d.stats
+}
+
+// However small the budgets are, the calls together move what one call does.
+func TestSmallBudgetsGetSomewhere(t *testing.T) {
+	overBoth(t, func(t *testing.T, small pool.Config) {
+		s := scatter(t, small, func(i int) bool { return i != 4 })
+		moved, ended := uint64(0), 0
+		for call := 1; ; call++ {
+			stats := s.m.moveWithin(t, call%40)
+			counted(t, 16, stats)
+			moved += stats.BlocksMoved
+			s.same(t)
+			if !stats.BudgetEnded {
+				require.Equal(t, Skipped{NotRelocatable: 1}, stats.Skipped)
+				break
+			}
+			ended++
+			require.Positive(t, stats.Skipped.OverBudget)
+		}
+		require.EqualValues(t, 12, moved)
+		require.Greater(t, ended, 5)
+		require.Nil(t, s.m.relocator.plan)
+		stats, err := s.m.Defragment()
+		require.NoError(t, err)
+		require.Zero(t, stats.BlocksMoved)
+	})
+}
+
+// leavePlan has the blocks looked at, and the budget ends.
+func (s *scattered) leavePlan(t *testing.T) *plan {
+	stats := s.m.moveWithin(t, 4)
+	require.True(t, stats.BudgetEnded)
+	require.Zero(t, stats.BlocksMoved)
+	left := s.m.relocator.plan
+	require.NotNil(t, left)
+	require.True(t, left.looked)
+	return left
+}
+
+// Blocks have come and gone, were pinned, since a call found what may move.
+func TestAPlanThatIsOutOfDate(t *testing.T) {
+	overBoth(t, func(t *testing.T, small pool.Config) {
+		s := scatter(t, small, all)
+		s.leavePlan(t)
+		pinned, gone := s.left[0], s.left[15]
+		addr, err := s.factory.Pin(pinned)
+		require.NoError(t, err)
+		require.NoError(t, s.factory.Deallocate(gone))
+		delete(s.bytes, gone)
+		fresh := s.m.mustAllocate(t, 4*kib)
+		stays := s.addr(t, fresh)
+		stats, err := s.m.DefragmentWithin(math.MaxInt64 / 2)
+		require.NoError(t, err)
+		counted(t, 16, stats)
+		require.Equal(t, Skipped{NotRelocatable: 1, Pinned: 1}, stats.Skipped)
+		require.False(t, stats.BudgetEnded)
+		require.Equal(t, addr, s.addr(t, pinned))
+		require.Equal(t, stays, s.addr(t, fresh))
+		require.NoError(t, s.factory.Deallocate(fresh))
+		s.same(t)
+		require.NoError(t, s.factory.Unpin(pinned))
+	})
+}
+
+// A call without a bound makes a plan of its own, and closing ends one.
+func TestAPlanThatNobodyGoesOnWith(t *testing.T) {
+	overBoth(t, func(t *testing.T, small pool.Config) {
+		s := scatter(t, small, all)
+		s.leavePlan(t)
+		stats, err := s.m.DefragmentWithin(device.Forever)
+		require.NoError(t, err)
+		require.EqualValues(t, 12, stats.BlocksMoved)
+		require.Nil(t, s.m.relocator.plan)
+		s.same(t)
+		s.leavePlan(t)
+		for h := range s.bytes {
+			require.NoError(t, s.factory.Deallocate(h))
+		}
+		require.NoError(t, s.m.Close(false))
+		require.Nil(t, s.m.relocator.plan)
+	})
+}
+
+// The pool of a plan has been replaced and closed.
+func TestAPlanForAPoolThatIsClosed(t *testing.T) {
+	overBoth(t, func(t *testing.T, small pool.Config) {
+		s := scatter(t, small, all)
+		s.leavePlan(t)
+		small.Strategy = "tlsf"
+		require.NoError(t, s.m.ConfigurePool(General, small))
+		for h := range s.bytes {
+			require.NoError(t, s.factory.Deallocate(h))
+		}
+		s.m.closeFormer()
+		s.m.mustAllocate(t, 64)
+		stats, err := s.m.DefragmentWithin(time.Hour)
+		require.NoError(t, err)
+		require.Equal(t, Skipped{NotRelocatable: 1}, stats.Skipped)
+		require.False(t, stats.BudgetEnded)
+	})
+}
