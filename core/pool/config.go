@@ -83,7 +83,7 @@ type Config struct {
 	ReadyPages int
 	// Clock is the monotonic time by which idle pages are kept; nil: track.Now. It is
 	// called with the pool locked.
-	Clock func() time.Duration
+	Clock func() time.Duration `json:"-"`
 	// Debug is what the pool checks, besides what its engine asks for.
 	Debug DebugFlags
 }
