@@ -216,8 +216,8 @@ func TestNothingIsMappedBesideTheSegment(t *testing.T) {
 
 // failing is a mapper whose calls fail as told.
 type failing struct {
-	reserve, release error
-	calls            int
+	reserve, release, lock error
+	calls                  int
 }
 
 func (f *failing) mapper() mapper {
@@ -235,6 +235,12 @@ func (f *failing) mapper() mapper {
 				return f.release
 			}
 			return real.release(address, size)
+		},
+		lock: func(address, size uint64) error {
+			if f.lock != nil {
+				return f.lock
+			}
+			return real.lock(address, size)
 		},
 		adviseHuge: real.adviseHuge,
 	}

@@ -76,7 +76,10 @@ func closeAll(t testing.TB, o *openDevice) {
 		}
 	}
 	for _, s := range append([]*segment(nil), o.segments.list...) {
-		require.NoError(t, o.Free(device.Addr(s.base), s.size))
+		require.NoError(t, o.free("test", device.Addr(s.base), s.size, s.locked))
+	}
+	for _, s := range append([]*segment(nil), o.foreign.list...) {
+		require.NoError(t, o.Disown(device.Addr(s.base), s.size))
 	}
 	require.NoError(t, o.Close())
 }

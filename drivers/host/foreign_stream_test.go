@@ -1,0 +1,212 @@
+package host
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// executor is a queue of somebody else's: it runs its work when it is told to, at
+// once, or not at all.
+type executor struct {
+	mu     sync.Mutex
+	queue  []func()
+	atOnce bool
+	refuse error
+	// between is called before a refusal is told.
+	between func()
+}
+
+func (e *executor) enqueue(work func()) error {
+	e.mu.Lock()
+	refuse, between, atOnce := e.refuse, e.between, e.atOnce
+	if refuse == nil && !atOnce {
+		e.queue = append(e.queue, work)
+	}
+	e.mu.Unlock()
+	if between != nil {
+		between()
+	}
+	if refuse == nil && atOnce {
+		work()
+	}
+	return refuse
+}
+
+// run runs what is queued, and what that queues.
+func (e *executor) run() {
+	for {
+		e.mu.Lock()
+		if len(e.queue) == 0 {
+			e.mu.Unlock()
+			return
+		}
+		next := e.queue[0]
+		e.queue = e.queue[1:]
+		e.mu.Unlock()
+		next()
+	}
+}
+
+func adoptExecutor(t *testing.T, o *openDevice) (*executor, *stream) {
+	e := &executor{}
+	made, err := o.AdoptStream(device.ForeignStream{Enqueue: e.enqueue})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		e.mu.Lock()
+		e.atOnce, e.refuse, e.between = true, nil, nil
+		e.mu.Unlock()
+		e.run()
+	})
+	return e, made.(*stream)
+}
+
+func fillWith(t *testing.T, s *stream, addr device.Addr, value uint32) {
+	require.NoError(t, s.Fill(addr, device.Pattern{Value: value, WidthBytes: 1}, 1))
+}
+
+func TestAdoptedStreamRunsInItsOwnersQueue(t *testing.T) {
+	o := openOne(t)
+	addr := allocate(t, o, 1<<16)
+	e, s := adoptExecutor(t, o)
+	var seen []byte
+	look := func() { seen = append(seen, view(addr, 1)[0]) }
+	fillWith(t, s, addr, 1)
+	require.NoError(t, e.enqueue(look))
+	fillWith(t, s, addr, 2)
+	require.NoError(t, s.HostFunction(look))
+	event, err := s.RecordEvent()
+	require.NoError(t, err)
+	fillWith(t, s, addr, 3)
+	idle, err := s.Idle()
+	require.NoError(t, err)
+	require.False(t, idle)
+	requireCode(t, device.CodeTimeout, s.Synchronize(0))
+	require.Zero(t, view(addr, 1)[0])
+	e.run()
+	require.Equal(t, []byte{1, 2}, seen)
+	passed, err := event.Done()
+	require.NoError(t, err)
+	require.True(t, passed)
+	require.NoError(t, event.Close())
+	require.EqualValues(t, 3, view(addr, 1)[0])
+
+	closed := make(chan error)
+	fillWith(t, s, addr, 4)
+	device.Go("close", func() { closed <- s.Close() })
+	for !s.shutting.Load() {
+		e.run()
+	}
+	e.run()
+	require.NoError(t, <-closed)
+	require.EqualValues(t, 4, view(addr, 1)[0])
+	requireCode(t, device.CodeInvalidState, s.Fill(addr, device.Pattern{WidthBytes: 1}, 1))
+	require.NoError(t, e.enqueue(look), "the queue is its owner's")
+}
+
+// A queue that works at once is right too, also when the work queues more and waits.
+func TestAdoptedStreamThatWorksAtOnce(t *testing.T) {
+	o := openOne(t)
+	addr := allocate(t, o, 1<<16)
+	e, s := adoptExecutor(t, o)
+	e.atOnce = true
+	fillWith(t, s, addr, 1)
+	require.EqualValues(t, 1, view(addr, 1)[0])
+	var inner sync.Mutex
+	inner.Lock()
+	require.NoError(t, s.HostFunction(func() {
+		// What the queueing call holds.
+		inner.Lock()
+		defer inner.Unlock()
+		fillWith(t, s, addr, 2)
+	}))
+	inner.Unlock()
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.EqualValues(t, 2, view(addr, 1)[0])
+	require.NoError(t, s.Close())
+}
+
+func TestAdoptedStreamRefusesWork(t *testing.T) {
+	o := openOne(t)
+	addr := allocate(t, o, 1<<16)
+	e, s := adoptExecutor(t, o)
+	fillWith(t, s, addr, 1)
+	e.refuse = errors.New("full")
+	err := s.Fill(addr, device.Pattern{Value: 2, WidthBytes: 1}, 1)
+	requireCode(t, device.CodeDevice, err, "full")
+	_, err = s.RecordEvent()
+	requireCode(t, device.CodeDevice, err, "full")
+	e.refuse = nil
+	require.Error(t, o.Free(addr, 1<<16), "the first fill is queued")
+	e.run()
+	require.EqualValues(t, 1, view(addr, 1)[0])
+	idle, err := s.Idle()
+	require.NoError(t, err)
+	require.True(t, idle, "what was refused is not waited for")
+	require.NoError(t, o.Free(addr, 1<<16))
+	e.atOnce = true
+	require.NoError(t, s.Close())
+}
+
+// A piece of work may run an operation that its queue then refuses: the operation that
+// the piece was for is run all the same.
+func TestAdoptedStreamRefusesWorkThatIsDone(t *testing.T) {
+	o := openOne(t)
+	addr := allocate(t, o, 1<<16)
+	var s *stream
+	calls := 0
+	made, err := o.AdoptStream(device.ForeignStream{Enqueue: func(work func()) error {
+		if calls++; calls == 1 {
+			fillWith(t, s, addr+1, 2)
+			return errors.New("late")
+		}
+		work()
+		return nil
+	}})
+	require.NoError(t, err)
+	s = made.(*stream)
+	fillWith(t, s, addr, 1)
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.EqualValues(t, []byte{1, 2}, view(addr, 2))
+	require.NoError(t, s.Close())
+}
+
+// Work that comes twice, or on two threads, does no harm.
+func TestAdoptedStreamOfAQueueThatIsNone(t *testing.T) {
+	o := openOne(t)
+	addr := allocate(t, o, 1<<16)
+	var group sync.WaitGroup
+	made, err := o.AdoptStream(device.ForeignStream{Enqueue: func(work func()) error {
+		group.Add(2)
+		for range 2 {
+			device.Go("twice", func() {
+				defer group.Done()
+				work()
+			})
+		}
+		return nil
+	}})
+	require.NoError(t, err)
+	s := made.(*stream)
+	for i := range 100 {
+		fillWith(t, s, addr, uint32(i))
+	}
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.EqualValues(t, 99, view(addr, 1)[0])
+	group.Wait()
+	require.NoError(t, s.Close())
+	group.Wait()
+}
+
+func TestAdoptStreamRefusesBadInput(t *testing.T) {
+	o := openOne(t)
+	_, err := o.AdoptStream(device.ForeignStream{})
+	requireCode(t, device.CodeNullPointer, err, "enqueue")
+	_, err = o.AdoptStream(device.ForeignStream{Native: 5})
+	requireCode(t, device.CodeUnsupported, err, "0x5")
+}

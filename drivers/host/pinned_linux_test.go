@@ -1,0 +1,114 @@
+package host
+
+import (
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"ferrum_mem/core/device"
+)
+
+// The process's own account tells what is locked.
+func TestPinnedMemoryIsLocked(t *testing.T) {
+	o := openOne(t)
+	const size = 1 << 20
+	before := statusBytes(t, "VmLck")
+	require.EqualValues(t, before, o.driver.system.lockedBytes())
+	made, err := o.AllocatePinned(size)
+	require.NoError(t, err)
+	require.Equal(t, uint64(made.Addr), uint64(made.HostAddr))
+	require.EqualValues(t, before+size, statusBytes(t, "VmLck"))
+	require.EqualValues(t, before+size, o.driver.system.lockedBytes())
+	require.NoError(t, o.DefaultStream().Fill(made.Addr, device.Pattern{Value: 7, WidthBytes: 1}, size))
+	require.NoError(t, o.DefaultStream().Synchronize(device.Forever))
+	require.EqualValues(t, 7, view(made.Addr, size)[size-1])
+
+	requireCode(t, device.CodeInvalidAddress, o.Free(made.Addr, size), "kind")
+	require.NoError(t, o.FreePinned(made.Addr, size))
+	require.EqualValues(t, before, statusBytes(t, "VmLck"))
+	requireCode(t, device.CodeInvalidAddress, o.FreePinned(made.Addr, size))
+	plain := allocate(t, o, size)
+	requireCode(t, device.CodeInvalidAddress, o.FreePinned(plain, size))
+	_, err = o.AllocatePinned(size + 1)
+	requireCode(t, device.CodeInvalidSize, err, "size 1048577")
+	_, err = o.AllocatePinned(2 << 30)
+	requireCode(t, device.CodeOutOfMemory, err, "capacity")
+}
+
+// A thread without the capability of locking as much as it likes runs into the
+// bound. The thread ends with the test.
+func TestTheBoundOnLockedMemory(t *testing.T) {
+	o := openOne(t)
+	limit := o.driver.system.memlockLimit()
+	if limit == unlimited || limit >= 512<<20 {
+		t.Skipf("the bound on locked memory here is %d bytes", limit)
+	}
+	size := (limit/minGranularityBytes + 1) * minGranularityBytes
+	failure := make(chan error)
+	device.Go("bounded", func() {
+		runtime.LockOSThread()
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var none [2]unix.CapUserData
+		if err := unix.Capset(&header, &none[0]); err != nil {
+			failure <- err
+			return
+		}
+		_, err := o.AllocatePinned(size)
+		failure <- err
+	})
+	err := <-failure
+	requireCode(t, device.CodeResourceExhausted, err, "RLIMIT_MEMLOCK", "ulimit -l")
+	var typed *device.Error
+	require.ErrorAs(t, err, &typed)
+	require.Contains(t, []int64{int64(syscall.ENOMEM), int64(syscall.EPERM)}, typed.Native)
+	require.Zero(t, o.memory.held.Load())
+	require.Zero(t, o.live)
+}
+
+func TestTheSystemRefusesToLock(t *testing.T) {
+	f := &failing{lock: syscall.EAGAIN}
+	tree := files(t, map[string]string{
+		"proc/self/limits": "Max locked memory  8388608  8388608  bytes\n",
+		"proc/self/status": "VmLck:\t    4096 kB\n",
+		"proc/meminfo":     "MemTotal: 4194304 kB\nMemAvailable: 4194304 kB\n",
+	})
+	d, err := newDriver(Config{MemoryBytes: gib}, noEnv, newSystem(tree), f.mapper())
+	require.NoError(t, err)
+	o := openAll(t, d)[0]
+	_, err = o.AllocatePinned(4 << 20)
+	requireCode(t, device.CodeOutOfMemory, err, "size 4194304")
+	_, err = o.AllocatePinned(4<<20 + minGranularityBytes)
+	requireCode(t, device.CodeResourceExhausted, err, "8388608 bytes, of which 4194304")
+	f.lock = syscall.EPERM
+	_, err = o.AllocatePinned(minGranularityBytes)
+	requireCode(t, device.CodeResourceExhausted, err, "8388608")
+	require.Zero(t, o.memory.held.Load())
+	require.Zero(t, o.live)
+	f.release = syscall.ENOMEM
+	_, err = o.AllocatePinned(minGranularityBytes)
+	requireCode(t, device.CodeResourceExhausted, err)
+	require.EqualValues(t, minGranularityBytes, o.memory.held.Load(), "what could not be unmapped is held")
+	f.release, f.lock = nil, nil
+	_, err = o.AllocatePinned(minGranularityBytes)
+	require.NoError(t, err)
+}
+
+func TestPrefetchPutsMemoryBehindAddresses(t *testing.T) {
+	both := openSome(t, Config{Devices: 2, MemoryBytes: 1 << 30})
+	o := both[0]
+	const size = 8 << 20
+	addr := allocate(t, o, size)
+	view(addr, size)[size/2] = 9
+	before := statusBytes(t, "VmRSS")
+	require.NoError(t, o.Prefetch(o.DefaultStream(), addr+1, size-2, both[1]))
+	require.NoError(t, o.DefaultStream().Synchronize(device.Forever))
+	require.Greater(t, statusBytes(t, "VmRSS")-before, int64(size/2))
+	require.EqualValues(t, 9, view(addr, size)[size/2])
+
+	requireCode(t, device.CodeInvalidArgument, o.Prefetch(both[1].DefaultStream(), addr, size, o), "stream")
+	requireCode(t, device.CodeUnsupported, o.Prefetch(o.DefaultStream(), addr, size, nil), "target")
+	requireCode(t, device.CodeInvalidAddress, o.Prefetch(o.DefaultStream(), addr, size+1, o))
+}
