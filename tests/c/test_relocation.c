@@ -69,7 +69,8 @@ static ferrum_defragmentation_stats defragment(const scattered *s,
     assert_int_equal(stats.blocks_skipped,
                      stats.skipped_not_relocatable + stats.skipped_debugged +
                          stats.skipped_pinned + stats.skipped_in_use +
-                         stats.skipped_no_room + stats.skipped_over_budget);
+                         stats.skipped_no_room + stats.skipped_over_budget +
+                         stats.skipped_mapped);
     assert_int_equal(stats.blocks_moved + stats.blocks_skipped +
                          stats.blocks_kept,
                      BLOCKS / 4);
@@ -184,6 +185,26 @@ static void test_work_in_a_stream(void **state) {
     assert_ok(ferrum_manager_destroy(s.manager, FERRUM_FORCE));
 }
 
+static void test_mapped_blocks_stay(void **state) {
+    (void)state;
+    scattered s = scatter(FERRUM_PAGING_ON, FERRUM_ALLOCATE_RELOCATABLE);
+    ferrum_mapping mappings[BLOCKS / 4];
+    for (int i = 0; i < BLOCKS / 4; i++) {
+        ferrum_map_request request = FERRUM_MAP_REQUEST_INIT;
+        request.memory = s.left[i];
+        mappings[i] = (ferrum_mapping)FERRUM_MAPPING_INIT;
+        assert_ok(ferrum_map(&request, &mappings[i]));
+    }
+    assert_int_equal(defragment(&s, FERRUM_WAIT_FOREVER).skipped_mapped, 16);
+    for (int i = 0; i < BLOCKS / 4; i++) {
+        assert_int_equal(*(const char *)mappings[i].host_pointer, 4 * i + 1);
+        assert_ok(ferrum_unmap(s.left[i], mappings[i].mapping_id));
+    }
+    assert_int_equal(defragment(&s, FERRUM_WAIT_FOREVER).blocks_moved, 12);
+    assert_bytes(&s);
+    assert_ok(ferrum_manager_destroy(s.manager, FERRUM_FORCE));
+}
+
 static void test_budget(void **state) {
     (void)state;
     scattered s = scatter(FERRUM_PAGING_ON, FERRUM_ALLOCATE_RELOCATABLE);
@@ -236,6 +257,11 @@ static void test_callers_of_before(void **state) {
     assert_ok(ferrum_defragment(f.manager, &stats));
     assert_int_equal(stats.blocks_skipped, 2);
     assert_int_equal(stats.bytes_moved, UINT64_C(0x5555555555555555));
+    stats.struct_size =
+        (uint32_t)offsetof(ferrum_defragmentation_stats, skipped_mapped);
+    assert_ok(ferrum_defragment(f.manager, &stats));
+    assert_int_equal(stats.bytes_moved, 0);
+    assert_int_equal(stats.skipped_mapped, UINT64_C(0x5555555555555555));
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
     info.struct_size = (uint32_t)offsetof(ferrum_handle_info, is_relocatable);
     info.pin_count = 77;
@@ -303,6 +329,7 @@ int main(void) {
         WITH_FIXTURE(test_blocks_stay_unless_asked),
         WITH_FIXTURE(test_pins),
         WITH_FIXTURE(test_work_in_a_stream),
+        WITH_FIXTURE(test_mapped_blocks_stay),
         WITH_FIXTURE(test_budget),
         WITH_FIXTURE(test_debugged_blocks_stay),
         WITH_FIXTURE(test_callers_of_before),

@@ -53,6 +53,7 @@ def counted(stats: fm.DefragmentationStats, blocks: int = 16) -> fm.Defragmentat
         + stats.skipped_in_use
         + stats.skipped_no_room
         + stats.skipped_over_budget
+        + stats.skipped_mapped
     )
     assert stats.blocks_skipped == skipped
     assert stats.blocks_moved + skipped + stats.blocks_kept == blocks

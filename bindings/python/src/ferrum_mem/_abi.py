@@ -1282,7 +1282,7 @@ class ferrum_fill(ctypes.Structure):
 
 class ferrum_defragmentation_stats(ctypes.Structure):
     """What a defragmentation did. Every block that was live counts once: as moved, as skipped
-    for one reason, or as kept.
+    for the first of these reasons that held, or as kept.
     """
 
     struct_size: int
@@ -1322,7 +1322,7 @@ class ferrum_defragmentation_stats(ctypes.Structure):
     # The budget was over before all was done (1).
     budget_ended: int
     reserved_end: int
-    # Blocks that the host has mapped (ferrum_map).
+    # Blocks that the host has mapped (ferrum_map); this reason comes after skipped_pinned.
     skipped_mapped: int
 
     _fields_ = [
@@ -4520,9 +4520,9 @@ class Functions:
     ferrum_fill_async: Callable[..., int]
     # (manager, stats_out) Moves blocks so that pages come free (segments, in pools that take them
     # whole), the cheapest first, and gives back to the system what the manager's pools hold without
-    # use. Only blocks of FERRUM_ALLOCATE_RELOCATABLE move, and of these none that is pinned or was
-    # used on a stream on which work is queued. Their handles, bytes, tags and ages stay, their
-    # addresses do not. No pool grows for it.
+    # use. Only blocks of FERRUM_ALLOCATE_RELOCATABLE move, and of these none that is pinned,
+    # mapped, or was used on a stream on which work is queued. Their handles, bytes, tags and ages
+    # stay, their addresses do not. No pool grows for it.
     ferrum_defragment: Callable[..., int]
     # (manager, budget_ns, stats_out) ferrum_defragment within a time: no move is started when it is
     # over, and one that is under way is given up at the next 8 MiB of its copy. What is free is

@@ -571,6 +571,7 @@ class DefragmentationStats:
         skipped_no_room: of pages whose blocks found no place outside of them, though as
             much is free there.
         skipped_over_budget: not looked at any more when the budget was over.
+        skipped_mapped: mapped for the host.
         budget_ended: the budget was over before all was done.
     """
 
@@ -590,6 +591,7 @@ class DefragmentationStats:
     skipped_in_use: int
     skipped_no_room: int
     skipped_over_budget: int
+    skipped_mapped: int
     budget_ended: bool
 
     @classmethod
@@ -612,6 +614,7 @@ class DefragmentationStats:
             skipped_in_use=raw.skipped_in_use,
             skipped_no_room=raw.skipped_no_room,
             skipped_over_budget=raw.skipped_over_budget,
+            skipped_mapped=raw.skipped_mapped,
             budget_ended=bool(raw.budget_ended),
         )
 

@@ -1431,7 +1431,7 @@ impl Default for ferrum_fill {
 }
 
 /// What a defragmentation did. Every block that was live counts once: as moved, as
-/// skipped for one reason, or as kept.
+/// skipped for the first of these reasons that held, or as kept.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_defragmentation_stats {
@@ -1474,7 +1474,8 @@ pub struct ferrum_defragmentation_stats {
     /// The budget was over before all was done (1).
     pub budget_ended: u32,
     pub reserved_end: u32,
-    /// Blocks that the host has mapped (ferrum_map).
+    /// Blocks that the host has mapped (ferrum_map); this reason comes after
+    /// skipped_pinned.
     pub skipped_mapped: u64,
 }
 
@@ -4617,8 +4618,8 @@ extern "C" {
     /// Moves blocks so that pages come free (segments, in pools that take them whole),
     /// the cheapest first, and gives back to the system what the manager's pools hold
     /// without use. Only blocks of FERRUM_ALLOCATE_RELOCATABLE move, and of these none
-    /// that is pinned or was used on a stream on which work is queued. Their handles,
-    /// bytes, tags and ages stay, their addresses do not. No pool grows for it.
+    /// that is pinned, mapped, or was used on a stream on which work is queued. Their
+    /// handles, bytes, tags and ages stay, their addresses do not. No pool grows for it.
     ///
     /// Other threads may go on using the blocks by their handles: a call that wants one
     /// that is being moved waits for the move. When the device fails, the block that was
@@ -4631,6 +4632,10 @@ extern "C" {
     /// ferrum_defragment within a time: no move is started when it is over, and one that
     /// is under way is given up at the next 8 MiB of its copy. What is free is given back
     /// in any case. A second call for a manager waits for the first, within its time.
+    ///
+    /// A call that its budget ends (budget_ended) leaves what it has found out to the next
+    /// one with a budget, which goes on there: so small budgets get somewhere in a manager
+    /// of many blocks. Such a call counts blocks as they were when they were looked at.
     ///
     /// - `budget_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0: nothing is moved.
     pub fn ferrum_defragment_within(

@@ -303,6 +303,8 @@ pub struct Skipped {
     pub no_room: u64,
     /// Not looked at any more when the budget was over.
     pub over_budget: u64,
+    /// Mapped for the host; this reason comes after `pinned`.
+    pub mapped: u64,
 }
 
 impl From<&sys::ferrum_defragmentation_stats> for Defragmentation {
@@ -325,6 +327,7 @@ impl From<&sys::ferrum_defragmentation_stats> for Defragmentation {
                 in_use: raw.skipped_in_use,
                 no_room: raw.skipped_no_room,
                 over_budget: raw.skipped_over_budget,
+                mapped: raw.skipped_mapped,
             },
             budget_ended: raw.budget_ended != 0,
         }
