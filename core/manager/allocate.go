@@ -181,5 +181,9 @@ func (m *Manager) publish(b *block) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.live[b.kind]++
+	if b.adopted {
+		m.adopted.Blocks++
+		m.adopted.Bytes += b.memory.SizeBytes
+	}
 	return nil
 }

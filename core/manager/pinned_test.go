@@ -1,0 +1,123 @@
+package manager
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+)
+
+func pinning(bytes uint64) devicetest.Config {
+	return devicetest.Config{Backed: true, PinnedBytes: bytes, TotalBytes: 64 << 20}
+}
+
+func (m *Manager) mustAllocateType(t require.TestingT, kind MemoryType, size uint64) MemoryHandle {
+	h, err := m.AllocateTyped(Request{Type: kind, SizeBytes: size})
+	require.NoError(t, err)
+	return h
+}
+
+func TestPinnedBlocksHaveBothAddresses(t *testing.T) {
+	r := cleanRig(t, pinning(8<<20))
+	m := r.manager(t, nil)
+	copies := copiesOn(r)
+	for _, kind := range []MemoryType{Pinned, Mapped} {
+		t.Run(kind.String(), func(t *testing.T) {
+			require.True(t, kind.SupportedOn(r.engine))
+			h := m.mustAllocateType(t, kind, 100)
+			next := m.mustAllocateType(t, kind, 100)
+			info, err := r.factory.HandleInfo(next)
+			require.NoError(t, err)
+			require.Equal(t, kind, info.Type)
+			require.NotZero(t, info.HostAddr)
+			content := counting(100)
+			r.write(t, next, content)
+			require.Equal(t, content, r.dev.HostBytes(info.HostAddr, 100))
+
+			mapped, err := r.factory.Map(MapRequest{Memory: next, OffsetBytes: 10, SizeBytes: MapToEnd})
+			require.NoError(t, err)
+			require.Equal(t, Mapping{ID: 1, HostAddr: info.HostAddr + 10, SizeBytes: 90}, mapped)
+			require.Zero(t, copies.live(), "the block itself")
+			require.NoError(t, r.factory.Unmap(next, 0))
+			require.NoError(t, r.factory.Deallocate(h))
+			require.NoError(t, r.factory.Deallocate(next))
+		})
+	}
+	_, err := m.AllocateTyped(Request{Type: Pinned, SizeBytes: 1, Relocatable: true})
+	requireError(t, err, device.CodeInvalidArgument, "pinned", "relocatable")
+	require.Zero(t, r.dev.HeldBytes(), "it is not the device's memory")
+	require.NotZero(t, r.dev.PinnedBytes())
+	require.Zero(t, r.engine.Statistics().Reserved.Current)
+	require.EqualValues(t, r.dev.PinnedBytes(), m.Statistics().Reserved.Current)
+	require.NoError(t, m.Close(false))
+	require.Zero(t, r.dev.PinnedBytes())
+}
+
+func TestTheBoundOfPinnedMemory(t *testing.T) {
+	r := cleanRig(t, pinning(4<<20))
+	m := r.manager(t, nil)
+	first := m.mustAllocateType(t, Pinned, 3<<20)
+	_, err := m.AllocateTyped(Request{Type: Pinned, SizeBytes: 2 << 20})
+	requireError(t, err, device.CodeResourceExhausted, "limit is 4194304", "3145728 are in use")
+	books := m.Statistics()
+	require.NoError(t, r.factory.Deallocate(first))
+	require.LessOrEqual(t, r.dev.PinnedBytes(), uint64(pinnedStepBytes), "little is kept")
+	small := m.mustAllocateType(t, Pinned, 100)
+	require.NoError(t, r.factory.Deallocate(small))
+	all := m.mustAllocateType(t, Pinned, 4<<20)
+	require.Equal(t, books.LiveBlocks.Current, m.Statistics().LiveBlocks.Current)
+	require.NoError(t, r.factory.Deallocate(all))
+
+	// What one type keeps is given back for another.
+	kept := pinnedSettings(smallPool())
+	kept.ReleaseThresholdBytes = smallPool().ReleaseThresholdBytes
+	require.NoError(t, m.ConfigurePool(Pinned, kept))
+	cached := m.mustAllocateType(t, Pinned, 3<<20)
+	require.NoError(t, r.factory.Deallocate(cached))
+	require.GreaterOrEqual(t, r.dev.PinnedBytes(), uint64(3<<20))
+	shared := m.mustAllocateType(t, Mapped, 3<<20)
+	require.NoError(t, r.factory.Deallocate(shared))
+}
+
+func TestPinnedMemoryUnderFaults(t *testing.T) {
+	for n := 1; ; n++ {
+		r := newRig(t, pinning(8<<20))
+		m := r.manager(t, nil)
+		r.dev.FailNth(devicetest.Any, n, nil)
+		h, err := m.AllocateTyped(Request{Type: Pinned, SizeBytes: 2 << 20})
+		if err != nil {
+			require.Equal(t, device.CodeDevice, device.CodeOf(err), "%v", err)
+			require.Zero(t, r.dev.PinnedBytes())
+			require.Zero(t, m.Statistics().LiveBlocks.Current)
+			h = m.mustAllocateType(t, Pinned, 2<<20)
+		}
+		if err := r.factory.Deallocate(h); err != nil {
+			require.NoError(t, r.factory.Deallocate(h))
+		}
+		left := r.dev.ClearFaults()
+		require.NoError(t, m.Close(false))
+		require.Zero(t, r.dev.PinnedBytes())
+		r.finish(t)
+		if left > 0 {
+			require.Greater(t, n, 1)
+			return
+		}
+	}
+}
+
+func TestPinnedSettings(t *testing.T) {
+	r := cleanRig(t, pinning(8<<20))
+	m := r.manager(t, func(c *Config) {
+		small := smallPool()
+		small.Paging = 0
+		c.PoolConfigs[Pinned] = small
+	})
+	h := m.mustAllocateType(t, Pinned, 1)
+	require.EqualValues(t, 64*kib, r.dev.PinnedBytes(), "the first segment is as large as was said")
+	require.NoError(t, r.factory.Deallocate(h))
+	paged := smallPool()
+	paged.Paging = 2
+	requireError(t, m.ConfigurePool(Pinned, paged), device.CodeInvalidConfig, "paging", "pinned")
+}
