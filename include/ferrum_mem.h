@@ -76,11 +76,12 @@ extern "C" {
 #define FERRUM_VERSION_PATCH 0
 
 /**
- * Version of the binary interface: grows with every addition. A library whose
+ * Version of the binary interface: grows when something is added, once from one
+ * recorded baseline to the next (docs/abi.md). A library whose
  * ferrum_abi_version() is at least the header's can serve a caller built with
  * that header, as long as the SONAME is the same.
  */
-#define FERRUM_ABI_VERSION 3
+#define FERRUM_ABI_VERSION 4
 
 #if defined(__GNUC__) || defined(__clang__)
 #define FERRUM_API __attribute__((visibility("default")))

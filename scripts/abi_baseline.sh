@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes down the binary interface of a library: types and functions of the
-# public header as abidw sees them, and the header's constants.
+# public header as abidw sees them, the header's constants, and its version.
 #
 #   scripts/abi_baseline.sh LIBRARY_WITH_DEBUG_INFORMATION FOLDER
 set -euo pipefail
@@ -16,3 +16,4 @@ grep -q "name='ferrum_abi_version'" "$folder/libferrum_mem.abi" || {
     exit 1
 }
 scripts/abi_constants.py include/ferrum_mem.h >"$folder/constants.txt"
+sed -n 's/^#define FERRUM_ABI_VERSION //p' include/ferrum_mem.h >"$folder/version.txt"

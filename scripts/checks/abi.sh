@@ -57,6 +57,22 @@ same_constants() {
     return 1
 }
 
+# What is compiled against the header asks for its version, so one that has more than
+# the baseline has a higher one; a second addition before the next baseline has not.
+version_has_grown() {
+    local before after
+    before=$(cat "$baseline/version.txt") after=$(cat "$out/now/version.txt")
+    if cmp -s "$baseline/libferrum_mem.abi" "$out/now/libferrum_mem.abi" &&
+        cmp -s "$baseline/constants.txt" "$out/now/constants.txt"; then
+        [ "$after" -ge "$before" ] && return
+        echo "FERRUM_ABI_VERSION is $after, that of the baseline $before"
+        return 1
+    fi
+    [ "$after" -gt "$before" ] && return
+    echo "FERRUM_ABI_VERSION is $after, as in the baseline, which has less: raise it"
+    return 1
+}
+
 step "exports are the functions of the header" \
     scripts/exported_symbols.py "$library" include/ferrum_mem.h FERRUM_MEM_0
 step "SONAME is $soname" soname_is
@@ -64,4 +80,5 @@ step "needs the C library only" needs_only_libc
 step "names no path of the build" names_no_build_path "$library"
 step "binary interface as in the baseline" same_as_baseline
 step "constants as in the baseline" same_constants
+step "version as the baseline asks for" version_has_grown
 finish

@@ -166,10 +166,11 @@ pub const FERRUM_ERROR_CORRUPTED: ferrum_status = -48;
 pub const FERRUM_VERSION_MAJOR: u32 = 0;
 pub const FERRUM_VERSION_MINOR: u32 = 1;
 pub const FERRUM_VERSION_PATCH: u32 = 0;
-/// Version of the binary interface: grows with every addition. A library whose
+/// Version of the binary interface: grows when something is added, once from one
+/// recorded baseline to the next (docs/abi.md). A library whose
 /// ferrum_abi_version() is at least the header's can serve a caller built with
 /// that header, as long as the SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 3;
+pub const FERRUM_ABI_VERSION: u32 = 4;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: do it although something is
