@@ -59,6 +59,9 @@ const (
 	// spaceShare is the part of the largest free range that a space takes where
 	// addresses are few: the rest of the process needs some too.
 	spaceShare = 8
+	// spareBytes is what of few addresses is not taken at all: a runtime that cannot
+	// have a further stack or heap ends the process.
+	spareBytes = 128 << 20
 )
 
 // newSpace reserves addresses for a segment, of which least can be one block;
@@ -86,23 +89,39 @@ func (p *Pool) newSpace(least uint64) (*segment, error) {
 // reserve takes addresses, as many as most, or fewer where there are not so many, but
 // smallest at least; none: there are none. All three are powers of two.
 func (p *Pool) reserve(smallest, most, align uint64) (engine.Segment, error) {
-	for size, scarce := most, false; size >= smallest; {
-		had, err := p.engine.ReserveAddresses(size, align)
+	for size := most; size >= smallest; size /= 2 {
+		had, err := p.reserveNow(size, align)
 		switch {
-		case err == nil:
-			share := max(smallest, size/spaceShare)
-			if !scarce || share == size {
-				return had, nil
-			}
-			p.engine.DiscardAddresses(had)
-			size, scarce = share, false
-		case device.CodeOf(err) != device.CodeOutOfVirtualMemory:
+		case err != nil:
 			return engine.Segment{}, err
-		default:
-			size, scarce = size/2, true
+		case had.SizeBytes == 0:
+			continue
+		case size == most:
+			return had, nil
 		}
+		p.engine.DiscardAddresses(had)
+		return p.reserveFew(max(smallest, size/spaceShare), align)
 	}
 	return engine.Segment{}, nil
+}
+
+// reserveFew takes addresses if there are spareBytes besides.
+func (p *Pool) reserveFew(size, align uint64) (engine.Segment, error) {
+	spare, err := p.reserveNow(spareBytes, p.paged.pageBytes)
+	if err != nil || spare.SizeBytes == 0 {
+		return engine.Segment{}, err
+	}
+	defer p.engine.DiscardAddresses(spare)
+	return p.reserveNow(size, align)
+}
+
+// reserveNow takes just so many addresses; none: there are not so many.
+func (p *Pool) reserveNow(size, align uint64) (engine.Segment, error) {
+	had, err := p.engine.ReserveAddresses(size, align)
+	if device.CodeOf(err) == device.CodeOutOfVirtualMemory {
+		return engine.Segment{}, nil
+	}
+	return had, err
 }
 
 // discardSpaces gives the addresses back of a pool that never had a page.

@@ -25,6 +25,8 @@ type Driver struct {
 	start    time.Time
 	files    memoryFiles
 	mappings mappings
+	// strict says that the system promises no more memory than it has.
+	strict bool
 }
 
 var _ device.Driver = (*Driver)(nil)
@@ -49,6 +51,7 @@ func newDriver(c Config, getenv func(string) string, s *system, m mapper) (*Driv
 	d := &Driver{
 		settings: resolved, system: s, mapper: m, granularity: granularity(), name: s.processorName(),
 		start: time.Now(), mappings: mappings{bound: s.maxMapCount()},
+		strict: s.overcommitPolicy() == policyStrict,
 	}
 	capacity := resolved.memoryBytes
 	if capacity == 0 {

@@ -91,6 +91,8 @@ func (s *system) chosen(path string) string {
 	return word
 }
 
+const policyStrict = "strict"
+
 func (s *system) overcommitPolicy() string {
 	policy, ok := s.number("proc/sys/vm/overcommit_memory")
 	if !ok {
@@ -102,7 +104,7 @@ func (s *system) overcommitPolicy() string {
 	case 1:
 		return "always"
 	case 2:
-		return "strict"
+		return policyStrict
 	}
 	return strconv.FormatUint(policy, 10)
 }

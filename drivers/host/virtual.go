@@ -191,31 +191,6 @@ func (v *virtualMemory) closeFiles() {
 	v.stores = nil
 }
 
-// mappings counts those that the reservations of all devices take beyond one each.
-// The system ends many a program that cannot have one more, Go's runtime for one,
-// and at its bound it refuses also what would take some away: so virtual memory
-// leaves an eighth of them to the rest of the process.
-type mappings struct {
-	// bound is the system's; 0: not known.
-	bound uint64
-	count atomic.Int64
-}
-
-func (m *mappings) take(op string, growth int64) error {
-	count := m.count.Add(growth)
-	if limit := m.bound - m.bound/8; growth > 0 && m.bound != 0 && count > 0 && uint64(count) > limit {
-		m.count.Add(-growth)
-		return device.Errorf(device.CodeResourceExhausted, op,
-			"%d mappings more: virtual memory has %d and may have %d, because vm.max_map_count is %d",
-			growth, count-growth, limit, m.bound)
-	}
-	return nil
-}
-
-// mappingSlack is how near to the bound on mappings a call may be refused: one
-// that changes the middle of a mapping needs two more.
-const mappingSlack = 4
-
 // refusal is why the system refused a call, as things were then.
 type refusal struct {
 	err error
@@ -227,7 +202,9 @@ type refusal struct {
 func (o *openDevice) refused(err error) refusal {
 	why := refusal{err: err}
 	if errnoOf(err) == syscall.ENOMEM {
-		why.mappings = o.driver.mapper.virtual.mappings()
+		m := o.driver.mapper.virtual
+		given := spare.give(m)
+		why.mappings = m.mappings() + given
 	}
 	return why
 }

@@ -297,7 +297,31 @@ func TestSmallFiles(t *testing.T) {
 func TestMemoryThatCannotBeForgotten(t *testing.T) {
 	m := systemMapper()
 	m.virtual.forget = func(uint64, uint64) error { return syscall.EINVAL }
+	replaceMemory(t, openForced(t, m))
+}
+
+// A system that promises no more memory than it has goes on promising what is only
+// forgotten: there it is replaced.
+func TestMemoryThatIsPromised(t *testing.T) {
+	replaced := 0
+	m := systemMapper()
+	clear := m.virtual.clear
+	m.virtual.clear = func(address, size uint64) error {
+		replaced++
+		return clear(address, size)
+	}
 	o := openForced(t, m)
+	o.driver.strict = true
+	replaceMemory(t, o)
+	require.Equal(t, 2, replaced)
+	root := files(t, map[string]string{"proc/sys/vm/overcommit_memory": "2\n", "proc/meminfo": "MemTotal: 1048576 kB\nMemAvailable: 1048576 kB\n"})
+	d, err := newDriver(Config{}, func(string) string { return "" }, newSystem(root), m)
+	require.NoError(t, err)
+	require.True(t, d.strict)
+}
+
+// replaceMemory writes a page twice, and finds zeros in it before.
+func replaceMemory(t *testing.T, o *openDevice) {
 	page := make([]device.Page, 1)
 	require.NoError(t, o.Create(page, scriptPage, device.BackingPrivate))
 	addr, err := o.Reserve(scriptPage, scriptPage)

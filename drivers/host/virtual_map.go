@@ -105,7 +105,7 @@ func (v *virtualMemory) claimRange(
 	}
 	c := claimed{space: r, address: address, size: size}
 	growth := v.growth(c, func(pageSlot) device.Access { return access })
-	if err := v.owner.driver.mappings.take(op, growth); err != nil {
+	if err := v.owner.takeMappings(op, growth); err != nil {
 		return claimed{}, err
 	}
 	r.each(address, size, func(p place) bool {

@@ -39,6 +39,10 @@ type virtualMapper struct {
 	privateResident func(address, size uint64) (uint64, error)
 	// mappings counts the mappings of this process.
 	mappings func() uint64
+	// makeMappings makes so many that nobody may touch, in a row of as many small
+	// pages, which unmap gives back, in parts too.
+	makeMappings func(count uint64) (address, size uint64, err error)
+	unmap        func(address, size uint64) error
 }
 
 // filePart is where a part of a file starts.

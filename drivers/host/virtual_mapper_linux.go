@@ -46,8 +46,29 @@ func systemVirtualMapper() *virtualMapper {
 		fileResident:    fileResident,
 		privateResident: privateResident,
 		mappings:        countMappings,
+		makeMappings:    makeMappings,
+		unmap:           unmap,
 	}
 }
+
+func makeMappings(count uint64) (address, size uint64, err error) {
+	page := uint64(unix.Getpagesize())
+	size = count * page
+	p, err := unix.MmapPtr(-1, 0, nil, uintptr(size), unix.PROT_NONE, reserveFlags)
+	if err != nil {
+		return 0, 0, err
+	}
+	address = uint64(uintptr(p))
+	for at := address; at < address+size && err == nil; at += 2 * page {
+		err = systemCall(unix.SYS_MPROTECT, at, page, unix.PROT_READ)
+	}
+	if err != nil {
+		_ = unmap(address, size)
+	}
+	return address, size, err
+}
+
+func unmap(address, size uint64) error { return unix.MunmapPtr(pointer(address), uintptr(size)) }
 
 // systemCall is a call on a range of addresses, without a slice of it, which Go
 // would look at.

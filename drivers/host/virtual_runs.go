@@ -201,11 +201,12 @@ func (v *virtualMemory) loosen(runs []run) {
 }
 
 // forget gives back what private pages have. Memory that is locked cannot be
-// forgotten; it is replaced.
+// forgotten; it is replaced. So is that of a system that promises no more than it has:
+// what may not be touched any more is still promised.
 func (v *virtualMemory) forget(runs []run) error {
 	m := v.owner.driver.mapper
 	for _, r := range runs {
-		if !r.private() || m.virtual.forget(r.address, r.size) == nil {
+		if !r.private() || !v.owner.driver.strict && m.virtual.forget(r.address, r.size) == nil {
 			continue
 		}
 		if err := m.virtual.clear(r.address, r.size); err != nil {

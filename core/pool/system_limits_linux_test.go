@@ -1,0 +1,217 @@
+package pool_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/drivers/host"
+)
+
+// What the system refuses for good it refuses a process of its own: these tests run
+// one for each limit, and reach it.
+
+const limitVariable = "FERRUM_POOL_TEST_LIMIT"
+
+var limitPrograms = map[string]func(t *testing.T){
+	"addresses": fewAddresses,
+	"none":      noAddresses,
+	"mappings":  noMappings,
+}
+
+var limitsReached bool
+
+func TestLimitsOfTheSystem(t *testing.T) {
+	if name := os.Getenv(limitVariable); name != "" {
+		if !limitsReached {
+			limitPrograms[name](t)
+		}
+		limitsReached = true
+		return
+	}
+	if limitsReached {
+		t.Skip("these processes take the one kind of pool only")
+	}
+	limitsReached = true
+	for name := range limitPrograms {
+		t.Run(name, func(t *testing.T) {
+			child := exec.Command(os.Args[0], "-test.run=^TestLimitsOfTheSystem$", "-test.timeout=60s", "-test.v")
+			child.Env = append(os.Environ(), limitVariable+"="+name)
+			said, err := child.CombinedOutput()
+			require.NoError(t, err, "%s", said)
+			if strings.Contains(string(said), "--- SKIP") {
+				t.Skipf("%s", said)
+			}
+			require.Contains(t, string(said), "PASS")
+		})
+	}
+}
+
+// statusBytes is a line of /proc/self/status.
+func statusBytes(t *testing.T, name string) uint64 {
+	text, err := os.ReadFile("/proc/self/status")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
+			var kilobytes uint64
+			_, err := fmt.Sscan(rest, &kilobytes)
+			require.NoError(t, err)
+			return kilobytes << 10
+		}
+	}
+	t.Fatalf("no %s", name)
+	return 0
+}
+
+// leaveAddresses bounds the addresses of this process to so many more.
+func leaveAddresses(t *testing.T, bytes uint64) {
+	var limit unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_AS, &limit))
+	limit.Cur = statusBytes(t, "VmSize") + bytes
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_AS, &limit))
+}
+
+func openWhole(t *testing.T) *hostBench {
+	driver, err := host.New(host.Config{Devices: 1, MemoryBytes: 1 << 40, MemoryForced: true})
+	require.NoError(t, err)
+	dev, err := driver.Open(0)
+	require.NoError(t, err)
+	return &hostBench{dev: dev, engine: engine.New(dev, engine.Options{})}
+}
+
+// fillUp allocates blocks until there are no more, and says why.
+func fillUp(p *pool.Pool, size uint64) (blocks []device.Addr, err error) {
+	for {
+		block, err := p.Alloc(pool.Request{SizeBytes: size})
+		if err != nil {
+			return blocks, err
+		}
+		blocks = append(blocks, block.Addr)
+	}
+}
+
+// Addresses run out: an error that says so, the rest of the process has some left,
+// and all that was taken comes back.
+func fewAddresses(t *testing.T) {
+	b := openWhole(t)
+	leaveAddresses(t, 2<<30)
+	p, err := pool.New(b.engine, pool.DefaultConfig())
+	require.NoError(t, err)
+	require.NotZero(t, p.PhysicalPageBytes())
+	blocks, err := fillUp(p, 1<<20)
+	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory)
+	require.Greater(t, len(blocks), 1500)
+	require.EqualValues(t, len(blocks)<<20, p.Statistics().Allocated.Current)
+	other, err := unix.Mmap(-1, 0, 100<<20, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	require.NoError(t, err)
+	require.NoError(t, unix.Munmap(other))
+	full := statusBytes(t, "VmSize")
+	for _, addr := range blocks {
+		require.NoError(t, p.Free(addr, nil))
+	}
+	again, err := fillUp(p, 1<<20)
+	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory)
+	require.Len(t, again, len(blocks))
+	require.NoError(t, p.Close(true))
+	require.Less(t, statusBytes(t, "VmSize"), full-uint64(len(blocks))<<20+128<<20, "a heap may have come")
+	b.close(t)
+}
+
+// No address at all: the same error, and the pool serves as soon as there are some.
+func noAddresses(t *testing.T) {
+	b := openWhole(t)
+	leaveAddresses(t, 1<<20)
+	p, err := pool.New(b.engine, pool.DefaultConfig())
+	require.NoError(t, err)
+	blocks, err := fillUp(p, 1<<20)
+	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory)
+	require.Empty(t, blocks)
+	require.Zero(t, b.engine.AddressBytes())
+	leaveAddresses(t, 1<<30)
+	_, err = p.Alloc(pool.Request{SizeBytes: 1 << 20})
+	require.NoError(t, err)
+	b.close(t, p)
+}
+
+// The system has no further mapping for this process: pages that would need one stay
+// with the pool, or are refused with an error that says so, blocks come where pages
+// are, and all goes back at the end.
+func noMappings(t *testing.T) {
+	text, err := os.ReadFile("/proc/sys/vm/max_map_count")
+	require.NoError(t, err)
+	bound, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	if bound > 100_000 {
+		t.Skipf("vm.max_map_count is %d: too many to reach here", bound)
+	}
+	b := openHost(t)
+	c := pool.DefaultConfig()
+	c.PhysicalPageBytes, c.ReadyPages = hostPage, -1
+	p, err := pool.New(b.engine, c)
+	require.NoError(t, err)
+	require.EqualValues(t, hostPage, p.PhysicalPageBytes())
+	p.PauseReturn()
+	blocks := make([]device.Addr, 120)
+	require.NoError(t, p.AllocBatch(pool.Request{SizeBytes: hostPage}, blocks))
+	for _, addr := range blocks {
+		require.NoError(t, b.dev.(device.HostVisible).FillNow(addr, 1, hostPage))
+	}
+
+	free := useUpMappings(t, bound, 40)
+	for i := 0; i < len(blocks); i += 2 {
+		require.NoError(t, p.Free(blocks[i], nil))
+	}
+	_, err = p.ReturnIdle()
+	require.ErrorIs(t, err, device.CodeResourceExhausted)
+	held := p.HeldBytes()
+	require.Greater(t, held, uint64(hostPage*len(blocks)/2), "they could not all go")
+	require.Equal(t, held, p.Statistics().Reserved.Current)
+	for {
+		block, err := p.Alloc(pool.Request{SizeBytes: hostPage})
+		if err != nil {
+			require.ErrorIs(t, err, device.CodeResourceExhausted)
+			break
+		}
+		require.NoError(t, b.dev.(device.HostVisible).FillNow(block.Addr, 2, hostPage))
+		if p.Statistics().LiveBlocks.Current == uint64(len(blocks)) {
+			break
+		}
+	}
+	require.GreaterOrEqual(t, p.Statistics().LiveBlocks.Current, held/hostPage, "where pages are")
+	for i := 1; i < len(blocks); i += 2 {
+		_, other, err := b.dev.(device.HostVisible).FirstOther(blocks[i], 1, hostPage)
+		require.NoError(t, err)
+		require.False(t, other)
+	}
+	free()
+	for i := 1; i < len(blocks); i += 2 {
+		require.NoError(t, p.Free(blocks[i], nil))
+	}
+	_, err = p.ReturnIdle()
+	require.NoError(t, err)
+	require.Equal(t, p.Statistics().Allocated.Current, p.HeldBytes())
+	b.close(t, p)
+}
+
+// useUpMappings leaves this process about so many mappings, until free is called.
+func useUpMappings(t *testing.T, bound, left int) (free func()) {
+	text, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	count := bound - left - strings.Count(string(text), "\n")
+	small := os.Getpagesize()
+	memory, err := unix.Mmap(-1, 0, count*small, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	require.NoError(t, err)
+	for i := 0; i+1 < count; i += 2 {
+		require.NoError(t, unix.Mprotect(memory[i*small:(i+1)*small], unix.PROT_READ))
+	}
+	return func() { require.NoError(t, unix.Munmap(memory)) }
+}
