@@ -213,9 +213,20 @@ inline void end_manager(ferrum_manager h) {
     ferrum_manager_destroy(h, FERRUM_FORCE);
 }
 inline void end_memory(ferrum_memory h) {
-    // Nobody is left who could unpin it.
+    // Nobody is left who could unpin or unmap it.
     while (ferrum_deallocate(h) == FERRUM_ERROR_BUSY &&
-           ferrum_unpin(h) == FERRUM_OK) {
+           (ferrum_unpin(h) == FERRUM_OK || ferrum_unmap(h, 0) == FERRUM_OK)) {
+    }
+}
+inline void end_tracker(ferrum_tracker h) { ferrum_tracker_destroy(h); }
+inline void end_gpu_manager(ferrum_gpu_manager h) {
+    ferrum_gpu_manager_destroy(h, FERRUM_FORCE);
+}
+inline void end_buffer(ferrum_fallback_buffer h) {
+    // Nobody is left who could unpin it.
+    while (ferrum_fallback_buffer_free(h, ferrum_stream{}) ==
+               FERRUM_ERROR_BUSY &&
+           ferrum_fallback_buffer_unpin(h) == FERRUM_OK) {
     }
 }
 inline void end_registration(ferrum_registration h) {
@@ -468,11 +479,101 @@ class stream : public detail::owner<ferrum_stream, detail::end_stream> {
     }
 };
 
+/** A range of a block that the host addresses while this lives. The block must
+ *  outlive it. */
+class mapping {
+  public:
+    mapping(mapping &&other) noexcept
+        : block_(std::exchange(other.block_, ferrum_memory{})),
+          raw_(other.raw_) {}
+    mapping &operator=(mapping &&other) noexcept {
+        if (this != &other) {
+            end();
+            block_ = std::exchange(other.block_, ferrum_memory{});
+            raw_ = other.raw_;
+        }
+        return *this;
+    }
+    ~mapping() { end(); }
+
+    void *data() const noexcept { return raw_.host_pointer; }
+    std::uint64_t size() const noexcept { return raw_.size_bytes; }
+    /** Whether data is a copy, which is written back at the end. */
+    bool staged() const noexcept { return raw_.is_staged != 0; }
+    /** Ends it now; when that fails it has not ended. */
+    result<done> try_unmap() {
+        ferrum_status status = ferrum_unmap(block_, raw_.mapping_id);
+        if (status == FERRUM_OK)
+            block_ = {};
+        return detail::outcome(status);
+    }
+    void unmap() { try_unmap().value(); }
+
+  private:
+    friend class memory;
+    mapping(ferrum_memory block, const ferrum_mapping &raw)
+        : block_(block), raw_(raw) {}
+    void end() noexcept {
+        if (block_.id != 0)
+            ferrum_unmap(block_, raw_.mapping_id);
+    }
+    ferrum_memory block_{};
+    ferrum_mapping raw_{};
+};
+
 /** A block of a manager. */
 class memory : public detail::owner<ferrum_memory, detail::end_memory> {
   public:
     using owner::owner;
 
+    /** Makes a range addressable by the host. */
+    result<mapping> try_map(ferrum_host_access access = FERRUM_HOST_READ_WRITE,
+                            std::uint64_t offset = 0,
+                            std::uint64_t size = FERRUM_MAP_TO_END) const {
+        ferrum_map_request request = FERRUM_MAP_REQUEST_INIT;
+        request.memory = get();
+        request.access = access;
+        request.offset_bytes = offset;
+        request.size_bytes = size;
+        ferrum_mapping out = FERRUM_MAPPING_INIT;
+        ferrum_status status = ferrum_map(&request, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return mapping(get(), out);
+    }
+    mapping map(ferrum_host_access access = FERRUM_HOST_READ_WRITE,
+                std::uint64_t offset = 0,
+                std::uint64_t size = FERRUM_MAP_TO_END) const {
+        return try_map(access, offset, size).value();
+    }
+    /** Queues that the block is brought near a device. */
+    result<done> try_prefetch(ferrum_device target,
+                              ferrum_stream on = {}) const {
+        return detail::outcome(ferrum_prefetch(get(), target, on));
+    }
+    void prefetch(ferrum_device target, ferrum_stream on = {}) const {
+        try_prefetch(target, on).value();
+    }
+    result<done> try_set_usage_hint(ferrum_usage_hint hint) const {
+        return detail::outcome(ferrum_set_usage_hint(get(), hint));
+    }
+    void set_usage_hint(ferrum_usage_hint hint) const {
+        try_set_usage_hint(hint).value();
+    }
+    result<ferrum_usage_hints> try_usage_hints() const {
+        ferrum_usage_hints out = FERRUM_USAGE_HINTS_INIT;
+        ferrum_status status = ferrum_get_usage_hints(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_usage_hints usage_hints() const { return try_usage_hints().value(); }
+    result<ferrum_access_stats> try_access_stats() const {
+        ferrum_access_stats out = FERRUM_ACCESS_STATS_INIT;
+        ferrum_status status = ferrum_get_access_stats(get(), &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_access_stats access_stats() const {
+        return try_access_stats().value();
+    }
     result<ferrum_handle_info> try_info() const {
         ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
         ferrum_status status = ferrum_handle_get_info(get(), &info);
@@ -506,8 +607,8 @@ class memory : public detail::owner<ferrum_memory, detail::end_memory> {
         return detail::outcome(ferrum_unpin(get()));
     }
     void unpin() const { try_unpin().value(); }
-    /** Gives the block back now (BUSY while it is pinned, nothing has changed); it
-     *  is gone also when bytes beside it were found to be overwritten. */
+    /** Gives the block back now (BUSY while it is pinned or mapped, nothing has
+     *  changed); it is gone also when bytes beside it were found to be overwritten. */
     result<done> try_deallocate() {
         ferrum_status status = ferrum_deallocate(get());
         if (status == FERRUM_OK || status == FERRUM_ERROR_CORRUPTED)
@@ -829,6 +930,32 @@ class manager : public detail::owner<ferrum_manager, detail::end_manager> {
     }
     memory allocate_typed(const ferrum_allocation_request &request) const {
         return try_allocate_typed(request).value();
+    }
+    /** A handle for memory of somebody else's, which stays his. */
+    result<memory> try_adopt(const ferrum_adoption &adoption) const {
+        ferrum_memory out{};
+        ferrum_status status = ferrum_adopt_memory(get(), &adoption, &out);
+        return block(status, out);
+    }
+    memory adopt(const ferrum_adoption &adoption) const {
+        return try_adopt(adoption).value();
+    }
+    /** Two blocks that are the same memory, for this manager and for one of another
+     *  device. */
+    result<std::pair<memory, memory>>
+    try_create_mapping(const manager &other,
+                       const ferrum_link_request &request) const {
+        ferrum_memory first{}, second{};
+        ferrum_status status = ferrum_create_mapping(get(), other.get(),
+                                                     &request, &first, &second);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return std::pair<memory, memory>(memory(first), memory(second));
+    }
+    std::pair<memory, memory>
+    create_mapping(const manager &other,
+                   const ferrum_link_request &request) const {
+        return try_create_mapping(other, request).value();
     }
     result<done> try_configure_pool(ferrum_memory_type type,
                                     const ferrum_pool_config &config) const {
@@ -1353,6 +1480,18 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
         return stream(out);
     }
     stream create_stream() const { return try_create_stream().value(); }
+    /** A stream that somebody else made, and keeps until this one is destroyed. */
+    result<stream>
+    try_adopt_stream(const ferrum_foreign_stream &foreign) const {
+        ferrum_stream out{};
+        ferrum_status status = ferrum_stream_adopt(get(), &foreign, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return stream(out);
+    }
+    stream adopt_stream(const ferrum_foreign_stream &foreign) const {
+        return try_adopt_stream(foreign).value();
+    }
     /** The default stream, which belongs to the device. */
     result<ferrum_stream> try_default_stream() const {
         ferrum_stream out{};
@@ -1645,6 +1784,578 @@ class pool_resource : public std::pmr::memory_resource {
     }
 
     ferrum_pool pool_;
+};
+
+/** Counters of a gpu manager or a generic pool, with what follows from them. */
+struct memory_stats : ferrum_memory_stats {
+    memory_stats() : ferrum_memory_stats(FERRUM_MEMORY_STATS_INIT) {}
+    explicit memory_stats(const ferrum_memory_stats &raw)
+        : ferrum_memory_stats(raw) {}
+
+    result<ferrum_memory_ratios> try_ratios() const {
+        ferrum_memory_ratios out = FERRUM_MEMORY_RATIOS_INIT;
+        return detail::outcome(ferrum_memory_stats_ratios(this, &out), out);
+    }
+    double hit_rate() const { return try_ratios().value().hit_rate; }
+    double utilization() const { return try_ratios().value().utilization; }
+    double efficiency() const { return try_ratios().value().efficiency; }
+    result<memory_stats> try_merge(const memory_stats &other) const {
+        memory_stats out;
+        return detail::outcome(ferrum_memory_stats_merge(this, &other, &out),
+                               out);
+    }
+    memory_stats merge(const memory_stats &other) const {
+        return try_merge(other).value();
+    }
+    result<std::string> try_text() const {
+        return detail::text(
+            [&](char *buffer, std::size_t room, std::size_t *length) {
+                return ferrum_memory_stats_text(this, buffer, room, length);
+            });
+    }
+    /** One line for people. */
+    std::string text() const { return try_text().value(); }
+};
+
+/** Settings of a gpu manager or a generic pool, by chained setters. */
+class memory_config {
+  public:
+    memory_config() = default;
+    static result<memory_config> try_preset(ferrum_memory_preset which) {
+        memory_config out;
+        return detail::outcome(ferrum_memory_config_preset(which, &out.raw_),
+                               out);
+    }
+    static memory_config preset(ferrum_memory_preset which) {
+        return try_preset(which).value();
+    }
+    static memory_config for_inference() {
+        return preset(FERRUM_MEMORY_PRESET_INFERENCE);
+    }
+    static memory_config for_training() {
+        return preset(FERRUM_MEMORY_PRESET_TRAINING);
+    }
+    static memory_config for_constrained() {
+        return preset(FERRUM_MEMORY_PRESET_CONSTRAINED);
+    }
+
+    /** Brought to the nearest of 0.1 to 1. */
+    memory_config &with_gpu_memory_fraction(double fraction) {
+        raw_.gpu_memory_fraction =
+            fraction < 0.1 ? 0.1 : (fraction > 1 ? 1 : fraction);
+        return *this;
+    }
+    memory_config &with_cpu_fallback(bool enabled) {
+        return with_flag(FERRUM_MEMORY_CPU_FALLBACK, enabled);
+    }
+    memory_config &with_min_free_bytes(std::uint64_t bytes) {
+        raw_.min_free_bytes = bytes;
+        return *this;
+    }
+    memory_config &with_tracking(bool enabled) {
+        return with_flag(FERRUM_MEMORY_TRACK_ALLOCATIONS, enabled);
+    }
+    memory_config &with_max_pooled(std::uint64_t per_bucket) {
+        raw_.max_pooled_per_bucket = per_bucket;
+        return *this;
+    }
+    memory_config &with_max_pooled_bytes(std::uint64_t bytes) {
+        raw_.max_pooled_bytes = bytes;
+        return *this;
+    }
+    memory_config &with_pre_allocation(std::vector<std::uint64_t> sizes) {
+        sizes_ = std::move(sizes);
+        return with_flag(FERRUM_MEMORY_PRE_ALLOCATE, true);
+    }
+    result<done> try_check() const {
+        const ferrum_memory_config raw = get();
+        return detail::outcome(ferrum_memory_config_check(&raw));
+    }
+    void check() const { try_check().value(); }
+
+    /** For a call; points into this object. */
+    ferrum_memory_config get() const noexcept {
+        ferrum_memory_config raw = raw_;
+        raw.pre_allocate_sizes = sizes_.data();
+        raw.pre_allocate_count = sizes_.size();
+        return raw;
+    }
+
+  private:
+    memory_config &with_flag(std::uint32_t flag, bool on) {
+        raw_.flags = on ? raw_.flags | flag : raw_.flags & ~flag;
+        return *this;
+    }
+
+    ferrum_memory_config raw_ = FERRUM_MEMORY_CONFIG_INIT;
+    std::vector<std::uint64_t> sizes_;
+};
+
+/** What a tracker knows. A view of one that a manager or a pool owns. */
+class tracker_view {
+  public:
+    explicit tracker_view(ferrum_tracker id) : id_(id) {}
+    ferrum_tracker get() const noexcept { return id_; }
+
+    result<ferrum_buffer_metadata> try_find(std::uint64_t buffer_id) const {
+        ferrum_buffer_metadata out{};
+        return detail::outcome(ferrum_tracker_get(id_, buffer_id, &out), out);
+    }
+    ferrum_buffer_metadata find(std::uint64_t buffer_id) const {
+        return try_find(buffer_id).value();
+    }
+    /** The oldest first. */
+    result<std::vector<ferrum_buffer_metadata>> try_all() const {
+        return list([this](ferrum_buffer_metadata *to, std::size_t room,
+                           std::size_t *count) {
+            return ferrum_tracker_get_all(id_, to, room, count);
+        });
+    }
+    std::vector<ferrum_buffer_metadata> all() const {
+        return try_all().value();
+    }
+    /** Those that are strictly older, the oldest first. */
+    result<std::vector<ferrum_buffer_metadata>>
+    try_find_old(std::chrono::nanoseconds age) const {
+        const std::uint64_t ns =
+            age.count() < 0 ? 0 : std::uint64_t(age.count());
+        return list([this, ns](ferrum_buffer_metadata *to, std::size_t room,
+                               std::size_t *count) {
+            return ferrum_tracker_find_old(id_, ns, to, room, count);
+        });
+    }
+    std::vector<ferrum_buffer_metadata>
+    find_old(std::chrono::nanoseconds age) const {
+        return try_find_old(age).value();
+    }
+    result<ferrum_tracker_totals> try_totals() const {
+        ferrum_tracker_totals out = FERRUM_TRACKER_TOTALS_INIT;
+        return detail::outcome(ferrum_tracker_get_totals(id_, &out), out);
+    }
+    ferrum_tracker_totals totals() const { return try_totals().value(); }
+
+  private:
+    template <class Call>
+    static result<std::vector<ferrum_buffer_metadata>> list(Call call) {
+        std::vector<ferrum_buffer_metadata> out(16);
+        for (;;) {
+            std::size_t count = 0;
+            ferrum_status status = call(out.data(), out.size(), &count);
+            if (status == FERRUM_ERROR_BUFFER_TOO_SMALL) {
+                out.resize(count);
+                continue;
+            }
+            if (status != FERRUM_OK)
+                return failure::last(status);
+            out.resize(count);
+            return out;
+        }
+    }
+
+    ferrum_tracker id_;
+};
+
+/** A tracker of the program's own. */
+class tracker : public detail::owner<ferrum_tracker, detail::end_tracker> {
+  public:
+    using owner::owner;
+
+    static result<tracker> try_create() {
+        ferrum_tracker out{};
+        ferrum_status status = ferrum_tracker_create(&out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return tracker(out);
+    }
+    static tracker create() { return try_create().value(); }
+
+    tracker_view view() const noexcept { return tracker_view(get()); }
+    result<done> try_track(const ferrum_buffer_metadata &metadata) {
+        return detail::outcome(ferrum_tracker_track(get(), &metadata));
+    }
+    void track(const ferrum_buffer_metadata &metadata) {
+        try_track(metadata).value();
+    }
+    result<ferrum_buffer_metadata> try_untrack(std::uint64_t buffer_id) {
+        ferrum_buffer_metadata out{};
+        return detail::outcome(ferrum_tracker_untrack(get(), buffer_id, &out),
+                               out);
+    }
+    ferrum_buffer_metadata untrack(std::uint64_t buffer_id) {
+        return try_untrack(buffer_id).value();
+    }
+    result<done> try_clear() {
+        return detail::outcome(ferrum_tracker_clear(get()));
+    }
+    void clear() { try_clear().value(); }
+};
+
+/** An id that no buffer of the process has had. */
+inline std::uint64_t new_buffer_id() {
+    std::uint64_t out = 0;
+    detail::outcome(ferrum_buffer_id_new(&out)).value();
+    return out;
+}
+
+/** Free buffers of any movable type, which are ended with the pool. */
+template <class Buffer> class generic_pool {
+  public:
+    /** A buffer that is in use: give it back with put. */
+    struct lease {
+        Buffer buffer;
+        std::uint64_t size_bytes;
+        std::uint64_t buffer_id;
+    };
+
+    static result<generic_pool>
+    try_create(const memory_config &config = memory_config()) {
+        const ferrum_memory_config raw = config.get();
+        ferrum_generic_pool out{};
+        ferrum_status status = ferrum_generic_pool_create(&raw, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return generic_pool(out);
+    }
+    static generic_pool create(const memory_config &config = memory_config()) {
+        return try_create(config).value();
+    }
+    ferrum_generic_pool get() const noexcept { return handle_.get(); }
+
+    /** Accounts for a buffer that the program has made and uses. */
+    result<lease> try_record(Buffer buffer, std::uint64_t size_bytes,
+                             const ferrum_buffer_use *use = nullptr) {
+        std::uint64_t id = 0;
+        ferrum_status status =
+            ferrum_generic_pool_record_allocation(get(), size_bytes, use, &id);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return lease{std::move(buffer), size_bytes, id};
+    }
+    lease record(Buffer buffer, std::uint64_t size_bytes,
+                 const ferrum_buffer_use *use = nullptr) {
+        return try_record(std::move(buffer), size_bytes, use).value();
+    }
+    /** The smallest free buffer that will do, if there is one. */
+    result<std::optional<lease>>
+    try_take(std::uint64_t min_bytes, const ferrum_buffer_use *use = nullptr) {
+        ferrum_buffer_lease raw{};
+        std::uint32_t found = 0;
+        ferrum_status status =
+            ferrum_generic_pool_try_get(get(), min_bytes, use, &raw, &found);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        if (found == 0)
+            return std::optional<lease>();
+        return std::optional<lease>(
+            lease{own(raw.buffer), raw.size_bytes, raw.buffer_id});
+    }
+    std::optional<lease> take(std::uint64_t min_bytes,
+                              const ferrum_buffer_use *use = nullptr) {
+        return try_take(min_bytes, use).value();
+    }
+    /** Ends the use of a buffer, which is destroyed when its bucket is full. On
+     *  failure the lease is as it was. */
+    result<done> try_put(lease &used) {
+        auto held = std::make_unique<Buffer>(std::move(used.buffer));
+        const ferrum_buffer_lease raw{word(held.get()), used.size_bytes,
+                                      used.buffer_id};
+        std::uint32_t kept = 0;
+        ferrum_status status = ferrum_generic_pool_return(get(), &raw, &kept);
+        if (status != FERRUM_OK) {
+            used.buffer = std::move(*held);
+            return failure::last(status);
+        }
+        if (kept != 0)
+            held.release();
+        return done{};
+    }
+    void put(lease used) { try_put(used).value(); }
+    /** Destroys all free buffers; the sum of their sizes. */
+    result<std::uint64_t> try_clear() { return clear_of(get()); }
+    std::uint64_t clear() { return try_clear().value(); }
+
+    result<memory_stats> try_stats() const {
+        memory_stats out;
+        return detail::outcome(ferrum_generic_pool_get_stats(get(), &out), out);
+    }
+    memory_stats stats() const { return try_stats().value(); }
+    result<std::uint64_t> try_pooled_count() const {
+        std::uint64_t out = 0;
+        return detail::outcome(
+            ferrum_generic_pool_get_pooled_count(get(), &out), out);
+    }
+    std::uint64_t pooled_count() const { return try_pooled_count().value(); }
+    result<done> try_record_cpu_fallback() {
+        return detail::outcome(ferrum_generic_pool_record_cpu_fallback(get()));
+    }
+    void record_cpu_fallback() { try_record_cpu_fallback().value(); }
+    /** Only while the pool lives; INVALID_STATE: it does not track. */
+    result<tracker_view> try_tracker() const {
+        ferrum_tracker out{};
+        return detail::outcome(ferrum_generic_pool_get_tracker(get(), &out),
+                               tracker_view(out));
+    }
+
+  private:
+    explicit generic_pool(ferrum_generic_pool id) : handle_(id) {}
+
+    /* The word of a buffer is where it waits. */
+    static std::uint64_t word(Buffer *waiting) {
+        return reinterpret_cast<std::uintptr_t>(waiting);
+    }
+    static Buffer own(std::uint64_t word) {
+        std::unique_ptr<Buffer> held(
+            reinterpret_cast<Buffer *>(static_cast<std::uintptr_t>(word)));
+        return std::move(*held);
+    }
+    static result<std::uint64_t> clear_of(ferrum_generic_pool pool) {
+        std::uint64_t dropped = 0;
+        ferrum_buffer_lease gone[64];
+        for (std::size_t count = 64; count == 64;) {
+            ferrum_status status =
+                ferrum_generic_pool_drain(pool, gone, 64, &count);
+            if (status != FERRUM_OK)
+                return failure::last(status);
+            for (std::size_t i = 0; i < count; i++) {
+                dropped += gone[i].size_bytes;
+                own(gone[i].buffer);
+            }
+        }
+        return dropped;
+    }
+    static void end(ferrum_generic_pool pool) {
+        clear_of(pool);
+        ferrum_generic_pool_destroy(pool, FERRUM_FORCE);
+    }
+
+    detail::owner<ferrum_generic_pool, end> handle_;
+};
+
+/** What the pools of all backends have in common. */
+class gpu_memory_pool {
+  public:
+    virtual ~gpu_memory_pool() = default;
+    virtual std::string backend_name() const = 0;
+    virtual memory_stats stats() const = 0;
+    /** 0 means unknown. */
+    virtual std::uint64_t total_memory() const = 0;
+    virtual std::uint64_t free_memory() const = 0;
+    virtual ferrum_pressure_level pressure() const = 0;
+    virtual void clear_pool() = 0;
+    /** What the device has taken back. */
+    virtual std::uint64_t shrink() = 0;
+};
+
+/** A buffer of a gpu manager, which it must not outlive. */
+class fallback_buffer
+    : public detail::owner<ferrum_fallback_buffer, detail::end_buffer> {
+  public:
+    using owner::owner;
+
+    result<ferrum_fallback_buffer_info> try_info() const {
+        ferrum_fallback_buffer_info out = FERRUM_FALLBACK_BUFFER_INFO_INIT;
+        return detail::outcome(ferrum_fallback_buffer_get_info(get(), &out),
+                               out);
+    }
+    ferrum_fallback_buffer_info info() const { return try_info().value(); }
+    bool is_gpu() const { return info().location == FERRUM_LOCATION_GPU; }
+    bool is_cpu_fallback() const { return !is_gpu(); }
+    /** INVALID_STATE when the buffer is on the other side. */
+    result<ferrum_address> try_address(ferrum_buffer_location side) const {
+        ferrum_address out = 0;
+        return detail::outcome(
+            ferrum_fallback_buffer_get_address(get(), side, &out), out);
+    }
+    ferrum_address address(ferrum_buffer_location side) const {
+        return try_address(side).value();
+    }
+    result<done> try_to_cpu() {
+        return detail::outcome(
+            ferrum_fallback_buffer_move(get(), FERRUM_LOCATION_CPU));
+    }
+    void to_cpu() { try_to_cpu().value(); }
+    result<done> try_to_gpu() {
+        return detail::outcome(
+            ferrum_fallback_buffer_move(get(), FERRUM_LOCATION_GPU));
+    }
+    void to_gpu() { try_to_gpu().value(); }
+    /** Where it stays until it is unpinned as often. */
+    result<ferrum_address> try_pin() {
+        ferrum_address out = 0;
+        ferrum_status status = ferrum_fallback_buffer_pin(get(), &out, nullptr);
+        return detail::outcome(status, out);
+    }
+    ferrum_address pin() { return try_pin().value(); }
+    result<done> try_unpin() {
+        return detail::outcome(ferrum_fallback_buffer_unpin(get()));
+    }
+    void unpin() { try_unpin().value(); }
+    result<done> try_write(std::uint64_t offset_bytes, const void *source,
+                           std::uint64_t size_bytes) {
+        return detail::outcome(ferrum_fallback_buffer_write(
+            get(), offset_bytes, source, size_bytes));
+    }
+    void write(std::uint64_t offset_bytes, const void *source,
+               std::uint64_t size_bytes) {
+        try_write(offset_bytes, source, size_bytes).value();
+    }
+    result<done> try_read(std::uint64_t offset_bytes, void *destination,
+                          std::uint64_t size_bytes) const {
+        return detail::outcome(ferrum_fallback_buffer_read(
+            get(), offset_bytes, destination, size_bytes));
+    }
+    void read(std::uint64_t offset_bytes, void *destination,
+              std::uint64_t size_bytes) const {
+        try_read(offset_bytes, destination, size_bytes).value();
+    }
+    /** Ends the buffer, unless it fails: the storage is the caller's. */
+    result<ferrum_address> try_take(ferrum_buffer_location side) {
+        ferrum_address out = 0;
+        ferrum_status status = ferrum_fallback_buffer_take(get(), side, &out);
+        if (status == FERRUM_OK)
+            release();
+        return detail::outcome(status, out);
+    }
+    ferrum_address take(ferrum_buffer_location side) {
+        return try_take(side).value();
+    }
+    /** Ends the buffer after what is queued on the stream, unless it fails. */
+    result<done> try_free(ferrum_stream stream = {}) {
+        ferrum_status status = ferrum_fallback_buffer_free(get(), stream);
+        if (status == FERRUM_OK)
+            release();
+        return detail::outcome(status);
+    }
+    void free(ferrum_stream stream = {}) { try_free(stream).value(); }
+};
+
+/** Memory of a device, with a second place to go to. */
+class gpu_manager
+    : public gpu_memory_pool,
+      public detail::owner<ferrum_gpu_manager, detail::end_gpu_manager> {
+  public:
+    using owner::owner;
+
+    /** host may be {0} with settings that forbid to fall back. */
+    static result<gpu_manager>
+    try_create(ferrum_device device, ferrum_device host,
+               const memory_config &config = memory_config()) {
+        const ferrum_memory_config raw = config.get();
+        ferrum_gpu_manager out{};
+        ferrum_status status =
+            ferrum_gpu_manager_create(device, host, &raw, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return gpu_manager(out);
+    }
+    static gpu_manager create(ferrum_device device, ferrum_device host,
+                              const memory_config &config = memory_config()) {
+        return try_create(device, host, config).value();
+    }
+
+    result<std::string> try_backend_name() const {
+        return detail::text(
+            [&](char *buffer, std::size_t room, std::size_t *length) {
+                return ferrum_gpu_manager_get_backend_name(get(), buffer, room,
+                                                           length);
+            });
+    }
+    std::string backend_name() const override {
+        return try_backend_name().value();
+    }
+    result<memory_stats> try_stats() const {
+        memory_stats out;
+        return detail::outcome(ferrum_gpu_manager_get_stats(get(), &out), out);
+    }
+    memory_stats stats() const override { return try_stats().value(); }
+    result<ferrum_fallback_stats> try_fallback_stats() const {
+        ferrum_fallback_stats out = FERRUM_FALLBACK_STATS_INIT;
+        return detail::outcome(
+            ferrum_gpu_manager_get_fallback_stats(get(), &out), out);
+    }
+    ferrum_fallback_stats fallback_stats() const {
+        return try_fallback_stats().value();
+    }
+    std::uint64_t total_memory() const override { return memory().first; }
+    std::uint64_t free_memory() const override { return memory().second; }
+    result<ferrum_pressure_level> try_pressure() const {
+        ferrum_pressure_level out = 0;
+        return detail::outcome(ferrum_gpu_manager_get_pressure(get(), &out),
+                               out);
+    }
+    ferrum_pressure_level pressure() const override {
+        return try_pressure().value();
+    }
+    result<done> try_clear_pool() {
+        return detail::outcome(ferrum_gpu_manager_clear_pool(get()));
+    }
+    void clear_pool() override { try_clear_pool().value(); }
+    result<std::uint64_t> try_shrink() {
+        std::uint64_t out = 0;
+        return detail::outcome(ferrum_gpu_manager_shrink(get(), &out), out);
+    }
+    std::uint64_t shrink() override { return try_shrink().value(); }
+    /** Only while the manager lives; INVALID_STATE: it does not track. */
+    result<tracker_view> try_tracker() const {
+        ferrum_tracker out{};
+        ferrum_status status = ferrum_gpu_manager_get_tracker(get(), &out);
+        return detail::outcome(status, tracker_view(out));
+    }
+    tracker_view tracker() const { return try_tracker().value(); }
+
+    result<fallback_buffer> try_allocate(const ferrum_buffer_request &request) {
+        ferrum_fallback_buffer out{};
+        ferrum_status status =
+            ferrum_gpu_manager_allocate(get(), &request, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return fallback_buffer(out);
+    }
+    fallback_buffer allocate(const ferrum_buffer_request &request) {
+        return try_allocate(request).value();
+    }
+    /** Brings back what fell back, and says how many. */
+    result<std::uint64_t> try_return_buffers() {
+        std::uint64_t out = 0;
+        return detail::outcome(ferrum_gpu_manager_return_buffers(get(), &out),
+                               out);
+    }
+    std::uint64_t return_buffers() { return try_return_buffers().value(); }
+    /** A buffer of storage that one of this manager gave. */
+    result<fallback_buffer> try_adopt(ferrum_buffer_location side,
+                                      ferrum_address address,
+                                      const ferrum_buffer_request &request) {
+        ferrum_fallback_buffer out{};
+        ferrum_status status =
+            ferrum_gpu_manager_adopt(get(), side, address, &request, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return fallback_buffer(out);
+    }
+    fallback_buffer adopt(ferrum_buffer_location side, ferrum_address address,
+                          const ferrum_buffer_request &request) {
+        return try_adopt(side, address, request).value();
+    }
+    /** Ends storage that one of this manager gave. */
+    result<done> try_end_storage(ferrum_buffer_location side,
+                                 ferrum_address address,
+                                 ferrum_stream stream = {}) {
+        return detail::outcome(
+            ferrum_gpu_manager_release(get(), side, address, stream));
+    }
+    void end_storage(ferrum_buffer_location side, ferrum_address address,
+                     ferrum_stream stream = {}) {
+        try_end_storage(side, address, stream).value();
+    }
+
+  private:
+    std::pair<std::uint64_t, std::uint64_t> memory() const {
+        std::pair<std::uint64_t, std::uint64_t> out;
+        detail::outcome(
+            ferrum_gpu_manager_get_memory(get(), &out.first, &out.second))
+            .value();
+        return out;
+    }
 };
 
 } // namespace ferrum

@@ -101,7 +101,12 @@ func (f *Factory) Map(r MapRequest) (Mapping, error) {
 		return Mapping{}, device.Errorf(device.CodeInvalidArgument, op,
 			"access %d is none of 0 to %d", int32(r.Access), len(hostAccessNames)-1).On(id)
 	}
-	if r.SizeBytes == MapToEnd && r.OffsetBytes < b.memory.RequestedBytes {
+	if r.SizeBytes == MapToEnd {
+		if r.OffsetBytes >= b.memory.RequestedBytes {
+			return Mapping{}, device.Errorf(device.CodeInvalidOffset, op,
+				"offset_bytes %d is not within the block, which has %d bytes",
+				r.OffsetBytes, b.memory.RequestedBytes).On(id)
+		}
 		r.SizeBytes = b.memory.RequestedBytes - r.OffsetBytes
 	}
 	at := span{offsetName: "offset_bytes", offset: r.OffsetBytes, size: r.SizeBytes}

@@ -121,6 +121,7 @@ func TestMapRefusesBadInput(t *testing.T) {
 		"overflow":     {MapRequest{Memory: h, OffsetBytes: 1<<64 - 1, SizeBytes: 2}, device.CodeOverflow, "64 bits"},
 		"access":       {MapRequest{Memory: h, SizeBytes: 1, Access: 3}, device.CodeInvalidArgument, "access 3"},
 		"access below": {MapRequest{Memory: h, SizeBytes: 1, Access: -1}, device.CodeInvalidArgument, "access -1"},
+		"to no end":    {MapRequest{Memory: h, OffsetBytes: 100, SizeBytes: MapToEnd}, device.CodeInvalidOffset, "offset_bytes 100"},
 		"handle":       {MapRequest{Memory: 1, SizeBytes: 1}, device.CodeInvalidHandle, "memory"},
 	}
 	for name, c := range cases {
