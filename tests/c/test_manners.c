@@ -340,18 +340,44 @@ static void all_forked(void) {
     EXPECT(strstr(error.message, "fork") != NULL);
     EXPECT(strcmp(error.function, "ferrum_shutdown") == 0);
 }
+
+enum { SMALL_BYTES = 512, PAGED_BYTES = 5 << 20 };
+
+static void expect_bytes(ferrum_address address, int byte) {
+    const unsigned char *at = (const unsigned char *)(uintptr_t)address;
+    for (size_t i = 0; i < PAGED_BYTES; i += 4096)
+        EXPECT(at[i] == byte);
+}
+
+/* The child of a pool over pages: nothing of its is taken or given back, its
+ * memory is the child's own, and the parent does not notice. */
 static void check_fork(void) {
     load();
     start();
     work(50);
+    ferrum_stream none = {0};
+    ferrum_address small, large, other;
+    EXPECT(lib.ferrum_pool_alloc(pool, SMALL_BYTES, none, &small) == 0);
+    EXPECT(lib.ferrum_pool_alloc(pool, PAGED_BYTES, none, &large) == 0);
+    memset((void *)(uintptr_t)large, 7, PAGED_BYTES);
     pid_t child = fork();
     EXPECT(child >= 0);
     if (child == 0) {
         all_forked();
+        EXPECT(lib.ferrum_pool_alloc(pool, PAGED_BYTES, none, &other) ==
+               FERRUM_ERROR_FORKED);
+        EXPECT(lib.ferrum_pool_free(pool, small, none) == FERRUM_ERROR_FORKED);
+        EXPECT(lib.ferrum_pool_free(pool, large, none) == FERRUM_ERROR_FORKED);
+        expect_bytes(large, 7);
+        memset((void *)(uintptr_t)large, 9, PAGED_BYTES);
         _exit(0);
     }
     int status;
     EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    expect_bytes(large, 7);
+    EXPECT(lib.ferrum_pool_free(pool, small, none) == 0);
+    EXPECT(lib.ferrum_pool_free(pool, large, none) == 0);
+    EXPECT(lib.ferrum_pool_free(pool, large, none) == FERRUM_ERROR_DOUBLE_FREE);
     work(50);
     stop();
 }
