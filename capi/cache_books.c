@@ -44,14 +44,16 @@ void fm_cache_count(uint64_t pool, struct fm_cache_counts *counts_out) {
 }
 
 void fm_cache_count_own(uint64_t pool, struct fm_cache_counts *counts_out) {
-    memset(counts_out, 0, sizeof *counts_out);
+    const struct fm_thread *self = fm_self;
     fm_lock();
     struct fm_cache *cache = fm_cache_of(pool);
     if (cache != NULL) {
         for (struct fm_store *s = cache->stores; s != NULL; s = s->next_of_all)
-            if (s->thread == NULL || s->thread == fm_self)
+            if (s->thread == NULL || s->thread == self)
                 fm_store_tell(s);
         *counts_out = fm_core_counts(cache);
+    } else {
+        memset(counts_out, 0, sizeof *counts_out);
     }
     fm_unlock();
 }

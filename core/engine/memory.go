@@ -52,42 +52,42 @@ func (m MemoryInfo) PressureLevel() pressure.Level {
 }
 
 // MemoryInfo asks the device for its reading and joins it with the books.
-func (e *Engine) MemoryInfo() (MemoryInfo, error) {
+func (e *Engine) MemoryInfo() (info MemoryInfo, err error) {
 	reading, err := e.read()
 	if err != nil {
-		return MemoryInfo{}, err
+		return info, err
 	}
 	e.mu.Lock()
 	headroom := e.headroomLocked()
 	e.mu.Unlock()
-	return e.join(reading, headroom, e.Statistics().Brief()), nil
+	e.fill(&info, reading, headroom, e.Statistics().Brief())
+	return info, nil
 }
 
-// join makes one record of a reading, of what the limit still allows and of the
-// books.
-func (e *Engine) join(reading device.MemoryReading, headroom uint64, books track.Brief) MemoryInfo {
-	info := MemoryInfo{
-		TotalBytes:         reading.TotalBytes,
-		UsedBytes:          books.ActiveBytes + books.UnusableBytes,
-		FreeBytes:          saturatingAdd(min(reading.FreeBytes, headroom), books.CachedBytes),
-		ActiveAllocations:  books.LiveBlocks,
-		LargestFreeBytes:   max(books.LargestFreeBytes, min(reading.FreeBytes, headroom)),
-		FragmentationRatio: books.Fragmentation(),
-	}
-	if info.TotalBytes != 0 {
+// fill makes one record of a reading, of what the limit still allows and of the
+// books. It writes where the caller has the record: for a call that has to be
+// short, handing it from one to the next took longer than making it.
+func (e *Engine) fill(info *MemoryInfo, reading device.MemoryReading, headroom uint64, books track.Brief) {
+	total, available := reading.TotalBytes, min(reading.FreeBytes, headroom)
+	used := books.ActiveBytes + books.UnusableBytes
+	free := saturatingAdd(available, books.CachedBytes)
+	largest := max(books.LargestFreeBytes, available)
+	if total != 0 {
 		// The reading and the books are of two moments, and a driver may round:
 		// what does not fit is cut, so that the sum is always right.
-		info.UsedBytes = min(info.UsedBytes, info.TotalBytes)
-		info.FreeBytes = min(info.FreeBytes, info.TotalBytes-info.UsedBytes)
-		info.ReservedBytes = info.TotalBytes - info.UsedBytes - info.FreeBytes
-		info.LargestFreeBytes = min(info.LargestFreeBytes, info.FreeBytes)
+		used = min(used, total)
+		free = min(free, total-used)
+		largest = min(largest, free)
+		info.ReservedBytes = total - used - free
 	}
+	info.TotalBytes, info.UsedBytes, info.FreeBytes, info.LargestFreeBytes = total, used, free, largest
+	info.ActiveAllocations = books.LiveBlocks
+	info.FragmentationRatio = books.Fragmentation()
+	info.Pressure = pressure.LevelOf(total, free)
 	if measured := e.bandwidth.measured.Load(); measured != nil {
 		gbps := float32(*measured)
 		info.BandwidthGBps = &gbps
 	}
-	info.Pressure = info.PressureLevel()
-	return info
 }
 
 // Statistics is the books of the device: the sum over its pools, the counts of

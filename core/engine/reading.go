@@ -49,7 +49,7 @@ type briefed interface{ Brief() track.Brief }
 // is no older than maxAge; 0 and less asks the device. Where a pool has thread
 // caches, what other threads did to it since they last asked the pool is left
 // out; MemoryInfo has it.
-func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (MemoryInfo, error) {
+func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (info MemoryInfo, err error) {
 	last := e.last.Load()
 	if last == nil || maxAge <= 0 {
 		return e.MemoryInfo()
@@ -62,7 +62,7 @@ func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (MemoryInfo, error) {
 	pools, held, headroom, closed := e.pools, e.held, e.headroomLocked(), e.closed
 	e.mu.Unlock()
 	if closed {
-		return MemoryInfo{}, e.closedError("engine.memory_info")
+		return info, e.closedError("engine.memory_info")
 	}
 	var books track.Brief
 	for _, p := range pools {
@@ -72,7 +72,7 @@ func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (MemoryInfo, error) {
 			books = books.Plus(p.Statistics().Brief())
 		}
 	}
-	info := e.join(last.now(held), headroom, books)
+	e.fill(&info, last.now(held), headroom, books)
 	info.ReadingAge = max(age, 1)
 	return info, nil
 }

@@ -282,16 +282,16 @@ func (l *Library) MemoryInfo(id uint64) (engine.MemoryInfo, error) {
 
 // RecentMemoryInfo is MemoryInfo from the books and a reading of the device that is
 // no older than maxAge; 0 asks the device.
-func (l *Library) RecentMemoryInfo(id uint64, maxAge time.Duration) (engine.MemoryInfo, error) {
+func (l *Library) RecentMemoryInfo(id uint64, maxAge time.Duration) (info engine.MemoryInfo, err error) {
 	d, err := l.device("memory.recent_info", id)
 	if err != nil {
-		return engine.MemoryInfo{}, err
+		return info, err
 	}
-	info, err := d.engine.RecentMemoryInfo(maxAge)
+	info, err = d.engine.RecentMemoryInfo(maxAge)
 	if err != nil {
-		return engine.MemoryInfo{}, late(l.devices, id, d.engine, err)
+		err = late(l.devices, id, d.engine, err)
 	}
-	return info, nil
+	return info, err
 }
 
 // DeviceStatistics is the books of a device: the sum over its pools and

@@ -13,18 +13,18 @@ type ownCounter interface {
 // their calling thread knows it.
 func (p *Pool) Brief() track.Brief {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if cache, ok := p.leases.cache.(ownCounter); ok {
+	if own := p.leases.own; own != nil {
 		p.mu.Unlock()
-		counts := cache.OwnCounts()
+		counts := own.OwnCounts()
 		p.mu.Lock()
 		p.learn(&counts)
 	}
 	books := p.books.Brief()
 	for _, s := range p.segments {
-		own := s.strategy.Stats()
-		books.LargestFreeBytes = max(books.LargestFreeBytes, p.largestFreeOf(s, &own))
+		stats := s.strategy.Stats()
+		books.LargestFreeBytes = max(books.LargestFreeBytes, p.largestFreeOf(s, &stats))
 	}
+	p.mu.Unlock()
 	books.LargestFreeBytes = min(books.LargestFreeBytes, books.CachedBytes)
 	return books
 }

@@ -53,6 +53,8 @@ type CachedBlock struct {
 // fields say.
 type leases struct {
 	cache Cache
+	// own is the cache, if it can count without stopping threads.
+	own ownCounter
 	// streamOf finds a stream by the number that the caches know it by; nil for
 	// one that is no more, and so has run dry.
 	streamOf func(id uint64) device.Stream
@@ -71,6 +73,7 @@ func (p *Pool) SetCache(c Cache, streamOf func(id uint64) device.Stream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.leases.cache, p.leases.streamOf = c, streamOf
+	p.leases.own, _ = c.(ownCounter)
 }
 
 // takeOver makes a live block that is on lease one of the pool's own. Errors:

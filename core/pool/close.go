@@ -87,7 +87,7 @@ func (p *Pool) dropCache() {
 			p.enterAdopted(c)
 		}
 	}
-	p.leases.cache, p.leases.strays = nil, nil
+	p.leases.cache, p.leases.own, p.leases.strays = nil, nil, nil
 	for _, s := range p.segments {
 		s.eachBlock(func(l located) bool {
 			if l.info().state() == blockLeased {
