@@ -215,3 +215,55 @@ func useUpMappings(t *testing.T, bound, left int) (free func()) {
 	}
 	return func() { require.NoError(t, unix.Munmap(memory)) }
 }
+
+// A pool that is closed with live blocks gives back their memory and its addresses,
+// as the system counts it; unforced it keeps both.
+func TestAForcedCloseGivesTheMemoryBack(t *testing.T) {
+	b := openHost(t)
+	c := pool.DefaultConfig()
+	c.ThreadCacheBytes, c.PhysicalPageBytes = 0, hostPage
+	p, err := pool.New(b.engine, c)
+	require.NoError(t, err)
+	if p.PhysicalPageBytes() == 0 {
+		t.Skip("the device has no pages")
+	}
+	live := make([]filled, 10)
+	for i := range live {
+		size := uint64(i+1) * 500 << 10
+		block, err := p.Alloc(pool.Request{SizeBytes: size})
+		require.NoError(t, err)
+		live[i] = filled{Block: block, value: byte(i + 1)}
+		b.fill(t, &live[i])
+	}
+	before := b.resident(t, live)
+	require.True(t, isMapped(t, live[9].Addr))
+	require.GreaterOrEqual(t, before, p.Statistics().Allocated.Current)
+	require.LessOrEqual(t, before, p.HeldBytes())
+	err = p.Close(false)
+	require.ErrorIs(t, err, device.CodeBusy)
+	require.ErrorContains(t, err, "10 live blocks")
+	for i := range live {
+		b.look(t, &live[i])
+	}
+	require.Equal(t, before, b.resident(t, live))
+	b.close(t, p)
+	require.Zero(t, b.engine.AddressBytes())
+	for _, block := range live {
+		require.False(t, isMapped(t, block.Addr))
+	}
+}
+
+// isMapped asks the system whether an address is one of this process.
+func isMapped(t *testing.T, addr device.Addr) bool {
+	text, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		var start, end uint64
+		_, err := fmt.Sscanf(line, "%x-%x", &start, &end)
+		require.NoError(t, err)
+		if start <= uint64(addr) && uint64(addr) < end {
+			return true
+		}
+	}
+	return false
+}
