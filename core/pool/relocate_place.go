@@ -202,19 +202,20 @@ func (v *survey) fill(to *region) bool {
 	return true
 }
 
-// maxPassed bounds the places of a segment that are passed over for one block, and
-// maxOffers those of all segments, while the lock is held.
+// maxOffers bounds the places that are passed over for one block while the lock is
+// held. The segments share them; each gets leastOffers at least, while there are some.
 const (
-	maxPassed = 256
-	maxOffers = 4096
+	maxOffers   = 4096
+	leastOffers = 256
 )
 
 // placeByStrategy takes the first place that a strategy offers which chooses
 // itself. Those that do not suit are kept in passed, so that it offers others.
 func (v *survey) placeByStrategy(victim *region, r rangealloc.Request) (placed, bool) {
 	run := v.run
+	share := max(leastOffers, maxOffers/len(run.pool.segments))
 	for _, s := range run.pool.segments {
-		for range min(maxPassed, maxOffers-run.looks) {
+		for range min(share, maxOffers-run.looks) {
 			run.looks++
 			got, err := s.strategy.Alloc(r)
 			if err == nil && got.Slot >= s.slots {
