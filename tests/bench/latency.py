@@ -20,7 +20,7 @@ LOOKS = 20
 
 # Of the program's figures: the name here, and the function that is called.
 KINDS = {
-    "handle_ns": ("call_handle", "ferrum_stream_is_ready"),
+    "handle_ns": ("call_handle", "ferrum_placement_get_name"),
     "cached_handle_ns": ("call_cached_handle", OURS),
     "recent_ns": ("call_memory_recent", "ferrum_memory_get_recent_info"),
     "asked_ns": ("call_memory_asked", "ferrum_memory_get_info"),

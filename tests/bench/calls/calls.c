@@ -7,7 +7,7 @@
  *
  *   calls      nanoseconds a call, so many calls together, every kind in turn:
  *              "crossing", of a Go library whose function returns at once;
- *              "handle", that looks a handle up and asks what it stands for;
+ *              "handle", that looks a handle up and tells how long a name is;
  *              "cached_handle", that looks a pool's handle up without entering Go,
  *              half a pair of taking and freeing a block; "recent", a device's
  *              memory from the books; "asked", the same with the device asked
@@ -28,7 +28,7 @@
 
 static struct {
     ferrum_device device;
-    ferrum_stream stream;
+    ferrum_placement placement;
     ferrum_pool pool;
     ferrum_address block;
     __typeof__(&ferrum_init) init;
@@ -37,9 +37,9 @@ static struct {
     __typeof__(&ferrum_version_string) version_string;
     __typeof__(&ferrum_device_open) device_open;
     __typeof__(&ferrum_device_close) device_close;
-    __typeof__(&ferrum_stream_create) stream_create;
-    __typeof__(&ferrum_stream_is_ready) stream_is_ready;
-    __typeof__(&ferrum_stream_destroy) stream_destroy;
+    __typeof__(&ferrum_placement_create) placement_create;
+    __typeof__(&ferrum_placement_get_name) placement_get_name;
+    __typeof__(&ferrum_placement_destroy) placement_destroy;
     __typeof__(&ferrum_pool_create) pool_create;
     __typeof__(&ferrum_pool_alloc) pool_alloc;
     __typeof__(&ferrum_pool_free) pool_free;
@@ -72,9 +72,9 @@ static void resolve(void *handle) {
         {"ferrum_version_string", &library.version_string},
         {"ferrum_device_open", &library.device_open},
         {"ferrum_device_close", &library.device_close},
-        {"ferrum_stream_create", &library.stream_create},
-        {"ferrum_stream_is_ready", &library.stream_is_ready},
-        {"ferrum_stream_destroy", &library.stream_destroy},
+        {"ferrum_placement_create", &library.placement_create},
+        {"ferrum_placement_get_name", &library.placement_get_name},
+        {"ferrum_placement_destroy", &library.placement_destroy},
         {"ferrum_pool_create", &library.pool_create},
         {"ferrum_pool_alloc", &library.pool_alloc},
         {"ferrum_pool_free", &library.pool_free},
@@ -99,11 +99,11 @@ static void call_crossing(uint64_t calls) {
 }
 
 static void call_handle(uint64_t calls) {
-    uint32_t ready = 0;
+    size_t length = 0;
     for (uint64_t i = 0; i < calls; i++)
-        MUST(stream_is_ready(library.stream, &ready));
-    if (!ready)
-        die("a stream without work is not ready");
+        MUST(placement_get_name(library.placement, NULL, 0, &length));
+    if (length != strlen("pack"))
+        die("the name of a strategy has %zu bytes", length);
 }
 
 static void call_cached_handle(uint64_t calls) {
@@ -147,7 +147,7 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static void run_calls(uint64_t repetitions, uint64_t calls) {
     MUST(device_open("cpu:0", &library.device));
-    MUST(stream_create(library.device, &library.stream));
+    MUST(placement_create("pack", &library.placement));
     MUST(pool_create(library.device, NULL, &library.pool));
     MUST(pool_alloc(library.pool, 256, (ferrum_stream){0}, &library.block));
     stay_on_core(0);
@@ -170,7 +170,7 @@ static void run_calls(uint64_t repetitions, uint64_t calls) {
     }
     MUST(pool_free(library.pool, library.block, (ferrum_stream){0}));
     MUST(pool_destroy(library.pool, 0));
-    MUST(stream_destroy(library.stream, 0));
+    MUST(placement_destroy(library.placement));
     MUST(device_close(library.device, 0));
 }
 
