@@ -281,7 +281,9 @@ TEST_F(Cpp, test_relocatable_blocks_and_pins) {
     ferrum_address pinned = last.pin();
     EXPECT_EQ(pinned, last.info().address);
     EXPECT_EQ(last.info().pin_count, 1u);
-    EXPECT_EQ(manager.defragment_within({}).skipped_pinned, 1u);
+    first.pin();
+    EXPECT_EQ(manager.defragment_within(ferrum::forever).skipped_pinned, 2u);
+    first.unpin();
     EXPECT_EQ(last.try_deallocate().status(), FERRUM_ERROR_BUSY);
     last.unpin();
     EXPECT_EQ(last.try_unpin().status(), FERRUM_ERROR_INVALID_STATE);
@@ -368,6 +370,13 @@ TEST_F(Cpp, test_virtual_pools) {
     ferrum::vpool pool = device.create_vpool(config);
     ferrum_address at = pool.allocate(10, 100, "kv");
     EXPECT_EQ(at, pool.info().base_address + 10);
+    // Each is of the device that it was asked of, and of no other.
+    ferrum::vpool second = other.create_vpool(config);
+    EXPECT_EQ(other.info().ordinal, 1u);
+    EXPECT_EQ(other.owner_of(second.allocate(0, 1)).vpool.id, second.get().id);
+    EXPECT_EQ(device.info().ordinal, 0u);
+    EXPECT_EQ(other.try_owner_of(at).status(), FERRUM_ERROR_NOT_FOUND);
+    second.deallocate(0, 1);
     std::memset(reinterpret_cast<void *>(at), 7, 100);
     EXPECT_TRUE(pool.is_mapped(0, sizes.minimum_bytes));
     EXPECT_FALSE(pool.is_mapped(sizes.minimum_bytes, 1));
@@ -496,7 +505,8 @@ TEST_F(Cpp, test_shared_pools) {
     config.page_bytes = page;
     config.limit_bytes = 4 * page;
     config.ready_pages = 0;
-    ferrum::shared_pool pool = device.create_shared_pool(&config);
+    ferrum::shared_pool pool = other.create_shared_pool(&config);
+    EXPECT_EQ(other.info().ordinal, 1u);
     ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
     model.virtual_bytes = 64 * page;
     pool.register_model("chat", model);
@@ -524,8 +534,9 @@ TEST_F(Cpp, test_shared_pools) {
     request.size_bytes = 1;
     request.tag = "weights";
     EXPECT_EQ(pool.allocate_with("chat", request).offset, 0u);
-    EXPECT_EQ(device.owner_of(pool.model_info("chat").base_address).tag,
-              std::string("weights"));
+    const ferrum_address chat = pool.model_info("chat").base_address;
+    EXPECT_EQ(other.owner_of(chat).tag, std::string("weights"));
+    EXPECT_EQ(device.try_owner_of(chat).status(), FERRUM_ERROR_NOT_FOUND);
     ferrum_model_limits limits = FERRUM_MODEL_LIMITS_INIT;
     limits.guaranteed_bytes = page;
     pool.set_model_limits("chat", limits);

@@ -50,7 +50,7 @@ static void assert_room(ferrum_error_info error, uint64_t requested,
     assert_int_equal(error.available_bytes, available);
 }
 
-static void test_page_sizes(void **state) {
+static void test_page_size_errors(void **state) {
     (void)state;
     const uint64_t wrong[] = {3 * PAGE, PAGE / 2, 1, UINT64_MAX};
     for (int i = 0; i < 4; i++) {
@@ -117,7 +117,7 @@ static void test_ranges_and_pages(void **state) {
     assert_int_equal(error.offset_bytes, 9);
 }
 
-static void test_models(void **state) {
+static void test_model_errors(void **state) {
     (void)state;
     ferrum_model_config config = FERRUM_MODEL_CONFIG_INIT;
     config.virtual_bytes = MIB;
@@ -261,9 +261,9 @@ static void test_a_record_without_facts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_page_sizes),
+        TEST(test_page_size_errors),
         TEST(test_ranges_and_pages),
-        TEST(test_models),
+        TEST(test_model_errors),
         TEST(test_physical_and_virtual_memory),
         TEST(test_the_systems_refusals),
         TEST(test_memory),

@@ -92,8 +92,24 @@ static void test_models(void **state) {
     assert_status(ferrum_shared_pool_allocate(pool, "chat", 1, &address, NULL),
                   FERRUM_ERROR_MODEL_NOT_FOUND);
     assert_message("model \"chat\"");
-    give(pool, "code", 0, PAGE + 1);
+    assert_status(
+        ferrum_shared_pool_deallocate(pool, "chat", 0, PAGE, default_stream),
+        FERRUM_ERROR_MODEL_NOT_FOUND);
+    assert_status(ferrum_shared_pool_unregister_model(pool, "chat", 0),
+                  FERRUM_ERROR_MODEL_NOT_FOUND);
+    ferrum_model_info gone = FERRUM_MODEL_INFO_INIT;
+    assert_status(ferrum_shared_pool_get_model_info(pool, "chat", &gone),
+                  FERRUM_ERROR_MODEL_NOT_FOUND);
+    assert_int_equal(global(pool).physical_bytes, 2 * PAGE);
+    /* The use goes down by the pages that are freed, to 0 and not below. */
+    give(pool, "code", 0, PAGE);
+    assert_int_equal(global(pool).physical_bytes, PAGE);
+    give(pool, "code", PAGE, PAGE);
+    assert_status(ferrum_shared_pool_deallocate(pool, "code", 0, PAGE + 1,
+                                                default_stream),
+                  FERRUM_ERROR_NOT_MAPPED);
     assert_int_equal(global(pool).physical_bytes, 0);
+    assert_int_equal(info_of(pool, "code").physical_bytes, 0);
     assert_ok(ferrum_shared_pool_unregister_model(pool, "code", 0));
     assert_ok(ferrum_shared_pool_destroy(pool, 0));
 }
@@ -118,6 +134,16 @@ static void test_places(void **state) {
     take(pool, "chat", PAGE, &offset);
     assert_int_equal(offset, 0);
     ferrum_address address;
+    assert_status(
+        ferrum_shared_pool_allocate(pool, "none", 1, &address, &offset),
+        FERRUM_ERROR_MODEL_NOT_FOUND);
+    /* One byte more than there is room for in whole pages. */
+    assert_int_equal(global(pool).physical_bytes, 8 * PAGE);
+    assert_status(ferrum_shared_pool_allocate(
+                      pool, "chat", 8 * MIB - 8 * PAGE + 1, &address, &offset),
+                  FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+    assert_message("requested 7864321 bytes, available 7864320");
+    assert_int_equal(global(pool).physical_bytes, 8 * PAGE);
     assert_ok(ferrum_shared_pool_allocate_at(pool, "chat", 100 * PAGE + 7, 10,
                                              &address));
     assert_int_equal(address, base + 100 * PAGE + 7);

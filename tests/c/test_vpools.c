@@ -67,6 +67,13 @@ static void test_page_sizes(void **state) {
     assert_int_equal(info.virtual_capacity_bytes, sizes.recommended_bytes);
     assert_int_equal(info.limit_bytes, device.total_bytes);
     assert_ok(ferrum_vpool_destroy(vpool, 0));
+    /* On the host: 128 GiB in pages of 2 MiB, with 256 MiB of memory. */
+    assert_int_equal(sizes.recommended_bytes, 2 * MIB);
+    config.capacity_bytes = 128 * GIB;
+    assert_ok(ferrum_vpool_create(f.device, &config, &vpool));
+    take(vpool, 128 * GIB - 1, 1)[0] = 1;
+    assert_int_equal(info_of(vpool).physical_bytes, 2 * MIB);
+    assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
 }
 
 static void test_a_pool_takes_no_memory_before_it_is_asked(void **state) {
@@ -74,8 +81,10 @@ static void test_a_pool_takes_no_memory_before_it_is_asked(void **state) {
     ferrum_memory_info before = FERRUM_MEMORY_INFO_INIT;
     ferrum_memory_info after = FERRUM_MEMORY_INFO_INIT;
     assert_ok(ferrum_memory_get_info(f.device, &before));
-    ferrum_vpool vpool = make(UINT64_C(1) << 40, 0, 0);
+    /* Rounded up to whole pages, and laid on one. */
+    ferrum_vpool vpool = make((UINT64_C(1) << 40) - PAGE + 1, 0, 0);
     ferrum_vpool_info info = info_of(vpool);
+    assert_int_equal(info.base_address % PAGE, 0);
     assert_int_equal(info.virtual_capacity_bytes, UINT64_C(1) << 40);
     assert_int_equal(info.physical_bytes + info.held_bytes, 0);
     assert_true(info.unmapped_share == 1);
@@ -87,6 +96,14 @@ static void test_a_pool_takes_no_memory_before_it_is_asked(void **state) {
     memset(end, 1, 10);
     assert_int_equal(info_of(vpool).physical_bytes, PAGE);
     assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
+    /* The device is looked at first, the page size then. */
+    ferrum_vpool_config wrong = FERRUM_VPOOL_CONFIG_INIT;
+    wrong.page_bytes = 3;
+    assert_status(
+        ferrum_vpool_create((ferrum_device){f.dead[DEVICE]}, &wrong, &vpool),
+        FERRUM_ERROR_INVALID_HANDLE);
+    assert_status(ferrum_vpool_create(f.device, &wrong, &vpool),
+                  FERRUM_ERROR_INVALID_PAGE_SIZE);
 }
 
 static void test_ranges(void **state) {
@@ -97,6 +114,8 @@ static void test_ranges(void **state) {
     for (int i = 0; i < 200; i++)
         assert_int_equal(block[i], 0);
     memset(block, 0xab, 200);
+    for (int i = 0; i < 200; i++)
+        assert_int_equal(block[i], 0xab);
     assert_true(mapped(vpool, 0, 2 * PAGE));
     assert_false(mapped(vpool, 0, 2 * PAGE + 1));
     assert_false(mapped(vpool, 2 * PAGE, 1));
@@ -115,6 +134,10 @@ static void test_ranges(void **state) {
     assert_status(ferrum_vpool_allocate(vpool, PAGE, 5 * PAGE, &address),
                   FERRUM_ERROR_ALREADY_MAPPED);
     assert_int_equal(address, 0);
+    assert_status(ferrum_vpool_allocate(vpool, 16 * MIB - 1, 2, &address),
+                  FERRUM_ERROR_INVALID_OFFSET);
+    assert_status(ferrum_vpool_allocate(vpool, 1, UINT64_MAX, &address),
+                  FERRUM_ERROR_INVALID_OFFSET);
     assert_int_equal(info_of(vpool).mapped_pages, 2);
     /* Two holes in the free space. */
     take(vpool, 128 * PAGE, PAGE);
@@ -144,6 +167,17 @@ static void test_a_part_of_a_range_is_freed(void **state) {
     assert_status(ferrum_vpool_deallocate(vpool, 0, 4 * PAGE, default_stream),
                   FERRUM_ERROR_NOT_MAPPED);
     assert_message("offset 65536, page size 65536");
+    /* Outside, and bytes that nobody named: nothing has changed. */
+    assert_status(
+        ferrum_vpool_deallocate(vpool, 0, 16 * MIB + PAGE, default_stream),
+        FERRUM_ERROR_INVALID_OFFSET);
+    assert_status(ferrum_vpool_deallocate(vpool, UINT64_MAX - PAGE + 1,
+                                          2 * PAGE, default_stream),
+                  FERRUM_ERROR_INVALID_OFFSET);
+    assert_status(ferrum_vpool_deallocate(vpool, 0, 1, default_stream),
+                  FERRUM_ERROR_INVALID_OFFSET);
+    assert_int_equal(info_of(vpool).mapped_pages, 3);
+    assert_int_equal(block[0] + block[2 * PAGE] + block[4 * PAGE - 1], 21);
     ferrum_block_info owner = FERRUM_BLOCK_INFO_INIT;
     assert_ok(ferrum_device_get_owner(
         f.device, (ferrum_address)(uintptr_t)block + 3 * PAGE, &owner));
@@ -342,7 +376,7 @@ static void test_the_books_know_ranges(void **state) {
 
 /* ------------------------------------------------------------------- the end */
 
-static void test_destroy(void **state) {
+static void test_memory_goes_with_the_pool(void **state) {
     (void)state;
     ferrum_vpool vpool = make(16 * MIB, 0, 4);
     take(vpool, 0, PAGE);
@@ -356,6 +390,17 @@ static void test_destroy(void **state) {
     /* Waits for the work behind the retiring range. */
     assert_ok(ferrum_vpool_destroy(vpool, 0));
     assert_status(ferrum_vpool_pause(vpool), FERRUM_ERROR_INVALID_HANDLE);
+    /* The memory of what is mapped goes with the pool. */
+    ferrum_memory_info before = FERRUM_MEMORY_INFO_INIT;
+    ferrum_memory_info after = FERRUM_MEMORY_INFO_INIT;
+    assert_ok(ferrum_memory_get_info(f.device, &before));
+    vpool = make(16 * MIB, 0, 0);
+    memset(take(vpool, 0, 16 * MIB), 1, 16 * MIB);
+    assert_ok(ferrum_memory_get_info(f.device, &after));
+    assert_int_equal(after.used_bytes, before.used_bytes + 16 * MIB);
+    assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
+    assert_ok(ferrum_memory_get_info(f.device, &after));
+    assert_int_equal(after.used_bytes, before.used_bytes);
 }
 
 static void test_shutdown_by_force(void **state) {
@@ -404,7 +449,7 @@ int main(void) {
         TEST(test_limits_move),
         TEST(test_pages_are_recycled_and_given_back),
         TEST(test_the_books_know_ranges),
-        TEST(test_destroy),
+        TEST(test_memory_goes_with_the_pool),
         TEST(test_shutdown_by_force),
         TEST(test_in_a_forked_child),
     };

@@ -120,6 +120,20 @@ def test_a_model_above_its_guarantee_gives(shared):
     shared.resume()
 
 
+def test_all_models_have_the_recommended_pages(device):
+    sizes = device.page_sizes()
+    with fm.SharedPool(device) as pool:
+        assert pool.info().page_bytes == sizes.recommended_bytes
+        assert (pool.info().physical_bytes, pool.info().num_models) == (0, 0)
+        with model(pool, "chat") as chat, model(pool, "code") as code:
+            for each in (chat, code):
+                info = each.info()
+                assert info.page_bytes == sizes.recommended_bytes
+                assert info.base_address % sizes.recommended_bytes == 0
+                with each.allocate(1):
+                    assert each.info().physical_bytes == sizes.recommended_bytes
+
+
 def test_bad_settings(device, shared):
     for model_id in ("", "m" * 64, "a\0b"):
         with pytest.raises(fm.InvalidArgumentError):
