@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 
 from .comments import first_sentence_block
 from .model import (
@@ -89,12 +90,52 @@ class Functions:
 def emit(header: Header) -> str:
     """The text of _abi.py."""
     parts = [HEAD, _statuses(header), _constants(header)]
-    parts += [_struct(struct) for struct in header.structs]
-    parts += [_callback(callback) for callback in header.callbacks]
+    parts += _types(header)
     parts.append(_layout(header))
     parts.append(_prototypes(header))
     parts.append(TAIL + _functions(header))
     return "".join(parts)
+
+
+def _types(header: Header) -> list[str]:
+    """Structs, then callbacks, but each after what it is made of."""
+    parts: list[str] = []
+    left: dict[str, Struct | Callback] = {t.name: t for t in (*header.structs, *header.callbacks)}
+
+    def place(found: Struct | Callback) -> None:
+        if left.pop(found.name, None) is None:
+            return
+        members = found.fields if isinstance(found, Struct) else found.parameters
+        for member in members:
+            inner = member.type
+            while isinstance(inner, Pointer | Array):
+                inner = inner.target if isinstance(inner, Pointer) else inner.element
+            if isinstance(inner, Named) and inner.name in left:
+                place(left[inner.name])
+        parts.append(_struct(found) if isinstance(found, Struct) else _callback(found))
+
+    for found in list(left.values()):
+        place(found)
+    return parts
+
+
+def _types(header: Header) -> list[str]:
+    """Structs, and callbacks after them but for those that a struct holds."""
+    parts = []
+    waiting = {callback.name: callback for callback in header.callbacks}
+
+    def give(types: Iterable[CType]) -> None:
+        for type_ in types:
+            callback = waiting.pop(type_.name, None) if isinstance(type_, Named) else None
+            if callback is not None:
+                give(p.type for p in callback.parameters)
+                parts.append(_callback(callback))
+
+    for struct in header.structs:
+        give(field.type for field in struct.fields)
+        parts.append(_struct(struct))
+    give(Named(callback.name, "callback") for callback in header.callbacks)
+    return parts
 
 
 def _statuses(header: Header) -> str:
@@ -117,6 +158,24 @@ def _constants(header: Header) -> str:
         value = hex(constant.value) if constant.value > 0xFFFF else str(constant.value)
         text += f"{constant.name} = {value.upper().replace('0X', '0x')}\n"
     return text
+
+
+def _types(header: Header) -> list[str]:
+    """Structs, and then callbacks; those that a struct has as a field come before it."""
+    callbacks = {callback.name: callback for callback in header.callbacks}
+
+    def take(type_: CType) -> list[str]:
+        if not isinstance(type_, Named) or type_.name not in callbacks:
+            return []
+        callback = callbacks.pop(type_.name)
+        before = [text for p in callback.parameters for text in take(p.type)]
+        return [*before, _callback(callback)]
+
+    parts = []
+    for struct in header.structs:
+        parts += [text for field in struct.fields for text in take(field.type)]
+        parts.append(_struct(struct))
+    return parts + [_callback(callback) for callback in callbacks.values()]
 
 
 def _struct(struct: Struct) -> str:
@@ -247,7 +306,7 @@ def _attribute_type(type_: CType) -> str:
     if isinstance(type_, Array):
         return "bytes" if type_.element == Scalar("char") else "Any"
     if isinstance(type_, Named):
-        return type_.name if type_.kind == "struct" else "int"
+        return {"struct": type_.name, "callback": "Any"}.get(type_.kind, "int")
     return {"void": "int | None", "char": "bytes | None"}.get(
         type_.target.name if isinstance(type_.target, Scalar) else "", "Any"
     )

@@ -2922,6 +2922,24 @@ class ferrum_adoption(ctypes.Structure):
         return self
 
 
+# Work of the caller in a stream. Runs on a thread of the library, in the stream's order, with no
+# lock held. It may call the library, but no function that may wait for a stream: synchronize, copy
+# (also ferrum_copy_async, which waits for its turn), read, write, defragment, measure, destroy and
+# close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An allocation there does
+# not wait for memory.
+ferrum_host_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+# Queues work in a stream of the caller's. It must have work(work_data) called once, on any thread,
+# after what was queued before and before what is queued later; at once is right too. It is called
+# on the threads that use the stream, with no lock held.
+#
+# @return FERRUM_OK, or an error when the work will not be called.
+ferrum_enqueue_fn = ctypes.CFUNCTYPE(
+    ferrum_status, ferrum_host_fn, ctypes.c_void_p, ctypes.c_void_p
+)
+
+
 class ferrum_foreign_stream(ctypes.Structure):
     """A stream that somebody else made."""
 
@@ -2930,7 +2948,7 @@ class ferrum_foreign_stream(ctypes.Structure):
     # Handle in the runtime of the device's vendor, such as a CUstream; 0 on host devices, where
     # enqueue is given.
     native_handle: int
-    enqueue: int
+    enqueue: Any
     user_data: int | None
 
     _fields_ = [
@@ -2952,14 +2970,6 @@ class ferrum_foreign_stream(ctypes.Structure):
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held; it
 # may call the library but ferrum_shutdown. The message is valid during the call only.
 ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes.c_void_p)
-
-
-# Work of the caller in a stream. Runs on a thread of the library, in the stream's order, with no
-# lock held. It may call the library, but no function that may wait for a stream: synchronize, copy
-# (also ferrum_copy_async, which waits for its turn), read, write, defragment, measure, destroy and
-# close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An allocation there does
-# not wait for memory.
-ferrum_host_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 # Hears of a change of the pressure level. Runs on a thread of the library, one call at a time, with
@@ -3014,16 +3024,6 @@ ferrum_placement_fn = ctypes.CFUNCTYPE(
     ctypes.c_size_t,
     ctypes.POINTER(ctypes.c_int64),
     ctypes.c_void_p,
-)
-
-
-# Queues work in a stream of the caller's. It must have work(work_data) called once, on any thread,
-# after what was queued before and before what is queued later; at once is right too. It is called
-# on the threads that use the stream, with no lock held.
-#
-# @return FERRUM_OK, or an error when the work will not be called.
-ferrum_enqueue_fn = ctypes.CFUNCTYPE(
-    ferrum_status, ferrum_host_fn, ctypes.c_void_p, ctypes.c_void_p
 )
 
 
