@@ -119,25 +119,6 @@ def _types(header: Header) -> list[str]:
     return parts
 
 
-def _types(header: Header) -> list[str]:
-    """Structs, and callbacks after them but for those that a struct holds."""
-    parts = []
-    waiting = {callback.name: callback for callback in header.callbacks}
-
-    def give(types: Iterable[CType]) -> None:
-        for type_ in types:
-            callback = waiting.pop(type_.name, None) if isinstance(type_, Named) else None
-            if callback is not None:
-                give(p.type for p in callback.parameters)
-                parts.append(_callback(callback))
-
-    for struct in header.structs:
-        give(field.type for field in struct.fields)
-        parts.append(_struct(struct))
-    give(Named(callback.name, "callback") for callback in header.callbacks)
-    return parts
-
-
 def _statuses(header: Header) -> str:
     text = "# Status codes\n\n"
     text += "".join(f"{s.name} = {s.value}\n" for s in header.statuses)
@@ -158,24 +139,6 @@ def _constants(header: Header) -> str:
         value = hex(constant.value) if constant.value > 0xFFFF else str(constant.value)
         text += f"{constant.name} = {value.upper().replace('0X', '0x')}\n"
     return text
-
-
-def _types(header: Header) -> list[str]:
-    """Structs, and then callbacks; those that a struct has as a field come before it."""
-    callbacks = {callback.name: callback for callback in header.callbacks}
-
-    def take(type_: CType) -> list[str]:
-        if not isinstance(type_, Named) or type_.name not in callbacks:
-            return []
-        callback = callbacks.pop(type_.name)
-        before = [text for p in callback.parameters for text in take(p.type)]
-        return [*before, _callback(callback)]
-
-    parts = []
-    for struct in header.structs:
-        parts += [text for field in struct.fields for text in take(field.type)]
-        parts.append(_struct(struct))
-    return parts + [_callback(callback) for callback in callbacks.values()]
 
 
 def _struct(struct: Struct) -> str:

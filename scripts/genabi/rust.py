@@ -25,6 +25,11 @@ WIDTH = 100
 # rustfmt breaks up a struct literal whose inside is longer.
 SHORT_LITERAL = 18
 
+# Names of the header that Rust has for itself.
+KEYWORDS = {"fn", "impl", "in", "loop", "match", "move", "mut", "ref", "type", "use", "where"}
+# Arrays have a default up to this length.
+DEFAULT_ARRAY = 32
+
 SCALARS = {
     "int8_t": "i8",
     "uint8_t": "u8",
@@ -110,25 +115,35 @@ def _struct(struct: Struct, structs: dict[str, Struct]) -> str:
     if is_handle:
         derives += ["Default", "PartialEq", "Eq", "Hash"]
     elif not struct.initial:
-        derives += ["Default", "PartialEq"]
+        derives += ["PartialEq"] if _long(struct) else ["Default", "PartialEq"]
         # Floating-point numbers have no equality that every value keeps.
         if not any(_type(field.type) in ("f32", "f64") for field in struct.fields):
             derives.append("Eq")
     text = "\n" + _doc(struct.doc, "")
     text += f"#[repr(C)]\n#[derive({', '.join(derives)})]\npub struct {struct.name} {{\n"
     for field in struct.fields:
-        text += _doc(field.doc, "    ") + f"    pub {field.name}: {_type(field.type)},\n"
+        text += _doc(field.doc, "    ") + f"    pub {_name(field.name)}: {_type(field.type)},\n"
     text += "}\n"
+    if not struct.initial and _long(struct):
+        text += f"\nimpl Default for {struct.name} {{\n    fn default() -> Self {{\n"
+        text += "        // SAFETY: all of it is numbers, for which zeros are values.\n"
+        text += "        unsafe { core::mem::zeroed() }\n    }\n}\n"
     if struct.initial:
         macro = f"{struct.name.upper()}_INIT"
         text += f"\nimpl {struct.name} {{\n    /// The values of `{macro}`.\n"
         text += "    pub const INIT: Self = Self {\n"
         for field, value in zip(struct.fields, struct.initial, strict=True):
-            text += f"        {field.name}: {_initial(field.type, value, structs)},\n"
+            text += f"        {_name(field.name)}: {_initial(field.type, value, structs)},\n"
         text += "    };\n}\n"
         text += f"\nimpl Default for {struct.name} {{\n    fn default() -> Self {{\n"
         text += "        Self::INIT\n    }\n}\n"
     return text
+
+
+def _long(struct: Struct) -> bool:
+    """Whether it has an array that is too long to have a default."""
+    arrays = [field.type for field in struct.fields if isinstance(field.type, Array)]
+    return any(array.length > DEFAULT_ARRAY for array in arrays)
 
 
 def _initial(type_: CType, value: Initial, structs: dict[str, Struct]) -> str:
@@ -168,7 +183,7 @@ def _layout(struct: Struct) -> str:
         f"    assert!(align_of::<{struct.name}>() == {struct.alignment_bytes});\n",
     ]
     lines += [
-        f"    assert!(offset_of!({struct.name}, {field.name}) == {field.offset_bytes});\n"
+        f"    assert!(offset_of!({struct.name}, {_name(field.name)}) == {field.offset_bytes});\n"
         for field in struct.fields
     ]
     return "".join(lines)
@@ -185,7 +200,11 @@ def _function(function: Function) -> str:
 
 
 def _parameter(parameter: Parameter) -> str:
-    return f"{parameter.name}: {_type(parameter.type)}"
+    return f"{_name(parameter.name)}: {_type(parameter.type)}"
+
+
+def _name(name: str) -> str:
+    return f"r#{name}" if name in KEYWORDS else name
 
 
 def _result(type_: CType) -> str:

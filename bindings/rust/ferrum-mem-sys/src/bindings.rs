@@ -2725,7 +2725,7 @@ impl Default for ferrum_memory_ratios {
 
 /// What a tracker knows of a buffer.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ferrum_buffer_metadata {
     /// Not 0.
     pub buffer_id: u64,
@@ -2740,6 +2740,13 @@ pub struct ferrum_buffer_metadata {
     pub reserved: u32,
     /// Text with its NUL; empty: none.
     pub tag: [c_char; 64],
+}
+
+impl Default for ferrum_buffer_metadata {
+    fn default() -> Self {
+        // SAFETY: all of it is numbers, for which zeros are values.
+        unsafe { core::mem::zeroed() }
+    }
 }
 
 /// Numbers of a tracker.
@@ -5588,7 +5595,7 @@ extern "C" {
     pub fn ferrum_generic_pool_record_allocation(
         pool: ferrum_generic_pool,
         size_bytes: u64,
-        use: *const ferrum_buffer_use,
+        r#use: *const ferrum_buffer_use,
         id_out: *mut u64,
     ) -> ferrum_status;
 
@@ -5603,7 +5610,7 @@ extern "C" {
     pub fn ferrum_generic_pool_try_get(
         pool: ferrum_generic_pool,
         min_bytes: u64,
-        use: *const ferrum_buffer_use,
+        r#use: *const ferrum_buffer_use,
         lease_out: *mut ferrum_buffer_lease,
         found_out: *mut u32,
     ) -> ferrum_status;
