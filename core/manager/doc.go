@@ -8,8 +8,8 @@
 //
 // The package never touches a byte of a block itself: copies and fills are work
 // in a stream. It moves a block only in Defragment, and only one that was asked for
-// as relocatable, is not pinned, and was used on no stream that has work queued. It
-// never opens or closes a device, and starts no goroutine.
+// as relocatable, is not pinned or mapped, and was used on no stream that has work
+// queued. It never opens or closes a device, and starts no goroutine.
 //
 // # Work in flight
 //
@@ -30,7 +30,8 @@
 // no event, so it ends, and so does the wait of a call that wants the block, even
 // from a host function. A copy that takes longer than the budget is left to itself,
 // as an operation on the block like any other, and its target waits for it in the
-// pool.
+// pool. What was found out of blocks that may move, in this call or in one before
+// whose budget was over, only says where to look: all of it is looked at again.
 //
 // # Why waiting for a turn cannot hang
 //

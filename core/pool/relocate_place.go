@@ -158,8 +158,11 @@ func (v *survey) placeInHole(victim *region, r rangealloc.Request) (placed, bool
 
 // takePlace takes a place that was free when it was seen, on pages that were mapped.
 func (v *survey) takePlace(s *segment, at rangealloc.Place) (got rangealloc.Range, err error) {
+	if !v.run.pool.has(s) {
+		return got, rangealloc.ErrNoRoom
+	}
 	behind, near := v.behind(s, at.Offset)
-	if !near || !v.run.pool.has(s) {
+	if !near {
 		return got, rangealloc.ErrNoRoom
 	}
 	at.Behind = behind
