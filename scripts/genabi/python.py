@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
 
 from .comments import first_sentence_block
 from .model import (
@@ -100,7 +99,8 @@ def emit(header: Header) -> str:
 def _types(header: Header) -> list[str]:
     """Structs, then callbacks, but each after what it is made of."""
     parts: list[str] = []
-    left: dict[str, Struct | Callback] = {t.name: t for t in (*header.structs, *header.callbacks)}
+    made: list[Struct | Callback] = [*header.structs, *header.callbacks]
+    left = {found.name: found for found in made}
 
     def place(found: Struct | Callback) -> None:
         if left.pop(found.name, None) is None:
@@ -114,7 +114,7 @@ def _types(header: Header) -> list[str]:
                 place(left[inner.name])
         parts.append(_struct(found) if isinstance(found, Struct) else _callback(found))
 
-    for found in list(left.values()):
+    for found in made:
         place(found)
     return parts
 
