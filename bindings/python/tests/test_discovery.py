@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -100,10 +101,25 @@ def driver(tmp_path_factory) -> Path:
     return folder
 
 
+# The numbers of execve and execveat.
+STARTING = {"x86_64": (59, 322), "aarch64": (221, 281)}
+
 PROGRAM = """
-import json, signal, sys
+import ctypes, json, signal, struct, sys
 if "ignore" in sys.argv:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if "forbid" in sys.argv:
+    # As sandboxes do: a filter that refuses to start programs, for all threads to come.
+    first, second = map(int, sys.argv[-2:])
+    rules = ((0x20, 0, 0, 0), (0x15, 2, 0, first), (0x15, 1, 0, second),
+             (0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x00050001))
+    code = b"".join(struct.pack("HBBI", *rule) for rule in rules)
+    kept = ctypes.create_string_buffer(code, len(code))
+    filter = struct.pack("HxxxxxxP", len(rules), ctypes.addressof(kept))
+    libc = ctypes.CDLL(None)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    if libc.prctl(22, 2, filter) != 0:
+        sys.exit("no filter")
 import ferrum_mem as fm
 for _ in range(3):
     fm.refresh_backends()
@@ -140,3 +156,19 @@ def test_modes_of_asking(driver):
     assert look(driver, "normal", FERRUM_PROBE="off")[1] == "switched_off"
     missing = look(driver, "normal", FERRUM_PROBE_HELPER="/nonexistent/helper")
     assert missing[:3] == [False, "helper_unavailable", 2]
+
+
+def test_a_program_that_may_start_no_other(driver):
+    numbers = STARTING.get(platform.machine())
+    if numbers is None:
+        pytest.skip("the numbers of this machine's system calls are not known here")
+    forbidden = ("forbid", *map(str, numbers))
+    try:
+        seen = look(driver, "normal", *forbidden)
+    except subprocess.CalledProcessError as error:
+        if "no filter" in error.stderr:
+            pytest.skip("this system has no such filter")
+        raise
+    assert seen == [False, "helper_unavailable", 1, [], "CPU"]
+    whole = [True, None, 0, ["cuda:0", "cuda:1"], "CPU"]
+    assert look(driver, "normal", *forbidden, FERRUM_PROBE="in_process") == whole
