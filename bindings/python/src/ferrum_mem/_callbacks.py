@@ -29,6 +29,7 @@ _log_functions: dict[int, LogFunction] = {}
 _pressure_functions: dict[int, Callable[[PressureLevel], object]] = {}
 _reclaim_functions: dict[int, Callable[[int], int]] = {}
 _monitor_functions: dict[int, Callable[[Any, int], object]] = {}
+_enqueue_functions: dict[int, Callable[[Callable[[], None]], object]] = {}
 _placement_functions: dict[int, Callable[[int, Any, int], int | None]] = {}
 
 # Whether a host function was ever queued: only then the exit has to wait.
@@ -154,6 +155,19 @@ def _run_placement(request: Any, options: Any, count: int, chosen: Any, key: int
     return _abi.FERRUM_OK
 
 
+def _run_enqueue(work: Any, work_data: int | None, key: int) -> int:
+    function = _enqueue_functions.get(key)
+    if function is None:
+        return _abi.FERRUM_ERROR_INVALID_STATE
+    # The thread is the caller's own: it may be inside a callback already.
+    try:
+        function(lambda: work(work_data))
+    except BaseException as error:
+        _report(function, error)
+        return _abi.FERRUM_ERROR_CANCELLED
+    return _abi.FERRUM_OK
+
+
 # These live as long as the module, which the library's threads may outlive only
 # after _library has seen to it that they call nothing any more.
 _host_trampoline = _abi.ferrum_host_fn(_run_host)
@@ -162,6 +176,7 @@ _pressure_trampoline = _abi.ferrum_pressure_fn(_run_pressure)
 _reclaim_trampoline = _abi.ferrum_reclaim_fn(_run_reclaim)
 _model_reclaim_trampoline = _abi.ferrum_model_reclaim_fn(_run_model_reclaim)
 _monitor_trampoline = _abi.ferrum_monitor_fn(_run_monitor)
+_enqueue_trampoline = _abi.ferrum_enqueue_fn(_run_enqueue)
 _placement_trampoline = _abi.ferrum_placement_fn(_run_placement)
 
 
@@ -178,15 +193,17 @@ def queue_host_function(stream: Any, function: HostFunction) -> None:
 
 
 def add_pressure(
-    device: Any, function: Callable[[PressureLevel], object]
+    watched: Any,
+    function: Callable[[PressureLevel], object],
+    add: Callable[..., int] | None = None,
 ) -> tuple[_abi.ferrum_registration, Callable[[], None]]:
-    """Gives the registration and what forgets the function."""
+    """Gives the registration and what forgets the function; watched is a device, unless
+    add, the function of the library, wants something else."""
     key = next(_keys)
     registration = _abi.ferrum_registration()
     _pressure_functions[key] = function
-    status = _native.library().ferrum_pressure_callback_add(
-        device, _pressure_trampoline, key, ctypes.byref(registration)
-    )
+    add = add or _native.library().ferrum_pressure_callback_add
+    status = add(watched, _pressure_trampoline, key, ctypes.byref(registration))
     if status < 0:
         error = _native.error_of(status)
         _pressure_functions.pop(key, None)
@@ -269,6 +286,28 @@ def create_placement(
         forget_placement(key)
         raise error
     return key
+
+
+def adopt_stream(
+    device: Any,
+    foreign: _abi.ferrum_foreign_stream,
+    function: Callable[[Callable[[], None]], object] | None,
+    handle: Any,
+) -> Callable[[], None]:
+    """Adopts a stream that queues through the function, and gives what forgets it."""
+    key = next(_keys) if function is not None else 0
+    if function is not None:
+        _enqueue_functions[key] = function
+        foreign.enqueue = _enqueue_trampoline
+        foreign.user_data = key
+    status = _native.library().ferrum_stream_adopt(
+        device, ctypes.byref(foreign), ctypes.byref(handle)
+    )
+    if status < 0:
+        error = _native.error_of(status)
+        _forget(_enqueue_functions, key)
+        raise error
+    return lambda: _forget(_enqueue_functions, key)
 
 
 def forget_placement(key: int) -> None:

@@ -515,6 +515,9 @@ class BlockInfo:
         is_relocatable: defragment() may move it.
         pin_count: calls of pin() that unpin() has not ended, one for each view of a
             relocatable block among them.
+        linked: the library's number for the block of another device that is the same
+            memory, or 0.
+        is_adopted: the memory is somebody else's.
     """
 
     handle: int
@@ -530,6 +533,8 @@ class BlockInfo:
     tag: str
     is_relocatable: bool
     pin_count: int
+    linked: int
+    is_adopted: bool
 
     @classmethod
     def from_abi(cls, raw: _abi.ferrum_handle_info) -> BlockInfo:
@@ -548,6 +553,8 @@ class BlockInfo:
             tag=raw.tag.decode("utf-8", "replace"),
             is_relocatable=bool(raw.is_relocatable),
             pin_count=raw.pin_count,
+            linked=raw.linked.id,
+            is_adopted=bool(raw.is_adopted),
         )
 
 

@@ -1,0 +1,208 @@
+"""Blocks mapped for the host, what is expected of them, and how they are used."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from . import _abi, _native
+from ._buffers import HostBuffer
+from ._owned import Owned
+from ._values import i32, u64
+from .devices import Device
+from .streams import Stream, optional_handle
+
+
+class HostAccess(enum.IntEnum):
+    """What a program does through a mapping."""
+
+    READ_ONLY = _abi.FERRUM_HOST_READ_ONLY
+    WRITE_ONLY = _abi.FERRUM_HOST_WRITE_ONLY
+    READ_WRITE = _abi.FERRUM_HOST_READ_WRITE
+
+
+class UsageHint(enum.IntEnum):
+    """What a program expects of a block, on one of three axes: order (SEQUENTIAL,
+    RANDOM), direction (READ_MOSTLY, WRITE_MOSTLY), lifetime (TEMPORARY, RESIDENT)."""
+
+    NONE = _abi.FERRUM_USAGE_NONE
+    SEQUENTIAL = _abi.FERRUM_USAGE_SEQUENTIAL
+    RANDOM = _abi.FERRUM_USAGE_RANDOM
+    READ_MOSTLY = _abi.FERRUM_USAGE_READ_MOSTLY
+    WRITE_MOSTLY = _abi.FERRUM_USAGE_WRITE_MOSTLY
+    TEMPORARY = _abi.FERRUM_USAGE_TEMPORARY
+    RESIDENT = _abi.FERRUM_USAGE_RESIDENT
+
+
+class AccessPattern(enum.IntEnum):
+    """How a block is used, as far as its last accesses show."""
+
+    UNKNOWN = _abi.FERRUM_PATTERN_UNKNOWN
+    SEQUENTIAL = _abi.FERRUM_PATTERN_SEQUENTIAL
+    RANDOM = _abi.FERRUM_PATTERN_RANDOM
+    BURST = _abi.FERRUM_PATTERN_BURST
+    MIXED = _abi.FERRUM_PATTERN_MIXED
+
+
+@dataclass(frozen=True)
+class UsageHints:
+    """The last hint of each axis; NONE where none was given."""
+
+    order: UsageHint
+    direction: UsageHint
+    lifetime: UsageHint
+
+
+@dataclass(frozen=True)
+class AccessStats:
+    """What copies, fills, writes, reads and mappings did with a block.
+
+    Attributes:
+        average_read_bytes, average_write_bytes: rounded down; 0 when there was none.
+        last_access_ns: monotonic time since the library was started; None: never.
+    """
+
+    read_count: int
+    write_count: int
+    average_read_bytes: int
+    average_write_bytes: int
+    last_access_ns: int | None
+    pattern: AccessPattern
+
+
+class HostMapping(HostBuffer):
+    """A range of a block that the host addresses; Memory.map() makes it.
+
+    view(), as_numpy() and buffer look into it. close(), or the end of the context,
+    ends it, and writes a copy back.
+
+    Attributes:
+        access: what it was made for.
+        is_staged: it is a copy, not the block itself.
+        size_bytes: how long it is.
+    """
+
+    def __init__(self, block: AdvancedBlock, raw: _abi.ferrum_mapping, access: HostAccess) -> None:
+        self.access = access
+        self.is_staged = bool(raw.is_staged)
+        self.size_bytes: int = raw.size_bytes
+        self._pointer = raw.host_pointer
+        memory, mapping_id = block._handle, raw.mapping_id
+        end = _native.library().ferrum_unmap
+        label = f"mapping of {self.size_bytes} bytes of the {block._owned.label}"
+        self._own(Owned(label, lambda _flags: end(memory, mapping_id), block._owned), mapping_id)
+
+    def close(self) -> None:
+        """Ends the mapping; a copy that is not read-only is written back.
+
+        Raises:
+            ViewExistsError: a view still looks into it; nothing has changed.
+        """
+        self._owned.close()
+
+    def view(self) -> memoryview:
+        """The range as a memoryview of bytes, writable unless it is only read."""
+        whole = super().view()
+        return whole.toreadonly() if self.access == HostAccess.READ_ONLY else whole
+
+    def __len__(self) -> int:
+        return self.size_bytes
+
+    def _host_range(self) -> tuple[int | None, int]:
+        _ = self._handle
+        return self._pointer, self.size_bytes
+
+
+class AdvancedBlock(HostBuffer):
+    """What a block can besides copies: mappings, hints, statistics."""
+
+    def map(
+        self,
+        access: HostAccess = HostAccess.READ_WRITE,
+        *,
+        offset_bytes: int = 0,
+        size_bytes: int | None = None,
+    ) -> HostMapping:
+        """Makes a range of the block addressable by the host, after what is queued on
+        the streams that have used it. While it is mapped the block is neither moved nor
+        given back. The same range with the same access can be mapped again.
+
+        Args:
+            access: what is done through it; what WRITE_ONLY does not write has no
+                defined value afterwards.
+            offset_bytes: where in the block to start.
+            size_bytes: how many; None: all from the offset on.
+
+        Raises:
+            BusyError: it is to be written, and overlaps what is mapped for writing.
+        """
+        request = _abi.ferrum_map_request.init()
+        request.memory = self._handle
+        request.access = int(access)
+        request.offset_bytes = u64("offset_bytes", offset_bytes)
+        if size_bytes is not None:
+            request.size_bytes = u64("size_bytes", size_bytes)
+        raw = _abi.ferrum_mapping.init()
+        library = _native.library()
+        _native.check(library.ferrum_map(ctypes.byref(request), ctypes.byref(raw)))
+        return HostMapping(self, raw, HostAccess(access))
+
+    def prefetch(self, target: Device, stream: Stream | None = None) -> None:
+        """Queues that the block is brought near a device before it is used there.
+
+        Args:
+            target: the block's own device, or another.
+            stream: of the block's device; None: its default one.
+
+        Raises:
+            UnsupportedError: the block cannot be brought there.
+        """
+        _native.check(
+            _native.library().ferrum_prefetch(self._handle, target._handle, optional_handle(stream))
+        )
+
+    def set_usage_hint(self, hint: UsageHint) -> None:
+        """Keeps a hint with the block, in place of an earlier one of the same axis; NONE
+        takes all back."""
+        _native.check(_native.library().ferrum_set_usage_hint(self._handle, i32("hint", int(hint))))
+
+    def usage_hints(self) -> UsageHints:
+        """The hints of the block."""
+        raw = _abi.ferrum_usage_hints.init()
+        _native.check(_native.library().ferrum_get_usage_hints(self._handle, ctypes.byref(raw)))
+        return UsageHints(UsageHint(raw.order), UsageHint(raw.direction), UsageHint(raw.lifetime))
+
+    def access_stats(self) -> AccessStats | None:
+        """How the block was used; None when its manager does not track."""
+        raw = _abi.ferrum_access_stats.init()
+        _native.check(_native.library().ferrum_get_access_stats(self._handle, ctypes.byref(raw)))
+        if not raw.is_tracked:
+            return None
+        return AccessStats(
+            read_count=raw.read_count,
+            write_count=raw.write_count,
+            average_read_bytes=raw.average_read_bytes,
+            average_write_bytes=raw.average_write_bytes,
+            last_access_ns=raw.last_access_ns if raw.is_accessed else None,
+            pattern=AccessPattern(raw.pattern),
+        )
+
+
+def end_block(handle: _abi.ferrum_memory, flags: int) -> int:
+    """Gives a block back; with force also one that is pinned or mapped."""
+    library = _native.library()
+    status: int = library.ferrum_deallocate(handle)
+    if flags & _abi.FERRUM_FORCE:
+        while status == _abi.FERRUM_ERROR_BUSY and _loosen(library, handle):
+            status = library.ferrum_deallocate(handle)
+    return status
+
+
+def _loosen(library: Any, handle: _abi.ferrum_memory) -> bool:
+    """Ends one pin or mapping; false: there is none."""
+    if library.ferrum_unpin(handle) == _abi.FERRUM_OK:
+        return True
+    ended: int = library.ferrum_unmap(handle, 0)
+    return ended == _abi.FERRUM_OK
