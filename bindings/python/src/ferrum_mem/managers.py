@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
-from . import _abi, _native
+from . import _abi, _async, _native
 from ._owned import Owned, Resource
 from ._values import nanoseconds, u32, u64
 from .devices import Device
 from .errors import InvalidAlignmentError, InvalidConfigError
 from .memory import Memory
 from .pools import abi_config
+from .streams import Stream, named_handle
 from .types import (
     DefragmentationStats,
     ManagerConfig,
@@ -64,6 +66,9 @@ class Manager(Resource):
         )
         end = _native.library().ferrum_manager_destroy
         self._device = device
+        settings = config if config is not None else ManagerConfig()
+        self._turns = _async.Turns(settings.max_concurrent_transfers)
+        self._moving = 0
         self._own(
             Owned(f"Manager on {device.id}", lambda flags: end(handle, flags), device._node),
             handle,
@@ -172,3 +177,121 @@ class Manager(Resource):
             status = library.ferrum_defragment_within(self._handle, budget_ns, ctypes.byref(raw))
         _native.check(status)
         return DefragmentationStats.from_abi(raw)
+
+    async def allocate_async(
+        self,
+        size_bytes: int,
+        *,
+        alignment_bytes: int | None = None,
+        memory_type: MemoryType = MemoryType.GENERAL,
+        tag: str | None = None,
+        relocatable: bool = False,
+    ) -> Memory:
+        """As allocate(), which may wait when memory is short. A block that a cancelled
+        task would have got is given back."""
+        return await _async.in_thread(
+            lambda: self.allocate(
+                size_bytes,
+                alignment_bytes=alignment_bytes,
+                memory_type=memory_type,
+                tag=tag,
+                relocatable=relocatable,
+            ),
+            Memory.close,
+        )
+
+    async def copy_async(
+        self,
+        destination: Memory,
+        source: Memory,
+        size_bytes: int | None = None,
+        *,
+        source_offset_bytes: int = 0,
+        offset_bytes: int = 0,
+        stream: Stream | None = None,
+    ) -> None:
+        """Copies between two blocks, or within one, and is done when the bytes are
+        there. A copy that has begun is finished, also when the task is cancelled or a
+        block is closed meanwhile.
+
+        Args:
+            destination, source: of this manager's device or of another.
+            size_bytes: how many; None: all of the source from its offset on.
+            source_offset_bytes: where in the source to start.
+            offset_bytes: where in the destination to start.
+            stream: of the destination's device. None: after all earlier work on the
+                two blocks, on the default stream.
+        """
+        transfer = destination._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
+        copy = _native.library().ferrum_copy
+        if stream is None and (destination.is_in_use() or source.is_in_use()):
+            # The library knows which streams have to be waited for.
+            await _async.in_thread(lambda: _native.check(copy(ctypes.byref(transfer))))
+            return
+        owner = destination.manager
+        handle = named_handle(stream, owner.device)
+        await owner._turns.take()
+        end = None
+        try:
+            queue = _native.library().ferrum_copy_async
+            await _when_unmoved(
+                lambda: _native.check(queue(ctypes.byref(transfer), handle)),
+                owner,
+                source.manager,
+            )
+            end = _async.Mark(handle, owner._turns.give)
+        finally:
+            if end is None:
+                owner._turns.give()
+        await end.wait()
+
+    async def fill_async(
+        self,
+        memory: Memory,
+        pattern: int = 0,
+        size_bytes: int | None = None,
+        *,
+        pattern_bytes: int = 1,
+        offset_bytes: int = 0,
+        stream: Stream | None = None,
+    ) -> None:
+        """Fills a range of a block, as Memory.fill_async(), and is done when the bytes
+        are there."""
+        handle = named_handle(stream, memory.manager.device)
+        await _when_unmoved(
+            lambda: memory.fill_async(
+                pattern,
+                size_bytes,
+                pattern_bytes=pattern_bytes,
+                offset_bytes=offset_bytes,
+                stream=stream,
+            ),
+            memory.manager,
+        )
+        await _async.drained(handle)
+
+    async def defragment_async(self, budget_s: float | None = None) -> DefragmentationStats:
+        """As defragment(). One that has begun is finished, also when the task is
+        cancelled."""
+
+        def defragment() -> DefragmentationStats:
+            self._moving += 1
+            try:
+                return self.defragment(budget_s)
+            finally:
+                self._moving -= 1
+
+        return await _async.in_thread(defragment)
+
+    async def close_async(self, *, force: bool = False) -> None:
+        """As close(), which with force waits for copies."""
+        await _async.in_thread(lambda: self.close(force=force))
+
+
+async def _when_unmoved(call: Callable[[], object], *managers: Manager) -> None:
+    """Makes a call that waits at most for the move of a block: here while none of the
+    managers is defragmented, else in a thread."""
+    if any(manager._moving for manager in managers):
+        await _async.in_thread(call)
+    else:
+        call()

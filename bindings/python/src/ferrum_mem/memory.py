@@ -8,12 +8,13 @@ import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import _abi, _native
+from . import _abi, _async, _native
+from ._async import Queued
 from ._buffers import HostBuffer
 from ._owned import Owned
 from ._values import u32, u64
 from .errors import InvalidOffsetError
-from .streams import Stream, optional_handle
+from .streams import Stream, named_handle, optional_handle
 from .types import BlockInfo
 
 if TYPE_CHECKING:
@@ -185,16 +186,20 @@ class Memory(HostBuffer):
         source_offset_bytes: int = 0,
         offset_bytes: int = 0,
         stream: Stream | None = None,
-    ) -> None:
+    ) -> Queued:
         """Queues a copy on a stream of this block's device; None: its default one.
 
         Both blocks stay until it is done. Waits for its turn when the manager has
-        max_concurrent_transfers in flight.
+        max_concurrent_transfers in flight; Manager.copy_async() does not.
+
+        Returns:
+            What can be awaited until the copy is done, or left alone.
         """
         transfer = self._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
         _native.check(
             _native.library().ferrum_copy_async(ctypes.byref(transfer), optional_handle(stream))
         )
+        return self._queued(stream)
 
     def _transfer(
         self, source: Memory, size_bytes: int | None, source_offset_bytes: int, offset_bytes: int
@@ -217,7 +222,7 @@ class Memory(HostBuffer):
         pattern_bytes: int = 1,
         offset_bytes: int = 0,
         stream: Stream | None = None,
-    ) -> None:
+    ) -> Queued:
         """Queues a fill on a stream of this block's device; None: its default one.
 
         Args:
@@ -226,6 +231,9 @@ class Memory(HostBuffer):
             pattern_bytes: 1, 2 or 4.
             offset_bytes: a multiple of pattern_bytes.
             stream: the stream.
+
+        Returns:
+            What can be awaited until the fill is done, or left alone.
         """
         fill = _abi.ferrum_fill.init()
         fill.memory = self._handle
@@ -238,6 +246,29 @@ class Memory(HostBuffer):
         _native.check(
             _native.library().ferrum_fill_async(ctypes.byref(fill), optional_handle(stream))
         )
+        return self._queued(stream)
+
+    def _queued(self, stream: Stream | None) -> Queued:
+        device = self._manager.device
+        return Queued(lambda: named_handle(stream, device))
+
+    def is_in_use(self) -> bool:
+        """Whether asynchronous work on the block is in flight."""
+        return self.info().operations_in_flight > 0
+
+    async def write_async(self, data: Any, offset_bytes: int = 0) -> None:
+        """As write(). The data are kept alive, and must not change, until the bytes are
+        there, also when the task is cancelled."""
+        await _async.in_thread(lambda: self.write(data, offset_bytes))
+
+    async def read_async(self, size_bytes: int | None = None, offset_bytes: int = 0) -> bytes:
+        """As read()."""
+        return await _async.in_thread(lambda: self.read(size_bytes, offset_bytes))
+
+    async def read_into_async(self, target: Any, offset_bytes: int = 0) -> None:
+        """As read_into(). The target is kept alive, and may be written to, until that is
+        done, also when the task is cancelled."""
+        await _async.in_thread(lambda: self.read_into(target, offset_bytes))
 
     def __len__(self) -> int:
         return self.size_bytes

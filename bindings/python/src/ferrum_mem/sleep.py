@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from . import _abi, _native
+from . import _abi, _async, _native
 from ._owned import Owned, Resource, views_lock
 from ._values import nanoseconds, u32
 from .errors import InvalidStateError, ViewExistsError
@@ -177,6 +177,40 @@ class Sleeper(Resource):
         function = self._functions()[1]
         _native.check(function(*self._place(), ctypes.byref(raw), ctypes.byref(report)))
         return WakeReport(report.restored_bytes, report.elapsed_ns)
+
+    async def sleep_async(
+        self,
+        *,
+        tag: str | None = None,
+        backing: SleepBacking = SleepBacking.HOST,
+        directory: str | os.PathLike[str] | None = None,
+        stream: Stream | None = None,
+        timeout_s: float | None = None,
+        num_streams: int = 0,
+    ) -> SleepReport:
+        """As sleep(). What has begun is finished, also when the task is cancelled."""
+        return await _async.in_thread(
+            lambda: self.sleep(
+                tag=tag,
+                backing=backing,
+                directory=directory,
+                stream=stream,
+                timeout_s=timeout_s,
+                num_streams=num_streams,
+            )
+        )
+
+    async def wake_async(
+        self,
+        *,
+        tag: str | None = None,
+        timeout_s: float | None = None,
+        num_streams: int = 0,
+    ) -> WakeReport:
+        """As wake(). What has begun is finished, also when the task is cancelled."""
+        return await _async.in_thread(
+            lambda: self.wake(tag=tag, timeout_s=timeout_s, num_streams=num_streams)
+        )
 
     def is_asleep(self, tag: str | None = None) -> bool:
         """Whether a tag sleeps; None: everything, with what may still come."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from collections.abc import Callable
 
-from . import _abi, _callbacks, _native
+from . import _abi, _async, _callbacks, _native
 from ._owned import Owned, Resource
 from ._waits import wait
 from .devices import Device
+from .errors import FerrumError
 
 NO_STREAM = _abi.ferrum_stream()
 
@@ -18,6 +20,13 @@ def optional_handle(stream: Stream | None) -> _abi.ferrum_stream:
     if stream is None:
         return NO_STREAM
     handle: _abi.ferrum_stream = stream._handle
+    return handle
+
+
+def named_handle(stream: Stream | None, device: Device) -> _abi.ferrum_stream:
+    """The handle of an optional stream; of the device's default one its own handle."""
+    named = device.default_stream if stream is None else stream
+    handle: _abi.ferrum_stream = named._handle
     return handle
 
 
@@ -49,6 +58,11 @@ class Stream(Resource):
         """
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
+    def _end_quietly(self) -> None:
+        """Ends the stream where nobody can be told of a failure."""
+        with contextlib.suppress(FerrumError):
+            self.close(force=True)
+
     def synchronize(self, timeout_s: float | None = None) -> None:
         """Waits until the work is done that is queued now, and raises the first
         failure of queued work since the last time it was asked.
@@ -66,6 +80,18 @@ class Stream(Resource):
         handle = self._handle
         function = _native.library().ferrum_stream_synchronize
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
+
+    async def synchronize_async(self, timeout_s: float | None = None) -> None:
+        """As synchronize(), for what is queued now. While others go on queueing work a
+        failure may be left to the next who asks."""
+        handle = self._handle
+        await _async.within(timeout_s, lambda: _async.drained(handle))
+
+    async def close_async(self) -> None:
+        """Ends the stream once its work is done, with the first failure of that. A
+        cancelled task leaves it as it is."""
+        await self.synchronize_async()
+        await _async.in_thread(lambda: self.close(force=True))
 
     def is_ready(self) -> bool:
         """Whether all work queued so far is done. Does not wait."""
@@ -152,6 +178,23 @@ class Event(Resource):
         handle = self._handle
         function = _native.library().ferrum_event_synchronize
         wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
+
+    async def synchronize_async(self, timeout_s: float | None = None) -> None:
+        """As synchronize()."""
+        await _async.within(timeout_s, self._passed)
+
+    async def _passed(self) -> None:
+        if self.is_ready():
+            return
+        # A stream of its own, so that nothing else waits for the event.
+        stream = Stream(self._device)
+        try:
+            stream.wait_event(self)
+            reached = _async.mark(stream._handle, end=stream._end_quietly)
+        except BaseException:
+            stream.close(force=True)
+            raise
+        await reached
 
     def elapsed_ns(self, end: Event) -> int:
         """Nanoseconds from this event to the other; negative if it passed first.
