@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _abi, _async, _native
-from ._owned import Owned, Resource
+from ._owned import Owned
 from ._values import nanoseconds, u32, u64
 from .devices import Device
 from .errors import InvalidAlignmentError, InvalidConfigError
 from .memory import Memory
 from .pools import abi_config
+from .sharing import SharingManager
 from .streams import Stream, named_handle
 from .types import (
     DefragmentationStats,
@@ -43,7 +44,7 @@ def _abi_config(config: ManagerConfig) -> tuple[_abi.ferrum_manager_config, list
     return raw, kept
 
 
-class Manager(Resource):
+class Manager(SharingManager):
     """A memory manager of a device: hands out blocks by handle.
 
     Args:

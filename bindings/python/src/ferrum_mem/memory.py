@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, _async, _native
 from ._async import Queued
-from ._buffers import HostBuffer
 from ._owned import Owned
 from ._values import u32, u64
 from .errors import InvalidOffsetError
+from .mappings import AdvancedBlock, end_block
 from .streams import Stream, named_handle, optional_handle
 from .types import BlockInfo
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .managers import Manager
 
 
-class Memory(HostBuffer):
+class Memory(AdvancedBlock):
     """A block of a manager; Manager.allocate() makes it.
 
     Attributes:
@@ -37,12 +37,15 @@ class Memory(HostBuffer):
         size_bytes: int,
         *,
         relocatable: bool = False,
+        at_end: Callable[[], None] | None = None,
     ) -> None:
         self.size_bytes = size_bytes
         self.relocatable = relocatable
         self._manager = manager
         label = f"Memory of {size_bytes} bytes on {manager.device.id}"
-        self._own(Owned(label, lambda flags: _end(handle, flags), manager._owned), handle)
+        self._own(
+            Owned(label, lambda flags: end_block(handle, flags), manager._owned, at_end), handle
+        )
 
     @property
     def manager(self) -> Manager:
@@ -100,7 +103,8 @@ class Memory(HostBuffer):
 
         Raises:
             ViewExistsError: a view still looks into the block; nothing has changed.
-            BusyError: the block is pinned; nothing has changed.
+            BusyError: the block is pinned or mapped, or is somebody else's memory on
+                which work is queued; nothing has changed.
         """
         self._owned.close()
 
@@ -275,16 +279,6 @@ class Memory(HostBuffer):
 
     def _host_range(self) -> tuple[int | None, int]:
         return self.info().host_pointer, self.size_bytes
-
-
-def _end(handle: _abi.ferrum_memory, flags: int) -> int:
-    """Gives a block back; with force also one that is pinned."""
-    library = _native.library()
-    status: int = library.ferrum_deallocate(handle)
-    if flags & _abi.FERRUM_FORCE:
-        while status == _abi.FERRUM_ERROR_BUSY and library.ferrum_unpin(handle) == _abi.FERRUM_OK:
-            status = library.ferrum_deallocate(handle)
-    return status
 
 
 def _address_of(view: memoryview) -> Any:
