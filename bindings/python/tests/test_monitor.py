@@ -128,6 +128,29 @@ def test_collecting_gives_memory_back(device, manager, monitor):
     assert done.error is None
 
 
+MANY = """
+import ferrum_mem as fm
+devices = [fm.Device(f"cpu:{i}") for i in range(20)]
+managers = [fm.Manager(device) for device in devices]
+with fm.Monitor(interval_s=fm.NEVER, ignore_system=True) as monitor:
+    for manager in managers:
+        monitor.register(manager)
+    ids = [device.id for device in devices]
+    assert list(monitor.levels()) == ids
+    assert [done.device for done in monitor.collect()] == ids
+    with fm.Placement("round_robin") as turns:
+        assert [turns.select(1, devices).id for _ in ids] == ids
+    assert monitor.pressure().devices == 20
+for owner in (*managers, *devices):
+    owner.close()
+"""
+
+
+def test_more_devices_than_there_is_room_for_at_first(run_python):
+    done = run_python(MANY, FERRUM_HOST_DEVICES="20")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_info_has_the_system_or_the_reason(manager):
     with fm.Monitor(fm.PressureProfile.TORCHLESS) as monitor:
         monitor.register(manager)
