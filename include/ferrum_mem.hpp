@@ -1432,8 +1432,9 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
     result<ferrum_memory_info>
     try_recent_memory_info(std::uint64_t max_age_ns) const {
         ferrum_memory_info out = FERRUM_MEMORY_INFO_INIT;
-        return detail::outcome(
-            ferrum_memory_get_recent_info(get(), max_age_ns, &out), out);
+        const ferrum_status status =
+            ferrum_memory_get_recent_info(get(), max_age_ns, &out);
+        return detail::outcome(status, out);
     }
     ferrum_memory_info recent_memory_info(std::uint64_t max_age_ns) const {
         return try_recent_memory_info(max_age_ns).value();
@@ -1661,8 +1662,9 @@ class monitor {
     result<ferrum_monitor_pressure>
     try_pressure(std::uint64_t max_age_ns = 0) const {
         ferrum_monitor_pressure out = FERRUM_MONITOR_PRESSURE_INIT;
-        return detail::outcome(
-            ferrum_monitor_get_pressure(get(), max_age_ns, &out), out);
+        const ferrum_status status =
+            ferrum_monitor_get_pressure(get(), max_age_ns, &out);
+        return detail::outcome(status, out);
     }
     ferrum_monitor_pressure pressure(std::uint64_t max_age_ns = 0) const {
         return try_pressure(max_age_ns).value();
@@ -1722,8 +1724,9 @@ class placement
     result<ferrum_device>
     try_select(const ferrum_placement_request &request) const {
         ferrum_device out{};
-        return detail::outcome(ferrum_placement_select(get(), &request, &out),
-                               out);
+        const ferrum_status status =
+            ferrum_placement_select(get(), &request, &out);
+        return detail::outcome(status, out);
     }
     ferrum_device select(const ferrum_placement_request &request) const {
         return try_select(request).value();
@@ -1794,15 +1797,17 @@ struct memory_stats : ferrum_memory_stats {
 
     result<ferrum_memory_ratios> try_ratios() const {
         ferrum_memory_ratios out = FERRUM_MEMORY_RATIOS_INIT;
-        return detail::outcome(ferrum_memory_stats_ratios(this, &out), out);
+        const ferrum_status status = ferrum_memory_stats_ratios(this, &out);
+        return detail::outcome(status, out);
     }
     double hit_rate() const { return try_ratios().value().hit_rate; }
     double utilization() const { return try_ratios().value().utilization; }
     double efficiency() const { return try_ratios().value().efficiency; }
     result<memory_stats> try_merge(const memory_stats &other) const {
         memory_stats out;
-        return detail::outcome(ferrum_memory_stats_merge(this, &other, &out),
-                               out);
+        const ferrum_status status =
+            ferrum_memory_stats_merge(this, &other, &out);
+        return detail::outcome(status, out);
     }
     memory_stats merge(const memory_stats &other) const {
         return try_merge(other).value();
@@ -1823,8 +1828,9 @@ class memory_config {
     memory_config() = default;
     static result<memory_config> try_preset(ferrum_memory_preset which) {
         memory_config out;
-        return detail::outcome(ferrum_memory_config_preset(which, &out.raw_),
-                               out);
+        const ferrum_status status =
+            ferrum_memory_config_preset(which, &out.raw_);
+        return detail::outcome(status, out);
     }
     static memory_config preset(ferrum_memory_preset which) {
         return try_preset(which).value();
@@ -1899,7 +1905,8 @@ class tracker_view {
 
     result<ferrum_buffer_metadata> try_find(std::uint64_t buffer_id) const {
         ferrum_buffer_metadata out{};
-        return detail::outcome(ferrum_tracker_get(id_, buffer_id, &out), out);
+        const ferrum_status status = ferrum_tracker_get(id_, buffer_id, &out);
+        return detail::outcome(status, out);
     }
     ferrum_buffer_metadata find(std::uint64_t buffer_id) const {
         return try_find(buffer_id).value();
@@ -1930,7 +1937,8 @@ class tracker_view {
     }
     result<ferrum_tracker_totals> try_totals() const {
         ferrum_tracker_totals out = FERRUM_TRACKER_TOTALS_INIT;
-        return detail::outcome(ferrum_tracker_get_totals(id_, &out), out);
+        const ferrum_status status = ferrum_tracker_get_totals(id_, &out);
+        return detail::outcome(status, out);
     }
     ferrum_tracker_totals totals() const { return try_totals().value(); }
 
@@ -1978,8 +1986,9 @@ class tracker : public detail::owner<ferrum_tracker, detail::end_tracker> {
     }
     result<ferrum_buffer_metadata> try_untrack(std::uint64_t buffer_id) {
         ferrum_buffer_metadata out{};
-        return detail::outcome(ferrum_tracker_untrack(get(), buffer_id, &out),
-                               out);
+        const ferrum_status status =
+            ferrum_tracker_untrack(get(), buffer_id, &out);
+        return detail::outcome(status, out);
     }
     ferrum_buffer_metadata untrack(std::uint64_t buffer_id) {
         return try_untrack(buffer_id).value();
@@ -2076,13 +2085,15 @@ template <class Buffer> class generic_pool {
 
     result<memory_stats> try_stats() const {
         memory_stats out;
-        return detail::outcome(ferrum_generic_pool_get_stats(get(), &out), out);
+        const ferrum_status status = ferrum_generic_pool_get_stats(get(), &out);
+        return detail::outcome(status, out);
     }
     memory_stats stats() const { return try_stats().value(); }
     result<std::uint64_t> try_pooled_count() const {
         std::uint64_t out = 0;
-        return detail::outcome(
-            ferrum_generic_pool_get_pooled_count(get(), &out), out);
+        const ferrum_status status =
+            ferrum_generic_pool_get_pooled_count(get(), &out);
+        return detail::outcome(status, out);
     }
     std::uint64_t pooled_count() const { return try_pooled_count().value(); }
     result<done> try_record_cpu_fallback() {
@@ -2092,8 +2103,9 @@ template <class Buffer> class generic_pool {
     /** Only while the pool lives; INVALID_STATE: it does not track. */
     result<tracker_view> try_tracker() const {
         ferrum_tracker out{};
-        return detail::outcome(ferrum_generic_pool_get_tracker(get(), &out),
-                               tracker_view(out));
+        const ferrum_status status =
+            ferrum_generic_pool_get_tracker(get(), &out);
+        return detail::outcome(status, tracker_view(out));
     }
 
   private:
@@ -2154,8 +2166,9 @@ class fallback_buffer
 
     result<ferrum_fallback_buffer_info> try_info() const {
         ferrum_fallback_buffer_info out = FERRUM_FALLBACK_BUFFER_INFO_INIT;
-        return detail::outcome(ferrum_fallback_buffer_get_info(get(), &out),
-                               out);
+        const ferrum_status status =
+            ferrum_fallback_buffer_get_info(get(), &out);
+        return detail::outcome(status, out);
     }
     ferrum_fallback_buffer_info info() const { return try_info().value(); }
     bool is_gpu() const { return info().location == FERRUM_LOCATION_GPU; }
@@ -2163,8 +2176,9 @@ class fallback_buffer
     /** INVALID_STATE when the buffer is on the other side. */
     result<ferrum_address> try_address(ferrum_buffer_location side) const {
         ferrum_address out = 0;
-        return detail::outcome(
-            ferrum_fallback_buffer_get_address(get(), side, &out), out);
+        const ferrum_status status =
+            ferrum_fallback_buffer_get_address(get(), side, &out);
+        return detail::outcome(status, out);
     }
     ferrum_address address(ferrum_buffer_location side) const {
         return try_address(side).value();
@@ -2265,13 +2279,15 @@ class gpu_manager
     }
     result<memory_stats> try_stats() const {
         memory_stats out;
-        return detail::outcome(ferrum_gpu_manager_get_stats(get(), &out), out);
+        const ferrum_status status = ferrum_gpu_manager_get_stats(get(), &out);
+        return detail::outcome(status, out);
     }
     memory_stats stats() const override { return try_stats().value(); }
     result<ferrum_fallback_stats> try_fallback_stats() const {
         ferrum_fallback_stats out = FERRUM_FALLBACK_STATS_INIT;
-        return detail::outcome(
-            ferrum_gpu_manager_get_fallback_stats(get(), &out), out);
+        const ferrum_status status =
+            ferrum_gpu_manager_get_fallback_stats(get(), &out);
+        return detail::outcome(status, out);
     }
     ferrum_fallback_stats fallback_stats() const {
         return try_fallback_stats().value();
@@ -2280,8 +2296,9 @@ class gpu_manager
     std::uint64_t free_memory() const override { return memory().second; }
     result<ferrum_pressure_level> try_pressure() const {
         ferrum_pressure_level out = 0;
-        return detail::outcome(ferrum_gpu_manager_get_pressure(get(), &out),
-                               out);
+        const ferrum_status status =
+            ferrum_gpu_manager_get_pressure(get(), &out);
+        return detail::outcome(status, out);
     }
     ferrum_pressure_level pressure() const override {
         return try_pressure().value();
@@ -2292,7 +2309,8 @@ class gpu_manager
     void clear_pool() override { try_clear_pool().value(); }
     result<std::uint64_t> try_shrink() {
         std::uint64_t out = 0;
-        return detail::outcome(ferrum_gpu_manager_shrink(get(), &out), out);
+        const ferrum_status status = ferrum_gpu_manager_shrink(get(), &out);
+        return detail::outcome(status, out);
     }
     std::uint64_t shrink() override { return try_shrink().value(); }
     /** Only while the manager lives; INVALID_STATE: it does not track. */
@@ -2317,8 +2335,9 @@ class gpu_manager
     /** Brings back what fell back, and says how many. */
     result<std::uint64_t> try_return_buffers() {
         std::uint64_t out = 0;
-        return detail::outcome(ferrum_gpu_manager_return_buffers(get(), &out),
-                               out);
+        const ferrum_status status =
+            ferrum_gpu_manager_return_buffers(get(), &out);
+        return detail::outcome(status, out);
     }
     std::uint64_t return_buffers() { return try_return_buffers().value(); }
     /** A buffer of storage that one of this manager gave. */

@@ -175,7 +175,12 @@ func (p *DevicePool) grow(bytes uint64, stream device.Stream) (pool.Block, error
 	if _, err := p.decideBound(); err != nil {
 		return pool.Block{}, err
 	}
-	return p.inner.Alloc(pool.Request{SizeBytes: bytes, Stream: stream})
+	block, err := p.inner.Alloc(pool.Request{SizeBytes: bytes, Stream: stream})
+	if noRoom(err) {
+		err = device.Errorf(device.CodeOutOfMemory, "unified.allocate", "%d bytes with gpu_memory_fraction %v and min_free_bytes %d: %w",
+			bytes, p.config.GPUMemoryFraction, p.config.MinFreeBytes, err).On(p.engine.ID())
+	}
+	return block, err
 }
 
 // decideBound tells core/pool what it may hold now, and gives that.

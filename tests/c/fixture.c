@@ -79,6 +79,44 @@ static ferrum_placement make_placement(void) {
     return placement;
 }
 
+static ferrum_gpu_manager make_gpu_manager(fixture *f) {
+    ferrum_memory_config config = FERRUM_MEMORY_CONFIG_INIT;
+    config.flags |= FERRUM_MEMORY_TRACK_ALLOCATIONS;
+    config.min_free_bytes = 0;
+    ferrum_gpu_manager manager;
+    MUST(ferrum_gpu_manager_create(f->other_device, f->device, &config,
+                                   &manager));
+    return manager;
+}
+
+static ferrum_fallback_buffer make_buffer(ferrum_gpu_manager manager) {
+    ferrum_buffer_request request = FERRUM_BUFFER_REQUEST_INIT;
+    request.dtype = FERRUM_DTYPE_U8;
+    request.num_elements = 4096;
+    ferrum_fallback_buffer buffer;
+    MUST(ferrum_gpu_manager_allocate(manager, &request, &buffer));
+    return buffer;
+}
+
+static ferrum_tracker make_tracker(void) {
+    ferrum_tracker tracker;
+    MUST(ferrum_tracker_create(&tracker));
+    ferrum_buffer_metadata known = {0};
+    known.buffer_id = 5;
+    known.size_bytes = 100;
+    MUST(ferrum_tracker_track(tracker, &known));
+    return tracker;
+}
+
+static ferrum_generic_pool make_generic_pool(void) {
+    ferrum_memory_config config = FERRUM_MEMORY_CONFIG_INIT;
+    config.max_pooled_per_bucket = 1;
+    ferrum_generic_pool pool;
+    MUST(ferrum_generic_pool_create(&config, &pool));
+    MUST(ferrum_generic_pool_add_free(pool, 1, 100));
+    return pool;
+}
+
 static void make_dead_handles(fixture *f) {
     ferrum_stream stream;
     ferrum_event event;
@@ -111,6 +149,18 @@ static void make_dead_handles(fixture *f) {
     ferrum_placement placement = make_placement();
     MUST(ferrum_placement_destroy(placement));
     f->dead[PLACEMENT] = placement.id;
+    ferrum_gpu_manager gpu_manager = make_gpu_manager(f);
+    ferrum_fallback_buffer buffer = make_buffer(gpu_manager);
+    MUST(ferrum_fallback_buffer_free(buffer, (ferrum_stream){0}));
+    MUST(ferrum_gpu_manager_destroy(gpu_manager, 0));
+    f->dead[GPU_MANAGER] = gpu_manager.id;
+    f->dead[BUFFER] = buffer.id;
+    ferrum_tracker tracker = make_tracker();
+    MUST(ferrum_tracker_destroy(tracker));
+    f->dead[TRACKER] = tracker.id;
+    ferrum_generic_pool generic = make_generic_pool();
+    MUST(ferrum_generic_pool_destroy(generic, FERRUM_FORCE));
+    f->dead[GENERIC_POOL] = generic.id;
     f->dead[STREAM] = stream.id;
     f->dead[EVENT] = event.id;
     f->dead[POOL] = pool.id;
@@ -154,15 +204,24 @@ void fixture_make(fixture *f) {
                                      &f->shared_range, NULL));
     f->monitor = make_monitor();
     f->placement = make_placement();
+    f->gpu_manager = make_gpu_manager(f);
+    f->buffer = make_buffer(f->gpu_manager);
+    f->tracker = make_tracker();
+    f->generic = make_generic_pool();
     const uint64_t live[KINDS] = {
         f->device.id,  f->stream.id,  f->event.id,        f->pool.id,
         f->manager.id, f->memory.id,  f->registration.id, f->vpool.id,
-        f->shared.id,  f->monitor.id, f->placement.id};
+        f->shared.id,  f->monitor.id, f->placement.id,    f->gpu_manager.id,
+        f->buffer.id,  f->tracker.id, f->generic.id};
     for (int i = 0; i < KINDS; i++)
         f->live[i] = live[i];
 }
 
 void fixture_end(fixture *f) {
+    MUST(ferrum_generic_pool_destroy(f->generic, FERRUM_FORCE));
+    MUST(ferrum_tracker_destroy(f->tracker));
+    MUST(ferrum_fallback_buffer_free(f->buffer, (ferrum_stream){0}));
+    MUST(ferrum_gpu_manager_destroy(f->gpu_manager, 0));
     MUST(ferrum_placement_destroy(f->placement));
     MUST(ferrum_monitor_destroy(f->monitor));
     MUST(ferrum_registration_remove(f->registration));

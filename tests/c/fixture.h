@@ -18,6 +18,10 @@ enum kind {
     SHARED_POOL,
     MONITOR,
     PLACEMENT,
+    GPU_MANAGER,
+    BUFFER,
+    TRACKER,
+    GENERIC_POOL,
     KINDS
 };
 
@@ -40,6 +44,13 @@ typedef struct {
     ferrum_monitor monitor;
     /* "best_fit". */
     ferrum_placement placement;
+    /* On other_device, falls back to device, tracks; the buffer has 4096 bytes. */
+    ferrum_gpu_manager gpu_manager;
+    ferrum_fallback_buffer buffer;
+    /* Knows Buffer#5 of 100 bytes. */
+    ferrum_tracker tracker;
+    /* Keeps one per bucket and has one of 100 bytes. */
+    ferrum_generic_pool generic;
     uint64_t live[KINDS];
     uint64_t dead[KINDS];
 } fixture;

@@ -252,6 +252,66 @@ sleep_with(fixture *f, void (*change)(ferrum_sleep_config *), int model) {
     return sleep_by(f, &c, model);
 }
 
+/* Asks a gpu manager for a buffer. */
+static ferrum_status buffer_with(uint64_t manager,
+                                 void (*change)(ferrum_buffer_request *)) {
+    ferrum_buffer_request r = FERRUM_BUFFER_REQUEST_INIT;
+    r.num_elements = 16;
+    if (change != NULL)
+        change(&r);
+    ferrum_fallback_buffer out = {1};
+    ferrum_status status =
+        ferrum_gpu_manager_allocate((ferrum_gpu_manager){manager}, &r, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status buffer_on(fixture *f, uint64_t stream) {
+    ferrum_buffer_request r = FERRUM_BUFFER_REQUEST_INIT;
+    r.num_elements = 16;
+    r.stream.id = stream;
+    ferrum_fallback_buffer out = {1};
+    ferrum_status status =
+        ferrum_gpu_manager_allocate(f->gpu_manager, &r, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status adopt_with(ferrum_gpu_manager manager,
+                                ferrum_buffer_location location,
+                                ferrum_address address) {
+    ferrum_buffer_request r = FERRUM_BUFFER_REQUEST_INIT;
+    r.num_elements = 16;
+    ferrum_fallback_buffer out = {1};
+    ferrum_status status =
+        ferrum_gpu_manager_adopt(manager, location, address, &r, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status gpu_manager_on(uint64_t device, uint64_t host) {
+    ferrum_gpu_manager out = {1};
+    ferrum_status status = ferrum_gpu_manager_create(
+        (ferrum_device){device}, (ferrum_device){host}, NULL, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status manage_with(fixture *f,
+                                 void (*change)(ferrum_memory_config *)) {
+    ferrum_memory_config c = FERRUM_MEMORY_CONFIG_INIT;
+    change(&c);
+    ferrum_gpu_manager out = {1};
+    ferrum_status status =
+        ferrum_gpu_manager_create(f->other_device, f->device, &c, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status config_with(void (*change)(ferrum_memory_config *)) {
+    ferrum_memory_config c = FERRUM_MEMORY_CONFIG_INIT;
+    change(&c);
+    return ferrum_memory_config_check(&c);
+}
+static ferrum_status track_with(uint64_t tracker,
+                                void (*change)(ferrum_buffer_metadata *)) {
+    ferrum_buffer_metadata m = {0};
+    m.buffer_id = 7;
+    m.size_bytes = 16;
+    if (change != NULL)
+        change(&m);
+    return ferrum_tracker_track((ferrum_tracker){tracker}, &m);
+}
 /* Makes a monitor that the settings must forbid. */
 static ferrum_status monitor_with(void (*change)(ferrum_monitor_config *)) {
     ferrum_monitor_config c = FERRUM_MONITOR_CONFIG_INIT;
@@ -328,9 +388,146 @@ static ferrum_status sleep_unwaiting(fixture *f, int model) {
     MUST(ferrum_stream_synchronize(f->stream, FERRUM_WAIT_FOREVER));
     return status;
 }
+static ferrum_status map_with(uint64_t memory, uint64_t offset, uint64_t size,
+                              ferrum_host_access access) {
+    ferrum_map_request r = FERRUM_MAP_REQUEST_INIT;
+    r.memory.id = memory;
+    r.offset_bytes = offset;
+    r.size_bytes = size;
+    r.access = access;
+    ferrum_mapping out = FERRUM_MAPPING_INIT;
+    out.mapping_id = 1;
+    ferrum_status status = ferrum_map(&r, &out);
+    return out.mapping_id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status link_with(uint64_t first, uint64_t second,
+                               void (*change)(ferrum_link_request *)) {
+    ferrum_link_request r = FERRUM_LINK_REQUEST_INIT;
+    r.size_bytes = 4096;
+    if (change != NULL)
+        change(&r);
+    ferrum_memory a = {1}, b = {1};
+    ferrum_status status = ferrum_create_mapping(
+        (ferrum_manager){first}, (ferrum_manager){second}, &r, &a, &b);
+    return a.id == 0 && b.id == 0 ? status : FERRUM_OK;
+}
+/* The second device's manager is made for the call. */
+static ferrum_status link_from(fixture *f,
+                               void (*change)(ferrum_link_request *)) {
+    ferrum_manager other;
+    MUST(ferrum_manager_create(f->other_device, NULL, &other));
+    ferrum_status status = link_with(f->manager.id, other.id, change);
+    MUST(ferrum_manager_destroy(other, 0));
+    return status;
+}
+static char foreign_bytes[64];
+static ferrum_status adopt_foreign(uint64_t manager,
+                                   void (*change)(ferrum_adoption *)) {
+    ferrum_adoption a = FERRUM_ADOPTION_INIT;
+    a.address = (ferrum_address)(uintptr_t)foreign_bytes;
+    a.size_bytes = sizeof foreign_bytes;
+    if (change != NULL)
+        change(&a);
+    ferrum_memory out = {1};
+    ferrum_status status =
+        ferrum_adopt_memory((ferrum_manager){manager}, &a, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static ferrum_status enqueue_never(ferrum_host_fn work, void *data, void *u) {
+    (void)work;
+    (void)data;
+    (void)u;
+    return FERRUM_ERROR_CANCELLED;
+}
+static ferrum_status stream_of(uint64_t device,
+                               void (*change)(ferrum_foreign_stream *)) {
+    ferrum_foreign_stream s = FERRUM_FOREIGN_STREAM_INIT;
+    s.enqueue = enqueue_never;
+    if (change != NULL)
+        change(&s);
+    ferrum_stream out = {1};
+    ferrum_status status =
+        ferrum_stream_adopt((ferrum_device){device}, &s, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+/* What is queued in a stream that takes nothing. */
+static ferrum_status refused_by_its_owner(fixture *f) {
+    ferrum_foreign_stream s = FERRUM_FOREIGN_STREAM_INIT;
+    ferrum_stream stream;
+    s.enqueue = enqueue_never;
+    MUST(ferrum_stream_adopt(f->device, &s, &stream));
+    ferrum_status status = fill_with(f->memory.id, stream.id);
+    MUST(ferrum_stream_destroy(stream, 0));
+    return status;
+}
+/* A second use of what is mapped. */
+static ferrum_status while_mapped(fixture *f, int free) {
+    ferrum_map_request r = FERRUM_MAP_REQUEST_INIT;
+    r.memory = f->memory;
+    MUST(ferrum_map(&r, OUT(ferrum_mapping, FERRUM_MAPPING_INIT)));
+    ferrum_status status =
+        free ? ferrum_deallocate(f->memory)
+             : map_with(f->memory.id, 4095, 1, FERRUM_HOST_WRITE_ONLY);
+    MUST(ferrum_unmap(f->memory, 0));
+    return status;
+}
+/* A second adoption of the same memory. */
+static ferrum_status adopt_twice(fixture *f) {
+    ferrum_adoption a = FERRUM_ADOPTION_INIT;
+    a.address = (ferrum_address)(uintptr_t)foreign_bytes;
+    a.size_bytes = sizeof foreign_bytes;
+    ferrum_memory out;
+    MUST(ferrum_adopt_memory(f->manager, &a, &out));
+    ferrum_status status = adopt_foreign(f->manager.id, NULL);
+    MUST(ferrum_deallocate(out));
+    return status;
+}
 
 /* clang-format off */
 #define HANDLE_CALLS(X) \
+    X(gpu_manager_create, DEVICE, gpu_manager_on(id, f->device.id)) \
+    X(gpu_manager_create_host, DEVICE, ferrum_gpu_manager_create(f->device, (ferrum_device){id == 0 ? 1 : id}, NULL, OUT(ferrum_gpu_manager, {0}))) \
+    X(gpu_manager_destroy, GPU_MANAGER, ferrum_gpu_manager_destroy((ferrum_gpu_manager){id}, 0)) \
+    X(gpu_manager_get_backend_name, GPU_MANAGER, ferrum_gpu_manager_get_backend_name((ferrum_gpu_manager){id}, NULL, 0, OUT(size_t, {0}))) \
+    X(gpu_manager_get_stats, GPU_MANAGER, ferrum_gpu_manager_get_stats((ferrum_gpu_manager){id}, OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT))) \
+    X(gpu_manager_get_fallback_stats, GPU_MANAGER, ferrum_gpu_manager_get_fallback_stats((ferrum_gpu_manager){id}, OUT(ferrum_fallback_stats, FERRUM_FALLBACK_STATS_INIT))) \
+    X(gpu_manager_get_memory, GPU_MANAGER, ferrum_gpu_manager_get_memory((ferrum_gpu_manager){id}, OUT(uint64_t, {0}), OUT(uint64_t, {0}))) \
+    X(gpu_manager_get_pressure, GPU_MANAGER, ferrum_gpu_manager_get_pressure((ferrum_gpu_manager){id}, OUT(ferrum_pressure_level, {0}))) \
+    X(gpu_manager_pressure_callback_add, GPU_MANAGER, ferrum_gpu_manager_pressure_callback_add((ferrum_gpu_manager){id}, pressure, NULL, OUT(ferrum_registration, {0}))) \
+    X(gpu_manager_clear_pool, GPU_MANAGER, ferrum_gpu_manager_clear_pool((ferrum_gpu_manager){id})) \
+    X(gpu_manager_shrink, GPU_MANAGER, ferrum_gpu_manager_shrink((ferrum_gpu_manager){id}, OUT(uint64_t, {0}))) \
+    X(gpu_manager_get_tracker, GPU_MANAGER, ferrum_gpu_manager_get_tracker((ferrum_gpu_manager){id}, OUT(ferrum_tracker, {0}))) \
+    X(gpu_manager_allocate, GPU_MANAGER, buffer_with(id, NULL)) \
+    X(gpu_manager_return_buffers, GPU_MANAGER, ferrum_gpu_manager_return_buffers((ferrum_gpu_manager){id}, OUT(uint64_t, {0}))) \
+    X(gpu_manager_adopt, GPU_MANAGER, adopt_with((ferrum_gpu_manager){id}, FERRUM_LOCATION_GPU, 4096)) \
+    X(gpu_manager_release, GPU_MANAGER, ferrum_gpu_manager_release((ferrum_gpu_manager){id}, FERRUM_LOCATION_GPU, 4096, (ferrum_stream){0})) \
+    X(fallback_buffer_free, BUFFER, ferrum_fallback_buffer_free((ferrum_fallback_buffer){id}, (ferrum_stream){0})) \
+    X(fallback_buffer_get_info, BUFFER, ferrum_fallback_buffer_get_info((ferrum_fallback_buffer){id}, OUT(ferrum_fallback_buffer_info, FERRUM_FALLBACK_BUFFER_INFO_INIT))) \
+    X(fallback_buffer_get_address, BUFFER, ferrum_fallback_buffer_get_address((ferrum_fallback_buffer){id}, FERRUM_LOCATION_GPU, OUT(ferrum_address, {0}))) \
+    X(fallback_buffer_move, BUFFER, ferrum_fallback_buffer_move((ferrum_fallback_buffer){id}, FERRUM_LOCATION_CPU)) \
+    X(fallback_buffer_pin, BUFFER, ferrum_fallback_buffer_pin((ferrum_fallback_buffer){id}, NULL, NULL)) \
+    X(fallback_buffer_unpin, BUFFER, ferrum_fallback_buffer_unpin((ferrum_fallback_buffer){id})) \
+    X(fallback_buffer_write, BUFFER, ferrum_fallback_buffer_write((ferrum_fallback_buffer){id}, 0, (char[16]){0}, 16)) \
+    X(fallback_buffer_read, BUFFER, ferrum_fallback_buffer_read((ferrum_fallback_buffer){id}, 0, (char[16]){0}, 16)) \
+    X(fallback_buffer_take, BUFFER, ferrum_fallback_buffer_take((ferrum_fallback_buffer){id}, FERRUM_LOCATION_GPU, OUT(ferrum_address, {0}))) \
+    X(tracker_destroy, TRACKER, ferrum_tracker_destroy((ferrum_tracker){id})) \
+    X(tracker_track, TRACKER, track_with(id, NULL)) \
+    X(tracker_untrack, TRACKER, ferrum_tracker_untrack((ferrum_tracker){id}, 1, NULL)) \
+    X(tracker_get, TRACKER, ferrum_tracker_get((ferrum_tracker){id}, 1, OUT(ferrum_buffer_metadata, {0}))) \
+    X(tracker_get_all, TRACKER, ferrum_tracker_get_all((ferrum_tracker){id}, NULL, 0, OUT(size_t, {0}))) \
+    X(tracker_find_old, TRACKER, ferrum_tracker_find_old((ferrum_tracker){id}, 0, NULL, 0, OUT(size_t, {0}))) \
+    X(tracker_get_totals, TRACKER, ferrum_tracker_get_totals((ferrum_tracker){id}, OUT(ferrum_tracker_totals, FERRUM_TRACKER_TOTALS_INIT))) \
+    X(tracker_clear, TRACKER, ferrum_tracker_clear((ferrum_tracker){id})) \
+    X(generic_pool_destroy, GENERIC_POOL, ferrum_generic_pool_destroy((ferrum_generic_pool){id}, 0)) \
+    X(generic_pool_record_allocation, GENERIC_POOL, ferrum_generic_pool_record_allocation((ferrum_generic_pool){id}, 16, NULL, OUT(uint64_t, {0}))) \
+    X(generic_pool_try_get, GENERIC_POOL, ferrum_generic_pool_try_get((ferrum_generic_pool){id}, 16, NULL, OUT(ferrum_buffer_lease, {0}), OUT(uint32_t, {0}))) \
+    X(generic_pool_return, GENERIC_POOL, ferrum_generic_pool_return((ferrum_generic_pool){id}, OUT(ferrum_buffer_lease, {0}), OUT(uint32_t, {0}))) \
+    X(generic_pool_add_free, GENERIC_POOL, ferrum_generic_pool_add_free((ferrum_generic_pool){id}, 1, 16)) \
+    X(generic_pool_drain, GENERIC_POOL, ferrum_generic_pool_drain((ferrum_generic_pool){id}, NULL, 0, OUT(size_t, {0}))) \
+    X(generic_pool_get_pooled_count, GENERIC_POOL, ferrum_generic_pool_get_pooled_count((ferrum_generic_pool){id}, OUT(uint64_t, {0}))) \
+    X(generic_pool_get_stats, GENERIC_POOL, ferrum_generic_pool_get_stats((ferrum_generic_pool){id}, OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT))) \
+    X(generic_pool_record_cpu_fallback, GENERIC_POOL, ferrum_generic_pool_record_cpu_fallback((ferrum_generic_pool){id})) \
+    X(generic_pool_get_tracker, GENERIC_POOL, ferrum_generic_pool_get_tracker((ferrum_generic_pool){id}, OUT(ferrum_tracker, {0}))) \
     X(device_close, DEVICE, ferrum_device_close((ferrum_device){id}, 0)) \
     X(device_get_info, DEVICE, ferrum_device_get_info((ferrum_device){id}, OUT(ferrum_device_info, FERRUM_DEVICE_INFO_INIT))) \
     X(device_synchronize, DEVICE, ferrum_device_synchronize((ferrum_device){id}, 0)) \
@@ -383,6 +580,17 @@ static ferrum_status sleep_unwaiting(fixture *f, int model) {
     X(deallocate, MEMORY, ferrum_deallocate((ferrum_memory){id})) \
     X(pin, MEMORY, ferrum_pin((ferrum_memory){id}, OUT(ferrum_address, {0}))) \
     X(unpin, MEMORY, ferrum_unpin((ferrum_memory){id})) \
+    X(map, MEMORY, map_with(id, 0, 16, FERRUM_HOST_READ_ONLY)) \
+    X(unmap, MEMORY, ferrum_unmap((ferrum_memory){id}, 0)) \
+    X(create_mapping, MANAGER, link_with(id, f->manager.id, NULL)) \
+    X(create_mapping_second, MANAGER, link_with(f->manager.id, id, NULL)) \
+    X(prefetch, MEMORY, ferrum_prefetch((ferrum_memory){id}, f->device, f->stream)) \
+    X(prefetch_target, DEVICE, ferrum_prefetch(f->memory, (ferrum_device){id}, f->stream)) \
+    X(set_usage_hint, MEMORY, ferrum_set_usage_hint((ferrum_memory){id}, FERRUM_USAGE_RANDOM)) \
+    X(get_usage_hints, MEMORY, ferrum_get_usage_hints((ferrum_memory){id}, OUT(ferrum_usage_hints, FERRUM_USAGE_HINTS_INIT))) \
+    X(get_access_stats, MEMORY, ferrum_get_access_stats((ferrum_memory){id}, OUT(ferrum_access_stats, FERRUM_ACCESS_STATS_INIT))) \
+    X(adopt_memory, MANAGER, adopt_foreign(id, NULL)) \
+    X(stream_adopt, DEVICE, stream_of(id, NULL)) \
     X(handle_get_info, MEMORY, ferrum_handle_get_info((ferrum_memory){id}, OUT(ferrum_handle_info, FERRUM_HANDLE_INFO_INIT))) \
     X(copy_src, MEMORY, copy_with(f, id, f->memory.id)) \
     X(copy_dst, MEMORY, copy_with(f, f->memory.id, id)) \
@@ -461,6 +669,8 @@ static ferrum_status sleep_unwaiting(fixture *f, int model) {
     X(shared_pool_is_model_asleep, SHARED_POOL, ferrum_shared_pool_is_model_asleep((ferrum_shared_pool){id}, "chat", "kv", OUT(uint32_t, {0})))
 /* Where 0 is the default stream, and so no bad handle. */
 #define OPTIONAL_STREAM_CALLS(X) \
+    X(gpu_manager_allocate_stream, STREAM, buffer_on(f, id)) \
+    X(fallback_buffer_free_stream, STREAM, ferrum_fallback_buffer_free(f->buffer, (ferrum_stream){id})) \
     X(pool_alloc_stream, STREAM, ferrum_pool_alloc(f->pool, 16, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
     X(pool_alloc_aligned_stream, STREAM, ferrum_pool_alloc_aligned(f->pool, 16, 64, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
     X(pool_alloc_with_stream, STREAM, pool_request_with(f->pool.id, id)) \
@@ -472,6 +682,7 @@ static ferrum_status sleep_unwaiting(fixture *f, int model) {
     X(pool_reset_stream, STREAM, ferrum_pool_reset(f->pool, (ferrum_stream){id})) \
     X(copy_async_stream, STREAM, copy_async_with(f->memory.id, f->memory.id, id)) \
     X(fill_async_stream, STREAM, fill_with(f->memory.id, id)) \
+    X(prefetch_stream, STREAM, ferrum_prefetch(f->memory, f->device, (ferrum_stream){id})) \
     X(vpool_deallocate_stream, STREAM, ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, (ferrum_stream){id})) \
     X(shared_pool_deallocate_stream, STREAM, ferrum_shared_pool_deallocate(f->shared, "chat", 0, FIXTURE_RANGE, (ferrum_stream){id})) \
     X(vpool_sleep_stream, STREAM, sleep_after(f, (ferrum_stream){id}, 0)) \
@@ -544,6 +755,25 @@ typedef struct {
 
 /* clang-format off */
 #define STRUCT_CALLS(X) \
+    X(memory_config_preset, "config_out", 1, ferrum_memory_config, FERRUM_MEMORY_CONFIG_INIT, ferrum_memory_config_preset(0, p)) \
+    X(memory_config_check, "config", 0, ferrum_memory_config, FERRUM_MEMORY_CONFIG_INIT, ferrum_memory_config_check(p)) \
+    X(memory_stats_ratios, "stats", 0, ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT, ferrum_memory_stats_ratios(p, OUT(ferrum_memory_ratios, FERRUM_MEMORY_RATIOS_INIT))) \
+    X(memory_stats_ratios_out, "ratios_out", 1, ferrum_memory_ratios, FERRUM_MEMORY_RATIOS_INIT, ferrum_memory_stats_ratios(OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), p)) \
+    X(memory_stats_merge, "stats", 0, ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT, ferrum_memory_stats_merge(p, OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT))) \
+    X(memory_stats_merge_other, "other", 0, ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT, ferrum_memory_stats_merge(OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), p, OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT))) \
+    X(memory_stats_merge_out, "merged_out", 1, ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT, ferrum_memory_stats_merge(OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), p)) \
+    X(memory_stats_text, "stats", 0, ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT, ferrum_memory_stats_text(p, NULL, 0, OUT(size_t, {0}))) \
+    X(tracker_get_totals, "totals_out", 1, ferrum_tracker_totals, FERRUM_TRACKER_TOTALS_INIT, ferrum_tracker_get_totals(f->tracker, p)) \
+    X(generic_pool_create, "config", 0, ferrum_memory_config, FERRUM_MEMORY_CONFIG_INIT, ferrum_generic_pool_create(p, OUT(ferrum_generic_pool, {0}))) \
+    X(generic_pool_record_allocation, "use", 0, ferrum_buffer_use, FERRUM_BUFFER_USE_INIT, ferrum_generic_pool_record_allocation(f->generic, 16, p, OUT(uint64_t, {0}))) \
+    X(generic_pool_try_get, "use", 0, ferrum_buffer_use, FERRUM_BUFFER_USE_INIT, ferrum_generic_pool_try_get(f->generic, 16, p, OUT(ferrum_buffer_lease, {0}), OUT(uint32_t, {0}))) \
+    X(generic_pool_get_stats, "stats_out", 1, ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT, ferrum_generic_pool_get_stats(f->generic, p)) \
+    X(gpu_manager_create, "config", 0, ferrum_memory_config, FERRUM_MEMORY_CONFIG_INIT, ferrum_gpu_manager_create(f->other_device, f->device, p, OUT(ferrum_gpu_manager, {0}))) \
+    X(gpu_manager_get_stats, "stats_out", 1, ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT, ferrum_gpu_manager_get_stats(f->gpu_manager, p)) \
+    X(gpu_manager_get_fallback_stats, "stats_out", 1, ferrum_fallback_stats, FERRUM_FALLBACK_STATS_INIT, ferrum_gpu_manager_get_fallback_stats(f->gpu_manager, p)) \
+    X(gpu_manager_allocate, "request", 0, ferrum_buffer_request, FERRUM_BUFFER_REQUEST_INIT, ferrum_gpu_manager_allocate(f->gpu_manager, p, OUT(ferrum_fallback_buffer, {0}))) \
+    X(gpu_manager_adopt, "request", 0, ferrum_buffer_request, FERRUM_BUFFER_REQUEST_INIT, ferrum_gpu_manager_adopt(f->gpu_manager, 0, 4096, p, OUT(ferrum_fallback_buffer, {0}))) \
+    X(fallback_buffer_get_info, "info_out", 1, ferrum_fallback_buffer_info, FERRUM_FALLBACK_BUFFER_INFO_INIT, ferrum_fallback_buffer_get_info(f->buffer, p)) \
     X(backend_select, "choice_out", 1, ferrum_backend_choice, FERRUM_BACKEND_CHOICE_INIT, ferrum_backend_select(0, 1, p)) \
     X(backend_open, "choice_out", 1, ferrum_backend_choice, FERRUM_BACKEND_CHOICE_INIT, ferrum_backend_open(0, 1, OUT(ferrum_device, {0}), p)) \
     X(host_get_info, "info_out", 1, ferrum_host_info, FERRUM_HOST_INFO_INIT, ferrum_host_get_info(p)) \
@@ -571,6 +801,13 @@ typedef struct {
     X(copy, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_copy(p)) \
     X(copy_async, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_copy_async(p, f->stream)) \
     X(fill_async, "fill", 0, ferrum_fill, FERRUM_FILL_INIT, ferrum_fill_async(p, f->stream)) \
+    X(map, "request", 0, ferrum_map_request, FERRUM_MAP_REQUEST_INIT, ferrum_map(p, OUT(ferrum_mapping, FERRUM_MAPPING_INIT))) \
+    X(map_out, "mapping_out", 1, ferrum_mapping, FERRUM_MAPPING_INIT, ferrum_map(OUT(ferrum_map_request, FERRUM_MAP_REQUEST_INIT), p)) \
+    X(create_mapping, "request", 0, ferrum_link_request, FERRUM_LINK_REQUEST_INIT, ferrum_create_mapping(f->manager, f->manager, p, OUT(ferrum_memory, {0}), OUT(ferrum_memory, {0}))) \
+    X(get_usage_hints, "hints_out", 1, ferrum_usage_hints, FERRUM_USAGE_HINTS_INIT, ferrum_get_usage_hints(f->memory, p)) \
+    X(get_access_stats, "stats_out", 1, ferrum_access_stats, FERRUM_ACCESS_STATS_INIT, ferrum_get_access_stats(f->memory, p)) \
+    X(adopt_memory, "adoption", 0, ferrum_adoption, FERRUM_ADOPTION_INIT, ferrum_adopt_memory(f->manager, p, OUT(ferrum_memory, {0}))) \
+    X(stream_adopt, "foreign", 0, ferrum_foreign_stream, FERRUM_FOREIGN_STREAM_INIT, ferrum_stream_adopt(f->device, p, OUT(ferrum_stream, {0}))) \
     X(defragment, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_defragment(f->manager, p)) \
     X(defragment_within, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_defragment_within(f->manager, 1, p)) \
     X(reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_reclaim_callback_add(f->device, p, reclaim, NULL, OUT(ferrum_registration, {0}))) \
@@ -641,6 +878,68 @@ static ferrum_status run_struct(fixture *f, const struct_call *c,
     return c->call(f, &buffer);
 }
 
+static char long_text[65];
+
+static void change_fraction_large(ferrum_memory_config *c) {
+    c->gpu_memory_fraction = 1.5;
+}
+static void change_fraction_nan(ferrum_memory_config *c) {
+    c->gpu_memory_fraction = 0.0 / 0.0;
+}
+static void change_config_flags(ferrum_memory_config *c) { c->flags = 8; }
+static void change_per_bucket(ferrum_memory_config *c) {
+    c->max_pooled_per_bucket = UINT64_MAX;
+}
+static void change_pre_many(ferrum_memory_config *c) {
+    c->pre_allocate_count = 4097;
+}
+static void change_pre_none(ferrum_memory_config *c) {
+    c->flags = FERRUM_MEMORY_PRE_ALLOCATE;
+}
+static void change_pre_null(ferrum_memory_config *c) {
+    c->pre_allocate_count = 1;
+}
+static void change_pre_zero(ferrum_memory_config *c) {
+    static const uint64_t sizes[] = {16, 0};
+    c->flags = FERRUM_MEMORY_PRE_ALLOCATE;
+    c->pre_allocate_sizes = sizes;
+    c->pre_allocate_count = 2;
+}
+static void change_pre_too_much(ferrum_memory_config *c) {
+    static const uint64_t sizes[] = {16, UINT64_C(1) << 40};
+    c->flags |= FERRUM_MEMORY_PRE_ALLOCATE;
+    c->pre_allocate_sizes = sizes;
+    c->pre_allocate_count = 2;
+}
+static void change_track_id(ferrum_buffer_metadata *m) { m->buffer_id = 0; }
+static void change_track_location(ferrum_buffer_metadata *m) {
+    m->location = 2;
+}
+static void change_track_device(ferrum_buffer_metadata *m) { m->device.id = 7; }
+static void change_track_reserved(ferrum_buffer_metadata *m) {
+    m->reserved = 1;
+}
+static void change_track_tag(ferrum_buffer_metadata *m) {
+    memset(m->tag, 'x', sizeof m->tag);
+}
+static void change_track_tag_utf8(ferrum_buffer_metadata *m) {
+    m->tag[0] = (char)0xff;
+}
+static void change_track_size(ferrum_buffer_metadata *m) {
+    m->size_bytes = UINT64_MAX;
+}
+static void change_buffer_len(ferrum_buffer_request *r) { r->num_elements = 0; }
+static void change_buffer_huge(ferrum_buffer_request *r) {
+    r->num_elements = UINT64_MAX / 2;
+}
+static void change_buffer_large(ferrum_buffer_request *r) {
+    r->num_elements = UINT64_C(1) << 40;
+}
+static void change_buffer_dtype(ferrum_buffer_request *r) { r->dtype = 10; }
+static void change_buffer_place(ferrum_buffer_request *r) { r->place = -1; }
+static void change_buffer_flags(ferrum_buffer_request *r) { r->flags = 2; }
+static void change_buffer_tag(ferrum_buffer_request *r) { r->tag = long_text; }
+
 /* -------------------------------------------------------------- NULL cases */
 
 typedef struct {
@@ -649,8 +948,65 @@ typedef struct {
     ferrum_status (*call)(fixture *);
 } null_call;
 
+static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
+
 /* clang-format off */
 #define NULL_CALLS(X) \
+    X(memory_config_preset, config_out, ferrum_memory_config_preset(0, NULL)) \
+    X(memory_config_check, config, ferrum_memory_config_check(NULL)) \
+    X(memory_stats_ratios, stats, ferrum_memory_stats_ratios(NULL, OUT(ferrum_memory_ratios, FERRUM_MEMORY_RATIOS_INIT))) \
+    X(memory_stats_ratios, ratios_out, ferrum_memory_stats_ratios(OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), NULL)) \
+    X(memory_stats_merge, stats, ferrum_memory_stats_merge(NULL, OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT))) \
+    X(memory_stats_merge, other, ferrum_memory_stats_merge(OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), NULL, OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT))) \
+    X(memory_stats_merge, merged_out, ferrum_memory_stats_merge(OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), NULL)) \
+    X(memory_stats_text, stats, ferrum_memory_stats_text(NULL, NULL, 0, OUT(size_t, {0}))) \
+    X(memory_stats_text, buffer, ferrum_memory_stats_text(OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), NULL, 8, OUT(size_t, {0}))) \
+    X(memory_stats_text, length_out, ferrum_memory_stats_text(OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), NULL, 0, NULL)) \
+    X(buffer_id_new, id_out, ferrum_buffer_id_new(NULL)) \
+    X(buffer_id_text, buffer, ferrum_buffer_id_text(1, NULL, 8, OUT(size_t, {0}))) \
+    X(buffer_id_text, length_out, ferrum_buffer_id_text(1, NULL, 0, NULL)) \
+    X(tracker_create, tracker_out, ferrum_tracker_create(NULL)) \
+    X(tracker_track, metadata, ferrum_tracker_track(f->tracker, NULL)) \
+    X(tracker_get, metadata_out, ferrum_tracker_get(f->tracker, 7, NULL)) \
+    X(tracker_get_all, count_out, ferrum_tracker_get_all(f->tracker, NULL, 0, NULL)) \
+    X(tracker_get_all, metadata_out, ferrum_tracker_get_all(f->tracker, NULL, 1, OUT(size_t, {0}))) \
+    X(tracker_find_old, count_out, ferrum_tracker_find_old(f->tracker, 0, NULL, 0, NULL)) \
+    X(tracker_find_old, metadata_out, ferrum_tracker_find_old(f->tracker, 0, NULL, 1, OUT(size_t, {0}))) \
+    X(tracker_get_totals, totals_out, ferrum_tracker_get_totals(f->tracker, NULL)) \
+    X(generic_pool_create, pool_out, ferrum_generic_pool_create(NULL, NULL)) \
+    X(generic_pool_record_allocation, id_out, ferrum_generic_pool_record_allocation(f->generic, 16, NULL, NULL)) \
+    X(generic_pool_try_get, lease_out, ferrum_generic_pool_try_get(f->generic, 16, NULL, NULL, OUT(uint32_t, {0}))) \
+    X(generic_pool_try_get, found_out, ferrum_generic_pool_try_get(f->generic, 16, NULL, OUT(ferrum_buffer_lease, {0}), NULL)) \
+    X(generic_pool_return, lease, ferrum_generic_pool_return(f->generic, NULL, OUT(uint32_t, {0}))) \
+    X(generic_pool_return, kept_out, ferrum_generic_pool_return(f->generic, OUT(ferrum_buffer_lease, {0}), NULL)) \
+    X(generic_pool_drain, count_out, ferrum_generic_pool_drain(f->generic, NULL, 0, NULL)) \
+    X(generic_pool_drain, leases_out, ferrum_generic_pool_drain(f->generic, NULL, 1, OUT(size_t, {0}))) \
+    X(generic_pool_get_pooled_count, count_out, ferrum_generic_pool_get_pooled_count(f->generic, NULL)) \
+    X(generic_pool_get_stats, stats_out, ferrum_generic_pool_get_stats(f->generic, NULL)) \
+    X(generic_pool_get_tracker, tracker_out, ferrum_generic_pool_get_tracker(f->generic, NULL)) \
+    X(gpu_manager_create, manager_out, ferrum_gpu_manager_create(f->other_device, f->device, NULL, NULL)) \
+    X(gpu_manager_create, pre_allocate_sizes, manage_with(f, change_pre_null)) \
+    X(gpu_manager_get_backend_name, buffer, ferrum_gpu_manager_get_backend_name(f->gpu_manager, NULL, 8, OUT(size_t, {0}))) \
+    X(gpu_manager_get_backend_name, length_out, ferrum_gpu_manager_get_backend_name(f->gpu_manager, NULL, 0, NULL)) \
+    X(gpu_manager_get_stats, stats_out, ferrum_gpu_manager_get_stats(f->gpu_manager, NULL)) \
+    X(gpu_manager_get_fallback_stats, stats_out, ferrum_gpu_manager_get_fallback_stats(f->gpu_manager, NULL)) \
+    X(gpu_manager_get_memory, total_out, ferrum_gpu_manager_get_memory(f->gpu_manager, NULL, OUT(uint64_t, {0}))) \
+    X(gpu_manager_get_memory, free_out, ferrum_gpu_manager_get_memory(f->gpu_manager, OUT(uint64_t, {0}), NULL)) \
+    X(gpu_manager_get_pressure, level_out, ferrum_gpu_manager_get_pressure(f->gpu_manager, NULL)) \
+    X(gpu_manager_pressure_callback_add, callback, ferrum_gpu_manager_pressure_callback_add(f->gpu_manager, NULL, NULL, OUT(ferrum_registration, {0}))) \
+    X(gpu_manager_pressure_callback_add, registration_out, ferrum_gpu_manager_pressure_callback_add(f->gpu_manager, pressure, NULL, NULL)) \
+    X(gpu_manager_shrink, released_out, ferrum_gpu_manager_shrink(f->gpu_manager, NULL)) \
+    X(gpu_manager_get_tracker, tracker_out, ferrum_gpu_manager_get_tracker(f->gpu_manager, NULL)) \
+    X(gpu_manager_allocate, request, ferrum_gpu_manager_allocate(f->gpu_manager, NULL, OUT(ferrum_fallback_buffer, {0}))) \
+    X(gpu_manager_allocate, buffer_out, ferrum_gpu_manager_allocate(f->gpu_manager, OUT(ferrum_buffer_request, FERRUM_BUFFER_REQUEST_INIT), NULL)) \
+    X(gpu_manager_return_buffers, moved_out, ferrum_gpu_manager_return_buffers(f->gpu_manager, NULL)) \
+    X(gpu_manager_adopt, request, ferrum_gpu_manager_adopt(f->gpu_manager, 0, 4096, NULL, OUT(ferrum_fallback_buffer, {0}))) \
+    X(gpu_manager_adopt, buffer_out, ferrum_gpu_manager_adopt(f->gpu_manager, 0, 4096, OUT(ferrum_buffer_request, FERRUM_BUFFER_REQUEST_INIT), NULL)) \
+    X(fallback_buffer_get_info, info_out, ferrum_fallback_buffer_get_info(f->buffer, NULL)) \
+    X(fallback_buffer_get_address, address_out, ferrum_fallback_buffer_get_address(f->buffer, 0, NULL)) \
+    X(fallback_buffer_write, source, ferrum_fallback_buffer_write(f->buffer, 0, NULL, 16)) \
+    X(fallback_buffer_read, destination, ferrum_fallback_buffer_read(f->buffer, 0, NULL, 16)) \
+    X(fallback_buffer_take, address_out, ferrum_fallback_buffer_take(f->buffer, 0, NULL)) \
     X(estimate_model_memory, shape, ferrum_estimate_model_memory(NULL, OUT(uint64_t, {0}))) \
     X(estimate_model_memory, bytes_out, ferrum_estimate_model_memory(OUT(ferrum_model_shape, FERRUM_MODEL_SHAPE_INIT), NULL)) \
     X(estimate_kv_cache_memory, shape, ferrum_estimate_kv_cache_memory(NULL, OUT(uint64_t, {0}))) \
@@ -725,6 +1081,18 @@ typedef struct {
     X(defragment, stats_out, ferrum_defragment(f->manager, NULL)) \
     X(defragment_within, stats_out, ferrum_defragment_within(f->manager, 1, NULL)) \
     X(pin, address_out, ferrum_pin(f->memory, NULL)) \
+    X(map, request, ferrum_map(NULL, OUT(ferrum_mapping, FERRUM_MAPPING_INIT))) \
+    X(map, mapping_out, ferrum_map(OUT(ferrum_map_request, FERRUM_MAP_REQUEST_INIT), NULL)) \
+    X(create_mapping, request, ferrum_create_mapping(f->manager, f->manager, NULL, OUT(ferrum_memory, {0}), OUT(ferrum_memory, {0}))) \
+    X(create_mapping, first_out, ferrum_create_mapping(f->manager, f->manager, OUT(ferrum_link_request, FERRUM_LINK_REQUEST_INIT), NULL, OUT(ferrum_memory, {0}))) \
+    X(create_mapping, second_out, ferrum_create_mapping(f->manager, f->manager, OUT(ferrum_link_request, FERRUM_LINK_REQUEST_INIT), OUT(ferrum_memory, {0}), NULL)) \
+    X(get_usage_hints, hints_out, ferrum_get_usage_hints(f->memory, NULL)) \
+    X(get_access_stats, stats_out, ferrum_get_access_stats(f->memory, NULL)) \
+    X(adopt_memory, adoption, ferrum_adopt_memory(f->manager, NULL, OUT(ferrum_memory, {0}))) \
+    X(adopt_memory, memory_out, ferrum_adopt_memory(f->manager, OUT(ferrum_adoption, FERRUM_ADOPTION_INIT), NULL)) \
+    X(stream_adopt, foreign, ferrum_stream_adopt(f->device, NULL, OUT(ferrum_stream, {0}))) \
+    X(stream_adopt, stream_out, ferrum_stream_adopt(f->device, OUT(ferrum_foreign_stream, FERRUM_FOREIGN_STREAM_INIT), NULL)) \
+    X(stream_adopt, enqueue, stream_of(f->device.id, change_no_enqueue)) \
     X(pressure_callback_add, callback, ferrum_pressure_callback_add(f->device, NULL, NULL, OUT(ferrum_registration, {0}))) \
     X(pressure_callback_add, registration_out, ferrum_pressure_callback_add(f->device, pressure, NULL, NULL)) \
     X(reclaim_callback_add, callback, ferrum_reclaim_callback_add(f->device, NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
@@ -901,7 +1269,6 @@ static ferrum_status shape_with(void (*change)(ferrum_model_shape *)) {
     ferrum_status status = ferrum_estimate_model_memory(&s, &bytes);
     return bytes == 0 ? status : FERRUM_OK;
 }
-static char long_text[65];
 
 #define CHANGE(name, type, body) \
     static void change_##name(type *c) { body }
@@ -1062,9 +1429,31 @@ CHANGE(pool_of_no_type, ferrum_manager_config,
 CHANGE(type_99, ferrum_allocation_request, c->memory_type = 99;)
 CHANGE(type_negative, ferrum_allocation_request, c->memory_type = -1;)
 CHANGE(type_pinned, ferrum_allocation_request,
-       c->memory_type = FERRUM_MEMORY_PINNED;)
+       c->memory_type = FERRUM_MEMORY_PINNED;
+       c->flags = FERRUM_ALLOCATE_RELOCATABLE;)
+CHANGE(type_pinned_huge, ferrum_allocation_request,
+       c->memory_type = FERRUM_MEMORY_PINNED;
+       c->size_bytes = UINT64_MAX;)
 CHANGE(type_mapped, ferrum_allocation_request,
-       c->memory_type = FERRUM_MEMORY_MAPPED;)
+       c->memory_type = FERRUM_MEMORY_MAPPED;
+       c->size_bytes = UINT64_MAX;)
+CHANGE(link_size_0, ferrum_link_request, c->size_bytes = 0;)
+CHANGE(link_size_max, ferrum_link_request, c->size_bytes = UINT64_MAX;)
+CHANGE(link_alignment, ferrum_link_request, c->alignment_bytes = 48;)
+CHANGE(link_reserved, ferrum_link_request, c->reserved = 1;)
+CHANGE(link_tag, ferrum_link_request, c->tag = long_text;)
+CHANGE(adopt_address_0, ferrum_adoption, c->address = 0;)
+CHANGE(adopt_nowhere, ferrum_adoption, c->address = 4096;)
+CHANGE(adopt_text, ferrum_adoption,
+       c->address = (ferrum_address)(uintptr_t)"text";
+       c->size_bytes = 1;)
+CHANGE(adopt_size_0, ferrum_adoption, c->size_bytes = 0;)
+CHANGE(adopt_size_max, ferrum_adoption, c->size_bytes = UINT64_MAX;)
+CHANGE(adopt_too_long, ferrum_adoption, c->size_bytes = UINT64_C(1) << 60;)
+CHANGE(adopt_type, ferrum_adoption, c->memory_type = 6;)
+CHANGE(adopt_tag, ferrum_adoption, c->tag = long_text;)
+CHANGE(native, ferrum_foreign_stream, c->native_handle = 5;)
+CHANGE(foreign_reserved, ferrum_foreign_stream, c->reserved = 1;)
 CHANGE(typed_size_0, ferrum_allocation_request, c->size_bytes = 0;)
 CHANGE(typed_size_max, ferrum_allocation_request, c->size_bytes = UINT64_MAX;)
 CHANGE(typed_alignment, ferrum_allocation_request, c->alignment_bytes = 3;)
@@ -1092,6 +1481,74 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
 
 /* clang-format off */
 #define VALUE_CALLS(X) \
+    X(memory_config_preset_none, INVALID_ARGUMENT, "preset 4", ferrum_memory_config_preset(4, OUT(ferrum_memory_config, FERRUM_MEMORY_CONFIG_INIT))) \
+    X(memory_config_preset_negative, INVALID_ARGUMENT, "preset -1", ferrum_memory_config_preset(-1, OUT(ferrum_memory_config, FERRUM_MEMORY_CONFIG_INIT))) \
+    X(memory_config_check_fraction, INVALID_CONFIG, "gpu_memory_fraction 1.5", config_with(change_fraction_large)) \
+    X(memory_config_check_fraction_nan, INVALID_CONFIG, "gpu_memory_fraction NaN", config_with(change_fraction_nan)) \
+    X(memory_config_check_flags, INVALID_ARGUMENT, "flags is 0x8", config_with(change_config_flags)) \
+    X(memory_config_check_bucket, INVALID_CONFIG, "max_pooled_per_bucket 18446744073709551615", config_with(change_per_bucket)) \
+    X(memory_config_check_pre_many, INVALID_CONFIG, "pre_allocate_count 4097", config_with(change_pre_many)) \
+    X(memory_config_check_pre_none, INVALID_CONFIG, "pre_allocate_sizes", config_with(change_pre_none)) \
+    X(memory_config_check_pre_zero, INVALID_CONFIG, "pre_allocate_sizes[1] is 0", config_with(change_pre_zero)) \
+    X(memory_stats_text_small, BUFFER_TOO_SMALL, "capacity", ({ char t[4] = "abc"; size_t n = 0; ferrum_status s = ferrum_memory_stats_text(OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT), t, sizeof t, &n); n > sizeof t && t[0] == 0 ? s : FERRUM_OK; })) \
+    X(memory_stats_text_reserved, INVALID_STRUCT, "stats->reserved", ({ ferrum_memory_stats g = FERRUM_MEMORY_STATS_INIT; g.reserved = 1; ferrum_memory_stats_text(&g, NULL, 0, OUT(size_t, {0})); })) \
+    X(buffer_id_text_small, BUFFER_TOO_SMALL, "capacity", ({ char t[4] = "abc"; size_t n = 0; ferrum_status s = ferrum_buffer_id_text(1, t, sizeof t, &n); n == 8 && t[0] == 0 ? s : FERRUM_OK; })) \
+    X(tracker_track_id_0, INVALID_ARGUMENT, "buffer id is 0", track_with(f->tracker.id, change_track_id)) \
+    X(tracker_track_location, INVALID_ARGUMENT, "location 2", track_with(f->tracker.id, change_track_location)) \
+    X(tracker_track_device, INVALID_HANDLE, "0x7", track_with(f->tracker.id, change_track_device)) \
+    X(tracker_track_reserved, INVALID_STRUCT, "metadata->reserved", track_with(f->tracker.id, change_track_reserved)) \
+    X(tracker_track_tag_unended, INVALID_ARGUMENT, "metadata->tag", track_with(f->tracker.id, change_track_tag)) \
+    X(tracker_track_tag_utf8, INVALID_ARGUMENT, "metadata->tag", track_with(f->tracker.id, change_track_tag_utf8)) \
+    X(tracker_track_overflow, OVERFLOW, "Buffer#7", track_with(f->tracker.id, change_track_size)) \
+    X(tracker_untrack_unknown, NOT_FOUND, "Buffer#77", ferrum_tracker_untrack(f->tracker, 77, NULL)) \
+    X(tracker_get_unknown, NOT_FOUND, "Buffer#0", ferrum_tracker_get(f->tracker, 0, OUT(ferrum_buffer_metadata, {0}))) \
+    X(tracker_get_all_small, BUFFER_TOO_SMALL, "capacity is 1", ({ ferrum_buffer_metadata m[1]; size_t n = 0; MUST(track_with(f->tracker.id, NULL)); ferrum_status s = ferrum_tracker_get_all(f->tracker, m, 1, &n); n == 2 ? s : FERRUM_OK; })) \
+    X(tracker_destroy_owned, INVALID_STATE, "only read", ({ ferrum_tracker t; MUST(ferrum_gpu_manager_get_tracker(f->gpu_manager, &t)); ferrum_tracker_destroy(t); })) \
+    X(tracker_clear_owned, INVALID_STATE, "only read", ({ ferrum_tracker t; MUST(ferrum_gpu_manager_get_tracker(f->gpu_manager, &t)); ferrum_tracker_clear(t); })) \
+    X(generic_pool_create_fraction, INVALID_CONFIG, "gpu_memory_fraction", ({ ferrum_memory_config c = FERRUM_MEMORY_CONFIG_INIT; c.gpu_memory_fraction = 0; ferrum_generic_pool_create(&c, OUT(ferrum_generic_pool, {0})); })) \
+    X(generic_pool_destroy_flags, INVALID_ARGUMENT, "flags is 0x2", ferrum_generic_pool_destroy(f->generic, 2)) \
+    X(generic_pool_destroy_busy, BUSY, "1 of 100 bytes are pooled", ferrum_generic_pool_destroy(f->generic, 0)) \
+    X(generic_pool_record_allocation_size_0, INVALID_SIZE, "bytes is 0", ferrum_generic_pool_record_allocation(f->generic, 0, NULL, OUT(uint64_t, {0}))) \
+    X(generic_pool_record_allocation_overflow, OVERFLOW, "18446744073709551615", ferrum_generic_pool_record_allocation(f->generic, UINT64_MAX, NULL, OUT(uint64_t, {0}))) \
+    X(generic_pool_record_allocation_tag, INVALID_ARGUMENT, "use->tag", ({ ferrum_buffer_use u = FERRUM_BUFFER_USE_INIT; u.tag = long_text; ferrum_generic_pool_record_allocation(f->generic, 1, &u, OUT(uint64_t, {0})); })) \
+    X(generic_pool_try_get_size_0, INVALID_SIZE, "min_bytes is 0", ferrum_generic_pool_try_get(f->generic, 0, NULL, OUT(ferrum_buffer_lease, {0}), OUT(uint32_t, {0}))) \
+    X(generic_pool_try_get_overflow, OVERFLOW, "18446744073709551615", ferrum_generic_pool_try_get(f->generic, UINT64_MAX, NULL, OUT(ferrum_buffer_lease, {0}), OUT(uint32_t, {0}))) \
+    X(generic_pool_try_get_location, INVALID_ARGUMENT, "use->location is 5", ({ ferrum_buffer_use u = FERRUM_BUFFER_USE_INIT; u.location = 5; ferrum_generic_pool_try_get(f->generic, 1, &u, OUT(ferrum_buffer_lease, {0}), OUT(uint32_t, {0})); })) \
+    X(generic_pool_return_size_0, INVALID_SIZE, "bytes is 0", ferrum_generic_pool_return(f->generic, OUT(ferrum_buffer_lease, {0}), OUT(uint32_t, {0}))) \
+    X(generic_pool_return_too_much, INVALID_SIZE, "only 0 are in use", ferrum_generic_pool_return(f->generic, OUT(ferrum_buffer_lease, {.size_bytes = 100}), OUT(uint32_t, {0}))) \
+    X(generic_pool_add_free_size_0, INVALID_SIZE, "bytes is 0", ferrum_generic_pool_add_free(f->generic, 1, 0)) \
+    X(generic_pool_get_tracker_none, INVALID_STATE, "does not track", ferrum_generic_pool_get_tracker(f->generic, OUT(ferrum_tracker, {0}))) \
+    X(gpu_manager_create_fraction, INVALID_CONFIG, "gpu_memory_fraction 1.5", manage_with(f, change_fraction_large)) \
+    X(gpu_manager_create_no_host, INVALID_CONFIG, "no host device", gpu_manager_on(f->other_device.id, 0)) \
+    X(gpu_manager_create_own_host, INVALID_ARGUMENT, "cpu:1 is the device itself", gpu_manager_on(f->other_device.id, f->other_device.id)) \
+    X(gpu_manager_create_pre_too_much, OUT_OF_MEMORY, "min_free_bytes 536870912", manage_with(f, change_pre_too_much)) \
+    X(gpu_manager_destroy_flags, INVALID_ARGUMENT, "flags is 0x2", ferrum_gpu_manager_destroy(f->gpu_manager, 2)) \
+    X(gpu_manager_destroy_busy, BUSY, "1 buffers are live", ferrum_gpu_manager_destroy(f->gpu_manager, 0)) \
+    X(gpu_manager_get_backend_name_small, BUFFER_TOO_SMALL, "capacity", ({ char t[2] = "a"; size_t n = 0; ferrum_status s = ferrum_gpu_manager_get_backend_name(f->gpu_manager, t, sizeof t, &n); n == 3 && t[0] == 0 ? s : FERRUM_OK; })) \
+    X(gpu_manager_allocate_len_0, INVALID_SIZE, "len is 0", buffer_with(f->gpu_manager.id, change_buffer_len)) \
+    X(gpu_manager_allocate_overflow, OVERFLOW, "does not fit 64 bits", buffer_with(f->gpu_manager.id, change_buffer_huge)) \
+    X(gpu_manager_allocate_too_much, OUT_OF_MEMORY, "neither the device nor the host", buffer_with(f->gpu_manager.id, change_buffer_large)) \
+    X(gpu_manager_allocate_dtype, INVALID_ARGUMENT, "dtype 10", buffer_with(f->gpu_manager.id, change_buffer_dtype)) \
+    X(gpu_manager_allocate_place, INVALID_ARGUMENT, "place -1", buffer_with(f->gpu_manager.id, change_buffer_place)) \
+    X(gpu_manager_allocate_flags, INVALID_ARGUMENT, "flags is 0x2", buffer_with(f->gpu_manager.id, change_buffer_flags)) \
+    X(gpu_manager_allocate_tag, INVALID_ARGUMENT, "request->tag", buffer_with(f->gpu_manager.id, change_buffer_tag)) \
+    X(gpu_manager_allocate_other_device, INVALID_ARGUMENT, "cpu:0", buffer_on(f, f->stream.id)) \
+    X(gpu_manager_adopt_unknown, INVALID_ADDRESS, "0x1000", adopt_with(f->gpu_manager, FERRUM_LOCATION_GPU, 4096)) \
+    X(gpu_manager_adopt_location, INVALID_ADDRESS, "side 9", adopt_with(f->gpu_manager, 9, 4096)) \
+    X(gpu_manager_release_unknown, INVALID_ADDRESS, "0x1000", ferrum_gpu_manager_release(f->gpu_manager, FERRUM_LOCATION_CPU, 4096, (ferrum_stream){0})) \
+    X(gpu_manager_release_live, INVALID_ADDRESS, "no storage that was taken", ({ ferrum_address a; MUST(ferrum_fallback_buffer_get_address(f->buffer, FERRUM_LOCATION_GPU, &a)); ferrum_gpu_manager_release(f->gpu_manager, FERRUM_LOCATION_GPU, a, (ferrum_stream){0}); })) \
+    X(fallback_buffer_free_pinned, BUSY, "pinned 1 times", ({ MUST(ferrum_fallback_buffer_pin(f->buffer, NULL, NULL)); ferrum_status s = ferrum_fallback_buffer_free(f->buffer, (ferrum_stream){0}); MUST(ferrum_fallback_buffer_unpin(f->buffer)); s; })) \
+    X(fallback_buffer_free_other_device, INVALID_ARGUMENT, "cpu:0", ferrum_fallback_buffer_free(f->buffer, f->stream)) \
+    X(fallback_buffer_get_address_other, INVALID_STATE, "on the GPU", ferrum_fallback_buffer_get_address(f->buffer, FERRUM_LOCATION_CPU, OUT(ferrum_address, {0}))) \
+    X(fallback_buffer_get_address_none, INVALID_ARGUMENT, "location 2", ferrum_fallback_buffer_get_address(f->buffer, 2, OUT(ferrum_address, {0}))) \
+    X(fallback_buffer_move_none, INVALID_ARGUMENT, "location -1", ferrum_fallback_buffer_move(f->buffer, -1)) \
+    X(fallback_buffer_move_pinned, BUSY, "pinned 1 times", ({ MUST(ferrum_fallback_buffer_pin(f->buffer, NULL, NULL)); ferrum_status s = ferrum_fallback_buffer_move(f->buffer, FERRUM_LOCATION_CPU); MUST(ferrum_fallback_buffer_unpin(f->buffer)); s; })) \
+    X(fallback_buffer_unpin_none, INVALID_STATE, "not pinned", ferrum_fallback_buffer_unpin(f->buffer)) \
+    X(fallback_buffer_write_size_0, INVALID_SIZE, "size_bytes is 0", ferrum_fallback_buffer_write(f->buffer, 0, "x", 0)) \
+    X(fallback_buffer_write_outside, INVALID_OFFSET, "offset_bytes 4000 + size_bytes 97", ferrum_fallback_buffer_write(f->buffer, 4000, long_text, 97)) \
+    X(fallback_buffer_read_wraps, INVALID_OFFSET, "size_bytes 18446744073709551615", ferrum_fallback_buffer_read(f->buffer, 1, (char[4]){0}, UINT64_MAX)) \
+    X(fallback_buffer_take_other, INVALID_STATE, "on the GPU", ferrum_fallback_buffer_take(f->buffer, FERRUM_LOCATION_CPU, OUT(ferrum_address, {0}))) \
+    X(fallback_buffer_take_none, INVALID_ARGUMENT, "side 3", ferrum_fallback_buffer_take(f->buffer, 3, OUT(ferrum_address, {0}))) \
     X(estimate_model_memory_heads, INVALID_ARGUMENT, "n_heads is 0", shape_with(change_shape_no_heads)) \
     X(estimate_model_memory_reserved, INVALID_STRUCT, "reserved", shape_with(change_shape_reserved)) \
     X(estimate_model_memory_huge, OVERFLOW, "the size of the model", shape_with(change_shape_huge)) \
@@ -1254,14 +1711,47 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(allocate_aligned_huge, INVALID_ALIGNMENT, "2147483648", ferrum_allocate_aligned(f->manager, 16, UINT64_C(1) << 31, OUT(ferrum_memory, {0}))) \
     X(allocate_typed_99, INVALID_ARGUMENT, "99", typed_with(f, change_type_99)) \
     X(allocate_typed_negative, INVALID_ARGUMENT, "-1", typed_with(f, change_type_negative)) \
-    X(allocate_typed_pinned, UNSUPPORTED, "cpu:0", typed_with(f, change_type_pinned)) \
-    X(allocate_typed_mapped, UNSUPPORTED, "cpu:0", typed_with(f, change_type_mapped)) \
+    X(allocate_typed_pinned_moving, INVALID_ARGUMENT, "relocatable", typed_with(f, change_type_pinned)) \
+    X(allocate_typed_pinned_huge, OVERFLOW, "18446744073709551615", typed_with(f, change_type_pinned_huge)) \
+    X(allocate_typed_mapped_huge, OVERFLOW, "18446744073709551615", typed_with(f, change_type_mapped)) \
     X(allocate_typed_size_0, INVALID_SIZE, "size", typed_with(f, change_typed_size_0)) \
     X(allocate_typed_size_max, OVERFLOW, "18446744073709551615", typed_with(f, change_typed_size_max)) \
     X(allocate_typed_alignment, INVALID_ALIGNMENT, "3", typed_with(f, change_typed_alignment)) \
     X(allocate_typed_flags, INVALID_ARGUMENT, "0x2 is not known", typed_with(f, change_typed_flags)) \
     X(allocate_typed_reserved, INVALID_STRUCT, "reserved", typed_with(f, change_typed_reserved)) \
     X(unpin_not_pinned, INVALID_STATE, "not pinned", ferrum_unpin(f->memory)) \
+    X(map_size_0, INVALID_SIZE, "size_bytes is 0", map_with(f->memory.id, 0, 0, 0)) \
+    X(map_range, INVALID_OFFSET, "offset_bytes 4095", map_with(f->memory.id, 4095, 2, 0)) \
+    X(map_to_end, INVALID_OFFSET, "", map_with(f->memory.id, 4096, 1, 0)) \
+    X(map_to_no_end, INVALID_OFFSET, "offset_bytes 4096", map_with(f->memory.id, 4096, FERRUM_MAP_TO_END, 0)) \
+    X(map_overflow, OVERFLOW, "64 bits", map_with(f->memory.id, UINT64_MAX, 2, 0)) \
+    X(map_access, INVALID_ARGUMENT, "access 3", map_with(f->memory.id, 0, 1, 3)) \
+    X(map_access_negative, INVALID_ARGUMENT, "access -1", map_with(f->memory.id, 0, 1, -1)) \
+    X(map_overlap, BUSY, "overlap", while_mapped(f, 0)) \
+    X(deallocate_mapped, BUSY, "1 mappings", while_mapped(f, 1)) \
+    X(unmap_not_mapped, NOT_MAPPED, "mapping 0", ferrum_unmap(f->memory, 0)) \
+    X(unmap_unknown, NOT_MAPPED, "mapping 77", ferrum_unmap(f->memory, 77)) \
+    X(create_mapping_one_device, INVALID_ARGUMENT, "cpu:0", link_with(f->manager.id, f->manager.id, NULL)) \
+    X(create_mapping_size_0, INVALID_SIZE, "size_bytes is 0", link_from(f, change_link_size_0)) \
+    X(create_mapping_size_max, OVERFLOW, "18446744073709551615", link_from(f, change_link_size_max)) \
+    X(create_mapping_alignment, INVALID_ALIGNMENT, "48", link_from(f, change_link_alignment)) \
+    X(create_mapping_reserved, INVALID_STRUCT, "reserved", link_from(f, change_link_reserved)) \
+    X(create_mapping_tag, INVALID_ARGUMENT, "request->tag", link_from(f, change_link_tag)) \
+    X(prefetch_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_prefetch(f->memory, f->device, f->other_stream)) \
+    X(set_usage_hint_unknown, INVALID_ARGUMENT, "hint 7", ferrum_set_usage_hint(f->memory, 7)) \
+    X(set_usage_hint_negative, INVALID_ARGUMENT, "hint -1", ferrum_set_usage_hint(f->memory, -1)) \
+    X(adopt_memory_address_0, INVALID_ADDRESS, "address is 0", adopt_foreign(f->manager.id, change_adopt_address_0)) \
+    X(adopt_memory_nowhere, INVALID_ADDRESS, "0x1000", adopt_foreign(f->manager.id, change_adopt_nowhere)) \
+    X(adopt_memory_read_only, INVALID_ADDRESS, "writable", adopt_foreign(f->manager.id, change_adopt_text)) \
+    X(adopt_memory_size_0, INVALID_SIZE, "size_bytes is 0", adopt_foreign(f->manager.id, change_adopt_size_0)) \
+    X(adopt_memory_size_max, OVERFLOW, "18446744073709551615", adopt_foreign(f->manager.id, change_adopt_size_max)) \
+    X(adopt_memory_too_long, INVALID_ADDRESS, "1152921504606846976", adopt_foreign(f->manager.id, change_adopt_too_long)) \
+    X(adopt_memory_type, INVALID_ARGUMENT, "memory_type 6", adopt_foreign(f->manager.id, change_adopt_type)) \
+    X(adopt_memory_tag, INVALID_ARGUMENT, "adoption->tag", adopt_foreign(f->manager.id, change_adopt_tag)) \
+    X(adopt_memory_twice, ALREADY_EXISTS, "overlaps", adopt_twice(f)) \
+    X(stream_adopt_native, UNSUPPORTED, "0x5", stream_of(f->device.id, change_native)) \
+    X(stream_adopt_reserved, INVALID_STRUCT, "reserved", stream_of(f->device.id, change_foreign_reserved)) \
+    X(stream_adopt_refuses, DEVICE, "status -25", refused_by_its_owner(f)) \
     X(allocate_typed_tag, INVALID_ARGUMENT, "tag", typed_with(f, change_typed_tag)) \
     X(deallocate_twice, INVALID_HANDLE, "", ({ ferrum_memory m; MUST(ferrum_allocate(f->manager, 16, &m)); MUST(ferrum_deallocate(m)); ferrum_deallocate(m); })) \
     X(copy_size_0, INVALID_SIZE, "size", range_with(f, 0, 0, 0, 0)) \
