@@ -359,6 +359,56 @@ static void test_shutdown_waits_for_what_runs(void **state) {
     assert_ok(status);
 }
 
+/* A callback that has removed itself, and perhaps closed its device by force, still
+ * runs and uses what is its caller's: a shutdown waits for its end. */
+typedef struct {
+    flag added, left, go_on;
+    int closes;
+    ferrum_registration registration;
+    ferrum_status removed, closed;
+    atomic_int ended;
+} leaver;
+static void leave(ferrum_device d, ferrum_pressure_level level, void *data) {
+    leaver *l = data;
+    (void)level;
+    wait_for(&l->added);
+    l->removed = ferrum_registration_remove(l->registration);
+    if (l->closes)
+        l->closed = ferrum_device_close(d, FERRUM_FORCE);
+    raise_flag(&l->left);
+    wait_for(&l->go_on);
+    for (int i = 0; i < 1000; i++)
+        sched_yield();
+    atomic_store(&l->ended, 1);
+}
+static void test_shutdown_waits_for_a_callback_that_left(void **state) {
+    for (int closes = 0; closes < 2; closes++) {
+        set_up(state);
+        leaver l = {.added = FLAG, .left = FLAG, .go_on = FLAG};
+        l.closes = closes;
+        ferrum_address block;
+        assert_ok(
+            ferrum_pressure_callback_add(device, leave, &l, &l.registration));
+        raise_flag(&l.added);
+        assert_ok(
+            ferrum_pool_alloc(pool, CAPACITY - MIB, default_stream, &block));
+        wait_for(&l.left);
+        assert_ok(l.removed);
+        assert_ok(l.closed);
+        ferrum_status status = FERRUM_ERROR_INTERNAL;
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, stop, &status), 0);
+        ferrum_device_info info = FERRUM_DEVICE_INFO_INIT;
+        while (ferrum_device_get_info(device, &info) !=
+               FERRUM_ERROR_NOT_INITIALIZED)
+            sched_yield();
+        raise_flag(&l.go_on);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(atomic_load(&l.ended), 1);
+        assert_ok(status);
+    }
+}
+
 int main(void) {
 #define WITH_LIBRARY(test) \
     cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -371,6 +421,7 @@ int main(void) {
         WITH_LIBRARY(test_reclaim_removes_itself_and_another),
         WITH_LIBRARY(test_pressure_callback_adds_callbacks),
         cmocka_unit_test(test_shutdown_waits_for_what_runs),
+        cmocka_unit_test(test_shutdown_waits_for_a_callback_that_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
