@@ -107,15 +107,42 @@ from .estimate import (
     estimate_kv_cache_memory,
     estimate_model_memory,
 )
+from .generic_pools import GenericMemoryPool, Lease
+from .gpu_managers import (
+    DType,
+    FallbackBuffer,
+    FallbackStats,
+    GpuMemoryManager,
+    GpuMemoryPool,
+    Place,
+)
 from .managers import Manager
+from .mappings import (
+    AccessPattern,
+    AccessStats,
+    HostAccess,
+    HostMapping,
+    UsageHint,
+    UsageHints,
+)
 from .memory import Memory
+from .memory_config import MemoryConfig, MemoryStats
 from .monitor import NEVER, Collected, GlobalPressure, Monitor, level_of, level_of_utilization
 from .placement import Option, Placement, Requirements
 from .pools import Pool, PoolBatch, PoolBlock
 from .ranges import MappedRange
 from .shared_pools import Model, SharedPool
+from .sharing import AdoptedStream
 from .sleep import SleepBacking, SleepReport, WakeReport
 from .streams import Event, Stream
+from .tracking import (
+    AllocationTracker,
+    BufferId,
+    BufferLocation,
+    BufferMetadata,
+    TrackerTotals,
+    TrackerView,
+)
 from .types import (
     ALL_PAGES,
     Backend,
@@ -166,6 +193,10 @@ __all__ = [
     "ALL_PAGES",
     "BATCH_MAX",
     "NEVER",
+    "AccessPattern",
+    "AccessStats",
+    "AdoptedStream",
+    "AllocationTracker",
     "AlreadyExistsError",
     "AlreadyMappedError",
     "AuthenticationError",
@@ -178,6 +209,9 @@ __all__ = [
     "BlockInfo",
     "BlockOwner",
     "BlockState",
+    "BufferId",
+    "BufferLocation",
+    "BufferMetadata",
     "BufferTooSmallError",
     "BusyError",
     "CancelledError",
@@ -185,6 +219,7 @@ __all__ = [
     "Collected",
     "CompactReport",
     "CorruptedError",
+    "DType",
     "Debug",
     "DefragmentationStats",
     "Device",
@@ -194,11 +229,18 @@ __all__ = [
     "DeviceNotFoundError",
     "DoubleFreeError",
     "Event",
+    "FallbackBuffer",
+    "FallbackStats",
     "FerrumError",
     "ForkedError",
     "Gauge",
+    "GenericMemoryPool",
     "GlobalPressure",
+    "GpuMemoryManager",
+    "GpuMemoryPool",
+    "HostAccess",
     "HostInfo",
+    "HostMapping",
     "InferenceMemoryEstimate",
     "InternalError",
     "InvalidAddressError",
@@ -215,6 +257,7 @@ __all__ = [
     "IoError",
     "Leak",
     "LeakReport",
+    "Lease",
     "LibraryLoadError",
     "LogLevel",
     "Manager",
@@ -223,7 +266,9 @@ __all__ = [
     "MappingError",
     "MappingFailedError",
     "Memory",
+    "MemoryConfig",
     "MemoryInfo",
+    "MemoryStats",
     "MemoryType",
     "Model",
     "ModelAlreadyExistsError",
@@ -245,6 +290,7 @@ __all__ = [
     "PageSizes",
     "Paging",
     "PermissionDeniedError",
+    "Place",
     "Placement",
     "PoisonedError",
     "Pool",
@@ -268,9 +314,13 @@ __all__ = [
     "Statistics",
     "Stream",
     "TimeoutError",
+    "TrackerTotals",
+    "TrackerView",
     "UnmappingFailedError",
     "UnsupportedDeviceError",
     "UnsupportedError",
+    "UsageHint",
+    "UsageHints",
     "ViewExistsError",
     "VirtualPool",
     "VirtualPoolConfig",

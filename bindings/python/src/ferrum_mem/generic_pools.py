@@ -1,0 +1,208 @@
+"""Generic pools: free buffers of any kind, kept for reuse."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from . import _abi, _library, _native
+from ._owned import Owned, Resource
+from ._values import u64
+from .memory_config import MemoryConfig, MemoryStats, abi_memory_config
+from .tracking import BufferId, BufferLocation, TrackerView
+
+B = TypeVar("B")
+
+
+@dataclass(frozen=True)
+class Lease(Generic[B]):
+    """A buffer of a generic pool that is in use.
+
+    Attributes:
+        size_bytes: of the buffer, which may be more than was asked for.
+        buffer_id: 0 unless the pool tracks.
+    """
+
+    buffer: B
+    size_bytes: int
+    buffer_id: BufferId
+
+
+def _use(num_elements: int, location: BufferLocation, tag: str | None) -> _abi.ferrum_buffer_use:
+    raw = _abi.ferrum_buffer_use.init()
+    raw.num_elements = u64("num_elements", num_elements)
+    raw.location = int(location)
+    raw.tag = _native.encode("tag", tag)
+    return raw
+
+
+class GenericMemoryPool(Resource, Generic[B]):
+    """Free buffers of any kind by powers of two. It makes none itself: the caller does
+    when try_get() has none, and says so with record_allocation(). One that the pool does
+    not keep is let go of. Safe for use by several threads.
+
+    Args:
+        config: settings, of which those of the device mean nothing here.
+    """
+
+    def __init__(self, config: MemoryConfig | None = None) -> None:
+        _library.ensure_started()
+        raw, _kept = abi_memory_config(config or MemoryConfig())
+        handle = _abi.ferrum_generic_pool()
+        library = _native.library()
+        _native.check(library.ferrum_generic_pool_create(ctypes.byref(raw), ctypes.byref(handle)))
+        self._buffers: dict[int, B] = {}
+        self._last_word = 0
+        self._lock = threading.Lock()
+        # Free buffers are no reason to stay: they are Python's.
+        self._own(
+            Owned(
+                "GenericMemoryPool",
+                lambda _flags: library.ferrum_generic_pool_destroy(handle, _abi.FERRUM_FORCE),
+                _library.opens,
+            ),
+            handle,
+        )
+
+    def record_allocation(
+        self,
+        buffer: B,
+        size_bytes: int,
+        *,
+        num_elements: int = 0,
+        location: BufferLocation = BufferLocation.GPU,
+        tag: str | None = None,
+    ) -> Lease[B]:
+        """Accounts for a buffer that was made and is used."""
+        use = _use(num_elements, location, tag)
+        size = u64("size_bytes", size_bytes)
+        number = ctypes.c_uint64()
+        _native.check(
+            _native.library().ferrum_generic_pool_record_allocation(
+                self._handle, size, ctypes.byref(use), ctypes.byref(number)
+            )
+        )
+        return Lease(buffer, size, BufferId(number.value))
+
+    def try_get(
+        self,
+        min_bytes: int,
+        *,
+        num_elements: int = 0,
+        location: BufferLocation = BufferLocation.GPU,
+        tag: str | None = None,
+    ) -> Lease[B] | None:
+        """The smallest free buffer that will do, at most four times as large."""
+        use = _use(num_elements, location, tag)
+        raw, found = _abi.ferrum_buffer_lease(), ctypes.c_uint32()
+        _native.check(
+            _native.library().ferrum_generic_pool_try_get(
+                self._handle,
+                u64("min_bytes", min_bytes),
+                ctypes.byref(use),
+                ctypes.byref(raw),
+                ctypes.byref(found),
+            )
+        )
+        if not found.value:
+            return None
+        return Lease(self._buffers.pop(raw.buffer), raw.size_bytes, BufferId(raw.buffer_id))
+
+    def return_buffer(self, lease: Lease[B]) -> bool:
+        """Ends the use of a buffer; whether the pool keeps it."""
+        word = self._wait(lease.buffer)
+        raw = _abi.ferrum_buffer_lease()
+        raw.buffer, raw.size_bytes = word, u64("size_bytes", lease.size_bytes)
+        raw.buffer_id = u64("buffer_id", lease.buffer_id)
+        kept = ctypes.c_uint32()
+        try:
+            _native.check(
+                _native.library().ferrum_generic_pool_return(
+                    self._handle, ctypes.byref(raw), ctypes.byref(kept)
+                )
+            )
+        finally:
+            if not kept.value:
+                self._buffers.pop(word, None)
+        return bool(kept.value)
+
+    def add_free(self, buffer: B, size_bytes: int) -> None:
+        """Files a buffer that nobody has used yet.
+
+        Raises:
+            ResourceExhaustedError: its bucket is full.
+        """
+        word = self._wait(buffer)
+        try:
+            _native.check(
+                _native.library().ferrum_generic_pool_add_free(
+                    self._handle, word, u64("size_bytes", size_bytes)
+                )
+            )
+        except BaseException:
+            self._buffers.pop(word, None)
+            raise
+
+    def _wait(self, buffer: B) -> int:
+        """Puts a buffer where it waits, before the pool may give it to anybody."""
+        with self._lock:
+            self._last_word += 1
+            self._buffers[self._last_word] = buffer
+            return self._last_word
+
+    def shrink(self) -> int:
+        """Lets go of all free buffers; the sum of their sizes."""
+        dropped = 0
+        count = ctypes.c_size_t(64)
+        while count.value:
+            gone = (_abi.ferrum_buffer_lease * 64)()
+            _native.check(
+                _native.library().ferrum_generic_pool_drain(
+                    self._handle, gone, 64, ctypes.byref(count)
+                )
+            )
+            for i in range(count.value):
+                dropped += gone[i].size_bytes
+                self._buffers.pop(gone[i].buffer)
+        return dropped
+
+    def clear(self) -> None:
+        """Lets go of all free buffers."""
+        self.shrink()
+
+    @property
+    def pooled_count(self) -> int:
+        """How many free buffers there are."""
+        count = ctypes.c_uint64()
+        _native.check(
+            _native.library().ferrum_generic_pool_get_pooled_count(
+                self._handle, ctypes.byref(count)
+            )
+        )
+        return count.value
+
+    def stats(self) -> MemoryStats:
+        """The counters."""
+        raw = _abi.ferrum_memory_stats.init()
+        _native.check(
+            _native.library().ferrum_generic_pool_get_stats(self._handle, ctypes.byref(raw))
+        )
+        return MemoryStats.from_abi(raw)
+
+    def record_cpu_fallback(self) -> None:
+        """Counts a request that was served on the host."""
+        _native.check(_native.library().ferrum_generic_pool_record_cpu_fallback(self._handle))
+
+    def tracker(self) -> TrackerView:
+        """The tracker of the buffers in use.
+
+        Raises:
+            InvalidStateError: the pool does not track.
+        """
+        raw = _abi.ferrum_tracker()
+        _native.check(
+            _native.library().ferrum_generic_pool_get_tracker(self._handle, ctypes.byref(raw))
+        )
+        return TrackerView(self, raw)

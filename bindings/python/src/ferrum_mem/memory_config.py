@@ -1,0 +1,194 @@
+"""Settings and counters of gpu managers and generic pools."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from . import _abi, _native
+from ._values import u32, u64
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class MemoryConfig:
+    """Settings of a GpuMemoryManager or a GenericMemoryPool.
+
+    Attributes:
+        gpu_memory_fraction: share of the device that may be held, from 0.1 to 1.
+        cpu_fallback_enabled: buffers that the device has no room for are made on the
+            host.
+        min_free_bytes: what stays free on the device.
+        track_allocations: every buffer in use is kept in a tracker.
+        max_pooled_per_bucket: free buffers that a bucket keeps.
+        max_pooled_bytes: free buffers of all buckets together; 0: no bound.
+        pre_allocate: make the pool with a free buffer of each of pre_allocate_sizes.
+        pre_allocate_sizes: in bytes.
+    """
+
+    gpu_memory_fraction: float = 0.9
+    cpu_fallback_enabled: bool = True
+    min_free_bytes: int = 512 * MIB
+    track_allocations: bool = False
+    max_pooled_per_bucket: int = 8
+    max_pooled_bytes: int = 0
+    pre_allocate: bool = False
+    pre_allocate_sizes: tuple[int, ...] = ()
+
+    @classmethod
+    def _preset(cls, which: int) -> MemoryConfig:
+        raw = _abi.ferrum_memory_config.init()
+        _native.check(_native.library().ferrum_memory_config_preset(which, ctypes.byref(raw)))
+        return cls(
+            gpu_memory_fraction=raw.gpu_memory_fraction,
+            cpu_fallback_enabled=bool(raw.flags & _abi.FERRUM_MEMORY_CPU_FALLBACK),
+            min_free_bytes=raw.min_free_bytes,
+            max_pooled_per_bucket=raw.max_pooled_per_bucket,
+            max_pooled_bytes=raw.max_pooled_bytes,
+        )
+
+    @classmethod
+    def for_inference(cls) -> MemoryConfig:
+        """The most memory: 0.95, 256 MiB free, 4 per bucket."""
+        return cls._preset(_abi.FERRUM_MEMORY_PRESET_INFERENCE)
+
+    @classmethod
+    def for_training(cls) -> MemoryConfig:
+        """More left free, and no falling back: 0.8, 1 GiB free, 16 per bucket."""
+        return cls._preset(_abi.FERRUM_MEMORY_PRESET_TRAINING)
+
+    @classmethod
+    def for_constrained(cls) -> MemoryConfig:
+        """For little memory: 0.7, 128 MiB free, 2 per bucket."""
+        return cls._preset(_abi.FERRUM_MEMORY_PRESET_CONSTRAINED)
+
+    def with_gpu_memory_fraction(self, fraction: float) -> MemoryConfig:
+        """The same with another share, brought to the nearest of 0.1 to 1."""
+        return dataclasses.replace(self, gpu_memory_fraction=min(max(fraction, 0.1), 1.0))
+
+    def with_cpu_fallback(self, enabled: bool) -> MemoryConfig:
+        """The same with or without falling back."""
+        return dataclasses.replace(self, cpu_fallback_enabled=enabled)
+
+    def with_min_free_bytes(self, size_bytes: int) -> MemoryConfig:
+        """The same with another minimum that stays free."""
+        return dataclasses.replace(self, min_free_bytes=size_bytes)
+
+    def with_tracking(self, enabled: bool) -> MemoryConfig:
+        """The same with or without a tracker."""
+        return dataclasses.replace(self, track_allocations=enabled)
+
+    def with_max_pooled(self, per_bucket: int) -> MemoryConfig:
+        """The same with another bound of each bucket."""
+        return dataclasses.replace(self, max_pooled_per_bucket=per_bucket)
+
+    def with_max_pooled_bytes(self, size_bytes: int) -> MemoryConfig:
+        """The same with another bound of all buckets together."""
+        return dataclasses.replace(self, max_pooled_bytes=size_bytes)
+
+    def with_pre_allocation(self, sizes: Iterable[int]) -> MemoryConfig:
+        """The same with buffers that are made ahead."""
+        return dataclasses.replace(self, pre_allocate=True, pre_allocate_sizes=tuple(sizes))
+
+    def check(self) -> None:
+        """Says what makes no sense.
+
+        Raises:
+            InvalidConfigError: a setting, with its value.
+        """
+        raw, _kept = abi_memory_config(self)
+        _native.check(_native.library().ferrum_memory_config_check(ctypes.byref(raw)))
+
+
+def abi_memory_config(config: MemoryConfig) -> tuple[_abi.ferrum_memory_config, Any]:
+    """The settings as the library takes them, and what they point to."""
+    raw = _abi.ferrum_memory_config.init()
+    raw.gpu_memory_fraction = config.gpu_memory_fraction
+    raw.flags = (
+        (_abi.FERRUM_MEMORY_CPU_FALLBACK if config.cpu_fallback_enabled else 0)
+        | (_abi.FERRUM_MEMORY_TRACK_ALLOCATIONS if config.track_allocations else 0)
+        | (_abi.FERRUM_MEMORY_PRE_ALLOCATE if config.pre_allocate else 0)
+    )
+    raw.min_free_bytes = u64("min_free_bytes", config.min_free_bytes)
+    raw.max_pooled_per_bucket = u32("max_pooled_per_bucket", config.max_pooled_per_bucket)
+    raw.max_pooled_bytes = u64("max_pooled_bytes", config.max_pooled_bytes)
+    sizes = [u64("pre_allocate_sizes", size) for size in config.pre_allocate_sizes]
+    kept = (ctypes.c_uint64 * len(sizes))(*sizes)
+    if sizes:
+        raw.pre_allocate_sizes = kept
+    raw.pre_allocate_count = len(sizes)
+    return raw, kept
+
+
+@dataclass(frozen=True)
+class MemoryStats:
+    """Counters of a GpuMemoryManager or a GenericMemoryPool.
+
+    Attributes:
+        total_allocated_bytes: buffers had and not given back: in use and pooled.
+        peak_bytes: the highest value of in_use_bytes.
+        pool_hits: requests that were served from the buckets.
+        cpu_fallbacks: buffers that were made on the host for want of room.
+        active_buffers: buffers in use, tracked or not.
+    """
+
+    total_allocated_bytes: int = 0
+    in_use_bytes: int = 0
+    pooled_bytes: int = 0
+    peak_bytes: int = 0
+    pool_hits: int = 0
+    pool_misses: int = 0
+    cpu_fallbacks: int = 0
+    active_buffers: int = 0
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_memory_stats) -> MemoryStats:
+        """From the struct of the library."""
+        return cls(**{field.name: getattr(raw, field.name) for field in dataclasses.fields(cls)})
+
+    def _raw(self) -> _abi.ferrum_memory_stats:
+        raw = _abi.ferrum_memory_stats.init()
+        for field in dataclasses.fields(self):
+            setattr(raw, field.name, u64(field.name, getattr(self, field.name)))
+        return raw
+
+    def _ratios(self) -> _abi.ferrum_memory_ratios:
+        raw, ratios = self._raw(), _abi.ferrum_memory_ratios.init()
+        _native.check(
+            _native.library().ferrum_memory_stats_ratios(ctypes.byref(raw), ctypes.byref(ratios))
+        )
+        return ratios
+
+    def hit_rate(self) -> float:
+        """hits / (hits + misses); 0 when nothing was asked for."""
+        rate: float = self._ratios().hit_rate
+        return rate
+
+    def utilization(self) -> float:
+        """in_use / total_allocated; 0 when that is 0."""
+        share: float = self._ratios().utilization
+        return share
+
+    def efficiency(self) -> float:
+        """The same, but 1 when nothing was allocated."""
+        share: float = self._ratios().efficiency
+        return share
+
+    def merge(self, other: MemoryStats) -> MemoryStats:
+        """The counters of two pools together; the peak is the larger of the two."""
+        one, two, merged = self._raw(), other._raw(), _abi.ferrum_memory_stats.init()
+        _native.check(
+            _native.library().ferrum_memory_stats_merge(
+                ctypes.byref(one), ctypes.byref(two), ctypes.byref(merged)
+            )
+        )
+        return MemoryStats.from_abi(merged)
+
+    def __str__(self) -> str:
+        raw = self._raw()
+        function = _native.library().ferrum_memory_stats_text
+        return _native.read_text(lambda *buffer: function(ctypes.byref(raw), *buffer))

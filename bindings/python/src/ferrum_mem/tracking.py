@@ -1,0 +1,213 @@
+"""Trackers: what is known of live buffers, by id, tag and age."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from . import _abi, _library, _native
+from ._owned import Owned, Resource
+from ._values import NS_PER_SECOND, nanoseconds, u64
+from .devices import Device
+from .errors import NotFoundError
+
+
+class BufferLocation(enum.IntEnum):
+    """Which side a buffer is on."""
+
+    GPU = _abi.FERRUM_LOCATION_GPU
+    CPU = _abi.FERRUM_LOCATION_CPU
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BufferId(int):
+    """The id of a buffer, unique in the process; ids grow, from 1 on."""
+
+    @classmethod
+    def new(cls) -> BufferId:
+        """An id that no buffer has had."""
+        _native.refuse_forked()
+        raw = ctypes.c_uint64()
+        _native.check(_native.library().ferrum_buffer_id_new(ctypes.byref(raw)))
+        return cls(raw.value)
+
+    def __str__(self) -> str:
+        function = _native.library().ferrum_buffer_id_text
+        return _native.read_text(lambda *buffer: function(int(self), *buffer))
+
+
+@dataclass(frozen=True)
+class BufferMetadata:
+    """What is known of a buffer.
+
+    Attributes:
+        age_s: time since it was made.
+        tag: None: it has none.
+        device: id of the device that it is on; None: not known.
+    """
+
+    id: BufferId
+    size_bytes: int
+    num_elements: int = 0
+    location: BufferLocation = BufferLocation.GPU
+    age_s: float = 0.0
+    tag: str | None = None
+    device: str | None = None
+
+    def with_tag(self, tag: str) -> BufferMetadata:
+        """The same with a tag."""
+        return BufferMetadata(
+            self.id,
+            self.size_bytes,
+            self.num_elements,
+            self.location,
+            self.age_s,
+            tag,
+            self.device,
+        )
+
+
+@dataclass(frozen=True)
+class TrackerTotals:
+    """Numbers of a tracker."""
+
+    count: int
+    total_bytes: int
+    peak_bytes: int
+
+
+def _device_id(handle: _abi.ferrum_device) -> str | None:
+    info = _abi.ferrum_device_info.init()
+    if not handle.id or (_native.library().ferrum_device_get_info(handle, ctypes.byref(info)) < 0):
+        return None
+    return info.id.decode()
+
+
+def _metadata(raw: _abi.ferrum_buffer_metadata) -> BufferMetadata:
+    return BufferMetadata(
+        id=BufferId(raw.buffer_id),
+        size_bytes=raw.size_bytes,
+        num_elements=raw.num_elements,
+        location=BufferLocation(raw.location),
+        age_s=raw.age_ns / NS_PER_SECOND,
+        tag=raw.tag.decode() or None,
+        device=_device_id(raw.device),
+    )
+
+
+def _listed(function: Callable[..., int]) -> list[BufferMetadata]:
+    count = ctypes.c_size_t()
+    room = 16
+    while True:
+        raw = (_abi.ferrum_buffer_metadata * room)()
+        status = function(raw, room, ctypes.byref(count))
+        if status != _abi.FERRUM_ERROR_BUFFER_TOO_SMALL:
+            _native.check(status)
+            return [_metadata(raw[i]) for i in range(count.value)]
+        room = count.value
+
+
+class TrackerView:
+    """A tracker to look into. That of a manager or a pool is good as long as its
+    owner."""
+
+    def __init__(self, owner: Resource, handle: _abi.ferrum_tracker) -> None:
+        self._owner = owner
+        self._tracker = handle
+
+    def get(self, buffer_id: int) -> BufferMetadata | None:
+        """What is known of a buffer."""
+        raw = _abi.ferrum_buffer_metadata()
+        number = u64("buffer_id", buffer_id)
+        try:
+            _native.check(
+                _native.library().ferrum_tracker_get(self._tracker, number, ctypes.byref(raw))
+            )
+        except NotFoundError:
+            return None
+        return _metadata(raw)
+
+    def all_allocations(self) -> list[BufferMetadata]:
+        """All buffers, the oldest first."""
+        function = _native.library().ferrum_tracker_get_all
+        return _listed(lambda *room: function(self._tracker, *room))
+
+    def find_old_allocations(self, age_s: float) -> list[BufferMetadata]:
+        """Those that are strictly older, the oldest first: what may be forgotten."""
+        age = nanoseconds("age_s", age_s)
+        function = _native.library().ferrum_tracker_find_old
+        return _listed(lambda *room: function(self._tracker, age, *room))
+
+    def totals(self) -> TrackerTotals:
+        """How many buffers there are, their bytes, and the most that these were."""
+        raw = _abi.ferrum_tracker_totals.init()
+        _native.check(_native.library().ferrum_tracker_get_totals(self._tracker, ctypes.byref(raw)))
+        return TrackerTotals(raw.count, raw.total_bytes, raw.peak_bytes)
+
+    @property
+    def count(self) -> int:
+        """How many buffers there are."""
+        return self.totals().count
+
+    @property
+    def total_bytes(self) -> int:
+        """The sum of their sizes."""
+        return self.totals().total_bytes
+
+    @property
+    def peak_bytes(self) -> int:
+        """The highest value that total_bytes has had."""
+        return self.totals().peak_bytes
+
+
+class AllocationTracker(TrackerView, Resource):
+    """A tracker of one's own. Safe for use by several threads."""
+
+    def __init__(self) -> None:
+        _library.ensure_started()
+        handle = _abi.ferrum_tracker()
+        _native.check(_native.library().ferrum_tracker_create(ctypes.byref(handle)))
+        end = _native.library().ferrum_tracker_destroy
+        self._own(Owned("AllocationTracker", lambda _flags: end(handle), _library.opens), handle)
+        TrackerView.__init__(self, self, handle)
+
+    def track(self, metadata: BufferMetadata, device: Device | None = None) -> None:
+        """Adds a buffer; one whose id is known replaces that.
+
+        Args:
+            metadata: of the buffer; its device is left out.
+            device: where it is.
+        """
+        raw = _abi.ferrum_buffer_metadata()
+        raw.buffer_id = u64("id", metadata.id)
+        raw.size_bytes = u64("size_bytes", metadata.size_bytes)
+        raw.num_elements = u64("num_elements", metadata.num_elements)
+        raw.location = int(metadata.location)
+        raw.age_ns = nanoseconds("age_s", metadata.age_s)
+        tag = _native.encode("tag", metadata.tag) or b""
+        # One that fills the field has no NUL, which the library says.
+        raw.tag = tag[:64]
+        if device is not None:
+            raw.device = device._handle
+        _native.check(_native.library().ferrum_tracker_track(self._handle, ctypes.byref(raw)))
+
+    def untrack(self, buffer_id: int) -> BufferMetadata | None:
+        """Removes a buffer and gives what was known of it."""
+        raw: Any = _abi.ferrum_buffer_metadata()
+        number = u64("buffer_id", buffer_id)
+        try:
+            _native.check(
+                _native.library().ferrum_tracker_untrack(self._handle, number, ctypes.byref(raw))
+            )
+        except NotFoundError:
+            return None
+        return _metadata(raw)
+
+    def clear(self) -> None:
+        """Forgets all buffers; the peak stays."""
+        _native.check(_native.library().ferrum_tracker_clear(self._handle))
