@@ -14,10 +14,11 @@ const opClose = "pool.close"
 // device. When the driver fails, what could not be given back stays in the
 // pool, which is open as before, and Close may be called again.
 func (p *Pool) Close(force bool) error {
+	p.PauseReturn()
+	defer p.ResumeReturn()
 	if err := p.beginClose(force); err != nil {
 		return err
 	}
-	p.stopWorker()
 	err := p.waitForWork()
 	p.checkLast()
 	p.layout.Lock()

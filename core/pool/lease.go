@@ -44,6 +44,7 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 	n, err = p.leaseFree(&wanted, to, n)
 	if n > 0 {
 		err = nil
+		p.watchCaches()
 	}
 	p.mu.Unlock()
 	p.changed()
@@ -178,6 +179,7 @@ func (p *Pool) takeBack(addrs []device.Addr, stream device.Stream, counts *Cache
 		}
 	}
 	overfull = p.overfull && !p.frozen
+	p.watchCaches()
 	p.mu.Unlock()
 	return overfull, nil
 }

@@ -37,9 +37,7 @@ func (p *Pool) leftPages() {
 		return
 	}
 	w.watches, w.since, g.low = true, g.clock(), g.idle
-	if w.pauses == 0 {
-		p.startWorker()
-	}
+	p.startWorker()
 }
 
 // tooManyIdle says that there is something to give back sooner or later. The caller
@@ -52,10 +50,16 @@ func (p *Pool) tooManyIdle() bool {
 // leastHeld is what idle pages are not given back below. The caller holds mu.
 func (p *Pool) leastHeld() uint64 { return max(p.paged.floorBytes, p.minHeld) }
 
+// startWorker starts the worker unless it runs or is to stand still. The caller
+// holds mu.
 func (p *Pool) startWorker() {
+	w := &p.paged.worker
+	if w.done != nil || w.pauses > 0 {
+		return
+	}
 	stop := make(chan struct{})
-	p.paged.worker.stop = stop
-	p.paged.worker.done = device.Go("pages of pool "+p.config.Name, func() { p.work(stop) })
+	w.stop = stop
+	w.done = device.Go("pages of pool "+p.config.Name, func() { p.work(stop) })
 }
 
 // work ends one window after the other, until no more is left than may stay.
@@ -79,27 +83,36 @@ func (p *Pool) work(stop <-chan struct{}) {
 // workOnce does what is due, and says after which time it is to be called again;
 // false ends the worker.
 func (p *Pool) workOnce() (after time.Duration, again bool) {
+	p.lookAtCaches()
 	released, err := p.endWindow()
 	p.returned(released > 0, err)
 	p.lock()
 	defer p.mu.Unlock()
-	w := &p.paged.worker
+	g := p.paged
 	if err != nil {
 		// What the device does not take now it is offered again with the next page
 		// that is left.
-		w.watches = false
+		g.worker.watches = false
 	}
-	if !w.watches {
-		w.stop, w.done = nil, nil
-		return 0, false
+	due, again := p.nextDue()
+	if !again {
+		g.worker.stop, g.worker.done = nil, nil
 	}
-	return p.dueAfter(), true
+	return max(due-g.clock(), 0), again
 }
 
-// dueAfter is how long the window has yet to go. The caller holds mu.
-func (p *Pool) dueAfter() time.Duration {
+// nextDue is when there is something to do again; false: not before blocks go. The
+// caller holds mu.
+func (p *Pool) nextDue() (due time.Duration, again bool) {
 	g := p.paged
-	return max(g.worker.since+g.keeper.window-g.clock(), 0)
+	pages, caches := g.worker.since+g.keeper.window, g.caches.since+cacheWindow
+	switch {
+	case g.worker.watches && g.caches.watches:
+		return min(pages, caches), true
+	case g.caches.watches:
+		return caches, true
+	}
+	return pages, g.worker.watches
 }
 
 // endWindow gives back what was idle for the whole window, if that is over, some
@@ -113,7 +126,7 @@ func (p *Pool) endWindow() (releasedBytes uint64, err error) {
 		if p.state != stateOpen {
 			g.worker.watches = false
 		}
-		if !g.worker.watches || first && p.dueAfter() > 0 {
+		if !g.worker.watches || first && g.clock() < g.worker.since+g.keeper.window {
 			p.mu.Unlock()
 			p.layout.Unlock()
 			return releasedBytes, nil
@@ -140,19 +153,20 @@ func (p *Pool) endWindow() (releasedBytes uint64, err error) {
 const pagesAtOnce = 256
 
 // Tick gives back the pages that were idle for a whole window (Config.Clock), if it
-// is over, as the worker does: for those who keep a time of their own and have
-// paused it (PauseReturn). It says when it has something to do again; false: not
+// is over, and what caches that rest hold, as the worker does: for those who keep a
+// time of their own and have paused it (PauseReturn). It says when it has something to do again; false: not
 // before further blocks are freed. It does nothing in a pool without pages.
 func (p *Pool) Tick() (due time.Duration, again bool, err error) {
 	if p.paged == nil {
 		return 0, false, nil
 	}
+	p.lookAtCaches()
 	released, err := p.endWindow()
 	p.returned(released > 0, nil)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	g := p.paged
-	return g.worker.since + g.keeper.window, g.worker.watches, err
+	due, again = p.nextDue()
+	return due, again, err
 }
 
 // returnSurplus gives back so many idle pages, as far as the pool's least allows.
@@ -240,6 +254,9 @@ func (p *Pool) ResumeReturn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.paged.worker.pauses--
+	if p.paged.caches.watches && p.state == stateOpen {
+		p.startWorker()
+	}
 	p.leftPages()
 }
 

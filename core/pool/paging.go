@@ -77,6 +77,7 @@ type paging struct {
 	// stuck are pages that a failed mapping left mapped without access.
 	stuck  []stuckRun
 	worker pageWorker
+	caches cacheWatch
 	keeper keeper
 	clock  func() time.Duration
 }

@@ -1,0 +1,63 @@
+package pool
+
+import "time"
+
+// Blocks that wait in thread caches keep the pages that they lie in: a few of them,
+// each in a page of its own, keep a hundred times as much memory as they have. While
+// caches are used that is the price of their speed, and they bound what they keep.
+// When they are hardly used any more the worker takes back what they hold idle. It
+// looks once in cacheWindow, from when the caches get or give back blocks until they
+// have come to rest.
+const (
+	cacheWindow = 100 * time.Millisecond
+	// cacheCalls is how many allocations and frees in a window are hardly any: to
+	// lease that many blocks again takes less than a thousandth of it.
+	cacheCalls = 64
+)
+
+// cacheWatch is what the worker knows of the caches. All fields are under Pool.mu.
+type cacheWatch struct {
+	// watches says that there is something to look at, since since.
+	watches bool
+	since   time.Duration
+	// calls counts the allocations and frees of the caches when they were looked at
+	// last, if known.
+	calls uint64
+	known bool
+}
+
+// watchCaches is called after the caches have leased or given back blocks. The
+// caller holds mu.
+func (p *Pool) watchCaches() {
+	g := p.paged
+	if g == nil || g.caches.watches || p.state != stateOpen {
+		return
+	}
+	g.caches = cacheWatch{watches: true, since: g.clock()}
+	p.startWorker()
+}
+
+// lookAtCaches takes back what the caches hold idle if they are hardly used, once
+// it is time to look.
+func (p *Pool) lookAtCaches() {
+	g := p.paged
+	p.mu.Lock()
+	w, cache := &g.caches, p.leases.cache
+	due := w.watches && g.clock()-w.since >= cacheWindow
+	if due && (cache == nil || p.state != stateOpen) {
+		w.watches, due = false, false
+	}
+	p.mu.Unlock()
+	if !due {
+		return
+	}
+	counts := cache.Counts()
+	calls := counts.Allocations + counts.Frees
+	p.mu.Lock()
+	resting := w.known && calls-w.calls < cacheCalls
+	w.calls, w.known, w.since, w.watches = calls, true, g.clock(), !resting
+	p.mu.Unlock()
+	if resting && counts.IdleBytes > 0 {
+		p.Flush()
+	}
+}

@@ -1,0 +1,78 @@
+package pool
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// cachedBreather is a breather whose caches hold idle blocks in 40 pages.
+func cachedBreather(t *testing.T) (*breather, *fakeCache) {
+	w := newBreather(t)
+	cache := newFakeCache(w.pool, func(uint64) device.Stream { return nil })
+	w.free(t, w.alloc(t, 40, page))
+	for thread := range 40 {
+		// The cache of a thread leases as many as a page has.
+		addr := cache.alloc(thread, page/fakeRefill, 0)
+		require.NotZero(t, addr)
+		require.NoError(t, cache.free(thread, addr, 0))
+	}
+	return w, cache
+}
+
+// What caches hold goes back with its pages once they rest.
+func TestCachesThatRestKeepNoPages(t *testing.T) {
+	w, cache := cachedBreather(t)
+	w.pass(t, cacheWindow-1)
+	require.Equal(t, 40*page, w.dev.HeldBytes(), "the caches may be in use")
+	w.pass(t, 2*cacheWindow)
+	require.Zero(t, cache.Counts().IdleBytes)
+	w.pass(t, 2*keepLong)
+	require.Zero(t, w.dev.HeldBytes())
+	w.pass(t, time.Second)
+	_, again, err := w.pool.Tick()
+	require.NoError(t, err)
+	require.False(t, again, "nothing is left to be looked at")
+	quiet(t, w.bench, w.pool)
+}
+
+// Caches in use keep what they have; they are looked at again, and looked at no more
+// once they rest with nothing in them.
+func TestCachesInUseKeepTheirBlocks(t *testing.T) {
+	w, cache := cachedBreather(t)
+	for range 20 {
+		for range cacheCalls {
+			require.NoError(t, cache.free(0, cache.alloc(0, page/fakeRefill, 0), 0))
+		}
+		w.pass(t, cacheWindow)
+		require.NotZero(t, cache.Counts().IdleBytes)
+	}
+	w.pass(t, 3*cacheWindow)
+	require.Zero(t, cache.Counts().IdleBytes)
+	w.pass(t, 3*cacheWindow)
+	_, again, err := w.pool.Tick()
+	require.NoError(t, err)
+	require.False(t, again)
+	quiet(t, w.bench, w.pool)
+}
+
+// The worker looks at caches also when no page is idle, and ends.
+func TestTheWorkerLooksAtCaches(t *testing.T) {
+	b, p := pagedPool(t, func(c *Config) { c.ReadyPages = -1 })
+	cache := newFakeCache(p, func(uint64) device.Stream { return nil })
+	live, room := mustAlloc(t, p, page), mustAlloc(t, p, page)
+	require.NoError(t, p.Free(room.Addr, nil))
+	require.NoError(t, cache.free(0, cache.alloc(0, page/fakeRefill, 0), 0))
+	require.Equal(t, 2*page, b.dev.HeldBytes())
+	p.ResumeReturn()
+	for b.dev.HeldBytes() != page {
+		runtime.Gosched()
+	}
+	p.PauseReturn()
+	require.NoError(t, p.Free(live.Addr, nil))
+	quiet(t, b, p)
+}
