@@ -213,9 +213,16 @@ inline void end_manager(ferrum_manager h) {
     ferrum_manager_destroy(h, FERRUM_FORCE);
 }
 inline void end_memory(ferrum_memory h) {
-    // Nobody is left who could unpin or unmap it.
+    // Nobody is left who could unpin or unmap it; work on adopted memory must be
+    // over before its owner has it back, and a mapping waits for that.
+    ferrum_map_request wait = FERRUM_MAP_REQUEST_INIT;
+    ferrum_mapping mapped = FERRUM_MAPPING_INIT;
+    wait.memory = h;
+    wait.access = FERRUM_HOST_READ_ONLY;
     while (ferrum_deallocate(h) == FERRUM_ERROR_BUSY &&
-           (ferrum_unpin(h) == FERRUM_OK || ferrum_unmap(h, 0) == FERRUM_OK)) {
+           (ferrum_unpin(h) == FERRUM_OK || ferrum_unmap(h, 0) == FERRUM_OK ||
+            (ferrum_map(&wait, &mapped) == FERRUM_OK &&
+             ferrum_unmap(h, mapped.mapping_id) == FERRUM_OK))) {
     }
 }
 inline void end_tracker(ferrum_tracker h) { ferrum_tracker_destroy(h); }

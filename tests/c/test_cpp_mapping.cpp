@@ -122,6 +122,13 @@ TEST_F(CppMapping, test_what_others_own) {
     stream.synchronize();
     EXPECT_EQ(own[0], 'y');
     EXPECT_GE(count, 2);
+
+    // The end of the block waits for work that would write to what is no more.
+    ferrum::stream busy = device.create_stream();
+    for (fill.pattern = 1; fill.pattern <= 50; fill.pattern++)
+        ferrum::fill_async(fill, busy.get());
+    block.reset();
+    EXPECT_EQ(own[999], 50);
 }
 
 } // namespace

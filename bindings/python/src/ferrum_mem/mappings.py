@@ -191,7 +191,8 @@ class AdvancedBlock(HostBuffer):
 
 
 def end_block(handle: _abi.ferrum_memory, flags: int) -> int:
-    """Gives a block back; with force also one that is pinned or mapped."""
+    """Gives a block back; with force also one that is pinned or mapped, and one of
+    somebody else's memory after the work that is queued on it."""
     library = _native.library()
     status: int = library.ferrum_deallocate(handle)
     if flags & _abi.FERRUM_FORCE:
@@ -201,8 +202,16 @@ def end_block(handle: _abi.ferrum_memory, flags: int) -> int:
 
 
 def _loosen(library: Any, handle: _abi.ferrum_memory) -> bool:
-    """Ends one pin or mapping; false: there is none."""
+    """Ends one pin or mapping, or else waits for the work as a mapping does."""
     if library.ferrum_unpin(handle) == _abi.FERRUM_OK:
         return True
-    ended: int = library.ferrum_unmap(handle, 0)
+    if library.ferrum_unmap(handle, 0) == _abi.FERRUM_OK:
+        return True
+    request = _abi.ferrum_map_request.init()
+    request.memory = handle
+    request.access = _abi.FERRUM_HOST_READ_ONLY
+    raw = _abi.ferrum_mapping.init()
+    if library.ferrum_map(ctypes.byref(request), ctypes.byref(raw)) != _abi.FERRUM_OK:
+        return False
+    ended: int = library.ferrum_unmap(handle, raw.mapping_id)
     return ended == _abi.FERRUM_OK

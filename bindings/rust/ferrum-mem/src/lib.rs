@@ -34,6 +34,7 @@ mod estimate;
 mod library;
 mod manager;
 mod mapped_range;
+mod mapping;
 mod monitor;
 mod placement;
 mod pool;
@@ -41,6 +42,7 @@ mod pool_block;
 mod pool_config;
 mod pool_request;
 mod shared_pool;
+mod sharing;
 mod sleep;
 mod stream;
 mod values;
@@ -66,6 +68,7 @@ pub use manager::{
     Transfer,
 };
 pub use mapped_range::MappedRange;
+pub use mapping::{AccessPattern, AccessStats, HostAccess, HostMapping, UsageHint, UsageHints};
 pub use monitor::{DeviceLevel, GlobalPressure, Monitor, MonitorConfig, PressureProfile};
 pub use placement::{Placement, PlacementOption, PlacementRequest};
 pub use pool::Pool;
@@ -75,6 +78,7 @@ pub use pool_request::{PoolRequest, Tag};
 pub use shared_pool::{
     Model, ModelConfig, ModelLimits, ModelRequest, SharedPool, SharedPoolConfig,
 };
+pub use sharing::{Adoption, LinkRequest, Work};
 pub use sleep::{
     SleepBacking, SleepReport, SleepRequest, VirtualPoolRequest, WakeReport, WakeRequest,
 };

@@ -151,10 +151,7 @@ impl Manager {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.
         check(unsafe { sys::ferrum_allocate(self.raw(), size_bytes, &mut raw) })?;
-        Ok(Memory {
-            raw,
-            _manager: self.clone(),
-        })
+        Ok(Memory::own(raw, self))
     }
 
     /// As `allocate`, with the address a multiple of the alignment.
@@ -164,10 +161,7 @@ impl Manager {
         check(unsafe {
             sys::ferrum_allocate_aligned(self.raw(), size_bytes, alignment_bytes, &mut raw)
         })?;
-        Ok(Memory {
-            raw,
-            _manager: self.clone(),
-        })
+        Ok(Memory::own(raw, self))
     }
 
     /// Allocates a block as described.
@@ -192,10 +186,7 @@ impl Manager {
         let mut raw = Default::default();
         // SAFETY: settings live through the call, raw is an output of it.
         check(unsafe { sys::ferrum_allocate_typed(self.raw(), &settings, &mut raw) })?;
-        Ok(Memory {
-            raw,
-            _manager: self.clone(),
-        })
+        Ok(Memory::own(raw, self))
     }
 
     /// Sets the pool settings of a memory type from now on.
@@ -278,6 +269,10 @@ pub struct BlockInfo {
     pub is_relocatable: bool,
     /// Pins that are alive.
     pub pin_count: u32,
+    /// The block of another device that is the same memory, while it is there.
+    pub linked: Option<sys::ferrum_memory>,
+    /// The memory is somebody else's.
+    pub is_adopted: bool,
 }
 
 /// Keeps a block where it is until it is dropped.
@@ -311,15 +306,40 @@ pub struct Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // A pin that was forgotten has nobody left who could end it.
+        // A pin or mapping that was forgotten has nobody left who could end it, and
+        // the work on adopted memory must be over before its owner has it back.
         // SAFETY: the handle is ours.
         while unsafe { sys::ferrum_deallocate(self.raw) } == sys::FERRUM_ERROR_BUSY
-            && unsafe { sys::ferrum_unpin(self.raw) } == sys::FERRUM_OK
+            && (unsafe { sys::ferrum_unpin(self.raw) } == sys::FERRUM_OK
+                || unsafe { sys::ferrum_unmap(self.raw, 0) } == sys::FERRUM_OK
+                || self.settle())
         {}
     }
 }
 
 impl Memory {
+    pub(crate) fn own(raw: sys::ferrum_memory, manager: &Manager) -> Self {
+        Self {
+            raw,
+            _manager: manager.clone(),
+        }
+    }
+
+    /// Waits for the work on the block, as a mapping does.
+    fn settle(&self) -> bool {
+        let request = sys::ferrum_map_request {
+            access: sys::FERRUM_HOST_READ_ONLY,
+            memory: self.raw,
+            ..Default::default()
+        };
+        let mut mapped = sys::ferrum_mapping::default();
+        // SAFETY: the request lives through the call, mapped is an output of it.
+        let status = unsafe { sys::ferrum_map(&request, &mut mapped) };
+        // SAFETY: plain values.
+        status == sys::FERRUM_OK
+            && unsafe { sys::ferrum_unmap(self.raw, mapped.mapping_id) } == sys::FERRUM_OK
+    }
+
     /// The C handle.
     pub fn raw(&self) -> sys::ferrum_memory {
         self.raw
@@ -343,6 +363,8 @@ impl Memory {
             tag: text_of(&raw.tag),
             is_relocatable: raw.is_relocatable != 0,
             pin_count: raw.pin_count,
+            linked: (raw.linked.id != 0).then_some(raw.linked),
+            is_adopted: raw.is_adopted != 0,
         })
     }
 

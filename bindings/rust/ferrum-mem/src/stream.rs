@@ -1,8 +1,10 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::callback;
 use crate::device::Device;
 use crate::error::check;
+use crate::sharing::EnqueueFn;
 use crate::{sys, Result};
 
 /// Nanoseconds for C; none waits for ever.
@@ -19,12 +21,13 @@ pub(crate) fn raw_of(stream: Option<&Stream>) -> sys::ferrum_stream {
 }
 
 /// An ordered queue of work on a device. Dropping it waits for its work.
-#[derive(Debug)]
 pub struct Stream {
     raw: sys::ferrum_stream,
     /// The default stream belongs to its device.
     owned: bool,
     device: Device,
+    /// What an adopted stream queues with.
+    _closure: Option<Arc<EnqueueFn>>,
 }
 
 impl Drop for Stream {
@@ -36,7 +39,28 @@ impl Drop for Stream {
     }
 }
 
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stream")
+            .field("handle", &self.raw.id)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Stream {
+    pub(crate) fn own(
+        raw: sys::ferrum_stream,
+        device: &Device,
+        closure: Option<Arc<EnqueueFn>>,
+    ) -> Self {
+        Self {
+            raw,
+            owned: true,
+            device: device.clone(),
+            _closure: closure,
+        }
+    }
+
     pub(crate) fn create(device: &Device) -> Result<Self> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.
@@ -45,6 +69,7 @@ impl Stream {
             raw,
             owned: true,
             device: device.clone(),
+            _closure: None,
         })
     }
 
@@ -56,6 +81,7 @@ impl Stream {
             raw,
             owned: false,
             device: device.clone(),
+            _closure: None,
         })
     }
 
