@@ -82,6 +82,24 @@ def test_blocks_stay_unless_asked(manager):
         assert counted(manager.defragment(), 1).skipped_not_relocatable == 1
 
 
+def test_mapped_blocks_stay(manager, scattered):
+    addresses = [block.address for block in scattered]
+    mapped = [block.map(fm.HostAccess.READ_ONLY) for block in scattered]
+    assert counted(manager.defragment()).skipped_mapped == 16
+    assert [block.address for block in scattered] == addresses
+    for mapping in mapped:
+        mapping.close()
+    assert counted(manager.defragment()).blocks_moved == 12
+    assert intact(scattered)
+
+
+def test_small_budgets_get_somewhere(manager, scattered):
+    while counted(manager.defragment(1e-3)).budget_ended:
+        pass
+    assert manager.statistics().reserved.current == PAGE
+    assert intact(scattered)
+
+
 def test_budget(manager, scattered):
     stats = counted(manager.defragment(0))
     assert stats.skipped_over_budget == 16
