@@ -1,0 +1,9 @@
+//! Lets the tests and examples of this crate find the library at run time.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    if let Ok(folder) = std::env::var("DEP_FERRUM_MEM_LIBDIR") {
+        // For all of the package's programs: its own tests use the library, too.
+        println!("cargo:rustc-link-arg=-Wl,-rpath,{folder}");
+    }
+}

@@ -1,0 +1,82 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use ferrum_mem::Library;
+use ferrum_types::{Device, FerrumError, Result};
+
+use crate::error::error_of;
+use crate::hub::locked;
+
+/// The devices of the traits and what they are to the library. Each is opened when
+/// it is first used.
+pub(crate) struct Devices {
+    library: Library,
+    names: HashMap<Device, String>,
+    open: Mutex<HashMap<Device, ferrum_mem::Device>>,
+    by_handle: Arc<ByHandle>,
+}
+
+/// The devices by their handles. It keeps nothing alive, for callbacks.
+pub(crate) type ByHandle = Mutex<HashMap<u64, Device>>;
+
+impl Devices {
+    pub(crate) fn new(library: Library, names: HashMap<Device, String>) -> Self {
+        Self {
+            library,
+            names,
+            open: Mutex::default(),
+            by_handle: Arc::default(),
+        }
+    }
+
+    pub(crate) fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// The library's id of a device.
+    pub(crate) fn name_of(&self, device: &Device) -> String {
+        self.names
+            .get(device)
+            .cloned()
+            .unwrap_or_else(|| match device {
+                Device::CPU => "cpu:0".into(),
+                // Those with a number are named as the library names them; the one
+                // without is the first of its kind.
+                numbered if numbered.index().is_some() => numbered.to_string(),
+                only => format!("{only}:0"),
+            })
+    }
+
+    /// The open device. Opening one may take its time.
+    pub(crate) fn open(&self, device: &Device) -> Result<ferrum_mem::Device> {
+        if let Some(found) = self.find(device) {
+            return Ok(found);
+        }
+        let name = self.name_of(device);
+        let opened =
+            ferrum_mem::Device::open(&self.library, &name).map_err(|error| {
+                match error_of(error) {
+                    FerrumError::NotFound { message } => {
+                        FerrumError::not_found(format!("device {device}: {message}"))
+                    }
+                    other => other,
+                }
+            })?;
+        locked(&self.by_handle).insert(opened.raw().id, device.clone());
+        // Of two that opened it at once both have the same one.
+        Ok(locked(&self.open)
+            .entry(device.clone())
+            .or_insert(opened)
+            .clone())
+    }
+
+    /// The device as far as it is open.
+    pub(crate) fn find(&self, device: &Device) -> Option<ferrum_mem::Device> {
+        locked(&self.open).get(device).cloned()
+    }
+
+    /// Which device of the traits has which handle.
+    pub(crate) fn by_handle(&self) -> &Arc<ByHandle> {
+        &self.by_handle
+    }
+}

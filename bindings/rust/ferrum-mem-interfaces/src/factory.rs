@@ -1,0 +1,146 @@
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ferrum_interfaces::memory::{
+    AdvancedMemoryManager, DeviceMemoryManager, MemoryHandle, MemoryManagerConfig,
+    MemoryManagerFactory, StreamManager,
+};
+use ferrum_mem::Library;
+use ferrum_types::{Device, Result};
+
+use crate::config::manager_config;
+use crate::devices::Devices;
+use crate::error::{check, error_of};
+use crate::hub::Hub;
+use crate::manager::FerrumMemoryManager;
+use crate::monitor::FerrumMemoryMonitor;
+use crate::stream::FerrumStreamManager;
+
+/// What the traits do not say.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How the library is started.
+    pub library: ferrum_mem::Config,
+    /// Which device of the library one of the traits is, where that is not the one
+    /// of the same name: `CUDA(1)` as "cpu:1" runs an engine without its GPU.
+    pub devices: HashMap<Device, String>,
+    /// Whether a defragmentation may move blocks. The traits show no address but that
+    /// of a mapping, which holds its block where it is; [`FerrumMem::pin`] gives one
+    /// that stays.
+    pub relocatable: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            library: ferrum_mem::Config::default(),
+            devices: HashMap::new(),
+            relocatable: true,
+        }
+    }
+}
+
+/// [`MemoryManagerFactory`] on ferrum_mem: the one constructor that an engine changes.
+/// Clones, and all that is made by them, share one table of handles, and keep the
+/// library started.
+#[derive(Clone)]
+pub struct FerrumMem {
+    hub: Arc<Hub>,
+    made: Arc<AtomicU64>,
+    relocatable: bool,
+}
+
+impl std::fmt::Debug for FerrumMem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FerrumMem")
+            .field("relocatable", &self.relocatable)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FerrumMem {
+    /// Starts the library with all defaults, or joins it when it runs.
+    pub fn start() -> Result<Self> {
+        Self::start_with(&Settings::default())
+    }
+
+    /// Starts the library, or joins it when it runs with these settings.
+    pub fn start_with(settings: &Settings) -> Result<Self> {
+        let library = Library::start_with(&settings.library).map_err(error_of)?;
+        Ok(Self {
+            hub: Hub::new(Devices::new(library, settings.devices.clone()))?,
+            made: Arc::default(),
+            relocatable: settings.relocatable,
+        })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    /// Makes a monitor, which watches nothing yet.
+    pub fn create_monitor(&self) -> Result<FerrumMemoryMonitor> {
+        FerrumMemoryMonitor::new(self.hub.clone())
+    }
+
+    /// The address of a block on its device, which stays until [`FerrumMem::unpin`] was
+    /// called as often. A pinned block cannot be deallocated.
+    pub async fn pin(&self, handle: MemoryHandle) -> Result<u64> {
+        let call = move |hub: &Hub| {
+            let block = hub.block(handle)?;
+            let pinned = block.memory.pin().map_err(error_of)?;
+            let address = pinned.address();
+            // The traits' handles are values: who unpins does so by number.
+            std::mem::forget(pinned);
+            Ok(address)
+        };
+        self.hub.unmoved(call).await
+    }
+
+    /// Ends one call of [`FerrumMem::pin`].
+    pub fn unpin(&self, handle: MemoryHandle) -> Result<()> {
+        let block = self.hub.block(handle)?;
+        // SAFETY: a plain handle; its pins are counted.
+        check(unsafe { ferrum_mem_sys::ferrum_unpin(block.memory.raw()) })
+    }
+
+    /// The manager as its own type, which is an advanced one, too.
+    pub async fn create_manager(
+        &self,
+        device: &Device,
+        config: &MemoryManagerConfig,
+    ) -> Result<FerrumMemoryManager> {
+        let settings = (manager_config(config)?, self.relocatable);
+        let id = self.made.fetch_add(1, Ordering::Relaxed);
+        FerrumMemoryManager::create(self.hub.clone(), id, settings, device).await
+    }
+}
+
+#[async_trait]
+impl MemoryManagerFactory for FerrumMem {
+    async fn create_memory_manager(
+        &self,
+        device: &Device,
+        config: &MemoryManagerConfig,
+    ) -> Result<Box<dyn DeviceMemoryManager>> {
+        Ok(Box::new(self.create_manager(device, config).await?))
+    }
+
+    async fn create_advanced_memory_manager(
+        &self,
+        device: &Device,
+        config: &MemoryManagerConfig,
+    ) -> Result<Box<dyn AdvancedMemoryManager>> {
+        Ok(Box::new(self.create_manager(device, config).await?))
+    }
+
+    async fn create_stream_manager(&self, device: &Device) -> Result<Box<dyn StreamManager>> {
+        self.hub.opened(device).await?;
+        let id = self.made.fetch_add(1, Ordering::Relaxed);
+        let made = FerrumStreamManager::new(self.hub.clone(), id, device.clone());
+        Ok(Box::new(made))
+    }
+}

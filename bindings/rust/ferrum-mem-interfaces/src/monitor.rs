@@ -1,0 +1,145 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use ferrum_interfaces::memory::{
+    DefragmentationStats, DeviceMemoryManager, GlobalMemoryMonitor, MemoryInfo, MemoryPressure,
+};
+use ferrum_mem::{DeviceLevel, Monitor, MonitorConfig};
+use ferrum_types::{Device, Result};
+
+use crate::config;
+use crate::error::{error_of, failed_with};
+use crate::hub::{locked, Hub};
+use crate::manager::{known, Part};
+
+/// [`GlobalMemoryMonitor`] on ferrum_mem; [`crate::FerrumMem::create_monitor`] makes it.
+///
+/// A registration is weak: a manager that is dropped leaves by itself, and with the
+/// last one of a device the device. Of managers that are not of this crate the monitor
+/// can keep nothing, as it sees them during the call only: it passes them over.
+pub struct FerrumMemoryMonitor {
+    hub: Arc<Hub>,
+    monitor: Arc<Monitor>,
+    watched: Mutex<HashMap<Device, Vec<Weak<Part>>>>,
+}
+
+impl std::fmt::Debug for FerrumMemoryMonitor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FerrumMemoryMonitor")
+            .field("devices", &self.devices())
+            .finish()
+    }
+}
+
+impl FerrumMemoryMonitor {
+    pub(crate) fn new(hub: Arc<Hub>) -> Result<Self> {
+        let library = hub.devices.library();
+        let monitor = Monitor::new(library, &MonitorConfig::default()).map_err(error_of)?;
+        Ok(Self {
+            hub,
+            monitor: Arc::new(monitor),
+            watched: Mutex::default(),
+        })
+    }
+
+    /// The devices that have a manager.
+    fn devices(&self) -> Vec<Device> {
+        let mut watched = locked(&self.watched);
+        watched.retain(|_, parts| {
+            parts.retain(|part| part.strong_count() > 0);
+            !parts.is_empty()
+        });
+        watched.keys().cloned().collect()
+    }
+}
+
+impl GlobalMemoryMonitor for FerrumMemoryMonitor {
+    /// A device that cannot be asked is left out.
+    fn global_memory_info(&self) -> HashMap<Device, MemoryInfo> {
+        let info_of = |device: Device| {
+            let info = self.hub.devices.find(&device)?.memory_info().ok()?;
+            Some((device, config::memory_info(&info)))
+        };
+        self.devices().into_iter().filter_map(info_of).collect()
+    }
+
+    /// The worst level of any device; low when none is known.
+    fn global_memory_pressure(&self) -> MemoryPressure {
+        let pressure = self.monitor.pressure(Duration::ZERO);
+        pressure.map_or(MemoryPressure::Low, |all| config::pressure_of(all.level))
+    }
+
+    fn register_manager(&mut self, device: Device, manager: &dyn DeviceMemoryManager) {
+        let Some(manager) = known(manager) else {
+            return;
+        };
+        let Ok(part) = manager.make_part(&device) else {
+            return;
+        };
+        // Refused when it is registered already, which is what is wanted.
+        let _ = self.monitor.register(&part.manager);
+        let mut watched = locked(&self.watched);
+        let parts = watched.entry(device).or_default();
+        let part = Arc::downgrade(&part);
+        if !parts.iter().any(|known| known.ptr_eq(&part)) {
+            parts.push(part);
+        }
+    }
+
+    fn unregister_manager(&mut self, device: &Device) {
+        let removed = locked(&self.watched).remove(device);
+        for part in removed.unwrap_or_default() {
+            if let Some(part) = part.upgrade() {
+                // Refused when it is not registered, which is what is wanted.
+                let _ = self.monitor.unregister(&part.manager);
+            }
+        }
+    }
+
+    /// Takes the place of the former one. Hears of every change, on a thread of the
+    /// library.
+    fn set_global_pressure_callback(
+        &mut self,
+        callback: Box<dyn Fn(HashMap<Device, MemoryPressure>) + Send + Sync>,
+    ) {
+        let devices = self.hub.devices.by_handle().clone();
+        let heard = move |levels: &[DeviceLevel]| {
+            let level_of = |level: &DeviceLevel| {
+                let device = locked(&devices).get(&level.device).cloned()?;
+                Some((device, config::pressure_of(level.level)))
+            };
+            let levels = levels.iter().filter_map(level_of).collect();
+            callback(levels);
+        };
+        // Refused only when the library is at its end, which then says nothing more.
+        let _ = self.monitor.on_change(heard);
+    }
+
+    /// Defragments every registered manager. The first failure of a device is the
+    /// result; the others were done all the same.
+    async fn global_gc(&self) -> Result<HashMap<Device, DefragmentationStats>> {
+        let monitor = self.monitor.clone();
+        let collect = move || monitor.collect().map_err(error_of);
+        let collected = self.hub.moving(collect).await?;
+        let mut all = HashMap::new();
+        for one in &collected {
+            if one.status != ferrum_mem_sys::FERRUM_OK {
+                return Err(failed_with(one.status));
+            }
+            let device = locked(self.hub.devices.by_handle())
+                .get(&one.device.id)
+                .cloned();
+            let Some(device) = device else { continue };
+            let stats = DefragmentationStats {
+                memory_freed: one.memory_freed_bytes,
+                blocks_moved: config::count(one.blocks_moved),
+                time_taken_ms: config::whole_milliseconds(one.time_taken_ns.into()),
+                fragmentation_before: one.fragmentation_before,
+                fragmentation_after: one.fragmentation_after,
+            };
+            all.insert(device, stats);
+        }
+        Ok(all)
+    }
+}
