@@ -211,3 +211,20 @@ func TestForcedCloseEndsMappings(t *testing.T) {
 	require.Zero(t, copies.live())
 	requireError(t, r.factory.Unmap(h, 0), device.CodeInvalidHandle)
 }
+
+// What the plain calls have made, the advanced ones know, and the other way round:
+// there is one object behind both.
+func TestAdvancedCallsKnowThePlainOnes(t *testing.T) {
+	r, m, _ := backed(t)
+	plain := m.mustAllocate(t, 100)
+	mapped, err := r.factory.Map(MapRequest{Memory: plain, SizeBytes: 1})
+	require.NoError(t, err)
+	require.NoError(t, r.factory.SetUsageHint(plain, HintResident))
+	adopted, err := m.Adopt(Adoption{Addr: foreignAddr, SizeBytes: 100})
+	require.NoError(t, err)
+	require.NoError(t, r.factory.Copy(NewTransfer(adopted, plain, 100)))
+	require.NoError(t, r.factory.Unmap(plain, mapped.ID))
+	require.EqualValues(t, 2, m.LiveByType()[General])
+	require.NoError(t, r.factory.Deallocate(adopted))
+	require.NoError(t, r.factory.Deallocate(plain))
+}
