@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ferrum_mem::{
-    Config, Device, ErrorKind, Library, Manager, ManagerConfig, Memory, MemoryType, Paging,
-    PoolConfig, Request,
+    Config, Device, ErrorKind, HostAccess, Library, Manager, ManagerConfig, Memory, MemoryType,
+    Paging, PoolConfig, Request,
 };
 
 const KIB: u64 = 1 << 10;
@@ -83,6 +83,13 @@ fn blocks_move_unless_they_are_pinned() {
             }
         }
         assert_eq!(left[5].info().unwrap().pin_count, 0);
+        {
+            let _mapped: Vec<_> = left
+                .iter()
+                .map(|block| block.map(HostAccess::ReadOnly).unwrap())
+                .collect();
+            assert_eq!(manager.defragment().unwrap().skipped.mapped, 16);
+        }
         let done = manager.defragment().unwrap();
         assert_eq!((done.blocks_moved, done.blocks_kept), (12, 4));
         assert_eq!(done.bytes_moved, 12 * 4 * KIB);
