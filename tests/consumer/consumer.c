@@ -16,6 +16,21 @@ static int failed(const char *what) {
     return 1;
 }
 
+/* The program that asks the libraries of vendors came with the library, and is
+ * found and started from where it lies. */
+static int finds_its_helper(void) {
+    static char backends[1 << 16];
+    size_t length;
+    if (ferrum_backends_json(backends, sizeof backends, &length) != FERRUM_OK)
+        return !failed("ferrum_backends_json");
+    if (strstr(backends, "\"cuda\"") == NULL ||
+        strstr(backends, "\"helper_unavailable\"") != NULL) {
+        fprintf(stderr, "vendors were not asked: %s\n", backends);
+        return 0;
+    }
+    return 1;
+}
+
 int main(void) {
     char version[32];
     ferrum_config config = FERRUM_CONFIG_INIT;
@@ -34,6 +49,8 @@ int main(void) {
     config.host_memory_bytes = UINT64_C(64) << 20;
     if (ferrum_init(&config) != FERRUM_OK)
         return failed("ferrum_init");
+    if (!finds_its_helper())
+        return 1;
     if (ferrum_device_open("cpu:0", &device) != FERRUM_OK)
         return failed("ferrum_device_open");
     if (ferrum_pool_create(device, NULL, &pool) != FERRUM_OK)
