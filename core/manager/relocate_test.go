@@ -9,6 +9,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pool"
 )
 
@@ -345,5 +346,28 @@ func TestAlignmentAndLongBlocks(t *testing.T) {
 		require.GreaterOrEqual(t, info.AlignmentBytes, uint64(1<<20))
 		require.EqualValues(t, 32<<20, m.Statistics().Reserved.Current)
 		require.NoError(t, r.factory.Deallocate(first))
+	})
+}
+
+// An allocation finds no room, and asks the caller for some, who has blocks moved.
+func TestACallbackThatDefragments(t *testing.T) {
+	overBoth(t, func(t *testing.T, small pool.Config) {
+		s := scatter(t, small, all)
+		require.NoError(t, s.engine.SetLimit(5*64*kib))
+		var stats DefragmentationStats
+		var failure error
+		asked, err := s.engine.OnReclaim(engine.ReclaimConfig{Deadline: time.Hour}, func(uint64) uint64 {
+			stats, failure = s.m.Defragment()
+			return stats.MemoryFreedBytes
+		})
+		require.NoError(t, err)
+		large, err := s.m.Allocate(128 * kib)
+		require.NoError(t, err)
+		require.NoError(t, failure)
+		require.EqualValues(t, 12, stats.BlocksMoved)
+		require.EqualValues(t, 192*kib, stats.MemoryFreedBytes)
+		asked.Remove(false)
+		require.NoError(t, s.factory.Deallocate(large))
+		s.same(t)
 	})
 }
