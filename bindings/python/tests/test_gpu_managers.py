@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
 import ferrum_mem as fm
 import pytest
@@ -74,7 +75,7 @@ def test_storage_is_taken_and_adopted(manager):
 
 def test_one_interface_for_all_backends(manager):
     pool: fm.GpuMemoryPool = manager
-    assert isinstance(manager, fm.GpuMemoryPool)
+    assert isinstance(pool, fm.GpuMemoryPool)
     assert pool.backend_name == "cpu"
     assert pool.pressure() in fm.PressureLevel
     assert 0 < pool.free_memory() <= pool.total_memory()
@@ -121,17 +122,21 @@ def test_pressure_is_heard(device, other_device):
 
 
 def test_generic_pool_keeps_what_it_may():
-    with fm.GenericMemoryPool(PLAIN.with_max_pooled(1)) as pool:
+    pool: fm.GenericMemoryPool[Any] = fm.GenericMemoryPool(PLAIN.with_max_pooled(1))
+    with pool:
         assert pool.try_get(100) is None
-        first = pool.record_allocation(bytearray(1000), 1000, tag="first")
+        first: fm.Lease[Any] = pool.record_allocation(bytearray(1000), 1000, tag="first")
         second = pool.record_allocation(bytearray(900), 900)
-        assert pool.tracker().get(first.buffer_id).tag == "first"
+        known = pool.tracker().get(first.buffer_id)
+        assert known is not None
+        assert known.tag == "first"
         assert pool.return_buffer(first)
         assert not pool.return_buffer(second), "its bucket is full"
         with pytest.raises(fm.InvalidArgumentError):
             pool.return_buffer(second)
         assert pool.try_get(1001) is None, "a smaller buffer serves no larger request"
         got = pool.try_get(500)
+        assert got is not None
         assert got.buffer is first.buffer
         pool.return_buffer(got)
         with pytest.raises(fm.ResourceExhaustedError):
@@ -147,7 +152,8 @@ def test_generic_pool_keeps_what_it_may():
 
 
 def test_generic_memory_pool_by_the_seeds_numbers():
-    with fm.GenericMemoryPool() as pool:
+    pool: fm.GenericMemoryPool[str] = fm.GenericMemoryPool()
+    with pool:
         kib = pool.record_allocation("1 KiB", 1024)
         pool.record_allocation("2 KiB", 2048)
         stats = pool.stats()
@@ -155,7 +161,9 @@ def test_generic_memory_pool_by_the_seeds_numbers():
         pool.return_buffer(kib)
         stats = pool.stats()
         assert (stats.in_use_bytes, stats.pooled_bytes) == (2048, 1024)
-        assert pool.try_get(1024).buffer == "1 KiB"
+        got = pool.try_get(1024)
+        assert got is not None
+        assert got.buffer == "1 KiB"
         assert pool.stats().pool_hits == 1
         with pytest.raises(fm.InvalidStateError, match="does not track"):
             pool.tracker()
@@ -176,10 +184,13 @@ def test_tracker(device):
             "attention_scores", device.id, "GPU",
         )  # fmt: skip
         gone = tracker.untrack(first)
+        assert gone is not None
         assert (gone.size_bytes, gone.num_elements) == (1 << 20, 1 << 18)
         assert tracker.untrack(first) is None
         assert tracker.get(first) is None
-        assert str(tracker.get(second).location) == "CPU"
+        left = tracker.get(second)
+        assert left is not None
+        assert str(left.location) == "CPU"
         tracker.clear()
         assert (tracker.count, tracker.peak_bytes) == (0, (1 << 20) + 512)
         with pytest.raises(fm.InvalidArgumentError, match="metadata->tag"):
