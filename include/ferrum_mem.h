@@ -1842,10 +1842,11 @@ FERRUM_API ferrum_status ferrum_device_get_page_sizes(
 
 /** What the memory behind pages can do. */
 typedef int32_t ferrum_backing;
-/** It can be mapped elsewhere. */
+/** It can be mapped elsewhere. On the host, a child made by fork() has no memory
+ *  there: it would share the parent's. */
 #define FERRUM_BACKING_MOVABLE 0
 /** Its bytes are lost when a page leaves its place; quicker to come and go on
- *  some devices. */
+ *  some devices. On the host, a child made by fork() has the bytes of that moment. */
 #define FERRUM_BACKING_PRIVATE 1
 
 /** Settings of a virtual pool. */

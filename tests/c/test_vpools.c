@@ -5,6 +5,7 @@
  */
 #include "each.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -422,18 +423,48 @@ static void test_in_a_forked_child(void **state) {
     (void)state;
     unsigned char *range = (unsigned char *)(uintptr_t)f.range;
     memset(range, 5, FIXTURE_RANGE);
+    ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
+    config.capacity_bytes = MIB;
+    config.page_bytes = PAGE;
+    config.backing = FERRUM_BACKING_PRIVATE;
+    ferrum_vpool vpool;
+    assert_ok(ferrum_vpool_create(f.device, &config, &vpool));
+    unsigned char *own = take(vpool, 0, PAGE);
+    memset(own, 7, PAGE);
+    int to_child[2], seen[2];
+    assert_int_equal(pipe(to_child) + pipe(seen), 0);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         ferrum_address address;
+        char go_on;
         ferrum_status status =
             ferrum_vpool_allocate(f.vpool, 8 * PAGE, 1, &address);
-        _exit(status == FERRUM_ERROR_FORKED ? 0 : 1);
+        if (status != FERRUM_ERROR_FORKED || read(to_child[0], &go_on, 1) != 1)
+            _exit(1);
+        /* The system tells what is there, and does not end the process for it. */
+        if (write(seen[1], range, 1) != -1 || errno != EFAULT)
+            _exit(2);
+        if (write(seen[1], own, 1) != 1)
+            _exit(3);
+        memset(own, 9, PAGE);
+        _exit(0);
     }
+    memset(own, 8, PAGE);
+    assert_int_equal(write(to_child[1], "x", 1), 1);
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
+    unsigned char found = 0;
+    assert_int_equal(read(seen[0], &found, 1), 1);
+    assert_int_equal(found, 7);
+    assert_int_equal(own[0] + own[PAGE - 1], 16);
     assert_int_equal(range[FIXTURE_RANGE - 1], 5);
+    for (int i = 0; i < 2; i++) {
+        close(to_child[i]);
+        close(seen[i]);
+    }
+    assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -285,9 +285,11 @@ FERRUM_MEMORY_TYPE_COUNT = 6
 # Flag of an allocation request: a defragmentation may move the block while nobody uses it, so that
 # its address is another one afterwards. ferrum_pin keeps it where it is.
 FERRUM_ALLOCATE_RELOCATABLE = 1
-# It can be mapped elsewhere.
+# It can be mapped elsewhere. On the host, a child made by fork() has no memory there: it would
+# share the parent's.
 FERRUM_BACKING_MOVABLE = 0
-# Its bytes are lost when a page leaves its place; quicker to come and go on some devices.
+# Its bytes are lost when a page leaves its place; quicker to come and go on some devices. On the
+# host, a child made by fork() has the bytes of that moment.
 FERRUM_BACKING_PRIVATE = 1
 # In ordinary memory of this process.
 FERRUM_SLEEP_HOST = 0

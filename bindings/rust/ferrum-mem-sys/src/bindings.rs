@@ -275,10 +275,11 @@ pub const FERRUM_MEMORY_TYPE_COUNT: ferrum_memory_type = 6;
 /// nobody uses it, so that its address is another one afterwards. ferrum_pin keeps
 /// it where it is.
 pub const FERRUM_ALLOCATE_RELOCATABLE: u32 = 1;
-/// It can be mapped elsewhere.
+/// It can be mapped elsewhere. On the host, a child made by fork() has no memory
+/// there: it would share the parent's.
 pub const FERRUM_BACKING_MOVABLE: ferrum_backing = 0;
 /// Its bytes are lost when a page leaves its place; quicker to come and go on
-/// some devices.
+/// some devices. On the host, a child made by fork() has the bytes of that moment.
 pub const FERRUM_BACKING_PRIVATE: ferrum_backing = 1;
 /// In ordinary memory of this process.
 pub const FERRUM_SLEEP_HOST: ferrum_sleep_backing = 0;
