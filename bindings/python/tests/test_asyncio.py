@@ -4,6 +4,7 @@ held up. Each test runs a loop of its own."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import gc
 import random
@@ -124,6 +125,39 @@ def test_the_loop_goes_on_while_streams_are_waited_for(device, manager, gate):
             await stream.synchronize_async(0)
             await event.synchronize_async(0)
             event.close()
+
+    asyncio.run(main())
+
+
+def test_mappings_and_prefetching(device, manager, stream, gate):
+    async def main() -> None:
+        with manager.allocate(4096) as a:
+            a.fill_async(4, stream=stream)
+            mapping = await a.map_async(fm.HostAccess.READ_ONLY, size_bytes=10)
+            with mapping.view() as view:
+                assert bytes(view) == b"\x04" * 10
+            await mapping.close_async()
+            assert not a.info().is_mapped
+            with pytest.raises(fm.InvalidOffsetError):
+                await a.map_async(offset_bytes=4096, size_bytes=1)
+            stream.host_function(gate.wait)
+            prefetching = asyncio.ensure_future(a.prefetch_async(device, stream))
+            await reached(gate)
+            assert not prefetching.done()
+            # What waits for the gate in a thread, given up.
+            a.fill_async(5, stream=stream)
+            mapping_task = asyncio.ensure_future(a.map_async())
+            await asyncio.sleep(0.01)
+            mapping_task.cancel()
+            gate.open()
+            await prefetching
+            with pytest.raises(asyncio.CancelledError):
+                await mapping_task
+            # The thread ends the mapping that nobody took.
+            while not a.closed:
+                with contextlib.suppress(fm.BusyError):
+                    a.close()
+                await asyncio.sleep(0)
 
     asyncio.run(main())
 

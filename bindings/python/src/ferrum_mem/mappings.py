@@ -7,7 +7,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from . import _abi, _native
+from . import _abi, _async, _native
 from ._buffers import HostBuffer
 from ._owned import Owned
 from ._values import i32, u64
@@ -102,6 +102,10 @@ class HostMapping(HostBuffer):
         """
         self._owned.close()
 
+    async def close_async(self) -> None:
+        """As close(), which may have a copy to write back."""
+        await _async.in_thread(self.close)
+
     def view(self) -> memoryview:
         """The range as a memoryview of bytes, writable unless it is only read."""
         whole = super().view()
@@ -148,6 +152,19 @@ class AdvancedBlock(HostBuffer):
         library = _native.library()
         _native.check(library.ferrum_map(ctypes.byref(request), ctypes.byref(raw)))
         return HostMapping(self, raw, HostAccess(access))
+
+    async def map_async(
+        self,
+        access: HostAccess = HostAccess.READ_WRITE,
+        *,
+        offset_bytes: int = 0,
+        size_bytes: int | None = None,
+    ) -> HostMapping:
+        """As map(). A mapping that a cancelled task would have got is ended."""
+        return await _async.in_thread(
+            lambda: self.map(access, offset_bytes=offset_bytes, size_bytes=size_bytes),
+            HostMapping.close,
+        )
 
     def prefetch(self, target: Device, stream: Stream | None = None) -> None:
         """Queues that the block is brought near a device before it is used there.

@@ -18,6 +18,7 @@ from .streams import Stream, named_handle, optional_handle
 from .types import BlockInfo
 
 if TYPE_CHECKING:
+    from .devices import Device
     from .managers import Manager
 
 
@@ -273,6 +274,11 @@ class Memory(AdvancedBlock):
         """As read_into(). The target is kept alive, and may be written to, until that is
         done, also when the task is cancelled."""
         await _async.in_thread(lambda: self.read_into(target, offset_bytes))
+
+    async def prefetch_async(self, target: Device, stream: Stream | None = None) -> None:
+        """As prefetch(), and is done when the block is there."""
+        self.prefetch(target, stream)
+        await self._queued(stream)
 
     def __len__(self) -> int:
         return self.size_bytes
