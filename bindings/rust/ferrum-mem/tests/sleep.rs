@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ferrum_mem::{
-    BlockState, Config, Device, ErrorKind, Library, MappedRange, ModelConfig, ModelRequest,
-    SharedPoolConfig, SleepBacking, SleepRequest, VirtualPoolConfig, VirtualPoolRequest,
-    WakeRequest,
+    BlockState, Config, Device, ErrorKind, Library, MappedRange, Model, ModelConfig, ModelRequest,
+    SharedPool, SharedPoolConfig, SleepBacking, SleepRequest, VirtualPool, VirtualPoolConfig,
+    VirtualPoolRequest, WakeRequest,
 };
 
 const PAGE: u64 = 1 << 16;
@@ -24,6 +24,38 @@ fn session() -> (Device, MutexGuard<'static, ()>) {
     };
     let library = Library::start_with(&config).unwrap();
     (Device::open(&library, "cpu:0").unwrap(), one)
+}
+
+fn pool(device: &Device) -> VirtualPool {
+    device
+        .create_virtual_pool(&VirtualPoolConfig {
+            capacity_bytes: 64 * PAGE,
+            page_bytes: PAGE,
+            ready_pages: Some(0),
+            name: Some("elastic".into()),
+            ..Default::default()
+        })
+        .unwrap()
+}
+
+fn shared(device: &Device) -> SharedPool {
+    device
+        .create_shared_pool(&SharedPoolConfig {
+            limit_bytes: 4 * PAGE,
+            page_bytes: PAGE,
+            ready_pages: Some(0),
+            ..Default::default()
+        })
+        .unwrap()
+}
+
+/// A model with more address space than there is memory.
+fn model(shared: &SharedPool, id: &str) -> Model {
+    let config = ModelConfig {
+        virtual_bytes: 64 * PAGE,
+        ..Default::default()
+    };
+    shared.register_model(id, &config).unwrap()
 }
 
 fn fill(range: &MappedRange, value: u8) {
@@ -44,15 +76,7 @@ fn bytes_and_addresses_come_back() {
     let (device, _one) = session();
     let folder = std::env::temp_dir().join(format!("ferrum-rust-sleep-{}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
-    let pool = device
-        .create_virtual_pool(&VirtualPoolConfig {
-            capacity_bytes: 64 * PAGE,
-            page_bytes: PAGE,
-            ready_pages: Some(0),
-            name: Some("elastic".into()),
-            ..Default::default()
-        })
-        .unwrap();
+    let pool = pool(&device);
     let range = pool.allocate(7, 3 * PAGE).unwrap();
     for backing in [
         SleepBacking::Host,
@@ -95,24 +119,9 @@ fn bytes_and_addresses_come_back() {
 #[test]
 fn nobody_gets_a_pointer_into_what_is_not_there() {
     let (device, _one) = session();
-    let pool = device
-        .create_virtual_pool(&VirtualPoolConfig {
-            capacity_bytes: 64 * PAGE,
-            page_bytes: PAGE,
-            ..Default::default()
-        })
-        .unwrap();
-    let shared = device
-        .create_shared_pool(&SharedPoolConfig {
-            page_bytes: PAGE,
-            ..Default::default()
-        })
-        .unwrap();
-    let config = ModelConfig {
-        virtual_bytes: 64 * PAGE,
-        ..Default::default()
-    };
-    let model = shared.register_model("chat", &config).unwrap();
+    let pool = pool(&device);
+    let shared = shared(&device);
+    let model = model(&shared, "chat");
     let kept = pool.allocate(0, 2 * PAGE).unwrap();
     let range = model.allocate(2 * PAGE).unwrap();
     let request = SleepRequest::default();
@@ -157,25 +166,14 @@ fn nobody_gets_a_pointer_into_what_is_not_there() {
 #[test]
 fn models_take_turns_by_tag() {
     let (device, _one) = session();
-    let shared = device
-        .create_shared_pool(&SharedPoolConfig {
-            limit_bytes: 4 * PAGE,
-            page_bytes: PAGE,
-            ready_pages: Some(0),
-            ..Default::default()
-        })
-        .unwrap();
-    let config = ModelConfig {
-        virtual_bytes: 64 * PAGE,
-        ..Default::default()
-    };
+    let shared = shared(&device);
     let weights = ModelRequest {
         size_bytes: 3 * PAGE,
         tag: Some("weights"),
         ..Default::default()
     };
-    let chat = shared.register_model("chat", &config).unwrap();
-    let code = shared.register_model("code", &config).unwrap();
+    let chat = model(&shared, "chat");
+    let code = model(&shared, "code");
     let first = chat.allocate_with(&weights).unwrap();
     fill(&first, 1);
     let by_tag = SleepRequest {
@@ -214,13 +212,7 @@ fn models_take_turns_by_tag() {
 #[test]
 fn allocations_wait_if_they_ask() {
     let (device, _one) = session();
-    let pool = device
-        .create_virtual_pool(&VirtualPoolConfig {
-            capacity_bytes: 64 * PAGE,
-            page_bytes: PAGE,
-            ..Default::default()
-        })
-        .unwrap();
+    let pool = pool(&device);
     let _kept = pool.allocate(0, PAGE).unwrap();
     pool.sleep(&SleepRequest::default()).unwrap();
     let mut request = VirtualPoolRequest {
