@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::error::check;
+use crate::gpu_manager::GpuMemoryManager;
 use crate::library::Library;
 use crate::shared_pool::Model;
 use crate::values::Pressure;
@@ -173,6 +174,33 @@ impl Registration {
             raw,
             held: Held::Pressure(held),
             _library: library.clone(),
+        })
+    }
+
+    pub(crate) fn gpu_manager_pressure(
+        manager: &GpuMemoryManager,
+        closure: PressureFn,
+    ) -> Result<Self> {
+        let held = Arc::into_raw(Arc::new(closure));
+        let mut raw = sys::ferrum_registration::default();
+        // SAFETY: the closure lives until the registration is removed.
+        let added = check(unsafe {
+            sys::ferrum_gpu_manager_pressure_callback_add(
+                manager.raw(),
+                Some(hear_pressure),
+                held.cast_mut().cast(),
+                &mut raw,
+            )
+        });
+        if let Err(error) = added {
+            // SAFETY: the library has not taken it.
+            drop(unsafe { Arc::from_raw(held) });
+            return Err(error);
+        }
+        Ok(Self {
+            raw,
+            held: Held::Pressure(held),
+            _library: manager.device().library().clone(),
         })
     }
 

@@ -31,10 +31,14 @@ mod device;
 mod discovery;
 mod error;
 mod estimate;
+mod fallback_buffer;
+mod generic_pool;
+mod gpu_manager;
 mod library;
 mod manager;
 mod mapped_range;
 mod mapping;
+mod memory_config;
 mod monitor;
 mod placement;
 mod pool;
@@ -45,6 +49,7 @@ mod shared_pool;
 mod sharing;
 mod sleep;
 mod stream;
+mod tracker;
 mod values;
 mod virtual_pool;
 mod virtual_values;
@@ -60,6 +65,9 @@ pub use estimate::{
     estimate_config_json, estimate_file_json, estimate_inference_memory, estimate_kv_cache_memory,
     estimate_model_memory, InferenceMemoryEstimate, KvCacheShape, ModelShape, Serving,
 };
+pub use fallback_buffer::{BufferRequest, DType, FallbackBuffer, PinnedBuffer, Place};
+pub use generic_pool::{BufferUse, GenericMemoryPool, Lease, NotReturned};
+pub use gpu_manager::{FallbackStats, GpuMemoryManager, GpuMemoryPool};
 pub use library::{
     abi_version, backends_json, leak_report_json, snapshot_json, version, Config, Library,
 };
@@ -69,6 +77,7 @@ pub use manager::{
 };
 pub use mapped_range::MappedRange;
 pub use mapping::{AccessPattern, AccessStats, HostAccess, HostMapping, UsageHint, UsageHints};
+pub use memory_config::{MemoryConfig, MemoryStats};
 pub use monitor::{DeviceLevel, GlobalPressure, Monitor, MonitorConfig, PressureProfile};
 pub use placement::{Placement, PlacementOption, PlacementRequest};
 pub use pool::Pool;
@@ -83,6 +92,9 @@ pub use sleep::{
     SleepBacking, SleepReport, SleepRequest, VirtualPoolRequest, WakeReport, WakeRequest,
 };
 pub use stream::{Event, Stream};
+pub use tracker::{
+    AllocationTracker, BufferId, BufferLocation, BufferMetadata, TrackerTotals, TrackerView,
+};
 pub use values::{
     BlockOwner, BlockState, Defragmentation, DeviceInfo, Gauge, MemoryInfo, Pressure, Skipped,
     Statistics,

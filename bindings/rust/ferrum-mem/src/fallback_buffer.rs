@@ -1,0 +1,278 @@
+use std::mem::ManuallyDrop;
+
+use crate::error::check;
+use crate::gpu_manager::GpuMemoryManager;
+use crate::library::c_text;
+use crate::stream::{raw_of, Stream};
+use crate::tracker::{BufferId, BufferLocation};
+use crate::{sys, Result};
+
+/// What the elements of a buffer are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(i32)]
+pub enum DType {
+    /// 32-bit floating point.
+    #[default]
+    F32 = sys::FERRUM_DTYPE_F32,
+    /// 16-bit floating point.
+    F16 = sys::FERRUM_DTYPE_F16,
+    /// 16 bits with the exponent of 32.
+    Bf16 = sys::FERRUM_DTYPE_BF16,
+    /// 64-bit floating point.
+    F64 = sys::FERRUM_DTYPE_F64,
+    /// 8-bit floating point.
+    F8 = sys::FERRUM_DTYPE_F8,
+    /// 8-bit signed.
+    I8 = sys::FERRUM_DTYPE_I8,
+    /// 8-bit unsigned.
+    U8 = sys::FERRUM_DTYPE_U8,
+    /// 16-bit signed.
+    I16 = sys::FERRUM_DTYPE_I16,
+    /// 32-bit signed.
+    I32 = sys::FERRUM_DTYPE_I32,
+    /// 64-bit signed.
+    I64 = sys::FERRUM_DTYPE_I64,
+}
+
+/// Where a buffer may be made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// On the device or, when that has no room, on the host.
+    #[default]
+    Either,
+    /// On the device only.
+    Gpu,
+    /// On the host, which is no falling back.
+    Cpu,
+}
+
+/// A buffer as asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BufferRequest<'a> {
+    /// What the elements are.
+    pub dtype: DType,
+    /// Not 0.
+    pub num_elements: u64,
+    /// Where it may be made.
+    pub place: Place,
+    /// Should it fall back, it may come to the device by itself.
+    pub movable: bool,
+    /// Uses it first; none: the device's default one.
+    pub stream: Option<&'a Stream>,
+    /// For the tracker, at most 63 bytes.
+    pub tag: Option<&'a str>,
+}
+
+impl BufferRequest<'_> {
+    pub(crate) fn call<T>(
+        &self,
+        call: impl FnOnce(&sys::ferrum_buffer_request) -> Result<T>,
+    ) -> Result<T> {
+        let tag = self
+            .tag
+            .map(|tag| c_text("ferrum_gpu_manager_allocate", "tag", tag))
+            .transpose()?;
+        call(&sys::ferrum_buffer_request {
+            dtype: self.dtype as i32,
+            num_elements: self.num_elements,
+            place: match self.place {
+                Place::Either => sys::FERRUM_PLACE_EITHER,
+                Place::Gpu => sys::FERRUM_PLACE_GPU,
+                Place::Cpu => sys::FERRUM_PLACE_CPU,
+            },
+            flags: if self.movable {
+                sys::FERRUM_BUFFER_MOVABLE
+            } else {
+                0
+            },
+            stream: raw_of(self.stream),
+            tag: tag.as_ref().map_or(std::ptr::null(), |tag| tag.as_ptr()),
+            ..Default::default()
+        })
+    }
+}
+
+/// A buffer of a [`GpuMemoryManager`], on its device or on its host.
+#[derive(Debug)]
+pub struct FallbackBuffer {
+    raw: sys::ferrum_fallback_buffer,
+    manager: GpuMemoryManager,
+}
+
+impl Drop for FallbackBuffer {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours. Nobody is left who could unpin it.
+        unsafe {
+            while sys::ferrum_fallback_buffer_free(self.raw, Default::default())
+                == sys::FERRUM_ERROR_BUSY
+                && sys::ferrum_fallback_buffer_unpin(self.raw) == sys::FERRUM_OK
+            {}
+        }
+    }
+}
+
+/// Keeps a buffer where it is while it lives.
+#[derive(Debug)]
+pub struct PinnedBuffer<'a> {
+    buffer: &'a FallbackBuffer,
+    /// Where that is: an address of the device, or one of the process's memory.
+    pub address: u64,
+    /// On which side.
+    pub location: BufferLocation,
+}
+
+impl Drop for PinnedBuffer<'_> {
+    fn drop(&mut self) {
+        // SAFETY: undoes the one pin of this value.
+        unsafe { sys::ferrum_fallback_buffer_unpin(self.buffer.raw) };
+    }
+}
+
+impl FallbackBuffer {
+    pub(crate) fn own(manager: &GpuMemoryManager, raw: sys::ferrum_fallback_buffer) -> Self {
+        Self {
+            raw,
+            manager: manager.clone(),
+        }
+    }
+
+    /// The manager that it is of.
+    pub fn manager(&self) -> &GpuMemoryManager {
+        &self.manager
+    }
+
+    fn info(&self) -> Result<sys::ferrum_fallback_buffer_info> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_fallback_buffer_get_info(self.raw, &mut raw) })?;
+        Ok(raw)
+    }
+
+    /// Stays the same when the buffer moves.
+    pub fn id(&self) -> Result<BufferId> {
+        Ok(BufferId(self.info()?.buffer_id))
+    }
+
+    /// How many elements there are.
+    pub fn num_elements(&self) -> Result<u64> {
+        Ok(self.info()?.num_elements)
+    }
+
+    /// What they take.
+    pub fn size_bytes(&self) -> Result<u64> {
+        Ok(self.info()?.size_bytes)
+    }
+
+    /// Where the buffer is now.
+    pub fn location(&self) -> Result<BufferLocation> {
+        Ok(BufferLocation::from_raw(self.info()?.location))
+    }
+
+    /// Whether it is on the device.
+    pub fn is_gpu(&self) -> Result<bool> {
+        Ok(self.location()? == BufferLocation::Gpu)
+    }
+
+    /// Whether it is on the host.
+    pub fn is_cpu_fallback(&self) -> Result<bool> {
+        Ok(self.location()? == BufferLocation::Cpu)
+    }
+
+    fn address(&self, location: BufferLocation) -> Result<Option<u64>> {
+        let mut address = 0;
+        // SAFETY: address is an output of the call.
+        let status = unsafe {
+            sys::ferrum_fallback_buffer_get_address(self.raw, location.to_raw(), &mut address)
+        };
+        if status == sys::FERRUM_ERROR_INVALID_STATE {
+            return Ok(None);
+        }
+        check(status)?;
+        Ok(Some(address))
+    }
+
+    /// Its address on the device, good until it moves; none when it is on the host.
+    pub fn as_gpu(&self) -> Result<Option<u64>> {
+        self.address(BufferLocation::Gpu)
+    }
+
+    /// Its address in the process's memory, good until it moves; none when it is on the
+    /// device.
+    pub fn as_cpu(&self) -> Result<Option<u64>> {
+        self.address(BufferLocation::Cpu)
+    }
+
+    fn move_to(&self, location: BufferLocation) -> Result<()> {
+        // SAFETY: a plain handle.
+        check(unsafe { sys::ferrum_fallback_buffer_move(self.raw, location.to_raw()) })
+    }
+
+    /// Moves the buffer to the host, where it stays. A failed call leaves it whole.
+    pub fn to_cpu(&self) -> Result<()> {
+        self.move_to(BufferLocation::Cpu)
+    }
+
+    /// Moves the buffer to the device. A failed call leaves it whole.
+    pub fn to_gpu(&self) -> Result<()> {
+        self.move_to(BufferLocation::Gpu)
+    }
+
+    /// Keeps the buffer where it is while the value lives.
+    pub fn pin(&self) -> Result<PinnedBuffer<'_>> {
+        let (mut address, mut location) = (0, 0);
+        // SAFETY: both are outputs of the call.
+        check(unsafe { sys::ferrum_fallback_buffer_pin(self.raw, &mut address, &mut location) })?;
+        Ok(PinnedBuffer {
+            buffer: self,
+            address,
+            location: BufferLocation::from_raw(location),
+        })
+    }
+
+    /// Copies bytes into the buffer, wherever it is.
+    pub fn write(&self, offset_bytes: u64, data: &[u8]) -> Result<()> {
+        // SAFETY: data has as many bytes as is told.
+        check(unsafe {
+            sys::ferrum_fallback_buffer_write(
+                self.raw,
+                offset_bytes,
+                data.as_ptr().cast(),
+                data.len() as u64,
+            )
+        })
+    }
+
+    /// Copies bytes out of the buffer.
+    pub fn read(&self, offset_bytes: u64, to: &mut [u8]) -> Result<()> {
+        // SAFETY: to has room for as many bytes as is told.
+        check(unsafe {
+            sys::ferrum_fallback_buffer_read(
+                self.raw,
+                offset_bytes,
+                to.as_mut_ptr().cast(),
+                to.len() as u64,
+            )
+        })
+    }
+
+    /// Ends the buffer on that side and gives the address of its storage, which
+    /// [`GpuMemoryManager::release`] ends. On failure the buffer is given back.
+    pub fn take(
+        self,
+        location: BufferLocation,
+    ) -> std::result::Result<u64, Box<(crate::Error, Self)>> {
+        let mut address = 0;
+        // SAFETY: address is an output of the call.
+        let taken = check(unsafe {
+            sys::ferrum_fallback_buffer_take(self.raw, location.to_raw(), &mut address)
+        });
+        if let Err(error) = taken {
+            return Err(Box::new((error, self)));
+        }
+        // It has no handle any more; only its manager is let go of.
+        let mut ended = ManuallyDrop::new(self);
+        // SAFETY: the field is not used again.
+        unsafe { std::ptr::drop_in_place(&mut ended.manager) };
+        Ok(address)
+    }
+}

@@ -1,0 +1,237 @@
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::check;
+use crate::library::{c_text, Library};
+use crate::memory_config::{MemoryConfig, MemoryStats};
+use crate::tracker::{BufferId, BufferLocation, TrackerView};
+use crate::{sys, Result};
+
+/// What a buffer is taken for; for the tracker only.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BufferUse<'a> {
+    /// How many elements.
+    pub num_elements: u64,
+    /// Which side.
+    pub location: BufferLocation,
+    /// At most 63 bytes.
+    pub tag: Option<&'a str>,
+}
+
+/// A buffer of a generic pool that is in use.
+#[derive(Debug)]
+pub struct Lease<B> {
+    /// The buffer.
+    pub buffer: B,
+    /// Its size, which may be more than was asked for.
+    pub size_bytes: u64,
+    /// 0 unless the pool tracks.
+    pub id: BufferId,
+}
+
+/// Why a buffer was not taken back, and the buffer.
+pub type NotReturned<B> = Box<(crate::Error, Option<Lease<B>>)>;
+
+#[derive(Debug)]
+struct Waiting<B> {
+    last: u64,
+    buffers: HashMap<u64, B>,
+}
+
+/// Free buffers of any kind by powers of two. It makes none itself: the program does
+/// when [`GenericMemoryPool::try_get`] has none, and says so. One that the pool does not
+/// keep is dropped, and so are all that wait when the pool is.
+#[derive(Debug)]
+pub struct GenericMemoryPool<B> {
+    raw: sys::ferrum_generic_pool,
+    waiting: Mutex<Waiting<B>>,
+    _library: Library,
+}
+
+impl<B> Drop for GenericMemoryPool<B> {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours.
+        unsafe { sys::ferrum_generic_pool_destroy(self.raw, sys::FERRUM_FORCE) };
+    }
+}
+
+/// Calls with what a buffer is taken for, as C has it.
+fn with_use<T>(
+    what: &BufferUse<'_>,
+    call: impl FnOnce(&sys::ferrum_buffer_use) -> Result<T>,
+) -> Result<T> {
+    let tag = what
+        .tag
+        .map(|tag| c_text("ferrum_generic_pool", "tag", tag))
+        .transpose()?;
+    call(&sys::ferrum_buffer_use {
+        location: what.location.to_raw(),
+        num_elements: what.num_elements,
+        tag: tag.as_ref().map_or(std::ptr::null(), |tag| tag.as_ptr()),
+        ..Default::default()
+    })
+}
+
+impl<B> GenericMemoryPool<B> {
+    /// Makes an empty pool; settings of the device mean nothing to it.
+    pub fn new(library: &Library, config: &MemoryConfig) -> Result<Self> {
+        let mut raw = Default::default();
+        // SAFETY: the settings live through the call, raw is an output of it.
+        check(unsafe { sys::ferrum_generic_pool_create(&config.to_raw(), &mut raw) })?;
+        Ok(Self {
+            raw,
+            waiting: Mutex::new(Waiting {
+                last: 0,
+                buffers: HashMap::new(),
+            }),
+            _library: library.clone(),
+        })
+    }
+
+    /// Puts a buffer where it waits, before the pool may give it to anybody.
+    fn put(&self, buffer: B) -> u64 {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.last += 1;
+        let word = waiting.last;
+        waiting.buffers.insert(word, buffer);
+        word
+    }
+
+    fn take(&self, word: u64) -> Option<B> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.buffers.remove(&word)
+    }
+
+    /// Accounts for a buffer that the program has made and uses.
+    pub fn record_allocation(
+        &self,
+        buffer: B,
+        size_bytes: u64,
+        what: &BufferUse<'_>,
+    ) -> Result<Lease<B>> {
+        let mut id = 0;
+        with_use(what, |raw| {
+            // SAFETY: id is an output of the call.
+            check(unsafe {
+                sys::ferrum_generic_pool_record_allocation(self.raw, size_bytes, raw, &mut id)
+            })
+        })?;
+        Ok(Lease {
+            buffer,
+            size_bytes,
+            id: BufferId(id),
+        })
+    }
+
+    /// The smallest free buffer that will do, at most four times as large.
+    pub fn try_get(&self, min_bytes: u64, what: &BufferUse<'_>) -> Result<Option<Lease<B>>> {
+        let mut lease = sys::ferrum_buffer_lease::default();
+        let mut found = 0;
+        with_use(what, |raw| {
+            // SAFETY: lease and found are outputs of the call.
+            check(unsafe {
+                sys::ferrum_generic_pool_try_get(self.raw, min_bytes, raw, &mut lease, &mut found)
+            })
+        })?;
+        if found == 0 {
+            return Ok(None);
+        }
+        Ok(self.take(lease.buffer).map(|buffer| Lease {
+            buffer,
+            size_bytes: lease.size_bytes,
+            id: BufferId(lease.buffer_id),
+        }))
+    }
+
+    /// Ends the use of a buffer; whether the pool keeps it. On failure it is given back.
+    pub fn return_buffer(&self, lease: Lease<B>) -> std::result::Result<bool, NotReturned<B>> {
+        let word = self.put(lease.buffer);
+        let raw = sys::ferrum_buffer_lease {
+            buffer: word,
+            size_bytes: lease.size_bytes,
+            buffer_id: lease.id.0,
+        };
+        let mut kept = 0;
+        // SAFETY: kept is an output of the call.
+        let ended = check(unsafe { sys::ferrum_generic_pool_return(self.raw, &raw, &mut kept) });
+        match ended {
+            Ok(()) => {
+                if kept == 0 {
+                    drop(self.take(word));
+                }
+                Ok(kept != 0)
+            }
+            Err(error) => {
+                let buffer = self.take(word);
+                let lease = buffer.map(|buffer| Lease { buffer, ..lease });
+                Err(Box::new((error, lease)))
+            }
+        }
+    }
+
+    /// Files a buffer that nobody has used yet.
+    pub fn add_free(&self, buffer: B, size_bytes: u64) -> Result<()> {
+        let word = self.put(buffer);
+        // SAFETY: plain numbers.
+        let filed = check(unsafe { sys::ferrum_generic_pool_add_free(self.raw, word, size_bytes) });
+        if filed.is_err() {
+            drop(self.take(word));
+        }
+        filed
+    }
+
+    /// Drops all free buffers; the sum of their sizes.
+    pub fn shrink(&self) -> Result<u64> {
+        let mut dropped = 0;
+        loop {
+            let mut gone = [sys::ferrum_buffer_lease::default(); 64];
+            let mut count = 0;
+            // SAFETY: gone has room for as many.
+            check(unsafe {
+                sys::ferrum_generic_pool_drain(self.raw, gone.as_mut_ptr(), gone.len(), &mut count)
+            })?;
+            if count == 0 {
+                return Ok(dropped);
+            }
+            for lease in &gone[..count] {
+                dropped += lease.size_bytes;
+                drop(self.take(lease.buffer));
+            }
+        }
+    }
+
+    /// Drops all free buffers.
+    pub fn clear(&self) -> Result<()> {
+        self.shrink().map(|_| ())
+    }
+
+    /// How many free buffers there are.
+    pub fn pooled_count(&self) -> Result<u64> {
+        let mut count = 0;
+        // SAFETY: count is an output of the call.
+        check(unsafe { sys::ferrum_generic_pool_get_pooled_count(self.raw, &mut count) })?;
+        Ok(count)
+    }
+
+    /// The counters.
+    pub fn stats(&self) -> Result<MemoryStats> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_generic_pool_get_stats(self.raw, &mut raw) })?;
+        Ok((&raw).into())
+    }
+
+    /// Counts a request that was served on the host.
+    pub fn record_cpu_fallback(&self) -> Result<()> {
+        // SAFETY: a plain handle.
+        check(unsafe { sys::ferrum_generic_pool_record_cpu_fallback(self.raw) })
+    }
+
+    /// The tracker of the buffers in use; an error when the pool does not track.
+    pub fn tracker(&self) -> Result<TrackerView> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call.
+        check(unsafe { sys::ferrum_generic_pool_get_tracker(self.raw, &mut raw) })?;
+        Ok(TrackerView::new(raw))
+    }
+}

@@ -1,0 +1,275 @@
+use std::ffi::{c_char, CStr};
+use std::time::Duration;
+
+use crate::error::{check, Error};
+use crate::library::{json_of, Library};
+use crate::monitor::age_ns;
+use crate::{sys, Result};
+
+/// Which side a buffer is on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BufferLocation {
+    /// On the device.
+    #[default]
+    Gpu,
+    /// On the host.
+    Cpu,
+}
+
+impl BufferLocation {
+    pub(crate) fn to_raw(self) -> sys::ferrum_buffer_location {
+        match self {
+            Self::Gpu => sys::FERRUM_LOCATION_GPU,
+            Self::Cpu => sys::FERRUM_LOCATION_CPU,
+        }
+    }
+
+    pub(crate) fn from_raw(raw: sys::ferrum_buffer_location) -> Self {
+        if raw == sys::FERRUM_LOCATION_CPU {
+            Self::Cpu
+        } else {
+            Self::Gpu
+        }
+    }
+}
+
+impl std::fmt::Display for BufferLocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Gpu => "GPU",
+            Self::Cpu => "CPU",
+        })
+    }
+}
+
+/// The id of a buffer, unique in the process; ids grow, from 1 on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BufferId(pub u64);
+
+impl BufferId {
+    /// An id that no buffer has had.
+    pub fn new() -> Result<Self> {
+        let mut id = 0;
+        // SAFETY: id is an output of the call.
+        check(unsafe { sys::ferrum_buffer_id_new(&mut id) })?;
+        Ok(Self(id))
+    }
+}
+
+impl std::fmt::Display for BufferId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // SAFETY: the buffer has the room that is told.
+        let text = json_of(|to, room, length| unsafe {
+            sys::ferrum_buffer_id_text(self.0, to, room, length)
+        });
+        f.write_str(&text.map_err(|_| std::fmt::Error)?)
+    }
+}
+
+/// What is known of a buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BufferMetadata {
+    /// Not 0.
+    pub id: BufferId,
+    /// In bytes.
+    pub size_bytes: u64,
+    /// How many elements.
+    pub num_elements: u64,
+    /// Which side.
+    pub location: BufferLocation,
+    /// Time since it was made.
+    pub age: Duration,
+    /// Handle of the device, that of [`crate::Device::raw`]; 0: not known.
+    pub device: u64,
+    /// Empty: none. At most 63 bytes.
+    pub tag: String,
+}
+
+impl BufferMetadata {
+    /// The same with a tag.
+    pub fn with_tag(mut self, tag: impl Into<String>) -> Self {
+        self.tag = tag.into();
+        self
+    }
+
+    fn to_raw(&self) -> Result<sys::ferrum_buffer_metadata> {
+        let mut raw = sys::ferrum_buffer_metadata {
+            buffer_id: self.id.0,
+            size_bytes: self.size_bytes,
+            num_elements: self.num_elements,
+            age_ns: age_ns(self.age),
+            device: sys::ferrum_device { id: self.device },
+            location: self.location.to_raw(),
+            ..Default::default()
+        };
+        if self.tag.len() >= raw.tag.len() || self.tag.contains('\0') {
+            return Err(Error::argument(
+                "ferrum_tracker_track",
+                format!("tag {:?} has a NUL inside or more than 63 bytes", self.tag),
+            ));
+        }
+        for (to, from) in raw.tag.iter_mut().zip(self.tag.bytes()) {
+            *to = from as c_char;
+        }
+        Ok(raw)
+    }
+
+    fn from_raw(raw: &sys::ferrum_buffer_metadata) -> Self {
+        // SAFETY: the library ends the text with a NUL.
+        let tag = unsafe { CStr::from_ptr(raw.tag.as_ptr()) };
+        Self {
+            id: BufferId(raw.buffer_id),
+            size_bytes: raw.size_bytes,
+            num_elements: raw.num_elements,
+            location: BufferLocation::from_raw(raw.location),
+            age: Duration::from_nanos(raw.age_ns),
+            device: raw.device.id,
+            tag: tag.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+/// A tracker to look into. That of a manager or a pool is a dead handle once its owner
+/// is gone.
+#[derive(Clone, Copy, Debug)]
+pub struct TrackerView {
+    raw: sys::ferrum_tracker,
+}
+
+/// Numbers of a tracker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrackerTotals {
+    /// How many buffers there are.
+    pub count: u64,
+    /// The sum of their sizes.
+    pub total_bytes: u64,
+    /// The highest value of `total_bytes`.
+    pub peak_bytes: u64,
+}
+
+/// A record, or none where it is said that there is none.
+fn found(
+    raw: &sys::ferrum_buffer_metadata,
+    status: sys::ferrum_status,
+) -> Result<Option<BufferMetadata>> {
+    if status == sys::FERRUM_ERROR_NOT_FOUND {
+        return Ok(None);
+    }
+    check(status)?;
+    Ok(Some(BufferMetadata::from_raw(raw)))
+}
+
+impl TrackerView {
+    pub(crate) fn new(raw: sys::ferrum_tracker) -> Self {
+        Self { raw }
+    }
+
+    /// What is known of a buffer.
+    pub fn get(&self, id: BufferId) -> Result<Option<BufferMetadata>> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call.
+        let status = unsafe { sys::ferrum_tracker_get(self.raw, id.0, &mut raw) };
+        found(&raw, status)
+    }
+
+    fn list(
+        call: impl Fn(*mut sys::ferrum_buffer_metadata, usize, &mut usize) -> sys::ferrum_status,
+    ) -> Result<Vec<BufferMetadata>> {
+        let mut room = 16;
+        loop {
+            let mut raw = vec![sys::ferrum_buffer_metadata::default(); room];
+            let mut count = 0;
+            let status = call(raw.as_mut_ptr(), room, &mut count);
+            if status == sys::FERRUM_ERROR_BUFFER_TOO_SMALL {
+                room = count;
+                continue;
+            }
+            check(status)?;
+            return Ok(raw[..count].iter().map(BufferMetadata::from_raw).collect());
+        }
+    }
+
+    /// All buffers, the oldest first.
+    pub fn all_allocations(&self) -> Result<Vec<BufferMetadata>> {
+        // SAFETY: there is room for as many as is told.
+        Self::list(|to, room, count| unsafe {
+            sys::ferrum_tracker_get_all(self.raw, to, room, count)
+        })
+    }
+
+    /// Those that are strictly older, the oldest first: what may be forgotten.
+    pub fn find_old_allocations(&self, age: Duration) -> Result<Vec<BufferMetadata>> {
+        // SAFETY: there is room for as many as is told.
+        Self::list(|to, room, count| unsafe {
+            sys::ferrum_tracker_find_old(self.raw, age_ns(age), to, room, count)
+        })
+    }
+
+    /// Numbers of the tracker.
+    pub fn totals(&self) -> Result<TrackerTotals> {
+        let mut raw = sys::ferrum_tracker_totals::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_tracker_get_totals(self.raw, &mut raw) })?;
+        Ok(TrackerTotals {
+            count: raw.count,
+            total_bytes: raw.total_bytes,
+            peak_bytes: raw.peak_bytes,
+        })
+    }
+}
+
+/// A tracker of the program's own.
+#[derive(Debug)]
+pub struct AllocationTracker {
+    view: TrackerView,
+    _library: Library,
+}
+
+impl Drop for AllocationTracker {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours.
+        unsafe { sys::ferrum_tracker_destroy(self.view.raw) };
+    }
+}
+
+impl std::ops::Deref for AllocationTracker {
+    type Target = TrackerView;
+
+    fn deref(&self) -> &TrackerView {
+        &self.view
+    }
+}
+
+impl AllocationTracker {
+    /// Makes one that knows nothing.
+    pub fn new(library: &Library) -> Result<Self> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call.
+        check(unsafe { sys::ferrum_tracker_create(&mut raw) })?;
+        Ok(Self {
+            view: TrackerView::new(raw),
+            _library: library.clone(),
+        })
+    }
+
+    /// Adds a buffer; one whose id is known replaces that.
+    pub fn track(&self, metadata: &BufferMetadata) -> Result<()> {
+        let raw = metadata.to_raw()?;
+        // SAFETY: raw lives through the call.
+        check(unsafe { sys::ferrum_tracker_track(self.view.raw, &raw) })
+    }
+
+    /// Removes a buffer and gives what was known of it.
+    pub fn untrack(&self, id: BufferId) -> Result<Option<BufferMetadata>> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call.
+        let status = unsafe { sys::ferrum_tracker_untrack(self.view.raw, id.0, &mut raw) };
+        found(&raw, status)
+    }
+
+    /// Forgets all buffers; the peak stays.
+    pub fn clear(&self) -> Result<()> {
+        // SAFETY: a plain handle.
+        check(unsafe { sys::ferrum_tracker_clear(self.view.raw) })
+    }
+}
