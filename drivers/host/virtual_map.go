@@ -195,7 +195,7 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	c.space.each(c.address, c.size, func(p place) bool {
-		s, index, _ := v.find(p.page)
+		s, index := v.of(p.page)
 		s.pages[index].address = 0
 		*p.pageSlot = pageSlot{}
 		c.space.table(p.pageBytes).mapped--

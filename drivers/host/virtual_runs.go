@@ -55,7 +55,7 @@ func (v *virtualMemory) runs(c claimed, access func(pageSlot) device.Access) []r
 	var list []run
 	var last *run
 	c.space.each(c.address, c.size, func(p place) bool {
-		s, index, _ := v.find(p.page)
+		s, index := v.of(p.page)
 		address, size, offset, wanted := p.address, p.pageBytes, index*s.pageBytes, access(*p.pageSlot)
 		if cut := max(c.address, address) - address; cut > 0 {
 			address, size, offset = c.address, size-cut, offset+cut
@@ -100,7 +100,11 @@ func (v *virtualMemory) growth(c claimed, access func(pageSlot) device.Access) i
 	// What lies in front of the reservation and behind it is no part of it.
 	edge := c.address == c.space.base()
 	look := func(p place, old, renewed device.Access) {
-		s, index, _ := v.find(p.page)
+		s, index := v.of(p.page)
+		if !edge && s == before.store && s.backing == device.BackingPrivate && old == before.access && renewed == after.access {
+			// Private pages of one kind in a row: neither is parted from the last.
+			return
+		}
 		offset := index * s.pageBytes
 		if !edge && before.parted(s, offset, old) {
 			growth--

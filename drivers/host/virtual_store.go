@@ -86,6 +86,11 @@ func (v *virtualMemory) find(page device.Page) (s *store, index uint64, ok bool)
 	return s, index, true
 }
 
+// of is find for a page that is there for sure: a mapped one.
+func (v *virtualMemory) of(page device.Page) (s *store, index uint64) {
+	return v.stores[uint64(page)>>indexBits&(1<<storeBits-1)], uint64(page)&math.MaxUint32 - 1
+}
+
 // give makes pages in the lowest run of places that has room for all of them,
 // behind the last place if no other has, or else in the lowest places. False:
 // there are not so many places.
