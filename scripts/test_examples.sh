@@ -56,6 +56,9 @@ quickstart_cpp() {
 quickstart_rust() {
     "${CARGO:-cargo}" run --quiet --locked --manifest-path bindings/rust/Cargo.toml -p ferrum-mem --example quickstart
 }
+engine_rust() {
+    "${CARGO:-cargo}" run --quiet --locked --manifest-path bindings/rust/Cargo.toml -p ferrum-mem-interfaces --example engine
+}
 
 CC=${CC:-cc}
 CXX=${CXX:-c++}
@@ -65,4 +68,5 @@ step "README, Rust" readme_rust
 step "examples/c/quickstart.c" quickstart_c
 step "examples/cpp/quickstart.cpp" quickstart_cpp
 step "ferrum-mem's example quickstart.rs" quickstart_rust
+step "ferrum-mem-interfaces' example engine.rs" engine_rust
 finish

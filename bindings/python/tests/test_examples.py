@@ -41,3 +41,24 @@ def test_the_quickstart(run_python):
         "used               0 B",
     ):
         assert expected in result.stdout
+
+
+def test_the_example_of_an_event_loop(run_python):
+    result = run_python((ROOT / "examples/python/asyncio_serving.py").read_text())
+    # asyncio's debug mode tells of slow steps, such as loading the library.
+    assert result.returncode == 0, result.stderr
+    assert "ResourceWarning" not in result.stderr
+    for expected in (
+        "last answer: b'request  30'",
+        "of 32",
+        "filled: b'\\x07\\x07\\x07'",
+        "still used: 0 bytes",
+    ):
+        assert expected in result.stdout
+
+
+def test_the_program_of_the_page_on_asynchronous_programs(run_python):
+    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/async.md").read_text(), re.DOTALL)
+    result = run_python(program)
+    assert (result.returncode, result.stdout) == (0, "b'bytes'\n"), result.stderr
+    assert "ResourceWarning" not in result.stderr
