@@ -178,6 +178,10 @@ func (l *link) passOnLocked(b *block) {
 // leaveLocked counts a block that has died; the locks of both are held.
 func (l *link) leaveLocked(b *block) {
 	l.left--
+	if b == l.second {
+		// Without its block nobody uses the memory there, though it may live on here.
+		b.manager.owner.unlinkLater(l.at)
+	}
 	m := l.owner
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -189,7 +193,6 @@ func (l *link) leaveLocked(b *block) {
 		if b == l.second {
 			m.lent--
 		}
-		l.second.manager.owner.unlinkLater(l.at)
 	}
 	m.changed.Broadcast()
 }

@@ -161,6 +161,27 @@ func TestForcedCloseOfLinkedManagers(t *testing.T) {
 	require.NoError(t, p.b.Close(false))
 }
 
+// The second device can go while the memory lives on.
+func TestSecondDeviceClosesBeforeTheFirstBlock(t *testing.T) {
+	p := cleanPair(t)
+	f := p.first.factory
+	first, second := p.mustLink(t, 64)
+	s, held := p.second.heldStream(t)
+	require.NoError(t, f.FillAsync(Fill{Memory: second, SizeBytes: 64,
+		Pattern: device.Pattern{Value: 9, WidthBytes: 1}}, s))
+	require.NoError(t, f.Deallocate(second))
+	require.Equal(t, 1, p.second.dev.Segments(), "work is queued on it")
+	held.Release()
+	require.NoError(t, p.b.Close(false))
+	require.NoError(t, f.DestroyStream(s, false))
+	_, err := f.CloseDevice(p.second.engine, false)
+	require.NoError(t, err)
+	require.Zero(t, p.second.dev.Segments())
+	require.Equal(t, byte(9), p.first.bytes(t, first)[63])
+	require.NoError(t, f.Deallocate(first))
+	p.b = p.second.manager(t, nil)
+}
+
 func TestLinkRefusesBadInput(t *testing.T) {
 	p := cleanPair(t)
 	f := p.first.factory

@@ -71,6 +71,8 @@ static int allowed(ferrum_status s) {
     case FERRUM_ERROR_BUFFER_TOO_SMALL:
     case FERRUM_ERROR_INVALID_SIZE:
     case FERRUM_ERROR_NOT_FOUND:
+    case FERRUM_ERROR_NOT_MAPPED:
+    case FERRUM_ERROR_ALREADY_EXISTS:
         return 1;
     }
     return 0;
@@ -333,10 +335,64 @@ static ferrum_status call_memory(worker *w) {
     return keep(w, MEMORY, s, made.id);
 }
 
+/* Runs what is queued in it at once. */
+static ferrum_status at_once(ferrum_host_fn run, void *run_data,
+                             void *user_data) {
+    (void)user_data;
+    run(run_data);
+    return FERRUM_OK;
+}
+
+/* Memory and streams of this program's own, and mappings. */
+static ferrum_status call_mapping(worker *w) {
+    static char foreign[8][256];
+    ferrum_memory memory = {any(w, MEMORY)}, first = {0}, second = {0};
+    ferrum_map_request request = FERRUM_MAP_REQUEST_INIT;
+    ferrum_mapping mapping = FERRUM_MAPPING_INIT;
+    ferrum_access_stats stats = FERRUM_ACCESS_STATS_INIT;
+    ferrum_link_request link = FERRUM_LINK_REQUEST_INIT;
+    ferrum_adoption adoption = FERRUM_ADOPTION_INIT;
+    ferrum_foreign_stream queue = FERRUM_FOREIGN_STREAM_INIT;
+    ferrum_stream stream = {0};
+    ferrum_status s;
+    switch (draw(w, 8)) {
+    case 0:
+        request.memory = memory;
+        request.access = (ferrum_host_access)draw(w, 3);
+        request.offset_bytes = draw(w, 64);
+        return ferrum_map(&request, &mapping);
+    case 1:
+    case 2:
+        return ferrum_unmap(memory, draw(w, 3));
+    case 3:
+        return ferrum_prefetch(memory, (ferrum_device){any(w, DEVICE)},
+                               (ferrum_stream){any(w, STREAM)});
+    case 4:
+        s = ferrum_set_usage_hint(memory, (ferrum_usage_hint)draw(w, 7));
+        return s == FERRUM_OK ? ferrum_get_access_stats(memory, &stats) : s;
+    case 5:
+        link.size_bytes = 1 + draw(w, 5000);
+        s = ferrum_create_mapping((ferrum_manager){any(w, MANAGER)},
+                                  (ferrum_manager){any(w, MANAGER)}, &link,
+                                  &first, &second);
+        keep(w, MEMORY, s, first.id);
+        return keep(w, MEMORY, s, second.id);
+    case 6:
+        adoption.address = (ferrum_address)(uintptr_t)foreign[draw(w, 8)];
+        adoption.size_bytes = sizeof foreign[0];
+        s = ferrum_adopt_memory((ferrum_manager){any(w, MANAGER)}, &adoption,
+                                &first);
+        return keep(w, MEMORY, s, first.id);
+    }
+    queue.enqueue = at_once;
+    s = ferrum_stream_adopt((ferrum_device){any(w, DEVICE)}, &queue, &stream);
+    return keep(w, STREAM, s, stream.id);
+}
+
 static void *work(void *data) {
     static ferrum_status (*const calls[])(worker *) = {
-        call_memory, call_memory, call_pool,  call_pool,   call_pool,
-        call_stream, call_stream, call_owner, call_library};
+        call_mapping, call_memory, call_memory, call_pool,  call_pool,
+        call_pool,    call_stream, call_stream, call_owner, call_library};
     worker *w = data;
     for (int i = 0; i < STEPS && !atomic_load(&failed); i++) {
         ferrum_status s = calls[draw(w, sizeof calls / sizeof *calls)](w);
@@ -370,8 +426,11 @@ static uint64_t number_after(const char *entry, const char *key) {
 static ferrum_status destroy(const char *entry) {
     uint64_t handle = number_after(entry, "\"handle\":");
 #define IS(kind) (strncmp(entry, kind "\"", sizeof kind) == 0)
-    if (IS("memory"))
+    if (IS("memory")) {
+        while (ferrum_unmap((ferrum_memory){handle}, 0) == FERRUM_OK) {
+        }
         return ferrum_deallocate((ferrum_memory){handle});
+    }
     if (IS("block"))
         return ferrum_pool_free((ferrum_pool){handle},
                                 number_after(entry, "\"address\":"),
