@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -69,7 +70,8 @@ class Manager(SharingManager):
         self._device = device
         settings = config if config is not None else ManagerConfig()
         self._turns = _async.Turns(settings.max_concurrent_transfers)
-        self._moving = 0
+        # The threads that defragment it now.
+        self._moving: set[int] = set()
         self._own(
             Owned(f"Manager on {device.id}", lambda flags: end(handle, flags), device._node),
             handle,
@@ -171,12 +173,19 @@ class Manager(SharingManager):
         """
         library = _native.library()
         raw = _abi.ferrum_defragmentation_stats.init()
-        if budget_s is None:
-            status = library.ferrum_defragment(self._handle, ctypes.byref(raw))
-        else:
-            budget_ns = nanoseconds("budget_s", budget_s)
-            status = library.ferrum_defragment_within(self._handle, budget_ns, ctypes.byref(raw))
-        _native.check(status)
+        thread = threading.get_ident()
+        self._moving.add(thread)
+        try:
+            if budget_s is None:
+                status = library.ferrum_defragment(self._handle, ctypes.byref(raw))
+            else:
+                budget_ns = nanoseconds("budget_s", budget_s)
+                status = library.ferrum_defragment_within(
+                    self._handle, budget_ns, ctypes.byref(raw)
+                )
+            _native.check(status)
+        finally:
+            self._moving.discard(thread)
         return DefragmentationStats.from_abi(raw)
 
     async def allocate_async(
@@ -225,11 +234,12 @@ class Manager(SharingManager):
         """
         transfer = destination._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
         copy = _native.library().ferrum_copy
-        if stream is None and (destination.is_in_use() or source.is_in_use()):
+        owner = destination.manager
+        is_moving = owner._moving or source.manager._moving
+        if stream is None and (is_moving or destination.is_in_use() or source.is_in_use()):
             # The library knows which streams have to be waited for.
             await _async.in_thread(lambda: _native.check(copy(ctypes.byref(transfer))))
             return
-        owner = destination.manager
         handle = named_handle(stream, owner.device)
         await owner._turns.take()
         end = None
@@ -274,15 +284,7 @@ class Manager(SharingManager):
     async def defragment_async(self, budget_s: float | None = None) -> DefragmentationStats:
         """As defragment(). One that has begun is finished, also when the task is
         cancelled."""
-
-        def defragment() -> DefragmentationStats:
-            self._moving += 1
-            try:
-                return self.defragment(budget_s)
-            finally:
-                self._moving -= 1
-
-        return await _async.in_thread(defragment)
+        return await _async.in_thread(lambda: self.defragment(budget_s))
 
     async def close_async(self, *, force: bool = False) -> None:
         """As close(), which with force waits for copies."""

@@ -22,7 +22,7 @@ use crate::workers::Workers;
 /// Lock order: `moves`, then a block; the tables are leaves, held for a look-up only.
 pub(crate) struct Hub {
     pub(crate) devices: Devices,
-    pub(crate) workers: Workers,
+    pub(crate) workers: Arc<Workers>,
     pub(crate) events: Mutex<Events>,
     blocks: RwLock<HashMap<u64, Arc<Block>>>,
     pub(crate) streams: RwLock<HashMap<u64, Arc<Queue>>>,
@@ -109,7 +109,7 @@ impl Hub {
     pub(crate) fn new(devices: Devices) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
             devices,
-            workers: Workers::start()?,
+            workers: Arc::new(Workers::start()?),
             events: Mutex::default(),
             blocks: RwLock::default(),
             streams: RwLock::default(),
@@ -278,14 +278,5 @@ impl Lane {
         };
         stream.call(called).map_err(error_of)?;
         Ok(answer)
-    }
-}
-
-impl Drop for Hub {
-    fn drop(&mut self) {
-        // A stream that has work waits for it when it is dropped.
-        let lanes = std::mem::take(&mut *locked(&self.lanes));
-        let streams = std::mem::take(&mut *written(&self.streams));
-        self.workers.submit(move || drop((lanes, streams)));
     }
 }

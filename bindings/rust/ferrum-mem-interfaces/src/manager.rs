@@ -45,8 +45,8 @@ pub(crate) struct Part {
 }
 
 thread_local! {
-    /// Where a manager that is asked who it is puts the answer.
-    static ASKED: RefCell<Option<Arc<Inner>>> = const { RefCell::new(None) };
+    /// Where a manager that is asked who it is puts the answer; none: nobody asks.
+    static ASKED: RefCell<Option<Option<Arc<Inner>>>> = const { RefCell::new(None) };
 }
 
 /// A handle that is never given: whom it is asked for says who it is.
@@ -54,9 +54,9 @@ const WHO_ARE_YOU: MemoryHandle = MemoryHandle(u64::MAX);
 
 /// The manager behind a trait object, if it is one of this crate.
 pub(crate) fn known(manager: &dyn DeviceMemoryManager) -> Option<Arc<Inner>> {
-    ASKED.take();
+    ASKED.set(Some(None));
     manager.handle_info(WHO_ARE_YOU);
-    ASKED.take()
+    ASKED.take().flatten()
 }
 
 impl FerrumMemoryManager {
@@ -267,7 +267,9 @@ impl DeviceMemoryManager for FerrumMemoryManager {
         let call = move |_: &Hub| {
             queue.queue(|stream| {
                 ferrum_mem::copy_async(copying.transfer(), Some(stream))?;
-                stream.call(move || drop(turn))
+                // The copy is queued, whether its end can be heard of or not.
+                let _ = stream.call(move || drop(turn));
+                Ok(())
             })
         };
         hub.unmoved(call).await
@@ -281,7 +283,11 @@ impl DeviceMemoryManager for FerrumMemoryManager {
 
     fn handle_info(&self, handle: MemoryHandle) -> Option<MemoryHandleInfo> {
         if handle == WHO_ARE_YOU {
-            ASKED.set(Some(self.inner.clone()));
+            ASKED.with_borrow_mut(|asked| {
+                if let Some(answer) = asked {
+                    *answer = Some(self.inner.clone());
+                }
+            });
             return None;
         }
         let block = self.inner.hub.block(handle).ok()?;

@@ -1,3 +1,4 @@
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use ferrum_types::{Device, FerrumError, Result};
 use crate::completion::{pair, Answer};
 use crate::error::error_of;
 use crate::hub::{locked, read, written, Hub};
+use crate::workers::Workers;
 
 /// What stands for the default stream of a device that cannot be opened: no call
 /// accepts it.
@@ -17,7 +19,8 @@ const NOWHERE: StreamHandle = StreamHandle(u64::MAX);
 
 /// A stream that has a handle.
 pub(crate) struct Queue {
-    pub(crate) stream: Stream,
+    pub(crate) stream: ManuallyDrop<Stream>,
+    workers: Arc<Workers>,
     /// Which stream manager it goes with; none for a default stream.
     owner: Option<u64>,
     /// Counts what was queued through its handle.
@@ -26,6 +29,17 @@ pub(crate) struct Queue {
 
 fn unknown_stream(handle: StreamHandle) -> FerrumError {
     FerrumError::not_found(format!("stream handle {:#x} is not alive", handle.0))
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses it any more, and this is the one taking.
+        let stream = unsafe { ManuallyDrop::take(&mut self.stream) };
+        // One that has work waits for it when it is dropped: not on this thread.
+        if !stream.is_ready().unwrap_or(true) {
+            self.workers.submit(move || drop(stream));
+        }
+    }
 }
 
 impl Queue {
@@ -67,7 +81,8 @@ impl Hub {
         let id = stream.raw().id;
         written(&self.streams).entry(id).or_insert_with(|| {
             Arc::new(Queue {
-                stream,
+                stream: ManuallyDrop::new(stream),
+                workers: self.workers.clone(),
                 owner,
                 queued: AtomicU64::new(0),
             })
@@ -218,7 +233,8 @@ impl StreamManager for FerrumStreamManager {
 
     async fn wait_event(&self, stream: StreamHandle, event: EventHandle) -> Result<()> {
         let queue = self.queue(stream)?;
-        match locked(&self.hub.events).find(event)? {
+        let found = locked(&self.hub.events).find(event)?;
+        match found {
             Some(event) => queue.queue(|stream| stream.wait(&event)),
             None => Ok(()),
         }
