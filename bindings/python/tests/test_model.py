@@ -8,7 +8,15 @@ import itertools
 import ferrum_mem as fm
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    multiple,
+    rule,
+)
 
 CAPACITY = 1 << 20
 CONFIG = fm.PoolConfig(
@@ -41,13 +49,14 @@ class Blocks(RuleBasedStateMachine):
         self.live[block] = bytearray(len(block))
         return block
 
-    def refused(self, owner: fm.Pool | fm.Manager, size: int) -> None:
+    def refused(self, owner: fm.Pool | fm.Manager, size: int) -> MultipleResults[object]:
         # Neither a free run nor what the limit leaves has room, whatever the
         # alignment costs and a segment is rounded up to.
         books = owner.statistics()
         slack = max(filter(None, ALIGNMENT_BYTES)) + self.device.info().granularity_bytes
         assert books.largest_free_bytes < size + slack
         assert CAPACITY - books.reserved.current < size + slack
+        return multiple()
 
     @staticmethod
     def owner(block: fm.Memory | fm.PoolBlock) -> fm.Pool | fm.Manager:
