@@ -196,7 +196,8 @@ def test_adopted_stream_runs_in_its_owners_queue(device: fm.Device, manager: fm.
     server = threading.Thread(target=serve, name="engine")
     server.start()
     try:
-        with fm.AdoptedStream(device, work.put) as stream, manager.allocate(4096) as block:
+        # The block goes last: what it is freed behind is queued on the stream.
+        with manager.allocate(4096) as block, fm.AdoptedStream(device, work.put) as stream:
             seen: list[bytes] = []
             block.fill_async(1, stream=stream)
             work.put(lambda: seen.append(bytes(block.view()[4095:])))
@@ -208,6 +209,7 @@ def test_adopted_stream_runs_in_its_owners_queue(device: fm.Device, manager: fm.
             assert seen == [b"\x01"]
             assert block.read(1) == b"\x02"
             gc.collect()
+            stream.synchronize()
         assert set(names) == {"engine"}
     finally:
         work.put(None)
