@@ -21,6 +21,7 @@ func TestBriefIsPartOfTheStatistics(t *testing.T) {
 		c.Strategy, c.InitialSizeBytes, c.GrowthIncrementBytes = strategy, 1<<20, 1<<20
 		p, err := New(e, c)
 		require.NoError(t, err)
+		p.PauseReturn()
 		random := rand.New(rand.NewPCG(1, 2))
 		var live []device.Addr
 		for range 500 {
