@@ -71,7 +71,7 @@ C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 GO_PACKAGES = ./core/... ./drivers/... ./cmd/...
 
 CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
-TESTS  := test-go test-race test-tables test-fuzz test-c test-asan test-cache test-python test-rust test-report test-bench test-examples test-consumers
+TESTS  := test-go test-race test-tables test-fuzz test-c test-asan test-cache test-simcuda test-python test-rust test-report test-bench test-examples test-consumers
 
 SUITE := $(PYTHON) scripts/suite.py
 
@@ -306,6 +306,35 @@ $(eval $(call cache_rule,tsan,-fsanitize=thread))
 
 test-cache: ready-test $(CACHE_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(CACHE_TESTS)
+
+# A simulated libcuda.so.1, built against the vendor's header once for each
+# generation of drivers: what a generation exports comes from one table.
+SIMCUDA_SOURCES     := $(filter-out tests/simcuda/test_%,$(wildcard tests/simcuda/*.c))
+SIMCUDA_HEADERS     := $(wildcard tests/simcuda/*.h tests/simcuda/*.def)
+SIMCUDA_OBJECTS     := $(patsubst tests/simcuda/%.c,build/test/simcuda/objects/%.o,$(filter-out %/generation.c,$(SIMCUDA_SOURCES)))
+SIMCUDA_GENERATIONS := 11020 12000 12040 12090
+SIMCUDA_LIBRARIES   := $(SIMCUDA_GENERATIONS:%=build/test/simcuda/%/libcuda.so.1)
+SIMCUDA_TESTS       := $(patsubst tests/simcuda/%.c,build/test/simcuda/%,$(wildcard tests/simcuda/test_*.c))
+SIMCUDA_FLAGS        = -std=gnu11 -D_GNU_SOURCE $(C_WARNINGS) -Wmissing-prototypes -Wstrict-prototypes $(CFLAGS) -fPIC \
+    -isystem $$(echo build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include)
+
+build/test/simcuda/objects/%.o: tests/simcuda/%.c $(SIMCUDA_HEADERS) | ready-test
+	@mkdir -p $(dir $@)
+	$(CC) $(SIMCUDA_FLAGS) -c $< -o $@
+build/test/simcuda/%/libcuda.so.1: $(SIMCUDA_OBJECTS) tests/simcuda/generation.c scripts/simcuda_exports.sh
+	@mkdir -p $(dir $@)
+	@scripts/simcuda_exports.sh $* >$(dir $@)exports.map
+	$(CC) $(SIMCUDA_FLAGS) -DSIMCUDA_GENERATION=$* -shared -Wl,-soname,libcuda.so.1 \
+	    -Wl,--version-script=$(dir $@)exports.map -Wl,--no-undefined \
+	    tests/simcuda/generation.c $(SIMCUDA_OBJECTS) -o $@ -lpthread
+build/test/simcuda/test_%: tests/simcuda/test_%.c $(SIMCUDA_HEADERS) $(SIMCUDA_LIBRARIES)
+	$(CC) $(SIMCUDA_FLAGS) $< -o $@ build/test/simcuda/12090/libcuda.so.1 \
+	    -lcmocka -lpthread -ldl '-Wl,-rpath,$(ROOT)/build/test/simcuda/12090'
+
+.PHONY: simcuda
+simcuda: $(SIMCUDA_LIBRARIES)
+test-simcuda: ready-test $(SIMCUDA_TESTS)
+	@$(SUITE) $@ c -- scripts/run_programs.sh $(SIMCUDA_TESTS)
 
 LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST)
 

@@ -1,0 +1,253 @@
+/* Copies and fills. A range is looked at when the call is made, and again when
+ * the worker gets there: what was unmapped in between is an illegal address. */
+#include "internal.h"
+
+#include <string.h>
+
+enum { CHUNK = 1 << 18 };
+
+/* Lets others in between the parts of a long copy. */
+static void breathe(void) {
+    pthread_mutex_unlock(&sim.lock);
+    pthread_mutex_lock(&sim.lock);
+}
+
+static const char *part_forbids(Context *context, CUdeviceptr address,
+                                size_t size, Access access, bool pageable) {
+    return pageable ? NULL
+                    : range_forbids(context, address, size, access, false);
+}
+
+CUresult run_copy(Op *op) {
+    for (size_t at = 0; at < op->size; at += CHUNK) {
+        size_t part = op->size - at < CHUNK ? op->size - at : CHUNK;
+        const char *why = part_forbids(op->to_context, op->to + at, part, WRITE,
+                                       op->to_pageable);
+        if (why == NULL)
+            why = part_forbids(op->from_context, op->from + at, part, READ,
+                               op->from_pageable);
+        if (why != NULL)
+            return fail(op->name, CUDA_ERROR_ILLEGAL_ADDRESS,
+                        "when it ran, 0x%llx to 0x%llx, %zu bytes: %s",
+                        op->from, op->to, op->size, why);
+        char *to = op->to_pageable ? (char *)(uintptr_t)op->to + at
+                                   : range_host(op->to + at);
+        const char *from =
+            op->payload != NULL ? (const char *)op->payload->bytes + at
+            : op->from_pageable ? (const char *)(uintptr_t)op->from + at
+                                : range_host(op->from + at);
+        memmove(to, from, part);
+        if (at + part < op->size)
+            breathe();
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult run_fill(Op *op) {
+    const char *why =
+        range_forbids(op->context, op->to, op->size, WRITE, false);
+    if (why != NULL)
+        return fail(op->name, CUDA_ERROR_ILLEGAL_ADDRESS,
+                    "when it ran, 0x%llx, %zu bytes: %s", op->to, op->size,
+                    why);
+    char *to = range_host(op->to);
+    if (op->value_size == 1)
+        memset(to, (int)op->value, op->size);
+    else
+        for (size_t at = 0; at < op->size; at += op->value_size)
+            memcpy(to + at, &op->value, op->value_size);
+    return CUDA_SUCCESS;
+}
+
+typedef enum { TO_DEVICE, TO_HOST, ON_DEVICE, UNIFIED } Way;
+
+typedef struct Ends {
+    CUdeviceptr to, from;
+    size_t size;
+    Way way;
+    Context *to_context, *from_context;
+} Ends;
+
+/* One end: memory of the host that the driver does not know is pageable. */
+static CUresult look(const char *call, Context *context, CUdeviceptr address,
+                     size_t size, Access access, bool host, bool unified,
+                     bool *pageable) {
+    *pageable = false;
+    if (address == 0)
+        return fail(call, CUDA_ERROR_INVALID_VALUE, "a pointer is NULL");
+    if (host && address_is_device(address))
+        return fail(call, CUDA_ERROR_INVALID_VALUE,
+                    "0x%llx is no memory of the host", address);
+    if ((host || (unified && !address_is_device(address))) &&
+        !range_is_pinned((void *)(uintptr_t)address, size)) {
+        *pageable = true;
+        return CUDA_SUCCESS;
+    }
+    const char *why = range_forbids(context, address, size, access, true);
+    if (why != NULL)
+        return fail(call, CUDA_ERROR_INVALID_VALUE, "0x%llx, %zu bytes: %s",
+                    address, size, why);
+    return CUDA_SUCCESS;
+}
+
+static bool on_device(CUdeviceptr address) {
+    return address_is_device(address);
+}
+
+/* Queues a copy. From pageable memory it takes the bytes at once; into
+ * pageable memory, and from or into the host in a call that is not
+ * asynchronous, it waits for the copy as well. */
+static CUresult copy(const char *call, Stream *stream, Ends ends,
+                     bool asynchronous) {
+    Context *context = context_current();
+    Op *op = op_new(call, run_copy, stream->object.context);
+    op->to = ends.to;
+    op->from = ends.from;
+    op->size = ends.size;
+    op->to_context = ends.to_context != NULL ? ends.to_context : context;
+    op->from_context = ends.from_context != NULL ? ends.from_context : context;
+    CUresult code = CUDA_SUCCESS;
+    if (ends.size != 0)
+        code = look(call, op->to_context, ends.to, ends.size, WRITE,
+                    ends.way == TO_HOST, ends.way == UNIFIED, &op->to_pageable);
+    if (code == CUDA_SUCCESS && ends.size != 0)
+        code = look(call, op->from_context, ends.from, ends.size, READ,
+                    ends.way == TO_DEVICE, ends.way == UNIFIED,
+                    &op->from_pageable);
+    if (code != CUDA_SUCCESS || ends.size == 0) {
+        op_free(op);
+        return code;
+    }
+    bool captured = stream->capture != NULL;
+    if (captured && (op->to_pageable || op->from_pageable)) {
+        op_free(op);
+        capture_spoil(stream->capture);
+        return fail(call, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                    "pageable memory in a capture");
+    }
+    bool both_on_device = on_device(ends.to) && on_device(ends.from);
+    bool wait = op->to_pageable ||
+                (!asynchronous && !both_on_device && !op->from_pageable);
+    if (op->from_pageable && !op->to_pageable) {
+        op->payload = payload_new(ends.size);
+        if (op->payload == NULL) {
+            op_free(op);
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        }
+        memcpy(op->payload->bytes, (const void *)(uintptr_t)ends.from,
+               ends.size);
+    }
+    code = stream_submit(stream, op);
+    return code == CUDA_SUCCESS && wait ? stream_wait(stream) : code;
+}
+
+/* A call that is not asynchronous goes through the legacy stream. */
+static CUresult copy_now(const char *call, Ends ends) {
+    return copy(call, stream_legacy(context_current()), ends, false);
+}
+
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
+    SIM_CALL(IN_CONTEXT | UNSAFE);
+    return copy_now(__func__, (Ends){.to = to,
+                                     .from = (CUdeviceptr)(uintptr_t)from,
+                                     .size = size,
+                                     .way = TO_DEVICE});
+}
+
+CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
+    SIM_CALL(IN_CONTEXT | UNSAFE);
+    return copy_now(__func__, (Ends){.to = (CUdeviceptr)(uintptr_t)to,
+                                     .from = from,
+                                     .size = size,
+                                     .way = TO_HOST});
+}
+
+CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t size) {
+    SIM_CALL(IN_CONTEXT | UNSAFE);
+    return copy_now(
+        __func__,
+        (Ends){.to = to, .from = from, .size = size, .way = ON_DEVICE});
+}
+
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
+    SIM_CALL(IN_CONTEXT | UNSAFE);
+    return copy_now(
+        __func__, (Ends){.to = to, .from = from, .size = size, .way = UNIFIED});
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size,
+                              CUstream handle) {
+    SIM_CALL(IN_CONTEXT);
+    Stream *stream;
+    FIND_STREAM(handle, &stream);
+    return copy(__func__, stream,
+                (Ends){.to = to,
+                       .from = (CUdeviceptr)(uintptr_t)from,
+                       .size = size,
+                       .way = TO_DEVICE},
+                true);
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size,
+                              CUstream handle) {
+    SIM_CALL(IN_CONTEXT);
+    Stream *stream;
+    FIND_STREAM(handle, &stream);
+    return copy(__func__, stream,
+                (Ends){.to = (CUdeviceptr)(uintptr_t)to,
+                       .from = from,
+                       .size = size,
+                       .way = TO_HOST},
+                true);
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size,
+                              CUstream handle) {
+    SIM_CALL(IN_CONTEXT);
+    Stream *stream;
+    FIND_STREAM(handle, &stream);
+    return copy(__func__, stream,
+                (Ends){.to = to, .from = from, .size = size, .way = ON_DEVICE},
+                true);
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size,
+                       CUstream handle) {
+    SIM_CALL(IN_CONTEXT);
+    Stream *stream;
+    FIND_STREAM(handle, &stream);
+    return copy(__func__, stream,
+                (Ends){.to = to, .from = from, .size = size, .way = UNIFIED},
+                true);
+}
+
+static CUresult peer_ends(const char *call, Ends *ends, CUcontext to,
+                          CUcontext from) {
+    ends->to_context = context_find(to);
+    ends->from_context = context_find(from);
+    ends->way = ON_DEVICE;
+    if (ends->to_context == NULL || !ends->to_context->object.alive ||
+        ends->from_context == NULL || !ends->from_context->object.alive)
+        return fail(call, CUDA_ERROR_INVALID_CONTEXT,
+                    "dstContext or srcContext is none that is alive");
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                      CUcontext from_context, size_t size) {
+    SIM_CALL(IN_CONTEXT | UNSAFE);
+    Ends ends = {.to = to, .from = from, .size = size};
+    CUresult code = peer_ends(__func__, &ends, to_context, from_context);
+    return code != CUDA_SUCCESS ? code : copy_now(__func__, ends);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context,
+                           CUdeviceptr from, CUcontext from_context,
+                           size_t size, CUstream handle) {
+    SIM_CALL(IN_CONTEXT);
+    Stream *stream;
+    Ends ends = {.to = to, .from = from, .size = size};
+    FIND_STREAM(handle, &stream);
+    CUresult code = peer_ends(__func__, &ends, to_context, from_context);
+    return code != CUDA_SUCCESS ? code : copy(__func__, stream, ends, true);
+}

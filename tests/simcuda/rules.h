@@ -1,0 +1,152 @@
+/* Each case runs in a process of its own, which may end with the status that
+ * the case expects: LEAKS if it is to leave something behind. A case that does
+ * not expect it must leave nothing behind, and what it expects to be refused is
+ * all that may have been refused. */
+#ifndef SIMCUDA_RULES_H
+#define SIMCUDA_RULES_H
+
+#include <cuda.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "simcuda.h"
+
+enum { LEAKS = 97, ABORTS = 134 };
+
+typedef struct Case {
+    const char *name;
+    void (*run)(void);
+    int status;
+    const char *environment; /* NAME=VALUE words, or NULL */
+} Case;
+
+#define MEGABYTE ((size_t)1 << 20)
+#define PAGE ((size_t)2 << 20)
+
+/* Broken rules that the case has meant to break. */
+static size_t broken;
+
+#define FAILED(...)                                       \
+    do {                                                  \
+        fprintf(stderr, "  %s:%d: ", __FILE__, __LINE__); \
+        fprintf(stderr, __VA_ARGS__);                     \
+        fputc('\n', stderr);                              \
+        _exit(1);                                         \
+    } while (0)
+#define EXPECT(condition)             \
+    do {                              \
+        if (!(condition))             \
+            FAILED("%s", #condition); \
+    } while (0)
+#define GIVES(code, call)                                               \
+    do {                                                                \
+        int got_code = (int)(call), wanted_code = (int)(code);          \
+        if (got_code != wanted_code)                                    \
+            FAILED("%s gave %d, not %d", #call, got_code, wanted_code); \
+    } while (0)
+#define OK(call) GIVES(CUDA_SUCCESS, call)
+/* The call is refused, and written down as breaking a rule. */
+#define BREAKS(code, call)                                   \
+    do {                                                     \
+        size_t before_call = simcuda_violations(NULL, 0);    \
+        GIVES(code, call);                                   \
+        if (simcuda_violations(NULL, 0) <= before_call)      \
+            FAILED("%s was not written down", #call);        \
+        broken += simcuda_violations(NULL, 0) - before_call; \
+    } while (0)
+#define INVALID(call) BREAKS(CUDA_ERROR_INVALID_VALUE, call)
+
+static CUcontext context;
+
+static inline void begin(void) {
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+}
+
+static inline void end(void) {
+    char text[4096];
+    OK(cuCtxSetCurrent(NULL));
+    OK(cuDevicePrimaryCtxRelease(0));
+    size_t count = simcuda_violations(text, sizeof text);
+    if (count != broken)
+        FAILED("%zu rules were broken, not %zu:\n%s", count, broken, text);
+}
+
+/* A host function that lets a stream wait until the case opens the gate. */
+typedef struct Gate {
+    pthread_mutex_t lock;
+    pthread_cond_t opened;
+    bool is_open;
+} Gate;
+#define GATE_INIT {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false}
+
+static inline void gate_pass(void *argument) {
+    Gate *gate = argument;
+    pthread_mutex_lock(&gate->lock);
+    while (!gate->is_open)
+        pthread_cond_wait(&gate->opened, &gate->lock);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+static inline void gate_open(Gate *gate) {
+    pthread_mutex_lock(&gate->lock);
+    gate->is_open = true;
+    pthread_cond_broadcast(&gate->opened);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+/* Runs a function on another thread and waits for it. */
+static inline void on_thread(void *(*run)(void *), void *argument) {
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, run, argument) == 0);
+    EXPECT(pthread_join(thread, NULL) == 0);
+}
+
+static inline int run_case(const Case *one) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        char words[512], *rest = words;
+        snprintf(words, sizeof words, "%s",
+                 one->environment != NULL ? one->environment : "");
+        for (char *word; (word = strsep(&rest, " ")) != NULL;) {
+            char *value = strchr(word, '=');
+            if (value != NULL) {
+                *value = 0;
+                setenv(word, value + 1, 1);
+            }
+        }
+        if (one->status != 0 && freopen("/dev/null", "w", stderr) == NULL)
+            _exit(1);
+        alarm(30);
+        one->run();
+        exit(0);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static inline int run_cases(const Case *cases, size_t count) {
+    size_t failed = 0;
+    for (size_t i = 0; i < count; i++) {
+        int status = run_case(&cases[i]);
+        if (status == cases[i].status)
+            continue;
+        failed++;
+        printf("not ok - %s: status %d, not %d\n", cases[i].name, status,
+               cases[i].status);
+    }
+    printf("%zu passed, %zu failed\n", count - failed, failed);
+    return failed != 0;
+}
+#define RUN(cases) run_cases(cases, sizeof cases / sizeof *(cases))
+
+#endif

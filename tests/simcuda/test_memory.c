@@ -1,0 +1,282 @@
+/* Memory of devices and of the host, copies and fills: what works, what is
+ * refused, and what is left behind. */
+#include "rules.h"
+
+static void bytes_travel(void) {
+    begin();
+    CUdeviceptr a, b;
+    char from[1000], to[1000];
+    for (int i = 0; i < 1000; i++)
+        from[i] = (char)(i * 7);
+    OK(cuMemAlloc(&a, 1000));
+    OK(cuMemAlloc(&b, 1000));
+    OK(cuMemcpyHtoD(a, from, 1000));
+    OK(cuMemcpyDtoD(b, a, 1000));
+    OK(cuMemsetD32(b + 8, 0x01020304, 2));
+    OK(cuMemcpyDtoH(to, b, 1000));
+    EXPECT(memcmp(to, from, 8) == 0 && memcmp(to + 16, from + 16, 984) == 0);
+    EXPECT(memcmp(to + 8, "\4\3\2\1\4\3\2\1", 8) == 0);
+    EXPECT(a % 256 == 0 && a % 4096 != 0);
+    OK(cuMemFree(a));
+    OK(cuMemFree(b));
+    end();
+}
+
+static void books_are_kept(void) {
+    begin();
+    size_t before, total, during, after;
+    CUdeviceptr a;
+    OK(cuMemGetInfo(&before, &total));
+    EXPECT(total == (size_t)64 << 20 && before == total);
+    OK(cuMemAlloc(&a, 10 * MEGABYTE));
+    OK(cuMemGetInfo(&during, &total));
+    EXPECT(during == before - 10 * MEGABYTE);
+    CUdeviceptr none = 7;
+    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&none, 60 * MEGABYTE));
+    EXPECT(none == 7);
+    simcuda_others_take(0, 50 * MEGABYTE);
+    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&none, 5 * MEGABYTE));
+    OK(cuMemFree(a));
+    OK(cuMemGetInfo(&after, &total));
+    EXPECT(after == 14 * MEGABYTE);
+    end();
+}
+
+static void allocation_rules(void) {
+    begin();
+    CUdeviceptr a, base;
+    size_t size;
+    INVALID(cuMemAlloc(&a, 0));
+    INVALID(cuMemAlloc(NULL, 16));
+    OK(cuMemAlloc(&a, 1000));
+    OK(cuMemGetAddressRange(&base, &size, a + 999));
+    EXPECT(base == a && size == 1000);
+    BREAKS(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&base, &size, a + 1000));
+    INVALID(cuMemFree(a + 256));
+    OK(cuMemFree(a));
+    INVALID(cuMemFree(a));
+    INVALID(cuMemFree(0x1234000));
+    OK(cuMemFree(0));
+    end();
+}
+
+static void copy_rules(void) {
+    begin();
+    CUdeviceptr a, b;
+    char host[2000];
+    OK(cuMemAlloc(&a, 1000));
+    OK(cuMemAlloc(&b, 1000));
+    INVALID(cuMemcpyHtoD(a, host, 1001));
+    INVALID(cuMemcpyHtoD(a + 1, host, 1000));
+    INVALID(cuMemcpyDtoH(host, a - 1, 10));
+    INVALID(cuMemcpyDtoD(a, b + 999, 2));
+    INVALID(cuMemcpyHtoD(a, (void *)b, 10));
+    INVALID(cuMemcpyDtoH((void *)b, a, 10));
+    INVALID(cuMemcpyDtoH(host, 0, 10));
+    INVALID(cuMemcpyHtoD((CUdeviceptr)(uintptr_t)host, host, 10));
+    INVALID(cuMemsetD8(a, 1, 1001));
+    INVALID(cuMemsetD16(a + 1, 1, 4));
+    INVALID(cuMemsetD32(a + 2, 1, 4));
+    INVALID(cuMemsetD32(a, 1, SIZE_MAX / 2));
+    OK(cuMemcpyHtoD(a, host, 0));
+    OK(cuMemFree(b));
+    INVALID(cuMemcpyDtoD(a, b, 10));
+    OK(cuMemFree(a));
+    end();
+}
+
+/* The host itself can not read what a device holds. */
+static void device_memory_is_apart(void) {
+    begin();
+    CUdeviceptr a;
+    OK(cuMemAlloc(&a, 1000));
+    *(volatile char *)(uintptr_t)a = 1;
+}
+
+static void fresh_memory_is_not_zero(void) {
+    begin();
+    CUdeviceptr a;
+    unsigned char byte = 0;
+    OK(cuMemAlloc(&a, 100));
+    OK(cuMemcpyDtoH(&byte, a + 50, 1));
+    EXPECT(byte != 0);
+    OK(cuMemFree(a));
+    end();
+}
+
+static void pinned_rules(void) {
+    begin();
+    void *host;
+    static char own[8192];
+    CUdeviceptr device;
+    unsigned flags;
+    INVALID(cuMemHostAlloc(&host, 0, 0));
+    INVALID(cuMemHostAlloc(&host, 16, 64));
+    OK(cuMemHostAlloc(&host, 5000, CU_MEMHOSTALLOC_PORTABLE));
+    OK(cuMemHostGetFlags(&flags, host));
+    EXPECT(flags == CU_MEMHOSTALLOC_PORTABLE);
+    OK(cuMemHostGetDevicePointer(&device, host, 0));
+    OK(cuMemsetD8(device, 9, 5000));
+    EXPECT(((char *)host)[4999] == 9);
+    INVALID(cuMemFreeHost((char *)host + 8));
+    INVALID(cuMemFree((CUdeviceptr)(uintptr_t)host));
+    OK(cuMemFreeHost(host));
+    INVALID(cuMemFreeHost(host));
+    OK(cuMemHostRegister(own, 4096, 0));
+    BREAKS(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+           cuMemHostRegister(own + 100, 4096, 0));
+    INVALID(cuMemFreeHost(own));
+    BREAKS(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(own + 8));
+    OK(cuMemHostUnregister(own));
+    BREAKS(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(own));
+    INVALID(cuMemHostGetDevicePointer(&device, own, 0));
+    end();
+}
+
+static void no_registered_memory(void) {
+    static char own[4096];
+    begin();
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMemHostRegister(own, 4096, 0));
+    end();
+}
+
+static void leak_memory(void) {
+    begin();
+    CUdeviceptr a;
+    char text[512];
+    OK(cuMemAlloc(&a, 1000));
+    EXPECT(simcuda_leaks(text, sizeof text) == 2);
+    EXPECT(strstr(text, "memory") && strstr(text, "1000 bytes, from cuMemAl"));
+}
+
+static void leak_pinned(void) {
+    begin();
+    void *host;
+    OK(cuMemHostAlloc(&host, 100, 0));
+    EXPECT(simcuda_leaks(NULL, 0) == 2);
+}
+
+static void leak_registered(void) {
+    static char own[4096];
+    begin();
+    OK(cuMemHostRegister(own, 4096, 0));
+    EXPECT(simcuda_leaks(NULL, 0) == 2);
+}
+
+/* Memory that goes with its context is written down all the same. */
+static void leak_with_context(void) {
+    begin();
+    CUdeviceptr a;
+    OK(cuMemAlloc(&a, 1000));
+    OK(cuDevicePrimaryCtxRelease(0));
+    EXPECT(simcuda_leaks(NULL, 0) == 0);
+    EXPECT(simcuda_violations(NULL, 0) == 1);
+}
+
+static void leaks_go_to_a_file(void) {
+    char path[] = "/tmp/simcuda-leaks-XXXXXX", line[64] = "";
+    int fd = mkstemp(path);
+    EXPECT(fd >= 0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("SIMCUDA_LEAKS", path, 1);
+        leak_memory();
+        exit(0);
+    }
+    int status = 1;
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    EXPECT(read(fd, line, sizeof line - 1) > 0);
+    EXPECT(strncmp(line, "simcuda: 2 leaks\n", 17) == 0);
+    unlink(path);
+}
+
+static void managed_rules(void) {
+    begin();
+    CUdeviceptr a;
+    CUstream stream;
+    int place = -5;
+    int accessed[3];
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    INVALID(cuMemAllocManaged(&a, 100, 0));
+    INVALID(cuMemAllocManaged(&a, 0, CU_MEM_ATTACH_GLOBAL));
+    OK(cuMemAllocManaged(&a, 100, CU_MEM_ATTACH_GLOBAL));
+    *(char *)(uintptr_t)a = 5;
+    OK(cuMemsetD8Async(a + 1, 6, 1, stream));
+    OK(cuStreamSynchronize(stream));
+    EXPECT(memcmp((char *)(uintptr_t)a, "\5\6", 2) == 0);
+    CUmemLocation second = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
+    OK(cuMemPrefetchAsync_v2(a, 100, second, 0, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemRangeGetAttribute(&place, sizeof place,
+                              CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, a,
+                              100));
+    EXPECT(place == 1);
+    OK(cuMemPrefetchAsync(a, 100, CU_DEVICE_CPU, stream));
+    INVALID(cuMemPrefetchAsync_v2(a, 101, second, 0, stream));
+    INVALID(cuMemPrefetchAsync_v2(a, 100, second, 1, stream));
+    second.id = 2;
+    BREAKS(CUDA_ERROR_INVALID_DEVICE,
+           cuMemPrefetchAsync_v2(a, 100, second, 0, stream));
+    OK(cuMemAdvise(a, 100, CU_MEM_ADVISE_SET_ACCESSED_BY, 1));
+    OK(cuMemRangeGetAttribute(accessed, sizeof accessed,
+                              CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, a, 100));
+    EXPECT(accessed[0] == 1 && accessed[1] == CU_DEVICE_INVALID);
+    INVALID(cuMemAdvise(a, 100, (CUmem_advise)77, 0));
+    OK(cuStreamDestroy(stream));
+    OK(cuMemFree(a));
+    INVALID(cuMemAdvise(a, 100, CU_MEM_ADVISE_SET_READ_MOSTLY, 0));
+    end();
+}
+
+static void leak_managed(void) {
+    begin();
+    CUdeviceptr a;
+    OK(cuMemAllocManaged(&a, 100, CU_MEM_ATTACH_GLOBAL));
+    EXPECT(simcuda_leaks(NULL, 0) == 2);
+}
+
+static void pointers_are_known(void) {
+    begin();
+    CUdeviceptr a;
+    int local, managed = 5, ordinal = 5;
+    unsigned type = 9;
+    CUcontext of = NULL;
+    OK(cuMemAlloc(&a, 100));
+    OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + 9));
+    EXPECT(type == CU_MEMORYTYPE_DEVICE);
+    CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_CONTEXT,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *data[] = {&of, &managed, &ordinal};
+    OK(cuPointerGetAttributes(3, which, data, a));
+    EXPECT(of == context && managed == 0 && ordinal == 0);
+    OK(cuPointerGetAttributes(3, which, data, (CUdeviceptr)(uintptr_t)&local));
+    EXPECT(of == NULL && ordinal == CU_DEVICE_INVALID);
+    OK(cuMemFree(a));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a));
+    end();
+}
+
+static const Case cases[] = {
+    {"bytes travel", bytes_travel, 0, NULL},
+    {"books are kept", books_are_kept, 0, "SIMCUDA_BYTES=64M"},
+    {"allocation rules", allocation_rules, 0, NULL},
+    {"copy rules", copy_rules, 0, NULL},
+    {"device memory is apart", device_memory_is_apart, 128 + 11, NULL},
+    {"fresh memory is not zero", fresh_memory_is_not_zero, 0, NULL},
+    {"pinned rules", pinned_rules, 0, NULL},
+    {"no registered memory", no_registered_memory, 0,
+     "SIMCUDA_WITHOUT=register"},
+    {"managed rules", managed_rules, 0, NULL},
+    {"pointers are known", pointers_are_known, 0, NULL},
+    {"leaked memory", leak_memory, LEAKS, NULL},
+    {"leaked pinned memory", leak_pinned, LEAKS, NULL},
+    {"leaked registered memory", leak_registered, LEAKS, NULL},
+    {"leaked managed memory", leak_managed, LEAKS, NULL},
+    {"memory that goes with its context", leak_with_context, 0, NULL},
+    {"leaks go to a file", leaks_go_to_a_file, 0, NULL},
+};
+
+int main(void) { return RUN(cases); }
