@@ -796,7 +796,7 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  *       "size_bytes": 0, "active_bytes": 0, "largest_free_bytes": 0,
  *       "mapped_bytes": 0}]}],
  *     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
- *       "statistics": {...}}],
+ *       "statistics": {...}, "adopted": {"blocks": 0, "bytes": 0}}],
  *     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
  *     "shared_pools": [{"name": "...", "statistics": {...}, "info": {...},
  *       "models": [{"id": "...", "physical_bytes": 0}]}],
@@ -811,7 +811,7 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  * ferrum_pool_info, ferrum_vpool_info or ferrum_shared_pool_info, a model those of
  * ferrum_model_info, a gpu manager those of ferrum_memory_stats and
  * ferrum_fallback_stats. mapped_bytes is what of a segment has memory behind it.
- * Fields may be added.
+ * adopted is live memory of others, which is in no statistics. Fields may be added.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  */
@@ -1523,8 +1523,8 @@ typedef struct ferrum_handle_info {
     /** Of a relocatable block that is not pinned it is valid until the next
      *  ferrum_defragment of the manager; host_pointer too. */
     ferrum_address address;
-    /** The block as the host sees it, or NULL on a device that the host cannot
-     *  address. */
+    /** The block as the host sees it, or NULL where it cannot. ferrum_map gives a
+     *  pointer in any case. */
     void *host_pointer;
     /** Monotonic time of the allocation since ferrum_init. */
     uint64_t allocated_at_ns;

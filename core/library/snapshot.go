@@ -58,6 +58,7 @@ type managerSnapshot struct {
 	LiveBlocks  uint64                        `json:"live_blocks"`
 	MemoryTypes map[manager.MemoryType]uint64 `json:"memory_types"`
 	Statistics  track.Statistics              `json:"statistics"`
+	Adopted     manager.Adopted               `json:"adopted"`
 }
 
 // SnapshotJSON is all books in the form that the public header gives, devices
@@ -139,6 +140,7 @@ func (l *Library) snapshotDevice(d *openDevice) (deviceSnapshot, error) {
 		stats := m.manager.Statistics()
 		s.Managers = append(s.Managers, managerSnapshot{
 			LiveBlocks: stats.LiveBlocks.Current, MemoryTypes: m.manager.LiveByType(), Statistics: stats,
+			Adopted: m.manager.Adopted(),
 		})
 		return true
 	})

@@ -33,6 +33,21 @@
 // pool. What was found out of blocks that may move, in this call or in one before
 // whose budget was over, only says where to look: all of it is looked at again.
 //
+// # Mapping a block
+//
+// A mapping is entered in its block before it is made, which keeps the block where it
+// is and from being given back; it is made and written back with no lock held, and
+// whoever wants the same one meanwhile waits for it. Copies for the host are queued
+// work on the block like any other.
+//
+// # Memory that is not one block's alone
+//
+// Two linked blocks have one memory, which belongs to the manager of the first. A
+// block that goes leaves the streams that have used it to the other, and the last one
+// gives the memory back. The device of the second forgets it once no work uses it
+// there: at the latest when that device is closed. Adopted memory is in no pool; its
+// block goes only while no work is queued on it.
+//
 // # Why waiting for a turn cannot hang
 //
 // CopyAsync waits, when as many copies are in flight as the manager allows, for

@@ -11,8 +11,9 @@
 // streams.
 //
 // It never writes to memory that is not a live segment or page of the device, apart
-// from the host ranges that its callers name; those it cannot check, and a wrong
-// one ends the process, as in any memmove. It keeps no metadata in the memory
+// from memory of others that it was told of (Adopt, Link) and from the host ranges
+// that its callers name; those it cannot check, or only once, and a wrong one ends
+// the process, as in any memmove. It keeps no metadata in the memory
 // that it hands out, starts no thread before a stream has work, and never wakes
 // up while its streams are idle.
 //
@@ -22,8 +23,11 @@
 // A process forked off sees private memory as it was then, and nothing of movable
 // pages (unless it is forked off by another thread while SetAccess is at work).
 //
-// Lock order: stream.mu, then event.mu or virtualMemory.mu, then memoryFiles.mu.
-// openDevice.mu and segmentTable.mu are taken alone. No lock is held while the
+// A stream of somebody else's that was adopted has the same queue and no worker:
+// its owner calls for each operation to be run (foreign_stream.go).
+//
+// Lock order: stream.mu, then event.mu or virtualMemory.mu, then memoryFiles.mu;
+// openDevice.mu, then virtualMemory.mu or segmentTable.mu. No lock is held while the
 // system is called to map or unmap memory, while bytes are moved, or while a host
-// function runs.
+// function or the owner of an adopted stream is called.
 package host

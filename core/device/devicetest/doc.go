@@ -4,7 +4,8 @@
 //
 // Segments and pages are numbers, or real bytes if Config.Backed says so. Virtual
 // memory holds every rule of device.VirtualMemory, and knows the ranges that
-// queued work uses. Any driver call can be made to fail (Device.FailNth). Streams
+// queued work uses. Page-locked memory is there with Config.PinnedBytes; adopted
+// ranges have bytes of their own, linked ones those of the other device. Any driver call can be made to fail (Device.FailNth). Streams
 // run their work at once, or hold it until the test steps them (Config.Manual,
 // Stream.Hold). The memory that others use is what the test says. Time on the
 // device is a count that its work advances: one nanosecond for each byte copied

@@ -1168,7 +1168,8 @@ class ferrum_handle_info(ctypes.Structure):
     # Of a relocatable block that is not pinned it is valid until the next ferrum_defragment of the
     # manager; host_pointer too.
     address: int
-    # The block as the host sees it, or NULL on a device that the host cannot address.
+    # The block as the host sees it, or NULL where it cannot. ferrum_map gives a pointer in any
+    # case.
     host_pointer: int | None
     # Monotonic time of the allocation since ferrum_init.
     allocated_at_ns: int

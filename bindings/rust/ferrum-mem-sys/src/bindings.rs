@@ -1310,8 +1310,8 @@ pub struct ferrum_handle_info {
     /// Of a relocatable block that is not pinned it is valid until the next
     /// ferrum_defragment of the manager; host_pointer too.
     pub address: ferrum_address,
-    /// The block as the host sees it, or NULL on a device that the host cannot
-    /// address.
+    /// The block as the host sees it, or NULL where it cannot. ferrum_map gives a
+    /// pointer in any case.
     pub host_pointer: *mut c_void,
     /// Monotonic time of the allocation since ferrum_init.
     pub allocated_at_ns: u64,
@@ -4147,7 +4147,7 @@ extern "C" {
     ///       "size_bytes": 0, "active_bytes": 0, "largest_free_bytes": 0,
     ///       "mapped_bytes": 0}]}],
     ///     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
-    ///       "statistics": {...}}],
+    ///       "statistics": {...}, "adopted": {"blocks": 0, "bytes": 0}}],
     ///     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
     ///     "shared_pools": [{"name": "...", "statistics": {...}, "info": {...},
     ///       "models": [{"id": "...", "physical_bytes": 0}]}],
@@ -4163,7 +4163,7 @@ extern "C" {
     /// ferrum_pool_info, ferrum_vpool_info or ferrum_shared_pool_info, a model those of
     /// ferrum_model_info, a gpu manager those of ferrum_memory_stats and
     /// ferrum_fallback_stats. mapped_bytes is what of a segment has memory behind it.
-    /// Fields may be added.
+    /// adopted is live memory of others, which is in no statistics. Fields may be added.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_snapshot_json(
