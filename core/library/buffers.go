@@ -53,7 +53,11 @@ func (l *Library) buffer(op string, id uint64) (*openBuffer, error) {
 	return l.buffers.Get(id)
 }
 
+// lateBuffer is late for calls of a buffer; it goes with its manager.
 func (l *Library) lateBuffer(id uint64, entry *openBuffer, err error) error {
+	if device.CodeOf(err) == device.CodeInvalidState && entry.owner.manager.IsClosed() {
+		return l.lateGPUManager(entry.owner.handle.Load(), entry.owner, err)
+	}
 	return late(l.buffers, id, entry.owner.device.engine, err)
 }
 

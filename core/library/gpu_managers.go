@@ -132,8 +132,13 @@ func (l *Library) gpuManager(op string, id uint64) (*openGPUManager, error) {
 	return l.gpuManagers.Get(id)
 }
 
-// lateGPUManager is late for calls of a manager.
+// lateGPUManager is late for calls of a manager. One that is being destroyed is as
+// good as gone.
 func (l *Library) lateGPUManager(id uint64, entry *openGPUManager, err error) error {
+	if device.CodeOf(err) == device.CodeInvalidState && entry.manager.IsClosed() {
+		return device.Errorf(device.CodeInvalidHandle, "gpu_manager", "gpu manager handle %#x: the manager is being destroyed",
+			entry.handle.Load()).On(entry.device.engine.ID())
+	}
 	return late(l.gpuManagers, id, entry.device.engine, err)
 }
 

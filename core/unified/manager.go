@@ -175,6 +175,13 @@ func (m *Manager) OnPressure(fn func(pressure.Level)) (*engine.Registration, pre
 	return m.gpu.engine.OnPressureBy(pressure.Torchless, fn)
 }
 
+// IsClosed says that Close has begun to end the manager.
+func (m *Manager) IsClosed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closed
+}
+
 // begin announces a call that uses the manager's memory; true is followed by leave.
 func (m *Manager) begin(op string) error {
 	m.mu.Lock()

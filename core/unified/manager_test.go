@@ -150,7 +150,7 @@ func TestStorageIsTakenAndAdopted(t *testing.T) {
 // The manager against a model: where each buffer is and what is in it.
 func TestManagerAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := newRig(t, 2*mib)
+		r := newRig(t, mib/4)
 		defer r.close(t)
 		m := r.manager(t, plainConfig().WithTracking(true).WithMaxPooled(rapid.IntRange(0, 2).Draw(t, "per_bucket")))
 		type known struct {
@@ -161,7 +161,7 @@ func TestManagerAgainstAModel(t *testing.T) {
 		var live []*known
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
 			if len(live) == 0 || rapid.IntRange(0, 2).Draw(t, "make") == 0 {
-				asked := bytesOf(rapid.SampledFrom([]uint64{1, 1000, mib / 8, 3 * mib / 8, 5 * mib / 8}).Draw(t, "bytes"))
+				asked := bytesOf(rapid.SampledFrom([]uint64{1, 1000, mib / 32, 3 * mib / 32, 5 * mib / 32}).Draw(t, "bytes"))
 				asked.Movable = rapid.Bool().Draw(t, "movable")
 				asked.Place = rapid.SampledFrom([]unified.Place{unified.OnEither, unified.OnGPU, unified.OnCPU}).Draw(t, "place")
 				b, err := m.Allocate(asked)
@@ -331,14 +331,14 @@ func allocateAndFree(m *unified.Manager, bytes uint64, where unified.Place) erro
 }
 
 func TestManagerUnderThreads(t *testing.T) {
-	r := newRig(t, 2*mib)
+	r := newRig(t, mib/2)
 	defer r.close(t)
 	m := r.manager(t, plainConfig().WithTracking(true))
 	var all sync.WaitGroup
 	for n := range 8 {
 		all.Go(func() {
 			for i := range 30 {
-				asked := bytesOf(uint64(1+(n+i)%4) * mib / 8)
+				asked := bytesOf(uint64(1+(n+i)%4) * mib / 32)
 				asked.Movable = i%2 == 0
 				b, err := m.Allocate(asked)
 				if err != nil {
@@ -370,7 +370,7 @@ func TestManagerUnderThreads(t *testing.T) {
 }
 
 func TestManagerRefuses(t *testing.T) {
-	r := newRig(t, 2*mib)
+	r := newRig(t, mib/2)
 	defer r.close(t)
 	_, err := unified.NewManager(r.gpu, nil, plainConfig())
 	require.ErrorIs(t, err, device.CodeInvalidConfig)

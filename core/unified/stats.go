@@ -91,11 +91,14 @@ type counters struct {
 }
 
 func (c *counters) read() MemoryStats {
-	return MemoryStats{
+	s := MemoryStats{
 		TotalAllocatedBytes: c.total.Load(), InUseBytes: c.inUse.Load(), PooledBytes: c.pooled.Load(),
 		PeakBytes: c.peak.Load(), PoolHits: c.hits.Load(), PoolMisses: c.misses.Load(),
 		CPUFallbacks: c.fallbacks.Load(), ActiveBuffers: c.active.Load(),
 	}
+	// A rise may be on its way into the peak.
+	s.PeakBytes = max(s.PeakBytes, s.InUseBytes)
+	return s
 }
 
 // use adds to what is in use, and to the peak.

@@ -44,8 +44,9 @@ func (t *AllocationTracker) Track(m BufferMetadata) error {
 			"size_bytes %d of %v: with the %d bytes of all others it does not fit 64 bits", m.SizeBytes, m.ID, others)
 	}
 	t.known[m.ID] = m
-	t.total.Store(total)
+	// In this order nobody who reads without the lock sees a total above the peak.
 	t.peak.Store(max(t.peak.Load(), total))
+	t.total.Store(total)
 	return nil
 }
 
