@@ -163,14 +163,14 @@ fn test_errors_name_what_was_wrong() {
         (ErrorKind::OutOfMemory, "cpu:0")
     );
     let manager = s.device.create_manager(&Default::default()).unwrap();
-    let pinned = Request {
+    let never = Request {
         memory_type: MemoryType::Pinned,
-        size_bytes: 1,
+        size_bytes: u64::MAX,
         ..Default::default()
     };
     assert_eq!(
-        manager.allocate_typed(&pinned).unwrap_err().kind,
-        ErrorKind::Unsupported
+        manager.allocate_typed(&never).unwrap_err().kind,
+        ErrorKind::Overflow
     );
     let bad = ManagerConfig {
         gc_threshold: f32::NAN,
