@@ -34,8 +34,12 @@ func (f *Factory) Deallocate(h MemoryHandle) error {
 }
 
 func (m *Manager) giveBack(b *block) error {
-	unlock := b.lockLinked()
-	defer unlock()
+	if b.link == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+	} else {
+		defer lockBoth(b, b.link.other(b))()
+	}
 	if b.dead {
 		return destroyed("manager.deallocate", handle.Memory, uint64(b.handle)).On(m.owner.engine.ID())
 	}

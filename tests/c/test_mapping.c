@@ -353,6 +353,45 @@ static void adopted_streams_keep_their_owners_order(void **data) {
     pthread_join(thread, NULL);
 }
 
+/* Devices with linked blocks go by force, one after the other. */
+static void linked_devices_close_in_any_order(void **data) {
+    (void)data;
+    for (int last = 0; last < 2; last++) {
+        ferrum_config config = FERRUM_CONFIG_INIT;
+        config.host_devices = 3;
+        assert_ok(ferrum_init(&config));
+        ferrum_device devices[2];
+        ferrum_manager managers[2];
+        ferrum_memory blocks[2];
+        assert_ok(ferrum_device_open("cpu:0", &devices[0]));
+        assert_ok(ferrum_device_open("cpu:2", &devices[1]));
+        for (int i = 0; i < 2; i++)
+            assert_ok(ferrum_manager_create(devices[i], NULL, &managers[i]));
+        ferrum_link_request link = FERRUM_LINK_REQUEST_INIT;
+        link.size_bytes = 1 << 20;
+        assert_ok(ferrum_create_mapping(managers[0], managers[1], &link,
+                                        &blocks[0], &blocks[1]));
+        ferrum_fill fill = FERRUM_FILL_INIT;
+        fill.size_bytes = 1 << 20;
+        for (int i = 0; i < 2; i++) {
+            fill.memory = blocks[i];
+            assert_ok(ferrum_fill_async(&fill, default_stream));
+        }
+        assert_status(ferrum_device_close(devices[1 - last], 0),
+                      FERRUM_ERROR_BUSY);
+        assert_ok(ferrum_device_close(devices[1 - last], FERRUM_FORCE));
+        /* The memory is the first one's. */
+        ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
+        assert_status(ferrum_handle_get_info(blocks[last], &info),
+                      last == 0 ? FERRUM_OK : FERRUM_ERROR_INVALID_HANDLE);
+        if (last == 0)
+            assert_ok(ferrum_deallocate(blocks[0]));
+        assert_ok(ferrum_manager_destroy(managers[last], 0));
+        assert_ok(ferrum_device_close(devices[last], 0));
+        assert_ok(ferrum_shutdown(0));
+    }
+}
+
 /* Every object is left when the library stops by force. */
 static void forced_end(void **data) {
     (void)data;
@@ -415,6 +454,7 @@ int main(void) {
                                         end),
         cmocka_unit_test_setup_teardown(adopted_streams_keep_their_owners_order,
                                         begin, end),
+        cmocka_unit_test(linked_devices_close_in_any_order),
         cmocka_unit_test(forced_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

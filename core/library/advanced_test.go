@@ -1,0 +1,60 @@
+package library_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/manager"
+)
+
+func TestAdvancedCallsNeedAStartedLibrary(t *testing.T) {
+	b := newBench(t)
+	_, err := b.Map(manager.MapRequest{})
+	requireCode(t, device.CodeNotInitialized, err)
+	requireCode(t, device.CodeNotInitialized, b.Unmap(1, 0))
+	_, _, err = b.CreateMapping(1, 2, manager.LinkRequest{SizeBytes: 1})
+	requireCode(t, device.CodeNotInitialized, err)
+	requireCode(t, device.CodeNotInitialized, b.Prefetch(1, 2, 0))
+	requireCode(t, device.CodeNotInitialized, b.SetUsageHint(1, manager.HintRandom))
+	_, err = b.UsageHints(1)
+	requireCode(t, device.CodeNotInitialized, err)
+	_, _, err = b.AccessStats(1)
+	requireCode(t, device.CodeNotInitialized, err)
+	_, err = b.Adopt(1, manager.Adoption{Addr: 1, SizeBytes: 1})
+	requireCode(t, device.CodeNotInitialized, err)
+	_, err = b.StreamAdopt(1, device.ForeignStream{Native: 1})
+	requireCode(t, device.CodeNotInitialized, err)
+}
+
+// Adopted memory and streams are left with their owners, reported as leaks, and in
+// the way of an end without force, like everything else.
+func TestAdoptedObjectsAreObjectsOfTheLibrary(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	m := b.manager(dev)
+	h, err := b.Adopt(m, manager.Adoption{Addr: 1 << 30, SizeBytes: 100, Tag: "theirs"})
+	require.NoError(t, err)
+	s, err := b.StreamAdopt(dev, device.ForeignStream{Native: 7})
+	require.NoError(t, err)
+	info, err := b.HandleInfo(h)
+	require.NoError(t, err)
+	require.True(t, info.Adopted)
+	require.Equal(t, m, info.Manager)
+	require.NoError(t, b.FillAsync(manager.Fill{Memory: manager.MemoryHandle(h), SizeBytes: 4,
+		Pattern: device.Pattern{WidthBytes: 1}}, s))
+	stats, tracked, err := b.AccessStats(h)
+	require.NoError(t, err)
+	require.True(t, tracked)
+	require.True(t, stats.Accessed)
+	require.GreaterOrEqual(t, stats.LastAccess, info.AllocatedAt, "both are since the start")
+	require.Equal(t, map[string]int{"device": 1, "manager": 1, "memory": 1, "stream": 1}, b.leaks().kinds())
+	requireCode(t, device.CodeBusy, b.Shutdown(false))
+	require.NoError(t, b.Prefetch(h, dev, s))
+	_, err = b.StreamAdopt(dev+1, device.ForeignStream{Native: 7})
+	requireCode(t, device.CodeInvalidHandle, err)
+	require.NoError(t, b.StreamDestroy(s, true))
+	require.NoError(t, b.Deallocate(h))
+	require.Equal(t, map[string]int{"device": 1, "manager": 1}, b.leaks().kinds())
+}
