@@ -16,6 +16,7 @@ typedef struct Fault {
     CUresult code;
 } Fault;
 
+_Thread_local bool in_callback;
 static Fault faults[MAX_FAULTS];
 static int fault_count;
 static struct {
@@ -166,6 +167,9 @@ CUresult call_begin(CallSite *site, const char *name, unsigned flags,
     if (code != CUDA_SUCCESS) {
         if (error_is_sticky(code) && context != NULL)
             context_spoil(context, code);
+    } else if (in_callback) {
+        code = fail(name, CUDA_ERROR_NOT_PERMITTED,
+                    "a function of the host calls the driver");
     } else if ((flags & NO_INIT) == 0 && !sim.initialised) {
         code = fail(name, CUDA_ERROR_NOT_INITIALIZED, "before cuInit");
     } else if ((flags & IN_CONTEXT) != 0) {

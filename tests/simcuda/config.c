@@ -183,8 +183,10 @@ void objects_end_of(Context *context) {
         Object *object = objects[i];
         if (object->context != context || !object->alive)
             continue;
-        if (object->kind == KIND_STREAM)
+        if (object->kind == KIND_STREAM) {
+            ((Stream *)object)->killed = true;
             stream_end((Stream *)object);
+        }
         object_end(object);
     }
 }

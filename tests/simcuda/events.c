@@ -42,7 +42,7 @@ static CUresult find(CUevent handle, const char *call, Event **found) {
     } while (0)
 
 CUresult cuEventDestroy_v2(CUevent handle) {
-    SIM_CALL_KEY(IN_CONTEXT | EVEN_SPOILT | IS_RELEASE, (uintptr_t)handle);
+    SIM_CALL_KEY(IN_CONTEXT | IS_RELEASE, (uintptr_t)handle);
     Event *event = object_find(KIND_EVENT, handle);
     if (event == NULL || !event->object.alive)
         return FAIL(CUDA_ERROR_INVALID_HANDLE,

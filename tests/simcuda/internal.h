@@ -95,6 +95,7 @@ struct Stream {
     uint64_t submitted, done;
     Op *head, *tail;
     bool has_worker, ending;
+    bool killed; /* with its context: what is queued does not run */
     uint64_t random;
     pthread_cond_t wake;
     Capture *capture;
@@ -262,6 +263,9 @@ CUresult fail(const char *call, CUresult code, const char *format, ...)
 #define FAIL(code, ...) fail(__func__, code, __VA_ARGS__)
 #define INVALID(...) FAIL(CUDA_ERROR_INVALID_VALUE, __VA_ARGS__)
 
+/* Whether this thread is inside a function of the application. */
+extern _Thread_local bool in_callback;
+
 bool error_is_sticky(CUresult code);
 bool fault_of_worker(CUresult *code);
 void forgive(uint64_t key);
@@ -390,6 +394,29 @@ Graph *capture_graph(const Stream *stream);
 
 /* --- pools, managed, virtual ------------------------------------------------ */
 
+struct Pool {
+    Object object;
+    Device *device;
+    cuuint64_t threshold, used, used_high, reserved, reserved_high, limit;
+    int reuse[4];
+    unsigned access[MAX_DEVICES];
+    Pool *next;
+};
+
+bool pools_are_missing(void);
+#define NEED_POOLS()         \
+    if (pools_are_missing()) \
+    return CUDA_ERROR_NOT_SUPPORTED
+CUresult pool_find(CUmemoryPool handle, const char *call, Pool **found);
+#define FIND_POOL(handle, found)                                   \
+    do {                                                           \
+        CUresult pool_result = pool_find(handle, __func__, found); \
+        if (pool_result != CUDA_SUCCESS)                           \
+            return pool_result;                                    \
+    } while (0)
+Pool *pool_default(Device *device);
+/* Gives back what it holds unused above a number of bytes. */
+void pool_keep(Pool *pool, uint64_t bytes);
 void pools_trim_idle(void);
 bool pools_make_room(Device *device, uint64_t bytes);
 CUresult pool_free_now(Range *range);

@@ -99,7 +99,7 @@ CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags,
 
 /* Work in the stream still runs; the handle is gone at once. */
 CUresult cuStreamDestroy_v2(CUstream handle) {
-    SIM_CALL_KEY(IN_CONTEXT | EVEN_SPOILT | IS_RELEASE, (uintptr_t)handle);
+    SIM_CALL_KEY(IN_CONTEXT | IS_RELEASE, (uintptr_t)handle);
     Stream *stream = object_find(KIND_STREAM, handle);
     if (stream == NULL || !stream->object.alive || stream->object.hidden)
         return FAIL(CUDA_ERROR_INVALID_HANDLE,
@@ -201,7 +201,9 @@ static CUresult run_host(Op *op) {
     CUhostFn function;
     *(void **)&function = op->pointer;
     pthread_mutex_unlock(&sim.lock);
+    in_callback = true;
     function(op->user_data);
+    in_callback = false;
     pthread_mutex_lock(&sim.lock);
     return CUDA_SUCCESS;
 }
@@ -224,8 +226,10 @@ static CUresult run_callback(Op *op) {
     *(void **)&callback = op->pointer;
     CUresult status = op->context->sticky;
     pthread_mutex_unlock(&sim.lock);
+    in_callback = true;
     callback((CUstream)(uintptr_t)op->stream->object.handle, status,
              op->user_data);
+    in_callback = false;
     pthread_mutex_lock(&sim.lock);
     return CUDA_SUCCESS;
 }

@@ -85,7 +85,7 @@ static bool is_due(const Op *op) {
 static void carry_out(Stream *stream, Op *op) {
     Context *context = op->context;
     CUresult code;
-    if (!stream->object.context->object.alive ||
+    if (stream->killed || !context->object.alive ||
         context->sticky != CUDA_SUCCESS)
         return;
     if (!fault_of_worker(&code))
