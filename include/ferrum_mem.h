@@ -879,8 +879,8 @@ FERRUM_API ferrum_status ferrum_stream_is_ready(ferrum_stream stream,
 /** Work of the caller in a stream. Runs on a thread of the library, in the
  *  stream's order, with no lock held. It may call the library, but no function
  *  that may wait for a stream: synchronize, copy (also ferrum_copy_async, which
- *  waits for its turn), read, write, defragment, measure, destroy and close
- *  answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
+ *  waits for its turn), read, write, map, unmap, defragment, measure, destroy and
+ *  close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
  *  allocation there does not wait for memory. */
 typedef void (*ferrum_host_fn)(void *user_data);
 

@@ -262,7 +262,7 @@ static void test_default_stream(void **state) {
     assert_int_not_equal(one.id, 0);
 }
 
-static ferrum_status from_inside[8];
+static ferrum_status from_inside[10];
 static void call_from_inside(void *data) {
     fixture *g = data;
     from_inside[0] = ferrum_stream_synchronize(g->stream, FERRUM_WAIT_FOREVER);
@@ -272,18 +272,23 @@ static void call_from_inside(void *data) {
     from_inside[4] = ferrum_pool_destroy(g->pool, FERRUM_FORCE);
     char byte;
     from_inside[5] = ferrum_read(g->memory, 0, &byte, 1);
+    ferrum_map_request request = FERRUM_MAP_REQUEST_INIT;
+    ferrum_mapping mapping = FERRUM_MAPPING_INIT;
+    request.memory = g->memory;
+    from_inside[6] = ferrum_map(&request, &mapping);
+    from_inside[7] = ferrum_unmap(g->memory, 0);
     ferrum_address address;
-    from_inside[6] = ferrum_pool_alloc(g->pool, 64, default_stream, &address);
-    from_inside[7] = ferrum_pool_free(g->pool, address, default_stream);
+    from_inside[8] = ferrum_pool_alloc(g->pool, 64, default_stream, &address);
+    from_inside[9] = ferrum_pool_free(g->pool, address, default_stream);
 }
 static void test_no_wait_inside_a_host_function(void **state) {
     (void)state;
     assert_ok(ferrum_stream_host_function(f.stream, call_from_inside, &f));
     assert_ok(ferrum_stream_synchronize(f.stream, FERRUM_WAIT_FOREVER));
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 8; i++)
         assert_status(from_inside[i], FERRUM_ERROR_INVALID_STATE);
-    assert_ok(from_inside[6]);
-    assert_ok(from_inside[7]);
+    assert_ok(from_inside[8]);
+    assert_ok(from_inside[9]);
 }
 
 /* ------------------------------------------------------------------- pools */

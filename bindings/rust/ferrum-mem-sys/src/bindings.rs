@@ -410,8 +410,8 @@ pub type ferrum_log_fn = Option<
 /// Work of the caller in a stream. Runs on a thread of the library, in the
 /// stream's order, with no lock held. It may call the library, but no function
 /// that may wait for a stream: synchronize, copy (also ferrum_copy_async, which
-/// waits for its turn), read, write, defragment, measure, destroy and close
-/// answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
+/// waits for its turn), read, write, map, unmap, defragment, measure, destroy and
+/// close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
 /// allocation there does not wait for memory.
 pub type ferrum_host_fn = Option<unsafe extern "C" fn(user_data: *mut c_void)>;
 
