@@ -17,8 +17,6 @@ type breather struct {
 	*bench
 	pool *Pool
 	now  time.Duration
-	due  time.Duration
-	busy bool
 }
 
 func newBreather(t *testing.T) *breather {
