@@ -31,6 +31,9 @@ func (s *stream) workerName() string {
 
 // execute runs an operation on the worker.
 func (s *stream) execute(o *operation) error {
+	if err := s.checkForeign(o); err != nil {
+		return err
+	}
 	switch o.kind {
 	case kindMove:
 		move(o.dst, o.src, o.size)

@@ -76,7 +76,7 @@ func (o *openDevice) enterForeign(op string, addr device.Addr, size uint64) erro
 	}
 	base := uint64(addr)
 	if o.segments.overlaps(base, size) || o.virtual.overlaps(base, size) ||
-		!o.foreign.insertAlone(&segment{base: base, size: size}) {
+		!o.foreign.insertAlone(&segment{base: base, size: size, foreign: true}) {
 		return o.errorf(device.CodeAlreadyExists, op,
 			"address %#x, size %d: overlaps memory that the device has already", base, size)
 	}
@@ -89,6 +89,32 @@ func (o *openDevice) leaveForeign(op string, addr device.Addr, size uint64) erro
 	}
 	_, err := o.foreign.remove(op, addr, size, false)
 	return o.about(err)
+}
+
+// checkThere refuses memory of others that its owner has given back to the system all
+// the same: whoever reads it ends the process. It sees no owner who does that while
+// the work runs.
+func (o *openDevice) checkThere(op string, address, size uint64) error {
+	if o.driver.mapper.isMapped(address, size) {
+		return nil
+	}
+	return o.errorf(device.CodeInvalidAddress, op,
+		"address %#x, size %d: adopted memory that is not mapped any more", address, size)
+}
+
+// checkForeign is checkThere for what an operation is about to use.
+func (s *stream) checkForeign(o *operation) error {
+	for _, used := range [...]struct {
+		held    held
+		address uint64
+	}{{o.dstHeld, o.dst}, {o.srcHeld, o.src}} {
+		if found, ok := used.held.(*segment); ok && found.foreign {
+			if err := s.owner.checkThere("host.execute", used.address, o.size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // overlaps says whether a range touches a reservation.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,6 +39,32 @@ func TestAdoptedMemoryIsUsedAndLeftAlone(t *testing.T) {
 	requireCode(t, device.CodeInvalidAddress, o.Disown(addr, size))
 	require.EqualValues(t, 4, bytes[0], "its owner has it still")
 	require.Zero(t, o.memory.held.Load())
+}
+
+// An owner who gives his memory back to the system without a word gets errors, and
+// the process goes on.
+func TestAdoptedMemoryThatIsGone(t *testing.T) {
+	o := openOne(t)
+	const size = 1 << 16
+	m := systemMapper()
+	address, err := m.reserve(2 * size)
+	require.NoError(t, err)
+	addr := device.Addr(address)
+	require.NoError(t, o.Adopt(addr+100, size))
+	s := newQueue(t, o)
+	gate := holdUp(t, s)
+	<-gate.entered
+	require.NoError(t, s.Fill(addr+100, device.Pattern{Value: 1, WidthBytes: 1}, size))
+	page := uint64(os.Getpagesize())
+	require.NoError(t, m.release(address+page, 2*size-page))
+	own := allocate(t, o, size)
+	requireCode(t, device.CodeInvalidAddress, s.Copy(own, addr+100, size), "not mapped any more")
+	gate.open()
+	requireCode(t, device.CodeInvalidAddress, s.Synchronize(device.Forever), "not mapped any more")
+	require.NoError(t, s.Fill(addr+100, device.Pattern{Value: 1, WidthBytes: 1}, 100))
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.NoError(t, o.Disown(addr+100, size))
+	require.NoError(t, m.release(address, page))
 }
 
 func TestAdoptRefusesWhatIsNoMemory(t *testing.T) {

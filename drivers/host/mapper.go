@@ -20,6 +20,8 @@ type mapper struct {
 	lock func(address, size uint64) error
 	// adviseHuge asks for huge pages; it is only ever a wish.
 	adviseHuge func(address, size uint64)
+	// isMapped says whether something is mapped throughout a range.
+	isMapped func(address, size uint64) bool
 	// populate has the system put memory behind a range that is whole pages; it is
 	// only ever a wish. The bytes stay as they are.
 	populate func(address, size uint64)
@@ -42,6 +44,12 @@ func systemMapper() mapper {
 		},
 		adviseHuge: func(address, size uint64) {
 			adviseHuge(unsafe.Slice((*byte)(pointer(address)), size))
+		},
+		isMapped: func(address, size uint64) bool {
+			page := uint64(unix.Getpagesize())
+			start := address &^ (page - 1)
+			// It writes nothing: that is left to the system, and only for files.
+			return unix.Msync(unsafe.Slice((*byte)(pointer(start)), address-start+size), unix.MS_ASYNC) == nil
 		},
 		populate: func(address, size uint64) {
 			populate(unsafe.Slice((*byte)(pointer(address)), size))

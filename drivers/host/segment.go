@@ -15,6 +15,8 @@ type segment struct {
 	base, size uint64
 	// locked says that it is of AllocatePinned.
 	locked bool
+	// foreign says that it is somebody else's.
+	foreign bool
 	// mapBase and mapSize are the mapping around it: larger than the segment
 	// only where its unaligned ends could not be cut off.
 	mapBase, mapSize uint64

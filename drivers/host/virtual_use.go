@@ -30,6 +30,10 @@ func (o *openDevice) acquire(op, what string, addr device.Addr, size uint64, nee
 		// Memory of others comes last: where its owner has given it back all the same,
 		// the system may have given the addresses to this device since.
 		if foreign, foreignErr := o.foreign.acquire(op, what, addr, size); foreignErr == nil {
+			if err := o.checkThere(op, uint64(addr), size); err != nil {
+				foreign.release()
+				return nil, err
+			}
 			return foreign, nil
 		}
 	}
