@@ -328,8 +328,8 @@ build/test/simcuda/%/libcuda.so.1: $(SIMCUDA_OBJECTS) tests/simcuda/generation.c
 	    -Wl,--version-script=$(dir $@)exports.map -Wl,--no-undefined \
 	    tests/simcuda/generation.c $(SIMCUDA_OBJECTS) -o $@ -lpthread
 build/test/simcuda/test_%: tests/simcuda/test_%.c $(SIMCUDA_HEADERS) $(SIMCUDA_LIBRARIES)
-	$(CC) $(SIMCUDA_FLAGS) $< -o $@ build/test/simcuda/12090/libcuda.so.1 \
-	    -lcmocka -lpthread -ldl '-Wl,-rpath,$(ROOT)/build/test/simcuda/12090'
+	$(CC) $(SIMCUDA_FLAGS) $< -o $@ -Wl,--as-needed build/test/simcuda/12090/libcuda.so.1 \
+	    -lpthread -ldl '-Wl,-rpath,$(ROOT)/build/test/simcuda/12090'
 
 .PHONY: simcuda
 simcuda: $(SIMCUDA_LIBRARIES)

@@ -71,7 +71,11 @@ static void set_delay(const char *name, unsigned microseconds) {
 }
 
 /* SIMCUDA_FAULT is NAME:N:CODE,...  SIMCUDA_DELAY is NAME:MICROSECONDS,... */
-__attribute__((constructor)) static void read_environment(void) {
+static void read_environment(void) {
+    static bool done;
+    if (done)
+        return;
+    done = true;
     const char *texts[] = {getenv("SIMCUDA_FAULT"), getenv("SIMCUDA_DELAY")};
     char copy[1024], name[64];
     for (int which = 0; which < 2; which++) {
@@ -161,6 +165,7 @@ static void enter_site(CallSite *site, const char *name) {
 CUresult call_begin(CallSite *site, const char *name, unsigned flags,
                     uint64_t key) {
     pthread_mutex_lock(&sim.lock);
+    read_environment();
     enter_site(site, name);
     Context *context = context_current();
     CUresult code = fault_due(name, false);

@@ -12,6 +12,8 @@ static CUresult fill(const char *call, Stream *stream, CUdeviceptr to,
     if (size == 0)
         return CUDA_SUCCESS;
     const char *why = range_forbids(context, to, size, WRITE, true);
+    if (why == NULL && !peer_reaches(context, range_find(to)))
+        why = "it is a peer's, and access was not enabled";
     if (why != NULL)
         return fail(call, CUDA_ERROR_INVALID_VALUE, "0x%llx, %zu bytes: %s", to,
                     size, why);

@@ -420,6 +420,7 @@ void pool_keep(Pool *pool, uint64_t bytes);
 void pools_trim_idle(void);
 bool pools_make_room(Device *device, uint64_t bytes);
 CUresult pool_free_now(Range *range);
+void pool_take_back(Range *range);
 void mappings_drop(Range *range);
 const Mapping *mapping_at(const Range *range, CUdeviceptr address);
 void managed_forget(Range *range);

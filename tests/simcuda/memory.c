@@ -220,7 +220,8 @@ void ranges_end_of(Context *context, bool leaked) {
         Range *range = sim.ranges[i];
         if (range->context != context)
             continue;
-        if (leaked)
+        bool of_pool = range->kind == RANGE_POOL;
+        if (leaked && !of_pool)
             fail(range->made_by, CUDA_ERROR_CONTEXT_IS_DESTROYED,
                  "0x%llx, %zu bytes, was not freed when its context ended",
                  range->address, range->size);
@@ -239,9 +240,13 @@ void ranges_end_of(Context *context, bool leaked) {
         case RANGE_REGISTERED:
             range_remove(range);
             break;
-        case RANGE_RESERVED:
         case RANGE_POOL:
-            break; /* no context owns them */
+            /* It may outlive a context that is only released. */
+            if (!leaked && range->graph == NULL)
+                pool_take_back(range);
+            break;
+        case RANGE_RESERVED:
+            break; /* no context owns it */
         }
     }
 }

@@ -16,7 +16,7 @@ static CUresult run_alloc(Op *op) {
     return CUDA_SUCCESS;
 }
 
-static void give_back(Range *range) {
+void pool_take_back(Range *range) {
     Pool *pool = range->pool;
     pool->used -= range->charged;
     if (!pool->object.alive)
@@ -33,7 +33,7 @@ static CUresult run_free(Op *op) {
         return fail(op->name, CUDA_ERROR_ILLEGAL_ADDRESS,
                     "0x%llx is freed before its stream has allocated it",
                     op->to);
-    give_back(range);
+    pool_take_back(range);
     return CUDA_SUCCESS;
 }
 
@@ -130,13 +130,14 @@ static CUresult alloc(CUdeviceptr *out, size_t size, Pool *pool,
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     range->pool = pool;
+    range->context = stream->object.context;
     Op *op = op_new(call, run_alloc, stream->object.context);
     op->to = range->address;
     op->from = range->id;
     CUdeviceptr address = range->address;
     code = stream_submit(stream, op);
     if (code != CUDA_SUCCESS)
-        give_back(range);
+        pool_take_back(range);
     else
         *out = address;
     return code;
@@ -198,7 +199,7 @@ CUresult pool_free_now(Range *range) {
     context_wait(context_current());
     range = range_find(address);
     if (range != NULL && range->id == id)
-        give_back(range);
+        pool_take_back(range);
     pools_trim_idle();
     return CUDA_SUCCESS;
 }

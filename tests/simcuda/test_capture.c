@@ -1,0 +1,362 @@
+/* Stream capture: what it records, and what it forbids in each mode. */
+#include "rules.h"
+
+enum {
+    GLOBAL = CU_STREAM_CAPTURE_MODE_GLOBAL,
+    LOCAL = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+    RELAXED = CU_STREAM_CAPTURE_MODE_RELAXED,
+    SIZE = 4096,
+};
+
+static CUstream stream, second;
+static CUevent event;
+static CUdeviceptr a;
+
+static void prepare(void) {
+    begin();
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    OK(cuMemAlloc(&a, SIZE));
+    OK(cuMemsetD8(a, 0, SIZE));
+    OK(cuCtxSynchronize());
+}
+
+static void finish(void) {
+    OK(cuMemFree(a));
+    OK(cuEventDestroy(event));
+    OK(cuStreamDestroy(second));
+    OK(cuStreamDestroy(stream));
+    end();
+}
+
+static unsigned char first_byte(void) {
+    unsigned char byte;
+    OK(cuMemcpyDtoH(&byte, a, 1));
+    return byte;
+}
+
+static void start(int mode) {
+    OK(cuStreamBeginCapture(stream, (CUstreamCaptureMode)mode));
+}
+
+static void ends_with(CUresult code) {
+    CUgraph graph = (CUgraph)(uintptr_t)1;
+    if (code == CUDA_SUCCESS) {
+        OK(cuStreamEndCapture(stream, &graph));
+        OK(cuGraphDestroy(graph));
+        return;
+    }
+    BREAKS(code, cuStreamEndCapture(stream, &graph));
+    EXPECT(graph == NULL);
+}
+
+static void a_graph_runs_again(void) {
+    prepare();
+    CUgraph graph;
+    CUgraphExec exec;
+    CUstreamCaptureStatus status;
+    size_t nodes = 0;
+    start(GLOBAL);
+    OK(cuMemsetD8Async(a, 1, SIZE, stream));
+    OK(cuMemcpyDtoDAsync(a + 8, a, 8, stream));
+    OK(cuStreamIsCapturing(stream, &status));
+    EXPECT(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphGetNodes(graph, NULL, &nodes));
+    EXPECT(nodes == 2);
+    EXPECT(first_byte() == 0);
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuGraphDestroy(graph));
+    for (int i = 0; i < 3; i++) {
+        OK(cuMemsetD8Async(a, 9, SIZE, stream));
+        OK(cuGraphLaunch(exec, stream));
+        OK(cuStreamSynchronize(stream));
+        EXPECT(first_byte() == 1);
+    }
+    OK(cuGraphExecDestroy(exec));
+    INVALID(cuGraphExecDestroy(exec));
+    INVALID(cuGraphDestroy(graph));
+    INVALID(cuGraphLaunch(exec, stream));
+    finish();
+}
+
+/* A fork and a join; without an edge between them two writes come in either
+ * order. */
+static void edges_are_the_order(void) {
+    prepare();
+    int late = 0;
+    for (int ordered = 0; ordered < 2; ordered++) {
+        CUgraph graph;
+        CUgraphExec exec;
+        CUevent joined;
+        OK(cuEventCreate(&joined, CU_EVENT_DISABLE_TIMING));
+        start(GLOBAL);
+        OK(cuEventRecord(event, stream));
+        OK(cuStreamWaitEvent(second, event, 0));
+        OK(cuMemsetD8Async(a, 1, SIZE, second));
+        OK(cuEventRecord(joined, second));
+        if (ordered)
+            OK(cuStreamWaitEvent(stream, joined, 0));
+        OK(cuMemsetD8Async(a, 2, SIZE, stream));
+        if (!ordered)
+            OK(cuStreamWaitEvent(stream, joined, 0));
+        OK(cuStreamEndCapture(stream, &graph));
+        OK(cuGraphInstantiate(&exec, graph, 0));
+        for (int i = 0; i < 40; i++) {
+            OK(cuGraphLaunch(exec, stream));
+            OK(cuStreamSynchronize(stream));
+            unsigned char byte = first_byte();
+            EXPECT(byte == 2 || !ordered);
+            late += byte == 1;
+        }
+        OK(cuGraphExecDestroy(exec));
+        OK(cuGraphDestroy(graph));
+        OK(cuEventDestroy(joined));
+    }
+    EXPECT(late > 0 && late < 40);
+    finish();
+}
+
+/* In relaxed mode a thread may do what it likes, apart from what conflicts. */
+static void relaxed_thread(void) {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUdeviceptr b;
+    OK(cuThreadExchangeStreamCaptureMode(&mode));
+    OK(cuMemAlloc(&b, 16));
+    OK(cuMemFree(b));
+    OK(cuThreadExchangeStreamCaptureMode(&mode));
+    EXPECT(mode == CU_STREAM_CAPTURE_MODE_RELAXED);
+}
+
+static void *unsafe_refused(void *unused) {
+    CUdeviceptr b;
+    OK(cuCtxSetCurrent(context));
+    relaxed_thread();
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemAlloc(&b, 16));
+    return unused;
+}
+
+static void *unsafe_allowed(void *unused) {
+    CUdeviceptr b;
+    OK(cuCtxSetCurrent(context));
+    OK(cuMemAlloc(&b, 16));
+    OK(cuMemFree(b));
+    return unused;
+}
+
+static void modes(void) {
+    prepare();
+    CUdeviceptr b;
+    start(GLOBAL);
+    relaxed_thread();
+    ends_with(CUDA_SUCCESS);
+    start(GLOBAL);
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemAlloc(&b, 16));
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+           cuMemsetD8Async(a, 1, SIZE, stream));
+    ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    start(GLOBAL);
+    on_thread(unsafe_refused, NULL);
+    ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    start(LOCAL);
+    on_thread(unsafe_allowed, NULL);
+    ends_with(CUDA_SUCCESS);
+    start(LOCAL);
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemFree(a));
+    ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    start(RELAXED);
+    OK(cuMemAlloc(&b, 16));
+    on_thread(unsafe_allowed, NULL);
+    OK(cuMemFree(b));
+    ends_with(CUDA_SUCCESS);
+    CUstreamCaptureMode none = (CUstreamCaptureMode)3;
+    INVALID(cuThreadExchangeStreamCaptureMode(&none));
+    INVALID(cuStreamBeginCapture(stream, none));
+    finish();
+}
+
+static void each_unsafe_call(void) {
+    prepare();
+    void *host;
+    CUdeviceptr b;
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp prop;
+    char byte;
+    memset(&prop, 0, sizeof prop);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    OK(cuEventRecord(event, second));
+    OK(cuStreamSynchronize(second));
+#define UNSAFE(call)                                     \
+    start(GLOBAL);                                       \
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, call); \
+    ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+    UNSAFE(cuEventQuery(event));
+    UNSAFE(cuEventSynchronize(event));
+    UNSAFE(cuMemHostAlloc(&host, 16, 0));
+    UNSAFE(cuMemAllocManaged(&b, 16, CU_MEM_ATTACH_GLOBAL));
+    UNSAFE(cuMemcpyDtoH(&byte, a, 1));
+    UNSAFE(cuMemsetD8(a, 1, 1));
+    UNSAFE(cuMemAddressReserve(&b, PAGE, 0, 0, 0));
+    UNSAFE(cuMemCreate(&handle, PAGE, &prop, 0));
+    UNSAFE(cuStreamSynchronize(stream));
+    UNSAFE(cuStreamQuery(stream));
+    UNSAFE(cuCtxSynchronize());
+    UNSAFE(cuMemcpyDtoHAsync(&byte, a, 1, stream));
+    finish();
+}
+
+static void *ends_elsewhere(void *unused) {
+    CUgraph graph;
+    OK(cuCtxSetCurrent(context));
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+           cuStreamEndCapture(stream, &graph));
+    return unused;
+}
+
+static void forks_and_joins(void) {
+    prepare();
+    CUgraph graph;
+    CUstream blocking;
+    /* Not joined again. */
+    start(GLOBAL);
+    OK(cuEventRecord(event, stream));
+    OK(cuStreamWaitEvent(second, event, 0));
+    OK(cuMemsetD8Async(a, 1, SIZE, second));
+    ends_with(CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    /* Ended in the wrong stream, or thread. */
+    start(GLOBAL);
+    OK(cuEventRecord(event, stream));
+    OK(cuStreamWaitEvent(second, event, 0));
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+           cuStreamEndCapture(second, &graph));
+    ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    start(GLOBAL);
+    on_thread(ends_elsewhere, NULL);
+    ends_with(CUDA_SUCCESS);
+    /* An event from outside, and one from another capture. */
+    OK(cuEventRecord(event, second));
+    start(GLOBAL);
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+           cuStreamWaitEvent(stream, event, 0));
+    ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    start(GLOBAL);
+    OK(cuStreamBeginCapture(second, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuEventRecord(event, second));
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_MERGE,
+           cuStreamWaitEvent(stream, event, 0));
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+           cuStreamEndCapture(second, &graph));
+    ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    /* An event of a capture that has ended stays its own. */
+    BREAKS(CUDA_ERROR_CAPTURED_EVENT, cuEventQuery(event));
+    BREAKS(CUDA_ERROR_CAPTURED_EVENT, cuStreamWaitEvent(second, event, 0));
+    OK(cuEventRecord(event, second));
+    OK(cuEventSynchronize(event));
+    /* The legacy stream. */
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+           cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+    OK(cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+           cuMemsetD8Async(a, 1, SIZE, NULL));
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+           cuStreamEndCapture(blocking, &graph));
+    OK(cuStreamDestroy(blocking));
+    BREAKS(CUDA_ERROR_ILLEGAL_STATE, cuStreamEndCapture(stream, &graph));
+    start(GLOBAL);
+    BREAKS(CUDA_ERROR_ILLEGAL_STATE,
+           cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    ends_with(CUDA_SUCCESS);
+    finish();
+}
+
+static size_t free_bytes(void) {
+    size_t left, total;
+    OK(cuMemGetInfo(&left, &total));
+    return left;
+}
+
+/* Memory of a capture lives as long as what can use it. */
+static void memory_of_a_graph(void) {
+    prepare();
+    CUgraph graph;
+    CUgraphExec exec;
+    CUdeviceptr b;
+    size_t before = free_bytes();
+    start(GLOBAL);
+    OK(cuMemAllocAsync(&b, MEGABYTE, stream));
+    OK(cuMemsetD8Async(b, 5, SIZE, stream));
+    OK(cuMemcpyDtoDAsync(a, b, SIZE, stream));
+    OK(cuMemFreeAsync(b, stream));
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuGraphDestroy(graph));
+    OK(cuGraphLaunch(exec, stream));
+    OK(cuStreamSynchronize(stream));
+    EXPECT(first_byte() == 5);
+    INVALID(cuMemFreeAsync(b, stream));
+    INVALID(cuMemFree(b));
+    EXPECT(free_bytes() == before - MEGABYTE);
+    OK(cuGraphExecDestroy(exec));
+    EXPECT(free_bytes() == before);
+    finish();
+}
+
+/* A graph whose memory was freed from under it. */
+static void a_graph_outlives_memory(void) {
+    begin();
+    CUgraph graph;
+    CUgraphExec exec;
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAlloc(&a, SIZE));
+    start(RELAXED);
+    OK(cuMemsetD8Async(a, 1, SIZE, stream));
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuMemFree(a));
+    OK(cuGraphLaunch(exec, stream));
+    GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+    broken++;
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+    end();
+}
+
+static void leak_graph(void) {
+    begin();
+    CUgraph graph;
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    start(GLOBAL);
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuStreamDestroy(stream));
+    EXPECT(simcuda_leaks(NULL, 0) == 2);
+}
+
+static void leak_executable(void) {
+    begin();
+    CUgraph graph;
+    CUgraphExec exec;
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    start(GLOBAL);
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuGraphDestroy(graph));
+    OK(cuStreamDestroy(stream));
+    EXPECT(simcuda_leaks(NULL, 0) == 2);
+}
+
+static const Case cases[] = {
+    {"a graph runs again", a_graph_runs_again, 0, NULL},
+    {"edges are the order", edges_are_the_order, 0, NULL},
+    {"modes", modes, 0, NULL},
+    {"each unsafe call", each_unsafe_call, 0, NULL},
+    {"forks and joins", forks_and_joins, 0, NULL},
+    {"memory of a graph", memory_of_a_graph, 0, NULL},
+    {"a graph outlives memory", a_graph_outlives_memory, 0, NULL},
+    {"leaked graph", leak_graph, LEAKS, NULL},
+    {"leaked executable graph", leak_executable, LEAKS, NULL},
+};
+
+int main(void) { return RUN(cases); }

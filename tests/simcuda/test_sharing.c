@@ -1,0 +1,256 @@
+/* Handles between two processes, and one device's use of another's memory. */
+#include "rules.h"
+
+/* Starts the other process before this one has opened the driver, and gives
+ * what each reads of the other. */
+typedef struct Pair {
+    int to_child[2], to_parent[2];
+    pid_t child;
+} Pair;
+
+static Pair pair;
+
+static void tell(int fd, const void *data, size_t size) {
+    EXPECT(write(fd, data, size) == (ssize_t)size);
+}
+
+static void hear(int fd, void *data, size_t size) {
+    EXPECT(read(fd, data, size) == (ssize_t)size);
+}
+
+static void with_child(void (*run)(void)) {
+    EXPECT(pipe(pair.to_child) == 0 && pipe(pair.to_parent) == 0);
+    pair.child = fork();
+    if (pair.child == 0) {
+        alarm(30);
+        run();
+        exit(0);
+    }
+}
+
+static void child_is_well(void) {
+    int status = 1;
+    EXPECT(waitpid(pair.child, &status, 0) == pair.child && status == 0);
+}
+
+static void opens_memory(void) {
+    CUipcMemHandle handle, wrong;
+    CUdeviceptr a, again;
+    unsigned char byte;
+    hear(pair.to_child[0], &handle, sizeof handle);
+    begin();
+    memset(&wrong, 0, sizeof wrong);
+    INVALID(cuIpcOpenMemHandle(&a, wrong, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    INVALID(cuIpcOpenMemHandle(&a, handle, 0));
+    OK(cuIpcOpenMemHandle(&a, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    OK(cuIpcOpenMemHandle(&again, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    EXPECT(again == a);
+    OK(cuMemcpyDtoH(&byte, a + 999, 1));
+    EXPECT(byte == 17);
+    INVALID(cuMemsetD8(a, 1, 1001));
+    OK(cuMemsetD8(a + 999, 18, 1));
+    OK(cuCtxSynchronize());
+    INVALID(cuMemFree(a));
+    INVALID(cuIpcCloseMemHandle(a + 8));
+    OK(cuIpcCloseMemHandle(a));
+    OK(cuMemcpyDtoH(&byte, a + 999, 1));
+    OK(cuIpcCloseMemHandle(a));
+    INVALID(cuIpcCloseMemHandle(a));
+    INVALID(cuMemcpyDtoH(&byte, a, 1));
+    end();
+}
+
+static void memory_between_processes(void) {
+    with_child(opens_memory);
+    begin();
+    CUipcMemHandle handle, none;
+    CUdeviceptr a, b;
+    unsigned char byte;
+    OK(cuMemAlloc(&a, 1000));
+    OK(cuMemsetD8(a, 17, 1000));
+    OK(cuCtxSynchronize());
+    OK(cuIpcGetMemHandle(&handle, a + 5));
+    BREAKS(CUDA_ERROR_INVALID_CONTEXT,
+           cuIpcOpenMemHandle(&b, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    OK(cuMemAllocManaged(&b, 100, CU_MEM_ATTACH_GLOBAL));
+    INVALID(cuIpcGetMemHandle(&none, b));
+    OK(cuMemFree(b));
+    tell(pair.to_child[1], &handle, sizeof handle);
+    child_is_well();
+    OK(cuMemcpyDtoH(&byte, a + 999, 1));
+    EXPECT(byte == 18);
+    OK(cuMemFree(a));
+    end();
+}
+
+static void gone(void) {
+    CUipcMemHandle handle;
+    CUdeviceptr a;
+    hear(pair.to_child[0], &handle, sizeof handle);
+    begin();
+    INVALID(cuIpcOpenMemHandle(&a, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    end();
+}
+
+static void memory_that_is_gone(void) {
+    with_child(gone);
+    begin();
+    CUipcMemHandle handle;
+    CUdeviceptr a;
+    OK(cuMemAlloc(&a, 1000));
+    OK(cuIpcGetMemHandle(&handle, a));
+    OK(cuMemFree(a));
+    tell(pair.to_child[1], &handle, sizeof handle);
+    child_is_well();
+    end();
+}
+
+static void waits_for_event(void) {
+    CUipcEventHandle handle;
+    CUevent event;
+    char word = 0;
+    hear(pair.to_child[0], &handle, sizeof handle);
+    begin();
+    OK(cuIpcOpenEventHandle(&event, handle));
+    GIVES(CUDA_ERROR_NOT_READY, cuEventQuery(event));
+    tell(pair.to_parent[1], &word, 1);
+    OK(cuEventSynchronize(event));
+    OK(cuEventDestroy(event));
+    end();
+}
+
+static void events_between_processes(void) {
+    with_child(waits_for_event);
+    begin();
+    Gate gate = GATE_INIT;
+    CUipcEventHandle handle;
+    CUevent event, plain;
+    CUstream stream;
+    char word;
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&plain, CU_EVENT_DISABLE_TIMING));
+    INVALID(cuIpcGetEventHandle(&handle, plain));
+    OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS));
+    OK(cuIpcGetEventHandle(&handle, event));
+    BREAKS(CUDA_ERROR_INVALID_CONTEXT, cuIpcOpenEventHandle(&plain, handle));
+    OK(cuLaunchHostFunc(stream, gate_pass, &gate));
+    OK(cuEventRecord(event, stream));
+    tell(pair.to_child[1], &handle, sizeof handle);
+    hear(pair.to_parent[0], &word, 1);
+    gate_open(&gate);
+    child_is_well();
+    OK(cuEventDestroy(event));
+    OK(cuEventDestroy(plain));
+    OK(cuStreamDestroy(stream));
+    end();
+}
+
+static void leaves_open(void) {
+    CUipcMemHandle handle;
+    CUdeviceptr a;
+    hear(pair.to_child[0], &handle, sizeof handle);
+    begin();
+    OK(cuIpcOpenMemHandle(&a, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    EXPECT(simcuda_leaks(NULL, 0) == 2);
+    exit(0);
+}
+
+static void leak_opened(void) {
+    int status = 0;
+    with_child(leaves_open);
+    begin();
+    CUipcMemHandle handle;
+    CUdeviceptr a;
+    OK(cuMemAlloc(&a, 1000));
+    OK(cuIpcGetMemHandle(&handle, a));
+    tell(pair.to_child[1], &handle, sizeof handle);
+    EXPECT(waitpid(pair.child, &status, 0) == pair.child);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == LEAKS);
+    OK(cuMemFree(a));
+    end();
+    _exit(LEAKS);
+}
+
+/* --- peers ------------------------------------------------------------------ */
+
+static CUcontext other;
+static CUdeviceptr far;
+
+static void prepare_peers(void) {
+    begin();
+    OK(cuDevicePrimaryCtxRetain(&other, 1));
+    OK(cuCtxPushCurrent(other));
+    OK(cuMemAlloc(&far, 1000));
+    OK(cuMemsetD8(far, 4, 1000));
+    OK(cuCtxSynchronize());
+    OK(cuCtxPopCurrent(NULL));
+}
+
+static void finish_peers(void) {
+    OK(cuCtxPushCurrent(other));
+    OK(cuMemFree(far));
+    OK(cuCtxPopCurrent(NULL));
+    OK(cuDevicePrimaryCtxRelease(1));
+    end();
+}
+
+static void copies_between_devices(void) {
+    prepare_peers();
+    CUdeviceptr near;
+    CUstream stream;
+    unsigned char byte;
+    OK(cuMemAlloc(&near, 1000));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemcpyPeerAsync(near, context, far, other, 1000, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemcpyDtoH(&byte, near + 999, 1));
+    EXPECT(byte == 4);
+    INVALID(cuMemcpyPeer(near, context, far + 1, other, 1000));
+    BREAKS(CUDA_ERROR_INVALID_CONTEXT,
+           cuMemcpyPeer(near, NULL, far, other, 1000));
+    OK(cuStreamDestroy(stream));
+    OK(cuMemFree(near));
+    finish_peers();
+}
+
+static void access_of_peers(void) {
+    int can;
+    prepare_peers();
+    OK(cuDeviceCanAccessPeer(&can, 0, 1));
+    EXPECT(can == 1);
+    OK(cuDeviceCanAccessPeer(&can, 0, 0));
+    EXPECT(can == 0);
+    BREAKS(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(other));
+    INVALID(cuMemsetD8(far, 1, 1000));
+    OK(cuCtxEnablePeerAccess(other, 0));
+    GIVES(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,
+          cuCtxEnablePeerAccess(other, 0));
+    OK(cuMemsetD8(far, 1, 1000));
+    INVALID(cuCtxEnablePeerAccess(other, 1));
+    BREAKS(CUDA_ERROR_INVALID_DEVICE, cuCtxEnablePeerAccess(context, 0));
+    OK(cuCtxSynchronize());
+    OK(cuCtxDisablePeerAccess(other));
+    INVALID(cuMemsetD8(far, 1, 1000));
+    finish_peers();
+}
+
+static void no_peers(void) {
+    int can;
+    prepare_peers();
+    OK(cuDeviceCanAccessPeer(&can, 0, 1));
+    EXPECT(can == 0);
+    GIVES(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, cuCtxEnablePeerAccess(other, 0));
+    finish_peers();
+}
+
+static const Case cases[] = {
+    {"memory between processes", memory_between_processes, 0, NULL},
+    {"memory that is gone", memory_that_is_gone, 0, NULL},
+    {"events between processes", events_between_processes, 0, NULL},
+    {"leaked memory of another process", leak_opened, LEAKS, NULL},
+    {"copies between devices", copies_between_devices, 0, NULL},
+    {"access of peers", access_of_peers, 0, NULL},
+    {"no peers", no_peers, 0, "SIMCUDA_WITHOUT=peer"},
+};
+
+int main(void) { return RUN(cases); }

@@ -1,0 +1,298 @@
+/* Streams and events: the order that they promise, and none that they do not. */
+#include "rules.h"
+
+enum { SIZE = 4096 };
+
+static CUdeviceptr device_bytes(unsigned char value) {
+    CUdeviceptr a;
+    OK(cuMemAlloc(&a, SIZE));
+    OK(cuMemsetD8(a, value, SIZE));
+    OK(cuCtxSynchronize());
+    return a;
+}
+
+static unsigned char first_of(CUdeviceptr a) {
+    unsigned char byte;
+    OK(cuMemcpyDtoH(&byte, a, 1));
+    return byte;
+}
+
+/* How many of some tries read old bytes where another stream writes. */
+static int stale_reads(bool wait) {
+    int stale = 0;
+    unsigned char *host;
+    CUstream writer, reader;
+    CUevent written;
+    CUdeviceptr a = device_bytes(0);
+    OK(cuMemHostAlloc((void **)&host, SIZE, 0));
+    OK(cuStreamCreate(&writer, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&reader, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&written, CU_EVENT_DISABLE_TIMING));
+    for (int i = 1; i <= 100; i++) {
+        OK(cuMemsetD8Async(a, (unsigned char)i, SIZE, writer));
+        OK(cuEventRecord(written, writer));
+        if (wait)
+            OK(cuStreamWaitEvent(reader, written, 0));
+        OK(cuMemcpyDtoHAsync(host, a, SIZE, reader));
+        OK(cuStreamSynchronize(reader));
+        stale += host[0] != i;
+        OK(cuStreamSynchronize(writer));
+    }
+    OK(cuEventDestroy(written));
+    OK(cuStreamDestroy(reader));
+    OK(cuStreamDestroy(writer));
+    OK(cuMemFreeHost(host));
+    OK(cuMemFree(a));
+    return stale;
+}
+
+static void a_missing_wait_shows(void) {
+    begin();
+    EXPECT(stale_reads(true) == 0);
+    EXPECT(stale_reads(false) > 0);
+    end();
+}
+
+/* Bytes of pinned memory are read when the copy runs, of pageable memory when
+ * it is asked for. */
+static void sources_are_read_late(void) {
+    begin();
+    Gate gate = GATE_INIT;
+    CUstream stream;
+    unsigned char *pinned, pageable[SIZE];
+    CUdeviceptr a = device_bytes(0), b = device_bytes(0);
+    OK(cuMemHostAlloc((void **)&pinned, SIZE, 0));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    memset(pinned, 1, SIZE);
+    memset(pageable, 1, SIZE);
+    OK(cuLaunchHostFunc(stream, gate_pass, &gate));
+    OK(cuMemcpyHtoDAsync(a, pinned, SIZE, stream));
+    OK(cuMemcpyHtoDAsync(b, pageable, SIZE, stream));
+    memset(pinned, 2, SIZE);
+    memset(pageable, 2, SIZE);
+    gate_open(&gate);
+    OK(cuStreamSynchronize(stream));
+    EXPECT(first_of(a) == 2 && first_of(b) == 1);
+    OK(cuStreamDestroy(stream));
+    OK(cuMemFreeHost(pinned));
+    OK(cuMemFree(a));
+    OK(cuMemFree(b));
+    end();
+}
+
+/* The legacy stream and blocking streams wait for each other; others do not. */
+static void the_legacy_stream(void) {
+    begin();
+    Gate gate = GATE_INIT;
+    CUstream blocking, free_one;
+    CUdeviceptr a = device_bytes(0);
+    OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+    OK(cuStreamCreate(&free_one, CU_STREAM_NON_BLOCKING));
+    OK(cuLaunchHostFunc(blocking, gate_pass, &gate));
+    OK(cuMemsetD8Async(a, 1, SIZE, CU_STREAM_LEGACY));
+    OK(cuMemsetD8Async(a, 2, SIZE, free_one));
+    OK(cuStreamSynchronize(free_one));
+    GIVES(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
+    GIVES(CUDA_ERROR_NOT_READY, cuStreamQuery(CU_STREAM_LEGACY));
+    gate_open(&gate);
+    OK(cuStreamSynchronize(NULL));
+    EXPECT(first_of(a) == 1);
+    OK(cuStreamDestroy(blocking));
+    OK(cuStreamDestroy(free_one));
+    OK(cuMemFree(a));
+    end();
+}
+
+static void *on_own_stream(void *a) {
+    OK(cuCtxSetCurrent(context));
+    OK(cuStreamQuery(CU_STREAM_PER_THREAD));
+    OK(cuMemsetD8Async(*(CUdeviceptr *)a, 3, SIZE, CU_STREAM_PER_THREAD));
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    return NULL;
+}
+
+static void each_thread_has_a_stream(void) {
+    begin();
+    Gate gate = GATE_INIT;
+    CUdeviceptr a = device_bytes(0);
+    OK(cuLaunchHostFunc(CU_STREAM_PER_THREAD, gate_pass, &gate));
+    on_thread(on_own_stream, &a);
+    GIVES(CUDA_ERROR_NOT_READY, cuStreamQuery(CU_STREAM_PER_THREAD));
+    gate_open(&gate);
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    EXPECT(first_of(a) == 3);
+    OK(cuMemFree(a));
+    end();
+}
+
+/* Fills, and copies on a device, do not wait although their names say nothing
+ * of it. */
+static void plain_calls_that_do_not_wait(void) {
+    begin();
+    Gate gate = GATE_INIT;
+    CUdeviceptr a = device_bytes(0), b = device_bytes(1);
+    OK(cuLaunchHostFunc(NULL, gate_pass, &gate));
+    OK(cuMemsetD8(a, 7, SIZE));
+    OK(cuMemcpyDtoD(b, a, SIZE));
+    GIVES(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
+    gate_open(&gate);
+    EXPECT(first_of(b) == 7);
+    OK(cuMemFree(a));
+    OK(cuMemFree(b));
+    end();
+}
+
+static void event_rules(void) {
+    begin();
+    Gate gate = GATE_INIT;
+    CUevent event, other, untimed;
+    CUstream stream;
+    float milliseconds;
+    INVALID(cuEventCreate(&event, 8));
+    INVALID(cuEventCreate(&event, CU_EVENT_INTERPROCESS));
+    OK(cuEventCreate(&event, 0));
+    OK(cuEventCreate(&other, 0));
+    OK(cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuEventQuery(event));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE,
+           cuEventElapsedTime(&milliseconds, event, other));
+    BREAKS(CUDA_SUCCESS, cuStreamWaitEvent(stream, event, 0));
+    OK(cuEventRecord(event, stream));
+    OK(cuLaunchHostFunc(stream, gate_pass, &gate));
+    OK(cuEventRecord(other, stream));
+    OK(cuEventRecord(untimed, stream));
+    GIVES(CUDA_ERROR_NOT_READY, cuEventQuery(other));
+    GIVES(CUDA_ERROR_NOT_READY,
+          cuEventElapsedTime(&milliseconds, event, other));
+    gate_open(&gate);
+    OK(cuEventSynchronize(untimed));
+    OK(cuEventElapsedTime(&milliseconds, event, other));
+    EXPECT(milliseconds >= 0);
+    BREAKS(CUDA_ERROR_INVALID_HANDLE,
+           cuEventElapsedTime(&milliseconds, event, untimed));
+    OK(cuEventDestroy(event));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE, cuEventDestroy(event));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE, cuEventQuery(event));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE, cuEventRecord(event, stream));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE, cuEventQuery((CUevent)stream));
+    OK(cuEventDestroy(other));
+    OK(cuEventDestroy(untimed));
+    OK(cuStreamDestroy(stream));
+    end();
+}
+
+static void stream_rules(void) {
+    begin();
+    CUstream stream;
+    CUcontext of;
+    int priority, least, greatest;
+    unsigned flags;
+    INVALID(cuStreamCreate(&stream, 2));
+    OK(cuCtxGetStreamPriorityRange(&least, &greatest));
+    EXPECT(least == 0 && greatest < 0);
+    OK(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, -99));
+    OK(cuStreamGetPriority(stream, &priority));
+    EXPECT(priority == greatest);
+    OK(cuStreamGetFlags(stream, &flags));
+    EXPECT(flags == CU_STREAM_NON_BLOCKING);
+    OK(cuStreamGetCtx(stream, &of));
+    EXPECT(of == context);
+    OK(cuStreamDestroy(stream));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy(stream));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE, cuStreamSynchronize(stream));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy(NULL));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy(CU_STREAM_PER_THREAD));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE,
+           cuStreamQuery((CUstream)(uintptr_t)0x5555));
+    end();
+}
+
+static void events_of_another_context(void) {
+    begin();
+    CUcontext made;
+    CUevent event;
+    CUstream stream, here;
+    OK(cuStreamCreate(&here, CU_STREAM_NON_BLOCKING));
+    OK(cuCtxCreate(&made, 0, 1));
+    OK(cuEventCreate(&event, 0));
+    OK(cuStreamCreate(&stream, 0));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE, cuEventRecord(event, here));
+    OK(cuEventRecord(event, stream));
+    OK(cuStreamWaitEvent(here, event, 0));
+    OK(cuStreamSynchronize(here));
+    OK(cuEventDestroy(event));
+    OK(cuStreamDestroy(stream));
+    OK(cuCtxDestroy(made));
+    OK(cuStreamDestroy(here));
+    end();
+}
+
+static void calls_driver(void *result) {
+    CUdeviceptr a;
+    *(CUresult *)result = cuMemAlloc(&a, 16);
+}
+
+static void functions_of_the_host_stay_out(void) {
+    begin();
+    CUresult result = CUDA_SUCCESS;
+    OK(cuLaunchHostFunc(NULL, calls_driver, &result));
+    OK(cuStreamSynchronize(NULL));
+    EXPECT(result == CUDA_ERROR_NOT_PERMITTED);
+    broken++;
+    end();
+}
+
+/* Work in a stream that was destroyed still runs. */
+static void destroyed_with_work(void) {
+    begin();
+    Gate gate = GATE_INIT;
+    CUstream stream;
+    CUevent event;
+    CUdeviceptr a = device_bytes(0);
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&event, 0));
+    OK(cuLaunchHostFunc(stream, gate_pass, &gate));
+    OK(cuMemsetD8Async(a, 9, SIZE, stream));
+    OK(cuEventRecord(event, stream));
+    OK(cuStreamDestroy(stream));
+    gate_open(&gate);
+    OK(cuEventSynchronize(event));
+    EXPECT(first_of(a) == 9);
+    OK(cuEventDestroy(event));
+    OK(cuMemFree(a));
+    end();
+}
+
+static void leak_stream(void) {
+    begin();
+    CUstream stream;
+    OK(cuStreamCreate(&stream, 0));
+    EXPECT(simcuda_leaks(NULL, 0) == 2);
+}
+
+static void leak_event(void) {
+    begin();
+    CUevent event;
+    OK(cuEventCreate(&event, 0));
+    EXPECT(simcuda_leaks(NULL, 0) == 2);
+}
+
+static const Case cases[] = {
+    {"a missing wait shows", a_missing_wait_shows, 0, NULL},
+    {"a missing wait shows, other seed", a_missing_wait_shows, 0,
+     "SIMCUDA_SEED=7"},
+    {"sources are read late", sources_are_read_late, 0, NULL},
+    {"the legacy stream", the_legacy_stream, 0, NULL},
+    {"each thread has a stream", each_thread_has_a_stream, 0, NULL},
+    {"plain calls that do not wait", plain_calls_that_do_not_wait, 0, NULL},
+    {"event rules", event_rules, 0, NULL},
+    {"stream rules", stream_rules, 0, NULL},
+    {"events of another context", events_of_another_context, 0, NULL},
+    {"functions of the host", functions_of_the_host_stay_out, 0, NULL},
+    {"destroyed with work", destroyed_with_work, 0, NULL},
+    {"leaked stream", leak_stream, LEAKS, NULL},
+    {"leaked event", leak_event, LEAKS, NULL},
+};
+
+int main(void) { return RUN(cases); }

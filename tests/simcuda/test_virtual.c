@@ -1,0 +1,329 @@
+/* Virtual memory: reserved, created, mapped, given access to, shared. */
+#include "rules.h"
+
+static CUmemAllocationProp properties(int device, bool shared) {
+    CUmemAllocationProp prop;
+    memset(&prop, 0, sizeof prop);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, device};
+    if (shared)
+        prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    return prop;
+}
+
+static CUmemGenericAllocationHandle create(size_t size) {
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp prop = properties(0, false);
+    OK(cuMemCreate(&handle, size, &prop, 0));
+    return handle;
+}
+
+static CUdeviceptr reserve(size_t size) {
+    CUdeviceptr address;
+    OK(cuMemAddressReserve(&address, size, 0, 0, 0));
+    return address;
+}
+
+static CUresult allow(CUdeviceptr address, size_t size, int device,
+                      unsigned flags) {
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, device},
+                              (CUmemAccess_flags)flags};
+    return cuMemSetAccess(address, size, &access, 1);
+}
+
+static void bytes_stay_with_pages(void) {
+    begin();
+    unsigned char byte;
+    CUdeviceptr at = reserve(4 * PAGE);
+    CUmemGenericAllocationHandle one = create(PAGE), two = create(PAGE);
+    OK(cuMemMap(at, PAGE, 0, one, 0));
+    OK(cuMemMap(at + PAGE, PAGE, 0, two, 0));
+    OK(allow(at, 2 * PAGE, 0, 3));
+    OK(cuMemsetD8(at, 1, PAGE));
+    OK(cuMemsetD8(at + PAGE, 2, PAGE));
+    /* One copy over both mappings. */
+    OK(cuMemcpyDtoD(at + PAGE - 8, at + PAGE + 8, 8));
+    OK(cuCtxSynchronize());
+    OK(cuMemUnmap(at, 2 * PAGE));
+    OK(cuMemMap(at + 3 * PAGE, PAGE, 0, one, 0));
+    OK(allow(at + 3 * PAGE, PAGE, 0, 1));
+    OK(cuMemcpyDtoH(&byte, at + 3 * PAGE, 1));
+    EXPECT(byte == 1);
+    OK(cuMemcpyDtoH(&byte, at + 4 * PAGE - 1, 1));
+    EXPECT(byte == 2);
+    OK(cuMemUnmap(at + 3 * PAGE, PAGE));
+    OK(cuMemRelease(one));
+    OK(cuMemRelease(two));
+    OK(cuMemAddressFree(at, 4 * PAGE));
+    end();
+}
+
+static void sizes_and_alignment(void) {
+    begin();
+    size_t granularity;
+    CUdeviceptr at, near;
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp prop = properties(0, false), wrong;
+    OK(cuMemGetAllocationGranularity(&granularity, &prop,
+                                     CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    EXPECT(granularity == PAGE);
+    INVALID(cuMemAddressReserve(&at, PAGE - 1, 0, 0, 0));
+    INVALID(cuMemAddressReserve(&at, 0, 0, 0, 0));
+    INVALID(cuMemAddressReserve(&at, PAGE, 3 * PAGE, 0, 0));
+    INVALID(cuMemAddressReserve(&at, PAGE, 0, 0, 1));
+    INVALID(cuMemCreate(&handle, PAGE / 2, &prop, 0));
+    INVALID(cuMemCreate(&handle, 0, &prop, 0));
+    INVALID(cuMemCreate(&handle, PAGE, &prop, 1));
+    wrong = prop;
+    wrong.location.id = 2;
+    BREAKS(CUDA_ERROR_INVALID_DEVICE, cuMemCreate(&handle, PAGE, &wrong, 0));
+    wrong = prop;
+    wrong.type = (CUmemAllocationType)0;
+    INVALID(cuMemCreate(&handle, PAGE, &wrong, 0));
+    wrong = prop;
+    wrong.allocFlags.reserved[1] = 1;
+    INVALID(cuMemCreate(&handle, PAGE, &wrong, 0));
+    OK(cuMemAddressReserve(&at, PAGE, 16 * PAGE, 0, 0));
+    EXPECT(at % (16 * PAGE) == 0);
+    OK(cuMemAddressReserve(&near, PAGE, 0, at + PAGE, 0));
+    EXPECT(near == at + PAGE);
+    OK(cuMemAddressFree(at, PAGE));
+    OK(cuMemAddressFree(near, PAGE));
+    end();
+}
+
+static void mapping_rules(void) {
+    begin();
+    CUdeviceptr at = reserve(4 * PAGE);
+    CUmemGenericAllocationHandle handle = create(2 * PAGE);
+    INVALID(cuMemMap(at, PAGE, PAGE, handle, 0));
+    INVALID(cuMemMap(at, PAGE, 0, handle, 1));
+    INVALID(cuMemMap(at, 4 * PAGE, 0, handle, 0));
+    INVALID(cuMemMap(at + 4096, PAGE, 0, handle, 0));
+    INVALID(cuMemMap(at + 3 * PAGE, 2 * PAGE, 0, handle, 0));
+    INVALID(cuMemMap(at + 8 * PAGE, PAGE, 0, handle, 0));
+    INVALID(cuMemMap(at, PAGE, 0, 0x777, 0));
+    OK(cuMemMap(at + PAGE, 2 * PAGE, 0, handle, 0));
+    INVALID(cuMemMap(at, 2 * PAGE, 0, handle, 0));
+    INVALID(cuMemMap(at + 2 * PAGE, PAGE, 0, handle, 0));
+    INVALID(cuMemUnmap(at + PAGE, PAGE));
+    INVALID(cuMemUnmap(at + 2 * PAGE, PAGE));
+    INVALID(cuMemUnmap(at, 3 * PAGE));
+    INVALID(cuMemUnmap(at, PAGE));
+    INVALID(cuMemAddressFree(at, 4 * PAGE));
+    OK(cuMemUnmap(at + PAGE, 2 * PAGE));
+    INVALID(cuMemUnmap(at + PAGE, 2 * PAGE));
+    INVALID(cuMemAddressFree(at, PAGE));
+    INVALID(cuMemAddressFree(at + PAGE, 3 * PAGE));
+    INVALID(cuMemFree(at));
+    OK(cuMemAddressFree(at, 4 * PAGE));
+    INVALID(cuMemAddressFree(at, 4 * PAGE));
+    OK(cuMemRelease(handle));
+    INVALID(cuMemRelease(handle));
+    end();
+}
+
+static void access_rules(void) {
+    begin();
+    unsigned char byte;
+    unsigned long long flags;
+    CUmemLocation first = {CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                  second = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
+    CUdeviceptr at = reserve(2 * PAGE);
+    CUmemGenericAllocationHandle handle = create(PAGE);
+    INVALID(cuMemcpyDtoH(&byte, at, 1));
+    INVALID(allow(at, PAGE, 0, 3));
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    INVALID(cuMemcpyDtoH(&byte, at, 1));
+    INVALID(allow(at, 2 * PAGE, 0, 3));
+    INVALID(allow(at, PAGE / 2, 0, 3));
+    INVALID(allow(at, PAGE, 0, 2));
+    BREAKS(CUDA_ERROR_INVALID_DEVICE, allow(at, PAGE, 2, 3));
+    OK(allow(at, PAGE, 0, 1));
+    OK(cuMemcpyDtoH(&byte, at, 1));
+    INVALID(cuMemsetD8(at, 1, 1));
+    OK(cuMemGetAccess(&flags, &first, at));
+    EXPECT(flags == 1);
+    OK(cuMemGetAccess(&flags, &second, at));
+    EXPECT(flags == 0);
+    OK(allow(at, PAGE, 0, 3));
+    OK(cuMemsetD8(at, 1, 1));
+    INVALID(cuMemsetD8(at + PAGE - 1, 1, 2));
+    OK(cuCtxSynchronize());
+    OK(cuMemUnmap(at, PAGE));
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    /* Access ends with the mapping. */
+    INVALID(cuMemsetD8(at, 1, 1));
+    OK(cuMemUnmap(at, PAGE));
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, 2 * PAGE));
+    end();
+}
+
+/* Unmapping does not wait: work that comes late is a fault, and spoils. */
+static void unmapped_under_work(void) {
+    begin();
+    Gate gate = GATE_INIT;
+    CUstream stream;
+    CUdeviceptr at = reserve(PAGE);
+    CUmemGenericAllocationHandle handle = create(PAGE);
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    OK(allow(at, PAGE, 0, 3));
+    OK(cuLaunchHostFunc(stream, gate_pass, &gate));
+    OK(cuMemsetD8Async(at, 1, PAGE, stream));
+    OK(cuMemUnmap(at, PAGE));
+    gate_open(&gate);
+    GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+    broken++;
+    GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamDestroy(stream));
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, PAGE));
+    end();
+}
+
+static size_t free_bytes(void) {
+    size_t left, total;
+    OK(cuMemGetInfo(&left, &total));
+    return left;
+}
+
+/* Physical memory lives while a handle or a mapping does. */
+static void books_are_kept(void) {
+    begin();
+    size_t before = free_bytes();
+    CUmemGenericAllocationHandle handle = create(PAGE), same, none;
+    CUmemAllocationProp prop = properties(0, false);
+    CUdeviceptr at = reserve(64 * PAGE);
+    EXPECT(free_bytes() == before - PAGE);
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    OK(cuMemRetainAllocationHandle(&same, (void *)at));
+    EXPECT(same == handle);
+    OK(cuMemRelease(handle));
+    OK(cuMemRelease(handle));
+    EXPECT(free_bytes() == before - PAGE);
+    OK(allow(at, PAGE, 0, 3));
+    OK(cuMemsetD8(at, 1, PAGE));
+    OK(cuCtxSynchronize());
+    OK(cuMemUnmap(at, PAGE));
+    EXPECT(free_bytes() == before);
+    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&none, 64 * PAGE, &prop, 0));
+    OK(cuMemAddressFree(at, 64 * PAGE));
+    end();
+}
+
+static void there_may_be_none(void) {
+    begin();
+    CUdeviceptr at;
+    int value;
+    OK(cuDeviceGetAttribute(
+        &value, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
+    EXPECT(value == 0);
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMemAddressReserve(&at, PAGE, 0, 0, 0));
+    end();
+}
+
+/* A descriptor that comes from the parent names the same bytes. */
+static void other_process(int fd) {
+    CUmemGenericAllocationHandle handle;
+    unsigned char byte;
+    begin();
+    OK(cuMemImportFromShareableHandle(
+        &handle, (void *)(intptr_t)fd,
+        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    close(fd);
+    CUdeviceptr at = reserve(PAGE);
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    OK(allow(at, PAGE, 0, 3));
+    OK(cuMemcpyDtoH(&byte, at + 77, 1));
+    EXPECT(byte == 42);
+    OK(cuMemsetD8(at + 77, 43, 1));
+    OK(cuCtxSynchronize());
+    OK(cuMemUnmap(at, PAGE));
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, PAGE));
+    end();
+    exit(0);
+}
+
+static void shared_by_descriptor(void) {
+    int fd, pipes[2], status = 1;
+    unsigned char byte = 0;
+    /* The other process starts before this one has opened the driver. */
+    EXPECT(pipe(pipes) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        int number;
+        pid_t parent = getppid();
+        char path[64];
+        EXPECT(read(pipes[0], &number, sizeof number) == sizeof number);
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", parent, number);
+        FILE *file = fopen(path, "r+");
+        EXPECT(file != NULL);
+        other_process(dup(fileno(file)));
+    }
+    begin();
+    CUmemGenericAllocationHandle handle, plain = create(PAGE), none;
+    CUmemAllocationProp prop = properties(0, true);
+    OK(cuMemCreate(&handle, PAGE, &prop, 0));
+    INVALID(cuMemExportToShareableHandle(
+        &fd, plain, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    INVALID(cuMemImportFromShareableHandle(
+        &none, (void *)(intptr_t)0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    OK(cuMemExportToShareableHandle(
+        &fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    CUdeviceptr at = reserve(PAGE);
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    OK(allow(at, PAGE, 0, 3));
+    OK(cuMemsetD8(at + 77, 42, 1));
+    OK(cuCtxSynchronize());
+    EXPECT(write(pipes[1], &fd, sizeof fd) == sizeof fd);
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    OK(cuMemcpyDtoH(&byte, at + 77, 1));
+    EXPECT(byte == 43);
+    close(fd);
+    OK(cuMemUnmap(at, PAGE));
+    OK(cuMemRelease(handle));
+    OK(cuMemRelease(plain));
+    OK(cuMemAddressFree(at, PAGE));
+    end();
+}
+
+static void leak_addresses(void) {
+    begin();
+    reserve(PAGE);
+    EXPECT(simcuda_leaks(NULL, 0) == 2);
+}
+
+static void leak_physical(void) {
+    begin();
+    create(PAGE);
+    EXPECT(simcuda_leaks(NULL, 0) == 2);
+}
+
+static void leak_mapping(void) {
+    char text[512];
+    begin();
+    CUdeviceptr at = reserve(PAGE);
+    CUmemGenericAllocationHandle handle = create(PAGE);
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    OK(cuMemRelease(handle));
+    EXPECT(simcuda_leaks(text, sizeof text) == 3);
+    EXPECT(strstr(text, "mapping"));
+}
+
+static const Case cases[] = {
+    {"bytes stay with their pages", bytes_stay_with_pages, 0, NULL},
+    {"sizes and alignment", sizes_and_alignment, 0, NULL},
+    {"mapping rules", mapping_rules, 0, NULL},
+    {"access rules", access_rules, 0, NULL},
+    {"unmapped under work", unmapped_under_work, 0, NULL},
+    {"books are kept", books_are_kept, 0, "SIMCUDA_BYTES=64M"},
+    {"there may be none", there_may_be_none, 0, "SIMCUDA_WITHOUT=vmm"},
+    {"shared by descriptor", shared_by_descriptor, 0, NULL},
+    {"leaked addresses", leak_addresses, LEAKS, NULL},
+    {"leaked physical memory", leak_physical, LEAKS, NULL},
+    {"leaked mapping", leak_mapping, LEAKS, NULL},
+};
+
+int main(void) { return RUN(cases); }
