@@ -42,28 +42,45 @@ func TestAdoptedMemoryIsUsedAndLeftAlone(t *testing.T) {
 }
 
 // An owner who gives his memory back to the system without a word gets errors, and
-// the process goes on.
+// the process goes on. The memory stays here, so that nobody else gets its addresses.
 func TestAdoptedMemoryThatIsGone(t *testing.T) {
 	o := openOne(t)
 	const size = 1 << 16
-	m := systemMapper()
-	address, err := m.reserve(2 * size)
-	require.NoError(t, err)
-	addr := device.Addr(address)
-	require.NoError(t, o.Adopt(addr+100, size))
+	host, bytes := hostBuffer(t, size)
+	addr := device.Addr(host)
+	require.NoError(t, o.Adopt(addr, size))
+	own := allocate(t, o, size)
 	s := newQueue(t, o)
 	gate := holdUp(t, s)
 	<-gate.entered
-	require.NoError(t, s.Fill(addr+100, device.Pattern{Value: 1, WidthBytes: 1}, size))
-	page := uint64(os.Getpagesize())
-	require.NoError(t, m.release(address+page, 2*size-page))
-	own := allocate(t, o, size)
-	requireCode(t, device.CodeInvalidAddress, s.Copy(own, addr+100, size), "not mapped any more")
+	require.NoError(t, s.Fill(addr, device.Pattern{Value: 1, WidthBytes: 1}, size))
+	there := o.driver.mapper.isMapped
+	o.driver.mapper.isMapped = func(address, length uint64) bool {
+		require.EqualValues(t, addr, address)
+		require.EqualValues(t, size, length)
+		return false
+	}
+	requireCode(t, device.CodeInvalidAddress, s.Copy(own, addr, size), "not mapped any more")
 	gate.open()
 	requireCode(t, device.CodeInvalidAddress, s.Synchronize(device.Forever), "not mapped any more")
-	require.NoError(t, s.Fill(addr+100, device.Pattern{Value: 1, WidthBytes: 1}, 100))
+	require.Zero(t, bytes[0])
+	o.driver.mapper.isMapped = there
+	require.NoError(t, s.Fill(addr, device.Pattern{Value: 1, WidthBytes: 1}, size))
 	require.NoError(t, s.Synchronize(device.Forever))
-	require.NoError(t, o.Disown(addr+100, size))
+	require.EqualValues(t, 1, bytes[0])
+	require.NoError(t, o.Disown(addr, size))
+}
+
+func TestWhatIsMapped(t *testing.T) {
+	m := systemMapper()
+	page := uint64(os.Getpagesize())
+	address, err := m.reserve(4 * page)
+	require.NoError(t, err)
+	require.True(t, m.isMapped(address, 4*page))
+	require.True(t, m.isMapped(address+1, 1))
+	require.NoError(t, m.release(address+page, 3*page))
+	require.True(t, m.isMapped(address, page))
+	require.False(t, m.isMapped(address+page-1, 4*page))
 	require.NoError(t, m.release(address, page))
 }
 
