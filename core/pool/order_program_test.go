@@ -46,6 +46,7 @@ func newProgram(streams int, strategy string, cached bool) *program {
 	if err != nil {
 		panic(err)
 	}
+	p.PauseReturn() // the streams of the test are of one thread
 	program := &program{dev: dev, pool: p}
 	if cached {
 		program.caches = newFakeCache(p, func(id uint64) device.Stream { return dev.streams[id] })
