@@ -587,6 +587,10 @@ FERRUM_API ferrum_status ferrum_f16_bytes(uint64_t count, uint64_t *bytes_out);
 #define FERRUM_CAPABILITY_PEER (UINT64_C(1) << 1)
 /** Virtual and shared pools work on the device. */
 #define FERRUM_CAPABILITY_VIRTUAL_MEMORY (UINT64_C(1) << 2)
+/** FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED can be had, within the system's limits. */
+#define FERRUM_CAPABILITY_PINNED_MEMORY (UINT64_C(1) << 3)
+/** ferrum_create_mapping() works between the device and others of its backend. */
+#define FERRUM_CAPABILITY_LINKED_MEMORY (UINT64_C(1) << 4)
 
 /** Description of an open device. */
 typedef struct ferrum_device_info {

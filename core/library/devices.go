@@ -30,6 +30,8 @@ const (
 	CapabilityHostAddressable uint64 = 1 << 0
 	CapabilityPeer            uint64 = 1 << 1
 	CapabilityVirtualMemory   uint64 = 1 << 2
+	CapabilityPinnedMemory    uint64 = 1 << 3
+	CapabilityLinkedMemory    uint64 = 1 << 4
 )
 
 // DeviceInfo describes an open device.
@@ -233,6 +235,12 @@ func capabilities(info device.Info) uint64 {
 	}
 	if info.VirtualMemory {
 		set |= CapabilityVirtualMemory
+	}
+	if info.PinnedHost {
+		set |= CapabilityPinnedMemory
+	}
+	if info.Linker {
+		set |= CapabilityLinkedMemory
 	}
 	return set
 }

@@ -68,7 +68,8 @@ func TestDeviceInfo(t *testing.T) {
 	info, err := b.DeviceInfo(b.open("test:1"))
 	require.NoError(t, err)
 	require.Equal(t, b.device(1).Info(), info.Info)
-	require.Equal(t, library.CapabilityPeer|library.CapabilityVirtualMemory, info.Capabilities)
+	require.Equal(t, library.CapabilityPeer|library.CapabilityVirtualMemory|
+		library.CapabilityLinkedMemory, info.Capabilities)
 }
 
 // Each kind of object keeps its device open, and a refused close changes

@@ -42,7 +42,8 @@ func TestHostSettings(t *testing.T) {
 	info, err := l.DeviceInfo(dev)
 	require.NoError(t, err)
 	require.EqualValues(t, 128<<20, info.TotalBytes)
-	require.Equal(t, library.CapabilityHostAddressable|library.CapabilityPeer|library.CapabilityVirtualMemory, info.Capabilities)
+	require.Equal(t, library.CapabilityHostAddressable|library.CapabilityPeer|library.CapabilityVirtualMemory|
+		library.CapabilityPinnedMemory|library.CapabilityLinkedMemory, info.Capabilities)
 	_, err = l.DeviceOpen("cpu:2")
 	requireCode(t, device.CodeDeviceNotFound, err)
 	require.NoError(t, l.DeviceClose(dev, false))

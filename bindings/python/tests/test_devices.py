@@ -16,6 +16,8 @@ def test_info(device):
     assert info.total_bytes == 512 * MIB
     assert info.host_addressable
     assert fm.Capability.HOST_ADDRESSABLE in info.capabilities
+    assert fm.Capability.PINNED_MEMORY in info.capabilities
+    assert fm.Capability.LINKED_MEMORY in info.capabilities
     assert info.granularity_bytes > 0
 
 

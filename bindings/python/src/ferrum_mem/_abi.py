@@ -219,6 +219,10 @@ FERRUM_CAPABILITY_HOST_ADDRESSABLE = 1
 FERRUM_CAPABILITY_PEER = 2
 # Virtual and shared pools work on the device.
 FERRUM_CAPABILITY_VIRTUAL_MEMORY = 4
+# FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED can be had, within the system's limits.
+FERRUM_CAPABILITY_PINNED_MEMORY = 8
+# ferrum_create_mapping() works between the device and others of its backend.
+FERRUM_CAPABILITY_LINKED_MEMORY = 16
 # Below 70 %, or unknown (total_bytes 0).
 FERRUM_PRESSURE_LOW = 0
 # From 70 %.

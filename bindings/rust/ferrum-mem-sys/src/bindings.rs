@@ -207,6 +207,10 @@ pub const FERRUM_CAPABILITY_HOST_ADDRESSABLE: u64 = 1;
 pub const FERRUM_CAPABILITY_PEER: u64 = 2;
 /// Virtual and shared pools work on the device.
 pub const FERRUM_CAPABILITY_VIRTUAL_MEMORY: u64 = 4;
+/// FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED can be had, within the system's limits.
+pub const FERRUM_CAPABILITY_PINNED_MEMORY: u64 = 8;
+/// ferrum_create_mapping() works between the device and others of its backend.
+pub const FERRUM_CAPABILITY_LINKED_MEMORY: u64 = 16;
 /// Below 70 %, or unknown (total_bytes 0).
 pub const FERRUM_PRESSURE_LOW: ferrum_pressure_level = 0;
 /// From 70 %.

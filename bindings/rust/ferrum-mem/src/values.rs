@@ -58,6 +58,10 @@ pub struct DeviceInfo {
     pub peer: bool,
     /// Whether virtual and shared pools work on the device.
     pub virtual_memory: bool,
+    /// Whether page-locked memory can be had, within the system's limits.
+    pub pinned_memory: bool,
+    /// Whether blocks can be linked with blocks of others of its backend.
+    pub linked_memory: bool,
 }
 
 impl From<&sys::ferrum_device_info> for DeviceInfo {
@@ -74,6 +78,8 @@ impl From<&sys::ferrum_device_info> for DeviceInfo {
             host_addressable: has(sys::FERRUM_CAPABILITY_HOST_ADDRESSABLE),
             peer: has(sys::FERRUM_CAPABILITY_PEER),
             virtual_memory: has(sys::FERRUM_CAPABILITY_VIRTUAL_MEMORY),
+            pinned_memory: has(sys::FERRUM_CAPABILITY_PINNED_MEMORY),
+            linked_memory: has(sys::FERRUM_CAPABILITY_LINKED_MEMORY),
         }
     }
 }
