@@ -22,6 +22,8 @@ type subject struct {
 	device.Device
 	device.VirtualMemory
 	visible device.HostVisible
+	// eager: pages have memory from the start.
+	eager bool
 }
 
 // program runs calls on a device and its model.
@@ -214,6 +216,10 @@ func (p *program) resident(*rapid.T) {
 	addr, size := p.spread()
 	got, err := p.dev.Resident(addr, size)
 	if !p.expect(p.model.rangeCode(addr, size, false), err, "Resident %#x, %d", addr, size) {
+		return
+	}
+	if p.dev.eager {
+		require.Equal(p.t, size, got)
 		return
 	}
 	var least, most uint64

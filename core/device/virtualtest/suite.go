@@ -15,7 +15,13 @@ const leastBytes = 64 << 20
 // Run runs the suite. open gives a device with the capability that the process
 // can see the memory of, with at least 64 MiB for nobody else; the suite closes
 // it.
-func Run(t *testing.T, open func(t *testing.T) device.Device) {
+func Run(t *testing.T, open func(t *testing.T) device.Device) { run(t, open, false) }
+
+// RunEager is Run for a device that puts memory behind a page when it makes it, and
+// not at the first touch.
+func RunEager(t *testing.T, open func(t *testing.T) device.Device) { run(t, open, true) }
+
+func run(t *testing.T, open func(t *testing.T) device.Device, eager bool) {
 	for name, test := range map[string]func(*testing.T, subject){
 		"random programs": randomPrograms,
 		"address space":   addressSpace,
@@ -31,7 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) device.Device) {
 			visible, ok := dev.(device.HostVisible)
 			require.True(t, ok && dev.Info().HostVisible, "the process sees the device's memory")
 			require.GreaterOrEqual(t, dev.Info().TotalBytes, uint64(leastBytes))
-			test(t, subject{Device: dev, VirtualMemory: v, visible: visible})
+			test(t, subject{Device: dev, VirtualMemory: v, visible: visible, eager: eager})
 			if name != "close" {
 				require.NoError(t, dev.Close(), "nothing is left behind")
 			}

@@ -11,9 +11,9 @@ import (
 // Backend is the name of the backend in device ids such as "cuda:0".
 const Backend = "cuda"
 
-// minimumVersion is the first interface with stream-ordered allocation beside
+// MinimumVersion is the first interface with stream-ordered allocation beside
 // virtual memory: 11.2.
-const minimumVersion = 11020
+const MinimumVersion = 11020
 
 // What CUresult and CUdevice_attribute mean by these numbers.
 const (
@@ -103,9 +103,9 @@ func (d *driver) survey() device.Survey {
 		return d.failed("cuDriverGetVersion", code)
 	}
 	text := fmt.Sprintf("%d.%d", version/1000, version%1000/10)
-	if version < minimumVersion {
+	if version < MinimumVersion {
 		old := device.Absent(device.AbsenceTooOld, int64(version), fmt.Sprintf(
-			"%s has interface %s, and %d.%d is needed", d.library.Name, text, minimumVersion/1000, minimumVersion%1000/10))
+			"%s has interface %s, and %d.%d is needed", d.library.Name, text, MinimumVersion/1000, MinimumVersion%1000/10))
 		old.Version = text
 		return old
 	}

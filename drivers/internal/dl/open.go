@@ -67,6 +67,10 @@ func (l *Library) Require(table map[string]*uintptr) error {
 	if len(missing) == 0 {
 		return nil
 	}
+	return l.lacks(missing)
+}
+
+func (l *Library) lacks(names []string) error {
 	return &Failure{device.AbsenceSymbolMissing,
-		fmt.Sprintf("%s is too old or another library: it lacks %s", l.Name, sortedList(missing))}
+		fmt.Sprintf("%s is too old or another library: it lacks %s", l.Name, sortedList(names))}
 }

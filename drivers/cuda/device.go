@@ -1,0 +1,237 @@
+package cuda
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// openDevice is one open of a device.
+type openDevice struct {
+	driver *Driver
+	api    *api
+	handle int32
+	info   device.Info
+	// ordered says that memory can be had in the order of a stream.
+	ordered bool
+	// context is the retained primary context; contextNumber tells it from one that
+	// takes its place after a reset, 0 where the driver does not number them.
+	context       uintptr
+	contextNumber uint64
+	// lost is the first error that the device does not recover from.
+	lost atomic.Pointer[device.Error]
+	// gate is held for reading by every call of the driver. Close has it for writing for
+	// a moment.
+	gate   sync.RWMutex
+	closed atomic.Bool
+
+	ranges  ranges
+	virtual virtualMemory
+
+	mu sync.Mutex
+	// live counts what Allocate, AllocatePinned, Reserve and Create gave, from before
+	// it is there until after it is gone.
+	live    int
+	streams map[*stream]struct{}
+	events  map[*event]struct{}
+
+	defaultStream *stream
+	// scrub is where pages are made zeros.
+	scrub *stream
+}
+
+var (
+	_ device.Device        = (*openDevice)(nil)
+	_ device.Peer          = (*openDevice)(nil)
+	_ device.PinnedHost    = (*openDevice)(nil)
+	_ device.VirtualMemory = (*openDevice)(nil)
+)
+
+func newOpenDevice(d *Driver, one *found) (*openDevice, error) {
+	const op = "cuda.open"
+	o := &openDevice{
+		driver: d, api: d.api, handle: one.handle, info: one.info, ordered: one.ordered,
+		streams: make(map[*stream]struct{}), events: make(map[*event]struct{}),
+	}
+	o.virtual.init(o)
+	if err := o.call(op, "", &o.api.contextRetain, dl.Pointer(&o.context), uintptr(o.handle)); err != nil {
+		return nil, err
+	}
+	if o.api.contextID.Found() && o.api.contextID.Call(o.context, dl.Pointer(&o.contextNumber)) != 0 {
+		o.contextNumber = 0
+	}
+	err := o.prepare(op)
+	if err != nil {
+		o.leave()
+		return nil, err
+	}
+	return o, nil
+}
+
+// prepare makes what an open device always has.
+func (o *openDevice) prepare(op string) (err error) {
+	if o.info.VirtualMemory {
+		if err := o.virtual.measure(op); err != nil {
+			return err
+		}
+	}
+	if o.defaultStream, err = o.newStream(op, 0); err != nil {
+		return err
+	}
+	o.scrub, err = o.newStream(op, 0)
+	return err
+}
+
+// leave ends what an open device always has, and gives the context back.
+func (o *openDevice) leave() {
+	const op = "cuda.close"
+	for _, s := range []*stream{o.defaultStream, o.scrub} {
+		if s != nil {
+			s.leave(op)
+		}
+	}
+	o.mu.Lock()
+	events := o.events
+	o.events = nil
+	o.mu.Unlock()
+	for e := range events {
+		e.leave(op)
+	}
+	forgetHostCalls(o)
+	o.api.contextRelease.Call(uintptr(o.handle))
+}
+
+func (o *openDevice) Info() device.Info { return o.info }
+
+// errorf makes an error about this device.
+func (o *openDevice) errorf(code device.Code, op, format string, args ...any) error {
+	return device.Errorf(code, op, format, args...).On(o.info.ID)
+}
+
+func (o *openDevice) checkOpen(op string) error {
+	if o.closed.Load() {
+		return o.errorf(device.CodeInvalidState, op, "the device is closed")
+	}
+	return nil
+}
+
+// hold counts what is about to be given out, so that Close cannot slip in between.
+func (o *openDevice) hold(op string, n int) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	o.live += n
+	return nil
+}
+
+func (o *openDevice) drop(n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.live -= n
+}
+
+func (o *openDevice) DefaultStream() device.Stream { return o.defaultStream }
+
+// NewStream makes a stream of the least priority.
+func (o *openDevice) NewStream() (device.Stream, error) {
+	return o.NewPriorityStream(0)
+}
+
+// NewPriorityStream makes a stream whose work goes before that of streams with a
+// greater number. A priority that is not between those of StreamPriorities is
+// CodeInvalidArgument.
+func (o *openDevice) NewPriorityStream(priority int) (device.Stream, error) {
+	const op = "cuda.new_stream"
+	least, greatest, err := o.StreamPriorities()
+	if err != nil {
+		return nil, err
+	}
+	if priority > least || priority < greatest {
+		return nil, o.errorf(device.CodeInvalidArgument, op,
+			"priority %d: the device has those from %d (least) to %d (greatest)", priority, least, greatest)
+	}
+	s, err := o.newStream(op, priority)
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	o.streams[s] = struct{}{}
+	o.mu.Unlock()
+	return s, nil
+}
+
+// StreamPriorities is the range of priorities: the least one is the greatest number.
+func (o *openDevice) StreamPriorities() (least, greatest int, err error) {
+	const op = "cuda.stream_priorities"
+	var low, high int32
+	err = o.within(op, func() error {
+		return o.call(op, "", &o.api.priorityRange, dl.Pointer(&low), dl.Pointer(&high))
+	})
+	return int(low), int(high), err
+}
+
+// Synchronize waits for the work that is queued on each stream of this Device now.
+func (o *openDevice) Synchronize(timeout time.Duration) error {
+	const op = "cuda.synchronize_device"
+	limit, err := o.newDeadline(op, timeout)
+	if err != nil {
+		return err
+	}
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	streams := []*stream{o.defaultStream}
+	for s := range o.streams {
+		streams = append(streams, s)
+	}
+	o.mu.Unlock()
+	for _, s := range streams {
+		if err := s.await(op, limit); err != nil && !s.closed.Load() {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close waits for the default stream and releases the primary context. A device that
+// is lost is closed as well, and what it held is gone with its context.
+func (o *openDevice) Close() error {
+	const op = "cuda.close"
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	if err := o.outsideHostFunction(op); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	left := o.left()
+	if left == "" && o.closed.Swap(true) {
+		o.mu.Unlock()
+		return o.errorf(device.CodeInvalidState, op, "the device is closed")
+	}
+	o.mu.Unlock()
+	if left != "" {
+		return o.errorf(device.CodeBusy, op, "%s are left", left)
+	}
+	// Calls that began before are let finish; those that come now see that it is closed.
+	o.gate.Lock()
+	//lint:ignore SA2001 there is nothing to do inside: to have had it is enough.
+	o.gate.Unlock()
+	o.leave()
+	return nil
+}
+
+// left says what keeps the device open, or "".
+func (o *openDevice) left() string {
+	if o.live == 0 && len(o.streams) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d segments, reservations and pages, and %d streams", o.live, len(o.streams))
+}

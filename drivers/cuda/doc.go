@@ -1,0 +1,23 @@
+// Package cuda is the driver for NVIDIA's devices: device.Driver and the capabilities
+// of an open device over libcuda, which is loaded when the driver is first asked for
+// something, without the toolkit and without C code of its own.
+//
+// It owns the retained primary contexts of the devices that are open, the streams and
+// events that it made, and the books of what was allocated, reserved, created and
+// mapped. Every range that work is queued on is held against the books first: on a
+// device a wrong address spoils the context for the whole process.
+//
+// The context that is current on the caller's thread is the same after every call as
+// before it, and so is the thread's mode for calls while a stream captures, which is
+// relaxed inside. An error that the device does not recover from marks it as lost:
+// then every call fails with device.CodeDeviceLost, except those that give something
+// back, which succeed so that the device can be closed.
+//
+// It never enqueues on a stream that it does not own, never makes the device wait
+// where the caller did not ask for that, and has no kernels.
+//
+// Lock order: event.using, virtualMemory.mu or, after the former, stream.using; then openDevice.gate; then, each alone, openDevice.mu, ranges.mu, stream.mu and the
+// lock of the table of host functions. The first of these are held over calls of the
+// driver, so that a handle is not destroyed while it is in use and the books of the
+// virtual memory are never behind.
+package cuda

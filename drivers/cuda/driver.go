@@ -1,0 +1,217 @@
+package cuda
+
+import (
+	"fmt"
+	"sync"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/cuda/cudaprobe"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// Backend is the name of the backend in device ids such as "cuda:0".
+const Backend = cudaprobe.Backend
+
+// Config sets up the driver.
+type Config struct {
+	// Library is the path of the driver's library; "": it is looked for under the
+	// names that it has on this system.
+	Library string
+}
+
+// Driver is the CUDA backend. It is safe for concurrent use. It loads the library
+// when it is first asked for something, keeps the answer, and never unloads it.
+type Driver struct {
+	names []string
+
+	once    sync.Once
+	failed  error
+	library string
+	version int32
+	api     *api
+	// lacking is what the library does not have, by group.
+	lacking map[string][]string
+	devices []found
+}
+
+// found is a device as the driver describes it.
+type found struct {
+	handle int32
+	info   device.Info
+	// uuid and pci name the device on any machine order.
+	uuid [16]byte
+	pci  string
+	// ordered says that memory can be taken and given back in the order of a stream.
+	ordered bool
+}
+
+var (
+	_ device.Driver       = (*Driver)(nil)
+	_ device.MemoryReader = (*Driver)(nil)
+)
+
+// New sets up the backend and loads nothing.
+func New(c Config) *Driver {
+	if c.Library != "" {
+		return &Driver{names: []string{c.Library}}
+	}
+	return &Driver{names: cudaprobe.Names()}
+}
+
+// Backend is "cuda".
+func (d *Driver) Backend() string { return Backend }
+
+// Probe loads the library and says why it or its devices cannot be used.
+func (d *Driver) Probe() error {
+	d.once.Do(func() { d.failed = d.load() })
+	return d.failed
+}
+
+func unavailable(format string, args ...any) *device.Error {
+	return device.Errorf(device.CodeBackendUnavailable, "cuda.probe", format, args...)
+}
+
+func (d *Driver) load() error {
+	if len(d.names) == 0 {
+		return unavailable("CUDA is not supported on this system")
+	}
+	library, err := dl.Open(d.names...)
+	if err != nil {
+		return unavailable("%w", err)
+	}
+	d.library, d.api = library.Name, new(api)
+	if d.lacking, err = library.Load(d.api.table()); err != nil {
+		return unavailable("%w", err)
+	}
+	// The version is asked first: an old driver may fail to start for that reason.
+	if number := d.api.driverVersion.Call(dl.Pointer(&d.version)); number != 0 {
+		return d.refused(&d.api.driverVersion, number)
+	}
+	if d.version < cudaprobe.MinimumVersion {
+		return unavailable("%s has interface %s, and %s is needed", d.library, versionText(d.version),
+			versionText(cudaprobe.MinimumVersion)).WithNative(int64(d.version))
+	}
+	if number := d.api.initialize.Call(0); number != 0 {
+		return d.refused(&d.api.initialize, number)
+	}
+	return d.find()
+}
+
+func versionText(version int32) string { return fmt.Sprintf("%d.%d", version/1000, version%1000/10) }
+
+// refused is a failure of a call before there is a device: the backend is not there.
+func (d *Driver) refused(call *dl.Function, number int32) error {
+	err := d.api.refused("cuda.probe", call, number)
+	err.Code = device.CodeBackendUnavailable
+	return err
+}
+
+func (d *Driver) find() error {
+	var count int32
+	if number := d.api.deviceCount.Call(dl.Pointer(&count)); number != 0 {
+		return d.refused(&d.api.deviceCount, number)
+	}
+	if count <= 0 {
+		return unavailable("no device: cuDeviceGetCount counts %d", count)
+	}
+	for index := range count {
+		one, err := d.describe(index)
+		if err != nil {
+			return err
+		}
+		d.devices = append(d.devices, one)
+	}
+	return nil
+}
+
+// What addresses and sizes of cuMemAlloc are multiples of here: the first is promised
+// by the driver, the second keeps segments whole pages of its own.
+const (
+	alignmentBytes   = 256
+	granularityBytes = 64 << 10
+)
+
+func (d *Driver) describe(index int32) (found, error) {
+	var name [256]byte
+	var pci [32]byte
+	var total uint64
+	var one found
+	uuid := &d.api.deviceUUID
+	if d.api.deviceUUID2.Found() {
+		uuid = &d.api.deviceUUID2
+	}
+	if number := d.api.deviceGet.Call(dl.Pointer(&one.handle), uintptr(index)); number != 0 {
+		return one, d.refused(&d.api.deviceGet, number)
+	}
+	handle := uintptr(one.handle)
+	for _, step := range []struct {
+		call      *dl.Function
+		arguments []uintptr
+	}{
+		{&d.api.deviceName, []uintptr{dl.Pointer(&name), uintptr(len(name)), handle}},
+		{&d.api.deviceTotal, []uintptr{dl.Pointer(&total), handle}},
+		{&d.api.devicePCI, []uintptr{dl.Pointer(&pci), uintptr(len(pci)), handle}},
+		{uuid, []uintptr{dl.Pointer(&one.uuid), handle}},
+	} {
+		if number := step.call.Call(step.arguments...); number != 0 {
+			return one, d.refused(step.call, number)
+		}
+	}
+	one.pci = dl.Text(pci[:])
+	one.ordered = len(d.lacking[groupOrdered]) == 0 && d.attribute(one.handle, attributeOrdered) != 0
+	one.info = device.Info{
+		ID: device.ID{Backend: Backend, Index: int(index)}, Name: dl.Text(name[:]), TotalBytes: total,
+		GranularityBytes: granularityBytes, AlignmentBytes: alignmentBytes,
+		Peer:          len(d.lacking[groupPeer]) == 0,
+		VirtualMemory: len(d.lacking[groupVirtual]) == 0 && d.attribute(one.handle, attributeVirtual) != 0,
+		PinnedHost:    len(d.lacking[groupPinned]) == 0 && d.attribute(one.handle, attributeMapHost) != 0,
+	}
+	return one, nil
+}
+
+// attribute is 0 where the driver does not know it.
+func (d *Driver) attribute(handle, which int32) int32 {
+	var value int32
+	if d.api.deviceAttribute.Call(dl.Pointer(&value), uintptr(which), uintptr(handle)) != 0 {
+		return 0
+	}
+	return value
+}
+
+// Devices describes every device that the driver shows to this process.
+func (d *Driver) Devices() ([]device.Info, error) {
+	if err := d.Probe(); err != nil {
+		return nil, err
+	}
+	infos := make([]device.Info, len(d.devices))
+	for i := range infos {
+		infos[i] = d.devices[i].info
+	}
+	return infos, nil
+}
+
+// at is the device with an index.
+func (d *Driver) at(op string, index int) (*found, error) {
+	if err := d.Probe(); err != nil {
+		return nil, err
+	}
+	if index < 0 || index >= len(d.devices) {
+		return nil, device.Errorf(device.CodeDeviceNotFound, op,
+			"device %s:%d: there are %d CUDA devices", Backend, index, len(d.devices))
+	}
+	return &d.devices[index], nil
+}
+
+// Open retains the device's primary context, which it shares with whoever else in the
+// process uses CUDA. Each call gives a Device of its own.
+func (d *Driver) Open(index int) (device.Device, error) {
+	one, err := d.at("cuda.open", index)
+	if err != nil {
+		return nil, err
+	}
+	o, err := newOpenDevice(d, one)
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}

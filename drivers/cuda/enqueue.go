@@ -1,0 +1,172 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// bounceBytes is how much of an overlapping copy is moved at a time.
+const bounceBytes = 1 << 20
+
+// mostParts bounds what one copy is cut into where the device lacks memory to copy
+// through.
+const mostParts = 1 << 16
+
+// Copy moves bytes within the device. The driver leaves ranges that overlap undefined:
+// such a copy is cut into parts that go one after the other, from that end on which
+// nothing is overwritten that is still to be read.
+func (s *stream) Copy(dst, src device.Addr, size uint64) error {
+	const op = "cuda.copy"
+	o := s.owner
+	if err := s.check(op); err != nil {
+		return err
+	}
+	if err := o.check(op, "destination", dst, size, device.AccessReadWrite); err != nil {
+		return err
+	}
+	if err := o.check(op, "source", src, size, device.AccessRead); err != nil {
+		return err
+	}
+	return s.use(op, func() error {
+		switch distance := max(dst, src) - min(dst, src); {
+		case distance == 0:
+			return nil
+		case uint64(distance) >= size:
+			return s.move(op, uint64(dst), uint64(src), size)
+		}
+		return s.moveOverlapping(op, uint64(dst), uint64(src), size)
+	})
+}
+
+func (s *stream) move(op string, dst, src, size uint64) error {
+	return s.owner.call(op, fmt.Sprintf("destination %#x, source %#x, size %d", dst, src, size),
+		&s.owner.api.copyWithin, uintptr(dst), uintptr(src), uintptr(size), s.handle)
+}
+
+// moveOverlapping takes parts that do not overlap by themselves where these are large
+// enough, and else moves them through memory that is there in the stream's order only.
+func (s *stream) moveOverlapping(op string, dst, src, size uint64) (err error) {
+	o := s.owner
+	part, through := max(dst, src)-min(dst, src), uint64(0)
+	if part < bounceBytes && o.ordered {
+		part = min(size, bounceBytes)
+		what := fmt.Sprintf("%d bytes for an overlapping copy", part)
+		if err := o.call(op, what, &o.api.orderedAlloc, dl.Pointer(&through), uintptr(part), s.handle); err != nil {
+			return err
+		}
+		defer func() {
+			if freed := o.call(op, what, &o.api.orderedFree, uintptr(through), s.handle); err == nil {
+				err = freed
+			}
+		}()
+	}
+	if through == 0 && size/part > mostParts {
+		return o.errorf(device.CodeUnsupported, op,
+			"size %d, %d bytes apart: the device has no stream-ordered memory to copy ranges through that overlap so much", size, part)
+	}
+	for done := uint64(0); done < size; {
+		n := min(part, size-done)
+		at := done
+		if dst > src {
+			at = size - done - n
+		}
+		from := src + at
+		if through != 0 {
+			if err := s.move(op, through, from, n); err != nil {
+				return err
+			}
+			from = through
+		}
+		if err := s.move(op, dst+at, from, n); err != nil {
+			return err
+		}
+		done += n
+	}
+	return nil
+}
+
+func (s *stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64) error {
+	const op = "cuda.copy_from_host"
+	if err := s.checkTransfer(op, dst, src, size, device.AccessReadWrite); err != nil {
+		return err
+	}
+	return s.use(op, func() error {
+		return s.owner.call(op, fmt.Sprintf("destination %#x, source %#x, size %d", uint64(dst), uint64(src), size),
+			&s.owner.api.copyIn, uintptr(dst), uintptr(src), uintptr(size), s.handle)
+	})
+}
+
+func (s *stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) error {
+	const op = "cuda.copy_to_host"
+	if err := s.checkTransfer(op, src, dst, size, device.AccessRead); err != nil {
+		return err
+	}
+	return s.use(op, func() error {
+		return s.owner.call(op, fmt.Sprintf("destination %#x, source %#x, size %d", uint64(dst), uint64(src), size),
+			&s.owner.api.copyOut, uintptr(dst), uintptr(src), uintptr(size), s.handle)
+	})
+}
+
+// checkTransfer refuses what cannot be a copy between the device and the process.
+func (s *stream) checkTransfer(op string, addr device.Addr, host device.HostAddr, size uint64, need device.Access) error {
+	if err := s.check(op); err != nil {
+		return err
+	}
+	what, other := "source", "destination"
+	if need == device.AccessReadWrite {
+		what, other = other, what
+	}
+	if err := s.owner.check(op, what, addr, size, need); err != nil {
+		return err
+	}
+	if host == 0 {
+		return s.owner.errorf(device.CodeNullPointer, op, "%s: must not be NULL", other)
+	}
+	if size > math.MaxUint64-uint64(host) {
+		return s.owner.errorf(device.CodeOverflow, op,
+			"%s %#x, size %d: the end does not fit 64 bits", other, uint64(host), size)
+	}
+	return nil
+}
+
+func (s *stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) error {
+	const op = "cuda.fill"
+	if err := s.check(op); err != nil {
+		return err
+	}
+	if err := s.checkPattern(op, dst, pattern, size); err != nil {
+		return err
+	}
+	if err := s.owner.check(op, "destination", dst, size, device.AccessReadWrite); err != nil {
+		return err
+	}
+	return s.use(op, func() error { return s.fill(op, uint64(dst), pattern, size) })
+}
+
+func (s *stream) fill(op string, dst uint64, pattern device.Pattern, size uint64) error {
+	call := map[int]*dl.Function{1: &s.owner.api.fill8, 2: &s.owner.api.fill16, 4: &s.owner.api.fill32}[pattern.WidthBytes]
+	return s.owner.call(op, fmt.Sprintf("destination %#x, size %d", dst, size), call,
+		uintptr(dst), uintptr(pattern.Value), uintptr(size/uint64(pattern.WidthBytes)), s.handle)
+}
+
+func (s *stream) checkPattern(op string, dst device.Addr, pattern device.Pattern, size uint64) error {
+	o, width := s.owner, uint64(pattern.WidthBytes)
+	if width != 1 && width != 2 && width != 4 {
+		return o.errorf(device.CodeInvalidArgument, op, "pattern width %d: want 1, 2 or 4 bytes", pattern.WidthBytes)
+	}
+	if uint64(pattern.Value)>>(8*width) != 0 {
+		return o.errorf(device.CodeInvalidArgument, op,
+			"pattern %#x: does not fit its width of %d bytes", pattern.Value, width)
+	}
+	if size%width != 0 {
+		return o.errorf(device.CodeInvalidSize, op, "size %d: not a multiple of the pattern width %d", size, width)
+	}
+	if uint64(dst)%width != 0 {
+		return o.errorf(device.CodeInvalidArgument, op,
+			"destination %#x: not a multiple of the pattern width %d", uint64(dst), width)
+	}
+	return nil
+}

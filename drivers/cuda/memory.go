@@ -1,0 +1,145 @@
+package cuda
+
+import (
+	"fmt"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// Allocate takes memory of the device. What another process took meanwhile is
+// CodeOutOfMemory as well, whatever Memory said before.
+func (o *openDevice) Allocate(size uint64) (device.Addr, error) {
+	const op = "cuda.allocate"
+	if err := o.startAllocation(op, size); err != nil {
+		return 0, err
+	}
+	var base uint64
+	err := o.within(op, func() error {
+		return o.call(op, fmt.Sprintf("size %d", size), &o.api.memoryAlloc, dl.Pointer(&base), uintptr(size))
+	})
+	if err != nil {
+		o.drop(1)
+		return 0, err
+	}
+	o.ranges.insert(span{base: base, size: size})
+	return device.Addr(base), nil
+}
+
+func (o *openDevice) startAllocation(op string, size uint64) error {
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	if size == 0 || size%granularityBytes != 0 {
+		return o.errorf(device.CodeInvalidSize, op, "size %d: want a multiple of %d, not 0", size, granularityBytes)
+	}
+	return o.hold(op, 1)
+}
+
+// Free gives memory back. An address and size that Allocate did not return together,
+// or not any more, are CodeInvalidAddress.
+func (o *openDevice) Free(addr device.Addr, size uint64) error {
+	return o.free("cuda.free", kindSegment, uint64(addr), size, &o.api.memoryFree)
+}
+
+func (o *openDevice) free(op string, of kind, addr, size uint64, f *dl.Function) error {
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	s, found := o.ranges.remove(of, addr, size)
+	if !found {
+		return o.errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: nothing that was allocated starts there and has that size", addr, size)
+	}
+	where := s.base
+	if of == kindPinned {
+		where = s.host
+	}
+	err := o.giveBack(op, func() error {
+		return o.call(op, fmt.Sprintf("address %#x, size %d", addr, size), f, uintptr(where))
+	})
+	if err != nil {
+		o.ranges.insert(s)
+		return err
+	}
+	o.drop(1)
+	return nil
+}
+
+// giveBack runs a call that gives something back: on a lost device it succeeds.
+func (o *openDevice) giveBack(op string, body func() error) error {
+	if err := o.outsideHostFunction(op); err != nil {
+		return err
+	}
+	o.gate.RLock()
+	defer o.gate.RUnlock()
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	return o.returned(o.current(op, body))
+}
+
+// Memory asks the driver, whose reading has everybody's use in it.
+func (o *openDevice) Memory() (device.MemoryReading, error) {
+	const op = "cuda.memory"
+	var free, total uint64
+	err := o.within(op, func() error {
+		return o.call(op, "", &o.api.memoryInfo, dl.Pointer(&free), dl.Pointer(&total))
+	})
+	if err != nil {
+		return device.MemoryReading{}, err
+	}
+	return device.MemoryReading{TotalBytes: total, FreeBytes: free}, nil
+}
+
+// ReadMemory reads the memory of a device that need not be open: its primary context
+// is retained for that long, and made if nobody has it.
+func (d *Driver) ReadMemory(index int) (device.MemoryReading, error) {
+	const op = "cuda.read_memory"
+	one, err := d.at(op, index)
+	if err != nil {
+		return device.MemoryReading{}, err
+	}
+	o := &openDevice{driver: d, api: d.api, handle: one.handle, info: one.info}
+	if err := o.call(op, "", &o.api.contextRetain, dl.Pointer(&o.context), uintptr(o.handle)); err != nil {
+		return device.MemoryReading{}, err
+	}
+	defer o.api.contextRelease.Call(uintptr(o.handle))
+	return o.Memory()
+}
+
+// AllocatePinned takes page-locked memory that every device of the process can use.
+func (o *openDevice) AllocatePinned(size uint64) (device.PinnedMemory, error) {
+	const op = "cuda.allocate_pinned"
+	if !o.info.PinnedHost {
+		return device.PinnedMemory{}, o.errorf(device.CodeUnsupported, op,
+			"the device cannot use memory of the host, or the driver lacks %v", o.driver.lacking[groupPinned])
+	}
+	if err := o.startAllocation(op, size); err != nil {
+		return device.PinnedMemory{}, err
+	}
+	var host, base uint64
+	what := fmt.Sprintf("size %d", size)
+	err := o.within(op, func() error {
+		err := o.call(op, what, &o.api.hostAlloc, dl.Pointer(&host), uintptr(size), hostPortable|hostDeviceMap)
+		if err != nil {
+			return err
+		}
+		if err := o.call(op, what, &o.api.hostPointer, dl.Pointer(&base), uintptr(host), 0); err != nil {
+			o.api.hostFree.Call(uintptr(host))
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		o.drop(1)
+		return device.PinnedMemory{}, err
+	}
+	o.ranges.insert(span{base: base, size: size, kind: kindPinned, host: host})
+	return device.PinnedMemory{Addr: device.Addr(base), HostAddr: device.HostAddr(host)}, nil
+}
+
+// FreePinned gives back what AllocatePinned took.
+func (o *openDevice) FreePinned(addr device.Addr, size uint64) error {
+	return o.free("cuda.free_pinned", kindPinned, uint64(addr), size, &o.api.hostFree)
+}

@@ -1,0 +1,163 @@
+package cuda
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// stream is a stream of the driver that does not wait for the legacy default stream.
+type stream struct {
+	owner  *openDevice
+	handle uintptr
+	closed atomic.Bool
+
+	// using is held for reading while the handle is in use, and for writing when it
+	// is destroyed.
+	using sync.RWMutex
+
+	mu sync.Mutex
+	// failure is that of a host function since the last Synchronize.
+	failure error
+}
+
+var _ device.Stream = (*stream)(nil)
+
+func (o *openDevice) newStream(op string, priority int) (*stream, error) {
+	s := &stream{owner: o}
+	err := o.within(op, func() error {
+		return o.call(op, "", &o.api.streamCreate, dl.Pointer(&s.handle), streamNonBlocking, uintptr(priority))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *stream) check(op string) error {
+	if s.closed.Load() {
+		return s.owner.errorf(device.CodeInvalidState, op, "the stream is closed")
+	}
+	return nil
+}
+
+// use runs body while the stream is open, in the device's context.
+func (s *stream) use(op string, body func() error) error {
+	s.using.RLock()
+	defer s.using.RUnlock()
+	if err := s.check(op); err != nil {
+		return err
+	}
+	return s.owner.within(op, body)
+}
+
+// Idle asks the driver. A failure of queued work is an error here as well.
+func (s *stream) Idle() (bool, error) {
+	const op = "cuda.idle"
+	idle := false
+	err := s.use(op, func() (err error) {
+		idle, err = s.owner.ready(op, &s.owner.api.streamQuery, s.handle)
+		return err
+	})
+	return idle, err
+}
+
+// ready asks whether a stream or event is done.
+func (o *openDevice) ready(op string, query *dl.Function, handle uintptr) (bool, error) {
+	number := query.Call(handle)
+	if number == resultNotReady {
+		return false, nil
+	}
+	if number != 0 {
+		return false, o.failure(op, query, number, "")
+	}
+	return true, nil
+}
+
+// Synchronize waits for the work queued so far. What fails on the device spoils its
+// context: then the device is lost. A host function that panicked is CodeInternal.
+func (s *stream) Synchronize(timeout time.Duration) error {
+	const op = "cuda.synchronize"
+	limit, err := s.owner.newDeadline(op, timeout)
+	if err != nil {
+		return err
+	}
+	if err := s.await(op, limit); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	failure := s.failure
+	s.failure = nil
+	return failure
+}
+
+// await waits for the end of the queue as it is now: the driver waits where there is
+// no limit, and with one the end is marked by an event that is asked again and again.
+func (s *stream) await(op string, limit deadline) error {
+	if limit.forever() {
+		return s.use(op, func() error {
+			return s.owner.call(op, "", &s.owner.api.streamSynchronize, s.handle)
+		})
+	}
+	if idle, err := s.Idle(); idle || err != nil {
+		return err
+	}
+	end, err := s.record(op)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = end.Close() }()
+	return end.await(op, limit)
+}
+
+// Close runs the queue dry. The default stream goes with its device:
+// CodeInvalidArgument.
+func (s *stream) Close() error {
+	const op = "cuda.close_stream"
+	o := s.owner
+	if s == o.defaultStream {
+		return o.errorf(device.CodeInvalidArgument, op, "the default stream goes with its device")
+	}
+	if err := o.outsideHostFunction(op); err != nil {
+		return err
+	}
+	s.using.Lock()
+	defer s.using.Unlock()
+	o.gate.RLock()
+	defer o.gate.RUnlock()
+	if err := s.check(op); err != nil {
+		return err
+	}
+	if err := o.returned(s.destroy(op)); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	delete(o.streams, s)
+	o.mu.Unlock()
+	return nil
+}
+
+// leave ends the stream with its device, which the caller is closing.
+func (s *stream) leave(op string) {
+	s.using.Lock()
+	defer s.using.Unlock()
+	_ = s.destroy(op)
+}
+
+// destroy waits for the stream and gives it back. When the wait fails, it is as it
+// was, unless the device is lost. The caller holds s.using and keeps the context.
+func (s *stream) destroy(op string) error {
+	o := s.owner
+	err := o.current(op, func() error {
+		if err := o.call(op, "", &o.api.streamSynchronize, s.handle); err != nil && o.lost.Load() == nil {
+			return err
+		}
+		return o.call(op, "", &o.api.streamDestroy, s.handle)
+	})
+	s.closed.Store(err == nil || o.lost.Load() != nil)
+	return err
+}

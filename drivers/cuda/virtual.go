@@ -1,0 +1,203 @@
+package cuda
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// Virtual memory: a page is one physical handle of the driver, which is mapped whole
+// and at the offset 0 within it, so one call of the driver for each page that is
+// mapped; access is one call for a whole range, and so is taking a range out.
+//
+// The driver spoils the context where work touches what is not mapped: the books here
+// know what is, and work is held against them first.
+
+// virtualMemory is the virtual memory of one open device.
+type virtualMemory struct {
+	owner       *openDevice
+	granularity device.Granularity
+
+	mu sync.RWMutex
+	// reservations are sorted by base.
+	reservations []*reservation
+	pages        map[device.Page]*page
+	last         device.Page
+}
+
+// reservation is address space. The driver was asked for it as taken of takenBytes,
+// which is more where it did not give the alignment by itself.
+type reservation struct {
+	base, size        uint64
+	taken, takenBytes uint64
+	// mapped are sorted by address.
+	mapped []*page
+}
+
+// page is physical memory.
+type page struct {
+	number  device.Page
+	handle  uint64
+	bytes   uint64
+	backing device.Backing
+	// in is where it is mapped, or nil.
+	in     *reservation
+	at     uint64
+	access device.Access
+}
+
+func (v *virtualMemory) init(o *openDevice) {
+	v.owner, v.pages = o, make(map[device.Page]*page)
+}
+
+func (o *openDevice) pageProperties() *pageProperties {
+	return &pageProperties{kind: allocationPinned, location: location{locationDevice, o.handle}}
+}
+
+// measure asks what sizes and addresses are multiples of.
+func (v *virtualMemory) measure(op string) error {
+	o, of := v.owner, v.owner.pageProperties()
+	return o.within(op, func() error {
+		for which, out := range map[uintptr]*uint64{
+			granularityMinimum: &v.granularity.MinimumBytes, granularityRecommended: &v.granularity.RecommendedBytes,
+		} {
+			if err := o.call(op, "", &o.api.granularity, dl.Pointer(out), dl.Pointer(of), which); err != nil {
+				return err
+			}
+			if bits.OnesCount64(*out) != 1 {
+				return o.errorf(device.CodeUnsupported, op, "the driver gives the granularity %d, which is no power of two", *out)
+			}
+		}
+		return nil
+	})
+}
+
+// Granularity is what the driver says: usually 2 MiB.
+func (o *openDevice) Granularity() device.Granularity { return o.virtual.granularity }
+
+// startVirtual refuses what no call of virtual memory can do.
+func (o *openDevice) startVirtual(op string) error {
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	if !o.info.VirtualMemory {
+		return o.errorf(device.CodeUnsupported, op,
+			"the device has no virtual memory, or the driver lacks %v", o.driver.lacking[groupVirtual])
+	}
+	return nil
+}
+
+func (v *virtualMemory) checkSize(op string, size uint64) error {
+	if size == 0 || size%v.granularity.MinimumBytes != 0 {
+		return v.owner.errorf(device.CodeInvalidSize, op,
+			"size %d: want a multiple of %d, not 0", size, v.granularity.MinimumBytes)
+	}
+	return nil
+}
+
+// mostReserved is above what any device addresses, and keeps sums in 64 bits.
+const mostReserved = 1 << 56
+
+// Reserve takes address space.
+func (o *openDevice) Reserve(size, align uint64) (device.Addr, error) {
+	const op = "cuda.reserve"
+	v := &o.virtual
+	if err := o.startVirtual(op); err != nil {
+		return 0, err
+	}
+	if err := v.checkSize(op, size); err != nil {
+		return 0, err
+	}
+	if bits.OnesCount64(align) != 1 || align < v.granularity.MinimumBytes {
+		return 0, o.errorf(device.CodeInvalidAlignment, op,
+			"alignment %d: want a power of two of at least %d", align, v.granularity.MinimumBytes)
+	}
+	if size > mostReserved || align > mostReserved {
+		return 0, o.errorf(device.CodeOutOfVirtualMemory, op,
+			"size %d, alignment %d: no device has so much address space", size, align)
+	}
+	if err := o.hold(op, 1); err != nil {
+		return 0, err
+	}
+	r := &reservation{size: size}
+	if err := o.within(op, func() error { return o.takeSpace(op, r, align) }); err != nil {
+		o.drop(1)
+		return 0, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at, _ := v.place(r.base)
+	v.reservations = slices.Insert(v.reservations, at, r)
+	return device.Addr(r.base), nil
+}
+
+// takeSpace asks for the alignment, and takes more where the driver does not keep it.
+func (o *openDevice) takeSpace(op string, r *reservation, align uint64) error {
+	r.takenBytes = r.size
+	for {
+		what := fmt.Sprintf("size %d, alignment %d", r.takenBytes, align)
+		err := o.call(op, what, &o.api.reserve, dl.Pointer(&r.taken), uintptr(r.takenBytes), uintptr(align), 0, 0)
+		if device.CodeOf(err) == device.CodeOutOfMemory {
+			err.(*device.Error).Code = device.CodeOutOfVirtualMemory
+		}
+		if err != nil {
+			return err
+		}
+		r.base = (r.taken + align - 1) &^ (align - 1)
+		if r.base-r.taken <= r.takenBytes-r.size {
+			return nil
+		}
+		if err := o.call(op, what, &o.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes)); err != nil {
+			return err
+		}
+		r.takenBytes = r.size + align
+	}
+}
+
+// place is where in the list a reservation with that base is or would be.
+func (v *virtualMemory) place(base uint64) (int, bool) {
+	return slices.BinarySearchFunc(v.reservations, base, func(r *reservation, base uint64) int {
+		switch {
+		case r.base < base:
+			return -1
+		case r.base > base:
+			return 1
+		}
+		return 0
+	})
+}
+
+// Unreserve gives address space back.
+func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
+	const op = "cuda.unreserve"
+	v := &o.virtual
+	if err := o.startVirtual(op); err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at, found := v.place(uint64(addr))
+	if !found || v.reservations[at].size != size {
+		return o.errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: no reservation starts there and has that size", uint64(addr), size)
+	}
+	r := v.reservations[at]
+	if len(r.mapped) > 0 {
+		return o.errorf(device.CodeBusy, op,
+			"address %#x, size %d: %d pages are mapped there", uint64(addr), size, len(r.mapped))
+	}
+	err := o.giveBack(op, func() error {
+		return o.call(op, fmt.Sprintf("address %#x, size %d", r.taken, r.takenBytes),
+			&o.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes))
+	})
+	if err != nil {
+		return err
+	}
+	v.reservations = slices.Delete(v.reservations, at, at+1)
+	o.drop(1)
+	return nil
+}

@@ -1,0 +1,287 @@
+package cuda
+
+import (
+	"fmt"
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// holding is the reservation that a range lies in, or nil. The caller holds v.mu.
+func (v *virtualMemory) holding(addr, size uint64) *reservation {
+	at, found := v.place(addr)
+	if !found {
+		at--
+	}
+	if at < 0 {
+		return nil
+	}
+	r := v.reservations[at]
+	offset := addr - r.base
+	if offset >= r.size || size > r.size-offset {
+		return nil
+	}
+	return r
+}
+
+// first is the place in the list of the first page that ends behind an address.
+func (r *reservation) first(addr uint64) int {
+	at, _ := slices.BinarySearchFunc(r.mapped, addr, func(p *page, addr uint64) int {
+		if p.at+p.bytes <= addr {
+			return -1
+		}
+		return 1
+	})
+	return at
+}
+
+// under are the pages behind a range, and whether they leave no gap.
+func (r *reservation) under(addr, size uint64) (pages []*page, covered bool) {
+	from := r.first(addr)
+	next := addr
+	to := from
+	for to < len(r.mapped) && r.mapped[to].at < addr+size {
+		p := r.mapped[to]
+		if p.at > next {
+			return r.mapped[from : to+1], false
+		}
+		next = p.at + p.bytes
+		to++
+	}
+	return r.mapped[from:to], next >= addr+size
+}
+
+// check refuses work on a range that is not mapped throughout or lacks the access.
+func (v *virtualMemory) check(op, what string, addr, size uint64, need device.Access) error {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	o := v.owner
+	r := v.holding(addr, size)
+	if r == nil {
+		return o.errorf(device.CodeInvalidAddress, op,
+			"%s %#x, size %d: lies in nothing that this device was asked for", what, addr, size)
+	}
+	pages, covered := r.under(addr, size)
+	if !covered {
+		return o.errorf(device.CodeNotMapped, op, "%s %#x, size %d: is not mapped throughout", what, addr, size)
+	}
+	for _, p := range pages {
+		if p.access < need {
+			return o.errorf(device.CodePermissionDenied, op,
+				"%s %#x, size %d: the page at %#x has access %d, and %d is needed", what, addr, size, p.at, p.access, need)
+		}
+	}
+	return nil
+}
+
+// whole are the pages that a range is made up of. The caller holds v.mu.
+func (v *virtualMemory) whole(op string, addr device.Addr, size uint64, ends bool) (*reservation, []*page, error) {
+	o := v.owner
+	if err := v.checkSize(op, size); err != nil {
+		return nil, nil, err
+	}
+	if uint64(addr)%v.granularity.MinimumBytes != 0 {
+		return nil, nil, o.errorf(device.CodeInvalidOffset, op,
+			"address %#x: want a multiple of %d", uint64(addr), v.granularity.MinimumBytes)
+	}
+	r := v.holding(uint64(addr), size)
+	if r == nil {
+		return nil, nil, o.errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: lies in no one reservation", uint64(addr), size)
+	}
+	pages, covered := r.under(uint64(addr), size)
+	if !covered {
+		return nil, nil, o.errorf(device.CodeNotMapped, op,
+			"address %#x, size %d: is not mapped throughout", uint64(addr), size)
+	}
+	last := pages[len(pages)-1]
+	if ends && (pages[0].at < uint64(addr) || last.at+last.bytes > uint64(addr)+size) {
+		return nil, nil, o.errorf(device.CodeInvalidOffset, op,
+			"address %#x, size %d: starts or ends inside a page", uint64(addr), size)
+	}
+	return r, pages, nil
+}
+
+// Map maps each page by a call of its own. When one fails, those before it are taken
+// out again.
+func (o *openDevice) Map(addr device.Addr, list []device.Page) error {
+	const op = "cuda.map"
+	v := &o.virtual
+	if err := o.startVirtual(op); err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	pages, err := v.listed(op, list)
+	if err != nil {
+		return err
+	}
+	r, err := v.room(op, uint64(addr), pages)
+	if err != nil {
+		return err
+	}
+	err = o.within(op, func() error { return o.mapRun(op, pages, uint64(addr)) })
+	if err != nil {
+		return err
+	}
+	at := uint64(addr)
+	for _, p := range pages {
+		p.in, p.at, p.access = r, at, device.AccessNone
+		at += p.bytes
+	}
+	r.mapped = slices.Insert(r.mapped, r.first(uint64(addr)), pages...)
+	return nil
+}
+
+// room is the reservation in which pages can be mapped at an address.
+func (v *virtualMemory) room(op string, addr uint64, pages []*page) (*reservation, error) {
+	o, bytes := v.owner, pages[0].bytes
+	for _, p := range pages {
+		if p.bytes != bytes {
+			return nil, o.errorf(device.CodeInvalidPageSize, op,
+				"page %d has %d bytes and page %d has %d: want all of one size", pages[0].number, bytes, p.number, p.bytes)
+		}
+	}
+	if addr%v.granularity.MinimumBytes != 0 {
+		return nil, o.errorf(device.CodeInvalidOffset, op, "address %#x: want a multiple of %d", addr, v.granularity.MinimumBytes)
+	}
+	// Pages are memory that is there: their sum fits 64 bits.
+	size := bytes * uint64(len(pages))
+	r := v.holding(addr, size)
+	if r == nil {
+		return nil, o.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: lies in no one reservation", addr, size)
+	}
+	if (addr-r.base)%bytes != 0 {
+		return nil, o.errorf(device.CodeInvalidOffset, op,
+			"address %#x: its offset %d in the reservation is no multiple of the page size %d", addr, addr-r.base, bytes)
+	}
+	if under, _ := r.under(addr, size); len(under) > 0 && under[0].at < addr+size {
+		return nil, o.errorf(device.CodeAlreadyMapped, op, "address %#x, size %d: page %d is mapped at %#x",
+			addr, size, under[0].number, under[0].at)
+	}
+	return r, v.checkIdle(op, pages)
+}
+
+func (o *openDevice) mapPage(op string, p *page, at uint64) error {
+	return o.call(op, fmt.Sprintf("page %d, address %#x, size %d", p.number, at, p.bytes),
+		&o.api.pageMap, uintptr(at), uintptr(p.bytes), 0, uintptr(p.handle), 0)
+}
+
+func (o *openDevice) mapRun(op string, pages []*page, addr uint64) error {
+	done := uint64(0)
+	for _, p := range pages {
+		err := o.mapPage(op, p, addr+done)
+		if err == nil {
+			done += p.bytes
+			continue
+		}
+		if done > 0 {
+			// A driver that mapped it a moment ago and does not unmap it is lost: failure
+			// says so where that is why.
+			_ = o.call(op, "after a page that could not be mapped", &o.api.pageUnmap, uintptr(addr), uintptr(done))
+		}
+		return err
+	}
+	return nil
+}
+
+// giveAccess is one call of the driver for a range of whole pages.
+func (o *openDevice) giveAccess(op string, addr, size uint64, access device.Access) error {
+	flags := map[device.Access]int32{
+		device.AccessNone: accessNone, device.AccessRead: accessRead, device.AccessReadWrite: accessReadWrite,
+	}[access]
+	given := &accessDescription{location: location{locationDevice, o.handle}, access: flags}
+	return o.call(op, fmt.Sprintf("address %#x, size %d, access %d", addr, size, access),
+		&o.api.pageAccess, uintptr(addr), uintptr(size), dl.Pointer(given), 1)
+}
+
+// SetAccess says what this device may do with a range. Other devices have no access.
+func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Access) error {
+	const op = "cuda.set_access"
+	v := &o.virtual
+	if err := o.startVirtual(op); err != nil {
+		return err
+	}
+	if access < device.AccessNone || access > device.AccessReadWrite {
+		return o.errorf(device.CodeInvalidArgument, op, "access %d: want %d to %d",
+			access, device.AccessNone, device.AccessReadWrite)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, pages, err := v.whole(op, addr, size, true)
+	if err != nil {
+		return err
+	}
+	err = o.within(op, func() error { return o.giveAccess(op, uint64(addr), size, access) })
+	if err != nil {
+		return err
+	}
+	for _, p := range pages {
+		p.access = access
+	}
+	return nil
+}
+
+// Unmap takes pages out of a range by one call. Private ones are made zeros before.
+func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
+	const op = "cuda.unmap"
+	v := &o.virtual
+	if err := o.startVirtual(op); err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	r, pages, err := v.whole(op, addr, size, true)
+	if err != nil {
+		return err
+	}
+	err = o.giveBack(op, func() error {
+		for _, p := range pages {
+			if err := o.zeroPrivate(op, p); err != nil {
+				return err
+			}
+		}
+		return o.call(op, fmt.Sprintf("address %#x, size %d", uint64(addr), size),
+			&o.api.pageUnmap, uintptr(addr), uintptr(size))
+	})
+	if err != nil {
+		return err
+	}
+	first := r.first(uint64(addr))
+	for _, p := range pages {
+		p.in, p.at, p.access = nil, 0, device.AccessNone
+	}
+	r.mapped = slices.Delete(r.mapped, first, first+len(pages))
+	return nil
+}
+
+// zeroPrivate makes a page forget what it held, as a private one does when it is
+// unmapped.
+func (o *openDevice) zeroPrivate(op string, p *page) error {
+	if p.backing != device.BackingPrivate {
+		return nil
+	}
+	if p.access != device.AccessReadWrite {
+		if err := o.giveAccess(op, p.at, p.bytes, device.AccessReadWrite); err != nil {
+			return err
+		}
+		p.access = device.AccessReadWrite
+	}
+	return o.zeroRange(op, p.at, p.bytes)
+}
+
+// Resident is all of the range: the driver puts memory behind pages when it makes them.
+func (o *openDevice) Resident(addr device.Addr, size uint64) (uint64, error) {
+	const op = "cuda.resident"
+	v := &o.virtual
+	if err := o.startVirtual(op); err != nil {
+		return 0, err
+	}
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if _, _, err := v.whole(op, addr, size, false); err != nil {
+		return 0, err
+	}
+	return size, nil
+}

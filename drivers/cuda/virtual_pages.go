@@ -1,0 +1,216 @@
+package cuda
+
+import (
+	"fmt"
+	"math/bits"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// Create makes pages and fills them with zeros, which the driver does not promise.
+func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing device.Backing) error {
+	const op = "cuda.create"
+	v := &o.virtual
+	if err := o.startVirtual(op); err != nil {
+		return err
+	}
+	switch {
+	case len(pages) == 0:
+		return o.errorf(device.CodeInvalidSize, op, "no pages are asked for")
+	case bits.OnesCount64(pageBytes) != 1 || pageBytes < v.granularity.MinimumBytes:
+		return o.errorf(device.CodeInvalidPageSize, op,
+			"page size %d: want a power of two of at least %d", pageBytes, v.granularity.MinimumBytes)
+	case backing != device.BackingMovable && backing != device.BackingPrivate:
+		return o.errorf(device.CodeInvalidArgument, op, "backing %d: want %d (movable) or %d (private)",
+			backing, device.BackingMovable, device.BackingPrivate)
+	case pageBytes > o.info.TotalBytes/uint64(len(pages)):
+		return o.errorf(device.CodeOutOfMemory, op, "%d pages of %d bytes: the device has %d",
+			len(pages), pageBytes, o.info.TotalBytes)
+	}
+	if err := o.hold(op, len(pages)); err != nil {
+		return err
+	}
+	var made []*page
+	err := o.within(op, func() (err error) {
+		made, err = o.createPages(op, len(pages), pageBytes, backing)
+		return err
+	})
+	if err != nil {
+		o.drop(len(pages))
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i, p := range made {
+		v.last++
+		p.number = v.last
+		v.pages[p.number] = p
+		pages[i] = p.number
+	}
+	return nil
+}
+
+// createPages makes all of them or none.
+func (o *openDevice) createPages(op string, count int, bytes uint64, backing device.Backing) (made []*page, err error) {
+	defer func() {
+		if err != nil {
+			for _, p := range made {
+				o.api.pageRelease.Call(uintptr(p.handle))
+			}
+		}
+	}()
+	properties := o.pageProperties()
+	for i := range count {
+		p := &page{bytes: bytes, backing: backing}
+		err := o.call(op, fmt.Sprintf("page %d of %d, %d bytes", i, count, bytes),
+			&o.api.pageCreate, dl.Pointer(&p.handle), uintptr(bytes), dl.Pointer(properties), 0)
+		if err != nil {
+			return made, err
+		}
+		made = append(made, p)
+	}
+	return made, o.scrubPages(op, made)
+}
+
+// scrubPages makes pages that are mapped nowhere read as zeros: at a place that is
+// taken for that long. The caller has the context.
+func (o *openDevice) scrubPages(op string, pages []*page) (err error) {
+	total := uint64(0)
+	for _, p := range pages {
+		total += p.bytes
+	}
+	window := &reservation{size: total}
+	if err := o.takeSpace(op, window, o.virtual.granularity.MinimumBytes); err != nil {
+		return err
+	}
+	mapped := uint64(0)
+	defer func() {
+		err = o.closeWindow(op, window, mapped, err)
+	}()
+	for _, p := range pages {
+		if err := o.mapPage(op, p, window.base+mapped); err != nil {
+			return err
+		}
+		mapped += p.bytes
+	}
+	if err := o.giveAccess(op, window.base, total, device.AccessReadWrite); err != nil {
+		return err
+	}
+	return o.zeroRange(op, window.base, total)
+}
+
+// closeWindow takes the pages out of the place where they were made zeros. The first
+// error is the one that is told.
+func (o *openDevice) closeWindow(op string, window *reservation, mapped uint64, first error) error {
+	if mapped > 0 {
+		err := o.call(op, "after making zeros", &o.api.pageUnmap, uintptr(window.base), uintptr(mapped))
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			return first
+		}
+	}
+	err := o.call(op, "after making zeros", &o.api.unreserve, uintptr(window.taken), uintptr(window.takenBytes))
+	if first == nil {
+		first = err
+	}
+	return first
+}
+
+// zeroRange fills mapped memory and waits for that, on a stream of the driver's own.
+func (o *openDevice) zeroRange(op string, addr, size uint64) error {
+	what := fmt.Sprintf("zeros at %#x, size %d", addr, size)
+	if err := o.call(op, what, &o.api.fill8, uintptr(addr), 0, uintptr(size), o.scrub.handle); err != nil {
+		return err
+	}
+	return o.call(op, what, &o.api.streamSynchronize, o.scrub.handle)
+}
+
+// listed are the pages of a list, each there and named once. The caller holds v.mu.
+func (v *virtualMemory) listed(op string, list []device.Page) ([]*page, error) {
+	if len(list) == 0 {
+		return nil, v.owner.errorf(device.CodeInvalidSize, op, "the list of pages is empty")
+	}
+	seen := make(map[device.Page]bool, len(list))
+	pages := make([]*page, len(list))
+	for i, number := range list {
+		p := v.pages[number]
+		if p == nil || seen[number] {
+			return nil, v.owner.errorf(device.CodeInvalidHandle, op,
+				"page %d at place %d of the list: is not there, or is named twice", number, i)
+		}
+		seen[number], pages[i] = true, p
+	}
+	return pages, nil
+}
+
+// idle are the pages of a list of which none is mapped. The caller holds v.mu.
+func (v *virtualMemory) idle(op string, list []device.Page) ([]*page, error) {
+	pages, err := v.listed(op, list)
+	if err != nil {
+		return nil, err
+	}
+	return pages, v.checkIdle(op, pages)
+}
+
+func (v *virtualMemory) checkIdle(op string, pages []*page) error {
+	for _, p := range pages {
+		if p.in != nil {
+			return v.owner.errorf(device.CodeBusy, op, "page %d is mapped at %#x", p.number, p.at)
+		}
+	}
+	return nil
+}
+
+// Release gives pages back to the driver. One that the driver does not take back is
+// still there, and those after it; those before it are gone, which a driver that is
+// right never lets happen.
+func (o *openDevice) Release(list []device.Page) error {
+	const op = "cuda.release"
+	v := &o.virtual
+	if err := o.startVirtual(op); err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	pages, err := v.idle(op, list)
+	if err != nil {
+		return err
+	}
+	released := 0
+	err = o.giveBack(op, func() error {
+		for _, p := range pages {
+			if err := o.call(op, fmt.Sprintf("page %d", p.number), &o.api.pageRelease, uintptr(p.handle)); err != nil {
+				return err
+			}
+			released++
+		}
+		return nil
+	})
+	if err == nil {
+		released = len(pages)
+	}
+	for _, p := range pages[:released] {
+		delete(v.pages, p.number)
+	}
+	o.drop(released)
+	return err
+}
+
+// Zero fills pages that are not mapped.
+func (o *openDevice) Zero(list []device.Page) error {
+	const op = "cuda.zero"
+	v := &o.virtual
+	if err := o.startVirtual(op); err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	pages, err := v.idle(op, list)
+	if err != nil {
+		return err
+	}
+	return o.within(op, func() error { return o.scrubPages(op, pages) })
+}

@@ -1,0 +1,44 @@
+package cuda
+
+import (
+	"time"
+
+	"ferrum_mem/core/device"
+)
+
+// deadline is how long one call may wait, over all that it waits for.
+type deadline struct {
+	timeout time.Duration
+	until   time.Time
+}
+
+func (o *openDevice) newDeadline(op string, timeout time.Duration) (deadline, error) {
+	if timeout < 0 && timeout != device.Forever {
+		return deadline{}, o.errorf(device.CodeInvalidArgument, op,
+			"timeout %d ns: want 0 or more, or %d for no limit", timeout.Nanoseconds(), device.Forever.Nanoseconds())
+	}
+	return deadline{timeout: timeout, until: time.Now().Add(timeout)}, nil
+}
+
+func (d deadline) forever() bool { return d.timeout == device.Forever }
+
+// The driver cannot wait with a limit: it is asked at first at once and then ever more
+// rarely.
+const (
+	firstPause = 2 * time.Microsecond
+	lastPause  = time.Millisecond
+)
+
+// poll asks until done says so or the time is over; false: it is over.
+func (d deadline) poll(done func() (bool, error)) (bool, error) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		if is, err := done(); is || err != nil {
+			return is, err
+		}
+		left := time.Until(d.until)
+		if left <= 0 {
+			return false, nil
+		}
+		time.Sleep(min(pause, left))
+	}
+}

@@ -1,0 +1,52 @@
+package dl
+
+// Function is a C function that takes integers and pointers only and gives an int.
+// The zero value is one that was not found.
+type Function struct {
+	// Name is the exact one, with the suffix of its version.
+	Name    string
+	address uintptr
+}
+
+// Found says whether Call is possible.
+func (f *Function) Found() bool { return f.address != 0 }
+
+// Call calls the function, which must have been found.
+func (f *Function) Call(arguments ...uintptr) int32 { return Call(f.address, arguments...) }
+
+// Text calls a function f(code, const char **out) as CallText does; false also where
+// the function was not found.
+func (f *Function) Text(code uintptr) (string, bool) {
+	if !f.Found() {
+		return "", false
+	}
+	return CallText(f.address, code)
+}
+
+// Row is a line of a table of symbols.
+type Row struct {
+	// Name is the exact one, with the suffix of its version.
+	Name string
+	// To is filled in.
+	To *Function
+	// Group is what lacks when the function does: a name that the caller chose, or ""
+	// for a function that nothing works without.
+	Group string
+}
+
+// Load looks up every row. It fails with the names of all required functions that
+// are not there; what is missing of the other groups is its result, by group.
+func (l *Library) Load(table []Row) (map[string][]string, error) {
+	lacking := make(map[string][]string)
+	for _, row := range table {
+		address, _ := l.Symbol(row.Name)
+		*row.To = Function{Name: row.Name, address: address}
+		if address == 0 {
+			lacking[row.Group] = append(lacking[row.Group], row.Name)
+		}
+	}
+	if needed := lacking[""]; len(needed) > 0 {
+		return nil, l.lacks(needed)
+	}
+	return lacking, nil
+}
