@@ -130,6 +130,7 @@ struct Op {
     Context *to_context, *from_context;
     CUdeviceptr to, from;
     bool to_pageable, from_pageable;
+    bool even_spoilt; /* runs after a sticky error, too */
     size_t size;
     unsigned value, value_size;
     void *pointer, *user_data;

@@ -245,6 +245,7 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
     if (code != CUDA_SUCCESS)
         return code;
     Op *op = op_new(__func__, run_callback, stream->object.context);
+    op->even_spoilt = true;
     op->pointer = *(void **)&callback;
     op->user_data = data;
     return stream_submit(stream, op);

@@ -131,6 +131,37 @@ static void the_worker_fails(void) {
     end();
 }
 
+static void CUDA_CB told(CUstream stream, CUresult status, void *data) {
+    (void)stream;
+    *(CUresult *)data = status;
+}
+
+static void count(void *data) { ++*(int *)data; }
+
+/* Callbacks of the older form are told of a sticky error; functions of the
+ * host do not run after one. */
+static void callbacks_after_a_fault(void) {
+    begin();
+    CUdeviceptr a;
+    CUresult status = CUDA_ERROR_UNKNOWN, after = CUDA_ERROR_UNKNOWN;
+    int runs = 0;
+    Gate gate = GATE_INIT;
+    OK(cuMemAlloc(&a, 16));
+    OK(cuStreamAddCallback(NULL, told, &status, 0));
+    OK(cuLaunchHostFunc(NULL, count, &runs));
+    OK(cuStreamSynchronize(NULL));
+    EXPECT(status == CUDA_SUCCESS && runs == 1);
+    simcuda_fault("async", 2, CUDA_ERROR_LAUNCH_FAILED);
+    OK(cuLaunchHostFunc(NULL, gate_pass, &gate));
+    OK(cuMemsetD8(a, 1, 16));
+    OK(cuLaunchHostFunc(NULL, count, &runs));
+    OK(cuStreamAddCallback(NULL, told, &after, 0));
+    gate_open(&gate);
+    GIVES(CUDA_ERROR_LAUNCH_FAILED, cuStreamSynchronize(NULL));
+    EXPECT(after == CUDA_ERROR_LAUNCH_FAILED && runs == 1);
+    end();
+}
+
 static void the_nth_call(void) {
     begin();
     CUdeviceptr a, b;
@@ -201,6 +232,7 @@ static const Case cases[] = {
     {"a fault is sticky", a_fault_is_sticky, 0, NULL},
     {"sticky on order", sticky_on_order, 0, NULL},
     {"the worker fails", the_worker_fails, 0, NULL},
+    {"callbacks after a fault", callbacks_after_a_fault, 0, NULL},
     {"the n-th call", the_nth_call, 0, NULL},
     {"from the environment", from_the_environment, 0,
      "SIMCUDA_FAULT=cuInit:1:304,cuMemAlloc_v2:1:2"},

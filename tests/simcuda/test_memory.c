@@ -140,6 +140,39 @@ static void no_registered_memory(void) {
     end();
 }
 
+/* Without unified addressing memory is mapped only if that was asked for. */
+static void mapped_only_if_asked(void) {
+    begin();
+    void *plain, *mapped;
+    CUdeviceptr device;
+    OK(cuMemHostAlloc(&plain, 100, 0));
+    OK(cuMemHostAlloc(&mapped, 100, CU_MEMHOSTALLOC_DEVICEMAP));
+    INVALID(cuMemHostGetDevicePointer(&device, plain, 0));
+    OK(cuMemHostGetDevicePointer(&device, mapped, 0));
+    OK(cuMemFreeHost(plain));
+    OK(cuMemFreeHost(mapped));
+    end();
+}
+
+static void not_mapped_at_all(void) {
+    begin();
+    void *host;
+    CUdeviceptr device;
+    OK(cuMemHostAlloc(&host, 100, CU_MEMHOSTALLOC_DEVICEMAP));
+    GIVES(CUDA_ERROR_NOT_SUPPORTED,
+          cuMemHostGetDevicePointer(&device, host, 0));
+    OK(cuMemFreeHost(host));
+    end();
+}
+
+static void no_managed_memory(void) {
+    begin();
+    CUdeviceptr a;
+    GIVES(CUDA_ERROR_NOT_SUPPORTED,
+          cuMemAllocManaged(&a, 100, CU_MEM_ATTACH_GLOBAL));
+    end();
+}
+
 static void leak_memory(void) {
     begin();
     CUdeviceptr a;
@@ -269,6 +302,10 @@ static const Case cases[] = {
     {"pinned rules", pinned_rules, 0, NULL},
     {"no registered memory", no_registered_memory, 0,
      "SIMCUDA_WITHOUT=register"},
+    {"mapped only if asked", mapped_only_if_asked, 0,
+     "SIMCUDA_WITHOUT=unified"},
+    {"not mapped at all", not_mapped_at_all, 0, "SIMCUDA_WITHOUT=mapped"},
+    {"no managed memory", no_managed_memory, 0, "SIMCUDA_WITHOUT=managed"},
     {"managed rules", managed_rules, 0, NULL},
     {"pointers are known", pointers_are_known, 0, NULL},
     {"leaked memory", leak_memory, LEAKS, NULL},

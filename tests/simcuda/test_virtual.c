@@ -160,6 +160,30 @@ static void access_rules(void) {
     end();
 }
 
+/* Access is a device's own: that of one says nothing of another. */
+static void access_of_each_device(void) {
+    begin();
+    CUcontext other;
+    CUdeviceptr at = reserve(PAGE);
+    CUmemGenericAllocationHandle handle = create(PAGE);
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    OK(allow(at, PAGE, 0, 3));
+    OK(cuMemsetD8(at, 1, PAGE));
+    OK(cuCtxSynchronize());
+    OK(cuCtxCreate(&other, 0, 1));
+    INVALID(cuMemsetD8(at, 2, PAGE));
+    OK(allow(at, PAGE, 1, 3));
+    OK(cuMemsetD8(at, 2, PAGE));
+    OK(cuCtxSynchronize());
+    OK(allow(at, PAGE, 1, 0));
+    INVALID(cuMemsetD8(at, 2, PAGE));
+    OK(cuCtxDestroy(other));
+    OK(cuMemUnmap(at, PAGE));
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, PAGE));
+    end();
+}
+
 /* Unmapping does not wait: work that comes late is a fault, and spoils. */
 static void unmapped_under_work(void) {
     begin();
@@ -317,6 +341,7 @@ static const Case cases[] = {
     {"sizes and alignment", sizes_and_alignment, 0, NULL},
     {"mapping rules", mapping_rules, 0, NULL},
     {"access rules", access_rules, 0, NULL},
+    {"access of each device", access_of_each_device, 0, NULL},
     {"unmapped under work", unmapped_under_work, 0, NULL},
     {"books are kept", books_are_kept, 0, "SIMCUDA_BYTES=64M"},
     {"there may be none", there_may_be_none, 0, "SIMCUDA_WITHOUT=vmm"},

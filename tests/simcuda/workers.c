@@ -86,7 +86,7 @@ static void carry_out(Stream *stream, Op *op) {
     Context *context = op->context;
     CUresult code;
     if (stream->killed || !context->object.alive ||
-        context->sticky != CUDA_SUCCESS)
+        (context->sticky != CUDA_SUCCESS && !op->even_spoilt))
         return;
     if (!fault_of_worker(&code))
         code = op->run(op);
