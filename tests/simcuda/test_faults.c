@@ -131,9 +131,15 @@ static void the_worker_fails(void) {
     end();
 }
 
+typedef struct Told {
+    CUresult status;
+    Gate gate;
+} Told;
+
 static void CUDA_CB told(CUstream stream, CUresult status, void *data) {
     (void)stream;
-    *(CUresult *)data = status;
+    ((Told *)data)->status = status;
+    gate_open(&((Told *)data)->gate);
 }
 
 static void count(void *data) { ++*(int *)data; }
@@ -143,14 +149,14 @@ static void count(void *data) { ++*(int *)data; }
 static void callbacks_after_a_fault(void) {
     begin();
     CUdeviceptr a;
-    CUresult status = CUDA_ERROR_UNKNOWN, after = CUDA_ERROR_UNKNOWN;
+    Told before = {CUDA_ERROR_UNKNOWN, GATE_INIT}, after = before;
     int runs = 0;
     Gate gate = GATE_INIT;
     OK(cuMemAlloc(&a, 16));
-    OK(cuStreamAddCallback(NULL, told, &status, 0));
+    OK(cuStreamAddCallback(NULL, told, &before, 0));
     OK(cuLaunchHostFunc(NULL, count, &runs));
     OK(cuStreamSynchronize(NULL));
-    EXPECT(status == CUDA_SUCCESS && runs == 1);
+    EXPECT(before.status == CUDA_SUCCESS && runs == 1);
     simcuda_fault("async", 2, CUDA_ERROR_LAUNCH_FAILED);
     OK(cuLaunchHostFunc(NULL, gate_pass, &gate));
     OK(cuMemsetD8(a, 1, 16));
@@ -158,7 +164,8 @@ static void callbacks_after_a_fault(void) {
     OK(cuStreamAddCallback(NULL, told, &after, 0));
     gate_open(&gate);
     GIVES(CUDA_ERROR_LAUNCH_FAILED, cuStreamSynchronize(NULL));
-    EXPECT(after == CUDA_ERROR_LAUNCH_FAILED && runs == 1);
+    gate_pass(&after.gate);
+    EXPECT(after.status == CUDA_ERROR_LAUNCH_FAILED && runs == 1);
     end();
 }
 
