@@ -8,28 +8,37 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define REGION ((size_t)16 << 40)
+/* As large as there is room for; a race detector leaves little. */
+static const size_t largest_region = (size_t)16 << 40;
+static const size_t smallest_region = (size_t)64 << 30;
+static size_t region_size;
 static char *region;
 static CUdeviceptr next_place;
 
 static void open_region(void) {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    region = mmap(NULL, 2 * REGION, PROT_NONE, flags, -1, 0);
-    if (region == MAP_FAILED) {
-        fprintf(stderr, "simcuda: no address space for the devices\n");
-        abort();
+    for (size_t size = largest_region; size >= smallest_region; size /= 2) {
+        void *at = mmap(NULL, 2 * size, PROT_NONE, flags, -1, 0);
+        if (at == MAP_FAILED)
+            continue;
+        region = at;
+        region_size = size;
+        next_place = ROUND_UP((CUdeviceptr)(uintptr_t)region, GRANULARITY);
+        return;
     }
-    next_place = ROUND_UP((CUdeviceptr)(uintptr_t)region, GRANULARITY);
+    fprintf(stderr, "simcuda: no address space for the devices\n");
+    abort();
 }
 
 bool address_is_device(CUdeviceptr address) {
-    return region != NULL && address - (CUdeviceptr)(uintptr_t)region < REGION;
+    return region != NULL &&
+           address - (CUdeviceptr)(uintptr_t)region < region_size;
 }
 
 /* The host's address of bytes that range_forbids has let pass. */
 char *range_host(CUdeviceptr address) {
     return (char *)(uintptr_t)address +
-           (address_is_device(address) ? REGION : 0);
+           (address_is_device(address) ? region_size : 0);
 }
 
 /* The first range that ends behind the address. */
@@ -64,8 +73,9 @@ Range *range_find(CUdeviceptr address) {
 CUdeviceptr range_place(size_t size, size_t alignment, CUdeviceptr hint) {
     if (region == NULL)
         open_region();
-    CUdeviceptr start = (CUdeviceptr)(uintptr_t)region, end = start + REGION;
-    if (size > REGION)
+    CUdeviceptr start = (CUdeviceptr)(uintptr_t)region,
+                end = start + region_size;
+    if (size > region_size)
         return 0;
     if (hint != 0 && hint % alignment == 0 && hint >= start &&
         hint <= end - size && !range_overlaps(hint, size))
