@@ -264,6 +264,39 @@ static void destroyed_with_work(void) {
     end();
 }
 
+static void *busy(void *number) {
+    unsigned char value = (unsigned char)(uintptr_t)number, *host;
+    CUstream stream;
+    OK(cuCtxSetCurrent(context));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemHostAlloc((void **)&host, SIZE, 0));
+    for (int i = 0; i < 50; i++) {
+        CUdeviceptr one, two;
+        OK(cuMemAllocAsync(&one, SIZE, stream));
+        OK(cuMemAlloc(&two, SIZE));
+        OK(cuMemsetD8Async(one, value, SIZE, stream));
+        OK(cuMemcpyDtoDAsync(two, one, SIZE, stream));
+        OK(cuMemFreeAsync(one, stream));
+        OK(cuMemcpyDtoHAsync(host, two, SIZE, stream));
+        OK(cuStreamSynchronize(stream));
+        EXPECT(host[0] == value && host[SIZE - 1] == value);
+        OK(cuMemFree(two));
+    }
+    OK(cuMemFreeHost(host));
+    OK(cuStreamDestroy(stream));
+    return NULL;
+}
+
+static void many_threads(void) {
+    begin();
+    pthread_t threads[6];
+    for (uintptr_t i = 0; i < 6; i++)
+        EXPECT(pthread_create(&threads[i], NULL, busy, (void *)(i + 1)) == 0);
+    for (int i = 0; i < 6; i++)
+        EXPECT(pthread_join(threads[i], NULL) == 0);
+    end();
+}
+
 static void leak_stream(void) {
     begin();
     CUstream stream;
@@ -291,6 +324,7 @@ static const Case cases[] = {
     {"events of another context", events_of_another_context, 0, NULL},
     {"functions of the host", functions_of_the_host_stay_out, 0, NULL},
     {"destroyed with work", destroyed_with_work, 0, NULL},
+    {"many threads", many_threads, 0, "SIMCUDA_JITTER_US=20"},
     {"leaked stream", leak_stream, LEAKS, NULL},
     {"leaked event", leak_event, LEAKS, NULL},
 };
