@@ -76,6 +76,15 @@ func (o *openDevice) call(op, what string, f *dl.Function, arguments ...uintptr)
 	return nil
 }
 
+// takeBack gives back what no caller knows of, so that nobody else would try again: one
+// refusal is not believed.
+func (o *openDevice) takeBack(op, what string, f *dl.Function, arguments ...uintptr) error {
+	if f.Call(arguments...) == 0 {
+		return nil
+	}
+	return o.call(op, what, f, arguments...)
+}
+
 // failure is the error of a call, and marks the device as lost where it is.
 func (o *openDevice) failure(op string, f *dl.Function, number int32, what string) error {
 	err := o.api.refused(op, f, number)

@@ -19,7 +19,7 @@ const (
 	resultInvalidContext   = 201
 	resultECC              = 214
 	resultNVLink           = 220
-	resultContained        = 221
+	resultContained        = 226
 	resultInvalidHandle    = 400
 	resultNotReady         = 600
 	resultIllegalAddress   = 700
@@ -28,10 +28,12 @@ const (
 	resultAssert           = 710
 	resultStackError       = 714
 	resultLaunchFailed     = 719
+	resultTensorLeak       = 721
 	resultNotPermitted     = 800
 	resultNotSupported     = 801
 	resultCaptureFirst     = 900
 	resultCaptureLast      = 908
+	resultExternalDevice   = 911
 )
 
 // codeOf is what a number means to callers.
@@ -60,7 +62,8 @@ func codeOf(number int32) device.Code {
 func isFinal(number int32) bool {
 	switch number {
 	case resultDeinitialized, resultInvalidContext, resultECC, resultNVLink, resultContained,
-		resultIllegalAddress, resultLaunchTimeout, resultContextDestroyed, resultAssert:
+		resultIllegalAddress, resultLaunchTimeout, resultContextDestroyed, resultAssert,
+		resultTensorLeak, resultExternalDevice:
 		return true
 	}
 	return number >= resultStackError && number <= resultLaunchFailed

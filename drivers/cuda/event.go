@@ -40,7 +40,7 @@ func (s *stream) record(op string) (*event, error) {
 			return err
 		}
 		if err := o.call(op, "", &o.api.eventRecord, e.handle, s.handle); err != nil {
-			o.api.eventDestroy.Call(e.handle)
+			_ = o.takeBack(op, "", &o.api.eventDestroy, e.handle)
 			return err
 		}
 		o.mu.Lock()

@@ -1,7 +1,7 @@
 package cuda
 
-// Structs of the driver's interface, as cuda.h lays them out since 10.2. What they
-// hold of Windows is not used and stays 0.
+// Structs of the driver's interface, as cuda.h lays them out since 10.2. What is
+// not used has no name and stays 0.
 
 // location is CUmemLocation.
 type location struct {
@@ -11,11 +11,13 @@ type location struct {
 
 // pageProperties is CUmemAllocationProp: 32 bytes.
 type pageProperties struct {
-	kind        int32
-	handleTypes int32
-	location    location
-	windows     uintptr
-	flags       [8]byte
+	kind int32
+	// The kinds of handles to share it by: none.
+	_        int32
+	location location
+	// A pointer for Windows, and flags.
+	_ uintptr
+	_ [8]byte
 }
 
 // accessDescription is CUmemAccessDesc: 12 bytes.

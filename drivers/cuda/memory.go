@@ -126,7 +126,7 @@ func (o *openDevice) AllocatePinned(size uint64) (device.PinnedMemory, error) {
 			return err
 		}
 		if err := o.call(op, what, &o.api.hostPointer, dl.Pointer(&base), uintptr(host), 0); err != nil {
-			o.api.hostFree.Call(uintptr(host))
+			_ = o.takeBack(op, what, &o.api.hostFree, uintptr(host))
 			return err
 		}
 		return nil

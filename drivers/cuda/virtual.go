@@ -151,7 +151,7 @@ func (o *openDevice) takeSpace(op string, r *reservation, align uint64) error {
 		if r.base-r.taken <= r.takenBytes-r.size {
 			return nil
 		}
-		if err := o.call(op, what, &o.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes)); err != nil {
+		if err := o.takeBack(op, what, &o.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes)); err != nil {
 			return err
 		}
 		r.takenBytes = r.size + align

@@ -177,9 +177,7 @@ func (o *openDevice) mapRun(op string, pages []*page, addr uint64) error {
 			continue
 		}
 		if done > 0 {
-			// A driver that mapped it a moment ago and does not unmap it is lost: failure
-			// says so where that is why.
-			_ = o.call(op, "after a page that could not be mapped", &o.api.pageUnmap, uintptr(addr), uintptr(done))
+			_ = o.takeBack(op, "after a page that could not be mapped", &o.api.pageUnmap, uintptr(addr), uintptr(done))
 		}
 		return err
 	}

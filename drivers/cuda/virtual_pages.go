@@ -56,7 +56,7 @@ func (o *openDevice) createPages(op string, count int, bytes uint64, backing dev
 	defer func() {
 		if err != nil {
 			for _, p := range made {
-				o.api.pageRelease.Call(uintptr(p.handle))
+				_ = o.takeBack(op, "after a page that could not be made", &o.api.pageRelease, uintptr(p.handle))
 			}
 		}
 	}()
@@ -103,29 +103,33 @@ func (o *openDevice) scrubPages(op string, pages []*page) (err error) {
 // closeWindow takes the pages out of the place where they were made zeros. The first
 // error is the one that is told.
 func (o *openDevice) closeWindow(op string, window *reservation, mapped uint64, first error) error {
+	const what = "after making zeros"
+	var err error
 	if mapped > 0 {
-		err := o.call(op, "after making zeros", &o.api.pageUnmap, uintptr(window.base), uintptr(mapped))
-		if err != nil {
-			if first == nil {
-				first = err
-			}
-			return first
-		}
+		err = o.takeBack(op, what, &o.api.pageUnmap, uintptr(window.base), uintptr(mapped))
 	}
-	err := o.call(op, "after making zeros", &o.api.unreserve, uintptr(window.taken), uintptr(window.takenBytes))
-	if first == nil {
-		first = err
+	if err == nil {
+		err = o.takeBack(op, what, &o.api.unreserve, uintptr(window.taken), uintptr(window.takenBytes))
 	}
-	return first
+	if first != nil {
+		return first
+	}
+	return err
 }
 
-// zeroRange fills mapped memory and waits for that, on a stream of the driver's own.
+// zeroRange fills mapped memory and waits for that, on a stream of the driver's own. It
+// is waited for also where the first wait fails: the memory is about to be unmapped,
+// and work that still writes there would spoil the context.
 func (o *openDevice) zeroRange(op string, addr, size uint64) error {
 	what := fmt.Sprintf("zeros at %#x, size %d", addr, size)
 	if err := o.call(op, what, &o.api.fill8, uintptr(addr), 0, uintptr(size), o.scrub.handle); err != nil {
 		return err
 	}
-	return o.call(op, what, &o.api.streamSynchronize, o.scrub.handle)
+	err := o.call(op, what, &o.api.streamSynchronize, o.scrub.handle)
+	if err != nil && o.lost.Load() == nil {
+		o.api.streamSynchronize.Call(o.scrub.handle)
+	}
+	return err
 }
 
 // listed are the pages of a list, each there and named once. The caller holds v.mu.
@@ -164,9 +168,8 @@ func (v *virtualMemory) checkIdle(op string, pages []*page) error {
 	return nil
 }
 
-// Release gives pages back to the driver. One that the driver does not take back is
-// still there, and those after it; those before it are gone, which a driver that is
-// right never lets happen.
+// Release gives pages back to the driver. Where it refuses one, those that it took
+// before are made again.
 func (o *openDevice) Release(list []device.Page) error {
 	const op = "cuda.release"
 	v := &o.virtual
@@ -179,24 +182,38 @@ func (o *openDevice) Release(list []device.Page) error {
 	if err != nil {
 		return err
 	}
-	released := 0
+	gone := 0
 	err = o.giveBack(op, func() error {
-		for _, p := range pages {
-			if err := o.call(op, fmt.Sprintf("page %d", p.number), &o.api.pageRelease, uintptr(p.handle)); err != nil {
+		for i, p := range pages {
+			err := o.call(op, fmt.Sprintf("page %d", p.number), &o.api.pageRelease, uintptr(p.handle))
+			if err != nil {
+				gone = o.remake(op, pages[:i])
 				return err
 			}
-			released++
 		}
 		return nil
 	})
 	if err == nil {
-		released = len(pages)
+		gone = len(pages)
 	}
-	for _, p := range pages[:released] {
+	for _, p := range pages[:gone] {
 		delete(v.pages, p.number)
 	}
-	o.drop(released)
+	o.drop(gone)
 	return err
+}
+
+// remake makes physical memory for pages whose own was released. The result is how
+// many of them, from the first on, are gone: where another process was faster.
+func (o *openDevice) remake(op string, pages []*page) (gone int) {
+	for i := len(pages) - 1; i >= 0; i-- {
+		made, err := o.createPages(op, 1, pages[i].bytes, pages[i].backing)
+		if err != nil {
+			return i + 1
+		}
+		pages[i].handle = made[0].handle
+	}
+	return 0
 }
 
 // Zero fills pages that are not mapped.

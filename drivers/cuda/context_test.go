@@ -1,0 +1,236 @@
+package cuda
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// everyCall calls everything that a device and its streams and events have, right and
+// wrong, and says after each call which one it was.
+func everyCall(t testing.TB, o *openDevice, after func(what string)) {
+	did := func(what string, err error) {
+		assert.NoError(t, err, what)
+		after(what)
+	}
+	_, err := o.Memory()
+	did("Memory", err)
+	addr, err := o.Allocate(2 << 20)
+	did("Allocate", err)
+	_, err = o.Allocate(1 << 40)
+	assert.ErrorIs(t, err, device.CodeOutOfMemory)
+	after("Allocate without room")
+	s, err := o.NewPriorityStream(0)
+	did("NewPriorityStream", err)
+	pinned, err := o.AllocatePinned(64 << 10)
+	did("AllocatePinned", err)
+	did("Fill", s.Fill(addr, device.Pattern{Value: 7, WidthBytes: 1}, 64<<10))
+	did("Copy", s.Copy(addr+1, addr, 1<<10))
+	did("CopyToHost", s.CopyToHost(pinned.HostAddr, addr, 64<<10))
+	did("CopyFromHost", s.CopyFromHost(addr, pinned.HostAddr, 64<<10))
+	did("HostFunction", s.HostFunction(func() {}))
+	e, err := s.RecordEvent()
+	did("RecordEvent", err)
+	did("WaitEvent", o.DefaultStream().WaitEvent(e))
+	_, err = e.Done()
+	did("Done", err)
+	_, err = s.Idle()
+	did("Idle", err)
+	did("Event.Synchronize", e.Synchronize(device.Forever))
+	did("Synchronize", s.Synchronize(device.Forever))
+	did("Device.Synchronize", o.Synchronize(device.Forever))
+	did("Event.Close", e.Close())
+	did("Stream.Close", s.Close())
+	space, err := o.Reserve(8<<20, 2<<20)
+	did("Reserve", err)
+	pages := make([]device.Page, 2)
+	did("Create", o.Create(pages, 2<<20, device.BackingPrivate))
+	did("Map", o.Map(space, pages))
+	did("SetAccess", o.SetAccess(space, 4<<20, device.AccessReadWrite))
+	did("Unmap", o.Unmap(space, 4<<20))
+	did("Zero", o.Zero(pages))
+	did("Release", o.Release(pages))
+	did("Unreserve", o.Unreserve(space, 8<<20))
+	did("FreePinned", o.FreePinned(pinned.Addr, 64<<10))
+	did("Free", o.Free(addr, 2<<20))
+}
+
+// The context that is current on a thread is the program's own affair: several threads
+// with a context each, none, and the primary one of another device.
+func TestCurrentContextStays(t *testing.T) {
+	d := testDriver(t)
+	sim := newSimulator(t)
+	var other uintptr
+	sim.must("cuDevicePrimaryCtxRetain", dl.Pointer(&other), 1)
+	current := func() uintptr {
+		var now uintptr
+		sim.must("cuCtxGetCurrent", dl.Pointer(&now))
+		return now
+	}
+	var all sync.WaitGroup
+	for number := range 6 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			var own uintptr
+			switch number % 3 {
+			case 0:
+				sim.must("cuCtxCreate_v2", dl.Pointer(&own), 0, uintptr(number/3))
+			case 1:
+				own = other
+				sim.must("cuCtxPushCurrent_v2", own)
+			}
+			before := current()
+			assert.Equal(t, own, before)
+			dev, err := d.Open(number % 2)
+			if !assert.NoError(t, err) {
+				return
+			}
+			o := dev.(*openDevice)
+			everyCall(t, o, func(what string) { assert.Equal(t, before, current(), "after %s", what) })
+			assert.NoError(t, o.Close())
+			assert.Equal(t, before, current(), "after Close")
+			switch number % 3 {
+			case 0:
+				sim.must("cuCtxDestroy_v2", own)
+			case 1:
+				var popped uintptr
+				sim.must("cuCtxPopCurrent_v2", dl.Pointer(&popped))
+			}
+		}()
+	}
+	all.Wait()
+	sim.must("cuDevicePrimaryCtxRelease_v2", 1)
+	sim.clean()
+}
+
+// A capture in global mode forbids the program's threads to manage memory: calls of
+// the driver do so all the same, and leave the thread's mode and the capture as they
+// were.
+func TestCallsWhileSomebodyCaptures(t *testing.T) {
+	o := open(t, 0)
+	sim := newSimulator(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	sim.must("cuCtxPushCurrent_v2", o.context)
+	var stream, graph uintptr
+	sim.must("cuStreamCreate", dl.Pointer(&stream), streamNonBlocking)
+	const global = 0
+	sim.must("cuStreamBeginCapture_v2", stream, global)
+	everyCall(t, o, func(what string) {
+		mode := int32(captureRelaxed)
+		sim.must("cuThreadExchangeStreamCaptureMode", dl.Pointer(&mode))
+		assert.EqualValues(t, global, mode, "after %s", what)
+		sim.must("cuThreadExchangeStreamCaptureMode", dl.Pointer(&mode))
+	})
+	sim.must("cuStreamEndCapture", stream, dl.Pointer(&graph))
+	sim.must("cuGraphDestroy", graph)
+	sim.must("cuStreamDestroy_v2", stream)
+	var popped uintptr
+	sim.must("cuCtxPopCurrent_v2", dl.Pointer(&popped))
+	require.NoError(t, o.Close())
+	sim.clean()
+}
+
+// requireLost holds that everything says that the device is lost, and that everything
+// can be given back all the same.
+func requireLost(t *testing.T, o *openDevice, held *possessions, native int32) {
+	_, err := o.Memory()
+	require.EqualValues(t, native, requireCode(t, device.CodeDeviceLost, err).Native)
+	_, err = o.Allocate(1 << 20)
+	requireCode(t, device.CodeDeviceLost, err)
+	_, err = o.NewStream()
+	requireCode(t, device.CodeDeviceLost, err)
+	_, err = held.stream.RecordEvent()
+	requireCode(t, device.CodeDeviceLost, err)
+	requireCode(t, device.CodeDeviceLost, held.stream.Synchronize(device.Forever))
+	requireCode(t, device.CodeDeviceLost, held.stream.Synchronize(0))
+	requireCode(t, device.CodeDeviceLost, held.event.Synchronize(device.Forever))
+	requireCode(t, device.CodeDeviceLost, held.stream.Fill(held.addr, device.Pattern{WidthBytes: 1}, 8))
+	requireCode(t, device.CodeDeviceLost, o.Synchronize(device.Forever))
+	requireCode(t, device.CodeDeviceLost, o.Create(make([]device.Page, 1), 2<<20, device.BackingMovable))
+	requireCode(t, device.CodeBusy, o.Close())
+	held.giveBack(t, o)
+	require.NoError(t, o.Close())
+}
+
+// possessions are one of each kind.
+type possessions struct {
+	addr, space device.Addr
+	pinned      device.PinnedMemory
+	stream      device.Stream
+	event       device.Event
+	pages       []device.Page
+}
+
+func possess(t *testing.T, o *openDevice) *possessions {
+	var err error
+	held := &possessions{pages: make([]device.Page, 2)}
+	held.addr, err = o.Allocate(1 << 20)
+	require.NoError(t, err)
+	held.pinned, err = o.AllocatePinned(64 << 10)
+	require.NoError(t, err)
+	held.stream, err = o.NewStream()
+	require.NoError(t, err)
+	held.event, err = held.stream.RecordEvent()
+	require.NoError(t, err)
+	held.space, err = o.Reserve(4<<20, 2<<20)
+	require.NoError(t, err)
+	require.NoError(t, o.Create(held.pages, 2<<20, device.BackingPrivate))
+	require.NoError(t, o.Map(held.space, held.pages))
+	require.NoError(t, o.SetAccess(held.space, 4<<20, device.AccessReadWrite))
+	return held
+}
+
+func (p *possessions) giveBack(t *testing.T, o *openDevice) {
+	require.NoError(t, p.event.Close())
+	require.NoError(t, p.stream.Close())
+	require.NoError(t, o.Unmap(p.space, 4<<20))
+	require.NoError(t, o.Release(p.pages))
+	require.NoError(t, o.Unreserve(p.space, 4<<20))
+	require.NoError(t, o.FreePinned(p.pinned.Addr, 64<<10))
+	require.NoError(t, o.Free(p.addr, 1<<20))
+}
+
+func TestPrimaryContextIsReset(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	o := open(t, 0)
+	held := possess(t, o)
+	newSimulator(t).must("cuDevicePrimaryCtxReset_v2", 0)
+	_, err := o.Memory()
+	require.Contains(t, requireCode(t, device.CodeDeviceLost, err).Message, "the program reset the device's primary context")
+	requireLost(t, o, held, resultContextDestroyed)
+}
+
+// An error of work that spoils the context is told by the next call, and by all later
+// ones.
+func TestDeviceIsLost(t *testing.T) {
+	for _, native := range []int32{resultIllegalAddress, resultECC, resultLaunchFailed} {
+		t.Run(map[int32]string{700: "address", 214: "ecc", 719: "launch"}[native], func(t *testing.T) {
+			if !alone(t) {
+				return
+			}
+			o, sim := open(t, 0), newSimulator(t)
+			held := possess(t, o)
+			sim.fault("async", 1, native)
+			require.NoError(t, held.stream.Fill(held.addr, device.Pattern{WidthBytes: 1}, 64))
+			err := requireCode(t, device.CodeDeviceLost, held.stream.Synchronize(device.Forever))
+			require.EqualValues(t, native, err.Native)
+			require.Equal(t, "cuda:0", err.Device)
+			require.Contains(t, err.Message, "CUDA_ERROR_")
+			requireLost(t, o, held, native)
+			// The other device goes on.
+			oneLife(t, open(t, 1))
+		})
+	}
+}

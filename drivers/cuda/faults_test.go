@@ -1,0 +1,138 @@
+package cuda
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// step is a call, and what undoes it.
+type step struct {
+	name     string
+	do, undo func() error
+}
+
+// steps is a life of a device that uses every call that can be refused half-way.
+func steps(o *openDevice) []step {
+	var addr, space device.Addr
+	var pinned device.PinnedMemory
+	var s device.Stream
+	var e device.Event
+	first, second := make([]device.Page, 3), make([]device.Page, 2)
+	nothing := func() error { return nil }
+	return []step{
+		{"allocate", func() (err error) { addr, err = o.Allocate(1 << 20); return err },
+			func() error { return o.Free(addr, 1<<20) }},
+		{"pinned", func() (err error) { pinned, err = o.AllocatePinned(64 << 10); return err },
+			func() error { return o.FreePinned(pinned.Addr, 64<<10) }},
+		{"stream", func() (err error) { s, err = o.NewStream(); return err }, func() error { return s.Close() }},
+		{"fill", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 1}, 1<<20) }, nothing},
+		{"fill 2", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 2}, 1<<20) }, nothing},
+		{"fill 4", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 4}, 1<<20) }, nothing},
+		{"overlap", func() error { return s.Copy(addr+1, addr, 64<<10) }, nothing},
+		{"from host", func() error { return s.CopyFromHost(addr, pinned.HostAddr, 64<<10) }, nothing},
+		{"to host", func() error { return s.CopyToHost(pinned.HostAddr, addr, 64<<10) }, nothing},
+		{"function", func() error { return s.HostFunction(func() {}) }, nothing},
+		{"event", func() (err error) { e, err = s.RecordEvent(); return err }, nothing},
+		{"wait", func() error { return o.DefaultStream().WaitEvent(e) }, nothing},
+		{"synchronize", func() error { return s.Synchronize(device.Forever) }, nothing},
+		{"event wait", func() error { return e.Synchronize(device.Forever) }, nothing},
+		{"done", func() error { _, err := e.Done(); return err }, nothing},
+		{"idle", func() error { _, err := s.Idle(); return err }, nothing},
+		{"memory", func() error { _, err := o.Memory(); return err }, nothing},
+		{"reserve", func() (err error) { space, err = o.Reserve(32<<20, 8<<20); return err },
+			func() error { return o.Unreserve(space, 32<<20) }},
+		{"create", func() error { return o.Create(first, 2<<20, device.BackingPrivate) },
+			func() error { return o.Release(first) }},
+		{"create more", func() error { return o.Create(second, 4<<20, device.BackingMovable) },
+			func() error { return o.Release(second) }},
+		{"map", func() error { return o.Map(space, first) }, func() error { return o.Unmap(space, 6<<20) }},
+		{"map more", func() error { return o.Map(space+8<<20, second) },
+			func() error { return o.Unmap(space+8<<20, 8<<20) }},
+		{"access", func() error { return o.SetAccess(space, 6<<20, device.AccessReadWrite) }, nothing},
+		{"use", func() error { return s.Fill(space, device.Pattern{Value: 9, WidthBytes: 1}, 6<<20) },
+			func() error { return s.Synchronize(device.Forever) }},
+	}
+}
+
+// Every call of the driver that can fail fails once, the first to the sixth time that
+// it is made: the error has the driver's number, what failed left nothing half done, so
+// the same call succeeds when it is made again, and all can be given back.
+func TestEveryCallFailsOnce(t *testing.T) {
+	sim := newSimulator(t)
+	// Those which say what current is cannot fail while the device is there.
+	sure := map[string]bool{
+		"cuCtxPushCurrent_v2": true, "cuCtxPopCurrent_v2": true, "cuThreadExchangeStreamCaptureMode": true,
+		"cuDevicePrimaryCtxRelease_v2": true, "cuCtxGetId": true, "cuEventDestroy_v2": true,
+	}
+	failed := map[string]int{}
+	for _, row := range new(api).table() {
+		for n := 1; n <= 6 && !sure[row.Name]; n++ {
+			o := open(t, 0)
+			before := sim.calls(row.Name)
+			sim.fault(row.Name, n, resultOutOfMemory)
+			failures := 0
+			try := func(what string, call func() error) {
+				err := call()
+				if err == nil {
+					return
+				}
+				failures++
+				var typed *device.Error
+				require.ErrorAs(t, err, &typed, "%s %d: %s", row.Name, n, what)
+				require.EqualValues(t, resultOutOfMemory, typed.Native, "%s %d: %s: %v", row.Name, n, what, err)
+				require.Contains(t, typed.Message, row.Name, "%s %d: %s", row.Name, n, what)
+				require.NoError(t, call(), "%s %d: %s, again", row.Name, n, what)
+			}
+			all := steps(o)
+			for _, one := range all {
+				try(one.name, one.do)
+			}
+			for i := len(all) - 1; i >= 0; i-- {
+				try("undo "+all[i].name, all[i].undo)
+			}
+			made := sim.calls(row.Name) - before
+			sim.call("simcuda_clear_faults")
+			require.NoError(t, o.Close(), "%s %d", row.Name, n)
+			sim.clean()
+			if made < n {
+				break
+			}
+			// What no caller knows of is given back by a second try, and not told.
+			require.LessOrEqual(t, failures, 1, "%s %d", row.Name, n)
+			failed[row.Name] += failures
+		}
+	}
+	for _, name := range []string{
+		"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuMemCreate", "cuMemMap",
+		"cuMemUnmap", "cuMemSetAccess", "cuMemRelease", "cuMemAddressReserve", "cuMemAddressFree", "cuStreamCreateWithPriority",
+		"cuStreamDestroy_v2", "cuStreamSynchronize", "cuEventCreate", "cuEventRecord", "cuLaunchHostFunc", "cuMemAllocAsync",
+		"cuMemFreeAsync", "cuMemsetD8Async", "cuMemcpyDtoDAsync_v2",
+	} {
+		require.Positive(t, failed[name], "%s was never made to fail", name)
+	}
+}
+
+// Opening fails at every call that it makes, and keeps nothing.
+func TestOpeningFails(t *testing.T) {
+	d, sim := testDriver(t), newSimulator(t)
+	for _, name := range []string{
+		"cuDevicePrimaryCtxRetain", "cuCtxPushCurrent_v2", "cuMemGetAllocationGranularity", "cuStreamCreateWithPriority",
+	} {
+		for n := 1; n <= 2; n++ {
+			sim.fault(name, n, resultOutOfMemory)
+			dev, err := d.Open(0)
+			sim.call("simcuda_clear_faults")
+			if name == "cuDevicePrimaryCtxRetain" && n == 2 {
+				require.NoError(t, err)
+				require.NoError(t, dev.Close())
+				continue
+			}
+			require.Contains(t, requireCode(t, device.CodeOutOfMemory, err).Message, name)
+			require.Nil(t, dev)
+			sim.clean()
+		}
+	}
+}
