@@ -145,6 +145,30 @@ static void events_between_processes(void) {
     end();
 }
 
+static void event_gone(void) {
+    CUipcEventHandle handle;
+    CUevent event;
+    hear(pair.to_child[0], &handle, sizeof handle);
+    ((char *)&handle)[sizeof(int) * 2 + 4] ^= 64;
+    begin();
+    INVALID(cuIpcOpenEventHandle(&event, handle));
+    end();
+}
+
+/* A handle whose file is none of the process that it names. */
+static void event_that_is_gone(void) {
+    with_child(event_gone);
+    begin();
+    CUipcEventHandle handle;
+    CUevent event;
+    OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS));
+    OK(cuIpcGetEventHandle(&handle, event));
+    tell(pair.to_child[1], &handle, sizeof handle);
+    child_is_well();
+    OK(cuEventDestroy(event));
+    end();
+}
+
 static void leaves_open(void) {
     CUipcMemHandle handle;
     CUdeviceptr a;
@@ -247,6 +271,7 @@ static const Case cases[] = {
     {"memory between processes", memory_between_processes, 0, NULL},
     {"memory that is gone", memory_that_is_gone, 0, NULL},
     {"events between processes", events_between_processes, 0, NULL},
+    {"an event that is gone", event_that_is_gone, 0, NULL},
     {"leaked memory of another process", leak_opened, LEAKS, NULL},
     {"copies between devices", copies_between_devices, 0, NULL},
     {"access of peers", access_of_peers, 0, NULL},

@@ -206,6 +206,27 @@ static void unmapped_under_work(void) {
     end();
 }
 
+static void unmapped_under_a_copy(void) {
+    begin();
+    Gate gate = GATE_INIT;
+    CUstream stream;
+    CUdeviceptr at = reserve(PAGE), a;
+    CUmemGenericAllocationHandle handle = create(PAGE);
+    OK(cuMemAlloc(&a, PAGE));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    OK(allow(at, PAGE, 0, 3));
+    OK(cuLaunchHostFunc(stream, gate_pass, &gate));
+    OK(cuMemcpyDtoDAsync(a, at, PAGE, stream));
+    OK(cuMemUnmap(at, PAGE));
+    gate_open(&gate);
+    GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+    broken++;
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, PAGE));
+    end();
+}
+
 static size_t free_bytes(void) {
     size_t left, total;
     OK(cuMemGetInfo(&left, &total));
@@ -343,6 +364,7 @@ static const Case cases[] = {
     {"access rules", access_rules, 0, NULL},
     {"access of each device", access_of_each_device, 0, NULL},
     {"unmapped under work", unmapped_under_work, 0, NULL},
+    {"unmapped under a copy", unmapped_under_a_copy, 0, NULL},
     {"books are kept", books_are_kept, 0, "SIMCUDA_BYTES=64M"},
     {"there may be none", there_may_be_none, 0, "SIMCUDA_WITHOUT=vmm"},
     {"shared by descriptor", shared_by_descriptor, 0, NULL},
