@@ -224,6 +224,16 @@ static void of_pools(void) {
     end();
 }
 
+static void pools_without_peers(void) {
+    begin();
+    CUmemoryPool pool;
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 1},
+                              CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    OK(cuDeviceGetDefaultMemPool(&pool, 0));
+    INVALID(cuMemPoolSetAccess(pool, &access, 1));
+    end();
+}
+
 static void of_virtual_memory(void) {
     begin();
     CUdeviceptr at;
@@ -294,6 +304,7 @@ static const Case cases[] = {
     {"managed memory that is not concurrent", not_concurrent, 0,
      "SIMCUDA_WITHOUT=concurrent"},
     {"of pools", of_pools, 0, NULL},
+    {"pools without peers", pools_without_peers, 0, "SIMCUDA_WITHOUT=peer"},
     {"of virtual memory", of_virtual_memory, 0, "SIMCUDA_WITHOUT=peer"},
     {"of modules", of_modules, 0, NULL},
 };

@@ -58,6 +58,10 @@ static void kernels_run(void) {
            cuModuleLoadData(&bad, ".version 7.0\n.target sm_120\n"));
     INVALID(launch(a, 1, 1025, NULL));
     INVALID(launch(a, 0, 10, NULL));
+    INVALID(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    simcuda_clear_violations();
+    EXPECT(simcuda_violations(NULL, 0) == 0);
+    broken = 0;
     OK(cuModuleUnload(module));
     BREAKS(CUDA_ERROR_INVALID_HANDLE, launch(a, 1, 1, NULL));
     BREAKS(CUDA_ERROR_INVALID_HANDLE, cuModuleUnload(module));

@@ -22,6 +22,32 @@ static void bytes_travel(void) {
     end();
 }
 
+/* Long copies run in parts; the unified calls tell host from device. */
+static void long_copies(void) {
+    begin();
+    size_t size = 3 * MEGABYTE + 5;
+    unsigned char *from, *to = malloc(size);
+    CUdeviceptr a, b;
+    EXPECT(to != NULL);
+    OK(cuMemHostAlloc((void **)&from, size, 0));
+    for (size_t i = 0; i < size; i++)
+        from[i] = (unsigned char)(i * 31 >> 3);
+    OK(cuMemAlloc(&a, size));
+    OK(cuMemAlloc(&b, size));
+    OK(cuMemcpyAsync(a, (CUdeviceptr)(uintptr_t)from, size, NULL));
+    OK(cuMemcpyDtoDAsync(b, a, size, NULL));
+    OK(cuMemcpy((CUdeviceptr)(uintptr_t)to, b, size));
+    EXPECT(memcmp(to, from, size) == 0);
+    OK(cuMemsetD16(a, 0x0102, 100));
+    OK(cuMemcpyDtoH(to, a, 200));
+    EXPECT(to[198] == 2 && to[199] == 1);
+    OK(cuMemFree(a));
+    OK(cuMemFree(b));
+    OK(cuMemFreeHost(from));
+    free(to);
+    end();
+}
+
 static void books_are_kept(void) {
     begin();
     size_t before, total, during, after;
@@ -294,6 +320,7 @@ static void pointers_are_known(void) {
 
 static const Case cases[] = {
     {"bytes travel", bytes_travel, 0, NULL},
+    {"long copies", long_copies, 0, NULL},
     {"books are kept", books_are_kept, 0, "SIMCUDA_BYTES=64M"},
     {"allocation rules", allocation_rules, 0, NULL},
     {"copy rules", copy_rules, 0, NULL},
