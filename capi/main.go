@@ -15,6 +15,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/library"
+	"ferrum_mem/drivers/cuda"
 	"ferrum_mem/drivers/host"
 	"ferrum_mem/drivers/probe"
 )
@@ -59,7 +60,8 @@ func drivers(s library.Settings) ([]device.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []device.Driver{cpu}, nil
+	// It loads nothing before a device of it is opened.
+	return []device.Driver{cpu, cuda.New(cuda.Config{Library: getenv(cuda.EnvLibrary)})}, nil
 }
 
 // getenv reads the environment of the process as it is now. Go's own copy is that

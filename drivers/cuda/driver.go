@@ -12,10 +12,13 @@ import (
 // Backend is the name of the backend in device ids such as "cuda:0".
 const Backend = cudaprobe.Backend
 
+// EnvLibrary is the environment variable with the path of the driver's library.
+const EnvLibrary = cudaprobe.EnvLibrary
+
 // Config sets up the driver.
 type Config struct {
-	// Library is the path of the driver's library; "": it is looked for under the
-	// names that it has on this system.
+	// Library is the path of the driver's library; "": the one that
+	// FERRUM_CUDA_LIBRARY names, or else the names that it has on this system.
 	Library string
 }
 

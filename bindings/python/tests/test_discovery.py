@@ -140,7 +140,7 @@ def look(driver: Path, behaviour: str, *arguments: str, **more: str) -> list[obj
 
 @pytest.mark.parametrize("arguments", [(), ("ignore",)])
 def test_broken_drivers_do_not_harm_the_program(driver, arguments):
-    whole = [True, None, 0, ["cuda:0", "cuda:1"], "CPU"]
+    whole = [True, None, 0, ["cuda:0", "cuda:1"], "CUDA"]
     assert look(driver, "normal", *arguments) == whole
     assert look(driver, "garbage", *arguments) == whole
     assert look(driver, "error=999", *arguments)[:3] == [False, "driver_error", 999]
@@ -151,7 +151,7 @@ def test_broken_drivers_do_not_harm_the_program(driver, arguments):
 
 
 def test_modes_of_asking(driver):
-    whole = [True, None, 0, ["cuda:0", "cuda:1"], "CPU"]
+    whole = [True, None, 0, ["cuda:0", "cuda:1"], "CUDA"]
     assert look(driver, "normal", FERRUM_PROBE="in_process") == whole
     assert look(driver, "normal", FERRUM_PROBE="off")[1] == "switched_off"
     missing = look(driver, "normal", FERRUM_PROBE_HELPER="/nonexistent/helper")
@@ -170,5 +170,5 @@ def test_a_program_that_may_start_no_other(driver):
             pytest.skip("this system has no such filter")
         raise
     assert seen == [False, "helper_unavailable", 1, [], "CPU"]
-    whole = [True, None, 0, ["cuda:0", "cuda:1"], "CPU"]
+    whole = [True, None, 0, ["cuda:0", "cuda:1"], "CUDA"]
     assert look(driver, "normal", *forbidden, FERRUM_PROBE="in_process") == whole

@@ -2,6 +2,7 @@ package cudaprobe
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 
 	"ferrum_mem/core/device"
@@ -35,11 +36,19 @@ func (Prober) Unsupported() (device.Survey, bool) {
 	return device.Absent(device.AbsenceSystem, 0, "CUDA is not supported on "+runtime.GOOS), Names() == nil
 }
 
-// Names are those under which the driver's library is looked for here.
+// EnvLibrary is the environment variable with the path of the driver's library.
+const EnvLibrary = "FERRUM_CUDA_LIBRARY"
+
+// Names are those under which the driver's library is looked for here: the path in
+// FERRUM_CUDA_LIBRARY alone where that is set.
 func Names() []string {
+	if path := os.Getenv(EnvLibrary); path != "" {
+		return []string{path}
+	}
 	switch runtime.GOOS {
 	case "linux":
-		return []string{"libcuda.so.1", "libcuda.so"}
+		// The last one is where Windows puts it for Linux programs.
+		return []string{"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"}
 	case "windows":
 		return []string{"nvcuda.dll"}
 	}

@@ -1,0 +1,79 @@
+"""The CUDA driver under the whole library, over the simulated driver's library."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SIMULATOR = Path(__file__).resolve().parents[3] / "build/test/simcuda/12090/libcuda.so.1"
+
+# The simulator lists what is left when the process ends, and makes its status 97.
+PROGRAM = """
+import os, random
+import ferrum_mem as fm
+
+chance = random.Random(7)
+with fm.Device("cuda:0") as device, fm.Device("cuda:1") as other:
+    assert str(device.id) == "cuda:0" and device.page_sizes().minimum_bytes == 2 << 20
+    with fm.Manager(device) as manager, fm.Manager(other) as far, fm.Stream(device) as stream:
+        bytes_ = os.urandom(1 << 20)
+        with manager.allocate(1 << 20) as a, manager.allocate(1 << 20) as b:
+            a.write(bytes_)
+            b.copy_from_async(a, stream=stream)
+            stream.synchronize()
+            assert b.read() == bytes_
+            with far.allocate(1 << 20) as c:
+                c.copy_from(b)
+                assert c.read() == bytes_
+    with fm.Pool(device) as pool, fm.Stream(device) as first, fm.Stream(device) as second:
+        blocks = []
+        for _ in range(400):
+            if blocks and chance.random() < 0.5:
+                blocks.pop(chance.randrange(len(blocks))).close()
+            else:
+                stream = chance.choice([first, second])
+                blocks.append(pool.alloc(chance.randrange(1, 4 << 20), stream=stream))
+        for block in blocks:
+            block.close()
+    config = fm.VirtualPoolConfig(capacity_bytes=64 << 20)
+    with fm.VirtualPool(device, config) as pool, pool.allocate(0, 8 << 20):
+        pass
+for absent in ("cuda:2", "cuda:9"):
+    try:
+        fm.Device(absent)
+    except fm.DeviceNotFoundError as error:
+        assert "there are 2 CUDA devices" in str(error)
+    else:
+        raise AssertionError(absent)
+fm.shutdown()
+"""
+
+
+def run(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **variables}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def test_the_library_over_the_simulated_driver():
+    if not SIMULATOR.exists():
+        pytest.skip("the simulated driver is not built (make simcuda)")
+    done = run(PROGRAM, FERRUM_CUDA_LIBRARY=str(SIMULATOR))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+def test_no_driver_is_said_so():
+    program = """
+import ferrum_mem as fm
+try:
+    fm.Device("cuda:0")
+except fm.BackendUnavailableError as error:
+    print(error.message)
+"""
+    done = run(program, FERRUM_CUDA_LIBRARY="/nowhere/libcuda.so.1")
+    assert done.stdout == "library not found, tried: /nowhere/libcuda.so.1\n", done.stderr
