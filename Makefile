@@ -232,9 +232,9 @@ format: ready-check ## format Go, C, Python and Rust sources
 # --- tests --------------------------------------------------------------------
 
 .PHONY: $(TESTS)
-test-go: ready-test
+test-go: ready-test simcuda
 	@$(SUITE) $@ go -- $(GO) test -json $(GO_PACKAGES)
-test-race: ready-test
+test-race: ready-test simcuda
 	@$(SUITE) $@ go -- $(GO) test -json -race $(GO_PACKAGES)
 # Tables that move whenever they grow: a use of where they were ends the test.
 test-tables: ready-test
@@ -339,7 +339,7 @@ test-simcuda: ready-test $(SIMCUDA_TESTS)
 
 LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST)
 
-test-python: ready-test $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
+test-python: ready-test simcuda $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
 	@$(LIBRARY_ENV) PYTHONPATH=bindings/python/src $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -p no:cacheprovider bindings/python/tests
 test-rust: ready-test $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
