@@ -2,7 +2,6 @@ package cudaprobe
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 
 	"ferrum_mem/core/device"
@@ -36,13 +35,10 @@ func (Prober) Unsupported() (device.Survey, bool) {
 	return device.Absent(device.AbsenceSystem, 0, "CUDA is not supported on "+runtime.GOOS), Names() == nil
 }
 
-// EnvLibrary is the environment variable with the path of the driver's library.
-const EnvLibrary = "FERRUM_CUDA_LIBRARY"
-
 // Names are those under which the driver's library is looked for here: the path in
 // FERRUM_CUDA_LIBRARY alone where that is set.
 func Names() []string {
-	if path := os.Getenv(EnvLibrary); path != "" {
+	if path := libraryPath(); path != "" {
 		return []string{path}
 	}
 	switch runtime.GOOS {

@@ -1,0 +1,25 @@
+package cudaprobe
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+func TestThePathOfTheLibraryIsTheOnlyOneTried(t *testing.T) {
+	t.Setenv(EnvLibrary, "")
+	require.NotContains(t, Names(), "")
+	if hasMoreRights() {
+		t.Skip("these tests run with more rights than their user")
+	}
+	t.Setenv(EnvLibrary, "/nowhere/libcuda.so.1")
+	require.Equal(t, []string{"/nowhere/libcuda.so.1"}, Names())
+	if runtime.GOOS == "linux" {
+		found := Prober{}.Survey()
+		require.Equal(t, device.AbsenceLibraryNotFound, found.Absence)
+		require.Equal(t, "library not found, tried: /nowhere/libcuda.so.1", found.Message)
+	}
+}
