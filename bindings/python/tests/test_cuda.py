@@ -42,6 +42,13 @@ with fm.Device("cuda:0") as device, fm.Device("cuda:1") as other:
     config = fm.VirtualPoolConfig(capacity_bytes=64 << 20)
     with fm.VirtualPool(device, config) as pool, pool.allocate(0, 8 << 20):
         pass
+    limits = fm.SharedPoolConfig(limit_bytes=16 << 20, ready_pages=0)
+    config = fm.ModelConfig(virtual_bytes=32 << 20)
+    with fm.SharedPool(device, limits) as pool, pool.register_model("chat", config) as chat:
+        with chat.allocate(8 << 20):
+            pass
+    with fm.Device("cpu:0") as host, fm.GpuMemoryManager(device, host):
+        pass
 for absent in ("cuda:2", "cuda:9"):
     try:
         fm.Device(absent)
