@@ -233,5 +233,5 @@ func (o *openDevice) left() string {
 	if o.live == 0 && len(o.streams) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d segments, reservations and pages, and %d streams", o.live, len(o.streams))
+	return fmt.Sprintf("%d segments, reservations, pages and ranges of others, and %d streams", o.live, len(o.streams))
 }

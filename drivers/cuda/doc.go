@@ -13,7 +13,7 @@
 // then every call fails with device.CodeDeviceLost, except those that give something
 // back, which succeed so that the device can be closed.
 //
-// It never enqueues on a stream that it does not own, never makes the device wait
+// It never ends a stream or memory that somebody else made and that was adopted, never makes the device wait
 // where the caller did not ask for that, and has no kernels.
 //
 // Lock order: event.using, virtualMemory.mu or, after the former, stream.using; then openDevice.gate; then, each alone, openDevice.mu, ranges.mu, stream.mu and the

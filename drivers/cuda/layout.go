@@ -48,6 +48,13 @@ const (
 
 	captureRelaxed = 2
 
+	memoryTypeDevice = 2
+
+	pointerMemoryType = 2
+	pointerOrdinal    = 9
+	pointerRangeStart = 11
+	pointerRangeSize  = 12
+
 	attributeVirtual = 102
 	attributeMapHost = 19
 	attributeOrdered = 115

@@ -14,6 +14,7 @@ type kind int
 const (
 	kindSegment kind = iota
 	kindPinned
+	kindForeign
 )
 
 // span is memory that the device may use from its first to its last byte.
@@ -47,6 +48,19 @@ func (r *ranges) insert(s span) {
 	defer r.mu.Unlock()
 	at, _ := r.search(s.base)
 	r.spans = slices.Insert(r.spans, at, s)
+}
+
+// insertApart is insert for a span that overlaps no other one; false: it does.
+func (r *ranges) insertApart(s span) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, found := r.search(s.base)
+	if found || at < len(r.spans) && r.spans[at].base-s.base < s.size ||
+		at > 0 && s.base-r.spans[at-1].base < r.spans[at-1].size {
+		return false
+	}
+	r.spans = slices.Insert(r.spans, at, s)
+	return true
 }
 
 // remove takes out exactly that span; false: there is none.

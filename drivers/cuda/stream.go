@@ -14,6 +14,8 @@ type stream struct {
 	owner  *openDevice
 	handle uintptr
 	closed atomic.Bool
+	// foreign is set where somebody else made it and will destroy it.
+	foreign bool
 
 	// using is held for reading while the handle is in use, and for writing when it
 	// is destroyed.
@@ -153,6 +155,9 @@ func (s *stream) leave(op string) {
 func (s *stream) destroy(op string) error {
 	o := s.owner
 	err := o.current(op, func() error {
+		if s.foreign {
+			return s.settle(op)
+		}
 		if err := o.call(op, "", &o.api.streamSynchronize, s.handle); err != nil && o.lost.Load() == nil {
 			return err
 		}

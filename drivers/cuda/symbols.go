@@ -33,6 +33,8 @@ type api struct {
 
 	streamCreate, streamDestroy, streamQuery, streamSynchronize, streamWait, hostFunction dl.Function
 
+	streamContext, pointerAttribute dl.Function
+
 	eventCreate, eventDestroy, eventRecord, eventQuery, eventSynchronize dl.Function
 
 	reserve, unreserve, pageCreate, pageRelease, pageMap, pageUnmap, pageAccess, granularity dl.Function
@@ -82,6 +84,8 @@ func (a *api) table() []dl.Row {
 		{Name: "cuStreamQuery", To: &a.streamQuery},
 		{Name: "cuStreamSynchronize", To: &a.streamSynchronize},
 		{Name: "cuStreamWaitEvent", To: &a.streamWait},
+		{Name: "cuStreamGetCtx", To: &a.streamContext},
+		{Name: "cuPointerGetAttribute", To: &a.pointerAttribute},
 		{Name: "cuLaunchHostFunc", To: &a.hostFunction, Group: groupHostFn},
 		{Name: "cuEventCreate", To: &a.eventCreate},
 		{Name: "cuEventDestroy_v2", To: &a.eventDestroy},

@@ -25,6 +25,15 @@ func (v *virtualMemory) holding(addr, size uint64) *reservation {
 	return r
 }
 
+// overlaps says whether a range touches a reservation.
+func (v *virtualMemory) overlaps(addr, size uint64) bool {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return slices.ContainsFunc(v.reservations, func(r *reservation) bool {
+		return addr < r.base+r.size && r.base < addr+size
+	})
+}
+
 // first is the place in the list of the first page that ends behind an address.
 func (r *reservation) first(addr uint64) int {
 	at, _ := slices.BinarySearchFunc(r.mapped, addr, func(p *page, addr uint64) int {

@@ -1,0 +1,146 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+var (
+	_ device.Adopter       = (*openDevice)(nil)
+	_ device.StreamAdopter = (*openDevice)(nil)
+)
+
+// Adopt asks the driver whose memory it is, and takes what this device, or the process
+// as page-locked or managed memory, has in one piece.
+func (o *openDevice) Adopt(addr device.Addr, size uint64) error {
+	const op = "cuda.adopt"
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	if size == 0 {
+		return o.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to adopt")
+	}
+	if size > math.MaxUint64-uint64(addr) {
+		return o.errorf(device.CodeOverflow, op, "address %#x, size %d: the end does not fit 64 bits", uint64(addr), size)
+	}
+	if err := o.hold(op, 1); err != nil {
+		return err
+	}
+	err := o.within(op, func() error { return o.checkForeign(op, uint64(addr), size) })
+	if err == nil {
+		err = o.insertForeign(op, uint64(addr), size)
+	}
+	if err != nil {
+		o.drop(1)
+	}
+	return err
+}
+
+// checkForeign holds a range against what the driver knows of its start.
+func (o *openDevice) checkForeign(op string, addr, size uint64) error {
+	var base, whole uint64
+	var kind uint32
+	var ordinal int32
+	for _, one := range []struct {
+		out       uintptr
+		attribute uintptr
+	}{
+		{dl.Pointer(&kind), pointerMemoryType}, {dl.Pointer(&ordinal), pointerOrdinal},
+		{dl.Pointer(&base), pointerRangeStart}, {dl.Pointer(&whole), pointerRangeSize},
+	} {
+		number := o.api.pointerAttribute.Call(one.out, one.attribute, uintptr(addr))
+		if number == resultInvalidValue {
+			return o.errorf(device.CodeInvalidAddress, op,
+				"address %#x, size %d: the driver knows of no memory there", addr, size)
+		}
+		if number != 0 {
+			return o.failure(op, &o.api.pointerAttribute, number, fmt.Sprintf("address %#x", addr))
+		}
+	}
+	if kind == memoryTypeDevice && ordinal != o.handle {
+		return o.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: is memory of the CUDA device %d", addr, size, ordinal)
+	}
+	if addr < base || addr-base >= whole || size > whole-(addr-base) {
+		return o.errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: the memory there is %d bytes from %#x on", addr, size, whole, base)
+	}
+	return nil
+}
+
+func (o *openDevice) insertForeign(op string, addr, size uint64) error {
+	if o.virtual.overlaps(addr, size) || !o.ranges.insertApart(span{base: addr, size: size, kind: kindForeign}) {
+		return o.errorf(device.CodeAlreadyExists, op,
+			"address %#x, size %d: is this device's own, or overlaps what was adopted before", addr, size)
+	}
+	return nil
+}
+
+// Disown forgets what Adopt took. The driver is not asked.
+func (o *openDevice) Disown(addr device.Addr, size uint64) error {
+	const op = "cuda.disown"
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	if _, found := o.ranges.remove(kindForeign, uint64(addr), size); !found {
+		return o.errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: nothing that was adopted starts there and has that size", uint64(addr), size)
+	}
+	o.drop(1)
+	return nil
+}
+
+// AdoptStream takes a CUstream of the device's primary context, or 1 for the legacy
+// default stream, or 2 for that of the calling thread. A number that is no stream may
+// end the process in the driver.
+func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, error) {
+	const op = "cuda.adopt_stream"
+	if foreign.Native == 0 {
+		if foreign.Enqueue != nil {
+			return nil, o.errorf(device.CodeUnsupported, op, "enqueue: streams of CUDA are named by their handle")
+		}
+		return nil, o.errorf(device.CodeInvalidArgument, op, "native handle 0: want a CUstream, 1 (legacy) or 2 (per thread)")
+	}
+	s := &stream{owner: o, handle: uintptr(foreign.Native), foreign: true}
+	err := o.within(op, func() error {
+		var context uintptr
+		what := fmt.Sprintf("native handle %#x", foreign.Native)
+		if err := o.call(op, what, &o.api.streamContext, s.handle, dl.Pointer(&context)); err != nil {
+			return err
+		}
+		if context != o.context {
+			return o.errorf(device.CodeInvalidArgument, op,
+				"native handle %#x: is a stream of another context than the device's primary one", foreign.Native)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	o.streams[s] = struct{}{}
+	o.mu.Unlock()
+	return s, nil
+}
+
+// settle waits for what was queued up to now in a stream of somebody else's, whatever
+// is queued there later.
+func (s *stream) settle(op string) error {
+	o := s.owner
+	var end uintptr
+	err := o.call(op, "", &o.api.eventCreate, dl.Pointer(&end), eventBlockingSync|eventDisableTiming)
+	if err != nil {
+		return err
+	}
+	err = o.call(op, "", &o.api.eventRecord, end, s.handle)
+	if err == nil {
+		err = o.call(op, "", &o.api.eventSynchronize, end)
+	}
+	freed := o.takeBack(op, "", &o.api.eventDestroy, end)
+	if err == nil {
+		err = freed
+	}
+	return err
+}
