@@ -204,6 +204,8 @@ static void check_sigint_handler(void) {
     stop();
 }
 static void check_sigint_default(void) { /* must end by SIGINT */
+    /* A shell starts what it puts into the background with SIGINT ignored. */
+    handle(SIGINT, SIG_DFL);
     load();
     start();
     work(20);
