@@ -13,6 +13,8 @@ PRELUDE = """
 import gc, os, signal, sys, threading, warnings
 import ferrum_mem as fm
 warnings.simplefilter("always")
+# A shell starts what it puts into the background with SIGINT ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # From Python 3.12 on it says that of every process with threads.
 warnings.filterwarnings("ignore", ".*use of fork.*", DeprecationWarning)
 def expect(error, call, *args, **kwargs):
