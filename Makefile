@@ -335,7 +335,6 @@ build/test/simcuda/test_%: tests/simcuda/test_%.c $(SIMCUDA_HEADERS) $(SIMCUDA_L
 
 .PHONY: simcuda
 simcuda: $(SIMCUDA_LIBRARIES)
-test-go test-race: $(SIMCUDA_LIBRARIES)
 test-simcuda: ready-test $(SIMCUDA_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(SIMCUDA_TESTS)
 

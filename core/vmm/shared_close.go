@@ -59,7 +59,7 @@ func (s *Shared) end(op string, m *Model, force bool) error {
 		s.mu.Unlock()
 		<-leaving
 		s.mu.Lock()
-		struck := m.gone
+		struck := s.models[m.id] != m
 		s.mu.Unlock()
 		if struck {
 			return nil
