@@ -203,7 +203,9 @@ void call_end(const CUresult *result) {
         pthread_mutex_unlock(&sim.lock);
 }
 
-CUresult fail(const char *call, CUresult code, const char *format, ...) {
+CUresult rule_broken(Rule *rule, const char *call, CUresult code,
+                     const char *format, ...) {
+    rule->broken++;
     size_t slot = violation_count++;
     if (slot >= MAX_VIOLATIONS)
         return code;

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rulebook.h"
 #include "simcuda.h"
 
 enum {
@@ -257,12 +258,6 @@ void call_end(const CUresult *unused);
         call_begin(&call_site, __func__, flags, (uint64_t)(key));   \
     if (call_result != CUDA_SUCCESS)                                \
     return call_result
-
-/* Writes down that a rule was broken, and gives the code. */
-CUresult fail(const char *call, CUresult code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-#define FAIL(code, ...) fail(__func__, code, __VA_ARGS__)
-#define INVALID(...) FAIL(CUDA_ERROR_INVALID_VALUE, __VA_ARGS__)
 
 /* Whether this thread is inside a function of the application. */
 extern _Thread_local bool in_callback;

@@ -43,6 +43,12 @@ size_t simcuda_leaks(char *text, size_t size);
 size_t simcuda_violations(char *text, size_t size);
 void simcuda_clear_violations(void);
 
+/* Every rule that callers are held to, a line each: how often it was broken,
+ * the source file that holds it, and its message as a format; rules of one file
+ * with one message are one. Returns how many there are; text is cut at size
+ * bytes. */
+size_t simcuda_rules(char *text, size_t size);
+
 /* A kernel is a C function with this type. It runs on a stream's worker once
  * for a whole launch. */
 typedef struct simcuda_launch {
