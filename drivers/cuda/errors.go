@@ -9,31 +9,31 @@ import (
 
 // Numbers of CUresult that are looked at.
 const (
-	resultInvalidValue     = 1
-	resultOutOfMemory      = 2
-	resultDeinitialized    = 4
-	resultStub             = 34
-	resultUnavailable      = 46
-	resultNoDevice         = 100
-	resultInvalidDevice    = 101
-	resultInvalidContext   = 201
-	resultECC              = 214
-	resultNVLink           = 220
-	resultContained        = 226
-	resultInvalidHandle    = 400
-	resultNotReady         = 600
-	resultIllegalAddress   = 700
-	resultLaunchTimeout    = 702
-	resultContextDestroyed = 709
-	resultAssert           = 710
-	resultStackError       = 714
-	resultLaunchFailed     = 719
-	resultTensorLeak       = 721
-	resultNotPermitted     = 800
-	resultNotSupported     = 801
-	resultCaptureFirst     = 900
-	resultCaptureLast      = 908
-	resultExternalDevice   = 911
+	resultInvalidValue     = 1   // CUDA_ERROR_INVALID_VALUE
+	resultOutOfMemory      = 2   // CUDA_ERROR_OUT_OF_MEMORY
+	resultDeinitialized    = 4   // CUDA_ERROR_DEINITIALIZED
+	resultStub             = 34  // CUDA_ERROR_STUB_LIBRARY
+	resultUnavailable      = 46  // CUDA_ERROR_DEVICE_UNAVAILABLE
+	resultNoDevice         = 100 // CUDA_ERROR_NO_DEVICE
+	resultInvalidDevice    = 101 // CUDA_ERROR_INVALID_DEVICE
+	resultInvalidContext   = 201 // CUDA_ERROR_INVALID_CONTEXT
+	resultECC              = 214 // CUDA_ERROR_ECC_UNCORRECTABLE
+	resultNVLink           = 220 // CUDA_ERROR_NVLINK_UNCORRECTABLE
+	resultContained        = 226 // CUDA_ERROR_CONTAINED
+	resultInvalidHandle    = 400 // CUDA_ERROR_INVALID_HANDLE
+	resultNotReady         = 600 // CUDA_ERROR_NOT_READY
+	resultIllegalAddress   = 700 // CUDA_ERROR_ILLEGAL_ADDRESS
+	resultLaunchTimeout    = 702 // CUDA_ERROR_LAUNCH_TIMEOUT
+	resultContextDestroyed = 709 // CUDA_ERROR_CONTEXT_IS_DESTROYED
+	resultAssert           = 710 // CUDA_ERROR_ASSERT
+	resultStackError       = 714 // CUDA_ERROR_HARDWARE_STACK_ERROR
+	resultLaunchFailed     = 719 // CUDA_ERROR_LAUNCH_FAILED
+	resultTensorLeak       = 721 // CUDA_ERROR_TENSOR_MEMORY_LEAK
+	resultNotPermitted     = 800 // CUDA_ERROR_NOT_PERMITTED
+	resultNotSupported     = 801 // CUDA_ERROR_NOT_SUPPORTED
+	resultCaptureFirst     = 900 // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+	resultCaptureLast      = 908 // CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
+	resultExternalDevice   = 911 // CUDA_ERROR_EXTERNAL_DEVICE
 )
 
 // codeOf is what a number means to callers.

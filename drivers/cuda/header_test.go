@@ -2,17 +2,117 @@ package cuda
 
 import (
 	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/drivers/cuda/cudaprobe"
 )
 
-// The layouts, numbers and names that are used here are those of the vendor's header:
-// a compiler says so.
+// headerText is C that compiles only where the header agrees with what this package
+// says of it: the numbers and structs of its sources, by the names behind them, and the
+// prototype of each function at the version that the table gives it.
+type headerText struct {
+	t *testing.T
+	strings.Builder
+	checked int
+}
+
+// vendorFiles hold numbers and structs of the vendor and nothing else.
+var vendorFiles = map[string]bool{"layout.go": true, "errors.go": true}
+
+var (
+	vendorNumber = regexp.MustCompile(`^CU[A-Z]*_[A-Z0-9_]+$`)
+	vendorStruct = regexp.MustCompile(`\bis (CU[A-Za-z0-9_]+)\b`)
+	suffix       = regexp.MustCompile(`_v\d+$`)
+)
+
+func (h *headerText) equal(expression string, value int64) {
+	fmt.Fprintf(h, "_Static_assert(%s == %d, \"%s\");\n", expression, value, expression)
+	h.checked++
+}
+
+// source takes in what a file says.
+func (h *headerText) source(path string) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+	require.NoError(h.t, err)
+	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
+	// What the file takes from others cannot be resolved, and is not the vendor's.
+	check := types.Config{Error: func(error) {}, Sizes: types.SizesFor("gc", "amd64")}
+	_, _ = check.Check("cuda", set, []*ast.File{file}, info)
+	whole := vendorFiles[filepath.Base(path)]
+	for _, declaration := range file.Decls {
+		group, is := declaration.(*ast.GenDecl)
+		if !is {
+			continue
+		}
+		for _, spec := range group.Specs {
+			switch one := spec.(type) {
+			case *ast.ValueSpec:
+				if group.Tok == token.CONST {
+					h.number(set, one, info, whole)
+				}
+			case *ast.TypeSpec:
+				doc := group.Doc.Text() + one.Doc.Text()
+				if name := vendorStruct.FindStringSubmatch(doc); name != nil {
+					h.layout(name[1], one, info, check.Sizes)
+				} else if _, is := one.Type.(*ast.StructType); is {
+					require.False(h.t, whole, "%s: %s does not say which struct of the header it is", path, one.Name.Name)
+				}
+			}
+		}
+	}
+}
+
+func (h *headerText) number(set *token.FileSet, spec *ast.ValueSpec, info *types.Info, whole bool) {
+	name := strings.TrimSpace(spec.Comment.Text())
+	if !vendorNumber.MatchString(name) {
+		require.False(h.t, whole, "%v: %s has no name of the header behind it", set.Position(spec.Pos()), spec.Names[0].Name)
+		return
+	}
+	value, exact := constant.Int64Val(info.Defs[spec.Names[0]].(*types.Const).Val())
+	require.True(h.t, exact, name)
+	h.equal(name, value)
+}
+
+// layout holds the size of a struct, and the place and size of each field that has a
+// name.
+func (h *headerText) layout(name string, spec *ast.TypeSpec, info *types.Info, sizes types.Sizes) {
+	layout, is := info.Defs[spec.Name].Type().Underlying().(*types.Struct)
+	if !is {
+		return
+	}
+	h.equal("sizeof("+name+")", sizes.Sizeof(layout))
+	fields := make([]*types.Var, layout.NumFields())
+	for i := range fields {
+		fields[i] = layout.Field(i)
+	}
+	offsets, at := sizes.Offsetsof(fields), 0
+	for _, line := range spec.Type.(*ast.StructType).Fields.List {
+		for _, field := range line.Names {
+			if field.Name != "_" {
+				theirs := strings.TrimSpace(line.Comment.Text())
+				require.NotEmpty(h.t, theirs, "%s.%s has no name of the header behind it", spec.Name.Name, field.Name)
+				h.equal("offsetof("+name+", "+theirs+")", offsets[at])
+				h.equal("sizeof((("+name+" *)0)->"+theirs+")", sizes.Sizeof(fields[at].Type()))
+			}
+			at++
+		}
+	}
+}
+
+// The layouts, numbers, names and versions that are used here are those of the vendor's
+// header: a compiler says so.
 func TestHeaderAgrees(t *testing.T) {
 	headers, err := filepath.Glob("../../build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include")
 	require.NoError(t, err)
@@ -20,69 +120,26 @@ func TestHeaderAgrees(t *testing.T) {
 	if len(headers) == 0 || missing != nil {
 		t.Skip("the vendor's header (wheel nvidia-cuda-runtime-cu12) or a C compiler is not there")
 	}
-	var text strings.Builder
-	text.WriteString("#define __CUDA_API_VERSION_INTERNAL 1\n#include <cuda.h>\n#include <stddef.h>\n")
-	for expression, value := range map[string]uintptr{
-		"sizeof(CUmemAllocationProp)":                             unsafe.Sizeof(pageProperties{}),
-		"offsetof(CUmemAllocationProp, type)":                     unsafe.Offsetof(pageProperties{}.kind),
-		"offsetof(CUmemAllocationProp, location)":                 unsafe.Offsetof(pageProperties{}.location),
-		"sizeof(CUmemLocation)":                                   unsafe.Sizeof(location{}),
-		"offsetof(CUmemLocation, id)":                             unsafe.Offsetof(location{}.id),
-		"sizeof(CUmemAccessDesc)":                                 unsafe.Sizeof(accessDescription{}),
-		"offsetof(CUmemAccessDesc, flags)":                        unsafe.Offsetof(accessDescription{}.access),
-		"sizeof(CUuuid)":                                          16,
-		"CU_MEM_ALLOCATION_TYPE_PINNED":                           allocationPinned,
-		"CU_MEM_LOCATION_TYPE_DEVICE":                             locationDevice,
-		"CU_MEM_ACCESS_FLAGS_PROT_NONE":                           accessNone,
-		"CU_MEM_ACCESS_FLAGS_PROT_READ":                           accessRead,
-		"CU_MEM_ACCESS_FLAGS_PROT_READWRITE":                      accessReadWrite,
-		"CU_MEM_ALLOC_GRANULARITY_MINIMUM":                        granularityMinimum,
-		"CU_MEM_ALLOC_GRANULARITY_RECOMMENDED":                    granularityRecommended,
-		"CU_MEMORYTYPE_DEVICE":                                    memoryTypeDevice,
-		"CU_POINTER_ATTRIBUTE_MEMORY_TYPE":                        pointerMemoryType,
-		"CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL":                     pointerOrdinal,
-		"CU_POINTER_ATTRIBUTE_RANGE_START_ADDR":                   pointerRangeStart,
-		"CU_POINTER_ATTRIBUTE_RANGE_SIZE":                         pointerRangeSize,
-		"CU_STREAM_NON_BLOCKING":                                  streamNonBlocking,
-		"CU_EVENT_BLOCKING_SYNC":                                  eventBlockingSync,
-		"CU_EVENT_DISABLE_TIMING":                                 eventDisableTiming,
-		"CU_MEMHOSTALLOC_PORTABLE":                                hostPortable,
-		"CU_MEMHOSTALLOC_DEVICEMAP":                               hostDeviceMap,
-		"CU_STREAM_CAPTURE_MODE_RELAXED":                          captureRelaxed,
-		"CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED": attributeVirtual,
-		"CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY":                 attributeMapHost,
-		"CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED":              attributeOrdered,
-		"CUDA_ERROR_INVALID_VALUE":                                resultInvalidValue,
-		"CUDA_ERROR_OUT_OF_MEMORY":                                resultOutOfMemory,
-		"CUDA_ERROR_DEINITIALIZED":                                resultDeinitialized,
-		"CUDA_ERROR_STUB_LIBRARY":                                 resultStub,
-		"CUDA_ERROR_DEVICE_UNAVAILABLE":                           resultUnavailable,
-		"CUDA_ERROR_NO_DEVICE":                                    resultNoDevice,
-		"CUDA_ERROR_INVALID_DEVICE":                               resultInvalidDevice,
-		"CUDA_ERROR_INVALID_CONTEXT":                              resultInvalidContext,
-		"CUDA_ERROR_ECC_UNCORRECTABLE":                            resultECC,
-		"CUDA_ERROR_NVLINK_UNCORRECTABLE":                         resultNVLink,
-		"CUDA_ERROR_CONTAINED":                                    resultContained,
-		"CUDA_ERROR_INVALID_HANDLE":                               resultInvalidHandle,
-		"CUDA_ERROR_NOT_READY":                                    resultNotReady,
-		"CUDA_ERROR_ILLEGAL_ADDRESS":                              resultIllegalAddress,
-		"CUDA_ERROR_LAUNCH_TIMEOUT":                               resultLaunchTimeout,
-		"CUDA_ERROR_CONTEXT_IS_DESTROYED":                         resultContextDestroyed,
-		"CUDA_ERROR_ASSERT":                                       resultAssert,
-		"CUDA_ERROR_HARDWARE_STACK_ERROR":                         resultStackError,
-		"CUDA_ERROR_LAUNCH_FAILED":                                resultLaunchFailed,
-		"CUDA_ERROR_TENSOR_MEMORY_LEAK":                           resultTensorLeak,
-		"CUDA_ERROR_EXTERNAL_DEVICE":                              resultExternalDevice,
-		"CUDA_ERROR_NOT_PERMITTED":                                resultNotPermitted,
-		"CUDA_ERROR_NOT_SUPPORTED":                                resultNotSupported,
-		"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED":                   resultCaptureFirst,
-		"CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD":                  resultCaptureLast,
-	} {
-		fmt.Fprintf(&text, "_Static_assert(%s == %d, \"%s\");\n", expression, value, expression)
+	text := &headerText{t: t}
+	text.WriteString("#define __CUDA_API_VERSION_INTERNAL 1\n#include <cuda.h>\n#include <cudaTypedefs.h>\n#include <stddef.h>\n")
+	text.equal("CUDA_VERSION", 12090)
+	text.equal("sizeof(CUuuid)", int64(len(found{}.uuid)))
+	paths, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	probe, err := filepath.Glob("cudaprobe/*.go")
+	require.NoError(t, err)
+	for _, path := range append(paths, probe...) {
+		if !strings.HasSuffix(path, "_test.go") {
+			text.source(path)
+		}
 	}
-	// A use of each name is enough: an implicit declaration is an error.
-	for i, row := range new(api).table() {
-		fmt.Fprintf(&text, "void *use_%d(void) { return (void *)&%s; }\n", i, row.Name)
+	require.Greater(t, text.checked, 60)
+	// An implicit declaration is an error, and so is a function of another type.
+	for _, row := range new(api).table() {
+		require.NotZero(t, row.Since, "%s: say Since in the table: N of PFN_..._vN in cudaTypedefs.h", row.Name)
+		require.True(t, row.Group != "" || row.Since <= cudaprobe.MinimumVersion,
+			"%s is of interface %d, so that it has to be one that can be done without", row.Name, row.Since)
+		fmt.Fprintf(text, "PFN_%s_v%d use_%s = %s;\n", suffix.ReplaceAllString(row.Name, ""), row.Since, row.Name, row.Name)
 	}
 	check := exec.Command(compiler, "-x", "c", "-std=c11", "-fsyntax-only", "-Werror", "-isystem", headers[0], "-")
 	check.Stdin = strings.NewReader(text.String())

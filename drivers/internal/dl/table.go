@@ -32,6 +32,9 @@ type Row struct {
 	// Group is what lacks when the function does: a name that the caller chose, or ""
 	// for a function that nothing works without.
 	Group string
+	// Since is the version of the interface that has it first, in the vendor's numbers;
+	// 0: not known.
+	Since int32
 }
 
 // Load looks up every row. It fails with the names of all required functions that
