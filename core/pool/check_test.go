@@ -2,7 +2,6 @@ package pool
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,13 +30,14 @@ var onPages bool
 // testPageBytes is the page that the tests' pools have then.
 const testPageBytes = 64 * kib
 
-func TestMain(m *testing.M) {
+// RunTwice runs all tests.
+func RunTwice(m *testing.M) int {
 	code := m.Run()
 	onPages = true
 	if code == 0 {
 		code = m.Run()
 	}
-	os.Exit(code)
+	return code
 }
 
 // kind gives what a test expects of the one and of the other.

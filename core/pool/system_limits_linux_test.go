@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/drivers/host"
 )
@@ -109,12 +108,12 @@ func leaveAddresses(t *testing.T, bytes uint64) {
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_AS, &limit))
 }
 
-func openWhole(t *testing.T) *hostBench {
+func openWhole(t *testing.T) *realBench {
 	driver, err := host.New(host.Config{Devices: 1, MemoryBytes: 1 << 40, MemoryForced: true})
 	require.NoError(t, err)
 	dev, err := driver.Open(0)
 	require.NoError(t, err)
-	return &hostBench{dev: dev, engine: engine.New(dev, engine.Options{})}
+	return benchOn(dev)
 }
 
 // fillUp allocates blocks until there are no more, and says why.
@@ -182,7 +181,7 @@ func noMappings(t *testing.T) {
 	if bound > 100_000 {
 		t.Skipf("vm.max_map_count is %d: too many to reach here", bound)
 	}
-	b := openHost(t)
+	b := openReal(t)
 	c := pool.DefaultConfig()
 	c.PhysicalPageBytes, c.ReadyPages = hostPage, -1
 	p, err := pool.New(b.engine, c)
@@ -248,7 +247,7 @@ func useUpMappings(t *testing.T, bound, left int) (free func()) {
 // A pool that is closed with live blocks gives back their memory and its addresses,
 // as the system counts it; unforced it keeps both.
 func TestAForcedCloseGivesTheMemoryBack(t *testing.T) {
-	b := openHost(t)
+	b := openReal(t)
 	c := pool.DefaultConfig()
 	c.ThreadCacheBytes, c.PhysicalPageBytes = 0, hostPage
 	p, err := pool.New(b.engine, c)
@@ -272,7 +271,7 @@ func TestAForcedCloseGivesTheMemoryBack(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeBusy)
 	require.ErrorContains(t, err, "10 live blocks")
 	for i := range live {
-		b.look(t, &live[i])
+		b.look(t, &live[i], true)
 	}
 	require.Equal(t, before, b.resident(t, live))
 	b.close(t, p)

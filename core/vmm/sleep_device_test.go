@@ -12,14 +12,14 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// On the host the bytes really leave the model's pages, and come back to them: two
+// The bytes really leave the model's pages, and come back to them: two
 // models under a limit that holds one, with the worker, whatever keeps them.
-func TestHostModelsSleep(t *testing.T) {
+func TestOnDeviceModelsSleep(t *testing.T) {
 	dir := t.TempDir()
 	for _, backing := range backings {
-		dev, e := onHost(t, 512*mib)
-		visible := dev.(device.HostVisible)
-		s, err := vmm.NewShared(e, vmm.SharedConfig{Name: "s", LimitBytes: 24 * mib, PageBytes: page, Backing: backing})
+		g := onDevice(t, 512*mib)
+		e := g.engine
+		s, err := vmm.NewShared(e, vmm.SharedConfig{Name: "s", LimitBytes: 24 * mib, PageBytes: g.page, Backing: backing})
 		require.NoError(t, err)
 		const size = 20 * mib
 		ranges := map[string]vmm.Allocation{}
@@ -29,7 +29,7 @@ func TestHostModelsSleep(t *testing.T) {
 			ranges[id], err = m.AllocateTagged(vmm.AllocateRequest{SizeBytes: size, Tag: "weights"})
 			require.NoError(t, err)
 			for at := range size / mib {
-				require.NoError(t, visible.FillNow(ranges[id].Addr+device.Addr(at*mib), byte(int(at)*2+i+1), mib))
+				require.NoError(t, g.bytes.Fill(ranges[id].Addr+device.Addr(at*mib), byte(int(at)*2+i+1), mib))
 			}
 			_, err = m.Sleep(context.Background(), vmm.SleepRequest{})
 			require.NoError(t, err)
@@ -49,9 +49,7 @@ func TestHostModelsSleep(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, uint64(size), s.GlobalStats().PhysicalBytes)
 			for at := range size / mib {
-				_, differs, err := visible.FirstOther(ranges[id].Addr+device.Addr(at*mib), byte(int(at)*2+i+1), mib)
-				require.NoError(t, err)
-				require.False(t, differs, "model %s, MiB %d, round %d", id, at, round)
+				g.holds(t, ranges[id].Addr+device.Addr(at*mib), byte(int(at)*2+i+1), mib)
 			}
 			r := vmm.SleepRequest{Backing: vmm.SleepBacking(round / 2 % 2)}
 			if r.Backing == vmm.SleepToFile {
@@ -63,8 +61,7 @@ func TestHostModelsSleep(t *testing.T) {
 		}
 		require.Equal(t, uint64(2*size), e.Asleep().HostBytes, fmt.Sprint(e.Asleep()))
 		require.NoError(t, s.Close(true))
-		require.Zero(t, e.Asleep())
-		require.NoError(t, e.Close())
+		g.close(t)
 	}
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)

@@ -9,15 +9,16 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/vmm"
+	"ferrum_mem/drivers/testdevice"
 )
 
-// Tenants on the host's memory, with the worker, take each other's pages: each finds
+// Tenants on real memory, with the worker, take each other's pages: each finds
 // zeros or its own bytes, and keeps what it wrote while others come and go.
-func TestHostTenantsNeverReadEachOther(t *testing.T) {
+func TestOnDeviceTenantsNeverReadEachOther(t *testing.T) {
 	for _, backing := range backings {
-		dev, e := onHost(t, 256*mib)
-		visible := dev.(device.HostVisible)
-		s, err := vmm.NewShared(e, vmm.SharedConfig{Name: "s", LimitBytes: 24 * page, PageBytes: page, ReadyPages: 2, Backing: backing})
+		g := onDevice(t, 256*mib)
+		page := g.page
+		s, err := vmm.NewShared(g.engine, vmm.SharedConfig{Name: "s", LimitBytes: 24 * page, PageBytes: page, ReadyPages: 2, Backing: backing})
 		require.NoError(t, err)
 		var wait sync.WaitGroup
 		for tenant := range 3 {
@@ -25,7 +26,7 @@ func TestHostTenantsNeverReadEachOther(t *testing.T) {
 			m, err := s.Register(id, vmm.ModelConfig{VirtualBytes: 64 * page, GuaranteedBytes: 4 * page})
 			require.NoError(t, err)
 			wait.Go(func() {
-				for round := range 150 {
+				for round := range testdevice.Times(150) {
 					got, err := m.Allocate(uint64(1+round%9) * page)
 					if err != nil {
 						require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
@@ -34,7 +35,7 @@ func TestHostTenantsNeverReadEachOther(t *testing.T) {
 					for at := range got.SizeBytes / page {
 						addr := got.Addr + device.Addr(at*page)
 						for _, held := range []byte{0, mark} {
-							other, differs, err := visible.FirstOther(addr, held, page)
+							other, differs, err := g.bytes.FirstOther(addr, held, page)
 							require.NoError(t, err)
 							if !differs {
 								break
@@ -42,8 +43,8 @@ func TestHostTenantsNeverReadEachOther(t *testing.T) {
 							require.NotEqual(t, mark, held, "tenant %d, round %d: %+v", tenant, round, other)
 						}
 					}
-					require.NoError(t, visible.FillNow(got.Addr, mark, got.SizeBytes))
-					_, differs, err := visible.FirstOther(got.Addr, mark, got.SizeBytes)
+					require.NoError(t, g.bytes.Fill(got.Addr, mark, got.SizeBytes))
+					_, differs, err := g.bytes.FirstOther(got.Addr, mark, got.SizeBytes)
 					require.NoError(t, err)
 					require.False(t, differs)
 					require.NoError(t, m.Deallocate(got.OffsetBytes, got.SizeBytes, nil))
@@ -52,7 +53,7 @@ func TestHostTenantsNeverReadEachOther(t *testing.T) {
 		}
 		wait.Wait()
 		require.NoError(t, s.Close(false))
-		require.NoError(t, e.Close())
+		g.close(t)
 	}
 }
 

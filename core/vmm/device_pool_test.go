@@ -1,6 +1,7 @@
 package vmm_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,12 +11,16 @@ import (
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/vmm"
 	"ferrum_mem/drivers/host"
+	"ferrum_mem/drivers/testdevice"
 )
 
-const (
-	mib  = uint64(1) << 20
-	page = uint64(64) << 10
-)
+const mib = uint64(1) << 20
+
+func TestMain(m *testing.M) {
+	os.Exit(testdevice.Main(m, map[string]string{
+		"TestOnDeviceMemoryGoesBackToTheSystem": "a device puts memory behind pages when it makes them",
+	}))
+}
 
 // onHost is an engine over the host's memory.
 func onHost(t require.TestingT, bytes uint64) (device.Device, *engine.Engine) {
@@ -26,15 +31,45 @@ func onHost(t require.TestingT, bytes uint64) (device.Device, *engine.Engine) {
 	return dev, engine.New(dev, engine.Options{})
 }
 
+// ground is a device that suites run on, with an engine.
+type ground struct {
+	dev    device.Device
+	engine *engine.Engine
+	bytes  *testdevice.Bytes
+	// page is the page size of most tests.
+	page uint64
+}
+
+func onDevice(t require.TestingT, bytes uint64) *ground {
+	dev := testdevice.Open(t, bytes)
+	return &ground{dev, engine.New(dev, engine.Options{}), testdevice.NewBytes(dev), testdevice.PageBytes(dev, 64<<10)}
+}
+
+// close looks that nothing is left.
+func (g *ground) close(t require.TestingT) {
+	stats := g.engine.Statistics()
+	require.NoError(t, stats.Check())
+	require.Zero(t, stats.Reserved.Current)
+	require.Zero(t, g.engine.Asleep())
+	require.NoError(t, g.engine.Close())
+}
+
+// holds demands that a range has one value.
+func (g *ground) holds(t require.TestingT, addr device.Addr, value byte, size uint64) {
+	found, differs, err := g.bytes.FirstOther(addr, value, size)
+	require.NoError(t, err)
+	require.False(t, differs, "%#x is to hold %d: %+v", uint64(addr), value, found)
+}
+
 var backings = []device.Backing{device.BackingMovable, device.BackingPrivate}
 
-// Random programs on the host, with its worker: what is live holds what was written
+// Random programs on real memory, with the worker: what is live holds what was written
 // there, and a page that was freed is nobody's.
-func TestHostKeepsWhatIsWritten(t *testing.T) {
+func TestOnDevicePoolKeepsBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		dev, e := onHost(t, 256*mib)
-		visible := dev.(device.HostVisible)
-		p, err := vmm.NewPool(e, vmm.Config{
+		g := onDevice(t, 256*mib)
+		page := g.page
+		p, err := vmm.NewPool(g.engine, vmm.Config{
 			Name: "p", CapacityBytes: 48 * page, PageBytes: page, LimitBytes: 32 * page, ReadyPages: 2,
 			Backing: rapid.SampledFrom(backings).Draw(t, "backing"),
 		})
@@ -44,7 +79,7 @@ func TestHostKeepsWhatIsWritten(t *testing.T) {
 			for at, mark := range marks {
 				require.Equal(t, mark != 0, p.IsMapped(uint64(at)*page, page))
 				if mark != 0 {
-					found, differs, err := visible.FirstOther(p.BaseAddress()+device.Addr(uint64(at)*page), mark, page)
+					found, differs, err := g.bytes.Edges(p.BaseAddress()+device.Addr(uint64(at)*page), mark, page)
 					require.NoError(t, err)
 					require.False(t, differs, "page %d: %+v", at, found)
 				}
@@ -64,13 +99,18 @@ func TestHostKeepsWhatIsWritten(t *testing.T) {
 					return
 				}
 				next = next%255 + 1
-				require.NoError(t, visible.FillNow(addr, next, pages*page))
+				require.NoError(t, g.bytes.Fill(addr, next, pages*page))
 				for at := first; at < first+pages; at++ {
 					marks[at] = next
 				}
 			},
 			"deallocate": func(t *rapid.T) {
 				first, pages := anyRun(t)
+				for at := first; at < first+pages; at++ {
+					if marks[at] != 0 {
+						g.holds(t, p.BaseAddress()+device.Addr(at*page), marks[at], page)
+					}
+				}
 				if err := p.Deallocate(first*page, pages*page, nil); err != nil {
 					require.ErrorIs(t, err, device.CodeNotMapped)
 					return
@@ -88,14 +128,13 @@ func TestHostKeepsWhatIsWritten(t *testing.T) {
 			"": look,
 		})
 		require.NoError(t, p.Close(true))
-		require.NoError(t, e.Statistics().Check())
-		require.Zero(t, e.Statistics().Reserved.Current)
-		require.NoError(t, e.Close())
+		g.close(t)
 	})
 }
 
 // Memory follows what is live, as the system counts it.
-func TestHostMemoryGoesBackToTheSystem(t *testing.T) {
+func TestOnDeviceMemoryGoesBackToTheSystem(t *testing.T) {
+	testdevice.HostOnly(t)
 	for _, backing := range backings {
 		dev, e := onHost(t, 256*mib)
 		virtual := dev.(device.VirtualMemory)

@@ -3,6 +3,7 @@ package pool_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 
@@ -13,31 +14,44 @@ import (
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/rangealloc"
-	"ferrum_mem/drivers/host"
+	"ferrum_mem/drivers/testdevice"
 )
 
-// These tests run pools over pages of real memory: what a block was filled with is
-// there until it is freed, whatever comes and goes beside it, and the system has as
-// much memory behind the pool as its blocks lie in.
+// These tests run pools over pages of real memory, on the host's or on a device: what
+// a block was filled with is there until it is freed, whatever comes and goes beside
+// it, and the system has as much memory behind the pool as its blocks lie in.
 
+// hostPage is the page that the tests have on the host.
 const hostPage = 64 << 10
 
-type hostBench struct {
+func TestMain(m *testing.M) {
+	if testdevice.OnHost() {
+		os.Exit(pool.RunTwice(m))
+	}
+	os.Exit(testdevice.Main(m, nil))
+}
+
+type realBench struct {
 	dev    device.Device
 	engine *engine.Engine
+	bytes  *testdevice.Bytes
+	page   uint64
+	// rounds is how much each of several threads does: looks that are copies are dear.
+	rounds int
 }
 
-func openHost(t require.TestingT) *hostBench {
-	driver, err := host.New(host.Config{Devices: 1, MemoryBytes: 64 << 20})
-	require.NoError(t, err)
-	dev, err := driver.Open(0)
-	require.NoError(t, err)
-	return &hostBench{dev: dev, engine: engine.New(dev, engine.Options{})}
+func benchOn(dev device.Device) *realBench {
+	return &realBench{
+		dev: dev, engine: engine.New(dev, engine.Options{}), bytes: testdevice.NewBytes(dev),
+		page: testdevice.PageBytes(dev, hostPage), rounds: testdevice.Times(3000),
+	}
 }
 
-func (b *hostBench) pool(t require.TestingT, strategy string, ready int) *pool.Pool {
+func openReal(t require.TestingT) *realBench { return benchOn(testdevice.Open(t, 64<<20)) }
+
+func (b *realBench) pool(t require.TestingT, strategy string, ready int) *pool.Pool {
 	c := pool.DefaultConfig()
-	c.Paging, c.PhysicalPageBytes, c.ReadyPages, c.Strategy = pool.PagingOn, hostPage, ready, strategy
+	c.Paging, c.PhysicalPageBytes, c.ReadyPages, c.Strategy = pool.PagingOn, b.page, ready, strategy
 	if strategy == "fixed" {
 		c.FixedBlockBytes = 24 << 10
 	}
@@ -49,7 +63,7 @@ func (b *hostBench) pool(t require.TestingT, strategy string, ready int) *pool.P
 	return p
 }
 
-func (b *hostBench) close(t require.TestingT, pools ...*pool.Pool) {
+func (b *realBench) close(t require.TestingT, pools ...*pool.Pool) {
 	for _, p := range pools {
 		require.NoError(t, p.Close(true))
 	}
@@ -63,36 +77,42 @@ type filled struct {
 	value byte
 }
 
-func (b *hostBench) fill(t require.TestingT, block *filled) {
-	require.NoError(t, b.dev.(device.HostVisible).FillNow(block.Addr, block.value, block.SizeBytes))
+func (b *realBench) fill(t require.TestingT, block *filled) {
+	require.NoError(t, b.bytes.Fill(block.Addr, block.value, block.SizeBytes))
 }
 
-func (b *hostBench) look(t require.TestingT, block *filled) {
-	other, wrong, err := b.dev.(device.HostVisible).FirstOther(block.Addr, block.value, block.SizeBytes)
+// look looks at a block; with all of it where that is dear.
+func (b *realBench) look(t require.TestingT, block *filled, all bool) {
+	look := b.bytes.Edges
+	if all {
+		look = b.bytes.FirstOther
+	}
+	other, wrong, err := look(block.Addr, block.value, block.SizeBytes)
 	require.NoError(t, err)
 	require.False(t, wrong, "%#x+%d is %d, was filled with %d", uint64(block.Addr), other.OffsetBytes, other.Found, block.value)
 }
 
 // resident is how much memory the system has behind the pages of the blocks.
-func (b *hostBench) resident(t require.TestingT, live []filled) (bytes uint64) {
+func (b *realBench) resident(t require.TestingT, live []filled) (bytes uint64) {
 	seen := map[device.Addr]bool{}
 	for _, block := range live {
-		for page := block.Addr &^ (hostPage - 1); page < block.Addr+device.Addr(block.SizeBytes); page += hostPage {
+		size := device.Addr(b.page)
+		for page := block.Addr &^ (size - 1); page < block.Addr+device.Addr(block.SizeBytes); page += size {
 			if !seen[page] {
 				seen[page] = true
-				n, err := b.dev.(device.VirtualMemory).Resident(page, hostPage)
+				n, err := b.dev.(device.VirtualMemory).Resident(page, b.page)
 				require.NoError(t, err)
 				bytes += n
 			}
 		}
 	}
-	require.LessOrEqual(t, bytes, uint64(len(seen))*hostPage)
+	require.LessOrEqual(t, bytes, uint64(len(seen))*b.page)
 	return bytes
 }
 
-func TestPagesOfRealMemory(t *testing.T) {
+func TestOnDevicePagesKeepBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := openHost(t)
+		b := openReal(t)
 		strategy := rapid.SampledFrom(rangealloc.Names()).Draw(t, "strategy")
 		p := b.pool(t, strategy, -1)
 		if p == nil {
@@ -102,7 +122,7 @@ func TestPagesOfRealMemory(t *testing.T) {
 		next := byte(0)
 		size := rapid.Uint64Range(1, 24<<10)
 		if strategy != "fixed" {
-			size = rapid.OneOf(size, rapid.Uint64Range(1, 6*hostPage))
+			size = rapid.OneOf(size, rapid.Uint64Range(1, 6*b.page))
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"alloc": func(t *rapid.T) {
@@ -117,6 +137,7 @@ func TestPagesOfRealMemory(t *testing.T) {
 					t.Skip("nothing is live")
 				}
 				at := rapid.IntRange(0, len(live)-1).Draw(t, "block")
+				b.look(t, &live[at], true)
 				require.NoError(t, p.Free(live[at].Addr, nil))
 				live = append(live[:at], live[at+1:]...)
 			},
@@ -126,22 +147,22 @@ func TestPagesOfRealMemory(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				for i := range live {
-					b.look(t, &live[i])
+					b.look(t, &live[i], false)
 				}
 			},
 		})
 		_, err := p.ReturnIdle()
 		require.NoError(t, err)
 		require.LessOrEqual(t, b.resident(t, live), p.HeldBytes())
-		require.Equal(t, p.HeldBytes(), p.Info().MappedPages*hostPage)
+		require.Equal(t, p.HeldBytes(), p.Info().MappedPages*b.page)
 		b.close(t, p)
 	})
 }
 
 // Threads allocate, fill, look and free while the worker gives pages back behind
 // them and another thread trims.
-func TestThreadsOnPagesOfRealMemory(t *testing.T) {
-	b := openHost(t)
+func TestOnDeviceThreadsKeepBytes(t *testing.T) {
+	b := openReal(t)
 	p := b.pool(t, rangealloc.Default, 0)
 	if p == nil {
 		t.Skip("the system has no virtual memory for the host device")
@@ -175,15 +196,14 @@ func TestThreadsOnPagesOfRealMemory(t *testing.T) {
 	b.close(t, p)
 }
 
-func (b *hostBench) work(p *pool.Pool, value byte) error {
-	visible := b.dev.(device.HostVisible)
+func (b *realBench) work(p *pool.Pool, value byte) error {
 	r := rand.New(rand.NewPCG(uint64(value), 7))
 	var live []pool.Block
-	for range 3000 {
+	for range b.rounds {
 		if len(live) > 20 || len(live) > 0 && r.IntN(2) == 0 {
 			at := r.IntN(len(live))
 			block := live[at]
-			if _, wrong, err := visible.FirstOther(block.Addr, value, block.SizeBytes); err != nil || wrong {
+			if _, wrong, err := b.bytes.FirstOther(block.Addr, value, block.SizeBytes); err != nil || wrong {
 				return fmt.Errorf("%#x: other bytes %v, %w", uint64(block.Addr), wrong, err)
 			}
 			if err := p.Free(block.Addr, nil); err != nil {
@@ -192,11 +212,11 @@ func (b *hostBench) work(p *pool.Pool, value byte) error {
 			live = append(live[:at], live[at+1:]...)
 			continue
 		}
-		block, err := p.Alloc(pool.Request{SizeBytes: 1 + r.Uint64N(3*hostPage)})
+		block, err := p.Alloc(pool.Request{SizeBytes: 1 + r.Uint64N(3*b.page)})
 		if err != nil {
 			return err
 		}
-		if err := visible.FillNow(block.Addr, value, block.SizeBytes); err != nil {
+		if err := b.bytes.Fill(block.Addr, value, block.SizeBytes); err != nil {
 			return err
 		}
 		live = append(live, block)

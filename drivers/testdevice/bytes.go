@@ -1,0 +1,82 @@
+package testdevice
+
+import (
+	"bytes"
+	"sync"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// Bytes looks at and changes a device's memory from the process: at once where the
+// process addresses it, else by a copy on the default stream, which is waited for. No
+// queued work may use the range meanwhile. It is safe for concurrent use.
+type Bytes struct {
+	dev device.Device
+
+	mu     sync.Mutex
+	buffer []byte
+}
+
+// NewBytes is Bytes of a device.
+func NewBytes(dev device.Device) *Bytes { return &Bytes{dev: dev} }
+
+// Fill writes the value over size bytes.
+func (b *Bytes) Fill(addr device.Addr, value byte, size uint64) error {
+	if visible, ok := b.dev.(device.HostVisible); ok {
+		return visible.FillNow(addr, value, size)
+	}
+	stream := b.dev.DefaultStream()
+	if err := stream.Fill(addr, device.Pattern{Value: uint32(value), WidthBytes: 1}, size); err != nil {
+		return err
+	}
+	return stream.Synchronize(device.Forever)
+}
+
+// FirstOther finds the first of size bytes that is not the value; false: all of them
+// are.
+func (b *Bytes) FirstOther(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
+	if visible, ok := b.dev.(device.HostVisible); ok {
+		return visible.FirstOther(addr, value, size)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if uint64(len(b.buffer)) < size {
+		b.buffer = make([]byte, size)
+	}
+	found := b.buffer[:size]
+	stream := b.dev.DefaultStream()
+	if err := stream.CopyToHost(device.HostAddr(dl.Pointer(&found[0])), addr, size); err != nil {
+		return device.Difference{}, false, err
+	}
+	if err := stream.Synchronize(device.Forever); err != nil {
+		return device.Difference{}, false, err
+	}
+	if found[0] == value && bytes.Equal(found[1:], found[:size-1]) {
+		return device.Difference{}, false, nil
+	}
+	for i, other := range found {
+		if other != value {
+			return device.Difference{OffsetBytes: uint64(i), Found: other}, true, nil
+		}
+	}
+	return device.Difference{}, false, nil
+}
+
+// edgeBytes is how much of each end of a range Edges looks at where looks are copies.
+const edgeBytes = 4 << 10
+
+// Edges is FirstOther for looks that are made again and again: where they are copies,
+// it looks at both ends of the range only.
+func (b *Bytes) Edges(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
+	if _, ok := b.dev.(device.HostVisible); ok || size <= 2*edgeBytes {
+		return b.FirstOther(addr, value, size)
+	}
+	found, differs, err := b.FirstOther(addr, value, edgeBytes)
+	if differs || err != nil {
+		return found, differs, err
+	}
+	found, differs, err = b.FirstOther(addr+device.Addr(size-edgeBytes), value, edgeBytes)
+	found.OffsetBytes += size - edgeBytes
+	return found, differs, err
+}

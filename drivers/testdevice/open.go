@@ -1,0 +1,84 @@
+package testdevice
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/cuda"
+	"ferrum_mem/drivers/host"
+)
+
+// Env is the environment variable that names the first device of the suites: "cuda:0".
+// Empty: the host's memory.
+const Env = "FERRUM_TEST_DEVICE"
+
+// OnHost says whether the suites run on the host's memory.
+func OnHost() bool { return os.Getenv(Env) == "" }
+
+// theDriver is that of the device that Env names: a process has one.
+var theDriver = sync.OnceValues(func() (device.Driver, error) {
+	id, err := device.ParseID(os.Getenv(Env))
+	if err != nil {
+		return nil, err
+	}
+	if id.Backend != cuda.Backend {
+		return nil, fmt.Errorf("%s=%s: the suites know cpu (empty) and %s", Env, os.Getenv(Env), cuda.Backend)
+	}
+	driver := cuda.New(cuda.Config{})
+	return driver, driver.Probe()
+})
+
+// Open opens a device with at least so many bytes. On the host it has exactly as many.
+func Open(t require.TestingT, bytes uint64) device.Device { return OpenAll(t, 1, bytes)[0] }
+
+// OpenAll opens several devices of one driver. Where there are fewer, some are opened
+// more than once: each open is a Device of its own.
+func OpenAll(t require.TestingT, devices int, bytesEach uint64) []device.Device {
+	var driver device.Driver
+	first, count := 0, devices
+	if OnHost() {
+		var err error
+		driver, err = host.New(host.Config{Devices: devices, MemoryBytes: uint64(devices) * bytesEach})
+		require.NoError(t, err)
+	} else {
+		var err error
+		driver, err = theDriver()
+		require.NoError(t, err)
+		infos, err := driver.Devices()
+		require.NoError(t, err)
+		id, err := device.ParseID(os.Getenv(Env))
+		require.NoError(t, err)
+		require.Less(t, id.Index, len(infos), "%s names a device that is not there", Env)
+		first, count = id.Index, len(infos)
+	}
+	all := make([]device.Device, devices)
+	for i := range all {
+		dev, err := driver.Open((first + i) % count)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, dev.Info().TotalBytes, bytesEach, "the device is too small for the suite")
+		all[i] = dev
+	}
+	return all
+}
+
+// PageBytes is the page size that a suite takes: onHost there, and what the device
+// recommends elsewhere.
+func PageBytes(dev device.Device, onHost uint64) uint64 {
+	if OnHost() {
+		return onHost
+	}
+	return dev.(device.VirtualMemory).Granularity().RecommendedBytes
+}
+
+// Times is how often a suite does something: onHost there, and a twentieth of that
+// elsewhere, where each look at bytes is a copy.
+func Times(onHost int) int {
+	if OnHost() {
+		return onHost
+	}
+	return max(onHost/20, 1)
+}
