@@ -75,8 +75,9 @@ void runner_close(struct runner *runner);
 /** Does so many pairs. */
 void runner_pairs(struct runner *runner, uint64_t pairs);
 
-/** Does so many pairs, fewer if they would take longer than limit_ns, and tells
- *  how long one took. */
+/** Does so many pairs, and of a random replacement as many as it takes until it is
+ *  settled; fewer if they would take longer than limit_ns, or a hundred times that
+ *  until it is settled. Tells how long one of the last ones took. */
 double runner_warm(struct runner *runner, uint64_t pairs, uint64_t limit_ns);
 
 /** Does one pair for each element and stores how many cycles it took. */
