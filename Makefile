@@ -222,8 +222,9 @@ check-contract: ready-check
 	@$(SUITE) $@ steps -- scripts/checks/contract.sh
 
 .PHONY: generate abi-baseline format
-generate: ready-check ## write the files that are generated from the header
+generate: ready-check ## write the files that are generated: from the header, and kernels
 	@$(VENV) scripts/genabi.py
+	@$(VENV) scripts/kernels.py || test $$? -eq 77
 abi-baseline: ready-check $(LIBRARY_DEBUG) ## renew the ABI baseline in tests/abi/baseline
 	@scripts/abi_baseline.sh $(LIBRARY_DEBUG) tests/abi/baseline
 format: ready-check ## format Go, C, Python and Rust sources

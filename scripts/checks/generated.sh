@@ -1,8 +1,16 @@
 #!/usr/bin/env bash
-# Generated files are what the header gives.
+# Generated files are what the header and the sources of the kernels give.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/checks/steps.sh
 
 step "generated files are fresh (make generate writes them)" build/venv/bin/python scripts/genabi.py --check
+name="kernels are fresh (make generate writes them)"
+if why=$(build/venv/bin/python scripts/kernels.py --check); then
+    echo "ok - $name"
+elif [ $? = 77 ]; then
+    echo "skip - $name: $why"
+else
+    step "$name" build/venv/bin/python scripts/kernels.py --check
+fi
 finish

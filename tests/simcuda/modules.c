@@ -1,5 +1,6 @@
 /* Modules and launches. A module is PTX text; a kernel that it names runs if a
- * C function was registered under that name. */
+ * C function was registered under that name. What the text says of a kernel's
+ * threads (.maxntid) holds. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@ typedef struct Function {
     Object object;
     Module *module;
     const Kernel *kernel;
+    unsigned most_threads;
 } Function;
 
 static Kernel kernels[MAX_KERNELS];
@@ -56,6 +58,13 @@ static int newest_ptx(void) {
                                          : 72;
 }
 
+static bool is_balanced(const char *text) {
+    int depth = 0;
+    for (; *text != 0 && depth >= 0; text++)
+        depth += (*text == '{') - (*text == '}');
+    return depth == 0;
+}
+
 static CUresult load(CUmodule *out, const void *image, const char *call) {
     if (out == NULL || image == NULL)
         return fail(call, CUDA_ERROR_INVALID_VALUE, "module or image is NULL");
@@ -68,6 +77,9 @@ static CUresult load(CUmodule *out, const void *image, const char *call) {
         target == NULL || sscanf(target, ".target sm_%d", &capability) != 1)
         return fail(call, CUDA_ERROR_INVALID_PTX,
                     "the PTX has no version or no target");
+    if (!is_balanced(text))
+        return fail(call, CUDA_ERROR_INVALID_PTX,
+                    "the PTX has a brace without its other one");
     if (major * 10 + minor > newest_ptx())
         return fail(call, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
                     "PTX %d.%d is newer than the driver", major, minor);
@@ -93,7 +105,28 @@ CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned count,
     SIM_CALL(IN_CONTEXT | UNSAFE);
     if (count != 0 && (options == NULL || values == NULL))
         return INVALID("numOptions is %u and a list is NULL", count);
-    return load(out, image, __func__);
+    char *log = NULL;
+    size_t room = 0;
+    void **written = NULL;
+    for (unsigned i = 0; i < count; i++) {
+        if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+            log = values[i];
+        if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) {
+            written = &values[i];
+            room = (unsigned)(uintptr_t)values[i];
+        }
+    }
+    if (log != NULL && written == NULL)
+        return INVALID("a buffer for the log of errors has no size");
+    CUresult code = load(out, image, __func__);
+    int length = 0;
+    if (log != NULL && room > 0 && code != CUDA_SUCCESS)
+        length = snprintf(log, room,
+                          "ptxas application ptx input; fatal: error %d", code);
+    if (written != NULL)
+        *written =
+            (void *)(uintptr_t)(length < (int)room ? (size_t)length : room);
+    return code;
 }
 
 static CUresult find(CUmodule handle, const char *call, Module **found) {
@@ -124,16 +157,17 @@ CUresult cuModuleUnload(CUmodule handle) {
     return CUDA_SUCCESS;
 }
 
-static bool names(const char *text, const char *name) {
+/* The text of an entry, from its name on. */
+static const char *entry(const char *text, const char *name) {
     size_t length = strlen(name);
     for (const char *at = text; (at = strstr(at, ".entry ")) != NULL;) {
         at += strlen(".entry ");
         at += strspn(at, " \t\n");
         if (strncmp(at, name, length) == 0 &&
             strspn(at + length, " \t\n({") != 0)
-            return true;
+            return at;
     }
-    return false;
+    return NULL;
 }
 
 CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle,
@@ -149,14 +183,35 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle,
     for (int i = 0; i < kernel_count; i++)
         if (strcmp(kernels[i].name, name) == 0)
             kernel = &kernels[i];
-    if (!names(module->text, name) || kernel == NULL)
+    const char *at = entry(module->text, name);
+    if (at == NULL || kernel == NULL)
         return FAIL(CUDA_ERROR_NOT_FOUND,
                     "%s is no entry of the module that was registered", name);
     Function *function = object_new(KIND_FUNCTION, sizeof *function,
                                     module->object.context, __func__);
     function->module = module;
     function->kernel = kernel;
+    const char *most = strstr(at, ".maxntid"), *body = strchr(at, '{');
+    unsigned sizes[3] = {1024, 1, 1};
+    if (most != NULL && (body == NULL || most < body))
+        sscanf(most, ".maxntid %u , %u , %u", &sizes[0], &sizes[1], &sizes[2]);
+    function->most_threads = sizes[0] * sizes[1] * sizes[2];
     *out = (CUfunction)(uintptr_t)function->object.handle;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetAttribute(int *out, CUfunction_attribute which,
+                            CUfunction handle) {
+    SIM_CALL(IN_CONTEXT);
+    Function *function = object_find(KIND_FUNCTION, handle);
+    if (function == NULL || !function->object.alive)
+        return FAIL(CUDA_ERROR_INVALID_HANDLE, "hfunc %p is no function",
+                    (void *)handle);
+    if (out == NULL || which < 0 || which >= CU_FUNC_ATTRIBUTE_MAX)
+        return INVALID("pi is NULL or the attribute is %d", which);
+    *out = which == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+               ? (int)function->most_threads
+               : 0;
     return CUDA_SUCCESS;
 }
 
@@ -224,6 +279,10 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y,
         (uint64_t)block_x * block_y * block_z > 1024)
         return INVALID("a grid of %u, %u, %u with blocks of %u, %u, %u", grid_x,
                        grid_y, grid_z, block_x, block_y, block_z);
+    if (block_x * block_y * block_z > function->most_threads)
+        return FAIL(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+                    "blocks of %u threads of a kernel that allows %u",
+                    block_x * block_y * block_z, function->most_threads);
     Op *op = op_new(__func__, run_kernel, stream->object.context);
     op->pointer = function;
     op->payload = take_arguments(function->kernel, arguments);

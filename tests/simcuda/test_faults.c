@@ -69,6 +69,56 @@ static void kernels_run(void) {
     end();
 }
 
+static void limits_of_a_kernel(void) {
+    static const char limited[] =
+        ".version 7.0\n.target sm_50\n"
+        ".visible .entry add(.param .u64 to, .param .u8 more)\n"
+        ".maxntid 32, 2, 1\n{ ret; }\n";
+    begin();
+    load();
+    OK(cuModuleUnload(module));
+    CUdeviceptr a;
+    int most;
+    OK(cuMemAlloc(&a, 100));
+    OK(cuModuleLoadData(&module, limited));
+    OK(cuModuleGetFunction(&function, module, "add"));
+    OK(cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                          function));
+    EXPECT(most == 64);
+    OK(cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                          function));
+    EXPECT(most == 0);
+    OK(launch(a, 1, 64, NULL));
+    BREAKS(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, launch(a, 1, 65, NULL));
+    INVALID(cuFuncGetAttribute(NULL, 0, function));
+    INVALID(cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX, function));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE, cuFuncGetAttribute(&most, 0, NULL));
+    OK(cuStreamSynchronize(NULL));
+    OK(cuModuleUnload(module));
+    OK(cuMemFree(a));
+    end();
+}
+
+static void the_log_of_errors(void) {
+    begin();
+    CUmodule none;
+    char log[64] = "";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
+                              CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)sizeof log};
+    BREAKS(CUDA_ERROR_INVALID_PTX,
+           cuModuleLoadDataEx(&none, ".version 7.0\n.target sm_50\n{", 2,
+                              options, values));
+    EXPECT(strstr(log, "218") != NULL);
+    EXPECT((uintptr_t)values[1] == strlen(log));
+    INVALID(cuModuleLoadDataEx(&none, image, 1, options, values));
+    values[1] = (void *)(uintptr_t)sizeof log;
+    OK(cuModuleLoadDataEx(&module, image, 2, options, values));
+    EXPECT(values[1] == NULL);
+    OK(cuModuleUnload(module));
+    end();
+}
+
 static void kernel_of_another_context(void) {
     begin();
     load();
@@ -239,6 +289,8 @@ static void leak_module(void) {
 
 static const Case cases[] = {
     {"kernels run", kernels_run, 0, NULL},
+    {"limits of a kernel", limits_of_a_kernel, 0, NULL},
+    {"the log of errors", the_log_of_errors, 0, NULL},
     {"a kernel of another context", kernel_of_another_context, 0, NULL},
     {"a fault is sticky", a_fault_is_sticky, 0, NULL},
     {"sticky on order", sticky_on_order, 0, NULL},
