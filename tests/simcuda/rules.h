@@ -1,12 +1,16 @@
 /* Each case runs in a process of its own, which may end with the status that
  * the case expects: LEAKS if it is to leave something behind. A case that does
  * not expect it must leave nothing behind, and what it expects to be refused is
- * all that may have been refused. */
+ * all that may have been refused.
+ *
+ * With -DTRACE the same cases are put to any driver, and what it answers is
+ * written down: tests/gpu/trace.h. */
 #ifndef SIMCUDA_RULES_H
 #define SIMCUDA_RULES_H
 
 #include <cuda.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +35,11 @@ typedef struct Case {
 /* Broken rules that the case has meant to break. */
 static size_t broken;
 
+#ifdef TRACE
+#include "../gpu/trace.h"
+#define SIMULATED (simcuda_rules != NULL)
+#else
+#define SIMULATED true
 #define FAILED(...)                                       \
     do {                                                  \
         fprintf(stderr, "  %s:%d: ", __FILE__, __LINE__); \
@@ -59,6 +68,7 @@ static size_t broken;
             FAILED("%s was not written down", #call);        \
         broken += simcuda_violations(NULL, 0) - before_call; \
     } while (0)
+#endif
 #define INVALID(call) BREAKS(CUDA_ERROR_INVALID_VALUE, call)
 
 static CUcontext context;
@@ -70,12 +80,14 @@ static inline void begin(void) {
 }
 
 static inline void end(void) {
-    char text[4096];
     OK(cuCtxSetCurrent(NULL));
     OK(cuDevicePrimaryCtxRelease(0));
+#ifndef TRACE
+    char text[4096];
     size_t count = simcuda_violations(text, sizeof text);
     if (count != broken)
         FAILED("%zu rules were broken, not %zu:\n%s", count, broken, text);
+#endif
 }
 
 /* A host function that lets a stream wait until the case opens the gate. */
@@ -104,10 +116,12 @@ static inline void gate_open(Gate *gate) {
 /* Runs a function on another thread and waits for it. */
 static inline void on_thread(void *(*run)(void *), void *argument) {
     pthread_t thread;
-    EXPECT(pthread_create(&thread, NULL, run, argument) == 0);
-    EXPECT(pthread_join(thread, NULL) == 0);
+    if (pthread_create(&thread, NULL, run, argument) != 0 ||
+        pthread_join(thread, NULL) != 0)
+        abort();
 }
 
+#ifndef TRACE
 static inline int run_case(const Case *one) {
     fflush(NULL);
     pid_t child = fork();
@@ -148,5 +162,6 @@ static inline int run_cases(const Case *cases, size_t count) {
     return failed != 0;
 }
 #define RUN(cases) run_cases(cases, sizeof cases / sizeof *(cases))
+#endif
 
 #endif

@@ -340,7 +340,7 @@ static const Case cases[] = {
     {"leaked registered memory", leak_registered, LEAKS, NULL},
     {"leaked managed memory", leak_managed, LEAKS, NULL},
     {"memory that goes with its context", leak_with_context, 0, NULL},
-    {"leaks go to a file", leaks_go_to_a_file, 0, NULL},
+    {"leaks go to a file", leaks_go_to_a_file, 0, "SIMCUDA_DEVICES=2"},
 };
 
 int main(void) { return RUN(cases); }
