@@ -16,8 +16,8 @@
 // It never ends a stream or memory that somebody else made and that was adopted, never makes the device wait
 // where the caller did not ask for that, and has no kernels.
 //
-// Lock order: event.using, virtualMemory.mu or, after the former, stream.using; then openDevice.gate; then, each alone, openDevice.mu, ranges.mu, stream.mu and the
-// lock of the table of host functions. The first of these are held over calls of the
-// driver, so that a handle is not destroyed while it is in use and the books of the
-// virtual memory are never behind.
+// Lock order: event.using, virtualMemory.opening or, after the former, stream.using; then openDevice.gate; then, each alone, openDevice.mu, ranges.mu, virtualMemory.mu,
+// stream.mu and the lock of the table of host functions. The first of these are held over
+// calls of the driver, so that a handle is not destroyed while it is in use, and no page is
+// mapped while another device is let in.
 package cuda

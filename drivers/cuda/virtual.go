@@ -17,10 +17,22 @@ import (
 // The driver spoils the context where work touches what is not mapped: the books here
 // know what is, and work is held against them first.
 
+//
+// A call of the driver can take long, so mu is not held over one: pages that a call
+// works on are claimed by their state, and a second call that names them meanwhile is
+// CodeBusy.
+
 // virtualMemory is the virtual memory of one open device.
 type virtualMemory struct {
 	owner       *openDevice
 	granularity device.Granularity
+
+	// opening is held for reading by calls that map, unmap and give access, and for
+	// writing while another device is let in, which is once for each pair.
+	opening sync.RWMutex
+	// guests are the driver's numbers of the devices that have been let in: they have
+	// the access to each page that this device has.
+	guests []int32
 
 	mu sync.RWMutex
 	// reservations are sorted by base.
@@ -38,12 +50,25 @@ type reservation struct {
 	mapped []*page
 }
 
+// pageState is what becomes of a page.
+type pageState uint8
+
+const (
+	pageThere pageState = iota
+	// pageChanging: a call changes its access, and work may use it as before.
+	pageChanging
+	// pageLeaving: a call maps, unmaps, zeroes or releases it, or takes access away;
+	// work may not use it.
+	pageLeaving
+)
+
 // page is physical memory.
 type page struct {
 	number  device.Page
 	handle  uint64
 	bytes   uint64
 	backing device.Backing
+	state   pageState
 	// in is where it is mapped, or nil.
 	in     *reservation
 	at     uint64
@@ -128,10 +153,7 @@ func (o *openDevice) Reserve(size, align uint64) (device.Addr, error) {
 		o.drop(1)
 		return 0, err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	at, _ := v.place(r.base)
-	v.reservations = slices.Insert(v.reservations, at, r)
+	o.virtual.insertReservation(r)
 	return device.Addr(r.base), nil
 }
 
@@ -178,26 +200,43 @@ func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
 	if err := o.startVirtual(op); err != nil {
 		return err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	at, found := v.place(uint64(addr))
-	if !found || v.reservations[at].size != size {
-		return o.errorf(device.CodeInvalidAddress, op,
-			"address %#x, size %d: no reservation starts there and has that size", uint64(addr), size)
+	r, err := v.takeReservation(op, uint64(addr), size)
+	if err != nil {
+		return err
 	}
-	r := v.reservations[at]
-	if len(r.mapped) > 0 {
-		return o.errorf(device.CodeBusy, op,
-			"address %#x, size %d: %d pages are mapped there", uint64(addr), size, len(r.mapped))
-	}
-	err := o.giveBack(op, func() error {
+	err = o.giveBack(op, func() error {
 		return o.call(op, fmt.Sprintf("address %#x, size %d", r.taken, r.takenBytes),
 			&o.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes))
 	})
 	if err != nil {
+		v.insertReservation(r)
 		return err
 	}
-	v.reservations = slices.Delete(v.reservations, at, at+1)
 	o.drop(1)
 	return nil
+}
+
+func (v *virtualMemory) insertReservation(r *reservation) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at, _ := v.place(r.base)
+	v.reservations = slices.Insert(v.reservations, at, r)
+}
+
+// takeReservation takes one out of the list in which nothing is mapped.
+func (v *virtualMemory) takeReservation(op string, addr, size uint64) (*reservation, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at, found := v.place(addr)
+	if !found || v.reservations[at].size != size {
+		return nil, v.owner.errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: no reservation starts there and has that size", addr, size)
+	}
+	r := v.reservations[at]
+	if len(r.mapped) > 0 {
+		return nil, v.owner.errorf(device.CodeBusy, op,
+			"address %#x, size %d: %d pages are mapped there", addr, size, len(r.mapped))
+	}
+	v.reservations = slices.Delete(v.reservations, at, at+1)
+	return r, nil
 }

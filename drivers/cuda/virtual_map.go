@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/internal/dl"
 )
 
 // holding is the reservation that a range lies in, or nil. The caller holds v.mu.
@@ -76,6 +75,9 @@ func (v *virtualMemory) check(op, what string, addr, size uint64, need device.Ac
 		return o.errorf(device.CodeNotMapped, op, "%s %#x, size %d: is not mapped throughout", what, addr, size)
 	}
 	for _, p := range pages {
+		if p.state == pageLeaving {
+			return v.isClaimed(op, p)
+		}
 		if p.access < need {
 			return o.errorf(device.CodePermissionDenied, op,
 				"%s %#x, size %d: the page at %#x has access %d, and %d is needed", what, addr, size, p.at, p.access, need)
@@ -120,27 +122,84 @@ func (o *openDevice) Map(addr device.Addr, list []device.Page) error {
 	if err := o.startVirtual(op); err != nil {
 		return err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	pages, err := v.listed(op, list)
-	if err != nil {
-		return err
-	}
-	r, err := v.room(op, uint64(addr), pages)
+	v.opening.RLock()
+	defer v.opening.RUnlock()
+	pages, err := v.claimRoom(op, uint64(addr), list)
 	if err != nil {
 		return err
 	}
 	err = o.within(op, func() error { return o.mapRun(op, pages, uint64(addr)) })
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if err != nil {
-		return err
+		v.takeOut(pages)
 	}
-	at := uint64(addr)
+	settle(pages)
+	return err
+}
+
+// claimRoom puts idle pages into the books of the reservation where they are about to
+// be mapped.
+func (v *virtualMemory) claimRoom(op string, addr uint64, list []device.Page) ([]*page, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	pages, err := v.listed(op, list)
+	if err != nil {
+		return nil, err
+	}
+	r, err := v.room(op, addr, pages)
+	if err != nil {
+		return nil, err
+	}
+	r.mapped = slices.Insert(r.mapped, r.first(addr), pages...)
 	for _, p := range pages {
-		p.in, p.at, p.access = r, at, device.AccessNone
-		at += p.bytes
+		p.state, p.in, p.at, p.access = pageLeaving, r, addr, device.AccessNone
+		addr += p.bytes
 	}
-	r.mapped = slices.Insert(r.mapped, r.first(uint64(addr)), pages...)
-	return nil
+	return pages, nil
+}
+
+// takeOut takes pages that follow one another out of the books of their reservation.
+// The caller holds v.mu.
+func (v *virtualMemory) takeOut(pages []*page) {
+	r := pages[0].in
+	first := r.first(pages[0].at)
+	r.mapped = slices.Delete(r.mapped, first, first+len(pages))
+	for _, p := range pages {
+		p.in, p.at, p.access = nil, 0, device.AccessNone
+	}
+}
+
+// settle ends a claim. The caller holds v.mu.
+func settle(pages []*page) {
+	for _, p := range pages {
+		p.state = pageThere
+	}
+}
+
+// claimMapped claims the pages that a range is made up of, as the call is about to
+// leave them.
+func (v *virtualMemory) claimMapped(op string, addr device.Addr, size uint64, as func(*page) pageState) ([]*page, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, pages, err := v.whole(op, addr, size, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pages {
+		if p.state != pageThere {
+			return nil, v.isClaimed(op, p)
+		}
+	}
+	for _, p := range pages {
+		p.state = as(p)
+	}
+	// The reservation's list may change while this call is at work.
+	return slices.Clone(pages), nil
+}
+
+func (v *virtualMemory) isClaimed(op string, p *page) error {
+	return v.owner.errorf(device.CodeBusy, op, "page %d: another call works on it", p.number)
 }
 
 // room is the reservation in which pages can be mapped at an address.
@@ -166,6 +225,9 @@ func (v *virtualMemory) room(op string, addr uint64, pages []*page) (*reservatio
 			"address %#x: its offset %d in the reservation is no multiple of the page size %d", addr, addr-r.base, bytes)
 	}
 	if under, _ := r.under(addr, size); len(under) > 0 && under[0].at < addr+size {
+		if under[0].state == pageLeaving {
+			return nil, v.isClaimed(op, under[0])
+		}
 		return nil, o.errorf(device.CodeAlreadyMapped, op, "address %#x, size %d: page %d is mapped at %#x",
 			addr, size, under[0].number, under[0].at)
 	}
@@ -193,17 +255,7 @@ func (o *openDevice) mapRun(op string, pages []*page, addr uint64) error {
 	return nil
 }
 
-// giveAccess is one call of the driver for a range of whole pages.
-func (o *openDevice) giveAccess(op string, addr, size uint64, access device.Access) error {
-	flags := map[device.Access]int32{
-		device.AccessNone: accessNone, device.AccessRead: accessRead, device.AccessReadWrite: accessReadWrite,
-	}[access]
-	given := &accessDescription{location: location{locationDevice, o.handle}, access: flags}
-	return o.call(op, fmt.Sprintf("address %#x, size %d, access %d", addr, size, access),
-		&o.api.pageAccess, uintptr(addr), uintptr(size), dl.Pointer(given), 1)
-}
-
-// SetAccess says what this device may do with a range. Other devices have no access.
+// SetAccess says what this device, and those that were let in, may do with a range.
 func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Access) error {
 	const op = "cuda.set_access"
 	v := &o.virtual
@@ -214,20 +266,27 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 		return o.errorf(device.CodeInvalidArgument, op, "access %d: want %d to %d",
 			access, device.AccessNone, device.AccessReadWrite)
 	}
+	v.opening.RLock()
+	defer v.opening.RUnlock()
+	pages, err := v.claimMapped(op, addr, size, func(p *page) pageState {
+		if access < p.access {
+			return pageLeaving
+		}
+		return pageChanging
+	})
+	if err != nil {
+		return err
+	}
+	err = o.within(op, func() error { return o.giveAccess(op, uint64(addr), size, access, v.guests) })
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	_, pages, err := v.whole(op, addr, size, true)
-	if err != nil {
-		return err
+	if err == nil {
+		for _, p := range pages {
+			p.access = access
+		}
 	}
-	err = o.within(op, func() error { return o.giveAccess(op, uint64(addr), size, access) })
-	if err != nil {
-		return err
-	}
-	for _, p := range pages {
-		p.access = access
-	}
-	return nil
+	settle(pages)
+	return err
 }
 
 // Unmap takes pages out of a range by one call. Private ones are made zeros before.
@@ -237,9 +296,9 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 	if err := o.startVirtual(op); err != nil {
 		return err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	r, pages, err := v.whole(op, addr, size, true)
+	v.opening.RLock()
+	defer v.opening.RUnlock()
+	pages, err := v.claimMapped(op, addr, size, func(*page) pageState { return pageLeaving })
 	if err != nil {
 		return err
 	}
@@ -252,15 +311,13 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 		return o.call(op, fmt.Sprintf("address %#x, size %d", uint64(addr), size),
 			&o.api.pageUnmap, uintptr(addr), uintptr(size))
 	})
-	if err != nil {
-		return err
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err == nil {
+		v.takeOut(pages)
 	}
-	first := r.first(uint64(addr))
-	for _, p := range pages {
-		p.in, p.at, p.access = nil, 0, device.AccessNone
-	}
-	r.mapped = slices.Delete(r.mapped, first, first+len(pages))
-	return nil
+	settle(pages)
+	return err
 }
 
 // zeroPrivate makes a page forget what it held, as a private one does when it is
@@ -269,13 +326,18 @@ func (o *openDevice) zeroPrivate(op string, p *page) error {
 	if p.backing != device.BackingPrivate {
 		return nil
 	}
-	if p.access != device.AccessReadWrite {
-		if err := o.giveAccess(op, p.at, p.bytes, device.AccessReadWrite); err != nil {
-			return err
-		}
-		p.access = device.AccessReadWrite
+	if p.access == device.AccessReadWrite {
+		return o.zeroRange(op, p.at, p.bytes)
 	}
-	return o.zeroRange(op, p.at, p.bytes)
+	if err := o.giveAccess(op, p.at, p.bytes, device.AccessReadWrite, nil); err != nil {
+		return err
+	}
+	err := o.zeroRange(op, p.at, p.bytes)
+	// The page may stay where it is.
+	if back := o.giveAccess(op, p.at, p.bytes, p.access, nil); err == nil {
+		err = back
+	}
+	return err
 }
 
 // Resident is all of the range: the driver puts memory behind pages when it makes them.

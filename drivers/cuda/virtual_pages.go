@@ -94,7 +94,7 @@ func (o *openDevice) scrubPages(op string, pages []*page) (err error) {
 		}
 		mapped += p.bytes
 	}
-	if err := o.giveAccess(op, window.base, total, device.AccessReadWrite); err != nil {
+	if err := o.giveAccess(op, window.base, total, device.AccessReadWrite, nil); err != nil {
 		return err
 	}
 	return o.zeroRange(op, window.base, total)
@@ -150,17 +150,29 @@ func (v *virtualMemory) listed(op string, list []device.Page) ([]*page, error) {
 	return pages, nil
 }
 
-// idle are the pages of a list of which none is mapped. The caller holds v.mu.
-func (v *virtualMemory) idle(op string, list []device.Page) ([]*page, error) {
+// claimIdle claims the pages of a list, of which none is mapped.
+func (v *virtualMemory) claimIdle(op string, list []device.Page) ([]*page, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	pages, err := v.listed(op, list)
 	if err != nil {
 		return nil, err
 	}
-	return pages, v.checkIdle(op, pages)
+	if err := v.checkIdle(op, pages); err != nil {
+		return nil, err
+	}
+	for _, p := range pages {
+		p.state = pageLeaving
+	}
+	return pages, nil
 }
 
+// checkIdle refuses pages that are mapped or claimed. The caller holds v.mu.
 func (v *virtualMemory) checkIdle(op string, pages []*page) error {
 	for _, p := range pages {
+		if p.state != pageThere {
+			return v.isClaimed(op, p)
+		}
 		if p.in != nil {
 			return v.owner.errorf(device.CodeBusy, op, "page %d is mapped at %#x", p.number, p.at)
 		}
@@ -176,9 +188,7 @@ func (o *openDevice) Release(list []device.Page) error {
 	if err := o.startVirtual(op); err != nil {
 		return err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	pages, err := v.idle(op, list)
+	pages, err := v.claimIdle(op, list)
 	if err != nil {
 		return err
 	}
@@ -196,9 +206,12 @@ func (o *openDevice) Release(list []device.Page) error {
 	if err == nil {
 		gone = len(pages)
 	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	for _, p := range pages[:gone] {
 		delete(v.pages, p.number)
 	}
+	settle(pages)
 	o.drop(gone)
 	return err
 }
@@ -223,11 +236,13 @@ func (o *openDevice) Zero(list []device.Page) error {
 	if err := o.startVirtual(op); err != nil {
 		return err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	pages, err := v.idle(op, list)
+	pages, err := v.claimIdle(op, list)
 	if err != nil {
 		return err
 	}
-	return o.within(op, func() error { return o.scrubPages(op, pages) })
+	err = o.within(op, func() error { return o.scrubPages(op, pages) })
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	settle(pages)
+	return err
 }

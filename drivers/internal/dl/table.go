@@ -8,6 +8,9 @@ type Function struct {
 	address uintptr
 }
 
+// At is the function at an address that did not come from Load.
+func At(name string, address uintptr) Function { return Function{Name: name, address: address} }
+
 // Found says whether Call is possible.
 func (f *Function) Found() bool { return f.address != 0 }
 

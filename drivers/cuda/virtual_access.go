@@ -1,0 +1,92 @@
+package cuda
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// giveAccess is one call of the driver for a range of whole pages: for this device and
+// for guests.
+func (o *openDevice) giveAccess(op string, addr, size uint64, access device.Access, guests []int32) error {
+	flags := map[device.Access]int32{
+		device.AccessNone: accessNone, device.AccessRead: accessRead, device.AccessReadWrite: accessReadWrite,
+	}[access]
+	given := make([]accessDescription, 1, 1+len(guests))
+	given[0] = accessDescription{location: location{locationDevice, o.handle}, access: flags}
+	for _, guest := range guests {
+		given = append(given, accessDescription{location: location{locationDevice, guest}, access: flags})
+	}
+	err := o.call(op, fmt.Sprintf("address %#x, size %d, access %d", addr, size, access),
+		&o.api.pageAccess, uintptr(addr), uintptr(size), dl.Pointer(&given[0]), uintptr(len(given)))
+	runtime.KeepAlive(given)
+	return err
+}
+
+// run is mapped pages that follow one another and have one access.
+type run struct {
+	addr, size uint64
+	access     device.Access
+}
+
+// runs are those of all pages that have any access, in all reservations.
+func (v *virtualMemory) runs() []run {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	var found []run
+	for _, r := range v.reservations {
+		open := false
+		for _, p := range r.mapped {
+			if p.access == device.AccessNone {
+				open = false
+				continue
+			}
+			if last := len(found) - 1; open && found[last].access == p.access && found[last].addr+found[last].size == p.at {
+				found[last].size += p.bytes
+			} else {
+				found = append(found, run{p.at, p.bytes, p.access})
+			}
+			open = true
+		}
+	}
+	return found
+}
+
+// letIn gives another device the access that this one has, to what is mapped now and
+// later: one call for each run. When one fails, nothing is given.
+func (v *virtualMemory) letIn(op string, guest *openDevice) error {
+	o := v.owner
+	if !o.info.VirtualMemory || guest.handle == o.handle {
+		return nil
+	}
+	v.opening.Lock()
+	defer v.opening.Unlock()
+	if slices.Contains(v.guests, guest.handle) {
+		return nil
+	}
+	// With opening held no page is mapped, unmapped or given access meanwhile.
+	runs := v.runs()
+	with := append(slices.Clone(v.guests), guest.handle)
+	err := o.within(op, func() error {
+		for i, r := range runs {
+			err := o.giveAccess(op, r.addr, r.size, r.access, with)
+			if err == nil {
+				continue
+			}
+			none := &accessDescription{location: location{locationDevice, guest.handle}, access: accessNone}
+			for _, r := range runs[:i] {
+				_ = o.takeBack(op, "after a range that could not be opened", &o.api.pageAccess,
+					uintptr(r.addr), uintptr(r.size), dl.Pointer(none), 1)
+			}
+			return err
+		}
+		return nil
+	})
+	if err == nil {
+		v.guests = with
+	}
+	return err
+}
