@@ -25,12 +25,12 @@ func tolerated(err error) {
 	panic(err)
 }
 
-// TestManyThreadsUseAndDestroy has threads that use each other's blocks, streams
+// TestOnDeviceManyThreadsUseAndDestroy has threads that use each other's blocks, streams
 // and managers while others destroy them. Under the race detector it also looks
 // at memory: a block that is handed out again while a copy of its former life
 // still writes to it would not keep its pattern.
-func TestManyThreadsUseAndDestroy(t *testing.T) {
-	r := openHost(t, 2)
+func TestOnDeviceManyThreadsUseAndDestroy(t *testing.T) {
+	r := openReal(t, 2)
 	var mu sync.Mutex
 	var blocks []manager.MemoryHandle
 	streams := []manager.StreamHandle{0}
@@ -137,8 +137,8 @@ func TestManyThreadsUseAndDestroy(t *testing.T) {
 	r.close(t)
 }
 
-func TestDeallocateAgainstCopyAsync(t *testing.T) {
-	r := openHost(t, 1)
+func TestOnDeviceDeallocateAgainstCopyAsync(t *testing.T) {
+	r := openReal(t, 1)
 	m := r.manager(t, 0, false)
 	stream, err := r.streams[0].CreateStream()
 	require.NoError(t, err)
@@ -170,8 +170,8 @@ func TestDeallocateAgainstCopyAsync(t *testing.T) {
 	r.close(t)
 }
 
-func TestCopiesBothWaysAtOnce(t *testing.T) {
-	r := openHost(t, 1)
+func TestOnDeviceCopiesBothWaysAtOnce(t *testing.T) {
+	r := openReal(t, 1)
 	m := r.manager(t, 0, false)
 	a, err := m.Allocate(1000)
 	require.NoError(t, err)
@@ -195,8 +195,8 @@ func TestCopiesBothWaysAtOnce(t *testing.T) {
 	r.close(t)
 }
 
-func TestCloseAgainstAllocate(t *testing.T) {
-	r := openHost(t, 1)
+func TestOnDeviceCloseAgainstAllocate(t *testing.T) {
+	r := openReal(t, 1)
 	for range 100 {
 		m := r.manager(t, 0, false)
 		var wait sync.WaitGroup
@@ -223,10 +223,11 @@ func TestCloseAgainstAllocate(t *testing.T) {
 	r.close(t)
 }
 
-func TestReclaimCallbackMayFreeBlocks(t *testing.T) {
-	r := openHost(t, 1)
+func TestOnDeviceReclaimCallbackMayFreeBlocks(t *testing.T) {
+	r := openReal(t, 1)
 	m := r.manager(t, 0, false)
-	total := r.engines[0].Info().TotalBytes
+	const total = 64 << 20
+	require.NoError(t, r.engines[0].SetLimit(total))
 	large, err := m.Allocate(total / 4 * 3)
 	require.NoError(t, err)
 	called := 0

@@ -17,7 +17,7 @@ func make1(t require.TestingT, m *unified.Manager, r unified.Request) *unified.B
 	return b
 }
 
-func TestFallsBackAndComesBack(t *testing.T) {
+func TestOnDeviceFallsBackAndComesBack(t *testing.T) {
 	r := newRig(t, 32*mib)
 	defer r.close(t)
 	m := r.manager(t, plainConfig().WithTracking(true))
@@ -66,7 +66,7 @@ func TestFallsBackAndComesBack(t *testing.T) {
 	require.NoError(t, m.Close(false), "twice")
 }
 
-func TestWithoutFallbackItIsOutOfMemory(t *testing.T) {
+func TestOnDeviceWithoutFallbackItIsOutOfMemory(t *testing.T) {
 	r := newRig(t, 32*mib)
 	defer r.close(t)
 	m := r.manager(t, plainConfig().WithCPUFallback(false))
@@ -91,7 +91,7 @@ func TestWithoutFallbackItIsOutOfMemory(t *testing.T) {
 	require.NoError(t, both.Close(false))
 }
 
-func TestMinimumFreeMakesItFallBack(t *testing.T) {
+func TestOnDeviceMinimumFreeMakesItFallBack(t *testing.T) {
 	r := newRig(t, 32*mib)
 	defer r.close(t)
 	m := r.manager(t, plainConfig().WithMinFreeBytes(20*mib))
@@ -103,7 +103,7 @@ func TestMinimumFreeMakesItFallBack(t *testing.T) {
 	require.NoError(t, m.Close(false))
 }
 
-func TestStorageIsTakenAndAdopted(t *testing.T) {
+func TestOnDeviceStorageIsTakenAndAdopted(t *testing.T) {
 	r := newRig(t, 32*mib)
 	defer r.close(t)
 	m := r.manager(t, plainConfig().WithTracking(true))
@@ -148,7 +148,7 @@ func TestStorageIsTakenAndAdopted(t *testing.T) {
 }
 
 // The manager against a model: where each buffer is and what is in it.
-func TestManagerAgainstAModel(t *testing.T) {
+func TestOnDeviceManagerAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRig(t, mib/4)
 		defer r.close(t)
@@ -253,7 +253,7 @@ func booksOf(m *unified.Manager) books {
 
 // Each call fails at its n-th use of a device, for every n: it changes nothing, and
 // nothing is left behind.
-func TestEachFailedCallOfAManagerChangesNothing(t *testing.T) {
+func TestOnDeviceEachFailedCallOfAManagerChangesNothing(t *testing.T) {
 	calls := map[string]struct {
 		on  func(*rig) *shaky
 		run func(m *unified.Manager, b, fallen *unified.Buffer) error
@@ -330,7 +330,7 @@ func allocateAndFree(m *unified.Manager, bytes uint64, where unified.Place) erro
 	return err
 }
 
-func TestManagerUnderThreads(t *testing.T) {
+func TestOnDeviceManagerUnderThreads(t *testing.T) {
 	r := newRig(t, mib/2)
 	defer r.close(t)
 	m := r.manager(t, plainConfig().WithTracking(true))
@@ -369,7 +369,7 @@ func TestManagerUnderThreads(t *testing.T) {
 	require.NoError(t, m.Close(false))
 }
 
-func TestManagerRefuses(t *testing.T) {
+func TestOnDeviceManagerRefuses(t *testing.T) {
 	r := newRig(t, mib/2)
 	defer r.close(t)
 	_, err := unified.NewManager(r.gpu, nil, plainConfig())

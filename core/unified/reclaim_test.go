@@ -13,7 +13,7 @@ import (
 
 // What a reclaim callback frees is had by the very request that it was asked for, and
 // the callback may use the manager, and the buffer that is on its way, meanwhile.
-func TestAReclaimCallbackFreesBuffers(t *testing.T) {
+func TestOnDeviceAReclaimCallbackFreesBuffers(t *testing.T) {
 	r := newRig(t, 4*mib)
 	defer r.close(t)
 	m := r.manager(t, plainConfig().WithTracking(true))
@@ -44,7 +44,7 @@ func TestAReclaimCallbackFreesBuffers(t *testing.T) {
 
 // A manager that cannot have what it is to allocate ahead leaves nothing, whichever
 // call of a device fails.
-func TestEachFailedCallOfMakingAManagerLeavesNothing(t *testing.T) {
+func TestOnDeviceEachFailedCallOfMakingAManagerLeavesNothing(t *testing.T) {
 	failures := 0
 	for n := 0; ; n++ {
 		r := newRig(t, 10*mib)

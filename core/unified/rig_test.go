@@ -1,8 +1,10 @@
 package unified_test
 
 import (
+	"os"
 	"reflect"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -11,21 +13,26 @@ import (
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/unified"
 	"ferrum_mem/drivers/host"
+	"ferrum_mem/drivers/testdevice"
 )
 
 const mib = 1 << 20
 
-// shaky is a real device whose n-th call can be made to fail. It has none of the
-// further capabilities.
+func TestMain(m *testing.M) { os.Exit(testdevice.Main(m, nil)) }
+
+// shaky is a real device whose n-th call can be made to fail, and that has so much
+// memory as a test wants. It has none of the further capabilities.
 type shaky struct {
 	device.Device
-	stream *shakyStream
+	stream     *shakyStream
+	totalBytes uint64
 
 	mu sync.Mutex
 	// left is how many calls go well before one fails; below 0: all do.
 	left   int
 	calls  int
 	failed bool
+	held   uint64
 }
 
 type shakyStream struct {
@@ -66,6 +73,7 @@ func (d *shaky) hasFailed() bool {
 func (d *shaky) Info() device.Info {
 	info := d.Device.Info()
 	info.Peer, info.HostVisible, info.VirtualMemory = false, false, false
+	info.TotalBytes = d.totalBytes
 	return info
 }
 
@@ -75,21 +83,42 @@ func (d *shaky) Allocate(size uint64) (device.Addr, error) {
 	if err := d.enter(); err != nil {
 		return 0, err
 	}
-	return d.Device.Allocate(size)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if size > d.totalBytes-d.held {
+		return 0, device.Errorf(device.CodeOutOfMemory, "shaky.allocate", "%d bytes, and %d of %d are held", size, d.held, d.totalBytes)
+	}
+	addr, err := d.Device.Allocate(size)
+	if err == nil {
+		d.held += size
+	}
+	return addr, err
 }
 
 func (d *shaky) Free(addr device.Addr, size uint64) error {
 	if err := d.enter(); err != nil {
 		return err
 	}
-	return d.Device.Free(addr, size)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.Device.Free(addr, size)
+	if err == nil {
+		d.held -= size
+	}
+	return err
 }
 
 func (d *shaky) Memory() (device.MemoryReading, error) {
 	if err := d.enter(); err != nil {
 		return device.MemoryReading{}, err
 	}
-	return d.Device.Memory()
+	reading, err := d.Device.Memory()
+	if err != nil {
+		return reading, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return device.MemoryReading{TotalBytes: d.totalBytes, FreeBytes: min(reading.FreeBytes, d.totalBytes-d.held)}, nil
 }
 
 func (s *shakyStream) Idle() (bool, error) {
@@ -120,7 +149,8 @@ func (s *shakyStream) CopyFromHost(dst device.Addr, src device.HostAddr, size ui
 	return s.Stream.CopyFromHost(dst, src, size)
 }
 
-// rig is two devices of the host backend: one that plays the GPU, and the host.
+// rig is the device that the suite runs on, for the GPU, and the host. Where the suite
+// runs on the host, another device of that backend plays the GPU.
 type rig struct {
 	gpuDevice, hostDevice *shaky
 	gpu, host             *engine.Engine
@@ -130,14 +160,21 @@ type rig struct {
 func newRig(t require.TestingT, eachBytes uint64) *rig {
 	driver, err := host.New(host.Config{Devices: 2, MemoryBytes: 2 * eachBytes})
 	require.NoError(t, err)
-	open := func(index int) *shaky {
-		dev, err := driver.Open(index)
+	cpu, err := driver.Open(0)
+	require.NoError(t, err)
+	var gpu device.Device
+	if testdevice.OnHost() {
+		gpu, err = driver.Open(1)
 		require.NoError(t, err)
-		d := &shaky{Device: dev, left: -1}
+	} else {
+		gpu = testdevice.Open(t, eachBytes)
+	}
+	open := func(dev device.Device) *shaky {
+		d := &shaky{Device: dev, left: -1, totalBytes: eachBytes}
 		d.stream = &shakyStream{Stream: dev.DefaultStream(), of: d}
 		return d
 	}
-	r := &rig{hostDevice: open(0), gpuDevice: open(1)}
+	r := &rig{hostDevice: open(cpu), gpuDevice: open(gpu)}
 	r.host, r.gpu = engine.New(r.hostDevice, engine.Options{}), engine.New(r.gpuDevice, engine.Options{})
 	return r
 }

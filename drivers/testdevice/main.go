@@ -1,6 +1,7 @@
 package testdevice
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"maps"
@@ -89,7 +90,7 @@ func checkSimulator() int {
 		}
 		buffer := make([]byte, 1<<16)
 		if count := dl.Call(list, dl.Pointer(&buffer[0]), uintptr(len(buffer))); count != 0 {
-			fmt.Fprintf(os.Stderr, "--- FAIL: %d of %s:\n%s", count, name, dl.Text(buffer))
+			fmt.Fprintf(os.Stderr, "--- FAIL: %d of %s:\n%s", count, name, bytes.TrimRight(buffer, "\x00"))
 			code = 1
 		}
 	}

@@ -65,6 +65,19 @@ func OpenAll(t require.TestingT, devices int, bytesEach uint64) []device.Device 
 	return all
 }
 
+// Count is how many devices a suite runs on at once: what there is, but two at least
+// and four at most.
+func Count(t require.TestingT) int {
+	if OnHost() {
+		return 2
+	}
+	driver, err := theDriver()
+	require.NoError(t, err)
+	infos, err := driver.Devices()
+	require.NoError(t, err)
+	return min(max(len(infos), 2), 4)
+}
+
 // PageBytes is the page size that a suite takes: onHost there, and what the device
 // recommends elsewhere.
 func PageBytes(dev device.Device, onHost uint64) uint64 {

@@ -1,6 +1,7 @@
 package manager_test
 
 import (
+	"os"
 	"reflect"
 	"runtime"
 	"testing"
@@ -12,25 +13,27 @@ import (
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
-	"ferrum_mem/drivers/host"
+	"ferrum_mem/drivers/testdevice"
 )
 
-// These tests run on the real host backend: its streams work on threads of
-// their own.
+// These tests run on a real backend, whose streams work on threads of their own: the
+// host's, or that of a device.
 
-type hostRig struct {
+func TestMain(m *testing.M) {
+	os.Exit(testdevice.Main(m, map[string]string{
+		"TestOnDeviceBlocksHaveAHostAddress": "the process cannot address memory of a device",
+	}))
+}
+
+type realRig struct {
 	factory *manager.Factory
 	engines []*engine.Engine
 	streams []*manager.StreamManager
 }
 
-func openHost(t require.TestingT, devices int) *hostRig {
-	driver, err := host.New(host.Config{Devices: devices, MemoryBytes: uint64(devices) << 26})
-	require.NoError(t, err)
-	r := &hostRig{factory: manager.NewFactory()}
-	for index := range devices {
-		dev, err := driver.Open(index)
-		require.NoError(t, err)
+func openReal(t require.TestingT, devices int) *realRig {
+	r := &realRig{factory: manager.NewFactory()}
+	for _, dev := range testdevice.OpenAll(t, devices, 64<<20) {
 		e := engine.New(dev, engine.Options{})
 		r.engines = append(r.engines, e)
 		r.streams = append(r.streams, r.factory.CreateStreamManager(e))
@@ -38,7 +41,10 @@ func openHost(t require.TestingT, devices int) *hostRig {
 	return r
 }
 
-func (r *hostRig) close(t require.TestingT) {
+// pageBytes is the page that tests of small pools have.
+func (r *realRig) pageBytes() uint64 { return testdevice.PageBytes(r.engines[0].Device(), 64<<10) }
+
+func (r *realRig) close(t require.TestingT) {
 	for _, e := range r.engines {
 		_, err := r.factory.CloseDevice(e, true)
 		require.NoError(t, err)
@@ -48,7 +54,7 @@ func (r *hostRig) close(t require.TestingT) {
 	}
 }
 
-func (r *hostRig) manager(t require.TestingT, index int, debug bool) *manager.Manager {
+func (r *realRig) manager(t require.TestingT, index int, debug bool) *manager.Manager {
 	c := manager.DefaultConfig()
 	small := pool.DefaultConfig()
 	small.InitialSizeBytes, small.GrowthIncrementBytes = 1<<20, 1<<20
@@ -64,8 +70,9 @@ func hostAddr(b []byte) device.HostAddr {
 	return device.HostAddr(reflect.ValueOf(b).Pointer())
 }
 
-func TestHostBlocksHaveAHostAddress(t *testing.T) {
-	r := openHost(t, 1)
+func TestOnDeviceBlocksHaveAHostAddress(t *testing.T) {
+	testdevice.HostOnly(t)
+	r := openReal(t, 1)
 	defer r.close(t)
 	h, err := r.manager(t, 0, false).Allocate(100)
 	require.NoError(t, err)
@@ -78,7 +85,7 @@ func TestHostBlocksHaveAHostAddress(t *testing.T) {
 // model is the naive picture of managers: byte arrays, changed one call after
 // the other.
 type model struct {
-	r        *hostRig
+	r        *realRig
 	managers []*manager.Manager
 	streams  []manager.StreamHandle
 	blocks   []*modelBlock
@@ -225,11 +232,11 @@ func (m *model) books(t *rapid.T) {
 	}
 }
 
-func TestManagersAgainstByteArrays(t *testing.T) {
+func TestOnDeviceManagersAgainstByteArrays(t *testing.T) {
 	for name, debug := range map[string]bool{"plain": false, "debug": true} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				r := openHost(t, 2)
+				r := openReal(t, rapid.IntRange(1, testdevice.Count(t)).Draw(t, "devices"))
 				defer r.close(t)
 				m := &model{r: r}
 				for index := range r.engines {
