@@ -130,7 +130,8 @@ type Event interface {
 	Synchronize(timeout time.Duration) error
 	// PassedAt is the time at which the point was passed, on the clock of the
 	// event's device; differences between events of one device mean something.
-	// Not passed yet is CodeInvalidState.
+	// Not passed yet is CodeInvalidState. A device without such a clock is
+	// CodeUnsupported; Elapsed is for those as well.
 	PassedAt() (time.Duration, error)
 	// Close forgets the event; streams that wait for it still do.
 	Close() error

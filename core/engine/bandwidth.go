@@ -105,7 +105,7 @@ func (e *Engine) timeCopies(stream device.Stream, dst, src Segment) (float64, er
 
 // timeRun is the device's time from before to behind what queue queues.
 func (e *Engine) timeRun(stream device.Stream, queue func() error) (elapsed time.Duration, err error) {
-	start, err := stream.RecordEvent()
+	start, err := device.RecordTimed(stream)
 	if err != nil {
 		return 0, err
 	}
@@ -113,7 +113,7 @@ func (e *Engine) timeRun(stream device.Stream, queue func() error) (elapsed time
 	if err := queue(); err != nil {
 		return 0, err
 	}
-	end, err := stream.RecordEvent()
+	end, err := device.RecordTimed(stream)
 	if err != nil {
 		return 0, err
 	}
@@ -121,13 +121,5 @@ func (e *Engine) timeRun(stream device.Stream, queue func() error) (elapsed time
 	if err := stream.Synchronize(device.Forever); err != nil {
 		return 0, err
 	}
-	from, err := start.PassedAt()
-	if err != nil {
-		return 0, err
-	}
-	to, err := end.PassedAt()
-	if err != nil {
-		return 0, err
-	}
-	return to - from, nil
+	return device.Elapsed(start, end)
 }

@@ -68,7 +68,8 @@ func (f *Factory) use(op string, h EventHandle, fn func(*event) error) error {
 	return err
 }
 
-// RecordEvent marks the present end of a stream's queue with a new event.
+// RecordEvent marks the present end of a stream's queue with a new event, which
+// EventElapsed can measure.
 func (f *Factory) RecordEvent(h StreamHandle) (EventHandle, error) {
 	const op = "event.record"
 	on, err := f.lookUpStream(op, h)
@@ -88,7 +89,7 @@ func (f *Factory) addEvent(op string, on *stream) (EventHandle, error) {
 	made := &event{owner: on.owner, madeAt: track.Now()}
 	made.users.Store(1)
 	err := on.queue(op, func(dev device.Stream) (err error) {
-		made.dev, err = dev.RecordEvent()
+		made.dev, err = device.RecordTimed(dev)
 		return err
 	})
 	if err != nil {
@@ -149,12 +150,8 @@ func (f *Factory) EventElapsed(start, end EventHandle) (elapsed time.Duration, e
 					"event %#x is of device %s and event %#x of device %s",
 					uint64(start), from.owner.engine.ID(), uint64(end), to.owner.engine.ID())
 			}
-			started, err := from.dev.PassedAt()
-			if err != nil {
-				return err
-			}
-			ended, err := to.dev.PassedAt()
-			elapsed = ended - started
+			var err error
+			elapsed, err = device.Elapsed(from.dev, to.dev)
 			return err
 		})
 	})

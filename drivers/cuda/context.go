@@ -10,6 +10,21 @@ import (
 // within runs body with the device's context current on this thread, and leaves the
 // thread with what was current before. A lost device does not get that far.
 func (o *openDevice) within(op string, body func() error) error {
+	return o.enter(op, relaxed, body)
+}
+
+// entry is what a call has to change about its thread.
+type entry bool
+
+const (
+	// relaxed is for calls that a capture of somebody else's may forbid.
+	relaxed entry = true
+	// asItIs is for those that only put work into a stream of the driver's own, which
+	// no capture forbids: the mode of the thread stays.
+	asItIs entry = false
+)
+
+func (o *openDevice) enter(op string, how entry, body func() error) error {
 	if err := o.outsideHostFunction(op); err != nil {
 		return err
 	}
@@ -18,28 +33,40 @@ func (o *openDevice) within(op string, body func() error) error {
 	if err := o.usable(op); err != nil {
 		return err
 	}
-	return o.current(op, body)
+	return o.inContext(op, how, body)
 }
 
-// current is within for those who give something back, also to a lost device. The
-// mode for calls while a stream captures is the thread's: relaxed inside, so that a
-// capture that somebody else has begun forbids nothing here and is not spoilt.
+// current is within for those who give something back, also to a lost device.
 func (o *openDevice) current(op string, body func() error) error {
+	return o.inContext(op, relaxed, body)
+}
+
+// inContext makes the context current, unless it is already, and the mode for calls
+// while a stream captures relaxed: so a capture that somebody else has begun forbids
+// nothing here and is not spoilt. Both belong to the thread, and are put back.
+func (o *openDevice) inContext(op string, how entry, body func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if number := o.api.contextPush.Call(o.context); number != 0 {
-		return o.failure(op, &o.api.contextPush, number, "")
-	}
-	mode := int32(captureRelaxed)
-	relaxed := o.api.exchangeCapture.Found() && o.api.exchangeCapture.Call(dl.Pointer(&mode)) == 0
-	defer func() {
-		if relaxed {
-			o.api.exchangeCapture.Call(dl.Pointer(&mode))
+	state := &threadState{mode: captureRelaxed}
+	// The deferred calls have only its addresses, which keep nothing alive.
+	defer runtime.KeepAlive(state)
+	known := o.api.contextCurrent.Call(dl.Pointer(&state.context)) == 0
+	if !known || state.context != o.context {
+		if number := o.api.contextPush.Call(o.context); number != 0 {
+			return o.failure(op, &o.api.contextPush, number, "")
 		}
-		var former uintptr
-		o.api.contextPop.Call(dl.Pointer(&former))
-	}()
+		defer o.api.contextPop.Call(dl.Pointer(&state.context))
+	}
+	if how == relaxed && o.api.exchangeCapture.Found() && o.api.exchangeCapture.Call(dl.Pointer(&state.mode)) == 0 {
+		defer o.api.exchangeCapture.Call(dl.Pointer(&state.mode))
+	}
 	return body()
+}
+
+// threadState is what a thread had when a call came.
+type threadState struct {
+	context uintptr
+	mode    int32
 }
 
 // usable refuses a call on a device that is closed or lost.
@@ -98,12 +125,19 @@ func (o *openDevice) failure(op string, f *dl.Function, number int32, what strin
 	}
 	if reset {
 		err.Code = device.CodeDeviceLost
-		err.Message += "; the program reset the device's primary context, and with it all that was in it"
+		err.Message += o.contextGone()
 	}
 	if err.Code == device.CodeDeviceLost {
 		o.lost.CompareAndSwap(nil, err)
 	}
 	return err
+}
+
+func (o *openDevice) contextGone() string {
+	if o.callers {
+		return "; the program destroyed the context that the device was opened on, and with it all that was in it"
+	}
+	return "; the program reset the device's primary context, and with it all that was in it"
 }
 
 // contextReplaced says whether the primary context was reset and then made again: its

@@ -29,6 +29,9 @@ type openDevice struct {
 	gate   sync.RWMutex
 	closed atomic.Bool
 
+	// What the device has of priorities.
+	leastPriority, greatestPriority int32
+
 	ranges  ranges
 	virtual virtualMemory
 
@@ -38,6 +41,9 @@ type openDevice struct {
 	live    int
 	streams map[*stream]struct{}
 	events  map[*event]struct{}
+	// lastEvent is the number of the event that was recorded last.
+	lastEvent   uint64
+	spareEvents spareEvents
 
 	defaultStream *stream
 	// scrub is where pages are made zeros.
@@ -79,6 +85,12 @@ func (o *openDevice) prepare(op string) (err error) {
 			return err
 		}
 	}
+	err = o.within(op, func() error {
+		return o.call(op, "", &o.api.priorityRange, dl.Pointer(&o.leastPriority), dl.Pointer(&o.greatestPriority))
+	})
+	if err != nil {
+		return err
+	}
 	if o.defaultStream, err = o.newStream(op, 0); err != nil {
 		return err
 	}
@@ -94,13 +106,7 @@ func (o *openDevice) leave() {
 			s.leave(op)
 		}
 	}
-	o.mu.Lock()
-	events := o.events
-	o.events = nil
-	o.mu.Unlock()
-	for e := range events {
-		e.leave(op)
-	}
+	o.leaveEvents(op)
 	forgetHostCalls(o)
 	o.api.contextRelease.Call(uintptr(o.handle))
 }
@@ -168,12 +174,10 @@ func (o *openDevice) NewPriorityStream(priority int) (device.Stream, error) {
 
 // StreamPriorities is the range of priorities: the least one is the greatest number.
 func (o *openDevice) StreamPriorities() (least, greatest int, err error) {
-	const op = "cuda.stream_priorities"
-	var low, high int32
-	err = o.within(op, func() error {
-		return o.call(op, "", &o.api.priorityRange, dl.Pointer(&low), dl.Pointer(&high))
-	})
-	return int(low), int(high), err
+	if err := o.usable("cuda.stream_priorities"); err != nil {
+		return 0, 0, err
+	}
+	return int(o.leastPriority), int(o.greatestPriority), nil
 }
 
 // Synchronize waits for the work that is queued on each stream of this Device now.

@@ -113,9 +113,12 @@ func TestDeviceLacksCapabilities(t *testing.T) {
 	newSimulator(t).clean()
 }
 
+// generations are those of the simulated driver.
+var generations = []string{"11020", "12000", "12040", "12090"}
+
 // Every generation of the driver has the functions that are looked for.
 func TestGenerations(t *testing.T) {
-	for _, generation := range []string{"11020", "12000", "12040", "12090"} {
+	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
 			if alone(t, envLibrary+"="+simulated(generation)) {
 				o := open(t, 0)

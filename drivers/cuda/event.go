@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -8,42 +9,61 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// event is an event of the driver without timing, which costs the device nothing, and
-// for which a thread sleeps rather than spins.
+// event is an event of the driver, for which a thread sleeps rather than spins. It has
+// no timing, which costs the device nothing, unless that was asked for.
 type event struct {
 	owner *openDevice
+	// number counts the events of a device: two of them are locked in this order.
+	number uint64
+	timed  bool
 
 	// using is held for reading while the handle is in use, and for writing when it
-	// is destroyed.
+	// is given back.
 	using  sync.RWMutex
 	handle uintptr
 	closed bool
 }
 
-var _ device.Event = (*event)(nil)
+var (
+	_ device.TimedEvent  = (*event)(nil)
+	_ device.TimedStream = (*stream)(nil)
+)
 
-// RecordEvent marks the present end of the queue.
+// RecordEvent marks the present end of the queue. PassedAt and Elapsed do not work with
+// this event.
 func (s *stream) RecordEvent() (device.Event, error) {
-	e, err := s.record("cuda.record_event")
+	return s.recordFor("cuda.record_event", false)
+}
+
+// RecordTimedEvent is RecordEvent for an event that Elapsed can measure.
+func (s *stream) RecordTimedEvent() (device.Event, error) {
+	return s.recordFor("cuda.record_timed_event", true)
+}
+
+func (s *stream) recordFor(op string, timed bool) (device.Event, error) {
+	e, err := s.record(op, timed)
 	if err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
-func (s *stream) record(op string) (*event, error) {
+func (s *stream) record(op string, timed bool) (*event, error) {
 	o := s.owner
-	e := &event{owner: o}
-	err := s.use(op, func() error {
-		err := o.call(op, "", &o.api.eventCreate, dl.Pointer(&e.handle), eventBlockingSync|eventDisableTiming)
-		if err != nil {
+	e := &event{owner: o, timed: timed}
+	err := s.order(op, func() (err error) {
+		if e.handle, err = o.takeEvent(op, timed); err != nil {
 			return err
 		}
 		if err := o.call(op, "", &o.api.eventRecord, e.handle, s.handle); err != nil {
-			_ = o.takeBack(op, "", &o.api.eventDestroy, e.handle)
+			if !o.spareEvents.put(e.handle, timed) {
+				_ = o.takeBack(op, "", &o.api.eventDestroy, e.handle)
+			}
 			return err
 		}
 		o.mu.Lock()
+		o.lastEvent++
+		e.number = o.lastEvent
 		o.events[e] = struct{}{}
 		o.mu.Unlock()
 		return nil
@@ -58,7 +78,7 @@ func (s *stream) record(op string) (*event, error) {
 func (e *event) use(op string, body func() error) error {
 	e.using.RLock()
 	defer e.using.RUnlock()
-	if e.closed || e.handle == 0 {
+	if e.gone() {
 		return e.owner.errorf(device.CodeInvalidState, op, "the event or its device is closed")
 	}
 	return e.owner.within(op, body)
@@ -76,10 +96,10 @@ func (s *stream) WaitEvent(waited device.Event) error {
 	}
 	e.using.RLock()
 	defer e.using.RUnlock()
-	if e.closed || e.handle == 0 {
+	if e.gone() {
 		return s.owner.errorf(device.CodeInvalidState, op, "the event or its device is closed")
 	}
-	return s.use(op, func() error {
+	return s.order(op, func() error {
 		return s.owner.call(op, "", &s.owner.api.streamWait, s.handle, e.handle, 0)
 	})
 }
@@ -115,13 +135,54 @@ func (e *event) await(op string, limit deadline) error {
 	return err
 }
 
-// PassedAt is CodeUnsupported: events are made without timing.
+// PassedAt is CodeUnsupported: the driver says how far two events are apart, and no
+// more.
 func (e *event) PassedAt() (time.Duration, error) {
 	return 0, e.owner.errorf(device.CodeUnsupported, "cuda.event_passed_at",
-		"events of this driver are made without timing")
+		"the driver has no clock to read: it measures from one timed event to another")
 }
 
-// Close destroys the event; streams that wait for it still do.
+// ElapsedSince asks the driver, whose answer is in single precision: of a second it
+// knows some 60 ns, and of longer times less in proportion.
+func (e *event) ElapsedSince(start device.Event) (time.Duration, error) {
+	const op = "cuda.event_elapsed"
+	o := e.owner
+	from, ok := start.(*event)
+	if !ok || from == nil || from.owner != o {
+		return 0, o.errorf(device.CodeInvalidArgument, op, "start: of type %T, which is not an event of this device", start)
+	}
+	if !from.timed || !e.timed {
+		return 0, o.errorf(device.CodeInvalidArgument, op, "an event was recorded without timing")
+	}
+	first, second := from, e
+	if first.number > second.number {
+		first, second = second, first
+	}
+	first.using.RLock()
+	defer first.using.RUnlock()
+	if second != first {
+		second.using.RLock()
+		defer second.using.RUnlock()
+	}
+	if from.gone() || e.gone() {
+		return 0, o.errorf(device.CodeInvalidState, op, "an event or its device is closed")
+	}
+	var milliseconds float32
+	err := o.within(op, func() error {
+		number := o.api.eventElapsed.Call(dl.Pointer(&milliseconds), from.handle, e.handle)
+		if number == resultNotReady {
+			return o.errorf(device.CodeInvalidState, op, "an event has not been passed yet")
+		}
+		if number != 0 {
+			return o.failure(op, &o.api.eventElapsed, number, "")
+		}
+		return nil
+	})
+	return time.Duration(math.Round(float64(milliseconds) * float64(time.Millisecond))), err
+}
+
+// Close keeps the driver's event for the next who records one; streams that wait for
+// it still do: they wait for what was recorded when they were told to.
 func (e *event) Close() error {
 	const op = "cuda.close_event"
 	o := e.owner
@@ -136,26 +197,24 @@ func (e *event) Close() error {
 		return o.errorf(device.CodeInvalidState, op, "the event is closed already")
 	}
 	e.closed = true
-	return e.destroy(op)
-}
-
-// leave destroys the event with its device, which the caller is about to close.
-func (e *event) leave(op string) {
-	e.using.Lock()
-	defer e.using.Unlock()
-	_ = e.destroy(op)
-}
-
-// destroy gives the driver's event back, if that has not been done. The caller holds
-// e.using and keeps the context.
-func (e *event) destroy(op string) error {
-	if e.handle == 0 {
+	handle := e.release()
+	if handle == 0 || o.lost.Load() == nil && o.spareEvents.put(handle, e.timed) {
 		return nil
 	}
-	o, handle := e.owner, e.handle
-	e.handle = 0
-	o.mu.Lock()
-	delete(o.events, e)
-	o.mu.Unlock()
 	return o.returned(o.current(op, func() error { return o.call(op, "", &o.api.eventDestroy, handle) }))
+}
+
+// gone says that the event has nothing of the driver's any more. The caller holds
+// e.using.
+func (e *event) gone() bool { return e.closed || e.handle == 0 }
+
+// release takes the driver's event out of this one; 0: there is none. The caller holds
+// e.using for writing.
+func (e *event) release() uintptr {
+	handle := e.handle
+	e.handle = 0
+	e.owner.mu.Lock()
+	delete(e.owner.events, e)
+	e.owner.mu.Unlock()
+	return handle
 }

@@ -64,7 +64,7 @@ func TestEveryCallFailsOnce(t *testing.T) {
 	sim := newSimulator(t)
 	// Those which say what current is cannot fail while the device is there.
 	sure := map[string]bool{
-		"cuCtxPushCurrent_v2": true, "cuCtxPopCurrent_v2": true, "cuThreadExchangeStreamCaptureMode": true,
+		"cuCtxPushCurrent_v2": true, "cuCtxPopCurrent_v2": true, "cuCtxGetCurrent": true, "cuThreadExchangeStreamCaptureMode": true,
 		"cuDevicePrimaryCtxRelease_v2": true, "cuCtxGetId": true, "cuEventDestroy_v2": true,
 	}
 	failed := map[string]int{}
@@ -120,12 +120,13 @@ func TestOpeningFails(t *testing.T) {
 	d, sim := testDriver(t), newSimulator(t)
 	for _, name := range []string{
 		"cuDevicePrimaryCtxRetain", "cuCtxPushCurrent_v2", "cuMemGetAllocationGranularity", "cuStreamCreateWithPriority",
+		"cuCtxGetStreamPriorityRange",
 	} {
 		for n := 1; n <= 2; n++ {
 			sim.fault(name, n, resultOutOfMemory)
 			dev, err := d.Open(0)
 			sim.call("simcuda_clear_faults")
-			if name == "cuDevicePrimaryCtxRetain" && n == 2 {
+			if (name == "cuDevicePrimaryCtxRetain" || name == "cuCtxGetStreamPriorityRange") && n == 2 {
 				require.NoError(t, err)
 				require.NoError(t, dev.Close())
 				continue

@@ -129,14 +129,16 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 // is queued there later.
 func (s *stream) settle(op string) error {
 	o := s.owner
-	var end uintptr
-	err := o.call(op, "", &o.api.eventCreate, dl.Pointer(&end), eventBlockingSync|eventDisableTiming)
+	end, err := o.takeEvent(op, false)
 	if err != nil {
 		return err
 	}
 	err = o.call(op, "", &o.api.eventRecord, end, s.handle)
 	if err == nil {
 		err = o.call(op, "", &o.api.eventSynchronize, end)
+	}
+	if o.spareEvents.put(end, false) {
+		return err
 	}
 	freed := o.takeBack(op, "", &o.api.eventDestroy, end)
 	if err == nil {

@@ -48,12 +48,22 @@ func (s *stream) check(op string) error {
 
 // use runs body while the stream is open, in the device's context.
 func (s *stream) use(op string, body func() error) error {
+	return s.useAs(op, relaxed, body)
+}
+
+// order is use for calls that only say what comes before what. In streams of others,
+// which may be the legacy one, these are not free of captures either.
+func (s *stream) order(op string, body func() error) error {
+	return s.useAs(op, entry(s.foreign), body)
+}
+
+func (s *stream) useAs(op string, how entry, body func() error) error {
 	s.using.RLock()
 	defer s.using.RUnlock()
 	if err := s.check(op); err != nil {
 		return err
 	}
-	return s.owner.within(op, body)
+	return s.owner.enter(op, how, body)
 }
 
 // Idle asks the driver. A failure of queued work is an error here as well.
@@ -108,7 +118,7 @@ func (s *stream) await(op string, limit deadline) error {
 	if idle, err := s.Idle(); idle || err != nil {
 		return err
 	}
-	end, err := s.record(op)
+	end, err := s.record(op, false)
 	if err != nil {
 		return err
 	}

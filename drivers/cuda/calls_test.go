@@ -1,0 +1,214 @@
+package cuda
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// callsOf says how often each function of the driver is called while run runs.
+func (s simulator) callsOf(run func()) map[string]int {
+	before, all := map[string]int{}, s.calls("*")
+	for _, row := range new(api).table() {
+		before[row.Name] = s.calls(row.Name)
+	}
+	run()
+	made, sum := map[string]int{}, 0
+	for name, n := range before {
+		if n = s.calls(name) - n; n > 0 {
+			made[name] = n
+			sum += n
+		}
+	}
+	require.Equal(s.t, s.calls("*")-all, sum, "a function was called that is in no table")
+	return made
+}
+
+// cost is what an operation calls: how often it looks for the context, how often it
+// changes the thread's mode and changes it back, and what else.
+type cost struct {
+	contexts, modes int
+	calls           string
+}
+
+// costOf reads what was counted, and holds that context and mode are put back as
+// often as they are changed. elsewhere says that the context was not current on the
+// thread; byWorkers, that others are at it as well.
+func costOf(t *testing.T, made map[string]int, elsewhere, byWorkers bool) cost {
+	c := cost{contexts: made["cuCtxGetCurrent"], modes: made["cuThreadExchangeStreamCaptureMode"] / 2}
+	require.Zero(t, made["cuThreadExchangeStreamCaptureMode"]%2)
+	switched := 0
+	if elsewhere {
+		switched = c.contexts
+	}
+	require.Equal(t, made["cuCtxPopCurrent_v2"], made["cuCtxPushCurrent_v2"])
+	if !byWorkers {
+		require.Equal(t, switched, made["cuCtxPushCurrent_v2"])
+	}
+	for _, around := range []string{
+		"cuCtxGetCurrent", "cuThreadExchangeStreamCaptureMode", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2",
+	} {
+		delete(made, around)
+	}
+	var calls []string
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		calls = append(calls, fmt.Sprintf("%d %s", made[name], name))
+	}
+	c.calls = strings.Join(calls, ", ")
+	return c
+}
+
+// pageOfCosts is where the costs are stated.
+const pageOfCosts = "../../docs/performance.md"
+
+// statedCosts reads the table of the page.
+func statedCosts(t *testing.T) map[string]cost {
+	text, err := os.ReadFile(pageOfCosts)
+	require.NoError(t, err)
+	_, text2, found := strings.Cut(string(text), "\n## Driver calls per operation (CUDA)\n")
+	require.True(t, found, "%s has no section about driver calls", pageOfCosts)
+	section, _, _ := strings.Cut(text2, "\n## ")
+	stated := map[string]cost{}
+	for line := range strings.Lines(section) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 4 {
+			continue
+		}
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(strings.TrimSpace(cells[i]), "`", "")
+		}
+		contexts, err := strconv.Atoi(cells[1])
+		if err != nil {
+			continue
+		}
+		modes, err := strconv.Atoi(cells[2])
+		require.NoError(t, err, line)
+		require.NotContains(t, stated, cells[0])
+		stated[cells[0]] = cost{contexts, modes, strings.TrimPrefix(cells[3], "none")}
+	}
+	return stated
+}
+
+// operation is something that is done, and counted where it has a name.
+type operation struct {
+	name string
+	do   func() error
+	// byWorkers says that threads of the library do it, which have no context.
+	byWorkers bool
+}
+
+// The page states what each operation calls, no more and no less, with the context of
+// the device current on the thread and without, whatever generation the driver is of.
+func TestCallsPerOperation(t *testing.T) {
+	for _, generation := range generations {
+		t.Run(generation, func(t *testing.T) {
+			if alone(t, envLibrary+"="+simulated(generation)) {
+				countCalls(t)
+			}
+		})
+	}
+}
+
+func countCalls(t *testing.T) {
+	stated, sim := statedCosts(t), newSimulator(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	measured := map[string]bool{}
+	for _, elsewhere := range []bool{false, true} {
+		o := open(t, 0)
+		if !elsewhere {
+			sim.must("cuCtxPushCurrent_v2", o.context)
+		}
+		for _, one := range slices.Concat(countedOperations(t, o), pooledOperations(t, o), pagedOperations(t, o)) {
+			var err error
+			made := sim.callsOf(func() { err = one.do() })
+			require.NoError(t, err, one.name)
+			if one.name == "" {
+				continue
+			}
+			measured[one.name] = true
+			want, found := stated[one.name]
+			assert.True(t, found, "%s does not state %q", pageOfCosts, one.name)
+			got := costOf(t, made, elsewhere, one.byWorkers)
+			assert.Equal(t, want, got, "%s", one.name)
+		}
+		if !elsewhere {
+			var popped uintptr
+			sim.must("cuCtxPopCurrent_v2", dl.Pointer(&popped))
+		}
+		require.NoError(t, o.Close())
+		sim.clean()
+	}
+	for name := range stated {
+		assert.True(t, measured[name], "%s states %q, which nothing counts", pageOfCosts, name)
+	}
+}
+
+// countedOperations is a life of a device; those without a name are not counted.
+func countedOperations(t *testing.T, o *openDevice) []operation {
+	var (
+		addr, space device.Addr
+		pinned      device.PinnedMemory
+		s           device.Stream
+		e, last     device.Event
+		release     func()
+	)
+	one := device.Pattern{Value: 1, WidthBytes: 1}
+	pages := make([]device.Page, 4)
+	uncounted := func(do func() error) operation { return operation{do: do} }
+	return []operation{
+		{name: "take a segment", do: func() (err error) { addr, err = o.Allocate(1 << 20); return err }},
+		{name: "take page-locked memory", do: func() (err error) { pinned, err = o.AllocatePinned(64 << 10); return err }},
+		{name: "read the memory of the device", do: func() error { _, err := o.Memory(); return err }},
+		{name: "make a stream", do: func() (err error) { s, err = o.NewPriorityStream(0); return err }},
+		{name: "fill", do: func() error { return s.Fill(addr, one, 4096) }},
+		{name: "copy within the device", do: func() error { return s.Copy(addr, addr+4096, 4096) }},
+		{name: "copy from the host", do: func() error { return s.CopyFromHost(addr, pinned.HostAddr, 4096) }},
+		{name: "copy to the host", do: func() error { return s.CopyToHost(pinned.HostAddr, addr, 4096) }},
+		{name: "queue a host function", do: func() error { return s.HostFunction(func() {}) }},
+		{name: "record an event, the first time", do: func() (err error) { e, err = s.RecordEvent(); return err }},
+		{name: "wait for an event in another stream", do: func() error { return o.DefaultStream().WaitEvent(e) }},
+		{name: "wait for an event", do: func() error { return e.Synchronize(device.Forever) }},
+		{name: "ask whether an event has passed", do: func() error { _, err := e.Done(); return err }},
+		{name: "forget an event", do: func() error { return e.Close() }},
+		uncounted(func() error { release = blocked(t, s.(*stream)); return nil }),
+		{name: "record an event", do: func() (err error) { e, err = s.RecordEvent(); return err }},
+		{name: "forget an event", do: func() error { return e.Close() }},
+		{name: "record an event", do: func() (err error) { e, err = s.RecordEvent(); return err }},
+		{name: "forget an event", do: func() error { return e.Close() }},
+		uncounted(func() error { release(); return nil }),
+		{name: "record an event with its time, the first time",
+			do: func() (err error) { e, err = device.RecordTimed(s); return err }},
+		uncounted(func() (err error) { last, err = device.RecordTimed(s); return err }),
+		{name: "wait for a stream", do: func() error { return s.Synchronize(device.Forever) }},
+		{name: "time between two events", do: func() error { _, err := device.Elapsed(e, last); return err }},
+		{name: "forget an event", do: func() error { return e.Close() }},
+		{name: "record an event with its time", do: func() (err error) { e, err = device.RecordTimed(s); return err }},
+		uncounted(func() error { return s.Synchronize(device.Forever) }),
+		uncounted(func() error { return last.Close() }),
+		uncounted(func() error { return e.Close() }),
+		{name: "ask whether a stream is idle", do: func() error { _, err := s.Idle(); return err }},
+		{name: "end a stream", do: func() error { return s.Close() }},
+		{name: "reserve addresses", do: func() (err error) { space, err = o.Reserve(8<<20, 2<<20); return err }},
+		{name: "make 4 pages", do: func() error { return o.Create(pages, 2<<20, device.BackingMovable) }},
+		{name: "map 4 pages", do: func() error { return o.Map(space, pages) }},
+		{name: "give access to 4 pages in a row", do: func() error { return o.SetAccess(space, 8<<20, device.AccessReadWrite) }},
+		{name: "unmap 4 pages in a row", do: func() error { return o.Unmap(space, 8<<20) }},
+		{name: "make 4 pages zeros", do: func() error { return o.Zero(pages) }},
+		{name: "release 4 pages", do: func() error { return o.Release(pages) }},
+		{name: "give addresses back", do: func() error { return o.Unreserve(space, 8<<20) }},
+		{name: "give page-locked memory back", do: func() error { return o.FreePinned(pinned.Addr, 64<<10) }},
+		{name: "give a segment back", do: func() error { return o.Free(addr, 1<<20) }},
+	}
+}
