@@ -37,11 +37,14 @@ func (p poolCache) Counts() pool.CacheCounts {
 	return cacheCountsOf(&counts)
 }
 
+// Number is the handle that the caches are found by.
+func (p poolCache) Number() uint64 { return uint64(p) }
+
 // OwnCounts is Counts without what other threads have done since they last asked
 // for blocks or gave some back.
 func (p poolCache) OwnCounts() pool.CacheCounts {
 	var counts C.struct_fm_cache_counts
-	C.fm_cache_count_own(C.uint64_t(p), &counts)
+	_ = C.fm_cache_count_own(C.uint64_t(p), &counts)
 	return cacheCountsOf(&counts)
 }
 

@@ -91,8 +91,8 @@ void fm_cache_forget_stream(uint64_t stream);
 /** Counts a pool's caches in one moment; all zero for a pool without. */
 void fm_cache_count(uint64_t pool, struct fm_cache_counts *counts_out);
 /** The same without stopping anybody: what other threads have done since they last
- *  had to do with the core is left out. */
-void fm_cache_count_own(uint64_t pool, struct fm_cache_counts *counts_out);
+ *  had to do with the core is left out. False: the pool has none. */
+bool fm_cache_count_own(uint64_t pool, struct fm_cache_counts *counts_out);
 /** Takes up to capacity idle blocks out of the caches of all threads. They are
  *  the pool's from now on. 0: none is left. */
 uint64_t fm_cache_take(uint64_t pool, struct fm_cache_block *blocks_out,

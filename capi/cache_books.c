@@ -43,7 +43,7 @@ void fm_cache_count(uint64_t pool, struct fm_cache_counts *counts_out) {
     fm_unlock();
 }
 
-void fm_cache_count_own(uint64_t pool, struct fm_cache_counts *counts_out) {
+bool fm_cache_count_own(uint64_t pool, struct fm_cache_counts *counts_out) {
     const struct fm_thread *self = fm_self;
     fm_lock();
     struct fm_cache *cache = fm_cache_of(pool);
@@ -56,6 +56,7 @@ void fm_cache_count_own(uint64_t pool, struct fm_cache_counts *counts_out) {
         memset(counts_out, 0, sizeof *counts_out);
     }
     fm_unlock();
+    return cache != NULL;
 }
 
 /* ---------------------------------------------------------------- blocks */

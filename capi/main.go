@@ -29,6 +29,7 @@ var lib = library.New(library.Options{
 	InsideCallback: insideCallback,
 	MayNotWait:     mayNotWait,
 	ThreadCaches:   threadCaches{},
+	Mirrors:        mirrors{},
 	Host:           hostInfo,
 	Surveyors:      probe.Surveyors(),
 	ProbeHelpers:   probeHelpers(),

@@ -1,6 +1,7 @@
 /* Section 14 of the header: levels, recent memory information and monitors. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "mirror.h"
 
 ferrum_status ferrum_memory_get_recent_info(ferrum_device device,
                                             uint64_t max_age_ns,
@@ -9,6 +10,18 @@ ferrum_status ferrum_memory_get_recent_info(ferrum_device device,
     FM_REQUIRE(info_out);
     FM_STRUCT_OUT(info_out);
     ferrum_memory_info full = FERRUM_MEMORY_INFO_INIT;
+    enum fm_mirror_reading reading =
+        fm_mirror_read(device.id, max_age_ns, &full);
+    if (reading == FM_MIRROR_HIDDEN) {
+        ferrum_status status = fmgo_memory_show(device.id);
+        if (status != FERRUM_OK)
+            return fm_failed_in(__func__, status);
+        reading = fm_mirror_read(device.id, max_age_ns, &full);
+    }
+    if (reading == FM_MIRROR_READ) {
+        fm_struct_give(info_out, &full, sizeof full);
+        return FERRUM_OK;
+    }
     FM_RETURN_STRUCT(fmgo_memory_get_recent_info(device.id, max_age_ns, &full),
                      info_out, full);
 }

@@ -47,7 +47,9 @@ func (e *Engine) MeasureBandwidth() (gbps float64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	e.mu.Lock()
 	e.bandwidth.measured.Store(&gbps)
+	e.mu.Unlock()
 	return gbps, nil
 }
 

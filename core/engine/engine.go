@@ -8,6 +8,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/memcheck"
+	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/notify"
 	"ferrum_mem/core/track"
 )
@@ -65,8 +66,9 @@ type Engine struct {
 	totals  track.Totals
 	asleep  asleep
 
-	mu     sync.Mutex
+	mu     mirror.Lock
 	closed bool
+	shown  shown
 	// pools is never written, only replaced: it may be read without the lock.
 	pools []Pool
 	// retired is the counts of pools that are gone.
@@ -136,17 +138,25 @@ func (e *Engine) Register(p Pool) error {
 	// A pool that was alone until now has not told the totals all.
 	e.publish()
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.closed {
+		defer e.mu.Unlock()
 		return e.closedError("engine.register")
 	}
 	e.pools = append(slices.Clip(e.pools), p)
+	place := e.shown.enter(p)
+	e.mu.Unlock()
+	if place != nil {
+		p.(shower).ShowAt(place)
+	}
 	return nil
 }
 
 // Unregister takes a pool out that holds nothing any more and keeps its counts.
 func (e *Engine) Unregister(p Pool) {
 	final := p.Statistics()
+	if s, ok := p.(shower); ok {
+		s.ShowAt(nil)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before := len(e.pools)
@@ -154,6 +164,7 @@ func (e *Engine) Unregister(p Pool) {
 	if len(e.pools) == before {
 		return
 	}
+	e.shown.leave(p)
 	e.retired.Allocations += final.Allocations
 	e.retired.Frees += final.Frees
 	e.retired.Failures += final.Failures
@@ -203,7 +214,7 @@ func (e *Engine) closedError(op string) error {
 
 // Pools lists the pools of the device, one of them left out.
 func (e *Engine) Pools(but Pool) []Pool {
-	e.mu.Lock()
+	e.mu.Peek()
 	defer e.mu.Unlock()
 	pools := make([]Pool, 0, len(e.pools))
 	for _, p := range e.pools {

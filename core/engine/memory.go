@@ -57,7 +57,7 @@ func (e *Engine) MemoryInfo() (info MemoryInfo, err error) {
 	if err != nil {
 		return info, err
 	}
-	e.mu.Lock()
+	e.mu.Peek()
 	headroom := e.headroomLocked()
 	e.mu.Unlock()
 	e.fill(&info, reading, headroom, e.Statistics().Brief())
@@ -93,7 +93,7 @@ func (e *Engine) fill(info *MemoryInfo, reading device.MemoryReading, headroom u
 // Statistics is the books of the device: the sum over its pools, the counts of
 // pools that are gone included. Peaks are of the sum, not the sum of peaks.
 func (e *Engine) Statistics() track.Statistics {
-	e.mu.Lock()
+	e.mu.Peek()
 	sum := e.retired
 	pools := e.pools
 	e.mu.Unlock()

@@ -73,7 +73,7 @@ func (e *Engine) SegmentsChanged() {
 }
 
 func (e *Engine) listening() bool {
-	e.mu.Lock()
+	e.mu.Peek()
 	defer e.mu.Unlock()
 	return len(e.listeners) > 0
 }
@@ -84,7 +84,7 @@ func (e *Engine) lookLocked() {
 	if err != nil {
 		return
 	}
-	e.mu.Lock()
+	e.mu.Peek()
 	free, held := min(reading.FreeBytes, e.headroomLocked()), e.held
 	e.mu.Unlock()
 	w := &e.watch
@@ -166,7 +166,7 @@ func (e *Engine) reportDropped(dropped int) {
 }
 
 func (e *Engine) listListeners() []*Registration {
-	e.mu.Lock()
+	e.mu.Peek()
 	defer e.mu.Unlock()
 	return slices.Clone(e.listeners)
 }
@@ -227,7 +227,7 @@ func (e *Engine) listen(r *Registration) (level pressure.Level, dropped int, err
 }
 
 func (e *Engine) isClosed() bool {
-	e.mu.Lock()
+	e.mu.Peek()
 	defer e.mu.Unlock()
 	return e.closed
 }

@@ -16,14 +16,17 @@ type pastReading struct {
 
 // read asks the device and keeps what it says.
 func (e *Engine) read() (device.MemoryReading, error) {
-	e.mu.Lock()
+	e.mu.Peek()
 	held := e.held
 	e.mu.Unlock()
 	reading, err := e.dev.Memory()
 	if err != nil {
 		return device.MemoryReading{}, err
 	}
-	e.last.Store(&pastReading{MemoryReading: reading, at: track.Now(), held: held})
+	past := &pastReading{MemoryReading: reading, at: track.Now(), held: held}
+	e.mu.Lock()
+	e.last.Store(past)
+	e.mu.Unlock()
 	return reading, nil
 }
 
@@ -58,7 +61,7 @@ func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (info MemoryInfo, err er
 	if age > maxAge {
 		return e.MemoryInfo()
 	}
-	e.mu.Lock()
+	e.mu.Peek()
 	pools, held, headroom, closed := e.pools, e.held, e.headroomLocked(), e.closed
 	e.mu.Unlock()
 	if closed {

@@ -38,7 +38,7 @@ func (e *Engine) outOfMemory(need Need) error {
 		fmt.Fprintf(&text, "; %s", need.Bound)
 		room = min(room, need.BoundRoomBytes)
 	}
-	e.mu.Lock()
+	e.mu.Peek()
 	limit, held := e.limit, e.held
 	room = min(room, e.headroomLocked())
 	e.mu.Unlock()

@@ -108,7 +108,7 @@ func (e *Engine) SetLimit(limitBytes uint64) error {
 
 // Limit is the present limit; 0: none.
 func (e *Engine) Limit() uint64 {
-	e.mu.Lock()
+	e.mu.Peek()
 	defer e.mu.Unlock()
 	return e.limit
 }
@@ -188,7 +188,7 @@ func (e *Engine) headroomLocked() uint64 {
 
 // overLimit is what is held above the limit.
 func (e *Engine) overLimit() uint64 {
-	e.mu.Lock()
+	e.mu.Peek()
 	defer e.mu.Unlock()
 	if e.limit == 0 || e.held <= e.limit {
 		return 0

@@ -102,6 +102,9 @@ func (l *Library) openNew(r *run, id device.ID) (uint64, error) {
 		return 0, on(err, e)
 	}
 	d.handle.Store(handle)
+	if l.options.Mirrors != nil {
+		e.ShowAt(l.options.Mirrors.Of(handle), handle)
+	}
 	l.opened[id] = d
 	l.log.printf(LogInfo, "%v: opened: %s, %d bytes", id, e.Info().Name, e.Info().TotalBytes)
 	return handle, nil
@@ -183,6 +186,7 @@ func (l *Library) finishClose(d *openDevice, force bool, report func()) error {
 		return err
 	}
 	d.closed = true
+	d.engine.ShowAt(nil, 0)
 	delete(l.opened, d.engine.ID())
 	l.log.printf(LogInfo, "%v: closed", d.engine.ID())
 	_, err = l.devices.Remove(d.handle.Load())

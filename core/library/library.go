@@ -56,6 +56,9 @@ type Options struct {
 	MayNotWait func() bool
 	// ThreadCaches makes the thread caches in front of pools; nil: there are none.
 	ThreadCaches ThreadCaches
+	// Mirrors is where the books of devices can be read from outside of the library;
+	// nil: nowhere.
+	Mirrors Mirrors
 	// Host describes the machine; nil: nothing is known of it.
 	Host func() HostInfo
 	// Surveyors look for the devices of vendors.

@@ -38,7 +38,7 @@ func (l *Library) Init(s *Settings) error {
 	if err != nil {
 		return err
 	}
-	l.current.Store(r)
+	l.setRun(r)
 	l.users = 1
 	l.log.printf(LogInfo, "started, version %s", Version)
 	if r.debug != 0 {
@@ -124,7 +124,7 @@ func (l *Library) Shutdown(force bool) error {
 		l.mu.Unlock()
 		return device.Errorf(device.CodeBusy, op, "still in use: %s", left)
 	}
-	l.current.Store(nil)
+	l.setRun(nil)
 	l.stopping = true
 	l.mu.Unlock()
 
@@ -138,7 +138,7 @@ func (l *Library) Shutdown(force bool) error {
 	l.lastLeaks = leaks
 	l.stopping = false
 	if err != nil {
-		l.current.Store(r)
+		l.setRun(r)
 		l.log.printf(LogError, "shutdown failed, the library runs on: %v", err)
 	} else {
 		l.users = 0

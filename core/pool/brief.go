@@ -1,6 +1,9 @@
 package pool
 
-import "ferrum_mem/core/track"
+import (
+	"ferrum_mem/core/mirror"
+	"ferrum_mem/core/track"
+)
 
 // ownCounter is a Cache that can count without stopping the threads that use it.
 type ownCounter interface {
@@ -12,19 +15,70 @@ type ownCounter interface {
 // Brief is the present values of the books. What the caches hold is taken as
 // their calling thread knows it.
 func (p *Pool) Brief() track.Brief {
-	p.mu.Lock()
+	p.mu.Peek()
 	if own := p.leases.own; own != nil {
 		p.mu.Unlock()
 		counts := own.OwnCounts()
-		p.mu.Lock()
+		p.mu.Peek()
 		p.learn(&counts)
 	}
 	books := p.books.Brief()
+	books.LargestFreeBytes = min(p.largestFree(), books.CachedBytes)
+	p.mu.Unlock()
+	return books
+}
+
+// largestFree is the longest free run of any segment. The caller holds mu.
+func (p *Pool) largestFree() (bytes uint64) {
 	for _, s := range p.segments {
 		stats := s.strategy.Stats()
-		books.LargestFreeBytes = max(books.LargestFreeBytes, p.largestFreeOf(s, &stats))
+		bytes = max(bytes, p.largestFreeOf(s, &stats))
 	}
-	p.mu.Unlock()
-	books.LargestFreeBytes = min(books.LargestFreeBytes, books.CachedBytes)
-	return books
+	return bytes
+}
+
+// knownCache is a Cache that readers of the books can count themselves.
+type knownCache interface {
+	// Number is what they know it by; not 0.
+	Number() uint64
+}
+
+// ShowAt has the pool's own books shown at a place from now on, when Show asks for it;
+// nil: nowhere.
+func (p *Pool) ShowAt(place *mirror.Pool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shownAt = place
+	if place == nil {
+		p.mu.Place(nil)
+		return
+	}
+	p.mu.Place(&place.Version)
+}
+
+// Show shows the books, unless they are shown or there is no place for them. They stay
+// so until they change: all that changes them takes mu by Lock. The caches' part is
+// left out. Hearing of it (learn) moves the whole and that part alike, so that it
+// needs no more than Peek.
+func (p *Pool) Show() {
+	p.mu.Peek()
+	defer p.mu.Unlock()
+	if !p.mu.Wanted() {
+		return
+	}
+	number := uint64(0)
+	if p.leases.cache != nil {
+		known, ok := p.leases.cache.(knownCache)
+		if !ok {
+			return
+		}
+		number = known.Number()
+	}
+	own := p.books.Own()
+	p.shownAt.Write(&mirror.PoolBooks{
+		Cache: number, ActiveBytes: own.ActiveBytes, CachedBytes: own.CachedBytes,
+		UnusableBytes: own.UnusableBytes, LiveBlocks: own.LiveBlocks, LargestFreeBytes: p.largestFree(),
+		LeasedBytes: p.leases.leased, ReturnedBytes: p.leases.returned,
+	})
+	p.mu.Show()
 }

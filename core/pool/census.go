@@ -8,14 +8,14 @@ import "ferrum_mem/core/track"
 // gives the cache, or nil.
 func (p *Pool) freeze() Cache {
 	p.census.Lock()
-	p.mu.Lock()
+	p.mu.Peek()
 	defer p.mu.Unlock()
 	p.frozen = true
 	return p.leases.cache
 }
 
 func (p *Pool) thaw() {
-	p.mu.Lock()
+	p.mu.Peek()
 	p.frozen = false
 	p.thawed.Broadcast()
 	p.mu.Unlock()
@@ -24,7 +24,7 @@ func (p *Pool) thaw() {
 
 // Statistics is the books of the pool, of one moment.
 func (p *Pool) Statistics() track.Statistics {
-	p.mu.Lock()
+	p.mu.Peek()
 	if p.leases.cache == nil {
 		defer p.mu.Unlock()
 		return p.statisticsLocked()
@@ -32,14 +32,14 @@ func (p *Pool) Statistics() track.Statistics {
 	p.mu.Unlock()
 	cache := p.freeze()
 	defer p.thaw()
-	p.mu.Lock()
+	p.mu.Peek()
 	stats, outside, was := p.statisticsLocked(), p.books.Outside(), p.leases
 	p.mu.Unlock()
 	if cache == nil {
 		return stats
 	}
 	counts := cache.Counts()
-	p.mu.Lock()
+	p.mu.Peek()
 	p.learn(&counts)
 	p.mu.Unlock()
 	return stats.With(outside, was.outside(&counts), p.config.Stats)
@@ -47,10 +47,7 @@ func (p *Pool) Statistics() track.Statistics {
 
 func (p *Pool) statisticsLocked() track.Statistics {
 	stats := p.books.Statistics()
-	for _, s := range p.segments {
-		own := s.strategy.Stats()
-		stats.LargestFreeBytes = max(stats.LargestFreeBytes, p.largestFreeOf(s, &own))
-	}
+	stats.LargestFreeBytes = p.largestFree()
 	return stats
 }
 
@@ -90,7 +87,7 @@ func (c *CacheCounts) agree() bool {
 func (p *Pool) Tags() []track.TagUse {
 	cache := p.freeze()
 	defer p.thaw()
-	p.mu.Lock()
+	p.mu.Peek()
 	uses := p.tags.Uses(nil)
 	p.mu.Unlock()
 	if cache == nil {
@@ -104,7 +101,7 @@ func (p *Pool) Tags() []track.TagUse {
 		use.Blocks++
 		byTag[c.Tag] = use
 	}
-	p.mu.Lock()
+	p.mu.Peek()
 	for tag, use := range byTag {
 		use.Tag = p.tags.Name(tag)
 		uses = append(uses, use)

@@ -38,10 +38,15 @@ type BlockInfo struct {
 	AllocatedAt time.Duration
 }
 
-// EachBlock visits the live blocks of one moment, in the order of their
-// addresses, until visit says false. visit runs with no lock held.
+// EachBlock visits the live blocks of one moment, those of private pools included,
+// in the order of their addresses, until visit says false. visit runs with no lock held.
 func (p *Pool) EachBlock(visit func(Block) bool) {
-	for _, block := range p.liveBlocks() {
+	live := p.liveBlocks()
+	for _, private := range p.graphs.list() {
+		live = append(live, private.liveBlocks()...)
+	}
+	slices.SortFunc(live, func(a, b Block) int { return cmp.Compare(a.Addr, b.Addr) })
+	for _, block := range live {
 		if !visit(block) {
 			return
 		}
@@ -54,7 +59,7 @@ func (p *Pool) liveBlocks() []Block {
 	cache := p.freeze()
 	defer p.thaw()
 	var live []Block
-	p.mu.Lock()
+	p.mu.Peek()
 	for _, s := range p.segments {
 		s.eachBlock(func(l located) bool {
 			if l.info().state() == blockLive {
@@ -87,7 +92,7 @@ func leasedLive(cache Cache) []CachedBlock {
 }
 
 func (p *Pool) describeCached(c CachedBlock) Block {
-	p.mu.Lock()
+	p.mu.Peek()
 	defer p.mu.Unlock()
 	return Block{
 		Addr: c.Addr, SizeBytes: c.SizeBytes, RequestedBytes: c.RequestedBytes, Tag: p.tags.Name(c.Tag),
@@ -96,7 +101,10 @@ func (p *Pool) describeCached(c CachedBlock) Block {
 
 // Lookup describes the live block that starts at an address.
 func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
-	p.mu.Lock()
+	if private := p.privateOf(addr); private != nil {
+		return private.Lookup(addr)
+	}
+	p.mu.Peek()
 	l, ok := p.locateGiven(addr)
 	state := blockNone
 	if ok {
@@ -126,7 +134,7 @@ func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
 func (p *Pool) lookUpTaken(addr device.Addr) (Block, bool) {
 	p.freeze()
 	defer p.thaw()
-	p.mu.Lock()
+	p.mu.Peek()
 	defer p.mu.Unlock()
 	if l, ok := p.locate(addr); ok && l.info().state() == blockLive {
 		return p.describe(l), true
@@ -137,10 +145,13 @@ func (p *Pool) lookUpTaken(addr device.Addr) (Block, bool) {
 // UsableSize is how many bytes of the live block at an address may be used.
 // Errors: those of Free.
 func (p *Pool) UsableSize(addr device.Addr) (uint64, error) {
+	if private := p.privateOf(addr); private != nil {
+		return private.UsableSize(addr)
+	}
 	if block, ok := p.Lookup(addr); ok {
 		return block.SizeBytes, nil
 	}
-	p.mu.Lock()
+	p.mu.Peek()
 	defer p.mu.Unlock()
 	if p.state == stateClosed {
 		return 0, p.closedError("pool.usable_size")
@@ -151,7 +162,10 @@ func (p *Pool) UsableSize(addr device.Addr) (uint64, error) {
 // OwnerOf says what an address is in, which may lie inside a block; false: in
 // none of the pool's segments. It may look at every block of a segment.
 func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
-	p.mu.Lock()
+	if private := p.privateOf(addr); private != nil {
+		return private.OwnerOf(addr)
+	}
+	p.mu.Peek()
 	info, state, ok := p.at(addr)
 	if p.debug != nil {
 		p.show(&info.Addr, &info.SizeBytes)

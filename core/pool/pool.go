@@ -6,6 +6,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/memcheck"
+	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/track"
 )
 
@@ -24,7 +25,7 @@ type Pool struct {
 	layout sync.Mutex
 	census sync.Mutex
 
-	mu    sync.Mutex
+	mu    mirror.Lock
 	state state
 	// frozen says that the caches are being counted: the pool's own books stand
 	// still, until thawed is signalled.
@@ -55,6 +56,14 @@ type Pool struct {
 	// grounded says that blocks are in flight for good, after a Close that failed.
 	grounded bool
 	scratch  scratch
+	// graphs is the graphs that were captured for the pool, with their private pools.
+	graphs graphs
+	// keeping is nil but in a private pool, and parked counts blocks that graphs still
+	// use, and that are behind no fence yet.
+	keeping *keeping
+	parked  uint64
+	// shownAt is where the books can be read; nil: nowhere.
+	shownAt *mirror.Pool
 	// debug is nil unless the pool checks what is done with its blocks.
 	debug *memcheck.Checker
 }
@@ -145,7 +154,7 @@ func (p *Pool) Engine() *engine.Engine { return p.engine }
 // Config is the settings, with their defaults filled in and with the present
 // bounds.
 func (p *Pool) Config() Config {
-	p.mu.Lock()
+	p.mu.Peek()
 	defer p.mu.Unlock()
 	c := p.config
 	c.MaxSizeBytes, c.MinHeldBytes, c.ReleaseThresholdBytes = p.maxSize, p.minHeld, p.threshold
@@ -175,7 +184,7 @@ func (p *Pool) Tag(name string) (number uint32, err error) {
 		return 0, device.Errorf(device.CodeInvalidArgument, op,
 			"tag %q has %d bytes, 1 to %d are allowed", name, len(name), MaxNameBytes).On(p.engine.ID())
 	}
-	p.mu.Lock()
+	p.mu.Peek()
 	defer p.mu.Unlock()
 	if p.state == stateClosed {
 		return 0, p.closedError(op)

@@ -17,6 +17,17 @@ func (b *Books) Brief() Brief {
 	}
 }
 
+// Own is Brief without what the caches in front of the pool hold, as far as that is
+// known. A gauge may be below 0, which is a very large number here, while more is known
+// of the caches than the pool has had back from them.
+func (b *Books) Own() Brief {
+	own := b.Brief()
+	own.ActiveBytes -= b.outside.LiveBytes
+	own.CachedBytes -= b.outside.CachedBytes
+	own.LiveBlocks -= b.outside.LiveBlocks
+	return own
+}
+
 // Brief is that part of the record.
 func (s Statistics) Brief() Brief {
 	return Brief{

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/track"
 )
 
@@ -26,12 +27,54 @@ func (ph *Physical) Flush() bool { return false }
 // Statistics is the books: cached is idle and parked pages, and those that are on
 // their way.
 func (ph *Physical) Statistics() track.Statistics {
-	ph.mu.Lock()
+	ph.mu.Peek()
 	defer ph.mu.Unlock()
 	stats := ph.books.Statistics()
 	// Pages that are free lie together wherever they are mapped.
 	stats.LargestFreeBytes = stats.Cached.Current
 	return stats
+}
+
+// Brief is the present values of the books.
+func (ph *Physical) Brief() track.Brief {
+	ph.mu.Peek()
+	defer ph.mu.Unlock()
+	return ph.briefLocked()
+}
+
+func (ph *Physical) briefLocked() track.Brief {
+	brief := ph.books.Brief()
+	brief.LargestFreeBytes = brief.CachedBytes
+	return brief
+}
+
+// ShowAt has the books shown at a place from now on, when Show asks for it; nil:
+// nowhere.
+func (ph *Physical) ShowAt(place *mirror.Pool) {
+	ph.mu.Lock()
+	defer ph.mu.Unlock()
+	ph.shownAt = place
+	if place == nil {
+		ph.mu.Place(nil)
+		return
+	}
+	ph.mu.Place(&place.Version)
+}
+
+// Show shows the books, unless they are shown or there is no place for them, until they
+// change: all that changes them takes mu by Lock.
+func (ph *Physical) Show() {
+	ph.mu.Peek()
+	defer ph.mu.Unlock()
+	if !ph.mu.Wanted() {
+		return
+	}
+	brief := ph.briefLocked()
+	ph.shownAt.Write(&mirror.PoolBooks{
+		ActiveBytes: brief.ActiveBytes, CachedBytes: brief.CachedBytes, UnusableBytes: brief.UnusableBytes,
+		LiveBlocks: brief.LiveBlocks, LargestFreeBytes: brief.LargestFreeBytes,
+	})
+	ph.mu.Show()
 }
 
 // Tags is the use by tag of all spaces.

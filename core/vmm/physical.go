@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/track"
 )
 
@@ -29,8 +30,10 @@ type Physical struct {
 	// keepers are where what sleeps goes.
 	keepers keepers
 
-	mu    sync.Mutex
+	mu    mirror.Lock
 	state state
+	// shownAt is where the books can be read; nil: nowhere.
+	shownAt *mirror.Pool
 	// arrived is signalled when pages that were moving are not any more.
 	arrived *sync.Cond
 	// limitBytes is as it was set; 0: the device's capacity.

@@ -14,6 +14,7 @@ import (
 var below = map[string][]string{
 	"core/device":     {},
 	"core/internal":   {"core/device"},
+	"core/mirror":     {},
 	"core/notify":     {"core/device"},
 	"core/pressure":   {"core/device"},
 	"core/track":      {"core/device"},
@@ -23,13 +24,13 @@ var below = map[string][]string{
 	"core/rangealloc": {"core/device", "core/internal"},
 	"core/memcheck":   {"core/device"},
 	"core/engine": {
-		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck",
+		"core/device", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck",
 	},
 	"core/vmm": {
-		"core/device", "core/internal", "core/notify", "core/track", "core/rangealloc", "core/engine",
+		"core/device", "core/internal", "core/mirror", "core/notify", "core/track", "core/rangealloc", "core/engine",
 	},
 	"core/pool": {
-		"core/device", "core/internal", "core/notify", "core/pressure", "core/track", "core/rangealloc",
+		"core/device", "core/internal", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc",
 		"core/memcheck", "core/engine", "core/vmm",
 	},
 	// A mapping of memory that the host cannot address is a copy that stays where it is
@@ -46,8 +47,8 @@ var below = map[string][]string{
 	"core/trace":     {"core/device"},
 	"core/replay":    {"core/device", "core/trace", "core/track", "core/rangealloc", "core/engine", "core/vmm", "core/pool"},
 	"core/library": {
-		"core/device", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck", "core/engine",
-		"core/vmm", "core/pool", "core/handle", "core/manager", "core/discover",
+		"core/device", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck",
+		"core/engine", "core/vmm", "core/pool", "core/handle", "core/manager", "core/discover",
 		"core/monitor", "core/placement", "core/unified",
 	},
 }
