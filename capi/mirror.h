@@ -1,0 +1,70 @@
+/*
+ * The books of devices as the core shows them (core/mirror), and how a call reads them
+ * without entering Go.
+ */
+#ifndef FERRUM_CAPI_MIRROR_H
+#define FERRUM_CAPI_MIRROR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ferrum_mem.h"
+
+/** Devices and, of each, pools that have a place. */
+#define FM_MIRROR_DEVICES 32
+#define FM_MIRROR_POOLS 32
+/** In fm_mirror.bandwidth, over the bits of a float. */
+#define FM_MIRROR_BANDWIDTH_KNOWN (UINT64_C(1) << 32)
+
+/* What Go writes has no qualifier: cgo does not know _Atomic. */
+
+/** What is shown of a pool: mirror.Pool of Go. */
+struct fm_mirror_pool {
+    /** Odd while all below is the present state. */
+    uint64_t version;
+    /** Handle of the pool's caches; 0: none. */
+    uint64_t cache;
+    uint64_t active_bytes, cached_bytes, unusable_bytes, live_blocks;
+    uint64_t largest_free_bytes;
+    uint64_t leased_bytes, returned_bytes;
+    uint64_t unused[7];
+};
+
+/** What is shown of a device: mirror.Device of Go. */
+struct fm_mirror {
+    /** Odd while all below but the pools is the present state. */
+    uint64_t version;
+    uint64_t handle;
+    uint64_t total_bytes, available_bytes;
+    uint64_t taken_at;
+    uint64_t bandwidth;
+    uint64_t pools;
+    uint64_t partial;
+    uint64_t unused[8];
+    struct fm_mirror_pool pool[FM_MIRROR_POOLS];
+};
+
+/** Gives a device's place; NULL: its handle has none. */
+struct fm_mirror *fm_mirror_of(uint64_t device);
+/** Says whether the library runs: else nothing is read. */
+void fm_mirror_running(bool on);
+/** Says what the time is, on a clock that is never set. */
+uint64_t fm_clock_ns(void);
+/** Says when the clock of the core, which shows times on it, was 0. */
+void fm_mirror_since(uint64_t clock_ns);
+
+/** How a reading went. */
+enum fm_mirror_reading {
+    FM_MIRROR_READ = 0,
+    /** The core is to show the books first. */
+    FM_MIRROR_HIDDEN = 1,
+    /** The core is to be asked. */
+    FM_MIRROR_ASK = 2
+};
+
+/** Reads what ferrum_memory_get_recent_info gives. info_out holds zeros but for its
+ *  size, and does still unless it was read. */
+enum fm_mirror_reading fm_mirror_read(uint64_t device, uint64_t max_age_ns,
+                                      ferrum_memory_info *info_out);
+
+#endif

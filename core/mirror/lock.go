@@ -1,0 +1,50 @@
+package mirror
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Lock is a mutex over numbers that may be shown. The zero value is ready to use, and
+// shows them nowhere.
+type Lock struct {
+	mu sync.Mutex
+	// version is that of the place where the numbers are shown; nil: there is none.
+	version *atomic.Uint64
+	shown   bool
+}
+
+// Lock takes the lock for a change: what is shown is hidden.
+func (l *Lock) Lock() {
+	l.mu.Lock()
+	if l.shown {
+		l.hide()
+	}
+}
+
+// Peek takes the lock to read: what is shown stays so, and nothing of it may change.
+func (l *Lock) Peek() { l.mu.Lock() }
+
+// Unlock gives the lock back.
+func (l *Lock) Unlock() { l.mu.Unlock() }
+
+func (l *Lock) hide() {
+	l.shown = false
+	l.version.Add(1)
+}
+
+// Place says where the numbers are to be shown from now on, by the version there; nil:
+// nowhere. The lock is held, by Lock. No other Lock shows anything at that place until
+// this one has another.
+func (l *Lock) Place(version *atomic.Uint64) { l.version = version }
+
+// Wanted says whether there is a place to show the numbers at which does not show them.
+// The lock is held.
+func (l *Lock) Wanted() bool { return !l.shown && l.version != nil }
+
+// Show says that what was written there is the present state. The lock is held since
+// before the numbers were read, and Wanted.
+func (l *Lock) Show() {
+	l.shown = true
+	l.version.Add(1)
+}
