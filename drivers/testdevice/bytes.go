@@ -21,9 +21,17 @@ type Bytes struct {
 // NewBytes is Bytes of a device.
 func NewBytes(dev device.Device) *Bytes { return &Bytes{dev: dev} }
 
+// visible is the device's own way to see its memory, or nil.
+func (b *Bytes) visible() device.HostVisible {
+	if visible, ok := b.dev.(device.HostVisible); ok && b.dev.Info().HostAddressable {
+		return visible
+	}
+	return nil
+}
+
 // Fill writes the value over size bytes.
 func (b *Bytes) Fill(addr device.Addr, value byte, size uint64) error {
-	if visible, ok := b.dev.(device.HostVisible); ok {
+	if visible := b.visible(); visible != nil {
 		return visible.FillNow(addr, value, size)
 	}
 	stream := b.dev.DefaultStream()
@@ -36,7 +44,7 @@ func (b *Bytes) Fill(addr device.Addr, value byte, size uint64) error {
 // FirstOther finds the first of size bytes that is not the value; false: all of them
 // are.
 func (b *Bytes) FirstOther(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
-	if visible, ok := b.dev.(device.HostVisible); ok {
+	if visible := b.visible(); visible != nil {
 		return visible.FirstOther(addr, value, size)
 	}
 	b.mu.Lock()
@@ -69,7 +77,7 @@ const edgeBytes = 4 << 10
 // Edges is FirstOther for looks that are made again and again: where they are copies,
 // it looks at both ends of the range only.
 func (b *Bytes) Edges(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
-	if _, ok := b.dev.(device.HostVisible); ok || size <= 2*edgeBytes {
+	if b.visible() != nil || size <= 2*edgeBytes {
 		return b.FirstOther(addr, value, size)
 	}
 	found, differs, err := b.FirstOther(addr, value, edgeBytes)
@@ -79,4 +87,31 @@ func (b *Bytes) Edges(addr device.Addr, value byte, size uint64) (device.Differe
 	found, differs, err = b.FirstOther(addr+device.Addr(size-edgeBytes), value, edgeBytes)
 	found.OffsetBytes += size - edgeBytes
 	return found, differs, err
+}
+
+// seenByCopies is a device that looks as if the process saw its memory.
+type seenByCopies struct {
+	device.Device
+	device.VirtualMemory
+	bytes *Bytes
+}
+
+// SeenByCopies is a device with virtual memory of which the process sees the memory by
+// copies, as Bytes does.
+func SeenByCopies(dev device.Device) device.Device {
+	return seenByCopies{dev, dev.(device.VirtualMemory), NewBytes(dev)}
+}
+
+func (s seenByCopies) Info() device.Info {
+	info := s.Device.Info()
+	info.HostVisible = true
+	return info
+}
+
+func (s seenByCopies) FillNow(addr device.Addr, value byte, size uint64) error {
+	return s.bytes.Fill(addr, value, size)
+}
+
+func (s seenByCopies) FirstOther(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
+	return s.bytes.FirstOther(addr, value, size)
 }

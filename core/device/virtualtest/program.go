@@ -24,6 +24,8 @@ type subject struct {
 	visible device.HostVisible
 	// eager: pages have memory from the start.
 	eager bool
+	// shared: others use the device as well.
+	shared bool
 }
 
 // program runs calls on a device and its model.
