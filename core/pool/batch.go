@@ -28,6 +28,14 @@ func (p *Pool) AllocBatch(r Request, to []device.Addr) error {
 }
 
 func (p *Pool) allocBatch(n *need, to []device.Addr) error {
+	if p.graphs.capturing.Load() != 0 {
+		if private, inside, err := p.routed(n); private != nil || err != nil {
+			if err != nil {
+				return err
+			}
+			return private.allocBatch(inside, to)
+		}
+	}
 	p.lock()
 	if p.state != stateOpen {
 		p.mu.Unlock()
@@ -40,10 +48,8 @@ func (p *Pool) allocBatch(n *need, to []device.Addr) error {
 	overfull := p.overfull
 	p.mu.Unlock()
 	if noRoom(err) {
-		wanted := *n
-		return p.search(&wanted,
-			func() error { return p.placeBatch(&wanted, to, fits) },
-			func() error { return p.placeBatch(&wanted, to, wastes) })
+		_, err = p.search(n, to)
+		return err
 	}
 	if overfull {
 		p.shrink()
@@ -224,7 +230,7 @@ func (p *Pool) freeTogether(addrs []device.Addr) bool {
 // by no stream but its own. The caller holds mu.
 func (p *Pool) allPlain() bool {
 	return p.flights.count == 0 && p.leases.leased == p.leases.returned && !p.grounded &&
-		len(p.streams) == 0 && p.debug == nil
+		len(p.streams) == 0 && p.debug == nil && p.parked == 0
 }
 
 // leaveTogether takes live blocks of one size out of the tags and the books. Most

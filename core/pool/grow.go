@@ -26,17 +26,17 @@ func (p *Pool) bound() uint64 {
 	return bound
 }
 
-// grow takes a segment that has room for what take wants and has it taken. It is
+// grow takes a segment that has room for what is wanted and has it taken. It is
 // false when the pool's bound or the device leaves no room for one.
-func (p *Pool) grow(n *need, take taker) (found bool, err error) {
+func (p *Pool) grow(search *search) (found bool, err error) {
 	if p.paged != nil {
-		return p.growPaged(n, take)
+		return p.growPaged(search)
 	}
-	least, ok := p.segmentFor(n)
+	least, ok := p.segmentFor(&search.need)
 	if !ok {
 		return false, nil
 	}
-	found, grown, err := p.growBy(n, least, take)
+	found, grown, err := p.growBy(search, least)
 	if grown {
 		p.engine.SegmentsChanged()
 	}
@@ -59,7 +59,8 @@ func (p *Pool) segmentFor(n *need) (uint64, bool) {
 const growTries = 4
 
 // growBy is grow, and says whether the pool has a new segment.
-func (p *Pool) growBy(n *need, least uint64, take taker) (found, grown bool, err error) {
+func (p *Pool) growBy(search *search, least uint64) (found, grown bool, err error) {
+	n := &search.need
 	p.layout.Lock()
 	defer p.layout.Unlock()
 	for tries := growTries; tries > 0; {
@@ -69,7 +70,7 @@ func (p *Pool) growBy(n *need, least uint64, take taker) (found, grown bool, err
 			return false, grown, p.closedError(opAlloc)
 		}
 		// Another thread may have grown the pool while this one waited.
-		err = take()
+		err = search.take(fits)
 		want, fits := p.wanted(n, least)
 		p.mu.Unlock()
 		if err != rangealloc.ErrNoRoom {

@@ -10,6 +10,15 @@ func (t *pageTable) touchMany(offset, size, count uint64) bool {
 	if last >= uint64(len(t.entries)) {
 		return false
 	}
+	if t.wholePages(offset, size) {
+		if !allSet(t.mapped, first, last+1) {
+			return false
+		}
+		setBits(t.busy, first, last+1)
+		t.paging.took(last + 1 - first)
+		t.countWhole(first, last, size, 1)
+		return true
+	}
 	for page := first; page <= last; page++ {
 		if t.entries[page].blocks == 0 && !t.isMapped(page) {
 			return false
@@ -35,6 +44,13 @@ func (t *pageTable) touchMany(offset, size, count uint64) bool {
 // leaveMany is leave for the blocks of touchMany.
 func (t *pageTable) leaveMany(offset, size, count uint64) {
 	end := offset + size*count
+	if t.wholePages(offset, size) {
+		first, last := offset>>t.shift, (end-1)>>t.shift
+		clearBits(t.busy, first, last+1)
+		t.paging.idle += last + 1 - first
+		t.countWhole(first, last, size, ^uint32(0))
+		return
+	}
 	if size>>t.shift > 0 {
 		for at := offset; at < end; at += size {
 			t.leave(at, size)
@@ -46,6 +62,22 @@ func (t *pageTable) leaveMany(offset, size, count uint64) {
 		if e.blocks -= t.inPage(page, offset, size, end); e.blocks == 0 {
 			clearBits(t.busy, page, page+1)
 			t.paging.idle++
+		}
+	}
+}
+
+// wholePages says that blocks share no page with others.
+func (t *pageTable) wholePages(offset, size uint64) bool {
+	return (offset|size)&(1<<t.shift-1) == 0
+}
+
+// countWhole adds to the counts of pages in which blocks of whole pages start or end.
+func (t *pageTable) countWhole(first, last, size uint64, more uint32) {
+	entries, pages := t.entries[first:last+1], size>>t.shift
+	for at := uint64(0); at < uint64(len(entries)); at += pages {
+		entries[at].blocks += more
+		if pages > 1 {
+			entries[at+pages-1].blocks += more
 		}
 	}
 }

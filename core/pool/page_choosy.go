@@ -21,14 +21,14 @@ const (
 
 // tryChoosy tries to take blocks where pages are mapped already. The caller holds
 // layout.
-func (p *Pool) tryChoosy(take taker) (found bool, err error) {
+func (p *Pool) tryChoosy(search *search) (found bool, err error) {
 	p.lock()
 	defer p.mu.Unlock()
 	if p.state != stateOpen {
 		return false, p.closedError(opAlloc)
 	}
 	p.paged.choosy, p.paged.visits = true, maxVisits
-	err = take()
+	err = search.take(fits)
 	p.paged.choosy = false
 	if noRoom(err) {
 		return false, nil

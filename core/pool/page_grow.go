@@ -15,7 +15,7 @@ import (
 // have moved on meanwhile, and then there is something else to map.
 
 // growPaged is grow for a pool with pages.
-func (p *Pool) growPaged(n *need, take taker) (found bool, err error) {
+func (p *Pool) growPaged(search *search) (found bool, err error) {
 	grown := false
 	defer func() {
 		if grown {
@@ -25,7 +25,7 @@ func (p *Pool) growPaged(n *need, take taker) (found bool, err error) {
 	p.layout.Lock()
 	defer p.layout.Unlock()
 	for spaces, tries := 0, 0; tries < mapTries; tries++ {
-		runs, err := p.tryNoting(take)
+		runs, err := p.tryNoting(search)
 		switch {
 		case err == nil:
 			return true, nil
@@ -33,8 +33,8 @@ func (p *Pool) growPaged(n *need, take taker) (found bool, err error) {
 			if spaces++; spaces > growTries {
 				return false, nil
 			}
-			more, err := p.addSpace(n)
-			n.addressless = !more && err == nil
+			more, err := p.addSpace(&search.need)
+			search.need.addressless = !more && err == nil
 			if !more || err != nil {
 				return false, err
 			}
@@ -44,7 +44,7 @@ func (p *Pool) growPaged(n *need, take taker) (found bool, err error) {
 		}
 		err = p.mapMissing(runs)
 		if err != nil {
-			return p.makeDo(take, err)
+			return p.makeDo(search, err)
 		}
 		grown = true
 	}
@@ -54,12 +54,12 @@ func (p *Pool) growPaged(n *need, take taker) (found bool, err error) {
 // makeDo ends a growth whose pages could not be mapped: a place whose pages are
 // there does as well. That the device has no memory is for the search to deal with;
 // that the system has no further mapping for a hole between pages is not.
-func (p *Pool) makeDo(take taker, failure error) (found bool, err error) {
+func (p *Pool) makeDo(search *search, failure error) (found bool, err error) {
 	outOfMemory := errors.Is(failure, device.CodeOutOfMemory)
 	if !outOfMemory && !errors.Is(failure, device.CodeResourceExhausted) {
 		return false, failure
 	}
-	if found, err = p.tryChoosy(take); found || err != nil || outOfMemory {
+	if found, err = p.tryChoosy(search); found || err != nil || outOfMemory {
 		return found, err
 	}
 	return false, failure
@@ -71,7 +71,7 @@ const mapTries = 1000
 
 // tryNoting tries to take blocks, and gives the pages that are missing when the
 // error is errUnmapped. The caller holds layout.
-func (p *Pool) tryNoting(take taker) ([]pageRun, error) {
+func (p *Pool) tryNoting(search *search) ([]pageRun, error) {
 	p.lock()
 	defer p.mu.Unlock()
 	if p.state != stateOpen {
@@ -79,7 +79,7 @@ func (p *Pool) tryNoting(take taker) ([]pageRun, error) {
 	}
 	g := p.paged
 	g.noting, g.wanted = true, g.wanted[:0]
-	err := take()
+	err := search.take(fits)
 	g.noting = false
 	if err != errUnmapped {
 		return nil, err

@@ -56,6 +56,9 @@ const (
 	sharedBytes     = 32 << 40
 	sharedPart      = 16
 	firstSpaceBytes = 32 << 30
+	// narrowShift makes a space that a strategy counts in 32 bits: its records are a
+	// quarter shorter than those of a larger one.
+	narrowShift = 31
 	// spaceShare is the part of the largest free range that a space takes where
 	// addresses are few: the rest of the process needs some too.
 	spaceShare = 8
@@ -74,7 +77,7 @@ func (p *Pool) newSpace(least uint64) (*segment, error) {
 	most = max(min(most, maxSpaceBytes/spaceFactor)*spaceFactor, 1)
 	left := sharedBytes - min(p.engine.AddressBytes(), sharedBytes)
 	share := max(left/sharedPart, firstSpaceBytes<<min(spaces, shiftOf(maxSpaceBytes/firstSpaceBytes)))
-	share = 1 << (bits.Len64(share) - 1)
+	share = min(1<<(bits.Len64(share)-1), p.config.AlignmentBytes<<narrowShift)
 	smallest := ceilPowerOfTwo(max(least, align))
 	if smallest == 0 {
 		return nil, nil

@@ -71,6 +71,8 @@ type paging struct {
 	// noting is set.
 	noting bool
 	wanted []pageRun
+	// missing is where missingRuns puts its answer.
+	missing []pageRun
 	// spares are pages that are not mapped: a driver call failed on their way to
 	// the device. They are held, and cached.
 	spares []device.Page
@@ -190,9 +192,10 @@ func (g *paging) note(run pageRun) {
 	}
 }
 
-// missingRuns are the pages that what is wanted lacks, each once, in order.
+// missingRuns are the pages that what is wanted lacks, each once, in order, until
+// the next call.
 func (g *paging) missingRuns() []pageRun {
-	var all []pageRun
+	all := g.missing[:0]
 	for _, run := range g.wanted {
 		all = run.missing(all)
 	}
@@ -210,6 +213,7 @@ func (g *paging) missingRuns() []pageRun {
 		}
 		runs = append(runs, run)
 	}
+	g.missing = runs
 	return runs
 }
 

@@ -4,76 +4,107 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"sync"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/rangealloc"
 )
 
-// taker takes what an allocation wants from what is there: all of it, or
-// ErrNoRoom and nothing is changed. The caller holds mu.
-type taker func() error
+// search is an allocation for which the segments had no room.
+type search struct {
+	pool *Pool
+	need need
+	// to is where the blocks of a batch go; nil: one is wanted, and goes to block.
+	to    []device.Addr
+	block Block
+}
+
+// searches keeps those that are over: to grow by a page should leave nothing behind.
+var searches = sync.Pool{New: func() any { return new(search) }}
 
 // allocSlow is Alloc when the segments have no room.
 func (p *Pool) allocSlow(n *need) (Block, error) {
-	var block Block
-	wanted := *n
-	err := p.search(&wanted, func() error {
-		if at := p.flights.find(&wanted, fits); at != none {
-			return p.revive(at, &wanted, &block)
-		}
-		return p.place(&wanted, &block)
-	}, func() error {
-		if at := p.flights.find(&wanted, wastes); at != none {
-			return p.revive(at, &wanted, &block)
-		}
-		return rangealloc.ErrNoRoom
-	})
+	return p.search(n, nil)
+}
+
+// search takes in all freed blocks, grows the pool, and looks for room
+// everywhere, until it got a block, or one for every place of to.
+func (p *Pool) search(n *need, to []device.Addr) (Block, error) {
+	s := searches.Get().(*search)
+	*s = search{pool: p, need: *n, to: to}
+	err := s.run()
+	block := s.block
+	*s = search{}
+	searches.Put(s)
 	if err != nil {
 		return Block{}, err
 	}
 	return block, nil
 }
 
-// search takes in all freed blocks, grows the pool, and looks for room
-// everywhere, until take got what it wants. spare, which may be nil, is tried
-// before anything is waited for.
-func (p *Pool) search(n *need, take, spare taker) error {
-	found, err := p.attempt(take)
+// take takes what is wanted from what is there: all of it, or ErrNoRoom and nothing
+// is changed. What blocks in flight will do, excess says: fits or wastes. The caller
+// holds mu.
+func (s *search) take(excess uint64) error {
+	p := s.pool
+	if s.to != nil {
+		return p.placeBatch(&s.need, s.to, excess)
+	}
+	if at := p.flights.find(&s.need, excess); at != none {
+		return p.revive(at, &s.need, &s.block)
+	}
+	if excess == wastes {
+		return rangealloc.ErrNoRoom
+	}
+	return p.place(&s.need, &s.block)
+}
+
+func (s *search) run() error {
+	p := s.pool
+	found, err := s.attempt(fits)
 	if found || err != nil {
 		return p.failed(err)
 	}
-	if err := p.neverFits(n); err != nil {
+	if err := p.neverFits(&s.need); err != nil {
 		return p.failed(err)
 	}
-	retry := func() (bool, error) {
-		if found, err := p.attempt(take); found || err != nil {
-			return found, err
-		}
-		found, err := p.grow(n, take)
-		if found || err != nil || p.debug == nil || !p.flushQuarantine() {
-			return found, err
-		}
-		return p.attempt(take)
-	}
-	found, err = retry()
+	found, err = s.extend()
 	if err != nil && !errors.Is(err, device.CodeOutOfMemory) {
 		return err
 	}
 	if !found {
-		wanted := engine.Need{
-			Pool: p, Op: opAlloc, SizeBytes: n.Size * n.count, AlignmentBytes: n.Align,
-			Bound: p.boundText(), BoundRoomBytes: p.boundRoom(),
-		}
-		if spare != nil {
-			wanted.Spare = func() (bool, error) { return p.attempt(spare) }
-		}
-		if err := p.engine.FindRoom(wanted, retry); err != nil {
-			return p.failed(p.orAddressless(n, err))
+		if err := s.findRoom(); err != nil {
+			return p.failed(p.orAddressless(&s.need, err))
 		}
 	}
 	p.changed()
 	return nil
+}
+
+// extend grows the pool, or takes in what is in quarantine.
+func (s *search) extend() (found bool, err error) {
+	p := s.pool
+	found, err = p.grow(s)
+	if found || err != nil || p.debug == nil || !p.flushQuarantine() {
+		return found, err
+	}
+	return s.attempt(fits)
+}
+
+// findRoom waits for work, and has others make room.
+func (s *search) findRoom() error {
+	p, n := s.pool, &s.need
+	return p.engine.FindRoom(engine.Need{
+		Pool: p, Op: opAlloc, SizeBytes: n.Size * n.count, AlignmentBytes: n.Align,
+		Bound: p.boundText(), BoundRoomBytes: p.boundRoom(),
+		Spare: func() (bool, error) { return s.attempt(wastes) },
+	}, func() (bool, error) {
+		if found, err := s.attempt(fits); found || err != nil {
+			return found, err
+		}
+		return s.extend()
+	})
 }
 
 // orAddressless is the error of an allocation that found no room: CodeOutOfVirtualMemory
@@ -104,15 +135,16 @@ func (p *Pool) failed(err error) error {
 	return err
 }
 
-// attempt takes in every freed block that is ready and has take look for room.
-func (p *Pool) attempt(take taker) (found bool, err error) {
+// attempt takes in every freed block that is ready and looks for room.
+func (s *search) attempt(excess uint64) (found bool, err error) {
+	p := s.pool
 	p.lock()
 	if p.state != stateOpen {
 		p.mu.Unlock()
 		return false, p.closedError(opAlloc)
 	}
 	p.land(pollAll)
-	err = take()
+	err = s.take(excess)
 	p.mu.Unlock()
 	p.changed()
 	if noRoom(err) {

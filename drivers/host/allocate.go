@@ -141,6 +141,9 @@ func (o *openDevice) free(op string, addr device.Addr, size uint64, locked bool)
 
 // about adds the device to an error that was made without knowing it.
 func (o *openDevice) about(err error) error {
+	if err == nil {
+		return nil
+	}
 	var typed *device.Error
 	if errors.As(err, &typed) {
 		return typed.On(o.info.ID)

@@ -38,6 +38,8 @@ type virtualMemory struct {
 	// reservations are sorted by base.
 	reservations []*reservation
 	stores       []*store
+	// found is where look puts its answer.
+	found []listed
 }
 
 // virtualMapper is the system's part, or why the call cannot be.

@@ -140,7 +140,8 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 		v.mu.Unlock()
 		return o.about(err)
 	}
-	runs := v.runs(c, func(pageSlot) device.Access { return access })
+	var few [fewRuns]run
+	runs := v.runs(few[:0], c, func(pageSlot) device.Access { return access })
 	v.mu.Unlock()
 	if access != device.AccessNone && hasPrivate(runs) && c.space.primed.CompareAndSwap(false, true) {
 		o.prime(c.space, runs)
@@ -179,8 +180,9 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 		v.mu.Unlock()
 		return o.about(err)
 	}
-	files := v.runs(c, func(s pageSlot) device.Access { return device.Access(s.access) })
-	runs := v.runs(c, func(pageSlot) device.Access { return device.AccessNone })
+	var few, others [fewRuns]run
+	files := v.runs(few[:0], c, func(s pageSlot) device.Access { return device.Access(s.access) })
+	runs := v.runs(others[:0], c, func(pageSlot) device.Access { return device.AccessNone })
 	v.mu.Unlock()
 	v.loosen(files)
 	done, err := v.apply(c.space, runs)

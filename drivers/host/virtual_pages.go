@@ -89,15 +89,22 @@ type listed struct {
 
 func (l listed) place() *storedPage { return &l.store.pages[l.index] }
 
-// look finds the pages of a list, each once. The caller holds v.mu.
+// keptListed bounds what is kept of a list for the next one.
+const keptListed = 1024
+
+// look finds the pages of a list, each once. The caller holds v.mu, until it needs
+// the answer no more.
 func (v *virtualMemory) look(op string, pages []device.Page) ([]listed, error) {
 	if len(pages) == 0 {
 		return nil, device.Errorf(device.CodeInvalidSize, op, "pages: the list must not be empty")
 	}
-	found := make([]listed, 0, len(pages))
+	found := v.found[:0]
 	defer func() {
 		for _, l := range found {
 			l.place().named = false
+		}
+		if cap(found) <= keptListed {
+			v.found = found
 		}
 	}()
 	for i, page := range pages {

@@ -45,14 +45,16 @@ func (v *virtualMemory) pieces(op string, address, size uint64) ([]run, error) {
 	if !r.covered(address, size) {
 		return nil, device.Errorf(device.CodeNotMapped, op, "address %#x, size %d: not mapped throughout", address, size)
 	}
-	return v.runs(claimed{space: r, address: address, size: size},
+	return v.runs(nil, claimed{space: r, address: address, size: size},
 		func(pageSlot) device.Access { return device.AccessReadWrite }), nil
 }
 
-// runs are the calls that give each page of a range its access. The caller holds
-// v.mu; the range is mapped throughout.
-func (v *virtualMemory) runs(c claimed, access func(pageSlot) device.Access) []run {
-	var list []run
+// fewRuns have room on the stack of who asks for them: most ranges are one.
+const fewRuns = 4
+
+// runs appends to an empty list the calls that give each page of a range its access.
+// The caller holds v.mu; the range is mapped throughout.
+func (v *virtualMemory) runs(list []run, c claimed, access func(pageSlot) device.Access) []run {
 	var last *run
 	c.space.each(c.address, c.size, func(p place) bool {
 		s, index := v.of(p.page)
@@ -231,7 +233,7 @@ func (v *virtualMemory) undo(c claimed, done uint64) {
 		part.size = done - c.address
 	}
 	v.mu.Lock()
-	runs := v.runs(part, func(s pageSlot) device.Access { return device.Access(s.access) })
+	runs := v.runs(nil, part, func(s pageSlot) device.Access { return device.Access(s.access) })
 	v.mu.Unlock()
 	left := runs[:0]
 	for _, old := range runs {
