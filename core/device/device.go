@@ -38,13 +38,20 @@ type Info struct {
 	AlignmentBytes uint64
 	// HostAddressable says that an Addr of this device is also a HostAddr.
 	HostAddressable bool
-	// Peer, HostVisible, VirtualMemory, PinnedHost and Linker say that the open device
-	// has the capability of that name.
+	// Each of these says that the open device has the capability of that name, and
+	// Capture that its streams are Capturers.
 	Peer          bool
 	HostVisible   bool
 	VirtualMemory bool
 	PinnedHost    bool
 	Linker        bool
+	Exporter      bool
+	ProcessSharer bool
+	Compiler      bool
+	Capture       bool
+	Managed       bool
+	Registrar     bool
+	StreamOrdered bool
 }
 
 // MemoryReading is what the device itself reports, everybody's use included.
@@ -147,11 +154,11 @@ type Peer interface {
 	CopyFromPeer(stream Stream, dst Addr, src Device, srcAddr Addr, size uint64) error
 }
 
-// HostVisible is the capability of memory that this process reads and writes
-// itself: at once, on the calling thread, in the order of no stream. The caller
-// knows that no queued work writes to the range meanwhile. A range that lies in
-// no one segment or reservation is CodeInvalidAddress, a size of 0
-// CodeInvalidSize.
+// HostVisible is the capability of memory that this process fills and looks through
+// itself: before the call returns, in the order of no stream. It need not address that
+// memory: a device may fill it and look through it for the process. The caller knows
+// that no queued work writes to the range meanwhile. A range that lies in no one segment
+// or reservation is CodeInvalidAddress, a size of 0 CodeInvalidSize.
 type HostVisible interface {
 	// FillNow writes the value over size bytes.
 	FillNow(addr Addr, value byte, size uint64) error

@@ -69,7 +69,8 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 	granule := p.config.AlignmentBytes
 	size := (r.SizeBytes + granule - 1) &^ (granule - 1)
 	p.mu.Lock()
-	if p.frozen || p.state != stateOpen || p.flights.count != 0 || !p.tags.IsKept(r.TagNumber) {
+	if p.frozen || p.state != stateOpen || p.flights.count != 0 || !p.tags.IsKept(r.TagNumber) ||
+		p.graphs.capturing.Load() != 0 {
 		p.mu.Unlock()
 		return nil, rangealloc.Range{}, "", 0, false
 	}
@@ -118,6 +119,14 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 
 // allocNeed is Alloc for a checked request.
 func (p *Pool) allocNeed(n *need) (block Block, err error) {
+	if p.graphs.capturing.Load() != 0 {
+		if private, inside, err := p.routed(n); private != nil || err != nil {
+			if err != nil {
+				return Block{}, err
+			}
+			return private.allocNeed(inside)
+		}
+	}
 	p.lock()
 	if p.state != stateOpen {
 		p.mu.Unlock()

@@ -16,10 +16,15 @@ const opClose = "pool.close"
 func (p *Pool) Close(force bool) error {
 	p.PauseReturn()
 	defer p.ResumeReturn()
-	if err := p.beginClose(force); err != nil {
+	err := p.closeGraphs(force)
+	if err == nil {
+		err = p.beginClose(force)
+	}
+	if err != nil {
+		p.openGraphs()
 		return err
 	}
-	err := p.waitForWork()
+	err = p.waitForWork()
 	p.checkLast()
 	p.layout.Lock()
 	if err == nil {
@@ -34,6 +39,9 @@ func (p *Pool) Close(force bool) error {
 	}
 	p.mu.Unlock()
 	p.layout.Unlock()
+	if err != nil {
+		p.openGraphs()
+	}
 	p.engine.SegmentsChanged()
 	p.changed()
 	if err == nil {

@@ -86,6 +86,8 @@ type Config struct {
 	Clock func() time.Duration `json:"-"`
 	// Debug is what the pool checks, besides what its engine asks for.
 	Debug DebugFlags
+	// unchecked is a pool that checks nothing, whatever its engine asks for.
+	unchecked bool
 }
 
 // DefaultConfig is the settings of the C ABI's defaults.

@@ -38,6 +38,9 @@ const (
 // debugging adds what the engine asks for to the settings. Every call of a pool
 // that debugs comes to the core.
 func (c Config) debugging(e *engine.Engine) Config {
+	if c.unchecked {
+		return c
+	}
 	flags, _ := e.Debug()
 	if c.Debug |= flags; c.Debug != 0 {
 		c.ThreadCacheBytes = 0

@@ -10,13 +10,16 @@
 // the memory itself (its debug mode has package memcheck do so). Freed blocks are
 // taken in by later calls. A pool with pages (paging.go) maps them where blocks
 // come to lie; while more of them are idle than are to stay it has one goroutine,
-// which gives them back and ends, at the latest with Close.
+// which gives them back and ends, at the latest with Close. While streams capture, what they
+// allocate is of private pools of their graphs (graphs.go).
 //
 // # Lock order
 //
 // Pool.layout or Pool.census, never both, then Pool.mu, then the locks of the
 // engine and the driver.
 //
+//   - Pool.graphs.mu comes before these, of the pool that graphs were captured for and of
+//     their private pools, and graph.mu after all of them.
 //   - Pool.layout: one thread at a time adds or gives back segments and pages. It
 //     is held over Engine.Reserve and Engine.Release and over the calls of
 //     device.VirtualMemory, which may take milliseconds, and never over

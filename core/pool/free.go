@@ -17,6 +17,9 @@ func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 	if stream == nil {
 		stream = p.defaultStream
 	}
+	if done, err := p.freeRouted(addr, anySize, stream); done {
+		return err
+	}
 	idle, err := stream.Idle()
 	if err != nil {
 		return err
@@ -147,6 +150,9 @@ func (p *Pool) FreeSized(addr device.Addr, sizeBytes uint64, stream device.Strea
 	if stream == nil {
 		stream = p.defaultStream
 	}
+	if done, err := p.freeRouted(addr, sizeBytes, stream); done {
+		return err
+	}
 	idle, err := stream.Idle()
 	if err != nil {
 		return err
@@ -163,6 +169,11 @@ func (p *Pool) FreeBatch(addrs []device.Addr, stream device.Stream) error {
 	}
 	if stream == nil {
 		stream = p.defaultStream
+	}
+	if p.graphs.private.Load() != 0 {
+		if done, err := p.freeManyRouted(&leave{addrs: addrs, stream: stream, batch: true}); done {
+			return err
+		}
 	}
 	idle, err := stream.Idle()
 	if err != nil {
@@ -184,5 +195,11 @@ func (p *Pool) FreeAfter(addr device.Addr, events []device.Event) error {
 				"event %d of %d is nil", i, len(events)).On(p.engine.ID())
 		}
 	}
-	return p.retire(&leave{addrs: []device.Addr{addr}, idle: true, events: events})
+	j := &leave{addrs: []device.Addr{addr}, idle: true, events: events}
+	if p.graphs.private.Load() != 0 {
+		if done, err := p.freeManyRouted(j); done {
+			return err
+		}
+	}
+	return p.retire(j)
 }

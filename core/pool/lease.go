@@ -35,6 +35,11 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 		return 0, p.closedError(opLease)
 	}
 	p.learn(counts)
+	if p.graphs.capturing.Load() != 0 {
+		// It may be a stream that captures, which gets nothing from here.
+		p.mu.Unlock()
+		return 0, nil
+	}
 	if p.flights.count > 0 && !p.frozen {
 		n = p.leaseFlights(&wanted, to)
 		if n < len(to) {

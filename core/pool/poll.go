@@ -165,6 +165,7 @@ func (f *flights) retireQueue(cursor int) {
 
 // Land takes in every freed block whose queued work is done.
 func (p *Pool) Land() {
+	p.sweepGraphs()
 	p.lock()
 	p.land(pollAll)
 	p.mu.Unlock()
@@ -241,7 +242,7 @@ func (p *Pool) waited(at int32, passed bool) {
 func (f *flights) toWaitFor(round int) (at int32, several bool) {
 	var open []int32
 	for _, fence := range f.queues[loose].fences[f.queues[loose].head:] {
-		if !f.fences[fence].done {
+		if !f.fences[fence].done && mayBeWaitedFor(f.fences[fence].event) {
 			open = append(open, fence)
 		}
 	}
@@ -249,7 +250,9 @@ func (f *flights) toWaitFor(round int) (at int32, several bool) {
 		q := &f.queues[queue]
 		for _, fence := range q.fences[q.head:] {
 			if !f.fences[fence].done {
-				open = append(open, fence)
+				if mayBeWaitedFor(f.fences[fence].event) {
+					open = append(open, fence)
+				}
 				break
 			}
 		}

@@ -16,6 +16,18 @@ func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
 	if stream == nil {
 		stream = p.defaultStream
 	}
+	if p.graphs.private.Load() != 0 {
+		owner := p
+		if private := p.privateOf(addr); private != nil {
+			owner = private.Pool
+		}
+		if g, _ := p.graphOf(stream); g != nil {
+			stream = g.branchOf(stream)
+		}
+		if owner != p {
+			return owner.RecordStream(addr, stream)
+		}
+	}
 	for {
 		p.lock()
 		if p.state != stateOpen {

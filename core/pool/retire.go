@@ -25,6 +25,9 @@ type leave struct {
 	// are this call's until the blocks are in flight.
 	streams []device.Stream
 	marks   []device.Event
+	// graphs use the blocks, which were captured on other streams of captures.
+	graphs   []*graph
+	captured []device.Stream
 
 	// reports are what the debug mode has found, of the address of that index if
 	// the free is refused; foreign says that it is not the pool's.
@@ -92,7 +95,7 @@ func (p *Pool) tryRetire(j *leave) (again bool, err error) {
 	if missing := p.unmarked(j, found); len(missing) > 0 {
 		p.restore(found)
 		p.mu.Unlock()
-		return true, j.markAll(missing)
+		return true, p.markAll(j, missing)
 	}
 	p.retireFound(j, found)
 	if p.flights.count > 0 {
@@ -177,8 +180,11 @@ func (p *Pool) unmarked(j *leave, found []located) []device.Stream {
 
 // markAll marks the streams. One that has run dry, or was closed and so ran dry,
 // needs none, and gets a nil mark.
-func (j *leave) markAll(streams []device.Stream) error {
+func (p *Pool) markAll(j *leave, streams []device.Stream) error {
 	for _, stream := range streams {
+		if p.markGraph(j, stream) {
+			continue
+		}
 		idle, err := stream.Idle()
 		if err == nil && !idle {
 			err = j.mark(stream)
@@ -186,7 +192,7 @@ func (j *leave) markAll(streams []device.Stream) error {
 				continue
 			}
 		}
-		if err != nil && !errors.Is(err, device.CodeInvalidState) {
+		if err != nil && !isClosed(stream, err) {
 			return err
 		}
 		j.streams, j.marks = append(j.streams, stream), append(j.marks, nil)
@@ -213,14 +219,16 @@ func (p *Pool) retireFound(j *leave, found []located) {
 		sum.AllocatedBytes += part.AllocatedBytes
 		sum.RequestedBytes += part.RequestedBytes
 	}
-	if p.debug == nil && len(j.events) == 0 && !slices.ContainsFunc(j.marks, func(e device.Event) bool { return e != nil }) {
+	if p.debug == nil && len(j.events) == 0 && len(j.graphs) == 0 && !slices.ContainsFunc(j.marks, func(e device.Event) bool { return e != nil }) {
 		p.forgetStreams(found)
 		p.giveManyToSegments(found)
 		p.books.FreeMany(sum, uint64(len(found)))
 		return
 	}
 	p.books.RetireMany(sum, uint64(len(found)))
-	p.fly(j, found)
+	if len(j.graphs) == 0 || !p.park(j, found) {
+		p.fly(j, found)
+	}
 }
 
 // fly puts blocks that are leaving in flight behind the marks that they need.

@@ -46,6 +46,7 @@ func (p *Pool) SetLimit(maxBytes uint64) error {
 // release gives back empty segments while more, told how many bytes are chosen
 // already, says so. Without an op a closed pool is no error.
 func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) {
+	p.sweepGraphs()
 	p.Flush()
 	p.layout.Lock()
 	p.lock()
@@ -84,7 +85,7 @@ func (p *Pool) giveBackCached(more func(taken uint64) bool) (released uint64, er
 // chooseEmpty detaches empty segments, the newest first, as far as the pool's
 // least allows. The caller holds layout and mu.
 func (p *Pool) chooseEmpty(more func(taken uint64) bool) []*segment {
-	if !more(0) {
+	if p.keeps() || !more(0) {
 		return nil
 	}
 	var empty []*segment

@@ -1,0 +1,176 @@
+package pool
+
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// Which pool a call is for. While a pool has no private pools, calls cost one look at
+// a counter more than without graphs.
+
+// family is the pool that knows the graphs: itself, or that which it is private to.
+func (p *Pool) family() *Pool {
+	if p.keeping != nil {
+		return p.keeping.family
+	}
+	return p
+}
+
+// graphOf is the graph that a stream is captured for, and whether its capture was
+// spoilt; nil: for none that began in this pool.
+func (p *Pool) graphOf(stream device.Stream) (g *graph, spoilt bool) {
+	t := &p.family().graphs
+	if t.capturing.Load() == 0 {
+		return nil, false
+	}
+	now, err := device.CaptureOf(stream)
+	if err != nil || now.State == device.CaptureNone {
+		// What is wrong with the stream, the call for which it is will say.
+		return nil, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.State == device.CaptureActive {
+		return t.ofCapture(now.ID), false
+	}
+	for _, g := range t.all {
+		if !g.over.Load() && g.has(stream) {
+			return g, true
+		}
+	}
+	return nil, false
+}
+
+// routed is the private pool that an allocation is for, and the need that it has there;
+// nil: the pool itself.
+func (p *Pool) routed(n *need) (*Pool, *need, error) {
+	g, spoilt := p.graphOf(n.stream)
+	if g == nil {
+		return nil, nil, nil
+	}
+	if spoilt {
+		return nil, nil, device.Errorf(device.CodeInvalidState, opAlloc,
+			"size_bytes %d: the capture of the stream, graph %d, was spoilt by an error before; it has to be ended",
+			n.requested, g.number).On(p.engine.ID())
+	}
+	r := Request{SizeBytes: n.requested, AlignmentBytes: n.Align, Tag: n.tag, End: n.End, Group: n.Group}
+	if r.Tag == "" && n.tagNumber != 0 {
+		p.mu.Lock()
+		tag, err := p.tagOf(n)
+		if err == nil {
+			r.Tag = p.tags.Name(tag)
+		}
+		p.mu.Unlock()
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	private, inside := g.private.Pool, new(need)
+	if err := private.check(&r, inside); err != nil {
+		return nil, nil, err
+	}
+	inside.count, inside.stream = n.count, g.branchOf(n.stream)
+	return private, inside, nil
+}
+
+// freeRouted is freeManyRouted for one block.
+func (p *Pool) freeRouted(addr device.Addr, size uint64, stream device.Stream) (done bool, err error) {
+	if p.graphs.private.Load() == 0 {
+		return false, nil
+	}
+	return p.freeManyRouted(&leave{addrs: []device.Addr{addr}, stream: stream, size: size})
+}
+
+// freeManyRouted frees blocks if graphs have to do with them or with the stream; false:
+// they are the pool's own affair.
+func (p *Pool) freeManyRouted(j *leave) (done bool, err error) {
+	var g *graph
+	if j.stream != nil {
+		g, _ = p.graphOf(j.stream)
+	}
+	owners, byOwner := p.ownersOf(j.addrs)
+	if g == nil && len(owners) == 1 && owners[0] == p {
+		return false, nil
+	}
+	if len(owners) > 1 {
+		if err := p.checkMixed(j.addrs); err != nil {
+			return true, err
+		}
+	}
+	for _, owner := range owners {
+		part := &leave{
+			addrs: byOwner[owner], stream: j.stream, size: j.size, batch: j.batch, events: j.events, idle: j.idle,
+		}
+		if err := p.freePart(owner, g, part); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// freePart frees blocks of one pool. Without a stream only events count.
+func (p *Pool) freePart(owner *Pool, g *graph, j *leave) (err error) {
+	switch {
+	case g != nil && owner == g.private.Pool:
+		// Work of the same branch comes after; all other has to wait for the capture.
+		b := g.branchOf(j.stream)
+		j.stream, j.streams, j.marks = b, []device.Stream{b}, []device.Event{captureEnd{g}}
+	case g != nil:
+		// The graph will use them whenever it runs.
+		j.idle, j.graphs, j.captured = true, []*graph{g}, []device.Stream{j.stream}
+	default:
+		// The stream cannot know what captures have done with them.
+		j.events = append(slices.Clone(j.events), p.endsOf(owner)...)
+		if j.stream != nil {
+			if j.idle, err = j.stream.Idle(); err != nil {
+				return err
+			}
+		}
+	}
+	return owner.retire(j)
+}
+
+// endsOf is the ends of the captures under way in a private pool.
+func (p *Pool) endsOf(owner *Pool) (ends []device.Event) {
+	p.graphs.mu.Lock()
+	defer p.graphs.mu.Unlock()
+	for _, g := range p.graphs.all {
+		if g.private.Pool == owner && !g.over.Load() {
+			ends = append(ends, captureEnd{g})
+		}
+	}
+	return ends
+}
+
+// ownersOf sorts addresses by the pool that they are of; the pool itself has what is of none.
+func (p *Pool) ownersOf(addrs []device.Addr) (owners []*Pool, byOwner map[*Pool][]device.Addr) {
+	byOwner = map[*Pool][]device.Addr{}
+	for _, addr := range addrs {
+		owner := p
+		if private := p.privateOf(addr); private != nil {
+			owner = private.Pool
+		}
+		if len(byOwner[owner]) == 0 {
+			owners = append(owners, owner)
+		}
+		byOwner[owner] = append(byOwner[owner], addr)
+	}
+	return owners, byOwner
+}
+
+// checkMixed refuses a batch over several pools before any of it is freed.
+func (p *Pool) checkMixed(addrs []device.Addr) error {
+	seen := map[device.Addr]bool{}
+	for i, addr := range addrs {
+		if seen[addr] {
+			return device.Errorf(device.CodeDoubleFree, opFree, "addresses[%d]: address %#x is named twice",
+				i, uint64(addr)).On(p.engine.ID())
+		}
+		seen[addr] = true
+		if _, err := p.UsableSize(addr); err != nil {
+			return device.Errorf(device.CodeOf(err), opFree, "addresses[%d]: %w", i, err).On(p.engine.ID())
+		}
+	}
+	return nil
+}
