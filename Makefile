@@ -36,6 +36,7 @@ DATADIR    ?= $(PREFIX)/share
 DESTDIR    ?=
 
 DEVICE ?=
+PART   ?= conformance differential torch cupy bench
 
 # The version has one source, the header. Until 1.0 the SONAME ends in .0.
 version_part = $(shell sed -n 's/^\#define FERRUM_VERSION_$(1) //p' include/ferrum_mem.h)
@@ -71,7 +72,7 @@ C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 GO_PACKAGES = ./core/... ./drivers/... ./cmd/...
 
 CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
-TESTS  := test-go test-race test-tables test-fuzz test-c test-asan test-cache test-simcuda test-python test-rust test-report test-bench test-examples test-consumers
+TESTS  := test-go test-race test-tables test-fuzz test-c test-asan test-cache test-simcuda test-gpu-parts test-python test-rust test-report test-bench test-examples test-consumers
 
 SUITE := $(PYTHON) scripts/suite.py
 
@@ -129,9 +130,10 @@ bench: build ## measure against the packaged allocators, into build/bench/result
 	@mkdir -p build/bench
 	@$(VENV) tests/bench/run.py --library $(LIBRARY) --output build/bench/results.json
 
+# Builds nothing: it uses what `make gpu-bundle` has left in build/gpu.
 .PHONY: test-gpu
-test-gpu: build ## run the conformance suite on a GPU (DEVICE=cuda:0)
-	@scripts/test_gpu.sh $(COMMAND) "$(DEVICE)"
+test-gpu: ## run PART=conformance, differential, torch, cupy or bench on a GPU (DEVICE=cuda:0), or all of them
+	@DEVICE="$(DEVICE)" scripts/test_gpu.sh $(PART)
 
 .PHONY: install
 install: build ## install under PREFIX (and DESTDIR)
@@ -339,11 +341,16 @@ simcuda: $(SIMCUDA_LIBRARIES)
 test-simcuda: ready-test $(SIMCUDA_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(SIMCUDA_TESTS)
 
+include tests/gpu/bundle.mk
+
 LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST)
 
 test-python: ready-test simcuda $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
 	@$(LIBRARY_ENV) PYTHONPATH=bindings/python/src $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -p no:cacheprovider bindings/python/tests
+# The parts of test-gpu, over the simulated driver.
+test-gpu-parts: ready-test gpu-bundle
+	@$(SUITE) $@ pytest -- $(VENV) -m pytest -q -p no:cacheprovider tests/gpu
 test-rust: ready-test $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
 	@$(LIBRARY_ENV) $(SUITE) $@ cargo --timeout 1200 -- \
 	    $(CARGO) test --quiet --locked --manifest-path bindings/rust/Cargo.toml --workspace

@@ -19,7 +19,12 @@
 #pragma weak simcuda_register_kernel
 #pragma weak simcuda_kernel_memory
 
-enum { TRACE_LINES = 400, TRACE_TEXT = 400, TRACE_SKIPS = 32 };
+enum {
+    TRACE_LINES = 400,
+    TRACE_TEXT = 400,
+    TRACE_SKIPS = 32,
+    TRACE_SECONDS = 15
+};
 
 /* What the processes of a case share. Role 0 is the case's own process, 1 one
  * that it has started. */
@@ -142,7 +147,7 @@ static inline void trace_code(const char *text, int got, int wanted,
 static inline void trace_run(const Case *one) {
     trace->main_process = getpid();
     setenv("SIMCUDA_LEAKS", "", 1);
-    alarm(20);
+    alarm(TRACE_SECONDS);
     if (simcuda_rules != NULL)
         simcuda_rules(trace_rules_before, sizeof trace_rules_before);
     if (freopen("/dev/null", "w", stderr) == NULL)
@@ -153,24 +158,24 @@ static inline void trace_run(const Case *one) {
 
 /* Runs a case, and again without the calls that ended it. */
 static inline void trace_case(const Case *one) {
-    for (int tries = 0; tries < TRACE_SKIPS; tries++) {
+    for (int tries = 0, hangs = 0; tries < TRACE_SKIPS && hangs < 2; tries++) {
         char how[64];
-        int died[2][TRACE_SKIPS], deaths[2], status = 0;
-        memcpy(died, trace->skipped, sizeof died);
-        memcpy(deaths, trace->skips, sizeof deaths);
+        int status = 0;
         fflush(NULL);
         pid_t child = fork();
         if (child == 0)
             trace_run(one);
-        if (child < 0 || waitpid(child, &status, 0) != child)
+        if (child < 0 || waitpid(child, &status, 0) != child || status == 0)
             return;
         if (WIFEXITED(status))
-            return;
-        snprintf(how, sizeof how, "%s",
-                 WTERMSIG(status) == SIGALRM ? "hangs"
-                                             : strsignal(WTERMSIG(status)));
+            snprintf(how, sizeof how, "the process ends with status %d",
+                     WEXITSTATUS(status));
+        else if (WTERMSIG(status) == SIGALRM)
+            hangs++, snprintf(how, sizeof how, "hangs");
+        else
+            snprintf(how, sizeof how, "%s", strsignal(WTERMSIG(status)));
         trace_line(0, trace->at_line[0], trace->at_text[0], how, "");
-        if (trace->at_line[0] == 0 || tries + 1 == TRACE_SKIPS)
+        if (trace->at_line[0] == 0)
             return;
         /* What was written so far is written again, up to that call. */
         trace->skipped[0][trace->skips[0]++] = trace->at_line[0];

@@ -125,11 +125,14 @@ static void after_a_fault(CUdeviceptr faulty) {
     CUdeviceptr a, b;
     CUevent event;
     CUcontext again;
+    Gate gate = GATE_INIT;
     size_t left, total;
     OK(cuMemAlloc(&a, 16));
     OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    OK(cuLaunchHostFunc(stream, gate_pass, &gate));
     OK(launch(faulty, 1, 1));
     OK(cuEventRecord(event, stream));
+    gate_open(&gate);
     GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
     broken++;
     GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamQuery(stream));

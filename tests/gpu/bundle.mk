@@ -1,0 +1,45 @@
+# The bundle for `make test-gpu`: everything that its parts need, in build/gpu, so
+# that they run where there is no Go, no compiler and no network. Included by the
+# Makefile.
+
+GPU_BIN        := build/gpu/bin
+GPU_TRACED     := arguments capture contexts kernels memory pools sharing streams virtual
+GPU_TRACES     := $(GPU_TRACED:%=build/gpu/differential/test_%)
+GPU_SIMULATORS := $(SIMCUDA_GENERATIONS:%=build/gpu/simcuda/%/libcuda.so.1)
+GPU_PROGRAMS   := $(patsubst tests/gpu/%.c,$(GPU_BIN)/%,$(wildcard tests/gpu/*.c))
+GPU_LIBRARY    := build/gpu/lib/$(FILE)
+GPU_FLAGS       = -std=gnu11 -D_GNU_SOURCE $(C_WARNINGS) $(CFLAGS) -Iinclude \
+    -isystem $$(echo build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include)
+
+# Packages of core whose suites run on any device.
+GPU_SUITES = $(sort $(patsubst %/,%,$(dir $(shell grep -rl '"ferrum_mem/drivers/testdevice"' --include='*_test.go' core))))
+
+.PHONY: gpu-bundle
+gpu-bundle: ready-test $(GPU_TRACES) $(GPU_SIMULATORS) $(GPU_PROGRAMS) $(GPU_LIBRARY) $(GPU_ALLOCATOR) gpu-suites ## build what test-gpu takes to a machine with a GPU
+	@du -sh build/gpu
+
+# Debug information would be two thirds of their size, and they are to travel.
+.PHONY: gpu-suites
+gpu-suites: ready-test
+	@mkdir -p build/gpu/suites
+	@rm -f build/gpu/suites/*
+	@for package in $(GPU_SUITES); do \
+	    $(GO) test -c -trimpath -ldflags '-s -w' -o build/gpu/suites/$${package//\//.}.test ./$$package; \
+	done
+
+# What a call gives is written down, used or not; -z lazy: a driver that lacks a
+# call is asked for the others.
+build/gpu/differential/%: tests/simcuda/%.c tests/gpu/trace.h $(SIMCUDA_HEADERS) $(SIMCUDA_LIBRARIES)
+	@mkdir -p $(dir $@)
+	$(CC) $(SIMCUDA_FLAGS) -Wno-unused-variable -Wno-maybe-uninitialized -DTRACE $< -o $@ \
+	    -Wl,--as-needed,-z,lazy build/test/simcuda/12090/libcuda.so.1 -lpthread
+build/gpu/simcuda/%: build/test/simcuda/%
+	@mkdir -p $(dir $@)
+	@cp $< $@
+$(GPU_LIBRARY): $(LIBRARY) $(HELPER)
+	@mkdir -p $(dir $@)
+	@cp $^ $(dir $@)
+	@$(call link_names,$(dir $@))
+$(GPU_BIN)/%: tests/gpu/%.c $(wildcard tests/gpu/*.h) include/ferrum_mem.h $(GPU_LIBRARY) | ready-test
+	@mkdir -p $(dir $@)
+	$(CC) $(GPU_FLAGS) $< -o $@ -Lbuild/gpu/lib -Wl,--as-needed -lferrum_mem -lpthread -ldl -lm '-Wl,-rpath,$$ORIGIN/../lib'

@@ -1,0 +1,167 @@
+"""What the parts of `make test-gpu` share: the bundle in build/gpu, the driver, and results.
+
+A part runs where there may be neither Go nor a compiler nor a network: it uses what
+`make gpu-bundle` left in build/gpu, and Python's own library.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUNDLE = ROOT / "build" / "gpu"
+RESULTS = ROOT / "docs" / "results"
+GOLDEN = ROOT / "tests" / "simcuda" / "golden"
+# A part has ended by then, whatever hangs.
+PART_SECONDS = 8 * 60
+EXAMPLE_TRACES = ROOT / "examples" / "traces"
+
+
+class PartError(Exception):
+    """A part cannot run, or did not pass; the text is for the reader."""
+
+
+class Clock:
+    """What is left of the time that a part has."""
+
+    def __init__(self, seconds: float = PART_SECONDS) -> None:
+        self._end = time.monotonic() + seconds
+
+    def left(self, at_most: float = PART_SECONDS) -> float:
+        """Seconds left, and no more than at_most."""
+        return max(1.0, min(at_most, self._end - time.monotonic()))
+
+
+def driver_library() -> str:
+    """The library of the CUDA driver: FERRUM_CUDA_LIBRARY, or what the loader finds."""
+    return os.environ.get("FERRUM_CUDA_LIBRARY") or "libcuda.so.1"
+
+
+def need(path: pathlib.Path) -> pathlib.Path:
+    """A file of the bundle."""
+    if not path.exists():
+        raise PartError(f"{path.relative_to(ROOT)} is not there: run `make gpu-bundle` first")
+    return path
+
+
+def describe(library: str | None = None) -> dict[str, Any]:
+    """The driver and its devices; no device is a PartError with the driver's reason."""
+    command = [str(need(BUNDLE / "bin" / "describe")), library or driver_library()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if not done.stdout:
+        raise PartError(f"{' '.join(command)}: status {done.returncode}: {done.stderr.strip()}")
+    driver: dict[str, Any] = json.loads(done.stdout)
+    if not driver["devices"]:
+        raise PartError(f"no CUDA device, so nothing was proved: {driver.get('reason', '')}")
+    return driver
+
+
+def is_simulated(library: str) -> bool:
+    """Whether a library is the simulated driver, read from its file."""
+    path = pathlib.Path(library)
+    return path.exists() and b"simcuda_calls" in path.read_bytes()
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of a program of the bundle. The simulated driver has two devices of 8 GiB
+    with that, and lists leaks only where it is asked to."""
+    own = {
+        "FERRUM_MEM_LIBRARY": str(BUNDLE / "lib" / "libferrum_mem.so"),
+        "FERRUM_CUDA_LIBRARY": driver_library(),
+        "PYTHONPATH": str(ROOT / "bindings" / "python" / "src"),
+        "PYTHONUNBUFFERED": "1",
+    }
+    if own["FERRUM_CUDA_LIBRARY"] == "libcuda.so.1":
+        del own["FERRUM_CUDA_LIBRARY"]
+    return {**os.environ, **own, **more}
+
+
+def run(
+    command: Sequence[str | pathlib.Path], seconds: float, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program; one that does not end in time has the status 124."""
+    words = [str(word) for word in command]
+    try:
+        return subprocess.run(
+            words,
+            env=environment(**variables),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired as late:
+        out, err = (
+            (part or b"").decode(errors="replace") if isinstance(part, bytes) else part or ""
+            for part in (late.stdout, late.stderr)
+        )
+        return subprocess.CompletedProcess(
+            words, 124, out, f"{err}\nended after {seconds:.0f} seconds"
+        )
+
+
+def last_json(text: str) -> dict[str, Any]:
+    """The last line of a program's output that is a JSON object."""
+    for line in reversed(text.splitlines()):
+        if line.startswith("{"):
+            found: dict[str, Any] = json.loads(line)
+            return found
+    raise PartError(f"no result in the output: {text[-500:]!r}")
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Median and spread of repeated measurements: how far the extremes are apart by the median."""
+    middle = statistics.median(values)
+    apart = (max(values) - min(values)) / middle if middle else 0.0
+    return {
+        "median": round(middle, 4),
+        "spread": round(apart, 3),
+        "runs": float(len(values)),
+    }
+
+
+def slug(driver: dict[str, Any]) -> str:
+    """The device's name for the name of a file."""
+    return re.sub(r"[^a-z0-9]+", "-", driver["devices"][0]["name"].lower()).strip("-")
+
+
+def results_folder() -> pathlib.Path:
+    """Where results go: GPU_RESULTS, or docs/results for a real device. What a simulated driver
+    gave is no result of a device and stays in build."""
+    named = os.environ.get("GPU_RESULTS")
+    if named:
+        return pathlib.Path(named)
+    return BUNDLE / "results" if is_simulated(driver_library()) else RESULTS
+
+
+def write_result(part: str, driver: dict[str, Any], found: dict[str, Any]) -> pathlib.Path:
+    """Writes the JSON of a part, with date, device and driver, and says where."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    folder = results_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{now:%Y-%m-%d}-{part}-{slug(driver)}.json"
+    head = {"part": part, "date": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "driver": driver}
+    path.write_text(json.dumps({**head, **found}, indent=1, sort_keys=False) + "\n")
+    print(f"results: {path}")
+    return path
+
+
+def say(text: str) -> None:
+    """A line for whoever watches."""
+    print(text, flush=True)
+
+
+def fail(text: str) -> int:
+    """Says why a part did not pass; the status to end with."""
+    print(f"test-gpu: {text}", file=sys.stderr, flush=True)
+    return 1

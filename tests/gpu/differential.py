@@ -1,0 +1,356 @@
+"""The scripted sequences against a real and the simulated driver, and the recorded answers.
+
+  differential.py run               the part: real against simulated, recorded as a golden file
+  differential.py check [FOLDER]    the simulated driver against every recorded golden file
+
+The sequences are the cases of tests/simcuda, built with -DTRACE (tests/gpu/trace.h). A golden
+file is text: lines `# key: value` about the driver, then cases and what each call gave.
+FOLDER/differences.tsv lists, with a reason, where the simulated driver answers otherwise on
+purpose: case, call, the real answer, the simulated one, why. An entry that does not occur is an
+error, as is a difference that is not listed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import datetime
+import difflib
+import pathlib
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import bundle
+
+FORMAT = "1"
+GENERATIONS = (11020, 12000, 12040, 12090)
+END = "the case"
+
+
+@dataclass
+class Answers:
+    """What a driver gave: for each case its calls with their results, in order."""
+
+    head: dict[str, str] = field(default_factory=dict)
+    cases: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """As a golden file."""
+        lines = [f"# {key}: {value}" for key, value in self.head.items()]
+        for name, calls in self.cases.items():
+            lines.append(f"case {name}")
+            lines += [f"  {call} -> {result}" for call, result in calls]
+        return "\n".join(lines) + "\n"
+
+
+def parse(text: str, name: str) -> Answers:
+    """Reads a golden file, or what the programs print; name is for messages."""
+    answers = Answers()
+    calls: list[tuple[str, str]] | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("# "):
+            key, _, value = line[2:].partition(": ")
+            answers.head[key] = value
+        elif line.startswith("case "):
+            if line[5:] in answers.cases:
+                raise bundle.PartError(f"{name}:{number}: {line[5:]} is there twice")
+            calls = answers.cases[line[5:]] = []
+        elif line.startswith("  ") and " -> " in line and calls is not None:
+            call, _, result = line[2:].rpartition(" -> ")
+            calls.append((call, result))
+        elif line:
+            raise bundle.PartError(f"{name}:{number}: {line!r} is no line of a golden file")
+    return answers
+
+
+def simulator(version: int) -> pathlib.Path:
+    """The simulated driver of the generation that a version belongs to."""
+    fitting = [generation for generation in GENERATIONS if generation <= version]
+    generation = max(fitting, default=GENERATIONS[0])
+    return bundle.need(bundle.BUNDLE / "simcuda" / str(generation) / "libcuda.so.1")
+
+
+def trace(
+    library: str, clock: bundle.Clock, rules: pathlib.Path | None = None, **variables: str
+) -> Answers:
+    """Puts the sequences to a driver; rules is a file for the rules that a simulated one names."""
+    programs = sorted(bundle.need(bundle.BUNDLE / "differential").glob("test_*"))
+    if rules is not None:
+        variables["TRACE_RULES"] = str(rules)
+    text = ""
+    for program in programs:
+        done = bundle.run(
+            [program], clock.left(240), LD_PRELOAD=library, CUDA_MODULE_LOADING="EAGER", **variables
+        )
+        if done.returncode != 0:
+            raise bundle.PartError(f"{program.name}: status {done.returncode}: {done.stderr}")
+        text += done.stdout
+    return parse(text, library)
+
+
+def trace_simulated(
+    version: int, devices: int, clock: bundle.Clock, rules: pathlib.Path | None = None
+) -> Answers:
+    """What the simulated driver gives, set up as a driver of a version with so many devices."""
+    return trace(
+        str(simulator(version)),
+        clock,
+        rules,
+        SIMCUDA_DRIVER_VERSION=str(version),
+        SIMCUDA_DEVICES=str(devices),
+        SIMCUDA_BYTES="8G",
+        CUDA_VISIBLE_DEVICES=",".join(str(device) for device in range(devices)),
+    )
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A call to which two drivers do not give the same."""
+
+    case: str
+    call: str
+    real: str
+    simulated: str
+
+
+def compare_case(
+    name: str, real: list[tuple[str, str]], simulated: list[tuple[str, str]]
+) -> list[Difference]:
+    """Where the answers of a case differ. What follows the early end of one is not compared."""
+    found = []
+    calls = [call for call, _ in real], [call for call, _ in simulated]
+    ended = END in (calls[0][-1:] + calls[1][-1:])
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, *calls, autojunk=False).get_opcodes():
+        if kind == "equal":
+            for (call, answer), (_, other) in zip(real[a:b], simulated[c:d], strict=True):
+                if answer != other:
+                    found.append(Difference(name, call, answer, other))
+        elif not ended:
+            found += [Difference(name, call, answer, "not made") for call, answer in real[a:b]]
+            found += [Difference(name, call, "not made", other) for call, other in simulated[c:d]]
+    if ended and not found and real != simulated:
+        found.append(Difference(name, END, str(real[-1][1]), str(simulated[-1][1])))
+    return found
+
+
+def compare(real: Answers, simulated: Answers) -> list[Difference]:
+    """All differences; a case that only one of them has is one."""
+    found = []
+    for name in dict.fromkeys([*real.cases, *simulated.cases]):
+        if name not in simulated.cases:
+            found.append(Difference(name, END, "is there", "is not there"))
+        elif name in real.cases:
+            found += compare_case(name, real.cases[name], simulated.cases[name])
+    return found
+
+
+def listed(folder: pathlib.Path) -> set[Difference]:
+    """The differences that are on purpose, each with its reason."""
+    path = folder / "differences.tsv"
+    if not path.exists():
+        return set()
+    entries = set()
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if not line or line.startswith("#"):
+            continue
+        words = line.split("\t")
+        if len(words) != 5 or not all(words):
+            raise bundle.PartError(
+                f"{path}:{number}: case, call, real, simulated and a reason, with tabs between"
+            )
+        entries.add(Difference(*words[:4]))
+    return entries
+
+
+def all_rules() -> list[str]:
+    """The rules that the newest simulated driver holds callers to."""
+    library = ctypes.CDLL(str(simulator(GENERATIONS[-1])))
+    library.simcuda_rules.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    library.simcuda_rules.restype = ctypes.c_size_t
+    text = ctypes.create_string_buffer(1 << 17)
+    count = library.simcuda_rules(text, len(text))
+    names = [line.split(" ", 1)[1] for line in text.value.decode().splitlines()]
+    if len(names) != count:
+        raise bundle.PartError(f"{len(names)} of {count} rules fit into the buffer")
+    return names
+
+
+@dataclass
+class Coverage:
+    """The rules of the simulated driver, and those that a real answer is known for."""
+
+    rules: list[str]
+    provoked: set[str]
+    answered: set[str]
+
+    @property
+    def unanswered_share(self) -> float:
+        """Of all rules, those that no recorded answer covers."""
+        return 1 - len(self.answered) / len(self.rules)
+
+    def line(self) -> str:
+        """For the reader."""
+        return (
+            f"rules of the simulated driver without a recorded real answer: "
+            f"{100 * self.unanswered_share:.1f} % ({len(self.rules) - len(self.answered)} of "
+            f"{len(self.rules)}; the sequences provoke {len(self.provoked)})"
+        )
+
+
+def is_answer(result: str) -> bool:
+    """Whether a driver gave it, rather than that it ended the process or hung."""
+    return result.startswith(("CUDA_", "error ")) or result in ("yes", "no")
+
+
+def coverage(goldens: list[Answers], clock: bundle.Clock) -> Coverage:
+    """Which rules the sequences break, and which of these calls a golden file has an answer to."""
+    answered_calls = {
+        (name, call)
+        for golden in goldens
+        for name, calls in golden.cases.items()
+        for call, result in calls
+        if is_answer(result)
+    }
+    rules = all_rules()
+    provoked, answered = set(), set()
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "rules.tsv"
+        path.touch()
+        trace_simulated(GENERATIONS[-1], 2, clock, path)
+        for line in path.read_text().splitlines():
+            case, call, names = line.split("\t")
+            broken = set(names.split(" | ")) & set(rules)
+            provoked |= broken
+            if (case, call.rpartition(" -> ")[0]) in answered_calls:
+                answered |= broken
+    return Coverage(rules, provoked, answered)
+
+
+def held(golden: Answers, name: str, allow_simulated: bool) -> tuple[int, int]:
+    """Version and number of devices of a golden file, whose head must be whole."""
+    for key in ("format", "date", "driver", "device", "devices", "simulated"):
+        if not golden.head.get(key):
+            raise bundle.PartError(f"{name}: its head has no {key!r}")
+    if golden.head["format"] != FORMAT:
+        raise bundle.PartError(f"{name}: format {golden.head['format']}, not {FORMAT}")
+    if golden.head["simulated"] != "no" and not allow_simulated:
+        raise bundle.PartError(f"{name}: recorded from the simulated driver, which proves nothing")
+    if not golden.cases:
+        raise bundle.PartError(f"{name}: no case in it")
+    return int(golden.head["driver"]), int(golden.head["devices"])
+
+
+def show(difference: Difference, name: str) -> str:
+    """A difference for the reader."""
+    return (
+        f"{name}: {difference.case}: {difference.call}: the driver gave {difference.real}, "
+        f"the simulated one {difference.simulated}"
+    )
+
+
+def check(folder: pathlib.Path, allow_simulated: bool = False) -> int:
+    """Holds the simulated driver to each golden file of a folder, and says what none covers."""
+    clock = bundle.Clock()
+    goldens, wrong = [], []
+    on_purpose, seen = listed(folder), set()
+    for path in sorted(folder.glob("*.txt")):
+        golden = parse(path.read_text(), path.name)
+        version, devices = held(golden, path.name, allow_simulated)
+        simulated = trace_simulated(version, devices, clock)
+        for difference in compare(golden, simulated):
+            if difference in on_purpose:
+                seen.add(difference)
+            else:
+                wrong.append(show(difference, path.name))
+        goldens.append(golden)
+    wrong += [show(entry, "differences.tsv, not so") for entry in on_purpose - seen]
+    bundle.say(f"{len(goldens)} golden files, {len(on_purpose)} differences on purpose")
+    bundle.say(coverage(goldens, clock).line())
+    for line in wrong:
+        bundle.say(line)
+    return bundle.fail(f"{len(wrong)} differences") if wrong else 0
+
+
+def record(library: str, driver: dict[str, Any], clock: bundle.Clock) -> Answers:
+    """What a driver gives, with the head of a golden file."""
+    answers = trace(library, clock)
+    answers.head = {
+        "format": FORMAT,
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+        "driver": str(driver["driver_version"]),
+        "release": driver["driver_release"] or "unknown",
+        "device": driver["devices"][0]["name"],
+        "devices": str(len(driver["devices"])),
+        "simulated": "yes" if driver["simulated"] else "no",
+    }
+    return answers
+
+
+def golden_path(driver: dict[str, Any]) -> pathlib.Path:
+    """Where the recorded answers go: beside the results if those have a place of their own."""
+    folder = bundle.results_folder()
+    if folder == bundle.RESULTS:
+        folder = bundle.GOLDEN
+    name = f"{driver['driver_version']}-{bundle.slug(driver)}-x{len(driver['devices'])}.txt"
+    return folder / name
+
+
+def run() -> int:
+    """The part: records the driver's answers and compares the simulated driver's with them."""
+    clock = bundle.Clock()
+    driver = bundle.describe()
+    real = record(bundle.driver_library(), driver, clock)
+    path = golden_path(driver)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(real.text())
+    bundle.say(f"recorded: {path}")
+    simulated = trace_simulated(driver["driver_version"], len(driver["devices"]), clock)
+    on_purpose = listed(bundle.GOLDEN)
+    differences = compare(real, simulated)
+    unlisted = [entry for entry in differences if entry not in on_purpose]
+    known = coverage([real], clock)
+    calls = [result for case in real.cases.values() for _, result in case]
+    for entry in unlisted:
+        bundle.say(show(entry, driver["devices"][0]["name"]))
+    bundle.say(known.line())
+    bundle.write_result(
+        "differential",
+        driver,
+        {
+            "cases": len(real.cases),
+            "calls": len(calls),
+            "calls_that_ended_their_process": sum(not is_answer(result) for result in calls),
+            "differences": [vars(entry) for entry in unlisted],
+            "differences_on_purpose": len(differences) - len(unlisted),
+            "rules": len(known.rules),
+            "rules_provoked": len(known.provoked),
+            "rules_answered": len(known.answered),
+            "rules_unanswered": sorted(set(known.rules) - known.answered),
+            "golden": path.name,
+        },
+    )
+    return bundle.fail(f"{len(unlisted)} differences") if unlisted else 0
+
+
+def main() -> int:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("run")
+    checking = verbs.add_parser("check")
+    checking.add_argument("folder", nargs="?", type=pathlib.Path, default=bundle.GOLDEN)
+    checking.add_argument("--allow-simulated", action="store_true")
+    options = parser.parse_args()
+    try:
+        if options.verb == "run":
+            return run()
+        return check(options.folder, options.allow_simulated)
+    except bundle.PartError as error:
+        return bundle.fail(str(error))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""Recorded answers hold the simulated driver: the recorder, the checker, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import bundle
+import differential
+import pytest
+
+GIVEN = "case a: b\n  first() -> CUDA_SUCCESS\n  second() -> CUDA_ERROR_INVALID_VALUE\n"
+
+
+def test_the_simulated_driver_is_held_to_what_was_recorded(part):
+    done = part("differential.py", "check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"without a recorded real answer: [\d.]+ % \(\d+ of \d+;", done.stdout)
+    print(done.stdout)
+
+
+def test_what_was_recorded_from_the_simulator_holds_and_is_refused_as_proof(part, tmp_path):
+    done = part("differential.py", "run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (result,) = tmp_path.glob("*-differential-*.json")
+    found = json.loads(result.read_text())
+    assert found["driver"]["simulated"]
+    assert found["differences"] == []
+    assert found["calls"] > 1000
+    assert found["rules_provoked"] > 150
+    refused = part("differential.py", "check", str(tmp_path))
+    assert refused.returncode == 1
+    assert "proves nothing" in refused.stderr
+    held = part("differential.py", "check", "--allow-simulated", str(tmp_path))
+    assert held.returncode == 0, held.stdout + held.stderr
+
+
+CALL = "  second() -> CUDA_ERROR_INVALID_VALUE\n"
+
+
+class TestAFileThatWasTamperedWith:
+    @pytest.fixture
+    def check(self, tmp_path, monkeypatch, capsys):
+        """Checks a golden file against what the simulator is said to give."""
+
+        def simulated(version, devices, clock, rules=None):
+            assert (version, devices) == (12090, 2) or rules is not None
+            return differential.parse(GIVEN, "simulated")
+
+        monkeypatch.setattr(differential, "trace_simulated", simulated)
+        monkeypatch.setattr(differential, "all_rules", lambda: ["one", "two"])
+        head = {"format": "1", "date": "2026-11-21", "driver": "12090", "device": "card"}
+        head |= {"devices": "2", "simulated": "no"}
+
+        def run(text: str) -> tuple[int, str]:
+            whole = differential.Answers(head).text() + text
+            (tmp_path / "golden.txt").write_text(whole)
+            status = differential.check(tmp_path)
+            return status, capsys.readouterr().out
+
+        return run
+
+    @pytest.mark.parametrize(
+        ("changed", "wanted"),
+        [
+            (GIVEN.replace(CALL, CALL.replace("INVALID_VALUE", "NOT_FOUND")), "gave CUDA_ERROR_N"),
+            (GIVEN.replace(CALL, ""), "second(): the driver gave not made"),
+            (GIVEN.replace(CALL, CALL + CALL), "the simulated one not made"),
+            ("case c: d\n" + GIVEN, "the simulated one is not there"),
+        ],
+    )
+    def test_it_is_seen(self, check, changed, wanted):
+        assert check(GIVEN)[0] == 0
+        status, output = check(changed)
+        assert status == 1
+        assert wanted in output
+
+    def test_on_purpose_with_a_reason(self, check, tmp_path):
+        words = ["a: b", "second()", "CUDA_ERROR_NOT_FOUND", "CUDA_ERROR_INVALID_VALUE", "so it is"]
+        (tmp_path / "differences.tsv").write_text("\t".join(words) + "\n")
+        changed = GIVEN.replace(CALL, CALL.replace("INVALID_VALUE", "NOT_FOUND"))
+        assert check(changed)[0] == 0
+        # One that does not occur is wrong itself.
+        status, output = check(GIVEN)
+        assert status == 1
+        assert "differences.tsv, not so" in output
+
+    def test_no_case(self, check):
+        with pytest.raises(bundle.PartError, match="no case"):
+            check("")
+
+
+def test_without_a_device_nothing_passes(part):
+    done = part("differential.py", "run", FERRUM_CUDA_LIBRARY="/nowhere/libcuda.so.1")
+    assert done.returncode == 1
+    assert "nothing was proved: /nowhere" in done.stderr
+    done = part("differential.py", "run", SIMCUDA_DEVICES="0")
+    assert done.returncode == 1
+    assert "cuInit: CUDA error 100" in done.stderr
+
+
+class TestComparing:
+    def differences(self, real: str, simulated: str = GIVEN) -> list[tuple[str, str, str]]:
+        found = differential.compare(
+            differential.parse(real, "real"), differential.parse(simulated, "simulated")
+        )
+        return [(entry.call, entry.real, entry.simulated) for entry in found]
+
+    def test_the_same(self):
+        assert self.differences(GIVEN) == []
+
+    def test_a_case_that_one_does_not_have(self):
+        assert self.differences("case c: d\n" + GIVEN) == [("the case", "is there", "is not there")]
+        assert self.differences("") == []
+
+    def test_what_follows_an_early_end_is_not_compared(self):
+        end = "case a: b\n  first() -> CUDA_ERROR_UNKNOWN\n  the case -> ends: it can not go on\n"
+        assert self.differences(end) == [("first()", "CUDA_ERROR_UNKNOWN", "CUDA_SUCCESS")]
+        end = "case a: b\n  first() -> CUDA_SUCCESS\n  the case -> ends: it can not go on\n"
+        assert len(self.differences(end)) == 1
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("nonsense\n", "no line of a golden file"),
+            ("  call() -> CUDA_SUCCESS\n", "no line"),
+            ("case a\ncase a\n", "twice"),
+        ],
+    )
+    def test_lines_that_are_none(self, text, message):
+        with pytest.raises(bundle.PartError, match=message):
+            differential.parse(text, "file")
+
+    @pytest.mark.parametrize("key", ["format", "date", "driver", "device", "devices", "simulated"])
+    def test_a_head_that_is_not_whole(self, key):
+        names = ("format", "date", "driver", "device", "devices", "simulated")
+        head = {name: "1" for name in names if name != key}
+        with pytest.raises(bundle.PartError, match=f"no '{key}'"):
+            differential.held(differential.Answers(head), "file", True)
+
+    def test_differences_need_a_reason(self, tmp_path):
+        (tmp_path / "differences.tsv").write_text("# one\na\tb\tc\td\t\n")
+        with pytest.raises(bundle.PartError, match="reason"):
+            differential.listed(tmp_path)
