@@ -16,6 +16,9 @@ type stream struct {
 	closed atomic.Bool
 	// foreign is set where somebody else made it and will destroy it.
 	foreign bool
+	// mayCapture is set once somebody else may have the stream capture: only then is
+	// it asked.
+	mayCapture atomic.Bool
 
 	// using is held for reading while the handle is in use, and for writing when it
 	// is destroyed.
@@ -71,7 +74,9 @@ func (s *stream) Idle() (bool, error) {
 	const op = "cuda.idle"
 	idle := false
 	err := s.use(op, func() (err error) {
-		idle, err = s.owner.ready(op, &s.owner.api.streamQuery, s.handle)
+		if err = s.uncaptured(op); err == nil {
+			idle, err = s.owner.ready(op, &s.owner.api.streamQuery, s.handle)
+		}
 		return err
 	})
 	return idle, err
@@ -112,6 +117,9 @@ func (s *stream) Synchronize(timeout time.Duration) error {
 func (s *stream) await(op string, limit deadline) error {
 	if limit.forever() {
 		return s.use(op, func() error {
+			if err := s.uncaptured(op); err != nil {
+				return err
+			}
 			return s.owner.call(op, "", &s.owner.api.streamSynchronize, s.handle)
 		})
 	}
@@ -165,6 +173,9 @@ func (s *stream) leave(op string) {
 func (s *stream) destroy(op string) error {
 	o := s.owner
 	err := o.current(op, func() error {
+		if err := s.uncaptured(op); err != nil && o.lost.Load() == nil {
+			return err
+		}
 		if s.foreign {
 			return s.settle(op)
 		}
