@@ -18,8 +18,10 @@ type openDevice struct {
 	info   device.Info
 	// ordered says that memory can be had in the order of a stream.
 	ordered bool
-	// context is the retained primary context; contextNumber tells it from one that
-	// takes its place after a reset, 0 where the driver does not number them.
+	// context is the retained primary context, or callers says that it is one of the
+	// program's; contextNumber tells it from one that takes its place after a reset, 0
+	// where the driver does not number them.
+	callers       bool
 	context       uintptr
 	contextNumber uint64
 	// lost is the first error that the device does not recover from.
@@ -32,11 +34,12 @@ type openDevice struct {
 	// What the device has of priorities.
 	leastPriority, greatestPriority int32
 
-	ranges  ranges
-	virtual virtualMemory
+	ranges      ranges
+	virtual     virtualMemory
+	orderedPool orderedPool
 
 	mu sync.Mutex
-	// live counts what Allocate, AllocatePinned, Reserve and Create gave, from before
+	// live counts what Allocate, AllocatePinned, Reserve, Create and Compile gave, from before
 	// it is there until after it is gone.
 	live    int
 	streams map[*stream]struct{}
@@ -45,9 +48,14 @@ type openDevice struct {
 	lastEvent   uint64
 	spareEvents spareEvents
 
+	// peers are the devices whose contexts this one's may use.
+	peers map[*openDevice]struct{}
+
 	defaultStream *stream
-	// scrub is where pages are made zeros.
-	scrub *stream
+	// scrub is where pages are made zeros, and memory is filled and looked at in the
+	// order of no stream.
+	scrub  *stream
+	looker looker
 }
 
 var (
@@ -57,18 +65,16 @@ var (
 	_ device.VirtualMemory = (*openDevice)(nil)
 )
 
-func newOpenDevice(d *Driver, one *found) (*openDevice, error) {
+func newOpenDevice(d *Driver, one *found, callers uintptr) (*openDevice, error) {
 	const op = "cuda.open"
 	o := &openDevice{
 		driver: d, api: d.api, handle: one.handle, info: one.info, ordered: one.ordered,
 		streams: make(map[*stream]struct{}), events: make(map[*event]struct{}),
+		peers: make(map[*openDevice]struct{}),
 	}
 	o.virtual.init(o)
-	if err := o.call(op, "", &o.api.contextRetain, dl.Pointer(&o.context), uintptr(o.handle)); err != nil {
+	if err := o.enterContext(op, callers); err != nil {
 		return nil, err
-	}
-	if o.api.contextID.Found() && o.api.contextID.Call(o.context, dl.Pointer(&o.contextNumber)) != 0 {
-		o.contextNumber = 0
 	}
 	err := o.prepare(op)
 	if err != nil {
@@ -101,14 +107,18 @@ func (o *openDevice) prepare(op string) (err error) {
 // leave ends what an open device always has, and gives the context back.
 func (o *openDevice) leave() {
 	const op = "cuda.close"
+	o.looker.mu.Lock()
+	o.dropKernel(op)
+	o.looker.mu.Unlock()
 	for _, s := range []*stream{o.defaultStream, o.scrub} {
 		if s != nil {
 			s.leave(op)
 		}
 	}
+	o.leaveOrdered(op)
 	o.leaveEvents(op)
 	forgetHostCalls(o)
-	o.api.contextRelease.Call(uintptr(o.handle))
+	o.leaveContext()
 }
 
 func (o *openDevice) Info() device.Info { return o.info }
@@ -237,5 +247,5 @@ func (o *openDevice) left() string {
 	if o.live == 0 && len(o.streams) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d segments, reservations, pages and ranges of others, and %d streams", o.live, len(o.streams))
+	return fmt.Sprintf("%d segments, reservations, pages, modules and ranges of others, and %d streams", o.live, len(o.streams))
 }

@@ -165,10 +165,20 @@ func (d *Driver) describe(index int32) (found, error) {
 	one.info = device.Info{
 		ID: device.ID{Backend: Backend, Index: int(index)}, Name: dl.Text(name[:]), TotalBytes: total,
 		GranularityBytes: granularityBytes, AlignmentBytes: alignmentBytes,
+		HostVisible:   true,
+		Compiler:      len(d.lacking[groupKernels]) == 0,
 		Peer:          len(d.lacking[groupPeer]) == 0,
 		VirtualMemory: len(d.lacking[groupVirtual]) == 0 && d.attribute(one.handle, attributeVirtual) != 0,
+		Capture:       len(d.lacking[groupCapture]) == 0 && len(d.lacking[groupCaptureInfo]) == 0,
 		PinnedHost:    len(d.lacking[groupPinned]) == 0 && d.attribute(one.handle, attributeMapHost) != 0,
 	}
+	one.info.Managed = d.hasManaged(one.handle)
+	one.info.Registrar = one.info.PinnedHost && len(d.lacking[groupRegistered]) == 0 && d.attribute(one.handle, attributeRegister) != 0
+	one.info.StreamOrdered = one.ordered && len(d.lacking[groupPools]) == 0
+	one.info.Linker = one.info.PinnedHost || one.info.Peer && len(d.lacking[groupPeerAccess]) == 0
+	one.info.Exporter = shareDescriptors && one.info.VirtualMemory && len(d.lacking[groupShareable]) == 0 &&
+		d.attribute(one.handle, attributeDescriptor) != 0
+	one.info.ProcessSharer = len(d.lacking[groupIPC]) == 0 && d.attribute(one.handle, attributeUnified) != 0
 	return one, nil
 }
 
@@ -212,7 +222,7 @@ func (d *Driver) Open(index int) (device.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := newOpenDevice(d, one)
+	o, err := newOpenDevice(d, one, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,17 @@ const (
 	resultUnavailable      = 46  // CUDA_ERROR_DEVICE_UNAVAILABLE
 	resultNoDevice         = 100 // CUDA_ERROR_NO_DEVICE
 	resultInvalidDevice    = 101 // CUDA_ERROR_INVALID_DEVICE
+	resultMapFailed        = 205 // CUDA_ERROR_MAP_FAILED
+	resultOperatingSystem  = 304 // CUDA_ERROR_OPERATING_SYSTEM
 	resultInvalidContext   = 201 // CUDA_ERROR_INVALID_CONTEXT
+	resultInvalidImage     = 200 // CUDA_ERROR_INVALID_IMAGE
+	resultNoBinary         = 209 // CUDA_ERROR_NO_BINARY_FOR_GPU
+	resultInvalidPTX       = 218 // CUDA_ERROR_INVALID_PTX
+	resultNoTranslator     = 221 // CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+	resultNewerPTX         = 222 // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+	resultNoTranslation    = 223 // CUDA_ERROR_JIT_COMPILATION_DISABLED
+	resultNotFound         = 500 // CUDA_ERROR_NOT_FOUND
+	resultLaunchResources  = 701 // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
 	resultECC              = 214 // CUDA_ERROR_ECC_UNCORRECTABLE
 	resultNVLink           = 220 // CUDA_ERROR_NVLINK_UNCORRECTABLE
 	resultContained        = 226 // CUDA_ERROR_CONTAINED
@@ -29,6 +39,8 @@ const (
 	resultStackError       = 714 // CUDA_ERROR_HARDWARE_STACK_ERROR
 	resultLaunchFailed     = 719 // CUDA_ERROR_LAUNCH_FAILED
 	resultTensorLeak       = 721 // CUDA_ERROR_TENSOR_MEMORY_LEAK
+	resultPeerEnabled      = 704 // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+	resultHostRegistered   = 712 // CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
 	resultNotPermitted     = 800 // CUDA_ERROR_NOT_PERMITTED
 	resultNotSupported     = 801 // CUDA_ERROR_NOT_SUPPORTED
 	resultCaptureFirst     = 900 // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
@@ -47,8 +59,15 @@ func codeOf(number int32) device.Code {
 		return device.CodeDeviceNotFound
 	case number == resultNotPermitted:
 		return device.CodePermissionDenied
-	case number == resultNotSupported:
+	case number == resultNotSupported, number == resultNoBinary,
+		number >= resultNoTranslator && number <= resultNoTranslation:
 		return device.CodeUnsupported
+	case number == resultInvalidImage, number == resultInvalidPTX:
+		return device.CodeInvalidFormat
+	case number == resultNotFound:
+		return device.CodeNotFound
+	case number == resultLaunchResources:
+		return device.CodeResourceExhausted
 	case number >= resultCaptureFirst && number <= resultCaptureLast:
 		return device.CodeInvalidState
 	case isFinal(number):

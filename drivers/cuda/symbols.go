@@ -11,18 +11,24 @@ const (
 	groupPeer    = "peer"
 	groupHostFn  = "host_function"
 	groupCapture = "capture"
-	groupOrdered = "stream_ordered"
+	// groupCaptureInfo numbers captures.
+	groupCaptureInfo = "capture_info"
+	groupOrdered     = "stream_ordered"
+	groupKernels     = "kernels"
 )
 
 // api is the functions of the driver's library that are called here.
 type api struct {
+	sharingAPI
+	memoryAPI
+
 	initialize, driverVersion, errorName, errorString dl.Function
 
 	deviceCount, deviceGet, deviceName, deviceTotal, deviceAttribute dl.Function
 	deviceUUID, deviceUUID2, devicePCI                               dl.Function
 
 	contextRetain, contextRelease, contextPush, contextPop, contextCurrent, contextID dl.Function
-	priorityRange, exchangeCapture                                                    dl.Function
+	priorityRange, exchangeCapture, isCapturing, captureInfo                          dl.Function
 
 	memoryInfo, memoryAlloc, memoryFree dl.Function
 	orderedAlloc, orderedFree           dl.Function
@@ -37,13 +43,15 @@ type api struct {
 
 	eventCreate, eventDestroy, eventRecord, eventQuery, eventSynchronize, eventElapsed dl.Function
 
+	moduleLoad, moduleUnload, moduleFunction, functionAttribute, launch dl.Function
+
 	reserve, unreserve, pageCreate, pageRelease, pageMap, pageUnmap, pageAccess, granularity dl.Function
 }
 
 // table is each function under the one name whose prototype is meant: the same name
 // without its suffix is an older function with other arguments.
 func (a *api) table() []dl.Row {
-	return []dl.Row{
+	return append(append(a.sharingAPI.table(), a.memoryAPI.table()...), []dl.Row{
 		{Name: "cuInit", To: &a.initialize, Since: 2000},
 		{Name: "cuDriverGetVersion", To: &a.driverVersion, Since: 2020},
 		{Name: "cuGetErrorName", To: &a.errorName, Since: 6000},
@@ -64,6 +72,8 @@ func (a *api) table() []dl.Row {
 		{Name: "cuCtxGetId", To: &a.contextID, Since: 12000, Group: groupID},
 		{Name: "cuCtxGetStreamPriorityRange", To: &a.priorityRange, Since: 5050},
 		{Name: "cuThreadExchangeStreamCaptureMode", To: &a.exchangeCapture, Since: 10010, Group: groupCapture},
+		{Name: "cuStreamIsCapturing", To: &a.isCapturing, Since: 10000, Group: groupCapture},
+		{Name: "cuStreamGetCaptureInfo_v2", To: &a.captureInfo, Since: 11030, Group: groupCaptureInfo},
 		{Name: "cuMemGetInfo_v2", To: &a.memoryInfo, Since: 3020},
 		{Name: "cuMemAlloc_v2", To: &a.memoryAlloc, Since: 3020},
 		{Name: "cuMemFree_v2", To: &a.memoryFree, Since: 3020},
@@ -94,6 +104,11 @@ func (a *api) table() []dl.Row {
 		{Name: "cuEventQuery", To: &a.eventQuery, Since: 2000},
 		{Name: "cuEventSynchronize", To: &a.eventSynchronize, Since: 2000},
 		{Name: "cuEventElapsedTime", To: &a.eventElapsed, Since: 2000},
+		{Name: "cuModuleLoadDataEx", To: &a.moduleLoad, Since: 2010, Group: groupKernels},
+		{Name: "cuModuleUnload", To: &a.moduleUnload, Since: 2000, Group: groupKernels},
+		{Name: "cuModuleGetFunction", To: &a.moduleFunction, Since: 2000, Group: groupKernels},
+		{Name: "cuFuncGetAttribute", To: &a.functionAttribute, Since: 2020, Group: groupKernels},
+		{Name: "cuLaunchKernel", To: &a.launch, Since: 4000, Group: groupKernels},
 		{Name: "cuMemAddressReserve", To: &a.reserve, Since: 10020, Group: groupVirtual},
 		{Name: "cuMemAddressFree", To: &a.unreserve, Since: 10020, Group: groupVirtual},
 		{Name: "cuMemCreate", To: &a.pageCreate, Since: 10020, Group: groupVirtual},
@@ -102,5 +117,5 @@ func (a *api) table() []dl.Row {
 		{Name: "cuMemUnmap", To: &a.pageUnmap, Since: 10020, Group: groupVirtual},
 		{Name: "cuMemSetAccess", To: &a.pageAccess, Since: 10020, Group: groupVirtual},
 		{Name: "cuMemGetAllocationGranularity", To: &a.granularity, Since: 10020, Group: groupVirtual},
-	}
+	}...)
 }

@@ -32,6 +32,12 @@ static const struct {
     ERROR(CUDA_ERROR_INVALID_PTX, "a PTX JIT compilation failed"),
     ERROR(CUDA_ERROR_NVLINK_UNCORRECTABLE,
           "uncorrectable NVLink error detected during the execution"),
+    ERROR(CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
+          "PTX JIT compiler library not found"),
+    ERROR(CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+          "the provided PTX was compiled with an unsupported toolchain."),
+    ERROR(CUDA_ERROR_JIT_COMPILATION_DISABLED,
+          "PTX JIT compilation was disabled"),
     ERROR(CUDA_ERROR_CONTAINED, "Invalid access of peer GPU memory over nvlink "
                                 "or a hardware error"),
     ERROR(CUDA_ERROR_OPERATING_SYSTEM, "OS call failed or operation not "

@@ -1,0 +1,72 @@
+package cuda
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestPTXIsRead(t *testing.T) {
+	entries, err := readEntries(string(firstOtherText))
+	require.NoError(t, err)
+	require.Equal(t, map[string][]int{firstOtherName: {8, 8, 4, 8}}, entries)
+
+	entries, err = readEntries(`
+		// .entry hidden(.param .u8 a)
+		.version 7.2 // of 2021
+		.target sm_50
+		.address_size 64
+		/* .entry also_hidden() {
+		   } */
+		.visible .func helper(.param .b32 a) { ret; }
+		.visible .entry none() { ret; }
+		.entry without
+		{ ret; }
+		.weak .entry $all_(
+			.param .u64 .ptr .global .align 16 p, .param .align 8 .b8 s[24],
+			.param .f32 x , .param .b16 h, .param .b128 w, .param .align 4 .b8 m[2][ 3 ]
+		)
+		.maxntid 128, 1, 1
+		{ ret; }`)
+	require.NoError(t, err)
+	require.Equal(t, map[string][]int{"none": nil, "without": nil, "$all_": {8, 24, 4, 2, 16, 6}}, entries)
+}
+
+func TestPTXThatIsWrong(t *testing.T) {
+	for text, why := range map[string]string{
+		"":                                            "no line with a .version",
+		"\x7fELF":                                     "no line with a .version",
+		"// .version 7.0":                             "no line with a .version",
+		".version 7.0\n.entry k(.param)":              `kernel k: argument 0: ".param": has no type`,
+		".version 7.0\n.entry k(.param .u64 a,)":      `kernel k: argument 1: "" is no declaration`,
+		".version 7.0\n.entry k(.reg .u64 a)":         "is no declaration of an argument",
+		".version 7.0\n.entry k(.param .u63 a)":       "has no type that is known",
+		".version 7.0\n.entry k(.param .b8 a[0])":     "has no size that an argument can have",
+		".version 7.0\n.entry k(.param .b8 a[32765])": "has no size that an argument can have",
+		".version 7.0\n.entry k(.param .b8 a[99999999999999999999])":      "has no size that an argument can have",
+		".version 7.0\n.entry k(.param .b64 a[4000], .param .b64 b[100])": "argument 1: the arguments have more than 32764 bytes",
+	} {
+		_, err := readEntries(text)
+		require.ErrorContains(t, err, why, "%q", text)
+	}
+}
+
+// No text is too odd to be read.
+func TestPTXOfAnyKind(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOf(rapid.SampledFrom([]string{
+			".version 7.0\n", ".entry", " k", "(", ")", ".param", " .u64 ", ".b8 a[", "9", "]", ",", "//", "/*", "*/", "\n", "{", "}", "[",
+		})).Draw(t, "words")
+		text := ""
+		for _, word := range words {
+			text += word
+		}
+		entries, err := readEntries(text)
+		for _, sizes := range entries {
+			for _, size := range sizes {
+				require.True(t, err == nil && size > 0 && size <= mostArgumentBytes)
+			}
+		}
+	})
+}

@@ -1,0 +1,228 @@
+package cuda
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+var _ device.HostVisible = (*openDevice)(nil)
+
+// firstOtherText is the kernel that looks through memory on the device.
+//
+//go:embed kernels/first_other.ptx
+var firstOtherText []byte
+
+const (
+	firstOtherName = "ferrum_first_other"
+	// firstOtherBlock and firstOtherBlocks are its grid: enough to fill a large device.
+	firstOtherBlock  = 256
+	firstOtherBlocks = 2048
+	// firstOtherWord is how many bytes one of its threads takes at a time.
+	firstOtherWord = 16
+)
+
+const (
+	// lookBytes is how much is copied to the process to be looked at there.
+	lookBytes = 1 << 20
+	// kernelBytes is from how much on the device looks for itself: a launch and the copy
+	// of its result take as long as the copy of this much.
+	kernelBytes = 64 << 10
+)
+
+// looker is what a device's memory is looked through with. It is made when it is first
+// needed, and held while it is used.
+type looker struct {
+	mu sync.Mutex
+	// copied is where bytes of the device are looked at. The driver may still write there
+	// when a wait has failed, so that it stays.
+	copied []byte
+	// settled says that there is a kernel, or that there will be none.
+	settled bool
+	module  *module
+	kernel  *kernel
+	// result is where on the device the kernel writes, and found what came of it.
+	result uint64
+	found  [8]byte
+}
+
+// FillNow fills on a stream of the driver's own, and waits for that.
+func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
+	const op = "cuda.fill_now"
+	if err := o.check(op, "address", addr, size, device.AccessReadWrite); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("address %#x, size %d", uint64(addr), size)
+	return o.within(op, func() error {
+		err := o.call(op, what, &o.api.fill8, uintptr(addr), uintptr(value), uintptr(size), o.scrub.handle)
+		if err != nil {
+			return err
+		}
+		return o.settleScrub(op, what)
+	})
+}
+
+// settleScrub waits for the driver's own stream. It waits also where the first wait
+// fails: what is queued there may use memory that its owner takes back next.
+func (o *openDevice) settleScrub(op, what string) error {
+	err := o.call(op, what, &o.api.streamSynchronize, o.scrub.handle)
+	if err != nil && o.lost.Load() == nil {
+		o.api.streamSynchronize.Call(o.scrub.handle)
+	}
+	return err
+}
+
+// FirstOther looks where the bytes are with a kernel, or copies those to the process
+// that are few, or all where the device cannot run the kernel.
+func (o *openDevice) FirstOther(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
+	const op = "cuda.first_other"
+	if err := o.check(op, "address", addr, size, device.AccessRead); err != nil {
+		return device.Difference{}, false, err
+	}
+	l := &o.looker
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if size >= kernelBytes {
+		if err := o.prepareKernel(op); err != nil {
+			return device.Difference{}, false, err
+		}
+	}
+	if size >= kernelBytes && l.kernel != nil {
+		return o.firstOtherThere(op, uint64(addr), value, size)
+	}
+	return o.firstOtherHere(op, uint64(addr), value, size)
+}
+
+// firstOtherHere looks at copies, a part after the other.
+func (o *openDevice) firstOtherHere(op string, addr uint64, value byte, size uint64) (device.Difference, bool, error) {
+	for done := uint64(0); done < size; done += lookBytes {
+		part, err := o.copyHere(op, addr+done, min(size-done, lookBytes))
+		if err != nil {
+			return device.Difference{}, false, err
+		}
+		// All bytes are the same if each is the next one's.
+		if part[0] == value && bytes.Equal(part[1:], part[:len(part)-1]) {
+			continue
+		}
+		for i, found := range part {
+			if found != value {
+				return device.Difference{OffsetBytes: done + uint64(i), Found: found}, true, nil
+			}
+		}
+	}
+	return device.Difference{}, false, nil
+}
+
+// copyHere copies at most lookBytes. The caller holds looker.mu, and the result is the
+// looker's.
+func (o *openDevice) copyHere(op string, addr, size uint64) ([]byte, error) {
+	l := &o.looker
+	if l.copied == nil {
+		l.copied = make([]byte, lookBytes)
+	}
+	what := fmt.Sprintf("address %#x, size %d", addr, size)
+	err := o.within(op, func() error {
+		err := o.call(op, what, &o.api.copyOut, dl.Pointer(&l.copied[0]), uintptr(addr), uintptr(size), o.scrub.handle)
+		if err != nil {
+			return err
+		}
+		return o.settleScrub(op, what)
+	})
+	return l.copied[:size], err
+}
+
+// prepareKernel loads the kernel once. A device that cannot run it, or has no memory
+// left for it at this moment, is no error: there are the copies. The caller holds
+// looker.mu.
+func (o *openDevice) prepareKernel(op string) error {
+	l := &o.looker
+	if l.settled || !o.info.Compiler {
+		return nil
+	}
+	err := o.loadKernel(op)
+	if err != nil {
+		o.dropKernel(op)
+	}
+	if o.lost.Load() != nil {
+		return err
+	}
+	l.settled = device.CodeOf(err) != device.CodeOutOfMemory
+	return nil
+}
+
+func (o *openDevice) loadKernel(op string) (err error) {
+	l := &o.looker
+	if l.module, err = o.loadModule(op, firstOtherText); err != nil {
+		return err
+	}
+	if l.kernel, err = l.module.kernel(op, firstOtherName); err != nil {
+		return err
+	}
+	return o.within(op, func() error {
+		return o.call(op, "result of a kernel", &o.api.memoryAlloc, dl.Pointer(&l.result), uintptr(len(l.found)))
+	})
+}
+
+// dropKernel gives back what the kernel has. The caller holds looker.mu, or closes the
+// device.
+func (o *openDevice) dropKernel(op string) {
+	l := &o.looker
+	if l.module == nil && l.result == 0 {
+		return
+	}
+	_ = o.current(op, func() error {
+		if l.result != 0 {
+			_ = o.takeBack(op, "result of a kernel", &o.api.memoryFree, uintptr(l.result))
+		}
+		if l.module != nil {
+			_ = o.takeBack(op, firstOtherName, &o.api.moduleUnload, l.module.handle)
+		}
+		return nil
+	})
+	l.module, l.kernel, l.result = nil, nil, 0
+}
+
+// firstOtherThere has the kernel look. The caller holds looker.mu.
+func (o *openDevice) firstOtherThere(op string, addr uint64, value byte, size uint64) (device.Difference, bool, error) {
+	l := &o.looker
+	number := func(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
+	blocks := min(size/(firstOtherBlock*firstOtherWord)+1, firstOtherBlocks)
+	run := device.Launch{
+		Grid: device.Extent{X: uint32(blocks), Y: 1, Z: 1}, Block: device.Extent{X: firstOtherBlock, Y: 1, Z: 1},
+		Arguments: [][]byte{
+			number(addr), number(size), binary.LittleEndian.AppendUint32(nil, uint32(value)), number(l.result),
+		},
+	}
+	if err := l.kernel.check(op, run); err != nil {
+		return device.Difference{}, false, err
+	}
+	what := fmt.Sprintf("address %#x, size %d", addr, size)
+	err := o.within(op, func() error {
+		queued := o.call(op, what, &o.api.fill8, uintptr(l.result), math.MaxUint8, uintptr(len(l.found)), o.scrub.handle)
+		if queued == nil {
+			queued = l.kernel.launch(op, o.scrub, run)
+		}
+		if queued == nil {
+			queued = o.call(op, what, &o.api.copyOut, dl.Pointer(&l.found), uintptr(l.result), uintptr(len(l.found)), o.scrub.handle)
+		}
+		if err := o.settleScrub(op, what); queued == nil {
+			queued = err
+		}
+		return queued
+	})
+	first := binary.LittleEndian.Uint64(l.found[:])
+	if err != nil || first == math.MaxUint64 {
+		return device.Difference{}, false, err
+	}
+	found, err := o.copyHere(op, addr+first, 1)
+	if err != nil {
+		return device.Difference{}, false, err
+	}
+	return device.Difference{OffsetBytes: first, Found: found[0]}, true, nil
+}
