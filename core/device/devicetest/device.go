@@ -41,6 +41,7 @@ type Device struct {
 	defaultStream *Stream
 	openStreams   int
 	openEvents    int
+	forbidden     int
 	clock         time.Duration
 	hosts         []hostBuffer
 	hostBytes     device.HostAddr
@@ -200,6 +201,13 @@ func (d *Device) Synchronize(timeout time.Duration) error {
 	defer d.driver.mu.Unlock()
 	if err != nil {
 		return err
+	}
+	for _, s := range d.driver.streams {
+		if s.dev == d {
+			if err := s.uncaptured(DeviceSynchronize); err != nil {
+				return err
+			}
+		}
 	}
 	return d.driver.wait(timeout, "devicetest.device_synchronize", func() bool {
 		for _, s := range d.driver.streams {

@@ -33,6 +33,8 @@ type Config struct {
 	// NoLinks takes away the capabilities of addressing memory and streams of others
 	// and of bringing memory near.
 	NoLinks bool
+	// Capture gives the streams the capability of recording their work in graphs.
+	Capture bool
 	// Manual makes new streams, the default one included, hold their work.
 	Manual bool
 }
@@ -49,6 +51,8 @@ type Driver struct {
 	// streams is every open stream of every device: one that advances may let
 	// another go on.
 	streams []*Stream
+	// captures counts those that began.
+	captures uint64
 }
 
 // New makes a driver.
@@ -136,5 +140,6 @@ func (d *Driver) info(index int) device.Info {
 		TotalBytes: d.config.TotalBytes, GranularityBytes: d.config.GranularityBytes,
 		AlignmentBytes: d.config.AlignmentBytes, Peer: true, HostVisible: d.config.Backed,
 		VirtualMemory: !d.config.NoVirtualMemory, PinnedHost: d.config.PinnedBytes != 0, Linker: !d.config.NoLinks,
+		Capture: d.config.Capture,
 	}
 }

@@ -12,6 +12,8 @@ type Event struct {
 
 	// All below is guarded by dev.driver.mu.
 	passed bool
+	// graph is that of the capture in which it was recorded.
+	graph  *Graph
 	at     time.Duration
 	closed bool
 }
@@ -33,6 +35,9 @@ func (e *Event) enter(call Call) error {
 func (e *Event) Done() (bool, error) {
 	err := e.enter(EventDone)
 	defer e.dev.driver.mu.Unlock()
+	if err == nil {
+		err = e.uncaptured(EventDone)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -43,6 +48,9 @@ func (e *Event) Done() (bool, error) {
 func (e *Event) Synchronize(timeout time.Duration) error {
 	err := e.enter(EventSynchronize)
 	defer e.dev.driver.mu.Unlock()
+	if err == nil {
+		err = e.uncaptured(EventSynchronize)
+	}
 	if err != nil {
 		return err
 	}

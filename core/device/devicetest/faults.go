@@ -27,6 +27,7 @@ const (
 	StreamIdle        Call = "stream_idle"
 	StreamSynchronize Call = "stream_synchronize"
 	StreamClose       Call = "stream_close"
+	StreamCapture     Call = "stream_capture"
 	EventDone         Call = "event_done"
 	EventSynchronize  Call = "event_synchronize"
 	EventPassedAt     Call = "event_passed_at"

@@ -47,6 +47,8 @@ type Stream struct {
 	finished uint64
 	failure  error
 	closed   bool
+	// graph is what the stream is captured for, or nil.
+	graph *Graph
 	// foreign is what AdoptStream was given, but for the function.
 	foreign uint64
 }
@@ -152,6 +154,10 @@ func (s *Stream) push(call Call, w work) error {
 }
 
 func (s *Stream) pushLocked(w work) {
+	if s.graph != nil {
+		s.graph.work = append(s.graph.work, w)
+		return
+	}
 	s.queue = append(s.queue, w)
 	s.queued++
 	s.dev.driver.advance()
@@ -203,6 +209,9 @@ func (s *Stream) RecordEvent() (device.Event, error) {
 	}
 	event := &Event{dev: s.dev}
 	s.dev.openEvents++
+	if event.graph = s.graph; s.graph != nil {
+		return event, nil
+	}
 	s.pushLocked(work{cost: 1, run: func() error {
 		event.passed, event.at = true, s.dev.clock
 		return nil
@@ -217,13 +226,26 @@ func (s *Stream) WaitEvent(event device.Event) error {
 		return device.Errorf(device.CodeUnsupported, "devicetest.wait_event",
 			"the event is of another backend").On(s.dev.info.ID)
 	}
-	return s.push(WaitEvent, work{cost: 1, ready: func() bool { return other.passed }})
+	err := s.enter(WaitEvent)
+	defer s.dev.driver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if other.graph != nil {
+		other.graph.join(s)
+		return nil
+	}
+	s.pushLocked(work{cost: 1, ready: func() bool { return other.passed }})
+	return nil
 }
 
 // Idle says whether nothing is queued.
 func (s *Stream) Idle() (bool, error) {
 	err := s.enter(StreamIdle)
 	defer s.dev.driver.mu.Unlock()
+	if err == nil {
+		err = s.uncaptured(StreamIdle)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -234,6 +256,9 @@ func (s *Stream) Idle() (bool, error) {
 func (s *Stream) Synchronize(timeout time.Duration) error {
 	err := s.enter(StreamSynchronize)
 	defer s.dev.driver.mu.Unlock()
+	if err == nil {
+		err = s.uncaptured(StreamSynchronize)
+	}
 	if err != nil {
 		return err
 	}
@@ -252,6 +277,9 @@ func (s *Stream) Synchronize(timeout time.Duration) error {
 func (s *Stream) Close() error {
 	err := s.enter(StreamClose)
 	defer s.dev.driver.mu.Unlock()
+	if err == nil {
+		err = s.uncaptured(StreamClose)
+	}
 	if err != nil {
 		return err
 	}

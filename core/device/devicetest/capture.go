@@ -1,0 +1,112 @@
+package devicetest
+
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// Graph is work that was captured. Its pieces run in the order in which they were
+// queued, which is one of those that their edges allow.
+type Graph struct {
+	dev  *Device
+	id   uint64
+	work []work
+
+	// All below is guarded by dev.driver.mu.
+	streams []*Stream
+	spoilt  bool
+	ended   bool
+}
+
+// Capture says what becomes of the stream's work.
+func (s *Stream) Capture() (device.Capture, error) {
+	err := s.enter(StreamCapture)
+	defer s.dev.driver.mu.Unlock()
+	switch {
+	case err != nil:
+		return device.Capture{}, err
+	case s.graph == nil:
+		return device.Capture{}, nil
+	case s.graph.spoilt:
+		return device.Capture{State: device.CaptureInvalid}, nil
+	}
+	return device.Capture{State: device.CaptureActive, ID: s.graph.id}, nil
+}
+
+// BeginCapture has the stream record its work, and that of streams that come to wait
+// for events of it.
+func (s *Stream) BeginCapture() *Graph {
+	d := s.dev.driver
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s.graph != nil {
+		panic("the stream captures already")
+	}
+	d.captures++
+	g := &Graph{dev: s.dev, id: d.captures}
+	g.join(s)
+	return g
+}
+
+func (g *Graph) join(s *Stream) {
+	if s.graph == nil {
+		s.graph = g
+		g.streams = append(g.streams, s)
+	}
+}
+
+// Spoil makes the capture of no use.
+func (g *Graph) Spoil() {
+	g.dev.driver.mu.Lock()
+	defer g.dev.driver.mu.Unlock()
+	g.spoilt = true
+}
+
+// End ends the capture, and says whether it was not spoilt.
+func (g *Graph) End() bool {
+	g.dev.driver.mu.Lock()
+	defer g.dev.driver.mu.Unlock()
+	for _, s := range g.streams {
+		s.graph = nil
+	}
+	g.ended = true
+	return !g.spoilt
+}
+
+// Launch queues the work of a graph whose capture has ended.
+func (g *Graph) Launch(s *Stream) {
+	g.dev.driver.mu.Lock()
+	defer g.dev.driver.mu.Unlock()
+	if !g.ended || g.spoilt {
+		panic("there is no such graph")
+	}
+	for _, w := range slices.Clone(g.work) {
+		s.pushLocked(w)
+	}
+}
+
+// Forbidden counts calls that asked after, or waited for, a stream that captures, or an
+// event of a capture. They were refused.
+func (d *Device) Forbidden() int {
+	d.driver.mu.Lock()
+	defer d.driver.mu.Unlock()
+	return d.forbidden
+}
+
+// uncaptured refuses what a capture does not allow. The caller holds the lock.
+func (s *Stream) uncaptured(call Call) error {
+	if s.graph == nil {
+		return nil
+	}
+	s.dev.forbidden++
+	return device.Errorf(device.CodeInvalidState, "devicetest."+string(call), "the stream is capturing").On(s.dev.info.ID)
+}
+
+func (e *Event) uncaptured(call Call) error {
+	if e.graph == nil {
+		return nil
+	}
+	e.dev.forbidden++
+	return device.Errorf(device.CodeInvalidState, "devicetest."+string(call), "the event is an edge of a graph").On(e.dev.info.ID)
+}
