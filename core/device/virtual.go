@@ -16,6 +16,9 @@ const (
 	// are mapped again. A device may give movable pages in their place; then they
 	// still read as zeros.
 	BackingPrivate
+	// BackingShareable pages are movable ones that Exporter can give to other
+	// processes. A device without that capability has none: CodeUnsupported.
+	BackingShareable
 )
 
 // Access is what may be done with mapped memory.

@@ -16,6 +16,10 @@ type event struct {
 	// number counts the events of a device: two of them are locked in this order.
 	number uint64
 	timed  bool
+	// captured says that it is an edge of a graph.
+	captured bool
+	// shared says that it has a handle in other processes.
+	shared bool
 
 	// using is held for reading while the handle is in use, and for writing when it
 	// is given back.
@@ -55,17 +59,16 @@ func (s *stream) record(op string, timed bool) (*event, error) {
 		if e.handle, err = o.takeEvent(op, timed); err != nil {
 			return err
 		}
-		if err := o.call(op, "", &o.api.eventRecord, e.handle, s.handle); err != nil {
+		if e.captured, err = s.captures(op); err == nil {
+			err = o.call(op, "", &o.api.eventRecord, e.handle, s.handle)
+		}
+		if err != nil {
 			if !o.spareEvents.put(e.handle, timed) {
 				_ = o.takeBack(op, "", &o.api.eventDestroy, e.handle)
 			}
 			return err
 		}
-		o.mu.Lock()
-		o.lastEvent++
-		e.number = o.lastEvent
-		o.events[e] = struct{}{}
-		o.mu.Unlock()
+		o.enterEvent(e)
 		return nil
 	})
 	if err != nil {
@@ -100,6 +103,10 @@ func (s *stream) WaitEvent(waited device.Event) error {
 		return s.owner.errorf(device.CodeInvalidState, op, "the event or its device is closed")
 	}
 	return s.order(op, func() error {
+		if e.captured {
+			// The stream joins the capture.
+			s.mayCapture.Store(true)
+		}
 		return s.owner.call(op, "", &s.owner.api.streamWait, s.handle, e.handle, 0)
 	})
 }
@@ -107,7 +114,9 @@ func (s *stream) WaitEvent(waited device.Event) error {
 func (e *event) Done() (bool, error) {
 	done := false
 	err := e.use("cuda.event_done", func() (err error) {
-		done, err = e.owner.ready("cuda.event_done", &e.owner.api.eventQuery, e.handle)
+		if err = e.uncaptured("cuda.event_done"); err == nil {
+			done, err = e.owner.ready("cuda.event_done", &e.owner.api.eventQuery, e.handle)
+		}
 		return err
 	})
 	return done, err
@@ -125,6 +134,9 @@ func (e *event) Synchronize(timeout time.Duration) error {
 func (e *event) await(op string, limit deadline) error {
 	if limit.forever() {
 		return e.use(op, func() error {
+			if err := e.uncaptured(op); err != nil {
+				return err
+			}
 			return e.owner.call(op, "", &e.owner.api.eventSynchronize, e.handle)
 		})
 	}
@@ -198,7 +210,7 @@ func (e *event) Close() error {
 	}
 	e.closed = true
 	handle := e.release()
-	if handle == 0 || o.lost.Load() == nil && o.spareEvents.put(handle, e.timed) {
+	if handle == 0 || !e.shared && o.lost.Load() == nil && o.spareEvents.put(handle, e.timed) {
 		return nil
 	}
 	return o.returned(o.current(op, func() error { return o.call(op, "", &o.api.eventDestroy, handle) }))

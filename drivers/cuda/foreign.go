@@ -31,7 +31,7 @@ func (o *openDevice) Adopt(addr device.Addr, size uint64) error {
 	}
 	err := o.within(op, func() error { return o.checkForeign(op, uint64(addr), size) })
 	if err == nil {
-		err = o.insertForeign(op, uint64(addr), size)
+		err = o.insertOther(op, span{base: uint64(addr), size: size, kind: kindForeign})
 	}
 	if err != nil {
 		o.drop(1)
@@ -70,10 +70,11 @@ func (o *openDevice) checkForeign(op string, addr, size uint64) error {
 	return nil
 }
 
-func (o *openDevice) insertForeign(op string, addr, size uint64) error {
-	if o.virtual.overlaps(addr, size) || !o.ranges.insertApart(span{base: addr, size: size, kind: kindForeign}) {
+// insertOther takes memory into the books that is not of this device's making.
+func (o *openDevice) insertOther(op string, s span) error {
+	if o.virtual.overlaps(s.base, s.size) || !o.ranges.insertApart(s) {
 		return o.errorf(device.CodeAlreadyExists, op,
-			"address %#x, size %d: is this device's own, or overlaps what was adopted before", addr, size)
+			"address %#x, size %d: is this device's own, or overlaps what it has of others", s.base, s.size)
 	}
 	return nil
 }
@@ -104,6 +105,7 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 		return nil, o.errorf(device.CodeInvalidArgument, op, "native handle 0: want a CUstream, 1 (legacy) or 2 (per thread)")
 	}
 	s := &stream{owner: o, handle: uintptr(foreign.Native), foreign: true}
+	s.mayCapture.Store(true)
 	err := o.within(op, func() error {
 		var context uintptr
 		what := fmt.Sprintf("native handle %#x", foreign.Native)
@@ -112,7 +114,7 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 		}
 		if context != o.context {
 			return o.errorf(device.CodeInvalidArgument, op,
-				"native handle %#x: is a stream of another context than the device's primary one", foreign.Native)
+				"native handle %#x: is a stream of another context than the one that the device was opened on", foreign.Native)
 		}
 		return nil
 	})

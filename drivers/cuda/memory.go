@@ -52,8 +52,11 @@ func (o *openDevice) free(op string, of kind, addr, size uint64, f *dl.Function)
 			"address %#x, size %d: nothing that was allocated starts there and has that size", addr, size)
 	}
 	where := s.base
-	if of == kindPinned {
+	switch of {
+	case kindPinned, kindRegistered:
 		where = s.host
+	case kindShared:
+		where = s.opened
 	}
 	err := o.giveBack(op, func() error {
 		return o.call(op, fmt.Sprintf("address %#x, size %d", addr, size), f, uintptr(where))

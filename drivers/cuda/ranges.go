@@ -15,6 +15,13 @@ const (
 	kindSegment kind = iota
 	kindPinned
 	kindForeign
+	kindLinked
+	kindShared
+	kindManaged
+	kindRegistered
+	// kindLocked is memory of the process that somebody else has page-locked.
+	kindLocked
+	kindOrdered
 )
 
 // span is memory that the device may use from its first to its last byte.
@@ -23,6 +30,8 @@ type span struct {
 	kind       kind
 	// host is where this process has the memory; 0: nowhere.
 	host uint64
+	// opened is the address by which memory of another process is closed.
+	opened uint64
 }
 
 // ranges are the spans of a device, sorted by base.
@@ -78,6 +87,12 @@ func (r *ranges) remove(of kind, base, size uint64) (span, bool) {
 
 // holds says whether a range lies in one span.
 func (r *ranges) holds(addr, size uint64) bool {
+	_, whole := r.holding(addr, size)
+	return whole
+}
+
+// holding is the span that a range lies in; false: there is none.
+func (r *ranges) holding(addr, size uint64) (s span, whole bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	at, found := r.search(addr)
@@ -85,10 +100,11 @@ func (r *ranges) holds(addr, size uint64) bool {
 		at--
 	}
 	if at < 0 {
-		return false
+		return span{}, false
 	}
-	offset := addr - r.spans[at].base
-	return offset < r.spans[at].size && size <= r.spans[at].size-offset
+	s = r.spans[at]
+	offset := addr - s.base
+	return s, offset < s.size && size <= s.size-offset
 }
 
 // check refuses a range that work may not use.

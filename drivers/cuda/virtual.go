@@ -68,7 +68,9 @@ type page struct {
 	handle  uint64
 	bytes   uint64
 	backing device.Backing
-	state   pageState
+	// imported says that another process made it, so that it cannot be made again.
+	imported bool
+	state    pageState
 	// in is where it is mapped, or nil.
 	in     *reservation
 	at     uint64
@@ -79,13 +81,24 @@ func (v *virtualMemory) init(o *openDevice) {
 	v.owner, v.pages = o, make(map[device.Page]*page)
 }
 
-func (o *openDevice) pageProperties() *pageProperties {
-	return &pageProperties{kind: allocationPinned, location: location{locationDevice, o.handle}}
+func (o *openDevice) pageProperties(backing device.Backing) *pageProperties {
+	properties := &pageProperties{kind: allocationPinned, location: location{locationDevice, o.handle}}
+	if backing == device.BackingShareable {
+		properties.handles = handleFileDescriptor
+	}
+	return properties
+}
+
+// enter numbers a page. The caller holds v.mu.
+func (v *virtualMemory) enter(p *page) {
+	v.last++
+	p.number = v.last
+	v.pages[p.number] = p
 }
 
 // measure asks what sizes and addresses are multiples of.
 func (v *virtualMemory) measure(op string) error {
-	o, of := v.owner, v.owner.pageProperties()
+	o, of := v.owner, v.owner.pageProperties(device.BackingMovable)
 	return o.within(op, func() error {
 		for which, out := range map[uintptr]*uint64{
 			granularityMinimum: &v.granularity.MinimumBytes, granularityRecommended: &v.granularity.RecommendedBytes,

@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
@@ -21,9 +22,11 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	case bits.OnesCount64(pageBytes) != 1 || pageBytes < v.granularity.MinimumBytes:
 		return o.errorf(device.CodeInvalidPageSize, op,
 			"page size %d: want a power of two of at least %d", pageBytes, v.granularity.MinimumBytes)
-	case backing != device.BackingMovable && backing != device.BackingPrivate:
-		return o.errorf(device.CodeInvalidArgument, op, "backing %d: want %d (movable) or %d (private)",
-			backing, device.BackingMovable, device.BackingPrivate)
+	case backing < device.BackingMovable || backing > device.BackingShareable:
+		return o.errorf(device.CodeInvalidArgument, op, "backing %d: want %d (movable), %d (private) or %d (shareable)",
+			backing, device.BackingMovable, device.BackingPrivate, device.BackingShareable)
+	case backing == device.BackingShareable && !o.info.Exporter:
+		return o.startExport(op)
 	case pageBytes > o.info.TotalBytes/uint64(len(pages)):
 		return o.errorf(device.CodeOutOfMemory, op, "%d pages of %d bytes: the device has %d",
 			len(pages), pageBytes, o.info.TotalBytes)
@@ -43,9 +46,7 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i, p := range made {
-		v.last++
-		p.number = v.last
-		v.pages[p.number] = p
+		v.enter(p)
 		pages[i] = p.number
 	}
 	return nil
@@ -60,7 +61,8 @@ func (o *openDevice) createPages(op string, count int, bytes uint64, backing dev
 			}
 		}
 	}()
-	properties := o.pageProperties()
+	properties := o.pageProperties(backing)
+	defer runtime.KeepAlive(properties)
 	for i := range count {
 		p := &page{bytes: bytes, backing: backing}
 		err := o.call(op, fmt.Sprintf("page %d of %d, %d bytes", i, count, bytes),
@@ -217,9 +219,13 @@ func (o *openDevice) Release(list []device.Page) error {
 }
 
 // remake makes physical memory for pages whose own was released. The result is how
-// many of them, from the first on, are gone: where another process was faster.
+// many of them, from the first on, are gone: where another process was
+// faster, or made the page.
 func (o *openDevice) remake(op string, pages []*page) (gone int) {
 	for i := len(pages) - 1; i >= 0; i-- {
+		if pages[i].imported {
+			return i + 1
+		}
 		made, err := o.createPages(op, 1, pages[i].bytes, pages[i].backing)
 		if err != nil {
 			return i + 1

@@ -1,0 +1,107 @@
+package cuda
+
+import (
+	"fmt"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+var (
+	_ device.ContextOpener = (*Driver)(nil)
+	_ device.Native        = (*openDevice)(nil)
+	_ device.Native        = (*stream)(nil)
+	_ device.Native        = (*event)(nil)
+)
+
+// OpenContext opens a device on a CUcontext of the program's, which the program keeps
+// until the device is closed. The primary context is not retained.
+func (d *Driver) OpenContext(index int, native uint64) (device.Device, error) {
+	const op = "cuda.open_context"
+	one, err := d.at(op, index)
+	if err != nil {
+		return nil, err
+	}
+	if native == 0 {
+		return nil, device.Errorf(device.CodeNullPointer, op, "native context: must not be 0").On(one.info.ID)
+	}
+	o, err := newOpenDevice(d, one, uintptr(native))
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// enterContext gets the context that everything is done in: one of the caller's, or,
+// where that is 0, the device's primary one.
+func (o *openDevice) enterContext(op string, callers uintptr) error {
+	if callers == 0 {
+		if err := o.call(op, "", &o.api.contextRetain, dl.Pointer(&o.context), uintptr(o.handle)); err != nil {
+			return err
+		}
+	} else {
+		o.context, o.callers = callers, true
+		if err := o.checkContext(op); err != nil {
+			return err
+		}
+	}
+	if o.api.contextID.Found() && o.api.contextID.Call(o.context, dl.Pointer(&o.contextNumber)) != 0 {
+		o.contextNumber = 0
+	}
+	return nil
+}
+
+// checkContext refuses a context that is gone or another device's.
+func (o *openDevice) checkContext(op string) error {
+	var of int32
+	err := o.within(op, func() error {
+		return o.call(op, "", &o.api.contextDevice, dl.Pointer(&of))
+	})
+	what := fmt.Sprintf("native context %#x", o.context)
+	if device.CodeOf(err) == device.CodeDeviceLost {
+		return o.errorf(device.CodeInvalidArgument, op, "%s: is no context that is there: %v", what, err)
+	}
+	if err == nil && of != o.handle {
+		return o.errorf(device.CodeInvalidArgument, op, "%s: is one of the CUDA device %d", what, of)
+	}
+	return err
+}
+
+// leaveContext gives the primary context back. The caller's stays.
+func (o *openDevice) leaveContext() {
+	if !o.callers {
+		o.api.contextRelease.Call(uintptr(o.handle))
+	}
+}
+
+// contextStands says whether the context is there and works.
+func (o *openDevice) contextStands() bool {
+	var of int32
+	return !o.contextReplaced() && o.api.contextDevice.Call(dl.Pointer(&of)) == 0 && of == o.handle
+}
+
+// NativeHandle is the CUcontext that everything is done in.
+func (o *openDevice) NativeHandle() (uint64, error) {
+	return uint64(o.context), o.checkOpen("cuda.native_handle")
+}
+
+// NativeHandle is the CUstream.
+func (s *stream) NativeHandle() (uint64, error) {
+	const op = "cuda.native_handle"
+	s.using.RLock()
+	defer s.using.RUnlock()
+	if err := s.check(op); err != nil {
+		return 0, err
+	}
+	return uint64(s.handle), s.owner.checkOpen(op)
+}
+
+// NativeHandle is the CUevent, which is recorded already.
+func (e *event) NativeHandle() (uint64, error) {
+	e.using.RLock()
+	defer e.using.RUnlock()
+	if e.gone() {
+		return 0, e.owner.errorf(device.CodeInvalidState, "cuda.native_handle", "the event or its device is closed")
+	}
+	return uint64(e.handle), nil
+}

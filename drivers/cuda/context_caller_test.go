@@ -1,0 +1,153 @@
+package cuda
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// ownContext makes a context of the program's that is current nowhere.
+func ownContext(t *testing.T, sim simulator, index int) uintptr {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var made, popped uintptr
+	sim.must("cuCtxCreate_v2", dl.Pointer(&made), 0, uintptr(index))
+	sim.must("cuCtxPopCurrent_v2", dl.Pointer(&popped))
+	require.Equal(t, made, popped)
+	return made
+}
+
+// A device that was opened on the program's context does everything in it, leaves the
+// primary one alone, and leaves the program's when it is closed.
+func TestDeviceOnTheProgramsContext(t *testing.T) {
+	for _, generation := range []string{"11020", "12000", "12040", "12090"} {
+		t.Run(generation, func(t *testing.T) {
+			if !alone(t, envLibrary+"="+simulated(generation)) {
+				return
+			}
+			d, sim := testDriver(t), newSimulator(t)
+			context := ownContext(t, sim, 1)
+			dev, err := d.OpenContext(1, uint64(context))
+			require.NoError(t, err)
+			o := dev.(*openDevice)
+			native, err := o.NativeHandle()
+			require.NoError(t, err)
+			require.EqualValues(t, context, native)
+			require.Zero(t, sim.calls("cuDevicePrimaryCtxRetain"))
+			everyCall(t, o, func(string) {})
+			// Its streams are of that context, and those of the primary one are others'.
+			var of uintptr
+			handle, err := o.DefaultStream().(device.Native).NativeHandle()
+			require.NoError(t, err)
+			var stream, elsewhere uintptr
+			require.NoError(t, o.within("test", func() error {
+				sim.must("cuStreamGetCtx", uintptr(handle), dl.Pointer(&of))
+				sim.must("cuStreamCreate", dl.Pointer(&stream), streamNonBlocking)
+				return nil
+			}))
+			require.Equal(t, context, of)
+			s, err := o.AdoptStream(device.ForeignStream{Native: uint64(stream)})
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+			primary := mustOpen(t, d, 1)
+			require.NoError(t, primary.within("test", func() error {
+				sim.must("cuStreamCreate", dl.Pointer(&elsewhere), streamNonBlocking)
+				return nil
+			}))
+			_, err = o.AdoptStream(device.ForeignStream{Native: uint64(elsewhere)})
+			requireCode(t, device.CodeInvalidArgument, err)
+			require.NoError(t, primary.within("test", func() error { sim.must("cuStreamDestroy_v2", elsewhere); return nil }))
+			// Plain memory of one context is not the other's of the same device.
+			addr, err := o.Allocate(64 << 10)
+			require.NoError(t, err)
+			_, err = primary.Link(o, addr, 8)
+			requireCode(t, device.CodeUnsupported, err)
+			require.NoError(t, o.Free(addr, 64<<10))
+			require.NoError(t, primary.Close())
+			releases := sim.calls("cuDevicePrimaryCtxRelease_v2")
+			require.NoError(t, o.within("test", func() error { sim.must("cuStreamDestroy_v2", stream); return nil }))
+			require.NoError(t, o.Close())
+			require.Equal(t, releases, sim.calls("cuDevicePrimaryCtxRelease_v2"))
+			_, err = o.NativeHandle()
+			requireCode(t, device.CodeInvalidState, err)
+			sim.must("cuCtxDestroy_v2", context)
+			sim.clean()
+		})
+	}
+}
+
+func TestOpeningOnAContextRefusesBadInput(t *testing.T) {
+	d, sim := testDriver(t), newSimulator(t)
+	context := ownContext(t, sim, 1)
+	_, err := d.OpenContext(0, uint64(context))
+	require.Contains(t, requireCode(t, device.CodeInvalidArgument, err).Message, "is one of the CUDA device 1")
+	_, err = d.OpenContext(0, 0)
+	requireCode(t, device.CodeNullPointer, err)
+	_, err = d.OpenContext(2, uint64(context))
+	requireCode(t, device.CodeDeviceNotFound, err)
+	for n := 1; n <= 2; n++ {
+		sim.fault("cuStreamCreateWithPriority", n, resultOutOfMemory)
+		_, err = d.OpenContext(1, uint64(context))
+		requireCode(t, device.CodeOutOfMemory, err)
+	}
+	sim.fault("cuCtxGetDevice", 1, resultOutOfMemory)
+	_, err = d.OpenContext(1, uint64(context))
+	requireCode(t, device.CodeOutOfMemory, err)
+	sim.must("cuCtxDestroy_v2", context)
+	sim.clean()
+	_, err = d.OpenContext(1, uint64(context))
+	require.Contains(t, requireCode(t, device.CodeInvalidArgument, err).Message, "is no context that is there")
+	require.Empty(t, sim.text("simcuda_leaks"))
+	sim.call("simcuda_clear_violations")
+}
+
+// The program destroys its context too early: the device is lost, says so, and is
+// closed all the same.
+func TestProgramDestroysItsContext(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	d, sim := testDriver(t), newSimulator(t)
+	context := ownContext(t, sim, 0)
+	dev, err := d.OpenContext(0, uint64(context))
+	require.NoError(t, err)
+	o := dev.(*openDevice)
+	held := possess(t, o)
+	sim.must("cuCtxDestroy_v2", context)
+	_, err = o.Memory()
+	lost := requireCode(t, device.CodeDeviceLost, err)
+	require.Contains(t, lost.Message, "the program destroyed the context that the device was opened on")
+	requireLost(t, o, held, int32(lost.Native))
+	oneLife(t, mustOpen(t, d, 0))
+}
+
+// The handles of streams and events are those of the driver: it takes them.
+func TestNativeHandles(t *testing.T) {
+	o, sim := open(t, 0), newSimulator(t)
+	s, err := o.NewStream()
+	require.NoError(t, err)
+	e, err := s.RecordEvent()
+	require.NoError(t, err)
+	stream, err := s.(device.Native).NativeHandle()
+	require.NoError(t, err)
+	event, err := e.(device.Native).NativeHandle()
+	require.NoError(t, err)
+	require.NoError(t, o.within("test", func() error {
+		sim.must("cuStreamSynchronize", uintptr(stream))
+		sim.must("cuEventQuery", uintptr(event))
+		sim.must("cuStreamWaitEvent", uintptr(stream), uintptr(event), 0)
+		return nil
+	}))
+	require.NoError(t, e.Close())
+	require.NoError(t, s.Close())
+	_, err = e.(device.Native).NativeHandle()
+	requireCode(t, device.CodeInvalidState, err)
+	_, err = s.(device.Native).NativeHandle()
+	requireCode(t, device.CodeInvalidState, err)
+	require.NoError(t, o.Close())
+	sim.clean()
+}

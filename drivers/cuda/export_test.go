@@ -1,0 +1,257 @@
+package cuda
+
+import (
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// Pages of one process are mapped, read and written by another one, and by the first
+// one a second time.
+func TestPagesOfAnotherProcess(t *testing.T) {
+	const size = 2 << 20
+	var told message
+	if isOther(t, &told) {
+		o, before := open(t, 1), descriptors(t)
+		space, err := o.Reserve(4*size, size)
+		require.NoError(t, err)
+		pages := make([]device.Page, 2)
+		for i := range pages {
+			pages[i], err = o.ImportPage(3+i, size)
+			require.NoError(t, err)
+		}
+		require.NoError(t, o.Map(space, pages))
+		require.NoError(t, o.SetAccess(space, 2*size, device.AccessReadWrite))
+		require.Equal(t, []byte{1, 2}, get(t, o.DefaultStream(), space+size-1, 2))
+		put(t, o.DefaultStream(), space+size-1, []byte{3, 4})
+		// It can be passed on.
+		again, err := o.ExportPage(pages[0])
+		require.NoError(t, err)
+		require.NoError(t, syscall.Close(again))
+		require.NoError(t, o.Unmap(space, 2*size))
+		require.NoError(t, o.Release(pages))
+		require.NoError(t, o.Unreserve(space, 4*size))
+		require.Equal(t, before, descriptors(t))
+		require.NoError(t, o.Close())
+		newSimulator(t).clean()
+		return
+	}
+	o, before := open(t, 1), descriptors(t)
+	space, err := o.Reserve(2*size, size)
+	require.NoError(t, err)
+	pages := make([]device.Page, 2)
+	require.NoError(t, o.Create(pages, size, device.BackingShareable))
+	require.NoError(t, o.Map(space, pages))
+	require.NoError(t, o.SetAccess(space, 2*size, device.AccessReadWrite))
+	put(t, o.DefaultStream(), space+size-1, []byte{1, 2})
+	var files []*os.File
+	for _, p := range pages {
+		fd, err := o.ExportPage(p)
+		require.NoError(t, err)
+		files = append(files, os.NewFile(uintptr(fd), "page"))
+	}
+	runOther(t, message{}, files...)
+	require.Equal(t, []byte{3, 4}, get(t, o.DefaultStream(), space+size-1, 2))
+
+	// Twice in this process, beside the page itself: the same memory.
+	twice := make([]device.Page, 2)
+	for i := range twice {
+		twice[i], err = o.ImportPage(int(files[0].Fd()), size)
+		require.NoError(t, err)
+	}
+	other, err := o.Reserve(2*size, size)
+	require.NoError(t, err)
+	require.NoError(t, o.Map(other, twice))
+	require.NoError(t, o.SetAccess(other, 2*size, device.AccessReadWrite))
+	put(t, o.DefaultStream(), other, []byte{9})
+	require.Equal(t, []byte{9}, get(t, o.DefaultStream(), other+size, 1))
+	require.Equal(t, []byte{9}, get(t, o.DefaultStream(), space, 1))
+	require.NoError(t, o.Unmap(space, 2*size))
+	require.NoError(t, o.Release(pages))
+	require.Equal(t, []byte{9}, get(t, o.DefaultStream(), other, 1), "it is there while anybody has it")
+	require.NoError(t, o.Unmap(other, 2*size))
+	require.NoError(t, o.Release(twice[:1]))
+	requireCode(t, device.CodeInvalidHandle, o.Release(twice[:1]))
+	requireCode(t, device.CodeBusy, o.Close())
+	require.NoError(t, o.Release(twice[1:]))
+	require.NoError(t, o.Unreserve(space, 2*size))
+	require.NoError(t, o.Unreserve(other, 2*size))
+	for _, f := range files {
+		require.NoError(t, f.Close())
+	}
+	require.Equal(t, before, descriptors(t))
+	require.NoError(t, o.Close())
+	newSimulator(t).clean()
+}
+
+func TestImportRefusesBadInput(t *testing.T) {
+	const size = 2 << 20
+	sim := newSimulator(t)
+	a, b := openTwo(t)
+	before := descriptors(t)
+	pages, plain := make([]device.Page, 1), make([]device.Page, 1)
+	require.NoError(t, a.Create(pages, size, device.BackingShareable))
+	require.NoError(t, a.Create(plain, size, device.BackingMovable))
+	_, err := a.ExportPage(plain[0])
+	require.Contains(t, requireCode(t, device.CodeInvalidArgument, err).Message, "backing 0")
+	for _, wrong := range []device.Page{0, 99} {
+		_, err = a.ExportPage(wrong)
+		requireCode(t, device.CodeInvalidHandle, err)
+	}
+	fd, err := a.ExportPage(pages[0])
+	require.NoError(t, err)
+	nothing, err := os.Open("/dev/null")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		code  device.Code
+		on    *openDevice
+		fd    int
+		bytes uint64
+		words string
+	}{
+		{device.CodeInvalidArgument, a, -1, size, "descriptor -1: bad file descriptor"},
+		{device.CodeInvalidArgument, a, 1 << 20, size, "bad file descriptor"},
+		{device.CodeInvalidArgument, a, int(nothing.Fd()), size, "cuMemImportFromShareableHandle"},
+		{device.CodeInvalidArgument, b, fd, size, "is memory of the CUDA device 0"},
+		{device.CodeInvalidPageSize, a, fd, 2 * size, "cuMemMap"},
+		{device.CodeInvalidPageSize, a, fd, 0, "page size 0"},
+		{device.CodeInvalidPageSize, a, fd, 3 * size, "power of two"},
+		{device.CodeInvalidPageSize, a, fd, size / 2, "power of two"},
+		{device.CodeInvalidPageSize, a, fd, 1 << 63, "power of two"},
+	} {
+		_, err := c.on.ImportPage(c.fd, c.bytes)
+		require.Contains(t, requireCode(t, c.code, err).Message, c.words)
+	}
+	require.NoError(t, nothing.Close())
+	require.NoError(t, syscall.Close(fd))
+	_, err = a.ImportPage(fd, size)
+	require.Contains(t, requireCode(t, device.CodeInvalidArgument, err).Message, "bad file descriptor")
+	require.NoError(t, a.Release(pages))
+	_, err = a.ExportPage(pages[0])
+	requireCode(t, device.CodeInvalidHandle, err)
+	require.NoError(t, a.Release(plain))
+	require.NoError(t, a.Close())
+	require.NoError(t, b.Close())
+	require.Equal(t, before, descriptors(t))
+	require.Empty(t, sim.text("simcuda_leaks"))
+	// What is not known beforehand is found out by asking.
+	sim.call("simcuda_clear_violations")
+	_, err = a.ExportPage(1)
+	requireCode(t, device.CodeInvalidState, err)
+	_, err = a.ImportPage(0, size)
+	requireCode(t, device.CodeInvalidState, err)
+}
+
+// Whichever call of the driver fails, nothing is left, and the next try works.
+func TestExportFails(t *testing.T) {
+	const size = 2 << 20
+	sim, o := newSimulator(t), open(t, 0)
+	before := descriptors(t)
+	pages := make([]device.Page, 1)
+	require.NoError(t, o.Create(pages, size, device.BackingShareable))
+	failed := 0
+	for _, name := range []string{
+		"cuMemExportToShareableHandle", "cuMemImportFromShareableHandle", "cuMemGetAllocationPropertiesFromHandle",
+		"cuMemAddressReserve", "cuMemMap", "cuMemUnmap", "cuMemAddressFree", "cuMemRelease",
+	} {
+		sim.fault(name, 1, resultOutOfMemory)
+		fd, err := o.ExportPage(pages[0])
+		if err != nil {
+			require.Contains(t, requireCode(t, device.CodeOutOfMemory, err).Message, name)
+			failed++
+			fd, err = o.ExportPage(pages[0])
+		}
+		require.NoError(t, err)
+		imported, err := o.ImportPage(fd, size)
+		if err != nil {
+			require.Contains(t, err.Error(), name)
+			failed++
+			imported, err = o.ImportPage(fd, size)
+		}
+		require.NoError(t, err, name)
+		if err := o.Release([]device.Page{imported}); err != nil {
+			require.Equal(t, "cuMemRelease", name)
+			failed++
+			require.NoError(t, o.Release([]device.Page{imported}))
+		}
+		require.NoError(t, syscall.Close(fd))
+		require.Zero(t, sim.call("simcuda_faults_left"), name)
+	}
+	require.GreaterOrEqual(t, failed, 6)
+	require.NoError(t, o.Release(pages))
+	require.NoError(t, o.Close())
+	require.Equal(t, before, descriptors(t))
+	sim.clean()
+}
+
+// Where a release fails, imported pages that were released before it are gone: they
+// cannot be made again.
+func TestReleaseOfImportedPagesFails(t *testing.T) {
+	const size = 2 << 20
+	sim, o := newSimulator(t), open(t, 0)
+	own := make([]device.Page, 1)
+	require.NoError(t, o.Create(own, size, device.BackingShareable))
+	fd, err := o.ExportPage(own[0])
+	require.NoError(t, err)
+	first, err := o.ImportPage(fd, size)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Close(fd))
+	sim.fault("cuMemRelease", 2, resultOutOfMemory)
+	requireCode(t, device.CodeOutOfMemory, o.Release([]device.Page{first, own[0]}))
+	requireCode(t, device.CodeInvalidHandle, o.Release([]device.Page{first}))
+	require.NoError(t, o.Release(own))
+	require.NoError(t, o.Close())
+	sim.clean()
+}
+
+func TestDeviceHasNoDescriptors(t *testing.T) {
+	if !alone(t, "SIMCUDA_WITHOUT=fd") {
+		return
+	}
+	o := open(t, 0)
+	require.False(t, o.Info().Exporter)
+	require.True(t, o.Info().VirtualMemory)
+	requireCode(t, device.CodeUnsupported, o.Create(make([]device.Page, 1), 2<<20, device.BackingShareable))
+	_, err := o.ExportPage(1)
+	requireCode(t, device.CodeUnsupported, err)
+	_, err = o.ImportPage(0, 2<<20)
+	requireCode(t, device.CodeUnsupported, err)
+	require.NoError(t, o.Close())
+	newSimulator(t).clean()
+}
+
+// A device that is lost exports nothing, and gives back what was imported.
+func TestDeviceIsLostWithImportedPages(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	const size = 2 << 20
+	o, sim := open(t, 0), newSimulator(t)
+	pages := make([]device.Page, 1)
+	require.NoError(t, o.Create(pages, size, device.BackingShareable))
+	fd, err := o.ExportPage(pages[0])
+	require.NoError(t, err)
+	imported, err := o.ImportPage(fd, size)
+	require.NoError(t, err)
+	sim.must("cuDevicePrimaryCtxReset_v2", 0)
+	_, err = o.Memory()
+	requireCode(t, device.CodeDeviceLost, err)
+	_, err = o.ExportPage(pages[0])
+	requireCode(t, device.CodeDeviceLost, err)
+	_, err = o.ImportPage(fd, size)
+	requireCode(t, device.CodeDeviceLost, err)
+	requireCode(t, device.CodeDeviceLost, o.GrantPeer(mustOpen(t, o.driver, 1)))
+	require.NoError(t, o.Release([]device.Page{imported, pages[0]}))
+	require.NoError(t, o.Close())
+	require.NoError(t, syscall.Close(fd))
+}
+
+func mustOpen(t *testing.T, d *Driver, index int) *openDevice {
+	dev, err := d.Open(index)
+	require.NoError(t, err)
+	return dev.(*openDevice)
+}

@@ -1,0 +1,188 @@
+package cuda
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+var _ device.ProcessSharer = (*openDevice)(nil)
+
+func (o *openDevice) startSharing(op string) error {
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	if !o.info.ProcessSharer {
+		return o.errorf(device.CodeUnsupported, op, "the device or its driver has no handles for other processes")
+	}
+	return nil
+}
+
+// ShareMemory takes the handle of the whole segment: the driver has none for a part.
+func (o *openDevice) ShareMemory(addr device.Addr, size uint64) (device.SharedMemory, error) {
+	const op = "cuda.share_memory"
+	var m device.SharedMemory
+	if err := o.startSharing(op); err != nil {
+		return m, err
+	}
+	if size == 0 {
+		return m, o.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to share")
+	}
+	s, whole := o.ranges.holding(uint64(addr), size)
+	if !whole || s.kind != kindSegment {
+		return m, o.errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: lies in no segment that was allocated here", uint64(addr), size)
+	}
+	handle := new(device.ProcessHandle)
+	err := o.within(op, func() error {
+		return o.call(op, fmt.Sprintf("address %#x", uint64(addr)), &o.api.ipcGetMemory, dl.Pointer(handle), uintptr(s.base))
+	})
+	if err != nil {
+		return m, err
+	}
+	return device.SharedMemory{Handle: *handle, OffsetBytes: uint64(addr) - s.base, SizeBytes: size}, nil
+}
+
+// words are a handle as the arguments of a call.
+func words(handle device.ProcessHandle) []uintptr {
+	all := make([]uintptr, 0, len(handle)/8)
+	for at := 0; at < len(handle); at += 8 {
+		all = append(all, uintptr(binary.NativeEndian.Uint64(handle[at:])))
+	}
+	return all
+}
+
+// openFailure is the error of a call that opens a handle.
+func (o *openDevice) openFailure(op string, f *dl.Function, number int32) error {
+	if number == resultInvalidContext && o.contextStands() {
+		// The driver says so of a handle of this process.
+		return device.Errorf(device.CodeInvalidState, op, "the handle was made by this process: %s gave %s",
+			f.Name, o.api.describe(number)).On(o.info.ID).WithNative(int64(number))
+	}
+	err := o.failure(op, f, number, "a handle of another process")
+	if o.lost.Load() == nil && (number == resultInvalidValue || number == resultInvalidHandle || number == resultMapFailed) {
+		err.(*device.Error).Code = device.CodeInvalidArgument
+	}
+	return err
+}
+
+// OpenShared opens the whole memory and takes the range of it.
+func (o *openDevice) OpenShared(m device.SharedMemory) (device.Addr, error) {
+	const op = "cuda.open_shared"
+	if err := o.startSharing(op); err != nil {
+		return 0, err
+	}
+	if m.SizeBytes == 0 {
+		return 0, o.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to open")
+	}
+	if m.SizeBytes > math.MaxUint64-m.OffsetBytes {
+		return 0, o.errorf(device.CodeOverflow, op, "offset %d, size %d: the end does not fit 64 bits", m.OffsetBytes, m.SizeBytes)
+	}
+	if err := o.hold(op, 1); err != nil {
+		return 0, err
+	}
+	var addr uint64
+	err := o.within(op, func() (err error) {
+		addr, err = o.openShared(op, m)
+		return err
+	})
+	if err != nil {
+		o.drop(1)
+		return 0, err
+	}
+	return device.Addr(addr), nil
+}
+
+func (o *openDevice) openShared(op string, m device.SharedMemory) (uint64, error) {
+	var base, start, whole uint64
+	number := dl.CallWithStruct(&o.api.ipcOpenMemory, []uintptr{dl.Pointer(&base)}, words(m.Handle), []uintptr{ipcLazyPeer})
+	if number != 0 {
+		return 0, o.openFailure(op, &o.api.ipcOpenMemory, number)
+	}
+	err := o.call(op, "", &o.api.pointerAttribute, dl.Pointer(&start), pointerRangeStart, uintptr(base))
+	if err == nil {
+		err = o.call(op, "", &o.api.pointerAttribute, dl.Pointer(&whole), pointerRangeSize, uintptr(base))
+	}
+	if err == nil && (m.OffsetBytes > whole-(base-start) || m.SizeBytes > whole-(base-start)-m.OffsetBytes) {
+		err = o.errorf(device.CodeInvalidSize, op, "offset %d, size %d: the memory of the handle has %d bytes",
+			m.OffsetBytes, m.SizeBytes, whole-(base-start))
+	}
+	if err == nil {
+		err = o.insertOther(op, span{base: base + m.OffsetBytes, size: m.SizeBytes, kind: kindShared, opened: base})
+	}
+	if err != nil {
+		_ = o.takeBack(op, "", &o.api.ipcCloseMemory, uintptr(base))
+	}
+	return base + m.OffsetBytes, err
+}
+
+// CloseShared closes the memory, which stays open here while other ranges of it are.
+func (o *openDevice) CloseShared(addr device.Addr, size uint64) error {
+	return o.free("cuda.close_shared", kindShared, uint64(addr), size, &o.api.ipcCloseMemory)
+}
+
+// ShareEvent records an event of the sort that other processes can open.
+func (o *openDevice) ShareEvent(on device.Stream) (device.Event, device.ProcessHandle, error) {
+	const op = "cuda.share_event"
+	handle := new(device.ProcessHandle)
+	if err := o.startSharing(op); err != nil {
+		return nil, *handle, err
+	}
+	s, ok := on.(*stream)
+	if !ok || s == nil || s.owner != o {
+		return nil, *handle, o.errorf(device.CodeInvalidArgument, op, "stream: of type %T, which is not this device's", on)
+	}
+	e := &event{owner: o, shared: true}
+	err := s.use(op, func() error {
+		err := o.call(op, "", &o.api.eventCreate, dl.Pointer(&e.handle), eventBlockingSync|eventDisableTiming|eventInterprocess)
+		if err != nil {
+			return err
+		}
+		if err = o.call(op, "", &o.api.ipcGetEvent, dl.Pointer(handle), e.handle); err == nil {
+			err = o.call(op, "", &o.api.eventRecord, e.handle, s.handle)
+		}
+		if err != nil {
+			_ = o.takeBack(op, "", &o.api.eventDestroy, e.handle)
+			return err
+		}
+		o.enterEvent(e)
+		return nil
+	})
+	if err != nil {
+		return nil, device.ProcessHandle{}, err
+	}
+	return e, *handle, nil
+}
+
+// OpenSharedEvent gives an event that another process has recorded.
+func (o *openDevice) OpenSharedEvent(handle device.ProcessHandle) (device.Event, error) {
+	const op = "cuda.open_shared_event"
+	if err := o.startSharing(op); err != nil {
+		return nil, err
+	}
+	e := &event{owner: o, shared: true}
+	err := o.within(op, func() error {
+		number := dl.CallWithStruct(&o.api.ipcOpenEvent, []uintptr{dl.Pointer(&e.handle)}, words(handle), nil)
+		if number != 0 {
+			return o.openFailure(op, &o.api.ipcOpenEvent, number)
+		}
+		o.enterEvent(e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// enterEvent takes an event into the books of its device.
+func (o *openDevice) enterEvent(e *event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lastEvent++
+	e.number = o.lastEvent
+	o.events[e] = struct{}{}
+}

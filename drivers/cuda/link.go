@@ -1,0 +1,145 @@
+package cuda
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+var (
+	_ device.Linker      = (*openDevice)(nil)
+	_ device.PeerGranter = (*openDevice)(nil)
+)
+
+// reaches says whether the driver lets this device use another one's memory.
+func (o *openDevice) reaches(other *openDevice) bool {
+	if other.handle == o.handle {
+		return true
+	}
+	var can int32
+	return o.info.Peer && o.api.canAccessPeer.Call(dl.Pointer(&can), uintptr(o.handle), uintptr(other.handle)) == 0 && can != 0
+}
+
+// another is an open device of this driver other than this one.
+func (o *openDevice) another(op, what string, dev device.Device) (*openDevice, error) {
+	other, ok := dev.(*openDevice)
+	if !ok || other == nil || other.driver.api != o.api {
+		return nil, o.errorf(device.CodeUnsupported, op, "%s: of type %T, which is another backend's", what, dev)
+	}
+	if other == o {
+		return nil, o.errorf(device.CodeInvalidArgument, op, "%s: is this device itself", what)
+	}
+	return other, other.checkOpen(op)
+}
+
+// GrantPeer enables the access of the other device's context to this one's, and lets
+// the other one into virtual memory. Access between contexts stays enabled while both
+// are there: others in the process may have come to count on it.
+func (o *openDevice) GrantPeer(peer device.Device) error {
+	const op = "cuda.grant_peer"
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	other, err := o.another(op, "peer", peer)
+	if err != nil {
+		return err
+	}
+	if err := other.enable(op, o); err != nil {
+		return err
+	}
+	return o.virtual.letIn(op, other)
+}
+
+// enable lets this device's context use what was allocated in the other's.
+func (o *openDevice) enable(op string, other *openDevice) error {
+	if other.context == o.context {
+		return nil
+	}
+	if !o.api.enablePeer.Found() || other.handle == o.handle || !o.reaches(other) {
+		return o.errorf(device.CodeUnsupported, op, "the device does not reach memory of device %v", other.info.ID)
+	}
+	o.mu.Lock()
+	_, done := o.peers[other]
+	o.mu.Unlock()
+	if done {
+		return nil
+	}
+	err := o.within(op, func() error {
+		number := o.api.enablePeer.Call(other.context, 0)
+		if number != 0 && number != resultPeerEnabled {
+			return o.failure(op, &o.api.enablePeer, number, "device "+other.info.ID.String())
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.peers[other] = struct{}{}
+	return nil
+}
+
+// Link makes memory of another device usable by work of this one: page-locked memory by
+// the address that it has here, plain memory by access between the contexts, mapped
+// pages by access to them for all that are mapped.
+func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (device.Addr, error) {
+	const op = "cuda.link"
+	if err := o.checkOpen(op); err != nil {
+		return 0, err
+	}
+	other, err := o.another(op, "device", from)
+	if err != nil {
+		return 0, err
+	}
+	if err := other.check(op, "memory", addr, size, device.AccessReadWrite); err != nil {
+		return 0, err
+	}
+	if err := o.hold(op, 1); err != nil {
+		return 0, err
+	}
+	at, err := o.reach(op, other, uint64(addr), size)
+	if err == nil {
+		err = o.insertOther(op, span{base: at, size: size, kind: kindLinked})
+	}
+	if err != nil {
+		o.drop(1)
+		return 0, err
+	}
+	return device.Addr(at), nil
+}
+
+// reach is where this device has a range of the other's memory.
+func (o *openDevice) reach(op string, other *openDevice, addr, size uint64) (uint64, error) {
+	s, whole := other.ranges.holding(addr, size)
+	switch {
+	case !whole:
+		if !o.reaches(other) {
+			return 0, o.errorf(device.CodeUnsupported, op, "the device does not reach memory of device %v", other.info.ID)
+		}
+		return addr, other.virtual.letIn(op, o)
+	case s.kind == kindLinked || s.kind == kindShared:
+		return 0, o.errorf(device.CodeUnsupported, op,
+			"memory %#x, size %d: device %v has it of another device or process itself", addr, size, other.info.ID)
+	case s.kind == kindPinned:
+		var base uint64
+		err := o.within(op, func() error {
+			return o.call(op, "page-locked memory", &o.api.hostPointer, dl.Pointer(&base), uintptr(s.host), 0)
+		})
+		return base + (addr - s.base), err
+	}
+	return addr, o.enable(op, other)
+}
+
+// Unlink forgets what Link made usable. The driver is not asked.
+func (o *openDevice) Unlink(addr device.Addr, size uint64) error {
+	const op = "cuda.unlink"
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	if _, found := o.ranges.remove(kindLinked, uint64(addr), size); !found {
+		return o.errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: nothing that was linked starts there and has that size", uint64(addr), size)
+	}
+	o.drop(1)
+	return nil
+}
