@@ -140,6 +140,12 @@ func countCalls(t *testing.T) {
 			measured[one.name] = true
 			want, found := stated[one.name]
 			assert.True(t, found, "%s does not state %q", pageOfCosts, one.name)
+			for old, name := range map[string]string{"cuMemPrefetchAsync": "cuMemPrefetchAsync_v2", "cuMemAdvise": "cuMemAdvise_v2"} {
+				if n := made[old]; n > 0 {
+					delete(made, old)
+					made[name] = n
+				}
+			}
 			got := costOf(t, made, elsewhere, one.byWorkers)
 			assert.Equal(t, want, got, "%s", one.name)
 		}
@@ -158,14 +164,15 @@ func countCalls(t *testing.T) {
 // countedOperations is a life of a device; those without a name are not counted.
 func countedOperations(t *testing.T, o *openDevice) []operation {
 	var (
-		addr, space device.Addr
-		pinned      device.PinnedMemory
-		s           device.Stream
-		e, last     device.Event
-		release     func()
+		addr, space, locked, ordered device.Addr
+		pinned, managed              device.PinnedMemory
+		s                            device.Stream
+		e, last                      device.Event
+		release                      func()
 	)
 	one := device.Pattern{Value: 1, WidthBytes: 1}
 	pages := make([]device.Page, 4)
+	own := make([]byte, 4096)
 	uncounted := func(do func() error) operation { return operation{do: do} }
 	return []operation{
 		{name: "take a segment", do: func() (err error) { addr, err = o.Allocate(1 << 20); return err }},
@@ -208,6 +215,19 @@ func countedOperations(t *testing.T, o *openDevice) []operation {
 		{name: "make 4 pages zeros", do: func() error { return o.Zero(pages) }},
 		{name: "release 4 pages", do: func() error { return o.Release(pages) }},
 		{name: "give addresses back", do: func() error { return o.Unreserve(space, 8<<20) }},
+		{name: "take managed memory", do: func() (err error) { managed, err = o.AllocateManaged(64 << 10); return err }},
+		{name: "bring managed memory near", do: func() error { return o.Prefetch(o.DefaultStream(), managed.Addr, 64<<10, o) }},
+		{name: "advise about managed memory", do: func() error { return o.Advise(managed.Addr, 64<<10, device.Advice{}) }},
+		{name: "give managed memory back", do: func() error { return o.FreeManaged(managed.Addr, 64<<10) }},
+		{name: "page-lock memory of the program", do: func() (err error) {
+			locked, err = o.Register(device.HostAddr(dl.Pointer(&own[0])), uint64(len(own)))
+			return err
+		}},
+		{name: "end that", do: func() error { return o.Unregister(locked, uint64(len(own))) }},
+		uncounted(func() (err error) { ordered, err = o.AllocateOrdered(1 << 20); return err }),
+		uncounted(func() error { return o.FreeOrdered(ordered, 1<<20) }),
+		{name: "take a segment from the driver's pool", do: func() (err error) { ordered, err = o.AllocateOrdered(1 << 20); return err }},
+		{name: "give it back to the driver's pool", do: func() error { return o.FreeOrdered(ordered, 1<<20) }},
 		{name: "give page-locked memory back", do: func() error { return o.FreePinned(pinned.Addr, 64<<10) }},
 		{name: "give a segment back", do: func() error { return o.Free(addr, 1<<20) }},
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
 )
 
 // step is a call, and what undoes it.
@@ -17,7 +18,9 @@ type step struct {
 // steps is a life of a device that uses every call that can be refused half-way.
 func steps(o *openDevice) []step {
 	var addr, space device.Addr
-	var pinned device.PinnedMemory
+	var pinned, managed device.PinnedMemory
+	var locked, ordered device.Addr
+	own := make([]byte, 4096)
 	var s device.Stream
 	var e device.Event
 	first, second := make([]device.Page, 3), make([]device.Page, 2)
@@ -42,6 +45,14 @@ func steps(o *openDevice) []step {
 		{"done", func() error { _, err := e.Done(); return err }, nothing},
 		{"idle", func() error { _, err := s.Idle(); return err }, nothing},
 		{"memory", func() error { _, err := o.Memory(); return err }, nothing},
+		{"managed", func() (err error) { managed, err = o.AllocateManaged(64 << 10); return err },
+			func() error { return o.FreeManaged(managed.Addr, 64<<10) }},
+		{"prefetch", func() error { return o.Prefetch(s, managed.Addr, 64<<10, o) }, nothing},
+		{"advise", func() error { return o.Advise(managed.Addr, 64<<10, device.Advice{ReadMostly: true}) }, nothing},
+		{"register", func() (err error) { locked, err = o.Register(device.HostAddr(dl.Pointer(&own[0])), 4096); return err },
+			func() error { return o.Unregister(locked, 4096) }},
+		{"ordered", func() (err error) { ordered, err = o.AllocateOrdered(1 << 20); return err },
+			func() error { return o.FreeOrdered(ordered, 1<<20) }},
 		{"reserve", func() (err error) { space, err = o.Reserve(32<<20, 8<<20); return err },
 			func() error { return o.Unreserve(space, 32<<20) }},
 		{"create", func() error { return o.Create(first, 2<<20, device.BackingPrivate) },
@@ -66,6 +77,7 @@ func TestEveryCallFailsOnce(t *testing.T) {
 	sure := map[string]bool{
 		"cuCtxPushCurrent_v2": true, "cuCtxPopCurrent_v2": true, "cuCtxGetCurrent": true, "cuThreadExchangeStreamCaptureMode": true,
 		"cuDevicePrimaryCtxRelease_v2": true, "cuCtxGetId": true, "cuEventDestroy_v2": true,
+		"cuMemPoolDestroy": true,
 	}
 	failed := map[string]int{}
 	for _, row := range new(api).table() {
@@ -109,7 +121,8 @@ func TestEveryCallFailsOnce(t *testing.T) {
 		"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuMemCreate", "cuMemMap",
 		"cuMemUnmap", "cuMemSetAccess", "cuMemRelease", "cuMemAddressReserve", "cuMemAddressFree", "cuStreamCreateWithPriority",
 		"cuStreamDestroy_v2", "cuStreamSynchronize", "cuEventCreate", "cuEventRecord", "cuLaunchHostFunc", "cuMemAllocAsync",
-		"cuMemFreeAsync", "cuMemsetD8Async", "cuMemcpyDtoDAsync_v2",
+		"cuMemFreeAsync", "cuMemsetD8Async", "cuMemcpyDtoDAsync_v2", "cuMemAllocManaged", "cuMemPrefetchAsync_v2",
+		"cuMemAdvise_v2", "cuMemHostRegister_v2", "cuMemHostUnregister", "cuMemPoolCreate", "cuMemAllocFromPoolAsync",
 	} {
 		require.Positive(t, failed[name], "%s was never made to fail", name)
 	}

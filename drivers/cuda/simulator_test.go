@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -52,7 +53,7 @@ func alone(t *testing.T, variables ...string) bool {
 		return true
 	}
 	needSimulator(t)
-	child := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.count=1", "-test.v", "-test.timeout=60s")
+	child := exec.Command(os.Args[0], "-test.run", "^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.count=1", "-test.v", "-test.timeout=60s")
 	child.Env = append(append(os.Environ(), envAlone+"=1"), variables...)
 	out, err := child.CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -1,0 +1,178 @@
+package cuda
+
+import (
+	"fmt"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+var (
+	_ device.Managed    = (*openDevice)(nil)
+	_ device.Prefetcher = (*openDevice)(nil)
+)
+
+// hasManaged says whether host and device may use managed memory at the same time.
+// Where they may not, a touch of the host while any work runs ends the process: such
+// devices have none here.
+func (d *Driver) hasManaged(handle int32) bool {
+	return len(d.lacking[groupManaged]) == 0 && len(d.lacking[groupAdvice]) == 0 &&
+		d.attribute(handle, attributeManaged) != 0 && d.attribute(handle, attributeConcurrent) != 0
+}
+
+func (o *openDevice) needManaged(op string) error {
+	if o.info.Managed {
+		return nil
+	}
+	return o.errorf(device.CodeUnsupported, op,
+		"the device has no managed memory that the host may use at the same time, or the driver lacks %v%v",
+		o.driver.lacking[groupManaged], o.driver.lacking[groupAdvice])
+}
+
+// AllocateManaged takes memory that every device of the process may use.
+func (o *openDevice) AllocateManaged(size uint64) (device.PinnedMemory, error) {
+	const op = "cuda.allocate_managed"
+	if err := o.needManaged(op); err != nil {
+		return device.PinnedMemory{}, err
+	}
+	if err := o.startAllocation(op, size); err != nil {
+		return device.PinnedMemory{}, err
+	}
+	var base uint64
+	err := o.within(op, func() error {
+		return o.call(op, fmt.Sprintf("size %d", size), &o.api.managedAlloc, dl.Pointer(&base), uintptr(size), attachGlobal)
+	})
+	if err != nil {
+		o.drop(1)
+		return device.PinnedMemory{}, err
+	}
+	o.ranges.insert(span{base: base, size: size, kind: kindManaged, host: base})
+	return device.PinnedMemory{Addr: device.Addr(base), HostAddr: device.HostAddr(base)}, nil
+}
+
+// FreeManaged gives back what AllocateManaged took.
+func (o *openDevice) FreeManaged(addr device.Addr, size uint64) error {
+	const op = "cuda.free_managed"
+	if err := o.needManaged(op); err != nil {
+		return err
+	}
+	return o.free(op, kindManaged, uint64(addr), size, &o.api.memoryFree)
+}
+
+// managed says whether a range lies in one piece of managed memory of this device.
+func (o *openDevice) managed(addr, size uint64) bool {
+	s, whole := o.ranges.holding(addr, size)
+	return whole && s.kind == kindManaged
+}
+
+// byValue is a location as it is given to a function by value: in one register.
+func (l location) byValue() uintptr {
+	return uintptr(uint64(uint32(l.kind)) | uint64(uint32(l.id))<<32)
+}
+
+// number is what the older calls name a place by.
+func (l location) number() uintptr {
+	if l.kind == locationHost {
+		host := int32(deviceHost)
+		return uintptr(host)
+	}
+	return uintptr(l.id)
+}
+
+// Prefetch brings managed memory to a CUDA device that may use it at the same time as
+// the host, or to the host. Other memory stays where it is: the device's own at the
+// device, page-locked memory at the host.
+func (o *openDevice) Prefetch(queue device.Stream, addr device.Addr, size uint64, to device.Device) error {
+	const op = "cuda.prefetch"
+	s, ok := queue.(*stream)
+	if !ok || s == nil || s.owner != o {
+		return o.errorf(device.CodeInvalidArgument, op, "stream: of type %T, which is not this device's", queue)
+	}
+	if err := s.check(op); err != nil {
+		return err
+	}
+	if err := o.check(op, "memory", addr, size, device.AccessRead); err != nil {
+		return err
+	}
+	place, err := o.placeOf(op, to)
+	if err != nil {
+		return err
+	}
+	if !o.managed(uint64(addr), size) {
+		if o.isNear(uint64(addr), size, place) {
+			return nil
+		}
+		return o.errorf(device.CodeUnsupported, op,
+			"address %#x, size %d: is not managed memory, and stays where it is", uint64(addr), size)
+	}
+	what := fmt.Sprintf("address %#x, size %d", uint64(addr), size)
+	return s.use(op, func() error {
+		if o.api.prefetchTo.Found() {
+			return o.call(op, what, &o.api.prefetchTo, uintptr(addr), uintptr(size), place.byValue(), 0, s.handle)
+		}
+		return o.call(op, what, &o.api.prefetch, uintptr(addr), uintptr(size), place.number(), s.handle)
+	})
+}
+
+// placeOf is where a device has its memory.
+func (o *openDevice) placeOf(op string, to device.Device) (location, error) {
+	other, ok := to.(*openDevice)
+	switch {
+	case to == nil:
+		return location{}, o.errorf(device.CodeNullPointer, op, "target: must not be nil")
+	case !ok && to.Info().HostAddressable:
+		return location{kind: locationHost}, nil
+	case !ok || other == nil || other.driver.api != o.api:
+		return location{}, o.errorf(device.CodeUnsupported, op, "target: of type %T, which is another backend's", to)
+	case other != o && !other.info.Managed:
+		return location{}, o.errorf(device.CodeUnsupported, op, "target: %v has no managed memory", other.info.ID)
+	}
+	return location{locationDevice, other.handle}, nil
+}
+
+// isNear says whether memory that nobody moves is at a place.
+func (o *openDevice) isNear(addr, size uint64, place location) bool {
+	s, _ := o.ranges.holding(addr, size)
+	if s.host != 0 {
+		return place.kind == locationHost
+	}
+	return place == location{locationDevice, o.handle}
+}
+
+// Advise tells the driver of both kinds of advice.
+func (o *openDevice) Advise(addr device.Addr, size uint64, advice device.Advice) error {
+	const op = "cuda.advise"
+	if err := o.needManaged(op); err != nil {
+		return err
+	}
+	if err := o.check(op, "memory", addr, size, device.AccessRead); err != nil {
+		return err
+	}
+	if !o.managed(uint64(addr), size) {
+		return o.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: is not managed memory", uint64(addr), size)
+	}
+	read, near := uintptr(adviseReadSeldom), uintptr(adviseNotPreferred)
+	if advice.ReadMostly {
+		read = adviseReadMostly
+	}
+	if advice.Resident {
+		near = advisePreferred
+	}
+	return o.within(op, func() error {
+		for _, one := range []uintptr{read, near} {
+			if err := o.adviseOne(op, uint64(addr), size, one); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (o *openDevice) adviseOne(op string, addr, size uint64, advice uintptr) error {
+	what := fmt.Sprintf("address %#x, size %d, advice %d", addr, size, advice)
+	here := location{locationDevice, o.handle}
+	if o.api.adviseAt.Found() {
+		return o.call(op, what, &o.api.adviseAt, uintptr(addr), uintptr(size), advice, here.byValue())
+	}
+	return o.call(op, what, &o.api.advise, uintptr(addr), uintptr(size), advice, here.number())
+}

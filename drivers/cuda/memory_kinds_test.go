@@ -1,0 +1,300 @@
+package cuda
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+// hostDevice is one whose memory the process addresses.
+type hostDevice struct{ device.Device }
+
+func (hostDevice) Info() device.Info { return device.Info{HostAddressable: true} }
+
+// What the driver says of managed memory, by its numbers.
+const (
+	rangeReadMostly = 1
+	rangePreferred  = 2
+	rangePrefetched = 4
+	nowhere         = -2
+)
+
+func (s simulator) said(which int, addr device.Addr, size uint64) int32 {
+	var answer int32
+	s.must("cuMemRangeGetAttribute", dl.Pointer(&answer), 4, uintptr(which), uintptr(addr), uintptr(size))
+	return answer
+}
+
+// Every generation of the driver has the kinds of memory that its devices can have.
+func TestKindsOfMemory(t *testing.T) {
+	for _, generation := range generations {
+		t.Run(generation, func(t *testing.T) {
+			if !alone(t, envLibrary+"="+simulated(generation)) {
+				return
+			}
+			d := testDriver(t)
+			first, err := d.Open(0)
+			require.NoError(t, err)
+			second, err := d.Open(1)
+			require.NoError(t, err)
+			o, other := first.(*openDevice), second.(*openDevice)
+			info := o.Info()
+			require.True(t, info.Managed && info.Registrar && info.StreamOrdered)
+			managedMemory(t, o, other)
+			registeredMemory(t, o)
+			orderedMemory(t, o)
+			require.NoError(t, other.Close())
+			require.NoError(t, o.Close())
+			newSimulator(t).clean()
+		})
+	}
+}
+
+func managedMemory(t *testing.T, o, other *openDevice) {
+	const size = 128 << 10
+	sim, s := newSimulator(t), o.DefaultStream()
+	made, err := o.AllocateManaged(size)
+	require.NoError(t, err)
+	require.EqualValues(t, made.Addr, made.HostAddr)
+	// Both sides see what the other has written.
+	bytes := hostBytes(made.HostAddr, size)
+	copy(bytes, "written by the host")
+	require.NoError(t, s.Copy(made.Addr+4096, made.Addr, 19))
+	require.NoError(t, s.Fill(made.Addr, device.Pattern{Value: '-', WidthBytes: 1}, 7))
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.Equal(t, "------- by the host", string(bytes[:19]))
+	require.Equal(t, "written by the host", string(bytes[4096:4096+19]))
+
+	require.EqualValues(t, nowhere, sim.said(rangePrefetched, made.Addr, size))
+	for _, c := range []struct {
+		to    device.Device
+		where int32
+	}{{o, 0}, {other, 1}, {hostDevice{}, -1}, {o, 0}} {
+		require.NoError(t, o.Prefetch(s, made.Addr, size, c.to))
+		require.NoError(t, s.Synchronize(device.Forever))
+		require.Equal(t, c.where, sim.said(rangePrefetched, made.Addr, size))
+	}
+	for _, advice := range []device.Advice{
+		{ReadMostly: true}, {Resident: true}, {ReadMostly: true, Resident: true}, {},
+	} {
+		require.NoError(t, o.Advise(made.Addr, size, advice))
+		preferred := int32(nowhere)
+		if advice.Resident {
+			preferred = 0
+		}
+		require.Equal(t, advice.ReadMostly, sim.said(rangeReadMostly, made.Addr, size) == 1)
+		require.Equal(t, preferred, sim.said(rangePreferred, made.Addr, size))
+	}
+	wrongManaged(t, o, made.Addr, size)
+	requireCode(t, device.CodeBusy, o.Close())
+	require.NoError(t, o.FreeManaged(made.Addr, size))
+	requireCode(t, device.CodeInvalidAddress, o.FreeManaged(made.Addr, size))
+}
+
+func wrongManaged(t *testing.T, o *openDevice, addr device.Addr, size uint64) {
+	s := o.DefaultStream()
+	plain, err := o.Allocate(64 << 10)
+	require.NoError(t, err)
+	pinned, err := o.AllocatePinned(64 << 10)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		code  device.Code
+		names string
+		err   error
+	}{
+		{device.CodeInvalidSize, "size 0", o.Advise(addr, 0, device.Advice{})},
+		{device.CodeInvalidAddress, "131073", o.Advise(addr, size+1, device.Advice{})},
+		{device.CodeInvalidAddress, "is not managed", o.Advise(plain, 4096, device.Advice{})},
+		{device.CodeOverflow, "size", o.Advise(addr, ^uint64(0), device.Advice{})},
+		{device.CodeInvalidArgument, "stream", o.Prefetch(nil, addr, size, o)},
+		{device.CodeNullPointer, "target", o.Prefetch(s, addr, size, nil)},
+		{device.CodeUnsupported, "another backend", o.Prefetch(s, addr, size, plainDevice{})},
+		{device.CodeInvalidAddress, "131073", o.Prefetch(s, addr, size+1, o)},
+		{device.CodeInvalidSize, "size 0", o.Prefetch(s, addr, 0, o)},
+		{device.CodeUnsupported, "stays where it is", o.Prefetch(s, plain, 4096, hostDevice{})},
+		{device.CodeUnsupported, "stays where it is", o.Prefetch(s, pinned.Addr, 4096, o)},
+		{device.CodeInvalidAddress, "size 65536", o.FreeManaged(addr, 64<<10)},
+		{device.CodeInvalidAddress, "size 131072", o.Free(addr, size)},
+		{device.CodeInvalidSize, "size 1", func() error { _, err := o.AllocateManaged(1); return err }()},
+	} {
+		require.Contains(t, requireCode(t, c.code, c.err).Message, c.names)
+	}
+	// What nobody moves is near the one who has it.
+	require.NoError(t, o.Prefetch(s, plain, 4096, o))
+	require.NoError(t, o.Prefetch(s, pinned.Addr, 4096, hostDevice{}))
+	require.NoError(t, o.FreePinned(pinned.Addr, 64<<10))
+	require.NoError(t, o.Free(plain, 64<<10))
+}
+
+// plainDevice is none of CUDA, and its memory is not the host's.
+type plainDevice struct{ device.Device }
+
+func (plainDevice) Info() device.Info { return device.Info{} }
+
+func registeredMemory(t *testing.T, o *openDevice) {
+	sim, s := newSimulator(t), o.DefaultStream()
+	bytes := make([]byte, 64<<10)
+	at, size := device.HostAddr(dl.Pointer(&bytes[0])), uint64(len(bytes))
+	addr, err := o.Register(at, size)
+	require.NoError(t, err)
+	require.NoError(t, s.Fill(addr, device.Pattern{Value: '*', WidthBytes: 1}, 3))
+	require.NoError(t, s.Copy(addr+device.Addr(size/2), addr, 3))
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.Equal(t, "***", string(bytes[size/2:size/2+3]))
+	for _, c := range []struct {
+		code device.Code
+		at   device.HostAddr
+		size uint64
+	}{
+		{device.CodeNullPointer, 0, 16},
+		{device.CodeInvalidSize, at, 0},
+		{device.CodeOverflow, at, ^uint64(0)},
+		{device.CodeAlreadyExists, at, size},
+		{device.CodeAlreadyExists, at + 8, 8},
+		{device.CodeInvalidAddress, at + 8, size},
+	} {
+		_, err := o.Register(c.at, c.size)
+		requireCode(t, c.code, err)
+	}
+	requireCode(t, device.CodeInvalidAddress, o.Unregister(addr, size-1))
+	requireCode(t, device.CodeBusy, o.Close())
+	require.NoError(t, o.Unregister(addr, size))
+	requireCode(t, device.CodeInvalidAddress, o.Unregister(addr, size))
+	requireCode(t, device.CodeInvalidAddress, s.Fill(addr, device.Pattern{WidthBytes: 1}, 1))
+
+	// What somebody else has page-locked is used as it is, and left as it is.
+	require.NoError(t, o.within("test", func() error {
+		sim.must("cuMemHostRegister_v2", uintptr(at), uintptr(size), registerPortable|registerDeviceMap)
+		return nil
+	}))
+	addr, err = o.Register(at+16, 1024)
+	require.NoError(t, err)
+	require.NoError(t, s.Fill(addr, device.Pattern{Value: '+', WidthBytes: 1}, 3))
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.Equal(t, "+++", string(bytes[16:19]))
+	require.NoError(t, o.Unregister(addr, 1024))
+	require.NoError(t, o.within("test", func() error {
+		sim.must("cuMemHostUnregister", uintptr(at))
+		return nil
+	}))
+	// To try is how it is found out that memory is page-locked.
+	require.Contains(t, sim.text("simcuda_violations"), "is registered already")
+	sim.call("simcuda_clear_violations")
+}
+
+func orderedMemory(t *testing.T, o *openDevice) {
+	const size = 4 << 20
+	free := func() uint64 {
+		reading, err := o.Memory()
+		require.NoError(t, err)
+		return reading.FreeBytes
+	}
+	before := free()
+	addr, err := o.AllocateOrdered(size)
+	require.NoError(t, err)
+	require.Equal(t, before-size, free())
+	require.Zero(t, uint64(addr)%alignmentBytes)
+	s, err := o.NewStream()
+	require.NoError(t, err)
+	put(t, s, addr+size-5, []byte("bytes"))
+	require.Equal(t, "bytes", string(get(t, o.DefaultStream(), addr+size-5, 5)))
+	requireCode(t, device.CodeInvalidAddress, s.Fill(addr, device.Pattern{WidthBytes: 1}, size+1))
+	requireCode(t, device.CodeInvalidAddress, o.Free(addr, size))
+	requireCode(t, device.CodeInvalidAddress, o.FreeOrdered(addr, size-1))
+	for _, wrong := range []uint64{0, 100} {
+		_, err = o.AllocateOrdered(wrong)
+		requireCode(t, device.CodeInvalidSize, err)
+	}
+	_, err = o.AllocateOrdered(1 << 40)
+	requireCode(t, device.CodeOutOfMemory, err)
+	// Work elsewhere on the device is not waited for, and the memory is the device's
+	// again at once.
+	release := blocked(t, s)
+	require.NoError(t, o.FreeOrdered(addr, size))
+	require.Equal(t, before, free())
+	release()
+	requireCode(t, device.CodeInvalidAddress, o.FreeOrdered(addr, size))
+	require.NoError(t, s.Close())
+}
+
+// A device without a kind of memory says so, whatever is asked.
+func TestKindsOfMemoryThatLack(t *testing.T) {
+	for _, lacks := range []string{"concurrent", "managed,register,pools"} {
+		t.Run(lacks, func(t *testing.T) {
+			if !alone(t, "SIMCUDA_WITHOUT="+lacks) {
+				return
+			}
+			o := open(t, 0)
+			require.False(t, o.Info().Managed)
+			_, err := o.AllocateManaged(64 << 10)
+			requireCode(t, device.CodeUnsupported, err)
+			requireCode(t, device.CodeUnsupported, o.FreeManaged(0, 64<<10))
+			requireCode(t, device.CodeUnsupported, o.Advise(0, 64<<10, device.Advice{}))
+			if lacks != "concurrent" {
+				require.False(t, o.Info().Registrar || o.Info().StreamOrdered)
+				_, err = o.Register(4096, 4096)
+				requireCode(t, device.CodeUnsupported, err)
+				_, err = o.AllocateOrdered(64 << 10)
+				requireCode(t, device.CodeUnsupported, err)
+				requireCode(t, device.CodeUnsupported, o.FreeOrdered(4096, 64<<10))
+			}
+			require.NoError(t, o.Close())
+			newSimulator(t).clean()
+		})
+	}
+}
+
+// The older calls with a device's number fail as the newer ones do, and leave the
+// memory as it was.
+func TestOlderCallsOfManagedMemoryFail(t *testing.T) {
+	if !alone(t, envLibrary+"="+simulated("12000")) {
+		return
+	}
+	o, sim := open(t, 0), newSimulator(t)
+	made, err := o.AllocateManaged(64 << 10)
+	require.NoError(t, err)
+	for name, try := range map[string]func() error{
+		"cuMemPrefetchAsync": func() error { return o.Prefetch(o.DefaultStream(), made.Addr, 4096, o) },
+		"cuMemAdvise":        func() error { return o.Advise(made.Addr, 4096, device.Advice{Resident: true}) },
+	} {
+		sim.fault(name, 1, resultOutOfMemory)
+		require.Contains(t, requireCode(t, device.CodeOutOfMemory, try()).Message, name+" gave")
+		require.NoError(t, try())
+	}
+	require.NoError(t, o.FreeManaged(made.Addr, 64<<10))
+	require.NoError(t, o.Close())
+	sim.clean()
+}
+
+// What a device lost in use had of these kinds can be given back.
+func TestKindsOfMemoryOfALostDevice(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	o, sim := open(t, 0), newSimulator(t)
+	bytes := make([]byte, 4096)
+	managed, err := o.AllocateManaged(64 << 10)
+	require.NoError(t, err)
+	locked, err := o.Register(device.HostAddr(dl.Pointer(&bytes[0])), 4096)
+	require.NoError(t, err)
+	ordered, err := o.AllocateOrdered(64 << 10)
+	require.NoError(t, err)
+	sim.fault("cuMemGetInfo_v2", 1, resultECC)
+	_, err = o.Memory()
+	requireCode(t, device.CodeDeviceLost, err)
+	_, err = o.AllocateManaged(64 << 10)
+	requireCode(t, device.CodeDeviceLost, err)
+	_, err = o.Register(4096, 4096)
+	requireCode(t, device.CodeDeviceLost, err)
+	_, err = o.AllocateOrdered(64 << 10)
+	requireCode(t, device.CodeDeviceLost, err)
+	requireCode(t, device.CodeDeviceLost, o.Prefetch(o.DefaultStream(), managed.Addr, 4096, o))
+	requireCode(t, device.CodeDeviceLost, o.Advise(managed.Addr, 4096, device.Advice{}))
+	require.NoError(t, o.FreeManaged(managed.Addr, 64<<10))
+	require.NoError(t, o.Unregister(locked, 4096))
+	require.NoError(t, o.FreeOrdered(ordered, 64<<10))
+	require.NoError(t, o.Close())
+}

@@ -1,0 +1,38 @@
+package cuda
+
+import "ferrum_mem/drivers/internal/dl"
+
+// Groups of functions for kinds of memory that a driver may lack.
+const (
+	groupManaged    = "managed"
+	groupAdvice     = "advice"
+	groupLocations  = "locations"
+	groupRegistered = "registered"
+	groupPools      = "pools"
+)
+
+// memoryAPI is the functions for memory of other kinds than the plain one.
+type memoryAPI struct {
+	managedAlloc dl.Function
+	// The forms with a device's number, and those with a location, which came later.
+	prefetch, advise     dl.Function
+	prefetchTo, adviseAt dl.Function
+
+	hostRegister, hostUnregister          dl.Function
+	poolCreate, poolDestroy, poolAllocate dl.Function
+}
+
+func (a *memoryAPI) table() []dl.Row {
+	return []dl.Row{
+		{Name: "cuMemAllocManaged", To: &a.managedAlloc, Since: 6000, Group: groupManaged},
+		{Name: "cuMemPrefetchAsync", To: &a.prefetch, Since: 8000, Group: groupAdvice},
+		{Name: "cuMemAdvise", To: &a.advise, Since: 8000, Group: groupAdvice},
+		{Name: "cuMemPrefetchAsync_v2", To: &a.prefetchTo, Since: 12020, Group: groupLocations},
+		{Name: "cuMemAdvise_v2", To: &a.adviseAt, Since: 12020, Group: groupLocations},
+		{Name: "cuMemHostRegister_v2", To: &a.hostRegister, Since: 6050, Group: groupRegistered},
+		{Name: "cuMemHostUnregister", To: &a.hostUnregister, Since: 4000, Group: groupRegistered},
+		{Name: "cuMemPoolCreate", To: &a.poolCreate, Since: 11020, Group: groupPools},
+		{Name: "cuMemPoolDestroy", To: &a.poolDestroy, Since: 11020, Group: groupPools},
+		{Name: "cuMemAllocFromPoolAsync", To: &a.poolAllocate, Since: 11020, Group: groupPools},
+	}
+}

@@ -1,0 +1,130 @@
+package cuda
+
+import (
+	"fmt"
+	"sync"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+var _ device.StreamOrdered = (*openDevice)(nil)
+
+// orderedPool is a pool of the driver's that nobody else takes from, and the stream in
+// whose order that is done. They are made when they are first needed. The pool gives
+// back to the device what is not in use whenever that stream is waited for.
+type orderedPool struct {
+	mu     sync.Mutex
+	handle uintptr
+	stream *stream
+}
+
+// inOrder runs body with the pool and its stream.
+func (o *openDevice) inOrder(op string, body func(p *orderedPool) error) error {
+	p := &o.orderedPool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stream == nil {
+		s, err := o.newStream(op, 0)
+		if err != nil {
+			return err
+		}
+		p.stream = s
+	}
+	if p.handle == 0 {
+		properties := &poolProperties{kind: allocationPinned, location: location{locationDevice, o.handle}}
+		err := o.within(op, func() error {
+			return o.call(op, "", &o.api.poolCreate, dl.Pointer(&p.handle), dl.Pointer(properties))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return body(p)
+}
+
+// AllocateOrdered waits until the pool's stream has the memory, which has nothing else
+// to do.
+func (o *openDevice) AllocateOrdered(size uint64) (device.Addr, error) {
+	const op = "cuda.allocate_ordered"
+	if !o.info.StreamOrdered {
+		return 0, o.noPools(op)
+	}
+	if err := o.startAllocation(op, size); err != nil {
+		return 0, err
+	}
+	var base uint64
+	what := fmt.Sprintf("size %d", size)
+	err := o.inOrder(op, func(p *orderedPool) error {
+		return o.within(op, func() error {
+			err := o.call(op, what, &o.api.poolAllocate, dl.Pointer(&base), uintptr(size), p.handle, p.stream.handle)
+			if err != nil {
+				return err
+			}
+			err = o.call(op, what, &o.api.streamSynchronize, p.stream.handle)
+			if err != nil {
+				_ = o.takeBack(op, what, &o.api.orderedFree, uintptr(base), p.stream.handle)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		o.drop(1)
+		return 0, err
+	}
+	o.ranges.insert(span{base: base, size: size, kind: kindOrdered})
+	return device.Addr(base), nil
+}
+
+// FreeOrdered waits until the pool's stream has given the memory back. When only the
+// wait fails it is given back all the same, a little later.
+func (o *openDevice) FreeOrdered(addr device.Addr, size uint64) error {
+	const op = "cuda.free_ordered"
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	if !o.info.StreamOrdered {
+		return o.noPools(op)
+	}
+	s, found := o.ranges.remove(kindOrdered, uint64(addr), size)
+	if !found {
+		return o.errorf(device.CodeInvalidAddress, op,
+			"address %#x, size %d: nothing that was allocated starts there and has that size", uint64(addr), size)
+	}
+	p := &o.orderedPool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := o.giveBack(op, func() error {
+		what := fmt.Sprintf("address %#x, size %d", uint64(addr), size)
+		if err := o.call(op, what, &o.api.orderedFree, uintptr(addr), p.stream.handle); err != nil {
+			return err
+		}
+		_ = o.call(op, what, &o.api.streamSynchronize, p.stream.handle)
+		return nil
+	})
+	if err != nil {
+		o.ranges.insert(s)
+		return err
+	}
+	o.drop(1)
+	return nil
+}
+
+func (o *openDevice) noPools(op string) error {
+	return o.errorf(device.CodeUnsupported, op, "the device has no pools, or the driver lacks %v%v",
+		o.driver.lacking[groupOrdered], o.driver.lacking[groupPools])
+}
+
+// leaveOrdered ends the pool with its device, which the caller is closing.
+func (o *openDevice) leaveOrdered(op string) {
+	p := &o.orderedPool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.handle != 0 {
+		_ = o.current(op, func() error { return o.takeBack(op, "", &o.api.poolDestroy, p.handle) })
+		p.handle = 0
+	}
+	if p.stream != nil {
+		p.stream.leave(op)
+	}
+}

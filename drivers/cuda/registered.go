@@ -1,0 +1,98 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
+)
+
+var _ device.Registrar = (*openDevice)(nil)
+
+// Register page-locks memory for all devices of the process.
+func (o *openDevice) Register(host device.HostAddr, size uint64) (device.Addr, error) {
+	const op = "cuda.register"
+	if err := o.checkOpen(op); err != nil {
+		return 0, err
+	}
+	if !o.info.Registrar {
+		return 0, o.errorf(device.CodeUnsupported, op,
+			"the device cannot use memory of the process that is page-locked later, or the driver lacks %v",
+			o.driver.lacking[groupRegistered])
+	}
+	switch {
+	case host == 0:
+		return 0, o.errorf(device.CodeNullPointer, op, "address: must not be NULL")
+	case size == 0:
+		return 0, o.errorf(device.CodeInvalidSize, op, "size 0: there is nothing to page-lock")
+	case size > math.MaxUint64-uint64(host):
+		return 0, o.errorf(device.CodeOverflow, op, "address %#x, size %d: the end does not fit 64 bits", uint64(host), size)
+	}
+	if err := o.hold(op, 1); err != nil {
+		return 0, err
+	}
+	made, err := o.lock(op, uint64(host), size)
+	if err == nil {
+		err = o.insertLocked(op, made)
+	}
+	if err != nil {
+		o.drop(1)
+		return 0, err
+	}
+	return device.Addr(made.base), nil
+}
+
+// lock page-locks memory, or finds that it is, and where the device has it.
+func (o *openDevice) lock(op string, host, size uint64) (made span, err error) {
+	what := fmt.Sprintf("address %#x, size %d", host, size)
+	made = span{size: size, kind: kindRegistered, host: host}
+	err = o.within(op, func() error {
+		f := &o.api.hostRegister
+		switch number := f.Call(uintptr(host), uintptr(size), registerPortable|registerDeviceMap); number {
+		case 0:
+		case resultHostRegistered:
+			made.kind = kindLocked
+			if err := o.checkForeign(op, host, size); err != nil {
+				return err
+			}
+		case resultInvalidValue:
+			err := o.failure(op, f, number, what).(*device.Error)
+			if err.Code == device.CodeDevice {
+				err.Code = device.CodeInvalidAddress
+			}
+			return err
+		default:
+			return o.failure(op, f, number, what)
+		}
+		err := o.call(op, what, &o.api.hostPointer, dl.Pointer(&made.base), uintptr(host), 0)
+		if err != nil && made.kind == kindRegistered {
+			_ = o.takeBack(op, what, &o.api.hostUnregister, uintptr(host))
+		}
+		return err
+	})
+	return made, err
+}
+
+// insertLocked takes page-locked memory into the books, or gives it back.
+func (o *openDevice) insertLocked(op string, made span) error {
+	err := o.insertOther(op, made)
+	if err == nil || made.kind != kindRegistered {
+		return err
+	}
+	_ = o.giveBack(op, func() error { return o.takeBack(op, "", &o.api.hostUnregister, uintptr(made.host)) })
+	return err
+}
+
+// Unregister ends what Register began.
+func (o *openDevice) Unregister(addr device.Addr, size uint64) error {
+	const op = "cuda.unregister"
+	if err := o.checkOpen(op); err != nil {
+		return err
+	}
+	if _, found := o.ranges.remove(kindLocked, uint64(addr), size); found {
+		o.drop(1)
+		return nil
+	}
+	return o.free(op, kindRegistered, uint64(addr), size, &o.api.hostUnregister)
+}
