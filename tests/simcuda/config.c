@@ -87,6 +87,12 @@ void config_read(Config *config) {
     config->version =
         (int)number("SIMCUDA_DRIVER_VERSION", (uint64_t)simcuda_generation);
     config->init_error = (int)number("SIMCUDA_INIT_ERROR", 0);
+    uint64_t page_unit[MAX_DEVICES];
+    sizes("SIMCUDA_GRANULARITY", GRANULARITY, page_unit);
+    config->page_unit = (size_t)page_unit[0];
+    if (config->page_unit < 4096 || config->page_unit > GRANULARITY ||
+        (config->page_unit & (config->page_unit - 1)) != 0)
+        refuse("SIMCUDA_GRANULARITY", getenv("SIMCUDA_GRANULARITY"));
     config->jitter_us = (unsigned)number("SIMCUDA_JITTER_US", 100);
     config->seed = number("SIMCUDA_SEED", 1);
     config->integrated = number("SIMCUDA_INTEGRATED", 0) != 0;

@@ -23,7 +23,10 @@ enum {
     STACK_DEPTH = 64,
 };
 
+/* Places of ranges are multiples of it, and so are pages unless the environment
+ * has smaller ones. */
 #define GRANULARITY ((size_t)2 << 20)
+#define PAGE_UNIT (sim.config.page_unit)
 #define ROUND_UP(n, to) (((n) + (to) - 1) / (to) * (to))
 
 typedef enum {
@@ -204,6 +207,7 @@ typedef struct Config {
     uint64_t bytes[MAX_DEVICES], others[MAX_DEVICES];
     int version;
     int init_error;
+    size_t page_unit;
     unsigned jitter_us;
     uint64_t seed;
     bool without_vmm, without_pools, without_managed, without_concurrent;

@@ -334,6 +334,33 @@ static void shared_by_descriptor(void) {
     end();
 }
 
+/* A smaller granularity holds for all that the usual one holds for. */
+static void small_pages(void) {
+    begin();
+    const size_t small = 64 << 10;
+    size_t granularity;
+    CUdeviceptr at, wrong;
+    CUmemGenericAllocationHandle handle, other;
+    CUmemAllocationProp prop = properties(0, false);
+    OK(cuMemGetAllocationGranularity(&granularity, &prop,
+                                     CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+    EXPECT(granularity == small);
+    INVALID(cuMemAddressReserve(&wrong, small / 2, 0, 0, 0));
+    INVALID(cuMemCreate(&handle, small / 2, &prop, 0));
+    OK(cuMemAddressReserve(&at, 2 * small, 0, 0, 0));
+    OK(cuMemCreate(&handle, small, &prop, 0));
+    OK(cuMemCreate(&other, small, &prop, 0));
+    INVALID(cuMemMap(at + small / 2, small, 0, handle, 0));
+    OK(cuMemMap(at, small, 0, handle, 0));
+    OK(cuMemMap(at + small, small, 0, other, 0));
+    INVALID(cuMemUnmap(at, small / 2));
+    OK(cuMemUnmap(at, 2 * small));
+    OK(cuMemRelease(handle));
+    OK(cuMemRelease(other));
+    OK(cuMemAddressFree(at, 2 * small));
+    end();
+}
+
 static void leak_addresses(void) {
     begin();
     reserve(PAGE);
@@ -368,6 +395,7 @@ static const Case cases[] = {
     {"books are kept", books_are_kept, 0, "SIMCUDA_BYTES=64M"},
     {"there may be none", there_may_be_none, 0, "SIMCUDA_WITHOUT=vmm"},
     {"shared by descriptor", shared_by_descriptor, 0, NULL},
+    {"small pages", small_pages, 0, "SIMCUDA_GRANULARITY=64K"},
     {"leaked addresses", leak_addresses, LEAKS, NULL},
     {"leaked physical memory", leak_physical, LEAKS, NULL},
     {"leaked mapping", leak_mapping, LEAKS, NULL},

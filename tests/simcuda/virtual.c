@@ -18,12 +18,12 @@ CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment,
                              CUdeviceptr hint, unsigned long long flags) {
     SIM_CALL(UNSAFE);
     NEED_VMM();
-    if (out == NULL || size == 0 || size % GRANULARITY != 0 || flags != 0 ||
+    if (out == NULL || size == 0 || size % PAGE_UNIT != 0 || flags != 0 ||
         (alignment & (alignment - 1)) != 0)
         return INVALID("ptr is NULL, or size %zu, alignment %zu, flags %llu",
                        size, alignment, flags);
-    if (alignment < GRANULARITY)
-        alignment = GRANULARITY;
+    if (alignment < PAGE_UNIT)
+        alignment = PAGE_UNIT;
     CUdeviceptr place = range_place(size, alignment, hint);
     if (place == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -82,7 +82,7 @@ cuMemGetAllocationGranularity(size_t *out, const CUmemAllocationProp *prop,
         return code;
     if (out == NULL || (unsigned)option > 1)
         return INVALID("granularity is NULL or option is %d", (int)option);
-    *out = GRANULARITY;
+    *out = PAGE_UNIT;
     return CUDA_SUCCESS;
 }
 
@@ -118,7 +118,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size,
     CUresult code = look_at(prop, __func__, &device);
     if (code != CUDA_SUCCESS)
         return code;
-    if (out == NULL || size == 0 || size % GRANULARITY != 0 || flags != 0)
+    if (out == NULL || size == 0 || size % PAGE_UNIT != 0 || flags != 0)
         return INVALID("handle is NULL, or size %zu, flags %llu", size, flags);
     if (!device_take(device, size) &&
         (!pools_make_room(device, size) || !device_take(device, size)))
@@ -224,7 +224,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
         return code;
     if (offset != 0 || flags != 0)
         return INVALID("offset is %zu, flags %llu", offset, flags);
-    if (size == 0 || size % GRANULARITY != 0 || address % GRANULARITY != 0 ||
+    if (size == 0 || size % PAGE_UNIT != 0 || address % PAGE_UNIT != 0 ||
         size > physical->size)
         return INVALID("0x%llx, %zu bytes, of a handle of %zu", address, size,
                        physical->size);
