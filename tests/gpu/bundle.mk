@@ -6,9 +6,10 @@ GPU_BIN        := build/gpu/bin
 GPU_TRACED     := arguments capture contexts kernels memory pools sharing streams virtual
 GPU_TRACES     := $(GPU_TRACED:%=build/gpu/differential/test_%)
 GPU_SIMULATORS := $(SIMCUDA_GENERATIONS:%=build/gpu/simcuda/%/libcuda.so.1)
-GPU_PROGRAMS   := $(patsubst tests/gpu/%.c,$(GPU_BIN)/%,$(wildcard tests/gpu/*.c))
+GPU_PROGRAMS   := $(patsubst tests/gpu/%,$(GPU_BIN)/%,$(basename $(wildcard tests/gpu/*.c tests/gpu/*.cpp)))
 GPU_LIBRARY    := build/gpu/lib/$(FILE)
-GPU_FLAGS       = -std=gnu11 -D_GNU_SOURCE $(C_WARNINGS) $(CFLAGS) -Iinclude \
+GPU_ALLOCATOR  := build/gpu/lib/libferrum_mem_allocator.so
+GPU_FLAGS       = -D_GNU_SOURCE $(C_WARNINGS) -Iinclude \
     -isystem $$(echo build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include)
 
 # Packages of core whose suites run on any device.
@@ -40,6 +41,14 @@ $(GPU_LIBRARY): $(LIBRARY) $(HELPER)
 	@mkdir -p $(dir $@)
 	@cp $^ $(dir $@)
 	@$(call link_names,$(dir $@))
-$(GPU_BIN)/%: tests/gpu/%.c $(wildcard tests/gpu/*.h) include/ferrum_mem.h $(GPU_LIBRARY) | ready-test
+# Between PyTorch or CuPy and the library; beside it, where it looks for it.
+$(GPU_ALLOCATOR): $(wildcard bindings/frameworks/*) include/ferrum_mem.h $(GPU_LIBRARY) | ready-test
+	$(CXX) -std=c++17 $(C_WARNINGS) $(CXXFLAGS) -fPIC -shared -fvisibility=hidden -Iinclude \
+	    bindings/frameworks/allocator.cpp -o $@ -Lbuild/gpu/lib -lferrum_mem -Wl,-z,defs '-Wl,-rpath,$$ORIGIN'
+GPU_LINK := -Lbuild/gpu/lib -Wl,--as-needed -lferrum_mem_allocator -lferrum_mem -lpthread -ldl -lm '-Wl,-rpath,$$ORIGIN/../lib'
+$(GPU_BIN)/%: tests/gpu/%.c $(wildcard tests/gpu/*.h) include/ferrum_mem.h $(GPU_ALLOCATOR)
 	@mkdir -p $(dir $@)
-	$(CC) $(GPU_FLAGS) $< -o $@ -Lbuild/gpu/lib -Wl,--as-needed -lferrum_mem -lpthread -ldl -lm '-Wl,-rpath,$$ORIGIN/../lib'
+	$(CC) -std=gnu11 $(GPU_FLAGS) $(CFLAGS) $< -o $@ $(GPU_LINK)
+$(GPU_BIN)/%: tests/gpu/%.cpp $(wildcard tests/gpu/*.h) include/ferrum_mem.h $(GPU_ALLOCATOR)
+	@mkdir -p $(dir $@)
+	$(CXX) -std=c++17 $(GPU_FLAGS) $(CXXFLAGS) $< -o $@ $(GPU_LINK)

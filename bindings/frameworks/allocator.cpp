@@ -1,0 +1,179 @@
+#include "allocator.h"
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <shared_mutex>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+
+namespace {
+
+constexpr int devices_max = 64;
+// What both frameworks expect of their own allocators.
+constexpr uint64_t alignment_bytes = 512;
+// The handle of CUDA's legacy default stream, which frameworks call 0.
+constexpr uint64_t legacy_stream = 1;
+
+struct Device {
+    std::once_flag once;
+    std::atomic<bool> made{false};
+    ferrum_status status = FERRUM_OK;
+    std::string message;
+    ferrum_device handle = {};
+    ferrum_pool pool = {};
+    std::shared_mutex lock;
+    std::unordered_map<uint64_t, ferrum_stream> streams;
+};
+
+Device devices[devices_max];
+
+std::string last_message() {
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    ferrum_last_error(&error);
+    return std::string(ferrum_status_name(error.status)) + ": " + error.message;
+}
+
+void make(Device &device, int ordinal) {
+    const std::string id = "cuda:" + std::to_string(ordinal);
+    ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
+    config.alignment_bytes = alignment_bytes;
+    config.name = "framework";
+    // Joins the library for good: the frameworks free memory up to the end.
+    device.status = ferrum_init(nullptr);
+    if (device.status == FERRUM_OK)
+        device.status = ferrum_device_open(id.c_str(), &device.handle);
+    if (device.status == FERRUM_OK)
+        device.status =
+            ferrum_pool_create(device.handle, &config, &device.pool);
+    if (device.status != FERRUM_OK)
+        device.message = last_message();
+    device.made = device.status == FERRUM_OK;
+}
+
+Device *find(int ordinal) {
+    if (ordinal < 0 || ordinal >= devices_max)
+        return nullptr;
+    Device &device = devices[ordinal];
+    std::call_once(device.once, make, std::ref(device), ordinal);
+    return &device;
+}
+
+// The stream's handle, kept for good: frameworks reuse their streams.
+ferrum_status stream_of(Device &device, void *native, ferrum_stream *out) {
+    uint64_t key = reinterpret_cast<uintptr_t>(native);
+    if (key == 0)
+        key = legacy_stream;
+    {
+        std::shared_lock<std::shared_mutex> reading(device.lock);
+        auto found = device.streams.find(key);
+        if (found != device.streams.end()) {
+            *out = found->second;
+            return FERRUM_OK;
+        }
+    }
+    std::unique_lock<std::shared_mutex> writing(device.lock);
+    auto found = device.streams.find(key);
+    if (found != device.streams.end()) {
+        *out = found->second;
+        return FERRUM_OK;
+    }
+    ferrum_foreign_stream foreign = FERRUM_FOREIGN_STREAM_INIT;
+    foreign.native_handle = key;
+    ferrum_status status = ferrum_stream_adopt(device.handle, &foreign, out);
+    if (status == FERRUM_OK)
+        device.streams.emplace(key, *out);
+    return status;
+}
+
+void *allocate(size_t size_bytes, int ordinal, void *native) {
+    if (size_bytes == 0)
+        return nullptr;
+    Device *device = find(ordinal);
+    if (device == nullptr)
+        throw std::runtime_error("ferrum_mem: no device cuda:" +
+                                 std::to_string(ordinal));
+    if (device->status != FERRUM_OK)
+        throw std::runtime_error("ferrum_mem: " + device->message);
+    ferrum_stream stream;
+    ferrum_address address;
+    if (stream_of(*device, native, &stream) != FERRUM_OK ||
+        ferrum_pool_alloc(device->pool, size_bytes, stream, &address) !=
+            FERRUM_OK)
+        throw std::runtime_error("ferrum_mem: " + last_message());
+    return reinterpret_cast<void *>(static_cast<uintptr_t>(address));
+}
+
+// A free cannot throw: it runs in destructors. What cannot be freed is said.
+void deallocate(void *address, int ordinal, void *native) {
+    if (address == nullptr)
+        return;
+    Device *device = find(ordinal);
+    ferrum_stream stream;
+    if (device == nullptr || device->status != FERRUM_OK ||
+        stream_of(*device, native, &stream) != FERRUM_OK ||
+        ferrum_pool_free(device->pool, reinterpret_cast<uintptr_t>(address),
+                         stream) != FERRUM_OK)
+        std::fprintf(stderr, "ferrum_mem: %p was not freed: %s\n", address,
+                     last_message().c_str());
+}
+
+} // namespace
+
+void *ferrum_torch_alloc(ptrdiff_t size_bytes, int device, void *stream) {
+    if (size_bytes < 0)
+        throw std::runtime_error("ferrum_mem: a size below 0: " +
+                                 std::to_string(size_bytes));
+    return allocate(static_cast<size_t>(size_bytes), device, stream);
+}
+
+void ferrum_torch_free(void *address, ptrdiff_t, int device, void *stream) {
+    deallocate(address, device, stream);
+}
+
+// It is not said of which device the address is; only its own pool knows it.
+void ferrum_torch_record_stream(void *address, void *native) {
+    if (address == nullptr)
+        return;
+    for (Device &device : devices) {
+        ferrum_stream stream;
+        if (device.made && stream_of(device, native, &stream) == FERRUM_OK &&
+            ferrum_pool_record_stream(device.pool,
+                                      reinterpret_cast<uintptr_t>(address),
+                                      stream) == FERRUM_OK)
+            return;
+    }
+    throw std::runtime_error("ferrum_mem: record_stream: " + last_message());
+}
+
+void ferrum_torch_reset(void) {
+    uint64_t released_bytes;
+    for (Device &device : devices)
+        if (device.made)
+            ferrum_pool_trim(device.pool, 0, &released_bytes);
+}
+
+void *ferrum_cupy_malloc(void *stream, size_t size_bytes, int device) {
+    return allocate(size_bytes, device, stream);
+}
+
+void ferrum_cupy_free(void *stream, void *address, int device) {
+    deallocate(address, device, stream);
+}
+
+ferrum_status ferrum_allocator_pool(int device, ferrum_pool *pool_out) {
+    Device *found = find(device);
+    if (found == nullptr || pool_out == nullptr)
+        return FERRUM_ERROR_INVALID_ARGUMENT;
+    if (found->status == FERRUM_OK)
+        *pool_out = found->pool;
+    return found->status;
+}
+
+ferrum_status ferrum_allocator_trim(int device, uint64_t *released_bytes_out) {
+    ferrum_pool pool;
+    ferrum_status status = ferrum_allocator_pool(device, &pool);
+    return status != FERRUM_OK ? status
+                               : ferrum_pool_trim(pool, 0, released_bytes_out);
+}

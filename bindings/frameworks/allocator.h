@@ -1,0 +1,54 @@
+/* Pools of ferrum_mem as the allocator of PyTorch and CuPy: a small library that
+ * they load by its path, libferrum_mem_allocator.so. README.md shows how.
+ *
+ * There is one pool for each CUDA device, made at the first use of the device and
+ * kept until the process ends. Work that uses freed memory is waited for by the
+ * order of streams: memory that was freed on a stream goes to that stream again at
+ * once, and to another one only when the work that was queued by then is done.
+ *
+ * All functions may be called from any thread. Those that are told to allocate
+ * throw std::runtime_error, with the library's message, when they cannot: both
+ * frameworks turn that into an exception of Python. */
+#ifndef FERRUM_MEM_ALLOCATOR_H
+#define FERRUM_MEM_ALLOCATOR_H
+
+#include <ferrum_mem.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FERRUM_ALLOCATOR_API __attribute__((visibility("default")))
+
+/** For torch.cuda.memory.CUDAPluggableAllocator. stream: a cudaStream_t. */
+FERRUM_ALLOCATOR_API void *ferrum_torch_alloc(ptrdiff_t size_bytes, int device,
+                                              void *stream);
+FERRUM_ALLOCATOR_API void ferrum_torch_free(void *address, ptrdiff_t size_bytes,
+                                            int device, void *stream);
+/** For set_record_stream_fn of that allocator: another stream uses it, too. */
+FERRUM_ALLOCATOR_API void ferrum_torch_record_stream(void *address,
+                                                     void *stream);
+/** For set_reset_fn: gives back everything that is not in use, on all devices. */
+FERRUM_ALLOCATOR_API void ferrum_torch_reset(void);
+
+/** For cupy.cuda.CFunctionAllocator, whose first argument is stream: the
+ *  cudaStream_t that CuPy works on, 0 for its default. */
+FERRUM_ALLOCATOR_API void *ferrum_cupy_malloc(void *stream, size_t size_bytes,
+                                              int device);
+FERRUM_ALLOCATOR_API void ferrum_cupy_free(void *stream, void *address,
+                                           int device);
+
+/** The pool of a device, made if it is not there yet. */
+FERRUM_ALLOCATOR_API ferrum_status ferrum_allocator_pool(int device,
+                                                         ferrum_pool *pool_out);
+
+/** Gives back to the device what its pool holds and nothing uses. */
+FERRUM_ALLOCATOR_API ferrum_status
+ferrum_allocator_trim(int device, uint64_t *released_bytes_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
