@@ -59,7 +59,7 @@ func TestCapacityFromConfigAndEnvironment(t *testing.T) {
 				require.Equal(t, device.Info{
 					ID: device.ID{Backend: "cpu", Index: i}, Name: "Example CPU @ 2 GHz", TotalBytes: c.each,
 					GranularityBytes: granularity(), AlignmentBytes: granularity(), HostAddressable: true, Peer: true, HostVisible: true,
-					VirtualMemory: runtime.GOOS == "linux", PinnedHost: true, Linker: true,
+					VirtualMemory: runtime.GOOS == "linux", PinnedHost: true, Linker: true, Exporter: runtime.GOOS == "linux",
 				}, info)
 			}
 			require.Equal(t, c.forced, d.settings.forced)

@@ -40,6 +40,7 @@ var (
 	_ device.PinnedHost    = (*openDevice)(nil)
 	_ device.Adopter       = (*openDevice)(nil)
 	_ device.Linker        = (*openDevice)(nil)
+	_ device.Exporter      = (*openDevice)(nil)
 	_ device.Prefetcher    = (*openDevice)(nil)
 	_ device.StreamAdopter = (*openDevice)(nil)
 )

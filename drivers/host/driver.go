@@ -108,6 +108,7 @@ func (d *Driver) info(index int) device.Info {
 		VirtualMemory:    d.mapper.virtual != nil,
 		PinnedHost:       true,
 		Linker:           true,
+		Exporter:         d.mapper.virtual != nil,
 	}
 }
 

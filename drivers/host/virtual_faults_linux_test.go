@@ -71,6 +71,12 @@ func (f *faulty) mapper() mapper {
 		}
 		return m.virtual.openFile(size)
 	}
+	real.copyFile = func(fd int) (int, error) {
+		if f.fails() {
+			return -1, f.err
+		}
+		return m.virtual.copyFile(fd)
+	}
 	real.mappings = func() uint64 { return f.mappings }
 	out := m
 	out.virtual = &real

@@ -227,7 +227,7 @@ func (o *openDevice) Resident(addr device.Addr, size uint64) (uint64, error) {
 	var sum uint64
 	for _, p := range pieces {
 		var found uint64
-		if p.store.backing == device.BackingMovable {
+		if !p.private() {
 			found, err = m.fileResident(p.file, p.size)
 		} else {
 			found, err = m.privateResident(p.address, p.size)

@@ -27,6 +27,11 @@ type virtualMapper struct {
 	// is: less where the process may not have larger ones.
 	openFile  func(size uint64) (fd int, sizeBytes uint64, err error)
 	closeFile func(fd int) error
+	// copyFile gives another descriptor of a file, which no program inherits.
+	copyFile func(fd int) (int, error)
+	// sealedBytes is the size of a file of memory that can be read and written and that
+	// nobody can make smaller; an error for any other descriptor.
+	sealedBytes func(fd int) (uint64, error)
 	// punch gives a part of a file back to the system; it then reads as zeros.
 	punch func(file filePart, size uint64) error
 	// overwrite makes what exists of a part of a file zeros, in place.

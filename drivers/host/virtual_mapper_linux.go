@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"sync"
 
@@ -40,6 +41,8 @@ func systemVirtualMapper() *virtualMapper {
 		},
 		openFile:        openMemoryFile,
 		closeFile:       unix.Close,
+		copyFile:        func(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) },
+		sealedBytes:     sealedBytes,
 		punch:           punch,
 		overwrite:       overwrite,
 		fileBytes:       fileBytes,
@@ -111,6 +114,22 @@ func openMemoryFile(size uint64) (int, uint64, error) {
 		return -1, 0, err
 	}
 	return fd, size, nil
+}
+
+func sealedBytes(fd int) (uint64, error) {
+	var status unix.Stat_t
+	if err := unix.Fstat(fd, &status); err != nil {
+		return 0, err
+	}
+	seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
+	if err != nil || seals&unix.F_SEAL_SHRINK == 0 {
+		return 0, errors.New("is no page that was exported")
+	}
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err != nil || flags&unix.O_ACCMODE != unix.O_RDWR || seals&(unix.F_SEAL_WRITE|unix.F_SEAL_FUTURE_WRITE) != 0 {
+		return 0, errors.New("is memory that may not be written")
+	}
+	return uint64(status.Size), nil
 }
 
 func punch(file filePart, size uint64) error {

@@ -22,7 +22,7 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	case bits.OnesCount64(pageBytes) != 1 || pageBytes < o.driver.granularity:
 		return o.errorf(device.CodeInvalidPageSize, op,
 			"page size %d: want a power of two of at least %d", pageBytes, o.driver.granularity)
-	case backing != device.BackingMovable && backing != device.BackingPrivate:
+	case backing < device.BackingMovable || backing > device.BackingShareable:
 		return o.errorf(device.CodeInvalidArgument, op, "backing %d: not known", backing)
 	}
 	high, size := bits.Mul64(pageBytes, uint64(len(pages)))
@@ -34,7 +34,12 @@ func (o *openDevice) Create(pages []device.Page, pageBytes uint64, backing devic
 	}
 	err := o.hold(op, size)
 	if err == nil {
-		if err = o.virtual.create(op, pages, pageBytes, backing); err == nil {
+		if backing == device.BackingShareable {
+			err = o.createShareable(op, pages, pageBytes)
+		} else {
+			err = o.virtual.create(op, pages, pageBytes, backing)
+		}
+		if err == nil {
 			return nil
 		}
 		o.memory.giveBack(size)
@@ -193,19 +198,25 @@ func (v *virtualMemory) settle(runs []pageRun) {
 // nothing while they are not mapped.
 func (o *openDevice) change(op string, runs []pageRun, call func(file filePart, size uint64) error) error {
 	for _, run := range runs {
-		if run.store.backing != device.BackingMovable {
+		if run.store.backing == device.BackingPrivate {
 			continue
 		}
-		size := (run.end - run.start) * run.store.pageBytes
-		if err := call(run.store.part(run.start), size); err != nil {
-			return o.systemError(op, device.CodeDevice, o.refused(err), fmt.Sprintf("%d pages of %d bytes", run.end-run.start, run.store.pageBytes))
+		step := run.end - run.start
+		if run.store.shareable() {
+			step = 1
+		}
+		for index := run.start; index < run.end; index += step {
+			if err := call(run.store.part(index), step*run.store.pageBytes); err != nil {
+				return o.systemError(op, device.CodeDevice, o.refused(err), fmt.Sprintf("%d pages of %d bytes", step, run.store.pageBytes))
+			}
 		}
 	}
 	return nil
 }
 
 // Release gives pages back: the memory of movable ones by holes in their file, one
-// for each run.
+// for each run; a shareable one's file is closed, and another process may still have
+// the memory.
 func (o *openDevice) Release(pages []device.Page) error {
 	const op = "host.release_pages"
 	m, err := o.virtualMapper(op)
@@ -219,10 +230,11 @@ func (o *openDevice) Release(pages []device.Page) error {
 	if err != nil {
 		return o.about(err)
 	}
-	if err := o.change(op, runs, m.punch); err != nil {
+	if err := o.change(op, slices.DeleteFunc(slices.Clone(runs), pageRun.shareable), m.punch); err != nil {
 		o.virtual.settle(runs)
 		return err
 	}
+	o.closeFiles(runs)
 	o.memory.giveBack(o.virtual.takeBack(runs))
 	o.drop(&o.pages, len(pages))
 	return nil
@@ -238,7 +250,7 @@ func (v *virtualMemory) takeBack(runs []pageRun) uint64 {
 		var spans []span
 		for len(runs) > 0 && runs[0].store == s {
 			spans = append(spans, runs[0].span)
-			size += (runs[0].end - runs[0].start) * s.pageBytes
+			size += s.paidFor(runs[0].span)
 			runs = runs[1:]
 		}
 		s.takeBack(spans)

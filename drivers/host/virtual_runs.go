@@ -30,7 +30,7 @@ func (r *run) reaches(address uint64, s *store, offset uint64, access device.Acc
 	case access == device.AccessNone:
 		return true
 	}
-	return r.store == s && r.file.offset+r.size == offset
+	return r.store == s && !s.shareable() && r.file.offset+r.size == offset
 }
 
 // pieces are the runs of a range that is mapped throughout, as they lie in files.
@@ -58,16 +58,16 @@ func (v *virtualMemory) runs(list []run, c claimed, access func(pageSlot) device
 	var last *run
 	c.space.each(c.address, c.size, func(p place) bool {
 		s, index := v.of(p.page)
-		address, size, offset, wanted := p.address, p.pageBytes, index*s.pageBytes, access(*p.pageSlot)
+		address, size, file, wanted := p.address, p.pageBytes, s.part(index), access(*p.pageSlot)
 		if cut := max(c.address, address) - address; cut > 0 {
-			address, size, offset = c.address, size-cut, offset+cut
+			address, size, file.offset = c.address, size-cut, file.offset+cut
 		}
 		size = min(size, c.address+c.size-address)
-		if last != nil && last.reaches(address, s, offset, wanted) {
+		if last != nil && last.reaches(address, s, file.offset, wanted) {
 			last.size += size
 			return true
 		}
-		list = append(list, run{address: address, size: size, store: s, file: filePart{fd: s.fd, offset: offset}, access: wanted})
+		list = append(list, run{address: address, size: size, store: s, file: file, access: wanted})
 		last = &list[len(list)-1]
 		return true
 	})
@@ -88,7 +88,7 @@ func (s sight) parted(store *store, offset uint64, access device.Access) bool {
 	switch {
 	case access == device.AccessNone || s.access == device.AccessNone:
 		return s.access != access
-	case s.access != access || s.store.backing != store.backing:
+	case s.access != access || s.store.backing != store.backing || store.shareable():
 		return true
 	}
 	return store.backing == device.BackingMovable && (s.store != store || s.end != offset)

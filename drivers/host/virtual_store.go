@@ -31,6 +31,8 @@ type storedPage struct {
 	address    uint64
 	generation uint32
 	state      pageState
+	// imported says that another process, or another page, pays for the memory.
+	imported bool
 	// named is set while a list of pages is looked through.
 	named bool
 }
@@ -38,13 +40,15 @@ type storedPage struct {
 // store has the pages of one size and backing. A movable page is the part of the
 // store's file at its index; file-contiguous pages that are mapped one after the
 // other are one mapping to the system, so places are given out in runs, lowest
-// first. virtualMemory.mu guards it.
+// first. Shareable ones are each a file. virtualMemory.mu guards it.
 type store struct {
 	number    uint64
 	pageBytes uint64
 	backing   device.Backing
-	// fd is the file of movable pages.
-	fd int
+	// fd is the file of movable pages; shareable ones have each one of its own, by
+	// place, and -1 is none.
+	fd    int
+	files []int
 	// limit bounds the places.
 	limit uint64
 	pages []storedPage
@@ -66,7 +70,14 @@ func placesOf(capacity, pageBytes uint64) uint64 {
 	return max(2*places, 1)
 }
 
-func (s *store) part(index uint64) filePart { return filePart{fd: s.fd, offset: index * s.pageBytes} }
+func (s *store) part(index uint64) filePart {
+	if s.shareable() {
+		return filePart{fd: s.files[index]}
+	}
+	return filePart{fd: s.fd, offset: index * s.pageBytes}
+}
+
+func (s *store) shareable() bool { return s.backing == device.BackingShareable }
 
 func (s *store) page(index uint64) device.Page {
 	return device.Page(uint64(s.pages[index].generation)<<(storeBits+indexBits) | s.number<<indexBits | (index + 1))

@@ -31,7 +31,9 @@ type reservation struct {
 
 // model is what a device must have, by the rules and nothing else.
 type model struct {
-	granule      uint64
+	granule uint64
+	// exports says that there are shareable pages.
+	exports      bool
 	reservations []reservation
 	pages        []*page
 	// at has the page behind each granule of address space.
@@ -109,8 +111,10 @@ func (m *model) createCode(count int, pageBytes uint64, backing device.Backing) 
 		return device.CodeInvalidSize
 	case pageBytes == 0 || pageBytes&(pageBytes-1) != 0 || pageBytes < m.granule:
 		return device.CodeInvalidPageSize
-	case backing != device.BackingMovable && backing != device.BackingPrivate:
+	case backing < device.BackingMovable || backing > device.BackingShareable:
 		return device.CodeInvalidArgument
+	case backing == device.BackingShareable && !m.exports:
+		return device.CodeUnsupported
 	}
 	return device.CodeOK
 }

@@ -36,6 +36,7 @@ func run(t *testing.T, open func(t *testing.T) device.Device, kind subject) {
 		"capacity":        capacity,
 		"new pages":       newPages,
 		"many pages":      manyPages,
+		"exports":         exports,
 		"close":           closing,
 	} {
 		if kind.shared && name == "capacity" {
@@ -59,7 +60,9 @@ func run(t *testing.T, open func(t *testing.T) device.Device, kind subject) {
 func randomPrograms(t *testing.T, dev subject) {
 	before := free(t, dev)
 	rapid.Check(t, func(t *rapid.T) {
-		p := &program{t: t, dev: dev, model: model{granule: dev.Granularity().MinimumBytes, at: map[device.Addr]*page{}}}
+		p := &program{t: t, dev: dev, model: model{
+			granule: dev.Granularity().MinimumBytes, exports: dev.Info().Exporter, at: map[device.Addr]*page{},
+		}}
 		// Also where a check fails half-way, so that the search for a smaller
 		// program can go on.
 		defer p.giveBack()
@@ -213,6 +216,12 @@ func closing(t *testing.T, dev subject) {
 	requireCode(t, device.CodeInvalidState, dev.SetAccess(addr, size, device.AccessRead))
 	requireCode(t, device.CodeInvalidState, dev.Unmap(addr, size))
 	requireCode(t, device.CodeInvalidState, dev.Zero(pages))
+	if x, is := dev.Device.(device.Exporter); is && dev.Info().Exporter {
+		_, err = x.ExportPage(pages[0])
+		requireCode(t, device.CodeInvalidState, err)
+		_, err = x.ImportPage(0, size)
+		requireCode(t, device.CodeInvalidState, err)
+	}
 	_, err = dev.Resident(addr, size)
 	requireCode(t, device.CodeInvalidState, err)
 }
