@@ -7,9 +7,11 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +26,8 @@ import (
 type headerText struct {
 	t *testing.T
 	strings.Builder
-	checked int
+	// said is what this package says, by the expression of C for it.
+	said map[string]int64
 }
 
 // vendorFiles hold numbers and structs of the vendor and nothing else.
@@ -38,7 +41,7 @@ var (
 
 func (h *headerText) equal(expression string, value int64) {
 	fmt.Fprintf(h, "_Static_assert(%s == %d, \"%s\");\n", expression, value, expression)
-	h.checked++
+	h.said[expression] = value
 }
 
 // source takes in what a file says.
@@ -111,6 +114,22 @@ func (h *headerText) layout(name string, spec *ast.TypeSpec, info *types.Info, s
 	}
 }
 
+func newHeaderText(t *testing.T) *headerText { return &headerText{t: t, said: map[string]int64{}} }
+
+// sources takes in the package and its probe.
+func (h *headerText) sources() {
+	paths, err := filepath.Glob("*.go")
+	require.NoError(h.t, err)
+	probe, err := filepath.Glob("cudaprobe/*.go")
+	require.NoError(h.t, err)
+	for _, path := range append(paths, probe...) {
+		if !strings.HasSuffix(path, "_test.go") {
+			h.source(path)
+		}
+	}
+	require.Greater(h.t, len(h.said), 60)
+}
+
 // The layouts, numbers, names and versions that are used here are those of the vendor's
 // header: a compiler says so.
 func TestHeaderAgrees(t *testing.T) {
@@ -120,20 +139,11 @@ func TestHeaderAgrees(t *testing.T) {
 	if len(headers) == 0 || missing != nil {
 		t.Skip("the vendor's header (wheel nvidia-cuda-runtime-cu12) or a C compiler is not there")
 	}
-	text := &headerText{t: t}
+	text := newHeaderText(t)
 	text.WriteString("#define __CUDA_API_VERSION_INTERNAL 1\n#include <cuda.h>\n#include <cudaTypedefs.h>\n#include <stddef.h>\n")
 	text.equal("CUDA_VERSION", 12090)
 	text.equal("sizeof(CUuuid)", int64(len(found{}.uuid)))
-	paths, err := filepath.Glob("*.go")
-	require.NoError(t, err)
-	probe, err := filepath.Glob("cudaprobe/*.go")
-	require.NoError(t, err)
-	for _, path := range append(paths, probe...) {
-		if !strings.HasSuffix(path, "_test.go") {
-			text.source(path)
-		}
-	}
-	require.Greater(t, text.checked, 60)
+	text.sources()
 	// An implicit declaration is an error, and so is a function of another type.
 	for _, row := range new(api).table() {
 		require.NotZero(t, row.Since, "%s: say Since in the table: N of PFN_..._vN in cudaTypedefs.h", row.Name)
@@ -145,4 +155,46 @@ func TestHeaderAgrees(t *testing.T) {
 	check.Stdin = strings.NewReader(text.String())
 	out, err := check.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+}
+
+var (
+	layoutSize   = regexp.MustCompile(`^sizeof\((\w+)\)=(\d+)`)
+	layoutField  = regexp.MustCompile(`^\s+(\w+)\.(\w+) @(\d+) size (\d+)$`)
+	layoutNumber = regexp.MustCompile(`^(CU\w+)=(\d+)$`)
+)
+
+// Headers of two other versions were asked for their layouts and numbers: what is used
+// here is the same in them.
+func TestHeadersOfOtherVersionsAgree(t *testing.T) {
+	text := newHeaderText(t)
+	text.sources()
+	paths, err := filepath.Glob("testdata/cuda_layouts_*.txt")
+	require.NoError(t, err)
+	require.Len(t, paths, 2)
+	for _, path := range paths {
+		listing, err := os.ReadFile(path)
+		require.NoError(t, err)
+		agreed := 0
+		agree := func(expression, number string) {
+			value, err := strconv.ParseInt(number, 10, 64)
+			require.NoError(t, err)
+			if said, has := text.said[expression]; has {
+				require.Equal(t, value, said, "%s: %s", path, expression)
+				agreed++
+			}
+		}
+		for _, line := range strings.Split(string(listing), "\n") {
+			if found := layoutSize.FindStringSubmatch(line); found != nil {
+				agree("sizeof("+found[1]+")", found[2])
+			}
+			if found := layoutField.FindStringSubmatch(line); found != nil {
+				agree("offsetof("+found[1]+", "+found[2]+")", found[3])
+				agree("sizeof((("+found[1]+" *)0)->"+found[2]+")", found[4])
+			}
+			if found := layoutNumber.FindStringSubmatch(line); found != nil {
+				agree(found[1], found[2])
+			}
+		}
+		require.Greater(t, agreed, 30, path)
+	}
 }

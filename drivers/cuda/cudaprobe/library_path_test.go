@@ -21,3 +21,11 @@ func TestThePathOfTheLibraryIsTheOnlyOneTried(t *testing.T) {
 		require.Equal(t, "library not found, tried: /nowhere/libcuda.so.1", found.Message)
 	}
 }
+
+func TestNamesOfTheLibrary(t *testing.T) {
+	const wsl = "/usr/lib/wsl/lib/libcuda.so.1"
+	require.Equal(t, []string{"libcuda.so.1", "libcuda.so", wsl}, namesOn("linux", false))
+	require.Equal(t, []string{wsl, "libcuda.so.1", "libcuda.so"}, namesOn("linux", true))
+	require.Equal(t, []string{"nvcuda.dll"}, namesOn("windows", false))
+	require.Empty(t, namesOn("darwin", false))
+}

@@ -2,6 +2,7 @@ package cudaprobe
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 
 	"ferrum_mem/core/device"
@@ -41,11 +42,26 @@ func Names() []string {
 	if path := libraryPath(); path != "" {
 		return []string{path}
 	}
-	switch runtime.GOOS {
-	case "linux":
-		// The last one is where Windows puts it for Linux programs.
-		return []string{"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"}
-	case "windows":
+	_, err := os.Stat(windowsDevice)
+	return namesOn(runtime.GOOS, err == nil)
+}
+
+// windowsDevice is there in Linux that runs on Windows, which has its driver's library
+// for Linux programs at wslLibrary.
+const (
+	windowsDevice = "/dev/dxg"
+	wslLibrary    = "/usr/lib/wsl/lib/libcuda.so.1"
+)
+
+// namesOn is Names without the variable. On Windows the library of a Linux driver, which
+// the distribution may have installed, finds no device: there the other one comes first.
+func namesOn(system string, onWindows bool) []string {
+	switch {
+	case system == "linux" && onWindows:
+		return []string{wslLibrary, "libcuda.so.1", "libcuda.so"}
+	case system == "linux":
+		return []string{"libcuda.so.1", "libcuda.so", wslLibrary}
+	case system == "windows":
 		return []string{"nvcuda.dll"}
 	}
 	return nil
