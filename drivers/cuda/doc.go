@@ -13,10 +13,16 @@
 // then every call fails with device.CodeDeviceLost, except those that give something
 // back, which succeed so that the device can be closed.
 //
-// It never ends a stream or memory that somebody else made and that was adopted, never makes the device wait
-// where the caller did not ask for that, and has no kernels.
+// It never ends a stream or memory that somebody else made and that was adopted, and never
+// makes the device wait where the caller did not ask for that. It has one kernel of its own,
+// which looks through memory for debug mode: kernels/NAME.cu is the source, kernels/NAME.ptx
+// what the driver gets, written by scripts/kernels.py.
 //
-// Lock order: event.using, virtualMemory.opening or, after the former, stream.using; then openDevice.gate; then, each alone, openDevice.mu, ranges.mu, virtualMemory.mu,
+// What differs between versions of the driver's interface is data: symbols.go says which
+// function is there since which version, layout.go and errors.go hold the numbers and
+// structs, each with its name in the vendor's header.
+//
+// Lock order: looker.mu or module.using, then event.using, virtualMemory.opening or, after the former, stream.using; then openDevice.gate; then, each alone, openDevice.mu, ranges.mu, virtualMemory.mu,
 // stream.mu and the lock of the table of host functions. The first of these are held over
 // calls of the driver, so that a handle is not destroyed while it is in use, and no page is
 // mapped while another device is let in.
