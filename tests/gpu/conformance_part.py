@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""The suites on a device: the library's own, the allocator's, and those of core's packages.
+
+  conformance_part.py [SUITE...]    only these; "library", "allocator", "core.pool", ...
+
+DEVICE names the device, cuda:0 where it does not. Every test of the suites that was built into
+build/gpu/suites runs; one that writes to stderr what it could not do has not passed.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import bundle
+
+PROGRAMS = ("library", "allocator")
+C_LINE = re.compile(r"(ok|not ok|skip) - (.*?)(?:: (.*))?$")
+GO_LINE = re.compile(r"--- (PASS|FAIL|SKIP): (\S+) \(([\d.]+)s\)$")
+OUTCOMES = {
+    "ok": "passed", "not ok": "failed", "skip": "skipped",
+    "PASS": "passed", "FAIL": "failed", "SKIP": "skipped",
+}  # fmt: skip
+
+
+@dataclass
+class Suite:
+    """What came of the tests of one program."""
+
+    name: str
+    seconds: float = 0.0
+    passed: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    output: str = ""
+
+    def add(self, outcome: str, test: str) -> None:
+        """Counts a test."""
+        getattr(self, OUTCOMES[outcome]).append(test)
+
+    def found(self) -> dict[str, Any]:
+        """For the results; the output of a suite that failed is kept."""
+        told = {key: value for key, value in vars(self).items() if key != "output"}
+        told["seconds"] = round(self.seconds, 2)
+        return {**told, "output": self.output[-20000:]} if self.failed else told
+
+
+def run_program(name: str, clock: bundle.Clock, variables: dict[str, str]) -> Suite:
+    """A program of build/gpu/bin, which says of each test what came of it."""
+    program = bundle.need(bundle.BUNDLE / "bin" / name)
+    suite = Suite(name)
+    start = time.monotonic()
+    done = bundle.run([program], clock.left(120), **variables)
+    suite.seconds = time.monotonic() - start
+    suite.output = done.stdout + done.stderr
+    for line in done.stdout.splitlines():
+        if m := C_LINE.match(line):
+            suite.add(m[1], m[2])
+    if done.returncode != 0 and not suite.failed:
+        suite.failed.append(f"the program: status {done.returncode}")
+    if done.stderr.strip():
+        suite.failed.append(f"the program: {done.stderr.strip().splitlines()[0]}")
+    return suite
+
+
+def run_go(program: pathlib.Path, clock: bundle.Clock, variables: dict[str, str]) -> Suite:
+    """A test binary of a package of core, in the folder of its package."""
+    name = program.name.removesuffix(".test")
+    suite = Suite(name)
+    start = time.monotonic()
+    seconds = clock.left(240)
+    command = [program, "-test.v", "-test.count=1", f"-test.timeout={seconds:.0f}s"]
+    os.chdir(bundle.ROOT / name.replace(".", "/"))
+    done = bundle.run(command, seconds + 5, **variables)
+    suite.seconds = time.monotonic() - start
+    suite.output = done.stdout + done.stderr
+    for line in done.stdout.splitlines():
+        if m := GO_LINE.match(line):
+            suite.add(m[1], m[2])
+    if done.returncode != 0 and not suite.failed:
+        suite.failed.append(f"the program: status {done.returncode}")
+    if not (suite.passed or suite.failed):
+        suite.failed.append("the program: it ran no test")
+    return suite
+
+
+def main() -> int:
+    """Runs the suites and writes what came of them."""
+    clock = bundle.Clock()
+    try:
+        driver = bundle.describe()
+        device = os.environ.get("DEVICE") or "cuda:0"
+        variables = {"FERRUM_TEST_DEVICE": device}
+        binaries = sorted(bundle.need(bundle.BUNDLE / "suites").glob("*.test"))
+        known = [*PROGRAMS, *(binary.name.removesuffix(".test") for binary in binaries)]
+        wanted = sys.argv[1:] or known
+        if strange := set(wanted) - set(known):
+            raise bundle.PartError(f"no suite {', '.join(sorted(strange))}: {', '.join(known)}")
+        suites = []
+        for name in wanted:
+            if name in PROGRAMS:
+                # It ends before the allocator gives back what frameworks keep to their end.
+                own = {"SIMCUDA_LEAKS": ""} if name == "allocator" else {}
+                suite = run_program(name, clock, {**variables, **own})
+            else:
+                suite = run_go(bundle.BUNDLE / "suites" / f"{name}.test", clock, variables)
+            bundle.say(
+                f"{name}: {len(suite.passed)} passed, {len(suite.failed)} failed, "
+                f"{len(suite.skipped)} skipped, {suite.seconds:.1f} s"
+            )
+            if suite.failed:
+                bundle.say(suite.output[-6000:])
+            suites.append(suite)
+    except bundle.PartError as error:
+        return bundle.fail(str(error))
+    failed = sum(len(suite.failed) for suite in suites)
+    counts = {
+        "device_id": device,
+        "passed": sum(len(suite.passed) for suite in suites),
+        "failed": failed,
+        "skipped": sum(len(suite.skipped) for suite in suites),
+    }
+    bundle.write_result(
+        "conformance", driver, {**counts, "suites": [suite.found() for suite in suites]}
+    )
+    return bundle.fail(f"{failed} tests failed") if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
