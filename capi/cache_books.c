@@ -48,9 +48,13 @@ bool fm_cache_count_own(uint64_t pool, struct fm_cache_counts *counts_out) {
     fm_lock();
     struct fm_cache *cache = fm_cache_of(pool);
     if (cache != NULL) {
-        for (struct fm_store *s = cache->stores; s != NULL; s = s->next_of_all)
-            if (s->thread == NULL || s->thread == self)
-                fm_store_tell(s);
+        fm_store_tell(cache->any);
+        for (struct fm_store *s = cache->depots; s != NULL; s = s->next)
+            fm_store_tell(s);
+        struct fm_store *lane = self != NULL ? self->lanes : NULL;
+        for (; lane != NULL; lane = lane->next)
+            if (lane->cache == cache)
+                fm_store_tell(lane);
         *counts_out = fm_core_counts(cache);
     } else {
         memset(counts_out, 0, sizeof *counts_out);

@@ -144,9 +144,18 @@ func fmgo_placement_destroy(handle C.uint64_t) (status C.int32_t) {
 
 //export fmgo_placement_get_name
 func fmgo_placement_get_name(handle C.uint64_t, buffer *C.char, capacity C.size_t, length *C.size_t) (status C.int32_t) {
-	defer guard(&status)
+	status = unfinished
+	defer func() {
+		if status == unfinished {
+			caught(&status, recover())
+		}
+	}()
 	name, err := lib.PlacementName(uint64(handle))
-	return giveText(buffer, capacity, length, []byte(name), err)
+	if err == nil && capacity == 0 {
+		*length = C.size_t(len(name))
+		return 0
+	}
+	return giveText(buffer, capacity, length, unsafe.Slice(unsafe.StringData(name), len(name)), err)
 }
 
 //export fmgo_placement_select

@@ -131,8 +131,7 @@ static void fm_fill(ferrum_memory_info *info, uint64_t total,
         free = fm_min(free, total - used);
         largest = fm_min(largest, free);
         info->reserved_bytes = total - used - free;
-        info->utilization_percent =
-            (float)((double)used / (double)total * 100);
+        info->utilization_percent = (float)((double)used / (double)total * 100);
     }
     info->total_bytes = total;
     info->used_bytes = used;

@@ -142,6 +142,11 @@ func (l *Library) PlacementDestroy(id, runningToken uint64) error {
 
 // PlacementName is the name of a strategy.
 func (l *Library) PlacementName(id uint64) (string, error) {
+	if l.current.Load() != nil {
+		if entry, ok := l.placements.Near(id); ok {
+			return entry.strategy.Name(), nil
+		}
+	}
 	entry, err := l.placement("placement.name", id)
 	if err != nil {
 		return "", err
