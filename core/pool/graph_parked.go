@@ -48,7 +48,8 @@ func (p *Pool) park(j *leave, found []located) bool {
 }
 
 // markGraph notes that a graph uses the blocks of a free: one for which the stream captures, or
-// captured when RecordStream named it. False: none does.
+// captured when RecordStream named it. Those of its private pool wait for the end of the capture,
+// all others for the release. False: none does.
 func (p *Pool) markGraph(j *leave, of device.Stream) bool {
 	real, g := of, (*graph)(nil)
 	if b, ok := of.(*branch); ok {
@@ -56,8 +57,12 @@ func (p *Pool) markGraph(j *leave, of device.Stream) bool {
 	} else {
 		g, _ = p.graphOf(of)
 	}
-	if g == nil || p == g.private.Pool {
+	if g == nil {
 		return false
+	}
+	if p == g.private.Pool {
+		j.streams, j.marks = append(j.streams, of), append(j.marks, captureEnd{g})
+		return true
 	}
 	j.graphs, j.captured = append(j.graphs, g), append(j.captured, real)
 	j.streams, j.marks = append(j.streams, of), append(j.marks, nil)
@@ -150,7 +155,13 @@ func (b *parkedBlocks) marksBehind(stream device.Stream) (marks []device.Event, 
 			err = nil
 		}
 	}
-	return marks, err
+	if err != nil {
+		for _, event := range marks {
+			err = errors.Join(err, event.Close())
+		}
+		return nil, err
+	}
+	return marks, nil
 }
 
 // isClosed tells the error of a stream that is no more, and so has run dry, from that of one that
@@ -166,6 +177,10 @@ func isClosed(stream device.Stream, err error) bool {
 // record marks the present end of a stream's queue unless it is idle. A device that is lost
 // runs nothing any more.
 func record(stream device.Stream, event *device.Event) error {
+	if now, err := device.CaptureOf(stream); err == nil && now.State != device.CaptureNone {
+		return device.Errorf(device.CodeInvalidState, opRelease,
+			"a stream whose work has to pass is capturing: release the graph after that")
+	}
 	idle, err := stream.Idle()
 	if err == nil && !idle {
 		*event, err = stream.RecordEvent()

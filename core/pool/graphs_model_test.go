@@ -1,0 +1,364 @@
+package pool
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+)
+
+// graphModel is what a test knows of a pool and its graphs: who has which range, and
+// until when nobody else may.
+type graphModel struct {
+	*graphBench
+	streams []*devicetest.Stream
+	graphs  []*modelGraph
+	live    []*modelBlock
+	// dead were freed, the last one first.
+	dead []*modelBlock
+}
+
+type modelGraph struct {
+	number   uint64
+	captured *devicetest.Graph
+	stream   *devicetest.Stream
+	members  []*devicetest.Stream
+	over     bool
+	spoilt   bool
+	released bool
+	// private is shared by graphs that have one private pool.
+	private *modelPrivate
+}
+
+// modelPrivate is a private pool.
+type modelPrivate struct {
+	graphs, live int
+	last         []*modelMark
+}
+
+// gone says that the private pool may have been given back.
+func (p *modelPrivate) gone() bool {
+	return p.graphs == 0 && p.live == 0 && allPassed(p.last)
+}
+
+// modelMark is a point in a stream's queue.
+type modelMark struct {
+	recorded
+	stream *devicetest.Stream
+}
+
+func allPassed(marks []*modelMark) bool {
+	return !slices.ContainsFunc(marks, func(m *modelMark) bool { return !m.passed })
+}
+
+type modelBlock struct {
+	Block
+	private *modelPrivate
+	// named are the streams of RecordStream, and namedBy the graphs for which they
+	// captured then.
+	named   []*devicetest.Stream
+	namedBy []*modelGraph
+
+	// Of a dead block: what it was freed on, in which capture, and the rest that has to
+	// pass. parked are graphs that use it though it is not of their private pool.
+	stream  *devicetest.Stream
+	capture *modelGraph
+	ends    []*modelGraph
+	parked  []*modelGraph
+	marks   []*modelMark
+}
+
+// capturing is the graph that a stream is captured for, or nil.
+func (m *graphModel) capturing(s *devicetest.Stream) *modelGraph {
+	for _, g := range m.graphs {
+		if !g.over && slices.Contains(g.members, s) {
+			return g
+		}
+	}
+	return nil
+}
+
+// mark is passed when the work that is queued now is done.
+func (m *graphModel) mark(t *rapid.T, s *devicetest.Stream) *modelMark {
+	made := &modelMark{stream: s}
+	require.NoError(t, s.HostFunction(func() { made.passed = true }))
+	return made
+}
+
+// mayHave holds that an allocation for a stream may overlap a dead block.
+func (m *graphModel) mayHave(t *rapid.T, dead *modelBlock, s *devicetest.Stream, g *modelGraph) {
+	for _, by := range dead.parked {
+		require.True(t, by.released, "graph %d was not released and uses %+v", by.number, dead.Block)
+	}
+	if dead.private != nil && (g == nil || g.private != dead.private) {
+		require.True(t, dead.private.gone(), "%+v is a private pool's", dead.Block)
+	}
+	ends := slices.Clone(dead.ends)
+	if dead.capture != nil && (g != dead.capture || s != dead.stream) {
+		ends = append(ends, dead.capture)
+	}
+	for _, end := range ends {
+		require.True(t, end.over, "graph %d is being captured and uses %+v", end.number, dead.Block)
+	}
+	for _, made := range dead.marks {
+		if !made.passed {
+			require.Nil(t, g, "%+v: work outside of the graph uses it", dead.Block)
+			require.Nil(t, dead.private)
+			require.True(t, made.stream == s, "%+v: queued work of another stream uses it", dead.Block)
+		}
+	}
+}
+
+func (m *graphModel) enter(t *rapid.T, got Block, s *devicetest.Stream) {
+	g := m.capturing(s)
+	for _, other := range m.live {
+		require.False(t, overlap(got, other.Block), "%+v overlaps live %+v", got, other.Block)
+	}
+	m.dead = slices.DeleteFunc(m.dead, func(dead *modelBlock) bool {
+		if !overlap(got, dead.Block) {
+			return false
+		}
+		m.mayHave(t, dead, s, g)
+		return true
+	})
+	made := &modelBlock{Block: got}
+	if g != nil {
+		made.private = g.private
+		g.private.live++
+	}
+	m.live = append(m.live, made)
+}
+
+func (m *graphModel) anyStream(t *rapid.T) *devicetest.Stream {
+	return rapid.SampledFrom(m.streams).Draw(t, "stream")
+}
+
+func (m *graphModel) anyGraph(t *rapid.T, over bool) *modelGraph {
+	var fit []*modelGraph
+	for _, g := range m.graphs {
+		if g.over == over && !g.released {
+			fit = append(fit, g)
+		}
+	}
+	if len(fit) == 0 {
+		t.Skip("no such graph")
+	}
+	return rapid.SampledFrom(fit).Draw(t, "graph")
+}
+
+func (m *graphModel) allocate(t *rapid.T) {
+	s := m.anyStream(t)
+	if len(m.live) > 40 {
+		t.Skip("enough is live")
+	}
+	size := rapid.SampledFrom([]uint64{1, kib, 64 * kib, 200 * kib}).Draw(t, "size")
+	if g := m.capturing(s); g != nil && g.spoilt {
+		if g.stream != s {
+			t.Skip("whether the pool has seen this stream is its own affair")
+		}
+		_, err := m.pool.Alloc(Request{SizeBytes: size, Stream: s})
+		require.ErrorIs(t, err, device.CodeInvalidState)
+		return
+	}
+	if rapid.Bool().Draw(t, "batch") {
+		to := make([]device.Addr, 2)
+		require.NoError(t, m.pool.AllocBatch(Request{SizeBytes: size, Stream: s}, to))
+		for _, addr := range to {
+			block, found := m.pool.Lookup(addr)
+			require.True(t, found)
+			m.enter(t, block, s)
+		}
+		return
+	}
+	block, err := m.pool.Alloc(Request{SizeBytes: size, Stream: s})
+	require.NoError(t, err)
+	m.enter(t, block, s)
+}
+
+func (m *graphModel) anyLive(t *rapid.T) *modelBlock {
+	if len(m.live) == 0 {
+		t.Skip("nothing is live")
+	}
+	return rapid.SampledFrom(m.live).Draw(t, "block")
+}
+
+func (m *graphModel) giveBack(t *rapid.T) {
+	block, s := m.anyLive(t), m.anyStream(t)
+	g := m.capturing(s)
+	if g != nil && g.spoilt {
+		t.Skip("whether the pool has seen this stream is its own affair")
+	}
+	if slices.ContainsFunc(block.named, func(s *devicetest.Stream) bool { g := m.capturing(s); return g != nil && g.spoilt }) {
+		t.Skip("so it is with a stream that the block was named for")
+	}
+	use := func(by *modelGraph) {
+		if by.private == block.private {
+			block.ends = append(block.ends, by)
+		} else if !by.released {
+			block.parked = append(block.parked, by)
+		}
+	}
+	block.stream = s
+	switch {
+	case g != nil && g.private == block.private:
+		block.capture = g
+	case g != nil:
+		use(g)
+	default:
+		block.marks = append(block.marks, m.mark(t, s))
+		for _, other := range m.graphs {
+			if block.private != nil && other.private == block.private && !other.over {
+				block.ends = append(block.ends, other)
+			}
+		}
+	}
+	for _, by := range block.namedBy {
+		use(by)
+	}
+	for _, other := range block.named {
+		if by := m.capturing(other); by != nil {
+			use(by)
+		} else {
+			block.marks = append(block.marks, m.mark(t, other))
+		}
+	}
+	require.NoError(t, m.pool.Free(block.Addr, s))
+	if block.private != nil {
+		block.private.live--
+		block.private.last = append(block.private.last, block.marks...)
+	}
+	m.live = slices.DeleteFunc(m.live, func(b *modelBlock) bool { return b == block })
+	m.dead = append(m.dead, block)
+}
+
+func (m *graphModel) record(t *rapid.T) {
+	block, s := m.anyLive(t), m.anyStream(t)
+	if g := m.capturing(s); g != nil {
+		if g.spoilt {
+			t.Skip("spoilt")
+		}
+		block.namedBy = append(block.namedBy, g)
+	} else {
+		block.named = append(block.named, s)
+	}
+	require.NoError(t, m.pool.RecordStream(block.Addr, s))
+}
+
+func (m *graphModel) beginCapture(t *rapid.T) {
+	s := m.anyStream(t)
+	if m.capturing(s) != nil || len(m.graphs) > 12 {
+		t.Skip("captures already")
+	}
+	g := &modelGraph{stream: s, members: []*devicetest.Stream{s}, private: &modelPrivate{}}
+	shared := uint64(0)
+	if rapid.Bool().Draw(t, "shared") {
+		other := m.anyGraph(t, rapid.Bool().Draw(t, "over"))
+		g.private, shared = other.private, other.number
+	}
+	g.captured, g.number = m.graphBench.begin(t, s, shared)
+	g.private.graphs++
+	m.graphs = append(m.graphs, g)
+}
+
+func (m *graphModel) fork(t *rapid.T) {
+	g, s := m.anyGraph(t, false), m.anyStream(t)
+	if m.capturing(s) != nil || g.spoilt {
+		t.Skip("captures already, or cannot")
+	}
+	event, err := g.stream.RecordEvent()
+	require.NoError(t, err)
+	require.NoError(t, s.WaitEvent(event))
+	require.NoError(t, event.Close())
+	g.members = append(g.members, s)
+}
+
+func (m *graphModel) endCapture(t *rapid.T) {
+	g := m.anyGraph(t, false)
+	require.ErrorIs(t, m.pool.EndCapture(g.number), device.CodeInvalidState)
+	require.Equal(t, !g.spoilt, g.captured.End())
+	g.over = true
+	require.NoError(t, m.pool.EndCapture(g.number))
+}
+
+func (m *graphModel) release(t *rapid.T) {
+	g, s := m.anyGraph(t, true), m.anyStream(t)
+	if m.capturing(s) != nil {
+		t.Skip("the stream captures")
+	}
+	made := m.mark(t, s)
+	if err := m.pool.ReleaseGraph(g.number, s); err != nil {
+		// A stream whose earlier work uses what is parked captures again.
+		require.ErrorIs(t, err, device.CodeInvalidState)
+		require.Contains(t, err.Error(), "release the graph after that")
+		return
+	}
+	g.released = true
+	g.private.graphs--
+	g.private.last = append(g.private.last, made)
+	for _, dead := range m.dead {
+		if slices.Contains(dead.parked, g) {
+			dead.marks = append(dead.marks, made)
+		}
+	}
+}
+
+func (m *graphModel) actions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"alloc": m.allocate, "alloc2": m.allocate, "alloc3": m.allocate, "free": m.giveBack, "free2": m.giveBack, "record": m.record,
+		"begin": m.beginCapture, "fork": m.fork, "end": m.endCapture, "release": m.release,
+		"spoil": func(t *rapid.T) {
+			if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
+				t.Skip("not now")
+			}
+			g := m.anyGraph(t, false)
+			g.captured.Spoil()
+			g.spoilt = true
+		},
+		"step": func(t *rapid.T) { m.anyStream(t).Step(rapid.IntRange(1, 4).Draw(t, "pieces")) },
+		"trim": func(t *rapid.T) {
+			_, err := m.pool.Trim(0)
+			require.NoError(t, err)
+		},
+		"": func(t *rapid.T) {
+			require.Zero(t, m.dev.Forbidden())
+			m.check(t, append(m.pool.PrivatePools(), m.pool)...)
+		},
+	}
+}
+
+// Nobody gets what somebody has, and nothing that a graph uses goes to anybody before
+// the graph is released and its last run is over.
+func TestGraphsAgainstModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &graphModel{graphBench: newGraphBench(t, nil)}
+		m.streams = []*devicetest.Stream{m.first, m.second, m.stream(t)}
+		for _, s := range m.streams {
+			s.Hold()
+		}
+		t.Repeat(m.actions())
+		for _, s := range m.streams {
+			s.Release()
+		}
+		for _, g := range m.graphs {
+			if !g.over {
+				g.captured.End()
+			}
+		}
+		for _, g := range m.graphs {
+			if !g.released {
+				require.NoError(t, m.pool.ReleaseGraph(g.number, nil))
+			}
+		}
+		for _, block := range m.live {
+			require.NoError(t, m.pool.Free(block.Addr, nil))
+		}
+		m.pool.Land()
+		require.Empty(t, m.pool.PrivatePools())
+		require.NoError(t, m.streams[2].Close())
+		m.graphBench.end(t)
+	})
+}

@@ -1,0 +1,347 @@
+package pool
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+)
+
+// graphBench is a bench whose streams can capture, with a pool and two streams.
+type graphBench struct {
+	*bench
+	pool          *Pool
+	first, second *devicetest.Stream
+}
+
+func newGraphBench(t require.TestingT, change func(*Config)) *graphBench {
+	b := newBench(devicetest.Config{Capture: true, Backed: true}, engine.Options{})
+	g := &graphBench{bench: b, pool: b.pool(t, change)}
+	g.first, g.second = b.stream(t), b.stream(t)
+	return g
+}
+
+func (b *bench) stream(t require.TestingT) *devicetest.Stream {
+	made, err := b.dev.NewStream()
+	require.NoError(t, err)
+	return made.(*devicetest.Stream)
+}
+
+// end closes all, and holds that nothing is left and nothing forbidden was called.
+func (g *graphBench) end(t require.TestingT) {
+	require.Zero(t, g.dev.Forbidden(), "calls that a capture forbids")
+	require.NoError(t, g.pool.Close(false))
+	require.Zero(t, g.engine.Statistics().Reserved.Current)
+	require.Zero(t, g.dev.OpenEvents())
+	require.NoError(t, g.first.Close())
+	require.NoError(t, g.second.Close())
+	require.NoError(t, g.engine.Close())
+}
+
+func (g *graphBench) begin(t require.TestingT, stream *devicetest.Stream, shared uint64) (*devicetest.Graph, uint64) {
+	captured := stream.BeginCapture()
+	number, err := g.pool.BeginCapture(stream, shared)
+	require.NoError(t, err)
+	return captured, number
+}
+
+func (g *graphBench) alloc(t require.TestingT, size uint64, stream device.Stream) Block {
+	block, err := g.pool.Alloc(Request{SizeBytes: size, Stream: stream})
+	require.NoError(t, err)
+	return block
+}
+
+func (g *graphBench) free(t require.TestingT, block Block, stream device.Stream) {
+	require.NoError(t, g.pool.Free(block.Addr, stream))
+}
+
+func (g *graphBench) info(t require.TestingT, number uint64) GraphInfo {
+	info, err := g.pool.GraphInfo(number)
+	require.NoError(t, err)
+	return info
+}
+
+func overlap(a, b Block) bool {
+	return a.Addr < b.Addr+device.Addr(b.SizeBytes) && b.Addr < a.Addr+device.Addr(a.SizeBytes)
+}
+
+func TestCaptureHasMemoryOfItsOwn(t *testing.T) {
+	g := newGraphBench(t, nil)
+	outside := g.alloc(t, 8*kib, g.second)
+	captured, number := g.begin(t, g.first, 0)
+	a := g.alloc(t, 64*kib, g.first)
+	g.free(t, a, g.first)
+	b := g.alloc(t, 64*kib, g.first)
+	require.Equal(t, a.Addr, b.Addr, "the same branch may have it at once")
+	// Another stream that does not capture gets nothing of it.
+	c := g.alloc(t, 64*kib, g.second)
+	require.False(t, overlap(b, c))
+	g.free(t, b, g.first)
+	d := g.alloc(t, 64*kib, g.second)
+	require.False(t, overlap(b, d))
+	require.True(t, captured.End())
+	require.NoError(t, g.pool.EndCapture(number))
+	info := g.info(t, number)
+	require.False(t, info.Capturing)
+	require.EqualValues(t, 1, info.Sharing)
+	require.Zero(t, info.LiveBytes)
+	require.GreaterOrEqual(t, info.HeldBytes, uint64(64*kib))
+	// Nothing takes the memory from the graph while it may run.
+	held := g.engine.Statistics().Reserved.Current
+	for _, other := range g.pool.PrivatePools() {
+		released, err := other.ReleaseCached(1 << 40)
+		require.NoError(t, err)
+		require.Zero(t, released)
+		_, err = other.Trim(0)
+		require.NoError(t, err)
+		require.Equal(t, info.HeldBytes, other.HeldBytes())
+	}
+	_, err := g.pool.Trim(0)
+	require.NoError(t, err)
+	e := g.alloc(t, 64*kib, g.first)
+	require.False(t, overlap(b, e), "the capture is over, the graph is not")
+	require.LessOrEqual(t, g.engine.Statistics().Reserved.Current, held+mib)
+
+	require.NoError(t, g.pool.ReleaseGraph(number, g.first))
+	require.Empty(t, g.pool.PrivatePools())
+	_, err = g.pool.GraphInfo(number)
+	require.ErrorIs(t, err, device.CodeNotFound)
+	for _, block := range []Block{outside, c, d, e} {
+		g.free(t, block, g.second)
+	}
+	g.end(t)
+}
+
+// Branches of a capture run beside each other: what one has freed is for the other only
+// when the capture has ended.
+func TestBranchesDoNotShareBeforeTheEnd(t *testing.T) {
+	g := newGraphBench(t, nil)
+	captured, number := g.begin(t, g.first, 0)
+	fork, err := g.first.RecordEvent()
+	require.NoError(t, err)
+	require.NoError(t, g.second.WaitEvent(fork))
+	require.NoError(t, fork.Close())
+	a := g.alloc(t, 64*kib, g.first)
+	g.free(t, a, g.first)
+	b := g.alloc(t, 64*kib, g.second)
+	require.False(t, overlap(a, b))
+	// One that both use is for neither.
+	require.NoError(t, g.pool.RecordStream(b.Addr, g.first))
+	g.free(t, b, g.second)
+	c := g.alloc(t, 64*kib, g.second)
+	require.False(t, overlap(b, c))
+	d := g.alloc(t, 64*kib, g.first)
+	require.Equal(t, a.Addr, d.Addr)
+	// A stream from outside knows nothing of the captured work.
+	g.free(t, c, nil)
+	e := g.alloc(t, 64*kib, g.second)
+	require.False(t, overlap(c, e) || overlap(b, e) || overlap(d, e))
+	require.True(t, captured.End())
+	require.NoError(t, g.pool.EndCapture(number))
+	g.free(t, d, g.first)
+	g.free(t, e, g.second)
+
+	// The next capture of the same private pool has all of it.
+	held := g.info(t, number).HeldBytes
+	again, other := g.begin(t, g.second, number)
+	f := g.alloc(t, 256*kib, g.second)
+	require.EqualValues(t, 2, g.info(t, other).Sharing)
+	require.Equal(t, held, g.info(t, other).HeldBytes)
+	g.free(t, f, g.second)
+	require.True(t, again.End())
+	require.NoError(t, g.pool.EndCapture(other))
+	require.NoError(t, g.pool.ReleaseGraph(number, nil))
+	require.Equal(t, held, g.info(t, other).HeldBytes, "one of the two graphs is left")
+	require.NoError(t, g.pool.ReleaseGraph(other, nil))
+	require.Zero(t, len(g.pool.PrivatePools()))
+	g.end(t)
+}
+
+// A block from outside that a graph uses stays until the graph is released, whoever
+// freed it, and whenever.
+func TestBlocksFromOutsideAreParked(t *testing.T) {
+	for name, use := range map[string]func(*testing.T, *graphBench, Block){
+		"freed on the capturing stream": func(t *testing.T, g *graphBench, b Block) { g.free(t, b, g.first) },
+		"with its size": func(t *testing.T, g *graphBench, b Block) {
+			require.ErrorIs(t, g.pool.FreeSized(b.Addr, 1, g.first), device.CodeInvalidSize)
+			require.NoError(t, g.pool.FreeSized(b.Addr, b.RequestedBytes, g.first))
+		},
+		"in a batch": func(t *testing.T, g *graphBench, b Block) {
+			inside := g.alloc(t, kib, g.first)
+			err := g.pool.FreeBatch([]device.Addr{b.Addr, inside.Addr, b.Addr}, g.first)
+			require.ErrorIs(t, err, device.CodeDoubleFree)
+			require.Contains(t, err.Error(), "addresses[2]")
+			require.NoError(t, g.pool.FreeBatch([]device.Addr{b.Addr, inside.Addr}, g.first))
+		},
+		"recorded for it, freed on another": func(t *testing.T, g *graphBench, b Block) {
+			require.NoError(t, g.pool.RecordStream(b.Addr, g.first))
+			g.free(t, b, g.second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGraphBench(t, nil)
+			block := g.alloc(t, 64*kib, g.second)
+			captured, number := g.begin(t, g.first, 0)
+			use(t, g, block)
+			require.Equal(t, block.SizeBytes, g.info(t, number).ParkedBytes)
+			require.ErrorIs(t, g.pool.Free(block.Addr, g.second), device.CodeDoubleFree)
+			require.True(t, captured.End())
+			require.NoError(t, g.pool.EndCapture(number))
+			for range 20 {
+				other := g.alloc(t, 64*kib, g.second)
+				require.False(t, overlap(block, other))
+			}
+			g.pool.Land()
+			require.Equal(t, block.SizeBytes, g.info(t, number).ParkedBytes)
+			// The last run is queued on the second stream.
+			g.second.Hold()
+			require.NoError(t, g.second.HostFunction(func() {}))
+			require.NoError(t, g.pool.ReleaseGraph(number, g.second))
+			require.Len(t, g.pool.PrivatePools(), 1)
+			require.False(t, overlap(block, g.alloc(t, 64*kib, g.first)))
+			g.second.Release()
+			g.pool.Land()
+			require.Empty(t, g.pool.PrivatePools())
+			require.Equal(t, block.Addr, g.alloc(t, 64*kib, g.first).Addr)
+			require.Zero(t, g.dev.Forbidden())
+			require.NoError(t, g.pool.Close(true))
+			require.Zero(t, g.dev.OpenEvents())
+		})
+	}
+}
+
+// What was named for a capture by RecordStream is kept also when it is freed later.
+func TestRecordedForACaptureThatIsOver(t *testing.T) {
+	g := newGraphBench(t, nil)
+	block := g.alloc(t, 64*kib, g.second)
+	captured, number := g.begin(t, g.first, 0)
+	require.NoError(t, g.pool.RecordStream(block.Addr, g.first))
+	require.True(t, captured.End())
+	require.NoError(t, g.pool.EndCapture(number))
+	g.free(t, block, g.second)
+	require.Equal(t, block.SizeBytes, g.info(t, number).ParkedBytes)
+	require.NoError(t, g.pool.ReleaseGraph(number, nil))
+	again := g.alloc(t, 64*kib, g.second)
+	require.Equal(t, block.Addr, again.Addr)
+	// The graph is gone.
+	require.NoError(t, g.pool.RecordStream(again.Addr, g.first))
+	g.free(t, again, g.second)
+	g.end(t)
+}
+
+// Two graphs use a block: it goes with the second.
+func TestTwoGraphsParkOneBlock(t *testing.T) {
+	g := newGraphBench(t, nil)
+	block := g.alloc(t, 64*kib, nil)
+	one, first := g.begin(t, g.first, 0)
+	two, second := g.begin(t, g.second, 0)
+	require.NoError(t, g.pool.RecordStream(block.Addr, g.second))
+	g.free(t, block, g.first)
+	require.True(t, one.End())
+	require.True(t, two.End())
+	for i, number := range []uint64{first, second} {
+		require.NoError(t, g.pool.EndCapture(number))
+		require.False(t, overlap(block, g.alloc(t, 64*kib, nil)), i)
+		require.NoError(t, g.pool.ReleaseGraph(number, nil))
+	}
+	require.Equal(t, block.Addr, g.alloc(t, 64*kib, nil).Addr)
+	require.NoError(t, g.pool.Close(true))
+	require.Zero(t, g.dev.OpenEvents())
+}
+
+// Blocks that are live when their graph is released are the program's still: the
+// memory goes with the last of them.
+func TestLiveBlocksOutliveTheirGraph(t *testing.T) {
+	g := newGraphBench(t, nil)
+	captured, number := g.begin(t, g.first, 0)
+	output := g.alloc(t, 64*kib, g.first)
+	require.True(t, captured.End())
+	require.NoError(t, g.pool.ReleaseGraph(number, nil))
+	require.Len(t, g.pool.PrivatePools(), 1)
+	size, err := g.pool.UsableSize(output.Addr)
+	require.NoError(t, err)
+	require.Equal(t, output.SizeBytes, size)
+	owner, found := g.pool.OwnerOf(output.Addr + 5)
+	require.True(t, found)
+	require.Equal(t, BlockLive, owner.State)
+	require.ErrorIs(t, g.pool.Close(false), device.CodeBusy)
+	count := 0
+	g.pool.EachBlock(func(Block) bool { count++; return true })
+	require.Equal(t, 1, count)
+	g.free(t, output, g.second)
+	g.pool.Land()
+	require.Empty(t, g.pool.PrivatePools())
+	require.ErrorIs(t, g.pool.Free(output.Addr, nil), device.CodeInvalidAddress)
+	g.end(t)
+}
+
+// A capture that was spoilt leaves nothing: frees go on, allocations say what is wrong.
+func TestSpoiltCapture(t *testing.T) {
+	g := newGraphBench(t, nil)
+	outside := g.alloc(t, 64*kib, g.second)
+	captured, number := g.begin(t, g.first, 0)
+	a, b := g.alloc(t, 64*kib, g.first), g.alloc(t, 64*kib, g.first)
+	g.free(t, a, g.first)
+	captured.Spoil()
+	_, err := g.pool.Alloc(Request{SizeBytes: 1, Stream: g.first})
+	require.ErrorIs(t, err, device.CodeInvalidState)
+	require.ErrorIs(t, g.pool.AllocBatch(Request{SizeBytes: 1, Stream: g.first}, make([]device.Addr, 2)), device.CodeInvalidState)
+	g.free(t, b, g.first)
+	g.free(t, outside, g.first)
+	require.ErrorIs(t, g.pool.EndCapture(number), device.CodeInvalidState)
+	require.ErrorIs(t, g.pool.ReleaseGraph(number, g.second), device.CodeInvalidState)
+	require.False(t, captured.End())
+	require.NoError(t, g.pool.ReleaseGraph(number, g.first))
+	require.Empty(t, g.pool.PrivatePools())
+	require.Equal(t, outside.Addr, g.alloc(t, 64*kib, g.second).Addr)
+	require.Zero(t, g.dev.Forbidden())
+	require.NoError(t, g.pool.Close(true))
+	require.Zero(t, g.dev.OpenEvents())
+}
+
+func TestWrongCaptures(t *testing.T) {
+	g := newGraphBench(t, func(c *Config) { c.MaxSizeBytes = 4 * mib })
+	_, err := g.pool.BeginCapture(g.first, 0)
+	require.ErrorIs(t, err, device.CodeInvalidState)
+	captured, number := g.begin(t, g.first, 0)
+	_, err = g.pool.BeginCapture(g.first, 0)
+	require.ErrorIs(t, err, device.CodeAlreadyExists)
+	other := g.second.BeginCapture()
+	_, err = g.pool.BeginCapture(g.second, 77)
+	require.ErrorIs(t, err, device.CodeNotFound)
+	require.Contains(t, err.Error(), "77")
+	// A capture of which the pool knows nothing: the free is refused, the block live.
+	block := g.alloc(t, kib, nil)
+	require.ErrorIs(t, g.pool.Free(block.Addr, g.second), device.CodeInvalidState)
+	require.Equal(t, 1, g.dev.Forbidden(), "asked, and refused by the stream")
+	other.Spoil()
+	_, err = g.pool.BeginCapture(g.second, 0)
+	require.ErrorIs(t, err, device.CodeInvalidState)
+	other.End()
+	for _, wrong := range []uint64{0, number + 1} {
+		require.ErrorIs(t, g.pool.EndCapture(wrong), device.CodeNotFound)
+		require.ErrorIs(t, g.pool.ReleaseGraph(wrong, nil), device.CodeNotFound)
+	}
+	require.ErrorIs(t, g.pool.EndCapture(number), device.CodeInvalidState)
+	require.ErrorIs(t, g.pool.ReleaseGraph(number, nil), device.CodeInvalidState)
+	// The bound of the pool holds for the private one.
+	_, err = g.pool.Alloc(Request{SizeBytes: 5 * mib, Stream: g.first})
+	require.ErrorIs(t, err, device.CodeOutOfMemory)
+	require.ErrorIs(t, g.pool.Close(false), device.CodeBusy)
+	require.ErrorIs(t, g.pool.Close(true), device.CodeInvalidState)
+	captured.End()
+	require.NoError(t, g.pool.EndCapture(number))
+	require.ErrorIs(t, g.pool.EndCapture(number), device.CodeInvalidState)
+	require.NoError(t, g.pool.Close(true))
+	_, err = g.pool.BeginCapture(g.first, 0)
+	require.Error(t, err)
+	require.Zero(t, g.dev.OpenEvents())
+
+	plain := newBench(devicetest.Config{}, engine.Options{})
+	_, err = plain.pool(t, nil).BeginCapture(nil, 0)
+	require.ErrorIs(t, err, device.CodeUnsupported)
+	require.Contains(t, err.Error(), "do not capture")
+}
