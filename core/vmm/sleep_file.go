@@ -25,7 +25,9 @@ const (
 	fileAlign   = 4096
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is made when it is first asked for, and then kept: it would be a part of the
+// time that loading the library takes.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // file is what a keeper of bytes has to be able to do.
 type file interface {
@@ -88,7 +90,7 @@ func (s *space) fileFault(op string, err error, format string, args ...any) erro
 // writeChunk puts the bytes of a chunk into the file.
 func (s *space) writeChunk(c *chunk, bytes []byte) error {
 	entry := &c.file.entries[c.index]
-	entry.sum = crc32.Checksum(bytes, castagnoli)
+	entry.sum = crc32.Checksum(bytes, castagnoli())
 	if _, err := c.file.file.WriteAt(bytes, int64(entry.offset)); err != nil {
 		return s.fileFault("sleep", err, "chunk %d, %d bytes at %d of the file %q", c.index, entry.size, entry.offset, c.file.file.Name())
 	}
@@ -109,7 +111,7 @@ func (s *space) seal(f *sleepFile) error {
 		head = binary.LittleEndian.AppendUint32(head, e.sum)
 		head = binary.LittleEndian.AppendUint32(head, 0)
 	}
-	binary.LittleEndian.PutUint32(head[12:], crc32.Checksum(head[16:], castagnoli))
+	binary.LittleEndian.PutUint32(head[12:], crc32.Checksum(head[16:], castagnoli()))
 	if _, err := f.file.WriteAt(head, 0); err != nil {
 		return s.fileFault("sleep", err, "the head of the file %q", f.file.Name())
 	}
@@ -128,7 +130,7 @@ func (s *space) readChunk(c *chunk, to []byte) error {
 		return s.fault(device.CodeCorrupted, "wake", "%q: the file %q ends within chunk %d, after %d of %d bytes", s.owner.name,
 			c.file.file.Name(), c.index, n, len(to))
 	}
-	if sum := crc32.Checksum(to, castagnoli); sum != entry.sum {
+	if sum := crc32.Checksum(to, castagnoli()); sum != entry.sum {
 		return s.fault(device.CodeCorrupted, "wake",
 			"%q: chunk %d of the file %q, %d bytes at %d, has CRC-32C %#08x and was written with %#08x", s.owner.name, c.index,
 			c.file.file.Name(), entry.size, entry.offset, sum, entry.sum)

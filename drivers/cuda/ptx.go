@@ -1,56 +1,105 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // What Launch needs to know of a kernel and older drivers do not tell: the sizes of its
-// arguments. The text of a module says them in the heads of its entries.
+// arguments. The text of a module says them in the heads of its entries. What is wrong
+// elsewhere in the text is the driver's to find.
 
-// mostTextBytes bounds the text of a module.
-const mostTextBytes = 64 << 20
-
-// mostArgumentBytes bounds one argument, and all of a kernel: what any driver takes.
-const mostArgumentBytes = 32764
-
-var (
-	ptxVersion = regexp.MustCompile(`(?m)^\s*\.version\s+\d+\.\d+\s*$`)
-	ptxComment = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/`)
-	ptxEntry   = regexp.MustCompile(`\.entry\s+([A-Za-z_$%][\w$]*)\s*(\(([^)]*)\))?`)
-	ptxArray   = regexp.MustCompile(`\[\s*(\d+)\s*\]`)
-	ptxType    = regexp.MustCompile(`^\.[busf](8|16|32|64|128)$`)
+const (
+	// mostTextBytes bounds the text of a module.
+	mostTextBytes = 64 << 20
+	// mostArgumentBytes bounds all arguments of a kernel: what any driver takes.
+	mostArgumentBytes = 32764
 )
 
 // readEntries finds the entries of PTX and the sizes of their arguments.
 func readEntries(text string) (map[string][]int, error) {
-	code := ptxComment.ReplaceAllString(text, " ")
-	if !ptxVersion.MatchString(code) {
-		return nil, fmt.Errorf("the text is no PTX: it has no line with a .version")
+	code := withoutComments(text)
+	if first := strings.Fields(code); len(first) < 2 || first[0] != ".version" {
+		return nil, errors.New("the text is no PTX: it does not begin with a .version")
 	}
 	entries := make(map[string][]int)
-	for _, found := range ptxEntry.FindAllStringSubmatch(code, -1) {
-		sizes, err := readArguments(found[3])
-		if err != nil {
-			return nil, fmt.Errorf("kernel %s: %w", found[1], err)
+	for {
+		_, rest, found := strings.Cut(code, ".entry")
+		if !found {
+			return entries, nil
 		}
-		entries[found[1]] = sizes
+		rest = strings.TrimLeft(rest, blanks)
+		end := strings.IndexFunc(rest, func(r rune) bool { return !isNamePart(r) })
+		if end <= 0 {
+			return nil, errors.New("an .entry of the text has no name that ends")
+		}
+		name, list := rest[:end], ""
+		code = strings.TrimLeft(rest[end:], blanks)
+		if after, has := strings.CutPrefix(code, "("); has {
+			if list, code, found = strings.Cut(after, ")"); !found {
+				return nil, fmt.Errorf("kernel %s: its arguments have no end", name)
+			}
+		}
+		sizes, err := readArguments(list)
+		if err != nil {
+			return nil, fmt.Errorf("kernel %s: %w", name, err)
+		}
+		entries[name] = sizes
 	}
-	return entries, nil
+}
+
+const blanks = " \t\r\n\v\f"
+
+func isNamePart(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_$%", r)
+}
+
+// withoutComments has a blank in place of each comment.
+func withoutComments(text string) string {
+	var code strings.Builder
+	code.Grow(len(text))
+	for {
+		at := strings.IndexByte(text, '/')
+		if at < 0 || at+1 >= len(text) {
+			code.WriteString(text)
+			return code.String()
+		}
+		end := "\n"
+		switch text[at+1] {
+		case '/':
+		case '*':
+			end = "*/"
+		default:
+			code.WriteString(text[:at+1])
+			text = text[at+1:]
+			continue
+		}
+		code.WriteString(text[:at])
+		code.WriteByte(' ')
+		_, rest, found := strings.Cut(text[at+2:], end)
+		if !found {
+			return code.String()
+		}
+		if end == "\n" {
+			code.WriteByte('\n')
+		}
+		text = rest
+	}
 }
 
 // readArguments reads what is between the brackets of an entry.
 func readArguments(list string) ([]int, error) {
-	if strings.TrimSpace(list) == "" {
+	if strings.Trim(list, blanks) == "" {
 		return nil, nil
 	}
 	total := 0
 	declarations := strings.Split(list, ",")
 	sizes := make([]int, len(declarations))
 	for i, declaration := range declarations {
-		size, err := argumentBytes(declaration)
+		size, err := argumentBytes(strings.Trim(declaration, blanks))
 		if err != nil {
 			return nil, fmt.Errorf("argument %d: %w", i, err)
 		}
@@ -65,26 +114,38 @@ func readArguments(list string) ([]int, error) {
 
 // argumentBytes reads a declaration such as `.param .align 8 .b8 name[24]`.
 func argumentBytes(declaration string) (int, error) {
-	declaration = strings.TrimSpace(declaration)
 	words := strings.Fields(declaration)
 	if len(words) == 0 || words[0] != ".param" {
 		return 0, fmt.Errorf("%q is no declaration of an argument", declaration)
 	}
-	for _, word := range words {
-		bits := ptxType.FindStringSubmatch(word)
-		if bits == nil {
-			continue
-		}
-		size, _ := strconv.Atoi(bits[1])
-		size /= 8
-		for _, array := range ptxArray.FindAllStringSubmatch(declaration, -1) {
-			count, err := strconv.Atoi(array[1])
-			if err != nil || count < 1 || count > mostArgumentBytes/size {
-				return 0, fmt.Errorf("%q: has no size that an argument can have", declaration)
-			}
-			size *= count
-		}
-		return size, nil
+	at := slices.IndexFunc(words, func(word string) bool { return typeBytes(word) > 0 })
+	if at < 0 {
+		return 0, fmt.Errorf("%q: has no type that is known", declaration)
 	}
-	return 0, fmt.Errorf("%q: has no type that is known", declaration)
+	size := typeBytes(words[at])
+	_, dimensions, has := strings.Cut(declaration, "[")
+	for has {
+		var dimension string
+		dimension, dimensions, _ = strings.Cut(dimensions, "]")
+		count, err := strconv.Atoi(strings.Trim(dimension, blanks))
+		if err != nil || count < 1 || count > mostArgumentBytes/size {
+			return 0, fmt.Errorf("%q: has no size that an argument can have", declaration)
+		}
+		size *= count
+		_, dimensions, has = strings.Cut(dimensions, "[")
+	}
+	return size, nil
+}
+
+// typeBytes is the size of a type such as .u64, 0 for any other word.
+func typeBytes(word string) int {
+	if len(word) < 3 || word[0] != '.' || !strings.ContainsRune("busf", rune(word[1])) {
+		return 0
+	}
+	switch word[2:] {
+	case "8", "16", "32", "64", "128":
+		bits, _ := strconv.Atoi(word[2:])
+		return bits / 8
+	}
+	return 0
 }

@@ -23,6 +23,7 @@ func TestPTXIsRead(t *testing.T) {
 		.visible .entry none() { ret; }
 		.entry without
 		{ ret; }
+		mov.u32 %r1, 4/2;
 		.weak .entry $all_(
 			.param .u64 .ptr .global .align 16 p, .param .align 8 .b8 s[24],
 			.param .f32 x , .param .b16 h, .param .b128 w, .param .align 4 .b8 m[2][ 3 ]
@@ -35,9 +36,15 @@ func TestPTXIsRead(t *testing.T) {
 
 func TestPTXThatIsWrong(t *testing.T) {
 	for text, why := range map[string]string{
-		"":                                            "no line with a .version",
-		"\x7fELF":                                     "no line with a .version",
-		"// .version 7.0":                             "no line with a .version",
+		"":                                            "it does not begin with a .version",
+		"\x7fELF":                                     "it does not begin with a .version",
+		"// .version 7.0":                             "it does not begin with a .version",
+		".target sm_50\n.version 7.0":                 "it does not begin with a .version",
+		".version":                                    "it does not begin with a .version",
+		".version 7.0\n.entry":                        "has no name",
+		".version 7.0\n.entry (":                      "has no name",
+		".version 7.0\n.entry k":                      "has no name that ends",
+		".version 7.0\n.entry k(.param .u64 a":        "kernel k: its arguments have no end",
 		".version 7.0\n.entry k(.param)":              `kernel k: argument 0: ".param": has no type`,
 		".version 7.0\n.entry k(.param .u64 a,)":      `kernel k: argument 1: "" is no declaration`,
 		".version 7.0\n.entry k(.reg .u64 a)":         "is no declaration of an argument",
