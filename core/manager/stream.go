@@ -126,10 +126,10 @@ func (s *stream) destroy(force bool) error {
 	if !force {
 		defer s.mu.Unlock()
 		idle, err := s.dev.Idle()
-		if err != nil {
+		if err != nil && !isLost(err) {
 			return err
 		}
-		if !idle {
+		if err == nil && !idle {
 			return device.Errorf(device.CodeBusy, op,
 				"work is queued on the stream").On(s.owner.engine.ID())
 		}
@@ -165,7 +165,7 @@ func (s *stream) awaitIdle() error {
 		waited := s.dev.Synchronize(device.Forever)
 		s.mu.Lock()
 		idle, err := s.dev.Idle()
-		if err == nil && idle {
+		if err == nil && idle || isLost(err) {
 			return nil
 		}
 		if err == nil {
@@ -179,6 +179,9 @@ func (s *stream) awaitIdle() error {
 		s.mu.Unlock()
 	}
 }
+
+// isLost says that nothing of a stream will run any more: its device is lost.
+func isLost(err error) bool { return device.CodeOf(err) == device.CodeDeviceLost }
 
 // closeLocked ends an idle stream.
 func (s *stream) closeLocked() error {

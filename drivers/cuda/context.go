@@ -120,7 +120,7 @@ func (o *openDevice) failure(op string, f *dl.Function, number int32, what strin
 		err.Message = what + ": " + err.Message
 	}
 	reset := number == resultContextDestroyed || number == resultInvalidContext
-	if !reset && (number == resultInvalidValue || number == resultInvalidHandle) {
+	if !reset && mayMeanReset(number) {
 		reset = o.contextReplaced()
 	}
 	if reset {
@@ -138,6 +138,16 @@ func (o *openDevice) contextGone() string {
 		return "; the program destroyed the context that the device was opened on, and with it all that was in it"
 	}
 	return "; the program reset the device's primary context, and with it all that was in it"
+}
+
+// mayMeanReset says that a number is what is given for a context that is gone, or for
+// what was in it.
+func mayMeanReset(number int32) bool {
+	switch number {
+	case resultContextDestroyed, resultInvalidContext, resultInvalidValue, resultInvalidHandle:
+		return true
+	}
+	return false
 }
 
 // contextReplaced says whether the primary context was reset and then made again: its

@@ -107,7 +107,7 @@ func (s *stream) WaitEvent(waited device.Event) error {
 			// The stream joins the capture.
 			s.mayCapture.Store(true)
 		}
-		return s.owner.call(op, "", &s.owner.api.streamWait, s.handle, e.handle, 0)
+		return s.owner.callWith(e.owner, op, "", &s.owner.api.streamWait, s.handle, e.handle, 0)
 	})
 }
 

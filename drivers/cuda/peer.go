@@ -47,7 +47,36 @@ func (o *openDevice) CopyFromPeer(
 		if from.handle == o.handle {
 			return s.move(op, uint64(dst), uint64(srcAddr), size)
 		}
-		return o.call(op, fmt.Sprintf("destination %#x, source %#x of %v, size %d", uint64(dst), uint64(srcAddr), from.info.ID, size),
+		if err := from.usable(op); err != nil {
+			return err
+		}
+		return o.callWith(from, op,
+			fmt.Sprintf("destination %#x, source %#x of %v, size %d", uint64(dst), uint64(srcAddr), from.info.ID, size),
 			&o.api.copyPeer, uintptr(dst), o.context, uintptr(srcAddr), from.context, uintptr(size), s.handle)
+	})
+}
+
+// callWith is call for what uses another device as well: an error that says that a
+// context is gone may mean the other one's.
+func (o *openDevice) callWith(other *openDevice, op, what string, f *dl.Function, arguments ...uintptr) error {
+	number := f.Call(arguments...)
+	if number == 0 {
+		return nil
+	}
+	if other.context != o.context && mayMeanReset(number) {
+		if err := other.stillThere(op); err != nil {
+			return err
+		}
+	}
+	return o.failure(op, f, number, what)
+}
+
+// stillThere asks for the device's context.
+func (o *openDevice) stillThere(op string) error {
+	return o.within(op, func() error {
+		if o.contextReplaced() {
+			return o.failure(op, &o.api.contextPush, resultContextDestroyed, "")
+		}
+		return nil
 	})
 }

@@ -217,8 +217,8 @@ func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
 	if err != nil {
 		return err
 	}
-	err = o.giveBack(op, func() error {
-		return o.call(op, fmt.Sprintf("address %#x, size %d", r.taken, r.takenBytes),
+	err = o.giveBackSpace(op, func() error {
+		return o.callBack(op, fmt.Sprintf("address %#x, size %d", r.taken, r.takenBytes),
 			&o.api.unreserve, uintptr(r.taken), uintptr(r.takenBytes))
 	})
 	if err != nil {
@@ -227,6 +227,31 @@ func (o *openDevice) Unreserve(addr device.Addr, size uint64) error {
 	}
 	o.drop(1)
 	return nil
+}
+
+// giveBackSpace is giveBack for addresses and pages. They belong to no context, and the
+// memory of a device that is lost does not come back with its context: where that
+// cannot be made current any more, they are given back without it.
+func (o *openDevice) giveBackSpace(op string, body func() error) error {
+	tried := false
+	err := o.giveBack(op, func() error {
+		tried = true
+		return body()
+	})
+	if err == nil && !tried {
+		_ = body()
+	}
+	return err
+}
+
+// callBack is call for what gives addresses or pages back. The error of a device that is
+// lost is that of its work and need not be this call's, which is tried once more.
+func (o *openDevice) callBack(op, what string, f *dl.Function, arguments ...uintptr) error {
+	err := o.call(op, what, f, arguments...)
+	if err != nil && o.lost.Load() != nil {
+		f.Call(arguments...)
+	}
+	return err
 }
 
 func (v *virtualMemory) insertReservation(r *reservation) {

@@ -302,13 +302,16 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 	if err != nil {
 		return err
 	}
-	err = o.giveBack(op, func() error {
+	err = o.giveBackSpace(op, func() error {
 		for _, p := range pages {
-			if err := o.zeroPrivate(op, p); err != nil {
+			if o.lost.Load() != nil {
+				break
+			}
+			if err := o.zeroPrivate(op, p); err != nil && o.lost.Load() == nil {
 				return err
 			}
 		}
-		return o.call(op, fmt.Sprintf("address %#x, size %d", uint64(addr), size),
+		return o.callBack(op, fmt.Sprintf("address %#x, size %d", uint64(addr), size),
 			&o.api.pageUnmap, uintptr(addr), uintptr(size))
 	})
 	v.mu.Lock()

@@ -195,10 +195,10 @@ func (o *openDevice) Release(list []device.Page) error {
 		return err
 	}
 	gone := 0
-	err = o.giveBack(op, func() error {
+	err = o.giveBackSpace(op, func() error {
 		for i, p := range pages {
-			err := o.call(op, fmt.Sprintf("page %d", p.number), &o.api.pageRelease, uintptr(p.handle))
-			if err != nil {
+			err := o.callBack(op, fmt.Sprintf("page %d", p.number), &o.api.pageRelease, uintptr(p.handle))
+			if err != nil && o.lost.Load() == nil {
 				gone = o.remake(op, pages[:i])
 				return err
 			}

@@ -1,0 +1,91 @@
+package coretest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// Numbers of CUresult.
+const (
+	resultOutOfMemory    = 2
+	resultIllegalAddress = 700
+	resultLaunchFailed   = 719
+	resultUnknown        = 999
+)
+
+// failing are the functions of the driver that are made to fail. Those which only say
+// what is current, and those that ask, cannot while the device is there.
+var failing = []string{
+	"cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuMemFreeHost",
+	"cuMemAddressReserve", "cuMemAddressFree", "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap", "cuMemSetAccess",
+	"cuMemGetInfo_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyPeerAsync",
+	"cuMemsetD8Async", "cuMemsetD32Async", "cuLaunchHostFunc", "cuStreamCreateWithPriority", "cuStreamDestroy_v2",
+	"cuStreamQuery", "cuStreamSynchronize", "cuStreamWaitEvent", "cuEventCreate", "cuEventRecord", "cuEventQuery",
+	"cuEventSynchronize",
+}
+
+// everyCall runs a program once for each call that it makes of each function, with that
+// call failing with a number.
+func everyCall(t *testing.T, p program, names []string, number int32, run func(r *rig, what string)) {
+	for _, name := range names {
+		for n := 1; ; n++ {
+			what := fmt.Sprintf("%s: call %d of %s", p.name, n, name)
+			r := openRig(t)
+			r.sim.Fault(name, n, number)
+			run(r, what)
+			happened := !r.sim.FaultIsLeft()
+			r.sim.ClearFaults()
+			r.close(t, what)
+			if !happened {
+				break
+			}
+			require.Less(t, n, 200, "%s: the program does not end", what)
+		}
+	}
+}
+
+// What fails once changes no book, and succeeds when it is done again.
+func TestEveryCallFailsOnce(t *testing.T) {
+	for _, p := range programs {
+		t.Run(p.name, func(t *testing.T) {
+			for _, number := range []int32{resultUnknown, resultOutOfMemory} {
+				everyCall(t, p, failing, number, func(r *rig, what string) { onceAgain(t, p, r, what, number) })
+			}
+		})
+	}
+}
+
+func onceAgain(t *testing.T, p program, r *rig, what string, number int32) {
+	failed := 0
+	for _, one := range p.steps(r) {
+		before := r.books(t, what)
+		err := one.do()
+		if err == nil {
+			continue
+		}
+		failed++
+		require.Equal(t, 1, failed, "%s, %s: %v", what, one.name, err)
+		require.EqualValues(t, number, nativeOf(err), "%s, %s: %v", what, one.name, err)
+		if !partly[one.name] {
+			require.Equal(t, before, r.books(t, what), "%s, %s: %v", what, one.name, err)
+		}
+		require.NoError(t, one.do(), "%s, %s, again after %v", what, one.name, err)
+	}
+}
+
+// nativeOf is the driver's number that an error was made for; 0: none.
+func nativeOf(err error) int64 {
+	var typed *device.Error
+	if !errors.As(err, &typed) {
+		return 0
+	}
+	if typed.Native == 0 {
+		return nativeOf(typed.Unwrap())
+	}
+	return typed.Native
+}

@@ -1,0 +1,114 @@
+package coretest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// A device that is lost in the middle of an operation, by a call that fails, by work
+// that fails later, or because the program resets its context: what needs it says so
+// from then on, with the first cause, nothing waits, all can be closed, and the books
+// are empty then. The other device goes on.
+func TestDeviceIsLostAtEveryCall(t *testing.T) {
+	for _, p := range programs {
+		t.Run(p.name, func(t *testing.T) {
+			everyCall(t, p, failing, resultLaunchFailed, func(r *rig, what string) {
+				goOn(t, p, r, what, resultLaunchFailed)
+			})
+			everyCall(t, p, []string{"async"}, resultIllegalAddress, func(r *rig, what string) {
+				goOn(t, p, r, what, resultIllegalAddress)
+			})
+		})
+	}
+}
+
+// goOn runs a whole program: once a step says that the device is lost, those that use
+// it may say nothing else.
+func goOn(t *testing.T, p program, r *rig, what string, number int32) {
+	lost := false
+	for _, one := range p.steps(r) {
+		err := one.do()
+		r.books(t, what)
+		if err == nil || lost && lacksAnEarlierStep(err) {
+			continue
+		}
+		require.Equal(t, device.CodeDeviceLost, device.CodeOf(err), "%s, %s: %v", what, one.name, err)
+		require.EqualValues(t, number, nativeOf(err), "%s, %s: %v", what, one.name, err)
+		require.False(t, ends[one.name], "%s, %s: %v", what, one.name, err)
+		lost = true
+	}
+	if lost {
+		requireLost(t, r, what, number)
+	}
+}
+
+// lacksAnEarlierStep says that a step could not be tried, as one before it failed.
+func lacksAnEarlierStep(err error) bool {
+	switch device.CodeOf(err) {
+	case device.CodeInvalidState, device.CodeBusy, device.CodeNotFound, device.CodeAlreadyMapped,
+		device.CodeOutOfPhysicalMemory:
+		return nativeOf(err) == 0
+	}
+	return false
+}
+
+// requireLost holds that one of the devices is lost, and that the other one works.
+func requireLost(t *testing.T, r *rig, what string, number int32) {
+	lost := 0
+	for _, dev := range r.devices[:2] {
+		_, err := dev.Memory()
+		if err != nil {
+			lost++
+			require.Equal(t, device.CodeDeviceLost, device.CodeOf(err), "%s: %v", what, err)
+			require.EqualValues(t, number, nativeOf(err), "%s: %v", what, err)
+			_, err = dev.Allocate(page)
+			require.Equal(t, device.CodeDeviceLost, device.CodeOf(err), "%s: %v", what, err)
+			continue
+		}
+		addr, err := dev.Allocate(page)
+		require.NoError(t, err, what)
+		require.NoError(t, dev.DefaultStream().Fill(addr, device.Pattern{WidthBytes: 1}, page), what)
+		require.NoError(t, dev.DefaultStream().Synchronize(device.Forever), what)
+		require.NoError(t, dev.Free(addr, page), what)
+	}
+	require.Equal(t, 1, lost, what)
+}
+
+// The same where the program resets the device's primary context between two steps.
+func TestContextIsResetAtEveryStep(t *testing.T) {
+	for _, p := range programs {
+		t.Run(p.name, func(t *testing.T) {
+			for at := 0; ; at++ {
+				r := openRig(t)
+				steps := p.steps(r)
+				if at == len(steps) {
+					r.close(t, p.name)
+					return
+				}
+				lost := false
+				for i, one := range steps {
+					if i == at {
+						require.Zero(t, r.sim.Call("cuDevicePrimaryCtxReset_v2", 0))
+					}
+					err := one.do()
+					r.books(t, one.name)
+					if err == nil || lost && lacksAnEarlierStep(err) {
+						continue
+					}
+					require.GreaterOrEqual(t, i, at, "%s: %v", one.name, err)
+					if !lost {
+						// The call that found it out used what was gone; no later one may.
+						lost = true
+						r.sim.Call("simcuda_clear_violations")
+					}
+					require.False(t, ends[one.name], "reset before %s, %s: %v", steps[at].name, one.name, err)
+					require.Equal(t, device.CodeDeviceLost, device.CodeOf(err), "reset before %s, %s: %v", steps[at].name, one.name, err)
+				}
+				r.close(t, "reset before "+steps[at].name)
+			}
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package coretest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/drivers/cuda"
+	"ferrum_mem/drivers/host"
+	"ferrum_mem/drivers/testdevice"
+)
+
+const (
+	kib = uint64(1) << 10
+	// page is the granularity of the simulated driver here.
+	page = 64 * kib
+	half = page / 2
+)
+
+var library = func() string {
+	path, err := filepath.Abs("../../../build/test/simcuda/12090/libcuda.so.1")
+	if err != nil {
+		panic(err)
+	}
+	return path
+}()
+
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{
+		"SIMCUDA_BYTES": "1G", "SIMCUDA_GRANULARITY": "64K", "SIMCUDA_DEVICES": "2", "SIMCUDA_LEAKS": "", "SIMCUDA_JITTER_US": "5",
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// rig is two devices of the simulated driver, and the host, with what is tested on them.
+type rig struct {
+	sim     testdevice.Simulator
+	devices []device.Device
+	engines []*engine.Engine
+	factory *manager.Factory
+	// inUse is what a program has out, where its free memory counts as live in the
+	// engine's books; nil: those books.
+	inUse func() uint64
+	// closers give back what a program made, the last first.
+	closers []func() error
+}
+
+func openRig(t *testing.T) *rig {
+	if _, err := os.Stat(library); err != nil {
+		t.Skipf("the simulated driver is not built (make simcuda): %v", err)
+	}
+	r := &rig{factory: manager.NewFactory()}
+	var simulated bool
+	r.sim, simulated = testdevice.NewSimulator(library)
+	require.True(t, simulated)
+	gpu := cuda.New(cuda.Config{Library: library})
+	cpu, err := host.New(host.Config{Devices: 1, MemoryBytes: 64 << 20})
+	require.NoError(t, err)
+	for index, driver := range []device.Driver{gpu, gpu, cpu} {
+		dev, err := driver.Open(index % 2)
+		require.NoError(t, err)
+		r.devices = append(r.devices, dev)
+		r.engines = append(r.engines, engine.New(dev, engine.Options{}))
+	}
+	return r
+}
+
+// atEnd has something closed when the program has ended.
+func (r *rig) atEnd(fn func() error) { r.closers = append(r.closers, fn) }
+
+// close gives everything back. The books must then be empty, and the simulator must
+// hold nothing and have seen no rule broken.
+func (r *rig) close(t *testing.T, what string) {
+	for i := len(r.closers) - 1; i >= 0; i-- {
+		require.NoError(t, r.closers[i](), what)
+	}
+	for _, e := range r.engines {
+		_, err := r.factory.CloseDevice(e, true)
+		require.NoError(t, err, what)
+		stats := e.Statistics()
+		require.NoError(t, stats.Check(), what)
+		require.Zero(t, stats.Reserved.Current, what)
+		require.Zero(t, stats.LiveBlocks.Current, what)
+		require.Zero(t, e.AddressBytes(), what)
+		require.Zero(t, e.Asleep(), what)
+		require.NoError(t, e.Close(), what)
+	}
+	require.Empty(t, r.sim.Leaks(), what)
+	for line := range strings.Lines(r.sim.Violations()) {
+		// What belongs to a context that is gone cannot be given back, and is tried.
+		require.Contains(t, line, "cuCtxPushCurrent_v2 709", what)
+	}
+}
+
+// books are the numbers that an operation which failed leaves as they were.
+func (r *rig) books(t *testing.T, what string) (numbers [3][4]uint64) {
+	for i, e := range r.engines {
+		stats := e.Statistics()
+		require.NoError(t, stats.Check(), what)
+		if r.inUse != nil {
+			numbers[0][0] = r.inUse()
+			continue
+		}
+		asleep := e.Asleep()
+		numbers[i] = [4]uint64{
+			stats.LiveBlocks.Current, stats.Requested.Current, stats.Allocated.Current,
+			asleep.HostBytes + asleep.FileBytes + asleep.DiscardedBytes,
+		}
+	}
+	return numbers
+}
+
+// step is an operation of a program. One that needs what an earlier one did not make
+// says so by errMissing.
+type step struct {
+	name string
+	do   func() error
+}
+
+// partly are steps that give back what they can before they fail, and ends those that
+// a lost device does not refuse.
+var (
+	partly = map[string]bool{"shrink": true, "unregister": true}
+	ends   = map[string]bool{"destroy event": true, "destroy stream": true}
+)
+
+var errMissing = device.Errorf(device.CodeInvalidState, "coretest", "an earlier step failed")
+
+// program is a life of a part of core, with every operation that it has.
+type program struct {
+	name  string
+	steps func(r *rig) []step
+}
+
+var programs = []program{
+	{"pool over pages", poolProgram(true)},
+	{"pool over segments", poolProgram(false)},
+	{"virtual pool", virtualProgram},
+	{"shared pool", sharedProgram},
+	{"manager", managerProgram},
+	{"unified", unifiedProgram},
+}
+
+// put makes a value once its prerequisites are there.
+func put[T any](to *T, make func() (T, error)) func() error {
+	return func() error {
+		made, err := make()
+		if err == nil {
+			*to = made
+		}
+		return err
+	}
+}
