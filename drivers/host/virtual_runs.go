@@ -49,8 +49,12 @@ func (v *virtualMemory) pieces(op string, address, size uint64) ([]run, error) {
 		func(pageSlot) device.Access { return device.AccessReadWrite }), nil
 }
 
-// fewRuns have room on the stack of who asks for them: most ranges are one.
-const fewRuns = 4
+const (
+	// fewRuns have room on the stack of who asks for them: most ranges are one.
+	fewRuns = 4
+	// moreRuns bounds the room that is made for further ones at a time.
+	moreRuns = 1024
+)
 
 // runs appends to an empty list the calls that give each page of a range its access.
 // The caller holds v.mu; the range is mapped throughout.
@@ -66,6 +70,9 @@ func (v *virtualMemory) runs(list []run, c claimed, access func(pageSlot) device
 		if last != nil && last.reaches(address, s, file.offset, wanted) {
 			last.size += size
 			return true
+		}
+		if len(list) == cap(list) {
+			list = slices.Grow(list, int(min((c.address+c.size-address-1)/s.pageBytes+1, moreRuns)))
 		}
 		list = append(list, run{address: address, size: size, store: s, file: file, access: wanted})
 		last = &list[len(list)-1]
