@@ -292,7 +292,7 @@ build/test/c/test_debug build/test/asan/c/test_debug: private CFLAGS += -rdynami
 
 # The thread caches alone, over a core in C: the race detectors of Go and C cannot
 # look into the library. Three builds of each program; --wrap lets allocations fail.
-CACHE_SOURCES := $(wildcard capi/cache*.c) capi/guard.c $(filter-out $(wildcard tests/cache/test_* tests/cache/bench_*),$(wildcard tests/cache/*.c))
+CACHE_SOURCES := $(wildcard capi/cache*.c) capi/mirror.c capi/guard.c $(filter-out $(wildcard tests/cache/test_* tests/cache/bench_*),$(wildcard tests/cache/*.c))
 CACHE_HEADERS := $(wildcard capi/*.h tests/cache/*.h) include/ferrum_mem.h
 CACHE_NAMES   := $(patsubst tests/cache/%.c,%,$(wildcard tests/cache/test_*.c))
 CACHE_TESTS   := $(foreach build,plain asan tsan,$(CACHE_NAMES:%=build/test/cache/$(build)/%))

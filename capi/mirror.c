@@ -34,17 +34,14 @@ uint64_t fm_clock_ns(void) {
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+/* Whatever is read afterwards is no older: neither the numbers than the version
+ * before them, nor the version behind them than the numbers. */
 static inline uint64_t fm_shown(const uint64_t *number) {
-    return __atomic_load_n(number, __ATOMIC_RELAXED);
-}
-
-static inline uint64_t fm_version(const uint64_t *version) {
-    return __atomic_load_n(version, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(number, __ATOMIC_ACQUIRE);
 }
 
 /** Says whether what was read since the version was taken is of one moment. */
 static inline bool fm_version_still(const uint64_t *version, uint64_t before) {
-    atomic_thread_fence(memory_order_acquire);
     return fm_shown(version) == before;
 }
 
@@ -66,12 +63,12 @@ static bool fm_counts_agree(const struct fm_cache_counts *counts) {
            counts->live_blocks <= counts->requested_bytes;
 }
 
-/* Adds a pool; false: it is not shown. */
-static bool fm_add_pool(const struct fm_mirror_pool *pool,
-                        struct fm_books *books) {
-    uint64_t version = fm_version(&pool->version);
+/* Adds a pool. */
+static enum fm_mirror_reading fm_add_pool(const struct fm_mirror_pool *pool,
+                                          struct fm_books *books) {
+    uint64_t version = fm_shown(&pool->version);
     if (version % 2 == 0)
-        return false;
+        return FM_MIRROR_HIDDEN;
     uint64_t cache = fm_shown(&pool->cache);
     uint64_t active = fm_shown(&pool->active_bytes);
     uint64_t cached = fm_shown(&pool->cached_bytes);
@@ -80,9 +77,12 @@ static bool fm_add_pool(const struct fm_mirror_pool *pool,
         struct fm_cache_counts counts;
         uint64_t leased = fm_shown(&pool->leased_bytes);
         uint64_t returned = fm_shown(&pool->returned_bytes);
-        if (!fm_cache_count_own(cache, &counts) || !fm_counts_agree(&counts) ||
-            counts.entered_bytes > leased || counts.left_bytes < returned)
-            return false;
+        /* As long as other threads have not told what they did, the core knows
+         * better: it has the last counts that did agree. */
+        if (!fm_cache_count_own(cache, &counts) || !fm_counts_agree(&counts))
+            return FM_MIRROR_ASK;
+        if (counts.entered_bytes > leased || counts.left_bytes < returned)
+            return FM_MIRROR_HIDDEN;
         active += counts.live_bytes;
         /* What is on its way, in either direction, is cached. */
         cached += counts.idle_bytes + (leased - counts.entered_bytes) +
@@ -95,7 +95,8 @@ static bool fm_add_pool(const struct fm_mirror_pool *pool,
     books->unusable += fm_shown(&pool->unusable_bytes);
     books->live_blocks += live_blocks;
     books->largest = fm_max(books->largest, largest);
-    return fm_version_still(&pool->version, version);
+    return fm_version_still(&pool->version, version) ? FM_MIRROR_READ
+                                                     : FM_MIRROR_HIDDEN;
 }
 
 static ferrum_pressure_level fm_pressure_of(uint64_t total, uint64_t free) {
@@ -158,7 +159,7 @@ enum fm_mirror_reading fm_mirror_read(uint64_t device, uint64_t max_age_ns,
     const struct fm_mirror *mirror = fm_mirror_of(device);
     if (mirror == NULL || !atomic_load(&fm_mirrors_run) || max_age_ns == 0)
         return FM_MIRROR_ASK;
-    uint64_t version = fm_version(&mirror->version);
+    uint64_t version = fm_shown(&mirror->version);
     if (version % 2 == 0)
         return FM_MIRROR_HIDDEN;
     if (fm_shown(&mirror->handle) != device || fm_shown(&mirror->partial) != 0)
@@ -171,9 +172,12 @@ enum fm_mirror_reading fm_mirror_read(uint64_t device, uint64_t max_age_ns,
         fm_clock_ns() - fm_mirrors_since - fm_shown(&mirror->taken_at);
     struct fm_books books = {0};
     for (uint64_t pools = fm_shown(&mirror->pools); pools != 0;
-         pools &= pools - 1)
-        if (!fm_add_pool(&mirror->pool[__builtin_ctzll(pools)], &books))
-            return FM_MIRROR_HIDDEN;
+         pools &= pools - 1) {
+        enum fm_mirror_reading reading =
+            fm_add_pool(&mirror->pool[__builtin_ctzll(pools)], &books);
+        if (reading != FM_MIRROR_READ)
+            return reading;
+    }
     if (!fm_version_still(&mirror->version, version))
         return FM_MIRROR_HIDDEN;
     if (age > max_age_ns)
