@@ -34,6 +34,27 @@ names_no_build_path() {
     done
 }
 
+# What a program pays for the library at most, stripped.
+most_bytes=16000000
+is_small() {
+    local size
+    size=$(stat --dereference --format %s "$library")
+    [ "$size" -le $most_bytes ] || { echo "$library has $size bytes, of $most_bytes"; return 1; }
+}
+
+# Loading the library and its first calls open no library but those of the C library: a
+# vendor's is looked for when one of its devices is asked for. The loader of the system
+# writes down what is asked of it, found or not.
+opens_no_library() {
+    local log=$out/loader.txt opened
+    rm -f "$log".*
+    LD_DEBUG=files LD_DEBUG_OUTPUT=$log build/venv/bin/python scripts/first_call.py "$library" || return 1
+    opened=$(sed -n 's/^ *[0-9]*:\tfile=\([^ ]*\) .*/\1/p' "$log".* |
+        sed '1,/libferrum_mem/d' | sed 's|.*/||' | sort -u)
+    opened=$(grep -vE '^(libferrum_mem|libc|libpthread|libdl|libresolv|libgcc_s)\.so(\.[0-9]+)*$' <<<"$opened" || true)
+    [ -z "$opened" ] || { echo "opens" $opened; return 1; }
+}
+
 # Every difference needs attention: one that breaks callers is not allowed, one
 # that adds needs a new baseline, or its later removal would go unseen.
 same_as_baseline() {
@@ -77,6 +98,8 @@ step "exports are the functions of the header" \
     scripts/exported_symbols.py "$library" include/ferrum_mem.h FERRUM_MEM_0
 step "SONAME is $soname" soname_is
 step "needs the C library only" needs_only_libc
+step "has at most $((most_bytes / 1000000)) MB" is_small
+step "opens no other library before a device is asked for" opens_no_library
 step "names no path of the build" names_no_build_path "$library"
 step "binary interface as in the baseline" same_as_baseline
 step "constants as in the baseline" same_constants
