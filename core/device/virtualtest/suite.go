@@ -57,7 +57,20 @@ func run(t *testing.T, open func(t *testing.T) device.Device, kind subject) {
 	}
 }
 
+// firstLook: a device may keep what it once made to look through memory.
+func firstLook(t *testing.T, dev subject) {
+	const size = 1 << 20
+	addr, err := dev.Allocate(size)
+	require.NoError(t, err)
+	require.NoError(t, dev.visible.FillNow(addr, 1, size))
+	_, other, err := dev.visible.FirstOther(addr, 1, size)
+	require.NoError(t, err)
+	require.False(t, other)
+	require.NoError(t, dev.Free(addr, size))
+}
+
 func randomPrograms(t *testing.T, dev subject) {
+	firstLook(t, dev)
 	before := free(t, dev)
 	rapid.Check(t, func(t *rapid.T) {
 		p := &program{t: t, dev: dev, model: model{
