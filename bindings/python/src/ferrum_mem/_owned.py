@@ -168,6 +168,10 @@ def doom(doomed: Iterable[Owned], label: str) -> None:
     """Marks what is about to go away, so that no view is made; refuses for views."""
     with views_lock:
         doomed = list(doomed)
+        for owned in doomed:
+            for view in list(owned.views):
+                if getattr(view, "is_abandoned", bool)():
+                    view.end()  # type: ignore[attr-defined]
         seen = next((owned for owned in doomed if owned.views), None)
         if seen is not None:
             raise ViewExistsError(

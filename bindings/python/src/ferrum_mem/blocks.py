@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi, _native
 from ._buffers import HostBuffer
+from ._dlpack import DeviceArray
 from ._owned import Owned, Resource
 from ._values import u64
 from .streams import Stream, optional_handle
 from .types import BlockOwner
 
 if TYPE_CHECKING:
+    from .devices import Device
     from .pools import Pool
 
 
@@ -36,7 +38,7 @@ class _LiveBlock(Owned):
         )
 
 
-class PoolBlock(HostBuffer):
+class PoolBlock(HostBuffer, DeviceArray):
     """A block of a pool; Pool.alloc() makes it.
 
     Attributes:
@@ -112,6 +114,9 @@ class PoolBlock(HostBuffer):
 
     def __len__(self) -> int:
         return self.size_bytes
+
+    def _array_range(self) -> tuple[int, int, Device]:
+        return self._handle, self.size_bytes, self._pool.device
 
     def _host_range(self) -> tuple[int | None, int]:
         host = self._pool.device._info.host_addressable

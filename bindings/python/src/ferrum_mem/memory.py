@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi, _async, _native
 from ._async import Queued
+from ._dlpack import DeviceArray
 from ._owned import Owned
 from ._values import u32, u64
 from .errors import InvalidOffsetError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .managers import Manager
 
 
-class Memory(AdvancedBlock):
+class Memory(AdvancedBlock, DeviceArray):
     """A block of a manager; Manager.allocate() makes it.
 
     Attributes:
@@ -282,6 +283,12 @@ class Memory(AdvancedBlock):
 
     def __len__(self) -> int:
         return self.size_bytes
+
+    def _array_range(self) -> tuple[int, int, Device]:
+        return self.address, self.size_bytes, self._manager.device
+
+    def _held_range(self) -> tuple[int, int, Callable[[], None]]:
+        return self.pin(), self.size_bytes, self.unpin
 
     def _host_range(self) -> tuple[int | None, int]:
         return self.info().host_pointer, self.size_bytes

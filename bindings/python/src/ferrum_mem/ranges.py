@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from . import _native
 from ._buffers import HostBuffer
+from ._dlpack import DeviceArray
 from ._owned import Node, Owned, doom, views_lock
 from .devices import Device
 from .sleep import refuse_asleep
@@ -42,7 +43,7 @@ class _MappedRange(Owned):
         return first < -(-(offset + size) // page) and offset // page < end
 
 
-class MappedRange(HostBuffer):
+class MappedRange(HostBuffer, DeviceArray):
     """Memory that is mapped; VirtualPool.allocate() and Model.allocate() make it.
 
     Attributes:
@@ -104,6 +105,11 @@ class MappedRange(HostBuffer):
 
     def __len__(self) -> int:
         return self.size_bytes
+
+    def _array_range(self) -> tuple[int, int, Device]:
+        if not self._space.is_mapped(self.offset_bytes, self.size_bytes):
+            raise refuse_asleep(self._owned)
+        return self._handle, self.size_bytes, self.device
 
     def _host_range(self) -> tuple[int | None, int]:
         host = self.device._info.host_addressable

@@ -1,0 +1,198 @@
+"""Memory of any device as arrays of other packages, without a copy: DLPack, and the
+CUDA array interface.
+
+A capsule of DLPack counts as a view: while an array looks into the block, the block
+cannot be freed. A capsule that nobody has taken is noticed when the block is to be
+freed, or when the next one is made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from . import _abi, _native, _owned
+from .devices import Device
+from .errors import InvalidHandleError, UnsupportedError
+
+_CPU, _CUDA = 1, 2
+_UINT = 1
+_NAME, _NAME_VERSIONED = b"dltensor", b"dltensor_versioned"
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = (
+        ("tensor", _Tensor),
+        ("context", ctypes.c_void_p),
+        ("deleter", _Deleter),
+    )
+
+
+class _ManagedVersioned(ctypes.Structure):
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", _Deleter),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype = ctypes.py_object
+_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_is_valid = ctypes.pythonapi.PyCapsule_IsValid
+_is_valid.restype = ctypes.c_int
+_is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+_exports: set[_Export] = set()
+# Their deleters may be running still: they are dropped when the next one is made.
+_ended: list[_Export] = []
+
+
+class _Export:
+    """A capsule that was handed out, and the array that has taken it, if one has."""
+
+    def __init__(self, block: DeviceArray, versioned: bool) -> None:
+        self._block: DeviceArray | None = block
+        self._name = _NAME_VERSIONED if versioned else _NAME
+        address, size_bytes, self._release = block._held_range()
+        self._shape = (ctypes.c_int64 * 1)(size_bytes)
+        self._stride = (ctypes.c_int64 * 1)(1)
+        kind, ordinal = block.__dlpack_device__()
+        managed: Any = _ManagedVersioned() if versioned else _Managed()
+        if versioned:
+            managed.major, managed.minor = 1, 0
+        managed.tensor.data = address
+        managed.tensor.device_type, managed.tensor.device_id = kind, ordinal
+        managed.tensor.code, managed.tensor.bits, managed.tensor.lanes = _UINT, 8, 1
+        managed.tensor.ndim = 1
+        managed.tensor.shape, managed.tensor.strides = self._shape, self._stride
+        managed.deleter = _Deleter(self._deleted)
+        self._managed = managed
+        # Its destructor would have to run Python code with an exception pending, as
+        # when a consumer refuses it; so it has none, and this keeps it.
+        self.capsule = _new_capsule(ctypes.addressof(managed), self._name, None)
+        block._owned.views.add(self)
+        _exports.add(self)
+
+    def _deleted(self, _managed: int | None) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Nobody looks into the block by this any more."""
+        block, self._block = self._block, None
+        if block is not None:
+            _ended.append(self)
+            _exports.discard(self)
+            block._owned.views.discard(self)
+            self._release()
+
+    def is_abandoned(self) -> bool:
+        """Whether nobody has taken the capsule and nobody but this has it."""
+        # This attribute and the call's own argument refer to it.
+        return bool(_is_valid(self.capsule, self._name)) and sys.getrefcount(self.capsule) <= 2
+
+
+class DeviceArray(_owned.Resource):
+    """The array side of a block on any device: DLPack and the CUDA array interface.
+
+    Both give its bytes as a vector of uint8. Work of other streams than the consumer's
+    is waited for when DLPack asks for the block; by the CUDA array interface it is not.
+    """
+
+    def _array_range(self) -> tuple[int, int, Device]:
+        """Address on the device, length and device."""
+        raise NotImplementedError
+
+    def _held_range(self) -> tuple[int, int, Callable[[], None]]:
+        """Address, length, and what lets go of the address again."""
+        address, size_bytes, _ = self._array_range()
+        return address, size_bytes, lambda: None
+
+    def _check_alive(self) -> None:
+        if self._owned.ended or self._owned.doomed:
+            raise InvalidHandleError(
+                _abi.FERRUM_ERROR_INVALID_HANDLE, f"the {self._owned.label} has been closed"
+            )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's number for the kind of the device, and which of them it is."""
+        self._check_alive()
+        info = self._array_range()[2]._info
+        if info.backend == "cuda":
+            return _CUDA, info.ordinal
+        if info.host_addressable:
+            return _CPU, 0
+        raise UnsupportedError(
+            _abi.FERRUM_ERROR_UNSUPPORTED, f"DLPack has no number for devices of {info.backend}"
+        )
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The block as a capsule, for from_dlpack() of other packages.
+
+        Args:
+            stream: -1: nothing is waited for; else all work that is queued on streams of
+                this package on the device is.
+            max_version: from (1, 0) on the array may be written to in any consumer.
+            dl_device: none but the block's own.
+            copy: True is refused.
+        """
+        _native.refuse_forked()
+        own = self.__dlpack_device__()
+        if copy or (dl_device is not None and tuple(dl_device) != own):
+            raise BufferError(f"the {self._owned.label} is on {own}, and is shared, not copied")
+        if stream != -1:
+            self._array_range()[2].synchronize()
+        with _owned.views_lock:
+            self._check_alive()
+            _ended.clear()
+            for export in list(_exports):
+                if export.is_abandoned():
+                    export.end()
+            return _Export(self, max_version is not None and tuple(max_version) >= (1, 0)).capsule
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The block of a CUDA device for packages that know that interface. Whoever uses
+        it keeps the block open, and waits for the work on it."""
+        self._check_alive()
+        address, size_bytes, device = self._array_range()
+        if device._info.backend != "cuda":
+            raise AttributeError(f"the {self._owned.label} is on no CUDA device")
+        return {
+            "version": 3,
+            "shape": (size_bytes,),
+            "typestr": "|u1",
+            "data": (address, False),
+            "strides": None,
+            "stream": None,
+        }
