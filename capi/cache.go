@@ -98,6 +98,9 @@ func (p poolCache) Adopt(addr device.Addr) (pool.CachedBlock, bool) {
 	return cachedBlockOf(&block), adopted
 }
 
+// Pause has all calls pass to the core until it is called with false.
+func (p poolCache) Pause(paused bool) { C.fm_cache_pause(C.uint64_t(p), C.bool(paused)) }
+
 // Drop forgets every block.
 func (p poolCache) Drop() { C.fm_cache_drop(C.uint64_t(p)) }
 

@@ -83,6 +83,9 @@ bool fm_cache_open(uint64_t pool, uint64_t alignment_bytes,
                    uint64_t thread_bytes);
 /** Says that the pool knows the tags 0 to last; others pass. */
 void fm_cache_set_tags(uint64_t pool, uint32_t last);
+/** Has every allocation and every free of a pool pass to the core, also what
+ *  would be a hit, until it is called with false. What is idle waits. */
+void fm_cache_pause(uint64_t pool, bool paused);
 /** Forgets a pool with all its blocks; no call with its handle hits any more. */
 void fm_cache_drop(uint64_t pool);
 /** Forgets a stream that is gone and has no work left: what was freed on it is

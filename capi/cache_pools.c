@@ -112,6 +112,20 @@ bool fm_cache_open(uint64_t pool, uint64_t alignment_bytes,
     return opened;
 }
 
+void fm_cache_pause(uint64_t pool, bool paused) {
+    fm_lock();
+    struct fm_cache *cache = fm_cache_of(pool);
+    if (cache != NULL) {
+        cache->paused = paused;
+        /* Threads keep where their calls go, also that they pass. */
+        fm_stop_begin();
+        fm_keys_forget(pool, NULL);
+        fm_epoch++;
+        fm_stop_end();
+    }
+    fm_unlock();
+}
+
 void fm_cache_set_tags(uint64_t pool, uint32_t last) {
     fm_lock();
     struct fm_cache *cache = fm_cache_of(pool);
@@ -228,6 +242,8 @@ static bool fm_site_look_up(uint64_t pool, uint64_t stream,
                             struct fm_site *site) {
     for (;;) {
         site->cache = fm_cache_of(pool);
+        if (site->cache != NULL && site->cache->paused)
+            site->cache = NULL;
         if (site->cache == NULL)
             return false;
         site->stream = stream != 0 ? stream : site->cache->default_stream;

@@ -161,6 +161,8 @@ struct fm_cache {
     uint32_t squeezed;
     /** Blocks for which room is kept: they are on their way to or from the core. */
     uint32_t promised;
+    /** Calls pass to the core, see fm_cache_pause. */
+    bool paused;
     /** A block was freed twice at once: the books are to be counted anew. */
     bool recount;
     /** Magazines by their number, all that ever were; 0 is none's. */
