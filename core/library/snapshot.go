@@ -47,8 +47,8 @@ type memorySnapshot struct {
 	ReadingAgeNS       uint64   `json:"reading_age_ns"`
 }
 
-// poolSnapshot adds to a pool's own who has made it: "pool" (PoolCreate), "manager"
-// or "gpu_manager".
+// poolSnapshot adds to a pool's own who has made it: "pool" (PoolCreate), "manager",
+// "gpu_manager", or "graph" for the private pool of a graph.
 type poolSnapshot struct {
 	pool.Snapshot
 	Owner string `json:"owner"`
@@ -111,6 +111,9 @@ func (l *Library) snapshotDevice(d *openDevice) (deviceSnapshot, error) {
 	l.pools.Each(func(_ uint64, p *openPool) bool {
 		if p.device == d {
 			s.Pools = append(s.Pools, poolSnapshot{Snapshot: p.pool.Snapshot(), Owner: "pool"})
+			for _, private := range p.pool.PrivatePools() {
+				s.Pools = append(s.Pools, poolSnapshot{Snapshot: private.Snapshot(), Owner: "graph"})
+			}
 		}
 		return true
 	})

@@ -9,6 +9,7 @@ import (
 
 var (
 	_ device.ContextOpener = (*Driver)(nil)
+	_ device.Finder        = (*Driver)(nil)
 	_ device.Native        = (*openDevice)(nil)
 	_ device.Native        = (*stream)(nil)
 	_ device.Native        = (*event)(nil)
@@ -93,6 +94,7 @@ func (s *stream) NativeHandle() (uint64, error) {
 	if err := s.check(op); err != nil {
 		return 0, err
 	}
+	s.mayCapture.Store(true)
 	return uint64(s.handle), s.owner.checkOpen(op)
 }
 

@@ -1,0 +1,44 @@
+package library
+
+import "ferrum_mem/core/pool"
+
+// PoolCaptureBegin has a pool serve a capture, of which the stream (0: the default one)
+// is one, from a private pool: a new one, or that of the graph shared. It gives the
+// number of the graph in the pool.
+func (l *Library) PoolCaptureBegin(id, stream, shared uint64) (graph uint64, err error) {
+	entry, captures, err := l.onStream("pool.capture_begin", id, stream)
+	if err != nil {
+		return 0, err
+	}
+	graph, err = entry.pool.BeginCapture(captures, shared)
+	return graph, late(l.pools, id, entry.device.engine, err)
+}
+
+// PoolCaptureEnd ends what PoolCaptureBegin began.
+func (l *Library) PoolCaptureEnd(id, graph uint64) error {
+	entry, err := l.pool("pool.capture_end", id)
+	if err != nil {
+		return err
+	}
+	return late(l.pools, id, entry.device.engine, entry.pool.EndCapture(graph))
+}
+
+// PoolCaptureRelease gives back what a graph keeps, after the work that is queued on
+// the stream (0: the default one).
+func (l *Library) PoolCaptureRelease(id, graph, stream uint64) error {
+	entry, last, err := l.onStream("pool.capture_release", id, stream)
+	if err != nil {
+		return err
+	}
+	return late(l.pools, id, entry.device.engine, entry.pool.ReleaseGraph(graph, last))
+}
+
+// PoolCaptureInfo describes a graph.
+func (l *Library) PoolCaptureInfo(id, graph uint64) (pool.GraphInfo, error) {
+	entry, err := l.pool("pool.capture_info", id)
+	if err != nil {
+		return pool.GraphInfo{}, err
+	}
+	info, err := entry.pool.GraphInfo(graph)
+	return info, late(l.pools, id, entry.device.engine, err)
+}
