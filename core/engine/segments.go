@@ -14,8 +14,10 @@ type Segment struct {
 	Addr      device.Addr
 	SizeBytes uint64
 	// HostAddr is the same memory as the process addresses it, if it is page-locked
-	// memory of the host; else 0.
+	// memory of the host or managed memory; else 0.
 	HostAddr device.HostAddr
+	// Source is where it came from, and goes back to.
+	Source Source
 }
 
 // Want is the size of a segment: what is good to have, and the least that will
@@ -24,8 +26,7 @@ type Segment struct {
 type Want struct {
 	MinBytes       uint64
 	PreferredBytes uint64
-	// Pinned asks for page-locked memory of the host.
-	Pinned bool
+	Source         Source
 }
 
 // RoundUp rounds a size up to the device's granularity; false: that overflows.
@@ -51,17 +52,17 @@ func (e *Engine) Reserve(want Want) (Segment, error) {
 	e.retryDiscarded()
 	size := want.PreferredBytes
 	for {
-		granted, err := e.charge(Want{MinBytes: want.MinBytes, PreferredBytes: size, Pinned: want.Pinned})
+		granted, err := e.charge(Want{MinBytes: want.MinBytes, PreferredBytes: size, Source: want.Source})
 		if err != nil {
 			return Segment{}, err
 		}
-		made, err := e.allocate(granted, want.Pinned)
+		made, err := e.allocate(granted, want.Source)
 		if err == nil {
 			return made, nil
 		}
-		e.uncharge(granted, want.Pinned)
+		e.uncharge(granted, want.Source)
 		bounded := errors.Is(err, device.CodeOutOfMemory) ||
-			want.Pinned && errors.Is(err, device.CodeResourceExhausted)
+			want.Source == SourcePinned && errors.Is(err, device.CodeResourceExhausted)
 		if !bounded || granted == want.MinBytes {
 			return Segment{}, err
 		}
@@ -71,11 +72,10 @@ func (e *Engine) Reserve(want Want) (Segment, error) {
 
 // Release gives a segment back. When that fails it is still held.
 func (e *Engine) Release(segment Segment) error {
-	pinned := segment.HostAddr != 0
-	if err := e.free(segment, pinned); err != nil {
+	if err := e.free(segment); err != nil {
 		return err
 	}
-	e.uncharge(segment.SizeBytes, pinned)
+	e.uncharge(segment.SizeBytes, segment.Source)
 	return nil
 }
 
@@ -150,7 +150,7 @@ func (e *Engine) charge(want Want) (uint64, error) {
 	if e.closed {
 		return 0, e.closedError("engine.reserve")
 	}
-	if !e.Holds(want.Pinned) {
+	if !e.Holds(want.Source) {
 		return want.PreferredBytes, nil
 	}
 	granted := want.PreferredBytes

@@ -138,7 +138,7 @@ func snapshotHasItsKeys(t *testing.T) {
 		require.ElementsMatch(t, []string{"live_blocks", "memory_types", "statistics", "adopted"}, keysOf(m))
 		require.EqualValues(t, 1, m["live_blocks"])
 		require.Equal(t, map[string]any{"general": 1.0, "tensor": 0.0, "cache": 0.0, "temporary": 0.0,
-			"pinned": 0.0, "mapped": 0.0}, m["memory_types"])
+			"pinned": 0.0, "mapped": 0.0, "managed": 0.0}, m["memory_types"])
 		require.ElementsMatch(t, statisticsKeys, keysOf(m["statistics"]))
 	}
 }

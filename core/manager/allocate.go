@@ -46,10 +46,10 @@ func (r Request) check(op string, e *engine.Engine) error {
 	if err := r.Type.check(op, e); err != nil {
 		return err
 	}
-	if r.Relocatable && r.Type.isPinnedOn(e) {
+	if source := r.Type.sourceOn(e); r.Relocatable && source != engine.SourceDevice {
 		return device.Errorf(device.CodeInvalidArgument, op,
-			"memory_type %s (%d) is page-locked, which is never moved: it cannot be relocatable",
-			r.Type, int32(r.Type)).On(id)
+			"memory_type %s (%d) is %v, whose address never changes: it cannot be relocatable",
+			r.Type, int32(r.Type), source).On(id)
 	}
 	if r.SizeBytes == 0 {
 		return device.Errorf(device.CodeInvalidSize, op, "size_bytes is 0").On(id)
@@ -78,7 +78,7 @@ func (m *Manager) AllocateTyped(r Request) (MemoryHandle, error) {
 	if !m.config.EnableTracking {
 		r.Tag = ""
 	}
-	if err := m.havePinnedHome(op, r.Type); err != nil {
+	if err := m.haveOwnHome(op, r.Type); err != nil {
 		return 0, err
 	}
 	where, err := m.enter(op, r.Type)
@@ -163,7 +163,7 @@ func (m *Manager) newBlock(where *home, memory pool.Block, r Request) *block {
 		manager: m, home: where, memory: memory, kind: r.Type, tag: r.Tag,
 		order: m.factory.blocks.Add(1), relocatable: r.Relocatable, alignment: r.AlignmentBytes,
 	}
-	if where.pinned {
+	if where.source != engine.SourceDevice {
 		b.hostAddr = where.pool.HostAddr(memory.Addr)
 	}
 	return b

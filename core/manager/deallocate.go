@@ -72,8 +72,12 @@ func (m *Manager) giveBack(b *block) error {
 			fences = append(fences, scrubbed)
 		}
 	}
+	// The next block there is nothing that this one's hints were about.
+	hints := b.hints
+	m.logFailure("the hints of a block of managed memory could not be taken back", b.takeHints(Hints{}))
 	damage := b.freeMemory(fences)
 	if damage != nil && !errors.Is(damage, device.CodeCorrupted) {
+		m.logFailure("the hints of a block of managed memory could not be set again", b.takeHints(hints))
 		m.owner.closeEvents(fences...)
 		return damage
 	}

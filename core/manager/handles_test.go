@@ -37,7 +37,7 @@ func TestStreamAndEventHandlesAreValues(t *testing.T) {
 
 func TestMemoryTypesHaveNames(t *testing.T) {
 	names := map[MemoryType]string{General: "general", Tensor: "tensor", Cache: "cache",
-		Temporary: "temporary", Pinned: "pinned", Mapped: "mapped"}
+		Temporary: "temporary", Pinned: "pinned", Mapped: "mapped", Managed: "managed"}
 	require.Len(t, names, MemoryTypeCount)
 	for kind, name := range names {
 		require.Equal(t, name, kind.String())
@@ -48,8 +48,8 @@ func TestMemoryTypesHaveNames(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text, &back))
 		require.Equal(t, map[MemoryType]int{kind: 1}, back)
 	}
-	_, err := MemoryType(6).MarshalText()
-	requireError(t, err, device.CodeInvalidArgument, "6")
+	_, err := MemoryType(7).MarshalText()
+	requireError(t, err, device.CodeInvalidArgument, "7")
 	var kind MemoryType
 	requireError(t, kind.UnmarshalText([]byte("Pinned")), device.CodeInvalidFormat, "Pinned")
 	require.Equal(t, "unknown (-1)", MemoryType(-1).String())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
 )
 
 // UsageHint is what a program expects of a block.
@@ -50,8 +51,10 @@ func (h Hints) with(hint UsageHint) Hints {
 }
 
 // SetUsageHint keeps a hint with a block, instead of an earlier one of the same
-// axis; HintNone takes all back. Hints are for those who decide about the block, and
-// change nothing by themselves. CodeInvalidArgument for what is no hint.
+// axis; HintNone takes all back. Hints are for those who decide about the block; those
+// of a block of managed memory are passed on to the device, as far as it takes such
+// advice. Errors: CodeInvalidArgument for what is no hint; those of the device, and then
+// the hints are as they were.
 func (f *Factory) SetUsageHint(h MemoryHandle, hint UsageHint) error {
 	const op = "manager.set_usage_hint"
 	return f.withLive(op, h, func(b *block) error {
@@ -59,9 +62,29 @@ func (f *Factory) SetUsageHint(h MemoryHandle, hint UsageHint) error {
 			return device.Errorf(device.CodeInvalidArgument, op,
 				"hint %d is none of 0 to %d", int32(hint), len(hintNames)-1).On(b.manager.Engine().ID())
 		}
-		b.hints = b.hints.with(hint)
-		return nil
+		return b.takeHints(b.hints.with(hint))
 	})
+}
+
+// advice is what of the hints a device can heed.
+func (h Hints) advice() device.Advice {
+	return device.Advice{ReadMostly: h.Direction == HintReadMostly, Resident: h.Lifetime == HintResident}
+}
+
+// takeHints keeps hints, after the device has been told what it can heed; its lock is
+// held.
+func (b *block) takeHints(next Hints) error {
+	if b.home != nil && b.home.source == engine.SourceManaged && next.advice() != b.hints.advice() {
+		managed, ok := b.manager.Engine().Device().(device.Managed)
+		if !ok {
+			return lacks("manager.set_usage_hint", b.manager.Engine(), "have managed memory")
+		}
+		if err := managed.Advise(b.memory.Addr, b.memory.SizeBytes, next.advice()); err != nil {
+			return err
+		}
+	}
+	b.hints = next
+	return nil
 }
 
 // UsageHints gives the hints of a live block.

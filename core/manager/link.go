@@ -67,7 +67,7 @@ func (f *Factory) CreateMapping(src, dst *Manager, r LinkRequest) (first, second
 	if !ok || !dst.owner.engine.Info().Linker {
 		return 0, 0, lacks(op, dst.owner.engine, "address memory of device "+src.owner.engine.ID().String())
 	}
-	if err := src.havePinnedHome(op, Mapped); err != nil {
+	if err := src.haveOwnHome(op, Mapped); err != nil {
 		return 0, 0, err
 	}
 	if err := dst.begin(op); err != nil {

@@ -57,8 +57,8 @@ type home struct {
 	pool *pool.Pool
 	// keep says that a collection leaves the pool's memory alone.
 	keep bool
-	// pinned says that the pool's memory is page-locked.
-	pinned bool
+	// source is where memory of the type comes from.
+	source engine.Source
 
 	// All below is guarded by Manager.mu.
 	// users counts live blocks and allocations under way.
@@ -118,15 +118,18 @@ func (f *Factory) build(d *openDevice, c Config) (*Manager, error) {
 }
 
 func (m *Manager) newHome(kind MemoryType, settings pool.Config) (*home, error) {
-	pinned, open := kind.isPinnedOn(m.owner.engine), pool.NewInGroup
-	if pinned {
+	source, open := kind.sourceOn(m.owner.engine), pool.NewInGroup
+	switch source {
+	case engine.SourcePinned:
 		open = pool.NewPinned
+	case engine.SourceManaged:
+		open = pool.NewManaged
 	}
 	made, err := open(m.owner.engine, m.config.forPool(kind, settings), &m.totals)
 	if err != nil {
 		return nil, forType(err, kind)
 	}
-	return &home{pool: made, keep: settings.PreAllocate, pinned: pinned}, nil
+	return &home{pool: made, keep: settings.PreAllocate, source: source}, nil
 }
 
 // Engine is the device that the manager is on.

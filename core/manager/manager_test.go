@@ -79,7 +79,8 @@ func TestBadRequestIsRefused(t *testing.T) {
 		"alignment 3":         {Request{SizeBytes: 1, AlignmentBytes: 3}, device.CodeInvalidAlignment, []string{"alignment_bytes 3"}},
 		"alignment 2^31":      {Request{SizeBytes: 1, AlignmentBytes: 1 << 31}, device.CodeInvalidAlignment, []string{"2147483648"}},
 		"type below":          {Request{Type: -1, SizeBytes: 1}, device.CodeInvalidArgument, []string{"memory_type -1"}},
-		"type above":          {Request{Type: 6, SizeBytes: 1}, device.CodeInvalidArgument, []string{"memory_type 6"}},
+		"type above":          {Request{Type: 7, SizeBytes: 1}, device.CodeInvalidArgument, []string{"memory_type 7"}},
+		"managed":             {Request{Type: Managed, SizeBytes: 1}, device.CodeUnsupported, []string{"managed", "test:0"}},
 		"pinned":              {Request{Type: Pinned, SizeBytes: 1}, device.CodeUnsupported, []string{"pinned", "test:0"}},
 		"mapped":              {Request{Type: Mapped, SizeBytes: 1}, device.CodeUnsupported, []string{"mapped", "test:0"}},
 		"tag of 64 bytes":     {Request{SizeBytes: 1, Tag: strings.Repeat("x", 64)}, device.CodeInvalidArgument, []string{"64", "63"}},
@@ -167,7 +168,7 @@ func TestTypesWithoutSettingsShareTheGeneralPool(t *testing.T) {
 		}
 		require.Equal(t, name, found)
 	}
-	require.Equal(t, map[MemoryType]uint64{General: 1, Tensor: 1, Cache: 1, Temporary: 1, Pinned: 0, Mapped: 0},
+	require.Equal(t, map[MemoryType]uint64{General: 1, Tensor: 1, Cache: 1, Temporary: 1, Pinned: 0, Mapped: 0, Managed: 0},
 		m.LiveByType())
 	seen := map[MemoryType]int{}
 	m.EachBlock(func(info HandleInfo) bool {

@@ -18,13 +18,14 @@ const (
 	Temporary MemoryType = 3 // scratch
 	Pinned    MemoryType = 4 // page-locked host memory
 	Mapped    MemoryType = 5 // shared between devices
+	Managed   MemoryType = 6 // of host and device, moved to where it is used
 )
 
 // MemoryTypeCount is the number of memory types.
-const MemoryTypeCount = 6
+const MemoryTypeCount = 7
 
 var memoryTypeNames = [MemoryTypeCount]string{
-	"general", "tensor", "cache", "temporary", "pinned", "mapped",
+	"general", "tensor", "cache", "temporary", "pinned", "mapped", "managed",
 }
 
 func (t MemoryType) known() bool { return t >= 0 && t < MemoryTypeCount }
@@ -63,7 +64,7 @@ func (t MemoryType) check(op string, e *engine.Engine) error {
 	if err := t.checkKnown(op, e.ID()); err != nil {
 		return err
 	}
-	if t.isPinnedOn(e) && !e.Info().PinnedHost {
+	if e.Has(t.sourceOn(e)) != nil {
 		return device.Errorf(device.CodeUnsupported, op,
 			"memory_type %s (%d): device %s has no such memory", t, int32(t), e.ID()).On(e.ID())
 	}
@@ -78,8 +79,16 @@ func (t MemoryType) checkKnown(op string, id device.ID) error {
 	return nil
 }
 
-// isPinnedOn says whether the type is page-locked memory of the host. What is shared
-// between devices is, unless the device's own memory is the host's.
-func (t MemoryType) isPinnedOn(e *engine.Engine) bool {
-	return t == Pinned || t == Mapped && !e.Info().HostAddressable
+// sourceOn is where memory of the type comes from. What is shared between devices is
+// page-locked memory of the host, and what moves is managed, unless the device's own
+// memory is the host's.
+func (t MemoryType) sourceOn(e *engine.Engine) engine.Source {
+	switch {
+	case t == Pinned, t == Mapped && !e.Info().HostAddressable:
+		return engine.SourcePinned
+	case t == Managed && !e.Info().HostAddressable:
+		return engine.SourceManaged
+	default:
+		return engine.SourceDevice
+	}
 }

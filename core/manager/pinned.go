@@ -1,25 +1,36 @@
 package manager
 
-import "ferrum_mem/core/pool"
+import (
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/pool"
+)
 
-// pinnedStepBytes is how much page-locked memory a pool takes at a time, unless a
-// request needs more, and how much it keeps without use: systems bound it tightly.
-const pinnedStepBytes = 1 << 20
+// What a pool takes at a time, unless a request needs more, and keeps without use:
+// systems bound page-locked memory tightly, and managed memory is moved by 2 MiB.
+const (
+	pinnedStepBytes  = 1 << 20
+	managedStepBytes = 32 << 20
+)
 
-// pinnedSettings are those of a pool of page-locked memory that nobody has set up:
-// like General's, but for the sizes.
-func pinnedSettings(general pool.Config) pool.Config {
+// otherSettings are those of a pool of memory that is not the device's own and that
+// nobody has set up: like General's, but for the sizes.
+func otherSettings(general pool.Config, source engine.Source) pool.Config {
+	step := uint64(pinnedStepBytes)
+	if source == engine.SourceManaged {
+		step = managedStepBytes
+	}
 	c := pool.DefaultConfig()
 	c.AlignmentBytes, c.Stats, c.Debug = general.AlignmentBytes, general.Stats, general.Debug
-	c.InitialSizeBytes, c.GrowthIncrementBytes = pinnedStepBytes, pinnedStepBytes
-	c.ReleaseThresholdBytes = pinnedStepBytes
+	c.InitialSizeBytes, c.GrowthIncrementBytes = step, step
+	c.ReleaseThresholdBytes = step
 	return c
 }
 
-// havePinnedHome makes the pool of a type of page-locked memory when it is first
-// wanted; other types without settings share General's.
-func (m *Manager) havePinnedHome(op string, kind MemoryType) error {
-	if !kind.isPinnedOn(m.owner.engine) {
+// haveOwnHome makes the pool of a type whose memory is not the device's own when it is
+// first wanted; other types without settings share General's.
+func (m *Manager) haveOwnHome(op string, kind MemoryType) error {
+	source := kind.sourceOn(m.owner.engine)
+	if source == engine.SourceDevice {
 		return nil
 	}
 	m.mu.Lock()
@@ -32,7 +43,7 @@ func (m *Manager) havePinnedHome(op string, kind MemoryType) error {
 		return err
 	}
 	defer m.end()
-	made, err := m.newHome(kind, pinnedSettings(m.config.PoolConfigs[General]))
+	made, err := m.newHome(kind, otherSettings(m.config.PoolConfigs[General], source))
 	if err != nil {
 		return err
 	}
@@ -43,7 +54,7 @@ func (m *Manager) havePinnedHome(op string, kind MemoryType) error {
 	}
 	m.mu.Unlock()
 	if late {
-		m.logFailure("a second pool of page-locked memory could not be closed", made.pool.Close(true))
+		m.logFailure("a second pool of a memory type could not be closed", made.pool.Close(true))
 	}
 	return nil
 }
@@ -56,7 +67,7 @@ func (m *Manager) trimPinned() bool {
 	m.mu.Unlock()
 	released := uint64(0)
 	for _, h := range homes {
-		if h.pinned {
+		if h.source == engine.SourcePinned {
 			h.pool.Land()
 			bytes, err := h.pool.ReleaseCached(^uint64(0))
 			m.logFailure("page-locked memory could not be given back", err)

@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
 )
 
 func pinning(bytes uint64) devicetest.Config {
@@ -71,7 +72,7 @@ func TestTheBoundOfPinnedMemory(t *testing.T) {
 	require.NoError(t, r.factory.Deallocate(all))
 
 	// What one type keeps is given back for another.
-	kept := pinnedSettings(smallPool())
+	kept := otherSettings(smallPool(), engine.SourcePinned)
 	kept.ReleaseThresholdBytes = smallPool().ReleaseThresholdBytes
 	require.NoError(t, m.ConfigurePool(Pinned, kept))
 	cached := m.mustAllocateType(t, Pinned, 3<<20)

@@ -77,6 +77,10 @@ type Config struct {
 	// PhysicalPageBytes is the size of those pages, a power of two; 0: what the
 	// device recommends. Not heeded without paging.
 	PhysicalPageBytes uint64
+	// StreamOrdered takes the segments from the pool of the device's runtime, of which
+	// nothing is kept there: to give one back does not wait for work of others. A
+	// device without is CodeUnsupported; PagingOn is CodeInvalidConfig.
+	StreamOrdered bool
 	// ReadyPages is how many pages that no block touches are left mapped for the
 	// next allocations; more are given back in the background. 0: 8, and at most
 	// one for 64 pages in use; less: none; KeepAllPages: all.

@@ -51,7 +51,7 @@ func (p *Pool) newPrivate(number uint64) (*privatePool, error) {
 	c.MinHeldBytes, c.ReleaseThresholdBytes = 0, NeverRelease
 	c.Paging, c.ThreadCacheBytes = PagingOff, 0
 	c.Debug, c.unchecked = 0, true
-	made, err := newPool(p.engine, c, nil, p.pinned)
+	made, err := newPool(p.engine, c, nil, p.source)
 	if err != nil {
 		return nil, err
 	}

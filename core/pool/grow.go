@@ -130,7 +130,7 @@ func (p *Pool) wanted(n *need, least uint64) (engine.Want, bool) {
 		preferred = p.engine.RoundDown(whole / smallDeviceShare)
 	}
 	preferred = min(max(preferred, least), p.engine.RoundDown(room))
-	return engine.Want{MinBytes: least, PreferredBytes: preferred, Pinned: p.pinned}, true
+	return engine.Want{MinBytes: least, PreferredBytes: preferred, Source: p.source}, true
 }
 
 // take has a segment from the engine and attaches it. It is false, and gives
@@ -195,7 +195,7 @@ func (p *Pool) preAllocate() error {
 		if p.paged != nil {
 			return p.mapFirst(size)
 		}
-		return p.take(nil, engine.Want{MinBytes: size, PreferredBytes: size, Pinned: p.pinned})
+		return p.take(nil, engine.Want{MinBytes: size, PreferredBytes: size, Source: p.source})
 	}
 	found, err := attempt()
 	if found || !errors.Is(err, device.CodeOutOfMemory) {

@@ -15,8 +15,8 @@ import (
 type Pool struct {
 	engine *engine.Engine
 	config Config
-	// pinned says that all segments are page-locked memory of the host.
-	pinned        bool
+	// source is where all segments come from.
+	source        engine.Source
 	defaultStream device.Stream
 	// ordered says that where a size has no room no larger one has, nor will have
 	// before a block has gone.
@@ -94,23 +94,27 @@ func New(e *engine.Engine, c Config) (*Pool, error) {
 // NewInGroup is New for a pool whose books are added up in group as well; nil:
 // no group. The group then knows the peaks of its pools together.
 func NewInGroup(e *engine.Engine, c Config, group *track.Totals) (*Pool, error) {
-	return newPool(e, c, group, false)
+	source := engine.SourceDevice
+	if c.StreamOrdered {
+		source = engine.SourceOrdered
+	}
+	return newFrom(e, c, group, source)
 }
 
-func newPool(e *engine.Engine, c Config, group *track.Totals, pinned bool) (*Pool, error) {
+func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Source) (*Pool, error) {
 	c = c.withDefaults().debugging(e)
 	if err := c.check(e); err != nil {
 		return nil, err
 	}
 	var totals []*track.Totals
-	if e.Holds(pinned) {
+	if e.Holds(source) {
 		totals = append(totals, e.Totals())
 	}
 	if group != nil {
 		totals = append(totals, group)
 	}
 	p := &Pool{
-		engine: e, config: c, pinned: pinned, ordered: c.Strategy != slabStrategy && c.Strategy != listStrategy,
+		engine: e, config: c, source: source, ordered: c.Strategy != slabStrategy && c.Strategy != listStrategy,
 		maxSize: c.MaxSizeBytes, minHeld: c.MinHeldBytes, threshold: c.ReleaseThresholdBytes,
 		defaultStream: e.Device().DefaultStream(),
 		books:         track.NewBooks(c.Stats, totals...),
@@ -123,7 +127,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, pinned bool) (*Poo
 	p.thawed = sync.NewCond(&p.mu)
 	p.flights.init()
 	p.tags.Keep(c.Name)
-	if e.Holds(pinned) {
+	if e.Holds(source) {
 		if err := e.Register(p); err != nil {
 			p.books.Leave()
 			p.endDebug()

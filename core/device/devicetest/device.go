@@ -21,6 +21,10 @@ type segment struct {
 	linked use
 	// adopted says that somebody else owns the memory.
 	adopted bool
+	// made is the call that gave it, for the kinds of memory of kinds.go.
+	made Call
+	// advice is the last that was given for a part of it.
+	advice device.Advice
 }
 
 // Device is a test device. Besides the calls of the driver seam it has the

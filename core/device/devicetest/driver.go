@@ -30,6 +30,9 @@ type Config struct {
 	VirtualBytes uint64
 	// PinnedBytes bounds page-locked memory of each device; 0: it has none.
 	PinnedBytes uint64
+	// Kinds gives the devices managed memory, memory of the process that is page-locked
+	// later, and a pool of their runtime.
+	Kinds bool
 	// NoLinks takes away the capabilities of addressing memory and streams of others
 	// and of bringing memory near.
 	NoLinks bool
@@ -140,6 +143,7 @@ func (d *Driver) info(index int) device.Info {
 		TotalBytes: d.config.TotalBytes, GranularityBytes: d.config.GranularityBytes,
 		AlignmentBytes: d.config.AlignmentBytes, Peer: true, HostVisible: d.config.Backed,
 		VirtualMemory: !d.config.NoVirtualMemory, PinnedHost: d.config.PinnedBytes != 0, Linker: !d.config.NoLinks,
+		Managed: d.config.Kinds, Registrar: d.config.Kinds, StreamOrdered: d.config.Kinds,
 		Capture: d.config.Capture,
 	}
 }

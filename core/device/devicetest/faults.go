@@ -49,6 +49,13 @@ const (
 	Unlink            Call = "unlink"
 	Prefetch          Call = "prefetch"
 	AdoptStream       Call = "adopt_stream"
+	AllocateManaged   Call = "allocate_managed"
+	FreeManaged       Call = "free_managed"
+	Advise            Call = "advise"
+	Register          Call = "register"
+	Unregister        Call = "unregister"
+	AllocateOrdered   Call = "allocate_ordered"
+	FreeOrdered       Call = "free_ordered"
 )
 
 // faults counts calls and holds what shall fail.

@@ -8,7 +8,7 @@ import (
 )
 
 // own says whether Allocate gave the segment.
-func (s segment) own() bool { return s.host == 0 && s.linked.dev == nil && !s.adopted }
+func (s segment) own() bool { return s.host == 0 && s.linked.dev == nil && !s.adopted && s.made == "" }
 
 // AllocatePinned gives memory that the test reads with HostBytes.
 func (d *Device) AllocatePinned(size uint64) (device.PinnedMemory, error) {
@@ -45,7 +45,7 @@ func (d *Device) FreePinned(addr device.Addr, size uint64) error {
 		return err
 	}
 	known, ok := d.segments[addr]
-	if !ok || known.size != size || known.host == 0 {
+	if !ok || known.size != size || known.host == 0 || known.made != "" {
 		return d.refuse(FreePinned, device.CodeInvalidAddress, "%d bytes at %#x are no page-locked segment", size, uint64(addr))
 	}
 	d.hosts = slices.DeleteFunc(d.hosts, func(h hostBuffer) bool { return h.addr == known.host })

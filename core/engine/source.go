@@ -1,0 +1,101 @@
+package engine
+
+import "ferrum_mem/core/device"
+
+// Source is where segments come from.
+type Source int8
+
+const (
+	// SourceDevice is the device's own memory.
+	SourceDevice Source = iota
+	// SourcePinned is page-locked memory of the host (device.PinnedHost).
+	SourcePinned
+	// SourceManaged is memory that the device's system moves (device.Managed).
+	SourceManaged
+	// SourceOrdered is the device's own memory from the pool of its runtime
+	// (device.StreamOrdered).
+	SourceOrdered
+)
+
+// String says what there is from that source.
+func (s Source) String() string {
+	switch s {
+	case SourcePinned:
+		return "page-locked memory of the host"
+	case SourceManaged:
+		return "managed memory"
+	case SourceOrdered:
+		return "stream-ordered pool"
+	default:
+		return "memory of its own"
+	}
+}
+
+// Has says whether the device has that source: CodeUnsupported where it lacks that.
+func (e *Engine) Has(s Source) error {
+	has := true
+	switch s {
+	case SourcePinned:
+		_, has = e.dev.(device.PinnedHost)
+		has = has && e.info.PinnedHost
+	case SourceManaged:
+		_, has = e.dev.(device.Managed)
+		has = has && e.info.Managed
+	case SourceOrdered:
+		_, has = e.dev.(device.StreamOrdered)
+		has = has && e.info.StreamOrdered
+	}
+	if !has {
+		return device.Errorf(device.CodeUnsupported, "engine.source",
+			"the device %q has no %v", e.info.Name, s).On(e.ID())
+	}
+	return nil
+}
+
+// Holds says whether memory counts as had from the device, against its limit. That of
+// the host does where it is the device's own memory. Managed memory does not: it is on
+// the device only while it is used there.
+func (e *Engine) Holds(s Source) bool {
+	return s == SourceDevice || s == SourceOrdered || e.info.HostAddressable
+}
+
+func (e *Engine) allocate(size uint64, from Source) (Segment, error) {
+	if err := e.Has(from); err != nil {
+		return Segment{}, err
+	}
+	made, err := device.PinnedMemory{}, error(nil)
+	switch from {
+	case SourcePinned:
+		made, err = e.dev.(device.PinnedHost).AllocatePinned(size)
+	case SourceManaged:
+		made, err = e.dev.(device.Managed).AllocateManaged(size)
+	case SourceOrdered:
+		made.Addr, err = e.dev.(device.StreamOrdered).AllocateOrdered(size)
+	default:
+		made.Addr, err = e.dev.Allocate(size)
+	}
+	return Segment{Addr: made.Addr, SizeBytes: size, HostAddr: made.HostAddr, Source: from}, err
+}
+
+func (e *Engine) free(s Segment) error {
+	if err := e.Has(s.Source); err != nil {
+		return err
+	}
+	switch s.Source {
+	case SourcePinned:
+		return e.dev.(device.PinnedHost).FreePinned(s.Addr, s.SizeBytes)
+	case SourceManaged:
+		return e.dev.(device.Managed).FreeManaged(s.Addr, s.SizeBytes)
+	case SourceOrdered:
+		return e.dev.(device.StreamOrdered).FreeOrdered(s.Addr, s.SizeBytes)
+	default:
+		return e.dev.Free(s.Addr, s.SizeBytes)
+	}
+}
+
+// uncharge takes a segment out of what is held.
+func (e *Engine) uncharge(size uint64, from Source) {
+	if e.Holds(from) {
+		e.discharge(size)
+	}
+}

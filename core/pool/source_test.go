@@ -1,0 +1,91 @@
+package pool
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+)
+
+func ordered(c *Config) { c.StreamOrdered, c.ReleaseThresholdBytes = true, 0 }
+
+// A pool whose segments come from the pool of the device's runtime is one like any
+// other: the device's books and limits know it.
+func TestSegmentsFromThePoolOfTheRuntime(t *testing.T) {
+	b := newBench(devicetest.Config{Kinds: true}, engine.Options{})
+	p := b.pool(t, ordered)
+	block, err := p.Alloc(Request{SizeBytes: 64 * kib})
+	require.NoError(t, err)
+	require.Equal(t, 1, b.dev.Calls(devicetest.AllocateOrdered))
+	require.Zero(t, b.dev.Calls(devicetest.Allocate)+b.dev.Calls(devicetest.Create))
+	require.Zero(t, p.HostAddr(block.Addr))
+	require.EqualValues(t, 1*mib, b.engine.Statistics().Reserved.Current)
+	require.NoError(t, p.audit())
+	require.NoError(t, b.engine.SetLimit(1*mib))
+	_, err = p.Alloc(Request{SizeBytes: 1 * mib})
+	require.Equal(t, device.CodeOutOfMemory, device.CodeOf(err))
+	require.NoError(t, p.Free(block.Addr, nil))
+	require.Equal(t, 1, b.dev.Calls(devicetest.FreeOrdered), "the threshold is 0")
+	require.Zero(t, b.dev.HeldBytes())
+	require.NoError(t, p.Close(false))
+	require.NoError(t, b.engine.Close())
+}
+
+func TestSourcesThatCannotBe(t *testing.T) {
+	b := newBench(devicetest.Config{}, engine.Options{})
+	for what, c := range map[string]Config{"stream-ordered pool": {StreamOrdered: true, AutoExpansion: true, GrowthIncrementBytes: mib}} {
+		_, err := New(b.engine, c)
+		require.Equal(t, device.CodeUnsupported, device.CodeOf(err), "%v", err)
+		require.ErrorContains(t, err, what)
+	}
+	_, err := NewManaged(b.engine, DefaultConfig(), nil)
+	require.Equal(t, device.CodeUnsupported, device.CodeOf(err), "%v", err)
+	require.NoError(t, b.engine.Close())
+
+	b = newBench(devicetest.Config{Kinds: true, PinnedBytes: mib}, engine.Options{})
+	c := DefaultConfig()
+	c.StreamOrdered = true
+	for _, open := range []func() (*Pool, error){
+		func() (*Pool, error) { return NewPinned(b.engine, c, nil) },
+		func() (*Pool, error) { return NewManaged(b.engine, c, nil) },
+	} {
+		_, err := open()
+		require.Equal(t, device.CodeInvalidConfig, device.CodeOf(err), "%v", err)
+		require.ErrorContains(t, err, "stream ordered")
+	}
+	c.Paging = PagingOn
+	_, err = New(b.engine, c)
+	require.Equal(t, device.CodeInvalidConfig, device.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, "paging")
+	require.NoError(t, b.engine.Close())
+}
+
+// Whichever call fails, the pool of the runtime has what it had.
+func TestSegmentsFromThePoolOfTheRuntimeUnderFaults(t *testing.T) {
+	for n := 1; ; n++ {
+		b := newBench(devicetest.Config{Kinds: true}, engine.Options{})
+		p := b.pool(t, ordered)
+		b.dev.FailNth(devicetest.Any, n, nil)
+		block, err := p.Alloc(Request{SizeBytes: 64 * kib})
+		if err != nil {
+			require.Zero(t, b.dev.HeldBytes())
+			block, err = p.Alloc(Request{SizeBytes: 64 * kib})
+			require.NoError(t, err)
+		}
+		if p.Free(block.Addr, nil) != nil {
+			require.NoError(t, p.Free(block.Addr, nil))
+		}
+		left := b.dev.ClearFaults()
+		require.NoError(t, p.audit())
+		require.NoError(t, p.Close(false))
+		require.Zero(t, b.dev.HeldBytes())
+		require.NoError(t, b.engine.Close())
+		if left > 0 {
+			require.Greater(t, n, 2)
+			return
+		}
+	}
+}
