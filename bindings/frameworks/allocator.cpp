@@ -40,6 +40,8 @@ void make(Device &device, int ordinal) {
     ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
     config.alignment_bytes = alignment_bytes;
     config.name = "framework";
+    // Whether a stream captures is known to the pool, and not to what threads keep.
+    config.thread_cache_bytes = 0;
     // Joins the library for good: the frameworks free memory up to the end.
     device.status = ferrum_init(nullptr);
     if (device.status == FERRUM_OK)
