@@ -591,6 +591,19 @@ FERRUM_API ferrum_status ferrum_f16_bytes(uint64_t count, uint64_t *bytes_out);
 #define FERRUM_CAPABILITY_PINNED_MEMORY (UINT64_C(1) << 3)
 /** ferrum_create_mapping() works between the device and others of its backend. */
 #define FERRUM_CAPABILITY_LINKED_MEMORY (UINT64_C(1) << 4)
+/** Virtual pools can have FERRUM_BACKING_SHAREABLE, and ferrum_import_pages() works. */
+#define FERRUM_CAPABILITY_EXPORTED_PAGES (UINT64_C(1) << 5)
+/** ferrum_share_memory() and ferrum_event_share() work between processes. */
+#define FERRUM_CAPABILITY_SHARED_MEMORY (UINT64_C(1) << 6)
+/** ferrum_pool_capture_begin() works: streams can be captured, and say so. */
+#define FERRUM_CAPABILITY_CAPTURE (UINT64_C(1) << 7)
+/** FERRUM_MEMORY_MANAGED is memory that moves to where it is used. Without it, it is the
+ *  device's own on a device that is FERRUM_CAPABILITY_HOST_ADDRESSABLE, else there is none. */
+#define FERRUM_CAPABILITY_MANAGED_MEMORY (UINT64_C(1) << 8)
+/** ferrum_adopt_memory() page-locks memory of the process. */
+#define FERRUM_CAPABILITY_REGISTERED_MEMORY (UINT64_C(1) << 9)
+/** Pools can have FERRUM_SEGMENTS_STREAM_ORDERED. */
+#define FERRUM_CAPABILITY_STREAM_ORDERED (UINT64_C(1) << 10)
 
 /** Description of an open device. */
 typedef struct ferrum_device_info {
@@ -621,7 +634,8 @@ typedef struct ferrum_device_info {
  * Opens a device. Opening one that is open gives the same handle again; each
  * open is undone by one ferrum_device_close.
  *
- * @param id  "cpu:0"; a bare "cpu" is its device 0.
+ * @param id  "cpu:0"; a bare "cpu" is its device 0. A CUDA device can also be named by
+ *            its UUID, "cuda:GPU-...", and by its PCI address, "cuda:0000:65:00.0".
  * @return FERRUM_ERROR_DEVICE_NOT_FOUND for an id that is well-formed but names
  *         no device, FERRUM_ERROR_INVALID_ARGUMENT for one that is not.
  */
@@ -815,7 +829,9 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  * ferrum_pool_info, ferrum_vpool_info or ferrum_shared_pool_info, a model those of
  * ferrum_model_info, a gpu manager those of ferrum_memory_stats and
  * ferrum_fallback_stats. mapped_bytes is what of a segment has memory behind it.
- * adopted is live memory of others, which is in no statistics. Fields may be added.
+ * adopted is live memory of others, which is in no statistics. The owner of a pool is
+ * "pool", "manager", "gpu_manager", or "graph": the private pool of a graph. Fields may
+ * be added.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  */
@@ -914,7 +930,8 @@ FERRUM_API ferrum_status ferrum_event_synchronize(ferrum_event event,
                                                   uint64_t timeout_ns);
 
 /**
- * Time between two events of one device.
+ * Time between two events of one device, as exact as the device tells it: CUDA does so
+ * in single precision.
  *
  * @param elapsed_ns_out  nanoseconds from start to end; negative when end was
  *                        passed first.
@@ -950,6 +967,15 @@ typedef int32_t ferrum_paging;
 #define FERRUM_PAGING_OFF 1
 /** Page by page. */
 #define FERRUM_PAGING_ON 2
+
+/** Where a pool has its segments from. */
+typedef int32_t ferrum_segment_source;
+/** The device. */
+#define FERRUM_SEGMENTS_PLAIN 0
+/** A pool of the vendor's runtime, from which memory is had in the order of a stream. To
+ *  give a segment back then waits for no work that does not use it, as the runtime may do
+ *  otherwise. The runtime's pool is the device's alone, and keeps nothing. */
+#define FERRUM_SEGMENTS_STREAM_ORDERED 1
 
 /**
  * Settings of a pool.
@@ -1038,6 +1064,10 @@ typedef struct ferrum_pool_config {
      *  ferrum_page_sizes.minimum_bytes; 0: what the device recommends. Not heeded
      *  over segments. */
     uint64_t physical_page_bytes;
+    /** FERRUM_SEGMENTS_*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO is
+     *  off and FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG. */
+    ferrum_segment_source segment_source;
+    uint32_t reserved;
 } ferrum_pool_config;
 
 /** ready_pages: the library chooses. */
@@ -1060,7 +1090,7 @@ typedef struct ferrum_pool_config {
 #define FERRUM_DEBUG_ALL 0xfu
 
 /* clang-format off */
-#define FERRUM_POOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_pool_config), 1, UINT64_C(1) << 30, 0, UINT64_C(1) << 29, 256, 0, 1, NULL, NULL, 0, 0, FERRUM_THREAD_CACHE_AUTO, 0, UINT64_MAX, 0, 0, FERRUM_PAGING_AUTO, FERRUM_READY_PAGES_AUTO, 0}
+#define FERRUM_POOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_pool_config), 1, UINT64_C(1) << 30, 0, UINT64_C(1) << 29, 256, 0, 1, NULL, NULL, 0, 0, FERRUM_THREAD_CACHE_AUTO, 0, UINT64_MAX, 0, 0, FERRUM_PAGING_AUTO, FERRUM_READY_PAGES_AUTO, 0, FERRUM_SEGMENTS_PLAIN, 0}
 /* clang-format on */
 
 /**
@@ -1072,7 +1102,9 @@ typedef struct ferrum_pool_config {
  *         FERRUM_ERROR_INVALID_ALIGNMENT; FERRUM_ERROR_NOT_FOUND for an unknown
  *         strategy (the message lists them); FERRUM_ERROR_OUT_OF_MEMORY when
  *         pre_allocate cannot be had; FERRUM_ERROR_UNSUPPORTED for
- *         FERRUM_PAGING_ON on a device without virtual memory;
+ *         FERRUM_PAGING_ON on a device without virtual memory, and for
+ *         FERRUM_SEGMENTS_STREAM_ORDERED on one without
+ *         FERRUM_CAPABILITY_STREAM_ORDERED;
  *         FERRUM_ERROR_INVALID_PAGE_SIZE for a physical_page_bytes that the device
  *         does not have.
  */
@@ -1237,7 +1269,90 @@ FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
                                                  ferrum_address address,
                                                  uint64_t *size_bytes_out);
 
-/** Gives back every live block of the pool, as freed on the stream. */
+/**
+ * Has allocations for the streams of a capture come from a private pool of the graph,
+ * until ferrum_pool_capture_end. To be called when the capture has begun, for each pool
+ * that is used in it: streams that join the capture later are recognised. A stream
+ * captures by its vendor's calls (cuStreamBeginCapture), and is known here by
+ * ferrum_stream_adopt, or through ferrum_stream_get_native.
+ *
+ * What the graph uses stays where it is until ferrum_pool_capture_release: memory that is
+ * freed on a stream of the capture goes to that stream at once, and to others of the same
+ * private pool when the capture has ended, but never to anybody else. A block from before the
+ * capture that is freed on such a stream, or was named for one by
+ * ferrum_pool_record_stream, is freed when the graph is released. Other streams go on as
+ * ever; thread caches of the pool stand still until the end of its captures.
+ *
+ * Graphs may share a private pool. They lie on the same memory then: they have to run in
+ * the order in which they were captured, one after the other, and what one of them has
+ * left in a block that is not live is gone when another one has run.
+ *
+ * @param stream        optional: one that captures now.
+ * @param shared_graph  a graph of this pool whose private pool it is to be; 0: a new one,
+ *                      which takes memory by itself, at most the max_size_bytes of the pool.
+ * @param graph_out     number of the graph in this pool. No two have the same.
+ * @return FERRUM_ERROR_UNSUPPORTED without FERRUM_CAPABILITY_CAPTURE;
+ *         FERRUM_ERROR_INVALID_STATE when the stream does not capture, or an error has
+ *         spoilt its capture; FERRUM_ERROR_ALREADY_EXISTS when this capture has begun in
+ *         the pool before; FERRUM_ERROR_NOT_FOUND for the shared_graph.
+ */
+FERRUM_API ferrum_status ferrum_pool_capture_begin(ferrum_pool pool,
+                                                   ferrum_stream stream,
+                                                   uint64_t shared_graph,
+                                                   uint64_t *graph_out);
+
+/**
+ * Ends what ferrum_pool_capture_begin began; to be called when the capture itself has ended.
+ * Live blocks stay live.
+ *
+ * @return FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the stream captures,
+ *         or when it was called before.
+ */
+FERRUM_API ferrum_status ferrum_pool_capture_end(ferrum_pool pool,
+                                                 uint64_t graph);
+
+/**
+ * Says that a graph will not run again once the work that is queued on the stream now is
+ * done. With the last graph of a private pool its memory goes back to the system, as soon
+ * as that work is done and none of its blocks is live any more; the call does not wait
+ * for it. A capture that has failed, and has no graph, is released as well, with or without
+ * ferrum_pool_capture_end.
+ *
+ * @param stream  optional: where the graph ran last.
+ * @return FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the graph is being
+ *         captured, or the stream captures. Then nothing has changed.
+ */
+FERRUM_API ferrum_status ferrum_pool_capture_release(ferrum_pool pool,
+                                                     uint64_t graph,
+                                                     ferrum_stream stream);
+
+/** A graph at one moment. What is told of the private pool is of all graphs that share
+ *  it. */
+typedef struct ferrum_graph_info {
+    uint32_t struct_size;
+    /** 1 until ferrum_pool_capture_end. */
+    uint32_t capturing;
+    /** Graphs of the private pool, this one included. */
+    uint64_t sharing;
+    /** What the private pool has of the device. */
+    uint64_t held_bytes;
+    /** Live blocks of the private pool, and their size. */
+    uint64_t live_bytes;
+    uint64_t live_blocks;
+    /** Freed blocks from before the capture that stay until the graph is released. */
+    uint64_t parked_bytes;
+} ferrum_graph_info;
+
+/** Initial value of a ferrum_graph_info. */
+#define FERRUM_GRAPH_INFO_INIT {(uint32_t)sizeof(ferrum_graph_info), 0, 0, 0, 0, 0, 0}
+
+/** Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for any other. */
+FERRUM_API ferrum_status
+ferrum_pool_capture_get_info(ferrum_pool pool, uint64_t graph,
+                             ferrum_graph_info *info_out);
+
+/** Gives back every live block of the pool, as freed on the stream; those of graphs
+ *  stay. */
 FERRUM_API ferrum_status ferrum_pool_reset(ferrum_pool pool,
                                            ferrum_stream stream);
 
@@ -1390,8 +1505,15 @@ typedef int32_t ferrum_memory_type;
 /** Memory that the host and other devices can address: the device's own where it
  *  is the host's, else page-locked. */
 #define FERRUM_MEMORY_MAPPED 5
+/** Memory that the host and devices address at the same time, and that the system moves
+ *  to where it is used; ferrum_prefetch and ferrum_set_usage_hint say where that will be.
+ *  On a device whose own memory is the host's it is that. It is never moved to another
+ *  address. It counts in the books of its manager only, and need not be anywhere before
+ *  it is touched: more of it than a device has is possible, and slow. A device without
+ *  FERRUM_CAPABILITY_MANAGED_MEMORY: FERRUM_ERROR_UNSUPPORTED. */
+#define FERRUM_MEMORY_MANAGED 6
 /** Number of memory types. */
-#define FERRUM_MEMORY_TYPE_COUNT 6
+#define FERRUM_MEMORY_TYPE_COUNT 7
 
 /** Settings of a manager. */
 typedef struct ferrum_manager_config {
@@ -1852,6 +1974,9 @@ typedef int32_t ferrum_backing;
 /** Its bytes are lost when a page leaves its place; quicker to come and go on
  *  some devices. On the host, a child made by fork() has the bytes of that moment. */
 #define FERRUM_BACKING_PRIVATE 1
+/** Movable, and ferrum_vpool_export() gives it to other processes; a device without
+ *  FERRUM_CAPABILITY_EXPORTED_PAGES has none. On the host each page is a file. */
+#define FERRUM_BACKING_SHAREABLE 2
 
 /** Settings of a virtual pool. */
 typedef struct ferrum_vpool_config {
@@ -2979,7 +3104,7 @@ typedef struct ferrum_placement {
 /** What a device is looked for. All zero but the size asks for nothing more. */
 typedef struct ferrum_placement_request {
     uint32_t struct_size;
-    /** FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MAPPED. */
+    /** FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MANAGED. */
     int32_t memory_type;
     /** Not 0. */
     uint64_t size_bytes;
@@ -4094,7 +4219,8 @@ ferrum_create_mapping(ferrum_manager first, ferrum_manager second,
 /**
  * Queues that a block is brought near a device before it is used there, and
  * returns. The bytes stay as they are, and it counts as no access. On the host it
- * has the system put memory behind the block.
+ * has the system put memory behind the block. On other devices FERRUM_MEMORY_MANAGED
+ * goes where it is said, a host device being the host, and other memory stays.
  *
  * @param target  the block's own device, or another.
  * @param stream  optional, of the block's device.
@@ -4136,7 +4262,10 @@ typedef struct ferrum_usage_hints {
 /**
  * Keeps a hint with a block, in place of an earlier one of the same axis;
  * FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
- * (ferrum_get_usage_hints) and change nothing by themselves.
+ * (ferrum_get_usage_hints) and change nothing by themselves, but that for
+ * FERRUM_MEMORY_MANAGED the device is told of FERRUM_USAGE_READ_MOSTLY (who reads may
+ * have a copy) and FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses,
+ * the hints are as they were.
  *
  * @return FERRUM_ERROR_INVALID_ARGUMENT for what is no hint.
  */
@@ -4206,7 +4335,9 @@ typedef struct ferrum_adoption {
     uint32_t struct_size;
     /** FERRUM_MEMORY_*, what it is used for. */
     ferrum_memory_type memory_type;
-    /** Where the manager's device has it; on a host device a pointer. */
+    /** Where the manager's device has it; on a host device a pointer. Where
+     *  FERRUM_CAPABILITY_REGISTERED_MEMORY is there, that of FERRUM_MEMORY_PINNED and
+     *  FERRUM_MEMORY_MAPPED may be a pointer to any memory of the process. */
     ferrum_address address;
     /** Not 0. */
     uint64_t size_bytes;
@@ -4224,6 +4355,11 @@ typedef struct ferrum_adoption {
  * freed: ferrum_deallocate only ends the handle, and is FERRUM_ERROR_BUSY while work
  * is queued on it. The memory must stay valid until then. Destroying the manager with
  * FERRUM_FORCE waits for that work.
+ *
+ * A device with FERRUM_CAPABILITY_REGISTERED_MEMORY page-locks memory of the process
+ * that is adopted as FERRUM_MEMORY_PINNED or FERRUM_MEMORY_MAPPED, for as long as it has
+ * the handle; ferrum_handle_info tells where the device has it. What is page-locked
+ * already is used as it is.
  *
  * @return FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read and written
  *         throughout, as far as can be told; FERRUM_ERROR_ALREADY_EXISTS for memory
@@ -4275,6 +4411,190 @@ typedef struct ferrum_foreign_stream {
 FERRUM_API ferrum_status
 ferrum_stream_adopt(ferrum_device device, const ferrum_foreign_stream *foreign,
                     ferrum_stream *stream_out);
+
+/* ===================================================================== */
+/* 18. Sharing: contexts of the program, other devices, other processes  */
+/* ===================================================================== */
+
+/**
+ * Opens a device on a context that the program made in the runtime of the device's
+ * vendor, such as a CUcontext, and keeps until the device is closed. All that the library
+ * does there is done in it. Closing leaves the context alone. ferrum_device_open of an
+ * open device gives its handle, whatever it is on.
+ *
+ * @param id              as for ferrum_device_open.
+ * @param native_context  the handle as a number, not 0. What is no context may end the
+ *                        process in the vendor's library.
+ * @return FERRUM_ERROR_ALREADY_EXISTS for a device that is open on another context;
+ *         FERRUM_ERROR_INVALID_ARGUMENT for a context of another device, or one that is
+ *         gone; FERRUM_ERROR_UNSUPPORTED for a backend without contexts.
+ */
+FERRUM_API ferrum_status ferrum_device_open_native(const char *id,
+                                                   uint64_t native_context,
+                                                   ferrum_device *device_out);
+
+/**
+ * Gives the context that all is done in on a device, such as the CUcontext. It stays the
+ * library's, and is gone when the device is closed.
+ *
+ * @return FERRUM_ERROR_UNSUPPORTED for a backend without such handles.
+ */
+FERRUM_API ferrum_status ferrum_device_get_native(ferrum_device device,
+                                                  uint64_t *native_out);
+
+/** As ferrum_device_get_native, for a stream: such as the CUstream. */
+FERRUM_API ferrum_status ferrum_stream_get_native(ferrum_stream stream,
+                                                  uint64_t *native_out);
+
+/** As ferrum_device_get_native, for an event: such as the CUevent, which has been
+ *  recorded. */
+FERRUM_API ferrum_status ferrum_event_get_native(ferrum_event event,
+                                                 uint64_t *native_out);
+
+/**
+ * Lets work of another device, such as a kernel that the library does not know of, use
+ * the memory of a device: what is allocated, and what is mapped in virtual memory now and
+ * later, with the access that the device has. It holds until one of them is closed. On
+ * devices whose memory the process addresses there is nothing to do.
+ *
+ * @param peer  who gets the access.
+ * @return FERRUM_ERROR_UNSUPPORTED where the one does not reach the other's memory;
+ *         FERRUM_ERROR_INVALID_ARGUMENT for the device itself.
+ */
+FERRUM_API ferrum_status ferrum_device_grant_peer(ferrum_device device,
+                                                  ferrum_device peer);
+
+/**
+ * Gives a file descriptor for each page of a range of a virtual pool with
+ * FERRUM_BACKING_SHAREABLE, in order: all of them or none. The caller closes them; another
+ * process, which gets them through a socket or as an heir, has the same memory by
+ * ferrum_import_pages. The memory goes back to the system when no process has it any more.
+ *
+ * When the range is freed its pages stay with the pool, which uses them for its next
+ * ranges: whoever has imported them ends that before.
+ *
+ * @param offset_bytes,size_bytes  whole pages, mapped throughout.
+ * @param descriptors_out          room for capacity of them; may be NULL when that is 0.
+ * @param count_out                how many there are.
+ * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set and nothing given, when they
+ *         do not fit; FERRUM_ERROR_INVALID_ARGUMENT for a pool with another backing;
+ *         FERRUM_ERROR_INVALID_OFFSET, FERRUM_ERROR_INVALID_SIZE,
+ *         FERRUM_ERROR_NOT_MAPPED.
+ */
+FERRUM_API ferrum_status ferrum_vpool_export(
+    ferrum_vpool vpool, uint64_t offset_bytes, uint64_t size_bytes,
+    int32_t *descriptors_out, size_t capacity, size_t *count_out);
+
+/** Pages that a process exported. */
+typedef struct ferrum_page_import {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** One for each page, in the order in which they are to lie; they stay the
+     *  caller's. */
+    const int32_t *descriptors;
+    uint64_t count;
+    /** Of the pool that they come from: not less, and not more. */
+    uint64_t page_bytes;
+    /** Name for the books, at most 63 bytes; NULL: none. */
+    const char *tag;
+} ferrum_page_import;
+
+/* clang-format off */
+#define FERRUM_PAGE_IMPORT_INIT {(uint32_t)sizeof(ferrum_page_import), 0, NULL, 0, 0, NULL}
+/* clang-format on */
+
+/**
+ * Gives a handle to pages of another process, or of this one, readable and writable, one
+ * after the other at an address of the manager's device (ferrum_handle_get_info). It is
+ * used like any other block, and counts as adopted memory. ferrum_deallocate ends it, and
+ * is FERRUM_ERROR_BUSY while work is queued on it.
+ *
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for no pages, and for a descriptor that is closed,
+ *         of something else, or of another device's memory;
+ *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device without
+ *         FERRUM_CAPABILITY_EXPORTED_PAGES.
+ */
+FERRUM_API ferrum_status
+ferrum_import_pages(ferrum_manager manager, const ferrum_page_import *pages,
+                    ferrum_memory *memory_out);
+
+/** A range of one process's device memory, as bytes that mean it in another. */
+typedef struct ferrum_shared_memory {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** Where the range begins in what the handle names, and its size. */
+    uint64_t offset_bytes;
+    uint64_t size_bytes;
+    /** Opaque. */
+    uint8_t handle[64];
+} ferrum_shared_memory;
+
+/* clang-format off */
+#define FERRUM_SHARED_MEMORY_INIT {(uint32_t)sizeof(ferrum_shared_memory), 0, 0, 0, {0}}
+/* clang-format on */
+
+/**
+ * Describes a range of plain device memory for other processes, by the vendor's handles
+ * for that (CUDA's IPC). Memory of pools over pages has none: that is
+ * ferrum_vpool_export, and a pool with FERRUM_PAGING_OFF has plain memory. It stays
+ * allocated while others have it open.
+ *
+ * @return FERRUM_ERROR_INVALID_ADDRESS for a range that lies in no one segment;
+ *         FERRUM_ERROR_UNSUPPORTED for a device without
+ *         FERRUM_CAPABILITY_SHARED_MEMORY.
+ */
+FERRUM_API ferrum_status ferrum_share_memory(ferrum_device device,
+                                             ferrum_address address,
+                                             uint64_t size_bytes,
+                                             ferrum_shared_memory *shared_out);
+
+/**
+ * Gives a handle to memory that another process shared. It is used like any other block,
+ * and counts as adopted memory. ferrum_deallocate ends it, and is FERRUM_ERROR_BUSY while
+ * work is queued on it.
+ *
+ * @param tag  name for the books, at most 63 bytes; NULL: none.
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for memory that is gone and for bytes that name
+ *         none; FERRUM_ERROR_INVALID_STATE for memory of this process;
+ *         FERRUM_ERROR_INVALID_SIZE for a range beyond the memory;
+ *         FERRUM_ERROR_ALREADY_EXISTS for one that is open.
+ */
+FERRUM_API ferrum_status ferrum_import_memory(ferrum_manager manager,
+                                              const ferrum_shared_memory *shared,
+                                              const char *tag,
+                                              ferrum_memory *memory_out);
+
+/** An event of one process, as bytes that mean it in another. */
+typedef struct ferrum_shared_event {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** Opaque. */
+    uint8_t handle[64];
+} ferrum_shared_event;
+
+/* clang-format off */
+#define FERRUM_SHARED_EVENT_INIT {(uint32_t)sizeof(ferrum_shared_event), 0, {0}}
+/* clang-format on */
+
+/**
+ * Records an event that other processes can open, too. It is kept until they have.
+ *
+ * @return FERRUM_ERROR_UNSUPPORTED for a device without
+ *         FERRUM_CAPABILITY_SHARED_MEMORY.
+ */
+FERRUM_API ferrum_status ferrum_event_share(ferrum_stream stream,
+                                            ferrum_shared_event *shared_out,
+                                            ferrum_event *event_out);
+
+/**
+ * Gives a handle to an event that another process shared, for every call that takes one.
+ *
+ * @return FERRUM_ERROR_INVALID_ARGUMENT for an event that is gone and for bytes that name
+ *         none; FERRUM_ERROR_INVALID_STATE for one of this process.
+ */
+FERRUM_API ferrum_status ferrum_event_open(ferrum_device device,
+                                           const ferrum_shared_event *shared,
+                                           ferrum_event *event_out);
 
 #ifdef __cplusplus
 }

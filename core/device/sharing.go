@@ -67,6 +67,12 @@ type ProcessSharer interface {
 	OpenSharedEvent(handle ProcessHandle) (Event, error)
 }
 
+// Finder is a Driver whose devices have names beside their number.
+type Finder interface {
+	// Find gives the index of the device with a name; CodeDeviceNotFound for none.
+	Find(name string) (int, error)
+}
+
 // ContextOpener is a Driver that opens a device on a context of the vendor's runtime
 // that the program made, and keeps until the device is closed.
 type ContextOpener interface {

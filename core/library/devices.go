@@ -32,6 +32,9 @@ const (
 	CapabilityVirtualMemory   uint64 = 1 << 2
 	CapabilityPinnedMemory    uint64 = 1 << 3
 	CapabilityLinkedMemory    uint64 = 1 << 4
+	CapabilityCapture         uint64 = 1 << 7
+	CapabilityExportedPages   uint64 = 1 << 5
+	CapabilitySharedMemory    uint64 = 1 << 6
 )
 
 // DeviceInfo describes an open device.
@@ -47,13 +50,19 @@ type DeviceInfo struct {
 // device CodeDeviceNotFound.
 func (l *Library) DeviceOpen(id string) (uint64, error) {
 	const op = "device.open"
-	if _, err := l.started(op); err != nil {
-		return 0, err
-	}
-	parsed, err := device.ParseID(id)
+	r, err := l.started(op)
 	if err != nil {
 		return 0, err
 	}
+	parsed, err := r.backends.Resolve(id)
+	if err != nil {
+		return 0, err
+	}
+	return l.open(op, parsed, 0)
+}
+
+// open opens a device, on a context of the program's unless native is 0.
+func (l *Library) open(op string, parsed device.ID, native uint64) (uint64, error) {
 	inside := l.insideAnyCallback()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,9 +73,12 @@ func (l *Library) DeviceOpen(id string) (uint64, error) {
 		}
 		d := l.opened[parsed]
 		if d == nil {
-			return l.openNew(r, parsed)
+			return l.openNew(r, parsed, native)
 		}
 		if !d.closing {
+			if err := sameContext(op, d, native); err != nil {
+				return 0, err
+			}
 			d.opens++
 			return d.handle.Load(), nil
 		}
@@ -80,8 +92,12 @@ func (l *Library) DeviceOpen(id string) (uint64, error) {
 }
 
 // openNew opens a device that is not open; mu is held.
-func (l *Library) openNew(r *run, id device.ID) (uint64, error) {
-	opened, err := r.backends.Open(id)
+func (l *Library) openNew(r *run, id device.ID, native uint64) (uint64, error) {
+	open := func() (device.Device, error) { return r.backends.Open(id) }
+	if native != 0 {
+		open = func() (device.Device, error) { return r.backends.OpenContext(id, native) }
+	}
+	opened, err := open()
 	if err != nil {
 		return 0, err
 	}
@@ -245,6 +261,15 @@ func capabilities(info device.Info) uint64 {
 	}
 	if info.Linker {
 		set |= CapabilityLinkedMemory
+	}
+	if info.Capture {
+		set |= CapabilityCapture
+	}
+	if info.Exporter {
+		set |= CapabilityExportedPages
+	}
+	if info.ProcessSharer {
+		set |= CapabilitySharedMemory
 	}
 	return set
 }

@@ -43,7 +43,7 @@ func TestHostSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 128<<20, info.TotalBytes)
 	require.Equal(t, library.CapabilityHostAddressable|library.CapabilityPeer|library.CapabilityVirtualMemory|
-		library.CapabilityPinnedMemory|library.CapabilityLinkedMemory, info.Capabilities)
+		library.CapabilityPinnedMemory|library.CapabilityLinkedMemory|library.CapabilityExportedPages, info.Capabilities)
 	_, err = l.DeviceOpen("cpu:2")
 	requireCode(t, device.CodeDeviceNotFound, err)
 	require.NoError(t, l.DeviceClose(dev, false))

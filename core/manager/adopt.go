@@ -1,11 +1,9 @@
 package manager
 
 import (
-	"errors"
 	"math/bits"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/track"
 )
@@ -14,8 +12,7 @@ import (
 type Adoption struct {
 	// Type is what it is used for. What its owner has locked or shared is his matter.
 	Type MemoryType
-	// Addr is where the device has it. Of Pinned memory, and of Mapped memory where that
-	// is page-locked, it is where the process has it.
+	// Addr is where the device has it.
 	Addr device.Addr
 	// SizeBytes is not 0.
 	SizeBytes uint64
@@ -41,10 +38,6 @@ func (m *Manager) Adopted() Adopted {
 // freed, and counts as live. Deallocate is CodeBusy while work is queued on it;
 // closing the manager by force waits for that.
 //
-// Memory of the process is page-locked for as long as it has the handle, if the type is
-// page-locked memory and the device can do that; memory that is page-locked already is
-// used as it is.
-//
 // Errors: CodeInvalidSize for 0, CodeInvalidAddress for what cannot be read and
 // written throughout, as far as the device can tell, CodeAlreadyExists for what the
 // device has already, CodeOverflow, CodeUnsupported.
@@ -58,44 +51,23 @@ func (m *Manager) Adopt(a Adoption) (MemoryHandle, error) {
 		return 0, err
 	}
 	defer m.end()
-	memory, err := m.enterForeign(adopter, a)
-	if err != nil {
+	if err := adopter.Adopt(a.Addr, a.SizeBytes); err != nil {
 		return 0, err
 	}
 	if !m.config.EnableTracking {
 		a.Tag = ""
 	}
 	b := &block{
-		manager: m, adopted: true, kind: a.Type, tag: a.Tag, order: m.factory.blocks.Add(1), hostAddr: memory.HostAddr,
+		manager: m, adopted: true, kind: a.Type, tag: a.Tag, order: m.factory.blocks.Add(1),
 		memory: pool.Block{
-			Addr: memory.Addr, SizeBytes: a.SizeBytes, RequestedBytes: a.SizeBytes, Tag: a.Tag, AllocatedAt: track.Now(),
+			Addr: a.Addr, SizeBytes: a.SizeBytes, RequestedBytes: a.SizeBytes, Tag: a.Tag, AllocatedAt: track.Now(),
 		},
 	}
 	if err := m.publish(b); err != nil {
-		m.logFailure("memory of others that got no handle", b.leaveToOwner())
+		m.logFailure("memory of others that got no handle", adopter.Disown(a.Addr, a.SizeBytes))
 		return 0, err
 	}
 	return b.handle, nil
-}
-
-// enterForeign has the device take memory of others: as page-locked memory where that
-// is what it is for, else as what the device knows it to be.
-func (m *Manager) enterForeign(adopter device.Adopter, a Adoption) (device.PinnedMemory, error) {
-	e := m.owner.engine
-	var refused error
-	if registrar, ok := e.Device().(device.Registrar); ok && e.Info().Registrar && a.Type.sourceOn(e) == engine.SourcePinned {
-		host := device.HostAddr(a.Addr)
-		addr, err := registrar.Register(host, a.SizeBytes)
-		if !errors.Is(err, device.CodeInvalidAddress) {
-			return device.PinnedMemory{Addr: addr, HostAddr: host}, err
-		}
-		refused = err
-	}
-	err := adopter.Adopt(a.Addr, a.SizeBytes)
-	if refused != nil && errors.Is(err, device.CodeInvalidAddress) {
-		err = refused
-	}
-	return device.PinnedMemory{Addr: a.Addr}, err
 }
 
 func (m *Manager) checkAdoption(op string, a Adoption) (device.Adopter, error) {
@@ -139,8 +111,8 @@ func (m *Manager) disown(b *block) error {
 
 // leaveToOwner has the device forget memory of somebody else's.
 func (b *block) leaveToOwner() error {
-	if registrar, ok := b.manager.owner.engine.Device().(device.Registrar); ok && b.hostAddr != 0 {
-		return registrar.Unregister(b.memory.Addr, b.memory.SizeBytes)
+	if b.imported != nil {
+		return b.imported.leave()
 	}
 	adopter, ok := b.manager.owner.engine.Device().(device.Adopter)
 	if !ok {

@@ -30,8 +30,10 @@ type block struct {
 	link *link
 	// adopted says that the memory is somebody else's.
 	adopted bool
-	kind    MemoryType
-	tag     string
+	// imported is how memory of another process is given back, or nil.
+	imported imported
+	kind     MemoryType
+	tag      string
 	// order says which of two blocks was made first.
 	order uint64
 	// relocatable and alignment are as asked for.

@@ -76,28 +76,78 @@ func (f *Factory) RecordEvent(h StreamHandle) (EventHandle, error) {
 	if err != nil {
 		return 0, err
 	}
-	d := on.owner
+	return f.newEvent(op, on.owner, func() (made device.Event, err error) {
+		err = on.queue(op, func(dev device.Stream) (err error) {
+			made, err = device.RecordTimed(dev)
+			return err
+		})
+		return made, err
+	})
+}
+
+// ShareEvent marks the present end of a stream's queue for other processes, too, which
+// open the event by the handle. CodeUnsupported for a device that cannot.
+func (f *Factory) ShareEvent(h StreamHandle) (EventHandle, device.ProcessHandle, error) {
+	const op = "event.share"
+	var shared device.ProcessHandle
+	on, err := f.lookUpStream(op, h)
+	if err != nil {
+		return 0, shared, err
+	}
+	sharer, err := on.owner.sharer(op)
+	if err != nil {
+		return 0, shared, err
+	}
+	made, err := f.newEvent(op, on.owner, func() (ev device.Event, err error) {
+		err = on.queue(op, func(dev device.Stream) (err error) {
+			ev, shared, err = sharer.ShareEvent(dev)
+			return err
+		})
+		return ev, err
+	})
+	return made, shared, err
+}
+
+// OpenEvent gives a handle to an event that another process shared.
+func (s *StreamManager) OpenEvent(shared device.ProcessHandle) (EventHandle, error) {
+	const op = "event.open"
+	d := s.deviceOf(s.engine)
+	sharer, err := d.sharer(op)
+	if err != nil {
+		return 0, err
+	}
+	return s.newEvent(op, d, func() (device.Event, error) { return sharer.OpenSharedEvent(shared) })
+}
+
+// sharer is what a device shares with other processes by.
+func (d *openDevice) sharer(op string) (device.ProcessSharer, error) {
+	sharer, ok := d.engine.Device().(device.ProcessSharer)
+	if !ok || !d.engine.Info().ProcessSharer {
+		return nil, lacks(op, d.engine, "share with other processes")
+	}
+	return sharer, nil
+}
+
+// newEvent gives a handle to an event that open makes.
+func (f *Factory) newEvent(op string, d *openDevice, open func() (device.Event, error)) (EventHandle, error) {
 	if err := d.begin(op, &d.events); err != nil {
 		return 0, err
 	}
-	made, err := f.addEvent(op, on)
+	made, err := f.nameEvent(d, open)
 	d.end(&d.events, err)
 	return made, err
 }
 
-func (f *Factory) addEvent(op string, on *stream) (EventHandle, error) {
-	made := &event{owner: on.owner, madeAt: track.Now()}
+func (f *Factory) nameEvent(d *openDevice, open func() (device.Event, error)) (EventHandle, error) {
+	made := &event{owner: d, madeAt: track.Now()}
 	made.users.Store(1)
-	err := on.queue(op, func(dev device.Stream) (err error) {
-		made.dev, err = device.RecordTimed(dev)
-		return err
-	})
-	if err != nil {
+	var err error
+	if made.dev, err = open(); err != nil {
 		return 0, err
 	}
 	id, err := f.events.Insert(made)
 	if err != nil {
-		on.owner.closeEvents(made.dev)
+		d.closeEvents(made.dev)
 		return 0, err
 	}
 	return EventHandle(id), nil

@@ -74,8 +74,12 @@ func (c *PhysicalConfig) check(op string, e *engine.Engine, granularity device.G
 		return device.Errorf(device.CodeInvalidConfig, op, "name %q has %d bytes, at most %d are allowed",
 			c.Name, len(c.Name), MaxNameBytes).On(e.ID())
 	}
-	if c.Backing != device.BackingMovable && c.Backing != device.BackingPrivate {
+	if c.Backing < device.BackingMovable || c.Backing > device.BackingShareable {
 		return device.Errorf(device.CodeInvalidConfig, op, "backing %d is not known", c.Backing).On(e.ID())
+	}
+	if c.Backing == device.BackingShareable && !e.Info().Exporter {
+		return device.Errorf(device.CodeUnsupported, op, "backing %d: the device has no pages for other processes",
+			c.Backing).On(e.ID())
 	}
 	if c.PageBytes == 0 {
 		c.PageBytes = max(granularity.RecommendedBytes, MinPageBytes)

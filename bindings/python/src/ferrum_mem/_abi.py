@@ -223,6 +223,10 @@ FERRUM_CAPABILITY_VIRTUAL_MEMORY = 4
 FERRUM_CAPABILITY_PINNED_MEMORY = 8
 # ferrum_create_mapping() works between the device and others of its backend.
 FERRUM_CAPABILITY_LINKED_MEMORY = 16
+# Virtual pools can have FERRUM_BACKING_SHAREABLE, and ferrum_import_pages() works.
+FERRUM_CAPABILITY_EXPORTED_PAGES = 32
+# ferrum_share_memory() and ferrum_event_share() work between processes.
+FERRUM_CAPABILITY_SHARED_MEMORY = 64
 # Below 70 %, or unknown (total_bytes 0).
 FERRUM_PRESSURE_LOW = 0
 # From 70 %.
@@ -295,6 +299,9 @@ FERRUM_BACKING_MOVABLE = 0
 # Its bytes are lost when a page leaves its place; quicker to come and go on some devices. On the
 # host, a child made by fork() has the bytes of that moment.
 FERRUM_BACKING_PRIVATE = 1
+# Movable, and ferrum_vpool_export() gives it to other processes; a device without
+# FERRUM_CAPABILITY_EXPORTED_PAGES has none. On the host each page is a file.
+FERRUM_BACKING_SHAREABLE = 2
 # In ordinary memory of this process.
 FERRUM_SLEEP_HOST = 0
 # In a file, with checksums that are compared at waking. It is the process's own: it is removed when
@@ -2974,6 +2981,85 @@ class ferrum_foreign_stream(ctypes.Structure):
         return self
 
 
+class ferrum_page_import(ctypes.Structure):
+    """Pages that a process exported."""
+
+    struct_size: int
+    reserved: int
+    # One for each page, in the order in which they are to lie; they stay the caller's.
+    descriptors: Any
+    count: int
+    # Of the pool that they come from: not less, and not more.
+    page_bytes: int
+    # Name for the books, at most 63 bytes; NULL: none.
+    tag: bytes | None
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("descriptors", ctypes.POINTER(ctypes.c_int32)),
+        ("count", ctypes.c_uint64),
+        ("page_bytes", ctypes.c_uint64),
+        ("tag", ctypes.c_char_p),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_page_import:
+        """A struct with the values of FERRUM_PAGE_IMPORT_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_shared_memory(ctypes.Structure):
+    """A range of one process's device memory, as bytes that mean it in another."""
+
+    struct_size: int
+    reserved: int
+    # Where the range begins in what the handle names, and its size.
+    offset_bytes: int
+    size_bytes: int
+    # Opaque.
+    handle: Any
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("offset_bytes", ctypes.c_uint64),
+        ("size_bytes", ctypes.c_uint64),
+        ("handle", ctypes.c_uint8 * 64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_shared_memory:
+        """A struct with the values of FERRUM_SHARED_MEMORY_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_shared_event(ctypes.Structure):
+    """An event of one process, as bytes that mean it in another."""
+
+    struct_size: int
+    reserved: int
+    # Opaque.
+    handle: Any
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("handle", ctypes.c_uint8 * 64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_shared_event:
+        """A struct with the values of FERRUM_SHARED_EVENT_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
 # Receives log messages. Runs on a thread of the library, one call at a time, with no lock held; it
 # may call the library but ferrum_shutdown. The message is valid during the call only.
 ferrum_log_fn = ctypes.CFUNCTYPE(None, ferrum_log_level, ctypes.c_char_p, ctypes.c_void_p)
@@ -3236,6 +3322,9 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_access_stats, 56, 8, (0, 4, 8, 12, 16, 24, 32, 40, 48)),
     (ferrum_adoption, 32, 8, (0, 4, 8, 16, 24)),
     (ferrum_foreign_stream, 32, 8, (0, 4, 8, 16, 24)),
+    (ferrum_page_import, 40, 8, (0, 4, 8, 16, 24, 32)),
+    (ferrum_shared_memory, 88, 8, (0, 4, 8, 16, 24)),
+    (ferrum_shared_event, 72, 4, (0, 4, 8)),
 )
 
 # Result and parameters of each function.
@@ -4273,6 +4362,62 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_device, ctypes.POINTER(ferrum_foreign_stream), ctypes.POINTER(ferrum_stream)),
     ),
+    "ferrum_device_open_native": (
+        ferrum_status,
+        (ctypes.c_char_p, ctypes.c_uint64, ctypes.POINTER(ferrum_device)),
+    ),
+    "ferrum_device_get_native": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_stream_get_native": (
+        ferrum_status,
+        (ferrum_stream, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_event_get_native": (
+        ferrum_status,
+        (ferrum_event, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_device_grant_peer": (
+        ferrum_status,
+        (ferrum_device, ferrum_device),
+    ),
+    "ferrum_vpool_export": (
+        ferrum_status,
+        (
+            ferrum_vpool,
+            ctypes.c_uint64,
+            ctypes.c_uint64,
+            ctypes.POINTER(ctypes.c_int32),
+            ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_size_t),
+        ),
+    ),
+    "ferrum_import_pages": (
+        ferrum_status,
+        (ferrum_manager, ctypes.POINTER(ferrum_page_import), ctypes.POINTER(ferrum_memory)),
+    ),
+    "ferrum_share_memory": (
+        ferrum_status,
+        (ferrum_device, ferrum_address, ctypes.c_uint64, ctypes.POINTER(ferrum_shared_memory)),
+    ),
+    "ferrum_import_memory": (
+        ferrum_status,
+        (
+            ferrum_manager,
+            ctypes.POINTER(ferrum_shared_memory),
+            ctypes.c_char_p,
+            ctypes.POINTER(ferrum_memory),
+        ),
+    ),
+    "ferrum_event_share": (
+        ferrum_status,
+        (ferrum_stream, ctypes.POINTER(ferrum_shared_event), ctypes.POINTER(ferrum_event)),
+    ),
+    "ferrum_event_open": (
+        ferrum_status,
+        (ferrum_device, ctypes.POINTER(ferrum_shared_event), ctypes.POINTER(ferrum_event)),
+    ),
 }
 
 
@@ -4922,6 +5067,50 @@ class Functions:
     # call that takes one. What its owner has queued there is waited for like the rest of it, but
     # that ferrum_stream_is_ready tells only of what was queued by the handle.
     ferrum_stream_adopt: Callable[..., int]
+    # (id, native_context, device_out) Opens a device on a context that the program made in the
+    # runtime of the device's vendor, such as a CUcontext, and keeps until the device is closed. All
+    # that the library does there is done in it. Closing leaves the context alone.
+    # ferrum_device_open of an open device gives its handle, whatever it is on.
+    ferrum_device_open_native: Callable[..., int]
+    # (device, native_out) Gives the context that all is done in on a device, such as the CUcontext.
+    # It stays the library's, and is gone when the device is closed.
+    ferrum_device_get_native: Callable[..., int]
+    # (stream, native_out) As ferrum_device_get_native, for a stream: such as the CUstream.
+    ferrum_stream_get_native: Callable[..., int]
+    # (event, native_out) As ferrum_device_get_native, for an event: such as the CUevent, which has
+    # been recorded.
+    ferrum_event_get_native: Callable[..., int]
+    # (device, peer) Lets work of another device, such as a kernel that the library does not know
+    # of, use the memory of a device: what is allocated, and what is mapped in virtual memory now
+    # and later, with the access that the device has. It holds until one of them is closed. On
+    # devices whose memory the process addresses there is nothing to do.
+    ferrum_device_grant_peer: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, descriptors_out, capacity, count_out) Gives a file
+    # descriptor for each page of a range of a virtual pool with FERRUM_BACKING_SHAREABLE, in order:
+    # all of them or none. The caller closes them; another process, which gets them through a socket
+    # or as an heir, has the same memory by ferrum_import_pages. The memory goes back to the system
+    # when no process has it any more.
+    ferrum_vpool_export: Callable[..., int]
+    # (manager, pages, memory_out) Gives a handle to pages of another process, or of this one,
+    # readable and writable, one after the other at an address of the manager's device
+    # (ferrum_handle_get_info). It is used like any other block, and counts as adopted memory.
+    # ferrum_deallocate ends it, and is FERRUM_ERROR_BUSY while work is queued on it.
+    ferrum_import_pages: Callable[..., int]
+    # (device, address, size_bytes, shared_out) Describes a range of plain device memory for other
+    # processes, by the vendor's handles for that (CUDA's IPC). Memory of pools over pages has none:
+    # that is ferrum_vpool_export, and a pool with FERRUM_PAGING_OFF has plain memory. It stays
+    # allocated while others have it open.
+    ferrum_share_memory: Callable[..., int]
+    # (manager, shared, tag, memory_out) Gives a handle to memory that another process shared. It is
+    # used like any other block, and counts as adopted memory. ferrum_deallocate ends it, and is
+    # FERRUM_ERROR_BUSY while work is queued on it.
+    ferrum_import_memory: Callable[..., int]
+    # (stream, shared_out, event_out) Records an event that other processes can open, too. It is
+    # kept until they have.
+    ferrum_event_share: Callable[..., int]
+    # (device, shared, event_out) Gives a handle to an event that another process shared, for every
+    # call that takes one.
+    ferrum_event_open: Callable[..., int]
 
     def __init__(self, library: ctypes.CDLL) -> None:
         for name, (restype, argtypes) in PROTOTYPES.items():

@@ -211,6 +211,10 @@ pub const FERRUM_CAPABILITY_VIRTUAL_MEMORY: u64 = 4;
 pub const FERRUM_CAPABILITY_PINNED_MEMORY: u64 = 8;
 /// ferrum_create_mapping() works between the device and others of its backend.
 pub const FERRUM_CAPABILITY_LINKED_MEMORY: u64 = 16;
+/// Virtual pools can have FERRUM_BACKING_SHAREABLE, and ferrum_import_pages() works.
+pub const FERRUM_CAPABILITY_EXPORTED_PAGES: u64 = 32;
+/// ferrum_share_memory() and ferrum_event_share() work between processes.
+pub const FERRUM_CAPABILITY_SHARED_MEMORY: u64 = 64;
 /// Below 70 %, or unknown (total_bytes 0).
 pub const FERRUM_PRESSURE_LOW: ferrum_pressure_level = 0;
 /// From 70 %.
@@ -285,6 +289,9 @@ pub const FERRUM_BACKING_MOVABLE: ferrum_backing = 0;
 /// Its bytes are lost when a page leaves its place; quicker to come and go on
 /// some devices. On the host, a child made by fork() has the bytes of that moment.
 pub const FERRUM_BACKING_PRIVATE: ferrum_backing = 1;
+/// Movable, and ferrum_vpool_export() gives it to other processes; a device without
+/// FERRUM_CAPABILITY_EXPORTED_PAGES has none. On the host each page is a file.
+pub const FERRUM_BACKING_SHAREABLE: ferrum_backing = 2;
 /// In ordinary memory of this process.
 pub const FERRUM_SLEEP_HOST: ferrum_sleep_backing = 0;
 /// In a file, with checksums that are compared at waking. It is the process's own: it
@@ -3164,6 +3171,95 @@ impl Default for ferrum_foreign_stream {
     }
 }
 
+/// Pages that a process exported.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_page_import {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// One for each page, in the order in which they are to lie; they stay the
+    /// caller's.
+    pub descriptors: *const i32,
+    pub count: u64,
+    /// Of the pool that they come from: not less, and not more.
+    pub page_bytes: u64,
+    /// Name for the books, at most 63 bytes; NULL: none.
+    pub tag: *const c_char,
+}
+
+impl ferrum_page_import {
+    /// The values of `FERRUM_PAGE_IMPORT_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_page_import>() as u32,
+        reserved: 0,
+        descriptors: core::ptr::null(),
+        count: 0,
+        page_bytes: 0,
+        tag: core::ptr::null(),
+    };
+}
+
+impl Default for ferrum_page_import {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A range of one process's device memory, as bytes that mean it in another.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_shared_memory {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Where the range begins in what the handle names, and its size.
+    pub offset_bytes: u64,
+    pub size_bytes: u64,
+    /// Opaque.
+    pub handle: [u8; 64],
+}
+
+impl ferrum_shared_memory {
+    /// The values of `FERRUM_SHARED_MEMORY_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_shared_memory>() as u32,
+        reserved: 0,
+        offset_bytes: 0,
+        size_bytes: 0,
+        handle: [0; 64],
+    };
+}
+
+impl Default for ferrum_shared_memory {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// An event of one process, as bytes that mean it in another.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_shared_event {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// Opaque.
+    pub handle: [u8; 64],
+}
+
+impl ferrum_shared_event {
+    /// The values of `FERRUM_SHARED_EVENT_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_shared_event>() as u32,
+        reserved: 0,
+        handle: [0; 64],
+    };
+}
+
+impl Default for ferrum_shared_event {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
 // The layouts are those of the header's compiler.
 const _: () = {
     assert!(size_of::<ferrum_device>() == 8);
@@ -3866,6 +3962,26 @@ const _: () = {
     assert!(offset_of!(ferrum_foreign_stream, native_handle) == 8);
     assert!(offset_of!(ferrum_foreign_stream, enqueue) == 16);
     assert!(offset_of!(ferrum_foreign_stream, user_data) == 24);
+    assert!(size_of::<ferrum_page_import>() == 40);
+    assert!(align_of::<ferrum_page_import>() == 8);
+    assert!(offset_of!(ferrum_page_import, struct_size) == 0);
+    assert!(offset_of!(ferrum_page_import, reserved) == 4);
+    assert!(offset_of!(ferrum_page_import, descriptors) == 8);
+    assert!(offset_of!(ferrum_page_import, count) == 16);
+    assert!(offset_of!(ferrum_page_import, page_bytes) == 24);
+    assert!(offset_of!(ferrum_page_import, tag) == 32);
+    assert!(size_of::<ferrum_shared_memory>() == 88);
+    assert!(align_of::<ferrum_shared_memory>() == 8);
+    assert!(offset_of!(ferrum_shared_memory, struct_size) == 0);
+    assert!(offset_of!(ferrum_shared_memory, reserved) == 4);
+    assert!(offset_of!(ferrum_shared_memory, offset_bytes) == 8);
+    assert!(offset_of!(ferrum_shared_memory, size_bytes) == 16);
+    assert!(offset_of!(ferrum_shared_memory, handle) == 24);
+    assert!(size_of::<ferrum_shared_event>() == 72);
+    assert!(align_of::<ferrum_shared_event>() == 4);
+    assert!(offset_of!(ferrum_shared_event, struct_size) == 0);
+    assert!(offset_of!(ferrum_shared_event, reserved) == 4);
+    assert!(offset_of!(ferrum_shared_event, handle) == 8);
 };
 
 extern "C" {
@@ -4068,7 +4184,8 @@ extern "C" {
     /// Opens a device. Opening one that is open gives the same handle again; each
     /// open is undone by one ferrum_device_close.
     ///
-    /// - `id`: "cpu:0"; a bare "cpu" is its device 0.
+    /// - `id`: "cpu:0"; a bare "cpu" is its device 0. A CUDA device can also be named by
+    ///   its UUID, "cuda:GPU-...", and by its PCI address, "cuda:0000:65:00.0".
     ///
     /// Returns FERRUM_ERROR_DEVICE_NOT_FOUND for an id that is well-formed but names
     /// no device, FERRUM_ERROR_INVALID_ARGUMENT for one that is not.
@@ -6026,5 +6143,139 @@ extern "C" {
         device: ferrum_device,
         foreign: *const ferrum_foreign_stream,
         stream_out: *mut ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Opens a device on a context that the program made in the runtime of the device's
+    /// vendor, such as a CUcontext, and keeps until the device is closed. All that the library
+    /// does there is done in it. Closing leaves the context alone. ferrum_device_open of an
+    /// open device gives its handle, whatever it is on.
+    ///
+    /// - `id`: as for ferrum_device_open.
+    /// - `native_context`: the handle as a number, not 0. What is no context may end the
+    ///   process in the vendor's library.
+    ///
+    /// Returns FERRUM_ERROR_ALREADY_EXISTS for a device that is open on another context;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for a context of another device, or one that is
+    /// gone; FERRUM_ERROR_UNSUPPORTED for a backend without contexts.
+    pub fn ferrum_device_open_native(
+        id: *const c_char,
+        native_context: u64,
+        device_out: *mut ferrum_device,
+    ) -> ferrum_status;
+
+    /// Gives the context that all is done in on a device, such as the CUcontext. It stays the
+    /// library's, and is gone when the device is closed.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED for a backend without such handles.
+    pub fn ferrum_device_get_native(device: ferrum_device, native_out: *mut u64) -> ferrum_status;
+
+    /// As ferrum_device_get_native, for a stream: such as the CUstream.
+    pub fn ferrum_stream_get_native(stream: ferrum_stream, native_out: *mut u64) -> ferrum_status;
+
+    /// As ferrum_device_get_native, for an event: such as the CUevent, which has been
+    /// recorded.
+    pub fn ferrum_event_get_native(event: ferrum_event, native_out: *mut u64) -> ferrum_status;
+
+    /// Lets work of another device, such as a kernel that the library does not know of, use
+    /// the memory of a device: what is allocated, and what is mapped in virtual memory now and
+    /// later, with the access that the device has. It holds until one of them is closed. On
+    /// devices whose memory the process addresses there is nothing to do.
+    ///
+    /// - `peer`: who gets the access.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED where the one does not reach the other's memory;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for the device itself.
+    pub fn ferrum_device_grant_peer(device: ferrum_device, peer: ferrum_device) -> ferrum_status;
+
+    /// Gives a file descriptor for each page of a range of a virtual pool with
+    /// FERRUM_BACKING_SHAREABLE, in order: all of them or none. The caller closes them; another
+    /// process, which gets them through a socket or as an heir, has the same memory by
+    /// ferrum_import_pages. The memory goes back to the system when no process has it any more.
+    ///
+    /// When the range is freed its pages stay with the pool, which uses them for its next
+    /// ranges: whoever has imported them ends that before.
+    ///
+    /// - `offset_bytes,size_bytes`: whole pages, mapped throughout.
+    /// - `descriptors_out`: room for capacity of them; may be NULL when that is 0.
+    /// - `count_out`: how many there are.
+    ///
+    /// Returns FERRUM_ERROR_BUFFER_TOO_SMALL, with \*count_out set and nothing given, when they
+    /// do not fit; FERRUM_ERROR_INVALID_ARGUMENT for a pool with another backing;
+    /// FERRUM_ERROR_INVALID_OFFSET, FERRUM_ERROR_INVALID_SIZE,
+    /// FERRUM_ERROR_NOT_MAPPED.
+    pub fn ferrum_vpool_export(
+        vpool: ferrum_vpool,
+        offset_bytes: u64,
+        size_bytes: u64,
+        descriptors_out: *mut i32,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> ferrum_status;
+
+    /// Gives a handle to pages of another process, or of this one, readable and writable, one
+    /// after the other at an address of the manager's device (ferrum_handle_get_info). It is
+    /// used like any other block, and counts as adopted memory. ferrum_deallocate ends it, and
+    /// is FERRUM_ERROR_BUSY while work is queued on it.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for no pages, and for a descriptor that is closed,
+    /// of something else, or of another device's memory;
+    /// FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device without
+    /// FERRUM_CAPABILITY_EXPORTED_PAGES.
+    pub fn ferrum_import_pages(
+        manager: ferrum_manager,
+        pages: *const ferrum_page_import,
+        memory_out: *mut ferrum_memory,
+    ) -> ferrum_status;
+
+    /// Describes a range of plain device memory for other processes, by the vendor's handles
+    /// for that (CUDA's IPC). Memory of pools over pages has none: that is
+    /// ferrum_vpool_export, and a pool with FERRUM_PAGING_OFF has plain memory. It stays
+    /// allocated while others have it open.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ADDRESS for a range that lies in no one segment;
+    /// FERRUM_ERROR_UNSUPPORTED for a device without
+    /// FERRUM_CAPABILITY_SHARED_MEMORY.
+    pub fn ferrum_share_memory(
+        device: ferrum_device,
+        address: ferrum_address,
+        size_bytes: u64,
+        shared_out: *mut ferrum_shared_memory,
+    ) -> ferrum_status;
+
+    /// Gives a handle to memory that another process shared. It is used like any other block,
+    /// and counts as adopted memory. ferrum_deallocate ends it, and is FERRUM_ERROR_BUSY while
+    /// work is queued on it.
+    ///
+    /// - `tag`: name for the books, at most 63 bytes; NULL: none.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for memory that is gone and for bytes that name
+    /// none; FERRUM_ERROR_INVALID_STATE for memory of this process;
+    /// FERRUM_ERROR_INVALID_SIZE for a range beyond the memory;
+    /// FERRUM_ERROR_ALREADY_EXISTS for one that is open.
+    pub fn ferrum_import_memory(
+        manager: ferrum_manager,
+        shared: *const ferrum_shared_memory,
+        tag: *const c_char,
+        memory_out: *mut ferrum_memory,
+    ) -> ferrum_status;
+
+    /// Records an event that other processes can open, too. It is kept until they have.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED for a device without
+    /// FERRUM_CAPABILITY_SHARED_MEMORY.
+    pub fn ferrum_event_share(
+        stream: ferrum_stream,
+        shared_out: *mut ferrum_shared_event,
+        event_out: *mut ferrum_event,
+    ) -> ferrum_status;
+
+    /// Gives a handle to an event that another process shared, for every call that takes one.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_ARGUMENT for an event that is gone and for bytes that name
+    /// none; FERRUM_ERROR_INVALID_STATE for one of this process.
+    pub fn ferrum_event_open(
+        device: ferrum_device,
+        shared: *const ferrum_shared_event,
+        event_out: *mut ferrum_event,
     ) -> ferrum_status;
 }

@@ -1,0 +1,45 @@
+package discover
+
+import (
+	"strings"
+
+	"ferrum_mem/core/device"
+)
+
+// Resolve reads a device id. After the colon of a backend whose driver knows its devices
+// by more than their number, such a name may stand: "cuda:GPU-00112233-…", or
+// "cuda:0000:65:00.0". One that names no device is CodeDeviceNotFound.
+func (r *Registry) Resolve(text string) (device.ID, error) {
+	id, err := device.ParseID(text)
+	if err == nil {
+		return id, nil
+	}
+	backend, name, found := strings.Cut(text, ":")
+	finder, knows := r.driver(backend).(device.Finder)
+	if !found || !knows || !strings.ContainsAny(name, "-:") {
+		return device.ID{}, err
+	}
+	index, err := finder.Find(name)
+	if err != nil {
+		return device.ID{}, err
+	}
+	return device.ID{Backend: backend, Index: index}, nil
+}
+
+// OpenContext opens a device on a context of the program's in the vendor's runtime.
+// Errors are those of Open; CodeUnsupported for a backend without contexts.
+func (r *Registry) OpenContext(id device.ID, native uint64) (device.Device, error) {
+	driver := r.driver(id.Backend)
+	opener, can := driver.(device.ContextOpener)
+	if !can && driver != nil {
+		return nil, device.Errorf(device.CodeUnsupported, "discover.open_context",
+			"device %v: its backend has no contexts", id).On(id)
+	}
+	if driver == nil {
+		return r.Open(id)
+	}
+	if err := driver.Probe(); err != nil {
+		return nil, err
+	}
+	return opener.OpenContext(id.Index, native)
+}

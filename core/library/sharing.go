@@ -1,0 +1,157 @@
+package library
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/manager"
+)
+
+// DeviceOpenNative opens a device on a context of the program's in its vendor's runtime,
+// which the program keeps until the device is closed. A device that is open already is
+// CodeAlreadyExists, unless it is on that very context: then it is the same handle.
+func (l *Library) DeviceOpenNative(id string, native uint64) (uint64, error) {
+	const op = "device.open_native"
+	r, err := l.started(op)
+	if err != nil {
+		return 0, err
+	}
+	parsed, err := r.backends.Resolve(id)
+	if err != nil {
+		return 0, err
+	}
+	if native == 0 {
+		return 0, device.Errorf(device.CodeNullPointer, op, "native context: must not be 0").On(parsed)
+	}
+	return l.open(op, parsed, native)
+}
+
+// sameContext says whether a device that is open is on the context that is asked for; 0
+// is any.
+func sameContext(op string, d *openDevice, native uint64) error {
+	if native == 0 {
+		return nil
+	}
+	if has, err := nativeOf(op, d.engine, d.engine.Device()); err != nil || has != native {
+		return device.Errorf(device.CodeAlreadyExists, op,
+			"native context %#x: the device is open already, on another context", native).On(d.engine.ID())
+	}
+	return nil
+}
+
+// nativeOf is the object of the vendor's runtime that something stands for.
+func nativeOf(op string, e *engine.Engine, of any) (uint64, error) {
+	native, is := of.(device.Native)
+	if !is {
+		return 0, device.Errorf(device.CodeUnsupported, op, "device %v: its backend has no native handles", e.ID()).On(e.ID())
+	}
+	return native.NativeHandle()
+}
+
+// DeviceNative is the context that everything of a device is done in.
+func (l *Library) DeviceNative(id uint64) (uint64, error) {
+	const op = "device.native"
+	d, err := l.device(op, id)
+	if err != nil {
+		return 0, err
+	}
+	return nativeOf(op, d.engine, d.engine.Device())
+}
+
+// StreamNative is the stream of the vendor's runtime.
+func (l *Library) StreamNative(stream uint64) (uint64, error) {
+	const op = "stream.native"
+	if _, err := l.started(op); err != nil {
+		return 0, err
+	}
+	return l.factory.StreamNative(manager.StreamHandle(stream))
+}
+
+// EventNative is the event of the vendor's runtime.
+func (l *Library) EventNative(event uint64) (uint64, error) {
+	const op = "event.native"
+	if _, err := l.started(op); err != nil {
+		return 0, err
+	}
+	return l.factory.EventNative(manager.EventHandle(event))
+}
+
+// DeviceGrantPeer lets work of another device, also work that is not queued through the
+// library, use the memory of this one. Devices whose memory the process addresses itself
+// have that already.
+func (l *Library) DeviceGrantPeer(id, peer uint64) error {
+	const op = "device.grant_peer"
+	d, err := l.device(op, id)
+	if err != nil {
+		return err
+	}
+	other, err := l.device(op, peer)
+	if err != nil {
+		return err
+	}
+	if d == other {
+		return device.Errorf(device.CodeInvalidArgument, op, "peer: is the device itself").On(d.engine.ID())
+	}
+	granter, can := d.engine.Device().(device.PeerGranter)
+	switch {
+	case can:
+		return on(granter.GrantPeer(other.engine.Device()), d.engine)
+	case d.engine.Info().HostAddressable && other.engine.Info().HostAddressable:
+		return nil
+	}
+	return device.Errorf(device.CodeUnsupported, op, "peer %v: cannot reach the device's memory", other.engine.ID()).On(d.engine.ID())
+}
+
+// VPoolExport gives descriptors of the pages of a range of a virtual pool, if there are
+// no more than most.
+func (l *Library) VPoolExport(id uint64, r ByteRange, most uint64) (files []int, count uint64, err error) {
+	entry, err := l.vpool("vpool.export", id)
+	if err != nil {
+		return nil, 0, err
+	}
+	files, count, err = entry.pool.Export(r.OffsetBytes, r.SizeBytes, most)
+	return files, count, on(err, entry.device.engine)
+}
+
+// Import gives a handle to memory of another process.
+func (l *Library) Import(id uint64, i manager.Importation) (uint64, error) {
+	entry, err := l.manager("manager.import", id)
+	if err != nil {
+		return 0, err
+	}
+	h, err := entry.manager.Import(i)
+	return h.ID(), on(err, entry.device.engine)
+}
+
+// ShareMemory describes a range of a segment of a device for other processes.
+func (l *Library) ShareMemory(id uint64, addr device.Addr, size uint64) (device.SharedMemory, error) {
+	const op = "device.share_memory"
+	d, err := l.device(op, id)
+	if err != nil {
+		return device.SharedMemory{}, err
+	}
+	sharer, can := d.engine.Device().(device.ProcessSharer)
+	if !can || !d.engine.Info().ProcessSharer {
+		return device.SharedMemory{}, device.Errorf(device.CodeUnsupported, op,
+			"device %v cannot share with other processes", d.engine.ID()).On(d.engine.ID())
+	}
+	return sharer.ShareMemory(addr, size)
+}
+
+// EventShare marks the end of a stream's queue for other processes.
+func (l *Library) EventShare(stream uint64) (uint64, device.ProcessHandle, error) {
+	if _, err := l.started("event.share"); err != nil {
+		return 0, device.ProcessHandle{}, err
+	}
+	h, shared, err := l.factory.ShareEvent(manager.StreamHandle(stream))
+	return h.ID(), shared, err
+}
+
+// EventOpen gives a handle to an event of another process.
+func (l *Library) EventOpen(deviceID uint64, shared device.ProcessHandle) (uint64, error) {
+	d, err := l.device("event.open", deviceID)
+	if err != nil {
+		return 0, err
+	}
+	h, err := d.streams.OpenEvent(shared)
+	return h.ID(), late(l.devices, deviceID, d.engine, err)
+}

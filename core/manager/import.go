@@ -1,0 +1,174 @@
+package manager
+
+import (
+	"math/bits"
+	"slices"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/track"
+)
+
+// maxImportedPages bounds the pages of one block.
+const maxImportedPages = 1 << 16
+
+// Importation is memory of another process that is to get a handle: pages that it
+// exported, or memory that it shared.
+type Importation struct {
+	// Files are descriptors of pages, in the order in which they are to lie, each of
+	// PageBytes; they stay the caller's. nil: Shared.
+	Files     []int
+	PageBytes uint64
+	Shared    *device.SharedMemory
+	// Tag is a name for the books, at most TagMax bytes; "": none.
+	Tag string
+}
+
+// imported is memory of another process as this one's device has it.
+type imported interface {
+	addr() device.Addr
+	size() uint64
+	// leave gives it back; what is given back by the time that it fails is not given
+	// back again.
+	leave() error
+}
+
+// Import gives a handle to memory of another process, which stays there until the block
+// is given back. It is used like any other block, is never moved, and counts as adopted
+// memory. Deallocate is CodeBusy while work is queued on it; closing the manager by
+// force waits for that.
+//
+// Errors: CodeInvalidSize for no pages, CodeInvalidArgument for neither or both kinds and
+// for descriptors of something else, CodeInvalidPageSize, CodeUnsupported, those of
+// device.Exporter and device.ProcessSharer. When it fails, nothing is left.
+func (m *Manager) Import(i Importation) (MemoryHandle, error) {
+	const op = "manager.import"
+	if err := checkTag(op, m.owner.engine.ID(), i.Tag); err != nil {
+		return 0, err
+	}
+	if (len(i.Files) > 0) == (i.Shared != nil) {
+		return 0, device.Errorf(device.CodeInvalidArgument, op,
+			"%d descriptors of pages, shared memory %v: want one of the two", len(i.Files), i.Shared != nil).On(m.owner.engine.ID())
+	}
+	if err := m.begin(op); err != nil {
+		return 0, err
+	}
+	defer m.end()
+	memory, err := m.importMemory(op, i)
+	if err != nil {
+		return 0, err
+	}
+	if !m.config.EnableTracking {
+		i.Tag = ""
+	}
+	b := &block{
+		manager: m, adopted: true, imported: memory, kind: General, tag: i.Tag, order: m.factory.blocks.Add(1),
+		memory: pool.Block{
+			Addr: memory.addr(), SizeBytes: memory.size(), RequestedBytes: memory.size(), Tag: i.Tag, AllocatedAt: track.Now(),
+		},
+	}
+	if err := m.publish(b); err != nil {
+		m.logFailure("memory of another process that got no handle", memory.leave())
+		return 0, err
+	}
+	return b.handle, nil
+}
+
+func (m *Manager) importMemory(op string, i Importation) (imported, error) {
+	e := m.owner.engine
+	if i.Shared != nil {
+		sharer, ok := e.Device().(device.ProcessSharer)
+		if !ok || !e.Info().ProcessSharer {
+			return nil, lacks(op, e, "open memory of another process")
+		}
+		addr, err := sharer.OpenShared(*i.Shared)
+		if err != nil {
+			return nil, err
+		}
+		return &sharedRange{sharer: sharer, at: addr, bytes: i.Shared.SizeBytes}, nil
+	}
+	exporter, ok := e.Device().(device.Exporter)
+	virtual, err := e.VirtualMemory()
+	if !ok || err != nil || !e.Info().Exporter {
+		return nil, lacks(op, e, "import pages")
+	}
+	if len(i.Files) > maxImportedPages {
+		return nil, device.Errorf(device.CodeInvalidSize, op, "%d pages: at most %d are possible",
+			len(i.Files), maxImportedPages).On(e.ID())
+	}
+	high, size := bits.Mul64(uint64(len(i.Files)), i.PageBytes)
+	if high != 0 || size == 0 {
+		return nil, device.Errorf(device.CodeInvalidPageSize, op, "%d pages of %d bytes: the sum does not fit 64 bits, or is 0",
+			len(i.Files), i.PageBytes).On(e.ID())
+	}
+	r := &importedPages{virtual: virtual, bytes: size}
+	if err := r.take(exporter, i); err != nil {
+		m.logFailure("pages of another process that could not be mapped", r.leave())
+		return nil, err
+	}
+	return r, nil
+}
+
+// sharedRange is memory that another process shared.
+type sharedRange struct {
+	sharer device.ProcessSharer
+	at     device.Addr
+	bytes  uint64
+}
+
+func (r *sharedRange) addr() device.Addr { return r.at }
+func (r *sharedRange) size() uint64      { return r.bytes }
+func (r *sharedRange) leave() error      { return r.sharer.CloseShared(r.at, r.bytes) }
+
+// importedPages are pages that another process exported, in address space of their own.
+type importedPages struct {
+	virtual device.VirtualMemory
+	pages   []device.Page
+	at      device.Addr
+	bytes   uint64
+	mapped  bool
+}
+
+func (r *importedPages) addr() device.Addr { return r.at }
+func (r *importedPages) size() uint64      { return r.bytes }
+
+func (r *importedPages) take(exporter device.Exporter, i Importation) (err error) {
+	for _, file := range i.Files {
+		page, err := exporter.ImportPage(file, i.PageBytes)
+		if err != nil {
+			return err
+		}
+		r.pages = append(r.pages, page)
+	}
+	if r.at, err = r.virtual.Reserve(r.bytes, i.PageBytes); err != nil {
+		return err
+	}
+	if err = r.virtual.Map(r.at, r.pages); err != nil {
+		return err
+	}
+	r.mapped = true
+	return r.virtual.SetAccess(r.at, r.bytes, device.AccessReadWrite)
+}
+
+func (r *importedPages) leave() error {
+	if r.mapped {
+		if err := r.virtual.Unmap(r.at, r.bytes); err != nil {
+			return err
+		}
+		r.mapped = false
+	}
+	// One after the other: what was released cannot be had again.
+	for len(r.pages) > 0 {
+		if err := r.virtual.Release(r.pages[len(r.pages)-1:]); err != nil {
+			return err
+		}
+		r.pages = slices.Delete(r.pages, len(r.pages)-1, len(r.pages))
+	}
+	if r.at != 0 {
+		if err := r.virtual.Unreserve(r.at, r.bytes); err != nil {
+			return err
+		}
+		r.at = 0
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package manager
+
+import "ferrum_mem/core/device"
+
+// StreamNative is the object of the vendor's runtime that a stream stands for:
+// CodeUnsupported for a backend without. It is gone when the stream is destroyed.
+func (f *Factory) StreamNative(h StreamHandle) (uint64, error) {
+	const op = "stream.native"
+	found, err := f.lookUpStream(op, h)
+	if err != nil {
+		return 0, err
+	}
+	native, is := found.dev.(device.Native)
+	if !is {
+		return 0, lacks(op, found.owner.engine, "tell native handles")
+	}
+	return native.NativeHandle()
+}
+
+// EventNative is StreamNative for an event.
+func (f *Factory) EventNative(h EventHandle) (native uint64, err error) {
+	const op = "event.native"
+	err = f.use(op, h, func(e *event) (err error) {
+		of, is := e.dev.(device.Native)
+		if !is {
+			return lacks(op, e.owner.engine, "tell native handles")
+		}
+		native, err = of.NativeHandle()
+		return err
+	})
+	return native, err
+}

@@ -1,0 +1,66 @@
+package vmm
+
+import (
+	"os"
+
+	"ferrum_mem/core/device"
+)
+
+// Export gives a file descriptor for each page of a range that is mapped throughout and
+// made up of whole pages, in order: by them other processes map the same memory. Whoever
+// calls it closes them. All of them are given, or none; where there are more than most,
+// none, and their number with CodeBufferTooSmall.
+//
+// The pool keeps the pages when the range is freed, and hands them out again for its own
+// ranges: who has imported them ends that before.
+//
+// Errors: CodeInvalidArgument for a pool whose pages are not shareable, CodeInvalidSize,
+// CodeInvalidOffset for what is no whole pages or ends outside, CodeNotMapped with the
+// first page that is not mapped, those of the device.
+func (p *Pool) Export(offset, size, most uint64) (files []int, count uint64, err error) {
+	return p.space.export("export", span{offset, size}, most)
+}
+
+func (s *space) export(op string, b span, most uint64) (files []int, count uint64, err error) {
+	exporter, is := s.physical.virtual.(device.Exporter)
+	if backing := s.physical.config.Backing; backing != device.BackingShareable || !is {
+		return nil, 0, s.fault(device.CodeInvalidArgument, op, "the pool's backing is %d, and pages of backing %d can be exported",
+			backing, device.BackingShareable)
+	}
+	r, err := s.runOf(op, b)
+	if err != nil {
+		return nil, 0, err
+	}
+	if b.offset%s.pageBytes != 0 || b.size%s.pageBytes != 0 {
+		return nil, 0, s.badRange(op, b, "offset %d, size %d: want multiples of the page size %d", b.offset, b.size, s.pageBytes)
+	}
+	// The lock keeps the pages where they are.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != stateOpen {
+		return nil, 0, s.closedError(op)
+	}
+	if page, hole := s.live.firstNotIn(r); hole {
+		return nil, 0, s.notLive(op, b, r, page)
+	}
+	if r.pages > most {
+		return nil, r.pages, s.fault(device.CodeBufferTooSmall, op, "room for %d descriptors: there are %d pages", most, r.pages)
+	}
+	files = make([]int, 0, r.pages)
+	for page := r.start; page < r.start+r.pages; page++ {
+		file, err := exporter.ExportPage(s.numbers[page])
+		if err != nil {
+			closeAll(files)
+			return nil, 0, err
+		}
+		files = append(files, file)
+	}
+	return files, r.pages, nil
+}
+
+// closeAll closes descriptors that nobody was given.
+func closeAll(files []int) {
+	for _, file := range files {
+		_ = os.NewFile(uintptr(file), "page").Close()
+	}
+}
