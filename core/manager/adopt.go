@@ -1,9 +1,11 @@
 package manager
 
 import (
+	"errors"
 	"math/bits"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/track"
 )
@@ -12,7 +14,8 @@ import (
 type Adoption struct {
 	// Type is what it is used for. What its owner has locked or shared is his matter.
 	Type MemoryType
-	// Addr is where the device has it.
+	// Addr is where the device has it. Of Pinned memory, and of Mapped memory where that
+	// is page-locked, it is where the process has it.
 	Addr device.Addr
 	// SizeBytes is not 0.
 	SizeBytes uint64
@@ -38,6 +41,10 @@ func (m *Manager) Adopted() Adopted {
 // freed, and counts as live. Deallocate is CodeBusy while work is queued on it;
 // closing the manager by force waits for that.
 //
+// Memory of the process is page-locked for as long as it has the handle, if the type is
+// page-locked memory and the device can do that; memory that is page-locked already is
+// used as it is.
+//
 // Errors: CodeInvalidSize for 0, CodeInvalidAddress for what cannot be read and
 // written throughout, as far as the device can tell, CodeAlreadyExists for what the
 // device has already, CodeOverflow, CodeUnsupported.
@@ -51,23 +58,44 @@ func (m *Manager) Adopt(a Adoption) (MemoryHandle, error) {
 		return 0, err
 	}
 	defer m.end()
-	if err := adopter.Adopt(a.Addr, a.SizeBytes); err != nil {
+	memory, err := m.enterForeign(adopter, a)
+	if err != nil {
 		return 0, err
 	}
 	if !m.config.EnableTracking {
 		a.Tag = ""
 	}
 	b := &block{
-		manager: m, adopted: true, kind: a.Type, tag: a.Tag, order: m.factory.blocks.Add(1),
+		manager: m, adopted: true, kind: a.Type, tag: a.Tag, order: m.factory.blocks.Add(1), hostAddr: memory.HostAddr,
 		memory: pool.Block{
-			Addr: a.Addr, SizeBytes: a.SizeBytes, RequestedBytes: a.SizeBytes, Tag: a.Tag, AllocatedAt: track.Now(),
+			Addr: memory.Addr, SizeBytes: a.SizeBytes, RequestedBytes: a.SizeBytes, Tag: a.Tag, AllocatedAt: track.Now(),
 		},
 	}
 	if err := m.publish(b); err != nil {
-		m.logFailure("memory of others that got no handle", adopter.Disown(a.Addr, a.SizeBytes))
+		m.logFailure("memory of others that got no handle", b.leaveToOwner())
 		return 0, err
 	}
 	return b.handle, nil
+}
+
+// enterForeign has the device take memory of others: as page-locked memory where that
+// is what it is for, else as what the device knows it to be.
+func (m *Manager) enterForeign(adopter device.Adopter, a Adoption) (device.PinnedMemory, error) {
+	e := m.owner.engine
+	var refused error
+	if registrar, ok := e.Device().(device.Registrar); ok && e.Info().Registrar && a.Type.sourceOn(e) == engine.SourcePinned {
+		host := device.HostAddr(a.Addr)
+		addr, err := registrar.Register(host, a.SizeBytes)
+		if !errors.Is(err, device.CodeInvalidAddress) {
+			return device.PinnedMemory{Addr: addr, HostAddr: host}, err
+		}
+		refused = err
+	}
+	err := adopter.Adopt(a.Addr, a.SizeBytes)
+	if refused != nil && errors.Is(err, device.CodeInvalidAddress) {
+		err = refused
+	}
+	return device.PinnedMemory{Addr: a.Addr}, err
 }
 
 func (m *Manager) checkAdoption(op string, a Adoption) (device.Adopter, error) {
@@ -113,6 +141,9 @@ func (m *Manager) disown(b *block) error {
 func (b *block) leaveToOwner() error {
 	if b.imported != nil {
 		return b.imported.leave()
+	}
+	if registrar, ok := b.manager.owner.engine.Device().(device.Registrar); ok && b.hostAddr != 0 {
+		return registrar.Unregister(b.memory.Addr, b.memory.SizeBytes)
 	}
 	adopter, ok := b.manager.owner.engine.Device().(device.Adopter)
 	if !ok {
