@@ -72,7 +72,7 @@ C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 GO_PACKAGES = ./core/... ./drivers/... ./cmd/...
 
 CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
-TESTS  := test-go test-race test-tables test-fuzz test-c test-asan test-cache test-simcuda test-gpu-parts test-python test-rust test-report test-bench test-examples test-consumers
+TESTS  := test-go test-race test-tables test-fuzz test-c test-asan test-cache test-simcuda test-gorgonia test-gpu-parts test-python test-rust test-report test-bench test-examples test-consumers
 
 SUITE := $(PYTHON) scripts/suite.py
 
@@ -342,6 +342,11 @@ test-simcuda: ready-test $(SIMCUDA_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(SIMCUDA_TESTS)
 
 include tests/gpu/bundle.mk
+
+# The adapter to gorgonia.org/cu, a module of its own that is linked with the vendor's
+# library: passed over where that cannot be had.
+test-gorgonia: ready-test simcuda
+	@$(SUITE) $@ steps -- scripts/gorgonia.sh
 
 LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST)
 

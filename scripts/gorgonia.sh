@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Builds the adapter to gorgonia.org/cu and runs its parity check over the simulated driver.
+#
+#   scripts/gorgonia.sh            prints `ok - `, `not ok - ` and `skip - ` lines
+#
+# cu needs the vendor's header (wheel nvidia-cuda-runtime-cu12, in build/venv) and its
+# library to link with (scripts/real_libcuda.sh); where one of them is not there this says
+# so and passes over it. build/test/gorgonia/parity.test can be carried to a machine with a
+# device and run there as it is: it takes the libcuda.so.1 of that machine.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/checks/steps.sh
+GO=${GO:-go}
+
+folder=$PWD/build/test/gorgonia
+program=$folder/parity.test
+header=$(compgen -G "$PWD/build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include/cuda.h" || true)
+library=$(compgen -G "$PWD/build/test/libcuda/usr/lib/*/nvidia/current/libcuda.so.1" || true)
+if [ -z "$header" ] || [ -z "$library" ]; then
+    echo "skip - the adapter to gorgonia.org/cu: the vendor's header or library (scripts/real_libcuda.sh) is not there"
+    exit 0
+fi
+mkdir -p "$folder/lib"
+rm -f "$program"
+ln -sf "$library" "$folder/lib/libcuda.so"
+export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(dirname "$header")" CGO_LDFLAGS="-L$folder/lib"
+
+# cu cannot be fetched on every machine.
+if ! why=$(cd drivers/cuda/gorgonia && "$GO" mod download gorgonia.org/cu github.com/google/uuid github.com/pkg/errors 2>&1); then
+    echo "skip - the adapter to gorgonia.org/cu: its modules cannot be had: ${why//$'\n'/ }"
+    exit 0
+fi
+
+in_module() { (cd drivers/cuda/gorgonia && "$@"); }
+
+# The simulated driver lacks calls that cu has and the check does not make: they are looked
+# up when they are made.
+parity() {
+    SIMCUDA_BYTES=512M SIMCUDA_LEAKS= LD_LIBRARY_PATH=$PWD/build/test/simcuda/$1 "$program" -test.v -test.timeout 60s
+}
+
+step "the adapter to gorgonia.org/cu builds" in_module "$GO" test -tags gorgonia -c -o "$program" .
+step "vet of the adapter" in_module "$GO" vet -tags gorgonia .
+if [ -x "$program" ]; then
+    for generation in 11020 12000 12040 12090; do
+        step "parity with cu over the simulated driver $generation" parity "$generation"
+    done
+fi
+finish
