@@ -88,30 +88,3 @@ func (b *Bytes) Edges(addr device.Addr, value byte, size uint64) (device.Differe
 	found.OffsetBytes += size - edgeBytes
 	return found, differs, err
 }
-
-// seenByCopies is a device that looks as if the process saw its memory.
-type seenByCopies struct {
-	device.Device
-	device.VirtualMemory
-	bytes *Bytes
-}
-
-// SeenByCopies is a device with virtual memory of which the process sees the memory by
-// copies, as Bytes does.
-func SeenByCopies(dev device.Device) device.Device {
-	return seenByCopies{dev, dev.(device.VirtualMemory), NewBytes(dev)}
-}
-
-func (s seenByCopies) Info() device.Info {
-	info := s.Device.Info()
-	info.HostVisible = true
-	return info
-}
-
-func (s seenByCopies) FillNow(addr device.Addr, value byte, size uint64) error {
-	return s.bytes.Fill(addr, value, size)
-}
-
-func (s seenByCopies) FirstOther(addr device.Addr, value byte, size uint64) (device.Difference, bool, error) {
-	return s.bytes.FirstOther(addr, value, size)
-}

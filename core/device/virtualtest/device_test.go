@@ -17,6 +17,6 @@ func TestOnDeviceVirtualMemoryConforms(t *testing.T) {
 		t.Skip("the host's driver runs this suite itself")
 	}
 	virtualtest.RunShared(t, func(t *testing.T) device.Device {
-		return testdevice.SeenByCopies(testdevice.Open(t, 640<<20))
+		return testdevice.Open(t, 640<<20)
 	})
 }

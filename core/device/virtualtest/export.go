@@ -1,6 +1,7 @@
 package virtualtest
 
 import (
+	"errors"
 	"os"
 	"testing"
 
@@ -22,6 +23,10 @@ func exports(t *testing.T, dev subject) {
 	}
 	plain := make([]device.Page, 1)
 	require.NoError(t, dev.Create(plain, size, device.BackingMovable))
+	// The runtime opens some of its own with the first file that may have to be waited for.
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(read.Close(), write.Close()))
 	before := descriptors(t)
 	require.NoError(t, dev.Create(pages, size, device.BackingShareable))
 	addr, err := dev.Reserve(8*size, size)
