@@ -2,11 +2,14 @@
 
 #include <atomic>
 #include <cstdio>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -15,6 +18,14 @@ constexpr int devices_max = 64;
 constexpr uint64_t alignment_bytes = 512;
 // The handle of CUDA's legacy default stream, which frameworks call 0.
 constexpr uint64_t legacy_stream = 1;
+
+// The captures that PyTorch has announced. It does so before they begin, so a
+// graph of the pool begins with the first allocation of a stream that captures.
+struct Announced {
+    ferrum_torch_graphs graphs;
+    std::function<bool(void *)> is_of_capture;
+    uint64_t graph = 0; // 0: nothing was allocated for it yet
+};
 
 struct Device {
     std::once_flag once;
@@ -25,6 +36,11 @@ struct Device {
     ferrum_pool pool = {};
     std::shared_mutex lock;
     std::unordered_map<uint64_t, ferrum_stream> streams;
+    std::mutex graphs_lock;
+    std::atomic<int> announced_count{0};
+    std::vector<Announced> announced;
+    // What was captured under PyTorch's name for a private pool.
+    std::map<ferrum_torch_graphs, std::vector<uint64_t>> captured;
 };
 
 Device devices[devices_max];
@@ -40,8 +56,6 @@ void make(Device &device, int ordinal) {
     ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
     config.alignment_bytes = alignment_bytes;
     config.name = "framework";
-    // Whether a stream captures is known to the pool, and not to what threads keep.
-    config.thread_cache_bytes = 0;
     // Joins the library for good: the frameworks free memory up to the end.
     device.status = ferrum_init(nullptr);
     if (device.status == FERRUM_OK)
@@ -89,6 +103,22 @@ ferrum_status stream_of(Device &device, void *native, ferrum_stream *out) {
     return status;
 }
 
+void begin_graph(Device &device, void *native, ferrum_stream stream) {
+    std::lock_guard<std::mutex> held(device.graphs_lock);
+    for (Announced &one : device.announced) {
+        if (one.graph != 0 || !one.is_of_capture(native))
+            continue;
+        std::vector<uint64_t> &others = device.captured[one.graphs];
+        // INVALID_STATE: the stream does not capture yet.
+        if (ferrum_pool_capture_begin(device.pool, stream,
+                                      others.empty() ? 0 : others.back(),
+                                      &one.graph) == FERRUM_OK)
+            others.push_back(one.graph);
+        else
+            one.graph = 0;
+    }
+}
+
 void *allocate(size_t size_bytes, int ordinal, void *native) {
     if (size_bytes == 0)
         return nullptr;
@@ -100,9 +130,12 @@ void *allocate(size_t size_bytes, int ordinal, void *native) {
         throw std::runtime_error("ferrum_mem: " + device->message);
     ferrum_stream stream;
     ferrum_address address;
-    if (stream_of(*device, native, &stream) != FERRUM_OK ||
-        ferrum_pool_alloc(device->pool, size_bytes, stream, &address) !=
-            FERRUM_OK)
+    if (stream_of(*device, native, &stream) != FERRUM_OK)
+        throw std::runtime_error("ferrum_mem: " + last_message());
+    if (device->announced_count != 0)
+        begin_graph(*device, native, stream);
+    if (ferrum_pool_alloc(device->pool, size_bytes, stream, &address) !=
+        FERRUM_OK)
         throw std::runtime_error("ferrum_mem: " + last_message());
     return reinterpret_cast<void *>(static_cast<uintptr_t>(address));
 }
@@ -113,8 +146,12 @@ void deallocate(void *address, int ordinal, void *native) {
         return;
     Device *device = find(ordinal);
     ferrum_stream stream;
-    if (device == nullptr || device->status != FERRUM_OK ||
-        stream_of(*device, native, &stream) != FERRUM_OK ||
+    bool usable = device != nullptr && device->status == FERRUM_OK &&
+                  stream_of(*device, native, &stream) == FERRUM_OK;
+    // What a graph uses is freed when it is released.
+    if (usable && device->announced_count != 0)
+        begin_graph(*device, native, stream);
+    if (!usable ||
         ferrum_pool_free(device->pool, reinterpret_cast<uintptr_t>(address),
                          stream) != FERRUM_OK)
         std::fprintf(stderr, "ferrum_mem: %p was not freed: %s\n", address,
@@ -154,6 +191,53 @@ void ferrum_torch_reset(void) {
     for (Device &device : devices)
         if (device.made)
             ferrum_pool_trim(device.pool, 0, &released_bytes);
+}
+
+void ferrum_torch_begin_graph(int ordinal, ferrum_torch_graphs graphs,
+                              std::function<bool(void *)> is_of_capture) {
+    Device *device = find(ordinal);
+    if (device == nullptr || device->status != FERRUM_OK)
+        return;
+    std::lock_guard<std::mutex> held(device->graphs_lock);
+    device->announced.push_back({graphs, std::move(is_of_capture)});
+    device->announced_count++;
+}
+
+void ferrum_torch_end_graph(int ordinal, ferrum_torch_graphs graphs) {
+    Device *device = find(ordinal);
+    if (device == nullptr || device->status != FERRUM_OK)
+        return;
+    std::lock_guard<std::mutex> held(device->graphs_lock);
+    for (size_t i = device->announced.size(); i-- > 0;) {
+        const Announced &one = device->announced[i];
+        if (one.graphs != graphs)
+            continue;
+        if (one.graph != 0 &&
+            ferrum_pool_capture_end(device->pool, one.graph) != FERRUM_OK)
+            throw std::runtime_error("ferrum_mem: " + last_message());
+        device->announced.erase(device->announced.begin() +
+                                static_cast<ptrdiff_t>(i));
+        device->announced_count--;
+        return;
+    }
+}
+
+// On which stream the graphs ran last is not said: all are waited for.
+void ferrum_torch_release_graphs(int ordinal, ferrum_torch_graphs graphs) {
+    Device *device = find(ordinal);
+    if (device == nullptr || device->status != FERRUM_OK)
+        return;
+    std::lock_guard<std::mutex> held(device->graphs_lock);
+    auto found = device->captured.find(graphs);
+    if (found == device->captured.end())
+        return;
+    ferrum_device_synchronize(device->handle, FERRUM_WAIT_FOREVER);
+    for (uint64_t graph : found->second)
+        if (ferrum_pool_capture_release(device->pool, graph, {}) != FERRUM_OK)
+            std::fprintf(
+                stderr, "ferrum_mem: graph %llu was not released: %s\n",
+                static_cast<unsigned long long>(graph), last_message().c_str());
+    device->captured.erase(found);
 }
 
 void *ferrum_cupy_malloc(void *stream, size_t size_bytes, int device) {

@@ -16,6 +16,8 @@
 #include <stddef.h>
 
 #ifdef __cplusplus
+#include <functional>
+#include <utility>
 extern "C" {
 #endif
 
@@ -31,6 +33,20 @@ FERRUM_ALLOCATOR_API void ferrum_torch_record_stream(void *address,
                                                      void *stream);
 /** For set_reset_fn: gives back everything that is not in use, on all devices. */
 FERRUM_ALLOCATOR_API void ferrum_torch_reset(void);
+
+#ifdef __cplusplus
+/* For set_begin_allocate_to_pool, set_end_allocate_to_pool_fn and set_release_pool,
+ * which PyTorch calls around the capture of a graph and when it is gone: what the
+ * graph's streams allocate in between is the graph's own. */
+using ferrum_torch_graphs = std::pair<unsigned long long, unsigned long long>;
+FERRUM_ALLOCATOR_API void
+ferrum_torch_begin_graph(int device, ferrum_torch_graphs graphs,
+                         std::function<bool(void *)> is_of_capture);
+FERRUM_ALLOCATOR_API void ferrum_torch_end_graph(int device,
+                                                 ferrum_torch_graphs graphs);
+FERRUM_ALLOCATOR_API void
+ferrum_torch_release_graphs(int device, ferrum_torch_graphs graphs);
+#endif
 
 /** For cupy.cuda.CFunctionAllocator, whose first argument is stream: the
  *  cudaStream_t that CuPy works on, 0 for its default. */

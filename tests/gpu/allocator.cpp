@@ -200,12 +200,17 @@ void memory_of_a_graph() {
     unsigned char byte = 0;
     CUdeviceptr result;
     CUDA_OK(CU(cuMemAlloc)(&result, size));
+    // In the order in which PyTorch does so.
+    const ferrum_torch_graphs graphs = {0, 1};
+    ferrum_torch_begin_graph(ordinal, graphs,
+                             [stream](void *one) { return one == stream; });
     CUDA_OK(CU(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     void *a = ferrum_torch_alloc(size, ordinal, stream);
     CUDA_OK(CU(cuMemsetD8Async)(address_of(a), 5, size, stream));
     CUDA_OK(CU(cuMemcpyDtoDAsync)(result, address_of(a), size, stream));
     ferrum_torch_free(a, size, ordinal, stream);
     CUDA_OK(CU(cuStreamEndCapture)(stream, &graph));
+    ferrum_torch_end_graph(ordinal, graphs);
     CUDA_OK(CU(cuGraphInstantiateWithFlags)(&exec, graph, 0));
     void *b = ferrum_torch_alloc(size, ordinal, stream);
     CHECK(a != b);
@@ -220,6 +225,13 @@ void memory_of_a_graph() {
     CUDA_OK(CU(cuGraphExecDestroy)(exec));
     CUDA_OK(CU(cuGraphDestroy)(graph));
     CUDA_OK(CU(cuMemFree)(result));
+    uint64_t released = 0;
+    ferrum_torch_release_graphs(ordinal, graphs);
+    ferrum_torch_release_graphs(ordinal, graphs);
+    OK(ferrum_allocator_trim(ordinal, &released));
+    ferrum_statistics books = FERRUM_STATISTICS_INIT;
+    OK(ferrum_pool_get_statistics(pool(), &books));
+    CHECK(books.live_blocks.current == 0);
 }
 
 } // namespace

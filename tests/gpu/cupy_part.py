@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""CuPy on pools of the library.
+
+cupy_part.py            the part
+cupy_part.py case NAME  one case, in this process
+"""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+from typing import Any
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import framework
+
+
+def start() -> Any:
+    """CuPy, with our allocator."""
+    import cupy
+
+    framework.use_in_cupy(cupy)
+    return cupy
+
+
+def arithmetic() -> None:
+    """What comes out is what NumPy gives, with many arrays that come and go."""
+    cupy = start()
+    import numpy
+
+    chance = numpy.random.default_rng(1)
+    for _ in range(200):
+        a = chance.standard_normal((int(chance.integers(1, 300)), 64), dtype=numpy.float32)
+        b = chance.standard_normal((64, 32), dtype=numpy.float32)
+        found = cupy.asnumpy(cupy.tanh(cupy.asarray(a) @ cupy.asarray(b)).sum(axis=0))
+        assert numpy.allclose(found, numpy.tanh(a @ b).sum(axis=0), atol=1e-3)
+
+
+def books() -> None:
+    """The memory of arrays is in the books, and the cache can be emptied."""
+    cupy = start()
+    import ferrum_mem
+
+    array = cupy.zeros(32 << 20, dtype=cupy.uint8)
+    with ferrum_mem.Device("cuda:0") as device:
+        assert device.statistics().requested.current >= array.nbytes
+        assert device.owner_of(array.data.ptr).size_bytes >= array.nbytes
+        del array
+        cupy.cuda.Device().synchronize()
+        assert framework.empty_cache() >= 32 << 20
+        assert device.statistics().requested.current == 0
+
+
+def streams() -> None:
+    """Two streams of CuPy with an allocator each do not get each other's memory too early."""
+    cupy = start()
+    ours = framework.library()
+    made = []
+    for _ in range(2):
+        stream = cupy.cuda.Stream(non_blocking=True)
+        hook = cupy.cuda.CFunctionAllocator(
+            stream.ptr,
+            framework.address_of(ours.ferrum_cupy_malloc),
+            framework.address_of(ours.ferrum_cupy_free),
+            ours,
+        )
+        made.append((stream, hook))
+    for round_ in range(50):
+        kept = []
+        for number, (stream, hook) in enumerate(made):
+            with stream, cupy.cuda.using_allocator(hook.malloc):
+                work = cupy.full((1 << 20,), number + round_, dtype=cupy.int32)
+                kept.append(work * 2)
+                del work
+        for number, array in enumerate(kept):
+            made[number][0].synchronize()
+            assert bool((array == 2 * (number + round_)).all())
+
+
+def arrays_of_both() -> None:
+    """Blocks of the library are arrays without a copy."""
+    cupy = start()
+    import ferrum_mem
+
+    with (
+        ferrum_mem.Device("cuda:0") as device,
+        ferrum_mem.Pool(device) as pool,
+        pool.alloc(1000) as block,
+    ):
+        array = cupy.from_dlpack(block)
+        assert array.data.ptr == block.address
+        array[:] = 5
+        shown = cupy.asarray(block)
+        assert shown.data.ptr == block.address
+        assert int(shown.sum()) == 5000
+        cupy.cuda.Device().synchronize()
+        del array, shown
+
+
+CASES = {
+    "arithmetic": arithmetic,
+    "books": books,
+    "streams": streams,
+    "arrays of both": arrays_of_both,
+}
+VERSIONS = "import cupy; cupy.zeros(1); print(cupy.__version__)"
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["case"]:
+        sys.exit(framework.run_cases(CASES))
+    sys.exit(framework.run_part("cupy", __file__, list(CASES), VERSIONS))
