@@ -1,0 +1,134 @@
+"""Graphs: what a pool keeps for work that was captured."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+from . import _abi, _native
+from ._owned import Owned, Resource
+from .pools import Pool
+from .streams import Stream, optional_handle
+
+__all__ = ["Graph", "GraphInfo"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphInfo:
+    """A graph at one moment. What is told of the private pool is of all graphs that
+    share it.
+
+    Attributes:
+        capturing: until end().
+        sharing: graphs of the private pool, this one included.
+        held_bytes: had from the device by the private pool.
+        live_bytes: size of its live blocks.
+        live_blocks: how many they are.
+        parked_bytes: freed blocks from before the capture that stay until the graph
+            is released.
+    """
+
+    capturing: bool
+    sharing: int
+    held_bytes: int
+    live_bytes: int
+    live_blocks: int
+    parked_bytes: int
+
+
+class Graph(Resource):
+    """What a pool keeps for a graph: made when the capture has begun, closed when the
+    graph will not run again.
+
+    In between, allocations for the streams of the capture come from a private pool of
+    the graph, and what it uses stays where it is, freed or not.
+
+        begin_capture(stream)              # of the device's own runtime
+        graph = fm.Graph(pool, stream=stream)
+        ...                                # work that is captured
+        end_capture(stream)
+        graph.end()
+        ...                                # the graph runs
+        graph.close()
+
+    Args:
+        pool: whose blocks the captured work uses.
+        stream: a stream that captures now; None: the default one.
+        shared: a graph of the pool whose private pool it is to have: the two run in
+            the order of their captures, never at once.
+
+    Raises:
+        UnsupportedError: streams of the device do not capture.
+        InvalidStateError: the stream does not capture, or its capture was spoilt.
+        AlreadyExistsError: the capture has a graph in this pool already.
+        NotFoundError: shared is no graph of this pool, or was released.
+    """
+
+    def __init__(
+        self, pool: Pool, *, stream: Stream | None = None, shared: Graph | None = None
+    ) -> None:
+        handle = pool._handle
+        number = ctypes.c_uint64()
+        other = 0 if shared is None else shared._handle
+        _native.check(
+            _native.library().ferrum_pool_capture_begin(
+                handle, optional_handle(stream), other, ctypes.byref(number)
+            )
+        )
+        release = _native.library().ferrum_pool_capture_release
+        # Where it ran last, as close() is told; the record refers to no wrapper.
+        last: list[Stream | None] = [None]
+
+        def end(_flags: int) -> int:
+            return release(handle, number, optional_handle(last[0]))
+
+        self._pool, self._last = pool, last
+        self._own(Owned(f"Graph {number.value} of {pool!r}", end, pool._owned), number.value)
+
+    @property
+    def pool(self) -> Pool:
+        """The pool that the work was captured for."""
+        return self._pool
+
+    @property
+    def number(self) -> int:
+        """The number of the graph in its pool."""
+        return int(self._handle)
+
+    def end(self) -> None:
+        """Says that the capture has ended. Live blocks stay live.
+
+        Raises:
+            InvalidStateError: the stream still captures, or it was said before.
+        """
+        _native.check(
+            _native.library().ferrum_pool_capture_end(self._pool._handle, self._handle)
+        )
+
+    def close(self, *, stream: Stream | None = None) -> None:
+        """Says that the graph will not run again once what is queued on the stream now
+        (None: the default one) is done. Does not wait for that.
+
+        Raises:
+            InvalidStateError: the graph is being captured, or the stream captures;
+                nothing has changed.
+        """
+        self._last[0] = stream
+        self._owned.close()
+
+    def info(self) -> GraphInfo:
+        """Describes the graph."""
+        raw = _abi.ferrum_graph_info.init()
+        _native.check(
+            _native.library().ferrum_pool_capture_get_info(
+                self._pool._handle, self._handle, ctypes.byref(raw)
+            )
+        )
+        return GraphInfo(
+            capturing=raw.capturing != 0,
+            sharing=raw.sharing,
+            held_bytes=raw.held_bytes,
+            live_bytes=raw.live_bytes,
+            live_blocks=raw.live_blocks,
+            parked_bytes=raw.parked_bytes,
+        )

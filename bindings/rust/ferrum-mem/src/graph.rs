@@ -1,0 +1,114 @@
+use crate::error::check;
+use crate::pool::Pool;
+use crate::stream::{raw_of, Stream};
+use crate::{sys, Error, Result};
+
+/// What a pool keeps for a graph, from the beginning of its capture until it is dropped,
+/// which says that the graph does not run any more after what is queued on the default
+/// stream. One that is dropped while the capture goes on stays with the pool.
+#[derive(Debug)]
+pub struct Graph {
+    number: u64,
+    pool: Pool,
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        if self.number != 0 {
+            // SAFETY: plain values.
+            unsafe {
+                sys::ferrum_pool_capture_release(self.pool.raw(), self.number, Default::default())
+            };
+        }
+    }
+}
+
+/// A graph at one moment. What is told of the private pool is of all graphs that share
+/// it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GraphInfo {
+    /// Until `Graph::end`.
+    pub capturing: bool,
+    /// Graphs of the private pool, this one included.
+    pub sharing: u64,
+    /// What the private pool has of the device.
+    pub held_bytes: u64,
+    /// Size of its live blocks.
+    pub live_bytes: u64,
+    /// How many they are.
+    pub live_blocks: u64,
+    /// Freed blocks from before the capture that stay until the graph is released.
+    pub parked_bytes: u64,
+}
+
+impl Pool {
+    /// Has allocations for the streams of a capture come from a private pool of the
+    /// graph, or from that of another one: the two then run in the order of their
+    /// captures, never at once. The stream, or the default one, captures already.
+    pub fn capture(&self, stream: Option<&Stream>, shared: Option<&Graph>) -> Result<Graph> {
+        let mut number = 0;
+        let other = shared.map_or(0, |graph| graph.number);
+        // SAFETY: number is an output of the call.
+        check(unsafe {
+            sys::ferrum_pool_capture_begin(self.raw(), raw_of(stream), other, &mut number)
+        })?;
+        Ok(Graph {
+            number,
+            pool: self.clone(),
+        })
+    }
+}
+
+impl Graph {
+    /// Its number in the pool.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The pool that the work was captured for.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Says that the capture has ended. Live blocks stay live.
+    pub fn end(&self) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_pool_capture_end(self.pool.raw(), self.number) })
+    }
+
+    /// Says that the graph does not run any more once what is queued on the stream now is
+    /// done. When that fails the graph is still there.
+    pub fn release(
+        mut self,
+        stream: Option<&Stream>,
+    ) -> std::result::Result<(), Box<(Self, Error)>> {
+        // SAFETY: plain values.
+        let released = check(unsafe {
+            sys::ferrum_pool_capture_release(self.pool.raw(), self.number, raw_of(stream))
+        });
+        match released {
+            Ok(()) => {
+                self.number = 0;
+                Ok(())
+            }
+            Err(error) => Err(Box::new((self, error))),
+        }
+    }
+
+    /// Describes it.
+    pub fn info(&self) -> Result<GraphInfo> {
+        let mut raw = sys::ferrum_graph_info::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe {
+            sys::ferrum_pool_capture_get_info(self.pool.raw(), self.number, &mut raw)
+        })?;
+        Ok(GraphInfo {
+            capturing: raw.capturing != 0,
+            sharing: raw.sharing,
+            held_bytes: raw.held_bytes,
+            live_bytes: raw.live_bytes,
+            live_blocks: raw.live_blocks,
+            parked_bytes: raw.parked_bytes,
+        })
+    }
+}
