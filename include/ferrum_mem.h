@@ -1344,12 +1344,13 @@ typedef struct ferrum_graph_info {
 } ferrum_graph_info;
 
 /** Initial value of a ferrum_graph_info. */
+/* clang-format off */
 #define FERRUM_GRAPH_INFO_INIT {(uint32_t)sizeof(ferrum_graph_info), 0, 0, 0, 0, 0, 0}
+/* clang-format on */
 
 /** Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for any other. */
-FERRUM_API ferrum_status
-ferrum_pool_capture_get_info(ferrum_pool pool, uint64_t graph,
-                             ferrum_graph_info *info_out);
+FERRUM_API ferrum_status ferrum_pool_capture_get_info(
+    ferrum_pool pool, uint64_t graph, ferrum_graph_info *info_out);
 
 /** Gives back every live block of the pool, as freed on the stream; those of graphs
  *  stay. */
@@ -2268,7 +2269,7 @@ typedef struct ferrum_shared_pool_config {
     const char *name;
     /** As in ferrum_vpool_config. */
     uint32_t ready_pages;
-    /** FERRUM_BACKING_* */
+    /** FERRUM_BACKING_MOVABLE or FERRUM_BACKING_PRIVATE */
     ferrum_backing backing;
 } ferrum_shared_pool_config;
 

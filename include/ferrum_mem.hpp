@@ -842,6 +842,41 @@ class pool : public detail::owner<ferrum_pool, detail::end_pool> {
     void record_stream(ferrum_address address, ferrum_stream user) const {
         try_record_stream(address, user).value();
     }
+    /** Number of a graph, whose capture has begun and has the stream in it. What is
+     *  allocated for the capture is of its private pool, or of that of a shared one. */
+    result<std::uint64_t> try_capture_begin(ferrum_stream captures = {},
+                                            std::uint64_t shared = 0) const {
+        std::uint64_t graph = 0;
+        ferrum_status status =
+            ferrum_pool_capture_begin(get(), captures, shared, &graph);
+        return detail::outcome(status, graph);
+    }
+    std::uint64_t capture_begin(ferrum_stream captures = {},
+                                std::uint64_t shared = 0) const {
+        return try_capture_begin(captures, shared).value();
+    }
+    result<done> try_capture_end(std::uint64_t graph) const {
+        return detail::outcome(ferrum_pool_capture_end(get(), graph));
+    }
+    void capture_end(std::uint64_t graph) const {
+        try_capture_end(graph).value();
+    }
+    /** The graph runs no more after what is queued on the stream now. */
+    result<done> try_capture_release(std::uint64_t graph,
+                                     ferrum_stream last = {}) const {
+        return detail::outcome(ferrum_pool_capture_release(get(), graph, last));
+    }
+    void capture_release(std::uint64_t graph, ferrum_stream last = {}) const {
+        try_capture_release(graph, last).value();
+    }
+    result<ferrum_graph_info> try_capture_info(std::uint64_t graph) const {
+        ferrum_graph_info out = FERRUM_GRAPH_INFO_INIT;
+        ferrum_status status = ferrum_pool_capture_get_info(get(), graph, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_graph_info capture_info(std::uint64_t graph) const {
+        return try_capture_info(graph).value();
+    }
     result<std::uint64_t> try_usable_size(ferrum_address address) const {
         std::uint64_t out = 0;
         ferrum_status status = ferrum_pool_usable_size(get(), address, &out);

@@ -146,6 +146,8 @@ ferrum_backend = ctypes.c_int32
 ferrum_pressure_level = ctypes.c_int32
 # How a pool takes its memory.
 ferrum_paging = ctypes.c_int32
+# Where a pool has its segments from.
+ferrum_segment_source = ctypes.c_int32
 # What is at an address.
 ferrum_block_state = ctypes.c_int32
 # What a block is used for. Each type may have a pool of its own.
@@ -227,6 +229,15 @@ FERRUM_CAPABILITY_LINKED_MEMORY = 16
 FERRUM_CAPABILITY_EXPORTED_PAGES = 32
 # ferrum_share_memory() and ferrum_event_share() work between processes.
 FERRUM_CAPABILITY_SHARED_MEMORY = 64
+# ferrum_pool_capture_begin() works: streams can be captured, and say so.
+FERRUM_CAPABILITY_CAPTURE = 128
+# FERRUM_MEMORY_MANAGED is memory that moves to where it is used. Without it, it is the device's own
+# on a device that is FERRUM_CAPABILITY_HOST_ADDRESSABLE, else there is none.
+FERRUM_CAPABILITY_MANAGED_MEMORY = 256
+# ferrum_adopt_memory() page-locks memory of the process.
+FERRUM_CAPABILITY_REGISTERED_MEMORY = 512
+# Pools can have FERRUM_SEGMENTS_STREAM_ORDERED.
+FERRUM_CAPABILITY_STREAM_ORDERED = 1024
 # Below 70 %, or unknown (total_bytes 0).
 FERRUM_PRESSURE_LOW = 0
 # From 70 %.
@@ -243,6 +254,12 @@ FERRUM_PAGING_AUTO = 0
 FERRUM_PAGING_OFF = 1
 # Page by page.
 FERRUM_PAGING_ON = 2
+# The device.
+FERRUM_SEGMENTS_PLAIN = 0
+# A pool of the vendor's runtime, from which memory is had in the order of a stream. To give a
+# segment back then waits for no work that does not use it, as the runtime may do otherwise. The
+# runtime's pool is the device's alone, and keeps nothing.
+FERRUM_SEGMENTS_STREAM_ORDERED = 1
 # ready_pages: the library chooses.
 FERRUM_READY_PAGES_AUTO = 0xFFFFFFFF
 # ready_pages of a pool: all of them.
@@ -288,8 +305,14 @@ FERRUM_MEMORY_PINNED = 4
 # Memory that the host and other devices can address: the device's own where it is the host's, else
 # page-locked.
 FERRUM_MEMORY_MAPPED = 5
+# Memory that the host and devices address at the same time, and that the system moves to where it
+# is used; ferrum_prefetch and ferrum_set_usage_hint say where that will be. On a device whose own
+# memory is the host's it is that. It is never moved to another address. It counts in the books of
+# its manager only, and need not be anywhere before it is touched: more of it than a device has is
+# possible, and slow. A device without FERRUM_CAPABILITY_MANAGED_MEMORY: FERRUM_ERROR_UNSUPPORTED.
+FERRUM_MEMORY_MANAGED = 6
 # Number of memory types.
-FERRUM_MEMORY_TYPE_COUNT = 6
+FERRUM_MEMORY_TYPE_COUNT = 7
 # Flag of an allocation request: a defragmentation may move the block while nobody uses it, so that
 # its address is another one afterwards. ferrum_pin keeps it where it is.
 FERRUM_ALLOCATE_RELOCATABLE = 1
@@ -916,6 +939,10 @@ class ferrum_pool_config(ctypes.Structure):
     # Size of the memory's pages, a power of two of at least ferrum_page_sizes.minimum_bytes; 0:
     # what the device recommends. Not heeded over segments.
     physical_page_bytes: int
+    # FERRUM_SEGMENTS_*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO is off and
+    # FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.
+    segment_source: int
+    reserved: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -938,6 +965,8 @@ class ferrum_pool_config(ctypes.Structure):
         ("paging", ferrum_paging),
         ("ready_pages", ctypes.c_uint32),
         ("physical_page_bytes", ctypes.c_uint64),
+        ("segment_source", ferrum_segment_source),
+        ("reserved", ctypes.c_uint32),
     ]
 
     @classmethod
@@ -988,6 +1017,40 @@ class ferrum_pool_request(ctypes.Structure):
     @classmethod
     def init(cls) -> ferrum_pool_request:
         """A struct with the values of FERRUM_POOL_REQUEST_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
+class ferrum_graph_info(ctypes.Structure):
+    """A graph at one moment. What is told of the private pool is of all graphs that share it."""
+
+    struct_size: int
+    # 1 until ferrum_pool_capture_end.
+    capturing: int
+    # Graphs of the private pool, this one included.
+    sharing: int
+    # What the private pool has of the device.
+    held_bytes: int
+    # Live blocks of the private pool, and their size.
+    live_bytes: int
+    live_blocks: int
+    # Freed blocks from before the capture that stay until the graph is released.
+    parked_bytes: int
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("capturing", ctypes.c_uint32),
+        ("sharing", ctypes.c_uint64),
+        ("held_bytes", ctypes.c_uint64),
+        ("live_bytes", ctypes.c_uint64),
+        ("live_blocks", ctypes.c_uint64),
+        ("parked_bytes", ctypes.c_uint64),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_graph_info:
+        """A struct with the values of FERRUM_GRAPH_INFO_INIT."""
         self = cls()
         self.struct_size = ctypes.sizeof(cls)
         return self
@@ -1609,7 +1672,7 @@ class ferrum_shared_pool_config(ctypes.Structure):
     name: bytes | None
     # As in ferrum_vpool_config.
     ready_pages: int
-    # FERRUM_BACKING_*
+    # FERRUM_BACKING_MOVABLE or FERRUM_BACKING_PRIVATE
     backing: int
 
     _fields_ = [
@@ -2176,7 +2239,7 @@ class ferrum_placement_request(ctypes.Structure):
     """What a device is looked for. All zero but the size asks for nothing more."""
 
     struct_size: int
-    # FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MAPPED.
+    # FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MANAGED.
     memory_type: int
     # Not 0.
     size_bytes: int
@@ -2913,7 +2976,9 @@ class ferrum_adoption(ctypes.Structure):
     struct_size: int
     # FERRUM_MEMORY_*, what it is used for.
     memory_type: int
-    # Where the manager's device has it; on a host device a pointer.
+    # Where the manager's device has it; on a host device a pointer. Where
+    # FERRUM_CAPABILITY_REGISTERED_MEMORY is there, that of FERRUM_MEMORY_PINNED and
+    # FERRUM_MEMORY_MAPPED may be a pointer to any memory of the process.
     address: int
     # Not 0.
     size_bytes: int
@@ -3147,11 +3212,35 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_statistics, 176, 8, (0, 4, 8, 24, 40, 56, 72, 88, 104, 120, 136, 144, 152, 160, 168)),
     (
         ferrum_pool_config,
-        128,
+        136,
         8,
-        (0, 4, 8, 16, 24, 32, 40, 44, 48, 56, 64, 68, 72, 80, 88, 96, 104, 112, 116, 120),
+        (
+            0,
+            4,
+            8,
+            16,
+            24,
+            32,
+            40,
+            44,
+            48,
+            56,
+            64,
+            68,
+            72,
+            80,
+            88,
+            96,
+            104,
+            112,
+            116,
+            120,
+            128,
+            132,
+        ),
     ),
     (ferrum_pool_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
+    (ferrum_graph_info, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (ferrum_pool_info, 64, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56)),
     (ferrum_block_info, 264, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 120, 184, 192, 200)),
     (ferrum_manager_config, 88, 8, (0, 4, 8, 12, 16, 20, 24)),
@@ -3573,6 +3662,22 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ferrum_pool_usable_size": (
         ferrum_status,
         (ferrum_pool, ferrum_address, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_pool_capture_begin": (
+        ferrum_status,
+        (ferrum_pool, ferrum_stream, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_pool_capture_end": (
+        ferrum_status,
+        (ferrum_pool, ctypes.c_uint64),
+    ),
+    "ferrum_pool_capture_release": (
+        ferrum_status,
+        (ferrum_pool, ctypes.c_uint64, ferrum_stream),
+    ),
+    "ferrum_pool_capture_get_info": (
+        ferrum_status,
+        (ferrum_pool, ctypes.c_uint64, ctypes.POINTER(ferrum_graph_info)),
     ),
     "ferrum_pool_reset": (
         ferrum_status,
@@ -4562,7 +4667,8 @@ class Functions:
     ferrum_event_is_ready: Callable[..., int]
     # (event, timeout_ns) Waits until the event's point has been passed.
     ferrum_event_synchronize: Callable[..., int]
-    # (start, end, elapsed_ns_out) Time between two events of one device.
+    # (start, end, elapsed_ns_out) Time between two events of one device, as exact as the device
+    # tells it: CUDA does so in single precision.
     ferrum_event_elapsed: Callable[..., int]
     # (stream, event) Makes all later work of the stream wait for the event, which may be another
     # stream's, or another device's of the same backend.
@@ -4599,7 +4705,26 @@ class Functions:
     # (pool, address, size_bytes_out) How many bytes of a live block may be used: at least what was
     # asked for. All of them belong to the block.
     ferrum_pool_usable_size: Callable[..., int]
-    # (pool, stream) Gives back every live block of the pool, as freed on the stream.
+    # (pool, stream, shared_graph, graph_out) Has allocations for the streams of a capture come from
+    # a private pool of the graph, until ferrum_pool_capture_end. To be called when the capture has
+    # begun, for each pool that is used in it: streams that join the capture later are recognised. A
+    # stream captures by its vendor's calls (cuStreamBeginCapture), and is known here by
+    # ferrum_stream_adopt, or through ferrum_stream_get_native.
+    ferrum_pool_capture_begin: Callable[..., int]
+    # (pool, graph) Ends what ferrum_pool_capture_begin began; to be called when the capture itself
+    # has ended. Live blocks stay live.
+    ferrum_pool_capture_end: Callable[..., int]
+    # (pool, graph, stream) Says that a graph will not run again once the work that is queued on the
+    # stream now is done. With the last graph of a private pool its memory goes back to the system,
+    # as soon as that work is done and none of its blocks is live any more; the call does not wait
+    # for it. A capture that has failed, and has no graph, is released as well, with or without
+    # ferrum_pool_capture_end.
+    ferrum_pool_capture_release: Callable[..., int]
+    # (pool, graph, info_out) Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for
+    # any other.
+    ferrum_pool_capture_get_info: Callable[..., int]
+    # (pool, stream) Gives back every live block of the pool, as freed on the stream; those of
+    # graphs stay.
     ferrum_pool_reset: Callable[..., int]
     # (pool) Looks now at every block of a pool that debugs: beside live ones, and into freed ones
     # that are in quarantine. Damage that it reports is repaired, so it is reported once.
@@ -5046,11 +5171,15 @@ class Functions:
     ferrum_create_mapping: Callable[..., int]
     # (memory, target, stream) Queues that a block is brought near a device before it is used there,
     # and returns. The bytes stay as they are, and it counts as no access. On the host it has the
-    # system put memory behind the block.
+    # system put memory behind the block. On other devices FERRUM_MEMORY_MANAGED goes where it is
+    # said, a host device being the host, and other memory stays.
     ferrum_prefetch: Callable[..., int]
     # (memory, hint) Keeps a hint with a block, in place of an earlier one of the same axis;
     # FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
-    # (ferrum_get_usage_hints) and change nothing by themselves.
+    # (ferrum_get_usage_hints) and change nothing by themselves, but that for FERRUM_MEMORY_MANAGED
+    # the device is told of FERRUM_USAGE_READ_MOSTLY (who reads may have a copy) and
+    # FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses, the hints are as they
+    # were.
     ferrum_set_usage_hint: Callable[..., int]
     # (memory, hints_out) Gives the hints of a block.
     ferrum_get_usage_hints: Callable[..., int]

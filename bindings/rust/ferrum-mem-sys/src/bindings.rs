@@ -23,6 +23,9 @@ pub type ferrum_pressure_level = i32;
 /// How a pool takes its memory.
 pub type ferrum_paging = i32;
 
+/// Where a pool has its segments from.
+pub type ferrum_segment_source = i32;
+
 /// What is at an address.
 pub type ferrum_block_state = i32;
 
@@ -215,6 +218,15 @@ pub const FERRUM_CAPABILITY_LINKED_MEMORY: u64 = 16;
 pub const FERRUM_CAPABILITY_EXPORTED_PAGES: u64 = 32;
 /// ferrum_share_memory() and ferrum_event_share() work between processes.
 pub const FERRUM_CAPABILITY_SHARED_MEMORY: u64 = 64;
+/// ferrum_pool_capture_begin() works: streams can be captured, and say so.
+pub const FERRUM_CAPABILITY_CAPTURE: u64 = 128;
+/// FERRUM_MEMORY_MANAGED is memory that moves to where it is used. Without it, it is the
+/// device's own on a device that is FERRUM_CAPABILITY_HOST_ADDRESSABLE, else there is none.
+pub const FERRUM_CAPABILITY_MANAGED_MEMORY: u64 = 256;
+/// ferrum_adopt_memory() page-locks memory of the process.
+pub const FERRUM_CAPABILITY_REGISTERED_MEMORY: u64 = 512;
+/// Pools can have FERRUM_SEGMENTS_STREAM_ORDERED.
+pub const FERRUM_CAPABILITY_STREAM_ORDERED: u64 = 1024;
 /// Below 70 %, or unknown (total_bytes 0).
 pub const FERRUM_PRESSURE_LOW: ferrum_pressure_level = 0;
 /// From 70 %.
@@ -232,6 +244,12 @@ pub const FERRUM_PAGING_AUTO: ferrum_paging = 0;
 pub const FERRUM_PAGING_OFF: ferrum_paging = 1;
 /// Page by page.
 pub const FERRUM_PAGING_ON: ferrum_paging = 2;
+/// The device.
+pub const FERRUM_SEGMENTS_PLAIN: ferrum_segment_source = 0;
+/// A pool of the vendor's runtime, from which memory is had in the order of a stream. To
+/// give a segment back then waits for no work that does not use it, as the runtime may do
+/// otherwise. The runtime's pool is the device's alone, and keeps nothing.
+pub const FERRUM_SEGMENTS_STREAM_ORDERED: ferrum_segment_source = 1;
 /// ready_pages: the library chooses.
 pub const FERRUM_READY_PAGES_AUTO: u32 = 4_294_967_295;
 /// ready_pages of a pool: all of them.
@@ -277,8 +295,15 @@ pub const FERRUM_MEMORY_PINNED: ferrum_memory_type = 4;
 /// Memory that the host and other devices can address: the device's own where it
 /// is the host's, else page-locked.
 pub const FERRUM_MEMORY_MAPPED: ferrum_memory_type = 5;
+/// Memory that the host and devices address at the same time, and that the system moves
+/// to where it is used; ferrum_prefetch and ferrum_set_usage_hint say where that will be.
+/// On a device whose own memory is the host's it is that. It is never moved to another
+/// address. It counts in the books of its manager only, and need not be anywhere before
+/// it is touched: more of it than a device has is possible, and slow. A device without
+/// FERRUM_CAPABILITY_MANAGED_MEMORY: FERRUM_ERROR_UNSUPPORTED.
+pub const FERRUM_MEMORY_MANAGED: ferrum_memory_type = 6;
 /// Number of memory types.
-pub const FERRUM_MEMORY_TYPE_COUNT: ferrum_memory_type = 6;
+pub const FERRUM_MEMORY_TYPE_COUNT: ferrum_memory_type = 7;
 /// Flag of an allocation request: a defragmentation may move the block while
 /// nobody uses it, so that its address is another one afterwards. ferrum_pin keeps
 /// it where it is.
@@ -1048,6 +1073,10 @@ pub struct ferrum_pool_config {
     /// ferrum_page_sizes.minimum_bytes; 0: what the device recommends. Not heeded
     /// over segments.
     pub physical_page_bytes: u64,
+    /// FERRUM_SEGMENTS_\*. With FERRUM_SEGMENTS_STREAM_ORDERED, FERRUM_PAGING_AUTO is
+    /// off and FERRUM_PAGING_ON is FERRUM_ERROR_INVALID_CONFIG.
+    pub segment_source: ferrum_segment_source,
+    pub reserved: u32,
 }
 
 impl ferrum_pool_config {
@@ -1073,6 +1102,8 @@ impl ferrum_pool_config {
         paging: 0,
         ready_pages: 4_294_967_295,
         physical_page_bytes: 0,
+        segment_source: 0,
+        reserved: 0,
     };
 }
 
@@ -1117,6 +1148,44 @@ impl ferrum_pool_request {
 }
 
 impl Default for ferrum_pool_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
+/// A graph at one moment. What is told of the private pool is of all graphs that share
+/// it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_graph_info {
+    pub struct_size: u32,
+    /// 1 until ferrum_pool_capture_end.
+    pub capturing: u32,
+    /// Graphs of the private pool, this one included.
+    pub sharing: u64,
+    /// What the private pool has of the device.
+    pub held_bytes: u64,
+    /// Live blocks of the private pool, and their size.
+    pub live_bytes: u64,
+    pub live_blocks: u64,
+    /// Freed blocks from before the capture that stay until the graph is released.
+    pub parked_bytes: u64,
+}
+
+impl ferrum_graph_info {
+    /// The values of `FERRUM_GRAPH_INFO_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_graph_info>() as u32,
+        capturing: 0,
+        sharing: 0,
+        held_bytes: 0,
+        live_bytes: 0,
+        live_blocks: 0,
+        parked_bytes: 0,
+    };
+}
+
+impl Default for ferrum_graph_info {
     fn default() -> Self {
         Self::INIT
     }
@@ -1780,7 +1849,7 @@ pub struct ferrum_shared_pool_config {
     pub name: *const c_char,
     /// As in ferrum_vpool_config.
     pub ready_pages: u32,
-    /// FERRUM_BACKING_\*
+    /// FERRUM_BACKING_MOVABLE or FERRUM_BACKING_PRIVATE
     pub backing: ferrum_backing,
 }
 
@@ -2363,7 +2432,7 @@ pub struct ferrum_placement {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_placement_request {
     pub struct_size: u32,
-    /// FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MAPPED.
+    /// FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MANAGED.
     pub memory_type: i32,
     /// Not 0.
     pub size_bytes: u64,
@@ -3116,7 +3185,9 @@ pub struct ferrum_adoption {
     pub struct_size: u32,
     /// FERRUM_MEMORY_\*, what it is used for.
     pub memory_type: ferrum_memory_type,
-    /// Where the manager's device has it; on a host device a pointer.
+    /// Where the manager's device has it; on a host device a pointer. Where
+    /// FERRUM_CAPABILITY_REGISTERED_MEMORY is there, that of FERRUM_MEMORY_PINNED and
+    /// FERRUM_MEMORY_MAPPED may be a pointer to any memory of the process.
     pub address: ferrum_address,
     /// Not 0.
     pub size_bytes: u64,
@@ -3379,7 +3450,7 @@ const _: () = {
     assert!(offset_of!(ferrum_statistics, failures) == 152);
     assert!(offset_of!(ferrum_statistics, largest_free_bytes) == 160);
     assert!(offset_of!(ferrum_statistics, thread_cached_bytes) == 168);
-    assert!(size_of::<ferrum_pool_config>() == 128);
+    assert!(size_of::<ferrum_pool_config>() == 136);
     assert!(align_of::<ferrum_pool_config>() == 8);
     assert!(offset_of!(ferrum_pool_config, struct_size) == 0);
     assert!(offset_of!(ferrum_pool_config, enable_auto_expansion) == 4);
@@ -3401,6 +3472,8 @@ const _: () = {
     assert!(offset_of!(ferrum_pool_config, paging) == 112);
     assert!(offset_of!(ferrum_pool_config, ready_pages) == 116);
     assert!(offset_of!(ferrum_pool_config, physical_page_bytes) == 120);
+    assert!(offset_of!(ferrum_pool_config, segment_source) == 128);
+    assert!(offset_of!(ferrum_pool_config, reserved) == 132);
     assert!(size_of::<ferrum_pool_request>() == 48);
     assert!(align_of::<ferrum_pool_request>() == 8);
     assert!(offset_of!(ferrum_pool_request, struct_size) == 0);
@@ -3410,6 +3483,15 @@ const _: () = {
     assert!(offset_of!(ferrum_pool_request, stream) == 24);
     assert!(offset_of!(ferrum_pool_request, expected_lifetime_ns) == 32);
     assert!(offset_of!(ferrum_pool_request, group) == 40);
+    assert!(size_of::<ferrum_graph_info>() == 48);
+    assert!(align_of::<ferrum_graph_info>() == 8);
+    assert!(offset_of!(ferrum_graph_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_graph_info, capturing) == 4);
+    assert!(offset_of!(ferrum_graph_info, sharing) == 8);
+    assert!(offset_of!(ferrum_graph_info, held_bytes) == 16);
+    assert!(offset_of!(ferrum_graph_info, live_bytes) == 24);
+    assert!(offset_of!(ferrum_graph_info, live_blocks) == 32);
+    assert!(offset_of!(ferrum_graph_info, parked_bytes) == 40);
     assert!(size_of::<ferrum_pool_info>() == 64);
     assert!(align_of::<ferrum_pool_info>() == 8);
     assert!(offset_of!(ferrum_pool_info, struct_size) == 0);
@@ -4284,7 +4366,9 @@ extern "C" {
     /// ferrum_pool_info, ferrum_vpool_info or ferrum_shared_pool_info, a model those of
     /// ferrum_model_info, a gpu manager those of ferrum_memory_stats and
     /// ferrum_fallback_stats. mapped_bytes is what of a segment has memory behind it.
-    /// adopted is live memory of others, which is in no statistics. Fields may be added.
+    /// adopted is live memory of others, which is in no statistics. The owner of a pool is
+    /// "pool", "manager", "gpu_manager", or "graph": the private pool of a graph. Fields may
+    /// be added.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_snapshot_json(
@@ -4375,7 +4459,8 @@ extern "C" {
     /// Returns FERRUM_ERROR_TIMEOUT when it takes longer.
     pub fn ferrum_event_synchronize(event: ferrum_event, timeout_ns: u64) -> ferrum_status;
 
-    /// Time between two events of one device.
+    /// Time between two events of one device, as exact as the device tells it: CUDA does so
+    /// in single precision.
     ///
     /// - `elapsed_ns_out`: nanoseconds from start to end; negative when end was
     ///   passed first.
@@ -4403,7 +4488,9 @@ extern "C" {
     /// FERRUM_ERROR_INVALID_ALIGNMENT; FERRUM_ERROR_NOT_FOUND for an unknown
     /// strategy (the message lists them); FERRUM_ERROR_OUT_OF_MEMORY when
     /// pre_allocate cannot be had; FERRUM_ERROR_UNSUPPORTED for
-    /// FERRUM_PAGING_ON on a device without virtual memory;
+    /// FERRUM_PAGING_ON on a device without virtual memory, and for
+    /// FERRUM_SEGMENTS_STREAM_ORDERED on one without
+    /// FERRUM_CAPABILITY_STREAM_ORDERED;
     /// FERRUM_ERROR_INVALID_PAGE_SIZE for a physical_page_bytes that the device
     /// does not have.
     pub fn ferrum_pool_create(
@@ -4551,7 +4638,71 @@ extern "C" {
         size_bytes_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Gives back every live block of the pool, as freed on the stream.
+    /// Has allocations for the streams of a capture come from a private pool of the graph,
+    /// until ferrum_pool_capture_end. To be called when the capture has begun, for each pool
+    /// that is used in it: streams that join the capture later are recognised. A stream
+    /// captures by its vendor's calls (cuStreamBeginCapture), and is known here by
+    /// ferrum_stream_adopt, or through ferrum_stream_get_native.
+    ///
+    /// What the graph uses stays where it is until ferrum_pool_capture_release: memory that is
+    /// freed on a stream of the capture goes to that stream at once, and to others of the same
+    /// private pool when the capture has ended, but never to anybody else. A block from before the
+    /// capture that is freed on such a stream, or was named for one by
+    /// ferrum_pool_record_stream, is freed when the graph is released. Other streams go on as
+    /// ever; thread caches of the pool stand still until the end of its captures.
+    ///
+    /// Graphs may share a private pool. They lie on the same memory then: they have to run in
+    /// the order in which they were captured, one after the other, and what one of them has
+    /// left in a block that is not live is gone when another one has run.
+    ///
+    /// - `stream`: optional: one that captures now.
+    /// - `shared_graph`: a graph of this pool whose private pool it is to be; 0: a new one,
+    ///   which takes memory by itself, at most the max_size_bytes of the pool.
+    /// - `graph_out`: number of the graph in this pool. No two have the same.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED without FERRUM_CAPABILITY_CAPTURE;
+    /// FERRUM_ERROR_INVALID_STATE when the stream does not capture, or an error has
+    /// spoilt its capture; FERRUM_ERROR_ALREADY_EXISTS when this capture has begun in
+    /// the pool before; FERRUM_ERROR_NOT_FOUND for the shared_graph.
+    pub fn ferrum_pool_capture_begin(
+        pool: ferrum_pool,
+        stream: ferrum_stream,
+        shared_graph: u64,
+        graph_out: *mut u64,
+    ) -> ferrum_status;
+
+    /// Ends what ferrum_pool_capture_begin began; to be called when the capture itself has ended.
+    /// Live blocks stay live.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the stream captures,
+    /// or when it was called before.
+    pub fn ferrum_pool_capture_end(pool: ferrum_pool, graph: u64) -> ferrum_status;
+
+    /// Says that a graph will not run again once the work that is queued on the stream now is
+    /// done. With the last graph of a private pool its memory goes back to the system, as soon
+    /// as that work is done and none of its blocks is live any more; the call does not wait
+    /// for it. A capture that has failed, and has no graph, is released as well, with or without
+    /// ferrum_pool_capture_end.
+    ///
+    /// - `stream`: optional: where the graph ran last.
+    ///
+    /// Returns FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the graph is being
+    /// captured, or the stream captures. Then nothing has changed.
+    pub fn ferrum_pool_capture_release(
+        pool: ferrum_pool,
+        graph: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for any other.
+    pub fn ferrum_pool_capture_get_info(
+        pool: ferrum_pool,
+        graph: u64,
+        info_out: *mut ferrum_graph_info,
+    ) -> ferrum_status;
+
+    /// Gives back every live block of the pool, as freed on the stream; those of graphs
+    /// stay.
     pub fn ferrum_pool_reset(pool: ferrum_pool, stream: ferrum_stream) -> ferrum_status;
 
     /// Looks now at every block of a pool that debugs: beside live ones, and into
@@ -6068,7 +6219,8 @@ extern "C" {
 
     /// Queues that a block is brought near a device before it is used there, and
     /// returns. The bytes stay as they are, and it counts as no access. On the host it
-    /// has the system put memory behind the block.
+    /// has the system put memory behind the block. On other devices FERRUM_MEMORY_MANAGED
+    /// goes where it is said, a host device being the host, and other memory stays.
     ///
     /// - `target`: the block's own device, or another.
     /// - `stream`: optional, of the block's device.
@@ -6082,7 +6234,10 @@ extern "C" {
 
     /// Keeps a hint with a block, in place of an earlier one of the same axis;
     /// FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
-    /// (ferrum_get_usage_hints) and change nothing by themselves.
+    /// (ferrum_get_usage_hints) and change nothing by themselves, but that for
+    /// FERRUM_MEMORY_MANAGED the device is told of FERRUM_USAGE_READ_MOSTLY (who reads may
+    /// have a copy) and FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses,
+    /// the hints are as they were.
     ///
     /// Returns FERRUM_ERROR_INVALID_ARGUMENT for what is no hint.
     pub fn ferrum_set_usage_hint(memory: ferrum_memory, hint: ferrum_usage_hint) -> ferrum_status;
@@ -6118,6 +6273,11 @@ extern "C" {
     /// freed: ferrum_deallocate only ends the handle, and is FERRUM_ERROR_BUSY while work
     /// is queued on it. The memory must stay valid until then. Destroying the manager with
     /// FERRUM_FORCE waits for that work.
+    ///
+    /// A device with FERRUM_CAPABILITY_REGISTERED_MEMORY page-locks memory of the process
+    /// that is adopted as FERRUM_MEMORY_PINNED or FERRUM_MEMORY_MAPPED, for as long as it has
+    /// the handle; ferrum_handle_info tells where the device has it. What is page-locked
+    /// already is used as it is.
     ///
     /// Returns FERRUM_ERROR_INVALID_ADDRESS for memory that cannot be read and written
     /// throughout, as far as can be told; FERRUM_ERROR_ALREADY_EXISTS for memory
