@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Measures pools and pages on a device beside what else allocates there, in one run.
+
+Each allocator runs in a process of its own, all of them one after the other in each round, so
+that ratios are of one time. Peers of Python that are not installed are left out and named. Over
+the simulated driver the sizes are small and the figures say nothing; the part only shows that it
+works.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import heapq
+import os
+import pathlib
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import bundle
+import framework
+
+OURS = "pool"
+IN_C = (OURS, "pool_segments", "driver_ordered", "driver_plain")
+IN_PYTHON = (
+    "torch_ferrum", "torch", "torch_expandable", "torch_ordered",
+    "cupy_ferrum", "cupy", "rmm",
+)  # fmt: skip
+MEBIBYTE = 1 << 20
+ROUNDS = 3
+MAP_US, WAKE_SHARE, LEFT_BYTES = 45.0, 0.9, 100 * MEBIBYTE
+
+
+@dataclass
+class Sizes:
+    """How much is measured with."""
+
+    hot: tuple[int, ...]
+    live_bytes: int
+    requests: int
+    pages: int
+    wake_bytes: int
+    rounds: int
+
+
+def sizes_for(driver: dict[str, Any]) -> Sizes:
+    """Sizes for a device: no more than an eighth of it, but for the whole card."""
+    if driver["simulated"]:
+        return Sizes((65536,), 8 * MEBIBYTE, 300, 16, 16 * MEBIBYTE, 1)
+    part = min(driver["devices"][0]["bytes"] // 8, 8 << 30)
+    return Sizes((4096, MEBIBYTE, 64 * MEBIBYTE), part, 8000, 256, part, ROUNDS)
+
+
+# --- traces ------------------------------------------------------------------------------
+
+
+def requests(path: pathlib.Path, count: int) -> Iterator[tuple[float, int, float]]:
+    """When each request of a serving trace comes, its tokens, and when it is done."""
+    start = None
+    with path.open() as file:
+        for number, row in enumerate(csv.DictReader(file)):
+            if number == count:
+                return
+            at = datetime.datetime.fromisoformat(row["TIMESTAMP"][:26]).timestamp()
+            start = at if start is None else start
+            context, generated = int(row["ContextTokens"]), int(row["GeneratedTokens"])
+            took = context * 0.0002 + generated * 0.03
+            yield at - start, context + generated, at - start + took
+
+
+def write_steps(path: pathlib.Path, count: int, live_bytes: int, block_tokens: int) -> None:
+    """Writes the allocations and frees of a trace: a request has one block, or one for every
+    block_tokens. Its bytes a token are such that live_bytes are live at the most."""
+    found = list(requests(bundle.EXAMPLE_TRACES / "azure_llm_code_2023.csv", count))
+    ends: list[tuple[float, int]] = []
+    live = peak = 0
+    for at, tokens, end in found:
+        while ends and ends[0][0] <= at:
+            live -= heapq.heappop(ends)[1]
+        heapq.heappush(ends, (end, tokens))
+        live += tokens
+        peak = max(peak, live)
+    token_bytes = max(1, live_bytes // peak)
+    leaving: list[tuple[float, int, int]] = []
+    number = 0
+    with path.open("w") as file:
+
+        def leave(until: float) -> None:
+            while leaving and leaving[0][0] <= until:
+                _, first, last = heapq.heappop(leaving)
+                file.writelines(f"f {block}\n" for block in range(first, last))
+
+        for at, tokens, end in found:
+            leave(at)
+            blocks = -(-tokens // block_tokens) if block_tokens else 1
+            size = (block_tokens or tokens) * token_bytes
+            file.writelines(f"a {number + block} {size}\n" for block in range(blocks))
+            heapq.heappush(leaving, (end, number, number + blocks))
+            number += blocks
+        leave(float("inf"))
+
+
+# --- measuring ---------------------------------------------------------------------------
+
+
+@dataclass
+class Bench:
+    """The run: what there is to measure, and what came of it."""
+
+    clock: bundle.Clock
+    sizes: Sizes
+    simulated: bool
+    absent: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def variables(self) -> dict[str, str]:
+        """A small card and no dawdling where it is simulated."""
+        if not self.simulated:
+            return {}
+        return {"SIMCUDA_BYTES": "256M", "SIMCUDA_JITTER_US": "0", "SIMCUDA_LEAKS": ""}
+
+    def subjects(self) -> list[str]:
+        """The allocators that are here; no framework works over a simulated driver."""
+        names = IN_C if self.simulated else IN_C + IN_PYTHON
+        return [name for name in names if name not in self.absent and name not in self.failed]
+
+    def one(self, program: str, *words: str) -> dict[str, Any]:
+        """Runs a program of the bundle that prints what it has measured."""
+        command = [bundle.need(bundle.BUNDLE / "bin" / program), *words]
+        done = bundle.run(command, self.clock.left(120), **self.variables())
+        if done.returncode != 0:
+            raise bundle.PartError(
+                f"{program} {' '.join(words)}: status {done.returncode}: {done.stderr[-500:]}"
+            )
+        return bundle.last_json(done.stdout)
+
+    def measure(self, subject: str, *words: str) -> dict[str, Any] | None:
+        """What a measure gives for an allocator; None if it is not here or did not do it."""
+        if subject in IN_C:
+            return self.one("bench", words[0], subject, words[1])
+        script = pathlib.Path(__file__).resolve().parent / "peers.py"
+        done = bundle.run([sys.executable, script, subject, *words], self.clock.left(90))
+        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        if done.returncode == framework.ABSENT:
+            self.absent[subject] = lines[-1]
+        elif done.returncode != 0:
+            self.failed[subject] = f"{' '.join(words)}: {lines[-1]}"
+        else:
+            found = bundle.last_json(done.stdout)
+            self.versions[subject] = found.pop("version")
+            return found
+        return None
+
+    def calls(self, measure: str, argument: int, key: str) -> dict[str, Any]:
+        """A measure of calls for all allocators: median and spread of each round's values, and
+        its ratio to ours in the same round, in the same language."""
+        values: dict[str, list[float]] = {}
+        ratios: dict[str, list[float]] = {}
+        for _ in range(self.sizes.rounds):
+            round_: dict[str, float] = {}
+            for subject in self.subjects():
+                found = self.measure(subject, measure, str(argument))
+                if found is not None:
+                    values.setdefault(subject, []).extend(found[key])
+                    round_[subject] = statistics.median(found[key])
+            for subject, value in round_.items():
+                ours = OURS if subject in IN_C else f"{subject.split('_')[0]}_ferrum"
+                if ours in round_:
+                    ratios.setdefault(subject, []).append(value / round_[ours])
+        return {
+            "argument": argument,
+            "unit": key,
+            "allocators": {
+                subject: {
+                    **bundle.spread(found),
+                    "by_ours": bundle.spread(ratios[subject]) if subject in ratios else None,
+                }
+                for subject, found in values.items()
+            },
+        }
+
+    def trace(self, block_tokens: int) -> dict[str, Any]:
+        """What each allocator holds at the most for what is live at the most."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "steps"
+            write_steps(path, self.sizes.requests, self.sizes.live_bytes, block_tokens)
+            found = {}
+            for subject in self.subjects():
+                one = self.measure(subject, "trace", str(path))
+                if one is None:
+                    continue
+                held = one.pop("held_peak_bytes")
+                one["held_by_live"] = round(held / one["live_peak_bytes"], 4) if held else None
+                found[subject] = one
+        return {"block_tokens": block_tokens, "allocators": found}
+
+
+def targets(found: dict[str, Any], simulated: bool) -> list[dict[str, Any]]:
+    """What was promised, and what was measured; speed means nothing where it is simulated."""
+    pages, wake, fill = found["pages"], found["wake"], found["fill"]
+    share = statistics.median(
+        woken / pinned
+        for woken, pinned in zip(wake["wake_gbps"], wake["pinned_copy_gbps"], strict=True)
+    )
+    wake["share_of_pinned_copy"] = round(share, 4)
+    mapped = pages["map_at_another_address_us"]["median"]
+    returned = fill["free_before_bytes"] - fill["free_after_bytes"]
+    rows = [
+        ("page mapped at another address, us", mapped, MAP_US, mapped <= MAP_US, True),
+        ("waking by the pinned copy's bandwidth", share, WAKE_SHARE, share >= WAKE_SHARE, True),
+        ("bytes that the full card has left", fill["left_bytes"], LEFT_BYTES,
+         fill["left_bytes"] <= LEFT_BYTES, False),
+        ("bytes not given back by the empty card", returned, LEFT_BYTES,
+         returned <= LEFT_BYTES, False),
+    ]  # fmt: skip
+    calls = pages["same_address_driver_calls"]
+    if calls is not None:
+        rows.append(("driver's calls for a page that is still mapped", calls, 0, calls == 0, False))
+    return [
+        {"what": what, "measured": measured, "bound": bound, "met": met}
+        for what, measured, bound, met, is_speed in rows
+        if not (is_speed and simulated)
+    ]
+
+
+def main() -> int:
+    """Measures everything and writes it down."""
+    clock = bundle.Clock()
+    try:
+        driver = bundle.describe()
+        bench = Bench(clock, sizes_for(driver), driver["simulated"])
+        found: dict[str, Any] = {
+            "pages": bench.one("bench_memory", "remap", str(bench.sizes.pages)),
+            "wake": bench.one("bench_memory", "wake", str(bench.sizes.wake_bytes)),
+            "fill": bench.one("bench_memory", "fill"),
+        }
+        found["targets"] = targets(found, driver["simulated"])
+        found["hot"] = [bench.calls("hot", size, "pair_ns") for size in bench.sizes.hot]
+        found["random"] = bench.calls("random", bench.sizes.live_bytes, "replacement_ns")
+        found["traces"] = [bench.trace(0), bench.trace(256)]
+        load = {"load_average": os.getloadavg()[0], "cores": os.cpu_count()}
+        about = {"versions": bench.versions, "absent": bench.absent, "failed": bench.failed}
+        bundle.write_result("bench", driver, {"machine": load, **found, **about})
+    except bundle.PartError as error:
+        return bundle.fail(str(error))
+    for row in found["targets"]:
+        word = "met" if row["met"] else "MISSED"
+        bundle.say(f"{word}: {row['what']}: {row['measured']} (bound {row['bound']})")
+    for name, why in {**bench.absent, **bench.failed}.items():
+        bundle.say(f"left out: {name}: {why}")
+    return bundle.fail(f"{len(bench.failed)} peers failed") if bench.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
