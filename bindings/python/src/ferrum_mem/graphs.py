@@ -101,9 +101,7 @@ class Graph(Resource):
         Raises:
             InvalidStateError: the stream still captures, or it was said before.
         """
-        _native.check(
-            _native.library().ferrum_pool_capture_end(self._pool._handle, self._handle)
-        )
+        _native.check(_native.library().ferrum_pool_capture_end(self._pool._handle, self._handle))
 
     def close(self, *, stream: Stream | None = None) -> None:
         """Says that the graph will not run again once what is queued on the stream now

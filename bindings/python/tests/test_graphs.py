@@ -1,0 +1,113 @@
+"""Graphs of pools: captures over the simulated driver's library, and what the host says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import ferrum_mem as fm
+import pytest
+
+SIMULATOR = Path(__file__).resolve().parents[3] / "build/test/simcuda/12090/libcuda.so.1"
+
+# The program's own calls of the driver are made through the same library.
+PROGRAM = """
+import ctypes, os
+import ferrum_mem as fm
+
+cuda = ctypes.CDLL(os.environ["FERRUM_CUDA_LIBRARY"])
+
+def call(name, *arguments):
+    code = getattr(cuda, name)(*arguments)
+    assert code == 0, (name, code)
+
+def violations():
+    text = ctypes.create_string_buffer(4096)
+    return text.value.decode() if cuda.simcuda_violations(text, 4096) else ""
+
+with fm.Device("cuda:0") as device:
+    assert device.info().capabilities & fm.Capability.CAPTURE
+    context, raw = ctypes.c_void_p(), ctypes.c_void_p()
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+    call("cuCtxPushCurrent_v2", context)
+    call("cuStreamCreate", ctypes.byref(raw), 1)
+    with fm.AdoptedStream(device, native_handle=raw.value) as stream, fm.Pool(device) as pool:
+        # Blocks that wait in a thread cache.
+        for block in [pool.alloc(4096, stream=stream) for _ in range(20)]:
+            block.free(stream)
+        kept = pool.alloc(4096, stream=stream)
+        cached = pool.alloc(4096, stream=stream)
+        outside = cached.address
+        cached.free(stream)
+
+        call("cuStreamBeginCapture_v2", raw, 0)
+        graph = fm.Graph(pool, stream=stream)
+        assert graph.info().capturing and graph.info().sharing == 1
+        first = pool.alloc(4096, stream=stream)
+        again = first.address
+        first.free(stream)
+        second = pool.alloc(4096, stream=stream)
+        assert second.address == again != outside
+        kept_at = kept.address
+        kept.free(stream)
+        assert graph.info().parked_bytes == 4096
+        assert graph.info().live_blocks == 1
+        try:
+            graph.end()
+        except fm.InvalidStateError:
+            pass
+        else:
+            raise AssertionError("the capture goes on")
+        assert violations() == ""
+        template, executable = ctypes.c_void_p(), ctypes.c_void_p()
+        call("cuStreamEndCapture", raw, ctypes.byref(template))
+        call("cuGraphDestroy", template)
+        graph.end()
+
+        # Neither what the graph has nor what it uses goes to anybody.
+        others = [pool.alloc(4096, stream=stream) for _ in range(200)]
+        assert not {block.address for block in others} & {again, kept_at}
+        for block in others:
+            block.free(stream)
+        names = {p["name"]: p["owner"] for d in fm.snapshot()["devices"] for p in d["pools"]}
+        assert "graph" in names.values()
+        try:
+            pool.close()
+        except fm.BusyError:
+            pass
+        else:
+            raise AssertionError("a graph is there")
+        second.free(stream)
+        graph.close(stream=stream)
+        assert graph.closed
+        try:
+            graph.info()
+        except fm.InvalidHandleError:
+            pass
+        names = {p["name"]: p["owner"] for d in fm.snapshot()["devices"] for p in d["pools"]}
+        assert "graph" not in names.values()
+    call("cuStreamDestroy_v2", raw)
+    call("cuCtxPopCurrent_v2", ctypes.byref(context))
+    call("cuDevicePrimaryCtxRelease_v2", 0)
+assert violations() == ""
+fm.shutdown()
+"""
+
+
+def test_a_capture_over_the_simulated_driver():
+    if not SIMULATOR.exists():
+        pytest.skip("the simulated driver is not built (make simcuda)")
+    environment = {**os.environ, "FERRUM_CUDA_LIBRARY": str(SIMULATOR)}
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+def test_the_host_captures_nothing():
+    with fm.Device("cpu:0") as device, fm.Pool(device) as pool, fm.Stream(device) as stream:
+        assert not device.info().capabilities & fm.Capability.CAPTURE
+        with pytest.raises(fm.UnsupportedError, match="do not capture"):
+            fm.Graph(pool, stream=stream)
