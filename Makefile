@@ -72,7 +72,7 @@ C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 GO_PACKAGES = ./core/... ./drivers/... ./cmd/...
 
 CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
-TESTS  := test-go test-race test-tables test-fuzz test-c test-asan test-cache test-simcuda test-gorgonia test-gpu-parts test-python test-rust test-report test-bench test-examples test-consumers
+TESTS  := test-go test-race test-tables test-fuzz test-c test-asan test-cache test-simcuda test-cuda test-gorgonia test-gpu-parts test-python test-rust test-report test-bench test-examples test-consumers
 
 SUITE := $(PYTHON) scripts/suite.py
 
@@ -340,6 +340,9 @@ build/test/simcuda/test_%: tests/simcuda/test_%.c $(SIMCUDA_HEADERS) $(SIMCUDA_L
 simcuda: $(SIMCUDA_LIBRARIES)
 test-simcuda: ready-test $(SIMCUDA_TESTS)
 	@$(SUITE) $@ c -- scripts/run_programs.sh $(SIMCUDA_TESTS)
+# The suites of core that run on any device.
+test-cuda: ready-test simcuda
+	@$(SUITE) $@ go -- scripts/test_cuda_suites.sh
 
 include tests/gpu/bundle.mk
 

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Runs the suites of core that run on any device on the CUDA driver over the simulated
+# driver, and writes what `go test -json` does.
+#
+#   scripts/test_cuda_suites.sh [PACKAGE...]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ $# -gt 0 ]; then
+    packages=("$@")
+else
+    # Those whose tests open their devices by the one package for that.
+    mapfile -t packages < <(grep -rl '"ferrum_mem/drivers/testdevice"' --include='*_test.go' core | xargs -n1 dirname | sort -u | sed 's#^#./#')
+fi
+status=0
+
+# run GENERATION DEVICES GRANULARITY JITTER CHECKS PACKAGE...
+run() {
+    local library="$PWD/build/test/simcuda/$1/libcuda.so.1"
+    echo "# driver $1, $2 devices, pages of $3" >&2
+    FERRUM_TEST_DEVICE=cuda:0 FERRUM_CUDA_LIBRARY=$library SIMCUDA_DEVICES=$2 SIMCUDA_GRANULARITY=$3 \
+        SIMCUDA_JITTER_US=$4 SIMCUDA_BYTES=2G SIMCUDA_LEAKS='' \
+        "${GO:-go}" test -json -count=1 -timeout=300s "${@:6}" -rapid.checks="$5" || status=1
+}
+
+# One device as large as a real one has its pages; several, and the oldest driver, with
+# small pages, which make no difference to them and take less time.
+run 12090 1 2M 20 8 "${packages[@]}"
+run 12090 4 64K 50 20 "${packages[@]}"
+run 12000 2 64K 50 10 "${packages[@]}"
+run 11020 2 64K 20 5 "${packages[@]}"
+exit $status
