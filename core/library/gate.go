@@ -58,6 +58,13 @@ func (g *gate) close() {
 	}
 }
 
+// isClosed says whether nothing more is made.
+func (g *gate) isClosed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
+}
+
 func (g *gate) reopen() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
