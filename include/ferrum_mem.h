@@ -4515,9 +4515,9 @@ typedef struct ferrum_page_import {
  *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device without
  *         FERRUM_CAPABILITY_EXPORTED_PAGES.
  */
-FERRUM_API ferrum_status
-ferrum_import_pages(ferrum_manager manager, const ferrum_page_import *pages,
-                    ferrum_memory *memory_out);
+FERRUM_API ferrum_status ferrum_import_pages(ferrum_manager manager,
+                                             const ferrum_page_import *pages,
+                                             ferrum_memory *memory_out);
 
 /** A range of one process's device memory, as bytes that mean it in another. */
 typedef struct ferrum_shared_memory {
@@ -4560,10 +4560,9 @@ FERRUM_API ferrum_status ferrum_share_memory(ferrum_device device,
  *         FERRUM_ERROR_INVALID_SIZE for a range beyond the memory;
  *         FERRUM_ERROR_ALREADY_EXISTS for one that is open.
  */
-FERRUM_API ferrum_status ferrum_import_memory(ferrum_manager manager,
-                                              const ferrum_shared_memory *shared,
-                                              const char *tag,
-                                              ferrum_memory *memory_out);
+FERRUM_API ferrum_status
+ferrum_import_memory(ferrum_manager manager, const ferrum_shared_memory *shared,
+                     const char *tag, ferrum_memory *memory_out);
 
 /** An event of one process, as bytes that mean it in another. */
 typedef struct ferrum_shared_event {

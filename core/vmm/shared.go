@@ -67,6 +67,10 @@ func NewShared(e *engine.Engine, c SharedConfig) (*Shared, error) {
 
 func newShared(e *engine.Engine, c SharedConfig, hands bool) (*Shared, error) {
 	const op = "shared.new"
+	if c.Backing == device.BackingShareable {
+		return nil, device.Errorf(device.CodeInvalidConfig, op,
+			"backing %d: pages of models go from one to the other, so no process else may have them", c.Backing).On(e.ID())
+	}
 	physical, err := newPhysical(op, e, PhysicalConfig{
 		Name: c.Name, PageBytes: c.PageBytes, LimitBytes: c.LimitBytes, ReadyPages: c.ReadyPages, Backing: c.Backing,
 	}, hands)

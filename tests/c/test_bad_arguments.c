@@ -450,6 +450,37 @@ static ferrum_status stream_of(uint64_t device,
         ferrum_stream_adopt((ferrum_device){device}, &s, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
+/* Pages that are none: the program's standard input. */
+static ferrum_status import_with(uint64_t manager,
+                                 void (*change)(ferrum_page_import *)) {
+    static const int32_t files[1] = {0};
+    ferrum_page_import i = FERRUM_PAGE_IMPORT_INIT;
+    i.descriptors = files;
+    i.count = 1;
+    i.page_bytes = FIXTURE_PAGE;
+    if (change != NULL)
+        change(&i);
+    ferrum_memory out = {1};
+    ferrum_status status =
+        ferrum_import_pages((ferrum_manager){manager}, &i, &out);
+    return out.id == 0 ? status : FERRUM_OK;
+}
+static void change_import_no_list(ferrum_page_import *i) {
+    i->descriptors = NULL;
+}
+static void change_import_none(ferrum_page_import *i) { i->count = 0; }
+static void change_import_many(ferrum_page_import *i) { i->count = UINT64_MAX; }
+static void change_import_closed(ferrum_page_import *i) {
+    static const int32_t closed[1] = {-1};
+    i->descriptors = closed;
+}
+static void change_import_size_0(ferrum_page_import *i) { i->page_bytes = 0; }
+static void change_import_size(ferrum_page_import *i) { i->page_bytes = 3; }
+static void change_import_size_max(ferrum_page_import *i) {
+    i->page_bytes = UINT64_MAX;
+}
+static void change_import_reserved(ferrum_page_import *i) { i->reserved = 1; }
+static void change_import_tag(ferrum_page_import *i) { i->tag = "\xff"; }
 /* What is queued in a stream that takes nothing. */
 static ferrum_status refused_by_its_owner(fixture *f) {
     ferrum_foreign_stream s = FERRUM_FOREIGN_STREAM_INIT;
@@ -560,6 +591,10 @@ static ferrum_status adopt_twice(fixture *f) {
     X(pool_free_sized, POOL, ferrum_pool_free_sized((ferrum_pool){id}, f->block, 4096, f->stream)) \
     X(pool_free_batch, POOL, free_batch_with(id, f->stream.id, f->block, 0)) \
     X(pool_record_stream, POOL, ferrum_pool_record_stream((ferrum_pool){id}, f->block, f->stream)) \
+    X(pool_capture_begin, POOL, ferrum_pool_capture_begin((ferrum_pool){id}, f->stream, 0, OUT(uint64_t, {0}))) \
+    X(pool_capture_end, POOL, ferrum_pool_capture_end((ferrum_pool){id}, 1)) \
+    X(pool_capture_release, POOL, ferrum_pool_capture_release((ferrum_pool){id}, 1, f->stream)) \
+    X(pool_capture_get_info, POOL, ferrum_pool_capture_get_info((ferrum_pool){id}, 1, OUT(ferrum_graph_info, FERRUM_GRAPH_INFO_INIT))) \
     X(pool_usable_size, POOL, ferrum_pool_usable_size((ferrum_pool){id}, f->block, OUT(uint64_t, {0}))) \
     X(pool_reset, POOL, ferrum_pool_reset((ferrum_pool){id}, f->stream)) \
     X(pool_check, POOL, ferrum_pool_check((ferrum_pool){id})) \
@@ -591,6 +626,17 @@ static ferrum_status adopt_twice(fixture *f) {
     X(get_access_stats, MEMORY, ferrum_get_access_stats((ferrum_memory){id}, OUT(ferrum_access_stats, FERRUM_ACCESS_STATS_INIT))) \
     X(adopt_memory, MANAGER, adopt_foreign(id, NULL)) \
     X(stream_adopt, DEVICE, stream_of(id, NULL)) \
+    X(device_get_native, DEVICE, ferrum_device_get_native((ferrum_device){id}, OUT(uint64_t, {0}))) \
+    X(stream_get_native, STREAM, ferrum_stream_get_native((ferrum_stream){id}, OUT(uint64_t, {0}))) \
+    X(event_get_native, EVENT, ferrum_event_get_native((ferrum_event){id}, OUT(uint64_t, {0}))) \
+    X(device_grant_peer, DEVICE, ferrum_device_grant_peer((ferrum_device){id}, f->device)) \
+    X(device_grant_peer_peer, DEVICE, ferrum_device_grant_peer(f->device, (ferrum_device){id})) \
+    X(vpool_export, VPOOL, ferrum_vpool_export((ferrum_vpool){id}, 0, FIXTURE_PAGE, NULL, 0, OUT(size_t, {0}))) \
+    X(import_pages, MANAGER, import_with(id, NULL)) \
+    X(share_memory, DEVICE, ferrum_share_memory((ferrum_device){id}, f->block, 16, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT))) \
+    X(import_memory, MANAGER, ferrum_import_memory((ferrum_manager){id}, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, OUT(ferrum_memory, {0}))) \
+    X(event_share, STREAM, ferrum_event_share((ferrum_stream){id}, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \
+    X(event_open, DEVICE, ferrum_event_open((ferrum_device){id}, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \
     X(handle_get_info, MEMORY, ferrum_handle_get_info((ferrum_memory){id}, OUT(ferrum_handle_info, FERRUM_HANDLE_INFO_INIT))) \
     X(copy_src, MEMORY, copy_with(f, id, f->memory.id)) \
     X(copy_dst, MEMORY, copy_with(f, f->memory.id, id)) \
@@ -679,6 +725,8 @@ static ferrum_status adopt_twice(fixture *f) {
     X(pool_free_sized_stream, STREAM, ferrum_pool_free_sized(f->pool, f->block, 4096, (ferrum_stream){id})) \
     X(pool_free_batch_stream, STREAM, free_batch_with(f->pool.id, id, f->block, 0)) \
     X(pool_record_stream_of, STREAM, ferrum_pool_record_stream(f->pool, f->block, (ferrum_stream){id})) \
+    X(pool_capture_begin_of, STREAM, ferrum_pool_capture_begin(f->pool, (ferrum_stream){id}, 0, OUT(uint64_t, {0}))) \
+    X(pool_capture_release_of, STREAM, ferrum_pool_capture_release(f->pool, 1, (ferrum_stream){id})) \
     X(pool_reset_stream, STREAM, ferrum_pool_reset(f->pool, (ferrum_stream){id})) \
     X(copy_async_stream, STREAM, copy_async_with(f->memory.id, f->memory.id, id)) \
     X(fill_async_stream, STREAM, fill_with(f->memory.id, id)) \
@@ -792,6 +840,7 @@ typedef struct {
     X(pool_alloc_with, "request", 0, ferrum_pool_request, FERRUM_POOL_REQUEST_INIT, ferrum_pool_alloc_with(f->pool, p, OUT(ferrum_address, {0}))) \
     X(device_get_owner, "info_out", 1, ferrum_block_info, FERRUM_BLOCK_INFO_INIT, ferrum_device_get_owner(f->device, f->block, p)) \
     X(pool_get_info, "info_out", 1, ferrum_pool_info, FERRUM_POOL_INFO_INIT, ferrum_pool_get_info(f->pool, p)) \
+    X(pool_capture_get_info, "info_out", 1, ferrum_graph_info, FERRUM_GRAPH_INFO_INIT, ferrum_pool_capture_get_info(f->pool, 1, p)) \
     X(pool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_pool_get_statistics(f->pool, p)) \
     X(manager_create, "config", 0, ferrum_manager_config, FERRUM_MANAGER_CONFIG_INIT, ferrum_manager_create(f->device, p, OUT(ferrum_manager, {0}))) \
     X(manager_configure_pool, "config", 0, ferrum_pool_config, FERRUM_POOL_CONFIG_INIT, ferrum_manager_configure_pool(f->manager, FERRUM_MEMORY_CACHE, p)) \
@@ -808,6 +857,11 @@ typedef struct {
     X(get_access_stats, "stats_out", 1, ferrum_access_stats, FERRUM_ACCESS_STATS_INIT, ferrum_get_access_stats(f->memory, p)) \
     X(adopt_memory, "adoption", 0, ferrum_adoption, FERRUM_ADOPTION_INIT, ferrum_adopt_memory(f->manager, p, OUT(ferrum_memory, {0}))) \
     X(stream_adopt, "foreign", 0, ferrum_foreign_stream, FERRUM_FOREIGN_STREAM_INIT, ferrum_stream_adopt(f->device, p, OUT(ferrum_stream, {0}))) \
+    X(import_pages, "pages", 0, ferrum_page_import, FERRUM_PAGE_IMPORT_INIT, ferrum_import_pages(f->manager, p, OUT(ferrum_memory, {0}))) \
+    X(share_memory, "shared_out", 1, ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT, ferrum_share_memory(f->device, f->block, 16, p)) \
+    X(import_memory, "shared", 0, ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT, ferrum_import_memory(f->manager, p, NULL, OUT(ferrum_memory, {0}))) \
+    X(event_share, "shared_out", 1, ferrum_shared_event, FERRUM_SHARED_EVENT_INIT, ferrum_event_share(f->stream, p, OUT(ferrum_event, {0}))) \
+    X(event_open, "shared", 0, ferrum_shared_event, FERRUM_SHARED_EVENT_INIT, ferrum_event_open(f->device, p, OUT(ferrum_event, {0}))) \
     X(defragment, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_defragment(f->manager, p)) \
     X(defragment_within, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_defragment_within(f->manager, 1, p)) \
     X(reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_reclaim_callback_add(f->device, p, reclaim, NULL, OUT(ferrum_registration, {0}))) \
@@ -1064,6 +1118,8 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(device_get_owner, info_out, ferrum_device_get_owner(f->device, f->block, NULL)) \
     X(pool_trim, released_bytes_out, ferrum_pool_trim(f->pool, 0, NULL)) \
     X(pool_get_info, info_out, ferrum_pool_get_info(f->pool, NULL)) \
+    X(pool_capture_begin, graph_out, ferrum_pool_capture_begin(f->pool, f->stream, 0, NULL)) \
+    X(pool_capture_get_info, info_out, ferrum_pool_capture_get_info(f->pool, 1, NULL)) \
     X(pool_get_statistics, statistics_out, ferrum_pool_get_statistics(f->pool, NULL)) \
     X(manager_create, manager_out, ferrum_manager_create(f->device, NULL, NULL)) \
     X(manager_configure_pool, config, ferrum_manager_configure_pool(f->manager, 0, NULL)) \
@@ -1093,6 +1149,24 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(stream_adopt, foreign, ferrum_stream_adopt(f->device, NULL, OUT(ferrum_stream, {0}))) \
     X(stream_adopt, stream_out, ferrum_stream_adopt(f->device, OUT(ferrum_foreign_stream, FERRUM_FOREIGN_STREAM_INIT), NULL)) \
     X(stream_adopt, enqueue, stream_of(f->device.id, change_no_enqueue)) \
+    X(device_open_native, id, ferrum_device_open_native(NULL, 1, OUT(ferrum_device, {0}))) \
+    X(device_open_native, device_out, ferrum_device_open_native("cpu:0", 1, NULL)) \
+    X(device_open_native, native, ferrum_device_open_native("cpu:0", 0, OUT(ferrum_device, {0}))) \
+    X(device_get_native, native_out, ferrum_device_get_native(f->device, NULL)) \
+    X(stream_get_native, native_out, ferrum_stream_get_native(f->stream, NULL)) \
+    X(event_get_native, native_out, ferrum_event_get_native(f->event, NULL)) \
+    X(vpool_export, count_out, ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 0, NULL)) \
+    X(vpool_export, descriptors_out, ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 1, OUT(size_t, {0}))) \
+    X(import_pages, pages, ferrum_import_pages(f->manager, NULL, OUT(ferrum_memory, {0}))) \
+    X(import_pages, memory_out, ferrum_import_pages(f->manager, OUT(ferrum_page_import, FERRUM_PAGE_IMPORT_INIT), NULL)) \
+    X(import_pages, descriptors, import_with(f->manager.id, change_import_no_list)) \
+    X(share_memory, shared_out, ferrum_share_memory(f->device, f->block, 16, NULL)) \
+    X(import_memory, shared, ferrum_import_memory(f->manager, NULL, NULL, OUT(ferrum_memory, {0}))) \
+    X(import_memory, memory_out, ferrum_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, NULL)) \
+    X(event_share, shared_out, ferrum_event_share(f->stream, NULL, OUT(ferrum_event, {0}))) \
+    X(event_share, event_out, ferrum_event_share(f->stream, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), NULL)) \
+    X(event_open, shared, ferrum_event_open(f->device, NULL, OUT(ferrum_event, {0}))) \
+    X(event_open, event_out, ferrum_event_open(f->device, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), NULL)) \
     X(pressure_callback_add, callback, ferrum_pressure_callback_add(f->device, NULL, NULL, OUT(ferrum_registration, {0}))) \
     X(pressure_callback_add, registration_out, ferrum_pressure_callback_add(f->device, pressure, NULL, NULL)) \
     X(reclaim_callback_add, callback, ferrum_reclaim_callback_add(f->device, NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
@@ -1307,6 +1381,10 @@ CHANGE(pool_tracking_2, ferrum_pool_config, c->tracking = 2;)
 CHANGE(pool_debug_bits, ferrum_pool_config,
        c->debug = FERRUM_DEBUG_POISON | 0x40;)
 CHANGE(paging_3, ferrum_pool_config, c->paging = 3;)
+CHANGE(segment_source_2, ferrum_pool_config, c->segment_source = 2;)
+CHANGE(pool_reserved, ferrum_pool_config, c->reserved = 5;)
+CHANGE(stream_ordered, ferrum_pool_config,
+       c->segment_source = FERRUM_SEGMENTS_STREAM_ORDERED;)
 CHANGE(odd_physical_page, ferrum_pool_config, c->physical_page_bytes = 3 << 20;)
 CHANGE(small_physical_page, ferrum_pool_config, c->paging = FERRUM_PAGING_ON;
        c->physical_page_bytes = 4096;)
@@ -1450,7 +1528,7 @@ CHANGE(adopt_text, ferrum_adoption,
 CHANGE(adopt_size_0, ferrum_adoption, c->size_bytes = 0;)
 CHANGE(adopt_size_max, ferrum_adoption, c->size_bytes = UINT64_MAX;)
 CHANGE(adopt_too_long, ferrum_adoption, c->size_bytes = UINT64_C(1) << 60;)
-CHANGE(adopt_type, ferrum_adoption, c->memory_type = 6;)
+CHANGE(adopt_type, ferrum_adoption, c->memory_type = 7;)
 CHANGE(adopt_tag, ferrum_adoption, c->tag = long_text;)
 CHANGE(native, ferrum_foreign_stream, c->native_handle = 5;)
 CHANGE(foreign_reserved, ferrum_foreign_stream, c->reserved = 1;)
@@ -1637,6 +1715,9 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(pool_create_tracking, INVALID_ARGUMENT, "tracking", pool_with(f, change_pool_tracking_2)) \
     X(pool_create_debug, INVALID_ARGUMENT, "0x40", pool_with(f, change_pool_debug_bits)) \
     X(pool_create_paging, INVALID_CONFIG, "paging is 3", pool_with(f, change_paging_3)) \
+    X(pool_create_source, INVALID_CONFIG, "segment_source is 2", pool_with(f, change_segment_source_2)) \
+    X(pool_create_reserved, INVALID_STRUCT, "reserved is 5", pool_with(f, change_pool_reserved)) \
+    X(pool_create_ordered, UNSUPPORTED, "stream-ordered pool", pool_with(f, change_stream_ordered)) \
     X(pool_create_odd_page, INVALID_PAGE_SIZE, "3145728", pool_with(f, change_odd_physical_page)) \
     X(pool_create_small_page, INVALID_PAGE_SIZE, "4096", pool_with(f, change_small_physical_page)) \
     X(pool_create_fixed_without_block, INVALID_CONFIG, "fixed_block_bytes", pool_with(f, change_fixed_without_block)) \
@@ -1683,6 +1764,12 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(pool_record_stream_inside, INVALID_ADDRESS, "0x", ferrum_pool_record_stream(f->pool, f->block + 8, f->stream)) \
     X(pool_record_stream_freed, DOUBLE_FREE, "0x", ({ ferrum_address a; MUST(ferrum_pool_alloc(f->pool, 64, f->stream, &a)); MUST(ferrum_pool_free(f->pool, a, f->stream)); ferrum_pool_record_stream(f->pool, a, f->stream); })) \
     X(pool_record_stream_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_record_stream(f->pool, f->block, f->other_stream)) \
+    X(pool_capture_begin_on_the_host, UNSUPPORTED, "do not capture", ferrum_pool_capture_begin(f->pool, f->stream, 0, OUT(uint64_t, {0}))) \
+    X(pool_capture_begin_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_capture_begin(f->pool, f->other_stream, 0, OUT(uint64_t, {0}))) \
+    X(pool_capture_end_no_graph, NOT_FOUND, "graph 77", ferrum_pool_capture_end(f->pool, 77)) \
+    X(pool_capture_release_no_graph, NOT_FOUND, "graph 77", ferrum_pool_capture_release(f->pool, 77, f->stream)) \
+    X(pool_capture_release_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_capture_release(f->pool, 77, f->other_stream)) \
+    X(pool_capture_get_info_no_graph, NOT_FOUND, "graph 77", ferrum_pool_capture_get_info(f->pool, 77, OUT(ferrum_graph_info, FERRUM_GRAPH_INFO_INIT))) \
     X(pool_usable_size_null, INVALID_ADDRESS, "0x0", ferrum_pool_usable_size(f->pool, 0, OUT(uint64_t, {0}))) \
     X(pool_usable_size_inside, INVALID_ADDRESS, "0x", ferrum_pool_usable_size(f->pool, f->block + 8, OUT(uint64_t, {0}))) \
     X(pool_usable_size_freed, DOUBLE_FREE, "0x", ({ ferrum_address a; MUST(ferrum_pool_alloc(f->pool, 64, f->stream, &a)); MUST(ferrum_pool_free(f->pool, a, f->stream)); ferrum_pool_usable_size(f->pool, a, OUT(uint64_t, {0})); })) \
@@ -1746,12 +1833,36 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(adopt_memory_size_0, INVALID_SIZE, "size_bytes is 0", adopt_foreign(f->manager.id, change_adopt_size_0)) \
     X(adopt_memory_size_max, OVERFLOW, "18446744073709551615", adopt_foreign(f->manager.id, change_adopt_size_max)) \
     X(adopt_memory_too_long, INVALID_ADDRESS, "1152921504606846976", adopt_foreign(f->manager.id, change_adopt_too_long)) \
-    X(adopt_memory_type, INVALID_ARGUMENT, "memory_type 6", adopt_foreign(f->manager.id, change_adopt_type)) \
+    X(adopt_memory_type, INVALID_ARGUMENT, "memory_type 7", adopt_foreign(f->manager.id, change_adopt_type)) \
     X(adopt_memory_tag, INVALID_ARGUMENT, "adoption->tag", adopt_foreign(f->manager.id, change_adopt_tag)) \
     X(adopt_memory_twice, ALREADY_EXISTS, "overlaps", adopt_twice(f)) \
     X(stream_adopt_native, UNSUPPORTED, "0x5", stream_of(f->device.id, change_native)) \
     X(stream_adopt_reserved, INVALID_STRUCT, "reserved", stream_of(f->device.id, change_foreign_reserved)) \
     X(stream_adopt_refuses, DEVICE, "status -25", refused_by_its_owner(f)) \
+    X(device_open_native_host, ALREADY_EXISTS, "0x7", ferrum_device_open_native("cpu:0", 7, OUT(ferrum_device, {0}))) \
+    X(device_open_native_id, INVALID_ARGUMENT, "cpu-0", ferrum_device_open_native("cpu-0", 7, OUT(ferrum_device, {0}))) \
+    X(device_open_native_none, DEVICE_NOT_FOUND, "nothing:0", ferrum_device_open_native("nothing:0", 7, OUT(ferrum_device, {0}))) \
+    X(device_get_native_host, UNSUPPORTED, "native", ferrum_device_get_native(f->device, OUT(uint64_t, {0}))) \
+    X(stream_get_native_host, UNSUPPORTED, "native", ferrum_stream_get_native(f->stream, OUT(uint64_t, {0}))) \
+    X(event_get_native_host, UNSUPPORTED, "native", ferrum_event_get_native(f->event, OUT(uint64_t, {0}))) \
+    X(device_grant_peer_itself, INVALID_ARGUMENT, "the device itself", ferrum_device_grant_peer(f->device, f->device)) \
+    X(vpool_export_movable, INVALID_ARGUMENT, "backing is 0", ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 0, OUT(size_t, {0}))) \
+    X(import_pages_none, INVALID_ARGUMENT, "pages->count is 0", import_with(f->manager.id, change_import_none)) \
+    X(import_pages_many, INVALID_ARGUMENT, "pages->count is 18446744073709551615", import_with(f->manager.id, change_import_many)) \
+    X(import_pages_closed, INVALID_ARGUMENT, "descriptor -1", import_with(f->manager.id, change_import_closed)) \
+    X(import_pages_size_0, INVALID_PAGE_SIZE, "of 0 bytes", import_with(f->manager.id, change_import_size_0)) \
+    X(import_pages_size, INVALID_PAGE_SIZE, "page size 3", import_with(f->manager.id, change_import_size)) \
+    X(import_pages_size_max, INVALID_PAGE_SIZE, "18446744073709551615", import_with(f->manager.id, change_import_size_max)) \
+    X(import_pages_file, INVALID_ARGUMENT, "is no page that was exported", import_with(f->manager.id, NULL)) \
+    X(import_pages_reserved, INVALID_STRUCT, "reserved", import_with(f->manager.id, change_import_reserved)) \
+    X(import_pages_tag, INVALID_ARGUMENT, "pages->tag", import_with(f->manager.id, change_import_tag)) \
+    X(share_memory_host, UNSUPPORTED, "cpu:0", ferrum_share_memory(f->device, f->block, 16, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT))) \
+    X(import_memory_host, UNSUPPORTED, "cpu:0", ferrum_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, OUT(ferrum_memory, {0}))) \
+    X(import_memory_reserved, INVALID_STRUCT, "reserved", ({ ferrum_shared_memory m = FERRUM_SHARED_MEMORY_INIT; m.reserved = 1; ferrum_import_memory(f->manager, &m, NULL, OUT(ferrum_memory, {0})); })) \
+    X(import_memory_tag, INVALID_ARGUMENT, "tag", ferrum_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), "\xff", OUT(ferrum_memory, {0}))) \
+    X(event_share_host, UNSUPPORTED, "cpu:0", ferrum_event_share(f->stream, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \
+    X(event_open_host, UNSUPPORTED, "cpu:0", ferrum_event_open(f->device, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \
+    X(event_open_reserved, INVALID_STRUCT, "reserved", ({ ferrum_shared_event e = FERRUM_SHARED_EVENT_INIT; e.reserved = 1; ferrum_event_open(f->device, &e, OUT(ferrum_event, {0})); })) \
     X(allocate_typed_tag, INVALID_ARGUMENT, "tag", typed_with(f, change_typed_tag)) \
     X(deallocate_twice, INVALID_HANDLE, "", ({ ferrum_memory m; MUST(ferrum_allocate(f->manager, 16, &m)); MUST(ferrum_deallocate(m)); ferrum_deallocate(m); })) \
     X(copy_size_0, INVALID_SIZE, "size", range_with(f, 0, 0, 0, 0)) \
