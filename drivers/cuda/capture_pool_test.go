@@ -281,6 +281,7 @@ func TestGraphsUnderFaults(t *testing.T) {
 		for n := 1; n <= 12; n++ {
 			d := openPooled(t)
 			p := newProgram(t, d.openDevice)
+			run := blocked(t, p.stream)
 			before := sim.calls(name)
 			sim.fault(name, n, resultOutOfMemory)
 			again := func(call func() error) {
@@ -308,7 +309,6 @@ func TestGraphsUnderFaults(t *testing.T) {
 			again(func() error { return d.pool.Free(inside.Addr, p.stream) })
 			exec := p.endCapture()
 			again(func() error { return d.pool.EndCapture(graph) })
-			run := blocked(t, p.stream)
 			p.launch(exec)
 			again(func() error { return d.pool.ReleaseGraph(graph, p.stream) })
 			d.pool.Land()

@@ -96,6 +96,7 @@ func TestStreamsSayThatTheyCapture(t *testing.T) {
 				requireCode(t, device.CodeInvalidState, s.Synchronize(device.Forever))
 				requireCode(t, device.CodeInvalidState, s.Synchronize(0))
 				requireCode(t, device.CodeInvalidState, s.Close())
+				requireCode(t, device.CodeInvalidState, s.HostFunction(func() {}))
 			}
 			requireCode(t, device.CodeInvalidState, o.Synchronize(device.Forever))
 			_, err = edge.Done()

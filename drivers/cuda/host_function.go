@@ -33,7 +33,9 @@ var hostCallsRunning atomic.Int64
 // HostFunction runs fn on a thread that is its own while it runs. Calls of this driver
 // from there, which CUDA does not allow, are CodeInvalidState (on Linux). If fn
 // panics, the panic is reported as one of a worker, the stream goes on, and the next
-// Synchronize returns CodeInternal. A device that is lost never runs it.
+// Synchronize returns CodeInternal. A device that is lost never runs it. In a stream
+// that captures it is CodeInvalidState: it would run as often as the graph does, and
+// for as long as that is there.
 func (s *stream) HostFunction(fn func()) error {
 	const op = "cuda.host_function"
 	o := s.owner
@@ -44,6 +46,12 @@ func (s *stream) HostFunction(fn func()) error {
 		return o.errorf(device.CodeUnsupported, op, "the driver lacks %v", o.driver.lacking[groupHostFn])
 	}
 	return s.use(op, func() error {
+		if captures, err := s.captures(op); captures || err != nil {
+			if err == nil {
+				err = o.errorf(device.CodeInvalidState, op, "the stream is capturing: a graph would run the function more than once")
+			}
+			return err
+		}
 		entry, number, err := queueHostCall(hostCall{s, fn})
 		if err != nil {
 			return o.errorf(device.CodeUnsupported, op, "%v", err)
