@@ -155,6 +155,18 @@ func poolConfigOf(c *C.ferrum_pool_config) (pool.Config, error) {
 	if settings.Tracking, err = truth("config->tracking", c.tracking); err != nil {
 		return settings, err
 	}
-	settings.Stats, err = truth("config->enable_stats", c.enable_stats)
-	return settings, err
+	if settings.Stats, err = truth("config->enable_stats", c.enable_stats); err != nil {
+		return settings, err
+	}
+	settings.StreamOrdered = c.segment_source == C.FERRUM_SEGMENTS_STREAM_ORDERED
+	if c.segment_source != C.FERRUM_SEGMENTS_PLAIN && !settings.StreamOrdered {
+		return settings, device.Errorf(device.CodeInvalidConfig, "capi.pool_config",
+			"config->segment_source is %d: want %d (plain) or %d (stream ordered)",
+			int32(c.segment_source), C.FERRUM_SEGMENTS_PLAIN, C.FERRUM_SEGMENTS_STREAM_ORDERED)
+	}
+	if c.reserved != 0 {
+		return settings, device.Errorf(device.CodeInvalidStruct, "capi.pool_config",
+			"config->reserved is %d: want 0", uint32(c.reserved))
+	}
+	return settings, nil
 }

@@ -37,6 +37,13 @@ const (
 	CapabilitySharedMemory    uint64 = 1 << 6
 )
 
+// Capabilities for kinds of memory.
+const (
+	CapabilityManagedMemory    uint64 = 1 << 8
+	CapabilityRegisteredMemory uint64 = 1 << 9
+	CapabilityStreamOrdered    uint64 = 1 << 10
+)
+
 // DeviceInfo describes an open device.
 type DeviceInfo struct {
 	device.Info
@@ -270,6 +277,15 @@ func capabilities(info device.Info) uint64 {
 	}
 	if info.ProcessSharer {
 		set |= CapabilitySharedMemory
+	}
+	if info.Managed {
+		set |= CapabilityManagedMemory
+	}
+	if info.Registrar {
+		set |= CapabilityRegisteredMemory
+	}
+	if info.StreamOrdered {
+		set |= CapabilityStreamOrdered
 	}
 	return set
 }

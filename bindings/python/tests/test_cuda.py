@@ -29,6 +29,35 @@ with fm.Device("cuda:0") as device, fm.Device("cuda:1") as other:
             with far.allocate(1 << 20) as c:
                 c.copy_from(b)
                 assert c.read() == bytes_
+        can = device.info().capabilities
+        assert fm.Capability.MANAGED_MEMORY | fm.Capability.REGISTERED_MEMORY in can
+        assert fm.Capability.STREAM_ORDERED in can
+        start = stream.record_event()
+        with manager.allocate(1 << 20, memory_type=fm.MemoryType.MANAGED) as both:
+            both.set_usage_hint(fm.UsageHint.RESIDENT)
+            both.prefetch(device, stream)
+            both.write(bytes_)
+            with both.map() as mapping:
+                assert not mapping.is_staged and bytes(mapping.view()) == bytes_
+            with fm.Device("cpu:0") as host:
+                both.prefetch(host, stream)
+            stream.synchronize()
+        mine = bytearray(bytes_)
+        with manager.adopt(mine, memory_type=fm.MemoryType.PINNED) as locked:
+            locked.write(b"locked")
+            with locked.map(size_bytes=6) as mapping:
+                assert not mapping.is_staged and bytes(mapping.view()) == b"locked"
+        assert mine[:6] == b"locked" and mine[6:] == bytes_[6:]
+        end = stream.record_event()
+        end.synchronize()
+        assert 0 <= start.elapsed_ns(end) < 120 * 10**9
+        assert -120 * 10**9 < end.elapsed_ns(start) <= 0
+        start.close()
+        end.close()
+    assert device.measure_bandwidth() > 0
+    ordered = fm.PoolConfig(segment_source=fm.SegmentSource.STREAM_ORDERED)
+    with fm.Pool(device, ordered) as pool, pool.alloc(1 << 20):
+        assert pool.info().page_bytes == 0
     with fm.Pool(device) as pool, fm.Stream(device) as first, fm.Stream(device) as second:
         blocks = []
         for _ in range(400):

@@ -166,6 +166,7 @@ from .types import (
     PoolInfo,
     PressureLevel,
     PressureProfile,
+    SegmentSource,
     Statistics,
 )
 from .virtual_pools import VirtualPool
@@ -304,6 +305,7 @@ __all__ = [
     "Registration",
     "Requirements",
     "ResourceExhaustedError",
+    "SegmentSource",
     "SerializationError",
     "Serving",
     "SharedPool",

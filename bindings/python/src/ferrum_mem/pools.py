@@ -13,7 +13,7 @@ from .blocks import PoolBatch, PoolBlock, address_array
 from .devices import Device
 from .errors import InvalidArgumentError
 from .streams import Stream, optional_handle
-from .types import Paging, PoolConfig, PoolInfo, Statistics
+from .types import Paging, PoolConfig, PoolInfo, SegmentSource, Statistics
 
 __all__ = ["Pool", "PoolBatch", "PoolBlock", "abi_config"]
 
@@ -48,6 +48,7 @@ def abi_config(config: PoolConfig) -> _abi.ferrum_pool_config:
         else u32("ready_pages", config.ready_pages)
     )
     raw.physical_page_bytes = u64("physical_page_bytes", config.physical_page_bytes)
+    raw.segment_source = SegmentSource(config.segment_source)
     return raw
 
 

@@ -64,6 +64,8 @@ class SharingManager(Resource):
     ) -> Memory:
         """Makes a block of memory that a Python object has, without a copy. The object
         is kept alive until the block is closed, and its memory is never freed here.
+        A device with Capability.REGISTERED_MEMORY takes memory of types PINNED and MAPPED,
+        and page-locks it meanwhile.
 
         Args:
             data: anything with a writable contiguous buffer, such as a NumPy array.

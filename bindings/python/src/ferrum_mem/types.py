@@ -54,6 +54,7 @@ class MemoryType(enum.IntEnum):
     TEMPORARY = _abi.FERRUM_MEMORY_TEMPORARY
     PINNED = _abi.FERRUM_MEMORY_PINNED
     MAPPED = _abi.FERRUM_MEMORY_MAPPED
+    MANAGED = _abi.FERRUM_MEMORY_MANAGED
 
 
 class Capability(enum.IntFlag):
@@ -64,6 +65,10 @@ class Capability(enum.IntFlag):
     VIRTUAL_MEMORY = _abi.FERRUM_CAPABILITY_VIRTUAL_MEMORY
     PINNED_MEMORY = _abi.FERRUM_CAPABILITY_PINNED_MEMORY
     LINKED_MEMORY = _abi.FERRUM_CAPABILITY_LINKED_MEMORY
+    CAPTURE = _abi.FERRUM_CAPABILITY_CAPTURE
+    MANAGED_MEMORY = _abi.FERRUM_CAPABILITY_MANAGED_MEMORY
+    REGISTERED_MEMORY = _abi.FERRUM_CAPABILITY_REGISTERED_MEMORY
+    STREAM_ORDERED = _abi.FERRUM_CAPABILITY_STREAM_ORDERED
 
 
 class Debug(enum.IntFlag):
@@ -106,6 +111,14 @@ class Paging(enum.IntEnum):
     ON = _abi.FERRUM_PAGING_ON
 
 
+class SegmentSource(enum.IntEnum):
+    """Where a pool has its segments from: the device (PLAIN), or a pool of the vendor's
+    runtime, which takes them back without waiting for work of others (STREAM_ORDERED)."""
+
+    PLAIN = _abi.FERRUM_SEGMENTS_PLAIN
+    STREAM_ORDERED = _abi.FERRUM_SEGMENTS_STREAM_ORDERED
+
+
 ALL_PAGES = _abi.FERRUM_READY_PAGES_ALL
 """PoolConfig.ready_pages: idle pages go back only when they are asked for."""
 
@@ -145,6 +158,8 @@ class PoolConfig:
             allocations; ALL_PAGES: all; None: the library chooses.
         physical_page_bytes: the memory's pages, a power of two of at least
             Device.page_sizes().minimum_bytes; 0: what the device recommends.
+        segment_source: where the segments come from; with STREAM_ORDERED there are no
+            pages.
     """
 
     enable_auto_expansion: bool = True
@@ -166,6 +181,7 @@ class PoolConfig:
     paging: Paging = Paging.AUTO
     ready_pages: int | None = None
     physical_page_bytes: int = 0
+    segment_source: SegmentSource = SegmentSource.PLAIN
 
 
 @dataclass(frozen=True)

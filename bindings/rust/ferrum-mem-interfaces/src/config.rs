@@ -25,7 +25,8 @@ fn memory_type_of(kind: ferrum_mem::MemoryType) -> MemoryType {
         ferrum_mem::MemoryType::Cache => MemoryType::Cache,
         ferrum_mem::MemoryType::Temporary => MemoryType::Temporary,
         ferrum_mem::MemoryType::Pinned => MemoryType::Pinned,
-        ferrum_mem::MemoryType::Mapped => MemoryType::Mapped,
+        // The traits have no word for memory that moves: devices share it.
+        ferrum_mem::MemoryType::Mapped | ferrum_mem::MemoryType::Managed => MemoryType::Mapped,
     }
 }
 

@@ -82,7 +82,7 @@ pub use monitor::{DeviceLevel, GlobalPressure, Monitor, MonitorConfig, PressureP
 pub use placement::{Placement, PlacementOption, PlacementRequest};
 pub use pool::Pool;
 pub use pool_block::{PoolBatch, PoolBlock};
-pub use pool_config::{DebugFlags, Paging, PoolConfig, ReadyPages, ThreadCache};
+pub use pool_config::{DebugFlags, Paging, PoolConfig, ReadyPages, SegmentSource, ThreadCache};
 pub use pool_request::{PoolRequest, Tag};
 pub use shared_pool::{
     Model, ModelConfig, ModelLimits, ModelRequest, SharedPool, SharedPoolConfig,

@@ -28,6 +28,8 @@ pub enum MemoryType {
     Pinned,
     /// Shared between devices.
     Mapped,
+    /// Of host and devices, moved to where it is used.
+    Managed,
 }
 
 impl MemoryType {
@@ -39,6 +41,7 @@ impl MemoryType {
             Self::Temporary => sys::FERRUM_MEMORY_TEMPORARY,
             Self::Pinned => sys::FERRUM_MEMORY_PINNED,
             Self::Mapped => sys::FERRUM_MEMORY_MAPPED,
+            Self::Managed => sys::FERRUM_MEMORY_MANAGED,
         }
     }
 
@@ -49,6 +52,7 @@ impl MemoryType {
             sys::FERRUM_MEMORY_TEMPORARY => Self::Temporary,
             sys::FERRUM_MEMORY_PINNED => Self::Pinned,
             sys::FERRUM_MEMORY_MAPPED => Self::Mapped,
+            sys::FERRUM_MEMORY_MANAGED => Self::Managed,
             _ => Self::General,
         }
     }

@@ -81,6 +81,26 @@ impl Paging {
     }
 }
 
+/// Where a pool has its segments from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SegmentSource {
+    /// The device.
+    #[default]
+    Plain,
+    /// A pool of the vendor's runtime, which takes them back without waiting for work
+    /// of others. There are no pages then.
+    StreamOrdered,
+}
+
+impl SegmentSource {
+    fn to_raw(self) -> sys::ferrum_segment_source {
+        match self {
+            Self::Plain => sys::FERRUM_SEGMENTS_PLAIN,
+            Self::StreamOrdered => sys::FERRUM_SEGMENTS_STREAM_ORDERED,
+        }
+    }
+}
+
 /// How many pages that no block touches stay with a pool for its next allocations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadyPages {
@@ -148,6 +168,8 @@ pub struct PoolConfig {
     pub ready_pages: ReadyPages,
     /// The memory's pages, a power of two; 0: what the device recommends.
     pub physical_page_bytes: u64,
+    /// Where the segments come from.
+    pub segment_source: SegmentSource,
 }
 
 impl Default for PoolConfig {
@@ -173,6 +195,7 @@ impl Default for PoolConfig {
             paging: Paging::Auto,
             ready_pages: ReadyPages::Auto,
             physical_page_bytes: raw.physical_page_bytes,
+            segment_source: SegmentSource::Plain,
         }
     }
 }
@@ -214,6 +237,7 @@ impl PoolConfig {
             paging: self.paging.to_raw(),
             ready_pages: self.ready_pages.to_raw(),
             physical_page_bytes: self.physical_page_bytes,
+            segment_source: self.segment_source.to_raw(),
             ..Default::default()
         })
     }

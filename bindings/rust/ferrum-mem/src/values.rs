@@ -62,6 +62,12 @@ pub struct DeviceInfo {
     pub pinned_memory: bool,
     /// Whether blocks can be linked with blocks of others of its backend.
     pub linked_memory: bool,
+    /// Whether MemoryType::Managed is memory that moves to where it is used.
+    pub managed_memory: bool,
+    /// Whether adopted memory of the process is page-locked.
+    pub registered_memory: bool,
+    /// Whether pools can have SegmentSource::StreamOrdered.
+    pub stream_ordered: bool,
 }
 
 impl From<&sys::ferrum_device_info> for DeviceInfo {
@@ -80,6 +86,9 @@ impl From<&sys::ferrum_device_info> for DeviceInfo {
             virtual_memory: has(sys::FERRUM_CAPABILITY_VIRTUAL_MEMORY),
             pinned_memory: has(sys::FERRUM_CAPABILITY_PINNED_MEMORY),
             linked_memory: has(sys::FERRUM_CAPABILITY_LINKED_MEMORY),
+            managed_memory: has(sys::FERRUM_CAPABILITY_MANAGED_MEMORY),
+            registered_memory: has(sys::FERRUM_CAPABILITY_REGISTERED_MEMORY),
+            stream_ordered: has(sys::FERRUM_CAPABILITY_STREAM_ORDERED),
         }
     }
 }
