@@ -25,7 +25,7 @@ func alone(t *testing.T, variables ...string) bool {
 	if os.Getenv(envAlone) != "" {
 		return true
 	}
-	if _, err := os.Stat(library); err != nil {
+	if _, err := os.Stat(libraryPath); err != nil {
 		t.Skipf("the simulated driver is not built (make simcuda): %v", err)
 	}
 	child := exec.Command(os.Args[0], "-test.run", "^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$",
@@ -39,7 +39,7 @@ func alone(t *testing.T, variables ...string) bool {
 
 // generation is the simulated driver of another version.
 func generation(version string) string {
-	return filepath.Join(filepath.Dir(filepath.Dir(library)), version, filepath.Base(library))
+	return filepath.Join(filepath.Dir(filepath.Dir(libraryPath)), version, filepath.Base(libraryPath))
 }
 
 // What keeps CUDA from being used is told apart, by those who only ask and by the driver
@@ -53,12 +53,12 @@ func TestReasonsWhyThereIsNoCUDA(t *testing.T) {
 	}{
 		"no library":           {"/nowhere/libcuda.so.1", "", device.AbsenceLibraryNotFound, 0, "/nowhere/libcuda.so.1"},
 		"library of something": {"libc.so.6", "", device.AbsenceSymbolMissing, 0, "lacks"},
-		"no device":            {library, "SIMCUDA_DEVICES=0", device.AbsenceNoDevice, 100, "CUDA_ERROR_NO_DEVICE"},
-		"hidden devices":       {library, "CUDA_VISIBLE_DEVICES=", device.AbsenceNoDevice, 100, "CUDA_ERROR_NO_DEVICE"},
-		"old driver":           {library, "SIMCUDA_DRIVER_VERSION=11010", device.AbsenceTooOld, 11010, "has interface 11.1, and 11.2 is needed"},
-		"driver error":         {library, "SIMCUDA_INIT_ERROR=999", device.AbsenceDriverError, 999, "CUDA_ERROR_UNKNOWN"},
-		"mismatch":             {library, "SIMCUDA_INIT_ERROR=803", device.AbsenceDriverError, 803, "803"},
-		"devices":              {library, "", device.AbsenceNone, 0, ""},
+		"no device":            {libraryPath, "SIMCUDA_DEVICES=0", device.AbsenceNoDevice, 100, "CUDA_ERROR_NO_DEVICE"},
+		"hidden devices":       {libraryPath, "CUDA_VISIBLE_DEVICES=", device.AbsenceNoDevice, 100, "CUDA_ERROR_NO_DEVICE"},
+		"old driver":           {libraryPath, "SIMCUDA_DRIVER_VERSION=11010", device.AbsenceTooOld, 11010, "has interface 11.1, and 11.2 is needed"},
+		"driver error":         {libraryPath, "SIMCUDA_INIT_ERROR=999", device.AbsenceDriverError, 999, "CUDA_ERROR_UNKNOWN"},
+		"mismatch":             {libraryPath, "SIMCUDA_INIT_ERROR=803", device.AbsenceDriverError, 803, "803"},
+		"devices":              {libraryPath, "", device.AbsenceNone, 0, ""},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			if !alone(t, cuda.EnvLibrary+"="+one.library, one.variable) {

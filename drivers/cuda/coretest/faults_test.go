@@ -13,6 +13,7 @@ import (
 // Numbers of CUresult.
 const (
 	resultOutOfMemory    = 2
+	resultECC            = 214
 	resultIllegalAddress = 700
 	resultLaunchFailed   = 719
 	resultUnknown        = 999

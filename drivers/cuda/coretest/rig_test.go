@@ -23,7 +23,7 @@ const (
 	half = page / 2
 )
 
-var library = func() string {
+var libraryPath = func() string {
 	path, err := filepath.Abs("../../../build/test/simcuda/12090/libcuda.so.1")
 	if err != nil {
 		panic(err)
@@ -59,14 +59,14 @@ type rig struct {
 }
 
 func openRig(t *testing.T) *rig {
-	if _, err := os.Stat(library); err != nil {
+	if _, err := os.Stat(libraryPath); err != nil {
 		t.Skipf("the simulated driver is not built (make simcuda): %v", err)
 	}
 	r := &rig{factory: manager.NewFactory()}
 	var simulated bool
-	r.sim, simulated = testdevice.NewSimulator(library)
+	r.sim, simulated = testdevice.NewSimulator(libraryPath)
 	require.True(t, simulated)
-	gpu := cuda.New(cuda.Config{Library: library})
+	gpu := cuda.New(cuda.Config{Library: libraryPath})
 	cpu, err := host.New(host.Config{Devices: 1, MemoryBytes: 64 << 20})
 	require.NoError(t, err)
 	for index, driver := range []device.Driver{gpu, gpu, cpu} {

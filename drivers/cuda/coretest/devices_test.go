@@ -1,0 +1,182 @@
+package coretest
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/placement"
+	"ferrum_mem/drivers/cuda"
+	"ferrum_mem/drivers/testdevice"
+)
+
+// machine is a library over all devices of the simulated driver, with a manager each.
+type machine struct {
+	*library.Library
+	t        *testing.T
+	sim      testdevice.Simulator
+	devices  []uint64
+	managers []uint64
+}
+
+func openMachine(t *testing.T, devices int) *machine {
+	m := &machine{t: t, Library: library.New(library.Options{Drivers: func(library.Settings) ([]device.Driver, error) {
+		return []device.Driver{cuda.New(cuda.Config{Library: libraryPath})}, nil
+	}})}
+	m.sim, _ = testdevice.NewSimulator(libraryPath)
+	require.NoError(t, m.Init(nil))
+	for i := range devices {
+		dev, err := m.DeviceOpen(fmt.Sprint("cuda:", i))
+		require.NoError(t, err)
+		one, err := m.ManagerCreate(dev, nil)
+		require.NoError(t, err)
+		m.devices, m.managers = append(m.devices, dev), append(m.managers, one)
+	}
+	return m
+}
+
+func (m *machine) write(memory uint64, content []byte) {
+	require.NoError(m.t, m.Write(memory, 0, hostAddr(content), uint64(len(content))))
+	runtime.KeepAlive(content)
+}
+
+func (m *machine) holds(memory uint64, content []byte) {
+	m.t.Helper()
+	got := make([]byte, len(content))
+	require.NoError(m.t, m.Read(memory, 0, hostAddr(got), uint64(len(got))))
+	require.True(m.t, bytes.Equal(content, got))
+}
+
+// Several devices of one machine: bytes go around from one to the next, two have memory
+// together, each request goes to the device that its strategy wants, and when one is
+// lost the others go on and are chosen.
+func TestSeveralDevices(t *testing.T) {
+	for _, count := range []int{2, 4} {
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			if !alone(t, fmt.Sprint("SIMCUDA_DEVICES=", count), "SIMCUDA_BYTES=256M", "SIMCUDA_LEAKS=") {
+				return
+			}
+			m := openMachine(t, count)
+			m.goAround()
+			m.link()
+			m.place()
+			m.loseLast()
+			require.NoError(t, m.Shutdown(true))
+			require.Empty(t, m.sim.Leaks())
+			require.Empty(t, m.sim.Violations())
+		})
+	}
+}
+
+// goAround copies a block over all devices, at once and in streams.
+func (m *machine) goAround() {
+	content := make([]byte, 300_000)
+	for i := range content {
+		content[i] = byte(i*7 + i/256)
+	}
+	first, err := m.Allocate(m.managers[0], uint64(len(content)))
+	require.NoError(m.t, err)
+	m.write(first, content)
+	at := first
+	for round := range 2 {
+		for i := range m.devices {
+			next, err := m.Allocate(m.managers[(i+1)%len(m.devices)], uint64(len(content)))
+			require.NoError(m.t, err)
+			transfer := manager.NewTransfer(manager.MemoryHandle(at), manager.MemoryHandle(next), uint64(len(content)))
+			if round == 0 {
+				require.NoError(m.t, m.Copy(transfer))
+			} else {
+				stream, err := m.StreamCreate(m.devices[(i+1)%len(m.devices)])
+				require.NoError(m.t, err)
+				require.NoError(m.t, m.CopyAsync(transfer, stream))
+				require.NoError(m.t, m.StreamDestroy(stream, true))
+			}
+			m.holds(next, content)
+			require.NoError(m.t, m.Deallocate(at))
+			at = next
+		}
+	}
+	require.NoError(m.t, m.Deallocate(at))
+}
+
+// link has each two neighbours share memory.
+func (m *machine) link() {
+	for i := range m.devices {
+		next := (i + 1) % len(m.devices)
+		one, other, err := m.CreateMapping(m.managers[i], m.managers[next], manager.LinkRequest{SizeBytes: 100_000})
+		require.NoError(m.t, err)
+		content := bytes.Repeat([]byte{byte(i + 1)}, 100_000)
+		m.write(one, content)
+		m.holds(other, content)
+		content[5]++
+		m.write(other, content)
+		m.holds(one, content)
+		require.NoError(m.t, m.Deallocate(one))
+		m.holds(other, content)
+		require.NoError(m.t, m.Deallocate(other))
+	}
+}
+
+// place has other processes take ever more of the devices: spread takes the one with
+// most room, and pack the one with least that is enough.
+func (m *machine) place() {
+	last := len(m.devices) - 1
+	for i := range m.devices {
+		m.sim.Call("simcuda_others_take", uintptr(i), uintptr(i+1)<<20)
+	}
+	request := library.PlacementRequest{Request: placement.Request{SizeBytes: 1 << 20}}
+	for name, want := range map[string]uint64{placement.Spread: m.devices[0], placement.Pack: m.devices[last]} {
+		require.Equal(m.t, want, m.selected(name, request), name)
+	}
+	m.sim.Call("simcuda_others_take", uintptr(last), uintptr(255)<<20)
+	request.SizeBytes = 100 << 20
+	require.Equal(m.t, m.devices[last-1], m.selected(placement.Pack, request))
+}
+
+func (m *machine) selected(name string, request library.PlacementRequest) uint64 {
+	s, err := m.PlacementCreate(name)
+	require.NoError(m.t, err)
+	for _, dev := range m.devices {
+		// A reading that is not old would do; those of a lost device fail.
+		_, _ = m.MemoryInfo(dev)
+	}
+	chosen, err := m.PlacementSelect(s, request)
+	require.NoError(m.t, err)
+	require.NoError(m.t, m.PlacementDestroy(s, 0))
+	return chosen
+}
+
+// loseLast loses the last device while a copy to it runs.
+func (m *machine) loseLast() {
+	last := len(m.devices) - 1
+	m.sim.Call("simcuda_others_take", uintptr(last), 0)
+	source, err := m.Allocate(m.managers[0], 1<<20)
+	require.NoError(m.t, err)
+	target, err := m.Allocate(m.managers[last], 1<<20)
+	require.NoError(m.t, err)
+	m.sim.Fault("cuMemcpyPeerAsync", 1, resultECC)
+	err = m.Copy(manager.NewTransfer(manager.MemoryHandle(source), manager.MemoryHandle(target), 1<<20))
+	require.Equal(m.t, device.CodeDeviceLost, device.CodeOf(err), "%v", err)
+	require.EqualValues(m.t, resultECC, nativeOf(err))
+	_, err = m.MemoryInfo(m.devices[last])
+	require.Equal(m.t, device.CodeDeviceLost, device.CodeOf(err), "%v", err)
+	for i := range last {
+		_, err := m.MemoryInfo(m.devices[i])
+		require.NoError(m.t, err)
+	}
+	content := bytes.Repeat([]byte{9}, 1<<20)
+	m.write(source, content)
+	m.holds(source, content)
+	request := library.PlacementRequest{Request: placement.Request{SizeBytes: 1 << 20}}
+	for _, name := range []string{placement.Spread, placement.Pack, placement.BestFit} {
+		require.NotEqual(m.t, m.devices[last], m.selected(name, request), name)
+	}
+	require.NoError(m.t, m.Deallocate(source))
+	require.NoError(m.t, m.DeviceClose(m.devices[last], true))
+}
