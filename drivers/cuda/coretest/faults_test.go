@@ -27,7 +27,7 @@ var failing = []string{
 	"cuMemGetInfo_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyPeerAsync",
 	"cuMemsetD8Async", "cuMemsetD32Async", "cuLaunchHostFunc", "cuStreamCreateWithPriority", "cuStreamDestroy_v2",
 	"cuStreamQuery", "cuStreamSynchronize", "cuStreamWaitEvent", "cuEventCreate", "cuEventRecord", "cuEventQuery",
-	"cuEventSynchronize",
+	"cuEventSynchronize", "cuCtxEnablePeerAccess", "cuModuleLoadDataEx", "cuLaunchKernel",
 }
 
 // everyCall runs a program once for each call that it makes of each function, with that

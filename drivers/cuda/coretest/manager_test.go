@@ -103,6 +103,18 @@ func managerProgram(r *rig) []step {
 			return f.CopyAsync(manager.NewTransfer(blocks["other"], blocks["a"], 18*kib), streams[0])
 		}, "a", "other")},
 	}
+	steps = append(steps, step{"link", func() error {
+		if managers[0] == nil || managers[1] == nil {
+			return errMissing
+		}
+		first, second, err := f.CreateMapping(managers[0], managers[1], manager.LinkRequest{SizeBytes: 10 * kib})
+		if err == nil {
+			blocks["first"], blocks["second"] = first, second
+		}
+		return err
+	}}, step{"copy linked", with(func() error {
+		return f.Copy(manager.NewTransfer(blocks["a"], blocks["second"], 10*kib))
+	}, "a", "second")}, step{"free linked", free("first")}, step{"free linked other", free("second")})
 	return append(steps, laterSteps(r, with, free, blocks, &streams, &managers, &event, &mapping)...)
 }
 
