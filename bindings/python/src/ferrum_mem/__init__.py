@@ -116,6 +116,7 @@ from .gpu_managers import (
     GpuMemoryPool,
     Place,
 )
+from .graphs import Graph, GraphInfo
 from .managers import Manager
 from .mappings import (
     AccessPattern,
@@ -130,6 +131,7 @@ from .memory_config import MemoryConfig, MemoryStats
 from .monitor import NEVER, Collected, GlobalPressure, Monitor, level_of, level_of_utilization
 from .placement import Option, Placement, Requirements
 from .pools import Pool, PoolBatch, PoolBlock
+from .processes import OpenedEvent, SharedEvent, SharedMemory, native_handle, share_memory
 from .ranges import MappedRange
 from .shared_pools import Model, SharedPool
 from .sharing import AdoptedStream
@@ -239,6 +241,8 @@ __all__ = [
     "GlobalPressure",
     "GpuMemoryManager",
     "GpuMemoryPool",
+    "Graph",
+    "GraphInfo",
     "HostAccess",
     "HostInfo",
     "HostMapping",
@@ -283,6 +287,7 @@ __all__ = [
     "NotInitializedError",
     "NotMappedError",
     "NullPointerError",
+    "OpenedEvent",
     "Option",
     "OutOfMemoryError",
     "OutOfPhysicalMemoryError",
@@ -308,6 +313,8 @@ __all__ = [
     "SegmentSource",
     "SerializationError",
     "Serving",
+    "SharedEvent",
+    "SharedMemory",
     "SharedPool",
     "SharedPoolConfig",
     "SharedPoolInfo",
@@ -348,11 +355,13 @@ __all__ = [
     "level_of",
     "level_of_utilization",
     "library_version",
+    "native_handle",
     "print_backend_summary",
     "refresh_backends",
     "round_up_power_of_2",
     "select_backend_for_model",
     "set_log_callback",
+    "share_memory",
     "shutdown",
     "size_class",
     "snapshot",

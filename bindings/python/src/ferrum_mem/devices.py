@@ -72,16 +72,28 @@ class Device(Resource):
     Several objects may have one device open; the last one closes it. Opening the
     first device starts the library with its defaults, unless init() has.
 
+    Args:
+        device_id: "cpu:0"; a CUDA device also by UUID or PCI address, "cuda:GPU-...".
+        native_context: a context of the program's in the vendor's runtime, such as a
+            CUcontext, to do everything in; the program keeps it until the device is closed.
+            0: the device's own.
+
     Raises:
         DeviceNotFoundError: there is no such device.
-        InvalidArgumentError: the id is not of the form BACKEND:NUMBER.
+        InvalidArgumentError: the id is not of that form, or the context another device's.
+        AlreadyExistsError: the device is open on another context.
     """
 
-    def __init__(self, device_id: str) -> None:
+    def __init__(self, device_id: str, *, native_context: int = 0) -> None:
         text = _native.encode("device_id", device_id)
+        native = u64("native_context", native_context)
         _library.ensure_started()
-        handle = _abi.ferrum_device()
-        _native.check(_native.library().ferrum_device_open(text, ctypes.byref(handle)))
+        handle, library = _abi.ferrum_device(), _native.library()
+        if native:
+            status = library.ferrum_device_open_native(text, native, ctypes.byref(handle))
+        else:
+            status = library.ferrum_device_open(text, ctypes.byref(handle))
+        _native.check(status)
         with _nodes_lock:
             node = _nodes.get(handle.id)
             if node is None:
@@ -167,6 +179,15 @@ class Device(Resource):
             )
         )
         return BlockOwner.from_abi(raw)
+
+    def grant_peer(self, peer: Device) -> None:
+        """Lets work of another device, such as a kernel of the program's, use the memory of
+        this one: what is allocated, and what is mapped now and later.
+
+        Raises:
+            UnsupportedError: the other device does not reach it.
+        """
+        _native.check(_native.library().ferrum_device_grant_peer(self._handle, peer._handle))
 
     def synchronize(self, timeout_s: float | None = None) -> None:
         """Waits until every stream of the device has run dry.

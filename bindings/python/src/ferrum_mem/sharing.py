@@ -7,15 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _abi, _callbacks, _native
-from ._owned import Owned, Resource
+from ._owned import Owned
 from ._values import u64
 from .devices import Device
 from .memory import Memory
+from .processes import ImportingManager
 from .streams import Stream
 from .types import MemoryType
 
 
-class SharingManager(Resource):
+class SharingManager(ImportingManager):
     """What a manager can with memory that is not its own alone."""
 
     def create_mapping(

@@ -155,7 +155,9 @@ class Event(Resource):
     def __init__(self, stream: Stream) -> None:
         handle = _abi.ferrum_event()
         _native.check(_native.library().ferrum_event_record(stream._handle, ctypes.byref(handle)))
-        device = stream.device
+        self._keep(stream.device, handle)
+
+    def _keep(self, device: Device, handle: _abi.ferrum_event) -> None:
         end = _native.library().ferrum_event_destroy
         self._device = device
         self._own(Owned(f"Event on {device.id}", lambda _flags: end(handle), device._node), handle)

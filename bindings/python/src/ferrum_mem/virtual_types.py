@@ -18,10 +18,11 @@ class PageSizes(NamedTuple):
 
 class Backing(enum.IntEnum):
     """What the memory behind pages can do: it can be mapped elsewhere, or its bytes
-    are lost when a page leaves its place."""
+    are lost when a page leaves its place, or it can be given to other processes, too."""
 
     MOVABLE = _abi.FERRUM_BACKING_MOVABLE
     PRIVATE = _abi.FERRUM_BACKING_PRIVATE
+    SHAREABLE = _abi.FERRUM_BACKING_SHAREABLE
 
 
 @dataclass(frozen=True, kw_only=True)
