@@ -57,8 +57,22 @@ func everyCall(t testing.TB, o *openDevice, after func(what string)) {
 	did("Zero", o.Zero(pages))
 	did("Release", o.Release(pages))
 	did("Unreserve", o.Unreserve(space, 8<<20))
+	did("FillNow", o.FillNow(addr, 3, 2<<20))
+	_, _, err = o.FirstOther(addr, 3, 2<<20)
+	did("FirstOther", err)
+	compileAndLaunch(o, addr, did)
 	did("FreePinned", o.FreePinned(pinned.Addr, 64<<10))
 	did("Free", o.Free(addr, 2<<20))
+}
+
+func compileAndLaunch(o *openDevice, addr device.Addr, did func(string, error)) {
+	m, err := o.Compile(firstOtherText)
+	did("Compile", err)
+	k, err := m.Kernel(firstOtherName)
+	did("Kernel", err)
+	did("Launch", k.Launch(o.DefaultStream(), firstOther(addr, 64, 3, addr+4096)))
+	did("Synchronize", o.DefaultStream().Synchronize(device.Forever))
+	did("Module.Close", m.Close())
 }
 
 // The context that is current on a thread is the program's own affair: several threads

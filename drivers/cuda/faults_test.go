@@ -23,6 +23,8 @@ func steps(o *openDevice) []step {
 	own := make([]byte, 4096)
 	var s device.Stream
 	var e device.Event
+	var m device.Module
+	var k device.Kernel
 	first, second := make([]device.Page, 3), make([]device.Page, 2)
 	nothing := func() error { return nil }
 	return []step{
@@ -44,6 +46,13 @@ func steps(o *openDevice) []step {
 		{"event wait", func() error { return e.Synchronize(device.Forever) }, nothing},
 		{"done", func() error { _, err := e.Done(); return err }, nothing},
 		{"idle", func() error { _, err := s.Idle(); return err }, nothing},
+		{"fill now", func() error { return o.FillNow(addr, 5, 1<<20) }, nothing},
+		{"look", func() error { _, _, err := o.FirstOther(addr, 5, 1<<20); return err }, nothing},
+		{"look at little", func() error { _, _, err := o.FirstOther(addr, 5, 100); return err }, nothing},
+		{"compile", func() (err error) { m, err = o.Compile(firstOtherText); return err }, func() error { return m.Close() }},
+		{"kernel", func() (err error) { k, err = m.Kernel(firstOtherName); return err }, nothing},
+		{"launch", func() error { return k.Launch(s, firstOther(addr, 64, 5, addr+1024)) },
+			func() error { return s.Synchronize(device.Forever) }},
 		{"memory", func() error { _, err := o.Memory(); return err }, nothing},
 		{"managed", func() (err error) { managed, err = o.AllocateManaged(64 << 10); return err },
 			func() error { return o.FreeManaged(managed.Addr, 64<<10) }},

@@ -119,19 +119,13 @@ func (o *openDevice) closeWindow(op string, window *reservation, mapped uint64, 
 	return err
 }
 
-// zeroRange fills mapped memory and waits for that, on a stream of the driver's own. It
-// is waited for also where the first wait fails: the memory is about to be unmapped,
-// and work that still writes there would spoil the context.
+// zeroRange fills mapped memory and waits for that, on a stream of the driver's own.
 func (o *openDevice) zeroRange(op string, addr, size uint64) error {
 	what := fmt.Sprintf("zeros at %#x, size %d", addr, size)
 	if err := o.call(op, what, &o.api.fill8, uintptr(addr), 0, uintptr(size), o.scrub.handle); err != nil {
 		return err
 	}
-	err := o.call(op, what, &o.api.streamSynchronize, o.scrub.handle)
-	if err != nil && o.lost.Load() == nil {
-		o.api.streamSynchronize.Call(o.scrub.handle)
-	}
-	return err
+	return o.settleScrub(op, what)
 }
 
 // listed are the pages of a list, each there and named once. The caller holds v.mu.

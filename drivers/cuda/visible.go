@@ -69,7 +69,8 @@ func (o *openDevice) FillNow(addr device.Addr, value byte, size uint64) error {
 }
 
 // settleScrub waits for the driver's own stream. It waits also where the first wait
-// fails: what is queued there may use memory that its owner takes back next.
+// fails: the memory that is used there may be freed or unmapped next, and work that still
+// writes there would spoil the context.
 func (o *openDevice) settleScrub(op, what string) error {
 	err := o.call(op, what, &o.api.streamSynchronize, o.scrub.handle)
 	if err != nil && o.lost.Load() == nil {
