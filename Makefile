@@ -60,7 +60,7 @@ HELPER        := build/lib/ferrum-mem-probe
 LICENSES      := build/share/THIRD_PARTY_LICENSES.txt
 
 # Folders are prerequisites as well, so that a deleted file is noticed.
-CORE_SOURCES    := go.mod go.sum $(shell find core drivers -type d -o -name '*.go' ! -name '*_test.go')
+CORE_SOURCES    := go.mod go.sum $(shell find core drivers -type d -o -name '*.ptx' -o -name '*.go' ! -name '*_test.go')
 LIBRARY_SOURCES := $(CORE_SOURCES) $(shell find capi include -type f -o -type d)
 COMMAND_SOURCES := $(CORE_SOURCES) $(shell find cmd -type f -o -type d)
 
@@ -357,7 +357,7 @@ test-python: ready-test simcuda $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
 	@$(LIBRARY_ENV) PYTHONPATH=bindings/python/src $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -n auto -p no:cacheprovider bindings/python/tests
 # The parts of test-gpu, over the simulated driver.
-test-gpu-parts: ready-test gpu-bundle
+test-gpu-parts: ready-test gpu-programs gpu-one-suite
 	@$(SUITE) $@ pytest -- $(VENV) -m pytest -q -p no:cacheprovider tests/gpu
 test-rust: ready-test $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
 	@$(LIBRARY_ENV) $(SUITE) $@ cargo --timeout 1200 -- \
