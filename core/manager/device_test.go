@@ -1,6 +1,7 @@
 package manager_test
 
 import (
+	"bytes"
 	"os"
 	"reflect"
 	"runtime"
@@ -265,5 +266,52 @@ func TestOnDeviceManagersAgainstByteArrays(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Linked blocks are one memory, whichever device writes, in the order that events give,
+// and outlive each other.
+func TestOnDeviceLinkedBlocks(t *testing.T) {
+	r := openReal(t, testdevice.Count(t))
+	defer r.close(t)
+	const size = 100_000
+	for first := range r.engines {
+		second := (first + 1) % len(r.engines)
+		a, b := r.manager(t, first, false), r.manager(t, second, false)
+		var streams [2]manager.StreamHandle
+		for i, index := range []int{first, second} {
+			var err error
+			streams[i], err = r.streams[index].CreateStream()
+			require.NoError(t, err)
+		}
+		one, other, err := r.factory.CreateMapping(a, b, manager.LinkRequest{SizeBytes: size})
+		require.NoError(t, err)
+		back := make([]byte, size)
+		holds := func(h manager.MemoryHandle, value byte) {
+			require.NoError(t, r.factory.Read(h, 0, hostAddr(back), size))
+			require.Equal(t, bytes.Repeat([]byte{value}, size), back)
+		}
+		for round := range 6 {
+			from, to := round%2, 1-round%2
+			handles := []manager.MemoryHandle{one, other}
+			value := byte(round + 1)
+			require.NoError(t, r.factory.FillAsync(manager.Fill{Memory: handles[from], SizeBytes: size,
+				Pattern: device.Pattern{Value: uint32(value), WidthBytes: 1}}, streams[from]))
+			done, err := r.factory.RecordEvent(streams[from])
+			require.NoError(t, err)
+			require.NoError(t, r.factory.WaitEvent(streams[to], done))
+			require.NoError(t, r.factory.DestroyEvent(done))
+			require.NoError(t, r.factory.FillAsync(manager.Fill{Memory: handles[to], SizeBytes: 10,
+				Pattern: device.Pattern{Value: 0, WidthBytes: 1}}, streams[to]))
+			require.NoError(t, r.factory.SynchronizeStream(streams[to], device.Forever))
+			require.NoError(t, r.factory.Read(handles[from], 0, hostAddr(back), size))
+			require.Equal(t, append(make([]byte, 10), bytes.Repeat([]byte{value}, size-10)...), back)
+		}
+		require.NoError(t, r.factory.FillAsync(manager.Fill{Memory: one, SizeBytes: size,
+			Pattern: device.Pattern{Value: 77, WidthBytes: 1}}, streams[0]))
+		require.NoError(t, r.factory.SynchronizeStream(streams[0], device.Forever))
+		require.NoError(t, r.factory.Deallocate(one))
+		holds(other, 77)
+		require.NoError(t, r.factory.Deallocate(other))
 	}
 }
