@@ -1294,7 +1294,8 @@ FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
  * @return FERRUM_ERROR_UNSUPPORTED without FERRUM_CAPABILITY_CAPTURE;
  *         FERRUM_ERROR_INVALID_STATE when the stream does not capture, or an error has
  *         spoilt its capture; FERRUM_ERROR_ALREADY_EXISTS when this capture has begun in
- *         the pool before; FERRUM_ERROR_NOT_FOUND for the shared_graph.
+ *         the pool before; FERRUM_ERROR_NOT_FOUND for the shared_graph;
+ *         FERRUM_ERROR_BUSY while another graph of its private pool is being captured.
  */
 FERRUM_API ferrum_status ferrum_pool_capture_begin(ferrum_pool pool,
                                                    ferrum_stream stream,
@@ -1508,10 +1509,10 @@ typedef int32_t ferrum_memory_type;
 #define FERRUM_MEMORY_MAPPED 5
 /** Memory that the host and devices address at the same time, and that the system moves
  *  to where it is used; ferrum_prefetch and ferrum_set_usage_hint say where that will be.
- *  On a device whose own memory is the host's it is that. It is never moved to another
- *  address. It counts in the books of its manager only, and need not be anywhere before
- *  it is touched: more of it than a device has is possible, and slow. A device without
- *  FERRUM_CAPABILITY_MANAGED_MEMORY: FERRUM_ERROR_UNSUPPORTED. */
+ *  On a device whose own memory is the host's it is that. Elsewhere its address never
+ *  changes, it counts in the books of its manager only, and it need not be anywhere
+ *  before it is touched: more of it than a device has is possible, and slow. A device
+ *  without FERRUM_CAPABILITY_MANAGED_MEMORY: FERRUM_ERROR_UNSUPPORTED. */
 #define FERRUM_MEMORY_MANAGED 6
 /** Number of memory types. */
 #define FERRUM_MEMORY_TYPE_COUNT 7

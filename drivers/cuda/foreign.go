@@ -60,7 +60,7 @@ func (o *openDevice) checkForeign(op string, addr, size uint64) error {
 			return o.failure(op, &o.api.pointerAttribute, number, fmt.Sprintf("address %#x", addr))
 		}
 	}
-	if kind == memoryTypeDevice && ordinal != o.handle {
+	if kind == memoryTypeDevice && ordinal != o.handle && !o.mayManage(addr) {
 		return o.errorf(device.CodeInvalidAddress, op, "address %#x, size %d: is memory of the CUDA device %d", addr, size, ordinal)
 	}
 	if addr < base || addr-base >= whole || size > whole-(addr-base) {
@@ -68,6 +68,13 @@ func (o *openDevice) checkForeign(op string, addr, size uint64) error {
 			"address %#x, size %d: the memory there is %d bytes from %#x on", addr, size, whole, base)
 	}
 	return nil
+}
+
+// mayManage says whether an address is of managed memory that this device may use,
+// whichever device it was made for.
+func (o *openDevice) mayManage(addr uint64) bool {
+	var managed uint32
+	return o.info.Managed && o.api.pointerAttribute.Call(dl.Pointer(&managed), pointerManaged, uintptr(addr)) == 0 && managed != 0
 }
 
 // insertOther takes memory into the books that is not of this device's making.

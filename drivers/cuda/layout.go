@@ -80,6 +80,7 @@ const (
 	memoryTypeDevice = 2 // CU_MEMORYTYPE_DEVICE
 
 	pointerMemoryType = 2  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+	pointerManaged    = 8  // CU_POINTER_ATTRIBUTE_IS_MANAGED
 	pointerOrdinal    = 9  // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 	pointerRangeStart = 11 // CU_POINTER_ATTRIBUTE_RANGE_START_ADDR
 	pointerRangeSize  = 12 // CU_POINTER_ATTRIBUTE_RANGE_SIZE

@@ -151,6 +151,22 @@ def test_pinned_memory(manager: fm.Manager) -> None:
         manager.allocate(1, memory_type=fm.MemoryType.PINNED, relocatable=True)
 
 
+def test_managed_memory_of_the_host_is_its_own(manager: fm.Manager) -> None:
+    assert fm.Capability.MANAGED_MEMORY not in manager.device.info().capabilities
+    with manager.allocate(1 << 16, memory_type=fm.MemoryType.MANAGED) as block:
+        assert block.info().memory_type is fm.MemoryType.MANAGED
+        block.set_usage_hint(fm.UsageHint.RESIDENT)
+        block.prefetch(manager.device)
+        block.write(b"both")
+        assert bytes(block.view()[:4]) == b"both"
+
+
+def test_no_device_without_such_a_pool_takes_its_segments(manager: fm.Manager) -> None:
+    config = fm.PoolConfig(segment_source=fm.SegmentSource.STREAM_ORDERED)
+    with pytest.raises(fm.UnsupportedError, match="stream-ordered pool"):
+        fm.Pool(manager.device, config)
+
+
 def test_adopted_memory_stays_its_owners(manager: fm.Manager) -> None:
     owned = np.zeros(1000, dtype="uint16")
     with manager.adopt(owned, tag="theirs") as block:

@@ -297,10 +297,10 @@ pub const FERRUM_MEMORY_PINNED: ferrum_memory_type = 4;
 pub const FERRUM_MEMORY_MAPPED: ferrum_memory_type = 5;
 /// Memory that the host and devices address at the same time, and that the system moves
 /// to where it is used; ferrum_prefetch and ferrum_set_usage_hint say where that will be.
-/// On a device whose own memory is the host's it is that. It is never moved to another
-/// address. It counts in the books of its manager only, and need not be anywhere before
-/// it is touched: more of it than a device has is possible, and slow. A device without
-/// FERRUM_CAPABILITY_MANAGED_MEMORY: FERRUM_ERROR_UNSUPPORTED.
+/// On a device whose own memory is the host's it is that. Elsewhere its address never
+/// changes, it counts in the books of its manager only, and it need not be anywhere
+/// before it is touched: more of it than a device has is possible, and slow. A device
+/// without FERRUM_CAPABILITY_MANAGED_MEMORY: FERRUM_ERROR_UNSUPPORTED.
 pub const FERRUM_MEMORY_MANAGED: ferrum_memory_type = 6;
 /// Number of memory types.
 pub const FERRUM_MEMORY_TYPE_COUNT: ferrum_memory_type = 7;
