@@ -117,4 +117,25 @@ FM_INLINE bool fm_cache_free_hit(uint64_t pool, uint64_t stream,
     return done;
 }
 
+/** Says how large a live block is if this thread has worked with its pool, on the
+ *  default stream of late. False else. */
+FM_INLINE bool fm_cache_size_hit(uint64_t pool, uint64_t address,
+                                 uint64_t *size_out) {
+    struct fm_thread *thread = fm_self;
+    if (FM_UNLIKELY(thread == NULL) || FM_UNLIKELY(!fm_busy_begin(thread)))
+        return false;
+    const struct fm_store *lane = fm_hit_lane(thread, pool, 0);
+    bool done = false;
+    if (FM_LIKELY(lane != NULL)) {
+        const struct fm_cache *cache = lane->cache;
+        uint32_t index = fm_table_find(cache, address);
+        uint64_t meta = fm_meta(cache, index);
+        done = FM_LIKELY(index != 0) && FM_LIKELY(meta < FM_HOLDER_UNIT);
+        if (done)
+            *size_out = cache->class_bytes[fm_meta_class(meta)];
+    }
+    fm_busy_end(thread);
+    return done;
+}
+
 #endif

@@ -8,10 +8,14 @@ ferrum_status ferrum_memory_get_recent_info(ferrum_device device,
                                             ferrum_memory_info *info_out) {
     FM_ENTER();
     FM_REQUIRE(info_out);
-    FM_STRUCT_OUT(info_out);
     ferrum_memory_info full = FERRUM_MEMORY_INFO_INIT;
     enum fm_mirror_reading reading =
         fm_mirror_read(device.id, max_age_ns, &full);
+    if (reading == FM_MIRROR_READ && info_out->struct_size == sizeof full) {
+        *info_out = full;
+        return FERRUM_OK;
+    }
+    FM_STRUCT_OUT(info_out);
     if (reading == FM_MIRROR_HIDDEN) {
         ferrum_status status = fmgo_memory_show(device.id);
         if (status != FERRUM_OK)

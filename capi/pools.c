@@ -179,13 +179,25 @@ ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
     FM_RETURN(fmgo_pool_record_stream(pool.id, address, stream.id));
 }
 
+FM_REST fm_pool_usable_size_rest(ferrum_pool pool, ferrum_address address,
+                                 uint64_t *size_bytes_out) {
+    static const char function[] = "ferrum_pool_usable_size";
+    FM_ENTER_FOR(ferrum_pool_usable_size);
+    if (size_bytes_out == NULL)
+        return fm_null(function, "size_bytes_out");
+    *size_bytes_out = 0;
+    FM_CACHED_IN(function,
+                 fm_cache_usable_size(pool.id, address, size_bytes_out));
+    FM_RETURN_IN(function,
+                 fmgo_pool_usable_size(pool.id, address, size_bytes_out));
+}
+
 ferrum_status ferrum_pool_usable_size(ferrum_pool pool, ferrum_address address,
                                       uint64_t *size_bytes_out) {
-    FM_ENTER();
-    FM_REQUIRE(size_bytes_out);
-    *size_bytes_out = 0;
-    FM_CACHED(fm_cache_usable_size(pool.id, address, size_bytes_out));
-    FM_RETURN(fmgo_pool_usable_size(pool.id, address, size_bytes_out));
+    if (FM_OPEN() && FM_LIKELY(size_bytes_out != NULL) &&
+        FM_LIKELY(fm_cache_size_hit(pool.id, address, size_bytes_out)))
+        return FERRUM_OK;
+    return fm_pool_usable_size_rest(pool, address, size_bytes_out);
 }
 
 ferrum_status ferrum_pool_reset(ferrum_pool pool, ferrum_stream stream) {

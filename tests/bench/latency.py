@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 
 from elastic import answer_of
-from harness import CROSSING, OURS, SOURCES, Harness, compile_program, relative
+from harness import CROSSING, SOURCES, Harness, compile_program, relative
 from measure import Result, nothing, result, summary
 
 # Calls timed together; few, so that some samples are not interrupted. Those that ask
@@ -21,7 +21,7 @@ LOOKS = 20
 # Of the program's figures: the name here, and the function that is called.
 KINDS = {
     "handle_ns": ("call_handle", "ferrum_placement_get_name"),
-    "cached_handle_ns": ("call_cached_handle", OURS),
+    "cached_handle_ns": ("call_cached_handle", "ferrum_pool_usable_size"),
     "recent_ns": ("call_memory_recent", "ferrum_memory_get_recent_info"),
     "asked_ns": ("call_memory_asked", "ferrum_memory_get_info"),
 }

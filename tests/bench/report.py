@@ -214,7 +214,7 @@ def other_table(book: Book) -> list[str]:
         "library_open": "`dlopen`",
         "library_first_call": "`dlopen` and a call that stays in C",
         "library_init": "`dlopen` and `ferrum_init`",
-        "call_cached_handle": "a call that looks a pool's handle up without entering Go",
+        "call_cached_handle": "a call that looks a handle and a block up without entering Go",
         "call_handle": "a call that looks one handle up in Go (`ferrum_placement_get_name`)",
         "call_memory_recent": "a device's memory from the books",
         "call_memory_asked": "a device's memory, with the device asked",

@@ -8,9 +8,10 @@
  *   calls      nanoseconds a call, so many calls together, every kind in turn:
  *              "crossing", of a Go library whose function returns at once;
  *              "handle", that looks a handle up and tells how long a name is;
- *              "cached_handle", that looks a pool's handle up without entering Go,
- *              half a pair of taking and freeing a block; "recent", a device's
- *              memory from the books; "asked", the same with the device asked
+ *              "cached_handle", that looks the handle of a pool up, and a block of
+ *              it, without entering Go, and tells how large the block is; "recent",
+ *              a device's memory from the books; "asked", the same with the device
+ *              asked
  *   discovery  "cold", milliseconds of the first look at all backends of this
  *              process; "refresh", those of asking all of them again; "cached",
  *              microseconds of a look at what is known
@@ -22,6 +23,7 @@
 #include "../bench.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +32,8 @@ static struct {
     ferrum_device device;
     ferrum_placement placement;
     ferrum_pool pool;
-    ferrum_address block;
+    /* The first one comes from the core, the second from the caches. */
+    ferrum_address blocks[2];
     __typeof__(&ferrum_init) init;
     __typeof__(&ferrum_shutdown) shutdown;
     __typeof__(&ferrum_last_error) last_error;
@@ -43,6 +46,7 @@ static struct {
     __typeof__(&ferrum_pool_create) pool_create;
     __typeof__(&ferrum_pool_alloc) pool_alloc;
     __typeof__(&ferrum_pool_free) pool_free;
+    __typeof__(&ferrum_pool_usable_size) pool_usable_size;
     __typeof__(&ferrum_pool_destroy) pool_destroy;
     __typeof__(&ferrum_memory_get_info) memory_get_info;
     __typeof__(&ferrum_memory_get_recent_info) memory_get_recent_info;
@@ -78,6 +82,7 @@ static void resolve(void *handle) {
         {"ferrum_pool_create", &library.pool_create},
         {"ferrum_pool_alloc", &library.pool_alloc},
         {"ferrum_pool_free", &library.pool_free},
+        {"ferrum_pool_usable_size", &library.pool_usable_size},
         {"ferrum_pool_destroy", &library.pool_destroy},
         {"ferrum_memory_get_info", &library.memory_get_info},
         {"ferrum_memory_get_recent_info", &library.memory_get_recent_info},
@@ -107,27 +112,26 @@ static void call_handle(uint64_t calls) {
 }
 
 static void call_cached_handle(uint64_t calls) {
-    const ferrum_stream stream = {0};
-    ferrum_address block;
-    for (uint64_t i = 0; i < calls; i += 2) {
-        MUST(pool_alloc(library.pool, 256, stream, &block));
-        MUST(pool_free(library.pool, block, stream));
-    }
+    uint64_t size = 0;
+    for (uint64_t i = 0; i < calls; i++)
+        MUST(pool_usable_size(library.pool, library.blocks[1], &size));
+    if (size != 256)
+        die("a block of 256 bytes has %" PRIu64, size);
 }
 
 static void call_recent(uint64_t calls) {
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
     for (uint64_t i = 0; i < calls; i++)
         MUST(memory_get_recent_info(library.device, UINT64_MAX, &info));
-    if (info.reading_age_ns == 0 || info.active_allocations != 1)
-        die("the device was asked, or the books lack the block");
+    if (info.reading_age_ns == 0 || info.active_allocations != 2)
+        die("the device was asked, or the books lack the blocks");
 }
 
 static void call_asked(uint64_t calls) {
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
     for (uint64_t i = 0; i < calls; i++)
         MUST(memory_get_info(library.device, &info));
-    if (info.reading_age_ns != 0 || info.active_allocations != 1)
+    if (info.reading_age_ns != 0 || info.active_allocations != 2)
         die("the device was not asked, or the books lack the block");
 }
 
@@ -149,7 +153,9 @@ static void run_calls(uint64_t repetitions, uint64_t calls) {
     MUST(device_open("cpu:0", &library.device));
     MUST(placement_create("pack", &library.placement));
     MUST(pool_create(library.device, NULL, &library.pool));
-    MUST(pool_alloc(library.pool, 256, (ferrum_stream){0}, &library.block));
+    for (size_t i = 0; i < 2; i++)
+        MUST(pool_alloc(library.pool, 256, (ferrum_stream){0},
+                        &library.blocks[i]));
     stay_on_core(0);
     double *samples[KINDS];
     for (size_t k = 0; k < KINDS; k++) {
@@ -168,7 +174,8 @@ static void run_calls(uint64_t repetitions, uint64_t calls) {
         printf(", ");
         free(samples[k]);
     }
-    MUST(pool_free(library.pool, library.block, (ferrum_stream){0}));
+    for (size_t i = 0; i < 2; i++)
+        MUST(pool_free(library.pool, library.blocks[i], (ferrum_stream){0}));
     MUST(pool_destroy(library.pool, 0));
     MUST(placement_destroy(library.placement));
     MUST(device_close(library.device, 0));
