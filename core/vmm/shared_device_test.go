@@ -57,6 +57,40 @@ func TestOnDeviceTenantsNeverReadEachOther(t *testing.T) {
 	}
 }
 
+// What one model's stream still writes to when the model gives it back is zeros when the
+// next one has it, which the limit has wait for it.
+func TestOnDeviceRetiringPagesAreZeros(t *testing.T) {
+	for _, backing := range backings {
+		g := onDevice(t, 256*mib)
+		s, err := vmm.NewShared(g.engine, vmm.SharedConfig{Name: "s", LimitBytes: 7 * g.page, PageBytes: g.page, Backing: backing})
+		require.NoError(t, err)
+		var models [2]*vmm.Model
+		var streams [2]device.Stream
+		for i := range models {
+			models[i], err = s.Register(fmt.Sprint(i), vmm.ModelConfig{VirtualBytes: 32 * g.page})
+			require.NoError(t, err)
+			streams[i], err = g.dev.NewStream()
+			require.NoError(t, err)
+		}
+		for round := range 20 {
+			m, on := models[round%2], streams[round%2]
+			got, err := m.Allocate(7 * g.page)
+			require.NoError(t, err)
+			g.holds(t, got.Addr, 0, got.SizeBytes)
+			for value := range 4 {
+				pattern := device.Pattern{Value: uint32(value + round + 1), WidthBytes: 1}
+				require.NoError(t, on.Fill(got.Addr, pattern, got.SizeBytes))
+			}
+			require.NoError(t, m.Deallocate(got.OffsetBytes, got.SizeBytes, on))
+		}
+		require.NoError(t, s.Close(false))
+		for _, each := range streams {
+			require.NoError(t, each.Close())
+		}
+		g.close(t)
+	}
+}
+
 // Register and unregister a model with 1 TiB of address space.
 func BenchmarkRegister(b *testing.B) {
 	dev, e := onHost(b, 1<<30)
