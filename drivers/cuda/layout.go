@@ -22,8 +22,9 @@ type pageProperties struct {
 
 // poolProperties is CUmemPoolProps: 88 bytes, of which later versions use more.
 type poolProperties struct {
-	kind     int32    // allocType
-	handles  int32    // handleTypes
+	kind int32 // allocType
+	// The kinds of handles to share it by: none.
+	_        int32
 	location location // location
 	_        [72]byte
 }

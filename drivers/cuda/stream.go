@@ -57,7 +57,11 @@ func (s *stream) use(op string, body func() error) error {
 // order is use for calls that only say what comes before what. In streams of others,
 // which may be the legacy one, these are not free of captures either.
 func (s *stream) order(op string, body func() error) error {
-	return s.useAs(op, entry(s.foreign), body)
+	how := asItIs
+	if s.foreign {
+		how = relaxed
+	}
+	return s.useAs(op, how, body)
 }
 
 func (s *stream) useAs(op string, how entry, body func() error) error {
