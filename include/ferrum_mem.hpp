@@ -423,6 +423,13 @@ class event : public detail::owner<ferrum_event, detail::end_event> {
     void synchronize(std::chrono::nanoseconds wait = forever) const {
         try_synchronize(wait).value();
     }
+    /** The event of the vendor's runtime, such as a CUevent. */
+    result<std::uint64_t> try_native() const {
+        std::uint64_t out = 0;
+        ferrum_status status = ferrum_event_get_native(get(), &out);
+        return detail::outcome(status, out);
+    }
+    std::uint64_t native() const { return try_native().value(); }
     /** Time from this event to a later one of the same device. */
     result<std::chrono::nanoseconds> try_until(const event &end) const {
         std::int64_t elapsed = 0;
@@ -461,6 +468,25 @@ class stream : public detail::owner<ferrum_stream, detail::end_stream> {
         return event(out);
     }
     event record() const { return try_record().value(); }
+    /** As record, for other processes as well, which open it by shared. */
+    result<event> try_share(ferrum_shared_event &shared) const {
+        ferrum_event out{};
+        shared = FERRUM_SHARED_EVENT_INIT;
+        ferrum_status status = ferrum_event_share(get(), &shared, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return event(out);
+    }
+    event share(ferrum_shared_event &shared) const {
+        return try_share(shared).value();
+    }
+    /** The stream of the vendor's runtime, such as a CUstream. */
+    result<std::uint64_t> try_native() const {
+        std::uint64_t out = 0;
+        ferrum_status status = ferrum_stream_get_native(get(), &out);
+        return detail::outcome(status, out);
+    }
+    std::uint64_t native() const { return try_native().value(); }
     result<done> try_wait(const event &before) const {
         return detail::outcome(ferrum_stream_wait_event(get(), before.get()));
     }
@@ -982,6 +1008,26 @@ class manager : public detail::owner<ferrum_manager, detail::end_manager> {
     memory adopt(const ferrum_adoption &adoption) const {
         return try_adopt(adoption).value();
     }
+    /** A block of pages that a process exported. */
+    result<memory> try_import_pages(const ferrum_page_import &pages) const {
+        ferrum_memory out{};
+        ferrum_status status = ferrum_import_pages(get(), &pages, &out);
+        return block(status, out);
+    }
+    memory import_pages(const ferrum_page_import &pages) const {
+        return try_import_pages(pages).value();
+    }
+    /** A block of memory that another process shared. */
+    result<memory> try_import_memory(const ferrum_shared_memory &shared,
+                                     const char *tag = nullptr) const {
+        ferrum_memory out{};
+        ferrum_status status = ferrum_import_memory(get(), &shared, tag, &out);
+        return block(status, out);
+    }
+    memory import_memory(const ferrum_shared_memory &shared,
+                         const char *tag = nullptr) const {
+        return try_import_memory(shared, tag).value();
+    }
     /** Two blocks that are the same memory, for this manager and for one of another
      *  device. */
     result<std::pair<memory, memory>>
@@ -1095,6 +1141,30 @@ class vpool : public detail::owner<ferrum_vpool, detail::end_vpool> {
     void deallocate(std::uint64_t offset, std::uint64_t size,
                     ferrum_stream on = {}) const {
         try_deallocate(offset, size, on).value();
+    }
+    /** A file descriptor for each page of a range, which the caller closes. */
+    result<std::vector<std::int32_t>> try_export(std::uint64_t offset,
+                                                 std::uint64_t size) const {
+        ferrum_vpool_info about = FERRUM_VPOOL_INFO_INIT;
+        ferrum_status status = ferrum_vpool_get_info(get(), &about);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        const std::uint64_t most = about.virtual_capacity_bytes < size
+                                       ? about.virtual_capacity_bytes
+                                       : size;
+        std::size_t count = 0;
+        std::vector<std::int32_t> out(
+            static_cast<std::size_t>(most / about.page_bytes) + 1);
+        status = ferrum_vpool_export(get(), offset, size, out.data(),
+                                     out.size(), &count);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        out.resize(count);
+        return out;
+    }
+    std::vector<std::int32_t> export_pages(std::uint64_t offset,
+                                           std::uint64_t size) const {
+        return try_export(offset, size).value();
     }
     result<bool> try_is_mapped(std::uint64_t offset, std::uint64_t size) const {
         std::uint32_t mapped = 0;
@@ -1440,6 +1510,54 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
         return device(out);
     }
     static device open(const char *id) { return try_open(id).value(); }
+    /** Opens a device on a context of the program's in its vendor's runtime, such as a
+     *  CUcontext, which the program keeps until the device is closed. */
+    static result<device> try_open_native(const char *id,
+                                          std::uint64_t native_context) {
+        ferrum_device out{};
+        ferrum_status status =
+            ferrum_device_open_native(id, native_context, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return device(out);
+    }
+    static device open_native(const char *id, std::uint64_t native_context) {
+        return try_open_native(id, native_context).value();
+    }
+    /** The context of the vendor's runtime, such as a CUcontext. */
+    result<std::uint64_t> try_native() const {
+        std::uint64_t out = 0;
+        ferrum_status status = ferrum_device_get_native(get(), &out);
+        return detail::outcome(status, out);
+    }
+    std::uint64_t native() const { return try_native().value(); }
+    /** Lets work of another device use the memory of this one. */
+    result<done> try_grant_peer(const device &peer) const {
+        return detail::outcome(ferrum_device_grant_peer(get(), peer.get()));
+    }
+    void grant_peer(const device &peer) const { try_grant_peer(peer).value(); }
+    /** Describes plain device memory for other processes. */
+    result<ferrum_shared_memory> try_share(ferrum_address address,
+                                           std::uint64_t size) const {
+        ferrum_shared_memory out = FERRUM_SHARED_MEMORY_INIT;
+        ferrum_status status = ferrum_share_memory(get(), address, size, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_shared_memory share(ferrum_address address,
+                               std::uint64_t size) const {
+        return try_share(address, size).value();
+    }
+    /** An event that another process has shared. */
+    result<event> try_open_event(const ferrum_shared_event &shared) const {
+        ferrum_event out{};
+        ferrum_status status = ferrum_event_open(get(), &shared, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return event(out);
+    }
+    event open_event(const ferrum_shared_event &shared) const {
+        return try_open_event(shared).value();
+    }
     /** Opens the first device that has room; choice, unless nullptr, tells which
      *  and what was tried. */
     static result<device>

@@ -25,7 +25,10 @@ with fm.Device("cpu:0") as device, fm.Manager(device) as manager:
 
 
 def _pool(device: fm.Device, backing: fm.Backing) -> fm.VirtualPool:
-    config = fm.VirtualPoolConfig(capacity_bytes=8 * PAGE, page_bytes=PAGE, backing=backing)
+    # No page is made ready that would get the number of a closed descriptor.
+    config = fm.VirtualPoolConfig(
+        capacity_bytes=8 * PAGE, page_bytes=PAGE, backing=backing, ready_pages=0
+    )
     return fm.VirtualPool(device, config)
 
 

@@ -50,6 +50,25 @@ impl Device {
         })
     }
 
+    /// As [`Device::open`], on a context that the program made in the runtime of the
+    /// device's vendor, such as a `CUcontext`.
+    ///
+    /// # Safety
+    /// The context is one of the device, and stays until the device is closed.
+    pub unsafe fn open_native(library: &Library, id: &str, native_context: u64) -> Result<Self> {
+        let text = c_text("ferrum_device_open_native", "id", id)?;
+        let mut raw = Default::default();
+        // SAFETY: text lives through the call, raw is an output of it; the context is the
+        // caller's promise.
+        check(unsafe { sys::ferrum_device_open_native(text.as_ptr(), native_context, &mut raw) })?;
+        Ok(Self {
+            opened: Arc::new(Opened {
+                raw,
+                library: library.clone(),
+            }),
+        })
+    }
+
     pub(crate) fn library(&self) -> &Library {
         &self.opened.library
     }

@@ -34,6 +34,7 @@ mod estimate;
 mod fallback_buffer;
 mod generic_pool;
 mod gpu_manager;
+mod graph;
 mod library;
 mod manager;
 mod mapped_range;
@@ -45,6 +46,8 @@ mod pool;
 mod pool_block;
 mod pool_config;
 mod pool_request;
+#[cfg(unix)]
+mod processes;
 mod shared_pool;
 mod sharing;
 mod sleep;
@@ -68,6 +71,7 @@ pub use estimate::{
 pub use fallback_buffer::{BufferRequest, DType, FallbackBuffer, PinnedBuffer, Place};
 pub use generic_pool::{BufferUse, GenericMemoryPool, Lease, NotReturned};
 pub use gpu_manager::{FallbackStats, GpuMemoryManager, GpuMemoryPool};
+pub use graph::{Graph, GraphInfo};
 pub use library::{
     abi_version, backends_json, leak_report_json, snapshot_json, version, Config, Library,
 };
@@ -84,6 +88,8 @@ pub use pool::Pool;
 pub use pool_block::{PoolBatch, PoolBlock};
 pub use pool_config::{DebugFlags, Paging, PoolConfig, ReadyPages, SegmentSource, ThreadCache};
 pub use pool_request::{PoolRequest, Tag};
+#[cfg(unix)]
+pub use processes::SharedMemory;
 pub use shared_pool::{
     Model, ModelConfig, ModelLimits, ModelRequest, SharedPool, SharedPoolConfig,
 };

@@ -61,6 +61,10 @@ impl Stream {
         }
     }
 
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
     pub(crate) fn create(device: &Device) -> Result<Self> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.
@@ -143,6 +147,17 @@ impl Drop for Event {
 }
 
 impl Event {
+    pub(crate) fn own(raw: sys::ferrum_event, device: &Device) -> Self {
+        Self {
+            raw,
+            _device: device.clone(),
+        }
+    }
+
+    pub(crate) fn raw(&self) -> sys::ferrum_event {
+        self.raw
+    }
+
     /// Whether the point has been passed.
     pub fn is_ready(&self) -> Result<bool> {
         let mut ready = 0;

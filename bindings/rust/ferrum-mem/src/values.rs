@@ -62,6 +62,12 @@ pub struct DeviceInfo {
     pub pinned_memory: bool,
     /// Whether blocks can be linked with blocks of others of its backend.
     pub linked_memory: bool,
+    /// Whether virtual pools can have pages for other processes, and such be imported.
+    pub exported_pages: bool,
+    /// Whether plain memory and events can be shared with other processes.
+    pub shared_memory: bool,
+    /// Whether streams can be captured, for [`Pool::capture`](crate::Pool::capture).
+    pub capture: bool,
     /// Whether MemoryType::Managed is memory that moves to where it is used.
     pub managed_memory: bool,
     /// Whether adopted memory of the process is page-locked.
@@ -86,6 +92,9 @@ impl From<&sys::ferrum_device_info> for DeviceInfo {
             virtual_memory: has(sys::FERRUM_CAPABILITY_VIRTUAL_MEMORY),
             pinned_memory: has(sys::FERRUM_CAPABILITY_PINNED_MEMORY),
             linked_memory: has(sys::FERRUM_CAPABILITY_LINKED_MEMORY),
+            exported_pages: has(sys::FERRUM_CAPABILITY_EXPORTED_PAGES),
+            shared_memory: has(sys::FERRUM_CAPABILITY_SHARED_MEMORY),
+            capture: has(sys::FERRUM_CAPABILITY_CAPTURE),
             managed_memory: has(sys::FERRUM_CAPABILITY_MANAGED_MEMORY),
             registered_memory: has(sys::FERRUM_CAPABILITY_REGISTERED_MEMORY),
             stream_ordered: has(sys::FERRUM_CAPABILITY_STREAM_ORDERED),

@@ -8,6 +8,8 @@ pub enum Backing {
     Movable,
     /// Its bytes are lost when a page leaves its place.
     Private,
+    /// Movable, and other processes can be given it, too.
+    Shareable,
 }
 
 impl Backing {
@@ -15,6 +17,7 @@ impl Backing {
         match self {
             Self::Movable => sys::FERRUM_BACKING_MOVABLE,
             Self::Private => sys::FERRUM_BACKING_PRIVATE,
+            Self::Shareable => sys::FERRUM_BACKING_SHAREABLE,
         }
     }
 }

@@ -1,0 +1,172 @@
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use crate::device::Device;
+use crate::error::check;
+use crate::library::c_text;
+use crate::manager::{Manager, Memory};
+use crate::stream::{Event, Stream};
+use crate::virtual_pool::VirtualPool;
+use crate::{sys, Result};
+
+/// A range of one process's device memory, as another opens it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedMemory {
+    /// Bytes that mean the memory in other processes.
+    pub handle: [u8; 64],
+    /// Where the range begins in it.
+    pub offset_bytes: u64,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+}
+
+impl Device {
+    /// Describes a range of plain device memory for other processes. It stays allocated
+    /// while they have it open.
+    pub fn share_memory(&self, address: u64, size_bytes: u64) -> Result<SharedMemory> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call, with its size set.
+        check(unsafe { sys::ferrum_share_memory(self.raw(), address, size_bytes, &mut raw) })?;
+        Ok(SharedMemory {
+            handle: raw.handle,
+            offset_bytes: raw.offset_bytes,
+            size_bytes: raw.size_bytes,
+        })
+    }
+
+    /// Lets work of another device, such as a kernel of the program's, use the memory of
+    /// this one: what is allocated, and what is mapped now and later.
+    pub fn grant_peer(&self, peer: &Device) -> Result<()> {
+        // SAFETY: plain values.
+        check(unsafe { sys::ferrum_device_grant_peer(self.raw(), peer.raw()) })
+    }
+
+    /// The context of the vendor's runtime that all is done in, such as a `CUcontext`. It
+    /// is gone when the device is closed.
+    pub fn native(&self) -> Result<u64> {
+        let mut native = 0;
+        // SAFETY: native is an output of the call.
+        check(unsafe { sys::ferrum_device_get_native(self.raw(), &mut native) })?;
+        Ok(native)
+    }
+
+    /// An event that another process has shared, by the bytes that it got for it.
+    pub fn open_event(&self, handle: &[u8; 64]) -> Result<Event> {
+        let shared = sys::ferrum_shared_event {
+            handle: *handle,
+            ..Default::default()
+        };
+        let mut raw = Default::default();
+        // SAFETY: shared lives through the call, raw is an output of it.
+        check(unsafe { sys::ferrum_event_open(self.raw(), &shared, &mut raw) })?;
+        Ok(Event::own(raw, self))
+    }
+}
+
+impl Stream {
+    /// Records an event that other processes can open by these bytes, too. Keep it until
+    /// they have.
+    pub fn share_event(&self) -> Result<(Event, [u8; 64])> {
+        let (mut shared, mut raw) = (sys::ferrum_shared_event::default(), Default::default());
+        // SAFETY: both are outputs of the call, the first with its size set.
+        check(unsafe { sys::ferrum_event_share(self.raw(), &mut shared, &mut raw) })?;
+        Ok((Event::own(raw, self.device()), shared.handle))
+    }
+
+    /// The stream of the vendor's runtime, such as a `CUstream`.
+    pub fn native(&self) -> Result<u64> {
+        let mut native = 0;
+        // SAFETY: native is an output of the call.
+        check(unsafe { sys::ferrum_stream_get_native(self.raw(), &mut native) })?;
+        Ok(native)
+    }
+}
+
+impl Event {
+    /// The event of the vendor's runtime, such as a `CUevent`.
+    pub fn native(&self) -> Result<u64> {
+        let mut native = 0;
+        // SAFETY: native is an output of the call.
+        check(unsafe { sys::ferrum_event_get_native(self.raw(), &mut native) })?;
+        Ok(native)
+    }
+}
+
+impl VirtualPool {
+    /// A file descriptor for each page of a range, in order, for
+    /// [`Manager::import_pages`] in another process. When the range is freed the pool uses
+    /// the pages again: who has imported them ends that before.
+    pub fn export(&self, offset_bytes: u64, size_bytes: u64) -> Result<Vec<OwnedFd>> {
+        let info = self.info()?;
+        let room = size_bytes.min(info.virtual_capacity_bytes) / info.page_bytes;
+        let mut files = vec![-1_i32; usize::try_from(room.max(1)).unwrap_or(1)];
+        let mut count = 0;
+        // SAFETY: there is room for as many descriptors as are said.
+        check(unsafe {
+            sys::ferrum_vpool_export(
+                self.raw(),
+                offset_bytes,
+                size_bytes,
+                files.as_mut_ptr(),
+                files.len(),
+                &mut count,
+            )
+        })?;
+        files.truncate(count);
+        // SAFETY: the call has opened them for its caller.
+        Ok(files
+            .into_iter()
+            .map(|file| unsafe { OwnedFd::from_raw_fd(file) })
+            .collect())
+    }
+}
+
+impl Manager {
+    /// Makes a block of pages that a process exported, one after the other.
+    ///
+    /// # Safety
+    /// Nobody who has the pages changes them while they are looked at here other than by
+    /// copies.
+    pub unsafe fn import_pages(
+        &self,
+        pages: &[BorrowedFd<'_>],
+        page_bytes: u64,
+        tag: Option<&str>,
+    ) -> Result<Memory> {
+        let tag = tag
+            .map(|t| c_text("ferrum_import_pages", "tag", t))
+            .transpose()?;
+        let files: Vec<i32> = pages.iter().map(AsRawFd::as_raw_fd).collect();
+        let request = sys::ferrum_page_import {
+            descriptors: files.as_ptr(),
+            count: files.len() as u64,
+            page_bytes,
+            tag: tag.as_ref().map_or(std::ptr::null(), |t| t.as_ptr()),
+            ..Default::default()
+        };
+        let mut raw = Default::default();
+        // SAFETY: the request and its list live through the call, raw is an output of it.
+        check(unsafe { sys::ferrum_import_pages(self.raw(), &request, &mut raw) })?;
+        Ok(Memory::own(raw, self))
+    }
+
+    /// Makes a block of memory that another process shared.
+    ///
+    /// # Safety
+    /// As for [`Manager::import_pages`], and the other process keeps the memory allocated.
+    pub unsafe fn import_memory(&self, shared: &SharedMemory, tag: Option<&str>) -> Result<Memory> {
+        let tag = tag
+            .map(|t| c_text("ferrum_import_memory", "tag", t))
+            .transpose()?;
+        let given = sys::ferrum_shared_memory {
+            handle: shared.handle,
+            offset_bytes: shared.offset_bytes,
+            size_bytes: shared.size_bytes,
+            ..Default::default()
+        };
+        let text = tag.as_ref().map_or(std::ptr::null(), |t| t.as_ptr());
+        let mut raw = Default::default();
+        // SAFETY: what is given lives through the call, raw is an output of it.
+        check(unsafe { sys::ferrum_import_memory(self.raw(), &given, text, &mut raw) })?;
+        Ok(Memory::own(raw, self))
+    }
+}
