@@ -88,6 +88,50 @@ for absent in ("cuda:2", "cuda:9"):
 fm.shutdown()
 """
 
+# What is wrong is written through the driver itself, as a kernel of the program would.
+DEBUGGING = """
+import ctypes, os
+import ferrum_mem as fm
+
+cuda = ctypes.CDLL(os.environ["FERRUM_CUDA_LIBRARY"])
+
+def call(name, *arguments):
+    code = getattr(cuda, name)(*arguments)
+    assert code == 0, (name, code)
+
+def overwrite(address):
+    call("cuMemsetD8_v2", ctypes.c_uint64(address), ctypes.c_ubyte(0x41), ctypes.c_size_t(1))
+    call("cuCtxSynchronize")
+
+def corrupted(function):
+    try:
+        function()
+    except fm.CorruptedError as error:
+        return str(error)
+    raise AssertionError("nothing was found")
+
+with fm.Device("cuda:0") as device:
+    context = ctypes.c_void_p()
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+    call("cuCtxPushCurrent_v2", context)
+    with fm.Pool(device, fm.PoolConfig(debug=fm.Debug.ALL)) as pool:
+        room = pool.alloc(16 << 20)
+        for size in (1000, 300_000):
+            block = pool.alloc(size)
+            overwrite(block.address + size)
+            assert "behind its end, is 0x41 instead of 0xfd" in corrupted(block.free)
+            block = pool.alloc(size)
+            address = block.address
+            block.free()
+            overwrite(address + size - 1)
+            corrupted(pool.check)
+            pool.check()
+        room.free()
+    call("cuCtxPopCurrent_v2", ctypes.byref(context))
+    call("cuDevicePrimaryCtxRelease_v2", 0)
+fm.shutdown()
+"""
+
 
 def run(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **variables}
@@ -101,6 +145,13 @@ def test_the_library_over_the_simulated_driver():
     done = run(PROGRAM, FERRUM_CUDA_LIBRARY=str(SIMULATOR))
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+
+
+def test_debug_mode_on_a_cuda_device():
+    if not SIMULATOR.exists():
+        pytest.skip("the simulated driver is not built (make simcuda)")
+    done = run(DEBUGGING, FERRUM_CUDA_LIBRARY=str(SIMULATOR), FERRUM_LOG="")
+    assert done.returncode == 0, done.stderr
 
 
 def test_no_driver_is_said_so():
