@@ -50,23 +50,23 @@ func (p *Pool) park(j *leave, found []located) bool {
 // markGraph notes that a graph uses the blocks of a free: one for which the stream captures, or
 // captured when RecordStream named it. Those of its private pool wait for the end of the capture,
 // all others for the release. False: none does.
-func (p *Pool) markGraph(j *leave, of device.Stream) bool {
+func (p *Pool) markGraph(j *leave, of device.Stream) (used bool, err error) {
 	real, g := of, (*graph)(nil)
 	if b, ok := of.(*branch); ok {
 		real, g = b.Stream, b.graph
-	} else {
-		g, _ = p.graphOf(of)
+	} else if g, _, err = p.graphOf(of); err != nil {
+		return false, err
 	}
 	if g == nil {
-		return false
+		return false, nil
 	}
 	if p == g.private.Pool {
 		j.streams, j.marks = append(j.streams, of), append(j.marks, captureEnd{g})
-		return true
+		return true, nil
 	}
 	j.graphs, j.captured = append(j.graphs, g), append(j.captured, real)
 	j.streams, j.marks = append(j.streams, of), append(j.marks, nil)
-	return true
+	return true, nil
 }
 
 // handOver gives the blocks to the next graph that was not released; false: there is none.
@@ -170,18 +170,22 @@ func isClosed(stream device.Stream, err error) bool {
 	if !errors.Is(err, device.CodeInvalidState) {
 		return false
 	}
-	now, err := device.CaptureOf(stream)
-	return err != nil || now.State == device.CaptureNone
+	now, err := captureOf(stream)
+	return err == nil && now.State == device.CaptureNone
 }
 
 // record marks the present end of a stream's queue unless it is idle. A device that is lost
 // runs nothing any more.
 func record(stream device.Stream, event *device.Event) error {
-	if now, err := device.CaptureOf(stream); err == nil && now.State != device.CaptureNone {
+	now, err := captureOf(stream)
+	if err == nil && now.State != device.CaptureNone {
 		return device.Errorf(device.CodeInvalidState, opRelease,
 			"a stream whose work has to pass is capturing: release the graph after that")
 	}
-	idle, err := stream.Idle()
+	idle := false
+	if err == nil {
+		idle, err = stream.Idle()
+	}
 	if err == nil && !idle {
 		*event, err = stream.RecordEvent()
 	}

@@ -19,35 +19,34 @@ func (p *Pool) family() *Pool {
 
 // graphOf is the graph that a stream is captured for, and whether its capture was
 // spoilt; nil: for none that began in this pool.
-func (p *Pool) graphOf(stream device.Stream) (g *graph, spoilt bool) {
+func (p *Pool) graphOf(stream device.Stream) (g *graph, spoilt bool, err error) {
 	t := &p.family().graphs
 	if t.capturing.Load() == 0 {
-		return nil, false
+		return nil, false, nil
 	}
-	now, err := device.CaptureOf(stream)
+	now, err := captureOf(stream)
 	if err != nil || now.State == device.CaptureNone {
-		// What is wrong with the stream, the call for which it is will say.
-		return nil, false
+		return nil, false, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now.State == device.CaptureActive {
-		return t.ofCapture(now.ID), false
+		return t.ofCapture(now.ID), false, nil
 	}
 	for _, g := range t.all {
 		if !g.over.Load() && g.has(stream) {
-			return g, true
+			return g, true, nil
 		}
 	}
-	return nil, false
+	return nil, false, nil
 }
 
 // routed is the private pool that an allocation is for, and the need that it has there;
 // nil: the pool itself.
 func (p *Pool) routed(n *need) (*Pool, *need, error) {
-	g, spoilt := p.graphOf(n.stream)
+	g, spoilt, err := p.graphOf(n.stream)
 	if g == nil {
-		return nil, nil, nil
+		return nil, nil, err
 	}
 	if spoilt {
 		return nil, nil, device.Errorf(device.CodeInvalidState, opAlloc,
@@ -87,7 +86,9 @@ func (p *Pool) freeRouted(addr device.Addr, size uint64, stream device.Stream) (
 func (p *Pool) freeManyRouted(j *leave) (done bool, err error) {
 	var g *graph
 	if j.stream != nil {
-		g, _ = p.graphOf(j.stream)
+		if g, _, err = p.graphOf(j.stream); err != nil {
+			return true, err
+		}
 	}
 	owners, byOwner := p.ownersOf(j.addrs)
 	if g == nil && len(owners) == 1 && owners[0] == p {

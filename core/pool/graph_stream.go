@@ -1,10 +1,20 @@
 package pool
 
 import (
+	"errors"
 	"time"
 
 	"ferrum_mem/core/device"
 )
+
+// captureOf asks a stream whether it captures. One that is closed does not.
+func captureOf(stream device.Stream) (device.Capture, error) {
+	now, err := device.CaptureOf(stream)
+	if errors.Is(err, device.CodeInvalidState) {
+		return device.Capture{}, nil
+	}
+	return now, err
+}
 
 // branch stands for a stream during one capture: what is freed on it waits for the
 // end of the capture, and is for the same branch at once, which the edges of the

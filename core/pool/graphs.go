@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -75,7 +76,8 @@ type graphs struct {
 //
 // Errors: CodeUnsupported where streams of the device do not capture, CodeInvalidState
 // when this one does not, or its capture is spoilt, CodeAlreadyExists when the capture
-// has begun in the pool, CodeNotFound for a shared that is no graph.
+// has begun in the pool, CodeNotFound for a shared that is no graph, CodeBusy while
+// another graph of that private pool is being captured.
 func (p *Pool) BeginCapture(stream device.Stream, shared uint64) (number uint64, err error) {
 	if stream == nil {
 		stream = p.defaultStream
@@ -108,10 +110,8 @@ func (p *Pool) BeginCapture(stream device.Stream, shared uint64) (number uint64,
 	g := &graph{number: t.last + 1, capture: now.ID, stream: stream, branches: map[device.Stream]*branch{}}
 	if shared == 0 {
 		g.private, err = p.newPrivate(g.number)
-	} else if other := t.find(shared); other != nil {
-		g.private = other.private
 	} else {
-		err = p.noGraph(opBegin, "shared_graph", shared)
+		g.private, err = p.share(shared)
 	}
 	if err != nil {
 		return 0, err
@@ -123,6 +123,22 @@ func (p *Pool) BeginCapture(stream device.Stream, shared uint64) (number uint64,
 		p.pauseCache(true)
 	}
 	return g.number, nil
+}
+
+// share is the private pool of a graph, for another capture. The caller holds graphs.mu.
+func (p *Pool) share(shared uint64) (*privatePool, error) {
+	other := p.graphs.find(shared)
+	if other == nil {
+		return nil, p.noGraph(opBegin, "shared_graph", shared)
+	}
+	for _, g := range p.graphs.all {
+		if g.private == other.private && !g.over.Load() {
+			return nil, device.Errorf(device.CodeBusy, opBegin,
+				"shared_graph %d: the capture of graph %d, which has the same private pool, has not ended", shared, g.number).
+				On(p.engine.ID())
+		}
+	}
+	return other.private, nil
 }
 
 // EndCapture ends what BeginCapture began, once the capture itself has ended. What
@@ -154,10 +170,12 @@ func (p *Pool) EndCapture(number uint64) error {
 
 // stillCaptures refuses to end a capture before its time.
 func (p *Pool) stillCaptures(op string, g *graph) error {
-	// A stream that cannot be asked is closed or lost, and captures no more.
-	now, err := device.CaptureOf(g.stream)
-	if err != nil || now.State == device.CaptureNone || now.State == device.CaptureActive && now.ID != g.capture {
+	now, err := captureOf(g.stream)
+	if errors.Is(err, device.CodeDeviceLost) {
 		return nil
+	}
+	if err != nil || now.State == device.CaptureNone || now.State == device.CaptureActive && now.ID != g.capture {
+		return err
 	}
 	return device.Errorf(device.CodeInvalidState, op,
 		"graph %d: its stream still captures; end the capture first, also a spoilt one", g.number).On(p.engine.ID())

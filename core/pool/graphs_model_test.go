@@ -55,13 +55,19 @@ func allPassed(marks []*modelMark) bool {
 	return !slices.ContainsFunc(marks, func(m *modelMark) bool { return !m.passed })
 }
 
+// modelUse is a stream of a capture that uses a block.
+type modelUse struct {
+	graph  *modelGraph
+	stream *devicetest.Stream
+}
+
 type modelBlock struct {
 	Block
 	private *modelPrivate
 	// named are the streams of RecordStream, and namedBy the graphs for which they
 	// captured then.
 	named   []*devicetest.Stream
-	namedBy []*modelGraph
+	namedBy []modelUse
 
 	// Of a dead block: what it was freed on, in which capture, and the rest that has to
 	// pass. parked are graphs that use it though it is not of their private pool.
@@ -217,7 +223,9 @@ func (m *graphModel) giveBack(t *rapid.T) {
 		}
 	}
 	for _, by := range block.namedBy {
-		use(by)
+		if by != (modelUse{block.capture, s}) {
+			use(by.graph)
+		}
 	}
 	for _, other := range block.named {
 		if by := m.capturing(other); by != nil {
@@ -241,7 +249,7 @@ func (m *graphModel) record(t *rapid.T) {
 		if g.spoilt {
 			t.Skip("spoilt")
 		}
-		block.namedBy = append(block.namedBy, g)
+		block.namedBy = append(block.namedBy, modelUse{g, s})
 	} else {
 		block.named = append(block.named, s)
 	}
@@ -258,6 +266,13 @@ func (m *graphModel) beginCapture(t *rapid.T) {
 	if rapid.Bool().Draw(t, "shared") {
 		other := m.anyGraph(t, rapid.Bool().Draw(t, "over"))
 		g.private, shared = other.private, other.number
+		if slices.ContainsFunc(m.graphs, func(g *modelGraph) bool { return g.private == other.private && !g.over }) {
+			captured := s.BeginCapture()
+			_, err := m.pool.BeginCapture(s, shared)
+			require.ErrorIs(t, err, device.CodeBusy)
+			captured.End()
+			return
+		}
 	}
 	g.captured, g.number = m.graphBench.begin(t, s, shared)
 	g.private.graphs++

@@ -21,7 +21,11 @@ func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
 		if private := p.privateOf(addr); private != nil {
 			owner = private.Pool
 		}
-		if g, _ := p.graphOf(stream); g != nil {
+		g, _, err := p.graphOf(stream)
+		if err != nil {
+			return err
+		}
+		if g != nil {
 			stream = g.branchOf(stream)
 		}
 		if owner != p {

@@ -182,7 +182,10 @@ func (p *Pool) unmarked(j *leave, found []located) []device.Stream {
 // needs none, and gets a nil mark.
 func (p *Pool) markAll(j *leave, streams []device.Stream) error {
 	for _, stream := range streams {
-		if p.markGraph(j, stream) {
+		if used, err := p.markGraph(j, stream); used || err != nil {
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		idle, err := stream.Idle()

@@ -11,18 +11,23 @@ var _ device.Capturer = (*stream)(nil)
 // handle was asked for, or one that was made to wait for an event of a capture. Only
 // these are asked.
 
-// Capture asks the driver. A driver before 11.3 does not number captures.
+// Capture asks the driver. One before 11.3 does not number captures: it is CodeUnsupported
+// while the stream captures.
 func (s *stream) Capture() (device.Capture, error) {
 	const op = "cuda.capture"
 	o := s.owner
-	if !o.info.Capture {
-		return device.Capture{}, o.errorf(device.CodeUnsupported, op, "the driver lacks %v", o.driver.lacking[groupCaptureInfo])
-	}
 	var answer struct {
 		id     uint64
 		status int32
 	}
 	err := s.use(op, func() error {
+		if !o.info.Capture {
+			captures, err := s.captures(op)
+			if captures {
+				err = o.errorf(device.CodeUnsupported, op, "the driver lacks %v", o.driver.lacking[groupCaptureInfo])
+			}
+			return err
+		}
 		if !s.mayCapture.Load() {
 			return nil
 		}

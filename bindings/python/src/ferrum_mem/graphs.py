@@ -62,6 +62,7 @@ class Graph(Resource):
         InvalidStateError: the stream does not capture, or its capture was spoilt.
         AlreadyExistsError: the capture has a graph in this pool already.
         NotFoundError: shared is no graph of this pool, or was released.
+        BusyError: another graph of the private pool of shared is being captured.
     """
 
     def __init__(

@@ -4663,7 +4663,8 @@ extern "C" {
     /// Returns FERRUM_ERROR_UNSUPPORTED without FERRUM_CAPABILITY_CAPTURE;
     /// FERRUM_ERROR_INVALID_STATE when the stream does not capture, or an error has
     /// spoilt its capture; FERRUM_ERROR_ALREADY_EXISTS when this capture has begun in
-    /// the pool before; FERRUM_ERROR_NOT_FOUND for the shared_graph.
+    /// the pool before; FERRUM_ERROR_NOT_FOUND for the shared_graph;
+    /// FERRUM_ERROR_BUSY while another graph of its private pool is being captured.
     pub fn ferrum_pool_capture_begin(
         pool: ferrum_pool,
         stream: ferrum_stream,
