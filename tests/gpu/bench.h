@@ -34,6 +34,7 @@ static inline void start(void) {
 }
 
 static inline void stop(void) {
+    CUDA_MUST(CU(cuCtxSynchronize)());
     MUST(ferrum_stream_destroy(stream, 0));
     MUST(ferrum_device_close(device, 0));
     MUST(ferrum_shutdown(0));

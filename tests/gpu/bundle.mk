@@ -16,17 +16,29 @@ GPU_FLAGS       = -D_GNU_SOURCE $(C_WARNINGS) -Iinclude \
 GPU_SUITES = $(sort $(patsubst %/,%,$(dir $(shell grep -rl '"ferrum_mem/drivers/testdevice"' --include='*_test.go' core))))
 
 .PHONY: gpu-bundle
-gpu-bundle: ready-test $(GPU_TRACES) $(GPU_SIMULATORS) $(GPU_PROGRAMS) $(GPU_LIBRARY) $(GPU_ALLOCATOR) gpu-suites ## build what test-gpu takes to a machine with a GPU
+gpu-bundle: gpu-programs ## build what test-gpu takes to a machine with a GPU, into build/gpu
+	@rm -rf build/gpu/suites
+	@$(call gpu_suites,$(GPU_SUITES))
 	@du -sh build/gpu
 
-# Debug information would be two thirds of their size, and they are to travel.
-.PHONY: gpu-suites
-gpu-suites: ready-test
-	@mkdir -p build/gpu/suites
-	@rm -f build/gpu/suites/*
-	@for package in $(GPU_SUITES); do \
-	    $(GO) test -c -trimpath -ldflags '-s -w' -o build/gpu/suites/$${package//\//.}.test ./$$package; \
-	done
+# All but the suites of core.
+.PHONY: gpu-programs
+gpu-programs: ready-test $(GPU_TRACES) $(GPU_SIMULATORS) $(GPU_PROGRAMS) $(GPU_LIBRARY) $(GPU_ALLOCATOR)
+
+# $(call gpu_suites,PACKAGES): they are to travel, so they are without debug
+# information, which is two thirds of their size, and packed.
+define gpu_suites
+mkdir -p build/gpu/suites; for package in $(1); do \
+    suite=build/gpu/suites/$${package//\//.}.test; \
+    $(GO) test -c -trimpath -ldflags '-s -w' -o $$suite ./$$package; \
+    gzip -9 -f $$suite; \
+done
+endef
+
+# The parts over the simulated driver need one suite to show that suites run.
+.PHONY: gpu-one-suite
+gpu-one-suite: ready-test
+	@$(call gpu_suites,core/unified)
 
 # What a call gives is written down, used or not; -z lazy: a driver that lacks a
 # call is asked for the others.

@@ -140,6 +140,12 @@ static inline void trace_code(const char *text, int got, int wanted,
         if (trace_before(__LINE__, #condition))                  \
             trace_after(#condition, (condition) ? "yes" : "no"); \
     } while (0)
+/* A matter of timing, which is not written down. */
+#define SHOWS(condition) \
+    do {                 \
+        if (condition)   \
+            break;       \
+    } while (0)
 #define GIVES(code, call) TRACE_CALL(code, call, false)
 #define OK(call) TRACE_CALL(CUDA_SUCCESS, call, true)
 #define BREAKS(code, call) TRACE_CALL(code, call, false)

@@ -40,6 +40,8 @@ static size_t broken;
 #define SIMULATED (simcuda_rules != NULL)
 #else
 #define SIMULATED true
+/* What only the simulated driver is sure to show. */
+#define SHOWS(condition) EXPECT(condition)
 #define FAILED(...)                                       \
     do {                                                  \
         fprintf(stderr, "  %s:%d: ", __FILE__, __LINE__); \

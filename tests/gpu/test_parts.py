@@ -1,0 +1,129 @@
+"""The parts of test-gpu other than differential, over the simulated driver."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import pathlib
+import subprocess
+
+import bench_part
+import bundle
+import conformance_part
+import framework
+import pytest
+
+
+def result(folder: pathlib.Path, part: str) -> dict:
+    (path,) = folder.glob(f"*-{part}-simulated-cuda-gpu.json")
+    found = json.loads(path.read_text())
+    assert found["part"] == part
+    assert found["date"].startswith(path.name[:10])
+    assert found["driver"]["driver_version"] == 12090
+    assert found["driver"]["devices"][0]["name"] == "Simulated CUDA GPU"
+    return found
+
+
+@pytest.mark.parametrize("suite", ["library", "allocator", "core.unified"])
+def test_conformance(part, tmp_path, suite):
+    done = part("conformance_part.py", suite)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = result(tmp_path, "conformance")
+    assert found["failed"] == 0
+    assert found["passed"] >= 8
+    (only,) = found["suites"]
+    assert only["name"] == suite
+    assert len(only["passed"]) == found["passed"]
+
+
+def test_a_suite_that_fails(part, tmp_path):
+    done = part("conformance_part.py", "library", SIMCUDA_FAULT="cuMemAlloc_v2:0:2,cuMemCreate:0:2")
+    assert done.returncode == 1
+    found = result(tmp_path, "conformance")
+    assert found["failed"] > 0
+    assert "OUT_OF_MEMORY" in found["suites"][0]["output"]
+
+
+def test_a_suite_that_is_none(part):
+    done = part("conformance_part.py", "core.nothing")
+    assert done.returncode == 1
+    assert "no suite core.nothing" in done.stderr
+
+
+def test_what_a_program_leaves_behind_fails(part, tmp_path, monkeypatch):
+    """A status or a word on stderr is a failure even if each of its tests says ok."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name, last in {"silent": "exit 0", "loud": "echo lost >&2", "status": "exit 97"}.items():
+        (folder / name).write_text(f"#!/bin/sh\necho ok - fine\n{last}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setattr(bundle, "BUNDLE", tmp_path)
+    monkeypatch.setattr(bundle, "need", lambda path: path)
+    clock = bundle.Clock()
+    failures = {
+        name: conformance_part.run_program(name, clock, {}).failed
+        for name in ("silent", "loud", "status")
+    }
+    assert failures == {
+        "silent": [],
+        "loud": ["the program: lost"],
+        "status": ["the program: status 97"],
+    }
+
+
+def test_bench(part, tmp_path):
+    done = part("bench_part.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = result(tmp_path, "bench")
+    assert {row["met"] for row in found["targets"]} == {True}
+    assert set(found["random"]["allocators"]) == set(bench_part.IN_C)
+    for trace in found["traces"]:
+        ours = trace["allocators"]["pool"]
+        assert ours["refused"] == 0
+        assert 1 <= ours["held_by_live"] < 4
+
+
+def test_targets_that_are_missed():
+    times = {"median": 46.0, "p90": 50.0, "max": 60.0}
+    found = {
+        "pages": {"map_at_another_address_us": times, "same_address_driver_calls": None},
+        "wake": {"wake_gbps": [8.0, 8.0], "pinned_copy_gbps": [10.0, 10.0]},
+        "fill": {"left_bytes": 101 << 20, "free_before_bytes": 10, "free_after_bytes": 10},
+    }
+    rows = bench_part.targets(found, simulated=False)
+    assert [row["met"] for row in rows] == [False, False, False, True]
+    assert [row["met"] for row in bench_part.targets(found, simulated=True)] == [False, True]
+
+
+def test_steps_of_a_trace(tmp_path):
+    path = tmp_path / "steps"
+    for block_tokens in (0, 256):
+        bench_part.write_steps(path, 200, 1 << 20, block_tokens)
+        live: dict[str, int] = {}
+        peak = 0
+        for line in path.read_text().splitlines():
+            kind, number, *size = line.split()
+            if kind == "a":
+                assert number not in live
+                live[number] = int(size[0])
+            else:
+                del live[number]
+            peak = max(peak, sum(live.values()))
+        assert not live
+        assert (1 << 20) * 0.9 < peak < (1 << 20) * (1.1 if block_tokens == 0 else 1.5)
+
+
+@pytest.mark.parametrize("name", ["torch", "cupy"])
+def test_a_framework_that_is_not_there(part, name):
+    if importlib.util.find_spec(name) is not None:
+        pytest.skip(f"{name} is installed")
+    done = part(f"{name}_part.py")
+    assert done.returncode == framework.ABSENT
+    assert f"skip - {name}: " in done.stdout
+
+
+def test_the_script(tmp_path):
+    script = bundle.ROOT / "scripts" / "test_gpu.sh"
+    done = subprocess.run([script, "nothing"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "not nothing" in done.stderr
