@@ -16,7 +16,7 @@ func (r *Registry) Resolve(text string) (device.ID, error) {
 	}
 	backend, name, found := strings.Cut(text, ":")
 	finder, knows := r.driver(backend).(device.Finder)
-	if !found || !knows || !strings.ContainsAny(name, "-:") {
+	if !found || !knows || !strings.ContainsAny(name, "-:") || strings.HasPrefix(name, "-") {
 		return device.ID{}, err
 	}
 	index, err := finder.Find(name)

@@ -37,7 +37,7 @@ func TestNamesOfDevices(t *testing.T) {
 	}
 	for text, code := range map[string]device.Code{
 		"test:GPU-2": device.CodeDeviceNotFound, "test:gpu": device.CodeInvalidArgument, "test:": device.CodeInvalidArgument,
-		"": device.CodeInvalidArgument, "other:GPU-1": device.CodeInvalidArgument, "test:-": device.CodeDeviceNotFound,
+		"": device.CodeInvalidArgument, "other:GPU-1": device.CodeInvalidArgument, "test:-": device.CodeInvalidArgument, "test:-1": device.CodeInvalidArgument,
 	} {
 		_, err := r.Resolve(text)
 		require.Equal(t, code, device.CodeOf(err), "%q: %v", text, err)
