@@ -81,7 +81,7 @@ SUITE := $(PYTHON) scripts/suite.py
 .PHONY: help
 help: ## list the verbs
 	@echo "ferrum_mem $(VERSION): make VERB"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 	@echo "  one check or suite alone:"
 	@printf '%s\n' '$(CHECKS)' '$(TESTS)' | fold -s -w 72 | sed 's/^/    /'
 	@echo "settings: PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) CC=$(CC) CXX=$(CXX) GO=$(GO) PYTHON=$(PYTHON)"
