@@ -167,9 +167,7 @@ enum fm_mirror_reading fm_mirror_read(uint64_t device, uint64_t max_age_ns,
     uint64_t total = fm_shown(&mirror->total_bytes);
     uint64_t available = fm_shown(&mirror->available_bytes);
     uint64_t bandwidth = fm_shown(&mirror->bandwidth);
-    /* The core's clock was read before, so that this is not below. */
-    uint64_t age =
-        fm_clock_ns() - fm_mirrors_since - fm_shown(&mirror->taken_at);
+    uint64_t taken_at = fm_shown(&mirror->taken_at);
     struct fm_books books = {0};
     for (uint64_t pools = fm_shown(&mirror->pools); pools != 0;
          pools &= pools - 1) {
@@ -180,6 +178,7 @@ enum fm_mirror_reading fm_mirror_read(uint64_t device, uint64_t max_age_ns,
     }
     if (!fm_version_still(&mirror->version, version))
         return FM_MIRROR_HIDDEN;
+    uint64_t age = fm_clock_ns() - fm_mirrors_since - taken_at;
     if (age > max_age_ns)
         return FM_MIRROR_ASK;
     fm_fill(info_out, total, available, &books);

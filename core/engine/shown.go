@@ -66,7 +66,7 @@ func (s *shown) leave(p Pool) {
 func (e *Engine) Show() {
 	e.mu.Peek()
 	if e.mu.Wanted() && !e.closed {
-		e.shown.place.Write(e.booksLocked())
+		e.shown.place.Books = e.booksLocked()
 		e.mu.Show()
 	}
 	pools := e.pools
@@ -78,14 +78,14 @@ func (e *Engine) Show() {
 	}
 }
 
-func (e *Engine) booksLocked() *mirror.DeviceBooks {
-	b := &mirror.DeviceBooks{Handle: e.shown.handle, Partial: true}
+func (e *Engine) booksLocked() mirror.DeviceBooks {
+	b := mirror.DeviceBooks{Handle: e.shown.handle, Partial: 1}
 	last := e.last.Load()
 	if last == nil || e.shown.others > 0 {
 		return b
 	}
 	now := last.now(e.held)
-	b.Partial = false
+	b.Partial = 0
 	b.TotalBytes, b.AvailableBytes = now.TotalBytes, min(now.FreeBytes, e.headroomLocked())
 	b.TakenAt = uint64(last.at)
 	for i, p := range e.shown.pools {

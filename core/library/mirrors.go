@@ -30,7 +30,12 @@ func (l *Library) ShowBooks(id uint64) {
 	if l.current.Load() == nil {
 		return
 	}
-	if d, err := l.devices.Get(id); err == nil {
-		d.engine.Show()
+	d, ok := l.devices.Near(id)
+	if !ok {
+		var err error
+		if d, err = l.devices.Get(id); err != nil {
+			return
+		}
 	}
+	d.engine.Show()
 }

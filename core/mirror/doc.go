@@ -8,7 +8,7 @@
 // So a change costs a look at one flag, and an atomic addition if somebody has read
 // since the last one.
 //
-// A reader takes the version of a Device or Pool, which is odd while the numbers are
+// A reader, which is never one of Go's, takes the version of a Device or Pool, which is odd while the numbers are
 // shown; reads the numbers; and takes the version again: they belong together, and were
 // the present ones at some moment in between, if it is the same odd number.
 //

@@ -66,19 +66,14 @@ func (p *Pool) Show() {
 	if !p.mu.Wanted() {
 		return
 	}
-	number := uint64(0)
-	if p.leases.cache != nil {
-		known, ok := p.leases.cache.(knownCache)
-		if !ok {
-			return
-		}
-		number = known.Number()
+	if p.leases.cache != nil && p.leases.number == 0 {
+		return
 	}
 	own := p.books.Own()
-	p.shownAt.Write(&mirror.PoolBooks{
-		Cache: number, ActiveBytes: own.ActiveBytes, CachedBytes: own.CachedBytes,
+	p.shownAt.Books = mirror.PoolBooks{
+		Cache: p.leases.number, ActiveBytes: own.ActiveBytes, CachedBytes: own.CachedBytes,
 		UnusableBytes: own.UnusableBytes, LiveBlocks: own.LiveBlocks, LargestFreeBytes: p.largestFree(),
 		LeasedBytes: p.leases.leased, ReturnedBytes: p.leases.returned,
-	})
+	}
 	p.mu.Show()
 }

@@ -55,6 +55,8 @@ type leases struct {
 	cache Cache
 	// own is the cache, if it can count without stopping threads.
 	own ownCounter
+	// number is what readers of the books know the cache by; 0: they do not.
+	number uint64
 	// streamOf finds a stream by the number that the caches know it by; nil for
 	// one that is no more, and so has run dry.
 	streamOf func(id uint64) device.Stream
@@ -74,6 +76,9 @@ func (p *Pool) SetCache(c Cache, streamOf func(id uint64) device.Stream) {
 	defer p.mu.Unlock()
 	p.leases.cache, p.leases.streamOf = c, streamOf
 	p.leases.own, _ = c.(ownCounter)
+	if known, ok := c.(knownCache); ok {
+		p.leases.number = known.Number()
+	}
 }
 
 // takeOver makes a live block that is on lease one of the pool's own. Errors:

@@ -70,10 +70,10 @@ func (ph *Physical) Show() {
 		return
 	}
 	brief := ph.briefLocked()
-	ph.shownAt.Write(&mirror.PoolBooks{
+	ph.shownAt.Books = mirror.PoolBooks{
 		ActiveBytes: brief.ActiveBytes, CachedBytes: brief.CachedBytes, UnusableBytes: brief.UnusableBytes,
 		LiveBlocks: brief.LiveBlocks, LargestFreeBytes: brief.LargestFreeBytes,
-	})
+	}
 	ph.mu.Show()
 }
 
