@@ -66,7 +66,7 @@ func (o *openDevice) enable(op string, other *openDevice) error {
 	err := o.within(op, func() error {
 		number := o.api.enablePeer.Call(other.context, 0)
 		if number != 0 && number != resultPeerEnabled {
-			return o.failure(op, &o.api.enablePeer, number, "device "+other.info.ID.String())
+			return o.failureWith(other, op, &o.api.enablePeer, number, "device "+other.info.ID.String())
 		}
 		return nil
 	})

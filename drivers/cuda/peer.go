@@ -56,14 +56,18 @@ func (o *openDevice) CopyFromPeer(
 	})
 }
 
-// callWith is call for what uses another device as well: an error that says that a
-// context is gone may mean the other one's.
+// callWith is call for what uses another device as well.
 func (o *openDevice) callWith(other *openDevice, op, what string, f *dl.Function, arguments ...uintptr) error {
-	number := f.Call(arguments...)
-	if number == 0 {
-		return nil
+	if number := f.Call(arguments...); number != 0 {
+		return o.failureWith(other, op, f, number, what)
 	}
-	if other.context != o.context && mayMeanReset(number) {
+	return nil
+}
+
+// failureWith is failure for a call that uses another device as well: where the number
+// says that a device is lost, it may be the other one.
+func (o *openDevice) failureWith(other *openDevice, op string, f *dl.Function, number int32, what string) error {
+	if other.context != o.context && (mayMeanReset(number) || isFinal(number)) {
 		if err := other.stillThere(op); err != nil {
 			return err
 		}
@@ -71,12 +75,13 @@ func (o *openDevice) callWith(other *openDevice, op, what string, f *dl.Function
 	return o.failure(op, f, number, what)
 }
 
-// stillThere asks for the device's context.
+// stillThere asks for the device's context and whether it is spoilt.
 func (o *openDevice) stillThere(op string) error {
 	return o.within(op, func() error {
 		if o.contextReplaced() {
 			return o.failure(op, &o.api.contextPush, resultContextDestroyed, "")
 		}
-		return nil
+		_, err := o.ready(op, &o.api.streamQuery, o.defaultStream.handle)
+		return err
 	})
 }

@@ -1,11 +1,13 @@
 package coretest
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/drivers/internal/dl"
 )
 
 // A device that is lost in the middle of an operation, by a call that fails, by work
@@ -110,5 +112,61 @@ func TestContextIsResetAtEveryStep(t *testing.T) {
 				r.close(t, "reset before "+steps[at].name)
 			}
 		})
+	}
+}
+
+// spoil has a call of the program's own fail on a device in such a way that its context
+// is of no use.
+func (r *rig) spoil(t *testing.T, index uintptr) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var context uintptr
+	require.Zero(t, r.sim.Call("cuDevicePrimaryCtxRetain", dl.Pointer(&context), index))
+	require.Zero(t, r.sim.Call("cuCtxPushCurrent_v2", context))
+	r.sim.Fault("cuCtxSynchronize", 1, resultIllegalAddress)
+	require.EqualValues(t, resultIllegalAddress, r.sim.Call("cuCtxSynchronize"))
+	require.Zero(t, r.sim.Call("cuCtxPopCurrent_v2", dl.Pointer(&context)))
+	require.Zero(t, r.sim.Call("cuDevicePrimaryCtxRelease_v2", index))
+}
+
+// What a call on one device is told of another one that was lost, nobody knows yet of,
+// loses that one and not the first.
+func TestLossOfAnotherDeviceIsNotOnesOwn(t *testing.T) {
+	for name, lose := range map[string]func(r *rig){
+		"spoilt": func(r *rig) { r.spoil(t, 1) },
+		"reset":  func(r *rig) { require.Zero(t, r.sim.Call("cuDevicePrimaryCtxReset_v2", 1)) },
+	} {
+		for what, use := range map[string]func(r *rig, e device.Event, from, to device.Addr) error{
+			"event": func(r *rig, e device.Event, _, _ device.Addr) error { return r.devices[0].DefaultStream().WaitEvent(e) },
+			"copy": func(r *rig, _ device.Event, from, to device.Addr) error {
+				on := r.devices[0].DefaultStream()
+				return r.devices[0].(device.Peer).CopyFromPeer(on, to, r.devices[1], from, page)
+			},
+		} {
+			t.Run(name+" "+what, func(t *testing.T) {
+				r := openRig(t)
+				e, err := r.devices[1].DefaultStream().RecordEvent()
+				require.NoError(t, err)
+				from, err := r.devices[1].Allocate(page)
+				require.NoError(t, err)
+				to, err := r.devices[0].Allocate(page)
+				require.NoError(t, err)
+				lose(r)
+				err = use(r, e, from, to)
+				if err != nil {
+					require.Equal(t, device.CodeDeviceLost, device.CodeOf(err), "%v", err)
+					require.ErrorContains(t, err, "cuda:1: ")
+				}
+				_, err = r.devices[0].Memory()
+				require.NoError(t, err)
+				_, err = r.devices[1].Memory()
+				require.Equal(t, device.CodeDeviceLost, device.CodeOf(err), "%v", err)
+				require.NoError(t, e.Close())
+				require.NoError(t, r.devices[1].Free(from, page))
+				require.NoError(t, r.devices[0].Free(to, page))
+				r.sim.Call("simcuda_clear_violations")
+				r.close(t, what)
+			})
+		}
 	}
 }
