@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/mirror"
+	"ferrum_mem/core/track"
+)
+
+// shownBooks is a pool that keeps its books in a lock of the kind that shows them.
+type shownBooks struct {
+	*books
+	lock  mirror.Lock
+	place *mirror.Pool
+}
+
+func (s *shownBooks) ShowAt(place *mirror.Pool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.place = place
+	if place == nil {
+		s.lock.Place(nil)
+	} else {
+		s.lock.Place(&place.Version)
+	}
+}
+
+func (s *shownBooks) Show() {
+	s.lock.Peek()
+	defer s.lock.Unlock()
+	if s.lock.Wanted() {
+		s.place.Books = mirror.PoolBooks{LiveBlocks: 1}
+		s.lock.Show()
+	}
+}
+
+func isShown(place *mirror.Device) bool { return place.Version.Load()%2 == 1 }
+
+func TestADeviceIsShownUntilItChanges(t *testing.T) {
+	dev, e := open(100 * mib)
+	place := &mirror.Device{}
+	e.Show()
+	e.ShowAt(place, 5)
+	require.False(t, isShown(place))
+	e.Show()
+	require.True(t, isShown(place))
+	require.EqualValues(t, 1, place.Books.Partial, "the device was never asked")
+	dev.SetOthersBytes(10 * mib)
+	info, err := e.MemoryInfo()
+	require.NoError(t, err)
+	require.False(t, isShown(place), "there is a new reading")
+	e.Show()
+	require.Equal(t, mirror.DeviceBooks{
+		Handle: 5, TotalBytes: 100 * mib, AvailableBytes: info.FreeBytes, TakenAt: uint64(e.last.Load().at),
+	}, place.Books)
+
+	var segment Segment
+	changes := map[string]struct {
+		change    func()
+		available uint64
+	}{
+		"1 a segment": {func() {
+			segment, err = e.Reserve(Want{MinBytes: 4 * mib, PreferredBytes: 4 * mib})
+			require.NoError(t, err)
+		}, 86 * mib},
+		"2 a limit":    {func() { require.NoError(t, e.SetLimit(24*mib)) }, 20 * mib},
+		"3 no limit":   {func() { require.NoError(t, e.SetLimit(0)) }, 86 * mib},
+		"4 given back": {func() { require.NoError(t, e.Release(segment)) }, 90 * mib},
+	}
+	for _, name := range []string{"1 a segment", "2 a limit", "3 no limit", "4 given back"} {
+		changes[name].change()
+		require.False(t, isShown(place), name)
+		e.Show()
+		require.True(t, isShown(place), name)
+		require.Equal(t, changes[name].available, place.Books.AvailableBytes, name)
+	}
+	_, err = e.RecentMemoryInfo(math.MaxInt64)
+	require.NoError(t, err)
+	e.Statistics()
+	e.Tags()
+	e.Limit()
+	require.True(t, isShown(place), "it was only looked at")
+	gbps, err := e.MeasureBandwidth()
+	require.NoError(t, err)
+	e.Show()
+	require.Equal(t, mirror.BandwidthKnown|uint64(math.Float32bits(float32(gbps))), place.Books.Bandwidth)
+	require.NoError(t, e.Close())
+	e.Show()
+	require.False(t, isShown(place), "a closed device")
+}
+
+func TestPlacesOfPools(t *testing.T) {
+	_, e := open(100 * mib)
+	place := &mirror.Device{}
+	e.ShowAt(place, 5)
+	_, err := e.MemoryInfo()
+	require.NoError(t, err)
+	var pools []*shownBooks
+	for range mirror.PoolCount {
+		p := &shownBooks{books: &books{name: "shown", books: track.NewBooks(true, e.Totals())}}
+		require.NoError(t, e.Register(p))
+		pools = append(pools, p)
+	}
+	e.Show()
+	require.EqualValues(t, 1<<mirror.PoolCount-1, place.Books.Pools)
+	require.Zero(t, place.Books.Partial)
+	for i := range place.Pool {
+		require.EqualValues(t, 1, place.Pool[i].Version.Load()%2)
+	}
+	// One more has no place; nor has one that cannot be shown.
+	more := &shownBooks{books: &books{name: "more", books: track.NewBooks(true, e.Totals())}}
+	require.NoError(t, e.Register(more))
+	e.Show()
+	require.EqualValues(t, 1, place.Books.Partial)
+	e.Unregister(more)
+	e.Show()
+	require.Zero(t, place.Books.Partial)
+	e.Unregister(pools[3])
+	require.Zero(t, place.Pool[3].Version.Load()%2)
+	e.Show()
+	require.EqualValues(t, uint64(1<<mirror.PoolCount-1)&^(1<<3), place.Books.Pools)
+	require.Zero(t, place.Pool[3].Version.Load()%2)
+	// A pool that comes has the place that is free.
+	require.NoError(t, e.Register(more))
+	e.Show()
+	require.EqualValues(t, 1, place.Pool[3].Version.Load()%2)
+	require.EqualValues(t, 1<<mirror.PoolCount-1, place.Books.Pools)
+	plain := newBooks(t, e, "not shown")
+	e.Show()
+	require.EqualValues(t, 1, place.Books.Partial)
+	e.Unregister(plain)
+	e.ShowAt(nil, 0)
+	require.False(t, isShown(place))
+	e.Show()
+	require.False(t, isShown(place))
+}
