@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// The rooms above the driver, as long as no background work of theirs runs: no page
-// is kept ready.
+// The rooms above the driver, without background work: a pool over segments has none,
+// and in a stepped pool nothing is given back or made ready but by the test.
 const noneReady = -1
 
 // pooledOperations are those of a pool over segments.
@@ -55,36 +55,35 @@ func pooledOperations(t *testing.T, o *openDevice) []operation {
 	}
 }
 
-// pagedOperations are those of a virtual pool, with four pages at a time.
+// pagedOperations are those of a model in a shared pool, with four pages at a time.
 func pagedOperations(t *testing.T, o *openDevice) []operation {
-	const run, page = 8 << 20, 2 << 20
+	const run, page, id = 8 << 20, 2 << 20, "model"
 	e := engine.New(o, engine.Options{})
-	p, err := vmm.NewPool(e, vmm.Config{CapacityBytes: 64 << 20, PageBytes: page, ReadyPages: noneReady})
+	p, err := vmm.NewShared(e, vmm.SharedConfig{LimitBytes: 64 << 20, PageBytes: page, ReadyPages: noneReady, Stepped: true})
+	require.NoError(t, err)
+	model, err := p.Register(id, vmm.ModelConfig{VirtualBytes: 64 << 20})
 	require.NoError(t, err)
 	allocate := func(offset uint64) func() error {
-		return func() error {
-			_, err := p.AllocateTagged(vmm.AllocateRequest{OffsetBytes: offset, SizeBytes: run, Tag: "tag"})
-			return err
-		}
+		return func() error { _, err := p.AllocateAt(id, offset, run); return err }
 	}
 	free := func(offset uint64) func() error {
-		return func() error { return p.Deallocate(offset, run, nil) }
+		return func() error { return p.Deallocate(id, offset, run, nil) }
 	}
-	settle := operation{do: p.Synchronize}
+	settle := operation{do: model.Synchronize}
 	return []operation{
-		{name: "virtual pool: allocate 4 pages that are new", do: allocate(0)},
-		{name: "virtual pool: free 4 pages", do: free(0)},
+		{name: "shared pool: allocate 4 pages that are new", do: allocate(0)},
+		{name: "shared pool: free 4 pages", do: free(0)},
 		settle,
-		{name: "virtual pool: allocate 4 pages that are still mapped there", do: allocate(0)},
+		{name: "shared pool: allocate 4 pages that are still mapped there", do: allocate(0)},
 		{do: free(0)},
 		settle,
-		{name: "virtual pool: allocate 4 recycled pages elsewhere", do: allocate(run)},
-		{name: "virtual pool: put 4 pages to sleep", byWorkers: true, do: func() error {
-			_, err := p.Sleep(context.Background(), vmm.SleepRequest{Tag: "tag", Streams: 1, Stream: o.DefaultStream()})
+		{name: "shared pool: allocate 4 recycled pages elsewhere", do: allocate(run)},
+		{name: "shared pool: put 4 pages to sleep", byWorkers: true, do: func() error {
+			_, err := p.Sleep(context.Background(), id, vmm.SleepRequest{Streams: 1, Stream: o.DefaultStream()})
 			return err
 		}},
-		{name: "virtual pool: wake 4 pages", byWorkers: true, do: func() error {
-			_, err := p.Wake(context.Background(), vmm.WakeRequest{Tag: "tag", Streams: 1})
+		{name: "shared pool: wake 4 pages", byWorkers: true, do: func() error {
+			_, err := p.Wake(context.Background(), id, vmm.WakeRequest{Streams: 1})
 			return err
 		}},
 		{do: free(run)},

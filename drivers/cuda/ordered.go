@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 
 	"ferrum_mem/core/device"
@@ -36,6 +37,7 @@ func (o *openDevice) inOrder(op string, body func(p *orderedPool) error) error {
 		err := o.within(op, func() error {
 			return o.call(op, "", &o.api.poolCreate, dl.Pointer(&p.handle), dl.Pointer(properties))
 		})
+		runtime.KeepAlive(properties)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -95,11 +96,13 @@ func (s simulator) must(name string, arguments ...uintptr) {
 
 func (s simulator) calls(name string) int {
 	text := append([]byte(name), 0)
+	defer runtime.KeepAlive(text)
 	return int(s.call("simcuda_calls", dl.Pointer(&text[0])))
 }
 
 func (s simulator) fault(name string, n int, code int32) {
 	text := append([]byte(name), 0)
+	defer runtime.KeepAlive(text)
 	s.must("simcuda_fault", dl.Pointer(&text[0]), uintptr(n), uintptr(code))
 }
 

@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -99,6 +100,7 @@ func (v *virtualMemory) enter(p *page) {
 // measure asks what sizes and addresses are multiples of.
 func (v *virtualMemory) measure(op string) error {
 	o, of := v.owner, v.owner.pageProperties(device.BackingMovable)
+	defer runtime.KeepAlive(of)
 	return o.within(op, func() error {
 		for which, out := range map[uintptr]*uint64{
 			granularityMinimum: &v.granularity.MinimumBytes, granularityRecommended: &v.granularity.RecommendedBytes,

@@ -81,6 +81,7 @@ func (v *virtualMemory) letIn(op string, guest *openDevice) error {
 				_ = o.takeBack(op, "after a range that could not be opened", &o.api.pageAccess,
 					uintptr(r.addr), uintptr(r.size), dl.Pointer(none), 1)
 			}
+			runtime.KeepAlive(none)
 			return err
 		}
 		return nil
