@@ -56,19 +56,25 @@ CUresult capture_forbids(const char *call) {
     return code;
 }
 
-/* Work in the legacy stream would make it wait for a captured stream. */
-CUresult capture_of_legacy(Context *context, const char *call) {
+/* Work in the legacy stream would make it wait for a captured stream. To ask
+ * it only whether it captures spoils nothing. */
+static CUresult of_legacy(Context *context, const char *call, bool spoils) {
     CUresult code = CUDA_SUCCESS;
     for (Capture *at = captures; at != NULL; at = at->next)
         for (size_t i = 0; i < at->member_count; i++) {
             const Stream *stream = at->members[i];
             if (stream->non_blocking || stream->object.context != context)
                 continue;
-            capture_spoil(at);
+            if (spoils)
+                capture_spoil(at);
             code = fail(call, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
                         "the legacy stream while a blocking stream captures");
         }
     return code;
+}
+
+CUresult capture_of_legacy(Context *context, const char *call) {
+    return of_legacy(context, call, true);
 }
 
 CUresult capture_forbids_wait(Stream *stream, const char *call) {
@@ -272,7 +278,7 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *out) {
     if (out == NULL)
         return INVALID("captureStatus is NULL");
     if (stream->legacy) {
-        CUresult code = capture_of_legacy(stream->object.context, __func__);
+        CUresult code = of_legacy(stream->object.context, __func__, false);
         if (code != CUDA_SUCCESS)
             return code;
     }
@@ -291,6 +297,11 @@ static CUresult information(CUstream handle, CUstreamCaptureStatus *status,
     if (status == NULL)
         return fail(call, CUDA_ERROR_INVALID_VALUE,
                     "captureStatus_out is NULL");
+    if (stream->legacy) {
+        code = of_legacy(stream->object.context, call, false);
+        if (code != CUDA_SUCCESS)
+            return code;
+    }
     *status = status_of(stream);
     if (*status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
         return CUDA_SUCCESS;

@@ -259,6 +259,13 @@ static void forks_and_joins(void) {
            cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED));
     OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
     OK(cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CUstreamCaptureStatus status;
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+           cuStreamIsCapturing(NULL, &status));
+    BREAKS(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+           cuStreamGetCaptureInfo(NULL, &status, NULL, NULL, NULL, NULL));
+    OK(cuStreamIsCapturing(blocking, &status));
+    EXPECT(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
     BREAKS(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
            cuMemsetD8Async(a, 1, SIZE, NULL));
     BREAKS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
