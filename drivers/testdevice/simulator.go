@@ -3,6 +3,7 @@ package testdevice
 import (
 	"bytes"
 	"regexp"
+	"runtime"
 
 	"ferrum_mem/drivers/internal/dl"
 )
@@ -32,6 +33,7 @@ func (s Simulator) Call(name string, arguments ...uintptr) int32 {
 // Fault lets the n-th call of a function from now on fail with a number of the driver.
 func (s Simulator) Fault(name string, n int, number int32) {
 	text := append([]byte(name), 0)
+	defer runtime.KeepAlive(text)
 	if s.Call("simcuda_fault", dl.Pointer(&text[0]), uintptr(n), uintptr(number)) != 0 {
 		panic("there is no room for another fault")
 	}

@@ -121,6 +121,7 @@ func (r *rig) spoil(t *testing.T, index uintptr) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var context uintptr
+	defer runtime.KeepAlive(&context)
 	require.Zero(t, r.sim.Call("cuDevicePrimaryCtxRetain", dl.Pointer(&context), index))
 	require.Zero(t, r.sim.Call("cuCtxPushCurrent_v2", context))
 	r.sim.Fault("cuCtxSynchronize", 1, resultIllegalAddress)

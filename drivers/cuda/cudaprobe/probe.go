@@ -209,6 +209,7 @@ func (d *driver) free(handle int32, total uint64) (uint64, bool) {
 	defer func() {
 		var former uintptr
 		dl.Call(d.contextPop, dl.Pointer(&former))
+		runtime.KeepAlive(&former)
 	}()
 	var free, all uint64
 	code := dl.Call(d.memoryInfo, dl.Pointer(&free), dl.Pointer(&all))
