@@ -9,7 +9,7 @@
 //
 // The context that is current on the caller's thread is the same after every call as
 // before it, and so is the thread's mode for calls while a stream captures, which is
-// relaxed inside. An error that the device does not recover from marks it as lost:
+// relaxed inside of all calls that a capture may forbid. An error that the device does not recover from marks it as lost:
 // then every call fails with device.CodeDeviceLost, except those that give something
 // back, which succeed so that the device can be closed.
 //
@@ -22,8 +22,10 @@
 // function is there since which version, layout.go and errors.go hold the numbers and
 // structs, each with its name in the vendor's header.
 //
-// Lock order: looker.mu or module.using, then event.using, virtualMemory.opening or, after the former, stream.using; then openDevice.gate; then, each alone, openDevice.mu, ranges.mu, virtualMemory.mu,
-// stream.mu and the lock of the table of host functions. The first of these are held over
+// Lock order: looker.mu, module.using or orderedPool.mu, then event.using (of two events
+// in the order of their numbers), virtualMemory.opening or, after the former, stream.using;
+// then openDevice.gate; then, each alone, openDevice.mu, spareEvents.mu, ranges.mu,
+// virtualMemory.mu, stream.mu and the lock of the table of host functions. The first of these are held over
 // calls of the driver, so that a handle is not destroyed while it is in use, and no page is
 // mapped while another device is let in.
 package cuda
