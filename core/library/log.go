@@ -35,6 +35,8 @@ type receiver struct {
 	// retired says that it may not be called any more; what was queued for it
 	// goes to the one that follows it.
 	retired atomic.Bool
+	// heir is that one, and is set before retired; nil: nobody was chosen then.
+	heir *receiver
 }
 
 // logger brings messages to the present receiver, in order, on a worker.
@@ -85,10 +87,7 @@ func (g *logger) print(level int32, message string) {
 
 func (g *logger) deliver(to *receiver, level int32, message string) {
 	if to.retired.Load() {
-		g.mu.Lock()
-		to = g.present()
-		g.mu.Unlock()
-		if to == nil || level < to.minimum {
+		if to = g.heirOf(to); to == nil || level < to.minimum {
 			return
 		}
 	}
@@ -101,6 +100,21 @@ func (g *logger) deliver(to *receiver, level int32, message string) {
 		g.droppedReported = dropped
 	}
 	to.deliver(level, message)
+}
+
+// heirOf is who hears what was queued for a receiver that is retired. One that was
+// chosen after it, and is being taken away just now, still hears that; else it is the
+// present one, if any.
+func (g *logger) heirOf(to *receiver) *receiver {
+	for to != nil && to.retired.Load() {
+		to = to.heir
+	}
+	if to != nil {
+		return to
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.present()
 }
 
 // choose sets the caller's receiver, or takes it away with nil. With wait it
@@ -118,6 +132,7 @@ func (g *logger) choose(next *receiver, wait bool) {
 	if wait {
 		g.dispatcher.Flush()
 	}
+	former.heir = next
 	former.retired.Store(true)
 }
 

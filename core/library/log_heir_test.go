@@ -1,0 +1,38 @@
+package library
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What waits when a receiver is replaced goes to the new one, also when that one is
+// being taken away, by somebody who waits for it, before it has heard of it.
+func TestHeirHearsWhatWaited(t *testing.T) {
+	g := newLogger()
+	entered, goOn, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	g.choose(&receiver{minimum: LogInfo, deliver: func(int32, string) {
+		close(entered)
+		<-goOn
+	}}, false)
+	var heard []string
+	second := &receiver{minimum: LogInfo, deliver: func(_ int32, message string) { heard = append(heard, message) }}
+	g.print(LogInfo, "one")
+	<-entered
+	g.print(LogInfo, "two")
+	g.choose(second, false)
+	go func() {
+		g.choose(nil, true)
+		close(gone)
+	}()
+	for g.threshold.Load() != nobody {
+		runtime.Gosched()
+	}
+	close(goOn)
+	<-gone
+	require.Equal(t, []string{"two"}, heard)
+	g.print(LogInfo, "nobody hears this")
+	g.dispatcher.Close()
+	require.Len(t, heard, 1)
+}
