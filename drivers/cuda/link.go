@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"maps"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
 )
@@ -75,6 +77,7 @@ func (o *openDevice) enable(op string, other *openDevice) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	maps.DeleteFunc(o.peers, func(peer *openDevice, _ struct{}) bool { return peer.closed.Load() })
 	o.peers[other] = struct{}{}
 	return nil
 }
