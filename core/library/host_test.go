@@ -1,6 +1,7 @@
 package library_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,7 @@ import (
 	"ferrum_mem/core/library"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/drivers/host"
+	"ferrum_mem/drivers/testdevice"
 )
 
 // onHost is a library over the real host backend.
@@ -92,9 +94,26 @@ func TestHostForcedShutdownWaitsForStreams(t *testing.T) {
 	require.NoError(t, l.Shutdown(true))
 }
 
-func TestHostEverythingAtOnce(t *testing.T) {
-	t.Setenv("FERRUM_HOST_DEVICES", "2")
-	t.Setenv("FERRUM_HOST_MEMORY", "256MiB")
-	h := &hammer{Library: onHost(), ids: []string{"cpu:0", "cpu:1"}}
-	h.run(t, 1500)
+func TestMain(m *testing.M) { os.Exit(testdevice.Main(m, nil)) }
+
+// Any call from any thread at any time on real devices, stopping the library included.
+func TestOnDeviceEverythingAtOnce(t *testing.T) {
+	if testdevice.OnHost() {
+		t.Setenv("FERRUM_HOST_DEVICES", "2")
+		t.Setenv("FERRUM_HOST_MEMORY", "256MiB")
+		h := &hammer{Library: onHost(), ids: []string{"cpu:0", "cpu:1"}}
+		h.run(t, 1500)
+		return
+	}
+	driver, err := testdevice.Driver()
+	require.NoError(t, err)
+	infos, err := driver.Devices()
+	require.NoError(t, err)
+	h := &hammer{Library: library.New(library.Options{Drivers: func(library.Settings) ([]device.Driver, error) {
+		return []device.Driver{driver}, nil
+	}})}
+	for _, info := range infos {
+		h.ids = append(h.ids, info.ID.String())
+	}
+	h.run(t, testdevice.Times(8000))
 }

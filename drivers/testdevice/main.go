@@ -10,6 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	// Every suite takes its flags, whether it draws or not.
+	_ "pgregory.net/rapid"
+
 	"ferrum_mem/drivers/cuda/cudaprobe"
 )
 

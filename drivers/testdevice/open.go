@@ -32,6 +32,9 @@ var theDriver = sync.OnceValues(func() (device.Driver, error) {
 	return driver, driver.Probe()
 })
 
+// Driver is the driver of the device that Env names.
+func Driver() (device.Driver, error) { return theDriver() }
+
 // Open opens a device with at least so many bytes. On the host it has exactly as many.
 func Open(t require.TestingT, bytes uint64) device.Device { return OpenAll(t, 1, bytes)[0] }
 
