@@ -111,6 +111,8 @@ func smallPool() *pool.Config {
 	c := pool.DefaultConfig()
 	c.Name, c.InitialSizeBytes, c.GrowthIncrementBytes = "small", 1<<20, 1<<20
 	c.Paging, c.PhysicalPageBytes = paging, 1<<20
+	// Idle pages go when a test has them go, and at no other time.
+	c.ReadyPages = pool.KeepAllPages
 	return &c
 }
 
