@@ -50,7 +50,7 @@ type hammer struct {
 // step makes one random call.
 func (h *hammer) step(r *rand.Rand) error {
 	settings := smallPool()
-	settings.Strategy = ""
+	settings.Strategy, settings.PhysicalPageBytes = "", 0
 	force := r.IntN(2) == 0
 	optional := func() uint64 {
 		if force {
@@ -157,7 +157,9 @@ func (h *hammer) step(r *rand.Rand) error {
 }
 
 func managerPools() map[manager.MemoryType]pool.Config {
-	return map[manager.MemoryType]pool.Config{manager.General: *smallPool()}
+	small := *smallPool()
+	small.PhysicalPageBytes = 0
+	return map[manager.MemoryType]pool.Config{manager.General: small}
 }
 
 // run makes steps on several workers at once and then stops the library.
