@@ -99,10 +99,13 @@ void the_cache_can_be_emptied() {
     void *memory = ferrum_torch_alloc(64 << 20, ordinal, nullptr);
     ferrum_torch_free(memory, 64 << 20, ordinal, nullptr);
     CUDA_OK(CU(cuCtxSynchronize)());
-    OK(ferrum_allocator_trim(ordinal, &released));
-    OK(ferrum_pool_get_info(pool(), &info));
+    // Pages that the pool's own thread gives back just now are not the trim's.
+    const double deadline = now_seconds() + 20;
+    do {
+        OK(ferrum_allocator_trim(ordinal, &released));
+        OK(ferrum_pool_get_info(pool(), &info));
+    } while (info.held_bytes != 0 && now_seconds() < deadline);
     CHECK(info.held_bytes == 0);
-    CHECK(released > 0);
     ferrum_torch_reset();
 }
 

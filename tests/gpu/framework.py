@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import pathlib
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -31,13 +32,20 @@ def address_of(function: Any) -> int:
     return address
 
 
-def empty_cache(ordinal: int = 0) -> int:
-    """Gives back what the allocator's pool holds and nothing uses; how many bytes."""
+def empty_cache(device: Any, at_most_bytes: int, ordinal: int = 0) -> None:
+    """Gives back what the allocator's pool holds and nothing uses, and says if it holds more than
+    so much after that. What its own thread gives back just then is waited for."""
     released = ctypes.c_uint64()
-    status = library().ferrum_allocator_trim(ordinal, ctypes.byref(released))
-    if status != 0:
-        raise bundle.PartError(f"ferrum_allocator_trim: status {status}")
-    return released.value
+    end = time.monotonic() + 20
+    while True:
+        status = library().ferrum_allocator_trim(ordinal, ctypes.byref(released))
+        if status != 0:
+            raise bundle.PartError(f"ferrum_allocator_trim: status {status}")
+        held = device.statistics().reserved.current
+        if held <= at_most_bytes:
+            return
+        if time.monotonic() > end:
+            raise bundle.PartError(f"{held} bytes are held after emptying, not {at_most_bytes}")
 
 
 def use_in_torch(torch: Any) -> list[str]:
