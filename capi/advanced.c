@@ -91,6 +91,14 @@ ferrum_status ferrum_stream_adopt(ferrum_device device,
     FM_RETURN(fmgo_stream_adopt(device.id, &full, &stream_out->id));
 }
 
+ferrum_status ferrum_event_adopt(ferrum_device device, uint64_t native_handle,
+                                 ferrum_event *event_out) {
+    FM_ENTER();
+    FM_REQUIRE(event_out);
+    event_out->id = 0;
+    FM_RETURN(fmgo_event_adopt(device.id, native_handle, &event_out->id));
+}
+
 /* What the caller's stream calls. In a forked child there is nobody to run it. */
 static void fm_foreign_work(void *work_data) {
     if (atomic_load_explicit(&fm_gate, memory_order_relaxed) < 0)

@@ -4414,6 +4414,22 @@ FERRUM_API ferrum_status
 ferrum_stream_adopt(ferrum_device device, const ferrum_foreign_stream *foreign,
                     ferrum_stream *stream_out);
 
+/**
+ * Gives a handle to an event that somebody else made, for every call that takes one. It
+ * stands for what its owner recorded last, and has no time.
+ *
+ * ferrum_event_destroy leaves the event alone; it must stay valid until then.
+ *
+ * @param native_handle  handle in the runtime of the device's vendor, such as a CUevent.
+ *                       What is no event may end the process in the vendor's library.
+ * @return FERRUM_ERROR_UNSUPPORTED for a device that cannot, as those of the host;
+ *         FERRUM_ERROR_INVALID_ARGUMENT for 0. One that was recorded while its stream
+ *         captured is refused, and the capture is spoilt: its runtime is asked about it.
+ */
+FERRUM_API ferrum_status ferrum_event_adopt(ferrum_device device,
+                                            uint64_t native_handle,
+                                            ferrum_event *event_out);
+
 /* ===================================================================== */
 /* 18. Sharing: contexts of the program, other devices, other processes  */
 /* ===================================================================== */

@@ -1653,6 +1653,18 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
     stream adopt_stream(const ferrum_foreign_stream &foreign) const {
         return try_adopt_stream(foreign).value();
     }
+    /** An event of the vendor's runtime that somebody else made, and keeps until this
+     *  one is destroyed. */
+    result<event> try_adopt_event(uint64_t native_handle) const {
+        ferrum_event out{};
+        ferrum_status status = ferrum_event_adopt(get(), native_handle, &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return event(out);
+    }
+    event adopt_event(uint64_t native_handle) const {
+        return try_adopt_event(native_handle).value();
+    }
     /** The default stream, which belongs to the device. */
     result<ferrum_stream> try_default_stream() const {
         ferrum_stream out{};

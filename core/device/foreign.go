@@ -35,6 +35,15 @@ type StreamAdopter interface {
 	AdoptStream(foreign ForeignStream) (Stream, error)
 }
 
+// EventAdopter is the capability of waiting for an event that somebody else made.
+type EventAdopter interface {
+	// AdoptEvent gives an event that stands for the runtime's with this handle, which its
+	// owner keeps until Close has returned; that leaves it alone. It is passed when what
+	// its owner recorded last is, and it has no time. A handle of 0, and an event that
+	// the device cannot use, are CodeInvalidArgument.
+	AdoptEvent(native uint64) (Event, error)
+}
+
 // ForeignStream describes a stream that somebody else made: by its handle in the
 // device's runtime, or by a function that queues work.
 type ForeignStream struct {

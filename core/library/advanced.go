@@ -95,3 +95,13 @@ func (l *Library) StreamAdopt(deviceID uint64, foreign device.ForeignStream) (ui
 	h, err := d.streams.AdoptStream(foreign)
 	return h.ID(), late(l.devices, deviceID, d.engine, err)
 }
+
+// EventAdopt gives a handle to an event of the vendor's runtime that somebody else made.
+func (l *Library) EventAdopt(deviceID, native uint64) (uint64, error) {
+	d, err := l.device("event.adopt", deviceID)
+	if err != nil {
+		return 0, err
+	}
+	h, err := d.streams.AdoptEvent(native)
+	return h.ID(), late(l.devices, deviceID, d.engine, err)
+}

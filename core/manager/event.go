@@ -119,6 +119,19 @@ func (s *StreamManager) OpenEvent(shared device.ProcessHandle) (EventHandle, err
 	return s.newEvent(op, d, func() (device.Event, error) { return sharer.OpenSharedEvent(shared) })
 }
 
+// AdoptEvent gives a handle to an event of the vendor's runtime that somebody else made
+// and keeps until the handle is destroyed, which leaves the event alone. It stands for
+// what its owner recorded last. Errors: those of device.EventAdopter; CodeUnsupported
+// where the device lacks that.
+func (s *StreamManager) AdoptEvent(native uint64) (EventHandle, error) {
+	const op = "event.adopt"
+	adopter, ok := s.engine.Device().(device.EventAdopter)
+	if !ok {
+		return 0, lacks(op, s.engine, "use events of others")
+	}
+	return s.newEvent(op, s.deviceOf(s.engine), func() (device.Event, error) { return adopter.AdoptEvent(native) })
+}
+
 // sharer is what a device shares with other processes by.
 func (d *openDevice) sharer(op string) (device.ProcessSharer, error) {
 	sharer, ok := d.engine.Device().(device.ProcessSharer)

@@ -18,8 +18,9 @@ type event struct {
 	timed  bool
 	// captured says that it is an edge of a graph.
 	captured bool
-	// shared says that it has a handle in other processes.
-	shared bool
+	// shared says that it has a handle in other processes, and foreign that it is
+	// somebody else's.
+	shared, foreign bool
 
 	// using is held for reading while the handle is in use, and for writing when it
 	// is given back.
@@ -210,7 +211,7 @@ func (e *event) Close() error {
 	}
 	e.closed = true
 	handle := e.release()
-	if handle == 0 || !e.shared && o.lost.Load() == nil && o.spareEvents.put(handle, e.timed) {
+	if handle == 0 || e.foreign || !e.shared && o.lost.Load() == nil && o.spareEvents.put(handle, e.timed) {
 		return nil
 	}
 	return o.returned(o.current(op, func() error { return o.call(op, "", &o.api.eventDestroy, handle) }))

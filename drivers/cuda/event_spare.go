@@ -86,7 +86,7 @@ func (o *openDevice) leaveEvents(op string) {
 	handles := o.spareEvents.end()
 	for _, e := range open {
 		e.using.Lock()
-		if handle := e.release(); handle != 0 {
+		if handle := e.release(); handle != 0 && !e.foreign {
 			handles = append(handles, handle)
 		}
 		e.using.Unlock()

@@ -11,6 +11,7 @@ import (
 var (
 	_ device.Adopter       = (*openDevice)(nil)
 	_ device.StreamAdopter = (*openDevice)(nil)
+	_ device.EventAdopter  = (*openDevice)(nil)
 )
 
 // Adopt asks the driver whose memory it is, and takes what this device, or the process
@@ -132,6 +133,27 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 	o.streams[s] = struct{}{}
 	o.mu.Unlock()
 	return s, nil
+}
+
+// AdoptEvent takes a CUevent of any device, which the driver is asked about at once. A
+// number that is no event may end the process in the driver.
+func (o *openDevice) AdoptEvent(native uint64) (device.Event, error) {
+	const op = "cuda.adopt_event"
+	if native == 0 {
+		return nil, o.errorf(device.CodeInvalidArgument, op, "native handle 0: want a CUevent")
+	}
+	e := &event{owner: o, handle: uintptr(native), foreign: true}
+	err := o.within(op, func() error {
+		if number := o.api.eventQuery.Call(e.handle); number != 0 && number != resultNotReady {
+			return o.failure(op, &o.api.eventQuery, number, fmt.Sprintf("native handle %#x", native))
+		}
+		o.enterEvent(e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // settle waits for what was queued up to now in a stream of somebody else's, whatever

@@ -66,6 +66,63 @@ func TestMemoryOfOthers(t *testing.T) {
 	sim.call("simcuda_clear_violations")
 }
 
+func TestEventsOfOthers(t *testing.T) {
+	o, sim := open(t, 0), newSimulator(t)
+	other := open(t, 1)
+	addr, err := o.Allocate(64 << 10)
+	require.NoError(t, err)
+	var theirs, unrecorded uintptr
+	require.NoError(t, other.within("test", func() error {
+		sim.must("cuEventCreate", dl.Pointer(&theirs), eventDisableTiming)
+		sim.must("cuEventCreate", dl.Pointer(&unrecorded), 0)
+		return nil
+	}))
+	release := make(chan struct{})
+	far := other.DefaultStream().(*stream)
+	require.NoError(t, far.HostFunction(func() { <-release }))
+	require.NoError(t, far.use("test", func() error { sim.must("cuEventRecord", theirs, far.handle); return nil }))
+
+	e, err := o.AdoptEvent(uint64(theirs))
+	require.NoError(t, err)
+	done, err := e.Done()
+	require.NoError(t, err)
+	require.False(t, done)
+	requireCode(t, device.CodeTimeout, e.Synchronize(0))
+	s := o.DefaultStream()
+	require.NoError(t, s.WaitEvent(e))
+	require.NoError(t, s.Fill(addr, device.Pattern{Value: 7, WidthBytes: 1}, 64<<10))
+	idle, err := s.Idle()
+	require.NoError(t, err)
+	require.False(t, idle, "it waits")
+	close(release)
+	require.NoError(t, e.Synchronize(device.Forever))
+	require.Equal(t, []byte{7}, get(t, s, addr, 1))
+	_, err = device.Elapsed(e, e)
+	require.Error(t, err)
+	require.NoError(t, e.Close())
+	requireCode(t, device.CodeInvalidState, e.Close())
+
+	never, err := o.AdoptEvent(uint64(unrecorded))
+	require.NoError(t, err)
+	done, err = never.Done()
+	require.NoError(t, err)
+	require.True(t, done, "nothing was recorded")
+	_, err = o.AdoptEvent(0)
+	requireCode(t, device.CodeInvalidArgument, err)
+	require.NoError(t, o.Free(addr, 64<<10))
+	require.NoError(t, o.Close(), "an event that is left with it stays its owner's")
+	require.NoError(t, other.within("test", func() error {
+		for _, event := range []uintptr{theirs, unrecorded} {
+			sim.must("cuEventQuery", event)
+			sim.must("cuEventDestroy_v2", event)
+		}
+		return nil
+	}))
+	require.NoError(t, never.Close())
+	require.NoError(t, other.Close())
+	sim.clean()
+}
+
 func TestStreamsOfOthers(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	addr, err := o.Allocate(64 << 10)

@@ -626,6 +626,7 @@ static ferrum_status adopt_twice(fixture *f) {
     X(get_access_stats, MEMORY, ferrum_get_access_stats((ferrum_memory){id}, OUT(ferrum_access_stats, FERRUM_ACCESS_STATS_INIT))) \
     X(adopt_memory, MANAGER, adopt_foreign(id, NULL)) \
     X(stream_adopt, DEVICE, stream_of(id, NULL)) \
+    X(event_adopt, DEVICE, ferrum_event_adopt((ferrum_device){id}, 5, OUT(ferrum_event, {0}))) \
     X(device_get_native, DEVICE, ferrum_device_get_native((ferrum_device){id}, OUT(uint64_t, {0}))) \
     X(stream_get_native, STREAM, ferrum_stream_get_native((ferrum_stream){id}, OUT(uint64_t, {0}))) \
     X(event_get_native, EVENT, ferrum_event_get_native((ferrum_event){id}, OUT(uint64_t, {0}))) \
@@ -1154,6 +1155,7 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(device_open_native, native, ferrum_device_open_native("cpu:0", 0, OUT(ferrum_device, {0}))) \
     X(device_get_native, native_out, ferrum_device_get_native(f->device, NULL)) \
     X(stream_get_native, native_out, ferrum_stream_get_native(f->stream, NULL)) \
+    X(event_adopt, event_out, ferrum_event_adopt(f->device, 5, NULL)) \
     X(event_get_native, native_out, ferrum_event_get_native(f->event, NULL)) \
     X(vpool_export, count_out, ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 0, NULL)) \
     X(vpool_export, descriptors_out, ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 1, OUT(size_t, {0}))) \
@@ -1844,6 +1846,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(device_open_native_none, DEVICE_NOT_FOUND, "nothing:0", ferrum_device_open_native("nothing:0", 7, OUT(ferrum_device, {0}))) \
     X(device_get_native_host, UNSUPPORTED, "native", ferrum_device_get_native(f->device, OUT(uint64_t, {0}))) \
     X(stream_get_native_host, UNSUPPORTED, "native", ferrum_stream_get_native(f->stream, OUT(uint64_t, {0}))) \
+    X(event_adopt_host, UNSUPPORTED, "events of others", ferrum_event_adopt(f->device, 5, OUT(ferrum_event, {0}))) \
     X(event_get_native_host, UNSUPPORTED, "native", ferrum_event_get_native(f->event, OUT(uint64_t, {0}))) \
     X(device_grant_peer_itself, INVALID_ARGUMENT, "the device itself", ferrum_device_grant_peer(f->device, f->device)) \
     X(vpool_export_movable, INVALID_ARGUMENT, "backing is 0", ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 0, OUT(size_t, {0}))) \

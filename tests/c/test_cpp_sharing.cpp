@@ -63,6 +63,7 @@ TEST_F(CppSharing, test_what_the_host_has_not) {
           event.try_native().status(), host.try_share(4096, 8).status(),
           stream.try_share(shared).status(),
           host.try_open_event(shared).status(),
+          host.try_adopt_event(5).status(),
           manager.try_import_memory(memory).status()})
         EXPECT_EQ(status, FERRUM_ERROR_UNSUPPORTED);
     EXPECT_EQ(host.try_grant_peer(host).status(),

@@ -88,6 +88,8 @@ def test_what_the_host_has_not() -> None:
         with pytest.raises(fm.UnsupportedError):
             fm.OpenedEvent(device, bytes(64))
         with pytest.raises(fm.UnsupportedError):
+            fm.AdoptedEvent(device, 5)
+        with pytest.raises(fm.UnsupportedError):
             manager.import_memory(fm.SharedMemory(bytes(64), 0, 16))
         with pytest.raises(ValueError, match="63 bytes"):
             manager.import_memory(fm.SharedMemory(bytes(63), 0, 16))
@@ -130,6 +132,10 @@ with fm.Device("cuda:0") as device, fm.Device("cuda:1") as other:
     with fm.Stream(device) as stream:
         with stream.record_event() as event:
             assert fm.native_handle(stream) and fm.native_handle(event)
+            with fm.AdoptedEvent(device, fm.native_handle(event)) as same:
+                stream.wait_event(same)
+                same.synchronize()
+                assert same.is_ready()
         config = fm.ManagerConfig(pool_configs={{
             fm.MemoryType.GENERAL: fm.PoolConfig(paging=fm.Paging.OFF)}})
         with fm.Manager(device, config) as manager, manager.allocate(1 << 20) as block:

@@ -131,7 +131,14 @@ from .memory_config import MemoryConfig, MemoryStats
 from .monitor import NEVER, Collected, GlobalPressure, Monitor, level_of, level_of_utilization
 from .placement import Option, Placement, Requirements
 from .pools import Pool, PoolBatch, PoolBlock
-from .processes import OpenedEvent, SharedEvent, SharedMemory, native_handle, share_memory
+from .processes import (
+    AdoptedEvent,
+    OpenedEvent,
+    SharedEvent,
+    SharedMemory,
+    native_handle,
+    share_memory,
+)
 from .ranges import MappedRange
 from .shared_pools import Model, SharedPool
 from .sharing import AdoptedStream
@@ -198,6 +205,7 @@ __all__ = [
     "NEVER",
     "AccessPattern",
     "AccessStats",
+    "AdoptedEvent",
     "AdoptedStream",
     "AllocationTracker",
     "AlreadyExistsError",

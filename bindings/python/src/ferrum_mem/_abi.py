@@ -4468,6 +4468,10 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_device, ctypes.POINTER(ferrum_foreign_stream), ctypes.POINTER(ferrum_stream)),
     ),
+    "ferrum_event_adopt": (
+        ferrum_status,
+        (ferrum_device, ctypes.c_uint64, ctypes.POINTER(ferrum_event)),
+    ),
     "ferrum_device_open_native": (
         ferrum_status,
         (ctypes.c_char_p, ctypes.c_uint64, ctypes.POINTER(ferrum_device)),
@@ -5197,6 +5201,9 @@ class Functions:
     # call that takes one. What its owner has queued there is waited for like the rest of it, but
     # that ferrum_stream_is_ready tells only of what was queued by the handle.
     ferrum_stream_adopt: Callable[..., int]
+    # (device, native_handle, event_out) Gives a handle to an event that somebody else made, for
+    # every call that takes one. It stands for what its owner recorded last, and has no time.
+    ferrum_event_adopt: Callable[..., int]
     # (id, native_context, device_out) Opens a device on a context that the program made in the
     # runtime of the device's vendor, such as a CUcontext, and keeps until the device is closed. All
     # that the library does there is done in it. Closing leaves the context alone.

@@ -99,6 +99,28 @@ class OpenedEvent(Event):
         self._keep(device, event)
 
 
+class AdoptedEvent(Event):
+    """An event that somebody else made, as one that every call takes: it stands for what
+    its owner recorded last. close() leaves it alone.
+
+    Args:
+        device: the device that waits for it.
+        native_handle: in the runtime of the device's vendor, such as a CUevent.
+
+    Raises:
+        UnsupportedError: a device without such handles.
+    """
+
+    def __init__(self, device: Device, native_handle: int) -> None:
+        event = _abi.ferrum_event()
+        _native.check(
+            _native.library().ferrum_event_adopt(
+                device._handle, u64("native_handle", native_handle), ctypes.byref(event)
+            )
+        )
+        self._keep(device, event)
+
+
 class ImportingManager(Resource):
     """What a manager can with memory of other processes."""
 

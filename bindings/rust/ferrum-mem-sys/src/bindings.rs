@@ -6306,6 +6306,23 @@ extern "C" {
         stream_out: *mut ferrum_stream,
     ) -> ferrum_status;
 
+    /// Gives a handle to an event that somebody else made, for every call that takes one. It
+    /// stands for what its owner recorded last, and has no time.
+    ///
+    /// ferrum_event_destroy leaves the event alone; it must stay valid until then.
+    ///
+    /// - `native_handle`: handle in the runtime of the device's vendor, such as a CUevent.
+    ///   What is no event may end the process in the vendor's library.
+    ///
+    /// Returns FERRUM_ERROR_UNSUPPORTED for a device that cannot, as those of the host;
+    /// FERRUM_ERROR_INVALID_ARGUMENT for 0. One that was recorded while its stream
+    /// captured is refused, and the capture is spoilt: its runtime is asked about it.
+    pub fn ferrum_event_adopt(
+        device: ferrum_device,
+        native_handle: u64,
+        event_out: *mut ferrum_event,
+    ) -> ferrum_status;
+
     /// Opens a device on a context that the program made in the runtime of the device's
     /// vendor, such as a CUcontext, and keeps until the device is closed. All that the library
     /// does there is done in it. Closing leaves the context alone. ferrum_device_open of an

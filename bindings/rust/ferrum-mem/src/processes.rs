@@ -60,6 +60,19 @@ impl Device {
         check(unsafe { sys::ferrum_event_open(self.raw(), &shared, &mut raw) })?;
         Ok(Event::own(raw, self))
     }
+
+    /// An event that somebody else made, by its handle in the vendor's runtime, such as a
+    /// `CUevent`: it stands for what its owner recorded last. Dropping it leaves that alone.
+    ///
+    /// # Safety
+    ///
+    /// The handle is an event's, which stays valid as long as the result lives.
+    pub unsafe fn adopt_event(&self, native_handle: u64) -> Result<Event> {
+        let mut raw = Default::default();
+        // SAFETY: raw is an output of the call; the rest is the caller's promise.
+        check(unsafe { sys::ferrum_event_adopt(self.raw(), native_handle, &mut raw) })?;
+        Ok(Event::own(raw, self))
+    }
 }
 
 impl Stream {

@@ -118,6 +118,8 @@ fn what_the_host_has_not() {
         stream.share_event().unwrap_err(),
         device.open_event(&[0; 64]).unwrap_err(),
         // SAFETY: it is refused.
+        unsafe { device.adopt_event(5) }.unwrap_err(),
+        // SAFETY: it is refused.
         unsafe { manager.import_memory(&none, Some("none")) }.unwrap_err(),
     ] {
         assert_eq!(error.kind, ErrorKind::Unsupported, "{error}");
