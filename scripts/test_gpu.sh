@@ -6,7 +6,7 @@
 #   [DEVICE=cuda:0] scripts/test_gpu.sh PART...
 #
 # Needs neither Go nor a compiler nor a network. FERRUM_CUDA_LIBRARY names the
-# driver's library; results go to docs/results, or where GPU_RESULTS says.
+# driver's library; results go to docs/results, or where FERRUM_GPU_RESULTS says.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

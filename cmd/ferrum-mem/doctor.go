@@ -243,6 +243,7 @@ func orUnknown(n uint64) string {
 var known = []string{
 	host.EnvMemory, host.EnvDevices, discover.EnvProbe, discover.EnvProbeHelper, discover.EnvProbeTimeout, cudaprobe.EnvLibrary,
 	"FERRUM_LOG", "FERRUM_DEBUG", "FERRUM_MEM_LIBRARY", "FERRUM_MEM_LIB_DIR", "FERRUM_MEM_COMMAND", "FERRUM_TRACES_DIR",
+	"FERRUM_TEST_DEVICE", "FERRUM_GPU_RESULTS",
 }
 
 // environment is the FERRUM_ variables that are set.

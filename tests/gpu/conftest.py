@@ -22,7 +22,7 @@ def part(tmp_path):
         pytest.skip("the bundle is not built (make gpu-bundle)")
 
     def run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        own = {"FERRUM_CUDA_LIBRARY": str(NEWEST), "GPU_RESULTS": str(tmp_path)}
+        own = {"FERRUM_CUDA_LIBRARY": str(NEWEST), "FERRUM_GPU_RESULTS": str(tmp_path)}
         return subprocess.run(
             [sys.executable, *words],
             cwd=bundle.ROOT / "tests" / "gpu",
