@@ -136,8 +136,8 @@ def slug(driver: dict[str, Any]) -> str:
 
 
 def results_folder() -> pathlib.Path:
-    """Where results go: FERRUM_GPU_RESULTS, or docs/results for a real device. What a simulated driver
-    gave is no result of a device and stays in build."""
+    """Where results go: FERRUM_GPU_RESULTS, or docs/results for a real device. What a
+    simulated driver gave is no result of a device and stays in build."""
     named = os.environ.get("FERRUM_GPU_RESULTS")
     if named:
         return pathlib.Path(named)
