@@ -53,8 +53,13 @@ func (l *Library) buffer(op string, id uint64) (*openBuffer, error) {
 	return l.buffers.Get(id)
 }
 
-// lateBuffer is late for calls of a buffer; it goes with its manager.
+// lateBuffer is late for calls of a buffer; it goes with its manager. One that has ended
+// keeps its handle for a moment.
 func (l *Library) lateBuffer(id uint64, entry *openBuffer, err error) error {
+	if device.CodeOf(err) == device.CodeInvalidState && entry.buffer.Gone() && !entry.owner.manager.IsClosed() {
+		return device.Errorf(device.CodeInvalidHandle, "buffer.call",
+			"buffer handle %#x: the buffer has ended", id).On(entry.owner.device.engine.ID())
+	}
 	if device.CodeOf(err) == device.CodeInvalidState && entry.owner.manager.IsClosed() {
 		return l.lateGPUManager(entry.owner.handle.Load(), entry.owner, err)
 	}

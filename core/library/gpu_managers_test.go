@@ -396,3 +396,25 @@ func TestGenericPoolsOfTheLibrary(t *testing.T) {
 	_, err = f.GenericPoolStats(left)
 	requireCode(t, device.CodeNotInitialized, err)
 }
+
+// Whoever comes between the end of a buffer and that of its handle hears of the handle.
+func TestABufferThatEndsIsAnInvalidHandle(t *testing.T) {
+	f := startFallen(t)
+	m := f.manager(memory())
+	for range 300 {
+		buffer := f.buffer(m, 64)
+		ended := make(chan error)
+		go func() { ended <- f.BufferFree(buffer, 0) }()
+		for {
+			err := f.BufferMove(buffer, unified.GPU)
+			if device.CodeOf(err) == device.CodeInvalidHandle {
+				break
+			}
+			if err != nil {
+				requireCode(t, device.CodeBusy, err)
+			}
+		}
+		require.NoError(t, <-ended)
+	}
+	require.NoError(t, f.GPUManagerDestroy(m, false))
+}

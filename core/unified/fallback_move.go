@@ -66,6 +66,13 @@ func (b *FallbackBuffer[G, C]) Pins() uint32 {
 	return b.pins
 }
 
+// Gone says that the storage was released or taken.
+func (b *FallbackBuffer[G, C]) Gone() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.gone
+}
+
 func (b *FallbackBuffer[G, C]) goneError(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "%v has no storage any more", b.id)
 }

@@ -245,6 +245,16 @@ enum { BUFFERS = 64, THREADS = 8 };
 static ferrum_fallback_buffer shared[BUFFERS];
 static atomic_int ended;
 
+/* The detail of this thread's last failure, to be freed. */
+static void *wrong_answer(void) {
+    ferrum_error_info info = FERRUM_ERROR_INFO_INIT;
+    char *text = NULL;
+    if (ferrum_last_error(&info) != FERRUM_OK ||
+        asprintf(&text, "%d: %s", (int)info.status, info.message) < 0)
+        fail_msg("no detail of a failure");
+    return text;
+}
+
 static void *churn(void *number) {
     unsigned seed = (unsigned)(uintptr_t)number;
     for (int i = 0; i < 400; i++) {
@@ -269,7 +279,7 @@ static void *churn(void *number) {
         }
         if (got != FERRUM_OK && got != FERRUM_ERROR_BUSY &&
             got != FERRUM_ERROR_INVALID_HANDLE)
-            return "an answer that makes no sense";
+            return wrong_answer();
     }
     return NULL;
 }
