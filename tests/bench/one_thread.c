@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* Single pairs may take as long as so many repetitions. */
-enum { SINGLES_BUDGETS = 10 };
+enum { SINGLES_BUDGETS = 10, SETTLE_BUDGETS = 100 };
 
 static int compare_u32(const void *a, const void *b) {
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
@@ -103,7 +103,11 @@ void run_one_thread(const struct allocator *allocator,
     struct runner *runner = runner_make(allocator, &workload);
     double *pair_ns = numbers(repetitions);
     runner_open(runner);
-    double each = runner_warm(runner, options->pairs, options->budget_ns);
+    uint64_t settled = options->settle_rounds * options->live_blocks;
+    double each =
+        settled != 0
+            ? runner_warm(runner, settled, SETTLE_BUDGETS * options->budget_ns)
+            : runner_warm(runner, options->pairs, options->budget_ns);
     uint64_t pairs = affordable(options->pairs, each, options->budget_ns);
     uint64_t singles = affordable(options->singles, each,
                                   SINGLES_BUDGETS * options->budget_ns);

@@ -59,10 +59,6 @@ const struct step *runner_next(struct runner *runner) {
     return &workload->steps[runner->position++ & (workload->steps_count - 1)];
 }
 
-/* Until every block has been replaced a few times, blocks lie where an empty
- * allocator put them, and it still takes memory. */
-enum { SETTLED_ROUNDS = 4, SETTLED_BUDGETS = 100 };
-
 static void replace(struct runner *runner) {
     const struct step *step = runner_next(runner);
     uint64_t *block = &runner->live[step->slot];
@@ -111,11 +107,6 @@ void runner_pairs(struct runner *runner, uint64_t pairs) {
 }
 
 double runner_warm(struct runner *runner, uint64_t pairs, uint64_t limit_ns) {
-    const struct workload *workload = runner->workload;
-    bool is_hot = workload->size_bytes != 0;
-    uint64_t settled = is_hot ? 0 : SETTLED_ROUNDS * workload->live_blocks;
-    if (pairs < settled)
-        pairs = settled;
     uint64_t portion = pairs / 64 + 1, done = 0;
     uint64_t begin = clock_ns(), last, end = begin;
     do {
@@ -123,8 +114,7 @@ double runner_warm(struct runner *runner, uint64_t pairs, uint64_t limit_ns) {
         runner_pairs(runner, portion);
         done += portion;
         end = clock_ns();
-    } while (done < settled ? end - begin < SETTLED_BUDGETS * limit_ns
-                            : done < pairs && end - begin < limit_ns);
+    } while (done < pairs && end - begin < limit_ns);
     return (double)(end - last) / (double)portion;
 }
 

@@ -18,6 +18,10 @@ struct options {
     uint64_t batch_blocks;
     /** Pairs that a repetition times together; batches, of those. */
     uint64_t pairs;
+    /** How often each block of the random replacement is replaced before, about:
+     *  until then blocks lie where an empty allocator put them, and it still takes
+     *  memory. 0: for one repetition. */
+    uint64_t settle_rounds;
     /** How long a repetition may take about; an allocator that is slower does
      *  fewer pairs. */
     uint64_t budget_ns;
@@ -75,9 +79,8 @@ void runner_close(struct runner *runner);
 /** Does so many pairs. */
 void runner_pairs(struct runner *runner, uint64_t pairs);
 
-/** Does so many pairs, and of a random replacement as many as it takes until it is
- *  settled; fewer if they would take longer than limit_ns, or a hundred times that
- *  until it is settled. Tells how long one of the last ones took. */
+/** Does so many pairs, or fewer if they would take longer than limit_ns, and tells how
+ *  long one of the last ones took. */
 double runner_warm(struct runner *runner, uint64_t pairs, uint64_t limit_ns);
 
 /** Does one pair for each element and stores how many cycles it took. */

@@ -43,6 +43,8 @@ class Amount:
     pairs: int = 4000
     repetitions: int = 25
     singles: int = 50000
+    # How often each block is replaced before.
+    settle: int = 0
 
     def arguments(self) -> list[str]:
         """The harness's arguments."""
@@ -50,6 +52,7 @@ class Amount:
             "--pairs": self.pairs,
             "--repetitions": self.repetitions,
             "--singles": self.singles,
+            "--settle": self.settle,
         }
         return [text for name, value in numbers.items() for text in (name, str(value))]
 
@@ -126,7 +129,7 @@ def fixed() -> tuple[Workload, ...]:
             "random_100000_live",
             "100,000 live blocks, random replacement, 256 B to 1 MiB",
             (*random, *many),
-            Amount(pairs=20000, repetitions=5),
+            Amount(pairs=20000, repetitions=5, settle=4),
             Amount(pairs=200, repetitions=2, singles=1000),
             both,
             variants=(UNCACHED,),
