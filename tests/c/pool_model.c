@@ -470,19 +470,27 @@ static void use(void) {
 }
 static void hold_any(void) { hold(any_stream()); }
 
-/* Nobody owns a trimmed segment, and what is kept is kept. */
+/* What a trim says is what it gave back. A pool over pages gives idle ones back by
+ * itself as well, between the two looks at its books, so there it may be more, by
+ * whole pages. */
 static void trim(void) {
     pool_model *p = any_pool();
     if (p == NULL)
         return;
+    ferrum_pool_info info = FERRUM_POOL_INFO_INIT;
     ferrum_statistics before = FERRUM_STATISTICS_INIT;
     ferrum_statistics after = FERRUM_STATISTICS_INIT;
     uint64_t released = 1;
+    WORKS(ferrum_pool_get_info(p->handle, &info));
     WORKS(ferrum_pool_get_statistics(p->handle, &before));
     WORKS(ferrum_pool_trim(p->handle, draw(4) * MIB, &released));
     WORKS(ferrum_pool_get_statistics(p->handle, &after));
-    if (before.reserved.current - after.reserved.current != released ||
-        after.thread_cached_bytes != 0)
+    uint64_t gone = before.reserved.current - after.reserved.current;
+    int exact = info.page_bytes == 0
+                    ? gone == released
+                    : gone >= released && gone <= before.reserved.current &&
+                          (gone - released) % info.page_bytes == 0;
+    if (!exact || after.thread_cached_bytes != 0)
         wrong("a trim said %llu: %llu are held of %llu, %llu in thread caches",
               (unsigned long long)released,
               (unsigned long long)after.reserved.current,
