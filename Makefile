@@ -57,6 +57,9 @@ LIBRARY_ASAN  := build/test/asan/$(FILE)
 COMMAND       := build/bin/ferrum-mem
 # Asks the libraries of vendors for the library, next to which it lies.
 HELPER        := build/lib/ferrum-mem-probe
+# Between PyTorch or CuPy and the library, next to which it lies. It is C++: without a
+# compiler for that it is left out.
+ALLOCATOR     := $(if $(shell command -v $(firstword $(CXX))),build/lib/libferrum_mem_allocator.so)
 LICENSES      := build/share/THIRD_PARTY_LICENSES.txt
 
 # Folders are prerequisites as well, so that a deleted file is noticed.
@@ -92,7 +95,8 @@ setup: ## install what building, checking and testing need
 	@scripts/setup.sh test
 
 .PHONY: build
-build: $(LIBRARY) $(HELPER) $(COMMAND) $(LICENSES) ## build the library and the command
+build: $(LIBRARY) $(HELPER) $(ALLOCATOR) $(COMMAND) $(LICENSES) ## build the library and the command
+	$(if $(ALLOCATOR),,@echo "there is no C++ compiler $(CXX): the allocator for PyTorch and CuPy was not built")
 
 .PHONY: demo
 demo: ## build, run the C and Python quickstarts, replay real load for one and for two models (installs no system package)
@@ -114,15 +118,17 @@ demo: ## build, run the C and Python quickstarts, replay real load for one and f
 test: ## run every test suite: Go, C, C++, Python, Rust, report, bench, consumers
 	@rm -f $(TESTS:%=build/test/results/%)
 	@scripts/setup.sh test
-	@$(MAKE) -k $(TESTS) || true
-	@$(PYTHON) scripts/summary.py $(TESTS)
+	@mkdir -p build/test/logs
+	@$(MAKE) -k $(TESTS) 2>&1 | tee build/test/logs/make-test.log || true
+	@$(PYTHON) scripts/summary.py --log build/test/logs/make-test.log $(TESTS)
 
 .PHONY: check
 check: ## format, lints, import arrows, header, symbols, ABI, generated files
 	@rm -f $(CHECKS:%=build/test/results/%)
 	@scripts/setup.sh check
-	@$(MAKE) -k $(CHECKS) || true
-	@$(PYTHON) scripts/summary.py $(CHECKS)
+	@mkdir -p build/test/logs
+	@$(MAKE) -k $(CHECKS) 2>&1 | tee build/test/logs/make-check.log || true
+	@$(PYTHON) scripts/summary.py --log build/test/logs/make-check.log $(CHECKS)
 
 .PHONY: bench
 bench: build ## measure against the packaged allocators, into build/bench/results.json, with pictures
@@ -188,6 +194,10 @@ $(HELPER): $(COMMAND_SOURCES)
 	@scripts/setup.sh build
 	@mkdir -p $(dir $@)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/ferrum-mem-probe
+
+build/lib/libferrum_mem_allocator.so: bindings/frameworks/allocator.cpp bindings/frameworks/ferrum_mem_allocator.h include/ferrum_mem.h $(LIBRARY)
+	$(CXX) -std=c++17 $(C_WARNINGS) $(CXXFLAGS) -fPIC -shared -fvisibility=hidden -Iinclude $< -o $@ -Lbuild/lib -lferrum_mem \
+	    -Wl,-soname,$(@F),-z,defs,-s '-Wl,-rpath,$$ORIGIN'
 
 $(LICENSES): go.mod go.sum scripts/third_party_licenses.sh
 	@mkdir -p $(dir $@)
@@ -353,7 +363,7 @@ test-gorgonia: ready-test simcuda
 
 LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST)
 
-test-python: ready-test simcuda $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
+test-python: ready-test simcuda $(LIBRARY) $(HELPER) $(ALLOCATOR) $(LIBRARY_TEST)
 	@$(LIBRARY_ENV) PYTHONPATH=bindings/python/src $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -n auto -p no:cacheprovider bindings/python/tests
 # The parts of test-gpu, over the simulated driver.
@@ -362,14 +372,15 @@ test-gpu-parts: ready-test gpu-programs gpu-one-suite
 test-rust: ready-test $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
 	@$(LIBRARY_ENV) $(SUITE) $@ cargo --timeout 1200 -- \
 	    $(CARGO) test --quiet --locked --manifest-path bindings/rust/Cargo.toml --workspace
+# And the scripts that run the suites and add them up.
 test-report: ready-test $(COMMAND)
 	@FERRUM_MEM_COMMAND=$(ROOT)/$(COMMAND) $(SUITE) $@ pytest -- \
-	    $(VENV) -m pytest -q -p no:cacheprovider tests/report
+	    $(VENV) -m pytest -q -p no:cacheprovider tests/report tests/suites
 test-bench: ready-test $(LIBRARY) $(HELPER) $(COMMAND)
 	@$(LIBRARY_ENV) $(SUITE) $@ pytest -- $(VENV) -m pytest -q -p no:cacheprovider tests/bench
 test-examples: ready-test $(LIBRARY)
 	@$(SUITE) $@ steps -- scripts/test_examples.sh $(ROOT)/build/test/examples
-test-consumers: ready-test build
+test-consumers: ready-test build simcuda
 	@$(SUITE) $@ steps -- scripts/test_consumers.sh $(ROOT)/build/test/consumers
 
 .PHONY: suites

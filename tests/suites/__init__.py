@@ -1,0 +1,1 @@
+"""Tests of the scripts that run the suites and add up what they say."""
