@@ -38,6 +38,13 @@ install -d "$libdir/ferrum_mem"
 install -m 755 build/lib/ferrum-mem-probe "$libdir/ferrum_mem"
 install -m 755 build/bin/ferrum-mem "$DESTDIR$BINDIR"
 render cmake/ferrum_mem.pc.in "$pkgconfig/ferrum_mem.pc" "$LIBDIR/pkgconfig"
+# `make build` leaves it out where there is no C++ compiler, and says so.
+allocator=build/lib/libferrum_mem_allocator.so
+if [ -f "$allocator" ]; then
+    install -m 755 "$allocator" "$libdir"
+    install -m 644 bindings/frameworks/ferrum_mem_allocator.h "$DESTDIR$INCLUDEDIR"
+    render cmake/ferrum_mem_allocator.pc.in "$pkgconfig/ferrum_mem_allocator.pc" "$LIBDIR/pkgconfig"
+fi
 for name in config config-version targets; do
     render "cmake/ferrum_mem-$name.cmake.in" "$cmake/ferrum_mem-$name.cmake" "$LIBDIR/cmake/ferrum_mem"
 done

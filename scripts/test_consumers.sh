@@ -18,7 +18,8 @@ make_install() { make --no-print-directory install "$@"; }
 # whole PREFIX LIBDIR  Everything that is promised lies there.
 whole() {
     local file
-    for file in include/ferrum_mem.h "$2"/libferrum_mem.so "$2"/libferrum_mem.so.0 \
+    for file in include/ferrum_mem.h include/ferrum_mem_allocator.h "$2"/libferrum_mem_allocator.so \
+        "$2"/pkgconfig/ferrum_mem_allocator.pc "$2"/libferrum_mem.so "$2"/libferrum_mem.so.0 \
         "$2"/pkgconfig/ferrum_mem.pc "$2"/cmake/ferrum_mem/ferrum_mem-{config,config-version,targets}.cmake \
         "$2"/ferrum_mem/ferrum-mem-probe bin/ferrum-mem share/doc/ferrum_mem/{LICENSE,NOTICE,THIRD_PARTY_LICENSES.txt}; do
         [ -e "$1/$file" ] || { echo "$1/$file is missing"; return 1; }
@@ -30,13 +31,20 @@ whole() {
     "$1/bin/ferrum-mem" version
 }
 
+# allocates BUILD PREFIX LIBDIR  The allocator for PyTorch and CuPy works where it lies, on
+# the simulated driver. Its pool lasts until the process ends, so leaks are not listed.
+allocates() {
+    FERRUM_CUDA_LIBRARY=$PWD/build/test/simcuda/12090/libcuda.so.1 SIMCUDA_LEAKS='' SIMCUDA_BYTES=512M \
+        "$1/consumer_allocator" "$2/$3/libferrum_mem_allocator.so"
+}
+
 # with_cmake NAME PREFIX LIBDIR  CMake looks into lib by itself, not into a folder
 # of another name.
 with_cmake() {
     local build=$out/build-cmake-$1 where=$2
     [ "$3" = lib ] || where=$2/$3/cmake/ferrum_mem
     cmake -S tests/consumer/cmake -B "$build" "-DCMAKE_PREFIX_PATH=$where" &&
-        cmake --build "$build" && "$build/consumer_c" && "$build/consumer_cpp"
+        cmake --build "$build" && "$build/consumer_c" && "$build/consumer_cpp" && allocates "$build" "$2" "$3"
 }
 
 # with_pkg_config NAME PREFIX LIBDIR
@@ -44,7 +52,7 @@ with_pkg_config() {
     local build=$out/build-pkgconfig-$1
     mkdir -p "$build"
     PKG_CONFIG_PATH=$2/$3/pkgconfig make -C tests/consumer/pkgconfig "OUT=$build" &&
-        "$build/consumer_c" && "$build/consumer_cpp"
+        "$build/consumer_c" && "$build/consumer_cpp" && allocates "$build" "$2" "$3"
 }
 
 # consumers NAME PREFIX LIBDIR

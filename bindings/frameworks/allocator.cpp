@@ -1,4 +1,4 @@
-#include "allocator.h"
+#include "ferrum_mem_allocator.h"
 
 #include <atomic>
 #include <cstdio>

@@ -2,9 +2,10 @@
 
 The library is the file that FERRUM_MEM_LIBRARY names, or build/lib of the
 checkout, which `make build` writes if it is not there. The helper that looks for
-devices travels with it if it lies beside it. The tag says for which
-processor it is and which glibc it needs at least: the highest GLIBC_x.y among
-the symbol versions that it asks for.
+devices and the allocator for PyTorch and CuPy travel with it if they lie beside it.
+The tag says for which processor they are and which glibc they need at least: the
+highest GLIBC_x.y among the symbol versions that they ask for, or the first one with
+which systems bring the C++ library that the allocator asks for.
 """
 
 import os
@@ -21,6 +22,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).resolve().parents[2]
 FILE_NAME = "libferrum_mem.so.0"
 HELPER_NAME = "ferrum-mem-probe"
+ALLOCATOR_NAME = "libferrum_mem_allocator.so"
 MACHINES = {62: "x86_64", 183: "aarch64"}
 
 SHT_DYNAMIC = 6
@@ -43,13 +45,17 @@ class LibraryBuildHook(BuildHookInterface[Any]):
         if foreign:
             raise RuntimeError(f"{library} needs {', '.join(foreign)}, which a wheel must not")
         build_data["force_include"][str(library)] = f"ferrum_mem/lib/{FILE_NAME}"
-        helper = library.parent / HELPER_NAME
-        if helper.exists():
-            helper_needs = read_needs(helper.read_bytes())
-            if helper_needs.machine != needs.machine:
-                raise RuntimeError(f"{helper} is for {helper_needs.machine}, not {needs.machine}")
-            needs = Needs(needs.machine, max(needs.glibc, helper_needs.glibc), needs.libraries)
-            build_data["force_include"][str(helper)] = f"ferrum_mem/lib/{HELPER_NAME}"
+        for name, known in ((HELPER_NAME, None), (ALLOCATOR_NAME, ALLOCATOR_LIBRARIES)):
+            beside = library.parent / name
+            if not beside.exists():
+                continue
+            own = read_needs(beside.read_bytes())
+            if own.machine != needs.machine:
+                raise RuntimeError(f"{beside} is for {own.machine}, not {needs.machine}")
+            if known is not None and (strange := sorted(own.libraries - known)):
+                raise RuntimeError(f"{beside} needs {', '.join(strange)}, which a wheel must not")
+            needs = Needs(needs.machine, max(needs.glibc, own.glibc), needs.libraries)
+            build_data["force_include"][str(beside)] = f"ferrum_mem/lib/{name}"
         licenses = library.parent.parent / "share" / "THIRD_PARTY_LICENSES.txt"
         if licenses.exists():
             build_data["force_include"][str(licenses)] = f"ferrum_mem/lib/{licenses.name}"
@@ -69,6 +75,19 @@ SYSTEM_LIBRARIES = {
     "ld-linux-x86-64.so.2",
     "ld-linux-aarch64.so.1",
 }
+
+# What every system with these brings along besides.
+ALLOCATOR_LIBRARIES = SYSTEM_LIBRARIES | {FILE_NAME, "libstdc++.so.6", "libgcc_s.so.1"}
+
+# The last GLIBCXX_3.4.x that systems of a glibc bring along, as the tags promise it.
+CXX_FLOORS = (
+    (19, (2, 17)),
+    (24, (2, 28)),
+    (28, (2, 31)),
+    (29, (2, 34)),
+    (30, (2, 35)),
+    (33, (2, 39)),
+)
 
 
 def find_library() -> Path:
@@ -127,7 +146,17 @@ def read_needs(image: bytes) -> Needs:
     found = (re.fullmatch(r"GLIBC_(\d+)\.(\d+)(\.\d+)?", version) for version in versions)
     # 2.5 is the oldest that the tag knows.
     floors = [(2, 5)] + [(int(match[1]), int(match[2])) for match in found if match]
+    floors += [cxx_floor(version) for version in versions if version.startswith("GLIBCXX_3.4.")]
     return Needs(MACHINES[machine], max(floors), libraries)
+
+
+def cxx_floor(version: str) -> tuple[int, int]:
+    """The first glibc whose systems have a version of the C++ library, "GLIBCXX_3.4.29"."""
+    wanted = int(version.removeprefix("GLIBCXX_3.4.").split(".")[0])
+    for last, glibc in CXX_FLOORS:
+        if wanted <= last:
+            return glibc
+    raise RuntimeError(f"{version}: no tag of wheels promises it; build with an older compiler")
 
 
 def _sections(image: bytes) -> list[Section]:

@@ -1,6 +1,6 @@
 // The allocator of PyTorch and CuPy, called as they call it, with streams and a
 // context that are the caller's.
-#include "../../bindings/frameworks/allocator.h"
+#include "../../bindings/frameworks/ferrum_mem_allocator.h"
 
 #include <stdexcept>
 #include <string>

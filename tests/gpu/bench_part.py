@@ -132,7 +132,7 @@ class Bench:
 
     def one(self, program: str, *words: str) -> dict[str, Any]:
         """Runs a program of the bundle that prints what it has measured."""
-        command = [bundle.need(bundle.BUNDLE / "bin" / program), *words]
+        command: list[str | pathlib.Path] = [bundle.need(bundle.BUNDLE / "bin" / program), *words]
         done = bundle.run(command, self.clock.left(120), **self.variables())
         if done.returncode != 0:
             raise bundle.PartError(

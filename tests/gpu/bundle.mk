@@ -53,10 +53,8 @@ $(GPU_LIBRARY): $(LIBRARY) $(HELPER)
 	@mkdir -p $(dir $@)
 	@cp $^ $(dir $@)
 	@$(call link_names,$(dir $@))
-# Between PyTorch or CuPy and the library; beside it, where it looks for it.
-$(GPU_ALLOCATOR): $(wildcard bindings/frameworks/*) include/ferrum_mem.h $(GPU_LIBRARY) | ready-test
-	$(CXX) -std=c++17 $(C_WARNINGS) $(CXXFLAGS) -fPIC -shared -fvisibility=hidden -Iinclude \
-	    bindings/frameworks/allocator.cpp -o $@ -Lbuild/gpu/lib -lferrum_mem -Wl,-z,defs '-Wl,-rpath,$$ORIGIN'
+$(GPU_ALLOCATOR): build/lib/libferrum_mem_allocator.so $(GPU_LIBRARY)
+	@cp $< $@
 GPU_LINK := -Lbuild/gpu/lib -Wl,--as-needed -lferrum_mem_allocator -lferrum_mem -lpthread -ldl -lm '-Wl,-rpath,$$ORIGIN/../lib'
 $(GPU_BIN)/%: tests/gpu/%.c $(wildcard tests/gpu/*.h) include/ferrum_mem.h $(GPU_ALLOCATOR)
 	@mkdir -p $(dir $@)

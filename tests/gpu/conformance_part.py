@@ -85,7 +85,8 @@ def run_go(name: str, clock: bundle.Clock, variables: dict[str, str]) -> Suite:
         program.chmod(0o700)
         start = time.monotonic()
         seconds = clock.left(240)
-        command = [program, "-test.v", "-test.count=1", f"-test.timeout={seconds:.0f}s"]
+        limit = f"-test.timeout={seconds:.0f}s"
+        command: list[str | pathlib.Path] = [program, "-test.v", "-test.count=1", limit]
         os.chdir(bundle.ROOT / name.replace(".", "/"))
         done = bundle.run(command, seconds + 5, **variables)
         suite.seconds = time.monotonic() - start

@@ -18,8 +18,9 @@ import framework
 def start() -> Any:
     """CuPy, with our allocator."""
     import cupy
+    import ferrum_mem.frameworks
 
-    framework.use_in_cupy(cupy)
+    ferrum_mem.frameworks.use_in_cupy()
     return cupy
 
 
@@ -54,16 +55,12 @@ def books() -> None:
 def streams() -> None:
     """Two streams of CuPy with an allocator each do not get each other's memory too early."""
     cupy = start()
-    ours = framework.library()
+    import ferrum_mem.frameworks
+
     made = []
     for _ in range(2):
         stream = cupy.cuda.Stream(non_blocking=True)
-        hook = cupy.cuda.CFunctionAllocator(
-            stream.ptr,
-            framework.address_of(ours.ferrum_cupy_malloc),
-            framework.address_of(ours.ferrum_cupy_free),
-            ours,
-        )
+        hook = ferrum_mem.frameworks.cupy_allocator(stream.ptr)
         made.append((stream, hook))
     for round_ in range(50):
         kept = []

@@ -37,13 +37,16 @@ class Subject:
         self.held = 0
         self.alloc: Callable[[int], Any]
         self.wait: Callable[[], None]
+        self.note: Callable[[], None]
         getattr(self, "_open_" + name.split("_")[0])()
 
     def _open_torch(self) -> None:
         import torch
 
         if self.name == "torch_ferrum":
-            framework.use_in_torch(torch)
+            import ferrum_mem.frameworks
+
+            ferrum_mem.frameworks.use_in_torch()
         self.version = torch.__version__
         self.alloc = lambda size: torch.empty(size, dtype=torch.uint8, device="cuda")
         self.wait = torch.cuda.synchronize
@@ -55,7 +58,9 @@ class Subject:
         import cupy
 
         if self.name == "cupy_ferrum":
-            framework.use_in_cupy(cupy)
+            import ferrum_mem.frameworks
+
+            ferrum_mem.frameworks.use_in_cupy()
         self.version = cupy.__version__
         self.alloc = cupy.cuda.alloc
         self.wait = cupy.cuda.Device().synchronize

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import pathlib
 import subprocess
+from typing import Any
 
 import bench_part
 import bundle
@@ -14,9 +15,9 @@ import framework
 import pytest
 
 
-def result(folder: pathlib.Path, part: str) -> dict:
+def result(folder: pathlib.Path, part: str) -> dict[str, Any]:
     (path,) = folder.glob(f"*-{part}-simulated-cuda-gpu.json")
-    found = json.loads(path.read_text())
+    found: dict[str, Any] = json.loads(path.read_text())
     assert found["part"] == part
     assert found["date"].startswith(path.name[:10])
     assert found["driver"]["driver_version"] == 12090

@@ -22,7 +22,9 @@ def start(ours: bool = True) -> Any:
     import torch
 
     if ours:
-        for hook in framework.use_in_torch(torch):
+        import ferrum_mem.frameworks
+
+        for hook in ferrum_mem.frameworks.use_in_torch():
             print(f"this PyTorch has no {hook}")
     return torch
 

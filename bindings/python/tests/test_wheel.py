@@ -16,6 +16,9 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parents[1]
 
+# What the program of the wheel finds: two devices of the host, and no CUDA driver.
+MACHINE = {"FERRUM_HOST_DEVICES": "2", "FERRUM_CUDA_LIBRARY": "/nowhere/libcuda.so.1"}
+
 PROGRAM = """
 import sys
 import ferrum_mem as fm
@@ -24,6 +27,14 @@ with fm.Device("cpu:1") as device, fm.Manager(device) as manager:
     with manager.allocate(16) as block:
         block.write(b"from the wheel")
         print(bytes(block.view()[:14]).decode(), fm.library_version())
+import ferrum_mem.frameworks as frameworks
+assert str(frameworks.allocator_path()).startswith(sys.prefix), frameworks.allocator_path()
+try:
+    frameworks.trim()
+except fm.BackendUnavailableError as error:
+    assert "/nowhere/libcuda.so.1" in str(error)
+else:
+    raise AssertionError("there is no driver")
 assert all(b.reason != "helper_unavailable" for b in fm.backends()), fm.backends()
 fm.shutdown()
 maps = open("/proc/self/maps").read()
@@ -57,7 +68,7 @@ def wheel(tmp_path_factory) -> Path:
 def plain_environment() -> dict[str, str]:
     """Without anything that could lead to the checkout or to a compiler."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "FERRUM_"))}
-    return {**environment, "PATH": "/nonexistent", "FERRUM_HOST_DEVICES": "2"}
+    return {**environment, "PATH": "/nonexistent", **MACHINE}
 
 
 @pytest.mark.slow
@@ -68,8 +79,11 @@ def test_what_is_in_the_wheel(wheel):
         library = archive.read("ferrum_mem/lib/libferrum_mem.so.0")
         metadata = archive.read(next(n for n in names if n.endswith("METADATA"))).decode()
         helper = archive.getinfo("ferrum_mem/lib/ferrum-mem-probe")
+        allocator = archive.read("ferrum_mem/lib/libferrum_mem_allocator.so")
     assert helper.external_attr >> 16 & 0o111, "the helper can be run"
     assert library == hook.find_library().read_bytes()
+    assert hook.read_needs(allocator).libraries <= hook.ALLOCATOR_LIBRARIES
+    assert "libferrum_mem.so.0" in hook.read_needs(allocator).libraries
     assert "ferrum_mem/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert any(name.endswith("licenses/NOTICE") for name in names)
@@ -79,9 +93,12 @@ def test_what_is_in_the_wheel(wheel):
 
 
 @pytest.mark.slow
-def test_the_tag_is_the_librarys(wheel):
-    needs = build_hook().read_needs(build_hook().find_library().read_bytes())
-    tag = f"py3-none-manylinux_{needs.glibc[0]}_{needs.glibc[1]}_{platform.machine()}"
+def test_the_tag_is_that_of_the_libraries(wheel):
+    hook = build_hook()
+    library = hook.find_library()
+    allocator = hook.read_needs((library.parent / hook.ALLOCATOR_NAME).read_bytes())
+    glibc = max(hook.read_needs(library.read_bytes()).glibc, allocator.glibc)
+    tag = f"py3-none-manylinux_{glibc[0]}_{glibc[1]}_{platform.machine()}"
     assert wheel.name.endswith(f"-{tag}.whl")
 
 
@@ -102,6 +119,17 @@ def test_the_glibc_floor_is_what_readelf_says():
     assert needs.glibc == max((int(major), int(minor)) for major, minor in versions)
     assert needs.libraries == set(re.findall(r"\(NEEDED\).*\[(.*)\]", text))
     assert needs.machine == platform.machine()
+
+
+@pytest.mark.parametrize(
+    ("version", "glibc"),
+    [("GLIBCXX_3.4.9", (2, 17)), ("GLIBCXX_3.4.21", (2, 28)), ("GLIBCXX_3.4.29", (2, 34))],
+)
+def test_the_cxx_library_that_systems_have(version, glibc):
+    hook = build_hook()
+    assert hook.cxx_floor(version) == glibc
+    with pytest.raises(RuntimeError, match=r"GLIBCXX_3\.4\.99"):
+        hook.cxx_floor("GLIBCXX_3.4.99")
 
 
 @pytest.mark.parametrize("image", [b"", b"text", b"\x7fELF\x01\x01" + bytes(64)])

@@ -1,0 +1,176 @@
+"""Pools of the library as the allocator of PyTorch and CuPy.
+
+    import ferrum_mem.frameworks
+    ferrum_mem.frameworks.use_in_torch()  # before PyTorch has used a device
+
+Owns the way to libferrum_mem_allocator.so, which lies beside the library, and what
+the frameworks are told of it. Neither of them is imported before the function that
+is for it is called. There is one pool for each CUDA device, made at its first use;
+it and what the frameworks hold of it last until the process ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from pathlib import Path
+from typing import Any
+
+from . import _abi, _native
+from ._loader import LibraryLoadError
+from .errors import InvalidArgumentError
+
+FILE_NAME = "libferrum_mem_allocator.so"
+
+# allocator.cpp has room for so many.
+_DEVICES_MAX = 64
+
+# What PyTorch calls besides allocating and freeing, by the name that sets it. Its
+# versions do not have all of them.
+_TORCH_HOOKS = {
+    "set_record_stream_fn": "ferrum_torch_record_stream",
+    "set_reset_fn": "ferrum_torch_reset",
+    "set_begin_allocate_to_pool": "ferrum_torch_begin_graph",
+    "set_end_allocate_to_pool_fn": "ferrum_torch_end_graph",
+    "set_release_pool": "ferrum_torch_release_graphs",
+}
+
+
+class _Place(ctypes.Structure):
+    """Dl_info of <dlfcn.h>."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def _library_file() -> Path:
+    """The file of the library that this process has loaded."""
+    place = _Place()
+    dladdr = ctypes.CDLL(None).dladdr
+    dladdr.argtypes = [ctypes.c_void_p, ctypes.POINTER(_Place)]
+    address = _address_of(_native.library().ferrum_abi_version)
+    if dladdr(address, ctypes.byref(place)) == 0 or place.file is None:
+        raise LibraryLoadError("ferrum_mem: the system does not say where the library lies")
+    return Path(place.file.decode())
+
+
+def _address_of(function: Any) -> int:
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+def allocator_path() -> Path:
+    """The file of the allocator, for frameworks that load it by its path.
+
+    Raises:
+        LibraryLoadError: it does not lie beside the library; the message says where it
+            was looked for.
+    """
+    library = _library_file()
+    folders = dict.fromkeys((library.parent.absolute(), library.resolve().parent))
+    for folder in folders:
+        if (folder / FILE_NAME).exists():
+            return folder / FILE_NAME
+    raise LibraryLoadError(
+        f"ferrum_mem: {FILE_NAME} is not in {' or '.join(map(str, folders))}; `make build` makes "
+        "it where there is a C++ compiler"
+    )
+
+
+@functools.cache
+def _allocator() -> ctypes.CDLL:
+    path = allocator_path()
+    try:
+        found = ctypes.CDLL(str(path))
+    except OSError as problem:
+        raise LibraryLoadError(
+            f"ferrum_mem: cannot load {path}: {problem}", path=str(path)
+        ) from problem
+    found.ferrum_allocator_trim.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_uint64)]
+    return found
+
+
+def torch_allocator() -> tuple[Any, tuple[str, ...]]:
+    """The allocator as PyTorch takes it.
+
+    Returns:
+        A torch.cuda.memory.CUDAPluggableAllocator, not in use yet, and the hooks that this
+        version of PyTorch does not have, without which record_stream does not keep memory
+        for other streams, or graphs have no memory of their own.
+    """
+    import torch
+
+    made = torch.cuda.memory.CUDAPluggableAllocator(
+        str(allocator_path()), "ferrum_torch_alloc", "ferrum_torch_free"
+    )
+    ours, hooks = _allocator(), made.allocator()
+    missing = []
+    for setter, name in _TORCH_HOOKS.items():
+        if hasattr(hooks, setter):
+            getattr(hooks, setter)(_address_of(getattr(ours, name)))
+        else:
+            missing.append(setter)
+    return made, tuple(missing)
+
+
+def use_in_torch() -> tuple[str, ...]:
+    """Makes PyTorch allocate with the pools. It must not have used a device before.
+
+    Returns:
+        The hooks that this version of PyTorch does not have, as torch_allocator says.
+    """
+    import torch
+
+    made, missing = torch_allocator()
+    torch.cuda.memory.change_current_allocator(made)
+    return missing
+
+
+def cupy_allocator(stream: int = 0) -> Any:
+    """The allocator as CuPy takes it.
+
+    Args:
+        stream: the one that CuPy works on while it allocates with this, such as
+            cupy.cuda.Stream.ptr; CuPy does not say so itself. 0: its default.
+
+    Returns:
+        A cupy.cuda.CFunctionAllocator, whose malloc is for cupy.cuda.set_allocator.
+    """
+    import cupy
+
+    ours = _allocator()
+    return cupy.cuda.CFunctionAllocator(
+        stream, _address_of(ours.ferrum_cupy_malloc), _address_of(ours.ferrum_cupy_free), ours
+    )
+
+
+def use_in_cupy() -> None:
+    """Makes CuPy allocate with the pools, for its default stream."""
+    import cupy
+
+    cupy.cuda.set_allocator(cupy_allocator().malloc)
+
+
+def trim(ordinal: int = 0) -> int:
+    """Gives back to a CUDA device what its pool holds and nothing uses.
+
+    Returns:
+        The bytes that were given back.
+
+    Raises:
+        InvalidArgumentError: frameworks have no such device.
+        FerrumError: the device cannot be opened, as for Device("cuda:0").
+    """
+    if not 0 <= ordinal < _DEVICES_MAX:
+        raise InvalidArgumentError(
+            _abi.FERRUM_ERROR_INVALID_ARGUMENT,
+            f"ordinal {ordinal}: devices of frameworks are 0 to {_DEVICES_MAX - 1}",
+        )
+    released = ctypes.c_uint64()
+    _native.check(_allocator().ferrum_allocator_trim(ordinal, ctypes.byref(released)))
+    return released.value
