@@ -29,23 +29,27 @@ var (
 	Int4     = DType{Name: "int4", Bits: 4, GroupElements: 32, GroupBits: 16}
 )
 
-var dtypeNames = map[string]DType{
-	"f64": Float64, "float64": Float64, "double": Float64,
-	"f32": Float32, "float32": Float32, "float": Float32, "fp32": Float32,
-	"f16": Float16, "float16": Float16, "half": Float16, "fp16": Float16,
-	"bf16": BFloat16, "bfloat16": BFloat16,
-	"f8": Float8, "fp8": Float8, "float8_e4m3fn": Float8, "float8_e5m2": Float8, "fp8_e4m3": Float8, "fp8_e5m2": Float8,
-	"int8": Int8, "q8_0": Int8, "int4": Int4, "q4_0": Int4,
-}
-
 // DTypeNames are the short names, for people.
 const DTypeNames = "f32, f16, bf16, f8, int8, int4"
 
 // ParseDType finds a type by its name, with or without "torch." before it. An
 // unknown name is CodeInvalidArgument.
 func ParseDType(name string) (DType, error) {
-	if t, ok := dtypeNames[strings.TrimPrefix(name, "torch.")]; ok {
-		return t, nil
+	switch strings.TrimPrefix(name, "torch.") {
+	case "f64", "float64", "double":
+		return Float64, nil
+	case "f32", "float32", "float", "fp32":
+		return Float32, nil
+	case "f16", "float16", "half", "fp16":
+		return Float16, nil
+	case "bf16", "bfloat16":
+		return BFloat16, nil
+	case "f8", "fp8", "float8_e4m3fn", "float8_e5m2", "fp8_e4m3", "fp8_e5m2":
+		return Float8, nil
+	case "int8", "q8_0":
+		return Int8, nil
+	case "int4", "q4_0":
+		return Int4, nil
 	}
 	return DType{}, device.Errorf(device.CodeInvalidArgument, "estimate.dtype", "dtype %s is none of %s", quote(name), DTypeNames)
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // family is what a model_type implies: the structure of its layers, and the
@@ -93,63 +94,66 @@ func bertLike(positions, types uint64) family {
 	}
 }
 
-// families are the model types that are known.
-var families = map[string]family{
-	"llama":   decoder(func(f *family) {}),
-	"mistral": decoder(func(f *family) { f.biasFixed, f.window = true, windowAll; f.defaults = mistralDefaults() }),
-	"mixtral": decoder(func(f *family) {
-		f.biasFixed, f.window, f.experts = true, windowAll, expertsAll
-		f.defaults = map[string]uint64{"num_key_value_heads": 8, "num_local_experts": 8, "num_experts_per_tok": 2}
-	}),
-	"qwen2": decoder(func(f *family) {
-		f.qkvBias, f.biasFixed, f.window = true, true, windowLate
-		f.defaults = map[string]uint64{"num_key_value_heads": 32, "sliding_window": 4096, "max_window_layers": 28}
-	}),
-	"qwen2_moe": decoder(func(f *family) {
-		f.qkvBias, f.biasFixed, f.window, f.experts = true, true, windowLate, expertsStep
-		f.defaults = map[string]uint64{
-			"num_key_value_heads": 16, "sliding_window": 4096, "max_window_layers": 28, "num_experts": 60, "num_experts_per_tok": 4,
-			"moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632, "decoder_sparse_step": 1,
-		}
-	}),
-	"qwen3": decoder(func(f *family) {
-		f.headNorms, f.window = 2, windowLate
-		f.defaults = map[string]uint64{"num_key_value_heads": 32, "head_dim": 128, "sliding_window": 4096, "max_window_layers": 28}
-	}),
-	"qwen3_moe": decoder(func(f *family) {
-		f.headNorms, f.window, f.experts = 2, windowLate, expertsStep
-		f.defaults = map[string]uint64{
-			"num_key_value_heads": 4, "sliding_window": 4096, "max_window_layers": 28, "num_experts": 128, "num_experts_per_tok": 8,
-			"moe_intermediate_size": 768, "decoder_sparse_step": 1,
-		}
-	}),
-	"gemma": decoder(func(f *family) { f.tied, f.defaults = true, map[string]uint64{"head_dim": 256} }),
-	"gemma2": decoder(func(f *family) {
-		f.tied, f.normsPerLayer, f.window = true, 4, windowEven
-		f.defaults = map[string]uint64{"head_dim": 256, "sliding_window": 4096}
-	}),
-	"gemma3_text": decoder(gemma3),
-	// A text model with a vision tower beside it.
-	"gemma3": decoder(gemma3),
-	"phi": decoder(func(f *family) {
-		f.gated, f.mlpBias, f.normsPerLayer, f.normBias = false, true, 1, true
-		f.qkvBias, f.outputBias, f.biasFixed, f.lmHeadBias = true, true, true, true
-	}),
-	"phi3": decoder(func(f *family) { f.biasFixed, f.window = true, windowAll }),
-	"phimoe": decoder(func(f *family) {
-		f.normBias, f.window, f.experts = true, windowAll, expertsAll
-		f.defaults = map[string]uint64{"num_local_experts": 16, "num_experts_per_tok": 2, "num_key_value_heads": 8}
-	}),
-	"deepseek_v2": decoder(func(f *family) { f.latent, f.experts = true, expertsDeepSeek; f.defaults = deepSeekDefaults(1536) }),
-	"deepseek_v3": decoder(func(f *family) { f.latent, f.experts = true, expertsDeepSeek; f.defaults = deepSeekDefaults(1536) }),
+// families are the model types that are known. They are made when the first is asked
+// for: a program that estimates nothing does not wait for them when it starts.
+var families = sync.OnceValue(func() map[string]family {
+	return map[string]family{
+		"llama":   decoder(func(f *family) {}),
+		"mistral": decoder(func(f *family) { f.biasFixed, f.window = true, windowAll; f.defaults = mistralDefaults() }),
+		"mixtral": decoder(func(f *family) {
+			f.biasFixed, f.window, f.experts = true, windowAll, expertsAll
+			f.defaults = map[string]uint64{"num_key_value_heads": 8, "num_local_experts": 8, "num_experts_per_tok": 2}
+		}),
+		"qwen2": decoder(func(f *family) {
+			f.qkvBias, f.biasFixed, f.window = true, true, windowLate
+			f.defaults = map[string]uint64{"num_key_value_heads": 32, "sliding_window": 4096, "max_window_layers": 28}
+		}),
+		"qwen2_moe": decoder(func(f *family) {
+			f.qkvBias, f.biasFixed, f.window, f.experts = true, true, windowLate, expertsStep
+			f.defaults = map[string]uint64{
+				"num_key_value_heads": 16, "sliding_window": 4096, "max_window_layers": 28, "num_experts": 60, "num_experts_per_tok": 4,
+				"moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632, "decoder_sparse_step": 1,
+			}
+		}),
+		"qwen3": decoder(func(f *family) {
+			f.headNorms, f.window = 2, windowLate
+			f.defaults = map[string]uint64{"num_key_value_heads": 32, "head_dim": 128, "sliding_window": 4096, "max_window_layers": 28}
+		}),
+		"qwen3_moe": decoder(func(f *family) {
+			f.headNorms, f.window, f.experts = 2, windowLate, expertsStep
+			f.defaults = map[string]uint64{
+				"num_key_value_heads": 4, "sliding_window": 4096, "max_window_layers": 28, "num_experts": 128, "num_experts_per_tok": 8,
+				"moe_intermediate_size": 768, "decoder_sparse_step": 1,
+			}
+		}),
+		"gemma": decoder(func(f *family) { f.tied, f.defaults = true, map[string]uint64{"head_dim": 256} }),
+		"gemma2": decoder(func(f *family) {
+			f.tied, f.normsPerLayer, f.window = true, 4, windowEven
+			f.defaults = map[string]uint64{"head_dim": 256, "sliding_window": 4096}
+		}),
+		"gemma3_text": decoder(gemma3),
+		// A text model with a vision tower beside it.
+		"gemma3": decoder(gemma3),
+		"phi": decoder(func(f *family) {
+			f.gated, f.mlpBias, f.normsPerLayer, f.normBias = false, true, 1, true
+			f.qkvBias, f.outputBias, f.biasFixed, f.lmHeadBias = true, true, true, true
+		}),
+		"phi3": decoder(func(f *family) { f.biasFixed, f.window = true, windowAll }),
+		"phimoe": decoder(func(f *family) {
+			f.normBias, f.window, f.experts = true, windowAll, expertsAll
+			f.defaults = map[string]uint64{"num_local_experts": 16, "num_experts_per_tok": 2, "num_key_value_heads": 8}
+		}),
+		"deepseek_v2": decoder(func(f *family) { f.latent, f.experts = true, expertsDeepSeek; f.defaults = deepSeekDefaults(1536) }),
+		"deepseek_v3": decoder(func(f *family) { f.latent, f.experts = true, expertsDeepSeek; f.defaults = deepSeekDefaults(1536) }),
 
-	"bert":        bertLike(512, 2),
-	"roberta":     robertaLike(),
-	"xlm-roberta": robertaLike(),
-	"camembert":   robertaLike(),
-	"distilbert":  distilBERT(),
-	"modernbert":  modernBERT(),
-}
+		"bert":        bertLike(512, 2),
+		"roberta":     robertaLike(),
+		"xlm-roberta": robertaLike(),
+		"camembert":   robertaLike(),
+		"distilbert":  distilBERT(),
+		"modernbert":  modernBERT(),
+	}
+})
 
 func mistralDefaults() map[string]uint64 {
 	return map[string]uint64{"num_key_value_heads": 8, "sliding_window": 4096}
@@ -196,7 +200,7 @@ func modernBERT() family {
 }
 
 // ModelTypes are the model types that ReadConfig knows, sorted.
-func ModelTypes() []string { return slices.Sorted(maps.Keys(families)) }
+func ModelTypes() []string { return slices.Sorted(maps.Keys(families())) }
 
 func familyOf(o *object) (string, family, error) {
 	name, err := o.textOr("model_type", "")
@@ -206,7 +210,7 @@ func familyOf(o *object) (string, family, error) {
 	if name == "" {
 		return "", family{}, o.wrong("model_type", "is missing: it says what the other fields mean")
 	}
-	f, ok := families[name]
+	f, ok := families()[name]
 	if !ok {
 		return "", family{}, o.wrong("model_type", "%s is not known; known are %s", quote(name), strings.Join(ModelTypes(), ", "))
 	}

@@ -76,7 +76,7 @@ func FuzzSafetensorsHeader(f *testing.F) {
 			if tensor.Begin > tensor.End || tensor.End > uint64(len(text)) || names[tensor.Name] {
 				t.Fatalf("out of bounds or there twice: %+v", tensor)
 			}
-			if bits := elementBits[tensor.DType]; tensor.Elements*bits != 8*(tensor.End-tensor.Begin) {
+			if bits := elementBits(tensor.DType); tensor.Elements*bits != 8*(tensor.End-tensor.Begin) {
 				t.Fatalf("elements do not fill the bytes: %+v", tensor)
 			}
 			names[tensor.Name] = true

@@ -34,12 +34,23 @@ type Tensor struct {
 	Begin, End uint64
 }
 
-// elementBits are the types of the format.
-var elementBits = map[string]uint64{
-	"BOOL": 8, "U8": 8, "I8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8,
-	"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6,
-	"I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32, "F32": 32,
-	"I64": 64, "U64": 64, "F64": 64, "C64": 64,
+// elementBits is the size of a type of the format; 0: the format has no such type.
+func elementBits(dtype string) uint64 {
+	switch dtype {
+	case "F4":
+		return 4
+	case "F6_E2M3", "F6_E3M2":
+		return 6
+	case "BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ":
+		return 8
+	case "I16", "U16", "F16", "BF16":
+		return 16
+	case "I32", "U32", "F32":
+		return 32
+	case "I64", "U64", "F64", "C64":
+		return 64
+	}
+	return 0
 }
 
 // ReadHeader reads the header of a safetensors file of size bytes; name is what
@@ -233,7 +244,7 @@ func (h *header) dtype(label string) (string, error) {
 		return "", err
 	}
 	name, ok := token.(string)
-	if _, known := elementBits[name]; !ok || !known {
+	if !ok || elementBits(name) == 0 {
 		return "", h.wrong("%s.dtype: is %s and not a type of the format", label, kindOf(token))
 	}
 	return name, nil
@@ -275,7 +286,7 @@ func (h *header) place(t *Tensor, label string, shape, offsets []uint64) error {
 	}
 	var c calculation
 	t.Elements = c.product(shape...)
-	bits := c.product(t.Elements, elementBits[t.DType])
+	bits := c.product(t.Elements, elementBits(t.DType))
 	if c.overflowed {
 		return device.Errorf(device.CodeOverflow, opSafetensors, "%s: %s.shape: %d elements of %s are more than can be counted", h.name, label, shape, t.DType)
 	}

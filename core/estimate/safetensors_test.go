@@ -38,7 +38,7 @@ func (f *file) add(name, dtype string, shape ...int) *file {
 	if f.entries == nil {
 		f.entries = map[string]any{"__metadata__": map[string]string{"format": "pt"}}
 	}
-	size := int(elementBits[dtype])
+	size := int(elementBits(dtype))
 	for _, n := range shape {
 		size *= n
 	}

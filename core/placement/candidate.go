@@ -62,7 +62,7 @@ const (
 	Unscored Reason = 21
 )
 
-var reasonNames = map[Reason]string{
+var reasonNames = [...]string{
 	Chosen: "chosen", Outscored: "outscored", LowerTier: "lower_tier", NotPreferred: "not_preferred",
 	NotItsTurn: "not_its_turn", NotTaken: "not_taken", NoInformation: "no_information", TooSmall: "too_small",
 	WrongMemoryType: "wrong_memory_type", NeedsEviction: "needs_eviction", WouldBeCritical: "would_be_critical",
@@ -71,8 +71,8 @@ var reasonNames = map[Reason]string{
 
 // String is the reason as a word.
 func (r Reason) String() string {
-	if name, ok := reasonNames[r]; ok {
-		return name
+	if r >= 0 && int(r) < len(reasonNames) && reasonNames[r] != "" {
+		return reasonNames[r]
 	}
 	return "unknown"
 }

@@ -351,14 +351,21 @@ func TestAStrategyThatPanicsOrComesBack(t *testing.T) {
 
 func TestReasonsAreWords(t *testing.T) {
 	seen := map[string]bool{}
-	for reason := range reasonNames {
+	for number, name := range reasonNames {
+		reason := Reason(number)
+		if name == "" {
+			require.Equal(t, "unknown", reason.String())
+			continue
+		}
 		text, err := json.Marshal(reason)
 		require.NoError(t, err)
 		require.False(t, seen[string(text)])
 		seen[string(text)] = true
 		require.Equal(t, reason >= NoInformation, !Option{Reason: reason}.Serves())
 	}
-	require.Equal(t, "unknown", Reason(99).String())
+	for _, reason := range []Reason{-1, Reason(len(reasonNames)), 99} {
+		require.Equal(t, "unknown", reason.String())
+	}
 }
 
 func TestManyThreadsTakeTurns(t *testing.T) {

@@ -29,7 +29,7 @@ type cgroups struct {
 }
 
 // files of one group, by version.
-var cgroupFiles = map[int]struct {
+var cgroupFiles = [...]struct {
 	limits      []string
 	usage       string
 	reclaimable []string

@@ -2,6 +2,7 @@ package host
 
 import (
 	"math"
+	"os"
 	"runtime"
 	"testing"
 
@@ -128,6 +129,31 @@ func TestWithoutAReadingASizeMustBeGiven(t *testing.T) {
 	reading, err := o.Memory()
 	require.NoError(t, err)
 	require.Equal(t, device.MemoryReading{TotalBytes: gib, FreeBytes: gib}, reading)
+}
+
+// TestTheMachineIsLookedAtLate has a driver set up that reads nothing: starting the
+// library takes no time for it.
+func TestTheMachineIsLookedAtLate(t *testing.T) {
+	root := files(t, nil)
+	d, err := newDriver(Config{Devices: 2}, noEnv, newSystem(root), systemMapper())
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(root+"/proc", 0o755))
+	require.NoError(t, os.WriteFile(root+"/proc/meminfo", []byte("MemTotal: 2097152 kB\n"), 0o644))
+	infos, err := d.Devices()
+	require.NoError(t, err)
+	require.Len(t, infos, 2)
+	require.EqualValues(t, gib, infos[0].TotalBytes)
+	require.NoError(t, os.Remove(root+"/proc/meminfo"))
+	require.NoError(t, d.Probe(), "it is looked at once")
+}
+
+func TestTooLittleMemoryForTheDevices(t *testing.T) {
+	s := newSystem(files(t, map[string]string{"proc/meminfo": "MemTotal: 127 kB\n"}))
+	d, err := newDriver(Config{Devices: 2}, noEnv, s, systemMapper())
+	require.NoError(t, err)
+	requireCode(t, device.CodeInvalidConfig, d.Probe(), "130048 bytes", "2 devices")
+	_, err = d.Open(0)
+	requireCode(t, device.CodeInvalidConfig, err)
 }
 
 func TestOpenRefusesWhatIsNotThere(t *testing.T) {

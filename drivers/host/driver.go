@@ -2,6 +2,7 @@ package host
 
 import (
 	"os"
+	"sync"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -17,24 +18,29 @@ type Driver struct {
 	system      *system
 	mapper      mapper
 	granularity uint64
-	name        string
-	memories    []*memory
-	// unusable says why there is no device, or is nil.
-	unusable error
 	// start is the origin of the clock that events are timed on.
-	start    time.Time
-	files    memoryFiles
+	start time.Time
+	files memoryFiles
+
+	// What follows is the machine's, and known once look has looked: a program that
+	// only starts the library does not wait for a dozen files of the kernel's.
+	looked   sync.Once
+	name     string
 	mappings mappings
 	// strict says that the system promises no more memory than it has.
 	strict bool
+	// memories is known from the start where the settings give a capacity.
+	memories []*memory
+	// unusable says why there is no device, or is nil.
+	unusable error
 }
 
 var _ device.Driver = (*Driver)(nil)
 
 // New sets up the backend. Settings of c or the environment that cannot be are
-// CodeInvalidConfig, with the field or variable and its value in the message. A
-// machine that does not say how much memory it has, with no size given, is no
-// error here: Probe reports it.
+// CodeInvalidConfig, with the field or variable and its value in the message. The
+// machine is looked at when devices are first asked for: one that does not say how
+// much memory it has, with no size given, is no error here, and Probe reports it.
 func New(c Config) (*Driver, error) {
 	getenv := c.Getenv
 	if getenv == nil {
@@ -48,45 +54,63 @@ func newDriver(c Config, getenv func(string) string, s *system, m mapper) (*Driv
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{
-		settings: resolved, system: s, mapper: m, granularity: granularity(), name: s.processorName(),
-		start: time.Now(), mappings: mappings{bound: s.maxMapCount()},
-		strict: s.overcommitPolicy() == policyStrict,
-	}
-	capacity := resolved.memoryBytes
-	if capacity == 0 {
-		capacity = s.usable()
-	}
-	if capacity == 0 {
-		d.unusable = device.Errorf(device.CodeBackendUnavailable, "host.probe",
-			"the memory of this machine cannot be read from /proc/meminfo; set %s", EnvMemory)
+	d := &Driver{settings: resolved, system: s, mapper: m, granularity: granularity(), start: time.Now()}
+	if resolved.memoryBytes == 0 {
 		return d, nil
 	}
 	if err := resolved.checkAgainst(s.memTotal()); err != nil {
 		return nil, err
 	}
-	share := capacity / uint64(resolved.devices)
-	share -= share % d.granularity
-	if share == 0 {
-		return nil, device.Errorf(device.CodeInvalidConfig, "host.new",
-			"%s for %d devices: each needs at least %d bytes", resolved.capacityText(capacity), resolved.devices, d.granularity)
-	}
-	for range resolved.devices {
-		d.memories = append(d.memories, &memory{capacity: share})
+	if err := d.divide(resolved.memoryBytes); err != nil {
+		return nil, err
 	}
 	return d, nil
+}
+
+// divide gives each device its part of the capacity.
+func (d *Driver) divide(capacity uint64) error {
+	share := capacity / uint64(d.settings.devices)
+	share -= share % d.granularity
+	if share == 0 {
+		return device.Errorf(device.CodeInvalidConfig, "host.new",
+			"%s for %d devices: each needs at least %d bytes", d.settings.capacityText(capacity), d.settings.devices, d.granularity)
+	}
+	for range d.settings.devices {
+		d.memories = append(d.memories, &memory{capacity: share})
+	}
+	return nil
+}
+
+// look reads what has to be known of the machine, once.
+func (d *Driver) look() error {
+	d.looked.Do(func() {
+		d.name = d.system.processorName()
+		d.mappings.bound = d.system.maxMapCount()
+		d.strict = d.system.overcommitPolicy() == policyStrict
+		if d.settings.memoryBytes != 0 {
+			return
+		}
+		if usable := d.system.usable(); usable != 0 {
+			d.unusable = d.divide(usable)
+			return
+		}
+		d.unusable = device.Errorf(device.CodeBackendUnavailable, "host.probe",
+			"the memory of this machine cannot be read from /proc/meminfo; set %s", EnvMemory)
+	})
+	return d.unusable
 }
 
 // Backend is "cpu".
 func (d *Driver) Backend() string { return Backend }
 
-// Probe is nil unless the size of the memory is neither given nor to be found.
-func (d *Driver) Probe() error { return d.unusable }
+// Probe is nil unless the size of the memory is neither given nor to be found, or is
+// too little for the devices.
+func (d *Driver) Probe() error { return d.look() }
 
 // Devices describes every device, in order of ordinal.
 func (d *Driver) Devices() ([]device.Info, error) {
-	if d.unusable != nil {
-		return nil, d.unusable
+	if err := d.look(); err != nil {
+		return nil, err
 	}
 	infos := make([]device.Info, len(d.memories))
 	for i := range infos {
@@ -114,8 +138,8 @@ func (d *Driver) info(index int) device.Info {
 
 // Open makes a device usable. Opens of one device share its capacity.
 func (d *Driver) Open(index int) (device.Device, error) {
-	if d.unusable != nil {
-		return nil, d.unusable
+	if err := d.look(); err != nil {
+		return nil, err
 	}
 	if index < 0 || index >= len(d.memories) {
 		return nil, device.Errorf(device.CodeDeviceNotFound, "host.open",

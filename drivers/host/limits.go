@@ -40,8 +40,8 @@ func (d *Driver) Limits() Limits { return d.system.limits() }
 func (s *system) limits() Limits {
 	l := Limits{
 		MemTotalBytes:        s.memTotal(),
-		CgroupVersion:        s.cgroups.version,
-		CgroupPath:           s.cgroups.path,
+		CgroupVersion:        s.groups().version,
+		CgroupPath:           s.groups().path,
 		MemlockLimitBytes:    s.memlockLimit(),
 		TransparentHugePages: s.chosen("sys/kernel/mm/transparent_hugepage/enabled"),
 		OvercommitPolicy:     s.overcommitPolicy(),
@@ -49,7 +49,7 @@ func (s *system) limits() Limits {
 	}
 	l.MemAvailableBytes, _ = s.meminfo("MemAvailable")
 	l.MaxMapCount = s.maxMapCount()
-	if limit := s.cgroups.limit(s); limit != unlimited {
+	if limit := s.groups().limit(s); limit != unlimited {
 		l.CgroupLimitBytes = limit
 	}
 	return l

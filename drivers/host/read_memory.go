@@ -6,8 +6,8 @@ var _ device.MemoryReader = (*Driver)(nil)
 
 // ReadMemory is what Memory of the open device would give.
 func (d *Driver) ReadMemory(index int) (device.MemoryReading, error) {
-	if d.unusable != nil {
-		return device.MemoryReading{}, d.unusable
+	if err := d.look(); err != nil {
+		return device.MemoryReading{}, err
 	}
 	if index < 0 || index >= len(d.memories) {
 		return device.MemoryReading{}, device.Errorf(device.CodeDeviceNotFound, "host.read_memory",

@@ -12,16 +12,17 @@ import (
 // longest, mountinfo, has some hundred bytes a mount.
 const maxReadingBytes = 4 << 20
 
-// readReading reads a file of the kernel's. Through package os it takes twice as
-// long, and every reading of free memory needs several.
-func readReading(path string) ([]byte, error) {
+// readReading reads a file of the kernel's, and nothing more once it has that many
+// bytes of it. Through package os it takes twice as long, and every reading of free
+// memory needs several.
+func readReading(path string, bytes int) ([]byte, error) {
 	fd, err := untilNotInterrupted(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = unix.Close(fd) }()
 	content := make([]byte, 0, 2048)
-	for len(content) < maxReadingBytes {
+	for len(content) < bytes {
 		content = slices.Grow(content, 1)
 		n, err := untilNotInterrupted(func() (int, error) { return unix.Read(fd, content[len(content):cap(content)]) })
 		if err != nil {

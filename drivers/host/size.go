@@ -11,10 +11,29 @@ import (
 // maxFractionDigits keeps the fraction's power of ten within 64 bits.
 const maxFractionDigits = 18
 
-var sizeUnits = map[string]uint64{
-	"": 1, "b": 1,
-	"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
-	"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
+// sizeUnit is the bytes of a unit in lower case; 0: there is no such unit.
+func sizeUnit(name string) uint64 {
+	switch name {
+	case "", "b":
+		return 1
+	case "kb":
+		return 1e3
+	case "mb":
+		return 1e6
+	case "gb":
+		return 1e9
+	case "tb":
+		return 1e12
+	case "kib":
+		return 1 << 10
+	case "mib":
+		return 1 << 20
+	case "gib":
+		return 1 << 30
+	case "tib":
+		return 1 << 40
+	}
+	return 0
 }
 
 // ParseSize reads a number of bytes such as "8GiB", "512 MiB", "1.5gib",
@@ -28,9 +47,9 @@ func ParseSize(text string) (uint64, error) {
 	if end < 0 {
 		end = len(trimmed)
 	}
-	unit, known := sizeUnits[strings.ToLower(strings.TrimSpace(trimmed[end:]))]
+	unit := sizeUnit(strings.ToLower(strings.TrimSpace(trimmed[end:])))
 	whole, fraction, fractional := strings.Cut(trimmed[:end], ".")
-	if !known || whole == "" || (fractional && !isFraction(fraction)) || (fractional && unit == 1) {
+	if unit == 0 || whole == "" || (fractional && !isFraction(fraction)) || (fractional && unit == 1) {
 		return 0, device.Errorf(device.CodeInvalidFormat, "host.parse_size",
 			"size %q: want a number with B, KiB, MiB, GiB, TiB, KB, MB, GB, TB or no unit, for example 8GiB", text)
 	}

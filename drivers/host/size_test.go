@@ -48,7 +48,7 @@ func TestParseSizeEqualsExactArithmetic(t *testing.T) {
 		unit := rapid.SampledFrom([]string{"KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB"}).Draw(t, "unit")
 		exact, ok := new(big.Rat).SetString(number)
 		require.True(t, ok)
-		exact.Mul(exact, new(big.Rat).SetInt(new(big.Int).SetUint64(sizeUnits[strings.ToLower(unit)])))
+		exact.Mul(exact, new(big.Rat).SetInt(new(big.Int).SetUint64(sizeUnit(strings.ToLower(unit)))))
 		whole := new(big.Int).Quo(exact.Num(), exact.Denom())
 		got, err := ParseSize(number + unit)
 		if !whole.IsUint64() {

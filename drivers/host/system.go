@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"ferrum_mem/drivers/host/native"
 )
@@ -17,19 +18,24 @@ const unlimited = math.MaxUint64
 // found below root, which is "/" but for tests. What cannot be read is unknown,
 // never an error: the backend works without any of it once given a size.
 type system struct {
-	root    string
-	cgroups cgroups
+	root   string
+	groups func() cgroups
 }
 
 func newSystem(root string) *system {
 	s := &system{root: root}
-	s.cgroups = findCgroups(s)
+	s.groups = sync.OnceValue(func() cgroups { return findCgroups(s) })
 	return s
 }
 
 // read is the content of a file, or "".
 func (s *system) read(path string) string {
-	content, err := readReading(filepath.Join(s.root, path))
+	return s.readUpTo(path, maxReadingBytes)
+}
+
+// readUpTo is read, and may stop after that many bytes.
+func (s *system) readUpTo(path string, bytes int) string {
+	content, err := readReading(filepath.Join(s.root, path), bytes)
 	if err != nil {
 		return ""
 	}
@@ -73,7 +79,7 @@ func (s *system) usable() uint64 {
 	if total == 0 {
 		total = unlimited
 	}
-	if least := min(total, s.cgroups.limit(s)); least != unlimited {
+	if least := min(total, s.groups().limit(s)); least != unlimited {
 		return least
 	}
 	return 0
@@ -86,7 +92,7 @@ func (s *system) available() uint64 {
 	if !ok {
 		available = unlimited
 	}
-	return min(available, s.cgroups.headroom(s))
+	return min(available, s.groups().headroom(s))
 }
 
 // anonymousResident is the anonymous memory of this process that has really
@@ -106,7 +112,16 @@ func (s *system) anonymousResident() uint64 {
 
 // processorName is the model of the first processor.
 func (s *system) processorName() string {
-	name := native.ProcessorOf(s.read("proc/cpuinfo"))
+	const file = "proc/cpuinfo"
+	// The file is as long as there are processors, and some systems ask each of them
+	// for its frequency.
+	name := ""
+	if first, _, complete := strings.Cut(s.readUpTo(file, 4096), "\n\n"); complete {
+		name = native.ProcessorOf(first)
+	}
+	if name == "" {
+		name = native.ProcessorOf(s.read(file))
+	}
 	if name == "" && s.root == "/" {
 		name = native.Processor()
 	}

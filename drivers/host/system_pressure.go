@@ -33,11 +33,11 @@ func (s *system) pressure() device.SystemPressure {
 
 // ownGroup is the folder of the process's own control group of version 2.
 func (s *system) ownGroup() (string, error) {
-	if s.cgroups.version != 2 || len(s.cgroups.levels) == 0 {
+	if s.groups().version != 2 || len(s.groups().levels) == 0 {
 		return "", device.Errorf(device.CodeUnsupported, opSystemPressure,
 			"the memory of this process is in no control group of version 2")
 	}
-	return s.cgroups.levels[0], nil
+	return s.groups().levels[0], nil
 }
 
 const opSystemPressure = "host.system_pressure"

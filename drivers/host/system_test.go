@@ -143,7 +143,7 @@ func TestCgroupLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := machine(t, c.tree)
-			require.Equal(t, c.version, s.cgroups.version)
+			require.Equal(t, c.version, s.groups().version)
 			require.Equal(t, c.usable, s.usable())
 			require.Equal(t, c.limit, s.limits().CgroupLimitBytes)
 			switch c.room {
@@ -202,6 +202,24 @@ func TestReadingsThatMeanNothing(t *testing.T) {
 	for _, text := range []string{"", "processor : 0\n", "model name :\n", "model name\n"} {
 		require.Equal(t, "Unknown CPU", newSystem(files(t, map[string]string{"proc/cpuinfo": text})).processorName())
 	}
+}
+
+// TestProcessorOfMany looks at the first processor only where that says enough.
+func TestProcessorOfMany(t *testing.T) {
+	one := "processor\t: 0\nmodel name\t: Example CPU\nflags\t: " + strings.Repeat("flag ", 600) + "\n\n"
+	long := strings.Replace(one, "flag ", strings.Repeat("flag ", 10), 1)
+	nameless := "processor\t: 0\n\nprocessor\t: 1\n\nHardware\t: Example board\n"
+	for text, want := range map[string]string{
+		one:                              "Example CPU",
+		strings.Repeat(one, 100):         "Example CPU",
+		strings.Repeat(long, 2):          "Example CPU",
+		nameless:                         "Example board",
+		strings.Repeat("\n", 5000) + one: "Example CPU",
+	} {
+		require.Equal(t, want, newSystem(files(t, map[string]string{"proc/cpuinfo": text})).processorName())
+	}
+	root := files(t, map[string]string{"proc/cpuinfo": strings.Repeat(one, 100)})
+	require.LessOrEqual(t, len(newSystem(root).readUpTo("proc/cpuinfo", 4096)), 8192)
 }
 
 func TestThisMachine(t *testing.T) {

@@ -323,6 +323,7 @@ func TestMemoryThatIsPromised(t *testing.T) {
 	root := files(t, map[string]string{"proc/sys/vm/overcommit_memory": "2\n", "proc/meminfo": "MemTotal: 1048576 kB\nMemAvailable: 1048576 kB\n"})
 	d, err := newDriver(Config{}, func(string) string { return "" }, newSystem(root), m)
 	require.NoError(t, err)
+	require.NoError(t, d.Probe())
 	require.True(t, d.strict)
 }
 
