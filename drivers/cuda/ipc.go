@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"runtime"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/drivers/internal/dl"
@@ -14,6 +15,11 @@ var _ device.ProcessSharer = (*openDevice)(nil)
 func (o *openDevice) startSharing(op string) error {
 	if err := o.checkOpen(op); err != nil {
 		return err
+	}
+	if !dl.HasStructs {
+		return o.errorf(device.CodeUnsupported, op,
+			"the driver takes handles of other processes by value, and how %s/%s passes such an argument is not known here",
+			runtime.GOOS, runtime.GOARCH)
 	}
 	if !o.info.ProcessSharer {
 		return o.errorf(device.CodeUnsupported, op, "the device or its driver has no handles for other processes")

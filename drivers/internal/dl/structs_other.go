@@ -1,0 +1,10 @@
+//go:build !amd64 && !arm64
+
+package dl
+
+// HasStructs says that CallWithStruct does not work here.
+const HasStructs = false
+
+func callWithStruct(*Function, []uintptr, []uintptr, []uintptr) int32 {
+	panic("dl: the convention for structs is not known for this processor")
+}
