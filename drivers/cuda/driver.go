@@ -25,7 +25,7 @@ type Config struct {
 // Driver is the CUDA backend. It is safe for concurrent use. It loads the library
 // when it is first asked for something, keeps the answer, and never unloads it.
 type Driver struct {
-	names []string
+	config Config
 
 	once    sync.Once
 	failed  error
@@ -53,13 +53,8 @@ var (
 	_ device.MemoryReader = (*Driver)(nil)
 )
 
-// New sets up the backend and loads nothing.
-func New(c Config) *Driver {
-	if c.Library != "" {
-		return &Driver{names: []string{c.Library}}
-	}
-	return &Driver{names: cudaprobe.Names()}
-}
+// New sets up the backend. It loads nothing, and does not look for anything yet.
+func New(c Config) *Driver { return &Driver{config: c} }
 
 // Backend is "cuda".
 func (d *Driver) Backend() string { return Backend }
@@ -75,10 +70,14 @@ func unavailable(format string, args ...any) *device.Error {
 }
 
 func (d *Driver) load() error {
-	if len(d.names) == 0 {
+	names := []string{d.config.Library}
+	if d.config.Library == "" {
+		names = cudaprobe.Names()
+	}
+	if len(names) == 0 {
 		return unavailable("CUDA is not supported on this system")
 	}
-	library, err := dl.Open(d.names...)
+	library, err := dl.Open(names...)
 	if err != nil {
 		return unavailable("%w", err)
 	}

@@ -64,6 +64,10 @@ func TestWhyThereIsNoCUDA(t *testing.T) {
 	_, err = New(Config{Library: "/nowhere/libcuda.so.1"}).Open(0)
 	requireCode(t, device.CodeBackendUnavailable, err)
 
+	late := New(Config{})
+	t.Setenv(EnvLibrary, "/nowhere/named/late.so")
+	require.Contains(t, requireCode(t, device.CodeBackendUnavailable, late.Probe()).Message, "/nowhere/named/late.so")
+
 	other := New(Config{Library: "libc.so.6"})
 	message := requireCode(t, device.CodeBackendUnavailable, other.Probe()).Message
 	require.Contains(t, message, "lacks")

@@ -8,8 +8,9 @@ const EnvLibrary = "FERRUM_CUDA_LIBRARY"
 // libraryPath is what the variable says. A program with more rights than its user does
 // not load what its user names.
 func libraryPath() string {
-	if hasMoreRights() {
+	path := os.Getenv(EnvLibrary)
+	if path == "" || hasMoreRights() {
 		return ""
 	}
-	return os.Getenv(EnvLibrary)
+	return path
 }

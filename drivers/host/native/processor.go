@@ -1,9 +1,6 @@
 package native
 
-import (
-	"strings"
-	"sync"
-)
+import "strings"
 
 // UnknownProcessor stands for a name that cannot be read.
 const UnknownProcessor = "Unknown CPU"
@@ -36,22 +33,22 @@ func ProcessorOf(cpuinfo string) string {
 }
 
 // armMakers and armParts are the numbers of the MIDR register, as the kernel writes
-// them. They are made when they are first needed, which on most machines is never.
-var armMakers = sync.OnceValue(func() map[string]string {
+// them. They are made where they are needed, which on most machines is nowhere.
+func armMakers() map[string]string {
 	return map[string]string{
 		"0x41": "Arm", "0x42": "Broadcom", "0x43": "Cavium", "0x46": "Fujitsu", "0x48": "HiSilicon", "0x4e": "NVIDIA",
 		"0x50": "Applied Micro", "0x51": "Qualcomm", "0x53": "Samsung", "0x61": "Apple", "0x6d": "Microsoft", "0xc0": "Ampere",
 	}
-})
+}
 
-var armParts = sync.OnceValue(func() map[string]string {
+func armParts() map[string]string {
 	return map[string]string{
 		"0x41 0xd03": "Cortex-A53", "0x41 0xd04": "Cortex-A35", "0x41 0xd05": "Cortex-A55", "0x41 0xd07": "Cortex-A57",
 		"0x41 0xd08": "Cortex-A72", "0x41 0xd09": "Cortex-A73", "0x41 0xd0a": "Cortex-A75", "0x41 0xd0b": "Cortex-A76",
 		"0x41 0xd0c": "Neoverse N1", "0x41 0xd0d": "Cortex-A77", "0x41 0xd40": "Neoverse V1", "0x41 0xd41": "Cortex-A78",
 		"0x41 0xd49": "Neoverse N2", "0x41 0xd4f": "Neoverse V2", "0x46 0x001": "A64FX", "0xc0 0xac3": "Ampere-1",
 	}
-})
+}
 
 func armName(maker, part string) string {
 	maker, part = strings.ToLower(maker), strings.ToLower(part)
