@@ -373,7 +373,7 @@ test-rust: ready-test $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
 	@$(LIBRARY_ENV) $(SUITE) $@ cargo --timeout 1200 -- \
 	    $(CARGO) test --quiet --locked --manifest-path bindings/rust/Cargo.toml --workspace
 # And the scripts that run the suites and add them up.
-test-report: ready-test $(COMMAND)
+test-report: ready-test simcuda $(COMMAND)
 	@FERRUM_MEM_COMMAND=$(ROOT)/$(COMMAND) $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -p no:cacheprovider tests/report tests/suites
 test-bench: ready-test $(LIBRARY) $(HELPER) $(COMMAND)

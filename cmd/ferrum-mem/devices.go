@@ -2,12 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/library"
+	"ferrum_mem/drivers/cuda"
 	"ferrum_mem/drivers/host"
 	"ferrum_mem/drivers/probe"
 )
@@ -77,7 +79,20 @@ func drivers(settings library.Settings) ([]device.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []device.Driver{cpu}, nil
+	// It loads nothing before a device of it is opened.
+	return []device.Driver{cpu, cuda.New(cuda.Config{})}, nil
+}
+
+// ofDevice names the device in the error of a backend that cannot be used, which knows
+// only itself.
+func ofDevice(id string, err error) error {
+	var typed *device.Error
+	if !errors.As(err, &typed) || typed.Device != "" || typed.Code != device.CodeBackendUnavailable {
+		return err
+	}
+	named := *typed
+	named.Device = id
+	return &named
 }
 
 // ask starts the library for one question.

@@ -87,8 +87,8 @@ func readRooms(s streams, ids []string) (rooms []room, err error) {
 	return rooms, nil
 }
 
-// allRooms asks every device that can be opened; of others, whose backend this
-// build finds and does not drive, discovery has asked.
+// allRooms asks every device; of one that cannot be opened, as its backend has no
+// driver in this build or one that is too old, discovery has asked.
 func allRooms(l *library.Library) (rooms []room, err error) {
 	f, err := discovered(l)
 	if err != nil {
@@ -96,14 +96,17 @@ func allRooms(l *library.Library) (rooms []room, err error) {
 	}
 	for _, b := range f.Backends {
 		for _, d := range b.Devices {
-			switch {
-			case b.Usable:
+			if b.Usable {
 				r, err := readRoom(l, d.ID)
-				if err != nil {
+				if err == nil {
+					rooms = append(rooms, r)
+					continue
+				}
+				if d.FreeBytes == nil {
 					return nil, err
 				}
-				rooms = append(rooms, r)
-			case d.FreeBytes != nil:
+			}
+			if d.FreeBytes != nil {
 				rooms = append(rooms, room{device: d.ID, totalBytes: d.TotalBytes, freeBytes: *d.FreeBytes})
 			}
 		}
@@ -118,7 +121,7 @@ func allRooms(l *library.Library) (rooms []room, err error) {
 func readRoom(l *library.Library, id string) (room, error) {
 	handle, err := l.DeviceOpen(id)
 	if err != nil {
-		return room{}, err
+		return room{}, ofDevice(id, err)
 	}
 	info, err := l.MemoryInfo(handle)
 	if err := errors.Join(err, l.DeviceClose(handle, false)); err != nil {
@@ -144,7 +147,7 @@ func discoveredRoom(l *library.Library, id string, why error) (room, error) {
 func (f found) room(id string, why error) (room, error) {
 	for _, b := range f.Backends {
 		for _, d := range b.Devices {
-			if d.ID == id && d.FreeBytes != nil && !b.Usable {
+			if d.ID == id && d.FreeBytes != nil {
 				return room{device: id, totalBytes: d.TotalBytes, freeBytes: *d.FreeBytes}, nil
 			}
 		}

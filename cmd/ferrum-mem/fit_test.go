@@ -193,18 +193,21 @@ func TestFitReadsSafetensors(t *testing.T) {
 	assert.EqualValues(t, 4*22713216, r.WeightsBytes)
 }
 
-// A device that is found, and that this build cannot open, is asked by discovery.
+// A device that is found, and that cannot be opened, is asked by discovery.
 func TestFitOfDevicesThatCannotBeOpened(t *testing.T) {
 	var f found
 	require.NoError(t, json.Unmarshal([]byte(`{"backends":[
 		{"usable":true,"devices":[{"id":"cpu:0","total_bytes":9,"free_bytes":8}]},
-		{"usable":false,"devices":[{"id":"cuda:0","total_bytes":7,"free_bytes":6},{"id":"cuda:1","total_bytes":5,"free_bytes":null}]},
-		{"usable":false,"devices":[]}]}`), &f))
+		{"usable":true,"devices":[{"id":"cuda:0","total_bytes":7,"free_bytes":6},{"id":"cuda:1","total_bytes":5,"free_bytes":null}]},
+		{"usable":false,"devices":[{"id":"opencl:0","total_bytes":4,"free_bytes":3}]}]}`), &f))
 	why := errors.New("why it cannot be opened")
 	r, err := f.room("cuda:0", why)
 	require.NoError(t, err)
 	assert.Equal(t, room{device: "cuda:0", totalBytes: 7, freeBytes: 6}, r)
-	for _, id := range []string{"cuda:1", "cuda:2", "rocm:0", "cpu:0"} {
+	r, err = f.room("opencl:0", why)
+	require.NoError(t, err)
+	assert.Equal(t, room{device: "opencl:0", totalBytes: 4, freeBytes: 3}, r)
+	for _, id := range []string{"cuda:1", "cuda:2", "rocm:0", "cpu:1"} {
 		_, err := f.room(id, why)
 		assert.Equal(t, why, err, id)
 	}

@@ -16,6 +16,7 @@ import (
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/replay"
 	"ferrum_mem/core/trace"
+	"ferrum_mem/drivers/cuda"
 	"ferrum_mem/drivers/host"
 )
 
@@ -38,8 +39,8 @@ func newReplay(s streams) *cobra.Command {
 TRACE is a file, or - for the standard input: requests as CSV with the columns
 TIMESTAMP, ContextTokens, GeneratedTokens; requests as JSON lines with timestamp,
 input_length, output_length and hash_ids; or lifetimes of buffers as CSV with the
-columns id, lower, upper, size. No memory is touched, so a trace may need more
-than this machine has. With --limit, exits 1 if a request could not be served at
+columns id, lower, upper, size. No memory is touched, so on the host a trace may
+need more than this machine has; a GPU maps what the trace needs. With --limit, exits 1 if a request could not be served at
 once.
 
 With --model, once for each model, the traces are merged in time and replayed on
@@ -143,8 +144,10 @@ func (f replayFlags) options(cmd *cobra.Command) (replay.Options, error) {
 	return o, nil
 }
 
-// openForReplay opens a device that can hold capacityBytes untouched. A host
-// device takes any capacity for that; the number of them is the environment's.
+// openForReplay opens a device to replay on. A host device takes any capacity
+// untouched, and the number of them is the environment's. One with memory of its own
+// has what it has: its pages are mapped and not touched, and a trace that needs more
+// of them ends with its error.
 func openForReplay(id device.ID, capacityBytes uint64) (*engine.Engine, error) {
 	present, err := host.New(host.Config{})
 	if err != nil {
@@ -160,9 +163,9 @@ func openForReplay(id device.ID, capacityBytes uint64) (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	dev, err := discover.New(roomy).Open(id)
+	dev, err := discover.New(roomy, cuda.New(cuda.Config{})).Open(id)
 	if err != nil {
-		return nil, err
+		return nil, ofDevice(id.String(), err)
 	}
 	return engine.New(dev, engine.Options{}), nil
 }

@@ -170,7 +170,7 @@ func TestReplayRefuses(t *testing.T) {
 		{[]string{small, "--limit", "17179869184GiB"}, "does not fit 64 bits"},
 		{[]string{small, "--limit", "65TiB"}, "limit of 71468255805440 bytes"},
 		{[]string{small, "--device", "gpu zero"}, `device id "gpu zero"`},
-		{[]string{small, "--device", "cuda:0"}, `no backend "cuda"`},
+		{[]string{small, "--device", "tpu:0"}, `no backend "tpu"`},
 		{[]string{small, "--device", "cpu:7"}, "device cpu:7: there are 1 host devices"},
 		{[]string{small, "--strategy", "worst_fit"}, `strategy "worst_fit" is not known`},
 		{[]string{small, "--strategy", "fixed"}, "strategy fixed has blocks of one size"},

@@ -13,7 +13,8 @@ import (
 )
 
 // simulatedCards has the command find a library of a vendor with two cards, of 80 GiB
-// and of 40 GiB, of each of which all but 1 GiB is free.
+// and of 40 GiB, of each of which all but 1 GiB is free. It can be asked and has nothing
+// that opens them.
 func simulatedCards(t *testing.T, behaviour string) {
 	t.Helper()
 	cleanEnvironment(t)
@@ -32,8 +33,7 @@ func TestDevicesOfAVendor(t *testing.T) {
 	require.Equal(t, exitDone, o.status, o.err)
 	assert.Contains(t, o.out, "✓ CUDA (CUDA)\n"+
 		"    [0] Simulated GPU A: 80.00 GB (79.00 GB free) (compute 9.0)\n"+
-		"    [1] Simulated GPU B: 40.00 GB (39.00 GB free) (compute 9.0) (unified memory)\n"+
-		"    Note: found, but this build has no driver that opens its devices\n")
+		"    [1] Simulated GPU B: 40.00 GB (39.00 GB free) (compute 9.0) (unified memory)\n✗ ROCm")
 
 	o = invoke(t, "devices", "--json")
 	require.Equal(t, exitDone, o.status, o.err)
@@ -42,7 +42,7 @@ func TestDevicesOfAVendor(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(o.out), &answer))
 	cuda := answer.Backends[1]
-	assert.Equal(t, []any{"cuda", "CUDA", true, false, nil, nil, "libcuda.so.1", "12.4"}, []any{
+	assert.Equal(t, []any{"cuda", "CUDA", true, true, nil, nil, "libcuda.so.1", "12.4"}, []any{
 		cuda["backend"], cuda["name"], cuda["available"], cuda["usable"], cuda["error"], cuda["reason"], cuda["library"], cuda["version"],
 	})
 	cards, ok := cuda["devices"].([]any)
@@ -93,6 +93,6 @@ func TestFitOfAVendorsCards(t *testing.T) {
 	assert.EqualValues(t, 39<<30, r.FreeBytes)
 	assert.Equal(t, r.TotalBytes-39<<30, r.MissingBytes)
 	o = invoke(t, "fit", llama, "--context", "65536", "--device", "cuda:2")
-	assert.Equal(t, exitUsage, o.status)
+	assert.Equal(t, exitMachine, o.status)
 	assert.Contains(t, o.err, "cuda:2")
 }
