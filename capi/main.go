@@ -1,3 +1,8 @@
+// The runtime keeps no files open to follow the processors that a control group leaves
+// to the process: how many threads run Go at once is set below, once.
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
 package main
 
 /*

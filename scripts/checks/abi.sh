@@ -55,6 +55,30 @@ opens_no_library() {
     [ -z "$opened" ] || { echo "opens" $opened; return 1; }
 }
 
+# What a program waits for when it opens the library: each relocation is a word that the
+# loader writes, in a page that it copies.
+most_relocations=36000
+has_few_relocations() {
+    local count
+    count=$(readelf --relocs --wide "$library" | grep -c '_RELATIV')
+    [ "$count" -gt 0 ] && [ "$count" -le $most_relocations ] ||
+        { echo "$library has $count relocations, of $most_relocations"; return 1; }
+}
+
+# What the packages here set up when they are loaded. The runtime tells it, one line a
+# package: init PACKAGE @TIME ms, TIME ms clock, N bytes, N allocs
+most_set_up_bytes=40000
+sets_up_little() {
+    local told=$out/inits.txt
+    GODEBUG=inittrace=1 build/venv/bin/python scripts/first_call.py "$library" 2>"$told" || return 1
+    awk -v most=$most_set_up_bytes '
+        /^init (main|ferrum_mem\/)/ && $(NF - 2) == "bytes," { packages++; bytes += $(NF - 3); print }
+        END {
+            printf "%d packages set up %d bytes, of %d\n", packages, bytes, most
+            exit packages == 0 || bytes > most
+        }' "$told"
+}
+
 # Every difference needs attention: one that breaks callers is not allowed, one
 # that adds needs a new baseline, or its later removal would go unseen.
 same_as_baseline() {
@@ -100,6 +124,8 @@ step "SONAME is $soname" soname_is
 step "needs the C library only" needs_only_libc
 step "has at most $((most_bytes / 1000000)) MB" is_small
 step "opens no other library before a device is asked for" opens_no_library
+step "has at most $most_relocations relocations" has_few_relocations
+step "sets up at most $most_set_up_bytes bytes when it is loaded" sets_up_little
 step "names no path of the build" names_no_build_path "$library"
 step "binary interface as in the baseline" same_as_baseline
 step "constants as in the baseline" same_constants

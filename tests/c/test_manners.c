@@ -268,6 +268,26 @@ static void check_late_environment(void) {
     EXPECT(strstr(error.message, "FERRUM_LOG=\"loud\"") != NULL);
 }
 
+/* Loading and starting keep no file open: the host may count its own. */
+static int open_files(void) {
+    DIR *files = opendir("/proc/self/fd");
+    EXPECT(files != NULL);
+    int count = 0;
+    while (readdir(files) != NULL)
+        count++;
+    closedir(files);
+    return count;
+}
+
+static void check_no_files(void) {
+    int before = open_files();
+    load();
+    EXPECT(lib.ferrum_init(NULL) == FERRUM_OK);
+    EXPECT(open_files() == before);
+    EXPECT(lib.ferrum_shutdown(0) == FERRUM_OK);
+    EXPECT(open_files() == before);
+}
+
 static void check_silent(void) { /* the parent looks at the output */
     load();
     start();
@@ -474,6 +494,7 @@ static const check checks[] = {
      {"GOGC=off", "GOMEMLIMIT=1", "GOMAXPROCS=1"},
      0},
     {"late_environment", check_late_environment, 0, {NULL}, 0},
+    {"no_files", check_no_files, 0, {NULL}, 0},
     {"silent", check_silent, 0, {NULL}, 1},
     {"log_on_request", check_silent, 0, {"FERRUM_LOG=info"}, 2},
     {"idle", check_idle, 0, {NULL}, 0},

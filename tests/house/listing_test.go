@@ -23,6 +23,7 @@ type goPackage struct {
 	Dir          string
 	ImportPath   string
 	Imports      []string
+	Deps         []string
 	TestImports  []string
 	XTestImports []string
 	GoFiles      []string
