@@ -34,7 +34,7 @@ func (l *Library) CreateMapping(first, second uint64, r manager.LinkRequest) (fi
 		return 0, 0, err
 	}
 	a, b, err := l.factory.CreateMapping(src.manager, dst.manager, r)
-	return a.ID(), b.ID(), on(err, src.device.engine)
+	return a.ID(), b.ID(), late(err, src, dst)
 }
 
 // Prefetch queues that a block is brought near a device.
@@ -43,7 +43,7 @@ func (l *Library) Prefetch(memory, target, stream uint64) error {
 	if err != nil {
 		return err
 	}
-	return l.factory.Prefetch(manager.MemoryHandle(memory), d.engine, manager.StreamHandle(stream))
+	return late(l.factory.Prefetch(manager.MemoryHandle(memory), d.engine, manager.StreamHandle(stream)), d)
 }
 
 // SetUsageHint keeps a hint with a block.
@@ -83,25 +83,27 @@ func (l *Library) Adopt(id uint64, a manager.Adoption) (uint64, error) {
 		return 0, err
 	}
 	h, err := entry.manager.Adopt(a)
-	return h.ID(), on(err, entry.device.engine)
+	return h.ID(), late(err, entry)
 }
 
 // StreamAdopt gives a handle to a stream that somebody else made.
 func (l *Library) StreamAdopt(deviceID uint64, foreign device.ForeignStream) (uint64, error) {
-	d, err := l.device("stream.adopt", deviceID)
+	d, err := l.making("stream.adopt", deviceID)
 	if err != nil {
 		return 0, err
 	}
+	defer d.gate.leave()
 	h, err := d.streams.AdoptStream(foreign)
-	return h.ID(), late(l.devices, deviceID, d.engine, err)
+	return h.ID(), late(err, d)
 }
 
 // EventAdopt gives a handle to an event of the vendor's runtime that somebody else made.
 func (l *Library) EventAdopt(deviceID, native uint64) (uint64, error) {
-	d, err := l.device("event.adopt", deviceID)
+	d, err := l.making("event.adopt", deviceID)
 	if err != nil {
 		return 0, err
 	}
+	defer d.gate.leave()
 	h, err := d.streams.AdoptEvent(native)
-	return h.ID(), late(l.devices, deviceID, d.engine, err)
+	return h.ID(), late(err, d)
 }

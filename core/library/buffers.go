@@ -53,19 +53,6 @@ func (l *Library) buffer(op string, id uint64) (*openBuffer, error) {
 	return l.buffers.Get(id)
 }
 
-// lateBuffer is late for calls of a buffer; it goes with its manager. One that has ended
-// keeps its handle for a moment.
-func (l *Library) lateBuffer(id uint64, entry *openBuffer, err error) error {
-	if device.CodeOf(err) == device.CodeInvalidState && entry.buffer.Gone() && !entry.owner.manager.IsClosed() {
-		return device.Errorf(device.CodeInvalidHandle, "buffer.call",
-			"buffer handle %#x: the buffer has ended", id).On(entry.owner.device.engine.ID())
-	}
-	if device.CodeOf(err) == device.CodeInvalidState && entry.owner.manager.IsClosed() {
-		return l.lateGPUManager(entry.owner.handle.Load(), entry.owner, err)
-	}
-	return late(l.buffers, id, entry.owner.device.engine, err)
-}
-
 // BufferFree ends a buffer after what is queued on the stream; 0: the default one.
 func (l *Library) BufferFree(id, stream uint64) error {
 	const op = "buffer.free"
@@ -82,7 +69,7 @@ func (l *Library) BufferFree(id, stream uint64) error {
 	}
 	defer entry.destroying.Unlock()
 	if err := entry.buffer.Free(used); err != nil {
-		return l.lateBuffer(id, entry, err)
+		return l.lateOn(stream, err, entry)
 	}
 	_, err = l.buffers.Remove(id)
 	return err
@@ -107,7 +94,7 @@ func (l *Library) BufferTake(id uint64, side unified.Side) (device.Addr, error) 
 	defer entry.destroying.Unlock()
 	addr, err := entry.buffer.Take(side)
 	if err != nil {
-		return 0, l.lateBuffer(id, entry, err)
+		return 0, late(err, entry)
 	}
 	_, err = l.buffers.Remove(id)
 	return addr, err
@@ -122,7 +109,7 @@ func (l *Library) BufferInfo(id uint64) (BufferInfo, error) {
 	b := entry.buffer
 	addr, side, err := b.Addr()
 	if err != nil {
-		return BufferInfo{}, l.lateBuffer(id, entry, err)
+		return BufferInfo{}, late(err, entry)
 	}
 	info := BufferInfo{
 		ID: b.ID(), Shape: unified.Shape{DType: b.DType(), Len: b.Len()}, SizeBytes: b.SizeBytes(), Side: side,
@@ -151,7 +138,7 @@ func (l *Library) BufferAddress(id uint64, want unified.Side) (device.Addr, erro
 		err = device.Errorf(device.CodeInvalidState, op, "%v is on the %v", entry.buffer.ID(), side)
 	}
 	if err != nil {
-		return 0, l.lateBuffer(id, entry, err)
+		return 0, late(err, entry)
 	}
 	return addr, nil
 }
@@ -171,7 +158,7 @@ func (l *Library) BufferMove(id uint64, to unified.Side) error {
 	default:
 		err = device.Errorf(device.CodeInvalidArgument, op, "location %d is none of 0 and 1", int32(to))
 	}
-	return l.lateBuffer(id, entry, err)
+	return late(err, entry)
 }
 
 // BufferPin keeps a buffer where it is, and says where that is.
@@ -181,7 +168,7 @@ func (l *Library) BufferPin(id uint64) (device.Addr, unified.Side, error) {
 		return 0, 0, err
 	}
 	addr, side, err := entry.buffer.PinAddr()
-	return addr, side, l.lateBuffer(id, entry, err)
+	return addr, side, late(err, entry)
 }
 
 // BufferUnpin ends one BufferPin.
@@ -190,7 +177,7 @@ func (l *Library) BufferUnpin(id uint64) error {
 	if err != nil {
 		return err
 	}
-	return l.lateBuffer(id, entry, entry.buffer.Unpin())
+	return late(entry.buffer.Unpin(), entry)
 }
 
 // BufferWrite copies the process's memory into a buffer.
@@ -199,7 +186,7 @@ func (l *Library) BufferWrite(id uint64, to unified.Part, src device.HostAddr) e
 	if err != nil {
 		return err
 	}
-	return l.lateBuffer(id, entry, entry.buffer.Write(to, src))
+	return late(entry.buffer.Write(to, src), entry)
 }
 
 // BufferRead copies a buffer into the process's memory.
@@ -208,7 +195,7 @@ func (l *Library) BufferRead(id uint64, from unified.Part, dst device.HostAddr) 
 	if err != nil {
 		return err
 	}
-	return l.lateBuffer(id, entry, entry.buffer.Read(from, dst))
+	return late(entry.buffer.Read(from, dst), entry)
 }
 
 // addBuffers adds the buffers of a manager to a leak report.

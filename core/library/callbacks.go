@@ -62,7 +62,7 @@ func (l *Library) register(op string, deviceID, token uint64, add func(*openDevi
 	defer d.gate.leave()
 	callback, err := add(d)
 	if err != nil {
-		return 0, on(err, d.engine)
+		return 0, late(err, d)
 	}
 	entry := &registration{token: token, callback: callback, device: d}
 	entry.createdAt = time.Now()

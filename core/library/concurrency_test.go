@@ -20,7 +20,7 @@ import (
 // answers that a correct program may get when its objects are destroyed, and
 // the library stopped, by others at any moment.
 var expected = []device.Code{
-	device.CodeOK, device.CodeNotInitialized, device.CodeInvalidHandle, device.CodeInvalidState,
+	device.CodeOK, device.CodeNotInitialized, device.CodeInvalidHandle,
 	device.CodeBusy, device.CodeOutOfMemory, device.CodeTimeout, device.CodeInvalidArgument,
 	device.CodeCancelled,
 	// An address that somebody else has freed, and that is in use again or not.

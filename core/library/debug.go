@@ -26,5 +26,5 @@ func (l *Library) PoolCheck(id uint64) error {
 	if err != nil {
 		return err
 	}
-	return late(l.pools, id, entry.device.engine, entry.pool.CheckBlocks())
+	return late(entry.pool.CheckBlocks(), entry)
 }

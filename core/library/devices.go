@@ -298,7 +298,7 @@ func (l *Library) DeviceSynchronize(id uint64, timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return late(l.devices, id, d.engine, d.engine.Synchronize(timeout))
+	return late(d.engine.Synchronize(timeout), d)
 }
 
 // DeviceSetLimit bounds what is taken from the device, in bytes; 0 takes the
@@ -308,7 +308,7 @@ func (l *Library) DeviceSetLimit(id, limitBytes uint64) error {
 	if err != nil {
 		return err
 	}
-	return late(l.devices, id, d.engine, d.engine.SetLimit(limitBytes))
+	return late(d.engine.SetLimit(limitBytes), d)
 }
 
 // DeviceMeasureBandwidth measures the copy bandwidth in 10^9 bytes per second.
@@ -320,7 +320,7 @@ func (l *Library) DeviceMeasureBandwidth(id uint64) (float64, error) {
 	}
 	defer d.gate.leave()
 	gbps, err := d.engine.MeasureBandwidth()
-	return gbps, late(l.devices, id, d.engine, err)
+	return gbps, late(err, d)
 }
 
 // MemoryInfo asks a device for its memory, all uses of it together.
@@ -330,7 +330,7 @@ func (l *Library) MemoryInfo(id uint64) (engine.MemoryInfo, error) {
 		return engine.MemoryInfo{}, err
 	}
 	info, err := d.engine.MemoryInfo()
-	return info, late(l.devices, id, d.engine, err)
+	return info, late(err, d)
 }
 
 // RecentMemoryInfo is MemoryInfo from the books and a reading of the device that is
@@ -342,7 +342,7 @@ func (l *Library) RecentMemoryInfo(id uint64, maxAge time.Duration) (info engine
 	}
 	info, err = d.engine.RecentMemoryInfo(maxAge)
 	if err != nil {
-		err = late(l.devices, id, d.engine, err)
+		err = late(err, d)
 	}
 	return info, err
 }

@@ -1,6 +1,8 @@
 package library
 
 import (
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -13,6 +15,10 @@ type openGenericPool struct {
 	pool *unified.GenericMemoryPool[uint64]
 	// tracker is the handle of its tracker; 0: it has none.
 	tracker uint64
+	// using is held for reading by calls, and for writing when ended is set: nothing is
+	// put into a pool that is gone.
+	using sync.RWMutex
+	ended atomic.Bool
 }
 
 // Lease is a buffer of a generic pool.
@@ -34,7 +40,7 @@ func (l *Library) GenericPoolCreate(c unified.MemoryConfig) (uint64, error) {
 		return 0, err
 	}
 	if t := made.Tracker(); t != nil {
-		if entry.tracker, err = l.insertTracker(t, false); err != nil {
+		if entry.tracker, err = l.insertTracker(t, entry); err != nil {
 			return 0, err
 		}
 	}
@@ -53,14 +59,28 @@ func (l *Library) GenericPoolDestroy(id uint64, force bool) error {
 	if err != nil {
 		return err
 	}
-	if stats := entry.pool.Stats(); !force && stats.TotalAllocatedBytes > 0 {
-		return device.Errorf(device.CodeBusy, op, "%d buffers of %d bytes are in use and %d of %d bytes are pooled",
-			stats.ActiveBuffers, stats.InUseBytes, entry.pool.PooledCount(), stats.PooledBytes)
+	if err := entry.end(op, force); err != nil {
+		return err
 	}
 	if _, err := l.genericPools.Remove(id); err != nil {
 		return err
 	}
 	l.forgetTracker(entry.tracker)
+	return nil
+}
+
+// end has nothing more done with a pool.
+func (p *openGenericPool) end(op string, force bool) error {
+	p.using.Lock()
+	defer p.using.Unlock()
+	if p.ended.Load() {
+		return over(p)
+	}
+	if stats := p.pool.Stats(); !force && stats.TotalAllocatedBytes > 0 {
+		return device.Errorf(device.CodeBusy, op, "%d buffers of %d bytes are in use and %d of %d bytes are pooled",
+			stats.ActiveBuffers, stats.InUseBytes, p.pool.PooledCount(), stats.PooledBytes)
+	}
+	p.ended.Store(true)
 	return nil
 }
 
@@ -71,90 +91,100 @@ func (l *Library) genericPool(op string, id uint64) (*openGenericPool, error) {
 	return l.genericPools.Get(id)
 }
 
-// GenericPoolRecord accounts for a buffer that the caller has made and uses.
-func (l *Library) GenericPoolRecord(id, bytes uint64, u unified.Use) (unified.BufferID, error) {
-	entry, err := l.genericPool("generic_pool.record_allocation", id)
+// inGenericPool calls fn with a pool that does not end meanwhile.
+func (l *Library) inGenericPool(op string, id uint64, fn func(*openGenericPool) error) error {
+	entry, err := l.genericPool(op, id)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return entry.pool.RecordAllocation(bytes, u)
+	entry.using.RLock()
+	defer entry.using.RUnlock()
+	if entry.ended.Load() {
+		return over(entry)
+	}
+	return fn(entry)
+}
+
+// GenericPoolRecord accounts for a buffer that the caller has made and uses.
+func (l *Library) GenericPoolRecord(id, bytes uint64, u unified.Use) (made unified.BufferID, err error) {
+	err = l.inGenericPool("generic_pool.record_allocation", id, func(p *openGenericPool) (err error) {
+		made, err = p.pool.RecordAllocation(bytes, u)
+		return err
+	})
+	return made, err
 }
 
 // GenericPoolTryGet takes a free buffer of at least so many bytes, if there is one.
-func (l *Library) GenericPoolTryGet(id, minBytes uint64, u unified.Use) (Lease, bool, error) {
-	entry, err := l.genericPool("generic_pool.try_get", id)
-	if err != nil {
-		return Lease{}, false, err
-	}
-	return entry.pool.TryGet(minBytes, u)
+func (l *Library) GenericPoolTryGet(id, minBytes uint64, u unified.Use) (lease Lease, got bool, err error) {
+	err = l.inGenericPool("generic_pool.try_get", id, func(p *openGenericPool) (err error) {
+		lease, got, err = p.pool.TryGet(minBytes, u)
+		return err
+	})
+	return lease, got, err
 }
 
 // GenericPoolReturn ends the use of a buffer; not kept, it is the caller's to end.
 func (l *Library) GenericPoolReturn(id uint64, lease Lease) (kept bool, err error) {
-	entry, err := l.genericPool("generic_pool.return", id)
-	if err != nil {
-		return false, err
-	}
-	return entry.pool.ReturnBuffer(lease)
+	err = l.inGenericPool("generic_pool.return", id, func(p *openGenericPool) (err error) {
+		kept, err = p.pool.ReturnBuffer(lease)
+		return err
+	})
+	return kept, err
 }
 
 // GenericPoolAddFree files a buffer that nobody has used yet.
 func (l *Library) GenericPoolAddFree(id, buffer, bytes uint64) error {
-	entry, err := l.genericPool("generic_pool.add_free", id)
-	if err != nil {
-		return err
-	}
-	return entry.pool.AddFree(buffer, bytes)
+	return l.inGenericPool("generic_pool.add_free", id, func(p *openGenericPool) error {
+		return p.pool.AddFree(buffer, bytes)
+	})
 }
 
 // GenericPoolDrain takes up to count free buffers out of the pool; they are the
 // caller's to end.
-func (l *Library) GenericPoolDrain(id uint64, count int) ([]Lease, error) {
-	entry, err := l.genericPool("generic_pool.drain", id)
-	if err != nil {
-		return nil, err
-	}
-	return entry.pool.Drain(count), nil
+func (l *Library) GenericPoolDrain(id uint64, count int) (drained []Lease, err error) {
+	err = l.inGenericPool("generic_pool.drain", id, func(p *openGenericPool) error {
+		drained = p.pool.Drain(count)
+		return nil
+	})
+	return drained, err
 }
 
 // GenericPoolStats is the counters of a pool.
-func (l *Library) GenericPoolStats(id uint64) (unified.MemoryStats, error) {
-	entry, err := l.genericPool("generic_pool.stats", id)
-	if err != nil {
-		return unified.MemoryStats{}, err
-	}
-	return entry.pool.Stats(), nil
+func (l *Library) GenericPoolStats(id uint64) (stats unified.MemoryStats, err error) {
+	err = l.inGenericPool("generic_pool.stats", id, func(p *openGenericPool) error {
+		stats = p.pool.Stats()
+		return nil
+	})
+	return stats, err
 }
 
 // GenericPoolPooled is how many free buffers a pool has.
-func (l *Library) GenericPoolPooled(id uint64) (int, error) {
-	entry, err := l.genericPool("generic_pool.pooled_count", id)
-	if err != nil {
-		return 0, err
-	}
-	return entry.pool.PooledCount(), nil
+func (l *Library) GenericPoolPooled(id uint64) (count int, err error) {
+	err = l.inGenericPool("generic_pool.pooled_count", id, func(p *openGenericPool) error {
+		count = p.pool.PooledCount()
+		return nil
+	})
+	return count, err
 }
 
 // GenericPoolRecordFallback counts a request that was served on the host.
 func (l *Library) GenericPoolRecordFallback(id uint64) error {
-	entry, err := l.genericPool("generic_pool.record_cpu_fallback", id)
-	if err != nil {
-		return err
-	}
-	entry.pool.RecordCPUFallback()
-	return nil
+	return l.inGenericPool("generic_pool.record_cpu_fallback", id, func(p *openGenericPool) error {
+		p.pool.RecordCPUFallback()
+		return nil
+	})
 }
 
 // GenericPoolTracker is the handle of a pool's tracker; CodeInvalidState when it
 // does not track.
-func (l *Library) GenericPoolTracker(id uint64) (uint64, error) {
+func (l *Library) GenericPoolTracker(id uint64) (tracker uint64, err error) {
 	const op = "generic_pool.tracker"
-	entry, err := l.genericPool(op, id)
-	if err != nil {
-		return 0, err
-	}
-	if entry.tracker == 0 {
-		return 0, device.Errorf(device.CodeInvalidState, op, "the pool does not track")
-	}
-	return entry.tracker, nil
+	err = l.inGenericPool(op, id, func(p *openGenericPool) error {
+		if p.tracker == 0 {
+			return device.Errorf(device.CodeInvalidState, op, "the pool does not track")
+		}
+		tracker = p.tracker
+		return nil
+	})
+	return tracker, err
 }

@@ -67,7 +67,7 @@ func (l *Library) GPUManagerCreate(c GPUManagerConfig) (uint64, error) {
 // insertGPUManager gives a manager and its tracker their handles.
 func (l *Library) insertGPUManager(entry *openGPUManager) (uint64, error) {
 	if t := entry.manager.Tracker(); t != nil {
-		handle, err := l.insertTracker(t, false)
+		handle, err := l.insertTracker(t, entry)
 		if err != nil {
 			return 0, err
 		}
@@ -132,16 +132,6 @@ func (l *Library) gpuManager(op string, id uint64) (*openGPUManager, error) {
 	return l.gpuManagers.Get(id)
 }
 
-// lateGPUManager is late for calls of a manager. One that is being destroyed is as
-// good as gone.
-func (l *Library) lateGPUManager(id uint64, entry *openGPUManager, err error) error {
-	if device.CodeOf(err) == device.CodeInvalidState && entry.manager.IsClosed() {
-		return device.Errorf(device.CodeInvalidHandle, "gpu_manager", "gpu manager handle %#x: the manager is being destroyed",
-			entry.handle.Load()).On(entry.device.engine.ID())
-	}
-	return late(l.gpuManagers, id, entry.device.engine, err)
-}
-
 // GPUManagerBackend is the name of the backend that the device is of.
 func (l *Library) GPUManagerBackend(id uint64) (string, error) {
 	entry, err := l.gpuManager("gpu_manager.backend_name", id)
@@ -167,7 +157,7 @@ func (l *Library) GPUManagerMemory(id uint64) (totalBytes, freeBytes uint64, err
 		return 0, 0, err
 	}
 	free, err := entry.manager.FreeMemory()
-	return entry.manager.TotalMemory(), free, l.lateGPUManager(id, entry, err)
+	return entry.manager.TotalMemory(), free, late(err, entry)
 }
 
 // GPUManagerPressure is the level of the device by the profile pressure.Torchless.
@@ -177,7 +167,7 @@ func (l *Library) GPUManagerPressure(id uint64) (pressure.Level, error) {
 		return pressure.Low, err
 	}
 	level, err := entry.manager.Pressure()
-	return level, l.lateGPUManager(id, entry, err)
+	return level, late(err, entry)
 }
 
 // GPUManagerClearPool empties the buckets of a manager.
@@ -186,7 +176,7 @@ func (l *Library) GPUManagerClearPool(id uint64) error {
 	if err != nil {
 		return err
 	}
-	return l.lateGPUManager(id, entry, entry.manager.ClearPool())
+	return late(entry.manager.ClearPool(), entry)
 }
 
 // GPUManagerShrink gives what holds no buffer back, and says what the device got.
@@ -196,7 +186,7 @@ func (l *Library) GPUManagerShrink(id uint64) (releasedBytes uint64, err error) 
 		return 0, err
 	}
 	released, err := entry.manager.Shrink()
-	return released, l.lateGPUManager(id, entry, err)
+	return released, late(err, entry)
 }
 
 // GPUManagerReturn brings buffers that fell back to the device, and says how many.
@@ -206,7 +196,7 @@ func (l *Library) GPUManagerReturn(id uint64) (moved uint64, err error) {
 		return 0, err
 	}
 	n, err := entry.manager.Return()
-	return uint64(n), l.lateGPUManager(id, entry, err)
+	return uint64(n), late(err, entry)
 }
 
 // GPUManagerTracker is the handle of a manager's tracker; CodeInvalidState when it
@@ -218,7 +208,7 @@ func (l *Library) GPUManagerTracker(id uint64) (uint64, error) {
 		return 0, err
 	}
 	if entry.tracker == 0 {
-		return 0, device.Errorf(device.CodeInvalidState, op, "the manager does not track").On(entry.device.engine.ID())
+		return 0, late(device.Errorf(device.CodeInvalidState, op, "the manager does not track"), entry)
 	}
 	return entry.tracker, nil
 }
@@ -256,7 +246,7 @@ func (l *Library) GPUManagerAllocate(id, stream uint64, r unified.Request) (uint
 	}
 	made, err := entry.manager.Allocate(r)
 	if err != nil {
-		return 0, l.lateGPUManager(id, entry, err)
+		return 0, l.lateOn(stream, err, entry)
 	}
 	return l.insertBuffer(id, entry, made)
 }
@@ -269,7 +259,7 @@ func (l *Library) GPUManagerAdopt(id uint64, t unified.Taken, r unified.Request)
 	}
 	made, err := entry.manager.Adopt(t, r)
 	if err != nil {
-		return 0, l.lateGPUManager(id, entry, err)
+		return 0, late(err, entry)
 	}
 	return l.insertBuffer(id, entry, made)
 }
@@ -285,7 +275,7 @@ func (l *Library) GPUManagerRelease(id, stream uint64, t unified.Taken) error {
 	if err != nil {
 		return err
 	}
-	return l.lateGPUManager(id, entry, entry.manager.Release(t, used))
+	return l.lateOn(stream, entry.manager.Release(t, used), entry)
 }
 
 // countUnified counts managers and buffers of a device or, with nil, of all.

@@ -11,7 +11,7 @@ func (l *Library) PoolCaptureBegin(id, stream, shared uint64) (graph uint64, err
 		return 0, err
 	}
 	graph, err = entry.pool.BeginCapture(captures, shared)
-	return graph, late(l.pools, id, entry.device.engine, err)
+	return graph, l.lateOn(stream, err, entry)
 }
 
 // PoolCaptureEnd ends what PoolCaptureBegin began.
@@ -20,7 +20,7 @@ func (l *Library) PoolCaptureEnd(id, graph uint64) error {
 	if err != nil {
 		return err
 	}
-	return late(l.pools, id, entry.device.engine, entry.pool.EndCapture(graph))
+	return late(entry.pool.EndCapture(graph), entry)
 }
 
 // PoolCaptureRelease gives back what a graph keeps, after the work that is queued on
@@ -30,7 +30,7 @@ func (l *Library) PoolCaptureRelease(id, graph, stream uint64) error {
 	if err != nil {
 		return err
 	}
-	return late(l.pools, id, entry.device.engine, entry.pool.ReleaseGraph(graph, last))
+	return l.lateOn(stream, entry.pool.ReleaseGraph(graph, last), entry)
 }
 
 // PoolCaptureInfo describes a graph.
@@ -40,5 +40,5 @@ func (l *Library) PoolCaptureInfo(id, graph uint64) (pool.GraphInfo, error) {
 		return pool.GraphInfo{}, err
 	}
 	info, err := entry.pool.GraphInfo(graph)
-	return info, late(l.pools, id, entry.device.engine, err)
+	return info, late(err, entry)
 }

@@ -96,7 +96,7 @@ func (l *Library) addDeviceless(report *leakReport) {
 		return true
 	})
 	l.trackers.Each(func(id uint64, t *openTracker) bool {
-		if t.own {
+		if t.owner == nil {
 			report.add(leak{Kind: "tracker", Handle: id, AgeNS: ageOf(&t.object)})
 		}
 		return true

@@ -208,20 +208,3 @@ func on(err error, e *engine.Engine) error {
 	named := *typed
 	return named.On(e.ID())
 }
-
-// late turns what an object says of a call that found it just before it was
-// destroyed into what its handle says now: dead handles are CodeInvalidHandle, and so
-// is that of a device which is being closed.
-func late[T any](table *handle.Table[T], id uint64, e *engine.Engine, err error) error {
-	if errors.Is(err, device.CodeInvalidState) {
-		found, gone := table.Get(id)
-		if gone != nil {
-			return on(gone, e)
-		}
-		if d, ok := any(found).(*openDevice); ok && d.gate.isClosed() {
-			return device.Errorf(device.CodeInvalidHandle, "device.call",
-				"device handle %#x: the device is being closed", id).On(e.ID())
-		}
-	}
-	return on(err, e)
-}

@@ -126,7 +126,7 @@ func (l *Library) ManagerConfigurePool(id uint64, t manager.MemoryType, c *pool.
 	if c != nil {
 		config = *c
 	}
-	return on(entry.manager.ConfigurePool(t, config), entry.device.engine)
+	return late(entry.manager.ConfigurePool(t, config), entry)
 }
 
 // ManagerStatistics is the books of a manager: the sum over its pools.
@@ -147,10 +147,7 @@ func (l *Library) Allocate(id, sizeBytes uint64) (uint64, error) {
 // power of two; 0 is CodeInvalidAlignment.
 func (l *Library) AllocateAligned(id, sizeBytes, alignmentBytes uint64) (uint64, error) {
 	if alignmentBytes == 0 {
-		return 0, l.noAlignment("manager.allocate_aligned", func() error {
-			_, err := l.managers.Get(id)
-			return err
-		})
+		return 0, l.noAlignment("manager.allocate_aligned", func() (mortal, error) { return l.managers.Get(id) })
 	}
 	return l.AllocateTyped(id, manager.Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
 }
@@ -163,7 +160,7 @@ func (l *Library) AllocateTyped(id uint64, r manager.Request) (uint64, error) {
 	}
 	h, err := entry.manager.AllocateTyped(r)
 	if err != nil {
-		return 0, on(err, entry.device.engine)
+		return 0, late(err, entry)
 	}
 	return h.ID(), nil
 }
@@ -281,5 +278,5 @@ func (l *Library) DefragmentWithin(id uint64, budget time.Duration) (manager.Def
 		return manager.DefragmentationStats{}, err
 	}
 	stats, err := entry.manager.DefragmentWithin(budget)
-	return stats, on(err, entry.device.engine)
+	return stats, late(err, entry)
 }

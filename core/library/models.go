@@ -1,7 +1,6 @@
 package library
 
 import (
-	"errors"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -22,18 +21,7 @@ func (l *Library) model(op string, ref ModelRef) (*openSharedPool, *vmm.Model, e
 		return nil, nil, err
 	}
 	m, err := entry.pool.Model(ref.ID)
-	return entry, m, l.lateModel(entry, ref, err)
-}
-
-// lateModel is late for calls of a model: one that went with its pool is no dead
-// model but a dead handle.
-func (l *Library) lateModel(entry *openSharedPool, ref ModelRef, err error) error {
-	if errors.Is(err, device.CodeModelNotFound) {
-		if _, gone := l.sharedPools.Get(ref.Pool); gone != nil {
-			err = gone
-		}
-	}
-	return late(l.sharedPools, ref.Pool, entry.device.engine, err)
+	return entry, m, late(err, entry)
 }
 
 // ModelRegister adds a model to a shared pool.
@@ -43,7 +31,7 @@ func (l *Library) ModelRegister(ref ModelRef, c vmm.ModelConfig) error {
 		return err
 	}
 	_, err = entry.pool.Register(ref.ID, c)
-	return late(l.sharedPools, ref.Pool, entry.device.engine, err)
+	return late(err, entry)
 }
 
 // ModelUnregister takes a model out of its pool. While it has ranges, or
@@ -60,7 +48,7 @@ func (l *Library) ModelUnregister(ref ModelRef, force bool) error {
 		})
 	}
 	if err := entry.pool.Unregister(ref.ID, force); err != nil {
-		return l.lateModel(entry, ref, err)
+		return late(err, entry)
 	}
 	l.logLeaks("model unregistered by force", leaks)
 	return nil
@@ -85,7 +73,7 @@ func (l *Library) ModelAllocate(ref ModelRef, r ModelRequest) (vmm.Allocation, e
 		allocate = m.AllocateTaggedAt
 	}
 	made, err := allocate(r.AllocateRequest)
-	return made, l.lateModel(entry, ref, err)
+	return made, late(err, entry)
 }
 
 // ModelDeallocate takes the memory of a range away once the work that is queued on
@@ -100,7 +88,7 @@ func (l *Library) ModelDeallocate(ref ModelRef, r ByteRange, stream uint64) erro
 	if err != nil {
 		return err
 	}
-	return l.lateModel(entry, ref, m.Deallocate(r.OffsetBytes, r.SizeBytes, last))
+	return l.lateOn(stream, m.Deallocate(r.OffsetBytes, r.SizeBytes, last), entry)
 }
 
 // ModelIsMapped says whether every page that a range of a model touches is mapped.
@@ -127,7 +115,7 @@ func (l *Library) ModelSetLimits(ref ModelRef, limits vmm.ModelLimits) error {
 	if err != nil {
 		return err
 	}
-	return l.lateModel(entry, ref, entry.pool.SetModelLimits(ref.ID, limits))
+	return late(entry.pool.SetModelLimits(ref.ID, limits), entry)
 }
 
 // ModelReclaimCallbackAdd makes fn be asked to free memory of a model when pages of
@@ -151,7 +139,7 @@ func (l *Library) ModelReclaimCallbackAdd(ref ModelRef, token uint64, deadline t
 		return freed
 	})
 	if err != nil {
-		return 0, l.lateModel(entry, ref, err)
+		return 0, late(err, entry)
 	}
 	made := &registration{token: token, callback: callback, device: entry.device}
 	made.createdAt = time.Now()

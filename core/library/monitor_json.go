@@ -91,10 +91,10 @@ func (l *Library) MonitorInfoJSON(id uint64, maxAge time.Duration) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	infos := m.Info(maxAge)
-	s := m.Summarize(infos)
+	infos := m.monitor.Info(maxAge)
+	s := m.monitor.Summarize(infos)
 	snapshot := monitorSnapshot{
-		Profile: m.Profile(), Devices: []monitoredDevice{},
+		Profile: m.monitor.Profile(), Devices: []monitoredDevice{},
 		Pressure: monitorSummary{
 			Level: s.Level, WeightedLevel: s.WeightedLevel, Devices: s.Devices, Unknown: s.Unknown,
 			TotalBytes: s.TotalBytes, UsedBytes: s.UsedBytes,

@@ -3,7 +3,6 @@ package library
 import (
 	"time"
 
-	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/monitor"
@@ -80,15 +79,11 @@ func (l *Library) MonitorDestroy(id, runningToken uint64) error {
 	return nil
 }
 
-func (l *Library) monitor(op string, id uint64) (*monitor.Monitor, error) {
+func (l *Library) monitor(op string, id uint64) (*openMonitor, error) {
 	if _, err := l.started(op); err != nil {
 		return nil, err
 	}
-	entry, err := l.monitors.Get(id)
-	if err != nil {
-		return nil, err
-	}
-	return entry.monitor, nil
+	return l.monitors.Get(id)
 }
 
 // MonitorRegister has a monitor watch a manager and its device. The registration is
@@ -103,7 +98,7 @@ func (l *Library) MonitorRegister(id, managerID uint64) error {
 	if err != nil {
 		return err
 	}
-	return late(l.monitors, id, entry.device.engine, m.Register(entry.manager))
+	return late(m.monitor.Register(entry.manager), m, entry, entry.device)
 }
 
 // MonitorUnregister ends the watch over a manager.
@@ -117,7 +112,7 @@ func (l *Library) MonitorUnregister(id, managerID uint64) error {
 	if err != nil {
 		return err
 	}
-	return m.Unregister(entry.manager)
+	return late(m.monitor.Unregister(entry.manager), m, entry)
 }
 
 // MonitorUnregisterDevice ends the watch over all managers of a device.
@@ -131,7 +126,7 @@ func (l *Library) MonitorUnregisterDevice(id, deviceID uint64) error {
 	if err != nil {
 		return err
 	}
-	return m.UnregisterDevice(d.engine)
+	return late(m.monitor.UnregisterDevice(d.engine), m, d)
 }
 
 // MonitorSetCallback has fn hear of every change of the levels from now on; nil
@@ -145,9 +140,9 @@ func (l *Library) MonitorSetCallback(id, runningToken uint64, fn func(levels []D
 	}
 	inside := runningToken == id
 	if fn == nil {
-		return l.goneMonitor(id, m.SetCallback(nil, inside))
+		return late(m.monitor.SetCallback(nil, inside), m)
 	}
-	return l.goneMonitor(id, m.SetCallback(func(levels []monitor.DeviceLevel) {
+	return late(m.monitor.SetCallback(func(levels []monitor.DeviceLevel) {
 		var known []DeviceLevel
 		for _, found := range levels {
 			if handle := l.deviceOf(found.Engine); handle != 0 {
@@ -155,18 +150,7 @@ func (l *Library) MonitorSetCallback(id, runningToken uint64, fn func(levels []D
 			}
 		}
 		l.running.during(nil, func() { fn(known) })
-	}, inside))
-}
-
-// goneMonitor is what a monitor says of a call that found it just before it was
-// destroyed, as what its handle says now.
-func (l *Library) goneMonitor(id uint64, err error) error {
-	if device.CodeOf(err) == device.CodeInvalidState {
-		if _, gone := l.monitors.Get(id); gone != nil {
-			return gone
-		}
-	}
-	return err
+	}, inside), m)
 }
 
 // deviceOf is the handle of an open device; 0: it is closed.
@@ -187,7 +171,7 @@ func (l *Library) MonitorPressure(id uint64, maxAge time.Duration) (monitor.Summ
 	if err != nil {
 		return monitor.Summary{}, err
 	}
-	return m.Pressure(maxAge), nil
+	return m.monitor.Pressure(maxAge), nil
 }
 
 // MonitorLevels is the level of every watched device.
@@ -197,7 +181,7 @@ func (l *Library) MonitorLevels(id uint64, maxAge time.Duration) ([]DeviceLevel,
 		return nil, err
 	}
 	var levels []DeviceLevel
-	for _, info := range m.Info(maxAge) {
+	for _, info := range m.monitor.Info(maxAge) {
 		if handle := l.deviceOf(info.Engine); handle != 0 {
 			levels = append(levels, DeviceLevel{Device: handle, Level: info.Level})
 		}
@@ -211,7 +195,7 @@ func (l *Library) MonitorDevices(id uint64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return m.Devices(), nil
+	return m.monitor.Devices(), nil
 }
 
 // MonitorCollect defragments every watched manager. What failed on a device is in
@@ -222,7 +206,7 @@ func (l *Library) MonitorCollect(id uint64) ([]MonitorCollected, error) {
 		return nil, err
 	}
 	// The error joins those of the devices, which are in the records.
-	done, _ := m.Collect()
+	done, _ := m.monitor.Collect()
 	var collected []MonitorCollected
 	for _, c := range done {
 		// A device that is closed by now has no handle any more.

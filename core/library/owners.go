@@ -44,8 +44,8 @@ func (l *Library) DeviceOwner(deviceID uint64, addr device.Addr) (Owner, error) 
 			return owner, nil
 		}
 	}
-	return Owner{}, device.Errorf(device.CodeNotFound, op,
-		"address %#x lies in no segment of any pool or manager", uint64(addr)).On(d.engine.ID())
+	return Owner{}, late(device.Errorf(device.CodeNotFound, op,
+		"address %#x lies in no segment of any pool or manager", uint64(addr)), d)
 }
 
 func (l *Library) ownerInPools(d *openDevice, addr device.Addr) (owner Owner, found bool) {

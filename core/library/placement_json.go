@@ -36,13 +36,13 @@ func (l *Library) PlacementExplainJSON(id uint64, r PlacementRequest) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	request, _, candidates, err := l.candidates(r)
+	request, devices, candidates, err := l.candidates(r)
 	if err != nil {
 		return nil, err
 	}
 	d, err := entry.strategy.Explain(request, candidates)
 	if err != nil {
-		return nil, err
+		return nil, late(err, r.asked(entry, devices)...)
 	}
 	s := placementSnapshot{Strategy: entry.strategy.Name(), Devices: []verdictSnapshot{}}
 	for i, v := range d.Verdicts {

@@ -177,9 +177,20 @@ func (l *Library) PlacementSelect(id uint64, r PlacementRequest) (uint64, error)
 	}
 	d, err := entry.strategy.Select(request, candidates)
 	if err != nil {
-		return 0, err
+		return 0, late(err, r.asked(entry, devices)...)
 	}
 	return devices[d.Chosen].handle.Load(), nil
+}
+
+// asked is the objects that the caller has named.
+func (r *PlacementRequest) asked(p *openPlacement, devices []*openDevice) []mortal {
+	objects := []mortal{p}
+	if r.Devices != nil {
+		for _, d := range devices {
+			objects = append(objects, d)
+		}
+	}
+	return objects
 }
 
 // candidates looks the devices of a request up and reads what is known of them. A

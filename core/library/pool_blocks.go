@@ -30,7 +30,7 @@ func (l *Library) PoolAllocBatch(id, sizeBytes, stream uint64, to []device.Addr)
 	}
 	if err := entry.pool.AllocBatch(pool.Request{SizeBytes: sizeBytes, Stream: first}, to); err != nil {
 		clear(to)
-		return late(l.pools, id, entry.device.engine, err)
+		return l.lateOn(stream, err, entry)
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func (l *Library) PoolTag(id uint64, name string) (uint32, error) {
 		return 0, err
 	}
 	number, err := entry.pool.Tag(name)
-	return number, late(l.pools, id, entry.device.engine, err)
+	return number, late(err, entry)
 }
 
 // PoolFreeSized is PoolFree with the size that was asked for as a check.
@@ -51,7 +51,7 @@ func (l *Library) PoolFreeSized(id uint64, addr device.Addr, sizeBytes, stream u
 	if err != nil {
 		return err
 	}
-	return late(l.pools, id, entry.device.engine, entry.pool.FreeSized(addr, sizeBytes, last))
+	return l.lateOn(stream, entry.pool.FreeSized(addr, sizeBytes, last), entry)
 }
 
 // PoolFreeBatch gives blocks back: all of them or none.
@@ -60,7 +60,7 @@ func (l *Library) PoolFreeBatch(id uint64, addrs []device.Addr, stream uint64) e
 	if err != nil {
 		return err
 	}
-	return late(l.pools, id, entry.device.engine, entry.pool.FreeBatch(addrs, last))
+	return l.lateOn(stream, entry.pool.FreeBatch(addrs, last), entry)
 }
 
 // PoolRecordStream makes the free of a live block wait for a further stream.
@@ -69,7 +69,7 @@ func (l *Library) PoolRecordStream(id uint64, addr device.Addr, stream uint64) e
 	if err != nil {
 		return err
 	}
-	return late(l.pools, id, entry.device.engine, entry.pool.RecordStream(addr, user))
+	return l.lateOn(stream, entry.pool.RecordStream(addr, user), entry)
 }
 
 // PoolUsableSize is how many bytes of a live block may be used.
@@ -79,7 +79,7 @@ func (l *Library) PoolUsableSize(id uint64, addr device.Addr) (uint64, error) {
 		return 0, err
 	}
 	size, err := entry.pool.UsableSize(addr)
-	return size, late(l.pools, id, entry.device.engine, err)
+	return size, late(err, entry)
 }
 
 // PoolReset gives back every live block, as freed on the stream.
@@ -88,7 +88,7 @@ func (l *Library) PoolReset(id, stream uint64) error {
 	if err != nil {
 		return err
 	}
-	return late(l.pools, id, entry.device.engine, entry.pool.Reset(last))
+	return l.lateOn(stream, entry.pool.Reset(last), entry)
 }
 
 // PoolSetMinHeld changes what the pool keeps in any case.
@@ -97,7 +97,7 @@ func (l *Library) PoolSetMinHeld(id, minHeldBytes uint64) error {
 	if err != nil {
 		return err
 	}
-	return late(l.pools, id, entry.device.engine, entry.pool.SetMinHeld(minHeldBytes))
+	return late(entry.pool.SetMinHeld(minHeldBytes), entry)
 }
 
 // PoolSetReleaseThreshold changes above what the pool gives empty segments back
@@ -107,5 +107,5 @@ func (l *Library) PoolSetReleaseThreshold(id, thresholdBytes uint64) error {
 	if err != nil {
 		return err
 	}
-	return late(l.pools, id, entry.device.engine, entry.pool.SetReleaseThreshold(thresholdBytes))
+	return late(entry.pool.SetReleaseThreshold(thresholdBytes), entry)
 }

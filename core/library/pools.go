@@ -108,24 +108,22 @@ func (l *Library) PoolAlloc(id, sizeBytes, stream uint64) (device.Addr, error) {
 // a power of two; 0 is CodeInvalidAlignment.
 func (l *Library) PoolAllocAligned(id, sizeBytes, alignmentBytes, stream uint64) (device.Addr, error) {
 	if alignmentBytes == 0 {
-		return 0, l.noAlignment("pool.alloc_aligned", func() error {
-			_, err := l.pools.Get(id)
-			return err
-		})
+		return 0, l.noAlignment("pool.alloc_aligned", func() (mortal, error) { return l.pools.Get(id) })
 	}
 	return l.poolAlloc(id, stream, &pool.Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
 }
 
 // noAlignment is the error for an alignment of 0, unless the call would fail
 // before it came to that.
-func (l *Library) noAlignment(op string, before func() error) error {
+func (l *Library) noAlignment(op string, find func() (mortal, error)) error {
 	if _, err := l.started(op); err != nil {
 		return err
 	}
-	if err := before(); err != nil {
+	object, err := find()
+	if err != nil {
 		return err
 	}
-	return device.Errorf(device.CodeInvalidAlignment, op, "alignment_bytes is 0: want a power of two")
+	return late(device.Errorf(device.CodeInvalidAlignment, op, "alignment_bytes is 0: want a power of two"), object)
 }
 
 func (l *Library) poolAlloc(id, stream uint64, request *pool.Request) (device.Addr, error) {
@@ -136,7 +134,7 @@ func (l *Library) poolAlloc(id, stream uint64, request *pool.Request) (device.Ad
 	request.Stream = first
 	addr, err := entry.pool.AllocAddr(request)
 	if err != nil {
-		return 0, late(l.pools, id, entry.device.engine, err)
+		return 0, l.lateOn(stream, err, entry)
 	}
 	return addr, nil
 }
@@ -154,7 +152,7 @@ func (l *Library) PoolFree(id uint64, addr device.Addr, stream uint64) error {
 		return err
 	}
 	if err := entry.pool.Free(addr, last); err != nil {
-		return late(l.pools, id, entry.device.engine, err)
+		return l.lateOn(stream, err, entry)
 	}
 	return nil
 }
@@ -188,7 +186,7 @@ func (l *Library) PoolTrim(id, keepBytes uint64) (releasedBytes uint64, err erro
 		return 0, err
 	}
 	released, err := entry.pool.Trim(keepBytes)
-	return released, late(l.pools, id, entry.device.engine, err)
+	return released, late(err, entry)
 }
 
 // PoolSetLimit changes the pool's upper bound; 0 takes it away.
@@ -197,7 +195,7 @@ func (l *Library) PoolSetLimit(id, maxSizeBytes uint64) error {
 	if err != nil {
 		return err
 	}
-	return late(l.pools, id, entry.device.engine, entry.pool.SetLimit(maxSizeBytes))
+	return late(entry.pool.SetLimit(maxSizeBytes), entry)
 }
 
 // PoolInfo is how a pool has its memory.

@@ -126,7 +126,7 @@ func (l *Library) SharedPoolSetLimit(id, limitBytes uint64) error {
 	if err != nil {
 		return err
 	}
-	return late(l.sharedPools, id, entry.device.engine, entry.pool.SetLimit(limitBytes))
+	return late(entry.pool.SetLimit(limitBytes), entry)
 }
 
 // SharedPoolCompact brings together what nobody uses.
@@ -136,7 +136,7 @@ func (l *Library) SharedPoolCompact(id uint64) (vmm.CompactReport, error) {
 		return vmm.CompactReport{}, err
 	}
 	report, err := entry.pool.Physical().Compact()
-	return report, late(l.sharedPools, id, entry.device.engine, err)
+	return report, late(err, entry)
 }
 
 // SharedPoolTrim gives free pages back to the device until at most keepBytes of
@@ -147,7 +147,7 @@ func (l *Library) SharedPoolTrim(id, keepBytes uint64) (releasedBytes uint64, er
 		return 0, err
 	}
 	released, err := entry.pool.Physical().Trim(keepBytes / entry.pool.PageBytes())
-	return released, late(l.sharedPools, id, entry.device.engine, err)
+	return released, late(err, entry)
 }
 
 // SharedPoolSynchronize waits until no range of any model is retiring any more, at
@@ -157,7 +157,7 @@ func (l *Library) SharedPoolSynchronize(id uint64, timeout time.Duration) error 
 	if err != nil {
 		return err
 	}
-	return late(l.sharedPools, id, entry.device.engine, awaitFlights(entry.pool.Physical(), timeout))
+	return late(awaitFlights(entry.pool.Physical(), timeout), entry)
 }
 
 // SharedPoolPause has the worker of a shared pool make no more pages ready.

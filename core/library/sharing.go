@@ -54,7 +54,8 @@ func (l *Library) DeviceNative(id uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return nativeOf(op, d.engine, d.engine.Device())
+	native, err := nativeOf(op, d.engine, d.engine.Device())
+	return native, late(err, d)
 }
 
 // StreamNative is the stream of the vendor's runtime.
@@ -89,16 +90,16 @@ func (l *Library) DeviceGrantPeer(id, peer uint64) error {
 		return err
 	}
 	if d == other {
-		return device.Errorf(device.CodeInvalidArgument, op, "peer: is the device itself").On(d.engine.ID())
+		return late(device.Errorf(device.CodeInvalidArgument, op, "peer: is the device itself"), d)
 	}
 	granter, can := d.engine.Device().(device.PeerGranter)
 	switch {
 	case can:
-		return on(granter.GrantPeer(other.engine.Device()), d.engine)
+		return late(granter.GrantPeer(other.engine.Device()), d, other)
 	case d.engine.Info().HostAddressable && other.engine.Info().HostAddressable:
 		return nil
 	}
-	return device.Errorf(device.CodeUnsupported, op, "peer %v: cannot reach the device's memory", other.engine.ID()).On(d.engine.ID())
+	return late(device.Errorf(device.CodeUnsupported, op, "peer %v: cannot reach the device's memory", other.engine.ID()), d, other)
 }
 
 // VPoolExport gives descriptors of the pages of a range of a virtual pool, if there are
@@ -109,7 +110,7 @@ func (l *Library) VPoolExport(id uint64, r ByteRange, most uint64) (files []int,
 		return nil, 0, err
 	}
 	files, count, err = entry.pool.Export(r.OffsetBytes, r.SizeBytes, most)
-	return files, count, on(err, entry.device.engine)
+	return files, count, late(err, entry)
 }
 
 // Import gives a handle to memory of another process.
@@ -119,7 +120,7 @@ func (l *Library) Import(id uint64, i manager.Importation) (uint64, error) {
 		return 0, err
 	}
 	h, err := entry.manager.Import(i)
-	return h.ID(), on(err, entry.device.engine)
+	return h.ID(), late(err, entry)
 }
 
 // ShareMemory describes a range of a segment of a device for other processes.
@@ -131,10 +132,11 @@ func (l *Library) ShareMemory(id uint64, addr device.Addr, size uint64) (device.
 	}
 	sharer, can := d.engine.Device().(device.ProcessSharer)
 	if !can || !d.engine.Info().ProcessSharer {
-		return device.SharedMemory{}, device.Errorf(device.CodeUnsupported, op,
-			"device %v cannot share with other processes", d.engine.ID()).On(d.engine.ID())
+		return device.SharedMemory{}, late(device.Errorf(device.CodeUnsupported, op,
+			"device %v cannot share with other processes", d.engine.ID()), d)
 	}
-	return sharer.ShareMemory(addr, size)
+	shared, err := sharer.ShareMemory(addr, size)
+	return shared, late(err, d)
 }
 
 // EventShare marks the end of a stream's queue for other processes.
@@ -148,10 +150,11 @@ func (l *Library) EventShare(stream uint64) (uint64, device.ProcessHandle, error
 
 // EventOpen gives a handle to an event of another process.
 func (l *Library) EventOpen(deviceID uint64, shared device.ProcessHandle) (uint64, error) {
-	d, err := l.device("event.open", deviceID)
+	d, err := l.making("event.open", deviceID)
 	if err != nil {
 		return 0, err
 	}
+	defer d.gate.leave()
 	h, err := d.streams.OpenEvent(shared)
-	return h.ID(), late(l.devices, deviceID, d.engine, err)
+	return h.ID(), late(err, d)
 }

@@ -65,7 +65,7 @@ func (l *Library) VPoolSleep(id uint64, r SleepRequest) (vmm.SleepReport, error)
 	ctx, done := within(r.Timeout)
 	defer done()
 	report, err := entry.pool.Sleep(ctx, request)
-	return report, late(l.vpools, id, entry.device.engine, err)
+	return report, l.lateOn(r.StreamHandle, err, entry)
 }
 
 // VPoolWake has what sleeps in a virtual pool get memory and its bytes back, at the
@@ -78,7 +78,7 @@ func (l *Library) VPoolWake(id uint64, r WakeRequest) (vmm.WakeReport, error) {
 	ctx, done := within(r.Timeout)
 	defer done()
 	report, err := entry.pool.Wake(ctx, r.resolve())
-	return report, late(l.vpools, id, entry.device.engine, err)
+	return report, late(err, entry)
 }
 
 // VPoolIsAsleep says whether a tag of a virtual pool, or everything (""), sleeps.
@@ -104,7 +104,7 @@ func (l *Library) ModelSleep(ref ModelRef, r SleepRequest) (vmm.SleepReport, err
 	ctx, done := within(r.Timeout)
 	defer done()
 	report, err := m.Sleep(ctx, request)
-	return report, l.lateModel(entry, ref, err)
+	return report, l.lateOn(r.StreamHandle, err, entry)
 }
 
 // ModelWake is VPoolWake for a model.
@@ -116,7 +116,7 @@ func (l *Library) ModelWake(ref ModelRef, r WakeRequest) (vmm.WakeReport, error)
 	ctx, done := within(r.Timeout)
 	defer done()
 	report, err := m.Wake(ctx, r.resolve())
-	return report, l.lateModel(entry, ref, err)
+	return report, late(err, entry)
 }
 
 // ModelIsAsleep is VPoolIsAsleep for a model.

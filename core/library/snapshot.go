@@ -74,7 +74,7 @@ func (l *Library) SnapshotJSON() ([]byte, error) {
 	for _, d := range l.listDevices() {
 		part, err := l.snapshotDevice(d)
 		if err != nil {
-			if _, gone := l.devices.Get(d.handle.Load()); gone != nil {
+			if d.isOver() {
 				continue
 			}
 			return nil, on(err, d.engine)

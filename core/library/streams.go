@@ -8,12 +8,13 @@ import (
 
 // StreamCreate makes a stream on a device.
 func (l *Library) StreamCreate(deviceID uint64) (uint64, error) {
-	d, err := l.device("stream.create", deviceID)
+	d, err := l.making("stream.create", deviceID)
 	if err != nil {
 		return 0, err
 	}
+	defer d.gate.leave()
 	h, err := d.streams.CreateStream()
-	return h.ID(), late(l.devices, deviceID, d.engine, err)
+	return h.ID(), late(err, d)
 }
 
 // StreamDestroy destroys a stream: CodeBusy while work is queued, unless
@@ -33,12 +34,13 @@ func (l *Library) StreamDestroy(stream uint64, force bool) error {
 
 // StreamDefault gives a device's default stream, the same handle each time.
 func (l *Library) StreamDefault(deviceID uint64) (uint64, error) {
-	d, err := l.device("stream.default", deviceID)
+	d, err := l.making("stream.default", deviceID)
 	if err != nil {
 		return 0, err
 	}
+	defer d.gate.leave()
 	h, err := d.streams.DefaultStream()
-	return h.ID(), late(l.devices, deviceID, d.engine, err)
+	return h.ID(), late(err, d)
 }
 
 // StreamSynchronize waits until all work queued before the call is done, at

@@ -50,12 +50,17 @@ func (l *Library) cacheStream(id uint64) device.Stream {
 // default one of its device. Errors: CodeInvalidHandle, CodeInvalidArgument for
 // a stream of another device.
 func (l *Library) CacheStream(id, stream uint64) (uint64, error) {
-	entry, _, err := l.onStream("pool.cache_stream", id, stream)
+	const op = "pool.cache_stream"
+	entry, _, err := l.onStream(op, id, stream)
 	if err != nil || stream != 0 {
 		return stream, err
 	}
+	if err := entry.device.pass(op); err != nil {
+		return 0, err
+	}
+	defer entry.device.gate.leave()
 	h, err := entry.device.streams.DefaultStream()
-	return h.ID(), err
+	return h.ID(), late(err, entry, entry.device)
 }
 
 // CacheLease leases blocks to the caches of a pool, see pool.Pool.Lease.
@@ -64,7 +69,8 @@ func (l *Library) CacheLease(id, sizeBytes, stream uint64, to []device.Addr, cou
 	if err != nil {
 		return 0, err
 	}
-	return entry.pool.Lease(sizeBytes, first, to, counts)
+	leased, err := entry.pool.Lease(sizeBytes, first, to, counts)
+	return leased, l.lateOn(stream, err, entry)
 }
 
 // CacheGiveBack takes idle blocks back from the caches of a pool, as freed on a
@@ -78,5 +84,5 @@ func (l *Library) CacheGiveBack(id, stream uint64, addrs []device.Addr, counts *
 	if stream != 0 {
 		last = l.cacheStream(stream)
 	}
-	return entry.pool.GiveBack(addrs, last, counts)
+	return l.lateOn(stream, entry.pool.GiveBack(addrs, last, counts), entry)
 }

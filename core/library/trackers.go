@@ -7,12 +7,13 @@ import (
 	"ferrum_mem/core/unified"
 )
 
-// openTracker is a tracker that was made by TrackerCreate (own), or that belongs to
-// a manager or a generic pool and goes with it.
+// openTracker is a tracker that was made by TrackerCreate, or that belongs to a
+// manager or a generic pool and goes with it.
 type openTracker struct {
 	object
 	tracker *unified.AllocationTracker
-	own     bool
+	// owner is nil for one that was made by TrackerCreate.
+	owner mortal
 }
 
 // BufferRecord is what a tracker knows of a buffer, with the handle of its device.
@@ -38,11 +39,11 @@ func (l *Library) TrackerCreate() (uint64, error) {
 	if _, err := l.started(op); err != nil {
 		return 0, err
 	}
-	return l.insertTracker(unified.NewAllocationTracker(), true)
+	return l.insertTracker(unified.NewAllocationTracker(), nil)
 }
 
-func (l *Library) insertTracker(t *unified.AllocationTracker, own bool) (uint64, error) {
-	entry := &openTracker{tracker: t, own: own}
+func (l *Library) insertTracker(t *unified.AllocationTracker, owner mortal) (uint64, error) {
+	entry := &openTracker{tracker: t, owner: owner}
 	entry.createdAt = time.Now()
 	return insert(l.trackers, entry, &entry.object)
 }
@@ -76,9 +77,9 @@ func (l *Library) ownTracker(op string, id uint64) (*unified.AllocationTracker, 
 	if err != nil {
 		return nil, err
 	}
-	if !entry.own {
-		return nil, device.Errorf(device.CodeInvalidState, op,
-			"tracker handle %#x is of a manager or a pool, and is only read", id)
+	if entry.owner != nil {
+		return nil, late(device.Errorf(device.CodeInvalidState, op,
+			"tracker handle %#x is of a manager or a pool, and is only read", id), entry)
 	}
 	return entry.tracker, nil
 }
@@ -156,13 +157,13 @@ func (l *Library) TrackerUntrack(id uint64, buffer unified.BufferID) (BufferReco
 // TrackerGet is the record of a buffer; CodeNotFound when it is not known.
 func (l *Library) TrackerGet(id uint64, buffer unified.BufferID) (BufferRecord, error) {
 	const op = "tracker.get"
-	t, err := l.tracker(op, id)
+	entry, err := l.trackerEntry(op, id)
 	if err != nil {
 		return BufferRecord{}, err
 	}
-	m, ok := t.Get(buffer)
+	m, ok := entry.tracker.Get(buffer)
 	if !ok {
-		return BufferRecord{}, notTracked(op, buffer)
+		return BufferRecord{}, late(notTracked(op, buffer), entry)
 	}
 	return l.record(m), nil
 }
@@ -211,7 +212,7 @@ func (l *Library) TrackerClear(id uint64) error {
 // ownTrackers is how many trackers callers have made.
 func (l *Library) ownTrackers() (count int) {
 	l.trackers.Each(func(_ uint64, t *openTracker) bool {
-		if t.own {
+		if t.owner == nil {
 			count++
 		}
 		return true
@@ -222,13 +223,17 @@ func (l *Library) ownTrackers() (count int) {
 // forgetDeviceless takes away what is of no device and owns no memory.
 func (l *Library) forgetDeviceless() {
 	l.genericPools.Each(func(id uint64, p *openGenericPool) bool {
+		if err := p.end("library.shutdown", true); err != nil {
+			// Another call is ending it.
+			return true
+		}
 		if _, err := l.genericPools.Remove(id); err == nil {
 			l.forgetTracker(p.tracker)
 		}
 		return true
 	})
 	l.trackers.Each(func(id uint64, t *openTracker) bool {
-		if t.own {
+		if t.owner == nil {
 			l.forgetTracker(id)
 		}
 		return true

@@ -25,7 +25,7 @@ func (l *Library) DevicePageSizes(id uint64) (device.Granularity, error) {
 	}
 	virtual, err := d.engine.VirtualMemory()
 	if err != nil {
-		return device.Granularity{}, device.Errorf(device.CodeUnsupportedDevice, op, "%w", err).On(d.engine.ID())
+		return device.Granularity{}, late(device.Errorf(device.CodeUnsupportedDevice, op, "%w", err), d)
 	}
 	sizes := virtual.Granularity()
 	return device.Granularity{
@@ -114,7 +114,7 @@ func (l *Library) VPoolAllocate(id uint64, r vmm.AllocateRequest) (device.Addr, 
 		return 0, err
 	}
 	addr, err := entry.pool.AllocateTagged(r)
-	return addr, late(l.vpools, id, entry.device.engine, err)
+	return addr, late(err, entry)
 }
 
 // ByteRange is a range of a virtual pool, or of a model's address space.
@@ -132,7 +132,7 @@ func (l *Library) VPoolDeallocate(id uint64, r ByteRange, stream uint64) error {
 	if err != nil {
 		return err
 	}
-	return late(l.vpools, id, entry.device.engine, entry.pool.Deallocate(r.OffsetBytes, r.SizeBytes, last))
+	return l.lateOn(stream, entry.pool.Deallocate(r.OffsetBytes, r.SizeBytes, last), entry)
 }
 
 // VPoolIsMapped says whether every page that a range touches is mapped.
@@ -169,7 +169,7 @@ func (l *Library) VPoolCompact(id uint64) (vmm.CompactReport, error) {
 		return vmm.CompactReport{}, err
 	}
 	report, err := entry.pool.Compact()
-	return report, late(l.vpools, id, entry.device.engine, err)
+	return report, late(err, entry)
 }
 
 // VPoolTrim gives free pages back to the device until at most keepBytes of them are
@@ -180,7 +180,7 @@ func (l *Library) VPoolTrim(id, keepBytes uint64) (releasedBytes uint64, err err
 		return 0, err
 	}
 	released, err := entry.pool.Physical().Trim(keepBytes / entry.pool.PageBytes())
-	return released, late(l.vpools, id, entry.device.engine, err)
+	return released, late(err, entry)
 }
 
 // VPoolSetLimit changes the limit of a virtual pool; 0: what the device has.
@@ -189,7 +189,7 @@ func (l *Library) VPoolSetLimit(id, limitBytes uint64) error {
 	if err != nil {
 		return err
 	}
-	return late(l.vpools, id, entry.device.engine, entry.pool.SetLimit(limitBytes))
+	return late(entry.pool.SetLimit(limitBytes), entry)
 }
 
 // VPoolSynchronize waits until no range is retiring any more, at most timeout
@@ -199,7 +199,7 @@ func (l *Library) VPoolSynchronize(id uint64, timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return late(l.vpools, id, entry.device.engine, awaitFlights(entry.pool.Physical(), timeout))
+	return late(awaitFlights(entry.pool.Physical(), timeout), entry)
 }
 
 // awaitFlights waits until nothing of a stock of pages is retiring.

@@ -49,6 +49,9 @@ func (m *Manager) Close(force bool) error {
 	return nil
 }
 
+// IsOver says that the manager has ended or is ending: what Close does not refuse.
+func (m *Manager) IsOver() bool { return m.closing.Load() }
+
 // beginClose refuses new blocks and work once nothing is live or, with force,
 // at once; calls under way are waited for.
 func (m *Manager) beginClose(force bool) error {

@@ -24,7 +24,12 @@ func (d *openDevice) leftoversLocked() Leftovers {
 
 // Leftovers counts what is left on a device.
 func (f *Factory) Leftovers(e *engine.Engine) Leftovers {
-	d := f.deviceOf(e)
+	f.mu.Lock()
+	d := f.devices[e]
+	f.mu.Unlock()
+	if d == nil {
+		return Leftovers{}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.leftoversLocked()
@@ -93,7 +98,8 @@ func (d *openDevice) beginClose(force bool) (Leftovers, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closing {
-		return Leftovers{}, d.closingError("device.close")
+		return Leftovers{}, device.Errorf(device.CodeInvalidState, "device.close",
+			"another call is closing the device").On(d.engine.ID())
 	}
 	left := d.leftoversLocked()
 	if left.Any() && !force {

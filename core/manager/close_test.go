@@ -173,13 +173,13 @@ func TestNothingIsMadeOnADeviceThatCloses(t *testing.T) {
 	require.NoError(t, err)
 	d.closing = true
 	_, err = r.streams.CreateStream()
-	requireError(t, err, device.CodeInvalidState, "test:0")
+	requireError(t, err, device.CodeInvalidHandle, "test:0")
 	_, err = r.streams.DefaultStream()
-	requireError(t, err, device.CodeInvalidState)
+	requireError(t, err, device.CodeInvalidHandle)
 	_, err = r.streams.RecordEvent(stream)
-	requireError(t, err, device.CodeInvalidState)
+	requireError(t, err, device.CodeInvalidHandle)
 	_, err = r.factory.CreateMemoryManager(r.engine, smallConfig())
-	requireError(t, err, device.CodeInvalidState)
+	requireError(t, err, device.CodeInvalidHandle)
 	_, err = r.factory.CloseDevice(r.engine, true)
 	requireError(t, err, device.CodeInvalidState)
 	d.closing = false

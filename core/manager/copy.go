@@ -78,7 +78,7 @@ func (f *Factory) CopyAsync(t Transfer, on StreamHandle) error {
 		return err
 	}
 	m := ends.dst.manager
-	s, err := f.streamOn(op, m.Engine(), on)
+	s, err := f.streamOn(op, m.owner, on)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (f *Factory) FillAsync(fill Fill, on StreamHandle) error {
 	if err := at.within(op, b.memory.RequestedBytes); err != nil {
 		return err
 	}
-	s, err := f.streamOn(op, b.manager.Engine(), on)
+	s, err := f.streamOn(op, b.manager.owner, on)
 	if err != nil {
 		return err
 	}

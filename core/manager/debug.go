@@ -20,7 +20,7 @@ func (m *Manager) markNew(memory pool.Block) error {
 	if !m.config.EnableDebug {
 		return nil
 	}
-	s, err := m.factory.defaultStream(m.owner.engine)
+	s, err := m.factory.defaultStream(m.owner)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (m *Manager) markNew(memory pool.Block) error {
 // markFreed queues a fill behind the events after which a block's memory is
 // free, and gives the event that marks its end; nil when it has been waited for.
 func (m *Manager) markFreed(memory pool.Block, fences []device.Event) (device.Event, error) {
-	s, err := m.factory.defaultStream(m.owner.engine)
+	s, err := m.factory.defaultStream(m.owner)
 	if err != nil {
 		return nil, err
 	}

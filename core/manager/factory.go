@@ -41,7 +41,7 @@ type openDevice struct {
 	mu sync.Mutex
 	// quiet is signalled when a call that makes something has ended.
 	quiet *sync.Cond
-	// closing refuses to make anything more.
+	// closing refuses to make anything more; it stays when the device is closed.
 	closing bool
 	making  int
 	// managers, streams and events are counted from before they are made until
@@ -72,8 +72,9 @@ func (f *Factory) deviceOf(e *engine.Engine) *openDevice {
 	return d
 }
 
+// closingError is what a call hears that comes when its device is as good as gone.
 func (d *openDevice) closingError(op string) error {
-	return device.Errorf(device.CodeInvalidState, op, "the device is being closed").On(d.engine.ID())
+	return device.Errorf(device.CodeInvalidHandle, op, "the device is being closed").On(d.engine.ID())
 }
 
 // begin counts something that is about to be made.

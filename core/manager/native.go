@@ -4,17 +4,21 @@ import "ferrum_mem/core/device"
 
 // StreamNative is the object of the vendor's runtime that a stream stands for:
 // CodeUnsupported for a backend without. It is gone when the stream is destroyed.
-func (f *Factory) StreamNative(h StreamHandle) (uint64, error) {
+func (f *Factory) StreamNative(h StreamHandle) (native uint64, err error) {
 	const op = "stream.native"
 	found, err := f.lookUpStream(op, h)
 	if err != nil {
 		return 0, err
 	}
-	native, is := found.dev.(device.Native)
-	if !is {
-		return 0, lacks(op, found.owner.engine, "tell native handles")
-	}
-	return native.NativeHandle()
+	err = found.queue(op, func(dev device.Stream) (err error) {
+		of, is := dev.(device.Native)
+		if !is {
+			return lacks(op, found.owner.engine, "tell native handles")
+		}
+		native, err = of.NativeHandle()
+		return err
+	})
+	return native, err
 }
 
 // EventNative is StreamNative for an event.

@@ -18,7 +18,7 @@ func (f *Factory) Prefetch(h MemoryHandle, target *engine.Engine, on StreamHandl
 		return err
 	}
 	own := b.manager.Engine()
-	s, err := f.streamOn(op, own, on)
+	s, err := f.streamOn(op, b.manager.owner, on)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func awaitEarlier(except *stream, blocks ...*block) error {
 // say which blocks; those of a size are entered as accesses.
 func (f *Factory) runNow(op string, work func(*stream) func(device.Stream) error, uses ...use) error {
 	blocks := blocksOf(uses)
-	s, err := f.defaultStream(blocks[0].manager.Engine())
+	s, err := f.defaultStream(blocks[0].manager.owner)
 	if err != nil {
 		return err
 	}

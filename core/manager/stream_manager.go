@@ -82,7 +82,7 @@ func (f *Factory) addStream(d *openDevice, open func() (device.Stream, error), a
 // DefaultStream gives the handle of the device's default stream, the same each
 // time.
 func (s *StreamManager) DefaultStream() (StreamHandle, error) {
-	found, err := s.defaultStream(s.engine)
+	found, err := s.defaultStream(s.deviceOf(s.engine))
 	if err != nil {
 		return 0, err
 	}
@@ -91,8 +91,7 @@ func (s *StreamManager) DefaultStream() (StreamHandle, error) {
 
 // defaultStream gives the default stream of a device its handle when it is
 // first asked for.
-func (f *Factory) defaultStream(e *engine.Engine) (*stream, error) {
-	d := f.deviceOf(e)
+func (f *Factory) defaultStream(d *openDevice) (*stream, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.defaultStream != nil {
@@ -101,7 +100,7 @@ func (f *Factory) defaultStream(e *engine.Engine) (*stream, error) {
 	if d.closing {
 		return nil, d.closingError("stream.default")
 	}
-	made := &stream{owner: d, dev: e.Device().DefaultStream(), isDefault: true, madeAt: track.Now()}
+	made := &stream{owner: d, dev: d.engine.Device().DefaultStream(), isDefault: true, madeAt: track.Now()}
 	made.mu.Lock()
 	defer made.mu.Unlock()
 	id, err := f.streams.Insert(made)
@@ -114,18 +113,18 @@ func (f *Factory) defaultStream(e *engine.Engine) (*stream, error) {
 }
 
 // streamOn finds the stream for work on a device; 0 is its default stream.
-func (f *Factory) streamOn(op string, e *engine.Engine, h StreamHandle) (*stream, error) {
+func (f *Factory) streamOn(op string, d *openDevice, h StreamHandle) (*stream, error) {
 	if h == DefaultStream {
-		return f.defaultStream(e)
+		return f.defaultStream(d)
 	}
 	found, err := f.lookUpStream(op, h)
 	if err != nil {
 		return nil, err
 	}
-	if found.owner.engine != e {
+	if found.owner != d {
 		return nil, device.Errorf(device.CodeInvalidArgument, op,
 			"stream %#x is of device %s; the work is on device %s",
-			uint64(h), found.owner.engine.ID(), e.ID()).On(e.ID())
+			uint64(h), found.owner.engine.ID(), d.engine.ID()).On(d.engine.ID())
 	}
 	return found, nil
 }
@@ -145,6 +144,17 @@ func (f *Factory) Stream(h StreamHandle) (device.Stream, *engine.Engine, error) 
 		return nil, nil, err
 	}
 	return found.dev, found.owner.engine, nil
+}
+
+// StreamEnded is CodeInvalidHandle for a stream that has ended or is ending, also while
+// its handle is still found; nil for one that is alive.
+func (f *Factory) StreamEnded(h StreamHandle) error {
+	const op = "stream.use"
+	found, err := f.lookUpStream(op, h)
+	if err != nil {
+		return err
+	}
+	return found.queue(op, func(device.Stream) error { return nil })
 }
 
 // DestroyStream destroys a stream: CodeBusy while work is queued, unless force,

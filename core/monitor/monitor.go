@@ -252,6 +252,13 @@ func (m *Monitor) Managers() int {
 	return len(m.entries)
 }
 
+// IsOver says that Close was called.
+func (m *Monitor) IsOver() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closed
+}
+
 // Close takes everything out and waits for a running callback, unless inside says
 // that it is called from that. A second Close does nothing.
 func (m *Monitor) Close(inside bool) {

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"errors"
 
 	"ferrum_mem/core/device"
@@ -16,6 +17,13 @@ const opClose = "pool.close"
 func (p *Pool) Close(force bool) error {
 	p.PauseReturn()
 	defer p.ResumeReturn()
+	if !force {
+		// One that is refused disturbs nobody.
+		p.Flush()
+		if left := cmp.Or(p.graphsLeft(), p.blocksLeft()); left != nil {
+			return left
+		}
+	}
 	err := p.closeGraphs(force)
 	if err == nil {
 		err = p.beginClose(force)
@@ -63,16 +71,24 @@ func (p *Pool) beginClose(force bool) error {
 	p.state = stateClosing
 	p.mu.Unlock()
 	p.Flush()
-	stats := p.Statistics()
-	if live := stats.LiveBlocks.Current; live > 0 && !force {
+	if left := p.blocksLeft(); left != nil && !force {
 		p.mu.Lock()
 		p.state = stateOpen
 		p.mu.Unlock()
-		return device.Errorf(device.CodeBusy, opClose, "pool %q has %d live blocks of %d bytes",
-			p.config.Name, live, stats.Allocated.Current).On(p.engine.ID())
+		return left
 	}
 	p.dropCache()
 	return nil
+}
+
+// blocksLeft is the error of a pool that cannot be closed because blocks are live.
+func (p *Pool) blocksLeft() error {
+	stats := p.Statistics()
+	if stats.LiveBlocks.Current == 0 {
+		return nil
+	}
+	return device.Errorf(device.CodeBusy, opClose, "pool %q has %d live blocks of %d bytes",
+		p.config.Name, stats.LiveBlocks.Current, stats.Allocated.Current).On(p.engine.ID())
 }
 
 // dropCache ends the caches. Blocks that are live in them are the pool's own

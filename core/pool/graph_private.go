@@ -214,8 +214,7 @@ func (p *Pool) closeGraphs(force bool) error {
 		return nil
 	}
 	if !force {
-		return device.Errorf(device.CodeBusy, opClose, "pool %q has %d graphs that were not released and %d private pools of graphs",
-			p.config.Name, len(graphs), len(pools)).On(p.engine.ID())
+		return p.graphsLeft()
 	}
 	for _, g := range graphs {
 		if err := p.ReleaseGraph(g.number, nil); err != nil && device.CodeOf(err) != device.CodeNotFound {
@@ -229,6 +228,20 @@ func (p *Pool) closeGraphs(force bool) error {
 		p.forgetPrivate(private)
 	}
 	return nil
+}
+
+// graphsLeft is the error of a pool that cannot be closed because of its graphs.
+func (p *Pool) graphsLeft() error {
+	t := &p.graphs
+	p.sweepGraphs()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	pools := t.list()
+	if len(pools) == 0 {
+		return nil
+	}
+	return device.Errorf(device.CodeBusy, opClose, "pool %q has %d graphs that were not released and %d private pools of graphs",
+		p.config.Name, len(t.all), len(pools)).On(p.engine.ID())
 }
 
 // openGraphs lets captures begin again in a pool that was not closed.

@@ -201,6 +201,19 @@ func (p *Pool) Tag(name string) (number uint32, err error) {
 	return number, nil
 }
 
+// IsOver says that the pool has ended or is ending: what Close does not refuse.
+func (p *Pool) IsOver() bool {
+	p.graphs.mu.Lock()
+	ending := p.graphs.closing
+	p.graphs.mu.Unlock()
+	if ending {
+		return true
+	}
+	p.mu.Peek()
+	defer p.mu.Unlock()
+	return p.state != stateOpen
+}
+
 func (p *Pool) closedError(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "pool %q is closed", p.config.Name).On(p.engine.ID())
 }

@@ -23,6 +23,9 @@ func (b *Buffer) addrLocked() device.Addr {
 	return b.gpu.Buffer
 }
 
+// IsOver says that the buffer has ended, or that its manager has or is ending.
+func (b *Buffer) IsOver() bool { return b.FallbackBuffer.IsOver() || b.manager.IsOver() }
+
 // Owner is the manager of the buffer.
 func (b *Buffer) Owner() *Manager { return b.manager }
 

@@ -66,8 +66,8 @@ func (b *FallbackBuffer[G, C]) Pins() uint32 {
 	return b.pins
 }
 
-// Gone says that the storage was released or taken.
-func (b *FallbackBuffer[G, C]) Gone() bool {
+// IsOver says that the storage was released or taken.
+func (b *FallbackBuffer[G, C]) IsOver() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.gone
@@ -125,6 +125,15 @@ func (b *FallbackBuffer[G, C]) leave(gone bool) {
 		b.forgetLocked()
 	}
 	b.settled.Broadcast()
+}
+
+// end has the buffer be without storage, which goes in another way. Nobody moves it or
+// copies to or from it.
+func (b *FallbackBuffer[G, C]) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.gone = true
+	b.forgetLocked()
 }
 
 func (b *FallbackBuffer[G, C]) forgetLocked() {

@@ -2,6 +2,8 @@ package unified
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -175,8 +177,8 @@ func (m *Manager) OnPressure(fn func(pressure.Level)) (*engine.Registration, pre
 	return m.gpu.engine.OnPressureBy(pressure.Torchless, fn)
 }
 
-// IsClosed says that Close has begun to end the manager.
-func (m *Manager) IsClosed() bool {
+// IsOver says that the manager has ended or is ending: what Close does not refuse.
+func (m *Manager) IsOver() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.closed
@@ -239,10 +241,14 @@ func (m *Manager) Close(force bool) error {
 // dropAll forgets all buffers: their memory goes with the pools.
 func (m *Manager) dropAll() {
 	m.mu.Lock()
+	live := slices.Collect(maps.Values(m.live))
 	clear(m.live)
 	clear(m.taken)
 	clear(m.stranded)
 	m.mu.Unlock()
+	for _, b := range live {
+		b.end()
+	}
 	if m.tracker != nil {
 		m.tracker.Clear()
 	}

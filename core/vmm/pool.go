@@ -127,6 +127,13 @@ func (p *Pool) Synchronize() error {
 	return err
 }
 
+// IsOver says that the pool has ended or is ending: what Close does not refuse.
+func (p *Pool) IsOver() bool {
+	p.space.mu.Lock()
+	defer p.space.mu.Unlock()
+	return p.space.state != stateOpen
+}
+
 // Close gives all memory and the address space back. It is CodeBusy, and changes
 // nothing, while something is mapped, unless force; then it waits for all work of
 // the device first. It waits for the work that retiring ranges wait for. When the

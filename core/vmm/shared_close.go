@@ -116,6 +116,13 @@ func (s *space) checkIdle(op string) error {
 	return s.inUse(op)
 }
 
+// IsOver says that the pool has ended or is ending: what Close does not refuse.
+func (s *Shared) IsOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state != stateOpen
+}
+
 // Close unregisters every model and gives everything back to the device. Without
 // force it is CodeBusy, and changes nothing, while a model has live ranges or
 // allocations that wait. When the driver fails, what it did not take is still

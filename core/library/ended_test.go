@@ -1,0 +1,340 @@
+package library
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/handle"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/placement"
+	"ferrum_mem/core/pool"
+	"ferrum_mem/core/unified"
+	"ferrum_mem/core/vmm"
+)
+
+// takes says which parameters of a call are handles, and of which kind: every call of
+// the library but those of untaken and of ofTheFactory.
+var takes = map[string][]handle.Kind{
+	"DeviceClose": {handle.Device}, "DeviceInfo": {handle.Device}, "DeviceMeasureBandwidth": {handle.Device},
+	"DeviceGrantPeer": {handle.Device, handle.Device}, "DeviceNative": {handle.Device}, "DeviceOwner": {handle.Device},
+	"DevicePageSizes": {handle.Device}, "DeviceSetLimit": {handle.Device}, "DeviceStatistics": {handle.Device},
+	"DeviceSynchronize": {handle.Device}, "MemoryInfo": {handle.Device}, "RecentMemoryInfo": {handle.Device},
+	"ShareMemory": {handle.Device}, "EventAdopt": {handle.Device}, "EventOpen": {handle.Device},
+	"StreamAdopt": {handle.Device}, "StreamCreate": {handle.Device}, "StreamDefault": {handle.Device},
+	"PoolCreate": {handle.Device}, "VPoolCreate": {handle.Device}, "SharedPoolCreate": {handle.Device},
+	"ManagerCreate": {handle.Device}, "GPUManagerCreate": {handle.Device},
+	"PressureCallbackAdd": {handle.Device}, "ReclaimCallbackAdd": {handle.Device},
+
+	"PoolAlloc": {handle.Pool}, "PoolAllocAligned": {handle.Pool}, "PoolAllocWith": {handle.Pool},
+	"PoolAllocBatch": {handle.Pool}, "PoolCaptureBegin": {handle.Pool}, "PoolCaptureEnd": {handle.Pool},
+	"PoolCaptureInfo": {handle.Pool}, "PoolCaptureRelease": {handle.Pool}, "PoolCheck": {handle.Pool},
+	"PoolDestroy": {handle.Pool}, "PoolFree": {handle.Pool}, "PoolFreeBatch": {handle.Pool},
+	"PoolFreeSized": {handle.Pool}, "PoolInfo": {handle.Pool}, "PoolRecordStream": {handle.Pool},
+	"PoolReset": {handle.Pool}, "PoolSetLimit": {handle.Pool}, "PoolSetMinHeld": {handle.Pool},
+	"PoolSetReleaseThreshold": {handle.Pool}, "PoolStatistics": {handle.Pool}, "PoolTag": {handle.Pool},
+	"PoolTrim": {handle.Pool}, "PoolUsableSize": {handle.Pool}, "CacheLease": {handle.Pool},
+	"CacheGiveBack": {handle.Pool}, "CacheStream": {handle.Pool},
+
+	"VPoolAllocate": {handle.VirtualPool}, "VPoolCompact": {handle.VirtualPool}, "VPoolDeallocate": {handle.VirtualPool},
+	"VPoolDestroy": {handle.VirtualPool}, "VPoolExport": {handle.VirtualPool}, "VPoolInfo": {handle.VirtualPool},
+	"VPoolIsAsleep": {handle.VirtualPool}, "VPoolIsMapped": {handle.VirtualPool}, "VPoolPause": {handle.VirtualPool},
+	"VPoolResume": {handle.VirtualPool}, "VPoolSetLimit": {handle.VirtualPool}, "VPoolSleep": {handle.VirtualPool},
+	"VPoolStatistics": {handle.VirtualPool}, "VPoolSynchronize": {handle.VirtualPool}, "VPoolTrim": {handle.VirtualPool},
+	"VPoolWake": {handle.VirtualPool},
+
+	"SharedPoolCompact": {handle.SharedPool}, "SharedPoolDestroy": {handle.SharedPool}, "SharedPoolInfo": {handle.SharedPool},
+	"SharedPoolModelsJSON": {handle.SharedPool}, "SharedPoolPause": {handle.SharedPool}, "SharedPoolResume": {handle.SharedPool},
+	"SharedPoolSetLimit": {handle.SharedPool}, "SharedPoolStatistics": {handle.SharedPool},
+	"SharedPoolSynchronize": {handle.SharedPool}, "SharedPoolTrim": {handle.SharedPool},
+	"ModelAllocate": {handle.SharedPool}, "ModelDeallocate": {handle.SharedPool}, "ModelInfo": {handle.SharedPool},
+	"ModelIsAsleep": {handle.SharedPool}, "ModelIsMapped": {handle.SharedPool}, "ModelReclaimCallbackAdd": {handle.SharedPool},
+	"ModelRegister": {handle.SharedPool}, "ModelSetLimits": {handle.SharedPool}, "ModelSleep": {handle.SharedPool},
+	"ModelUnregister": {handle.SharedPool}, "ModelWake": {handle.SharedPool},
+
+	"Adopt": {handle.Manager}, "Allocate": {handle.Manager}, "AllocateAligned": {handle.Manager},
+	"AllocateTyped": {handle.Manager}, "CreateMapping": {handle.Manager, handle.Manager}, "Defragment": {handle.Manager},
+	"DefragmentWithin": {handle.Manager}, "Import": {handle.Manager}, "ManagerConfigurePool": {handle.Manager},
+	"ManagerDestroy": {handle.Manager}, "ManagerStatistics": {handle.Manager},
+
+	"MonitorCollect": {handle.Monitor}, "MonitorDestroy": {handle.Monitor}, "MonitorDevices": {handle.Monitor},
+	"MonitorInfoJSON": {handle.Monitor}, "MonitorLevels": {handle.Monitor}, "MonitorPressure": {handle.Monitor},
+	"MonitorRegister": {handle.Monitor, handle.Manager}, "MonitorSetCallback": {handle.Monitor},
+	"MonitorUnregister": {handle.Monitor, handle.Manager}, "MonitorUnregisterDevice": {handle.Monitor, handle.Device},
+
+	"PlacementDestroy": {handle.Placement}, "PlacementExplainJSON": {handle.Placement, handle.Device},
+	"PlacementName": {handle.Placement}, "PlacementSelect": {handle.Placement, handle.Device},
+
+	"GPUManagerAdopt": {handle.GPUManager}, "GPUManagerAllocate": {handle.GPUManager}, "GPUManagerBackend": {handle.GPUManager},
+	"GPUManagerClearPool": {handle.GPUManager}, "GPUManagerDestroy": {handle.GPUManager}, "GPUManagerMemory": {handle.GPUManager},
+	"GPUManagerOnPressure": {handle.GPUManager}, "GPUManagerPressure": {handle.GPUManager},
+	"GPUManagerRelease": {handle.GPUManager}, "GPUManagerReturn": {handle.GPUManager}, "GPUManagerShrink": {handle.GPUManager},
+	"GPUManagerStats": {handle.GPUManager}, "GPUManagerTracker": {handle.GPUManager},
+	"BufferAddress": {handle.Buffer}, "BufferFree": {handle.Buffer}, "BufferInfo": {handle.Buffer},
+	"BufferMove": {handle.Buffer}, "BufferPin": {handle.Buffer}, "BufferRead": {handle.Buffer},
+	"BufferTake": {handle.Buffer}, "BufferUnpin": {handle.Buffer}, "BufferWrite": {handle.Buffer},
+
+	"TrackerAll": {handle.Tracker}, "TrackerClear": {handle.Tracker}, "TrackerDestroy": {handle.Tracker},
+	"TrackerGet": {handle.Tracker}, "TrackerOld": {handle.Tracker}, "TrackerTotals": {handle.Tracker},
+	"TrackerTrack": {handle.Tracker}, "TrackerUntrack": {handle.Tracker},
+
+	"GenericPoolAddFree": {handle.GenericPool}, "GenericPoolDestroy": {handle.GenericPool},
+	"GenericPoolDrain": {handle.GenericPool}, "GenericPoolPooled": {handle.GenericPool},
+	"GenericPoolRecord": {handle.GenericPool}, "GenericPoolRecordFallback": {handle.GenericPool},
+	"GenericPoolReturn": {handle.GenericPool}, "GenericPoolStats": {handle.GenericPool},
+	"GenericPoolTracker": {handle.GenericPool}, "GenericPoolTryGet": {handle.GenericPool},
+}
+
+// tells lists the calls that only tell or take note of something, or find that there is
+// nothing to do, and may do so with an object in its last moment. The handles of monitors
+// and strategies go before they end.
+var tells = []string{
+	"DeviceInfo", "DeviceStatistics", "DevicePageSizes", "RecentMemoryInfo",
+	"PoolInfo", "PoolStatistics", "VPoolInfo", "VPoolIsAsleep", "VPoolIsMapped", "VPoolPause", "VPoolResume",
+	"VPoolStatistics", "VPoolSynchronize", "SharedPoolInfo", "SharedPoolModelsJSON", "SharedPoolPause",
+	"SharedPoolResume", "SharedPoolStatistics", "SharedPoolSynchronize", "ManagerStatistics",
+	"MonitorCollect", "MonitorDestroy", "MonitorDevices", "MonitorInfoJSON", "MonitorLevels", "MonitorPressure",
+	"PlacementName", "PlacementDestroy", "GPUManagerBackend", "GPUManagerMemory", "GPUManagerPressure",
+	"GPUManagerStats", "GPUManagerTracker", "GPUManagerOnPressure", "CacheStream",
+	"PoolCheck", "VPoolCompact", "VPoolTrim", "SharedPoolCompact", "SharedPoolTrim", "PlacementExplainJSON", "TrackerAll", "TrackerOld", "TrackerTotals",
+}
+
+// ofTheFactory lists the calls for blocks, streams and events: core/manager has their
+// test. A registration has no call but the one that ends it.
+var ofTheFactory = []string{
+	"AccessStats", "Copy", "CopyAsync", "Deallocate", "EventDestroy", "EventElapsed", "EventIsReady", "EventNative",
+	"EventRecord", "EventShare", "EventSynchronize", "FillAsync", "HandleInfo", "Map", "Pin", "Prefetch", "Read",
+	"RegistrationRemove", "SetUsageHint", "StreamDestroy", "StreamHostFunction", "StreamIsReady", "StreamNative",
+	"StreamSynchronize", "StreamWaitEvent", "Unmap", "Unpin", "UsageHints", "Write",
+}
+
+// untaken lists the calls that take no handle, or that cannot fail.
+var untaken = []string{
+	"BackendsJSON", "BackendsRefresh", "BackendsSummary", "BestBackend", "DeviceCanFit", "DeviceOpen", "DeviceOpenNative",
+	"GenericPoolCreate", "HostInfo", "Init", "LeakReportJSON", "Log", "MonitorCreate", "OpenBackend", "PlacementCreate",
+	"PlacementCreateOwn", "ReportDefect", "SelectBackend", "SetLog", "ShowBooks", "Shutdown", "SnapshotJSON", "TrackerCreate",
+}
+
+func TestEveryCallIsAskedForEndedObjects(t *testing.T) {
+	all := reflect.TypeFor[*Library]()
+	for i := range all.NumMethod() {
+		name := all.Method(i).Name
+		lists := 0
+		if takes[name] != nil {
+			lists++
+		}
+		for _, list := range [][]string{ofTheFactory, untaken} {
+			if slices.Contains(list, name) {
+				lists++
+			}
+		}
+		require.Equal(t, 1, lists, "%s is in so many lists of this file", name)
+	}
+}
+
+// deathbed is a library with one object of each kind.
+type deathbed struct {
+	*Library
+	ids map[handle.Kind]uint64
+}
+
+func newDeathbed(t *testing.T) *deathbed {
+	l := New(Options{Drivers: func(Settings) ([]device.Driver, error) {
+		return []device.Driver{devicetest.New(devicetest.Config{TotalBytes: 64 << 20, Backed: true})}, nil
+	}, Getenv: func(string) string { return "" }})
+	require.NoError(t, l.Init(nil))
+	b := &deathbed{Library: l, ids: map[handle.Kind]uint64{}}
+	add := func(id uint64, err error) uint64 {
+		require.NoError(t, err)
+		b.ids[handle.KindOf(id)] = id
+		return id
+	}
+	d := add(l.DeviceOpen("test:0"))
+	settings := pool.DefaultConfig()
+	settings.InitialSizeBytes, settings.GrowthIncrementBytes = 1<<20, 1<<20
+	add(l.PoolCreate(d, &settings))
+	add(l.VPoolCreate(d, vmm.Config{Name: "v", CapacityBytes: 4 << 20, PageBytes: 64 << 10}))
+	add(l.SharedPoolCreate(d, vmm.SharedConfig{Name: "s", PageBytes: 64 << 10, LimitBytes: 4 << 20}))
+	require.NoError(t, l.ModelRegister(b.argumentRef(), vmm.ModelConfig{VirtualBytes: 4 << 20}))
+	managed := manager.DefaultConfig()
+	managed.PoolConfigs = map[manager.MemoryType]pool.Config{manager.General: settings}
+	add(l.ManagerCreate(d, &managed))
+	add(l.MonitorCreate(MonitorConfig{}))
+	require.NoError(t, l.MonitorRegister(b.ids[handle.Monitor], b.ids[handle.Manager]))
+	add(l.PlacementCreateOwn("mine", func(PlacementRequest, []PlacementOption) (int, error) { return 0, nil }))
+	add(l.GenericPoolCreate(unified.DefaultMemoryConfig().WithTracking(true)))
+	memory := unified.DefaultMemoryConfig().WithTracking(true).WithMinFreeBytes(0).WithCPUFallback(false)
+	m := add(l.GPUManagerCreate(GPUManagerConfig{Device: d, Memory: memory}))
+	add(l.GPUManagerTracker(m))
+	add(l.GPUManagerAllocate(m, 0, unified.Request{Shape: unified.Shape{DType: unified.U8, Len: 64}}))
+	return b
+}
+
+func (b *deathbed) argumentRef() ModelRef { return ModelRef{Pool: b.ids[handle.SharedPool], ID: "m"} }
+
+// argument makes up one that is fit for a call.
+func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
+	made := reflect.New(of).Elem()
+	switch made.Interface().(type) {
+	case ModelRef:
+		return reflect.ValueOf(b.argumentRef())
+	case GPUManagerConfig:
+		return reflect.ValueOf(GPUManagerConfig{Device: b.ids[handle.Device], Memory: unified.DefaultMemoryConfig().WithCPUFallback(false)})
+	case PlacementRequest:
+		return reflect.ValueOf(PlacementRequest{Request: placement.Request{SizeBytes: 64}, Devices: []uint64{b.ids[handle.Device]}})
+	}
+	switch of.Kind() {
+	case reflect.Uint64:
+		if id, is := b.ids[kind]; is {
+			made.SetUint(id)
+		}
+	case reflect.Slice:
+		return reflect.MakeSlice(of, 1, 1)
+	case reflect.Func:
+		return reflect.MakeFunc(of, func([]reflect.Value) (results []reflect.Value) {
+			for i := range of.NumOut() {
+				results = append(results, reflect.Zero(of.Out(i)))
+			}
+			return results
+		})
+	case reflect.Bool:
+		made.SetBool(true)
+	}
+	return made
+}
+
+// call calls a method and gives its error.
+func (b *deathbed) call(name string) error {
+	method := reflect.ValueOf(b.Library).MethodByName(name)
+	var arguments []reflect.Value
+	for i := range method.Type().NumIn() {
+		kind := handle.Kind(0)
+		if i < len(takes[name]) {
+			kind = takes[name][i]
+		}
+		arguments = append(arguments, b.argument(method.Type().In(i), kind))
+	}
+	results := method.Call(arguments)
+	err, _ := results[len(results)-1].Interface().(error)
+	return err
+}
+
+// ends has an object be over with its handle still there, as the calls that end it have
+// it for a moment. They hold object.destroying meanwhile.
+var ends = map[string]struct {
+	kind handle.Kind
+	end  func(t *testing.T, b *deathbed, id uint64)
+}{
+	"pool": {handle.Pool, func(t *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.pools.Get(id)
+		entry.destroying.Lock()
+		require.NoError(t, entry.pool.Close(true))
+	}},
+	"virtual pool": {handle.VirtualPool, func(t *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.vpools.Get(id)
+		entry.destroying.Lock()
+		require.NoError(t, entry.pool.Close(true))
+	}},
+	"shared pool": {handle.SharedPool, func(t *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.sharedPools.Get(id)
+		entry.destroying.Lock()
+		require.NoError(t, entry.pool.Close(true))
+	}},
+	"manager": {handle.Manager, func(t *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.managers.Get(id)
+		entry.destroying.Lock()
+		require.NoError(t, entry.manager.Close(true))
+	}},
+	"gpu manager":                   {handle.GPUManager, endGPUManager},
+	"tracker, with its gpu manager": {handle.Tracker, endGPUManager},
+	"buffer, with its gpu manager":  {handle.Buffer, endGPUManager},
+	"buffer": {handle.Buffer, func(t *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.buffers.Get(id)
+		entry.destroying.Lock()
+		require.NoError(t, entry.buffer.Free(nil))
+	}},
+	"buffer that is taken": {handle.Buffer, func(t *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.buffers.Get(id)
+		entry.destroying.Lock()
+		_, err := entry.buffer.Take(unified.GPU)
+		require.NoError(t, err)
+	}},
+	"generic pool": {handle.GenericPool, func(t *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.genericPools.Get(id)
+		require.NoError(t, entry.end("test", true))
+	}},
+	"tracker, with its generic pool": {handle.Tracker, func(t *testing.T, b *deathbed, _ uint64) {
+		entry, _ := b.genericPools.Get(b.ids[handle.GenericPool])
+		b.ids[handle.Tracker] = entry.tracker
+		require.NoError(t, entry.end("test", true))
+	}},
+	"monitor": {handle.Monitor, func(_ *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.monitors.Get(id)
+		entry.monitor.Close(false)
+	}},
+	"placement strategy": {handle.Placement, func(_ *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.placements.Get(id)
+		entry.end(false)
+	}},
+	"device": {handle.Device, func(t *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.devices.Get(id)
+		require.True(t, b.claim(entry))
+		require.NoError(t, b.emptyDevice(entry, true, nil))
+		require.NoError(t, entry.engine.Close())
+	}},
+}
+
+func endGPUManager(t *testing.T, b *deathbed, _ uint64) {
+	entry, _ := b.gpuManagers.Get(b.ids[handle.GPUManager])
+	entry.destroying.Lock()
+	require.NoError(t, entry.manager.Close(true))
+}
+
+// Whoever comes between the end of an object and that of its handle hears that the
+// handle is invalid, and nothing else.
+func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
+	for title, c := range ends {
+		t.Run(title, func(t *testing.T) {
+			var names []string
+			for name, kinds := range takes {
+				if slices.Contains(kinds, c.kind) {
+					names = append(names, name)
+				}
+			}
+			// Those that take the handle away come last.
+			slices.SortFunc(names, func(a, b string) int { return cmp.Or(order(a)-order(b), cmp.Compare(a, b)) })
+			require.Greater(t, len(names), 3)
+			b := newDeathbed(t)
+			c.end(t, b, b.ids[c.kind])
+			for _, name := range names {
+				switch err := b.call(name); {
+				case err == nil:
+					assert.Contains(t, tells, name, "%s found nothing wrong with an object that is over", name)
+				case slices.Contains(enders, name):
+					assert.Contains(t, []device.Code{device.CodeInvalidHandle, device.CodeBusy}, device.CodeOf(err), "%s: %v", name, err)
+				default:
+					assert.Equal(t, device.CodeInvalidHandle, device.CodeOf(err), "%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// enders lists the calls that end an object, which are CodeBusy while another one does.
+var enders = []string{
+	"PoolDestroy", "VPoolDestroy", "SharedPoolDestroy", "ManagerDestroy", "GPUManagerDestroy", "BufferFree", "BufferTake",
+}
+
+func order(name string) int {
+	if strings.HasSuffix(name, "Destroy") {
+		return 1
+	}
+	return 0
+}
