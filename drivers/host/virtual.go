@@ -40,6 +40,8 @@ type virtualMemory struct {
 	stores       []*store
 	// found is where look puts its answer.
 	found []listed
+	// lists are lists of runs that calls have done with.
+	lists [][]run
 }
 
 // virtualMapper is the system's part, or why the call cannot be.

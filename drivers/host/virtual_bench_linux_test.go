@@ -139,6 +139,37 @@ func mapBare(addr device.Addr, fd, count int, scattered bool) {
 	}
 }
 
+// BenchmarkVirtualBooks is 512 scattered pages in one call without the system: what
+// the notes of them cost.
+func BenchmarkVirtualBooks(b *testing.B) {
+	const count = 512
+	m := systemMapper()
+	o := openForced(b, m)
+	pages := createPages(b, o, 2*count, scriptPage, device.BackingMovable)
+	order := make([]device.Page, count)
+	for i := range order {
+		order[i] = pages[2*i]
+	}
+	addr := reserveRange(b, o, count*benchPage)
+	m.virtual.mapFile = func(uint64, uint64, filePart, device.Access) error { return nil }
+	nothing := func(uint64, uint64) error { return nil }
+	m.virtual.keepFromChildren, m.virtual.clear = nothing, nothing
+	m.virtual.loosen = func(uint64, uint64) {}
+	var note, give, take []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		_ = o.Map(addr, order)
+		mapped := time.Now()
+		_ = o.SetAccess(addr, count*scriptPage, device.AccessReadWrite)
+		given := time.Now()
+		_ = o.Unmap(addr, count*scriptPage)
+		note, give, take = append(note, mapped.Sub(start)), append(give, given.Sub(mapped)), append(take, time.Since(given))
+	}
+	b.ReportMetric(median(note)/count*1e3, "map-ns/page")
+	b.ReportMetric(median(give)/count*1e3, "access-ns/page")
+	b.ReportMetric(median(take)/count*1e3, "unmap-ns/page")
+}
+
 // BenchmarkGiveBack is memory that was written all over and goes back to the
 // system: 1 GiB.
 func BenchmarkGiveBack(b *testing.B) {

@@ -82,14 +82,17 @@ func (v *virtualMemory) claimRange(
 	}
 	var busy error
 	whole := true
-	covered := r.each(address, size, func(p place) bool {
-		whole = whole && p.address >= address && p.address+p.pageBytes <= address+size
-		switch {
-		case busy != nil:
-		case p.changing:
-			busy = device.Errorf(device.CodeBusy, op, "address %#x: another call changes the page there", p.address)
-		case p.uses > 0 && takes(*p.pageSlot):
-			busy = device.Errorf(device.CodeBusy, op, "address %#x: %d uses of the page there by queued work", p.address, p.uses)
+	covered := r.stretches(address, size, func(s stretch) bool {
+		whole = whole && s.address >= address && s.end() <= address+size
+		for i := range s.slots {
+			p := &s.slots[i]
+			switch at := s.address + uint64(i)*s.pageBytes; {
+			case !p.changing && p.uses == 0 || busy != nil:
+			case p.changing:
+				busy = device.Errorf(device.CodeBusy, op, "address %#x: another call changes the page there", at)
+			case takes(*p):
+				busy = device.Errorf(device.CodeBusy, op, "address %#x: %d uses of the page there by queued work", at, p.uses)
+			}
 		}
 		return true
 	})
@@ -104,12 +107,14 @@ func (v *virtualMemory) claimRange(
 		return claimed{}, busy
 	}
 	c := claimed{space: r, address: address, size: size}
-	growth := v.growth(c, func(pageSlot) device.Access { return access })
+	growth := v.growth(c, wish{access: access})
 	if err := v.owner.takeMappings(op, growth); err != nil {
 		return claimed{}, err
 	}
-	r.each(address, size, func(p place) bool {
-		p.counted, p.changing = uint8(access), true
+	r.stretches(address, size, func(s stretch) bool {
+		for i := range s.slots {
+			s.slots[i].counted, s.slots[i].changing = uint8(access), true
+		}
 		return true
 	})
 	return c, nil
@@ -140,8 +145,7 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 		v.mu.Unlock()
 		return o.about(err)
 	}
-	var few [fewRuns]run
-	runs := v.runs(few[:0], c, func(pageSlot) device.Access { return access })
+	runs := v.runs(v.lend(), c, wish{access: access})
 	v.mu.Unlock()
 	if access != device.AccessNone && hasPrivate(runs) && c.space.primed.CompareAndSwap(false, true) {
 		o.prime(c.space, runs)
@@ -153,10 +157,13 @@ func (o *openDevice) SetAccess(addr device.Addr, size uint64, access device.Acce
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	c.space.each(c.address, c.size, func(p place) bool {
-		p.access, p.changing = uint8(access), false
+	c.space.stretches(c.address, c.size, func(s stretch) bool {
+		for i := range s.slots {
+			s.slots[i].access, s.slots[i].changing = uint8(access), false
+		}
 		return true
 	})
+	v.lent(runs)
 	return nil
 }
 
@@ -180,9 +187,8 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 		v.mu.Unlock()
 		return o.about(err)
 	}
-	var few, others [fewRuns]run
-	files := v.runs(few[:0], c, func(s pageSlot) device.Access { return device.Access(s.access) })
-	runs := v.runs(others[:0], c, func(pageSlot) device.Access { return device.AccessNone })
+	files := v.runs(v.lend(), c, wish{noted: true})
+	runs := v.runs(v.lend(), c, wish{access: device.AccessNone})
 	v.mu.Unlock()
 	v.loosen(files)
 	done, err := v.apply(c.space, runs)
@@ -196,14 +202,18 @@ func (o *openDevice) Unmap(addr device.Addr, size uint64) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	c.space.each(c.address, c.size, func(p place) bool {
-		s, index := v.of(p.page)
-		s.pages[index].address = 0
-		*p.pageSlot = pageSlot{}
-		c.space.table(p.pageBytes).mapped--
-		c.space.mapped--
+	c.space.stretches(c.address, c.size, func(part stretch) bool {
+		for i := range part.slots {
+			s, index := v.of(part.slots[i].page)
+			s.pages[index].address = 0
+		}
+		clear(part.slots)
+		c.space.table(part.pageBytes).mapped -= len(part.slots)
+		c.space.mapped -= len(part.slots)
 		return true
 	})
+	v.lent(files)
+	v.lent(runs)
 	return nil
 }
 

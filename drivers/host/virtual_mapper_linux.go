@@ -113,6 +113,9 @@ func openMemoryFile(size uint64) (int, uint64, error) {
 		_ = unix.Close(fd)
 		return -1, 0, err
 	}
+	// Nobody asks when a page was last mapped, and to note it takes a fiftieth of
+	// the time that mapping one takes.
+	_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, unix.O_NOATIME)
 	return fd, size, nil
 }
 

@@ -1,10 +1,13 @@
 package host
 
 import (
+	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"ferrum_mem/core/device"
 )
@@ -73,4 +76,47 @@ func TestSpareMappings(t *testing.T) {
 	require.NoError(t, o.Release(pages))
 	require.NoError(t, o.Unreserve(addr, 4*scriptPage))
 	require.NoError(t, o.Close())
+}
+
+// To map a part of a file of memory leaves the file as it was: a note of when that was
+// would cost each page that is mapped.
+func TestMappingIsNotNotedInTheFile(t *testing.T) {
+	o, addr, _ := openVirtual(t, 2, scriptPage, device.BackingMovable)
+	fd := o.virtual.stores[0].fd
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	require.NoError(t, err)
+	require.NotZero(t, flags&unix.O_NOATIME)
+	long := unix.Timespec{Sec: 1}
+	require.NoError(t, unix.UtimesNanoAt(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), []unix.Timespec{long, long}, 0))
+	require.NoError(t, o.SetAccess(addr, 2*scriptPage, device.AccessRead))
+	var status unix.Stat_t
+	require.NoError(t, unix.Fstat(fd, &status))
+	require.Equal(t, long.Sec, status.Atim.Sec)
+}
+
+// Lists of runs are used again, by one call at a time, and long ones are not kept.
+func TestListsOfRunsAreUsedAgain(t *testing.T) {
+	const count = 2*moreRuns + 1
+	o, addr, pages := openVirtual(t, count, scriptPage, device.BackingMovable)
+	v := o.virtual
+	require.Len(t, v.lists, 1)
+	kept := &v.lists[0][:1][0]
+	require.NoError(t, o.SetAccess(addr, scriptPage, device.AccessRead))
+	require.Len(t, v.lists, 1)
+	require.Same(t, kept, &v.lists[0][:1][0])
+	one, other := v.lend(), v.lend()
+	require.NotNil(t, one)
+	require.Nil(t, other, "it is lent")
+	v.lent(one)
+	require.NoError(t, o.Unmap(addr, count*scriptPage))
+	require.Len(t, v.lists, 2, "what was mapped and what is then")
+
+	slices.Reverse(pages)
+	require.NoError(t, o.Map(addr, pages))
+	require.NoError(t, o.SetAccess(addr, count*scriptPage, device.AccessReadWrite))
+	require.Len(t, v.lists, 1, "one had got too long")
+	for range 2 * keptLists {
+		v.lent(make([]run, 1))
+	}
+	require.Len(t, v.lists, keptLists)
 }

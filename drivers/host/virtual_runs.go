@@ -45,111 +45,148 @@ func (v *virtualMemory) pieces(op string, address, size uint64) ([]run, error) {
 	if !r.covered(address, size) {
 		return nil, device.Errorf(device.CodeNotMapped, op, "address %#x, size %d: not mapped throughout", address, size)
 	}
-	return v.runs(nil, claimed{space: r, address: address, size: size},
-		func(pageSlot) device.Access { return device.AccessReadWrite }), nil
+	return v.runs(nil, claimed{space: r, address: address, size: size}, wish{access: device.AccessReadWrite}), nil
+}
+
+// wish is the access that pages are to have: one for all, or what the notes say.
+type wish struct {
+	access device.Access
+	noted  bool
+}
+
+func (w wish) of(s *pageSlot) device.Access {
+	if w.noted {
+		return device.Access(s.access)
+	}
+	return w.access
 }
 
 const (
-	// fewRuns have room on the stack of who asks for them: most ranges are one.
-	fewRuns = 4
-	// moreRuns bounds the room that is made for further ones at a time.
+	// moreRuns bounds the room that is made for further runs at a time, and what is
+	// kept of it.
 	moreRuns = 1024
+	// keptLists is how many lists of runs are kept for later calls.
+	keptLists = 4
 )
+
+// lend gives an empty list of runs that has room, or nil. The caller holds v.mu, and
+// gives the list back with lent or leaves it to the collector.
+func (v *virtualMemory) lend() []run {
+	n := len(v.lists)
+	if n == 0 {
+		return nil
+	}
+	list := v.lists[n-1]
+	v.lists = v.lists[:n-1]
+	return list[:0]
+}
+
+// lent takes a list back that nobody reads any more. The caller holds v.mu.
+func (v *virtualMemory) lent(list []run) {
+	if len(v.lists) < keptLists && cap(list) <= 2*moreRuns {
+		v.lists = append(v.lists, list)
+	}
+}
 
 // runs appends to an empty list the calls that give each page of a range its access.
 // The caller holds v.mu; the range is mapped throughout.
-func (v *virtualMemory) runs(list []run, c claimed, access func(pageSlot) device.Access) []run {
-	var last *run
-	c.space.each(c.address, c.size, func(p place) bool {
-		s, index := v.of(p.page)
-		address, size, file, wanted := p.address, p.pageBytes, s.part(index), access(*p.pageSlot)
-		if cut := max(c.address, address) - address; cut > 0 {
-			address, size, file.offset = c.address, size-cut, file.offset+cut
+func (v *virtualMemory) runs(list []run, c claimed, w wish) []run {
+	end := c.address + c.size
+	c.space.stretches(c.address, c.size, func(part stretch) bool {
+		address, found := part.address, list
+		for i := range part.slots {
+			s, index := v.of(part.slots[i].page)
+			size, file, wanted := part.pageBytes, s.part(index), w.of(&part.slots[i])
+			if address < c.address {
+				cut := c.address - address
+				address, size, file.offset = c.address, size-cut, file.offset+cut
+			}
+			size = min(size, end-address)
+			if n := len(found); n > 0 && found[n-1].reaches(address, s, file.offset, wanted) {
+				found[n-1].size += size
+			} else {
+				if n == cap(found) {
+					found = slices.Grow(found, int(min((end-address-1)/s.pageBytes+1, moreRuns)))
+				}
+				found = append(found, run{address: address, size: size, store: s, file: file, access: wanted})
+			}
+			address += size
 		}
-		size = min(size, c.address+c.size-address)
-		if last != nil && last.reaches(address, s, file.offset, wanted) {
-			last.size += size
-			return true
-		}
-		if len(list) == cap(list) {
-			list = slices.Grow(list, int(min((c.address+c.size-address-1)/s.pageBytes+1, moreRuns)))
-		}
-		list = append(list, run{address: address, size: size, store: s, file: file, access: wanted})
-		last = &list[len(list)-1]
+		list = found
 		return true
 	})
 	return list
 }
 
-// sight is what a mapping of the system looks like at a page: the zero value is
-// bare address space, which pages without access are as well.
+// sight is a page as mappings are counted: where it lies, and its access before a
+// change and after it. The zero value is bare address space, which pages without
+// access are to the system as well.
 type sight struct {
-	store  *store
-	end    uint64
-	access device.Access
+	store        *store
+	offset       uint64
+	old, renewed device.Access
 }
 
-// parted says whether the system needs two mappings where one sight ends and the
-// next one begins.
-func (s sight) parted(store *store, offset uint64, access device.Access) bool {
-	switch {
-	case access == device.AccessNone || s.access == device.AccessNone:
-		return s.access != access
-	case s.access != access || s.store.backing != store.backing || store.shareable():
-		return true
-	}
-	return store.backing == device.BackingMovable && (s.store != store || s.end != offset)
+func (v *virtualMemory) sight(p *pageSlot, renewed device.Access) sight {
+	s, index := v.of(p.page)
+	return sight{store: s, offset: index * s.pageBytes, old: device.Access(p.counted), renewed: renewed}
 }
 
-// growth is how many mappings more there are when a range gets its new access. The
-// caller holds v.mu.
-func (v *virtualMemory) growth(c claimed, access func(pageSlot) device.Access) int64 {
-	var before, after sight
-	var growth int64
-	// What lies in front of the reservation and behind it is no part of it.
-	edge := c.address == c.space.base()
-	look := func(p place, old, renewed device.Access) {
-		s, index := v.of(p.page)
-		if !edge && s == before.store && s.backing == device.BackingPrivate && old == before.access && renewed == after.access {
-			// Private pages of one kind in a row: neither is parted from the last.
-			return
-		}
-		offset := index * s.pageBytes
-		if !edge && before.parted(s, offset, old) {
-			growth--
-		}
-		if !edge && after.parted(s, offset, renewed) {
-			growth++
-		}
-		edge = false
-		before, after = sight{store: s, end: offset + s.pageBytes, access: old}, sight{store: s, end: offset + s.pageBytes, access: renewed}
+// joins says whether a page and the one in front of it can be one mapping, where both
+// have the same access.
+func (s *sight) joins(front *sight) bool {
+	switch s.store.backing {
+	case device.BackingPrivate:
+		return front.store.backing == device.BackingPrivate
+	case device.BackingMovable:
+		return s.store == front.store && s.offset == front.offset+s.store.pageBytes
 	}
-	same := func(p place) bool {
-		look(p, device.Access(p.counted), device.Access(p.counted))
-		return false
+	return false
+}
+
+// seam is how many mappings more there are between a page and what is in front of it
+// after the change.
+func (s *sight) seam(front *sight) (more int64) {
+	if s.old != front.old || s.old != device.AccessNone && !s.joins(front) {
+		more--
 	}
-	if !edge {
-		edge = true
-		c.space.each(c.address-1, 1, same)
-		edge = false
+	if s.renewed != front.renewed || s.renewed != device.AccessNone && !s.joins(front) {
+		more++
 	}
-	c.space.each(c.address, c.size, func(p place) bool {
-		look(p, device.Access(p.counted), access(*p.pageSlot))
+	return more
+}
+
+// growth is how many mappings more there are when a range gets its new access. What
+// lies in front of the reservation and behind it is no part of it. The caller holds
+// v.mu.
+func (v *virtualMemory) growth(c claimed, w wish) (growth int64) {
+	beside := func(address uint64) (found sight) {
+		c.space.each(address, 1, func(p place) bool {
+			found = v.sight(p.pageSlot, device.Access(p.counted))
+			return true
+		})
+		return found
+	}
+	var last sight
+	first := c.address == c.space.base()
+	if !first {
+		last = beside(c.address - 1)
+	}
+	c.space.stretches(c.address, c.size, func(part stretch) bool {
+		front, more := last, int64(0)
+		for i := range part.slots {
+			page := v.sight(&part.slots[i], w.of(&part.slots[i]))
+			if !first {
+				more += page.seam(&front)
+			}
+			first, front = false, page
+		}
+		last, growth = front, growth+more
 		return true
 	})
-	end := c.address + c.size
-	if end == c.space.base()+c.space.size() {
-		return growth
-	}
-	if next, _ := c.space.find(end - c.space.base()); next != nil {
-		c.space.each(end, 1, same)
-		return growth
-	}
-	if before.access != device.AccessNone {
-		growth--
-	}
-	if after.access != device.AccessNone {
-		growth++
+	if end := c.address + c.size; end != c.space.base()+c.space.size() {
+		next := beside(end)
+		growth += next.seam(&last)
 	}
 	return growth
 }
@@ -240,7 +277,7 @@ func (v *virtualMemory) undo(c claimed, done uint64) {
 		part.size = done - c.address
 	}
 	v.mu.Lock()
-	runs := v.runs(nil, part, func(s pageSlot) device.Access { return device.Access(s.access) })
+	runs := v.runs(nil, part, wish{noted: true})
 	v.mu.Unlock()
 	left := runs[:0]
 	for _, old := range runs {
@@ -256,7 +293,7 @@ func (v *virtualMemory) undo(c claimed, done uint64) {
 			return true
 		})
 	}
-	v.owner.driver.mappings.count.Add(v.growth(c, func(s pageSlot) device.Access { return device.Access(s.access) }))
+	v.owner.driver.mappings.count.Add(v.growth(c, wish{noted: true}))
 	c.space.each(c.address, c.size, func(p place) bool {
 		p.counted, p.changing = p.access, false
 		return true

@@ -97,31 +97,54 @@ func (r *reservation) find(offset uint64) (*slotTable, uint64) {
 	return nil, 0
 }
 
-// each visits the pages under a range, in order, while visit says true. It is
-// false when that ended early or a part of the range is not mapped.
-func (r *reservation) each(address, size uint64, visit func(p place) bool) bool {
+// stretch is mapped pages that follow each other in one chunk of a table.
+type stretch struct {
+	slots              []pageSlot
+	address, pageBytes uint64
+}
+
+func (s *stretch) end() uint64 { return s.address + uint64(len(s.slots))*s.pageBytes }
+
+// stretches visits the pages under a range, in order, as many at a time as lie
+// together, while visit says true. It is false when that ended early or a part of
+// the range is not mapped.
+func (r *reservation) stretches(address, size uint64, visit func(s stretch) bool) bool {
 	for at, end := address-r.base(), address-r.base()+size; at < end; {
 		t, index := r.find(at)
 		if t == nil {
 			return false
 		}
-		for ; at < end; index++ {
-			s := t.at(index)
-			if s == nil || s.page == 0 {
-				break
-			}
-			at = (index + 1) * t.pageBytes
-			if !visit(place{pageSlot: s, address: r.base() + at - t.pageBytes, pageBytes: t.pageBytes}) {
-				return false
-			}
+		slots := t.chunks[index/chunkSlots][index%chunkSlots:]
+		if most := (end-1)/t.pageBytes - index + 1; most < uint64(len(slots)) {
+			slots = slots[:most]
 		}
+		n := 1
+		for n < len(slots) && slots[n].page != 0 {
+			n++
+		}
+		if !visit(stretch{slots: slots[:n], address: r.base() + index*t.pageBytes, pageBytes: t.pageBytes}) {
+			return false
+		}
+		at = (index + uint64(n)) * t.pageBytes
 	}
 	return true
 }
 
+// each visits the pages under a range one by one, as stretches does.
+func (r *reservation) each(address, size uint64, visit func(p place) bool) bool {
+	return r.stretches(address, size, func(s stretch) bool {
+		for i := range s.slots {
+			if !visit(place{pageSlot: &s.slots[i], address: s.address + uint64(i)*s.pageBytes, pageBytes: s.pageBytes}) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // covered says whether a range is mapped throughout.
 func (r *reservation) covered(address, size uint64) bool {
-	return r.each(address, size, func(place) bool { return true })
+	return r.stretches(address, size, func(stretch) bool { return true })
 }
 
 // occupied is the address of a page that lies somewhere in a range.

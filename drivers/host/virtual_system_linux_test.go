@@ -223,6 +223,8 @@ func TestMappingsAreCounted(t *testing.T) {
 	o, addr, pages := openVirtual(t, count, scriptPage, device.BackingMovable)
 	private := make([]device.Page, count)
 	require.NoError(t, o.Create(private, scriptPage, device.BackingPrivate))
+	shareable := make([]device.Page, count)
+	require.NoError(t, o.Create(shareable, scriptPage, device.BackingShareable))
 	require.NoError(t, o.Unmap(addr, count*scriptPage))
 	rapid.Check(t, func(t *rapid.T) {
 		place := func(i int) device.Addr { return addr + device.Addr(uint64(i)*scriptPage) }
@@ -230,7 +232,7 @@ func TestMappingsAreCounted(t *testing.T) {
 		for range 20 {
 			i := rapid.IntRange(0, count-1).Draw(t, "place")
 			if !mapped[i] {
-				from := rapid.SampledFrom([][]device.Page{pages, private}).Draw(t, "backing")
+				from := rapid.SampledFrom([][]device.Page{pages, private, shareable}).Draw(t, "backing")
 				mapped[i] = o.Map(place(i), from[(i+rapid.IntRange(0, 1).Draw(t, "page"))%count:][:1]) == nil
 			} else if rapid.IntRange(0, 3).Draw(t, "unmap") == 0 {
 				require.NoError(t, o.Unmap(place(i), scriptPage))
@@ -252,7 +254,7 @@ func TestMappingsAreCounted(t *testing.T) {
 		}
 		require.Zero(t, o.driver.mappings.count.Load())
 	})
-	require.NoError(t, o.Release(private))
+	require.NoError(t, o.Release(slices.Concat(private, shareable)))
 }
 
 const childVariable = "FERRUM_HOST_TEST_FORK"
