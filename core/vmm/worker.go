@@ -160,9 +160,11 @@ func (ph *Physical) keepTicking() bool {
 	return ph.ticking
 }
 
-// wantReady wakes the worker if too few pages are ready. The caller holds mu.
+// wantReady wakes the worker if too few pages are ready, and it can make some so. The
+// caller holds mu.
 func (ph *Physical) wantReady() {
-	if ph.idle+ph.parked < ph.ready || ph.idle < (ph.ready+1)/2 && ph.parked > 0 {
+	few, room := ph.idle+ph.parked < ph.ready, ph.created < ph.limitPages()
+	if few && room || ph.idle < (ph.ready+1)/2 && ph.parked > 0 {
 		ph.wanted = true
 		ph.kick()
 	}

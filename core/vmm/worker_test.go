@@ -36,6 +36,32 @@ func TestReadyPagesAreCreatedAhead(t *testing.T) {
 	r.quit(t)
 }
 
+// Where the limit leaves no page to be made ready, nobody is woken to make one.
+func TestNoWorkAtTheLimit(t *testing.T) {
+	r := newRig(t, devicetest.Config{}, func(c *Config) { c.ReadyPages, c.LimitBytes = 3, 4*page })
+	ph := r.pool.physical
+	_, err := r.pool.Allocate(0, 3*page)
+	require.NoError(t, err)
+	require.True(t, ph.wanted)
+	ph.Settle()
+	require.Equal(t, uint64(1), r.pool.Stats().ReadyPages)
+	_, err = r.pool.Allocate(3*page, page)
+	require.NoError(t, err)
+	require.False(t, ph.wanted)
+	require.NoError(t, r.pool.Deallocate(3*page, page, nil))
+	_, err = r.pool.Allocate(4*page, page)
+	require.NoError(t, err, "the parked page moves")
+	require.False(t, ph.wanted)
+	require.NoError(t, r.pool.SetLimit(8*page))
+	_, err = r.pool.Allocate(5*page, page)
+	require.NoError(t, err)
+	require.True(t, ph.wanted)
+	ph.Settle()
+	require.Equal(t, uint64(3), r.pool.Stats().ReadyPages)
+	r.check(t)
+	r.quit(t)
+}
+
 func TestParkedPagesAreTakenBeforeNewOnes(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, func(c *Config) { c.ReadyPages = 4 })
 	ph := r.pool.physical
