@@ -63,13 +63,9 @@ func (m *Manager) giveBack(b *block) error {
 		return err
 	}
 	if m.config.EnableDebug {
-		scrubbed, err := m.markFreed(b.memory, fences)
-		if err != nil {
+		if fences, err = m.markFreed(b.memory, fences); err != nil {
 			m.owner.closeEvents(fences...)
 			return err
-		}
-		if scrubbed != nil {
-			fences = append(fences, scrubbed)
 		}
 	}
 	// The next block there is nothing that this one's hints were about.

@@ -43,37 +43,52 @@ func (m *Manager) markNew(memory pool.Block) error {
 	return nil
 }
 
-// markFreed queues a fill behind the events after which a block's memory is
-// free, and gives the event that marks its end; nil when it has been waited for.
-func (m *Manager) markFreed(memory pool.Block, fences []device.Event) (device.Event, error) {
+// markFreed queues a fill behind the events after which a block's memory is free. It
+// gives the events that are left to be waited for, and to be closed, also when it fails:
+// the fill's own, unless that has been waited for, and those that the stream has not
+// taken over.
+func (m *Manager) markFreed(memory pool.Block, fences []device.Event) (left []device.Event, err error) {
 	s, err := m.factory.defaultStream(m.owner)
 	if err != nil {
-		return nil, err
+		return fences, err
 	}
-	var filled device.Event
+	left = fences
 	err = s.queue("manager.mark_freed", func(dev device.Stream) error {
-		for _, fence := range fences {
+		left = make([]device.Event, 0, len(fences)+1)
+		for i, fence := range fences {
 			err := dev.WaitEvent(fence)
+			if err == nil {
+				left = append(left, fence)
+				continue
+			}
 			if errors.Is(err, device.CodeUnsupported) {
-				// An event of another backend is waited for by the host, on the
-				// stream's own thread.
-				err = dev.HostFunction(func() { s.fail(fence.Synchronize(device.Forever)) })
+				err = m.awaitOnStream(s, dev, fence)
 			}
 			if err != nil {
+				left = append(left, fences[i:]...)
 				return err
 			}
 		}
 		if err := dev.Fill(memory.Addr, device.Pattern{Value: FreedBlockPattern, WidthBytes: 1}, memory.SizeBytes); err != nil {
 			return err
 		}
-		var err error
-		if filled, err = dev.RecordEvent(); err != nil {
+		filled, err := dev.RecordEvent()
+		if err != nil {
 			// The block's content is on its way to be lost, so there is no way
 			// back: without an event the end is waited for.
-			filled = nil
 			return s.drain()
 		}
+		left = append(left, filled)
 		return nil
 	})
-	return filled, err
+	return left, err
+}
+
+// awaitOnStream has an event of another backend waited for by the host, on the stream's
+// own thread, which closes it then: whoever waits for the stream need not know of it.
+func (m *Manager) awaitOnStream(s *stream, dev device.Stream, fence device.Event) error {
+	return dev.HostFunction(func() {
+		s.fail(fence.Synchronize(device.Forever))
+		m.owner.closeEvents(fence)
+	})
 }

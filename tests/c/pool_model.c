@@ -1,6 +1,7 @@
 #include "pool_model.h"
 
 #include "fixture.h"
+#include "on_device.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -105,23 +106,6 @@ static void wrong(const char *format, ...) {
 
 /* ------------------------------------------------------ streams and work */
 
-typedef struct {
-    uint64_t address, size;
-    unsigned char before, after;
-    int first; /* no bytes to expect yet */
-} job;
-
-/* Expects the byte of before in all of the block, and leaves that of after. */
-static void run_job(void *data) {
-    job *j = data;
-    unsigned char *bytes = (unsigned char *)(uintptr_t)j->address;
-    if (!j->first && (bytes[0] != j->before ||
-                      memcmp(bytes, bytes + 1, (size_t)j->size - 1) != 0))
-        atomic_store(&damaged, 1);
-    memset(bytes, j->after, (size_t)j->size);
-    free(j);
-}
-
 static void pass(void *data) {
     stream_model *s = data;
     turnstile *t = &s->gate;
@@ -168,11 +152,11 @@ static void order(block_model *b, stream_model *s) {
     b->last = s;
 }
 static void work(block_model *b, stream_model *s, int first) {
-    job *j = malloc(sizeof *j);
     order(b, s);
-    *j = (job){b->address, b->usable, b->mark, (unsigned char)draw(256), first};
-    b->mark = j->after;
-    WORKS(ferrum_stream_host_function(s->handle, run_job, j));
+    block_work w = {b->address, b->usable, b->mark, (unsigned char)draw(256),
+                    first,      &damaged};
+    b->mark = w.after;
+    WORKS(queue_work(s->handle, w));
 }
 
 /* ----------------------------------------------------------------- picking */
@@ -683,8 +667,8 @@ int pool_model_fails(decisions *d, const char *name) {
 }
 
 void pool_model_start(void) {
-    MUST(ferrum_device_open("cpu:0", &device));
-    MUST(ferrum_device_open("cpu:1", &other));
+    MUST(ferrum_device_open(first_device(), &device));
+    MUST(ferrum_device_open(other_device(), &other));
     MUST(ferrum_stream_create(other, &foreign));
     for (int i = 0; i < STREAMS; i++) {
         pthread_mutex_init(&streams[i].gate.mutex, NULL);

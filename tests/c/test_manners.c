@@ -268,7 +268,8 @@ static void check_late_environment(void) {
     EXPECT(strstr(error.message, "FERRUM_LOG=\"loud\"") != NULL);
 }
 
-/* Loading and starting keep no file open: the host may count its own. */
+/* Loading and starting keep no file open, and leave alone how many may be: the host
+ * may count its own. */
 static int open_files(void) {
     DIR *files = opendir("/proc/self/fd");
     EXPECT(files != NULL);
@@ -281,9 +282,16 @@ static int open_files(void) {
 
 static void check_no_files(void) {
     int before = open_files();
+    struct rlimit limit, after;
+    EXPECT(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    EXPECT(limit.rlim_max > 64);
+    limit.rlim_cur = 64;
+    EXPECT(setrlimit(RLIMIT_NOFILE, &limit) == 0);
     load();
     EXPECT(lib.ferrum_init(NULL) == FERRUM_OK);
     EXPECT(open_files() == before);
+    EXPECT(getrlimit(RLIMIT_NOFILE, &after) == 0);
+    EXPECT(after.rlim_cur == limit.rlim_cur);
     EXPECT(lib.ferrum_shutdown(0) == FERRUM_OK);
     EXPECT(open_files() == before);
 }

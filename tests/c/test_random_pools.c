@@ -4,6 +4,7 @@
  * with work in flight.
  */
 #include "fixture.h"
+#include "on_device.h"
 #include "pool_model.h"
 
 #include <stdio.h>
@@ -27,7 +28,8 @@ int main(int argc, char **argv) {
     pool_model_start();
     int failed = 0, ran = 0;
     unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
-    for (; ran < (argc > 1 ? 1 : PROGRAMS) && failed == 0; ran++)
+    int programs = on_host() ? PROGRAMS : PROGRAMS / 3;
+    for (; ran < (argc > 1 ? 1 : programs) && failed == 0; ran++)
         failed += program_fails(first + (unsigned long)ran);
     if (failed == 0) {
         pool_model_stop();

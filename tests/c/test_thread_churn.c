@@ -1,10 +1,11 @@
 /*
- * 10,000 threads that live for a few calls only: each takes blocks of several
+ * 10,000 threads, or as many as are asked for, that live for a few calls only: each takes blocks of several
  * pools for several streams, frees some and leaves the others to be freed by
  * threads that come after it. At the end the books are exact and nothing is left,
  * neither in the caches of threads that are gone nor in the library's own tables.
  */
 #include "fixture.h"
+#include "on_device.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -52,9 +53,9 @@ static void check(int holds, const char *what) {
 #define CHECK(condition) check((condition), #condition)
 
 static void free_letter(letter *l, ferrum_stream stream) {
-    const unsigned char *bytes = (const unsigned char *)(uintptr_t)l->address;
     unsigned char mark = (unsigned char)l->size;
-    CHECK(bytes[0] == mark && bytes[l->size - 1] == mark);
+    CHECK(has_bytes(l->address, &mark, 1));
+    CHECK(has_bytes(l->address + l->size - 1, &mark, 1));
     CHECK(ferrum_pool_free_sized(pools[l->pool], l->address, l->size, stream) ==
           FERRUM_OK);
     atomic_fetch_add(&freed[l->pool], 1);
@@ -74,8 +75,7 @@ static void *live_shortly(void *data) {
             check(0, "ferrum_pool_alloc");
             exit(1);
         }
-        memset((void *)(uintptr_t)l->address, (unsigned char)l->size,
-               (size_t)l->size);
+        fill_bytes(l->address, (unsigned char)l->size, (size_t)l->size);
         atomic_fetch_add(&made[l->pool], 1);
     }
     for (int i = 0; i < BLOCKS; i++) {
@@ -139,7 +139,7 @@ static void start(void) {
     ferrum_config library = FERRUM_CONFIG_INIT;
     library.host_memory_bytes = 512 * MIB;
     MUST(ferrum_init(&library));
-    MUST(ferrum_device_open("cpu:0", &device));
+    MUST(ferrum_device_open(first_device(), &device));
     for (int i = 0; i < POOLS; i++) {
         ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
         config.initial_size_bytes = config.growth_increment_bytes = 8 * MIB;
@@ -152,16 +152,18 @@ static void start(void) {
         MUST(ferrum_stream_create(device, &streams[i]));
 }
 
-int main(void) {
+/* The number of threads may be on the command line. */
+int main(int argc, char **argv) {
+    uintptr_t threads = argc > 1 ? strtoul(argv[1], NULL, 10) : THREADS;
     start();
-    run_threads(0, WARM);
+    run_threads(0, threads * WARM / THREADS);
     long warm = resident_kib();
-    run_threads(WARM, THREADS);
+    run_threads(threads * WARM / THREADS, threads);
     long end = resident_kib();
 #ifndef __SANITIZE_ADDRESS__
     if (end > warm + LEFT_KIB_MAX) {
-        fprintf(stderr, "%d threads left %ld KiB\n", THREADS - WARM,
-                end - warm);
+        fprintf(stderr, "%d threads left %ld KiB\n",
+                (int)(threads - threads * WARM / THREADS), end - warm);
         atomic_store(&failed, 1);
     }
 #else

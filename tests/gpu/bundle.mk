@@ -7,6 +7,9 @@ GPU_TRACED     := arguments capture contexts kernels memory pools sharing stream
 GPU_TRACES     := $(GPU_TRACED:%=build/gpu/differential/test_%)
 GPU_SIMULATORS := $(SIMCUDA_GENERATIONS:%=build/gpu/simcuda/%/libcuda.so.1)
 GPU_PROGRAMS   := $(patsubst tests/gpu/%,$(GPU_BIN)/%,$(basename $(wildcard tests/gpu/*.c tests/gpu/*.cpp)))
+# Of tests/c those that run on any device.
+GPU_C_NAMES    := pool_calls random_pools random_programs random_threads random_virtual thread_churn
+GPU_C_PROGRAMS := $(GPU_C_NAMES:%=$(GPU_BIN)/test_%)
 GPU_LIBRARY    := build/gpu/lib/$(FILE)
 GPU_ALLOCATOR  := build/gpu/lib/libferrum_mem_allocator.so
 GPU_FLAGS       = -D_GNU_SOURCE $(C_WARNINGS) -Iinclude \
@@ -23,7 +26,7 @@ gpu-bundle: gpu-programs ## build what test-gpu takes to a machine with a GPU, i
 
 # All but the suites of core.
 .PHONY: gpu-programs
-gpu-programs: ready-test $(GPU_TRACES) $(GPU_SIMULATORS) $(GPU_PROGRAMS) $(GPU_LIBRARY) $(GPU_ALLOCATOR)
+gpu-programs: ready-test $(GPU_TRACES) $(GPU_SIMULATORS) $(GPU_PROGRAMS) $(GPU_C_PROGRAMS) $(GPU_LIBRARY) $(GPU_ALLOCATOR)
 
 # $(call gpu_suites,PACKAGES): they are to travel, so they are without debug
 # information, which is two thirds of their size, and packed.
@@ -56,6 +59,9 @@ $(GPU_LIBRARY): $(LIBRARY) $(HELPER)
 $(GPU_ALLOCATOR): build/lib/libferrum_mem_allocator.so $(GPU_LIBRARY)
 	@cp $< $@
 GPU_LINK := -Lbuild/gpu/lib -Wl,--as-needed -lferrum_mem_allocator -lferrum_mem -lpthread -ldl -lm '-Wl,-rpath,$$ORIGIN/../lib'
+$(GPU_BIN)/test_%: tests/c/test_%.c build/test/c/libsupport.a $(C_HEADERS) $(GPU_LIBRARY)
+	@mkdir -p $(dir $@)
+	$(CC) $(C_FLAGS) $< build/test/c/libsupport.a -o $@ $(GPU_LINK)
 $(GPU_BIN)/%: tests/gpu/%.c $(wildcard tests/gpu/*.h) include/ferrum_mem.h $(GPU_ALLOCATOR)
 	@mkdir -p $(dir $@)
 	$(CC) -std=gnu11 $(GPU_FLAGS) $(CFLAGS) $< -o $@ $(GPU_LINK)

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""The suites on a device: the library's own, the allocator's, and those of core's packages.
+"""The suites on a device: the library's own, the allocator's, programs of tests/c, and those of
+core's packages.
 
-  conformance_part.py [SUITE...]    only these; "library", "allocator", "core.pool", ...
+  conformance_part.py [SUITE...]    only these; "library", "allocator", "c.random_pools",
+                                    "core.pool", ...
 
 DEVICE names the device, cuda:0 where it does not. Every test of the suites that was built into
-build/gpu/suites runs; one that writes to stderr what it could not do has not passed.
+build/gpu/suites runs; one that writes to stderr what it could not do has not passed. Over the
+simulated driver, which takes its time, the programs of tests/c do less.
 """
 
 from __future__ import annotations
@@ -23,9 +26,20 @@ from typing import Any
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import bundle
 
-PROGRAMS = ("library", "allocator")
+CORPUS = bundle.ROOT / "tests" / "corpus" / "pool_calls"
+# Of tests/c: what they are told on a device, and over the simulated driver.
+C_PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
+    "c.pool_calls": ([str(CORPUS), "100"], [str(CORPUS), "0"]),
+    "c.random_pools": ([], ["1"]),
+    "c.random_programs": ([], ["8"]),
+    "c.random_threads": ([], ["1"]),
+    "c.random_virtual": ([], ["1"]),
+    "c.thread_churn": ([], ["200"]),
+}
+PROGRAMS = ("library", "allocator", *C_PROGRAMS)
 SUITES = bundle.BUNDLE / "suites"
 ENDING = ".test.gz"
+C_TOTAL = re.compile(r"(\d+) passed, (\d+) failed$")
 C_LINE = re.compile(r"(ok|not ok|skip) - (.*?)(?:: (.*))?$")
 GO_LINE = re.compile(r"--- (PASS|FAIL|SKIP): (\S+) \(([\d.]+)s\)$")
 OUTCOMES = {
@@ -57,20 +71,30 @@ class Suite:
 
 
 def run_program(name: str, clock: bundle.Clock, variables: dict[str, str]) -> Suite:
-    """A program of build/gpu/bin, which says of each test what came of it."""
-    program = bundle.need(bundle.BUNDLE / "bin" / name)
+    """A program of build/gpu/bin, which says of each test what came of it, or of all together."""
+    words: list[str] = []
+    file = name
+    if name in C_PROGRAMS:
+        file = "test_" + name.removeprefix("c.")
+        words = C_PROGRAMS[name][bundle.is_simulated(bundle.driver_library())]
+    program = bundle.need(bundle.BUNDLE / "bin" / file)
     suite = Suite(name)
     start = time.monotonic()
-    done = bundle.run([program], clock.left(120), **variables)
+    done = bundle.run([program, *words], clock.left(120), **variables)
     suite.seconds = time.monotonic() - start
     suite.output = done.stdout + done.stderr
     for line in done.stdout.splitlines():
         if m := C_LINE.match(line):
             suite.add(m[1], m[2])
+        elif m := C_TOTAL.match(line):
+            suite.passed += [f"program {number + 1}" for number in range(int(m[1]))]
+            suite.failed += ["a program"] * int(m[2])
     if done.returncode != 0 and not suite.failed:
         suite.failed.append(f"the program: status {done.returncode}")
     if done.stderr.strip():
         suite.failed.append(f"the program: {done.stderr.strip().splitlines()[0]}")
+    if not (suite.passed or suite.failed):
+        suite.failed.append("the program: it ran no test")
     return suite
 
 

@@ -37,6 +37,19 @@ def test_conformance(part, tmp_path, suite):
     assert len(only["passed"]) == found["passed"]
 
 
+def test_programs_of_the_c_tests(part, tmp_path):
+    """On the newest and the oldest driver, and on another device than the first."""
+    done = part("conformance_part.py", *conformance_part.C_PROGRAMS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    suites = result(tmp_path, "conformance")["suites"]
+    assert [suite["name"] for suite in suites] == list(conformance_part.C_PROGRAMS)
+    assert all(suite["passed"] for suite in suites)
+    oldest = bundle.BUNDLE / "simcuda" / "11020" / "libcuda.so.1"
+    done = part("conformance_part.py", "c.random_programs", "c.random_pools", DEVICE="cuda:1",
+                FERRUM_CUDA_LIBRARY=str(oldest))  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_suite_that_fails(part, tmp_path):
     done = part("conformance_part.py", "library", SIMCUDA_FAULT="cuMemAlloc_v2:0:2,cuMemCreate:0:2")
     assert done.returncode == 1

@@ -2,17 +2,24 @@
  * -DTRACE the macros of rules.h write down what each call gives, where they
  * otherwise insist on it. Each case runs in a process of its own. A call that
  * ends its process, or hangs, is written down as such, and the case runs again
- * without it. The lines of a case are the same from run to run: a call that is
- * made again with the same result is written once.
+ * without it. A call whose answer is open (OPEN) is made in a run of its own that
+ * ends there, so that nothing else depends on what it does. The lines of a case
+ * are the same from run to run: a call that is made again with the same result is
+ * written once.
  *
- * TRACE_RULES names a file for the rules that each line has broken, which only
- * the simulated driver knows. */
+ * A case for a device of a certain kind (its environment) is put to devices that
+ * are such. TRACE_DEADLINE is the time, in seconds since 1970, after which no
+ * case begins. Only the simulated driver knows of TRACE_RULES, a file for the
+ * rules that each line has broken, and of TRACE_ALL: every case runs then, with
+ * its environment. */
 #ifndef GPU_TRACE_H
 #define GPU_TRACE_H
 
 #include <sys/mman.h>
+#include <time.h>
 
 #pragma weak simcuda_others_take
+#pragma weak simcuda_calls
 #pragma weak simcuda_leaks
 #pragma weak simcuda_violations
 #pragma weak simcuda_rules
@@ -23,7 +30,7 @@ enum {
     TRACE_LINES = 400,
     TRACE_TEXT = 400,
     TRACE_SKIPS = 32,
-    TRACE_SECONDS = 15
+    TRACE_SECONDS = 20
 };
 
 /* What the processes of a case share. Role 0 is the case's own process, 1 one
@@ -33,16 +40,23 @@ typedef struct Trace {
     int at_line[2];
     char at_text[2][TRACE_TEXT];
     int skipped[2][TRACE_SKIPS], skips[2];
+    /* The case's open calls, and the one that this run is for, or 0. */
+    int open[TRACE_SKIPS], opens, only;
     /* "call -> result", with the rules that it broke behind a tab */
     char lines[2][TRACE_LINES][2 * TRACE_TEXT];
     int places[2][TRACE_LINES]; /* source lines: a loop's are written once */
     int count[2];
 } Trace;
 
+#define TRACE_IS_OPEN ", open"
+
 static Trace *trace;
 static pthread_mutex_t trace_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int trace_place;
 static char trace_rules_before[1 << 15];
+
+/* The place of a call: headers have lines of the same numbers. */
+#define TRACE_PLACE (__LINE__ + 1000 * (int)sizeof __FILE__)
 
 static inline int trace_role(void) { return getpid() != trace->main_process; }
 
@@ -85,13 +99,20 @@ static inline void trace_rules(char *out, size_t size) {
 static inline void trace_line(int role, int place, const char *text,
                               const char *result, const char *rules) {
     char line[2 * TRACE_TEXT];
+    if (trace->only != 0 && place != trace->only)
+        return;
     snprintf(line, sizeof line, "%.380s -> %.80s\t%.300s", text, result, rules);
     pthread_mutex_lock(&trace_lock);
     bool known = trace->count[role] == TRACE_LINES;
     size_t shown = strcspn(line, "\t");
-    for (int i = 0; i < trace->count[role] && !known; i++)
+    for (int i = 0; i < trace->count[role] && !known; i++) {
+        char *other = trace->lines[role][i];
         known = trace->places[role][i] == place &&
-                strncmp(trace->lines[role][i], line, shown + 1) == 0;
+                strncmp(other, line, shown + 1) == 0;
+        if (known && *rules != 0 && strstr(other + shown, rules) == NULL &&
+            strlen(other) + strlen(rules) + 4 < sizeof line)
+            strcat(strcat(other, other[shown + 1] != 0 ? " | " : ""), rules);
+    }
     if (!known) {
         trace->places[role][trace->count[role]] = place;
         strcpy(trace->lines[role][trace->count[role]++], line);
@@ -128,16 +149,43 @@ static inline void trace_code(const char *text, int got, int wanted,
     }
 }
 
+/* In the first run open calls are left out, and only found. */
+static inline bool trace_open(int place, const char *text) {
+    if (trace_role() != 0)
+        return false;
+    if (trace->only != 0)
+        return trace->only == place && trace_before(place, text);
+    for (int i = 0; i < trace->opens; i++)
+        if (trace->open[i] == place)
+            return false;
+    if (trace->opens < TRACE_SKIPS)
+        trace->open[trace->opens++] = place;
+    return false;
+}
+
+static inline void trace_open_code(const char *text, int got) {
+    char other[32], result[100];
+    snprintf(result, sizeof result, "%s" TRACE_IS_OPEN,
+             trace_name((CUresult)got, other));
+    trace_after(text, result);
+    _exit(0);
+}
+
+#define OPEN(code, call)                          \
+    do {                                          \
+        if (trace_open(TRACE_PLACE, #call))       \
+            trace_open_code(#call, (int)(call));  \
+    } while (0)
 #define TRACE_CALL(wanted, call, must)                             \
     do {                                                           \
-        if (trace_before(__LINE__, #call))                         \
+        if (trace_before(TRACE_PLACE, #call))                      \
             trace_code(#call, (int)(call), (int)(wanted), (must)); \
         else if (must)                                             \
             _exit(0);                                              \
     } while (0)
 #define EXPECT(condition)                                        \
     do {                                                         \
-        if (trace_before(__LINE__, #condition))                  \
+        if (trace_before(TRACE_PLACE, #condition))               \
             trace_after(#condition, (condition) ? "yes" : "no"); \
     } while (0)
 /* A matter of timing, which is not written down. */
@@ -151,7 +199,20 @@ static inline void trace_code(const char *text, int got, int wanted,
 #define BREAKS(code, call) TRACE_CALL(code, call, false)
 
 static inline void trace_run(const Case *one) {
+    char words[512], *rest = words;
     trace->main_process = getpid();
+    setpgid(0, 0);
+    snprintf(words, sizeof words, "%s",
+             one->environment != NULL && getenv("TRACE_ALL") != NULL
+                 ? one->environment
+                 : "");
+    for (char *word; (word = strsep(&rest, " ")) != NULL;) {
+        char *value = strchr(word, '=');
+        if (value != NULL) {
+            *value = 0;
+            setenv(word, value + 1, 1);
+        }
+    }
     setenv("SIMCUDA_LEAKS", "", 1);
     alarm(TRACE_SECONDS);
     if (simcuda_rules != NULL)
@@ -162,68 +223,184 @@ static inline void trace_run(const Case *one) {
     _exit(0);
 }
 
-/* Runs a case, and again without the calls that ended it. */
+/* Waits for a process, which is killed if its alarm does not end it. False if
+ * even that does not, as may be inside of a driver: it is left behind. */
+static inline bool trace_wait(pid_t child, int *status) {
+    const int step_us = 500;
+    bool ended = false;
+    for (long waited_us = 0; !ended; waited_us += step_us) {
+        ended = waitpid(child, status, WNOHANG) == child;
+        if (waited_us / 1000000 > TRACE_SECONDS + 10)
+            break;
+        if (waited_us == (TRACE_SECONDS + 5) * 1000000L)
+            kill(-child, SIGKILL);
+        if (!ended)
+            usleep(step_us);
+    }
+    /* What the case has started, and has not waited for. */
+    kill(-child, SIGKILL);
+    return ended;
+}
+
+/* A run of a case; false if it came to its end. how says what happened. */
+static inline bool trace_breaks(const Case *one, char *how, size_t size) {
+    int status = 0;
+    fflush(NULL);
+    trace->at_line[0] = trace->at_line[1] = 0;
+    pid_t child = fork();
+    if (child == 0)
+        trace_run(one);
+    if (child < 0)
+        snprintf(how, size, "no process could be started");
+    else if (!trace_wait(child, &status))
+        snprintf(how, size, "hangs, and can not be killed");
+    else if (status == 0)
+        return false;
+    else if (WIFEXITED(status))
+        snprintf(how, size, "the process ends with status %d",
+                 WEXITSTATUS(status));
+    else if (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGKILL)
+        snprintf(how, size, "hangs");
+    else
+        snprintf(how, size, "%s", strsignal(WTERMSIG(status)));
+    return true;
+}
+
+/* Runs a case, and again without the calls that ended it, and for each open
+ * call once more. */
 static inline void trace_case(const Case *one) {
+    char how[100];
     for (int tries = 0, hangs = 0; tries < TRACE_SKIPS && hangs < 2; tries++) {
-        char how[64];
-        int status = 0;
-        fflush(NULL);
-        pid_t child = fork();
-        if (child == 0)
-            trace_run(one);
-        if (child < 0 || waitpid(child, &status, 0) != child || status == 0)
-            return;
-        if (WIFEXITED(status))
-            snprintf(how, sizeof how, "the process ends with status %d",
-                     WEXITSTATUS(status));
-        else if (WTERMSIG(status) == SIGALRM)
-            hangs++, snprintf(how, sizeof how, "hangs");
-        else
-            snprintf(how, sizeof how, "%s", strsignal(WTERMSIG(status)));
+        if (!trace_breaks(one, how, sizeof how - sizeof TRACE_IS_OPEN))
+            break;
+        hangs += strncmp(how, "hangs", 5) == 0;
         trace_line(0, trace->at_line[0], trace->at_text[0], how, "");
         if (trace->at_line[0] == 0)
-            return;
+            break;
         /* What was written so far is written again, up to that call. */
         trace->skipped[0][trace->skips[0]++] = trace->at_line[0];
     }
+    for (int i = 0; i < trace->opens; i++) {
+        trace->only = trace->open[i];
+        if (trace_breaks(one, how, sizeof how - sizeof TRACE_IS_OPEN) &&
+            trace->at_line[0] == trace->only)
+            trace_line(0, trace->only, trace->at_text[0],
+                       strcat(how, TRACE_IS_OPEN), "");
+    }
+    trace->only = 0;
 }
 
-/* Cases of a simulated driver that is set up in a way that no device is. Those
- * that take peers from it are put to whatever devices there are. */
-static inline bool trace_leaves_out(const Case *one) {
-    return one->status == LEAKS ||
+/* --- what devices lack ------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    CUdevice_attribute attribute;
+} trace_features[] = {
+    {"managed", CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY},
+    {"concurrent", CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS},
+    {"vmm", CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED},
+    {"fd", CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED},
+    {"pools", CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED},
+    {"mapped", CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY},
+    {"unified", CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING},
+    {"register", CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
+};
+
+/* In a process of its own: with commas, as SIMCUDA_WITHOUT has it, and then an
+ * older driver as SIMCUDA_DRIVER_VERSION. */
+static inline void trace_look(char *lacks) {
+    int value = 1, version = 0, count = 0;
+    if (cuInit(0) != CUDA_SUCCESS || cuDriverGetVersion(&version) != 0 ||
+        cuDeviceGetCount(&count) != CUDA_SUCCESS)
+        _exit(1);
+    for (size_t i = 0; i < sizeof trace_features / sizeof *trace_features; i++)
+        if (cuDeviceGetAttribute(&value, trace_features[i].attribute, 0) ==
+                CUDA_SUCCESS &&
+            value == 0)
+            strcat(strcat(lacks, ","), trace_features[i].name);
+    if (count > 1 && cuDeviceCanAccessPeer(&value, 0, 1) == CUDA_SUCCESS &&
+        value == 0)
+        strcat(lacks, ",peer");
+    if (version < 11040)
+        strcat(lacks, ",allocation in captures");
+    _exit(0);
+}
+
+static inline void trace_describe(char *lacks) {
+    int status = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        setpgid(0, 0);
+        alarm(TRACE_SECONDS);
+        trace_look(lacks);
+    }
+    if (child < 0 || !trace_wait(child, &status) || status != 0)
+        *lacks = 0;
+}
+
+/* Whether the device is one that the environment would have a simulated driver
+ * show. lacks begins with a comma. */
+static inline bool trace_is_such(const char *environment, const char *lacks) {
+    char name[64] = ",";
+    if (strcmp(environment, "SIMCUDA_DRIVER_VERSION=11020") == 0)
+        return strstr(lacks, ",allocation in captures") != NULL;
+    if (sscanf(environment, "SIMCUDA_WITHOUT=%60s", name + 1) != 1)
+        return false;
+    const char *at = strstr(lacks, name);
+    return at != NULL && strspn(at + strlen(name), ",") == (at[strlen(name)] != 0);
+}
+
+static inline bool trace_is_special(const Case *one, const char *lacks) {
+    return one->status >= UNDEFINED ||
            (one->environment != NULL &&
-            strcmp(one->environment, "SIMCUDA_WITHOUT=peer") != 0);
+            !trace_is_such(one->environment, lacks));
+}
+
+static inline void trace_print(const char *name, const Case *one, FILE *rules,
+                               bool special) {
+    char title[300];
+    snprintf(title, sizeof title, "%.*s: %s", (int)strcspn(name, "."), name,
+             one->name);
+    printf("case %s\n", title);
+    for (int role = 0; role < 2; role++)
+        for (int i = 0; i < trace->count[role]; i++) {
+            char *line = trace->lines[role][i];
+            const char *who = role == 0 ? "" : "other process: ";
+            size_t shown = strcspn(line, "\t");
+            printf("  %s%.*s\n", who, (int)shown, line);
+            if (rules != NULL && line[shown] != 0 && line[shown + 1] != 0)
+                fprintf(rules, "%s\t%s%.*s\t%s\t%s\n", title, who, (int)shown,
+                        line, line + shown + 1, special ? "special" : "usual");
+        }
+    fflush(NULL);
 }
 
 static inline int trace_cases(const Case *cases, size_t count,
                               const char *file) {
-    const char *rules_path = getenv("TRACE_RULES");
+    const char *rules_path = getenv("TRACE_RULES"),
+               *deadline = getenv("TRACE_DEADLINE");
     FILE *rules = rules_path != NULL ? fopen(rules_path, "a") : NULL;
     const char *name = strrchr(file, '/');
+    char lacks[TRACE_TEXT];
     trace = mmap(NULL, sizeof *trace, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (trace == MAP_FAILED || (rules_path != NULL && rules == NULL))
         return 1;
-    name = name != NULL ? name + 1 : file;
+    trace_describe(trace->at_text[0]);
+    strcpy(lacks, trace->at_text[0]);
+    printf("# without: %s\n", *lacks != 0 ? lacks + 1 : "nothing");
     for (size_t i = 0; i < count; i++) {
-        if (trace_leaves_out(&cases[i]))
+        bool special = trace_is_special(&cases[i], lacks);
+        if (cases[i].status % UNDEFINED == LEAKS ||
+            (special && getenv("TRACE_ALL") == NULL))
             continue;
         memset(trace, 0, sizeof *trace);
-        trace_case(&cases[i]);
-        printf("case %.*s: %s\n", (int)strcspn(name, "."), name, cases[i].name);
-        for (int role = 0; role < 2; role++)
-            for (int j = 0; j < trace->count[role]; j++) {
-                char *line = trace->lines[role][j];
-                size_t shown = strcspn(line, "\t");
-                printf("  %s%.*s\n",
-                       role == 0 ? "" : "other process: ", (int)shown, line);
-                if (rules != NULL && line[shown] != 0 && line[shown + 1] != 0)
-                    fprintf(rules, "%.*s: %s\t%s%.*s\t%s\n",
-                            (int)strcspn(name, "."), name, cases[i].name,
-                            role == 0 ? "" : "other process: ", (int)shown,
-                            line, line + shown + 1);
-            }
+        if (deadline == NULL || time(NULL) < atoll(deadline))
+            trace_case(&cases[i]);
+        else
+            trace_line(0, 0, "the case", "is not run: out of time", "");
+        trace_print(name != NULL ? name + 1 : file, &cases[i], rules, special);
     }
     if (rules != NULL)
         fclose(rules);
