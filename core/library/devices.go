@@ -57,15 +57,20 @@ type DeviceInfo struct {
 // device CodeDeviceNotFound.
 func (l *Library) DeviceOpen(id string) (uint64, error) {
 	const op = "device.open"
-	r, err := l.started(op)
-	if err != nil {
-		return 0, err
-	}
-	parsed, err := r.backends.Resolve(id)
+	parsed, err := l.resolveDevice(op, id)
 	if err != nil {
 		return 0, err
 	}
 	return l.open(op, parsed, 0)
+}
+
+// resolveDevice reads the id of a device.
+func (l *Library) resolveDevice(op, id string) (device.ID, error) {
+	r, err := l.started(op)
+	if err != nil {
+		return device.ID{}, err
+	}
+	return r.backends.Resolve(id)
 }
 
 // open opens a device, on a context of the program's unless native is 0.

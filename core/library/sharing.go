@@ -11,11 +11,7 @@ import (
 // CodeAlreadyExists, unless it is on that very context: then it is the same handle.
 func (l *Library) DeviceOpenNative(id string, native uint64) (uint64, error) {
 	const op = "device.open_native"
-	r, err := l.started(op)
-	if err != nil {
-		return 0, err
-	}
-	parsed, err := r.backends.Resolve(id)
+	parsed, err := l.resolveDevice(op, id)
 	if err != nil {
 		return 0, err
 	}
