@@ -34,6 +34,9 @@ int32_t fm_inside_now(void);
 /** The token of the callback that runs on this thread, or 0. */
 uint64_t fm_token_now(void);
 
+/** Puts the process's bound on open files back to what it was before Go's start. */
+void fm_restore_file_limit(void);
+
 /** Each calls the caller's function with the thread marked. user_data is a
  *  number here: Go must not take the caller's word for a pointer. */
 void fm_call_log(ferrum_log_fn callback, ferrum_log_level level, char *message,

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 _Atomic int32_t fm_gate;
 _Thread_local int32_t fm_inside;
@@ -31,6 +32,29 @@ __attribute__((constructor)) static void fm_load(void) {
     fm_record_key_made =
         pthread_key_create(&fm_record_key, fm_record_free) == 0;
     pthread_atfork(NULL, NULL, fm_child_after_fork);
+}
+
+/* ------------------------------------------------------------- open files */
+
+static struct rlimit fm_file_limit;
+
+/* Before Go's start, which raises the process's bound on open files to one below
+ * the hard one. */
+__attribute__((constructor(101))) static void fm_file_limit_load(void) {
+    if (getrlimit(RLIMIT_NOFILE, &fm_file_limit) != 0)
+        fm_file_limit.rlim_max = 0;
+}
+
+/* A program that calls select, or closes all files that it may have, chose the
+ * bound that it has. A bound that is not Go's is left alone. */
+void fm_restore_file_limit(void) {
+    struct rlimit now;
+    if (fm_file_limit.rlim_max == 0 || getrlimit(RLIMIT_NOFILE, &now) != 0)
+        return;
+    if (now.rlim_max == fm_file_limit.rlim_max &&
+        now.rlim_cur == now.rlim_max - 1 &&
+        fm_file_limit.rlim_cur < now.rlim_cur)
+        setrlimit(RLIMIT_NOFILE, &fm_file_limit);
 }
 
 /* ---------------------------------------------------------------- errors */

@@ -45,8 +45,9 @@ var lib = library.New(library.Options{
 
 // The environment of the host process was not meant for the runtime in here: a
 // memory limit or a collector that is off would starve or flood this library,
-// and one that was never set up costs wake-ups.
+// and one that was never set up costs wake-ups. Its bound on open files is its own.
 func init() {
+	C.fm_restore_file_limit()
 	debug.SetGCPercent(100)
 	debug.SetMemoryLimit(math.MaxInt64)
 	runtime.GOMAXPROCS(max(runtime.NumCPU(), 2))
