@@ -63,6 +63,18 @@ func (o *openDevice) inContext(op string, how entry, body func() error) error {
 	return body()
 }
 
+// relax runs body, whose calls need no context, in the mode that inContext has.
+func (a *api) relax(body func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	state := &threadState{mode: captureRelaxed}
+	defer runtime.KeepAlive(state)
+	if a.exchangeCapture.Found() && a.exchangeCapture.Call(dl.Pointer(&state.mode)) == 0 {
+		defer a.exchangeCapture.Call(dl.Pointer(&state.mode))
+	}
+	return body()
+}
+
 // threadState is what a thread had when a call came.
 type threadState struct {
 	context uintptr

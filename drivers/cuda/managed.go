@@ -107,6 +107,13 @@ func (o *openDevice) Prefetch(queue device.Stream, addr device.Addr, size uint64
 	}
 	what := fmt.Sprintf("address %#x, size %d", uint64(addr), size)
 	return s.use(op, func() error {
+		captures, err := s.captures(op)
+		if err == nil && captures {
+			err = o.errorf(device.CodeInvalidState, op, "the stream is capturing, and a graph can hold no prefetch")
+		}
+		if err != nil {
+			return err
+		}
 		if o.api.prefetchTo.Found() {
 			return o.call(op, what, &o.api.prefetchTo, uintptr(addr), uintptr(size), place.byValue(), 0, s.handle)
 		}

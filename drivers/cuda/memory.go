@@ -104,10 +104,10 @@ func (d *Driver) ReadMemory(index int) (device.MemoryReading, error) {
 		return device.MemoryReading{}, err
 	}
 	o := &openDevice{driver: d, api: d.api, handle: one.handle, info: one.info}
-	if err := o.call(op, "", &o.api.contextRetain, dl.Pointer(&o.context), uintptr(o.handle)); err != nil {
+	if err := o.retainContext(op); err != nil {
 		return device.MemoryReading{}, err
 	}
-	defer o.api.contextRelease.Call(uintptr(o.handle))
+	defer o.releaseContext()
 	return o.Memory()
 }
 

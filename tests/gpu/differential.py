@@ -129,6 +129,7 @@ def trace_simulated(
         SIMCUDA_DEVICES=str(devices),
         SIMCUDA_BYTES="8G",
         SIMCUDA_WITHOUT=",".join(lacking),
+        SIMCUDA_JITTER_US="10",
         CUDA_VISIBLE_DEVICES=",".join(str(device) for device in range(devices)),
         **variables,
     )

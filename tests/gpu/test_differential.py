@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import subprocess
 
 import bundle
 import differential
@@ -20,7 +23,7 @@ def test_the_simulated_driver_is_held_to_what_was_recorded(part):
 
 
 def test_what_was_recorded_from_the_simulator_holds_and_is_refused_as_proof(part, tmp_path):
-    done = part("differential.py", "run")
+    done = part("differential.py", "run", SIMCUDA_JITTER_US="10")
     assert done.returncode == 0, done.stdout + done.stderr
     (result,) = tmp_path.glob("*-differential-*.json")
     found = json.loads(result.read_text())
@@ -43,14 +46,17 @@ class TestAFileThatWasTamperedWith:
     def check(self, tmp_path, monkeypatch, capsys):
         """Checks a golden file against what the simulator is said to give."""
 
-        def simulated(version, devices, clock, rules=None):
-            assert (version, devices) == (12090, 2) or rules is not None
+        def simulated(version, devices, clock, without=""):
+            assert (version, devices, without) == (12090, 2, "peer,fd")
             return differential.parse(GIVEN, "simulated")
 
+        refused = "CUDA_ERROR_INVALID_VALUE"
+        broken = differential.Broken("a: b", "second()", refused, frozenset(["one"]), False)
         monkeypatch.setattr(differential, "trace_simulated", simulated)
-        monkeypatch.setattr(differential, "all_rules", lambda: ["one", "two"])
+        monkeypatch.setattr(differential, "broken_rules", lambda clock: [broken])
+        monkeypatch.setattr(differential, "all_rules", lambda: ["one"])
         head = {"format": "1", "date": "2026-11-21", "driver": "12090", "device": "card"}
-        head |= {"devices": "2", "simulated": "no"}
+        head |= {"devices": "2", "simulated": "no", "without": "peer,fd"}
 
         def run(text: str) -> tuple[int, str]:
             whole = differential.Answers(head).text() + text
@@ -85,9 +91,97 @@ class TestAFileThatWasTamperedWith:
         assert status == 1
         assert "differences.tsv, not so" in output
 
+    def test_what_a_driver_is_free_to_do_is_not_compared(self, check):
+        assert (
+            check(GIVEN.replace(CALL, CALL.replace("ERROR_INVALID_VALUE", "SUCCESS, open")))[0] == 0
+        )
+
+    def test_a_rule_that_nothing_breaks(self, check, monkeypatch):
+        monkeypatch.setattr(differential, "all_rules", lambda: ["one", "two"])
+        status, output = check(GIVEN)
+        assert status == 1
+        assert "no sequence breaks the rule two" in output
+
     def test_no_case(self, check):
         with pytest.raises(bundle.PartError, match="no case"):
             check("")
+
+
+def test_every_rule_is_broken_by_a_sequence(part):
+    if not (bundle.BUNDLE / "differential").exists():
+        pytest.skip("the bundle is not built (make gpu-bundle)")
+    known = differential.coverage([], bundle.Clock())
+    assert known.provoked == set(known.rules)
+    # Those that only old devices can break are named one by one.
+    old = {rule for rule, why in known.unanswerable.items() if why == differential.ENVIRONMENT}
+    assert old == differential.ENVIRONMENT_RULES
+    assert "where no answer can be compared" in known.line()
+
+
+# A driver that ends its process in one call and never comes back from another.
+SHIM = """
+#include <stdlib.h>
+#include <unistd.h>
+int cuDeviceGetByPCIBusId(int *device, const char *name) {
+    abort();
+}
+int cuMemPoolGetAttribute(void *pool, int which, void *value) {
+    for (;;)
+        pause();
+}
+"""
+
+
+def test_a_driver_that_crashes_and_hangs_loses_these_calls_only(tmp_path):
+    program = bundle.BUNDLE / "differential" / "test_kernels"
+    if not program.exists() or shutil.which("cc") is None:
+        pytest.skip("the bundle is not built (make gpu-bundle), or there is no compiler")
+    shim = tmp_path / "libshim.so"
+    command = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(shim)]
+    subprocess.run(command, input=SHIM, text=True, check=True)
+    own = {"LD_PRELOAD": f"{shim}:{differential.simulator(12090)}", "TRACE_SECONDS": "3"}
+    done = subprocess.run(
+        [str(program)], env=os.environ | own, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    answers = differential.parse(done.stdout, "shim")
+    assert ("cuMemFree_v2(a)", "CUDA_SUCCESS") in answers.cases["test_kernels: a kernel stores"]
+    calls = answers.cases["test_kernels: questions to a device"]
+    given = {call.partition("(")[0]: result for call, result in calls}
+    assert given["cuDeviceGetByPCIBusId"] == "Aborted"
+    assert given["cuMemPoolGetAttribute"] == "hangs"
+    assert given["cuDeviceGet"] == "CUDA_ERROR_INVALID_DEVICE"
+    assert given["cuDevicePrimaryCtxRelease_v2"] == "CUDA_SUCCESS"
+
+
+class FewSeconds(bundle.Clock):
+    """Time enough for all but what hangs."""
+
+    def __init__(self, *seconds: float) -> None:
+        super().__init__()
+        self.seconds = list(seconds)
+
+    def left(self, at_most: float = 0) -> float:
+        return self.seconds.pop(0)
+
+
+def test_a_program_that_fails_or_hangs_loses_its_own_cases_only(tmp_path, monkeypatch):
+    folder = tmp_path / "differential"
+    folder.mkdir()
+    for name, text in {
+        "test_a": r"printf 'case a: one\n  first() -> CUDA_SUCCESS\n  half() -'; exit 3",
+        "test_b": "echo '# without: peer'; echo 'case b: two'; echo '  next() -> CUDA_SUCCESS'",
+        "test_c": "echo 'case c: three'; exec sleep 100",
+    }.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setattr(bundle, "BUNDLE", tmp_path)
+    answers = differential.trace("", FewSeconds(60, 60, 1))
+    assert answers.cases["a: one"] == [("first()", "CUDA_SUCCESS")]
+    assert answers.cases["b: two"] == [("next()", "CUDA_SUCCESS")]
+    assert answers.head["without"] == "peer"
+    failed = [failure.partition(":")[0] for failure in answers.failures]
+    assert failed == ["test_a", "test_c"]
 
 
 def test_without_a_device_nothing_passes(part):

@@ -9,7 +9,7 @@
  *
  * A case for a device of a certain kind (its environment) is put to devices that
  * are such. TRACE_DEADLINE is the time, in seconds since 1970, after which no
- * case begins. Only the simulated driver knows of TRACE_RULES, a file for the
+ * case begins, TRACE_SECONDS what a run of one may take (20). Only the simulated driver knows of TRACE_RULES, a file for the
  * rules that each line has broken, and of TRACE_ALL: every case runs then, with
  * its environment. */
 #ifndef GPU_TRACE_H
@@ -30,7 +30,6 @@ enum {
     TRACE_LINES = 400,
     TRACE_TEXT = 400,
     TRACE_SKIPS = 32,
-    TRACE_SECONDS = 20
 };
 
 /* What the processes of a case share. Role 0 is the case's own process, 1 one
@@ -51,6 +50,7 @@ typedef struct Trace {
 #define TRACE_IS_OPEN ", open"
 
 static Trace *trace;
+static int trace_seconds = 20; /* that a run of a case may take */
 static pthread_mutex_t trace_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int trace_place;
 static char trace_rules_before[1 << 15];
@@ -171,10 +171,10 @@ static inline void trace_open_code(const char *text, int got) {
     _exit(0);
 }
 
-#define OPEN(code, call)                          \
-    do {                                          \
-        if (trace_open(TRACE_PLACE, #call))       \
-            trace_open_code(#call, (int)(call));  \
+#define OPEN(code, call)                         \
+    do {                                         \
+        if (trace_open(TRACE_PLACE, #call))      \
+            trace_open_code(#call, (int)(call)); \
     } while (0)
 #define TRACE_CALL(wanted, call, must)                             \
     do {                                                           \
@@ -214,7 +214,7 @@ static inline void trace_run(const Case *one) {
         }
     }
     setenv("SIMCUDA_LEAKS", "", 1);
-    alarm(TRACE_SECONDS);
+    alarm((unsigned)trace_seconds);
     if (simcuda_rules != NULL)
         simcuda_rules(trace_rules_before, sizeof trace_rules_before);
     if (freopen("/dev/null", "w", stderr) == NULL)
@@ -230,9 +230,9 @@ static inline bool trace_wait(pid_t child, int *status) {
     bool ended = false;
     for (long waited_us = 0; !ended; waited_us += step_us) {
         ended = waitpid(child, status, WNOHANG) == child;
-        if (waited_us / 1000000 > TRACE_SECONDS + 10)
+        if (waited_us / 1000000 > trace_seconds + 10)
             break;
-        if (waited_us == (TRACE_SECONDS + 5) * 1000000L)
+        if (waited_us == (trace_seconds + 5) * 1000000L)
             kill(-child, SIGKILL);
         if (!ended)
             usleep(step_us);
@@ -332,7 +332,7 @@ static inline void trace_describe(char *lacks) {
     pid_t child = fork();
     if (child == 0) {
         setpgid(0, 0);
-        alarm(TRACE_SECONDS);
+        alarm((unsigned)trace_seconds);
         trace_look(lacks);
     }
     if (child < 0 || !trace_wait(child, &status) || status != 0)
@@ -348,7 +348,8 @@ static inline bool trace_is_such(const char *environment, const char *lacks) {
     if (sscanf(environment, "SIMCUDA_WITHOUT=%60s", name + 1) != 1)
         return false;
     const char *at = strstr(lacks, name);
-    return at != NULL && strspn(at + strlen(name), ",") == (at[strlen(name)] != 0);
+    return at != NULL &&
+           strspn(at + strlen(name), ",") == (at[strlen(name)] != 0);
 }
 
 static inline bool trace_is_special(const Case *one, const char *lacks) {
@@ -379,7 +380,8 @@ static inline void trace_print(const char *name, const Case *one, FILE *rules,
 static inline int trace_cases(const Case *cases, size_t count,
                               const char *file) {
     const char *rules_path = getenv("TRACE_RULES"),
-               *deadline = getenv("TRACE_DEADLINE");
+               *deadline = getenv("TRACE_DEADLINE"),
+               *seconds = getenv("TRACE_SECONDS");
     FILE *rules = rules_path != NULL ? fopen(rules_path, "a") : NULL;
     const char *name = strrchr(file, '/');
     char lacks[TRACE_TEXT];
@@ -387,6 +389,8 @@ static inline int trace_cases(const Case *cases, size_t count,
                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (trace == MAP_FAILED || (rules_path != NULL && rules == NULL))
         return 1;
+    if (seconds != NULL)
+        trace_seconds = atoi(seconds);
     trace_describe(trace->at_text[0]);
     strcpy(lacks, trace->at_text[0]);
     printf("# without: %s\n", *lacks != 0 ? lacks + 1 : "nothing");

@@ -56,6 +56,10 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice dev) {
     FIND_DEVICE(dev, &device);
     if (out == NULL)
         return INVALID("pctx is NULL");
+    bool is_there = device->primary != NULL && device->primary->object.alive;
+    CUresult code = is_there ? CUDA_SUCCESS : capture_forbids(__func__);
+    if (code != CUDA_SUCCESS)
+        return code;
     if (device->primary == NULL) {
         device->primary =
             object_new(KIND_CONTEXT, sizeof(Context), NULL, __func__);
@@ -80,13 +84,17 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
     if (device->primary_references == 0)
         return FAIL(CUDA_ERROR_INVALID_CONTEXT,
                     "the primary context of device %d was not retained", dev);
+    CUresult code = device->primary_references == 1 ? capture_forbids(__func__)
+                                                    : CUDA_SUCCESS;
+    if (code != CUDA_SUCCESS)
+        return code;
     if (--device->primary_references == 0)
         end_context(device->primary, device->primary->sticky == CUDA_SUCCESS);
     return CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
-    SIM_CALL(0);
+    SIM_CALL(UNSAFE);
     Device *device;
     FIND_DEVICE(dev, &device);
     if (device->primary != NULL && device->primary->object.alive)
@@ -119,7 +127,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags,
 }
 
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice dev) {
-    SIM_CALL(0);
+    SIM_CALL(UNSAFE);
     Device *device;
     FIND_DEVICE(dev, &device);
     if (out == NULL || (flags & ~(unsigned)CU_CTX_FLAGS_MASK) != 0)
@@ -136,7 +144,7 @@ CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice dev) {
 }
 
 CUresult cuCtxDestroy_v2(CUcontext handle) {
-    SIM_CALL_KEY(IS_RELEASE, (uintptr_t)handle);
+    SIM_CALL_KEY(UNSAFE | IS_RELEASE, (uintptr_t)handle);
     Context *context = context_find(handle);
     if (context == NULL || !context->object.alive || context->primary)
         return FAIL(CUDA_ERROR_INVALID_CONTEXT,

@@ -118,6 +118,13 @@ static CUresult copy(const char *call, Stream *stream, Ends ends,
         op_free(op);
         return code;
     }
+    if (!op->to_pageable && !op->from_pageable &&
+        ends.to < ends.from + ends.size && ends.from < ends.to + ends.size) {
+        op_free(op);
+        return fail(call, CUDA_ERROR_INVALID_VALUE,
+                    "0x%llx to 0x%llx, %zu bytes, overlap", ends.from, ends.to,
+                    ends.size);
+    }
     bool captured = stream->capture != NULL;
     if (captured && (op->to_pageable || op->from_pageable)) {
         op_free(op);
@@ -230,6 +237,16 @@ static CUresult peer_ends(const char *call, Ends *ends, CUcontext to,
         ends->from_context == NULL || !ends->from_context->object.alive)
         return fail(call, CUDA_ERROR_INVALID_CONTEXT,
                     "dstContext or srcContext is none that is alive");
+    const Range *to_range = range_find(ends->to),
+                *from_range = range_find(ends->from);
+    if ((to_range != NULL && to_range->kind == RANGE_DEVICE &&
+         to_range->device != ends->to_context->device) ||
+        (from_range != NULL && from_range->kind == RANGE_DEVICE &&
+         from_range->device != ends->from_context->device))
+        return fail(call, CUDA_ERROR_INVALID_VALUE,
+                    "dstDevice 0x%llx or srcDevice 0x%llx is of another device "
+                    "than its context",
+                    ends->to, ends->from);
     return CUDA_SUCCESS;
 }
 

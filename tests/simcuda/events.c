@@ -75,6 +75,9 @@ static CUresult record(CUevent handle, CUstream stream_handle, unsigned flags,
                     "the event and the stream are of different contexts");
     if (stream->capture != NULL)
         return capture_record(stream, event, call);
+    if (flags == CU_EVENT_RECORD_EXTERNAL)
+        return fail(call, CUDA_ERROR_INVALID_VALUE,
+                    "an external record outside of a capture");
     Op *op = op_new(call, run_record, stream->object.context);
     op->pointer = event;
     if (event->shared != NULL)
@@ -198,6 +201,8 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle,
     FIND_EVENT(event_handle, &event);
     if (flags > CU_EVENT_WAIT_EXTERNAL)
         return INVALID("Flags is 0x%x", flags);
+    if (flags == CU_EVENT_WAIT_EXTERNAL && stream->capture == NULL)
+        return INVALID("an external wait outside of a capture");
     if (stream->capture != NULL || capture_holds(event))
         return capture_event(stream, event, __func__);
     if (!event->recorded && event->shared == NULL) {

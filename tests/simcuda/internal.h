@@ -189,6 +189,7 @@ typedef struct Range {
     int shared_fd;
     unsigned ipc_opens;
     uint64_t ipc_key[2];
+    int ipc_from[2]; /* process and device that made it */
 } Range;
 
 struct Physical {

@@ -75,13 +75,15 @@ void ipc_forget(Range *range) {
 }
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address) {
-    SIM_CALL(IN_CONTEXT);
+    SIM_CALL(IN_CONTEXT | UNSAFE);
     Range *range = range_find(address);
     if (sim.config.without_ipc)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (out == NULL || range == NULL || range->kind != RANGE_DEVICE)
         return INVALID("pHandle is NULL, or 0x%llx is not from cuMemAlloc",
                        address);
+    if (range->address != address)
+        return INVALID("0x%llx is not the base of its allocation", address);
     if (!share(range))
         return CUDA_ERROR_OUT_OF_MEMORY;
     Ticket ticket = {.pid = getpid(),
@@ -111,6 +113,16 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle,
         return FAIL(CUDA_ERROR_INVALID_CONTEXT,
                     "a handle can not be opened where it was made");
     for (size_t i = 0; i < sim.range_count; i++) {
+        const Range *range = sim.ranges[i];
+        if (range->kind == RANGE_IPC && range->context != context &&
+            range->device == context->device &&
+            range->ipc_from[0] == ticket.pid &&
+            range->ipc_from[1] == ticket.device)
+            return FAIL(CUDA_ERROR_INVALID_CONTEXT,
+                        "another context of the device has memory of that "
+                        "process open");
+    }
+    for (size_t i = 0; i < sim.range_count; i++) {
         Range *range = sim.ranges[i];
         if (range->kind == RANGE_IPC && range->context == context &&
             memcmp(range->ipc_key, ticket.key, sizeof ticket.key) == 0) {
@@ -135,6 +147,8 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle,
     range->made_by = __func__;
     range->shared_fd = fd;
     range->ipc_opens = 1;
+    range->ipc_from[0] = ticket.pid;
+    range->ipc_from[1] = ticket.device;
     memcpy(range->ipc_key, ticket.key, sizeof ticket.key);
     *out = range->address;
     return CUDA_SUCCESS;
@@ -169,7 +183,7 @@ static bool share_event(Event *event, int fd) {
 }
 
 CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent handle) {
-    SIM_CALL(IN_CONTEXT);
+    SIM_CALL(IN_CONTEXT | UNSAFE);
     Event *event = object_find(KIND_EVENT, handle);
     if (sim.config.without_ipc)
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -192,7 +206,7 @@ CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent handle) {
 }
 
 CUresult cuIpcOpenEventHandle(CUevent *out, CUipcEventHandle handle) {
-    SIM_CALL(IN_CONTEXT);
+    SIM_CALL(IN_CONTEXT | UNSAFE);
     Ticket ticket;
     memcpy(&ticket, &handle, sizeof ticket);
     if (out == NULL || memcmp(ticket.mark, event_mark, sizeof ticket.mark) != 0)

@@ -104,6 +104,11 @@ static CUresult prefetch(CUdeviceptr address, size_t size, CUmemLocation place,
         code = find(address, size, call, &range);
     if (code == CUDA_SUCCESS)
         code = check_place(place, call);
+    if (code == CUDA_SUCCESS && stream->capture != NULL) {
+        capture_spoil(stream->capture);
+        code = fail(call, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                    "no node of a graph prefetches");
+    }
     if (code != CUDA_SUCCESS)
         return code;
     Op *op = op_new(call, run_prefetch, stream->object.context);
@@ -144,6 +149,11 @@ static CUresult advise(CUdeviceptr address, size_t size, CUmem_advise advice,
     if (code != CUDA_SUCCESS)
         return code;
     bool on_device = place.type == CU_MEM_LOCATION_TYPE_DEVICE;
+    if (placed && advice != CU_MEM_ADVISE_SET_PREFERRED_LOCATION &&
+        !on_device && place.type != CU_MEM_LOCATION_TYPE_HOST)
+        return fail(call, CUDA_ERROR_INVALID_VALUE,
+                    "advice %d for location type %d", (int)advice,
+                    (int)place.type);
     switch (advice) {
     case CU_MEM_ADVISE_SET_READ_MOSTLY:
     case CU_MEM_ADVISE_UNSET_READ_MOSTLY:

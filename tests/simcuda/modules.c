@@ -143,13 +143,14 @@ static void end_function(Object *object, void *module) {
         object_end(object);
 }
 
+/* Does not wait, for nothing says that it does: a launch that is still queued
+ * has no code then. */
 CUresult cuModuleUnload(CUmodule handle) {
     SIM_CALL_KEY(IN_CONTEXT | UNSAFE | IS_RELEASE, (uintptr_t)handle);
     Module *module;
     CUresult code = find(handle, __func__, &module);
     if (code != CUDA_SUCCESS)
         return code;
-    context_wait(module->object.context);
     object_end(module);
     objects_each(end_function, module);
     free(module->text);
@@ -233,6 +234,10 @@ void *simcuda_kernel_memory(uint64_t address, size_t bytes, int write) {
 
 static CUresult run_kernel(Op *op) {
     const Function *function = op->pointer;
+    if (!function->object.alive)
+        return fail(op->name, CUDA_ERROR_ILLEGAL_ADDRESS,
+                    "when it ran, the module of %s was unloaded",
+                    function->kernel->name);
     running = op;
     function->kernel->run(&op->payload->launch);
     running = NULL;

@@ -188,18 +188,12 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
     return code;
 }
 
-/* cuMemFree of such memory, after everything that runs. */
+/* cuMemFree of such memory waits for nothing: the caller has. */
 CUresult pool_free_now(Range *range) {
     CUdeviceptr address = range->address;
-    uint64_t id = range->id;
     if (range->freeing || range->graph != NULL)
         return fail("cuMemFree_v2", CUDA_ERROR_INVALID_VALUE,
                     "dptr 0x%llx is freed already, or is a graph's", address);
-    range->freeing = true;
-    context_wait(context_current());
-    range = range_find(address);
-    if (range != NULL && range->id == id)
-        pool_take_back(range);
-    pools_trim_idle();
+    pool_take_back(range);
     return CUDA_SUCCESS;
 }

@@ -38,16 +38,17 @@ static CUresult find(CUcontext handle, const char *call, Context **found) {
 }
 
 CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned flags) {
-    SIM_CALL(IN_CONTEXT);
+    SIM_CALL(IN_CONTEXT | UNSAFE);
     Context *peer, *context = context_current();
     CUresult code = find(handle, __func__, &peer);
     if (code != CUDA_SUCCESS)
         return code;
     if (flags != 0)
         return INVALID("Flags is %u", flags);
-    if (peer->device == context->device)
-        return FAIL(CUDA_ERROR_INVALID_DEVICE, "a device is no peer of itself");
-    if (sim.config.without_peer)
+    if (peer == context)
+        return FAIL(CUDA_ERROR_INVALID_CONTEXT,
+                    "a context is no peer of itself");
+    if (sim.config.without_peer || peer->device == context->device)
         return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     if (context->peers[peer->device->ordinal])
         return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
@@ -56,7 +57,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned flags) {
 }
 
 CUresult cuCtxDisablePeerAccess(CUcontext handle) {
-    SIM_CALL(IN_CONTEXT);
+    SIM_CALL(IN_CONTEXT | UNSAFE);
     Context *peer, *context = context_current();
     CUresult code = find(handle, __func__, &peer);
     if (code != CUDA_SUCCESS)

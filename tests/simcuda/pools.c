@@ -205,7 +205,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute which,
 
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *given,
                             size_t count) {
-    SIM_CALL(0);
+    SIM_CALL(UNSAFE);
     NEED_POOLS();
     Pool *pool;
     Device *device;

@@ -20,7 +20,9 @@
 
 #include "simcuda.h"
 
-enum { LEAKS = 97, ABORTS = 134 };
+/* UNDEFINED, added to the status: what the case does has no answer that the
+ * documentation knows, so it is put to the simulated driver only. */
+enum { LEAKS = 97, ABORTS = 134, UNDEFINED = 256 };
 
 typedef struct Case {
     const char *name;
@@ -72,6 +74,11 @@ static size_t broken;
     } while (0)
 #endif
 #define INVALID(call) BREAKS(CUDA_ERROR_INVALID_VALUE, call)
+#ifndef TRACE
+/* Refused as by BREAKS. What a real driver does is open, because the handle is
+ * none or of something that is gone: it may end the process. */
+#define OPEN(code, call) BREAKS(code, call)
+#endif
 
 static CUcontext context;
 
@@ -138,7 +145,8 @@ static inline int run_case(const Case *one) {
                 setenv(word, value + 1, 1);
             }
         }
-        if (one->status != 0 && freopen("/dev/null", "w", stderr) == NULL)
+        if (one->status % UNDEFINED != 0 &&
+            freopen("/dev/null", "w", stderr) == NULL)
             _exit(1);
         alarm(30);
         one->run();
@@ -154,11 +162,11 @@ static inline int run_cases(const Case *cases, size_t count) {
     size_t failed = 0;
     for (size_t i = 0; i < count; i++) {
         int status = run_case(&cases[i]);
-        if (status == cases[i].status)
+        if (status == cases[i].status % UNDEFINED)
             continue;
         failed++;
         printf("not ok - %s: status %d, not %d\n", cases[i].name, status,
-               cases[i].status);
+               cases[i].status % UNDEFINED);
     }
     printf("%zu passed, %zu failed\n", count - failed, failed);
     return failed != 0;

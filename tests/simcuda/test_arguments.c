@@ -49,9 +49,11 @@ static void of_contexts(void) {
     int pushed = 0;
     while (pushed < 100 && cuCtxPushCurrent(context) == CUDA_SUCCESS)
         pushed++;
-    EXPECT(pushed == 63);
+    /* No documentation knows how deep the stack may be. */
+    SHOWS(pushed == 63);
     broken++;
-    INVALID(cuCtxCreate(&made, 0, 0));
+    if (SIMULATED)
+        INVALID(cuCtxCreate(&made, 0, 0));
     while (pushed-- > 0)
         OK(cuCtxPopCurrent(NULL));
     end();
@@ -83,7 +85,7 @@ static void of_streams(void) {
     OK(cuEventRecord(event, stream));
     INVALID(cuStreamWaitEvent(stream, event, 2));
     INVALID(cuEventElapsedTime(NONE, event, event));
-    OK(cuCtxCreate(&other, 0, 1));
+    OK(cuCtxCreate(&other, 0, 0));
     OK(cuEventCreate(&far, 0));
     BREAKS(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(&time, event, far));
     OK(cuCtxDestroy(other));
@@ -176,6 +178,8 @@ static void of_managed(void) {
     CUmemLocation wrong = {CU_MEM_LOCATION_TYPE_HOST_NUMA, 9};
     OK(cuMemAllocManaged(&a, 100, CU_MEM_ATTACH_GLOBAL));
     INVALID(cuMemPrefetchAsync_v2(a, 100, wrong, 0, NULL));
+    wrong.id = 0;
+    INVALID(cuMemAdvise_v2(a, 100, CU_MEM_ADVISE_SET_ACCESSED_BY, wrong));
     wrong.type = (CUmemLocationType)77;
     INVALID(
         cuMemAdvise_v2(a, 100, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, wrong));
@@ -267,11 +271,28 @@ static void of_virtual_memory(void) {
     INVALID(
         cuMemImportFromShareableHandle(&none, NONE, CU_MEM_HANDLE_TYPE_WIN32));
     OK(cuMemMap(at, PAGE, 0, handle, 0));
-    CUmemAccessDesc far = {{CU_MEM_LOCATION_TYPE_DEVICE, 1},
-                           CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    INVALID(cuMemSetAccess(at, PAGE, &far, 1));
     OK(cuMemGetAddressRange(NULL, &size, at + 5));
     EXPECT(size == PAGE);
+    OK(cuMemUnmap(at, PAGE));
+    OK(cuMemAddressFree(at, PAGE));
+    OK(cuMemRelease(handle));
+    end();
+}
+
+static void virtual_memory_without_peers(void) {
+    begin();
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp prop;
+    CUmemAccessDesc far = {{CU_MEM_LOCATION_TYPE_DEVICE, 1},
+                           CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    memset(&prop, 0, sizeof prop);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    OK(cuMemAddressReserve(&at, PAGE, 0, 0, 0));
+    OK(cuMemCreate(&handle, PAGE, &prop, 0));
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    INVALID(cuMemSetAccess(at, PAGE, &far, 1));
     OK(cuMemUnmap(at, PAGE));
     OK(cuMemAddressFree(at, PAGE));
     OK(cuMemRelease(handle));
@@ -305,7 +326,9 @@ static const Case cases[] = {
      "SIMCUDA_WITHOUT=concurrent"},
     {"of pools", of_pools, 0, NULL},
     {"pools without peers", pools_without_peers, 0, "SIMCUDA_WITHOUT=peer"},
-    {"of virtual memory", of_virtual_memory, 0, "SIMCUDA_WITHOUT=peer"},
+    {"of virtual memory", of_virtual_memory, 0, NULL},
+    {"virtual memory without peers", virtual_memory_without_peers, 0,
+     "SIMCUDA_WITHOUT=peer"},
     {"of modules", of_modules, 0, NULL},
 };
 

@@ -25,6 +25,11 @@ static const char image[] =
     "    bra NEXT;\n"
     "DONE:\n"
     "    ret;\n"
+    "}\n"
+    ".visible .entry narrow()\n"
+    ".maxntid 32, 1, 1\n"
+    "{\n"
+    "    ret;\n"
     "}\n";
 
 static void store(const simcuda_launch *launch) {
@@ -38,6 +43,8 @@ static void store(const simcuda_launch *launch) {
         memset(bytes, (int)value, count);
 }
 
+static void nothing(const simcuda_launch *launch) { (void)launch; }
+
 static CUmodule module;
 static CUfunction function;
 static CUstream stream;
@@ -45,8 +52,10 @@ static CUstream stream;
 static void load(void) {
     static const size_t sizes[] = {8, 4, 4};
     begin();
-    if (SIMULATED)
+    if (SIMULATED) {
         simcuda_register_kernel("store", store, sizes, 3);
+        simcuda_register_kernel("narrow", nothing, sizes, 0);
+    }
     OK(cuModuleLoadData(&module, image));
     OK(cuModuleGetFunction(&function, module, "store"));
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -98,9 +107,56 @@ static void images_and_launches(void) {
                            NULL));
     INVALID(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
     OK(cuModuleUnload(module));
-    BREAKS(CUDA_ERROR_INVALID_HANDLE, cuModuleUnload(module));
+    OPEN(CUDA_ERROR_INVALID_HANDLE, cuModuleUnload(module));
     OK(cuModuleLoadData(&module, image));
     unload();
+}
+
+/* What a module says of an entry, and what its text says wrongly. */
+static void entries_and_texts(void) {
+    load();
+    static const char unbalanced[] =
+        ".version 7.0\n.target sm_70\n.address_size 64\n"
+        ".visible .entry half()\n{\n";
+    CUfunction narrow;
+    CUmodule bad;
+    int value;
+    char log[256];
+    CUjit_option only_log = CU_JIT_ERROR_LOG_BUFFER;
+    void *only_buffer = log;
+    OK(cuModuleGetFunction(&narrow, module, "narrow"));
+    OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                          narrow));
+    EXPECT(value == 32);
+    INVALID(cuFuncGetAttribute(NULL, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                               narrow));
+    INVALID(cuFuncGetAttribute(&value, (CUfunction_attribute)9999, narrow));
+    BREAKS(CUDA_ERROR_INVALID_HANDLE,
+           cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                              NULL));
+    OK(cuLaunchKernel(narrow, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+    BREAKS(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+           cuLaunchKernel(narrow, 1, 1, 1, 33, 1, 1, 0, stream, NULL, NULL));
+    OK(cuStreamSynchronize(stream));
+    BREAKS(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&bad, unbalanced));
+    OPEN(CUDA_ERROR_INVALID_VALUE,
+         cuModuleLoadDataEx(&bad, image, 1, &only_log, &only_buffer));
+    unload();
+}
+
+/* Nothing says that unloading waits: a launch that comes late has no code. */
+static void unloaded_under_a_launch(void) {
+    load();
+    Gate gate = GATE_INIT;
+    CUdeviceptr a;
+    OK(cuMemAlloc(&a, 8));
+    OK(cuLaunchHostFunc(stream, gate_pass, &gate));
+    OK(launch(a, 8, 1));
+    OK(cuModuleUnload(module));
+    gate_open(&gate);
+    GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+    broken++;
+    end();
 }
 
 static void launched_in_another_context(void) {
@@ -206,6 +262,8 @@ static void questions_to_a_device(void) {
 static const Case cases[] = {
     {"a kernel stores", a_kernel_stores, 0, NULL},
     {"images and launches", images_and_launches, 0, NULL},
+    {"entries and texts", entries_and_texts, 0, NULL},
+    {"unloaded under a launch", unloaded_under_a_launch, UNDEFINED, NULL},
     {"launched in another context", launched_in_another_context, 0, NULL},
     {"a store where nothing is mapped", a_store_where_nothing_is, 0, NULL},
     {"a store where only reading is allowed",

@@ -101,8 +101,9 @@ static void own_pools(void) {
     OK(cuMemAllocFromPoolAsync(&a, 1000, pool, stream));
     INVALID(cuMemPoolDestroy(standard));
     OK(cuMemPoolDestroy(pool));
-    INVALID(cuMemPoolDestroy(pool));
-    INVALID(cuMemPoolTrimTo(pool, 0));
+    OPEN(CUDA_ERROR_INVALID_VALUE, cuMemPoolDestroy(pool));
+    OPEN(CUDA_ERROR_INVALID_VALUE, cuMemPoolTrimTo(pool, 0));
+    INVALID(cuMemPoolTrimTo(NULL, 0));
     OK(cuDeviceGetMemPool(&current, 0));
     EXPECT(current == standard);
     OK(cuMemFreeAsync(a, stream));
@@ -176,6 +177,22 @@ static void freed_too_early(void) {
     end();
 }
 
+/* The call whose name does not say so waits for nothing either. */
+static void freed_under_work(void) {
+    prepare();
+    Gate gate = GATE_INIT;
+    CUdeviceptr a;
+    OK(cuMemAllocAsync(&a, 1000, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuLaunchHostFunc(second, gate_pass, &gate));
+    OK(cuMemsetD8Async(a, 1, 1000, second));
+    OK(cuMemFree(a));
+    gate_open(&gate);
+    GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(second));
+    broken++;
+    end();
+}
+
 static void access_of_peers(void) {
     begin();
     CUmemoryPool pool;
@@ -229,9 +246,10 @@ static const Case cases[] = {
      "SIMCUDA_BYTES=64M"},
     {"own pools", own_pools, 0, NULL},
     {"order rules", order_rules, 0, NULL},
-    {"used too early", used_too_early, 0, NULL},
-    {"used too late", used_too_late, 0, NULL},
-    {"freed too early", freed_too_early, 0, NULL},
+    {"used too early", used_too_early, UNDEFINED, NULL},
+    {"used too late", used_too_late, UNDEFINED, NULL},
+    {"freed too early", freed_too_early, UNDEFINED, NULL},
+    {"freed under work", freed_under_work, UNDEFINED, NULL},
     {"access of peers", access_of_peers, 0, NULL},
     {"there may be none", there_may_be_none, 0, "SIMCUDA_WITHOUT=pools"},
     {"leaked memory of a pool", leak_memory_of_a_pool, LEAKS, NULL},

@@ -1,5 +1,7 @@
 /* Handles between two processes, and one device's use of another's memory. */
-#include "rules.h"
+#include <sys/socket.h>
+
+#include "mapping.h"
 
 /* Starts the other process before this one has opened the driver, and gives
  * what each reads of the other. */
@@ -35,7 +37,8 @@ static void child_is_well(void) {
 
 static void opens_memory(void) {
     CUipcMemHandle handle, wrong;
-    CUdeviceptr a, again;
+    CUdeviceptr a, again, b;
+    CUcontext made;
     unsigned char byte;
     hear(pair.to_child[0], &handle, sizeof handle);
     begin();
@@ -45,6 +48,11 @@ static void opens_memory(void) {
     OK(cuIpcOpenMemHandle(&a, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     OK(cuIpcOpenMemHandle(&again, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     EXPECT(again == a);
+    /* One context of a device may have memory of a process open. */
+    OK(cuCtxCreate(&made, 0, 0));
+    BREAKS(CUDA_ERROR_INVALID_CONTEXT,
+           cuIpcOpenMemHandle(&b, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    OK(cuCtxDestroy(made));
     OK(cuMemcpyDtoH(&byte, a + 999, 1));
     EXPECT(byte == 17);
     INVALID(cuMemsetD8(a, 1, 1001));
@@ -69,7 +77,8 @@ static void memory_between_processes(void) {
     OK(cuMemAlloc(&a, 1000));
     OK(cuMemsetD8(a, 17, 1000));
     OK(cuCtxSynchronize());
-    OK(cuIpcGetMemHandle(&handle, a + 5));
+    INVALID(cuIpcGetMemHandle(&handle, a + 5));
+    OK(cuIpcGetMemHandle(&handle, a));
     BREAKS(CUDA_ERROR_INVALID_CONTEXT,
            cuIpcOpenMemHandle(&b, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     OK(cuMemAllocManaged(&b, 100, CU_MEM_ATTACH_GLOBAL));
@@ -195,6 +204,140 @@ static void leak_opened(void) {
     _exit(LEAKS);
 }
 
+/* --- pages by descriptor ----------------------------------------------------- */
+
+/* As another process gets it: through a socket. -1 if the socket is closed. */
+static int take_descriptor(int from) {
+    char byte, room[CMSG_SPACE(sizeof(int))];
+    struct iovec bytes = {&byte, 1};
+    struct msghdr message = {.msg_iov = &bytes,
+                             .msg_iovlen = 1,
+                             .msg_control = room,
+                             .msg_controllen = sizeof room};
+    int fd = -1;
+    if (recvmsg(from, &message, 0) == 1 && CMSG_FIRSTHDR(&message) != NULL)
+        memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+    return fd;
+}
+
+static void give_descriptor(int to, int fd) {
+    char byte = 0, room[CMSG_SPACE(sizeof(int))];
+    struct iovec bytes = {&byte, 1};
+    struct msghdr message = {.msg_iov = &bytes,
+                             .msg_iovlen = 1,
+                             .msg_control = room,
+                             .msg_controllen = sizeof room};
+    memset(room, 0, sizeof room);
+    struct cmsghdr *part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(part), &fd, sizeof fd);
+    EXPECT(sendmsg(to, &message, 0) == 1);
+}
+
+/* Starts the other process, which gets a descriptor, before this one has opened
+ * the driver; gives the socket to it. */
+static int with_descriptor(void (*run)(int fd)) {
+    int ends[2];
+    EXPECT(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    pair.child = fork();
+    if (pair.child == 0) {
+        alarm(30);
+        close(ends[0]);
+        int fd = take_descriptor(ends[1]);
+        if (fd >= 0)
+            run(fd);
+        exit(fd < 0);
+    }
+    close(ends[1]);
+    return ends[0];
+}
+
+static void uses_descriptor(int fd) {
+    CUmemGenericAllocationHandle handle;
+    unsigned char byte;
+    begin();
+    OK(cuMemImportFromShareableHandle(
+        &handle, (void *)(intptr_t)fd,
+        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    close(fd);
+    CUdeviceptr at = reserve(PAGE);
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    OK(allow(at, PAGE, 0, 3));
+    OK(cuMemcpyDtoH(&byte, at + 77, 1));
+    EXPECT(byte == 42);
+    OK(cuMemsetD8(at + 77, 43, 1));
+    OK(cuCtxSynchronize());
+    OK(cuMemUnmap(at, PAGE));
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, PAGE));
+    end();
+}
+
+static void shared_by_descriptor(void) {
+    int fd;
+    unsigned char byte = 0;
+    int to = with_descriptor(uses_descriptor);
+    begin();
+    CUmemGenericAllocationHandle handle, plain = create(PAGE), none;
+    CUmemAllocationProp prop = properties(0, true);
+    OK(cuMemCreate(&handle, PAGE, &prop, 0));
+    INVALID(cuMemExportToShareableHandle(
+        &fd, plain, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    INVALID(cuMemImportFromShareableHandle(
+        &none, (void *)(intptr_t)0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    OK(cuMemExportToShareableHandle(
+        &fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    CUdeviceptr at = reserve(PAGE);
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    OK(allow(at, PAGE, 0, 3));
+    OK(cuMemsetD8(at + 77, 42, 1));
+    OK(cuCtxSynchronize());
+    give_descriptor(to, fd);
+    child_is_well();
+    OK(cuMemcpyDtoH(&byte, at + 77, 1));
+    EXPECT(byte == 43);
+    close(fd);
+    OK(cuMemUnmap(at, PAGE));
+    OK(cuMemRelease(handle));
+    OK(cuMemRelease(plain));
+    OK(cuMemAddressFree(at, PAGE));
+    end();
+}
+
+/* Sees the first of the devices only, and is given memory of the second. */
+static void sees_one_device(int fd) {
+    CUmemGenericAllocationHandle none;
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    char first[64];
+    snprintf(first, sizeof first, "%s", visible != NULL ? visible : "0");
+    first[strcspn(first, ",")] = 0;
+    setenv("CUDA_VISIBLE_DEVICES", first, 1);
+    begin();
+    BREAKS(CUDA_ERROR_NOT_SUPPORTED,
+           cuMemImportFromShareableHandle(
+               &none, (void *)(intptr_t)fd,
+               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    end();
+}
+
+static void shared_of_a_device_that_is_not_seen(void) {
+    int fd;
+    int to = with_descriptor(sees_one_device);
+    begin();
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp prop = properties(1, true);
+    OK(cuMemCreate(&handle, PAGE, &prop, 0));
+    OK(cuMemExportToShareableHandle(
+        &fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    give_descriptor(to, fd);
+    child_is_well();
+    close(fd);
+    OK(cuMemRelease(handle));
+    end();
+}
+
 /* --- peers ------------------------------------------------------------------ */
 
 static CUcontext other;
@@ -232,6 +375,7 @@ static void copies_between_devices(void) {
     INVALID(cuMemcpyPeer(near, context, far + 1, other, 1000));
     BREAKS(CUDA_ERROR_INVALID_CONTEXT,
            cuMemcpyPeer(near, NULL, far, other, 1000));
+    INVALID(cuMemcpyPeer(near, other, far, context, 1000));
     OK(cuStreamDestroy(stream));
     OK(cuMemFree(near));
     finish_peers();
@@ -251,7 +395,7 @@ static void access_of_peers(void) {
           cuCtxEnablePeerAccess(other, 0));
     OK(cuMemsetD8(far, 1, 1000));
     INVALID(cuCtxEnablePeerAccess(other, 1));
-    BREAKS(CUDA_ERROR_INVALID_DEVICE, cuCtxEnablePeerAccess(context, 0));
+    BREAKS(CUDA_ERROR_INVALID_CONTEXT, cuCtxEnablePeerAccess(context, 0));
     OK(cuCtxSynchronize());
     OK(cuCtxDisablePeerAccess(other));
     INVALID(cuMemsetD8(far, 1, 1000));
@@ -273,6 +417,9 @@ static const Case cases[] = {
     {"events between processes", events_between_processes, 0, NULL},
     {"an event that is gone", event_that_is_gone, 0, NULL},
     {"leaked memory of another process", leak_opened, LEAKS, NULL},
+    {"shared by descriptor", shared_by_descriptor, 0, NULL},
+    {"shared of a device that is not seen", shared_of_a_device_that_is_not_seen,
+     0, NULL},
     {"copies between devices", copies_between_devices, 0, NULL},
     {"access of peers", access_of_peers, 0, NULL},
     {"no peers", no_peers, 0, "SIMCUDA_WITHOUT=peer"},

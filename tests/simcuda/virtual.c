@@ -396,7 +396,7 @@ CUresult cuMemExportToShareableHandle(void *out,
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out,
                                         void *shared,
                                         CUmemAllocationHandleType type) {
-    SIM_CALL(0);
+    SIM_CALL(UNSAFE);
     NEED_VMM();
     int fd = (int)(intptr_t)shared, number = -1;
     char link[64], target[128] = "";
@@ -411,7 +411,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out,
         if (sim.devices[i].number == number)
             device = &sim.devices[i];
     if (device == NULL)
-        return FAIL(CUDA_ERROR_INVALID_DEVICE,
+        return FAIL(CUDA_ERROR_NOT_SUPPORTED,
                     "the memory is of device %d, which is not visible", number);
     Physical *physical =
         object_new(KIND_PHYSICAL, sizeof *physical, NULL, __func__);
