@@ -104,7 +104,7 @@ func TestReplayTable(t *testing.T) {
 	}
 	assert.Empty(t, o.err)
 	assert.NotContains(t, o.out, "Lifetime hints")
-	o = invoke(t, "replay", exampleTrace, "--lifetime-hints", "--jitter", "50ms", "--seed", "1")
+	o = invoke(t, "replay", beginning(t), "--lifetime-hints", "--jitter", "50ms", "--seed", "1")
 	require.Equal(t, exitDone, o.status)
 	assert.Contains(t, o.out, "Lifetime hints                          yes\n")
 }
@@ -196,7 +196,7 @@ func TestReplayRefuses(t *testing.T) {
 func TestReportIsWrittenWhole(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "r.html")
-	o := invoke(t, "replay", exampleTrace, "--report", path)
+	o := invoke(t, "replay", beginning(t), "--report", path)
 	require.Equal(t, exitDone, o.status, o.err)
 	assert.Contains(t, o.out, "Report: "+path)
 	text, err := os.ReadFile(path)

@@ -165,7 +165,8 @@ func (b brokenWriter) Write([]byte) (int, error) { return 0, b.err }
 
 // An answer that nobody could read is an error of the machine.
 func TestOutputFails(t *testing.T) {
-	for _, args := range [][]string{{"version"}, {"devices"}, {"doctor"}, {"replay", exampleTrace}, {"replay", exampleTrace, "--json"}, {"--help"}} {
+	trace := beginning(t)
+	for _, args := range [][]string{{"version"}, {"devices"}, {"doctor"}, {"replay", trace}, {"replay", trace, "--json"}, {"--help"}} {
 		var errs bytes.Buffer
 		status := run(t.Context(), args, streams{in: strings.NewReader(""), out: brokenWriter{errors.New("the disk is full")}, err: &errs})
 		assert.Equal(t, exitMachine, status, args)

@@ -123,6 +123,7 @@ func (d *debugProgram) actions() map[string]func(*rapid.T) {
 // Whatever is checked, a right program keeps its bytes, has exact books, and
 // hears nothing.
 func TestDebugLeavesRightProgramsAlone(t *testing.T) {
+	devicetest.OneThread(t)
 	rapid.Check(t, func(t *rapid.T) {
 		flags := DebugFlags(rapid.Uint32Range(1, uint32(DebugAll)).Draw(t, "flags"))
 		strategy := rapid.SampledFrom([]string{"best_fit", "tlsf", "buddy", "size_class", "arena"}).Draw(t, "strategy")

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
 )
 
@@ -246,6 +247,7 @@ func (p *program) end(t require.TestingT) {
 // No program may be handed a block that queued work of another stream still
 // uses.
 func TestNoBlockIsHandedOutBeforeItsFormerUsesAreDone(t *testing.T) {
+	devicetest.OneThread(t)
 	for _, strategy := range []string{"best_fit", "tlsf"} {
 		for _, cached := range []bool{false, true} {
 			t.Run(strategy, func(t *testing.T) {

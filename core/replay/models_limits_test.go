@@ -7,12 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/trace"
 )
 
 // A limit that was found serves everything and a page less does not, with and without
 // waits; without waits it is what the pages add up to.
 func TestFindLimits(t *testing.T) {
+	devicetest.OneThread(t)
 	rapid.Check(t, func(t *rapid.T) {
 		models := []ModelTrace{
 			{ID: "a", Trace: drawLoad(t, "first")}, {ID: "b", Trace: drawLoad(t, "second"), DelayNS: rapid.Int64Range(0, 2e9).Draw(t, "delay")},

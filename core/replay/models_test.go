@@ -88,6 +88,7 @@ func maxOf(values []uint64) (most uint64) {
 }
 
 func TestModelsAgainstNaive(t *testing.T) {
+	devicetest.OneThread(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var models []ModelTrace
 		for i := range rapid.IntRange(1, 3).Draw(t, "models") {
@@ -171,6 +172,7 @@ func TestModelsPaged(t *testing.T) {
 
 // Under a wait paged requests grow late and in the end all are served, or fail.
 func TestModelsPagedWait(t *testing.T) {
+	devicetest.OneThread(t)
 	rapid.Check(t, func(t *rapid.T) {
 		models := []ModelTrace{{ID: "a", Trace: drawTrace(t)}, {ID: "b", Trace: drawTrace(t), DelayNS: 100e6}}
 		r := mustModels(t, models, ModelsOptions{

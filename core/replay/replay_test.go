@@ -93,6 +93,7 @@ func drawTrace(t *rapid.T) *trace.Trace {
 }
 
 func TestAgainstNaive(t *testing.T) {
+	devicetest.OneThread(t)
 	for _, mode := range []trace.Mode{trace.Contiguous, trace.Paged} {
 		t.Run(mode.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -124,6 +125,7 @@ func TestAgainstNaive(t *testing.T) {
 // Under a limit the pool never holds more than it; what is not served is
 // counted, dropped and given back, and the rest goes on.
 func TestLimit(t *testing.T) {
+	devicetest.OneThread(t)
 	rapid.Check(t, func(t *rapid.T) {
 		tr := drawTrace(t)
 		mode := rapid.SampledFrom([]trace.Mode{trace.Contiguous, trace.Paged}).Draw(t, "mode")

@@ -203,8 +203,13 @@ func TestEveryDriverCallOfSleepFailsOnce(t *testing.T) {
 			calls := count.dev.Calls(devicetest.Any) - before
 			count.end(t)
 			require.Greater(t, calls, 100)
+			// Bytes are moved by as many goroutines as there are streams.
+			step := 1
+			if streams == 1 {
+				step = devicetest.Step()
+			}
 			seen := 0
-			for at := 1; at <= calls; at++ {
+			for at := 1; at <= calls; at += step {
 				t.Run(fmt.Sprint("backing ", pages, " streams ", streams, " call ", at), func(t *testing.T) {
 					n := newNap(t, pages, streams)
 					n.dev.FailNth(devicetest.Any, at, nil)
@@ -216,7 +221,7 @@ func TestEveryDriverCallOfSleepFailsOnce(t *testing.T) {
 					n.end(t)
 				})
 			}
-			require.Greater(t, seen, calls/3, "faults are reported, not swallowed")
+			require.Greater(t, seen, calls/step/3, "faults are reported, not swallowed")
 		}
 	}
 }
@@ -293,7 +298,7 @@ func TestEveryUseOfHostAndFilesFailsOnce(t *testing.T) {
 		all := int(calls.calls.Load())
 		count.end(t)
 		require.Greater(t, all, 30)
-		for at := 1; at <= all; at++ {
+		for at := 1; at <= all; at += devicetest.Step() {
 			t.Run(fmt.Sprint(failure.err, " call ", at), func(t *testing.T) {
 				n := newNap(t, device.BackingMovable, 1)
 				n.fail(at, failure.err)

@@ -233,6 +233,7 @@ func (n *sleepNaive) look(t *rapid.T) {
 // Random programs over two models under one limit against slices of pages: bytes and
 // addresses are as before, whatever slept in between, and nothing is left behind.
 func TestSleepLikeANaiveModel(t *testing.T) {
+	devicetest.OneThread(t)
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		backing := rapid.SampledFrom([]device.Backing{device.BackingMovable, device.BackingPrivate}).Draw(t, "backing")

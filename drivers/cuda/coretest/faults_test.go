@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
 )
 
 // Numbers of CUresult.
@@ -40,7 +41,7 @@ var taking = []string{
 // call failing with a number.
 func everyCall(t *testing.T, p program, names []string, number int32, run func(r *rig, what string)) {
 	for _, name := range names {
-		for n := 1; ; n++ {
+		for n := 1; ; n += devicetest.Step() {
 			what := fmt.Sprintf("%s: call %d of %s", p.name, n, name)
 			r := openRig(t)
 			r.sim.Fault(name, n, number)
