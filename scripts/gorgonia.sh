@@ -2,18 +2,19 @@
 # Builds the adapter to gorgonia.org/cu and runs its parity check over the simulated driver.
 #
 #   scripts/gorgonia.sh            prints `ok - `, `not ok - ` and `skip - ` lines
+#   scripts/gorgonia.sh PROGRAM    only builds the check, without debug information
 #
 # cu needs the vendor's header (wheel nvidia-cuda-runtime-cu12, in build/venv) and its
 # library to link with (scripts/real_libcuda.sh); where one of them is not there this says
-# so and passes over it. build/test/gorgonia/parity.test can be carried to a machine with a
-# device and run there as it is: it takes the libcuda.so.1 of that machine.
+# so and passes over it. The program can be carried to a machine with a device and run there
+# as it is: it takes the libcuda.so.1 of that machine. `make gpu-bundle` takes it along.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/checks/steps.sh
 GO=${GO:-go}
 
 folder=$PWD/build/test/gorgonia
-program=$folder/parity.test
+program=${1:-$folder/parity.test}
 header=$(compgen -G "$PWD/build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include/cuda.h" || true)
 library=$(compgen -G "$PWD/build/test/libcuda/usr/lib/*/nvidia/current/libcuda.so.1" || true)
 if [ -z "$header" ] || [ -z "$library" ]; then
@@ -29,6 +30,12 @@ export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(dirname "$header")" CGO_LDFLAGS="-L$
 if ! why=$(cd drivers/cuda/gorgonia && "$GO" mod download gorgonia.org/cu github.com/google/uuid github.com/pkg/errors 2>&1); then
     echo "skip - the adapter to gorgonia.org/cu: its modules cannot be had: ${why//$'\n'/ }"
     exit 0
+fi
+
+if [ $# != 0 ]; then
+    program=$(realpath -m "$program")
+    (cd drivers/cuda/gorgonia && "$GO" test -tags gorgonia -c -trimpath -ldflags '-s -w' -o "$program" .)
+    exit
 fi
 
 in_module() { (cd drivers/cuda/gorgonia && "$@"); }

@@ -15,6 +15,9 @@ GPU_ALLOCATOR  := build/gpu/lib/libferrum_mem_allocator.so
 GPU_FLAGS       = -D_GNU_SOURCE $(C_WARNINGS) -Iinclude \
     -isystem $$(echo build/venv/lib/python3*/site-packages/nvidia/cuda_runtime/include)
 
+# The parity check of the adapter to gorgonia.org/cu, left out where it cannot be built.
+GPU_PARITY     := build/gpu/suites/drivers.cuda.gorgonia.test
+
 # Packages of core whose suites run on any device.
 GPU_SUITES = $(sort $(patsubst %/,%,$(dir $(shell grep -rl '"ferrum_mem/drivers/testdevice"' --include='*_test.go' core))))
 
@@ -22,6 +25,8 @@ GPU_SUITES = $(sort $(patsubst %/,%,$(dir $(shell grep -rl '"ferrum_mem/drivers/
 gpu-bundle: gpu-programs ## build what test-gpu takes to a machine with a GPU, into build/gpu
 	@rm -rf build/gpu/suites
 	@$(call gpu_suites,$(GPU_SUITES))
+	@scripts/gorgonia.sh $(GPU_PARITY)
+	@! [ -f $(GPU_PARITY) ] || gzip -9 -f $(GPU_PARITY)
 	@du -sh build/gpu
 
 # All but the suites of core.
