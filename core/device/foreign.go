@@ -9,8 +9,9 @@ type Adopter interface {
 	// device's own CodeAlreadyExists, a size of 0 CodeInvalidSize, an end beyond 64
 	// bits CodeOverflow.
 	Adopt(addr Addr, size uint64) error
-	// Disown ends what one Adopt began: CodeInvalidAddress for anything else,
-	// CodeBusy while queued work uses the range.
+	// Disown ends what one Adopt began: CodeInvalidAddress for anything else. Work
+	// that still uses the range must have been waited for; a device that knows of it
+	// says CodeBusy.
 	Disown(addr Addr, size uint64) error
 }
 
@@ -19,10 +20,11 @@ type Adopter interface {
 type Linker interface {
 	// Link lets work of this device use a range of the other device, which stays
 	// allocated there until Unlink, and gives its address here. A device whose memory
-	// cannot be addressed is CodeUnsupported.
+	// cannot be addressed, or nil, is CodeUnsupported, this one itself
+	// CodeInvalidArgument; ranges are refused as by Adopt.
 	Link(from Device, addr Addr, size uint64) (Addr, error)
-	// Unlink ends what one Link began: CodeInvalidAddress for anything else, CodeBusy
-	// while queued work uses the range.
+	// Unlink ends what one Link began: CodeInvalidAddress for anything else. Work that
+	// still uses the range is as for Disown.
 	Unlink(addr Addr, size uint64) error
 }
 
@@ -31,7 +33,8 @@ type StreamAdopter interface {
 	// AdoptStream gives a stream that queues its work in the foreign one, which its
 	// owner keeps until Close has returned. Close runs dry what was queued here, and
 	// leaves the foreign stream alone. A description that the device cannot use is
-	// CodeInvalidArgument or CodeUnsupported.
+	// CodeInvalidArgument or CodeUnsupported, one without anything may be
+	// CodeNullPointer.
 	AdoptStream(foreign ForeignStream) (Stream, error)
 }
 

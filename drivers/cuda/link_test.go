@@ -78,38 +78,46 @@ func TestLinksBetweenDevices(t *testing.T) {
 	sim.clean()
 }
 
-func TestLinksRefuseBadInput(t *testing.T) {
+// The driver is told the context that memory is in, and never to copy a range onto
+// itself or a part of itself.
+func TestCopiesOfLinkedMemory(t *testing.T) {
+	const size = 64 << 10
 	a, b := openTwo(t)
 	sim := newSimulator(t)
-	addr, err := a.Allocate(64 << 10)
+	mine, err := a.Allocate(size)
 	require.NoError(t, err)
-	for _, c := range []struct {
-		code device.Code
-		from device.Device
-		addr device.Addr
-		size uint64
-	}{
-		{device.CodeInvalidSize, a, addr, 0},
-		{device.CodeOverflow, a, addr, ^uint64(0)},
-		{device.CodeInvalidAddress, a, addr, 64<<10 + 1},
-		{device.CodeInvalidAddress, a, 4096, 8},
-		{device.CodeInvalidArgument, b, addr, 8},
-		{device.CodeUnsupported, nil, addr, 8},
-	} {
-		_, err := b.Link(c.from, c.addr, c.size)
-		requireCode(t, c.code, err)
-	}
+	theirs, err := b.Allocate(size)
+	require.NoError(t, err)
+	there, err := a.Link(b, theirs, size)
+	require.NoError(t, err)
+	s := a.DefaultStream()
+	put(t, s, mine, []byte{1, 2, 3, 4})
+	require.NoError(t, a.CopyFromPeer(s, there, a, mine, 4), "into what is linked, from the same device")
+	require.NoError(t, a.CopyFromPeer(s, there+1, b, theirs, 3), "the same memory by both names")
+	require.NoError(t, a.CopyFromPeer(s, there, b, theirs, size))
+	require.Equal(t, []byte{1, 1, 2, 3}, get(t, s, there, 4))
+	require.NoError(t, a.CopyFromPeer(s, there+8, b, theirs, 4))
+	require.Equal(t, []byte{1, 1, 2, 3}, get(t, s, there+8, 4))
+	require.NoError(t, a.CopyFromPeer(s, mine+2, a, mine, 3))
+	require.Equal(t, []byte{1, 2, 1, 2, 3}, get(t, s, mine, 5))
+	require.NoError(t, b.CopyFromPeer(b.DefaultStream(), theirs+16, a, there, 4), "from what is linked")
+	require.Equal(t, []byte{1, 1, 2, 3}, get(t, b.DefaultStream(), theirs+16, 4))
+	require.NoError(t, a.Unlink(there, size))
+	require.NoError(t, a.Free(mine, size))
+	require.NoError(t, b.Free(theirs, size))
+	require.NoError(t, a.Close())
+	require.NoError(t, b.Close())
+	sim.clean()
+}
+
+func TestPeersRefuseBadInput(t *testing.T) {
+	a, b := openTwo(t)
 	requireCode(t, device.CodeUnsupported, b.GrantPeer(nil))
 	requireCode(t, device.CodeInvalidArgument, b.GrantPeer(b))
-	require.NoError(t, a.Free(addr, 64<<10))
 	require.NoError(t, a.Close())
-	_, err = b.Link(a, addr, 8)
-	requireCode(t, device.CodeInvalidState, err)
 	requireCode(t, device.CodeInvalidState, b.GrantPeer(a))
 	require.NoError(t, b.Close())
-	_, err = b.Link(a, addr, 8)
-	requireCode(t, device.CodeInvalidState, err)
-	sim.clean()
+	newSimulator(t).clean()
 }
 
 // A device that does not reach another's memory says so; page-locked memory is the

@@ -30,9 +30,12 @@ func (o *openDevice) Disown(addr device.Addr, size uint64) error {
 // there.
 func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (device.Addr, error) {
 	const op = "host.link"
+	if err := o.checkOpen(op); err != nil {
+		return 0, err
+	}
 	other, ok := from.(*openDevice)
 	if !ok || other == nil {
-		return 0, o.errorf(device.CodeUnsupported, op, "device %v: its memory is not of this process", from.Info().ID)
+		return 0, o.errorf(device.CodeUnsupported, op, "device of type %T: its memory is not of this process", from)
 	}
 	if other == o {
 		return 0, o.errorf(device.CodeInvalidArgument, op, "both devices are %v", o.info.ID)

@@ -69,45 +69,6 @@ func fillWith(t *testing.T, s *stream, addr device.Addr, value uint32) {
 	require.NoError(t, s.Fill(addr, device.Pattern{Value: value, WidthBytes: 1}, 1))
 }
 
-func TestAdoptedStreamRunsInItsOwnersQueue(t *testing.T) {
-	o := openOne(t)
-	addr := allocate(t, o, 1<<16)
-	e, s := adoptExecutor(t, o)
-	var seen []byte
-	look := func() { seen = append(seen, view(addr, 1)[0]) }
-	fillWith(t, s, addr, 1)
-	require.NoError(t, e.enqueue(look))
-	fillWith(t, s, addr, 2)
-	require.NoError(t, s.HostFunction(look))
-	event, err := s.RecordEvent()
-	require.NoError(t, err)
-	fillWith(t, s, addr, 3)
-	idle, err := s.Idle()
-	require.NoError(t, err)
-	require.False(t, idle)
-	requireCode(t, device.CodeTimeout, s.Synchronize(0))
-	require.Zero(t, view(addr, 1)[0])
-	e.run()
-	require.Equal(t, []byte{1, 2}, seen)
-	passed, err := event.Done()
-	require.NoError(t, err)
-	require.True(t, passed)
-	require.NoError(t, event.Close())
-	require.EqualValues(t, 3, view(addr, 1)[0])
-
-	closed := make(chan error)
-	fillWith(t, s, addr, 4)
-	device.Go("close", func() { closed <- s.Close() })
-	for !s.shutting.Load() {
-		e.run()
-	}
-	e.run()
-	require.NoError(t, <-closed)
-	require.EqualValues(t, 4, view(addr, 1)[0])
-	requireCode(t, device.CodeInvalidState, s.Fill(addr, device.Pattern{WidthBytes: 1}, 1))
-	require.NoError(t, e.enqueue(look), "the queue is its owner's")
-}
-
 // A queue that works at once is right too, also when the work queues more and waits.
 func TestAdoptedStreamThatWorksAtOnce(t *testing.T) {
 	o := openOne(t)

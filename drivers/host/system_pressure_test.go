@@ -94,16 +94,3 @@ func TestStallTextNeverPanics(t *testing.T) {
 		}
 	})
 }
-
-// The real files of this machine: whatever it has can be read.
-func TestSystemPressureOfThisMachine(t *testing.T) {
-	p := openOne(t).SystemPressure()
-	for _, err := range []error{p.Machine.Err, p.Group.Err, p.Events.Err, p.High.Err} {
-		if err != nil {
-			requireCode(t, device.CodeUnsupported, err)
-		}
-	}
-	if p.Machine.Err == nil {
-		require.GreaterOrEqual(t, p.Machine.Stalls.Some.TotalMicroseconds, p.Machine.Stalls.Full.TotalMicroseconds)
-	}
-}

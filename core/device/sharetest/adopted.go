@@ -1,0 +1,151 @@
+package sharetest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// Adopted is a device with device.Adopter.
+type Adopted struct {
+	// Open gives a device for nobody else.
+	Open func(t testing.TB) device.Device
+	// Theirs gives so many bytes of somebody else's that the device can use, until the
+	// test ends.
+	Theirs func(t testing.TB, dev device.Device, size uint64) device.Addr
+	// Watches says that the device knows what its queued work uses.
+	Watches bool
+}
+
+const adoptedBytes = 64 << 10
+
+// Run runs the suite.
+func (a Adopted) Run(t *testing.T) {
+	for name, test := range map[string]func(*testing.T, device.Device, device.Adopter){
+		"use": a.use, "refusals": a.refusals, "queued work": a.queued, "ends": a.ends,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dev := a.Open(t)
+			adopter, is := dev.(device.Adopter)
+			require.True(t, is, "the device has the capability")
+			test(t, dev, adopter)
+		})
+	}
+}
+
+// use: memory of others is used between Adopt and Disown, in parts that touch, and is
+// its owner's before and after.
+func (a Adopted) use(t *testing.T, dev device.Device, adopter device.Adopter) {
+	at, s := a.Theirs(t, dev, adoptedBytes), dev.DefaultStream()
+	requireCode(t, device.CodeInvalidAddress, s.Fill(at, one(1), 1))
+	const half = adoptedBytes / 2
+	require.NoError(t, adopter.Adopt(at, half))
+	fill(t, dev, at, 1, half)
+	requireCode(t, device.CodeInvalidAddress, s.Fill(at, one(9), half+1))
+	requireCode(t, device.CodeInvalidAddress, s.Fill(at+half, one(9), 1))
+	require.NoError(t, adopter.Adopt(at+half, half))
+	fill(t, dev, at+half, 2, half)
+	plain, size := segment(t, dev, adoptedBytes)
+	require.NoError(t, s.Copy(plain, at, half))
+	require.NoError(t, s.Copy(plain+half, at+half, half))
+	require.NoError(t, s.Synchronize(device.Forever))
+	requireBytes(t, dev, plain, 1, half)
+	requireBytes(t, dev, plain+half, 2, half)
+	require.NoError(t, adopter.Disown(at, half))
+	requireCode(t, device.CodeInvalidAddress, s.Fill(at, one(9), 1))
+	requireBytes(t, dev, at+half, 2, half)
+	require.NoError(t, adopter.Disown(at+half, half))
+	require.NoError(t, adopter.Adopt(at, adoptedBytes))
+	requireBytes(t, dev, at, 1, half)
+	requireBytes(t, dev, at+half, 2, half)
+	require.NoError(t, adopter.Disown(at, adoptedBytes))
+	require.NoError(t, dev.Free(plain, size))
+	closed(t, dev)
+}
+
+func (a Adopted) refusals(t *testing.T, dev device.Device, adopter device.Adopter) {
+	at := a.Theirs(t, dev, adoptedBytes)
+	own, size := segment(t, dev, adoptedBytes)
+	const part, half = 1024, adoptedBytes / 2
+	require.NoError(t, adopter.Adopt(at+half, part))
+	for _, c := range []struct {
+		code device.Code
+		addr device.Addr
+		size uint64
+	}{
+		{device.CodeInvalidSize, at, 0},
+		{device.CodeOverflow, at, ^uint64(0)},
+		{device.CodeAlreadyExists, at + half, part},
+		{device.CodeAlreadyExists, at + half, 1},
+		{device.CodeAlreadyExists, at + half + part - 1, 1},
+		{device.CodeAlreadyExists, at, half + 1},
+		{device.CodeAlreadyExists, at, adoptedBytes},
+		{device.CodeAlreadyExists, own, size},
+		{device.CodeAlreadyExists, own + 64, 64},
+	} {
+		requireCode(t, c.code, adopter.Adopt(c.addr, c.size))
+	}
+	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(0, 16))
+	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(4096, 16))
+	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(at, 1<<60))
+	nothingThere(t, dev, adopter)
+	for _, err := range []error{
+		adopter.Disown(at, half), adopter.Disown(at+half, part-1), adopter.Disown(at+half, part+1),
+		adopter.Disown(at+half+1, part-1), adopter.Disown(own, size), adopter.Disown(0, 0),
+		dev.Free(at+half, part),
+	} {
+		requireCode(t, device.CodeInvalidAddress, err)
+	}
+	// What was refused has changed nothing.
+	fill(t, dev, at+half, 7, part)
+	requireBytes(t, dev, at+half, 7, part)
+	require.NoError(t, adopter.Disown(at+half, part))
+	requireCode(t, device.CodeInvalidAddress, adopter.Disown(at+half, part))
+	require.NoError(t, dev.Free(own, size))
+	closed(t, dev)
+}
+
+// nothingThere: address space without memory is nobody's.
+func nothingThere(t *testing.T, dev device.Device, adopter device.Adopter) {
+	virtual, is := dev.(device.VirtualMemory)
+	if !is || !dev.Info().VirtualMemory {
+		return
+	}
+	size := virtual.Granularity().RecommendedBytes
+	space, err := virtual.Reserve(size, size)
+	require.NoError(t, err)
+	requireCode(t, device.CodeInvalidAddress, adopter.Adopt(space, 1))
+	require.NoError(t, virtual.Unreserve(space, size))
+}
+
+// queued: what work uses is not disowned where the device can tell, and that work ends.
+func (a Adopted) queued(t *testing.T, dev device.Device, adopter device.Adopter) {
+	at := a.Theirs(t, dev, adoptedBytes)
+	require.NoError(t, adopter.Adopt(at, adoptedBytes))
+	s, err := dev.NewStream()
+	require.NoError(t, err)
+	g := holdUp(t, s)
+	require.NoError(t, s.Fill(at, one(8), adoptedBytes))
+	if a.Watches {
+		requireCode(t, device.CodeBusy, adopter.Disown(at, adoptedBytes))
+	}
+	close(g.release)
+	require.NoError(t, s.Synchronize(device.Forever))
+	requireBytes(t, dev, at, 8, adoptedBytes)
+	require.NoError(t, s.Close())
+	require.NoError(t, adopter.Disown(at, adoptedBytes))
+	closed(t, dev)
+}
+
+func (a Adopted) ends(t *testing.T, dev device.Device, adopter device.Adopter) {
+	at := a.Theirs(t, dev, adoptedBytes)
+	require.NoError(t, adopter.Adopt(at, adoptedBytes))
+	requireCode(t, device.CodeBusy, dev.Close())
+	fill(t, dev, at, 1, adoptedBytes)
+	require.NoError(t, adopter.Disown(at, adoptedBytes))
+	closed(t, dev)
+	requireCode(t, device.CodeInvalidState, adopter.Adopt(at, adoptedBytes))
+	requireCode(t, device.CodeInvalidState, adopter.Disown(at, adoptedBytes))
+}

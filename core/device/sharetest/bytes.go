@@ -1,0 +1,72 @@
+package sharetest
+
+import (
+	"reflect"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// one is a pattern of single bytes.
+func one(value uint32) device.Pattern { return device.Pattern{Value: value, WidthBytes: 1} }
+
+// fill fills a range on the default stream, to the end.
+func fill(t testing.TB, dev device.Device, addr device.Addr, value uint32, size uint64) {
+	t.Helper()
+	s := dev.DefaultStream()
+	require.NoError(t, s.Fill(addr, one(value), size))
+	require.NoError(t, s.Synchronize(device.Forever))
+}
+
+// requireBytes says that every byte of a range is that one.
+func requireBytes(t testing.TB, dev device.Device, addr device.Addr, value byte, size uint64) {
+	t.Helper()
+	seen := make([]byte, size)
+	s := dev.DefaultStream()
+	require.NoError(t, s.CopyToHost(hostAddr(seen), addr, size))
+	require.NoError(t, s.Synchronize(device.Forever))
+	runtime.KeepAlive(seen)
+	other := slices.IndexFunc(seen, func(b byte) bool { return b != value })
+	require.Negative(t, other, "the first of %d bytes that is not %d", size, value)
+}
+
+func hostAddr(bytes []byte) device.HostAddr { return device.HostAddr(reflect.ValueOf(bytes).Pointer()) }
+
+func requireCode(t testing.TB, want device.Code, err error) {
+	t.Helper()
+	require.Equal(t, want, device.CodeOf(err), "%v", err)
+}
+
+// segment allocates at least so many bytes of a device.
+func segment(t testing.TB, dev device.Device, least uint64) (addr device.Addr, size uint64) {
+	t.Helper()
+	granule := dev.Info().GranularityBytes
+	size = (least + granule - 1) / granule * granule
+	addr, err := dev.Allocate(size)
+	require.NoError(t, err)
+	return addr, size
+}
+
+// gate holds a stream up until it is opened.
+type gate struct{ entered, release chan struct{} }
+
+func holdUp(t testing.TB, s device.Stream) *gate {
+	t.Helper()
+	g := &gate{make(chan struct{}), make(chan struct{})}
+	require.NoError(t, s.HostFunction(func() {
+		close(g.entered)
+		<-g.release
+	}))
+	return g
+}
+
+// closed closes a device, and looks that it says so from then on.
+func closed(t testing.TB, dev device.Device) {
+	t.Helper()
+	require.NoError(t, dev.Close(), "nothing is left behind")
+	requireCode(t, device.CodeInvalidState, dev.Close())
+}

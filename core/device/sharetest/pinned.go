@@ -1,0 +1,183 @@
+package sharetest
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+)
+
+// Pinned is a device with device.PinnedHost, of which the suite locks less than 1 MiB.
+type Pinned struct {
+	// Open gives a device for nobody else.
+	Open func(t testing.TB) device.Device
+	// Refuse has the system refuse the next AllocatePinned or FreePinned of a device as
+	// it does when it is short, and Allow ends that; nil: it cannot be had to.
+	Refuse, Allow func(dev device.Device)
+}
+
+// Run runs the suite.
+func (p Pinned) Run(t *testing.T) {
+	for name, test := range map[string]func(*testing.T, device.Device, device.PinnedHost){
+		"one memory": pinnedIsOneMemory, "refusals": pinnedRefusals, "threads": pinnedThreads, "ends": pinnedEnds,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dev := p.Open(t)
+			test(t, dev, pinnedOf(t, dev))
+		})
+	}
+	if p.Refuse != nil {
+		t.Run("faults", p.faults)
+	}
+}
+
+func pinnedOf(t testing.TB, dev device.Device) device.PinnedHost {
+	pinned, is := dev.(device.PinnedHost)
+	require.True(t, is && dev.Info().PinnedHost, "the device has the capability and says so")
+	return pinned
+}
+
+// pinnedIsOneMemory: what the device writes is at the address of the process, and the
+// other way round.
+func pinnedIsOneMemory(t *testing.T, dev device.Device, pinned device.PinnedHost) {
+	size := dev.Info().GranularityBytes
+	made, err := pinned.AllocatePinned(size)
+	require.NoError(t, err)
+	other, err := pinned.AllocatePinned(size)
+	require.NoError(t, err)
+	require.NotZero(t, made.HostAddr)
+	for _, at := range []device.PinnedMemory{made, other} {
+		require.Zero(t, uint64(at.Addr)%dev.Info().AlignmentBytes)
+		require.Zero(t, uint64(at.HostAddr)%dev.Info().AlignmentBytes)
+	}
+	plain, plainSize := segment(t, dev, size)
+	fill(t, dev, made.Addr, 3, size)
+	fill(t, dev, other.Addr, 4, size)
+	s, err := dev.NewStream()
+	require.NoError(t, err)
+	require.NoError(t, s.CopyFromHost(plain, made.HostAddr, size))
+	require.NoError(t, s.Synchronize(device.Forever))
+	requireBytes(t, dev, plain, 3, size)
+	fill(t, dev, plain, 5, size)
+	require.NoError(t, s.CopyToHost(made.HostAddr, plain, size))
+	require.NoError(t, s.Synchronize(device.Forever))
+	requireBytes(t, dev, made.Addr, 5, size)
+	requireBytes(t, dev, other.Addr, 4, size)
+	require.NoError(t, s.Copy(made.Addr, other.Addr, size))
+	require.NoError(t, s.Synchronize(device.Forever))
+	requireBytes(t, dev, made.Addr, 4, size)
+	require.NoError(t, s.Close())
+	require.NoError(t, pinned.FreePinned(made.Addr, size))
+	requireBytes(t, dev, other.Addr, 4, size)
+	require.NoError(t, pinned.FreePinned(other.Addr, size))
+	require.NoError(t, dev.Free(plain, plainSize))
+	closed(t, dev)
+}
+
+func pinnedRefusals(t *testing.T, dev device.Device, pinned device.PinnedHost) {
+	size := dev.Info().GranularityBytes
+	for _, wrong := range []uint64{0, 1, size - 1, size + 1} {
+		_, err := pinned.AllocatePinned(wrong)
+		requireCode(t, device.CodeInvalidSize, err)
+	}
+	_, err := pinned.AllocatePinned(1 << 62)
+	require.Contains(t, []device.Code{device.CodeOutOfMemory, device.CodeResourceExhausted}, device.CodeOf(err), "%v", err)
+	made, err := pinned.AllocatePinned(2 * size)
+	require.NoError(t, err)
+	plain, plainSize := segment(t, dev, size)
+	for _, err := range []error{
+		pinned.FreePinned(made.Addr, size), pinned.FreePinned(made.Addr, 4*size), pinned.FreePinned(made.Addr, 0),
+		pinned.FreePinned(made.Addr+device.Addr(size), size), pinned.FreePinned(0, 2*size),
+		pinned.FreePinned(plain, plainSize), dev.Free(made.Addr, 2*size),
+	} {
+		requireCode(t, device.CodeInvalidAddress, err)
+	}
+	// What was refused has changed nothing.
+	fill(t, dev, made.Addr, 6, 2*size)
+	requireBytes(t, dev, made.Addr, 6, 2*size)
+	requireCode(t, device.CodeInvalidAddress, dev.DefaultStream().Fill(made.Addr, one(6), 2*size+1))
+	require.NoError(t, pinned.FreePinned(made.Addr, 2*size))
+	requireCode(t, device.CodeInvalidAddress, pinned.FreePinned(made.Addr, 2*size))
+	requireCode(t, device.CodeInvalidAddress, dev.DefaultStream().Fill(made.Addr, one(6), 1))
+	require.NoError(t, dev.Free(plain, plainSize))
+	closed(t, dev)
+}
+
+// pinnedThreads: threads take and give at once, and none has what another has.
+func pinnedThreads(t *testing.T, dev device.Device, pinned device.PinnedHost) {
+	size := dev.Info().GranularityBytes
+	var mu sync.Mutex
+	held := map[device.Addr]bool{}
+	var workers []<-chan struct{}
+	wrong := make(chan error, 4)
+	for range 4 {
+		workers = append(workers, device.Go("pinned", func() {
+			for range 20 {
+				made, err := pinned.AllocatePinned(size)
+				if err != nil {
+					wrong <- err
+					return
+				}
+				mu.Lock()
+				twice := held[made.Addr]
+				held[made.Addr] = true
+				mu.Unlock()
+				if twice {
+					wrong <- device.Errorf(device.CodeInternal, "sharetest", "%#x was given twice", uint64(made.Addr))
+					return
+				}
+				mu.Lock()
+				delete(held, made.Addr)
+				err = pinned.FreePinned(made.Addr, size)
+				mu.Unlock()
+				if err != nil {
+					wrong <- err
+					return
+				}
+			}
+		}))
+	}
+	for _, worker := range workers {
+		<-worker
+	}
+	close(wrong)
+	require.NoError(t, <-wrong)
+	closed(t, dev)
+}
+
+func pinnedEnds(t *testing.T, dev device.Device, pinned device.PinnedHost) {
+	size := dev.Info().GranularityBytes
+	made, err := pinned.AllocatePinned(size)
+	require.NoError(t, err)
+	requireCode(t, device.CodeBusy, dev.Close())
+	fill(t, dev, made.Addr, 1, size)
+	require.NoError(t, pinned.FreePinned(made.Addr, size))
+	closed(t, dev)
+	_, err = pinned.AllocatePinned(size)
+	requireCode(t, device.CodeInvalidState, err)
+	requireCode(t, device.CodeInvalidState, pinned.FreePinned(made.Addr, size))
+}
+
+// faults: a call that the system refuses leaves everything as it was.
+func (p Pinned) faults(t *testing.T) {
+	dev := p.Open(t)
+	pinned := pinnedOf(t, dev)
+	size := dev.Info().GranularityBytes
+	p.Refuse(dev)
+	_, err := pinned.AllocatePinned(size)
+	refused := []device.Code{device.CodeOutOfMemory, device.CodeResourceExhausted, device.CodeDevice}
+	require.Truef(t, slices.Contains(refused, device.CodeOf(err)), "%v", err)
+	p.Allow(dev)
+	made, err := pinned.AllocatePinned(size)
+	require.NoError(t, err)
+	fill(t, dev, made.Addr, 2, size)
+	p.Refuse(dev)
+	require.Error(t, pinned.FreePinned(made.Addr, size))
+	p.Allow(dev)
+	requireBytes(t, dev, made.Addr, 2, size)
+	require.NoError(t, pinned.FreePinned(made.Addr, size))
+	closed(t, dev)
+}
