@@ -30,15 +30,21 @@ func (s *stream) Copy(dst, src device.Addr, size uint64) error {
 	if err := o.check(op, "source", src, size, device.AccessRead); err != nil {
 		return err
 	}
-	return s.use(op, func() error {
-		switch distance := max(dst, src) - min(dst, src); {
-		case distance == 0:
-			return nil
-		case uint64(distance) >= size:
-			return s.move(op, uint64(dst), uint64(src), size)
-		}
-		return s.moveOverlapping(op, uint64(dst), uint64(src), size)
-	})
+	return s.use(op, func() error { return s.moveAnyhow(op, uint64(dst), uint64(src), size) })
+}
+
+// overlap says whether two ranges of one size have bytes in common.
+func overlap(dst, src, size uint64) bool { return max(dst, src)-min(dst, src) < size }
+
+// moveAnyhow moves bytes that work of this device may use, whether the ranges overlap or not.
+func (s *stream) moveAnyhow(op string, dst, src, size uint64) error {
+	switch {
+	case dst == src:
+		return nil
+	case overlap(dst, src, size):
+		return s.moveOverlapping(op, dst, src, size)
+	}
+	return s.move(op, dst, src, size)
 }
 
 func (s *stream) move(op string, dst, src, size uint64) error {

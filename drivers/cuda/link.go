@@ -102,7 +102,7 @@ func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (de
 	}
 	at, err := o.reach(op, other, uint64(addr), size)
 	if err == nil {
-		err = o.insertOther(op, span{base: at, size: size, kind: kindLinked})
+		err = o.insertOther(op, span{base: at, size: size, kind: kindLinked, owner: other})
 	}
 	if err != nil {
 		o.drop(1)

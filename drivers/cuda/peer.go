@@ -44,16 +44,28 @@ func (o *openDevice) CopyFromPeer(
 		return err
 	}
 	return s.use(op, func() error {
-		if from.handle == o.handle {
-			return s.move(op, uint64(dst), uint64(srcAddr), size)
+		// Memory that both may use, as managed or linked one, may be the same.
+		if from.handle == o.handle || overlap(uint64(dst), uint64(srcAddr), size) {
+			return s.moveAnyhow(op, uint64(dst), uint64(srcAddr), size)
 		}
 		if err := from.usable(op); err != nil {
 			return err
 		}
 		return o.callWith(from, op,
 			fmt.Sprintf("destination %#x, source %#x of %v, size %d", uint64(dst), uint64(srcAddr), from.info.ID, size),
-			&o.api.copyPeer, uintptr(dst), o.context, uintptr(srcAddr), from.context, uintptr(size), s.handle)
+			&o.api.copyPeer, uintptr(dst), o.contextOf(uint64(dst), size), uintptr(srcAddr), from.contextOf(uint64(srcAddr), size),
+			uintptr(size), s.handle)
 	})
+}
+
+// contextOf is the context that memory is in: linked memory is in that of the device
+// which has it.
+func (o *openDevice) contextOf(addr, size uint64) uintptr {
+	s, _ := o.ranges.holding(addr, size)
+	if s.kind == kindLinked && s.owner != nil && !s.owner.closed.Load() {
+		return s.owner.context
+	}
+	return o.context
 }
 
 // callWith is call for what uses another device as well.

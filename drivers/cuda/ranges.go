@@ -32,6 +32,8 @@ type span struct {
 	host uint64
 	// opened is the address by which memory of another process is closed.
 	opened uint64
+	// owner is the device that has linked memory.
+	owner *openDevice
 }
 
 // ranges are the spans of a device, sorted by base.
