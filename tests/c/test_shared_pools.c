@@ -240,6 +240,7 @@ typedef struct {
     uint64_t offset, size, asked;
     int calls, order;
     ferrum_status removed, nested, shutdown;
+    gate done;
 } giver;
 static int order;
 
@@ -262,6 +263,7 @@ static uint64_t give_up(ferrum_shared_pool pool, const char *model,
     uint64_t given = g->size;
     g->size = 0;
     g->removed = ferrum_registration_remove(g->registration);
+    gate_open(&g->done);
     return given;
 }
 
@@ -272,8 +274,8 @@ static void test_models_above_their_guarantee_give(void **state) {
     add(pool, "low", 0, -5);
     add(pool, "kept", 4 * PAGE, -9);
     add(pool, "needs", 0, 0);
-    giver high = {.size = 4 * PAGE, .removed = 1};
-    giver low = {.size = 4 * PAGE, .removed = 1};
+    giver high = {.size = 4 * PAGE, .removed = 1, .done = GATE};
+    giver low = {.size = 4 * PAGE, .removed = 1, .done = GATE};
     giver kept = {.size = 4 * PAGE};
     order = 0;
     take(pool, "high", 4 * PAGE, &high.offset);
@@ -288,6 +290,9 @@ static void test_models_above_their_guarantee_give(void **state) {
     assert_ok(ferrum_model_reclaim_callback_add(pool, "kept", &config, give_up,
                                                 &kept, &kept.registration));
     take(pool, "needs", 6 * PAGE, NULL);
+    /* The pages may be there before the call that gives them has returned. */
+    gate_wait(&low.done);
+    gate_wait(&high.done);
     assert_int_equal(low.calls, 1);
     assert_int_equal(low.order, 1);
     assert_int_equal(high.calls, 1);
