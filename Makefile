@@ -75,7 +75,12 @@ C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 GO_PACKAGES = ./core/... ./drivers/... ./cmd/...
 
 CHECKS := check-house check-go check-c check-python check-rust check-abi check-generated check-contract
-TESTS  := test-go test-race test-tables test-fuzz test-c test-asan test-cache test-simcuda test-cuda test-gorgonia test-gpu-parts test-python test-rust test-report test-bench test-examples test-consumers
+# Suites that use all processors by themselves, and such as run beside one another.
+TESTS_ALONE  := test-go test-race test-tables test-c test-asan test-cache test-simcuda test-cuda
+TESTS_BESIDE := test-bench test-python test-fuzz test-report test-rust test-gorgonia test-gpu-parts test-examples test-consumers
+TESTS        := $(TESTS_ALONE) $(TESTS_BESIDE)
+
+PROCESSORS := $(shell nproc 2>/dev/null || echo 1)
 
 SUITE := $(PYTHON) scripts/suite.py
 
@@ -119,7 +124,9 @@ test: ## run every test suite: Go, C, C++, Python, Rust, report, bench, consumer
 	@rm -f $(TESTS:%=build/test/results/%)
 	@scripts/setup.sh test
 	@mkdir -p build/test/logs
-	@$(MAKE) -k $(TESTS) 2>&1 | tee build/test/logs/make-test.log || true
+	@$(MAKE) -k -j$(PROCESSORS) test-files 2>&1 | tee build/test/logs/make-test.log || true
+	@$(MAKE) -k $(TESTS_ALONE) 2>&1 | tee -a build/test/logs/make-test.log || true
+	@$(MAKE) -k -j$(PROCESSORS) -Otarget $(TESTS_BESIDE) 2>&1 | tee -a build/test/logs/make-test.log || true
 	@$(PYTHON) scripts/summary.py --log build/test/logs/make-test.log $(TESTS)
 
 .PHONY: check
@@ -127,7 +134,7 @@ check: ## format, lints, import arrows, header, symbols, ABI, generated files
 	@rm -f $(CHECKS:%=build/test/results/%)
 	@scripts/setup.sh check
 	@mkdir -p build/test/logs
-	@$(MAKE) -k $(CHECKS) 2>&1 | tee build/test/logs/make-check.log || true
+	@$(MAKE) -k -j$(PROCESSORS) -Otarget $(CHECKS) 2>&1 | tee build/test/logs/make-check.log || true
 	@$(PYTHON) scripts/summary.py --log build/test/logs/make-check.log $(CHECKS)
 
 .PHONY: bench
@@ -244,16 +251,19 @@ format: ready-check ## format Go, C, Python and Rust sources
 
 # --- tests --------------------------------------------------------------------
 
+# check-go vets all of it.
+GO_TEST = $(GO) test -json -vet=off
+
 .PHONY: $(TESTS)
 test-go: ready-test simcuda
-	@$(SUITE) $@ go -- $(GO) test -json $(GO_PACKAGES)
+	@$(SUITE) $@ go -- $(GO_TEST) $(GO_PACKAGES)
 # Rooms that know neither goroutines nor locks have no races to look for.
 ONE_THREAD := rangealloc|trace
 test-race: ready-test simcuda
-	@$(SUITE) $@ go -- $(GO) test -json -race $$($(GO) list $(GO_PACKAGES) | grep -vE '/core/($(ONE_THREAD))(/|$$)')
+	@$(SUITE) $@ go -- $(GO_TEST) -race $$($(GO) list $(GO_PACKAGES) | grep -vE '/core/($(ONE_THREAD))(/|$$)')
 # Tables that move whenever they grow: a use of where they were ends the test.
 test-tables: ready-test
-	@$(SUITE) $@ go -- $(GO) test -json -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/... ./core/pool/... ./core/replay/...
+	@$(SUITE) $@ go -- $(GO_TEST) -tags ferrum_moving_tables ./core/internal/... ./core/rangealloc/... ./core/pool/... ./core/replay/...
 # Two seconds a target are for what a change breaks at once.
 test-fuzz: ready-test
 	@$(SUITE) $@ steps -- scripts/fuzz.sh 2 ./core/rangealloc ./core/estimate
@@ -311,9 +321,11 @@ CACHE_LINK    := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_a
 
 # $(call cache_rule,BUILD,FLAGS)
 define cache_rule
-build/test/cache/$(1)/%: tests/cache/%.c $$(CACHE_SOURCES) $$(CACHE_HEADERS) | ready-test
+build/test/cache/$(1)/objects/%.o: %.c $$(CACHE_HEADERS) | ready-test
 	@mkdir -p $$(dir $$@)
-	$$(CC) $$(CACHE_FLAGS) $(2) $$(CACHE_SOURCES) $$< -o $$@ $$(CACHE_LINK)
+	$$(CC) $$(CACHE_FLAGS) $(2) -c $$< -o $$@
+build/test/cache/$(1)/%: build/test/cache/$(1)/objects/tests/cache/%.o $$(CACHE_SOURCES:%.c=build/test/cache/$(1)/objects/%.o)
+	$$(CC) $(2) $$^ -o $$@ $$(CACHE_LINK)
 endef
 $(eval $(call cache_rule,plain,))
 $(eval $(call cache_rule,asan,$$(ASAN)))
@@ -382,6 +394,10 @@ test-examples: ready-test $(LIBRARY)
 	@$(SUITE) $@ steps -- scripts/test_examples.sh $(ROOT)/build/test/examples
 test-consumers: ready-test build simcuda
 	@$(SUITE) $@ steps -- scripts/test_consumers.sh $(ROOT)/build/test/consumers
+
+# What the suites are made of, built beforehand: several at a time, and one thing once.
+.PHONY: test-files
+test-files: build simcuda $(C_TESTS) $(C_TESTS_ASAN) $(LIBRARY_TEST) $(HEADER_FUNCTIONS) $(CACHE_TESTS) $(SIMCUDA_TESTS) gpu-programs
 
 .PHONY: suites
 suites:
