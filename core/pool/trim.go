@@ -14,6 +14,9 @@ import (
 // device fails to take one back it is kept, the others are given all the same,
 // and the error comes with what was released.
 func (p *Pool) Trim(keepBytes uint64) (releasedBytes uint64, err error) {
+	// What the worker takes back from the caches may be on its way.
+	p.PauseReturn()
+	defer p.ResumeReturn()
 	return p.release("pool.trim", func(taken uint64) bool { return p.held-taken > keepBytes })
 }
 

@@ -143,6 +143,8 @@ static void start(void) {
     for (int i = 0; i < POOLS; i++) {
         ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
         config.initial_size_bytes = config.growth_increment_bytes = 8 * MIB;
+        /* Idle pages stay until the end, where they are counted. */
+        config.ready_pages = FERRUM_READY_PAGES_ALL;
         config.strategy = strategies[i];
         if (i == POOLS - 1)
             config.thread_cache_bytes = 16 << 10;
