@@ -139,7 +139,7 @@ def test_a_driver_that_crashes_and_hangs_loses_these_calls_only(tmp_path):
     shim = tmp_path / "libshim.so"
     command = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(shim)]
     subprocess.run(command, input=SHIM, text=True, check=True)
-    own = {"LD_PRELOAD": f"{shim}:{differential.simulator(12090)}", "TRACE_SECONDS": "3"}
+    own = {"LD_PRELOAD": f"{shim}:{differential.simulator(12090)}", "TRACE_SECONDS": "5"}
     done = subprocess.run(
         [str(program)], env=os.environ | own, capture_output=True, text=True, timeout=120
     )

@@ -99,7 +99,8 @@ static inline void end(void) {
 #endif
 }
 
-/* A host function that lets a stream wait until the case opens the gate. */
+/* A host function that lets a stream wait until the case opens the gate. A gate
+ * is static: a stream whose context is spoilt may pass it after the case. */
 typedef struct Gate {
     pthread_mutex_t lock;
     pthread_cond_t opened;

@@ -205,7 +205,7 @@ static void callbacks_after_a_fault(void) {
     CUdeviceptr a;
     Told before = {CUDA_ERROR_UNKNOWN, GATE_INIT}, after = before;
     int runs = 0;
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     OK(cuMemAlloc(&a, 16));
     OK(cuStreamAddCallback(NULL, told, &before, 0));
     OK(cuLaunchHostFunc(NULL, count, &runs));

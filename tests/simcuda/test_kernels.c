@@ -147,7 +147,7 @@ static void entries_and_texts(void) {
 /* Nothing says that unloading waits: a launch that comes late has no code. */
 static void unloaded_under_a_launch(void) {
     load();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUdeviceptr a;
     OK(cuMemAlloc(&a, 8));
     OK(cuLaunchHostFunc(stream, gate_pass, &gate));
@@ -181,7 +181,7 @@ static void after_a_fault(CUdeviceptr faulty) {
     CUdeviceptr a, b;
     CUevent event;
     CUcontext again;
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     size_t left, total;
     OK(cuMemAlloc(&a, 16));
     OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));

@@ -309,7 +309,7 @@ static void *frees_pinned(void *code) {
 
 /* Both are in the call, and wait for the device, before it has done its work. */
 static void free_twice(void *(*run)(void *), const char *name) {
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUstream stream;
     pthread_t threads[2];
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -343,7 +343,7 @@ static void freed_twice_at_once(void) {
 /* Freeing waits for the work of one context: that of another finds nothing. */
 static void freed_before_its_prefetch(void) {
     begin();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUcontext made;
     CUdeviceptr a;
     CUstream stream;

@@ -135,7 +135,7 @@ static void order_rules(void) {
 /* Another stream that does not wait comes before the allocation. */
 static void used_too_early(void) {
     prepare();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUdeviceptr a;
     OK(cuLaunchHostFunc(stream, gate_pass, &gate));
     OK(cuMemAllocAsync(&a, 1000, stream));
@@ -150,7 +150,7 @@ static void used_too_early(void) {
 /* Work of another stream comes after the free. */
 static void used_too_late(void) {
     prepare();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUdeviceptr a;
     OK(cuMemAllocAsync(&a, 1000, stream));
     OK(cuStreamSynchronize(stream));
@@ -166,7 +166,7 @@ static void used_too_late(void) {
 
 static void freed_too_early(void) {
     prepare();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUdeviceptr a;
     OK(cuLaunchHostFunc(stream, gate_pass, &gate));
     OK(cuMemAllocAsync(&a, 1000, stream));
@@ -180,7 +180,7 @@ static void freed_too_early(void) {
 /* The call whose name does not say so waits for nothing either. */
 static void freed_under_work(void) {
     prepare();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUdeviceptr a;
     OK(cuMemAllocAsync(&a, 1000, stream));
     OK(cuStreamSynchronize(stream));

@@ -131,7 +131,7 @@ static void waits_for_event(void) {
 static void events_between_processes(void) {
     with_child(waits_for_event);
     begin();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUipcEventHandle handle;
     CUevent event, plain;
     CUstream stream;

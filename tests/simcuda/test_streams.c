@@ -57,7 +57,7 @@ static void a_missing_wait_shows(void) {
  * it is asked for. */
 static void sources_are_read_late(void) {
     begin();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUstream stream;
     unsigned char *pinned, pageable[SIZE];
     CUdeviceptr a = device_bytes(0), b = device_bytes(0);
@@ -83,7 +83,7 @@ static void sources_are_read_late(void) {
 /* The legacy stream and blocking streams wait for each other; others do not. */
 static void the_legacy_stream(void) {
     begin();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUstream blocking, free_one;
     CUdeviceptr a = device_bytes(0);
     OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
@@ -113,7 +113,7 @@ static void *on_own_stream(void *a) {
 
 static void each_thread_has_a_stream(void) {
     begin();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUdeviceptr a = device_bytes(0);
     OK(cuLaunchHostFunc(CU_STREAM_PER_THREAD, gate_pass, &gate));
     on_thread(on_own_stream, &a);
@@ -129,7 +129,7 @@ static void each_thread_has_a_stream(void) {
  * of it. */
 static void plain_calls_that_do_not_wait(void) {
     begin();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUdeviceptr a = device_bytes(0), b = device_bytes(1);
     OK(cuLaunchHostFunc(NULL, gate_pass, &gate));
     OK(cuMemsetD8(a, 7, SIZE));
@@ -144,7 +144,7 @@ static void plain_calls_that_do_not_wait(void) {
 
 static void event_rules(void) {
     begin();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUevent event, other, untimed;
     CUstream stream;
     float milliseconds;
@@ -249,7 +249,7 @@ static void functions_of_the_host_stay_out(void) {
 /* Work in a stream that was destroyed still runs. */
 static void destroyed_with_work(void) {
     begin();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUstream stream;
     CUevent event;
     CUdeviceptr a = device_bytes(0);

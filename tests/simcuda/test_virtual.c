@@ -157,7 +157,7 @@ static void access_of_each_device(void) {
 /* Unmapping does not wait: work that comes late is a fault, and spoils. */
 static void unmapped_under_work(void) {
     begin();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUstream stream;
     CUdeviceptr at = reserve(PAGE);
     CUmemGenericAllocationHandle handle = create(PAGE);
@@ -178,7 +178,7 @@ static void unmapped_under_work(void) {
 
 static void unmapped_under_a_copy(void) {
     begin();
-    Gate gate = GATE_INIT;
+    static Gate gate = GATE_INIT;
     CUstream stream;
     CUdeviceptr at = reserve(PAGE), a;
     CUmemGenericAllocationHandle handle = create(PAGE);
