@@ -3,14 +3,17 @@
 # ends with 0 only if each of them ran there and passed, or was left out because
 # its framework is not installed, and one at least ran.
 #
-#   [DEVICE=cuda:0] scripts/test_gpu.sh PART...
+#   [DEVICE=cuda:0] scripts/test_gpu.sh [PART...]     without a PART: all of them
 #
-# Needs neither Go nor a compiler nor a network. FERRUM_CUDA_LIBRARY names the
-# driver's library; results go to docs/results, or where FERRUM_GPU_RESULTS says.
+# Needs neither Go nor a compiler nor a network, and neither make nor a package of
+# Python: bash, Python 3.10 or later, the driver and glibc 2.34 or later will do.
+# FERRUM_CUDA_LIBRARY names the driver's library; results go to docs/results, or where
+# FERRUM_GPU_RESULTS says.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 absent=77
+[ $# != 0 ] || set -- conformance differential torch cupy bench
 for part in "$@"; do
     case $part in
     conformance | differential | torch | cupy | bench) ;;
@@ -20,6 +23,11 @@ for part in "$@"; do
         ;;
     esac
 done
+python=${PYTHON:-python3}
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
+    echo "test-gpu: Python 3.10 or later is needed; $python is $("$python" -V 2>&1)" >&2
+    exit 1
+fi
 status=0 ran=0
 for part in "$@"; do
     command=(tests/gpu/"$part"_part.py)
@@ -27,7 +35,7 @@ for part in "$@"; do
     echo "== $part"
     # Whatever hangs, a part ends.
     code=0
-    timeout --kill-after=10 480 "${PYTHON:-python3}" "${command[@]}" || code=$?
+    timeout --kill-after=10 480 "$python" "${command[@]}" || code=$?
     case $code in
     0) ran=$((ran + 1)) ;;
     "$absent") echo "test-gpu: $part was left out" >&2 ;;

@@ -118,6 +118,8 @@ class Bench:
     absent: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    # Measures that there was no time for.
+    late: list[str] = field(default_factory=list)
 
     def variables(self) -> dict[str, str]:
         """A small card and no dawdling where it is simulated."""
@@ -142,6 +144,9 @@ class Bench:
 
     def measure(self, subject: str, *words: str) -> dict[str, Any] | None:
         """What a measure gives for an allocator; None if it is not here or did not do it."""
+        if self.clock.is_over():
+            self.late.append(f"{subject} {' '.join(words)}")
+            return None
         if subject in IN_C:
             return self.one("bench", words[0], subject, words[1])
         script = pathlib.Path(__file__).resolve().parent / "peers.py"
@@ -241,20 +246,25 @@ def main() -> int:
             "fill": bench.one("bench_memory", "fill"),
         }
         found["targets"] = targets(found, driver["simulated"])
-        found["hot"] = [bench.calls("hot", size, "pair_ns") for size in bench.sizes.hot]
-        found["random"] = bench.calls("random", bench.sizes.live_bytes, "replacement_ns")
         found["traces"] = [bench.trace(0), bench.trace(256)]
+        found["random"] = bench.calls("random", bench.sizes.live_bytes, "replacement_ns")
+        found["hot"] = [bench.calls("hot", size, "pair_ns") for size in bench.sizes.hot]
         load = {"load_average": os.getloadavg()[0], "cores": os.cpu_count()}
         about = {"versions": bench.versions, "absent": bench.absent, "failed": bench.failed}
+        about["late"] = dict.fromkeys(bench.late, "there was no time for it")
         bundle.write_result("bench", driver, {"machine": load, **found, **about})
     except bundle.PartError as error:
         return bundle.fail(str(error))
     for row in found["targets"]:
         word = "met" if row["met"] else "MISSED"
         bundle.say(f"{word}: {row['what']}: {row['measured']} (bound {row['bound']})")
-    for name, why in {**bench.absent, **bench.failed}.items():
+    for name, why in {**bench.absent, **bench.failed, **about["late"]}.items():
         bundle.say(f"left out: {name}: {why}")
-    return bundle.fail(f"{len(bench.failed)} peers failed") if bench.failed else 0
+    if bench.failed or bench.late:
+        return bundle.fail(
+            f"{len(bench.failed)} peers failed, {len(bench.late)} measures were late"
+        )
+    return 0
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ core's packages.
                                     "core.pool", ...
 
 DEVICE names the device, cuda:0 where it does not. Every test of the suites that was built into
-build/gpu/suites runs, with the parity check of the adapter to gorgonia.org/cu among them; one that writes to stderr what it could not do has not passed. Over the
-simulated driver, which takes its time, the programs of tests/c do less.
+build/gpu/suites runs, with the parity check of the adapter to gorgonia.org/cu among them; one that
+writes to stderr what it could not do has not passed. Over the simulated driver, which takes its
+time, the programs of tests/c do less.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ C_PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
     "c.random_programs": ([], ["8"]),
     "c.random_threads": ([], ["1"]),
     "c.random_virtual": ([], ["1"]),
-    "c.thread_churn": ([], ["200"]),
+    "c.thread_churn": (["2000"], ["200"]),
 }
 PROGRAMS = ("library", "allocator", *C_PROGRAMS)
 SUITES = bundle.BUNDLE / "suites"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import pathlib
 import subprocess
 from typing import Any
@@ -143,3 +144,25 @@ def test_the_script(tmp_path):
     done = subprocess.run([script, "nothing"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "not nothing" in done.stderr
+
+
+def test_an_old_python_is_said_so(tmp_path):
+    old = tmp_path / "python3"
+    old.write_text('#!/bin/sh\n[ "$1" != -V ] || echo Python 3.9.2\n[ "$1" = -V ]\n')
+    old.chmod(0o755)
+    done = subprocess.run(
+        [bundle.ROOT / "scripts" / "test_gpu.sh"],
+        env={**os.environ, "PYTHON": str(old)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "Python 3.10 or later is needed" in done.stderr
+    assert "Python 3.9.2" in done.stderr
+
+
+def test_what_there_is_no_time_for_is_named():
+    clock = bundle.Clock(0)
+    bench = bench_part.Bench(clock, bench_part.sizes_for({"simulated": True}), simulated=True)
+    assert bench.calls("hot", 64, "pair_ns")["allocators"] == {}
+    assert bench.late == [f"{name} hot 64" for name in bench_part.IN_C]
