@@ -83,7 +83,7 @@ func (f *Factory) CopyAsync(t Transfer, on StreamHandle) error {
 		return err
 	}
 	if err := m.transfers.take(); err != nil {
-		return err
+		return endedInstead(op, err, ends.dst, ends.src)
 	}
 	unlock := lockBoth(ends.dst, ends.src)
 	o, err := enqueue(op, s, f.queueCopy(s, ends.route()), 1, ends.dst, ends.src)

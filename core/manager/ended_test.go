@@ -138,3 +138,25 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 		})
 	}
 }
+
+// A device that is closed by force with a block ends under the calls that have found the
+// block: they hear of its handle.
+func TestADeviceThatClosesUnderACall(t *testing.T) {
+	r := cleanRig(t, devicetest.Config{Backed: true})
+	m := r.manager(t, nil)
+	memory, err := m.Allocate(4096)
+	require.NoError(t, err)
+	b, err := r.factory.memory.Get(memory.ID())
+	require.NoError(t, err)
+	closed := device.Errorf(device.CodeInvalidState, "test", "the stream is closed")
+	move := func() error {
+		return r.factory.Copy(Transfer{Src: memory, Dst: memory, SizeBytes: 8, DstOffsetBytes: 64})
+	}
+	r.dev.FailNth(devicetest.StreamSynchronize, 1, closed)
+	requireError(t, move(), device.CodeInvalidState)
+	b.dead = true
+	r.dev.FailNth(devicetest.StreamSynchronize, 1, closed)
+	requireError(t, move(), device.CodeInvalidHandle)
+	b.dead = false
+	require.NoError(t, move())
+}

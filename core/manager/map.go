@@ -202,7 +202,9 @@ func (m *mapping) useOf(b *block, writes bool) use {
 }
 
 // awaitUses waits for what is queued on the streams that have used a block.
-func (f *Factory) awaitUses(b *block) error { return awaitEarlier(nil, b) }
+func (f *Factory) awaitUses(b *block) error {
+	return endedInstead("manager.map", awaitEarlier(nil, b), b)
+}
 
 // Unmap ends one call of Map; id 0 is the mapping of the block that was made last.
 // The last one writes a copy back, for an access that writes, and returns when that

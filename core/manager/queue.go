@@ -68,6 +68,27 @@ func awaitEarlier(except *stream, blocks ...*block) error {
 // everything earlier on the blocks, and returns when it is done. One or two uses
 // say which blocks; those of a size are entered as accesses.
 func (f *Factory) runNow(op string, work func(*stream) func(device.Stream) error, uses ...use) error {
+	return endedInstead(op, f.runToTheEnd(op, work, uses), blocksOf(uses)...)
+}
+
+// endedInstead replaces what a device says that was closed with its blocks while a call
+// used them.
+func endedInstead(op string, err error, blocks ...*block) error {
+	if !errors.Is(err, device.CodeInvalidState) {
+		return err
+	}
+	for _, b := range blocks {
+		b.mu.Lock()
+		ended := b.usableLocked(op)
+		b.mu.Unlock()
+		if ended != nil {
+			return ended
+		}
+	}
+	return err
+}
+
+func (f *Factory) runToTheEnd(op string, work func(*stream) func(device.Stream) error, uses []use) error {
 	blocks := blocksOf(uses)
 	s, err := f.defaultStream(blocks[0].manager.owner)
 	if err != nil {
