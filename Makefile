@@ -291,7 +291,7 @@ ASAN       := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-
 # $(call test_link,FOLDER OF THE LIBRARY,MORE LIBRARIES)
 test_link = -L$(1) -Wl,--as-needed -lferrum_mem $(2) -lpthread -ldl '-Wl,-rpath,$(ROOT)/$(1)'
 
-# $(call test_rules,FOLDER OF THE PROGRAMS,FOLDER OF THE LIBRARY,FLAGS)
+# $(call test_rules,FOLDER OF THE PROGRAMS,FOLDER OF THE LIBRARY,FLAGS,FLAGS OF C++)
 define test_rules
 $(1)/support/%.o: tests/c/%.c $$(C_HEADERS) | ready-test
 	@mkdir -p $$(dir $$@)
@@ -302,10 +302,11 @@ $(1)/libsupport.a: $$(C_SUPPORT:tests/c/%.c=$(1)/support/%.o)
 $(1)/%: tests/c/%.c $(1)/libsupport.a $(2)/$$(FILE) $$(C_HEADERS) | ready-test
 	$$(CC) $$(C_FLAGS) $(3) $$< $(1)/libsupport.a -o $$@ $$(call test_link,$(2),-lcmocka)
 $(1)/%: tests/c/%.cpp $(1)/libsupport.a $(2)/$$(FILE) $$(C_HEADERS) | ready-test
-	$$(CXX) $$(CXX_FLAGS) $(3) $$< $(1)/libsupport.a -o $$@ $$(call test_link,$(2),-lgtest -lgtest_main)
+	$$(CXX) $$(CXX_FLAGS) $(3) $(4) $$< $(1)/libsupport.a -o $$@ $$(call test_link,$(2),-lgtest -lgtest_main)
 endef
 $(eval $(call test_rules,build/test/c,build/lib,))
-$(eval $(call test_rules,build/test/asan/c,build/test/asan,$$(ASAN)))
+# The compiler takes three times as long for what it both watches and optimises.
+$(eval $(call test_rules,build/test/asan/c,build/test/asan,$$(ASAN),-O0))
 # Its reports name functions of the program.
 build/test/c/test_debug build/test/asan/c/test_debug: private CFLAGS += -rdynamic
 .SECONDARY:
