@@ -208,7 +208,7 @@ func (p *Pool) closeGraphs(force bool) error {
 	p.sweepGraphs()
 	t.mu.Lock()
 	graphs, pools := slices.Clone(t.all), t.list()
-	t.closing = true
+	t.closing.Store(true)
 	t.mu.Unlock()
 	if len(pools) == 0 {
 		return nil
@@ -247,6 +247,6 @@ func (p *Pool) graphsLeft() error {
 // openGraphs lets captures begin again in a pool that was not closed.
 func (p *Pool) openGraphs() {
 	p.graphs.mu.Lock()
-	p.graphs.closing = false
+	p.graphs.closing.Store(false)
 	p.graphs.mu.Unlock()
 }

@@ -59,8 +59,8 @@ type graphs struct {
 	mu   sync.Mutex
 	last uint64
 	all  []*graph
-	// closing refuses further captures.
-	closing bool
+	// closing refuses further captures. It is written with mu held.
+	closing atomic.Bool
 	// pools is never written, only replaced: it is read without the lock.
 	pools atomic.Pointer[[]*privatePool]
 }
@@ -100,7 +100,7 @@ func (p *Pool) BeginCapture(stream device.Stream, shared uint64) (number uint64,
 	t := &p.graphs
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closing {
+	if t.closing.Load() {
 		return 0, p.closedError(opBegin)
 	}
 	if g := t.ofCapture(now.ID); g != nil {

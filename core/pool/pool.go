@@ -203,10 +203,7 @@ func (p *Pool) Tag(name string) (number uint32, err error) {
 
 // IsOver says that the pool has ended or is ending: what Close does not refuse.
 func (p *Pool) IsOver() bool {
-	p.graphs.mu.Lock()
-	ending := p.graphs.closing
-	p.graphs.mu.Unlock()
-	if ending {
+	if p.graphs.closing.Load() {
 		return true
 	}
 	p.mu.Peek()
