@@ -307,9 +307,10 @@ static void *frees_pinned(void *code) {
     return NULL;
 }
 
-/* Both are in the call, and wait for the device, before it has done its work. */
+/* Both are in the call, and wait for the device, before it has done its work,
+ * which is behind the gate: another one each time. */
 static void free_twice(void *(*run)(void *), const char *name) {
-    static Gate gate = GATE_INIT;
+    Gate gate = GATE_INIT;
     CUstream stream;
     pthread_t threads[2];
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
