@@ -147,11 +147,11 @@ def main() -> int:
         variables = {"FERRUM_TEST_DEVICE": device}
         packed = sorted(bundle.need(SUITES).glob(f"*{ENDING}"))
         known = [*PROGRAMS, *(one.name.removesuffix(ENDING) for one in packed)]
+        if PARITY not in known:
+            bundle.say(f"skip - {PARITY}: `make gpu-bundle` could not build it, as it says")
         wanted = sys.argv[1:] or known
         if strange := set(wanted) - set(known):
             raise bundle.PartError(f"no suite {', '.join(sorted(strange))}: {', '.join(known)}")
-        if PARITY not in known:
-            bundle.say(f"skip - {PARITY}: `make gpu-bundle` could not build it, as it says")
         suites = []
         for name in wanted:
             if name in PROGRAMS:
