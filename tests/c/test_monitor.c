@@ -22,11 +22,16 @@ static int set_up(void **state) {
     config.host_memory_bytes = 3 * SHARE;
     config.flags = FERRUM_CONFIG_HOST_MEMORY_FORCED;
     assert_ok(ferrum_init(&config));
+    /* Idle pages stay until they are asked for. */
+    ferrum_pool_config keeping = FERRUM_POOL_CONFIG_INIT;
+    keeping.ready_pages = FERRUM_READY_PAGES_ALL;
+    ferrum_manager_config manager = FERRUM_MANAGER_CONFIG_INIT;
+    manager.pool_configs[FERRUM_MEMORY_GENERAL] = &keeping;
     for (int i = 0; i < 3; i++) {
         char id[8];
         snprintf(id, sizeof id, "cpu:%d", i);
         assert_ok(ferrum_device_open(id, &devices[i]));
-        assert_ok(ferrum_manager_create(devices[i], NULL, &managers[i]));
+        assert_ok(ferrum_manager_create(devices[i], &manager, &managers[i]));
     }
     ferrum_pool_config small = FERRUM_POOL_CONFIG_INIT;
     small.initial_size_bytes = MIB;
