@@ -47,38 +47,33 @@ func (o *openDevice) current(op string, body func() error) error {
 func (o *openDevice) inContext(op string, how entry, body func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	state := &threadState{mode: captureRelaxed}
-	// The deferred calls have only its addresses, which keep nothing alive.
-	defer runtime.KeepAlive(state)
-	known := o.api.contextCurrent.Call(dl.Pointer(&state.context)) == 0
-	if !known || state.context != o.context {
+	before := new(uintptr)
+	// The deferred calls have only its address, which keeps nothing alive.
+	defer runtime.KeepAlive(before)
+	known := o.api.contextCurrent.Call(dl.Pointer(before)) == 0
+	if !known || *before != o.context {
 		if number := o.api.contextPush.Call(o.context); number != 0 {
 			return o.failure(op, &o.api.contextPush, number, "")
 		}
-		defer o.api.contextPop.Call(dl.Pointer(&state.context))
+		defer o.api.contextPop.Call(dl.Pointer(before))
 	}
-	if how == relaxed && o.api.exchangeCapture.Found() && o.api.exchangeCapture.Call(dl.Pointer(&state.mode)) == 0 {
-		defer o.api.exchangeCapture.Call(dl.Pointer(&state.mode))
+	if how == relaxed {
+		return o.api.relax(body)
 	}
 	return body()
 }
 
-// relax runs body, whose calls need no context, in the mode that inContext has.
+// relax runs body in the mode for calls while a stream captures that is relaxed.
 func (a *api) relax(body func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	state := &threadState{mode: captureRelaxed}
-	defer runtime.KeepAlive(state)
-	if a.exchangeCapture.Found() && a.exchangeCapture.Call(dl.Pointer(&state.mode)) == 0 {
-		defer a.exchangeCapture.Call(dl.Pointer(&state.mode))
+	mode := new(int32)
+	*mode = captureRelaxed
+	defer runtime.KeepAlive(mode)
+	if a.exchangeCapture.Found() && a.exchangeCapture.Call(dl.Pointer(mode)) == 0 {
+		defer a.exchangeCapture.Call(dl.Pointer(mode))
 	}
 	return body()
-}
-
-// threadState is what a thread had when a call came.
-type threadState struct {
-	context uintptr
-	mode    int32
 }
 
 // usable refuses a call on a device that is closed or lost.
