@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,8 +68,7 @@ type Engine struct {
 	mu     mirror.Lock
 	closed bool
 	shown  shown
-	// pools is never written, only replaced: it may be read without the lock.
-	pools []Pool
+	pools  poolList
 	// retired is the counts of pools that are gone.
 	retired track.Statistics
 	// held is what was had from the device, scratch included.
@@ -135,14 +133,13 @@ func (e *Engine) Synchronize(timeout time.Duration) error {
 
 // Register adds a pool; CodeInvalidState after Close.
 func (e *Engine) Register(p Pool) error {
-	// A pool that was alone until now has not told the totals all.
-	e.publish()
+	e.publishLone()
 	e.mu.Lock()
 	if e.closed {
 		defer e.mu.Unlock()
 		return e.closedError("engine.register")
 	}
-	e.pools = append(slices.Clip(e.pools), p)
+	e.pools.add(p)
 	place := e.shown.enter(p)
 	e.mu.Unlock()
 	if place != nil {
@@ -159,9 +156,7 @@ func (e *Engine) Unregister(p Pool) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	before := len(e.pools)
-	e.pools = slices.DeleteFunc(slices.Clone(e.pools), func(other Pool) bool { return other == p })
-	if len(e.pools) == before {
+	if !e.pools.remove(p) {
 		return
 	}
 	e.shown.leave(p)
@@ -200,9 +195,9 @@ func (e *Engine) beginClose() error {
 		return e.closedError("engine.close")
 	}
 	callbacks := len(e.listeners) + len(e.reclaims)
-	if len(e.pools) > 0 || callbacks > 0 {
+	if e.pools.count() > 0 || callbacks > 0 {
 		return device.Errorf(device.CodeBusy, "engine.close",
-			"%d pools and %d registrations are left", len(e.pools), callbacks).On(e.ID())
+			"%d pools and %d registrations are left", e.pools.count(), callbacks).On(e.ID())
 	}
 	e.closed = true
 	return nil
@@ -216,8 +211,8 @@ func (e *Engine) closedError(op string) error {
 func (e *Engine) Pools(but Pool) []Pool {
 	e.mu.Peek()
 	defer e.mu.Unlock()
-	pools := make([]Pool, 0, len(e.pools))
-	for _, p := range e.pools {
+	pools := make([]Pool, 0, e.pools.count())
+	for p := range e.pools.all() {
 		if p != but {
 			pools = append(pools, p)
 		}

@@ -95,9 +95,9 @@ func (e *Engine) fill(info *MemoryInfo, reading device.MemoryReading, headroom u
 func (e *Engine) Statistics() track.Statistics {
 	e.mu.Peek()
 	sum := e.retired
-	pools := e.pools
+	pools := e.pools.all()
 	e.mu.Unlock()
-	for _, p := range pools {
+	for p := range pools {
 		sum = sum.Plus(p.Statistics())
 	}
 	return e.totals.WithPeaks(sum)

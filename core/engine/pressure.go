@@ -271,6 +271,21 @@ func (e *Engine) WatchUse(on bool) {
 	}
 }
 
+// publishLone has a pool that was alone bring the totals up to date before a second
+// one comes: alone it did not need to. Pools that are several do so by themselves.
+// The caller holds no lock.
+func (e *Engine) publishLone() {
+	e.mu.Peek()
+	count, pools := e.pools.count(), e.pools.all()
+	e.mu.Unlock()
+	if count != 1 {
+		return
+	}
+	for p := range pools {
+		p.Statistics()
+	}
+}
+
 // publish has every pool bring the totals up to date. The caller holds no lock.
 func (e *Engine) publish() {
 	for _, p := range e.Pools(nil) {

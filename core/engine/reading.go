@@ -62,13 +62,13 @@ func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (info MemoryInfo, err er
 		return e.MemoryInfo()
 	}
 	e.mu.Peek()
-	pools, held, headroom, closed := e.pools, e.held, e.headroomLocked(), e.closed
+	pools, held, headroom, closed := e.pools.all(), e.held, e.headroomLocked(), e.closed
 	e.mu.Unlock()
 	if closed {
 		return info, e.closedError("engine.memory_info")
 	}
 	var books track.Brief
-	for _, p := range pools {
+	for p := range pools {
 		if b, ok := p.(briefed); ok {
 			books = books.Plus(b.Brief())
 		} else {

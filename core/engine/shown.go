@@ -69,9 +69,9 @@ func (e *Engine) Show() {
 		e.shown.place.Books = e.booksLocked()
 		e.mu.Show()
 	}
-	pools := e.pools
+	pools := e.pools.all()
 	e.mu.Unlock()
-	for _, p := range pools {
+	for p := range pools {
 		if s, ok := p.(shower); ok {
 			s.Show()
 		}

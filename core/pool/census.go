@@ -25,7 +25,8 @@ func (p *Pool) thaw() {
 // Statistics is the books of the pool, of one moment.
 func (p *Pool) Statistics() track.Statistics {
 	p.mu.Peek()
-	if p.leases.cache == nil {
+	if p.leases.cache == nil || p.leases.leased == 0 {
+		// Caches that never had a block have nothing to count.
 		defer p.mu.Unlock()
 		return p.statisticsLocked()
 	}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/track"
+)
+
+// counted is a pool that counts how often its books are read.
+type counted struct {
+	*books
+	readings *int
+}
+
+func (c counted) Statistics() track.Statistics {
+	*c.readings++
+	return c.books.Statistics()
+}
+
+// registering is what it costs to have so many pools come, oldest first or not, and go.
+func registering(t *testing.T, pools int) (readings int, bytes uint64) {
+	t.Helper()
+	_, e := open(mib)
+	made := make([]counted, pools)
+	for i := range made {
+		made[i] = counted{&books{name: fmt.Sprint(i), books: track.NewBooks(true, e.Totals())}, &readings}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, p := range made {
+		require.NoError(t, e.Register(p))
+	}
+	for i := range made {
+		// Neither the order in which they came nor its reverse.
+		p := made[(i*7919)%pools]
+		p.books.books.Leave()
+		e.Unregister(p)
+	}
+	runtime.ReadMemStats(&after)
+	require.Empty(t, e.Pools(nil))
+	require.NoError(t, e.Close())
+	return readings, after.TotalAlloc - before.TotalAlloc
+}
+
+// TestPoolsComeAndGoInLinearWork holds that a pool more or less costs the same however
+// many there are: in books that are read, and in bytes that are copied.
+func TestPoolsComeAndGoInLinearWork(t *testing.T) {
+	const few = 2000
+	readings, bytes := registering(t, few)
+	twice, twiceBytes := registering(t, 2*few)
+	require.LessOrEqual(t, twice, 2*readings+2)
+	require.LessOrEqual(t, readings, 3*few, "each pool is read when it goes, and the first when the second comes")
+	require.Less(t, twiceBytes, 3*bytes)
+	require.Less(t, bytes, uint64(few*1024))
+}
+
+// TestPoolsAreVisitedInTheirOrder holds the list to a plain one.
+func TestPoolsAreVisitedInTheirOrder(t *testing.T) {
+	_, e := open(mib)
+	var want []Pool
+	for i := range 500 {
+		p := newBooks(t, e, fmt.Sprint(i))
+		want = append(want, p)
+		if i%3 != 0 {
+			gone := want[(i*31)%len(want)].(*books)
+			gone.books.Leave()
+			e.Unregister(gone)
+			want = append(want[:(i*31)%len(want)], want[(i*31)%len(want)+1:]...)
+		}
+		require.Equal(t, len(want), len(e.Pools(nil)))
+	}
+	require.Equal(t, want, e.Pools(nil))
+	require.Equal(t, want[1:], e.Pools(want[0]))
+}
+
+// TestPoolLeavesWhileOthersAreVisited holds that a visit goes on over pools that leave.
+func TestPoolLeavesWhileOthersAreVisited(t *testing.T) {
+	_, e := open(mib)
+	var all []*books
+	for i := range 100 {
+		all = append(all, newBooks(t, e, fmt.Sprint(i)))
+	}
+	visited := 0
+	for range e.pools.all() {
+		visited++
+		last := all[len(all)-1]
+		all = all[:len(all)-1]
+		last.books.Leave()
+		e.Unregister(last)
+	}
+	require.Equal(t, 50, visited)
+}
