@@ -156,7 +156,8 @@ func (m *Model) attempt(p placing) (span, error) {
 // yet. It does not wait: until the work that is queued on the stream now (nil: the
 // default stream) is done, the range is retiring, and its pages count as used.
 // Errors: CodeInvalidSize, CodeInvalidOffset, CodeNotMapped with the first page that
-// is not mapped, CodeModelNotFound, those of the stream. A failed call changes nothing.
+// is not mapped, CodeBusy while a Sleep or Wake of the range is under way,
+// CodeModelNotFound, those of the stream. A failed call changes nothing.
 func (m *Model) Deallocate(offset, size uint64, stream device.Stream) error {
 	const op = "deallocate"
 	err := m.space.deallocate(op, span{offset, size}, stream)

@@ -82,8 +82,9 @@ func (p *Pool) AllocateTagged(r AllocateRequest) (device.Addr, error) {
 // multiples of the page size, or those of one allocation of which nothing was freed
 // yet. It does not wait: until the work that is queued on the stream now (nil: the
 // default stream) is done, the range is retiring. Errors: CodeInvalidSize,
-// CodeInvalidOffset, CodeNotMapped with the first page that is not mapped, those of
-// the stream. A failed call changes nothing.
+// CodeInvalidOffset, CodeNotMapped with the first page that is not mapped,
+// CodeBusy while a Sleep or Wake of the range is under way, those of the stream. A failed
+// call changes nothing.
 func (p *Pool) Deallocate(offset, size uint64, stream device.Stream) error {
 	return p.space.deallocate("deallocate", span{offset, size}, stream)
 }

@@ -64,7 +64,8 @@ type SleepRequest struct {
 
 // SleepReport is what Sleep has done.
 type SleepReport struct {
-	// Bytes is the memory that was given up.
+	// Bytes is the memory that was given up: of everything that went to sleep, but for
+	// what the device refused to unmap.
 	Bytes uint64 `json:"bytes"`
 	// Path is the file of SleepToFile; "" where there was nothing to write.
 	Path string `json:"path"`
@@ -110,36 +111,42 @@ type SleepStats struct {
 	WakeFailures  uint64 `json:"wake_failures"`
 }
 
-// Sleep copies what the allocations of a tag, or all, hold to other memory and
-// gives their pages back to the device, chunk by chunk as they are copied; what is
-// discarded gives them to the stock. The addresses stay. What was asleep before
-// stays as it is. Until the end allocations of that tag (or any, for all) are
-// refused, or wait if they ask for it; ranges that sleep can be freed.
+// Sleep copies what the allocations of a tag, or all, hold to other memory, and gives
+// their pages back when all of it is copied: to the device, or to the stock where it is
+// discarded. The addresses stay. What was asleep before stays as it is. Until the end
+// allocations of that tag (or any, for all) are refused, or wait if they ask for it, and
+// the ranges that it puts to sleep cannot be freed (CodeBusy).
 //
 // It waits for queued work as the request says, for allocations under way, and for
-// another Sleep or Wake of this pool, as long as ctx allows. Whatever fails, and
-// when ctx ends, everything is as before and Sleep may be called again; only if memory
-// for a range that has given its own up cannot be had again, or the device fails to
-// map it or to copy its bytes back, that range stays asleep with its bytes, until
-// Wake. Errors: CodeInvalidState if the tag sleeps already, CodeNotFound for a tag that
-// no allocation has, CodeInvalidArgument, CodeBusy on a thread that may not wait and would have to,
-// CodeTimeout and CodeCancelled for ctx, CodeResourceExhausted when host memory or
-// the disk is full, CodeIO for other failures of the file, CodePermissionDenied,
-// those of the device.
+// another Sleep or Wake of this pool, as long as ctx allows: until the last byte is
+// copied. It is all or nothing: whatever fails, and when ctx ends, every page is where it
+// was with the bytes that it had, and no memory, limit or model had to allow that; Sleep
+// may be called again. For that the bytes are there twice for the length of the call, in
+// the pages and in what is kept. Where the device refuses to unmap pages, and then to map
+// again those that it has unmapped, the Sleep goes on to its end: everything sleeps, and
+// what could not be unmapped is not given up (SleepReport.Bytes). So it does when
+// private pages are discarded, which nothing could bring back.
+//
+// Errors: CodeInvalidState if the tag sleeps already, CodeNotFound for a tag that no
+// allocation has, CodeInvalidArgument, CodeBusy on a thread that may not wait and would
+// have to, CodeTimeout and CodeCancelled for ctx, CodeResourceExhausted when host memory,
+// the disk or the process's bound on the size of files is used up, CodeIO for other
+// failures of the file, CodePermissionDenied, those of the device.
 func (p *Pool) Sleep(ctx context.Context, r SleepRequest) (SleepReport, error) {
 	return p.space.sleep(ctx, r)
 }
 
 // Wake gets pages for what sleeps, of one tag or all, maps them at the same
 // addresses and copies the bytes back. Pages are had as for Allocate, all before the
-// first byte is copied; host memory goes back to the system as its bytes are restored.
-// Whatever fails, and when ctx ends, all of it is asleep as before, and Wake may be
-// called again; only if the device, or host memory, fails again for a range that was
-// restored already, that range stays awake. Errors: CodeInvalidState if nothing of that tag sleeps,
-// CodeOutOfPhysicalMemory and CodeOutOfMemory as for Allocate, CodeCorrupted naming
-// the file and the chunk when what is read back is not what was written, CodeIO,
-// CodeTimeout and CodeCancelled for ctx, CodeBusy on a thread that may not wait and
-// would have to, those of the device.
+// first byte is copied; what was kept goes when all bytes are back. Until the end the
+// ranges cannot be freed (CodeBusy). It is all or nothing: whatever fails, and when ctx
+// ends, all of it is asleep as before with what is kept of it, and Wake may be called
+// again. (Pages that the device then refuses to unmap stay counted as used, until the
+// next Wake takes them or the range is freed.) Errors: CodeInvalidState if nothing of
+// that tag sleeps, CodeOutOfPhysicalMemory and CodeOutOfMemory as for Allocate,
+// CodeCorrupted naming the file and the chunk when what is read back is not what was
+// written, CodeIO, CodeTimeout and CodeCancelled for ctx, CodeBusy on a thread that may
+// not wait and would have to, those of the device.
 func (p *Pool) Wake(ctx context.Context, r WakeRequest) (WakeReport, error) {
 	return p.space.wake(ctx, r, p.space.supply)
 }

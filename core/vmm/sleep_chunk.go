@@ -13,20 +13,6 @@ import (
 // never divided.
 const defaultChunkBytes = 8 << 20
 
-// stageOfChunk is how far a Sleep or Wake has come with a chunk.
-type stageOfChunk uint8
-
-const (
-	// chunkWhole is as it was when the call began.
-	chunkWhole stageOfChunk = iota
-	// chunkUnmapped is going to sleep, and has its pages still, which are not mapped.
-	chunkUnmapped
-	// chunkGiven is going to sleep, and has given its pages back.
-	chunkGiven
-	// chunkRestored wakes, and has its bytes: what was kept in host memory is gone.
-	chunkRestored
-)
-
 // chunk is pages of one tag, one after the other, that went to sleep together.
 type chunk struct {
 	run run
@@ -42,8 +28,6 @@ type chunk struct {
 	file  *sleepFile
 	// index is the chunk's number in the file.
 	index int
-	// stage is how far a Sleep or Wake under way has come with it.
-	stage stageOfChunk
 }
 
 // drop gives back what is kept, and says what that was.

@@ -2,102 +2,90 @@ package vmm
 
 import (
 	"context"
+	"fmt"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 )
 
-// undoSleep takes back what lull has done before it failed. What cannot be brought
-// back sleeps all the same, and so does what a forced end of the space will free
-// anyway.
-func (s *space) undoSleep(d *dozing) (asleep []job) {
-	for _, j := range d.jobs {
-		if j.chunk.stage == chunkWhole {
+// unmapJobs unmaps everything that is to sleep. What the device refuses is taken back;
+// if it refuses that as well, the Sleep goes on to its end: every byte is kept, so
+// nothing is lost by it, and only what stays mapped is not given up.
+func (s *space) unmapJobs(d *dozing) error {
+	for i := range d.jobs {
+		err := s.unmapJob(&d.jobs[i])
+		if err == nil {
 			continue
 		}
-		restored := false
-		switch {
-		case s.stopped(context.Background(), "sleep") != nil:
-		case j.chunk.stage == chunkGiven:
-			restored, j.mapped = s.haveAgain(j)
-		default:
-			restored, j.mapped = s.mapAgain(d, j)
+		if s.mapAgain(d, d.jobs[:i+1]) {
+			return err
 		}
-		if !restored {
-			asleep = append(asleep, j)
-		}
+		s.unmapTheRest(d)
+		s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q sleeps, and the device did not unmap all of it: %v", s.owner.name, err))
+		return nil
 	}
-	return asleep
+	return nil
 }
 
-// mapAgain maps a chunk again that has its pages, with what it held. If that fails,
-// it is mapped only if the device does not unmap it.
-func (s *space) mapAgain(d *dozing, j job) (restored, mapped bool) {
+func (s *space) unmapJob(j *job) error {
 	r := j.chunk.run
-	if s.physical.virtual.Map(s.addr(r.start), s.numbers[r.start:r.end()]) != nil {
-		return false, false
-	}
-	lost := s.physical.config.Backing == device.BackingPrivate && d.Backing != SleepDiscard
-	if s.refill(j, lost) == nil {
-		return true, true
-	}
-	return false, s.physical.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes) != nil
-}
-
-// haveAgain is mapAgain for a chunk that has given its pages back.
-func (s *space) haveAgain(j job) (restored, mapped bool) {
-	ph, r := s.physical, j.chunk.run
-	pages, err := ph.fetch(&fetching{space: s, op: s.op("sleep"), pages: r.pages})
-	if err != nil {
-		return false, false
-	}
-	if ph.virtual.Map(s.addr(r.start), pages) != nil {
-		ph.give(s.owner, pages)
-		return false, false
-	}
-	err = s.refill(j, true)
-	if err != nil && ph.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes) == nil {
-		ph.give(s.owner, pages)
-		return false, false
-	}
-	if err == nil {
-		s.dropBlock(j.chunk)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	copy(s.numbers[r.start:r.end()], pages)
-	if err == nil {
-		s.standUp(r, j.chunk.tag)
-	}
-	return err == nil, true
-}
-
-// refill makes a mapped chunk usable, and gives it its bytes again if they are lost.
-func (s *space) refill(j job, lost bool) error {
-	err := s.grant(j.chunk.run)
-	if err == nil && lost {
-		t := &transfer{space: s, ctx: context.Background(), op: "sleep", jobs: []job{j}, copy: s.copyBack}
-		err = t.run(1)
-	}
+	err := s.physical.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes)
+	j.unmapped = err == nil
 	return err
 }
 
-// endSleep makes jobs sleep and leaves the others of a Sleep as they were.
-func (s *space) endSleep(d *dozing, asleep []job, counts *SleepStats) {
+// mapAgain maps jobs again with the pages that they had, and says whether they are as
+// they were. Unmapping has lost the bytes of private pages, also where it failed: they
+// are copied back from what is kept, if anything is.
+func (s *space) mapAgain(d *dozing, jobs []job) bool {
+	lost := s.physical.config.Backing == device.BackingPrivate
+	if lost && d.Backing == SleepDiscard {
+		return false
+	}
+	for i := range jobs {
+		j := &jobs[i]
+		if !j.unmapped {
+			continue
+		}
+		r := j.chunk.run
+		if s.physical.virtual.Map(s.addr(r.start), s.numbers[r.start:r.end()]) != nil {
+			return false
+		}
+		j.unmapped = false
+		if s.grant(r) != nil {
+			return false
+		}
+	}
+	if !lost {
+		return true
+	}
+	t := &transfer{space: s, ctx: context.Background(), op: "sleep", jobs: jobs, copy: s.copyBack}
+	return t.run(d.Streams) == nil
+}
+
+// unmapTheRest unmaps what the device lets it.
+func (s *space) unmapTheRest(d *dozing) {
+	for i := range d.jobs {
+		if j := &d.jobs[i]; !j.unmapped {
+			_ = s.unmapJob(j)
+		}
+	}
+}
+
+// endSleep makes all jobs of a Sleep ones that sleep, or none: then they are as they
+// were, and what was kept of them is dropped. It says how many pages were given up.
+func (s *space) endSleep(d *dozing, asleep bool, counts *SleepStats) (left uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	left, any := uint64(0), len(asleep) > 0
 	for _, j := range d.jobs {
 		s.shifting.remove(j.chunk.run)
-		if len(asleep) > 0 && asleep[0].chunk == j.chunk {
-			left += s.tuckIn(asleep[0])
-			asleep = asleep[1:]
+		if asleep {
+			left += s.tuckIn(d, j)
 		} else if !j.chunk.pinned {
 			s.dropped = append(s.dropped, j.chunk)
 		}
-		j.chunk.stage = chunkWhole
 	}
-	if counts.Sleeps == 0 && !any {
+	if !asleep {
 		s.bed = d.before
 	}
 	s.counts.add(counts)
@@ -105,28 +93,25 @@ func (s *space) endSleep(d *dozing, asleep []job, counts *SleepStats) {
 		s.left(left)
 	}
 	s.unclaim()
+	return left
 }
 
 // tuckIn makes a chunk one that sleeps, and says how many of its pages are not used any
 // more: all, or none if the device would not unmap it.
-func (s *space) tuckIn(j job) (left uint64) {
+func (s *space) tuckIn(d *dozing, j job) (left uint64) {
 	c := j.chunk
-	numbers, given := s.numbers[c.run.start:c.run.end()], c.stage == chunkGiven
+	numbers := s.numbers[c.run.start:c.run.end()]
 	switch {
-	case j.mapped:
+	case !j.unmapped:
 		s.jammed += c.run.pages
-		if given {
-			s.physical.jam(c.run.pages)
-		} else {
-			s.physical.drowse(s.layDown(c))
-		}
-	case given:
-		left = c.run.pages
-		s.physical.discharge(left, 0)
-	default:
+		s.physical.drowse(s.layDown(c))
+	case d.Backing == SleepDiscard:
 		left = c.run.pages
 		s.physical.doze(s.owner, numbers, s.layDown(c))
 		clear(numbers)
+	default:
+		left = c.run.pages
+		s.physical.discharge(left, 0)
 	}
 	s.used -= left
 	s.kept.add(c)

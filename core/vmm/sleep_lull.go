@@ -10,48 +10,40 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// How pages fall asleep. The bytes of a chunk are copied, the chunk is unmapped, and
-// its pages go back to the device at once, while other chunks are still being copied:
-// beside what is kept no more than a chunk for each stream is there twice. The pages
-// stay charged to the space until the Sleep is over, so that nobody else can have
-// them while it may have to be undone. What is discarded keeps its pages until all of
-// it is unmapped: nothing else could bring it back.
+// How pages fall asleep, so that a Sleep is all or nothing. First all bytes are copied;
+// the pages stay mapped and are not touched, so until the last copy is made there is
+// nothing to take back but the copies. Then everything is unmapped, and the pages are
+// still the space's: what the device refuses is undone by mapping the same ones again
+// (sleep_end.go). Only then are they given up, all in one step for whoever counts them:
+// no page that was given up is ever needed again. The price is that the bytes are there
+// twice for the length of the call, in the pages and in what is kept of them.
 
-// lull puts the jobs of a Sleep to sleep, until one fails.
-func (s *space) lull(ctx context.Context, d *dozing) (err error) {
-	const op = "sleep"
-	if d.Backing == SleepDiscard {
-		for _, j := range d.jobs {
-			if err = s.stopped(ctx, op); err == nil {
-				err = s.unmapChunk(j.chunk)
-			}
-			if err != nil {
-				return err
-			}
-		}
+// lull copies the jobs of a Sleep and unmaps them, all or none.
+func (s *space) lull(ctx context.Context, d *dozing) error {
+	if err := s.copyOut(ctx, d); err != nil {
+		return err
+	}
+	// From here on nothing waits, and nothing stops it.
+	if err := s.stopped(ctx, "sleep"); err != nil {
+		return err
+	}
+	return s.unmapJobs(d)
+}
+
+// copyOut keeps the bytes of all jobs.
+func (s *space) copyOut(ctx context.Context, d *dozing) error {
+	if d.Backing == SleepDiscard || len(d.jobs) == 0 {
 		return nil
 	}
-	if len(d.jobs) == 0 {
-		return nil
-	}
-	keep := s.copyToBlock
+	t := &transfer{space: s, ctx: ctx, op: "sleep", jobs: d.jobs, copy: s.copyToBlock}
 	if d.Backing == SleepToFile {
-		if err = s.openSleepFile(d); err != nil {
+		if err := s.openSleepFile(d); err != nil {
 			return err
 		}
-		keep = s.copyToFile
+		t.copy = s.copyToFile
 	}
-	t := &transfer{space: s, ctx: ctx, op: op, jobs: d.jobs, copy: func(l *lane, j job) error {
-		err := keep(l, j)
-		if err == nil {
-			err = s.unmapChunk(j.chunk)
-		}
-		if err == nil {
-			s.giveUp(j.chunk)
-		}
-		return err
-	}}
-	if err = t.run(d.Streams); err == nil && d.file != nil {
+	err := t.run(d.Streams)
+	if err == nil && d.file != nil {
 		err = s.seal(d.file)
 	}
 	return err
@@ -96,27 +88,29 @@ func (s *space) copyToFile(l *lane, j job) error {
 	return s.writeChunk(j.chunk, buffer.bytes[:size])
 }
 
-func (s *space) unmapChunk(c *chunk) error {
-	err := s.physical.virtual.Unmap(s.addr(c.run.start), c.run.pages*s.pageBytes)
-	if err == nil {
-		c.stage = chunkUnmapped
+// giveUp gives the pages of unmapped jobs back to the device. They stay charged until
+// the Sleep has ended, so that they are everybody's at one moment.
+func (s *space) giveUp(jobs []job) {
+	for _, j := range jobs {
+		if !j.unmapped {
+			continue
+		}
+		pages := s.takePages(j.chunk)
+		if err := s.physical.surrender(s.owner, pages); err != nil {
+			s.physical.engine.Log(engine.Warning, fmt.Sprintf("%q could not give back pages of what sleeps: %v", s.owner.name, err))
+		}
 	}
-	return err
 }
 
-// giveUp gives the pages of an unmapped chunk back to the device. They stay charged.
-func (s *space) giveUp(c *chunk) {
-	ph := s.physical
+// takePages takes the pages of an unmapped chunk out of the page table and the books.
+func (s *space) takePages(c *chunk) []device.Page {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	numbers := s.numbers[c.run.start:c.run.end()]
 	pages := slices.Clone(numbers)
 	clear(numbers)
-	ph.giveUp(s.layDown(c), uint64(len(pages)))
-	c.stage = chunkGiven
-	s.mu.Unlock()
-	if err := ph.surrender(s.owner, pages); err != nil {
-		ph.engine.Log(engine.Warning, fmt.Sprintf("%q could not give back pages of what sleeps: %v", s.owner.name, err))
-	}
+	s.physical.giveUp(s.layDown(c), uint64(len(pages)))
+	return pages
 }
 
 // layDown makes live pages ones that sleep, and says what they were asked for with.

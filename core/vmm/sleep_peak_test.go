@@ -19,7 +19,9 @@ func (n *nap) watch(look func()) {
 	look = func() {
 		one.Lock()
 		defer one.Unlock()
-		seen()
+		if seen != nil {
+			seen()
+		}
 	}
 	keepers := &n.shared.physical.keepers
 	take := keepers.takeBlock
@@ -35,39 +37,44 @@ func (n *nap) watch(look func()) {
 	}
 }
 
-// Pages and what is kept of them are never there twice, but for a chunk of each stream:
-// by the books of the engine at any time of a Sleep, of one that is undone and of a
-// Wake. The pages of a Wake are had at its beginning and filled as it goes.
-func TestNothingIsThereTwice(t *testing.T) {
-	for _, pages := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
+// The price of all or nothing, by the books of the engine: while a Sleep or Wake is under
+// way its bytes are there twice, in the pages and in what is kept, and never more than
+// that; once it has ended, they are there once.
+func TestBytesAreThereTwiceUntilTheEndAndNoMore(t *testing.T) {
+	for _, pages := range everyPage {
 		n := newNap(t, pages, 1)
-		const all, chunk = 9 * page, 2 * page
+		const all = 9 * page
 		peak, least := uint64(0), uint64(0)
 		n.watch(func() {
 			asleep := n.engine.Asleep().HostBytes
 			peak = max(peak, n.engine.Statistics().Reserved.Current+asleep)
-			least = min(least, asleep)
+			least = min(least, n.engine.Statistics().Reserved.Current)
 		})
+		least = all
 		_, err := n.model.Sleep(background, SleepRequest{Streams: 1})
 		require.NoError(t, err)
-		require.Greater(t, peak, uint64(0))
-		require.LessOrEqual(t, peak, all+chunk)
+		require.Greater(t, peak, all)
+		require.LessOrEqual(t, peak, 2*all)
+		require.Equal(t, all, least, "no page is given up while bytes are copied")
 		n.check(t)
 		require.Zero(t, n.engine.Statistics().Reserved.Current, "the pages are the device's again")
+		require.Equal(t, all, n.engine.Asleep().HostBytes)
 
-		least = all
+		peak = 0
 		_, err = n.model.Wake(background, WakeRequest{Streams: 1})
 		require.NoError(t, err)
-		require.LessOrEqual(t, least, chunk, "the copy goes as the bytes come")
+		require.Equal(t, 2*all, peak, "no copy is given up before all is awake")
+		require.Equal(t, all, n.engine.Statistics().Reserved.Current)
+		require.Zero(t, n.engine.Asleep())
 		n.check(t)
 
-		// The fourth chunk cannot be copied: the others come back.
-		peak = 0
+		// The fourth chunk cannot be copied: there is nothing to have again.
+		peak, least = 0, all
 		n.dev.FailNth(devicetest.CopyToHost, 4, nil)
 		_, err = n.model.Sleep(background, SleepRequest{Streams: 1})
 		require.ErrorIs(t, err, device.CodeDevice)
-		require.LessOrEqual(t, peak, all+2*chunk)
-		require.Equal(t, all, n.model.Stats().PhysicalBytes)
+		require.Equal(t, all+8*page, peak)
+		require.Equal(t, all, least)
 		require.Zero(t, n.engine.Asleep())
 		n.check(t)
 		n.look(t)
@@ -75,8 +82,7 @@ func TestNothingIsThereTwice(t *testing.T) {
 	}
 }
 
-// While a Sleep is under way nobody else can have the pages that it has given back: it
-// may have to have them again.
+// While a Sleep is under way its pages are its own, whatever it has done by then.
 func TestPagesOfAnUnfinishedSleepStayCharged(t *testing.T) {
 	n := newNap(t, device.BackingMovable, 1)
 	other := n.party.model(t, "other", 0, 0, 0)
@@ -84,7 +90,7 @@ func TestPagesOfAnUnfinishedSleepStayCharged(t *testing.T) {
 	chunks := 0
 	n.watch(func() {
 		if chunks++; chunks == 2 {
-			require.ErrorIs(t, n.model.Deallocate(0, 4*page, nil), device.CodeBusy, "a part of it is awake yet")
+			require.ErrorIs(t, n.model.Deallocate(0, 4*page, nil), device.CodeBusy, "it is being put to sleep")
 		} else if chunks == 4 {
 			used = n.shared.GlobalStats().PhysicalBytes
 			_, err := other.Allocate(8 * page)

@@ -67,9 +67,6 @@ func (s *space) auditChunks() error {
 		if left != c.left || left == 0 {
 			return fmt.Errorf("chunk at page %d has %d pages left, counted %d", c.run.start, c.left, left)
 		}
-		if c.stage != chunkWhole {
-			return fmt.Errorf("chunk at page %d is at stage %d", c.run.start, c.stage)
-		}
 		asleep += left
 		bytes := c.run.pages * s.pageBytes
 		switch {

@@ -38,15 +38,17 @@ func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 	if err = s.awaitUsers(ctx, r); err == nil {
 		err = s.lull(ctx, d)
 	}
+	if err == nil && d.Backing != SleepDiscard {
+		s.giveUp(d.jobs)
+	}
 	report := SleepReport{Ns: uint64(track.Now() - start)}
 	if err != nil {
-		s.endSleep(d, s.undoSleep(d), &SleepStats{SleepFailures: 1})
+		s.endSleep(d, false, &SleepStats{SleepFailures: 1})
 	} else {
-		report.Bytes = pagesOf(d.jobs) * s.pageBytes
+		report.Bytes = s.endSleep(d, true, &SleepStats{Sleeps: 1, SleepNs: report.Ns}) * s.pageBytes
 		if d.file != nil {
 			report.Path = d.file.file.Name()
 		}
-		s.endSleep(d, d.jobs, &SleepStats{Sleeps: 1, SleepNs: report.Ns})
 	}
 	s.sweepQuietly()
 	s.physical.engine.Changed()

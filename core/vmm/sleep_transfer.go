@@ -16,8 +16,8 @@ const defaultSleepStreams = 8
 type job struct {
 	chunk *chunk
 	runs  []run
-	// mapped says that the device would not unmap it, though it is to sleep.
-	mapped bool
+	// unmapped says that a Sleep has unmapped it.
+	unmapped bool
 }
 
 // transfer copies chunks, some at a time, each on a stream and a thread of its own.

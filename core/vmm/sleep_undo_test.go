@@ -9,47 +9,6 @@ import (
 	"ferrum_mem/core/device/devicetest"
 )
 
-// The calls that take a failed step back fail as well: no byte is lost.
-func TestUndoingThatFailsLosesNothing(t *testing.T) {
-	for _, pages := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
-		for _, again := range []devicetest.Call{devicetest.Create, devicetest.CopyFromHost, devicetest.Map, devicetest.SetAccess, devicetest.NewStream} {
-			n := newNap(t, pages, 1)
-			// The second chunk cannot be unmapped, then the first not be had again.
-			n.dev.FailNth(devicetest.Unmap, 2, nil)
-			nth := 1
-			if again == devicetest.NewStream {
-				nth = 2 // The first was for what failed.
-			}
-			n.dev.FailNth(again, nth, nil)
-			_, err := n.model.Sleep(background, SleepRequest{Streams: 1})
-			require.ErrorIs(t, err, device.CodeDevice)
-			require.Zero(t, n.dev.ClearFaults())
-			n.check(t)
-			require.Equal(t, 2*page, n.model.Stats().AsleepBytes)
-			require.Equal(t, 7*page, n.model.Stats().PhysicalBytes)
-			_, err = n.model.Wake(background, WakeRequest{})
-			require.NoError(t, err)
-			n.check(t)
-			n.end(t)
-		}
-		n := newNap(t, pages, 1)
-		// Mapped again without access, and then not unmapped: it sleeps and has its pages.
-		n.dev.FailNth(devicetest.Unmap, 2, nil)
-		n.dev.FailNth(devicetest.SetAccess, 1, nil)
-		n.dev.FailNth(devicetest.Unmap, 3, nil)
-		_, err := n.model.Sleep(background, SleepRequest{Streams: 1})
-		require.ErrorIs(t, err, device.CodeDevice)
-		require.Zero(t, n.dev.ClearFaults())
-		n.check(t)
-		require.Equal(t, uint64(2), n.model.space.jammed)
-		require.Equal(t, 9*page, n.model.Stats().PhysicalBytes)
-		_, err = n.model.Wake(background, WakeRequest{})
-		require.NoError(t, err)
-		n.check(t)
-		n.end(t)
-	}
-}
-
 // A Wake that cannot unmap again what it has mapped: the pages stay used, and whoever
 // wakes or frees them next takes them over.
 func TestWakeThatIsJammed(t *testing.T) {
@@ -86,49 +45,6 @@ func TestWakeThatIsJammed(t *testing.T) {
 		n.check(t)
 		require.Zero(t, n.model.space.jammed)
 		n.end(t)
-	}
-}
-
-// A Wake that fails half-way keeps the bytes again that it had brought back already.
-// What it cannot keep again stays awake, and the rest is woken by the next one.
-func TestWakeThatCannotBeUndone(t *testing.T) {
-	for _, pages := range []device.Backing{device.BackingMovable, device.BackingPrivate} {
-		for _, fails := range []devicetest.Call{"", devicetest.CopyToHost, devicetest.NewStream} {
-			n := newNap(t, pages, 1)
-			_, err := n.model.Sleep(background, SleepRequest{})
-			require.NoError(t, err)
-			n.dev.FailNth(devicetest.CopyFromHost, 3, nil)
-			awake := uint64(0)
-			switch fails {
-			case devicetest.CopyToHost:
-				n.dev.FailNth(fails, 2, nil)
-				awake = 2
-			case devicetest.NewStream:
-				n.dev.FailNth(fails, 2, nil)
-				awake = 2
-			}
-			_, err = n.model.Wake(background, WakeRequest{Streams: 1})
-			require.ErrorIs(t, err, device.CodeDevice)
-			require.Zero(t, n.dev.ClearFaults())
-			n.check(t)
-			stats := n.model.Stats()
-			require.Equal(t, awake*page, stats.PhysicalBytes)
-			require.Equal(t, (9-awake)*page, stats.AsleepBytes)
-			require.Equal(t, stats.AsleepBytes, stats.AsleepHostBytes)
-			require.True(t, n.model.IsAsleep(""), "the call has not worked")
-			for at := range n.values {
-				if !n.model.IsMapped(at*page, page) {
-					n.asleep[at] = SleepToHost
-				}
-			}
-			require.Len(t, n.asleep, int(9-awake))
-			n.look(t)
-			_, err = n.model.Wake(background, WakeRequest{})
-			require.NoError(t, err)
-			clear(n.asleep)
-			n.check(t)
-			n.end(t)
-		}
 	}
 }
 

@@ -185,7 +185,7 @@ func (s *space) mapWaking(w *waking) error {
 
 // copyIn brings the bytes back.
 func (s *space) copyIn(ctx context.Context, w *waking) error {
-	t := &transfer{space: s, ctx: ctx, op: "wake", copy: s.restoreChunk}
+	t := &transfer{space: s, ctx: ctx, op: "wake", copy: s.copyBack}
 	var file *sleepFile
 	for _, j := range w.jobs {
 		if j.chunk.file != nil && j.chunk.file != file {
@@ -203,29 +203,6 @@ func (s *space) copyIn(ctx context.Context, w *waking) error {
 		t.jobs = append(t.jobs, j)
 	}
 	return t.run(w.Streams)
-}
-
-// restoreChunk brings the bytes of a chunk back, and gives up the host memory that they
-// were in: what wakes is not there twice.
-func (s *space) restoreChunk(l *lane, j job) error {
-	err := s.copyBack(l, j)
-	if c := j.chunk; err == nil && s.dropBlock(c) {
-		c.stage = chunkRestored
-	}
-	return err
-}
-
-// dropBlock gives up the host memory of a chunk of which the bytes are elsewhere again,
-// if it has any and no copy may still use it.
-func (s *space) dropBlock(c *chunk) bool {
-	if c.block == nil || c.pinned {
-		return false
-	}
-	was, _ := c.drop()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.release(was)
-	return true
 }
 
 // jammedOf is the parts of runs that are mapped from a Wake that failed before.

@@ -1,16 +1,14 @@
 package vmm
 
 import (
-	"context"
-
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/track"
 )
 
-// undoWake puts what a Wake that failed has woken to sleep again: it keeps once more
-// what was not kept any longer, and gives the pages back. What it cannot keep stays
-// awake. What the device does not unmap is jammed: the next Wake uses it as it is.
+// undoWake gives the pages of a Wake that failed back: all that was kept is kept still,
+// so all of it sleeps as before. What the device does not unmap is jammed: it sleeps and
+// has its pages, and the next Wake uses them as they are.
 func (s *space) undoWake(w *waking) {
 	s.mu.Lock()
 	for _, m := range w.mapped {
@@ -19,9 +17,6 @@ func (s *space) undoWake(w *waking) {
 	s.mu.Unlock()
 	var mapped []run
 	for _, j := range w.jobs {
-		if j.chunk.stage == chunkRestored && !s.keepAgain(j) {
-			continue
-		}
 		for _, r := range j.runs {
 			mapped = s.appendMapped(mapped, r, w.jammed)
 		}
@@ -49,16 +44,6 @@ func mappedRuns(mapped []mappedRun) (runs []run) {
 		runs = append(runs, m.run)
 	}
 	return runs
-}
-
-// keepAgain copies a chunk that has woken out once more.
-func (s *space) keepAgain(j job) bool {
-	t := &transfer{space: s, ctx: context.Background(), op: "wake", jobs: []job{j}, copy: s.copyToBlock}
-	if t.run(1) != nil {
-		return false
-	}
-	j.chunk.stage = chunkWhole
-	return true
 }
 
 // appendMapped lengthens a list by what of a run this Wake has mapped.
@@ -111,13 +96,9 @@ func (s *space) endWake(w *waking, awake bool, ns uint64) {
 		for _, m := range w.mapped {
 			copy(s.numbers[m.run.start:m.run.end()], m.pages)
 		}
-	}
-	for _, j := range w.jobs {
-		if awake || j.chunk.stage == chunkRestored {
+		for _, j := range w.jobs {
 			s.rouse(j, s.jammedOf(w, j.runs))
 		}
-	}
-	if awake {
 		s.getUp(w.Tag)
 		s.counts.add(&SleepStats{Wakes: 1, WakeNs: ns})
 	} else {
@@ -131,14 +112,14 @@ func (s *space) rouse(j job, jammed []run) {
 	c, unjammed := j.chunk, lengthOf(jammed)
 	s.jammed -= unjammed
 	s.physical.unjam(unjammed)
-	if c.block == nil && c.file == nil && c.stage != chunkRestored {
+	if c.block == nil && c.file == nil {
 		s.release(engine.Asleep{DiscardedBytes: c.left * s.pageBytes})
 	}
 	for _, r := range j.runs {
 		s.standUp(r, c.tag)
 		s.kept.leave(r, func(*chunk, run) {})
 	}
-	if c.stage = chunkWhole; !c.pinned {
+	if !c.pinned {
 		s.dropped = append(s.dropped, c)
 	}
 }

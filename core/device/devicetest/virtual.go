@@ -282,6 +282,13 @@ func (d *Device) Zero(numbers []device.Page) error {
 
 func (p *page) forget() { p.touched, p.bytes = false, nil }
 
+// loseIfPrivate is what an Unmap does to the bytes of a page.
+func (p *page) loseIfPrivate() {
+	if p.backing == device.BackingPrivate {
+		p.forget()
+	}
+}
+
 // read is a part of the page's bytes; zeros where nobody has written.
 func (p *page) read(offset, size uint64) []byte {
 	if p.bytes == nil {

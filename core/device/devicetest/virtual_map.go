@@ -168,14 +168,18 @@ func (d *Device) SetAccess(addr device.Addr, size uint64, access device.Access) 
 	return nil
 }
 
-// Unmap takes the pages out; those for one owner forget what they held.
+// Unmap takes the pages out; those for one owner forget what they held, also where it
+// fails because a test has asked for it.
 func (d *Device) Unmap(addr device.Addr, size uint64) error {
-	err := d.enterVirtual(Unmap)
+	failed := d.enterVirtual(Unmap)
 	defer d.driver.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	r, found, err := d.mappedRange(Unmap, addr, size, true)
+	if failed != nil {
+		for _, part := range found {
+			part.page.loseIfPrivate()
+		}
+		return failed
+	}
 	if err != nil {
 		return err
 	}
@@ -185,9 +189,7 @@ func (d *Device) Unmap(addr device.Addr, size uint64) error {
 	for _, part := range found {
 		delete(r.mapped, part.page.offset)
 		part.page.in = nil
-		if part.page.backing == device.BackingPrivate {
-			part.page.forget()
-		}
+		part.page.loseIfPrivate()
 	}
 	return nil
 }
