@@ -46,6 +46,16 @@ func (p *Pool) Statistics() track.Statistics {
 	return stats.With(outside, was.outside(&counts), p.config.Stats)
 }
 
+// statisticsWith is Statistics for a caller that holds mu, with what the caches hold
+// at this moment; nil: there are none.
+func (p *Pool) statisticsWith(counts *CacheCounts) track.Statistics {
+	stats := p.statisticsLocked()
+	if counts == nil {
+		return stats
+	}
+	return stats.With(p.books.Outside(), p.leases.outside(counts), p.config.Stats)
+}
+
 func (p *Pool) statisticsLocked() track.Statistics {
 	stats := p.books.Statistics()
 	stats.LargestFreeBytes = p.largestFree()

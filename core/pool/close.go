@@ -5,34 +5,26 @@ import (
 	"errors"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/track"
 )
 
 const opClose = "pool.close"
 
 // Close gives everything back to the device. It is CodeBusy, and changes
-// nothing, while blocks are live, unless force. It waits for queued work that
-// uses freed blocks and, when live blocks go with it, for all work of the
-// device. When the driver fails, what could not be given back stays in the
-// pool, which is open as before, and Close may be called again.
+// nothing, while blocks are live, unless force: a call of another thread that
+// comes while it decides waits for that, and is served when the close is refused.
+// It waits for queued work that uses freed blocks and, when live blocks go with
+// it, for all work of the device. When the driver fails, what could not be given
+// back stays in the pool, which is open as before, and Close may be called again.
 func (p *Pool) Close(force bool) error {
 	p.PauseReturn()
 	defer p.ResumeReturn()
-	if !force {
-		// One that is refused disturbs nobody.
-		p.Flush()
-		if left := cmp.Or(p.graphsLeft(), p.blocksLeft()); left != nil {
-			return left
-		}
-	}
-	err := p.closeGraphs(force)
-	if err == nil {
-		err = p.beginClose(force)
-	}
-	if err != nil {
-		p.openGraphs()
+	if err := p.beginClose(force); err != nil {
 		return err
 	}
-	err = p.waitForWork()
+	p.Flush()
+	p.dropCache()
+	err := p.waitForWork()
 	p.checkLast()
 	p.layout.Lock()
 	if err == nil {
@@ -59,31 +51,83 @@ func (p *Pool) Close(force bool) error {
 	return err
 }
 
-// beginClose refuses new blocks, takes back what the caches hold idle and takes
-// over what is live in them.
+// beginClose refuses new blocks and new captures from its return on, or says why the
+// pool stays as it is.
 func (p *Pool) beginClose(force bool) error {
-	p.lock()
-	if p.state != stateOpen {
-		defer p.mu.Unlock()
-		return p.closedError(opClose)
+	p.sweepGraphs()
+	if force {
+		return p.forceClose()
 	}
-	// The caches get nothing more from now on, and no thread allocates.
-	p.state = stateClosing
-	p.mu.Unlock()
+	// One that is refused here disturbs nobody.
 	p.Flush()
-	if left := p.blocksLeft(); left != nil && !force {
-		p.mu.Lock()
-		p.state = stateOpen
-		p.mu.Unlock()
+	if left := cmp.Or(p.graphsLeft(), p.blocksLeft(p.Statistics())); left != nil {
 		return left
 	}
-	p.dropCache()
+	p.graphs.mu.Lock()
+	defer p.graphs.mu.Unlock()
+	if left := p.graphsLeftLocked(); left != nil {
+		return left
+	}
+	// Nothing captures, so nobody else has paused the caches.
+	p.pauseCache(true)
+	err := p.decideClose()
+	if err != nil {
+		p.pauseCache(false)
+	}
+	return err
+}
+
+func (p *Pool) forceClose() error {
+	p.graphs.mu.Lock()
+	p.graphs.closing.Store(true)
+	p.graphs.mu.Unlock()
+	err := p.closeGraphs()
+	if err == nil {
+		p.lock()
+		err = p.setClosing()
+		p.mu.Unlock()
+	}
+	if err != nil {
+		p.openGraphs()
+	}
+	return err
+}
+
+// decideClose looks for live blocks while nobody can take one: the pool's own books
+// stand still, and the caches, which are paused, have every call come here.
+// The caller holds graphs.mu.
+func (p *Pool) decideClose() error {
+	cache := p.freeze()
+	defer p.thaw()
+	var counts *CacheCounts
+	if cache != nil {
+		now := cache.Counts()
+		counts = &now
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if left := p.blocksLeft(p.statisticsWith(counts)); left != nil {
+		return left
+	}
+	err := p.setClosing()
+	if err == nil {
+		p.graphs.closing.Store(true)
+	}
+	return err
+}
+
+// setClosing is the point of no return: nothing is allocated or freed any more. The
+// caller holds mu.
+func (p *Pool) setClosing() error {
+	if p.state != stateOpen {
+		return p.closedError(opClose)
+	}
+	p.state = stateClosing
 	return nil
 }
 
 // blocksLeft is the error of a pool that cannot be closed because blocks are live.
-func (p *Pool) blocksLeft() error {
-	stats := p.Statistics()
+func (p *Pool) blocksLeft(stats track.Statistics) error {
 	if stats.LiveBlocks.Current == 0 {
 		return nil
 	}

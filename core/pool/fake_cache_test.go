@@ -17,6 +17,10 @@ type fakeCache struct {
 	idle   map[magazine][]device.Addr
 	counts CacheCounts
 	gone   bool
+	// paused has every call come to the pool, see pausable.
+	paused bool
+	// pausing and counting, unless nil, are called by Pause and Counts at their beginning.
+	pausing, counting func()
 	// giveBackFails counts what the pool did not take.
 	giveBackFails int
 }
@@ -55,6 +59,10 @@ func (c *fakeCache) allocTagged(thread int, size, stream uint64, tag uint32) dev
 	}
 	key := magazine{thread, class, stream}
 	c.mu.Lock()
+	if c.paused {
+		c.mu.Unlock()
+		return 0
+	}
 	if len(c.idle[key]) == 0 && !c.gone {
 		counts := c.counts
 		c.mu.Unlock()
@@ -73,7 +81,7 @@ func (c *fakeCache) allocTagged(thread int, size, stream uint64, tag uint32) dev
 	}
 	defer c.mu.Unlock()
 	n := len(c.idle[key])
-	if n == 0 {
+	if n == 0 || c.paused {
 		return 0
 	}
 	addr := c.idle[key][n-1]
@@ -92,7 +100,7 @@ func (c *fakeCache) allocTagged(thread int, size, stream uint64, tag uint32) dev
 func (c *fakeCache) free(thread int, addr device.Addr, stream uint64) error {
 	c.mu.Lock()
 	b := c.blocks[addr]
-	if b == nil || !b.Live {
+	if b == nil || !b.Live || c.paused {
 		c.mu.Unlock()
 		return c.pool.Free(addr, c.streamOf(stream))
 	}
@@ -148,7 +156,20 @@ func (c *fakeCache) putBack(key magazine, blocks []CachedBlock) {
 	}
 }
 
+// Pause is as pausable has it.
+func (c *fakeCache) Pause(paused bool) {
+	if c.pausing != nil {
+		c.pausing()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused = paused
+}
+
 func (c *fakeCache) Counts() CacheCounts {
+	if c.counting != nil {
+		c.counting()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts

@@ -200,22 +200,13 @@ func (p *Pool) GraphInfo(number uint64) (GraphInfo, error) {
 	return info, nil
 }
 
-// closeGraphs ends all graphs with the pool: none of them runs any more. It is CodeBusy
-// while there is one, or a block is live in a private pool, unless force. No further
-// capture begins until openGraphs.
-func (p *Pool) closeGraphs(force bool) error {
+// closeGraphs ends all graphs with the pool: none of them runs any more. No capture
+// begins: graphs.closing is set.
+func (p *Pool) closeGraphs() error {
 	t := &p.graphs
-	p.sweepGraphs()
 	t.mu.Lock()
-	graphs, pools := slices.Clone(t.all), t.list()
-	t.closing.Store(true)
+	graphs := slices.Clone(t.all)
 	t.mu.Unlock()
-	if len(pools) == 0 {
-		return nil
-	}
-	if !force {
-		return p.graphsLeft()
-	}
 	for _, g := range graphs {
 		if err := p.ReleaseGraph(g.number, nil); err != nil && device.CodeOf(err) != device.CodeNotFound {
 			return err
@@ -232,10 +223,13 @@ func (p *Pool) closeGraphs(force bool) error {
 
 // graphsLeft is the error of a pool that cannot be closed because of its graphs.
 func (p *Pool) graphsLeft() error {
+	p.graphs.mu.Lock()
+	defer p.graphs.mu.Unlock()
+	return p.graphsLeftLocked()
+}
+
+func (p *Pool) graphsLeftLocked() error {
 	t := &p.graphs
-	p.sweepGraphs()
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	pools := t.list()
 	if len(pools) == 0 {
 		return nil
