@@ -15,6 +15,16 @@ func (s *space) close(op string, force bool) error {
 	if err := s.beginClose(op, force); err != nil {
 		return err
 	}
+	return s.finishClose()
+}
+
+// finishClose ends a space that is closing.
+func (s *space) finishClose() error {
+	s.mu.Lock()
+	for s.claims > 0 {
+		s.changed.Wait()
+	}
+	s.mu.Unlock()
 	err := s.drain()
 	if err == nil {
 		err = s.unparkAll()
@@ -22,13 +32,11 @@ func (s *space) close(op string, force bool) error {
 	if err == nil {
 		err = s.physical.virtual.Unreserve(s.base, s.capacity())
 	}
-	s.mu.Lock()
 	if err != nil {
-		s.state, s.forced = stateOpen, false
-		s.changed.Broadcast()
-		s.mu.Unlock()
+		s.reopen()
 		return err
 	}
+	s.mu.Lock()
 	s.state = stateClosed
 	s.closeTables()
 	s.changed.Broadcast()
@@ -58,34 +66,47 @@ func (s *space) unparkAll() error {
 	}
 }
 
-// beginClose refuses new allocations and waits for those under way.
+// reopen takes back that a space is closing.
+func (s *space) reopen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.forced = stateOpen, false
+	s.changed.Broadcast()
+}
+
+// beginClose refuses new allocations from its return on, or says why the space stays
+// as it is.
 func (s *space) beginClose(op string, force bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != stateOpen {
 		return s.closedError(op)
 	}
-	// One that is refused disturbs nobody.
-	if s.live.count+s.asleep.count > 0 && !force {
-		return s.inUse(op)
+	if err := s.inUse(op); err != nil && !force {
+		return err
 	}
-	s.state, s.forced = stateClosing, force
-	s.changed.Broadcast()
-	for s.claims > 0 {
-		s.changed.Wait()
-	}
-	if s.live.count+s.asleep.count > 0 && !force {
-		s.state = stateOpen
-		s.changed.Broadcast()
-		return s.inUse(op)
-	}
+	s.setClosing(force)
 	return nil
 }
 
-// inUse is the error of a space that cannot be closed because pages are live.
+// setClosing is the point of no return. The caller holds mu.
+func (s *space) setClosing(force bool) {
+	s.state, s.forced = stateClosing, force
+	s.changed.Broadcast()
+}
+
+// inUse is the error of a space that cannot be closed because pages are live, or may
+// be in a moment; nil: it can. The caller holds mu.
 func (s *space) inUse(op string) error {
-	return s.fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes, of which %d are asleep", s.owner.name,
-		s.records.count(), s.live.count+s.asleep.count, s.pageBytes, s.asleep.count)
+	if used := s.live.count + s.asleep.count; used > 0 {
+		return s.fault(device.CodeBusy, op, "%q has %d allocations of %d pages of %d bytes, of which %d are asleep", s.owner.name,
+			s.records.count(), used, s.pageBytes, s.asleep.count)
+	}
+	if s.claims > 0 {
+		return s.fault(device.CodeBusy, op, "%q has no allocation yet, and %d calls under way that allocate, or have it sleep or wake",
+			s.owner.name, s.claims)
+	}
+	return nil
 }
 
 // drain waits for queued work and parks everything.

@@ -50,8 +50,9 @@
 //   - Shared.limits: one change of the limit of a shared pool at a time. It is held
 //     over Physical.SetLimit, so above worker.round as well.
 //   - Shared.mu: the quota, the lines of those who wait, and the list of models. No
-//     driver call is made under it, and nobody waits. Shared.Stats alone takes the
-//     locks of several spaces, in the order of the list of models.
+//     driver call is made under it, and nobody waits. Shared.Stats and a
+//     Shared.Close without force alone take the locks of several spaces, in the order
+//     of the list of models.
 //   - Physical.mu: lists and numbers of pages, and the books. No driver call is made
 //     under it.
 //

@@ -33,27 +33,37 @@ func TestWhoWaitsForASleeperEndsWithIt(t *testing.T) {
 				})
 				// It waits once its look at the space is over.
 				until(t, func() bool { return m.space.waiting() })
+				force := pages > 0
+				finish := func() error {
+					if by == "close" {
+						return p.shared.Close(force)
+					}
+					return p.shared.Unregister("m", force)
+				}
 				// Another allocation is under way when the end begins, and then is not.
 				m.space.mu.Lock()
 				m.space.claims++
 				m.space.mu.Unlock()
 				var ended error
-				end := device.Go(by, func() {
-					if by == "close" {
-						ended = p.shared.Close(pages > 0)
-					} else {
-						ended = p.shared.Unregister("m", pages > 0)
-					}
-				})
-				until(t, func() bool {
-					m.space.mu.Lock()
-					defer m.space.mu.Unlock()
-					return m.space.state == stateClosing
-				})
+				end := device.Go(by, func() { ended = finish() })
+				if force {
+					until(t, func() bool {
+						m.space.mu.Lock()
+						defer m.space.mu.Unlock()
+						return m.space.state == stateClosing
+					})
+				} else {
+					<-end
+					require.ErrorIs(t, ended, device.CodeBusy)
+					require.True(t, m.space.waiting(), "nobody has noticed")
+				}
 				m.space.mu.Lock()
 				m.space.unclaim()
 				m.space.mu.Unlock()
 				<-end
+				if !force {
+					ended = finish()
+				}
 				require.NoError(t, ended)
 				select {
 				case <-done:

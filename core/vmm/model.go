@@ -19,8 +19,8 @@ type Model struct {
 
 	// All below is under Shared.mu.
 	share *share
-	// gone says that the model is being unregistered, or was. leaving is closed when
-	// that has come out.
+	// gone says that the model is being registered or unregistered, or was
+	// unregistered. leaving is closed when that has come out.
 	gone     bool
 	leaving  chan struct{}
 	reclaims []*Reclaim

@@ -28,16 +28,19 @@ func (s *Shared) unregister(op string, m *Model, force bool) error {
 	if err := s.detach(op, m, force); err != nil {
 		return err
 	}
-	err := m.space.close(op, force)
+	return s.finish(m)
+}
+
+// finish ends a model that was detached.
+func (s *Shared) finish(m *Model) error {
+	err := m.space.finishClose()
 	s.mu.Lock()
 	var reclaims []*Reclaim
-	if err != nil {
-		m.gone = false
-	} else {
+	if err == nil {
 		s.strike(m)
 		m.reclaims, reclaims = nil, m.reclaims
 	}
-	close(m.leaving)
+	m.settle(err != nil)
 	s.mu.Unlock()
 	inside := !s.engine.MayWait()
 	for _, r := range reclaims {
@@ -46,11 +49,18 @@ func (s *Shared) unregister(op string, m *Model, force bool) error {
 	return err
 }
 
-// end unregisters a model, or waits while somebody else does: the callbacks of the
-// model, which the other call may wait for, are not waited for here.
-func (s *Shared) end(op string, m *Model, force bool) error {
+// settle says to who waits for it how the coming or going of a model has come out. The
+// caller holds Shared.mu.
+func (m *Model) settle(stays bool) {
+	m.gone = !stays
+	close(m.leaving)
+}
+
+// end unregisters a model by force, or waits while somebody else does: the callbacks of
+// the model, which the other call may wait for, are not waited for here.
+func (s *Shared) end(op string, m *Model) error {
 	for {
-		err := s.unregister(op, m, force)
+		err := s.unregister(op, m, true)
 		if !errors.Is(err, device.CodeModelNotFound) {
 			return err
 		}
@@ -67,30 +77,49 @@ func (s *Shared) end(op string, m *Model, force bool) error {
 	}
 }
 
-// detach makes a model one that nothing new comes to.
+// detach makes a model one that nothing new comes to, or says why it stays as it is.
 func (s *Shared) detach(op string, m *Model, force bool) error {
-	if !force {
-		if err := m.space.checkIdle(op); err != nil {
-			return err
-		}
-	}
+	m.space.mu.Lock()
+	defer m.space.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := m.check(op); err != nil {
 		return err
 	}
-	waiting := s.waitersOf(m)
-	if len(waiting) > 0 && !force {
-		return s.fault(device.CodeBusy, op, "model %q has %d allocations that wait for memory", m.id, len(waiting))
+	if err := s.modelInUse(op, m); err != nil && !force {
+		return err
 	}
+	s.detachLocked(op, m, force)
+	return nil
+}
+
+// modelInUse is the error of a model that cannot be taken out without force; nil: it
+// can. The caller holds the locks of its space and of the pool.
+func (s *Shared) modelInUse(op string, m *Model) error {
+	if err := m.space.inUse(op); err != nil {
+		return err
+	}
+	n := 0
+	for _, waiters := range s.waitersOf(m) {
+		n += len(waiters)
+	}
+	if n > 0 {
+		return s.fault(device.CodeBusy, op, "model %q has %d allocations that wait for memory", m.id, n).OfModel(m.id)
+	}
+	return nil
+}
+
+// detachLocked is the point of no return. The caller holds the locks of the model's
+// space and of the pool.
+func (s *Shared) detachLocked(op string, m *Model, force bool) {
 	m.gone, m.leaving = true, make(chan struct{})
-	for line, waiters := range waiting {
+	for line, waiters := range s.waitersOf(m) {
 		for _, w := range waiters {
 			line.leave(w, m.check(op))
 		}
 	}
+	m.space.setClosing(force)
 	s.stage.serve()
-	return nil
 }
 
 // waitersOf is who waits for a model, by line. The caller holds mu.
@@ -106,16 +135,6 @@ func (s *Shared) waitersOf(m *Model) map[*line][]*waiter {
 	return found
 }
 
-// checkIdle says that pages are live.
-func (s *space) checkIdle(op string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.live.count+s.asleep.count == 0 {
-		return nil
-	}
-	return s.inUse(op)
-}
-
 // IsOver says that the pool has ended or is ending: what Close does not refuse.
 func (s *Shared) IsOver() bool {
 	s.mu.Lock()
@@ -125,8 +144,9 @@ func (s *Shared) IsOver() bool {
 
 // Close unregisters every model and gives everything back to the device. Without
 // force it is CodeBusy, and changes nothing, while a model has live ranges or
-// allocations that wait. When the driver fails, what it did not take is still
-// there, and Close may be called again.
+// allocations that wait, or comes or goes: that is decided for all of them at once.
+// When the driver fails, what it did not take is still there, and Close may be called
+// again.
 func (s *Shared) Close(force bool) error {
 	const op = "close"
 	models, err := s.beginClose(op, force)
@@ -134,8 +154,14 @@ func (s *Shared) Close(force bool) error {
 		return err
 	}
 	for _, m := range models {
-		if err = s.end(op, m, force); err != nil {
-			break
+		switch {
+		case err != nil && !force:
+			s.reattach(m)
+		case err != nil:
+		case force:
+			err = s.end(op, m)
+		default:
+			err = s.finish(m)
 		}
 	}
 	if err == nil {
@@ -151,29 +177,82 @@ func (s *Shared) Close(force bool) error {
 	return nil
 }
 
-// beginClose refuses new models.
-func (s *Shared) beginClose(op string, force bool) ([]*Model, error) {
+// reattach takes the detaching of a model back.
+func (s *Shared) reattach(m *Model) {
+	m.space.reopen()
 	s.mu.Lock()
-	models := slices.Clone(s.ordered)
+	defer s.mu.Unlock()
+	m.settle(true)
+}
+
+// beginClose refuses new models from its return on and gives those that are to end;
+// without force they are detached.
+func (s *Shared) beginClose(op string, force bool) ([]*Model, error) {
+	if force {
+		return s.forceClose(op)
+	}
+	for {
+		models, same, err := s.tryClose(op)
+		if same {
+			return models, err
+		}
+	}
+}
+
+// tryClose decides for all models at one moment; same is false, and nothing has
+// changed, when models came or went before it. The locks of their spaces are taken as
+// in tryStats.
+func (s *Shared) tryClose(op string) (models []*Model, same bool, err error) {
+	s.mu.Lock()
+	listed := slices.Clone(s.ordered)
 	s.mu.Unlock()
-	for _, m := range models {
-		if force {
-			continue
-		}
-		if err := m.space.checkIdle(op); err != nil {
-			return nil, err
-		}
+	for _, m := range listed {
+		m.space.mu.Lock()
+		defer m.space.mu.Unlock()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.checkOpen(op); err != nil {
-		return nil, err
+	if !slices.Equal(listed, s.ordered) {
+		return nil, false, nil
 	}
-	for _, m := range s.ordered {
-		if n := len(s.waitersOf(m)); n > 0 && !force {
-			return nil, s.fault(device.CodeBusy, op, "model %q has allocations that wait for memory", m.id)
+	if err := s.checkOpen(op); err != nil {
+		return nil, true, err
+	}
+	for _, m := range s.models {
+		if m.gone {
+			return nil, true, s.fault(device.CodeBusy, op, "model %q is being registered or unregistered", m.id).OfModel(m.id)
+		}
+	}
+	for _, m := range listed {
+		if err := s.modelInUse(op, m); err != nil {
+			return nil, true, err
 		}
 	}
 	s.state = stateClosing
-	return slices.Clone(s.ordered), nil
+	for _, m := range listed {
+		s.detachLocked(op, m, false)
+	}
+	return listed, true, nil
+}
+
+// forceClose waits for models that are being registered: they find the pool closing.
+func (s *Shared) forceClose(op string) ([]*Model, error) {
+	s.mu.Lock()
+	if err := s.checkOpen(op); err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	s.state = stateClosing
+	models := slices.Clone(s.ordered)
+	var coming []*Model
+	for _, m := range s.models {
+		if m.space == nil {
+			coming = append(coming, m)
+		}
+	}
+	s.mu.Unlock()
+	for _, m := range coming {
+		<-m.leaving
+	}
+	return models, nil
 }

@@ -103,6 +103,7 @@ func (s *Shared) Register(id string, c ModelConfig) (*Model, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.strike(m)
+	m.settle(false)
 	return nil, err
 }
 
@@ -113,8 +114,9 @@ func (s *Shared) list(op string, m *Model, space *space) error {
 	if err := s.checkOpen(op); err != nil {
 		return err
 	}
-	m.space, m.gone = space, false
+	m.space = space
 	s.ordered = append(s.ordered, m)
+	m.settle(true)
 	return nil
 }
 
@@ -141,7 +143,7 @@ func (s *Shared) enroll(op, id string, c ModelConfig) (*Model, error) {
 	if err := s.checkGuarantees(op, id, nil, c.limits(), b); err != nil {
 		return nil, err
 	}
-	m := &Model{shared: s, id: id, gone: true, share: s.quota.add(b)}
+	m := &Model{shared: s, id: id, gone: true, leaving: make(chan struct{}), share: s.quota.add(b)}
 	m.stage = stage{over: (*share).over, enter: (*share).book}
 	s.models[id] = m
 	return m, nil

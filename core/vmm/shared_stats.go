@@ -57,7 +57,8 @@ func (s *Shared) Stats() SharedStats {
 }
 
 // tryStats is false when models came or went meanwhile. The locks of several
-// spaces are taken in order of registration, and nobody else takes more than one.
+// spaces are taken in order of registration, as tryClose does, and nobody
+// else takes more than one.
 func (s *Shared) tryStats() (stats SharedStats, ok bool) {
 	s.mu.Lock()
 	listed := slices.Clone(s.ordered)

@@ -1,0 +1,175 @@
+package vmm
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+)
+
+// underWay has an allocation of a space be under way during fn.
+func underWay(s *space, fn func()) {
+	s.mu.Lock()
+	s.claims++
+	s.mu.Unlock()
+	fn()
+	s.mu.Lock()
+	s.unclaim()
+	s.mu.Unlock()
+}
+
+// atOnce demands that a call waits for nobody.
+func atOnce(t *testing.T, call func() error) (err error) {
+	done := device.Go("close", func() { err = call() })
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "it waits")
+	}
+	return err
+}
+
+func TestCloseBesideAnAllocationUnderWayChangesNothing(t *testing.T) {
+	r := newRig(t, devicetest.Config{}, nil)
+	underWay(r.pool.space, func() {
+		err := atOnce(t, func() error { return r.pool.Close(false) })
+		require.ErrorIs(t, err, device.CodeBusy)
+		require.ErrorContains(t, err, "1 calls under way")
+		require.False(t, r.pool.IsOver())
+		_, err = r.pool.Allocate(0, page)
+		require.NoError(t, err)
+		require.NoError(t, r.pool.Deallocate(0, page, nil))
+	})
+	r.check(t)
+	require.NoError(t, r.pool.Close(false))
+}
+
+// What stands against a close of a pool with many models is looked for in all of them
+// before anything is done to the first.
+func TestACloseThatIsRefusedByTheLastModelKeepsAll(t *testing.T) {
+	p := newParty(t, devicetest.Config{}, 32)
+	var ids []string
+	var last *Model
+	for i := range 20 {
+		last = p.model(t, text(uint64(10+i)), 1, 0, 0)
+		ids = append(ids, last.id)
+	}
+	called := false
+	_, err := p.shared.OnReclaim(ids[0], patient, func(uint64) uint64 { called = true; return 0 })
+	require.NoError(t, err)
+	refused := func(what string) {
+		t.Helper()
+		before := p.shared.Stats()
+		err := atOnce(t, func() error { return p.shared.Close(false) })
+		require.ErrorIs(t, err, device.CodeBusy)
+		require.ErrorContains(t, err, what)
+		require.False(t, p.shared.IsOver())
+		require.Equal(t, ids, p.shared.Models())
+		require.Equal(t, before, p.shared.Stats())
+		require.Len(t, p.shared.callbacksOf(p.shared.models[ids[0]]), 1)
+		first, err := p.shared.Model(ids[0])
+		require.NoError(t, err)
+		free(t, first, get(t, first, 1))
+	}
+	underWay(last.space, func() {
+		refused("1 calls under way")
+		err := atOnce(t, func() error { return p.shared.Unregister(last.id, false) })
+		require.ErrorIs(t, err, device.CodeBusy)
+	})
+	held := get(t, last, 2)
+	refused("1 allocations of 2 pages")
+	free(t, last, held)
+	_, err = p.shared.enroll("register", "coming", ModelConfig{VirtualBytes: page})
+	require.NoError(t, err)
+	refused(`"coming" is being registered`)
+	p.shared.mu.Lock()
+	p.shared.strike(p.shared.models["coming"])
+	p.shared.mu.Unlock()
+	p.check(t)
+	require.NoError(t, p.shared.Close(false))
+	require.False(t, called)
+	require.Zero(t, p.dev.HeldBytes())
+}
+
+// When the driver fails half-way, the models that are left are as they were.
+func TestACloseThatTheDriverStopsLeavesTheRestInUse(t *testing.T) {
+	p := newParty(t, devicetest.Config{}, 32)
+	for _, id := range []string{"a", "b", "c"} {
+		p.model(t, id, 1, 0, 0)
+	}
+	p.dev.FailNth(devicetest.Unreserve, 2, nil)
+	require.ErrorIs(t, p.shared.Close(false), device.CodeDevice)
+	require.Equal(t, []string{"b", "c"}, p.shared.Models())
+	for _, id := range p.shared.Models() {
+		m, err := p.shared.Model(id)
+		require.NoError(t, err)
+		free(t, m, get(t, m, 2))
+	}
+	p.check(t)
+	require.NoError(t, p.shared.Close(false))
+	require.Zero(t, p.dev.Reservations())
+}
+
+// Threads allocate and free while another closes without force, as often as it takes:
+// while it is refused nobody hears that anything has ended, and nothing that was
+// handed out goes with what is closed.
+func TestAllocationsBesideClosesWithoutForce(t *testing.T) {
+	ends := map[string]func(*party) error{
+		"pool":  func(p *party) error { return p.shared.Close(false) },
+		"model": func(p *party) error { return p.shared.Unregister("1", false) },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			for range 30 {
+				endBesideAllocations(t, end)
+			}
+		})
+	}
+}
+
+func endBesideAllocations(t *testing.T, end func(*party) error) {
+	p := newParty(t, devicetest.Config{}, 32)
+	var over atomic.Int32
+	var wait, begun sync.WaitGroup
+	for i := range uint64(3) {
+		m := p.model(t, text(i), 0, 0, 0)
+		begun.Add(1)
+		wait.Go(func() {
+			for turn := range 60 {
+				if turn == 3 {
+					begun.Done()
+				}
+				a, err := m.Allocate(page)
+				if err != nil {
+					assert.Contains(t, []device.Code{device.CodeModelNotFound, device.CodeInvalidState}, device.CodeOf(err))
+					over.Add(1)
+					return
+				}
+				assert.NoError(t, m.Deallocate(a.OffsetBytes, a.SizeBytes, nil))
+			}
+		})
+	}
+	begun.Wait()
+	ended := false
+	for range 200 {
+		err := end(p)
+		if ended = err == nil; ended {
+			break
+		}
+		require.ErrorIs(t, err, device.CodeBusy)
+		require.Zero(t, over.Load(), "it stays, and a call has heard that it is over")
+	}
+	wait.Wait()
+	require.True(t, ended || over.Load() == 0)
+	if !p.shared.IsOver() {
+		p.check(t)
+		require.NoError(t, p.shared.Close(false))
+	}
+	require.Zero(t, p.dev.HeldBytes()+uint64(p.dev.Reservations()))
+}
