@@ -1,5 +1,7 @@
 package device
 
+import "errors"
+
 // CaptureState says what becomes of the work that is queued on a stream.
 type CaptureState int
 
@@ -32,6 +34,30 @@ type Capture struct {
 type Capturer interface {
 	// Capture asks the stream, and costs about what Idle costs.
 	Capture() (Capture, error)
+}
+
+// Edge is the capability of an event to tell whether it is an edge of a graph, which no
+// work passes. Info().Capture says whether the events of the open device have it.
+type Edge interface {
+	// Captured says whether the event was recorded in a stream that was capturing.
+	Captured() bool
+}
+
+// Mark is RecordEvent of a stream that does not capture: where a capture has begun just
+// before, it is CodeInvalidState, as nothing would ever pass the event.
+func Mark(op string, s Stream) (Event, error) {
+	event, err := s.RecordEvent()
+	if err != nil {
+		return nil, err
+	}
+	if edge, ok := event.(Edge); !ok || !edge.Captured() {
+		return event, nil
+	}
+	refused := Errorf(CodeInvalidState, op, "the stream has begun to capture: its work runs with the graph, and cannot be waited for")
+	if err := event.Close(); err != nil {
+		return nil, errors.Join(refused, err)
+	}
+	return nil, refused
 }
 
 // CaptureOf asks a stream whether it captures; one without the capability does not.

@@ -79,7 +79,7 @@ func (s *stream) fence() (device.Event, error) {
 	if idle, err := s.dev.Idle(); err == nil && idle && !s.adopted {
 		return nil, nil
 	}
-	return s.dev.RecordEvent()
+	return device.Mark("manager.fence", s.dev)
 }
 
 // fail keeps a failure for the next who asks the stream.

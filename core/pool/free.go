@@ -43,7 +43,7 @@ func (p *Pool) freeOne(addr device.Addr, size uint64, stream device.Stream, idle
 		}
 		return p.retire(&leave{addrs: []device.Addr{addr}, stream: stream, idle: true, size: size})
 	}
-	event, err := stream.RecordEvent()
+	event, err := device.Mark(opFree, stream)
 	if err != nil {
 		return err
 	}

@@ -187,7 +187,7 @@ func record(stream device.Stream, event *device.Event) error {
 		idle, err = stream.Idle()
 	}
 	if err == nil && !idle {
-		*event, err = stream.RecordEvent()
+		*event, err = device.Mark(opRelease, stream)
 	}
 	if errors.Is(err, device.CodeDeviceLost) {
 		return nil

@@ -150,7 +150,7 @@ func (p *Pool) takeBack(addrs []device.Addr, stream device.Stream, counts *Cache
 			return false, err
 		}
 		if !idle {
-			if event, err = stream.RecordEvent(); err != nil {
+			if event, err = device.Mark(opFree, stream); err != nil {
 				return false, err
 			}
 		}

@@ -58,7 +58,7 @@ func (p *Pool) retire(j *leave) error {
 
 // mark records the present end of a stream's queue.
 func (j *leave) mark(stream device.Stream) error {
-	event, err := stream.RecordEvent()
+	event, err := device.Mark(opFree, stream)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (s *space) deallocate(op string, b span, stream device.Stream) error {
 	}
 	var event device.Event
 	if !idle {
-		if event, err = stream.RecordEvent(); err != nil {
+		if event, err = device.Mark(op, stream); err != nil {
 			return err
 		}
 	}

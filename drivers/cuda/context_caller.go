@@ -109,7 +109,7 @@ func (s *stream) NativeHandle() (uint64, error) {
 	if err := s.check(op); err != nil {
 		return 0, err
 	}
-	s.mayCapture.Store(true)
+	s.mayNowCapture()
 	return uint64(s.handle), s.owner.checkOpen(op)
 }
 

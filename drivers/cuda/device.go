@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -190,7 +191,8 @@ func (o *openDevice) StreamPriorities() (least, greatest int, err error) {
 	return int(o.leastPriority), int(o.greatestPriority), nil
 }
 
-// Synchronize waits for the work that is queued on each stream of this Device now.
+// Synchronize waits for the work that is queued on each stream of this Device now. Those
+// that capture are left out, and then it is CodeInvalidState when the others have run dry.
 func (o *openDevice) Synchronize(timeout time.Duration) error {
 	const op = "cuda.synchronize_device"
 	limit, err := o.newDeadline(op, timeout)
@@ -206,12 +208,16 @@ func (o *openDevice) Synchronize(timeout time.Duration) error {
 		streams = append(streams, s)
 	}
 	o.mu.Unlock()
+	var capturing []*stream
 	for _, s := range streams {
-		if err := s.await(op, limit); err != nil && !s.closed.Load() {
+		err := s.await(op, limit)
+		if errors.Is(err, errCapturing) {
+			capturing = append(capturing, s)
+		} else if err != nil && !s.closed.Load() {
 			return err
 		}
 	}
-	return nil
+	return o.leftOut(op, capturing, len(streams))
 }
 
 // Close waits for the default stream and releases the primary context. A device that
@@ -223,6 +229,12 @@ func (o *openDevice) Close() error {
 	}
 	if err := o.outsideHostFunction(op); err != nil {
 		return err
+	}
+	if o.lost.Load() == nil {
+		// It could be neither waited for nor given back.
+		if err := o.current(op, func() error { return o.defaultStream.uncaptured(op) }); errors.Is(err, errCapturing) {
+			return err
+		}
 	}
 	o.mu.Lock()
 	left := o.left()

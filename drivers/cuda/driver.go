@@ -35,6 +35,8 @@ type Driver struct {
 	// lacking is what the library does not have, by group.
 	lacking map[string][]string
 	devices []found
+
+	capturable capturable
 }
 
 // found is a device as the driver describes it.

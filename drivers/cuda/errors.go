@@ -44,6 +44,7 @@ const (
 	resultNotPermitted     = 800 // CUDA_ERROR_NOT_PERMITTED
 	resultNotSupported     = 801 // CUDA_ERROR_NOT_SUPPORTED
 	resultCaptureFirst     = 900 // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+	resultCaptureImplicit  = 906 // CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
 	resultCaptureLast      = 908 // CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
 	resultExternalDevice   = 911 // CUDA_ERROR_EXTERNAL_DEVICE
 )

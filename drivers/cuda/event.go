@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"time"
@@ -16,8 +17,8 @@ type event struct {
 	// number counts the events of a device: two of them are locked in this order.
 	number uint64
 	timed  bool
-	// captured says that it is an edge of a graph.
-	captured bool
+	// capture is that in which it was recorded, of which it is an edge.
+	capture captureState
 	// shared says that it has a handle in other processes, and foreign that it is
 	// somebody else's.
 	shared, foreign bool
@@ -60,10 +61,7 @@ func (s *stream) record(op string, timed bool) (*event, error) {
 		if e.handle, err = o.takeEvent(op, timed); err != nil {
 			return err
 		}
-		if e.captured, err = s.captures(op); err == nil {
-			err = o.call(op, "", &o.api.eventRecord, e.handle, s.handle)
-		}
-		if err != nil {
+		if e.capture, err = s.recordEnd(op, e.handle); err != nil {
 			if !o.spareEvents.put(e.handle, timed) {
 				_ = o.takeBack(op, "", &o.api.eventDestroy, e.handle)
 			}
@@ -104,9 +102,14 @@ func (s *stream) WaitEvent(waited device.Event) error {
 		return s.owner.errorf(device.CodeInvalidState, op, "the event or its device is closed")
 	}
 	return s.order(op, func() error {
-		if e.captured {
-			// The stream joins the capture.
-			s.mayCapture.Store(true)
+		if e.mayCapture() {
+			// The stream may join a capture, and nobody asks it just then.
+			s.joining.Lock()
+			defer s.joining.Unlock()
+			s.mayNowCapture()
+		}
+		if err := s.mayWaitFor(op, e); err != nil {
+			return err
 		}
 		return s.owner.callWith(e.owner, op, "", &s.owner.api.streamWait, s.handle, e.handle, 0)
 	})
@@ -182,6 +185,9 @@ func (e *event) ElapsedSince(start device.Event) (time.Duration, error) {
 	}
 	var milliseconds float32
 	err := o.within(op, func() error {
+		if err := cmp.Or(from.uncaptured(op), e.uncaptured(op)); err != nil {
+			return err
+		}
 		number := o.api.eventElapsed.Call(dl.Pointer(&milliseconds), from.handle, e.handle)
 		if number == resultNotReady {
 			return o.errorf(device.CodeInvalidState, op, "an event has not been passed yet")

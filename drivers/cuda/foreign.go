@@ -113,7 +113,6 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 		return nil, o.errorf(device.CodeInvalidArgument, op, "native handle 0: want a CUstream, 1 (legacy) or 2 (per thread)")
 	}
 	s := &stream{owner: o, handle: uintptr(foreign.Native), foreign: true}
-	s.mayCapture.Store(true)
 	err := o.within(op, func() error {
 		var context uintptr
 		what := fmt.Sprintf("native handle %#x", foreign.Native)
@@ -129,14 +128,16 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 	if err != nil {
 		return nil, err
 	}
+	s.mayNowCapture()
 	o.mu.Lock()
 	o.streams[s] = struct{}{}
 	o.mu.Unlock()
 	return s, nil
 }
 
-// AdoptEvent takes a CUevent of any device, which the driver is asked about at once. A
-// number that is no event may end the process in the driver.
+// AdoptEvent takes a CUevent of any device. The driver is not asked about it: it may have
+// been recorded in a capture, which a question would spoil. A number that is no event may
+// end the process in the driver when the event is used.
 func (o *openDevice) AdoptEvent(native uint64) (device.Event, error) {
 	const op = "cuda.adopt_event"
 	if native == 0 {
@@ -144,9 +145,6 @@ func (o *openDevice) AdoptEvent(native uint64) (device.Event, error) {
 	}
 	e := &event{owner: o, handle: uintptr(native), foreign: true}
 	err := o.within(op, func() error {
-		if number := o.api.eventQuery.Call(e.handle); number != 0 && number != resultNotReady {
-			return o.failure(op, &o.api.eventQuery, number, fmt.Sprintf("native handle %#x", native))
-		}
 		o.enterEvent(e)
 		return nil
 	})
@@ -164,7 +162,10 @@ func (s *stream) settle(op string) error {
 	if err != nil {
 		return err
 	}
-	err = o.call(op, "", &o.api.eventRecord, end, s.handle)
+	capture, err := s.recordEnd(op, end)
+	if err == nil && capture.status != captureStatusNone {
+		err = s.capturingError(op)
+	}
 	if err == nil {
 		err = o.call(op, "", &o.api.eventSynchronize, end)
 	}

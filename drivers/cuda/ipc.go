@@ -143,12 +143,19 @@ func (o *openDevice) ShareEvent(on device.Stream) (device.Event, device.ProcessH
 	}
 	e := &event{owner: o, shared: true}
 	err := s.use(op, func() error {
+		if err := s.uncaptured(op); err != nil {
+			return err
+		}
 		err := o.call(op, "", &o.api.eventCreate, dl.Pointer(&e.handle), eventBlockingSync|eventDisableTiming|eventInterprocess)
 		if err != nil {
 			return err
 		}
 		if err = o.call(op, "", &o.api.ipcGetEvent, dl.Pointer(handle), e.handle); err == nil {
-			err = o.call(op, "", &o.api.eventRecord, e.handle, s.handle)
+			e.capture, err = s.recordEnd(op, e.handle)
+		}
+		if err == nil && e.Captured() {
+			// Another process would wait for it for ever.
+			err = s.capturingError(op)
 		}
 		if err != nil {
 			_ = o.takeBack(op, "", &o.api.eventDestroy, e.handle)

@@ -93,7 +93,8 @@ func (o *openDevice) stillThere(op string) error {
 		if o.contextReplaced() {
 			return o.failure(op, &o.api.contextPush, resultContextDestroyed, "")
 		}
-		_, err := o.ready(op, &o.api.streamQuery, o.defaultStream.handle)
+		// That stream takes part in no capture.
+		_, err := o.ready(op, &o.api.streamQuery, o.scrub.handle)
 		return err
 	})
 }

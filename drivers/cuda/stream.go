@@ -17,8 +17,10 @@ type stream struct {
 	// foreign is set where somebody else made it and will destroy it.
 	foreign bool
 	// mayCapture is set once somebody else may have the stream capture: only then is
-	// it asked.
+	// it asked. joining is held for writing while the stream may join a capture, and for
+	// reading from the question whether it captures until that of its work.
 	mayCapture atomic.Bool
+	joining    sync.RWMutex
 
 	// using is held for reading while the handle is in use, and for writing when it
 	// is destroyed.
@@ -78,6 +80,8 @@ func (s *stream) Idle() (bool, error) {
 	const op = "cuda.idle"
 	idle := false
 	err := s.use(op, func() (err error) {
+		s.joining.RLock()
+		defer s.joining.RUnlock()
 		if err = s.uncaptured(op); err == nil {
 			idle, err = s.owner.ready(op, &s.owner.api.streamQuery, s.handle)
 		}
@@ -117,8 +121,12 @@ func (s *stream) Synchronize(timeout time.Duration) error {
 }
 
 // await waits for the end of the queue as it is now: the driver waits where there is
-// no limit, and with one the end is marked by an event that is asked again and again.
+// no limit, and with one the end is marked by an event that is asked again and again. In
+// a stream that may capture the end is marked in either case.
 func (s *stream) await(op string, limit deadline) error {
+	if s.mayCapture.Load() && limit.timeout != 0 {
+		return s.awaitMark(op, limit)
+	}
 	if limit.forever() {
 		return s.use(op, func() error {
 			if err := s.uncaptured(op); err != nil {
@@ -130,11 +138,19 @@ func (s *stream) await(op string, limit deadline) error {
 	if idle, err := s.Idle(); idle || err != nil {
 		return err
 	}
+	return s.awaitMark(op, limit)
+}
+
+// awaitMark marks the end of the queue by an event and waits for that.
+func (s *stream) awaitMark(op string, limit deadline) error {
 	end, err := s.record(op, false)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = end.Close() }()
+	if end.Captured() {
+		return s.capturingError(op)
+	}
 	return end.await(op, limit)
 }
 
@@ -170,12 +186,14 @@ func (s *stream) leave(op string) {
 	s.using.Lock()
 	defer s.using.Unlock()
 	_ = s.destroy(op)
+	s.list(false)
 }
 
 // destroy waits for the stream and gives it back. When the wait fails, it is as it
 // was, unless the device is lost. The caller holds s.using and keeps the context.
 func (s *stream) destroy(op string) error {
 	o := s.owner
+	s.list(false)
 	err := o.current(op, func() error {
 		if err := s.uncaptured(op); err != nil && o.lost.Load() == nil {
 			return err
@@ -189,5 +207,8 @@ func (s *stream) destroy(op string) error {
 		return o.call(op, "", &o.api.streamDestroy, s.handle)
 	})
 	s.closed.Store(err == nil || o.lost.Load() != nil)
+	if !s.closed.Load() && s.mayCapture.Load() {
+		s.list(true)
+	}
 	return err
 }

@@ -152,6 +152,10 @@ static CUresult elapsed(float *out, CUevent first, CUevent second,
     CUresult code = find(first, call, &start);
     if (code == CUDA_SUCCESS)
         code = find(second, call, &end);
+    if (code == CUDA_SUCCESS)
+        code = uncaptured(start, call);
+    if (code == CUDA_SUCCESS)
+        code = uncaptured(end, call);
     if (code != CUDA_SUCCESS)
         return code;
     if (out == NULL)

@@ -310,7 +310,10 @@ static void forks_and_joins(void) {
            cuStreamEndCapture(second, &graph));
     ends_with(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     /* An event of a capture that has ended stays its own. */
+    float milliseconds = 0;
     BREAKS(CUDA_ERROR_CAPTURED_EVENT, cuEventQuery(event));
+    BREAKS(CUDA_ERROR_CAPTURED_EVENT,
+           cuEventElapsedTime(&milliseconds, event, event));
     BREAKS(CUDA_ERROR_CAPTURED_EVENT, cuStreamWaitEvent(second, event, 0));
     OK(cuEventRecord(event, second));
     OK(cuEventSynchronize(event));

@@ -103,6 +103,13 @@ func (s *Stream) uncaptured(call Call) error {
 	return device.Errorf(device.CodeInvalidState, "devicetest."+string(call), "the stream is capturing").On(s.dev.info.ID)
 }
 
+// Captured says whether the event was recorded in a capture.
+func (e *Event) Captured() bool {
+	e.dev.driver.mu.Lock()
+	defer e.dev.driver.mu.Unlock()
+	return e.graph != nil
+}
+
 func (e *Event) uncaptured(call Call) error {
 	if e.graph == nil {
 		return nil
