@@ -848,7 +848,8 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  *
  * kind is device, monitor, placement, tracker, generic_pool, stream, event, pool, block
  * (of a pool), vpool, shared_pool, range (that is mapped or sleeps in one of the two,
- * with "model" in a shared one), manager, memory, gpu_manager, buffer or registration. bytes is what was asked for; age_ns is
+ * with "model" in a shared one), manager, memory, gpu_manager, buffer or registration
+ * (whose "callback" says what it is of, and whether that has ended). bytes is what was asked for; age_ns is
  * the time since it was made or allocated, 0 for blocks of pools without tracking;
  * call_site, the innermost function first, is there for blocks of pools with
  * FERRUM_DEBUG_CALL_SITES. At most 1000 entries;

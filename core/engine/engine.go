@@ -191,6 +191,21 @@ func (e *Engine) Close() error {
 func (e *Engine) beginClose() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if err := e.inUseLocked(); err != nil {
+		return err
+	}
+	e.closed = true
+	return nil
+}
+
+// InUse says why Close would be refused now; nil: it would not.
+func (e *Engine) InUse() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.inUseLocked()
+}
+
+func (e *Engine) inUseLocked() error {
 	if e.closed {
 		return e.closedError("engine.close")
 	}
@@ -199,7 +214,6 @@ func (e *Engine) beginClose() error {
 		return device.Errorf(device.CodeBusy, "engine.close",
 			"%d pools and %d registrations are left", e.pools.count(), callbacks).On(e.ID())
 	}
-	e.closed = true
 	return nil
 }
 

@@ -71,9 +71,13 @@ func (l *Library) BufferFree(id, stream uint64) error {
 	if err := entry.buffer.Free(used); err != nil {
 		return l.lateOn(stream, err, entry)
 	}
-	_, err = l.buffers.Remove(id)
-	return err
+	l.forgetBuffer(id)
+	return nil
 }
+
+// forgetBuffer takes the handle of a buffer away that has ended. The end of its manager,
+// which the buffer held up no more, may have done so.
+func (l *Library) forgetBuffer(id uint64) { _, _ = l.buffers.Remove(id) }
 
 // beingEnded is what a call hears that would end a buffer which another call ends.
 func (l *Library) beingEnded(op string, id uint64, entry *openBuffer) error {
@@ -96,8 +100,8 @@ func (l *Library) BufferTake(id uint64, side unified.Side) (device.Addr, error) 
 	if err != nil {
 		return 0, late(err, entry)
 	}
-	_, err = l.buffers.Remove(id)
-	return addr, err
+	l.forgetBuffer(id)
+	return addr, nil
 }
 
 // BufferInfo describes a buffer.

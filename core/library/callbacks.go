@@ -13,13 +13,41 @@ type registration struct {
 	object
 	// token is the caller's mark of the callback: the thread that runs it
 	// carries the same one.
-	token    uint64
+	token uint64
+	// reclaims says that it is a reclaim callback, and not a pressure callback.
+	reclaims bool
 	callback interface {
 		// Remove ends it, and waits for a running call unless inside says that it is
 		// called from that call.
 		Remove(inside bool)
 	}
 	device *openDevice
+	// of is what it was made for, which it may outlive; nil: its device.
+	of subject
+}
+
+// subject is what a callback is of besides its device.
+type subject interface {
+	// String names it, such as: reclaim callback of model "chat" of shared pool "kv".
+	String() string
+	// hasEnded says that it is no more. It waits for nothing.
+	hasEnded() bool
+}
+
+// outlives says that the registration is left of something that has ended.
+func (r *registration) outlives() bool { return r.of != nil && r.of.hasEnded() }
+
+// about says what a registration is of, and whether that has ended.
+func (r *registration) about() string {
+	switch {
+	case r.of == nil && r.reclaims:
+		return "reclaim callback of the device"
+	case r.of == nil:
+		return "pressure callback of the device"
+	case r.of.hasEnded():
+		return r.of.String() + ", which has ended"
+	}
+	return r.of.String()
 }
 
 // PressureCallbackAdd makes fn hear of every change of the device's pressure
@@ -30,7 +58,7 @@ func (l *Library) PressureCallbackAdd(deviceID, token uint64, fn func(device uin
 	if fn == nil {
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
-	return l.register(op, deviceID, token, func(d *openDevice) (*engine.Registration, error) {
+	return l.register(op, deviceID, &registration{token: token}, func(d *openDevice) (*engine.Registration, error) {
 		return d.engine.OnPressure(func(level pressure.Level) {
 			l.running.during(d, func() { fn(deviceID, int32(level)) })
 		})
@@ -46,7 +74,8 @@ func (l *Library) ReclaimCallbackAdd(deviceID, token uint64, c engine.ReclaimCon
 	if fn == nil {
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
-	return l.register(op, deviceID, token, func(d *openDevice) (*engine.Registration, error) {
+	entry := &registration{token: token, reclaims: true}
+	return l.register(op, deviceID, entry, func(d *openDevice) (*engine.Registration, error) {
 		return d.engine.OnReclaim(c, func(needed uint64) (freed uint64) {
 			l.running.during(d, func() { freed = fn(deviceID, needed) })
 			return freed
@@ -54,7 +83,10 @@ func (l *Library) ReclaimCallbackAdd(deviceID, token uint64, c engine.ReclaimCon
 	})
 }
 
-func (l *Library) register(op string, deviceID, token uint64, add func(*openDevice) (*engine.Registration, error)) (uint64, error) {
+// register gives a callback its handle; add has it called.
+func (l *Library) register(
+	op string, deviceID uint64, entry *registration, add func(*openDevice) (*engine.Registration, error),
+) (uint64, error) {
 	d, err := l.making(op, deviceID)
 	if err != nil {
 		return 0, err
@@ -64,7 +96,7 @@ func (l *Library) register(op string, deviceID, token uint64, add func(*openDevi
 	if err != nil {
 		return 0, late(err, d)
 	}
-	entry := &registration{token: token, callback: callback, device: d}
+	entry.callback, entry.device = callback, d
 	entry.createdAt = time.Now()
 	handle, err := l.registrations.Insert(entry)
 	if err != nil {

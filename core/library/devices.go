@@ -181,10 +181,15 @@ func (l *Library) undoOpen(op string, d *openDevice, force bool) (last bool, err
 		err := d.gate.tryClose(func(making int) error {
 			left := l.countLeft(d)
 			left.making = making
-			if !left.any() {
-				return nil
+			if left.any() {
+				return device.Errorf(device.CodeBusy, op, "still in use: %s", left).On(d.engine.ID())
 			}
-			return device.Errorf(device.CodeBusy, op, "still in use: %s", left).On(d.engine.ID())
+			// A callback that has no handle any more may be on its way out, and what
+			// needs no gate may have been made since.
+			if err := d.engine.InUse(); err != nil {
+				return err
+			}
+			return l.factory.SealDevice(d.engine)
 		})
 		if err != nil {
 			return false, err

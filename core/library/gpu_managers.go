@@ -1,6 +1,7 @@
 package library
 
 import (
+	"fmt"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -213,6 +214,14 @@ func (l *Library) GPUManagerTracker(id uint64) (uint64, error) {
 	return entry.tracker, nil
 }
 
+// String names the pressure callbacks of a manager.
+func (m *openGPUManager) String() string {
+	return fmt.Sprintf("pressure callback of gpu manager %#x", m.id())
+}
+
+// hasEnded says that nothing is done with the manager any more.
+func (m *openGPUManager) hasEnded() bool { return m.isOver() }
+
 // GPUManagerOnPressure is PressureCallbackAdd for the device of a manager, by the
 // profile pressure.Torchless.
 func (l *Library) GPUManagerOnPressure(id, token uint64, fn func(device uint64, level int32)) (uint64, error) {
@@ -225,7 +234,8 @@ func (l *Library) GPUManagerOnPressure(id, token uint64, fn func(device uint64, 
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
 	deviceID := entry.device.handle.Load()
-	return l.register(op, deviceID, token, func(d *openDevice) (*engine.Registration, error) {
+	made := &registration{token: token, of: entry}
+	return l.register(op, deviceID, made, func(d *openDevice) (*engine.Registration, error) {
 		r, _, err := entry.manager.OnPressure(func(level pressure.Level) {
 			l.running.during(d, func() { fn(deviceID, int32(level)) })
 		})

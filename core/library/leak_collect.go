@@ -25,7 +25,7 @@ func (l *Library) collectLeaks(only *openDevice) leakReport {
 	}
 	l.addMemoryAndItsOwners(&report, only)
 	addOwned(&report, l.registrations, only, func(r *registration) (*openDevice, leak) {
-		return r.device, leak{Kind: "registration", AgeNS: ageOf(&r.object)}
+		return r.device, leak{Kind: "registration", Callback: r.about(), AgeNS: ageOf(&r.object)}
 	})
 	if only == nil {
 		l.addDeviceless(&report)

@@ -21,6 +21,8 @@ type leak struct {
 	Tag string `json:"tag"`
 	// Model is the id of the model that a range of a shared pool is of.
 	Model string `json:"model,omitempty"`
+	// Callback says what a registration is of, and whether that has ended.
+	Callback string `json:"callback,omitempty"`
 	// AgeNS is the time since it was made or allocated; 0 for a block of a pool that
 	// keeps no times.
 	AgeNS time.Duration `json:"age_ns"`
@@ -61,7 +63,11 @@ func (l *Library) logLeaks(what string, report leakReport) {
 		default:
 			// What belongs to no device names none.
 			whose := strings.TrimPrefix(found.Device+": "+what, ": ")
-			l.log.printf(LogWarning, "%s: freed %s, handle %#x", whose, found.Kind, found.Handle)
+			about := ""
+			if found.Callback != "" {
+				about = ": " + found.Callback
+			}
+			l.log.printf(LogWarning, "%s: freed %s, handle %#x%s", whose, found.Kind, found.Handle, about)
 		}
 	}
 	for _, group := range groupLeaks(report.Leaks) {

@@ -18,12 +18,30 @@ type leftovers struct {
 	// making is the calls that make something on a device at this moment.
 	making int
 	blocks uint64
+	// named says what the first of the registrations are of, those first that outlive
+	// it: a program is done with these and has nothing left that reminds it of them.
+	named []string
 }
 
-func (n leftovers) any() bool { return n != leftovers{} }
+// namedRegistrations is how many registrations a message names.
+const namedRegistrations = 3
 
-// String lists what there is, for example "1 device, 2 pools and 5 blocks".
+func (n leftovers) any() bool { return n.counts() != "" }
+
+// String lists what there is, for example "1 device, 2 pools and 5 blocks", and names
+// registrations.
 func (n leftovers) String() string {
+	counts := n.counts()
+	switch {
+	case counts == "":
+		return "nothing"
+	case len(n.named) > 0:
+		return counts + " (" + strings.Join(n.named, "; ") + ")"
+	}
+	return counts
+}
+
+func (n leftovers) counts() string {
 	var parts []string
 	add := func(count uint64, kind string) {
 		switch {
@@ -50,7 +68,7 @@ func (n leftovers) String() string {
 	add(uint64(n.making), "unfinished call")
 	add(n.blocks, "block")
 	if len(parts) == 0 {
-		return "nothing"
+		return ""
 	}
 	if last := len(parts) - 1; last > 0 {
 		return strings.Join(parts[:last], ", ") + " and " + parts[last]
@@ -105,14 +123,31 @@ func (l *Library) countLeft(only *openDevice) leftovers {
 		}
 		return true
 	})
-	l.registrations.Each(func(_ uint64, r *registration) bool {
-		if only == nil || r.device == only {
-			n.registrations++
+	n.registrations, n.named = l.nameRegistrations(only)
+	n.gpuManagers, n.buffers = l.countUnified(only)
+	return n
+}
+
+// nameRegistrations counts the registrations of a device or, with nil, of all, and
+// names some.
+func (l *Library) nameRegistrations(only *openDevice) (count int, named []string) {
+	var outliving, others []string
+	l.registrations.Each(func(id uint64, r *registration) bool {
+		if only != nil && r.device != only {
+			return true
+		}
+		count++
+		list := &others
+		if r.outlives() {
+			list = &outliving
+		}
+		if len(*list) < namedRegistrations {
+			*list = append(*list, fmt.Sprintf("registration %#x: %s", id, r.about()))
 		}
 		return true
 	})
-	n.gpuManagers, n.buffers = l.countUnified(only)
-	return n
+	named = append(outliving, others...)
+	return count, named[:min(len(named), namedRegistrations)]
 }
 
 // emptyDevice ends what is on a device that is being closed: with force

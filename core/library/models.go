@@ -1,6 +1,7 @@
 package library
 
 import (
+	"fmt"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -118,6 +119,19 @@ func (l *Library) ModelSetLimits(ref ModelRef, limits vmm.ModelLimits) error {
 	return late(entry.pool.SetModelLimits(ref.ID, limits), entry)
 }
 
+// modelCallback is what a reclaim callback of a model is of.
+type modelCallback struct {
+	pool    *openSharedPool
+	model   string
+	reclaim *vmm.Reclaim
+}
+
+func (c *modelCallback) String() string {
+	return fmt.Sprintf("reclaim callback of model %q of shared pool %q", c.model, c.pool.pool.Name())
+}
+
+func (c *modelCallback) hasEnded() bool { return c.reclaim.HasEnded() }
+
 // ModelReclaimCallbackAdd makes fn be asked to free memory of a model when pages of
 // its pool are short; it returns the bytes that it has freed. It runs on a worker
 // with no lock held. token is as for PressureCallbackAdd.
@@ -141,7 +155,10 @@ func (l *Library) ModelReclaimCallbackAdd(ref ModelRef, token uint64, deadline t
 	if err != nil {
 		return 0, late(err, entry)
 	}
-	made := &registration{token: token, callback: callback, device: entry.device}
+	made := &registration{
+		token: token, reclaims: true, callback: callback, device: entry.device,
+		of: &modelCallback{pool: entry, model: ref.ID, reclaim: callback},
+	}
 	made.createdAt = time.Now()
 	handle, err := l.registrations.Insert(made)
 	if err != nil {

@@ -35,6 +35,23 @@ func (f *Factory) Leftovers(e *engine.Engine) Leftovers {
 	return d.leftoversLocked()
 }
 
+// SealDevice has nothing more made on a device until CloseDevice was called, which then
+// is refused no more. It is CodeBusy, and changes nothing, while a manager, stream or
+// event is left or being made. It waits for nothing.
+func (f *Factory) SealDevice(e *engine.Engine) error {
+	d := f.deviceOf(e)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closing {
+		return d.closingTwice()
+	}
+	if left := d.leftoversLocked(); left.Any() {
+		return d.inUse(left)
+	}
+	d.closing, d.sealed = true, true
+	return nil
+}
+
 // CloseDevice ends everything that the factory has made on a device, so that
 // the device can be closed, and returns what there was. Without force it is
 // CodeBusy, and changes nothing, while a manager, stream or event is left; with
@@ -97,21 +114,29 @@ func (f *Factory) settle() {
 func (d *openDevice) beginClose(force bool) (Leftovers, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closing {
-		return Leftovers{}, device.Errorf(device.CodeInvalidState, "device.close",
-			"another call is closing the device").On(d.engine.ID())
+	if d.closing && !d.sealed {
+		return Leftovers{}, d.closingTwice()
 	}
 	left := d.leftoversLocked()
 	if left.Any() && !force {
-		return left, device.Errorf(device.CodeBusy, "device.close",
-			"%d managers, %d streams and %d events are left",
-			left.Managers, left.Streams, left.Events).On(d.engine.ID())
+		return left, d.inUse(left)
 	}
-	d.closing = true
+	d.closing, d.sealed = true, false
 	for d.making > 0 {
 		d.quiet.Wait()
 	}
 	return d.leftoversLocked(), nil
+}
+
+func (d *openDevice) closingTwice() error {
+	return device.Errorf(device.CodeInvalidState, "device.close",
+		"another call is closing the device").On(d.engine.ID())
+}
+
+func (d *openDevice) inUse(left Leftovers) error {
+	return device.Errorf(device.CodeBusy, "device.close",
+		"%d managers, %d streams and %d events are left",
+		left.Managers, left.Streams, left.Events).On(d.engine.ID())
 }
 
 // destroyAll ends managers, then streams, which waits for their work, and then

@@ -42,8 +42,9 @@ type openDevice struct {
 	// quiet is signalled when a call that makes something has ended.
 	quiet *sync.Cond
 	// closing refuses to make anything more; it stays when the device is closed.
-	closing bool
-	making  int
+	// sealed says that SealDevice has set it, and CloseDevice was not called yet.
+	closing, sealed bool
+	making          int
 	// managers, streams and events are counted from before they are made until
 	// they are gone; the default stream is not among the streams.
 	managers, streams, events int

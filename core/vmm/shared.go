@@ -145,6 +145,9 @@ func (s *Shared) Limit() uint64 {
 	return s.bytes(s.quota.limit)
 }
 
+// Name is the name of the pool.
+func (s *Shared) Name() string { return s.name }
+
 // PageBytes is the size of a page.
 func (s *Shared) PageBytes() uint64 { return s.pageBytes }
 

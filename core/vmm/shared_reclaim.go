@@ -72,6 +72,14 @@ func (r *Reclaim) Remove(inside bool) {
 	r.registration.Remove(inside)
 }
 
+// HasEnded says that the model was unregistered, and the callback is called no more.
+func (r *Reclaim) HasEnded() bool {
+	s := r.model.shared
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.models[r.model.id] != r.model
+}
+
 func (s *Shared) callbacksOf(m *Model) []*Reclaim {
 	s.mu.Lock()
 	defer s.mu.Unlock()

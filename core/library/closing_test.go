@@ -1,0 +1,342 @@
+package library_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/library"
+	"ferrum_mem/core/unified"
+	"ferrum_mem/core/vmm"
+)
+
+// closable is a kind of object that may be in use when it is to end.
+type closable struct {
+	// make makes an object on a device and gives its handle.
+	make func(b *bench, dev uint64) uint64
+	// use has the object be in use for a moment: begin makes it so, with the object's
+	// handle, and gives what ends that.
+	use []func(b *bench, id uint64) (end func() error, err error)
+	// end ends the object without force.
+	end func(b *bench, id uint64) error
+	// gone is what a call hears of one that has ended; CodeInvalidHandle if it is not named.
+	gone device.Code
+}
+
+func ending[T any](object T, err error, end func(T) error) (func() error, error) {
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return end(object) }, nil
+}
+
+func must(b *bench) func(uint64, error) uint64 {
+	return func(id uint64, err error) uint64 {
+		require.NoError(b.t, err)
+		return id
+	}
+}
+
+var closables = map[string]closable{
+	"device": {
+		make: func(b *bench, _ uint64) uint64 { return b.open("test:1") },
+		use: []func(b *bench, id uint64) (func() error, error){
+			func(b *bench, id uint64) (func() error, error) {
+				s, err := b.StreamCreate(id)
+				return ending(s, err, func(s uint64) error { return b.StreamDestroy(s, false) })
+			},
+			func(b *bench, id uint64) (func() error, error) {
+				s, err := b.StreamDefault(id)
+				if err != nil {
+					return nil, err
+				}
+				e, err := b.EventRecord(s)
+				return ending(e, err, b.EventDestroy)
+			},
+			func(b *bench, id uint64) (func() error, error) {
+				r, err := b.PressureCallbackAdd(id, 0, func(uint64, int32) {})
+				return ending(r, err, func(r uint64) error { return b.RegistrationRemove(r, 0) })
+			},
+			func(b *bench, id uint64) (func() error, error) {
+				p, err := b.PoolCreate(id, smallPool())
+				return ending(p, err, func(p uint64) error { return b.PoolDestroy(p, false) })
+			},
+			func(b *bench, id uint64) (func() error, error) {
+				m, err := b.ManagerCreate(id, nil)
+				return ending(m, err, func(m uint64) error { return b.ManagerDestroy(m, false) })
+			},
+		},
+		end: func(b *bench, id uint64) error { return b.DeviceClose(id, false) },
+	},
+	"pool": {
+		make: func(b *bench, dev uint64) uint64 { return b.pool(dev) },
+		use: []func(b *bench, id uint64) (func() error, error){
+			func(b *bench, id uint64) (func() error, error) {
+				a, err := b.PoolAlloc(id, 4096, 0)
+				return ending(a, err, func(a device.Addr) error { return b.PoolFree(id, a, 0) })
+			},
+		},
+		end: func(b *bench, id uint64) error { return b.PoolDestroy(id, false) },
+	},
+	"virtual pool": {
+		make: func(b *bench, dev uint64) uint64 {
+			return must(b)(b.VPoolCreate(dev, vmm.Config{Name: "v", CapacityBytes: 8 * page, PageBytes: page}))
+		},
+		use: []func(b *bench, id uint64) (func() error, error){useRange(0), useRange(4 * page)},
+		end: func(b *bench, id uint64) error { return b.VPoolDestroy(id, false) },
+	},
+	"shared pool": {
+		make: sharedWithModels,
+		use:  []func(b *bench, id uint64) (func() error, error){useModel("first"), useModel("last")},
+		end:  func(b *bench, id uint64) error { return b.SharedPoolDestroy(id, false) },
+	},
+	"model": {
+		make: sharedWithModels,
+		use:  []func(b *bench, id uint64) (func() error, error){useModel("last")},
+		end: func(b *bench, id uint64) error {
+			return b.ModelUnregister(library.ModelRef{Pool: id, ID: "last"}, false)
+		},
+		gone: device.CodeModelNotFound,
+	},
+	"manager": {
+		make: func(b *bench, dev uint64) uint64 { return b.manager(dev) },
+		use: []func(b *bench, id uint64) (func() error, error){
+			func(b *bench, id uint64) (func() error, error) {
+				m, err := b.Allocate(id, 4096)
+				return ending(m, err, b.Deallocate)
+			},
+		},
+		end: func(b *bench, id uint64) error { return b.ManagerDestroy(id, false) },
+	},
+	"memory": {
+		make: func(b *bench, dev uint64) uint64 { return must(b)(b.Allocate(b.manager(dev), 4096)) },
+		use: []func(b *bench, id uint64) (func() error, error){
+			func(b *bench, id uint64) (func() error, error) {
+				_, err := b.Pin(id)
+				return ending(id, err, b.Unpin)
+			},
+		},
+		end: (*bench).Deallocate,
+	},
+	"stream": {
+		make: func(b *bench, dev uint64) uint64 { return must(b)(b.StreamCreate(dev)) },
+		use: []func(b *bench, id uint64) (func() error, error){
+			func(b *bench, id uint64) (func() error, error) {
+				ran := make(chan struct{})
+				err := b.StreamHostFunction(id, func() { close(ran) })
+				return ending(ran, err, func(ran chan struct{}) error { <-ran; return nil })
+			},
+		},
+		end: func(b *bench, id uint64) error { return b.StreamDestroy(id, false) },
+	},
+	"gpu manager": {
+		make: gpuManager,
+		use: []func(b *bench, id uint64) (func() error, error){
+			func(b *bench, id uint64) (func() error, error) {
+				made, err := b.GPUManagerAllocate(id, 0, words)
+				return ending(made, err, func(made uint64) error { return b.BufferFree(made, 0) })
+			},
+		},
+		end: func(b *bench, id uint64) error { return b.GPUManagerDestroy(id, false) },
+	},
+	"buffer": {
+		make: func(b *bench, dev uint64) uint64 {
+			return must(b)(b.GPUManagerAllocate(gpuManager(b, dev), 0, words))
+		},
+		use: []func(b *bench, id uint64) (func() error, error){
+			func(b *bench, id uint64) (func() error, error) {
+				_, _, err := b.BufferPin(id)
+				return ending(id, err, b.BufferUnpin)
+			},
+		},
+		end: func(b *bench, id uint64) error { return b.BufferFree(id, 0) },
+	},
+	"generic pool": {
+		make: func(b *bench, _ uint64) uint64 {
+			return must(b)(b.GenericPoolCreate(unified.DefaultMemoryConfig()))
+		},
+		use: []func(b *bench, id uint64) (func() error, error){
+			func(b *bench, id uint64) (func() error, error) {
+				err := b.GenericPoolAddFree(id, 7, 100)
+				return ending(id, err, func(id uint64) error { _, err := b.GenericPoolDrain(id, 1); return err })
+			},
+		},
+		end: func(b *bench, id uint64) error { return b.GenericPoolDestroy(id, false) },
+	},
+}
+
+var words = unified.Request{Shape: unified.Shape{DType: unified.U8, Len: 4096}}
+
+func gpuManager(b *bench, dev uint64) uint64 {
+	memory := unified.DefaultMemoryConfig().WithMinFreeBytes(0).WithCPUFallback(false)
+	return must(b)(b.GPUManagerCreate(library.GPUManagerConfig{Device: dev, Memory: memory}))
+}
+
+func sharedWithModels(b *bench, dev uint64) uint64 {
+	id := must(b)(b.SharedPoolCreate(dev, vmm.SharedConfig{Name: "kv", PageBytes: page, LimitBytes: 16 * page}))
+	for _, model := range []string{"first", "second", "last"} {
+		require.NoError(b.t, b.ModelRegister(library.ModelRef{Pool: id, ID: model}, vmm.ModelConfig{VirtualBytes: 8 * page}))
+	}
+	return id
+}
+
+func useRange(offset uint64) func(b *bench, id uint64) (func() error, error) {
+	return func(b *bench, id uint64) (func() error, error) {
+		_, err := b.VPoolAllocate(id, vmm.AllocateRequest{OffsetBytes: offset, SizeBytes: page})
+		return ending(id, err, func(id uint64) error {
+			return b.VPoolDeallocate(id, library.ByteRange{OffsetBytes: offset, SizeBytes: page}, 0)
+		})
+	}
+}
+
+func useModel(name string) func(b *bench, id uint64) (func() error, error) {
+	return func(b *bench, id uint64) (func() error, error) {
+		ref := library.ModelRef{Pool: id, ID: name}
+		made, err := b.ModelAllocate(ref, library.ModelRequest{AllocateRequest: vmm.AllocateRequest{SizeBytes: page}})
+		return ending(made, err, func(made vmm.Allocation) error {
+			return b.ModelDeallocate(ref, library.ByteRange{OffsetBytes: made.OffsetBytes, SizeBytes: made.SizeBytes}, 0)
+		})
+	}
+}
+
+// What is in use refuses to end and works on as if nobody had asked; when it is in use
+// no more it ends.
+func TestAnEndThatIsRefusedChangesNothing(t *testing.T) {
+	for name, c := range closables {
+		for i, use := range c.use {
+			if name == "stream" {
+				// It is in use while work is queued, which the race below has.
+				continue
+			}
+			t.Run(fmt.Sprint(name, i), func(t *testing.T) {
+				b := startBackedBench(t)
+				id := c.make(b, b.open("test:0"))
+				free, err := use(b, id)
+				require.NoError(t, err)
+				err = c.end(b, id)
+				requireCode(t, device.CodeBusy, err)
+				require.Regexp(t, `[1-9]`, err.Error(), "it says how much is left")
+				for _, use := range c.use {
+					if other, err := use(b, id); assertServed(t, err) {
+						require.NoError(t, other())
+					}
+				}
+				requireCode(t, device.CodeBusy, c.end(b, id))
+				require.NoError(t, free())
+				require.NoError(t, c.end(b, id))
+				_, err = use(b, id)
+				requireCode(t, c.goneCode(), err)
+			})
+		}
+	}
+}
+
+// assertServed is false for a call that finds its one place taken.
+func assertServed(t *testing.T, err error) bool {
+	if device.CodeOf(err) == device.CodeAlreadyMapped {
+		return false
+	}
+	return assert.NoError(t, err)
+}
+
+func (c closable) goneCode() device.Code {
+	if c.gone == device.CodeOK {
+		return device.CodeInvalidHandle
+	}
+	return c.gone
+}
+
+// Threads use an object while another ends it without force, as often as it takes:
+// whoever hears that it has ended hears it of an end that succeeds, and what was begun
+// can be finished.
+func TestUsesBesideEndsWithoutForce(t *testing.T) {
+	for name, c := range closables {
+		t.Run(name, func(t *testing.T) {
+			b := startBackedBench(t)
+			for range 40 {
+				dev := b.open("test:0")
+				useWhileItEnds(t, b, c, c.make(b, dev))
+				require.NoError(t, b.DeviceClose(dev, true))
+			}
+		})
+	}
+}
+
+func useWhileItEnds(t *testing.T, b *bench, c closable, id uint64) {
+	var over atomic.Int32
+	var wait, begun sync.WaitGroup
+	for _, use := range c.use {
+		begun.Add(1)
+		wait.Go(func() {
+			first := sync.OnceFunc(begun.Done)
+			defer first()
+			for range 30 {
+				free, err := use(b, id)
+				if err != nil {
+					assert.Equal(t, c.goneCode(), device.CodeOf(err), "%v", err)
+					over.Add(1)
+					return
+				}
+				first()
+				assert.NoError(t, free(), "what is in use is there until it is not")
+			}
+		})
+	}
+	begun.Wait()
+	deadline, ended := time.Now().Add(20*time.Second), false
+	for !ended && time.Now().Before(deadline) {
+		err := c.end(b, id)
+		if ended = err == nil; !ended {
+			require.Equal(t, device.CodeBusy, device.CodeOf(err), "%v", err)
+			require.Zero(t, over.Load(), "it stays, and a call has heard that it is over")
+		}
+	}
+	wait.Wait()
+	require.True(t, ended, "nobody uses it any more")
+}
+
+// A registration keeps its device open after what it was made for has ended: the answer
+// says which one it is, and so do the leak report and the answer of a stop.
+func TestARegistrationThatOutlivesItsModelIsNamed(t *testing.T) {
+	b := startBench(t)
+	dev := b.open("test:0")
+	shared := sharedWithModels(b, dev)
+	chat := library.ModelRef{Pool: shared, ID: "first"}
+	reclaim, err := b.ModelReclaimCallbackAdd(chat, 0, 0, func(uint64) uint64 { return 0 })
+	require.NoError(t, err)
+	const about = `reclaim callback of model "first" of shared pool "kv"`
+	require.ErrorContains(t, b.DeviceClose(dev, false), fmt.Sprintf("registration %#x: %s)", reclaim, about))
+	require.NoError(t, b.ModelUnregister(chat, false))
+	for range 5 {
+		id, err := b.PressureCallbackAdd(dev, 0, func(uint64, int32) {})
+		require.NoError(t, err)
+		defer func() { requireCode(t, device.CodeNotInitialized, b.RegistrationRemove(id, 0)) }()
+	}
+	ended := fmt.Sprintf("registration %#x: %s, which has ended; ", reclaim, about)
+	err = b.DeviceClose(dev, false)
+	requireCode(t, device.CodeBusy, err)
+	require.ErrorContains(t, err, "6 registrations ("+ended)
+	require.ErrorContains(t, err, "pressure callback of the device")
+	// A model that comes under the same name is another.
+	require.NoError(t, b.ModelRegister(chat, vmm.ModelConfig{VirtualBytes: page}))
+	require.ErrorContains(t, b.Shutdown(false), ended)
+	require.NoError(t, b.SharedPoolDestroy(shared, false))
+	require.ErrorContains(t, b.Shutdown(false), ended)
+	require.Contains(t, string(b.LeakReportJSON()), `"callback":"reclaim callback of model \"first\" of shared pool \"kv\", which has ended"`)
+
+	m := gpuManager(b, dev)
+	onPressure, err := b.GPUManagerOnPressure(m, 0, func(uint64, int32) {})
+	require.NoError(t, err)
+	require.NoError(t, b.GPUManagerDestroy(m, false))
+	require.ErrorContains(t, b.DeviceClose(dev, false),
+		fmt.Sprintf("registration %#x: pressure callback of gpu manager %#x, which has ended", onPressure, m))
+	require.NoError(t, b.RegistrationRemove(onPressure, 0))
+	require.NoError(t, b.RegistrationRemove(reclaim, 0))
+	require.NoError(t, b.Shutdown(true))
+}
