@@ -100,6 +100,9 @@ func (s *stream) CopyFromHost(dst device.Addr, src device.HostAddr, size uint64)
 		return err
 	}
 	return s.use(op, func() error {
+		if err := s.mayCapturePages(op, "source", src, size); err != nil {
+			return err
+		}
 		return s.owner.call(op, fmt.Sprintf("destination %#x, source %#x, size %d", uint64(dst), uint64(src), size),
 			&s.owner.api.copyIn, uintptr(dst), uintptr(src), uintptr(size), s.handle)
 	})
@@ -111,9 +114,30 @@ func (s *stream) CopyToHost(dst device.HostAddr, src device.Addr, size uint64) e
 		return err
 	}
 	return s.use(op, func() error {
+		if err := s.mayCapturePages(op, "destination", dst, size); err != nil {
+			return err
+		}
 		return s.owner.call(op, fmt.Sprintf("destination %#x, source %#x, size %d", uint64(dst), uint64(src), size),
 			&s.owner.api.copyOut, uintptr(dst), uintptr(src), uintptr(size), s.handle)
 	})
+}
+
+// mayCapturePages refuses memory of the process that is not page-locked while the stream
+// captures: the driver would read it at once, which no graph can do, and spoil the capture.
+func (s *stream) mayCapturePages(op, what string, host device.HostAddr, size uint64) error {
+	captures, err := s.captures(op)
+	if err != nil || !captures {
+		return err
+	}
+	var base, whole uint64
+	attribute := &s.owner.api.pointerAttribute
+	if attribute.Call(dl.Pointer(&base), pointerRangeStart, uintptr(host)) == 0 &&
+		attribute.Call(dl.Pointer(&whole), pointerRangeSize, uintptr(host)) == 0 &&
+		uint64(host)-base < whole && size <= whole-(uint64(host)-base) {
+		return nil
+	}
+	return s.owner.errorf(device.CodeInvalidState, op,
+		"%s %#x, size %d: the stream is capturing, and this memory is not page-locked: a graph cannot copy it", what, uint64(host), size)
 }
 
 // checkTransfer refuses what cannot be a copy between the device and the process.
