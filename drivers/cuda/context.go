@@ -126,13 +126,13 @@ func (o *openDevice) failure(op string, f *dl.Function, number int32, what strin
 	if what != "" {
 		err.Message = what + ": " + err.Message
 	}
-	reset := number == resultContextDestroyed || number == resultInvalidContext
-	if !reset && mayMeanReset(number) {
-		reset = o.contextReplaced()
-	}
-	if reset {
-		err.Code = device.CodeDeviceLost
-		err.Message += o.contextGone()
+	if mayMeanGone(number) && o.lost.Load() == nil {
+		if o.contextIsGone() {
+			err.Code = device.CodeDeviceLost
+			err.Message += o.contextGone()
+		} else if isStale(number) {
+			err.Message += "; the device's context is there: a stream, event or context of the call was destroyed before, or is none"
+		}
 	}
 	if err.Code == device.CodeDeviceLost {
 		o.lost.CompareAndSwap(nil, err)
@@ -147,25 +147,45 @@ func (o *openDevice) contextGone() string {
 	return "; the program reset the device's primary context, and with it all that was in it"
 }
 
-// mayMeanReset says that a number is what is given for a context that is gone, or for
+// mayMeanGone says that a number is what is given for a context that is gone, or for
 // what was in it.
-func mayMeanReset(number int32) bool {
-	switch number {
-	case resultContextDestroyed, resultInvalidContext, resultInvalidValue, resultInvalidHandle:
-		return true
-	}
-	return false
-}
+func mayMeanGone(number int32) bool { return number == resultInvalidValue || isStale(number) }
 
-// contextReplaced says whether the primary context was reset and then made again: its
-// handle stays, its number does not.
-func (o *openDevice) contextReplaced() bool {
-	if o.contextNumber == 0 {
-		return false
+// contextIsGone asks whether the context was destroyed, or reset and perhaps made again:
+// then its handle is as before, its number is another one, and what was in it is not
+// there. It changes nothing, and no capture is in its way.
+func (o *openDevice) contextIsGone() bool {
+	if o.contextNumber != 0 {
+		var now uint64
+		number := o.api.contextID.Call(o.context, dl.Pointer(&now))
+		if number == 0 && now != o.contextNumber || isStale(number) {
+			return true
+		}
 	}
-	var now uint64
-	number := o.api.contextID.Call(o.context, dl.Pointer(&now))
-	return number == resultContextDestroyed || number == resultInvalidContext || number == 0 && now != o.contextNumber
+	if !o.callers {
+		var flags uint32
+		var active int32
+		if o.api.contextState.Call(uintptr(o.handle), dl.Pointer(&flags), dl.Pointer(&active)) == 0 && active == 0 {
+			return true
+		}
+	}
+	gone := false
+	_ = o.api.relax(func() error {
+		if number := o.api.contextPush.Call(o.context); number != 0 {
+			gone = isStale(number)
+			return nil
+		}
+		popped := new(uintptr)
+		defer runtime.KeepAlive(popped)
+		defer o.api.contextPop.Call(dl.Pointer(popped))
+		// Where the number says nothing, a stream is asked after that nobody else ends.
+		if s := o.scrub; s != nil {
+			var of uintptr
+			gone = isStale(o.api.streamContext.Call(s.handle, dl.Pointer(&of)))
+		}
+		return nil
+	})
+	return gone
 }
 
 // returned decides about an error of a call that gives something back: a lost device

@@ -90,12 +90,6 @@ func (o *openDevice) leaveContext() {
 	}
 }
 
-// contextStands says whether the context is there and works.
-func (o *openDevice) contextStands() bool {
-	var of int32
-	return !o.contextReplaced() && o.api.contextDevice.Call(dl.Pointer(&of)) == 0 && of == o.handle
-}
-
 // NativeHandle is the CUcontext that everything is done in.
 func (o *openDevice) NativeHandle() (uint64, error) {
 	return uint64(o.context), o.checkOpen("cuda.native_handle")

@@ -200,7 +200,7 @@ func TestTimeCannotBeHad(t *testing.T) {
 	}
 	sim.fault("cuEventElapsedTime", 1, resultInvalidHandle)
 	_, err := device.Elapsed(events[0], events[1])
-	require.Contains(t, requireCode(t, device.CodeDevice, err).Message, "cuEventElapsedTime")
+	require.Contains(t, requireCode(t, device.CodeInvalidState, err).Message, "cuEventElapsedTime")
 	_, err = device.Elapsed(events[0], events[1])
 	require.NoError(t, err)
 	require.NoError(t, o.Close())

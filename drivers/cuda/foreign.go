@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -176,5 +177,24 @@ func (s *stream) settle(op string) error {
 	if err == nil {
 		err = freed
 	}
+	return err
+}
+
+// settleGone takes failed, the error of a wait for a stream. Where it says that a stream
+// of somebody else's was destroyed, what is queued there still runs, and no call waits
+// for it but one that waits for the whole context, which is made; while a stream of the
+// context captures it is refused. Any other error is given back.
+func (s *stream) settleGone(op string, failed error) error {
+	var why *device.Error
+	if !s.foreign || !errors.As(failed, &why) || !isStale(int32(why.Native)) || s.owner.lost.Load() != nil {
+		return failed
+	}
+	if other := s.owner.driver.capturing(); other != nil {
+		return s.owner.errorf(device.CodeInvalidState, op,
+			"the stream was destroyed before, and its work can be waited for only when the stream %#x does not capture any more: %w",
+			other.handle, failed)
+	}
+	err := s.owner.call(op, "the stream was destroyed before", &s.owner.api.contextSynchronize)
+	s.drained.Store(err == nil)
 	return err
 }

@@ -63,7 +63,7 @@ func words(handle device.ProcessHandle) []uintptr {
 
 // openFailure is the error of a call that opens a handle.
 func (o *openDevice) openFailure(op string, f *dl.Function, number int32) error {
-	if number == resultInvalidContext && o.contextStands() {
+	if number == resultInvalidContext && !o.contextIsGone() {
 		// The driver says so of a handle of this process.
 		return device.Errorf(device.CodeInvalidState, op, "the handle was made by this process: %s gave %s",
 			f.Name, o.api.describe(number)).On(o.info.ID).WithNative(int64(number))

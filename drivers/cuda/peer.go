@@ -79,7 +79,7 @@ func (o *openDevice) callWith(other *openDevice, op, what string, f *dl.Function
 // failureWith is failure for a call that uses another device as well: where the number
 // says that a device is lost, it may be the other one.
 func (o *openDevice) failureWith(other *openDevice, op string, f *dl.Function, number int32, what string) error {
-	if other.context != o.context && (mayMeanReset(number) || isFinal(number)) {
+	if other.context != o.context && (mayMeanGone(number) || isFinal(number)) {
 		if err := other.stillThere(op); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (o *openDevice) failureWith(other *openDevice, op string, f *dl.Function, n
 // stillThere asks for the device's context and whether it is spoilt.
 func (o *openDevice) stillThere(op string) error {
 	return o.within(op, func() error {
-		if o.contextReplaced() {
+		if o.contextIsGone() {
 			return o.failure(op, &o.api.contextPush, resultContextDestroyed, "")
 		}
 		// That stream takes part in no capture.

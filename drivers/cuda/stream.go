@@ -16,6 +16,9 @@ type stream struct {
 	closed atomic.Bool
 	// foreign is set where somebody else made it and will destroy it.
 	foreign bool
+	// drained is set once a stream of somebody else's was found destroyed, and what was
+	// queued there has run.
+	drained atomic.Bool
 	// mayCapture is set once somebody else may have the stream capture: only then is
 	// it asked. joining is held for writing while the stream may join a capture, and for
 	// reading from the question whether it captures until that of its work.
@@ -78,6 +81,9 @@ func (s *stream) useAs(op string, how entry, body func() error) error {
 // Idle asks the driver. A failure of queued work is an error here as well.
 func (s *stream) Idle() (bool, error) {
 	const op = "cuda.idle"
+	if s.drained.Load() {
+		return true, s.check(op)
+	}
 	idle := false
 	err := s.use(op, func() (err error) {
 		s.joining.RLock()
@@ -102,7 +108,8 @@ func (o *openDevice) ready(op string, query *dl.Function, handle uintptr) (bool,
 	return true, nil
 }
 
-// Synchronize waits for the work queued so far. What fails on the device spoils its
+// Synchronize waits for the work queued so far; for that of a stream of somebody else's
+// which was destroyed only where the time has no limit (settleGone). What fails on the device spoils its
 // context: then the device is lost. A host function that panicked is CodeInternal.
 func (s *stream) Synchronize(timeout time.Duration) error {
 	const op = "cuda.synchronize"
@@ -124,10 +131,14 @@ func (s *stream) Synchronize(timeout time.Duration) error {
 // no limit, and with one the end is marked by an event that is asked again and again. In
 // a stream that may capture the end is marked in either case.
 func (s *stream) await(op string, limit deadline) error {
-	if s.mayCapture.Load() && limit.timeout != 0 {
-		return s.awaitMark(op, limit)
+	if s.mayCapture.Load() && limit.timeout != 0 && !s.drained.Load() {
+		err := s.awaitMark(op, limit)
+		if err != nil && limit.forever() {
+			err = s.use(op, func() error { return s.settleGone(op, err) })
+		}
+		return err
 	}
-	if limit.forever() {
+	if limit.forever() && !s.drained.Load() {
 		return s.use(op, func() error {
 			if err := s.uncaptured(op); err != nil {
 				return err
@@ -195,11 +206,18 @@ func (s *stream) destroy(op string) error {
 	o := s.owner
 	s.list(false)
 	err := o.current(op, func() error {
-		if err := s.uncaptured(op); err != nil && o.lost.Load() == nil {
-			return err
+		if s.drained.Load() {
+			return nil
+		}
+		err := s.uncaptured(op)
+		if err == nil && s.foreign {
+			err = s.settle(op)
 		}
 		if s.foreign {
-			return s.settle(op)
+			return s.settleGone(op, err)
+		}
+		if err != nil && o.lost.Load() == nil {
+			return err
 		}
 		if err := o.call(op, "", &o.api.streamSynchronize, s.handle); err != nil && o.lost.Load() == nil {
 			return err

@@ -27,8 +27,9 @@ type api struct {
 	deviceCount, deviceGet, deviceName, deviceTotal, deviceAttribute dl.Function
 	deviceUUID, deviceUUID2, devicePCI                               dl.Function
 
-	contextRetain, contextRelease, contextPush, contextPop, contextCurrent, contextID dl.Function
-	priorityRange, exchangeCapture, isCapturing, captureInfo                          dl.Function
+	contextRetain, contextRelease, contextState, contextPush, contextPop, contextCurrent, contextID dl.Function
+	contextSynchronize                                                                              dl.Function
+	priorityRange, exchangeCapture, isCapturing, captureInfo                                        dl.Function
 
 	memoryInfo, memoryAlloc, memoryFree dl.Function
 	orderedAlloc, orderedFree           dl.Function
@@ -66,10 +67,12 @@ func (a *api) table() []dl.Row {
 		{Name: "cuDeviceGetPCIBusId", To: &a.devicePCI, Since: 4010},
 		{Name: "cuDevicePrimaryCtxRetain", To: &a.contextRetain, Since: 7000},
 		{Name: "cuDevicePrimaryCtxRelease_v2", To: &a.contextRelease, Since: 11000},
+		{Name: "cuDevicePrimaryCtxGetState", To: &a.contextState, Since: 7000},
 		{Name: "cuCtxPushCurrent_v2", To: &a.contextPush, Since: 4000},
 		{Name: "cuCtxPopCurrent_v2", To: &a.contextPop, Since: 4000},
 		{Name: "cuCtxGetCurrent", To: &a.contextCurrent, Since: 4000},
 		{Name: "cuCtxGetId", To: &a.contextID, Since: 12000, Group: groupID},
+		{Name: "cuCtxSynchronize", To: &a.contextSynchronize, Since: 2000},
 		{Name: "cuCtxGetStreamPriorityRange", To: &a.priorityRange, Since: 5050},
 		{Name: "cuThreadExchangeStreamCaptureMode", To: &a.exchangeCapture, Since: 10010, Group: groupCapture},
 		{Name: "cuStreamIsCapturing", To: &a.isCapturing, Since: 10000, Group: groupCapture},

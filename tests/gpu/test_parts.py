@@ -38,6 +38,16 @@ def test_conformance(part, tmp_path, suite):
     assert len(only["passed"]) == found["passed"]
 
 
+@pytest.mark.parametrize("stale", ["400", "709"])
+@pytest.mark.parametrize("generation", ["11020", "12090"])
+def test_hazards(part, tmp_path, generation, stale):
+    """Drivers differ in what they say of a stream that was destroyed."""
+    library = bundle.BUNDLE / "simcuda" / generation / "libcuda.so.1"
+    done = part("conformance_part.py", "hazards", SIMCUDA_STALE_STREAM=stale,
+                FERRUM_CUDA_LIBRARY=str(library))  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_programs_of_the_c_tests(part, tmp_path):
     """On the newest and the oldest driver, and on another device than the first."""
     done = part("conformance_part.py", *conformance_part.C_PROGRAMS)

@@ -41,6 +41,11 @@ void context_spoil(Context *context, CUresult code) {
     pthread_cond_broadcast(&sim.progress);
 }
 
+static uint64_t next_number(void) {
+    static uint64_t last;
+    return ++last;
+}
+
 static void end_context(Context *context, bool leaked) {
     context->object.alive = false;
     objects_end_of(context);
@@ -65,10 +70,12 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice dev) {
             object_new(KIND_CONTEXT, sizeof(Context), NULL, __func__);
         device->primary->device = device;
         device->primary->primary = true;
+        device->primary->number = next_number();
     }
     Context *context = device->primary;
     if (!context->object.alive) {
         context->object.alive = true;
+        context->number = next_number();
         context->sticky = CUDA_SUCCESS;
     }
     context->flags = device->primary_flags;
@@ -137,6 +144,7 @@ CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice dev) {
     Context *context =
         object_new(KIND_CONTEXT, sizeof *context, NULL, __func__);
     context->device = device;
+    context->number = next_number();
     context->flags = flags;
     stack[depth++] = context;
     *out = handle_of(context);
@@ -251,7 +259,7 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long *out) {
         return code;
     if (out == NULL)
         return INVALID("ctxId is NULL");
-    *out = context->object.handle >> 6;
+    *out = context->number;
     return CUDA_SUCCESS;
 }
 

@@ -76,6 +76,7 @@ struct Device {
 struct Context {
     Object object;
     Device *device;
+    uint64_t number; /* never used again, also not by a primary one made again */
     bool primary;
     unsigned flags;
     CUresult sticky;
@@ -215,6 +216,7 @@ typedef struct Config {
     bool without_peer, without_fd, without_ipc, without_mapped, without_unified;
     bool without_register;
     bool integrated;
+    CUresult stale_stream; /* what a call with a destroyed stream gives */
     char name[64];
 } Config;
 

@@ -66,7 +66,7 @@ CUresult stream_find(CUstream handle, const char *call, Stream **found) {
     if (!stream->object.alive)
         return fail(call,
                     stream->object.context->object.alive
-                        ? CUDA_ERROR_INVALID_HANDLE
+                        ? sim.config.stale_stream
                         : CUDA_ERROR_CONTEXT_IS_DESTROYED,
                     "hStream %p was destroyed", (void *)handle);
     if (stream->object.context->sticky != CUDA_SUCCESS)

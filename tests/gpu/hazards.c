@@ -1,0 +1,72 @@
+/* What programs do that once took a device, or bytes, from others: streams that
+ * they destroy, streams that mean another one in each thread, and memory that a
+ * peer was let into. */
+#include "driver.h"
+
+#define MEGABYTE ((uint64_t)1 << 20)
+
+static CUcontext context;
+static ferrum_device device;
+static const ferrum_stream none = {0};
+
+static ferrum_stream adopt(CUstream native) {
+    ferrum_foreign_stream foreign = FERRUM_FOREIGN_STREAM_INIT;
+    ferrum_stream stream = none;
+    foreign.native_handle = (uint64_t)(uintptr_t)native;
+    OK(ferrum_stream_adopt(device, &foreign, &stream));
+    return stream;
+}
+
+/* A stream that the program destroyed too early costs nobody the device. What a
+ * real driver does with such a handle is open, so only the simulated one is
+ * given it. */
+static void a_destroyed_stream(void) {
+    CUstream native;
+    ferrum_stream stream, fresh;
+    ferrum_pool pool;
+    ferrum_address mine = 0, other = 0, more = 0;
+    void *library = dlopen(getenv("FERRUM_CUDA_LIBRARY"), RTLD_NOW);
+    if (library == NULL || dlsym(library, "simcuda_calls") == NULL) {
+        check_skip("a real driver may end the process");
+        return;
+    }
+    CUDA_OK(CU(cuStreamCreate)(&native, CU_STREAM_NON_BLOCKING));
+    stream = adopt(native);
+    OK(ferrum_pool_create(device, NULL, &pool));
+    OK(ferrum_pool_alloc(pool, MEGABYTE, stream, &mine));
+    OK(ferrum_pool_alloc(pool, MEGABYTE, none, &other));
+    CUDA_OK(CU(cuStreamDestroy)(native));
+    CHECK(ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER) !=
+          FERRUM_ERROR_DEVICE_LOST);
+    CHECK(ferrum_pool_free(pool, mine, stream) != FERRUM_ERROR_DEVICE_LOST);
+    OK(ferrum_pool_free(pool, other, none));
+    OK(ferrum_pool_alloc(pool, 64 * MEGABYTE, none, &more));
+    OK(ferrum_pool_free(pool, more, none));
+    OK(ferrum_stream_create(device, &fresh));
+    OK(ferrum_stream_destroy(fresh, 0));
+    OK(ferrum_stream_destroy(stream, FERRUM_FORCE));
+    OK(ferrum_pool_destroy(pool, FERRUM_FORCE));
+}
+
+static void all_is_given_back(void) {
+    ferrum_statistics books = FERRUM_STATISTICS_INIT;
+    OK(ferrum_device_get_statistics(device, &books));
+    CHECK(books.reserved.current == 0 && books.live_blocks.current == 0);
+    CUDA_OK(CU(cuCtxSetCurrent)(NULL));
+    CUDA_OK(CU(cuDevicePrimaryCtxRelease)(device_ordinal()));
+    OK(ferrum_device_close(device, 0));
+    OK(ferrum_shutdown(0));
+}
+
+int main(void) {
+    setvbuf(stdout, NULL, _IONBF, 0);
+    check_name = "start";
+    CUDA_OK(CU(cuInit)(0));
+    CUDA_OK(CU(cuDevicePrimaryCtxRetain)(&context, device_ordinal()));
+    CUDA_OK(CU(cuCtxSetCurrent)(context));
+    OK(ferrum_init(NULL));
+    OK(ferrum_device_open(device_id(), &device));
+    check_run("a destroyed stream", a_destroyed_stream);
+    check_run("all is given back", all_is_given_back);
+    return check_end();
+}
