@@ -1,8 +1,10 @@
 package vmm
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -66,10 +68,89 @@ type sleepNaive struct {
 	models []*sleeperModel
 	dir    string
 	ids    int
+	// limit is in pages; what is awake may be above it.
+	limit uint64
+	// meanwhile is what happens in the middle of the next Sleep: when host memory is
+	// had for it.
+	meanwhile func()
 }
 
 func (n *sleepNaive) available() uint64 {
-	return sleepLimit - n.models[0].live() - n.models[1].live()
+	return n.limit - min(n.limit, n.models[0].live()+n.models[1].live())
+}
+
+func (n *sleepNaive) setLimit(t *rapid.T) {
+	n.limit = rapid.Uint64Range(1, sleepLimit+4).Draw(t, "limit")
+	require.NoError(t, n.shared.SetLimit(n.limit*page))
+}
+
+// trouble is what happens in the middle of a Sleep.
+type trouble struct {
+	limit, first, pages uint64
+	other               *sleeperModel
+	cancels, happened   bool
+	limitErr, takeErr   error
+	freeErrs            []error
+}
+
+// plan draws what is to happen: the limit changes, the other model wants pages,
+// ranges that are falling asleep are to be freed, and the call may be cancelled.
+func (n *sleepNaive) plan(t *rapid.T, m *sleeperModel, cancel func()) *trouble {
+	p := &trouble{
+		limit: rapid.Uint64Range(1, sleepLimit+4).Draw(t, "limit meanwhile"),
+		first: rapid.Uint64Range(0, sleepPages-1).Draw(t, "first meanwhile"), pages: 1,
+		other: n.models[0], cancels: rapid.Bool().Draw(t, "cancels"),
+	}
+	if m == p.other {
+		p.other = n.models[1]
+	}
+	n.meanwhile = func() {
+		n.meanwhile = nil
+		p.happened = true
+		p.limitErr = n.shared.SetLimit(p.limit * page)
+		_, p.takeErr = p.other.AllocateTaggedAt(AllocateRequest{OffsetBytes: p.first * page, SizeBytes: page})
+		for at, ok := m.space.shifting.next(0); ok; at, ok = m.space.shifting.next(at + 1) {
+			p.freeErrs = append(p.freeErrs, m.Deallocate(at*page, page, nil))
+			if at+1 == sleepPages {
+				break
+			}
+		}
+		if p.cancels {
+			cancel()
+		}
+	}
+	return p
+}
+
+// settle compares what happened in the middle with what is known; nothing sleeps yet
+// that was awake before.
+func (n *sleepNaive) settle(t *rapid.T, p *trouble) {
+	n.meanwhile = nil
+	if !p.happened {
+		return
+	}
+	require.NoError(t, p.limitErr)
+	n.limit = p.limit
+	want, cell := device.CodeOK, &p.other.cells[p.first]
+	switch {
+	case p.other.sleeps(p.other.id), cell.allocation != 0 && cell.asleep:
+		want = device.CodeInvalidState
+	case cell.allocation != 0:
+		want = device.CodeAlreadyMapped
+	case n.available() == 0:
+		want = device.CodeOutOfPhysicalMemory
+	}
+	require.Equal(t, want, device.CodeOf(p.takeErr), "%v", p.takeErr)
+	if p.takeErr == nil {
+		n.ids++
+		*cell = sleepCell{allocation: n.ids, tag: p.other.id, value: byte(1 + n.ids%255)}
+		addr := p.other.BaseAddress() + device.Addr(p.first*page)
+		require.NoError(t, n.dev.FillNow(addr, cell.value, page))
+	}
+	require.NotEmpty(t, p.freeErrs)
+	for _, err := range p.freeErrs {
+		require.ErrorIs(t, err, device.CodeBusy)
+	}
 }
 
 var sleepTags = []string{"", "weights", "kv"}
@@ -146,7 +227,14 @@ func (n *sleepNaive) sleep(t *rapid.T, m *sleeperModel) {
 	case r.Tag != "" && pages == 0:
 		want = device.CodeNotFound
 	}
-	report, err := m.Sleep(background, r)
+	ctx, cancel := context.WithCancel(background)
+	defer cancel()
+	p := n.plan(t, m, cancel)
+	report, err := m.Sleep(ctx, r)
+	n.settle(t, p)
+	if p.happened && p.cancels {
+		want = device.CodeCancelled
+	}
 	require.Equal(t, want, device.CodeOf(err), "%v", err)
 	if err != nil {
 		return
@@ -177,7 +265,16 @@ func (n *sleepNaive) wake(t *rapid.T, m *sleeperModel) {
 	case pages > n.available():
 		want = device.CodeOutOfPhysicalMemory
 	}
+	armed := 0
+	if rapid.IntRange(0, 2).Draw(t, "fails") == 0 {
+		armed = 1
+		call := rapid.SampledFrom([]devicetest.Call{devicetest.CopyFromHost, devicetest.Map, devicetest.SetAccess}).Draw(t, "call")
+		n.dev.FailNth(call, rapid.IntRange(1, 4).Draw(t, "nth"), nil)
+	}
 	report, err := m.Wake(background, WakeRequest{Tag: tag, Streams: rapid.IntRange(0, 3).Draw(t, "streams")})
+	if left := n.dev.ClearFaults(); left < armed {
+		want = device.CodeDevice
+	}
 	require.Equal(t, want, device.CodeOf(err), "%v", err)
 	if err != nil {
 		return
@@ -230,15 +327,17 @@ func (n *sleepNaive) look(t *rapid.T) {
 	require.Equal(t, asleep, all.HostBytes+all.FileBytes+all.DiscardedBytes)
 }
 
-// Random programs over two models under one limit against slices of pages: bytes and
-// addresses are as before, whatever slept in between, and nothing is left behind.
+// Random programs over two models under a limit that changes, against slices of pages:
+// bytes and addresses are as before, whatever slept in between, whatever happened in the
+// middle of a call and whether it failed, and nothing is left behind.
 func TestSleepLikeANaiveModel(t *testing.T) {
 	devicetest.OneThread(t)
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		backing := rapid.SampledFrom([]device.Backing{device.BackingMovable, device.BackingPrivate}).Draw(t, "backing")
-		n := &sleepNaive{party: newPartyBacked(t, backing, sleepLimit), dir: dir}
+		n := &sleepNaive{party: newPartyBacked(t, backing, sleepLimit), dir: dir, limit: sleepLimit}
 		kept := keep(n.shared.physical, n.dev)
+		n.interrupt()
 		n.shared.physical.keepers.chunkBytes = rapid.Uint64Range(1, 4).Draw(t, "chunk") * page
 		for i := range 2 {
 			m, err := n.shared.Register(fmt.Sprint("m", i), ModelConfig{VirtualBytes: sleepPages * page})
@@ -250,7 +349,7 @@ func TestSleepLikeANaiveModel(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"allocate": any(n.allocate), "allocate more": any(n.allocate), "deallocate": any(n.deallocate),
-			"sleep": any(n.sleep), "wake": any(n.wake), "": n.look,
+			"sleep": any(n.sleep), "wake": any(n.wake), "limit": n.setLimit, "": n.look,
 		})
 		n.quit(t)
 		require.Zero(t, kept.taken)
@@ -260,6 +359,21 @@ func TestSleepLikeANaiveModel(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, files)
 	})
+}
+
+// interrupt has what was planned happen at the first use of host memory.
+func (n *sleepNaive) interrupt() {
+	keepers := &n.shared.physical.keepers
+	take := keepers.takeBlock
+	var one sync.Mutex
+	keepers.takeBlock = func(size uint64) (*block, error) {
+		one.Lock()
+		defer one.Unlock()
+		if n.meanwhile != nil {
+			n.meanwhile()
+		}
+		return take(size)
+	}
 }
 
 func newPartyBacked(t require.TestingT, backing device.Backing, limit uint64) *party {
