@@ -12,15 +12,17 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// A file of what sleeps, all numbers little-endian: the magic, the version
-// (4 bytes), the CRC-32C of the rest of the head (4), the page size (8), the number
-// of chunks (8); for each chunk its offset in the file (8), its length (8), the first
-// of its pages (8), the CRC-32C of its bytes (4) and 0 (4); then the chunks, the
-// first at a multiple of fileAlign.
+// A file of what sleeps, all numbers little-endian: the magic (16 bytes), the version
+// (4), the CRC-32C of the rest of the head (4), the page size (8), the number of chunks
+// (8); for each chunk its offset in the file (8), its length (8), the first of its pages
+// (8), the CRC-32C of its bytes (4) and 0 (4); then the chunks, the first at a multiple
+// of fileAlign. The magic is written when the file is made, the rest of the head when all
+// chunks are.
 const (
-	fileMagic   = "FERRUMSL"
-	fileVersion = 1
-	fileFixed   = 8 + 4 + 4 + 8 + 8
+	fileMagic   = "\x89FERRUM-SLEEP\r\n\x1a"
+	fileVersion = 2
+	fileSum     = len(fileMagic) + 4
+	fileFixed   = fileSum + 4 + 8 + 8
 	fileEntry   = 8 + 8 + 8 + 4 + 4
 	fileAlign   = 4096
 )
@@ -35,6 +37,8 @@ type file interface {
 	io.WriterAt
 	io.Closer
 	Name() string
+	// Remove removes it, if it is still what its name leads to.
+	Remove() error
 }
 
 // sleepFile is the file of one Sleep, until none of its chunks is needed.
@@ -53,17 +57,25 @@ type fileChunk struct {
 
 // newSleepFile makes the file for chunks, and makes them its users.
 func (s *space) newSleepFile(dir string, chunks []*chunk) (*sleepFile, error) {
-	made, err := s.physical.keepers.openFile(dir)
-	if err != nil {
-		return nil, s.fileFault("sleep", err, "no file for it in the directory %q", dir)
-	}
-	f := &sleepFile{file: made, entries: make([]fileChunk, len(chunks))}
+	f := &sleepFile{entries: make([]fileChunk, len(chunks))}
 	at := uint64(fileFixed + fileEntry*len(chunks))
 	at += (fileAlign - at%fileAlign) % fileAlign
-	f.users.Store(int64(len(chunks)))
 	for i, c := range chunks {
 		f.entries[i] = fileChunk{offset: at, size: c.run.pages * s.pageBytes, page: c.run.start}
 		at += f.entries[i].size
+	}
+	if most := device.FileSizeLimit(); at > most {
+		return nil, s.fault(device.CodeResourceExhausted, "sleep",
+			"%q: requested a file of %d bytes in the directory %q, available %d: that is the process's bound on the size of files (RLIMIT_FSIZE)",
+			s.owner.name, at, dir, most).Stating(device.FactRequestedBytes, at).Stating(device.FactAvailableBytes, most).
+			WithNative(int64(syscall.EFBIG))
+	}
+	var err error
+	if f.file, err = s.physical.keepers.openFile(dir); err != nil {
+		return nil, s.fileFault("sleep", err, "no file for it in the directory %q", dir)
+	}
+	f.users.Store(int64(len(chunks)))
+	for i, c := range chunks {
 		c.file, c.index = f, i
 	}
 	return f, nil
@@ -73,7 +85,8 @@ func (s *space) newSleepFile(dir string, chunks []*chunk) (*sleepFile, error) {
 func (s *space) fileFault(op string, err error, format string, args ...any) error {
 	code := device.CodeIO
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.EFBIG):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EMFILE),
+		errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.EFBIG):
 		code = device.CodeResourceExhausted
 	case errors.Is(err, fs.ErrPermission):
 		code = device.CodePermissionDenied
@@ -111,7 +124,7 @@ func (s *space) seal(f *sleepFile) error {
 		head = binary.LittleEndian.AppendUint32(head, e.sum)
 		head = binary.LittleEndian.AppendUint32(head, 0)
 	}
-	binary.LittleEndian.PutUint32(head[12:], crc32.Checksum(head[16:], castagnoli()))
+	binary.LittleEndian.PutUint32(head[fileSum:], crc32.Checksum(head[fileSum+4:], castagnoli()))
 	if _, err := f.file.WriteAt(head, 0); err != nil {
 		return s.fileFault("sleep", err, "the head of the file %q", f.file.Name())
 	}
@@ -155,7 +168,7 @@ func (s *space) checkHead(f *sleepFile) error {
 // and removes the file.
 func (f *sleepFile) leave(index int) (bytes uint64, err error) {
 	if f.users.Add(-1) == 0 {
-		err = errors.Join(f.file.Close(), remove(f.file.Name()))
+		err = errors.Join(f.file.Remove(), f.file.Close())
 	}
 	return f.entries[index].size, err
 }

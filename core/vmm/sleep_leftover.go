@@ -6,15 +6,43 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"ferrum_mem/core/device"
 )
 
 // A file of what sleeps is of no use without the process that has written it. It goes
 // with what sleeps in it; after a crash it is left behind, and whoever makes the next
-// file in that directory removes it. A file that is in use has a lock, which ends with
-// its process.
+// file in that directory removes it. A name says nothing of who owns a file, so nothing
+// is removed by its name alone: what is ours begins with our magic, and while it is in
+// use it has a lock, which ends with its process, whatever number that had. Before a name
+// is removed it is compared with the open file that it is to be.
 
 // filePattern is the names of the files.
 const filePattern = "ferrum-sleep-*"
+
+// diskFile is a file of what sleeps in a directory.
+type diskFile struct{ *os.File }
+
+// WriteAt fails with EFBIG where the process may have no file so large.
+func (f diskFile) WriteAt(bytes []byte, at int64) (n int, err error) {
+	err = device.WithinFileSizeLimit(func() error {
+		n, err = f.File.WriteAt(bytes, at)
+		return err
+	})
+	return n, err
+}
+
+// Remove removes the file, which may be gone already, with its directory, or have
+// another file in its place.
+func (f diskFile) Remove() error {
+	if !isAt(f.File, f.Name()) {
+		return nil
+	}
+	if err := os.Remove(f.Name()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
 
 // openFile makes a new file that only the user of this process can open.
 func openFile(dir string) (file, error) {
@@ -26,22 +54,18 @@ func openFile(dir string) (file, error) {
 		return nil, err
 	}
 	removeLeftovers(dir)
-	for {
-		made, err := os.CreateTemp(dir, filePattern)
-		if err != nil {
-			return nil, err
-		}
-		if !lock(made) {
-			return made, nil // There are no locks here, and nobody removes what has none.
-		}
-		// Before it had its lock somebody may have thought it left behind.
-		if isAt(made, made.Name()) {
-			return made, nil
-		}
-		if err := made.Close(); err != nil {
-			return nil, err
-		}
+	made, err := os.CreateTemp(dir, filePattern)
+	if err != nil {
+		return nil, err
 	}
+	f := diskFile{made}
+	// It has its lock before it has the magic. Where there are no locks, nobody removes
+	// what has none.
+	_ = lock(made)
+	if _, err := f.WriteAt([]byte(fileMagic), 0); err != nil {
+		return nil, errors.Join(err, f.Remove(), f.Close())
+	}
+	return f, nil
 }
 
 // lock takes the lock of a file, if nobody has it.
@@ -59,6 +83,17 @@ func isAt(f *os.File, path string) bool {
 	return err == nil && os.SameFile(open, named)
 }
 
+// isOurs says whether an open file is one of what sleeps, of any process.
+func isOurs(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	magic := make([]byte, len(fileMagic))
+	_, err = f.ReadAt(magic, 0)
+	return err == nil && string(magic) == fileMagic
+}
+
 // removeLeftovers removes what processes that are no more have left in a directory.
 // What it may not look at, it leaves.
 func removeLeftovers(dir string) {
@@ -74,20 +109,12 @@ func removeLeftovers(dir string) {
 }
 
 func removeLeftover(path string) {
-	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return
 	}
-	if lock(f) && isAt(f, path) {
+	if isOurs(f) && lock(f) && isAt(f, path) {
 		_ = os.Remove(path)
 	}
 	_ = f.Close()
-}
-
-// remove removes a file, which may be gone already, with its directory.
-func remove(path string) error {
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

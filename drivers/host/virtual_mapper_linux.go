@@ -94,19 +94,14 @@ func protection(access device.Access) uint64 {
 
 // openMemoryFile makes a file of memory as large as it will ever be, and seals
 // that: nothing of it exists before it is touched, and nobody who is given it can
-// cut off what others have mapped. The bound on the size of files is looked at
-// first, because running into it ends the process.
+// cut off what others have mapped. The process's bound on the size of files bounds it.
 func openMemoryFile(size uint64) (int, uint64, error) {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil {
-		size = min(size, limit.Cur)
-	}
 	size = min(size, math.MaxInt64)
 	fd, err := unix.MemfdCreate("ferrum_mem pages", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return -1, 0, err
 	}
-	if _, err = untilNotInterrupted(func() (int, error) { return 0, unix.Ftruncate(fd, int64(size)) }); err == nil {
+	if size, err = resize(fd, size); err == nil {
 		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
 	}
 	if err != nil {
@@ -117,6 +112,21 @@ func openMemoryFile(size uint64) (int, uint64, error) {
 	// the time that mapping one takes.
 	_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, unix.O_NOATIME)
 	return fd, size, nil
+}
+
+// resize makes a file as large as the process may have one, size at most.
+func resize(fd int, size uint64) (uint64, error) {
+	for {
+		size = min(size, device.FileSizeLimit())
+		err := device.WithinFileSizeLimit(func() error {
+			_, err := untilNotInterrupted(func() (int, error) { return 0, unix.Ftruncate(fd, int64(size)) })
+			return err
+		})
+		// Another thread may have lowered the bound.
+		if !errors.Is(err, unix.EFBIG) || device.FileSizeLimit() >= size {
+			return size, err
+		}
+	}
 }
 
 func sealedBytes(fd int) (uint64, error) {
@@ -169,19 +179,25 @@ func extents(file filePart, size uint64, found func(offset, size uint64) error) 
 // zeros is what overwrite writes at a time.
 var zeros [256 << 10]byte
 
+// overwrite is bound by the size of files that the process may have, which may be less by
+// now than it was when the file was made.
 func overwrite(file filePart, size uint64) error {
 	return extents(file, size, func(offset, size uint64) error {
-		for size > 0 {
-			n, err := untilNotInterrupted(func() (int, error) {
-				return unix.Pwrite(file.fd, zeros[:min(size, uint64(len(zeros)))], int64(offset))
-			})
-			if err != nil {
-				return err
-			}
-			offset, size = offset+uint64(n), size-uint64(n)
-		}
-		return nil
+		return device.WithinFileSizeLimit(func() error { return overwritePart(file.fd, offset, size) })
 	})
+}
+
+func overwritePart(fd int, offset, size uint64) error {
+	for size > 0 {
+		n, err := untilNotInterrupted(func() (int, error) {
+			return unix.Pwrite(fd, zeros[:min(size, uint64(len(zeros)))], int64(offset))
+		})
+		if err != nil {
+			return err
+		}
+		offset, size = offset+uint64(n), size-uint64(n)
+	}
+	return nil
 }
 
 func fileResident(file filePart, size uint64) (uint64, error) {
