@@ -1,6 +1,7 @@
 /* Section 17 of the header: mappings, links, hints, memory and streams of others. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "guest.h"
 
 ferrum_status ferrum_map(const ferrum_map_request *request,
                          ferrum_mapping *mapping_out) {
@@ -88,6 +89,7 @@ ferrum_status ferrum_stream_adopt(ferrum_device device,
     FM_REQUIRE(foreign);
     ferrum_foreign_stream full = FERRUM_FOREIGN_STREAM_INIT;
     FM_STRUCT_IN(foreign, full);
+    FM_LOOK();
     FM_RETURN(fmgo_stream_adopt(device.id, &full, &stream_out->id));
 }
 

@@ -1,6 +1,7 @@
 /* Section 16 of the header: settings, counters, trackers and generic pools. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "guest.h"
 
 ferrum_status ferrum_memory_config_preset(ferrum_memory_preset preset,
                                           ferrum_memory_config *config_out) {
@@ -78,6 +79,7 @@ ferrum_status ferrum_tracker_create(ferrum_tracker *tracker_out) {
     FM_ENTER();
     FM_REQUIRE(tracker_out);
     tracker_out->id = 0;
+    FM_LOOK();
     FM_RETURN(fmgo_tracker_create(&tracker_out->id));
 }
 
@@ -162,6 +164,7 @@ ferrum_status ferrum_generic_pool_create(const ferrum_memory_config *config,
     ferrum_memory_config full = FERRUM_MEMORY_CONFIG_INIT;
     if (config != NULL)
         FM_STRUCT_IN(config, full);
+    FM_LOOK();
     FM_RETURN(fmgo_generic_pool_create(&full, &pool_out->id));
 }
 

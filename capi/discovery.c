@@ -7,6 +7,7 @@
 #include "_cgo_export.h"
 #include "discovery.h"
 #include "guard.h"
+#include "guest.h"
 
 extern char **environ;
 
@@ -82,6 +83,7 @@ ferrum_status ferrum_backend_open(ferrum_backend preference,
     device_out->id = 0;
     FM_NOT_IN_HOST_FUNCTION();
     ferrum_backend_choice full = FERRUM_BACKEND_CHOICE_INIT;
+    FM_LOOK();
     if (choice_out == NULL)
         FM_RETURN(fmgo_backend_open(preference, required_bytes, &device_out->id,
                                     &full));

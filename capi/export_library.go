@@ -22,9 +22,11 @@ func fmgo_init(config *C.ferrum_config) (status C.int32_t) {
 	if config.reserved != 0 {
 		return fail(device.Errorf(device.CodeInvalidStruct, "capi.init", "config->reserved is %d: want 0", config.reserved))
 	}
-	if config.flags > C.FERRUM_CONFIG_HOST_MEMORY_FORCED|C.FERRUM_CONFIG_PROBE_IN_PROCESS {
+	const known = C.FERRUM_CONFIG_HOST_MEMORY_FORCED | C.FERRUM_CONFIG_PROBE_IN_PROCESS | C.FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS
+	if config.flags&^known != 0 {
 		return fail(device.Errorf(device.CodeInvalidArgument, "capi.init",
-			"config->flags is %#x: only FERRUM_CONFIG_HOST_MEMORY_FORCED (0x1) and FERRUM_CONFIG_PROBE_IN_PROCESS (0x2) are known",
+			"config->flags is %#x: only FERRUM_CONFIG_HOST_MEMORY_FORCED (0x1), FERRUM_CONFIG_PROBE_IN_PROCESS (0x2) and "+
+				"FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS (0x4) are known",
 			config.flags))
 	}
 	return done(lib.Init(&library.Settings{
@@ -32,6 +34,7 @@ func fmgo_init(config *C.ferrum_config) (status C.int32_t) {
 		HostMemoryBytes:  uint64(config.host_memory_bytes),
 		HostMemoryForced: config.flags&C.FERRUM_CONFIG_HOST_MEMORY_FORCED != 0,
 		ProbeInProcess:   config.flags&C.FERRUM_CONFIG_PROBE_IN_PROCESS != 0,
+		LeaveHandlers:    config.flags&C.FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS != 0,
 	}))
 }
 

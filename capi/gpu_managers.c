@@ -1,6 +1,7 @@
 /* Section 16 of the header: gpu managers and their buffers. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "guest.h"
 
 ferrum_status ferrum_gpu_manager_create(ferrum_device device,
                                         ferrum_device host,
@@ -12,6 +13,7 @@ ferrum_status ferrum_gpu_manager_create(ferrum_device device,
     ferrum_memory_config full = FERRUM_MEMORY_CONFIG_INIT;
     if (config != NULL)
         FM_STRUCT_IN(config, full);
+    FM_LOOK();
     FM_RETURN(
         fmgo_gpu_manager_create(device.id, host.id, &full, &manager_out->id));
 }

@@ -1,14 +1,23 @@
 /* Sections 4 and 5 of the header: the library, backends and devices. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "guest.h"
+#include "signals.h"
 
 ferrum_status ferrum_init(const ferrum_config *config) {
     FM_ENTER();
-    if (config == NULL)
-        FM_RETURN(fmgo_init(NULL));
     ferrum_config full = FERRUM_CONFIG_INIT;
-    FM_STRUCT_IN(config, full);
-    FM_RETURN(fmgo_init(&full));
+    if (config != NULL)
+        FM_STRUCT_IN(config, full);
+    ferrum_status status = fm_guest_start(__func__);
+    if (status != FERRUM_OK)
+        return status;
+    status = fmgo_init(config == NULL ? NULL : &full);
+    if (status != FERRUM_OK)
+        return fm_failed_in(__func__, status);
+    /* Who joins a library that runs has it look as well. */
+    fm_handlers_look();
+    return FERRUM_OK;
 }
 
 ferrum_status ferrum_shutdown(uint32_t flags) {
@@ -38,6 +47,7 @@ ferrum_status ferrum_device_open(const char *id, ferrum_device *device_out) {
     FM_REQUIRE(device_out);
     device_out->id = 0;
     FM_REQUIRE(id);
+    FM_LOOK();
     FM_RETURN(fmgo_device_open((char *)id, &device_out->id));
 }
 

@@ -31,6 +31,8 @@ func main() {}
 // and started by ferrum_init.
 var lib = library.New(library.Options{
 	Drivers:        drivers,
+	Prepare:        needs.prepare,
+	WatchHandlers:  watchHandlers,
 	InsideCallback: insideCallback,
 	MayNotWait:     mayNotWait,
 	ThreadCaches:   threadCaches{},

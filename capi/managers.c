@@ -1,6 +1,7 @@
 /* Section 9 of the header: managers and their blocks. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "guest.h"
 
 /* Entries of ferrum_manager_config.pool_configs. */
 #define FM_POOL_CONFIGS \
@@ -24,6 +25,7 @@ ferrum_status ferrum_manager_create(ferrum_device device,
         FM_STRUCT_IN(pool_config, pools[i]);
         full.pool_configs[i] = &pools[i];
     }
+    FM_LOOK();
     FM_RETURN(fmgo_manager_create(device.id, &full, &manager_out->id));
 }
 

@@ -1,6 +1,7 @@
 /* Section 14 of the header: levels, recent memory information and monitors. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "guest.h"
 #include "mirror.h"
 
 ferrum_status ferrum_memory_get_recent_info(ferrum_device device,
@@ -58,6 +59,7 @@ ferrum_status ferrum_monitor_create(const ferrum_monitor_config *config,
     ferrum_monitor_config full = FERRUM_MONITOR_CONFIG_INIT;
     if (config != NULL)
         FM_STRUCT_IN(config, full);
+    FM_LOOK();
     FM_RETURN(fmgo_monitor_create(&full, &monitor_out->id));
 }
 

@@ -1,6 +1,7 @@
 /* Section 14 of the header: placement. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "guest.h"
 
 ferrum_status ferrum_placement_create(const char *strategy,
                                       ferrum_placement *placement_out) {
@@ -8,6 +9,7 @@ ferrum_status ferrum_placement_create(const char *strategy,
     FM_REQUIRE(placement_out);
     placement_out->id = 0;
     FM_REQUIRE(strategy);
+    FM_LOOK();
     FM_RETURN(fmgo_placement_create((char *)strategy, &placement_out->id));
 }
 
@@ -20,6 +22,7 @@ ferrum_status ferrum_placement_create_own(const char *name,
     placement_out->id = 0;
     FM_REQUIRE(name);
     FM_REQUIRE(callback);
+    FM_LOOK();
     FM_RETURN(fmgo_placement_create_own(
         (char *)name, callback, (uintptr_t)user_data, &placement_out->id));
 }

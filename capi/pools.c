@@ -8,6 +8,7 @@
 #include "_cgo_export.h"
 #include "cache_hit.h"
 #include "guard.h"
+#include "guest.h"
 
 /* Ends the function with what the caches say, unless they pass. */
 #define FM_CACHED_IN(function, call)                          \
@@ -35,6 +36,7 @@ ferrum_status ferrum_pool_create(ferrum_device device,
     ferrum_pool_config full = FERRUM_POOL_CONFIG_INIT;
     if (config != NULL)
         FM_STRUCT_IN(config, full);
+    FM_LOOK();
     FM_RETURN(fmgo_pool_create(device.id, &full, &pool_out->id));
 }
 

@@ -1,6 +1,7 @@
 /* Section 12 of the header: shared pools and their models. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "guest.h"
 
 ferrum_status ferrum_shared_pool_create(ferrum_device device,
                                         const ferrum_shared_pool_config *config,
@@ -11,6 +12,7 @@ ferrum_status ferrum_shared_pool_create(ferrum_device device,
     ferrum_shared_pool_config full = FERRUM_SHARED_POOL_CONFIG_INIT;
     if (config != NULL)
         FM_STRUCT_IN(config, full);
+    FM_LOOK();
     FM_RETURN(fmgo_shared_pool_create(device.id, &full, &pool_out->id));
 }
 
@@ -29,6 +31,7 @@ ferrum_shared_pool_register_model(ferrum_shared_pool pool, const char *model,
     FM_REQUIRE(config);
     ferrum_model_config full = FERRUM_MODEL_CONFIG_INIT;
     FM_STRUCT_IN(config, full);
+    FM_LOOK();
     FM_RETURN(fmgo_model_register(pool.id, (char *)model, &full));
 }
 

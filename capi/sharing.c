@@ -2,6 +2,7 @@
  * processes. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "guest.h"
 
 ferrum_status ferrum_device_open_native(const char *id, uint64_t native_context,
                                         ferrum_device *device_out) {
@@ -9,6 +10,7 @@ ferrum_status ferrum_device_open_native(const char *id, uint64_t native_context,
     FM_REQUIRE(device_out);
     device_out->id = 0;
     FM_REQUIRE(id);
+    FM_LOOK();
     FM_RETURN(
         fmgo_device_open_native((char *)id, native_context, &device_out->id));
 }

@@ -1,12 +1,14 @@
 /* Section 7 of the header: streams and events. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "guest.h"
 
 ferrum_status ferrum_stream_create(ferrum_device device,
                                    ferrum_stream *stream_out) {
     FM_ENTER();
     FM_REQUIRE(stream_out);
     stream_out->id = 0;
+    FM_LOOK();
     FM_RETURN(fmgo_stream_create(device.id, &stream_out->id));
 }
 

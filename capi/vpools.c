@@ -1,6 +1,7 @@
 /* Section 11 of the header: virtual pools. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "guest.h"
 
 ferrum_status ferrum_device_get_page_sizes(ferrum_device device,
                                            ferrum_page_sizes *sizes_out) {
@@ -21,6 +22,7 @@ ferrum_status ferrum_vpool_create(ferrum_device device,
     FM_REQUIRE(config);
     ferrum_vpool_config full = FERRUM_VPOOL_CONFIG_INIT;
     FM_STRUCT_IN(config, full);
+    FM_LOOK();
     FM_RETURN(fmgo_vpool_create(device.id, &full, &vpool_out->id));
 }
 

@@ -51,15 +51,20 @@ type doctorReport struct {
 
 func newDoctor(s streams) *cobra.Command {
 	var asJSON bool
+	var snapshot string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine: backends, devices, limits, environment",
 		Long: "Check this machine: which backends and devices work, which limits of the system bear on them,\n" +
-			"and what of the environment is read. Exits 1 when something does not work.",
+			"and what of the environment is read. With --snapshot also which handlers of signals a program has\n" +
+			"that endanger it. Exits 1 when something does not work.",
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			r := examine(s)
-			var err error
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			handlers, err := readHandlers(cmd, snapshot)
+			if err != nil {
+				return err
+			}
+			r := examine(s, handlers)
 			if asJSON {
 				err = printJSON(s, r)
 			} else {
@@ -72,15 +77,17 @@ func newDoctor(s streams) *cobra.Command {
 		},
 	}
 	addJSONFlag(cmd, &asJSON)
+	cmd.Flags().StringVar(&snapshot, "snapshot", "", "file with what ferrum_snapshot_json gave in a program")
 	return cmd
 }
 
 // examine looks at everything.
-func examine(s streams) doctorReport {
+func examine(s streams, handlers []library.Handler) doctorReport {
 	r := doctorReport{Version: library.Version, Limits: host.ReadLimits(), Environment: environment()}
 	r.Findings = append(r.Findings, finding{Check: "version", Status: statusOK, Found: library.Version})
 	r.examineLibrary(s)
 	r.Findings = append(r.Findings, limitFindings(r.Limits)...)
+	r.examineHandlers(handlers)
 	r.Findings = append(r.Findings, environmentFindings(r.Environment)...)
 	r.OK = !slices.ContainsFunc(r.Findings, func(f finding) bool { return f.Status == statusProblem })
 	return r
@@ -242,6 +249,7 @@ func orUnknown(n uint64) string {
 // docs/environment.md.
 var known = []string{
 	host.EnvMemory, host.EnvDevices, discover.EnvProbe, discover.EnvProbeHelper, discover.EnvProbeTimeout, cudaprobe.EnvLibrary,
+	library.EnvSignalHandlers,
 	"FERRUM_LOG", "FERRUM_DEBUG", "FERRUM_MEM_LIBRARY", "FERRUM_MEM_LIB_DIR", "FERRUM_MEM_COMMAND", "FERRUM_TRACES_DIR",
 	"FERRUM_TEST_DEVICE", "FERRUM_GPU_RESULTS",
 }

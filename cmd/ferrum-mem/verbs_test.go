@@ -147,6 +147,36 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
+// doctor says what happens to handlers of signals, and names those of a program.
+func TestDoctorNamesSignalHandlers(t *testing.T) {
+	cleanEnvironment(t)
+	t.Setenv("FERRUM_HOST_MEMORY", "64MiB")
+	file := t.TempDir() + "/snapshot.json"
+	text, err := json.Marshal(map[string]any{"signal_handlers": []library.Handler{
+		{Signal: 10, Name: "SIGUSR1", Symbol: "early", Mended: true},
+		{Signal: 27, Name: "SIGPROF", Symbol: "tick", File: "libprofiler.so", Mended: true, Late: true},
+		{Signal: 34, Address: 0x1234},
+	}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	o := invoke(t, "doctor", "--snapshot", file)
+	assert.Equal(t, exitDone, o.status)
+	assert.Regexp(t, `(?m)^ok +signals +handlers without SA_ONSTACK get the flag`, o.out)
+	assert.Regexp(t, `(?m)^ok +signals +.*mended by ferrum_init: SIGUSR1: early$`, o.out)
+	assert.Regexp(t, `(?m)^WARN +signals +.*after ferrum_init, mended later: SIGPROF: tick of libprofiler.so$`, o.out)
+	assert.Regexp(t, `(?m)^WARN +signals +.*left as it is: signal 34: 0x1234$`, o.out)
+
+	t.Setenv(library.EnvSignalHandlers, "leave")
+	assert.Regexp(t, `(?m)^WARN +signals +handlers without SA_ONSTACK are left as they are$`, invoke(t, "doctor").out)
+
+	require.NoError(t, os.WriteFile(file, []byte(`{"version": "0.1.0"}`), 0o600))
+	for _, name := range []string{file, file + ".none"} {
+		o = invoke(t, "doctor", "--snapshot", name)
+		assert.Equal(t, exitUsage, o.status)
+		assert.Contains(t, o.err, name)
+	}
+}
+
 // doctor knows the variables of the page that lists them, and no other.
 func TestDoctorKnowsTheDocumentedVariables(t *testing.T) {
 	text, err := os.ReadFile("../../docs/environment.md")

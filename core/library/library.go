@@ -30,6 +30,9 @@ type Settings struct {
 	// ProbeInProcess asks the libraries of vendors in this process, whatever the
 	// environment says.
 	ProbeInProcess bool
+	// LeaveHandlers adds SA_ONSTACK to no handler of the program's, whatever the
+	// environment says.
+	LeaveHandlers bool
 }
 
 // String gives the settings by their names in the C ABI.
@@ -37,6 +40,9 @@ func (s Settings) String() string {
 	probing := ""
 	if s.ProbeInProcess {
 		probing = ", probing in process"
+	}
+	if s.LeaveHandlers {
+		probing += ", signal handlers left as they are"
 	}
 	return fmt.Sprintf("host_devices %d, host_memory_bytes %d, forced %t%s",
 		s.HostDevices, s.HostMemoryBytes, s.HostMemoryForced, probing)
@@ -47,6 +53,12 @@ func (s Settings) String() string {
 type Options struct {
 	// Drivers makes the drivers of this build at every start.
 	Drivers func(Settings) ([]device.Driver, error)
+	// Prepare gets what the runtime will need of the process, at every start, or says
+	// what the process cannot give; nil: nothing is got ahead.
+	Prepare func() error
+	// WatchHandlers begins to look at the program's handlers of signals, which
+	// ReportHandler is told of; with leave none is changed. nil: nobody looks.
+	WatchHandlers func(leave bool)
 	// InsideCallback says whether the calling thread runs the callback that was
 	// registered with that token or, for 0, any callback of the library: a
 	// registered one, the receiver of the log or a host function. nil: never.
@@ -124,6 +136,11 @@ type Library struct {
 	opened map[device.ID]*openDevice
 	// lastLeaks is what was alive when the library stopped last.
 	lastLeaks leakReport
+
+	// handlersMu is for handlers only, and a leaf.
+	handlersMu sync.Mutex
+	// handlers are those that ReportHandler was told of.
+	handlers []Handler
 }
 
 // New makes a library that is not started. It takes no memory and starts no

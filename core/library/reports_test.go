@@ -85,7 +85,7 @@ func snapshotHasItsKeys(t *testing.T) {
 	text, err := b.SnapshotJSON()
 	require.NoError(t, err)
 	s := decode(t, text)
-	require.ElementsMatch(t, []string{"version", "uptime_ns", "devices"}, keysOf(s))
+	require.ElementsMatch(t, []string{"version", "uptime_ns", "devices", "signal_handlers"}, keysOf(s))
 	require.Equal(t, library.Version, s["version"])
 	require.Positive(t, s["uptime_ns"])
 	devices := s["devices"].([]any)

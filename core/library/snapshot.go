@@ -16,6 +16,8 @@ type snapshot struct {
 	Version  string           `json:"version"`
 	UptimeNS uint64           `json:"uptime_ns"`
 	Devices  []deviceSnapshot `json:"devices"`
+	// Handlers lacked SA_ONSTACK when they were found.
+	Handlers []Handler `json:"signal_handlers"`
 }
 
 type deviceSnapshot struct {
@@ -70,7 +72,7 @@ func (l *Library) SnapshotJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := snapshot{Version: Version, UptimeNS: uint64(time.Since(r.startedAt)), Devices: []deviceSnapshot{}}
+	s := snapshot{Version: Version, UptimeNS: uint64(time.Since(r.startedAt)), Devices: []deviceSnapshot{}, Handlers: l.foundHandlers()}
 	for _, d := range l.listDevices() {
 		part, err := l.snapshotDevice(d)
 		if err != nil {

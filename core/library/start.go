@@ -67,14 +67,26 @@ func (l *Library) newRun(s *Settings) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	leave, err := handlersEnvironment(l.options.Getenv)
+	if err != nil {
+		return nil, err
+	}
 	drivers, err := l.options.Drivers(r.settings)
 	if err != nil {
 		return nil, err
+	}
+	if l.options.Prepare != nil {
+		if err := l.options.Prepare(); err != nil {
+			return nil, err
+		}
 	}
 	r.backends = discover.NewRegistry(discover.Config{
 		Drivers: drivers, Surveyors: l.options.Surveyors, Isolation: isolation,
 	})
 	l.log.fallBack(toStderr)
+	if l.options.WatchHandlers != nil {
+		l.options.WatchHandlers(leave || r.settings.LeaveHandlers)
+	}
 	r.startedAt, r.startedClock = time.Now(), track.Now()
 	return r, nil
 }

@@ -119,7 +119,8 @@ func (s *stream) checkPattern(op string, dst device.Addr, pattern device.Pattern
 
 // HostFunction runs fn on a thread that is its own while it runs. If fn panics,
 // the panic is reported as one of a worker, the stream goes on, and the next
-// Synchronize returns CodeInternal.
+// Synchronize returns CodeInternal. No thread to be had is CodeResourceExhausted, or
+// what the system says.
 func (s *stream) HostFunction(fn func()) error {
 	const op = "host.host_function"
 	if err := s.check(op); err != nil {
@@ -128,7 +129,16 @@ func (s *stream) HostFunction(fn func()) error {
 	if fn == nil {
 		return s.errorf(device.CodeNullPointer, op, "function: must not be nil")
 	}
-	return s.push(op, operation{kind: kindHost, function: fn})
+	// Its thread is there before the function is queued: the runtime would end the
+	// process for one that it cannot have.
+	if err := s.holdHostThread(op); err != nil {
+		return err
+	}
+	err := s.push(op, operation{kind: kindHost, function: fn})
+	if err != nil {
+		s.dropHostThread()
+	}
+	return err
 }
 
 func (s *stream) RecordEvent() (device.Event, error) {

@@ -31,6 +31,9 @@ func (s *stream) workerName() string {
 
 // execute runs an operation on the worker.
 func (s *stream) execute(o *operation) error {
+	if o.kind == kindHost {
+		defer s.dropHostThread()
+	}
 	if err := s.checkForeign(o); err != nil {
 		return err
 	}
@@ -112,6 +115,31 @@ func (s *stream) callHost(function func()) error {
 			"a host function of stream %d panicked or ended its goroutine", s.number)
 	}
 	return nil
+}
+
+// holdHostThread reserves one thread for all host functions that are queued.
+func (s *stream) holdHostThread(op string) error {
+	s.hostMu.Lock()
+	defer s.hostMu.Unlock()
+	if s.hostQueued == 0 {
+		release, err := device.ReserveThread(op)
+		if err != nil {
+			return s.owner.about(err)
+		}
+		s.hostRelease = release
+	}
+	s.hostQueued++
+	return nil
+}
+
+// dropHostThread counts one of them as done.
+func (s *stream) dropHostThread() {
+	s.hostMu.Lock()
+	defer s.hostMu.Unlock()
+	s.hostQueued--
+	if s.hostQueued == 0 {
+		s.hostRelease()
+	}
 }
 
 // insideHostFunction says whether the calling thread runs a host function of

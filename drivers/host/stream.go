@@ -33,6 +33,12 @@ type stream struct {
 	failure error
 	// worker is closed when the worker has ended; nil before it has started.
 	worker <-chan struct{}
+	// hostMu is for what follows, and a leaf but for device.ReserveThread.
+	hostMu sync.Mutex
+	// hostQueued is how many host functions are queued or run; hostRelease gives back
+	// the thread that is reserved for them.
+	hostQueued  int
+	hostRelease func()
 	// foreign runs the operations instead of a worker; nil for a stream of our own.
 	foreign *foreignQueue
 }

@@ -1652,7 +1652,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(estimate_config_json_weight_dtype, INVALID_ARGUMENT, "\"q9\"", estimate_with(change_estimate_weight_dtype)) \
     X(estimate_config_json_too_much, OVERFLOW, "the size of the KV cache", estimate_with(change_estimate_too_much)) \
     X(init_other_settings, INVALID_STATE, "", init_with(1 << 30, 1, 0, 0)) \
-    X(init_flags, INVALID_ARGUMENT, "flags", init_with(0, 0, 4, 0)) \
+    X(init_flags, INVALID_ARGUMENT, "flags", init_with(0, 0, 8, 0)) \
     X(init_reserved, INVALID_STRUCT, "reserved", init_with(0, 0, 0, 1)) \
     X(shutdown_flags, INVALID_ARGUMENT, "flags", ferrum_shutdown(8)) \
     X(shutdown_in_use, BUSY, "", ferrum_shutdown(0)) \

@@ -197,6 +197,9 @@ FERRUM_CONFIG_HOST_MEMORY_FORCED = 1
 # forbids to start programs. A broken driver may then end this process. FERRUM_PROBE=in_process of
 # the environment does the same.
 FERRUM_CONFIG_PROBE_IN_PROCESS = 2
+# Add SA_ONSTACK to no handler of a signal; see ferrum_init. A handler without it is then the
+# program's risk. FERRUM_SIGNAL_HANDLERS=leave of the environment does the same.
+FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS = 4
 # Numbers of ferrum_error_info that a failure states.
 FERRUM_FACT_OFFSET_BYTES = 1
 FERRUM_FACT_SIZE_BYTES = 2

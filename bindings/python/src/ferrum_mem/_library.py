@@ -30,6 +30,7 @@ def init(
     host_devices: int = 0,
     host_memory_bytes: int = 0,
     host_memory_forced: bool = False,
+    leave_signal_handlers: bool = False,
 ) -> None:
     """Starts the library, or joins it; each call is undone by one shutdown().
 
@@ -42,18 +43,25 @@ def init(
         host_memory_bytes: capacity of all host devices together; 0: what the
             environment has in FERRUM_HOST_MEMORY, or what the process may use.
         host_memory_forced: accept more than the memory of the machine.
+        leave_signal_handlers: add SA_ONSTACK to no handler of a signal. Python's own
+            handlers have it; one of an extension module that has not overwrites
+            memory of the library.
 
     Raises:
         InvalidStateError: the library runs with other settings.
         InvalidConfigError: a setting, also one of the environment, makes no sense.
+        ResourceExhaustedError, OutOfMemory: the process cannot have the descriptors,
+            threads or memory that the library needs.
     """
     global _starts, _started_by_itself
     config = _abi.ferrum_config.init()
     config.host_devices = u32("host_devices", host_devices)
     config.host_memory_bytes = u64("host_memory_bytes", host_memory_bytes)
     if host_memory_forced:
-        config.flags = _abi.FERRUM_CONFIG_HOST_MEMORY_FORCED
-    has_settings = bool(host_devices or host_memory_bytes or host_memory_forced)
+        config.flags |= _abi.FERRUM_CONFIG_HOST_MEMORY_FORCED
+    if leave_signal_handlers:
+        config.flags |= _abi.FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS
+    has_settings = bool(host_devices or host_memory_bytes or config.flags)
     library = _native.library()
     _native.refuse_forked()
     with _lock:

@@ -186,6 +186,10 @@ pub const FERRUM_CONFIG_HOST_MEMORY_FORCED: u32 = 1;
 /// where the system forbids to start programs. A broken driver may then end
 /// this process. FERRUM_PROBE=in_process of the environment does the same.
 pub const FERRUM_CONFIG_PROBE_IN_PROCESS: u32 = 2;
+/// Add SA_ONSTACK to no handler of a signal; see ferrum_init. A handler without it
+/// is then the program's risk. FERRUM_SIGNAL_HANDLERS=leave of the environment does
+/// the same.
+pub const FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS: u32 = 4;
 /// Numbers of ferrum_error_info that a failure states.
 pub const FERRUM_FACT_OFFSET_BYTES: u32 = 1;
 pub const FERRUM_FACT_SIZE_BYTES: u32 = 2;
@@ -4088,12 +4092,28 @@ extern "C" {
     /// Starts the library, or joins it when it runs already: each successful call
     /// is undone by one ferrum_shutdown.
     ///
+    /// It gets ahead what the runtime inside needs of the process, which that would end
+    /// the process for when it could not have it later: two descriptors, threads (as many
+    /// as there are processors, and 4), 32 MiB of untouched memory. They stay after
+    /// ferrum_shutdown. docs/hosts.md says what a program has to keep free besides.
+    ///
+    /// A handler of a signal that was installed without SA_ONSTACK would run on a stack of
+    /// the runtime's that has no room for it, and overwrite memory. ferrum_init and every
+    /// call that opens or creates a device, stream, pool, manager, monitor or the like add
+    /// the flag to the handlers that they find, keep the rest of each, and name it in the log
+    /// and in the snapshot. One that is installed later is a danger until the next such call:
+    /// install handlers with SA_ONSTACK.
+    ///
     /// - `config`: settings, or NULL for all defaults. When the library runs,
     ///   NULL joins it as it is.
     ///
     /// Returns FERRUM_ERROR_INVALID_STATE when it runs with other settings;
     /// FERRUM_ERROR_INVALID_CONFIG for a setting, also one of the
-    /// environment, that makes no sense (the message names it).
+    /// environment, that makes no sense (the message names it);
+    /// FERRUM_ERROR_RESOURCE_EXHAUSTED, FERRUM_ERROR_OUT_OF_MEMORY,
+    /// FERRUM_ERROR_PERMISSION_DENIED or FERRUM_ERROR_UNSUPPORTED when the system
+    /// does not give what is got ahead (the message says what); the library is not
+    /// started then.
     pub fn ferrum_init(config: *const ferrum_config) -> ferrum_status;
 
     /// Undoes one ferrum_init; the last one stops the library, its threads and its
@@ -4356,7 +4376,9 @@ extern "C" {
     ///       "models": [{"id": "...", "physical_bytes": 0}]}],
     ///     "gpu_managers": [{"in_use_bytes": 0, "cpu_bytes": 0}],
     ///     "asleep": {"asleep_host_bytes": 0, "asleep_file_bytes": 0,
-    ///       "asleep_discarded_bytes": 0}}]}
+    ///       "asleep_discarded_bytes": 0}}],
+    ///    "signal_handlers": [{"signal": 27, "name": "SIGPROF", "address": 0, "symbol": "...",
+    ///       "file": "...", "mended": true, "late": true}]}
     /// ```
     ///
     /// memory has the fields of ferrum_memory_info (bandwidth_gbps null when not
@@ -4367,8 +4389,10 @@ extern "C" {
     /// ferrum_model_info, a gpu manager those of ferrum_memory_stats and
     /// ferrum_fallback_stats. mapped_bytes is what of a segment has memory behind it.
     /// adopted is live memory of others, which is in no statistics. The owner of a pool is
-    /// "pool", "manager", "gpu_manager", or "graph": the private pool of a graph. Fields may
-    /// be added.
+    /// "pool", "manager", "gpu_manager", or "graph": the private pool of a graph.
+    /// signal_handlers are those that were found without SA_ONSTACK (the first 256): mended
+    /// when the flag was added, late when it was installed after ferrum_init. Fields may be
+    /// added.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_snapshot_json(

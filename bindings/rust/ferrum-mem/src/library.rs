@@ -15,6 +15,17 @@ pub struct Config {
     pub host_memory_bytes: u64,
     /// Accept a capacity above the memory of the machine.
     pub host_memory_forced: bool,
+    /// Add `SA_ONSTACK` to no handler of a signal. One without it, on a thread that
+    /// is inside the library, overwrites the library's memory.
+    pub leave_signal_handlers: bool,
+}
+
+fn flag(set: bool, value: u32) -> u32 {
+    if set {
+        value
+    } else {
+        0
+    }
 }
 
 /// Keeps the library started. Clones share one start; devices hold one too, so
@@ -50,11 +61,13 @@ impl Library {
         let raw = sys::ferrum_config {
             host_devices: config.host_devices,
             host_memory_bytes: config.host_memory_bytes,
-            flags: if config.host_memory_forced {
-                sys::FERRUM_CONFIG_HOST_MEMORY_FORCED
-            } else {
-                0
-            },
+            flags: flag(
+                config.host_memory_forced,
+                sys::FERRUM_CONFIG_HOST_MEMORY_FORCED,
+            ) | flag(
+                config.leave_signal_handlers,
+                sys::FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS,
+            ),
             ..Default::default()
         };
         // SAFETY: raw is a complete config that lives through the call.
