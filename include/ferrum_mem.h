@@ -2105,7 +2105,10 @@ FERRUM_API ferrum_status ferrum_vpool_allocate_tagged(
  * @return FERRUM_ERROR_INVALID_OFFSET for a range that is neither, or that ends
  *         outside; FERRUM_ERROR_INVALID_SIZE for a size of 0;
  *         FERRUM_ERROR_NOT_MAPPED, with offset and size of the first page that is
- *         not mapped.
+ *         not mapped; FERRUM_ERROR_BUSY while a call that puts a part of it to sleep
+ *         or wakes it is under way: once that has ended it can be freed, asleep or
+ *         awake; FERRUM_ERROR_INVALID_STATE where a part of it sleeps and a part does
+ *         not. Then nothing has changed.
  */
 FERRUM_API ferrum_status ferrum_vpool_deallocate(ferrum_vpool vpool,
                                                  uint64_t offset_bytes,
@@ -2443,6 +2446,8 @@ FERRUM_API ferrum_status ferrum_shared_pool_allocate_with(
  *
  * @param offset_bytes,size_bytes  as for ferrum_vpool_deallocate.
  * @param stream                   optional: the stream that used the range last.
+ * @return as ferrum_vpool_deallocate, FERRUM_ERROR_BUSY during a sleep or wake of the
+ *         range included; FERRUM_ERROR_MODEL_NOT_FOUND.
  */
 FERRUM_API ferrum_status ferrum_shared_pool_deallocate(ferrum_shared_pool pool,
                                                        const char *model,
@@ -2679,6 +2684,18 @@ FERRUM_API ferrum_status ferrum_model_reclaim_callback_add(
  * the last range that slept is woken by its tag, nothing sleeps any more: from then
  * on allocations of every tag are possible.
  *
+ * Both are all or nothing. A call that fails, for whatever reason and wherever it had
+ * got to, leaves every page and every byte where it was: a sleep gives up nothing
+ * before all is copied, and a wake gives up no copy before all is back. So no limit that
+ * is lowered, no other model and no other program can stand in its way back. The price:
+ * while the call runs, its bytes are there twice, in the device's memory and in what
+ * keeps them; on a device whose memory is the host's (cpu), FERRUM_SLEEP_HOST needs as
+ * much memory again, and FERRUM_SLEEP_FILE or FERRUM_SLEEP_DISCARD do not. The pages
+ * that a sleep gives up are others' when it ends, all at once.
+ *
+ * Ranges that a call under way puts to sleep or wakes cannot be freed:
+ * FERRUM_ERROR_BUSY.
+ *
  * One call at a time puts to sleep or wakes in one pool or model; others wait for it
  * as long as their timeout allows. In a reclaim callback no call waits: one that
  * would have to is FERRUM_ERROR_BUSY.
@@ -2689,8 +2706,10 @@ typedef int32_t ferrum_sleep_backing;
 /** In ordinary memory of this process. */
 #define FERRUM_SLEEP_HOST 0
 /** In a file, with checksums that are compared at waking. It is the process's own: it
- *  is removed when all of it has woken or was freed, or its pool or model ends. That of
- *  a process that was killed is removed by the next sleep with a file there. */
+ *  is removed when all of it has woken or was freed, or its pool or model ends, unless
+ *  another file has its name by then. That of a process that was killed is removed by
+ *  the next sleep with a file there, which knows it by how it begins and by its lock:
+ *  no other file is touched, whatever it is called. */
 #define FERRUM_SLEEP_FILE 1
 /** Nowhere: what wakes is zeros. */
 #define FERRUM_SLEEP_DISCARD 2
@@ -2711,9 +2730,9 @@ typedef struct ferrum_sleep_config {
     /** Only the work that is queued on this stream now is waited for; {0}: all work of
      *  the device. */
     ferrum_stream stream;
-    /** How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
-     *  over everything is as before, and the call FERRUM_ERROR_TIMEOUT. 0: the call
-     *  takes the time of its copies, but is FERRUM_ERROR_TIMEOUT at once if it has to
+    /** How long the call may take until all is copied, in nanoseconds, or
+     *  FERRUM_WAIT_FOREVER. When it is over everything is as before, and the call
+     *  FERRUM_ERROR_TIMEOUT. 0: the call takes the time of its copies, but is FERRUM_ERROR_TIMEOUT at once if it has to
      *  wait for queued work, another call or an allocation under way. */
     uint64_t timeout_ns;
     /** Copies that run at once, each on a stream of its own, at most 64; 0: the library
@@ -2730,7 +2749,8 @@ typedef struct ferrum_sleep_config {
 typedef struct ferrum_sleep_report {
     uint32_t struct_size;
     uint32_t reserved;
-    /** Memory that was given up. */
+    /** Memory that was given up: that of all that went to sleep, but for pages that the
+     *  device refused to unmap. */
     uint64_t released_bytes;
     uint64_t elapsed_ns;
     /** The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was
@@ -2774,18 +2794,18 @@ typedef struct ferrum_wake_report {
 
 /**
  * Puts ranges of a virtual pool to sleep, when the work is done that the settings
- * name. What slept before stays as it is. Memory goes back as it is copied, so that
- * little is there twice. A call that fails changes nothing and may be repeated; only
- * where the device fails once more, or has no memory, while that is undone, the part
- * that it concerns sleeps, with its bytes.
+ * name. What slept before stays as it is. A call that fails changes nothing and may be
+ * repeated. Where the device refuses to unmap a part, and also to take that back, the
+ * call goes on instead and works: all of it sleeps, and that part is not given up.
  *
  * @param config      settings, or NULL for FERRUM_SLEEP_CONFIG_INIT.
  * @param report_out  optional, may be NULL.
  * @return FERRUM_ERROR_INVALID_STATE when the tag, or everything, sleeps already, and
  *         in a host function; FERRUM_ERROR_NOT_FOUND for a tag that no range has;
- *         FERRUM_ERROR_RESOURCE_EXHAUSTED when host memory or the disk is full;
- *         FERRUM_ERROR_IO and FERRUM_ERROR_PERMISSION_DENIED for the file, with its
- *         name; FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_INVALID_ARGUMENT.
+ *         FERRUM_ERROR_RESOURCE_EXHAUSTED when host memory, the disk or the process's
+ *         bound on the size of files (RLIMIT_FSIZE) is used up; FERRUM_ERROR_IO and
+ *         FERRUM_ERROR_PERMISSION_DENIED for the file, with its name;
+ *         FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_INVALID_ARGUMENT.
  */
 FERRUM_API ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
                                             const ferrum_sleep_config *config,
@@ -2793,8 +2813,8 @@ FERRUM_API ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
 
 /**
  * Wakes ranges of a virtual pool at the addresses that they had. When it fails all of
- * them sleep as before, and the call may be repeated; only where the device, or host
- * memory, fails once more while that is undone, the part that it concerns is awake.
+ * them sleep as before, with all that is kept of them, and the call may be repeated.
+ * Pages that the device then refuses to unmap count as used until they are.
  *
  * @param config      settings, or NULL for FERRUM_WAKE_CONFIG_INIT.
  * @param report_out  optional, may be NULL.

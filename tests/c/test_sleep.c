@@ -362,6 +362,178 @@ static void test_disks_that_cannot_be_written(void **state) {
     assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
 }
 
+static void test_what_is_not_ours_stays(void **state) {
+    (void)state;
+    ferrum_vpool vpool = make(8 * MIB);
+    unsigned char *block = take(vpool, 0, 4 * PAGE, NULL, 55);
+    char notes[128], moved[FERRUM_PATH_MAX + 1];
+    snprintf(notes, sizeof notes, "%s/ferrum-sleep-notes.txt", folder);
+    FILE *file = fopen(notes, "w");
+    assert_true(file != NULL && fputs("notes", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    ferrum_sleep_config config = kept(FERRUM_SLEEP_FILE, NULL);
+    ferrum_sleep_report report = FERRUM_SLEEP_REPORT_INIT;
+    assert_ok(ferrum_vpool_sleep(vpool, &config, &report));
+    assert_int_equal(entries(), 2);
+    /* The program puts its notes in the place of the file. */
+    assert_int_equal(rename(report.path, strcat(strcpy(moved, notes), "~")), 0);
+    assert_int_equal(rename(notes, report.path), 0);
+    assert_ok(ferrum_vpool_wake(vpool, NULL, NULL));
+    assert_bytes(block, 55, 4 * PAGE);
+    char line[16] = "";
+    file = fopen(report.path, "r");
+    assert_true(file != NULL && fgets(line, sizeof line, file) != NULL);
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(line, "notes");
+    assert_int_equal(remove(report.path) + remove(moved), 0);
+    assert_int_equal(entries(), 0);
+    assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
+}
+
+/* -------------------------------------------------------------------- all or nothing */
+
+#define LARGE (16 * MIB)
+
+static void assert_all(const unsigned char *block, int value) {
+    assert_int_equal(block[0], value);
+    assert_int_equal(memcmp(block, block + 1, LARGE - 1), 0);
+}
+
+/* Calls that end at any point, because their time is over, under a limit that was
+ * lowered below what is used: no page is gone, and no copy. */
+static void test_calls_that_are_cut_short(void **state) {
+    (void)state;
+    const ferrum_sleep_backing backings[] = {FERRUM_SLEEP_HOST,
+                                             FERRUM_SLEEP_FILE};
+    for (int i = 0; i < 2; i++) {
+        ferrum_shared_pool pool = make_shared(20 * MIB);
+        add(pool, "a");
+        add(pool, "b");
+        unsigned char *block = load(pool, "b", LARGE, NULL, 81);
+        ferrum_sleep_config config = kept(backings[i], NULL);
+        ferrum_status status = FERRUM_ERROR_TIMEOUT;
+        int cut = 0;
+        assert_ok(ferrum_shared_pool_set_limit(pool, 5 * MIB));
+        for (uint64_t ns = 1000; status != FERRUM_OK; ns += ns / 4) {
+            config.timeout_ns = ns;
+            status = ferrum_shared_pool_sleep_model(pool, "b", &config, NULL);
+            if (status == FERRUM_OK)
+                break;
+            assert_status(status, FERRUM_ERROR_TIMEOUT);
+            assert_int_equal(model(pool, "b").mapped_pages, LARGE / PAGE);
+            assert_int_equal(model(pool, "b").asleep_pages, 0);
+            assert_all(block, 81);
+            assert_int_equal(entries(), 0);
+            cut++;
+        }
+        assert_true(cut > 0);
+        assert_int_equal(model(pool, "b").asleep_pages, LARGE / PAGE);
+        assert_int_equal(entries(), i);
+        assert_status(ferrum_shared_pool_wake_model(pool, "b", NULL, NULL),
+                      FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+        assert_ok(ferrum_shared_pool_set_limit(pool, 20 * MIB));
+        ferrum_wake_config wake = woken(NULL);
+        status = FERRUM_ERROR_TIMEOUT;
+        for (uint64_t ns = 1000; status != FERRUM_OK; ns += ns / 4) {
+            wake.timeout_ns = ns;
+            status = ferrum_shared_pool_wake_model(pool, "b", &wake, NULL);
+            if (status == FERRUM_OK)
+                break;
+            assert_status(status, FERRUM_ERROR_TIMEOUT);
+            ferrum_model_info info = model(pool, "b");
+            assert_int_equal(info.asleep_pages, LARGE / PAGE);
+            assert_int_equal(info.asleep_host_bytes + info.asleep_file_bytes,
+                             LARGE);
+            assert_int_equal(info.physical_bytes, 0);
+            assert_int_equal(entries(), i);
+        }
+        assert_all(block, 81);
+        assert_int_equal(entries(), 0);
+        assert_ok(ferrum_shared_pool_destroy(pool, FERRUM_FORCE));
+    }
+}
+
+typedef struct {
+    pthread_t thread;
+    ferrum_vpool vpool;
+    ferrum_shared_pool pool;
+    ferrum_status status;
+} sleeping;
+
+static void *sleep_vpool(void *data) {
+    sleeping *s = data;
+    s->status = ferrum_vpool_sleep(s->vpool, NULL, NULL);
+    return NULL;
+}
+static void *sleep_model(void *data) {
+    sleeping *s = data;
+    s->status = ferrum_shared_pool_sleep_model(s->pool, "idle", NULL, NULL);
+    return NULL;
+}
+
+/* Frees a range that is just being woken, and then its own. */
+static uint64_t free_what_wakes(ferrum_shared_pool pool, const char *id,
+                                uint64_t needed, void *data) {
+    ferrum_status *status = data;
+    *status = ferrum_shared_pool_deallocate(pool, "idle", 0, 6 * PAGE,
+                                            default_stream);
+    if (ferrum_shared_pool_deallocate(pool, id, 0, 7 * PAGE, default_stream) !=
+        FERRUM_OK)
+        return 0;
+    return needed;
+}
+
+static void test_ranges_are_busy_meanwhile(void **state) {
+    (void)state;
+    sleeping s = {.vpool = make(8 * MIB), .pool = make_shared(8 * PAGE)};
+    add(s.pool, "idle");
+    add(s.pool, "busy");
+    unsigned char *block = take(s.vpool, 0, 2 * PAGE, NULL, 85);
+    unsigned char *range = load(s.pool, "idle", 6 * PAGE, NULL, 86);
+    void *(*bodies[])(void *) = {sleep_vpool, sleep_model};
+    for (int i = 0; i < 2; i++) {
+        /* It waits for this. */
+        gate g = GATE;
+        assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &g));
+        assert_int_equal(pthread_create(&s.thread, NULL, bodies[i], &s), 0);
+        uint32_t begun = 0;
+        while (!begun)
+            assert_ok(i == 0 ? ferrum_vpool_is_asleep(s.vpool, NULL, &begun)
+                             : ferrum_shared_pool_is_model_asleep(
+                                   s.pool, "idle", NULL, &begun));
+        if (i == 0)
+            assert_status(
+                ferrum_vpool_deallocate(s.vpool, PAGE, PAGE, default_stream),
+                FERRUM_ERROR_BUSY);
+        else
+            assert_status(ferrum_shared_pool_deallocate(
+                              s.pool, "idle", 0, 6 * PAGE, default_stream),
+                          FERRUM_ERROR_BUSY);
+        assert_message("being put to sleep or woken");
+        assert_bytes(block, 85, i == 0 ? 2 * PAGE : 0);
+        gate_open(&g);
+        pthread_join(s.thread, NULL);
+        assert_ok(s.status);
+    }
+    load(s.pool, "busy", 7 * PAGE, NULL, 87);
+    ferrum_reclaim_config config = FERRUM_RECLAIM_CONFIG_INIT;
+    config.deadline_ns = UINT64_C(20000000000);
+    ferrum_status status = 1;
+    ferrum_registration registration;
+    assert_ok(ferrum_model_reclaim_callback_add(
+        s.pool, "busy", &config, free_what_wakes, &status, &registration));
+    assert_ok(ferrum_shared_pool_wake_model(s.pool, "idle", NULL, NULL));
+    assert_ok(ferrum_registration_remove(registration));
+    assert_status(status, FERRUM_ERROR_BUSY);
+    assert_bytes(range, 86, 6 * PAGE);
+    /* Once the calls have ended they are freed, asleep or awake. */
+    assert_ok(ferrum_vpool_deallocate(s.vpool, 0, 2 * PAGE, default_stream));
+    assert_ok(ferrum_shared_pool_deallocate(s.pool, "idle", 0, 6 * PAGE,
+                                            default_stream));
+    assert_ok(ferrum_vpool_destroy(s.vpool, 0));
+    assert_ok(ferrum_shared_pool_destroy(s.pool, 0));
+}
+
 /* ------------------------------------------------------- waiting, and not to wait */
 
 static void test_queued_work_is_waited_for(void **state) {
@@ -691,6 +863,9 @@ int main(void) {
         TEST(test_two_models_in_turn),
         TEST(test_files),
         TEST(test_disks_that_cannot_be_written),
+        TEST(test_what_is_not_ours_stays),
+        TEST(test_calls_that_are_cut_short),
+        TEST(test_ranges_are_busy_meanwhile),
         TEST(test_queued_work_is_waited_for),
         TEST(test_allocations_wait_if_they_ask),
         TEST(test_inside_callbacks),

@@ -332,8 +332,9 @@ FERRUM_BACKING_SHAREABLE = 2
 # In ordinary memory of this process.
 FERRUM_SLEEP_HOST = 0
 # In a file, with checksums that are compared at waking. It is the process's own: it is removed when
-# all of it has woken or was freed, or its pool or model ends. That of a process that was killed is
-# removed by the next sleep with a file there.
+# all of it has woken or was freed, or its pool or model ends, unless another file has its name by
+# then. That of a process that was killed is removed by the next sleep with a file there, which
+# knows it by how it begins and by its lock: no other file is touched, whatever it is called.
 FERRUM_SLEEP_FILE = 1
 # Nowhere: what wakes is zeros.
 FERRUM_SLEEP_DISCARD = 2
@@ -1964,10 +1965,10 @@ class ferrum_sleep_config(ctypes.Structure):
     directory: bytes | None
     # Only the work that is queued on this stream now is waited for; {0}: all work of the device.
     stream: ferrum_stream
-    # How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is over everything
-    # is as before, and the call FERRUM_ERROR_TIMEOUT. 0: the call takes the time of its copies, but
-    # is FERRUM_ERROR_TIMEOUT at once if it has to wait for queued work, another call or an
-    # allocation under way.
+    # How long the call may take until all is copied, in nanoseconds, or FERRUM_WAIT_FOREVER. When
+    # it is over everything is as before, and the call FERRUM_ERROR_TIMEOUT. 0: the call takes the
+    # time of its copies, but is FERRUM_ERROR_TIMEOUT at once if it has to wait for queued work,
+    # another call or an allocation under way.
     timeout_ns: int
     # Copies that run at once, each on a stream of its own, at most 64; 0: the library chooses.
     num_streams: int
@@ -1998,7 +1999,8 @@ class ferrum_sleep_report(ctypes.Structure):
 
     struct_size: int
     reserved: int
-    # Memory that was given up.
+    # Memory that was given up: that of all that went to sleep, but for pages that the device
+    # refused to unmap.
     released_bytes: int
     elapsed_ns: int
     # The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was nothing to
@@ -4929,15 +4931,13 @@ class Functions:
     # and needs pages itself. End it with ferrum_registration_remove, also after its model is gone.
     ferrum_model_reclaim_callback_add: Callable[..., int]
     # (vpool, config, report_out) Puts ranges of a virtual pool to sleep, when the work is done that
-    # the settings name. What slept before stays as it is. Memory goes back as it is copied, so that
-    # little is there twice. A call that fails changes nothing and may be repeated; only where the
-    # device fails once more, or has no memory, while that is undone, the part that it concerns
-    # sleeps, with its bytes.
+    # the settings name. What slept before stays as it is. A call that fails changes nothing and may
+    # be repeated. Where the device refuses to unmap a part, and also to take that back, the call
+    # goes on instead and works: all of it sleeps, and that part is not given up.
     ferrum_vpool_sleep: Callable[..., int]
     # (vpool, config, report_out) Wakes ranges of a virtual pool at the addresses that they had.
-    # When it fails all of them sleep as before, and the call may be repeated; only where the
-    # device, or host memory, fails once more while that is undone, the part that it concerns is
-    # awake.
+    # When it fails all of them sleep as before, with all that is kept of them, and the call may be
+    # repeated. Pages that the device then refuses to unmap count as used until they are.
     ferrum_vpool_wake: Callable[..., int]
     # (vpool, tag, asleep_out) Says whether a tag of a virtual pool sleeps (1) or not (0).
     ferrum_vpool_is_asleep: Callable[..., int]

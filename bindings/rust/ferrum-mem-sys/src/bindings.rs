@@ -324,8 +324,10 @@ pub const FERRUM_BACKING_SHAREABLE: ferrum_backing = 2;
 /// In ordinary memory of this process.
 pub const FERRUM_SLEEP_HOST: ferrum_sleep_backing = 0;
 /// In a file, with checksums that are compared at waking. It is the process's own: it
-/// is removed when all of it has woken or was freed, or its pool or model ends. That of
-/// a process that was killed is removed by the next sleep with a file there.
+/// is removed when all of it has woken or was freed, or its pool or model ends, unless
+/// another file has its name by then. That of a process that was killed is removed by
+/// the next sleep with a file there, which knows it by how it begins and by its lock:
+/// no other file is touched, whatever it is called.
 pub const FERRUM_SLEEP_FILE: ferrum_sleep_backing = 1;
 /// Nowhere: what wakes is zeros.
 pub const FERRUM_SLEEP_DISCARD: ferrum_sleep_backing = 2;
@@ -2160,9 +2162,9 @@ pub struct ferrum_sleep_config {
     /// Only the work that is queued on this stream now is waited for; {0}: all work of
     /// the device.
     pub stream: ferrum_stream,
-    /// How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
-    /// over everything is as before, and the call FERRUM_ERROR_TIMEOUT. 0: the call
-    /// takes the time of its copies, but is FERRUM_ERROR_TIMEOUT at once if it has to
+    /// How long the call may take until all is copied, in nanoseconds, or
+    /// FERRUM_WAIT_FOREVER. When it is over everything is as before, and the call
+    /// FERRUM_ERROR_TIMEOUT. 0: the call takes the time of its copies, but is FERRUM_ERROR_TIMEOUT at once if it has to
     /// wait for queued work, another call or an allocation under way.
     pub timeout_ns: u64,
     /// Copies that run at once, each on a stream of its own, at most 64; 0: the library
@@ -2197,7 +2199,8 @@ impl Default for ferrum_sleep_config {
 pub struct ferrum_sleep_report {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Memory that was given up.
+    /// Memory that was given up: that of all that went to sleep, but for pages that the
+    /// device refused to unmap.
     pub released_bytes: u64,
     pub elapsed_ns: u64,
     /// The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was
@@ -4412,7 +4415,8 @@ extern "C" {
     ///
     /// kind is device, monitor, placement, tracker, generic_pool, stream, event, pool, block
     /// (of a pool), vpool, shared_pool, range (that is mapped or sleeps in one of the two,
-    /// with "model" in a shared one), manager, memory, gpu_manager, buffer or registration. bytes is what was asked for; age_ns is
+    /// with "model" in a shared one), manager, memory, gpu_manager, buffer or registration
+    /// (whose "callback" says what it is of, and whether that has ended). bytes is what was asked for; age_ns is
     /// the time since it was made or allocated, 0 for blocks of pools without tracking;
     /// call_site, the innermost function first, is there for blocks of pools with
     /// FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
@@ -5063,7 +5067,10 @@ extern "C" {
     /// Returns FERRUM_ERROR_INVALID_OFFSET for a range that is neither, or that ends
     /// outside; FERRUM_ERROR_INVALID_SIZE for a size of 0;
     /// FERRUM_ERROR_NOT_MAPPED, with offset and size of the first page that is
-    /// not mapped.
+    /// not mapped; FERRUM_ERROR_BUSY while a call that puts a part of it to sleep
+    /// or wakes it is under way: once that has ended it can be freed, asleep or
+    /// awake; FERRUM_ERROR_INVALID_STATE where a part of it sleeps and a part does
+    /// not. Then nothing has changed.
     pub fn ferrum_vpool_deallocate(
         vpool: ferrum_vpool,
         offset_bytes: u64,
@@ -5238,6 +5245,9 @@ extern "C" {
     ///
     /// - `offset_bytes,size_bytes`: as for ferrum_vpool_deallocate.
     /// - `stream`: optional: the stream that used the range last.
+    ///
+    /// Returns as ferrum_vpool_deallocate, FERRUM_ERROR_BUSY during a sleep or wake of the
+    /// range included; FERRUM_ERROR_MODEL_NOT_FOUND.
     pub fn ferrum_shared_pool_deallocate(
         pool: ferrum_shared_pool,
         model: *const c_char,
@@ -5354,19 +5364,19 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Puts ranges of a virtual pool to sleep, when the work is done that the settings
-    /// name. What slept before stays as it is. Memory goes back as it is copied, so that
-    /// little is there twice. A call that fails changes nothing and may be repeated; only
-    /// where the device fails once more, or has no memory, while that is undone, the part
-    /// that it concerns sleeps, with its bytes.
+    /// name. What slept before stays as it is. A call that fails changes nothing and may be
+    /// repeated. Where the device refuses to unmap a part, and also to take that back, the
+    /// call goes on instead and works: all of it sleeps, and that part is not given up.
     ///
     /// - `config`: settings, or NULL for FERRUM_SLEEP_CONFIG_INIT.
     /// - `report_out`: optional, may be NULL.
     ///
     /// Returns FERRUM_ERROR_INVALID_STATE when the tag, or everything, sleeps already, and
     /// in a host function; FERRUM_ERROR_NOT_FOUND for a tag that no range has;
-    /// FERRUM_ERROR_RESOURCE_EXHAUSTED when host memory or the disk is full;
-    /// FERRUM_ERROR_IO and FERRUM_ERROR_PERMISSION_DENIED for the file, with its
-    /// name; FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_INVALID_ARGUMENT.
+    /// FERRUM_ERROR_RESOURCE_EXHAUSTED when host memory, the disk or the process's
+    /// bound on the size of files (RLIMIT_FSIZE) is used up; FERRUM_ERROR_IO and
+    /// FERRUM_ERROR_PERMISSION_DENIED for the file, with its name;
+    /// FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_INVALID_ARGUMENT.
     pub fn ferrum_vpool_sleep(
         vpool: ferrum_vpool,
         config: *const ferrum_sleep_config,
@@ -5374,8 +5384,8 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Wakes ranges of a virtual pool at the addresses that they had. When it fails all of
-    /// them sleep as before, and the call may be repeated; only where the device, or host
-    /// memory, fails once more while that is undone, the part that it concerns is awake.
+    /// them sleep as before, with all that is kept of them, and the call may be repeated.
+    /// Pages that the device then refuses to unmap count as used until they are.
     ///
     /// - `config`: settings, or NULL for FERRUM_WAKE_CONFIG_INIT.
     /// - `report_out`: optional, may be NULL.
