@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import functools
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeVar
 
 from . import _abi, _callbacks, _native
-from ._owned import in_background
+from ._owned import end_beside, in_background
 from ._values import NS_PER_SECOND, nanoseconds
 from .errors import TimeoutError  # noqa: A004
 
@@ -51,13 +52,13 @@ async def in_thread(call: Callable[[], T], undo: Callable[[T], object] | None = 
 
     try:
         return await asyncio.get_running_loop().run_in_executor(None, run)
-    except asyncio.CancelledError:
+    except asyncio.CancelledError as error:
         with lock:
             is_abandoned = True
             left = list(results)
         if undo is not None:
             for result in left:
-                undo(result)
+                end_beside(error, "what the task had begun", functools.partial(undo, result))
         raise
 
 

@@ -33,6 +33,9 @@ class HostBuffer(_owned.Resource):
     Whoever looks into a block must wait for the asynchronous work on it himself.
     """
 
+    def _postpone(self) -> None:
+        """Nothing: somebody may look into it by the time that it could be ended."""
+
     def _host_range(self) -> tuple[int | None, int]:
         """Host address, or None where the host cannot address it, and length."""
         raise NotImplementedError

@@ -7,23 +7,31 @@ wrapper, so the order of ends is right even when the collector frees a whole
 cycle at once: an owner that is still in use is ended after the last of what
 hangs on it.
 
+At the end of a with statement that an exception leaves, that exception goes on.
+What could not be closed then is told of in a note of it, and is ended with the
+last of what hangs on it, or when it is collected.
+
 Finalisers run at any time on any thread, inside other code of this module too,
-so their path takes no lock: it relies on single list and set operations. In a
-forked child nothing here touches the library.
+so their path waits for no lock: it relies on single list and set operations, and
+on a thread of its own where a lock is taken. In a forked child nothing here
+touches the library.
 """
 
 from __future__ import annotations
 
 import _thread
+import contextlib
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
 from . import _abi, _native
 from .errors import InvalidHandleError, ViewExistsError
+
+V = TypeVar("V")
 
 # Held while it is decided that memory with no view on it goes away, and while a
 # view is made; never during a call of the library.
@@ -35,7 +43,7 @@ class Node:
 
     def __init__(self) -> None:
         self.below: set[Owned] = set()
-        # Collected by the garbage collector before what hangs here was ended.
+        # Collected, or left with an exception, before what hangs here was ended.
         self.waiting: list[Owned] = []
 
     def add(self, owned: Owned) -> None:
@@ -51,7 +59,8 @@ class Node:
                 owned = self.waiting.pop()
             except IndexError:
                 return
-            owned.end_unowned()
+            owned.is_waiting = False
+            owned.end_quietly()
 
     def everything_below(self) -> Iterable[Owned]:
         for owned in list(self.below):
@@ -85,6 +94,11 @@ class Owned(Node):
         # Set while an end that views would make dangerous is on its way.
         self.doomed = False
         self.views: set[object] = set()
+        # Nobody has the wrapper any more.
+        self.is_abandoned = False
+        # It is to be ended as soon as nothing hangs on it, and stands in a list for that.
+        self.is_postponed = False
+        self.is_waiting = False
         self._end = end
         self._parent = parent
         self._at_end = at_end
@@ -109,7 +123,11 @@ class Owned(Node):
             if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
                 for owned in doomed:
                     owned.doomed = False
-                _native.check(status)
+                # Before anything else of this thread may fail.
+                failure = _native.error_of(status)
+                if self.is_postponed:
+                    self._wait()
+                raise failure
             self.finish(doomed)
             # What is damaged is gone all the same.
             _native.check(status)
@@ -139,29 +157,56 @@ class Owned(Node):
         """Called when the wrapper was collected: warns and ends the object."""
         if self.ended or _native.is_forked():
             return
+        self.is_abandoned = True
+        if self.is_waiting:
+            # A note has told of it.
+            return
         try:
             warnings.warn(f"unclosed ferrum_mem.{self.label}", ResourceWarning, stacklevel=2)
         finally:
             if threading.get_ident() in _native.callback_threads:
-                in_background(self.end_unowned)
+                in_background(self.end_quietly)
             else:
-                self.end_unowned()
+                self.end_quietly()
 
-    def end_unowned(self) -> None:
-        """Ends what has no wrapper any more; there is nobody to tell of a failure."""
-        status = self._end(0)
+    def postpone(self) -> None:
+        """Has the object ended with the last of what hangs on it, if anything does."""
+        if not self.ended and self.subject().below and not _native.is_forked():
+            self.is_postponed = True
+            self._wait()
+
+    def _wait(self) -> None:
         subject = self.subject()
-        if status != _abi.FERRUM_ERROR_BUSY:
-            self.finish()
-        elif subject.below:
+        if not self.is_waiting:
+            self.is_waiting = True
             subject.waiting.append(self)
-            subject.retry()
-        elif self.may_force:
+        subject.retry()
+
+    def end_quietly(self, may_wait: bool = False) -> None:
+        """Ends what has no wrapper any more, or was postponed; there is nobody to tell of
+        a failure."""
+        if not self._closing.acquire(blocking=may_wait):
+            in_background(lambda: self.end_quietly(True))
+            return
+        try:
+            if self.ended:
+                return
+            status = self._end(0)
+            if status != _abi.FERRUM_ERROR_BUSY:
+                self.finish()
+                return
+        finally:
+            self._closing.release()
+        if self.subject().below:
+            self._wait()
+        elif self.is_abandoned and self.may_force:
             in_background(self._force)
 
     def _force(self) -> None:
-        self._end(_abi.FERRUM_FORCE)
-        self.finish()
+        with self._closing:
+            if not self.ended:
+                self._end(_abi.FERRUM_FORCE)
+                self.finish()
 
 
 def doom(doomed: Iterable[Owned], label: str) -> None:
@@ -194,13 +239,48 @@ def in_background(action: Callable[[], None]) -> None:
         return
 
 
+def end_beside(error: BaseException, label: str, end: Callable[[], object]) -> bool:
+    """Ends something while an exception is in flight, which is to go on.
+
+    A failure becomes a note of the exception, or a warning where exceptions have no
+    notes. Whether it was ended.
+    """
+    try:
+        end()
+    except Exception as failure:
+        text = f"{label} could not be closed: {type(failure).__name__}: {failure}"
+        add_note = getattr(error, "add_note", None)
+        if add_note is not None:
+            add_note(text)
+            return False
+        with contextlib.suppress(ResourceWarning):
+            warnings.warn(text, ResourceWarning, stacklevel=3)
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def ending(value: V, label: str, end: Callable[[], object]) -> Iterator[V]:
+    """A context that gives a value and ends something."""
+    try:
+        yield value
+    except BaseException as error:
+        end_beside(error, label, end)
+        raise
+    end()
+
+
 R = TypeVar("R", bound="Resource")
 
 
 class Resource:
     """A wrapper of a native object.
 
-    A context manager. close() may be called again and again. Safe for use by
+    A context manager: its end closes the object. When that fails it raises, unless an
+    exception leaves the context: that one goes on, with a note of the failure, and the
+    object is ended with the last of what hangs on it.
+
+    close() may be called again and again. Safe for use by
     several threads. One that is collected without close() gives a
     ResourceWarning and is closed then. In a forked child close() does nothing.
     """
@@ -241,7 +321,14 @@ class Resource:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        if error is None:
+            self.close()
+        elif not end_beside(error, self._owned.label, self.close):
+            self._postpone()
+
+    def _postpone(self) -> None:
+        """Called when the object could not be closed and nobody is asked again."""
+        self._owned.postpone()
 
     def __repr__(self) -> str:
         state = " (closed)" if self._owned.ended else ""

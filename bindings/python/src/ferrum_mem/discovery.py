@@ -7,6 +7,7 @@ import enum
 from dataclasses import dataclass
 
 from . import _abi, _library, _native
+from ._owned import ending
 from ._values import i32, u64
 from .devices import Device
 
@@ -135,11 +136,13 @@ def init_backend_with_memory_check(
         )
     )
     choice = _choice(raw)
-    try:
-        # One device has one handle: this is a second open of it.
-        device = Device(choice.device_id)
-    finally:
+
+    def close() -> None:
         _native.check(functions.ferrum_device_close(handle, 0))
+
+    # One device has one handle: the second open of it is what the caller gets.
+    with ending(choice, f"Device {choice.device_id}", close):
+        device = Device(choice.device_id)
     return device, choice
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from . import _abi, _async, _callbacks, _native
-from ._owned import Owned, Resource
+from ._owned import Owned, Resource, end_beside, ending
 from ._values import u64
 from .devices import Device, Registration
 from .errors import InvalidOffsetError
@@ -277,8 +277,8 @@ class GpuMemoryManager(Resource):
             buffer = self.allocate(view.nbytes // width, dtype, place=Place.CPU, tag=tag)
         try:
             buffer.write(data)
-        except BaseException:
-            buffer.close()
+        except BaseException as error:
+            end_beside(error, buffer._owned.label, buffer.close)
             raise
         return buffer
 
@@ -478,11 +478,8 @@ class FallbackBuffer(Resource):
     @contextmanager
     def pinned(self) -> Iterator[int]:
         """The address, which stays as long as the context lasts."""
-        address = self.pin()
-        try:
+        with ending(self.pin(), f"a pin of the {self._owned.label}", self.unpin) as address:
             yield address
-        finally:
-            self.unpin()
 
     def write(self, data: Any, offset_bytes: int = 0) -> None:
         """Copies bytes into the buffer, wherever it is.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _abi, _async, _native
 from ._async import Queued
 from ._dlpack import DeviceArray
-from ._owned import Owned
+from ._owned import Owned, end_beside, ending
 from ._values import u32, u64
 from .errors import InvalidOffsetError
 from .mappings import AdvancedBlock, end_block
@@ -77,11 +77,8 @@ class Memory(AdvancedBlock, DeviceArray):
     @contextlib.contextmanager
     def pinned(self) -> Iterator[int]:
         """The block's address, which stays as long as the context lasts."""
-        address = self.pin()
-        try:
+        with ending(self.pin(), f"a pin of the {self._owned.label}", self.unpin) as address:
             yield address
-        finally:
-            self.unpin()
 
     @property
     def buffer(self) -> Any:
@@ -92,8 +89,8 @@ class Memory(AdvancedBlock, DeviceArray):
         self.pin()
         try:
             array = super().buffer
-        except BaseException:
-            self.unpin()
+        except BaseException as error:
+            end_beside(error, f"a pin of the {self._owned.label}", self.unpin)
             raise
         # Called before what counts the view, so that close() after the view works.
         unpin = _native.library().ferrum_unpin

@@ -7,7 +7,7 @@ import ctypes
 from collections.abc import Callable
 
 from . import _abi, _async, _callbacks, _native
-from ._owned import Owned, Resource
+from ._owned import Owned, Resource, end_beside
 from ._waits import wait
 from .devices import Device
 from .errors import FerrumError
@@ -193,8 +193,8 @@ class Event(Resource):
         try:
             stream.wait_event(self)
             reached = _async.mark(stream._handle, end=stream._end_quietly)
-        except BaseException:
-            stream.close(force=True)
+        except BaseException as error:
+            end_beside(error, stream._owned.label, lambda: stream.close(force=True))
             raise
         await reached
 
