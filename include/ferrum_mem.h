@@ -4433,7 +4433,7 @@ typedef struct ferrum_foreign_stream {
     uint32_t struct_size;
     uint32_t reserved;
     /** Handle in the runtime of the device's vendor, such as a CUstream; 0 on host
-     *  devices, where enqueue is given. */
+     *  devices, where enqueue is given. It names one queue, whichever thread uses it. */
     uint64_t native_handle;
     ferrum_enqueue_fn enqueue;
     void *user_data;
@@ -4452,7 +4452,9 @@ typedef struct ferrum_foreign_stream {
  * alone; it must stay valid until then, as must user_data. A stream that never
  * calls the work is waited for for ever.
  *
- * @return FERRUM_ERROR_UNSUPPORTED for a device that cannot;
+ * @return FERRUM_ERROR_UNSUPPORTED for a device that cannot, and for a handle that is
+ *         another queue in each thread, as CUDA's 2 is: what one thread freed would be
+ *         another's at once;
  *         FERRUM_ERROR_NULL_POINTER without enqueue on a host device.
  */
 FERRUM_API ferrum_status

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -18,6 +19,8 @@ constexpr int devices_max = 64;
 constexpr uint64_t alignment_bytes = 512;
 // The handle of CUDA's legacy default stream, which frameworks call 0.
 constexpr uint64_t legacy_stream = 1;
+// The handle of the default stream of whichever thread uses it.
+constexpr uint64_t per_thread_stream = 2;
 
 // The captures that PyTorch has announced. It does so before they begin, so a
 // graph of the pool begins with the first allocation of a stream that captures.
@@ -36,6 +39,7 @@ struct Device {
     ferrum_pool pool = {};
     std::shared_mutex lock;
     std::unordered_map<uint64_t, ferrum_stream> streams;
+    ferrum_stream idle = {}; // no work is ever queued there
     std::mutex graphs_lock;
     std::atomic<int> announced_count{0};
     std::vector<Announced> announced;
@@ -76,10 +80,12 @@ Device *find(int ordinal) {
     return &device;
 }
 
-// The stream's handle, kept for good: frameworks reuse their streams.
+// The stream in whose order memory is freed, kept for good: frameworks reuse
+// their streams.
 ferrum_status stream_of(Device &device, void *native, ferrum_stream *out) {
     uint64_t key = reinterpret_cast<uintptr_t>(native);
-    if (key == 0)
+    // The legacy stream waits for the work of every thread's stream.
+    if (key == 0 || key == per_thread_stream)
         key = legacy_stream;
     {
         std::shared_lock<std::shared_mutex> reading(device.lock);
@@ -101,6 +107,51 @@ ferrum_status stream_of(Device &device, void *native, ferrum_stream *out) {
     if (status == FERRUM_OK)
         device.streams.emplace(key, *out);
     return status;
+}
+
+// The stream that memory is allocated for. Streams of threads share one handle, so
+// what one of them freed must not go to another at once: they allocate for a
+// stream that is always idle, where nothing comes before the work that the legacy
+// stream waited for at the free has passed.
+ferrum_status stream_for(Device &device, void *native, ferrum_stream *out) {
+    if (reinterpret_cast<uintptr_t>(native) != per_thread_stream)
+        return stream_of(device, native, out);
+    {
+        std::shared_lock<std::shared_mutex> reading(device.lock);
+        *out = device.idle;
+    }
+    if (out->id != 0)
+        return FERRUM_OK;
+    std::unique_lock<std::shared_mutex> writing(device.lock);
+    ferrum_status status = FERRUM_OK;
+    if (device.idle.id == 0)
+        status = ferrum_stream_create(device.handle, &device.idle);
+    *out = device.idle;
+    return status;
+}
+
+// A graph's own memory is had by the capture of its stream, which the idle one is
+// not.
+bool captures_on_thread(Device &device, void *native) {
+    if (reinterpret_cast<uintptr_t>(native) != per_thread_stream)
+        return false;
+    std::lock_guard<std::mutex> held(device.graphs_lock);
+    for (Announced &one : device.announced)
+        if (one.is_of_capture(native))
+            return true;
+    return false;
+}
+
+// CuPy's word for its default stream is 0 in either of its modes. It reads the
+// variable when it is imported.
+void *cupy_stream(void *native) {
+    static const bool per_thread = [] {
+        const char *mode = std::getenv("CUPY_CUDA_PER_THREAD_DEFAULT_STREAM");
+        return mode != nullptr && std::atoi(mode) != 0;
+    }();
+    return native == nullptr && per_thread
+               ? reinterpret_cast<void *>(uintptr_t(per_thread_stream))
+               : native;
 }
 
 void begin_graph(Device &device, void *native, ferrum_stream stream) {
@@ -130,10 +181,15 @@ void *allocate(size_t size_bytes, int ordinal, void *native) {
         throw std::runtime_error("ferrum_mem: " + device->message);
     ferrum_stream stream;
     ferrum_address address;
-    if (stream_of(*device, native, &stream) != FERRUM_OK)
+    if (stream_for(*device, native, &stream) != FERRUM_OK)
         throw std::runtime_error("ferrum_mem: " + last_message());
-    if (device->announced_count != 0)
+    if (device->announced_count != 0) {
+        if (captures_on_thread(*device, native))
+            throw std::runtime_error(
+                "ferrum_mem: the per-thread default stream "
+                "captures: capture a stream of its own");
         begin_graph(*device, native, stream);
+    }
     if (ferrum_pool_alloc(device->pool, size_bytes, stream, &address) !=
         FERRUM_OK)
         throw std::runtime_error("ferrum_mem: " + last_message());
@@ -241,11 +297,11 @@ void ferrum_torch_release_graphs(int ordinal, ferrum_torch_graphs graphs) {
 }
 
 void *ferrum_cupy_malloc(void *stream, size_t size_bytes, int device) {
-    return allocate(size_bytes, device, stream);
+    return allocate(size_bytes, device, cupy_stream(stream));
 }
 
 void ferrum_cupy_free(void *stream, void *address, int device) {
-    deallocate(address, device, stream);
+    deallocate(address, device, cupy_stream(stream));
 }
 
 ferrum_status ferrum_allocator_pool(int device, ferrum_pool *pool_out) {

@@ -4,7 +4,9 @@
  * There is one pool for each CUDA device, made at the first use of the device and
  * kept until the process ends. Work that uses freed memory is waited for by the
  * order of streams: memory that was freed on a stream goes to that stream again at
- * once, and to another one only when the work that was queued by then is done.
+ * once, and to another one only when the work that was queued by then is done. The
+ * per-thread default stream, 2, is another one in each thread: from there memory
+ * goes to nobody before the work of all threads' default streams is done.
  *
  * All functions may be called from any thread. Those that are told to allocate
  * throw std::runtime_error, with the library's message, when they cannot: both
@@ -49,7 +51,8 @@ ferrum_torch_release_graphs(int device, ferrum_torch_graphs graphs);
 #endif
 
 /** For cupy.cuda.CFunctionAllocator, whose first argument is stream: the
- *  cudaStream_t that CuPy works on, 0 for its default. */
+ *  cudaStream_t that CuPy works on, 0 for its default: that of the thread where
+ *  CUPY_CUDA_PER_THREAD_DEFAULT_STREAM is set and not 0. */
 FERRUM_ALLOCATOR_API void *ferrum_cupy_malloc(void *stream, size_t size_bytes,
                                               int device);
 FERRUM_ALLOCATOR_API void ferrum_cupy_free(void *stream, void *address,

@@ -15,6 +15,9 @@ var (
 	_ device.EventAdopter  = (*openDevice)(nil)
 )
 
+// streamPerThread is the number of CU_STREAM_PER_THREAD.
+const streamPerThread = 2
+
 // Adopt asks the driver whose memory it is, and takes what this device, or the process
 // as page-locked or managed memory, has in one piece.
 func (o *openDevice) Adopt(addr device.Addr, size uint64) error {
@@ -102,16 +105,22 @@ func (o *openDevice) Disown(addr device.Addr, size uint64) error {
 	return nil
 }
 
-// AdoptStream takes a CUstream of the device's primary context, or 1 for the legacy
-// default stream, or 2 for that of the calling thread. A number that is no stream may
-// end the process in the driver.
+// AdoptStream takes a CUstream of the device's context, or 1 for the legacy default
+// stream. 2, CUDA's name for the default stream of whichever thread calls, is refused: a
+// Stream means the same queue on every thread, and memory that was freed on it may be had
+// on it again at once. A number that is no stream may end the process in the driver.
 func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, error) {
 	const op = "cuda.adopt_stream"
 	if foreign.Native == 0 {
 		if foreign.Enqueue != nil {
 			return nil, o.errorf(device.CodeUnsupported, op, "enqueue: streams of CUDA are named by their handle")
 		}
-		return nil, o.errorf(device.CodeInvalidArgument, op, "native handle 0: want a CUstream, 1 (legacy) or 2 (per thread)")
+		return nil, o.errorf(device.CodeInvalidArgument, op, "native handle 0: want a CUstream, or 1 for the legacy default stream")
+	}
+	if foreign.Native == streamPerThread {
+		return nil, o.errorf(device.CodeUnsupported, op,
+			"native handle 2: is the per-thread default stream, another queue in each thread, and this stream is to be one for all: "+
+				"adopt a stream that was made, or 1, the legacy default stream, which waits for the work of every thread's")
 	}
 	s := &stream{owner: o, handle: uintptr(foreign.Native), foreign: true}
 	err := o.within(op, func() error {

@@ -94,7 +94,7 @@ func TestStreamsOfOthers(t *testing.T) {
 		sim.must("cuCtxPopCurrent_v2", dl.Pointer(&popped))
 		return nil
 	}))
-	for i, native := range []uint64{uint64(theirs), 1, 2} {
+	for i, native := range []uint64{uint64(theirs), 1} {
 		s, err := o.AdoptStream(device.ForeignStream{Native: native})
 		require.NoError(t, err)
 		require.NoError(t, s.Fill(addr, device.Pattern{Value: uint32(i + 1), WidthBytes: 1}, 64<<10))
@@ -111,6 +111,8 @@ func TestStreamsOfOthers(t *testing.T) {
 		_, err := o.AdoptStream(wrong)
 		requireCode(t, device.CodeInvalidArgument, err)
 	}
+	_, err = o.AdoptStream(device.ForeignStream{Native: streamPerThread})
+	require.Contains(t, requireCode(t, device.CodeUnsupported, err).Message, "per-thread default stream")
 	_, err = o.AdoptStream(device.ForeignStream{Enqueue: func(func()) error { return nil }})
 	requireCode(t, device.CodeUnsupported, err)
 	require.NoError(t, o.within("test", func() error {

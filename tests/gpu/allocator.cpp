@@ -185,6 +185,63 @@ void busy(unsigned number) {
     CU(cuStreamSynchronize)(stream);
 }
 
+// Handle 2 is another stream in each thread: what one freed behind its work goes
+// to another only after that work, also where a third one freed it.
+void streams_of_threads() {
+    static gate held = GATE;
+    static void *const per_thread = reinterpret_cast<void *>(uintptr_t(2));
+    const size_t size = 1 << 20;
+    static void *a, *b;
+    unsigned char byte = 0;
+    const auto on_thread = [](void (*run)()) {
+        std::thread([run] {
+            if (CU(cuCtxSetCurrent)(context) != CUDA_SUCCESS)
+                abort();
+            run();
+        }).join();
+    };
+    a = ferrum_cupy_malloc(per_thread, size, ordinal);
+    on_thread([] {
+        CUDA_OK(CU(cuLaunchHostFunc)(CU_STREAM_PER_THREAD, gate_wait, &held));
+        CUDA_OK(
+            CU(cuMemsetD8Async)(address_of(a), 1, size, CU_STREAM_PER_THREAD));
+    });
+    on_thread([] { ferrum_cupy_free(per_thread, a, ordinal); });
+    on_thread([] {
+        b = ferrum_cupy_malloc(per_thread, size, ordinal);
+        CUDA_OK(
+            CU(cuMemsetD8Async)(address_of(b), 2, size, CU_STREAM_PER_THREAD));
+    });
+    CHECK(a != b);
+    gate_open(&held);
+    CUDA_OK(CU(cuCtxSynchronize)());
+    CUDA_OK(CU(cuMemcpyDtoH)(&byte, address_of(b) + size - 1, 1));
+    CHECK(byte == 2);
+    ferrum_torch_record_stream(b, per_thread);
+    ferrum_cupy_free(per_thread, b, ordinal);
+    // The memory comes back.
+    CUDA_OK(CU(cuCtxSynchronize)());
+    uint64_t released = 0;
+    OK(ferrum_allocator_trim(ordinal, &released));
+    CHECK(released >= size);
+}
+
+// A graph cannot have memory of its own there, and that is said.
+void a_thread_that_captures() {
+    const ferrum_torch_graphs graphs = {0, 2};
+    bool refused = false;
+    ferrum_torch_begin_graph(ordinal, graphs, [](void *) { return true; });
+    try {
+        ferrum_torch_alloc(1 << 20, ordinal,
+                           reinterpret_cast<void *>(uintptr_t(2)));
+    } catch (const std::runtime_error &error) {
+        refused =
+            std::string(error.what()).find("per-thread") != std::string::npos;
+    }
+    CHECK(refused);
+    ferrum_torch_end_graph(ordinal, graphs);
+}
+
 void several_threads() {
     std::vector<std::thread> threads;
     for (unsigned i = 1; i <= 4; i++)
@@ -253,6 +310,8 @@ int main() {
     check_run("the cache can be emptied", the_cache_can_be_emptied);
     check_run("what cannot be had is thrown", what_cannot_be_had_is_thrown);
     check_run("as CuPy calls it", as_cupy_calls_it);
+    check_run("streams of threads", streams_of_threads);
+    check_run("a thread that captures", a_thread_that_captures);
     check_run("several threads", several_threads);
     check_run("memory of a graph", memory_of_a_graph);
     return check_end();

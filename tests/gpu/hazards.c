@@ -48,6 +48,25 @@ static void a_destroyed_stream(void) {
     OK(ferrum_pool_destroy(pool, FERRUM_FORCE));
 }
 
+/* Handle 2 is another stream in each thread, so no stream of the library can
+ * stand for it; the legacy one waits for all of them. */
+static void a_stream_in_each_thread(void) {
+    ferrum_foreign_stream foreign = FERRUM_FOREIGN_STREAM_INIT;
+    ferrum_error_info why = FERRUM_ERROR_INFO_INIT;
+    ferrum_stream stream = {1};
+    foreign.native_handle = (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD;
+    GIVES(FERRUM_ERROR_UNSUPPORTED,
+          ferrum_stream_adopt(device, &foreign, &stream));
+    CHECK(stream.id == 0);
+    ferrum_last_error(&why);
+    CHECK(strstr(why.message, "per-thread default stream") != NULL);
+    foreign.native_handle = 0;
+    GIVES(FERRUM_ERROR_INVALID_ARGUMENT,
+          ferrum_stream_adopt(device, &foreign, &stream));
+    stream = adopt(CU_STREAM_LEGACY);
+    OK(ferrum_stream_destroy(stream, 0));
+}
+
 static void all_is_given_back(void) {
     ferrum_statistics books = FERRUM_STATISTICS_INIT;
     OK(ferrum_device_get_statistics(device, &books));
@@ -67,6 +86,7 @@ int main(void) {
     OK(ferrum_init(NULL));
     OK(ferrum_device_open(device_id(), &device));
     check_run("a destroyed stream", a_destroyed_stream);
+    check_run("a stream in each thread", a_stream_in_each_thread);
     check_run("all is given back", all_is_given_back);
     return check_end();
 }

@@ -95,8 +95,8 @@ void config_read(Config *config) {
         refuse("SIMCUDA_GRANULARITY", getenv("SIMCUDA_GRANULARITY"));
     config->jitter_us = (unsigned)number("SIMCUDA_JITTER_US", 100);
     config->seed = number("SIMCUDA_SEED", 1);
-    config->stale_stream = (CUresult)number("SIMCUDA_STALE_STREAM",
-                                            CUDA_ERROR_INVALID_HANDLE);
+    config->stale_stream =
+        (CUresult)number("SIMCUDA_STALE_STREAM", CUDA_ERROR_INVALID_HANDLE);
     config->integrated = number("SIMCUDA_INTEGRATED", 0) != 0;
     snprintf(config->name, sizeof config->name, "%s",
              name != NULL ? name : "Simulated CUDA GPU");

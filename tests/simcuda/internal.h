@@ -76,7 +76,8 @@ struct Device {
 struct Context {
     Object object;
     Device *device;
-    uint64_t number; /* never used again, also not by a primary one made again */
+    uint64_t
+        number; /* never used again, also not by a primary one made again */
     bool primary;
     unsigned flags;
     CUresult sticky;

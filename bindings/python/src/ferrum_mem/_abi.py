@@ -3031,7 +3031,7 @@ class ferrum_foreign_stream(ctypes.Structure):
     struct_size: int
     reserved: int
     # Handle in the runtime of the device's vendor, such as a CUstream; 0 on host devices, where
-    # enqueue is given.
+    # enqueue is given. It names one queue, whichever thread uses it.
     native_handle: int
     enqueue: Any
     user_data: int | None

@@ -136,7 +136,8 @@ def cupy_allocator(stream: int = 0) -> Any:
 
     Args:
         stream: the one that CuPy works on while it allocates with this, such as
-            cupy.cuda.Stream.ptr; CuPy does not say so itself. 0: its default.
+            cupy.cuda.Stream.ptr; CuPy does not say so itself. 0: its default, which is
+            that of each thread where CUPY_CUDA_PER_THREAD_DEFAULT_STREAM says so.
 
     Returns:
         A cupy.cuda.CFunctionAllocator, whose malloc is for cupy.cuda.set_allocator.

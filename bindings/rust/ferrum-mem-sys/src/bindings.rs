@@ -3226,7 +3226,7 @@ pub struct ferrum_foreign_stream {
     pub struct_size: u32,
     pub reserved: u32,
     /// Handle in the runtime of the device's vendor, such as a CUstream; 0 on host
-    /// devices, where enqueue is given.
+    /// devices, where enqueue is given. It names one queue, whichever thread uses it.
     pub native_handle: u64,
     pub enqueue: ferrum_enqueue_fn,
     pub user_data: *mut c_void,
@@ -6332,7 +6332,9 @@ extern "C" {
     /// alone; it must stay valid until then, as must user_data. A stream that never
     /// calls the work is waited for for ever.
     ///
-    /// Returns FERRUM_ERROR_UNSUPPORTED for a device that cannot;
+    /// Returns FERRUM_ERROR_UNSUPPORTED for a device that cannot, and for a handle that is
+    /// another queue in each thread, as CUDA's 2 is: what one thread freed would be
+    /// another's at once;
     /// FERRUM_ERROR_NULL_POINTER without enqueue on a host device.
     pub fn ferrum_stream_adopt(
         device: ferrum_device,
