@@ -72,7 +72,7 @@ func fmgo_model_allocate(pool C.uint64_t, model *C.char, request *C.ferrum_model
 	if wanted.Placed, err = truth("request->at_offset", request.at_offset); err != nil {
 		return fail(err)
 	}
-	made, err := lib.ModelAllocate(ref, wanted)
+	made, err := lib.ModelAllocate(ref, wanted, uint64(request.stream.id))
 	if err != nil {
 		return fail(err)
 	}
@@ -89,6 +89,16 @@ func fmgo_model_deallocate(pool C.uint64_t, model *C.char, offset, size, stream 
 		return fail(err)
 	}
 	return done(lib.ModelDeallocate(ref, rangeOf(offset, size), uint64(stream)))
+}
+
+//export fmgo_model_record_stream
+func fmgo_model_record_stream(pool C.uint64_t, model *C.char, offset, size, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	ref, err := modelOf(pool, model)
+	if err != nil {
+		return fail(err)
+	}
+	return done(lib.ModelRecordStream(ref, rangeOf(offset, size), uint64(stream)))
 }
 
 //export fmgo_model_is_mapped

@@ -62,7 +62,7 @@ func fmgo_vpool_allocate_with(handle C.uint64_t, request *C.ferrum_vpool_request
 	addr, err := lib.VPoolAllocate(uint64(handle), vmm.AllocateRequest{
 		OffsetBytes: uint64(request.offset_bytes), SizeBytes: uint64(request.size_bytes), Tag: tag,
 		Wait: timeoutOf(request.asleep_wait_ns),
-	})
+	}, uint64(request.stream.id))
 	return give(out, addr, err)
 }
 

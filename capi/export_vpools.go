@@ -52,7 +52,7 @@ func fmgo_vpool_allocate(handle, offset, size C.uint64_t, tag *C.char, out *C.ui
 		return fail(err)
 	}
 	addr, err := lib.VPoolAllocate(uint64(handle),
-		vmm.AllocateRequest{OffsetBytes: uint64(offset), SizeBytes: uint64(size), Tag: name})
+		vmm.AllocateRequest{OffsetBytes: uint64(offset), SizeBytes: uint64(size), Tag: name}, 0)
 	return give(out, addr, err)
 }
 
@@ -60,6 +60,12 @@ func fmgo_vpool_allocate(handle, offset, size C.uint64_t, tag *C.char, out *C.ui
 func fmgo_vpool_deallocate(handle, offset, size, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.VPoolDeallocate(uint64(handle), rangeOf(offset, size), uint64(stream)))
+}
+
+//export fmgo_vpool_record_stream
+func fmgo_vpool_record_stream(handle, offset, size, stream C.uint64_t) (status C.int32_t) {
+	defer guard(&status)
+	return done(lib.VPoolRecordStream(uint64(handle), rangeOf(offset, size), uint64(stream)))
 }
 
 //export fmgo_vpool_is_mapped

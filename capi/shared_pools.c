@@ -122,6 +122,17 @@ ferrum_status ferrum_shared_pool_deallocate(ferrum_shared_pool pool,
                                     size_bytes, stream.id));
 }
 
+ferrum_status ferrum_shared_pool_record_stream(ferrum_shared_pool pool,
+                                               const char *model,
+                                               uint64_t offset_bytes,
+                                               uint64_t size_bytes,
+                                               ferrum_stream stream) {
+    FM_ENTER();
+    FM_REQUIRE(model);
+    FM_RETURN(fmgo_model_record_stream(pool.id, (char *)model, offset_bytes,
+                                       size_bytes, stream.id));
+}
+
 ferrum_status ferrum_shared_pool_is_mapped(ferrum_shared_pool pool,
                                            const char *model,
                                            uint64_t offset_bytes,

@@ -61,6 +61,15 @@ ferrum_status ferrum_vpool_deallocate(ferrum_vpool vpool, uint64_t offset_bytes,
         fmgo_vpool_deallocate(vpool.id, offset_bytes, size_bytes, stream.id));
 }
 
+ferrum_status ferrum_vpool_record_stream(ferrum_vpool vpool,
+                                         uint64_t offset_bytes,
+                                         uint64_t size_bytes,
+                                         ferrum_stream stream) {
+    FM_ENTER();
+    FM_RETURN(fmgo_vpool_record_stream(vpool.id, offset_bytes, size_bytes,
+                                       stream.id));
+}
+
 ferrum_status ferrum_vpool_is_mapped(ferrum_vpool vpool, uint64_t offset_bytes,
                                      uint64_t size_bytes,
                                      uint32_t *mapped_out) {

@@ -2093,27 +2093,49 @@ FERRUM_API ferrum_status ferrum_vpool_allocate_tagged(
     const char *tag, ferrum_address *address_out);
 
 /**
- * Takes the memory of a range away, once the work that is queued on the stream
- * now is done; until then its pages count as used. Does not wait. The caller does
- * not touch the range any more from this call on.
+ * Takes the memory of a range away, once the work is done that is queued now on the
+ * streams that use it: the one that it was asked for on (ferrum_vpool_request), those
+ * that ferrum_vpool_record_stream named for a page of it, and the one named here.
+ * Until then its pages count as used. Does not wait. The caller does not touch the
+ * range any more from this call on. A stream that was destroyed had run dry, and is
+ * not waited for.
  *
  * @param offset_bytes,size_bytes  whole pages, of one allocation or of several,
  *                                 or exactly those of one allocation. Once a part
  *                                 of it was freed, what is left is freed by whole
  *                                 pages: its pages may be another one's by then.
- * @param stream                   optional: the stream that used the range last.
+ * @param stream                   one more stream that uses the range; {0}: none
+ *                                 but those that are known.
  * @return FERRUM_ERROR_INVALID_OFFSET for a range that is neither, or that ends
  *         outside; FERRUM_ERROR_INVALID_SIZE for a size of 0;
  *         FERRUM_ERROR_NOT_MAPPED, with offset and size of the first page that is
  *         not mapped; FERRUM_ERROR_BUSY while a call that puts a part of it to sleep
  *         or wakes it is under way: once that has ended it can be freed, asleep or
  *         awake; FERRUM_ERROR_INVALID_STATE where a part of it sleeps and a part does
- *         not. Then nothing has changed.
+ *         not, and while one of the streams captures. Then nothing has changed.
  */
 FERRUM_API ferrum_status ferrum_vpool_deallocate(ferrum_vpool vpool,
                                                  uint64_t offset_bytes,
                                                  uint64_t size_bytes,
                                                  ferrum_stream stream);
+
+/**
+ * Says that a stream uses every page that a range touches too, besides the one that
+ * the range was asked for on: once freed, the pages wait for the work that is queued
+ * on this stream at the time of their free as well. The range may be a part of an
+ * allocation, or of several.
+ *
+ * @param stream  {0}: the default stream.
+ * @return FERRUM_ERROR_INVALID_OFFSET for a range that ends outside;
+ *         FERRUM_ERROR_INVALID_SIZE for a size of 0; FERRUM_ERROR_NOT_MAPPED, with
+ *         offset and size of the first page that is not mapped;
+ *         FERRUM_ERROR_INVALID_STATE for a page that sleeps, and FERRUM_ERROR_BUSY for
+ *         one that is being put to sleep or woken.
+ */
+FERRUM_API ferrum_status ferrum_vpool_record_stream(ferrum_vpool vpool,
+                                                    uint64_t offset_bytes,
+                                                    uint64_t size_bytes,
+                                                    ferrum_stream stream);
 
 /**
  * Says whether every page that a range touches is mapped (1) or not (0); 0 for
@@ -2429,10 +2451,13 @@ typedef struct ferrum_model_request {
     /** How long to wait while the tag, the model or what is at that place sleeps,
      *  in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once. */
     uint64_t asleep_wait_ns;
+    /** What uses the range first: it is freed behind the work of this stream. {0}: the
+     *  default stream. */
+    ferrum_stream stream;
 } ferrum_model_request;
 
 /* clang-format off */
-#define FERRUM_MODEL_REQUEST_INIT {(uint32_t)sizeof(ferrum_model_request), 0, 0, 0, NULL, 0}
+#define FERRUM_MODEL_REQUEST_INIT {(uint32_t)sizeof(ferrum_model_request), 0, 0, 0, NULL, 0, {0}}
 /* clang-format on */
 
 /** As ferrum_shared_pool_allocate, with all that can be asked for. */
@@ -2444,8 +2469,7 @@ FERRUM_API ferrum_status ferrum_shared_pool_allocate_with(
 /**
  * Takes the memory of a range of a model away, as ferrum_vpool_deallocate.
  *
- * @param offset_bytes,size_bytes  as for ferrum_vpool_deallocate.
- * @param stream                   optional: the stream that used the range last.
+ * @param offset_bytes,size_bytes,stream  as for ferrum_vpool_deallocate.
  * @return as ferrum_vpool_deallocate, FERRUM_ERROR_BUSY during a sleep or wake of the
  *         range included; FERRUM_ERROR_MODEL_NOT_FOUND.
  */
@@ -2454,6 +2478,15 @@ FERRUM_API ferrum_status ferrum_shared_pool_deallocate(ferrum_shared_pool pool,
                                                        uint64_t offset_bytes,
                                                        uint64_t size_bytes,
                                                        ferrum_stream stream);
+
+/**
+ * As ferrum_vpool_record_stream, for a range of a model.
+ *
+ * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+ */
+FERRUM_API ferrum_status ferrum_shared_pool_record_stream(
+    ferrum_shared_pool pool, const char *model, uint64_t offset_bytes,
+    uint64_t size_bytes, ferrum_stream stream);
 
 /** As ferrum_vpool_is_mapped, for a range of a model. */
 FERRUM_API ferrum_status ferrum_shared_pool_is_mapped(ferrum_shared_pool pool,
@@ -2727,8 +2760,8 @@ typedef struct ferrum_sleep_config {
     /** Where FERRUM_SLEEP_FILE makes its file, less than FERRUM_PATH_MAX bytes; NULL or
      *  empty: the system's directory for temporary files. NULL with other backings. */
     const char *directory;
-    /** Only the work that is queued on this stream now is waited for; {0}: all work of
-     *  the device. */
+    /** Only the work is waited for that is queued now on this stream and on those that
+     *  use the ranges; {0}: all work of the device. */
     ferrum_stream stream;
     /** How long the call may take until all is copied, in nanoseconds, or
      *  FERRUM_WAIT_FOREVER. When it is over everything is as before, and the call
@@ -2849,10 +2882,11 @@ typedef struct ferrum_vpool_request {
     const char *tag;
     /** As in ferrum_model_request. */
     uint64_t asleep_wait_ns;
+    ferrum_stream stream;
 } ferrum_vpool_request;
 
 /* clang-format off */
-#define FERRUM_VPOOL_REQUEST_INIT {(uint32_t)sizeof(ferrum_vpool_request), 0, 0, 0, NULL, 0}
+#define FERRUM_VPOOL_REQUEST_INIT {(uint32_t)sizeof(ferrum_vpool_request), 0, 0, 0, NULL, 0, {0}}
 /* clang-format on */
 
 /**

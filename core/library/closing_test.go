@@ -188,7 +188,7 @@ func sharedWithModels(b *bench, dev uint64) uint64 {
 
 func useRange(offset uint64) func(b *bench, id uint64) (func() error, error) {
 	return func(b *bench, id uint64) (func() error, error) {
-		_, err := b.VPoolAllocate(id, vmm.AllocateRequest{OffsetBytes: offset, SizeBytes: page})
+		_, err := b.VPoolAllocate(id, vmm.AllocateRequest{OffsetBytes: offset, SizeBytes: page}, 0)
 		return ending(id, err, func(id uint64) error {
 			return b.VPoolDeallocate(id, library.ByteRange{OffsetBytes: offset, SizeBytes: page}, 0)
 		})
@@ -198,7 +198,7 @@ func useRange(offset uint64) func(b *bench, id uint64) (func() error, error) {
 func useModel(name string) func(b *bench, id uint64) (func() error, error) {
 	return func(b *bench, id uint64) (func() error, error) {
 		ref := library.ModelRef{Pool: id, ID: name}
-		made, err := b.ModelAllocate(ref, library.ModelRequest{AllocateRequest: vmm.AllocateRequest{SizeBytes: page}})
+		made, err := b.ModelAllocate(ref, library.ModelRequest{AllocateRequest: vmm.AllocateRequest{SizeBytes: page}}, 0)
 		return ending(made, err, func(made vmm.Allocation) error {
 			return b.ModelDeallocate(ref, library.ByteRange{OffsetBytes: made.OffsetBytes, SizeBytes: made.SizeBytes}, 0)
 		})

@@ -48,7 +48,7 @@ var takes = map[string][]handle.Kind{
 	"VPoolIsAsleep": {handle.VirtualPool}, "VPoolIsMapped": {handle.VirtualPool}, "VPoolPause": {handle.VirtualPool},
 	"VPoolResume": {handle.VirtualPool}, "VPoolSetLimit": {handle.VirtualPool}, "VPoolSleep": {handle.VirtualPool},
 	"VPoolStatistics": {handle.VirtualPool}, "VPoolSynchronize": {handle.VirtualPool}, "VPoolTrim": {handle.VirtualPool},
-	"VPoolWake": {handle.VirtualPool},
+	"VPoolRecordStream": {handle.VirtualPool}, "VPoolWake": {handle.VirtualPool},
 
 	"SharedPoolCompact": {handle.SharedPool}, "SharedPoolDestroy": {handle.SharedPool}, "SharedPoolInfo": {handle.SharedPool},
 	"SharedPoolModelsJSON": {handle.SharedPool}, "SharedPoolPause": {handle.SharedPool}, "SharedPoolResume": {handle.SharedPool},
@@ -57,7 +57,7 @@ var takes = map[string][]handle.Kind{
 	"ModelAllocate": {handle.SharedPool}, "ModelDeallocate": {handle.SharedPool}, "ModelInfo": {handle.SharedPool},
 	"ModelIsAsleep": {handle.SharedPool}, "ModelIsMapped": {handle.SharedPool}, "ModelReclaimCallbackAdd": {handle.SharedPool},
 	"ModelRegister": {handle.SharedPool}, "ModelSetLimits": {handle.SharedPool}, "ModelSleep": {handle.SharedPool},
-	"ModelUnregister": {handle.SharedPool}, "ModelWake": {handle.SharedPool},
+	"ModelRecordStream": {handle.SharedPool}, "ModelUnregister": {handle.SharedPool}, "ModelWake": {handle.SharedPool},
 
 	"Adopt": {handle.Manager}, "Allocate": {handle.Manager}, "AllocateAligned": {handle.Manager},
 	"AllocateTyped": {handle.Manager}, "CreateMapping": {handle.Manager, handle.Manager}, "Defragment": {handle.Manager},

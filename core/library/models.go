@@ -63,10 +63,15 @@ type ModelRequest struct {
 	Placed bool
 }
 
-// ModelAllocate maps memory behind a range of a model.
-func (l *Library) ModelAllocate(ref ModelRef, r ModelRequest) (vmm.Allocation, error) {
-	entry, m, err := l.model("model.allocate", ref)
+// ModelAllocate maps memory behind a range of a model. The stream (0: the default one)
+// is what uses it first.
+func (l *Library) ModelAllocate(ref ModelRef, r ModelRequest, stream uint64) (vmm.Allocation, error) {
+	const op = "model.allocate"
+	entry, m, err := l.model(op, ref)
 	if err != nil {
+		return vmm.Allocation{}, err
+	}
+	if r.Stream, err = l.streamOrDefault(op, stream, entry.device); err != nil {
 		return vmm.Allocation{}, err
 	}
 	allocate := m.AllocateTagged
@@ -77,8 +82,8 @@ func (l *Library) ModelAllocate(ref ModelRef, r ModelRequest) (vmm.Allocation, e
 	return made, late(err, entry)
 }
 
-// ModelDeallocate takes the memory of a range away once the work that is queued on
-// the stream now (0: the default one) is done.
+// ModelDeallocate takes the memory of a range away once the work is done that is queued
+// now on the streams that use it and on the one named here (0: none besides).
 func (l *Library) ModelDeallocate(ref ModelRef, r ByteRange, stream uint64) error {
 	const op = "model.deallocate"
 	entry, m, err := l.model(op, ref)
@@ -90,6 +95,20 @@ func (l *Library) ModelDeallocate(ref ModelRef, r ByteRange, stream uint64) erro
 		return err
 	}
 	return l.lateOn(stream, m.Deallocate(r.OffsetBytes, r.SizeBytes, last), entry)
+}
+
+// ModelRecordStream says that a stream (0: the default one) uses a range too.
+func (l *Library) ModelRecordStream(ref ModelRef, r ByteRange, stream uint64) error {
+	const op = "model.record_stream"
+	entry, m, err := l.model(op, ref)
+	if err != nil {
+		return err
+	}
+	user, err := l.streamOrDefault(op, stream, entry.device)
+	if err != nil {
+		return err
+	}
+	return late(m.RecordStream(r.OffsetBytes, r.SizeBytes, user), entry)
 }
 
 // ModelIsMapped says whether every page that a range of a model touches is mapped.

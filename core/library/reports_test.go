@@ -237,7 +237,7 @@ func TestLeaksHaveAges(t *testing.T) {
 	require.NoError(t, err)
 	chat := library.ModelRef{Pool: s, ID: "chat"}
 	require.NoError(t, b.ModelRegister(chat, vmm.ModelConfig{VirtualBytes: 4 * page}))
-	_, err = b.ModelAllocate(chat, library.ModelRequest{AllocateRequest: vmm.AllocateRequest{SizeBytes: page}})
+	_, err = b.ModelAllocate(chat, library.ModelRequest{AllocateRequest: vmm.AllocateRequest{SizeBytes: page}}, 0)
 	require.NoError(t, err)
 	b.monitor()
 	end := time.Now()

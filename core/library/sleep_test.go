@@ -24,16 +24,25 @@ func TestSleepFindsItsStream(t *testing.T) {
 	requireCode(t, device.CodeInvalidArgument, err)
 	stream, err := b.StreamCreate(dev)
 	require.NoError(t, err)
-	// What is queued on another stream is not waited for.
+	// What is queued on the range's own stream is waited for, whichever is named; that
+	// of a stream that does not use it only where all is.
 	queue := b.device(0).Default()
 	queue.Hold()
 	initial, err := b.StreamDefault(dev)
 	require.NoError(t, err)
 	require.NoError(t, b.StreamHostFunction(initial, func() {}))
-	all := discard
-	all.StreamHandle, all.Timeout = 0, 1
-	_, err = b.VPoolSleep(v, all)
-	requireCode(t, device.CodeTimeout, err)
+	for _, named := range []uint64{0, stream} {
+		hasty := discard
+		hasty.StreamHandle, hasty.Timeout = named, 1
+		_, err = b.VPoolSleep(v, hasty)
+		requireCode(t, device.CodeTimeout, err)
+	}
+	queue.Release()
+	require.NoError(t, b.VPoolDeallocate(v, library.ByteRange{SizeBytes: page}, 0))
+	_, err = b.VPoolAllocate(v, vmm.AllocateRequest{SizeBytes: page}, stream)
+	require.NoError(t, err)
+	queue.Hold()
+	require.NoError(t, b.StreamHostFunction(initial, func() {}))
 	discard.StreamHandle = stream
 	report, err := b.VPoolSleep(v, discard)
 	require.NoError(t, err)
@@ -79,7 +88,7 @@ func TestAsleepRangesAreOwnedAndLeak(t *testing.T) {
 	dev := b.open("test:0")
 	v := b.vpool(dev)
 	addr := b.mapped(v, 0, 3*page)
-	other, err := b.VPoolAllocate(v, vmm.AllocateRequest{OffsetBytes: 3 * page, SizeBytes: page, Tag: "weights"})
+	other, err := b.VPoolAllocate(v, vmm.AllocateRequest{OffsetBytes: 3 * page, SizeBytes: page, Tag: "weights"}, 0)
 	require.NoError(t, err)
 	_, err = b.VPoolSleep(v, library.SleepRequest{
 		SleepRequest: vmm.SleepRequest{Backing: vmm.SleepDiscard, Tag: "kv"}, Timeout: device.Forever,

@@ -74,10 +74,10 @@ func callModelReclaim(b *bench, dev uint64, running func(remove func() error)) {
 	})
 	require.NoError(b.t, err)
 	take := library.ModelRequest{AllocateRequest: vmm.AllocateRequest{SizeBytes: 3 * page}}
-	_, err = b.ModelAllocate(chat, take)
+	_, err = b.ModelAllocate(chat, take, 0)
 	require.NoError(b.t, err)
 	for !called.Load() {
-		_, err = b.ModelAllocate(chat, take)
+		_, err = b.ModelAllocate(chat, take, 0)
 		requireCode(b.t, device.CodeOutOfPhysicalMemory, err)
 	}
 }

@@ -107,10 +107,14 @@ func (l *Library) vpool(op string, id uint64) (*openVPool, error) {
 }
 
 // VPoolAllocate maps memory behind every page that a range touches, and gives the
-// address of its offset.
-func (l *Library) VPoolAllocate(id uint64, r vmm.AllocateRequest) (device.Addr, error) {
-	entry, err := l.vpool("vpool.allocate", id)
+// address of its offset. The stream (0: the default one) is what uses it first.
+func (l *Library) VPoolAllocate(id uint64, r vmm.AllocateRequest, stream uint64) (device.Addr, error) {
+	const op = "vpool.allocate"
+	entry, err := l.vpool(op, id)
 	if err != nil {
+		return 0, err
+	}
+	if r.Stream, err = l.streamOrDefault(op, stream, entry.device); err != nil {
 		return 0, err
 	}
 	addr, err := entry.pool.AllocateTagged(r)
@@ -120,8 +124,8 @@ func (l *Library) VPoolAllocate(id uint64, r vmm.AllocateRequest) (device.Addr, 
 // ByteRange is a range of a virtual pool, or of a model's address space.
 type ByteRange struct{ OffsetBytes, SizeBytes uint64 }
 
-// VPoolDeallocate takes the memory of a range away once the work that is queued on
-// the stream now (0: the default one) is done.
+// VPoolDeallocate takes the memory of a range away once the work is done that is queued
+// now on the streams that use it and on the one named here (0: none besides).
 func (l *Library) VPoolDeallocate(id uint64, r ByteRange, stream uint64) error {
 	const op = "vpool.deallocate"
 	entry, err := l.vpool(op, id)
@@ -133,6 +137,20 @@ func (l *Library) VPoolDeallocate(id uint64, r ByteRange, stream uint64) error {
 		return err
 	}
 	return l.lateOn(stream, entry.pool.Deallocate(r.OffsetBytes, r.SizeBytes, last), entry)
+}
+
+// VPoolRecordStream says that a stream (0: the default one) uses a range too.
+func (l *Library) VPoolRecordStream(id uint64, r ByteRange, stream uint64) error {
+	const op = "vpool.record_stream"
+	entry, err := l.vpool(op, id)
+	if err != nil {
+		return err
+	}
+	user, err := l.streamOrDefault(op, stream, entry.device)
+	if err != nil {
+		return err
+	}
+	return late(entry.pool.RecordStream(r.OffsetBytes, r.SizeBytes, user), entry)
 }
 
 // VPoolIsMapped says whether every page that a range touches is mapped.

@@ -24,7 +24,7 @@ func (b *bench) vpool(dev uint64) uint64 {
 }
 
 func (b *bench) mapped(vpool, offset, size uint64) device.Addr {
-	addr, err := b.VPoolAllocate(vpool, vmm.AllocateRequest{OffsetBytes: offset, SizeBytes: size, Tag: "kv"})
+	addr, err := b.VPoolAllocate(vpool, vmm.AllocateRequest{OffsetBytes: offset, SizeBytes: size, Tag: "kv"}, 0)
 	require.NoError(b.t, err)
 	return addr
 }
@@ -57,7 +57,7 @@ func TestVPoolMapsAndUnmaps(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2*page, report.ReleasedBytes)
 	require.NoError(t, b.VPoolSetLimit(v, page))
-	_, err = b.VPoolAllocate(v, vmm.AllocateRequest{SizeBytes: 2 * page})
+	_, err = b.VPoolAllocate(v, vmm.AllocateRequest{SizeBytes: 2 * page}, 0)
 	requireCode(t, device.CodeOutOfPhysicalMemory, err)
 	require.NoError(t, b.VPoolDestroy(v, false))
 	requireCode(t, device.CodeInvalidHandle, b.VPoolDestroy(v, false))

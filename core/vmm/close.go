@@ -118,7 +118,11 @@ func (s *space) drain() error {
 	live := s.live.count
 	s.mu.Unlock()
 	if live > 0 {
-		if err := s.physical.engine.Synchronize(device.Forever); err != nil && !errors.Is(err, device.CodeDeviceLost) {
+		err := s.physical.engine.Synchronize(device.Forever)
+		if err == nil {
+			err = s.awaitForeign()
+		}
+		if err != nil && !errors.Is(err, device.CodeDeviceLost) {
 			return err
 		}
 	}

@@ -1,71 +1,124 @@
 package vmm
 
 import (
+	"slices"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
 )
 
+// leaving is a free under way.
+type leaving struct {
+	op string
+	at span
+	run
+	// stream is the one that the caller named; nil: none.
+	stream device.Stream
+	// marks are the ends of the queues of the streams that may use the pages, as far
+	// as they are known.
+	marks []mark
+}
+
+// mark is where a stream's queue ended; event nil: there is nothing to wait for.
+type mark struct {
+	stream device.Stream
+	event  device.Event
+}
+
 // deallocate ends the life of live pages. It does not wait: pages that work queued
-// on the stream may still use retire until that is done. A failed call changes
-// nothing.
+// on a stream that uses them may still use retire until that is done; the stream named
+// here, nil for none, is one more. A failed call changes nothing.
 func (s *space) deallocate(op string, b span, stream device.Stream) error {
 	r, err := s.runOf(op, b)
 	if err != nil {
 		return err
 	}
-	if asleep, err := s.leaveAsleep(op, b, r); asleep {
-		s.sweepQuietly()
+	l := &leaving{op: op, at: b, run: r, stream: stream}
+	for {
+		missing, slept, err := s.leave(l)
+		if err == nil && len(missing) > 0 {
+			if err = l.markEnds(missing); err == nil {
+				continue
+			}
+		}
+		if slept || err != nil {
+			s.closeMarks(l.marks)
+		}
+		if slept {
+			s.sweepQuietly()
+		} else if err == nil {
+			s.physical.engine.Changed()
+		}
 		return err
 	}
-	if stream == nil {
-		stream = s.physical.engine.Device().DefaultStream()
+}
+
+// unmarked lists the streams of a free, its own and those that use the pages, that have
+// no mark yet.
+func (l *leaving) unmarked(users []device.Stream) (missing []device.Stream) {
+	if l.stream != nil {
+		users = append(users, l.stream)
 	}
-	idle, err := stream.Idle()
-	if err != nil {
-		return err
-	}
-	var event device.Event
-	if !idle {
-		if event, err = device.Mark(op, stream); err != nil {
-			return err
+	for _, stream := range users {
+		marked := slices.ContainsFunc(l.marks, func(m mark) bool { return m.stream == stream })
+		if !marked && !slices.Contains(missing, stream) {
+			missing = append(missing, stream)
 		}
 	}
-	slept, err := s.leave(op, b, r, stream, event)
-	if slept {
-		s.sweepQuietly()
+	return missing
+}
+
+// markEnds marks the ends of more queues.
+func (l *leaving) markEnds(streams []device.Stream) error {
+	for _, stream := range streams {
+		event, err := device.MarkEnd(l.op, stream)
+		if err != nil {
+			return err
+		}
+		l.marks = append(l.marks, mark{stream, event})
 	}
-	if err != nil {
-		return err
-	}
-	s.physical.engine.Changed()
 	return nil
 }
 
-// leave is deallocate with the event that the pages wait for, nil for none; slept says
-// that they slept, and wait for nothing.
-func (s *space) leave(op string, b span, r run, stream device.Stream, event device.Event) (slept bool, err error) {
+// waits says that the pages have something to wait for.
+func (l *leaving) waits() bool {
+	return slices.ContainsFunc(l.marks, func(m mark) bool { return m.event != nil })
+}
+
+func (s *space) closeMarks(marks []mark) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// They may have fallen asleep since leaveAsleep looked.
-	if slept, err = s.leaveAsleepLocked(op, b, r); !slept {
-		err = s.mayFree(op, b, r)
-	}
-	if slept || err != nil {
-		if event != nil {
-			s.closeEvent(event)
+	for _, m := range marks {
+		if m.event != nil {
+			s.closeEvent(m.event)
 		}
-		return slept, err
 	}
-	if event != nil {
-		s.physical.retire(s.endLives(r))
-		s.retiring += r.pages
-		s.enqueue(stream, event, r)
+}
+
+// leave is deallocate with the marks that there are; missing are streams of which it
+// needs one first. slept says that the pages slept, and wait for nothing.
+func (s *space) leave(l *leaving) (missing []device.Stream, slept bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slept, err = s.leaveAsleep(l.op, l.at, l.run); slept || err != nil {
+		return nil, slept, err
+	}
+	if err = s.mayFree(l.op, l.at, l.run); err != nil {
+		return nil, false, err
+	}
+	if missing = l.unmarked(s.users.usersOf(l.run)); len(missing) > 0 {
+		return missing, false, nil
+	}
+	if l.waits() {
+		s.physical.retire(s.endLives(l.run))
+		s.retiring += l.pages
+		s.enqueue(l.marks, l.run)
 	} else {
-		s.physical.park(s.endLives(r))
-		s.parkRun(r)
+		s.physical.park(s.endLives(l.run))
+		s.parkRun(l.run)
 	}
 	s.land(pollBudget)
-	return false, nil
+	return nil, false, nil
 }
 
 // mayFree says why a range cannot be freed.
@@ -129,6 +182,7 @@ func (s *space) endLives(r run) freed {
 		}
 	}
 	s.requested -= sum.sizes.RequestedBytes
+	s.users.end(r)
 	s.live.remove(r)
 	return sum
 }

@@ -96,11 +96,13 @@ func TestFreeThatMeetsASleep(t *testing.T) {
 	require.NoError(t, err)
 	s := r.pool.space
 	queued(t, r.dev.Default())
-	event, err := r.dev.Default().RecordEvent()
+	l := &leaving{op: "deallocate", at: span{0, 4 * page}, run: run{0, 4}}
+	require.NoError(t, l.markEnds([]device.Stream{r.dev.Default()}))
+	missing, slept, err := s.leave(l)
 	require.NoError(t, err)
-	slept, err := s.leave("deallocate", span{0, 4 * page}, run{0, 4}, r.dev.Default(), event)
-	require.NoError(t, err)
+	require.Empty(t, missing)
 	require.True(t, slept)
+	s.closeMarks(l.marks)
 	require.Zero(t, r.dev.OpenEvents())
 	s.sweepQuietly()
 	require.Zero(t, kept.taken)

@@ -19,6 +19,8 @@ type placing struct {
 	anywhere bool
 	// tag names the allocation in reports; "": the space's own name.
 	tag string
+	// stream is what uses the range first; nil: the default stream.
+	stream device.Stream
 	// wait is how long it waits while what it needs sleeps.
 	wait time.Duration
 }
@@ -300,6 +302,7 @@ func (s *space) commit(c *claim) {
 		s.stuck.remove(c.run)
 	}
 	s.live.add(c.run)
+	s.users.begin(c.run, c.stream)
 	s.records.all[c.record].left = uint32(c.run.pages)
 	s.requested += c.at.size
 	s.allocations++

@@ -98,12 +98,12 @@ func (m *Model) AllocateTagged(r AllocateRequest) (Allocation, error) {
 	if r.OffsetBytes != 0 {
 		return Allocation{}, m.space.badRange(op, span{r.OffsetBytes, r.SizeBytes}, "offset %d: the place is not the caller's", r.OffsetBytes)
 	}
-	return m.allocate(placing{op: op, at: span{size: r.SizeBytes}, anywhere: true, tag: r.Tag, wait: r.Wait})
+	return m.allocate(placing{op: op, at: span{size: r.SizeBytes}, anywhere: true, tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }
 
 // AllocateTaggedAt is AllocateAt with a name.
 func (m *Model) AllocateTaggedAt(r AllocateRequest) (Allocation, error) {
-	return m.allocate(placing{op: "allocate_at", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag, wait: r.Wait})
+	return m.allocate(placing{op: "allocate_at", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }
 
 func (m *Model) allocate(p placing) (Allocation, error) {
@@ -153,11 +153,9 @@ func (m *Model) attempt(p placing) (span, error) {
 
 // Deallocate takes the memory of whole pages away: the offset and the size are
 // multiples of the page size, or those of one allocation of which nothing was freed
-// yet. It does not wait: until the work that is queued on the stream now (nil: the
-// default stream) is done, the range is retiring, and its pages count as used.
-// Errors: CodeInvalidSize, CodeInvalidOffset, CodeNotMapped with the first page that
-// is not mapped, CodeBusy while a Sleep or Wake of the range is under way,
-// CodeModelNotFound, those of the stream. A failed call changes nothing.
+// yet. It does not wait, as Pool.Deallocate: until the work of the streams that use it is
+// done, the range is retiring, and its pages count as used. Errors: as there, and
+// CodeModelNotFound. A failed call changes nothing.
 func (m *Model) Deallocate(offset, size uint64, stream device.Stream) error {
 	const op = "deallocate"
 	err := m.space.deallocate(op, span{offset, size}, stream)

@@ -1,6 +1,7 @@
 package vmm
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,12 +22,14 @@ type naive struct {
 	limit  uint64
 }
 
-// cell is a page: allocation is 0 when it is not live; mark, when not nil, is
-// queued behind the free that made it retiring.
+// cell is a page: allocation is 0 when it is not live; users are the streams that a live
+// one was asked for on and that were recorded; marks are queued on each stream behind
+// the free that made it retiring.
 type cell struct {
 	allocation   int
 	offset, size uint64
-	mark         *bool
+	users        []*devicetest.Stream
+	marks        []*bool
 }
 
 const modelPages = 24
@@ -40,7 +43,22 @@ func (n *naive) used() (pages uint64) {
 	return pages
 }
 
-func (c cell) retires() bool { return c.mark != nil && !*c.mark }
+func (c cell) retires() bool {
+	return slices.ContainsFunc(c.marks, func(mark *bool) bool { return !*mark })
+}
+
+// anyStream is one of the streams, or nil: the default one, of which nothing is queued.
+func (n *naive) anyStream(t *rapid.T) *devicetest.Stream {
+	return rapid.SampledFrom(append(slices.Clone(n.streams), nil)).Draw(t, "stream")
+}
+
+// asStream is nil for nil.
+func asStream(s *devicetest.Stream) device.Stream {
+	if s == nil {
+		return nil
+	}
+	return s
+}
 
 func (n *naive) anyRange(t *rapid.T) (offset, size uint64) {
 	draw := rapid.OneOf(
@@ -83,7 +101,8 @@ func (n *naive) allocate(t *rapid.T) {
 	if code == device.CodeOK && uint64(len(cells)) > available {
 		code = device.CodeOutOfPhysicalMemory
 	}
-	addr, err := n.pool.Allocate(offset, size)
+	stream := n.anyStream(t)
+	addr, err := n.pool.AllocateTagged(AllocateRequest{OffsetBytes: offset, SizeBytes: size, Stream: asStream(stream)})
 	require.Equal(t, code, device.CodeOf(err), "%v", err)
 	if code == device.CodeOutOfPhysicalMemory {
 		require.ErrorContains(t, err, "requested "+text(uint64(len(cells))*page)+" bytes, available "+text(available*page))
@@ -95,7 +114,7 @@ func (n *naive) allocate(t *rapid.T) {
 	require.Equal(t, n.pool.BaseAddress()+device.Addr(offset), addr)
 	n.ids++
 	for i := range cells {
-		cells[i] = cell{allocation: n.ids, offset: offset, size: size}
+		cells[i] = cell{allocation: n.ids, offset: offset, size: size, users: []*devicetest.Stream{stream}}
 	}
 }
 
@@ -117,19 +136,68 @@ func (n *naive) deallocate(t *rapid.T) {
 			code = device.CodeInvalidOffset
 		}
 	}
-	stream := rapid.SampledFrom(n.streams).Draw(t, "stream")
-	var mark *bool
-	if stream.Queued() > 0 && code == device.CodeOK {
-		mark = new(bool)
-		require.NoError(t, stream.HostFunction(func() { *mark, n.marked = true, true }))
+	stream := n.anyStream(t)
+	var marks []*bool
+	if code == device.CodeOK {
+		marks = n.markUsers(t, cells, stream)
 	}
-	err := n.pool.Deallocate(offset, size, stream)
+	err := n.pool.Deallocate(offset, size, asStream(stream))
 	require.Equal(t, code, device.CodeOf(err), "%v", err)
 	if err == nil {
 		for i := range cells {
-			cells[i] = cell{mark: mark}
+			cells[i] = cell{marks: marks}
 		}
 	}
+}
+
+// markUsers queues a mark on every stream with work that uses some of the cells, and on
+// one more.
+func (n *naive) markUsers(t *rapid.T, cells []cell, stream *devicetest.Stream) (marks []*bool) {
+	users := []*devicetest.Stream{stream}
+	for _, c := range cells {
+		users = append(users, c.users...)
+	}
+	marked := map[*devicetest.Stream]bool{nil: true}
+	for _, user := range users {
+		if marked[user] || user.Queued() == 0 {
+			continue
+		}
+		marked[user] = true
+		mark := new(bool)
+		require.NoError(t, user.HostFunction(func() { *mark, n.marked = true, true }))
+		marks = append(marks, mark)
+	}
+	return marks
+}
+
+func (n *naive) record(t *rapid.T) {
+	offset, size := n.anyRange(t)
+	code, cells, first := n.want(offset, size)
+	stream := n.anyStream(t)
+	err := n.pool.RecordStream(offset, size, asStream(stream))
+	for i, c := range cells {
+		if code == device.CodeOK && c.allocation == 0 {
+			code = device.CodeNotMapped
+			require.ErrorContains(t, err, "page at offset "+text((first+uint64(i))*page)+", page size "+text(page))
+		}
+	}
+	require.Equal(t, code, device.CodeOf(err), "%v", err)
+	for i := range cells {
+		if err == nil {
+			cells[i].users = append(slices.Clone(cells[i].users), stream)
+		}
+	}
+}
+
+// renew closes a stream once it has run dry, and opens another.
+func (n *naive) renew(t *rapid.T) {
+	at := rapid.IntRange(0, len(n.streams)-1).Draw(t, "stream")
+	n.streams[at].Release()
+	require.NoError(t, n.streams[at].Close())
+	stream, err := n.dev.NewStream()
+	require.NoError(t, err)
+	n.streams[at] = stream.(*devicetest.Stream)
+	n.streams[at].Hold()
 }
 
 func (n *naive) liveCells() (live []cell) {
@@ -174,7 +242,7 @@ func TestRandomProgramsAgainstAModel(t *testing.T) {
 		n.rig = newRig(t, devicetest.Config{}, func(c *Config) {
 			c.CapacityBytes, c.Backing, c.ReadyPages = modelPages*page-5, backing, ready
 		})
-		for range 2 {
+		for range 3 {
 			stream, err := n.dev.NewStream()
 			require.NoError(t, err)
 			n.streams = append(n.streams, stream.(*devicetest.Stream))
@@ -209,6 +277,7 @@ func TestRandomProgramsAgainstAModel(t *testing.T) {
 					}
 				}
 			},
+			"record": n.record, "record2": n.record, "renew": n.renew,
 			"settle": func(*rapid.T) { n.pool.physical.Settle() },
 			"tick":   func(*rapid.T) { n.pool.physical.tick() },
 			"compact": func(t *rapid.T) {

@@ -49,6 +49,8 @@ func (s *space) longestSoon() uint64 {
 		}
 	}
 	slices.SortFunc(retiring, func(a, b run) int { return cmp.Compare(a.start, b.start) })
+	// One range is listed for each stream that uses it.
+	retiring = slices.Compact(retiring)
 	longest := s.free.longest()
 	for len(retiring) > 0 {
 		joined := retiring[0]

@@ -46,6 +46,9 @@ type AllocateRequest struct {
 	SizeBytes   uint64
 	// Tag names the allocation in reports, and for sleep; "": the pool's name.
 	Tag string
+	// Stream is what uses the range first, in whose order it is freed; nil: the
+	// default stream.
+	Stream device.Stream
 	// Wait is how long to wait while the tag, everything, or what is at that place
 	// sleeps: then it is CodeTimeout. 0: such a call is CodeInvalidState at once;
 	// device.Forever: no limit.
@@ -67,7 +70,7 @@ func (p *Pool) Allocate(offset, size uint64) (device.Addr, error) {
 
 // AllocateTagged is Allocate with a tag.
 func (p *Pool) AllocateTagged(r AllocateRequest) (device.Addr, error) {
-	place := placing{op: "allocate", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag, wait: r.Wait}
+	place := placing{op: "allocate", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait}
 	err := p.space.whileAwake(place, func() error {
 		_, err := p.space.allocate(place)
 		return err
@@ -80,11 +83,12 @@ func (p *Pool) AllocateTagged(r AllocateRequest) (device.Addr, error) {
 
 // Deallocate takes the memory of whole pages away: the offset and the size are
 // multiples of the page size, or those of one allocation of which nothing was freed
-// yet. It does not wait: until the work that is queued on the stream now (nil: the
-// default stream) is done, the range is retiring. Errors: CodeInvalidSize,
-// CodeInvalidOffset, CodeNotMapped with the first page that is not mapped,
-// CodeBusy while a Sleep or Wake of the range is under way, those of the stream. A failed
-// call changes nothing.
+// yet. It does not wait: the range is retiring until the work is done that is queued now
+// on the stream that it was asked for on, those that RecordStream named for a page of it,
+// and the one named here (nil: none besides). A stream that was closed has run dry.
+// Errors: CodeInvalidSize, CodeInvalidOffset, CodeNotMapped with the first page that is
+// not mapped, CodeBusy while a Sleep or Wake of the range is under way, those of the streams.
+// A failed call changes nothing.
 func (p *Pool) Deallocate(offset, size uint64, stream device.Stream) error {
 	return p.space.deallocate("deallocate", span{offset, size}, stream)
 }

@@ -15,13 +15,21 @@ const (
 	pollAll = int(^uint(0) >> 1)
 )
 
-// fence is an event and the range that retires behind it.
+// retiree is a range that retires until the events of all streams that use it have
+// passed.
+type retiree struct {
+	run run
+	// behind is how many events have not passed.
+	behind int
+}
+
+// fence is an event of one stream and the range that retires behind it.
 type fence struct {
-	run   run
+	*retiree
 	queue *retireQueue
 	event device.Event
-	// passed says that the range has landed; waiters is how many threads wait on
-	// the event, which stays open for them.
+	// passed says that the event has passed; waiters is how many threads wait on
+	// it, which stays open for them.
 	passed  bool
 	waiters int
 }
@@ -45,15 +53,22 @@ type retirees struct {
 
 func (t *retirees) init() { t.byStream = make(map[device.Stream]*retireQueue) }
 
-// enqueue puts a range behind an event of a stream.
-func (t *retirees) enqueue(stream device.Stream, event device.Event, r run) {
-	q := t.byStream[stream]
-	if q == nil {
-		q = &retireQueue{stream: stream}
-		t.byStream[stream] = q
-		t.queues = append(t.queues, q)
+// enqueue puts a range behind the marks of streams.
+func (t *retirees) enqueue(marks []mark, r run) {
+	to := &retiree{run: r}
+	for _, m := range marks {
+		if m.event == nil {
+			continue
+		}
+		q := t.byStream[m.stream]
+		if q == nil {
+			q = &retireQueue{stream: m.stream}
+			t.byStream[m.stream] = q
+			t.queues = append(t.queues, q)
+		}
+		to.behind++
+		q.fences = append(q.fences, &fence{retiree: to, queue: q, event: m.event})
 	}
-	q.fences = append(q.fences, &fence{run: r, queue: q, event: event})
 }
 
 // dequeue takes a fence out of its queue, and an empty queue out of the list.
@@ -107,8 +122,9 @@ func hasPassed(event device.Event) bool {
 	return done || errors.Is(err, device.CodeDeviceLost)
 }
 
-// land parks ranges whose events have passed, asking no more than budget events,
-// and says whether there were any. The caller holds mu.
+// land takes in events that have passed, asking no more than budget of them, parks the
+// ranges that wait for no other, and says whether there were any such events. The caller
+// holds mu.
 func (s *space) land(budget int) (some bool) {
 	if len(s.unclosed) > 0 {
 		s.closeLeft()
@@ -131,12 +147,16 @@ func (s *space) land(budget int) (some bool) {
 	return some
 }
 
-// pass parks the range behind a fence.
+// pass takes in an event that has passed, and parks the range behind it if that waits
+// for no other.
 func (s *space) pass(f *fence) {
 	f.passed = true
 	s.dequeue(f)
 	if f.waiters == 0 {
 		s.closeEvent(f.event)
+	}
+	if f.behind--; f.behind > 0 {
+		return
 	}
 	s.retiring -= f.run.pages
 	s.physical.land(f.run.pages)
@@ -154,7 +174,7 @@ func (s *space) parkRun(r run) {
 	}
 }
 
-// landAll parks every range whose event has passed, and says how many pages.
+// landAll parks every range whose events have passed, and says how many pages.
 func (s *space) landAll() (pages uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,8 +185,8 @@ func (s *space) landAll() (pages uint64) {
 	return before - s.retiring
 }
 
-// await waits until a fence has passed, timeout at most, and parks all ranges whose
-// fences have; passed says whether this one has.
+// await waits until a fence has passed, timeout at most, and parks all ranges of which
+// every fence has; passed says whether this one has.
 func (s *space) await(f *fence, timeout time.Duration) (passed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -46,6 +46,32 @@ func newRigWith(t require.TestingT, c devicetest.Config, o engine.Options, chang
 	return r
 }
 
+// audit compares the sets of streams with the pages that have them.
+func (u *pageUsers) audit() error {
+	counts := make([]uint64, len(u.sets))
+	shared := uint64(0)
+	for _, set := range u.of {
+		if set != onDefault {
+			counts[set]++
+			shared++
+		}
+	}
+	spare := 0
+	for number, set := range u.sets[1:] {
+		if set.pages != counts[number+1] {
+			return fmt.Errorf("set %d of streams says %d pages and has %d", number+1, set.pages, counts[number+1])
+		}
+		if set.last == nil {
+			spare++
+		} else if set.pages == 0 && len(set.grown) == 0 {
+			return fmt.Errorf("set %d of streams is nobody's", number+1)
+		}
+	}
+	return compare(map[string][2]uint64{
+		"pages of other sets": {u.shared, shared}, "spare sets": {uint64(len(u.spare)), uint64(spare)},
+	})
+}
+
 // audit compares everything that a space keeps about its pages.
 func (s *space) audit() error {
 	s.mu.Lock()
@@ -73,6 +99,8 @@ func (s *space) audit() error {
 			return fmt.Errorf("page %d is parked and %v %d", p, isFree, s.numbers[p])
 		case isFree && !isParked && s.numbers[p] != 0:
 			return fmt.Errorf("page %d is free and has physical page %d", p, s.numbers[p])
+		case number == 0 && s.users.of[p] != onDefault:
+			return fmt.Errorf("page %d has no allocation and users %d", p, s.users.of[p])
 		case s.stuck.has(p) && !isParked:
 			return fmt.Errorf("page %d is stuck and not parked", p)
 		}
@@ -99,11 +127,22 @@ func (s *space) audit() error {
 			mapped++
 		}
 	}
-	retiring := uint64(0)
+	retiring, behind := uint64(0), map[*retiree]int{}
 	for _, q := range s.queues {
 		for _, f := range q.fences {
-			retiring += f.run.pages
+			if behind[f.retiree] == 0 {
+				retiring += f.run.pages
+			}
+			behind[f.retiree]++
 		}
+	}
+	for r, fences := range behind {
+		if r.behind != fences {
+			return fmt.Errorf("pages %v retire behind %d events, counted %d", r.run, r.behind, fences)
+		}
+	}
+	if err := s.users.audit(); err != nil {
+		return err
 	}
 	for number, pages := range left {
 		if s.records.all[number-1].left != pages {

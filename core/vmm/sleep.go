@@ -50,8 +50,9 @@ type SleepRequest struct {
 	// Dir is where SleepToFile makes its file; "": the system's directory for
 	// temporary files.
 	Dir string
-	// Stream: only the work that is queued on it now is waited for before the bytes
-	// are copied; nil: all work of the device. Nobody may use the memory later.
+	// Stream: only the work is waited for, before the bytes are copied, that is queued
+	// now on it and on the streams that use what is to sleep; nil: all work of the
+	// device. Nobody may use the memory later.
 	Stream device.Stream
 	// Streams is how many copies run at once, each on a stream of its own; 0: as many
 	// as the process has processors, 8 at most.

@@ -6,15 +6,8 @@ import (
 )
 
 // leaveAsleep is deallocate for a range that sleeps, which no work uses; false: it
-// does not sleep.
+// does not sleep. The caller holds mu.
 func (s *space) leaveAsleep(op string, b span, r run) (asleep bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.leaveAsleepLocked(op, b, r)
-}
-
-// leaveAsleepLocked is leaveAsleep for a caller that holds mu.
-func (s *space) leaveAsleepLocked(op string, b span, r run) (asleep bool, err error) {
 	if s.state != stateOpen || s.asleep.count == 0 || !s.asleep.has(r.start) {
 		return false, nil
 	}
@@ -77,6 +70,7 @@ func (s *space) endSleepers(r run) {
 		}
 	}
 	s.physical.endSlept(ended)
+	s.users.end(r)
 	s.asleep.remove(r)
 	if s.jammed == 0 {
 		s.free.put(r)

@@ -35,7 +35,7 @@ func (s *space) sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 	if err != nil {
 		return SleepReport{}, err
 	}
-	if err = s.awaitUsers(ctx, r); err == nil {
+	if err = s.awaitUsers(ctx, d); err == nil {
 		err = s.lull(ctx, d)
 	}
 	if err == nil && d.Backing != SleepDiscard {
@@ -203,32 +203,6 @@ func (s *space) awakeJobs(r SleepRequest) (jobs []job) {
 		jobs[i].runs = []run{jobs[i].chunk.run}
 	}
 	return jobs
-}
-
-// awaitUsers waits for queued work: of a stream, or of all.
-func (s *space) awaitUsers(ctx context.Context, r SleepRequest) error {
-	wait, stream := s.physical.engine.Synchronize, r.Stream
-	if stream != nil {
-		idle, err := stream.Idle()
-		if err != nil || idle {
-			return err
-		}
-		event, err := stream.RecordEvent()
-		if err != nil {
-			return err
-		}
-		defer func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.closeEvent(event)
-		}()
-		wait = event.Synchronize
-	}
-	err := s.awaitWork(ctx, r.NoWait, wait)
-	if err == nil {
-		s.landAll()
-	}
-	return err
 }
 
 // workSlice is how long a wait for queued work lasts before it looks at its context.

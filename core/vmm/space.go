@@ -55,6 +55,8 @@ type space struct {
 	allocated       []uint32
 	allocatedMemory offheap.Table[uint32]
 	records         records
+	// users is which streams use the pages of allocations.
+	users pageUsers
 
 	tags track.Tags
 	// patience is how long an allocation waits for address space that retires.
@@ -132,6 +134,9 @@ func (s *space) openTables() error {
 	if err == nil {
 		err = s.allocatedMemory.Grow(&s.allocated, int(s.pages))
 	}
+	if err == nil {
+		err = s.users.open(s.pages, s.physical.engine.Device().DefaultStream())
+	}
 	if err != nil {
 		s.closeTables()
 		return err
@@ -148,13 +153,14 @@ func (s *space) closeTables() {
 	s.numberMemory.Free(&s.numbers)
 	s.allocatedMemory.Free(&s.allocated)
 	s.records.close()
+	s.users.close()
 }
 
 // tableBytes is the address space that the tables have for themselves; only what
 // was written has memory.
 func (s *space) tableBytes() uint64 {
 	return s.live.bytes() + s.parked.bytes() + s.stuck.bytes() + s.sleeperBytes() +
-		uint64(s.numberMemory.Bytes()) + uint64(s.allocatedMemory.Bytes()) + s.records.bytes()
+		uint64(s.numberMemory.Bytes()) + uint64(s.allocatedMemory.Bytes()) + s.records.bytes() + s.users.bytes()
 }
 
 func (s *space) op(name string) string { return s.kind + "." + name }

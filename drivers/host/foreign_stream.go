@@ -38,6 +38,9 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 	return s, nil
 }
 
+// TakesForeignWork: what the owner of an adopted stream queues in it Idle does not tell.
+func (s *stream) TakesForeignWork() bool { return s.foreign != nil }
+
 // announce has the foreign queue run an operation that was queued. When it refuses,
 // the operation is taken back. The stream is not locked: it may be run at once.
 func (s *stream) announce(op string, number uint64) error {

@@ -69,6 +69,33 @@ func fillWith(t *testing.T, s *stream, addr device.Addr, value uint32) {
 	require.NoError(t, s.Fill(addr, device.Pattern{Value: value, WidthBytes: 1}, 1))
 }
 
+// What its owner has queued counts where the end of the queue is marked: the device does
+// not know of it.
+func TestEndOfAnAdoptedStreamIsMarked(t *testing.T) {
+	e, s := adoptExecutor(t, openOne(t))
+	ran := false
+	require.NoError(t, e.enqueue(func() { ran = true }))
+	idle, err := s.Idle()
+	require.NoError(t, err)
+	require.True(t, idle)
+	end, err := device.MarkEnd("test", s)
+	require.NoError(t, err)
+	require.NotNil(t, end)
+	passed, err := end.Done()
+	require.NoError(t, err)
+	require.False(t, passed)
+	e.run()
+	require.True(t, ran)
+	passed, err = end.Done()
+	require.NoError(t, err)
+	require.True(t, passed)
+	require.NoError(t, end.Close())
+	require.NoError(t, s.Close())
+	end, err = device.MarkEnd("test", s)
+	require.NoError(t, err)
+	require.Nil(t, end, "a closed stream has run dry")
+}
+
 // A queue that works at once is right too, also when the work queues more and waits.
 func TestAdoptedStreamThatWorksAtOnce(t *testing.T) {
 	o := openOne(t)

@@ -90,7 +90,7 @@ func TestLibraryOnTheProgramsContext(t *testing.T) {
 			CapacityBytes: 4 * size, PageBytes: size, ReadyPages: -1, Backing: device.BackingShareable,
 		})
 		require.NoError(t, err)
-		_, err = m.VPoolAllocate(vpool, vmm.AllocateRequest{SizeBytes: 2 * size})
+		_, err = m.VPoolAllocate(vpool, vmm.AllocateRequest{SizeBytes: 2 * size}, 0)
 		require.NoError(t, err)
 		files, _, err := m.VPoolExport(vpool, library.ByteRange{SizeBytes: 2 * size}, 2)
 		require.NoError(t, err)

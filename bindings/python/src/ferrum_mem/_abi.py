@@ -1750,6 +1750,9 @@ class ferrum_model_request(ctypes.Structure):
     # How long to wait while the tag, the model or what is at that place sleeps, in nanoseconds, or
     # FERRUM_WAIT_FOREVER; 0: such a call fails at once.
     asleep_wait_ns: int
+    # What uses the range first: it is freed behind the work of this stream. {0}: the default
+    # stream.
+    stream: ferrum_stream
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -1758,6 +1761,7 @@ class ferrum_model_request(ctypes.Structure):
         ("size_bytes", ctypes.c_uint64),
         ("tag", ctypes.c_char_p),
         ("asleep_wait_ns", ctypes.c_uint64),
+        ("stream", ferrum_stream),
     ]
 
     @classmethod
@@ -1963,7 +1967,8 @@ class ferrum_sleep_config(ctypes.Structure):
     # Where FERRUM_SLEEP_FILE makes its file, less than FERRUM_PATH_MAX bytes; NULL or empty: the
     # system's directory for temporary files. NULL with other backings.
     directory: bytes | None
-    # Only the work that is queued on this stream now is waited for; {0}: all work of the device.
+    # Only the work is waited for that is queued now on this stream and on those that use the
+    # ranges; {0}: all work of the device.
     stream: ferrum_stream
     # How long the call may take until all is copied, in nanoseconds, or FERRUM_WAIT_FOREVER. When
     # it is over everything is as before, and the call FERRUM_ERROR_TIMEOUT. 0: the call takes the
@@ -2088,6 +2093,7 @@ class ferrum_vpool_request(ctypes.Structure):
     tag: bytes | None
     # As in ferrum_model_request.
     asleep_wait_ns: int
+    stream: ferrum_stream
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -2096,6 +2102,7 @@ class ferrum_vpool_request(ctypes.Structure):
         ("size_bytes", ctypes.c_uint64),
         ("tag", ctypes.c_char_p),
         ("asleep_wait_ns", ctypes.c_uint64),
+        ("stream", ferrum_stream),
     ]
 
     @classmethod
@@ -3332,7 +3339,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_compact_report, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (ferrum_shared_pool_config, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
     (ferrum_model_config, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
-    (ferrum_model_request, 40, 8, (0, 4, 8, 16, 24, 32)),
+    (ferrum_model_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (
         ferrum_model_info,
         280,
@@ -3383,7 +3390,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_sleep_report, 4120, 8, (0, 4, 8, 16, 24)),
     (ferrum_wake_config, 24, 8, (0, 4, 8, 16)),
     (ferrum_wake_report, 24, 8, (0, 4, 8, 16)),
-    (ferrum_vpool_request, 40, 8, (0, 4, 8, 16, 24, 32)),
+    (ferrum_vpool_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (ferrum_monitor, 8, 8, (0,)),
     (ferrum_monitor_config, 24, 8, (0, 4, 8, 16, 20)),
     (ferrum_device_level, 16, 8, (0, 8, 12)),
@@ -3841,6 +3848,10 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
     ),
+    "ferrum_vpool_record_stream": (
+        ferrum_status,
+        (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
+    ),
     "ferrum_vpool_is_mapped": (
         ferrum_status,
         (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint32)),
@@ -3928,6 +3939,10 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ),
     ),
     "ferrum_shared_pool_deallocate": (
+        ferrum_status,
+        (ferrum_shared_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
+    ),
+    "ferrum_shared_pool_record_stream": (
         ferrum_status,
         (ferrum_shared_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
     ),
@@ -4840,10 +4855,18 @@ class Functions:
     # (vpool, offset_bytes, size_bytes, tag, address_out) As ferrum_vpool_allocate, with a name for
     # reports.
     ferrum_vpool_allocate_tagged: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, stream) Takes the memory of a range away, once the work that
-    # is queued on the stream now is done; until then its pages count as used. Does not wait. The
-    # caller does not touch the range any more from this call on.
+    # (vpool, offset_bytes, size_bytes, stream) Takes the memory of a range away, once the work is
+    # done that is queued now on the streams that use it: the one that it was asked for on
+    # (ferrum_vpool_request), those that ferrum_vpool_record_stream named for a page of it, and the
+    # one named here. Until then its pages count as used. Does not wait. The caller does not touch
+    # the range any more from this call on. A stream that was destroyed had run dry, and is not
+    # waited for.
     ferrum_vpool_deallocate: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, stream) Says that a stream uses every page that a range
+    # touches too, besides the one that the range was asked for on: once freed, the pages wait for
+    # the work that is queued on this stream at the time of their free as well. The range may be a
+    # part of an allocation, or of several.
+    ferrum_vpool_record_stream: Callable[..., int]
     # (vpool, offset_bytes, size_bytes, mapped_out) Says whether every page that a range touches is
     # mapped (1) or not (0); 0 for one that ends outside or has no bytes.
     ferrum_vpool_is_mapped: Callable[..., int]
@@ -4897,6 +4920,9 @@ class Functions:
     # (pool, model, offset_bytes, size_bytes, stream) Takes the memory of a range of a model away,
     # as ferrum_vpool_deallocate.
     ferrum_shared_pool_deallocate: Callable[..., int]
+    # (pool, model, offset_bytes, size_bytes, stream) As ferrum_vpool_record_stream, for a range of
+    # a model.
+    ferrum_shared_pool_record_stream: Callable[..., int]
     # (pool, model, offset_bytes, size_bytes, mapped_out) As ferrum_vpool_is_mapped, for a range of
     # a model.
     ferrum_shared_pool_is_mapped: Callable[..., int]

@@ -1934,6 +1934,9 @@ pub struct ferrum_model_request {
     /// How long to wait while the tag, the model or what is at that place sleeps,
     /// in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once.
     pub asleep_wait_ns: u64,
+    /// What uses the range first: it is freed behind the work of this stream. {0}: the
+    /// default stream.
+    pub stream: ferrum_stream,
 }
 
 impl ferrum_model_request {
@@ -1945,6 +1948,7 @@ impl ferrum_model_request {
         size_bytes: 0,
         tag: core::ptr::null(),
         asleep_wait_ns: 0,
+        stream: ferrum_stream { id: 0 },
     };
 }
 
@@ -2159,8 +2163,8 @@ pub struct ferrum_sleep_config {
     /// Where FERRUM_SLEEP_FILE makes its file, less than FERRUM_PATH_MAX bytes; NULL or
     /// empty: the system's directory for temporary files. NULL with other backings.
     pub directory: *const c_char,
-    /// Only the work that is queued on this stream now is waited for; {0}: all work of
-    /// the device.
+    /// Only the work is waited for that is queued now on this stream and on those that
+    /// use the ranges; {0}: all work of the device.
     pub stream: ferrum_stream,
     /// How long the call may take until all is copied, in nanoseconds, or
     /// FERRUM_WAIT_FOREVER. When it is over everything is as before, and the call
@@ -2296,6 +2300,7 @@ pub struct ferrum_vpool_request {
     pub tag: *const c_char,
     /// As in ferrum_model_request.
     pub asleep_wait_ns: u64,
+    pub stream: ferrum_stream,
 }
 
 impl ferrum_vpool_request {
@@ -2307,6 +2312,7 @@ impl ferrum_vpool_request {
         size_bytes: 0,
         tag: core::ptr::null(),
         asleep_wait_ns: 0,
+        stream: ferrum_stream { id: 0 },
     };
 }
 
@@ -3687,7 +3693,7 @@ const _: () = {
     assert!(offset_of!(ferrum_model_config, max_bytes) == 24);
     assert!(offset_of!(ferrum_model_config, unscrubbed) == 32);
     assert!(offset_of!(ferrum_model_config, reserved) == 36);
-    assert!(size_of::<ferrum_model_request>() == 40);
+    assert!(size_of::<ferrum_model_request>() == 48);
     assert!(align_of::<ferrum_model_request>() == 8);
     assert!(offset_of!(ferrum_model_request, struct_size) == 0);
     assert!(offset_of!(ferrum_model_request, at_offset) == 4);
@@ -3695,6 +3701,7 @@ const _: () = {
     assert!(offset_of!(ferrum_model_request, size_bytes) == 16);
     assert!(offset_of!(ferrum_model_request, tag) == 24);
     assert!(offset_of!(ferrum_model_request, asleep_wait_ns) == 32);
+    assert!(offset_of!(ferrum_model_request, stream) == 40);
     assert!(size_of::<ferrum_model_info>() == 280);
     assert!(align_of::<ferrum_model_info>() == 8);
     assert!(offset_of!(ferrum_model_info, struct_size) == 0);
@@ -3784,7 +3791,7 @@ const _: () = {
     assert!(offset_of!(ferrum_wake_report, reserved) == 4);
     assert!(offset_of!(ferrum_wake_report, restored_bytes) == 8);
     assert!(offset_of!(ferrum_wake_report, elapsed_ns) == 16);
-    assert!(size_of::<ferrum_vpool_request>() == 40);
+    assert!(size_of::<ferrum_vpool_request>() == 48);
     assert!(align_of::<ferrum_vpool_request>() == 8);
     assert!(offset_of!(ferrum_vpool_request, struct_size) == 0);
     assert!(offset_of!(ferrum_vpool_request, reserved) == 4);
@@ -3792,6 +3799,7 @@ const _: () = {
     assert!(offset_of!(ferrum_vpool_request, size_bytes) == 16);
     assert!(offset_of!(ferrum_vpool_request, tag) == 24);
     assert!(offset_of!(ferrum_vpool_request, asleep_wait_ns) == 32);
+    assert!(offset_of!(ferrum_vpool_request, stream) == 40);
     assert!(size_of::<ferrum_monitor>() == 8);
     assert!(align_of::<ferrum_monitor>() == 8);
     assert!(offset_of!(ferrum_monitor, id) == 0);
@@ -5054,15 +5062,19 @@ extern "C" {
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// Takes the memory of a range away, once the work that is queued on the stream
-    /// now is done; until then its pages count as used. Does not wait. The caller does
-    /// not touch the range any more from this call on.
+    /// Takes the memory of a range away, once the work is done that is queued now on the
+    /// streams that use it: the one that it was asked for on (ferrum_vpool_request), those
+    /// that ferrum_vpool_record_stream named for a page of it, and the one named here.
+    /// Until then its pages count as used. Does not wait. The caller does not touch the
+    /// range any more from this call on. A stream that was destroyed had run dry, and is
+    /// not waited for.
     ///
     /// - `offset_bytes,size_bytes`: whole pages, of one allocation or of several,
     ///   or exactly those of one allocation. Once a part
     ///   of it was freed, what is left is freed by whole
     ///   pages: its pages may be another one's by then.
-    /// - `stream`: optional: the stream that used the range last.
+    /// - `stream`: one more stream that uses the range; {0}: none
+    ///   but those that are known.
     ///
     /// Returns FERRUM_ERROR_INVALID_OFFSET for a range that is neither, or that ends
     /// outside; FERRUM_ERROR_INVALID_SIZE for a size of 0;
@@ -5070,8 +5082,27 @@ extern "C" {
     /// not mapped; FERRUM_ERROR_BUSY while a call that puts a part of it to sleep
     /// or wakes it is under way: once that has ended it can be freed, asleep or
     /// awake; FERRUM_ERROR_INVALID_STATE where a part of it sleeps and a part does
-    /// not. Then nothing has changed.
+    /// not, and while one of the streams captures. Then nothing has changed.
     pub fn ferrum_vpool_deallocate(
+        vpool: ferrum_vpool,
+        offset_bytes: u64,
+        size_bytes: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// Says that a stream uses every page that a range touches too, besides the one that
+    /// the range was asked for on: once freed, the pages wait for the work that is queued
+    /// on this stream at the time of their free as well. The range may be a part of an
+    /// allocation, or of several.
+    ///
+    /// - `stream`: {0}: the default stream.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_OFFSET for a range that ends outside;
+    /// FERRUM_ERROR_INVALID_SIZE for a size of 0; FERRUM_ERROR_NOT_MAPPED, with
+    /// offset and size of the first page that is not mapped;
+    /// FERRUM_ERROR_INVALID_STATE for a page that sleeps, and FERRUM_ERROR_BUSY for
+    /// one that is being put to sleep or woken.
+    pub fn ferrum_vpool_record_stream(
         vpool: ferrum_vpool,
         offset_bytes: u64,
         size_bytes: u64,
@@ -5243,12 +5274,22 @@ extern "C" {
 
     /// Takes the memory of a range of a model away, as ferrum_vpool_deallocate.
     ///
-    /// - `offset_bytes,size_bytes`: as for ferrum_vpool_deallocate.
-    /// - `stream`: optional: the stream that used the range last.
+    /// - `offset_bytes,size_bytes,stream`: as for ferrum_vpool_deallocate.
     ///
     /// Returns as ferrum_vpool_deallocate, FERRUM_ERROR_BUSY during a sleep or wake of the
     /// range included; FERRUM_ERROR_MODEL_NOT_FOUND.
     pub fn ferrum_shared_pool_deallocate(
+        pool: ferrum_shared_pool,
+        model: *const c_char,
+        offset_bytes: u64,
+        size_bytes: u64,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
+
+    /// As ferrum_vpool_record_stream, for a range of a model.
+    ///
+    /// Returns besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+    pub fn ferrum_shared_pool_record_stream(
         pool: ferrum_shared_pool,
         model: *const c_char,
         offset_bytes: u64,

@@ -1,0 +1,89 @@
+package vmm
+
+import (
+	"ferrum_mem/core/device"
+)
+
+// RecordStream says that a stream (nil: the default one) uses every page that a range
+// touches too, besides the stream that it was asked for on: once freed, the pages wait
+// for the work that is queued on it at the time of the free as well. The range may be a
+// part of an allocation, or of several. Errors: CodeInvalidSize, CodeInvalidOffset for a
+// range that ends outside, CodeNotMapped with the first page that is not mapped,
+// CodeInvalidState for a page that sleeps, CodeBusy for one that is being put to sleep or
+// woken. A failed call changes nothing.
+func (p *Pool) RecordStream(offset, size uint64, stream device.Stream) error {
+	return p.space.recordStream("record_stream", span{offset, size}, stream)
+}
+
+// RecordStream is Pool.RecordStream for a model; CodeModelNotFound when it is
+// unregistered.
+func (m *Model) RecordStream(offset, size uint64, stream device.Stream) error {
+	const op = "record_stream"
+	err := m.space.recordStream(op, span{offset, size}, stream)
+	if err == nil {
+		return nil
+	}
+	return m.goneInsteadOf(op, err)
+}
+
+func (s *space) recordStream(op string, b span, stream device.Stream) error {
+	r, err := s.runOf(op, b)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	err = s.mayRecord(op, b, r)
+	if err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	s.users.add(r, stream)
+	many := s.users.most(r)
+	s.mu.Unlock()
+	if many >= manyUsers && many&(many-1) == 0 {
+		s.forgetClosed(r)
+	}
+	return nil
+}
+
+// mayRecord says why the users of a range cannot be changed. The caller holds mu.
+func (s *space) mayRecord(op string, b span, r run) error {
+	if s.state != stateOpen {
+		return s.closedError(op)
+	}
+	if err := s.shiftingNow(op, b, r); err != nil {
+		return err
+	}
+	page, hole := s.live.firstNotIn(r)
+	switch {
+	case !hole:
+		return nil
+	case s.asleep.has(page):
+		return s.fault(device.CodeInvalidState, op, "offset %d, size %d: the page at offset %d sleeps, and no stream uses it",
+			b.offset, b.size, page*s.pageBytes)
+	}
+	return s.badPage(device.CodeNotMapped, op, page, b)
+}
+
+// manyUsers is from how many streams of one page on the closed ones are looked for, each
+// time that their number has doubled: a range that lives long is used by streams that
+// come and go.
+const manyUsers = 16
+
+// forgetClosed takes streams out of the users of a range that are closed, and so ran dry.
+func (s *space) forgetClosed(r run) {
+	s.mu.Lock()
+	streams := s.users.usersOf(r)
+	s.mu.Unlock()
+	var closed []device.Stream
+	for _, stream := range streams {
+		if _, err := stream.Idle(); err != nil && device.IsClosed(stream, err) {
+			closed = append(closed, stream)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != stateClosed {
+		s.users.drop(r, closed)
+	}
+}

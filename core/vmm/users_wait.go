@@ -1,0 +1,70 @@
+package vmm
+
+import (
+	"context"
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// usersOf lists the streams that use runs of pages.
+func (s *space) usersOf(runs []run) (streams []device.Stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range runs {
+		for _, stream := range s.users.usersOf(r) {
+			if !slices.Contains(streams, stream) {
+				streams = append(streams, stream)
+			}
+		}
+	}
+	return streams
+}
+
+// beyondDevice keeps of streams those of which the device does not know all work: to
+// wait for the device is not to wait for them.
+func beyondDevice(streams []device.Stream) []device.Stream {
+	return slices.DeleteFunc(streams, func(stream device.Stream) bool { return !device.TakesForeignWork(stream) })
+}
+
+// awaitUsers waits for queued work before pages go to sleep: that of the streams that use
+// them and of one more, or all.
+func (s *space) awaitUsers(ctx context.Context, d *dozing) error {
+	var runs []run
+	for _, j := range d.jobs {
+		runs = append(runs, j.runs...)
+	}
+	l := &leaving{op: "sleep", stream: d.Stream}
+	defer func() { s.closeMarks(l.marks) }()
+	streams := s.usersOf(runs)
+	if d.Stream == nil {
+		streams = beyondDevice(streams)
+	}
+	err := l.markEnds(l.unmarked(streams))
+	if err == nil && d.Stream == nil {
+		err = s.awaitWork(ctx, d.NoWait, s.physical.engine.Synchronize)
+	}
+	for _, m := range l.marks {
+		if err == nil && m.event != nil {
+			err = s.awaitWork(ctx, d.NoWait, m.event.Synchronize)
+		}
+	}
+	if err == nil {
+		s.landAll()
+	}
+	return err
+}
+
+// awaitForeign waits for the work of others that may use live pages and that the device
+// does not know of.
+func (s *space) awaitForeign() error {
+	l := &leaving{op: "close"}
+	defer func() { s.closeMarks(l.marks) }()
+	err := l.markEnds(beyondDevice(s.usersOf([]run{{0, s.pages}})))
+	for _, m := range l.marks {
+		if err == nil && m.event != nil {
+			err = m.event.Synchronize(device.Forever)
+		}
+	}
+	return err
+}
