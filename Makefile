@@ -203,8 +203,8 @@ $(HELPER): $(COMMAND_SOURCES)
 	@mkdir -p $(dir $@)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/ferrum-mem-probe
 
-build/lib/libferrum_mem_allocator.so: bindings/frameworks/allocator.cpp bindings/frameworks/ferrum_mem_allocator.h include/ferrum_mem.h $(LIBRARY)
-	$(CXX) -std=c++17 $(C_WARNINGS) $(CXXFLAGS) -fPIC -shared -fvisibility=hidden -Iinclude $< -o $@ -Lbuild/lib -lferrum_mem \
+build/lib/libferrum_mem_allocator.so: $(wildcard bindings/frameworks/*.cpp bindings/frameworks/*.h) include/ferrum_mem.h $(LIBRARY)
+	$(CXX) -std=c++17 $(C_WARNINGS) $(CXXFLAGS) -fPIC -shared -fvisibility=hidden -Iinclude $(filter %.cpp,$^) -o $@ -Lbuild/lib -lferrum_mem -ldl \
 	    -Wl,-soname,$(@F),-z,defs,-s '-Wl,-rpath,$$ORIGIN'
 
 $(LICENSES): go.mod go.sum scripts/third_party_licenses.sh

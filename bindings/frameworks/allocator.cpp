@@ -1,16 +1,14 @@
-#include "ferrum_mem_allocator.h"
+#include "memory_pools.h"
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace {
 
@@ -22,14 +20,6 @@ constexpr uint64_t legacy_stream = 1;
 // The handle of the default stream of whichever thread uses it.
 constexpr uint64_t per_thread_stream = 2;
 
-// The captures that PyTorch has announced. It does so before they begin, so a
-// graph of the pool begins with the first allocation of a stream that captures.
-struct Announced {
-    ferrum_torch_graphs graphs;
-    std::function<bool(void *)> is_of_capture;
-    uint64_t graph = 0; // 0: nothing was allocated for it yet
-};
-
 struct Device {
     std::once_flag once;
     std::atomic<bool> made{false};
@@ -40,11 +30,7 @@ struct Device {
     std::shared_mutex lock;
     std::unordered_map<uint64_t, ferrum_stream> streams;
     ferrum_stream idle = {}; // no work is ever queued there
-    std::mutex graphs_lock;
-    std::atomic<int> announced_count{0};
-    std::vector<Announced> announced;
-    // What was captured under PyTorch's name for a private pool.
-    std::map<ferrum_torch_graphs, std::vector<uint64_t>> captured;
+    ferrum_frameworks::MemoryPools pools;
 };
 
 Device devices[devices_max];
@@ -69,6 +55,8 @@ void make(Device &device, int ordinal) {
             ferrum_pool_create(device.handle, &config, &device.pool);
     if (device.status != FERRUM_OK)
         device.message = last_message();
+    else
+        device.pools.open(device.handle, device.pool, config);
     device.made = device.status == FERRUM_OK;
 }
 
@@ -130,18 +118,6 @@ ferrum_status stream_for(Device &device, void *native, ferrum_stream *out) {
     return status;
 }
 
-// A graph's own memory is had by the capture of its stream, which the idle one is
-// not.
-bool captures_on_thread(Device &device, void *native) {
-    if (reinterpret_cast<uintptr_t>(native) != per_thread_stream)
-        return false;
-    std::lock_guard<std::mutex> held(device.graphs_lock);
-    for (Announced &one : device.announced)
-        if (one.is_of_capture(native))
-            return true;
-    return false;
-}
-
 // CuPy's word for its default stream is 0 in either of its modes. It reads the
 // variable when it is imported.
 void *cupy_stream(void *native) {
@@ -154,20 +130,22 @@ void *cupy_stream(void *native) {
                : native;
 }
 
-void begin_graph(Device &device, void *native, ferrum_stream stream) {
-    std::lock_guard<std::mutex> held(device.graphs_lock);
-    for (Announced &one : device.announced) {
-        if (one.graph != 0 || !one.is_of_capture(native))
-            continue;
-        std::vector<uint64_t> &others = device.captured[one.graphs];
-        // INVALID_STATE: the stream does not capture yet.
-        if (ferrum_pool_capture_begin(device.pool, stream,
-                                      others.empty() ? 0 : others.back(),
-                                      &one.graph) == FERRUM_OK)
-            others.push_back(one.graph);
-        else
-            one.graph = 0;
-    }
+// All streams that were seen, once no lock of the pools is held.
+ferrum_frameworks::MemoryPools::Streams seen(Device &device) {
+    std::shared_lock<std::shared_mutex> reading(device.lock);
+    ferrum_frameworks::MemoryPools::Streams all;
+    for (const auto &one : device.streams)
+        all.push_back(one.second);
+    return all;
+}
+
+void settle(Device &device) { device.pools.settle(seen(device)); }
+
+ferrum_status allocate_on(Device &device, void *native, ferrum_stream stream,
+                          size_t size_bytes, ferrum_address *address) {
+    if (device.pools.unused())
+        return ferrum_pool_alloc(device.pool, size_bytes, stream, address);
+    return device.pools.allocate(native, stream, size_bytes, address);
 }
 
 void *allocate(size_t size_bytes, int ordinal, void *native) {
@@ -181,37 +159,65 @@ void *allocate(size_t size_bytes, int ordinal, void *native) {
         throw std::runtime_error("ferrum_mem: " + device->message);
     ferrum_stream stream;
     ferrum_address address;
-    if (stream_for(*device, native, &stream) != FERRUM_OK)
-        throw std::runtime_error("ferrum_mem: " + last_message());
-    if (device->announced_count != 0) {
-        if (captures_on_thread(*device, native))
-            throw std::runtime_error(
-                "ferrum_mem: the per-thread default stream "
-                "captures: capture a stream of its own");
-        begin_graph(*device, native, stream);
+    // A graph's own memory is had by the capture of its stream, which the idle one is
+    // not.
+    if (reinterpret_cast<uintptr_t>(native) == per_thread_stream &&
+        device->pools.means(native))
+        throw std::runtime_error(
+            "ferrum_mem: the per-thread default stream has no "
+            "memory pools and graphs: use a stream of its own");
+    ferrum_status status = stream_for(*device, native, &stream);
+    if (status == FERRUM_OK)
+        status = allocate_on(*device, native, stream, size_bytes, &address);
+    if (status == FERRUM_ERROR_OUT_OF_MEMORY) {
+        // What graphs that are gone have left may be let go by now.
+        settle(*device);
+        status = allocate_on(*device, native, stream, size_bytes, &address);
     }
-    if (ferrum_pool_alloc(device->pool, size_bytes, stream, &address) !=
-        FERRUM_OK)
+    if (status != FERRUM_OK)
         throw std::runtime_error("ferrum_mem: " + last_message());
     return reinterpret_cast<void *>(static_cast<uintptr_t>(address));
 }
 
+ferrum_status deallocate_on(Device &device, void *native,
+                            ferrum_address address) {
+    ferrum_stream stream;
+    ferrum_status status = stream_of(device, native, &stream);
+    if (status != FERRUM_OK)
+        return status;
+    // What a graph uses is freed when it is released.
+    return device.pools.unused() ? ferrum_pool_free(device.pool, address, stream)
+                                 : device.pools.free(native, stream, address);
+}
+
+ferrum_status record_on(Device &device, ferrum_address address,
+                        ferrum_stream stream) {
+    return device.pools.unused()
+               ? ferrum_pool_record_stream(device.pool, address, stream)
+               : device.pools.record_stream(stream, address);
+}
+
 // A free cannot throw: it runs in destructors. What cannot be freed is said.
-void deallocate(void *address, int ordinal, void *native) {
+void deallocate(void *address, int ordinal, void *native) noexcept {
     if (address == nullptr)
         return;
-    Device *device = find(ordinal);
-    ferrum_stream stream;
-    bool usable = device != nullptr && device->status == FERRUM_OK &&
-                  stream_of(*device, native, &stream) == FERRUM_OK;
-    // What a graph uses is freed when it is released.
-    if (usable && device->announced_count != 0)
-        begin_graph(*device, native, stream);
-    if (!usable ||
-        ferrum_pool_free(device->pool, reinterpret_cast<uintptr_t>(address),
-                         stream) != FERRUM_OK)
+    std::string why;
+    try {
+        Device *device = find(ordinal);
+        if (device == nullptr || device->status != FERRUM_OK)
+            why = "no device cuda:" + std::to_string(ordinal);
+        else if (deallocate_on(*device, native,
+                               reinterpret_cast<uintptr_t>(address)) !=
+                 FERRUM_OK)
+            why = last_message();
+    } catch (const std::exception &problem) {
+        why = problem.what();
+    } catch (...) {
+        why = "the framework does not say what its stream captures";
+    }
+    if (!why.empty())
         std::fprintf(stderr, "ferrum_mem: %p was not freed: %s\n", address,
-                     last_message().c_str());
+                     why.c_str());
 }
 
 } // namespace
@@ -234,9 +240,8 @@ void ferrum_torch_record_stream(void *address, void *native) {
     for (Device &device : devices) {
         ferrum_stream stream;
         if (device.made && stream_of(device, native, &stream) == FERRUM_OK &&
-            ferrum_pool_record_stream(device.pool,
-                                      reinterpret_cast<uintptr_t>(address),
-                                      stream) == FERRUM_OK)
+            record_on(device, reinterpret_cast<uintptr_t>(address), stream) ==
+                FERRUM_OK)
             return;
     }
     throw std::runtime_error("ferrum_mem: record_stream: " + last_message());
@@ -245,55 +250,33 @@ void ferrum_torch_record_stream(void *address, void *native) {
 void ferrum_torch_reset(void) {
     uint64_t released_bytes;
     for (Device &device : devices)
-        if (device.made)
+        if (device.made) {
+            settle(device);
             ferrum_pool_trim(device.pool, 0, &released_bytes);
+        }
 }
 
 void ferrum_torch_begin_graph(int ordinal, ferrum_torch_graphs graphs,
-                              std::function<bool(void *)> is_of_capture) {
+                              std::function<bool(void *)> is_meant) {
     Device *device = find(ordinal);
-    if (device == nullptr || device->status != FERRUM_OK)
-        return;
-    std::lock_guard<std::mutex> held(device->graphs_lock);
-    device->announced.push_back({graphs, std::move(is_of_capture)});
-    device->announced_count++;
+    if (device != nullptr && device->status == FERRUM_OK)
+        device->pools.announce(graphs, std::move(is_meant));
 }
 
 void ferrum_torch_end_graph(int ordinal, ferrum_torch_graphs graphs) {
     Device *device = find(ordinal);
     if (device == nullptr || device->status != FERRUM_OK)
         return;
-    std::lock_guard<std::mutex> held(device->graphs_lock);
-    for (size_t i = device->announced.size(); i-- > 0;) {
-        const Announced &one = device->announced[i];
-        if (one.graphs != graphs)
-            continue;
-        if (one.graph != 0 &&
-            ferrum_pool_capture_end(device->pool, one.graph) != FERRUM_OK)
-            throw std::runtime_error("ferrum_mem: " + last_message());
-        device->announced.erase(device->announced.begin() +
-                                static_cast<ptrdiff_t>(i));
-        device->announced_count--;
-        return;
-    }
+    device->pools.withdraw(graphs);
+    settle(*device);
 }
 
-// On which stream the graphs ran last is not said: all are waited for.
 void ferrum_torch_release_graphs(int ordinal, ferrum_torch_graphs graphs) {
     Device *device = find(ordinal);
     if (device == nullptr || device->status != FERRUM_OK)
         return;
-    std::lock_guard<std::mutex> held(device->graphs_lock);
-    auto found = device->captured.find(graphs);
-    if (found == device->captured.end())
-        return;
-    ferrum_device_synchronize(device->handle, FERRUM_WAIT_FOREVER);
-    for (uint64_t graph : found->second)
-        if (ferrum_pool_capture_release(device->pool, graph, {}) != FERRUM_OK)
-            std::fprintf(
-                stderr, "ferrum_mem: graph %llu was not released: %s\n",
-                static_cast<unsigned long long>(graph), last_message().c_str());
-    device->captured.erase(found);
+    device->pools.release(graphs);
+    settle(*device);
 }
 
 void *ferrum_cupy_malloc(void *stream, size_t size_bytes, int device) {
@@ -316,6 +299,8 @@ ferrum_status ferrum_allocator_pool(int device, ferrum_pool *pool_out) {
 ferrum_status ferrum_allocator_trim(int device, uint64_t *released_bytes_out) {
     ferrum_pool pool;
     ferrum_status status = ferrum_allocator_pool(device, &pool);
-    return status != FERRUM_OK ? status
-                               : ferrum_pool_trim(pool, 0, released_bytes_out);
+    if (status != FERRUM_OK)
+        return status;
+    settle(devices[device]);
+    return ferrum_pool_trim(pool, 0, released_bytes_out);
 }

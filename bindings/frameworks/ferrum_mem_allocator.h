@@ -38,8 +38,18 @@ FERRUM_ALLOCATOR_API void ferrum_torch_reset(void);
 
 #ifdef __cplusplus
 /* For set_begin_allocate_to_pool, set_end_allocate_to_pool_fn and set_release_pool,
- * which PyTorch calls around the capture of a graph and when it is gone: what the
- * graph's streams allocate in between is the graph's own. */
+ * which PyTorch calls around the capture of a graph, or the use of a memory pool, and
+ * when that is gone. In between, what the streams that are meant allocate while they
+ * capture is the graph's own; while they do not, it comes from a pool of that name. A
+ * stream that captures and can have no memory of its own is refused: that is thrown. A
+ * pool may be ended and begun again, and another one begun, while one capture goes on: the
+ * graph is kept for all of them.
+ *
+ * Each begin has its release, and with the last one all under the name is let go: once
+ * all work of the context is done, which is waited for, as graphs may have run on streams
+ * that never allocated anything. While a stream that allocates here captures, or a capture
+ * is announced, or when the wait fails, nothing is waited for, and it stays until a later
+ * end, release, reset or trim. A release does not throw. */
 using ferrum_torch_graphs = std::pair<unsigned long long, unsigned long long>;
 FERRUM_ALLOCATOR_API void
 ferrum_torch_begin_graph(int device, ferrum_torch_graphs graphs,

@@ -240,6 +240,7 @@ void a_thread_that_captures() {
     }
     CHECK(refused);
     ferrum_torch_end_graph(ordinal, graphs);
+    ferrum_torch_release_graphs(ordinal, graphs);
 }
 
 void several_threads() {
@@ -294,6 +295,343 @@ void memory_of_a_graph() {
     CHECK(books.live_blocks.current == 0);
 }
 
+bool streams_capture() {
+    ferrum_device device = {};
+    ferrum_device_info info = FERRUM_DEVICE_INFO_INIT;
+    OK(ferrum_device_open(device_id(), &device));
+    OK(ferrum_device_get_info(device, &info));
+    return (info.capabilities & FERRUM_CAPABILITY_CAPTURE) != 0;
+}
+
+// How many graphs the device's pool keeps something for.
+int graphs_kept() {
+    int kept = 0;
+    for (uint64_t number = 1; number < 100; number++) {
+        ferrum_graph_info info = FERRUM_GRAPH_INFO_INIT;
+        kept += ferrum_pool_capture_get_info(pool(), number, &info) == FERRUM_OK;
+    }
+    return kept;
+}
+
+const size_t part = 1 << 20;
+
+// A graph that fills memory of its own and copies it to result, captured as PyTorch
+// does it.
+struct Work {
+    CUgraph graph = nullptr;
+    CUgraphExec exec = nullptr;
+    void capture(ferrum_torch_graphs name, CUstream stream, CUdeviceptr result,
+                 unsigned char byte) {
+        ferrum_torch_begin_graph(ordinal, name,
+                                 [stream](void *one) { return one == stream; });
+        CUDA_OK(
+            CU(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        void *a = ferrum_torch_alloc(part, ordinal, stream);
+        CUDA_OK(CU(cuMemsetD8Async)(address_of(a), byte, part, stream));
+        CUDA_OK(CU(cuMemcpyDtoDAsync)(result, address_of(a), part, stream));
+        ferrum_torch_free(a, part, ordinal, stream);
+        CUDA_OK(CU(cuStreamEndCapture)(stream, &graph));
+        ferrum_torch_end_graph(ordinal, name);
+        instantiate();
+    }
+    void instantiate() {
+        CUDA_OK(CU(cuGraphInstantiateWithFlags)(&exec, graph, 0));
+    }
+    void end() {
+        CUDA_OK(CU(cuGraphExecDestroy)(exec));
+        CUDA_OK(CU(cuGraphDestroy)(graph));
+    }
+};
+
+CUdeviceptr make_result() {
+    CUdeviceptr result = 0;
+    CUDA_OK(CU(cuMemAlloc)(&result, part));
+    CUDA_OK(CU(cuMemsetD8)(result, 0, part));
+    return result;
+}
+
+bool idle(CUstream stream) { return CU(cuStreamQuery)(stream) == CUDA_SUCCESS; }
+
+// A graph runs on a stream that never allocated anything: what it uses stays until
+// that work is done, also memory that was freed while it was captured.
+void released_under_work() {
+    static gate held = GATE, gone = GATE;
+    CUstream stream = make_stream(), unseen = make_stream();
+    Work work;
+    void *a = ferrum_torch_alloc(part, ordinal, stream);
+    ferrum_torch_begin_graph(ordinal, {0, 2},
+                             [stream](void *one) { return one == stream; });
+    CUDA_OK(CU(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    CUDA_OK(CU(cuMemsetD8Async)(address_of(a), 5, part, stream));
+    ferrum_torch_free(a, part, ordinal, stream);
+    CUDA_OK(CU(cuStreamEndCapture)(stream, &work.graph));
+    ferrum_torch_end_graph(ordinal, {0, 2});
+    work.instantiate();
+    const int kept = graphs_kept();
+    CUDA_OK(CU(cuLaunchHostFunc)(unseen, gate_wait, &held));
+    CUDA_OK(CU(cuGraphLaunch)(work.exec, unseen));
+    // Whoever waits for the work goes on by this; who does not wait is first.
+    std::thread opener([] {
+        timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += 1;
+        pthread_mutex_lock(&gone.mutex);
+        while (!gone.open &&
+               pthread_cond_timedwait(&gone.changed, &gone.mutex, &until) == 0)
+            continue;
+        pthread_mutex_unlock(&gone.mutex);
+        gate_open(&held);
+    });
+    ferrum_torch_release_graphs(ordinal, {0, 2});
+    CHECK(idle(unseen));
+    CHECK(graphs_kept() == kept - 1);
+    gate_open(&gone);
+    opener.join();
+    CUDA_OK(CU(cuStreamSynchronize)(unseen));
+    work.end();
+}
+
+// What is released while a stream captures is kept until none does, and the capture
+// stands.
+void released_beside_a_capture() {
+    CUstream stream = make_stream(), other = make_stream();
+    CUdeviceptr result = make_result();
+    CUgraph graph = nullptr;
+    Work work;
+    work.capture({0, 3}, stream, result, 5);
+    const int kept = graphs_kept();
+    ferrum_torch_free(ferrum_torch_alloc(part, ordinal, other), part, ordinal,
+                      other);
+    CUDA_OK(CU(cuStreamSynchronize)(other));
+    CUDA_OK(CU(cuStreamBeginCapture)(other, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    ferrum_torch_release_graphs(ordinal, {0, 3});
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUDA_OK(CU(cuStreamIsCapturing)(other, &status));
+    CHECK(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    CHECK(graphs_kept() == kept);
+    CUDA_OK(CU(cuStreamEndCapture)(other, &graph));
+    // One that is announced may begin at any moment.
+    ferrum_torch_begin_graph(ordinal, {0, 4}, [](void *) { return false; });
+    ferrum_torch_reset();
+    CHECK(graphs_kept() == kept);
+    ferrum_torch_end_graph(ordinal, {0, 4});
+    CHECK(graphs_kept() == kept - 1);
+    ferrum_torch_release_graphs(ordinal, {0, 4});
+    CUDA_OK(CU(cuGraphDestroy)(graph));
+    work.end();
+    CUDA_OK(CU(cuMemFree)(result));
+}
+
+// A wait that fails has waited for nothing: the graph is released by a later call.
+void released_after_a_failure() {
+    const char *path = getenv("FERRUM_CUDA_LIBRARY");
+    void *library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW);
+    void *symbol = library == nullptr ? nullptr : dlsym(library, "simcuda_fault");
+    if (symbol == nullptr) {
+        check_skip("calls of a real driver are not made to fail");
+        return;
+    }
+    auto fault =
+        reinterpret_cast<int (*)(const char *, unsigned long, int)>(symbol);
+    CUstream stream = make_stream();
+    CUdeviceptr result = make_result();
+    Work work;
+    work.capture({0, 12}, stream, result, 5);
+    const int kept = graphs_kept();
+    CHECK(fault("cuCtxSynchronize", 1, CUDA_ERROR_OUT_OF_MEMORY) == 0);
+    ferrum_torch_release_graphs(ordinal, {0, 12});
+    CHECK(graphs_kept() == kept);
+    CHECK(fault("cuStreamQuery", 1, CUDA_ERROR_OUT_OF_MEMORY) == 0);
+    uint64_t released = 0;
+    OK(ferrum_allocator_trim(ordinal, &released));
+    OK(ferrum_allocator_trim(ordinal, &released));
+    CHECK(graphs_kept() == kept - 1);
+    work.end();
+    CUDA_OK(CU(cuMemFree)(result));
+}
+
+// Two graphs of one pool: it goes with the last of them.
+void graphs_of_one_pool() {
+    CUstream stream = make_stream();
+    CUdeviceptr result = make_result();
+    unsigned char byte = 0;
+    const int kept = graphs_kept();
+    Work first, second;
+    first.capture({0, 5}, stream, result, 5);
+    second.capture({0, 5}, stream, result, 6);
+    ferrum_torch_release_graphs(ordinal, {0, 5});
+    first.end();
+    CHECK(graphs_kept() == kept + 2);
+    void *other = ferrum_torch_alloc(part, ordinal, stream);
+    CUDA_OK(CU(cuMemsetD8Async)(address_of(other), 9, part, stream));
+    CUDA_OK(CU(cuGraphLaunch)(second.exec, stream));
+    CUDA_OK(CU(cuMemcpyDtoHAsync)(&byte, address_of(other), 1, stream));
+    CUDA_OK(CU(cuStreamSynchronize)(stream));
+    CHECK(byte == 9);
+    ferrum_torch_free(other, part, ordinal, stream);
+    ferrum_torch_release_graphs(ordinal, {0, 5});
+    CHECK(graphs_kept() == kept);
+    second.end();
+    CUDA_OK(CU(cuMemFree)(result));
+}
+
+// A pool that is ended and begun again while the capture goes on, and another one
+// in between: all is of the one graph, which is kept for both.
+void pools_within_a_capture() {
+    CUstream stream = make_stream();
+    CUdeviceptr result = make_result();
+    unsigned char byte = 0;
+    const int kept = graphs_kept();
+    auto meant = [stream](void *one) { return one == stream; };
+    Work work;
+    ferrum_torch_begin_graph(ordinal, {0, 6}, meant);
+    CUDA_OK(CU(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    void *a = ferrum_torch_alloc(part, ordinal, stream);
+    CUDA_OK(CU(cuMemsetD8Async)(address_of(a), 5, part, stream));
+    ferrum_torch_end_graph(ordinal, {0, 6});
+    ferrum_torch_begin_graph(ordinal, {0, 7}, meant);
+    void *b = ferrum_torch_alloc(part, ordinal, stream);
+    CUDA_OK(CU(cuMemcpyDtoDAsync)(address_of(b), address_of(a), part, stream));
+    ferrum_torch_end_graph(ordinal, {0, 7});
+    ferrum_torch_begin_graph(ordinal, {0, 6}, meant);
+    void *c = ferrum_torch_alloc(part, ordinal, stream);
+    CUDA_OK(CU(cuMemcpyDtoDAsync)(address_of(c), address_of(b), part, stream));
+    CUDA_OK(CU(cuMemcpyDtoDAsync)(result, address_of(c), part, stream));
+    for (void *one : {a, b, c})
+        ferrum_torch_free(one, part, ordinal, stream);
+    CUDA_OK(CU(cuStreamEndCapture)(stream, &work.graph));
+    ferrum_torch_end_graph(ordinal, {0, 6});
+    work.instantiate();
+    CHECK(graphs_kept() == kept + 1);
+    ferrum_torch_release_graphs(ordinal, {0, 6});
+    ferrum_torch_release_graphs(ordinal, {0, 6});
+    CHECK(graphs_kept() == kept + 1);
+    void *other = ferrum_torch_alloc(part, ordinal, stream);
+    CHECK(other != a && other != b && other != c);
+    CUDA_OK(CU(cuMemsetD8Async)(address_of(other), 9, part, stream));
+    CUDA_OK(CU(cuGraphLaunch)(work.exec, stream));
+    CUDA_OK(CU(cuMemcpyDtoHAsync)(&byte, result, 1, stream));
+    CUDA_OK(CU(cuStreamSynchronize)(stream));
+    CHECK(byte == 5);
+    CUDA_OK(CU(cuMemcpyDtoH)(&byte, address_of(other), 1));
+    CHECK(byte == 9);
+    ferrum_torch_free(other, part, ordinal, stream);
+    ferrum_torch_release_graphs(ordinal, {0, 7});
+    CHECK(graphs_kept() == kept);
+    work.end();
+    CUDA_OK(CU(cuMemFree)(result));
+}
+
+bool of_the_general_pool(void *memory) {
+    uint64_t size = 0;
+    return ferrum_pool_usable_size(pool(), reinterpret_cast<uintptr_t>(memory),
+                                   &size) == FERRUM_OK;
+}
+
+uint64_t reserved_bytes() {
+    ferrum_statistics books = FERRUM_STATISTICS_INIT;
+    ferrum_device device = {};
+    OK(ferrum_device_open(device_id(), &device));
+    OK(ferrum_device_get_statistics(device, &books));
+    return books.reserved.current;
+}
+
+// What a stream that does not capture allocates for a pool comes from that pool, and
+// is there until it is freed.
+void a_pool_without_a_capture() {
+    CUstream stream = make_stream(), other = make_stream();
+    auto meant = [stream](void *one) { return one == stream; };
+    ferrum_torch_reset();
+    const uint64_t before = reserved_bytes();
+    ferrum_torch_begin_graph(ordinal, {1, 8}, meant);
+    void *a = ferrum_torch_alloc(part, ordinal, stream);
+    void *b = ferrum_torch_alloc(part, ordinal, other);
+    ferrum_torch_end_graph(ordinal, {1, 8});
+    void *c = ferrum_torch_alloc(part, ordinal, stream);
+    CHECK(!of_the_general_pool(a));
+    CHECK(of_the_general_pool(b) && of_the_general_pool(c));
+    ferrum_torch_record_stream(a, other);
+    // Again under the name, the pool has it again.
+    ferrum_torch_begin_graph(ordinal, {1, 8}, meant);
+    ferrum_torch_free(a, part, ordinal, stream);
+    CUDA_OK(CU(cuStreamSynchronize)(other));
+    void *again = ferrum_torch_alloc(part, ordinal, stream);
+    CHECK(again == a);
+    ferrum_torch_end_graph(ordinal, {1, 8});
+    ferrum_torch_release_graphs(ordinal, {1, 8});
+    ferrum_torch_release_graphs(ordinal, {1, 8});
+    CUDA_OK(CU(cuMemsetD8)(address_of(again), 1, part));
+    // A stream that captures frees it: it stays for the graph.
+    Work work;
+    ferrum_torch_begin_graph(ordinal, {0, 9}, meant);
+    CUDA_OK(CU(cuStreamBeginCapture)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    CUDA_OK(CU(cuMemsetD8Async)(address_of(again), 3, part, stream));
+    ferrum_torch_free(again, part, ordinal, stream);
+    CUDA_OK(CU(cuStreamEndCapture)(stream, &work.graph));
+    ferrum_torch_end_graph(ordinal, {0, 9});
+    work.instantiate();
+    ferrum_torch_reset();
+    CUDA_OK(CU(cuGraphLaunch)(work.exec, stream));
+    CUDA_OK(CU(cuStreamSynchronize)(stream));
+    work.end();
+    ferrum_torch_free(b, part, ordinal, other);
+    ferrum_torch_free(c, part, ordinal, stream);
+    ferrum_torch_release_graphs(ordinal, {0, 9});
+    CUDA_OK(CU(cuCtxSynchronize)());
+    // Pages that the pool's own thread gives back just now are not the trim's.
+    const double deadline = now_seconds() + 20;
+    do
+        ferrum_torch_reset();
+    while (reserved_bytes() > before && now_seconds() < deadline);
+    CHECK(reserved_bytes() <= before);
+}
+
+// A capture that cannot have a pool is told so, instead of being given memory that
+// others get as well.
+void what_no_graph_can_have_is_thrown() {
+    CUstream one = make_stream(), two = make_stream();
+    CUgraph graph = nullptr;
+    const int kept = graphs_kept();
+    ferrum_torch_begin_graph(ordinal, {0, 10}, [=](void *stream) {
+        return stream == one || stream == two;
+    });
+    CUDA_OK(CU(cuStreamBeginCapture)(one, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CUDA_OK(CU(cuStreamBeginCapture)(two, CU_STREAM_CAPTURE_MODE_RELAXED));
+    void *a = ferrum_torch_alloc(part, ordinal, one);
+    bool refused = false;
+    try {
+        ferrum_torch_alloc(part, ordinal, two);
+    } catch (const std::runtime_error &) {
+        refused = true;
+    }
+    CHECK(refused);
+    CUDA_OK(CU(cuStreamEndCapture)(two, &graph));
+    CUDA_OK(CU(cuGraphDestroy)(graph));
+    // An end before its time is no failure, and nothing of it is left after all.
+    ferrum_torch_end_graph(ordinal, {0, 10});
+    CUDA_OK(CU(cuStreamEndCapture)(one, &graph));
+    CUDA_OK(CU(cuGraphDestroy)(graph));
+    ferrum_torch_free(a, part, ordinal, one);
+    ferrum_torch_release_graphs(ordinal, {0, 10});
+    CHECK(graphs_kept() == kept);
+    // What cannot say whether it is meant is thrown by an allocation, and no free.
+    a = ferrum_torch_alloc(part, ordinal, one);
+    ferrum_torch_begin_graph(ordinal, {0, 11}, [](void *) -> bool {
+        throw std::logic_error("unknown");
+    });
+    bool thrown = false;
+    try {
+        ferrum_torch_alloc(part, ordinal, one);
+    } catch (const std::logic_error &) {
+        thrown = true;
+    }
+    CHECK(thrown);
+    ferrum_torch_free(a, part, ordinal, one);
+    ferrum_torch_end_graph(ordinal, {0, 11});
+    ferrum_torch_release_graphs(ordinal, {0, 11});
+    ferrum_torch_free(a, part, ordinal, one);
+}
+
 } // namespace
 
 int main() {
@@ -313,6 +651,16 @@ int main() {
     check_run("streams of threads", streams_of_threads);
     check_run("a thread that captures", a_thread_that_captures);
     check_run("several threads", several_threads);
+    if (!streams_capture())
+        return check_end();
     check_run("memory of a graph", memory_of_a_graph);
+    check_run("a graph released under work", released_under_work);
+    check_run("a graph released beside a capture", released_beside_a_capture);
+    check_run("a graph released after a failure", released_after_a_failure);
+    check_run("graphs of one pool", graphs_of_one_pool);
+    check_run("pools within a capture", pools_within_a_capture);
+    check_run("a pool without a capture", a_pool_without_a_capture);
+    check_run("what no graph can have is thrown",
+              what_no_graph_can_have_is_thrown);
     return check_end();
 }
