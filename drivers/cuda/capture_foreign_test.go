@@ -70,7 +70,7 @@ func TestEventOfACaptureIsAdopted(t *testing.T) {
 		_, err = e.Done()
 		requireCode(t, device.CodeInvalidState, err)
 		require.EqualValues(t, captureStands, p.captureStatus())
-		p.rejoin(own)
+		// Nothing was added to the graph that would have to be joined.
 		p.sim.must("cuGraphExecDestroy", p.endCapture())
 		require.NoError(t, own.Synchronize(device.Forever))
 

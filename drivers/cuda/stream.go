@@ -152,8 +152,12 @@ func (s *stream) await(op string, limit deadline) error {
 	return s.awaitMark(op, limit)
 }
 
-// awaitMark marks the end of the queue by an event and waits for that.
+// awaitMark marks the end of the queue by an event and waits for that. A graph gets no such
+// event, unless its capture begins just then.
 func (s *stream) awaitMark(op string, limit deadline) error {
+	if err := s.use(op, func() error { return s.uncaptured(op) }); err != nil {
+		return err
+	}
 	end, err := s.record(op, false)
 	if err != nil {
 		return err
