@@ -78,6 +78,7 @@ const (
 	captureStatusNone   = 0 // CU_STREAM_CAPTURE_STATUS_NONE
 	captureStatusActive = 1 // CU_STREAM_CAPTURE_STATUS_ACTIVE
 
+	memoryTypeHost   = 1 // CU_MEMORYTYPE_HOST
 	memoryTypeDevice = 2 // CU_MEMORYTYPE_DEVICE
 
 	pointerMemoryType = 2  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE

@@ -34,8 +34,9 @@ func (o *openDevice) another(op, what string, dev device.Device) (*openDevice, e
 }
 
 // GrantPeer enables the access of the other device's context to this one's, and lets
-// the other one into virtual memory. Access between contexts stays enabled while both
-// are there: others in the process may have come to count on it.
+// the other one into stream-ordered and virtual memory. Access stays as it is while both are
+// there: others in the process may have come to count on it. When the last step fails the
+// first ones stay done, and the same call does the rest.
 func (o *openDevice) GrantPeer(peer device.Device) error {
 	const op = "cuda.grant_peer"
 	if err := o.checkOpen(op); err != nil {
@@ -48,6 +49,9 @@ func (o *openDevice) GrantPeer(peer device.Device) error {
 	if err := other.enable(op, o); err != nil {
 		return err
 	}
+	if err := o.letInOrdered(op, other); err != nil {
+		return err
+	}
 	return o.virtual.letIn(op, other)
 }
 
@@ -56,8 +60,11 @@ func (o *openDevice) enable(op string, other *openDevice) error {
 	if other.context == o.context {
 		return nil
 	}
-	if !o.api.enablePeer.Found() || other.handle == o.handle || !o.reaches(other) {
-		return o.errorf(device.CodeUnsupported, op, "the device does not reach memory of device %v", other.info.ID)
+	if !o.api.enablePeer.Found() || other.handle == o.handle {
+		return o.errorf(device.CodeUnsupported, op, "the contexts of device %v cannot be opened to each other", other.info.ID)
+	}
+	if err := o.mustReach(op, other); err != nil {
+		return err
 	}
 	o.mu.Lock()
 	_, done := o.peers[other]
@@ -83,8 +90,8 @@ func (o *openDevice) enable(op string, other *openDevice) error {
 }
 
 // Link makes memory of another device usable by work of this one: page-locked memory by
-// the address that it has here, plain memory by access between the contexts, mapped
-// pages by access to them for all that are mapped.
+// the address that it has here, plain memory by access between the contexts, stream-ordered
+// memory and mapped pages by access to them for all that there are.
 func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (device.Addr, error) {
 	const op = "cuda.link"
 	if err := o.checkOpen(op); err != nil {
@@ -111,26 +118,57 @@ func (o *openDevice) Link(from device.Device, addr device.Addr, size uint64) (de
 	return device.Addr(at), nil
 }
 
-// reach is where this device has a range of the other's memory.
+// reach is where this device has a range of the other's memory. Page-locked and managed
+// memory needs no access between the devices.
 func (o *openDevice) reach(op string, other *openDevice, addr, size uint64) (uint64, error) {
 	s, whole := other.ranges.holding(addr, size)
-	switch {
-	case !whole:
-		if !o.reaches(other) {
-			return 0, o.errorf(device.CodeUnsupported, op, "the device does not reach memory of device %v", other.info.ID)
+	if !whole {
+		return addr, o.reachVirtual(op, other)
+	}
+	if s.kind == kindForeign {
+		// Whose and what it is, the driver knows.
+		if o.mayManage(addr) {
+			return addr, nil
 		}
-		return addr, other.virtual.letIn(op, o)
-	case s.kind == kindLinked || s.kind == kindShared:
+		var kind uint32
+		if o.api.pointerAttribute.Call(dl.Pointer(&kind), pointerMemoryType, uintptr(addr)) == 0 && kind == memoryTypeHost {
+			s.kind, s.host = kindLocked, s.base
+		}
+	}
+	switch s.kind {
+	case kindLinked, kindShared:
 		return 0, o.errorf(device.CodeUnsupported, op,
 			"memory %#x, size %d: device %v has it of another device or process itself", addr, size, other.info.ID)
-	case s.kind == kindPinned:
+	case kindPinned, kindRegistered, kindLocked:
 		var base uint64
 		err := o.within(op, func() error {
 			return o.call(op, "page-locked memory", &o.api.hostPointer, dl.Pointer(&base), uintptr(s.host), 0)
 		})
 		return base + (addr - s.base), err
+	case kindManaged:
+		return addr, o.needManaged(op)
+	case kindOrdered:
+		if err := o.mustReach(op, other); err != nil {
+			return 0, err
+		}
+		return addr, other.letInOrdered(op, o)
 	}
 	return addr, o.enable(op, other)
+}
+
+// reachVirtual lets this device into the other's mapped pages.
+func (o *openDevice) reachVirtual(op string, other *openDevice) error {
+	if err := o.mustReach(op, other); err != nil {
+		return err
+	}
+	return other.virtual.letIn(op, o)
+}
+
+func (o *openDevice) mustReach(op string, other *openDevice) error {
+	if o.reaches(other) {
+		return nil
+	}
+	return o.errorf(device.CodeUnsupported, op, "the device does not reach memory of device %v", other.info.ID)
 }
 
 // Unlink forgets what Link made usable. The driver is not asked.

@@ -20,6 +20,7 @@ type memoryAPI struct {
 
 	hostRegister, hostUnregister          dl.Function
 	poolCreate, poolDestroy, poolAllocate dl.Function
+	poolAccess                            dl.Function
 }
 
 func (a *memoryAPI) table() []dl.Row {
@@ -33,6 +34,7 @@ func (a *memoryAPI) table() []dl.Row {
 		{Name: "cuMemHostUnregister", To: &a.hostUnregister, Since: 4000, Group: groupRegistered},
 		{Name: "cuMemPoolCreate", To: &a.poolCreate, Since: 11020, Group: groupPools},
 		{Name: "cuMemPoolDestroy", To: &a.poolDestroy, Since: 11020, Group: groupPools},
+		{Name: "cuMemPoolSetAccess", To: &a.poolAccess, Since: 11020, Group: groupPools},
 		{Name: "cuMemAllocFromPoolAsync", To: &a.poolAllocate, Since: 11020, Group: groupPools},
 	}
 }

@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"ferrum_mem/core/device"
@@ -13,11 +14,15 @@ var _ device.StreamOrdered = (*openDevice)(nil)
 
 // orderedPool is a pool of the driver's that nobody else takes from, and the stream in
 // whose order that is done. They are made when they are first needed. The pool gives
-// back to the device what is not in use whenever that stream is waited for.
+// back to the device what is not in use whenever that stream is waited for. Access between
+// contexts does not open its memory to another device, only cuMemPoolSetAccess does.
 type orderedPool struct {
 	mu     sync.Mutex
 	handle uintptr
 	stream *stream
+	// guests are the other devices that may use the memory, which the pool has not been
+	// told while it is not there.
+	guests []int32
 }
 
 // inOrder runs body with the pool and its stream.
@@ -33,16 +38,68 @@ func (o *openDevice) inOrder(op string, body func(p *orderedPool) error) error {
 		p.stream = s
 	}
 	if p.handle == 0 {
-		properties := &poolProperties{kind: allocationPinned, location: location{locationDevice, o.handle}}
-		err := o.within(op, func() error {
-			return o.call(op, "", &o.api.poolCreate, dl.Pointer(&p.handle), dl.Pointer(properties))
-		})
-		runtime.KeepAlive(properties)
-		if err != nil {
+		if err := o.makeOrdered(op, p); err != nil {
 			return err
 		}
 	}
 	return body(p)
+}
+
+// makeOrdered makes the pool and lets the guests in, or leaves none. The caller holds p.mu.
+func (o *openDevice) makeOrdered(op string, p *orderedPool) error {
+	return o.within(op, func() error {
+		var made uintptr
+		properties := &poolProperties{kind: allocationPinned, location: location{locationDevice, o.handle}}
+		err := o.call(op, "", &o.api.poolCreate, dl.Pointer(&made), dl.Pointer(properties))
+		runtime.KeepAlive(properties)
+		if err != nil {
+			return err
+		}
+		if err := o.openOrdered(op, made, p.guests); err != nil {
+			_ = o.takeBack(op, "after its guests could not be let in", &o.api.poolDestroy, made)
+			return err
+		}
+		p.handle = made
+		return nil
+	})
+}
+
+// openOrdered lets devices read and write a pool's memory, also what it has given out
+// already. The caller has the context.
+func (o *openDevice) openOrdered(op string, pool uintptr, guests []int32) error {
+	if len(guests) == 0 {
+		return nil
+	}
+	given := make([]accessDescription, len(guests))
+	for i, guest := range guests {
+		given[i] = accessDescription{location: location{locationDevice, guest}, access: accessReadWrite}
+	}
+	err := o.call(op, fmt.Sprintf("devices %v", guests), &o.api.poolAccess,
+		pool, dl.Pointer(&given[0]), uintptr(len(given)))
+	runtime.KeepAlive(given)
+	return err
+}
+
+// letInOrdered lets another device use stream-ordered memory, what there is and what
+// comes. It stays so while both are there, as access between contexts does.
+func (o *openDevice) letInOrdered(op string, guest *openDevice) error {
+	p := &o.orderedPool
+	if !o.info.StreamOrdered || guest.handle == o.handle {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if slices.Contains(p.guests, guest.handle) {
+		return nil
+	}
+	if p.handle != 0 {
+		err := o.within(op, func() error { return o.openOrdered(op, p.handle, []int32{guest.handle}) })
+		if err != nil {
+			return err
+		}
+	}
+	p.guests = append(p.guests, guest.handle)
+	return nil
 }
 
 // AllocateOrdered waits until the pool's stream has the memory, which has nothing else

@@ -67,6 +67,46 @@ static void a_stream_in_each_thread(void) {
     OK(ferrum_stream_destroy(stream, 0));
 }
 
+/* What a pool has in the order of streams is let to a peer like the rest: its
+ * first touch must not cost it its context. */
+static void a_peer_is_let_in(void) {
+    ferrum_device other;
+    ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
+    ferrum_pool pool;
+    ferrum_address early = 0, late = 0;
+    CUcontext there;
+    int count = 0, can = 0;
+    CUDA_OK(CU(cuDeviceGetCount)(&count));
+    if (count > 1)
+        CUDA_OK(CU(cuDeviceCanAccessPeer)(&can, 1 - device_ordinal(),
+                                          device_ordinal()));
+    config.segment_source = FERRUM_SEGMENTS_STREAM_ORDERED;
+    if (!can || device_ordinal() > 1 ||
+        ferrum_pool_create(device, &config, &pool) != FERRUM_OK) {
+        check_skip("no peer, or no pools of the driver");
+        return;
+    }
+    OK(ferrum_device_open(device_ordinal() == 0 ? "cuda:1" : "cuda:0", &other));
+    OK(ferrum_pool_alloc(pool, MEGABYTE, none, &early));
+    OK(ferrum_device_grant_peer(device, other));
+    OK(ferrum_pool_alloc(pool, 64 * MEGABYTE, none, &late));
+    CUDA_OK(CU(cuDevicePrimaryCtxRetain)(&there, 1 - device_ordinal()));
+    CUDA_OK(CU(cuCtxPushCurrent)(there));
+    CUDA_OK(CU(cuMemsetD8Async)(early, 3, MEGABYTE, NULL));
+    CUDA_OK(CU(cuMemsetD8Async)(late, 4, MEGABYTE, NULL));
+    CUDA_OK(CU(cuCtxSynchronize)());
+    CUDA_OK(CU(cuCtxPopCurrent)(&there));
+    unsigned char bytes[2] = {0, 0};
+    CUDA_OK(CU(cuMemcpyDtoH)(&bytes[0], early, 1));
+    CUDA_OK(CU(cuMemcpyDtoH)(&bytes[1], late, 1));
+    CHECK(bytes[0] == 3 && bytes[1] == 4);
+    OK(ferrum_pool_free(pool, early, none));
+    OK(ferrum_pool_free(pool, late, none));
+    OK(ferrum_pool_destroy(pool, 0));
+    OK(ferrum_device_close(other, 0));
+    CUDA_OK(CU(cuDevicePrimaryCtxRelease)(1 - device_ordinal()));
+}
+
 static void all_is_given_back(void) {
     ferrum_statistics books = FERRUM_STATISTICS_INIT;
     OK(ferrum_device_get_statistics(device, &books));
@@ -87,6 +127,7 @@ int main(void) {
     OK(ferrum_device_open(device_id(), &device));
     check_run("a destroyed stream", a_destroyed_stream);
     check_run("a stream in each thread", a_stream_in_each_thread);
+    check_run("a peer is let in", a_peer_is_let_in);
     check_run("all is given back", all_is_given_back);
     return check_end();
 }
