@@ -682,7 +682,8 @@ FERRUM_API ferrum_status ferrum_device_get_info(ferrum_device device,
  * Waits until every stream of the device has run dry.
  *
  * @param timeout_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
- * @return FERRUM_ERROR_TIMEOUT when it takes longer.
+ * @return FERRUM_ERROR_TIMEOUT when it takes longer; FERRUM_ERROR_INVALID_STATE when
+ *         streams are capturing, which cannot be waited for, and the others have run dry.
  */
 FERRUM_API ferrum_status ferrum_device_synchronize(ferrum_device device,
                                                    uint64_t timeout_ns);
@@ -4503,9 +4504,13 @@ ferrum_stream_adopt(ferrum_device device, const ferrum_foreign_stream *foreign,
  *
  * @param native_handle  handle in the runtime of the device's vendor, such as a CUevent.
  *                       What is no event may end the process in the vendor's library.
+ * The runtime is not asked about it: that would spoil a capture in which the event was
+ * recorded. For the same reason ferrum_event_is_ready and ferrum_event_synchronize are
+ * FERRUM_ERROR_INVALID_STATE while a stream captures that the library knows. Of others it
+ * cannot know: do not ask then after an event that was recorded in their capture.
+ *
  * @return FERRUM_ERROR_UNSUPPORTED for a device that cannot, as those of the host;
- *         FERRUM_ERROR_INVALID_ARGUMENT for 0. One that was recorded while its stream
- *         captured is refused, and the capture is spoilt: its runtime is asked about it.
+ *         FERRUM_ERROR_INVALID_ARGUMENT for 0.
  */
 FERRUM_API ferrum_status ferrum_event_adopt(ferrum_device device,
                                             uint64_t native_handle,
@@ -4546,7 +4551,7 @@ FERRUM_API ferrum_status ferrum_stream_get_native(ferrum_stream stream,
                                                   uint64_t *native_out);
 
 /** As ferrum_device_get_native, for an event: such as the CUevent, which has been
- *  recorded. */
+ *  recorded. The program may wait for it, and must not record it again. */
 FERRUM_API ferrum_status ferrum_event_get_native(ferrum_event event,
                                                  uint64_t *native_out);
 

@@ -5244,7 +5244,7 @@ class Functions:
     # (stream, native_out) As ferrum_device_get_native, for a stream: such as the CUstream.
     ferrum_stream_get_native: Callable[..., int]
     # (event, native_out) As ferrum_device_get_native, for an event: such as the CUevent, which has
-    # been recorded.
+    # been recorded. The program may wait for it, and must not record it again.
     ferrum_event_get_native: Callable[..., int]
     # (device, peer) Lets work of another device, such as a kernel that the library does not know
     # of, use the memory of a device: what is allocated, and what is mapped in virtual memory now

@@ -4324,7 +4324,8 @@ extern "C" {
     ///
     /// - `timeout_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
     ///
-    /// Returns FERRUM_ERROR_TIMEOUT when it takes longer.
+    /// Returns FERRUM_ERROR_TIMEOUT when it takes longer; FERRUM_ERROR_INVALID_STATE when
+    /// streams are capturing, which cannot be waited for, and the others have run dry.
     pub fn ferrum_device_synchronize(device: ferrum_device, timeout_ns: u64) -> ferrum_status;
 
     /// Limits what this library takes from the device, all pools and managers
@@ -6390,10 +6391,14 @@ extern "C" {
     ///
     /// - `native_handle`: handle in the runtime of the device's vendor, such as a CUevent.
     ///   What is no event may end the process in the vendor's library.
+    ///   The runtime is not asked about it: that would spoil a capture in which the event was
+    ///   recorded. For the same reason ferrum_event_is_ready and ferrum_event_synchronize are
+    ///   FERRUM_ERROR_INVALID_STATE while a stream captures that the library knows. Of others it
+    ///   cannot know: do not ask then after an event that was recorded in their capture.
+    ///
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED for a device that cannot, as those of the host;
-    /// FERRUM_ERROR_INVALID_ARGUMENT for 0. One that was recorded while its stream
-    /// captured is refused, and the capture is spoilt: its runtime is asked about it.
+    /// FERRUM_ERROR_INVALID_ARGUMENT for 0.
     pub fn ferrum_event_adopt(
         device: ferrum_device,
         native_handle: u64,
@@ -6428,7 +6433,7 @@ extern "C" {
     pub fn ferrum_stream_get_native(stream: ferrum_stream, native_out: *mut u64) -> ferrum_status;
 
     /// As ferrum_device_get_native, for an event: such as the CUevent, which has been
-    /// recorded.
+    /// recorded. The program may wait for it, and must not record it again.
     pub fn ferrum_event_get_native(event: ferrum_event, native_out: *mut u64) -> ferrum_status;
 
     /// Lets work of another device, such as a kernel that the library does not know of, use
