@@ -41,7 +41,8 @@ struct fm_cache_block {
     uint64_t size_bytes;
     /** What was asked for in this life, or in the last one. */
     uint64_t requested_bytes;
-    /** Stream that it was freed on; 0: any stream may have it, or it is live. */
+    /** Stream that it was freed on; 0: any stream may have it. Of a live block the
+     *  stream that it is of; 0: that is gone. */
     uint64_t stream;
     uint32_t tag;
     uint32_t live;
@@ -52,8 +53,8 @@ struct fm_cache_block {
 /** Takes a block. tag is below 4096. */
 int32_t fm_cache_alloc(uint64_t pool, uint64_t stream, uint64_t size_bytes,
                        uint32_t tag, uint64_t *address_out);
-/** Gives a block back. requested_bytes is what was asked for, 0 when the caller
- *  does not say. */
+/** Gives a block back, behind the work of its own stream and of this one.
+ *  requested_bytes is what was asked for, 0 when the caller does not say. */
 int32_t fm_cache_free(uint64_t pool, uint64_t stream, uint64_t address,
                       uint64_t requested_bytes);
 /** Takes count blocks of one size, or none: addresses_out, all 0 before, is so
@@ -62,7 +63,7 @@ int32_t fm_cache_alloc_batch(uint64_t pool, uint64_t stream,
                              uint64_t size_bytes, uint64_t count,
                              uint64_t *addresses_out);
 /** Gives count blocks back, or none. Passes when one of them is no leased
- *  block. */
+ *  block, or is to wait for two streams. */
 int32_t fm_cache_free_batch(uint64_t pool, uint64_t stream,
                             const uint64_t *addresses, uint64_t count);
 /** Says how large the live leased block at an address is. */
@@ -129,5 +130,8 @@ int32_t fmgo_cache_give_back(uint64_t pool, uint64_t stream,
 /** Gives the handle of the stream that a call for this pool means (0 is the
  *  default one's), or 0 when one of the two handles is wrong. */
 uint64_t fmgo_cache_stream(uint64_t pool, uint64_t stream);
+/** Says which of two streams may have work queued. */
+enum { FM_BUSY_OWN = 1, FM_BUSY_NAMED = 2 };
+int32_t fmgo_cache_busy(uint64_t own, uint64_t named);
 
 #endif

@@ -58,12 +58,14 @@ static uint64_t fm_batch_pop_magazine(struct fm_magazine *magazine,
     return taken;
 }
 
-/* Takes blocks of a class out of a depot and says how many. */
+/* Takes blocks of a class out of a depot, for the stream whose live blocks have that
+ * holder, and says how many. */
 static uint64_t fm_batch_pop(struct fm_store *depot, uint32_t class,
-                             uint64_t size_bytes, uint64_t *addresses_out,
-                             uint64_t count) {
+                             uint64_t live, uint64_t size_bytes,
+                             uint64_t *addresses_out, uint64_t count) {
     uint64_t whole = depot->cache->class_bytes[class], taken = 0;
-    uint64_t meta = (uint64_t)class << FM_CLASS_SHIFT | (whole - size_bytes);
+    uint64_t meta =
+        live | (uint64_t)class << FM_CLASS_SHIFT | (whole - size_bytes);
     struct fm_bin *bin = &depot->bins[class];
     while (taken < count && bin->top != NULL) {
         taken += fm_batch_pop_magazine(bin->top, meta, addresses_out + taken,
@@ -114,9 +116,10 @@ static uint64_t fm_batch_take(struct fm_store *store, uint32_t class,
     uint64_t there = depot->bins[class].blocks + any->bins[class].blocks;
     if (there < count)
         return count - there;
-    uint64_t own = fm_batch_pop(depot, class, size_bytes, addresses_out, count);
-    uint64_t others =
-        fm_batch_pop(any, class, size_bytes, addresses_out + own, count - own);
+    uint64_t own = fm_batch_pop(depot, class, depot->live, size_bytes,
+                                addresses_out, count);
+    uint64_t others = fm_batch_pop(any, class, depot->live, size_bytes,
+                                   addresses_out + own, count - own);
     if (own + others == count)
         return 0;
     /* Some entries were not good. */
@@ -160,18 +163,19 @@ int32_t fm_cache_alloc_batch(uint64_t pool, uint64_t stream,
 
 /* Makes the first count blocks of a list live again: they are the last ones that
  * were pushed. */
-static void fm_batch_unpush(struct fm_store *depot, const uint64_t *addresses,
+static void fm_batch_unpush(struct fm_cache *cache, const uint64_t *addresses,
                             uint64_t count) {
-    struct fm_cache *cache = depot->cache;
     while (count-- > 0) {
         uint32_t index = fm_table_find(cache, addresses[count]);
-        uint64_t meta = fm_meta(cache, index) & (FM_HOLDER_UNIT - 1);
+        uint64_t meta = fm_meta(cache, index);
+        struct fm_store *depot = cache->magazines[fm_meta_number(meta)]->store;
         uint64_t whole = cache->class_bytes[fm_meta_class(meta)];
         fm_depot_unpush(depot, fm_meta_class(meta));
-        fm_meta_set(cache, index, meta);
+        fm_meta_hold(cache, index, depot->live);
         fm_tally_alloc(depot, whole, whole - fm_meta_slack(meta));
         depot->tally.allocations--;
         depot->tally.frees--;
+        fm_store_tell(depot);
     }
 }
 
@@ -210,88 +214,142 @@ static FM_COLD int32_t fm_batch_no_memory(uint64_t address, uint64_t place) {
                          (unsigned long long)address);
 }
 
-/* Pushes blocks of one class that are live into a magazine, up to the first that
- * is none, and says how many; slack_out grows by theirs. */
+/* Pushes live blocks of one class and stream into a magazine, up to the first that is
+ * another, and says how many; slack_out is the sum of theirs. */
 static uint32_t fm_batch_push_magazine(struct fm_cache *cache,
                                        struct fm_magazine *magazine,
                                        const uint32_t *indices, uint32_t count,
                                        uint64_t *slack_out) {
     uint32_t *items = magazine->items + magazine->count, some = 0;
     uint64_t holder = magazine->holder, slack = 0;
-    uint64_t class = magazine->class;
+    uint64_t like = fm_meta(cache, indices[0]) >> FM_CLASS_SHIFT;
     if (count > magazine->room - magazine->count)
         count = magazine->room - magazine->count;
     for (; some < count; some++) {
         uint32_t index = indices[some];
         uint64_t meta = fm_meta(cache, index);
-        if (meta >> FM_CLASS_SHIFT != class)
+        if (meta >> FM_CLASS_SHIFT != like)
             break;
-        fm_meta_set(cache, index, meta | holder);
+        fm_meta_set(cache, index, (meta & (FM_HOLDER_UNIT - 1)) | holder);
         items[some] = index;
         slack += fm_meta_slack(meta);
     }
     magazine->count += some;
-    *slack_out += slack;
+    *slack_out = slack;
     return some;
 }
 
-/* Pushes the blocks of a list, from the first to one that cannot be freed, and
- * says how many; the status is why, if it is below 0. */
-static uint64_t fm_batch_push(struct fm_store *depot, const uint64_t *addresses,
-                              uint64_t count, int32_t *status_out) {
+/* Pushes the first blocks of a list, which are live, into a depot and says how many;
+ * 0: there is no memory. */
+static uint32_t fm_batch_push_run(struct fm_store *depot,
+                                  const uint32_t *indices, uint32_t count) {
     struct fm_cache *cache = depot->cache;
-    uint32_t indices[FM_FOUND], found = 0, next = 0;
-    uint64_t done = 0, bytes = 0, slack = 0;
-    while (done < count) {
-        if (next == found) {
-            next = 0;
-            found =
-                fm_batch_find(cache, addresses + done, count - done, indices);
-            if (found == 0) {
-                *status_out = FM_CACHE_PASS;
-                break;
-            }
-        }
-        uint64_t meta = fm_meta(cache, indices[next]);
-        if (FM_UNLIKELY(meta >= FM_HOLDER_UNIT)) {
-            *status_out = fm_batch_twice(addresses[done], done);
-            break;
-        }
-        uint32_t class = fm_meta_class(meta);
-        struct fm_magazine *top = fm_depot_open(depot, class);
-        if (FM_UNLIKELY(top == NULL)) {
-            *status_out = fm_batch_no_memory(addresses[done], done);
-            break;
-        }
-        uint32_t some = fm_batch_push_magazine(cache, top, indices + next,
-                                               found - next, &slack);
-        depot->bins[class].blocks += some;
-        bytes += (uint64_t)some * cache->class_bytes[class];
-        next += some;
-        done += some;
-    }
-    depot->tally.frees += done;
+    uint32_t class = fm_meta_class(fm_meta(cache, indices[0]));
+    struct fm_magazine *top = fm_depot_open(depot, class);
+    if (FM_UNLIKELY(top == NULL))
+        return 0;
+    uint64_t slack;
+    uint32_t some = fm_batch_push_magazine(cache, top, indices, count, &slack);
+    uint64_t bytes = (uint64_t)some * cache->class_bytes[class];
+    depot->bins[class].blocks += some;
+    depot->tally.frees += some;
     depot->tally.requested_bytes -= bytes - slack;
     depot->tally.live_bytes -= bytes;
     depot->tally.idle_bytes += bytes;
-    return done;
+    return some;
+}
+
+/* A batch that is being freed. */
+struct fm_batch {
+    struct fm_site site;
+    struct fm_order order;
+    /** Where the last of the blocks went. */
+    struct fm_store *depot;
+    /** Blocks that were pushed. */
+    uint64_t done;
+};
+
+/* The core is to be asked about two streams. */
+enum { FM_BATCH_ASK = FM_CACHE_PASS + 1 };
+
+/* Chooses the depot of a live block. Of a batch whose stream has work queued, blocks
+ * of others go to the core: a depot does not know of what stream they were, if the
+ * batch is to be undone. */
+static int32_t fm_batch_choose(struct fm_batch *batch, uint64_t meta) {
+    struct fm_store *to;
+    bool busy = batch->order.own != 0 && batch->order.busy & FM_BUSY_NAMED;
+    enum fm_order_way way =
+        fm_order_find(&batch->site, meta, &batch->order, &to);
+    struct fm_store *own = fm_depot_of_live(batch->site.cache, meta);
+    if (way == FM_ORDER_PASS || (busy && own != NULL && own != fm_depot_for(to)))
+        return FM_CACHE_PASS;
+    if (way == FM_ORDER_ASK)
+        return FM_BATCH_ASK;
+    to = fm_depot_for(to);
+    if (batch->depot != NULL && batch->depot != to)
+        fm_store_tell(batch->depot);
+    batch->depot = to;
+    return FM_CACHE_DONE;
+}
+
+/* Pushes the blocks of a list, from the first to one that cannot be freed; then the
+ * result says why. */
+static int32_t fm_batch_push(struct fm_batch *batch, const uint64_t *addresses,
+                             uint64_t count) {
+    struct fm_cache *cache = batch->site.cache;
+    uint32_t indices[FM_FOUND], found = 0, next = 0;
+    while (batch->done < count) {
+        uint64_t at = batch->done;
+        if (next == found) {
+            next = 0;
+            found = fm_batch_find(cache, addresses + at, count - at, indices);
+            if (found == 0)
+                return FM_CACHE_PASS;
+        }
+        uint64_t meta = fm_meta(cache, indices[next]);
+        if (FM_UNLIKELY(!fm_meta_live(meta)))
+            return fm_batch_twice(addresses[at], at);
+        /* Where a block of the same stream went. */
+        if (FM_UNLIKELY(batch->depot == NULL ||
+                        (meta ^ batch->depot->live) >= FM_HOLDER_UNIT)) {
+            int32_t chosen = fm_batch_choose(batch, meta);
+            if (chosen != FM_CACHE_DONE)
+                return chosen;
+        }
+        uint32_t some =
+            fm_batch_push_run(batch->depot, indices + next, found - next);
+        if (FM_UNLIKELY(some == 0))
+            return fm_batch_no_memory(addresses[at], at);
+        next += some;
+        batch->done += some;
+    }
+    return FM_CACHE_DONE;
 }
 
 int32_t fm_cache_free_batch(uint64_t pool, uint64_t stream,
                             const uint64_t *addresses, uint64_t count) {
-    struct fm_site site;
-    if (fm_batch_passes(pool, stream) || !fm_site_lock(pool, stream, &site))
+    if (fm_batch_passes(pool, stream))
         return FM_CACHE_PASS;
-    int32_t result = site.store != NULL ? FM_CACHE_DONE : FM_CACHE_PASS;
-    if (result == FM_CACHE_DONE) {
-        struct fm_store *depot = fm_depot_for(site.store);
-        uint64_t done = fm_batch_push(depot, addresses, count, &result);
+    for (struct fm_batch batch = {0};;) {
+        batch.depot = NULL;
+        batch.done = 0;
+        if (!fm_site_lock(pool, stream, &batch.site))
+            return FM_CACHE_PASS;
+        if (batch.site.store == NULL) {
+            fm_unlock();
+            return FM_CACHE_PASS;
+        }
+        int32_t result = fm_batch_push(&batch, addresses, count);
         if (result != FM_CACHE_DONE)
-            fm_batch_unpush(depot, addresses, done);
-        fm_store_tell(depot);
-        fm_depot_trim_unlock(depot, done);
-    } else {
-        fm_unlock();
+            fm_batch_unpush(batch.site.cache, addresses, batch.done);
+        if (result != FM_BATCH_ASK) {
+            struct fm_store *depot = batch.depot != NULL
+                                         ? batch.depot
+                                         : fm_depot_for(batch.site.store);
+            fm_store_tell(depot);
+            fm_depot_trim_unlock(depot, batch.done);
+            return result;
+        }
+        fm_order_ask_unlock(&batch.site, &batch.order);
     }
-    return result;
 }

@@ -13,7 +13,7 @@ static void fm_recount(struct fm_cache *cache) {
     uint64_t live = 0, live_bytes = 0, requested_bytes = 0;
     for (uint32_t i = 1; i < cache->fresh; i++) {
         uint64_t meta = fm_meta(cache, i);
-        if (!fm_is_block(fm_address(cache, i)) || meta >= FM_HOLDER_UNIT)
+        if (!fm_is_block(fm_address(cache, i)) || !fm_meta_live(meta))
             continue;
         uint64_t whole = cache->class_bytes[fm_meta_class(meta)];
         live++;
@@ -68,9 +68,9 @@ bool fm_cache_count_own(uint64_t pool, struct fm_cache_counts *counts_out) {
 static struct fm_cache_block fm_describe(const struct fm_cache *cache,
                                          uint32_t index) {
     uint64_t meta = fm_meta(cache, index);
-    uint64_t holder = meta >> FM_HOLDER_SHIFT;
     const struct fm_store *store =
-        holder != 0 ? cache->magazines[holder]->store : NULL;
+        fm_meta_live(meta) ? fm_depot_of_live(cache, meta)
+                           : cache->magazines[fm_meta_number(meta)]->store;
     uint64_t size_bytes = cache->class_bytes[fm_meta_class(meta)];
     return (struct fm_cache_block){
         .address = fm_address(cache, index),
@@ -78,7 +78,7 @@ static struct fm_cache_block fm_describe(const struct fm_cache *cache,
         .requested_bytes = size_bytes - fm_meta_slack(meta),
         .stream = store != NULL ? store->stream : 0,
         .tag = (uint32_t)(meta >> FM_TAG_SHIFT) & 0xFFF,
-        .live = holder == 0,
+        .live = fm_meta_live(meta),
     };
 }
 
@@ -127,7 +127,7 @@ bool fm_cache_adopt(uint64_t pool, uint64_t address,
     fm_lock();
     struct fm_cache *cache = fm_cache_of(pool);
     uint32_t index = cache != NULL ? fm_table_find(cache, address) : 0;
-    bool live = index != 0 && fm_meta(cache, index) < FM_HOLDER_UNIT;
+    bool live = index != 0 && fm_meta_live(fm_meta(cache, index));
     if (live) {
         *block_out = fm_describe(cache, index);
         cache->total.live_bytes -= block_out->size_bytes;

@@ -45,7 +45,8 @@ FM_INLINE bool fm_hit_take(struct fm_store *lane, uint32_t class,
     uint64_t whole = cache->class_bytes[class];
     fm_meta_set(cache, index,
                 (uint64_t)class << FM_CLASS_SHIFT |
-                    (uint64_t)tag << FM_TAG_SHIFT | (whole - size_bytes));
+                    (uint64_t)tag << FM_TAG_SHIFT | (whole - size_bytes) |
+                    lane->live);
     fm_tally_alloc(lane, whole, size_bytes);
     lane->latest = index;
     *address_out = address;
@@ -78,8 +79,9 @@ FM_INLINE bool fm_cache_alloc_hit(uint64_t pool, uint64_t stream,
     return done;
 }
 
-/** Puts a live block into what the lane works with. False when it has no room,
- *  or is to keep no more; nothing has changed then. */
+/** Puts a live block of the lane's stream into what the lane works with. False when
+ *  it is none, or there is no room, or no more is to be kept; nothing has changed
+ *  then. */
 FM_INLINE bool fm_hit_give(struct fm_store *lane, uint32_t index,
                            uint64_t requested_bytes) {
     struct fm_cache *cache = lane->cache;
@@ -88,7 +90,7 @@ FM_INLINE bool fm_hit_give(struct fm_store *lane, uint32_t index,
     uint64_t whole = cache->class_bytes[class];
     uint64_t requested = whole - fm_meta_slack(meta);
     struct fm_magazine *magazine = lane->bins[class].top;
-    if (FM_UNLIKELY(meta >= FM_HOLDER_UNIT) ||
+    if (FM_UNLIKELY((meta ^ lane->live) >= FM_HOLDER_UNIT) ||
         FM_UNLIKELY(requested_bytes != 0 && requested_bytes != requested) ||
         FM_UNLIKELY(magazine->count == magazine->room) ||
         FM_UNLIKELY(lane->tally.idle_bytes + whole > lane->bound_bytes))
@@ -130,7 +132,7 @@ FM_INLINE bool fm_cache_size_hit(uint64_t pool, uint64_t address,
         const struct fm_cache *cache = lane->cache;
         uint32_t index = fm_table_find(cache, address);
         uint64_t meta = fm_meta(cache, index);
-        done = FM_LIKELY(index != 0) && FM_LIKELY(meta < FM_HOLDER_UNIT);
+        done = FM_LIKELY(index != 0) && FM_LIKELY(fm_meta_live(meta));
         if (done)
             *size_out = cache->class_bytes[fm_meta_class(meta)];
     }

@@ -51,7 +51,8 @@ static void fm_block_live(struct fm_store *store, uint32_t index,
     *address_out = fm_address(cache, index);
     fm_meta_set(cache, index,
                 (uint64_t)class << FM_CLASS_SHIFT |
-                    (uint64_t)tag << FM_TAG_SHIFT | (whole - size_bytes));
+                    (uint64_t)tag << FM_TAG_SHIFT | (whole - size_bytes) |
+                    store->live);
     fm_tally_alloc(store, whole, size_bytes);
 }
 
@@ -137,9 +138,10 @@ static FM_COLD int32_t fm_free_mismatch(uint64_t address, uint64_t asked_bytes,
                          (unsigned long long)asked_bytes);
 }
 
-/* Frees a live block for which no store has room: straight to the core. */
-static int32_t fm_free_to_core(const struct fm_site *site, uint32_t index) {
-    struct fm_cache *cache = site->cache;
+/* Frees a live block of a stream for which no store has room: straight to the
+ * core. */
+static int32_t fm_free_to_core(struct fm_cache *cache, uint64_t stream,
+                               uint32_t index) {
     uint64_t meta = fm_meta(cache, index);
     uint64_t whole = cache->class_bytes[fm_meta_class(meta)];
     uint64_t requested = whole - fm_meta_slack(meta);
@@ -147,7 +149,7 @@ static int32_t fm_free_to_core(const struct fm_site *site, uint32_t index) {
     cache->total.live_bytes -= whole;
     cache->total.requested_bytes -= requested;
     struct fm_leaver leaver = {.index = index};
-    int32_t status = fm_core_give_back(cache, site->stream, &leaver, 1);
+    int32_t status = fm_core_give_back(cache, stream, &leaver, 1);
     if (status == FM_CORE_TAKEN)
         return FM_CACHE_DONE;
     if (status == FM_CORE_GONE)
@@ -161,36 +163,57 @@ static int32_t fm_free_to_core(const struct fm_site *site, uint32_t index) {
                          (unsigned long long)leaver.address);
 }
 
-static FM_COLD int32_t fm_cache_free_miss(uint64_t pool, uint64_t stream,
-                                          uint64_t address,
-                                          uint64_t requested_bytes) {
-    struct fm_site site;
-    if (!fm_site_lock(pool, stream, &site))
-        return FM_CACHE_PASS;
-    uint32_t index = fm_table_find(site.cache, address);
-    uint64_t meta = index != 0 ? fm_meta(site.cache, index) : 0;
-    uint32_t class = fm_meta_class(meta);
-    uint64_t whole = site.cache->class_bytes[class];
+/* Frees a live block into a store, or to the core; the mutex is held, and is not
+ * held afterwards. */
+static int32_t fm_free_into_unlock(struct fm_store *store, uint32_t index) {
+    struct fm_cache *cache = store->cache;
+    uint64_t meta = fm_meta(cache, index);
+    uint64_t whole = cache->class_bytes[fm_meta_class(meta)];
     uint64_t requested = whole - fm_meta_slack(meta);
-    int32_t result = FM_CACHE_DONE;
-    struct fm_store *room = NULL;
-    if (index == 0)
-        result = FM_CACHE_PASS;
-    else if (meta >= FM_HOLDER_UNIT)
-        result = fm_free_twice(address);
-    else if (requested_bytes != 0 && requested_bytes != requested)
-        result = fm_free_mismatch(address, requested, requested_bytes);
-    else if (site.store == NULL ||
-             (room = fm_site_give(site.store, index, meta)) == NULL)
-        result = fm_free_to_core(&site, index);
+    struct fm_store *room = fm_site_give(store, index, meta);
     if (room == NULL) {
+        int32_t result =
+            fm_free_to_core(cache, fm_depot_for(store)->stream, index);
         fm_unlock();
         return result;
     }
     fm_tally_free(room, whole, requested);
-    fm_site_tell(site.store);
-    fm_depot_trim_unlock(fm_depot_for(site.store), 1);
+    fm_site_tell(store);
+    fm_depot_trim_unlock(fm_depot_for(store), 1);
     return FM_CACHE_DONE;
+}
+
+static FM_COLD int32_t fm_cache_free_miss(uint64_t pool, uint64_t stream,
+                                          uint64_t address,
+                                          uint64_t requested_bytes) {
+    for (struct fm_order order = {0};;) {
+        struct fm_site site;
+        if (!fm_site_lock(pool, stream, &site))
+            return FM_CACHE_PASS;
+        uint32_t index = fm_table_find(site.cache, address);
+        uint64_t meta = index != 0 ? fm_meta(site.cache, index) : 0;
+        uint64_t requested = site.cache->class_bytes[fm_meta_class(meta)] -
+                             fm_meta_slack(meta);
+        int32_t result = FM_CACHE_PASS;
+        struct fm_store *store = NULL;
+        enum fm_order_way way = FM_ORDER_PASS;
+        if (index != 0 && !fm_meta_live(meta))
+            result = fm_free_twice(address);
+        else if (index != 0 && requested_bytes != 0 &&
+                 requested_bytes != requested)
+            result = fm_free_mismatch(address, requested, requested_bytes);
+        else if (index != 0 && site.store != NULL)
+            way = fm_order_find(&site, meta, &order, &store);
+        else if (index != 0 && fm_depot_of_live(site.cache, meta) == NULL)
+            result = fm_free_to_core(site.cache, site.stream, index);
+        if (way == FM_ORDER_STORE)
+            return fm_free_into_unlock(store, index);
+        if (way == FM_ORDER_PASS) {
+            fm_unlock();
+            return result;
+        }
+        fm_order_ask_unlock(&site, &order);
+    }
 }
 
 int32_t fm_cache_free(uint64_t pool, uint64_t stream, uint64_t address,

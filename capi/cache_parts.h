@@ -149,6 +149,15 @@ static inline bool fm_is_block(uint64_t address) {
     return (int64_t)address > 0;
 }
 
+/** Says whether a block of the meta is with the program. */
+static inline bool fm_meta_live(uint64_t meta) {
+    return (meta & FM_HOLDER_IDLE) == 0;
+}
+
+static inline uint32_t fm_meta_number(uint64_t meta) {
+    return (uint32_t)(meta >> FM_HOLDER_SHIFT) & (FM_NUMBERS_MAX - 1);
+}
+
 static inline uint32_t fm_meta_class(uint64_t meta) {
     return (uint32_t)(meta >> FM_CLASS_SHIFT) & 0xFF;
 }
@@ -227,6 +236,39 @@ static inline void fm_tally_free(struct fm_store *store, uint64_t size_bytes,
     store->tally.requested_bytes -= requested_bytes;
     store->tally.live_bytes -= size_bytes;
     store->tally.idle_bytes += size_bytes;
+}
+
+/* ------------------------------- cache_order.c: streams of live blocks */
+
+/** What is known of the two streams that a free is behind. */
+struct fm_order {
+    /** The stream of the block; 0: the core was not asked. */
+    uint64_t own;
+    /** Some of FM_BUSY_OWN and FM_BUSY_NAMED: that stream may have work queued. */
+    int32_t busy;
+};
+/** Where a live block goes. */
+enum fm_order_way {
+    /** Into a store. */
+    FM_ORDER_STORE,
+    /** The core is to be asked, see fm_order_ask, and the block looked up anew. */
+    FM_ORDER_ASK,
+    /** To the core. */
+    FM_ORDER_PASS
+};
+/** Says where a live block of the meta goes that is freed at a site which has a
+ *  store. */
+FM_HIDDEN enum fm_order_way fm_order_find(const struct fm_site *site,
+                                          uint64_t meta, struct fm_order *order,
+                                          struct fm_store **store_out);
+/** Asks the core about the streams. The mutex is given up. */
+FM_HIDDEN void fm_order_ask_unlock(const struct fm_site *site,
+                                   struct fm_order *order);
+/** Gives the depot of the stream of a live block, or NULL when it is gone. */
+static inline struct fm_store *fm_depot_of_live(const struct fm_cache *cache,
+                                                uint64_t meta) {
+    uint32_t number = fm_meta_number(meta);
+    return number < cache->numbers_room ? cache->by_number[number] : NULL;
 }
 
 /* ----------------------------------------------- cache_depot.c: depots */

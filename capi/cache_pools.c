@@ -54,6 +54,7 @@ static void fm_cache_free_all(struct fm_cache *cache) {
     for (uint32_t i = 1; i <= cache->magazines_made; i++)
         free(cache->magazines[i]);
     free(cache->magazines);
+    free(cache->by_number);
     fm_table_free(cache);
     free(cache);
 }
@@ -145,9 +146,36 @@ struct fm_store *fm_depot_of(struct fm_cache *cache, uint64_t stream) {
     return depot;
 }
 
+/* Gives a number that no stream has, or 0 when there is no memory. */
+static uint32_t fm_number_take(struct fm_cache *cache) {
+    for (uint32_t looks = cache->numbers_room; looks > 0; looks--) {
+        if (++cache->number_last >= cache->numbers_room)
+            cache->number_last = 1;
+        if (cache->by_number[cache->number_last] == NULL)
+            return cache->number_last;
+    }
+    uint32_t room = cache->numbers_room == 0 ? 8 : cache->numbers_room * 2;
+    if (room > FM_NUMBERS_MAX)
+        return 0;
+    struct fm_store **by_number =
+        realloc(cache->by_number, room * sizeof *by_number);
+    if (by_number == NULL)
+        return 0;
+    for (uint32_t i = cache->numbers_room; i < room; i++)
+        by_number[i] = NULL;
+    cache->number_last = cache->numbers_room == 0 ? 1 : cache->numbers_room;
+    cache->by_number = by_number;
+    cache->numbers_room = room;
+    return cache->number_last;
+}
+
 static struct fm_store *fm_depot_make(struct fm_cache *cache, uint64_t stream) {
-    struct fm_store *depot = fm_store_make(cache, stream, NULL);
+    uint32_t number = fm_number_take(cache);
+    struct fm_store *depot =
+        number != 0 ? fm_store_make(cache, stream, NULL) : NULL;
     if (depot != NULL) {
+        depot->live = number * FM_HOLDER_UNIT;
+        cache->by_number[number] = depot;
         depot->next = cache->depots;
         cache->depots = depot;
     }
@@ -165,6 +193,7 @@ static struct fm_store *fm_lane_of(struct fm_thread *thread,
     if (lane == NULL)
         return NULL;
     lane->depot = depot;
+    lane->live = depot->live;
     lane->next = thread->lanes;
     thread->lanes = lane;
     fm_lanes_bound(thread, depot->cache);
@@ -205,6 +234,7 @@ static void fm_depot_forget(struct fm_cache *cache, struct fm_store *depot) {
     while (*link != depot)
         link = &(*link)->next;
     *link = depot->next;
+    cache->by_number[fm_meta_number(depot->live)] = NULL;
     struct fm_store *next;
     for (struct fm_store *s = cache->stores; s != NULL; s = next) {
         next = s->next_of_all;

@@ -15,7 +15,7 @@ static struct fm_magazine *fm_magazine_make(struct fm_cache *cache,
     uint32_t number = cache->magazines_made + 1;
     if (number >= cache->magazines_room) {
         uint32_t room = cache->magazines_room == 0 ? 64 : number * 2;
-        if (room > FM_MAGAZINES_MAX)
+        if (room > FM_NUMBERS_MAX)
             return NULL;
         struct fm_magazine **magazines =
             realloc(cache->magazines, room * sizeof *magazines);
@@ -33,7 +33,7 @@ static struct fm_magazine *fm_magazine_make(struct fm_cache *cache,
     if (magazine == NULL)
         return NULL;
     memset(magazine, 0, size);
-    magazine->holder = number * FM_HOLDER_UNIT;
+    magazine->holder = number * FM_HOLDER_UNIT | FM_HOLDER_IDLE;
     magazine->class = class;
     magazine->room = room;
     cache->magazines[number] = magazine;

@@ -17,7 +17,9 @@
  *
  *     meta   63..40 holder   39..32 class   31..20 tag   19..0 slack
  *
- * holder is 0 for a live block, else the number of the magazine it is in. slack the size of the block's class less what was asked for.
+ * The top bit of holder is set for an idle block, and the rest is then the number
+ * of the magazine it is in. Of a live block it is the number of its stream. slack
+ * is the size of the block's class less what was asked for.
  *
  * Magazines. An idle block lies in a magazine, a short stack of indices of one
  * size class, and the block's meta says in which one. Whole magazines change
@@ -29,6 +31,15 @@
  * block that was freed on a stream may be used again by that stream's next work
  * at once, but not by another's: so it stays in stores of its stream, whoever
  * freed it, until the Go core takes it back and lets its event pass.
+ *
+ * Streams. A block belongs to the stream that it was asked for on, and waits for its
+ * work, whoever frees it. So a live block has the number of its stream in its meta, a
+ * lane and a depot have that of theirs, and a free hits when the two are the same.
+ * One that is freed on another stream goes into the depot of its own, or of the other,
+ * if the core says that the one which does not get it has no work queued; else it is
+ * for the core, which puts it behind both (cache_order.c). A number is used again once
+ * its stream is forgotten, though blocks may still have it: a stream that is gone has
+ * run dry, so to take them for another's is right as well.
  *
  * A hit pops or pushes one index and writes one meta. When the lane works with
  * the wrong one of its two magazines, or borrows from the next larger class, that
@@ -103,12 +114,15 @@ struct fm_block {
 #define FM_TAG_SHIFT 20
 #define FM_CLASS_SHIFT 32
 #define FM_HOLDER_SHIFT 40
-/** A meta below this is that of a live block. */
+/** Metas that differ by less have the same holder. */
 #define FM_HOLDER_UNIT (UINT64_C(1) << FM_HOLDER_SHIFT)
-#define FM_MAGAZINES_MAX (UINT32_C(1) << 24)
+/** Magazines and streams of a pool have numbers below this. */
+#define FM_NUMBERS_MAX (UINT32_C(1) << 23)
+/** In the holder of an idle block. */
+#define FM_HOLDER_IDLE (UINT64_C(1) << 63)
 /** The holder of a block that is on its way out, and of a record without one: no
  *  magazine's. */
-#define FM_HOLDER_NOBODY ((uint64_t)(FM_MAGAZINES_MAX - 1) << FM_HOLDER_SHIFT)
+#define FM_HOLDER_NOBODY (~UINT64_C(0) << FM_HOLDER_SHIFT)
 
 /** The address in a record that has had a block has this bit, which no block's
  *  has, and below it the index of the next such record. In one that has had none
@@ -172,6 +186,10 @@ struct fm_cache {
     struct fm_magazine *unused[FM_CLASSES_MAX + 1];
     /** All lanes and depots, the depots of streams, and the one for any stream. */
     struct fm_store *stores, *depots, *any;
+    /** Depots by the number of their stream; NULL: no stream has it. 0 is that of
+     *  any stream. */
+    struct fm_store **by_number;
+    uint32_t numbers_room, number_last;
     /** Handle of the default stream; 0 until somebody has used it. */
     uint64_t default_stream;
     /** What a thread may keep, and a depot. */
@@ -232,6 +250,8 @@ struct fm_store {
     uint64_t stream;
     /** A lane's bound of tally.idle_bytes. */
     uint64_t bound_bytes;
+    /** The holder of live blocks of the stream. */
+    uint64_t live;
     /** The block that a lane has given out last: often the next to be freed. */
     uint32_t latest;
     struct fm_tally tally;

@@ -47,3 +47,18 @@ func fmgo_cache_stream(handle, stream C.uint64_t) (own C.uint64_t) {
 	}
 	return C.uint64_t(id)
 }
+
+//export fmgo_cache_busy
+func fmgo_cache_busy(own, named C.uint64_t) (busy C.int32_t) {
+	// What cannot be told counts as busy.
+	busy = C.FM_BUSY_OWN | C.FM_BUSY_NAMED
+	var status C.int32_t
+	defer guard(&status)
+	if lib.CacheStreamIsDry(uint64(own)) {
+		busy &^= C.FM_BUSY_OWN
+	}
+	if lib.CacheStreamIsDry(uint64(named)) {
+		busy &^= C.FM_BUSY_NAMED
+	}
+	return busy
+}

@@ -1148,13 +1148,15 @@ FERRUM_API ferrum_status ferrum_pool_create(ferrum_device device,
 FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
 
 /**
- * Takes a block from a pool.
+ * Takes a block from a pool. The block is of the stream that it is asked for on: its
+ * free waits for what is queued there, whoever frees it and however.
  *
  * @param size_bytes   not 0; rounded up to the pool's alignment or further.
  * @param stream       optional: the stream that will use the block first. The
  *                     memory may be such as was freed on it with work still
  *                     queued: who else uses the block, the host too, has to come
- *                     after that work.
+ *                     after that work. It may be destroyed while the block is live:
+ *                     what was queued on it is done then.
  * @param address_out  where it starts.
  * @return FERRUM_ERROR_OUT_OF_MEMORY when, after everything that is cached
  *         has been given up and the reclaim callbacks have been called, there
@@ -1189,7 +1191,7 @@ typedef struct ferrum_pool_request {
     uint64_t size_bytes;
     /** A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's. */
     uint64_t alignment_bytes;
-    /** Optional: the stream that will use the block first. */
+    /** Optional: the stream that will use the block first, and that it is of. */
     ferrum_stream stream;
     /** How long the block is expected to live from now; 0: not known. A hint for
      *  the placement only: it may be wrong. */
@@ -1236,11 +1238,19 @@ FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
                                              uint32_t *tag_out);
 
 /**
- * Gives a block back. A later allocation for the same stream may have its memory
- * at once, for the order of the stream keeps their work apart; any other only
- * once the work that is queued on the stream now is done. Does not wait.
+ * Gives a block back. Its memory is handed out again once the work is done that is
+ * queued now
  *
- * @param stream  optional: the stream that used the block last.
+ *   - on the stream of the block, which it was asked for on,
+ *   - on the streams that ferrum_pool_record_stream named for it,
+ *   - and on the stream of this call, {0} being the default one as everywhere.
+ *
+ * A stream that has nothing queued adds nothing. Where only one of them has, a later
+ * allocation for that stream may have the memory at once, for the order of the stream
+ * keeps their work apart. A stream of the block that was destroyed has run dry, and
+ * is no reason to fail. Does not wait.
+ *
+ * @param stream  optional: a further stream that used the block.
  * @return FERRUM_ERROR_DOUBLE_FREE for an address that is free in this pool;
  *         FERRUM_ERROR_INVALID_ADDRESS for one inside a block or outside the
  *         pool. With FERRUM_DEBUG_RED_ZONES, FERRUM_ERROR_CORRUPTED when bytes
@@ -1251,7 +1261,8 @@ FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
                                           ferrum_stream stream);
 
 /**
- * As ferrum_pool_free, with the size that was asked for as a check.
+ * As ferrum_pool_free, with the size that was asked for as a check. It waits for the
+ * same streams.
  *
  * @return FERRUM_ERROR_INVALID_SIZE when the block was asked for with another
  *         size; it is as live as before.
@@ -1262,7 +1273,8 @@ FERRUM_API ferrum_status ferrum_pool_free_sized(ferrum_pool pool,
                                                 ferrum_stream stream);
 
 /**
- * Gives count blocks back: all of them or none.
+ * Gives count blocks back: all of them or none. Each waits for its own stream, those
+ * that were named for it and the stream of this call, as in ferrum_pool_free.
  *
  * @param count  1 to FERRUM_BATCH_MAX.
  * @return as ferrum_pool_free, for the first address that is wrong, with its
@@ -1275,9 +1287,9 @@ FERRUM_API ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
                                                 ferrum_stream stream);
 
 /**
- * Says that a stream uses a block too, other than the one that it was allocated
- * for: once freed, the block waits for the work that is queued on this stream at
- * the time of its free as well.
+ * Says that a stream uses a block too, other than the one that it was asked for on,
+ * for which it waits without this: once freed, the block waits for the work that is
+ * queued on this stream at the time of its free as well.
  *
  * @param stream  optional.
  * @return FERRUM_ERROR_DOUBLE_FREE or FERRUM_ERROR_INVALID_ADDRESS when no live
@@ -1305,7 +1317,7 @@ FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
  * What the graph uses stays where it is until ferrum_pool_capture_release: memory that is
  * freed on a stream of the capture goes to that stream at once, and to others of the same
  * private pool when the capture has ended, but never to anybody else. A block from before the
- * capture that is freed on such a stream, or was named for one by
+ * capture that is freed on such a stream, is of one, or was named for one by
  * ferrum_pool_record_stream, is freed when the graph is released. Other streams go on as
  * ever; thread caches of the pool stand still until the end of its captures.
  *
@@ -1379,8 +1391,8 @@ typedef struct ferrum_graph_info {
 FERRUM_API ferrum_status ferrum_pool_capture_get_info(
     ferrum_pool pool, uint64_t graph, ferrum_graph_info *info_out);
 
-/** Gives back every live block of the pool, as freed on the stream; those of graphs
- *  stay. */
+/** Gives back every live block of the pool, as ferrum_pool_free does on the stream, each
+ *  after its own as well; those of graphs stay. */
 FERRUM_API ferrum_status ferrum_pool_reset(ferrum_pool pool,
                                            ferrum_stream stream);
 

@@ -117,7 +117,7 @@ var ofTheFactory = []string{
 
 // untaken lists the calls that take no handle, or that cannot fail.
 var untaken = []string{
-	"BackendsJSON", "BackendsRefresh", "BackendsSummary", "BestBackend", "DeviceCanFit", "DeviceOpen", "DeviceOpenNative",
+	"BackendsJSON", "BackendsRefresh", "BackendsSummary", "BestBackend", "CacheStreamIsDry", "DeviceCanFit", "DeviceOpen", "DeviceOpenNative",
 	"GenericPoolCreate", "HostInfo", "Init", "LeakReportJSON", "Log", "MonitorCreate", "OpenBackend", "PlacementCreate",
 	"PlacementCreateOwn", "ReportDefect", "SelectBackend", "SetLog", "ShowBooks", "Shutdown", "SnapshotJSON", "TrackerCreate",
 }

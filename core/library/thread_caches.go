@@ -63,6 +63,17 @@ func (l *Library) CacheStream(id, stream uint64) (uint64, error) {
 	return h.ID(), late(err, entry, entry.device)
 }
 
+// CacheStreamIsDry says that no work is queued on a stream, as far as that can be known.
+// One that is gone has run dry.
+func (l *Library) CacheStreamIsDry(id uint64) bool {
+	stream := l.cacheStream(id)
+	if stream == nil {
+		return true
+	}
+	dry, err := device.Drained(stream)
+	return dry && err == nil
+}
+
 // CacheLease leases blocks to the caches of a pool, see pool.Pool.Lease.
 func (l *Library) CacheLease(id, sizeBytes, stream uint64, to []device.Addr, counts *pool.CacheCounts) (int, error) {
 	entry, first, err := l.onStream("pool.lease", id, stream)

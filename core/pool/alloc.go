@@ -101,6 +101,9 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 			break
 		}
 		s.setInfo(block.Slot, makeInfo(blockLive, r.TagNumber, slack))
+		if r.Stream != nil {
+			p.noteStream(located{s, block}, r.Stream)
+		}
 		s.blocks++
 		if s.timed {
 			at = track.Now()
@@ -202,6 +205,7 @@ func (p *Pool) write(s *segment, got *rangealloc.Range, n *need, block *Block) e
 		return p.tooSlack(n, slack)
 	}
 	s.setInfo(got.Slot, makeInfo(blockLive, tag, slack))
+	p.noteStream(located{s, *got}, n.stream)
 	block.Addr, block.SizeBytes = s.base+device.Addr(got.Offset), got.Size
 	block.RequestedBytes, block.Tag = n.requested, p.tags.Name(tag)
 	if s.timed {

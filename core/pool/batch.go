@@ -157,6 +157,12 @@ func (p *Pool) placeRuns(s *segment, n *need, to []device.Addr, tag uint32) (tot
 				times[i] = now
 			}
 		}
+		if n.stream != p.defaultStream {
+			for i := range run.Count {
+				at := rangealloc.Range{Offset: run.Offset + uint64(i)*size, Size: size, Slot: run.Slot + i}
+				p.noteStream(located{s, at}, n.stream)
+			}
+		}
 		to = to[run.Count:]
 	}
 	return n.count * size, nil
@@ -182,6 +188,7 @@ func (p *Pool) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (t
 			info = makeInfo(blockLive, tag, size-n.requested)
 		}
 		s.setInfo(r.Slot, info)
+		p.noteStream(located{s, *r}, n.stream)
 		if s.timed {
 			s.times[r.Slot] = now
 		}
@@ -191,13 +198,13 @@ func (p *Pool) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (t
 	return total, nil
 }
 
-// freeTogether frees live blocks of one segment when no queued work uses them,
-// where the strategy tells them in runs. It is false, and nothing has changed,
-// when there is anything else about them.
-func (p *Pool) freeTogether(addrs []device.Addr) bool {
+// freeTogether frees live blocks of one segment when no queued work of a stream uses
+// them, which all blocks of the pool are of, where the strategy tells them in runs. It
+// is false, and nothing has changed, when there is anything else about them.
+func (p *Pool) freeTogether(addrs []device.Addr, stream device.Stream) bool {
 	p.lock()
 	s, _, ok := p.locateLive(addrs[0])
-	if !ok || p.state != stateOpen || s.runBatcher == nil || !p.allPlain() {
+	if !ok || p.state != stateOpen || s.runBatcher == nil || !p.allPlain() || !p.allAreOf(stream) {
 		p.mu.Unlock()
 		return false
 	}
@@ -247,6 +254,11 @@ func (p *Pool) leaveTogether(s *segment, size uint64, runs []rangealloc.Run) {
 		all += count
 	}
 	for _, run := range runs {
+		if p.blockStreams.live > 0 {
+			for slot := range run.Count {
+				p.forgetStream(s, run.Slot+slot)
+			}
+		}
 		for _, info := range s.infos[run.Slot:][:run.Count] {
 			if info.tag() != tag {
 				leave()
@@ -264,6 +276,7 @@ func (p *Pool) leaveTogether(s *segment, size uint64, runs []rangealloc.Run) {
 // address for the caller.
 func (p *Pool) writeOne(l located, n *need, tag uint32) device.Addr {
 	l.setInfo(makeInfo(blockLive, tag, l.Size-n.requested))
+	p.noteStream(l, n.stream)
 	if l.timed {
 		l.times[l.Slot] = int64(track.Now())
 	}

@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"slices"
+
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
 )
@@ -43,8 +45,9 @@ type CachedBlock struct {
 	SizeBytes, RequestedBytes uint64
 	// Tag is a number of Pool.Tag.
 	Tag uint32
-	// Live is with the program; otherwise the block is idle, freed on Stream,
-	// which is the number that the cache knows the stream by; 0: the default one.
+	// Live is with the program, and of Stream; otherwise the block is idle, freed on
+	// Stream. That is the number that the cache knows the stream by; 0: the default one,
+	// or for a live block one that was destroyed.
 	Live   bool
 	Stream uint64
 }
@@ -104,6 +107,42 @@ func (p *Pool) takeOver(addr device.Addr) error {
 	return nil
 }
 
+// takeOverFrom is takeOver for the first block of a free that is on lease, and for the
+// others, so that a large batch is not looked through once for each of them.
+func (p *Pool) takeOverFrom(first device.Addr, addrs []device.Addr) error {
+	err := p.takeOver(first)
+	if err != nil || len(addrs) == 1 {
+		return err
+	}
+	for some := range slices.Chunk(addrs, takeOverMost) {
+		p.takeOverSome(some)
+	}
+	return nil
+}
+
+// takeOverMost bounds the blocks for which the books stand still at a time.
+const takeOverMost = 1024
+
+// takeOverSome takes over what is on lease, as far as it is live.
+func (p *Pool) takeOverSome(addrs []device.Addr) {
+	cache := p.freeze()
+	defer p.thaw()
+	if cache == nil {
+		return
+	}
+	var taken []CachedBlock
+	for _, addr := range addrs {
+		if block, ok := cache.Adopt(addr); ok {
+			taken = append(taken, block)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, block := range taken {
+		p.enterAdopted(block)
+	}
+}
+
 // enterAdopted enters a block that the caches have given up live.
 func (p *Pool) enterAdopted(taken CachedBlock) {
 	l, ok := p.locate(taken.Addr)
@@ -112,6 +151,9 @@ func (p *Pool) enterAdopted(taken CachedBlock) {
 			"the caches gave up a block at %#x that they do not have", uint64(taken.Addr)))
 	}
 	l.setInfo(makeInfo(blockLive, taken.Tag, l.Size-taken.RequestedBytes))
+	if taken.Stream != 0 {
+		p.noteStream(l, p.leases.streamOf(taken.Stream))
+	}
 	sizes := track.Block{RequestedBytes: taken.RequestedBytes, AllocatedBytes: l.Size}
 	p.tags.Enter(taken.Tag, sizes, 1)
 	p.leases.returned += taken.SizeBytes

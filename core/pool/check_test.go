@@ -143,6 +143,9 @@ func (p *Pool) audit() error {
 		held, _ := p.debug.Held()
 		inFlight -= held
 	}
+	if err := p.auditStreams(); err != nil {
+		return err
+	}
 	outside := p.books.Outside()
 	want := map[string][2]uint64{
 		"held":          {p.held, held},
@@ -215,4 +218,45 @@ func quiet(t *testing.T, b *bench, p *Pool) {
 	t.Helper()
 	b.check(t, p)
 	b.closeAll(t, p)
+}
+
+// auditStreams holds that live blocks, and no others, have the numbers of streams, and
+// that they are counted.
+func (p *Pool) auditStreams() error {
+	b := &p.blockStreams
+	counts, numbered := map[uint16]uint64{}, uint64(0)
+	for _, s := range p.segments {
+		for _, number := range s.streams {
+			if number != 0 {
+				counts[number]++
+				numbered++
+			}
+		}
+		s.eachBlock(func(l located) bool {
+			if l.streamAt(l.Slot) != 0 && l.info().state() == blockLive {
+				numbered--
+			}
+			return true
+		})
+	}
+	if numbered != 0 {
+		return fmt.Errorf("%d places that are no live block have a stream", int64(numbered))
+	}
+	live := uint64(0)
+	for i, of := range b.byNumber {
+		number := uint16(i + 1)
+		live += of.live
+		switch {
+		case of.live != counts[number]:
+			return fmt.Errorf("stream %d has %d blocks, counts %d", number, counts[number], of.live)
+		case of.stream != nil && b.numbers[of.stream] != number:
+			return fmt.Errorf("stream %d is found as %d", number, b.numbers[of.stream])
+		case of.live == 0 && !of.idle:
+			return fmt.Errorf("stream %d has no block, and its number is lost", number)
+		}
+	}
+	if live != b.live {
+		return fmt.Errorf("%d blocks have a stream, %d are counted", live, b.live)
+	}
+	return nil
 }

@@ -253,6 +253,7 @@ func (p *Pool) dropBlocks(s *segment) {
 			p.books.Free(sizes)
 			p.tags.Leave(l.info().tag(), sizes, 1)
 			delete(p.streams, l.addr())
+			p.forgetStream(l.segment, l.Slot)
 		} else {
 			p.books.Land(l.Size)
 		}

@@ -87,7 +87,7 @@ func (c *fakeCache) allocTagged(thread int, size, stream uint64, tag uint32) dev
 	addr := c.idle[key][n-1]
 	c.idle[key] = c.idle[key][:n-1]
 	b := c.blocks[addr]
-	b.Live, b.RequestedBytes, b.Tag, b.Stream = true, size, tag, 0
+	b.Live, b.RequestedBytes, b.Tag, b.Stream = true, size, tag, stream
 	c.counts.IdleBytes -= class
 	c.counts.LiveBytes += class
 	c.counts.RequestedBytes += size
@@ -96,11 +96,12 @@ func (c *fakeCache) allocTagged(thread int, size, stream uint64, tag uint32) dev
 	return addr
 }
 
-// free takes a block of its own back, and leaves any other to the pool.
+// free takes a block of its own back on the stream that it is of, and leaves any other
+// to the pool.
 func (c *fakeCache) free(thread int, addr device.Addr, stream uint64) error {
 	c.mu.Lock()
 	b := c.blocks[addr]
-	if b == nil || !b.Live || c.paused {
+	if b == nil || !b.Live || c.paused || b.Stream != stream {
 		c.mu.Unlock()
 		return c.pool.Free(addr, c.streamOf(stream))
 	}

@@ -7,11 +7,12 @@ import (
 
 const opFree = "pool.free"
 
-// Free gives a block back. An allocation for the same stream (nil: the default
-// one) may have its memory at once, any other once the work that is queued on
-// the stream now is done, and that of the streams that RecordStream named. It
-// does not wait. Errors: CodeDoubleFree for an address that is free or in
-// flight, CodeInvalidAddress inside a block or outside; those of the stream. A
+// Free gives a block back. Its memory is handed out again once the work is done that
+// is queued now on the stream of the block, which it was asked for on, on the stream of
+// the free (nil: the default one), and on those that RecordStream named. Where that is
+// work of one stream only, an allocation for that stream may have it at once. Free does
+// not wait. Errors: CodeDoubleFree for an address that is free or in flight,
+// CodeInvalidAddress inside a block or outside; those of the stream of the free. A
 // failed call changes nothing: the block is as live as before.
 func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 	if stream == nil {
@@ -20,25 +21,25 @@ func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 	if done, err := p.freeRouted(addr, anySize, stream); done {
 		return err
 	}
-	idle, err := stream.Idle()
+	idle, err := isDry(stream)
 	if err != nil {
 		return err
 	}
 	return p.freeOne(addr, anySize, stream, idle)
 }
 
-// FreeNow is Free on the default stream for a live block that no queued work
-// uses. It changes nothing when it is false: Free does it then, or says what is
+// FreeNow is Free on the default stream for a live block of that stream that no queued
+// work uses. It changes nothing when it is false: Free does it then, or says what is
 // wrong.
 func (p *Pool) FreeNow(addr device.Addr) bool {
 	idle, err := p.defaultStream.Idle()
-	return idle && err == nil && p.freeIdle(addr, anySize)
+	return idle && err == nil && p.freeIdle(addr, anySize, p.defaultStream)
 }
 
 // freeOne frees a block: the common cases at once, any other by retire.
 func (p *Pool) freeOne(addr device.Addr, size uint64, stream device.Stream, idle bool) error {
 	if idle {
-		if p.freeIdle(addr, size) {
+		if p.freeIdle(addr, size, stream) {
 			return nil
 		}
 		return p.retire(&leave{addrs: []device.Addr{addr}, stream: stream, idle: true, size: size})
@@ -59,9 +60,10 @@ func (p *Pool) freeOne(addr device.Addr, size uint64, stream device.Stream, idle
 // anySize as the size of a free is no check.
 const anySize = 0
 
-// freeIdle frees a live block that no queued work uses, if it was asked for with
-// that size, and leaves everything else to retire: it is then false.
-func (p *Pool) freeIdle(addr device.Addr, size uint64) bool {
+// freeIdle frees a live block of a stream that has no work queued, if no other uses it
+// and it was asked for with that size, and leaves everything else to retire: it is then
+// false.
+func (p *Pool) freeIdle(addr device.Addr, size uint64, stream device.Stream) bool {
 	p.mu.Lock()
 	if p.frozen || p.state != stateOpen || p.debug != nil {
 		p.mu.Unlock()
@@ -81,10 +83,11 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64) bool {
 	}
 	info := s.infoAt(r.Slot)
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
-	if !info.plainLive() || size != anySize && size != sizes.RequestedBytes {
+	if !info.plainLive() || !p.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes {
 		p.mu.Unlock()
 		return false
 	}
+	p.forgetStream(s, r.Slot)
 	p.tags.Leave(info.tag(), sizes, 1)
 	if s.slotFreer != nil {
 		s.full = max(s.full, s.slotFreer.FreeSlot(r.Slot)+1)
@@ -111,8 +114,8 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64) bool {
 	return true
 }
 
-// freeBehind is freeIdle for a block that work of one stream may use until the
-// event, which is the pool's if the call is true.
+// freeBehind is freeIdle for a block that work of its stream may use until the event,
+// which is the pool's if the call is true.
 func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, event device.Event) bool {
 	p.lock()
 	s, r, ok := p.locateLive(addr)
@@ -122,10 +125,11 @@ func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 	}
 	info := s.infoAt(r.Slot)
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
-	if info.recorded() || size != anySize && size != sizes.RequestedBytes {
+	if info.recorded() || !p.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes {
 		p.mu.Unlock()
 		return false
 	}
+	p.forgetStream(s, r.Slot)
 	p.tags.Leave(info.tag(), sizes, 1)
 	p.books.Retire(sizes)
 	s.setInfo(r.Slot, makeInfo(blockInFlight, 0, 0))
@@ -153,7 +157,7 @@ func (p *Pool) FreeSized(addr device.Addr, sizeBytes uint64, stream device.Strea
 	if done, err := p.freeRouted(addr, sizeBytes, stream); done {
 		return err
 	}
-	idle, err := stream.Idle()
+	idle, err := isDry(stream)
 	if err != nil {
 		return err
 	}
@@ -175,19 +179,20 @@ func (p *Pool) FreeBatch(addrs []device.Addr, stream device.Stream) error {
 			return err
 		}
 	}
-	idle, err := stream.Idle()
+	idle, err := isDry(stream)
 	if err != nil {
 		return err
 	}
-	if idle && p.freeTogether(addrs) {
+	if idle && p.freeTogether(addrs, stream) {
 		return nil
 	}
 	return p.retire(&leave{addrs: addrs, stream: stream, idle: idle, batch: true})
 }
 
 // FreeAfter gives a block back whose memory is handed out again once all events
-// have passed. The pool closes the events, unless the call fails. Errors: as
-// Free; CodeInvalidArgument for a nil event.
+// have passed, and the work of its stream, unless that is the default one: the caller
+// knows best what of that uses it. The pool closes the events, unless the call fails.
+// Errors: as Free; CodeInvalidArgument for a nil event.
 func (p *Pool) FreeAfter(addr device.Addr, events []device.Event) error {
 	for i, event := range events {
 		if event == nil {

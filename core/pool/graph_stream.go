@@ -71,8 +71,14 @@ func (e captureEnd) PassedAt() (time.Duration, error) {
 
 func (e captureEnd) Close() error { return nil }
 
-// mayBeWaitedFor is false for the end of a capture under way.
+// mayBeWaitedFor is false for the end of a capture under way, and for one of a queue
+// that could not be marked yet.
 func mayBeWaitedFor(event device.Event) bool {
-	end, ok := event.(captureEnd)
-	return !ok || end.graph.over.Load()
+	switch end := event.(type) {
+	case captureEnd:
+		return end.graph.over.Load()
+	case *lateEnd:
+		return end.marked() != nil
+	}
+	return true
 }

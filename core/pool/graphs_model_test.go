@@ -64,6 +64,9 @@ type modelUse struct {
 type modelBlock struct {
 	Block
 	private *modelPrivate
+	// of is the stream that asked for it, and ofBy the graph for which it captured then.
+	of   *devicetest.Stream
+	ofBy *modelGraph
 	// named are the streams of RecordStream, and namedBy the graphs for which they
 	// captured then.
 	named   []*devicetest.Stream
@@ -131,7 +134,7 @@ func (m *graphModel) enter(t *rapid.T, got Block, s *devicetest.Stream) {
 		m.mayHave(t, dead, s, g)
 		return true
 	})
-	made := &modelBlock{Block: got}
+	made := &modelBlock{Block: got, of: s, ofBy: g}
 	if g != nil {
 		made.private = g.private
 		g.private.live++
@@ -198,8 +201,12 @@ func (m *graphModel) giveBack(t *rapid.T) {
 	if g != nil && g.spoilt {
 		t.Skip("whether the pool has seen this stream is its own affair")
 	}
-	if slices.ContainsFunc(block.named, func(s *devicetest.Stream) bool { g := m.capturing(s); return g != nil && g.spoilt }) {
-		t.Skip("so it is with a stream that the block was named for")
+	users := slices.Clone(block.named)
+	if block.ofBy == nil || block.ofBy.over {
+		users = append(users, block.of)
+	}
+	if slices.ContainsFunc(users, func(s *devicetest.Stream) bool { g := m.capturing(s); return g != nil && g.spoilt }) {
+		t.Skip("so it is with a stream that uses the block")
 	}
 	use := func(by *modelGraph) {
 		if by.private == block.private {
@@ -222,12 +229,19 @@ func (m *graphModel) giveBack(t *rapid.T) {
 			}
 		}
 	}
-	for _, by := range block.namedBy {
+	captures := slices.Clone(block.namedBy)
+	if block.ofBy != nil && !block.ofBy.over {
+		captures = append(captures, modelUse{block.ofBy, block.of})
+	}
+	for _, by := range captures {
 		if by != (modelUse{block.capture, s}) {
 			use(by.graph)
 		}
 	}
-	for _, other := range block.named {
+	for _, other := range users {
+		if other == s {
+			continue
+		}
 		if by := m.capturing(other); by != nil {
 			use(by)
 		} else {

@@ -49,8 +49,9 @@ type Pool struct {
 	tags     track.Tags
 	flights  flights
 	// streams are those that RecordStream named, by block.
-	streams map[device.Addr][]device.Stream
-	leases  leases
+	streams      map[device.Addr][]device.Stream
+	blockStreams blockStreams
+	leases       leases
 	// paged is nil in a pool that takes segments whole.
 	paged *paging
 	// grounded says that blocks are in flight for good, after a Close that failed.

@@ -54,6 +54,12 @@ func (p *Pool) recordLocked(l located, ok bool, addr device.Addr, stream device.
 	if !ok || l.info().state() != blockLive {
 		return p.notLive(opRecord, addr)
 	}
+	p.recordOf(l, stream)
+	return nil
+}
+
+// recordOf notes that a stream uses a live block.
+func (p *Pool) recordOf(l located, stream device.Stream) {
 	if p.streams == nil {
 		p.streams = make(map[device.Addr][]device.Stream)
 	}
@@ -61,5 +67,4 @@ func (p *Pool) recordLocked(l located, ok bool, addr device.Addr, stream device.
 		p.streams[l.addr()] = append(named, stream)
 	}
 	l.setInfo(l.info() | recordedBit)
-	return nil
 }

@@ -158,6 +158,7 @@ func (p *Pool) Settle(c Claim) bool {
 		delete(p.streams, c.From)
 		p.streams[c.To] = named
 	}
+	p.moveStream(from, to)
 	from.setInfo(0)
 	p.giveToSegment(from)
 	p.books.Land(from.Size)

@@ -6,16 +6,15 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Reset frees every live block of one moment, as freed on a stream (nil: the
+// Reset frees every live block of one moment, as Free does on a stream (nil: the
 // default one), and takes back what the caches hold. It does not wait. Errors:
-// those of the stream and of the streams that RecordStream named; then nothing
-// was freed.
+// those of the stream; then nothing was freed.
 func (p *Pool) Reset(stream device.Stream) error {
 	if stream == nil {
 		stream = p.defaultStream
 	}
 	p.Flush()
-	idle, err := stream.Idle()
+	idle, err := isDry(stream)
 	if err != nil {
 		return err
 	}

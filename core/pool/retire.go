@@ -13,7 +13,8 @@ import (
 // leave is a free under way.
 type leave struct {
 	addrs []device.Addr
-	// stream is what the blocks were freed on; nil: only events count.
+	// stream is what the blocks were freed on; nil: only events count, and the streams
+	// that the blocks are of.
 	stream device.Stream
 	idle   bool
 	events []device.Event
@@ -88,14 +89,15 @@ func (p *Pool) tryRetire(j *leave) (again bool, err error) {
 	if err != nil || leased != 0 {
 		p.mu.Unlock()
 		if err == nil {
-			err = p.takeOver(leased)
+			err = p.takeOverFrom(leased, j.addrs)
 		}
 		return true, err
 	}
 	if missing := p.unmarked(j, found); len(missing) > 0 {
 		p.restore(found)
 		p.mu.Unlock()
-		return true, p.markAll(j, missing)
+		p.markAll(j, missing)
+		return true, nil
 	}
 	p.retireFound(j, found)
 	if p.flights.count > 0 {
@@ -158,49 +160,47 @@ func (p *Pool) restore(found []located) {
 	}
 }
 
-// unmarked lists the streams that RecordStream named for the blocks and that
-// have no mark yet.
+// unmarked lists the streams that the blocks are of, and those that RecordStream named
+// for them, that have no mark yet.
 func (p *Pool) unmarked(j *leave, found []located) []device.Stream {
-	if len(p.streams) == 0 {
+	if len(p.streams) == 0 && p.blockStreams.live == 0 && (j.stream == nil || j.stream == p.defaultStream) {
 		return nil
 	}
 	var missing []device.Stream
+	miss := func(stream device.Stream) {
+		if stream != j.stream && !slices.Contains(j.streams, stream) && !slices.Contains(missing, stream) {
+			missing = append(missing, stream)
+		}
+	}
 	for _, l := range found {
+		if of := p.streamFor(j, l); of != nil {
+			miss(of)
+		}
 		if !l.info().recorded() {
 			continue
 		}
 		for _, stream := range p.streams[l.addr()] {
-			if stream != j.stream && !slices.Contains(j.streams, stream) && !slices.Contains(missing, stream) {
-				missing = append(missing, stream)
-			}
+			miss(stream)
 		}
 	}
 	return missing
 }
 
-// markAll marks the streams. One that has run dry, or was closed and so ran dry,
-// needs none, and gets a nil mark.
-func (p *Pool) markAll(j *leave, streams []device.Stream) error {
+// markAll marks the streams. One that has run dry needs none, and gets a nil mark.
+func (p *Pool) markAll(j *leave, streams []device.Stream) {
 	for _, stream := range streams {
-		if used, err := p.markGraph(j, stream); used || err != nil {
-			if err != nil {
-				return err
-			}
+		used, err := p.markGraph(j, stream)
+		if used {
 			continue
 		}
-		idle, err := stream.Idle()
-		if err == nil && !idle {
-			err = j.mark(stream)
-			if err == nil {
-				continue
-			}
+		var mark device.Event
+		if err == nil {
+			mark = endOf(stream)
+		} else if !hasEnded(stream, err) {
+			mark = &lateEnd{stream: stream}
 		}
-		if err != nil && !isClosed(stream, err) {
-			return err
-		}
-		j.streams, j.marks = append(j.streams, stream), append(j.marks, nil)
+		j.streams, j.marks = append(j.streams, stream), append(j.marks, mark)
 	}
-	return nil
 }
 
 // retireFound ends the lives of blocks that are leaving.
@@ -251,9 +251,9 @@ func (p *Pool) fly(j *leave, found []located) {
 	behind := make([]int32, 0, len(own)+len(fences))
 	for _, l := range found {
 		behind = append(behind[:0], own...)
-		named := p.streams[l.addr()]
+		named, of := p.streams[l.addr()], p.streamFor(j, l)
 		for i, fence := range fences {
-			if fence != none && (j.streams[i] == j.stream || slices.Contains(named, j.streams[i])) {
+			if fence != none && (j.streams[i] == j.stream || j.streams[i] == of || slices.Contains(named, j.streams[i])) {
 				behind = append(behind, fence)
 			}
 		}
@@ -272,8 +272,14 @@ func (p *Pool) fly(j *leave, found []located) {
 	p.forgetStreams(found)
 }
 
-// forgetStreams drops what RecordStream named for blocks that have died.
+// forgetStreams drops the streams of blocks that have died, and those that RecordStream
+// named for them.
 func (p *Pool) forgetStreams(found []located) {
+	if p.blockStreams.live > 0 {
+		for _, l := range found {
+			p.forgetStream(l.segment, l.Slot)
+		}
+	}
 	if len(p.streams) == 0 {
 		return
 	}

@@ -42,6 +42,10 @@ type segment struct {
 	timed      bool
 	times      []int64
 	timeMemory offheap.Table[int64]
+	// streams has the numbers of the streams that live blocks are of, as far as there
+	// were blocks of others than the default one; see block_stream.go.
+	streams      []uint16
+	streamMemory offheap.Table[uint16]
 }
 
 // close gives the tables of a segment back that is nowhere listed any more.
@@ -49,6 +53,7 @@ func (s *segment) close() {
 	s.strategy.Close()
 	s.infoTable.free()
 	s.timeMemory.Free(&s.times)
+	s.streamMemory.Free(&s.streams)
 	if s.pages != nil {
 		s.pages.close()
 	}

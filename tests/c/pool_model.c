@@ -49,8 +49,9 @@ typedef struct {
     pool_model *pool; /* NULL: no block */
     uint64_t address, size, usable;
     unsigned char mark;
-    /* The stream with the last work on it, or NULL when that is done. */
-    stream_model *last;
+    /* The stream that asked for it, and the one with the last work on it, or NULL
+     * when that is done. */
+    stream_model *own, *last;
     int tag; /* of tag_names, or -1 */
 } block_model;
 
@@ -195,7 +196,7 @@ static int is_full(const pool_model *p) {
 static void enter(pool_model *p, uint64_t address, uint64_t size,
                   stream_model *s, int tag) {
     block_model *b = free_place();
-    *b = (block_model){p, address, size, 0, 0, NULL, tag};
+    *b = (block_model){p, address, size, 0, 0, s, NULL, tag};
     WORKS(ferrum_pool_usable_size(p->handle, address, &b->usable));
     uint64_t least = (size + p->granule - 1) / p->granule * p->granule;
     /* No strategy but buddy and fixed rounds up by more than a quarter. */
@@ -351,7 +352,13 @@ static void alloc_batch(void) {
 
 /* ----------------------------------------------------------- giving blocks */
 
-/* The stream to free a block on, which has or follows all work on it. */
+/* Orders the free of a block on a stream, which waits for the block's own stream and
+ * needs to follow no other. */
+static void order_free(block_model *b, stream_model *s) {
+    if (b->last != b->own)
+        order(b, s);
+}
+/* The stream to free a block on, which follows all work on it but on its own. */
 static stream_model *freeing_stream(block_model *b) {
     stream_model *s = any_stream(), *before = b->last;
     switch (draw(4)) {
@@ -368,6 +375,9 @@ static stream_model *freeing_stream(block_model *b) {
             ferrum_pool_record_stream(b->pool->handle, b->address, s->handle));
         work(b, s, 0);
         return before;
+    case 3: /* anybody frees it */
+        order_free(b, s);
+        return s;
     }
     if (b->last == NULL)
         b->last = s;
@@ -425,7 +435,7 @@ static void free_batch(void) {
             ferrum_pool_free_batch(p->handle, addresses, count + 1, s->handle));
     }
     for (uint64_t i = 0; i < count; i++)
-        order(chosen[i], s);
+        order_free(chosen[i], s);
     WORKS(ferrum_pool_free_batch(p->handle, addresses, count, s->handle));
     for (uint64_t i = 0; i < count; i++)
         leave(chosen[i]);
@@ -438,7 +448,7 @@ static void reset(void) {
     stream_model *s = any_stream();
     for (int i = 0; i < BLOCKS; i++)
         if (m.blocks[i].pool == p)
-            order(&m.blocks[i], s);
+            order_free(&m.blocks[i], s);
     WORKS(ferrum_pool_reset(p->handle, s->handle));
     for (int i = 0; i < BLOCKS; i++)
         if (m.blocks[i].pool == p)

@@ -32,7 +32,7 @@ struct pool {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct pool pools[STUB_POOLS];
-static bool streams[STUB_STREAMS];
+static bool streams[STUB_STREAMS], working[STUB_STREAMS];
 static uint64_t leases, give_backs, delay_ns;
 static bool mistakes;
 static int32_t refusal;
@@ -84,6 +84,7 @@ void stub_reset(void) {
         pools[i].limit = UINT64_MAX;
     }
     memset(streams, 0, sizeof streams);
+    memset(working, 0, sizeof working);
     pools[0].good = streams[0] = streams[1] = true;
     leases = give_backs = delay_ns = 0;
     mistakes = false;
@@ -106,11 +107,18 @@ void stub_pool_good(unsigned n, bool good) {
 void stub_stream_good(unsigned n, bool good) {
     pthread_mutex_lock(&mutex);
     streams[n] = good;
+    working[n] = working[n] && good;
     /* A stream that is destroyed has no work left. */
     for (unsigned p = 0; !good && p < STUB_POOLS; p++)
         for (uint32_t i = 1; i < pools[p].used; i++)
             if (pools[p].places[i].stream == STUB_STREAM(n))
                 pools[p].places[i].stream = 0;
+    pthread_mutex_unlock(&mutex);
+}
+
+void stub_stream_works(unsigned n, bool works) {
+    pthread_mutex_lock(&mutex);
+    working[n] = works;
     pthread_mutex_unlock(&mutex);
 }
 
@@ -288,4 +296,16 @@ uint64_t fmgo_cache_stream(uint64_t pool, uint64_t stream) {
     bool good = p != NULL && p->good && stream_is_good(stream);
     pthread_mutex_unlock(&mutex);
     return good ? stream : 0;
+}
+
+static bool stream_works(uint64_t handle) {
+    return stream_is_good(handle) && working[handle - STUB_STREAM(0)];
+}
+
+int32_t fmgo_cache_busy(uint64_t own, uint64_t named) {
+    pthread_mutex_lock(&mutex);
+    int32_t busy = (stream_works(own) ? FM_BUSY_OWN : 0) |
+                   (stream_works(named) ? FM_BUSY_NAMED : 0);
+    pthread_mutex_unlock(&mutex);
+    return busy;
 }

@@ -45,6 +45,8 @@ static inline int32_t cache_free(uint64_t pool, uint64_t stream,
 void stub_reset(void);
 void stub_pool_good(unsigned n, bool good);
 void stub_stream_good(unsigned n, bool good);
+/** Has a stream have work queued, or none, as all have at first. */
+void stub_stream_works(unsigned n, bool works);
 /** What a pool may have on lease. */
 void stub_limit(unsigned pool, uint64_t bytes);
 /** Has the core refuse every give-back, with this status (0: none). */

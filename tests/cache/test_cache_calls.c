@@ -129,7 +129,8 @@ static void tags_stay_with_blocks(void) {
         for (unsigned i = 0; i < 2; i++) {
             CHECK(cache_alloc(STUB_POOL(0), 0, 5000, tag, &address) == DONE);
             CHECK(fm_cache_find(STUB_POOL(0), address, &found));
-            CHECK(found.tag == tag && found.live && found.stream == 0);
+            CHECK(found.tag == tag && found.live &&
+                  found.stream == STUB_STREAM(0));
             CHECK(found.requested_bytes == 5000 && found.size_bytes == 5120);
             give(address);
         }
@@ -152,10 +153,14 @@ static void a_block_stays_with_its_stream(void) {
     CHECK(take(70000) == other);
     give(other);
     CHECK(take_on(STUB_STREAM(0), 70000) == other);
-    /* The stream of the free counts, not that of the allocation. */
+    /* The stream of the allocation counts, whatever that of the free. */
+    give_on(STUB_STREAM(1), other);
+    CHECK(take_on(STUB_STREAM(1), 70000) == block);
+    CHECK(take(70000) == other);
+    /* Only that of the free, when no other has work queued. */
+    stub_stream_works(1, true);
     give_on(STUB_STREAM(1), other);
     CHECK(take_on(STUB_STREAM(1), 70000) == other);
-    CHECK(take_on(STUB_STREAM(1), 70000) == block);
     give_on(STUB_STREAM(1), block);
     give_on(STUB_STREAM(1), other);
     stub_stream_good(1, false);
@@ -267,11 +272,125 @@ static void batches_are_all_or_nothing(void) {
     CHECK(stub_leases() == leases);
     CHECK(fm_cache_free_batch(pool, STUB_STREAM(1), again, N) == DONE);
     stub_limit(0, stub_on_lease(0));
-    CHECK(fm_cache_alloc_batch(pool, 0, 6000, N, again) == PASS);
-    CHECK(fm_cache_alloc_batch(pool, STUB_STREAM(1), 6000, N, again) == DONE);
+    CHECK(fm_cache_alloc_batch(pool, STUB_STREAM(1), 6000, N, again) == PASS);
+    CHECK(fm_cache_alloc_batch(pool, 0, 6000, N, again) == DONE);
     CHECK(fm_cache_alloc_batch(pool, 0, 0, 2, again) == PASS);
     CHECK(fm_cache_alloc_batch(pool, 0, 1 << 20, 1 << 20, again) == PASS);
     CHECK(fm_cache_free_batch(pool, STUB_STREAM(9), again, 1) == PASS);
+    close_pool(0);
+}
+
+/* What a free on a stream does with a block of another, by which of the two has work
+ * queued. */
+static void a_free_waits_for_both_streams(void) {
+    uint64_t pool = open_pool(), block, other;
+    const uint64_t one = STUB_STREAM(1), two = STUB_STREAM(2);
+    struct fm_cache_block found;
+    stub_stream_good(2, true);
+    for (unsigned sized = 0; sized < 2; sized++) {
+        uint64_t size = sized ? 4000 : 0;
+        block = take_on(one, 4000);
+        CHECK(fm_cache_find(pool, block, &found) && found.stream == one);
+        /* The stream of the block has work, the other none: its own gets it. */
+        stub_stream_works(1, true);
+        CHECK(cache_free(pool, two, block, size) == DONE);
+        CHECK(fm_cache_find(pool, block, &found) && found.stream == one);
+        CHECK((other = take_on(two, 4000)) != block);
+        CHECK(take_on(one, 4000) == block);
+        /* Both have: the core is to put it behind both. */
+        stub_stream_works(2, true);
+        CHECK(cache_free(pool, two, block, size) == PASS);
+        CHECK(fm_cache_adopt(pool, block, &found));
+        CHECK(found.live && found.stream == one);
+        stub_took(0, block, found.size_bytes, one);
+        /* The other has: it gets it. */
+        stub_stream_works(1, false);
+        block = take_on(one, 4000);
+        CHECK(cache_free(pool, two, block, size) == DONE);
+        CHECK(fm_cache_find(pool, block, &found) && found.stream == two);
+        give_on(two, other);
+        stub_stream_works(2, false);
+    }
+    /* A block of a stream that is gone is freed on any. */
+    block = take_on(one, 9000);
+    stub_stream_works(2, true);
+    stub_stream_good(1, false);
+    fm_cache_forget_stream(one);
+    CHECK(fm_cache_find(pool, block, &found) && found.live);
+    CHECK(found.stream == 0);
+    CHECK(cache_free(pool, two, block, 9000) == DONE);
+    CHECK(fm_cache_find(pool, block, &found) && found.stream == two);
+    close_pool(0);
+}
+
+/* Numbers of streams that are gone are used again, and blocks that still have one are
+ * freed all the same. */
+static void numbers_of_streams_are_used_again(void) {
+    enum { N = 400 };
+    static uint64_t blocks[N];
+    uint64_t pool = open_pool();
+    struct fm_cache_block found;
+    for (unsigned i = 0; i < N; i++) {
+        unsigned n = 1 + i % (STUB_STREAMS - 1);
+        stub_stream_good(n, true);
+        blocks[i] = take_on(STUB_STREAM(n), 800);
+        CHECK(fm_cache_find(pool, blocks[i], &found));
+        CHECK(found.stream == STUB_STREAM(n));
+        stub_stream_good(n, false);
+        fm_cache_forget_stream(STUB_STREAM(n));
+    }
+    CHECK(fm_cache_of(pool)->numbers_room <= 8);
+    for (unsigned i = 0; i < N; i++)
+        give(blocks[i]);
+    CHECK(count_pool(0).live_blocks == 0);
+    close_pool(0);
+}
+
+/* Batches of blocks of several streams, freed on one. */
+static void batches_go_to_the_streams_of_their_blocks(void) {
+    enum { N = 300 };
+    static uint64_t blocks[N];
+    uint64_t pool = open_pool();
+    struct fm_cache_block found;
+    const uint64_t one = STUB_STREAM(1), two = STUB_STREAM(2);
+    stub_stream_good(2, true);
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < N; i++)
+            blocks[i] = take_on(STUB_STREAM(i % 3), 500 + i);
+        stub_stream_works(0, true);
+        stub_stream_works(1, true);
+        stub_stream_works(2, round == 1);
+        int32_t result = fm_cache_free_batch(pool, two, blocks, N);
+        CHECK(result == (round == 1 ? PASS : DONE));
+        for (unsigned i = 0; i < N; i++) {
+            CHECK(fm_cache_find(pool, blocks[i], &found));
+            CHECK(found.live == (round == 1));
+            CHECK(found.stream == STUB_STREAM(i % 3));
+            CHECK(found.requested_bytes == 500 + i);
+        }
+        CHECK(count_pool(0).live_blocks == (round == 1 ? N : 0));
+        for (unsigned i = 0; round == 1 && i < N; i++)
+            give_on(STUB_STREAM(i % 3), blocks[i]);
+    }
+    /* One wrong address: all are as they were, of the streams that they were. */
+    for (unsigned i = 0; i < N; i++)
+        blocks[i] = take_on(i % 2 ? one : two, 500 + i);
+    uint64_t kept = blocks[N - 1];
+    blocks[N - 1] = blocks[0];
+    check_error(fm_cache_free_batch(pool, two, blocks, N),
+                FERRUM_ERROR_DOUBLE_FREE, "address 299");
+    blocks[N - 1] = kept;
+    for (unsigned i = 0; i < N; i++) {
+        CHECK(fm_cache_find(pool, blocks[i], &found) && found.live);
+        CHECK(found.stream == (i % 2 ? one : two));
+    }
+    CHECK(fm_cache_free_batch(pool, two, blocks, N) == DONE);
+    /* What was batched for a stream is that one's. */
+    CHECK(fm_cache_alloc_batch(pool, one, 500, 20, blocks) == DONE);
+    for (unsigned i = 0; i < 20; i++)
+        CHECK(fm_cache_find(pool, blocks[i], &found) && found.stream == one);
+    CHECK(fm_cache_free_batch(pool, 0, blocks, 20) == PASS);
+    CHECK(fm_cache_free_batch(pool, one, blocks, 20) == DONE);
     close_pool(0);
 }
 
@@ -378,6 +497,9 @@ int main(void) {
         TEST(a_live_block_can_be_adopted),
         TEST(each_block_is_told),
         TEST(batches_are_all_or_nothing),
+        TEST(a_free_waits_for_both_streams),
+        TEST(numbers_of_streams_are_used_again),
+        TEST(batches_go_to_the_streams_of_their_blocks),
         TEST(what_is_kept_is_bounded),
         TEST(what_is_kept_of_batches_is_bounded),
         TEST(the_core_may_refuse),

@@ -154,7 +154,9 @@ static uint64_t free_by_two(uint64_t size) {
     uint64_t meta = fm_meta(cache, index);
     CHECK(cache_free(STUB_POOL(0), 0, address, 0) == DONE);
     fm_meta_set(cache, index, meta);
+    stub_stream_works(1, true);
     CHECK(cache_free(STUB_POOL(0), STUB_STREAM(1), address, 0) == DONE);
+    stub_stream_works(1, false);
     return address;
 }
 
@@ -215,7 +217,9 @@ static void a_stale_entry_of_a_block_that_left(void) {
     /* The late free hits a record that is no block's any more. */
     CHECK(cache_alloc(STUB_POOL(0), 0, 3000, 0, &address) == DONE);
     uint32_t index = fm_table_find(cache, address);
+    stub_stream_works(1, true);
     CHECK(cache_free(STUB_POOL(0), STUB_STREAM(1), address, 0) == DONE);
+    stub_stream_works(1, false);
     uint64_t meta = fm_meta(cache, index);
     while (fm_cache_take(STUB_POOL(0), &block, 1) > 0)
         stub_took(0, block.address, block.size_bytes, block.stream);
@@ -376,6 +380,9 @@ static void a_depot_gives_back_no_entry_twice(void) {
                               &address) == DONE);
         while (address != blocks[i]);
     }
+    /* Without a stream of their own they go where the batch is freed. */
+    stub_stream_good(1, false);
+    fm_cache_forget_stream(STUB_STREAM(1));
     /* Each is in the same magazine twice now, with what is too much. */
     uint64_t backs = stub_give_backs();
     give_batch(blocks, N);

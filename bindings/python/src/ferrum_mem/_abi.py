@@ -1000,7 +1000,7 @@ class ferrum_pool_request(ctypes.Structure):
     size_bytes: int
     # A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
     alignment_bytes: int
-    # Optional: the stream that will use the block first.
+    # Optional: the stream that will use the block first, and that it is of.
     stream: ferrum_stream
     # How long the block is expected to live from now; 0: not known. A hint for the placement only:
     # it may be wrong.
@@ -4702,7 +4702,9 @@ class Functions:
     ferrum_pool_create: Callable[..., int]
     # (pool, flags) Destroys a pool and gives its memory back to the system.
     ferrum_pool_destroy: Callable[..., int]
-    # (pool, size_bytes, stream, address_out) Takes a block from a pool.
+    # (pool, size_bytes, stream, address_out) Takes a block from a pool. The block is of the stream
+    # that it is asked for on: its free waits for what is queued there, whoever frees it and
+    # however.
     ferrum_pool_alloc: Callable[..., int]
     # (pool, size_bytes, alignment_bytes, stream, address_out) As ferrum_pool_alloc, with the
     # address a multiple of alignment_bytes.
@@ -4714,18 +4716,19 @@ class Functions:
     ferrum_pool_alloc_batch: Callable[..., int]
     # (pool, name, tag_out) Gives a tag of the pool its number, which stays while the pool lives.
     ferrum_pool_get_tag: Callable[..., int]
-    # (pool, address, stream) Gives a block back. A later allocation for the same stream may have
-    # its memory at once, for the order of the stream keeps their work apart; any other only once
-    # the work that is queued on the stream now is done. Does not wait.
+    # (pool, address, stream) Gives a block back. Its memory is handed out again once the work is
+    # done that is queued now
     ferrum_pool_free: Callable[..., int]
     # (pool, address, size_bytes, stream) As ferrum_pool_free, with the size that was asked for as a
-    # check.
+    # check. It waits for the same streams.
     ferrum_pool_free_sized: Callable[..., int]
-    # (pool, addresses, count, stream) Gives count blocks back: all of them or none.
+    # (pool, addresses, count, stream) Gives count blocks back: all of them or none. Each waits for
+    # its own stream, those that were named for it and the stream of this call, as in
+    # ferrum_pool_free.
     ferrum_pool_free_batch: Callable[..., int]
     # (pool, address, stream) Says that a stream uses a block too, other than the one that it was
-    # allocated for: once freed, the block waits for the work that is queued on this stream at the
-    # time of its free as well.
+    # asked for on, for which it waits without this: once freed, the block waits for the work that
+    # is queued on this stream at the time of its free as well.
     ferrum_pool_record_stream: Callable[..., int]
     # (pool, address, size_bytes_out) How many bytes of a live block may be used: at least what was
     # asked for. All of them belong to the block.
@@ -4748,8 +4751,8 @@ class Functions:
     # (pool, graph, info_out) Describes a graph that was not released: FERRUM_ERROR_NOT_FOUND for
     # any other.
     ferrum_pool_capture_get_info: Callable[..., int]
-    # (pool, stream) Gives back every live block of the pool, as freed on the stream; those of
-    # graphs stay.
+    # (pool, stream) Gives back every live block of the pool, as ferrum_pool_free does on the
+    # stream, each after its own as well; those of graphs stay.
     ferrum_pool_reset: Callable[..., int]
     # (pool) Looks now at every block of a pool that debugs: beside live ones, and into freed ones
     # that are in quarantine. Damage that it reports is repaired, so it is reported once.

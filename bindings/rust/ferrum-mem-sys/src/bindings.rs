@@ -1130,7 +1130,7 @@ pub struct ferrum_pool_request {
     pub size_bytes: u64,
     /// A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
     pub alignment_bytes: u64,
-    /// Optional: the stream that will use the block first.
+    /// Optional: the stream that will use the block first, and that it is of.
     pub stream: ferrum_stream,
     /// How long the block is expected to live from now; 0: not known. A hint for
     /// the placement only: it may be wrong.
@@ -4544,13 +4544,15 @@ extern "C" {
     /// Returns FERRUM_ERROR_BUSY while blocks are live.
     pub fn ferrum_pool_destroy(pool: ferrum_pool, flags: u32) -> ferrum_status;
 
-    /// Takes a block from a pool.
+    /// Takes a block from a pool. The block is of the stream that it is asked for on: its
+    /// free waits for what is queued there, whoever frees it and however.
     ///
     /// - `size_bytes`: not 0; rounded up to the pool's alignment or further.
     /// - `stream`: optional: the stream that will use the block first. The
     ///   memory may be such as was freed on it with work still
     ///   queued: who else uses the block, the host too, has to come
-    ///   after that work.
+    ///   after that work. It may be destroyed while the block is live:
+    ///   what was queued on it is done then.
     /// - `address_out`: where it starts.
     ///
     /// Returns FERRUM_ERROR_OUT_OF_MEMORY when, after everything that is cached
@@ -4612,11 +4614,19 @@ extern "C" {
         tag_out: *mut u32,
     ) -> ferrum_status;
 
-    /// Gives a block back. A later allocation for the same stream may have its memory
-    /// at once, for the order of the stream keeps their work apart; any other only
-    /// once the work that is queued on the stream now is done. Does not wait.
+    /// Gives a block back. Its memory is handed out again once the work is done that is
+    /// queued now
     ///
-    /// - `stream`: optional: the stream that used the block last.
+    /// - on the stream of the block, which it was asked for on,
+    /// - on the streams that ferrum_pool_record_stream named for it,
+    /// - and on the stream of this call, {0} being the default one as everywhere.
+    ///
+    /// A stream that has nothing queued adds nothing. Where only one of them has, a later
+    /// allocation for that stream may have the memory at once, for the order of the stream
+    /// keeps their work apart. A stream of the block that was destroyed has run dry, and
+    /// is no reason to fail. Does not wait.
+    ///
+    /// - `stream`: optional: a further stream that used the block.
     ///
     /// Returns FERRUM_ERROR_DOUBLE_FREE for an address that is free in this pool;
     /// FERRUM_ERROR_INVALID_ADDRESS for one inside a block or outside the
@@ -4628,7 +4638,8 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// As ferrum_pool_free, with the size that was asked for as a check.
+    /// As ferrum_pool_free, with the size that was asked for as a check. It waits for the
+    /// same streams.
     ///
     /// Returns FERRUM_ERROR_INVALID_SIZE when the block was asked for with another
     /// size; it is as live as before.
@@ -4639,7 +4650,8 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// Gives count blocks back: all of them or none.
+    /// Gives count blocks back: all of them or none. Each waits for its own stream, those
+    /// that were named for it and the stream of this call, as in ferrum_pool_free.
     ///
     /// - `count`: 1 to FERRUM_BATCH_MAX.
     ///
@@ -4653,9 +4665,9 @@ extern "C" {
         stream: ferrum_stream,
     ) -> ferrum_status;
 
-    /// Says that a stream uses a block too, other than the one that it was allocated
-    /// for: once freed, the block waits for the work that is queued on this stream at
-    /// the time of its free as well.
+    /// Says that a stream uses a block too, other than the one that it was asked for on,
+    /// for which it waits without this: once freed, the block waits for the work that is
+    /// queued on this stream at the time of its free as well.
     ///
     /// - `stream`: optional.
     ///
@@ -4684,7 +4696,7 @@ extern "C" {
     /// What the graph uses stays where it is until ferrum_pool_capture_release: memory that is
     /// freed on a stream of the capture goes to that stream at once, and to others of the same
     /// private pool when the capture has ended, but never to anybody else. A block from before the
-    /// capture that is freed on such a stream, or was named for one by
+    /// capture that is freed on such a stream, is of one, or was named for one by
     /// ferrum_pool_record_stream, is freed when the graph is released. Other streams go on as
     /// ever; thread caches of the pool stand still until the end of its captures.
     ///
@@ -4739,8 +4751,8 @@ extern "C" {
         info_out: *mut ferrum_graph_info,
     ) -> ferrum_status;
 
-    /// Gives back every live block of the pool, as freed on the stream; those of graphs
-    /// stay.
+    /// Gives back every live block of the pool, as ferrum_pool_free does on the stream, each
+    /// after its own as well; those of graphs stay.
     pub fn ferrum_pool_reset(pool: ferrum_pool, stream: ferrum_stream) -> ferrum_status;
 
     /// Looks now at every block of a pool that debugs: beside live ones, and into

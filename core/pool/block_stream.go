@@ -1,0 +1,199 @@
+package pool
+
+import (
+	"math"
+
+	"ferrum_mem/core/device"
+)
+
+// The stream of a block. A block is of the stream that it was asked for on, and its
+// free waits for the work of that stream, whoever frees it and on which one. Most
+// blocks are the default stream's: those have number 0, and cost nothing. A segment
+// has two bytes a block more from its first block of another stream on.
+//
+// A number stands for a stream while live blocks of it are in the pool, and then until
+// another stream wants a number. Where no number or no memory is to be had, the stream
+// is noted as one that RecordStream named.
+
+// maxNumbers bounds the streams that have live blocks by number.
+const maxNumbers = math.MaxUint16
+
+// blockStreams are the streams that blocks are of, but for the default one, under
+// Pool.mu.
+type blockStreams struct {
+	// live counts the live blocks that have a number.
+	live    uint64
+	numbers map[device.Stream]uint16
+	// byNumber has the stream of number n at n-1.
+	byNumber []numberedStream
+	// idle are numbers that came to have no live block; some have one again.
+	idle []uint16
+	// recent is the number that was asked for last, if any was.
+	recent uint16
+}
+
+type numberedStream struct {
+	stream device.Stream
+	live   uint64
+	// idle says that the number is listed as such.
+	idle bool
+}
+
+// numberOf gives a stream its number, or 0 when all are in use.
+func (b *blockStreams) numberOf(stream device.Stream) uint16 {
+	if b.recent != 0 && b.byNumber[b.recent-1].stream == stream {
+		return b.recent
+	}
+	number, ok := b.numbers[stream]
+	if !ok {
+		if number = b.newNumber(); number == 0 {
+			return 0
+		}
+		if b.numbers == nil {
+			b.numbers = make(map[device.Stream]uint16)
+		}
+		b.numbers[stream] = number
+		b.byNumber[number-1].stream = stream
+	}
+	b.recent = number
+	return number
+}
+
+// newNumber is a number that stands for no stream any more, or for none yet.
+func (b *blockStreams) newNumber() uint16 {
+	for len(b.idle) > 0 {
+		number := b.idle[len(b.idle)-1]
+		b.idle = b.idle[:len(b.idle)-1]
+		former := &b.byNumber[number-1]
+		if former.idle = false; former.live == 0 {
+			delete(b.numbers, former.stream)
+			return number
+		}
+	}
+	if len(b.byNumber) == maxNumbers {
+		return 0
+	}
+	b.byNumber = append(b.byNumber, numberedStream{})
+	return uint16(len(b.byNumber))
+}
+
+// count adds to the live blocks of a number.
+func (b *blockStreams) count(number uint16, blocks uint64) {
+	b.live += blocks
+	b.byNumber[number-1].live += blocks
+}
+
+// uncount takes from the live blocks of a number.
+func (b *blockStreams) uncount(number uint16, blocks uint64) {
+	b.live -= blocks
+	of := &b.byNumber[number-1]
+	if of.live -= blocks; of.live == 0 && !of.idle {
+		of.idle = true
+		b.idle = append(b.idle, number)
+	}
+}
+
+// liveOf counts the live blocks of a stream that have its number.
+func (b *blockStreams) liveOf(stream device.Stream) uint64 {
+	if number, ok := b.numbers[stream]; ok {
+		return b.byNumber[number-1].live
+	}
+	return 0
+}
+
+// streamAt is the number of the stream that a block is of; 0: the default one.
+func (s *segment) streamAt(slot uint32) uint16 {
+	if int(slot) < len(s.streams) {
+		return s.streams[slot]
+	}
+	return 0
+}
+
+// noteStream notes the stream of a new block, whose slot has none.
+func (p *Pool) noteStream(l located, stream device.Stream) {
+	if stream == nil || stream == p.defaultStream {
+		return
+	}
+	number := p.blockStreams.numberOf(stream)
+	if number == 0 || !l.roomForStream() {
+		p.recordOf(l, stream)
+		return
+	}
+	l.streams[l.Slot] = number
+	p.blockStreams.count(number, 1)
+}
+
+// roomForStream has the table of streams reach as far as the others.
+func (l located) roomForStream() bool {
+	s := l.segment
+	if int(l.Slot) < len(s.streams) {
+		return true
+	}
+	if s.streamMemory.Grow(&s.streams, max(int(s.slots), int(l.Slot)+1)) != nil {
+		return false
+	}
+	s.streams = s.streams[:cap(s.streams)]
+	return true
+}
+
+// forgetStream forgets the stream of a block that dies.
+func (p *Pool) forgetStream(s *segment, slot uint32) {
+	if number := s.streamAt(slot); number != 0 {
+		s.streams[slot] = 0
+		p.blockStreams.uncount(number, 1)
+	}
+}
+
+// moveStream makes the stream of a block that of another place.
+func (p *Pool) moveStream(from, to located) {
+	if number := from.streamAt(from.Slot); number != 0 {
+		stream := p.blockStreams.byNumber[number-1].stream
+		p.forgetStream(from.segment, from.Slot)
+		p.noteStream(to, stream)
+	}
+}
+
+// isOf says that a block is of a stream.
+func (p *Pool) isOf(s *segment, slot uint32, stream device.Stream) bool {
+	if number := s.streamAt(slot); number != 0 {
+		return p.blockStreams.byNumber[number-1].stream == stream
+	}
+	return stream == p.defaultStream
+}
+
+// allAreOf says that every block of the strategies is of a stream. The caller knows
+// that all are live.
+func (p *Pool) allAreOf(stream device.Stream) bool {
+	if stream == p.defaultStream {
+		return p.blockStreams.live == 0
+	}
+	blocks := uint64(0)
+	for _, s := range p.segments {
+		blocks += s.blocks
+	}
+	return p.blockStreams.liveOf(stream) == blocks
+}
+
+// streamFor is the stream that a block is of where a free has to wait for it besides
+// its own one; nil: it need not. A free without a stream knows of the default one's
+// work. What was a stream of a capture that has ended is that stream again.
+func (p *Pool) streamFor(j *leave, l located) device.Stream {
+	number := l.streamAt(l.Slot)
+	if number == 0 {
+		if j.stream == nil || j.stream == p.defaultStream {
+			return nil
+		}
+		return p.defaultStream
+	}
+	of := p.blockStreams.byNumber[number-1].stream
+	if b, ok := of.(*branch); ok && b.graph.over.Load() {
+		of = b.Stream
+		if now, ok := j.stream.(*branch); ok && now.Stream == of {
+			return nil
+		}
+	}
+	if of == j.stream {
+		return nil
+	}
+	return of
+}
