@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import resource
 import threading
 from collections.abc import Iterator
 
@@ -88,6 +89,87 @@ def test_views_keep_ranges_awake(vpool):
     other.free()
     assert vpool.info().asleep_pages == 0
     vpool.wake()
+
+
+@pytest.mark.parametrize("of_model", [False, True])
+def test_ranges_are_busy_while_they_fall_asleep(device, vpool, shared, of_model):
+    space = shared.register_model("chat", fm.ModelConfig(virtual_bytes=MIB)) if of_model else vpool
+    place = [] if of_model else [0]
+    kept, lost = space.allocate(*place, PAGE), space.allocate(*[4 * PAGE for _ in place], PAGE)
+    write(kept, 8)
+    gate, slept = threading.Event(), []
+    with fm.Stream(device) as stream:
+        stream.host_function(gate.wait)
+        thread = threading.Thread(target=lambda: slept.append(space.sleep(stream=stream)))
+        thread.start()
+        while not space.is_asleep():
+            pass
+        with pytest.raises(fm.BusyError, match="being put to sleep or woken"):
+            kept.free()
+        with pytest.raises(fm.BusyError):
+            space.deallocate(kept.offset_bytes, PAGE)
+        assert not kept.closed
+        # One that is collected is unmapped when the call has ended.
+        with pytest.warns(ResourceWarning):
+            del lost
+        gc.collect()
+        info = space.info()
+        assert info.mapped_pages + info.asleep_pages == 2
+        gate.set()
+        thread.join()
+    assert slept[0].released_bytes == 2 * PAGE
+    assert space.info().asleep_pages == 1
+    space.wake()
+    assert read(kept) == {8}
+    kept.free()
+    if of_model:
+        space.close()
+
+
+def test_calls_that_are_cut_short_change_nothing(device):
+    def whole() -> bool:
+        return bytes(block.view()).count(6) == 16 * MIB
+
+    config = fm.VirtualPoolConfig(capacity_bytes=16 * MIB, page_bytes=PAGE, ready_pages=0)
+    with fm.VirtualPool(device, config) as vpool, vpool.allocate(0, 16 * MIB) as block:
+        write(block, 6)
+        vpool.set_limit(PAGE)
+        time_s = 1e-6
+        while True:
+            try:
+                vpool.sleep(timeout_s=time_s)
+                break
+            except fm.TimeoutError:
+                pass
+            assert vpool.info().mapped_pages == 16 * MIB // PAGE
+            assert whole()
+            time_s *= 1.3
+        with pytest.raises(fm.OutOfPhysicalMemoryError):
+            vpool.wake()
+        assert vpool.is_asleep()
+        vpool.set_limit(0)
+        vpool.wake()
+        assert whole()
+
+
+def test_files_beyond_the_limit(vpool, tmp_path):
+    with vpool.allocate(0, 4 * PAGE) as block:
+        write(block, 5)
+        whole = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2 * PAGE, whole[1]))
+        try:
+            with pytest.raises(fm.ResourceExhaustedError, match="RLIMIT_FSIZE") as failure:
+                vpool.sleep(backing=fm.SleepBacking.FILE, directory=tmp_path)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, whole)
+        assert failure.value.available_bytes == 2 * PAGE
+        assert read(block) == {5}
+        notes = tmp_path / "ferrum-sleep-notes.txt"
+        notes.write_text("notes")
+        vpool.sleep(backing=fm.SleepBacking.FILE, directory=tmp_path)
+        vpool.wake()
+        assert read(block) == {5}
+        assert [path.read_text() for path in tmp_path.iterdir()] == ["notes"]
 
 
 def test_two_models_under_a_limit_for_one(shared):

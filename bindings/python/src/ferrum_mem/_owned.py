@@ -68,6 +68,40 @@ class Node:
             yield from owned.everything_below()
 
 
+class LateEnds:
+    """Objects that nobody has any more and whose end was BUSY because a call on what they
+    hang on was under way: they are ended when it is over.
+
+    Takes no lock, as finalisers use it.
+
+    Attributes:
+        mark: another one after each call.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[Owned] = []
+        self.mark = object()
+
+    def add(self, owned: Owned, mark: object) -> None:
+        """Keeps an object in mind of which the end was tried under that mark."""
+        self._waiting.append(owned)
+        if mark is not self.mark:
+            self._retry()
+
+    def call_ended(self) -> None:
+        """Says that a call has ended, which made ends BUSY."""
+        self.mark = object()
+        self._retry()
+
+    def _retry(self) -> None:
+        for _ in range(len(self._waiting)):
+            try:
+                owned = self._waiting.pop(0)
+            except IndexError:
+                return
+            owned.end_quietly()
+
+
 class Owned(Node):
     """One native object that Python has to end.
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from . import _native
 from ._buffers import HostBuffer
 from ._dlpack import DeviceArray
-from ._owned import Node, Owned, doom, views_lock
+from ._owned import LateEnds, Node, Owned, doom, views_lock
 from .devices import Device
 from .sleep import refuse_asleep
 from .streams import Stream, optional_handle
@@ -28,14 +28,32 @@ Unmap = Callable[[int, int, Any], int]
 class _MappedRange(Owned):
     """The record of a range, which remembers where it is and how it is unmapped."""
 
+    may_force = False
+
     def __init__(
-        self, label: str, parent: Node, offset: int, size: int, tag: str | None, unmap: Unmap
+        self,
+        label: str,
+        parent: Node,
+        offset: int,
+        size: int,
+        tag: str | None,
+        unmap: Unmap,
+        late: LateEnds,
     ) -> None:
         self.tag = tag
+        self._late = late
         self.stream = optional_handle(None)
         self.offset = offset
         self.size = size
         super().__init__(label, lambda _flags: unmap(offset, size, self.stream), parent)
+
+    def end_quietly(self, may_wait: bool = False) -> None:
+        """As Owned.end_quietly(); a range that is being put to sleep or woken is unmapped
+        when that has ended."""
+        mark = self._late.mark
+        super().end_quietly(may_wait)
+        if not self.ended:
+            self._late.add(self, mark)
 
     def touches(self, offset: int, size: int, page: int) -> bool:
         """Whether the range has a page in common with another."""
@@ -68,7 +86,7 @@ class MappedRange(HostBuffer, DeviceArray):
         self.size_bytes = size
         self._space = of
         label = f"MappedRange of {size} bytes at offset {offset} in {of._owned.label}"
-        self._own(_MappedRange(label, of._owned, offset, size, tag, unmap), address)
+        self._own(_MappedRange(label, of._owned, offset, size, tag, unmap, of._late), address)
 
     @property
     def device(self) -> Device:
@@ -84,6 +102,8 @@ class MappedRange(HostBuffer, DeviceArray):
 
         Raises:
             ViewExistsError: a view still looks into it; nothing has changed.
+            BusyError: it is being put to sleep or woken; nothing has changed. (One that
+                is collected meanwhile is unmapped when that has ended.)
         """
         self._owned.stream = optional_handle(stream)
         self._owned.close()
@@ -120,6 +140,7 @@ class _Space(Protocol):
     """A virtual pool or a model."""
 
     _owned: Owned
+    _late: LateEnds
 
     @property
     def device(self) -> Device:

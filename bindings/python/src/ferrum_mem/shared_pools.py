@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _abi, _callbacks, _native
-from ._owned import Owned, Resource
+from ._owned import LateEnds, Owned, Resource
 from ._values import i32, nanoseconds, u64
 from ._waits import wait
 from .devices import Device, Registration
@@ -181,6 +181,7 @@ class Model(Sleeper):
         self._text = text
         self._own_tag = model_id
         self._dozing = []
+        self._late = LateEnds()
         self._own(
             Owned(
                 f"Model {model_id!r} on {pool.device.id}",

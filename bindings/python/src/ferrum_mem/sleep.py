@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _abi, _async, _native
-from ._owned import Owned, Resource, views_lock
+from ._owned import LateEnds, Owned, Resource, views_lock
 from ._values import nanoseconds, u32
 from .errors import InvalidStateError, ViewExistsError
 from .streams import Stream, optional_handle
@@ -62,6 +62,8 @@ class Sleeper(Resource):
     _own_tag: str
     # Tags that are being put to sleep, None for all; held under views_lock.
     _dozing: list[str | None]
+    # Ranges that were collected during a call.
+    _late: LateEnds
 
     def _place(self) -> tuple[Any, ...]:
         """The arguments that say what a call is about."""
@@ -114,7 +116,8 @@ class Sleeper(Resource):
         """Has ranges give up their memory and keep their addresses, until wake().
 
         Nobody may use them meanwhile: there is no memory behind them. When it fails
-        everything is as before, and it may be repeated.
+        everything is as before, and it may be repeated. Until it has ended its ranges
+        cannot be freed (BusyError).
 
         Args:
             tag: ranges of this tag; None: everything. Those that were given none have
@@ -130,7 +133,8 @@ class Sleeper(Resource):
             InvalidStateError: the tag, or everything, sleeps already.
             NotFoundError: no range has the tag.
             ViewExistsError: a view still looks into a range of it.
-            ResourceExhaustedError: host memory or the disk is full.
+            ResourceExhaustedError: host memory, the disk or the process's bound on the
+                size of files is used up.
             IoError, PermissionDeniedError: of the file.
             TimeoutError: it takes longer.
         """
@@ -145,7 +149,10 @@ class Sleeper(Resource):
         function = self._functions()[0]
         place = self._place()
         with self._without_views(tag):
-            _native.check(function(*place, ctypes.byref(raw), ctypes.byref(report)))
+            try:
+                _native.check(function(*place, ctypes.byref(raw), ctypes.byref(report)))
+            finally:
+                self._late.call_ended()
         path = os.fsdecode(report.path) or None
         return SleepReport(report.released_bytes, report.elapsed_ns, path)
 
@@ -175,7 +182,10 @@ class Sleeper(Resource):
         raw.num_streams = u32("num_streams", num_streams)
         report = _abi.ferrum_wake_report.init()
         function = self._functions()[1]
-        _native.check(function(*self._place(), ctypes.byref(raw), ctypes.byref(report)))
+        try:
+            _native.check(function(*self._place(), ctypes.byref(raw), ctypes.byref(report)))
+        finally:
+            self._late.call_ended()
         return WakeReport(report.restored_bytes, report.elapsed_ns)
 
     async def sleep_async(

@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 from . import _abi, _native
-from ._owned import Owned
+from ._owned import LateEnds, Owned
 from ._values import nanoseconds, u32, u64
 from ._waits import wait
 from .devices import Device
@@ -53,6 +53,7 @@ class VirtualPool(Sleeper):
         self._device = device
         self._own_tag = config.name or ""
         self._dozing = []
+        self._late = LateEnds()
         name = f" {config.name!r}" if config.name else ""
         self._own(
             Owned(
@@ -165,6 +166,7 @@ class VirtualPool(Sleeper):
             NotMappedError: a page of it is not mapped; the message says which.
             InvalidOffsetError: it is neither whole pages nor one range.
             ViewExistsError: a view still looks into a range; nothing has changed.
+            BusyError: a part of it is being put to sleep or woken; nothing has changed.
         """
         offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
         handle, queue = self._handle, optional_handle(stream)

@@ -1,4 +1,5 @@
 use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
 
 use crate::error::check;
 use crate::shared_pool::Model;
@@ -13,7 +14,35 @@ pub(crate) enum Space {
     Model(Model),
 }
 
+/// Ranges that were dropped while a call under way was putting them to sleep or waking
+/// them, by offset and size: they are unmapped when it has ended.
+#[derive(Debug, Default)]
+pub(crate) struct Late(Mutex<Vec<(u64, u64)>>);
+
 impl Space {
+    fn late(&self) -> &Late {
+        match self {
+            Self::Pool(pool) => pool.late(),
+            Self::Model(model) => model.late(),
+        }
+    }
+
+    /// Unmaps a range that nobody has any more, now or when a sleep or wake has ended.
+    fn unmap_or_later(&self, offset_bytes: u64, size_bytes: u64) {
+        let mut late = self.late().0.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.unmap(offset_bytes, size_bytes, Default::default()) == sys::FERRUM_ERROR_BUSY {
+            late.push((offset_bytes, size_bytes));
+        }
+    }
+
+    /// Unmaps what was dropped while a call was under way that has ended.
+    pub(crate) fn unmap_late(&self) {
+        let mut late = self.late().0.lock().unwrap_or_else(PoisonError::into_inner);
+        late.retain(|(offset_bytes, size_bytes)| {
+            self.unmap(*offset_bytes, *size_bytes, Default::default()) == sys::FERRUM_ERROR_BUSY
+        });
+    }
+
     fn is_mapped(&self, offset_bytes: u64, size_bytes: u64) -> Result<bool> {
         match self {
             Self::Pool(pool) => pool.is_mapped(offset_bytes, size_bytes),
@@ -42,7 +71,8 @@ impl Space {
 }
 
 /// Memory that is mapped in a virtual pool or a model, unmapped after the work of
-/// the default stream when it is dropped.
+/// the default stream when it is dropped; one that is being put to sleep or woken just
+/// then, when that has ended.
 #[derive(Debug)]
 pub struct MappedRange {
     address: u64,
@@ -55,7 +85,7 @@ impl Drop for MappedRange {
     fn drop(&mut self) {
         if self.address != 0 {
             self.space
-                .unmap(self.offset_bytes, self.size_bytes, Default::default());
+                .unmap_or_later(self.offset_bytes, self.size_bytes);
         }
     }
 }

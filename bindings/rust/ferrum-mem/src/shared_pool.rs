@@ -6,7 +6,7 @@ use crate::callback::Registration;
 use crate::device::Device;
 use crate::error::check;
 use crate::library::{c_text, json_of};
-use crate::mapped_range::{MappedRange, Space};
+use crate::mapped_range::{Late, MappedRange, Space};
 use crate::stream::{raw_of, timeout_ns, Stream};
 use crate::values::Statistics;
 use crate::virtual_pool::ready_pages;
@@ -124,6 +124,7 @@ impl SharedPool {
             registered: Arc::new(Registered {
                 id: text,
                 pool: self.clone(),
+                late: Late::default(),
             }),
         })
     }
@@ -204,6 +205,7 @@ pub struct Model {
 struct Registered {
     id: CString,
     pool: SharedPool,
+    late: Late,
 }
 
 impl Drop for Registered {
@@ -235,6 +237,10 @@ pub struct ModelRequest<'a> {
 impl Model {
     pub(crate) fn c_id(&self) -> &CStr {
         &self.registered.id
+    }
+
+    pub(crate) fn late(&self) -> &Late {
+        &self.registered.late
     }
 
     /// The id that it was registered with.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::check;
 use crate::library::c_text;
-use crate::mapped_range::MappedRange;
+use crate::mapped_range::{MappedRange, Space};
 use crate::shared_pool::Model;
 use crate::stream::{raw_of, timeout_ns, Stream};
 use crate::virtual_pool::VirtualPool;
@@ -94,9 +94,11 @@ fn optional(function: &'static str, tag: Option<&str>) -> Result<Option<CString>
     tag.map(|tag| c_text(function, "tag", tag)).transpose()
 }
 
-/// Puts to sleep through the C function of that name.
+/// Puts to sleep through the C function of that name, and unmaps what was dropped
+/// meanwhile.
 fn sleep(
     function: &'static str,
+    space: &Space,
     request: &SleepRequest<'_>,
     call: impl FnOnce(&sys::ferrum_sleep_config, &mut sys::ferrum_sleep_report) -> i32,
 ) -> Result<SleepReport> {
@@ -123,7 +125,9 @@ fn sleep(
         ..Default::default()
     };
     let mut report = sys::ferrum_sleep_report::default();
-    check(call(&raw, &mut report))?;
+    let outcome = check(call(&raw, &mut report));
+    space.unmap_late();
+    outcome?;
     // SAFETY: the library ends the path with a NUL.
     let path = unsafe { CStr::from_ptr(report.path.as_ptr()) }.to_bytes();
     Ok(SleepReport {
@@ -133,9 +137,10 @@ fn sleep(
     })
 }
 
-/// Wakes through the C function of that name.
+/// Wakes through the C function of that name, and unmaps what was dropped meanwhile.
 fn wake(
     function: &'static str,
+    space: &Space,
     request: &WakeRequest<'_>,
     call: impl FnOnce(&sys::ferrum_wake_config, &mut sys::ferrum_wake_report) -> i32,
 ) -> Result<WakeReport> {
@@ -147,7 +152,9 @@ fn wake(
         ..Default::default()
     };
     let mut report = sys::ferrum_wake_report::default();
-    check(call(&raw, &mut report))?;
+    let outcome = check(call(&raw, &mut report));
+    space.unmap_late();
+    outcome?;
     Ok(WakeReport {
         restored_bytes: report.restored_bytes,
         elapsed: Duration::from_nanos(report.elapsed_ns),
@@ -157,9 +164,13 @@ fn wake(
 impl VirtualPool {
     /// Has ranges give up their memory and keep their addresses, until `wake`. There
     /// is nothing behind their pointers meanwhile. When it fails everything is as
-    /// before.
+    /// before. Until it has ended the ranges cannot be unmapped ([`ErrorKind::Busy`]);
+    /// those that are dropped are unmapped then.
+    ///
+    /// [`ErrorKind::Busy`]: crate::ErrorKind::Busy
     pub fn sleep(&self, request: &SleepRequest<'_>) -> Result<SleepReport> {
-        sleep("ferrum_vpool_sleep", request, |config, report| {
+        let space = Space::Pool(self.clone());
+        sleep("ferrum_vpool_sleep", &space, request, |config, report| {
             // SAFETY: the settings live through the call, report has its size set.
             unsafe { sys::ferrum_vpool_sleep(self.raw(), config, report) }
         })
@@ -168,7 +179,8 @@ impl VirtualPool {
     /// Has what sleeps get memory at its addresses, and its bytes back. When it fails
     /// all of it sleeps as before.
     pub fn wake(&self, request: &WakeRequest<'_>) -> Result<WakeReport> {
-        wake("ferrum_vpool_wake", request, |config, report| {
+        let space = Space::Pool(self.clone());
+        wake("ferrum_vpool_wake", &space, request, |config, report| {
             // SAFETY: the settings live through the call, report has its size set.
             unsafe { sys::ferrum_vpool_wake(self.raw(), config, report) }
         })
@@ -206,6 +218,7 @@ impl Model {
         let (pool, id) = (self.pool().raw(), self.c_id().as_ptr());
         sleep(
             "ferrum_shared_pool_sleep_model",
+            &Space::Model(self.clone()),
             request,
             |config, report| {
                 // SAFETY: id and settings live through the call, report has its size set.
@@ -219,6 +232,7 @@ impl Model {
         let (pool, id) = (self.pool().raw(), self.c_id().as_ptr());
         wake(
             "ferrum_shared_pool_wake_model",
+            &Space::Model(self.clone()),
             request,
             |config, report| {
                 // SAFETY: id and settings live through the call, report has its size set.

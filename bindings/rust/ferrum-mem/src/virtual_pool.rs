@@ -4,7 +4,7 @@ use std::time::Duration;
 use crate::device::Device;
 use crate::error::check;
 use crate::library::c_text;
-use crate::mapped_range::{MappedRange, Space};
+use crate::mapped_range::{Late, MappedRange, Space};
 use crate::stream::{raw_of, timeout_ns, Stream};
 use crate::values::Statistics;
 use crate::virtual_values::{Backing, CompactReport, VirtualPoolInfo};
@@ -42,6 +42,7 @@ pub struct VirtualPool {
 struct Made {
     raw: sys::ferrum_vpool,
     device: Device,
+    late: Late,
 }
 
 impl Drop for Made {
@@ -74,8 +75,13 @@ impl VirtualPool {
             made: Arc::new(Made {
                 raw,
                 device: device.clone(),
+                late: Late::default(),
             }),
         })
+    }
+
+    pub(crate) fn late(&self) -> &Late {
+        &self.made.late
     }
 
     /// The C handle.

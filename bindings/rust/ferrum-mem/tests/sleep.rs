@@ -1,13 +1,13 @@
 //! Sleep and wake over the real library. The tests share one start, since the library
 //! is one for each process.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{mpsc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ferrum_mem::{
     BlockState, Config, Device, ErrorKind, Library, MappedRange, Model, ModelConfig, ModelRequest,
-    SharedPool, SharedPoolConfig, SleepBacking, SleepRequest, VirtualPool, VirtualPoolConfig,
-    VirtualPoolRequest, WakeRequest,
+    SharedPool, SharedPoolConfig, SleepBacking, SleepRequest, Stream, VirtualPool,
+    VirtualPoolConfig, VirtualPoolRequest, WakeRequest,
 };
 
 const PAGE: u64 = 1 << 16;
@@ -68,7 +68,7 @@ fn holds(range: &MappedRange, value: u8) -> bool {
     let at = range.as_ptr().unwrap().unwrap();
     // SAFETY: as above.
     let bytes = unsafe { std::slice::from_raw_parts(at.as_ptr(), range.size_bytes() as usize) };
-    bytes.iter().all(|byte| *byte == value)
+    bytes[0] == value && bytes[1..] == bytes[..bytes.len() - 1]
 }
 
 #[test]
@@ -114,6 +114,125 @@ fn bytes_and_addresses_come_back() {
     };
     assert_eq!(pool.sleep(&missing).unwrap_err().kind, ErrorKind::Io);
     assert!(!pool.is_asleep(Some("elastic")).unwrap());
+}
+
+/// A closed gate, and the stream that stands before it.
+fn stand(device: &Device) -> (Stream, mpsc::Sender<()>) {
+    let stream = device.create_stream().unwrap();
+    let (open, gate) = mpsc::channel::<()>();
+    stream
+        .call(move || {
+            let _ = gate.recv();
+        })
+        .unwrap();
+    (stream, open)
+}
+
+#[test]
+fn ranges_are_busy_while_they_fall_asleep() {
+    let (device, _one) = session();
+    let pool = pool(&device);
+    let shared = shared(&device);
+    let model = model(&shared, "chat");
+    for of_model in [false, true] {
+        let (stream, open) = stand(&device);
+        let ranges: Vec<MappedRange> = (0..2)
+            .map(|number| {
+                if of_model {
+                    model.allocate(PAGE).unwrap()
+                } else {
+                    pool.allocate(number * PAGE, PAGE).unwrap()
+                }
+            })
+            .collect();
+        ranges.iter().for_each(|range| fill(range, 8));
+        let mapped = || {
+            if of_model {
+                let info = model.info().unwrap();
+                info.mapped_pages + info.asleep_pages
+            } else {
+                let info = pool.info().unwrap();
+                info.mapped_pages + info.asleep_pages
+            }
+        };
+        std::thread::scope(|scope| {
+            let sleeping = scope.spawn(|| {
+                let request = SleepRequest {
+                    stream: Some(&stream),
+                    ..Default::default()
+                };
+                if of_model {
+                    model.sleep(&request)
+                } else {
+                    pool.sleep(&request)
+                }
+            });
+            let begun = || {
+                if of_model {
+                    model.is_asleep(None)
+                } else {
+                    pool.is_asleep(None)
+                }
+            };
+            while !begun().unwrap() {
+                std::thread::yield_now();
+            }
+            let mut ranges = ranges.into_iter();
+            let (kept, error) = *ranges.next().unwrap().free(None).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Busy);
+            // One that is dropped is unmapped when the call has ended.
+            drop(ranges);
+            assert_eq!(mapped(), 2);
+            open.send(()).unwrap();
+            let slept = sleeping.join().unwrap().unwrap();
+            assert_eq!(slept.released_bytes, 2 * PAGE);
+            assert_eq!(mapped(), 1);
+            if of_model {
+                model.wake(&WakeRequest::default()).unwrap();
+            } else {
+                pool.wake(&WakeRequest::default()).unwrap();
+            }
+            assert!(holds(&kept, 8));
+        });
+        assert_eq!(mapped(), 0);
+    }
+}
+
+/// A call that ends at any point, because its time is over, leaves every byte.
+#[test]
+fn calls_that_are_cut_short_change_nothing() {
+    let (device, _one) = session();
+    let pool = device
+        .create_virtual_pool(&VirtualPoolConfig {
+            capacity_bytes: 16 << 20,
+            page_bytes: PAGE,
+            ready_pages: Some(0),
+            ..Default::default()
+        })
+        .unwrap();
+    let range = pool.allocate(0, 16 << 20).unwrap();
+    fill(&range, 6);
+    pool.set_limit(PAGE).unwrap();
+    let mut time = Duration::from_micros(1);
+    loop {
+        let request = SleepRequest {
+            timeout: Some(time),
+            ..Default::default()
+        };
+        match pool.sleep(&request) {
+            Ok(_) => break,
+            Err(error) => assert_eq!(error.kind, ErrorKind::Timeout, "{error}"),
+        }
+        assert_eq!(pool.info().unwrap().mapped_pages, (16 << 20) / PAGE);
+        assert!(holds(&range, 6));
+        time += time / 2;
+    }
+    let short = pool.wake(&WakeRequest::default()).unwrap_err();
+    assert_eq!(short.kind, ErrorKind::OutOfPhysicalMemory);
+    assert!(pool.is_asleep(None).unwrap());
+    pool.set_limit(0).unwrap();
+    pool.wake(&WakeRequest::default()).unwrap();
+    assert!(holds(&range, 6));
 }
 
 #[test]
