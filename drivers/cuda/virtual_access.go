@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -23,6 +24,12 @@ func (o *openDevice) giveAccess(op string, addr, size uint64, access device.Acce
 	err := o.call(op, fmt.Sprintf("address %#x, size %d, access %d", addr, size, access),
 		&o.api.pageAccess, uintptr(addr), uintptr(size), dl.Pointer(&given[0]), uintptr(len(given)))
 	runtime.KeepAlive(given)
+	// The range was held against the books: it is the protection that is not taken.
+	var why *device.Error
+	if access != device.AccessReadWrite && errors.As(err, &why) && why.Code == device.CodeDevice && why.Native == resultInvalidValue {
+		why.Code = device.CodeUnsupported
+		why.Message += "; this driver makes memory of devices readable and writable, and no less"
+	}
 	return err
 }
 

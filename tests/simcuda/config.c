@@ -64,6 +64,8 @@ static void take_away(Config *config) {
         {"mapped", &config->without_mapped},
         {"unified", &config->without_unified},
         {"register", &config->without_register},
+        {"alignment", &config->without_alignment},
+        {"protection", &config->without_protection},
     };
     char copy[256], *rest = copy;
     snprintf(copy, sizeof copy, "%s", text);

@@ -211,6 +211,49 @@ static void access_of_peers(void) {
     end();
 }
 
+/* Access between contexts opens no memory of a pool: a peer's work there is an
+ * illegal address until the pool lets it in. */
+static CUdeviceptr memory_for_a_peer(CUmemoryPool *pool, CUcontext *peer) {
+    CUdeviceptr a;
+    OK(cuDeviceGetDefaultMemPool(pool, 0));
+    OK(cuMemAllocAsync(&a, 4096, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuDevicePrimaryCtxRetain(peer, 1));
+    OK(cuCtxPushCurrent(*peer));
+    OK(cuCtxEnablePeerAccess(context, 0));
+    return a;
+}
+
+static void a_peer_that_is_let_in(void) {
+    begin();
+    CUmemoryPool pool;
+    CUcontext peer;
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 1},
+                              CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    unsigned char byte = 0;
+    CUdeviceptr a = memory_for_a_peer(&pool, &peer);
+    OK(cuMemPoolSetAccess(pool, &access, 1));
+    OK(cuMemsetD8Async(a, 7, 4096, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuCtxPopCurrent(&peer));
+    OK(cuMemcpyDtoH(&byte, a, 1));
+    EXPECT(byte == 7);
+    OK(cuMemFreeAsync(a, NULL));
+    OK(cuDevicePrimaryCtxRelease(1));
+    end();
+}
+
+static void a_peer_that_is_not_let_in(void) {
+    begin();
+    CUmemoryPool pool;
+    CUcontext peer;
+    CUdeviceptr a = memory_for_a_peer(&pool, &peer);
+    CUresult first = cuMemsetD8Async(a, 7, 4096, NULL);
+    CUresult then = cuCtxSynchronize();
+    EXPECT(first != CUDA_SUCCESS || then == CUDA_ERROR_ILLEGAL_ADDRESS);
+    exit(0);
+}
+
 static void there_may_be_none(void) {
     begin();
     CUdeviceptr a;
@@ -251,6 +294,9 @@ static const Case cases[] = {
     {"freed too early", freed_too_early, UNDEFINED, NULL},
     {"freed under work", freed_under_work, UNDEFINED, NULL},
     {"access of peers", access_of_peers, 0, NULL},
+    {"a peer that is let in", a_peer_that_is_let_in, 0, NULL},
+    {"a peer that is not let in", a_peer_that_is_not_let_in, UNDEFINED,
+     "SIMCUDA_LEAKS="},
     {"there may be none", there_may_be_none, 0, "SIMCUDA_WITHOUT=pools"},
     {"leaked memory of a pool", leak_memory_of_a_pool, LEAKS, NULL},
     {"leaked pool", leak_pool, LEAKS, NULL},

@@ -211,6 +211,54 @@ static void stream_rules(void) {
     end();
 }
 
+/* What it gives is as the driver likes; the context goes on. */
+static void a_destroyed_stream(void) {
+    begin();
+    CUstream stream, other;
+    const char *answer = getenv("SIMCUDA_STALE_STREAM");
+    int code = answer == NULL ? CUDA_ERROR_INVALID_HANDLE : atoi(answer);
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamDestroy(stream));
+    OPEN(code, cuStreamQuery(stream));
+    OPEN(code, cuStreamSynchronize(stream));
+    OK(cuStreamSynchronize(other));
+    OK(cuCtxSynchronize());
+    OK(cuStreamDestroy(other));
+    end();
+}
+
+/* Work on the stream of one thread is waited for by the legacy stream, and by
+ * another thread's behind that. */
+static Gate thread_gate = GATE_INIT;
+
+static void *queue_on_own_stream(void *a) {
+    OK(cuCtxSetCurrent(context));
+    OK(cuLaunchHostFunc(CU_STREAM_PER_THREAD, gate_pass, &thread_gate));
+    OK(cuMemsetD8Async(*(CUdeviceptr *)a, 4, SIZE, CU_STREAM_PER_THREAD));
+    return NULL;
+}
+
+static void the_legacy_stream_waits_for_threads(void) {
+    begin();
+    CUevent passed;
+    CUdeviceptr a = device_bytes(0);
+    OK(cuEventCreate(&passed, CU_EVENT_DISABLE_TIMING));
+    on_thread(queue_on_own_stream, &a);
+    OK(cuStreamQuery(CU_STREAM_PER_THREAD));
+    OK(cuEventRecord(passed, CU_STREAM_LEGACY));
+    GIVES(CUDA_ERROR_NOT_READY, cuEventQuery(passed));
+    OK(cuMemsetD8Async(a, 5, SIZE, CU_STREAM_PER_THREAD));
+    GIVES(CUDA_ERROR_NOT_READY, cuStreamQuery(CU_STREAM_PER_THREAD));
+    gate_open(&thread_gate);
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    OK(cuEventQuery(passed));
+    EXPECT(first_of(a) == 5);
+    OK(cuEventDestroy(passed));
+    OK(cuMemFree(a));
+    end();
+}
+
 static void events_of_another_context(void) {
     begin();
     CUcontext made;
@@ -324,6 +372,11 @@ static const Case cases[] = {
     {"plain calls that do not wait", plain_calls_that_do_not_wait, 0, NULL},
     {"event rules", event_rules, 0, NULL},
     {"stream rules", stream_rules, 0, NULL},
+    {"a destroyed stream", a_destroyed_stream, 0, NULL},
+    {"a destroyed stream, the other answer", a_destroyed_stream, UNDEFINED,
+     "SIMCUDA_STALE_STREAM=709"},
+    {"the legacy stream waits for threads", the_legacy_stream_waits_for_threads,
+     0, NULL},
     {"events of another context", events_of_another_context, 0, NULL},
     {"functions of the host", functions_of_the_host_stay_out, 0, NULL},
     {"destroyed with work", destroyed_with_work, 0, NULL},

@@ -277,6 +277,29 @@ static void leak_physical(void) {
     EXPECT(simcuda_leaks(NULL, 0) == 2);
 }
 
+static void an_alignment_that_is_not_kept(void) {
+    begin();
+    CUdeviceptr at;
+    OK(cuMemAddressReserve(&at, 4 * PAGE, 4 * PAGE, 0, 0));
+    EXPECT(at % PAGE == 0 && at % (4 * PAGE) != 0);
+    OK(cuMemAddressFree(at, 4 * PAGE));
+    end();
+}
+
+static void protections_that_are_refused(void) {
+    begin();
+    CUdeviceptr at = reserve(PAGE);
+    CUmemGenericAllocationHandle handle = create(PAGE);
+    OK(cuMemMap(at, PAGE, 0, handle, 0));
+    INVALID(allow(at, PAGE, 0, 1));
+    INVALID(allow(at, PAGE, 0, 0));
+    OK(allow(at, PAGE, 0, 3));
+    OK(cuMemUnmap(at, PAGE));
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, PAGE));
+    end();
+}
+
 static void leak_mapping(void) {
     char text[512];
     begin();
@@ -299,6 +322,10 @@ static const Case cases[] = {
     {"books are kept", books_are_kept, 0, "SIMCUDA_BYTES=64M"},
     {"there may be none", there_may_be_none, 0, "SIMCUDA_WITHOUT=vmm"},
     {"small pages", small_pages, 0, "SIMCUDA_GRANULARITY=64K"},
+    {"an alignment that is not kept", an_alignment_that_is_not_kept, UNDEFINED,
+     "SIMCUDA_WITHOUT=alignment"},
+    {"protections that are refused", protections_that_are_refused, UNDEFINED,
+     "SIMCUDA_WITHOUT=protection"},
     {"leaked addresses", leak_addresses, LEAKS, NULL},
     {"leaked physical memory", leak_physical, LEAKS, NULL},
     {"leaked mapping", leak_mapping, LEAKS, NULL},

@@ -24,9 +24,13 @@ CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment,
                        size, alignment, flags);
     if (alignment < PAGE_UNIT)
         alignment = PAGE_UNIT;
-    CUdeviceptr place = range_place(size, alignment, hint);
+    /* One that keeps no alignment above the granularity never does. */
+    size_t shift =
+        sim.config.without_alignment && alignment > PAGE_UNIT ? PAGE_UNIT : 0;
+    CUdeviceptr place = range_place(size + shift, alignment, hint);
     if (place == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    place += shift;
     Range *range = range_add(RANGE_RESERVED, place, size);
     range->made_by = __func__;
     *out = place;
@@ -323,6 +327,9 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size,
             (flags != 0 && flags != 1 && flags != 3))
             return INVALID("desc[%zu] has location type %d, flags %u", i,
                            (int)given[i].location.type, flags);
+        if (sim.config.without_protection && flags != 3)
+            return INVALID("desc[%zu]: this driver gives no protection %u", i,
+                           flags);
         code = device_find(given[i].location.id, __func__, &device);
         for (size_t j = first; j < first + count && code == CUDA_SUCCESS; j++)
             if (range->mappings[j].physical->device != device &&
