@@ -96,6 +96,45 @@ fm.shutdown()
 """
 
 
+# An exception leaves the capture half-way; the program ends it, as it must, and goes on.
+FAILS = """
+import ctypes, gc, os
+import ferrum_mem as fm
+
+cuda = ctypes.CDLL(os.environ["FERRUM_CUDA_LIBRARY"])
+
+def call(name, *arguments):
+    code = getattr(cuda, name)(*arguments)
+    assert code == 0, (name, code)
+
+def pools():
+    return [p["owner"] for d in fm.snapshot()["devices"] for p in d["pools"]]
+
+with fm.Device("cuda:0") as device:
+    context, raw = ctypes.c_void_p(), ctypes.c_void_p()
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+    call("cuCtxPushCurrent_v2", context)
+    call("cuStreamCreate", ctypes.byref(raw), 1)
+    with fm.AdoptedStream(device, native_handle=raw.value) as stream, fm.Pool(device) as pool:
+        template = ctypes.c_void_p()
+        call("cuStreamBeginCapture_v2", raw, 0)
+        try:
+            try:
+                with fm.Graph(pool, stream=stream):
+                    pool.alloc(4096, stream=stream).free(stream)
+                    raise KeyError("the program's own")
+            finally:
+                assert "graph" in pools(), "the capture goes on"
+                call("cuStreamEndCapture", raw, ctypes.byref(template))
+                call("cuGraphDestroy", template)
+        except KeyError as problem:
+            assert "still captures" in problem.__notes__[0]
+        gc.collect()
+        assert pools() == ["pool"], pools()
+    call("cuStreamDestroy_v2", raw)
+"""
+
+
 def test_a_capture_over_the_simulated_driver():
     if not SIMULATOR.exists():
         pytest.skip("the simulated driver is not built (make simcuda)")
@@ -111,3 +150,15 @@ def test_the_host_captures_nothing():
         assert not device.info().capabilities & fm.Capability.CAPTURE
         with pytest.raises(fm.UnsupportedError, match="do not capture"):
             fm.Graph(pool, stream=stream)
+
+
+def test_an_exception_in_the_middle_of_a_capture():
+    """It goes on, and the graph is released once its capture has ended."""
+    if not SIMULATOR.exists():
+        pytest.skip("the simulated driver is not built (make simcuda)")
+    own = {"FERRUM_CUDA_LIBRARY": str(SIMULATOR), "SIMCUDA_LEAKS": ""}
+    command = [sys.executable, "-W", "ignore::ResourceWarning", "-c", FAILS]
+    done = subprocess.run(
+        command, env={**os.environ, **own}, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")

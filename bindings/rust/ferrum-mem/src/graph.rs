@@ -5,7 +5,9 @@ use crate::{sys, Error, Result};
 
 /// What a pool keeps for a graph, from the beginning of its capture until it is dropped,
 /// which says that the graph does not run any more after what is queued on the default
-/// stream. One that is dropped while the capture goes on stays with the pool.
+/// stream. One that is dropped while the capture goes on, as by an early return, stays with
+/// the pool until the capture has ended and another graph of the pool is made or dropped, or
+/// [`Pool::trim`] is called.
 #[derive(Debug)]
 pub struct Graph {
     number: u64,
@@ -15,10 +17,7 @@ pub struct Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         if self.number != 0 {
-            // SAFETY: plain values.
-            unsafe {
-                sys::ferrum_pool_capture_release(self.pool.raw(), self.number, Default::default())
-            };
+            self.pool.release_graphs(Some(self.number));
         }
     }
 }
@@ -46,6 +45,7 @@ impl Pool {
     /// graph, or from that of another one: the two then run in the order of their
     /// captures, never at once. The stream, or the default one, captures already.
     pub fn capture(&self, stream: Option<&Stream>, shared: Option<&Graph>) -> Result<Graph> {
+        self.release_graphs(None);
         let mut number = 0;
         let other = shared.map_or(0, |graph| graph.number);
         // SAFETY: number is an output of the call.

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::device::Device;
 use crate::error::check;
@@ -23,10 +23,27 @@ struct Made {
     raw: sys::ferrum_pool,
     host_addressable: bool,
     device: Device,
+    /// Graphs that were dropped while their captures went on.
+    left: Mutex<Vec<u64>>,
+}
+
+impl Made {
+    /// Releases what was left, and one graph more, as far as captures have ended.
+    fn release_graphs(&self, more: Option<u64>) {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.extend(more);
+        left.retain(|graph| {
+            // SAFETY: plain values.
+            let released =
+                unsafe { sys::ferrum_pool_capture_release(self.raw, *graph, Default::default()) };
+            released == sys::FERRUM_ERROR_INVALID_STATE
+        });
+    }
 }
 
 impl Drop for Made {
     fn drop(&mut self) {
+        self.release_graphs(None);
         // SAFETY: the handle is ours, and every PoolBlock has gone before.
         unsafe { sys::ferrum_pool_destroy(self.raw, sys::FERRUM_FORCE) };
     }
@@ -45,6 +62,7 @@ impl Pool {
                 raw,
                 host_addressable,
                 device: device.clone(),
+                left: Mutex::default(),
             }),
         })
     }
@@ -52,6 +70,12 @@ impl Pool {
     /// The C handle.
     pub fn raw(&self) -> sys::ferrum_pool {
         self.made.raw
+    }
+
+    /// Releases graphs that were dropped, those before and this one, once their captures
+    /// have ended.
+    pub(crate) fn release_graphs(&self, more: Option<u64>) {
+        self.made.release_graphs(more);
     }
 
     /// The device that it is on.
@@ -199,6 +223,7 @@ impl Pool {
     /// Takes back what thread caches keep, and gives unused segments back until no
     /// more than `keep_bytes` are held.
     pub fn trim(&self, keep_bytes: u64) -> Result<u64> {
+        self.release_graphs(None);
         let mut released = 0;
         // SAFETY: released is an output of the call.
         check(unsafe { sys::ferrum_pool_trim(self.raw(), keep_bytes, &mut released) })?;
