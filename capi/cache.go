@@ -2,6 +2,12 @@ package main
 
 /*
 #cgo noescape fm_cache_count_own
+#cgo noescape fm_cache_find_many
+#cgo nocallback fm_cache_find_many
+#cgo noescape fm_cache_next
+#cgo nocallback fm_cache_next
+#cgo noescape fm_cache_adopt_next
+#cgo nocallback fm_cache_adopt_next
 #cgo nocallback fm_cache_count_own
 #include "bridge.h"
 #include "cache.h"
@@ -72,23 +78,47 @@ func (p poolCache) Block(addr device.Addr) (pool.CachedBlock, bool) {
 	return cachedBlockOf(&block), found
 }
 
-// Each visits all leased blocks of one moment.
-func (p poolCache) Each(visit func(pool.CachedBlock) bool) {
-	blocks := make([]C.struct_fm_cache_block, 1024)
-	for {
-		n := int(C.fm_cache_each(C.uint64_t(p), &blocks[0], C.uint64_t(len(blocks))))
-		if n <= len(blocks) {
-			blocks = blocks[:n]
-			break
+// cacheSlice is how many blocks are asked for at a time.
+const cacheSlice = 512
+
+// Find describes the leased blocks that start at the addresses of the blocks.
+func (p poolCache) Find(blocks []pool.CachedBlock) {
+	var addresses [cacheSlice]C.uint64_t
+	var found [cacheSlice]C.struct_fm_cache_block
+	for len(blocks) > 0 {
+		n := min(len(blocks), cacheSlice)
+		for i := range n {
+			addresses[i] = C.uint64_t(blocks[i].Addr)
 		}
-		// Some more than there are: others may be leased meanwhile.
-		blocks = make([]C.struct_fm_cache_block, n+n/4)
+		C.fm_cache_find_many(C.uint64_t(p), &addresses[0], C.uint64_t(n), &found[0])
+		for i := range n {
+			blocks[i] = cachedBlockOf(&found[i])
+		}
+		blocks = blocks[n:]
 	}
+}
+
+// Next tells leased blocks from a place on.
+func (p poolCache) Next(place uint64, to []pool.CachedBlock) (n int, next uint64) {
+	var blocks [cacheSlice]C.struct_fm_cache_block
+	at := C.uint64_t(place)
+	n = int(C.fm_cache_next(C.uint64_t(p), &at, &blocks[0], C.uint64_t(min(len(to), cacheSlice))))
+	return describeAll(blocks[:n], to), uint64(at)
+}
+
+// AdoptNext takes live blocks out of the caches' table, from a place on.
+func (p poolCache) AdoptNext(place uint64, to []pool.CachedBlock) (n int, next uint64) {
+	var blocks [cacheSlice]C.struct_fm_cache_block
+	at := C.uint64_t(place)
+	n = int(C.fm_cache_adopt_next(C.uint64_t(p), &at, &blocks[0], C.uint64_t(min(len(to), cacheSlice))))
+	return describeAll(blocks[:n], to), uint64(at)
+}
+
+func describeAll(blocks []C.struct_fm_cache_block, to []pool.CachedBlock) int {
 	for i := range blocks {
-		if !visit(cachedBlockOf(&blocks[i])) {
-			return
-		}
+		to[i] = cachedBlockOf(&blocks[i])
 	}
+	return len(blocks)
 }
 
 // Adopt takes a live block out of the caches' table.

@@ -104,10 +104,24 @@ uint64_t fm_cache_take(uint64_t pool, struct fm_cache_block *blocks_out,
 /** Finds the leased block that starts at an address. */
 bool fm_cache_find(uint64_t pool, uint64_t address,
                    struct fm_cache_block *block_out);
-/** Copies out up to capacity leased blocks of one moment and says how many there
- *  are. */
-uint64_t fm_cache_each(uint64_t pool, struct fm_cache_block *blocks_out,
-                       uint64_t capacity);
+/** Describes the leased blocks that start at addresses; one that is none is all
+ *  zero. */
+void fm_cache_find_many(uint64_t pool, const uint64_t *addresses,
+                        uint64_t count, struct fm_cache_block *blocks_out);
+/**
+ * Copies out leased blocks, capacity at most, and stops nobody for it. A block that
+ * is leased from the first of the calls to the last is met once.
+ *
+ * @param place  0 at first; where to go on, and 0 again when there are no more.
+ * @return how many; it may be 0 before the end.
+ */
+uint64_t fm_cache_next(uint64_t pool, uint64_t *place,
+                       struct fm_cache_block *blocks_out, uint64_t capacity);
+/** As fm_cache_next, for live blocks only, which it takes out: they are the pool's
+ *  own from now on. */
+uint64_t fm_cache_adopt_next(uint64_t pool, uint64_t *place,
+                             struct fm_cache_block *blocks_out,
+                             uint64_t capacity);
 /** Takes a live block out: it is the pool's own from now on. */
 bool fm_cache_adopt(uint64_t pool, uint64_t address,
                     struct fm_cache_block *block_out);

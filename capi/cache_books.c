@@ -32,13 +32,14 @@ void fm_cache_count(uint64_t pool, struct fm_cache_counts *counts_out) {
     fm_lock();
     struct fm_cache *cache = fm_cache_of(pool);
     if (cache != NULL) {
-        fm_stop_begin();
+        bool stopped = fm_stop_begin_for(cache);
         for (struct fm_store *s = cache->stores; s != NULL; s = s->next_of_all)
             fm_store_tell(s);
         if (cache->recount)
             fm_recount(cache);
         *counts_out = fm_core_counts(cache);
-        fm_stop_end();
+        if (stopped)
+            fm_stop_end();
     }
     fm_unlock();
 }
@@ -93,24 +94,52 @@ bool fm_cache_find(uint64_t pool, uint64_t address,
     return index != 0;
 }
 
-uint64_t fm_cache_each(uint64_t pool, struct fm_cache_block *blocks_out,
-                       uint64_t capacity) {
-    uint64_t count = 0;
+void fm_cache_find_many(uint64_t pool, const uint64_t *addresses,
+                        uint64_t count, struct fm_cache_block *blocks_out) {
+    memset(blocks_out, 0, count * sizeof *blocks_out);
     fm_lock();
     struct fm_cache *cache = fm_cache_of(pool);
-    if (cache != NULL) {
-        fm_stop_begin();
-        for (uint32_t i = 1; i < cache->fresh; i++) {
-            if (!fm_is_block(fm_address(cache, i)))
-                continue;
-            if (count < capacity)
-                blocks_out[count] = fm_describe(cache, i);
-            count++;
-        }
-        fm_stop_end();
+    for (uint64_t i = 0; cache != NULL && i < count; i++) {
+        uint32_t index = fm_table_find(cache, addresses[i]);
+        if (index != 0)
+            blocks_out[i] = fm_describe(cache, index);
     }
     fm_unlock();
+}
+
+/* Goes over records from a place on, as many as fit the block's array at most. A
+ * record keeps its number as long as its block is leased, so that whoever comes
+ * back meets each block once. Nobody is stopped: a block is as it is found. */
+static uint64_t fm_next(uint64_t pool, uint64_t *place,
+                        struct fm_cache_block *blocks_out, uint64_t capacity,
+                        bool (*take)(struct fm_cache *, uint32_t,
+                                     struct fm_cache_block *)) {
+    uint64_t count = 0, end = 0;
+    fm_lock();
+    struct fm_cache *cache = fm_cache_of(pool);
+    if (cache != NULL && *place < cache->fresh) {
+        uint64_t left = cache->fresh - *place;
+        end = *place + (left < capacity ? left : capacity);
+        for (uint64_t i = *place; i < end; i++)
+            if (fm_is_block(fm_address(cache, (uint32_t)i)) &&
+                take(cache, (uint32_t)i, &blocks_out[count]))
+                count++;
+        end = end < cache->fresh ? end : 0;
+    }
+    *place = end;
+    fm_unlock();
     return count;
+}
+
+static bool fm_next_any(struct fm_cache *cache, uint32_t index,
+                        struct fm_cache_block *block_out) {
+    *block_out = fm_describe(cache, index);
+    return true;
+}
+
+uint64_t fm_cache_next(uint64_t pool, uint64_t *place,
+                       struct fm_cache_block *blocks_out, uint64_t capacity) {
+    return fm_next(pool, place, blocks_out, capacity, fm_next_any);
 }
 
 int32_t fm_cache_usable_size(uint64_t pool, uint64_t address,
@@ -122,21 +151,32 @@ int32_t fm_cache_usable_size(uint64_t pool, uint64_t address,
     return FM_CACHE_DONE;
 }
 
+static bool fm_adopt(struct fm_cache *cache, uint32_t index,
+                     struct fm_cache_block *block_out) {
+    *block_out = fm_describe(cache, index);
+    if (!block_out->live)
+        return false;
+    cache->total.live_bytes -= block_out->size_bytes;
+    cache->total.requested_bytes -= block_out->requested_bytes;
+    cache->adopted_blocks++;
+    fm_core_leave(cache, index);
+    return true;
+}
+
 bool fm_cache_adopt(uint64_t pool, uint64_t address,
                     struct fm_cache_block *block_out) {
     fm_lock();
     struct fm_cache *cache = fm_cache_of(pool);
     uint32_t index = cache != NULL ? fm_table_find(cache, address) : 0;
-    bool live = index != 0 && fm_meta_live(fm_meta(cache, index));
-    if (live) {
-        *block_out = fm_describe(cache, index);
-        cache->total.live_bytes -= block_out->size_bytes;
-        cache->total.requested_bytes -= block_out->requested_bytes;
-        cache->adopted_blocks++;
-        fm_core_leave(cache, index);
-    }
+    bool live = index != 0 && fm_adopt(cache, index, block_out);
     fm_unlock();
     return live;
+}
+
+uint64_t fm_cache_adopt_next(uint64_t pool, uint64_t *place,
+                             struct fm_cache_block *blocks_out,
+                             uint64_t capacity) {
+    return fm_next(pool, place, blocks_out, capacity, fm_adopt);
 }
 
 /* ------------------------------------------------------------ idle blocks */
@@ -192,8 +232,7 @@ uint64_t fm_cache_take(uint64_t pool, struct fm_cache_block *blocks_out,
         if (s->thread == NULL)
             count +=
                 fm_take_from_depot(s, blocks_out + count, capacity - count);
-    if (cache != NULL && count == 0) {
-        fm_stop_begin();
+    if (cache != NULL && count == 0 && fm_stop_begin_for(cache)) {
         for (s = cache->stores; s != NULL; s = s->next_of_all)
             if (s->thread != NULL)
                 count +=

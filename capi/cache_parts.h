@@ -27,6 +27,11 @@ FM_HIDDEN void fm_lock(void);
 FM_HIDDEN void fm_unlock(void);
 /** Stops all threads, with the mutex held. */
 FM_HIDDEN void fm_stop_begin(void);
+/** Says whether any thread has a lane of the cache. */
+FM_HIDDEN bool fm_has_lane(const struct fm_cache *cache);
+/** fm_stop_begin, unless no thread has a lane of the cache: then nobody touches it
+ *  without the mutex, and it is false. */
+FM_HIDDEN bool fm_stop_begin_for(const struct fm_cache *cache);
 FM_HIDDEN void fm_stop_end(void);
 
 static inline void fm_busy_end(struct fm_thread *thread) {
@@ -68,6 +73,8 @@ static inline struct fm_key *fm_key_of(struct fm_thread *thread, uint64_t pool,
 /** Gives the calling thread's record, made if need be, with the mutex held; NULL
  *  when there is no memory or the thread is at its end. */
 FM_HIDDEN struct fm_thread *fm_thread_here(void);
+/** Says whether any thread keeps where calls for the pool go. */
+FM_HIDDEN bool fm_keys_known(uint64_t pool);
 /** Forgets keys of a lane, or of a pool when lane is NULL; threads are stopped. */
 FM_HIDDEN void fm_keys_forget(uint64_t pool, const struct fm_store *lane);
 

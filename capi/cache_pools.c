@@ -105,9 +105,11 @@ bool fm_cache_open(uint64_t pool, uint64_t alignment_bytes,
         opened = cache != NULL;
     }
     /* Somebody may have guessed the handle before it was given out. */
-    fm_stop_begin();
-    fm_keys_forget(pool, NULL);
-    fm_stop_end();
+    if (fm_keys_known(pool)) {
+        fm_stop_begin();
+        fm_keys_forget(pool, NULL);
+        fm_stop_end();
+    }
     fm_epoch++;
     fm_unlock();
     return opened;
@@ -215,17 +217,22 @@ void fm_cache_drop(uint64_t pool) {
     fm_lock();
     struct fm_cache *cache = fm_cache_of(pool);
     if (cache != NULL) {
-        fm_stop_begin();
+        bool stopped = fm_keys_known(pool) || fm_has_lane(cache);
+        if (stopped)
+            fm_stop_begin();
         fm_keys_forget(pool, NULL);
         for (struct fm_store *s = cache->stores; s != NULL; s = s->next_of_all)
             if (s->thread != NULL)
                 fm_lane_unlink(s);
         fm_caches[(uint32_t)pool] = NULL;
         fm_epoch++;
-        fm_stop_end();
-        fm_cache_free_all(cache);
+        if (stopped)
+            fm_stop_end();
     }
     fm_unlock();
+    /* Nobody finds it any more, and what has many blocks takes its time. */
+    if (cache != NULL)
+        fm_cache_free_all(cache);
 }
 
 /* All threads are stopped. */
@@ -247,17 +254,22 @@ static void fm_depot_forget(struct fm_cache *cache, struct fm_store *depot) {
 }
 
 void fm_cache_forget_stream(uint64_t stream) {
+    bool stopped = false;
     fm_lock();
-    fm_stop_begin();
     for (uint32_t i = 0; i < fm_caches_room; i++) {
         struct fm_cache *cache = fm_caches[i];
         struct fm_store *depot =
             cache != NULL ? fm_depot_of(cache, stream) : NULL;
-        if (depot != NULL)
-            fm_depot_forget(cache, depot);
+        if (depot == NULL)
+            continue;
+        if (!stopped)
+            fm_stop_begin();
+        stopped = true;
+        fm_depot_forget(cache, depot);
     }
     fm_epoch++;
-    fm_stop_end();
+    if (stopped)
+        fm_stop_end();
     fm_unlock();
 }
 

@@ -117,6 +117,20 @@ void fm_stop_begin(void) {
         fm_await(t);
 }
 
+bool fm_has_lane(const struct fm_cache *cache) {
+    const struct fm_store *s = cache->stores;
+    while (s != NULL && s->thread == NULL)
+        s = s->next_of_all;
+    return s != NULL;
+}
+
+bool fm_stop_begin_for(const struct fm_cache *cache) {
+    bool stop = fm_has_lane(cache);
+    if (stop)
+        fm_stop_begin();
+    return stop;
+}
+
 void fm_stop_end(void) {
     atomic_fetch_and_explicit(&fm_stop, ~(uint32_t)FM_STOP_ALL,
                               memory_order_release);

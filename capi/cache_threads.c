@@ -64,6 +64,15 @@ struct fm_thread *fm_thread_here(void) {
     return thread;
 }
 
+/* Keys are written with the mutex only. */
+bool fm_keys_known(uint64_t pool) {
+    for (const struct fm_thread *t = fm_threads; t != NULL; t = t->next)
+        for (size_t i = 0; i < FM_KEYS; i++)
+            if (t->keys[i].pool == pool)
+                return true;
+    return false;
+}
+
 void fm_keys_forget(uint64_t pool, const struct fm_store *lane) {
     static const struct fm_key none;
     for (struct fm_thread *t = fm_threads; t != NULL; t = t->next)

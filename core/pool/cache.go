@@ -19,11 +19,19 @@ type Cache interface {
 	Take(to []CachedBlock) int
 	// Block is the leased block that starts at an address, live or idle.
 	Block(addr device.Addr) (CachedBlock, bool)
-	// Each visits all leased blocks of one moment until visit says false.
-	Each(visit func(CachedBlock) bool)
+	// Find describes the leased blocks that start at the addresses that blocks has;
+	// the address of one that is none becomes 0.
+	Find(blocks []CachedBlock)
+	// Next tells leased blocks, live or idle, from a place on, 0 at first: how many
+	// of to they are, which may be none, and the place to go on from, 0 when there
+	// are no more. One that is leased all the time is told once. Nobody waits for it
+	// but for moments.
+	Next(place uint64, to []CachedBlock) (n int, next uint64)
 	// Adopt takes a live block out of the table of the caches: the pool has it
 	// as a block of its own from then on.
 	Adopt(addr device.Addr) (CachedBlock, bool)
+	// AdoptNext is Next for live blocks only, each of which is adopted.
+	AdoptNext(place uint64, to []CachedBlock) (n int, next uint64)
 	// Drop forgets every block, live ones too; the pool is going away.
 	Drop()
 }

@@ -91,6 +91,12 @@ type Strategy interface {
 	// Walk visits every block, live and free, in address order until visit says
 	// false. visit must not change the strategy.
 	Walk(visit func(Block) bool)
+	// Scan visits live blocks in slices: it looks at no more places of the tables
+	// than budget, from a place on, 0 at first, and gives the place to go on from, 0
+	// when there are no more. A block that lives from the first of the calls to the
+	// last is visited once, whatever else changes between them; any other once or
+	// not at all. The order is none. visit must not change the strategy.
+	Scan(place uint64, budget int, visit func(Range)) (next uint64)
 	// Check verifies every invariant of the strategy's tables, in time linear
 	// in the blocks. It is for tests and debug builds.
 	Check() error

@@ -101,6 +101,17 @@ void close_pool(unsigned pool) {
     CHECK(after.entered_bytes == 0);
 }
 
+uint64_t all_blocks(unsigned pool, struct fm_cache_block *blocks_out,
+                    uint64_t capacity, uint64_t slice) {
+    uint64_t place = 0, count = 0;
+    do {
+        CHECK(count + slice <= capacity);
+        count += fm_cache_next(STUB_POOL(pool), &place, blocks_out + count,
+                               slice);
+    } while (place != 0);
+    return count;
+}
+
 void check_error(int32_t status, int32_t wanted, const char *text) {
     ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
     CHECK(ferrum_last_error(&error) == FERRUM_OK);

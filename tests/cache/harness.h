@@ -27,6 +27,11 @@ void close_pool(unsigned pool);
  *  be at work. */
 struct fm_cache_counts count_pool(unsigned pool);
 
+/** Copies out the leased blocks of a pool, capacity at most, in slices of that many
+ *  records, and says how many there are. */
+uint64_t all_blocks(unsigned pool, struct fm_cache_block *blocks_out,
+                    uint64_t capacity, uint64_t slice);
+
 /** Checks that a status is this error, with the text in its message. */
 void check_error(int32_t status, int32_t wanted, const char *text);
 

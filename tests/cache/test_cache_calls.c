@@ -222,24 +222,67 @@ static void a_live_block_can_be_adopted(void) {
 }
 
 static void each_block_is_told(void) {
-    open_pool();
-    static struct fm_cache_block blocks[2000];
+    uint64_t pool = open_pool(), place = 0;
+    static struct fm_cache_block blocks[9000], again[9000];
     for (unsigned i = 0; i < 700; i++)
         if (i % 3 == 0)
             give(take(2000));
         else
             take(2000);
-    uint64_t count = fm_cache_each(STUB_POOL(0), blocks, 2000), live = 0;
+    uint64_t count = all_blocks(0, blocks, 9000, 3), live = 0;
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < count; i++) {
         live += blocks[i].live;
         bytes += blocks[i].size_bytes;
     }
     CHECK(live == count_pool(0).live_blocks && bytes == stub_on_lease(0));
-    memset(blocks, 0, sizeof blocks);
-    CHECK(fm_cache_each(STUB_POOL(0), blocks, 3) == count);
-    CHECK(blocks[2].address != 0 && blocks[3].address == 0);
-    CHECK(fm_cache_each(STUB_POOL(9), blocks, 3) == 0);
+    CHECK(all_blocks(0, again, 9000, 4096) == count);
+    CHECK(memcmp(blocks, again, count * sizeof *blocks) == 0);
+    /* No more are looked at than there is room for. */
+    CHECK(fm_cache_next(pool, &place, again, 8) <= 8 && place == 8);
+    place = UINT64_C(1) << 40;
+    CHECK(fm_cache_next(pool, &place, again, 8) == 0 && place == 0);
+    CHECK(fm_cache_next(STUB_POOL(9), &place, again, 8) == 0 && place == 0);
+    close_pool(0);
+}
+
+static void many_are_found_at_once(void) {
+    uint64_t pool = open_pool();
+    uint64_t addresses[4] = {take(2000), 0, take(3000), 12345};
+    addresses[1] = take(2000);
+    give(addresses[1]);
+    struct fm_cache_block found[4];
+    fm_cache_find_many(pool, addresses, 4, found);
+    CHECK(found[0].address == addresses[0] && found[0].live);
+    CHECK(found[0].requested_bytes == 2000);
+    CHECK(found[1].address == addresses[1] && !found[1].live);
+    CHECK(found[2].address == addresses[2] && found[2].live);
+    CHECK(found[3].address == 0 && !found[3].live);
+    fm_cache_find_many(STUB_POOL(9), addresses, 4, found);
+    CHECK(found[0].address == 0 && found[2].address == 0);
+    close_pool(0);
+}
+
+static void live_blocks_are_taken_out_in_slices(void) {
+    uint64_t pool = open_pool(), place = 0, adopted = 0;
+    struct fm_cache_block blocks[16];
+    for (unsigned i = 0; i < 300; i++)
+        if (i % 3 == 0)
+            give(take(2000));
+        else
+            take(2000);
+    struct fm_cache_counts before = count_pool(0);
+    do {
+        uint64_t n = fm_cache_adopt_next(pool, &place, blocks, 16);
+        for (uint64_t i = 0; i < n; i++) {
+            CHECK(blocks[i].live && blocks[i].requested_bytes == 2000);
+            stub_took(0, blocks[i].address, blocks[i].size_bytes, 0);
+        }
+        adopted += n;
+    } while (place != 0);
+    struct fm_cache_counts after = count_pool(0);
+    CHECK(adopted == before.live_blocks && after.live_blocks == 0);
+    CHECK(after.live_bytes == 0 && after.idle_bytes == before.idle_bytes);
     close_pool(0);
 }
 
@@ -496,6 +539,8 @@ int main(void) {
         TEST(idle_blocks_can_be_taken),
         TEST(a_live_block_can_be_adopted),
         TEST(each_block_is_told),
+        TEST(many_are_found_at_once),
+        TEST(live_blocks_are_taken_out_in_slices),
         TEST(batches_are_all_or_nothing),
         TEST(a_free_waits_for_both_streams),
         TEST(numbers_of_streams_are_used_again),

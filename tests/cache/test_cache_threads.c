@@ -177,7 +177,6 @@ static void *same_size_worker(void *number) {
 /* All blocks are alike, so a count of one moment has equal parts. */
 static void *count_on(void *unused) {
     (void)unused;
-    static struct fm_cache_block blocks[20000];
     while (!atomic_load(&stop)) {
         struct fm_cache_counts c;
         fm_cache_count(STUB_POOL(0), &c);
@@ -186,10 +185,6 @@ static void *count_on(void *unused) {
         CHECK(c.live_blocks <= 40 * WORKERS);
         CHECK(c.live_blocks == c.allocations - c.frees);
         CHECK(c.live_bytes + c.idle_bytes == c.entered_bytes - c.left_bytes);
-        uint64_t live = 0, n = fm_cache_each(STUB_POOL(0), blocks, 20000);
-        for (uint64_t i = 0; i < n; i++)
-            live += blocks[i].live;
-        CHECK(live <= 40 * WORKERS);
     }
     return NULL;
 }
@@ -203,6 +198,58 @@ static void counts_are_of_one_moment(void) {
     atomic_store(&stop, true);
     pthread_join(counter, NULL);
     CHECK(count_pool(0).live_blocks == 0);
+    close_pool(0);
+}
+
+/* ------------------------------------------------------------------ slices */
+
+enum { STAYING = 2000 };
+static uint64_t staying[STAYING];
+
+static int by_address(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* However others come and go, a block that stays is met once, live. */
+static void *go_over(void *unused) {
+    (void)unused;
+    struct fm_cache_block blocks[64];
+    static unsigned char met[STAYING];
+    do {
+        uint64_t place = 0;
+        memset(met, 0, sizeof met);
+        do {
+            uint64_t n = fm_cache_next(STUB_POOL(0), &place, blocks, 64);
+            for (uint64_t i = 0; i < n; i++) {
+                uint64_t *found = bsearch(&blocks[i].address, staying, STAYING,
+                                          sizeof staying[0], by_address);
+                CHECK(blocks[i].size_bytes == 1024);
+                if (found == NULL)
+                    continue;
+                CHECK(blocks[i].live && blocks[i].requested_bytes == 1000);
+                CHECK(met[found - staying]++ == 0);
+            }
+        } while (place != 0);
+        for (unsigned i = 0; i < STAYING; i++)
+            CHECK(met[i] == 1);
+    } while (!atomic_load(&stop));
+    return NULL;
+}
+
+static void a_block_that_stays_is_met_once(void) {
+    fresh();
+    open_pool();
+    for (unsigned i = 0; i < STAYING; i++)
+        CHECK(cache_alloc(STUB_POOL(0), 0, 1000, 0, &staying[i]) == DONE);
+    qsort(staying, STAYING, sizeof staying[0], by_address);
+    pthread_t looker;
+    CHECK(pthread_create(&looker, NULL, go_over, NULL) == 0);
+    run_threads(same_size_worker, WORKERS);
+    atomic_store(&stop, true);
+    pthread_join(looker, NULL);
+    for (unsigned i = 0; i < STAYING; i++)
+        CHECK(cache_free(STUB_POOL(0), 0, staying[i], 1000) == DONE);
     close_pool(0);
 }
 
@@ -487,6 +534,7 @@ int main(void) {
     static const struct test tests[] = {
         TEST(random_programs),
         TEST(counts_are_of_one_moment),
+        TEST(a_block_that_stays_is_met_once),
         TEST(one_block_freed_by_two_is_freed_once),
         TEST(short_threads_leave_nothing),
         TEST(pools_may_die_in_use),

@@ -20,6 +20,8 @@ type pair struct {
 	// highestSlot is of all times, and mostBlocks what the walk had at most.
 	highestSlot uint32
 	mostBlocks  int
+	// scan is one that goes on between the operations.
+	scan scan
 	// quick leaves the walk out of each step, for long runs that call verify now
 	// and then.
 	quick bool
@@ -143,6 +145,7 @@ func (p *pair) free(offset uint64) (wrong error) {
 
 // forget gives back the slot of a block that is free now.
 func (p *pair) forget(offset uint64) {
+	delete(p.scan.staying, offset)
 	delete(p.holders, p.slots[offset])
 	delete(p.slots, offset)
 }

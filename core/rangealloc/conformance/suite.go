@@ -90,6 +90,8 @@ func (s suite) properties(t *testing.T) {
 			"free again":  func(t *rapid.T) { must(t, p.free(drawOffset(t, p.model))) },
 			"lookup":      func(t *rapid.T) { must(t, p.lookup(drawOffset(t, p.model))) },
 			"largest":     func(*rapid.T) { must(t, p.largest()) },
+			"scan":        func(t *rapid.T) { must(t, p.scanned(rapid.IntRange(1, 500).Draw(t, "budget"))) },
+			"scan on":     func(t *rapid.T) { must(t, p.scanOn(rapid.IntRange(1, 60).Draw(t, "budget"))) },
 		}
 		if p.batcher() != nil {
 			actions["alloc a batch"] = func(t *rapid.T) {

@@ -1,0 +1,73 @@
+package conformance
+
+import (
+	"fmt"
+
+	"ferrum_mem/core/rangealloc"
+)
+
+// scan is a scan in slices between which the strategy changes. staying has the blocks
+// that have been live since it began, and whether each was met.
+type scan struct {
+	place   uint64
+	begun   bool
+	staying map[uint64]bool
+}
+
+// scanned compares a scan in slices with the live blocks of the model.
+func (p *pair) scanned(budget int) error {
+	seen := make(map[uint64]bool, len(p.slots))
+	var wrong error
+	for place, first := uint64(0), true; first || place != 0; first = false {
+		place = p.strategy.Scan(place, budget, func(r rangealloc.Range) {
+			slot, live := p.slots[r.Offset]
+			if !live || slot != r.Slot || seen[r.Offset] {
+				wrong = fmt.Errorf("the scan met %+v, live: %v, slot %d, met before: %v", r, live, slot, seen[r.Offset])
+			}
+			if got, ok := p.strategy.Lookup(r.Offset); !ok || got != r {
+				wrong = fmt.Errorf("the scan met %+v, which is %+v, %v", r, got, ok)
+			}
+			seen[r.Offset] = true
+		})
+	}
+	if wrong == nil && len(seen) != len(p.slots) {
+		return fmt.Errorf("the scan met %d of %d live blocks", len(seen), len(p.slots))
+	}
+	return wrong
+}
+
+// scanOn is the next slice of a scan that goes on for as long as the test does. What
+// lived from its beginning to its end is to have been met once.
+func (p *pair) scanOn(budget int) (wrong error) {
+	c := &p.scan
+	if !c.begun {
+		c.begun, c.place, c.staying = true, 0, make(map[uint64]bool, len(p.slots))
+		for offset := range p.slots {
+			c.staying[offset] = false
+		}
+	}
+	looked := 0
+	c.place = p.strategy.Scan(c.place, budget, func(r rangealloc.Range) {
+		looked++
+		met, stays := c.staying[r.Offset]
+		if stays && met {
+			wrong = fmt.Errorf("the scan met %+v twice", r)
+		}
+		if stays {
+			c.staying[r.Offset] = true
+		}
+	})
+	if wrong != nil || looked > budget {
+		return fmt.Errorf("a slice of %d places met %d blocks: %w", budget, looked, wrong)
+	}
+	if c.place != 0 {
+		return nil
+	}
+	c.begun = false
+	for offset, met := range c.staying {
+		if !met {
+			return fmt.Errorf("the scan never met the block at %d, which was live all the time", offset)
+		}
+	}
+	return nil
+}
