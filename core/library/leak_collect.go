@@ -1,6 +1,8 @@
 package library
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -126,13 +128,14 @@ func (l *Library) addQueues(report *leakReport, only *openDevice) {
 }
 
 func (r *leakReport) addBlocks(p *openPool) {
-	now, deviceID := track.Now(), p.device.engine.ID().String()
+	now, deviceID, first := track.Now(), p.device.engine.ID().String(), len(r.Leaks)
 	p.pool.EachBlock(func(b pool.Block) bool {
 		r.add(leak{Kind: "block", Device: deviceID, Handle: p.handle.Load(), Address: uint64(b.Addr),
 			Bytes: b.RequestedBytes, Tag: b.Tag, AgeNS: age(now, b.AllocatedAt),
 			CallSite: r.callSite(b.Addr, p.pool)})
 		return true
 	})
+	slices.SortFunc(r.Leaks[first:], func(a, b leak) int { return cmp.Compare(a.Address, b.Address) })
 }
 
 // addRanges adds what is mapped in a virtual or shared pool with that handle.

@@ -42,7 +42,9 @@ type emptyCache struct {
 func (c *emptyCache) Counts() pool.CacheCounts                            { return c.counts }
 func (c *emptyCache) Take([]pool.CachedBlock) int                         { return 0 }
 func (c *emptyCache) Block(device.Addr) (pool.CachedBlock, bool)          { return pool.CachedBlock{}, false }
-func (c *emptyCache) Each(func(pool.CachedBlock) bool)                    {}
+func (c *emptyCache) Find(blocks []pool.CachedBlock)                      { clear(blocks) }
+func (c *emptyCache) Next(uint64, []pool.CachedBlock) (_ int, _ uint64)   { return 0, 0 }
+func (c *emptyCache) AdoptNext(uint64, []pool.CachedBlock) (int, uint64)  { return 0, 0 }
 func (c *emptyCache) Adopt(addr device.Addr) (b pool.CachedBlock, _ bool) { return b, false }
 func (c *emptyCache) Drop()                                               { c.owner.dropped++ }
 

@@ -267,15 +267,3 @@ func (s *segment) extend(slot uint32) error {
 }
 
 const firstInfos = 64
-
-// eachBlock visits the blocks of a segment that the strategy has out, in the
-// order of their addresses, until visit says false.
-func (s *segment) eachBlock(visit func(located) bool) {
-	s.strategy.Walk(func(b rangealloc.Block) bool {
-		if !b.Live {
-			return true
-		}
-		r, ok := s.strategy.Lookup(b.Offset)
-		return !ok || visit(located{s, r})
-	})
-}

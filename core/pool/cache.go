@@ -95,6 +95,14 @@ func (p *Pool) SetCache(c Cache, streamOf func(id uint64) device.Stream) {
 // takeOver makes a live block that is on lease one of the pool's own. Errors:
 // those of a free.
 func (p *Pool) takeOver(addr device.Addr) error {
+	if p.adopt(addr) {
+		return nil
+	}
+	return p.notLive(opFree, addr)
+}
+
+// adopt is takeOver; false: no live block starts at the address.
+func (p *Pool) adopt(addr device.Addr) bool {
 	cache := p.freeze()
 	defer p.thaw()
 	var taken CachedBlock
@@ -105,14 +113,12 @@ func (p *Pool) takeOver(addr device.Addr) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !ok {
-		if l, there := p.locate(addr); there && l.info().state() == blockLive {
-			// Another thread has taken it over meanwhile.
-			return nil
-		}
-		return p.notLive(opFree, addr)
+		// Another thread may have taken it over meanwhile.
+		l, there := p.locate(addr)
+		return there && l.info().state() == blockLive
 	}
 	p.enterAdopted(taken)
-	return nil
+	return true
 }
 
 // takeOverFrom is takeOver for the first block of a free that is on lease, and for the

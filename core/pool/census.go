@@ -94,23 +94,30 @@ func (c *CacheCounts) agree() bool {
 		c.RequestedBytes <= c.LiveBytes && c.LiveBlocks <= c.RequestedBytes
 }
 
-// Tags is the use by tag of the live blocks, the largest first.
+// Tags is the use by tag of the live blocks, the largest first. What the caches have
+// live is looked at in slices, so it is of more than one moment.
 func (p *Pool) Tags() []track.TagUse {
-	cache := p.freeze()
-	defer p.thaw()
 	p.mu.Peek()
-	uses := p.tags.Uses(nil)
+	uses, cache := p.tags.Uses(nil), p.leases.cache
 	p.mu.Unlock()
 	if cache == nil {
 		return track.SumTags(uses)
 	}
 	byTag := map[uint32]track.TagUse{}
-	for _, c := range leasedLive(cache) {
-		use := byTag[c.Tag]
-		use.RequestedBytes += c.RequestedBytes
-		use.AllocatedBytes += c.SizeBytes
-		use.Blocks++
-		byTag[c.Tag] = use
+	room := new(slice)
+	for place, more := uint64(0), true; more; more = place != 0 {
+		var n int
+		n, place = cache.Next(place, room.cached[:])
+		for _, c := range room.cached[:n] {
+			if !c.Live {
+				continue
+			}
+			use := byTag[c.Tag]
+			use.RequestedBytes += c.RequestedBytes
+			use.AllocatedBytes += c.SizeBytes
+			use.Blocks++
+			byTag[c.Tag] = use
+		}
 	}
 	p.mu.Peek()
 	for tag, use := range byTag {

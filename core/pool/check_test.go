@@ -9,6 +9,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
 
@@ -259,4 +260,16 @@ func (p *Pool) auditStreams() error {
 		return fmt.Errorf("%d blocks have a stream, %d are counted", live, b.live)
 	}
 	return nil
+}
+
+// eachBlock visits the blocks that the strategy has out, in the order of their
+// addresses, until visit says false.
+func (s *segment) eachBlock(visit func(located) bool) {
+	s.strategy.Walk(func(b rangealloc.Block) bool {
+		if !b.Live {
+			return true
+		}
+		r, ok := s.strategy.Lookup(b.Offset)
+		return !ok || visit(located{s, r})
+	})
 }

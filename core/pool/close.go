@@ -139,32 +139,32 @@ func (p *Pool) blocksLeft(stats track.Statistics) error {
 // from then on. Idle ones, of which a few may be on their way, are in flight
 // until the segments go: nobody knows any more which stream they wait for.
 func (p *Pool) dropCache() {
+	p.pauseCache(true)
+	p.adoptAll()
+	if !p.endCache() {
+		return
+	}
+	p.eachBlock(nil, func(l located) {
+		if l.info().state() == blockLeased {
+			p.ground(l)
+		}
+	})
+}
+
+// endCache has the caches forget what they have; false: there are none.
+func (p *Pool) endCache() bool {
 	cache := p.freeze()
 	defer p.thaw()
 	if cache == nil {
-		return
+		return false
 	}
-	leased := leasedLive(cache)
 	counts := cache.Counts()
 	cache.Drop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.learn(&counts)
-	for _, c := range leased {
-		// Threads that go on may have freed some meanwhile.
-		if l, ok := p.locate(c.Addr); ok && l.info().state() == blockLeased {
-			p.enterAdopted(c)
-		}
-	}
 	p.leases.cache, p.leases.own, p.leases.strays = nil, nil, nil
-	for _, s := range p.segments {
-		s.eachBlock(func(l located) bool {
-			if l.info().state() == blockLeased {
-				p.ground(l)
-			}
-			return true
-		})
-	}
+	return true
 }
 
 // ground puts a leased block in flight for good.
@@ -229,22 +229,17 @@ func (p *Pool) giveBackAll() error {
 
 // forget drops a segment that the device has back, and its live blocks.
 func (p *Pool) forget(s *segment) {
-	p.lock()
-	defer p.mu.Unlock()
 	p.dropBlocks(s)
+	p.lock()
 	p.detach(s)
 	p.held -= s.heldBytes()
+	p.mu.Unlock()
 	s.close()
 }
 
-// dropBlocks ends the blocks of a segment. The caller holds mu.
+// dropBlocks ends the blocks of a segment. The caller holds layout, and no mu.
 func (p *Pool) dropBlocks(s *segment) {
-	var left []located
-	s.eachBlock(func(l located) bool {
-		left = append(left, l)
-		return true
-	})
-	for _, l := range left {
+	p.eachBlock(s, func(l located) {
 		if p.debug != nil {
 			p.debug.Drop(l.addr())
 		}
@@ -259,5 +254,5 @@ func (p *Pool) dropBlocks(s *segment) {
 		}
 		l.setInfo(0)
 		p.giveToSegment(l)
-	}
+	})
 }

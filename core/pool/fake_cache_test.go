@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"ferrum_mem/core/device"
@@ -198,14 +200,39 @@ func (c *fakeCache) Block(addr device.Addr) (CachedBlock, bool) {
 	return *b, true
 }
 
-func (c *fakeCache) Each(visit func(CachedBlock) bool) {
+func (c *fakeCache) Find(blocks []CachedBlock) {
+	for i := range blocks {
+		blocks[i], _ = c.Block(blocks[i].Addr)
+	}
+}
+
+// Next takes places for addresses, of which it looks at as many as to has room for.
+func (c *fakeCache) Next(place uint64, to []CachedBlock) (n int, next uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, b := range c.blocks {
-		if !visit(*b) {
-			return
+	for _, addr := range slices.Sorted(maps.Keys(c.blocks)) {
+		if uint64(addr) < place {
+			continue
+		}
+		if n == len(to) {
+			return n, uint64(addr)
+		}
+		to[n] = *c.blocks[addr]
+		n++
+	}
+	return n, 0
+}
+
+func (c *fakeCache) AdoptNext(place uint64, to []CachedBlock) (n int, next uint64) {
+	var seen [16]CachedBlock
+	looked, next := c.Next(place, seen[:min(len(seen), len(to))])
+	for _, b := range seen[:looked] {
+		if adopted, ok := c.Adopt(b.Addr); ok {
+			to[n] = adopted
+			n++
 		}
 	}
+	return n, next
 }
 
 func (c *fakeCache) Adopt(addr device.Addr) (CachedBlock, bool) {

@@ -1,8 +1,7 @@
 package pool
 
 import (
-	"cmp"
-	"slices"
+	"math"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -38,62 +37,8 @@ type BlockInfo struct {
 	AllocatedAt time.Duration
 }
 
-// EachBlock visits the live blocks of one moment, those of private pools included,
-// in the order of their addresses, until visit says false. visit runs with no lock held.
-func (p *Pool) EachBlock(visit func(Block) bool) {
-	live := p.liveBlocks()
-	for _, private := range p.graphs.list() {
-		live = append(live, private.liveBlocks()...)
-	}
-	slices.SortFunc(live, func(a, b Block) int { return cmp.Compare(a.Addr, b.Addr) })
-	for _, block := range live {
-		if !visit(block) {
-			return
-		}
-	}
-}
-
-// liveBlocks lists the live blocks of one moment, those with the caches
-// included.
-func (p *Pool) liveBlocks() []Block {
-	cache := p.freeze()
-	defer p.thaw()
-	var live []Block
-	p.mu.Peek()
-	for _, s := range p.segments {
-		s.eachBlock(func(l located) bool {
-			if l.info().state() == blockLive {
-				live = append(live, p.describe(l))
-			}
-			return true
-		})
-	}
-	p.mu.Unlock()
-	if cache == nil {
-		return live
-	}
-	for _, c := range leasedLive(cache) {
-		live = append(live, p.describeCached(c))
-	}
-	slices.SortFunc(live, func(a, b Block) int { return cmp.Compare(a.Addr, b.Addr) })
-	return live
-}
-
-// leasedLive lists the live blocks that caches have.
-func leasedLive(cache Cache) []CachedBlock {
-	var live []CachedBlock
-	cache.Each(func(c CachedBlock) bool {
-		if c.Live {
-			live = append(live, c)
-		}
-		return true
-	})
-	return live
-}
-
+// describeCached is a leased block for reports. The caller holds mu.
 func (p *Pool) describeCached(c CachedBlock) Block {
-	p.mu.Peek()
-	defer p.mu.Unlock()
 	return Block{
 		Addr: c.Addr, SizeBytes: c.SizeBytes, RequestedBytes: c.RequestedBytes, Tag: p.tags.Name(c.Tag),
 	}
@@ -126,6 +71,8 @@ func (p *Pool) Lookup(addr device.Addr) (Block, bool) {
 	if !c.Live {
 		return Block{}, false
 	}
+	p.mu.Peek()
+	defer p.mu.Unlock()
 	return p.describeCached(c), true
 }
 
@@ -152,25 +99,26 @@ func (p *Pool) UsableSize(addr device.Addr) (uint64, error) {
 		return block.SizeBytes, nil
 	}
 	p.mu.Peek()
-	defer p.mu.Unlock()
-	if p.state == stateClosed {
+	over := p.state == stateClosed
+	p.mu.Unlock()
+	if over {
 		return 0, p.closedError("pool.usable_size")
 	}
 	return 0, p.notLive("pool.usable_size", addr)
 }
 
 // OwnerOf says what an address is in, which may lie inside a block; false: in
-// none of the pool's segments. It may look at every block of a segment.
+// none of the pool's segments. It may look at every block of a segment, in slices.
 func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
 	if private := p.privateOf(addr); private != nil {
 		return private.OwnerOf(addr)
 	}
-	p.mu.Peek()
 	info, state, ok := p.at(addr)
 	if p.debug != nil {
+		p.mu.Peek()
 		p.show(&info.Addr, &info.SizeBytes)
+		p.mu.Unlock()
 	}
-	p.mu.Unlock()
 	if state != blockLeased {
 		return info, ok
 	}
@@ -180,29 +128,64 @@ func (p *Pool) OwnerOf(addr device.Addr) (BlockInfo, bool) {
 	return info, true
 }
 
-// at is OwnerOf as far as the pool itself knows. The caller holds mu.
+// atTries bounds how often the blocks around an address are looked for while they
+// change; after that nothing changes until they are found.
+const atTries = 16
+
+// at is OwnerOf as far as the pool itself knows.
 func (p *Pool) at(addr device.Addr) (info BlockInfo, state blockState, ok bool) {
-	s := p.segmentOf(addr)
-	if s == nil {
-		return BlockInfo{}, blockNone, false
-	}
-	if addr < s.base {
-		return BlockInfo{Addr: s.had.Addr, SizeBytes: uint64(s.base - s.had.Addr), State: BlockUnusable}, blockNone, true
-	}
-	end := s.base + device.Addr(s.usable)
-	info = BlockInfo{Addr: end, SizeBytes: uint64(s.end() - end), State: BlockUnusable}
-	s.strategy.Walk(func(b rangealloc.Block) bool {
-		start := s.base + device.Addr(b.Offset)
-		if addr < start || addr-start >= device.Addr(b.Size) {
-			return true
+	p.mu.Peek()
+	defer p.mu.Unlock()
+	for tries := 0; ; tries++ {
+		s := p.segmentOf(addr)
+		if s == nil {
+			return BlockInfo{}, blockNone, false
 		}
-		info = BlockInfo{Addr: start, SizeBytes: b.Size, State: BlockFree}
-		if r, there := s.strategy.Lookup(b.Offset); b.Live && there {
-			state = p.inform(&info, located{s, r})
+		if addr < s.base {
+			return BlockInfo{Addr: s.had.Addr, SizeBytes: uint64(s.base - s.had.Addr), State: BlockUnusable}, blockNone, true
 		}
-		return false
-	})
-	return info, state, true
+		if end := s.base + device.Addr(s.usable); addr >= end {
+			return BlockInfo{Addr: end, SizeBytes: uint64(s.end() - end), State: BlockUnusable}, blockNone, true
+		}
+		offset := uint64(addr - s.base)
+		if b, found := p.blockAround(s, offset, tries == atTries); found {
+			info = BlockInfo{Addr: s.base + device.Addr(b.Offset), SizeBytes: b.Size, State: BlockFree}
+			if r, there := s.strategy.Lookup(b.Offset); b.Live && there {
+				state = p.inform(&info, located{s, r})
+			}
+			return info, state, true
+		}
+	}
+}
+
+// blockAround is the block, live or free, that an offset lies in. It looks for the last
+// live block before it in slices, with mu let go of in between, and then from that one
+// on; false: that one was freed meanwhile. certain: it looks through the whole segment
+// at once. The caller holds mu.
+func (p *Pool) blockAround(s *segment, offset uint64, certain bool) (rangealloc.Block, bool) {
+	if r, ok := s.strategy.Lookup(offset); ok {
+		return rangealloc.Block{Offset: r.Offset, Size: r.Size, Live: true}, true
+	}
+	if b, ok := s.strategy.Around(offset, rangealloc.FromStart, sliceBlocks); ok {
+		return b, true
+	}
+	if certain {
+		return s.strategy.Around(offset, rangealloc.FromStart, math.MaxInt)
+	}
+	before := rangealloc.FromStart
+	w := tour{pool: p, only: s, from: s.had.Addr}
+	for w.next(func(l located) {
+		if l.Offset <= offset && (before == rangealloc.FromStart || l.Offset > before) {
+			before = l.Offset
+		}
+	}) {
+		p.mu.Unlock()
+		p.mu.Peek()
+	}
+	if p.segmentOf(s.had.Addr) != s {
+		return rangealloc.Block{}, false
+	}
+	return s.strategy.Around(offset, before, sliceBlocks)
 }
 
 func (p *Pool) inform(info *BlockInfo, l located) blockState {
@@ -220,13 +203,15 @@ func (p *Pool) inform(info *BlockInfo, l located) blockState {
 	return state
 }
 
-// notLive says what an address is that no live block of the pool's own starts
-// at. It may look at every block of a segment. The caller holds mu.
+// notLive says what an address is that no live block of the pool's own started at just
+// now. It may look at every block of a segment, in slices.
 func (p *Pool) notLive(op string, addr device.Addr) error {
 	err := p.describeDead(op, addr)
 	if p.debug == nil {
 		return err
 	}
+	p.mu.Peek()
+	defer p.mu.Unlock()
 	report := p.debug.Refuse(op, addr, err)
 	return device.Errorf(report.Code, op, "%s", report.Text).On(p.engine.ID())
 }
@@ -238,8 +223,11 @@ func (p *Pool) describeDead(op string, addr device.Addr) error {
 		return device.Errorf(code, op, format, args...).On(p.engine.ID())
 	}
 	if !ok {
+		p.mu.Peek()
+		segments := len(p.segments)
+		p.mu.Unlock()
 		return fail(device.CodeInvalidAddress, "address %#x lies in none of the %d segments of pool %q",
-			uint64(addr), len(p.segments), p.config.Name)
+			uint64(addr), segments, p.config.Name)
 	}
 	inside := uint64(addr - info.Addr)
 	switch {
@@ -252,6 +240,9 @@ func (p *Pool) describeDead(op string, addr device.Addr) error {
 	case inside != 0:
 		return fail(device.CodeInvalidAddress, "address %#x lies %d bytes inside the block of %d bytes at %#x",
 			uint64(addr), inside, info.SizeBytes, uint64(info.Addr))
+	case info.State == BlockLive:
+		return fail(device.CodeDoubleFree, "address %#x: the block that was there was freed, another of %d bytes is there by now",
+			uint64(addr), info.SizeBytes)
 	case state == blockLeased:
 		return fail(device.CodeDoubleFree, "address %#x: the block of %d bytes was freed and waits in a thread cache",
 			uint64(addr), info.SizeBytes)

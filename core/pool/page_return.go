@@ -127,8 +127,8 @@ func (p *Pool) returnAll(s *segment) error {
 		if err := p.paged.device.Unmap(runs[0].addr(), runs[0].bytes()); err != nil {
 			return err
 		}
-		p.lock()
 		p.dropBlocks(s)
+		p.lock()
 		var pages []device.Page
 		for page := runs[0].first; page <= runs[0].last; page++ {
 			pages = append(pages, s.pages.drop(page))

@@ -40,22 +40,19 @@ func (p *Pool) RecordStream(addr device.Addr, stream device.Stream) error {
 		}
 		l, ok := p.locateGiven(addr)
 		if !ok || l.info().state() != blockLeased {
-			defer p.mu.Unlock()
-			return p.recordLocked(l, ok, addr, stream)
+			if ok && l.info().state() == blockLive {
+				defer p.mu.Unlock()
+				p.recordOf(l, stream)
+				return nil
+			}
+			p.mu.Unlock()
+			return p.notLive(opRecord, addr)
 		}
 		p.mu.Unlock()
 		if err := p.takeOver(addr); err != nil {
 			return err
 		}
 	}
-}
-
-func (p *Pool) recordLocked(l located, ok bool, addr device.Addr, stream device.Stream) error {
-	if !ok || l.info().state() != blockLive {
-		return p.notLive(opRecord, addr)
-	}
-	p.recordOf(l, stream)
-	return nil
 }
 
 // recordOf notes that a stream uses a live block.

@@ -2,13 +2,19 @@ package pool
 
 import (
 	"errors"
+	"slices"
+	"sync/atomic"
 
 	"ferrum_mem/core/device"
 )
 
-// Reset frees every live block of one moment, as Free does on a stream (nil: the
-// default one), and takes back what the caches hold. It does not wait. Errors:
-// those of the stream; then nothing was freed.
+const opReset = "pool.reset"
+
+// Reset frees every block that is live when it is called, as Free does on a stream (nil:
+// the default one), and takes back what the caches hold. A block that another thread
+// takes meanwhile may go with them or stay: Reset goes over the blocks in slices, and
+// holds others up for one of them at most. It does not wait. Errors: those of the
+// stream; then nothing was freed.
 func (p *Pool) Reset(stream device.Stream) error {
 	if stream == nil {
 		stream = p.defaultStream
@@ -24,59 +30,95 @@ func (p *Pool) Reset(stream device.Stream) error {
 			return err
 		}
 	}
-	for {
-		if err := p.takeOverAll(); err != nil {
-			return errors.Join(err, j.closeMarks())
-		}
-		j.addrs = p.ownLive()
-		again, err := p.tryRetire(j)
-		switch code := device.CodeOf(err); {
-		case err == nil && !again:
-			p.changed()
-			return p.told(j, nil)
-		case err != nil && code != device.CodeDoubleFree && code != device.CodeInvalidAddress:
-			return errors.Join(err, j.closeMarks())
-		}
-		// Another thread has freed one of the blocks meanwhile, or named a stream.
-	}
+	p.adoptAll()
+	err = p.freeAll(j)
+	p.changed()
+	return p.told(j, errors.Join(err, j.closeMarks()))
 }
 
-// takeOverAll makes all live blocks that are on lease the pool's own.
-func (p *Pool) takeOverAll() error {
-	p.mu.Lock()
-	cache, state := p.leases.cache, p.state
-	p.mu.Unlock()
-	if state != stateOpen {
-		return p.closedError("pool.reset")
-	}
-	if cache == nil {
-		return nil
-	}
-	for _, c := range leasedLive(cache) {
-		// One that is not there any more was freed meanwhile.
-		if err := p.takeOver(c.Addr); err != nil && !isNotLive(err) {
+// freeAll frees the live blocks of the pool's own behind the marks of a free, which
+// stay that free's.
+func (p *Pool) freeAll(j *leave) error {
+	room := new(slice)
+	w := tour{pool: p}
+	for more := true; more; {
+		var err error
+		if more, err = p.freeSome(j, &w, room); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func isNotLive(err error) bool {
-	return errors.Is(err, device.CodeDoubleFree) || errors.Is(err, device.CodeInvalidAddress)
+// freeSome is a slice of freeAll. One in which a stream has no mark yet comes again.
+func (p *Pool) freeSome(j *leave, w *tour, room *slice) (more bool, err error) {
+	found, before := room.found[:0], *w
+	p.lock()
+	if p.state != stateOpen {
+		p.mu.Unlock()
+		return false, p.closedError(opReset)
+	}
+	more = w.next(func(l located) {
+		if l.info().state() == blockLive {
+			found = append(found, l)
+		}
+	})
+	if missing := p.unmarked(j, found); len(missing) > 0 {
+		p.mu.Unlock()
+		*w = before
+		p.markAll(j, missing)
+		return true, nil
+	}
+	part := *j
+	part.marks = j.lendMarks()
+	p.retireFound(&part, found)
+	j.reports = part.reports
+	if p.flights.count > 0 {
+		p.land(pollBudget)
+	}
+	overfull := p.overfull
+	p.mu.Unlock()
+	if overfull {
+		p.shrink()
+	}
+	return more, nil
 }
 
-// ownLive lists the live blocks of the pool's own.
-func (p *Pool) ownLive() []device.Addr {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var addrs []device.Addr
-	for _, s := range p.segments {
-		s.eachBlock(func(l located) bool {
-			if l.info().state() == blockLive {
-				addrs = append(addrs, p.describe(l).Addr)
-			}
-			return true
-		})
+// lendMarks gives marks that stand for those of a free as often as they are lent, and
+// that are all to be closed.
+func (j *leave) lendMarks() []device.Event {
+	lent := slices.Clone(j.marks)
+	for i, mark := range j.marks {
+		if mark == nil {
+			continue
+		}
+		shared, ok := mark.(*sharedMark)
+		if !ok {
+			shared = &sharedMark{Event: mark}
+			shared.uses.Store(1)
+			j.marks[i] = shared
+		}
+		shared.uses.Add(1)
+		lent[i] = shared
 	}
-	return addrs
+	return lent
+}
+
+// sharedMark is an event that several fences stand on. Each closes it, and the last
+// does so in truth.
+type sharedMark struct {
+	device.Event
+	uses atomic.Int32
+}
+
+// Close implements device.Event. One that fails may be called again.
+func (m *sharedMark) Close() error {
+	if m.uses.Add(-1) > 0 {
+		return nil
+	}
+	err := m.Event.Close()
+	if err != nil {
+		m.uses.Add(1)
+	}
+	return err
 }

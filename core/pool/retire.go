@@ -88,8 +88,11 @@ func (p *Pool) tryRetire(j *leave) (again bool, err error) {
 	found, leased, err := p.findLive(j)
 	if err != nil || leased != 0 {
 		p.mu.Unlock()
-		if err == nil {
+		switch {
+		case err == nil:
 			err = p.takeOverFrom(leased, j.addrs)
+		case err == errNotLive: //nolint:errorlint // the very value, of findLive
+			err = p.refuse(j)
 		}
 		return true, err
 	}
@@ -136,21 +139,43 @@ func (p *Pool) findLive(j *leave) (found []located, leased device.Addr, err erro
 			err = device.Errorf(device.CodeDoubleFree, opFree,
 				"address %#x is named twice", uint64(addr)).On(p.engine.ID())
 		default:
-			err = p.notLive(opFree, addr)
+			err = errNotLive
 		}
 		p.scratch.located = found
 		p.restore(found)
-		if err != nil && p.debug != nil {
-			j.reports, j.wrong = append(j.reports, p.debug.Refuse(opFree, addr, err)), i
-			j.foreign = p.segmentOf(addr) == nil
-		}
-		if err != nil && j.batch {
-			err = device.Errorf(device.CodeOf(err), opFree, "addresses[%d]: %w", i, err)
+		if j.wrong = i; err != nil && err != errNotLive { //nolint:errorlint // the very value, from above
+			err = p.refused(j, err)
 		}
 		return nil, leased, err
 	}
 	p.scratch.located = found
 	return found, 0, nil
+}
+
+// errNotLive is for refuse to say more about.
+var errNotLive = errors.New("no live block starts at the address")
+
+// refuse is the error of a free one of whose addresses is no live block's. To find out
+// what is there takes its time, so nobody waits for it: the caller holds no lock.
+func (p *Pool) refuse(j *leave) error {
+	err := p.notLive(opFree, j.addrs[j.wrong])
+	p.mu.Peek()
+	defer p.mu.Unlock()
+	return p.refused(j, err)
+}
+
+// refused adds to an error what the debug mode knows of the address, and which of many
+// it is. The caller holds mu.
+func (p *Pool) refused(j *leave, err error) error {
+	addr := j.addrs[j.wrong]
+	if p.debug != nil {
+		j.reports = append(j.reports, p.debug.Refuse(opFree, addr, err))
+		j.foreign = p.segmentOf(addr) == nil
+	}
+	if j.batch {
+		return device.Errorf(device.CodeOf(err), opFree, "addresses[%d]: %w", j.wrong, err)
+	}
+	return err
 }
 
 // restore makes blocks that were leaving live again.

@@ -81,3 +81,82 @@ func (s *sizeClass) scanSlabs(place uint64, budget int, visit func(Range)) (next
 	}
 	return nextPlace(place, used)
 }
+
+// Around goes along the ring.
+func (t *tiling[U]) Around(offset, behind uint64, budget int) (found Block, ok bool) {
+	t.WalkFrom(behind, func(b Block) bool {
+		if offset-b.Offset < b.Size {
+			found, ok = b, true
+		}
+		budget--
+		return !ok && budget > 0 && b.Offset <= offset
+	})
+	return found, ok
+}
+
+// Around knows the place of every block.
+func (f *fixed) Around(offset, _ uint64, _ int) (Block, bool) {
+	if offset >= f.config.SizeBytes {
+		return Block{}, false
+	}
+	used := uint32(len(f.table))
+	if used == 0 {
+		return Block{Size: f.total << f.shift}, true
+	}
+	bytes := func(from, to uint64, live bool) (Block, bool) {
+		return Block{Offset: from << f.shift, Size: (to - from) << f.shift, Live: live}, true
+	}
+	granule := offset >> f.shift
+	if end := f.end(used - 1); granule >= end {
+		return bytes(end, f.total, false)
+	}
+	page, index, _ := f.locate(granule)
+	if index < f.perOf(page) {
+		start := f.start(page, index)
+		return bytes(start, start+f.block, f.isLive(page, index))
+	}
+	return bytes(f.start(page, f.perOf(page)), f.end(page), false)
+}
+
+// Around looks into the slab, or goes along the ring of best_fit, where kept slabs are a
+// part of the free run that they lie in.
+func (s *sizeClass) Around(offset, behind uint64, budget int) (Block, bool) {
+	if offset >= s.config.SizeBytes {
+		return Block{}, false
+	}
+	if id, index, _ := s.locate(offset>>s.shift, noSlab); id != noSlab && s.slabs.all[id].live != 0 {
+		r := s.block(id, index)
+		return Block{Offset: r.Offset, Size: r.Size, Live: !s.slabs.isFree(id, index)}, true
+	}
+	all := s.inner.records.all
+	at := all[0].next
+	if behind != FromStart {
+		if id, index, starts := s.locate(behind>>s.shift, noSlab); id == noSlab {
+			at = s.inner.liveAt(behind)
+		} else if at = none; starts && !s.slabs.isFree(id, index) {
+			at = s.slabs.all[id].record
+		}
+	}
+	var free Block
+	for ; at != none && budget > 0; budget-- {
+		r := &all[at]
+		b := Block{Offset: r.offset() << s.shift, Size: r.size() << s.shift, Live: r.isLive()}
+		switch {
+		case !r.isFree() && !s.isKept(at):
+			if free.Size != 0 && offset < b.Offset {
+				return free, offset >= free.Offset
+			}
+			if free = (Block{}); offset-b.Offset < b.Size {
+				return b, true
+			}
+		case free.Size == 0:
+			free = Block{Offset: b.Offset, Size: b.Size}
+		default:
+			free.Size += b.Size
+		}
+		if at = r.next; at == none {
+			return free, free.Size != 0 && offset-free.Offset < free.Size
+		}
+	}
+	return Block{}, false
+}

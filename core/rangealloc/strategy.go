@@ -97,6 +97,11 @@ type Strategy interface {
 	// last is visited once, whatever else changes between them; any other once or
 	// not at all. The order is none. visit must not change the strategy.
 	Scan(place uint64, budget int, visit func(Range)) (next uint64)
+	// Around is the block that a byte of the range lies in, as Walk has it, found
+	// from the live block on that starts at behind, or with FromStart from the start:
+	// the nearer, the faster. It looks at no more blocks than budget; false: it was
+	// not among them, or no live block starts at behind.
+	Around(offset, behind uint64, budget int) (Block, bool)
 	// Check verifies every invariant of the strategy's tables, in time linear
 	// in the blocks. It is for tests and debug builds.
 	Check() error

@@ -71,3 +71,27 @@ func (p *pair) scanOn(budget int) (wrong error) {
 	}
 	return nil
 }
+
+// around compares what is found at an offset with the walk, from the start and from a
+// live block before it.
+func (p *pair) around(offset uint64) error {
+	const all = 1 << 30
+	var want rangealloc.Block
+	behind, due := rangealloc.FromStart, false
+	p.strategy.Walk(func(b rangealloc.Block) bool {
+		if want, due = b, offset-b.Offset < b.Size; !due && b.Live {
+			behind = b.Offset
+		}
+		return !due
+	})
+	for _, from := range []uint64{rangealloc.FromStart, behind} {
+		got, ok := p.strategy.Around(offset, from, all)
+		if ok != due || due && got != want {
+			return fmt.Errorf("around %d from %d is %+v, %v, where the walk has %+v, %v", offset, from, got, ok, want, due)
+		}
+		if few, ok := p.strategy.Around(offset, from, 1); ok && few != want {
+			return fmt.Errorf("around %d from %d is %+v in one step, where the walk has %+v", offset, from, few, want)
+		}
+	}
+	return nil
+}

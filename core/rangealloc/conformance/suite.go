@@ -91,6 +91,7 @@ func (s suite) properties(t *testing.T) {
 			"lookup":      func(t *rapid.T) { must(t, p.lookup(drawOffset(t, p.model))) },
 			"largest":     func(*rapid.T) { must(t, p.largest()) },
 			"scan":        func(t *rapid.T) { must(t, p.scanned(rapid.IntRange(1, 500).Draw(t, "budget"))) },
+			"around":      func(t *rapid.T) { must(t, p.around(drawOffset(t, p.model))) },
 			"scan on":     func(t *rapid.T) { must(t, p.scanOn(rapid.IntRange(1, 60).Draw(t, "budget"))) },
 		}
 		if p.batcher() != nil {

@@ -1,0 +1,205 @@
+package pool
+
+import (
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/rangealloc"
+)
+
+// What goes over all blocks of a pool does so in slices: it looks at a bounded number
+// of places of the strategies' tables under the lock, lets go of it, and goes on where
+// it was. So it needs the same memory however many blocks there are, and nobody waits
+// for more than one slice. A block that is there from the first slice to the last is
+// met once; one that comes or goes meanwhile may be met or not. Only a block that
+// Relocate moves meanwhile may be met at both of its places, or at none.
+
+// sliceBlocks is how many places of tables are looked at while others wait.
+const sliceBlocks = 256
+
+// tour is where a walk over the segments is, in the order of their addresses.
+type tour struct {
+	pool *Pool
+	// only is the one segment to look at; nil: all of them.
+	only *segment
+	// from is the lowest address of the next segment, and in the segment that it is in
+	// now, at place.
+	from  device.Addr
+	in    *segment
+	place uint64
+}
+
+// next visits the blocks that the strategy has out among the next places; false: there
+// are no more places. The caller holds mu, and lets go of it before the next call.
+func (w *tour) next(visit func(located)) bool {
+	s := w.current()
+	if s == nil {
+		return false
+	}
+	w.place = s.strategy.Scan(w.place, sliceBlocks, func(r rangealloc.Range) { visit(located{s, r}) })
+	if w.place == 0 {
+		w.from, w.in = s.had.Addr+1, nil
+	}
+	return true
+}
+
+// current is the segment to go on in, or nil. One that has gone meanwhile is passed
+// over, with its blocks.
+func (w *tour) current() *segment {
+	segments := w.pool.segments
+	if w.in != nil && w.pool.segmentOf(w.in.had.Addr) == w.in {
+		return w.in
+	}
+	if w.only != nil && w.from > w.only.had.Addr {
+		return nil
+	}
+	w.place, w.in = 0, nil
+	for _, s := range segments[w.pool.firstFrom(w.from):] {
+		if w.only == nil || s == w.only {
+			w.in = s
+			return s
+		}
+	}
+	return nil
+}
+
+// firstFrom is the index of the first segment that starts at an address or above.
+func (p *Pool) firstFrom(addr device.Addr) int {
+	low, high := 0, len(p.segments)
+	for low < high {
+		if middle := int(uint(low+high) / 2); p.segments[middle].had.Addr < addr {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// slice is room for the blocks of one slice.
+type slice struct {
+	found  [sliceBlocks]located
+	addrs  [sliceBlocks]device.Addr
+	cached [sliceBlocks]CachedBlock
+	live   [sliceBlocks]Block
+}
+
+// EachBlock visits the live blocks, those of private pools included, in no order, until
+// visit says false. A block that is live all the while is visited once; one that comes
+// or goes meanwhile is visited or not. visit runs with no lock held.
+func (p *Pool) EachBlock(visit func(Block) bool) {
+	if !p.eachOwnBlock(visit) {
+		return
+	}
+	for _, private := range p.graphs.list() {
+		if !private.eachOwnBlock(visit) {
+			return
+		}
+	}
+}
+
+// eachOwnBlock is EachBlock without private pools; false: visit has said so.
+func (p *Pool) eachOwnBlock(visit func(Block) bool) bool {
+	p.mu.Peek()
+	empty := len(p.segments) == 0
+	p.mu.Unlock()
+	if empty {
+		return true
+	}
+	room := new(slice)
+	w := tour{pool: p}
+	for more := true; more; {
+		var live []Block
+		live, more = p.nextLive(&w, room)
+		for i := range live {
+			if !visit(live[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// nextLive describes the live blocks among the next places.
+func (p *Pool) nextLive(w *tour, room *slice) (live []Block, more bool) {
+	live = room.live[:0]
+	leased := room.addrs[:0]
+	p.mu.Peek()
+	more = w.next(func(l located) {
+		switch l.info().state() {
+		case blockLive:
+			live = append(live, p.describe(l))
+		case blockLeased:
+			leased = append(leased, l.addr())
+		}
+	})
+	cache := p.leases.cache
+	p.mu.Unlock()
+	if len(leased) == 0 {
+		return live, more
+	}
+	found := room.cached[:len(leased)]
+	clear(found)
+	if cache != nil {
+		for i, addr := range leased {
+			found[i].Addr = addr
+		}
+		cache.Find(found)
+	}
+	for i, c := range found {
+		if c.Addr != 0 {
+			continue
+		}
+		// It has left the caches since: it was freed, or is the pool's own by now.
+		if block, ok := p.Lookup(leased[i]); ok {
+			live = append(live, block)
+		}
+	}
+	p.mu.Peek()
+	defer p.mu.Unlock()
+	for _, c := range found {
+		if c.Live {
+			live = append(live, p.describeCached(c))
+		}
+	}
+	return live, more
+}
+
+// adoptAll makes all live blocks that are on lease the pool's own, as far as they stay
+// so meanwhile.
+func (p *Pool) adoptAll() {
+	room := new(slice)
+	for place, more := uint64(0), true; more; more = place != 0 {
+		place = p.adoptSome(place, room.cached[:])
+	}
+}
+
+func (p *Pool) adoptSome(place uint64, to []CachedBlock) (next uint64) {
+	cache := p.freeze()
+	defer p.thaw()
+	if cache == nil {
+		return 0
+	}
+	n, next := cache.AdoptNext(place, to)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, taken := range to[:n] {
+		p.enterAdopted(taken)
+	}
+	return next
+}
+
+// eachBlock visits the blocks that the strategies of all segments, or of only one, have
+// out, with mu held for
+// a slice at a time. visit may free the block that it is told.
+func (p *Pool) eachBlock(only *segment, visit func(located)) {
+	room := new(slice)
+	w := tour{pool: p, only: only}
+	for more := true; more; {
+		found := room.found[:0]
+		p.lock()
+		more = w.next(func(l located) { found = append(found, l) })
+		for _, l := range found {
+			visit(l)
+		}
+		p.mu.Unlock()
+	}
+}
