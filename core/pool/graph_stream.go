@@ -79,6 +79,8 @@ func mayBeWaitedFor(event device.Event) bool {
 		return end.graph.over.Load()
 	case *lateEnd:
 		return end.marked() != nil
+	case *sharedMark:
+		return mayBeWaitedFor(end.Event)
 	}
 	return true
 }
