@@ -341,7 +341,7 @@ test-cache: ready-test $(CACHE_TESTS)
 SIMCUDA_SOURCES     := $(filter-out tests/simcuda/test_%,$(wildcard tests/simcuda/*.c))
 SIMCUDA_HEADERS     := $(wildcard tests/simcuda/*.h tests/simcuda/*.def)
 SIMCUDA_OBJECTS     := $(patsubst tests/simcuda/%.c,build/test/simcuda/objects/%.o,$(filter-out %/generation.c,$(SIMCUDA_SOURCES)))
-SIMCUDA_GENERATIONS := 11020 12000 12040 12090
+SIMCUDA_GENERATIONS := 11020 12000 12040 12090 13000
 SIMCUDA_LIBRARIES   := $(SIMCUDA_GENERATIONS:%=build/test/simcuda/%/libcuda.so.1)
 SIMCUDA_TESTS       := $(patsubst tests/simcuda/%.c,build/test/simcuda/%,$(wildcard tests/simcuda/test_*.c))
 SIMCUDA_FLAGS        = -std=gnu11 -D_GNU_SOURCE $(C_WARNINGS) -Wmissing-prototypes -Wstrict-prototypes $(CFLAGS) -fPIC \
@@ -350,7 +350,7 @@ SIMCUDA_FLAGS        = -std=gnu11 -D_GNU_SOURCE $(C_WARNINGS) -Wmissing-prototyp
 build/test/simcuda/objects/%.o: tests/simcuda/%.c $(SIMCUDA_HEADERS) | ready-test
 	@mkdir -p $(dir $@)
 	$(CC) $(SIMCUDA_FLAGS) -c $< -o $@
-build/test/simcuda/%/libcuda.so.1: $(SIMCUDA_OBJECTS) tests/simcuda/generation.c scripts/simcuda_exports.sh
+build/test/simcuda/%/libcuda.so.1: $(SIMCUDA_OBJECTS) tests/simcuda/generation.c scripts/simcuda_exports.sh tests/simcuda/dropped.def
 	@mkdir -p $(dir $@)
 	@scripts/simcuda_exports.sh $* >$(dir $@)exports.map
 	$(CC) $(SIMCUDA_FLAGS) -DSIMCUDA_GENERATION=$* -shared -Wl,-soname,libcuda.so.1 \

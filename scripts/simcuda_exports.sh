@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Prints the export map of the simulated libcuda.so.1 of a generation: what its
-# table has up to there, the traps, and what tests ask of it.
+# table has up to there and did not drop, the traps, and what tests ask of it.
 #
 #   scripts/simcuda_exports.sh GENERATION      (11020 for 11.2)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+dropped=$(sed -n 's/^DROPPED(\(.*\))$/\1/p' tests/simcuda/dropped.def |
+    awk -F', ' -v generation="$1" '$2 <= generation { print $1 }')
 echo "{ global:"
 sed -n 's/^SYMBOL(\(.*\))$/\1/p' tests/simcuda/symbols.def |
-    awk -F', ' -v generation="$1" '$2 <= generation { print "    " $3 ";" }'
+    awk -F', ' -v generation="$1" '$2 <= generation { print $3 }' |
+    grep -vxF "${dropped:-none}" | sed 's/.*/    &;/'
 sed -n 's/^TRAP(\(.*\))$/    \1;/p' tests/simcuda/traps.def
 sed -n 's/^[a-z].*\(simcuda_[a-z_]*\)(.*/    \1;/p' tests/simcuda/simcuda.h
 echo "local: *; };"

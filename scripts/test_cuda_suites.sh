@@ -26,7 +26,7 @@ run() {
 # One device as large as a real one has its pages; several, and the oldest driver, with
 # small pages, which make no difference to them and take less time.
 run 12090 1 2M 20 8 "${packages[@]}"
-run 12090 4 64K 50 20 "${packages[@]}"
+run 13000 4 64K 50 20 "${packages[@]}"
 run 12000 2 64K 50 10 "${packages[@]}"
 run 11020 2 64K 20 5 "${packages[@]}"
 exit $status

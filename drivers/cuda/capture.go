@@ -117,7 +117,13 @@ func (s *stream) captureState(op string) (now captureState, err error) {
 		status int32
 	}
 	if o.info.Capture {
-		err = o.call(op, "", &o.api.captureInfo, s.handle, dl.Pointer(&answer.status), dl.Pointer(&answer.id), 0, 0, 0)
+		// Only the first two answers are asked for, of which either form has the same.
+		status, id := dl.Pointer(&answer.status), dl.Pointer(&answer.id)
+		if o.api.captureInfo.Found() {
+			err = o.call(op, "", &o.api.captureInfo, s.handle, status, id, 0, 0, 0)
+		} else {
+			err = o.call(op, "", &o.api.captureInfo3, s.handle, status, id, 0, 0, 0, 0)
+		}
 	} else {
 		err = o.call(op, "", &o.api.isCapturing, s.handle, dl.Pointer(&answer.status))
 	}

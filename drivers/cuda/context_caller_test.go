@@ -15,7 +15,7 @@ func ownContext(t *testing.T, sim simulator, index int) uintptr {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var made, popped uintptr
-	sim.must("cuCtxCreate_v2", dl.Pointer(&made), 0, uintptr(index))
+	sim.newContext(&made, uintptr(index))
 	sim.must("cuCtxPopCurrent_v2", dl.Pointer(&popped))
 	require.Equal(t, made, popped)
 	return made
@@ -24,7 +24,7 @@ func ownContext(t *testing.T, sim simulator, index int) uintptr {
 // A device that was opened on the program's context does everything in it, leaves the
 // primary one alone, and leaves the program's when it is closed.
 func TestDeviceOnTheProgramsContext(t *testing.T) {
-	for _, generation := range []string{"11020", "12000", "12040", "12090"} {
+	for _, generation := range []string{"11020", "12000", "12040", "12090", "13000"} {
 		t.Run(generation, func(t *testing.T) {
 			if !alone(t, envLibrary+"="+simulated(generation)) {
 				return

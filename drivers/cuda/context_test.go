@@ -97,7 +97,7 @@ func TestCurrentContextStays(t *testing.T) {
 			var own uintptr
 			switch number % 3 {
 			case 0:
-				sim.must("cuCtxCreate_v2", dl.Pointer(&own), 0, uintptr(number/3))
+				sim.newContext(&own, uintptr(number/3))
 			case 1:
 				own = other
 				sim.must("cuCtxPushCurrent_v2", own)

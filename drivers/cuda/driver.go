@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"ferrum_mem/core/device"
@@ -87,6 +88,11 @@ func (d *Driver) load() error {
 	if d.lacking, err = library.Load(d.api.table()); err != nil {
 		return unavailable("%w", err)
 	}
+	for _, forms := range [][]string{{groupUUID, groupUUID2}, {groupTimes, groupTimes2}} {
+		if !d.has(forms...) {
+			return unavailable("%s lacks %v", d.library, d.lacking[forms[0]])
+		}
+	}
 	// The version is asked first: an old driver may fail to start for that reason.
 	if number := d.api.driverVersion.Call(dl.Pointer(&d.version)); number != 0 {
 		return d.refused(&d.api.driverVersion, number)
@@ -140,10 +146,7 @@ func (d *Driver) describe(index int32) (found, error) {
 	var pci [32]byte
 	var total uint64
 	var one found
-	uuid := &d.api.deviceUUID
-	if d.api.deviceUUID2.Found() {
-		uuid = &d.api.deviceUUID2
-	}
+	uuid := either(&d.api.deviceUUID2, &d.api.deviceUUID)
 	if number := d.api.deviceGet.Call(dl.Pointer(&one.handle), uintptr(index)); number != 0 {
 		return one, d.refused(&d.api.deviceGet, number)
 	}
@@ -170,7 +173,7 @@ func (d *Driver) describe(index int32) (found, error) {
 		Compiler:      len(d.lacking[groupKernels]) == 0,
 		Peer:          len(d.lacking[groupPeer]) == 0,
 		VirtualMemory: len(d.lacking[groupVirtual]) == 0 && d.attribute(one.handle, attributeVirtual) != 0,
-		Capture:       len(d.lacking[groupCapture]) == 0 && len(d.lacking[groupCaptureInfo]) == 0,
+		Capture:       len(d.lacking[groupCapture]) == 0 && d.has(groupCaptureInfo, groupCaptureInfo3),
 		PinnedHost:    len(d.lacking[groupPinned]) == 0 && d.attribute(one.handle, attributeMapHost) != 0,
 	}
 	one.info.Managed = d.hasManaged(one.handle)
@@ -182,6 +185,11 @@ func (d *Driver) describe(index int32) (found, error) {
 	one.info.ProcessSharer = dl.HasStructs && len(d.lacking[groupIPC]) == 0 &&
 		d.attribute(one.handle, attributeUnified) != 0
 	return one, nil
+}
+
+// has says whether the library has one group at least, whole.
+func (d *Driver) has(groups ...string) bool {
+	return slices.ContainsFunc(groups, func(group string) bool { return len(d.lacking[group]) == 0 })
 }
 
 // attribute is 0 where the driver does not know it.

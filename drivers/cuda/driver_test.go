@@ -120,7 +120,7 @@ func TestDeviceLacksCapabilities(t *testing.T) {
 }
 
 // generations are those of the simulated driver.
-var generations = []string{"11020", "12000", "12040", "12090"}
+var generations = []string{"11020", "12000", "12040", "12090", "13000"}
 
 // Every generation of the driver has the functions that are looked for.
 func TestGenerations(t *testing.T) {

@@ -188,12 +188,13 @@ func (e *event) ElapsedSince(start device.Event) (time.Duration, error) {
 		if err := cmp.Or(from.uncaptured(op), e.uncaptured(op)); err != nil {
 			return err
 		}
-		number := o.api.eventElapsed.Call(dl.Pointer(&milliseconds), from.handle, e.handle)
+		f := either(&o.api.eventElapsed, &o.api.eventElapsed2)
+		number := f.Call(dl.Pointer(&milliseconds), from.handle, e.handle)
 		if number == resultNotReady {
 			return o.errorf(device.CodeInvalidState, op, "an event has not been passed yet")
 		}
 		if number != 0 {
-			return o.failure(op, &o.api.eventElapsed, number, "")
+			return o.failure(op, f, number, "")
 		}
 		return nil
 	})

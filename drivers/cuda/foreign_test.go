@@ -88,7 +88,7 @@ func TestStreamsOfOthers(t *testing.T) {
 	var theirs, context, elsewhere uintptr
 	require.NoError(t, o.within("test", func() error {
 		sim.must("cuStreamCreate", dl.Pointer(&theirs), streamNonBlocking)
-		sim.must("cuCtxCreate_v2", dl.Pointer(&context), 0, 0)
+		sim.newContext(&context, 0)
 		sim.must("cuStreamCreate", dl.Pointer(&elsewhere), streamNonBlocking)
 		var popped uintptr
 		sim.must("cuCtxPopCurrent_v2", dl.Pointer(&popped))

@@ -11,7 +11,7 @@ import (
 // Memory and an event of one process in another: it waits for the event, reads and
 // writes.
 func TestMemoryOfAnotherProcess(t *testing.T) {
-	for _, generation := range []string{"11020", "12000", "12040", "12090"} {
+	for _, generation := range []string{"11020", "12000", "12040", "12090", "13000"} {
 		t.Run(generation, func(t *testing.T) {
 			var told message
 			if isOther(t, &told) {

@@ -16,7 +16,7 @@ var (
 // Where they may not, a touch of the host while any work runs ends the process: such
 // devices have none here.
 func (d *Driver) hasManaged(handle int32) bool {
-	return len(d.lacking[groupManaged]) == 0 && len(d.lacking[groupAdvice]) == 0 &&
+	return len(d.lacking[groupManaged]) == 0 && d.has(groupAdvice, groupLocations) &&
 		d.attribute(handle, attributeManaged) != 0 && d.attribute(handle, attributeConcurrent) != 0
 }
 

@@ -19,6 +19,7 @@ import (
 // loads one library with one set of devices: a test that wants another one, or that
 // spoils a context, runs in a process of its own.
 const (
+	// newest has every form of a call; 13000 is later, and dropped some.
 	newest = "12090"
 	// envAlone is set in a process that runs one test.
 	envAlone   = "FERRUM_TEST_CUDA_ALONE"
@@ -87,6 +88,17 @@ func (s simulator) call(name string, arguments ...uintptr) int32 {
 	address, found := s.library.Symbol(name)
 	require.True(s.t, found, name)
 	return dl.Call(address, arguments...)
+}
+
+// newContext makes a context, which is current then, by the form of the call that the
+// library has.
+func (s simulator) newContext(made *uintptr, index uintptr) {
+	s.t.Helper()
+	if _, found := s.library.Symbol("cuCtxCreate_v2"); found {
+		s.must("cuCtxCreate_v2", dl.Pointer(made), 0, index)
+		return
+	}
+	s.must("cuCtxCreate_v4", dl.Pointer(made), 0, 0, index)
 }
 
 func (s simulator) must(name string, arguments ...uintptr) {

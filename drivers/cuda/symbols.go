@@ -4,13 +4,18 @@ import "ferrum_mem/drivers/internal/dl"
 
 // Groups of functions that a driver may lack.
 const (
-	groupUUID2   = "uuid_v2"
-	groupID      = "context_id"
-	groupPinned  = "pinned"
-	groupVirtual = "virtual"
-	groupPeer    = "peer"
-	groupHostFn  = "host_function"
-	groupCapture = "capture"
+	// Of what the header 13 has only the later form of, either will do.
+	groupUUID         = "uuid"
+	groupUUID2        = "uuid_v2"
+	groupTimes        = "times"
+	groupTimes2       = "times_v2"
+	groupCaptureInfo3 = "capture_info_v3"
+	groupID           = "context_id"
+	groupPinned       = "pinned"
+	groupVirtual      = "virtual"
+	groupPeer         = "peer"
+	groupHostFn       = "host_function"
+	groupCapture      = "capture"
 	// groupCaptureInfo numbers captures.
 	groupCaptureInfo = "capture_info"
 	groupOrdered     = "stream_ordered"
@@ -29,7 +34,7 @@ type api struct {
 
 	contextRetain, contextRelease, contextState, contextPush, contextPop, contextCurrent, contextID dl.Function
 	contextSynchronize                                                                              dl.Function
-	priorityRange, exchangeCapture, isCapturing, captureInfo                                        dl.Function
+	priorityRange, exchangeCapture, isCapturing, captureInfo, captureInfo3                          dl.Function
 
 	memoryInfo, memoryAlloc, memoryFree dl.Function
 	orderedAlloc, orderedFree           dl.Function
@@ -42,7 +47,7 @@ type api struct {
 
 	streamContext, pointerAttribute dl.Function
 
-	eventCreate, eventDestroy, eventRecord, eventQuery, eventSynchronize, eventElapsed dl.Function
+	eventCreate, eventDestroy, eventRecord, eventQuery, eventSynchronize, eventElapsed, eventElapsed2 dl.Function
 
 	moduleLoad, moduleUnload, moduleFunction, functionAttribute, launch dl.Function
 
@@ -62,7 +67,7 @@ func (a *api) table() []dl.Row {
 		{Name: "cuDeviceGetName", To: &a.deviceName, Since: 2000},
 		{Name: "cuDeviceTotalMem_v2", To: &a.deviceTotal, Since: 3020},
 		{Name: "cuDeviceGetAttribute", To: &a.deviceAttribute, Since: 2000},
-		{Name: "cuDeviceGetUuid", To: &a.deviceUUID, Since: 9020},
+		{Name: "cuDeviceGetUuid", To: &a.deviceUUID, Since: 9020, Group: groupUUID},
 		{Name: "cuDeviceGetUuid_v2", To: &a.deviceUUID2, Since: 11040, Group: groupUUID2},
 		{Name: "cuDeviceGetPCIBusId", To: &a.devicePCI, Since: 4010},
 		{Name: "cuDevicePrimaryCtxRetain", To: &a.contextRetain, Since: 7000},
@@ -77,6 +82,7 @@ func (a *api) table() []dl.Row {
 		{Name: "cuThreadExchangeStreamCaptureMode", To: &a.exchangeCapture, Since: 10010, Group: groupCapture},
 		{Name: "cuStreamIsCapturing", To: &a.isCapturing, Since: 10000, Group: groupCapture},
 		{Name: "cuStreamGetCaptureInfo_v2", To: &a.captureInfo, Since: 11030, Group: groupCaptureInfo},
+		{Name: "cuStreamGetCaptureInfo_v3", To: &a.captureInfo3, Since: 12030, Group: groupCaptureInfo3},
 		{Name: "cuMemGetInfo_v2", To: &a.memoryInfo, Since: 3020},
 		{Name: "cuMemAlloc_v2", To: &a.memoryAlloc, Since: 3020},
 		{Name: "cuMemFree_v2", To: &a.memoryFree, Since: 3020},
@@ -106,7 +112,8 @@ func (a *api) table() []dl.Row {
 		{Name: "cuEventRecord", To: &a.eventRecord, Since: 2000},
 		{Name: "cuEventQuery", To: &a.eventQuery, Since: 2000},
 		{Name: "cuEventSynchronize", To: &a.eventSynchronize, Since: 2000},
-		{Name: "cuEventElapsedTime", To: &a.eventElapsed, Since: 2000},
+		{Name: "cuEventElapsedTime", To: &a.eventElapsed, Since: 2000, Group: groupTimes},
+		{Name: "cuEventElapsedTime_v2", To: &a.eventElapsed2, Since: 12080, Group: groupTimes2},
 		{Name: "cuModuleLoadDataEx", To: &a.moduleLoad, Since: 2010, Group: groupKernels},
 		{Name: "cuModuleUnload", To: &a.moduleUnload, Since: 2000, Group: groupKernels},
 		{Name: "cuModuleGetFunction", To: &a.moduleFunction, Since: 2000, Group: groupKernels},
@@ -121,4 +128,13 @@ func (a *api) table() []dl.Row {
 		{Name: "cuMemSetAccess", To: &a.pageAccess, Since: 10020, Group: groupVirtual},
 		{Name: "cuMemGetAllocationGranularity", To: &a.granularity, Since: 10020, Group: groupVirtual},
 	}...)
+}
+
+// either is the form of a call that is wanted where the library has it, and else another
+// one with the same arguments.
+func either(wanted, other *dl.Function) *dl.Function {
+	if wanted.Found() {
+		return wanted
+	}
+	return other
 }

@@ -1,17 +1,34 @@
 package cuda
 
 import (
+	"os"
+	"regexp"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
+// droppedBy are the forms of calls that the simulated driver of a version has no more,
+// as its list says.
+func droppedBy(t *testing.T, version int32) map[string]bool {
+	list, err := os.ReadFile("../../tests/simcuda/dropped.def")
+	require.NoError(t, err)
+	dropped := map[string]bool{}
+	for _, line := range regexp.MustCompile(`(?m)^DROPPED\((\w+), (\d+)\)$`).FindAllSubmatch(list, -1) {
+		since, err := strconv.Atoi(string(line[2]))
+		require.NoError(t, err)
+		dropped[string(line[1])] = since <= int(version)
+	}
+	require.NotEmpty(t, dropped)
+	return dropped
+}
+
 // lackingIn is what a driver of a version does not have, by the versions in the table.
-func lackingIn(version int32) map[string][]string {
+func lackingIn(version int32, dropped map[string]bool) map[string][]string {
 	lacking := map[string][]string{}
 	for _, row := range new(api).table() {
-		if row.Since > version {
+		if row.Since > version || dropped[row.Name] {
 			lacking[row.Group] = append(lacking[row.Group], row.Name)
 		}
 	}
@@ -19,7 +36,7 @@ func lackingIn(version int32) map[string][]string {
 }
 
 // A driver of each generation has exactly those functions of the table that are there
-// since its version or an earlier one: a needed one is there in all of them.
+// since its version or an earlier one, and not dropped: a needed one is there in all.
 func TestFunctionsOfEachGeneration(t *testing.T) {
 	for _, generation := range generations {
 		t.Run(generation, func(t *testing.T) {
@@ -30,7 +47,7 @@ func TestFunctionsOfEachGeneration(t *testing.T) {
 			require.NoError(t, err)
 			d := testDriver(t)
 			require.EqualValues(t, version, d.version)
-			require.Equal(t, lackingIn(d.version), d.lacking)
+			require.Equal(t, lackingIn(d.version, droppedBy(t, d.version)), d.lacking)
 			require.Empty(t, d.lacking[""])
 		})
 	}

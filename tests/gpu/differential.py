@@ -30,6 +30,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import bundle
 
 FORMAT = "1"
+# The cases are compiled with the header 12.9; a driver of 13 still has what they call, which the
+# simulated one of 13.0 has not.
 GENERATIONS = (11020, 12000, 12040, 12090)
 END = "the case"
 OPEN = ", open"

@@ -39,7 +39,7 @@ def test_conformance(part, tmp_path, suite):
 
 
 @pytest.mark.parametrize("stale", ["400", "709"])
-@pytest.mark.parametrize("generation", ["11020", "12090"])
+@pytest.mark.parametrize("generation", ["11020", "12090", "13000"])
 def test_hazards(part, tmp_path, generation, stale):
     """Drivers differ in what they say of a stream that was destroyed."""
     library = bundle.BUNDLE / "simcuda" / generation / "libcuda.so.1"

@@ -133,22 +133,41 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags,
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice dev) {
-    SIM_CALL(UNSAFE);
+static CUresult create(CUcontext *out, unsigned flags, CUdevice dev,
+                       const char *call) {
     Device *device;
-    FIND_DEVICE(dev, &device);
+    CUresult code = device_find(dev, call, &device);
+    if (code != CUDA_SUCCESS)
+        return code;
     if (out == NULL || (flags & ~(unsigned)CU_CTX_FLAGS_MASK) != 0)
-        return INVALID("pctx is NULL or flags is 0x%x", flags);
+        return fail(call, CUDA_ERROR_INVALID_VALUE,
+                    "pctx is NULL or flags is 0x%x", flags);
     if (depth == STACK_DEPTH)
-        return INVALID("the stack of contexts is full");
-    Context *context =
-        object_new(KIND_CONTEXT, sizeof *context, NULL, __func__);
+        return fail(call, CUDA_ERROR_INVALID_VALUE,
+                    "the stack of contexts has no room for one that is made");
+    Context *context = object_new(KIND_CONTEXT, sizeof *context, NULL, call);
     context->device = device;
     context->number = next_number();
     context->flags = flags;
     stack[depth++] = context;
     *out = handle_of(context);
     return CUDA_SUCCESS;
+}
+
+CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice dev) {
+    SIM_CALL(UNSAFE);
+    return create(out, flags, dev, __func__);
+}
+
+/* Of what the parameters can ask for there is nothing here: no affinity, no
+ * graphics. */
+CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params,
+                        unsigned flags, CUdevice dev) {
+    SIM_CALL(UNSAFE);
+    if (params != NULL &&
+        (params->numExecAffinityParams != 0 || params->cigParams != NULL))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return create(out, flags, dev, __func__);
 }
 
 CUresult cuCtxDestroy_v2(CUcontext handle) {

@@ -31,7 +31,14 @@ static void names_and_version(void) {
     EXPECT(version == wanted);
     OK(((Init)dlsym(library, "cuInit"))(0));
     EXPECT(has("cuMemAlloc_v2") && has("cuMemAllocAsync") && has("cuMemMap"));
-    EXPECT(has("cuMemPrefetchAsync") && has("cuMemAdvise"));
+    EXPECT(has("cuMemPrefetchAsync") == (wanted < 13000));
+    EXPECT(has("cuMemAdvise") == (wanted < 13000));
+    EXPECT(has("cuDeviceGetUuid") == (wanted < 13000));
+    EXPECT(has("cuEventElapsedTime") == (wanted < 13000));
+    EXPECT(has("cuStreamGetCaptureInfo_v2") ==
+           (wanted >= 11030 && wanted < 13000));
+    EXPECT(has("cuCtxCreate_v2") == (wanted < 13000));
+    EXPECT(has("cuCtxCreate_v4") == (wanted >= 12050));
     EXPECT(has("cuGetProcAddress") == (wanted >= 11030));
     EXPECT(has("cuGetProcAddress_v2") == (wanted >= 12000));
     EXPECT(has("cuDeviceGetUuid_v2") == (wanted >= 11040));
@@ -68,6 +75,31 @@ static void addresses_by_name(void) {
     GIVES(CUDA_ERROR_NOT_FOUND, old("cuMemAlloc_v2", &found, 12090, 0));
 }
 
+/* A program that was compiled with the header of 13 gets the later forms; one
+ * that asks for those of 12.0 gets them still. */
+static void newest_addresses(void) {
+    void *found;
+    CUdriverProcAddressQueryResult status;
+    CUcontext context_made;
+    open_library();
+    OK(((Init)dlsym(library, "cuInit"))(0));
+    Look2 look = (Look2)dlsym(library, "cuGetProcAddress_v2");
+    OK(look("cuMemPrefetchAsync", &found, 13000, 0, &status));
+    EXPECT(found == dlsym(library, "cuMemPrefetchAsync_v2"));
+    OK(look("cuEventElapsedTime", &found, 13000, 0, &status));
+    EXPECT(found == dlsym(library, "cuEventElapsedTime_v2"));
+    OK(look("cuMemAdvise", &found, 12000, 0, &status));
+    EXPECT(found != NULL && found != dlsym(library, "cuMemAdvise_v2"));
+    OK(look("cuCtxCreate", &found, 13000, 0, &status));
+    EXPECT(found == dlsym(library, "cuCtxCreate_v4"));
+    CUresult (*make)(CUcontext *, CUctxCreateParams *, unsigned, CUdevice) =
+        (CUresult (*)(CUcontext *, CUctxCreateParams *, unsigned,
+                      CUdevice))found;
+    OK(make(&context_made, NULL, 0, 0));
+    OK(((CUresult (*)(CUcontext))dlsym(library, "cuCtxDestroy_v2"))(
+        context_made));
+}
+
 static void trap(void) {
     open_library();
     ((void (*)(void))dlsym(library, getenv("NAME")))();
@@ -78,6 +110,8 @@ static const Case cases[] = {
     {"12.0 names", names_and_version, 0, "GENERATION=12000"},
     {"12.4 names", names_and_version, 0, "GENERATION=12040"},
     {"12.9 names", names_and_version, 0, "GENERATION=12090"},
+    {"13.0 names", names_and_version, 0, "GENERATION=13000"},
+    {"13.0 addresses", newest_addresses, 0, "GENERATION=13000"},
     {"12.0 addresses", addresses_by_name, 0, "GENERATION=12000"},
     {"12.9 addresses", addresses_by_name, 0, "GENERATION=12090"},
     {"trap", trap, ABORTS, "GENERATION=11020 NAME=cuMemAlloc"},

@@ -86,7 +86,7 @@ func TestReasonsWhyThereIsNoCUDA(t *testing.T) {
 
 // Those who ask and the driver see the same devices, with every generation of drivers.
 func TestSurveyIsWhatTheDriverSees(t *testing.T) {
-	for _, version := range []string{"11020", "12000", "12040", "12090"} {
+	for _, version := range []string{"11020", "12000", "12040", "12090", "13000"} {
 		t.Run(version, func(t *testing.T) {
 			if !alone(t, cuda.EnvLibrary+"="+generation(version), "SIMCUDA_DEVICES=4", "SIMCUDA_BYTES=1G,2G", "SIMCUDA_OTHER_BYTES=64M") {
 				return
