@@ -31,9 +31,8 @@ func fmgo_model_register(pool C.uint64_t, model *C.char, config *C.ferrum_model_
 		VirtualBytes: uint64(config.virtual_bytes), GuaranteedBytes: uint64(config.guaranteed_bytes),
 		MaxBytes: uint64(config.max_bytes), Priority: int32(config.priority),
 	}
-	if config.reserved != 0 {
-		return fail(device.Errorf(device.CodeInvalidStruct, "capi.model_config",
-			"config->reserved is %d: want 0", uint32(config.reserved)))
+	if settings.GuaranteeMayWait, err = truth("config->guarantee_may_wait", config.guarantee_may_wait); err != nil {
+		return fail(err)
 	}
 	if settings.Unscrubbed, err = truth("config->unscrubbed", config.unscrubbed); err != nil {
 		return fail(err)
@@ -137,6 +136,7 @@ func fmgo_model_get_info(pool C.uint64_t, model *C.char, out *C.ferrum_model_inf
 	out.parked_pages = C.uint64_t(stats.ParkedPages)
 	out.cached_bytes = C.uint64_t(stats.CachedBytes)
 	out.guaranteed_bytes = C.uint64_t(stats.GuaranteedBytes)
+	out.requested_guarantee_bytes = C.uint64_t(stats.RequestedGuaranteeBytes)
 	out.max_bytes = C.uint64_t(stats.MaxBytes)
 	out.available_bytes = C.uint64_t(stats.AvailableBytes)
 	out.largest_free_run_bytes = C.uint64_t(stats.LargestFreeRunBytes)
@@ -169,10 +169,18 @@ func fmgo_model_set_limits(pool C.uint64_t, model *C.char, limits *C.ferrum_mode
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.ModelSetLimits(ref, vmm.ModelLimits{
+	settings := vmm.ModelLimits{
 		GuaranteedBytes: uint64(limits.guaranteed_bytes), MaxBytes: uint64(limits.max_bytes),
 		Priority: int32(limits.priority),
-	}))
+	}
+	if limits.reserved != 0 {
+		return fail(device.Errorf(device.CodeInvalidStruct, "capi.model_limits",
+			"limits->reserved is %d: want 0", uint32(limits.reserved)))
+	}
+	if settings.GuaranteeMayWait, err = truth("limits->guarantee_may_wait", limits.guarantee_may_wait); err != nil {
+		return fail(err)
+	}
+	return done(lib.ModelSetLimits(ref, settings))
 }
 
 //export fmgo_model_reclaim_callback_add

@@ -2373,14 +2373,17 @@ typedef struct ferrum_model_config {
     /** Address space, rounded up to whole pages; not 0. */
     uint64_t virtual_bytes;
     /** What is kept of the limit for this model, rounded up to whole pages. The
-     *  guarantees of all models together are within the limit. */
+     *  guarantees of all models together are within the limit, and each is backed by
+     *  pages that no other model uses or is guaranteed. */
     uint64_t guaranteed_bytes;
     /** What the model may have at most, in whole pages; 0: no bound of its own. */
     uint64_t max_bytes;
     /** Its pages may go to another model that is unscrubbed as well without being
      *  made zeros (1). */
     uint32_t unscrubbed;
-    uint32_t reserved;
+    /** What is not backed of guaranteed_bytes waits, and becomes effective as pages come
+     *  back, before allocations that stand in line get them (1); or the call fails (0). */
+    uint32_t guarantee_may_wait;
 } ferrum_model_config;
 
 /* clang-format off */
@@ -2397,7 +2400,9 @@ typedef struct ferrum_model_config {
  *         FERRUM_ERROR_INVALID_ARGUMENT for an id that is none;
  *         FERRUM_ERROR_INVALID_SIZE and FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY for
  *         its address space; FERRUM_ERROR_INVALID_CONFIG for guarantees above the
- *         limit, or a guarantee above the model's own maximum or address space.
+ *         limit, or a guarantee above the model's own maximum or address space;
+ *         FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, with how much is backed, for a guarantee
+ *         that is not and may not wait: nobody's present guarantee is weakened for it.
  */
 FERRUM_API ferrum_status
 ferrum_shared_pool_register_model(ferrum_shared_pool pool, const char *model,
@@ -2533,6 +2538,7 @@ typedef struct ferrum_model_info {
     uint64_t parked_pages;
     /** Memory that the model had last and nobody uses now. */
     uint64_t cached_bytes;
+    /** Its guarantee that is in effect. */
     uint64_t guaranteed_bytes;
     /** 0: no bound of its own. */
     uint64_t max_bytes;
@@ -2570,10 +2576,12 @@ typedef struct ferrum_model_info {
     uint64_t wake_ns;
     uint64_t sleep_failures;
     uint64_t wake_failures;
+    /** The guarantee that it asked for: what is above guaranteed_bytes waits for pages. */
+    uint64_t requested_guarantee_bytes;
 } ferrum_model_info;
 
 /* clang-format off */
-#define FERRUM_MODEL_INFO_INIT {(uint32_t)sizeof(ferrum_model_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_MODEL_INFO_INIT {(uint32_t)sizeof(ferrum_model_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /** Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one. */
@@ -2586,17 +2594,22 @@ typedef struct ferrum_model_limits {
     int32_t priority;
     uint64_t guaranteed_bytes;
     uint64_t max_bytes;
+    uint32_t guarantee_may_wait;
+    uint32_t reserved;
 } ferrum_model_limits;
 
 /* clang-format off */
-#define FERRUM_MODEL_LIMITS_INIT {(uint32_t)sizeof(ferrum_model_limits), 0, 0, 0}
+#define FERRUM_MODEL_LIMITS_INIT {(uint32_t)sizeof(ferrum_model_limits), 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**
  * Changes guarantee, maximum and priority of a model, all of them or none, while
- * it and others run. What is mapped stays.
+ * it and others run. What is mapped stays. A guarantee that is raised keeps what of it
+ * is in effect.
  *
  * @param limits  required; fields as in ferrum_model_config.
+ * @return FERRUM_ERROR_INVALID_CONFIG and FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY as
+ *         ferrum_shared_pool_register_model; FERRUM_ERROR_MODEL_NOT_FOUND.
  */
 FERRUM_API ferrum_status
 ferrum_shared_pool_set_model_limits(ferrum_shared_pool pool, const char *model,
@@ -2656,10 +2669,11 @@ FERRUM_API ferrum_status ferrum_shared_pool_models_json(ferrum_shared_pool pool,
 /**
  * Changes the limit of all models together while they run; 0: what the device
  * has. What is mapped stays, and free pages above the limit go back to the device,
- * as with ferrum_vpool_set_limit.
+ * as with ferrum_vpool_set_limit. Below what the models use or are guaranteed, one that
+ * stays within its guarantee may have to wait until those above theirs have given.
  *
- * @return FERRUM_ERROR_INVALID_CONFIG for less than the models are guaranteed, or
- *         than a page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the
+ * @return FERRUM_ERROR_INVALID_CONFIG for less than the models have asked to be
+ *         guaranteed, or than a page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the
  *         device has.
  */
 FERRUM_API ferrum_status ferrum_shared_pool_set_limit(ferrum_shared_pool pool,

@@ -14,6 +14,13 @@ import (
 // asks. Limits move while pages are in use. When more is in use than a new limit
 // allows, nothing is taken away: what may be had is 0 until enough came back.
 //
+// A guarantee is given only as far as pages back it that nobody else uses or is
+// guaranteed (backed): what the models use or are guaranteed, whichever is more, stays
+// within the limit, so a new guarantee never weakens one that is there. What a model
+// asked for beyond that waits, if it said so, and becomes effective as pages come back:
+// the highest priority first, of one priority the one that was registered first, and all
+// of them before the allocations that stand in line.
+//
 // When pages are short, the models above their guarantee are asked to give: the
 // lowest priority first, of one priority the one that is furthest above its
 // guarantee, of those the one that was registered first. Nobody is asked for more
@@ -25,9 +32,10 @@ const noBound = uint64(math.MaxUint64)
 
 // share is one model's part of a shared pool.
 type share struct {
-	// guaranteed is kept free for the model, most is what it may have at most.
-	guaranteed, most uint64
-	priority         int32
+	// guaranteed is kept free for the model, most is what it may have at most. asked is
+	// the guarantee that was asked for: what is above guaranteed waits for pages.
+	guaranteed, asked, most uint64
+	priority                int32
 	// order counts registrations.
 	order uint64
 	// used is what the model has: mapped, retiring, or on its way to be mapped.
@@ -56,36 +64,80 @@ func (s *share) within(pages uint64) bool { return pages <= s.unused() }
 // value allows nothing. Its owner's lock guards it.
 type quota struct {
 	limit uint64
-	// used, guaranteed and unused are sums over the shares.
-	used, guaranteed, unused uint64
-	shares                   []*share
-	registered               uint64
+	// used, guaranteed, asked and unused are sums over the shares.
+	used, guaranteed, asked, unused uint64
+	shares                          []*share
+	registered                      uint64
 }
 
-// bounds are the settings of a share.
+// bounds are the settings of a share; guaranteed is what is asked for.
 type bounds struct {
 	guaranteed, most uint64
 	priority         int32
 }
 
-// guaranteesWith is the sum of the guarantees if s, which may be new, had so many
-// pages; false: that overflows.
+// guaranteesWith is the sum of the guarantees that were asked for if s, which may be
+// new, had so many pages; false: that overflows.
 func (q *quota) guaranteesWith(s *share, guaranteed uint64) (uint64, bool) {
-	others := q.guaranteed
+	others := q.asked
 	if s != nil {
-		others -= s.guaranteed
+		others -= s.asked
 	}
 	sum := others + guaranteed
 	return sum, sum >= others
 }
 
-// add registers a share. The caller has seen that its guarantee fits.
+// backed is how much the guarantee of a share, which may be new, can be now, if so much
+// is asked for: its own present guarantee and what it uses are, and beyond that pages
+// that nobody else uses or is guaranteed.
+func (q *quota) backed(s *share, asked uint64) uint64 {
+	if s == nil {
+		s = &share{}
+	}
+	others := q.used - s.used + q.unused - s.unused()
+	return min(asked, max(q.limit-min(others, q.limit), s.used, s.guaranteed))
+}
+
+// grow makes guarantees effective that waited for pages, as far as there are any now.
+func (q *quota) grow() {
+	if q.asked == q.guaranteed {
+		return
+	}
+	var waiting []*share
+	for _, s := range q.shares {
+		if s.asked > s.guaranteed {
+			waiting = append(waiting, s)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *share) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.order, b.order))
+	})
+	for _, s := range waiting {
+		q.guarantee(s, q.backed(s, s.asked))
+	}
+}
+
+// guarantee gives a share another guarantee.
+func (q *quota) guarantee(s *share, pages uint64) {
+	before := s.unused()
+	q.guaranteed += pages - s.guaranteed
+	s.guaranteed = pages
+	q.unused += s.unused() - before
+}
+
+// setLimit changes the limit.
+func (q *quota) setLimit(pages uint64) {
+	q.limit = pages
+	q.grow()
+}
+
+// add registers a share. The caller has seen that what it asks for fits beside the
+// others; what is not backed waits.
 func (q *quota) add(b bounds) *share {
-	s := &share{guaranteed: b.guaranteed, most: b.most, priority: b.priority, order: q.registered}
+	s := &share{order: q.registered}
 	q.registered++
 	q.shares = append(q.shares, s)
-	q.guaranteed += s.guaranteed
-	q.unused += s.unused()
+	q.change(s, b)
 	return s
 }
 
@@ -96,12 +148,12 @@ func (q *quota) remove(s *share) {
 	q.change(s, bounds{most: s.most, priority: s.priority})
 }
 
-// change gives a share other bounds. The caller has seen that the guarantee fits.
+// change gives a share other bounds, as add.
 func (q *quota) change(s *share, b bounds) {
-	q.guaranteed += b.guaranteed - s.guaranteed
-	before := s.unused()
-	s.guaranteed, s.most, s.priority = b.guaranteed, b.most, b.priority
-	q.unused += s.unused() - before
+	q.asked += b.guaranteed - s.asked
+	s.asked, s.most, s.priority = b.guaranteed, b.most, b.priority
+	q.guarantee(s, q.backed(s, b.guaranteed))
+	q.grow()
 }
 
 // over is how many pages too many it would be for the limit if the share had so many
@@ -137,6 +189,7 @@ func (q *quota) charge(s *share, pages uint64) {
 	s.used += pages
 	q.used += pages
 	q.unused += s.unused() - before
+	q.grow()
 }
 
 // discharge takes pages out that are not in use any more.
@@ -146,6 +199,7 @@ func (q *quota) discharge(s *share, pages uint64) {
 	s.unbook(pages)
 	q.used -= pages
 	q.unused += s.unused() - before
+	q.grow()
 }
 
 // givers is who is asked to give, in this order.

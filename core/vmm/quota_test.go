@@ -11,19 +11,89 @@ import (
 type naiveQuota struct {
 	limit  uint64
 	shares []*naiveShare
+	// acted is whose settings the last step changed; limited says that it was the limit
+	// that it changed.
+	acted   *naiveShare
+	limited bool
+	// wasSettled and before are what was so before the last step.
+	wasSettled bool
+	before     map[*naiveShare]uint64
 }
 
+// naiveShare has the guarantee that was asked for in its bounds, and what of it is in
+// effect.
 type naiveShare struct {
 	real *share
 	bounds
-	used uint64
+	asked, used uint64
 }
 
-func (n *naiveQuota) guaranteed() (sum uint64) {
+func (n *naiveQuota) sum(of func(*naiveShare) uint64) (sum uint64) {
 	for _, s := range n.shares {
-		sum += s.guaranteed
+		sum += of(s)
 	}
 	return sum
+}
+
+func (n *naiveQuota) guaranteed() uint64 {
+	return n.sum(func(s *naiveShare) uint64 { return s.guaranteed })
+}
+
+func (n *naiveQuota) askedFor() uint64 {
+	return n.sum(func(s *naiveShare) uint64 { return s.asked })
+}
+
+// raise makes a guarantee effective page by page, as far as it was asked for and either
+// the share uses the page or nobody uses it or is guaranteed it.
+func (n *naiveQuota) raise(s *naiveShare) {
+	for s.guaranteed < s.asked {
+		s.guaranteed++
+		if s.guaranteed > s.used && !n.settled() {
+			s.guaranteed--
+			return
+		}
+	}
+}
+
+// raiseAll has all guarantees that wait grow, in their order.
+func (n *naiveQuota) raiseAll() {
+	for priority := int32(1); priority >= -1; priority-- {
+		for _, s := range n.shares {
+			if s.priority == priority {
+				n.raise(s)
+			}
+		}
+	}
+}
+
+// ask gives a share other bounds.
+func (n *naiveQuota) ask(s *naiveShare, b bounds) {
+	s.asked, s.most, s.priority = b.guaranteed, b.most, b.priority
+	s.guaranteed = min(s.guaranteed, s.asked)
+	n.raise(s)
+	n.acted = s
+}
+
+// holds is what no step may break.
+func (n *naiveQuota) holds(t *rapid.T) {
+	require.LessOrEqual(t, n.guaranteed(), n.limit)
+	for _, s := range n.shares {
+		require.LessOrEqual(t, s.guaranteed, s.asked)
+		if s != n.acted {
+			require.GreaterOrEqual(t, s.guaranteed, n.before[s], "nobody else's guarantee is lowered")
+		}
+		if n.settled() {
+			require.GreaterOrEqual(t, n.available(s), s.guaranteed-min(s.used, s.guaranteed), "a guarantee is there at once")
+		}
+	}
+	if n.wasSettled && !n.limited {
+		require.True(t, n.settled(), "only a lower limit takes away what backs guarantees")
+	}
+	n.wasSettled, n.limited, n.acted = n.settled(), false, nil
+	n.before = map[*naiveShare]uint64{}
+	for _, s := range n.shares {
+		n.before[s] = s.guaranteed
+	}
 }
 
 // available is the limit less what is in use and what the others are still owed.
@@ -87,17 +157,22 @@ func TestQuotaIsTheSumOfItsShares(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"limit": func(t *rapid.T) {
-				if limit := few.Draw(t, "limit") * 3; limit >= naive.guaranteed() {
-					naive.limit, real.limit = limit, limit
+				if limit := few.Draw(t, "limit") * 3; limit >= naive.askedFor() {
+					naive.limit, naive.limited = limit, true
+					real.setLimit(limit)
 				}
 			},
 			"add": func(t *rapid.T) {
 				b := drawBounds()
 				sum, ok := real.guaranteesWith(nil, b.guaranteed)
 				require.True(t, ok)
-				require.Equal(t, naive.guaranteed()+b.guaranteed, sum)
+				require.Equal(t, naive.askedFor()+b.guaranteed, sum)
 				if sum <= naive.limit {
-					naive.shares = append(naive.shares, &naiveShare{real: real.add(b), bounds: b})
+					backed := real.backed(nil, b.guaranteed)
+					s := &naiveShare{real: real.add(b)}
+					naive.shares = append(naive.shares, s)
+					naive.ask(s, b)
+					require.Equal(t, s.guaranteed, backed)
 				}
 			},
 			"remove": func(t *rapid.T) {
@@ -113,10 +188,12 @@ func TestQuotaIsTheSumOfItsShares(t *testing.T) {
 					return
 				}
 				sum, _ := real.guaranteesWith(s.real, b.guaranteed)
-				require.Equal(t, naive.guaranteed()-s.guaranteed+b.guaranteed, sum)
+				require.Equal(t, naive.askedFor()-s.asked+b.guaranteed, sum)
 				if sum <= naive.limit {
+					backed := real.backed(s.real, b.guaranteed)
 					real.change(s.real, b)
-					s.bounds = b
+					naive.ask(s, b)
+					require.Equal(t, s.guaranteed, backed)
 				}
 			},
 			"take": func(t *rapid.T) {
@@ -140,7 +217,11 @@ func TestQuotaIsTheSumOfItsShares(t *testing.T) {
 					s.used -= pages
 				}
 			},
-			"": func(t *rapid.T) { sameQuota(t, naive, real) },
+			"": func(t *rapid.T) {
+				naive.raiseAll()
+				naive.holds(t)
+				sameQuota(t, naive, real)
+			},
 		})
 	})
 }
@@ -161,6 +242,7 @@ func sameQuota(t *rapid.T, naive *naiveQuota, real *quota) {
 	for _, s := range naive.shares {
 		used += s.used
 		require.Equal(t, s.used, s.real.used)
+		require.Equal(t, []uint64{s.asked, s.guaranteed}, []uint64{s.real.asked, s.real.guaranteed})
 		require.Equal(t, naive.available(s), real.available(s.real))
 		require.GreaterOrEqual(t, real.reach(s.real), min(s.guaranteed, s.most))
 		require.LessOrEqual(t, real.reach(s.real), min(naive.limit, s.most))

@@ -102,7 +102,8 @@ func (s *Shared) limitPages(limitBytes uint64) uint64 {
 // SetLimit changes the limit of all models together while they run; 0: the
 // device's capacity. Below what is in use nothing live is taken: free pages above
 // it go at once, and who asks for more waits for others to give, or fails. Errors:
-// CodeInvalidConfig for less than the sum of the guarantees or than a page,
+// CodeInvalidConfig for less than the sum of the guarantees, with those that wait for
+// pages, or than a page,
 // CodeOutOfPhysicalMemory for more than the device has.
 func (s *Shared) SetLimit(limitBytes uint64) error {
 	const op = "set_limit"
@@ -114,14 +115,15 @@ func (s *Shared) SetLimit(limitBytes uint64) error {
 	pages := s.limitPages(limitBytes)
 	s.mu.Lock()
 	err := s.checkOpen(op)
-	if err == nil && pages < max(s.quota.guaranteed, 1) {
+	if err == nil && pages < max(s.quota.asked, 1) {
 		err = s.fault(device.CodeInvalidConfig, op,
 			"limit_bytes %d is %d pages of %d bytes: less than one, or than the %d that models are guaranteed",
-			limitBytes, pages, s.pageBytes, s.quota.guaranteed)
+			limitBytes, pages, s.pageBytes, s.quota.asked)
 	}
 	raised := pages >= s.quota.limit
 	if err == nil && !raised {
-		s.quota.limit, s.limitBytes = pages, limitBytes
+		s.quota.setLimit(pages)
+		s.limitBytes = limitBytes
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -133,7 +135,8 @@ func (s *Shared) SetLimit(limitBytes uint64) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.quota.limit, s.limitBytes = pages, limitBytes
+	s.quota.setLimit(pages)
+	s.limitBytes = limitBytes
 	s.stage.serve()
 	return nil
 }

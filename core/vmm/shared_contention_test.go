@@ -374,7 +374,8 @@ func TestLimitsMoveWhileModelsRun(t *testing.T) {
 	wait.Wait()
 	r.Remove(false)
 
-	require.NoError(t, p.shared.SetModelLimits("b", ModelLimits{GuaranteedBytes: 8 * page, Priority: 3}))
+	require.NoError(t, p.shared.SetModelLimits("b", ModelLimits{GuaranteedBytes: 8 * page, Priority: 3, GuaranteeMayWait: true}))
+	require.Equal(t, 2*page, b.Stats().GuaranteedBytes, "a uses what would back more")
 	short(t, a, 1, 0)
 	require.ErrorIs(t, p.shared.SetLimit(11*page), device.CodeInvalidConfig, "4 and 8 are guaranteed")
 	free(t, a, kept)

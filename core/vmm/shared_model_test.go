@@ -29,12 +29,14 @@ type naiveShared struct {
 }
 
 type naiveModel struct {
-	real     *Model
-	limits   ModelLimits
-	ranges   []naiveRange
-	retiring []run
-	willing  bool
-	failures uint64
+	real   *Model
+	limits ModelLimits
+	// effective is the pages of its guarantee that are in effect.
+	effective uint64
+	ranges    []naiveRange
+	retiring  []run
+	willing   bool
+	failures  uint64
 }
 
 type naiveRange struct{ offset, size uint64 }
@@ -72,7 +74,35 @@ func (m *naiveModel) used() (used uint64) {
 
 func (m *naiveModel) owed() uint64 { return m.guaranteed() - min(m.used(), m.guaranteed()) }
 
-func (m *naiveModel) guaranteed() uint64 { return m.limits.GuaranteedBytes / page }
+func (m *naiveModel) guaranteed() uint64 { return m.effective }
+
+// asked is the guarantee that was asked for.
+func (m *naiveModel) asked() uint64 { return m.limits.GuaranteedBytes / page }
+
+// committed is what the models use or are guaranteed, whichever is more.
+func (n *naiveShared) committed() uint64 {
+	return n.sum(func(m *naiveModel) uint64 { return max(m.used(), m.guaranteed()) })
+}
+
+// raise has a guarantee grow page by page as far as it was asked for and pages back it.
+func (n *naiveShared) raise(m *naiveModel) {
+	for m.effective < m.asked() {
+		m.effective++
+		if m.effective > m.used() && n.committed() > n.limit {
+			m.effective--
+			return
+		}
+	}
+}
+
+// raiseAll has the guarantees that wait grow: the highest priority first.
+func (n *naiveShared) raiseAll() {
+	order := slices.Clone(n.models)
+	slices.SortStableFunc(order, func(a, b *naiveModel) int { return cmp.Compare(b.limits.Priority, a.limits.Priority) })
+	for _, m := range order {
+		n.raise(m)
+	}
+}
 
 func (m *naiveModel) excess() uint64 { return m.used() - min(m.used(), m.guaranteed()) }
 
@@ -126,6 +156,7 @@ func (n *naiveShared) admit(m *naiveModel, pages uint64) bool {
 	ask := !n.blocked.Load()
 	if over := m.used() + pages; over > m.most() && ask {
 		m.give(over - m.most())
+		n.raiseAll()
 	}
 	if m.used()+pages > m.most() {
 		return false
@@ -142,11 +173,18 @@ func (n *naiveShared) admit(m *naiveModel, pages uint64) bool {
 	})
 	for _, giver := range order {
 		giver.give(min(n.missing(m, pages), giver.excess()))
+		n.raiseAll()
 		if n.missing(m, pages) == 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// notBacked is the refusal of a guarantee of which so many pages are backed.
+func notBacked(t *rapid.T, err error, pages uint64) {
+	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
+	require.ErrorContains(t, err, "pages back "+text(pages*page)+" of them")
 }
 
 func (n *naiveShared) pick(t *rapid.T) *naiveModel {
@@ -161,24 +199,29 @@ func (n *naiveShared) register(t *rapid.T) {
 	m := &naiveModel{willing: rapid.Bool().Draw(t, "willing"), limits: n.drawLimits(t)}
 	c := ModelConfig{
 		VirtualBytes: spacePages * page, GuaranteedBytes: m.limits.GuaranteedBytes, MaxBytes: m.limits.MaxBytes,
-		Priority: m.limits.Priority,
+		Priority: m.limits.Priority, GuaranteeMayWait: m.limits.GuaranteeMayWait,
 	}
 	real, err := n.shared.Register(id, c)
 	exists := slices.ContainsFunc(n.models, func(other *naiveModel) bool { return other.real.id == id })
 	switch {
-	case m.guaranteed() > m.most():
+	case m.asked() > m.most():
 		require.ErrorIs(t, err, device.CodeInvalidConfig)
 		return
 	case exists:
 		require.ErrorIs(t, err, device.CodeModelAlreadyExists)
 		return
-	case n.sum((*naiveModel).guaranteed)+m.guaranteed() > n.limit:
+	case n.sum((*naiveModel).asked)+m.asked() > n.limit:
 		require.ErrorIs(t, err, device.CodeInvalidConfig)
+		return
+	}
+	n.models = append(n.models, m)
+	if n.raise(m); m.effective < m.asked() && !m.limits.GuaranteeMayWait {
+		n.models = n.models[:len(n.models)-1]
+		notBacked(t, err, m.effective)
 		return
 	}
 	require.NoError(t, err)
 	m.real = real
-	n.models = append(n.models, m)
 	if !m.willing {
 		return
 	}
@@ -201,7 +244,10 @@ func (n *naiveShared) callback(m *naiveModel, needed uint64) (freed uint64) {
 
 func (n *naiveShared) drawLimits(t *rapid.T) ModelLimits {
 	few := rapid.Uint64Range(0, 6)
-	l := ModelLimits{GuaranteedBytes: few.Draw(t, "guaranteed") * page, Priority: rapid.Int32Range(0, 2).Draw(t, "priority")}
+	l := ModelLimits{
+		GuaranteedBytes: few.Draw(t, "guaranteed") * page, Priority: rapid.Int32Range(0, 2).Draw(t, "priority"),
+		GuaranteeMayWait: rapid.Bool().Draw(t, "may wait"),
+	}
 	if most := few.Draw(t, "most"); most > 0 {
 		l.MaxBytes = most * 3 * page
 	}
@@ -305,7 +351,7 @@ func (n *naiveShared) finish(*rapid.T) {
 func (n *naiveShared) setLimit(t *rapid.T) {
 	limit := rapid.Uint64Range(1, 40).Draw(t, "limit")
 	err := n.shared.SetLimit(limit * page)
-	if limit < n.sum((*naiveModel).guaranteed) {
+	if limit < n.sum((*naiveModel).asked) {
 		require.ErrorIs(t, err, device.CodeInvalidConfig)
 		return
 	}
@@ -318,18 +364,25 @@ func (n *naiveShared) setLimit(t *rapid.T) {
 func (n *naiveShared) setModel(t *rapid.T) {
 	m, l := n.pick(t), n.drawLimits(t)
 	err := n.shared.SetModelLimits(m.real.id, l)
-	changed := &naiveModel{limits: l}
-	if changed.guaranteed() > changed.most() ||
-		n.sum((*naiveModel).guaranteed)-m.guaranteed()+changed.guaranteed() > n.limit {
+	old := *m
+	m.limits, m.effective = l, min(old.effective, l.GuaranteedBytes/page)
+	n.raise(m)
+	switch {
+	case m.asked() > m.most() || n.sum((*naiveModel).asked) > n.limit:
+		*m = old
 		require.ErrorIs(t, err, device.CodeInvalidConfig)
-		return
+	case m.effective < m.asked() && !l.GuaranteeMayWait:
+		backed := m.effective
+		*m = old
+		notBacked(t, err, backed)
+	default:
+		require.NoError(t, err)
 	}
-	require.NoError(t, err)
-	m.limits = l
 }
 
 func (n *naiveShared) compare(t *rapid.T) {
 	n.shared.physical.Land()
+	n.raiseAll()
 	require.NoError(t, n.audit())
 	stats := n.shared.Stats()
 	require.EqualValues(t, n.sum((*naiveModel).used)*page, stats.PhysicalBytes)
@@ -340,6 +393,7 @@ func (n *naiveShared) compare(t *rapid.T) {
 		require.Equal(t, m.real.id, each.ID)
 		require.Equal(t, m.used()*page, each.PhysicalBytes)
 		require.Equal(t, m.failures, each.Failures)
+		require.Equal(t, []uint64{m.guaranteed() * page, m.asked() * page}, []uint64{each.GuaranteedBytes, each.RequestedGuaranteeBytes})
 		have := n.limit - min(n.missing(m, n.limit), n.limit)
 		require.Equal(t, min(have, m.most()-min(m.used(), m.most()))*page, each.AvailableBytes)
 		require.Equal(t, m.limits.Priority, each.Priority)

@@ -1,6 +1,7 @@
 package vmm
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,8 +16,12 @@ type ModelConfig struct {
 	// over the models may be above the limit of the pool.
 	VirtualBytes uint64
 	// GuaranteedBytes of the limit are kept free for the model, rounded up to whole
-	// pages. The guarantees of all models together are within the limit.
+	// pages. The guarantees of all models together are within the limit, and pages back
+	// each that no other model uses or is guaranteed.
 	GuaranteedBytes uint64
+	// GuaranteeMayWait takes a guarantee that is not backed yet: what lacks becomes
+	// effective as pages come back.
+	GuaranteeMayWait bool
 	// MaxBytes is what the model may have at most, in whole pages; 0: no bound of
 	// its own.
 	MaxBytes uint64
@@ -31,13 +36,16 @@ type ModelConfig struct {
 
 // ModelLimits are the settings of a model that can be changed while it runs.
 type ModelLimits struct {
-	GuaranteedBytes uint64
-	MaxBytes        uint64
-	Priority        int32
+	GuaranteedBytes  uint64
+	MaxBytes         uint64
+	Priority         int32
+	GuaranteeMayWait bool
 }
 
 func (c ModelConfig) limits() ModelLimits {
-	return ModelLimits{GuaranteedBytes: c.GuaranteedBytes, MaxBytes: c.MaxBytes, Priority: c.Priority}
+	return ModelLimits{
+		GuaranteedBytes: c.GuaranteedBytes, MaxBytes: c.MaxBytes, Priority: c.Priority, GuaranteeMayWait: c.GuaranteeMayWait,
+	}
 }
 
 // bounds are limits in pages, of a model with so much address space.
@@ -63,16 +71,35 @@ func (s *Shared) bounds(op, id string, l ModelLimits, virtualBytes uint64) (boun
 	return b, nil
 }
 
-// checkGuarantees says whether a guarantee fits beside those of the other models.
-// The caller holds mu.
+// checkGuarantees says whether a guarantee fits beside those of the other models, and
+// pages back it if it may not wait for them. The caller holds mu.
 func (s *Shared) checkGuarantees(op, id string, of *share, l ModelLimits, b bounds) error {
-	sum, ok := s.quota.guaranteesWith(of, b.guaranteed)
-	if ok && sum <= s.quota.limit {
+	q := &s.quota
+	sum, ok := q.guaranteesWith(of, b.guaranteed)
+	if !ok || sum > q.limit {
+		return s.fault(device.CodeInvalidConfig, op,
+			"model %q: guaranteed_bytes %d: the guarantees of all models would be above the limit of %d bytes, of which %d are guaranteed now",
+			id, l.GuaranteedBytes, s.bytes(q.limit), s.bytes(q.asked))
+	}
+	backed := q.backed(of, b.guaranteed)
+	if backed == b.guaranteed || l.GuaranteeMayWait {
 		return nil
 	}
-	return s.fault(device.CodeInvalidConfig, op,
-		"model %q: guaranteed_bytes %d: the guarantees of all models would be above the limit of %d bytes, of which %d are guaranteed now",
-		id, l.GuaranteedBytes, s.bytes(s.quota.limit), s.bytes(s.quota.guaranteed))
+	return s.fault(device.CodeOutOfPhysicalMemory, op,
+		"model %q: guaranteed_bytes %d: pages back %d of them, the others are used by other models; of the limit of %d bytes %d are in use, and %d more are guaranteed",
+		id, l.GuaranteedBytes, s.bytes(backed), s.bytes(q.limit), s.bytes(q.used), s.bytes(q.unused)).OfModel(id).
+		Stating(device.FactRequestedBytes, l.GuaranteedBytes).Stating(device.FactAvailableBytes, s.bytes(backed))
+}
+
+// landing tries again, when pages lack for a guarantee, once the ranges have landed of
+// which the work is done.
+func (s *Shared) landing(try func() error) error {
+	err := try()
+	if errors.Is(err, device.CodeOutOfPhysicalMemory) {
+		s.physical.Land()
+		err = try()
+	}
+	return err
 }
 
 // Register adds a model, with address space of its own and nothing in it. It takes
@@ -80,10 +107,16 @@ func (s *Shared) checkGuarantees(op, id string, of *share, l ModelLimits, b boun
 // CodeInvalidArgument for an id that is empty, longer than MaxNameBytes, or not UTF-8 without NUL,
 // CodeInvalidSize for an address space of 0 or one that overflows,
 // CodeOutOfVirtualMemory when it cannot be had, CodeInvalidConfig for limits that
-// contradict each other or guarantees above the pool's limit.
+// contradict each other or guarantees above the pool's limit, CodeOutOfPhysicalMemory,
+// with how much of it is backed, for a guarantee that may not wait for pages and that
+// others' use leaves too few for.
 func (s *Shared) Register(id string, c ModelConfig) (*Model, error) {
 	const op = "register"
-	m, err := s.enroll(op, id, c)
+	var m *Model
+	err := s.landing(func() (err error) {
+		m, err = s.enroll(op, id, c)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -158,10 +191,14 @@ func (s *Shared) strike(m *Model) {
 }
 
 // SetModelLimits changes the guarantee, the maximum and the priority of a model
-// while it and others run. Below what is in use nothing is taken. Errors:
-// CodeModelNotFound, CodeInvalidConfig as for Register; then nothing has changed.
+// while it and others run. Below what is in use nothing is taken. A guarantee that is
+// raised keeps what of it is in effect. Errors: CodeModelNotFound, CodeInvalidConfig and
+// CodeOutOfPhysicalMemory as for Register; then nothing has changed.
 func (s *Shared) SetModelLimits(id string, l ModelLimits) error {
-	const op = "set_model_limits"
+	return s.landing(func() error { return s.setModelLimits("set_model_limits", id, l) })
+}
+
+func (s *Shared) setModelLimits(op, id string, l ModelLimits) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, err := s.findLocked(op, id)

@@ -9,10 +9,12 @@ type ModelStats struct {
 	ID string `json:"id"`
 	Stats
 	// GuaranteedBytes and MaxBytes are in whole pages; MaxBytes 0: no bound of its
-	// own.
-	GuaranteedBytes uint64 `json:"guaranteed_bytes"`
-	MaxBytes        uint64 `json:"max_bytes"`
-	Priority        int32  `json:"priority"`
+	// own. RequestedGuaranteeBytes is the guarantee that was asked for: what of it is
+	// not in GuaranteedBytes waits for pages.
+	GuaranteedBytes         uint64 `json:"guaranteed_bytes"`
+	RequestedGuaranteeBytes uint64 `json:"requested_guarantee_bytes"`
+	MaxBytes                uint64 `json:"max_bytes"`
+	Priority                int32  `json:"priority"`
 	// CachedBytes is the memory that the model had last and nobody uses now: ready
 	// for the model as it is, and for others once it is zeros.
 	CachedBytes uint64 `json:"cached_bytes"`
@@ -100,7 +102,8 @@ func (s *Shared) tryStats() (stats SharedStats, ok bool) {
 func (m *Model) stats() ModelStats {
 	s, share := m.shared, m.share
 	stats := ModelStats{
-		ID: m.id, Stats: m.space.statsLocked(), GuaranteedBytes: s.bytes(share.guaranteed), Priority: share.priority,
+		ID: m.id, Stats: m.space.statsLocked(), GuaranteedBytes: s.bytes(share.guaranteed),
+		RequestedGuaranteeBytes: s.bytes(share.asked), Priority: share.priority,
 		CachedBytes: s.bytes(m.space.parked.count + uint64(len(m.space.owner.idle))), ModelCounts: m.counts,
 	}
 	if share.most != noBound {

@@ -110,14 +110,16 @@ func TestManyThreadsOnASharedPool(t *testing.T) {
 	others.Go(func() {
 		for i := 0; !over.Load(); i++ {
 			require.NoError(t, c.shared.SetLimit(uint64(60+i%21)*page))
-			require.NoError(t, c.shared.SetModelLimits("1", ModelLimits{GuaranteedBytes: uint64(i%9) * page, Priority: int32(i % 3)}))
+			limits := ModelLimits{GuaranteedBytes: uint64(i%9) * page, Priority: int32(i % 3), GuaranteeMayWait: i%2 == 0}
+			err := c.shared.SetModelLimits("1", limits)
+			require.True(t, err == nil || !limits.GuaranteeMayWait && errors.Is(err, device.CodeOutOfPhysicalMemory), "%v", err)
 		}
 	})
 	for i := range 2 {
 		others.Go(func() {
 			id := fmt.Sprint("guest", i)
 			for !over.Load() {
-				m, err := c.shared.Register(id, ModelConfig{VirtualBytes: 64 * page, GuaranteedBytes: 2 * page, Priority: 1})
+				m, err := c.shared.Register(id, ModelConfig{VirtualBytes: 64 * page, GuaranteedBytes: 2 * page, GuaranteeMayWait: true, Priority: 1})
 				require.NoError(t, err)
 				_, err = c.shared.OnReclaim(id, time.Millisecond, func(uint64) uint64 { return 0 })
 				require.NoError(t, err)

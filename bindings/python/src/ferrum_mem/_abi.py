@@ -1709,13 +1709,16 @@ class ferrum_model_config(ctypes.Structure):
     # Address space, rounded up to whole pages; not 0.
     virtual_bytes: int
     # What is kept of the limit for this model, rounded up to whole pages. The guarantees of all
-    # models together are within the limit.
+    # models together are within the limit, and each is backed by pages that no other model uses or
+    # is guaranteed.
     guaranteed_bytes: int
     # What the model may have at most, in whole pages; 0: no bound of its own.
     max_bytes: int
     # Its pages may go to another model that is unscrubbed as well without being made zeros (1).
     unscrubbed: int
-    reserved: int
+    # What is not backed of guaranteed_bytes waits, and becomes effective as pages come back, before
+    # allocations that stand in line get them (1); or the call fails (0).
+    guarantee_may_wait: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -1724,7 +1727,7 @@ class ferrum_model_config(ctypes.Structure):
         ("guaranteed_bytes", ctypes.c_uint64),
         ("max_bytes", ctypes.c_uint64),
         ("unscrubbed", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
+        ("guarantee_may_wait", ctypes.c_uint32),
     ]
 
     @classmethod
@@ -1798,6 +1801,7 @@ class ferrum_model_info(ctypes.Structure):
     parked_pages: int
     # Memory that the model had last and nobody uses now.
     cached_bytes: int
+    # Its guarantee that is in effect.
     guaranteed_bytes: int
     # 0: no bound of its own.
     max_bytes: int
@@ -1835,6 +1839,8 @@ class ferrum_model_info(ctypes.Structure):
     wake_ns: int
     sleep_failures: int
     wake_failures: int
+    # The guarantee that it asked for: what is above guaranteed_bytes waits for pages.
+    requested_guarantee_bytes: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -1874,6 +1880,7 @@ class ferrum_model_info(ctypes.Structure):
         ("wake_ns", ctypes.c_uint64),
         ("sleep_failures", ctypes.c_uint64),
         ("wake_failures", ctypes.c_uint64),
+        ("requested_guarantee_bytes", ctypes.c_uint64),
     ]
 
     @classmethod
@@ -1891,12 +1898,16 @@ class ferrum_model_limits(ctypes.Structure):
     priority: int
     guaranteed_bytes: int
     max_bytes: int
+    guarantee_may_wait: int
+    reserved: int
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
         ("priority", ctypes.c_int32),
         ("guaranteed_bytes", ctypes.c_uint64),
         ("max_bytes", ctypes.c_uint64),
+        ("guarantee_may_wait", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
     ]
 
     @classmethod
@@ -3342,7 +3353,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_model_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (
         ferrum_model_info,
-        280,
+        288,
         8,
         (
             0,
@@ -3382,9 +3393,10 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
             256,
             264,
             272,
+            280,
         ),
     ),
-    (ferrum_model_limits, 24, 8, (0, 4, 8, 16)),
+    (ferrum_model_limits, 32, 8, (0, 4, 8, 16, 24, 28)),
     (ferrum_shared_pool_info, 96, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88)),
     (ferrum_sleep_config, 48, 8, (0, 4, 8, 16, 24, 32, 40, 44)),
     (ferrum_sleep_report, 4120, 8, (0, 4, 8, 16, 24)),
@@ -4932,7 +4944,8 @@ class Functions:
     # (pool, model, info_out) Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
     ferrum_shared_pool_get_model_info: Callable[..., int]
     # (pool, model, limits) Changes guarantee, maximum and priority of a model, all of them or none,
-    # while it and others run. What is mapped stays.
+    # while it and others run. What is mapped stays. A guarantee that is raised keeps what of it is
+    # in effect.
     ferrum_shared_pool_set_model_limits: Callable[..., int]
     # (pool, info_out) Describes a shared pool.
     ferrum_shared_pool_get_info: Callable[..., int]
@@ -4943,7 +4956,8 @@ class Functions:
     ferrum_shared_pool_models_json: Callable[..., int]
     # (pool, limit_bytes) Changes the limit of all models together while they run; 0: what the
     # device has. What is mapped stays, and free pages above the limit go back to the device, as
-    # with ferrum_vpool_set_limit.
+    # with ferrum_vpool_set_limit. Below what the models use or are guaranteed, one that stays
+    # within its guarantee may have to wait until those above theirs have given.
     ferrum_shared_pool_set_limit: Callable[..., int]
     # (pool, report_out) As ferrum_vpool_compact.
     ferrum_shared_pool_compact: Callable[..., int]

@@ -1889,14 +1889,17 @@ pub struct ferrum_model_config {
     /// Address space, rounded up to whole pages; not 0.
     pub virtual_bytes: u64,
     /// What is kept of the limit for this model, rounded up to whole pages. The
-    /// guarantees of all models together are within the limit.
+    /// guarantees of all models together are within the limit, and each is backed by
+    /// pages that no other model uses or is guaranteed.
     pub guaranteed_bytes: u64,
     /// What the model may have at most, in whole pages; 0: no bound of its own.
     pub max_bytes: u64,
     /// Its pages may go to another model that is unscrubbed as well without being
     /// made zeros (1).
     pub unscrubbed: u32,
-    pub reserved: u32,
+    /// What is not backed of guaranteed_bytes waits, and becomes effective as pages come
+    /// back, before allocations that stand in line get them (1); or the call fails (0).
+    pub guarantee_may_wait: u32,
 }
 
 impl ferrum_model_config {
@@ -1908,7 +1911,7 @@ impl ferrum_model_config {
         guaranteed_bytes: 0,
         max_bytes: 0,
         unscrubbed: 0,
-        reserved: 0,
+        guarantee_may_wait: 0,
     };
 }
 
@@ -1985,6 +1988,7 @@ pub struct ferrum_model_info {
     pub parked_pages: u64,
     /// Memory that the model had last and nobody uses now.
     pub cached_bytes: u64,
+    /// Its guarantee that is in effect.
     pub guaranteed_bytes: u64,
     /// 0: no bound of its own.
     pub max_bytes: u64,
@@ -2022,6 +2026,8 @@ pub struct ferrum_model_info {
     pub wake_ns: u64,
     pub sleep_failures: u64,
     pub wake_failures: u64,
+    /// The guarantee that it asked for: what is above guaranteed_bytes waits for pages.
+    pub requested_guarantee_bytes: u64,
 }
 
 impl ferrum_model_info {
@@ -2064,6 +2070,7 @@ impl ferrum_model_info {
         wake_ns: 0,
         sleep_failures: 0,
         wake_failures: 0,
+        requested_guarantee_bytes: 0,
     };
 }
 
@@ -2081,6 +2088,8 @@ pub struct ferrum_model_limits {
     pub priority: i32,
     pub guaranteed_bytes: u64,
     pub max_bytes: u64,
+    pub guarantee_may_wait: u32,
+    pub reserved: u32,
 }
 
 impl ferrum_model_limits {
@@ -2090,6 +2099,8 @@ impl ferrum_model_limits {
         priority: 0,
         guaranteed_bytes: 0,
         max_bytes: 0,
+        guarantee_may_wait: 0,
+        reserved: 0,
     };
 }
 
@@ -3692,7 +3703,7 @@ const _: () = {
     assert!(offset_of!(ferrum_model_config, guaranteed_bytes) == 16);
     assert!(offset_of!(ferrum_model_config, max_bytes) == 24);
     assert!(offset_of!(ferrum_model_config, unscrubbed) == 32);
-    assert!(offset_of!(ferrum_model_config, reserved) == 36);
+    assert!(offset_of!(ferrum_model_config, guarantee_may_wait) == 36);
     assert!(size_of::<ferrum_model_request>() == 48);
     assert!(align_of::<ferrum_model_request>() == 8);
     assert!(offset_of!(ferrum_model_request, struct_size) == 0);
@@ -3702,7 +3713,7 @@ const _: () = {
     assert!(offset_of!(ferrum_model_request, tag) == 24);
     assert!(offset_of!(ferrum_model_request, asleep_wait_ns) == 32);
     assert!(offset_of!(ferrum_model_request, stream) == 40);
-    assert!(size_of::<ferrum_model_info>() == 280);
+    assert!(size_of::<ferrum_model_info>() == 288);
     assert!(align_of::<ferrum_model_info>() == 8);
     assert!(offset_of!(ferrum_model_info, struct_size) == 0);
     assert!(offset_of!(ferrum_model_info, priority) == 4);
@@ -3741,12 +3752,15 @@ const _: () = {
     assert!(offset_of!(ferrum_model_info, wake_ns) == 256);
     assert!(offset_of!(ferrum_model_info, sleep_failures) == 264);
     assert!(offset_of!(ferrum_model_info, wake_failures) == 272);
-    assert!(size_of::<ferrum_model_limits>() == 24);
+    assert!(offset_of!(ferrum_model_info, requested_guarantee_bytes) == 280);
+    assert!(size_of::<ferrum_model_limits>() == 32);
     assert!(align_of::<ferrum_model_limits>() == 8);
     assert!(offset_of!(ferrum_model_limits, struct_size) == 0);
     assert!(offset_of!(ferrum_model_limits, priority) == 4);
     assert!(offset_of!(ferrum_model_limits, guaranteed_bytes) == 8);
     assert!(offset_of!(ferrum_model_limits, max_bytes) == 16);
+    assert!(offset_of!(ferrum_model_limits, guarantee_may_wait) == 24);
+    assert!(offset_of!(ferrum_model_limits, reserved) == 28);
     assert!(size_of::<ferrum_shared_pool_info>() == 96);
     assert!(align_of::<ferrum_shared_pool_info>() == 8);
     assert!(offset_of!(ferrum_shared_pool_info, struct_size) == 0);
@@ -5214,7 +5228,9 @@ extern "C" {
     /// FERRUM_ERROR_INVALID_ARGUMENT for an id that is none;
     /// FERRUM_ERROR_INVALID_SIZE and FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY for
     /// its address space; FERRUM_ERROR_INVALID_CONFIG for guarantees above the
-    /// limit, or a guarantee above the model's own maximum or address space.
+    /// limit, or a guarantee above the model's own maximum or address space;
+    /// FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, with how much is backed, for a guarantee
+    /// that is not and may not wait: nobody's present guarantee is weakened for it.
     pub fn ferrum_shared_pool_register_model(
         pool: ferrum_shared_pool,
         model: *const c_char,
@@ -5327,9 +5343,13 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Changes guarantee, maximum and priority of a model, all of them or none, while
-    /// it and others run. What is mapped stays.
+    /// it and others run. What is mapped stays. A guarantee that is raised keeps what of it
+    /// is in effect.
     ///
     /// - `limits`: required; fields as in ferrum_model_config.
+    ///
+    /// Returns FERRUM_ERROR_INVALID_CONFIG and FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY as
+    /// ferrum_shared_pool_register_model; FERRUM_ERROR_MODEL_NOT_FOUND.
     pub fn ferrum_shared_pool_set_model_limits(
         pool: ferrum_shared_pool,
         model: *const c_char,
@@ -5366,10 +5386,11 @@ extern "C" {
 
     /// Changes the limit of all models together while they run; 0: what the device
     /// has. What is mapped stays, and free pages above the limit go back to the device,
-    /// as with ferrum_vpool_set_limit.
+    /// as with ferrum_vpool_set_limit. Below what the models use or are guaranteed, one that
+    /// stays within its guarantee may have to wait until those above theirs have given.
     ///
-    /// Returns FERRUM_ERROR_INVALID_CONFIG for less than the models are guaranteed, or
-    /// than a page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the
+    /// Returns FERRUM_ERROR_INVALID_CONFIG for less than the models have asked to be
+    /// guaranteed, or than a page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the
     /// device has.
     pub fn ferrum_shared_pool_set_limit(
         pool: ferrum_shared_pool,
