@@ -22,9 +22,6 @@ ferrum_status ferrum_init(const ferrum_config *config) {
 
 ferrum_status ferrum_shutdown(uint32_t flags) {
     FM_ENTER();
-    if (fm_inside != FM_INSIDE_NOTHING)
-        return fm_fail(__func__, FERRUM_ERROR_INVALID_STATE,
-                       "called from a callback of the library");
     FM_RETURN(fmgo_shutdown(flags));
 }
 

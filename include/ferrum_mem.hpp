@@ -163,8 +163,9 @@ inline std::uint64_t timeout(std::chrono::nanoseconds wait) {
     return static_cast<std::uint64_t>(wait.count());
 }
 
-/** Owns a handle; Destroy ends it whatever uses it. */
-template <class Handle, void (*Destroy)(Handle)> class owner {
+/** Owns a handle; Destroy ends it whatever uses it. What it cannot end, the log of
+ *  the library tells of: a destructor throws nothing. */
+template <class Handle, void (*Destroy)(Handle) noexcept> class owner {
   public:
     owner() noexcept : handle_{} {}
     explicit owner(Handle handle) noexcept : handle_(handle) {}
@@ -195,24 +196,32 @@ template <class Handle, void (*Destroy)(Handle)> class owner {
     Handle handle_;
 };
 
-inline void end_device(ferrum_device h) {
+inline void end_device(ferrum_device h) noexcept {
     ferrum_device_close(h, FERRUM_FORCE);
 }
-inline void end_stream(ferrum_stream h) {
+inline void end_stream(ferrum_stream h) noexcept {
     ferrum_stream_destroy(h, FERRUM_FORCE);
 }
-inline void end_event(ferrum_event h) { ferrum_event_destroy(h); }
-inline void end_pool(ferrum_pool h) { ferrum_pool_destroy(h, FERRUM_FORCE); }
-inline void end_vpool(ferrum_vpool h) { ferrum_vpool_destroy(h, FERRUM_FORCE); }
-inline void end_shared_pool(ferrum_shared_pool h) {
+inline void end_event(ferrum_event h) noexcept { ferrum_event_destroy(h); }
+inline void end_pool(ferrum_pool h) noexcept {
+    ferrum_pool_destroy(h, FERRUM_FORCE);
+}
+inline void end_vpool(ferrum_vpool h) noexcept {
+    ferrum_vpool_destroy(h, FERRUM_FORCE);
+}
+inline void end_shared_pool(ferrum_shared_pool h) noexcept {
     ferrum_shared_pool_destroy(h, FERRUM_FORCE);
 }
-inline void end_monitor(ferrum_monitor h) { ferrum_monitor_destroy(h); }
-inline void end_placement(ferrum_placement h) { ferrum_placement_destroy(h); }
-inline void end_manager(ferrum_manager h) {
+inline void end_monitor(ferrum_monitor h) noexcept {
+    ferrum_monitor_destroy(h);
+}
+inline void end_placement(ferrum_placement h) noexcept {
+    ferrum_placement_destroy(h);
+}
+inline void end_manager(ferrum_manager h) noexcept {
     ferrum_manager_destroy(h, FERRUM_FORCE);
 }
-inline void end_memory(ferrum_memory h) {
+inline void end_memory(ferrum_memory h) noexcept {
     // Nobody is left who could unpin or unmap it; work on adopted memory must be
     // over before its owner has it back, and a mapping waits for that.
     ferrum_map_request wait = FERRUM_MAP_REQUEST_INIT;
@@ -225,18 +234,20 @@ inline void end_memory(ferrum_memory h) {
              ferrum_unmap(h, mapped.mapping_id) == FERRUM_OK))) {
     }
 }
-inline void end_tracker(ferrum_tracker h) { ferrum_tracker_destroy(h); }
-inline void end_gpu_manager(ferrum_gpu_manager h) {
+inline void end_tracker(ferrum_tracker h) noexcept {
+    ferrum_tracker_destroy(h);
+}
+inline void end_gpu_manager(ferrum_gpu_manager h) noexcept {
     ferrum_gpu_manager_destroy(h, FERRUM_FORCE);
 }
-inline void end_buffer(ferrum_fallback_buffer h) {
+inline void end_buffer(ferrum_fallback_buffer h) noexcept {
     // Nobody is left who could unpin it.
     while (ferrum_fallback_buffer_free(h, ferrum_stream{}) ==
                FERRUM_ERROR_BUSY &&
            ferrum_fallback_buffer_unpin(h) == FERRUM_OK) {
     }
 }
-inline void end_registration(ferrum_registration h) {
+inline void end_registration(ferrum_registration h) noexcept {
     ferrum_registration_remove(h);
 }
 
@@ -1100,6 +1111,13 @@ class manager : public detail::owner<ferrum_manager, detail::end_manager> {
 /** A callback, registered while this lives. It owns the callable. */
 class registration {
   public:
+    registration(registration &&) noexcept = default;
+    /* The library lets go of the former callable before it is freed. */
+    registration &operator=(registration &&other) noexcept {
+        handle_ = std::move(other.handle_);
+        callable_ = std::move(other.callable_);
+        return *this;
+    }
     /** Removes the callback and waits for a running call of it. */
     void remove() { handle_.reset(); }
 
@@ -2287,9 +2305,11 @@ template <class Buffer> class generic_pool {
     static std::uint64_t word(Buffer *waiting) {
         return reinterpret_cast<std::uintptr_t>(waiting);
     }
+    static Buffer *at(std::uint64_t word) noexcept {
+        return reinterpret_cast<Buffer *>(static_cast<std::uintptr_t>(word));
+    }
     static Buffer own(std::uint64_t word) {
-        std::unique_ptr<Buffer> held(
-            reinterpret_cast<Buffer *>(static_cast<std::uintptr_t>(word)));
+        std::unique_ptr<Buffer> held(at(word));
         return std::move(*held);
     }
     static result<std::uint64_t> clear_of(ferrum_generic_pool pool) {
@@ -2307,8 +2327,13 @@ template <class Buffer> class generic_pool {
         }
         return dropped;
     }
-    static void end(ferrum_generic_pool pool) {
-        clear_of(pool);
+    static void end(ferrum_generic_pool pool) noexcept {
+        ferrum_buffer_lease gone[64];
+        std::size_t count = 0;
+        while (ferrum_generic_pool_drain(pool, gone, 64, &count) == FERRUM_OK &&
+               count > 0)
+            for (std::size_t i = 0; i < count; i++)
+                delete at(gone[i].buffer);
         ferrum_generic_pool_destroy(pool, FERRUM_FORCE);
     }
 

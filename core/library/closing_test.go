@@ -2,6 +2,7 @@ package library_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -339,4 +340,47 @@ func TestARegistrationThatOutlivesItsModelIsNamed(t *testing.T) {
 	require.NoError(t, b.RegistrationRemove(onPressure, 0))
 	require.NoError(t, b.RegistrationRemove(reclaim, 0))
 	require.NoError(t, b.Shutdown(true))
+}
+
+// Who forces an end is often a destructor, which can tell nobody: the log does.
+func TestAnEndByForceThatFailsIsLogged(t *testing.T) {
+	var inside atomic.Bool
+	b := startBench(t, func(o *library.Options) {
+		o.InsideCallback = func(uint64) bool { return inside.Load() }
+	})
+	var mu sync.Mutex
+	var heard []string
+	require.NoError(t, b.SetLog(library.LogError, func(_ int32, message string) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard = append(heard, message)
+	}, true))
+	last := func() string {
+		b.Log(library.LogDebug, "no message")
+		mu.Lock()
+		defer mu.Unlock()
+		if len(heard) == 0 {
+			return ""
+		}
+		return heard[len(heard)-1]
+	}
+	dev := b.open("test:0")
+	p := b.pool(dev)
+	_, err := b.PoolAlloc(p, 4096, 0)
+	require.NoError(t, err)
+	requireCode(t, device.CodeBusy, b.PoolDestroy(p, false))
+	b.device(0).FailNth(giveBackCall(), 1, nil)
+	requireCode(t, device.CodeDevice, b.PoolDestroy(p, true))
+	require.Eventually(t, func() bool {
+		return strings.Contains(last(), fmt.Sprintf("pool handle %#x could not be ended by force", p))
+	},
+		20*time.Second, time.Millisecond)
+	require.NoError(t, b.PoolDestroy(p, true))
+	mu.Lock()
+	require.Len(t, heard, 1, "an end that is refused, or that succeeds, is no news")
+	mu.Unlock()
+	inside.Store(true)
+	requireCode(t, device.CodeInvalidState, b.Shutdown(true))
+	inside.Store(false)
+	require.Eventually(t, func() bool { return strings.Contains(last(), "the library was not stopped") }, 20*time.Second, time.Millisecond)
 }

@@ -99,7 +99,7 @@ func (l *Library) GPUManagerDestroy(id uint64, force bool) error {
 		l.addBuffers(&leaks, entry)
 	}
 	if err := l.dropGPUManager(id, entry, force); err != nil {
-		return err
+		return l.orLog(err, force, id)
 	}
 	l.logLeaks("gpu manager destroyed by force", leaks)
 	return nil

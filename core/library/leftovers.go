@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/handle"
 )
 
 // leftovers counts what is alive, by kind.
@@ -150,6 +151,20 @@ func (l *Library) nameRegistrations(only *openDevice) (count int, named []string
 	return count, named[:min(len(named), namedRegistrations)]
 }
 
+// orLog passes the error of an end on, and logs it if the end was forced: who forces is
+// often a destructor or a finaliser, which has nobody to tell. That the handle is dead
+// or another call is at it is no news.
+func (l *Library) orLog(err error, force bool, id uint64) error {
+	switch device.CodeOf(err) {
+	case device.CodeOK, device.CodeInvalidHandle, device.CodeModelNotFound, device.CodeBusy, device.CodeNotInitialized:
+		return err
+	}
+	if force {
+		l.log.printf(LogError, "%s handle %#x could not be ended by force: %v", handle.KindOf(id), id, err)
+	}
+	return err
+}
+
 // emptyDevice ends what is on a device that is being closed: with force
 // everything, without it only what nobody has made.
 func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
@@ -165,9 +180,10 @@ func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
 	// Callbacks first: what follows would call them.
 	l.registrations.Each(func(id uint64, r *registration) bool {
 		if r.device == d {
-			if _, err := l.registrations.Remove(id); err == nil {
-				r.callback.Remove(r.token != 0 && l.insideCallback(r.token))
-			}
+			// The handle goes last: who hears that it is invalid may free what the
+			// callback uses.
+			r.callback.Remove(r.token != 0 && l.insideCallback(r.token))
+			_, _ = l.registrations.Remove(id)
 		}
 		return true
 	})

@@ -89,7 +89,7 @@ func (l *Library) ManagerDestroy(id uint64, force bool) error {
 		leaks.addMemory(entry)
 	}
 	if err := l.dropManager(id, entry, force); err != nil {
-		return err
+		return l.orLog(err, force, id)
 	}
 	l.logLeaks("manager destroyed by force", leaks)
 	return nil

@@ -49,7 +49,7 @@ func (l *Library) ModelUnregister(ref ModelRef, force bool) error {
 		})
 	}
 	if err := entry.pool.Unregister(ref.ID, force); err != nil {
-		return late(err, entry)
+		return l.orLog(late(err, entry), force, ref.Pool)
 	}
 	l.logLeaks("model unregistered by force", leaks)
 	return nil

@@ -65,7 +65,7 @@ func (l *Library) PoolDestroy(id uint64, force bool) error {
 		leaks.addBlocks(entry)
 	}
 	if err := l.dropPool(id, entry, force); err != nil {
-		return err
+		return l.orLog(err, force, id)
 	}
 	l.logLeaks("pool destroyed by force", leaks)
 	return nil

@@ -60,7 +60,7 @@ func (l *Library) SharedPoolDestroy(id uint64, force bool) error {
 		leaks.addRanges(entry.device, id, entry.pool.EachRange)
 	}
 	if err := l.dropSharedPool(id, entry, force); err != nil {
-		return err
+		return l.orLog(err, force, id)
 	}
 	l.logLeaks("shared pool destroyed by force", leaks)
 	return nil

@@ -118,7 +118,11 @@ func (l *Library) isolation(s Settings) (discover.Isolation, error) {
 func (l *Library) Shutdown(force bool) error {
 	const op = "library.shutdown"
 	if l.insideAnyCallback() {
-		return device.Errorf(device.CodeInvalidState, op, "called from a callback of the library")
+		err := device.Errorf(device.CodeInvalidState, op, "called from a callback of the library")
+		if force {
+			l.log.printf(LogError, "the library was not stopped: %v", err)
+		}
+		return err
 	}
 	l.mu.Lock()
 	r := l.current.Load()

@@ -24,7 +24,7 @@ func (l *Library) StreamDestroy(stream uint64, force bool) error {
 		return err
 	}
 	if err := l.factory.DestroyStream(manager.StreamHandle(stream), force); err != nil {
-		return err
+		return l.orLog(err, force, stream)
 	}
 	if l.options.ThreadCaches != nil {
 		l.options.ThreadCaches.ForgetStream(stream)

@@ -80,7 +80,7 @@ func (l *Library) VPoolDestroy(id uint64, force bool) error {
 		leaks.addRanges(entry.device, id, entry.pool.EachRange)
 	}
 	if err := l.dropVPool(id, entry, force); err != nil {
-		return err
+		return l.orLog(err, force, id)
 	}
 	l.logLeaks("virtual pool destroyed by force", leaks)
 	return nil

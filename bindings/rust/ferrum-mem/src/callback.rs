@@ -48,12 +48,20 @@ unsafe impl Send for Registration {}
 // SAFETY: as above; a shared Registration gives no access to the closure.
 unsafe impl Sync for Registration {}
 
+/// Whether the library calls no more what a call has taken away from it that gave this
+/// status. If it may, such as after a defect of its own, the closure is left to it.
+pub(crate) fn has_let_go(status: sys::ferrum_status) -> bool {
+    status == sys::FERRUM_OK || status == sys::FERRUM_ERROR_INVALID_HANDLE
+}
+
 impl Drop for Registration {
     fn drop(&mut self) {
         // SAFETY: the handle is ours. Afterwards the library does not call
         // again, and a call that runs now has a reference of its own.
         unsafe {
-            sys::ferrum_registration_remove(self.raw);
+            if !has_let_go(sys::ferrum_registration_remove(self.raw)) {
+                return;
+            }
             match self.held {
                 Held::Pressure(closure) => drop(Arc::from_raw(closure)),
                 Held::Reclaim(closure) => drop(Arc::from_raw(closure)),

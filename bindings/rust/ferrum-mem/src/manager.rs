@@ -411,7 +411,9 @@ impl Memory {
         check(unsafe { sys::ferrum_fill_async(&raw, raw_of(stream)) })
     }
 
-    /// Gives the block back now. When that fails the block is still there.
+    /// Gives the block back now. When that fails the block is still there, and as usable as
+    /// before, but for [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted), which a manager
+    /// that debugs gives when bytes beside the block were overwritten: it is gone all the same.
     pub fn deallocate(self) -> std::result::Result<(), Box<(Self, crate::Error)>> {
         let block = ManuallyDrop::new(self);
         // SAFETY: the handle is ours, and is not given back again.

@@ -2,7 +2,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::callback::{run, share};
+use crate::callback::{has_let_go, run, share};
 use crate::error::check;
 use crate::library::{json_of, Library};
 use crate::values::Pressure;
@@ -108,8 +108,9 @@ impl Drop for Monitor {
         // SAFETY: the handle is ours. Afterwards the library does not call again, and
         // a call that runs now has a reference of its own.
         unsafe {
-            sys::ferrum_monitor_destroy(self.raw);
-            drop(Arc::from_raw(self.slot));
+            if has_let_go(sys::ferrum_monitor_destroy(self.raw)) {
+                drop(Arc::from_raw(self.slot));
+            }
         }
     }
 }

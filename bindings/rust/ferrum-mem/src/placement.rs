@@ -2,7 +2,7 @@ use std::ffi::{c_void, CString};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::callback::{run, share};
+use crate::callback::{has_let_go, run, share};
 use crate::error::{check, Error};
 use crate::library::{json_of, Library};
 use crate::monitor::{age_ns, PressureProfile};
@@ -54,8 +54,8 @@ impl Drop for Placement {
     fn drop(&mut self) {
         // SAFETY: the handle is ours; afterwards the library does not call again.
         unsafe {
-            sys::ferrum_placement_destroy(self.raw);
-            if let Some(closure) = self.held {
+            let ended = sys::ferrum_placement_destroy(self.raw);
+            if let Some(closure) = self.held.filter(|_| has_let_go(ended)) {
                 drop(Arc::from_raw(closure));
             }
         }
