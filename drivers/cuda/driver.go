@@ -47,6 +47,9 @@ type found struct {
 	// uuid and pci name the device on any machine order.
 	uuid [16]byte
 	pci  string
+	// instance says that it is an instance of a device that is divided (MIG), as far as
+	// the driver shows it: the UUID is its own then.
+	instance bool
 	// ordered says that memory can be taken and given back in the order of a stream.
 	ordered bool
 }
@@ -165,6 +168,10 @@ func (d *Driver) describe(index int32) (found, error) {
 		}
 	}
 	one.pci = dl.Text(pci[:])
+	// The older form names the whole device.
+	var whole [16]byte
+	one.instance = uuid != &d.api.deviceUUID && d.api.deviceUUID.Found() &&
+		d.api.deviceUUID.Call(dl.Pointer(&whole), handle) == 0 && whole != one.uuid
 	one.ordered = len(d.lacking[groupOrdered]) == 0 && d.attribute(one.handle, attributeOrdered) != 0
 	one.info = device.Info{
 		ID: device.ID{Backend: Backend, Index: int(index)}, Name: dl.Text(name[:]), TotalBytes: total,

@@ -10,7 +10,8 @@ import (
 
 // Identity names a device whatever its place among the others.
 type Identity struct {
-	// UUID is as the vendor's tools write it: "GPU-00112233-4455-6677-8899-aabbccddeeff".
+	// UUID is as the vendor's tools write it: "GPU-00112233-4455-6677-8899-aabbccddeeff",
+	// or "MIG-..." of an instance of a divided device.
 	UUID string
 	// PCI is domain, bus, device and function: "0000:65:00.0".
 	PCI string
@@ -26,9 +27,12 @@ func (d *Driver) Identity(index int) (Identity, error) {
 }
 
 func (f *found) identity() Identity {
-	u := f.uuid
+	u, kind := f.uuid, "GPU"
+	if f.instance {
+		kind = "MIG"
+	}
 	return Identity{
-		UUID: fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:]),
+		UUID: fmt.Sprintf("%s-%x-%x-%x-%x-%x", kind, u[:4], u[4:6], u[6:8], u[8:10], u[10:]),
 		PCI:  f.pci,
 	}
 }

@@ -99,10 +99,13 @@ void config_read(Config *config) {
     config->seed = number("SIMCUDA_SEED", 1);
     config->stale_stream =
         (CUresult)number("SIMCUDA_STALE_STREAM", CUDA_ERROR_INVALID_HANDLE);
+    config->mig = number("SIMCUDA_MIG", 0) != 0;
     config->integrated = number("SIMCUDA_INTEGRATED", 0) != 0;
     snprintf(config->name, sizeof config->name, "%s",
              name != NULL ? name : "Simulated CUDA GPU");
     take_away(config);
+    /* Instances do not reach each other. */
+    config->without_peer = config->without_peer || config->mig;
 }
 
 /* CUDA_VISIBLE_DEVICES: numbers or the start of UUIDs; the first entry that
@@ -114,12 +117,13 @@ bool device_is_visible(int number_of_device, int *order) {
         return true;
     char copy[512], *rest = copy, uuid[16];
     snprintf(copy, sizeof copy, "%s", text);
-    snprintf(uuid, sizeof uuid, "GPU-53494d%02x", number_of_device);
+    const char *kind = sim.config.mig ? "MIG-53494d" : "GPU-53494d";
+    snprintf(uuid, sizeof uuid, "%s%02x", kind, number_of_device);
     int position = 0;
     for (char *word; (word = strsep(&rest, ",")) != NULL; position++) {
         char *end;
         long wanted = strtol(word, &end, 10);
-        bool by_name = strncmp(word, "GPU-53494d", 10) == 0;
+        bool by_name = strncmp(word, kind, 10) == 0;
         *order = position;
         if (by_name ? strncmp(word, uuid, 12) == 0
                     : end != word && *end == 0 && wanted == number_of_device)

@@ -23,7 +23,9 @@ static CUresult initialise(void) {
         device->physical_fd = -1;
         in_order[order] = device;
     }
-    for (int i = 0; i < 64 && count < MAX_DEVICES; i++)
+    /* Of instances of devices a process sees the first one only. */
+    const int most = sim.config.mig ? 1 : MAX_DEVICES;
+    for (int i = 0; i < 64 && count < most; i++)
         if (in_order[i] != NULL) {
             in_order[i]->ordinal = count;
             sim.devices[count++] = *in_order[i];
@@ -122,6 +124,8 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev) {
     if (uuid == NULL)
         return INVALID("uuid is NULL");
     uuid_of(device, uuid);
+    if (sim.config.mig)
+        memset(uuid->bytes + 4, 0x22, sizeof uuid->bytes - 4);
     return CUDA_SUCCESS;
 }
 

@@ -186,7 +186,25 @@ static void errors_have_names(void) {
     EXPECT(text == NULL);
 }
 
+static void an_instance_of_a_device(void) {
+    begin();
+    CUuuid own, whole;
+    int count = 0, can = 1;
+    OK(cuDeviceGetCount(&count));
+    EXPECT(count == 1);
+    OK(cuDeviceGetUuid_v2(&own, 0));
+    OK((cuDeviceGetUuid)(&whole, 0));
+    EXPECT(memcmp(&own, &whole, sizeof own) != 0);
+    EXPECT(own.bytes[3] == 1 && whole.bytes[3] == 1);
+    OK(cuDeviceCanAccessPeer(&can, 0, 0));
+    EXPECT(can == 0);
+    end();
+}
+
 static const Case cases[] = {
+    {"an instance of a device", an_instance_of_a_device, UNDEFINED,
+     "SIMCUDA_MIG=1 SIMCUDA_DEVICES=3 "
+     "CUDA_VISIBLE_DEVICES=MIG-53494d01-2222-2222-2222-222222222222"},
     {"nothing before cuInit", nothing_before_init, 0, NULL},
     {"no device", no_device, 0, "SIMCUDA_DEVICES=0"},
     {"none is visible", no_device, 0, "CUDA_VISIBLE_DEVICES=-1"},
