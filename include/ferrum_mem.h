@@ -42,6 +42,14 @@
  *              made-up one are FERRUM_ERROR_INVALID_HANDLE, never a crash.
  *              {0} as an *optional* stream means the default stream of the
  *              device that the call works on.
+ *   Ending.    A call that destroys, closes, frees, removes or unregisters
+ *              something without FERRUM_FORCE ends it, or is FERRUM_ERROR_BUSY
+ *              with a message that says what still uses it; then nothing has
+ *              changed. Which of the two is decided in one step: calls of other
+ *              threads that come before are served as if nobody had asked, those
+ *              that come after it are FERRUM_ERROR_INVALID_HANDLE. When a device
+ *              fails to take something back, that error is returned, what it did
+ *              not take stays as it was, and the call may be repeated.
  *   Structs.   A struct that starts with struct_size is set up with its
  *              FERRUM_*_INIT macro. A smaller struct_size (an older caller) is
  *              accepted, what it lacks has its default; a larger one is
@@ -668,8 +676,10 @@ FERRUM_API ferrum_status ferrum_device_open(const char *id,
  * from inside a callback.
  *
  * @param flags  0 or FERRUM_FORCE.
- * @return FERRUM_ERROR_BUSY when pools of any kind, managers, streams, events
- *         or registrations of the device are left.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, when pools of any kind, managers,
+ *         streams, events or registrations of the device are left. The message names
+ *         registrations, those first that are left of a model or a gpu manager that has
+ *         ended.
  */
 FERRUM_API ferrum_status ferrum_device_close(ferrum_device device,
                                              uint32_t flags);
@@ -898,7 +908,8 @@ FERRUM_API ferrum_status ferrum_stream_create(ferrum_device device,
  * Destroys a stream.
  *
  * @param flags  0, or FERRUM_FORCE: wait for its work and destroy it.
- * @return FERRUM_ERROR_BUSY while work is queued; FERRUM_ERROR_INVALID_ARGUMENT
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while work is queued;
+ *         FERRUM_ERROR_INVALID_ARGUMENT
  *         for a device's default stream, which goes with its device.
  */
 FERRUM_API ferrum_status ferrum_stream_destroy(ferrum_stream stream,
@@ -1143,7 +1154,7 @@ FERRUM_API ferrum_status ferrum_pool_create(ferrum_device device,
  *
  * @param flags  0, or FERRUM_FORCE: also while blocks are live. Waits for queued
  *               work that uses its freed blocks.
- * @return FERRUM_ERROR_BUSY while blocks are live.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
  */
 FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
 
@@ -1595,7 +1606,7 @@ ferrum_manager_create(ferrum_device device, const ferrum_manager_config *config,
  *
  * @param flags  0, or FERRUM_FORCE: also while blocks are live or being copied;
  *               waits for the copies.
- * @return FERRUM_ERROR_BUSY while blocks are live.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
  */
 FERRUM_API ferrum_status ferrum_manager_destroy(ferrum_manager manager,
                                                 uint32_t flags);
@@ -2065,7 +2076,8 @@ FERRUM_API ferrum_status ferrum_vpool_create(ferrum_device device,
  *
  * @param flags  0, or FERRUM_FORCE: also while ranges are mapped; then waits for
  *               all work of the device first.
- * @return FERRUM_ERROR_BUSY while ranges are mapped.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while ranges are mapped or a call
+ *         is under way that maps some.
  */
 FERRUM_API ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool,
                                               uint32_t flags);
@@ -2359,7 +2371,8 @@ FERRUM_API ferrum_status ferrum_shared_pool_create(
  * of reclaim callbacks stay until they are removed, but are not called any more.
  *
  * @param flags  0 or FERRUM_FORCE.
- * @return FERRUM_ERROR_BUSY while a model has ranges, or allocations that wait.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed for any model, while one has ranges
+ *         or allocations under way or that wait, or is being registered or unregistered.
  */
 FERRUM_API ferrum_status ferrum_shared_pool_destroy(ferrum_shared_pool pool,
                                                     uint32_t flags);
@@ -2415,7 +2428,8 @@ ferrum_shared_pool_register_model(ferrum_shared_pool pool, const char *model,
  *
  * @param flags  0, or FERRUM_FORCE: also while it has ranges; then waits for all
  *               work of the device first, and its allocations that wait fail.
- * @return FERRUM_ERROR_BUSY while it has ranges, or allocations that wait;
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while it has ranges, or allocations
+ *         under way or that wait;
  *         FERRUM_ERROR_MODEL_NOT_FOUND, with the id in the message.
  */
 FERRUM_API ferrum_status ferrum_shared_pool_unregister_model(
@@ -3845,7 +3859,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_create(
  * Destroys a pool. Its free buffers are not ended: take them out first.
  *
  * @param flags  0 or FERRUM_FORCE.
- * @return FERRUM_ERROR_BUSY while it has buffers or buffers are in use, unless
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while it has buffers or buffers are in use, unless
  *         forced.
  */
 FERRUM_API ferrum_status ferrum_generic_pool_destroy(ferrum_generic_pool pool,
@@ -3944,7 +3958,7 @@ FERRUM_API ferrum_status ferrum_gpu_manager_create(
  * Destroys a gpu manager and gives its memory back, on both devices.
  *
  * @param flags  0 or FERRUM_FORCE, which ends live buffers, pinned or not.
- * @return FERRUM_ERROR_BUSY while buffers are live or storage is taken, unless
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or storage is taken, unless
  *         forced.
  */
 FERRUM_API ferrum_status ferrum_gpu_manager_destroy(ferrum_gpu_manager manager,

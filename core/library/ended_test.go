@@ -119,7 +119,7 @@ var ofTheFactory = []string{
 var untaken = []string{
 	"BackendsJSON", "BackendsRefresh", "BackendsSummary", "BestBackend", "CacheStreamIsDry", "DeviceCanFit", "DeviceOpen", "DeviceOpenNative",
 	"GenericPoolCreate", "HostInfo", "Init", "LeakReportJSON", "Log", "MonitorCreate", "OpenBackend", "PlacementCreate",
-	"PlacementCreateOwn", "ReportDefect", "SelectBackend", "SetLog", "ShowBooks", "Shutdown", "SnapshotJSON", "TrackerCreate",
+	"PlacementCreateOwn", "ReportDefect", "ReportHandler", "SelectBackend", "SetLog", "ShowBooks", "Shutdown", "SnapshotJSON", "TrackerCreate",
 }
 
 func TestEveryCallIsAskedForEndedObjects(t *testing.T) {
