@@ -2,8 +2,8 @@
 """The suites on a device: the library's own, the allocator's, programs of tests/c, and those of
 core's packages.
 
-  conformance_part.py [SUITE...]    only these; "library", "allocator", "hazards", "c.random_pools",
-                                    "core.pool", ...
+  conformance_part.py [SUITE...]    only these; "library", "allocator", "captures", "hazards",
+                                    "c.random_pools", "core.pool", ...
 
 DEVICE names the device, cuda:0 where it does not. Every test of the suites that was built into
 build/gpu/suites runs, with the parity check of the adapter to gorgonia.org/cu among them; one that
@@ -37,7 +37,7 @@ C_PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
     "c.random_virtual": ([], ["1"]),
     "c.thread_churn": (["2000"], ["200"]),
 }
-PROGRAMS = ("library", "allocator", "hazards", *C_PROGRAMS)
+PROGRAMS = ("library", "allocator", "captures", "hazards", *C_PROGRAMS)
 SUITES = bundle.BUNDLE / "suites"
 # Linked with the driver's library, so that it cannot be built everywhere.
 PARITY = "drivers.cuda.gorgonia"
