@@ -4324,8 +4324,10 @@ extern "C" {
     ///
     /// - `flags`: 0 or FERRUM_FORCE.
     ///
-    /// Returns FERRUM_ERROR_BUSY when pools of any kind, managers, streams, events
-    /// or registrations of the device are left.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, when pools of any kind, managers,
+    /// streams, events or registrations of the device are left. The message names
+    /// registrations, those first that are left of a model or a gpu manager that has
+    /// ended.
     pub fn ferrum_device_close(device: ferrum_device, flags: u32) -> ferrum_status;
 
     /// Describes an open device.
@@ -4463,7 +4465,8 @@ extern "C" {
     ///
     /// - `flags`: 0, or FERRUM_FORCE: wait for its work and destroy it.
     ///
-    /// Returns FERRUM_ERROR_BUSY while work is queued; FERRUM_ERROR_INVALID_ARGUMENT
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while work is queued;
+    /// FERRUM_ERROR_INVALID_ARGUMENT
     /// for a device's default stream, which goes with its device.
     pub fn ferrum_stream_destroy(stream: ferrum_stream, flags: u32) -> ferrum_status;
 
@@ -4555,7 +4558,7 @@ extern "C" {
     /// - `flags`: 0, or FERRUM_FORCE: also while blocks are live. Waits for queued
     ///   work that uses its freed blocks.
     ///
-    /// Returns FERRUM_ERROR_BUSY while blocks are live.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
     pub fn ferrum_pool_destroy(pool: ferrum_pool, flags: u32) -> ferrum_status;
 
     /// Takes a block from a pool. The block is of the stream that it is asked for on: its
@@ -4841,7 +4844,7 @@ extern "C" {
     /// - `flags`: 0, or FERRUM_FORCE: also while blocks are live or being copied;
     ///   waits for the copies.
     ///
-    /// Returns FERRUM_ERROR_BUSY while blocks are live.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
     pub fn ferrum_manager_destroy(manager: ferrum_manager, flags: u32) -> ferrum_status;
 
     /// Sets the pool settings of a memory type from now on. A type that has live
@@ -5047,7 +5050,8 @@ extern "C" {
     /// - `flags`: 0, or FERRUM_FORCE: also while ranges are mapped; then waits for
     ///   all work of the device first.
     ///
-    /// Returns FERRUM_ERROR_BUSY while ranges are mapped.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while ranges are mapped or a call
+    /// is under way that maps some.
     pub fn ferrum_vpool_destroy(vpool: ferrum_vpool, flags: u32) -> ferrum_status;
 
     /// Puts memory, readable and writable, behind every page that a range touches:
@@ -5215,7 +5219,8 @@ extern "C" {
     ///
     /// - `flags`: 0 or FERRUM_FORCE.
     ///
-    /// Returns FERRUM_ERROR_BUSY while a model has ranges, or allocations that wait.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed for any model, while one has ranges
+    /// or allocations under way or that wait, or is being registered or unregistered.
     pub fn ferrum_shared_pool_destroy(pool: ferrum_shared_pool, flags: u32) -> ferrum_status;
 
     /// Adds a model, while others run. It takes address space, and memory only for its
@@ -5244,7 +5249,8 @@ extern "C" {
     /// - `flags`: 0, or FERRUM_FORCE: also while it has ranges; then waits for all
     ///   work of the device first, and its allocations that wait fail.
     ///
-    /// Returns FERRUM_ERROR_BUSY while it has ranges, or allocations that wait;
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while it has ranges, or allocations
+    /// under way or that wait;
     /// FERRUM_ERROR_MODEL_NOT_FOUND, with the id in the message.
     pub fn ferrum_shared_pool_unregister_model(
         pool: ferrum_shared_pool,
@@ -5965,7 +5971,7 @@ extern "C" {
     ///
     /// - `flags`: 0 or FERRUM_FORCE.
     ///
-    /// Returns FERRUM_ERROR_BUSY while it has buffers or buffers are in use, unless
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while it has buffers or buffers are in use, unless
     /// forced.
     pub fn ferrum_generic_pool_destroy(pool: ferrum_generic_pool, flags: u32) -> ferrum_status;
 
@@ -6078,7 +6084,7 @@ extern "C" {
     ///
     /// - `flags`: 0 or FERRUM_FORCE, which ends live buffers, pinned or not.
     ///
-    /// Returns FERRUM_ERROR_BUSY while buffers are live or storage is taken, unless
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or storage is taken, unless
     /// forced.
     pub fn ferrum_gpu_manager_destroy(manager: ferrum_gpu_manager, flags: u32) -> ferrum_status;
 
