@@ -124,9 +124,8 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 	}
 	s := &stream{owner: o, handle: uintptr(foreign.Native), foreign: true}
 	err := o.within(op, func() error {
-		var context uintptr
-		what := fmt.Sprintf("native handle %#x", foreign.Native)
-		if err := o.call(op, what, &o.api.streamContext, s.handle, dl.Pointer(&context)); err != nil {
+		context, err := o.contextOfStream(op, s.handle)
+		if err != nil {
 			return err
 		}
 		if context != o.context {
@@ -143,6 +142,19 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 	o.streams[s] = struct{}{}
 	o.mu.Unlock()
 	return s, nil
+}
+
+// contextOfStream asks for a stream's context: the primary one for those of green
+// contexts, of which only the later form of the call speaks.
+func (o *openDevice) contextOfStream(op string, handle uintptr) (context uintptr, err error) {
+	what := fmt.Sprintf("native handle %#x", handle)
+	if o.api.streamContext2.Found() {
+		var green uintptr
+		err = o.call(op, what, &o.api.streamContext2, handle, dl.Pointer(&context), dl.Pointer(&green))
+	} else {
+		err = o.call(op, what, &o.api.streamContext, handle, dl.Pointer(&context))
+	}
+	return context, err
 }
 
 // AdoptEvent takes a CUevent of any device. The driver is not asked about it: it may have

@@ -9,6 +9,7 @@ const (
 	groupUUID2        = "uuid_v2"
 	groupTimes        = "times"
 	groupTimes2       = "times_v2"
+	groupGreen        = "green_contexts"
 	groupCaptureInfo3 = "capture_info_v3"
 	groupID           = "context_id"
 	groupPinned       = "pinned"
@@ -45,7 +46,7 @@ type api struct {
 
 	streamCreate, streamDestroy, streamQuery, streamSynchronize, streamWait, hostFunction dl.Function
 
-	streamContext, pointerAttribute dl.Function
+	streamContext, streamContext2, pointerAttribute dl.Function
 
 	eventCreate, eventDestroy, eventRecord, eventQuery, eventSynchronize, eventElapsed, eventElapsed2 dl.Function
 
@@ -105,6 +106,7 @@ func (a *api) table() []dl.Row {
 		{Name: "cuStreamSynchronize", To: &a.streamSynchronize, Since: 2000},
 		{Name: "cuStreamWaitEvent", To: &a.streamWait, Since: 3020},
 		{Name: "cuStreamGetCtx", To: &a.streamContext, Since: 9020},
+		{Name: "cuStreamGetCtx_v2", To: &a.streamContext2, Since: 12050, Group: groupGreen},
 		{Name: "cuPointerGetAttribute", To: &a.pointerAttribute, Since: 4000},
 		{Name: "cuLaunchHostFunc", To: &a.hostFunction, Since: 10000, Group: groupHostFn},
 		{Name: "cuEventCreate", To: &a.eventCreate, Since: 2000},

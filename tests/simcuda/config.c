@@ -157,8 +157,9 @@ static const uint64_t handle_base = 0x51c0000000000u;
 
 const char *kind_name(Kind kind) {
     static const char *const names[] = {
-        "nothing", "context", "stream",   "event", "physical memory",
-        "pool",    "module",  "function", "graph", "executable graph"};
+        "nothing",      "context", "stream",   "event", "physical memory",
+        "pool",         "module",  "function", "graph", "executable graph",
+        "green context"};
     return names[kind];
 }
 

@@ -55,19 +55,13 @@ static void end_context(Context *context, bool leaked) {
     pthread_cond_broadcast(&sim.progress);
 }
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice dev) {
-    SIM_CALL(0);
-    Device *device;
-    FIND_DEVICE(dev, &device);
-    if (out == NULL)
-        return INVALID("pctx is NULL");
+CUresult context_retain(Device *device, CUcontext *out, const char *call) {
     bool is_there = device->primary != NULL && device->primary->object.alive;
-    CUresult code = is_there ? CUDA_SUCCESS : capture_forbids(__func__);
+    CUresult code = is_there ? CUDA_SUCCESS : capture_forbids(call);
     if (code != CUDA_SUCCESS)
         return code;
     if (device->primary == NULL) {
-        device->primary =
-            object_new(KIND_CONTEXT, sizeof(Context), NULL, __func__);
+        device->primary = object_new(KIND_CONTEXT, sizeof(Context), NULL, call);
         device->primary->device = device;
         device->primary->primary = true;
         device->primary->number = next_number();
@@ -84,20 +78,34 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice dev) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
+CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice dev) {
     SIM_CALL(0);
     Device *device;
     FIND_DEVICE(dev, &device);
+    if (out == NULL)
+        return INVALID("pctx is NULL");
+    return context_retain(device, out, __func__);
+}
+
+CUresult context_release(Device *device, const char *call) {
     if (device->primary_references == 0)
-        return FAIL(CUDA_ERROR_INVALID_CONTEXT,
-                    "the primary context of device %d was not retained", dev);
-    CUresult code = device->primary_references == 1 ? capture_forbids(__func__)
-                                                    : CUDA_SUCCESS;
+        return fail(call, CUDA_ERROR_INVALID_CONTEXT,
+                    "the primary context of device %d was not retained",
+                    device->ordinal);
+    CUresult code =
+        device->primary_references == 1 ? capture_forbids(call) : CUDA_SUCCESS;
     if (code != CUDA_SUCCESS)
         return code;
     if (--device->primary_references == 0)
         end_context(device->primary, device->primary->sticky == CUDA_SUCCESS);
     return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
+    SIM_CALL(0);
+    Device *device;
+    FIND_DEVICE(dev, &device);
+    return context_release(device, __func__);
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {

@@ -39,6 +39,7 @@ typedef enum {
     KIND_FUNCTION,
     KIND_GRAPH,
     KIND_GRAPH_EXEC,
+    KIND_GREEN_CONTEXT,
 } Kind;
 
 typedef struct Device Device;
@@ -107,6 +108,7 @@ struct Stream {
     Capture *capture;
     size_t captured_last; /* 1 + the node after which the stream goes on */
     CUgraphNode dependency;
+    Object *green; /* the green context that it was made in */
 };
 
 struct Event {
@@ -303,6 +305,10 @@ Context *context_find(CUcontext handle);
 Context *context_primary(Device *device);
 void context_spoil(Context *context, CUresult code);
 Stream **thread_stream(Context *context);
+CUresult context_retain(Device *device, CUcontext *out, const char *call);
+CUresult context_release(Device *device, const char *call);
+/* Whether a stream of a green context may be used. */
+CUresult green_allows(const Stream *stream, const char *call);
 
 /* --- ranges ---------------------------------------------------------------- */
 

@@ -72,7 +72,7 @@ CUresult stream_find(CUstream handle, const char *call, Stream **found) {
     if (stream->object.context->sticky != CUDA_SUCCESS)
         return stream->object.context->sticky;
     *found = stream;
-    return CUDA_SUCCESS;
+    return green_allows(stream, call);
 }
 
 static CUresult create(CUstream *out, unsigned flags, int priority,
@@ -148,6 +148,9 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext *out) {
     FIND_STREAM(handle, &stream);
     if (out == NULL)
         return INVALID("pctx is NULL");
+    if (stream->green != NULL)
+        return FAIL(CUDA_ERROR_NOT_SUPPORTED,
+                    "the stream is of a green context: the _v2 form says so");
     *out = (CUcontext)(uintptr_t)stream->object.context->object.handle;
     return CUDA_SUCCESS;
 }

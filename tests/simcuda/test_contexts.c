@@ -186,6 +186,39 @@ static void errors_have_names(void) {
     EXPECT(text == NULL);
 }
 
+/* A stream of a green context works in the primary one, is asked after it by the
+ * second form only, and is of no use when the green context is gone. */
+static void streams_of_green_contexts(void) {
+    begin();
+    CUdevResource all;
+    CUdevResourceDesc description;
+    CUgreenCtx green, of = NULL;
+    CUcontext primary;
+    CUstream stream;
+    CUdeviceptr a;
+    INVALID(cuDeviceGetDevResource(0, NULL, CU_DEV_RESOURCE_TYPE_SM));
+    OK(cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM));
+    INVALID(cuDevResourceGenerateDesc(&description, NULL, 1));
+    OK(cuDevResourceGenerateDesc(&description, &all, 1));
+    INVALID(cuGreenCtxCreate(&green, description, 0, 0));
+    OK(cuGreenCtxCreate(&green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    INVALID(cuGreenCtxStreamCreate(&stream, green, 0, 0));
+    OK(cuGreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0));
+    BREAKS(CUDA_ERROR_NOT_SUPPORTED, cuStreamGetCtx(stream, &primary));
+    INVALID(cuStreamGetCtx_v2(stream, &primary, NULL));
+    OK(cuStreamGetCtx_v2(stream, &primary, &of));
+    EXPECT(primary == context && of == green);
+    OK(cuMemAlloc(&a, 4096));
+    OK(cuMemsetD8Async(a, 1, 4096, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemFree(a));
+    OK(cuGreenCtxDestroy(green));
+    BREAKS(917, cuStreamQuery(stream));
+    OK(cuStreamDestroy(stream));
+    OPEN(CUDA_ERROR_INVALID_CONTEXT, cuGreenCtxDestroy(green));
+    end();
+}
+
 static void an_instance_of_a_device(void) {
     begin();
     CUuuid own, whole;
@@ -202,6 +235,7 @@ static void an_instance_of_a_device(void) {
 }
 
 static const Case cases[] = {
+    {"streams of green contexts", streams_of_green_contexts, UNDEFINED, NULL},
     {"an instance of a device", an_instance_of_a_device, UNDEFINED,
      "SIMCUDA_MIG=1 SIMCUDA_DEVICES=3 "
      "CUDA_VISIBLE_DEVICES=MIG-53494d01-2222-2222-2222-222222222222"},
