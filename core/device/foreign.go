@@ -57,20 +57,3 @@ type ForeignStream struct {
 	// may call work at once. nil: none.
 	Enqueue func(work func()) error
 }
-
-// Untold is a stream in which somebody else may queue work that Idle does not tell of,
-// though the marks of RecordEvent come after it.
-type Untold interface {
-	// Untold says that the stream is such a one.
-	Untold() bool
-}
-
-// Drained is Idle where that tells of all the work that is queued, and false where it
-// cannot be known.
-func Drained(s Stream) (bool, error) {
-	idle, err := s.Idle()
-	if untold, ok := s.(Untold); ok && err == nil && untold.Untold() {
-		return false, nil
-	}
-	return idle, err
-}

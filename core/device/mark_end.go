@@ -15,13 +15,20 @@ func TakesForeignWork(s Stream) bool {
 	return ok && shared.TakesForeignWork()
 }
 
+// Drained is Idle where that tells of all the work that is queued, and false where it
+// cannot be known.
+func Drained(s Stream) (bool, error) {
+	idle, err := s.Idle()
+	return idle && !TakesForeignWork(s), err
+}
+
 // MarkEnd marks the present end of a stream's queue: what uses memory until now has
 // ended when the event has passed. It is nil without an error when there is nothing to
 // wait for: the stream has run dry, or is closed, before which it ran dry. Errors: those
 // of the stream, CodeInvalidState while it captures.
 func MarkEnd(op string, s Stream) (Event, error) {
-	idle, err := s.Idle()
-	if err == nil && idle && !TakesForeignWork(s) {
+	drained, err := Drained(s)
+	if err == nil && drained {
 		return nil, nil
 	}
 	var event Event

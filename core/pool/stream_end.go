@@ -37,14 +37,10 @@ func markOf(stream device.Stream) (device.Event, error) {
 	if err == nil && now.State != device.CaptureNone {
 		return nil, device.Errorf(device.CodeInvalidState, opFree, "the stream is capturing")
 	}
-	dry := false
-	if err == nil {
-		dry, err = isDry(stream)
-	}
-	if dry || err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return stream.RecordEvent()
+	return device.MarkEnd(opFree, stream)
 }
 
 // hasEnded tells the error of a stream that will run nothing any more.

@@ -141,7 +141,3 @@ func (s *stream) markEnd(op string) error {
 	}
 	return s.push(op, operation{kind: kindRecord, event: &event{stream: s}})
 }
-
-// Untold is true for a stream of somebody else's, which knows only of what was queued
-// here.
-func (s *stream) Untold() bool { return s.foreign != nil }

@@ -18,28 +18,70 @@ if TYPE_CHECKING:
     from .pools import Pool
 
 
-class _LiveBlock(Owned):
+class _StreamOwned(Owned):
+    """A record of what belongs to the stream that it was asked for on. A free waits
+    for the work of that stream in any case."""
+
+    def __init__(self, label: str, pool: Pool, stream: _abi.ferrum_stream) -> None:
+        self._stream = stream
+        # The stream that the caller of free() names; None: it names none.
+        self._named: _abi.ferrum_stream | None = None
+        super().__init__(label, self._free, pool._owned)
+
+    def close_on(self, stream: Stream | None) -> None:
+        """Ends it behind the work of a further stream as well."""
+        self._named = None if stream is None else optional_handle(stream)
+        try:
+            self.close()
+        finally:
+            self._named = None
+
+    def _free(self, _flags: int) -> int:
+        if self._named is not None:
+            return self._free_on(self._named)
+        status = self._free_on(self._stream)
+        if self._stream.id != 0 and status in _STREAM_OF_NO_USE:
+            # It was destroyed, and so has run dry, or captures. The library knows.
+            status = self._free_on(optional_handle(None))
+        return status
+
+    def _free_on(self, stream: _abi.ferrum_stream) -> int:
+        raise NotImplementedError
+
+
+_STREAM_OF_NO_USE = (_abi.FERRUM_ERROR_INVALID_HANDLE, _abi.FERRUM_ERROR_INVALID_STATE)
+
+
+class _LiveBlock(_StreamOwned):
     """The record of a pool block, which remembers how it is to be freed."""
 
-    def __init__(self, label: str, pool: Pool, address: int) -> None:
-        self.stream = optional_handle(None)
+    def __init__(self, label: str, pool: Pool, address: int, stream: _abi.ferrum_stream) -> None:
         self.address = address
         # What the caller of free() says that it asked for; None: nothing.
         self.size_bytes: int | None = None
         self._pool_handle = pool._handle
-        super().__init__(label, self._free, pool._owned)
+        super().__init__(label, pool, stream)
 
-    def _free(self, _flags: int) -> int:
+    @property
+    def stream(self) -> _abi.ferrum_stream:
+        """The stream that the block is of."""
+        return self._stream
+
+    def _free_on(self, stream: _abi.ferrum_stream) -> int:
         library = _native.library()
         if self.size_bytes is None:
-            return library.ferrum_pool_free(self._pool_handle, self.address, self.stream)
+            return library.ferrum_pool_free(self._pool_handle, self.address, stream)
         return library.ferrum_pool_free_sized(
-            self._pool_handle, self.address, self.size_bytes, self.stream
+            self._pool_handle, self.address, self.size_bytes, stream
         )
 
 
 class PoolBlock(HostBuffer, DeviceArray):
     """A block of a pool; Pool.alloc() makes it.
+
+    It belongs to the stream that it was asked for on: however it is given back, by
+    free(), close(), a with statement or the collector, its memory goes to nobody else
+    before the work is done that was queued on that stream by then.
 
     Attributes:
         address: where it starts on the device; a pointer if the host addresses it.
@@ -48,12 +90,14 @@ class PoolBlock(HostBuffer, DeviceArray):
 
     _owned: _LiveBlock
 
-    def __init__(self, pool: Pool, address: int, size_bytes: int) -> None:
+    def __init__(
+        self, pool: Pool, address: int, size_bytes: int, stream: _abi.ferrum_stream
+    ) -> None:
         self.address = address
         self.size_bytes = size_bytes
         self._pool = pool
         label = f"PoolBlock of {size_bytes} bytes on {pool.device.id}"
-        self._own(_LiveBlock(label, pool, address), address)
+        self._own(_LiveBlock(label, pool, address, stream), address)
 
     @property
     def pool(self) -> Pool:
@@ -87,12 +131,13 @@ class PoolBlock(HostBuffer, DeviceArray):
     def free(self, stream: Stream | None = None, *, size_bytes: int | None = None) -> None:
         """Gives the block back; nothing if that was done before.
 
-        A later allocation for the same stream may have its memory at once, any
-        other only once the work that is queued on the stream now is done. Does not
-        wait.
+        Its memory is handed out again once the work is done that is queued now on the
+        stream that it was asked for on, on those of record_stream() and on the one
+        that is named here. Where only one of them has any, a later allocation for that
+        stream may have the memory at once. Does not wait.
 
         Args:
-            stream: the stream that used the block last; None: the default one.
+            stream: a further stream that used the block; None: there is none.
             size_bytes: the size that was asked for, as a check; None: no check.
 
         Raises:
@@ -101,10 +146,9 @@ class PoolBlock(HostBuffer, DeviceArray):
                 overwritten; the block is free all the same.
             ViewExistsError: a view still looks into the block; nothing has changed.
         """
-        self._owned.stream = optional_handle(stream)
         self._owned.size_bytes = None if size_bytes is None else u64("size_bytes", size_bytes)
         try:
-            self._owned.close()
+            self._owned.close_on(stream)
         finally:
             self._owned.size_bytes = None
 
@@ -123,21 +167,23 @@ class PoolBlock(HostBuffer, DeviceArray):
         return self._handle if host else None, self.size_bytes
 
 
-class _LiveBatch(Owned):
-    """The record of a batch, which remembers the stream that used it last."""
+class _LiveBatch(_StreamOwned):
+    """The record of a batch."""
 
-    def __init__(self, label: str, pool: Pool, addresses: Any) -> None:
-        self.stream = optional_handle(None)
-        pool_handle = pool._handle
-        free = _native.library().ferrum_pool_free_batch
-        count = len(addresses)
-        super().__init__(
-            label, lambda _flags: free(pool_handle, addresses, count, self.stream), pool._owned
+    def __init__(self, label: str, pool: Pool, addresses: Any, stream: _abi.ferrum_stream) -> None:
+        self._addresses = addresses
+        self._pool_handle = pool._handle
+        super().__init__(label, pool, stream)
+
+    def _free_on(self, stream: _abi.ferrum_stream) -> int:
+        return _native.library().ferrum_pool_free_batch(
+            self._pool_handle, self._addresses, len(self._addresses), stream
         )
 
 
 class PoolBatch(Resource):
-    """Blocks of one size that come and go together; Pool.alloc_batch() makes them.
+    """Blocks of one size that come and go together; Pool.alloc_batch() makes them. They
+    belong to the stream that they were asked for on, as a PoolBlock does.
 
     Attributes:
         addresses: where each starts on the device.
@@ -146,12 +192,14 @@ class PoolBatch(Resource):
 
     _owned: _LiveBatch
 
-    def __init__(self, pool: Pool, addresses: Any, size_bytes: int) -> None:
+    def __init__(
+        self, pool: Pool, addresses: Any, size_bytes: int, stream: _abi.ferrum_stream
+    ) -> None:
         self.addresses: tuple[int, ...] = tuple(addresses)
         self.size_bytes = size_bytes
         self._pool = pool
         label = f"PoolBatch of {len(addresses)} blocks of {size_bytes} bytes on {pool.device.id}"
-        self._own(_LiveBatch(label, pool, addresses), self.addresses)
+        self._own(_LiveBatch(label, pool, addresses, stream), self.addresses)
 
     @property
     def pool(self) -> Pool:
@@ -161,11 +209,26 @@ class PoolBatch(Resource):
     def free(self, stream: Stream | None = None) -> None:
         """Gives all the blocks back, as PoolBlock.free(); nothing if that was done
         before."""
-        self._owned.stream = optional_handle(stream)
-        self._owned.close()
+        self._owned.close_on(stream)
 
     def __len__(self) -> int:
         return len(self.addresses)
+
+
+def free_together(pool_handle: Any, live: list[_LiveBlock], stream: Stream | None) -> int:
+    """Has the library free blocks at once, and gives its status: on their own stream if
+    they have the same one and the caller names none."""
+    addresses = address_array(len(live))
+    for i, record in enumerate(live):
+        addresses[i] = record.address
+    queue = optional_handle(stream)
+    if stream is None and len({record.stream.id for record in live}) == 1:
+        queue = live[0].stream
+    free = _native.library().ferrum_pool_free_batch
+    status: int = free(pool_handle, addresses, len(live), queue)
+    if stream is None and queue.id != 0 and status in _STREAM_OF_NO_USE:
+        status = free(pool_handle, addresses, len(live), optional_handle(None))
+    return status
 
 
 def address_array(count: int) -> Any:

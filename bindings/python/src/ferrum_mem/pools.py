@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from . import _abi, _native
 from ._owned import Owned, Resource, doom
 from ._values import lifetime, u32, u64
-from .blocks import PoolBatch, PoolBlock, address_array
+from .blocks import PoolBatch, PoolBlock, address_array, free_together
 from .devices import Device
 from .errors import InvalidArgumentError
 from .streams import Stream, optional_handle
@@ -158,7 +158,7 @@ class Pool(Resource):
                 ctypes.byref(address),
             )
         _native.check(status)
-        return PoolBlock(self, address.value, size)
+        return PoolBlock(self, address.value, size, queue)
 
     def alloc_batch(
         self, size_bytes: int, count: int, *, stream: Stream | None = None
@@ -177,12 +177,11 @@ class Pool(Resource):
         size, number = u64("size_bytes", size_bytes), u64("count", count)
         # The library refuses a count that is out of bounds before it looks at them.
         addresses = address_array(number if number <= _abi.FERRUM_BATCH_MAX else 0)
+        queue = optional_handle(stream)
         _native.check(
-            _native.library().ferrum_pool_alloc_batch(
-                self._handle, size, number, optional_handle(stream), addresses
-            )
+            _native.library().ferrum_pool_alloc_batch(self._handle, size, number, queue, addresses)
         )
-        return PoolBatch(self, addresses, size)
+        return PoolBatch(self, addresses, size, queue)
 
     def free_batch(self, blocks: Iterable[PoolBlock], *, stream: Stream | None = None) -> None:
         """Gives blocks of this pool back in one call: all of them or none. Those that
@@ -190,13 +189,13 @@ class Pool(Resource):
 
         Args:
             blocks: at most BATCH_MAX.
-            stream: the stream that used them last; None: the default one.
+            stream: a further stream that used them, besides those that they were asked
+                for on; None: there is none.
 
         Raises:
             InvalidArgumentError: one is of another pool; nothing has changed.
             ViewExistsError: a view still looks into one; nothing has changed.
         """
-        queue = optional_handle(stream)
         records = {id(block._owned): block._owned for block in self._own_blocks(blocks)}
         with contextlib.ExitStack() as locks:
             for key in sorted(records):
@@ -204,13 +203,8 @@ class Pool(Resource):
             live = [record for record in records.values() if not record.ended]
             if not live or _native.is_forked():
                 return
-            addresses = address_array(len(live))
-            for i, record in enumerate(live):
-                addresses[i] = record.address
             doom(live, f"free_batch of {self._owned.label}")
-            status = _native.library().ferrum_pool_free_batch(
-                self._handle, addresses, len(live), queue
-            )
+            status = free_together(self._handle, live, stream)
             if status < 0 and status != _abi.FERRUM_ERROR_CORRUPTED:
                 for record in live:
                     record.doomed = False

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::device::Device;
 use crate::error::check;
 use crate::library::c_text;
-use crate::pool_block::{PoolBatch, PoolBlock};
+use crate::pool_block::{free_on, PoolBatch, PoolBlock};
 use crate::pool_config::PoolConfig;
 use crate::pool_request::{PoolRequest, Tag};
 use crate::stream::{raw_of, Stream};
@@ -94,7 +94,7 @@ impl Pool {
         check(unsafe {
             sys::ferrum_pool_alloc(self.raw(), size_bytes, raw_of(stream), &mut address)
         })?;
-        Ok(PoolBlock::new(self, address, size_bytes))
+        Ok(PoolBlock::new(self, address, size_bytes, raw_of(stream)))
     }
 
     /// As `alloc`, with the address a multiple of the alignment.
@@ -115,7 +115,7 @@ impl Pool {
                 &mut address,
             )
         })?;
-        Ok(PoolBlock::new(self, address, size_bytes))
+        Ok(PoolBlock::new(self, address, size_bytes, raw_of(stream)))
     }
 
     /// Takes a block as described.
@@ -123,7 +123,12 @@ impl Pool {
         let (raw, mut address) = (request.raw(), 0);
         // SAFETY: raw lives through the call, address is an output of it.
         check(unsafe { sys::ferrum_pool_alloc_with(self.raw(), &raw, &mut address) })?;
-        Ok(PoolBlock::new(self, address, request.size_bytes()))
+        Ok(PoolBlock::new(
+            self,
+            address,
+            request.size_bytes(),
+            raw.stream,
+        ))
     }
 
     /// Takes `count` blocks of one size: all of them or none.
@@ -150,7 +155,7 @@ impl Pool {
                 addresses.as_mut_ptr(),
             )
         })?;
-        Ok(PoolBatch::new(self, addresses, size_bytes))
+        Ok(PoolBatch::new(self, addresses, size_bytes, raw_of(stream)))
     }
 
     /// Gives blocks of this pool back in one call, as [`PoolBlock::free`]: all of
@@ -171,15 +176,20 @@ impl Pool {
             return Err(Box::new((blocks, error)));
         }
         let addresses: Vec<u64> = blocks.iter().map(PoolBlock::address).collect();
-        // SAFETY: the blocks are ours, and addresses lives through the call.
-        let status = unsafe {
-            sys::ferrum_pool_free_batch(
-                self.raw(),
-                addresses.as_ptr(),
-                addresses.len() as u64,
-                raw_of(stream),
-            )
-        };
+        let first = blocks[0].stream_raw();
+        let one = blocks.iter().all(|b| b.stream_raw().id == first.id);
+        let own = if one { first } else { Default::default() };
+        let status = free_on(stream, own, |stream| {
+            // SAFETY: the blocks are ours, and addresses lives through the call.
+            unsafe {
+                sys::ferrum_pool_free_batch(
+                    self.raw(),
+                    addresses.as_ptr(),
+                    addresses.len() as u64,
+                    stream,
+                )
+            }
+        });
         let gone = if status >= 0 || status == sys::FERRUM_ERROR_CORRUPTED {
             blocks
         } else {

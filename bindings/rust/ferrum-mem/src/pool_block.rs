@@ -6,30 +6,69 @@ use crate::stream::{raw_of, Stream};
 use crate::values::BlockOwner;
 use crate::{sys, Error, Result};
 
-/// A block of a pool, given back on the default stream when it is dropped.
+/// Frees on the stream that is named, or on the blocks' own one. That may have been
+/// destroyed, and so has run dry, or capture: the library knows then what is to be
+/// waited for.
+pub(crate) fn free_on(
+    named: Option<&Stream>,
+    own: sys::ferrum_stream,
+    free: impl Fn(sys::ferrum_stream) -> sys::ferrum_status,
+) -> sys::ferrum_status {
+    if named.is_some() {
+        return free(raw_of(named));
+    }
+    match free(own) {
+        sys::FERRUM_ERROR_INVALID_HANDLE | sys::FERRUM_ERROR_INVALID_STATE if own.id != 0 => {
+            free(Default::default())
+        }
+        status => status,
+    }
+}
+
+/// A block of a pool. It belongs to the stream that it was asked for on: dropped or
+/// freed, on whatever thread, its memory goes to nobody else before the work is done that
+/// was queued on that stream by then. The stream may go first: it waits for its work.
 #[derive(Debug)]
 pub struct PoolBlock {
     address: u64,
     size_bytes: u64,
+    stream: sys::ferrum_stream,
     pool: Pool,
 }
 
 impl Drop for PoolBlock {
     fn drop(&mut self) {
         if self.address != 0 {
-            // SAFETY: the block is ours.
-            unsafe { sys::ferrum_pool_free(self.pool.raw(), self.address, Default::default()) };
+            self.free_raw(None);
         }
     }
 }
 
 impl PoolBlock {
-    pub(crate) fn new(pool: &Pool, address: u64, size_bytes: u64) -> Self {
+    pub(crate) fn new(
+        pool: &Pool,
+        address: u64,
+        size_bytes: u64,
+        stream: sys::ferrum_stream,
+    ) -> Self {
         Self {
             address,
             size_bytes,
+            stream,
             pool: pool.clone(),
         }
+    }
+
+    /// The stream that it is of.
+    pub(crate) fn stream_raw(&self) -> sys::ferrum_stream {
+        self.stream
+    }
+
+    fn free_raw(&self, stream: Option<&Stream>) -> sys::ferrum_status {
+        free_on(stream, self.stream, |stream| {
+            // SAFETY: the block is ours.
+            unsafe { sys::ferrum_pool_free(self.pool.raw(), self.address, stream) }
+        })
     }
 
     /// Where it starts in the device's memory.
@@ -78,16 +117,17 @@ impl PoolBlock {
         })
     }
 
-    /// Gives the block back. A later allocation for the same stream may have its
-    /// memory at once, any other only after the work that is queued on the stream
-    /// now. When that fails the block is still there, but for
+    /// Gives the block back, as a drop does, and after the work of a further stream if
+    /// one is named. Its memory is handed out again once the work is done that is queued
+    /// now on the stream that it was asked for on, on those of
+    /// [`record_stream`](PoolBlock::record_stream) and on the named one; where only one of
+    /// them has any, that stream may have it at once. When that fails the block is still
+    /// there, but for
     /// [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted), which a pool with red zones
     /// gives when bytes beside the block were overwritten: it is free all the same,
     /// and what comes back has the address 0.
     pub fn free(self, stream: Option<&Stream>) -> std::result::Result<(), Box<(Self, Error)>> {
-        // SAFETY: the block is ours.
-        let status =
-            unsafe { sys::ferrum_pool_free(self.pool.raw(), self.address, raw_of(stream)) };
+        let status = self.free_raw(stream);
         self.ended(status)
     }
 
@@ -97,10 +137,12 @@ impl PoolBlock {
         size_bytes: u64,
         stream: Option<&Stream>,
     ) -> std::result::Result<(), Box<(Self, Error)>> {
-        // SAFETY: the block is ours.
-        let status = unsafe {
-            sys::ferrum_pool_free_sized(self.pool.raw(), self.address, size_bytes, raw_of(stream))
-        };
+        let status = free_on(stream, self.stream, |stream| {
+            // SAFETY: the block is ours.
+            unsafe {
+                sys::ferrum_pool_free_sized(self.pool.raw(), self.address, size_bytes, stream)
+            }
+        });
         self.ended(status)
     }
 
@@ -118,28 +160,35 @@ impl PoolBlock {
     }
 }
 
-/// Blocks of one size that come and go together, given back on the default stream
-/// when they are dropped.
+/// Blocks of one size that come and go together. They belong to the stream that they were
+/// asked for on, as a [`PoolBlock`] does.
 #[derive(Debug)]
 pub struct PoolBatch {
     addresses: Vec<u64>,
     size_bytes: u64,
+    stream: sys::ferrum_stream,
     pool: Pool,
 }
 
 impl Drop for PoolBatch {
     fn drop(&mut self) {
         if !self.addresses.is_empty() {
-            self.free_raw(Default::default());
+            self.free_raw(None);
         }
     }
 }
 
 impl PoolBatch {
-    pub(crate) fn new(pool: &Pool, addresses: Vec<u64>, size_bytes: u64) -> Self {
+    pub(crate) fn new(
+        pool: &Pool,
+        addresses: Vec<u64>,
+        size_bytes: u64,
+        stream: sys::ferrum_stream,
+    ) -> Self {
         Self {
             addresses,
             size_bytes,
+            stream,
             pool: pool.clone(),
         }
     }
@@ -157,7 +206,7 @@ impl PoolBatch {
     /// Gives all of them back, as [`PoolBlock::free`]. When that fails they are
     /// still there, but for [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted).
     pub fn free(mut self, stream: Option<&Stream>) -> std::result::Result<(), Box<(Self, Error)>> {
-        let status = self.free_raw(raw_of(stream));
+        let status = self.free_raw(stream);
         if status >= 0 || status == sys::FERRUM_ERROR_CORRUPTED {
             self.addresses.clear();
         }
@@ -170,15 +219,17 @@ impl PoolBatch {
         std::mem::take(&mut self.addresses)
     }
 
-    fn free_raw(&self, stream: sys::ferrum_stream) -> sys::ferrum_status {
-        // SAFETY: the blocks are ours, and addresses lives through the call.
-        unsafe {
-            sys::ferrum_pool_free_batch(
-                self.pool.raw(),
-                self.addresses.as_ptr(),
-                self.addresses.len() as u64,
-                stream,
-            )
-        }
+    fn free_raw(&self, stream: Option<&Stream>) -> sys::ferrum_status {
+        free_on(stream, self.stream, |stream| {
+            // SAFETY: the blocks are ours, and addresses lives through the call.
+            unsafe {
+                sys::ferrum_pool_free_batch(
+                    self.pool.raw(),
+                    self.addresses.as_ptr(),
+                    self.addresses.len() as u64,
+                    stream,
+                )
+            }
+        })
     }
 }
