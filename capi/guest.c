@@ -17,12 +17,22 @@
 #include "guard.h"
 #include "signals.h"
 
+static void *fm_hold_memory(size_t bytes) {
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
 int fm_try_memory(size_t bytes) {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    /* Where memory cannot be taken back it is not tried again and again. */
+    static _Atomic int kept;
+    if (atomic_load(&kept) != 0)
+        return atomic_load(&kept);
+    void *memory = fm_hold_memory(bytes);
     if (memory == MAP_FAILED)
         return errno;
-    return munmap(memory, bytes) == 0 ? 0 : errno;
+    if (munmap(memory, bytes) != 0)
+        atomic_store(&kept, errno);
+    return atomic_load(&kept);
 }
 
 int fm_try_descriptors(void) {
@@ -177,8 +187,13 @@ static ferrum_status fm_start_look(const char *function) {
         return fm_refused(function, error,
                           "2 descriptors for the timers of the library "
                           "(epoll_create1, eventfd2, epoll_ctl, epoll_wait)");
-    int made, wanted = fm_processors() + FM_SPARE_THREADS;
+    /* Beside that memory: it is all needed at once. The C library aborts for stacks
+     * that it cannot unmap, so that has been tried by now. */
+    int made, wanted = fm_processors() + FM_SPARE_THREADS + FM_HOST_THREADS;
+    void *memory = fm_hold_memory(FM_START_BYTES);
     error = fm_try_threads(wanted, &made);
+    if (memory != MAP_FAILED)
+        munmap(memory, FM_START_BYTES);
     if (error == 0)
         return FERRUM_OK;
     snprintf(what, sizeof what,

@@ -18,7 +18,10 @@
 #define FM_START_BYTES ((size_t)FM_BALLAST_BYTES + (96 << 20))
 /** Threads for what of the library waits in the system or in functions of the caller,
  *  besides one for each processor that runs Go code. */
-#define FM_SPARE_THREADS 8
+#define FM_SPARE_THREADS 6
+
+/** And for host functions and helpers that are waited for, before more are made. */
+#define FM_HOST_THREADS 4
 
 /** What a call that opens or creates an object wants to be there for the runtime. */
 #define FM_HEADROOM_BYTES ((size_t)16 << 20)

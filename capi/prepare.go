@@ -56,7 +56,7 @@ func (n *runtimeNeeds) prepare() error {
 		time.AfterFunc(time.Hour, func() {}).Stop()
 		n.polls = true
 	}
-	if count := runtime.GOMAXPROCS(0) + C.FM_SPARE_THREADS; count > n.threads {
+	if count := runtime.GOMAXPROCS(0) + C.FM_SPARE_THREADS + C.FM_HOST_THREADS; count > n.threads {
 		occupyThreads(count)
 		n.threads = count
 	}
@@ -83,9 +83,9 @@ func (n *runtimeNeeds) haveThreads(op string, count int) error {
 func occupyThreads(count int) {
 	var ready sync.WaitGroup
 	ready.Add(count)
-	gate := make(chan struct{})
-	for range count {
-		device.Go("thread", func() {
+	gate, over := make(chan struct{}), make([]<-chan struct{}, count)
+	for i := range over {
+		over[i] = device.Go("thread", func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			ready.Done()
@@ -94,6 +94,10 @@ func occupyThreads(count int) {
 	}
 	ready.Wait()
 	close(gate)
+	// Until it is let go a thread is no other goroutine's.
+	for _, done := range over {
+		<-done
+	}
 }
 
 // reserveThread is device.ReserveThread of this program. Threads are made some at a

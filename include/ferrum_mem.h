@@ -295,7 +295,7 @@ typedef struct ferrum_config {
  *
  * It gets ahead what the runtime inside needs of the process, which that would end
  * the process for when it could not have it later: two descriptors, threads (as many
- * as there are processors, and 4), 32 MiB of untouched memory. They stay after
+ * as there are processors, and 10), 32 MiB of untouched memory. They stay after
  * ferrum_shutdown. docs/hosts.md says what a program has to keep free besides.
  *
  * A handler of a signal that was installed without SA_ONSTACK would run on a stack of
@@ -941,7 +941,12 @@ FERRUM_API ferrum_status ferrum_stream_is_ready(ferrum_stream stream,
  *  allocation there does not wait for memory. */
 typedef void (*ferrum_host_fn)(void *user_data);
 
-/** Queues a call of the caller's function on a stream. */
+/**
+ * Queues a call of the caller's function on a stream.
+ *
+ * @return FERRUM_ERROR_RESOURCE_EXHAUSTED, or what the system says, when there is no
+ *         thread that it could run on; docs/hosts.md says how many are kept.
+ */
 FERRUM_API ferrum_status ferrum_stream_host_function(ferrum_stream stream,
                                                      ferrum_host_fn function,
                                                      void *user_data);

@@ -44,8 +44,14 @@ func (i *Isolation) ask(backend string) device.Survey {
 }
 
 func (c *child) start(environ []string) error {
+	// Waiting for the process keeps a thread in the system.
+	release, err := device.ReserveThread("discover.ask")
+	if err != nil {
+		return err
+	}
 	read, write, err := os.Pipe()
 	if err != nil {
+		release()
 		return err
 	}
 	// The helper's own limit is behind ours: it is for a host that dies meanwhile.
@@ -58,6 +64,7 @@ func (c *child) start(environ []string) error {
 	write.Close()
 	if err != nil {
 		read.Close()
+		release()
 		return err
 	}
 	c.answer = read
@@ -66,6 +73,7 @@ func (c *child) start(environ []string) error {
 	c.exited = device.Go("wait for the probe of "+c.backend, func() {
 		// That somebody else took the status is not of interest: the pipe tells.
 		_ = c.command.Wait()
+		release()
 		// What the process wrote is in the pipe; a copy of its other end, in a process
 		// that the host forked off meanwhile, must not keep the reader.
 		_ = c.answer.SetReadDeadline(time.Now().Add(grace / 4))

@@ -19,7 +19,7 @@
 // called. So a pool that runs out may make its siblings give up segments: it has
 // let go of its own locks by then, and each sibling takes its own. Driver calls
 // are made under Engine.bandwidth (the measurement) and Engine.watch.mu
-// (Device.Memory only), never under Engine.mu.
+// (Device.Memory only), never under Engine.mu. The lock of the refusals is a leaf.
 //
 // Callbacks and the log run with none of these held. The token of a reclaim
 // round is not a lock in this order: only a thread that holds no lock waits for

@@ -83,6 +83,7 @@ type Engine struct {
 	reclaims  []*Registration
 	listeners []*Registration
 
+	refusals refusals
 	// last is the last reading of the device; nil before the first.
 	last       atomic.Pointer[pastReading]
 	watch      watch

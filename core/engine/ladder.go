@@ -47,6 +47,7 @@ const flightWait = 10 * time.Second
 // CodeOutOfMemory. When nothing helps the error is CodeOutOfMemory with a
 // report. The caller holds no lock.
 func (e *Engine) FindRoom(need Need, retry func() (bool, error)) error {
+	refusals := e.countRefusals()
 	c := &climb{engine: e, need: need, retry: retry, mayWait: e.mayWait()}
 	c.sweep()
 	if !c.ended() && c.mayWait {
@@ -58,7 +59,7 @@ func (e *Engine) FindRoom(need Need, retry func() (bool, error)) error {
 	if c.err != nil {
 		return c.err
 	}
-	return e.outOfMemory(need)
+	return e.outOfMemory(need, e.refusalSince(refusals))
 }
 
 // climb is one search for room.

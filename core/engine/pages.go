@@ -36,6 +36,7 @@ func (e *Engine) CreatePages(pages []device.Page, pageBytes uint64, backing devi
 		return err
 	}
 	if err := virtual.Create(pages, pageBytes, backing); err != nil {
+		e.NoteRefusal(err)
 		e.discharge(size)
 		return err
 	}

@@ -11,8 +11,9 @@ import (
 const reportedTags = 5
 
 // outOfMemory is the error of an allocation for which no room was found: the
-// request, what is free, the largest free run, the bounds and who holds most.
-func (e *Engine) outOfMemory(need Need) error {
+// request, what is free, the largest free run, the bounds and who holds most, and
+// what the driver refused meanwhile, unless that is nil.
+func (e *Engine) outOfMemory(need Need, refused *device.Error) error {
 	var text strings.Builder
 	room := uint64(0)
 	fmt.Fprintf(&text, "no room for %d bytes aligned to %d in pool %q", need.SizeBytes,
@@ -46,7 +47,12 @@ func (e *Engine) outOfMemory(need Need) error {
 		fmt.Fprintf(&text, "; limit of the device: %d, held: %d", limit, held)
 	}
 	e.writeHolders(&text)
-	return device.Errorf(device.CodeOutOfMemory, need.Op, "%s", text.String()).On(e.ID()).
+	native := int64(0)
+	if refused != nil {
+		native = refused.Native
+		fmt.Fprintf(&text, "; refused: %s", refused.Message)
+	}
+	return device.Errorf(device.CodeOutOfMemory, need.Op, "%s", text.String()).On(e.ID()).WithNative(native).
 		Stating(device.FactRequestedBytes, need.SizeBytes).
 		Stating(device.FactAvailableBytes, saturatingAdd(room, own.Cached.Current)).
 		Stating(device.FactLargestFreeBytes, own.LargestFreeBytes)

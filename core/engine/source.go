@@ -74,6 +74,7 @@ func (e *Engine) allocate(size uint64, from Source) (Segment, error) {
 	default:
 		made.Addr, err = e.dev.Allocate(size)
 	}
+	e.NoteRefusal(err)
 	return Segment{Addr: made.Addr, SizeBytes: size, HostAddr: made.HostAddr, Source: from}, err
 }
 

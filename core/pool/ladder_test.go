@@ -81,6 +81,36 @@ func TestReportOfAnAllocationThatFails(t *testing.T) {
 	quiet(t, b, p)
 }
 
+// A device that has memory free and refuses it: the report says what it said, and not
+// in a later failure that has another reason.
+func TestReportNamesWhatWasRefused(t *testing.T) {
+	for _, call := range []devicetest.Call{devicetest.Allocate, devicetest.Create} {
+		b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
+		p := b.pool(t, nil)
+		for n := 1; n <= 20; n++ {
+			b.dev.FailNth(call, n, device.Errorf(device.CodeOutOfMemory, "driver", "the system refused it").WithNative(12))
+		}
+		_, err := p.Alloc(Request{SizeBytes: mib})
+		unmet := b.dev.ClearFaults()
+		if unmet == 20 {
+			require.NoError(t, err, "this pool does not call it")
+			continue
+		}
+		require.ErrorIs(t, err, device.CodeOutOfMemory)
+		require.ErrorContains(t, err, "; refused: the system refused it")
+		var typed *device.Error
+		require.ErrorAs(t, err, &typed)
+		require.EqualValues(t, 12, typed.Native)
+
+		require.NoError(t, b.engine.SetLimit(mib))
+		_, err = p.Alloc(Request{SizeBytes: 64 * kib})
+		require.NoError(t, err)
+		_, err = p.Alloc(Request{SizeBytes: mib})
+		require.ErrorIs(t, err, device.CodeOutOfMemory)
+		require.NotContains(t, err.Error(), "refused")
+	}
+}
+
 // A pool that has a small block in a segment as large as the device starves the
 // others: the report says where the memory is.
 func TestReportNamesWhatOtherPoolsHold(t *testing.T) {

@@ -55,6 +55,7 @@ func (p *Pool) growPaged(search *search) (found bool, err error) {
 // there does as well. That the device has no memory is for the search to deal with;
 // that the system has no further mapping for a hole between pages is not.
 func (p *Pool) makeDo(search *search, failure error) (found bool, err error) {
+	p.engine.NoteRefusal(failure)
 	outOfMemory := errors.Is(failure, device.CodeOutOfMemory)
 	if !outOfMemory && !errors.Is(failure, device.CodeResourceExhausted) {
 		return false, failure

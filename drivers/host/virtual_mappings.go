@@ -34,7 +34,8 @@ func (o *openDevice) takeMappings(op string, growth int64) error {
 	if growth > 0 && m.bound != 0 {
 		if err := spare.have(o.driver.mapper.virtual); err != nil {
 			return device.Errorf(device.CodeResourceExhausted, op,
-				"%d mappings more: this process has hardly any left, because vm.max_map_count is %d: %w", growth, m.bound, err)
+				"%d mappings more: the system refused one to spare (vm.max_map_count is %d, and memory or address space may be limited): %w",
+				growth, m.bound, err).WithNative(int64(errnoOf(err)))
 		}
 	}
 	return m.take(op, growth)

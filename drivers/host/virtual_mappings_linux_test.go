@@ -51,7 +51,7 @@ func TestSpareMappings(t *testing.T) {
 	requireCode(t, device.CodeOutOfMemory, o.SetAccess(middle, scriptPage, device.AccessReadWrite))
 	require.False(t, spare.there.Load())
 	require.Zero(t, spare.give(m.virtual), "once")
-	requireCode(t, device.CodeResourceExhausted, o.SetAccess(middle, scriptPage, device.AccessReadWrite), "hardly any left", "vm.max_map_count")
+	requireCode(t, device.CodeResourceExhausted, o.SetAccess(middle, scriptPage, device.AccessReadWrite), "one to spare", "vm.max_map_count")
 	require.Equal(t, made+1, makes)
 	require.Zero(t, o.driver.mappings.count.Load())
 	refuses = false

@@ -4119,7 +4119,7 @@ extern "C" {
     ///
     /// It gets ahead what the runtime inside needs of the process, which that would end
     /// the process for when it could not have it later: two descriptors, threads (as many
-    /// as there are processors, and 4), 32 MiB of untouched memory. They stay after
+    /// as there are processors, and 10), 32 MiB of untouched memory. They stay after
     /// ferrum_shutdown. docs/hosts.md says what a program has to keep free besides.
     ///
     /// A handler of a signal that was installed without SA_ONSTACK would run on a stack of
@@ -4488,6 +4488,9 @@ extern "C" {
     pub fn ferrum_stream_is_ready(stream: ferrum_stream, ready_out: *mut u32) -> ferrum_status;
 
     /// Queues a call of the caller's function on a stream.
+    ///
+    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED, or what the system says, when there is no
+    /// thread that it could run on; docs/hosts.md says how many are kept.
     pub fn ferrum_stream_host_function(
         stream: ferrum_stream,
         function: ferrum_host_fn,

@@ -1,0 +1,205 @@
+/*
+ * What the system refuses to the process, before the library starts and after:
+ * limits of memory, descriptors, threads and file sizes, and calls of the system that
+ * a filter answers with an error. Each case does the main things and asks that every
+ * call answers OK or an error that says what was refused, that the books are right
+ * all the while, and that the process lives on.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "refusals.h"
+
+/* When something has to be refused in a case: it would say nothing otherwise. */
+enum { NEVER = 0, BEFORE = 1, AFTER = 2, LATER = 4, ALWAYS = 7 };
+
+/* The main things, with the refusal before ferrum_init; after it; and after objects
+ * were made and used without it. */
+#define CASES(name, when, refusal)                          \
+    static void check_##name##_before(void) {               \
+        things_loaded();                                    \
+        refusal;                                            \
+        if (things_init()) {                                \
+            things_create();                                \
+            things_use();                                   \
+            things_end();                                   \
+        }                                                   \
+        EXPECT(!((when) & BEFORE) || things_refused() > 0); \
+    }                                                       \
+    static void check_##name##_after(void) {                \
+        EXPECT(things_init());                              \
+        refusal;                                            \
+        things_create();                                    \
+        things_use();                                       \
+        things_end();                                       \
+        EXPECT(!((when) & AFTER) || things_refused() > 0);  \
+    }                                                       \
+    static void check_##name##_later(void) {                \
+        EXPECT(things_init());                              \
+        things_create();                                    \
+        things_use();                                       \
+        EXPECT(things_refused() == 0);                      \
+        refusal;                                            \
+        things_use();                                       \
+        things_end();                                       \
+        EXPECT(!((when) & LATER) || things_refused() > 0);  \
+    }
+#define CALLS(name, when, error, ...) \
+    CASES(name, when, refuse_calls(((const int[]){__VA_ARGS__, 0}), error))
+
+/* clang-format off */
+/* Nothing of what it needs can be had, and some of it. */
+CASES(address_space, ALWAYS, refuse_more(RLIMIT_AS, 0))
+CASES(little_address_space, BEFORE, refuse_more(RLIMIT_AS, UINT64_C(192) << 20))
+CASES(data, ALWAYS, refuse_more(RLIMIT_DATA, 0))
+CASES(little_data, BEFORE, refuse_more(RLIMIT_DATA, UINT64_C(192) << 20))
+CASES(files, ALWAYS, refuse_descriptors())
+CASES(threads, BEFORE, (refuse_rights(), refuse_above(RLIMIT_NPROC, 1)))
+CASES(locked, ALWAYS, (refuse_rights(), refuse_above(RLIMIT_MEMLOCK, 0)))
+CASES(file_size, ALWAYS, refuse_above(RLIMIT_FSIZE, 1 << 20))
+CALLS(mmap, ALWAYS, ENOMEM, SYS_mmap)
+CALLS(mmap_forbidden, ALWAYS, EPERM, SYS_mmap)
+CALLS(munmap, ALWAYS, ENOMEM, SYS_munmap)
+CALLS(munmap_forbidden, ALWAYS, EPERM, SYS_munmap)
+CALLS(mremap, NEVER, ENOMEM, SYS_mremap)
+CALLS(mprotect, ALWAYS, ENOMEM, SYS_mprotect)
+CALLS(mprotect_forbidden, ALWAYS, EPERM, SYS_mprotect)
+CALLS(madvise, ALWAYS, EINVAL, SYS_madvise)
+CALLS(madvise_forbidden, ALWAYS, EPERM, SYS_madvise)
+CALLS(memfd_create, BEFORE | AFTER, ENOSYS, SYS_memfd_create)
+CALLS(memfd_create_forbidden, BEFORE | AFTER, EPERM, SYS_memfd_create)
+CALLS(ftruncate, BEFORE | AFTER, EPERM, SYS_ftruncate)
+CALLS(fallocate, NEVER, EOPNOTSUPP, SYS_fallocate)
+CALLS(fallocate_forbidden, NEVER, EPERM, SYS_fallocate)
+CALLS(openat, ALWAYS, EACCES, SYS_openat)
+CALLS(openat_full, ALWAYS, EMFILE, SYS_openat)
+CALLS(clone3, NEVER, ENOSYS, SYS_clone3)
+CALLS(clone, BEFORE, EAGAIN, SYS_clone3, SYS_clone)
+CALLS(clone_forbidden, BEFORE, EPERM, SYS_clone3, SYS_clone)
+CALLS(poll, BEFORE, EMFILE, SYS_epoll_create1)
+CALLS(poll_forbidden, BEFORE, EPERM, SYS_epoll_create1, SYS_eventfd2)
+/* clang-format on */
+
+/* Host functions that stay, on more streams than there are threads: each is queued
+ * with its thread or refused. */
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+
+static void wait_for_it(void *data) {
+    pthread_mutex_lock(&held);
+    (*(int *)data)++;
+    pthread_mutex_unlock(&held);
+}
+
+static void many_host_functions(void) {
+    enum { STREAMS = 100 };
+    ferrum_device device;
+    ferrum_stream streams[STREAMS];
+    int ran = 0, queued = 0;
+    EXPECT(ferrum_device_open("cpu:0", &device) == FERRUM_OK);
+    for (int i = 0; i < STREAMS; i++)
+        EXPECT(ferrum_stream_create(device, &streams[i]) == FERRUM_OK);
+    pthread_mutex_lock(&held);
+    for (int i = 0; i < STREAMS; i++) {
+        ferrum_status status =
+            ferrum_stream_host_function(streams[i], wait_for_it, &ran);
+        queued += status == FERRUM_OK;
+        ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+        EXPECT(ferrum_last_error(&error) == FERRUM_OK);
+        EXPECT(status == FERRUM_OK ||
+               (status == FERRUM_ERROR_RESOURCE_EXHAUSTED &&
+                strstr(error.message, "refused a thread") != NULL));
+    }
+    /* Other work goes on beside those that wait. */
+    ferrum_pool pool;
+    ferrum_address address;
+    EXPECT(ferrum_pool_create(device, NULL, &pool) == FERRUM_OK);
+    EXPECT(ferrum_pool_alloc(pool, 1 << 20, streams[0], &address) == FERRUM_OK);
+    EXPECT(ferrum_pool_free(pool, address, streams[0]) == FERRUM_OK);
+    pthread_mutex_unlock(&held);
+    for (int i = 0; i < STREAMS; i++)
+        EXPECT(ferrum_stream_synchronize(streams[i], FERRUM_WAIT_FOREVER) == 0);
+    EXPECT(ran == queued);
+    fprintf(stderr, "%d of %d queued\n", queued, STREAMS);
+    /* The threads that were refused are no longer missed. */
+    for (int i = 0; i < STREAMS; i++) {
+        EXPECT(ferrum_stream_host_function(streams[i], wait_for_it, &ran) == 0);
+        EXPECT(ferrum_stream_synchronize(streams[i], FERRUM_WAIT_FOREVER) == 0);
+    }
+    EXPECT(ran == queued + STREAMS && queued >= 4);
+    EXPECT(ferrum_shutdown(FERRUM_FORCE) == FERRUM_OK);
+}
+static void check_host_functions(void) {
+    EXPECT(things_init());
+    many_host_functions();
+}
+static void check_host_functions_without_threads(void) {
+    EXPECT(things_init());
+    refuse_rights();
+    refuse_above(RLIMIT_NPROC, 1);
+    many_host_functions();
+}
+
+/* docs/hosts.md has these ends. */
+static const char *const ends_of_memory[] = {
+    "fatal error: runtime: out of memory",
+    "fatal error: out of memory",
+    "fatal error: runtime: cannot allocate memory",
+    "fatal error: runtime: cannot map pages in arena address space",
+    NULL,
+};
+
+/* clang-format off */
+#define CASE(name, ends) \
+    {#name "_before", check_##name##_before, NULL, ends, NULL}, \
+    {#name "_after", check_##name##_after, NULL, ends, NULL}, \
+    {#name "_later", check_##name##_later, NULL, ends, NULL},
+
+static const alone_check checks[] = {
+    CASE(address_space, ends_of_memory)
+    CASE(little_address_space, ends_of_memory)
+    CASE(data, ends_of_memory)
+    CASE(little_data, ends_of_memory)
+    CASE(files, NULL)
+    CASE(threads, NULL)
+    CASE(locked, NULL)
+    CASE(file_size, NULL)
+    CASE(mmap, ends_of_memory)
+    CASE(mmap_forbidden, ends_of_memory)
+    CASE(munmap, NULL)
+    CASE(munmap_forbidden, NULL)
+    CASE(mremap, NULL)
+    CASE(mprotect, NULL)
+    CASE(mprotect_forbidden, NULL)
+    CASE(madvise, NULL)
+    CASE(madvise_forbidden, NULL)
+    CASE(memfd_create, NULL)
+    CASE(memfd_create_forbidden, NULL)
+    CASE(ftruncate, NULL)
+    CASE(fallocate, NULL)
+    CASE(fallocate_forbidden, NULL)
+    CASE(openat, NULL)
+    CASE(openat_full, NULL)
+    CASE(clone3, NULL)
+    CASE(clone, NULL)
+    CASE(clone_forbidden, NULL)
+    CASE(poll, NULL)
+    CASE(poll_forbidden, NULL)
+    {"host_functions", check_host_functions, NULL, NULL, NULL},
+    {"host_functions_without_threads", check_host_functions_without_threads, NULL, NULL, NULL},
+};
+/* clang-format on */
+
+int main(int argc, char **argv) {
+#ifdef __SANITIZE_ADDRESS__
+    /* The sanitizer has address space and calls of its own. */
+    (void)checks;
+    (void)argc;
+    (void)argv;
+    printf("0 passed, 0 failed, %zu skipped\n", sizeof checks / sizeof *checks);
+    return 0;
+#else
+    return alone_main(argc, argv, checks, sizeof checks / sizeof *checks);
+#endif
+}
