@@ -1,0 +1,146 @@
+//! What an end that fails was called on: it comes back inside the error, is as usable as
+//! before, can be ended again, and is ended when it is dropped.
+
+use ferrum_mem::{
+    leak_report_json, BufferLocation, BufferRequest, Config, DType, Device, Error, ErrorKind,
+    GpuMemoryManager, GpuMemoryPool, Library, ManagerConfig, MemoryConfig, ModelConfig, PoolConfig,
+    SharedPoolConfig, Stream, VirtualPoolConfig,
+};
+
+const MIB: u64 = 1 << 20;
+const PAGE: u64 = 1 << 16;
+
+/// An end that has to fail in that way, and what it was called on.
+fn refused<T>(ended: Result<(), Box<(T, Error)>>, kind: ErrorKind) -> T {
+    let (object, error) = *ended.err().expect("it ended");
+    assert_eq!(error.kind, kind, "{error}");
+    object
+}
+
+// One library of one process: the tests would see each other's objects.
+#[test]
+fn what_a_failed_end_leaves() {
+    let library = Library::start_with(&Config {
+        host_devices: 2,
+        host_memory_bytes: 512 * MIB,
+        ..Default::default()
+    })
+    .unwrap();
+    let device = Device::open(&library, "cpu:0").unwrap();
+    let other = Device::open(&library, "cpu:1").unwrap();
+    // A free in the order of a stream of another device is refused.
+    let foreign = other.create_stream().unwrap();
+    blocks(&device, &foreign);
+    ranges(&device, &foreign);
+    memory(&device);
+    buffers(&device, &other);
+    drop(foreign);
+    let left = leak_report_json().unwrap();
+    for kind in ["block", "range", "memory", "buffer", "pool"] {
+        assert!(!left.contains(&format!("\"kind\":\"{kind}\"")), "{left}");
+    }
+}
+
+fn blocks(device: &Device, foreign: &Stream) {
+    let pool = device.create_pool(&PoolConfig::default()).unwrap();
+    let block = pool.alloc(1000, None).unwrap();
+    let address = block.address();
+    let block = refused(block.free_sized(999, None), ErrorKind::InvalidSize);
+    let block = refused(block.free(Some(foreign)), ErrorKind::InvalidArgument);
+    assert_eq!(block.address(), address);
+    assert!(block.usable_bytes().unwrap() >= 1000);
+    block.free(None).unwrap();
+
+    let batch = pool.alloc_batch(100, 3, None).unwrap();
+    let batch = refused(batch.free(Some(foreign)), ErrorKind::InvalidArgument);
+    assert_eq!(batch.addresses().len(), 3);
+    batch.free(None).unwrap();
+
+    // What is dropped after its end has failed is ended.
+    drop(refused(
+        pool.alloc(1000, None).unwrap().free(Some(foreign)),
+        ErrorKind::InvalidArgument,
+    ));
+    assert_eq!(pool.statistics().unwrap().live_blocks.current, 0);
+}
+
+fn ranges(device: &Device, foreign: &Stream) {
+    let pool = device
+        .create_virtual_pool(&VirtualPoolConfig {
+            capacity_bytes: 64 * PAGE,
+            page_bytes: PAGE,
+            ..Default::default()
+        })
+        .unwrap();
+    let range = pool.allocate(0, PAGE).unwrap();
+    let range = refused(range.free(Some(foreign)), ErrorKind::InvalidArgument);
+    assert!(pool.is_mapped(0, PAGE).unwrap());
+    range.free(None).unwrap();
+    assert!(!pool.is_mapped(0, PAGE).unwrap());
+
+    let shared = device
+        .create_shared_pool(&SharedPoolConfig {
+            limit_bytes: 64 * PAGE,
+            page_bytes: PAGE,
+            ..Default::default()
+        })
+        .unwrap();
+    let model = shared
+        .register_model(
+            "chat",
+            &ModelConfig {
+                virtual_bytes: 64 * PAGE,
+                ..Default::default()
+            },
+        )
+        .unwrap();
+    let range = model.allocate(PAGE).unwrap();
+    let range = refused(range.free(Some(foreign)), ErrorKind::InvalidArgument);
+    range.free(None).unwrap();
+    drop(refused(
+        model.allocate(PAGE).unwrap().free(Some(foreign)),
+        ErrorKind::InvalidArgument,
+    ));
+    assert_eq!(shared.statistics().unwrap().live_blocks.current, 0);
+}
+
+fn memory(device: &Device) {
+    let manager = device.create_manager(&ManagerConfig::default()).unwrap();
+    let block = manager.allocate(1000).unwrap();
+    block.write(0, &[7; 1000]).unwrap();
+    // A pin that nobody ends any more.
+    std::mem::forget(block.pin().unwrap());
+    let block = refused(block.deallocate(), ErrorKind::Busy);
+    let block = refused(block.deallocate(), ErrorKind::Busy);
+    let mut seen = [0; 1000];
+    block.read(0, &mut seen).unwrap();
+    assert_eq!(seen, [7; 1000]);
+    let mapping = block.map(ferrum_mem::HostAccess::ReadOnly).unwrap();
+    assert_eq!(mapping.size_bytes(), 1000);
+    mapping.unmap().unwrap();
+    drop(block);
+    assert_eq!(manager.statistics().unwrap().live_blocks.current, 0);
+}
+
+fn buffers(device: &Device, host: &Device) {
+    let manager = GpuMemoryManager::new(
+        device,
+        Some(host),
+        &MemoryConfig::default().with_min_free_bytes(0),
+    )
+    .unwrap();
+    let request = BufferRequest {
+        dtype: DType::U8,
+        num_elements: 100,
+        ..Default::default()
+    };
+    let buffer = manager.allocate(&request).unwrap();
+    let (error, buffer) = *buffer.take(BufferLocation::Cpu).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::InvalidState);
+    std::mem::forget(buffer.pin().unwrap());
+    let (error, buffer) = *buffer.take(BufferLocation::Gpu).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Busy);
+    buffer.write(0, &[1, 2, 3]).unwrap();
+    drop(buffer);
+    assert_eq!(manager.stats().unwrap().active_buffers, 0);
+}
