@@ -1,8 +1,6 @@
 package pool
 
 import (
-	"maps"
-	"slices"
 	"sync"
 
 	"ferrum_mem/core/device"
@@ -16,6 +14,9 @@ type fakeCache struct {
 
 	mu     sync.Mutex
 	blocks map[device.Addr]*CachedBlock
+	// places has the addresses in the order in which they came.
+	places  []device.Addr
+	placeOf map[device.Addr]uint64
 	idle   map[magazine][]device.Addr
 	counts CacheCounts
 	gone   bool
@@ -43,7 +44,7 @@ const (
 func newFakeCache(p *Pool, streamOf func(id uint64) device.Stream) *fakeCache {
 	c := &fakeCache{
 		pool: p, streamOf: streamOf,
-		blocks: map[device.Addr]*CachedBlock{}, idle: map[magazine][]device.Addr{},
+		blocks: map[device.Addr]*CachedBlock{}, placeOf: map[device.Addr]uint64{}, idle: map[magazine][]device.Addr{},
 	}
 	p.SetCache(c, streamOf)
 	return c
@@ -75,7 +76,7 @@ func (c *fakeCache) allocTagged(thread int, size, stream uint64, tag uint32) dev
 		}
 		c.mu.Lock()
 		for _, addr := range addrs[:n] {
-			c.blocks[addr] = &CachedBlock{Addr: addr, SizeBytes: class, Stream: stream}
+			c.enter(&CachedBlock{Addr: addr, SizeBytes: class, Stream: stream})
 			c.idle[key] = append(c.idle[key], addr)
 			c.counts.EnteredBytes += class
 			c.counts.IdleBytes += class
@@ -152,7 +153,7 @@ func (c *fakeCache) putBack(key magazine, blocks []CachedBlock) {
 	defer c.mu.Unlock()
 	c.giveBackFails++
 	for _, b := range blocks {
-		c.blocks[b.Addr] = &b
+		c.enter(&b)
 		c.idle[key] = append(c.idle[key], b.Addr)
 		c.counts.IdleBytes += b.SizeBytes
 		c.counts.LeftBytes -= b.SizeBytes
@@ -206,21 +207,30 @@ func (c *fakeCache) Find(blocks []CachedBlock) {
 	}
 }
 
-// Next takes places for addresses, of which it looks at as many as to has room for.
+// Next goes over the places that blocks were entered at, and looks at as many as to has
+// room for.
 func (c *fakeCache) Next(place uint64, to []CachedBlock) (n int, next uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, addr := range slices.Sorted(maps.Keys(c.blocks)) {
-		if uint64(addr) < place {
-			continue
+	end := min(place+uint64(len(to)), uint64(len(c.places)))
+	for ; place < end; place++ {
+		addr := c.places[place]
+		if b := c.blocks[addr]; b != nil && c.placeOf[addr] == place {
+			to[n] = *b
+			n++
 		}
-		if n == len(to) {
-			return n, uint64(addr)
-		}
-		to[n] = *c.blocks[addr]
-		n++
 	}
-	return n, 0
+	if place == uint64(len(c.places)) {
+		return n, 0
+	}
+	return n, place
+}
+
+// enter makes a block one of the caches.
+func (c *fakeCache) enter(b *CachedBlock) {
+	c.blocks[b.Addr] = b
+	c.placeOf[b.Addr] = uint64(len(c.places))
+	c.places = append(c.places, b.Addr)
 }
 
 func (c *fakeCache) AdoptNext(place uint64, to []CachedBlock) (n int, next uint64) {

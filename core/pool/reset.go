@@ -39,11 +39,10 @@ func (p *Pool) Reset(stream device.Stream) error {
 // freeAll frees the live blocks of the pool's own behind the marks of a free, which
 // stay that free's.
 func (p *Pool) freeAll(j *leave) error {
-	room := new(slice)
 	w := tour{pool: p}
 	for more := true; more; {
 		var err error
-		if more, err = p.freeSome(j, &w, room); err != nil {
+		if more, err = p.freeSome(j, &w); err != nil {
 			return err
 		}
 	}
@@ -51,18 +50,20 @@ func (p *Pool) freeAll(j *leave) error {
 }
 
 // freeSome is a slice of freeAll. One in which a stream has no mark yet comes again.
-func (p *Pool) freeSome(j *leave, w *tour, room *slice) (more bool, err error) {
-	found, before := room.found[:0], *w
+func (p *Pool) freeSome(j *leave, w *tour) (more bool, err error) {
+	before := *w
 	p.lock()
 	if p.state != stateOpen {
 		p.mu.Unlock()
 		return false, p.closedError(opReset)
 	}
+	found := p.scratch.slice[:0]
 	more = w.next(func(l located) {
 		if l.info().state() == blockLive {
 			found = append(found, l)
 		}
 	})
+	p.scratch.slice = found
 	if missing := p.unmarked(j, found); len(missing) > 0 {
 		p.mu.Unlock()
 		*w = before

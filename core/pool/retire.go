@@ -344,6 +344,7 @@ func (p *Pool) giveManyToSegments(found []located) {
 // scratch is room for batches that is used again, under mu.
 type scratch struct {
 	located []located
+	slice   []located
 	offsets []uint64
 	runs    []rangealloc.Run
 	ranges  []rangealloc.Range

@@ -74,9 +74,8 @@ func (p *Pool) firstFrom(addr device.Addr) int {
 	return low
 }
 
-// slice is room for the blocks of one slice.
+// slice is room for what is told of the blocks of one slice.
 type slice struct {
-	found  [sliceBlocks]located
 	addrs  [sliceBlocks]device.Addr
 	cached [sliceBlocks]CachedBlock
 	live   [sliceBlocks]Block
@@ -191,12 +190,12 @@ func (p *Pool) adoptSome(place uint64, to []CachedBlock) (next uint64) {
 // out, with mu held for
 // a slice at a time. visit may free the block that it is told.
 func (p *Pool) eachBlock(only *segment, visit func(located)) {
-	room := new(slice)
 	w := tour{pool: p, only: only}
 	for more := true; more; {
-		found := room.found[:0]
 		p.lock()
+		found := p.scratch.slice[:0]
 		more = w.next(func(l located) { found = append(found, l) })
+		p.scratch.slice = found
 		for _, l := range found {
 			visit(l)
 		}
