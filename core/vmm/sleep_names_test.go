@@ -175,7 +175,7 @@ func TestSleepBeyondTheSizeOfFiles(t *testing.T) {
 		require.GreaterOrEqual(t, copies, lowersAt)
 	}
 	lowersAt = 0
-	_, err := r.pool.Sleep(background, SleepRequest{Backing: SleepToFile, Dir: dir})
+	_, err := r.pool.Sleep(background, SleepRequest{Backing: SleepToFile, Dir: dir, Streams: 1})
 	require.NoError(t, err)
 	// What was written before may be read under any bound.
 	bound(0)

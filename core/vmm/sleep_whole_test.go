@@ -58,7 +58,9 @@ func (n *nap) whole(t *testing.T, step func() error, done func(record) bool) err
 }
 
 func allAsleep(r record) bool { return r.live == 0 && r.asleep == 9 && r.bedAll }
-func allAwake(r record) bool  { return r.live == 9 && r.asleep == 0 && !r.bedAll && r.hostBlocks+r.files == 0 }
+func allAwake(r record) bool {
+	return r.live == 9 && r.asleep == 0 && !r.bedAll && r.hostBlocks+r.files == 0
+}
 
 func (n *nap) request(backing SleepBacking) SleepRequest {
 	r := SleepRequest{Backing: backing, Streams: n.streams}
