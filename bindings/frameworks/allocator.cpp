@@ -186,8 +186,9 @@ ferrum_status deallocate_on(Device &device, void *native,
     if (status != FERRUM_OK)
         return status;
     // What a graph uses is freed when it is released.
-    return device.pools.unused() ? ferrum_pool_free(device.pool, address, stream)
-                                 : device.pools.free(native, stream, address);
+    return device.pools.unused()
+               ? ferrum_pool_free(device.pool, address, stream)
+               : device.pools.free(native, stream, address);
 }
 
 ferrum_status record_on(Device &device, ferrum_address address,

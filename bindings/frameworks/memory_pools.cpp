@@ -92,8 +92,8 @@ void MemoryPools::withdraw(ferrum_torch_graphs name) {
 void MemoryPools::end_captured() {
     for (Captured &one : captured_)
         if (!one.ended)
-            one.ended = ferrum_pool_capture_end(one.pool, one.graph) ==
-                        FERRUM_OK;
+            one.ended =
+                ferrum_pool_capture_end(one.pool, one.graph) == FERRUM_OK;
 }
 
 void MemoryPools::release(ferrum_torch_graphs name) {
@@ -151,13 +151,11 @@ void MemoryPools::settle(const Streams &seen) {
     bool graphs = std::any_of(captured_.begin(), captured_.end(), leaves);
     if (graphs && nothing_captures(seen) && wait_for_context())
         captured_.remove_if([&](const Captured &one) {
-            return leaves(one) &&
-                   ferrum_pool_capture_release(one.pool, one.graph, {}) ==
-                       FERRUM_OK;
+            return leaves(one) && ferrum_pool_capture_release(
+                                      one.pool, one.graph, {}) == FERRUM_OK;
         });
-    leaving_.erase(
-        std::remove_if(leaving_.begin(), leaving_.end(), destroyed),
-        leaving_.end());
+    leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(), destroyed),
+                   leaving_.end());
 }
 
 ferrum_status MemoryPools::own_pool(ferrum_torch_graphs name,

@@ -308,7 +308,8 @@ int graphs_kept() {
     int kept = 0;
     for (uint64_t number = 1; number < 100; number++) {
         ferrum_graph_info info = FERRUM_GRAPH_INFO_INIT;
-        kept += ferrum_pool_capture_get_info(pool(), number, &info) == FERRUM_OK;
+        kept +=
+            ferrum_pool_capture_get_info(pool(), number, &info) == FERRUM_OK;
     }
     return kept;
 }
@@ -426,7 +427,8 @@ void released_beside_a_capture() {
 void released_after_a_failure() {
     const char *path = getenv("FERRUM_CUDA_LIBRARY");
     void *library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW);
-    void *symbol = library == nullptr ? nullptr : dlsym(library, "simcuda_fault");
+    void *symbol =
+        library == nullptr ? nullptr : dlsym(library, "simcuda_fault");
     if (symbol == nullptr) {
         check_skip("calls of a real driver are not made to fail");
         return;

@@ -1,0 +1,32 @@
+package manager
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+)
+
+// The end of what a stream does that captures can be neither marked nor waited for: a block
+// that it has used is live until the capture has ended.
+func TestBlockOfAStreamThatCaptures(t *testing.T) {
+	r := cleanRig(t, devicetest.Config{Backed: true, Capture: true})
+	m := r.manager(t, nil)
+	src, dst := m.mustAllocate(t, 64), m.mustAllocate(t, 64)
+	stream, dev := r.heldStream(t)
+	require.NoError(t, r.factory.CopyAsync(NewTransfer(src, dst, 64), stream))
+	dev.Release()
+	require.NoError(t, r.factory.SynchronizeStream(stream, device.Forever))
+	capture := dev.BeginCapture()
+	for _, h := range []MemoryHandle{src, dst} {
+		requireError(t, r.factory.Deallocate(h), device.CodeInvalidState)
+		_, err := r.factory.HandleInfo(h)
+		require.NoError(t, err)
+	}
+	require.True(t, capture.End())
+	for _, h := range []MemoryHandle{src, dst} {
+		require.NoError(t, r.factory.Deallocate(h))
+	}
+}
