@@ -327,6 +327,83 @@ static void test_the_stream_is_being_destroyed(void **state) {
     }
 }
 
+/* ------------------------------------------------------- streams of somebody else's */
+
+/* A queue of the caller's, which a thread runs. */
+typedef struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct {
+        ferrum_host_fn work;
+        void *data;
+    } items[256];
+    int count, done, stop;
+} queue;
+
+static ferrum_status queue_push(ferrum_host_fn work, void *data, void *user) {
+    queue *q = user;
+    pthread_mutex_lock(&q->mutex);
+    q->items[q->count % 256].work = work;
+    q->items[q->count++ % 256].data = data;
+    pthread_cond_broadcast(&q->changed);
+    pthread_mutex_unlock(&q->mutex);
+    return FERRUM_OK;
+}
+
+static void *queue_run(void *data) {
+    queue *q = data;
+    pthread_mutex_lock(&q->mutex);
+    while (!q->stop || q->done < q->count) {
+        if (q->done == q->count) {
+            pthread_cond_wait(&q->changed, &q->mutex);
+            continue;
+        }
+        ferrum_host_fn work = q->items[q->done % 256].work;
+        void *item = q->items[q->done % 256].data;
+        pthread_mutex_unlock(&q->mutex);
+        work(item);
+        pthread_mutex_lock(&q->mutex);
+        q->done++;
+    }
+    pthread_mutex_unlock(&q->mutex);
+    return NULL;
+}
+
+/* Work that the owner of an adopted stream has queued there, which the library was
+ * not told of, is waited for as well. */
+static void test_an_adopted_stream(void **state) {
+    (void)state;
+    ferrum_stream other = new_stream();
+    for (int k = 0; k < KINDS_OF_POOLS; k++)
+        for (int way = 0; way < WAYS; way++) {
+            queue q = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                       .changed = PTHREAD_COND_INITIALIZER};
+            pthread_t thread;
+            assert_int_equal(pthread_create(&thread, NULL, queue_run, &q), 0);
+            ferrum_foreign_stream foreign = FERRUM_FOREIGN_STREAM_INIT;
+            foreign.enqueue = queue_push;
+            foreign.user_data = &q;
+            ferrum_stream own;
+            assert_ok(ferrum_stream_adopt(f.device, &foreign, &own));
+            ferrum_pool pool = make(&kinds[k]);
+            const ferrum_stream streams[] = {default_stream, other};
+            gate held = GATE;
+            given g = {pool, take(pool, 5000, own), 5000, own, other};
+            assert_ok(queue_push(gate_wait, &held, &q));
+            ways[way].give(&g);
+            nobody_gets(pool, g.block, 5000, streams, 2, ways[way].name);
+            gate_open(&held);
+            assert_ok(ferrum_stream_destroy(own, FERRUM_FORCE));
+            ends_empty(pool, ways[way].name);
+            pthread_mutex_lock(&q.mutex);
+            q.stop = 1;
+            pthread_cond_broadcast(&q.changed);
+            pthread_mutex_unlock(&q.mutex);
+            assert_int_equal(pthread_join(thread, NULL), 0);
+        }
+    assert_ok(ferrum_stream_destroy(other, 0));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -337,6 +414,7 @@ int main(void) {
         TEST(test_its_own_stream_has_the_memory_at_once),
         TEST(test_the_stream_is_destroyed_first),
         TEST(test_the_stream_is_being_destroyed),
+        TEST(test_an_adopted_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

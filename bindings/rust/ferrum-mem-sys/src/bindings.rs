@@ -6412,8 +6412,10 @@ extern "C" {
     /// What its owner has queued there is waited for like the rest of it, but that
     /// ferrum_stream_is_ready tells only of what was queued by the handle.
     ///
-    /// ferrum_stream_destroy runs dry what was queued by the handle and leaves the stream
-    /// alone; it must stay valid until then, as must user_data. A stream that never
+    /// ferrum_stream_destroy runs dry what was queued by the handle, with FERRUM_FORCE also
+    /// what its owner has queued by then, and leaves the stream alone; it must stay valid until
+    /// then, as must user_data. Blocks of pools that are of the stream do not wait for it any
+    /// more after that. A stream that never
     /// calls the work is waited for for ever.
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED for a device that cannot, and for a handle that is
