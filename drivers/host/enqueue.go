@@ -95,7 +95,9 @@ func (s *stream) Fill(dst device.Addr, pattern device.Pattern, size uint64) erro
 	if err != nil {
 		return err
 	}
-	return s.push(op, operation{kind: kindFill, dst: uint64(dst), size: size, pattern: pattern, dstHeld: used})
+	return s.push(op, operation{
+		kind: kindFill, dst: uint64(dst), size: size, value: pattern.Value, width: uint8(pattern.WidthBytes), dstHeld: used,
+	})
 }
 
 func (s *stream) checkPattern(op string, dst device.Addr, pattern device.Pattern, size uint64) error {
@@ -143,17 +145,20 @@ func (s *stream) HostFunction(fn func()) error {
 
 func (s *stream) RecordEvent() (device.Event, error) {
 	const op = "host.record_event"
-	e := &event{stream: s}
+	e := &event{mark: &mark{stream: s}}
 	if s.foreign != nil {
-		if err := s.push(op, operation{kind: kindRecord, event: e}); err != nil {
+		if err := s.push(op, operation{kind: kindRecord, mark: e.mark}); err != nil {
 			return nil, err
 		}
 		return e, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if newest := s.queue.newest(); newest != nil && newest.kind == kindRecord && !s.shutting.Load() {
+		return &event{mark: newest.mark}, nil
+	}
 	if s.completed.Load() != s.submitted.Load() {
-		if err := s.pushLocked(op, operation{kind: kindRecord, event: e}); err != nil {
+		if err := s.pushLocked(op, operation{kind: kindRecord, mark: e.mark}); err != nil {
 			return nil, err
 		}
 		return e, nil
@@ -185,5 +190,5 @@ func (s *stream) WaitEvent(waited device.Event) error {
 	if e.stream == s || e.passed.Load() {
 		return nil
 	}
-	return s.push(op, operation{kind: kindWait, event: e})
+	return s.push(op, operation{kind: kindWait, mark: e.mark})
 }

@@ -8,12 +8,17 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// event is a point in a stream's queue. On a stream that is idle it is passed
-// as soon as it is recorded, and costs the worker nothing.
+// event is a handle of a mark.
 type event struct {
+	*mark
+	closed atomic.Bool
+}
+
+// mark is a point in a stream's queue. On a stream that is idle it is passed
+// as soon as it is recorded, and costs the worker nothing.
+type mark struct {
 	stream *stream
 	passed atomic.Bool
-	closed atomic.Bool
 	// at is written before passed is set, and never again.
 	at time.Duration
 
@@ -27,8 +32,8 @@ var _ device.Event = (*event)(nil)
 // now is the clock of all devices of a driver.
 func (d *Driver) now() time.Duration { return time.Since(d.start) }
 
-// pass marks the event as passed now and wakes who waits for it.
-func (e *event) pass() {
+// pass says that the queue is past the mark now, and wakes who waits for it.
+func (e *mark) pass() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.at = e.stream.owner.driver.now()
@@ -38,8 +43,8 @@ func (e *event) pass() {
 	}
 }
 
-// signalled is closed when the event has been passed.
-func (e *event) signalled() <-chan struct{} {
+// signalled is closed when the mark has been passed.
+func (e *mark) signalled() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.signal == nil {

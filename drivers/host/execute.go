@@ -41,11 +41,11 @@ func (s *stream) execute(o *operation) error {
 	case kindMove:
 		move(o.dst, o.src, o.size)
 	case kindFill:
-		fill(bytesAt(o.dst, o.size), o.pattern)
+		fill(bytesAt(o.dst, o.size), device.Pattern{Value: o.value, WidthBytes: int(o.width)})
 	case kindRecord:
-		o.event.pass()
+		o.mark.pass()
 	case kindWait:
-		<-o.event.signalled()
+		<-o.mark.signalled()
 	case kindHost:
 		return s.callHost(o.function)
 	case kindPrefetch:

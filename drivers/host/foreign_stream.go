@@ -54,10 +54,11 @@ func (s *stream) announce(op string, number uint64) error {
 		return nil
 	}
 	s.mu.Lock()
-	taken := s.queue.find(number)
+	// The newest has the number of all that were submitted.
+	taken := s.queue.at(s.queue.count - 1 - int(s.submitted.Load()-number))
 	if taken != nil {
 		taken.release()
-		*taken = operation{kind: kindNothing, number: number}
+		s.queue.takeBack(taken)
 		s.skipLocked()
 	}
 	s.mu.Unlock()
@@ -139,5 +140,5 @@ func (s *stream) markEnd(op string) error {
 	if s.foreign == nil {
 		return nil
 	}
-	return s.push(op, operation{kind: kindRecord, event: &event{stream: s}})
+	return s.push(op, operation{kind: kindRecord, mark: &mark{stream: s}})
 }

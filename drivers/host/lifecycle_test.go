@@ -61,7 +61,7 @@ func TestClosedIsClosed(t *testing.T) {
 		for _, err := range []error{
 			idle, record, queue.Copy(addr, addr, 1), queue.CopyFromHost(addr, 8, 1), queue.CopyToHost(8, addr, 1),
 			queue.Fill(addr, device.Pattern{WidthBytes: 1}, 1), queue.HostFunction(func() {}), queue.Synchronize(0),
-			queue.WaitEvent(&event{stream: s}),
+			queue.WaitEvent(&event{mark: &mark{stream: s}}),
 		} {
 			requireCode(t, device.CodeInvalidState, err, "closed")
 		}

@@ -1,13 +1,15 @@
 package host
 
-import "ferrum_mem/core/device"
-
-// maxQueued bounds the operations waiting in one stream, and so the memory that
-// a caller who never waits can make the backend use.
+// maxQueued bounds the copies, fills, prefetches, functions and waits that wait in one
+// stream, and so the memory that a caller who never waits can make the backend use:
+// 80 bytes each, and what a function is made of. Marks of the end of the queue do not
+// count, so that memory can be freed behind a queue that is full: two that nothing lies
+// between are one, so there are no more of them than of the others, and one. Only in a
+// stream of somebody else's each is an entry; there as many are allowed again.
 const maxQueued = 1 << 20
 
-// keptSlots is the ring size that a stream keeps when it has run dry.
-const keptSlots = 1 << 10
+// queueChunk is how many operations are made room for at a time.
+const queueChunk = 512
 
 type kind uint8
 
@@ -26,17 +28,17 @@ const (
 // follows from its kind.
 type operation struct {
 	kind kind
+	// width and value are the pattern of kindFill.
+	width uint8
+	value uint32
 	// dst, src and size are ranges of kindMove, kindFill and kindPrefetch.
 	dst, src, size uint64
 	// dstHeld and srcHeld are the segments or pages of the ranges, held until the
 	// operation is done; nil for host memory.
 	dstHeld, srcHeld held
-	pattern          device.Pattern
-	// event is passed by kindRecord and awaited by kindWait.
-	event    *event
+	// mark is passed by kindRecord and awaited by kindWait.
+	mark     *mark
 	function func()
-	// number counts the operations of the stream.
-	number uint64
 }
 
 // release lets go of the memory that the operation holds.
@@ -48,49 +50,83 @@ func (o *operation) release() {
 	}
 }
 
-// ring is a first-in first-out queue that reuses its slots.
+// ring is a first-in first-out queue that reuses its slots. It grows by whole chunks, so
+// that nothing moves and no more is held than is queued.
 type ring struct {
-	// slots has a length that is a power of two, or 0.
-	slots       []operation
-	head, count int
+	first, last *chunk
+	// head is the oldest operation in the first chunk, tail the first free slot of the last.
+	head, tail, count int
+	// marks is how many of the operations are of kindRecord.
+	marks int
+}
+
+type chunk struct {
+	slots [queueChunk]operation
+	next  *chunk
 }
 
 func (r *ring) push(o operation) {
-	if r.count == len(r.slots) {
-		r.grow()
+	if r.first == nil {
+		r.first = &chunk{}
+		r.last, r.head, r.tail = r.first, 0, 0
+	} else if r.tail == queueChunk {
+		r.last.next = &chunk{}
+		r.last, r.tail = r.last.next, 0
 	}
-	r.slots[(r.head+r.count)&(len(r.slots)-1)] = o
+	r.last.slots[r.tail] = o
+	r.tail++
 	r.count++
-}
-
-func (r *ring) grow() {
-	grown := make([]operation, max(16, 2*len(r.slots)))
-	n := copy(grown, r.slots[r.head:])
-	copy(grown[n:], r.slots[:r.head])
-	r.slots, r.head = grown, 0
+	if o.kind == kindRecord {
+		r.marks++
+	}
 }
 
 // pop takes the oldest operation; the ring must not be empty.
 func (r *ring) pop() operation {
-	o := r.slots[r.head]
-	r.slots[r.head] = operation{}
-	r.head = (r.head + 1) & (len(r.slots) - 1)
+	o := r.first.slots[r.head]
+	r.first.slots[r.head] = operation{}
+	r.head++
 	r.count--
-	if r.count == 0 && len(r.slots) > keptSlots {
-		r.slots, r.head = nil, 0
+	if o.kind == kindRecord {
+		r.marks--
+	}
+	switch {
+	case r.count == 0:
+		r.last, r.first.next = r.first, nil
+		r.head, r.tail = 0, 0
+	case r.head == queueChunk:
+		r.first, r.head = r.first.next, 0
 	}
 	return o
 }
 
-// isAt says whether the oldest operation is of the kind.
-func (r *ring) isAt(k kind) bool { return r.count > 0 && r.slots[r.head].kind == k }
-
-// find is the operation of that number, or nil.
-func (r *ring) find(number uint64) *operation {
-	for i := range r.count {
-		if o := &r.slots[(r.head+i)&(len(r.slots)-1)]; o.number == number {
-			return o
-		}
+// newest is the operation that was queued last, or nil.
+func (r *ring) newest() *operation {
+	if r.count == 0 {
+		return nil
 	}
-	return nil
+	return &r.last.slots[r.tail-1]
+}
+
+// isAt says whether the oldest operation is of the kind.
+func (r *ring) isAt(k kind) bool { return r.count > 0 && r.first.slots[r.head].kind == k }
+
+// at is the operation that so many are older than, or nil.
+func (r *ring) at(index int) *operation {
+	if index < 0 || index >= r.count {
+		return nil
+	}
+	c := r.first
+	for index += r.head; index >= queueChunk; index -= queueChunk {
+		c = c.next
+	}
+	return &c.slots[index]
+}
+
+// takeBack makes an operation one that does nothing.
+func (r *ring) takeBack(o *operation) {
+	if o.kind == kindRecord {
+		r.marks--
+	}
+	*o = operation{kind: kindNothing}
 }

@@ -87,12 +87,16 @@ func (s *stream) pushLocked(op string, o operation) error {
 		o.release()
 		return err
 	}
-	if s.queue.count >= maxQueued {
+	queued := s.queue.count - s.queue.marks
+	if o.kind == kindRecord {
+		queued = s.queue.marks - 1
+	}
+	if queued >= maxQueued {
 		o.release()
 		return s.errorf(device.CodeResourceExhausted, op,
-			"stream %d: %d operations are queued already", s.number, s.queue.count)
+			"stream %d: %d operations are queued already, as many as may be", s.number, queued)
 	}
-	o.number = s.submitted.Add(1)
+	s.submitted.Add(1)
 	s.queue.push(o)
 	if s.foreign != nil {
 		return nil

@@ -345,10 +345,48 @@ func TestTheQueueIsBounded(t *testing.T) {
 		require.NoError(t, s.Fill(addr, device.Pattern{WidthBytes: 1}, 1))
 	}
 	requireCode(t, device.CodeResourceExhausted, s.Fill(addr, device.Pattern{WidthBytes: 1}, 1), "1048576")
-	_, err := s.RecordEvent()
-	requireCode(t, device.CodeResourceExhausted, err)
+	requireCode(t, device.CodeResourceExhausted, s.HostFunction(func() {}), "1048576")
+	var ends []device.Event
+	for range 1000 {
+		end, err := s.RecordEvent()
+		require.NoError(t, err, "memory is freed behind a full queue")
+		ends = append(ends, end)
+	}
+	require.Equal(t, maxQueued+1, s.queue.count, "marks that nothing lies between are one")
+	require.NoError(t, ends[0].Close())
 	g.open()
 	require.NoError(t, s.Synchronize(device.Forever))
-	require.Nil(t, s.queue.slots, "a large ring must not be kept")
+	for _, end := range ends[1:] {
+		done, err := end.Done()
+		require.NoError(t, err)
+		require.True(t, done)
+	}
+	require.Nil(t, s.queue.first.next, "a large ring must not be kept")
 	require.NoError(t, o.Free(addr, 64<<10))
+}
+
+// TestAMarkIsAnEventForEachWhoRecordsIt holds that events which share a mark are closed by
+// themselves, and that work between two marks keeps them apart.
+func TestAMarkIsAnEventForEachWhoRecordsIt(t *testing.T) {
+	o := openOne(t)
+	s := newQueue(t, o)
+	first := holdUp(t, s)
+	<-first.entered
+	a, err := s.RecordEvent()
+	require.NoError(t, err)
+	b, err := s.RecordEvent()
+	require.NoError(t, err)
+	second := holdUp(t, s)
+	c, err := s.RecordEvent()
+	require.NoError(t, err)
+	require.NoError(t, a.Close())
+	requireCode(t, device.CodeInvalidState, a.Close())
+	first.open()
+	require.NoError(t, b.Synchronize(device.Forever))
+	<-second.entered
+	done, err := c.Done()
+	require.NoError(t, err)
+	require.False(t, done)
+	second.open()
+	require.NoError(t, c.Synchronize(device.Forever))
 }
