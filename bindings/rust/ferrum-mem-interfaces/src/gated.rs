@@ -209,6 +209,24 @@ fn test_a_dropped_copy_that_was_queued_is_done() {
 }
 
 #[test]
+fn test_a_refused_deallocation_is_seen_by_nobody() {
+    let rig = rig(4);
+    block_on(rig.factory.pin(rig.from)).unwrap();
+    let (manager, pinned) = (&rig.manager, rig.from);
+    std::thread::scope(|threads| {
+        let looking =
+            threads.spawn(move || (0..3000).all(|_| manager.handle_info(pinned).is_some()));
+        while !looking.is_finished() {
+            block_on(manager.deallocate(pinned)).unwrap_err();
+        }
+        assert!(looking.join().unwrap(), "a block that stays was missed");
+    });
+    rig.factory.unpin(pinned).unwrap();
+    block_on(manager.deallocate(pinned)).unwrap();
+    assert!(manager.handle_info(pinned).is_none());
+}
+
+#[test]
 fn test_a_stream_that_is_destroyed_ends_after_its_work() {
     let rig = rig(4);
     rig.put(3);

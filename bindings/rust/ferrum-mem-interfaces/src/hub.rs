@@ -192,7 +192,10 @@ impl Hub {
     /// Gives a block back. The handle is dead from here on, unless it fails. A block
     /// that a call of another thread uses now goes at the end of that call.
     pub(crate) fn deallocate(&self, handle: MemoryHandle) -> Result<()> {
-        let removed = written(&self.blocks).remove(&handle.0);
+        // Held until it is decided: nobody misses a block that stays. The library does not
+        // wait here.
+        let mut blocks = written(&self.blocks);
+        let removed = blocks.remove(&handle.0);
         let (block, error) = match Arc::try_unwrap(removed.ok_or_else(|| unknown_memory(handle))?) {
             Ok(block) => {
                 let Block { memory, .. } = block;
@@ -203,8 +206,16 @@ impl Hub {
                 (Arc::new(Block { memory, ..block }), error_of(error))
             }
             Err(shared) => {
-                let info = shared.memory.info().map_err(error_of)?;
+                let info = match shared.memory.info() {
+                    Ok(info) => info,
+                    Err(error) => {
+                        blocks.insert(handle.0, shared);
+                        return Err(error_of(error));
+                    }
+                };
                 if !info.is_mapped && info.pin_count == 0 {
+                    // The last user ends it, and may have to wait.
+                    drop(blocks);
                     return Ok(());
                 }
                 let what = if info.is_mapped { "mapped" } else { "pinned" };
@@ -212,7 +223,7 @@ impl Hub {
                 (shared, FerrumError::resource_exhausted(message))
             }
         };
-        written(&self.blocks).insert(handle.0, block);
+        blocks.insert(handle.0, block);
         Err(error)
     }
 
