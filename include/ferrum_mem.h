@@ -2123,19 +2123,21 @@ FERRUM_API ferrum_status ferrum_vpool_allocate_tagged(
     const char *tag, ferrum_address *address_out);
 
 /**
- * Takes the memory of a range away, once the work is done that is queued now on the
- * streams that use it: the one that it was asked for on (ferrum_vpool_request), those
- * that ferrum_vpool_record_stream named for a page of it, and the one named here.
+ * Takes the memory of a range away, once the work is done that is queued now
+ *
+ *   - on the stream of the range, which it was asked for on (ferrum_vpool_request),
+ *   - on the streams that ferrum_vpool_record_stream named for a page of it,
+ *   - and on the stream of this call, {0} being the default one as everywhere.
+ *
  * Until then its pages count as used. Does not wait. The caller does not touch the
- * range any more from this call on. A stream that was destroyed had run dry, and is
- * not waited for.
+ * range any more from this call on. A stream of the range that was destroyed has run
+ * dry, and is no reason to fail.
  *
  * @param offset_bytes,size_bytes  whole pages, of one allocation or of several,
  *                                 or exactly those of one allocation. Once a part
  *                                 of it was freed, what is left is freed by whole
  *                                 pages: its pages may be another one's by then.
- * @param stream                   one more stream that uses the range; {0}: none
- *                                 but those that are known.
+ * @param stream                   optional: a further stream that used the range.
  * @return FERRUM_ERROR_INVALID_OFFSET for a range that is neither, or that ends
  *         outside; FERRUM_ERROR_INVALID_SIZE for a size of 0;
  *         FERRUM_ERROR_NOT_MAPPED, with offset and size of the first page that is

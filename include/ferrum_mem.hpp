@@ -1160,6 +1160,16 @@ class vpool : public detail::owner<ferrum_vpool, detail::end_vpool> {
                     ferrum_stream on = {}) const {
         try_deallocate(offset, size, on).value();
     }
+    /** Says that a stream uses the pages of a range too. */
+    result<done> try_record_stream(std::uint64_t offset, std::uint64_t size,
+                                   ferrum_stream stream) const {
+        return detail::outcome(
+            ferrum_vpool_record_stream(get(), offset, size, stream));
+    }
+    void record_stream(std::uint64_t offset, std::uint64_t size,
+                       ferrum_stream stream) const {
+        try_record_stream(offset, size, stream).value();
+    }
     /** A file descriptor for each page of a range, which the caller closes. */
     result<std::vector<std::int32_t>> try_export(std::uint64_t offset,
                                                  std::uint64_t size) const {
@@ -1362,6 +1372,16 @@ class shared_pool
     void deallocate(const char *model, std::uint64_t offset, std::uint64_t size,
                     ferrum_stream on = {}) const {
         try_deallocate(model, offset, size, on).value();
+    }
+    result<done> try_record_stream(const char *model, std::uint64_t offset,
+                                   std::uint64_t size,
+                                   ferrum_stream stream) const {
+        return detail::outcome(ferrum_shared_pool_record_stream(
+            get(), model, offset, size, stream));
+    }
+    void record_stream(const char *model, std::uint64_t offset,
+                       std::uint64_t size, ferrum_stream stream) const {
+        try_record_stream(model, offset, size, stream).value();
     }
     result<bool> try_is_mapped(const char *model, std::uint64_t offset,
                                std::uint64_t size) const {

@@ -83,7 +83,7 @@ func (l *Library) ModelAllocate(ref ModelRef, r ModelRequest, stream uint64) (vm
 }
 
 // ModelDeallocate takes the memory of a range away once the work is done that is queued
-// now on the streams that use it and on the one named here (0: none besides).
+// now on the streams that use it and on the one named here (0: the default one).
 func (l *Library) ModelDeallocate(ref ModelRef, r ByteRange, stream uint64) error {
 	const op = "model.deallocate"
 	entry, m, err := l.model(op, ref)
@@ -94,7 +94,7 @@ func (l *Library) ModelDeallocate(ref ModelRef, r ByteRange, stream uint64) erro
 	if err != nil {
 		return err
 	}
-	return l.lateOn(stream, m.Deallocate(r.OffsetBytes, r.SizeBytes, last), entry)
+	return l.lateOn(stream, m.Deallocate(r.OffsetBytes, r.SizeBytes, orDefault(last, entry.device)), entry)
 }
 
 // ModelRecordStream says that a stream (0: the default one) uses a range too.

@@ -125,7 +125,7 @@ func (l *Library) VPoolAllocate(id uint64, r vmm.AllocateRequest, stream uint64)
 type ByteRange struct{ OffsetBytes, SizeBytes uint64 }
 
 // VPoolDeallocate takes the memory of a range away once the work is done that is queued
-// now on the streams that use it and on the one named here (0: none besides).
+// now on the streams that use it and on the one named here (0: the default one).
 func (l *Library) VPoolDeallocate(id uint64, r ByteRange, stream uint64) error {
 	const op = "vpool.deallocate"
 	entry, err := l.vpool(op, id)
@@ -136,7 +136,15 @@ func (l *Library) VPoolDeallocate(id uint64, r ByteRange, stream uint64) error {
 	if err != nil {
 		return err
 	}
-	return l.lateOn(stream, entry.pool.Deallocate(r.OffsetBytes, r.SizeBytes, last), entry)
+	return l.lateOn(stream, entry.pool.Deallocate(r.OffsetBytes, r.SizeBytes, orDefault(last, entry.device)), entry)
+}
+
+// orDefault is the default stream of a device instead of none.
+func orDefault(stream device.Stream, d *openDevice) device.Stream {
+	if stream == nil {
+		return d.engine.Device().DefaultStream()
+	}
+	return stream
 }
 
 // VPoolRecordStream says that a stream (0: the default one) uses a range too.

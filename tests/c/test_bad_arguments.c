@@ -226,6 +226,13 @@ static ferrum_status vpool_asked_with(ferrum_vpool vpool,
     ferrum_status status = ferrum_vpool_allocate_with(vpool, &r, &out);
     return out == 0 ? status : FERRUM_OK;
 }
+static ferrum_stream stream_in_request;
+static void change_placed_stream(ferrum_vpool_request *r) {
+    r->stream = stream_in_request;
+}
+static void change_range_stream(ferrum_model_request *r) {
+    r->stream = stream_in_request;
+}
 /* A report of a call that fails is zeros. */
 static ferrum_status sleep_by(fixture *f, const ferrum_sleep_config *config,
                               int model) {
@@ -656,6 +663,7 @@ static ferrum_status adopt_twice(fixture *f) {
     X(vpool_destroy, VPOOL, ferrum_vpool_destroy((ferrum_vpool){id}, FERRUM_FORCE)) \
     X(vpool_allocate, VPOOL, vpool_allocate_with((ferrum_vpool){id}, 4 * FIXTURE_PAGE, 16)) \
     X(vpool_allocate_tagged, VPOOL, vpool_tagged_with((ferrum_vpool){id}, "kv")) \
+    X(vpool_record_stream, VPOOL, ferrum_vpool_record_stream((ferrum_vpool){id}, 0, FIXTURE_RANGE, f->stream)) \
     X(vpool_deallocate, VPOOL, ferrum_vpool_deallocate((ferrum_vpool){id}, 0, FIXTURE_RANGE, f->stream)) \
     X(vpool_is_mapped, VPOOL, ferrum_vpool_is_mapped((ferrum_vpool){id}, 0, 1, OUT(uint32_t, {0}))) \
     X(vpool_get_info, VPOOL, ferrum_vpool_get_info((ferrum_vpool){id}, OUT(ferrum_vpool_info, FERRUM_VPOOL_INFO_INIT))) \
@@ -673,6 +681,7 @@ static ferrum_status adopt_twice(fixture *f) {
     X(shared_pool_allocate, SHARED_POOL, shared_allocate_with((ferrum_shared_pool){id}, "chat", 16)) \
     X(shared_pool_allocate_at, SHARED_POOL, shared_allocate_at((ferrum_shared_pool){id}, "chat", 4 * FIXTURE_PAGE, 16)) \
     X(shared_pool_allocate_with, SHARED_POOL, model_asked_with((ferrum_shared_pool){id}, "chat", NULL)) \
+    X(shared_pool_record_stream, SHARED_POOL, ferrum_shared_pool_record_stream((ferrum_shared_pool){id}, "chat", 0, FIXTURE_RANGE, f->stream)) \
     X(shared_pool_deallocate, SHARED_POOL, ferrum_shared_pool_deallocate((ferrum_shared_pool){id}, "chat", 0, FIXTURE_RANGE, f->stream)) \
     X(shared_pool_is_mapped, SHARED_POOL, ferrum_shared_pool_is_mapped((ferrum_shared_pool){id}, "chat", 0, 1, OUT(uint32_t, {0}))) \
     X(shared_pool_get_model_info, SHARED_POOL, ferrum_shared_pool_get_model_info((ferrum_shared_pool){id}, "chat", OUT(ferrum_model_info, FERRUM_MODEL_INFO_INIT))) \
@@ -732,6 +741,10 @@ static ferrum_status adopt_twice(fixture *f) {
     X(copy_async_stream, STREAM, copy_async_with(f->memory.id, f->memory.id, id)) \
     X(fill_async_stream, STREAM, fill_with(f->memory.id, id)) \
     X(prefetch_stream, STREAM, ferrum_prefetch(f->memory, f->device, (ferrum_stream){id})) \
+    X(vpool_record_stream_of, STREAM, ferrum_vpool_record_stream(f->vpool, 0, FIXTURE_RANGE, (ferrum_stream){id})) \
+    X(shared_pool_record_stream_of, STREAM, ferrum_shared_pool_record_stream(f->shared, "chat", 0, FIXTURE_RANGE, (ferrum_stream){id})) \
+    X(vpool_allocate_with_stream, STREAM, ({ stream_in_request = (ferrum_stream){id}; vpool_asked_with(f->vpool, change_placed_stream); })) \
+    X(shared_pool_allocate_with_stream, STREAM, ({ stream_in_request = (ferrum_stream){id}; model_asked_with(f->shared, "chat", change_range_stream); })) \
     X(vpool_deallocate_stream, STREAM, ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, (ferrum_stream){id})) \
     X(shared_pool_deallocate_stream, STREAM, ferrum_shared_pool_deallocate(f->shared, "chat", 0, FIXTURE_RANGE, (ferrum_stream){id})) \
     X(vpool_sleep_stream, STREAM, sleep_after(f, (ferrum_stream){id}, 0)) \
@@ -1194,6 +1207,7 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(shared_pool_allocate_with, model, model_asked_with(f->shared, NULL, NULL)) \
     X(shared_pool_allocate_with, request, ferrum_shared_pool_allocate_with(f->shared, "chat", NULL, OUT(ferrum_address, {0}), NULL)) \
     X(shared_pool_allocate_with, address_out, ferrum_shared_pool_allocate_with(f->shared, "chat", OUT(ferrum_model_request, FERRUM_MODEL_REQUEST_INIT), NULL, NULL)) \
+    X(shared_pool_record_stream, model, ferrum_shared_pool_record_stream(f->shared, NULL, 0, FIXTURE_RANGE, f->stream)) \
     X(shared_pool_deallocate, model, ferrum_shared_pool_deallocate(f->shared, NULL, 0, FIXTURE_RANGE, f->stream)) \
     X(shared_pool_is_mapped, model, ferrum_shared_pool_is_mapped(f->shared, NULL, 0, 1, OUT(uint32_t, {0}))) \
     X(shared_pool_is_mapped, mapped_out, ferrum_shared_pool_is_mapped(f->shared, "chat", 0, 1, NULL)) \
@@ -1447,7 +1461,7 @@ CHANGE(model_above_its_max, ferrum_model_config,
        c->max_bytes = FIXTURE_PAGE;)
 CHANGE(model_max_small, ferrum_model_config, c->max_bytes = 100;)
 CHANGE(model_unscrubbed, ferrum_model_config, c->unscrubbed = 2;)
-CHANGE(model_reserved, ferrum_model_config, c->reserved = 1;)
+CHANGE(model_may_wait, ferrum_model_config, c->guarantee_may_wait = 2;)
 CHANGE(range_at_2, ferrum_model_request, c->at_offset = 2;)
 CHANGE(range_not_at, ferrum_model_request, c->offset_bytes = 65536;)
 CHANGE(range_size_0, ferrum_model_request, c->size_bytes = 0;)
@@ -1920,6 +1934,11 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(vpool_allocate_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 33554432 bytes, available 16646144", vpool_allocate_with(f->vpool, 4 * FIXTURE_PAGE, UINT64_C(32) << 20)) \
     X(vpool_allocate_tagged_long, INVALID_ARGUMENT, "tag", vpool_tagged_with(f->vpool, long_text)) \
     X(vpool_allocate_tagged_utf8, INVALID_ARGUMENT, "tag", vpool_tagged_with(f->vpool, "\xff")) \
+    X(vpool_record_stream_size_0, INVALID_SIZE, "size 0", ferrum_vpool_record_stream(f->vpool, 0, 0, f->stream)) \
+    X(vpool_record_stream_outside, INVALID_OFFSET, "offset 67108864, size 65536, capacity 67108864", ferrum_vpool_record_stream(f->vpool, UINT64_C(64) << 20, FIXTURE_PAGE, f->stream)) \
+    X(vpool_record_stream_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_vpool_record_stream(f->vpool, 0, 3 * FIXTURE_PAGE, f->stream)) \
+    X(vpool_record_stream_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_vpool_record_stream(f->vpool, 0, FIXTURE_RANGE, f->other_stream)) \
+    X(vpool_allocate_with_other_device, INVALID_ARGUMENT, "cpu:1", ({ stream_in_request = f->other_stream; vpool_asked_with(f->vpool, change_placed_stream); })) \
     X(vpool_deallocate_size_0, INVALID_SIZE, "size 0", ferrum_vpool_deallocate(f->vpool, 0, 0, f->stream)) \
     X(vpool_deallocate_outside, INVALID_OFFSET, "offset 67108864, size 65536, capacity 67108864", ferrum_vpool_deallocate(f->vpool, UINT64_C(64) << 20, FIXTURE_PAGE, f->stream)) \
     X(vpool_deallocate_max, INVALID_OFFSET, "18446744073709551615", ferrum_vpool_deallocate(f->vpool, UINT64_MAX, UINT64_MAX, f->stream)) \
@@ -1951,7 +1970,9 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(shared_pool_register_model_above_its_max, INVALID_CONFIG, "max_bytes 65536", register_with(f->shared, "new", change_model_above_its_max)) \
     X(shared_pool_register_model_max_small, INVALID_CONFIG, "max_bytes 100", register_with(f->shared, "new", change_model_max_small)) \
     X(shared_pool_register_model_unscrubbed, INVALID_ARGUMENT, "unscrubbed is 2", register_with(f->shared, "new", change_model_unscrubbed)) \
-    X(shared_pool_register_model_reserved, INVALID_STRUCT, "reserved", register_with(f->shared, "new", change_model_reserved)) \
+    X(shared_pool_register_model_may_wait, INVALID_ARGUMENT, "guarantee_may_wait is 2", register_with(f->shared, "new", change_model_may_wait)) \
+    X(shared_pool_set_model_limits_may_wait, INVALID_ARGUMENT, "guarantee_may_wait is 2", ({ ferrum_model_limits l = FERRUM_MODEL_LIMITS_INIT; l.guarantee_may_wait = 2; ferrum_shared_pool_set_model_limits(f->shared, "chat", &l); })) \
+    X(shared_pool_set_model_limits_reserved, INVALID_STRUCT, "reserved", ({ ferrum_model_limits l = FERRUM_MODEL_LIMITS_INIT; l.reserved = 1; ferrum_shared_pool_set_model_limits(f->shared, "chat", &l); })) \
     X(shared_pool_unregister_model_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_unregister_model(f->shared, "code", 0)) \
     X(shared_pool_unregister_model_flags, INVALID_ARGUMENT, "flags", ferrum_shared_pool_unregister_model(f->shared, "chat", 2)) \
     X(shared_pool_unregister_model_in_use, BUSY, "chat", ferrum_shared_pool_unregister_model(f->shared, "chat", 0)) \
@@ -1970,6 +1991,12 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(shared_pool_allocate_with_size_0, INVALID_SIZE, "size", model_asked_with(f->shared, "chat", change_range_size_0)) \
     X(shared_pool_allocate_with_tag, INVALID_ARGUMENT, "tag", model_asked_with(f->shared, "chat", change_range_tag)) \
     X(shared_pool_allocate_with_clash, ALREADY_MAPPED, "offset 0", model_asked_with(f->shared, "chat", change_range_clash)) \
+    X(shared_pool_record_stream_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_record_stream(f->shared, "code", 0, FIXTURE_RANGE, f->stream)) \
+    X(shared_pool_record_stream_size_0, INVALID_SIZE, "size 0", ferrum_shared_pool_record_stream(f->shared, "chat", 0, 0, f->stream)) \
+    X(shared_pool_record_stream_max, INVALID_OFFSET, "18446744073709551615", ferrum_shared_pool_record_stream(f->shared, "chat", UINT64_MAX, 2, f->stream)) \
+    X(shared_pool_record_stream_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_shared_pool_record_stream(f->shared, "chat", 0, 3 * FIXTURE_PAGE, f->stream)) \
+    X(shared_pool_record_stream_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_shared_pool_record_stream(f->shared, "chat", 0, FIXTURE_RANGE, f->other_stream)) \
+    X(shared_pool_allocate_with_other_device, INVALID_ARGUMENT, "cpu:1", ({ stream_in_request = f->other_stream; model_asked_with(f->shared, "chat", change_range_stream); })) \
     X(shared_pool_deallocate_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_deallocate(f->shared, "code", 0, FIXTURE_RANGE, f->stream)) \
     X(shared_pool_deallocate_size_0, INVALID_SIZE, "size 0", ferrum_shared_pool_deallocate(f->shared, "chat", 0, 0, f->stream)) \
     X(shared_pool_deallocate_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_shared_pool_deallocate(f->shared, "chat", 0, 3 * FIXTURE_PAGE, f->stream)) \

@@ -4871,11 +4871,7 @@ class Functions:
     # reports.
     ferrum_vpool_allocate_tagged: Callable[..., int]
     # (vpool, offset_bytes, size_bytes, stream) Takes the memory of a range away, once the work is
-    # done that is queued now on the streams that use it: the one that it was asked for on
-    # (ferrum_vpool_request), those that ferrum_vpool_record_stream named for a page of it, and the
-    # one named here. Until then its pages count as used. Does not wait. The caller does not touch
-    # the range any more from this call on. A stream that was destroyed had run dry, and is not
-    # waited for.
+    # done that is queued now
     ferrum_vpool_deallocate: Callable[..., int]
     # (vpool, offset_bytes, size_bytes, stream) Says that a stream uses every page that a range
     # touches too, besides the one that the range was asked for on: once freed, the pages wait for

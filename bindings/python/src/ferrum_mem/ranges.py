@@ -93,12 +93,23 @@ class MappedRange(HostBuffer, DeviceArray):
         """The device that it is on."""
         return self._space.device
 
-    def free(self, stream: Stream | None = None) -> None:
-        """Unmaps it once the work that is queued on the stream now is done; nothing
-        if that was done before. Does not wait.
+    def record_stream(self, stream: Stream | None) -> None:
+        """Says that a stream uses it too: once freed, or collected, it waits for the
+        work that is queued on that stream then as well.
 
         Args:
-            stream: the stream that used it last; None: the default one.
+            stream: None: the default one.
+        """
+        _ = self._handle  # refuses a range that was unmapped
+        self._space.record_stream(self.offset_bytes, self.size_bytes, stream)
+
+    def free(self, stream: Stream | None = None) -> None:
+        """Unmaps it once the work is done that is queued now on the stream that it was
+        asked for on, on those of record_stream(), and on this one; nothing if that was
+        done before. Does not wait.
+
+        Args:
+            stream: a further stream that used it; None: the default one.
 
         Raises:
             ViewExistsError: a view still looks into it; nothing has changed.
@@ -148,6 +159,9 @@ class _Space(Protocol):
 
     def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:
         """Whether every page that a range touches is mapped."""
+
+    def record_stream(self, offset_bytes: int, size_bytes: int, stream: Stream | None) -> None:
+        """Says that a stream uses the pages of a range too."""
 
     def _refuse_dozing(self, tag: str | None, label: str) -> None:
         """Refuses a view into what is being put to sleep."""

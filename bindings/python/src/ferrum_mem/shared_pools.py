@@ -169,6 +169,7 @@ class Model(Sleeper):
         raw.guaranteed_bytes = u64("guaranteed_bytes", config.guaranteed_bytes)
         raw.max_bytes = u64("max_bytes", config.max_bytes)
         raw.unscrubbed = bool(config.unscrubbed)
+        raw.guarantee_may_wait = bool(config.guarantee_may_wait)
         text, handle, library = (
             _native.encode("model_id", model_id),
             pool._handle,
@@ -237,6 +238,7 @@ class Model(Sleeper):
         offset_bytes: int | None = None,
         tag: str | None = None,
         asleep_wait_s: float | None = 0,
+        stream: Stream | None = None,
     ) -> MappedRange:
         """Puts memory behind a range of the model's address space.
 
@@ -247,6 +249,8 @@ class Model(Sleeper):
             tag: name for the books, at most 63 bytes; None: the model's id.
             asleep_wait_s: how long to wait while the tag, the model or what is at that
                 place sleeps; None: without an end.
+            stream: what uses the range first, and is waited for when it is unmapped;
+                None: the default one.
 
         Raises:
             InvalidStateError: it sleeps, and the call may not wait.
@@ -260,13 +264,14 @@ class Model(Sleeper):
         offset = ctypes.c_uint64(0 if offset_bytes is None else u64("offset_bytes", offset_bytes))
         library, handle, text = _native.library(), self._handle, self._text
         wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
-        if tag is not None or wait_ns != 0:
+        if tag is not None or wait_ns != 0 or stream is not None:
             request = _abi.ferrum_model_request.init()
             request.at_offset = offset_bytes is not None
             request.offset_bytes = offset.value
             request.size_bytes = size
             request.tag = _native.encode("tag", tag)
             request.asleep_wait_ns = wait_ns
+            request.stream = optional_handle(stream)
             status = library.ferrum_shared_pool_allocate_with(
                 handle, text, ctypes.byref(request), ctypes.byref(address), ctypes.byref(offset)
             )
@@ -304,6 +309,18 @@ class Model(Sleeper):
             lambda: unmap(handle, text, offset, size, queue),
         )
 
+    def record_stream(self, offset_bytes: int, size_bytes: int, stream: Stream | None) -> None:
+        """As VirtualPool.record_stream()."""
+        _native.check(
+            _native.library().ferrum_shared_pool_record_stream(
+                self._handle,
+                self._text,
+                u64("offset_bytes", offset_bytes),
+                u64("size_bytes", size_bytes),
+                optional_handle(stream),
+            )
+        )
+
     def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:
         """Whether every page that a range touches is mapped; False outside."""
         mapped = ctypes.c_uint32()
@@ -329,17 +346,24 @@ class Model(Sleeper):
         return ModelInfo.from_abi(raw)
 
     def set_limits(
-        self, *, guaranteed_bytes: int = 0, max_bytes: int = 0, priority: int = 0
+        self,
+        *,
+        guaranteed_bytes: int = 0,
+        max_bytes: int = 0,
+        priority: int = 0,
+        guarantee_may_wait: bool = False,
     ) -> None:
         """Changes all three limits, as in ModelConfig, while the model and others run.
 
         Raises:
-            InvalidConfigError: as for register_model(); nothing has changed.
+            InvalidConfigError, OutOfPhysicalMemoryError: as for register_model();
+                nothing has changed.
         """
         raw = _abi.ferrum_model_limits.init()
         raw.guaranteed_bytes = u64("guaranteed_bytes", guaranteed_bytes)
         raw.max_bytes = u64("max_bytes", max_bytes)
         raw.priority = i32("priority", priority)
+        raw.guarantee_may_wait = bool(guarantee_may_wait)
         _native.check(
             _native.library().ferrum_shared_pool_set_model_limits(
                 self._handle, self._text, ctypes.byref(raw)

@@ -104,6 +104,7 @@ class VirtualPool(Sleeper):
         *,
         tag: str | None = None,
         asleep_wait_s: float | None = 0,
+        stream: Stream | None = None,
     ) -> MappedRange:
         """Puts memory behind every page that a range touches: all or none.
 
@@ -113,6 +114,8 @@ class VirtualPool(Sleeper):
             tag: name for the books, at most 63 bytes; None: the pool's name.
             asleep_wait_s: how long to wait while the tag or what is at that place
                 sleeps; None: without an end.
+            stream: what uses the range first, and is waited for when it is unmapped;
+                None: the default one.
 
         Raises:
             InvalidStateError: it sleeps, and the call may not wait.
@@ -126,12 +129,13 @@ class VirtualPool(Sleeper):
         address = _abi.ferrum_address()
         library, text = _native.library(), _native.encode("tag", tag)
         wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
-        if wait_ns != 0:
+        if wait_ns != 0 or stream is not None:
             request = _abi.ferrum_vpool_request.init()
             request.offset_bytes = offset
             request.size_bytes = size
             request.tag = text
             request.asleep_wait_ns = wait_ns
+            request.stream = optional_handle(stream)
             status = library.ferrum_vpool_allocate_with(
                 self._handle, ctypes.byref(request), ctypes.byref(address)
             )
@@ -173,6 +177,28 @@ class VirtualPool(Sleeper):
         unmap = _native.library().ferrum_vpool_deallocate
         unmap_pages(
             self._owned, offset, size, self._page_bytes, lambda: unmap(handle, offset, size, queue)
+        )
+
+    def record_stream(self, offset_bytes: int, size_bytes: int, stream: Stream | None) -> None:
+        """Says that a stream uses every page that a range touches too, besides the one
+        that it was asked for on: once freed, they wait for the work that is queued on it
+        then as well. The range may be a part of one, or of several.
+
+        Args:
+            stream: None: the default one.
+
+        Raises:
+            NotMappedError: a page of it is not mapped; the message says which.
+            InvalidStateError: a page of it sleeps.
+            BusyError: a part of it is being put to sleep or woken.
+        """
+        _native.check(
+            _native.library().ferrum_vpool_record_stream(
+                self._handle,
+                u64("offset_bytes", offset_bytes),
+                u64("size_bytes", size_bytes),
+                optional_handle(stream),
+            )
         )
 
     def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:

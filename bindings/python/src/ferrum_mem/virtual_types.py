@@ -72,12 +72,15 @@ class ModelConfig:
 
     Attributes:
         virtual_bytes: address space, rounded up to whole pages.
-        guaranteed_bytes: what is kept of the pool's limit for the model.
+        guaranteed_bytes: what is kept of the pool's limit for the model; pages that no
+            other model uses or is guaranteed back it.
         max_bytes: what the model may have at most; 0: no bound of its own.
         priority: when pages are short, models of lower priority give first, and
             those of higher priority are served first.
         unscrubbed: its pages may go to another model that is unscrubbed as well
             without being made zeros.
+        guarantee_may_wait: what is not backed of guaranteed_bytes waits, and becomes
+            effective as pages come back; else OutOfPhysicalMemoryError.
     """
 
     virtual_bytes: int
@@ -85,6 +88,7 @@ class ModelConfig:
     max_bytes: int = 0
     priority: int = 0
     unscrubbed: bool = False
+    guarantee_may_wait: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,6 +163,8 @@ class ModelInfo:
         waits, waited_ns: allocations so far that stood in line, and how long.
         reclaim_calls, reclaimed_bytes: calls so far of its reclaim callbacks, and
             what they said to have freed.
+        guaranteed_bytes, requested_guarantee_bytes: the guarantee that is in effect, and
+            the one that it asked for.
     """
 
     base_address: int
@@ -197,6 +203,7 @@ class ModelInfo:
     wake_ns: int
     sleep_failures: int
     wake_failures: int
+    requested_guarantee_bytes: int
 
     @classmethod
     def from_abi(cls, raw: _abi.ferrum_model_info) -> ModelInfo:

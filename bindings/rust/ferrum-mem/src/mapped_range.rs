@@ -70,9 +70,10 @@ impl Space {
     }
 }
 
-/// Memory that is mapped in a virtual pool or a model, unmapped after the work of
-/// the default stream when it is dropped; one that is being put to sleep or woken just
-/// then, when that has ended.
+/// Memory that is mapped in a virtual pool or a model. When it is dropped it is unmapped
+/// after the work that is queued then on the stream that it was asked for on, on those
+/// that `record_stream` named, and on the default stream; one that is being put to sleep
+/// or woken just then, when that has ended. A stream that is dropped first has run dry.
 #[derive(Debug)]
 pub struct MappedRange {
     address: u64,
@@ -146,8 +147,17 @@ impl MappedRange {
         Ok(NonNull::new(self.address as usize as *mut u8))
     }
 
-    /// Unmaps it once the work that is queued on the stream now is done. When that
-    /// fails it is still there. Nobody has the range afterwards:
+    /// Says that a stream uses the range too: once freed, it waits for the work that is
+    /// queued on that stream at the time of its free as well.
+    pub fn record_stream(&self, stream: &Stream) -> Result<()> {
+        match &self.space {
+            Space::Pool(pool) => pool.record_stream(self.offset_bytes, self.size_bytes, stream),
+            Space::Model(model) => model.record_stream(self.offset_bytes, self.size_bytes, stream),
+        }
+    }
+
+    /// Unmaps it once the work is done that is queued now on the streams that use it, and
+    /// on this one. When that fails it is still there. Nobody has the range afterwards:
     ///
     /// ```compile_fail,E0382
     /// # fn f(range: ferrum_mem::MappedRange) {

@@ -31,8 +31,12 @@ pub struct SharedPoolConfig {
 /// Limits of a model, which can be changed while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModelLimits {
-    /// What is kept of the pool's limit for the model.
+    /// What is kept of the pool's limit for the model; pages that no other model uses
+    /// or is guaranteed back it.
     pub guaranteed_bytes: u64,
+    /// What is not backed of it waits, and becomes effective as pages come back; else
+    /// the call is refused.
+    pub guarantee_may_wait: bool,
     /// What the model may have at most; 0: no bound of its own.
     pub max_bytes: u64,
     /// When pages are short, models of lower priority give first.
@@ -116,6 +120,7 @@ impl SharedPool {
             guaranteed_bytes: config.limits.guaranteed_bytes,
             max_bytes: config.limits.max_bytes,
             unscrubbed: config.unscrubbed.into(),
+            guarantee_may_wait: config.limits.guarantee_may_wait.into(),
             ..Default::default()
         };
         // SAFETY: id and settings live through the call.
@@ -222,7 +227,7 @@ impl Drop for Registered {
 }
 
 /// A range of a model, as asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ModelRequest<'a> {
     /// Not 0.
     pub size_bytes: u64,
@@ -232,6 +237,9 @@ pub struct ModelRequest<'a> {
     pub tag: Option<&'a str>,
     /// How long to wait while what it needs sleeps; zero: such a call fails at once.
     pub asleep_wait: Duration,
+    /// What uses the range first, and is waited for when it is unmapped, also by its
+    /// drop; none: the default stream.
+    pub stream: Option<&'a Stream>,
 }
 
 impl Model {
@@ -297,6 +305,7 @@ impl Model {
             size_bytes: request.size_bytes,
             tag: tag.as_ref().map_or(std::ptr::null(), |tag| tag.as_ptr()),
             asleep_wait_ns: timeout_ns(Some(request.asleep_wait)),
+            stream: raw_of(request.stream),
             ..Default::default()
         };
         let (mut address, mut offset) = (0, 0);
@@ -345,6 +354,25 @@ impl Model {
         })
     }
 
+    /// As [`VirtualPool::record_stream`](crate::VirtualPool::record_stream).
+    pub fn record_stream(
+        &self,
+        offset_bytes: u64,
+        size_bytes: u64,
+        stream: &Stream,
+    ) -> Result<()> {
+        // SAFETY: the id lives through the call.
+        check(unsafe {
+            sys::ferrum_shared_pool_record_stream(
+                self.pool().raw(),
+                self.c_id().as_ptr(),
+                offset_bytes,
+                size_bytes,
+                stream.raw(),
+            )
+        })
+    }
+
     /// Whether every page that a range touches is mapped; false outside.
     pub fn is_mapped(&self, offset_bytes: u64, size_bytes: u64) -> Result<bool> {
         let mut mapped = 0;
@@ -381,6 +409,7 @@ impl Model {
             priority: limits.priority,
             guaranteed_bytes: limits.guaranteed_bytes,
             max_bytes: limits.max_bytes,
+            guarantee_may_wait: limits.guarantee_may_wait.into(),
             ..Default::default()
         };
         // SAFETY: id and limits live through the call.

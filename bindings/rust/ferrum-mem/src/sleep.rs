@@ -74,7 +74,7 @@ pub struct WakeReport {
 }
 
 /// A range of a virtual pool, as asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct VirtualPoolRequest<'a> {
     /// From the base address.
     pub offset_bytes: u64,
@@ -84,6 +84,9 @@ pub struct VirtualPoolRequest<'a> {
     pub tag: Option<&'a str>,
     /// How long to wait while what it needs sleeps; zero: such a call fails at once.
     pub asleep_wait: Duration,
+    /// What uses the range first, and is waited for when it is unmapped, also by its
+    /// drop; none: the default stream.
+    pub stream: Option<&'a Stream>,
 }
 
 fn pointer(text: &Option<CString>) -> *const std::ffi::c_char {
@@ -203,6 +206,7 @@ impl VirtualPool {
             size_bytes: request.size_bytes,
             tag: pointer(&tag),
             asleep_wait_ns: timeout_ns(Some(request.asleep_wait)),
+            stream: raw_of(request.stream),
             ..Default::default()
         };
         let mut address = 0;

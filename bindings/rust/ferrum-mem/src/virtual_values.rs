@@ -209,6 +209,8 @@ record! {
         sleep_failures: u64,
         /// Calls so far that did not wake.
         wake_failures: u64,
+        /// The guarantee that it asked for: what is above `guaranteed_bytes` waits.
+        requested_guarantee_bytes: u64,
     }
 }
 
