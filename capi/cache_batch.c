@@ -281,7 +281,8 @@ static int32_t fm_batch_choose(struct fm_batch *batch, uint64_t meta) {
     enum fm_order_way way =
         fm_order_find(&batch->site, meta, &batch->order, &to);
     struct fm_store *own = fm_depot_of_live(batch->site.cache, meta);
-    if (way == FM_ORDER_PASS || (busy && own != NULL && own != fm_depot_for(to)))
+    if (way == FM_ORDER_PASS ||
+        (busy && own != NULL && own != fm_depot_for(to)))
         return FM_CACHE_PASS;
     if (way == FM_ORDER_ASK)
         return FM_BATCH_ASK;

@@ -192,8 +192,8 @@ static FM_COLD int32_t fm_cache_free_miss(uint64_t pool, uint64_t stream,
             return FM_CACHE_PASS;
         uint32_t index = fm_table_find(site.cache, address);
         uint64_t meta = index != 0 ? fm_meta(site.cache, index) : 0;
-        uint64_t requested = site.cache->class_bytes[fm_meta_class(meta)] -
-                             fm_meta_slack(meta);
+        uint64_t requested =
+            site.cache->class_bytes[fm_meta_class(meta)] - fm_meta_slack(meta);
         int32_t result = FM_CACHE_PASS;
         struct fm_store *store = NULL;
         enum fm_order_way way = FM_ORDER_PASS;

@@ -3,6 +3,7 @@ package host
 import (
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -25,6 +26,7 @@ type Driver struct {
 	// What follows is the machine's, and known once look has looked: a program that
 	// only starts the library does not wait for a dozen files of the kernel's.
 	looked   sync.Once
+	known    atomic.Bool
 	name     string
 	mappings mappings
 	// strict says that the system promises no more memory than it has.
@@ -81,9 +83,16 @@ func (d *Driver) divide(capacity uint64) error {
 	return nil
 }
 
-// look reads what has to be known of the machine, once.
+// look reads what has to be known of the machine, once. While the process has no
+// descriptor to read it with that is CodeResourceExhausted, and the next call looks: what
+// cannot be read then would not be known for good.
 func (d *Driver) look() error {
+	if err := d.mayLook(); err != nil {
+		return device.Errorf(device.CodeResourceExhausted, "host.probe",
+			"the system refused a descriptor to read what memory there is: %w", err).WithNative(int64(errnoOf(err)))
+	}
 	d.looked.Do(func() {
+		defer d.known.Store(true)
 		d.name = d.system.processorName()
 		d.mappings.bound = d.system.maxMapCount()
 		d.strict = d.system.overcommitPolicy() == policyStrict
@@ -98,6 +107,13 @@ func (d *Driver) look() error {
 			"the memory of this machine cannot be read from /proc/meminfo; set %s", EnvMemory)
 	})
 	return d.unusable
+}
+
+func (d *Driver) mayLook() error {
+	if d.known.Load() {
+		return nil
+	}
+	return d.system.mayRead()
 }
 
 // Backend is "cpu".

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"ferrum_mem/drivers/host/native"
 )
@@ -26,6 +27,20 @@ func newSystem(root string) *system {
 	s := &system{root: root}
 	s.groups = sync.OnceValue(func() cgroups { return findCgroups(s) })
 	return s
+}
+
+// mayRead is why no file could be opened now, or nil; one that is not there is no
+// reason.
+func (s *system) mayRead() error {
+	file, err := os.Open(s.root)
+	if err == nil {
+		return file.Close()
+	}
+	switch errnoOf(err) {
+	case syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM:
+		return err
+	}
+	return nil
 }
 
 // read is the content of a file, or "".

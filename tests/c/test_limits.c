@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "refusals.h"
 
@@ -141,6 +142,27 @@ static void check_host_functions_without_threads(void) {
     many_host_functions();
 }
 
+/* What was refused for want of descriptors is there once there are some. */
+static void check_files_come_back(void) {
+    ferrum_device device;
+    EXPECT(things_init());
+    refuse_descriptors();
+    EXPECT(ferrum_device_open("cpu:0", &device) ==
+           FERRUM_ERROR_RESOURCE_EXHAUSTED);
+    ferrum_error_info error = FERRUM_ERROR_INFO_INIT;
+    EXPECT(ferrum_last_error(&error) == FERRUM_OK);
+    EXPECT(error.native_code == EMFILE);
+    EXPECT(strstr(error.message, "refused a descriptor") != NULL);
+    for (int descriptor = 40; descriptor < 64; descriptor++)
+        EXPECT(close(descriptor) == 0);
+    things_create();
+    EXPECT(things_refused() == 0);
+    things_use();
+    EXPECT(things_refused() == 0);
+    things_end();
+    EXPECT(things_refused() == 0);
+}
+
 /* docs/hosts.md has these ends. */
 static const char *const ends_of_memory[] = {
     "fatal error: runtime: out of memory",
@@ -186,6 +208,7 @@ static const alone_check checks[] = {
     CASE(clone_forbidden, NULL)
     CASE(poll, NULL)
     CASE(poll_forbidden, NULL)
+    {"files_come_back", check_files_come_back, NULL, NULL, NULL},
     {"host_functions", check_host_functions, NULL, NULL, NULL},
     {"host_functions_without_threads", check_host_functions_without_threads, NULL, NULL, NULL},
 };

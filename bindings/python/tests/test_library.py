@@ -163,3 +163,59 @@ with fm.Device("cpu:0") as device, fm.Manager(device) as manager:
 def test_everything_public_is_documented(name):
     value = getattr(fm, name)
     assert isinstance(value, (int, str)) or value.__doc__
+
+
+def test_a_signal_handler_without_its_stack_is_mended_and_named(run_python):
+    check(
+        run_python,
+        """
+import ctypes, signal
+libc = ctypes.CDLL(None)
+libc.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
+def install(number):
+    libc.signal(number, ctypes.cast(libc.abs, ctypes.c_void_p))
+fm.library_version()  # loading it mends those that are there
+signal.signal(signal.SIGALRM, lambda *_: None)
+install(signal.SIGPROF)
+fm.init(host_memory_bytes=1 << 26)
+install(signal.SIGVTALRM)
+with fm.Device("cpu:0"):
+    found = {h["name"]: h for h in fm.snapshot()["signal_handlers"]}
+assert found.keys() >= {"SIGPROF", "SIGVTALRM"}
+assert "SIGALRM" not in found and "SIGINT" not in found, "Python's own have the flag"
+assert found["SIGPROF"]["symbol"] == "abs" and "libc" in found["SIGPROF"]["file"]
+assert all(h["mended"] for h in found.values())
+assert [found[n]["late"] for n in ("SIGPROF", "SIGVTALRM")] == [False, True]
+fm.shutdown()
+fm.init(host_memory_bytes=1 << 26, leave_signal_handlers=True)
+install(signal.SIGUSR1)
+with fm.Device("cpu:0"):
+    left = [h for h in fm.snapshot()["signal_handlers"] if h["name"] == "SIGUSR1"]
+assert [h["mended"] for h in left] == [False]
+expect(fm.InvalidStateError, fm.init, host_memory_bytes=1 << 26)
+fm.shutdown()
+""",
+    )
+
+
+def test_a_start_without_descriptors_is_an_error(run_python):
+    check(
+        run_python,
+        """
+import os, resource
+fm.library_version()  # the library is loaded
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+taken = []
+try:
+    while True:
+        taken.append(os.dup(2))
+except OSError:
+    pass
+error = expect(fm.ResourceExhaustedError, fm.init)
+for descriptor in taken:
+    os.close(descriptor)
+assert "2 descriptors" in error.message and error.native_code != 0, error
+fm.init(host_memory_bytes=1 << 26)
+fm.shutdown()
+""",
+    )

@@ -50,7 +50,7 @@ def init(
     Raises:
         InvalidStateError: the library runs with other settings.
         InvalidConfigError: a setting, also one of the environment, makes no sense.
-        ResourceExhaustedError, OutOfMemory: the process cannot have the descriptors,
+        ResourceExhaustedError, OutOfMemoryError: the process cannot have the descriptors,
             threads or memory that the library needs.
     """
     global _starts, _started_by_itself
