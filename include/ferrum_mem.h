@@ -889,7 +889,10 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  * call_site, the innermost function first, is there for blocks of pools with
  * FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
  * "omitted" counts the rest. Memory that is cached is no leak. Works also when
- * the library is stopped.
+ * the library is stopped. The blocks are gone over in slices, in the same memory
+ * however many they are: one that is live all the while is counted once, one that
+ * comes or goes meanwhile or not, and one that ferrum_defragment moves may be
+ * counted twice or not.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  */
@@ -1157,8 +1160,9 @@ FERRUM_API ferrum_status ferrum_pool_create(ferrum_device device,
 /**
  * Destroys a pool and gives its memory back to the system.
  *
- * @param flags  0, or FERRUM_FORCE: also while blocks are live. Waits for queued
- *               work that uses its freed blocks.
+ * @param flags  0, or FERRUM_FORCE: also while blocks are live, in the same memory
+ *               however many they are. Waits for queued work that uses its freed
+ *               blocks.
  * @return FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
  */
 FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
@@ -1408,7 +1412,9 @@ FERRUM_API ferrum_status ferrum_pool_capture_get_info(
     ferrum_pool pool, uint64_t graph, ferrum_graph_info *info_out);
 
 /** Gives back every live block of the pool, as ferrum_pool_free does on the stream, each
- *  after its own as well; those of graphs stay. */
+ *  after its own as well; those of graphs stay. It goes over the blocks in slices, so
+ *  that it needs the same memory however many there are and others wait for one slice
+ *  at most: a block that another thread takes meanwhile may go with them or stay. */
 FERRUM_API ferrum_status ferrum_pool_reset(ferrum_pool pool,
                                            ferrum_stream stream);
 
@@ -1531,7 +1537,7 @@ typedef struct ferrum_block_info {
 
 /**
  * Says which pool and block an address of a device belongs to; for debuggers:
- * it may look at every block of a pool.
+ * it may look at every block of a pool, in slices: others go on meanwhile.
  *
  * @param address  any address, also inside a block.
  * @return FERRUM_ERROR_NOT_FOUND when no pool holds it.

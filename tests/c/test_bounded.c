@@ -1,0 +1,152 @@
+/*
+ * Reports and forced ends where memory is short: with a million live blocks and little
+ * address space left, each call answers and the process goes on. A process each, since
+ * where that fails, the process ends.
+ */
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "alone.h"
+#include "ferrum_mem.h"
+
+enum { BLOCKS = 1000000 };
+/* A list of the blocks took 100 bytes each, and twice that while it grew. */
+#define LEFT_BYTES (UINT64_C(96) << 20)
+
+/* A full queue, and what the collector wants while it runs dry. */
+#define QUEUE_BYTES (UINT64_C(512) << 20)
+
+static const ferrum_stream anywhere = {0};
+static ferrum_device host;
+static ferrum_pool pool;
+static ferrum_address middle;
+
+static void leave(uint64_t bytes) {
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    EXPECT(file != NULL && fscanf(file, "%lu", &pages) == 1);
+    fclose(file);
+    struct rlimit limit;
+    EXPECT(getrlimit(RLIMIT_AS, &limit) == 0);
+    limit.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + bytes;
+    EXPECT(setrlimit(RLIMIT_AS, &limit) == 0);
+}
+
+static void crowd(const char *strategy, uint32_t tracking) {
+    ferrum_pool_config config = FERRUM_POOL_CONFIG_INIT;
+    config.strategy = strategy;
+    config.tracking = tracking;
+    EXPECT(ferrum_init(NULL) == FERRUM_OK);
+    EXPECT(ferrum_device_open("cpu:0", &host) == FERRUM_OK);
+    EXPECT(ferrum_pool_create(host, &config, &pool) == FERRUM_OK);
+    for (int i = 0; i < BLOCKS; i++) {
+        ferrum_address block;
+        EXPECT(ferrum_pool_alloc(pool, 256, anywhere, &block) == FERRUM_OK);
+        if (i == BLOCKS / 2)
+            middle = block;
+    }
+    leave(LEFT_BYTES);
+}
+
+static void report(void) {
+    static char text[1 << 20];
+    size_t length;
+    EXPECT(ferrum_leak_report_json(NULL, 0, &length) == FERRUM_OK);
+    EXPECT(ferrum_leak_report_json(text, sizeof text, &length) == FERRUM_OK);
+    EXPECT(ferrum_snapshot_json(NULL, 0, &length) == FERRUM_OK);
+    EXPECT(ferrum_snapshot_json(text, sizeof text, &length) == FERRUM_OK);
+    ferrum_block_info info = FERRUM_BLOCK_INFO_INIT;
+    EXPECT(ferrum_device_get_owner(host, middle + 5, &info) == FERRUM_OK);
+    EXPECT(info.address == middle && info.requested_bytes == 256);
+    EXPECT(ferrum_pool_free(pool, middle + 5, anywhere) ==
+           FERRUM_ERROR_INVALID_ADDRESS);
+    ferrum_address none;
+    EXPECT(ferrum_pool_alloc(pool, UINT64_C(1) << 62, anywhere, &none) !=
+           FERRUM_OK);
+}
+
+static void cached_reports(void) {
+    crowd("best_fit", 0);
+    report();
+}
+
+static void slab_reports(void) {
+    crowd("size_class", 0);
+    report();
+}
+
+static void tracked_reports(void) {
+    crowd("best_fit", 1);
+    report();
+}
+
+static void reset(void) {
+    crowd("best_fit", 0);
+    EXPECT(ferrum_pool_reset(pool, anywhere) == FERRUM_OK);
+    EXPECT(ferrum_pool_destroy(pool, 0) == FERRUM_OK);
+}
+
+static void destroy(void) {
+    crowd("best_fit", 0);
+    EXPECT(ferrum_pool_destroy(pool, FERRUM_FORCE) == FERRUM_OK);
+    EXPECT(ferrum_device_close(host, 0) == FERRUM_OK);
+}
+
+static void close_device(void) {
+    crowd("size_class", 0);
+    EXPECT(ferrum_device_close(host, FERRUM_FORCE) == FERRUM_OK);
+}
+
+static void stop(void) {
+    crowd("best_fit", 1);
+    EXPECT(ferrum_shutdown(FERRUM_FORCE) == FERRUM_OK);
+}
+
+static void wait_for(void *gate) {
+    char byte;
+    EXPECT(read(((int *)gate)[0], &byte, 1) == 1);
+}
+
+static void nothing(void *unused) { (void)unused; }
+
+/* The bound that the header names, and memory that is freed behind it. */
+static void queue(void) {
+    int gate[2];
+    ferrum_stream stream;
+    ferrum_address block;
+    EXPECT(pipe(gate) == 0);
+    EXPECT(ferrum_init(NULL) == FERRUM_OK);
+    EXPECT(ferrum_device_open("cpu:0", &host) == FERRUM_OK);
+    EXPECT(ferrum_pool_create(host, NULL, &pool) == FERRUM_OK);
+    EXPECT(ferrum_stream_create(host, &stream) == FERRUM_OK);
+    EXPECT(ferrum_pool_alloc(pool, 1 << 22, stream, &block) == FERRUM_OK);
+    EXPECT(ferrum_stream_host_function(stream, wait_for, gate) == FERRUM_OK);
+    leave(QUEUE_BYTES);
+    ferrum_status last = FERRUM_OK;
+    uint64_t queued = 0;
+    for (; queued < 2000000 && last == FERRUM_OK; queued++)
+        last = ferrum_stream_host_function(stream, nothing, NULL);
+    EXPECT(last == FERRUM_ERROR_RESOURCE_EXHAUSTED);
+    EXPECT(queued - 1 == 1048576 || queued - 1 == 1048575);
+    ferrum_event event;
+    EXPECT(ferrum_event_record(stream, &event) == FERRUM_OK);
+    EXPECT(ferrum_pool_free(pool, block, stream) == FERRUM_OK);
+    EXPECT(write(gate[1], "x", 1) == 1);
+    EXPECT(ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER) == FERRUM_OK);
+    EXPECT(ferrum_stream_host_function(stream, nothing, NULL) == FERRUM_OK);
+    EXPECT(ferrum_shutdown(FERRUM_FORCE) == FERRUM_OK);
+}
+
+int main(int argc, char **argv) {
+    static const alone_check checks[] = {
+        {"reports_of_cached_blocks", cached_reports, NULL, NULL, NULL},
+        {"reports_of_slabs", slab_reports, NULL, NULL, NULL},
+        {"reports_of_tracked_blocks", tracked_reports, NULL, NULL, NULL},
+        {"reset", reset, NULL, NULL, NULL},
+        {"destroy_by_force", destroy, NULL, NULL, NULL},
+        {"close_by_force", close_device, NULL, NULL, NULL},
+        {"shutdown_by_force", stop, NULL, NULL, NULL},
+        {"a_full_queue", queue, NULL, NULL, NULL},
+    };
+    return alone_main(argc, argv, checks, sizeof checks / sizeof *checks);
+}
