@@ -169,6 +169,7 @@ fn test_models() {
         guaranteed_bytes: PAGE,
         max_bytes: 2 * PAGE,
         priority: 3,
+        ..Default::default()
     })
     .unwrap();
     assert_eq!(chat.info().unwrap().priority, 3);

@@ -1,0 +1,188 @@
+//! A mapped range belongs to the streams that use it: it is unmapped behind their work
+//! whoever drops or frees it. Each case holds a stream by a gate. The tests share one
+//! start, since the library is one for each process.
+
+use std::sync::mpsc::{channel, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ferrum_mem::{
+    Config, Device, ErrorKind, Library, MappedRange, ModelConfig, ModelLimits, ModelRequest,
+    SharedPool, SharedPoolConfig, Stream, VirtualPool, VirtualPoolConfig, VirtualPoolRequest,
+};
+
+const MIB: u64 = 1 << 20;
+const PAGE: u64 = 1 << 16;
+
+static ONE: Mutex<()> = Mutex::new(());
+
+fn session() -> (Device, MutexGuard<'static, ()>) {
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let config = Config {
+        host_devices: 1,
+        host_memory_bytes: 256 * MIB,
+        ..Default::default()
+    };
+    let library = Library::start_with(&config).unwrap();
+    (Device::open(&library, "cpu:0").unwrap(), one)
+}
+
+fn vpool(device: &Device) -> VirtualPool {
+    let config = VirtualPoolConfig {
+        capacity_bytes: 64 * PAGE,
+        page_bytes: PAGE,
+        ready_pages: Some(0),
+        ..Default::default()
+    };
+    device.create_virtual_pool(&config).unwrap()
+}
+
+fn shared(device: &Device, pages: u64) -> SharedPool {
+    let config = SharedPoolConfig {
+        limit_bytes: pages * PAGE,
+        page_bytes: PAGE,
+        ready_pages: Some(0),
+        ..Default::default()
+    };
+    device.create_shared_pool(&config).unwrap()
+}
+
+/// Has a stream wait until what is returned is dropped.
+fn hold(stream: &Stream) -> Sender<()> {
+    let (open, gate) = channel::<()>();
+    stream
+        .call(move || {
+            let _ = gate.recv();
+        })
+        .unwrap();
+    open
+}
+
+/// The ways in which a range ends.
+fn ways() -> [fn(MappedRange, &Stream); 4] {
+    [
+        |range, _| drop(range),
+        |range, _| range.free(None).unwrap(),
+        |range, other| range.free(Some(other)).unwrap(),
+        |range, other| {
+            range.record_stream(other).unwrap();
+            drop(range);
+        },
+    ]
+}
+
+#[test]
+fn a_range_of_a_pool_is_unmapped_behind_its_streams() {
+    let (device, _one) = session();
+    for recorded in [false, true] {
+        for end in ways() {
+            let pool = vpool(&device);
+            let (user, other) = (
+                device.create_stream().unwrap(),
+                device.create_stream().unwrap(),
+            );
+            let request = VirtualPoolRequest {
+                size_bytes: 4 * PAGE,
+                stream: (!recorded).then_some(&user),
+                ..Default::default()
+            };
+            let range = pool.allocate_with(&request).unwrap();
+            if recorded {
+                pool.record_stream(2 * PAGE, 1, &user).unwrap();
+            }
+            let gate = hold(&user);
+            end(range, &other);
+            let info = pool.info().unwrap();
+            assert_eq!((info.retiring_pages, info.mapped_pages), (4, 0));
+            drop(gate);
+            pool.synchronize(None).unwrap();
+            assert_eq!(pool.info().unwrap().retiring_pages, 0);
+        }
+    }
+}
+
+#[test]
+fn a_range_of_a_model_is_unmapped_behind_its_streams() {
+    let (device, _one) = session();
+    for recorded in [false, true] {
+        for end in ways() {
+            let pool = shared(&device, 8);
+            let config = ModelConfig {
+                virtual_bytes: 64 * PAGE,
+                ..Default::default()
+            };
+            let model = pool.register_model("chat", &config).unwrap();
+            let (user, other) = (
+                device.create_stream().unwrap(),
+                device.create_stream().unwrap(),
+            );
+            let request = ModelRequest {
+                size_bytes: 4 * PAGE,
+                stream: (!recorded).then_some(&user),
+                ..Default::default()
+            };
+            let range = model.allocate_with(&request).unwrap();
+            if recorded {
+                range.record_stream(&user).unwrap();
+            }
+            let gate = hold(&user);
+            end(range, &other);
+            assert_eq!(model.info().unwrap().retiring_pages, 4);
+            drop(gate);
+            pool.synchronize(None).unwrap();
+            assert_eq!(model.info().unwrap().retiring_pages, 0);
+        }
+    }
+}
+
+/// A stream that is dropped first has run dry.
+#[test]
+fn the_stream_is_dropped_first() {
+    let (device, _one) = session();
+    let pool = vpool(&device);
+    for end in ways() {
+        let (user, other) = (
+            device.create_stream().unwrap(),
+            device.create_stream().unwrap(),
+        );
+        let request = VirtualPoolRequest {
+            size_bytes: 4 * PAGE,
+            stream: Some(&user),
+            ..Default::default()
+        };
+        let range = pool.allocate_with(&request).unwrap();
+        drop(hold(&user));
+        drop(user);
+        end(range, &other);
+        assert_eq!(pool.info().unwrap().retiring_pages, 0);
+    }
+    let error = pool
+        .record_stream(0, PAGE, &device.create_stream().unwrap())
+        .unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotMapped);
+}
+
+#[test]
+fn guarantees_are_backed_or_wait() {
+    let (device, _one) = session();
+    let pool = shared(&device, 10);
+    let config = |limits| ModelConfig {
+        virtual_bytes: 64 * PAGE,
+        limits,
+        ..Default::default()
+    };
+    let user = pool.register_model("user", &config(Default::default()));
+    let used = user.unwrap().allocate(8 * PAGE).unwrap();
+    let mut limits = ModelLimits {
+        guaranteed_bytes: 6 * PAGE,
+        ..Default::default()
+    };
+    let refused = pool.register_model("late", &config(limits)).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::OutOfPhysicalMemory);
+    limits.guarantee_may_wait = true;
+    let late = pool.register_model("late", &config(limits)).unwrap();
+    let info = late.info().unwrap();
+    assert_eq!(info.guaranteed_bytes, 2 * PAGE);
+    assert_eq!(info.requested_guarantee_bytes, 6 * PAGE);
+    drop(used);
+    assert_eq!(late.info().unwrap().guaranteed_bytes, 6 * PAGE);
+}
