@@ -4764,7 +4764,9 @@ class Functions:
     # any other.
     ferrum_pool_capture_get_info: Callable[..., int]
     # (pool, stream) Gives back every live block of the pool, as ferrum_pool_free does on the
-    # stream, each after its own as well; those of graphs stay.
+    # stream, each after its own as well; those of graphs stay. It goes over the blocks in slices,
+    # so that it needs the same memory however many there are and others wait for one slice at most:
+    # a block that another thread takes meanwhile may go with them or stay.
     ferrum_pool_reset: Callable[..., int]
     # (pool) Looks now at every block of a pool that debugs: beside live ones, and into freed ones
     # that are in quarantine. Damage that it reports is repaired, so it is reported once.
@@ -4786,7 +4788,7 @@ class Functions:
     # (pool, statistics_out) Books of a pool.
     ferrum_pool_get_statistics: Callable[..., int]
     # (device, address, info_out) Says which pool and block an address of a device belongs to; for
-    # debuggers: it may look at every block of a pool.
+    # debuggers: it may look at every block of a pool, in slices: others go on meanwhile.
     ferrum_device_get_owner: Callable[..., int]
     # (device, config, manager_out) Makes a memory manager on a device. It holds no memory before
     # the first allocation, unless a pool setting says so.

@@ -4446,7 +4446,10 @@ extern "C" {
     /// call_site, the innermost function first, is there for blocks of pools with
     /// FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
     /// "omitted" counts the rest. Memory that is cached is no leak. Works also when
-    /// the library is stopped.
+    /// the library is stopped. The blocks are gone over in slices, in the same memory
+    /// however many they are: one that is live all the while is counted once, one that
+    /// comes or goes meanwhile or not, and one that ferrum_defragment moves may be
+    /// counted twice or not.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
     pub fn ferrum_leak_report_json(
@@ -4558,8 +4561,9 @@ extern "C" {
 
     /// Destroys a pool and gives its memory back to the system.
     ///
-    /// - `flags`: 0, or FERRUM_FORCE: also while blocks are live. Waits for queued
-    ///   work that uses its freed blocks.
+    /// - `flags`: 0, or FERRUM_FORCE: also while blocks are live, in the same memory
+    ///   however many they are. Waits for queued work that uses its freed
+    ///   blocks.
     ///
     /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
     pub fn ferrum_pool_destroy(pool: ferrum_pool, flags: u32) -> ferrum_status;
@@ -4772,7 +4776,9 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Gives back every live block of the pool, as ferrum_pool_free does on the stream, each
-    /// after its own as well; those of graphs stay.
+    /// after its own as well; those of graphs stay. It goes over the blocks in slices, so
+    /// that it needs the same memory however many there are and others wait for one slice
+    /// at most: a block that another thread takes meanwhile may go with them or stay.
     pub fn ferrum_pool_reset(pool: ferrum_pool, stream: ferrum_stream) -> ferrum_status;
 
     /// Looks now at every block of a pool that debugs: beside live ones, and into
@@ -4821,7 +4827,7 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Says which pool and block an address of a device belongs to; for debuggers:
-    /// it may look at every block of a pool.
+    /// it may look at every block of a pool, in slices: others go on meanwhile.
     ///
     /// - `address`: any address, also inside a block.
     ///
