@@ -14,6 +14,8 @@
 // Pool.layout, Capacity under both, and everything else, Changed and
 // SegmentsChanged included, under none.
 //
+// Engine.watchers comes before the locks of a pool.
+//
 // Below are the engine's own: Engine.bandwidth (one measurement at a time), then
 // Engine.watch.mu, then Engine.mu. None is held while a method of a Pool is
 // called. So a pool that runs out may make its siblings give up segments: it has

@@ -85,8 +85,10 @@ type Engine struct {
 
 	refusals refusals
 	// last is the last reading of the device; nil before the first.
-	last       atomic.Pointer[pastReading]
-	watch      watch
+	last  atomic.Pointer[pastReading]
+	watch watch
+	// watchers has those who begin to watch the use come one by one.
+	watchers   sync.Mutex
 	dispatcher *notify.Dispatcher
 	// calling counts callbacks that run right now.
 	calling atomic.Int64

@@ -94,3 +94,25 @@ func TestPoolLeavesWhileOthersAreVisited(t *testing.T) {
 	}
 	require.Equal(t, 50, visited)
 }
+
+// TestWatchersReadThePoolsOnce holds that a manager more, which watches the use, does not
+// have all pools read again.
+func TestWatchersReadThePoolsOnce(t *testing.T) {
+	_, e := open(mib)
+	readings := 0
+	for i := range 100 {
+		p := counted{&books{name: fmt.Sprint(i), books: track.NewBooks(true, e.Totals())}, &readings}
+		require.NoError(t, e.Register(p))
+	}
+	readings = 0
+	for range 50 {
+		e.WatchUse(true)
+	}
+	require.Equal(t, 100, readings)
+	for range 50 {
+		e.WatchUse(false)
+	}
+	e.WatchUse(true)
+	require.Equal(t, 200, readings, "nobody watched in between")
+	e.WatchUse(false)
+}

@@ -187,8 +187,7 @@ func (e *Engine) OnPressureBy(profile pressure.Profile, fn func(pressure.Level))
 	}
 	r := newRegistration(e)
 	r.hear, r.profile = fn, profile
-	e.totals.Watch(true)
-	e.publish()
+	e.WatchUse(true)
 	level, dropped, err := e.listen(r)
 	e.reportDropped(dropped)
 	if err != nil {
@@ -265,8 +264,16 @@ func (e *Engine) keepWatching() {
 // it is called as often with false. That costs each pool some nanoseconds an
 // operation. The caller holds no lock.
 func (e *Engine) WatchUse(on bool) {
-	e.totals.Watch(on)
-	if on {
+	if !on {
+		e.totals.Watch(false)
+		return
+	}
+	// Whoever comes second waits for the first one's reading, and needs none.
+	e.watchers.Lock()
+	defer e.watchers.Unlock()
+	watched := e.totals.Watched()
+	e.totals.Watch(true)
+	if !watched {
 		e.publish()
 	}
 }
