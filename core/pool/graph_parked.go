@@ -184,7 +184,7 @@ func record(stream device.Stream, event *device.Event) error {
 	}
 	idle := false
 	if err == nil {
-		idle, err = stream.Idle()
+		idle, err = device.Drained(stream)
 	}
 	if err == nil && !idle {
 		*event, err = device.Mark(opRelease, stream)

@@ -268,7 +268,7 @@ func (p *DevicePool) Free(addr device.Addr, stream device.Stream) error {
 	if err != nil {
 		return err
 	}
-	idle, err := stream.Idle()
+	idle, err := device.Drained(stream)
 	if err != nil {
 		p.resume(lease)
 		return err

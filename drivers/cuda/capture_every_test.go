@@ -340,6 +340,7 @@ func streamAttempts() []attempt {
 			{"stream.Synchronize", asked, func(b *besideCapture) error { return of(b).Synchronize(device.Forever) }},
 			{"stream.Synchronize", asked, func(b *besideCapture) error { return of(b).Synchronize(time.Hour) }},
 			{"stream.Synchronize", asked, func(b *besideCapture) error { return of(b).Synchronize(0) }},
+			{"stream.TakesForeignWork", done, func(b *besideCapture) error { _ = of(b).TakesForeignWork(); return nil }},
 			{"stream.Idle", asked, func(b *besideCapture) error { return second(of(b).Idle()) }},
 		}...)
 	}

@@ -13,10 +13,14 @@ var (
 	_ device.Adopter       = (*openDevice)(nil)
 	_ device.StreamAdopter = (*openDevice)(nil)
 	_ device.EventAdopter  = (*openDevice)(nil)
+	_ device.SharedQueue   = (*stream)(nil)
 )
 
-// streamPerThread is the number of CU_STREAM_PER_THREAD.
-const streamPerThread = 2
+// The numbers of CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
+const (
+	streamLegacy    = 1
+	streamPerThread = 2
+)
 
 // Adopt asks the driver whose memory it is, and takes what this device, or the process
 // as page-locked or managed memory, has in one piece.
@@ -143,6 +147,11 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 	o.mu.Unlock()
 	return s, nil
 }
+
+// TakesForeignWork says that the stream is the legacy one: what is recorded there comes after the
+// work of all streams that are not non-blocking, those of threads among them, of which a
+// question about it does not tell.
+func (s *stream) TakesForeignWork() bool { return s.handle == streamLegacy }
 
 // contextOfStream asks for a stream's context: the primary one for those of green
 // contexts, of which only the later form of the call speaks.
