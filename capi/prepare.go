@@ -98,6 +98,11 @@ func occupyThreads(count int) {
 	for _, done := range over {
 		<-done
 	}
+	// The last thread that was asked for may still have to be made, by a thread of the
+	// runtime's that makes others. It has a processor of the runtime's already, and so
+	// stopping the world waits for it.
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
 }
 
 // reserveThread is device.ReserveThread of this program. Threads are made some at a
