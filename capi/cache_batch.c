@@ -221,8 +221,10 @@ static uint32_t fm_batch_push_magazine(struct fm_cache *cache,
                                        const uint32_t *indices, uint32_t count,
                                        uint64_t *slack_out) {
     uint32_t *items = magazine->items + magazine->count, some = 0;
-    uint64_t holder = magazine->holder, slack = 0;
-    uint64_t like = fm_meta(cache, indices[0]) >> FM_CLASS_SHIFT;
+    uint64_t first = fm_meta(cache, indices[0]), slack = 0;
+    uint64_t like = first >> FM_CLASS_SHIFT;
+    /* From the one holder to the other. */
+    uint64_t flip = (first & ~(FM_HOLDER_UNIT - 1)) ^ magazine->holder;
     if (count > magazine->room - magazine->count)
         count = magazine->room - magazine->count;
     for (; some < count; some++) {
@@ -230,7 +232,7 @@ static uint32_t fm_batch_push_magazine(struct fm_cache *cache,
         uint64_t meta = fm_meta(cache, index);
         if (meta >> FM_CLASS_SHIFT != like)
             break;
-        fm_meta_set(cache, index, (meta & (FM_HOLDER_UNIT - 1)) | holder);
+        fm_meta_set(cache, index, meta ^ flip);
         items[some] = index;
         slack += fm_meta_slack(meta);
     }

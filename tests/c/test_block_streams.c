@@ -87,9 +87,9 @@ static void on_its_own(const given *g) {
     assert_ok(ferrum_pool_free(g->pool, g->block, g->own));
 }
 static void with_its_size(const given *g) {
-    assert_status(ferrum_pool_free_sized(g->pool, g->block, g->size + 1,
-                                         default_stream),
-                  FERRUM_ERROR_INVALID_SIZE);
+    assert_status(
+        ferrum_pool_free_sized(g->pool, g->block, g->size + 1, default_stream),
+        FERRUM_ERROR_INVALID_SIZE);
     assert_ok(
         ferrum_pool_free_sized(g->pool, g->block, g->size, default_stream));
 }
@@ -100,9 +100,8 @@ static void in_a_batch(const given *g) {
     assert_ok(ferrum_pool_free_batch(g->pool, &g->block, 1, default_stream));
 }
 static void in_a_mixed_batch(const given *g) {
-    const ferrum_address blocks[] = {
-        take(g->pool, g->size, g->other), g->block,
-        take(g->pool, g->size, default_stream)};
+    const ferrum_address blocks[] = {take(g->pool, g->size, g->other), g->block,
+                                     take(g->pool, g->size, default_stream)};
     assert_ok(ferrum_pool_free_batch(g->pool, blocks, 3, g->other));
 }
 static void by_a_reset(const given *g) {
