@@ -308,6 +308,11 @@ endef
 $(eval $(call test_rules,build/test/c,build/lib,))
 # The compiler takes three times as long for what it both watches and optimises.
 $(eval $(call test_rules,build/test/asan/c,build/test/asan,$$(ASAN),-O0))
+# The queued work of random programs in other languages.
+WORK_LIBRARY := build/test/c/libdevice_work.so
+$(WORK_LIBRARY): tests/c/on_device.c tests/c/fixture.c $(C_HEADERS) $(LIBRARY) | ready-test
+	@mkdir -p $(dir $@)
+	$(CC) $(C_FLAGS) -fPIC -shared $(filter %.c,$^) -o $@ $(call test_link,build/lib,-lcmocka)
 # Its reports name functions of the program.
 build/test/c/test_debug build/test/asan/c/test_debug: private CFLAGS += -rdynamic
 .SECONDARY:
@@ -375,15 +380,16 @@ include tests/gpu/bundle.mk
 test-gorgonia: ready-test simcuda
 	@$(SUITE) $@ steps -- scripts/gorgonia.sh
 
-LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST)
+LIBRARY_ENV = FERRUM_MEM_LIBRARY=$(ROOT)/build/lib/libferrum_mem.so FERRUM_TEST_LIBRARY=$(ROOT)/$(LIBRARY_TEST) \
+    FERRUM_WORK_LIBRARY=$(ROOT)/$(WORK_LIBRARY) FERRUM_SIMCUDA=$(ROOT)/build/test/simcuda
 
-test-python: ready-test simcuda $(LIBRARY) $(HELPER) $(ALLOCATOR) $(LIBRARY_TEST)
+test-python: ready-test simcuda $(LIBRARY) $(HELPER) $(ALLOCATOR) $(LIBRARY_TEST) $(WORK_LIBRARY)
 	@$(LIBRARY_ENV) PYTHONPATH=bindings/python/src $(SUITE) $@ pytest -- \
 	    $(VENV) -m pytest -q -n auto -p no:cacheprovider bindings/python/tests
 # The parts of test-gpu, over the simulated driver.
 test-gpu-parts: ready-test gpu-programs gpu-one-suite
 	@$(SUITE) $@ pytest -- $(VENV) -m pytest -q -p no:cacheprovider tests/gpu
-test-rust: ready-test $(LIBRARY) $(HELPER) $(LIBRARY_TEST)
+test-rust: ready-test simcuda $(LIBRARY) $(HELPER) $(LIBRARY_TEST) $(WORK_LIBRARY)
 	@$(LIBRARY_ENV) $(SUITE) $@ cargo --timeout 1200 -- \
 	    $(CARGO) test --quiet --locked --manifest-path bindings/rust/Cargo.toml --workspace
 # And the scripts that run the suites and add them up.
@@ -399,7 +405,7 @@ test-consumers: ready-test build simcuda
 
 # What the suites are made of, built beforehand: several at a time, and one thing once.
 .PHONY: test-files
-test-files: build simcuda $(C_TESTS) $(C_TESTS_ASAN) $(LIBRARY_TEST) $(HEADER_FUNCTIONS) $(CACHE_TESTS) $(SIMCUDA_TESTS) gpu-programs
+test-files: build simcuda $(C_TESTS) $(WORK_LIBRARY) $(C_TESTS_ASAN) $(LIBRARY_TEST) $(HEADER_FUNCTIONS) $(CACHE_TESTS) $(SIMCUDA_TESTS) gpu-programs
 
 .PHONY: suites
 suites:

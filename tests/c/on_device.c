@@ -18,7 +18,7 @@ enum { EDGE = 64 };
 
 static struct {
     int device;
-    void *context, *slots;
+    void *library, *context, *slots;
     int (*init)(unsigned);
     int (*device_get)(int *, int);
     int (*retain)(void **, int);
@@ -62,7 +62,7 @@ static void close_driver(void) {
 static void open_driver(void) {
     const char *path = getenv("FERRUM_CUDA_LIBRARY");
     const char *colon = strchr(first_device(), ':');
-    void *l =
+    void *l = cuda.library =
         dlopen(path != NULL && *path != 0 ? path : "libcuda.so.1", RTLD_NOW);
     *(void **)&cuda.init = symbol(l, "cuInit");
     *(void **)&cuda.device_get = symbol(l, "cuDeviceGet");
@@ -92,6 +92,11 @@ static void enter(void) {
     if (!entered)
         MUST_CUDA(cuda.set_current(cuda.context));
     entered = true;
+}
+
+void *driver_function(const char *name) {
+    enter();
+    return symbol(cuda.library, name);
 }
 
 /* Waits for what a copy or fill has left to do: the legacy stream does not wait for

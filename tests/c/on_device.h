@@ -21,6 +21,10 @@ const char *other_device(void);
 /** The pages of virtual pools: 64 KiB, or the smallest of the device. */
 uint64_t device_page(ferrum_device device);
 
+/** A function of the driver by its exported name, with the device's context current on
+ *  this thread; not on the host. */
+void *driver_function(const char *name);
+
 /** Each is done when it returns, and waits for no stream. */
 void put_bytes(uint64_t address, const void *bytes, size_t size);
 void fill_bytes(uint64_t address, unsigned char value, size_t size);

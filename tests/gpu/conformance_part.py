@@ -31,6 +31,7 @@ CORPUS = bundle.ROOT / "tests" / "corpus" / "pool_calls"
 # Of tests/c: what they are told on a device, and over the simulated driver.
 C_PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
     "c.pool_calls": ([str(CORPUS), "100"], [str(CORPUS), "0"]),
+    "c.random_owners": (["20"], ["2"]),
     "c.random_pools": ([], ["1"]),
     "c.random_programs": ([], ["8"]),
     "c.random_threads": ([], ["1"]),

@@ -61,6 +61,19 @@ def test_programs_of_the_c_tests(part, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("driver", sorted(bundle.BUNDLE.glob("simcuda/*/libcuda.so.1")), ids=str)
+def test_owners_on_every_generation(driver):
+    done = subprocess.run(
+        [bundle.BUNDLE / "bin" / "test_random_owners", "3"],
+        env={**os.environ, "FERRUM_TEST_DEVICE": "cuda:0", "FERRUM_CUDA_LIBRARY": str(driver),
+             "SIMCUDA_GRANULARITY": "64K", "SIMCUDA_BYTES": "2G"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_suite_that_fails(part, tmp_path):
     done = part("conformance_part.py", "library", SIMCUDA_FAULT="cuMemAlloc_v2:0:2,cuMemCreate:0:2")
     assert done.returncode == 1
