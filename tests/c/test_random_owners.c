@@ -752,7 +752,7 @@ static void step(worker *w) {
     } else if (what < 92 && has(PART_GUARANTEES)) {
         try_guarantee(w);
     } else if (what < 95 && has(PART_SLEEP)) {
-        if (draw(w, 2))
+        if (draw(w, 5) == 0)
             try_sleep(w);
     } else if (what < 99 && has(PART_CAPTURES)) {
         try_capture(w);
