@@ -69,7 +69,7 @@ static void must_driver(int code, const char *call) {
 
 /* CALL(cuStreamDestroy_v2, (void *), (stream)) */
 #define CODE(name, types, arguments) \
-    ((int(*) types)driver_function(#name))arguments
+    ((int(*) types)driver_function(#name)) arguments
 #define CALL(name, types, arguments) \
     must_driver(CODE(name, types, arguments), #name)
 
@@ -156,8 +156,8 @@ bool native_captures(native_stream *s) {
 
 int native_capture_end(native_stream *s) {
     void *graph = NULL;
-    int code =
-        CODE(cuStreamEndCapture, (void *, void **), (pointer(s->handle), &graph));
+    int code = CODE(cuStreamEndCapture, (void *, void **),
+                    (pointer(s->handle), &graph));
     if (graph != NULL)
         CALL(cuGraphDestroy, (void *), (graph));
     return code;

@@ -295,7 +295,8 @@ static ferrum_status record_stream(const block *b, ferrum_stream stream) {
 }
 
 static void queue_on(const block *b, ferrum_stream stream, bool first) {
-    block_work work = {b->address, b->size, b->byte, b->byte, first, &p.damaged};
+    block_work work = {b->address, b->size, b->byte,
+                       b->byte,    first,   &p.damaged};
     works(queue_work(stream, work), "queue_work");
 }
 
@@ -324,7 +325,8 @@ static bool may_be_short(ferrum_status s) {
 }
 
 static uint64_t any_size(worker *w) {
-    uint64_t most = draw(w, 16) == 0 ? 3 * MIB : UINT64_C(1) << (8 + draw(w, 9));
+    uint64_t most =
+        draw(w, 16) == 0 ? 3 * MIB : UINT64_C(1) << (8 + draw(w, 9));
     return 1 + draw(w, most);
 }
 
@@ -352,8 +354,8 @@ static ferrum_status alloc_range(worker *w, block *b, ferrum_stream stream) {
         request.offset_bytes = b->offset;
         request.size_bytes = b->size;
         request.stream = stream;
-        return ferrum_vpool_allocate_with((ferrum_vpool){b->place->id}, &request,
-                                          &b->address);
+        return ferrum_vpool_allocate_with((ferrum_vpool){b->place->id},
+                                          &request, &b->address);
     }
     ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
     request.at_offset = 1;
@@ -472,10 +474,11 @@ static ferrum_status open_short(int kind, uint64_t *id) {
         return ferrum_pool_create(p.device, &pool, (ferrum_pool *)id);
     if (kind == VPOOL_PLACE)
         return ferrum_vpool_create(p.device, &vpool, (ferrum_vpool *)id);
-    status = ferrum_shared_pool_create(p.device, &shared, (ferrum_shared_pool *)id);
+    status =
+        ferrum_shared_pool_create(p.device, &shared, (ferrum_shared_pool *)id);
     for (char name[] = "a"; status == FERRUM_OK && name[0] < 'e'; name[0]++)
-        status = ferrum_shared_pool_register_model((ferrum_shared_pool){*id}, name,
-                                                   &model);
+        status = ferrum_shared_pool_register_model((ferrum_shared_pool){*id},
+                                                   name, &model);
     return status;
 }
 
@@ -502,8 +505,8 @@ static ferrum_status use_short(worker *w, int kind, uint64_t id) {
                                    (ferrum_stream){0}));
         return status;
     case VPOOL_PLACE:
-        status = ferrum_vpool_allocate((ferrum_vpool){id}, offset, p.page,
-                                       &address);
+        status =
+            ferrum_vpool_allocate((ferrum_vpool){id}, offset, p.page, &address);
         if (status == FERRUM_OK)
             WORKS(ferrum_vpool_deallocate((ferrum_vpool){id}, offset, p.page,
                                           (ferrum_stream){0}));
@@ -512,8 +515,9 @@ static ferrum_status use_short(worker *w, int kind, uint64_t id) {
     status = ferrum_shared_pool_allocate((ferrum_shared_pool){id}, name, p.page,
                                          &address, &offset);
     if (status == FERRUM_OK)
-        WORKS(ferrum_shared_pool_deallocate((ferrum_shared_pool){id}, name, offset,
-                                            p.page, (ferrum_stream){0}));
+        WORKS(ferrum_shared_pool_deallocate((ferrum_shared_pool){id}, name,
+                                            offset, p.page,
+                                            (ferrum_stream){0}));
     return status;
 }
 
@@ -569,8 +573,8 @@ static void try_guarantee(worker *w) {
                                          &address, &offset);
     if (status == FERRUM_OK) {
         usleep((useconds_t)draw(w, 300));
-        WORKS(ferrum_shared_pool_deallocate(p.guarantees, name, offset,
-                                            pages * p.page, (ferrum_stream){0}));
+        WORKS(ferrum_shared_pool_deallocate(
+            p.guarantees, name, offset, pages * p.page, (ferrum_stream){0}));
     } else if (guaranteed || !may_be_short(status)) {
         wrong("an allocation within the guarantee", status);
     }
@@ -636,8 +640,8 @@ static void fill_capture(worker *w, ferrum_pool pool, ferrum_address before) {
     bool joined = false;
     void *event = native_event_record(w->captured);
     ferrum_event adopted = {0};
-    ferrum_status status = ferrum_event_adopt(
-        p.device, (uint64_t)(uintptr_t)event, &adopted);
+    ferrum_status status =
+        ferrum_event_adopt(p.device, (uint64_t)(uintptr_t)event, &adopted);
     if (status == FERRUM_OK) {
         if (draw(w, 2))
             joined = WORKS(ferrum_stream_wait_event(w->side, adopted));
@@ -719,7 +723,8 @@ static void try_peer(worker *w) {
     ferrum_pool pool = {p.places[draw(w, POOLS)].id};
     uint64_t size = any_size(w);
     ferrum_address address;
-    if (ferrum_pool_alloc(pool, size, (ferrum_stream){0}, &address) != FERRUM_OK)
+    if (ferrum_pool_alloc(pool, size, (ferrum_stream){0}, &address) !=
+        FERRUM_OK)
         return;
     WORKS(ferrum_device_grant_peer(p.device, p.peer));
     int code = native_fill_in(p.peer_context, address, size);
@@ -820,8 +825,8 @@ static void make_places(uint64_t seed) {
     MUST(ferrum_shared_pool_register_model(p.dozing, "a", &model));
     for (uint64_t i = 0; i < SLEEP_RANGES; i++) {
         ferrum_address at;
-        MUST(ferrum_shared_pool_allocate_at(p.dozing, "a", i * PER_RANGE * p.page,
-                                            PER_RANGE * p.page, &at));
+        MUST(ferrum_shared_pool_allocate_at(
+            p.dozing, "a", i * PER_RANGE * p.page, PER_RANGE * p.page, &at));
         if (i == 0)
             p.dozing_base = at;
     }
@@ -891,8 +896,9 @@ static void end_program(void) {
     for (int kind = 0; kind < SHORT_KINDS; kind++)
         works(close_short(kind, p.shorts[kind].handle), "close_short");
     for (uint64_t i = 0; i < SLEEP_RANGES; i++)
-        WORKS(ferrum_shared_pool_deallocate(p.dozing, "a", i * PER_RANGE * p.page,
-                                            PER_RANGE * p.page, (ferrum_stream){0}));
+        WORKS(ferrum_shared_pool_deallocate(
+            p.dozing, "a", i * PER_RANGE * p.page, PER_RANGE * p.page,
+            (ferrum_stream){0}));
     WORKS(ferrum_shared_pool_destroy(p.dozing, 0));
     WORKS(ferrum_shared_pool_destroy(p.guarantees, 0));
     WORKS(ferrum_shared_pool_destroy(p.models, 0));

@@ -46,7 +46,7 @@ class Work(ctypes.Structure):
     )
 
 
-class Broken(Exception):
+class ProgramError(Exception):
     """Raised inside a `with`, and expected outside."""
 
 
@@ -123,7 +123,8 @@ class Program:
         deadline = time.monotonic() + 60
         while True:
             try:
-                return self.device.close()
+                self.device.close()
+                return
             except fm.BusyError as error:
                 if "stream" not in str(error) or time.monotonic() > deadline:
                     raise
@@ -242,8 +243,8 @@ class Worker(threading.Thread):
         elif how == 2:
             block.taken.close()
         elif how == 3:
-            with contextlib.suppress(Broken), block.taken:
-                raise Broken
+            with contextlib.suppress(ProgramError), block.taken:
+                raise ProgramError
         # Else it is forgotten; that is done when its last name goes.
         del block
         if place is not None:

@@ -14,15 +14,14 @@ use std::ffi::{c_char, c_int, c_void, CString};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
-use std::sync::{Mutex, Weak};
 use std::sync::Arc;
+use std::sync::{Mutex, Weak};
 use std::time::Duration;
 
 use ferrum_mem::sys::ferrum_stream;
 use ferrum_mem::{
-    Config, Device, Library, MappedRange, Model, ModelConfig, Pool, PoolBatch,
-    PoolBlock, PoolConfig, PoolRequest, Result, SharedPoolConfig, Stream, VirtualPool,
-    VirtualPoolConfig,
+    Config, Device, Library, MappedRange, Model, ModelConfig, Pool, PoolBatch, PoolBlock,
+    PoolConfig, PoolRequest, Result, SharedPoolConfig, Stream, VirtualPool, VirtualPoolConfig,
 };
 
 const MIB: u64 = 1 << 20;
