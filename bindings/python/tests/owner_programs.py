@@ -72,6 +72,8 @@ class Program:
         self.failures: list[str] = []
         self.exchange: list[Block | None] = [None] * 4
         self.lock = threading.Lock()
+        # A stream that is being closed takes no event, and its work may be queued still.
+        self.closing = threading.Lock()
         self._queue_work = queue_work
         self._bytes = 0
         self.device = fm.Device(os.environ.get("FERRUM_TEST_DEVICE") or "cpu:0")
@@ -151,7 +153,7 @@ class Worker(threading.Thread):
             for i in range(BLOCKS):
                 self.give_back(i)
             for stream in self.streams:
-                stream.close(force=True)
+                self.close(stream)
         except BaseException:
             self.program.failures.append(traceback.format_exc())
 
@@ -177,8 +179,13 @@ class Worker(threading.Thread):
         """Ends a stream, or forgets it, whatever was asked for on it."""
         at = self.random.randrange(STREAMS)
         if self.random.random() < 0.5:
-            self.streams[at].close(force=True)
+            self.close(self.streams[at])
         self.streams[at] = fm.Stream(self.program.device)
+
+    def close(self, stream: fm.Stream) -> None:
+        """Ends a stream after its work."""
+        with self.program.closing:
+            stream.close(force=True)
 
     def lag(self, stream: fm.Stream) -> None:
         """Work on the stream comes later."""
@@ -222,7 +229,7 @@ class Worker(threading.Thread):
             return
         if block.last is not None and block.last is not stream:
             # One that has ended has nothing queued.
-            with contextlib.suppress(fm.InvalidHandleError):
+            with self.program.closing, contextlib.suppress(fm.InvalidHandleError):
                 stream.wait_event(block.last.record_event())
         block.taken.record_stream(stream)
         if self.random.random() < 0.5:

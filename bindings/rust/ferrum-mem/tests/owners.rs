@@ -14,8 +14,7 @@ use std::ffi::{c_char, c_int, c_void, CString};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
-use std::sync::Arc;
-use std::sync::{Mutex, Weak};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use ferrum_mem::sys::ferrum_stream;
