@@ -212,7 +212,10 @@ class Worker(threading.Thread):
                     return None
                 place = (of, program.free_offsets[of].pop())
             size = program.page
-            taken = of.allocate(size, offset_bytes=place[1], stream=stream)
+            if of is program.virtual:
+                taken = of.allocate(place[1], size, stream=stream)
+            else:
+                taken = of.allocate(size, offset_bytes=place[1], stream=stream)
             block = Block(taken, (taken.address,), size, byte)
         block.place = place
         program.work(block, stream, first=True)

@@ -59,6 +59,9 @@ fn queue_work() -> QueueWork {
     }
 }
 
+/// A stream that ends while nobody uses it. None: it has ended, after its work.
+type Lane = Arc<RwLock<Option<Stream>>>;
+
 /// What a block is, for the sake of its drop alone.
 enum Taken {
     Block(PoolBlock),
@@ -71,8 +74,8 @@ struct Block {
     addresses: Vec<u64>,
     size: u64,
     byte: u8,
-    /// The stream of its last work; one that was dropped has nothing queued.
-    last: Weak<Stream>,
+    /// The stream of its last work.
+    last: Lane,
     part: Option<Part>,
 }
 
@@ -86,6 +89,16 @@ impl Drop for Part {
     fn drop(&mut self) {
         self.of.lock().unwrap().push(self.offset);
     }
+}
+
+fn lane(device: &Device) -> Result<Lane> {
+    Ok(Arc::new(RwLock::new(Some(device.create_stream()?))))
+}
+
+/// Drops the stream, which waits for its work, while nobody else can take its end for
+/// done.
+fn end(lane: &Lane) {
+    drop(lane.write().unwrap().take());
 }
 
 struct Program {
@@ -123,7 +136,7 @@ impl Program {
 struct Worker<'a> {
     program: &'a Program,
     random: u64,
-    streams: Vec<Arc<Stream>>,
+    streams: Vec<Lane>,
     blocks: Vec<Option<Block>>,
 }
 
@@ -135,7 +148,7 @@ impl Worker<'_> {
         self.random % below
     }
 
-    fn stream(&mut self) -> Arc<Stream> {
+    fn lane(&mut self) -> Lane {
         let at = self.draw(STREAMS as u64) as usize;
         self.streams[at].clone()
     }
@@ -160,7 +173,8 @@ impl Worker<'_> {
             }
             _ => {
                 let at = self.draw(STREAMS as u64) as usize;
-                self.streams[at] = Arc::new(self.program.device.create_stream()?);
+                let made = lane(&self.program.device)?;
+                end(&std::mem::replace(&mut self.streams[at], made));
             }
         }
         Ok(())
@@ -168,17 +182,19 @@ impl Worker<'_> {
 
     fn take(&mut self) -> Result<Option<Block>> {
         let program = self.program;
-        let stream = self.stream();
+        let lane = self.lane();
+        let held = lane.read().unwrap();
+        let stream = held.as_ref().unwrap();
         let exponent = 8 + self.draw(9);
         let mut size = 1 + self.draw(1 << exponent);
         let mut part = None;
         let taken = match self.draw(4) {
-            0 => Taken::Batch(program.pool.alloc_batch(size, 3, Some(&stream))?),
-            1 => Taken::Block(program.pool.alloc(size, Some(&stream))?),
+            0 => Taken::Batch(program.pool.alloc_batch(size, 3, Some(stream))?),
+            1 => Taken::Block(program.pool.alloc(size, Some(stream))?),
             2 => Taken::Block(
                 program
                     .pool
-                    .alloc_with(&PoolRequest::new(size).on(&stream))?,
+                    .alloc_with(&PoolRequest::new(size).on(stream))?,
             ),
             _ => {
                 let which = self.draw(2) as usize;
@@ -188,7 +204,7 @@ impl Worker<'_> {
                 };
                 part = Some(Part { offset, of });
                 size = program.page;
-                Taken::Range(self.range(which, offset, size, &stream)?)
+                Taken::Range(self.range(which, offset, size, stream)?)
             }
         };
         let block = Block {
@@ -200,12 +216,12 @@ impl Worker<'_> {
             taken,
             size,
             byte: program.next_byte.fetch_add(1, Ordering::Relaxed) % 255 + 1,
-            last: Arc::downgrade(&stream),
+            last: lane.clone(),
             part,
         };
-        program.work(&block, &stream, true)?;
-        self.lag(&stream)?;
-        program.work(&block, &stream, false)?;
+        program.work(&block, stream, true)?;
+        self.lag(stream)?;
+        program.work(&block, stream, false)?;
         Ok(Some(block))
     }
 
@@ -221,29 +237,34 @@ impl Worker<'_> {
 
     /// More work, on a stream of this thread, behind what is queued.
     fn use_more(&mut self, mut block: Block) -> Result<Block> {
-        let stream = self.stream();
+        let lane = self.lane();
+        let held = lane.read().unwrap();
+        let stream = held.as_ref().unwrap();
         match &block.taken {
-            Taken::Block(taken) => taken.record_stream(&stream)?,
-            Taken::Range(taken) => taken.record_stream(&stream)?,
+            Taken::Block(taken) => taken.record_stream(stream)?,
+            Taken::Range(taken) => taken.record_stream(stream)?,
             Taken::Batch(_) => return Ok(block),
         }
-        if let Some(last) = block.last.upgrade() {
-            stream.wait(&last.record()?)?;
+        if !Arc::ptr_eq(&block.last, &lane) {
+            if let Some(last) = &*block.last.read().unwrap() {
+                stream.wait(&last.record()?)?;
+            }
         }
         if self.draw(2) == 0 {
-            self.lag(&stream)?;
+            self.lag(stream)?;
         }
-        self.program.work(&block, &stream, false)?;
-        block.last = Arc::downgrade(&stream);
+        self.program.work(&block, stream, false)?;
+        block.last = lane.clone();
         Ok(block)
     }
 
     /// Ends a block in one of the ways that there are, with its work queued.
     fn give_back(&mut self, block: Block) -> Result<()> {
-        let other = self.stream();
+        let lane = self.lane();
+        let other = lane.read().unwrap();
         let stream = match self.draw(4) {
             0 => None,
-            1 => Some(&*other),
+            1 => other.as_ref(),
             2 => {
                 assert!(leave_early(block, &self.program.pool).is_err());
                 return Ok(());
@@ -267,6 +288,7 @@ impl Worker<'_> {
             }
             self.step()?;
         }
+        self.streams.iter().for_each(end);
         Ok(())
     }
 }
@@ -323,7 +345,7 @@ fn run(library: &Library, number: u64) -> Result<()> {
                     program: &program,
                     random: (number * 2 + i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
                     streams: (0..STREAMS)
-                        .map(|_| program.device.create_stream().map(Arc::new))
+                        .map(|_| lane(&program.device))
                         .collect::<Result<_>>()?,
                     blocks: (0..BLOCKS).map(|_| None).collect(),
                 };
