@@ -349,6 +349,24 @@ static void wake(program *p, int at) {
         equal("restored_bytes", report.restored_bytes, o.pages * PAGE);
 }
 
+/* How many pages of a guarantee are backed: its own, those that the model uses, and
+ * those that no other uses or is guaranteed. */
+static uint64_t backed_pages(const program *p, int at) {
+    uint64_t others = 0, limit = p->stock.limit_pages;
+    const space *s = &p->spaces[at];
+    for (int i = 0; i < p->stock.num_spaces; i++) {
+        uint64_t used = space_count(&p->spaces[i], PAGE_LIVE);
+        uint64_t kept = p->spaces[i].guaranteed_pages;
+        if (i != at)
+            others += used > kept ? used : kept;
+    }
+    uint64_t backed = limit > others ? limit - others : 0;
+    uint64_t used = space_count(s, PAGE_LIVE);
+    if (backed < used)
+        backed = used;
+    return backed < s->guaranteed_pages ? s->guaranteed_pages : backed;
+}
+
 static void set_limits(program *p, int at) {
     uint64_t guaranteed = 0, pages = 1 + below(p, 2 * SPACE_PAGES);
     for (int i = 0; i < p->stock.num_spaces; i++)
@@ -372,6 +390,11 @@ static void set_limits(program *p, int at) {
     if (least > limits.max_bytes / PAGE ||
         guaranteed - s->guaranteed_pages + least > p->stock.limit_pages)
         o.status = FERRUM_ERROR_INVALID_CONFIG;
+    else if (least > backed_pages(p, at)) {
+        o.status = FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY;
+        o.requested_bytes = limits.guaranteed_bytes;
+        o.available_bytes = backed_pages(p, at) * PAGE;
+    }
     if (!same(ferrum_shared_pool_set_model_limits(p->shared, ids[at], &limits),
               o, "set_model_limits"))
         return;
