@@ -23,9 +23,11 @@ def space(device: fm.Device, request: pytest.FixtureRequest) -> Iterator[fm.Virt
             yield made
         return
     shared = fm.SharedPoolConfig(limit_bytes=16 * PAGE, page_bytes=PAGE, ready_pages=0)
-    with fm.SharedPool(device, shared) as pool:
-        with pool.register_model("chat", fm.ModelConfig(virtual_bytes=4 * MIB)) as chat:
-            yield chat
+    with (
+        fm.SharedPool(device, shared) as pool,
+        pool.register_model("chat", fm.ModelConfig(virtual_bytes=4 * MIB)) as chat,
+    ):
+        yield chat
 
 
 def allocate(space: fm.VirtualPool | fm.Model, stream: fm.Stream | None) -> fm.MappedRange:
@@ -57,7 +59,7 @@ def left(block: list[fm.MappedRange], other: fm.Stream) -> None:
 
 
 def collected(block: list[fm.MappedRange], other: fm.Stream) -> None:
-    with pytest.warns(ResourceWarning):
+    with pytest.warns(ResourceWarning):  # noqa: PT031
         block.pop()
         gc.collect()
 
