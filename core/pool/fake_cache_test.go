@@ -17,9 +17,9 @@ type fakeCache struct {
 	// places has the addresses in the order in which they came.
 	places  []device.Addr
 	placeOf map[device.Addr]uint64
-	idle   map[magazine][]device.Addr
-	counts CacheCounts
-	gone   bool
+	idle    map[magazine][]device.Addr
+	counts  CacheCounts
+	gone    bool
 	// paused has every call come to the pool, see pausable.
 	paused bool
 	// pausing and counting, unless nil, are called by Pause and Counts at their beginning.

@@ -193,8 +193,8 @@ static void test_late_work_of_one_model_is_not_seen_by_another(void **state) {
             assert_ok(record(p, 0, 4, stream));
         gate g = GATE;
         hold(stream, &g);
-        assert_ok(queue_work(stream, (block_work){address, 4 * page, 0, 0xAA,
-                                                  true, &damaged}));
+        assert_ok(queue_work(
+            stream, (block_work){address, 4 * page, 0, 0xAA, true, &damaged}));
         assert_ok(unmap(p, 0, 4, default_stream));
         assert_int_equal(retiring(p), 4);
         ferrum_model_info info = FERRUM_MODEL_INFO_INIT;
@@ -276,9 +276,8 @@ static void test_what_is_not_backed_is_no_guarantee(void **state) {
                                           &offset));
     ferrum_model_limits limits = FERRUM_MODEL_LIMITS_INIT;
     limits.guaranteed_bytes = 50 * page;
-    assert_status(
-        ferrum_shared_pool_set_model_limits(p.pool, "late", &limits),
-        FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
+    assert_status(ferrum_shared_pool_set_model_limits(p.pool, "late", &limits),
+                  FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
     assert_ok(unmap(p, 0, 30, default_stream));
     settle(p);
     assert_ok(ferrum_shared_pool_get_model_info(p.pool, "late", &info));

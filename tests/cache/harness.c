@@ -106,8 +106,8 @@ uint64_t all_blocks(unsigned pool, struct fm_cache_block *blocks_out,
     uint64_t place = 0, count = 0;
     do {
         CHECK(count + slice <= capacity);
-        count += fm_cache_next(STUB_POOL(pool), &place, blocks_out + count,
-                               slice);
+        count +=
+            fm_cache_next(STUB_POOL(pool), &place, blocks_out + count, slice);
     } while (place != 0);
     return count;
 }

@@ -355,12 +355,7 @@ impl Model {
     }
 
     /// As [`VirtualPool::record_stream`](crate::VirtualPool::record_stream).
-    pub fn record_stream(
-        &self,
-        offset_bytes: u64,
-        size_bytes: u64,
-        stream: &Stream,
-    ) -> Result<()> {
+    pub fn record_stream(&self, offset_bytes: u64, size_bytes: u64, stream: &Stream) -> Result<()> {
         // SAFETY: the id lives through the call.
         check(unsafe {
             sys::ferrum_shared_pool_record_stream(

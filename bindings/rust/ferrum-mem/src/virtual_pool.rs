@@ -151,12 +151,7 @@ impl VirtualPool {
     /// Says that a stream uses every page that a range touches too: once freed, they
     /// wait for the work that is queued on that stream at the time of their free as
     /// well. The range may be a part of a [`MappedRange`], or of several.
-    pub fn record_stream(
-        &self,
-        offset_bytes: u64,
-        size_bytes: u64,
-        stream: &Stream,
-    ) -> Result<()> {
+    pub fn record_stream(&self, offset_bytes: u64, size_bytes: u64, stream: &Stream) -> Result<()> {
         // SAFETY: plain values.
         check(unsafe {
             sys::ferrum_vpool_record_stream(self.raw(), offset_bytes, size_bytes, stream.raw())
