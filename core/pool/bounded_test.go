@@ -70,7 +70,7 @@ var walks = []struct {
 }
 
 // TestWhatGoesOverAllBlocksNeedsBoundedMemory compares what is allocated for n blocks and
-// for 4n: less than 4 bytes for each block more, which is what a slice throws away. A list of them takes 40 to 200.
+// for 4n: less than 16 bytes for each block more, which is what slices throw away and pages are listed in. A list of them takes 40 to 200.
 func TestWhatGoesOverAllBlocksNeedsBoundedMemory(t *testing.T) {
 	const few = 4096
 	for _, strategy := range []string{"best_fit", "size_class", "tlsf", "buddy"} {
@@ -86,7 +86,7 @@ func TestWhatGoesOverAllBlocksNeedsBoundedMemory(t *testing.T) {
 					require.NoError(t, w.s.Close())
 				}
 				more := int64(bytes[1]) - int64(bytes[0])
-				require.Less(t, more, int64(3*few*4), "%d bytes, then %d", bytes[0], bytes[1])
+				require.Less(t, more, int64(3*few*16), "%d bytes, then %d", bytes[0], bytes[1])
 			})
 		}
 	}
@@ -176,7 +176,10 @@ func TestAWalkMeetsWhatStaysOnce(t *testing.T) {
 				case 0:
 					passing = append(passing, mustAlloc(t, w.p, 500).Addr)
 				case 1:
-					passing = append(passing, w.c.alloc(0, 1000, 0))
+					// The caches have none when the pool has to grow.
+					if addr := w.c.alloc(0, 1000, 0); addr != 0 {
+						passing = append(passing, addr)
+					}
 				case 2:
 					// It becomes the pool's own.
 					require.NoError(t, w.p.RecordStream(w.addrs[(visits*64)%len(w.addrs)], w.s))

@@ -165,6 +165,12 @@ func (p *Pool) nextLive(w *tour, room *slice) (live []Block, more bool) {
 // adoptAll makes all live blocks that are on lease the pool's own, as far as they stay
 // so meanwhile.
 func (p *Pool) adoptAll() {
+	p.mu.Peek()
+	none := p.leases.cache == nil || p.leases.leased == p.leases.returned
+	p.mu.Unlock()
+	if none {
+		return
+	}
 	room := new(slice)
 	for place, more := uint64(0), true; more; more = place != 0 {
 		place = p.adoptSome(place, room.cached[:])
