@@ -53,7 +53,7 @@ fn queue_work() -> QueueWork {
     unsafe {
         let library = dlopen(path.as_ptr(), 2);
         assert!(!library.is_null(), "{path:?} cannot be loaded");
-        let found = dlsym(library, b"queue_work\0".as_ptr().cast());
+        let found = dlsym(library, c"queue_work".as_ptr());
         assert!(!found.is_null(), "{path:?} has no queue_work");
         std::mem::transmute::<*mut c_void, QueueWork>(found)
     }
