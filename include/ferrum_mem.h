@@ -884,8 +884,9 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  * kind is device, monitor, placement, tracker, generic_pool, stream, event, pool, block
  * (of a pool), vpool, shared_pool, range (that is mapped or sleeps in one of the two,
  * with "model" in a shared one), manager, memory, gpu_manager, buffer or registration
- * (whose "callback" says what it is of, and whether that has ended). bytes is what was asked for; age_ns is
- * the time since it was made or allocated, 0 for blocks of pools without tracking;
+ * (whose "callback" says what it is of, and whether that has ended). bytes is what was
+ * asked for; age_ns is the time since it was made or allocated, 0 for blocks of pools
+ * without tracking;
  * call_site, the innermost function first, is there for blocks of pools with
  * FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
  * "omitted" counts the rest. Memory that is cached is no leak. Works also when
@@ -2819,8 +2820,9 @@ typedef struct ferrum_sleep_config {
     ferrum_stream stream;
     /** How long the call may take until all is copied, in nanoseconds, or
      *  FERRUM_WAIT_FOREVER. When it is over everything is as before, and the call
-     *  FERRUM_ERROR_TIMEOUT. 0: the call takes the time of its copies, but is FERRUM_ERROR_TIMEOUT at once if it has to
-     *  wait for queued work, another call or an allocation under way. */
+     *  FERRUM_ERROR_TIMEOUT. 0: the call takes the time of its copies, but is
+     *  FERRUM_ERROR_TIMEOUT at once if it has to wait for queued work, another call or
+     *  an allocation under way. */
     uint64_t timeout_ns;
     /** Copies that run at once, each on a stream of its own, at most 64; 0: the library
      *  chooses. */
@@ -3872,8 +3874,8 @@ FERRUM_API ferrum_status ferrum_generic_pool_create(
  * Destroys a pool. Its free buffers are not ended: take them out first.
  *
  * @param flags  0 or FERRUM_FORCE.
- * @return FERRUM_ERROR_BUSY, and nothing has changed, while it has buffers or buffers are in use, unless
- *         forced.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while it has buffers or
+ *         buffers are in use, unless forced.
  */
 FERRUM_API ferrum_status ferrum_generic_pool_destroy(ferrum_generic_pool pool,
                                                      uint32_t flags);
@@ -3971,8 +3973,8 @@ FERRUM_API ferrum_status ferrum_gpu_manager_create(
  * Destroys a gpu manager and gives its memory back, on both devices.
  *
  * @param flags  0 or FERRUM_FORCE, which ends live buffers, pinned or not.
- * @return FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or storage is taken, unless
- *         forced.
+ * @return FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or
+ *         storage is taken, unless forced.
  */
 FERRUM_API ferrum_status ferrum_gpu_manager_destroy(ferrum_gpu_manager manager,
                                                     uint32_t flags);

@@ -2179,8 +2179,9 @@ pub struct ferrum_sleep_config {
     pub stream: ferrum_stream,
     /// How long the call may take until all is copied, in nanoseconds, or
     /// FERRUM_WAIT_FOREVER. When it is over everything is as before, and the call
-    /// FERRUM_ERROR_TIMEOUT. 0: the call takes the time of its copies, but is FERRUM_ERROR_TIMEOUT at once if it has to
-    /// wait for queued work, another call or an allocation under way.
+    /// FERRUM_ERROR_TIMEOUT. 0: the call takes the time of its copies, but is
+    /// FERRUM_ERROR_TIMEOUT at once if it has to wait for queued work, another call or
+    /// an allocation under way.
     pub timeout_ns: u64,
     /// Copies that run at once, each on a stream of its own, at most 64; 0: the library
     /// chooses.
@@ -4441,8 +4442,9 @@ extern "C" {
     /// kind is device, monitor, placement, tracker, generic_pool, stream, event, pool, block
     /// (of a pool), vpool, shared_pool, range (that is mapped or sleeps in one of the two,
     /// with "model" in a shared one), manager, memory, gpu_manager, buffer or registration
-    /// (whose "callback" says what it is of, and whether that has ended). bytes is what was asked for; age_ns is
-    /// the time since it was made or allocated, 0 for blocks of pools without tracking;
+    /// (whose "callback" says what it is of, and whether that has ended). bytes is what was
+    /// asked for; age_ns is the time since it was made or allocated, 0 for blocks of pools
+    /// without tracking;
     /// call_site, the innermost function first, is there for blocks of pools with
     /// FERRUM_DEBUG_CALL_SITES. At most 1000 entries;
     /// "omitted" counts the rest. Memory that is cached is no leak. Works also when
@@ -5982,8 +5984,8 @@ extern "C" {
     ///
     /// - `flags`: 0 or FERRUM_FORCE.
     ///
-    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while it has buffers or buffers are in use, unless
-    /// forced.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while it has buffers or
+    /// buffers are in use, unless forced.
     pub fn ferrum_generic_pool_destroy(pool: ferrum_generic_pool, flags: u32) -> ferrum_status;
 
     /// Accounts for a buffer that the caller has made, for want of a free one, and uses.
@@ -6095,8 +6097,8 @@ extern "C" {
     ///
     /// - `flags`: 0 or FERRUM_FORCE, which ends live buffers, pinned or not.
     ///
-    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or storage is taken, unless
-    /// forced.
+    /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or
+    /// storage is taken, unless forced.
     pub fn ferrum_gpu_manager_destroy(manager: ferrum_gpu_manager, flags: u32) -> ferrum_status;
 
     /// Gives the name of the device's backend, such as "cpu" or "cuda", as text.
