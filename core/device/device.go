@@ -97,6 +97,11 @@ type Pattern struct {
 	WidthBytes int
 }
 
+// MaxQueued bounds what of one stream waits in memory of this process, and so the memory
+// that a caller who never waits can make a driver use. Beyond it a queueing call is
+// CodeResourceExhausted.
+const MaxQueued = 1 << 20
+
 // Stream is an ordered queue of work on one device. The queueing calls return
 // before the work is done, in whatever state the memory is then. A failure of
 // queued work is returned by the next Synchronize of that stream.

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/roster"
 	"ferrum_mem/core/memcheck"
 	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/notify"
+	"ferrum_mem/core/pressure"
 	"ferrum_mem/core/track"
 )
 
@@ -68,7 +70,7 @@ type Engine struct {
 	mu     mirror.Lock
 	closed bool
 	shown  shown
-	pools  poolList
+	pools  roster.List[Pool]
 	// retired is the counts of pools that are gone.
 	retired track.Statistics
 	// held is what was had from the device, scratch included.
@@ -78,10 +80,10 @@ type Engine struct {
 	// discarded gives back what the driver has not taken back yet.
 	discarded []func() error
 	// limit bounds held; 0: none.
-	limit uint64
-	// reclaims is in the order in which they are asked.
-	reclaims  []*Registration
-	listeners []*Registration
+	limit    uint64
+	reclaims roster.List[*Registration]
+	// listeners are by the profile that they listen by.
+	listeners [pressure.ProfileCount]roster.List[*Registration]
 
 	refusals refusals
 	// last is the last reading of the device; nil before the first.
@@ -142,7 +144,7 @@ func (e *Engine) Register(p Pool) error {
 		defer e.mu.Unlock()
 		return e.closedError("engine.register")
 	}
-	e.pools.add(p)
+	e.pools.Add(p)
 	place := e.shown.enter(p)
 	e.mu.Unlock()
 	if place != nil {
@@ -159,7 +161,7 @@ func (e *Engine) Unregister(p Pool) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.pools.remove(p) {
+	if !e.pools.Remove(p) {
 		return
 	}
 	e.shown.leave(p)
@@ -212,10 +214,10 @@ func (e *Engine) inUseLocked() error {
 	if e.closed {
 		return e.closedError("engine.close")
 	}
-	callbacks := len(e.listeners) + len(e.reclaims)
-	if e.pools.count() > 0 || callbacks > 0 {
+	callbacks := e.listeningLocked() + e.reclaims.Len()
+	if e.pools.Len() > 0 || callbacks > 0 {
 		return device.Errorf(device.CodeBusy, "engine.close",
-			"%d pools and %d registrations are left", e.pools.count(), callbacks).On(e.ID())
+			"%d pools and %d registrations are left", e.pools.Len(), callbacks).On(e.ID())
 	}
 	return nil
 }
@@ -228,8 +230,8 @@ func (e *Engine) closedError(op string) error {
 func (e *Engine) Pools(but Pool) []Pool {
 	e.mu.Peek()
 	defer e.mu.Unlock()
-	pools := make([]Pool, 0, e.pools.count())
-	for p := range e.pools.all() {
+	pools := make([]Pool, 0, e.pools.Len())
+	for p := range e.pools.All() {
 		if p != but {
 			pools = append(pools, p)
 		}

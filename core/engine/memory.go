@@ -95,7 +95,7 @@ func (e *Engine) fill(info *MemoryInfo, reading device.MemoryReading, headroom u
 func (e *Engine) Statistics() track.Statistics {
 	e.mu.Peek()
 	sum := e.retired
-	pools := e.pools.all()
+	pools := e.pools.All()
 	e.mu.Unlock()
 	for p := range pools {
 		sum = sum.Plus(p.Statistics())

@@ -3,10 +3,12 @@ package engine
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"ferrum_mem/core/pressure"
 	"ferrum_mem/core/track"
 )
 
@@ -85,7 +87,7 @@ func TestPoolLeavesWhileOthersAreVisited(t *testing.T) {
 		all = append(all, newBooks(t, e, fmt.Sprint(i)))
 	}
 	visited := 0
-	for range e.pools.all() {
+	for range e.pools.All() {
 		visited++
 		last := all[len(all)-1]
 		all = all[:len(all)-1]
@@ -115,4 +117,61 @@ func TestWatchersReadThePoolsOnce(t *testing.T) {
 	e.WatchUse(true)
 	require.Equal(t, 200, readings, "nobody watched in between")
 	e.WatchUse(false)
+}
+
+// hearing is the bytes that it takes to have so many callbacks come and go.
+func hearing(t *testing.T, callbacks int) uint64 {
+	t.Helper()
+	_, e := open(mib)
+	var made []*Registration
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range callbacks {
+		listener, _, err := e.OnPressureBy(pressure.Profile(i%int(pressure.ProfileCount)), func(pressure.Level) {})
+		require.NoError(t, err)
+		reclaim, err := e.OnReclaim(ReclaimConfig{Priority: int32(i % 5)}, func(uint64) uint64 { return 0 })
+		require.NoError(t, err)
+		made = append(made, listener, reclaim)
+	}
+	for i := range made {
+		made[(i*7919)%len(made)].Remove(false)
+	}
+	runtime.ReadMemStats(&after)
+	require.NoError(t, e.Close())
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestCallbacksComeAndGoInLinearWork holds that nothing goes over all callbacks, or
+// copies them, when one comes or goes.
+func TestCallbacksComeAndGoInLinearWork(t *testing.T) {
+	const few = 1000
+	bytes := hearing(t, few)
+	require.Less(t, hearing(t, 2*few), 3*bytes)
+	require.Less(t, bytes, uint64(few*4096))
+}
+
+// TestReclaimCallbacksAreAskedInTheirOrder holds the order to that of the priorities, and
+// of coming among equal ones, also when some have gone.
+func TestReclaimCallbacksAreAskedInTheirOrder(t *testing.T) {
+	_, e := open(mib)
+	var left []*Registration
+	for i := range 200 {
+		r, err := e.OnReclaim(ReclaimConfig{Priority: int32((i * 31) % 7)}, func(uint64) uint64 { return 0 })
+		require.NoError(t, err)
+		if i%3 == 0 {
+			r.Remove(false)
+			continue
+		}
+		left = append(left, r)
+	}
+	want := slices.Clone(left)
+	slices.SortStableFunc(want, func(a, b *Registration) int { return int(a.priority) - int(b.priority) })
+	require.Equal(t, len(want), len(e.listReclaims()))
+	for i, r := range e.listReclaims() {
+		require.Same(t, want[i], r)
+	}
+	for _, r := range left {
+		r.Remove(false)
+	}
+	require.NoError(t, e.Close())
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -75,7 +74,21 @@ func (e *Engine) SegmentsChanged() {
 func (e *Engine) listening() bool {
 	e.mu.Peek()
 	defer e.mu.Unlock()
-	return len(e.listeners) > 0
+	return e.listeningLocked() > 0
+}
+
+func (e *Engine) listeningLocked() (count int) {
+	for profile := range e.listeners {
+		count += e.listeners[profile].Len()
+	}
+	return count
+}
+
+// listenersBy is how many listen by a profile.
+func (e *Engine) listenersBy(profile pressure.Profile) int {
+	e.mu.Peek()
+	defer e.mu.Unlock()
+	return e.listeners[profile].Len()
 }
 
 // lookLocked reads the device. When that fails the former reading stays.
@@ -99,8 +112,7 @@ func (e *Engine) lookLocked() {
 // changes. It returns how many were not told because the queue is full.
 func (e *Engine) evaluateLocked() (dropped int) {
 	w := &e.watch
-	listeners := e.listListeners()
-	if len(listeners) == 0 {
+	if !e.listening() {
 		w.sleep()
 		if w.watching {
 			w.watching = false
@@ -111,11 +123,10 @@ func (e *Engine) evaluateLocked() (dropped int) {
 	for {
 		low, high := uint64(0), uint64(math.MaxUint64)
 		for profile := range pressure.Profile(pressure.ProfileCount) {
-			heard := listenersBy(listeners, profile)
-			if len(heard) == 0 {
+			if e.listenersBy(profile) == 0 {
 				continue
 			}
-			from, to, lost := e.moveLocked(&w.meters[profile], heard)
+			from, to, lost := e.moveLocked(profile)
 			low, high, dropped = max(low, from), min(high, to), dropped+lost
 		}
 		low -= min(low, w.others)
@@ -132,13 +143,14 @@ func (e *Engine) evaluateLocked() (dropped int) {
 	}
 }
 
-// moveLocked moves one level and gives the uses, others' included, over which it
-// stays.
-func (e *Engine) moveLocked(m *meter, listeners []*Registration) (low, high uint64, dropped int) {
+// moveLocked moves the level by one profile and gives the uses, others' included, over
+// which it stays.
+func (e *Engine) moveLocked(profile pressure.Profile) (low, high uint64, dropped int) {
+	m := &e.watch.meters[profile]
 	level := m.bounds.Next(m.level, saturatingAdd(e.watch.others, e.totals.Used()))
 	if level != m.level {
 		m.level = level
-		for _, r := range listeners {
+		for _, r := range e.listListeners(profile) {
 			if !e.dispatcher.Post(func() { r.call(func() { r.hear(level) }) }) {
 				dropped++
 			}
@@ -148,16 +160,6 @@ func (e *Engine) moveLocked(m *meter, listeners []*Registration) (low, high uint
 	return low, high, dropped
 }
 
-func listenersBy(all []*Registration, profile pressure.Profile) []*Registration {
-	var by []*Registration
-	for _, r := range all {
-		if r.profile == profile {
-			by = append(by, r)
-		}
-	}
-	return by
-}
-
 func (e *Engine) reportDropped(dropped int) {
 	if dropped > 0 {
 		e.Log(Warning, fmt.Sprintf(
@@ -165,10 +167,10 @@ func (e *Engine) reportDropped(dropped int) {
 	}
 }
 
-func (e *Engine) listListeners() []*Registration {
+func (e *Engine) listListeners(profile pressure.Profile) []*Registration {
 	e.mu.Peek()
 	defer e.mu.Unlock()
-	return slices.Clone(e.listeners)
+	return e.listeners[profile].Copy()
 }
 
 // OnPressure is OnPressureBy for the profile pressure.Ferrum, without the level.
@@ -209,7 +211,7 @@ func (e *Engine) listen(r *Registration) (level pressure.Level, dropped int, err
 		return pressure.Low, 0, e.closedError(opOnPressure)
 	}
 	m := &w.meters[r.profile]
-	if len(listenersBy(e.listListeners(), r.profile)) == 0 {
+	if e.listenersBy(r.profile) == 0 {
 		// The level of now is where changes start from: nobody hears of it.
 		e.lookLocked()
 		m.level = m.bounds.LevelOf(saturatingAdd(w.others, e.totals.Used()))
@@ -219,7 +221,7 @@ func (e *Engine) listen(r *Registration) (level pressure.Level, dropped int, err
 		defer e.mu.Unlock()
 		return pressure.Low, 0, e.closedError(opOnPressure)
 	}
-	e.listeners = append(e.listeners, r)
+	e.listeners[r.profile].Add(r)
 	level = m.level
 	e.mu.Unlock()
 	return level, e.evaluateLocked(), nil
@@ -239,7 +241,7 @@ func (e *Engine) PressureLevel(profile pressure.Profile) (pressure.Level, bool) 
 		return pressure.Low, false
 	}
 	e.watch.mu.Lock()
-	kept := len(listenersBy(e.listListeners(), profile)) > 0
+	kept := e.listenersBy(profile) > 0
 	dropped := 0
 	if kept {
 		dropped = e.evaluateLocked()
@@ -253,7 +255,7 @@ func (e *Engine) PressureLevel(profile pressure.Profile) (pressure.Level, bool) 
 // keepWatching leaves one watch on the totals while there are listeners, after
 // one was added. The caller holds watch.mu.
 func (e *Engine) keepWatching() {
-	if w := &e.watch; !w.watching && len(e.listListeners()) > 0 {
+	if w := &e.watch; !w.watching && e.listening() {
 		w.watching = true
 		return
 	}
@@ -283,7 +285,7 @@ func (e *Engine) WatchUse(on bool) {
 // The caller holds no lock.
 func (e *Engine) publishLone() {
 	e.mu.Peek()
-	count, pools := e.pools.count(), e.pools.all()
+	count, pools := e.pools.Len(), e.pools.All()
 	e.mu.Unlock()
 	if count != 1 {
 		return

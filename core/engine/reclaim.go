@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -36,13 +37,7 @@ func (e *Engine) OnReclaim(c ReclaimConfig, fn func(neededBytes uint64) uint64) 
 	if e.closed {
 		return nil, e.closedError("engine.on_reclaim")
 	}
-	after := slices.IndexFunc(e.reclaims, func(other *Registration) bool {
-		return other.priority > r.priority
-	})
-	if after < 0 {
-		after = len(e.reclaims)
-	}
-	e.reclaims = slices.Insert(e.reclaims, after, r)
+	e.reclaims.Add(r)
 	return r, nil
 }
 
@@ -63,10 +58,19 @@ func (e *Engine) NewReclaim(c ReclaimConfig, fn func(neededBytes uint64) uint64)
 	return r, nil
 }
 
+// listReclaims is the callbacks in the order in which they are asked.
 func (e *Engine) listReclaims() []*Registration {
 	e.mu.Lock()
+	reclaims := e.reclaims.Copy()
+	e.mu.Unlock()
+	slices.SortStableFunc(reclaims, func(a, b *Registration) int { return cmp.Compare(a.priority, b.priority) })
+	return reclaims
+}
+
+func (e *Engine) hasReclaims() bool {
+	e.mu.Peek()
 	defer e.mu.Unlock()
-	return slices.Clone(e.reclaims)
+	return e.reclaims.Len() > 0
 }
 
 // The states of one question to a callback.
@@ -112,7 +116,7 @@ func (r *Registration) Ask(neededBytes uint64, enough <-chan struct{}) (freed ui
 // look for room before they ask themselves.
 func (c *climb) askAll() {
 	e := c.engine
-	if len(e.listReclaims()) == 0 {
+	if !e.hasReclaims() {
 		return
 	}
 	select {

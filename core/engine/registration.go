@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -63,9 +62,8 @@ func (r *Registration) call(fn func()) bool {
 func (r *Registration) Remove(inside bool) {
 	e := r.engine
 	e.mu.Lock()
-	drop := func(other *Registration) bool { return other == r }
-	e.listeners = slices.DeleteFunc(e.listeners, drop)
-	e.reclaims = slices.DeleteFunc(e.reclaims, drop)
+	e.listeners[r.profile].Remove(r)
+	e.reclaims.Remove(r)
 	e.mu.Unlock()
 	if r.hear != nil {
 		e.watch.mu.Lock()

@@ -69,7 +69,7 @@ func (e *Engine) Show() {
 		e.shown.place.Books = e.booksLocked()
 		e.mu.Show()
 	}
-	pools := e.pools.all()
+	pools := e.pools.All()
 	e.mu.Unlock()
 	for p := range pools {
 		if s, ok := p.(shower); ok {

@@ -38,9 +38,10 @@ func (l *Library) insertBuffer(id uint64, owner *openGPUManager, made *unified.B
 		}
 		return 0, on(err, owner.device.engine)
 	}
+	owner.note(handle)
 	// A manager that was destroyed meanwhile may have missed it.
 	if _, gone := l.gpuManagers.Get(id); gone != nil {
-		_, _ = l.buffers.Remove(handle)
+		l.forgetBuffer(handle, entry)
 		return 0, gone
 	}
 	return handle, nil
@@ -71,13 +72,16 @@ func (l *Library) BufferFree(id, stream uint64) error {
 	if err := entry.buffer.Free(used); err != nil {
 		return l.lateOn(stream, err, entry)
 	}
-	l.forgetBuffer(id)
+	l.forgetBuffer(id, entry)
 	return nil
 }
 
 // forgetBuffer takes the handle of a buffer away that has ended. The end of its manager,
 // which the buffer held up no more, may have done so.
-func (l *Library) forgetBuffer(id uint64) { _, _ = l.buffers.Remove(id) }
+func (l *Library) forgetBuffer(id uint64, entry *openBuffer) {
+	_, _ = l.buffers.Remove(id)
+	entry.owner.forget(id)
+}
 
 // beingEnded is what a call hears that would end a buffer which another call ends.
 func (l *Library) beingEnded(op string, id uint64, entry *openBuffer) error {
@@ -100,7 +104,7 @@ func (l *Library) BufferTake(id uint64, side unified.Side) (device.Addr, error) 
 	if err != nil {
 		return 0, late(err, entry)
 	}
-	l.forgetBuffer(id)
+	l.forgetBuffer(id, entry)
 	return addr, nil
 }
 

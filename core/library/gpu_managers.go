@@ -2,6 +2,9 @@ package library
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -18,6 +21,33 @@ type openGPUManager struct {
 	device, host *openDevice
 	// tracker is the handle of its tracker; 0: it has none.
 	tracker uint64
+
+	mu sync.Mutex
+	// buffers are the handles of its buffers: it ends without a look at those of others.
+	buffers map[uint64]struct{}
+}
+
+func (m *openGPUManager) note(buffer uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.buffers == nil {
+		m.buffers = make(map[uint64]struct{})
+	}
+	m.buffers[buffer] = struct{}{}
+}
+
+func (m *openGPUManager) forget(buffer uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.buffers, buffer)
+}
+
+func (m *openGPUManager) takeBuffers() []uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	handles := slices.Collect(maps.Keys(m.buffers))
+	m.buffers = nil
+	return handles
 }
 
 func (m *openGPUManager) uses(d *openDevice) bool { return m.device == d || m.host == d }
@@ -116,13 +146,10 @@ func (l *Library) dropGPUManager(id uint64, entry *openGPUManager, force bool) e
 	}
 	_, err := l.gpuManagers.Remove(id)
 	l.forgetTracker(entry.tracker)
-	l.buffers.Each(func(handle uint64, b *openBuffer) bool {
-		if b.owner == entry {
-			// Nobody else takes it away: its manager is closed.
-			_, _ = l.buffers.Remove(handle)
-		}
-		return true
-	})
+	for _, handle := range entry.takeBuffers() {
+		// One that was freed a moment ago may be gone.
+		_, _ = l.buffers.Remove(handle)
+	}
 	return err
 }
 

@@ -3,7 +3,6 @@ package manager
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -42,7 +41,7 @@ func (m *Manager) Close(force bool) error {
 	}
 	d := m.owner
 	d.mu.Lock()
-	d.built = slices.DeleteFunc(d.built, func(other *Manager) bool { return other == m })
+	d.built.Remove(m)
 	d.managers--
 	d.mu.Unlock()
 	m.tellClosed()

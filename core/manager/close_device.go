@@ -199,5 +199,5 @@ func (f *Factory) dropDefaults(d *openDevice) error {
 func (d *openDevice) listManagers() []*Manager {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Clone(d.built)
+	return d.built.Copy()
 }

@@ -1,6 +1,6 @@
 package manager
 
-import "slices"
+import "ferrum_mem/core/internal/roster"
 
 // closeHook is somebody who wants to know of the manager's end.
 type closeHook struct{ tell func() }
@@ -16,18 +16,18 @@ func (m *Manager) OnClose(fn func()) (forget func(), err error) {
 		return nil, m.closedError("manager.on_close")
 	}
 	hook := &closeHook{tell: fn}
-	m.onClose = append(m.onClose, hook)
+	m.onClose.Add(hook)
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.onClose = slices.DeleteFunc(m.onClose, func(other *closeHook) bool { return other == hook })
+		m.onClose.Remove(hook)
 	}, nil
 }
 
 func (m *Manager) tellClosed() {
 	m.mu.Lock()
-	hooks := m.onClose
-	m.onClose = nil
+	hooks := m.onClose.Copy()
+	m.onClose = roster.List[*closeHook]{}
 	m.mu.Unlock()
 	for _, hook := range hooks {
 		hook.tell()

@@ -7,6 +7,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/handle"
+	"ferrum_mem/core/internal/roster"
 )
 
 // Factory makes the managers and stream managers of all devices, and owns the
@@ -49,7 +50,7 @@ type openDevice struct {
 	// they are gone; the default stream is not among the streams.
 	managers, streams, events int
 	// built is the managers that can be used.
-	built         []*Manager
+	built         roster.List[*Manager]
 	defaultStream *stream
 	// bounce is the stream that staged copies from or to this device use.
 	bounce device.Stream

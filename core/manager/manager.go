@@ -8,6 +8,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/handle"
+	"ferrum_mem/core/internal/roster"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/pressure"
 	"ferrum_mem/core/track"
@@ -49,7 +50,7 @@ type Manager struct {
 	// past is the counts of pools that are gone.
 	past track.Statistics
 	// onClose is told when the manager is closed.
-	onClose []*closeHook
+	onClose roster.List[*closeHook]
 }
 
 // home is a pool of a manager.
@@ -84,7 +85,7 @@ func (f *Factory) CreateMemoryManager(e *engine.Engine, c Config) (*Manager, err
 	m, err := f.build(d, settings)
 	if err == nil {
 		d.mu.Lock()
-		d.built = append(d.built, m)
+		d.built.Add(m)
 		d.mu.Unlock()
 	}
 	d.end(&d.managers, err)

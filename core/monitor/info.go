@@ -147,7 +147,7 @@ type Collected struct {
 // those of the devices.
 func (m *Monitor) Collect() ([]Collected, error) {
 	m.mu.Lock()
-	entries := m.entries[:len(m.entries):len(m.entries)]
+	entries := m.entries.Copy()
 	m.mu.Unlock()
 	var done []Collected
 	of := func(e *engine.Engine) *Collected {

@@ -7,6 +7,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/internal/roster"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/notify"
 	"ferrum_mem/core/pressure"
@@ -54,7 +55,9 @@ type Monitor struct {
 
 	mu      sync.Mutex
 	closed  bool
-	entries []*entry
+	entries roster.List[*entry]
+	// byManager has the same.
+	byManager map[Manager]*entry
 	// watched is the devices of the entries, in the order of their coming.
 	watched  []*watched
 	callback *callback
@@ -108,7 +111,7 @@ func New(c Config) (*Monitor, error) {
 			return ticker.C, ticker.Stop
 		}
 	}
-	return &Monitor{config: c, dispatcher: notify.New("monitor", 1)}, nil
+	return &Monitor{config: c, dispatcher: notify.New("monitor", 1), byManager: make(map[Manager]*entry)}, nil
 }
 
 // Profile is what levels are by.
@@ -144,7 +147,8 @@ func (m *Monitor) Register(added Manager) error {
 	made.device = w
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.entries = append(m.entries, made)
+	m.entries.Add(made)
+	m.byManager[added] = made
 	w.managers++
 	if w.managers == 1 {
 		m.watched = append(m.watched, w)
@@ -159,7 +163,7 @@ func (m *Monitor) mayRegister(op string, added Manager) error {
 	if m.closed {
 		return closedError(op)
 	}
-	if slices.ContainsFunc(m.entries, func(e *entry) bool { return e.manager == added }) {
+	if m.byManager[added] != nil {
 		return device.Errorf(device.CodeAlreadyExists, op,
 			"this manager of %v is registered already", added.Engine().ID()).On(added.Engine().ID())
 	}
@@ -186,13 +190,12 @@ func (m *Monitor) find(e *engine.Engine) *watched {
 // registered.
 func (m *Monitor) Unregister(gone Manager) error {
 	m.mu.Lock()
-	index := slices.IndexFunc(m.entries, func(e *entry) bool { return e.manager == gone })
-	if index < 0 {
+	found := m.byManager[gone]
+	if found == nil {
 		m.mu.Unlock()
 		return device.Errorf(device.CodeNotFound, "monitor.unregister",
 			"this manager of %v is not registered", gone.Engine().ID()).On(gone.Engine().ID())
 	}
-	found := m.entries[index]
 	m.mu.Unlock()
 	found.forget()
 	m.drop(found)
@@ -204,7 +207,7 @@ func (m *Monitor) Unregister(gone Manager) error {
 func (m *Monitor) UnregisterDevice(e *engine.Engine) error {
 	m.mu.Lock()
 	var found []*entry
-	for _, other := range m.entries {
+	for other := range m.entries.All() {
 		if other.device.engine == e {
 			found = append(found, other)
 		}
@@ -226,12 +229,11 @@ func (m *Monitor) drop(gone *entry) {
 	m.changing.Lock()
 	defer m.changing.Unlock()
 	m.mu.Lock()
-	index := slices.Index(m.entries, gone)
-	if index < 0 {
+	if !m.entries.Remove(gone) {
 		m.mu.Unlock()
 		return
 	}
-	m.entries = slices.Delete(slices.Clone(m.entries), index, index+1)
+	delete(m.byManager, gone.manager)
 	w := gone.device
 	w.managers--
 	last := w.managers == 0
@@ -249,7 +251,7 @@ func (m *Monitor) drop(gone *entry) {
 func (m *Monitor) Managers() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.entries)
+	return m.entries.Len()
 }
 
 // IsOver says that Close was called.
@@ -267,7 +269,7 @@ func (m *Monitor) Close(inside bool) {
 	m.mu.Unlock()
 	m.replaceCallback(nil, inside)
 	m.mu.Lock()
-	entries := m.entries
+	entries := m.entries.Copy()
 	m.mu.Unlock()
 	for _, gone := range entries {
 		gone.forget()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -393,4 +394,41 @@ func TestManyThreads(t *testing.T) {
 	require.Zero(t, m.Managers())
 	m.Close(false)
 	f.close()
+}
+
+// watching is the bytes that it takes to have so many managers come and go that a monitor
+// watches.
+func watching(t *testing.T, managers int) uint64 {
+	t.Helper()
+	f := newFloor(t, 1, 1000*mib)
+	m := newMonitor(t, Config{})
+	made := make([]*manager.Manager, managers)
+	for i := range made {
+		made[i] = f.manager(0)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, added := range made {
+		require.NoError(t, m.Register(added))
+	}
+	for i := range made {
+		gone := made[(i*7919)%managers]
+		if i%2 == 0 {
+			require.NoError(t, m.Unregister(gone))
+		}
+		require.NoError(t, gone.Close(false))
+	}
+	runtime.ReadMemStats(&after)
+	require.Zero(t, m.Managers())
+	m.Close(false)
+	f.close()
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestManagersComeAndGoInLinearWork holds that the list of the watched managers is not
+// copied when one comes or goes.
+func TestManagersComeAndGoInLinearWork(t *testing.T) {
+	const few = 1000
+	bytes := watching(t, few)
+	require.Less(t, watching(t, 2*few), 3*bytes)
 }

@@ -78,7 +78,7 @@ func (s *space) parkedPages(to []device.Page) []device.Page {
 // eachIdle gives the lists of idle pages. The caller holds mu.
 func (ph *Physical) eachIdle(fn func(*[]device.Page)) {
 	fn(&ph.orphans)
-	for _, o := range ph.owners {
+	for _, o := range ph.owners.All() {
 		fn(&o.idle)
 	}
 	fn(&ph.clean)

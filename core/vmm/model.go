@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/roster"
 )
 
 // Model is one model of a shared pool: address space of its own, and a share of
@@ -23,7 +24,7 @@ type Model struct {
 	// unregistered. leaving is closed when that has come out.
 	gone     bool
 	leaving  chan struct{}
-	reclaims []*Reclaim
+	reclaims roster.List[*Reclaim]
 	counts   ModelCounts
 }
 

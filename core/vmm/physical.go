@@ -2,11 +2,11 @@ package vmm
 
 import (
 	"math"
-	"slices"
 	"sync"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/internal/roster"
 	"ferrum_mem/core/mirror"
 	"ferrum_mem/core/track"
 )
@@ -43,9 +43,12 @@ type Physical struct {
 	created, used, parked, idle, moving uint64
 	// clean pages read as zeros; orphans have an owner that is gone.
 	clean, orphans []device.Page
-	owners         []*owner
-	spaces         []*space
-	books          *track.Books
+	// owners and spaces are in the order in which what they do not use is taken; came
+	// counts them.
+	owners roster.Ranked[*owner]
+	spaces roster.Ranked[*space]
+	came   uint64
+	books  *track.Books
 	// wanted says that pages have to be made ready.
 	wanted bool
 	// ticking says that the worker looks again when the window is over.
@@ -70,6 +73,8 @@ type owner struct {
 	unscrubbed bool
 	// priority: what those of lower priority do not use is taken first.
 	priority int32
+	// came numbers the owners of a stock.
+	came uint64
 	// idle is its pages that are not mapped, as it left them.
 	idle []device.Page
 	// moved counts the pages that came to it from other owners.
@@ -99,6 +104,8 @@ func newPhysical(op string, e *engine.Engine, c PhysicalConfig, hands bool) (*Ph
 		limitBytes: c.LimitBytes, books: track.NewBooks(true, e.Totals()),
 		keepers: newKeepers(),
 	}
+	ph.owners.Compare = compareOwners
+	ph.spaces.Compare = func(a, b *space) int { return compareOwners(a.owner, b.owner) }
 	ph.arrived = sync.NewCond(&ph.mu)
 	ph.worker.init(hands)
 	if err := e.Register(ph); err != nil {
@@ -145,7 +152,9 @@ func (ph *Physical) addOwner(name string, unscrubbed bool) *owner {
 	o := &owner{name: name, unscrubbed: unscrubbed}
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.owners = append(ph.owners, o)
+	o.came = ph.came
+	ph.came++
+	ph.owners.Add(o)
 	return o
 }
 
@@ -153,7 +162,7 @@ func (ph *Physical) addOwner(name string, unscrubbed bool) *owner {
 func (ph *Physical) removeOwner(o *owner) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.owners = slices.DeleteFunc(ph.owners, func(other *owner) bool { return other == o })
+	ph.owners.Remove(o)
 	ph.orphans = append(ph.orphans, o.idle...)
 	o.idle = nil
 }
@@ -164,25 +173,25 @@ func (ph *Physical) addSpace(s *space) error {
 	if ph.state != stateOpen {
 		return ph.closedError(s.op("new"))
 	}
-	ph.spaces = append(ph.spaces, s)
+	ph.spaces.Add(s)
 	return nil
 }
 
 func (ph *Physical) removeSpace(s *space) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.spaces = slices.DeleteFunc(ph.spaces, func(other *space) bool { return other == s })
+	ph.spaces.Remove(s)
 }
 
 // spacesFrom lists the spaces, one of them, which may be nil, first.
 func (ph *Physical) spacesFrom(first *space) []*space {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	spaces := make([]*space, 0, len(ph.spaces))
-	if first != nil {
-		spaces = append(spaces, first)
+	if first == nil {
+		return ph.spaces.All()
 	}
-	for _, s := range ph.spaces {
+	spaces := append(make([]*space, 0, ph.spaces.Len()+1), first)
+	for _, s := range ph.spaces.All() {
 		if s != first {
 			spaces = append(spaces, s)
 		}
@@ -222,7 +231,7 @@ func (ph *Physical) Close() error {
 		defer ph.mu.Unlock()
 		return ph.closedError(op)
 	}
-	if n := len(ph.spaces); n > 0 {
+	if n := ph.spaces.Len(); n > 0 {
 		defer ph.mu.Unlock()
 		return device.Errorf(device.CodeBusy, op, "%q has %d spaces, which use %d pages", ph.config.Name, n,
 			ph.used).On(ph.engine.ID())

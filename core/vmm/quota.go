@@ -66,7 +66,7 @@ type quota struct {
 	limit uint64
 	// used, guaranteed, asked and unused are sums over the shares.
 	used, guaranteed, asked, unused uint64
-	shares                          []*share
+	shares                          map[*share]struct{}
 	registered                      uint64
 }
 
@@ -104,7 +104,7 @@ func (q *quota) grow() {
 		return
 	}
 	var waiting []*share
-	for _, s := range q.shares {
+	for s := range q.shares {
 		if s.asked > s.guaranteed {
 			waiting = append(waiting, s)
 		}
@@ -136,7 +136,10 @@ func (q *quota) setLimit(pages uint64) {
 func (q *quota) add(b bounds) *share {
 	s := &share{order: q.registered}
 	q.registered++
-	q.shares = append(q.shares, s)
+	if q.shares == nil {
+		q.shares = make(map[*share]struct{})
+	}
+	q.shares[s] = struct{}{}
 	q.change(s, b)
 	return s
 }
@@ -144,7 +147,7 @@ func (q *quota) add(b bounds) *share {
 // remove takes out a share. Without a guarantee what it still uses comes back like
 // any other.
 func (q *quota) remove(s *share) {
-	q.shares = slices.DeleteFunc(q.shares, func(other *share) bool { return other == s })
+	delete(q.shares, s)
 	q.change(s, bounds{most: s.most, priority: s.priority})
 }
 
@@ -205,7 +208,7 @@ func (q *quota) discharge(s *share, pages uint64) {
 // givers is who is asked to give, in this order.
 func (q *quota) givers() []*share {
 	givers := make([]*share, 0, len(q.shares))
-	for _, s := range q.shares {
+	for s := range q.shares {
 		if s.excess() > 0 {
 			givers = append(givers, s)
 		}

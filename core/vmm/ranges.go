@@ -79,7 +79,7 @@ func (s *Shared) placed() []*Model {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var models []*Model
-	for _, m := range s.ordered {
+	for m := range s.ordered.All() {
 		if m.space != nil {
 			models = append(models, m)
 		}

@@ -2,7 +2,6 @@ package vmm
 
 import (
 	"math"
-	"slices"
 
 	"ferrum_mem/core/device"
 )
@@ -127,7 +126,7 @@ func (ph *Physical) releaseIdle(want uint64, keep map[device.Page]bool) (done ui
 func (ph *Physical) takeBatch(want uint64, keep map[device.Page]bool) batch {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	b := batch{pages: make([]device.Page, 0, min(want, ph.idle)), owners: slices.Clone(ph.owners)}
+	b := batch{pages: make([]device.Page, 0, min(want, ph.idle)), owners: ph.owners.All()}
 	pull := func(from *[]device.Page) int {
 		at := len(*from)
 		for at > 0 && len(*from)-at < cap(b.pages)-len(b.pages) && !keep[(*from)[at-1]] {
@@ -159,7 +158,7 @@ func (ph *Physical) returnBatch(b batch) {
 	}
 	put(&ph.orphans, b.orphans)
 	for i, o := range b.owners {
-		if slices.Contains(ph.owners, o) {
+		if ph.owners.Has(o) {
 			put(&o.idle, b.owned[i])
 		} else {
 			put(&ph.orphans, b.owned[i])

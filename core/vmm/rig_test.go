@@ -198,7 +198,7 @@ func (ph *Physical) audit(dev *devicetest.Device) error {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	idle := len(ph.clean) + len(ph.orphans)
-	for _, o := range ph.owners {
+	for _, o := range ph.owners.All() {
 		idle += len(o.idle)
 	}
 	return compare(map[string][2]uint64{

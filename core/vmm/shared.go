@@ -6,6 +6,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/internal/roster"
 )
 
 // SharedConfig are the settings of a shared pool.
@@ -52,7 +53,7 @@ type Shared struct {
 	// models has also those that are being registered.
 	models map[string]*Model
 	// ordered is the models that have their space, in order of registration.
-	ordered []*Model
+	ordered roster.List[*Model]
 	// peak is the most pages that were ever in use.
 	peak uint64
 }

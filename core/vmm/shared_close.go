@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/roster"
 )
 
 // Unregister takes a model out, while others run. What it had goes back to the
@@ -38,7 +39,7 @@ func (s *Shared) finish(m *Model) error {
 	var reclaims []*Reclaim
 	if err == nil {
 		s.strike(m)
-		m.reclaims, reclaims = nil, m.reclaims
+		m.reclaims, reclaims = roster.List[*Reclaim]{}, m.reclaims.Copy()
 	}
 	m.settle(err != nil)
 	s.mu.Unlock()
@@ -204,7 +205,7 @@ func (s *Shared) beginClose(op string, force bool) ([]*Model, error) {
 // in tryStats.
 func (s *Shared) tryClose(op string) (models []*Model, same bool, err error) {
 	s.mu.Lock()
-	listed := slices.Clone(s.ordered)
+	listed := s.ordered.Copy()
 	s.mu.Unlock()
 	for _, m := range listed {
 		m.space.mu.Lock()
@@ -212,7 +213,7 @@ func (s *Shared) tryClose(op string) (models []*Model, same bool, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Equal(listed, s.ordered) {
+	if !slices.Equal(listed, s.ordered.Copy()) {
 		return nil, false, nil
 	}
 	if err := s.checkOpen(op); err != nil {
@@ -243,7 +244,7 @@ func (s *Shared) forceClose(op string) ([]*Model, error) {
 		return nil, err
 	}
 	s.state = stateClosing
-	models := slices.Clone(s.ordered)
+	models := s.ordered.Copy()
 	var coming []*Model
 	for _, m := range s.models {
 		if m.space == nil {

@@ -148,7 +148,7 @@ func (s *Shared) list(op string, m *Model, space *space) error {
 		return err
 	}
 	m.space = space
-	s.ordered = append(s.ordered, m)
+	s.ordered.Add(m)
 	m.settle(true)
 	return nil
 }
@@ -186,7 +186,7 @@ func (s *Shared) enroll(op, id string, c ModelConfig) (*Model, error) {
 func (s *Shared) strike(m *Model) {
 	s.quota.remove(m.share)
 	delete(s.models, m.id)
-	s.ordered = slices.DeleteFunc(s.ordered, func(other *Model) bool { return other == m })
+	s.ordered.Remove(m)
 	s.stage.serve()
 }
 
@@ -223,8 +223,8 @@ func (s *Shared) setModelLimits(op, id string, l ModelLimits) error {
 func (s *Shared) Models() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ids := make([]string, 0, len(s.ordered))
-	for _, m := range s.ordered {
+	ids := make([]string, 0, s.ordered.Len())
+	for m := range s.ordered.All() {
 		if !m.gone {
 			ids = append(ids, m.id)
 		}

@@ -1,16 +1,18 @@
 package vmm
 
-import (
-	"cmp"
-	"slices"
-)
+import "cmp"
 
-// rank gives an owner a priority, and puts owners and spaces in the order in which
-// what they do not use is taken: the lowest priority first, equal ones by age.
+// compareOwners is the order in which what owners do not use is taken: the lowest
+// priority first, equal ones by age.
+func compareOwners(a, b *owner) int {
+	return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.came, b.came))
+}
+
+// rank gives an owner a priority.
 func (ph *Physical) rank(o *owner, priority int32) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	o.priority = priority
-	slices.SortStableFunc(ph.owners, func(a, b *owner) int { return cmp.Compare(a.priority, b.priority) })
-	slices.SortStableFunc(ph.spaces, func(a, b *space) int { return cmp.Compare(a.owner.priority, b.owner.priority) })
+	ph.owners.Moved()
+	ph.spaces.Moved()
 }

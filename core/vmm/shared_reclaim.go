@@ -40,7 +40,7 @@ func (s *Shared) OnReclaim(id string, deadline time.Duration, fn func(neededByte
 		return nil, err
 	}
 	r := &Reclaim{model: m, registration: registration}
-	m.reclaims = append(m.reclaims, r)
+	m.reclaims.Add(r)
 	return r, nil
 }
 
@@ -67,7 +67,7 @@ func (m *Model) counting(fn func(neededBytes uint64) uint64) func(uint64) uint64
 func (r *Reclaim) Remove(inside bool) {
 	s := r.model.shared
 	s.mu.Lock()
-	r.model.reclaims = slices.DeleteFunc(r.model.reclaims, func(other *Reclaim) bool { return other == r })
+	r.model.reclaims.Remove(r)
 	s.mu.Unlock()
 	r.registration.Remove(inside)
 }
@@ -83,7 +83,7 @@ func (r *Reclaim) HasEnded() bool {
 func (s *Shared) callbacksOf(m *Model) []*Reclaim {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(m.reclaims)
+	return m.reclaims.Copy()
 }
 
 // helpersOf is whose pages would help a model: those above their guarantee in the
@@ -91,10 +91,13 @@ func (s *Shared) callbacksOf(m *Model) []*Reclaim {
 func (s *Shared) helpersOf(m *Model) []*Model {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	of := make(map[*share]*Model, s.ordered.Len())
+	for m := range s.ordered.All() {
+		of[m.share] = m
+	}
 	var helpers []*Model
 	for _, share := range s.quota.givers() {
-		at := slices.IndexFunc(s.ordered, func(m *Model) bool { return m.share == share })
-		helpers = append(helpers, s.ordered[at])
+		helpers = append(helpers, of[share])
 	}
 	if !slices.Contains(helpers, m) {
 		helpers = append(helpers, m)

@@ -83,7 +83,7 @@ func (p *party) audit() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var used, guaranteed, unused, virtual uint64
-	for i, m := range s.ordered {
+	for i, m := range s.ordered.Copy() {
 		used += m.share.used
 		guaranteed += m.share.guaranteed
 		unused += m.share.unused()
@@ -101,8 +101,8 @@ func (p *party) audit() error {
 	}
 	return compare(map[string][2]uint64{
 		"quota used": {s.quota.used, used}, "quota guaranteed": {s.quota.guaranteed, guaranteed},
-		"quota unused": {s.quota.unused, unused}, "shares": {uint64(len(s.quota.shares)), uint64(len(s.ordered))},
-		"models": {stats.Models, uint64(len(s.ordered))}, "virtual": {stats.VirtualBytes, virtual},
+		"quota unused": {s.quota.unused, unused}, "shares": {uint64(len(s.quota.shares)), uint64(s.ordered.Len())},
+		"models": {stats.Models, uint64(s.ordered.Len())}, "virtual": {stats.VirtualBytes, virtual},
 		"stock": {s.physical.used, used}, "physical": {stats.PhysicalBytes, used * page},
 		"pending": {stats.PendingBytes, 0}, "waiting": {stats.Waiting, 0},
 		"cached": {stats.CachedBytes, stats.HeldBytes - stats.PhysicalBytes},

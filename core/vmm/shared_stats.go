@@ -63,7 +63,7 @@ func (s *Shared) Stats() SharedStats {
 // else takes more than one.
 func (s *Shared) tryStats() (stats SharedStats, ok bool) {
 	s.mu.Lock()
-	listed := slices.Clone(s.ordered)
+	listed := s.ordered.Copy()
 	s.mu.Unlock()
 	for _, m := range listed {
 		m.space.mu.Lock()
@@ -71,7 +71,7 @@ func (s *Shared) tryStats() (stats SharedStats, ok bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Equal(listed, s.ordered) {
+	if !slices.Equal(listed, s.ordered.Copy()) {
 		return SharedStats{}, false
 	}
 	ph := s.physical

@@ -199,13 +199,13 @@ func (ph *Physical) grab(f *fetching) {
 		pull(&ph.clean, &f.got)
 	}
 	if own := f.short(); own > 0 && ph.idle > before-own {
-		for _, other := range ph.owners {
+		for _, other := range ph.owners.All() {
 			if other.unscrubbed && o.unscrubbed && !f.zeros {
 				pull(&other.idle, &f.got)
 			}
 		}
 		pull(&ph.orphans, &f.dirty)
-		for _, other := range ph.owners {
+		for _, other := range ph.owners.All() {
 			pull(&other.idle, &f.dirty)
 		}
 		f.moved += own - f.short()

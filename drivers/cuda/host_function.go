@@ -35,7 +35,8 @@ var hostCallsRunning atomic.Int64
 // panics, the panic is reported as one of a worker, the stream goes on, and the next
 // Synchronize returns CodeInternal. A device that is lost never runs it. In a stream
 // that captures it is CodeInvalidState: it would run as often as the graph does, and
-// for as long as that is there.
+// for as long as that is there. While device.MaxQueued of the stream's functions have
+// not begun it is CodeResourceExhausted.
 func (s *stream) HostFunction(fn func()) error {
 	const op = "cuda.host_function"
 	o := s.owner
@@ -52,9 +53,9 @@ func (s *stream) HostFunction(fn func()) error {
 			}
 			return err
 		}
-		entry, number, err := queueHostCall(hostCall{s, fn})
+		entry, number, err := queueHostCall(op, hostCall{s, fn})
 		if err != nil {
-			return o.errorf(device.CodeUnsupported, op, "%v", err)
+			return err
 		}
 		if err := o.call(op, "", &o.api.hostFunction, s.handle, entry, number); err != nil {
 			takeHostCall(number)
@@ -64,18 +65,23 @@ func (s *stream) HostFunction(fn func()) error {
 	})
 }
 
-func queueHostCall(call hostCall) (entry, number uintptr, err error) {
+func queueHostCall(op string, call hostCall) (entry, number uintptr, err error) {
 	h := &hostCalls
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if queued := call.stream.hostCalls; queued >= device.MaxQueued {
+		return 0, 0, call.stream.owner.errorf(device.CodeResourceExhausted, op,
+			"%d functions of the stream are queued already, as many as may be", queued)
+	}
 	if h.entry == 0 {
 		if h.entry, err = dl.Callback(runHostCall); err != nil {
-			return 0, 0, err
+			return 0, 0, call.stream.owner.errorf(device.CodeUnsupported, op, "%v", err)
 		}
 		h.queued, h.threads = make(map[uintptr]hostCall), make(map[int64]struct{})
 	}
 	h.last++
 	h.queued[h.last] = call
+	call.stream.hostCalls++
 	return h.entry, h.last, nil
 }
 
@@ -83,7 +89,10 @@ func takeHostCall(number uintptr) (hostCall, bool) {
 	hostCalls.mu.Lock()
 	defer hostCalls.mu.Unlock()
 	call, found := hostCalls.queued[number]
-	delete(hostCalls.queued, number)
+	if found {
+		delete(hostCalls.queued, number)
+		call.stream.hostCalls--
+	}
 	return call, found
 }
 
@@ -91,7 +100,13 @@ func takeHostCall(number uintptr) (hostCall, bool) {
 func forgetHostCalls(of *openDevice) {
 	hostCalls.mu.Lock()
 	defer hostCalls.mu.Unlock()
-	maps.DeleteFunc(hostCalls.queued, func(_ uintptr, call hostCall) bool { return call.stream.owner == of })
+	maps.DeleteFunc(hostCalls.queued, func(_ uintptr, call hostCall) bool {
+		if call.stream.owner != of {
+			return false
+		}
+		call.stream.hostCalls--
+		return true
+	})
 }
 
 // runHostCall is called by the driver. The function runs on a worker, which a panic

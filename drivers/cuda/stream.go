@@ -32,6 +32,9 @@ type stream struct {
 	mu sync.Mutex
 	// failure is that of a host function since the last Synchronize.
 	failure error
+	// hostCalls is how many functions of the stream are in the table of hostCalls, whose
+	// lock guards it.
+	hostCalls int
 }
 
 var _ device.Stream = (*stream)(nil)

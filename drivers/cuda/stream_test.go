@@ -349,3 +349,44 @@ func TestMemoryRunsOut(t *testing.T) {
 	require.NoError(t, o.Close())
 	sim.clean()
 }
+
+// TestHostFunctionsAreBounded holds that a caller who never waits hears where the bound
+// is, that what is queued runs, and that there is room again afterwards.
+func TestHostFunctionsAreBounded(t *testing.T) {
+	o := open(t, 0)
+	s, err := o.newStream("test", 0)
+	require.NoError(t, err)
+	other, err := o.newStream("test", 0)
+	require.NoError(t, err)
+	begun, release := make(chan struct{}), make(chan struct{})
+	require.NoError(t, s.HostFunction(func() { close(begun); <-release }))
+	<-begun
+	// The others are as good as queued: only the table is bounded, not what the driver has.
+	const few = 3
+	hostCalls.mu.Lock()
+	s.hostCalls += device.MaxQueued - few
+	hostCalls.mu.Unlock()
+	ran := 0
+	for range few {
+		require.NoError(t, s.HostFunction(func() { ran++ }))
+	}
+	err = s.HostFunction(func() { ran++ })
+	requireCode(t, device.CodeResourceExhausted, err)
+	require.ErrorContains(t, err, "1048576")
+	require.NoError(t, other.HostFunction(func() {}), "each stream has its own bound")
+	hostCalls.mu.Lock()
+	s.hostCalls -= device.MaxQueued - few
+	hostCalls.mu.Unlock()
+	close(release)
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.Equal(t, few, ran)
+	hostCalls.mu.Lock()
+	require.Zero(t, s.hostCalls)
+	hostCalls.mu.Unlock()
+	require.NoError(t, s.HostFunction(func() { ran++ }))
+	require.NoError(t, s.Synchronize(device.Forever))
+	require.Equal(t, few+1, ran)
+	require.NoError(t, s.Close())
+	require.NoError(t, other.Close())
+	require.NoError(t, o.Close())
+}

@@ -1,12 +1,13 @@
 package host
 
+import "ferrum_mem/core/device"
+
 // maxQueued bounds the copies, fills, prefetches, functions and waits that wait in one
-// stream, and so the memory that a caller who never waits can make the backend use:
-// 80 bytes each, and what a function is made of. Marks of the end of the queue do not
+// stream: 80 bytes each, and what a function is made of. Marks of the end of the queue do not
 // count, so that memory can be freed behind a queue that is full: two that nothing lies
 // between are one, so there are no more of them than of the others, and one. Only in a
 // stream of somebody else's each is an entry; there as many are allowed again.
-const maxQueued = 1 << 20
+const maxQueued = device.MaxQueued
 
 // queueChunk is how many operations are made room for at a time.
 const queueChunk = 512

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -134,14 +135,16 @@ func (o *openDevice) Reserve(size, align uint64) (device.Addr, error) {
 func (v *virtualMemory) insert(r *reservation) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	i, _ := slices.BinarySearchFunc(v.reservations, r.base(), func(other *reservation, base uint64) int {
-		if other.base() < base {
-			return -1
-		}
-		return 1
-	})
-	v.reservations = slices.Insert(v.reservations, i, r)
+	v.reservations = slices.Insert(v.reservations, v.place(r), r)
 	v.count.Add(1)
+}
+
+// place is where a reservation is in the table, or belongs.
+func (v *virtualMemory) place(r *reservation) int {
+	i, _ := slices.BinarySearchFunc(v.reservations, r.base(), func(other *reservation, base uint64) int {
+		return cmp.Compare(other.base(), base)
+	})
+	return i
 }
 
 // Unreserve unmaps the address space; what the notes about it took goes as well.
@@ -178,7 +181,8 @@ func (v *virtualMemory) remove(op string, address, size uint64) (*reservation, e
 		return nil, device.Errorf(device.CodeBusy, op,
 			"address %#x, size %d: %d pages are mapped there", address, size, r.mapped)
 	}
-	v.reservations = slices.DeleteFunc(v.reservations, func(other *reservation) bool { return other == r })
+	at := v.place(r)
+	v.reservations = slices.Delete(v.reservations, at, at+1)
 	v.count.Add(-1)
 	return r, nil
 }

@@ -24,7 +24,7 @@ var below = map[string][]string{
 	"core/rangealloc": {"core/device", "core/internal"},
 	"core/memcheck":   {"core/device"},
 	"core/engine": {
-		"core/device", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck",
+		"core/device", "core/internal", "core/mirror", "core/notify", "core/pressure", "core/track", "core/rangealloc", "core/memcheck",
 	},
 	"core/vmm": {
 		"core/device", "core/internal", "core/mirror", "core/notify", "core/track", "core/rangealloc", "core/engine",
@@ -40,7 +40,7 @@ var below = map[string][]string{
 		"core/vmm", "core/pool", "core/handle",
 	},
 	"core/monitor": {
-		"core/device", "core/notify", "core/pressure", "core/track", "core/engine", "core/manager",
+		"core/device", "core/internal", "core/notify", "core/pressure", "core/track", "core/engine", "core/manager",
 	},
 	"core/placement": {"core/device", "core/pressure", "core/manager"},
 	"core/unified":   {"core/device", "core/pressure", "core/track", "core/engine", "core/pool"},

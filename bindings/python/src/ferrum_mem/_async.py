@@ -189,6 +189,7 @@ class Turns:
     def __init__(self, most: int) -> None:
         self._lock = threading.Lock()
         self._free = most
+        # One for each task that awaits its turn, and no more: it leaves as it is granted.
         self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
 
     async def take(self) -> None:

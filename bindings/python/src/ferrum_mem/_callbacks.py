@@ -23,6 +23,8 @@ from .types import LogLevel, PressureLevel
 HostFunction = Callable[[], object]
 LogFunction = Callable[[LogLevel, str], object]
 
+# What these hold is bounded by the library: a function goes with its run, its
+# registration or the call that failed, and a stream refuses host functions beyond a bound.
 _keys = itertools.count(1)
 _host_functions: dict[int, HostFunction] = {}
 _log_functions: dict[int, LogFunction] = {}

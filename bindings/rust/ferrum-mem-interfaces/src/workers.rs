@@ -35,6 +35,8 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
+    /// One for each future that was polled and is not done, and the ends of what they held:
+    /// bounded by what the program has under way. A job is never refused.
     jobs: VecDeque<Job>,
     threads: usize,
     idle: usize,

@@ -4494,8 +4494,9 @@ extern "C" {
 
     /// Queues a call of the caller's function on a stream.
     ///
-    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED, or what the system says, when there is no
-    /// thread that it could run on; docs/hosts.md says how many are kept.
+    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED when 1,048,576 calls of the stream have not
+    /// begun, or, that or what the system says, when there is no thread that it could
+    /// run on; docs/hosts.md says how many are kept.
     pub fn ferrum_stream_host_function(
         stream: ferrum_stream,
         function: ferrum_host_fn,
