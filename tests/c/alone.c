@@ -1,5 +1,6 @@
 #include "alone.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static void alone_child(const alone_check *check, int output) {
     }
     if (check->before != NULL)
         check->before();
-    execl("/proc/self/exe", "test", check->name, (char *)NULL);
+    execl("/proc/self/exe", program_invocation_name, check->name, (char *)NULL);
     _exit(127);
 }
 
