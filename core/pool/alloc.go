@@ -262,7 +262,7 @@ func (p *Pool) revive(at int32, n *need, block *Block) error {
 
 // flying is the block of a flight.
 func (p *Pool) flying(at int32) located {
-	addr := p.flights.flights[at].addr
+	addr := p.flights.flights.items[at].addr
 	l, ok := p.locate(addr)
 	if !ok {
 		p.broken("pool.land", device.Errorf(device.CodeInternal, "pool.land",

@@ -34,6 +34,7 @@ func (p *Pool) Close(force bool) error {
 	if err == nil {
 		p.state = stateClosed
 		p.books.Leave()
+		p.flights.end()
 	} else {
 		p.state = stateOpen
 	}

@@ -204,8 +204,7 @@ func (p *Pool) evict(boundBytes uint64) (some bool) {
 // flushQuarantine empties the quarantine, and says whether anything was in it.
 // The caller holds no lock.
 func (p *Pool) flushQuarantine() bool {
-	p.lock()
-	p.land(pollAll)
+	p.lockLanded()
 	some := p.evict(0)
 	p.mu.Unlock()
 	p.changed()

@@ -15,7 +15,8 @@ import (
 // see poll.go.
 //
 // All tables are indexed by number and used again, so that nothing is allocated
-// in the steady state.
+// in the steady state. Those with an item a block are outside of the Go heap, and
+// have room before anything is changed: see reserve. Fences are few: see fenceOn.
 
 // none ends the lists.
 const none int32 = -1
@@ -34,8 +35,8 @@ type fence struct {
 	first, count int32
 	// waiters is how many threads wait on the event, which stays open for them.
 	waiters int32
-	// done says that no block waits any more.
-	done bool
+	// passed says that the event has, and done that no block waits any more.
+	passed, done bool
 }
 
 // link ties a block to a fence.
@@ -75,8 +76,8 @@ type flights struct {
 	order, passes uint64
 
 	fences  []fence
-	links   []link
-	flights []flight
+	links   numbered[link]
+	flights numbered[flight]
 	queues  []flightQueue
 	// active is the queues with fences, but for the loose one; cursor is where a
 	// bounded look starts.
@@ -86,12 +87,18 @@ type flights struct {
 	// recent is the queue that was asked for last.
 	recent int32
 
-	spareFences, spareLinks, spareFlights, spareQueues []int32
+	spareFences, spareQueues []int32
 	// kept says that no stream may have a block before its work is done.
 	kept bool
 	// unclosed are events that could not be closed yet.
 	unclosed []device.Event
+	// quota is how many blocks a look may still take in.
+	quota int
 }
+
+// maxFences bounds the fences of a stream's queue. What comes behind a queue that is
+// full waits with its last blocks: one event for all of them, the latest.
+const maxFences = 4096
 
 func (f *flights) init() {
 	f.queues = append(f.queues, flightQueue{used: true})
@@ -112,12 +119,17 @@ func (f *flights) queueOf(stream device.Stream) int32 {
 }
 
 // fenceOn makes a fence of an event, which it owns from then on, at the end of
-// a stream's queue; nil: the loose one.
+// a stream's queue; nil: the loose one. It may be one that others wait for too.
 func (f *flights) fenceOn(stream device.Stream, event device.Event) int32 {
 	queue := loose
 	if stream != nil {
 		if queue = f.queueOf(stream); queue == none {
 			queue = f.newQueue(stream)
+		}
+	}
+	if q := &f.queues[queue]; queue != loose && len(q.fences)-q.head >= maxFences {
+		if last := q.fences[len(q.fences)-1]; f.postpone(last, event) {
+			return last
 		}
 	}
 	at := takeSpare(&f.spareFences, &f.fences)
@@ -126,6 +138,19 @@ func (f *flights) fenceOn(stream device.Stream, event device.Event) int32 {
 	q := &f.queues[queue]
 	q.fences = append(q.fences, at)
 	return at
+}
+
+// postpone has the blocks of a stream's last fence wait for a later event of the stream
+// instead; false: somebody waits on the present one, or it has passed, or one of them
+// does not stand for the end of a queue.
+func (f *flights) postpone(at int32, event device.Event) bool {
+	fence := &f.fences[at]
+	if fence.done || fence.passed || fence.waiters > 0 || !inOrder(fence.event) || !inOrder(event) {
+		return false
+	}
+	f.closeEvent(fence)
+	fence.event = event
+	return true
 }
 
 func (f *flights) newQueue(stream device.Stream) int32 {
@@ -150,10 +175,19 @@ func takeSpare[T any](spare *[]int32, table *[]T) int32 {
 	return int32(len(*table) - 1)
 }
 
-// add puts a block behind fences, of which there is one at least.
+// reserve has room for blocks that wait for so many fences together, or changes
+// nothing: CodeResourceExhausted.
+func (f *flights) reserve(blocks, links int) error {
+	if err := f.flights.reserve(blocks); err != nil {
+		return err
+	}
+	return f.links.reserve(links)
+}
+
+// add puts a block behind fences, of which there is one at least. There is room.
 func (f *flights) add(l located, fences []int32) {
-	at := takeSpare(&f.spareFlights, &f.flights)
-	f.flights[at] = flight{addr: l.addr(), size: l.Size, first: none, queue: none}
+	at := f.flights.take()
+	f.flights.items[at] = flight{addr: l.addr(), size: l.Size, first: none, queue: none}
 	for _, fence := range fences {
 		f.tie(at, fence)
 	}
@@ -162,11 +196,11 @@ func (f *flights) add(l located, fences []int32) {
 }
 
 func (f *flights) tie(flight, fence int32) {
-	at := takeSpare(&f.spareLinks, &f.links)
-	behind, block := &f.fences[fence], &f.flights[flight]
-	f.links[at] = link{flight: flight, fence: fence, next: behind.first, prev: none, sibling: block.first}
+	at := f.links.take()
+	behind, block := &f.fences[fence], &f.flights.items[flight]
+	f.links.items[at] = link{flight: flight, fence: fence, next: behind.first, prev: none, sibling: block.first}
 	if behind.first != none {
-		f.links[behind.first].prev = at
+		f.links.items[behind.first].prev = at
 	}
 	behind.first = at
 	behind.count++
@@ -179,9 +213,9 @@ func (f *flights) offer(at int32) {
 	if f.kept {
 		return
 	}
-	if block := &f.flights[at]; block.left == 1 {
-		if queue := f.fences[f.links[block.first].fence].queue; queue != loose {
-			f.queues[queue].reuse.enter(f.flights, at)
+	if block := &f.flights.items[at]; block.left == 1 {
+		if queue := f.fences[f.links.items[block.first].fence].queue; queue != loose {
+			f.queues[queue].reuse.enter(f.flights.items, at)
 			block.queue = queue
 		}
 	}
@@ -189,32 +223,32 @@ func (f *flights) offer(at int32) {
 
 // untie takes a link out of its fence and its block.
 func (f *flights) untie(at int32) {
-	l := f.links[at]
+	l := f.links.items[at]
 	if l.prev != none {
-		f.links[l.prev].next = l.next
+		f.links.items[l.prev].next = l.next
 	} else {
 		f.fences[l.fence].first = l.next
 	}
 	if l.next != none {
-		f.links[l.next].prev = l.prev
+		f.links.items[l.next].prev = l.prev
 	}
 	f.fences[l.fence].count--
-	block := &f.flights[l.flight]
+	block := &f.flights.items[l.flight]
 	block.left--
-	for link := &block.first; ; link = &f.links[*link].sibling {
+	for link := &block.first; ; link = &f.links.items[*link].sibling {
 		if *link == at {
 			*link = l.sibling
 			break
 		}
 	}
-	f.spareLinks = append(f.spareLinks, at)
+	f.links.put(at)
 }
 
 // drop takes a block out: it is in flight no more. Fences that nothing waits
 // for any longer are let go.
 func (f *flights) drop(at int32) {
-	for block := &f.flights[at]; block.first != none; {
-		fence := f.links[block.first].fence
+	for block := &f.flights.items[at]; block.first != none; {
+		fence := f.links.items[block.first].fence
 		f.untie(block.first)
 		if f.fences[fence].count == 0 {
 			f.letGo(fence)
@@ -224,13 +258,12 @@ func (f *flights) drop(at int32) {
 }
 
 func (f *flights) forget(at int32) {
-	block := &f.flights[at]
+	block := &f.flights.items[at]
 	if block.queue != none {
-		f.queues[block.queue].reuse.leave(f.flights, at)
+		f.queues[block.queue].reuse.leave(f.flights.items, at)
 	}
 	f.count--
-	*block = flight{}
-	f.spareFlights = append(f.spareFlights, at)
+	f.flights.put(at)
 }
 
 // letGo ends a fence that no block waits for; its place in the queue may go
@@ -310,6 +343,26 @@ func (f *flights) closeLeft() {
 	}
 	clear(f.unclosed[len(kept):])
 	f.unclosed = kept
+}
+
+// passAll waits for events, and closes them; false: one could not be waited for.
+func passAll(events []device.Event) bool {
+	all := true
+	for _, event := range events {
+		err := event.Synchronize(device.Forever)
+		all = all && (err == nil || errors.Is(err, device.CodeDeviceLost))
+		// What is left of it is the device's.
+		_ = event.Close()
+	}
+	return all
+}
+
+// end gives the tables of a pool that is closed back, unless blocks are in flight.
+func (f *flights) end() {
+	if f.count == 0 {
+		f.links.free()
+		f.flights.free()
+	}
 }
 
 // passed asks whether an event has passed. One that cannot be asked has not;

@@ -12,7 +12,8 @@ const opFree = "pool.free"
 // the free (nil: the default one), and on those that RecordStream named. Where that is
 // work of one stream only, an allocation for that stream may have it at once. Free does
 // not wait. Errors: CodeDoubleFree for an address that is free or in flight,
-// CodeInvalidAddress inside a block or outside; those of the stream of the free. A
+// CodeInvalidAddress inside a block or outside; those of the stream of the free;
+// CodeResourceExhausted when there is no memory to note it behind queued work. A
 // failed call changes nothing: the block is as live as before.
 func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 	if stream == nil {
@@ -125,7 +126,8 @@ func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, e
 	}
 	info := s.infoAt(r.Slot)
 	sizes := track.Block{RequestedBytes: r.Size - info.slack(), AllocatedBytes: r.Size}
-	if info.recorded() || !p.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes {
+	if info.recorded() || !p.isOf(s, r.Slot, stream) || size != anySize && size != sizes.RequestedBytes ||
+		p.flights.reserve(1, 1) != nil {
 		p.mu.Unlock()
 		return false
 	}

@@ -31,12 +31,13 @@ func (p *Pool) park(j *leave, found []located) bool {
 		parked.bytes += l.Size
 	}
 	parked.events = append(parked.events, j.events...)
-	for _, event := range j.marks {
+	for i, event := range j.marks {
 		if event != nil {
-			parked.events = append(parked.events, event)
+			parked.events = append(parked.events, j.lend(i))
 		}
 	}
 	if !parked.handOver() {
+		j.takeBack()
 		return false
 	}
 	for _, l := range found {
@@ -215,7 +216,13 @@ func (r *release) commit(g *graph, last bool) (err error) {
 // unpark puts parked blocks behind what they still wait for.
 func (p *Pool) unpark(b *parkedBlocks) {
 	p.lock()
-	f := &p.flights
+	f, passed := &p.flights, true
+	if f.reserve(len(b.addrs), len(b.addrs)*len(b.events)) != nil {
+		// There is no memory to note them behind the events.
+		p.mu.Unlock()
+		passed, b.events = passAll(b.events), nil
+		p.lock()
+	}
 	var fences []int32
 	for _, event := range b.events {
 		fences = append(fences, f.fenceOn(nil, event))
@@ -226,14 +233,18 @@ func (p *Pool) unpark(b *parkedBlocks) {
 			p.broken("pool.unpark", device.Errorf(device.CodeInternal, "pool.unpark",
 				"the parked block at %#x is not there", uint64(addr)))
 		}
-		if len(fences) > 0 {
+		switch {
+		case len(fences) > 0:
 			f.add(l, fences)
-		} else {
+		case passed:
 			p.landed(l)
+		default:
+			// They stay until the pool ends.
+			p.grounded = true
 		}
 	}
 	p.parked -= uint64(len(b.addrs))
-	p.land(pollAll)
+	p.landAll()
 	p.mu.Unlock()
 	p.changed()
 }

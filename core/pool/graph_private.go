@@ -119,9 +119,8 @@ func (p *Pool) letGo(event device.Event) {
 
 // drained says that a private pool is of no more use to anybody.
 func (p *Pool) drained() bool {
-	p.lock()
+	p.lockLanded()
 	defer p.mu.Unlock()
-	p.land(pollAll)
 	if p.keeps() {
 		return false
 	}

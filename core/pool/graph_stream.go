@@ -71,6 +71,18 @@ func (e captureEnd) PassedAt() (time.Duration, error) {
 
 func (e captureEnd) Close() error { return nil }
 
+// inOrder says that an event stands for the end of a stream's queue, at the time that it
+// was recorded.
+func inOrder(event device.Event) bool {
+	switch end := event.(type) {
+	case captureEnd, *lateEnd:
+		return false
+	case *sharedMark:
+		return inOrder(end.Event)
+	}
+	return true
+}
+
 // mayBeWaitedFor is false for the end of a capture under way, and for one of a queue
 // that could not be marked yet.
 func mayBeWaitedFor(event device.Event) bool {

@@ -164,6 +164,15 @@ func (p *Pool) takeBack(addrs []device.Addr, stream device.Stream, counts *Cache
 		}
 		return false, err
 	}
+	if event != nil {
+		if err := p.flights.reserve(len(found), len(found)); err != nil {
+			for _, l := range found {
+				l.setInfo(l.info().with(blockLeased))
+			}
+			p.mu.Unlock()
+			return false, errors.Join(p.noRoomInFlight(opGiveBack, len(found), err), event.Close())
+		}
+	}
 	p.learn(counts)
 	for _, l := range found {
 		size := l.Size - l.info().slack()

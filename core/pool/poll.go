@@ -17,10 +17,14 @@ const (
 	pollAll = int(^uint(0) >> 1)
 )
 
-// land takes in freed blocks whose events have passed, asking no more than
-// budget events. The caller holds mu.
-func (p *Pool) land(budget int) {
+// landBlocks bounds the blocks that are taken in while others wait.
+const landBlocks = 256
+
+// land takes in freed blocks whose events have passed, no more than landBlocks, asking
+// no more than budget events. True: there may be more. The caller holds mu.
+func (p *Pool) land(budget int) (more bool) {
 	f := &p.flights
+	f.quota = landBlocks
 	if len(f.unclosed) > 0 {
 		f.closeLeft()
 	}
@@ -42,6 +46,23 @@ func (p *Pool) land(budget int) {
 			f.cursor++
 		}
 	}
+	return f.quota == 0
+}
+
+// lockLanded is lock when every freed block is taken in whose events have passed. Others
+// may have the lock meanwhile.
+func (p *Pool) lockLanded() {
+	p.lock()
+	p.landAll()
+}
+
+// landAll takes in every freed block whose events have passed. The caller holds mu, and
+// knows nothing for certain of the pool any more.
+func (p *Pool) landAll() {
+	for p.land(pollAll) {
+		p.mu.Unlock()
+		p.lock()
+	}
 }
 
 // pollStream asks the fences of a stream from the oldest on until one has not
@@ -54,11 +75,15 @@ func (p *Pool) pollStream(q *flightQueue, budget int) int {
 			// A thread that waited on it has yet to come back.
 			break
 		}
-		budget--
-		if !passed(f.fences[at].event) {
-			break
+		if !f.fences[at].passed {
+			budget--
+			if !passed(f.fences[at].event) {
+				break
+			}
 		}
-		p.pass(at)
+		if !p.pass(at) {
+			return 0
+		}
 	}
 	return budget
 }
@@ -71,9 +96,11 @@ func (p *Pool) pollLoose(budget int) int {
 	for looks := len(q.fences) - q.head; looks > 0 && budget > 0 && q.head < len(q.fences); looks-- {
 		at := q.fences[q.head]
 		if !f.fences[at].done {
-			budget--
-			if passed(f.fences[at].event) {
-				p.pass(at)
+			if !f.fences[at].passed {
+				budget--
+			}
+			if (f.fences[at].passed || passed(f.fences[at].event)) && !p.pass(at) {
+				return 0
 			}
 		}
 		if fence := &f.fences[at]; !fence.done || fence.waiters > 0 {
@@ -87,14 +114,20 @@ func (p *Pool) pollLoose(budget int) int {
 }
 
 // pass ends a fence whose event has passed: blocks that waited for nothing else
-// are ready to be handed out again.
-func (p *Pool) pass(at int32) {
+// are ready to be handed out again. False: there are more of them than may be taken in
+// now.
+func (p *Pool) pass(at int32) bool {
 	f := &p.flights
+	f.fences[at].passed = true
 	for f.fences[at].first != none {
+		if f.quota == 0 {
+			return false
+		}
+		f.quota--
 		tie := f.fences[at].first
-		block := f.links[tie].flight
+		block := f.links.items[tie].flight
 		f.untie(tie)
-		if f.flights[block].left == 0 {
+		if f.flights.items[block].left == 0 {
 			p.landOne(block)
 		} else {
 			f.offer(block)
@@ -102,6 +135,7 @@ func (p *Pool) pass(at int32) {
 	}
 	f.passes++
 	f.finish(at)
+	return true
 }
 
 // landOne gives a block back to its segment.
@@ -166,8 +200,7 @@ func (f *flights) retireQueue(cursor int) {
 // Land takes in every freed block whose queued work is done.
 func (p *Pool) Land() {
 	p.sweepGraphs()
-	p.lock()
-	p.land(pollAll)
+	p.lockLanded()
 	p.mu.Unlock()
 	p.changed()
 }
@@ -227,14 +260,17 @@ func (p *Pool) WaitForFlight(timeout time.Duration) (bool, error) {
 // waited ends a wait for a fence and takes in what is ready.
 func (p *Pool) waited(at int32, passed bool) {
 	f := &p.flights
-	f.fences[at].waiters--
-	if passed && !f.fences[at].done {
-		p.pass(at)
+	for passed && !f.fences[at].done {
+		if f.quota = landBlocks; !p.pass(at) {
+			p.mu.Unlock()
+			p.lock()
+		}
 	}
+	f.fences[at].waiters--
 	if fence := &f.fences[at]; fence.done {
 		f.closeEvent(fence)
 	}
-	p.land(pollAll)
+	p.landAll()
 }
 
 // toWaitFor is the fence to wait for in a round, the oldest first, and whether

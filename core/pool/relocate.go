@@ -99,7 +99,9 @@ func (r *Relocation) Next(over func() bool) (next Evacuation, err error) {
 	defer r.endSteps()
 	for !r.ended && r.goesOn() {
 		if r.survey == nil {
-			p.land(pollAll)
+			for p.land(pollAll) && r.breathe() {
+				continue
+			}
 			r.survey = r.newSurvey()
 		}
 		if !r.survey.look() {
@@ -183,6 +185,11 @@ func (p *Pool) Abandon(c Claim, events ...device.Event) {
 		}
 		return
 	}
+	if p.flights.reserve(1, len(events)) != nil {
+		p.mu.Unlock()
+		p.abandonAfter(c, events)
+		return
+	}
 	to := p.claimed(c)
 	to.setInfo(makeInfo(blockInFlight, 0, 0))
 	behind := make([]int32, 0, len(events))
@@ -192,6 +199,21 @@ func (p *Pool) Abandon(c Claim, events ...device.Event) {
 	p.flights.add(to, behind)
 	p.mu.Unlock()
 	p.changed()
+}
+
+// abandonAfter waits for the events: there is no memory to note the place behind them.
+// One that cannot be waited for leaves the place to the end of the pool.
+func (p *Pool) abandonAfter(c Claim, events []device.Event) {
+	if passAll(events) {
+		p.AbandonAll([]Claim{c})
+		return
+	}
+	p.lock()
+	if p.state != stateClosed {
+		p.claimed(c).setInfo(makeInfo(blockInFlight, 0, 0))
+		p.grounded = true
+	}
+	p.mu.Unlock()
 }
 
 // AbandonAll gives claimed places back that no work uses.

@@ -2,7 +2,6 @@ package pool
 
 import (
 	"errors"
-	"slices"
 	"sync/atomic"
 
 	"ferrum_mem/core/device"
@@ -14,7 +13,9 @@ const opReset = "pool.reset"
 // the default one), and takes back what the caches hold. A block that another thread
 // takes meanwhile may go with them or stay: Reset goes over the blocks in slices, and
 // holds others up for one of them at most. It does not wait. Errors: those of the
-// stream; then nothing was freed.
+// stream; CodeResourceExhausted when there is no memory to note the blocks behind queued
+// work. Then nothing was freed, unless another thread has taken blocks or that memory
+// meanwhile: then what was not freed is live.
 func (p *Pool) Reset(stream device.Stream) error {
 	if stream == nil {
 		stream = p.defaultStream
@@ -24,16 +25,39 @@ func (p *Pool) Reset(stream device.Stream) error {
 	if err != nil {
 		return err
 	}
-	j := &leave{stream: stream, idle: idle}
+	j := &leave{stream: stream, idle: idle, sliced: true}
 	if !idle {
 		if err := j.mark(stream); err != nil {
 			return err
 		}
 	}
 	p.adoptAll()
-	err = p.freeAll(j)
+	if err = p.roomForAll(j); err != nil {
+		p.Land()
+		err = p.roomForAll(j)
+	}
+	if err == nil {
+		err = p.freeAll(j)
+	}
 	p.changed()
 	return p.told(j, errors.Join(err, j.closeMarks()))
+}
+
+// roomForAll has room for all live blocks behind queued work, as far as they may need
+// it, so that a reset fails before it has freed any.
+func (p *Pool) roomForAll(j *leave) error {
+	live := p.Statistics().LiveBlocks.Current
+	p.lock()
+	defer p.mu.Unlock()
+	links := p.blockStreams.live + uint64(len(p.streams))
+	if j.waits() {
+		links += live
+	}
+	blocks := min(live, links)
+	if err := p.flights.reserve(int(blocks), int(links)); err != nil {
+		return p.noRoomInFlight(opReset, int(blocks), err)
+	}
+	return nil
 }
 
 // freeAll frees the live blocks of the pool's own behind the marks of a free, which
@@ -64,16 +88,25 @@ func (p *Pool) freeSome(j *leave, w *tour) (more bool, err error) {
 		}
 	})
 	p.scratch.slice = found
-	if missing := p.unmarked(j, found); len(missing) > 0 {
+	j.missing = nil
+	if p.unmarked(j, found); len(j.missing) > 0 {
 		p.mu.Unlock()
 		*w = before
-		p.markAll(j, missing)
+		p.markAll(j, j.missing)
 		return true, nil
 	}
-	part := *j
-	part.marks = j.lendMarks()
-	p.retireFound(&part, found)
-	j.reports = part.reports
+	if err := p.roomFor(j, len(found), p.linksOf(j, found)); err != nil {
+		p.mu.Unlock()
+		*w = before
+		if j.landed {
+			return false, err
+		}
+		j.landed = true
+		p.Land()
+		return true, nil
+	}
+	p.retireFound(j, found)
+	p.dropUnused(j)
 	if p.flights.count > 0 {
 		p.land(pollBudget)
 	}
@@ -85,24 +118,28 @@ func (p *Pool) freeSome(j *leave, w *tour) (more bool, err error) {
 	return more, nil
 }
 
-// lendMarks gives marks that stand for those of a free as often as they are lent, and
-// that are all to be closed.
-func (j *leave) lendMarks() []device.Event {
-	lent := slices.Clone(j.marks)
-	for i, mark := range j.marks {
-		if mark == nil {
-			continue
-		}
-		shared, ok := mark.(*sharedMark)
-		if !ok {
-			shared = &sharedMark{Event: mark}
-			shared.uses.Store(1)
-			j.marks[i] = shared
-		}
-		shared.uses.Add(1)
-		lent[i] = shared
+// lend gives a mark of a free to a fence. One of several slices stays that free's.
+func (j *leave) lend(i int) device.Event {
+	if !j.sliced {
+		return j.marks[i]
 	}
-	return lent
+	shared, ok := j.marks[i].(*sharedMark)
+	if !ok {
+		shared = &sharedMark{Event: j.marks[i]}
+		shared.uses.Store(1)
+		j.marks[i] = shared
+	}
+	shared.uses.Add(1)
+	return shared
+}
+
+// takeBack ends a loan of every mark.
+func (j *leave) takeBack() {
+	for _, mark := range j.marks {
+		if shared, ok := mark.(*sharedMark); ok && j.sliced {
+			_ = shared.Close() // never the last use
+		}
+	}
 }
 
 // sharedMark is an event that several fences stand on. Each closes it, and the last

@@ -21,11 +21,22 @@ type leave struct {
 	batch  bool
 	// size is what the blocks were asked for with, or anySize.
 	size uint64
+	// sliced says that the marks are for the blocks of several slices, between which
+	// others have the lock.
+	sliced bool
 
 	// streams are those whose work has to pass, and marks their events, which
 	// are this call's until the blocks are in flight.
 	streams []device.Stream
 	marks   []device.Event
+	// fences are those of the marks, and own those of the events, once there are any.
+	fences []fencedMark
+	own    []int32
+	// missing are streams that have to be marked first.
+	missing []device.Stream
+	// landed says that everything was taken in that is ready: there was no room to note
+	// blocks in flight.
+	landed bool
 	// graphs use the blocks, which were captured on other streams of captures.
 	graphs   []*graph
 	captured []device.Stream
@@ -35,6 +46,12 @@ type leave struct {
 	reports []*memcheck.Report
 	wrong   int
 	foreign bool
+}
+
+// fencedMark is a fence that a mark was put on.
+type fencedMark struct {
+	at    int32
+	order uint64
 }
 
 // retire ends the lives of blocks, all or none. What the caches have out among
@@ -85,7 +102,7 @@ func (p *Pool) tryRetire(j *leave) (again bool, err error) {
 		p.mu.Unlock()
 		return false, p.closedError(opFree)
 	}
-	found, leased, err := p.findLive(j)
+	links, leased, err := p.findLive(j)
 	if err != nil || leased != 0 {
 		p.mu.Unlock()
 		switch {
@@ -96,13 +113,23 @@ func (p *Pool) tryRetire(j *leave) (again bool, err error) {
 		}
 		return true, err
 	}
-	if missing := p.unmarked(j, found); len(missing) > 0 {
-		p.restore(found)
+	if len(j.missing) > 0 {
+		p.restore(j, len(j.addrs))
 		p.mu.Unlock()
-		p.markAll(j, missing)
+		p.markAll(j, j.missing)
 		return true, nil
 	}
-	p.retireFound(j, found)
+	if err := p.roomFor(j, len(j.addrs), links); err != nil {
+		p.restore(j, len(j.addrs))
+		p.mu.Unlock()
+		if !j.landed {
+			j.landed = true
+			p.Land()
+			return true, nil
+		}
+		return false, err
+	}
+	p.retireAll(j)
 	if p.flights.count > 0 {
 		p.land(pollBudget)
 	}
@@ -115,41 +142,69 @@ func (p *Pool) tryRetire(j *leave) (again bool, err error) {
 }
 
 // findLive finds all blocks of a free and marks them as leaving, or none and
-// says what is wrong, or which of them is with the caches.
-func (p *Pool) findLive(j *leave) (found []located, leased device.Addr, err error) {
-	j.reports = nil
-	found = p.scratch.located[:0]
-	for i, addr := range j.addrs {
+// says what is wrong, or which of them is with the caches. links is how many fences
+// they wait for together, at most; j.missing is set.
+func (p *Pool) findLive(j *leave) (links int, leased device.Addr, err error) {
+	j.reports, j.missing = nil, nil
+	for first := 0; first < len(j.addrs); first += sliceBlocks {
+		found, leased, err := p.findSlice(j, first)
+		if err != nil || leased != 0 {
+			p.restore(j, first+len(found))
+			if err != nil && err != errNotLive { //nolint:errorlint // the very value, of findSlice
+				err = p.refused(j, err)
+			}
+			return 0, leased, err
+		}
+		p.unmarked(j, found)
+		links += p.linksOf(j, found)
+	}
+	return links, 0, nil
+}
+
+// findSlice is findLive for one slice of the addresses, and gives those that it has
+// marked.
+func (p *Pool) findSlice(j *leave, first int) (found []located, leased device.Addr, err error) {
+	found = p.scratch.slice[:0]
+	defer func() { p.scratch.slice = found }()
+	for i, addr := range j.addrs[first:min(first+sliceBlocks, len(j.addrs))] {
 		l, ok := p.locateGiven(addr)
 		state := blockNone
 		if ok {
 			state = l.info().state()
 		}
+		j.wrong = first + i
 		switch {
 		case state == blockLive && j.size != anySize && l.Size-l.info().slack() != j.size:
-			err = device.Errorf(device.CodeInvalidSize, opFree, "size_bytes is %d: the block at %#x was asked for with %d",
+			return found, 0, device.Errorf(device.CodeInvalidSize, opFree, "size_bytes is %d: the block at %#x was asked for with %d",
 				j.size, uint64(addr), l.Size-l.info().slack()).On(p.engine.ID())
 		case state == blockLive:
 			l.setInfo(l.info().with(blockLeaving))
 			found = append(found, l)
-			continue
 		case state == blockLeased:
-			leased = addr
+			return found, addr, nil
 		case state == blockLeaving:
-			err = device.Errorf(device.CodeDoubleFree, opFree,
+			return found, 0, device.Errorf(device.CodeDoubleFree, opFree,
 				"address %#x is named twice", uint64(addr)).On(p.engine.ID())
 		default:
-			err = errNotLive
+			return found, 0, errNotLive
 		}
-		p.scratch.located = found
-		p.restore(found)
-		if j.wrong = i; err != nil && err != errNotLive { //nolint:errorlint // the very value, from above
-			err = p.refused(j, err)
-		}
-		return nil, leased, err
 	}
-	p.scratch.located = found
 	return found, 0, nil
+}
+
+// leaving is a slice of the blocks of a free, which are marked as such.
+func (p *Pool) leaving(addrs []device.Addr) []located {
+	found := p.scratch.slice[:0]
+	for _, addr := range addrs {
+		l, ok := p.locateGiven(addr)
+		if !ok {
+			p.broken(opFree, device.Errorf(device.CodeInternal, opFree,
+				"the block at %#x that is leaving is not there", uint64(addr)))
+		}
+		found = append(found, l)
+	}
+	p.scratch.slice = found
+	return found
 }
 
 // errNotLive is for refuse to say more about.
@@ -178,37 +233,13 @@ func (p *Pool) refused(j *leave, err error) error {
 	return err
 }
 
-// restore makes blocks that were leaving live again.
-func (p *Pool) restore(found []located) {
-	for _, l := range found {
-		l.setInfo(l.info().with(blockLive))
-	}
-}
-
-// unmarked lists the streams that the blocks are of, and those that RecordStream named
-// for them, that have no mark yet.
-func (p *Pool) unmarked(j *leave, found []located) []device.Stream {
-	if len(p.streams) == 0 && p.blockStreams.live == 0 && (j.stream == nil || j.stream == p.defaultStream) {
-		return nil
-	}
-	var missing []device.Stream
-	miss := func(stream device.Stream) {
-		if stream != j.stream && !slices.Contains(j.streams, stream) && !slices.Contains(missing, stream) {
-			missing = append(missing, stream)
+// restore makes the first blocks of a free, which were leaving, live again.
+func (p *Pool) restore(j *leave, count int) {
+	for some := range slices.Chunk(j.addrs[:count], sliceBlocks) {
+		for _, l := range p.leaving(some) {
+			l.setInfo(l.info().with(blockLive))
 		}
 	}
-	for _, l := range found {
-		if of := p.streamFor(j, l); of != nil {
-			miss(of)
-		}
-		if !l.info().recorded() {
-			continue
-		}
-		for _, stream := range p.streams[l.addr()] {
-			miss(stream)
-		}
-	}
-	return missing
 }
 
 // markAll marks the streams. One that has run dry needs none, and gets a nil mark.
@@ -228,7 +259,24 @@ func (p *Pool) markAll(j *leave, streams []device.Stream) {
 	}
 }
 
-// retireFound ends the lives of blocks that are leaving.
+// retireAll ends the lives of all blocks of a free, which are leaving.
+func (p *Pool) retireAll(j *leave) {
+	most := sliceBlocks
+	if len(j.graphs) > 0 {
+		// What parks them is one for all.
+		most = len(j.addrs)
+	}
+	if len(j.addrs) <= sliceBlocks {
+		p.retireFound(j, p.scratch.slice)
+	} else {
+		for some := range slices.Chunk(j.addrs, most) {
+			p.retireFound(j, p.leaving(some))
+		}
+	}
+	p.dropUnused(j)
+}
+
+// retireFound ends the lives of blocks that are leaving. There is room for them.
 func (p *Pool) retireFound(j *leave, found []located) {
 	if p.debug != nil {
 		p.unguard(j, found)
@@ -247,7 +295,7 @@ func (p *Pool) retireFound(j *leave, found []located) {
 		sum.AllocatedBytes += part.AllocatedBytes
 		sum.RequestedBytes += part.RequestedBytes
 	}
-	if p.debug == nil && len(j.events) == 0 && len(j.graphs) == 0 && !slices.ContainsFunc(j.marks, func(e device.Event) bool { return e != nil }) {
+	if p.debug == nil && len(j.graphs) == 0 && !j.waits() {
 		p.forgetStreams(found)
 		p.giveManyToSegments(found)
 		p.books.FreeMany(sum, uint64(len(found)))
@@ -257,44 +305,6 @@ func (p *Pool) retireFound(j *leave, found []located) {
 	if len(j.graphs) == 0 || !p.park(j, found) {
 		p.fly(j, found)
 	}
-}
-
-// fly puts blocks that are leaving in flight behind the marks that they need.
-func (p *Pool) fly(j *leave, found []located) {
-	f := &p.flights
-	fences := make([]int32, len(j.marks))
-	for i, event := range j.marks {
-		fences[i] = none
-		if event != nil {
-			fences[i] = f.fenceOn(j.streams[i], event)
-		}
-	}
-	var own []int32
-	for _, event := range j.events {
-		own = append(own, f.fenceOn(nil, event))
-	}
-	behind := make([]int32, 0, len(own)+len(fences))
-	for _, l := range found {
-		behind = append(behind[:0], own...)
-		named, of := p.streams[l.addr()], p.streamFor(j, l)
-		for i, fence := range fences {
-			if fence != none && (j.streams[i] == j.stream || j.streams[i] == of || slices.Contains(named, j.streams[i])) {
-				behind = append(behind, fence)
-			}
-		}
-		l.setInfo(makeInfo(blockInFlight, 0, 0))
-		if len(behind) == 0 {
-			p.landed(l)
-			continue
-		}
-		f.add(l, behind)
-	}
-	for _, fence := range fences {
-		if fence != none && f.fences[fence].count == 0 {
-			f.letGo(fence)
-		}
-	}
-	p.forgetStreams(found)
 }
 
 // forgetStreams drops the streams of blocks that have died, and those that RecordStream
@@ -345,6 +355,7 @@ func (p *Pool) giveManyToSegments(found []located) {
 type scratch struct {
 	located []located
 	slice   []located
+	behind  []int32
 	offsets []uint64
 	runs    []rangealloc.Run
 	ranges  []rangealloc.Range

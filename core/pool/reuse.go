@@ -130,7 +130,7 @@ func (f *flights) find(n *need, excess uint64) int32 {
 	if queue == none || f.queues[queue].reuse.count == 0 {
 		return none
 	}
-	return f.queues[queue].reuse.find(f.flights, wishOf(n, excess))
+	return f.queues[queue].reuse.find(f.flights.items, wishOf(n, excess))
 }
 
 func wishOf(n *need, excess uint64) wish {
@@ -152,8 +152,8 @@ func (f *flights) findMany(n *need, excess uint64, most int) []int32 {
 	r, w := &f.queues[queue].reuse, wishOf(n, excess)
 	last := reuseClass(w.most)
 	for class := r.nextFilled(reuseClass(w.least)); class != int(none) && class <= last; class = r.nextFilled(class + 1) {
-		for at := r.heads[class]; at != none; at = f.flights[at].next {
-			block := &f.flights[at]
+		for at := r.heads[class]; at != none; at = f.flights.items[at].next {
+			block := &f.flights.items[at]
 			if block.size < w.least || block.size > w.most || uint64(block.addr)&w.mask != 0 {
 				continue
 			}

@@ -133,7 +133,7 @@ func TestTablesDoNotGrowWhileAStreamStands(t *testing.T) {
 		held = []Block{held[2], allocOn(t, p, 4096, s), allocOn(t, p, 4096, s)}
 	}
 	require.LessOrEqual(t, len(p.flights.fences), 80)
-	require.LessOrEqual(t, len(p.flights.flights), 4)
+	require.LessOrEqual(t, len(p.flights.flights.items), 4)
 	require.Equal(t, 1, b.dev.OpenEvents())
 	b.check(t, p)
 	s.Release()

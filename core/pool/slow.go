@@ -138,12 +138,11 @@ func (p *Pool) failed(err error) error {
 // attempt takes in every freed block that is ready and looks for room.
 func (s *search) attempt(excess uint64) (found bool, err error) {
 	p := s.pool
-	p.lock()
+	p.lockLanded()
 	if p.state != stateOpen {
 		p.mu.Unlock()
 		return false, p.closedError(opAlloc)
 	}
-	p.land(pollAll)
 	err = s.take(excess)
 	p.mu.Unlock()
 	p.changed()

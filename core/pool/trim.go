@@ -52,7 +52,7 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 	p.sweepGraphs()
 	p.Flush()
 	p.layout.Lock()
-	p.lock()
+	p.lockLanded()
 	if p.state != stateOpen {
 		p.mu.Unlock()
 		p.layout.Unlock()
@@ -61,7 +61,6 @@ func (p *Pool) release(op string, more func(taken uint64) bool) (uint64, error) 
 		}
 		return 0, p.closedError(op)
 	}
-	p.land(pollAll)
 	released, err := p.giveBackCached(more)
 	p.layout.Unlock()
 	if released > 0 {

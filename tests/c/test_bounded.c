@@ -3,6 +3,7 @@
  * address space left, each call answers and the process goes on. A process each, since
  * where that fails, the process ends.
  */
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ static const ferrum_stream anywhere = {0};
 static ferrum_device host;
 static ferrum_pool pool;
 static ferrum_address middle;
+static ferrum_address blocks[BLOCKS];
 
 static void leave(uint64_t bytes) {
     FILE *file = fopen("/proc/self/statm", "r");
@@ -39,12 +41,9 @@ static void crowd(const char *strategy, uint32_t tracking) {
     EXPECT(ferrum_init(NULL) == FERRUM_OK);
     EXPECT(ferrum_device_open("cpu:0", &host) == FERRUM_OK);
     EXPECT(ferrum_pool_create(host, &config, &pool) == FERRUM_OK);
-    for (int i = 0; i < BLOCKS; i++) {
-        ferrum_address block;
-        EXPECT(ferrum_pool_alloc(pool, 256, anywhere, &block) == FERRUM_OK);
-        if (i == BLOCKS / 2)
-            middle = block;
-    }
+    for (int i = 0; i < BLOCKS; i++)
+        EXPECT(ferrum_pool_alloc(pool, 256, anywhere, &blocks[i]) == FERRUM_OK);
+    middle = blocks[BLOCKS / 2];
     leave(LEFT_BYTES);
 }
 
@@ -109,6 +108,86 @@ static void wait_for(void *gate) {
 
 static void nothing(void *unused) { (void)unused; }
 
+static uint64_t live_blocks(void) {
+    ferrum_statistics statistics = FERRUM_STATISTICS_INIT;
+    EXPECT(ferrum_pool_get_statistics(pool, &statistics) == FERRUM_OK);
+    return statistics.live_blocks.current;
+}
+
+static bool freed_or_full(ferrum_status status) {
+    EXPECT(status == FERRUM_OK || status == FERRUM_ERROR_RESOURCE_EXHAUSTED);
+    return status == FERRUM_OK;
+}
+
+/* A stream that waits for the gate, and a crowd with so little address space left. */
+static ferrum_stream hold(int gate[2], uint64_t bytes) {
+    ferrum_stream stream;
+    EXPECT(pipe(gate) == 0);
+    crowd("best_fit", 0);
+    leave(LEFT_BYTES * 4);
+    EXPECT(ferrum_stream_create(host, &stream) == FERRUM_OK);
+    EXPECT(ferrum_stream_host_function(stream, wait_for, gate) == FERRUM_OK);
+    leave(bytes);
+    return stream;
+}
+
+/* What could not be noted behind the work is live, and is freed after it. */
+static void let_go(int gate[2], ferrum_stream stream, uint64_t left) {
+    EXPECT(live_blocks() == left);
+    EXPECT(write(gate[1], "x", 1) == 1);
+    EXPECT(ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER) == FERRUM_OK);
+    EXPECT(ferrum_pool_reset(pool, stream) == FERRUM_OK);
+    EXPECT(live_blocks() == 0);
+    EXPECT(ferrum_pool_destroy(pool, 0) == FERRUM_OK);
+    EXPECT(ferrum_shutdown(FERRUM_FORCE) == FERRUM_OK);
+}
+
+static void reset_behind(uint64_t bytes) {
+    int gate[2];
+    ferrum_stream stream = hold(gate, bytes);
+    bool freed = freed_or_full(ferrum_pool_reset(pool, stream));
+    let_go(gate, stream, freed ? 0 : BLOCKS);
+}
+
+static void reset_behind_work(void) { reset_behind(LEFT_BYTES); }
+
+static void reset_behind_work_in_little(void) { reset_behind(LEFT_BYTES / 6); }
+
+static void destroy_behind_work(void) {
+    int gate[2];
+    ferrum_stream stream = hold(gate, LEFT_BYTES);
+    freed_or_full(ferrum_pool_reset(pool, stream));
+    EXPECT(write(gate[1], "x", 1) == 1);
+    EXPECT(ferrum_pool_destroy(pool, FERRUM_FORCE) == FERRUM_OK);
+    EXPECT(ferrum_shutdown(FERRUM_FORCE) == FERRUM_OK);
+}
+
+static void frees_behind(uint64_t bytes) {
+    int gate[2];
+    ferrum_stream stream = hold(gate, bytes);
+    uint64_t left = BLOCKS;
+    for (int i = 0; i < BLOCKS; i++)
+        left -= freed_or_full(ferrum_pool_free(pool, blocks[i], stream));
+    let_go(gate, stream, left);
+}
+
+static void frees_behind_work(void) { frees_behind(LEFT_BYTES); }
+
+static void frees_behind_work_in_little(void) { frees_behind(LEFT_BYTES / 6); }
+
+static void batches_behind_work(void) {
+    int gate[2];
+    ferrum_stream stream = hold(gate, LEFT_BYTES / 2);
+    uint64_t left = BLOCKS, step = FERRUM_BATCH_MAX;
+    for (uint64_t i = 0; i < BLOCKS; i += step) {
+        uint64_t count = BLOCKS - i < step ? BLOCKS - i : step;
+        if (freed_or_full(
+                ferrum_pool_free_batch(pool, blocks + i, count, stream)))
+            left -= count;
+    }
+    let_go(gate, stream, left);
+}
+
 /* The bound that the header names, and memory that is freed behind it. */
 static void queue(void) {
     int gate[2];
@@ -146,6 +225,14 @@ int main(int argc, char **argv) {
         {"destroy_by_force", destroy, NULL, NULL, NULL},
         {"close_by_force", close_device, NULL, NULL, NULL},
         {"shutdown_by_force", stop, NULL, NULL, NULL},
+        {"reset_behind_work", reset_behind_work, NULL, NULL, NULL},
+        {"reset_behind_work_in_little", reset_behind_work_in_little, NULL, NULL,
+         NULL},
+        {"destroy_behind_work", destroy_behind_work, NULL, NULL, NULL},
+        {"frees_behind_work", frees_behind_work, NULL, NULL, NULL},
+        {"frees_behind_work_in_little", frees_behind_work_in_little, NULL, NULL,
+         NULL},
+        {"batches_behind_work", batches_behind_work, NULL, NULL, NULL},
         {"a_full_queue", queue, NULL, NULL, NULL},
     };
     return alone_main(argc, argv, checks, sizeof checks / sizeof *checks);

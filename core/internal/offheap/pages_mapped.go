@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ferrum_mem/core/device"
 )
 
 // Pages says that large tables have pages of their own in this build.
@@ -21,6 +23,17 @@ func roundToPages(bytes int) int { return (bytes + pageBytes - 1) &^ (pageBytes 
 
 func mapPages(bytes int) (unsafe.Pointer, error) {
 	return unix.MmapPtr(-1, 0, nil, uintptr(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+}
+
+// Probe fails where the system would not give a table so many bytes now:
+// CodeResourceExhausted. Nothing is kept.
+func Probe(bytes int) error {
+	base, err := mapPages(bytes)
+	if err != nil {
+		return device.Errorf(device.CodeResourceExhausted, opGrow, "the system gives no %d bytes more: %w", bytes, err)
+	}
+	unmap(base, bytes)
+	return nil
 }
 
 // mapHuge is mapPages from a multiple of a huge page on, for a length of at least

@@ -1,0 +1,155 @@
+package pool
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/internal/offheap"
+)
+
+// leaves are all that puts many blocks in flight behind one piece of work.
+var leaves = map[string]func(t *testing.T, w *crowd){
+	"reset": func(t *testing.T, w *crowd) { require.NoError(t, w.p.Reset(w.s)) },
+	"batch": func(t *testing.T, w *crowd) { require.NoError(t, w.p.FreeBatch(w.addrs, w.s)) },
+	"frees": func(t *testing.T, w *crowd) {
+		for _, addr := range w.addrs {
+			require.NoError(t, w.p.Free(addr, w.s))
+		}
+	},
+}
+
+// holdCrowd is a crowd without caches, and a stream at work.
+func holdCrowd(t *testing.T, blocks int) (*crowd, *devicetest.Stream) {
+	t.Helper()
+	w := &crowd{b: newBench(devicetest.Config{}, engine.Options{})}
+	w.p = w.b.pool(t, nil)
+	for range blocks {
+		w.addrs = append(w.addrs, mustAlloc(t, w.p, 300).Addr)
+	}
+	s := newStream(t, w.b)
+	busy(t, s)
+	w.s = s
+	return w, s
+}
+
+// TestBlocksInFlightAreNotOnTheHeap compares what is live on the Go heap for n blocks in
+// flight and for 4n, behind few events.
+func TestBlocksInFlightAreNotOnTheHeap(t *testing.T) {
+	if !offheap.Pages {
+		t.Skip("tables are on the Go heap")
+	}
+	const few = 3 * maxFences
+	for name, leave := range leaves {
+		t.Run(name, func(t *testing.T) {
+			var grown [2]int64
+			for i, blocks := range []int{few, 4 * few} {
+				w, s := holdCrowd(t, blocks)
+				before, open := heapBytes(), offheap.Mapped()
+				leave(t, w)
+				grown[i] = int64(heapBytes()) - int64(before)
+				require.Equal(t, blocks, w.p.flights.count)
+				require.LessOrEqual(t, w.b.dev.OpenEvents(), maxFences)
+				require.LessOrEqual(t, len(w.p.flights.fences), maxFences)
+				if name != "frees" {
+					require.LessOrEqual(t, w.b.dev.OpenEvents(), 2, "a mark for each stream")
+				}
+				require.Greater(t, offheap.Mapped(), open)
+				s.Release()
+				w.p.Land()
+				require.Zero(t, w.p.Statistics().Active.Current)
+				require.Zero(t, w.b.dev.OpenEvents())
+				require.NoError(t, s.Close())
+				quiet(t, w.b, w.p)
+			}
+			if name != "frees" {
+				// The test device itself keeps every event that waits in a queue.
+				require.Less(t, grown[1]-grown[0], int64(3*few*8), "%d bytes, then %d", grown[0], grown[1])
+			}
+		})
+	}
+}
+
+// TestNoMemoryForBlocksInFlight has each free fail alone where it cannot be noted, and
+// nothing change; when the work is done it is served.
+func TestNoMemoryForBlocksInFlight(t *testing.T) {
+	if !offheap.Pages {
+		t.Skip("tables are on the Go heap")
+	}
+	const blocks = 4000
+	kinds := map[string]func(w *crowd) error{
+		"free":  func(w *crowd) error { return w.p.Free(w.addrs[0], w.s) },
+		"batch": func(w *crowd) error { return w.p.FreeBatch(w.addrs[1:blocks-10], w.s) },
+		"after": func(w *crowd) error {
+			event, err := w.s.RecordEvent()
+			if err != nil {
+				return err
+			}
+			if err = w.p.FreeAfter(w.addrs[blocks-1], []device.Event{event}); err != nil {
+				_ = event.Close()
+			}
+			return err
+		},
+		"reset": func(w *crowd) error { return w.p.Reset(w.s) },
+	}
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			w, s := holdCrowd(t, blocks)
+			// Until the tables that are there are full.
+			limit := offheap.SetLimit(offheap.Mapped())
+			defer offheap.SetLimit(limit)
+			var extra []device.Addr
+			for range blocks {
+				addr, err := w.p.AllocAddr(&Request{SizeBytes: 300})
+				if err != nil {
+					break
+				}
+				if err := w.p.Free(addr, s); err != nil {
+					require.ErrorIs(t, err, device.CodeResourceExhausted)
+					extra = append(extra, addr)
+					break
+				}
+			}
+			require.NotEmpty(t, extra, "the tables are full")
+			before, events := w.p.Statistics(), w.b.dev.OpenEvents()
+			err := kind(w)
+			require.ErrorIs(t, err, device.CodeResourceExhausted)
+			require.ErrorContains(t, err, "behind queued work")
+			require.Equal(t, before, w.p.Statistics())
+			require.Equal(t, events, w.b.dev.OpenEvents())
+			w.b.check(t, w.p)
+			s.Release()
+			require.NoError(t, kind(w))
+			require.NoError(t, w.p.Reset(nil))
+			w.p.Land()
+			require.NoError(t, s.Close())
+			quiet(t, w.b, w.p)
+		})
+	}
+}
+
+// TestBlocksThatHavePassedComeInSlices counts what an ordinary call takes in while others
+// wait, and has a search take in all.
+func TestBlocksThatHavePassedComeInSlices(t *testing.T) {
+	const blocks = 10 * landBlocks
+	w, s := holdCrowd(t, blocks)
+	require.NoError(t, w.p.FreeBatch(w.addrs, s))
+	s.Release()
+	left := w.p.flights.count
+	require.Equal(t, blocks, left)
+	for calls := 1; left > 0; calls++ {
+		addr := mustAlloc(t, w.p, 5000).Addr
+		require.LessOrEqual(t, left-w.p.flights.count, landBlocks)
+		require.Less(t, w.p.flights.count, left)
+		require.LessOrEqual(t, calls, blocks/landBlocks)
+		left = w.p.flights.count
+		require.NoError(t, w.p.Free(addr, nil))
+		left = w.p.flights.count
+	}
+	require.Zero(t, w.b.dev.OpenEvents())
+	require.NoError(t, s.Close())
+	quiet(t, w.b, w.p)
+}

@@ -1,0 +1,80 @@
+package pool
+
+import (
+	"math"
+	"unsafe"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/offheap"
+)
+
+// numbered is a table outside of the Go heap whose items are known by number, and whose
+// places are used again.
+type numbered[T any] struct {
+	items       []T
+	spares      []int32
+	memory      offheap.Table[T]
+	spareMemory offheap.Table[int32]
+}
+
+// reserve has room for so many items more: CodeResourceExhausted.
+func (n *numbered[T]) reserve(count int) error {
+	want := len(n.items) - len(n.spares) + count
+	if want <= cap(n.items) && want <= cap(n.spares) {
+		return nil
+	}
+	if want > math.MaxInt32 {
+		return device.Errorf(device.CodeResourceExhausted, "pool.reserve", "%d items are more than a table has numbers", want)
+	}
+	if err := n.leaveSome(want); err != nil {
+		return err
+	}
+	if err := n.memory.Grow(&n.items, want); err != nil {
+		return err
+	}
+	// Every place may come to be a spare one.
+	return n.spareMemory.Grow(&n.spares, want)
+}
+
+const (
+	// smallTable is how long a table may grow without a look at what it leaves.
+	smallTable = 1 << 20
+	// leftBytes is what the tables leave to the process: the Go heap, whose end is the
+	// end of the process, grows by 64 MiB of addresses.
+	leftBytes = 80 << 20
+)
+
+// leaveSome fails where a table of so many items would not leave enough.
+func (n *numbered[T]) leaveSome(want int) error {
+	var empty T
+	had := n.memory.Bytes()
+	bytes := max(want*int(unsafe.Sizeof(empty)), had+had/8)
+	if bytes <= smallTable {
+		return nil
+	}
+	return offheap.Probe(bytes - had + leftBytes)
+}
+
+// take gives a place that is not in use, with anything in it. There is room.
+func (n *numbered[T]) take() int32 {
+	if last := len(n.spares) - 1; last >= 0 {
+		at := n.spares[last]
+		n.spares = n.spares[:last]
+		return at
+	}
+	n.items = n.items[:len(n.items)+1]
+	return int32(len(n.items) - 1)
+}
+
+// put ends the use of a place.
+func (n *numbered[T]) put(at int32) {
+	var empty T
+	n.items[at] = empty
+	n.spares = n.spares[:len(n.spares)+1]
+	n.spares[len(n.spares)-1] = at
+}
+
+func (n *numbered[T]) free() {
+	n.memory.Free(&n.items)
+	n.spareMemory.Free(&n.spares)
+}

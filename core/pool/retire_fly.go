@@ -1,0 +1,130 @@
+package pool
+
+import (
+	"slices"
+
+	"ferrum_mem/core/device"
+)
+
+// unmarked adds to j.missing the streams that the blocks are of, and those that
+// RecordStream named for them, that have no mark yet.
+func (p *Pool) unmarked(j *leave, found []located) {
+	if p.allOfStream(j) {
+		return
+	}
+	miss := func(stream device.Stream) {
+		if stream != j.stream && !slices.Contains(j.streams, stream) && !slices.Contains(j.missing, stream) {
+			j.missing = append(j.missing, stream)
+		}
+	}
+	for _, l := range found {
+		if of := p.streamFor(j, l); of != nil {
+			miss(of)
+		}
+		if !l.info().recorded() {
+			continue
+		}
+		for _, stream := range p.streams[l.addr()] {
+			miss(stream)
+		}
+	}
+}
+
+// allOfStream says that no block of the pool waits for a stream but that of the free.
+func (p *Pool) allOfStream(j *leave) bool {
+	return len(p.streams) == 0 && p.blockStreams.live == 0 && (j.stream == nil || j.stream == p.defaultStream)
+}
+
+// linksOf is how many fences the blocks wait for together, at most.
+func (p *Pool) linksOf(j *leave, found []located) int {
+	links := (len(j.events) + 1) * len(found)
+	if p.allOfStream(j) {
+		return links
+	}
+	for _, l := range found {
+		if p.streamFor(j, l) != nil {
+			links++
+		}
+		if l.info().recorded() {
+			links += len(p.streams[l.addr()])
+		}
+	}
+	return links
+}
+
+// roomFor has room for the blocks of a free, so that it cannot fail any more:
+// CodeResourceExhausted.
+func (p *Pool) roomFor(j *leave, blocks, links int) error {
+	if !j.waits() {
+		return nil
+	}
+	if err := p.flights.reserve(blocks, links); err != nil {
+		return p.noRoomInFlight(opFree, blocks, err)
+	}
+	return nil
+}
+
+// waits says that blocks of a free may have to wait for something.
+func (j *leave) waits() bool {
+	return len(j.events) > 0 || slices.ContainsFunc(j.marks, func(e device.Event) bool { return e != nil })
+}
+
+func (p *Pool) noRoomInFlight(op string, blocks int, err error) error {
+	return device.Errorf(device.CodeResourceExhausted, op,
+		"there is no memory to note %d blocks more behind queued work: free them when that is done: %w", blocks, err).On(p.engine.ID())
+}
+
+// fly puts blocks that are leaving in flight behind the marks that they need.
+func (p *Pool) fly(j *leave, found []located) {
+	p.placeMarks(j)
+	for _, l := range found {
+		behind := append(p.scratch.behind[:0], j.own...)
+		named, of := p.streams[l.addr()], p.streamFor(j, l)
+		for i, fence := range j.fences {
+			if fence.at != none && (j.streams[i] == j.stream || j.streams[i] == of || slices.Contains(named, j.streams[i])) {
+				behind = append(behind, fence.at)
+			}
+		}
+		p.scratch.behind = behind
+		l.setInfo(makeInfo(blockInFlight, 0, 0))
+		if len(behind) == 0 {
+			p.landed(l)
+			continue
+		}
+		p.flights.add(l, behind)
+	}
+	p.forgetStreams(found)
+}
+
+// placeMarks puts the marks and the events of a free on fences. A fence that a slice
+// before made is used again while blocks wait for it.
+func (p *Pool) placeMarks(j *leave) {
+	f := &p.flights
+	for i := len(j.own); i < len(j.events); i++ {
+		j.own = append(j.own, f.fenceOn(nil, j.events[i]))
+	}
+	for i, event := range j.marks {
+		if i == len(j.fences) {
+			j.fences = append(j.fences, fencedMark{at: none})
+		}
+		was := &j.fences[i]
+		if event == nil || was.at != none && f.fences[was.at].order == was.order && !f.fences[was.at].done {
+			continue
+		}
+		was.at = f.fenceOn(j.streams[i], j.lend(i))
+		was.order = f.fences[was.at].order
+	}
+}
+
+// dropUnused lets go of the fences of a free that no block needs.
+func (p *Pool) dropUnused(j *leave) {
+	f := &p.flights
+	for _, was := range j.fences {
+		if was.at == none {
+			continue
+		}
+		if fence := &f.fences[was.at]; fence.order == was.order && !fence.done && fence.count == 0 {
+			f.letGo(was.at)
+		}
+	}
+}
