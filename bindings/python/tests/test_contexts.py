@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import ctypes
 import gc
+import signal
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -334,10 +335,15 @@ def test_a_warning_that_is_an_error_does_not_hide_the_exception(
 def test_an_interrupt_in_a_real_wait_is_not_hidden(home: Home) -> None:
     """Ctrl-C in a wait inside of contexts that cannot end."""
     raise_in = ctypes.pythonapi.PyErr_SetInterrupt
-    with pytest.raises(KeyboardInterrupt) as caught, fm.Stream(home.device) as stream:
-        hold(home, stream)
-        raise_in()
-        stream.synchronize()
+    # What a shell starts in the background ignores the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught, fm.Stream(home.device) as stream:
+            hold(home, stream)
+            raise_in()
+            stream.synchronize()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert len(notes(caught.value)) == 1
     home.gate.open()
     stream.synchronize()
