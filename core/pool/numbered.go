@@ -2,7 +2,6 @@ package pool
 
 import (
 	"math"
-	"unsafe"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/internal/offheap"
@@ -26,7 +25,7 @@ func (n *numbered[T]) reserve(count int) error {
 	if want > math.MaxInt32 {
 		return device.Errorf(device.CodeResourceExhausted, "pool.reserve", "%d items are more than a table has numbers", want)
 	}
-	if err := n.leaveSome(want); err != nil {
+	if err := n.memory.Leaves(want, leftBytes); err != nil {
 		return err
 	}
 	if err := n.memory.Grow(&n.items, want); err != nil {
@@ -36,24 +35,9 @@ func (n *numbered[T]) reserve(count int) error {
 	return n.spareMemory.Grow(&n.spares, want)
 }
 
-const (
-	// smallTable is how long a table may grow without a look at what it leaves.
-	smallTable = 1 << 20
-	// leftBytes is what the tables leave to the process: the Go heap, whose end is the
-	// end of the process, grows by 64 MiB of addresses.
-	leftBytes = 80 << 20
-)
-
-// leaveSome fails where a table of so many items would not leave enough.
-func (n *numbered[T]) leaveSome(want int) error {
-	var empty T
-	had := n.memory.Bytes()
-	bytes := max(want*int(unsafe.Sizeof(empty)), had+had/8)
-	if bytes <= smallTable {
-		return nil
-	}
-	return offheap.Probe(bytes - had + leftBytes)
-}
+// leftBytes is what the tables leave to the process: the Go heap, whose end is the end
+// of the process, grows by 64 MiB of addresses.
+const leftBytes = 80 << 20
 
 // take gives a place that is not in use, with anything in it. There is room.
 func (n *numbered[T]) take() int32 {

@@ -15,8 +15,8 @@ func mapped(int) bool { return false }
 
 func roundToPages(bytes int) int { return bytes }
 
-// Probe knows nothing in this build.
-func Probe(int) error { return nil }
+// probe knows nothing in this build.
+func probe(int) error { return nil }
 
 func remap(unsafe.Pointer, int, int) (unsafe.Pointer, error) {
 	panic("offheap: tables are on the Go heap in this build")

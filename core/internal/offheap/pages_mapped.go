@@ -25,9 +25,9 @@ func mapPages(bytes int) (unsafe.Pointer, error) {
 	return unix.MmapPtr(-1, 0, nil, uintptr(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 }
 
-// Probe fails where the system would not give a table so many bytes now:
+// probe fails where the system would not give a table so many bytes now:
 // CodeResourceExhausted. Nothing is kept.
-func Probe(bytes int) error {
+func probe(bytes int) error {
 	base, err := mapPages(bytes)
 	if err != nil {
 		return device.Errorf(device.CodeResourceExhausted, opGrow, "the system gives no %d bytes more: %w", bytes, err)

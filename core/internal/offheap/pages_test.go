@@ -55,3 +55,14 @@ func TestOldSlicesFault(t *testing.T) {
 	table.Free(&items)
 	require.Panics(t, func() { second[3]++ })
 }
+
+// A table is told beforehand that too little would be left, and nothing is kept.
+func TestLeaves(t *testing.T) {
+	var table Table[uint64]
+	before := Mapped()
+	require.NoError(t, table.Leaves(10, 1<<60), "small tables are not looked at")
+	require.NoError(t, table.Leaves(1<<20, 1<<20))
+	require.ErrorIs(t, table.Leaves(1<<20, 1<<60), device.CodeResourceExhausted)
+	require.ErrorIs(t, table.Leaves(1<<62, 0), device.CodeResourceExhausted)
+	require.Equal(t, before, Mapped())
+}

@@ -62,6 +62,21 @@ func (t *Table[T]) Grow(items *[]T, want int) error {
 	return nil
 }
 
+// freelyBytes is how long a table may grow without a look at what it leaves.
+const freelyBytes = 1 << 20
+
+// Leaves fails where the system would not give the process so many bytes more after the
+// table has grown to want items: CodeResourceExhausted. A table of up to 1 MiB is not
+// looked at.
+func (t *Table[T]) Leaves(want, bytes int) error {
+	had, size := t.Bytes(), int(unsafe.Sizeof(*t.base))
+	wanted := max(min(want, maxBytes/size)*size, nextBytes(had))
+	if wanted <= freelyBytes {
+		return nil
+	}
+	return probe(wanted - had + bytes)
+}
+
 // extend gives the table pages of so many bytes in all.
 func (t *Table[T]) extend(bytes int) (*T, error) {
 	if err := admit(bytes - t.bytes); err != nil {
