@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "driver.h"
@@ -22,6 +23,22 @@ CUstream make_stream() {
     CUstream stream = nullptr;
     CUDA_OK(CU(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
     return stream;
+}
+
+// What a call writes to stderr, which the parts take for a failure.
+template <typename Call> std::string said_by(Call call) {
+    char text[512] = {};
+    FILE *file = std::tmpfile();
+    int before = dup(STDERR_FILENO);
+    CHECK(file != nullptr && before >= 0);
+    dup2(fileno(file), STDERR_FILENO);
+    call();
+    dup2(before, STDERR_FILENO);
+    close(before);
+    std::rewind(file);
+    size_t length = std::fread(text, 1, sizeof text - 1, file);
+    std::fclose(file);
+    return std::string(text, length);
 }
 
 ferrum_pool pool() {
@@ -628,7 +645,9 @@ void what_no_graph_can_have_is_thrown() {
         thrown = true;
     }
     CHECK(thrown);
-    ferrum_torch_free(a, part, ordinal, one);
+    CHECK(said_by([&] {
+              ferrum_torch_free(a, part, ordinal, one);
+          }).find("was not freed: unknown") != std::string::npos);
     ferrum_torch_end_graph(ordinal, {0, 11});
     ferrum_torch_release_graphs(ordinal, {0, 11});
     ferrum_torch_free(a, part, ordinal, one);

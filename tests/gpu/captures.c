@@ -298,5 +298,7 @@ int main(void) {
     check_run("reports beside a capture", beside_reports);
     OK(ferrum_device_close(device, 0));
     OK(ferrum_shutdown(0));
+    CUDA_OK(CU(cuCtxSetCurrent)(NULL));
+    CUDA_OK(CU(cuDevicePrimaryCtxRelease)(device_ordinal()));
     return check_end();
 }

@@ -12,7 +12,7 @@ const PAGE: u64 = 1 << 16;
 
 /// An end that has to fail in that way, and what it was called on.
 fn refused<T>(ended: Result<(), Box<(T, Error)>>, kind: ErrorKind) -> T {
-    let (object, error) = *ended.err().expect("it ended");
+    let (object, error) = *ended.expect_err("it ended");
     assert_eq!(error.kind, kind, "{error}");
     object
 }
