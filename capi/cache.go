@@ -1,6 +1,8 @@
 package main
 
 /*
+#cgo noescape fm_cache_adopt
+#cgo nocallback fm_cache_adopt
 #cgo noescape fm_cache_count_own
 #cgo noescape fm_cache_find_many
 #cgo nocallback fm_cache_find_many

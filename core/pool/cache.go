@@ -128,8 +128,9 @@ func (p *Pool) takeOverFrom(first device.Addr, addrs []device.Addr) error {
 	if err != nil || len(addrs) == 1 {
 		return err
 	}
+	room := make([]CachedBlock, 0, min(takeOverMost, len(addrs)))
 	for some := range slices.Chunk(addrs, takeOverMost) {
-		p.takeOverSome(some)
+		p.takeOverSome(some, room)
 	}
 	return nil
 }
@@ -137,14 +138,14 @@ func (p *Pool) takeOverFrom(first device.Addr, addrs []device.Addr) error {
 // takeOverMost bounds the blocks for which the books stand still at a time.
 const takeOverMost = 1024
 
-// takeOverSome takes over what is on lease, as far as it is live.
-func (p *Pool) takeOverSome(addrs []device.Addr) {
+// takeOverSome takes over what is on lease, as far as it is live; there is room for all.
+func (p *Pool) takeOverSome(addrs []device.Addr, room []CachedBlock) {
 	cache := p.freeze()
 	defer p.thaw()
 	if cache == nil {
 		return
 	}
-	var taken []CachedBlock
+	taken := room[:0]
 	for _, addr := range addrs {
 		if block, ok := cache.Adopt(addr); ok {
 			taken = append(taken, block)

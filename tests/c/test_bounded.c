@@ -177,7 +177,7 @@ static void frees_behind_work_in_little(void) { frees_behind(LEFT_BYTES / 6); }
 
 static void batches_behind_work(void) {
     int gate[2];
-    ferrum_stream stream = hold(gate, LEFT_BYTES / 2);
+    ferrum_stream stream = hold(gate, LEFT_BYTES);
     uint64_t left = BLOCKS, step = FERRUM_BATCH_MAX;
     for (uint64_t i = 0; i < BLOCKS; i += step) {
         uint64_t count = BLOCKS - i < step ? BLOCKS - i : step;
