@@ -145,7 +145,6 @@ func TestBlocksThatHavePassedComeInSlices(t *testing.T) {
 		require.LessOrEqual(t, left-w.p.flights.count, landBlocks)
 		require.Less(t, w.p.flights.count, left)
 		require.LessOrEqual(t, calls, blocks/landBlocks)
-		left = w.p.flights.count
 		require.NoError(t, w.p.Free(addr, nil))
 		left = w.p.flights.count
 	}
