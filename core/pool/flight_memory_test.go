@@ -122,6 +122,8 @@ func TestNoMemoryForBlocksInFlight(t *testing.T) {
 			require.Equal(t, events, w.b.dev.OpenEvents())
 			w.b.check(t, w.p)
 			s.Release()
+			// The pool goes on when there is memory again.
+			offheap.SetLimit(limit)
 			require.NoError(t, kind(w))
 			require.NoError(t, w.p.Reset(nil))
 			w.p.Land()
