@@ -1273,7 +1273,9 @@ FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
  * is no reason to fail. Does not wait.
  *
  * @param stream  optional: a further stream that used the block.
- * @return FERRUM_ERROR_DOUBLE_FREE for an address that is free in this pool;
+ * @return FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no memory to note the block
+ *         behind queued work: it is as live as before, and can be freed when that is
+ *         done; FERRUM_ERROR_DOUBLE_FREE for an address that is free in this pool;
  *         FERRUM_ERROR_INVALID_ADDRESS for one inside a block or outside the
  *         pool. With FERRUM_DEBUG_RED_ZONES, FERRUM_ERROR_CORRUPTED when bytes
  *         beside the block were overwritten; the block is free all the same.

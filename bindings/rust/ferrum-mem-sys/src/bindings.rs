@@ -4655,7 +4655,9 @@ extern "C" {
     ///
     /// - `stream`: optional: a further stream that used the block.
     ///
-    /// Returns FERRUM_ERROR_DOUBLE_FREE for an address that is free in this pool;
+    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED when there is no memory to note the block
+    /// behind queued work: it is as live as before, and can be freed when that is
+    /// done; FERRUM_ERROR_DOUBLE_FREE for an address that is free in this pool;
     /// FERRUM_ERROR_INVALID_ADDRESS for one inside a block or outside the
     /// pool. With FERRUM_DEBUG_RED_ZONES, FERRUM_ERROR_CORRUPTED when bytes
     /// beside the block were overwritten; the block is free all the same.
