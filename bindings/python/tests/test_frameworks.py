@@ -67,6 +67,7 @@ with fm.Device("cuda:1") as device:
     assert device.owner_of(memory).size_bytes == 8 << 20
     made.free(memory, 8 << 20, 1, None)
     assert device.statistics().requested.current == 0
+    device.synchronize()
     reset = ctypes.CFUNCTYPE(None)(made.hooks.given["set_reset_fn"])
     reset()
 assert frameworks.trim(1) == 0
@@ -96,6 +97,7 @@ memory = malloc(1000)
 malloc.__self__.do_free(0, memory, 0)
 with fm.Device("cuda:0") as device:
     assert device.statistics().requested.current == 0
+    device.synchronize()
 assert frameworks.trim() > 0
 """
 )
