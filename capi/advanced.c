@@ -3,8 +3,8 @@
 #include "guard.h"
 #include "guest.h"
 
-ferrum_status ferrum_map(const ferrum_map_request *request,
-                         ferrum_mapping *mapping_out) {
+ferrum_status ferrum_memory_map(const ferrum_map_request *request,
+                                ferrum_mapping *mapping_out) {
     FM_ENTER();
     FM_REQUIRE(mapping_out);
     FM_STRUCT_OUT(mapping_out);
@@ -13,19 +13,20 @@ ferrum_status ferrum_map(const ferrum_map_request *request,
     FM_STRUCT_IN(request, asked);
     FM_NOT_IN_HOST_FUNCTION();
     ferrum_mapping full = FERRUM_MAPPING_INIT;
-    FM_RETURN_STRUCT(fmgo_map(&asked, &full), mapping_out, full);
+    FM_RETURN_STRUCT(fmgo_memory_map(&asked, &full), mapping_out, full);
 }
 
-ferrum_status ferrum_unmap(ferrum_memory memory, uint64_t mapping_id) {
+ferrum_status ferrum_memory_unmap(ferrum_memory memory, uint64_t mapping_id) {
     FM_ENTER();
     FM_NOT_IN_HOST_FUNCTION();
-    FM_RETURN(fmgo_unmap(memory.id, mapping_id));
+    FM_RETURN(fmgo_memory_unmap(memory.id, mapping_id));
 }
 
-ferrum_status ferrum_create_mapping(ferrum_manager first, ferrum_manager second,
-                                    const ferrum_link_request *request,
-                                    ferrum_memory *first_out,
-                                    ferrum_memory *second_out) {
+ferrum_status ferrum_manager_create_mapping(ferrum_manager first,
+                                            ferrum_manager second,
+                                            const ferrum_link_request *request,
+                                            ferrum_memory *first_out,
+                                            ferrum_memory *second_out) {
     FM_ENTER();
     FM_REQUIRE(first_out);
     first_out->id = 0;
@@ -34,50 +35,52 @@ ferrum_status ferrum_create_mapping(ferrum_manager first, ferrum_manager second,
     FM_REQUIRE(request);
     ferrum_link_request full = FERRUM_LINK_REQUEST_INIT;
     FM_STRUCT_IN(request, full);
-    FM_RETURN(fmgo_create_mapping(first.id, second.id, &full, &first_out->id,
-                                  &second_out->id));
+    FM_RETURN(fmgo_manager_create_mapping(first.id, second.id, &full,
+                                          &first_out->id, &second_out->id));
 }
 
-ferrum_status ferrum_prefetch(ferrum_memory memory, ferrum_device target,
-                              ferrum_stream stream) {
+ferrum_status ferrum_memory_prefetch(ferrum_memory memory, ferrum_device target,
+                                     ferrum_stream stream) {
     FM_ENTER();
-    FM_RETURN(fmgo_prefetch(memory.id, target.id, stream.id));
+    FM_RETURN(fmgo_memory_prefetch(memory.id, target.id, stream.id));
 }
 
-ferrum_status ferrum_set_usage_hint(ferrum_memory memory,
-                                    ferrum_usage_hint hint) {
+ferrum_status ferrum_memory_set_usage_hint(ferrum_memory memory,
+                                           ferrum_usage_hint hint) {
     FM_ENTER();
-    FM_RETURN(fmgo_set_usage_hint(memory.id, hint));
+    FM_RETURN(fmgo_memory_set_usage_hint(memory.id, hint));
 }
 
-ferrum_status ferrum_get_usage_hints(ferrum_memory memory,
-                                     ferrum_usage_hints *hints_out) {
+ferrum_status ferrum_memory_get_usage_hints(ferrum_memory memory,
+                                            ferrum_usage_hints *hints_out) {
     FM_ENTER();
     FM_REQUIRE(hints_out);
     FM_STRUCT_OUT(hints_out);
     ferrum_usage_hints full = FERRUM_USAGE_HINTS_INIT;
-    FM_RETURN_STRUCT(fmgo_get_usage_hints(memory.id, &full), hints_out, full);
+    FM_RETURN_STRUCT(fmgo_memory_get_usage_hints(memory.id, &full), hints_out,
+                     full);
 }
 
-ferrum_status ferrum_get_access_stats(ferrum_memory memory,
-                                      ferrum_access_stats *stats_out) {
+ferrum_status ferrum_memory_get_access_stats(ferrum_memory memory,
+                                             ferrum_access_stats *stats_out) {
     FM_ENTER();
     FM_REQUIRE(stats_out);
     FM_STRUCT_OUT(stats_out);
     ferrum_access_stats full = FERRUM_ACCESS_STATS_INIT;
-    FM_RETURN_STRUCT(fmgo_get_access_stats(memory.id, &full), stats_out, full);
+    FM_RETURN_STRUCT(fmgo_memory_get_access_stats(memory.id, &full), stats_out,
+                     full);
 }
 
-ferrum_status ferrum_adopt_memory(ferrum_manager manager,
-                                  const ferrum_adoption *adoption,
-                                  ferrum_memory *memory_out) {
+ferrum_status ferrum_manager_adopt(ferrum_manager manager,
+                                   const ferrum_adoption *adoption,
+                                   ferrum_memory *memory_out) {
     FM_ENTER();
     FM_REQUIRE(memory_out);
     memory_out->id = 0;
     FM_REQUIRE(adoption);
     ferrum_adoption full = FERRUM_ADOPTION_INIT;
     FM_STRUCT_IN(adoption, full);
-    FM_RETURN(fmgo_adopt_memory(manager.id, &full, &memory_out->id));
+    FM_RETURN(fmgo_manager_adopt(manager.id, &full, &memory_out->id));
 }
 
 ferrum_status ferrum_stream_adopt(ferrum_device device,

@@ -2,13 +2,14 @@
 #include "_cgo_export.h"
 #include "guard.h"
 
-ferrum_status ferrum_memory_get_info(ferrum_device device,
-                                     ferrum_memory_info *info_out) {
+ferrum_status ferrum_device_get_memory_info(ferrum_device device,
+                                            ferrum_memory_info *info_out) {
     FM_ENTER();
     FM_REQUIRE(info_out);
     FM_STRUCT_OUT(info_out);
     ferrum_memory_info full = FERRUM_MEMORY_INFO_INIT;
-    FM_RETURN_STRUCT(fmgo_memory_get_info(device.id, &full), info_out, full);
+    FM_RETURN_STRUCT(fmgo_device_get_memory_info(device.id, &full), info_out,
+                     full);
 }
 
 ferrum_status ferrum_device_get_statistics(ferrum_device device,

@@ -2,23 +2,22 @@
 #include "_cgo_export.h"
 #include "guard.h"
 
-ferrum_status
-ferrum_pressure_callback_add(ferrum_device device, ferrum_pressure_fn callback,
-                             void *user_data,
-                             ferrum_registration *registration_out) {
+ferrum_status ferrum_device_pressure_callback_add(
+    ferrum_device device, ferrum_pressure_fn callback, void *user_data,
+    ferrum_registration *registration_out) {
     FM_ENTER();
     FM_REQUIRE(registration_out);
     registration_out->id = 0;
     FM_REQUIRE(callback);
-    FM_RETURN(fmgo_pressure_callback_add(
+    FM_RETURN(fmgo_device_pressure_callback_add(
         device.id, callback, (uintptr_t)user_data, &registration_out->id));
 }
 
 ferrum_status
-ferrum_reclaim_callback_add(ferrum_device device,
-                            const ferrum_reclaim_config *config,
-                            ferrum_reclaim_fn callback, void *user_data,
-                            ferrum_registration *registration_out) {
+ferrum_device_reclaim_callback_add(ferrum_device device,
+                                   const ferrum_reclaim_config *config,
+                                   ferrum_reclaim_fn callback, void *user_data,
+                                   ferrum_registration *registration_out) {
     FM_ENTER();
     FM_REQUIRE(registration_out);
     registration_out->id = 0;
@@ -26,9 +25,9 @@ ferrum_reclaim_callback_add(ferrum_device device,
     ferrum_reclaim_config full = FERRUM_RECLAIM_CONFIG_INIT;
     if (config != NULL)
         FM_STRUCT_IN(config, full);
-    FM_RETURN(fmgo_reclaim_callback_add(device.id, &full, callback,
-                                        (uintptr_t)user_data,
-                                        &registration_out->id));
+    FM_RETURN(fmgo_device_reclaim_callback_add(device.id, &full, callback,
+                                               (uintptr_t)user_data,
+                                               &registration_out->id));
 }
 
 ferrum_status ferrum_registration_remove(ferrum_registration registration) {

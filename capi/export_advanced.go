@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/manager"
 )
 
-//export fmgo_map
-func fmgo_map(request *C.ferrum_map_request, out *C.ferrum_mapping) (status C.int32_t) {
+//export fmgo_memory_map
+func fmgo_memory_map(request *C.ferrum_map_request, out *C.ferrum_mapping) (status C.int32_t) {
 	defer guard(&status)
 	made, err := lib.Map(manager.MapRequest{
 		Memory:      manager.MemoryHandle(request.memory.id),
@@ -34,14 +34,14 @@ func fmgo_map(request *C.ferrum_map_request, out *C.ferrum_mapping) (status C.in
 	return 0
 }
 
-//export fmgo_unmap
-func fmgo_unmap(memory, mapping C.uint64_t) (status C.int32_t) {
+//export fmgo_memory_unmap
+func fmgo_memory_unmap(memory, mapping C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.Unmap(uint64(memory), uint64(mapping)))
 }
 
-//export fmgo_create_mapping
-func fmgo_create_mapping(first, second C.uint64_t, request *C.ferrum_link_request, firstOut, secondOut *C.uint64_t) (status C.int32_t) {
+//export fmgo_manager_create_mapping
+func fmgo_manager_create_mapping(first, second C.uint64_t, request *C.ferrum_link_request, firstOut, secondOut *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	tag, err := textOf("request->tag", request.tag)
 	if err != nil {
@@ -61,20 +61,20 @@ func fmgo_create_mapping(first, second C.uint64_t, request *C.ferrum_link_reques
 	return 0
 }
 
-//export fmgo_prefetch
-func fmgo_prefetch(memory, target, stream C.uint64_t) (status C.int32_t) {
+//export fmgo_memory_prefetch
+func fmgo_memory_prefetch(memory, target, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.Prefetch(uint64(memory), uint64(target), uint64(stream)))
 }
 
-//export fmgo_set_usage_hint
-func fmgo_set_usage_hint(memory C.uint64_t, hint C.int32_t) (status C.int32_t) {
+//export fmgo_memory_set_usage_hint
+func fmgo_memory_set_usage_hint(memory C.uint64_t, hint C.int32_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.SetUsageHint(uint64(memory), manager.UsageHint(hint)))
 }
 
-//export fmgo_get_usage_hints
-func fmgo_get_usage_hints(memory C.uint64_t, out *C.ferrum_usage_hints) (status C.int32_t) {
+//export fmgo_memory_get_usage_hints
+func fmgo_memory_get_usage_hints(memory C.uint64_t, out *C.ferrum_usage_hints) (status C.int32_t) {
 	defer guard(&status)
 	hints, err := lib.UsageHints(uint64(memory))
 	if err != nil {
@@ -86,8 +86,8 @@ func fmgo_get_usage_hints(memory C.uint64_t, out *C.ferrum_usage_hints) (status 
 	return 0
 }
 
-//export fmgo_get_access_stats
-func fmgo_get_access_stats(memory C.uint64_t, out *C.ferrum_access_stats) (status C.int32_t) {
+//export fmgo_memory_get_access_stats
+func fmgo_memory_get_access_stats(memory C.uint64_t, out *C.ferrum_access_stats) (status C.int32_t) {
 	defer guard(&status)
 	stats, tracked, err := lib.AccessStats(uint64(memory))
 	if err != nil {
@@ -108,8 +108,8 @@ func fmgo_get_access_stats(memory C.uint64_t, out *C.ferrum_access_stats) (statu
 	return 0
 }
 
-//export fmgo_adopt_memory
-func fmgo_adopt_memory(handle C.uint64_t, adoption *C.ferrum_adoption, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_manager_adopt
+func fmgo_manager_adopt(handle C.uint64_t, adoption *C.ferrum_adoption, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	tag, err := textOf("adoption->tag", adoption.tag)
 	if err != nil {

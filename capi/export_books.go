@@ -10,8 +10,8 @@ import (
 	"ferrum_mem/core/track"
 )
 
-//export fmgo_memory_get_info
-func fmgo_memory_get_info(handle C.uint64_t, out *C.ferrum_memory_info) (status C.int32_t) {
+//export fmgo_device_get_memory_info
+func fmgo_device_get_memory_info(handle C.uint64_t, out *C.ferrum_memory_info) (status C.int32_t) {
 	defer guard(&status)
 	info, err := lib.MemoryInfo(uint64(handle))
 	if err != nil {

@@ -19,8 +19,8 @@ var lastToken atomic.Uint64
 
 func newToken() uint64 { return lastToken.Add(1) }
 
-//export fmgo_pressure_callback_add
-func fmgo_pressure_callback_add(dev C.uint64_t, callback C.ferrum_pressure_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_device_pressure_callback_add
+func fmgo_device_pressure_callback_add(dev C.uint64_t, callback C.ferrum_pressure_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	token := newToken()
 	handle, err := lib.PressureCallbackAdd(uint64(dev), token, func(dev uint64, level int32) {
@@ -29,8 +29,8 @@ func fmgo_pressure_callback_add(dev C.uint64_t, callback C.ferrum_pressure_fn, u
 	return give(out, handle, err)
 }
 
-//export fmgo_reclaim_callback_add
-func fmgo_reclaim_callback_add(dev C.uint64_t, config *C.ferrum_reclaim_config, callback C.ferrum_reclaim_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_device_reclaim_callback_add
+func fmgo_device_reclaim_callback_add(dev C.uint64_t, config *C.ferrum_reclaim_config, callback C.ferrum_reclaim_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	token := newToken()
 	deadline, err := deadlineOf(config)

@@ -51,36 +51,36 @@ func fmgo_manager_get_statistics(handle C.uint64_t, out *C.ferrum_statistics) (s
 	return giveStatistics(out, statistics, err)
 }
 
-//export fmgo_allocate
-func fmgo_allocate(handle, sizeBytes C.uint64_t, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_manager_alloc
+func fmgo_manager_alloc(handle, sizeBytes C.uint64_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	memory, err := lib.Allocate(uint64(handle), uint64(sizeBytes))
+	memory, err := lib.Alloc(uint64(handle), uint64(sizeBytes))
 	return give(out, memory, err)
 }
 
-//export fmgo_allocate_aligned
-func fmgo_allocate_aligned(handle, sizeBytes, alignment C.uint64_t, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_manager_alloc_aligned
+func fmgo_manager_alloc_aligned(handle, sizeBytes, alignment C.uint64_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	memory, err := lib.AllocateAligned(uint64(handle), uint64(sizeBytes), uint64(alignment))
+	memory, err := lib.AllocAligned(uint64(handle), uint64(sizeBytes), uint64(alignment))
 	return give(out, memory, err)
 }
 
-//export fmgo_allocate_typed
-func fmgo_allocate_typed(handle C.uint64_t, request *C.ferrum_allocation_request, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_manager_alloc_with
+func fmgo_manager_alloc_with(handle C.uint64_t, request *C.ferrum_allocation_request, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	tag, err := textOf("request->tag", request.tag)
 	if err != nil {
 		return fail(err)
 	}
 	if request.reserved != 0 {
-		return fail(device.Errorf(device.CodeInvalidStruct, "capi.allocate",
+		return fail(device.Errorf(device.CodeInvalidStruct, "capi.alloc",
 			"request->reserved is %d: want 0", request.reserved))
 	}
 	if unknown := request.flags &^ C.FERRUM_ALLOCATE_RELOCATABLE; unknown != 0 {
-		return fail(device.Errorf(device.CodeInvalidArgument, "capi.allocate",
+		return fail(device.Errorf(device.CodeInvalidArgument, "capi.alloc",
 			"request->flags is %#x: %#x is not known", uint32(request.flags), uint32(unknown)))
 	}
-	memory, err := lib.AllocateTyped(uint64(handle), manager.Request{
+	memory, err := lib.AllocTyped(uint64(handle), manager.Request{
 		Type:           manager.MemoryType(request.memory_type),
 		SizeBytes:      uint64(request.size_bytes),
 		AlignmentBytes: uint64(request.alignment_bytes),
@@ -90,14 +90,14 @@ func fmgo_allocate_typed(handle C.uint64_t, request *C.ferrum_allocation_request
 	return give(out, memory, err)
 }
 
-//export fmgo_deallocate
-func fmgo_deallocate(memory C.uint64_t) (status C.int32_t) {
+//export fmgo_memory_free
+func fmgo_memory_free(memory C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.Deallocate(uint64(memory)))
+	return done(lib.Free(uint64(memory)))
 }
 
-//export fmgo_handle_get_info
-func fmgo_handle_get_info(memory C.uint64_t, out *C.ferrum_handle_info) (status C.int32_t) {
+//export fmgo_memory_get_handle_info
+func fmgo_memory_get_handle_info(memory C.uint64_t, out *C.ferrum_handle_info) (status C.int32_t) {
 	defer guard(&status)
 	info, err := lib.HandleInfo(uint64(memory))
 	if err != nil {
@@ -130,21 +130,21 @@ func fmgo_handle_get_info(memory C.uint64_t, out *C.ferrum_handle_info) (status 
 	return 0
 }
 
-//export fmgo_pin
-func fmgo_pin(memory C.uint64_t, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_memory_pin
+func fmgo_memory_pin(memory C.uint64_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	addr, err := lib.Pin(uint64(memory))
 	return give(out, addr, err)
 }
 
-//export fmgo_unpin
-func fmgo_unpin(memory C.uint64_t) (status C.int32_t) {
+//export fmgo_memory_unpin
+func fmgo_memory_unpin(memory C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.Unpin(uint64(memory)))
 }
 
-//export fmgo_copy
-func fmgo_copy(transfer *C.ferrum_transfer) (status C.int32_t) {
+//export fmgo_memory_copy
+func fmgo_memory_copy(transfer *C.ferrum_transfer) (status C.int32_t) {
 	defer guard(&status)
 	t, err := transferOf(transfer)
 	if err != nil {
@@ -153,8 +153,8 @@ func fmgo_copy(transfer *C.ferrum_transfer) (status C.int32_t) {
 	return done(lib.Copy(t))
 }
 
-//export fmgo_copy_async
-func fmgo_copy_async(transfer *C.ferrum_transfer, stream C.uint64_t) (status C.int32_t) {
+//export fmgo_memory_copy_async
+func fmgo_memory_copy_async(transfer *C.ferrum_transfer, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	t, err := transferOf(transfer)
 	if err != nil {
@@ -163,20 +163,20 @@ func fmgo_copy_async(transfer *C.ferrum_transfer, stream C.uint64_t) (status C.i
 	return done(lib.CopyAsync(t, uint64(stream)))
 }
 
-//export fmgo_write
-func fmgo_write(memory, offset C.uint64_t, source C.uintptr_t, size C.uint64_t) (status C.int32_t) {
+//export fmgo_memory_write
+func fmgo_memory_write(memory, offset C.uint64_t, source C.uintptr_t, size C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.Write(uint64(memory), uint64(offset), device.HostAddr(source), uint64(size)))
 }
 
-//export fmgo_read
-func fmgo_read(memory, offset C.uint64_t, destination C.uintptr_t, size C.uint64_t) (status C.int32_t) {
+//export fmgo_memory_read
+func fmgo_memory_read(memory, offset C.uint64_t, destination C.uintptr_t, size C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	return done(lib.Read(uint64(memory), uint64(offset), device.HostAddr(destination), uint64(size)))
 }
 
-//export fmgo_fill_async
-func fmgo_fill_async(fill *C.ferrum_fill, stream C.uint64_t) (status C.int32_t) {
+//export fmgo_memory_fill_async
+func fmgo_memory_fill_async(fill *C.ferrum_fill, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	if fill.reserved != 0 {
 		return fail(device.Errorf(device.CodeInvalidStruct, "capi.fill", "fill->reserved is %d: want 0", fill.reserved))
@@ -193,8 +193,8 @@ func fmgo_fill_async(fill *C.ferrum_fill, stream C.uint64_t) (status C.int32_t) 
 	}, uint64(stream)))
 }
 
-//export fmgo_defragment
-func fmgo_defragment(handle, budget C.uint64_t, out *C.ferrum_defragmentation_stats) (status C.int32_t) {
+//export fmgo_manager_defragment
+func fmgo_manager_defragment(handle, budget C.uint64_t, out *C.ferrum_defragmentation_stats) (status C.int32_t) {
 	defer guard(&status)
 	stats, err := lib.DefragmentWithin(uint64(handle), timeoutOf(budget))
 	if err != nil {

@@ -61,7 +61,7 @@ func fmgo_model_allocate(pool C.uint64_t, model *C.char, request *C.ferrum_model
 	if err != nil {
 		return fail(err)
 	}
-	wanted := library.ModelRequest{AllocateRequest: vmm.AllocateRequest{
+	wanted := library.ModelRequest{AllocRequest: vmm.AllocRequest{
 		OffsetBytes: uint64(request.offset_bytes), SizeBytes: uint64(request.size_bytes),
 		Wait: timeoutOf(request.asleep_wait_ns),
 	}}
@@ -71,7 +71,7 @@ func fmgo_model_allocate(pool C.uint64_t, model *C.char, request *C.ferrum_model
 	if wanted.Placed, err = truth("request->at_offset", request.at_offset); err != nil {
 		return fail(err)
 	}
-	made, err := lib.ModelAllocate(ref, wanted, uint64(request.stream.id))
+	made, err := lib.ModelAlloc(ref, wanted, uint64(request.stream.id))
 	if err != nil {
 		return fail(err)
 	}
@@ -87,7 +87,7 @@ func fmgo_model_deallocate(pool C.uint64_t, model *C.char, offset, size, stream 
 	if err != nil {
 		return fail(err)
 	}
-	return done(lib.ModelDeallocate(ref, rangeOf(offset, size), uint64(stream)))
+	return done(lib.ModelFree(ref, rangeOf(offset, size), uint64(stream)))
 }
 
 //export fmgo_model_record_stream
@@ -183,8 +183,8 @@ func fmgo_model_set_limits(pool C.uint64_t, model *C.char, limits *C.ferrum_mode
 	return done(lib.ModelSetLimits(ref, settings))
 }
 
-//export fmgo_model_reclaim_callback_add
-func fmgo_model_reclaim_callback_add(pool C.uint64_t, model *C.char, config *C.ferrum_reclaim_config, callback C.ferrum_model_reclaim_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_elastic_pool_reclaim_callback_add
+func fmgo_elastic_pool_reclaim_callback_add(pool C.uint64_t, model *C.char, config *C.ferrum_reclaim_config, callback C.ferrum_model_reclaim_fn, userData C.uintptr_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	ref, err := modelOf(pool, model)
 	if err != nil {

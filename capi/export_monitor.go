@@ -20,8 +20,8 @@ func ageOf(ns C.uint64_t) time.Duration {
 	return time.Duration(min(uint64(ns), math.MaxInt64))
 }
 
-//export fmgo_memory_get_recent_info
-func fmgo_memory_get_recent_info(handle, maxAgeNS C.uint64_t, out *C.ferrum_memory_info) (status C.int32_t) {
+//export fmgo_device_get_recent_memory_info
+func fmgo_device_get_recent_memory_info(handle, maxAgeNS C.uint64_t, out *C.ferrum_memory_info) (status C.int32_t) {
 	status = unfinished
 	defer func() {
 		if status == unfinished {

@@ -92,7 +92,7 @@ func fmgo_device_get_owner(handle, addr C.uint64_t, out *C.ferrum_block_info) (s
 	out.state = C.int32_t(owner.State)
 	out.pool.id = C.uint64_t(owner.Pool)
 	out.vpool.id = C.uint64_t(owner.VPool)
-	out.shared_pool.id = C.uint64_t(owner.SharedPool)
+	out.elastic_pool.id = C.uint64_t(owner.ElasticPool)
 	putText(out.model[:], owner.Model)
 	out.manager = C.uint64_t(owner.Manager)
 	out.address = C.uint64_t(owner.Addr)

@@ -149,7 +149,7 @@ func poolConfigOf(c *C.ferrum_pool_config) (pool.Config, error) {
 	if settings.AutoExpansion, err = truth("config->enable_auto_expansion", c.enable_auto_expansion); err != nil {
 		return settings, err
 	}
-	if settings.PreAllocate, err = truth("config->pre_allocate", c.pre_allocate); err != nil {
+	if settings.PreAlloc, err = truth("config->pre_allocate", c.pre_allocate); err != nil {
 		return settings, err
 	}
 	if settings.Tracking, err = truth("config->tracking", c.tracking); err != nil {

@@ -68,8 +68,8 @@ func fmgo_vpool_export(handle, offset, size C.uint64_t, out *C.int32_t, capacity
 // maxDescriptors bounds what is copied of a caller's list.
 const maxDescriptors = 1 << 20
 
-//export fmgo_import_pages
-func fmgo_import_pages(handle C.uint64_t, pages *C.ferrum_page_import, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_manager_import_pages
+func fmgo_manager_import_pages(handle C.uint64_t, pages *C.ferrum_page_import, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	const op = "capi.import_pages"
 	if pages.reserved != 0 {
@@ -90,8 +90,8 @@ func fmgo_import_pages(handle C.uint64_t, pages *C.ferrum_page_import, out *C.ui
 	return give(out, memory, err)
 }
 
-//export fmgo_share_memory
-func fmgo_share_memory(dev, address, size C.uint64_t, out *C.ferrum_shared_memory) (status C.int32_t) {
+//export fmgo_device_share_memory
+func fmgo_device_share_memory(dev, address, size C.uint64_t, out *C.ferrum_shared_memory) (status C.int32_t) {
 	defer guard(&status)
 	shared, err := lib.ShareMemory(uint64(dev), device.Addr(address), uint64(size))
 	if err != nil {
@@ -115,8 +115,8 @@ func handleOf(given *[device.ProcessHandleBytes]C.uint8_t) (handle device.Proces
 	return handle
 }
 
-//export fmgo_import_memory
-func fmgo_import_memory(handle C.uint64_t, shared *C.ferrum_shared_memory, tag *C.char, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_manager_import_memory
+func fmgo_manager_import_memory(handle C.uint64_t, shared *C.ferrum_shared_memory, tag *C.char, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	if shared.reserved != 0 {
 		return fail(device.Errorf(device.CodeInvalidStruct, "capi.import_memory", "shared->reserved is %d: want 0", shared.reserved))

@@ -48,8 +48,8 @@ func fmgo_vpool_is_asleep(handle C.uint64_t, tag *C.char, out *C.uint32_t) (stat
 	return giveTruth(out, asleep, err)
 }
 
-//export fmgo_vpool_allocate_with
-func fmgo_vpool_allocate_with(handle C.uint64_t, request *C.ferrum_vpool_request, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_vpool_alloc_with
+func fmgo_vpool_alloc_with(handle C.uint64_t, request *C.ferrum_vpool_request, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	if request.reserved != 0 {
 		return fail(device.Errorf(device.CodeInvalidStruct, "capi.vpool_request",
@@ -59,7 +59,7 @@ func fmgo_vpool_allocate_with(handle C.uint64_t, request *C.ferrum_vpool_request
 	if err != nil {
 		return fail(err)
 	}
-	addr, err := lib.VPoolAllocate(uint64(handle), vmm.AllocateRequest{
+	addr, err := lib.VPoolAlloc(uint64(handle), vmm.AllocRequest{
 		OffsetBytes: uint64(request.offset_bytes), SizeBytes: uint64(request.size_bytes), Tag: tag,
 		Wait: timeoutOf(request.asleep_wait_ns),
 	}, uint64(request.stream.id))

@@ -44,22 +44,22 @@ func fmgo_vpool_destroy(handle C.uint64_t, flags C.uint32_t) (status C.int32_t) 
 	return done(lib.VPoolDestroy(uint64(handle), force))
 }
 
-//export fmgo_vpool_allocate
-func fmgo_vpool_allocate(handle, offset, size C.uint64_t, tag *C.char, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_vpool_alloc
+func fmgo_vpool_alloc(handle, offset, size C.uint64_t, tag *C.char, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	name, err := textOf("tag", tag)
 	if err != nil {
 		return fail(err)
 	}
-	addr, err := lib.VPoolAllocate(uint64(handle),
-		vmm.AllocateRequest{OffsetBytes: uint64(offset), SizeBytes: uint64(size), Tag: name}, 0)
+	addr, err := lib.VPoolAlloc(uint64(handle),
+		vmm.AllocRequest{OffsetBytes: uint64(offset), SizeBytes: uint64(size), Tag: name}, 0)
 	return give(out, addr, err)
 }
 
-//export fmgo_vpool_deallocate
-func fmgo_vpool_deallocate(handle, offset, size, stream C.uint64_t) (status C.int32_t) {
+//export fmgo_vpool_free
+func fmgo_vpool_free(handle, offset, size, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	return done(lib.VPoolDeallocate(uint64(handle), rangeOf(offset, size), uint64(stream)))
+	return done(lib.VPoolFree(uint64(handle), rangeOf(offset, size), uint64(stream)))
 }
 
 //export fmgo_vpool_record_stream

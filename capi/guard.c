@@ -271,7 +271,7 @@ uint64_t fm_call_model_reclaim(ferrum_model_reclaim_fn callback, uint64_t pool,
                                char *model, uint64_t needed_bytes,
                                uintptr_t user_data, uint64_t token) {
     struct fm_mark before = fm_mark_set(FM_INSIDE_RECLAIM, token);
-    uint64_t freed = callback((ferrum_shared_pool){pool}, model, needed_bytes,
+    uint64_t freed = callback((ferrum_elastic_pool){pool}, model, needed_bytes,
                               (void *)user_data);
     fm_mark_restore(before);
     return freed;

@@ -55,127 +55,133 @@ ferrum_status ferrum_manager_get_statistics(ferrum_manager manager,
                      statistics_out, full);
 }
 
-ferrum_status ferrum_allocate(ferrum_manager manager, uint64_t size_bytes,
-                              ferrum_memory *memory_out) {
+ferrum_status ferrum_manager_alloc(ferrum_manager manager, uint64_t size_bytes,
+                                   ferrum_memory *memory_out) {
     FM_ENTER();
     FM_REQUIRE(memory_out);
     memory_out->id = 0;
-    FM_RETURN(fmgo_allocate(manager.id, size_bytes, &memory_out->id));
+    FM_RETURN(fmgo_manager_alloc(manager.id, size_bytes, &memory_out->id));
 }
 
-ferrum_status ferrum_allocate_aligned(ferrum_manager manager,
-                                      uint64_t size_bytes,
-                                      uint64_t alignment_bytes,
-                                      ferrum_memory *memory_out) {
+ferrum_status ferrum_manager_alloc_aligned(ferrum_manager manager,
+                                           uint64_t size_bytes,
+                                           uint64_t alignment_bytes,
+                                           ferrum_memory *memory_out) {
     FM_ENTER();
     FM_REQUIRE(memory_out);
     memory_out->id = 0;
-    FM_RETURN(fmgo_allocate_aligned(manager.id, size_bytes, alignment_bytes,
-                                    &memory_out->id));
+    FM_RETURN(fmgo_manager_alloc_aligned(manager.id, size_bytes,
+                                         alignment_bytes, &memory_out->id));
 }
 
-ferrum_status ferrum_allocate_typed(ferrum_manager manager,
-                                    const ferrum_allocation_request *request,
-                                    ferrum_memory *memory_out) {
+ferrum_status
+ferrum_manager_alloc_with(ferrum_manager manager,
+                          const ferrum_allocation_request *request,
+                          ferrum_memory *memory_out) {
     FM_ENTER();
     FM_REQUIRE(memory_out);
     memory_out->id = 0;
     FM_REQUIRE(request);
     ferrum_allocation_request full = FERRUM_ALLOCATION_REQUEST_INIT;
     FM_STRUCT_IN(request, full);
-    FM_RETURN(fmgo_allocate_typed(manager.id, &full, &memory_out->id));
+    FM_RETURN(fmgo_manager_alloc_with(manager.id, &full, &memory_out->id));
 }
 
-ferrum_status ferrum_deallocate(ferrum_memory memory) {
+ferrum_status ferrum_memory_free(ferrum_memory memory) {
     FM_ENTER();
-    FM_RETURN(fmgo_deallocate(memory.id));
+    FM_RETURN(fmgo_memory_free(memory.id));
 }
 
-ferrum_status ferrum_handle_get_info(ferrum_memory memory,
-                                     ferrum_handle_info *info_out) {
+ferrum_status ferrum_memory_get_handle_info(ferrum_memory memory,
+                                            ferrum_handle_info *info_out) {
     FM_ENTER();
     FM_REQUIRE(info_out);
     FM_STRUCT_OUT(info_out);
     ferrum_handle_info full = FERRUM_HANDLE_INFO_INIT;
-    FM_RETURN_STRUCT(fmgo_handle_get_info(memory.id, &full), info_out, full);
+    FM_RETURN_STRUCT(fmgo_memory_get_handle_info(memory.id, &full), info_out,
+                     full);
 }
 
-ferrum_status ferrum_pin(ferrum_memory memory, ferrum_address *address_out) {
+ferrum_status ferrum_memory_pin(ferrum_memory memory,
+                                ferrum_address *address_out) {
     FM_ENTER();
     FM_REQUIRE(address_out);
     *address_out = 0;
-    FM_RETURN(fmgo_pin(memory.id, address_out));
+    FM_RETURN(fmgo_memory_pin(memory.id, address_out));
 }
 
-ferrum_status ferrum_unpin(ferrum_memory memory) {
+ferrum_status ferrum_memory_unpin(ferrum_memory memory) {
     FM_ENTER();
-    FM_RETURN(fmgo_unpin(memory.id));
+    FM_RETURN(fmgo_memory_unpin(memory.id));
 }
 
-ferrum_status ferrum_copy(const ferrum_transfer *transfer) {
-    FM_ENTER();
-    FM_REQUIRE(transfer);
-    ferrum_transfer full = FERRUM_TRANSFER_INIT;
-    FM_STRUCT_IN(transfer, full);
-    FM_NOT_IN_HOST_FUNCTION();
-    FM_RETURN(fmgo_copy(&full));
-}
-
-ferrum_status ferrum_copy_async(const ferrum_transfer *transfer,
-                                ferrum_stream stream) {
+ferrum_status ferrum_memory_copy(const ferrum_transfer *transfer) {
     FM_ENTER();
     FM_REQUIRE(transfer);
     ferrum_transfer full = FERRUM_TRANSFER_INIT;
     FM_STRUCT_IN(transfer, full);
     FM_NOT_IN_HOST_FUNCTION();
-    FM_RETURN(fmgo_copy_async(&full, stream.id));
+    FM_RETURN(fmgo_memory_copy(&full));
 }
 
-ferrum_status ferrum_write(ferrum_memory memory, uint64_t offset_bytes,
-                           const void *source, uint64_t size_bytes) {
+ferrum_status ferrum_memory_copy_async(const ferrum_transfer *transfer,
+                                       ferrum_stream stream) {
+    FM_ENTER();
+    FM_REQUIRE(transfer);
+    ferrum_transfer full = FERRUM_TRANSFER_INIT;
+    FM_STRUCT_IN(transfer, full);
+    FM_NOT_IN_HOST_FUNCTION();
+    FM_RETURN(fmgo_memory_copy_async(&full, stream.id));
+}
+
+ferrum_status ferrum_memory_write(ferrum_memory memory, uint64_t offset_bytes,
+                                  const void *source, uint64_t size_bytes) {
     FM_ENTER();
     FM_REQUIRE(source);
     FM_NOT_IN_HOST_FUNCTION();
-    FM_RETURN(
-        fmgo_write(memory.id, offset_bytes, (uintptr_t)source, size_bytes));
+    FM_RETURN(fmgo_memory_write(memory.id, offset_bytes, (uintptr_t)source,
+                                size_bytes));
 }
 
-ferrum_status ferrum_read(ferrum_memory memory, uint64_t offset_bytes,
-                          void *destination_out, uint64_t size_bytes) {
+ferrum_status ferrum_memory_read(ferrum_memory memory, uint64_t offset_bytes,
+                                 void *destination_out, uint64_t size_bytes) {
     FM_ENTER();
     FM_REQUIRE(destination_out);
     FM_NOT_IN_HOST_FUNCTION();
-    FM_RETURN(fmgo_read(memory.id, offset_bytes, (uintptr_t)destination_out,
-                        size_bytes));
+    FM_RETURN(fmgo_memory_read(memory.id, offset_bytes,
+                               (uintptr_t)destination_out, size_bytes));
 }
 
-ferrum_status ferrum_fill_async(const ferrum_fill *fill, ferrum_stream stream) {
+ferrum_status ferrum_memory_fill_async(const ferrum_fill *fill,
+                                       ferrum_stream stream) {
     FM_ENTER();
     FM_REQUIRE(fill);
     ferrum_fill full = FERRUM_FILL_INIT;
     FM_STRUCT_IN(fill, full);
-    FM_RETURN(fmgo_fill_async(&full, stream.id));
-}
-
-ferrum_status ferrum_defragment(ferrum_manager manager,
-                                ferrum_defragmentation_stats *stats_out) {
-    FM_ENTER();
-    FM_REQUIRE(stats_out);
-    FM_STRUCT_OUT(stats_out);
-    FM_NOT_IN_HOST_FUNCTION();
-    ferrum_defragmentation_stats full = FERRUM_DEFRAGMENTATION_STATS_INIT;
-    FM_RETURN_STRUCT(fmgo_defragment(manager.id, FERRUM_WAIT_FOREVER, &full),
-                     stats_out, full);
+    FM_RETURN(fmgo_memory_fill_async(&full, stream.id));
 }
 
 ferrum_status
-ferrum_defragment_within(ferrum_manager manager, uint64_t budget_ns,
-                         ferrum_defragmentation_stats *stats_out) {
+ferrum_manager_defragment(ferrum_manager manager,
+                          ferrum_defragmentation_stats *stats_out) {
     FM_ENTER();
     FM_REQUIRE(stats_out);
     FM_STRUCT_OUT(stats_out);
     FM_NOT_IN_HOST_FUNCTION();
     ferrum_defragmentation_stats full = FERRUM_DEFRAGMENTATION_STATS_INIT;
-    FM_RETURN_STRUCT(fmgo_defragment(manager.id, budget_ns, &full), stats_out,
-                     full);
+    FM_RETURN_STRUCT(
+        fmgo_manager_defragment(manager.id, FERRUM_WAIT_FOREVER, &full),
+        stats_out, full);
+}
+
+ferrum_status
+ferrum_manager_defragment_within(ferrum_manager manager, uint64_t budget_ns,
+                                 ferrum_defragmentation_stats *stats_out) {
+    FM_ENTER();
+    FM_REQUIRE(stats_out);
+    FM_STRUCT_OUT(stats_out);
+    FM_NOT_IN_HOST_FUNCTION();
+    ferrum_defragmentation_stats full = FERRUM_DEFRAGMENTATION_STATS_INIT;
+    FM_RETURN_STRUCT(fmgo_manager_defragment(manager.id, budget_ns, &full),
+                     stats_out, full);
 }

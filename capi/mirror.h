@@ -62,7 +62,7 @@ enum fm_mirror_reading {
     FM_MIRROR_ASK = 2
 };
 
-/** Reads what ferrum_memory_get_recent_info gives. info_out holds zeros but for its
+/** Reads what ferrum_device_get_recent_memory_info gives. info_out holds zeros but for its
  *  size, and does still unless it was read. */
 enum fm_mirror_reading fm_mirror_read(uint64_t device, uint64_t max_age_ns,
                                       ferrum_memory_info *info_out);

@@ -4,9 +4,9 @@
 #include "guest.h"
 #include "mirror.h"
 
-ferrum_status ferrum_memory_get_recent_info(ferrum_device device,
-                                            uint64_t max_age_ns,
-                                            ferrum_memory_info *info_out) {
+ferrum_status
+ferrum_device_get_recent_memory_info(ferrum_device device, uint64_t max_age_ns,
+                                     ferrum_memory_info *info_out) {
     FM_ENTER();
     FM_REQUIRE(info_out);
     ferrum_memory_info full = FERRUM_MEMORY_INFO_INIT;
@@ -27,8 +27,9 @@ ferrum_status ferrum_memory_get_recent_info(ferrum_device device,
         fm_struct_give(info_out, &full, sizeof full);
         return FERRUM_OK;
     }
-    FM_RETURN_STRUCT(fmgo_memory_get_recent_info(device.id, max_age_ns, &full),
-                     info_out, full);
+    FM_RETURN_STRUCT(
+        fmgo_device_get_recent_memory_info(device.id, max_age_ns, &full),
+        info_out, full);
 }
 
 ferrum_status ferrum_pressure_level_of(ferrum_pressure_profile profile,

@@ -57,9 +57,9 @@ ferrum_status ferrum_vpool_export(ferrum_vpool vpool, uint64_t offset_bytes,
                                 descriptors_out, capacity, count_out));
 }
 
-ferrum_status ferrum_import_pages(ferrum_manager manager,
-                                  const ferrum_page_import *pages,
-                                  ferrum_memory *memory_out) {
+ferrum_status ferrum_manager_import_pages(ferrum_manager manager,
+                                          const ferrum_page_import *pages,
+                                          ferrum_memory *memory_out) {
     FM_ENTER();
     FM_REQUIRE(memory_out);
     memory_out->id = 0;
@@ -68,31 +68,34 @@ ferrum_status ferrum_import_pages(ferrum_manager manager,
     FM_STRUCT_IN(pages, full);
     if (full.count > 0 && full.descriptors == NULL)
         return fm_null(__func__, "pages->descriptors");
-    FM_RETURN(fmgo_import_pages(manager.id, &full, &memory_out->id));
+    FM_RETURN(fmgo_manager_import_pages(manager.id, &full, &memory_out->id));
 }
 
-ferrum_status ferrum_share_memory(ferrum_device device, ferrum_address address,
-                                  uint64_t size_bytes,
-                                  ferrum_shared_memory *shared_out) {
+ferrum_status ferrum_device_share_memory(ferrum_device device,
+                                         ferrum_address address,
+                                         uint64_t size_bytes,
+                                         ferrum_shared_memory *shared_out) {
     FM_ENTER();
     FM_REQUIRE(shared_out);
     FM_STRUCT_OUT(shared_out);
     ferrum_shared_memory full = FERRUM_SHARED_MEMORY_INIT;
-    FM_RETURN_STRUCT(fmgo_share_memory(device.id, address, size_bytes, &full),
-                     shared_out, full);
+    FM_RETURN_STRUCT(
+        fmgo_device_share_memory(device.id, address, size_bytes, &full),
+        shared_out, full);
 }
 
-ferrum_status ferrum_import_memory(ferrum_manager manager,
-                                   const ferrum_shared_memory *shared,
-                                   const char *tag, ferrum_memory *memory_out) {
+ferrum_status ferrum_manager_import_memory(ferrum_manager manager,
+                                           const ferrum_shared_memory *shared,
+                                           const char *tag,
+                                           ferrum_memory *memory_out) {
     FM_ENTER();
     FM_REQUIRE(memory_out);
     memory_out->id = 0;
     FM_REQUIRE(shared);
     ferrum_shared_memory full = FERRUM_SHARED_MEMORY_INIT;
     FM_STRUCT_IN(shared, full);
-    FM_RETURN(
-        fmgo_import_memory(manager.id, &full, (char *)tag, &memory_out->id));
+    FM_RETURN(fmgo_manager_import_memory(manager.id, &full, (char *)tag,
+                                         &memory_out->id));
 }
 
 ferrum_status ferrum_event_share(ferrum_stream stream,

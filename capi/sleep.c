@@ -48,22 +48,22 @@ ferrum_status ferrum_vpool_is_asleep(ferrum_vpool vpool, const char *tag,
     FM_RETURN(fmgo_vpool_is_asleep(vpool.id, (char *)tag, asleep_out));
 }
 
-ferrum_status ferrum_vpool_allocate_with(ferrum_vpool vpool,
-                                         const ferrum_vpool_request *request,
-                                         ferrum_address *address_out) {
+ferrum_status ferrum_vpool_alloc_with(ferrum_vpool vpool,
+                                      const ferrum_vpool_request *request,
+                                      ferrum_address *address_out) {
     FM_ENTER();
     FM_REQUIRE(address_out);
     *address_out = 0;
     FM_REQUIRE(request);
     ferrum_vpool_request full = FERRUM_VPOOL_REQUEST_INIT;
     FM_STRUCT_IN(request, full);
-    FM_RETURN(fmgo_vpool_allocate_with(vpool.id, &full, address_out));
+    FM_RETURN(fmgo_vpool_alloc_with(vpool.id, &full, address_out));
 }
 
-ferrum_status ferrum_shared_pool_sleep_model(ferrum_shared_pool pool,
-                                             const char *model,
-                                             const ferrum_sleep_config *config,
-                                             ferrum_sleep_report *report_out) {
+ferrum_status ferrum_elastic_pool_sleep_model(ferrum_elastic_pool pool,
+                                              const char *model,
+                                              const ferrum_sleep_config *config,
+                                              ferrum_sleep_report *report_out) {
     FM_ENTER();
     if (report_out != NULL)
         FM_STRUCT_OUT(report_out);
@@ -82,10 +82,10 @@ ferrum_status ferrum_shared_pool_sleep_model(ferrum_shared_pool pool,
     return FERRUM_OK;
 }
 
-ferrum_status ferrum_shared_pool_wake_model(ferrum_shared_pool pool,
-                                            const char *model,
-                                            const ferrum_wake_config *config,
-                                            ferrum_wake_report *report_out) {
+ferrum_status ferrum_elastic_pool_wake_model(ferrum_elastic_pool pool,
+                                             const char *model,
+                                             const ferrum_wake_config *config,
+                                             ferrum_wake_report *report_out) {
     FM_ENTER();
     if (report_out != NULL)
         FM_STRUCT_OUT(report_out);
@@ -104,10 +104,10 @@ ferrum_status ferrum_shared_pool_wake_model(ferrum_shared_pool pool,
     return FERRUM_OK;
 }
 
-ferrum_status ferrum_shared_pool_is_model_asleep(ferrum_shared_pool pool,
-                                                 const char *model,
-                                                 const char *tag,
-                                                 uint32_t *asleep_out) {
+ferrum_status ferrum_elastic_pool_is_model_asleep(ferrum_elastic_pool pool,
+                                                  const char *model,
+                                                  const char *tag,
+                                                  uint32_t *asleep_out) {
     FM_ENTER();
     FM_REQUIRE(asleep_out);
     *asleep_out = 0;

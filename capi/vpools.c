@@ -32,33 +32,31 @@ ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool, uint32_t flags) {
     FM_RETURN(fmgo_vpool_destroy(vpool.id, flags));
 }
 
-ferrum_status ferrum_vpool_allocate(ferrum_vpool vpool, uint64_t offset_bytes,
-                                    uint64_t size_bytes,
-                                    ferrum_address *address_out) {
+ferrum_status ferrum_vpool_alloc(ferrum_vpool vpool, uint64_t offset_bytes,
+                                 uint64_t size_bytes,
+                                 ferrum_address *address_out) {
     FM_ENTER();
     FM_REQUIRE(address_out);
     *address_out = 0;
-    FM_RETURN(fmgo_vpool_allocate(vpool.id, offset_bytes, size_bytes, NULL,
-                                  address_out));
+    FM_RETURN(fmgo_vpool_alloc(vpool.id, offset_bytes, size_bytes, NULL,
+                               address_out));
 }
 
-ferrum_status ferrum_vpool_allocate_tagged(ferrum_vpool vpool,
-                                           uint64_t offset_bytes,
-                                           uint64_t size_bytes, const char *tag,
-                                           ferrum_address *address_out) {
+ferrum_status ferrum_vpool_alloc_tagged(ferrum_vpool vpool,
+                                        uint64_t offset_bytes,
+                                        uint64_t size_bytes, const char *tag,
+                                        ferrum_address *address_out) {
     FM_ENTER();
     FM_REQUIRE(address_out);
     *address_out = 0;
-    FM_RETURN(fmgo_vpool_allocate(vpool.id, offset_bytes, size_bytes,
-                                  (char *)tag, address_out));
+    FM_RETURN(fmgo_vpool_alloc(vpool.id, offset_bytes, size_bytes, (char *)tag,
+                               address_out));
 }
 
-ferrum_status ferrum_vpool_deallocate(ferrum_vpool vpool, uint64_t offset_bytes,
-                                      uint64_t size_bytes,
-                                      ferrum_stream stream) {
+ferrum_status ferrum_vpool_free(ferrum_vpool vpool, uint64_t offset_bytes,
+                                uint64_t size_bytes, ferrum_stream stream) {
     FM_ENTER();
-    FM_RETURN(
-        fmgo_vpool_deallocate(vpool.id, offset_bytes, size_bytes, stream.id));
+    FM_RETURN(fmgo_vpool_free(vpool.id, offset_bytes, size_bytes, stream.id));
 }
 
 ferrum_status ferrum_vpool_record_stream(ferrum_vpool vpool,

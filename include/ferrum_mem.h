@@ -16,7 +16,7 @@
  *   9. Managers: memory by handle
  *  10. Callbacks: pressure and reclaim
  *  11. Virtual pools: address space with pages that come and go
- *  12. Shared pools: several models under one physical limit
+ *  12. Elastic pools: several models under one physical limit
  *  13. Sleep and wake
  *  14. Placement and global monitor
  *  15. Estimation: does it fit?
@@ -89,7 +89,7 @@ extern "C" {
  * ferrum_abi_version() is at least the header's can serve a caller built with
  * that header, as long as the SONAME is the same.
  */
-#define FERRUM_ABI_VERSION 6
+#define FERRUM_ABI_VERSION 7
 
 #if defined(__GNUC__) || defined(__clang__)
 #define FERRUM_API __attribute__((visibility("default")))
@@ -224,10 +224,10 @@ typedef struct ferrum_vpool {
     uint64_t id; /**< 0 is no virtual pool */
 } ferrum_vpool;
 
-/** A shared pool: several models under one physical limit. */
-typedef struct ferrum_shared_pool {
-    uint64_t id; /**< 0 is no shared pool */
-} ferrum_shared_pool;
+/** An elastic pool: several models under one physical limit. */
+typedef struct ferrum_elastic_pool {
+    uint64_t id; /**< 0 is no elastic pool */
+} ferrum_elastic_pool;
 
 /** A memory manager of a device: memory by handle. */
 typedef struct ferrum_manager {
@@ -358,7 +358,7 @@ typedef struct ferrum_error_info {
      *  character's end if it is longer. */
     char message[1024];
     /** FERRUM_FACT_* flags of the numbers below that the failure states; the others
-     *  are 0. Of virtual and shared pools, INVALID_OFFSET states offset, size and
+     *  are 0. Of virtual and elastic pools, INVALID_OFFSET states offset, size and
      *  capacity; ALREADY_MAPPED and NOT_MAPPED state offset and size of the first
      *  page that is, or is not, mapped; INVALID_PAGE_SIZE the page size that was
      *  asked for; OUT_OF_PHYSICAL_MEMORY what was requested and what is available;
@@ -378,7 +378,7 @@ typedef struct ferrum_error_info {
      *  however many pieces. */
     uint64_t available_bytes;
     uint64_t largest_free_bytes;
-    /** Model of a shared pool that the failure is about, or empty. */
+    /** Model of an elastic pool that the failure is about, or empty. */
     char model[64];
 } ferrum_error_info;
 
@@ -613,22 +613,22 @@ FERRUM_API ferrum_status ferrum_f16_bytes(uint64_t count, uint64_t *bytes_out);
 /** Capabilities of a device, as bits. */
 #define FERRUM_CAPABILITY_HOST_ADDRESSABLE (UINT64_C(1) << 0)
 #define FERRUM_CAPABILITY_PEER (UINT64_C(1) << 1)
-/** Virtual and shared pools work on the device. */
+/** Virtual and elastic pools work on the device. */
 #define FERRUM_CAPABILITY_VIRTUAL_MEMORY (UINT64_C(1) << 2)
 /** FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED can be had, within the system's limits. */
 #define FERRUM_CAPABILITY_PINNED_MEMORY (UINT64_C(1) << 3)
-/** ferrum_create_mapping() works between the device and others of its backend. */
+/** ferrum_manager_create_mapping() works between the device and others of its backend. */
 #define FERRUM_CAPABILITY_LINKED_MEMORY (UINT64_C(1) << 4)
-/** Virtual pools can have FERRUM_BACKING_SHAREABLE, and ferrum_import_pages() works. */
+/** Virtual pools can have FERRUM_BACKING_SHAREABLE, and ferrum_manager_import_pages() works. */
 #define FERRUM_CAPABILITY_EXPORTED_PAGES (UINT64_C(1) << 5)
-/** ferrum_share_memory() and ferrum_event_share() work between processes. */
+/** ferrum_device_share_memory() and ferrum_event_share() work between processes. */
 #define FERRUM_CAPABILITY_SHARED_MEMORY (UINT64_C(1) << 6)
 /** ferrum_pool_capture_begin() works: streams can be captured, and say so. */
 #define FERRUM_CAPABILITY_CAPTURE (UINT64_C(1) << 7)
 /** FERRUM_MEMORY_MANAGED is memory that moves to where it is used. Without it, it is the
  *  device's own on a device that is FERRUM_CAPABILITY_HOST_ADDRESSABLE, else there is none. */
 #define FERRUM_CAPABILITY_MANAGED_MEMORY (UINT64_C(1) << 8)
-/** ferrum_adopt_memory() page-locks memory of the process. */
+/** ferrum_manager_adopt() page-locks memory of the process. */
 #define FERRUM_CAPABILITY_REGISTERED_MEMORY (UINT64_C(1) << 9)
 /** Pools can have FERRUM_SEGMENTS_STREAM_ORDERED. */
 #define FERRUM_CAPABILITY_STREAM_ORDERED (UINT64_C(1) << 10)
@@ -678,7 +678,7 @@ FERRUM_API ferrum_status ferrum_device_open(const char *id,
  * @param flags  0 or FERRUM_FORCE.
  * @return FERRUM_ERROR_BUSY, and nothing has changed, when pools of any kind, managers,
  *         streams, events or registrations of the device are left. The message names
- *         registrations, those first that are left of a model or a gpu manager that has
+ *         registrations, those first that are left of a model or a fallback manager that has
  *         ended.
  */
 FERRUM_API ferrum_status ferrum_device_close(ferrum_device device,
@@ -709,7 +709,7 @@ FERRUM_API ferrum_status ferrum_device_set_limit(ferrum_device device,
 /**
  * Measures the device's copy bandwidth by timed copies between two scratch
  * segments (at most 64 MiB each; given back at once), for some tens of
- * milliseconds. ferrum_memory_get_info reports it from then on.
+ * milliseconds. ferrum_device_get_memory_info reports it from then on.
  *
  * @param gbps_out  10^9 bytes copied per second.
  */
@@ -769,11 +769,11 @@ typedef struct ferrum_memory_info {
 /* clang-format on */
 
 /** Asks a device for its memory, all uses of it together. */
-FERRUM_API ferrum_status ferrum_memory_get_info(ferrum_device device,
-                                                ferrum_memory_info *info_out);
+FERRUM_API ferrum_status ferrum_device_get_memory_info(
+    ferrum_device device, ferrum_memory_info *info_out);
 
 /**
- * As ferrum_memory_get_info, from the books and the last reading of the device, if
+ * As ferrum_device_get_memory_info, from the books and the last reading of the device, if
  * that is no older than max_age_ns; else the device is asked. Much quicker: no
  * driver and no other thread is disturbed.
  *
@@ -783,7 +783,7 @@ FERRUM_API ferrum_status ferrum_memory_get_info(ferrum_device device,
  *
  * @param max_age_ns  0 asks the device; UINT64_MAX: a reading of any age will do.
  */
-FERRUM_API ferrum_status ferrum_memory_get_recent_info(
+FERRUM_API ferrum_status ferrum_device_get_recent_memory_info(
     ferrum_device device, uint64_t max_age_ns, ferrum_memory_info *info_out);
 
 /** A number of the books with the highest value that it had. */
@@ -847,9 +847,9 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  *     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
  *       "statistics": {...}, "adopted": {"blocks": 0, "bytes": 0}}],
  *     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
- *     "shared_pools": [{"name": "...", "statistics": {...}, "info": {...},
+ *     "elastic_pools": [{"name": "...", "statistics": {...}, "info": {...},
  *       "models": [{"id": "...", "physical_bytes": 0}]}],
- *     "gpu_managers": [{"in_use_bytes": 0, "cpu_bytes": 0}],
+ *     "fallback_managers": [{"in_use_bytes": 0, "cpu_bytes": 0}],
  *     "asleep": {"asleep_host_bytes": 0, "asleep_file_bytes": 0,
  *       "asleep_discarded_bytes": 0}}],
  *    "signal_handlers": [{"signal": 27, "name": "SIGPROF", "address": 0, "symbol": "...",
@@ -859,11 +859,11 @@ FERRUM_API ferrum_status ferrum_device_get_statistics(
  * measured, pressure as a word), statistics those of ferrum_statistics with
  * {"current": 0, "peak": 0} for a gauge, and with virtual_reserved, the addresses
  * that were reserved without memory behind all of them; info those of
- * ferrum_pool_info, ferrum_vpool_info or ferrum_shared_pool_info, a model those of
- * ferrum_model_info, a gpu manager those of ferrum_memory_stats and
+ * ferrum_pool_info, ferrum_vpool_info or ferrum_elastic_pool_info, a model those of
+ * ferrum_model_info, a fallback manager those of ferrum_memory_stats and
  * ferrum_fallback_stats. mapped_bytes is what of a segment has memory behind it.
  * adopted is live memory of others, which is in no statistics. The owner of a pool is
- * "pool", "manager", "gpu_manager", or "graph": the private pool of a graph.
+ * "pool", "manager", "fallback_manager", or "graph": the private pool of a graph.
  * signal_handlers are those that were found without SA_ONSTACK (the first 256): mended
  * when the flag was added, late when it was installed after ferrum_init. Fields may be
  * added.
@@ -882,8 +882,8 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  *     (load)"]}], "omitted": 0, "total_bytes": 0}
  *
  * kind is device, monitor, placement, tracker, generic_pool, stream, event, pool, block
- * (of a pool), vpool, shared_pool, range (that is mapped or sleeps in one of the two,
- * with "model" in a shared one), manager, memory, gpu_manager, buffer or registration
+ * (of a pool), vpool, elastic_pool, range (that is mapped or sleeps in one of the two,
+ * with "model" in an elastic pool), manager, memory, fallback_manager, buffer or registration
  * (whose "callback" says what it is of, and whether that has ended). bytes is what was
  * asked for; age_ns is the time since it was made or allocated, 0 for blocks of pools
  * without tracking;
@@ -892,7 +892,7 @@ FERRUM_API ferrum_status ferrum_snapshot_json(char *buffer, size_t capacity,
  * "omitted" counts the rest. Memory that is cached is no leak. Works also when
  * the library is stopped. The blocks are gone over in slices, in the same memory
  * however many they are: one that is live all the while is counted once, one that
- * comes or goes meanwhile or not, and one that ferrum_defragment moves may be
+ * comes or goes meanwhile or not, and one that ferrum_manager_defragment moves may be
  * counted twice or not.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
@@ -939,7 +939,7 @@ FERRUM_API ferrum_status ferrum_stream_is_ready(ferrum_stream stream,
 
 /** Work of the caller in a stream. Runs on a thread of the library, in the
  *  stream's order, with no lock held. It may call the library, but no function
- *  that may wait for a stream: synchronize, copy (also ferrum_copy_async, which
+ *  that may wait for a stream: synchronize, copy (also ferrum_memory_copy_async, which
  *  waits for its turn), read, write, map, unmap, defragment, measure, destroy and
  *  close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
  *  allocation there does not wait for memory. */
@@ -1529,9 +1529,9 @@ typedef struct ferrum_block_info {
     char tag[64];
     /** The virtual pool, or {0} when it is another one. */
     ferrum_vpool vpool;
-    /** The shared pool, or {0} when it is another one. */
-    ferrum_shared_pool shared_pool;
-    /** Id of the model of the shared pool, or empty. */
+    /** The elastic pool, or {0} when it is another one. */
+    ferrum_elastic_pool elastic_pool;
+    /** Id of the model of the elastic pool, or empty. */
     char model[64];
 } ferrum_block_info;
 
@@ -1572,7 +1572,7 @@ typedef int32_t ferrum_memory_type;
  *  is the host's, else page-locked. */
 #define FERRUM_MEMORY_MAPPED 5
 /** Memory that the host and devices address at the same time, and that the system moves
- *  to where it is used; ferrum_prefetch and ferrum_set_usage_hint say where that will be.
+ *  to where it is used; ferrum_memory_prefetch and ferrum_memory_set_usage_hint say where that will be.
  *  On a device whose own memory is the host's it is that. Elsewhere its address never
  *  changes, it counts in the books of its manager only, and it need not be anywhere
  *  before it is touched: more of it than a device has is possible, and slow. A device
@@ -1640,7 +1640,7 @@ FERRUM_API ferrum_status ferrum_manager_get_statistics(
     ferrum_manager manager, ferrum_statistics *statistics_out);
 
 /** Flag of an allocation request: a defragmentation may move the block while
- *  nobody uses it, so that its address is another one afterwards. ferrum_pin keeps
+ *  nobody uses it, so that its address is another one afterwards. ferrum_memory_pin keeps
  *  it where it is. */
 #define FERRUM_ALLOCATE_RELOCATABLE UINT32_C(1)
 
@@ -1670,19 +1670,18 @@ typedef struct ferrum_allocation_request {
  * @param size_bytes  not 0.
  * @return as ferrum_pool_alloc.
  */
-FERRUM_API ferrum_status ferrum_allocate(ferrum_manager manager,
-                                         uint64_t size_bytes,
-                                         ferrum_memory *memory_out);
+FERRUM_API ferrum_status ferrum_manager_alloc(ferrum_manager manager,
+                                              uint64_t size_bytes,
+                                              ferrum_memory *memory_out);
 
-/** As ferrum_allocate, with the address a multiple of alignment_bytes, a power
+/** As ferrum_manager_alloc, with the address a multiple of alignment_bytes, a power
  *  of two from 1 to FERRUM_ALIGNMENT_MAX. */
-FERRUM_API ferrum_status ferrum_allocate_aligned(ferrum_manager manager,
-                                                 uint64_t size_bytes,
-                                                 uint64_t alignment_bytes,
-                                                 ferrum_memory *memory_out);
+FERRUM_API ferrum_status ferrum_manager_alloc_aligned(
+    ferrum_manager manager, uint64_t size_bytes, uint64_t alignment_bytes,
+    ferrum_memory *memory_out);
 
 /** Allocates a block as described. */
-FERRUM_API ferrum_status ferrum_allocate_typed(
+FERRUM_API ferrum_status ferrum_manager_alloc_with(
     ferrum_manager manager, const ferrum_allocation_request *request,
     ferrum_memory *memory_out);
 
@@ -1695,7 +1694,7 @@ FERRUM_API ferrum_status ferrum_allocate_typed(
  *         one on which work is queued; as ferrum_pool_free for
  *         FERRUM_ERROR_CORRUPTED, which can come from a pool that debugs.
  */
-FERRUM_API ferrum_status ferrum_deallocate(ferrum_memory memory);
+FERRUM_API ferrum_status ferrum_memory_free(ferrum_memory memory);
 
 /** Description of a block. */
 typedef struct ferrum_handle_info {
@@ -1713,9 +1712,9 @@ typedef struct ferrum_handle_info {
      *  FERRUM_ALIGNMENT_MAX. */
     uint64_t alignment_bytes;
     /** Of a relocatable block that is not pinned it is valid until the next
-     *  ferrum_defragment of the manager; host_pointer too. */
+     *  ferrum_manager_defragment of the manager; host_pointer too. */
     ferrum_address address;
-    /** The block as the host sees it, or NULL where it cannot. ferrum_map gives a
+    /** The block as the host sees it, or NULL where it cannot. ferrum_memory_map gives a
      *  pointer in any case. */
     void *host_pointer;
     /** Monotonic time of the allocation since ferrum_init. */
@@ -1727,12 +1726,12 @@ typedef struct ferrum_handle_info {
     char tag[64];
     /** Asked for with FERRUM_ALLOCATE_RELOCATABLE. */
     uint32_t is_relocatable;
-    /** Calls of ferrum_pin that ferrum_unpin has not ended. */
+    /** Calls of ferrum_memory_pin that ferrum_memory_unpin has not ended. */
     uint32_t pin_count;
-    /** The block of another device that is the same memory (ferrum_create_mapping);
+    /** The block of another device that is the same memory (ferrum_manager_create_mapping);
      *  {0}: none, or it is gone. */
     ferrum_memory linked;
-    /** The memory is somebody else's (ferrum_adopt_memory). */
+    /** The memory is somebody else's (ferrum_manager_adopt). */
     uint32_t is_adopted;
     uint32_t reserved_end;
 } ferrum_handle_info;
@@ -1742,27 +1741,27 @@ typedef struct ferrum_handle_info {
 /* clang-format on */
 
 /** Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one. */
-FERRUM_API ferrum_status ferrum_handle_get_info(ferrum_memory memory,
-                                                ferrum_handle_info *info_out);
+FERRUM_API ferrum_status ferrum_memory_get_handle_info(
+    ferrum_memory memory, ferrum_handle_info *info_out);
 
 /**
- * Gives the address of a block and has it stay there until ferrum_unpin has been
- * called as often as ferrum_pin: for work of the caller's own on the address that
+ * Gives the address of a block and has it stay there until ferrum_memory_unpin has been
+ * called as often as ferrum_memory_pin: for work of the caller's own on the address that
  * the library does not know of. Any block can be pinned. Waits for a move of the
- * block that is under way. A pinned block cannot be deallocated; destroying its
+ * block that is under way. A pinned block cannot be freed; destroying its
  * manager with FERRUM_FORCE frees it.
  *
  * @return FERRUM_ERROR_RESOURCE_EXHAUSTED for a block that is pinned 2^32 - 1 times.
  */
-FERRUM_API ferrum_status ferrum_pin(ferrum_memory memory,
-                                    ferrum_address *address_out);
+FERRUM_API ferrum_status ferrum_memory_pin(ferrum_memory memory,
+                                           ferrum_address *address_out);
 
 /**
- * Ends one call of ferrum_pin.
+ * Ends one call of ferrum_memory_pin.
  *
  * @return FERRUM_ERROR_INVALID_STATE for a block that is not pinned.
  */
-FERRUM_API ferrum_status ferrum_unpin(ferrum_memory memory);
+FERRUM_API ferrum_status ferrum_memory_unpin(ferrum_memory memory);
 
 /** A copy between two blocks, of one device or of two. */
 typedef struct ferrum_transfer {
@@ -1787,39 +1786,40 @@ typedef struct ferrum_transfer {
  *
  * @return FERRUM_ERROR_INVALID_OFFSET when a range leaves its block,
  *         FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits. This
- *         call, ferrum_write and ferrum_read use the default stream of the
+ *         call, ferrum_memory_write and ferrum_memory_read use the default stream of the
  *         device and also return a failure of work queued there before.
  */
-FERRUM_API ferrum_status ferrum_copy(const ferrum_transfer *transfer);
+FERRUM_API ferrum_status ferrum_memory_copy(const ferrum_transfer *transfer);
 
 /**
  * Queues a copy on a stream and returns. Both blocks stay until it is done,
- * also when they are deallocated meanwhile. At most max_concurrent_transfers
+ * also when they are freed meanwhile. At most max_concurrent_transfers
  * are in flight per manager of the destination; the call waits for its turn.
  *
  * @param stream  optional, of the destination's device.
  */
-FERRUM_API ferrum_status ferrum_copy_async(const ferrum_transfer *transfer,
-                                           ferrum_stream stream);
+FERRUM_API ferrum_status
+ferrum_memory_copy_async(const ferrum_transfer *transfer, ferrum_stream stream);
 
 /**
  * Copies from the caller's memory into a block and returns when it is done.
  *
  * @param source  at least size_bytes long.
  */
-FERRUM_API ferrum_status ferrum_write(ferrum_memory memory,
-                                      uint64_t offset_bytes, const void *source,
-                                      uint64_t size_bytes);
+FERRUM_API ferrum_status ferrum_memory_write(ferrum_memory memory,
+                                             uint64_t offset_bytes,
+                                             const void *source,
+                                             uint64_t size_bytes);
 
 /**
  * Copies from a block into the caller's memory and returns when it is done.
  *
  * @param destination_out  at least size_bytes long. Not zeroed on failure.
  */
-FERRUM_API ferrum_status ferrum_read(ferrum_memory memory,
-                                     uint64_t offset_bytes,
-                                     void *destination_out,
-                                     uint64_t size_bytes);
+FERRUM_API ferrum_status ferrum_memory_read(ferrum_memory memory,
+                                            uint64_t offset_bytes,
+                                            void *destination_out,
+                                            uint64_t size_bytes);
 
 /** A range of a block to fill with a pattern. */
 typedef struct ferrum_fill {
@@ -1845,8 +1845,8 @@ typedef struct ferrum_fill {
  *
  * @param stream  optional, of the block's device.
  */
-FERRUM_API ferrum_status ferrum_fill_async(const ferrum_fill *fill,
-                                           ferrum_stream stream);
+FERRUM_API ferrum_status ferrum_memory_fill_async(const ferrum_fill *fill,
+                                                  ferrum_stream stream);
 
 /** What a defragmentation did. Every block that was live counts once: as moved, as
  *  skipped for the first of these reasons that held, or as kept. */
@@ -1890,7 +1890,7 @@ typedef struct ferrum_defragmentation_stats {
     /** The budget was over before all was done (1). */
     uint32_t budget_ended;
     uint32_t reserved_end;
-    /** Blocks that the host has mapped (ferrum_map); this reason comes after
+    /** Blocks that the host has mapped (ferrum_memory_map); this reason comes after
      *  skipped_pinned. */
     uint64_t skipped_mapped;
 } ferrum_defragmentation_stats;
@@ -1910,11 +1910,11 @@ typedef struct ferrum_defragmentation_stats {
  * that is being moved waits for the move. When the device fails, the block that was
  * to be moved is as it was, and those that were moved before stay moved.
  */
-FERRUM_API ferrum_status ferrum_defragment(
+FERRUM_API ferrum_status ferrum_manager_defragment(
     ferrum_manager manager, ferrum_defragmentation_stats *stats_out);
 
 /**
- * ferrum_defragment within a time: no move is started when it is over, and one that
+ * ferrum_manager_defragment within a time: no move is started when it is over, and one that
  * is under way is given up at the next 8 MiB of its copy. What is free is given back
  * in any case. A second call for a manager waits for the first, within its time.
  *
@@ -1925,8 +1925,8 @@ FERRUM_API ferrum_status ferrum_defragment(
  * @param budget_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0: nothing is moved.
  */
 FERRUM_API ferrum_status
-ferrum_defragment_within(ferrum_manager manager, uint64_t budget_ns,
-                         ferrum_defragmentation_stats *stats_out);
+ferrum_manager_defragment_within(ferrum_manager manager, uint64_t budget_ns,
+                                 ferrum_defragmentation_stats *stats_out);
 
 /* ===================================================================== */
 /* 10. Callbacks: pressure and reclaim                                   */
@@ -1948,7 +1948,7 @@ typedef void (*ferrum_pressure_fn)(ferrum_device device,
  *
  * @param user_data  must stay valid until the registration is removed.
  */
-FERRUM_API ferrum_status ferrum_pressure_callback_add(
+FERRUM_API ferrum_status ferrum_device_pressure_callback_add(
     ferrum_device device, ferrum_pressure_fn callback, void *user_data,
     ferrum_registration *registration_out);
 
@@ -1982,7 +1982,7 @@ typedef struct ferrum_reclaim_config {
  * @param config     settings, or NULL for FERRUM_RECLAIM_CONFIG_INIT.
  * @param user_data  must stay valid until the registration is removed.
  */
-FERRUM_API ferrum_status ferrum_reclaim_callback_add(
+FERRUM_API ferrum_status ferrum_device_reclaim_callback_add(
     ferrum_device device, const ferrum_reclaim_config *config,
     ferrum_reclaim_fn callback, void *user_data,
     ferrum_registration *registration_out);
@@ -2116,21 +2116,23 @@ FERRUM_API ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool,
  *         range, it is waited for; in a host function or a reclaim callback that
  *         is FERRUM_ERROR_BUSY.
  */
-FERRUM_API ferrum_status ferrum_vpool_allocate(ferrum_vpool vpool,
-                                               uint64_t offset_bytes,
-                                               uint64_t size_bytes,
-                                               ferrum_address *address_out);
+FERRUM_API ferrum_status ferrum_vpool_alloc(ferrum_vpool vpool,
+                                            uint64_t offset_bytes,
+                                            uint64_t size_bytes,
+                                            ferrum_address *address_out);
 
 /**
- * As ferrum_vpool_allocate, with a name for reports.
+ * As ferrum_vpool_alloc, with a name for reports.
  *
  * @param tag  at most 63 bytes; NULL or empty: the pool's name.
  * @return FERRUM_ERROR_RESOURCE_EXHAUSTED while about a million other names are
  *         in use.
  */
-FERRUM_API ferrum_status ferrum_vpool_allocate_tagged(
-    ferrum_vpool vpool, uint64_t offset_bytes, uint64_t size_bytes,
-    const char *tag, ferrum_address *address_out);
+FERRUM_API ferrum_status ferrum_vpool_alloc_tagged(ferrum_vpool vpool,
+                                                   uint64_t offset_bytes,
+                                                   uint64_t size_bytes,
+                                                   const char *tag,
+                                                   ferrum_address *address_out);
 
 /**
  * Takes the memory of a range away, once the work is done that is queued now
@@ -2156,10 +2158,10 @@ FERRUM_API ferrum_status ferrum_vpool_allocate_tagged(
  *         awake; FERRUM_ERROR_INVALID_STATE where a part of it sleeps and a part does
  *         not, and while one of the streams captures. Then nothing has changed.
  */
-FERRUM_API ferrum_status ferrum_vpool_deallocate(ferrum_vpool vpool,
-                                                 uint64_t offset_bytes,
-                                                 uint64_t size_bytes,
-                                                 ferrum_stream stream);
+FERRUM_API ferrum_status ferrum_vpool_free(ferrum_vpool vpool,
+                                           uint64_t offset_bytes,
+                                           uint64_t size_bytes,
+                                           ferrum_stream stream);
 
 /**
  * Says that a stream uses every page that a range touches too, besides the one that
@@ -2320,11 +2322,11 @@ FERRUM_API ferrum_status ferrum_vpool_pause(ferrum_vpool vpool);
 FERRUM_API ferrum_status ferrum_vpool_resume(ferrum_vpool vpool);
 
 /* ===================================================================== */
-/* 12. Shared pools: several models under one physical limit             */
+/* 12. Elastic pools: several models under one physical limit             */
 /* ===================================================================== */
 
 /*
- * A shared pool has models, each named by a text of 1 to 63 bytes, with address
+ * An elastic pool has models, each named by a text of 1 to 63 bytes, with address
  * space of its own, as a virtual pool has. The physical memory of all of them
  * together is under one limit. The address spaces together may be larger than it.
  *
@@ -2346,8 +2348,8 @@ FERRUM_API ferrum_status ferrum_vpool_resume(ferrum_vpool vpool);
  * both are unscrubbed.
  */
 
-/** Settings of a shared pool. */
-typedef struct ferrum_shared_pool_config {
+/** Settings of an elastic pool. */
+typedef struct ferrum_elastic_pool_config {
     uint32_t struct_size;
     /** None is known: 0. */
     uint32_t flags;
@@ -2364,35 +2366,35 @@ typedef struct ferrum_shared_pool_config {
     uint32_t ready_pages;
     /** FERRUM_BACKING_MOVABLE or FERRUM_BACKING_PRIVATE */
     ferrum_backing backing;
-} ferrum_shared_pool_config;
+} ferrum_elastic_pool_config;
 
 /* clang-format off */
-#define FERRUM_SHARED_POOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_shared_pool_config), 0, 0, 0, NULL, FERRUM_READY_PAGES_AUTO, FERRUM_BACKING_MOVABLE}
+#define FERRUM_ELASTIC_POOL_CONFIG_INIT {(uint32_t)sizeof(ferrum_elastic_pool_config), 0, 0, 0, NULL, FERRUM_READY_PAGES_AUTO, FERRUM_BACKING_MOVABLE}
 /* clang-format on */
 
 /**
- * Makes a shared pool without models. It takes nothing from the device yet.
+ * Makes an elastic pool without models. It takes nothing from the device yet.
  *
- * @param config  settings, or NULL for FERRUM_SHARED_POOL_CONFIG_INIT.
+ * @param config  settings, or NULL for FERRUM_ELASTIC_POOL_CONFIG_INIT.
  * @return FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory;
  *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for
  *         a limit above what the device has; FERRUM_ERROR_INVALID_CONFIG for one
  *         of less than a page.
  */
-FERRUM_API ferrum_status ferrum_shared_pool_create(
-    ferrum_device device, const ferrum_shared_pool_config *config,
-    ferrum_shared_pool *pool_out);
+FERRUM_API ferrum_status ferrum_elastic_pool_create(
+    ferrum_device device, const ferrum_elastic_pool_config *config,
+    ferrum_elastic_pool *pool_out);
 
 /**
- * Destroys a shared pool with its models, as ferrum_vpool_destroy. Registrations
+ * Destroys an elastic pool with its models, as ferrum_vpool_destroy. Registrations
  * of reclaim callbacks stay until they are removed, but are not called any more.
  *
  * @param flags  0 or FERRUM_FORCE.
  * @return FERRUM_ERROR_BUSY, and nothing has changed for any model, while one has ranges
  *         or allocations under way or that wait, or is being registered or unregistered.
  */
-FERRUM_API ferrum_status ferrum_shared_pool_destroy(ferrum_shared_pool pool,
-                                                    uint32_t flags);
+FERRUM_API ferrum_status ferrum_elastic_pool_destroy(ferrum_elastic_pool pool,
+                                                     uint32_t flags);
 
 /** Settings of a model. */
 typedef struct ferrum_model_config {
@@ -2435,8 +2437,8 @@ typedef struct ferrum_model_config {
  *         that is not and may not wait: nobody's present guarantee is weakened for it.
  */
 FERRUM_API ferrum_status
-ferrum_shared_pool_register_model(ferrum_shared_pool pool, const char *model,
-                                  const ferrum_model_config *config);
+ferrum_elastic_pool_register_model(ferrum_elastic_pool pool, const char *model,
+                                   const ferrum_model_config *config);
 
 /**
  * Takes a model out, while others run: waits for queued work that uses its freed
@@ -2449,8 +2451,8 @@ ferrum_shared_pool_register_model(ferrum_shared_pool pool, const char *model,
  *         under way or that wait;
  *         FERRUM_ERROR_MODEL_NOT_FOUND, with the id in the message.
  */
-FERRUM_API ferrum_status ferrum_shared_pool_unregister_model(
-    ferrum_shared_pool pool, const char *model, uint32_t flags);
+FERRUM_API ferrum_status ferrum_elastic_pool_unregister_model(
+    ferrum_elastic_pool pool, const char *model, uint32_t flags);
 
 /**
  * Puts memory behind the first range of the model's address space that is free and
@@ -2470,20 +2472,22 @@ FERRUM_API ferrum_status ferrum_shared_pool_unregister_model(
  *         allow. In a host function or a reclaim callback it does not wait for
  *         room.
  */
-FERRUM_API ferrum_status ferrum_shared_pool_allocate(
-    ferrum_shared_pool pool, const char *model, uint64_t size_bytes,
-    ferrum_address *address_out, uint64_t *offset_bytes_out);
+FERRUM_API ferrum_status ferrum_elastic_pool_alloc(ferrum_elastic_pool pool,
+                                                   const char *model,
+                                                   uint64_t size_bytes,
+                                                   ferrum_address *address_out,
+                                                   uint64_t *offset_bytes_out);
 
 /**
- * As ferrum_shared_pool_allocate, at a place: behind every page that the range
+ * As ferrum_elastic_pool_alloc, at a place: behind every page that the range
  * touches.
  *
  * @param offset_bytes  from the model's base address.
  * @return FERRUM_ERROR_INVALID_OFFSET and FERRUM_ERROR_ALREADY_MAPPED as
- *         ferrum_vpool_allocate.
+ *         ferrum_vpool_alloc.
  */
-FERRUM_API ferrum_status ferrum_shared_pool_allocate_at(
-    ferrum_shared_pool pool, const char *model, uint64_t offset_bytes,
+FERRUM_API ferrum_status ferrum_elastic_pool_alloc_at(
+    ferrum_elastic_pool pool, const char *model, uint64_t offset_bytes,
     uint64_t size_bytes, ferrum_address *address_out);
 
 /** A range of a model, as asked for. */
@@ -2509,40 +2513,40 @@ typedef struct ferrum_model_request {
 #define FERRUM_MODEL_REQUEST_INIT {(uint32_t)sizeof(ferrum_model_request), 0, 0, 0, NULL, 0, {0}}
 /* clang-format on */
 
-/** As ferrum_shared_pool_allocate, with all that can be asked for. */
-FERRUM_API ferrum_status ferrum_shared_pool_allocate_with(
-    ferrum_shared_pool pool, const char *model,
+/** As ferrum_elastic_pool_alloc, with all that can be asked for. */
+FERRUM_API ferrum_status ferrum_elastic_pool_alloc_with(
+    ferrum_elastic_pool pool, const char *model,
     const ferrum_model_request *request, ferrum_address *address_out,
     uint64_t *offset_bytes_out);
 
 /**
- * Takes the memory of a range of a model away, as ferrum_vpool_deallocate.
+ * Takes the memory of a range of a model away, as ferrum_vpool_free.
  *
- * @param offset_bytes,size_bytes,stream  as for ferrum_vpool_deallocate.
- * @return as ferrum_vpool_deallocate, FERRUM_ERROR_BUSY during a sleep or wake of the
+ * @param offset_bytes,size_bytes,stream  as for ferrum_vpool_free.
+ * @return as ferrum_vpool_free, FERRUM_ERROR_BUSY during a sleep or wake of the
  *         range included; FERRUM_ERROR_MODEL_NOT_FOUND.
  */
-FERRUM_API ferrum_status ferrum_shared_pool_deallocate(ferrum_shared_pool pool,
-                                                       const char *model,
-                                                       uint64_t offset_bytes,
-                                                       uint64_t size_bytes,
-                                                       ferrum_stream stream);
+FERRUM_API ferrum_status ferrum_elastic_pool_free(ferrum_elastic_pool pool,
+                                                  const char *model,
+                                                  uint64_t offset_bytes,
+                                                  uint64_t size_bytes,
+                                                  ferrum_stream stream);
 
 /**
  * As ferrum_vpool_record_stream, for a range of a model.
  *
  * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
  */
-FERRUM_API ferrum_status ferrum_shared_pool_record_stream(
-    ferrum_shared_pool pool, const char *model, uint64_t offset_bytes,
+FERRUM_API ferrum_status ferrum_elastic_pool_record_stream(
+    ferrum_elastic_pool pool, const char *model, uint64_t offset_bytes,
     uint64_t size_bytes, ferrum_stream stream);
 
 /** As ferrum_vpool_is_mapped, for a range of a model. */
-FERRUM_API ferrum_status ferrum_shared_pool_is_mapped(ferrum_shared_pool pool,
-                                                      const char *model,
-                                                      uint64_t offset_bytes,
-                                                      uint64_t size_bytes,
-                                                      uint32_t *mapped_out);
+FERRUM_API ferrum_status ferrum_elastic_pool_is_mapped(ferrum_elastic_pool pool,
+                                                       const char *model,
+                                                       uint64_t offset_bytes,
+                                                       uint64_t size_bytes,
+                                                       uint32_t *mapped_out);
 
 /** A model at one moment. Pages are counts. */
 typedef struct ferrum_model_info {
@@ -2616,8 +2620,8 @@ typedef struct ferrum_model_info {
 /* clang-format on */
 
 /** Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one. */
-FERRUM_API ferrum_status ferrum_shared_pool_get_model_info(
-    ferrum_shared_pool pool, const char *model, ferrum_model_info *info_out);
+FERRUM_API ferrum_status ferrum_elastic_pool_get_model_info(
+    ferrum_elastic_pool pool, const char *model, ferrum_model_info *info_out);
 
 /** Limits of a model that can be changed while it runs. */
 typedef struct ferrum_model_limits {
@@ -2640,14 +2644,14 @@ typedef struct ferrum_model_limits {
  *
  * @param limits  required; fields as in ferrum_model_config.
  * @return FERRUM_ERROR_INVALID_CONFIG and FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY as
- *         ferrum_shared_pool_register_model; FERRUM_ERROR_MODEL_NOT_FOUND.
+ *         ferrum_elastic_pool_register_model; FERRUM_ERROR_MODEL_NOT_FOUND.
  */
-FERRUM_API ferrum_status
-ferrum_shared_pool_set_model_limits(ferrum_shared_pool pool, const char *model,
-                                    const ferrum_model_limits *limits);
+FERRUM_API ferrum_status ferrum_elastic_pool_set_model_limits(
+    ferrum_elastic_pool pool, const char *model,
+    const ferrum_model_limits *limits);
 
-/** A shared pool at one moment. */
-typedef struct ferrum_shared_pool_info {
+/** An elastic pool at one moment. */
+typedef struct ferrum_elastic_pool_info {
     uint32_t struct_size;
     uint32_t reserved;
     uint64_t page_bytes;
@@ -2669,19 +2673,19 @@ typedef struct ferrum_shared_pool_info {
     uint64_t held_bytes;
     /** Allocations that stand in line now. */
     uint64_t waiting;
-} ferrum_shared_pool_info;
+} ferrum_elastic_pool_info;
 
 /* clang-format off */
-#define FERRUM_SHARED_POOL_INFO_INIT {(uint32_t)sizeof(ferrum_shared_pool_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define FERRUM_ELASTIC_POOL_INFO_INIT {(uint32_t)sizeof(ferrum_elastic_pool_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Describes a shared pool. */
-FERRUM_API ferrum_status ferrum_shared_pool_get_info(
-    ferrum_shared_pool pool, ferrum_shared_pool_info *info_out);
+/** Describes an elastic pool. */
+FERRUM_API ferrum_status ferrum_elastic_pool_get_info(
+    ferrum_elastic_pool pool, ferrum_elastic_pool_info *info_out);
 
-/** Books of a shared pool: its live blocks are the ranges of all models. */
-FERRUM_API ferrum_status ferrum_shared_pool_get_statistics(
-    ferrum_shared_pool pool, ferrum_statistics *statistics_out);
+/** Books of an elastic pool: its live blocks are the ranges of all models. */
+FERRUM_API ferrum_status ferrum_elastic_pool_get_statistics(
+    ferrum_elastic_pool pool, ferrum_statistics *statistics_out);
 
 /**
  * Every model of a pool, of one moment and in the order of registration, as JSON:
@@ -2692,10 +2696,9 @@ FERRUM_API ferrum_status ferrum_shared_pool_get_statistics(
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  */
-FERRUM_API ferrum_status ferrum_shared_pool_models_json(ferrum_shared_pool pool,
-                                                        char *buffer,
-                                                        size_t capacity,
-                                                        size_t *length_out);
+FERRUM_API ferrum_status
+ferrum_elastic_pool_models_json(ferrum_elastic_pool pool, char *buffer,
+                                size_t capacity, size_t *length_out);
 
 /**
  * Changes the limit of all models together while they run; 0: what the device
@@ -2707,27 +2710,27 @@ FERRUM_API ferrum_status ferrum_shared_pool_models_json(ferrum_shared_pool pool,
  *         guaranteed, or than a page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the
  *         device has.
  */
-FERRUM_API ferrum_status ferrum_shared_pool_set_limit(ferrum_shared_pool pool,
-                                                      uint64_t limit_bytes);
+FERRUM_API ferrum_status ferrum_elastic_pool_set_limit(ferrum_elastic_pool pool,
+                                                       uint64_t limit_bytes);
 
 /** As ferrum_vpool_compact. */
-FERRUM_API ferrum_status ferrum_shared_pool_compact(
-    ferrum_shared_pool pool, ferrum_compact_report *report_out);
+FERRUM_API ferrum_status ferrum_elastic_pool_compact(
+    ferrum_elastic_pool pool, ferrum_compact_report *report_out);
 
 /** As ferrum_vpool_trim. */
-FERRUM_API ferrum_status ferrum_shared_pool_trim(ferrum_shared_pool pool,
-                                                 uint64_t keep_bytes,
-                                                 uint64_t *released_bytes_out);
+FERRUM_API ferrum_status ferrum_elastic_pool_trim(ferrum_elastic_pool pool,
+                                                  uint64_t keep_bytes,
+                                                  uint64_t *released_bytes_out);
 
 /** As ferrum_vpool_synchronize, for the ranges of all models. */
-FERRUM_API ferrum_status ferrum_shared_pool_synchronize(ferrum_shared_pool pool,
-                                                        uint64_t timeout_ns);
+FERRUM_API ferrum_status
+ferrum_elastic_pool_synchronize(ferrum_elastic_pool pool, uint64_t timeout_ns);
 
 /** As ferrum_vpool_pause. */
-FERRUM_API ferrum_status ferrum_shared_pool_pause(ferrum_shared_pool pool);
+FERRUM_API ferrum_status ferrum_elastic_pool_pause(ferrum_elastic_pool pool);
 
-/** Ends a ferrum_shared_pool_pause. */
-FERRUM_API ferrum_status ferrum_shared_pool_resume(ferrum_shared_pool pool);
+/** Ends a ferrum_elastic_pool_pause. */
+FERRUM_API ferrum_status ferrum_elastic_pool_resume(ferrum_elastic_pool pool);
 
 /**
  * Asked to free memory of a model when pages are short. Runs on a thread of the
@@ -2737,7 +2740,7 @@ FERRUM_API ferrum_status ferrum_shared_pool_resume(ferrum_shared_pool pool);
  * @param model  id of the model, valid during the call only.
  * @return bytes that were freed, 0 if none.
  */
-typedef uint64_t (*ferrum_model_reclaim_fn)(ferrum_shared_pool pool,
+typedef uint64_t (*ferrum_model_reclaim_fn)(ferrum_elastic_pool pool,
                                             const char *model,
                                             uint64_t needed_bytes,
                                             void *user_data);
@@ -2751,8 +2754,8 @@ typedef uint64_t (*ferrum_model_reclaim_fn)(ferrum_shared_pool pool,
  *                   for FERRUM_RECLAIM_CONFIG_INIT.
  * @param user_data  must stay valid until the registration is removed.
  */
-FERRUM_API ferrum_status ferrum_model_reclaim_callback_add(
-    ferrum_shared_pool pool, const char *model,
+FERRUM_API ferrum_status ferrum_elastic_pool_reclaim_callback_add(
+    ferrum_elastic_pool pool, const char *model,
     const ferrum_reclaim_config *config, ferrum_model_reclaim_fn callback,
     void *user_data, ferrum_registration *registration_out);
 
@@ -2912,7 +2915,7 @@ FERRUM_API ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
  * @param report_out  optional, may be NULL.
  * @return FERRUM_ERROR_INVALID_STATE when nothing of the tag, or nothing at all,
  *         sleeps, and in a host function; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY and
- *         FERRUM_ERROR_OUT_OF_MEMORY as ferrum_vpool_allocate;
+ *         FERRUM_ERROR_OUT_OF_MEMORY as ferrum_vpool_alloc;
  *         FERRUM_ERROR_CORRUPTED when a file is not what was written, with its name and
  *         the place; FERRUM_ERROR_IO; FERRUM_ERROR_TIMEOUT;
  *         FERRUM_ERROR_INVALID_ARGUMENT.
@@ -2949,15 +2952,15 @@ typedef struct ferrum_vpool_request {
 /* clang-format on */
 
 /**
- * As ferrum_vpool_allocate, with all that can be asked for.
+ * As ferrum_vpool_alloc, with all that can be asked for.
  *
  * @return besides: FERRUM_ERROR_INVALID_STATE while the tag, everything, or a range at
  *         that place sleeps; FERRUM_ERROR_TIMEOUT when it does so longer than
  *         asleep_wait_ns.
  */
-FERRUM_API ferrum_status ferrum_vpool_allocate_with(
-    ferrum_vpool vpool, const ferrum_vpool_request *request,
-    ferrum_address *address_out);
+FERRUM_API ferrum_status
+ferrum_vpool_alloc_with(ferrum_vpool vpool, const ferrum_vpool_request *request,
+                        ferrum_address *address_out);
 
 /**
  * Puts a model, or ranges of it, to sleep, as ferrum_vpool_sleep. Others may have its
@@ -2965,25 +2968,25 @@ FERRUM_API ferrum_status ferrum_vpool_allocate_with(
  *
  * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
  */
-FERRUM_API ferrum_status ferrum_shared_pool_sleep_model(
-    ferrum_shared_pool pool, const char *model,
+FERRUM_API ferrum_status ferrum_elastic_pool_sleep_model(
+    ferrum_elastic_pool pool, const char *model,
     const ferrum_sleep_config *config, ferrum_sleep_report *report_out);
 
 /**
  * Wakes a model, or ranges of it, as ferrum_vpool_wake. It has its memory as
- * ferrum_shared_pool_allocate has it: within the limits, in line, and from others that
+ * ferrum_elastic_pool_alloc has it: within the limits, in line, and from others that
  * give.
  *
  * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
  */
-FERRUM_API ferrum_status ferrum_shared_pool_wake_model(
-    ferrum_shared_pool pool, const char *model,
+FERRUM_API ferrum_status ferrum_elastic_pool_wake_model(
+    ferrum_elastic_pool pool, const char *model,
     const ferrum_wake_config *config, ferrum_wake_report *report_out);
 
 /** As ferrum_vpool_is_asleep, for a model. */
 FERRUM_API ferrum_status
-ferrum_shared_pool_is_model_asleep(ferrum_shared_pool pool, const char *model,
-                                   const char *tag, uint32_t *asleep_out);
+ferrum_elastic_pool_is_model_asleep(ferrum_elastic_pool pool, const char *model,
+                                    const char *tag, uint32_t *asleep_out);
 
 /* ===================================================================== */
 /* 14. Placement and global monitor                                      */
@@ -2992,9 +2995,9 @@ ferrum_shared_pool_is_model_asleep(ferrum_shared_pool pool, const char *model,
 /** Names the bounds of the pressure levels, each inclusive. */
 typedef int32_t ferrum_pressure_profile;
 /** MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %. */
-#define FERRUM_PRESSURE_PROFILE_FERRUM 0
+#define FERRUM_PRESSURE_PROFILE_STANDARD 0
 /** MEDIUM from 60 %, HIGH from 80 %, CRITICAL from 95 %. */
-#define FERRUM_PRESSURE_PROFILE_TORCHLESS 1
+#define FERRUM_PRESSURE_PROFILE_EARLY 1
 
 /** Whether memory ought to be freed at a level: from HIGH on. */
 #define FERRUM_PRESSURE_SHOULD_FREE(level) ((level) >= FERRUM_PRESSURE_HIGH)
@@ -3143,7 +3146,7 @@ typedef struct ferrum_monitor_pressure {
 /**
  * Gives the pressure of all devices together.
  *
- * @param max_age_ns  as for ferrum_memory_get_recent_info, for the system, too.
+ * @param max_age_ns  as for ferrum_device_get_recent_memory_info, for the system, too.
  */
 FERRUM_API ferrum_status
 ferrum_monitor_get_pressure(ferrum_monitor monitor, uint64_t max_age_ns,
@@ -3164,7 +3167,7 @@ FERRUM_API ferrum_status ferrum_monitor_get_levels(
 /**
  * All that a monitor knows, as JSON:
  *
- *   {"profile": "ferrum", "pressure": {"level": "low", "weighted_level": "low",
+ *   {"profile": "standard", "pressure": {"level": "low", "weighted_level": "low",
  *     "devices": 1, "unknown": 0, "total_bytes": 0, "used_bytes": 0},
  *    "devices": [{"id": "cpu:0", "managers": 1, "level": "low",
  *      "level_by_bytes": "low", "level_by_system": "low", "memory": {...},
@@ -3210,7 +3213,7 @@ typedef struct ferrum_collected {
 } ferrum_collected;
 
 /**
- * Defragments every watched manager, one after another, as ferrum_defragment. One
+ * Defragments every watched manager, one after another, as ferrum_manager_defragment. One
  * that is destroyed meanwhile is left out.
  *
  * @param collected_out  room for capacity devices.
@@ -3586,12 +3589,12 @@ ferrum_estimate_config_json(const char *config_text, size_t config_bytes,
  * manager may wait for a stream, and is FERRUM_ERROR_INVALID_STATE in a host function.
  */
 
-/** A gpu manager: memory of a device, with a second place to go to. */
-typedef struct ferrum_gpu_manager {
+/** A fallback manager: memory of a device, with a second place to go to. */
+typedef struct ferrum_fallback_manager {
     uint64_t id; /**< 0 is no manager */
-} ferrum_gpu_manager;
+} ferrum_fallback_manager;
 
-/** A buffer of a gpu manager, on its device or on its host. */
+/** A buffer of a fallback manager, on its device or on its host. */
 typedef struct ferrum_fallback_buffer {
     uint64_t id; /**< 0 is no buffer */
 } ferrum_fallback_buffer;
@@ -3617,7 +3620,7 @@ typedef struct ferrum_generic_pool {
 /** How many sizes may be allocated ahead. */
 #define FERRUM_PRE_ALLOCATE_MAX 4096
 
-/** Settings of a gpu manager or a generic pool. */
+/** Settings of a fallback manager or a generic pool. */
 typedef struct ferrum_memory_config {
     uint32_t struct_size;
     /** FERRUM_MEMORY_* flags. */
@@ -3665,7 +3668,7 @@ FERRUM_API ferrum_status ferrum_memory_config_preset(
 FERRUM_API ferrum_status
 ferrum_memory_config_check(const ferrum_memory_config *config);
 
-/** Counters of a gpu manager or a generic pool. Nothing but its own buffers is in
+/** Counters of a fallback manager or a generic pool. Nothing but its own buffers is in
  *  them: the device may be full while the pool is not. */
 typedef struct ferrum_memory_stats {
     uint32_t struct_size;
@@ -3956,7 +3959,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_get_tracker(
     ferrum_generic_pool pool, ferrum_tracker *tracker_out);
 
 /**
- * Makes a gpu manager on a device, of any backend.
+ * Makes a fallback manager on a device, of any backend.
  *
  * @param host    where buffers go that the device has no room for, another device
  *                that is FERRUM_CAPABILITY_HOST_ADDRESSABLE; {0} only with settings
@@ -3968,35 +3971,35 @@ FERRUM_API ferrum_status ferrum_generic_pool_get_tracker(
  *         the process cannot address; FERRUM_ERROR_OUT_OF_MEMORY for what is
  *         allocated ahead.
  */
-FERRUM_API ferrum_status ferrum_gpu_manager_create(
+FERRUM_API ferrum_status ferrum_fallback_manager_create(
     ferrum_device device, ferrum_device host,
-    const ferrum_memory_config *config, ferrum_gpu_manager *manager_out);
+    const ferrum_memory_config *config, ferrum_fallback_manager *manager_out);
 
 /**
- * Destroys a gpu manager and gives its memory back, on both devices.
+ * Destroys a fallback manager and gives its memory back, on both devices.
  *
  * @param flags  0 or FERRUM_FORCE, which ends live buffers, pinned or not.
  * @return FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or
  *         storage is taken, unless forced.
  */
-FERRUM_API ferrum_status ferrum_gpu_manager_destroy(ferrum_gpu_manager manager,
-                                                    uint32_t flags);
+FERRUM_API ferrum_status ferrum_fallback_manager_destroy(
+    ferrum_fallback_manager manager, uint32_t flags);
 
 /**
  * Gives the name of the device's backend, such as "cpu" or "cuda", as text.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
  */
-FERRUM_API ferrum_status
-ferrum_gpu_manager_get_backend_name(ferrum_gpu_manager manager, char *buffer,
-                                    size_t capacity, size_t *length_out);
+FERRUM_API ferrum_status ferrum_fallback_manager_get_backend_name(
+    ferrum_fallback_manager manager, char *buffer, size_t capacity,
+    size_t *length_out);
 
-/** Gives the counters of a gpu manager: of the buffers on the device, but for
+/** Gives the counters of a fallback manager: of the buffers on the device, but for
  *  active_buffers, which is of both sides. Takes no lock. */
-FERRUM_API ferrum_status ferrum_gpu_manager_get_stats(
-    ferrum_gpu_manager manager, ferrum_memory_stats *stats_out);
+FERRUM_API ferrum_status ferrum_fallback_manager_get_stats(
+    ferrum_fallback_manager manager, ferrum_memory_stats *stats_out);
 
-/** What of a gpu manager is or was on the host. */
+/** What of a fallback manager is or was on the host. */
 typedef struct ferrum_fallback_stats {
     uint32_t struct_size;
     uint32_t reserved;
@@ -4013,9 +4016,9 @@ typedef struct ferrum_fallback_stats {
 #define FERRUM_FALLBACK_STATS_INIT {(uint32_t)sizeof(ferrum_fallback_stats), 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Gives what of a gpu manager is or was on the host. */
-FERRUM_API ferrum_status ferrum_gpu_manager_get_fallback_stats(
-    ferrum_gpu_manager manager, ferrum_fallback_stats *stats_out);
+/** Gives what of a fallback manager is or was on the host. */
+FERRUM_API ferrum_status ferrum_fallback_manager_get_fallback_stats(
+    ferrum_fallback_manager manager, ferrum_fallback_stats *stats_out);
 
 /**
  * Asks the device for its memory.
@@ -4024,36 +4027,36 @@ FERRUM_API ferrum_status ferrum_gpu_manager_get_fallback_stats(
  * @param free_out   what can still be had, by anybody; free buffers in buckets are
  *                   not free in that sense.
  */
-FERRUM_API ferrum_status ferrum_gpu_manager_get_memory(
-    ferrum_gpu_manager manager, uint64_t *total_out, uint64_t *free_out);
+FERRUM_API ferrum_status ferrum_fallback_manager_get_memory(
+    ferrum_fallback_manager manager, uint64_t *total_out, uint64_t *free_out);
 
-/** The level of the device by FERRUM_PRESSURE_PROFILE_TORCHLESS, of this moment. */
-FERRUM_API ferrum_status ferrum_gpu_manager_get_pressure(
-    ferrum_gpu_manager manager, ferrum_pressure_level *level_out);
+/** The level of the device by FERRUM_PRESSURE_PROFILE_EARLY, of this moment. */
+FERRUM_API ferrum_status ferrum_fallback_manager_get_pressure(
+    ferrum_fallback_manager manager, ferrum_pressure_level *level_out);
 
-/** As ferrum_pressure_callback_add for the device of a gpu manager, by
- *  FERRUM_PRESSURE_PROFILE_TORCHLESS. */
-FERRUM_API ferrum_status ferrum_gpu_manager_pressure_callback_add(
-    ferrum_gpu_manager manager, ferrum_pressure_fn callback, void *user_data,
-    ferrum_registration *registration_out);
+/** As ferrum_device_pressure_callback_add for the device of a fallback manager, by
+ *  FERRUM_PRESSURE_PROFILE_EARLY. */
+FERRUM_API ferrum_status ferrum_fallback_manager_pressure_callback_add(
+    ferrum_fallback_manager manager, ferrum_pressure_fn callback,
+    void *user_data, ferrum_registration *registration_out);
 
 /** Empties the buckets. The memory is ready for buffers of any size, and may still be
  *  held from the device. */
 FERRUM_API ferrum_status
-ferrum_gpu_manager_clear_pool(ferrum_gpu_manager manager);
+ferrum_fallback_manager_clear_pool(ferrum_fallback_manager manager);
 
 /**
  * Empties the buckets and gives what holds no buffer back, on both sides.
  *
  * @param released_out  what the device has taken back.
  */
-FERRUM_API ferrum_status ferrum_gpu_manager_shrink(ferrum_gpu_manager manager,
-                                                   uint64_t *released_out);
+FERRUM_API ferrum_status ferrum_fallback_manager_shrink(
+    ferrum_fallback_manager manager, uint64_t *released_out);
 
-/** Gives the tracker of a gpu manager, which is only read, with the buffers of both
+/** Gives the tracker of a fallback manager, which is only read, with the buffers of both
  *  sides. FERRUM_ERROR_INVALID_STATE: it does not track. */
-FERRUM_API ferrum_status ferrum_gpu_manager_get_tracker(
-    ferrum_gpu_manager manager, ferrum_tracker *tracker_out);
+FERRUM_API ferrum_status ferrum_fallback_manager_get_tracker(
+    ferrum_fallback_manager manager, ferrum_tracker *tracker_out);
 
 /** What the elements of a buffer are. */
 typedef int32_t ferrum_dtype;
@@ -4108,8 +4111,8 @@ typedef struct ferrum_buffer_request {
  *         FERRUM_ERROR_INVALID_STATE for FERRUM_PLACE_CPU with a manager that does
  *         not fall back.
  */
-FERRUM_API ferrum_status ferrum_gpu_manager_allocate(
-    ferrum_gpu_manager manager, const ferrum_buffer_request *request,
+FERRUM_API ferrum_status ferrum_fallback_manager_alloc(
+    ferrum_fallback_manager manager, const ferrum_buffer_request *request,
     ferrum_fallback_buffer *buffer_out);
 
 /**
@@ -4120,8 +4123,8 @@ FERRUM_API ferrum_status ferrum_gpu_manager_allocate(
  *
  * @param moved_out  how many came.
  */
-FERRUM_API ferrum_status ferrum_gpu_manager_return_buffers(
-    ferrum_gpu_manager manager, uint64_t *moved_out);
+FERRUM_API ferrum_status ferrum_fallback_manager_return_buffers(
+    ferrum_fallback_manager manager, uint64_t *moved_out);
 
 /**
  * Ends a buffer after what is queued on a stream of the device. Movable buffers that
@@ -4133,7 +4136,7 @@ FERRUM_API ferrum_status ferrum_gpu_manager_return_buffers(
 FERRUM_API ferrum_status ferrum_fallback_buffer_free(
     ferrum_fallback_buffer buffer, ferrum_stream stream);
 
-/** A buffer of a gpu manager. */
+/** A buffer of a fallback manager. */
 typedef struct ferrum_fallback_buffer_info {
     uint32_t struct_size;
     ferrum_dtype dtype;
@@ -4146,7 +4149,7 @@ typedef struct ferrum_fallback_buffer_info {
     /** Where the buffer is: in the device, or on the CPU side a pointer. Good until
      *  it moves. */
     ferrum_address address;
-    ferrum_gpu_manager manager;
+    ferrum_fallback_manager manager;
     /** Of that side. */
     ferrum_device device;
     ferrum_buffer_location location;
@@ -4216,8 +4219,8 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_read(
 
 /**
  * Ends a buffer on that side and gives its storage to the caller, who gives it back
- * with ferrum_gpu_manager_release or makes another buffer of it with
- * ferrum_gpu_manager_adopt.
+ * with ferrum_fallback_manager_release or makes another buffer of it with
+ * ferrum_fallback_manager_adopt.
  *
  * @return FERRUM_ERROR_BUSY while it is pinned; FERRUM_ERROR_INVALID_STATE when it is
  *         on the other side.
@@ -4233,15 +4236,15 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_take(
  * @return FERRUM_ERROR_INVALID_ADDRESS for what is no such storage;
  *         FERRUM_ERROR_INVALID_SIZE when it is smaller than the elements.
  */
-FERRUM_API ferrum_status ferrum_gpu_manager_adopt(
-    ferrum_gpu_manager manager, ferrum_buffer_location location,
+FERRUM_API ferrum_status ferrum_fallback_manager_adopt(
+    ferrum_fallback_manager manager, ferrum_buffer_location location,
     ferrum_address address, const ferrum_buffer_request *request,
     ferrum_fallback_buffer *buffer_out);
 
 /** Ends storage that was taken, after what is queued on a stream of the device,
  *  which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none. */
-FERRUM_API ferrum_status ferrum_gpu_manager_release(
-    ferrum_gpu_manager manager, ferrum_buffer_location location,
+FERRUM_API ferrum_status ferrum_fallback_manager_release(
+    ferrum_fallback_manager manager, ferrum_buffer_location location,
     ferrum_address address, ferrum_stream stream);
 
 /* ===================================================================== */
@@ -4278,7 +4281,7 @@ typedef struct ferrum_map_request {
 /** A range of a block that the host addresses. */
 typedef struct ferrum_mapping {
     uint32_t struct_size;
-    /** host_pointer is a copy, which ferrum_unmap writes back (1), not the block. */
+    /** host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block. */
     uint32_t is_staged;
     /** Names the mapping among those of its block; never 0. */
     uint64_t mapping_id;
@@ -4295,11 +4298,11 @@ typedef struct ferrum_mapping {
  * Makes a range of a block addressable by the host, and waits for what is queued on
  * the streams that have used the block. On a device that the host can address, and
  * for page-locked memory, the pointer is to the block itself; on any other one it
- * is to a copy, which ferrum_unmap writes back: never for FERRUM_HOST_READ_ONLY.
+ * is to a copy, which ferrum_memory_unmap writes back: never for FERRUM_HOST_READ_ONLY.
  *
  * The same range with the same access nests: it is the same mapping, which ends with
- * as many calls of ferrum_unmap. A mapping that reads may overlap one that writes,
- * and sees of that what was written before its ferrum_unmap only where both are the
+ * as many calls of ferrum_memory_unmap. A mapping that reads may overlap one that writes,
+ * and sees of that what was written before its ferrum_memory_unmap only where both are the
  * block itself. While a block is mapped it is neither moved nor given back; work may
  * be queued on it, with the caller's own order against what goes through the pointer.
  *
@@ -4308,19 +4311,19 @@ typedef struct ferrum_mapping {
  *         the block, FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits;
  *         FERRUM_ERROR_OUT_OF_MEMORY when the host has no memory for a copy.
  */
-FERRUM_API ferrum_status ferrum_map(const ferrum_map_request *request,
-                                    ferrum_mapping *mapping_out);
+FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
+                                           ferrum_mapping *mapping_out);
 
 /**
- * Ends one call of ferrum_map. The last one for a mapping that writes to a copy
+ * Ends one call of ferrum_memory_map. The last one for a mapping that writes to a copy
  * writes it back and returns when that is done; when it fails, the mapping is as it
  * was. Destroying the manager with FERRUM_FORCE ends mappings without writing back.
  *
  * @param mapping_id  of ferrum_mapping; 0: the block's mapping that was made last.
  * @return FERRUM_ERROR_NOT_MAPPED for a block that has no such mapping.
  */
-FERRUM_API ferrum_status ferrum_unmap(ferrum_memory memory,
-                                      uint64_t mapping_id);
+FERRUM_API ferrum_status ferrum_memory_unmap(ferrum_memory memory,
+                                             uint64_t mapping_id);
 
 /** Memory for two devices, as asked for. */
 typedef struct ferrum_link_request {
@@ -4343,18 +4346,18 @@ typedef struct ferrum_link_request {
  * Makes two blocks of FERRUM_MEMORY_MAPPED, for managers of two devices, that are
  * the same memory: what one device writes the other reads, in the order that streams
  * and events give. The memory counts as the first manager's and goes back to it when
- * both blocks are deallocated, in either order. Destroying the first manager with
+ * both blocks are freed, in either order. Destroying the first manager with
  * FERRUM_FORCE ends both blocks.
  *
  * @param first_out,second_out  the blocks of the first and the second manager.
  * @return FERRUM_ERROR_INVALID_ARGUMENT for two managers of one device;
  *         FERRUM_ERROR_UNSUPPORTED for devices that cannot address the same memory;
- *         else as ferrum_allocate_typed.
+ *         else as ferrum_manager_alloc_with.
  */
-FERRUM_API ferrum_status
-ferrum_create_mapping(ferrum_manager first, ferrum_manager second,
-                      const ferrum_link_request *request,
-                      ferrum_memory *first_out, ferrum_memory *second_out);
+FERRUM_API ferrum_status ferrum_manager_create_mapping(
+    ferrum_manager first, ferrum_manager second,
+    const ferrum_link_request *request, ferrum_memory *first_out,
+    ferrum_memory *second_out);
 
 /**
  * Queues that a block is brought near a device before it is used there, and
@@ -4366,9 +4369,9 @@ ferrum_create_mapping(ferrum_manager first, ferrum_manager second,
  * @param stream  optional, of the block's device.
  * @return FERRUM_ERROR_UNSUPPORTED for a device that the block cannot be brought to.
  */
-FERRUM_API ferrum_status ferrum_prefetch(ferrum_memory memory,
-                                         ferrum_device target,
-                                         ferrum_stream stream);
+FERRUM_API ferrum_status ferrum_memory_prefetch(ferrum_memory memory,
+                                                ferrum_device target,
+                                                ferrum_stream stream);
 
 /** What a program expects of a block. There are three axes, order, direction and
  *  lifetime, and a block has one hint of each. */
@@ -4402,19 +4405,19 @@ typedef struct ferrum_usage_hints {
 /**
  * Keeps a hint with a block, in place of an earlier one of the same axis;
  * FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
- * (ferrum_get_usage_hints) and change nothing by themselves, but that for
+ * (ferrum_memory_get_usage_hints) and change nothing by themselves, but that for
  * FERRUM_MEMORY_MANAGED the device is told of FERRUM_USAGE_READ_MOSTLY (who reads may
  * have a copy) and FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses,
  * the hints are as they were.
  *
  * @return FERRUM_ERROR_INVALID_ARGUMENT for what is no hint.
  */
-FERRUM_API ferrum_status ferrum_set_usage_hint(ferrum_memory memory,
-                                               ferrum_usage_hint hint);
+FERRUM_API ferrum_status ferrum_memory_set_usage_hint(ferrum_memory memory,
+                                                      ferrum_usage_hint hint);
 
 /** Gives the hints of a block. */
-FERRUM_API ferrum_status ferrum_get_usage_hints(ferrum_memory memory,
-                                                ferrum_usage_hints *hints_out);
+FERRUM_API ferrum_status ferrum_memory_get_usage_hints(
+    ferrum_memory memory, ferrum_usage_hints *hints_out);
 
 /** How a block is used, as far as its last accesses show. */
 typedef int32_t ferrum_access_pattern;
@@ -4467,8 +4470,8 @@ typedef struct ferrum_access_stats {
  * or more in order are SEQUENTIAL, a quarter or less RANDOM. Bursts that are
  * sequential, and what is none of these, are MIXED; other bursts are BURST.
  */
-FERRUM_API ferrum_status
-ferrum_get_access_stats(ferrum_memory memory, ferrum_access_stats *stats_out);
+FERRUM_API ferrum_status ferrum_memory_get_access_stats(
+    ferrum_memory memory, ferrum_access_stats *stats_out);
 
 /** Memory of somebody else's that is to get a handle. */
 typedef struct ferrum_adoption {
@@ -4492,7 +4495,7 @@ typedef struct ferrum_adoption {
 /**
  * Gives a handle to memory that the caller or somebody else owns. It is used like any
  * other block and counts as live, but is in no pool's books, never moved and never
- * freed: ferrum_deallocate only ends the handle, and is FERRUM_ERROR_BUSY while work
+ * freed: ferrum_memory_free only ends the handle, and is FERRUM_ERROR_BUSY while work
  * is queued on it. The memory must stay valid until then. Destroying the manager with
  * FERRUM_FORCE waits for that work.
  *
@@ -4506,9 +4509,9 @@ typedef struct ferrum_adoption {
  *         that the device has already; FERRUM_ERROR_INVALID_SIZE,
  *         FERRUM_ERROR_OVERFLOW, FERRUM_ERROR_UNSUPPORTED.
  */
-FERRUM_API ferrum_status ferrum_adopt_memory(ferrum_manager manager,
-                                             const ferrum_adoption *adoption,
-                                             ferrum_memory *memory_out);
+FERRUM_API ferrum_status ferrum_manager_adopt(ferrum_manager manager,
+                                              const ferrum_adoption *adoption,
+                                              ferrum_memory *memory_out);
 
 /**
  * Queues work in a stream of the caller's. It must have work(work_data) called
@@ -4632,7 +4635,7 @@ FERRUM_API ferrum_status ferrum_device_grant_peer(ferrum_device device,
  * Gives a file descriptor for each page of a range of a virtual pool with
  * FERRUM_BACKING_SHAREABLE, in order: all of them or none. The caller closes them; another
  * process, which gets them through a socket or as an heir, has the same memory by
- * ferrum_import_pages. The memory goes back to the system when no process has it any more.
+ * ferrum_manager_import_pages. The memory goes back to the system when no process has it any more.
  *
  * When the range is freed its pages stay with the pool, which uses them for its next
  * ranges: whoever has imported them ends that before.
@@ -4669,8 +4672,8 @@ typedef struct ferrum_page_import {
 
 /**
  * Gives a handle to pages of another process, or of this one, readable and writable, one
- * after the other at an address of the manager's device (ferrum_handle_get_info). It is
- * used like any other block, and counts as adopted memory. ferrum_deallocate ends it, and
+ * after the other at an address of the manager's device (ferrum_memory_get_handle_info). It is
+ * used like any other block, and counts as adopted memory. ferrum_memory_free ends it, and
  * is FERRUM_ERROR_BUSY while work is queued on it.
  *
  * @return FERRUM_ERROR_INVALID_ARGUMENT for no pages, and for a descriptor that is closed,
@@ -4678,9 +4681,9 @@ typedef struct ferrum_page_import {
  *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device without
  *         FERRUM_CAPABILITY_EXPORTED_PAGES.
  */
-FERRUM_API ferrum_status ferrum_import_pages(ferrum_manager manager,
-                                             const ferrum_page_import *pages,
-                                             ferrum_memory *memory_out);
+FERRUM_API ferrum_status ferrum_manager_import_pages(
+    ferrum_manager manager, const ferrum_page_import *pages,
+    ferrum_memory *memory_out);
 
 /** A range of one process's device memory, as bytes that mean it in another. */
 typedef struct ferrum_shared_memory {
@@ -4707,14 +4710,13 @@ typedef struct ferrum_shared_memory {
  *         FERRUM_ERROR_UNSUPPORTED for a device without
  *         FERRUM_CAPABILITY_SHARED_MEMORY.
  */
-FERRUM_API ferrum_status ferrum_share_memory(ferrum_device device,
-                                             ferrum_address address,
-                                             uint64_t size_bytes,
-                                             ferrum_shared_memory *shared_out);
+FERRUM_API ferrum_status ferrum_device_share_memory(
+    ferrum_device device, ferrum_address address, uint64_t size_bytes,
+    ferrum_shared_memory *shared_out);
 
 /**
  * Gives a handle to memory that another process shared. It is used like any other block,
- * and counts as adopted memory. ferrum_deallocate ends it, and is FERRUM_ERROR_BUSY while
+ * and counts as adopted memory. ferrum_memory_free ends it, and is FERRUM_ERROR_BUSY while
  * work is queued on it.
  *
  * @param tag  name for the books, at most 63 bytes; NULL: none.
@@ -4723,9 +4725,9 @@ FERRUM_API ferrum_status ferrum_share_memory(ferrum_device device,
  *         FERRUM_ERROR_INVALID_SIZE for a range beyond the memory;
  *         FERRUM_ERROR_ALREADY_EXISTS for one that is open.
  */
-FERRUM_API ferrum_status
-ferrum_import_memory(ferrum_manager manager, const ferrum_shared_memory *shared,
-                     const char *tag, ferrum_memory *memory_out);
+FERRUM_API ferrum_status ferrum_manager_import_memory(
+    ferrum_manager manager, const ferrum_shared_memory *shared, const char *tag,
+    ferrum_memory *memory_out);
 
 /** An event of one process, as bytes that mean it in another. */
 typedef struct ferrum_shared_event {

@@ -40,7 +40,7 @@ struct failure {
     std::string operation;
     std::string device;
     std::string message;
-    /** Model of a shared pool that the failure is about, or empty. */
+    /** Model of an elastic pool that the failure is about, or empty. */
     std::string model;
     /** The numbers that a failure of this status states, see ferrum_error_info. */
     std::optional<std::uint64_t> offset_bytes, size_bytes, capacity_bytes,
@@ -209,8 +209,8 @@ inline void end_pool(ferrum_pool h) noexcept {
 inline void end_vpool(ferrum_vpool h) noexcept {
     ferrum_vpool_destroy(h, FERRUM_FORCE);
 }
-inline void end_shared_pool(ferrum_shared_pool h) noexcept {
-    ferrum_shared_pool_destroy(h, FERRUM_FORCE);
+inline void end_elastic_pool(ferrum_elastic_pool h) noexcept {
+    ferrum_elastic_pool_destroy(h, FERRUM_FORCE);
 }
 inline void end_monitor(ferrum_monitor h) noexcept {
     ferrum_monitor_destroy(h);
@@ -228,17 +228,18 @@ inline void end_memory(ferrum_memory h) noexcept {
     ferrum_mapping mapped = FERRUM_MAPPING_INIT;
     wait.memory = h;
     wait.access = FERRUM_HOST_READ_ONLY;
-    while (ferrum_deallocate(h) == FERRUM_ERROR_BUSY &&
-           (ferrum_unpin(h) == FERRUM_OK || ferrum_unmap(h, 0) == FERRUM_OK ||
-            (ferrum_map(&wait, &mapped) == FERRUM_OK &&
-             ferrum_unmap(h, mapped.mapping_id) == FERRUM_OK))) {
+    while (ferrum_memory_free(h) == FERRUM_ERROR_BUSY &&
+           (ferrum_memory_unpin(h) == FERRUM_OK ||
+            ferrum_memory_unmap(h, 0) == FERRUM_OK ||
+            (ferrum_memory_map(&wait, &mapped) == FERRUM_OK &&
+             ferrum_memory_unmap(h, mapped.mapping_id) == FERRUM_OK))) {
     }
 }
 inline void end_tracker(ferrum_tracker h) noexcept {
     ferrum_tracker_destroy(h);
 }
-inline void end_gpu_manager(ferrum_gpu_manager h) noexcept {
-    ferrum_gpu_manager_destroy(h, FERRUM_FORCE);
+inline void end_fallback_manager(ferrum_fallback_manager h) noexcept {
+    ferrum_fallback_manager_destroy(h, FERRUM_FORCE);
 }
 inline void end_buffer(ferrum_fallback_buffer h) noexcept {
     // Nobody is left who could unpin it.
@@ -546,7 +547,7 @@ class mapping {
     bool staged() const noexcept { return raw_.is_staged != 0; }
     /** Ends it now; when that fails it has not ended. */
     result<done> try_unmap() {
-        ferrum_status status = ferrum_unmap(block_, raw_.mapping_id);
+        ferrum_status status = ferrum_memory_unmap(block_, raw_.mapping_id);
         if (status == FERRUM_OK)
             block_ = {};
         return detail::outcome(status);
@@ -559,7 +560,7 @@ class mapping {
         : block_(block), raw_(raw) {}
     void end() noexcept {
         if (block_.id != 0)
-            ferrum_unmap(block_, raw_.mapping_id);
+            ferrum_memory_unmap(block_, raw_.mapping_id);
     }
     ferrum_memory block_{};
     ferrum_mapping raw_{};
@@ -580,7 +581,7 @@ class memory : public detail::owner<ferrum_memory, detail::end_memory> {
         request.offset_bytes = offset;
         request.size_bytes = size;
         ferrum_mapping out = FERRUM_MAPPING_INIT;
-        ferrum_status status = ferrum_map(&request, &out);
+        ferrum_status status = ferrum_memory_map(&request, &out);
         if (status != FERRUM_OK)
             return failure::last(status);
         return mapping(get(), out);
@@ -593,26 +594,26 @@ class memory : public detail::owner<ferrum_memory, detail::end_memory> {
     /** Queues that the block is brought near a device. */
     result<done> try_prefetch(ferrum_device target,
                               ferrum_stream on = {}) const {
-        return detail::outcome(ferrum_prefetch(get(), target, on));
+        return detail::outcome(ferrum_memory_prefetch(get(), target, on));
     }
     void prefetch(ferrum_device target, ferrum_stream on = {}) const {
         try_prefetch(target, on).value();
     }
     result<done> try_set_usage_hint(ferrum_usage_hint hint) const {
-        return detail::outcome(ferrum_set_usage_hint(get(), hint));
+        return detail::outcome(ferrum_memory_set_usage_hint(get(), hint));
     }
     void set_usage_hint(ferrum_usage_hint hint) const {
         try_set_usage_hint(hint).value();
     }
     result<ferrum_usage_hints> try_usage_hints() const {
         ferrum_usage_hints out = FERRUM_USAGE_HINTS_INIT;
-        ferrum_status status = ferrum_get_usage_hints(get(), &out);
+        ferrum_status status = ferrum_memory_get_usage_hints(get(), &out);
         return detail::outcome(status, out);
     }
     ferrum_usage_hints usage_hints() const { return try_usage_hints().value(); }
     result<ferrum_access_stats> try_access_stats() const {
         ferrum_access_stats out = FERRUM_ACCESS_STATS_INIT;
-        ferrum_status status = ferrum_get_access_stats(get(), &out);
+        ferrum_status status = ferrum_memory_get_access_stats(get(), &out);
         return detail::outcome(status, out);
     }
     ferrum_access_stats access_stats() const {
@@ -620,13 +621,14 @@ class memory : public detail::owner<ferrum_memory, detail::end_memory> {
     }
     result<ferrum_handle_info> try_info() const {
         ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
-        ferrum_status status = ferrum_handle_get_info(get(), &info);
+        ferrum_status status = ferrum_memory_get_handle_info(get(), &info);
         return detail::outcome(status, info);
     }
     ferrum_handle_info info() const { return try_info().value(); }
     result<done> try_write(std::uint64_t offset, const void *source,
                            std::uint64_t size) const {
-        return detail::outcome(ferrum_write(get(), offset, source, size));
+        return detail::outcome(
+            ferrum_memory_write(get(), offset, source, size));
     }
     void write(std::uint64_t offset, const void *source,
                std::uint64_t size) const {
@@ -634,7 +636,8 @@ class memory : public detail::owner<ferrum_memory, detail::end_memory> {
     }
     result<done> try_read(std::uint64_t offset, void *destination,
                           std::uint64_t size) const {
-        return detail::outcome(ferrum_read(get(), offset, destination, size));
+        return detail::outcome(
+            ferrum_memory_read(get(), offset, destination, size));
     }
     void read(std::uint64_t offset, void *destination,
               std::uint64_t size) const {
@@ -643,23 +646,23 @@ class memory : public detail::owner<ferrum_memory, detail::end_memory> {
     /** The address, which stays until unpin() was called as often. */
     result<ferrum_address> try_pin() const {
         ferrum_address out = 0;
-        ferrum_status status = ferrum_pin(get(), &out);
+        ferrum_status status = ferrum_memory_pin(get(), &out);
         return detail::outcome(status, out);
     }
     ferrum_address pin() const { return try_pin().value(); }
     result<done> try_unpin() const {
-        return detail::outcome(ferrum_unpin(get()));
+        return detail::outcome(ferrum_memory_unpin(get()));
     }
     void unpin() const { try_unpin().value(); }
     /** Gives the block back now (BUSY while it is pinned or mapped, nothing has
      *  changed); it is gone also when bytes beside it were found to be overwritten. */
-    result<done> try_deallocate() {
-        ferrum_status status = ferrum_deallocate(get());
+    result<done> try_free() {
+        ferrum_status status = ferrum_memory_free(get());
         if (status == FERRUM_OK || status == FERRUM_ERROR_CORRUPTED)
             release();
         return detail::outcome(status);
     }
-    void deallocate() { try_deallocate().value(); }
+    void free() { try_free().value(); }
 };
 
 /** Bytes from one block to another. */
@@ -693,7 +696,7 @@ struct transfer {
 
 inline result<done> try_copy(const transfer &what) {
     ferrum_transfer raw = what.raw();
-    return detail::outcome(ferrum_copy(&raw));
+    return detail::outcome(ferrum_memory_copy(&raw));
 }
 inline void copy(const transfer &what) { try_copy(what).value(); }
 
@@ -701,7 +704,7 @@ inline void copy(const transfer &what) { try_copy(what).value(); }
 inline result<done> try_copy_async(const transfer &what,
                                    ferrum_stream on = {}) {
     ferrum_transfer raw = what.raw();
-    return detail::outcome(ferrum_copy_async(&raw, on));
+    return detail::outcome(ferrum_memory_copy_async(&raw, on));
 }
 inline void copy_async(const transfer &what, ferrum_stream on = {}) {
     try_copy_async(what, on).value();
@@ -710,7 +713,7 @@ inline void copy_async(const transfer &what, ferrum_stream on = {}) {
 /** Queues a fill of a range with a pattern. */
 inline result<done> try_fill_async(const ferrum_fill &what,
                                    ferrum_stream on = {}) {
-    return detail::outcome(ferrum_fill_async(&what, on));
+    return detail::outcome(ferrum_memory_fill_async(&what, on));
 }
 inline void fill_async(const ferrum_fill &what, ferrum_stream on = {}) {
     try_fill_async(what, on).value();
@@ -984,36 +987,34 @@ class manager : public detail::owner<ferrum_manager, detail::end_manager> {
   public:
     using owner::owner;
 
-    result<memory> try_allocate(std::uint64_t size) const {
+    result<memory> try_alloc(std::uint64_t size) const {
         ferrum_memory out{};
-        return block(ferrum_allocate(get(), size, &out), out);
+        return block(ferrum_manager_alloc(get(), size, &out), out);
     }
-    memory allocate(std::uint64_t size) const {
-        return try_allocate(size).value();
-    }
-    result<memory> try_allocate_aligned(std::uint64_t size,
-                                        std::uint64_t alignment) const {
+    memory alloc(std::uint64_t size) const { return try_alloc(size).value(); }
+    result<memory> try_alloc_aligned(std::uint64_t size,
+                                     std::uint64_t alignment) const {
         ferrum_memory out{};
         ferrum_status status =
-            ferrum_allocate_aligned(get(), size, alignment, &out);
+            ferrum_manager_alloc_aligned(get(), size, alignment, &out);
         return block(status, out);
     }
-    memory allocate_aligned(std::uint64_t size, std::uint64_t alignment) const {
-        return try_allocate_aligned(size, alignment).value();
+    memory alloc_aligned(std::uint64_t size, std::uint64_t alignment) const {
+        return try_alloc_aligned(size, alignment).value();
     }
     result<memory>
-    try_allocate_typed(const ferrum_allocation_request &request) const {
+    try_alloc_typed(const ferrum_allocation_request &request) const {
         ferrum_memory out{};
-        ferrum_status status = ferrum_allocate_typed(get(), &request, &out);
+        ferrum_status status = ferrum_manager_alloc_with(get(), &request, &out);
         return block(status, out);
     }
-    memory allocate_typed(const ferrum_allocation_request &request) const {
-        return try_allocate_typed(request).value();
+    memory alloc_with(const ferrum_allocation_request &request) const {
+        return try_alloc_typed(request).value();
     }
     /** A handle for memory of somebody else's, which stays his. */
     result<memory> try_adopt(const ferrum_adoption &adoption) const {
         ferrum_memory out{};
-        ferrum_status status = ferrum_adopt_memory(get(), &adoption, &out);
+        ferrum_status status = ferrum_manager_adopt(get(), &adoption, &out);
         return block(status, out);
     }
     memory adopt(const ferrum_adoption &adoption) const {
@@ -1022,7 +1023,7 @@ class manager : public detail::owner<ferrum_manager, detail::end_manager> {
     /** A block of pages that a process exported. */
     result<memory> try_import_pages(const ferrum_page_import &pages) const {
         ferrum_memory out{};
-        ferrum_status status = ferrum_import_pages(get(), &pages, &out);
+        ferrum_status status = ferrum_manager_import_pages(get(), &pages, &out);
         return block(status, out);
     }
     memory import_pages(const ferrum_page_import &pages) const {
@@ -1032,7 +1033,8 @@ class manager : public detail::owner<ferrum_manager, detail::end_manager> {
     result<memory> try_import_memory(const ferrum_shared_memory &shared,
                                      const char *tag = nullptr) const {
         ferrum_memory out{};
-        ferrum_status status = ferrum_import_memory(get(), &shared, tag, &out);
+        ferrum_status status =
+            ferrum_manager_import_memory(get(), &shared, tag, &out);
         return block(status, out);
     }
     memory import_memory(const ferrum_shared_memory &shared,
@@ -1045,8 +1047,8 @@ class manager : public detail::owner<ferrum_manager, detail::end_manager> {
     try_create_mapping(const manager &other,
                        const ferrum_link_request &request) const {
         ferrum_memory first{}, second{};
-        ferrum_status status = ferrum_create_mapping(get(), other.get(),
-                                                     &request, &first, &second);
+        ferrum_status status = ferrum_manager_create_mapping(
+            get(), other.get(), &request, &first, &second);
         if (status != FERRUM_OK)
             return failure::last(status);
         return std::pair<memory, memory>(memory(first), memory(second));
@@ -1073,7 +1075,7 @@ class manager : public detail::owner<ferrum_manager, detail::end_manager> {
     ferrum_statistics statistics() const { return try_statistics().value(); }
     result<ferrum_defragmentation_stats> try_defragment() const {
         ferrum_defragmentation_stats out = FERRUM_DEFRAGMENTATION_STATS_INIT;
-        ferrum_status status = ferrum_defragment(get(), &out);
+        ferrum_status status = ferrum_manager_defragment(get(), &out);
         return detail::outcome(status, out);
     }
     ferrum_defragmentation_stats defragment() const {
@@ -1083,8 +1085,8 @@ class manager : public detail::owner<ferrum_manager, detail::end_manager> {
     result<ferrum_defragmentation_stats>
     try_defragment_within(std::chrono::nanoseconds budget) const {
         ferrum_defragmentation_stats out = FERRUM_DEFRAGMENTATION_STATS_INIT;
-        ferrum_status status =
-            ferrum_defragment_within(get(), detail::timeout(budget), &out);
+        ferrum_status status = ferrum_manager_defragment_within(
+            get(), detail::timeout(budget), &out);
         return detail::outcome(status, out);
     }
     ferrum_defragmentation_stats
@@ -1123,7 +1125,7 @@ class registration {
 
   private:
     friend class device;
-    friend class shared_pool;
+    friend class elastic_pool;
     using handle = detail::owner<ferrum_registration, detail::end_registration>;
     registration(std::shared_ptr<void> callable, ferrum_registration id)
         : callable_(std::move(callable)), handle_(id) {}
@@ -1139,26 +1141,24 @@ class vpool : public detail::owner<ferrum_vpool, detail::end_vpool> {
     using owner::owner;
 
     /** A tag of nullptr is the pool's name. */
-    result<ferrum_address> try_allocate(std::uint64_t offset,
-                                        std::uint64_t size,
-                                        const char *tag = nullptr) const {
+    result<ferrum_address> try_alloc(std::uint64_t offset, std::uint64_t size,
+                                     const char *tag = nullptr) const {
         ferrum_address out = 0;
         ferrum_status status =
-            ferrum_vpool_allocate_tagged(get(), offset, size, tag, &out);
+            ferrum_vpool_alloc_tagged(get(), offset, size, tag, &out);
         return detail::outcome(status, out);
     }
-    ferrum_address allocate(std::uint64_t offset, std::uint64_t size,
-                            const char *tag = nullptr) const {
-        return try_allocate(offset, size, tag).value();
+    ferrum_address alloc(std::uint64_t offset, std::uint64_t size,
+                         const char *tag = nullptr) const {
+        return try_alloc(offset, size, tag).value();
     }
-    result<done> try_deallocate(std::uint64_t offset, std::uint64_t size,
-                                ferrum_stream on = {}) const {
-        return detail::outcome(
-            ferrum_vpool_deallocate(get(), offset, size, on));
+    result<done> try_free(std::uint64_t offset, std::uint64_t size,
+                          ferrum_stream on = {}) const {
+        return detail::outcome(ferrum_vpool_free(get(), offset, size, on));
     }
-    void deallocate(std::uint64_t offset, std::uint64_t size,
-                    ferrum_stream on = {}) const {
-        try_deallocate(offset, size, on).value();
+    void free(std::uint64_t offset, std::uint64_t size,
+              ferrum_stream on = {}) const {
+        try_free(offset, size, on).value();
     }
     /** Says that a stream uses the pages of a range too. */
     result<done> try_record_stream(std::uint64_t offset, std::uint64_t size,
@@ -1204,14 +1204,13 @@ class vpool : public detail::owner<ferrum_vpool, detail::end_vpool> {
         return try_is_mapped(offset, size).value();
     }
     result<ferrum_address>
-    try_allocate_with(const ferrum_vpool_request &request) const {
+    try_alloc_with(const ferrum_vpool_request &request) const {
         ferrum_address out = 0;
-        ferrum_status status =
-            ferrum_vpool_allocate_with(get(), &request, &out);
+        ferrum_status status = ferrum_vpool_alloc_with(get(), &request, &out);
         return detail::outcome(status, out);
     }
-    ferrum_address allocate_with(const ferrum_vpool_request &request) const {
-        return try_allocate_with(request).value();
+    ferrum_address alloc_with(const ferrum_vpool_request &request) const {
+        return try_alloc_with(request).value();
     }
     /** Nobody uses what sleeps: there is no memory behind it. */
     result<ferrum_sleep_report>
@@ -1305,8 +1304,8 @@ struct model_range {
 };
 
 /** Several models under one physical limit. */
-class shared_pool
-    : public detail::owner<ferrum_shared_pool, detail::end_shared_pool> {
+class elastic_pool
+    : public detail::owner<ferrum_elastic_pool, detail::end_elastic_pool> {
   public:
     using owner::owner;
     using reclaim_function = std::function<std::uint64_t(std::uint64_t)>;
@@ -1314,7 +1313,7 @@ class shared_pool
     result<done> try_register_model(const char *model,
                                     const ferrum_model_config &config) const {
         return detail::outcome(
-            ferrum_shared_pool_register_model(get(), model, &config));
+            ferrum_elastic_pool_register_model(get(), model, &config));
     }
     void register_model(const char *model,
                         const ferrum_model_config &config) const {
@@ -1324,59 +1323,56 @@ class shared_pool
     result<done> try_unregister_model(const char *model,
                                       std::uint32_t flags = 0) const {
         return detail::outcome(
-            ferrum_shared_pool_unregister_model(get(), model, flags));
+            ferrum_elastic_pool_unregister_model(get(), model, flags));
     }
     void unregister_model(const char *model, std::uint32_t flags = 0) const {
         try_unregister_model(model, flags).value();
     }
     result<model_range>
-    try_allocate_with(const char *model,
-                      const ferrum_model_request &request) const {
+    try_alloc_with(const char *model,
+                   const ferrum_model_request &request) const {
         model_range out{};
-        ferrum_status status = ferrum_shared_pool_allocate_with(
+        ferrum_status status = ferrum_elastic_pool_alloc_with(
             get(), model, &request, &out.address, &out.offset);
         return detail::outcome(status, out);
     }
-    model_range allocate_with(const char *model,
-                              const ferrum_model_request &request) const {
-        return try_allocate_with(model, request).value();
+    model_range alloc_with(const char *model,
+                           const ferrum_model_request &request) const {
+        return try_alloc_with(model, request).value();
     }
-    result<model_range> try_allocate(const char *model,
-                                     std::uint64_t size) const {
+    result<model_range> try_alloc(const char *model, std::uint64_t size) const {
         model_range out{};
-        ferrum_status status = ferrum_shared_pool_allocate(
+        ferrum_status status = ferrum_elastic_pool_alloc(
             get(), model, size, &out.address, &out.offset);
         return detail::outcome(status, out);
     }
-    model_range allocate(const char *model, std::uint64_t size) const {
-        return try_allocate(model, size).value();
+    model_range alloc(const char *model, std::uint64_t size) const {
+        return try_alloc(model, size).value();
     }
-    result<ferrum_address> try_allocate_at(const char *model,
-                                           std::uint64_t offset,
-                                           std::uint64_t size) const {
+    result<ferrum_address> try_alloc_at(const char *model, std::uint64_t offset,
+                                        std::uint64_t size) const {
         ferrum_address out = 0;
         ferrum_status status =
-            ferrum_shared_pool_allocate_at(get(), model, offset, size, &out);
+            ferrum_elastic_pool_alloc_at(get(), model, offset, size, &out);
         return detail::outcome(status, out);
     }
-    ferrum_address allocate_at(const char *model, std::uint64_t offset,
-                               std::uint64_t size) const {
-        return try_allocate_at(model, offset, size).value();
+    ferrum_address alloc_at(const char *model, std::uint64_t offset,
+                            std::uint64_t size) const {
+        return try_alloc_at(model, offset, size).value();
     }
-    result<done> try_deallocate(const char *model, std::uint64_t offset,
-                                std::uint64_t size,
-                                ferrum_stream on = {}) const {
+    result<done> try_free(const char *model, std::uint64_t offset,
+                          std::uint64_t size, ferrum_stream on = {}) const {
         return detail::outcome(
-            ferrum_shared_pool_deallocate(get(), model, offset, size, on));
+            ferrum_elastic_pool_free(get(), model, offset, size, on));
     }
-    void deallocate(const char *model, std::uint64_t offset, std::uint64_t size,
-                    ferrum_stream on = {}) const {
-        try_deallocate(model, offset, size, on).value();
+    void free(const char *model, std::uint64_t offset, std::uint64_t size,
+              ferrum_stream on = {}) const {
+        try_free(model, offset, size, on).value();
     }
     result<done> try_record_stream(const char *model, std::uint64_t offset,
                                    std::uint64_t size,
                                    ferrum_stream stream) const {
-        return detail::outcome(ferrum_shared_pool_record_stream(
+        return detail::outcome(ferrum_elastic_pool_record_stream(
             get(), model, offset, size, stream));
     }
     void record_stream(const char *model, std::uint64_t offset,
@@ -1387,7 +1383,7 @@ class shared_pool
                                std::uint64_t size) const {
         std::uint32_t mapped = 0;
         ferrum_status status =
-            ferrum_shared_pool_is_mapped(get(), model, offset, size, &mapped);
+            ferrum_elastic_pool_is_mapped(get(), model, offset, size, &mapped);
         return detail::outcome(status, mapped != 0);
     }
     bool is_mapped(const char *model, std::uint64_t offset,
@@ -1400,7 +1396,7 @@ class shared_pool
                     const ferrum_sleep_config *config = nullptr) const {
         ferrum_sleep_report out = FERRUM_SLEEP_REPORT_INIT;
         ferrum_status status =
-            ferrum_shared_pool_sleep_model(get(), model, config, &out);
+            ferrum_elastic_pool_sleep_model(get(), model, config, &out);
         return detail::outcome(status, out);
     }
     ferrum_sleep_report
@@ -1413,7 +1409,7 @@ class shared_pool
                    const ferrum_wake_config *config = nullptr) const {
         ferrum_wake_report out = FERRUM_WAKE_REPORT_INIT;
         ferrum_status status =
-            ferrum_shared_pool_wake_model(get(), model, config, &out);
+            ferrum_elastic_pool_wake_model(get(), model, config, &out);
         return detail::outcome(status, out);
     }
     ferrum_wake_report
@@ -1426,7 +1422,7 @@ class shared_pool
                                      const char *tag = nullptr) const {
         std::uint32_t asleep = 0;
         ferrum_status status =
-            ferrum_shared_pool_is_model_asleep(get(), model, tag, &asleep);
+            ferrum_elastic_pool_is_model_asleep(get(), model, tag, &asleep);
         return detail::outcome(status, asleep != 0);
     }
     bool is_model_asleep(const char *model, const char *tag = nullptr) const {
@@ -1435,7 +1431,7 @@ class shared_pool
     result<ferrum_model_info> try_model_info(const char *model) const {
         ferrum_model_info out = FERRUM_MODEL_INFO_INIT;
         ferrum_status status =
-            ferrum_shared_pool_get_model_info(get(), model, &out);
+            ferrum_elastic_pool_get_model_info(get(), model, &out);
         return detail::outcome(status, out);
     }
     ferrum_model_info model_info(const char *model) const {
@@ -1444,62 +1440,62 @@ class shared_pool
     result<done> try_set_model_limits(const char *model,
                                       const ferrum_model_limits &limits) const {
         return detail::outcome(
-            ferrum_shared_pool_set_model_limits(get(), model, &limits));
+            ferrum_elastic_pool_set_model_limits(get(), model, &limits));
     }
     void set_model_limits(const char *model,
                           const ferrum_model_limits &limits) const {
         try_set_model_limits(model, limits).value();
     }
-    result<ferrum_shared_pool_info> try_info() const {
-        ferrum_shared_pool_info out = FERRUM_SHARED_POOL_INFO_INIT;
-        ferrum_status status = ferrum_shared_pool_get_info(get(), &out);
+    result<ferrum_elastic_pool_info> try_info() const {
+        ferrum_elastic_pool_info out = FERRUM_ELASTIC_POOL_INFO_INIT;
+        ferrum_status status = ferrum_elastic_pool_get_info(get(), &out);
         return detail::outcome(status, out);
     }
-    ferrum_shared_pool_info info() const { return try_info().value(); }
+    ferrum_elastic_pool_info info() const { return try_info().value(); }
     result<ferrum_statistics> try_statistics() const {
         ferrum_statistics out = FERRUM_STATISTICS_INIT;
-        ferrum_status status = ferrum_shared_pool_get_statistics(get(), &out);
+        ferrum_status status = ferrum_elastic_pool_get_statistics(get(), &out);
         return detail::outcome(status, out);
     }
     ferrum_statistics statistics() const { return try_statistics().value(); }
     result<std::string> try_models_json() const {
         return detail::text([this](char *to, std::size_t room, std::size_t *n) {
-            return ferrum_shared_pool_models_json(get(), to, room, n);
+            return ferrum_elastic_pool_models_json(get(), to, room, n);
         });
     }
     std::string models_json() const { return try_models_json().value(); }
     result<ferrum_compact_report> try_compact() const {
         ferrum_compact_report out = FERRUM_COMPACT_REPORT_INIT;
-        ferrum_status status = ferrum_shared_pool_compact(get(), &out);
+        ferrum_status status = ferrum_elastic_pool_compact(get(), &out);
         return detail::outcome(status, out);
     }
     ferrum_compact_report compact() const { return try_compact().value(); }
     result<std::uint64_t> try_trim(std::uint64_t keep = 0) const {
         std::uint64_t released = 0;
-        ferrum_status status = ferrum_shared_pool_trim(get(), keep, &released);
+        ferrum_status status = ferrum_elastic_pool_trim(get(), keep, &released);
         return detail::outcome(status, released);
     }
     std::uint64_t trim(std::uint64_t keep = 0) const {
         return try_trim(keep).value();
     }
     result<done> try_set_limit(std::uint64_t bytes) const {
-        return detail::outcome(ferrum_shared_pool_set_limit(get(), bytes));
+        return detail::outcome(ferrum_elastic_pool_set_limit(get(), bytes));
     }
     void set_limit(std::uint64_t bytes) const { try_set_limit(bytes).value(); }
     result<done>
     try_synchronize(std::chrono::nanoseconds wait = forever) const {
         return detail::outcome(
-            ferrum_shared_pool_synchronize(get(), detail::timeout(wait)));
+            ferrum_elastic_pool_synchronize(get(), detail::timeout(wait)));
     }
     void synchronize(std::chrono::nanoseconds wait = forever) const {
         try_synchronize(wait).value();
     }
     result<done> try_pause() const {
-        return detail::outcome(ferrum_shared_pool_pause(get()));
+        return detail::outcome(ferrum_elastic_pool_pause(get()));
     }
     void pause() const { try_pause().value(); }
     result<done> try_resume() const {
-        return detail::outcome(ferrum_shared_pool_resume(get()));
+        return detail::outcome(ferrum_elastic_pool_resume(get()));
     }
     void resume() const { try_resume().value(); }
     /** The callable gets the bytes needed and returns the bytes that it freed.
@@ -1509,9 +1505,9 @@ class shared_pool
                    const ferrum_reclaim_config *config = nullptr) const {
         auto held = std::make_shared<reclaim_function>(std::move(give));
         ferrum_registration out{};
-        ferrum_status status = ferrum_model_reclaim_callback_add(
+        ferrum_status status = ferrum_elastic_pool_reclaim_callback_add(
             get(), model, config,
-            [](ferrum_shared_pool, const char *, std::uint64_t needed,
+            [](ferrum_elastic_pool, const char *, std::uint64_t needed,
                void *data) noexcept {
                 return (*static_cast<reclaim_function *>(data))(needed);
             },
@@ -1527,7 +1523,7 @@ class shared_pool
     }
     /** Destroys it unless models have ranges (BUSY, nothing has changed). */
     result<done> try_destroy() {
-        ferrum_status status = ferrum_shared_pool_destroy(get(), 0);
+        ferrum_status status = ferrum_elastic_pool_destroy(get(), 0);
         if (status == FERRUM_OK)
             release();
         return detail::outcome(status);
@@ -1578,7 +1574,8 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
     result<ferrum_shared_memory> try_share(ferrum_address address,
                                            std::uint64_t size) const {
         ferrum_shared_memory out = FERRUM_SHARED_MEMORY_INIT;
-        ferrum_status status = ferrum_share_memory(get(), address, size, &out);
+        ferrum_status status =
+            ferrum_device_share_memory(get(), address, size, &out);
         return detail::outcome(status, out);
     }
     ferrum_shared_memory share(ferrum_address address,
@@ -1622,7 +1619,7 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
     ferrum_device_info info() const { return try_info().value(); }
     result<ferrum_memory_info> try_memory_info() const {
         ferrum_memory_info out = FERRUM_MEMORY_INFO_INIT;
-        ferrum_status status = ferrum_memory_get_info(get(), &out);
+        ferrum_status status = ferrum_device_get_memory_info(get(), &out);
         return detail::outcome(status, out);
     }
     ferrum_memory_info memory_info() const { return try_memory_info().value(); }
@@ -1631,7 +1628,7 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
     try_recent_memory_info(std::uint64_t max_age_ns) const {
         ferrum_memory_info out = FERRUM_MEMORY_INFO_INIT;
         const ferrum_status status =
-            ferrum_memory_get_recent_info(get(), max_age_ns, &out);
+            ferrum_device_get_recent_memory_info(get(), max_age_ns, &out);
         return detail::outcome(status, out);
     }
     ferrum_memory_info recent_memory_info(std::uint64_t max_age_ns) const {
@@ -1739,17 +1736,17 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
     vpool create_vpool(const ferrum_vpool_config &config) const {
         return try_create_vpool(config).value();
     }
-    result<shared_pool> try_create_shared_pool(
-        const ferrum_shared_pool_config *config = nullptr) const {
-        ferrum_shared_pool out{};
-        ferrum_status status = ferrum_shared_pool_create(get(), config, &out);
+    result<elastic_pool> try_create_elastic_pool(
+        const ferrum_elastic_pool_config *config = nullptr) const {
+        ferrum_elastic_pool out{};
+        ferrum_status status = ferrum_elastic_pool_create(get(), config, &out);
         if (status != FERRUM_OK)
             return failure::last(status);
-        return shared_pool(out);
+        return elastic_pool(out);
     }
-    shared_pool create_shared_pool(
-        const ferrum_shared_pool_config *config = nullptr) const {
-        return try_create_shared_pool(config).value();
+    elastic_pool create_elastic_pool(
+        const ferrum_elastic_pool_config *config = nullptr) const {
+        return try_create_elastic_pool(config).value();
     }
     result<manager>
     try_create_manager(const ferrum_manager_config *config = nullptr) const {
@@ -1771,7 +1768,7 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
     result<registration> try_on_pressure(pressure_function hear) const {
         auto held = std::make_shared<pressure_function>(std::move(hear));
         ferrum_registration out{};
-        ferrum_status status = ferrum_pressure_callback_add(
+        ferrum_status status = ferrum_device_pressure_callback_add(
             get(),
             [](ferrum_device, ferrum_pressure_level level,
                void *data) noexcept {
@@ -1792,7 +1789,7 @@ class device : public detail::owner<ferrum_device, detail::end_device> {
                    const ferrum_reclaim_config *config = nullptr) const {
         auto held = std::make_shared<reclaim_function>(std::move(give));
         ferrum_registration out{};
-        ferrum_status status = ferrum_reclaim_callback_add(
+        ferrum_status status = ferrum_device_reclaim_callback_add(
             get(), config,
             [](ferrum_device, std::uint64_t needed, void *data) noexcept {
                 return (*static_cast<reclaim_function *>(data))(needed);
@@ -1999,7 +1996,7 @@ class pool_resource : public std::pmr::memory_resource {
     ferrum_pool pool_;
 };
 
-/** Counters of a gpu manager or a generic pool, with what follows from them. */
+/** Counters of a fallback manager or a generic pool, with what follows from them. */
 struct memory_stats : ferrum_memory_stats {
     memory_stats() : ferrum_memory_stats(FERRUM_MEMORY_STATS_INIT) {}
     explicit memory_stats(const ferrum_memory_stats &raw)
@@ -2032,7 +2029,7 @@ struct memory_stats : ferrum_memory_stats {
     std::string text() const { return try_text().value(); }
 };
 
-/** Settings of a gpu manager or a generic pool, by chained setters. */
+/** Settings of a fallback manager or a generic pool, by chained setters. */
 class memory_config {
   public:
     memory_config() = default;
@@ -2375,7 +2372,7 @@ class gpu_memory_pool {
     virtual std::uint64_t shrink() = 0;
 };
 
-/** A buffer of a gpu manager, which it must not outlive. */
+/** A buffer of a fallback manager, which it must not outlive. */
 class fallback_buffer
     : public detail::owner<ferrum_fallback_buffer, detail::end_buffer> {
   public:
@@ -2461,34 +2458,35 @@ class fallback_buffer
 };
 
 /** Memory of a device, with a second place to go to. */
-class gpu_manager
-    : public gpu_memory_pool,
-      public detail::owner<ferrum_gpu_manager, detail::end_gpu_manager> {
+class fallback_manager : public gpu_memory_pool,
+                         public detail::owner<ferrum_fallback_manager,
+                                              detail::end_fallback_manager> {
   public:
     using owner::owner;
 
     /** host may be {0} with settings that forbid to fall back. */
-    static result<gpu_manager>
+    static result<fallback_manager>
     try_create(ferrum_device device, ferrum_device host,
                const memory_config &config = memory_config()) {
         const ferrum_memory_config raw = config.get();
-        ferrum_gpu_manager out{};
+        ferrum_fallback_manager out{};
         ferrum_status status =
-            ferrum_gpu_manager_create(device, host, &raw, &out);
+            ferrum_fallback_manager_create(device, host, &raw, &out);
         if (status != FERRUM_OK)
             return failure::last(status);
-        return gpu_manager(out);
+        return fallback_manager(out);
     }
-    static gpu_manager create(ferrum_device device, ferrum_device host,
-                              const memory_config &config = memory_config()) {
+    static fallback_manager
+    create(ferrum_device device, ferrum_device host,
+           const memory_config &config = memory_config()) {
         return try_create(device, host, config).value();
     }
 
     result<std::string> try_backend_name() const {
         return detail::text(
             [&](char *buffer, std::size_t room, std::size_t *length) {
-                return ferrum_gpu_manager_get_backend_name(get(), buffer, room,
-                                                           length);
+                return ferrum_fallback_manager_get_backend_name(get(), buffer,
+                                                                room, length);
             });
     }
     std::string backend_name() const override {
@@ -2496,14 +2494,15 @@ class gpu_manager
     }
     result<memory_stats> try_stats() const {
         memory_stats out;
-        const ferrum_status status = ferrum_gpu_manager_get_stats(get(), &out);
+        const ferrum_status status =
+            ferrum_fallback_manager_get_stats(get(), &out);
         return detail::outcome(status, out);
     }
     memory_stats stats() const override { return try_stats().value(); }
     result<ferrum_fallback_stats> try_fallback_stats() const {
         ferrum_fallback_stats out = FERRUM_FALLBACK_STATS_INIT;
         const ferrum_status status =
-            ferrum_gpu_manager_get_fallback_stats(get(), &out);
+            ferrum_fallback_manager_get_fallback_stats(get(), &out);
         return detail::outcome(status, out);
     }
     ferrum_fallback_stats fallback_stats() const {
@@ -2514,46 +2513,47 @@ class gpu_manager
     result<ferrum_pressure_level> try_pressure() const {
         ferrum_pressure_level out = 0;
         const ferrum_status status =
-            ferrum_gpu_manager_get_pressure(get(), &out);
+            ferrum_fallback_manager_get_pressure(get(), &out);
         return detail::outcome(status, out);
     }
     ferrum_pressure_level pressure() const override {
         return try_pressure().value();
     }
     result<done> try_clear_pool() {
-        return detail::outcome(ferrum_gpu_manager_clear_pool(get()));
+        return detail::outcome(ferrum_fallback_manager_clear_pool(get()));
     }
     void clear_pool() override { try_clear_pool().value(); }
     result<std::uint64_t> try_shrink() {
         std::uint64_t out = 0;
-        const ferrum_status status = ferrum_gpu_manager_shrink(get(), &out);
+        const ferrum_status status =
+            ferrum_fallback_manager_shrink(get(), &out);
         return detail::outcome(status, out);
     }
     std::uint64_t shrink() override { return try_shrink().value(); }
     /** Only while the manager lives; INVALID_STATE: it does not track. */
     result<tracker_view> try_tracker() const {
         ferrum_tracker out{};
-        ferrum_status status = ferrum_gpu_manager_get_tracker(get(), &out);
+        ferrum_status status = ferrum_fallback_manager_get_tracker(get(), &out);
         return detail::outcome(status, tracker_view(out));
     }
     tracker_view tracker() const { return try_tracker().value(); }
 
-    result<fallback_buffer> try_allocate(const ferrum_buffer_request &request) {
+    result<fallback_buffer> try_alloc(const ferrum_buffer_request &request) {
         ferrum_fallback_buffer out{};
         ferrum_status status =
-            ferrum_gpu_manager_allocate(get(), &request, &out);
+            ferrum_fallback_manager_alloc(get(), &request, &out);
         if (status != FERRUM_OK)
             return failure::last(status);
         return fallback_buffer(out);
     }
-    fallback_buffer allocate(const ferrum_buffer_request &request) {
-        return try_allocate(request).value();
+    fallback_buffer alloc(const ferrum_buffer_request &request) {
+        return try_alloc(request).value();
     }
     /** Brings back what fell back, and says how many. */
     result<std::uint64_t> try_return_buffers() {
         std::uint64_t out = 0;
         const ferrum_status status =
-            ferrum_gpu_manager_return_buffers(get(), &out);
+            ferrum_fallback_manager_return_buffers(get(), &out);
         return detail::outcome(status, out);
     }
     std::uint64_t return_buffers() { return try_return_buffers().value(); }
@@ -2563,7 +2563,7 @@ class gpu_manager
                                       const ferrum_buffer_request &request) {
         ferrum_fallback_buffer out{};
         ferrum_status status =
-            ferrum_gpu_manager_adopt(get(), side, address, &request, &out);
+            ferrum_fallback_manager_adopt(get(), side, address, &request, &out);
         if (status != FERRUM_OK)
             return failure::last(status);
         return fallback_buffer(out);
@@ -2577,7 +2577,7 @@ class gpu_manager
                                  ferrum_address address,
                                  ferrum_stream stream = {}) {
         return detail::outcome(
-            ferrum_gpu_manager_release(get(), side, address, stream));
+            ferrum_fallback_manager_release(get(), side, address, stream));
     }
     void end_storage(ferrum_buffer_location side, ferrum_address address,
                      ferrum_stream stream = {}) {
@@ -2588,7 +2588,7 @@ class gpu_manager
     std::pair<std::uint64_t, std::uint64_t> memory() const {
         std::pair<std::uint64_t, std::uint64_t> out;
         detail::outcome(
-            ferrum_gpu_manager_get_memory(get(), &out.first, &out.second))
+            ferrum_fallback_manager_get_memory(get(), &out.first, &out.second))
             .value();
         return out;
     }

@@ -145,7 +145,7 @@ ferrum_status allocate_on(Device &device, void *native, ferrum_stream stream,
                           size_t size_bytes, ferrum_address *address) {
     if (device.pools.unused())
         return ferrum_pool_alloc(device.pool, size_bytes, stream, address);
-    return device.pools.allocate(native, stream, size_bytes, address);
+    return device.pools.alloc(native, stream, size_bytes, address);
 }
 
 void *allocate(size_t size_bytes, int ordinal, void *native) {

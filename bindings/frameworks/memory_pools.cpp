@@ -218,9 +218,9 @@ ferrum_status MemoryPools::pool_for(void *native, ferrum_stream stream,
     return FERRUM_OK;
 }
 
-ferrum_status MemoryPools::allocate(void *native, ferrum_stream stream,
-                                    uint64_t size_bytes,
-                                    ferrum_address *address_out) {
+ferrum_status MemoryPools::alloc(void *native, ferrum_stream stream,
+                                 uint64_t size_bytes,
+                                 ferrum_address *address_out) {
     Held held(lock_);
     ferrum_pool pool;
     ferrum_status status = pool_for(native, stream, &pool);

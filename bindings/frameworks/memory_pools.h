@@ -45,8 +45,8 @@ class MemoryPools {
     void settle(const Streams &seen);
 
     /** Allocates where announcements say. */
-    ferrum_status allocate(void *native, ferrum_stream stream,
-                           uint64_t size_bytes, ferrum_address *address_out);
+    ferrum_status alloc(void *native, ferrum_stream stream, uint64_t size_bytes,
+                        ferrum_address *address_out);
     ferrum_status free(void *native, ferrum_stream stream,
                        ferrum_address address);
     ferrum_status record_stream(ferrum_stream stream, ferrum_address address);

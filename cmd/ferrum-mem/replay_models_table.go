@@ -28,8 +28,8 @@ var modelsFigures = []modelsFigure{
 	{"Mean physical", "physical_mean_bytes", func(u *replay.Usage) string { return formatBytes(u.PhysicalMeanBytes) }},
 	{"Physical ÷ live over time", "physical_over_live_area", func(u *replay.Usage) string { return formatRatio(u.PhysicalOverLiveArea) }},
 	{"Pages from other models", "moved_pages", func(u *replay.Usage) string { return fmt.Sprint(u.MovedPages) }},
-	{"Allocate and free, median", "pair_ns_median", func(u *replay.Usage) string { return formatMicroseconds(u.PairNSMedian) }},
-	{"Allocate and free, 99th percentile", "pair_ns_p99", func(u *replay.Usage) string { return formatMicroseconds(u.PairNSP99) }},
+	{"Alloc and free, median", "pair_ns_median", func(u *replay.Usage) string { return formatMicroseconds(u.PairNSMedian) }},
+	{"Alloc and free, 99th percentile", "pair_ns_p99", func(u *replay.Usage) string { return formatMicroseconds(u.PairNSP99) }},
 }
 
 func formatMicroseconds(ns int64) string { return fmt.Sprintf("%.1f µs", float64(ns)/1e3) }

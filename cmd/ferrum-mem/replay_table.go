@@ -52,8 +52,8 @@ func summary(r *replay.Result) []fact {
 		fact{"physical_peak_bytes", "Peak physical", formatBytes(r.PhysicalPeakBytes)},
 		fact{"fragmentation", "Fragmentation (high water ÷ peak live)", formatRatio(r.Fragmentation)},
 		fact{"physical_over_live_area", "Physical ÷ live over time", formatRatio(r.PhysicalOverLiveArea)},
-		fact{"pair_ns_median", "Allocate and free, median", fmt.Sprintf("%d ns", r.PairNSMedian)},
-		fact{"pair_ns_p99", "Allocate and free, 99th percentile", fmt.Sprintf("%d ns", r.PairNSP99)},
+		fact{"pair_ns_median", "Alloc and free, median", fmt.Sprintf("%d ns", r.PairNSMedian)},
+		fact{"pair_ns_p99", "Alloc and free, 99th percentile", fmt.Sprintf("%d ns", r.PairNSP99)},
 	)
 }
 

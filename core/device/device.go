@@ -32,9 +32,9 @@ type Info struct {
 	Name string
 	// TotalBytes is the capacity; 0 means unknown.
 	TotalBytes uint64
-	// GranularityBytes is what sizes given to Allocate are multiples of.
+	// GranularityBytes is what sizes given to Alloc are multiples of.
 	GranularityBytes uint64
-	// AlignmentBytes is what every address from Allocate is a multiple of.
+	// AlignmentBytes is what every address from Alloc is a multiple of.
 	AlignmentBytes uint64
 	// HostAddressable says that an Addr of this device is also a HostAddr.
 	HostAddressable bool
@@ -58,7 +58,7 @@ type Info struct {
 type MemoryReading struct {
 	// TotalBytes is the capacity; 0 means unknown.
 	TotalBytes uint64
-	// FreeBytes is what could still be had from Allocate.
+	// FreeBytes is what could still be had from Alloc.
 	FreeBytes uint64
 }
 
@@ -66,10 +66,10 @@ type MemoryReading struct {
 // Close every call but Info fails with CodeInvalidState.
 type Device interface {
 	Info() Info
-	// Allocate takes a segment from the driver. size is a multiple of
+	// Alloc takes a segment from the driver. size is a multiple of
 	// Info().GranularityBytes and not 0. No room is CodeOutOfMemory.
-	Allocate(size uint64) (Addr, error)
-	// Free gives back exactly what one Allocate returned. Work that still uses
+	Alloc(size uint64) (Addr, error)
+	// Free gives back exactly what one Alloc returned. Work that still uses
 	// the segment must have been waited for. When it fails, the segment is as
 	// it was.
 	Free(addr Addr, size uint64) error

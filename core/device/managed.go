@@ -9,15 +9,15 @@ package device
 // then. Prefetcher brings it to the device, or to the host: a device whose memory the
 // process addresses.
 type Managed interface {
-	// AllocateManaged takes managed memory. size is a multiple of
+	// AllocManaged takes managed memory. size is a multiple of
 	// Info().GranularityBytes and not 0, and the addresses are multiples of
 	// Info().AlignmentBytes. No room is CodeOutOfMemory.
-	AllocateManaged(size uint64) (PinnedMemory, error)
-	// FreeManaged gives back exactly what one AllocateManaged returned. Work that still
+	AllocManaged(size uint64) (PinnedMemory, error)
+	// FreeManaged gives back exactly what one AllocManaged returned. Work that still
 	// uses it must have been waited for. When it fails, the memory is as it was.
 	FreeManaged(addr Addr, size uint64) error
 	// Advise says how a range of managed memory will be used, in place of what was said
-	// before. The bytes stay as they are. A range that is not within one AllocateManaged
+	// before. The bytes stay as they are. A range that is not within one AllocManaged
 	// is CodeInvalidAddress, a size of 0 CodeInvalidSize. When it fails, some of the
 	// advice may have been taken.
 	Advise(addr Addr, size uint64, advice Advice) error

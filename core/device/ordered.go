@@ -8,10 +8,10 @@ package device
 // Giving a segment back does not wait for work of the device that does not use it, as
 // Free may.
 type StreamOrdered interface {
-	// AllocateOrdered is Allocate from that pool. The segment can be used at once, in
+	// AllocOrdered is Alloc from that pool. The segment can be used at once, in
 	// any stream.
-	AllocateOrdered(size uint64) (Addr, error)
-	// FreeOrdered gives back exactly what one AllocateOrdered returned, as Free does, and
+	AllocOrdered(size uint64) (Addr, error)
+	// FreeOrdered gives back exactly what one AllocOrdered returned, as Free does, and
 	// the pool keeps none of it.
 	FreeOrdered(addr Addr, size uint64) error
 }

@@ -4,12 +4,12 @@ package device
 // never moves or swaps out, and which this process and the device both address. All
 // methods are safe for concurrent use.
 type PinnedHost interface {
-	// AllocatePinned takes page-locked memory. size is a multiple of
+	// AllocPinned takes page-locked memory. size is a multiple of
 	// Info().GranularityBytes and not 0, and the addresses are multiples of
 	// Info().AlignmentBytes. No room is CodeOutOfMemory; the system's bound on locked
 	// memory is CodeResourceExhausted, and the message names that bound.
-	AllocatePinned(size uint64) (PinnedMemory, error)
-	// FreePinned gives back exactly what one AllocatePinned returned. Work that still
+	AllocPinned(size uint64) (PinnedMemory, error)
+	// FreePinned gives back exactly what one AllocPinned returned. Work that still
 	// uses it must have been waited for. When it fails, the memory is as it was.
 	FreePinned(addr Addr, size uint64) error
 }

@@ -83,7 +83,7 @@ func TestReserveThatFailsIsNotCharged(t *testing.T) {
 	dev, e := open(10 * mib)
 	require.NoError(t, e.SetLimit(mib))
 	for range 3 {
-		dev.FailNth(devicetest.Allocate, 1, nil)
+		dev.FailNth(devicetest.Alloc, 1, nil)
 		_, err := e.Reserve(Want{MinBytes: mib, PreferredBytes: mib})
 		require.ErrorIs(t, err, device.CodeDevice)
 	}
@@ -124,7 +124,7 @@ func TestMemoryInfoAlwaysAddsUp(t *testing.T) {
 		active := rapid.Uint64Range(0, usable).Draw(t, "active")
 		p.change(func(b *track.Books) {
 			b.AddSegment(track.Segment{UsableBytes: usable, UnusableBytes: 3})
-			b.Allocate(track.Block{RequestedBytes: active, AllocatedBytes: active})
+			b.Alloc(track.Block{RequestedBytes: active, AllocatedBytes: active})
 		})
 		info, err := e.MemoryInfo()
 		require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestMemoryInfoCountsWhatTheLimitForbidsAsReserved(t *testing.T) {
 	p := newBooks(t, e, "p")
 	p.change(func(b *track.Books) {
 		b.AddSegment(track.Segment{UsableBytes: 20 * mib})
-		b.Allocate(track.Block{RequestedBytes: 5 * mib, AllocatedBytes: 5 * mib})
+		b.Alloc(track.Block{RequestedBytes: 5 * mib, AllocatedBytes: 5 * mib})
 	})
 	info, err := e.MemoryInfo()
 	require.NoError(t, err)
@@ -242,7 +242,7 @@ func (p *books) use(e *Engine, percent uint64) {
 	p.change(func(b *track.Books) {
 		active := b.Statistics().Active.Current
 		if want := percent * mib; want > active {
-			b.Allocate(track.Block{RequestedBytes: want - active, AllocatedBytes: want - active})
+			b.Alloc(track.Block{RequestedBytes: want - active, AllocatedBytes: want - active})
 		} else {
 			b.Retire(track.Block{RequestedBytes: active - want, AllocatedBytes: active - want})
 			b.Land(active - want)

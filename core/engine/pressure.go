@@ -173,9 +173,9 @@ func (e *Engine) listListeners(profile pressure.Profile) []*Registration {
 	return e.listeners[profile].Copy()
 }
 
-// OnPressure is OnPressureBy for the profile pressure.Ferrum, without the level.
+// OnPressure is OnPressureBy for the profile pressure.Standard, without the level.
 func (e *Engine) OnPressure(fn func(pressure.Level)) (*Registration, error) {
-	r, _, err := e.OnPressureBy(pressure.Ferrum, fn)
+	r, _, err := e.OnPressureBy(pressure.Standard, fn)
 	return r, err
 }
 

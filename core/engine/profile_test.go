@@ -34,7 +34,7 @@ func TestBothProfilesAgainstAModel(t *testing.T) {
 			model.wanted[profile] = map[*[]pressure.Level][]pressure.Level{}
 		}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
-			profile := rapid.SampledFrom([]pressure.Profile{pressure.Ferrum, pressure.Torchless}).Draw(t, "profile")
+			profile := rapid.SampledFrom([]pressure.Profile{pressure.Standard, pressure.Early}).Draw(t, "profile")
 			bounds := profile.Bounds(100 * mib)
 			switch rapid.IntRange(0, 5).Draw(t, "step") {
 			case 0:

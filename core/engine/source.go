@@ -66,13 +66,13 @@ func (e *Engine) allocate(size uint64, from Source) (Segment, error) {
 	made, err := device.PinnedMemory{}, error(nil)
 	switch from {
 	case SourcePinned:
-		made, err = e.dev.(device.PinnedHost).AllocatePinned(size)
+		made, err = e.dev.(device.PinnedHost).AllocPinned(size)
 	case SourceManaged:
-		made, err = e.dev.(device.Managed).AllocateManaged(size)
+		made, err = e.dev.(device.Managed).AllocManaged(size)
 	case SourceOrdered:
-		made.Addr, err = e.dev.(device.StreamOrdered).AllocateOrdered(size)
+		made.Addr, err = e.dev.(device.StreamOrdered).AllocOrdered(size)
 	default:
-		made.Addr, err = e.dev.Allocate(size)
+		made.Addr, err = e.dev.Alloc(size)
 	}
 	e.NoteRefusal(err)
 	return Segment{Addr: made.Addr, SizeBytes: size, HostAddr: made.HostAddr, Source: from}, err

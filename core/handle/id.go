@@ -5,21 +5,21 @@ type Kind uint8
 
 // The kinds of handles. Their numbers are part of the binary interface.
 const (
-	Device       Kind = 1
-	Stream       Kind = 2
-	Event        Kind = 3
-	Pool         Kind = 4
-	Manager      Kind = 5
-	Memory       Kind = 6
-	Registration Kind = 7
-	VirtualPool  Kind = 8
-	SharedPool   Kind = 9
-	Monitor      Kind = 10
-	Placement    Kind = 11
-	GPUManager   Kind = 12
-	Buffer       Kind = 13
-	Tracker      Kind = 14
-	GenericPool  Kind = 15
+	Device          Kind = 1
+	Stream          Kind = 2
+	Event           Kind = 3
+	Pool            Kind = 4
+	Manager         Kind = 5
+	Memory          Kind = 6
+	Registration    Kind = 7
+	VirtualPool     Kind = 8
+	ElasticPool     Kind = 9
+	Monitor         Kind = 10
+	Placement       Kind = 11
+	FallbackManager Kind = 12
+	Buffer          Kind = 13
+	Tracker         Kind = 14
+	GenericPool     Kind = 15
 )
 
 // String is the word for the kind, such as "stream".
@@ -41,14 +41,14 @@ func (k Kind) String() string {
 		return "registration"
 	case VirtualPool:
 		return "virtual pool"
-	case SharedPool:
-		return "shared pool"
+	case ElasticPool:
+		return "elastic pool"
 	case Monitor:
 		return "monitor"
 	case Placement:
 		return "placement strategy"
-	case GPUManager:
-		return "gpu manager"
+	case FallbackManager:
+		return "fallback manager"
 	case Buffer:
 		return "buffer"
 	case Tracker:

@@ -275,7 +275,7 @@ func TestKindsHaveNames(t *testing.T) {
 	require.Equal(t, "unknown", Kind(0).String())
 }
 
-func TestGetDoesNotAllocate(t *testing.T) {
+func TestGetDoesNotAlloc(t *testing.T) {
 	table := New[*int](Memory)
 	id, err := table.Insert(new(int))
 	require.NoError(t, err)

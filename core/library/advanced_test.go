@@ -55,6 +55,6 @@ func TestAdoptedObjectsAreObjectsOfTheLibrary(t *testing.T) {
 	_, err = b.StreamAdopt(dev+1, device.ForeignStream{Native: 7})
 	requireCode(t, device.CodeInvalidHandle, err)
 	require.NoError(t, b.StreamDestroy(s, true))
-	require.NoError(t, b.Deallocate(h))
+	require.NoError(t, b.Free(h))
 	require.Equal(t, map[string]int{"device": 1, "manager": 1}, b.leaks().kinds())
 }

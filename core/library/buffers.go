@@ -8,11 +8,11 @@ import (
 	"ferrum_mem/core/unified"
 )
 
-// openBuffer is a live buffer of a gpu manager.
+// openBuffer is a live buffer of a fallback manager.
 type openBuffer struct {
 	object
 	buffer *unified.Buffer
-	owner  *openGPUManager
+	owner  *openFallbackManager
 }
 
 // BufferInfo describes a buffer.
@@ -28,7 +28,7 @@ type BufferInfo struct {
 	Movable         bool
 }
 
-func (l *Library) insertBuffer(id uint64, owner *openGPUManager, made *unified.Buffer) (uint64, error) {
+func (l *Library) insertBuffer(id uint64, owner *openFallbackManager, made *unified.Buffer) (uint64, error) {
 	entry := &openBuffer{buffer: made, owner: owner}
 	entry.createdAt = time.Now()
 	handle, err := insert(l.buffers, entry, &entry.object)
@@ -40,7 +40,7 @@ func (l *Library) insertBuffer(id uint64, owner *openGPUManager, made *unified.B
 	}
 	owner.note(handle)
 	// A manager that was destroyed meanwhile may have missed it.
-	if _, gone := l.gpuManagers.Get(id); gone != nil {
+	if _, gone := l.fallbackManagers.Get(id); gone != nil {
 		l.forgetBuffer(handle, entry)
 		return 0, gone
 	}
@@ -207,7 +207,7 @@ func (l *Library) BufferRead(id uint64, from unified.Part, dst device.HostAddr) 
 }
 
 // addBuffers adds the buffers of a manager to a leak report.
-func (l *Library) addBuffers(report *leakReport, owner *openGPUManager) {
+func (l *Library) addBuffers(report *leakReport, owner *openFallbackManager) {
 	now := track.Now()
 	l.buffers.Each(func(id uint64, b *openBuffer) bool {
 		if b.owner != owner {

@@ -28,7 +28,7 @@ type registration struct {
 
 // subject is what a callback is of besides its device.
 type subject interface {
-	// String names it, such as: reclaim callback of model "chat" of shared pool "kv".
+	// String names it, such as: reclaim callback of model "chat" of elastic pool "kv".
 	String() string
 	// hasEnded says that it is no more. It waits for nothing.
 	hasEnded() bool

@@ -92,10 +92,10 @@ var closables = map[string]closable{
 		use: []func(b *bench, id uint64) (func() error, error){useRange(0), useRange(4 * page)},
 		end: func(b *bench, id uint64) error { return b.VPoolDestroy(id, false) },
 	},
-	"shared pool": {
+	"elastic pool": {
 		make: sharedWithModels,
 		use:  []func(b *bench, id uint64) (func() error, error){useModel("first"), useModel("last")},
-		end:  func(b *bench, id uint64) error { return b.SharedPoolDestroy(id, false) },
+		end:  func(b *bench, id uint64) error { return b.ElasticPoolDestroy(id, false) },
 	},
 	"model": {
 		make: sharedWithModels,
@@ -109,21 +109,21 @@ var closables = map[string]closable{
 		make: func(b *bench, dev uint64) uint64 { return b.manager(dev) },
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
-				m, err := b.Allocate(id, 4096)
-				return ending(m, err, b.Deallocate)
+				m, err := b.Alloc(id, 4096)
+				return ending(m, err, b.Free)
 			},
 		},
 		end: func(b *bench, id uint64) error { return b.ManagerDestroy(id, false) },
 	},
 	"memory": {
-		make: func(b *bench, dev uint64) uint64 { return must(b)(b.Allocate(b.manager(dev), 4096)) },
+		make: func(b *bench, dev uint64) uint64 { return must(b)(b.Alloc(b.manager(dev), 4096)) },
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
 				_, err := b.Pin(id)
 				return ending(id, err, b.Unpin)
 			},
 		},
-		end: (*bench).Deallocate,
+		end: (*bench).Free,
 	},
 	"stream": {
 		make: func(b *bench, dev uint64) uint64 { return must(b)(b.StreamCreate(dev)) },
@@ -136,19 +136,19 @@ var closables = map[string]closable{
 		},
 		end: func(b *bench, id uint64) error { return b.StreamDestroy(id, false) },
 	},
-	"gpu manager": {
-		make: gpuManager,
+	"fallback manager": {
+		make: fallbackManager,
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
-				made, err := b.GPUManagerAllocate(id, 0, words)
+				made, err := b.FallbackManagerAlloc(id, 0, words)
 				return ending(made, err, func(made uint64) error { return b.BufferFree(made, 0) })
 			},
 		},
-		end: func(b *bench, id uint64) error { return b.GPUManagerDestroy(id, false) },
+		end: func(b *bench, id uint64) error { return b.FallbackManagerDestroy(id, false) },
 	},
 	"buffer": {
 		make: func(b *bench, dev uint64) uint64 {
-			return must(b)(b.GPUManagerAllocate(gpuManager(b, dev), 0, words))
+			return must(b)(b.FallbackManagerAlloc(fallbackManager(b, dev), 0, words))
 		},
 		use: []func(b *bench, id uint64) (func() error, error){
 			func(b *bench, id uint64) (func() error, error) {
@@ -174,13 +174,13 @@ var closables = map[string]closable{
 
 var words = unified.Request{Shape: unified.Shape{DType: unified.U8, Len: 4096}}
 
-func gpuManager(b *bench, dev uint64) uint64 {
+func fallbackManager(b *bench, dev uint64) uint64 {
 	memory := unified.DefaultMemoryConfig().WithMinFreeBytes(0).WithCPUFallback(false)
-	return must(b)(b.GPUManagerCreate(library.GPUManagerConfig{Device: dev, Memory: memory}))
+	return must(b)(b.FallbackManagerCreate(library.FallbackManagerConfig{Device: dev, Memory: memory}))
 }
 
 func sharedWithModels(b *bench, dev uint64) uint64 {
-	id := must(b)(b.SharedPoolCreate(dev, vmm.SharedConfig{Name: "kv", PageBytes: page, LimitBytes: 16 * page}))
+	id := must(b)(b.ElasticPoolCreate(dev, vmm.ElasticConfig{Name: "kv", PageBytes: page, LimitBytes: 16 * page}))
 	for _, model := range []string{"first", "second", "last"} {
 		require.NoError(b.t, b.ModelRegister(library.ModelRef{Pool: id, ID: model}, vmm.ModelConfig{VirtualBytes: 8 * page}))
 	}
@@ -189,9 +189,9 @@ func sharedWithModels(b *bench, dev uint64) uint64 {
 
 func useRange(offset uint64) func(b *bench, id uint64) (func() error, error) {
 	return func(b *bench, id uint64) (func() error, error) {
-		_, err := b.VPoolAllocate(id, vmm.AllocateRequest{OffsetBytes: offset, SizeBytes: page}, 0)
+		_, err := b.VPoolAlloc(id, vmm.AllocRequest{OffsetBytes: offset, SizeBytes: page}, 0)
 		return ending(id, err, func(id uint64) error {
-			return b.VPoolDeallocate(id, library.ByteRange{OffsetBytes: offset, SizeBytes: page}, 0)
+			return b.VPoolFree(id, library.ByteRange{OffsetBytes: offset, SizeBytes: page}, 0)
 		})
 	}
 }
@@ -199,9 +199,9 @@ func useRange(offset uint64) func(b *bench, id uint64) (func() error, error) {
 func useModel(name string) func(b *bench, id uint64) (func() error, error) {
 	return func(b *bench, id uint64) (func() error, error) {
 		ref := library.ModelRef{Pool: id, ID: name}
-		made, err := b.ModelAllocate(ref, library.ModelRequest{AllocateRequest: vmm.AllocateRequest{SizeBytes: page}}, 0)
+		made, err := b.ModelAlloc(ref, library.ModelRequest{AllocRequest: vmm.AllocRequest{SizeBytes: page}}, 0)
 		return ending(made, err, func(made vmm.Allocation) error {
-			return b.ModelDeallocate(ref, library.ByteRange{OffsetBytes: made.OffsetBytes, SizeBytes: made.SizeBytes}, 0)
+			return b.ModelFree(ref, library.ByteRange{OffsetBytes: made.OffsetBytes, SizeBytes: made.SizeBytes}, 0)
 		})
 	}
 }
@@ -311,7 +311,7 @@ func TestARegistrationThatOutlivesItsModelIsNamed(t *testing.T) {
 	chat := library.ModelRef{Pool: shared, ID: "first"}
 	reclaim, err := b.ModelReclaimCallbackAdd(chat, 0, 0, func(uint64) uint64 { return 0 })
 	require.NoError(t, err)
-	const about = `reclaim callback of model "first" of shared pool "kv"`
+	const about = `reclaim callback of model "first" of elastic pool "kv"`
 	require.ErrorContains(t, b.DeviceClose(dev, false), fmt.Sprintf("registration %#x: %s)", reclaim, about))
 	require.NoError(t, b.ModelUnregister(chat, false))
 	for range 5 {
@@ -327,16 +327,16 @@ func TestARegistrationThatOutlivesItsModelIsNamed(t *testing.T) {
 	// A model that comes under the same name is another.
 	require.NoError(t, b.ModelRegister(chat, vmm.ModelConfig{VirtualBytes: page}))
 	require.ErrorContains(t, b.Shutdown(false), ended)
-	require.NoError(t, b.SharedPoolDestroy(shared, false))
+	require.NoError(t, b.ElasticPoolDestroy(shared, false))
 	require.ErrorContains(t, b.Shutdown(false), ended)
-	require.Contains(t, string(b.LeakReportJSON()), `"callback":"reclaim callback of model \"first\" of shared pool \"kv\", which has ended"`)
+	require.Contains(t, string(b.LeakReportJSON()), `"callback":"reclaim callback of model \"first\" of elastic pool \"kv\", which has ended"`)
 
-	m := gpuManager(b, dev)
-	onPressure, err := b.GPUManagerOnPressure(m, 0, func(uint64, int32) {})
+	m := fallbackManager(b, dev)
+	onPressure, err := b.FallbackManagerOnPressure(m, 0, func(uint64, int32) {})
 	require.NoError(t, err)
-	require.NoError(t, b.GPUManagerDestroy(m, false))
+	require.NoError(t, b.FallbackManagerDestroy(m, false))
 	require.ErrorContains(t, b.DeviceClose(dev, false),
-		fmt.Sprintf("registration %#x: pressure callback of gpu manager %#x, which has ended", onPressure, m))
+		fmt.Sprintf("registration %#x: pressure callback of fallback manager %#x, which has ended", onPressure, m))
 	require.NoError(t, b.RegistrationRemove(onPressure, 0))
 	require.NoError(t, b.RegistrationRemove(reclaim, 0))
 	require.NoError(t, b.Shutdown(true))

@@ -145,10 +145,10 @@ func (h *hammer) step(r *rand.Rand) error {
 			return h.PoolRecordStream(h.pools.any(r), device.Addr(h.addresses.any(r)), optional())
 		},
 		func() error {
-			m, err := h.Allocate(h.managers.any(r), 64+r.Uint64N(4096))
+			m, err := h.Alloc(h.managers.any(r), 64+r.Uint64N(4096))
 			return h.memory.put(r, m, err)
 		},
-		func() error { return h.Deallocate(h.memory.any(r)) },
+		func() error { return h.Free(h.memory.any(r)) },
 	}
 	if r.IntN(2) == 0 {
 		return hot[r.IntN(len(hot))]()

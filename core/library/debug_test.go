@@ -63,12 +63,12 @@ func TestDebugEnvironmentReachesPoolsAndManagers(t *testing.T) {
 	require.NoError(t, d.PoolFree(p, addr, 0), "it was reported")
 	m, err := d.ManagerCreate(dev, nil)
 	require.NoError(t, err)
-	memory, err := d.Allocate(m, 200)
+	memory, err := d.Alloc(m, 200)
 	require.NoError(t, err)
 	info, err := d.HandleInfo(memory)
 	require.NoError(t, err)
 	require.NoError(t, d.device(0).SetBytes(info.Addr-1, []byte{1}))
-	requireCode(t, device.CodeCorrupted, d.Deallocate(memory))
+	requireCode(t, device.CodeCorrupted, d.Free(memory))
 	_, err = d.HandleInfo(memory)
 	requireCode(t, device.CodeInvalidHandle, err)
 	require.NoError(t, d.ManagerDestroy(m, false), "the block is gone all the same")
@@ -133,7 +133,7 @@ func TestLeaksAreAddedUpByTagAndPlace(t *testing.T) {
 	m, err := d.ManagerCreate(dev, nil)
 	require.NoError(t, err)
 	d.site = 7
-	_, err = d.Allocate(m, 1000)
+	_, err = d.Alloc(m, 1000)
 	require.NoError(t, err)
 	var report struct {
 		Leaks []struct {

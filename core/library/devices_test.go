@@ -88,7 +88,7 @@ func TestDeviceCloseIsBusyWhileAnythingIsLeft(t *testing.T) {
 		},
 		"manager": {
 			func(b *bench, dev uint64) (uint64, error) { return b.ManagerCreate(dev, nil) },
-			func(b *bench, m uint64) error { _, err := b.Allocate(m, 1); return err },
+			func(b *bench, m uint64) error { _, err := b.Alloc(m, 1); return err },
 			func(b *bench, m uint64) error { return b.ManagerDestroy(m, true) }, "1 manager",
 		},
 		"stream": {
@@ -233,7 +233,7 @@ func TestErrorsNameTheirDevice(t *testing.T) {
 		"alignment": first(b.PoolAllocAligned(p, 1, 3, 0)),
 		"address":   b.PoolFree(p, 12345, 0),
 		"busy":      b.PoolDestroy(p, false),
-		"type":      first(b.AllocateTyped(m, manager.Request{Type: 77, SizeBytes: 1})),
+		"type":      first(b.AllocTyped(m, manager.Request{Type: 77, SizeBytes: 1})),
 		"manager":   b.ManagerDestroy(m, false),
 	} {
 		var typed *device.Error

@@ -2,7 +2,7 @@
 // as Go methods, one for each function of the public header.
 //
 // It owns starting and stopping (counted), the handle tables of devices, pools,
-// virtual and shared pools, managers and registrations, the log, and the reports: backends, snapshot and
+// virtual and elastic pools, managers and registrations, the log, and the reports: backends, snapshot and
 // leaks. The handles of memory, streams and events are the manager factory's.
 // Tables and factory live as long as the Library, across stops and starts, so
 // no handle is ever given out twice.

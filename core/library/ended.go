@@ -73,10 +73,10 @@ func (m *openManager) known() (uint64, *engine.Engine) { return m.id(), m.device
 func (m *openMonitor) isOver() bool                    { return m.monitor.IsOver() }
 func (m *openMonitor) known() (uint64, *engine.Engine) { return m.id(), nil }
 
-func (p *openSharedPool) isOver() bool                    { return p.pool.IsOver() }
-func (p *openSharedPool) known() (uint64, *engine.Engine) { return p.id(), p.device.engine }
-func (m *openGPUManager) isOver() bool                    { return m.manager.IsOver() }
-func (m *openGPUManager) known() (uint64, *engine.Engine) { return m.id(), m.device.engine }
+func (p *openElasticPool) isOver() bool                        { return p.pool.IsOver() }
+func (p *openElasticPool) known() (uint64, *engine.Engine)     { return p.id(), p.device.engine }
+func (m *openFallbackManager) isOver() bool                    { return m.manager.IsOver() }
+func (m *openFallbackManager) known() (uint64, *engine.Engine) { return m.id(), m.device.engine }
 
 // A buffer goes with its manager.
 func (b *openBuffer) isOver() bool                    { return b.buffer.IsOver() }

@@ -29,8 +29,8 @@ var takes = map[string][]handle.Kind{
 	"DeviceSynchronize": {handle.Device}, "MemoryInfo": {handle.Device}, "RecentMemoryInfo": {handle.Device},
 	"ShareMemory": {handle.Device}, "EventAdopt": {handle.Device}, "EventOpen": {handle.Device},
 	"StreamAdopt": {handle.Device}, "StreamCreate": {handle.Device}, "StreamDefault": {handle.Device},
-	"PoolCreate": {handle.Device}, "VPoolCreate": {handle.Device}, "SharedPoolCreate": {handle.Device},
-	"ManagerCreate": {handle.Device}, "GPUManagerCreate": {handle.Device},
+	"PoolCreate": {handle.Device}, "VPoolCreate": {handle.Device}, "ElasticPoolCreate": {handle.Device},
+	"ManagerCreate": {handle.Device}, "FallbackManagerCreate": {handle.Device},
 	"PressureCallbackAdd": {handle.Device}, "ReclaimCallbackAdd": {handle.Device},
 
 	"PoolAlloc": {handle.Pool}, "PoolAllocAligned": {handle.Pool}, "PoolAllocWith": {handle.Pool},
@@ -43,24 +43,24 @@ var takes = map[string][]handle.Kind{
 	"PoolTrim": {handle.Pool}, "PoolUsableSize": {handle.Pool}, "CacheLease": {handle.Pool},
 	"CacheGiveBack": {handle.Pool}, "CacheStream": {handle.Pool},
 
-	"VPoolAllocate": {handle.VirtualPool}, "VPoolCompact": {handle.VirtualPool}, "VPoolDeallocate": {handle.VirtualPool},
+	"VPoolAlloc": {handle.VirtualPool}, "VPoolCompact": {handle.VirtualPool}, "VPoolFree": {handle.VirtualPool},
 	"VPoolDestroy": {handle.VirtualPool}, "VPoolExport": {handle.VirtualPool}, "VPoolInfo": {handle.VirtualPool},
 	"VPoolIsAsleep": {handle.VirtualPool}, "VPoolIsMapped": {handle.VirtualPool}, "VPoolPause": {handle.VirtualPool},
 	"VPoolResume": {handle.VirtualPool}, "VPoolSetLimit": {handle.VirtualPool}, "VPoolSleep": {handle.VirtualPool},
 	"VPoolStatistics": {handle.VirtualPool}, "VPoolSynchronize": {handle.VirtualPool}, "VPoolTrim": {handle.VirtualPool},
 	"VPoolRecordStream": {handle.VirtualPool}, "VPoolWake": {handle.VirtualPool},
 
-	"SharedPoolCompact": {handle.SharedPool}, "SharedPoolDestroy": {handle.SharedPool}, "SharedPoolInfo": {handle.SharedPool},
-	"SharedPoolModelsJSON": {handle.SharedPool}, "SharedPoolPause": {handle.SharedPool}, "SharedPoolResume": {handle.SharedPool},
-	"SharedPoolSetLimit": {handle.SharedPool}, "SharedPoolStatistics": {handle.SharedPool},
-	"SharedPoolSynchronize": {handle.SharedPool}, "SharedPoolTrim": {handle.SharedPool},
-	"ModelAllocate": {handle.SharedPool}, "ModelDeallocate": {handle.SharedPool}, "ModelInfo": {handle.SharedPool},
-	"ModelIsAsleep": {handle.SharedPool}, "ModelIsMapped": {handle.SharedPool}, "ModelReclaimCallbackAdd": {handle.SharedPool},
-	"ModelRegister": {handle.SharedPool}, "ModelSetLimits": {handle.SharedPool}, "ModelSleep": {handle.SharedPool},
-	"ModelRecordStream": {handle.SharedPool}, "ModelUnregister": {handle.SharedPool}, "ModelWake": {handle.SharedPool},
+	"ElasticPoolCompact": {handle.ElasticPool}, "ElasticPoolDestroy": {handle.ElasticPool}, "ElasticPoolInfo": {handle.ElasticPool},
+	"ElasticPoolModelsJSON": {handle.ElasticPool}, "ElasticPoolPause": {handle.ElasticPool}, "ElasticPoolResume": {handle.ElasticPool},
+	"ElasticPoolSetLimit": {handle.ElasticPool}, "ElasticPoolStatistics": {handle.ElasticPool},
+	"ElasticPoolSynchronize": {handle.ElasticPool}, "ElasticPoolTrim": {handle.ElasticPool},
+	"ModelAlloc": {handle.ElasticPool}, "ModelFree": {handle.ElasticPool}, "ModelInfo": {handle.ElasticPool},
+	"ModelIsAsleep": {handle.ElasticPool}, "ModelIsMapped": {handle.ElasticPool}, "ModelReclaimCallbackAdd": {handle.ElasticPool},
+	"ModelRegister": {handle.ElasticPool}, "ModelSetLimits": {handle.ElasticPool}, "ModelSleep": {handle.ElasticPool},
+	"ModelRecordStream": {handle.ElasticPool}, "ModelUnregister": {handle.ElasticPool}, "ModelWake": {handle.ElasticPool},
 
-	"Adopt": {handle.Manager}, "Allocate": {handle.Manager}, "AllocateAligned": {handle.Manager},
-	"AllocateTyped": {handle.Manager}, "CreateMapping": {handle.Manager, handle.Manager}, "Defragment": {handle.Manager},
+	"Adopt": {handle.Manager}, "Alloc": {handle.Manager}, "AllocAligned": {handle.Manager},
+	"AllocTyped": {handle.Manager}, "CreateMapping": {handle.Manager, handle.Manager}, "Defragment": {handle.Manager},
 	"DefragmentWithin": {handle.Manager}, "Import": {handle.Manager}, "ManagerConfigurePool": {handle.Manager},
 	"ManagerDestroy": {handle.Manager}, "ManagerStatistics": {handle.Manager},
 
@@ -72,11 +72,11 @@ var takes = map[string][]handle.Kind{
 	"PlacementDestroy": {handle.Placement}, "PlacementExplainJSON": {handle.Placement, handle.Device},
 	"PlacementName": {handle.Placement}, "PlacementSelect": {handle.Placement, handle.Device},
 
-	"GPUManagerAdopt": {handle.GPUManager}, "GPUManagerAllocate": {handle.GPUManager}, "GPUManagerBackend": {handle.GPUManager},
-	"GPUManagerClearPool": {handle.GPUManager}, "GPUManagerDestroy": {handle.GPUManager}, "GPUManagerMemory": {handle.GPUManager},
-	"GPUManagerOnPressure": {handle.GPUManager}, "GPUManagerPressure": {handle.GPUManager},
-	"GPUManagerRelease": {handle.GPUManager}, "GPUManagerReturn": {handle.GPUManager}, "GPUManagerShrink": {handle.GPUManager},
-	"GPUManagerStats": {handle.GPUManager}, "GPUManagerTracker": {handle.GPUManager},
+	"FallbackManagerAdopt": {handle.FallbackManager}, "FallbackManagerAlloc": {handle.FallbackManager}, "FallbackManagerBackend": {handle.FallbackManager},
+	"FallbackManagerClearPool": {handle.FallbackManager}, "FallbackManagerDestroy": {handle.FallbackManager}, "FallbackManagerMemory": {handle.FallbackManager},
+	"FallbackManagerOnPressure": {handle.FallbackManager}, "FallbackManagerPressure": {handle.FallbackManager},
+	"FallbackManagerRelease": {handle.FallbackManager}, "FallbackManagerReturn": {handle.FallbackManager}, "FallbackManagerShrink": {handle.FallbackManager},
+	"FallbackManagerStats": {handle.FallbackManager}, "FallbackManagerTracker": {handle.FallbackManager},
 	"BufferAddress": {handle.Buffer}, "BufferFree": {handle.Buffer}, "BufferInfo": {handle.Buffer},
 	"BufferMove": {handle.Buffer}, "BufferPin": {handle.Buffer}, "BufferRead": {handle.Buffer},
 	"BufferTake": {handle.Buffer}, "BufferUnpin": {handle.Buffer}, "BufferWrite": {handle.Buffer},
@@ -98,18 +98,18 @@ var takes = map[string][]handle.Kind{
 var tells = []string{
 	"DeviceInfo", "DeviceStatistics", "DevicePageSizes", "RecentMemoryInfo",
 	"PoolInfo", "PoolStatistics", "VPoolInfo", "VPoolIsAsleep", "VPoolIsMapped", "VPoolPause", "VPoolResume",
-	"VPoolStatistics", "VPoolSynchronize", "SharedPoolInfo", "SharedPoolModelsJSON", "SharedPoolPause",
-	"SharedPoolResume", "SharedPoolStatistics", "SharedPoolSynchronize", "ManagerStatistics",
+	"VPoolStatistics", "VPoolSynchronize", "ElasticPoolInfo", "ElasticPoolModelsJSON", "ElasticPoolPause",
+	"ElasticPoolResume", "ElasticPoolStatistics", "ElasticPoolSynchronize", "ManagerStatistics",
 	"MonitorCollect", "MonitorDestroy", "MonitorDevices", "MonitorInfoJSON", "MonitorLevels", "MonitorPressure",
-	"PlacementName", "PlacementDestroy", "GPUManagerBackend", "GPUManagerMemory", "GPUManagerPressure",
-	"GPUManagerStats", "GPUManagerTracker", "GPUManagerOnPressure", "CacheStream",
-	"PoolCheck", "VPoolCompact", "VPoolTrim", "SharedPoolCompact", "SharedPoolTrim", "PlacementExplainJSON", "TrackerAll", "TrackerOld", "TrackerTotals",
+	"PlacementName", "PlacementDestroy", "FallbackManagerBackend", "FallbackManagerMemory", "FallbackManagerPressure",
+	"FallbackManagerStats", "FallbackManagerTracker", "FallbackManagerOnPressure", "CacheStream",
+	"PoolCheck", "VPoolCompact", "VPoolTrim", "ElasticPoolCompact", "ElasticPoolTrim", "PlacementExplainJSON", "TrackerAll", "TrackerOld", "TrackerTotals",
 }
 
 // ofTheFactory lists the calls for blocks, streams and events: core/manager has their
 // test. A registration has no call but the one that ends it.
 var ofTheFactory = []string{
-	"AccessStats", "Copy", "CopyAsync", "Deallocate", "EventDestroy", "EventElapsed", "EventIsReady", "EventNative",
+	"AccessStats", "Copy", "CopyAsync", "Free", "EventDestroy", "EventElapsed", "EventIsReady", "EventNative",
 	"EventRecord", "EventShare", "EventSynchronize", "FillAsync", "HandleInfo", "Map", "Pin", "Prefetch", "Read",
 	"RegistrationRemove", "SetUsageHint", "StreamDestroy", "StreamHostFunction", "StreamIsReady", "StreamNative",
 	"StreamSynchronize", "StreamWaitEvent", "Unmap", "Unpin", "UsageHints", "Write",
@@ -161,7 +161,7 @@ func newDeathbed(t *testing.T) *deathbed {
 	settings.InitialSizeBytes, settings.GrowthIncrementBytes = 1<<20, 1<<20
 	add(l.PoolCreate(d, &settings))
 	add(l.VPoolCreate(d, vmm.Config{Name: "v", CapacityBytes: 4 << 20, PageBytes: 64 << 10}))
-	add(l.SharedPoolCreate(d, vmm.SharedConfig{Name: "s", PageBytes: 64 << 10, LimitBytes: 4 << 20}))
+	add(l.ElasticPoolCreate(d, vmm.ElasticConfig{Name: "s", PageBytes: 64 << 10, LimitBytes: 4 << 20}))
 	require.NoError(t, l.ModelRegister(b.argumentRef(), vmm.ModelConfig{VirtualBytes: 4 << 20}))
 	managed := manager.DefaultConfig()
 	managed.PoolConfigs = map[manager.MemoryType]pool.Config{manager.General: settings}
@@ -171,13 +171,13 @@ func newDeathbed(t *testing.T) *deathbed {
 	add(l.PlacementCreateOwn("mine", func(PlacementRequest, []PlacementOption) (int, error) { return 0, nil }))
 	add(l.GenericPoolCreate(unified.DefaultMemoryConfig().WithTracking(true)))
 	memory := unified.DefaultMemoryConfig().WithTracking(true).WithMinFreeBytes(0).WithCPUFallback(false)
-	m := add(l.GPUManagerCreate(GPUManagerConfig{Device: d, Memory: memory}))
-	add(l.GPUManagerTracker(m))
-	add(l.GPUManagerAllocate(m, 0, unified.Request{Shape: unified.Shape{DType: unified.U8, Len: 64}}))
+	m := add(l.FallbackManagerCreate(FallbackManagerConfig{Device: d, Memory: memory}))
+	add(l.FallbackManagerTracker(m))
+	add(l.FallbackManagerAlloc(m, 0, unified.Request{Shape: unified.Shape{DType: unified.U8, Len: 64}}))
 	return b
 }
 
-func (b *deathbed) argumentRef() ModelRef { return ModelRef{Pool: b.ids[handle.SharedPool], ID: "m"} }
+func (b *deathbed) argumentRef() ModelRef { return ModelRef{Pool: b.ids[handle.ElasticPool], ID: "m"} }
 
 // argument makes up one that is fit for a call.
 func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
@@ -185,8 +185,8 @@ func (b *deathbed) argument(of reflect.Type, kind handle.Kind) reflect.Value {
 	switch made.Interface().(type) {
 	case ModelRef:
 		return reflect.ValueOf(b.argumentRef())
-	case GPUManagerConfig:
-		return reflect.ValueOf(GPUManagerConfig{Device: b.ids[handle.Device], Memory: unified.DefaultMemoryConfig().WithCPUFallback(false)})
+	case FallbackManagerConfig:
+		return reflect.ValueOf(FallbackManagerConfig{Device: b.ids[handle.Device], Memory: unified.DefaultMemoryConfig().WithCPUFallback(false)})
 	case PlacementRequest:
 		return reflect.ValueOf(PlacementRequest{Request: placement.Request{SizeBytes: 64}, Devices: []uint64{b.ids[handle.Device]}})
 	}
@@ -242,8 +242,8 @@ var ends = map[string]struct {
 		entry.destroying.Lock()
 		require.NoError(t, entry.pool.Close(true))
 	}},
-	"shared pool": {handle.SharedPool, func(t *testing.T, b *deathbed, id uint64) {
-		entry, _ := b.sharedPools.Get(id)
+	"elastic pool": {handle.ElasticPool, func(t *testing.T, b *deathbed, id uint64) {
+		entry, _ := b.elasticPools.Get(id)
 		entry.destroying.Lock()
 		require.NoError(t, entry.pool.Close(true))
 	}},
@@ -252,9 +252,9 @@ var ends = map[string]struct {
 		entry.destroying.Lock()
 		require.NoError(t, entry.manager.Close(true))
 	}},
-	"gpu manager":                   {handle.GPUManager, endGPUManager},
-	"tracker, with its gpu manager": {handle.Tracker, endGPUManager},
-	"buffer, with its gpu manager":  {handle.Buffer, endGPUManager},
+	"fallback manager":                   {handle.FallbackManager, endFallbackManager},
+	"tracker, with its fallback manager": {handle.Tracker, endFallbackManager},
+	"buffer, with its fallback manager":  {handle.Buffer, endFallbackManager},
 	"buffer": {handle.Buffer, func(t *testing.T, b *deathbed, id uint64) {
 		entry, _ := b.buffers.Get(id)
 		entry.destroying.Lock()
@@ -291,8 +291,8 @@ var ends = map[string]struct {
 	}},
 }
 
-func endGPUManager(t *testing.T, b *deathbed, _ uint64) {
-	entry, _ := b.gpuManagers.Get(b.ids[handle.GPUManager])
+func endFallbackManager(t *testing.T, b *deathbed, _ uint64) {
+	entry, _ := b.fallbackManagers.Get(b.ids[handle.FallbackManager])
 	entry.destroying.Lock()
 	require.NoError(t, entry.manager.Close(true))
 }
@@ -329,7 +329,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 
 // enders lists the calls that end an object, which are CodeBusy while another one does.
 var enders = []string{
-	"PoolDestroy", "VPoolDestroy", "SharedPoolDestroy", "ManagerDestroy", "GPUManagerDestroy", "BufferFree", "BufferTake",
+	"PoolDestroy", "VPoolDestroy", "ElasticPoolDestroy", "ManagerDestroy", "FallbackManagerDestroy", "BufferFree", "BufferTake",
 }
 
 func order(name string) int {

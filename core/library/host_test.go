@@ -74,7 +74,7 @@ func TestHostForcedShutdownWaitsForStreams(t *testing.T) {
 	require.NoError(t, l.PoolFree(p, addr, stream))
 	m, err := l.ManagerCreate(dev, nil)
 	require.NoError(t, err)
-	h, err := l.Allocate(m, 1<<20)
+	h, err := l.Alloc(m, 1<<20)
 	require.NoError(t, err)
 	require.NoError(t, l.FillAsync(manager.Fill{Memory: manager.MemoryHandle(h), SizeBytes: 1 << 20,
 		Pattern: device.Pattern{Value: 7, WidthBytes: 4}}, stream))

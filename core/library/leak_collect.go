@@ -45,16 +45,16 @@ func (l *Library) addMemoryAndItsOwners(report *leakReport, only *openDevice) {
 	vpools := addOwned(report, l.vpools, only, func(p *openVPool) (*openDevice, leak) {
 		return p.device, leak{Kind: "vpool", Tag: p.pool.Physical().Name(), AgeNS: ageOf(&p.object)}
 	})
-	shared := addOwned(report, l.sharedPools, only, func(p *openSharedPool) (*openDevice, leak) {
-		return p.device, leak{Kind: "shared_pool", Tag: p.pool.Physical().Name(), AgeNS: ageOf(&p.object)}
+	shared := addOwned(report, l.elasticPools, only, func(p *openElasticPool) (*openDevice, leak) {
+		return p.device, leak{Kind: "elastic_pool", Tag: p.pool.Physical().Name(), AgeNS: ageOf(&p.object)}
 	})
 	managers := addOwned(report, l.managers, only, func(m *openManager) (*openDevice, leak) {
 		return m.device, leak{Kind: "manager", AgeNS: ageOf(&m.object)}
 	})
-	gpuManagers := addOwned(report, l.gpuManagers, only, func(m *openGPUManager) (*openDevice, leak) {
-		return m.device, leak{Kind: "gpu_manager", AgeNS: ageOf(&m.object)}
+	fallbackManagers := addOwned(report, l.fallbackManagers, only, func(m *openFallbackManager) (*openDevice, leak) {
+		return m.device, leak{Kind: "fallback_manager", AgeNS: ageOf(&m.object)}
 	})
-	for _, m := range gpuManagers {
+	for _, m := range fallbackManagers {
 		l.addBuffers(report, m)
 	}
 	for _, p := range pools {
@@ -138,7 +138,7 @@ func (r *leakReport) addBlocks(p *openPool) {
 	slices.SortFunc(r.Leaks[first:], func(a, b leak) int { return cmp.Compare(a.Address, b.Address) })
 }
 
-// addRanges adds what is mapped in a virtual or shared pool with that handle.
+// addRanges adds what is mapped in a virtual or elastic pool with that handle.
 func (r *leakReport) addRanges(d *openDevice, handle uint64, each func(func(vmm.Range) bool)) {
 	now, deviceID := track.Now(), d.engine.ID().String()
 	each(func(found vmm.Range) bool {

@@ -19,7 +19,7 @@ type leak struct {
 	Bytes uint64 `json:"bytes"`
 	// Tag of a block or range, or name of a pool.
 	Tag string `json:"tag"`
-	// Model is the id of the model that a range of a shared pool is of.
+	// Model is the id of the model that a range of an elastic pool is of.
 	Model string `json:"model,omitempty"`
 	// Callback says what a registration is of, and whether that has ended.
 	Callback string `json:"callback,omitempty"`

@@ -11,9 +11,9 @@ import (
 
 // leftovers counts what is alive, by kind.
 type leftovers struct {
-	devices, pools, vpools, sharedPools, managers, streams, events, registrations int
-	// gpuManagers are of both their devices, buffers are theirs.
-	gpuManagers, buffers int
+	devices, pools, vpools, elasticPools, managers, streams, events, registrations int
+	// fallbackManagers are of both their devices, buffers are theirs.
+	fallbackManagers, buffers int
 	// monitors, placements, trackers and genericPools belong to no device.
 	monitors, placements, trackers, genericPools int
 	// making is the calls that make something on a device at this moment.
@@ -55,9 +55,9 @@ func (n leftovers) counts() string {
 	add(uint64(n.devices), "device")
 	add(uint64(n.pools), "pool")
 	add(uint64(n.vpools), "virtual pool")
-	add(uint64(n.sharedPools), "shared pool")
+	add(uint64(n.elasticPools), "elastic pool")
 	add(uint64(n.managers), "manager")
-	add(uint64(n.gpuManagers), "gpu manager")
+	add(uint64(n.fallbackManagers), "fallback manager")
 	add(uint64(n.buffers), "buffer")
 	add(uint64(n.streams), "stream")
 	add(uint64(n.events), "event")
@@ -118,14 +118,14 @@ func (l *Library) countLeft(only *openDevice) leftovers {
 		}
 		return true
 	})
-	l.sharedPools.Each(func(_ uint64, p *openSharedPool) bool {
+	l.elasticPools.Each(func(_ uint64, p *openElasticPool) bool {
 		if only == nil || p.device == only {
-			n.sharedPools++
+			n.elasticPools++
 		}
 		return true
 	})
 	n.registrations, n.named = l.nameRegistrations(only)
-	n.gpuManagers, n.buffers = l.countUnified(only)
+	n.fallbackManagers, n.buffers = l.countUnified(only)
 	return n
 }
 
@@ -196,10 +196,10 @@ func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
 			failures = append(failures, err)
 		}
 	}
-	l.gpuManagers.Each(func(id uint64, m *openGPUManager) bool {
+	l.fallbackManagers.Each(func(id uint64, m *openFallbackManager) bool {
 		if m.uses(d) {
 			m.destroying.Lock()
-			note(l.dropGPUManager(id, m, true))
+			note(l.dropFallbackManager(id, m, true))
 			m.destroying.Unlock()
 		}
 		return true
@@ -228,10 +228,10 @@ func (l *Library) emptyDevice(d *openDevice, force bool, report func()) error {
 		}
 		return true
 	})
-	l.sharedPools.Each(func(id uint64, p *openSharedPool) bool {
+	l.elasticPools.Each(func(id uint64, p *openElasticPool) bool {
 		if p.device == d {
 			p.destroying.Lock()
-			note(l.dropSharedPool(id, p, true))
+			note(l.dropElasticPool(id, p, true))
 			p.destroying.Unlock()
 		}
 		return true

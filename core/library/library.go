@@ -107,19 +107,19 @@ type Library struct {
 	log     *logger
 	factory *manager.Factory
 
-	devices       *handle.Table[*openDevice]
-	pools         *handle.Table[*openPool]
-	vpools        *handle.Table[*openVPool]
-	sharedPools   *handle.Table[*openSharedPool]
-	managers      *handle.Table[*openManager]
-	registrations *handle.Table[*registration]
-	monitors      *handle.Table[*openMonitor]
-	placements    *handle.Table[*openPlacement]
-	gpuManagers   *handle.Table[*openGPUManager]
-	buffers       *handle.Table[*openBuffer]
-	trackers      *handle.Table[*openTracker]
-	genericPools  *handle.Table[*openGenericPool]
-	running       *running
+	devices          *handle.Table[*openDevice]
+	pools            *handle.Table[*openPool]
+	vpools           *handle.Table[*openVPool]
+	elasticPools     *handle.Table[*openElasticPool]
+	managers         *handle.Table[*openManager]
+	registrations    *handle.Table[*registration]
+	monitors         *handle.Table[*openMonitor]
+	placements       *handle.Table[*openPlacement]
+	fallbackManagers *handle.Table[*openFallbackManager]
+	buffers          *handle.Table[*openBuffer]
+	trackers         *handle.Table[*openTracker]
+	genericPools     *handle.Table[*openGenericPool]
+	running          *running
 
 	// current is nil while the library is stopped or stopping. It is written
 	// with mu held.
@@ -153,24 +153,24 @@ func New(o Options) *Library {
 		o.Stderr = os.Stderr
 	}
 	l := &Library{
-		options:       o,
-		log:           newLogger(),
-		factory:       manager.NewFactory(),
-		devices:       handle.New[*openDevice](handle.Device),
-		pools:         handle.New[*openPool](handle.Pool),
-		vpools:        handle.New[*openVPool](handle.VirtualPool),
-		sharedPools:   handle.New[*openSharedPool](handle.SharedPool),
-		managers:      handle.New[*openManager](handle.Manager),
-		registrations: handle.New[*registration](handle.Registration),
-		monitors:      handle.New[*openMonitor](handle.Monitor),
-		placements:    handle.New[*openPlacement](handle.Placement),
-		gpuManagers:   handle.New[*openGPUManager](handle.GPUManager),
-		buffers:       handle.New[*openBuffer](handle.Buffer),
-		trackers:      handle.New[*openTracker](handle.Tracker),
-		genericPools:  handle.New[*openGenericPool](handle.GenericPool),
-		running:       newRunning(),
-		opened:        map[device.ID]*openDevice{},
-		lastLeaks:     newLeakReport(),
+		options:          o,
+		log:              newLogger(),
+		factory:          manager.NewFactory(),
+		devices:          handle.New[*openDevice](handle.Device),
+		pools:            handle.New[*openPool](handle.Pool),
+		vpools:           handle.New[*openVPool](handle.VirtualPool),
+		elasticPools:     handle.New[*openElasticPool](handle.ElasticPool),
+		managers:         handle.New[*openManager](handle.Manager),
+		registrations:    handle.New[*registration](handle.Registration),
+		monitors:         handle.New[*openMonitor](handle.Monitor),
+		placements:       handle.New[*openPlacement](handle.Placement),
+		fallbackManagers: handle.New[*openFallbackManager](handle.FallbackManager),
+		buffers:          handle.New[*openBuffer](handle.Buffer),
+		trackers:         handle.New[*openTracker](handle.Tracker),
+		genericPools:     handle.New[*openGenericPool](handle.GenericPool),
+		running:          newRunning(),
+		opened:           map[device.ID]*openDevice{},
+		lastLeaks:        newLeakReport(),
 	}
 	l.changed = sync.NewCond(&l.mu)
 	return l

@@ -138,40 +138,40 @@ func (l *Library) ManagerStatistics(id uint64) (track.Statistics, error) {
 	return entry.manager.Statistics(), nil
 }
 
-// Allocate makes a block of type General and gives its handle.
-func (l *Library) Allocate(id, sizeBytes uint64) (uint64, error) {
-	return l.AllocateTyped(id, manager.Request{SizeBytes: sizeBytes})
+// Alloc makes a block of type General and gives its handle.
+func (l *Library) Alloc(id, sizeBytes uint64) (uint64, error) {
+	return l.AllocTyped(id, manager.Request{SizeBytes: sizeBytes})
 }
 
-// AllocateAligned is Allocate with the address a multiple of alignmentBytes, a
+// AllocAligned is Alloc with the address a multiple of alignmentBytes, a
 // power of two; 0 is CodeInvalidAlignment.
-func (l *Library) AllocateAligned(id, sizeBytes, alignmentBytes uint64) (uint64, error) {
+func (l *Library) AllocAligned(id, sizeBytes, alignmentBytes uint64) (uint64, error) {
 	if alignmentBytes == 0 {
-		return 0, l.noAlignment("manager.allocate_aligned", func() (mortal, error) { return l.managers.Get(id) })
+		return 0, l.noAlignment("manager.alloc_aligned", func() (mortal, error) { return l.managers.Get(id) })
 	}
-	return l.AllocateTyped(id, manager.Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
+	return l.AllocTyped(id, manager.Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
 }
 
-// AllocateTyped makes a block as described and gives its handle.
-func (l *Library) AllocateTyped(id uint64, r manager.Request) (uint64, error) {
-	entry, err := l.manager("manager.allocate", id)
+// AllocTyped makes a block as described and gives its handle.
+func (l *Library) AllocTyped(id uint64, r manager.Request) (uint64, error) {
+	entry, err := l.manager("manager.alloc", id)
 	if err != nil {
 		return 0, err
 	}
-	h, err := entry.manager.AllocateTyped(r)
+	h, err := entry.manager.AllocTyped(r)
 	if err != nil {
 		return 0, late(err, entry)
 	}
 	return h.ID(), nil
 }
 
-// Deallocate gives a block back; its handle is dead at once. Copies in flight
+// Free gives a block back; its handle is dead at once. Copies in flight
 // finish undisturbed.
-func (l *Library) Deallocate(memory uint64) error {
-	if _, err := l.started("manager.deallocate"); err != nil {
+func (l *Library) Free(memory uint64) error {
+	if _, err := l.started("manager.free"); err != nil {
 		return err
 	}
-	return l.factory.Deallocate(manager.MemoryHandle(memory))
+	return l.factory.Free(manager.MemoryHandle(memory))
 }
 
 // HandleInfo describes a live block.

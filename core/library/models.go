@@ -8,16 +8,16 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// ModelRef names a model of a shared pool.
+// ModelRef names a model of an elastic pool.
 type ModelRef struct {
-	// Pool is the handle of the shared pool.
+	// Pool is the handle of the elastic pool.
 	Pool uint64
 	ID   string
 }
 
 // model finds a model.
-func (l *Library) model(op string, ref ModelRef) (*openSharedPool, *vmm.Model, error) {
-	entry, err := l.sharedPool(op, ref.Pool)
+func (l *Library) model(op string, ref ModelRef) (*openElasticPool, *vmm.Model, error) {
+	entry, err := l.elasticPool(op, ref.Pool)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -25,9 +25,9 @@ func (l *Library) model(op string, ref ModelRef) (*openSharedPool, *vmm.Model, e
 	return entry, m, late(err, entry)
 }
 
-// ModelRegister adds a model to a shared pool.
+// ModelRegister adds a model to an elastic pool.
 func (l *Library) ModelRegister(ref ModelRef, c vmm.ModelConfig) error {
-	entry, err := l.sharedPool("model.register", ref.Pool)
+	entry, err := l.elasticPool("model.register", ref.Pool)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (l *Library) ModelRegister(ref ModelRef, c vmm.ModelConfig) error {
 // ModelUnregister takes a model out of its pool. While it has ranges, or
 // allocations that wait, it is CodeBusy, unless forced.
 func (l *Library) ModelUnregister(ref ModelRef, force bool) error {
-	entry, err := l.sharedPool("model.unregister", ref.Pool)
+	entry, err := l.elasticPool("model.unregister", ref.Pool)
 	if err != nil {
 		return err
 	}
@@ -57,16 +57,16 @@ func (l *Library) ModelUnregister(ref ModelRef, force bool) error {
 
 // ModelRequest is a range of a model, as asked for.
 type ModelRequest struct {
-	vmm.AllocateRequest
+	vmm.AllocRequest
 	// Placed says that the offset is the caller's; else it is 0, and the first place
 	// where there is room is taken.
 	Placed bool
 }
 
-// ModelAllocate maps memory behind a range of a model. The stream (0: the default one)
+// ModelAlloc maps memory behind a range of a model. The stream (0: the default one)
 // is what uses it first.
-func (l *Library) ModelAllocate(ref ModelRef, r ModelRequest, stream uint64) (vmm.Allocation, error) {
-	const op = "model.allocate"
+func (l *Library) ModelAlloc(ref ModelRef, r ModelRequest, stream uint64) (vmm.Allocation, error) {
+	const op = "model.alloc"
 	entry, m, err := l.model(op, ref)
 	if err != nil {
 		return vmm.Allocation{}, err
@@ -74,18 +74,18 @@ func (l *Library) ModelAllocate(ref ModelRef, r ModelRequest, stream uint64) (vm
 	if r.Stream, err = l.streamOrDefault(op, stream, entry.device); err != nil {
 		return vmm.Allocation{}, err
 	}
-	allocate := m.AllocateTagged
+	allocate := m.AllocTagged
 	if r.Placed {
-		allocate = m.AllocateTaggedAt
+		allocate = m.AllocTaggedAt
 	}
-	made, err := allocate(r.AllocateRequest)
+	made, err := allocate(r.AllocRequest)
 	return made, late(err, entry)
 }
 
-// ModelDeallocate takes the memory of a range away once the work is done that is queued
+// ModelFree takes the memory of a range away once the work is done that is queued
 // now on the streams that use it and on the one named here (0: the default one).
-func (l *Library) ModelDeallocate(ref ModelRef, r ByteRange, stream uint64) error {
-	const op = "model.deallocate"
+func (l *Library) ModelFree(ref ModelRef, r ByteRange, stream uint64) error {
+	const op = "model.free"
 	entry, m, err := l.model(op, ref)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (l *Library) ModelDeallocate(ref ModelRef, r ByteRange, stream uint64) erro
 	if err != nil {
 		return err
 	}
-	return l.lateOn(stream, m.Deallocate(r.OffsetBytes, r.SizeBytes, orDefault(last, entry.device)), entry)
+	return l.lateOn(stream, m.Free(r.OffsetBytes, r.SizeBytes, orDefault(last, entry.device)), entry)
 }
 
 // ModelRecordStream says that a stream (0: the default one) uses a range too.
@@ -131,7 +131,7 @@ func (l *Library) ModelInfo(ref ModelRef) (vmm.ModelStats, device.Addr, error) {
 
 // ModelSetLimits changes the limits of a model while it and others run.
 func (l *Library) ModelSetLimits(ref ModelRef, limits vmm.ModelLimits) error {
-	entry, err := l.sharedPool("model.set_limits", ref.Pool)
+	entry, err := l.elasticPool("model.set_limits", ref.Pool)
 	if err != nil {
 		return err
 	}
@@ -140,13 +140,13 @@ func (l *Library) ModelSetLimits(ref ModelRef, limits vmm.ModelLimits) error {
 
 // modelCallback is what a reclaim callback of a model is of.
 type modelCallback struct {
-	pool    *openSharedPool
+	pool    *openElasticPool
 	model   string
 	reclaim *vmm.Reclaim
 }
 
 func (c *modelCallback) String() string {
-	return fmt.Sprintf("reclaim callback of model %q of shared pool %q", c.model, c.pool.pool.Name())
+	return fmt.Sprintf("reclaim callback of model %q of elastic pool %q", c.model, c.pool.pool.Name())
 }
 
 func (c *modelCallback) hasEnded() bool { return c.reclaim.HasEnded() }
@@ -159,7 +159,7 @@ func (l *Library) ModelReclaimCallbackAdd(ref ModelRef, token uint64, deadline t
 	if fn == nil {
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
-	entry, err := l.sharedPool(op, ref.Pool)
+	entry, err := l.elasticPool(op, ref.Pool)
 	if err != nil {
 		return 0, err
 	}

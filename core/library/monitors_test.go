@@ -104,9 +104,9 @@ func TestMonitorCollects(t *testing.T) {
 	mine := b.manager(dev)
 	m := b.monitor()
 	require.NoError(t, b.MonitorRegister(m, mine))
-	h, err := b.Allocate(mine, 1000)
+	h, err := b.Alloc(mine, 1000)
 	require.NoError(t, err)
-	require.NoError(t, b.Deallocate(h))
+	require.NoError(t, b.Free(h))
 	done, err := b.MonitorCollect(m)
 	require.NoError(t, err)
 	require.Len(t, done, 1)
@@ -136,7 +136,7 @@ func TestMonitorJSON(t *testing.T) {
 	require.NoError(t, err)
 	object := decode(t, text)
 	require.ElementsMatch(t, []string{"profile", "pressure", "devices"}, keysOf(object))
-	require.Equal(t, "ferrum", object["profile"])
+	require.Equal(t, "standard", object["profile"])
 	first := object["devices"].([]any)[0].(map[string]any)
 	require.ElementsMatch(t, []string{
 		"id", "managers", "level", "level_by_bytes", "level_by_system", "memory", "error", "system",
@@ -150,7 +150,7 @@ func TestMonitorJSON(t *testing.T) {
 // Three host devices over one system, whose own pressure is there or has reasons.
 func TestMonitorOfThreeHostDevices(t *testing.T) {
 	l := startHost(t, map[string]string{"FERRUM_HOST_DEVICES": "3", "FERRUM_HOST_MEMORY": "96MiB"})
-	m, err := l.MonitorCreate(library.MonitorConfig{Profile: pressure.Torchless})
+	m, err := l.MonitorCreate(library.MonitorConfig{Profile: pressure.Early})
 	require.NoError(t, err)
 	for _, id := range []string{"cpu:0", "cpu:1", "cpu:2"} {
 		dev, err := l.DeviceOpen(id)

@@ -16,11 +16,11 @@ const BlockAsleep = pool.BlockUnusable + 1
 type Owner struct {
 	pool.BlockInfo
 	// Pool is the handle of a pool made by PoolCreate, VPool that of a virtual
-	// pool, SharedPool that of a shared one, Manager that of the manager whose pool
-	// it is; all but one are 0, and all for a pool of a GPUManager.
-	Pool, VPool, SharedPool, Manager uint64
-	PoolName                         string
-	// Model is the id of the model of a shared pool.
+	// pool, ElasticPool that of an elastic one, Manager that of the manager whose pool
+	// it is; all but one are 0, and all for a pool of a FallbackManager.
+	Pool, VPool, ElasticPool, Manager uint64
+	PoolName                          string
+	// Model is the id of the model of an elastic pool.
 	Model string
 	// Age is 0 without tracking, or when the block is neither live nor asleep.
 	Age time.Duration
@@ -38,7 +38,7 @@ func (l *Library) DeviceOwner(deviceID uint64, addr device.Addr) (Owner, error) 
 		return Owner{}, err
 	}
 	for _, look := range []func(*openDevice, device.Addr) (Owner, bool){
-		l.ownerInPools, l.ownerInVPools, l.ownerInSharedPools, l.ownerInManagers, l.ownerInGPUManagers,
+		l.ownerInPools, l.ownerInVPools, l.ownerInElasticPools, l.ownerInManagers, l.ownerInFallbackManagers,
 	} {
 		if owner, found := look(d, addr); found {
 			return owner, nil
@@ -101,13 +101,13 @@ func (l *Library) ownerInVPools(d *openDevice, addr device.Addr) (owner Owner, f
 	return owner, found
 }
 
-func (l *Library) ownerInSharedPools(d *openDevice, addr device.Addr) (owner Owner, found bool) {
-	l.sharedPools.Each(func(id uint64, entry *openSharedPool) bool {
+func (l *Library) ownerInElasticPools(d *openDevice, addr device.Addr) (owner Owner, found bool) {
+	l.elasticPools.Each(func(id uint64, entry *openElasticPool) bool {
 		if entry.device == d {
 			var at vmm.Range
 			if at, found = entry.pool.RangeAt(addr); found {
 				owner = ownerOf(at)
-				owner.SharedPool, owner.PoolName = id, entry.pool.Physical().Name()
+				owner.ElasticPool, owner.PoolName = id, entry.pool.Physical().Name()
 			}
 		}
 		return !found

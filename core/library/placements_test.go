@@ -92,7 +92,7 @@ func TestPlacementOfTheCallers(t *testing.T) {
 	s, err := b.PlacementCreateOwn("mine", func(r library.PlacementRequest, options []library.PlacementOption) (int, error) {
 		require.Equal(t, s, r.Strategy)
 		require.Equal(t, []uint64{there}, r.Preferred)
-		require.Equal(t, pressure.Torchless, r.Profile)
+		require.Equal(t, pressure.Early, r.Profile)
 		require.Equal(t, here, options[0].Device)
 		for i, o := range options {
 			if o.Device == r.Preferred[0] {
@@ -105,7 +105,7 @@ func TestPlacementOfTheCallers(t *testing.T) {
 	})
 	require.NoError(t, err)
 	r := sized(1)
-	r.Preferred, r.Profile = []uint64{there}, pressure.Torchless
+	r.Preferred, r.Profile = []uint64{there}, pressure.Early
 	chosen, err := b.PlacementSelect(s, r)
 	require.NoError(t, err)
 	require.Equal(t, there, chosen)

@@ -141,7 +141,7 @@ func TestOwners(t *testing.T) {
 		PoolConfigs: map[manager.MemoryType]pool.Config{manager.General: *smallPool()},
 	})
 	require.NoError(t, err)
-	memory, err := b.Allocate(m, 100)
+	memory, err := b.Alloc(m, 100)
 	require.NoError(t, err)
 	info, err := b.HandleInfo(memory)
 	require.NoError(t, err)

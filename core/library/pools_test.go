@@ -132,7 +132,7 @@ func createPoolThatFails(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	config := smallPool()
-	config.PreAllocate = true
+	config.PreAlloc = true
 	b.device(0).FailNth(takeCall(), 1, nil)
 	_, err := b.PoolCreate(dev, config)
 	require.Error(t, err)
@@ -148,7 +148,7 @@ func createPoolThatFails(t *testing.T) {
 }
 
 // The hot path: nothing is allocated on success.
-func TestPoolAllocAndFreeAllocateNothing(t *testing.T) {
+func TestPoolAllocAndFreeAllocNothing(t *testing.T) {
 	b := startBench(t)
 	dev := b.open("test:0")
 	p := b.pool(dev)

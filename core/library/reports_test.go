@@ -93,7 +93,7 @@ func snapshotHasItsKeys(t *testing.T) {
 	for i, id := range []string{"test:0", "test:1"} {
 		d := devices[i].(map[string]any)
 		require.Equal(t, id, d["id"], "in the order of the ids")
-		require.ElementsMatch(t, []string{"id", "memory", "statistics", "tags", "pools", "managers", "virtual_pools", "shared_pools", "gpu_managers", "asleep"}, keysOf(d))
+		require.ElementsMatch(t, []string{"id", "memory", "statistics", "tags", "pools", "managers", "virtual_pools", "elastic_pools", "fallback_managers", "asleep"}, keysOf(d))
 		memory := d["memory"].(map[string]any)
 		require.ElementsMatch(t, []string{"pressure", "total_bytes", "used_bytes", "free_bytes", "reserved_bytes",
 			"active_allocations", "fragmentation_ratio", "utilization_percent", "bandwidth_known", "bandwidth_gbps",
@@ -152,7 +152,7 @@ func TestSnapshotJSONOfNothingHasEmptyLists(t *testing.T) {
 	text, err = b.SnapshotJSON()
 	require.NoError(t, err)
 	d := decode(t, text)["devices"].([]any)[0].(map[string]any)
-	for _, list := range []string{"tags", "pools", "managers", "virtual_pools", "shared_pools", "gpu_managers"} {
+	for _, list := range []string{"tags", "pools", "managers", "virtual_pools", "elastic_pools", "fallback_managers"} {
 		require.Equal(t, []any{}, d[list], list)
 	}
 }
@@ -211,7 +211,7 @@ func TestLeakReportJSON(t *testing.T) {
 	require.EqualValues(t, 2000, memory.Bytes)
 	require.Equal(t, "weights", memory.Tag)
 	require.Positive(t, memory.AgeNS)
-	require.NoError(t, b.Deallocate(memory.Handle), "the handle is that of the block")
+	require.NoError(t, b.Free(memory.Handle), "the handle is that of the block")
 	require.Equal(t, p, report.Leaks[byKind["pool"]].Handle)
 	require.Equal(t, m, report.Leaks[byKind["manager"]].Handle)
 	require.Equal(t, stream, report.Leaks[byKind["stream"]].Handle)
@@ -233,11 +233,11 @@ func TestLeaksHaveAges(t *testing.T) {
 	b.fill("test:0")
 	dev := b.open("test:0")
 	rangeAddr := b.mapped(b.vpool(dev), 0, page)
-	s, err := b.SharedPoolCreate(dev, vmm.SharedConfig{PageBytes: page, ReadyPages: -1})
+	s, err := b.ElasticPoolCreate(dev, vmm.ElasticConfig{PageBytes: page, ReadyPages: -1})
 	require.NoError(t, err)
 	chat := library.ModelRef{Pool: s, ID: "chat"}
 	require.NoError(t, b.ModelRegister(chat, vmm.ModelConfig{VirtualBytes: 4 * page}))
-	_, err = b.ModelAllocate(chat, library.ModelRequest{AllocateRequest: vmm.AllocateRequest{SizeBytes: page}}, 0)
+	_, err = b.ModelAlloc(chat, library.ModelRequest{AllocRequest: vmm.AllocRequest{SizeBytes: page}}, 0)
 	require.NoError(t, err)
 	b.monitor()
 	end := time.Now()
@@ -248,7 +248,7 @@ func TestLeaksHaveAges(t *testing.T) {
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, owner.Age, least)
 	require.LessOrEqual(t, owner.Age, time.Since(begin))
-	for _, kind := range []string{"device", "pool", "manager", "memory", "stream", "event", "registration", "vpool", "shared_pool", "range", "monitor"} {
+	for _, kind := range []string{"device", "pool", "manager", "memory", "stream", "event", "registration", "vpool", "elastic_pool", "range", "monitor"} {
 		require.NotZero(t, report.kinds()[kind], kind)
 	}
 	for _, found := range report.Leaks {
@@ -281,14 +281,14 @@ func TestCachedMemoryIsNoLeak(t *testing.T) {
 	dev := b.open("test:0")
 	m, err := b.ManagerCreate(dev, nil)
 	require.NoError(t, err)
-	h, err := b.Allocate(m, 100)
+	h, err := b.Alloc(m, 100)
 	require.NoError(t, err)
-	require.NoError(t, b.Deallocate(h))
+	require.NoError(t, b.Free(h))
 	report := b.leaks()
 	require.Equal(t, map[string]int{"device": 1, "manager": 1}, report.kinds())
 	require.Zero(t, report.TotalBytes)
 	require.Positive(t, b.device(0).HeldBytes())
-	_, err = b.AllocateTyped(m, manager.Request{Type: manager.Pinned, SizeBytes: 1})
+	_, err = b.AllocTyped(m, manager.Request{Type: manager.Pinned, SizeBytes: 1})
 	requireCode(t, device.CodeUnsupported, err)
 	require.Zero(t, b.leaks().TotalBytes)
 }

@@ -38,8 +38,8 @@ func TestSleepFindsItsStream(t *testing.T) {
 		requireCode(t, device.CodeTimeout, err)
 	}
 	queue.Release()
-	require.NoError(t, b.VPoolDeallocate(v, library.ByteRange{SizeBytes: page}, 0))
-	_, err = b.VPoolAllocate(v, vmm.AllocateRequest{SizeBytes: page}, stream)
+	require.NoError(t, b.VPoolFree(v, library.ByteRange{SizeBytes: page}, 0))
+	_, err = b.VPoolAlloc(v, vmm.AllocRequest{SizeBytes: page}, stream)
 	require.NoError(t, err)
 	queue.Hold()
 	require.NoError(t, b.StreamHostFunction(initial, func() {}))
@@ -67,7 +67,7 @@ func TestSleepOfWhatIsGone(t *testing.T) {
 	requireCode(t, device.CodeInvalidHandle, err)
 	_, err = b.VPoolIsAsleep(v, "")
 	requireCode(t, device.CodeInvalidHandle, err)
-	pool, err := b.SharedPoolCreate(dev, vmm.SharedConfig{Name: "several", PageBytes: page, ReadyPages: -1})
+	pool, err := b.ElasticPoolCreate(dev, vmm.ElasticConfig{Name: "several", PageBytes: page, ReadyPages: -1})
 	require.NoError(t, err)
 	ref := library.ModelRef{Pool: pool, ID: "none"}
 	for _, code := range []device.Code{device.CodeModelNotFound, device.CodeInvalidHandle} {
@@ -78,7 +78,7 @@ func TestSleepOfWhatIsGone(t *testing.T) {
 		_, err = b.ModelIsAsleep(ref, "")
 		requireCode(t, code, err)
 		if code == device.CodeModelNotFound {
-			require.NoError(t, b.SharedPoolDestroy(pool, false))
+			require.NoError(t, b.ElasticPoolDestroy(pool, false))
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestAsleepRangesAreOwnedAndLeak(t *testing.T) {
 	dev := b.open("test:0")
 	v := b.vpool(dev)
 	addr := b.mapped(v, 0, 3*page)
-	other, err := b.VPoolAllocate(v, vmm.AllocateRequest{OffsetBytes: 3 * page, SizeBytes: page, Tag: "weights"}, 0)
+	other, err := b.VPoolAlloc(v, vmm.AllocRequest{OffsetBytes: 3 * page, SizeBytes: page, Tag: "weights"}, 0)
 	require.NoError(t, err)
 	_, err = b.VPoolSleep(v, library.SleepRequest{
 		SleepRequest: vmm.SleepRequest{Backing: vmm.SleepDiscard, Tag: "kv"}, Timeout: device.Forever,
@@ -100,7 +100,7 @@ func TestAsleepRangesAreOwnedAndLeak(t *testing.T) {
 	require.Equal(t, "kv", owner.Tag)
 	require.Equal(t, addr, owner.Addr)
 	// A part that is freed is out of it.
-	require.NoError(t, b.VPoolDeallocate(v, library.ByteRange{OffsetBytes: page, SizeBytes: page}, 0))
+	require.NoError(t, b.VPoolFree(v, library.ByteRange{OffsetBytes: page, SizeBytes: page}, 0))
 	owner, err = b.DeviceOwner(dev, addr+2*page)
 	require.NoError(t, err)
 	require.Equal(t, addr+2*page, owner.Addr)

@@ -28,8 +28,8 @@ type deviceSnapshot struct {
 	Pools      []poolSnapshot    `json:"pools"`
 	Managers   []managerSnapshot `json:"managers"`
 	VPools     []vpoolSnapshot   `json:"virtual_pools"`
-	Shared     []sharedSnapshot  `json:"shared_pools"`
-	Unified    []unified.Stats   `json:"gpu_managers"`
+	Shared     []sharedSnapshot  `json:"elastic_pools"`
+	Unified    []unified.Stats   `json:"fallback_managers"`
 	Asleep     engine.Asleep     `json:"asleep"`
 }
 
@@ -50,7 +50,7 @@ type memorySnapshot struct {
 }
 
 // poolSnapshot adds to a pool's own who has made it: "pool" (PoolCreate), "manager",
-// "gpu_manager", or "graph" for the private pool of a graph.
+// "fallback_manager", or "graph" for the private pool of a graph.
 type poolSnapshot struct {
 	pool.Snapshot
 	Owner string `json:"owner"`
@@ -128,7 +128,7 @@ func (l *Library) snapshotDevice(d *openDevice) (deviceSnapshot, error) {
 		}
 		return true
 	})
-	l.sharedPools.Each(func(_ uint64, p *openSharedPool) bool {
+	l.elasticPools.Each(func(_ uint64, p *openElasticPool) bool {
 		if p.device == d {
 			s.Shared = append(s.Shared, snapshotShared(p.pool))
 		}

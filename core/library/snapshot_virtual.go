@@ -32,7 +32,7 @@ type sharedSnapshot struct {
 	Models     []modelInfo      `json:"models"`
 }
 
-// sharedInfo is the numbers of a shared pool, by their public names.
+// sharedInfo is the numbers of an elastic pool, by their public names.
 type sharedInfo struct {
 	PageBytes uint64 `json:"page_bytes"`
 	vmm.GlobalStats
@@ -50,7 +50,7 @@ type modelInfo struct {
 	FragmentationRatio *struct{} `json:"fragmentation_ratio,omitempty"`
 }
 
-func snapshotShared(p *vmm.Shared) sharedSnapshot {
+func snapshotShared(p *vmm.Elastic) sharedSnapshot {
 	stats := p.Stats()
 	return sharedSnapshot{
 		Name: p.Physical().Name(), Statistics: p.Physical().Statistics(),
@@ -60,7 +60,7 @@ func snapshotShared(p *vmm.Shared) sharedSnapshot {
 }
 
 // modelInfos is the models of one moment, but for those that are gone since.
-func modelInfos(p *vmm.Shared, stats vmm.SharedStats) []modelInfo {
+func modelInfos(p *vmm.Elastic, stats vmm.ElasticStats) []modelInfo {
 	infos := []modelInfo{}
 	for _, each := range stats.Each {
 		m, err := p.Model(each.ID)

@@ -148,10 +148,10 @@ func TestEveryCallNeedsAStart(t *testing.T) {
 		"ManagerDestroy":          b.ManagerDestroy(1, false),
 		"ManagerConfigurePool":    b.ManagerConfigurePool(1, manager.General, nil),
 		"ManagerStatistics":       first(b.ManagerStatistics(1)),
-		"Allocate":                first(b.Allocate(1, 1)),
-		"AllocateAligned":         first(b.AllocateAligned(1, 1, 0)),
-		"AllocateTyped":           first(b.AllocateTyped(1, manager.Request{})),
-		"Deallocate":              b.Deallocate(1),
+		"Alloc":                   first(b.Alloc(1, 1)),
+		"AllocAligned":            first(b.AllocAligned(1, 1, 0)),
+		"AllocTyped":              first(b.AllocTyped(1, manager.Request{})),
+		"Free":                    b.Free(1),
 		"HandleInfo":              first(b.HandleInfo(1)),
 		"Copy":                    b.Copy(manager.Transfer{}),
 		"CopyAsync":               b.CopyAsync(manager.Transfer{}, 0),
@@ -204,7 +204,7 @@ func TestForcedShutdownFreesEverythingAndKeepsTheReport(t *testing.T) {
 	require.Empty(t, b.leaks().Leaks, "a new start is without leaks")
 	_, err = b.PoolAlloc(p, 1, 0)
 	requireCode(t, device.CodeInvalidHandle, err)
-	_, err = b.Allocate(m, 1)
+	_, err = b.Alloc(m, 1)
 	requireCode(t, device.CodeInvalidHandle, err)
 	requireCode(t, device.CodeInvalidHandle, b.StreamSynchronize(stream, 0))
 	require.NoError(t, b.Shutdown(false))
@@ -222,7 +222,7 @@ func (b *bench) fill(id string) (p, m, stream uint64) {
 	config.PoolConfigs[manager.General] = *smallPool()
 	m, err = b.ManagerCreate(dev, &config)
 	require.NoError(b.t, err)
-	_, err = b.AllocateTyped(m, manager.Request{SizeBytes: 2000, Tag: "weights"})
+	_, err = b.AllocTyped(m, manager.Request{SizeBytes: 2000, Tag: "weights"})
 	require.NoError(b.t, err)
 	stream, err = b.StreamCreate(dev)
 	require.NoError(b.t, err)

@@ -61,7 +61,7 @@ func callReclaim(b *bench, dev uint64, running func(remove func() error)) {
 }
 
 func callModelReclaim(b *bench, dev uint64, running func(remove func() error)) {
-	s, err := b.SharedPoolCreate(dev, vmm.SharedConfig{PageBytes: page, LimitBytes: 4 * page, ReadyPages: -1})
+	s, err := b.ElasticPoolCreate(dev, vmm.ElasticConfig{PageBytes: page, LimitBytes: 4 * page, ReadyPages: -1})
 	require.NoError(b.t, err)
 	chat := library.ModelRef{Pool: s, ID: "chat"}
 	require.NoError(b.t, b.ModelRegister(chat, vmm.ModelConfig{VirtualBytes: 8 * page}))
@@ -73,11 +73,11 @@ func callModelReclaim(b *bench, dev uint64, running func(remove func() error)) {
 		return 0
 	})
 	require.NoError(b.t, err)
-	take := library.ModelRequest{AllocateRequest: vmm.AllocateRequest{SizeBytes: 3 * page}}
-	_, err = b.ModelAllocate(chat, take, 0)
+	take := library.ModelRequest{AllocRequest: vmm.AllocRequest{SizeBytes: 3 * page}}
+	_, err = b.ModelAlloc(chat, take, 0)
 	require.NoError(b.t, err)
 	for !called.Load() {
-		_, err = b.ModelAllocate(chat, take, 0)
+		_, err = b.ModelAlloc(chat, take, 0)
 		requireCode(b.t, device.CodeOutOfPhysicalMemory, err)
 	}
 }

@@ -135,7 +135,7 @@ func overBoth(t *testing.T, test func(t *testing.T)) {
 // pool has memory of the device and gives it back.
 func takeCall() devicetest.Call {
 	if paging == pool.PagingOff {
-		return devicetest.Allocate
+		return devicetest.Alloc
 	}
 	return devicetest.Create
 }

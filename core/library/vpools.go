@@ -106,10 +106,10 @@ func (l *Library) vpool(op string, id uint64) (*openVPool, error) {
 	return l.vpools.Get(id)
 }
 
-// VPoolAllocate maps memory behind every page that a range touches, and gives the
+// VPoolAlloc maps memory behind every page that a range touches, and gives the
 // address of its offset. The stream (0: the default one) is what uses it first.
-func (l *Library) VPoolAllocate(id uint64, r vmm.AllocateRequest, stream uint64) (device.Addr, error) {
-	const op = "vpool.allocate"
+func (l *Library) VPoolAlloc(id uint64, r vmm.AllocRequest, stream uint64) (device.Addr, error) {
+	const op = "vpool.alloc"
 	entry, err := l.vpool(op, id)
 	if err != nil {
 		return 0, err
@@ -117,17 +117,17 @@ func (l *Library) VPoolAllocate(id uint64, r vmm.AllocateRequest, stream uint64)
 	if r.Stream, err = l.streamOrDefault(op, stream, entry.device); err != nil {
 		return 0, err
 	}
-	addr, err := entry.pool.AllocateTagged(r)
+	addr, err := entry.pool.AllocTagged(r)
 	return addr, late(err, entry)
 }
 
 // ByteRange is a range of a virtual pool, or of a model's address space.
 type ByteRange struct{ OffsetBytes, SizeBytes uint64 }
 
-// VPoolDeallocate takes the memory of a range away once the work is done that is queued
+// VPoolFree takes the memory of a range away once the work is done that is queued
 // now on the streams that use it and on the one named here (0: the default one).
-func (l *Library) VPoolDeallocate(id uint64, r ByteRange, stream uint64) error {
-	const op = "vpool.deallocate"
+func (l *Library) VPoolFree(id uint64, r ByteRange, stream uint64) error {
+	const op = "vpool.free"
 	entry, err := l.vpool(op, id)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (l *Library) VPoolDeallocate(id uint64, r ByteRange, stream uint64) error {
 	if err != nil {
 		return err
 	}
-	return l.lateOn(stream, entry.pool.Deallocate(r.OffsetBytes, r.SizeBytes, orDefault(last, entry.device)), entry)
+	return l.lateOn(stream, entry.pool.Free(r.OffsetBytes, r.SizeBytes, orDefault(last, entry.device)), entry)
 }
 
 // orDefault is the default stream of a device instead of none.

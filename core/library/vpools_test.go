@@ -24,7 +24,7 @@ func (b *bench) vpool(dev uint64) uint64 {
 }
 
 func (b *bench) mapped(vpool, offset, size uint64) device.Addr {
-	addr, err := b.VPoolAllocate(vpool, vmm.AllocateRequest{OffsetBytes: offset, SizeBytes: size, Tag: "kv"}, 0)
+	addr, err := b.VPoolAlloc(vpool, vmm.AllocRequest{OffsetBytes: offset, SizeBytes: size, Tag: "kv"}, 0)
 	require.NoError(b.t, err)
 	return addr
 }
@@ -48,8 +48,8 @@ func TestVPoolMapsAndUnmaps(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2*page, books.Requested.Current)
 	requireCode(t, device.CodeBusy, b.VPoolDestroy(v, false))
-	requireCode(t, device.CodeInvalidOffset, b.VPoolDeallocate(v, library.ByteRange{OffsetBytes: 100, SizeBytes: page}, 0))
-	require.NoError(t, b.VPoolDeallocate(v, library.ByteRange{OffsetBytes: 100, SizeBytes: 2 * page}, 0))
+	requireCode(t, device.CodeInvalidOffset, b.VPoolFree(v, library.ByteRange{OffsetBytes: 100, SizeBytes: page}, 0))
+	require.NoError(t, b.VPoolFree(v, library.ByteRange{OffsetBytes: 100, SizeBytes: 2 * page}, 0))
 	released, err := b.VPoolTrim(v, 2*page+1)
 	require.NoError(t, err)
 	require.EqualValues(t, page, released, "two pages are within the bytes to keep")
@@ -57,7 +57,7 @@ func TestVPoolMapsAndUnmaps(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2*page, report.ReleasedBytes)
 	require.NoError(t, b.VPoolSetLimit(v, page))
-	_, err = b.VPoolAllocate(v, vmm.AllocateRequest{SizeBytes: 2 * page}, 0)
+	_, err = b.VPoolAlloc(v, vmm.AllocRequest{SizeBytes: 2 * page}, 0)
 	requireCode(t, device.CodeOutOfPhysicalMemory, err)
 	require.NoError(t, b.VPoolDestroy(v, false))
 	requireCode(t, device.CodeInvalidHandle, b.VPoolDestroy(v, false))
@@ -71,13 +71,13 @@ func TestVPoolFreesWaitForTheirStream(t *testing.T) {
 	foreign, err := b.StreamCreate(other)
 	require.NoError(t, err)
 	whole := library.ByteRange{SizeBytes: page}
-	requireCode(t, device.CodeInvalidArgument, b.VPoolDeallocate(v, whole, foreign))
+	requireCode(t, device.CodeInvalidArgument, b.VPoolFree(v, whole, foreign))
 	stream, err := b.StreamDefault(dev)
 	require.NoError(t, err)
 	queue := b.device(0).Default()
 	queue.Hold()
 	require.NoError(t, b.StreamHostFunction(stream, func() {}))
-	require.NoError(t, b.VPoolDeallocate(v, whole, stream))
+	require.NoError(t, b.VPoolFree(v, whole, stream))
 	requireCode(t, device.CodeTimeout, b.VPoolSynchronize(v, 0))
 	stats, _, err := b.VPoolInfo(v)
 	require.NoError(t, err)

@@ -111,7 +111,7 @@ func TestAccessStats(t *testing.T) {
 	m := r.manager(t, nil)
 	copiesOn(r)
 	f := r.factory
-	h, other := m.mustAllocate(t, 100), m.mustAllocate(t, 100)
+	h, other := m.mustAlloc(t, 100), m.mustAlloc(t, 100)
 	look := func(h MemoryHandle) AccessStats {
 		stats, tracked, err := f.AccessStats(h)
 		require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestAccessStats(t *testing.T) {
 func TestNoAccessIsKeptWithoutTracking(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, func(c *Config) { c.EnableTracking = false })
-	h := m.mustAllocate(t, 100)
+	h := m.mustAlloc(t, 100)
 	r.write(t, h, counting(100))
 	stats, tracked, err := r.factory.AccessStats(h)
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestHintsAreKeptByAxis(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, nil)
 	f := r.factory
-	h := m.mustAllocate(t, 1)
+	h := m.mustAlloc(t, 1)
 	for _, step := range []struct {
 		hint UsageHint
 		want Hints

@@ -38,7 +38,7 @@ func (m *Manager) Adopted() Adopted {
 
 // Adopt gives a handle to memory that somebody else owns, who keeps it valid until
 // the block is given back. It is used like any other block, is never moved or
-// freed, and counts as live. Deallocate is CodeBusy while work is queued on it;
+// freed, and counts as live. Free is CodeBusy while work is queued on it;
 // closing the manager by force waits for that.
 //
 // Memory of the process is page-locked for as long as it has the handle, if the type is
@@ -127,7 +127,7 @@ func (m *Manager) checkAdoption(op string, a Adoption) (device.Adopter, error) {
 func (m *Manager) disown(b *block) error {
 	b.pruneLocked()
 	if n := len(b.operations); n > 0 {
-		return device.Errorf(device.CodeBusy, "manager.deallocate",
+		return device.Errorf(device.CodeBusy, "manager.free",
 			"memory handle %#x is memory of others, on which %d operations are queued",
 			uint64(b.handle), n).On(m.owner.engine.ID())
 	}

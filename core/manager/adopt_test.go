@@ -31,22 +31,22 @@ func TestAdoptedBlocksAreUsedAndNeverFreed(t *testing.T) {
 	content := counting(100)
 	r.write(t, h, content)
 	require.Equal(t, content, r.bytes(t, h))
-	own := m.mustAllocate(t, 100)
+	own := m.mustAlloc(t, 100)
 	require.NoError(t, r.factory.Copy(NewTransfer(h, own, 100)))
 	require.Equal(t, content, r.bytes(t, own))
 	mapped, err := r.factory.Map(MapRequest{Memory: h, SizeBytes: MapToEnd})
 	require.NoError(t, err)
-	requireError(t, r.factory.Deallocate(h), device.CodeBusy, "mappings")
+	requireError(t, r.factory.Free(h), device.CodeBusy, "mappings")
 	require.NoError(t, r.factory.Unmap(h, mapped.ID))
 
 	s, held := r.heldStream(t)
 	require.NoError(t, r.factory.FillAsync(Fill{Memory: h, SizeBytes: 100,
 		Pattern: device.Pattern{Value: 9, WidthBytes: 1}}, s))
-	requireError(t, r.factory.Deallocate(h), device.CodeBusy, "1 operations")
+	requireError(t, r.factory.Free(h), device.CodeBusy, "1 operations")
 	require.Equal(t, Adopted{Blocks: 1, Bytes: 100}, m.Adopted())
 	held.Release()
-	require.NoError(t, r.factory.Deallocate(h))
-	requireError(t, r.factory.Deallocate(h), device.CodeInvalidHandle)
+	require.NoError(t, r.factory.Free(h))
+	requireError(t, r.factory.Free(h), device.CodeInvalidHandle)
 	require.Equal(t, Adopted{}, m.Adopted())
 	again, err := m.Adopt(Adoption{Addr: foreignAddr, SizeBytes: 100})
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestAdoptRefusesBadInput(t *testing.T) {
 			requireError(t, err, c.code, c.word)
 		})
 	}
-	info, err := r.factory.HandleInfo(m.mustAllocate(t, 1))
+	info, err := r.factory.HandleInfo(m.mustAlloc(t, 1))
 	require.NoError(t, err)
 	_, err = m.Adopt(Adoption{Addr: foreignAddr, SizeBytes: 10})
 	require.NoError(t, err)
@@ -107,9 +107,9 @@ func TestAdoptionUnderFaults(t *testing.T) {
 			h, err = m.Adopt(adoption)
 			require.NoError(t, err)
 		}
-		if err := r.factory.Deallocate(h); err != nil {
+		if err := r.factory.Free(h); err != nil {
 			require.Equal(t, Adopted{Blocks: 1, Bytes: 100}, m.Adopted())
-			require.NoError(t, r.factory.Deallocate(h))
+			require.NoError(t, r.factory.Free(h))
 		}
 		left := r.dev.ClearFaults()
 		r.finish(t)
@@ -130,12 +130,12 @@ func TestAdoptedStreams(t *testing.T) {
 	dev, _, err := r.factory.Stream(s)
 	require.NoError(t, err)
 	require.EqualValues(t, 77, dev.(*devicetest.Stream).Foreign())
-	h := m.mustAllocate(t, 64)
+	h := m.mustAlloc(t, 64)
 	require.NoError(t, r.factory.FillAsync(Fill{Memory: h, SizeBytes: 64,
 		Pattern: device.Pattern{Value: 3, WidthBytes: 1}}, s))
 	require.NoError(t, r.factory.SynchronizeStream(s, device.Forever))
 	records := r.dev.Calls(devicetest.RecordEvent)
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 	require.Equal(t, records+1, r.dev.Calls(devicetest.RecordEvent), "though nothing of ours is queued")
 	require.NoError(t, r.factory.DestroyStream(s, false))
 	requireError(t, r.factory.DestroyStream(s, false), device.CodeInvalidHandle)
@@ -149,7 +149,7 @@ func TestAdoptedStreams(t *testing.T) {
 func TestPrefetch(t *testing.T) {
 	p := cleanPair(t)
 	f := p.first.factory
-	h := p.a.mustAllocate(t, 100)
+	h := p.a.mustAlloc(t, 100)
 	s, held := p.first.heldStream(t)
 	require.NoError(t, f.Prefetch(h, p.second.engine, s))
 	require.Equal(t, 1, p.first.dev.Calls(devicetest.Prefetch))
@@ -170,5 +170,5 @@ func TestPrefetch(t *testing.T) {
 	requireError(t, f.Prefetch(h, p.first.engine, DefaultStream), device.CodeDevice)
 	elsewhere := cleanRig(t, devicetest.Config{Backend: "other"})
 	requireError(t, f.Prefetch(h, elsewhere.engine, DefaultStream), device.CodeUnsupported)
-	require.NoError(t, f.Deallocate(h))
+	require.NoError(t, f.Free(h))
 }

@@ -25,20 +25,20 @@ type Request struct {
 	Relocatable bool
 }
 
-// Allocate makes a block of type General. Errors: CodeInvalidSize for 0, else
+// Alloc makes a block of type General. Errors: CodeInvalidSize for 0, else
 // those of the pool, CodeOutOfMemory among them.
-func (m *Manager) Allocate(sizeBytes uint64) (MemoryHandle, error) {
-	return m.AllocateTyped(Request{SizeBytes: sizeBytes})
+func (m *Manager) Alloc(sizeBytes uint64) (MemoryHandle, error) {
+	return m.AllocTyped(Request{SizeBytes: sizeBytes})
 }
 
-// AllocateAligned is Allocate with the address a multiple of alignmentBytes, a
+// AllocAligned is Alloc with the address a multiple of alignmentBytes, a
 // power of two up to AlignmentMax.
-func (m *Manager) AllocateAligned(sizeBytes, alignmentBytes uint64) (MemoryHandle, error) {
+func (m *Manager) AllocAligned(sizeBytes, alignmentBytes uint64) (MemoryHandle, error) {
 	if alignmentBytes == 0 {
-		return 0, device.Errorf(device.CodeInvalidAlignment, "manager.allocate",
+		return 0, device.Errorf(device.CodeInvalidAlignment, "manager.alloc",
 			"alignment_bytes is 0").On(m.owner.engine.ID())
 	}
-	return m.AllocateTyped(Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
+	return m.AllocTyped(Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
 }
 
 func (r Request) check(op string, e *engine.Engine) error {
@@ -69,9 +69,9 @@ func checkTag(op string, id device.ID, tag string) error {
 	return nil
 }
 
-// AllocateTyped makes a block as described.
-func (m *Manager) AllocateTyped(r Request) (MemoryHandle, error) {
-	const op = "manager.allocate"
+// AllocTyped makes a block as described.
+func (m *Manager) AllocTyped(r Request) (MemoryHandle, error) {
+	const op = "manager.alloc"
 	if err := r.check(op, m.owner.engine); err != nil {
 		return 0, err
 	}

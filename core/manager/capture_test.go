@@ -14,19 +14,19 @@ import (
 func TestBlockOfAStreamThatCaptures(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true, Capture: true})
 	m := r.manager(t, nil)
-	src, dst := m.mustAllocate(t, 64), m.mustAllocate(t, 64)
+	src, dst := m.mustAlloc(t, 64), m.mustAlloc(t, 64)
 	stream, dev := r.heldStream(t)
 	require.NoError(t, r.factory.CopyAsync(NewTransfer(src, dst, 64), stream))
 	dev.Release()
 	require.NoError(t, r.factory.SynchronizeStream(stream, device.Forever))
 	capture := dev.BeginCapture()
 	for _, h := range []MemoryHandle{src, dst} {
-		requireError(t, r.factory.Deallocate(h), device.CodeInvalidState)
+		requireError(t, r.factory.Free(h), device.CodeInvalidState)
 		_, err := r.factory.HandleInfo(h)
 		require.NoError(t, err)
 	}
 	require.True(t, capture.End())
 	for _, h := range []MemoryHandle{src, dst} {
-		require.NoError(t, r.factory.Deallocate(h))
+		require.NoError(t, r.factory.Free(h))
 	}
 }

@@ -15,8 +15,8 @@ func TestCloseOfAManagerInUse(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
 	other := r.manager(t, nil)
-	theirs := other.mustAllocate(t, 64)
-	a, b := m.mustAllocate(t, 64), m.mustAllocate(t, 64)
+	theirs := other.mustAlloc(t, 64)
+	a, b := m.mustAlloc(t, 64), m.mustAlloc(t, 64)
 	before := m.Statistics()
 	requireError(t, m.Close(false), device.CodeBusy, "2 blocks")
 	require.Equal(t, before, m.Statistics())
@@ -31,7 +31,7 @@ func TestCloseOfAManagerInUse(t *testing.T) {
 		requireNot(t, done)
 	}
 	requireNot(t, done)
-	_, err := m.Allocate(10)
+	_, err := m.Alloc(10)
 	requireError(t, err, device.CodeInvalidHandle, "destroyed")
 	requireError(t, r.factory.CopyAsync(NewTransfer(b, theirs, 8), DefaultStream), device.CodeInvalidHandle)
 	held.Release()
@@ -40,7 +40,7 @@ func TestCloseOfAManagerInUse(t *testing.T) {
 	for _, h := range []MemoryHandle{a, b} {
 		_, err := r.factory.HandleInfo(h)
 		requireError(t, err, device.CodeInvalidHandle, "destroyed")
-		requireError(t, r.factory.Deallocate(h), device.CodeInvalidHandle)
+		requireError(t, r.factory.Free(h), device.CodeInvalidHandle)
 	}
 	requireError(t, m.Close(true), device.CodeInvalidHandle)
 	_, err = m.MemoryInfo()
@@ -61,8 +61,8 @@ func TestCloseOfAnUnusedManager(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, nil)
 	require.Zero(t, r.dev.HeldBytes(), "a manager holds nothing before the first allocation")
-	h := m.mustAllocate(t, 64)
-	require.NoError(t, r.factory.Deallocate(h))
+	h := m.mustAlloc(t, 64)
+	require.NoError(t, r.factory.Free(h))
 	require.NoError(t, m.Close(false))
 	require.Zero(t, r.dev.HeldBytes())
 	require.False(t, r.factory.Leftovers(r.engine).Any())
@@ -72,7 +72,7 @@ func TestCloseOfAnUnusedManager(t *testing.T) {
 func TestForcedCloseThatCannotWaitChangesNothing(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
-	h := m.mustAllocate(t, 64)
+	h := m.mustAlloc(t, 64)
 	stream, _ := r.heldStream(t)
 	require.NoError(t, r.factory.FillAsync(fillOf(h, 0, 64, 1, 1), stream))
 	r.dev.FailNth(devicetest.EventSynchronize, 1, nil)
@@ -81,7 +81,7 @@ func TestForcedCloseThatCannotWaitChangesNothing(t *testing.T) {
 	require.Equal(t, before, m.Statistics())
 	_, err := r.factory.HandleInfo(h)
 	require.NoError(t, err)
-	m.mustAllocate(t, 10)
+	m.mustAlloc(t, 10)
 }
 
 func TestCloseCanBeTriedAgain(t *testing.T) {
@@ -91,12 +91,12 @@ func TestCloseCanBeTriedAgain(t *testing.T) {
 func closeTwice(t *testing.T, _ pool.Config) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, nil)
-	h := m.mustAllocate(t, 64)
+	h := m.mustAlloc(t, 64)
 	r.dev.FailNth(giveBackCall(), 1, nil)
 	requireError(t, m.Close(true), device.CodeDevice)
 	_, err := r.factory.HandleInfo(h)
 	requireError(t, err, device.CodeInvalidHandle)
-	_, err = m.Allocate(1)
+	_, err = m.Alloc(1)
 	requireError(t, err, device.CodeInvalidHandle)
 	require.Equal(t, 1, r.factory.Leftovers(r.engine).Managers)
 	require.NoError(t, m.Close(false))
@@ -131,9 +131,9 @@ func TestForcedCloseDeviceEndsAll(t *testing.T) {
 	f := NewFactory()
 	b := openRig(t, driver, f, 1)
 	a := openRig(t, driver, f, 0)
-	src := b.manager(t, nil).mustAllocate(t, 64)
+	src := b.manager(t, nil).mustAlloc(t, 64)
 	b.write(t, src, counting(64))
-	dst := a.manager(t, nil).mustAllocate(t, 64)
+	dst := a.manager(t, nil).mustAlloc(t, 64)
 	stream, held := a.heldStream(t)
 	require.NoError(t, f.CopyAsync(NewTransfer(src, dst, 64), stream))
 	require.NoError(t, f.CopyAsync(NewTransfer(src, dst, 64), DefaultStream))
@@ -149,12 +149,12 @@ func TestForcedCloseDeviceEndsAll(t *testing.T) {
 	info, err := f.HandleInfo(src)
 	require.NoError(t, err)
 	require.Zero(t, info.OperationsInFlight)
-	require.NoError(t, f.Deallocate(src))
+	require.NoError(t, f.Free(src))
 }
 
 func TestCloseDeviceThatFailsCanBeTriedAgain(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
-	r.manager(t, nil).mustAllocate(t, 64)
+	r.manager(t, nil).mustAlloc(t, 64)
 	stream, err := r.streams.CreateStream()
 	require.NoError(t, err)
 	r.dev.FailNth(devicetest.StreamClose, 1, nil)

@@ -11,16 +11,16 @@ import (
 func TestCollectionRunsAtTheThreshold(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{TotalBytes: 1 << 20})
 	m := r.manager(t, func(c *Config) { c.GCThreshold = 0.5 })
-	cached := m.mustAllocate(t, 64*kib)
-	m.mustAllocate(t, 256*kib)
-	require.NoError(t, r.factory.Deallocate(cached))
+	cached := m.mustAlloc(t, 64*kib)
+	m.mustAlloc(t, 256*kib)
+	require.NoError(t, r.factory.Free(cached))
 	require.EqualValues(t, 64*kib, m.Statistics().Cached.Current)
 	// 448 KiB of 1 MiB are in use afterwards: below the threshold.
-	m.mustAllocate(t, 192*kib)
+	m.mustAlloc(t, 192*kib)
 	require.Zero(t, m.collector.runs.Load())
 	require.EqualValues(t, 64*kib, m.Statistics().Cached.Current)
 	// 512 KiB: just at it. The block needs a segment of its own.
-	m.mustAllocate(t, 64*kib+1)
+	m.mustAlloc(t, 64*kib+1)
 	require.EqualValues(t, 1, m.collector.runs.Load())
 	require.Zero(t, m.Statistics().Cached.Current/(64*kib))
 	require.Equal(t, 3, r.dev.Segments())
@@ -29,24 +29,24 @@ func TestCollectionRunsAtTheThreshold(t *testing.T) {
 func TestCollectionBacksOffWhenNothingCanBeReleased(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{TotalBytes: 1 << 20})
 	m := r.manager(t, func(c *Config) { c.GCThreshold = 0.1 })
-	m.mustAllocate(t, 512*kib)
+	m.mustAlloc(t, 512*kib)
 	for range 50 {
-		m.mustAllocate(t, 256)
+		m.mustAlloc(t, 256)
 	}
 	require.Zero(t, m.collector.runs.Load(), "nothing was freed, so nothing can be released")
-	small := m.mustAllocate(t, 256)
+	small := m.mustAlloc(t, 256)
 	for range 100 {
-		require.NoError(t, r.factory.Deallocate(small))
-		small = m.mustAllocate(t, 256)
+		require.NoError(t, r.factory.Free(small))
+		small = m.mustAlloc(t, 256)
 	}
 	require.EqualValues(t, 6, m.collector.runs.Load(), "after 1, 3, 7, 15, 31 and 63 frees")
 	// Once a collection has released something, each free counts again.
 	m.collector.next.Store(0)
-	large := m.mustAllocate(t, 128*kib)
+	large := m.mustAlloc(t, 128*kib)
 	runs := m.collector.runs.Load()
-	require.NoError(t, r.factory.Deallocate(large))
+	require.NoError(t, r.factory.Free(large))
 	m.collector.next.Store(0)
-	m.mustAllocate(t, 256)
+	m.mustAlloc(t, 256)
 	require.Equal(t, runs+1, m.collector.runs.Load())
 	require.EqualValues(t, 1, m.collector.backoff)
 }
@@ -57,9 +57,9 @@ func TestNoCollectionUnlessAskedFor(t *testing.T) {
 		c.EnableAutoGC = false
 		c.GCThreshold = 0.01
 	})
-	cached := m.mustAllocate(t, 128*kib)
-	require.NoError(t, r.factory.Deallocate(cached))
-	m.mustAllocate(t, 256*kib)
+	cached := m.mustAlloc(t, 128*kib)
+	require.NoError(t, r.factory.Free(cached))
+	m.mustAlloc(t, 256*kib)
 	require.EqualValues(t, 128*kib, m.Statistics().Cached.Current)
 }
 
@@ -68,14 +68,14 @@ func TestCollectionLeavesPreAllocatedMemory(t *testing.T) {
 	m := r.manager(t, func(c *Config) {
 		c.GCThreshold = 0.1
 		taken := smallPool()
-		taken.PreAllocate = true
+		taken.PreAlloc = true
 		c.PoolConfigs[Cache] = taken
 	})
 	require.EqualValues(t, 64*kib, r.dev.HeldBytes(), "nothing else holds memory before it is used")
-	h := m.mustAllocate(t, 256*kib)
-	require.NoError(t, r.factory.Deallocate(h))
-	m.mustAllocate(t, 200*kib)
-	m.mustAllocate(t, 100*kib)
+	h := m.mustAlloc(t, 256*kib)
+	require.NoError(t, r.factory.Free(h))
+	m.mustAlloc(t, 200*kib)
+	m.mustAlloc(t, 100*kib)
 	require.Positive(t, m.collector.runs.Load())
 	require.EqualValues(t, 64*kib, m.Pools()[1].Statistics().Reserved.Current)
 }

@@ -37,7 +37,7 @@ func TestPoolConfigDefaults(t *testing.T) {
 	require.EqualValues(t, 512<<20, c.GrowthIncrementBytes)
 	require.True(t, c.AutoExpansion)
 	require.EqualValues(t, 256, c.AlignmentBytes)
-	require.False(t, c.PreAllocate)
+	require.False(t, c.PreAlloc)
 	require.True(t, c.Stats)
 }
 
@@ -81,7 +81,7 @@ func TestBadManagerConfigIsRefused(t *testing.T) {
 		}, device.CodeNotFound, []string{"wishful"}},
 		"pre-allocation too large": {func(c *Config) {
 			bad := smallPool()
-			bad.InitialSizeBytes, bad.PreAllocate = 1<<30, true
+			bad.InitialSizeBytes, bad.PreAlloc = 1<<30, true
 			c.PoolConfigs[Tensor] = bad
 		}, device.CodeOutOfMemory, []string{"tensor"}},
 	}

@@ -17,8 +17,8 @@ func TestConfigurePoolHoldsFromNowOn(t *testing.T) {
 func configureWithLiveBlocks(t *testing.T, small pool.Config) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, func(c *Config) { c.PoolConfigs[General] = small })
-	old := m.mustAllocate(t, 1000)
-	tensor, err := m.AllocateTyped(Request{Type: Tensor, SizeBytes: 1000})
+	old := m.mustAlloc(t, 1000)
+	tensor, err := m.AllocTyped(Request{Type: Tensor, SizeBytes: 1000})
 	require.NoError(t, err)
 	content := counting(1000)
 	r.write(t, old, content)
@@ -28,7 +28,7 @@ func configureWithLiveBlocks(t *testing.T, small pool.Config) {
 	require.NoError(t, m.ConfigurePool(General, other))
 	require.Len(t, m.Pools(), 2, "the former pool is kept for its blocks")
 	for _, kind := range []MemoryType{General, Temporary} {
-		h, err := m.AllocateTyped(Request{Type: kind, SizeBytes: 10})
+		h, err := m.AllocTyped(Request{Type: kind, SizeBytes: 10})
 		require.NoError(t, err)
 		info, err := r.factory.HandleInfo(h)
 		require.NoError(t, err)
@@ -47,12 +47,12 @@ func configureWithLiveBlocks(t *testing.T, small pool.Config) {
 	})
 	require.NoError(t, r.factory.FillAsync(Fill{Memory: old, SizeBytes: 8, Pattern: device.Pattern{WidthBytes: 1}}, stream))
 	allocations := m.Statistics().Allocations
-	require.NoError(t, r.factory.Deallocate(tensor))
-	require.NoError(t, r.factory.Deallocate(old))
+	require.NoError(t, r.factory.Free(tensor))
+	require.NoError(t, r.factory.Free(old))
 	require.Len(t, m.Pools(), 2, "queued work still uses the block")
 	pieces := r.pieces()
 	held.Release()
-	h := m.mustAllocate(t, 10)
+	h := m.mustAlloc(t, 10)
 	require.Len(t, m.Pools(), 1)
 	require.Equal(t, pieces-1, r.pieces())
 	stats := m.Statistics()
@@ -60,7 +60,7 @@ func configureWithLiveBlocks(t *testing.T, small pool.Config) {
 	require.EqualValues(t, 2, stats.Frees)
 	require.EqualValues(t, 4, stats.LiveBlocks.Peak)
 	require.NoError(t, stats.Check())
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 }
 
 func TestConfigurePoolOfATypeThatSharedGeneral(t *testing.T) {
@@ -70,14 +70,14 @@ func TestConfigurePoolOfATypeThatSharedGeneral(t *testing.T) {
 func configureShared(t *testing.T, small pool.Config) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, func(c *Config) { c.PoolConfigs[General] = small })
-	shared, err := m.AllocateTyped(Request{Type: Cache, SizeBytes: 10})
+	shared, err := m.AllocTyped(Request{Type: Cache, SizeBytes: 10})
 	require.NoError(t, err)
 	require.NoError(t, m.ConfigurePool(Cache, small))
-	own, err := m.AllocateTyped(Request{Type: Cache, SizeBytes: 10})
+	own, err := m.AllocTyped(Request{Type: Cache, SizeBytes: 10})
 	require.NoError(t, err)
 	require.Equal(t, 2, r.pieces())
-	require.NoError(t, r.factory.Deallocate(shared))
-	require.NoError(t, r.factory.Deallocate(own))
+	require.NoError(t, r.factory.Free(shared))
+	require.NoError(t, r.factory.Free(own))
 	require.Len(t, m.Pools(), 2)
 	// Replacing a pool that nothing uses closes it at once.
 	require.NoError(t, m.ConfigurePool(Cache, small))
@@ -96,10 +96,10 @@ func TestBadPoolSettingsChangeNothing(t *testing.T) {
 	requireError(t, m.ConfigurePool(Pinned, smallPool()), device.CodeUnsupported, "pinned", "test:0")
 	requireError(t, m.ConfigurePool(Mapped, smallPool()), device.CodeUnsupported, "mapped", "test:0")
 	large := smallPool()
-	large.InitialSizeBytes, large.PreAllocate = 2<<20, true
+	large.InitialSizeBytes, large.PreAlloc = 2<<20, true
 	requireError(t, m.ConfigurePool(General, large), device.CodeOutOfMemory)
 	require.Equal(t, pools, m.Pools())
-	m.mustAllocate(t, 10)
+	m.mustAlloc(t, 10)
 	require.NoError(t, m.Close(true))
 	requireError(t, m.ConfigurePool(General, smallPool()), device.CodeInvalidHandle)
 }
@@ -107,7 +107,7 @@ func TestBadPoolSettingsChangeNothing(t *testing.T) {
 func TestFailedAllocationDoesNotKeepItsPool(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{TotalBytes: 1 << 20})
 	m := r.manager(t, nil)
-	_, err := m.Allocate(2 << 20)
+	_, err := m.Alloc(2 << 20)
 	requireError(t, err, device.CodeOutOfMemory)
 	require.NoError(t, m.ConfigurePool(General, smallPool()))
 	require.Len(t, m.Pools(), 1)

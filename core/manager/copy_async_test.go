@@ -12,7 +12,7 @@ import (
 func TestCopyAsyncRunsInItsStream(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
-	src, dst := m.mustAllocate(t, 64), m.mustAllocate(t, 64)
+	src, dst := m.mustAlloc(t, 64), m.mustAlloc(t, 64)
 	content := counting(64)
 	r.write(t, src, content)
 	r.write(t, dst, make([]byte, 64))
@@ -44,7 +44,7 @@ func TestCopyAsyncRunsInItsStream(t *testing.T) {
 func TestCopyAsyncWaitsForItsTurn(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, func(c *Config) { c.MaxConcurrentTransfers = 2 })
-	src, dst := m.mustAllocate(t, 64), m.mustAllocate(t, 64)
+	src, dst := m.mustAlloc(t, 64), m.mustAlloc(t, 64)
 	first, heldFirst := r.heldStream(t)
 	second, heldSecond := r.heldStream(t)
 	require.NoError(t, r.factory.CopyAsync(NewTransfer(src, dst, 8), first))
@@ -61,7 +61,7 @@ func TestCopyAsyncWaitsForItsTurn(t *testing.T) {
 	// A fill is no transfer, and another manager has turns of its own.
 	require.NoError(t, r.factory.FillAsync(fillOf(dst, 0, 8, 1, 1), third))
 	other := r.manager(t, nil)
-	theirs := other.mustAllocate(t, 64)
+	theirs := other.mustAlloc(t, 64)
 	require.NoError(t, r.factory.CopyAsync(NewTransfer(src, theirs, 8), third))
 	requireNot(t, done)
 	heldFirst.Release()
@@ -73,7 +73,7 @@ func TestCopyAsyncWaitsForItsTurn(t *testing.T) {
 func TestCopyAsyncReturnsItsTurnWhenItFails(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, func(c *Config) { c.MaxConcurrentTransfers = 1 })
-	h := m.mustAllocate(t, 64)
+	h := m.mustAlloc(t, 64)
 	for range 3 {
 		r.dev.FailNth(devicetest.Copy, 1, nil)
 		requireError(t, r.factory.CopyAsync(NewTransfer(h, h, 8), 0), device.CodeDevice)
@@ -85,7 +85,7 @@ func TestCopyAsyncOnAStreamOfAnotherDevice(t *testing.T) {
 	driver := devicetest.New(devicetest.Config{Devices: 2, Backed: true})
 	f := NewFactory()
 	a, b := openRig(t, driver, f, 0), openRig(t, driver, f, 1)
-	ours, theirs := a.manager(t, nil).mustAllocate(t, 64), b.manager(t, nil).mustAllocate(t, 64)
+	ours, theirs := a.manager(t, nil).mustAlloc(t, 64), b.manager(t, nil).mustAlloc(t, 64)
 	stream, err := a.streams.CreateStream()
 	require.NoError(t, err)
 	requireError(t, f.CopyAsync(NewTransfer(ours, theirs, 8), stream), device.CodeInvalidArgument, "test:0", "test:1")
@@ -105,7 +105,7 @@ func openRig(t *testing.T, driver *devicetest.Driver, f *Factory, index int) *ri
 func TestFreedMemoryIsNotReusedWhileACopyIsInFlight(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{TotalBytes: 64 * kib, Backed: true})
 	m := r.manager(t, nil)
-	src, dst := m.mustAllocate(t, 32*kib), m.mustAllocate(t, 32*kib)
+	src, dst := m.mustAlloc(t, 32*kib), m.mustAlloc(t, 32*kib)
 	infoOf := func(h MemoryHandle) HandleInfo {
 		info, err := r.factory.HandleInfo(h)
 		require.NoError(t, err)
@@ -116,9 +116,9 @@ func TestFreedMemoryIsNotReusedWhileACopyIsInFlight(t *testing.T) {
 	to := infoOf(dst)
 	stream, held := r.heldStream(t)
 	require.NoError(t, r.factory.CopyAsync(NewTransfer(src, dst, 32*kib), stream))
-	require.NoError(t, r.factory.Deallocate(src))
-	require.NoError(t, r.factory.Deallocate(dst))
-	requireError(t, r.factory.Deallocate(dst), device.CodeInvalidHandle)
+	require.NoError(t, r.factory.Free(src))
+	require.NoError(t, r.factory.Free(dst))
+	requireError(t, r.factory.Free(dst), device.CodeInvalidHandle)
 	stats := m.Statistics()
 	require.Zero(t, stats.LiveBlocks.Current)
 	require.EqualValues(t, 64*kib, stats.Active.Current, "the memory is still in use")
@@ -128,13 +128,13 @@ func TestFreedMemoryIsNotReusedWhileACopyIsInFlight(t *testing.T) {
 	require.Equal(t, 4, held.Queued(), "the copy, its event and one for each free, and nothing was waited for")
 	held.Release()
 	require.Equal(t, content, r.dev.Bytes(to.Addr, 32*kib), "the copy was not disturbed")
-	m.mustAllocate(t, 64*kib)
+	m.mustAlloc(t, 64*kib)
 }
 
-func TestDeallocateThatFailsHalfWayChangesNothing(t *testing.T) {
+func TestFreeThatFailsHalfWayChangesNothing(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
-	h := m.mustAllocate(t, 64)
+	h := m.mustAlloc(t, 64)
 	one, heldOne := r.heldStream(t)
 	two, heldTwo := r.heldStream(t)
 	require.NoError(t, r.factory.FillAsync(fillOf(h, 0, 64, 1, 1), one))
@@ -142,7 +142,7 @@ func TestDeallocateThatFailsHalfWayChangesNothing(t *testing.T) {
 	before := m.Statistics()
 	events := r.dev.OpenEvents()
 	r.dev.FailNth(devicetest.RecordEvent, 2, nil)
-	requireError(t, r.factory.Deallocate(h), device.CodeDevice)
+	requireError(t, r.factory.Free(h), device.CodeDevice)
 	require.Equal(t, before, m.Statistics())
 	require.Equal(t, events, r.dev.OpenEvents())
 	info, err := r.factory.HandleInfo(h)
@@ -150,13 +150,13 @@ func TestDeallocateThatFailsHalfWayChangesNothing(t *testing.T) {
 	require.EqualValues(t, 2, info.OperationsInFlight)
 	heldOne.Release()
 	heldTwo.Release()
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 }
 
 func TestWorkWhoseEndCannotBeMarkedIsKnownByItsStream(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, func(c *Config) { c.MaxConcurrentTransfers = 1 })
-	h := m.mustAllocate(t, 64)
+	h := m.mustAlloc(t, 64)
 	stream, held := r.heldStream(t)
 	r.dev.FailNth(devicetest.RecordEvent, 1, nil)
 	require.NoError(t, r.factory.CopyAsync(NewTransfer(h, h, 8), stream), "the copy is queued")

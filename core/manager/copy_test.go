@@ -18,7 +18,7 @@ func fillOf(h MemoryHandle, offset, size uint64, value uint32, width int) Fill {
 func TestCopyBetweenBlocks(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
-	src, dst := m.mustAllocate(t, 1000), m.mustAllocate(t, 500)
+	src, dst := m.mustAlloc(t, 1000), m.mustAlloc(t, 500)
 	content, zeros := counting(1000), make([]byte, 500)
 	r.write(t, src, content)
 	r.write(t, dst, zeros)
@@ -36,7 +36,7 @@ func TestCopyWithinABlockIsAMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := cleanRig(t, devicetest.Config{Backed: true})
 			m := r.manager(t, nil)
-			h := m.mustAllocate(t, 1000)
+			h := m.mustAlloc(t, 1000)
 			want := counting(1000)
 			r.write(t, h, counting(1000))
 			copy(want[c.to:c.to+c.size], append([]byte{}, want[c.from:c.from+c.size]...))
@@ -51,7 +51,7 @@ func TestCopyWithinABlockIsAMove(t *testing.T) {
 func TestBadRangesAreRefused(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
-	a, b := m.mustAllocate(t, 1000), m.mustAllocate(t, 500)
+	a, b := m.mustAlloc(t, 1000), m.mustAlloc(t, 500)
 	host := r.dev.HostBuffer(make([]byte, 2000))
 	queued := func() int {
 		return r.dev.Calls(devicetest.Copy) + r.dev.Calls(devicetest.CopyFromHost) +
@@ -104,8 +104,8 @@ func TestFillIsWordByWordAlsoInABlockAtAnOddAddress(t *testing.T) {
 		odd.AlignmentBytes = 1
 		c.PoolConfigs[General] = odd
 	})
-	m.mustAllocate(t, 1)
-	h := m.mustAllocate(t, 64)
+	m.mustAlloc(t, 1)
+	h := m.mustAlloc(t, 64)
 	info, err := r.factory.HandleInfo(h)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, info.AlignmentBytes)
@@ -117,7 +117,7 @@ func TestFillIsWordByWordAlsoInABlockAtAnOddAddress(t *testing.T) {
 func TestFillPatterns(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
-	h := m.mustAllocate(t, 12)
+	h := m.mustAlloc(t, 12)
 	require.NoError(t, r.factory.FillAsync(fillOf(h, 0, 12, 0x11, 1), DefaultStream))
 	require.NoError(t, r.factory.FillAsync(fillOf(h, 2, 4, 0x2233, 2), DefaultStream))
 	require.NoError(t, r.factory.FillAsync(fillOf(h, 8, 4, 0x44556677, 4), DefaultStream))
@@ -127,7 +127,7 @@ func TestFillPatterns(t *testing.T) {
 func TestWriteAndRead(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
-	h := m.mustAllocate(t, 300)
+	h := m.mustAlloc(t, 300)
 	content := counting(300)
 	r.write(t, h, content)
 	back := make([]byte, 300)
@@ -139,7 +139,7 @@ func TestWriteAndRead(t *testing.T) {
 func TestCopyWaitsForEarlierWorkOnItsBlocks(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
-	src, dst := m.mustAllocate(t, 64), m.mustAllocate(t, 64)
+	src, dst := m.mustAlloc(t, 64), m.mustAlloc(t, 64)
 	back := make([]byte, 64)
 	into, from := r.dev.HostBuffer(back), r.dev.HostBuffer(repeated(0x77, 64))
 	for _, c := range []struct {
@@ -188,7 +188,7 @@ func requireNot(t *testing.T, done <-chan error) {
 func TestCopyReportsAFailureOfItsWork(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
-	h := m.mustAllocate(t, 64)
+	h := m.mustAlloc(t, 64)
 	lost := device.Errorf(device.CodeDevice, "test", "the copy failed")
 	r.dev.FailNth(devicetest.StreamSynchronize, 2, lost)
 	requireError(t, r.factory.Copy(NewTransfer(h, h, 1)), device.CodeDevice, "the copy failed")

@@ -7,16 +7,16 @@ import (
 	"ferrum_mem/core/handle"
 )
 
-// Deallocate gives a block back; its handle is dead from then on. The memory is
+// Free gives a block back; its handle is dead from then on. The memory is
 // handed out again only once everything that is queued on the streams that have
-// used it is done; Deallocate does not wait for that. When it fails, the block
+// used it is done; Free does not wait for that. When it fails, the block
 // is as it was; but CodeCorrupted, from a pool with red zones, says that bytes
 // beside the block were overwritten, and the block is gone all the same. A block
 // that is pinned or mapped is CodeBusy, and so is an adopted one on which work is
-// queued: its owner may do as he likes with the memory when Deallocate has returned.
+// queued: its owner may do as he likes with the memory when Free has returned.
 // The memory of two linked blocks is free once both are given back.
-func (f *Factory) Deallocate(h MemoryHandle) error {
-	b, err := f.lookUp("manager.deallocate", "memory", h)
+func (f *Factory) Free(h MemoryHandle) error {
+	b, err := f.lookUp("manager.free", "memory", h)
 	if err != nil {
 		return err
 	}
@@ -41,14 +41,14 @@ func (m *Manager) giveBack(b *block) error {
 		defer lockBoth(b, b.link.other(b))()
 	}
 	if b.dead {
-		return destroyed("manager.deallocate", handle.Memory, uint64(b.handle)).On(m.owner.engine.ID())
+		return destroyed("manager.free", handle.Memory, uint64(b.handle)).On(m.owner.engine.ID())
 	}
 	if b.pins != 0 {
-		return device.Errorf(device.CodeBusy, "manager.deallocate", "memory handle %#x is pinned %d times",
+		return device.Errorf(device.CodeBusy, "manager.free", "memory handle %#x is pinned %d times",
 			uint64(b.handle), b.pins).On(m.owner.engine.ID())
 	}
 	if len(b.mappings) != 0 {
-		return device.Errorf(device.CodeBusy, "manager.deallocate", "memory handle %#x has %d mappings",
+		return device.Errorf(device.CodeBusy, "manager.free", "memory handle %#x has %d mappings",
 			uint64(b.handle), len(b.mappings)).On(m.owner.engine.ID())
 	}
 	switch {

@@ -19,8 +19,8 @@ func debugManager(t require.TestingT, r *rig) *Manager {
 func TestDebugMarksNewAndFreedBlocks(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := debugManager(t, r)
-	keep := m.mustAllocate(t, 100)
-	h := m.mustAllocate(t, 300)
+	keep := m.mustAlloc(t, 100)
+	h := m.mustAlloc(t, 300)
 	require.Equal(t, repeated(NewBlockPattern, 300), r.bytes(t, h))
 	info, err := r.factory.HandleInfo(h)
 	require.NoError(t, err)
@@ -28,11 +28,11 @@ func TestDebugMarksNewAndFreedBlocks(t *testing.T) {
 
 	stream, held := r.heldStream(t)
 	require.NoError(t, r.factory.FillAsync(fillOf(h, 0, 300, 1, 1), stream))
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 	require.Equal(t, counting(300), r.dev.Bytes(info.Addr, 300), "work in flight comes first")
 	held.Release()
 	require.Equal(t, repeated(FreedBlockPattern, 512), r.dev.Bytes(info.Addr, 512))
-	again := m.mustAllocate(t, 300)
+	again := m.mustAlloc(t, 300)
 	require.Equal(t, repeated(NewBlockPattern, 300), r.bytes(t, again))
 	require.Equal(t, repeated(NewBlockPattern, 100), r.bytes(t, keep))
 }
@@ -42,8 +42,8 @@ func TestDebugWaitsForEventsOfAnotherBackend(t *testing.T) {
 	a := openRig(t, devicetest.New(devicetest.Config{Backed: true}), f, 0)
 	b := openRig(t, devicetest.New(devicetest.Config{Backend: "other", Backed: true}), f, 0)
 	f.staging.take = sharedHostBuffer(a.dev, b.dev)
-	src := debugManager(t, a).mustAllocate(t, 64)
-	dst := b.manager(t, nil).mustAllocate(t, 64)
+	src := debugManager(t, a).mustAlloc(t, 64)
+	dst := b.manager(t, nil).mustAlloc(t, 64)
 	info, err := f.HandleInfo(src)
 	require.NoError(t, err)
 	stream, held := b.heldStream(t)
@@ -52,7 +52,7 @@ func TestDebugWaitsForEventsOfAnotherBackend(t *testing.T) {
 	// a test device it runs inside the call.
 	waits := b.dev.Calls(devicetest.EventSynchronize)
 	done := make(chan error, 1)
-	go func() { done <- f.Deallocate(src) }()
+	go func() { done <- f.Free(src) }()
 	for b.dev.Calls(devicetest.EventSynchronize) == waits {
 		requireNot(t, done)
 	}
@@ -66,18 +66,18 @@ func TestDebugWaitsForEventsOfAnotherBackend(t *testing.T) {
 func TestDebugFillThatFailsLosesNothing(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := debugManager(t, r)
-	h := m.mustAllocate(t, 64)
+	h := m.mustAlloc(t, 64)
 	before := m.Statistics()
 	r.dev.FailNth(devicetest.Fill, 1, nil)
-	requireError(t, r.factory.Deallocate(h), device.CodeDevice)
+	requireError(t, r.factory.Free(h), device.CodeDevice)
 	require.Equal(t, before, m.Statistics())
 	r.dev.FailNth(devicetest.Fill, 1, nil)
-	_, err := m.Allocate(64)
+	_, err := m.Alloc(64)
 	requireError(t, err, device.CodeDevice)
 	require.Equal(t, before.LiveBlocks.Current, m.Statistics().LiveBlocks.Current)
 	require.Equal(t, before.Active.Current, m.Statistics().Active.Current)
 	// Without an event for the fill of a freed block, its end is waited for.
 	r.dev.FailNth(devicetest.RecordEvent, 1, nil)
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 	require.Zero(t, m.Statistics().Active.Current)
 }

@@ -75,7 +75,7 @@ func TestOnDeviceBlocksHaveAHostAddress(t *testing.T) {
 	testdevice.HostOnly(t)
 	r := openReal(t, 1)
 	defer r.close(t)
-	h, err := r.manager(t, 0, false).Allocate(100)
+	h, err := r.manager(t, 0, false).Alloc(100)
 	require.NoError(t, err)
 	info, err := r.factory.HandleInfo(h)
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ func (m *model) allocate(t *rapid.T) {
 	index := rapid.IntRange(0, len(m.managers)-1).Draw(t, "device")
 	size := rapid.Uint64Range(1, 5000).Draw(t, "size")
 	align := uint64(1) << rapid.IntRange(0, 14).Draw(t, "align")
-	h, err := m.managers[index].AllocateAligned(size, align)
+	h, err := m.managers[index].AllocAligned(size, align)
 	require.NoError(t, err)
 	info, err := m.r.factory.HandleInfo(h)
 	require.NoError(t, err)
@@ -145,8 +145,8 @@ func (m *model) allocate(t *rapid.T) {
 
 func (m *model) deallocate(t *rapid.T) {
 	b := m.pick(t, "block")
-	require.NoError(t, m.r.factory.Deallocate(b.handle))
-	require.ErrorIs(t, m.r.factory.Deallocate(b.handle), device.CodeInvalidHandle)
+	require.NoError(t, m.r.factory.Free(b.handle))
+	require.ErrorIs(t, m.r.factory.Free(b.handle), device.CodeInvalidHandle)
 	for i, other := range m.blocks {
 		if other == b {
 			m.blocks = append(m.blocks[:i], m.blocks[i+1:]...)
@@ -261,7 +261,7 @@ func TestOnDeviceManagersAgainstByteArrays(t *testing.T) {
 							t.Fatalf("in the end byte %d is %#x, not %#x", i, into[i], b.content[i])
 						}
 					}
-					require.NoError(t, r.factory.Deallocate(b.handle))
+					require.NoError(t, r.factory.Free(b.handle))
 					m.blocks = m.blocks[1:]
 				}
 			})
@@ -310,8 +310,8 @@ func TestOnDeviceLinkedBlocks(t *testing.T) {
 		require.NoError(t, r.factory.FillAsync(manager.Fill{Memory: one, SizeBytes: size,
 			Pattern: device.Pattern{Value: 77, WidthBytes: 1}}, streams[0]))
 		require.NoError(t, r.factory.SynchronizeStream(streams[0], device.Forever))
-		require.NoError(t, r.factory.Deallocate(one))
+		require.NoError(t, r.factory.Free(one))
 		holds(other, 77)
-		require.NoError(t, r.factory.Deallocate(other))
+		require.NoError(t, r.factory.Free(other))
 	}
 }

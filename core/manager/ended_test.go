@@ -98,9 +98,9 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 			w := &lastWords{rig: cleanRig(t, devicetest.Config{Backed: true})}
 			m := w.manager(t, nil)
 			var err error
-			w.memory, err = m.Allocate(4096)
+			w.memory, err = m.Alloc(4096)
 			require.NoError(t, err)
-			w.spare, err = m.Allocate(4096)
+			w.spare, err = m.Alloc(4096)
 			require.NoError(t, err)
 			w.stream, err = w.streams.CreateStream()
 			require.NoError(t, err)
@@ -144,7 +144,7 @@ func TestCallsBetweenTheEndOfAnObjectAndThatOfItsHandle(t *testing.T) {
 func TestADeviceThatClosesUnderACall(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
-	memory, err := m.Allocate(4096)
+	memory, err := m.Alloc(4096)
 	require.NoError(t, err)
 	b, err := r.factory.memory.Get(memory.ID())
 	require.NoError(t, err)

@@ -57,7 +57,7 @@ func (s *script) check() {
 }
 
 func (s *script) allocate(size uint64) (h MemoryHandle) {
-	h, err := s.m.Allocate(size)
+	h, err := s.m.Alloc(size)
 	if err == nil {
 		s.live[h] = size
 	}
@@ -69,7 +69,7 @@ func (s *script) deallocate(h MemoryHandle) {
 	if _, ok := s.live[h]; !ok {
 		return
 	}
-	err := s.r.factory.Deallocate(h)
+	err := s.r.factory.Free(h)
 	if err == nil {
 		delete(s.live, h)
 	}
@@ -163,7 +163,7 @@ func TestEveryDriverCallOfClosingMayFail(t *testing.T) {
 		m := r.manager(t, nil)
 		stream, err := r.streams.CreateStream()
 		require.NoError(t, err)
-		a, b := m.mustAllocate(t, 100), m.mustAllocate(t, 100*kib)
+		a, b := m.mustAlloc(t, 100), m.mustAlloc(t, 100*kib)
 		_, err = r.streams.RecordEvent(stream)
 		require.NoError(t, err)
 		require.NoError(t, r.factory.CopyAsync(NewTransfer(a, b, 100), stream))

@@ -35,7 +35,7 @@ type imported interface {
 
 // Import gives a handle to memory of another process, which stays there until the block
 // is given back. It is used like any other block, is never moved, and counts as adopted
-// memory. Deallocate is CodeBusy while work is queued on it; closing the manager by
+// memory. Free is CodeBusy while work is queued on it; closing the manager by
 // force waits for that.
 //
 // Errors: CodeInvalidSize for no pages, CodeInvalidArgument for neither or both kinds and

@@ -18,7 +18,7 @@ func TestManagedBlocksHaveBothAddresses(t *testing.T) {
 	m := r.manager(t, nil)
 	copies := copiesOn(r)
 	require.True(t, Managed.SupportedOn(r.engine))
-	h := m.mustAllocateType(t, Managed, 100)
+	h := m.mustAllocType(t, Managed, 100)
 	info, err := r.factory.HandleInfo(h)
 	require.NoError(t, err)
 	require.Equal(t, Managed, info.Type)
@@ -35,12 +35,12 @@ func TestManagedBlocksHaveBothAddresses(t *testing.T) {
 	require.Zero(t, r.dev.HeldBytes(), "it is not the device's memory")
 	require.Zero(t, r.engine.Statistics().Reserved.Current)
 	require.EqualValues(t, managedStepBytes, m.Statistics().Reserved.Current)
-	_, err = m.AllocateTyped(Request{Type: Managed, SizeBytes: 1, Relocatable: true})
+	_, err = m.AllocTyped(Request{Type: Managed, SizeBytes: 1, Relocatable: true})
 	requireError(t, err, device.CodeInvalidArgument, "managed", "relocatable")
 	paged := smallPool()
 	paged.Paging = 2
 	requireError(t, m.ConfigurePool(Managed, paged), device.CodeInvalidConfig, "paging", "managed")
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 	require.NoError(t, m.Close(false))
 	require.Zero(t, r.dev.Segments())
 }
@@ -49,8 +49,8 @@ func TestManagedBlocksHaveBothAddresses(t *testing.T) {
 func TestHintsOfManagedBlocksGoToTheDevice(t *testing.T) {
 	r := cleanRig(t, ofAllKinds())
 	m := r.manager(t, nil)
-	h := m.mustAllocateType(t, Managed, 100)
-	plain := m.mustAllocate(t, 100)
+	h := m.mustAllocType(t, Managed, 100)
+	plain := m.mustAlloc(t, 100)
 	info, err := r.factory.HandleInfo(h)
 	require.NoError(t, err)
 	said := 0
@@ -81,9 +81,9 @@ func TestHintsOfManagedBlocksGoToTheDevice(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Hints{Direction: HintReadMostly}, hints, "they are as they were")
 	require.NoError(t, r.factory.SetUsageHint(h, HintResident))
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 	require.Equal(t, device.Advice{}, r.dev.Advice(info.Addr))
-	require.NoError(t, r.factory.Deallocate(plain))
+	require.NoError(t, r.factory.Free(plain))
 }
 
 // Memory of the process is page-locked while it has a handle of that type, and used at
@@ -111,7 +111,7 @@ func TestAdoptedMemoryIsPageLocked(t *testing.T) {
 		require.NoError(t, r.factory.Unmap(h, mapped.ID))
 		_, err = m.Adopt(Adoption{Type: kind, Addr: at + 8, SizeBytes: 8})
 		requireError(t, err, device.CodeAlreadyExists)
-		require.NoError(t, r.factory.Deallocate(h))
+		require.NoError(t, r.factory.Free(h))
 		require.Zero(t, r.dev.Segments())
 	}
 	known, err := m.Adopt(Adoption{Type: Pinned, Addr: foreignAddr, SizeBytes: 100})
@@ -145,7 +145,7 @@ func TestKindsOfMemoryUnderFaults(t *testing.T) {
 		}
 		var managed, locked MemoryHandle
 		again(func() (err error) {
-			managed, err = m.AllocateTyped(Request{Type: Managed, SizeBytes: 1 << 20})
+			managed, err = m.AllocTyped(Request{Type: Managed, SizeBytes: 1 << 20})
 			return err
 		})
 		again(func() error { return r.factory.SetUsageHint(managed, HintResident) })
@@ -153,8 +153,8 @@ func TestKindsOfMemoryUnderFaults(t *testing.T) {
 			locked, err = m.Adopt(Adoption{Type: Pinned, Addr: own, SizeBytes: 4096})
 			return err
 		})
-		again(func() error { return r.factory.Deallocate(locked) })
-		again(func() error { return r.factory.Deallocate(managed) })
+		again(func() error { return r.factory.Free(locked) })
+		again(func() error { return r.factory.Free(managed) })
 		left := r.dev.ClearFaults()
 		require.NoError(t, m.Close(false))
 		require.Zero(t, r.dev.Segments())

@@ -51,7 +51,7 @@ type LinkRequest struct {
 // blocks, closing the second its own. Neither block is ever moved.
 //
 // Errors: CodeInvalidArgument for managers of one device, CodeUnsupported for devices
-// that cannot address the same memory, and those of AllocateTyped. When it fails,
+// that cannot address the same memory, and those of AllocTyped. When it fails,
 // nothing is left.
 func (f *Factory) CreateMapping(src, dst *Manager, r LinkRequest) (first, second MemoryHandle, err error) {
 	const op = "manager.create_mapping"

@@ -83,8 +83,8 @@ func TestLinkedBlocksAreOneMemory(t *testing.T) {
 	require.NoError(t, f.Copy(Transfer{Src: first, Dst: second, SizeBytes: 60, DstOffsetBytes: 20}))
 	copy(before[20:], append([]byte{}, before[:60]...))
 	require.Equal(t, before, p.first.bytes(t, first))
-	require.NoError(t, f.Deallocate(first))
-	require.NoError(t, f.Deallocate(second))
+	require.NoError(t, f.Free(first))
+	require.NoError(t, f.Free(second))
 }
 
 // The memory goes with the second of the two handles, whichever that is.
@@ -96,8 +96,8 @@ func TestLinkedMemoryGoesWithBoth(t *testing.T) {
 			var both [2]MemoryHandle
 			both[0], both[1] = p.mustLink(t, 100)
 			devices := [2]*rig{p.first, p.second}
-			require.NoError(t, f.Deallocate(both[order[0]]))
-			requireError(t, f.Deallocate(both[order[0]]), device.CodeInvalidHandle)
+			require.NoError(t, f.Free(both[order[0]]))
+			requireError(t, f.Free(both[order[0]]), device.CodeInvalidHandle)
 			devices[order[1]].write(t, both[order[1]], counting(100))
 			require.Equal(t, counting(100), devices[order[1]].bytes(t, both[order[1]]))
 			require.EqualValues(t, 1, p.a.Statistics().LiveBlocks.Current)
@@ -105,7 +105,7 @@ func TestLinkedMemoryGoesWithBoth(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, info.Linked)
 			requireError(t, p.a.Close(false), device.CodeBusy)
-			require.NoError(t, f.Deallocate(both[order[1]]))
+			require.NoError(t, f.Free(both[order[1]]))
 			require.Zero(t, p.a.Statistics().LiveBlocks.Current)
 			require.NoError(t, p.a.Close(false))
 			require.NoError(t, p.b.Close(false))
@@ -124,17 +124,17 @@ func TestLinkedMemoryOutlivesQueuedWork(t *testing.T) {
 	s, held := p.second.heldStream(t)
 	require.NoError(t, f.FillAsync(Fill{Memory: second, SizeBytes: 64,
 		Pattern: device.Pattern{Value: 9, WidthBytes: 1}}, s))
-	require.NoError(t, f.Deallocate(second))
-	require.NoError(t, f.Deallocate(first))
+	require.NoError(t, f.Free(second))
+	require.NoError(t, f.Free(first))
 	require.Positive(t, p.a.Statistics().Active.Current, "in flight")
 	again, there := p.mustLink(t, 64)
 	held.Release()
-	require.NoError(t, f.Deallocate(again))
-	require.NoError(t, f.Deallocate(there))
+	require.NoError(t, f.Free(again))
+	require.NoError(t, f.Free(there))
 	last, lastThere := p.mustLink(t, 64)
 	require.LessOrEqual(t, p.second.dev.Segments(), 1, "what was linked before is forgotten")
-	require.NoError(t, f.Deallocate(last))
-	require.NoError(t, f.Deallocate(lastThere))
+	require.NoError(t, f.Free(last))
+	require.NoError(t, f.Free(lastThere))
 }
 
 func TestForcedCloseOfLinkedManagers(t *testing.T) {
@@ -145,12 +145,12 @@ func TestForcedCloseOfLinkedManagers(t *testing.T) {
 	require.NoError(t, p.b.Close(true))
 	requireError(t, f.Unpin(second), device.CodeInvalidHandle)
 	p.first.write(t, first, counting(64))
-	require.NoError(t, f.Deallocate(first))
+	require.NoError(t, f.Free(first))
 
 	p.b = p.second.manager(t, nil)
 	first, second = p.mustLink(t, 64)
 	left, right := p.mustLink(t, 64)
-	require.NoError(t, f.Deallocate(left))
+	require.NoError(t, f.Free(left))
 	requireError(t, p.a.Close(false), device.CodeBusy, "1 that are linked")
 	require.NoError(t, p.a.Close(true))
 	for _, h := range []MemoryHandle{first, second, right} {
@@ -169,7 +169,7 @@ func TestSecondDeviceClosesBeforeTheFirstBlock(t *testing.T) {
 	s, held := p.second.heldStream(t)
 	require.NoError(t, f.FillAsync(Fill{Memory: second, SizeBytes: 64,
 		Pattern: device.Pattern{Value: 9, WidthBytes: 1}}, s))
-	require.NoError(t, f.Deallocate(second))
+	require.NoError(t, f.Free(second))
 	require.Equal(t, 1, p.second.dev.Segments(), "work is queued on it")
 	held.Release()
 	require.NoError(t, p.b.Close(false))
@@ -178,7 +178,7 @@ func TestSecondDeviceClosesBeforeTheFirstBlock(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, p.second.dev.Segments())
 	require.Equal(t, byte(9), p.first.bytes(t, first)[63])
-	require.NoError(t, f.Deallocate(first))
+	require.NoError(t, f.Free(first))
 	p.b = p.second.manager(t, nil)
 }
 
@@ -232,8 +232,8 @@ func TestLinksUnderFaults(t *testing.T) {
 				first, second = p.mustLink(t, 100)
 			}
 			for _, h := range []MemoryHandle{first, second} {
-				if f.Deallocate(h) != nil {
-					require.NoError(t, f.Deallocate(h))
+				if f.Free(h) != nil {
+					require.NoError(t, f.Free(h))
 				}
 			}
 			left := dev.ClearFaults()
@@ -270,7 +270,7 @@ func TestLinksAgainstAModel(t *testing.T) {
 			m := live[at]
 			h := m.handles[side]
 			if rapid.Bool().Draw(t, "free") {
-				if err := f.Deallocate(h); h == 0 {
+				if err := f.Free(h); h == 0 {
 					require.Error(t, err)
 				} else {
 					require.NoError(t, err)

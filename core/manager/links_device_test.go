@@ -75,7 +75,7 @@ func TestOnDeviceLinksAgainstByteArrays(t *testing.T) {
 				if h == 0 {
 					return
 				}
-				require.NoError(t, r.factory.Deallocate(h))
+				require.NoError(t, r.factory.Free(h))
 				if l.handles[0] == h {
 					l.handles[0] = 0
 				} else {
@@ -119,16 +119,16 @@ func TestOnDeviceLinksEnd(t *testing.T) {
 	require.NoError(t, r.factory.Write(second, 0, hostAddr(content), uint64(len(content))))
 	require.Equal(t, device.CodeBusy, device.CodeOf(b.Close(false)))
 	require.NoError(t, b.Close(true))
-	require.Equal(t, device.CodeInvalidHandle, device.CodeOf(r.factory.Deallocate(second)))
+	require.Equal(t, device.CodeInvalidHandle, device.CodeOf(r.factory.Free(second)))
 	(&linked{handles: [2]manager.MemoryHandle{first}, content: content}).holds(t, r)
-	require.NoError(t, r.factory.Deallocate(first))
+	require.NoError(t, r.factory.Free(first))
 
 	b = r.manager(t, 1, false)
 	first, second, err = r.factory.CreateMapping(a, b, manager.LinkRequest{SizeBytes: 64})
 	require.NoError(t, err)
 	require.NoError(t, a.Close(true))
 	for _, h := range []manager.MemoryHandle{first, second} {
-		require.Equal(t, device.CodeInvalidHandle, device.CodeOf(r.factory.Deallocate(h)))
+		require.Equal(t, device.CodeInvalidHandle, device.CodeOf(r.factory.Free(h)))
 	}
 	require.NoError(t, b.Close(false))
 }
@@ -147,7 +147,7 @@ func TestOnDeviceImportedPages(t *testing.T) {
 		Name: "exported", CapacityBytes: 8 * page, PageBytes: page, ReadyPages: -1, Backing: device.BackingShareable,
 	})
 	require.NoError(t, err)
-	addr, err := p.Allocate(page, 3*page)
+	addr, err := p.Alloc(page, 3*page)
 	require.NoError(t, err)
 	m := r.manager(t, 0, false)
 	files, count, err := p.Export(page, 3*page, 3)
@@ -188,7 +188,7 @@ func TestOnDeviceImportedPages(t *testing.T) {
 	require.NoError(t, r.factory.Read(h, 3*page-2, hostAddr(into), 2))
 	require.Equal(t, []byte{7, 7}, into)
 	require.Equal(t, device.CodeBusy, device.CodeOf(m.Close(false)))
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 	require.Equal(t, manager.Adopted{}, m.Adopted())
 	require.NoError(t, m.Close(false))
 }

@@ -130,7 +130,7 @@ func (m *Manager) newHome(kind MemoryType, settings pool.Config) (*home, error) 
 	if err != nil {
 		return nil, forType(err, kind)
 	}
-	return &home{pool: made, keep: settings.PreAllocate, source: source}, nil
+	return &home{pool: made, keep: settings.PreAlloc, source: source}, nil
 }
 
 // Engine is the device that the manager is on.

@@ -16,11 +16,11 @@ import (
 	"ferrum_mem/core/track"
 )
 
-func TestAllocateGivesABlockWithAHandle(t *testing.T) {
+func TestAllocGivesABlockWithAHandle(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{TotalBytes: 1 << 20, Backed: true})
 	m := r.manager(t, nil)
 	before := track.Now()
-	h, err := m.AllocateTyped(Request{Type: Cache, SizeBytes: 1000, Tag: "kv"})
+	h, err := m.AllocTyped(Request{Type: Cache, SizeBytes: 1000, Tag: "kv"})
 	require.NoError(t, err)
 	require.True(t, h.IsValid())
 	require.Equal(t, handle.Memory, handle.KindOf(h.ID()))
@@ -42,7 +42,7 @@ func TestAllocateGivesABlockWithAHandle(t *testing.T) {
 	require.Zero(t, info.OperationsInFlight)
 	require.NotNil(t, r.dev.Bytes(info.Addr, info.SizeBytes), "the address is memory of the device")
 
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 	_, err = r.factory.HandleInfo(h)
 	requireError(t, err, device.CodeInvalidHandle, "destroyed")
 }
@@ -51,8 +51,8 @@ func TestAlignedAllocationAlignsTheAddress(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, nil)
 	for align := uint64(1); align <= 1<<20; align *= 2 {
-		m.mustAllocate(t, 100)
-		h, err := m.AllocateAligned(300, align)
+		m.mustAlloc(t, 100)
+		h, err := m.AllocAligned(300, align)
 		require.NoError(t, err)
 		info, err := r.factory.HandleInfo(h)
 		require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestBadRequestIsRefused(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			before := m.Statistics()
-			h, err := m.AllocateTyped(c.request)
+			h, err := m.AllocTyped(c.request)
 			require.Zero(t, h)
 			requireError(t, err, c.code, c.words...)
 			after := m.Statistics()
@@ -100,30 +100,30 @@ func TestBadRequestIsRefused(t *testing.T) {
 			require.Equal(t, before, after)
 		})
 	}
-	_, err := m.AllocateAligned(10, 0)
+	_, err := m.AllocAligned(10, 0)
 	requireError(t, err, device.CodeInvalidAlignment, "alignment_bytes is 0")
-	_, err = m.Allocate(0)
+	_, err = m.Alloc(0)
 	requireError(t, err, device.CodeInvalidSize)
-	_, err = m.AllocateTyped(Request{SizeBytes: 1, Tag: strings.Repeat("x", 63)})
+	_, err = m.AllocTyped(Request{SizeBytes: 1, Tag: strings.Repeat("x", 63)})
 	require.NoError(t, err)
 }
 
 func TestDeadHandlesStayDead(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
-	first := m.mustAllocate(t, 100)
+	first := m.mustAlloc(t, 100)
 	address := func(h MemoryHandle) device.Addr {
 		info, err := r.factory.HandleInfo(h)
 		require.NoError(t, err)
 		return info.Addr
 	}
 	was := address(first)
-	require.NoError(t, r.factory.Deallocate(first))
-	requireError(t, r.factory.Deallocate(first), device.CodeInvalidHandle, "destroyed")
-	second := m.mustAllocate(t, 100)
+	require.NoError(t, r.factory.Free(first))
+	requireError(t, r.factory.Free(first), device.CodeInvalidHandle, "destroyed")
+	second := m.mustAlloc(t, 100)
 	require.Equal(t, was, address(second), "the memory is used again")
 	require.NotEqual(t, first, second, "the handle is not")
-	requireError(t, r.factory.Deallocate(first), device.CodeInvalidHandle, "destroyed")
+	requireError(t, r.factory.Free(first), device.CodeInvalidHandle, "destroyed")
 	require.Equal(t, was, address(second))
 	require.EqualValues(t, 1, m.Statistics().LiveBlocks.Current)
 
@@ -132,7 +132,7 @@ func TestDeadHandlesStayDead(t *testing.T) {
 	for name, bad := range map[string]MemoryHandle{
 		"is 0": 0, "stream": MemoryHandle(stream), "never given out": second + 1, "destroyed": first,
 	} {
-		requireError(t, r.factory.Deallocate(bad), device.CodeInvalidHandle, name)
+		requireError(t, r.factory.Free(bad), device.CodeInvalidHandle, name)
 		_, err := r.factory.HandleInfo(bad)
 		requireError(t, err, device.CodeInvalidHandle, name)
 		requireError(t, r.factory.Copy(NewTransfer(bad, second, 1)), device.CodeInvalidHandle, "src", name)
@@ -152,7 +152,7 @@ func TestTypesWithoutSettingsShareTheGeneralPool(t *testing.T) {
 	require.Len(t, m.Pools(), 2)
 	want := map[MemoryType]string{General: "general", Tensor: "general", Temporary: "general", Cache: "cache"}
 	for kind, name := range want {
-		h, err := m.AllocateTyped(Request{Type: kind, SizeBytes: 10})
+		h, err := m.AllocTyped(Request{Type: kind, SizeBytes: 10})
 		require.NoError(t, err)
 		info, err := r.factory.HandleInfo(h)
 		require.NoError(t, err)
@@ -192,14 +192,14 @@ func sumOverPools(t *testing.T, small pool.Config) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, func(c *Config) { c.PoolConfigs[General], c.PoolConfigs[Cache] = small, small })
 	other := r.manager(t, nil)
-	other.mustAllocate(t, 5000)
-	a := m.mustAllocate(t, 1000)
-	b, err := m.AllocateTyped(Request{Type: Cache, SizeBytes: 600})
+	other.mustAlloc(t, 5000)
+	a := m.mustAlloc(t, 1000)
+	b, err := m.AllocTyped(Request{Type: Cache, SizeBytes: 600})
 	require.NoError(t, err)
 	// A reading makes the peak of several pools exact up to here.
 	m.Statistics()
-	require.NoError(t, r.factory.Deallocate(a))
-	c := m.mustAllocate(t, 500)
+	require.NoError(t, r.factory.Free(a))
+	c := m.mustAlloc(t, 500)
 	stats := m.Statistics()
 	require.NoError(t, stats.Check())
 	require.Equal(t, track.Gauge{Current: 1100, Peak: 1600}, stats.Requested)
@@ -210,14 +210,14 @@ func sumOverPools(t *testing.T, small pool.Config) {
 	require.EqualValues(t, 3, stats.Allocations)
 	require.EqualValues(t, 1, stats.Frees)
 	require.Equal(t, stats.Allocated.Current+5120, r.engine.Statistics().Allocated.Current)
-	require.NoError(t, r.factory.Deallocate(b))
-	require.NoError(t, r.factory.Deallocate(c))
+	require.NoError(t, r.factory.Free(b))
+	require.NoError(t, r.factory.Free(c))
 }
 
 func TestWithoutTrackingNoAgeNoTagNoHistory(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, func(c *Config) { c.EnableTracking = false })
-	h, err := m.AllocateTyped(Request{SizeBytes: 1000, Tag: "kv"})
+	h, err := m.AllocTyped(Request{SizeBytes: 1000, Tag: "kv"})
 	require.NoError(t, err)
 	info, err := r.factory.HandleInfo(h)
 	require.NoError(t, err)
@@ -229,7 +229,7 @@ func TestWithoutTrackingNoAgeNoTagNoHistory(t *testing.T) {
 	require.Equal(t, track.Gauge{Current: 1}, stats.LiveBlocks)
 	require.EqualValues(t, 64*kib, stats.Reserved.Current)
 	require.Zero(t, stats.Allocations)
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 	require.Zero(t, m.Statistics().Requested.Current)
 }
 
@@ -237,7 +237,7 @@ func TestMemoryInfoOfTheDevice(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{TotalBytes: 1 << 20})
 	m := r.manager(t, nil)
 	r.dev.SetOthersBytes(100 * kib)
-	m.mustAllocate(t, 300*kib)
+	m.mustAlloc(t, 300*kib)
 	info, err := m.MemoryInfo()
 	require.NoError(t, err)
 	require.EqualValues(t, 1<<20, info.TotalBytes)
@@ -249,7 +249,7 @@ func TestMemoryInfoOfTheDevice(t *testing.T) {
 	require.Nil(t, info.BandwidthGBps)
 	require.InDelta(t, 300.0/1024*100, info.UtilizationPercent(), 0.001)
 	require.Equal(t, pressure.Low, info.PressureLevel())
-	m.mustAllocate(t, 600*kib)
+	m.mustAlloc(t, 600*kib)
 	info, err = m.MemoryInfo()
 	require.NoError(t, err)
 	require.Equal(t, pressure.Critical, info.PressureLevel())
@@ -272,11 +272,11 @@ func TestPressureCallbacksAreSeveralAndRemovable(t *testing.T) {
 	require.NoError(t, err)
 	second, err := m.SetPressureCallback(func(l pressure.Level) { also <- l })
 	require.NoError(t, err)
-	h := m.mustAllocate(t, 900*kib)
+	h := m.mustAlloc(t, 900*kib)
 	require.Equal(t, pressure.High, <-heard)
 	require.Equal(t, pressure.High, <-also)
 	first.Remove(false)
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 	require.Equal(t, pressure.Low, <-also)
 	require.Empty(t, heard)
 	second.Remove(false)
@@ -296,11 +296,11 @@ func defragmentCached(t *testing.T, small pool.Config) {
 	m := r.manager(t, func(c *Config) { c.PoolConfigs[General] = small })
 	var blocks []MemoryHandle
 	for range 8 {
-		blocks = append(blocks, m.mustAllocate(t, 32*kib))
+		blocks = append(blocks, m.mustAlloc(t, 32*kib))
 	}
 	for i, h := range blocks {
 		if i > 3 || i == 1 {
-			require.NoError(t, r.factory.Deallocate(h))
+			require.NoError(t, r.factory.Free(h))
 		}
 	}
 	addresses := map[MemoryHandle]device.Addr{}

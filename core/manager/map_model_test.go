@@ -30,7 +30,7 @@ func TestMappingsAgainstAModel(t *testing.T) {
 		const size = 64
 		r := newRig(t, devicetest.Config{Backed: true})
 		m, copies := r.manager(t, nil), copiesOn(r)
-		h := m.mustAllocate(t, size)
+		h := m.mustAlloc(t, size)
 		content := counting(size)
 		r.write(t, h, content)
 		var live []*modelMapping
@@ -93,9 +93,9 @@ func TestMappingsAgainstAModel(t *testing.T) {
 		require.Equal(t, len(live) > 0, info.IsMapped)
 		require.Equal(t, len(live), copies.live())
 		if len(live) == 0 {
-			require.NoError(t, r.factory.Deallocate(h))
+			require.NoError(t, r.factory.Free(h))
 		} else {
-			require.Equal(t, device.CodeBusy, device.CodeOf(r.factory.Deallocate(h)))
+			require.Equal(t, device.CodeBusy, device.CodeOf(r.factory.Free(h)))
 		}
 		r.finish(t)
 		require.Zero(t, copies.live())

@@ -8,7 +8,7 @@ import (
 
 func TestMappedBlocksStayWhereTheyAre(t *testing.T) {
 	r, m, _ := backed(t)
-	h, err := m.AllocateTyped(Request{SizeBytes: 64, Relocatable: true})
+	h, err := m.AllocTyped(Request{SizeBytes: 64, Relocatable: true})
 	require.NoError(t, err)
 	_, err = r.factory.Map(MapRequest{Memory: h, SizeBytes: 64})
 	require.NoError(t, err)

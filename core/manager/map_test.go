@@ -43,7 +43,7 @@ func backed(t *testing.T) (*rig, *Manager, *mapBuffers) {
 
 func TestStagedMappings(t *testing.T) {
 	r, m, copies := backed(t)
-	h := m.mustAllocate(t, 100)
+	h := m.mustAlloc(t, 100)
 	content := counting(100)
 	r.write(t, h, content)
 
@@ -67,7 +67,7 @@ func TestStagedMappings(t *testing.T) {
 			info, err := r.factory.HandleInfo(h)
 			require.NoError(t, err)
 			require.True(t, info.IsMapped)
-			requireError(t, r.factory.Deallocate(h), device.CodeBusy, "1 mappings")
+			requireError(t, r.factory.Free(h), device.CodeBusy, "1 mappings")
 			require.NoError(t, r.factory.Unmap(h, mapped.ID))
 			require.Equal(t, want, r.bytes(t, h)[20])
 			require.Equal(t, content[:20], r.bytes(t, h)[:20])
@@ -76,12 +76,12 @@ func TestStagedMappings(t *testing.T) {
 			requireError(t, r.factory.Unmap(h, mapped.ID), device.CodeNotMapped)
 		})
 	}
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 }
 
 func TestMappingsNestAndWritersDoNotOverlap(t *testing.T) {
 	r, m, copies := backed(t)
-	h := m.mustAllocate(t, 100)
+	h := m.mustAlloc(t, 100)
 	request := MapRequest{Memory: h, OffsetBytes: 10, SizeBytes: 20, Access: HostReadWrite}
 	outer, err := r.factory.Map(request)
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestMappingsNestAndWritersDoNotOverlap(t *testing.T) {
 
 func TestMapRefusesBadInput(t *testing.T) {
 	r, m, _ := backed(t)
-	h := m.mustAllocate(t, 100)
+	h := m.mustAlloc(t, 100)
 	cases := map[string]struct {
 		request MapRequest
 		code    device.Code
@@ -146,7 +146,7 @@ func TestMapRefusesBadInput(t *testing.T) {
 // A mapping waits for what was queued, and is made in the queue's order.
 func TestMapSeesQueuedWork(t *testing.T) {
 	r, m, copies := backed(t)
-	h := m.mustAllocate(t, 64)
+	h := m.mustAlloc(t, 64)
 	s, held := r.heldStream(t)
 	require.NoError(t, r.factory.FillAsync(Fill{Memory: h, SizeBytes: 64,
 		Pattern: device.Pattern{Value: 9, WidthBytes: 1}}, s))
@@ -170,7 +170,7 @@ func TestMapUnderFaults(t *testing.T) {
 	for n := 1; ; n++ {
 		r := newRig(t, devicetest.Config{Backed: true})
 		m, copies := r.manager(t, nil), copiesOn(r)
-		h := m.mustAllocate(t, 64)
+		h := m.mustAlloc(t, 64)
 		r.write(t, h, counting(64))
 		s, err := r.streams.CreateStream()
 		require.NoError(t, err)
@@ -191,7 +191,7 @@ func TestMapUnderFaults(t *testing.T) {
 		}
 		require.Equal(t, byte(0x55), r.bytes(t, h)[63])
 		require.Zero(t, copies.live())
-		require.NoError(t, r.factory.Deallocate(h))
+		require.NoError(t, r.factory.Free(h))
 		left := r.dev.ClearFaults()
 		r.finish(t)
 		if left > 0 {
@@ -203,7 +203,7 @@ func TestMapUnderFaults(t *testing.T) {
 
 func TestForcedCloseEndsMappings(t *testing.T) {
 	r, m, copies := backed(t)
-	h := m.mustAllocate(t, 64)
+	h := m.mustAlloc(t, 64)
 	_, err := r.factory.Map(MapRequest{Memory: h, SizeBytes: 64, Access: HostReadWrite})
 	require.NoError(t, err)
 	requireError(t, m.Close(false), device.CodeBusy)
@@ -216,7 +216,7 @@ func TestForcedCloseEndsMappings(t *testing.T) {
 // there is one object behind both.
 func TestAdvancedCallsKnowThePlainOnes(t *testing.T) {
 	r, m, _ := backed(t)
-	plain := m.mustAllocate(t, 100)
+	plain := m.mustAlloc(t, 100)
 	mapped, err := r.factory.Map(MapRequest{Memory: plain, SizeBytes: 1})
 	require.NoError(t, err)
 	require.NoError(t, r.factory.SetUsageHint(plain, HintResident))
@@ -225,6 +225,6 @@ func TestAdvancedCallsKnowThePlainOnes(t *testing.T) {
 	require.NoError(t, r.factory.Copy(NewTransfer(adopted, plain, 100)))
 	require.NoError(t, r.factory.Unmap(plain, mapped.ID))
 	require.EqualValues(t, 2, m.LiveByType()[General])
-	require.NoError(t, r.factory.Deallocate(adopted))
-	require.NoError(t, r.factory.Deallocate(plain))
+	require.NoError(t, r.factory.Free(adopted))
+	require.NoError(t, r.factory.Free(plain))
 }

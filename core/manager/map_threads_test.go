@@ -34,7 +34,7 @@ func TestMappingsAndLinksFromManyThreads(t *testing.T) {
 				var err error
 				switch random.IntN(8) {
 				case 0:
-					err = f.Deallocate(h)
+					err = f.Free(h)
 				case 1, 2:
 					err = f.Unmap(h, 0)
 				case 3:
@@ -45,8 +45,8 @@ func TestMappingsAndLinksFromManyThreads(t *testing.T) {
 				case 5:
 					var first, second MemoryHandle
 					if first, second, err = p.link(64); err == nil {
-						require.NoError(t, f.Deallocate(second))
-						err = f.Deallocate(first)
+						require.NoError(t, f.Free(second))
+						err = f.Free(first)
 					}
 				default:
 					_, err = f.Map(MapRequest{Memory: h, SizeBytes: uint64(1 + random.IntN(64)),
@@ -83,7 +83,7 @@ func TestForcedCloseWhileOthersMap(t *testing.T) {
 			}
 			return made, err
 		}
-		h := m.mustAllocate(t, 64)
+		h := m.mustAlloc(t, 64)
 		random := rand.New(rand.NewPCG(seed, 7))
 		var all sync.WaitGroup
 		for range 3 {

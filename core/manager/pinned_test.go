@@ -14,8 +14,8 @@ func pinning(bytes uint64) devicetest.Config {
 	return devicetest.Config{Backed: true, PinnedBytes: bytes, TotalBytes: 64 << 20}
 }
 
-func (m *Manager) mustAllocateType(t require.TestingT, kind MemoryType, size uint64) MemoryHandle {
-	h, err := m.AllocateTyped(Request{Type: kind, SizeBytes: size})
+func (m *Manager) mustAllocType(t require.TestingT, kind MemoryType, size uint64) MemoryHandle {
+	h, err := m.AllocTyped(Request{Type: kind, SizeBytes: size})
 	require.NoError(t, err)
 	return h
 }
@@ -27,8 +27,8 @@ func TestPinnedBlocksHaveBothAddresses(t *testing.T) {
 	for _, kind := range []MemoryType{Pinned, Mapped} {
 		t.Run(kind.String(), func(t *testing.T) {
 			require.True(t, kind.SupportedOn(r.engine))
-			h := m.mustAllocateType(t, kind, 100)
-			next := m.mustAllocateType(t, kind, 100)
+			h := m.mustAllocType(t, kind, 100)
+			next := m.mustAllocType(t, kind, 100)
 			info, err := r.factory.HandleInfo(next)
 			require.NoError(t, err)
 			require.Equal(t, kind, info.Type)
@@ -42,11 +42,11 @@ func TestPinnedBlocksHaveBothAddresses(t *testing.T) {
 			require.Equal(t, Mapping{ID: 1, HostAddr: info.HostAddr + 10, SizeBytes: 90}, mapped)
 			require.Zero(t, copies.live(), "the block itself")
 			require.NoError(t, r.factory.Unmap(next, 0))
-			require.NoError(t, r.factory.Deallocate(h))
-			require.NoError(t, r.factory.Deallocate(next))
+			require.NoError(t, r.factory.Free(h))
+			require.NoError(t, r.factory.Free(next))
 		})
 	}
-	_, err := m.AllocateTyped(Request{Type: Pinned, SizeBytes: 1, Relocatable: true})
+	_, err := m.AllocTyped(Request{Type: Pinned, SizeBytes: 1, Relocatable: true})
 	requireError(t, err, device.CodeInvalidArgument, "pinned", "relocatable")
 	require.Zero(t, r.dev.HeldBytes(), "it is not the device's memory")
 	require.NotZero(t, r.dev.PinnedBytes())
@@ -59,27 +59,27 @@ func TestPinnedBlocksHaveBothAddresses(t *testing.T) {
 func TestTheBoundOfPinnedMemory(t *testing.T) {
 	r := cleanRig(t, pinning(4<<20))
 	m := r.manager(t, nil)
-	first := m.mustAllocateType(t, Pinned, 3<<20)
-	_, err := m.AllocateTyped(Request{Type: Pinned, SizeBytes: 2 << 20})
+	first := m.mustAllocType(t, Pinned, 3<<20)
+	_, err := m.AllocTyped(Request{Type: Pinned, SizeBytes: 2 << 20})
 	requireError(t, err, device.CodeResourceExhausted, "limit is 4194304", "3145728 are in use")
 	books := m.Statistics()
-	require.NoError(t, r.factory.Deallocate(first))
+	require.NoError(t, r.factory.Free(first))
 	require.LessOrEqual(t, r.dev.PinnedBytes(), uint64(pinnedStepBytes), "little is kept")
-	small := m.mustAllocateType(t, Pinned, 100)
-	require.NoError(t, r.factory.Deallocate(small))
-	all := m.mustAllocateType(t, Pinned, 4<<20)
+	small := m.mustAllocType(t, Pinned, 100)
+	require.NoError(t, r.factory.Free(small))
+	all := m.mustAllocType(t, Pinned, 4<<20)
 	require.Equal(t, books.LiveBlocks.Current, m.Statistics().LiveBlocks.Current)
-	require.NoError(t, r.factory.Deallocate(all))
+	require.NoError(t, r.factory.Free(all))
 
 	// What one type keeps is given back for another.
 	kept := otherSettings(smallPool(), engine.SourcePinned)
 	kept.ReleaseThresholdBytes = smallPool().ReleaseThresholdBytes
 	require.NoError(t, m.ConfigurePool(Pinned, kept))
-	cached := m.mustAllocateType(t, Pinned, 3<<20)
-	require.NoError(t, r.factory.Deallocate(cached))
+	cached := m.mustAllocType(t, Pinned, 3<<20)
+	require.NoError(t, r.factory.Free(cached))
 	require.GreaterOrEqual(t, r.dev.PinnedBytes(), uint64(3<<20))
-	shared := m.mustAllocateType(t, Mapped, 3<<20)
-	require.NoError(t, r.factory.Deallocate(shared))
+	shared := m.mustAllocType(t, Mapped, 3<<20)
+	require.NoError(t, r.factory.Free(shared))
 }
 
 func TestPinnedMemoryUnderFaults(t *testing.T) {
@@ -87,15 +87,15 @@ func TestPinnedMemoryUnderFaults(t *testing.T) {
 		r := newRig(t, pinning(8<<20))
 		m := r.manager(t, nil)
 		r.dev.FailNth(devicetest.Any, n, nil)
-		h, err := m.AllocateTyped(Request{Type: Pinned, SizeBytes: 2 << 20})
+		h, err := m.AllocTyped(Request{Type: Pinned, SizeBytes: 2 << 20})
 		if err != nil {
 			require.Equal(t, device.CodeDevice, device.CodeOf(err), "%v", err)
 			require.Zero(t, r.dev.PinnedBytes())
 			require.Zero(t, m.Statistics().LiveBlocks.Current)
-			h = m.mustAllocateType(t, Pinned, 2<<20)
+			h = m.mustAllocType(t, Pinned, 2<<20)
 		}
-		if err := r.factory.Deallocate(h); err != nil {
-			require.NoError(t, r.factory.Deallocate(h))
+		if err := r.factory.Free(h); err != nil {
+			require.NoError(t, r.factory.Free(h))
 		}
 		left := r.dev.ClearFaults()
 		require.NoError(t, m.Close(false))
@@ -115,9 +115,9 @@ func TestPinnedSettings(t *testing.T) {
 		small.Paging = 0
 		c.PoolConfigs[Pinned] = small
 	})
-	h := m.mustAllocateType(t, Pinned, 1)
+	h := m.mustAllocType(t, Pinned, 1)
 	require.EqualValues(t, 64*kib, r.dev.PinnedBytes(), "the first segment is as large as was said")
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 	paged := smallPool()
 	paged.Paging = 2
 	requireError(t, m.ConfigurePool(Pinned, paged), device.CodeInvalidConfig, "paging", "pinned")

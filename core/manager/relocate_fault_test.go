@@ -36,7 +36,7 @@ func TestEveryDriverCallOfADefragmentationMayFail(t *testing.T) {
 			s.same(t)
 			require.EqualValues(t, 64*kib, s.m.Statistics().Reserved.Current)
 			for h := range s.bytes {
-				require.NoError(t, s.factory.Deallocate(h))
+				require.NoError(t, s.factory.Free(h))
 			}
 			require.NoError(t, s.m.Close(false))
 			if unused > 0 {

@@ -48,7 +48,7 @@ func (m *relocationModel) pick(t *rapid.T) (MemoryHandle, *movable) {
 func (m *relocationModel) allocate(t *rapid.T) {
 	r := Request{SizeBytes: rapid.Uint64Range(1, 12*kib).Draw(t, "size"), Relocatable: rapid.IntRange(0, 4).Draw(t, "relocatable") != 0,
 		AlignmentBytes: rapid.SampledFrom([]uint64{0, 0, 1024}).Draw(t, "alignment")}
-	h, err := m.m.AllocateTyped(r)
+	h, err := m.m.AllocTyped(r)
 	require.NoError(t, err)
 	m.next++
 	b := &movable{content: bytes.Repeat([]byte{m.next}, int(r.SizeBytes)), relocatable: r.Relocatable}
@@ -78,7 +78,7 @@ func (m *relocationModel) settle(t *rapid.T) {
 
 func (m *relocationModel) free(t *rapid.T) {
 	h, b := m.pick(t)
-	err := m.factory.Deallocate(h)
+	err := m.factory.Free(h)
 	if b.pins > 0 {
 		require.Equal(t, device.CodeBusy, device.CodeOf(err))
 		return
@@ -214,20 +214,20 @@ func TestRandomProgramsWithDefragmentations(t *testing.T) {
 // can add as much to the cost of each of two neighbours, so two candidates that do
 // not fit into one piece fill it to 1 - 4*3/16 at least, and each to half of that.
 func (m *relocationModel) packAll(t *rapid.T) {
-	spare := m.m.mustAllocate(t, 64*kib)
+	spare := m.m.mustAlloc(t, 64*kib)
 	sum := uint64(0)
 	for h, b := range m.blocks {
 		for ; b.pins > 0; b.pins-- {
 			require.NoError(t, m.factory.Unpin(h))
 		}
 		if !b.relocatable || len(b.content) > 3*4*kib {
-			require.NoError(t, m.factory.Deallocate(h))
+			require.NoError(t, m.factory.Free(h))
 			delete(m.blocks, h)
 			continue
 		}
 		sum += (uint64(len(b.content)) + 1023) &^ 1023
 	}
-	require.NoError(t, m.factory.Deallocate(spare))
+	require.NoError(t, m.factory.Free(spare))
 	for range 2 {
 		_, err := m.m.Defragment()
 		require.NoError(t, err)

@@ -79,9 +79,9 @@ func TestAPlanThatIsOutOfDate(t *testing.T) {
 		pinned, gone := s.left[0], s.left[15]
 		addr, err := s.factory.Pin(pinned)
 		require.NoError(t, err)
-		require.NoError(t, s.factory.Deallocate(gone))
+		require.NoError(t, s.factory.Free(gone))
 		delete(s.bytes, gone)
-		fresh := s.m.mustAllocate(t, 4*kib)
+		fresh := s.m.mustAlloc(t, 4*kib)
 		stays := s.addr(t, fresh)
 		stats, err := s.m.DefragmentWithin(math.MaxInt64 / 2)
 		require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestAPlanThatIsOutOfDate(t *testing.T) {
 		require.False(t, stats.BudgetEnded)
 		require.Equal(t, addr, s.addr(t, pinned))
 		require.Equal(t, stays, s.addr(t, fresh))
-		require.NoError(t, s.factory.Deallocate(fresh))
+		require.NoError(t, s.factory.Free(fresh))
 		s.same(t)
 		require.NoError(t, s.factory.Unpin(pinned))
 	})
@@ -108,7 +108,7 @@ func TestAPlanThatNobodyGoesOnWith(t *testing.T) {
 		s.same(t)
 		s.leavePlan(t)
 		for h := range s.bytes {
-			require.NoError(t, s.factory.Deallocate(h))
+			require.NoError(t, s.factory.Free(h))
 		}
 		require.NoError(t, s.m.Close(false))
 		require.Nil(t, s.m.relocator.plan)
@@ -123,10 +123,10 @@ func TestAPlanForAPoolThatIsClosed(t *testing.T) {
 		small.Strategy = "tlsf"
 		require.NoError(t, s.m.ConfigurePool(General, small))
 		for h := range s.bytes {
-			require.NoError(t, s.factory.Deallocate(h))
+			require.NoError(t, s.factory.Free(h))
 		}
 		s.m.closeFormer()
-		s.m.mustAllocate(t, 64)
+		s.m.mustAlloc(t, 64)
 		stats, err := s.m.DefragmentWithin(time.Hour)
 		require.NoError(t, err)
 		require.Equal(t, Skipped{NotRelocatable: 1}, stats.Skipped)

@@ -27,7 +27,7 @@ func TestBlocksThatAnotherCallHasMoved(t *testing.T) {
 		var others []MemoryHandle
 		before := len(s.bytes)
 		for i := range 64 {
-			h, err := s.m.AllocateTyped(Request{SizeBytes: 4 * kib, Tag: "scattered", Relocatable: true})
+			h, err := s.m.AllocTyped(Request{SizeBytes: 4 * kib, Tag: "scattered", Relocatable: true})
 			require.NoError(t, err)
 			if !was[s.addr(t, h)] {
 				others = append(others, h)
@@ -39,7 +39,7 @@ func TestBlocksThatAnotherCallHasMoved(t *testing.T) {
 			s.bytes[h] = content
 		}
 		for _, h := range others {
-			require.NoError(t, s.factory.Deallocate(h))
+			require.NoError(t, s.factory.Free(h))
 		}
 		if small.Paging == pool.PagingOn {
 			require.Greater(t, len(s.bytes), before+8, "blocks lie where others were")
@@ -50,7 +50,7 @@ func TestBlocksThatAnotherCallHasMoved(t *testing.T) {
 		}
 		s.same(t)
 		for h := range s.bytes {
-			require.NoError(t, s.factory.Deallocate(h))
+			require.NoError(t, s.factory.Free(h))
 		}
 		require.NoError(t, s.m.Close(false))
 	})
@@ -63,7 +63,7 @@ func TestABlockOfTwoPagesWithoutRoomIsCountedOnce(t *testing.T) {
 	small.Paging = pool.PagingOn
 	m := r.manager(t, func(c *Config) { c.PoolConfigs[General] = small })
 	allocate := func(size uint64, relocatable bool) MemoryHandle {
-		h, err := m.AllocateTyped(Request{SizeBytes: size, Relocatable: relocatable})
+		h, err := m.AllocTyped(Request{SizeBytes: size, Relocatable: relocatable})
 		require.NoError(t, err)
 		return h
 	}
@@ -75,7 +75,7 @@ func TestABlockOfTwoPagesWithoutRoomIsCountedOnce(t *testing.T) {
 		allocate(32*kib, false)
 	}
 	for _, h := range holes {
-		require.NoError(t, r.factory.Deallocate(h))
+		require.NoError(t, r.factory.Free(h))
 	}
 	stats, err := m.Defragment()
 	require.NoError(t, err)

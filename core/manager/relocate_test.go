@@ -28,13 +28,13 @@ func scatter(t *testing.T, small pool.Config, relocatable func(i int) bool) *sca
 	s.m = r.manager(t, func(c *Config) { c.PoolConfigs[General] = small })
 	var all []MemoryHandle
 	for i := range 64 {
-		h, err := s.m.AllocateTyped(Request{SizeBytes: 4 * kib, Tag: "scattered", Relocatable: relocatable(i)})
+		h, err := s.m.AllocTyped(Request{SizeBytes: 4 * kib, Tag: "scattered", Relocatable: relocatable(i)})
 		require.NoError(t, err)
 		all = append(all, h)
 	}
 	for i, h := range all {
 		if i%4 != 0 {
-			require.NoError(t, r.factory.Deallocate(h))
+			require.NoError(t, r.factory.Free(h))
 			continue
 		}
 		content := counting(4 * kib)
@@ -115,7 +115,7 @@ func TestDefragmentMovesRelocatableBlocks(t *testing.T) {
 		require.Zero(t, again.BlocksMoved+again.MemoryFreedBytes)
 		counted(t, 16, again)
 		for h := range s.bytes {
-			require.NoError(t, s.factory.Deallocate(h))
+			require.NoError(t, s.factory.Free(h))
 		}
 		require.NoError(t, s.m.Close(false))
 	})
@@ -191,7 +191,7 @@ func TestBlocksOfADebugModeStay(t *testing.T) {
 		r.manager(t, func(c *Config) { c.PoolConfigs[General] = small }),
 	} {
 		for range 3 {
-			_, err := m.AllocateTyped(Request{SizeBytes: 100, Relocatable: true})
+			_, err := m.AllocTyped(Request{SizeBytes: 100, Relocatable: true})
 			require.NoError(t, err)
 		}
 		stats, err := m.Defragment()
@@ -204,7 +204,7 @@ func TestBlocksOfADebugModeStay(t *testing.T) {
 func TestPinsAreCounted(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{})
 	m := r.manager(t, nil)
-	h := m.mustAllocate(t, 100)
+	h := m.mustAlloc(t, 100)
 	requireError(t, r.factory.Unpin(h), device.CodeInvalidState, "not pinned")
 	for range 3 {
 		_, err := r.factory.Pin(h)
@@ -213,7 +213,7 @@ func TestPinsAreCounted(t *testing.T) {
 	info, err := r.factory.HandleInfo(h)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, info.Pins)
-	requireError(t, r.factory.Deallocate(h), device.CodeBusy, "pinned 3 times")
+	requireError(t, r.factory.Free(h), device.CodeBusy, "pinned 3 times")
 	_, err = r.factory.HandleInfo(h)
 	require.NoError(t, err, "a refused free changes nothing")
 	for range 3 {
@@ -226,13 +226,13 @@ func TestPinsAreCounted(t *testing.T) {
 	_, err = r.factory.Pin(h)
 	requireError(t, err, device.CodeResourceExhausted, "4294967295")
 	b.pins = 0
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 	for _, bad := range []MemoryHandle{0, h, h + 1} {
 		_, err = r.factory.Pin(bad)
 		requireError(t, err, device.CodeInvalidHandle, "memory")
 		requireError(t, r.factory.Unpin(bad), device.CodeInvalidHandle, "memory")
 	}
-	h = m.mustAllocate(t, 100)
+	h = m.mustAlloc(t, 100)
 	_, err = r.factory.Pin(h)
 	require.NoError(t, err)
 	requireError(t, m.Close(false), device.CodeBusy)
@@ -326,7 +326,7 @@ func TestAlignmentAndLongBlocks(t *testing.T) {
 			PageMinimumBytes: 32 << 20, PageRecommendedBytes: 32 << 20})
 		m := r.manager(t, func(c *Config) { c.PoolConfigs[General] = small })
 		take := func(size, align uint64) MemoryHandle {
-			h, err := m.AllocateTyped(Request{SizeBytes: size, AlignmentBytes: align, Relocatable: true})
+			h, err := m.AllocTyped(Request{SizeBytes: size, AlignmentBytes: align, Relocatable: true})
 			require.NoError(t, err)
 			return h
 		}
@@ -335,7 +335,7 @@ func TestAlignmentAndLongBlocks(t *testing.T) {
 		long := take(partBytes+5, 1<<20)
 		content := counting(partBytes + 5)
 		r.write(t, long, content)
-		require.NoError(t, r.factory.Deallocate(fill))
+		require.NoError(t, r.factory.Free(fill))
 		stats, err := m.Defragment()
 		require.NoError(t, err)
 		require.EqualValues(t, 1, stats.BlocksMoved)
@@ -345,7 +345,7 @@ func TestAlignmentAndLongBlocks(t *testing.T) {
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, info.AlignmentBytes, uint64(1<<20))
 		require.EqualValues(t, 32<<20, m.Statistics().Reserved.Current)
-		require.NoError(t, r.factory.Deallocate(first))
+		require.NoError(t, r.factory.Free(first))
 	})
 }
 
@@ -361,13 +361,13 @@ func TestACallbackThatDefragments(t *testing.T) {
 			return stats.MemoryFreedBytes
 		})
 		require.NoError(t, err)
-		large, err := s.m.Allocate(128 * kib)
+		large, err := s.m.Alloc(128 * kib)
 		require.NoError(t, err)
 		require.NoError(t, failure)
 		require.EqualValues(t, 12, stats.BlocksMoved)
 		require.EqualValues(t, 192*kib, stats.MemoryFreedBytes)
 		asked.Remove(false)
-		require.NoError(t, s.factory.Deallocate(large))
+		require.NoError(t, s.factory.Free(large))
 		s.same(t)
 	})
 }

@@ -38,7 +38,7 @@ func must(err error) {
 
 func (w *worker) allocate() {
 	size := 1 + w.rng.IntN(w.most)
-	h, err := w.m.AllocateTyped(manager.Request{SizeBytes: uint64(size), Relocatable: w.rng.IntN(8) != 0})
+	h, err := w.m.AllocTyped(manager.Request{SizeBytes: uint64(size), Relocatable: w.rng.IntN(8) != 0})
 	must(err)
 	w.mark += 16
 	content := bytes.Repeat([]byte{w.mark}, size)
@@ -71,7 +71,7 @@ func (w *worker) step() {
 		w.dead = w.blocks[at]
 		w.blocks = append(w.blocks[:at], w.blocks[at+1:]...)
 		w.read(w.dead)
-		must(w.r.factory.Deallocate(w.dead))
+		must(w.r.factory.Free(w.dead))
 		delete(w.bytes, w.dead)
 	case 3:
 		w.read(w.pick())
@@ -108,7 +108,7 @@ func (w *worker) step() {
 		}
 		_, err := w.r.factory.Pin(w.dead)
 		_, infoErr := w.r.factory.HandleInfo(w.dead)
-		for _, err := range []error{err, infoErr, w.r.factory.Unpin(w.dead), w.r.factory.Deallocate(w.dead)} {
+		for _, err := range []error{err, infoErr, w.r.factory.Unpin(w.dead), w.r.factory.Free(w.dead)} {
 			if device.CodeOf(err) != device.CodeInvalidHandle {
 				panic("a dead handle works")
 			}
@@ -188,13 +188,13 @@ func TestOnDeviceCloseAgainstDefragment(t *testing.T) {
 		m := r.manager(t, 0, false)
 		var blocks []manager.MemoryHandle
 		for range 200 {
-			h, err := m.AllocateTyped(manager.Request{SizeBytes: 60_000, Relocatable: true})
+			h, err := m.AllocTyped(manager.Request{SizeBytes: 60_000, Relocatable: true})
 			require.NoError(t, err)
 			blocks = append(blocks, h)
 		}
 		for i, h := range blocks {
 			if i%5 != 0 {
-				require.NoError(t, r.factory.Deallocate(h))
+				require.NoError(t, r.factory.Free(h))
 			}
 		}
 		done := make(chan error, 2)

@@ -114,8 +114,8 @@ func (r *rig) manager(t require.TestingT, change func(*Config)) *Manager {
 	return m
 }
 
-func (m *Manager) mustAllocate(t require.TestingT, size uint64) MemoryHandle {
-	h, err := m.Allocate(size)
+func (m *Manager) mustAlloc(t require.TestingT, size uint64) MemoryHandle {
+	h, err := m.Alloc(size)
 	require.NoError(t, err)
 	return h
 }

@@ -28,7 +28,7 @@ func TestCopyBetweenDevicesOfOneBackend(t *testing.T) {
 	driver := devicetest.New(devicetest.Config{Devices: 2, Backed: true})
 	f := NewFactory()
 	a, b := openRig(t, driver, f, 0), openRig(t, driver, f, 1)
-	src, dst := a.manager(t, nil).mustAllocate(t, 300), b.manager(t, nil).mustAllocate(t, 300)
+	src, dst := a.manager(t, nil).mustAlloc(t, 300), b.manager(t, nil).mustAlloc(t, 300)
 	content := counting(300)
 	a.write(t, src, content)
 	require.NoError(t, f.Copy(NewTransfer(src, dst, 300)))
@@ -37,9 +37,9 @@ func TestCopyBetweenDevicesOfOneBackend(t *testing.T) {
 	require.Zero(t, a.dev.Calls(devicetest.CopyToHost), "nothing passes through the host")
 
 	stream, held := b.heldStream(t)
-	back := a.manager(t, nil).mustAllocate(t, 300)
+	back := a.manager(t, nil).mustAlloc(t, 300)
 	require.NoError(t, f.CopyAsync(NewTransfer(src, dst, 100).WithDstOffset(200), stream))
-	require.NoError(t, f.Deallocate(src))
+	require.NoError(t, f.Free(src))
 	require.Positive(t, a.engine.Statistics().Active.Current-a.engine.Statistics().Allocated.Current,
 		"the source stays until the other device's stream is done with it")
 	held.Release()
@@ -59,7 +59,7 @@ func stagedRigs(t *testing.T) (f *Factory, a, b *rig) {
 func TestCopyBetweenBackendsIsStagedInParts(t *testing.T) {
 	f, a, b := stagedRigs(t)
 	const size = 2*stagingBytes + 12345
-	src, dst := a.manager(t, nil).mustAllocate(t, size), b.manager(t, nil).mustAllocate(t, size)
+	src, dst := a.manager(t, nil).mustAlloc(t, size), b.manager(t, nil).mustAlloc(t, size)
 	require.NoError(t, f.Copy(NewTransfer(src, dst, 10)))
 	content := counting(size)
 	a.write(t, src, content)
@@ -73,14 +73,14 @@ func TestCopyBetweenBackendsIsStagedInParts(t *testing.T) {
 
 func TestStagedCopyIsOrderedInItsStream(t *testing.T) {
 	f, a, b := stagedRigs(t)
-	src, dst := a.manager(t, nil).mustAllocate(t, 64), b.manager(t, nil).mustAllocate(t, 64)
+	src, dst := a.manager(t, nil).mustAlloc(t, 64), b.manager(t, nil).mustAlloc(t, 64)
 	require.NoError(t, f.FillAsync(fillOf(src, 0, 64, 7, 1), DefaultStream))
 	stream, held := b.heldStream(t)
 	require.NoError(t, f.FillAsync(fillOf(dst, 0, 64, 1, 1), stream))
 	require.NoError(t, f.CopyAsync(NewTransfer(src, dst, 32), stream))
 	require.NoError(t, f.FillAsync(fillOf(dst, 0, 16, 2, 1), stream))
 	require.Zero(t, b.bytes(t, dst)[63])
-	require.NoError(t, f.Deallocate(src))
+	require.NoError(t, f.Free(src))
 	require.NotZero(t, a.engine.Statistics().Active.Current)
 	held.Release()
 	require.NoError(t, f.SynchronizeStream(stream, device.Forever))
@@ -90,7 +90,7 @@ func TestStagedCopyIsOrderedInItsStream(t *testing.T) {
 
 func TestFailureOfAStagedCopyIsTold(t *testing.T) {
 	f, a, b := stagedRigs(t)
-	src, dst := a.manager(t, nil).mustAllocate(t, 64), b.manager(t, nil).mustAllocate(t, 64)
+	src, dst := a.manager(t, nil).mustAlloc(t, 64), b.manager(t, nil).mustAlloc(t, 64)
 	stream, held := b.heldStream(t)
 	for _, failing := range []struct {
 		dev  *devicetest.Device
@@ -108,7 +108,7 @@ func TestFailureOfAStagedCopyIsTold(t *testing.T) {
 		requireError(t, f.Copy(NewTransfer(src, dst, 64)), device.CodeDevice, string(failing.call))
 	}
 	g, c, d := stagedRigs(t)
-	from, to := c.manager(t, nil).mustAllocate(t, 64), d.manager(t, nil).mustAllocate(t, 64)
+	from, to := c.manager(t, nil).mustAlloc(t, 64), d.manager(t, nil).mustAlloc(t, 64)
 	c.dev.FailNth(devicetest.NewStream, 1, nil)
 	requireError(t, g.Copy(NewTransfer(from, to, 64)), device.CodeDevice)
 	d.dev.FailNth(devicetest.NewStream, 1, nil)

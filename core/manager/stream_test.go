@@ -88,7 +88,7 @@ func TestDefaultStreamHasAHandleOfItsOwn(t *testing.T) {
 
 func TestDestroyOfABusyStream(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
-	h := r.manager(t, nil).mustAllocate(t, 64)
+	h := r.manager(t, nil).mustAlloc(t, 64)
 	stream, held := r.heldStream(t)
 	require.NoError(t, r.factory.FillAsync(fillOf(h, 0, 64, 9, 1), stream))
 	requireError(t, r.streams.DestroyStream(stream, false), device.CodeBusy)
@@ -113,7 +113,7 @@ func TestDestroyOfABusyStream(t *testing.T) {
 	info, err = r.factory.HandleInfo(h)
 	require.NoError(t, err)
 	require.Zero(t, info.OperationsInFlight)
-	require.NoError(t, r.factory.Deallocate(h), "what the stream has used is free of it")
+	require.NoError(t, r.factory.Free(h), "what the stream has used is free of it")
 }
 
 func TestStreamThatCannotBeDestroyedStaysUsable(t *testing.T) {
@@ -134,13 +134,13 @@ func TestStreamThatCannotBeDestroyedStaysUsable(t *testing.T) {
 func TestHostFunctionRunsInOrderAndMayCallIn(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
 	m := r.manager(t, nil)
-	h := m.mustAllocate(t, 64)
+	h := m.mustAlloc(t, 64)
 	stream, held := r.heldStream(t)
 	var seen []byte
 	look := func() {
 		seen = append(seen, r.bytes(t, h)[0])
-		inside := m.mustAllocate(t, 10)
-		if err := r.factory.Deallocate(inside); err != nil {
+		inside := m.mustAlloc(t, 10)
+		if err := r.factory.Free(inside); err != nil {
 			panic(err)
 		}
 	}
@@ -167,7 +167,7 @@ func TestSynchronizeReturnsTheFailureOfQueuedWorkOnce(t *testing.T) {
 
 func TestEventsMarkPointsOfAStream(t *testing.T) {
 	r := cleanRig(t, devicetest.Config{Backed: true})
-	h := r.manager(t, nil).mustAllocate(t, 64)
+	h := r.manager(t, nil).mustAlloc(t, 64)
 	stream, held := r.heldStream(t)
 	start, err := r.streams.RecordEvent(stream)
 	require.NoError(t, err)

@@ -50,7 +50,7 @@ func TestOnDeviceManyThreadsUseAndDestroy(t *testing.T) {
 		a, b, on, m := pick(rng)
 		switch rng.IntN(12) {
 		case 0, 1, 2:
-			h, err := m.Allocate(uint64(1000 + rng.IntN(60000)))
+			h, err := m.Alloc(uint64(1000 + rng.IntN(60000)))
 			tolerated(err)
 			if err == nil {
 				mu.Lock()
@@ -64,7 +64,7 @@ func TestOnDeviceManyThreadsUseAndDestroy(t *testing.T) {
 		case 5:
 			tolerated(r.factory.Copy(manager.NewTransfer(a, b, 1000)))
 		case 6, 7:
-			tolerated(r.factory.Deallocate(a))
+			tolerated(r.factory.Free(a))
 		case 8:
 			stream, err := r.streams[rng.IntN(2)].CreateStream()
 			tolerated(err)
@@ -117,7 +117,7 @@ func TestOnDeviceManyThreadsUseAndDestroy(t *testing.T) {
 			for i := range source {
 				source[i] = byte(round)
 			}
-			h, err := own.Allocate(3000)
+			h, err := own.Alloc(3000)
 			if err != nil {
 				tolerated(err)
 				continue
@@ -129,7 +129,7 @@ func TestOnDeviceManyThreadsUseAndDestroy(t *testing.T) {
 					panic("a block of one thread was written to by another")
 				}
 			}
-			tolerated(r.factory.Deallocate(h))
+			tolerated(r.factory.Free(h))
 		}
 		runtime.KeepAlive(source)
 	}()
@@ -137,15 +137,15 @@ func TestOnDeviceManyThreadsUseAndDestroy(t *testing.T) {
 	r.close(t)
 }
 
-func TestOnDeviceDeallocateAgainstCopyAsync(t *testing.T) {
+func TestOnDeviceFreeAgainstCopyAsync(t *testing.T) {
 	r := openReal(t, 1)
 	m := r.manager(t, 0, false)
 	stream, err := r.streams[0].CreateStream()
 	require.NoError(t, err)
 	for range 300 {
-		src, err := m.Allocate(50_000)
+		src, err := m.Alloc(50_000)
 		require.NoError(t, err)
-		dst, err := m.Allocate(50_000)
+		dst, err := m.Alloc(50_000)
 		require.NoError(t, err)
 		var wait sync.WaitGroup
 		wait.Add(3)
@@ -157,13 +157,13 @@ func TestOnDeviceDeallocateAgainstCopyAsync(t *testing.T) {
 		for range 2 {
 			go func() {
 				defer wait.Done()
-				freed <- r.factory.Deallocate(src)
+				freed <- r.factory.Free(src)
 			}()
 		}
 		wait.Wait()
 		first, second := <-freed, <-freed
 		require.True(t, (first == nil) != (second == nil), "one of two frees succeeds: %v, %v", first, second)
-		require.NoError(t, r.factory.Deallocate(dst))
+		require.NoError(t, r.factory.Free(dst))
 	}
 	require.Zero(t, m.Statistics().LiveBlocks.Current)
 	require.NoError(t, m.Close(false))
@@ -173,9 +173,9 @@ func TestOnDeviceDeallocateAgainstCopyAsync(t *testing.T) {
 func TestOnDeviceCopiesBothWaysAtOnce(t *testing.T) {
 	r := openReal(t, 1)
 	m := r.manager(t, 0, false)
-	a, err := m.Allocate(1000)
+	a, err := m.Alloc(1000)
 	require.NoError(t, err)
-	b, err := m.Allocate(1000)
+	b, err := m.Alloc(1000)
 	require.NoError(t, err)
 	var wait sync.WaitGroup
 	for _, transfer := range []manager.Transfer{manager.NewTransfer(a, b, 10), manager.NewTransfer(b, a, 10)} {
@@ -195,7 +195,7 @@ func TestOnDeviceCopiesBothWaysAtOnce(t *testing.T) {
 	r.close(t)
 }
 
-func TestOnDeviceCloseAgainstAllocate(t *testing.T) {
+func TestOnDeviceCloseAgainstAlloc(t *testing.T) {
 	r := openReal(t, 1)
 	for range 100 {
 		m := r.manager(t, 0, false)
@@ -205,10 +205,10 @@ func TestOnDeviceCloseAgainstAllocate(t *testing.T) {
 			go func() {
 				defer wait.Done()
 				for range 5 {
-					h, err := m.Allocate(1000)
+					h, err := m.Alloc(1000)
 					tolerated(err)
 					if err == nil {
-						tolerated(r.factory.Deallocate(h))
+						tolerated(r.factory.Free(h))
 					}
 				}
 			}()
@@ -228,21 +228,21 @@ func TestOnDeviceReclaimCallbackMayFreeBlocks(t *testing.T) {
 	m := r.manager(t, 0, false)
 	const total = 64 << 20
 	require.NoError(t, r.engines[0].SetLimit(total))
-	large, err := m.Allocate(total / 4 * 3)
+	large, err := m.Alloc(total / 4 * 3)
 	require.NoError(t, err)
 	called := 0
 	registration, err := r.engines[0].OnReclaim(engine.ReclaimConfig{Deadline: 10_000_000_000}, func(uint64) uint64 {
 		called++
-		if err := r.factory.Deallocate(large); err != nil {
+		if err := r.factory.Free(large); err != nil {
 			panic(err)
 		}
 		return total / 4 * 3
 	})
 	require.NoError(t, err)
-	h, err := m.Allocate(total / 2)
+	h, err := m.Alloc(total / 2)
 	require.NoError(t, err)
 	require.Equal(t, 1, called)
-	require.NoError(t, r.factory.Deallocate(h))
+	require.NoError(t, r.factory.Free(h))
 	registration.Remove(false)
 	r.close(t)
 }

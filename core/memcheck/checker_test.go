@@ -36,7 +36,7 @@ type rig struct {
 func newRig(t require.TestingT, flags memcheck.Flags, backed bool) *rig {
 	r := &rig{dev: devicetest.Open(devicetest.Config{Backed: backed}), caller: 1}
 	var err error
-	r.base, err = r.dev.Allocate(memoryBytes)
+	r.base, err = r.dev.Alloc(memoryBytes)
 	require.NoError(t, err)
 	r.Checker = memcheck.New(memcheck.Options{Flags: flags, Pool: "kv", Device: r.dev, Hooks: memcheck.Hooks{
 		Watch: func(on bool) {

@@ -22,7 +22,7 @@ import (
 func TestCallbackAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		count := rapid.IntRange(1, 3).Draw(t, "devices")
-		profile := rapid.SampledFrom([]pressure.Profile{pressure.Ferrum, pressure.Torchless}).Draw(t, "profile")
+		profile := rapid.SampledFrom([]pressure.Profile{pressure.Standard, pressure.Early}).Draw(t, "profile")
 		f := newFloor(t, count, 100*mib)
 		m := newMonitor(t, Config{Profile: profile})
 		managers := make([]*manager.Manager, count)

@@ -247,9 +247,9 @@ func TestAManagerMayVanishDuringACollection(t *testing.T) {
 	require.NoError(t, m.Register(&vanishing{f.manager(1)}))
 	stays := f.manager(2)
 	require.NoError(t, m.Register(stays))
-	h, err := stays.Allocate(mib / 2)
+	h, err := stays.Alloc(mib / 2)
 	require.NoError(t, err)
-	require.NoError(t, f.factory.Deallocate(h))
+	require.NoError(t, f.factory.Free(h))
 	done, err := m.Collect()
 	require.NoError(t, err)
 	require.Len(t, done, 2)
@@ -368,7 +368,7 @@ func TestManyThreads(t *testing.T) {
 						panic("not registered")
 					}
 					// Others may have taken all the memory by then.
-					_, err := mine.Allocate(uint64(step+1) << 12)
+					_, err := mine.Alloc(uint64(step+1) << 12)
 					if err != nil && !errors.Is(err, device.CodeOutOfMemory) {
 						panic(err)
 					}

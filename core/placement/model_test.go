@@ -104,7 +104,7 @@ func anyCandidate(t *rapid.T, index int) Candidate {
 		Device: id(index), Known: rapid.IntRange(0, 9).Draw(t, "known") > 0,
 		TotalBytes: total, UsedBytes: used, FreeBytes: rapid.Uint64Range(0, bound-used).Draw(t, "free"),
 		AlignmentBytes: rapid.SampledFrom([]uint64{0, 1, 16}).Draw(t, "natural"),
-		Profile:        rapid.SampledFrom([]pressure.Profile{pressure.Ferrum, pressure.Torchless}).Draw(t, "profile"),
+		Profile:        rapid.SampledFrom([]pressure.Profile{pressure.Standard, pressure.Early}).Draw(t, "profile"),
 	}
 	if total == 0 {
 		c.UsedBytes = 0

@@ -185,7 +185,7 @@ func TestRequirements(t *testing.T) {
 	d = explain(need(func(r *Request) { r.RefuseCritical = true }), full(0, 85), full(1, 84))
 	require.Equal(t, []Reason{WouldBeCritical, Chosen}, reasons(d))
 	sharper := full(0, 70)
-	sharper.Profile = pressure.Torchless
+	sharper.Profile = pressure.Early
 	require.Equal(t, pressure.High, explain(need(func(*Request) {}), sharper).Verdicts[0].LevelAfter)
 
 	// What lives long stays away from High already.

@@ -111,7 +111,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 		}
 		sizes := track.Block{RequestedBytes: r.SizeBytes, AllocatedBytes: block.Size}
 		tag = p.tags.Enter(r.TagNumber, sizes, 1)
-		p.books.Allocate(sizes)
+		p.books.Alloc(sizes)
 		p.mu.Unlock()
 		p.engine.Changed()
 		return s, block, tag, at, true
@@ -186,7 +186,7 @@ func (p *Pool) place(n *need, block *Block) error {
 			return err
 		}
 		s.blocks++
-		p.books.Allocate(track.Block{RequestedBytes: n.requested, AllocatedBytes: got.Size})
+		p.books.Alloc(track.Block{RequestedBytes: n.requested, AllocatedBytes: got.Size})
 		return nil
 	}
 	return rangealloc.ErrNoRoom

@@ -96,7 +96,7 @@ func (p *Pool) placeBatch(n *need, to []device.Addr, excess uint64) error {
 func (p *Pool) enterBatch(n *need, tag uint32, allocatedBytes uint64) {
 	sum := track.Block{RequestedBytes: n.requested * n.count, AllocatedBytes: allocatedBytes}
 	p.tags.Enter(tag, sum, n.count)
-	p.books.AllocateMany(sum, n.count)
+	p.books.AllocMany(sum, n.count)
 }
 
 // placeTogether takes all blocks from one segment whose strategy serves batches;

@@ -36,7 +36,7 @@ type Config struct {
 	Strategy string
 	// InitialSizeBytes is the size of the first segment, taken at the first
 	// allocation; 0: GrowthIncrementBytes. Where the device has less, smaller. Over
-	// pages it is only the bound of a pool that does not grow, and what PreAllocate
+	// pages it is only the bound of a pool that does not grow, and what PreAlloc
 	// takes.
 	InitialSizeBytes uint64
 	// MaxSizeBytes bounds what the pool holds; 0: no bound.
@@ -50,9 +50,9 @@ type Config struct {
 	AlignmentBytes uint64
 	// AutoExpansion lets the pool grow beyond the initial size.
 	AutoExpansion bool
-	// PreAllocate takes MaxSizeBytes, or InitialSizeBytes where that is
+	// PreAlloc takes MaxSizeBytes, or InitialSizeBytes where that is
 	// unlimited, in New: all of it or nothing.
-	PreAllocate bool
+	PreAlloc bool
 	// Stats keeps peaks and counts; without it they are 0.
 	Stats bool
 	// Tracking keeps the time of every allocation.

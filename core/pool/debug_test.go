@@ -240,7 +240,7 @@ func TestDebugQuarantineGivesWayBeforeMemoryRunsOut(t *testing.T) {
 // the allocation gets it all the same.
 func TestDebugQuarantineHoldsNothingBackFromWhoWaits(t *testing.T) {
 	b := newDebugBench(devicetest.Config{TotalBytes: mib, Manual: true})
-	p := b.pool(t, func(c *Config) { c.Debug, c.PreAllocate = DebugAll, true })
+	p := b.pool(t, func(c *Config) { c.Debug, c.PreAlloc = DebugAll, true })
 	var blocks []Block
 	for range 10 {
 		blocks = append(blocks, mustAlloc(t, p, 100*kib))

@@ -178,7 +178,7 @@ func (s *streamScript) audit(t require.TestingT) {
 func TestEveryCallOfAStreamProgramFailsOnce(t *testing.T) {
 	count := newStreamScript(t)
 	kinds := []devicetest.Call{
-		devicetest.Allocate, devicetest.Free, devicetest.RecordEvent, devicetest.StreamIdle,
+		devicetest.Alloc, devicetest.Free, devicetest.RecordEvent, devicetest.StreamIdle,
 		devicetest.EventDone, devicetest.EventClose, devicetest.EventSynchronize, devicetest.Any,
 	}
 	before := map[devicetest.Call]int{}

@@ -94,7 +94,7 @@ func (s *script) run(t require.TestingT, after func()) {
 		func() { s.fails(s.pools[1].SetLimit(mib)) },
 		func() { _, err := s.engine.MeasureBandwidth(); s.fails(err) },
 		func() {
-			p, err := New(s.engine, Config{Name: "c", InitialSizeBytes: mib, PreAllocate: true,
+			p, err := New(s.engine, Config{Name: "c", InitialSizeBytes: mib, PreAlloc: true,
 				ReleaseThresholdBytes: NeverRelease})
 			s.fails(err)
 			if err == nil {

@@ -47,7 +47,7 @@ func (p *Pool) newPrivate(number uint64) (*privatePool, error) {
 	if !c.AutoExpansion || c.MaxSizeBytes != 0 {
 		c.MaxSizeBytes, c.InitialSizeBytes = bound, min(c.InitialSizeBytes, bound)
 	}
-	c.AutoExpansion, c.PreAllocate = true, false
+	c.AutoExpansion, c.PreAlloc = true, false
 	c.MinHeldBytes, c.ReleaseThresholdBytes = 0, NeverRelease
 	c.Paging, c.ThreadCacheBytes = PagingOff, 0
 	c.Debug, c.unchecked = 0, true

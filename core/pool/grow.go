@@ -17,7 +17,7 @@ func (p *Pool) bound() uint64 {
 	if p.maxSize != 0 {
 		bound = p.boundOf(p.maxSize)
 	}
-	if p.config.AutoExpansion || (p.config.PreAllocate && p.config.MaxSizeBytes != 0) {
+	if p.config.AutoExpansion || (p.config.PreAlloc && p.config.MaxSizeBytes != 0) {
 		return bound
 	}
 	if initial, ok := p.sizeFor(p.config.InitialSizeBytes); ok {
@@ -172,8 +172,8 @@ func (p *Pool) take(n *need, want engine.Want) (enough bool, err error) {
 	return true, nil
 }
 
-// preAllocate takes the whole size in one segment, or fails.
-func (p *Pool) preAllocate() error {
+// preAlloc takes the whole size in one segment, or fails.
+func (p *Pool) preAlloc() error {
 	size := p.boundOf(p.config.MaxSizeBytes)
 	what := fmt.Sprintf("max_size_bytes %d", p.config.MaxSizeBytes)
 	if size == 0 {

@@ -84,7 +84,7 @@ func TestReportOfAnAllocationThatFails(t *testing.T) {
 // A device that has memory free and refuses it: the report says what it said, and not
 // in a later failure that has another reason.
 func TestReportNamesWhatWasRefused(t *testing.T) {
-	for _, call := range []devicetest.Call{devicetest.Allocate, devicetest.Create} {
+	for _, call := range []devicetest.Call{devicetest.Alloc, devicetest.Create} {
 		b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
 		p := b.pool(t, nil)
 		for n := 1; n <= 20; n++ {
@@ -116,7 +116,7 @@ func TestReportNamesWhatWasRefused(t *testing.T) {
 func TestReportNamesWhatOtherPoolsHold(t *testing.T) {
 	onSegments(t, "pages beside a block are given up")
 	b := newBench(devicetest.Config{TotalBytes: 4 * mib}, engine.Options{})
-	greedy := b.pool(t, func(c *Config) { c.PreAllocate, c.InitialSizeBytes = true, 4*mib })
+	greedy := b.pool(t, func(c *Config) { c.PreAlloc, c.InitialSizeBytes = true, 4*mib })
 	p := b.pool(t, nil)
 	mustAlloc(t, greedy, 4*kib)
 	_, err := p.Alloc(Request{SizeBytes: mib})

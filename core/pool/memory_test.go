@@ -88,7 +88,7 @@ func TestNoMemoryForTables(t *testing.T) {
 }
 
 // Nothing is allocated on the heap for an operation in the steady state.
-func TestOperationsDoNotAllocate(t *testing.T) {
+func TestOperationsDoNotAlloc(t *testing.T) {
 	b := newBench(devicetest.Config{TotalBytes: 64 << 20}, engine.Options{})
 	p := b.pool(t, nil)
 	mustAlloc(t, p, 256)

@@ -167,7 +167,7 @@ func TestTheWorkerGivesIdlePagesBack(t *testing.T) {
 
 func TestTheWorkerLeavesWhatIsToBeHeld(t *testing.T) {
 	b, p := pagedPool(t, func(c *Config) {
-		c.PreAllocate, c.MaxSizeBytes, c.ReadyPages = true, 16*page, -1
+		c.PreAlloc, c.MaxSizeBytes, c.ReadyPages = true, 16*page, -1
 	})
 	require.Equal(t, 16*page, b.dev.HeldBytes())
 	released, err := p.ReturnIdle()
@@ -304,7 +304,7 @@ func TestSettingsOfPages(t *testing.T) {
 		"small page":        {device.CodeInvalidPageSize, devicetest.Config{}, func(c *Config) { c.PhysicalPageBytes = page / 2 }},
 		"pool too small":    {device.CodeInvalidConfig, devicetest.Config{}, func(c *Config) { c.MaxSizeBytes, c.PhysicalPageBytes = mib, 2*mib }},
 		"no addresses": {device.CodeOutOfVirtualMemory, devicetest.Config{VirtualBytes: page},
-			func(c *Config) { c.PreAllocate, c.MaxSizeBytes = true, 2*mib }},
+			func(c *Config) { c.PreAlloc, c.MaxSizeBytes = true, 2*mib }},
 	} {
 		b := &bench{dev: devicetest.Open(c.device)}
 		b.engine = engine.New(b.dev, engine.Options{})

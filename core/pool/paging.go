@@ -173,7 +173,7 @@ func (c *Config) mostHeld(e *engine.Engine) uint64 {
 	if c.MaxSizeBytes != 0 {
 		most = min(most, c.MaxSizeBytes)
 	}
-	if c.AutoExpansion || (c.PreAllocate && c.MaxSizeBytes != 0) {
+	if c.AutoExpansion || (c.PreAlloc && c.MaxSizeBytes != 0) {
 		return most
 	}
 	return min(most, c.InitialSizeBytes)

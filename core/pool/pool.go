@@ -86,7 +86,7 @@ const (
 )
 
 // New makes a pool on an engine. Errors: CodeInvalidConfig,
-// CodeInvalidAlignment, CodeNotFound for an unknown strategy; with PreAllocate
+// CodeInvalidAlignment, CodeNotFound for an unknown strategy; with PreAlloc
 // also those of an allocation.
 func New(e *engine.Engine, c Config) (*Pool, error) {
 	return NewInGroup(e, c, nil)
@@ -135,8 +135,8 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 			return nil, err
 		}
 	}
-	if c.PreAllocate {
-		if err := p.preAllocate(); err != nil {
+	if c.PreAlloc {
+		if err := p.preAlloc(); err != nil {
 			p.discardSpaces()
 			p.mu.Lock()
 			p.state = stateClosed

@@ -50,8 +50,8 @@ func TestConfigThatMakesNoSense(t *testing.T) {
 		"block of best_fit":         {device.CodeInvalidConfig, func(c *Config) { c.Strategy, c.FixedBlockBytes = "best_fit", 4096 }},
 		"page of best_fit":          {device.CodeInvalidConfig, func(c *Config) { c.Strategy, c.PageBytes = "best_fit", 4096 }},
 		"long name":                 {device.CodeInvalidConfig, func(c *Config) { c.Name = string(make([]byte, 64)) }},
-		"pre-allocation overflows":  {device.CodeOverflow, func(c *Config) { c.PreAllocate, c.InitialSizeBytes = true, math.MaxUint64 }},
-		"pre-allocation never fits": {device.CodeOutOfMemory, func(c *Config) { c.PreAllocate, c.InitialSizeBytes = true, 65*mib }},
+		"pre-allocation overflows":  {device.CodeOverflow, func(c *Config) { c.PreAlloc, c.InitialSizeBytes = true, math.MaxUint64 }},
+		"pre-allocation never fits": {device.CodeOutOfMemory, func(c *Config) { c.PreAlloc, c.InitialSizeBytes = true, 65*mib }},
 	}
 	b := newBench(devicetest.Config{}, engine.Options{})
 	for name, c := range cases {
@@ -85,7 +85,7 @@ func TestBadRequests(t *testing.T) {
 		require.ErrorIs(t, err, c.code)
 		require.ErrorContains(t, err, c.text)
 	}
-	require.Zero(t, b.dev.Calls(devicetest.Allocate), "the device was never asked")
+	require.Zero(t, b.dev.Calls(devicetest.Alloc), "the device was never asked")
 	quiet(t, b, p)
 }
 
@@ -209,16 +209,16 @@ func TestPoolsShareASmallDevice(t *testing.T) {
 
 func TestPreAllocation(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
-	p := b.pool(t, func(c *Config) { c.PreAllocate, c.MaxSizeBytes = true, 8*mib })
+	p := b.pool(t, func(c *Config) { c.PreAlloc, c.MaxSizeBytes = true, 8*mib })
 	require.Equal(t, 8*mib, b.dev.HeldBytes())
-	q := b.pool(t, func(c *Config) { c.PreAllocate, c.Name = true, "q" })
+	q := b.pool(t, func(c *Config) { c.PreAlloc, c.Name = true, "q" })
 	require.Equal(t, 9*mib, b.dev.HeldBytes())
 	mustAlloc(t, q, mib)
 	b.check(t, p, q)
 
 	b.dev.SetOthersBytes(60 * mib)
 	mustAlloc(t, p, 8*mib)
-	_, err := New(b.engine, Config{InitialSizeBytes: mib, GrowthIncrementBytes: mib, PreAllocate: true})
+	_, err := New(b.engine, Config{InitialSizeBytes: mib, GrowthIncrementBytes: mib, PreAlloc: true})
 	require.ErrorIs(t, err, device.CodeOutOfMemory, "all or nothing")
 	b.check(t, p, q)
 	b.closeAll(t, p, q)
@@ -304,7 +304,7 @@ func TestWithoutStatistics(t *testing.T) {
 	quiet(t, b, p)
 }
 
-func TestPairAllocatesNothingOnTheHeap(t *testing.T) {
+func TestPairAllocsNothingOnTheHeap(t *testing.T) {
 	b := newBench(devicetest.Config{}, engine.Options{})
 	p := b.pool(t, nil)
 	mustAlloc(t, p, 256)

@@ -51,8 +51,8 @@ func (l *Level) UnmarshalText(text []byte) error {
 // hysteresisPercent is how far below its lower bound a level is left.
 const hysteresisPercent = 1
 
-// LevelOf is the level of the profile Ferrum: see Profile.LevelOf.
-func LevelOf(total, free uint64) Level { return Ferrum.LevelOf(total, free) }
+// LevelOf is the level of the profile Standard: see Profile.LevelOf.
+func LevelOf(total, free uint64) Level { return Standard.LevelOf(total, free) }
 
 // Bounds are the levels of one capacity, in bytes of use.
 type Bounds struct {
@@ -63,8 +63,8 @@ type Bounds struct {
 	known bool
 }
 
-// NewBounds computes the bounds of the profile Ferrum: see Profile.Bounds.
-func NewBounds(total uint64) Bounds { return Ferrum.Bounds(total) }
+// NewBounds computes the bounds of the profile Standard: see Profile.Bounds.
+func NewBounds(total uint64) Bounds { return Standard.Bounds(total) }
 
 // LevelOf is the level of a use, without hysteresis.
 func (b Bounds) LevelOf(used uint64) Level {

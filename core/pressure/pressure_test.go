@@ -24,7 +24,7 @@ func oracle(p Profile, total, used uint64) Level {
 	return Low
 }
 
-func anyProfile() *rapid.Generator[Profile] { return rapid.SampledFrom([]Profile{Ferrum, Torchless}) }
+func anyProfile() *rapid.Generator[Profile] { return rapid.SampledFrom([]Profile{Standard, Early}) }
 
 func anyTotal() *rapid.Generator[uint64] {
 	return rapid.OneOf(rapid.Uint64Range(0, 300), rapid.Uint64(), rapid.Just(uint64(math.MaxUint64)),
@@ -37,7 +37,7 @@ func TestLevelsAgainstFractions(t *testing.T) {
 		used := rapid.Uint64Range(0, total).Draw(t, "used")
 		profile := anyProfile().Draw(t, "profile")
 		require.Equal(t, oracle(profile, total, used), profile.LevelOf(total, total-used))
-		require.Equal(t, Ferrum.LevelOf(total, total-used), LevelOf(total, total-used))
+		require.Equal(t, Standard.LevelOf(total, total-used), LevelOf(total, total-used))
 	})
 }
 
@@ -50,7 +50,7 @@ func TestBothEdgesOfEveryBound(t *testing.T) {
 			}
 		}
 	}
-	edges := map[Profile][]uint64{Ferrum: {70, 85, 95}, Torchless: {60, 80, 95}}
+	edges := map[Profile][]uint64{Standard: {70, 85, 95}, Early: {60, 80, 95}}
 	for profile, bounds := range edges {
 		for i, used := range bounds {
 			require.Equal(t, Level(i+1), profile.LevelOf(100, 100-used), "%v at %d %%", profile, used)

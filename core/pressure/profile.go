@@ -7,24 +7,24 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Profile names the bounds of the levels. The zero value is Ferrum.
+// Profile names the bounds of the levels. The zero value is Standard.
 type Profile int32
 
 // The profiles of the C ABI.
 const (
-	Ferrum    Profile = 0 // 70, 85 and 95 %
-	Torchless Profile = 1 // 60, 80 and 95 %
+	Standard Profile = 0 // 70, 85 and 95 %
+	Early    Profile = 1 // 60, 80 and 95 %
 )
 
 // ProfileCount is the number of profiles.
 const ProfileCount = 2
 
-var profileNames = [ProfileCount]string{"ferrum", "torchless"}
+var profileNames = [ProfileCount]string{"standard", "early"}
 
 // lowerPercent is the inclusive lower bound of each level, by profile.
 var lowerPercent = [ProfileCount][Critical + 1]uint64{
-	Ferrum:    {Low: 0, Medium: 70, High: 85, Critical: 95},
-	Torchless: {Low: 0, Medium: 60, High: 80, Critical: 95},
+	Standard: {Low: 0, Medium: 70, High: 85, Critical: 95},
+	Early:    {Low: 0, Medium: 60, High: 80, Critical: 95},
 }
 
 // Known says whether the number is a profile's.

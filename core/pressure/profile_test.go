@@ -12,7 +12,7 @@ import (
 )
 
 func TestUtilizationOnBothSidesOfEveryBound(t *testing.T) {
-	bounds := map[Profile][]float64{Ferrum: {0.70, 0.85, 0.95}, Torchless: {0.60, 0.80, 0.95}}
+	bounds := map[Profile][]float64{Standard: {0.70, 0.85, 0.95}, Early: {0.60, 0.80, 0.95}}
 	for profile, ratios := range bounds {
 		for i, ratio := range ratios {
 			at, err := profile.FromUtilization(ratio)
@@ -32,7 +32,7 @@ func TestUtilizationOnBothSidesOfEveryBound(t *testing.T) {
 
 func TestUtilizationRefusesWhatIsNoRatio(t *testing.T) {
 	for _, ratio := range []float64{math.NaN(), -0.1, math.Inf(-1)} {
-		_, err := Torchless.FromUtilization(ratio)
+		_, err := Early.FromUtilization(ratio)
 		require.ErrorIs(t, err, device.CodeInvalidArgument)
 	}
 	_, err := Profile(2).FromUtilization(0.5)
@@ -73,7 +73,7 @@ func TestProfileText(t *testing.T) {
 	_, err := Profile(-1).MarshalText()
 	require.ErrorIs(t, err, device.CodeInvalidArgument)
 	require.Equal(t, "unknown", Profile(7).String())
-	require.EqualValues(t, 80, Torchless.LowerPercent(High))
+	require.EqualValues(t, 80, Early.LowerPercent(High))
 }
 
 // The level of a moment and that of bounds made once are the same.

@@ -34,7 +34,7 @@ func (b *bill) play(ctx context.Context, s runSettings) (run PolicyRun, id strin
 // playOn makes one pool that all models share, or, as a static split does, one for
 // each.
 func (b *bill) playOn(ctx context.Context, e *engine.Engine, s runSettings) (run PolicyRun, err error) {
-	var pools []*vmm.Shared
+	var pools []*vmm.Elastic
 	defer func() {
 		for _, pool := range pools {
 			// Forced: after an error or a cancellation blocks may be left.
@@ -49,7 +49,7 @@ func (b *bill) playOn(ctx context.Context, e *engine.Engine, s runSettings) (run
 		}
 	}
 	for _, limit := range limits {
-		pool, err := vmm.NewShared(e, vmm.SharedConfig{
+		pool, err := vmm.NewElastic(e, vmm.ElasticConfig{
 			Name: "replay", LimitBytes: limit, PageBytes: b.options.PageBytes, Stepped: true,
 		})
 		if err != nil {
@@ -60,7 +60,7 @@ func (b *bill) playOn(ctx context.Context, e *engine.Engine, s runSettings) (run
 	return b.playIn(ctx, pools, s)
 }
 
-func (b *bill) playIn(ctx context.Context, pools []*vmm.Shared, s runSettings) (PolicyRun, error) {
+func (b *bill) playIn(ctx context.Context, pools []*vmm.Elastic, s runSettings) (PolicyRun, error) {
 	feeds, err := b.feeds()
 	if err != nil {
 		return PolicyRun{}, err
@@ -124,7 +124,7 @@ func (b *bill) report(s runSettings, meter *modelsMeter, memories []*modelMemory
 // windows does the steps of the pools' workers in the time of the trace: what they make
 // ready after each step, and what they give back when nobody wanted it for a window.
 type windows struct {
-	pools []*vmm.Shared
+	pools []*vmm.Elastic
 	meter *modelsMeter
 	ended int64
 }
@@ -163,7 +163,7 @@ func (w *windows) held() (sum uint64) {
 	return sum
 }
 
-// modelMemory takes a model's blocks from a shared pool, and times the calls.
+// modelMemory takes a model's blocks from an elastic pool, and times the calls.
 type modelMemory struct {
 	model     *vmm.Model
 	pageBytes uint64
@@ -176,7 +176,7 @@ type modelMemory struct {
 
 // newModelMemory registers a model with address space for several times what the
 // trace needs at most, so that placement never fails.
-func newModelMemory(pool *vmm.Shared, id string, b modelBounds, demandBytes uint64, c clock) (*modelMemory, error) {
+func newModelMemory(pool *vmm.Elastic, id string, b modelBounds, demandBytes uint64, c clock) (*modelMemory, error) {
 	space := max(demandBytes, b.reach, pool.PageBytes())
 	model, err := pool.Register(id, vmm.ModelConfig{
 		VirtualBytes: min(space, MaxRangeBytes/rangeFactor) * rangeFactor, GuaranteedBytes: b.guaranteed, MaxBytes: b.most,
@@ -186,7 +186,7 @@ func newModelMemory(pool *vmm.Shared, id string, b modelBounds, demandBytes uint
 
 func (m *modelMemory) alloc(w wish) (block, *refusal, error) {
 	start := m.clock.now()
-	got, err := m.model.Allocate(w.size)
+	got, err := m.model.Alloc(w.size)
 	took := m.clock.now() - start
 	switch {
 	// Less than the limit from the device is an error of the machine.
@@ -207,7 +207,7 @@ func (m *modelMemory) alloc(w wish) (block, *refusal, error) {
 
 func (m *modelMemory) free(b block) error {
 	start := m.clock.now()
-	err := m.model.Deallocate(uint64(b.addr-m.model.BaseAddress()), b.size, nil)
+	err := m.model.Free(uint64(b.addr-m.model.BaseAddress()), b.size, nil)
 	took := m.clock.now() - start
 	m.pairs.add(b.tookNS + took - 2*m.clock.overheadNS)
 	return err

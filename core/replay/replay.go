@@ -136,7 +136,7 @@ func tryLimit(e *engine.Engine, limitBytes uint64) error {
 	if size == 0 {
 		return nil
 	}
-	addr, err := e.Device().Allocate(size)
+	addr, err := e.Device().Alloc(size)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 		most = max(d.totalBytes, PageBytes) // it uses nothing a second time
 	}
 	// All of the range or nothing: a smaller one would give other figures.
-	c.AutoExpansion, c.PreAllocate = false, true
+	c.AutoExpansion, c.PreAlloc = false, true
 	c.InitialSizeBytes = roundUpToPowerOfTwo(min(most, MaxRangeBytes/rangeFactor) * rangeFactor)
 	return c, nil
 }
@@ -209,7 +209,7 @@ func withPages(e *engine.Engine, c pool.Config) pool.Config {
 		return c
 	}
 	c.Paging, c.PhysicalPageBytes = pool.PagingOn, PageBytes
-	c.AutoExpansion, c.PreAllocate = true, false
+	c.AutoExpansion, c.PreAlloc = true, false
 	return c
 }
 

@@ -285,7 +285,7 @@ var givesBack = []devicetest.Call{devicetest.Free, devicetest.Unreserve, devicet
 func TestDeviceFails(t *testing.T) {
 	tr := readTrace(t, "id,lower,upper,size\na,0,9,100000\nb,1,5,2000000000\n")
 	for _, limit := range []uint64{0, 8 << 30} {
-		calls := []devicetest.Call{devicetest.Allocate, devicetest.Free, devicetest.StreamIdle}
+		calls := []devicetest.Call{devicetest.Alloc, devicetest.Free, devicetest.StreamIdle}
 		if limit == 0 {
 			calls = []devicetest.Call{devicetest.Reserve, devicetest.Unreserve, devicetest.Create, devicetest.Map,
 				devicetest.SetAccess, devicetest.Unmap, devicetest.Release, devicetest.StreamIdle}

@@ -83,11 +83,11 @@ type Block struct {
 	AllocatedBytes uint64
 }
 
-// Allocate enters a new live block, taken from what was cached.
-func (b *Books) Allocate(block Block) { b.AllocateMany(block, 1) }
+// Alloc enters a new live block, taken from what was cached.
+func (b *Books) Alloc(block Block) { b.AllocMany(block, 1) }
 
-// AllocateMany enters count live blocks with these sizes in all.
-func (b *Books) AllocateMany(sum Block, count uint64) {
+// AllocMany enters count live blocks with these sizes in all.
+func (b *Books) AllocMany(sum Block, count uint64) {
 	b.now[cached] -= sum.AllocatedBytes
 	b.rise(requested, sum.RequestedBytes)
 	b.rise(allocated, sum.AllocatedBytes)

@@ -34,7 +34,7 @@ func TestBooksAgainstAModel(t *testing.T) {
 				}
 				block := Block{AllocatedBytes: rapid.Uint64Range(1, free).Draw(t, "allocated")}
 				block.RequestedBytes = rapid.Uint64Range(1, block.AllocatedBytes).Draw(t, "requested")
-				books.Allocate(block)
+				books.Alloc(block)
 				live = append(live, block)
 				free -= block.AllocatedBytes
 				want.Allocations++
@@ -91,7 +91,7 @@ func TestWithoutHistory(t *testing.T) {
 	var totals Totals
 	books := NewBooks(false, &totals)
 	books.AddSegment(Segment{UsableBytes: 100})
-	books.Allocate(Block{RequestedBytes: 3, AllocatedBytes: 4})
+	books.Alloc(Block{RequestedBytes: 3, AllocatedBytes: 4})
 	books.Fail()
 	got := books.Statistics()
 	require.EqualValues(t, 4, got.Active.Current)
@@ -106,7 +106,7 @@ func TestTotalsPeakIsOfTheSum(t *testing.T) {
 	a, b := NewBooks(true, &totals), NewBooks(true, &totals)
 	for _, books := range []*Books{a, b} {
 		books.AddSegment(Segment{UsableBytes: 100})
-		books.Allocate(Block{RequestedBytes: 60, AllocatedBytes: 64})
+		books.Alloc(Block{RequestedBytes: 60, AllocatedBytes: 64})
 		books.Retire(Block{RequestedBytes: 60, AllocatedBytes: 64})
 		books.Land(64)
 	}
@@ -126,7 +126,7 @@ func TestTotalsFromManyThreads(t *testing.T) {
 			books := NewBooks(true, &totals)
 			books.AddSegment(Segment{UsableBytes: 1000})
 			for range 1000 {
-				books.Allocate(Block{RequestedBytes: 7, AllocatedBytes: 8})
+				books.Alloc(Block{RequestedBytes: 7, AllocatedBytes: 8})
 				books.Retire(Block{RequestedBytes: 7, AllocatedBytes: 8})
 				books.Land(8)
 			}
@@ -208,14 +208,14 @@ func TestKeptTags(t *testing.T) {
 	require.Equal(t, "kv", tags.Name(kv))
 }
 
-func TestBooksDoNotAllocate(t *testing.T) {
+func TestBooksDoNotAlloc(t *testing.T) {
 	var totals Totals
 	var tags Tags
 	books := NewBooks(true, &totals)
 	books.AddSegment(Segment{UsableBytes: 1000})
 	block := Block{RequestedBytes: 7, AllocatedBytes: 8}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		books.Allocate(block)
+		books.Alloc(block)
 		number, _ := tags.Number("kv")
 		tags.Enter(number, block, 1)
 		tags.Leave(number, block, 1)
@@ -238,12 +238,12 @@ func TestWatchedTotalsAreExact(t *testing.T) {
 	var totals Totals
 	a, b := NewBooks(true, &totals), NewBooks(true, &totals)
 	a.AddSegment(Segment{UsableBytes: 1000, UnusableBytes: 24})
-	a.Allocate(Block{RequestedBytes: 90, AllocatedBytes: 100})
+	a.Alloc(Block{RequestedBytes: 90, AllocatedBytes: 100})
 	require.EqualValues(t, 24, totals.Used())
 	totals.Watch(true)
 	a.Statistics()
 	require.EqualValues(t, 124, totals.Used())
-	a.Allocate(Block{RequestedBytes: 90, AllocatedBytes: 100})
+	a.Alloc(Block{RequestedBytes: 90, AllocatedBytes: 100})
 	require.EqualValues(t, 224, totals.Used())
 	a.Retire(Block{RequestedBytes: 90, AllocatedBytes: 100})
 	require.EqualValues(t, 224, totals.Used())
@@ -283,7 +283,7 @@ func TestPeaksOfSeveralPoolsAreWithinTheirBound(t *testing.T) {
 			block := Block{AllocatedBytes: rapid.Uint64Range(1, 3*driftBytes/2).Draw(t, "size")}
 			block.RequestedBytes = block.AllocatedBytes
 			who := rapid.IntRange(0, pools-1).Draw(t, "pool")
-			books[who].Allocate(block)
+			books[who].Alloc(block)
 			live, owner = append(live, block), append(owner, who)
 			now += block.AllocatedBytes
 			peak = max(peak, now)
@@ -309,11 +309,11 @@ func TestPeakOfTwoPoolsThatRiseInTurnIsWithinItsBound(t *testing.T) {
 	a.AddSegment(Segment{UsableBytes: room})
 	b.AddSegment(Segment{UsableBytes: room})
 	block := func(n uint64) Block { return Block{RequestedBytes: n, AllocatedBytes: n} }
-	a.Allocate(block(windowBytes))
+	a.Alloc(block(windowBytes))
 	a.Statistics()
-	a.Allocate(block(windowBytes - 1))
+	a.Alloc(block(windowBytes - 1))
 	a.Free(block(2*windowBytes - 2))
-	b.Allocate(block(3 * driftBytes))
+	b.Alloc(block(3 * driftBytes))
 	b.Free(block(windowBytes))
 	sum := a.Statistics().Plus(b.Statistics())
 	got, peak := totals.WithPeaks(sum).Active.Peak, uint64(3*driftBytes+1)
@@ -344,7 +344,7 @@ func TestOutsideStaysConsistent(t *testing.T) {
 				move(&live, &own, func() { books.Adopt(Block{RequestedBytes: 1000, AllocatedBytes: size}, size) })
 			},
 			"own": func(*rapid.T) {
-				move(&free, &own, func() { books.Allocate(Block{RequestedBytes: 1000, AllocatedBytes: size}) })
+				move(&free, &own, func() { books.Alloc(Block{RequestedBytes: 1000, AllocatedBytes: size}) })
 			},
 			"drop": func(*rapid.T) {
 				move(&own, &free, func() { books.Free(Block{RequestedBytes: 1000, AllocatedBytes: size}) })

@@ -45,14 +45,14 @@ type Buffer struct {
 	displaced bool
 }
 
-// Allocate makes a buffer, on the device or, when that has no room and falling back
+// Alloc makes a buffer, on the device or, when that has no room and falling back
 // is allowed, on the host. What is in it is not defined. A failed call leaves all
 // else as it was. Errors: CodeInvalidSize for no elements, CodeInvalidArgument for a
 // type, place or tag that is none, CodeOverflow, CodeOutOfMemory when no side that
 // may be used has room, CodeInvalidState for the host with a manager that does not
 // fall back, those of the devices.
-func (m *Manager) Allocate(r Request) (*Buffer, error) {
-	const op = "unified.allocate"
+func (m *Manager) Alloc(r Request) (*Buffer, error) {
+	const op = "unified.alloc"
 	bytes, err := r.check(op)
 	if err != nil {
 		return nil, on(err, m.gpu.engine)
@@ -80,7 +80,7 @@ func (m *Manager) Allocate(r Request) (*Buffer, error) {
 
 // make makes the storage of a buffer on the device or, if it may be, on the host.
 func (m *Manager) make(b *Buffer, r Request, bytes uint64) error {
-	lease, err := m.gpu.Allocate(bytes, r.Stream, Use{})
+	lease, err := m.gpu.Alloc(bytes, r.Stream, Use{})
 	if err == nil {
 		b.FallbackBuffer, err = NewGPUBuffer(m.sides(), r.Shape, lease)
 		return err
@@ -90,7 +90,7 @@ func (m *Manager) make(b *Buffer, r Request, bytes uint64) error {
 	}
 	if failure := m.makeOnCPU(b, r.Shape, bytes); failure != nil {
 		if noRoom(failure) {
-			return device.Errorf(device.CodeOutOfMemory, "unified.allocate",
+			return device.Errorf(device.CodeOutOfMemory, "unified.alloc",
 				"%d bytes: neither the device nor the host %v has room: %w; %v", bytes, m.host.ID(), err, failure).On(m.gpu.engine.ID())
 		}
 		return failure
@@ -102,7 +102,7 @@ func (m *Manager) make(b *Buffer, r Request, bytes uint64) error {
 
 // makeOnCPU makes the storage of a buffer on the host.
 func (m *Manager) makeOnCPU(b *Buffer, s Shape, bytes uint64) error {
-	block, err := cpuSide{m}.Allocate(bytes)
+	block, err := cpuSide{m}.Alloc(bytes)
 	if err != nil {
 		return err
 	}

@@ -34,10 +34,10 @@ type MemoryConfig struct {
 	MaxPooledPerBucket int
 	// MaxPooledBytes bounds them over all buckets; 0: no bound.
 	MaxPooledBytes uint64
-	// PreAllocate has the pool made with a free buffer of each of PreAllocateSizes,
+	// PreAlloc has the pool made with a free buffer of each of PreAllocSizes,
 	// or not at all.
-	PreAllocate      bool
-	PreAllocateSizes []uint64
+	PreAlloc      bool
+	PreAllocSizes []uint64
 }
 
 // DefaultMemoryConfig is the settings when nothing is asked for. It does not depend
@@ -133,7 +133,7 @@ func (c MemoryConfig) WithMaxPooledBytes(bytes uint64) MemoryConfig {
 
 // WithPreAllocation sets what is allocated ahead, and turns that on.
 func (c MemoryConfig) WithPreAllocation(sizes []uint64) MemoryConfig {
-	c.PreAllocate, c.PreAllocateSizes = true, slices.Clone(sizes)
+	c.PreAlloc, c.PreAllocSizes = true, slices.Clone(sizes)
 	return c
 }
 
@@ -148,14 +148,14 @@ func (c MemoryConfig) Check() error {
 	if c.MaxPooledPerBucket < 0 {
 		return device.Errorf(device.CodeInvalidConfig, op, "max_pooled_per_bucket %d is negative", c.MaxPooledPerBucket)
 	}
-	if !c.PreAllocate {
+	if !c.PreAlloc {
 		return nil
 	}
-	if len(c.PreAllocateSizes) == 0 {
+	if len(c.PreAllocSizes) == 0 {
 		return device.Errorf(device.CodeInvalidConfig, op, "pre_allocate is set and pre_allocate_sizes is empty")
 	}
 	perBucket, bytes := map[uint64]int{}, uint64(0)
-	for i, size := range c.PreAllocateSizes {
+	for i, size := range c.PreAllocSizes {
 		if size == 0 {
 			return device.Errorf(device.CodeInvalidConfig, op, "pre_allocate_sizes[%d] is 0", i)
 		}

@@ -38,7 +38,7 @@ func TestConfigRefuses(t *testing.T) {
 		"gpu_memory_fraction 0 ":             func(c *unified.MemoryConfig) { c.GPUMemoryFraction = 0 },
 		"gpu_memory_fraction 1.01":           func(c *unified.MemoryConfig) { c.GPUMemoryFraction = 1.01 },
 		"max_pooled_per_bucket -1":           func(c *unified.MemoryConfig) { c.MaxPooledPerBucket = -1 },
-		"pre_allocate_sizes is empty":        func(c *unified.MemoryConfig) { c.PreAllocate = true },
+		"pre_allocate_sizes is empty":        func(c *unified.MemoryConfig) { c.PreAlloc = true },
 		"pre_allocate_sizes[1] is 0":         func(c *unified.MemoryConfig) { *c = c.WithPreAllocation([]uint64{1, 0}) },
 		"pre_allocate_sizes[0]: ":            func(c *unified.MemoryConfig) { *c = c.WithPreAllocation([]uint64{math.MaxUint64}) },
 		"pre_allocate_sizes[2] is 900":       func(c *unified.MemoryConfig) { *c = c.WithMaxPooled(2).WithPreAllocation([]uint64{1000, 1024, 900}) },

@@ -45,7 +45,7 @@ type DevicePool struct {
 
 // NewDevicePool makes a pool on a device, with its free buffers if the settings ask
 // for any ahead. Errors: CodeInvalidConfig, and for what is allocated ahead those of
-// Allocate; nothing is left then.
+// Alloc; nothing is left then.
 func NewDevicePool(e *engine.Engine, c MemoryConfig) (*DevicePool, error) {
 	if err := c.Check(); err != nil {
 		return nil, on(err, e)
@@ -73,7 +73,7 @@ func NewDevicePool(e *engine.Engine, c MemoryConfig) (*DevicePool, error) {
 	p := &DevicePool{engine: e, config: c, inner: inner, bound: bound, inUse: map[device.Addr]Lease[device.Addr]{}}
 	p.free, err = NewGenericMemoryPool(c, p.giveBack)
 	if err == nil {
-		err = p.preAllocate()
+		err = p.preAlloc()
 	}
 	if err != nil {
 		return nil, errors.Join(err, inner.Close(true))
@@ -94,11 +94,11 @@ func on(err error, e *engine.Engine) error {
 // device.
 func (p *DevicePool) giveBack(addr device.Addr, _ uint64) error { return p.inner.FreeAfter(addr, nil) }
 
-func (p *DevicePool) preAllocate() error {
-	if !p.config.PreAllocate {
+func (p *DevicePool) preAlloc() error {
+	if !p.config.PreAlloc {
 		return nil
 	}
-	for _, size := range p.config.PreAllocateSizes {
+	for _, size := range p.config.PreAllocSizes {
 		block, err := p.grow(size, nil)
 		if err != nil {
 			return err
@@ -119,17 +119,17 @@ func (p *DevicePool) Config() MemoryConfig { return p.config }
 // Tracker is the records of the buffers in use; nil when the settings ask for none.
 func (p *DevicePool) Tracker() *AllocationTracker { return p.free.Tracker() }
 
-// Allocate takes a buffer of at least so many bytes, to be used first by the stream
+// Alloc takes a buffer of at least so many bytes, to be used first by the stream
 // (nil: the default one): from its bucket, from what core/pool holds, or from the
 // device as far as the settings allow. Before it fails the buckets are emptied. A
 // failed call leaves the buffers in use as they were. Errors: CodeInvalidSize for 0,
 // CodeOverflow, CodeOutOfMemory, and those of the device.
-func (p *DevicePool) Allocate(bytes uint64, stream device.Stream, u Use) (Lease[device.Addr], error) {
+func (p *DevicePool) Alloc(bytes uint64, stream device.Stream, u Use) (Lease[device.Addr], error) {
 	if u.Location.Device.Backend == "" {
 		u.Location.Device = p.engine.ID()
 	}
 	if p.isClosed() {
-		return Lease[device.Addr]{}, p.closedError("unified.allocate")
+		return Lease[device.Addr]{}, p.closedError("unified.alloc")
 	}
 	lease, ok, err := p.free.TryGet(bytes, u)
 	if err != nil {
@@ -144,7 +144,7 @@ func (p *DevicePool) Allocate(bytes uint64, stream device.Stream, u Use) (Lease[
 	defer p.mu.Unlock()
 	if p.closed {
 		// The memory goes with core/pool.
-		return Lease[device.Addr]{}, p.closedError("unified.allocate")
+		return Lease[device.Addr]{}, p.closedError("unified.alloc")
 	}
 	p.inUse[lease.Buffer] = lease
 	return lease, nil
@@ -177,7 +177,7 @@ func (p *DevicePool) grow(bytes uint64, stream device.Stream) (pool.Block, error
 	}
 	block, err := p.inner.Alloc(pool.Request{SizeBytes: bytes, Stream: stream})
 	if noRoom(err) {
-		err = device.Errorf(device.CodeOutOfMemory, "unified.allocate", "%d bytes with gpu_memory_fraction %v and min_free_bytes %d: %w",
+		err = device.Errorf(device.CodeOutOfMemory, "unified.alloc", "%d bytes with gpu_memory_fraction %v and min_free_bytes %d: %w",
 			bytes, p.config.GPUMemoryFraction, p.config.MinFreeBytes, err).On(p.engine.ID())
 	}
 	return block, err
@@ -323,13 +323,13 @@ func (p *DevicePool) FreeMemory() (uint64, error) {
 	return info.FreeBytes, err
 }
 
-// Pressure is the level of the device by the profile pressure.Torchless.
+// Pressure is the level of the device by the profile pressure.Early.
 func (p *DevicePool) Pressure() (pressure.Level, error) {
 	info, err := p.engine.MemoryInfo()
 	if err != nil {
 		return pressure.Low, err
 	}
-	return pressure.Torchless.LevelOf(info.TotalBytes, info.FreeBytes), nil
+	return pressure.Early.LevelOf(info.TotalBytes, info.FreeBytes), nil
 }
 
 // HeldBytes is what the pool has from the device, with what no buffer uses.

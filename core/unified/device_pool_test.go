@@ -40,7 +40,7 @@ func newPool(t *testing.T, e *engine.Engine, c unified.MemoryConfig) *unified.De
 }
 
 func take(t *testing.T, p *unified.DevicePool, bytes uint64) device.Addr {
-	lease, err := p.Allocate(bytes, nil, unified.Use{})
+	lease, err := p.Alloc(bytes, nil, unified.Use{})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, lease.Bytes, bytes)
 	return lease.Buffer
@@ -61,7 +61,7 @@ func TestOnDeviceOnePoolForEveryBackend(t *testing.T) {
 		require.LessOrEqual(t, free, p.TotalMemory())
 		level, err := p.Pressure()
 		require.NoError(t, err)
-		require.Equal(t, pressure.Torchless.LevelOf(p.TotalMemory(), free), level)
+		require.Equal(t, pressure.Early.LevelOf(p.TotalMemory(), free), level)
 		require.NoError(t, p.ClearPool())
 		_, err = p.Shrink()
 		require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestFractionBoundsWhatIsHeld(t *testing.T) {
 	for range 70 {
 		take(t, p, mib)
 	}
-	_, err := p.Allocate(mib, nil, unified.Use{})
+	_, err := p.Alloc(mib, nil, unified.Use{})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	require.LessOrEqual(t, dev.HeldBytes(), uint64(70*mib))
 	require.EqualValues(t, 70*mib, p.Stats().InUseBytes)
@@ -105,7 +105,7 @@ func TestMinimumStaysFree(t *testing.T) {
 		take(t, p, mib)
 	}
 	before := p.Stats()
-	_, err := p.Allocate(mib, nil, unified.Use{})
+	_, err := p.Alloc(mib, nil, unified.Use{})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	require.EqualValues(t, 70*mib, dev.HeldBytes())
 	after := p.Stats()
@@ -117,7 +117,7 @@ func TestMinimumStaysFree(t *testing.T) {
 	late := newPool(t, shared, plainConfig().WithMinFreeBytes(30*mib))
 	sharedDevice := shared.Device().(*devicetest.Device)
 	sharedDevice.SetOthersBytes(71 * mib)
-	_, err = late.Allocate(mib, nil, unified.Use{})
+	_, err = late.Alloc(mib, nil, unified.Use{})
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	sharedDevice.SetOthersBytes(69 * mib)
 	take(t, late, mib)
@@ -211,7 +211,7 @@ func TestBusyBuffersAreNotPooled(t *testing.T) {
 	require.Zero(t, p.Stats().PooledBytes+p.Stats().TotalAllocatedBytes)
 	other, err := dev.NewStream()
 	require.NoError(t, err)
-	lease, err := p.Allocate(mib, other, unified.Use{})
+	lease, err := p.Alloc(mib, other, unified.Use{})
 	require.NoError(t, err)
 	require.NotEqual(t, addr, lease.Buffer)
 	dev.Default().Release()
@@ -227,7 +227,7 @@ func TestEachFailedCallOfADevicePoolChangesNothing(t *testing.T) {
 		kept := take(t, p, mib)
 		before := p.Stats()
 		dev.FailNth(devicetest.Any, n, nil)
-		lease, err := p.Allocate(80*mib, nil, unified.Use{})
+		lease, err := p.Alloc(80*mib, nil, unified.Use{})
 		if err == nil {
 			err = p.Free(lease.Buffer, nil)
 			if err != nil {
@@ -256,14 +256,14 @@ func TestDevicePoolRefuses(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeInvalidConfig)
 
 	p := newPool(t, e, plainConfig())
-	_, err = p.Allocate(0, nil, unified.Use{})
+	_, err = p.Alloc(0, nil, unified.Use{})
 	require.ErrorIs(t, err, device.CodeInvalidSize)
 	require.ErrorIs(t, p.Free(0x1234, nil), device.CodeInvalidAddress)
 
 	closed, err := unified.NewDevicePool(e, plainConfig())
 	require.NoError(t, err)
 	require.NoError(t, closed.Close(false))
-	_, err = closed.Allocate(1, nil, unified.Use{})
+	_, err = closed.Alloc(1, nil, unified.Use{})
 	require.ErrorIs(t, err, device.CodeInvalidState)
 	require.ErrorIs(t, closed.ClearPool(), device.CodeInvalidState)
 	_, err = closed.Shrink()

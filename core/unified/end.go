@@ -104,7 +104,7 @@ func (m *Manager) Release(t Taken, stream device.Stream) error {
 
 // Adopt makes a buffer of storage that Take has given. Errors, after which it is the
 // caller's as before: CodeInvalidAddress for what is none, CodeInvalidSize for storage
-// that is smaller than the elements, and those of Allocate for the request, of which
+// that is smaller than the elements, and those of Alloc for the request, of which
 // the stream and the place mean nothing.
 func (m *Manager) Adopt(t Taken, r Request) (*Buffer, error) {
 	const op = "unified.adopt"

@@ -10,8 +10,8 @@ import (
 
 // Storage is one side's memory.
 type Storage[S any] interface {
-	// Allocate makes storage of at least so many bytes.
-	Allocate(bytes uint64) (S, error)
+	// Alloc makes storage of at least so many bytes.
+	Alloc(bytes uint64) (S, error)
 	// Bytes is the size of a storage.
 	Bytes(storage S) uint64
 	// Release ends a storage that nothing uses. When it fails the storage is as

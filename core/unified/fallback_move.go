@@ -179,7 +179,7 @@ func (b *FallbackBuffer[G, C]) ToCPU() error {
 	if useful, err := b.mayMove(op, CPU); !useful {
 		return err
 	}
-	made, err := b.sides.CPU.Allocate(b.bytes)
+	made, err := b.sides.CPU.Alloc(b.bytes)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (b *FallbackBuffer[G, C]) ToGPU() error {
 	if useful, err := b.mayMove(op, GPU); !useful {
 		return err
 	}
-	made, err := b.sides.GPU.Allocate(b.bytes)
+	made, err := b.sides.GPU.Alloc(b.bytes)
 	if err != nil {
 		return err
 	}

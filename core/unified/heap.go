@@ -10,8 +10,8 @@ import (
 // FallbackBuffer that no engine stands behind.
 type Heap struct{}
 
-// Allocate makes bytes that are 0; CodeOverflow for more than a slice can have.
-func (Heap) Allocate(bytes uint64) ([]byte, error) {
+// Alloc makes bytes that are 0; CodeOverflow for more than a slice can have.
+func (Heap) Alloc(bytes uint64) ([]byte, error) {
 	if bytes > math.MaxInt {
 		return nil, device.Errorf(device.CodeOverflow, "unified.heap", "size_bytes %d is more than a slice has", bytes)
 	}

@@ -171,10 +171,10 @@ func (m *Manager) Shrink() (releasedBytes uint64, err error) {
 }
 
 // OnPressure registers a callback for changes of the device's level by the profile
-// pressure.Torchless; see engine.OnPressureBy. The device cannot be closed before
+// pressure.Early; see engine.OnPressureBy. The device cannot be closed before
 // the registration is removed.
 func (m *Manager) OnPressure(fn func(pressure.Level)) (*engine.Registration, pressure.Level, error) {
-	return m.gpu.engine.OnPressureBy(pressure.Torchless, fn)
+	return m.gpu.engine.OnPressureBy(pressure.Early, fn)
 }
 
 // IsOver says that the manager has ended or is ending: what Close does not refuse.

@@ -12,7 +12,7 @@ import (
 )
 
 func make1(t require.TestingT, m *unified.Manager, r unified.Request) *unified.Buffer {
-	b, err := m.Allocate(r)
+	b, err := m.Alloc(r)
 	require.NoError(t, err)
 	return b
 }
@@ -70,11 +70,11 @@ func TestOnDeviceWithoutFallbackItIsOutOfMemory(t *testing.T) {
 	r := newRig(t, 32*mib)
 	defer r.close(t)
 	m := r.manager(t, plainConfig().WithCPUFallback(false))
-	_, err := m.Allocate(bytesOf(33 * mib))
+	_, err := m.Alloc(bytesOf(33 * mib))
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	onCPU := bytesOf(1)
 	onCPU.Place = unified.OnCPU
-	_, err = m.Allocate(onCPU)
+	_, err = m.Alloc(onCPU)
 	require.ErrorIs(t, err, device.CodeInvalidState)
 	require.Zero(t, m.Stats().CPUFallbacks)
 	require.NoError(t, m.Close(false))
@@ -82,9 +82,9 @@ func TestOnDeviceWithoutFallbackItIsOutOfMemory(t *testing.T) {
 	both := r.manager(t, plainConfig())
 	only := bytesOf(33 * mib)
 	only.Place = unified.OnGPU
-	_, err = both.Allocate(only)
+	_, err = both.Alloc(only)
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
-	_, err = both.Allocate(bytesOf(65 * mib))
+	_, err = both.Alloc(bytesOf(65 * mib))
 	require.ErrorIs(t, err, device.CodeOutOfMemory)
 	require.ErrorContains(t, err, "neither the device nor the host")
 	require.Equal(t, unified.Stats{MemoryStats: unified.MemoryStats{PoolMisses: 2}}, both.ManagerStats())
@@ -164,7 +164,7 @@ func TestOnDeviceManagerAgainstAModel(t *testing.T) {
 				asked := bytesOf(rapid.SampledFrom([]uint64{1, 1000, mib / 32, 3 * mib / 32, 5 * mib / 32}).Draw(t, "bytes"))
 				asked.Movable = rapid.Bool().Draw(t, "movable")
 				asked.Place = rapid.SampledFrom([]unified.Place{unified.OnEither, unified.OnGPU, unified.OnCPU}).Draw(t, "place")
-				b, err := m.Allocate(asked)
+				b, err := m.Alloc(asked)
 				if err != nil {
 					require.ErrorIs(t, err, device.CodeOutOfMemory)
 					continue
@@ -319,7 +319,7 @@ func b0(b *unified.Buffer) byte { return byte(uint64(b.ID()) * 31) }
 func allocateAndFree(m *unified.Manager, bytes uint64, where unified.Place) error {
 	asked := bytesOf(bytes)
 	asked.Place = where
-	b, err := m.Allocate(asked)
+	b, err := m.Alloc(asked)
 	if err != nil {
 		return err
 	}
@@ -340,7 +340,7 @@ func TestOnDeviceManagerUnderThreads(t *testing.T) {
 			for i := range 30 {
 				asked := bytesOf(uint64(1+(n+i)%4) * mib / 32)
 				asked.Movable = i%2 == 0
-				b, err := m.Allocate(asked)
+				b, err := m.Alloc(asked)
 				if err != nil {
 					if device.CodeOf(err) != device.CodeOutOfMemory {
 						t.Error(err)
@@ -386,7 +386,7 @@ func TestOnDeviceManagerRefuses(t *testing.T) {
 	} {
 		asked := bytesOf(1)
 		change(&asked)
-		_, err := m.Allocate(asked)
+		_, err := m.Alloc(asked)
 		require.ErrorContains(t, err, want)
 	}
 	b := make1(t, m, bytesOf(100))
@@ -402,7 +402,7 @@ func TestOnDeviceManagerRefuses(t *testing.T) {
 	require.ErrorIs(t, b.Free(nil), device.CodeInvalidState)
 	require.ErrorIs(t, b.ToCPU(), device.CodeInvalidState)
 	require.ErrorIs(t, b.Read(unified.Part{SizeBytes: 1}, some), device.CodeInvalidState)
-	_, err = m.Allocate(bytesOf(1))
+	_, err = m.Alloc(bytesOf(1))
 	require.ErrorIs(t, err, device.CodeInvalidState)
 	_, err = m.Return()
 	require.ErrorIs(t, err, device.CodeInvalidState)

@@ -14,7 +14,7 @@ type GpuMemoryPool interface {
 	TotalMemory() uint64
 	// FreeMemory is what can still be had from the device, now.
 	FreeMemory() (uint64, error)
-	// Pressure is the level of the device by the profile pressure.Torchless, without
+	// Pressure is the level of the device by the profile pressure.Early, without
 	// hysteresis; Low when the capacity is unknown.
 	Pressure() (pressure.Level, error)
 	// ClearPool empties the buckets. The memory is ready for buffers of any size,

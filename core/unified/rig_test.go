@@ -79,16 +79,16 @@ func (d *shaky) Info() device.Info {
 
 func (d *shaky) DefaultStream() device.Stream { return d.stream }
 
-func (d *shaky) Allocate(size uint64) (device.Addr, error) {
+func (d *shaky) Alloc(size uint64) (device.Addr, error) {
 	if err := d.enter(); err != nil {
 		return 0, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if size > d.totalBytes-d.held {
-		return 0, device.Errorf(device.CodeOutOfMemory, "shaky.allocate", "%d bytes, and %d of %d are held", size, d.held, d.totalBytes)
+		return 0, device.Errorf(device.CodeOutOfMemory, "shaky.alloc", "%d bytes, and %d of %d are held", size, d.held, d.totalBytes)
 	}
-	addr, err := d.Device.Allocate(size)
+	addr, err := d.Device.Alloc(size)
 	if err == nil {
 		d.held += size
 	}

@@ -31,7 +31,7 @@ func TestBucketsArePowersOfTwo(t *testing.T) {
 
 func TestMemoryPressureOfUnifiedPools(t *testing.T) {
 	for ratio, want := range map[float64]pressure.Level{0.3: pressure.Low, 0.7: pressure.Medium, 0.9: pressure.High, 0.98: pressure.Critical} {
-		got, err := pressure.Torchless.FromUtilization(ratio)
+		got, err := pressure.Early.FromUtilization(ratio)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%v", ratio)
 	}
@@ -42,7 +42,7 @@ func TestMemoryConfigBuilder(t *testing.T) {
 		WithTracking(true).WithMaxPooled(3).WithMaxPooledBytes(99).WithPreAllocation([]uint64{7, 9})
 	require.Equal(t, unified.MemoryConfig{
 		GPUMemoryFraction: 0.8, MinFreeBytes: 1 << 30, TrackAllocations: true, MaxPooledPerBucket: 3,
-		MaxPooledBytes: 99, PreAllocate: true, PreAllocateSizes: []uint64{7, 9},
+		MaxPooledBytes: 99, PreAlloc: true, PreAllocSizes: []uint64{7, 9},
 	}, c)
 	require.NoError(t, c.Check())
 }
@@ -138,6 +138,6 @@ func TestFallbackBufferOnBothSides(t *testing.T) {
 // named is storage that is a name.
 type named struct{}
 
-func (named) Allocate(uint64) (string, error) { return "new", nil }
-func (named) Bytes(string) uint64             { return 400 }
-func (named) Release(string) error            { return nil }
+func (named) Alloc(uint64) (string, error) { return "new", nil }
+func (named) Bytes(string) uint64          { return 400 }
+func (named) Release(string) error         { return nil }

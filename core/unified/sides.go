@@ -11,8 +11,8 @@ import (
 // no queued work uses, and asks no device.
 type gpuSide struct{ m *Manager }
 
-func (s gpuSide) Allocate(bytes uint64) (Lease[device.Addr], error) {
-	return s.m.gpu.Allocate(bytes, nil, Use{})
+func (s gpuSide) Alloc(bytes uint64) (Lease[device.Addr], error) {
+	return s.m.gpu.Alloc(bytes, nil, Use{})
 }
 
 func (gpuSide) Bytes(l Lease[device.Addr]) uint64 { return l.Bytes }
@@ -30,7 +30,7 @@ func (s gpuSide) Release(l Lease[device.Addr]) error {
 
 type cpuSide struct{ m *Manager }
 
-func (s cpuSide) Allocate(bytes uint64) (pool.Block, error) {
+func (s cpuSide) Alloc(bytes uint64) (pool.Block, error) {
 	if s.m.cpu == nil {
 		return pool.Block{}, device.Errorf(device.CodeInvalidState, "unified.to_cpu",
 			"cpu_fallback_enabled is not set").On(s.m.gpu.engine.ID())

@@ -35,7 +35,7 @@ func (w *stopwatch) report(b *testing.B, name string, parts float64) {
 	b.ReportMetric(float64(w.laps[len(w.laps)*99/100])/parts, name+"-p99-ns")
 }
 
-// Allocate and Deallocate of one recycled 2 MiB page that was written in between:
+// Alloc and Free of one recycled 2 MiB page that was written in between:
 // in the place where it was, and in another one each time. "pair" is the caller's
 // path; "write" is the write of the whole page right after.
 func BenchmarkPair(b *testing.B) {
@@ -50,11 +50,11 @@ func BenchmarkPair(b *testing.B) {
 				var pair, write stopwatch
 				round := func(offset uint64) {
 					var addr device.Addr
-					pair.time(func() { addr, err = p.Allocate(offset, size) })
+					pair.time(func() { addr, err = p.Alloc(offset, size) })
 					require.NoError(b, err)
 					write.time(func() { err = visible.FillNow(addr, 1, size) })
 					require.NoError(b, err)
-					pair.time(func() { err = p.Deallocate(offset, size, nil) })
+					pair.time(func() { err = p.Free(offset, size, nil) })
 					require.NoError(b, err)
 					pair.turn()
 					write.turn()
@@ -101,10 +101,10 @@ func Benchmark512Pages(b *testing.B) {
 				size := p.PageBytes()
 				if scattered {
 					// Every other page stays out of the way.
-					_, err := p.Allocate(0, 2*count*size)
+					_, err := p.Alloc(0, 2*count*size)
 					require.NoError(b, err)
 					for at := range uint64(count) {
-						require.NoError(b, p.Deallocate(2*at*size, size, nil))
+						require.NoError(b, p.Free(2*at*size, size, nil))
 					}
 					require.NoError(b, p.SetLimit(2*count*size))
 				}
@@ -114,10 +114,10 @@ func Benchmark512Pages(b *testing.B) {
 					// Parked pages are unmapped beforehand, as the worker does.
 					_, err := p.Physical().Unpark(count)
 					require.NoError(b, err)
-					allocate.time(func() { _, err = p.Allocate(offset, count*size) })
+					allocate.time(func() { _, err = p.Alloc(offset, count*size) })
 					require.NoError(b, err)
 					allocate.turn()
-					require.NoError(b, p.Deallocate(offset, count*size, nil))
+					require.NoError(b, p.Free(offset, count*size, nil))
 				}
 				allocate.report(b, "page", count)
 				require.NoError(b, p.Close(true))

@@ -42,9 +42,9 @@ func TestCloseBesideAnAllocationUnderWayChangesNothing(t *testing.T) {
 		require.ErrorIs(t, err, device.CodeBusy)
 		require.ErrorContains(t, err, "1 calls under way")
 		require.False(t, r.pool.IsOver())
-		_, err = r.pool.Allocate(0, page)
+		_, err = r.pool.Alloc(0, page)
 		require.NoError(t, err)
-		require.NoError(t, r.pool.Deallocate(0, page, nil))
+		require.NoError(t, r.pool.Free(0, page, nil))
 	})
 	r.check(t)
 	require.NoError(t, r.pool.Close(false))
@@ -145,13 +145,13 @@ func endBesideAllocations(t *testing.T, end func(*party) error) {
 				if turn == 3 {
 					begun.Done()
 				}
-				a, err := m.Allocate(page)
+				a, err := m.Alloc(page)
 				if err != nil {
 					assert.Contains(t, []device.Code{device.CodeModelNotFound, device.CodeInvalidState}, device.CodeOf(err))
 					over.Add(1)
 					return
 				}
-				assert.NoError(t, m.Deallocate(a.OffsetBytes, a.SizeBytes, nil))
+				assert.NoError(t, m.Free(a.OffsetBytes, a.SizeBytes, nil))
 			}
 		})
 	}

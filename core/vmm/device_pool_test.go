@@ -93,7 +93,7 @@ func TestOnDevicePoolKeepsBytes(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"allocate": func(t *rapid.T) {
 				first, pages := anyRun(t)
-				addr, err := p.Allocate(first*page, pages*page)
+				addr, err := p.Alloc(first*page, pages*page)
 				if err != nil {
 					require.Contains(t, []device.Code{device.CodeAlreadyMapped, device.CodeOutOfPhysicalMemory}, device.CodeOf(err))
 					return
@@ -111,7 +111,7 @@ func TestOnDevicePoolKeepsBytes(t *testing.T) {
 						g.holds(t, p.BaseAddress()+device.Addr(at*page), marks[at], page)
 					}
 				}
-				if err := p.Deallocate(first*page, pages*page, nil); err != nil {
+				if err := p.Free(first*page, pages*page, nil); err != nil {
 					require.ErrorIs(t, err, device.CodeNotMapped)
 					return
 				}
@@ -143,13 +143,13 @@ func TestOnDeviceMemoryGoesBackToTheSystem(t *testing.T) {
 		require.Equal(t, virtual.Granularity().RecommendedBytes, p.PageBytes())
 		size := 8 * p.PageBytes()
 		const offset = uint64(1) << 39
-		addr, err := p.Allocate(offset, size)
+		addr, err := p.Alloc(offset, size)
 		require.NoError(t, err)
 		require.NoError(t, dev.(device.HostVisible).FillNow(addr, 1, size))
 		resident, err := virtual.Resident(addr, size)
 		require.NoError(t, err)
 		require.Equal(t, size, resident)
-		require.NoError(t, p.Deallocate(offset, size, nil))
+		require.NoError(t, p.Free(offset, size, nil))
 		released, err := p.Physical().Trim(0)
 		require.NoError(t, err)
 		require.Equal(t, size, released)

@@ -4,7 +4,7 @@
 // Physical is the pages of one size of a device: recycled, bounded, a few kept
 // ready by a worker. It is what the engine sees: its books, limits and out-of-memory
 // ladder. A space is a piece of address space with its page table. A Pool is a space
-// with a Physical of its own; a Shared pool has one Physical and a space for each of
+// with a Physical of its own; a Elastic pool has one Physical and a space for each of
 // its models.
 //
 // Allocations may sleep (sleep.go): they keep their addresses, and what their pages
@@ -18,7 +18,7 @@
 //
 // # What an allocation costs
 //
-// The caller of Allocate waits for one Map and one SetAccess for each run of fresh
+// The caller of Alloc waits for one Map and one SetAccess for each run of fresh
 // pages; for nothing of the device where the range was freed a moment ago
 // and still has its pages (space: parked). Pages are created ahead, and unmapped and
 // given back behind, by the worker: it keeps ReadyPages idle, taking parked ones
@@ -27,18 +27,18 @@
 // finds no idle page unmaps parked ones or creates pages itself, and only one that
 // the device has no room for climbs the ladder of the engine.
 //
-// # Who gets the pages of a Shared pool
+// # Who gets the pages of a Elastic pool
 //
 // The limit is on what models use: mapped, retiring or granted. quota.go has the
 // arithmetic and the order in which models give; quota_line.go the order in which
-// allocations that wait are served; shared_admit.go the stages that each passes;
-// shared_search.go what is tried when pages are short; shared_supply.go what happens
+// allocations that wait are served; elastic_admit.go the stages that each passes;
+// elastic_search.go what is tried when pages are short; elastic_supply.go what happens
 // when the device has less than the limit. Pages that nobody uses go to whoever asks:
 // its own first, then clean ones, then those of the lowest priority.
 //
 // # Lock order
 //
-// Shared.limits, then space.mu, then Shared.mu, then Physical.mu, then worker.mu, then the locks of the engine's totals.
+// Elastic.limits, then space.mu, then Elastic.mu, then Physical.mu, then worker.mu, then the locks of the engine's totals.
 // worker.round, which is held over a step of the worker, stands above all of them.
 //
 //   - sleeper.turn, above all others: one Sleep or Wake of a space holds it from its
@@ -47,11 +47,11 @@
 //     only driver calls that do not wait are made (Event.Done, Event.Close). Pages
 //     that are being mapped or unmapped are claimed: no other thread touches them,
 //     and the calls are made with no lock.
-//   - Shared.limits: one change of the limit of a shared pool at a time. It is held
+//   - Elastic.limits: one change of the limit of an elastic pool at a time. It is held
 //     over Physical.SetLimit, so above worker.round as well.
-//   - Shared.mu: the quota, the lines of those who wait, and the list of models. No
-//     driver call is made under it, and nobody waits. Shared.Stats and a
-//     Shared.Close without force alone take the locks of several spaces, in the order
+//   - Elastic.mu: the quota, the lines of those who wait, and the list of models. No
+//     driver call is made under it, and nobody waits. Elastic.Stats and a
+//     Elastic.Close without force alone take the locks of several spaces, in the order
 //     of the list of models.
 //   - Physical.mu: lists and numbers of pages, and the books. No driver call is made
 //     under it.

@@ -86,46 +86,46 @@ func TestRangesThatAreRefused(t *testing.T) {
 		{math.MaxUint64, math.MaxUint64}, {capacity + 1, page},
 	} {
 		fields := []string{"offset " + text(bad[0]), "size " + text(bad[1]), "capacity " + text(capacity)}
-		_, err := p.Allocate(bad[0], bad[1])
+		_, err := p.Alloc(bad[0], bad[1])
 		refused(t, err, device.CodeInvalidOffset, fields...)
-		refused(t, p.Deallocate(bad[0], bad[1], nil), device.CodeInvalidOffset, fields...)
+		refused(t, p.Free(bad[0], bad[1], nil), device.CodeInvalidOffset, fields...)
 		require.False(t, p.IsMapped(bad[0], bad[1]))
 	}
 	for _, offset := range []uint64{0, 5, page, capacity, math.MaxUint64} {
-		_, err := p.Allocate(offset, 0)
+		_, err := p.Alloc(offset, 0)
 		refused(t, err, device.CodeInvalidSize, "size 0 at offset "+text(offset))
-		refused(t, p.Deallocate(offset, 0, nil), device.CodeInvalidSize, "size 0")
+		refused(t, p.Free(offset, 0, nil), device.CodeInvalidSize, "size 0")
 		require.False(t, p.IsMapped(offset, 0))
 	}
-	addr, err := p.Allocate(5*page+100, 2*page)
+	addr, err := p.Alloc(5*page+100, 2*page)
 	require.NoError(t, err)
 	require.Equal(t, p.BaseAddress()+device.Addr(5*page+100), addr, "inside a page")
 	require.Equal(t, uint64(3), p.Stats().MappedPages, "rounded outward")
 	require.Equal(t, 2*page, p.Stats().RequestedBytes)
 
-	_, err = p.Allocate(2*page, 6*page)
+	_, err = p.Alloc(2*page, 6*page)
 	refused(t, err, device.CodeAlreadyMapped, "page at offset "+text(5*page)+", page size "+text(page))
-	_, err = p.Allocate(7*page+1, 1)
+	_, err = p.Alloc(7*page+1, 1)
 	refused(t, err, device.CodeAlreadyMapped, "page at offset "+text(7*page)+", page size "+text(page))
-	refused(t, p.Deallocate(4*page, 2*page, nil), device.CodeNotMapped, "page at offset "+text(4*page)+", page size "+text(page))
-	refused(t, p.Deallocate(6*page, 3*page, nil), device.CodeNotMapped, "page at offset "+text(8*page))
+	refused(t, p.Free(4*page, 2*page, nil), device.CodeNotMapped, "page at offset "+text(4*page)+", page size "+text(page))
+	refused(t, p.Free(6*page, 3*page, nil), device.CodeNotMapped, "page at offset "+text(8*page))
 
 	for _, bad := range [][2]uint64{{5*page + 100, page}, {5*page + 101, 2 * page}, {5 * page, 100}, {6*page + 1, page - 1}} {
-		refused(t, p.Deallocate(bad[0], bad[1], nil), device.CodeInvalidOffset, "offset "+text(bad[0]), "size "+text(bad[1]),
+		refused(t, p.Free(bad[0], bad[1], nil), device.CodeInvalidOffset, "offset "+text(bad[0]), "size "+text(bad[1]),
 			"capacity "+text(capacity), "the one there has offset "+text(5*page+100))
 	}
-	_, err = p.Allocate(10*page, 6*page)
+	_, err = p.Alloc(10*page, 6*page)
 	refused(t, err, device.CodeOutOfPhysicalMemory, "requested "+text(6*page), "available "+text(5*page), "limit of \"p\" is "+text(8*page))
 	require.EqualValues(t, 1, r.engine.Statistics().Failures)
 
-	_, err = p.AllocateTagged(AllocateRequest{OffsetBytes: 0, SizeBytes: 1, Tag: strings.Repeat("t", 64)})
+	_, err = p.AllocTagged(AllocRequest{OffsetBytes: 0, SizeBytes: 1, Tag: strings.Repeat("t", 64)})
 	refused(t, err, device.CodeInvalidArgument, "64 bytes")
 	r.check(t)
-	require.NoError(t, p.Deallocate(6*page, page, nil), "a whole page of it")
+	require.NoError(t, p.Free(6*page, page, nil), "a whole page of it")
 	require.Equal(t, page, p.Stats().RequestedBytes)
-	refused(t, p.Deallocate(5*page+100, 2*page, nil), device.CodeNotMapped, "page at offset "+text(6*page))
-	require.NoError(t, p.Deallocate(5*page, page, nil))
-	require.NoError(t, p.Deallocate(7*page, page, nil))
+	refused(t, p.Free(5*page+100, 2*page, nil), device.CodeNotMapped, "page at offset "+text(6*page))
+	require.NoError(t, p.Free(5*page, page, nil))
+	require.NoError(t, p.Free(7*page, page, nil))
 	require.Zero(t, p.Stats().RequestedBytes)
 	r.quit(t)
 }
@@ -136,23 +136,23 @@ func TestOldPlaceDoesNotFreeANewerAllocation(t *testing.T) {
 		r := newRig(t, devicetest.Config{}, nil)
 		p := r.pool
 		offset, size := page+100, 2*page
-		_, err := p.Allocate(offset, size)
+		_, err := p.Alloc(offset, size)
 		require.NoError(t, err)
-		require.NoError(t, p.Deallocate(2*page, page, nil), "a whole page of three")
-		_, err = p.Allocate(2*page+5, page-5)
+		require.NoError(t, p.Free(2*page, page, nil), "a whole page of three")
+		_, err = p.Alloc(2*page+5, page-5)
 		require.NoError(t, err)
 		if asleep {
 			_, err = p.Sleep(t.Context(), SleepRequest{Backing: SleepDiscard})
 			require.NoError(t, err)
 		}
-		refused(t, p.Deallocate(offset, size, nil), device.CodeInvalidOffset, "offset "+text(offset), "size "+text(size),
+		refused(t, p.Free(offset, size, nil), device.CodeInvalidOffset, "offset "+text(offset), "size "+text(size),
 			"capacity "+text(p.CapacityBytes()), "a part of that allocation was freed", "the page at offset "+text(2*page))
 		require.Equal(t, !asleep, p.IsMapped(2*page, page), "the newer one is as it was")
 		r.check(t)
 
-		require.NoError(t, p.Deallocate(2*page+5, page-5, nil), "the newer one has its own place")
-		require.NoError(t, p.Deallocate(page, page, nil))
-		require.NoError(t, p.Deallocate(3*page, page, nil))
+		require.NoError(t, p.Free(2*page+5, page-5, nil), "the newer one has its own place")
+		require.NoError(t, p.Free(page, page, nil))
+		require.NoError(t, p.Free(3*page, page, nil))
 		require.Zero(t, p.Stats().MappedPages+p.Stats().AsleepPages)
 		r.quit(t)
 	}
@@ -160,16 +160,16 @@ func TestOldPlaceDoesNotFreeANewerAllocation(t *testing.T) {
 
 func TestLimitIsSeenAgainstUse(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
-	_, err := r.pool.Allocate(0, 8*page)
+	_, err := r.pool.Alloc(0, 8*page)
 	require.NoError(t, err)
 	require.NoError(t, r.pool.SetLimit(3*page))
-	_, err = r.pool.Allocate(10*page, page)
+	_, err = r.pool.Alloc(10*page, page)
 	refused(t, err, device.CodeOutOfPhysicalMemory, "requested "+text(page), "available 0", text(8*page)+" are in use")
 	require.Zero(t, r.pool.Stats().AvailableBytes)
 	refused(t, r.pool.SetLimit(65*mib), device.CodeOutOfPhysicalMemory, "requested "+text(65*mib), "available "+text(64*mib))
 	require.Equal(t, 3*page, r.pool.Stats().LimitBytes)
 	require.NoError(t, r.pool.SetLimit(0))
-	_, err = r.pool.Allocate(10*page, page)
+	_, err = r.pool.Alloc(10*page, page)
 	require.NoError(t, err)
 	r.quit(t)
 }
@@ -178,29 +178,29 @@ func TestLimitIsSeenAgainstUse(t *testing.T) {
 func TestDeviceThatHasLessThanTheLimit(t *testing.T) {
 	r := newRig(t, devicetest.Config{TotalBytes: 16 * page}, nil)
 	r.dev.SetOthersBytes(12 * page)
-	_, err := r.pool.AllocateTagged(AllocateRequest{OffsetBytes: 0, SizeBytes: 3 * page, Tag: "weights"})
+	_, err := r.pool.AllocTagged(AllocRequest{OffsetBytes: 0, SizeBytes: 3 * page, Tag: "weights"})
 	require.NoError(t, err)
-	_, err = r.pool.Allocate(8*page, 2*page)
+	_, err = r.pool.Alloc(8*page, 2*page)
 	refused(t, err, device.CodeOutOfMemory, "no room for "+text(2*page)+" bytes", "weights: "+text(3*page)+" bytes in 1 blocks")
 	r.check(t)
-	_, err = r.pool.Allocate(0, 17*page)
+	_, err = r.pool.Alloc(0, 17*page)
 	refused(t, err, device.CodeAlreadyMapped)
-	require.NoError(t, r.pool.Deallocate(0, 3*page, nil))
-	_, err = r.pool.Allocate(0, 17*page)
+	require.NoError(t, r.pool.Free(0, 3*page, nil))
+	_, err = r.pool.Alloc(0, 17*page)
 	refused(t, err, device.CodeOutOfPhysicalMemory, "requested "+text(17*page), "available "+text(16*page))
 	r.quit(t)
 }
 
 func TestClosedPool(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
-	_, err := r.pool.Allocate(0, page)
+	_, err := r.pool.Alloc(0, page)
 	require.NoError(t, err)
 	refused(t, r.pool.Close(false), device.CodeBusy, "1 allocations of 1 pages")
 	require.True(t, r.pool.IsMapped(0, page))
 	require.NoError(t, r.pool.Close(true))
-	_, err = r.pool.Allocate(0, page)
+	_, err = r.pool.Alloc(0, page)
 	refused(t, err, device.CodeInvalidState)
-	refused(t, r.pool.Deallocate(0, page, nil), device.CodeInvalidState)
+	refused(t, r.pool.Free(0, page, nil), device.CodeInvalidState)
 	refused(t, r.pool.SetLimit(0), device.CodeInvalidState)
 	refused(t, r.pool.Close(true), device.CodeInvalidState)
 	require.False(t, r.pool.IsMapped(0, page))

@@ -10,13 +10,13 @@ import (
 
 // Two models under one limit of 32 GiB, or of all that the device has where that is
 // less: a limit above it is refused. Their address space is not bounded by it.
-func ExampleNewShared() {
+func ExampleNewElastic() {
 	const gib = uint64(1) << 30
 	for _, total := range []uint64{24 * gib, 80 * gib} {
 		e := engine.New(devicetest.Open(devicetest.Config{TotalBytes: total}), engine.Options{})
-		_, err := vmm.NewShared(e, vmm.SharedConfig{LimitBytes: 96 * gib})
+		_, err := vmm.NewElastic(e, vmm.ElasticConfig{LimitBytes: 96 * gib})
 		fmt.Println(err)
-		s, err := vmm.NewShared(e, vmm.SharedConfig{Name: "serving", LimitBytes: min(32*gib, e.Info().TotalBytes)})
+		s, err := vmm.NewElastic(e, vmm.ElasticConfig{Name: "serving", LimitBytes: min(32*gib, e.Info().TotalBytes)})
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -26,9 +26,9 @@ func TestExportOfRanges(t *testing.T) {
 		return p
 	}
 	p, movable := pool(device.BackingShareable), pool(device.BackingMovable)
-	_, err = p.Allocate(page, 2*page)
+	_, err = p.Alloc(page, 2*page)
 	require.NoError(t, err)
-	_, err = movable.Allocate(0, page)
+	_, err = movable.Alloc(0, page)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		of           *vmm.Pool
@@ -62,7 +62,7 @@ func TestExportOfRanges(t *testing.T) {
 	_, _, err = p.Export(page, 2*page, 2)
 	require.Equal(t, device.CodeInvalidState, device.CodeOf(err))
 	require.NoError(t, movable.Close(true))
-	_, err = vmm.NewShared(e, vmm.SharedConfig{LimitBytes: 8 * page, Backing: device.BackingShareable})
+	_, err = vmm.NewElastic(e, vmm.ElasticConfig{LimitBytes: 8 * page, Backing: device.BackingShareable})
 	require.Equal(t, device.CodeInvalidConfig, device.CodeOf(err))
 	require.NoError(t, e.Close())
 

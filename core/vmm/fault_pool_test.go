@@ -41,7 +41,7 @@ func (s *script) note(err error) {
 func (s *script) allocate(t require.TestingT, first, pages uint64) func() {
 	return func() {
 		before, books := s.pool.Stats(), s.engine.Statistics()
-		_, err := s.pool.Allocate(first*page, pages*page)
+		_, err := s.pool.Alloc(first*page, pages*page)
 		s.note(err)
 		after := s.pool.Stats()
 		if err == nil {
@@ -63,7 +63,7 @@ func (s *script) free(t require.TestingT, first, pages uint64, queued bool) func
 		}
 		before := s.pool.Stats().MappedPages
 		mapped := s.pool.IsMapped(first*page, pages*page)
-		err := s.pool.Deallocate(first*page, pages*page, stream)
+		err := s.pool.Free(first*page, pages*page, stream)
 		s.note(err)
 		if err != nil {
 			require.Equal(t, before, s.pool.Stats().MappedPages, "all or nothing")
@@ -143,14 +143,14 @@ func TestEveryDriverCallOfCloseFailsOnce(t *testing.T) {
 	prepare := func(t require.TestingT) *rig {
 		r := newRig(t, devicetest.Config{}, nil)
 		for first := range uint64(4) {
-			_, err := r.pool.Allocate(first*3*page, 2*page)
+			_, err := r.pool.Alloc(first*3*page, 2*page)
 			require.NoError(t, err)
 		}
 		r.pool.physical.Settle()
-		require.NoError(t, r.pool.Deallocate(0, 2*page, nil))
+		require.NoError(t, r.pool.Free(0, 2*page, nil))
 		r.dev.Default().Hold()
 		require.NoError(t, r.dev.Default().HostFunction(func() {}))
-		require.NoError(t, r.pool.Deallocate(3*page, page, nil))
+		require.NoError(t, r.pool.Free(3*page, page, nil))
 		require.Equal(t, uint64(1), r.pool.Stats().RetiringPages)
 		r.dev.Default().Release()
 		return r
@@ -170,7 +170,7 @@ func TestEveryDriverCallOfCloseFailsOnce(t *testing.T) {
 			if r.dev.ClearFaults() == 0 && err != nil {
 				if r.pool.space.state == stateOpen {
 					r.check(t)
-					_, err := r.pool.Allocate(20*page, page)
+					_, err := r.pool.Alloc(20*page, page)
 					require.NoError(t, err, "the pool works as before")
 					r.check(t)
 				}
@@ -189,24 +189,24 @@ func TestEveryDriverCallOfCloseFailsOnce(t *testing.T) {
 // over gives them access.
 func TestRollbackThatFailsLosesNothing(t *testing.T) {
 	r := newRig(t, devicetest.Config{Backed: true}, nil)
-	_, err := r.pool.Allocate(2*page, page)
+	_, err := r.pool.Alloc(2*page, page)
 	require.NoError(t, err)
-	require.NoError(t, r.pool.Deallocate(2*page, page, nil))
+	require.NoError(t, r.pool.Free(2*page, page, nil))
 	// Two fresh runs around a parked one: the access of the second fails, then the
 	// unmapping of the first.
 	r.dev.FailNth(devicetest.SetAccess, 2, nil)
 	r.dev.FailNth(devicetest.Unmap, 1, nil)
-	_, err = r.pool.Allocate(page, 3*page)
+	_, err = r.pool.Alloc(page, 3*page)
 	require.ErrorIs(t, err, device.CodeDevice)
 	r.check(t)
 	require.Equal(t, uint64(2), r.pool.Stats().ParkedPages)
 	for _, call := range []devicetest.Call{devicetest.Map, devicetest.SetAccess} {
 		r.dev.FailNth(call, 1, nil)
-		_, err = r.pool.Allocate(page, 3*page)
+		_, err = r.pool.Alloc(page, 3*page)
 		require.ErrorIs(t, err, device.CodeDevice)
 		r.check(t)
 	}
-	addr, err := r.pool.Allocate(page, 3*page)
+	addr, err := r.pool.Alloc(page, 3*page)
 	require.NoError(t, err)
 	require.NoError(t, r.dev.FillNow(addr, 7, 3*page), "all of it can be written")
 	r.quit(t)
@@ -214,11 +214,11 @@ func TestRollbackThatFailsLosesNothing(t *testing.T) {
 
 func TestPagesThatCannotBeUnmapped(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, func(c *Config) { c.LimitBytes, c.ReadyPages = 2*page, -1 })
-	_, err := r.pool.Allocate(0, 2*page)
+	_, err := r.pool.Alloc(0, 2*page)
 	require.NoError(t, err)
-	require.NoError(t, r.pool.Deallocate(0, 2*page, nil))
+	require.NoError(t, r.pool.Free(0, 2*page, nil))
 	r.dev.FailNth(devicetest.Unmap, 1, nil)
-	_, err = r.pool.Allocate(8*page, 2*page)
+	_, err = r.pool.Alloc(8*page, 2*page)
 	require.ErrorIs(t, err, device.CodeDevice, "there is nothing else that it could have")
 	r.check(t)
 	r.dev.FailNth(devicetest.Unmap, 1, nil)
@@ -230,7 +230,7 @@ func TestPagesThatCannotBeUnmapped(t *testing.T) {
 	require.ErrorIs(t, err, device.CodeDevice)
 	require.Zero(t, released)
 	r.check(t)
-	_, err = r.pool.Allocate(8*page, 2*page)
+	_, err = r.pool.Alloc(8*page, 2*page)
 	require.NoError(t, err)
 	r.quit(t)
 }
@@ -238,11 +238,11 @@ func TestPagesThatCannotBeUnmapped(t *testing.T) {
 // A page for which new ones may be had does not depend on a driver that unmaps.
 func TestNewPagesWhereParkedOnesCannotBeHad(t *testing.T) {
 	r := newRigWith(t, devicetest.Config{}, engine.Options{}, func(c *Config) { c.ReadyPages = -1 })
-	_, err := r.pool.Allocate(0, page)
+	_, err := r.pool.Alloc(0, page)
 	require.NoError(t, err)
-	require.NoError(t, r.pool.Deallocate(0, page, nil))
+	require.NoError(t, r.pool.Free(0, page, nil))
 	r.dev.FailNth(devicetest.Unmap, 1, nil)
-	_, err = r.pool.Allocate(8*page, page)
+	_, err = r.pool.Alloc(8*page, page)
 	require.NoError(t, err)
 	r.check(t)
 	r.quit(t)

@@ -29,7 +29,7 @@ func TestWhoWaitsForASleeperEndsWithIt(t *testing.T) {
 				require.NoError(t, err)
 				var failed error
 				done := device.Go("allocate", func() {
-					_, failed = m.AllocateTagged(AllocateRequest{SizeBytes: page, Wait: device.Forever})
+					_, failed = m.AllocTagged(AllocRequest{SizeBytes: page, Wait: device.Forever})
 				})
 				// It waits once its look at the space is over.
 				until(t, func() bool { return m.space.waiting() })
@@ -90,7 +90,7 @@ func (s *space) waiting() bool {
 func TestFreeThatMeetsASleep(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	kept := keep(r.pool.physical, r.dev)
-	_, err := r.pool.Allocate(0, 4*page)
+	_, err := r.pool.Alloc(0, 4*page)
 	require.NoError(t, err)
 	_, err = r.pool.Sleep(background, SleepRequest{})
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestFreeThatMeetsASleep(t *testing.T) {
 // A Close that is refused changes nothing, not even for a moment.
 func TestRefusedCloseDisturbsNobody(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
-	_, err := r.pool.Allocate(0, page)
+	_, err := r.pool.Alloc(0, page)
 	require.NoError(t, err)
 	s := r.pool.space
 	s.mu.Lock()
@@ -137,9 +137,9 @@ func TestRefusedCloseDisturbsNobody(t *testing.T) {
 // device does not take, are not left behind.
 func TestCloseWaitsForPagesOnTheirWay(t *testing.T) {
 	r := newRig(t, devicetest.Config{}, nil)
-	_, err := r.pool.Allocate(0, 3*page)
+	_, err := r.pool.Alloc(0, 3*page)
 	require.NoError(t, err)
-	require.NoError(t, r.pool.Deallocate(0, 3*page, nil))
+	require.NoError(t, r.pool.Free(0, 3*page, nil))
 	ph := r.pool.physical
 	_, err = ph.Unpark(3)
 	require.NoError(t, err)
@@ -193,12 +193,12 @@ func TestSizesNearTheEnd(t *testing.T) {
 	}
 	m := p.model(t, "m", 0, 0, 0)
 	for _, size := range []uint64{most, most - 1, most - page + 2, 1 << 63, 64*page + 1} {
-		_, err := m.Allocate(size)
+		_, err := m.Alloc(size)
 		require.ErrorIs(t, err, device.CodeOutOfVirtualMemory, "%d", size)
 		for _, offset := range []uint64{0, 1, page, most, most - size, 64 * page} {
-			_, err = m.AllocateAt(offset, size)
+			_, err = m.AllocAt(offset, size)
 			require.ErrorIs(t, err, device.CodeInvalidOffset, "%d %d", offset, size)
-			require.ErrorIs(t, m.Deallocate(offset, size, nil), device.CodeInvalidOffset)
+			require.ErrorIs(t, m.Free(offset, size, nil), device.CodeInvalidOffset)
 			require.False(t, m.IsMapped(offset, size))
 		}
 	}

@@ -8,17 +8,17 @@ import (
 	"ferrum_mem/core/internal/roster"
 )
 
-// Model is one model of a shared pool: address space of its own, and a share of
+// Model is one model of an elastic pool: address space of its own, and a share of
 // the pool's physical memory. All methods are safe for concurrent use. Once it is
 // unregistered every call that can fail fails with CodeModelNotFound.
 type Model struct {
-	shared *Shared
+	shared *Elastic
 	id     string
 	space  *space
 	// stage is the model's own maximum.
 	stage stage
 
-	// All below is under Shared.mu.
+	// All below is under Elastic.mu.
 	share *share
 	// gone says that the model is being registered or unregistered, or was
 	// unregistered. leaving is closed when that has come out.
@@ -68,33 +68,33 @@ func (m *Model) CapacityBytes() uint64 { return m.space.capacity() }
 // PageBytes is the size of a page.
 func (m *Model) PageBytes() uint64 { return m.space.pageBytes }
 
-// Allocate maps size bytes at the lowest place in the model's address space where
+// Alloc maps size bytes at the lowest place in the model's address space where
 // they fit, in whole pages, readable and writable. What the memory holds at first is
 // zeros, or what this model had written there before: never what another model
 // wrote, unless both are unscrubbed. Ranges that are retiring are not free; where no
 // free place is long enough, and they would make one, it waits for them, 10 s at most.
-// When pages are short it waits for its turn and looks for room, see Shared. Errors:
+// When pages are short it waits for its turn and looks for room, see Elastic. Errors:
 // CodeInvalidSize for 0, CodeOutOfVirtualMemory when no place is long enough,
 // CodeOutOfPhysicalMemory with what was requested and what was available when the
 // limits allow no more, or the device has no more and nothing can be had back (then
 // it is CodeOutOfMemory too, with the engine's report), CodeModelNotFound when the
 // model is unregistered meanwhile, those of the device. A failed call changes
 // nothing.
-func (m *Model) Allocate(size uint64) (Allocation, error) {
+func (m *Model) Alloc(size uint64) (Allocation, error) {
 	return m.allocate(placing{op: "allocate", at: span{size: size}, anywhere: true})
 }
 
-// AllocateAt is Allocate at a place: it maps every page that the range touches.
+// AllocAt is Alloc at a place: it maps every page that the range touches.
 // Errors besides: CodeInvalidOffset for a range that ends outside,
 // CodeAlreadyMapped with the first page that is mapped. A range that is retiring is
 // waited for.
-func (m *Model) AllocateAt(offset, size uint64) (Allocation, error) {
+func (m *Model) AllocAt(offset, size uint64) (Allocation, error) {
 	return m.allocate(placing{op: "allocate_at", at: span{offset, size}})
 }
 
-// AllocateTagged is Allocate with a name for reports, and for sleep; "": the
+// AllocTagged is Alloc with a name for reports, and for sleep; "": the
 // model's id. The offset of the request must be 0.
-func (m *Model) AllocateTagged(r AllocateRequest) (Allocation, error) {
+func (m *Model) AllocTagged(r AllocRequest) (Allocation, error) {
 	const op = "allocate"
 	if r.OffsetBytes != 0 {
 		return Allocation{}, m.space.badRange(op, span{r.OffsetBytes, r.SizeBytes}, "offset %d: the place is not the caller's", r.OffsetBytes)
@@ -102,8 +102,8 @@ func (m *Model) AllocateTagged(r AllocateRequest) (Allocation, error) {
 	return m.allocate(placing{op: op, at: span{size: r.SizeBytes}, anywhere: true, tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }
 
-// AllocateTaggedAt is AllocateAt with a name.
-func (m *Model) AllocateTaggedAt(r AllocateRequest) (Allocation, error) {
+// AllocTaggedAt is AllocAt with a name.
+func (m *Model) AllocTaggedAt(r AllocRequest) (Allocation, error) {
 	return m.allocate(placing{op: "allocate_at", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }
 
@@ -126,7 +126,7 @@ func (m *Model) allocate(p placing) (Allocation, error) {
 }
 
 // goneInstead replaces the error of a call that lost its model on the way. The
-// caller holds Shared.mu.
+// caller holds Elastic.mu.
 func (m *Model) goneInstead(op string, err error) error {
 	if gone := m.check(op); gone != nil && errors.Is(err, device.CodeInvalidState) {
 		return gone
@@ -152,12 +152,12 @@ func (m *Model) attempt(p placing) (span, error) {
 	return at, err
 }
 
-// Deallocate takes the memory of whole pages away: the offset and the size are
+// Free takes the memory of whole pages away: the offset and the size are
 // multiples of the page size, or those of one allocation of which nothing was freed
-// yet. It does not wait, as Pool.Deallocate: until the work of the streams that use it is
+// yet. It does not wait, as Pool.Free: until the work of the streams that use it is
 // done, the range is retiring, and its pages count as used. Errors: as there, and
 // CodeModelNotFound. A failed call changes nothing.
-func (m *Model) Deallocate(offset, size uint64, stream device.Stream) error {
+func (m *Model) Free(offset, size uint64, stream device.Stream) error {
 	const op = "deallocate"
 	err := m.space.deallocate(op, span{offset, size}, stream)
 	s := m.shared
@@ -181,7 +181,7 @@ func (m *Model) Synchronize() error {
 	return err
 }
 
-// check says why a model can do nothing more. The caller holds Shared.mu.
+// check says why a model can do nothing more. The caller holds Elastic.mu.
 func (m *Model) check(op string) error {
 	if m.gone {
 		return device.Errorf(device.CodeModelNotFound, modelOp(op), "model %q was unregistered from %q", m.id,

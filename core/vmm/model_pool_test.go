@@ -88,7 +88,7 @@ func (n *naive) allocate(t *rapid.T) {
 	for i, c := range cells {
 		if code == device.CodeOK && c.allocation != 0 {
 			code = device.CodeAlreadyMapped
-			_, err := n.pool.Allocate(offset, size)
+			_, err := n.pool.Alloc(offset, size)
 			require.ErrorContains(t, err, "page at offset "+text((first+uint64(i))*page)+", page size "+text(page))
 		}
 	}
@@ -102,7 +102,7 @@ func (n *naive) allocate(t *rapid.T) {
 		code = device.CodeOutOfPhysicalMemory
 	}
 	stream := n.anyStream(t)
-	addr, err := n.pool.AllocateTagged(AllocateRequest{OffsetBytes: offset, SizeBytes: size, Stream: asStream(stream)})
+	addr, err := n.pool.AllocTagged(AllocRequest{OffsetBytes: offset, SizeBytes: size, Stream: asStream(stream)})
 	require.Equal(t, code, device.CodeOf(err), "%v", err)
 	if code == device.CodeOutOfPhysicalMemory {
 		require.ErrorContains(t, err, "requested "+text(uint64(len(cells))*page)+" bytes, available "+text(available*page))
@@ -141,7 +141,7 @@ func (n *naive) deallocate(t *rapid.T) {
 	if code == device.CodeOK {
 		marks = n.markUsers(t, cells, stream)
 	}
-	err := n.pool.Deallocate(offset, size, asStream(stream))
+	err := n.pool.Free(offset, size, asStream(stream))
 	require.Equal(t, code, device.CodeOf(err), "%v", err)
 	if err == nil {
 		for i := range cells {

@@ -31,7 +31,7 @@ func TestStatesOfAPage(t *testing.T) {
 	}
 	middle := func(state PageState) [3]PageState { return [3]PageState{PageFree, state, PageFree} }
 	require.Equal(t, middle(PageFree), states(), "all are free at first")
-	_, err := p.Allocate(5*page+3, 10)
+	_, err := p.Alloc(5*page+3, 10)
 	require.NoError(t, err)
 	require.Equal(t, middle(PageLive), states())
 
@@ -44,7 +44,7 @@ func TestStatesOfAPage(t *testing.T) {
 	require.Equal(t, middle(PageLive), states())
 
 	queued(t, r.dev.Default())
-	require.NoError(t, p.Deallocate(5*page+3, 10, nil))
+	require.NoError(t, p.Free(5*page+3, 10, nil))
 	require.Equal(t, middle(PageRetiring), states())
 	require.False(t, p.IsMapped(5*page, 1))
 	r.dev.Default().Release()
@@ -67,7 +67,7 @@ func TestStatesOfAPage(t *testing.T) {
 func TestModelsOverCommitAddressSpace(t *testing.T) {
 	const gib = 1 << 30
 	p := newPartyWith(t, devicetest.Config{TotalBytes: 32 * gib, VirtualBytes: 1 << 40}, engine.Options{},
-		SharedConfig{LimitBytes: 32 * gib, ReadyPages: -1}, false)
+		ElasticConfig{LimitBytes: 32 * gib, ReadyPages: -1}, false)
 	large, err := p.shared.Register("large", ModelConfig{VirtualBytes: 64 * gib})
 	require.NoError(t, err)
 	small, err := p.shared.Register("small", ModelConfig{VirtualBytes: 32 * gib})
@@ -75,19 +75,19 @@ func TestModelsOverCommitAddressSpace(t *testing.T) {
 	require.Equal(t, GlobalStats{PhysicalLimitBytes: 32 * gib, Models: 2, VirtualBytes: 96 * gib}, p.shared.GlobalStats())
 	require.Zero(t, p.dev.HeldBytes(), "no memory is behind it")
 
-	first, err := large.Allocate(2 * gib)
+	first, err := large.Alloc(2 * gib)
 	require.NoError(t, err)
-	_, err = small.Allocate(gib)
+	_, err = small.Alloc(gib)
 	require.NoError(t, err)
 	require.EqualValues(t, 2*gib, large.Stats().PhysicalBytes)
 	require.EqualValues(t, gib, small.Stats().PhysicalBytes)
 	require.EqualValues(t, 3*gib, p.shared.GlobalStats().PhysicalBytes)
 	// Room in the one's addresses, but no memory.
-	_, err = large.Allocate(30 * gib)
+	_, err = large.Alloc(30 * gib)
 	require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
 	require.ErrorContains(t, err, "requested 32212254720 bytes, available 31138512896")
 	// And the other way round.
-	_, err = small.Allocate(32 * gib)
+	_, err = small.Alloc(32 * gib)
 	require.ErrorIs(t, err, device.CodeOutOfVirtualMemory)
 	free(t, large, first)
 	require.Zero(t, large.Stats().MappedPages)

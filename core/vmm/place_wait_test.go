@@ -14,7 +14,7 @@ import (
 
 // Address space that retires is waited for, where nothing is free that is long enough
 // and it would make a place. The model has 64 pages of it.
-func TestAllocateWaitsForAddressSpaceThatRetires(t *testing.T) {
+func TestAllocWaitsForAddressSpaceThatRetires(t *testing.T) {
 	p := newParty(t, devicetest.Config{}, 256)
 	m := p.model(t, "m", 0, 0, 0)
 	low, high := get(t, m, 40), get(t, m, 16)
@@ -23,19 +23,19 @@ func TestAllocateWaitsForAddressSpaceThatRetires(t *testing.T) {
 	stands := other.(*devicetest.Stream)
 	queued(t, stands)
 	queued(t, p.dev.Default())
-	require.NoError(t, m.Deallocate(low.OffsetBytes, 10*page, stands))
-	require.NoError(t, m.Deallocate(10*page, 30*page, nil))
+	require.NoError(t, m.Free(low.OffsetBytes, 10*page, stands))
+	require.NoError(t, m.Free(10*page, 30*page, nil))
 
 	a := get(t, m, 8)
 	require.Equal(t, 56*page, a.OffsetBytes, "what is free comes first")
 	free(t, m, a)
-	_, err = m.Allocate(41 * page)
+	_, err = m.Alloc(41 * page)
 	refused(t, err, device.CodeOutOfVirtualMemory, "the longest free run of \"m\" is 0 of 4194304 bytes, 3145728 are retiring")
 	require.Zero(t, p.dev.Calls(devicetest.EventSynchronize), "all that retires would not be enough")
 
 	got := make(chan Allocation)
 	go func() {
-		a, err := m.Allocate(24 * page)
+		a, err := m.Alloc(24 * page)
 		if err != nil {
 			panic(err)
 		}
@@ -57,27 +57,27 @@ func TestAllocateWaitsForAddressSpaceThatRetires(t *testing.T) {
 // goes.
 func TestTheWaitForAddressSpaceEnds(t *testing.T) {
 	var inside insideFlag
-	p := newPartyWith(t, devicetest.Config{}, inside.options(), SharedConfig{LimitBytes: 256 * page}, false)
+	p := newPartyWith(t, devicetest.Config{}, inside.options(), ElasticConfig{LimitBytes: 256 * page}, false)
 	m := p.model(t, "m", 0, 0, 0)
 	a := get(t, m, 64)
 	queued(t, p.dev.Default())
 	free(t, m, a)
 	leave := inside.enter()
-	_, err := m.Allocate(page)
+	_, err := m.Alloc(page)
 	refused(t, err, device.CodeOutOfVirtualMemory, "4194304 are retiring")
 	leave()
 	require.Zero(t, p.dev.Calls(devicetest.EventSynchronize))
 	m.space.patience = time.Millisecond
-	_, err = m.Allocate(page)
+	_, err = m.Alloc(page)
 	refused(t, err, device.CodeOutOfVirtualMemory, "4194304 are retiring")
 	p.dev.FailNth(devicetest.EventSynchronize, 1, nil)
-	_, err = m.Allocate(page)
+	_, err = m.Alloc(page)
 	require.ErrorIs(t, err, device.CodeDevice)
 	p.check(t)
 
 	m.space.patience = time.Hour
 	calls := p.dev.Calls(devicetest.EventSynchronize)
-	done := device.Go("allocate", func() { _, err = m.Allocate(page) })
+	done := device.Go("allocate", func() { _, err = m.Alloc(page) })
 	until(t, func() bool { return p.dev.Calls(devicetest.EventSynchronize) > calls })
 	ended := device.Go("unregister", func() {
 		if err := p.shared.Unregister("m", false); err != nil {
@@ -103,7 +103,7 @@ func TestLongestSoonLikeASlice(t *testing.T) {
 		for _, stream := range streams {
 			queued(t, stream)
 		}
-		_, err = r.pool.Allocate(0, 40*page)
+		_, err = r.pool.Alloc(0, 40*page)
 		require.NoError(t, err)
 		var usable [40]bool
 		for at := range usable {
@@ -112,11 +112,11 @@ func TestLongestSoonLikeASlice(t *testing.T) {
 				usable[at] = true
 				idle, err := r.dev.NewStream()
 				require.NoError(t, err)
-				require.NoError(t, r.pool.Deallocate(uint64(at)*page, page, idle))
+				require.NoError(t, r.pool.Free(uint64(at)*page, page, idle))
 				require.NoError(t, idle.Close())
 			case 1, 2:
 				usable[at] = true
-				require.NoError(t, r.pool.Deallocate(uint64(at)*page, page, streams[at%2]))
+				require.NoError(t, r.pool.Free(uint64(at)*page, page, streams[at%2]))
 			}
 		}
 		longest, row := uint64(0), uint64(0)

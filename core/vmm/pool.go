@@ -15,7 +15,7 @@ type Pool struct {
 	space    *space
 }
 
-// NewPool reserves the address space; memory comes with Allocate. Errors:
+// NewPool reserves the address space; memory comes with Alloc. Errors:
 // CodeUnsupportedDevice, CodeInvalidPageSize, CodeInvalidSize for a capacity of 0 or
 // one that overflows, CodeOutOfVirtualMemory, CodeOutOfPhysicalMemory for a limit
 // above what the device has, CodeInvalidConfig.
@@ -40,8 +40,8 @@ func newPool(e *engine.Engine, c Config, hands bool) (*Pool, error) {
 	return &Pool{physical: physical, space: s}, nil
 }
 
-// AllocateRequest is an allocation by offset.
-type AllocateRequest struct {
+// AllocRequest is an allocation by offset.
+type AllocRequest struct {
 	OffsetBytes uint64
 	SizeBytes   uint64
 	// Tag names the allocation in reports, and for sleep; "": the pool's name.
@@ -55,7 +55,7 @@ type AllocateRequest struct {
 	Wait time.Duration
 }
 
-// Allocate maps memory behind every page that the range touches, readable and
+// Alloc maps memory behind every page that the range touches, readable and
 // writable, and gives the address of the offset. Where the offset is no multiple
 // of the page size, that address lies inside a page. What the memory holds at first
 // is not said: zeros, or what this pool had written there before. Errors:
@@ -64,12 +64,12 @@ type AllocateRequest struct {
 // the limit, CodeOutOfMemory when the device has no more and Engine.FindRoom found
 // none, CodeBusy on a thread that may not wait, those of the device. A failed call
 // changes nothing. A range that is retiring is waited for.
-func (p *Pool) Allocate(offset, size uint64) (device.Addr, error) {
-	return p.AllocateTagged(AllocateRequest{OffsetBytes: offset, SizeBytes: size})
+func (p *Pool) Alloc(offset, size uint64) (device.Addr, error) {
+	return p.AllocTagged(AllocRequest{OffsetBytes: offset, SizeBytes: size})
 }
 
-// AllocateTagged is Allocate with a tag.
-func (p *Pool) AllocateTagged(r AllocateRequest) (device.Addr, error) {
+// AllocTagged is Alloc with a tag.
+func (p *Pool) AllocTagged(r AllocRequest) (device.Addr, error) {
 	place := placing{op: "allocate", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait}
 	err := p.space.whileAwake(place, func() error {
 		_, err := p.space.allocate(place)
@@ -81,7 +81,7 @@ func (p *Pool) AllocateTagged(r AllocateRequest) (device.Addr, error) {
 	return p.space.base + device.Addr(r.OffsetBytes), nil
 }
 
-// Deallocate takes the memory of whole pages away: the offset and the size are
+// Free takes the memory of whole pages away: the offset and the size are
 // multiples of the page size, or those of one allocation of which nothing was freed
 // yet. It does not wait: the range is retiring until the work is done that is queued now
 // on the stream that it was asked for on, those that RecordStream named for a page of it,
@@ -89,7 +89,7 @@ func (p *Pool) AllocateTagged(r AllocateRequest) (device.Addr, error) {
 // Errors: CodeInvalidSize, CodeInvalidOffset, CodeNotMapped with the first page that is
 // not mapped, CodeBusy while a Sleep or Wake of the range is under way, those of the streams.
 // A failed call changes nothing.
-func (p *Pool) Deallocate(offset, size uint64, stream device.Stream) error {
+func (p *Pool) Free(offset, size uint64, stream device.Stream) error {
 	return p.space.deallocate("deallocate", span{offset, size}, stream)
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// The arithmetic of a shared pool, in pages.
+// The arithmetic of an elastic pool, in pages.
 //
 // A model's guarantee is kept free for it: of the limit, what the others have not
 // used of their guarantees is not to be had. So a model within its guarantee
@@ -30,7 +30,7 @@ import (
 // noBound is the most of a model that has no maximum.
 const noBound = uint64(math.MaxUint64)
 
-// share is one model's part of a shared pool.
+// share is one model's part of an elastic pool.
 type share struct {
 	// guaranteed is kept free for the model, most is what it may have at most. asked is
 	// the guarantee that was asked for: what is above guaranteed waits for pages.
@@ -60,7 +60,7 @@ func (s *share) over(pages uint64) uint64 {
 // within says whether the model stays within its guarantee with so many more.
 func (s *share) within(pages uint64) bool { return pages <= s.unused() }
 
-// quota is the limit of a shared pool and the models' shares of it. The zero
+// quota is the limit of an elastic pool and the models' shares of it. The zero
 // value allows nothing. Its owner's lock guards it.
 type quota struct {
 	limit uint64

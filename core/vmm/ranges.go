@@ -49,7 +49,7 @@ func (p *Pool) RangeAt(addr device.Addr) (Range, bool) { return p.space.rangeAt(
 func (p *Pool) EachRange(fn func(Range) bool) { p.space.eachRange(fn) }
 
 // RangeAt is what an address is; false: it lies outside the models.
-func (s *Shared) RangeAt(addr device.Addr) (Range, bool) {
+func (s *Elastic) RangeAt(addr device.Addr) (Range, bool) {
 	for _, m := range s.placed() {
 		if found, ok := m.space.rangeAt(addr); ok {
 			found.Model = m.id
@@ -60,7 +60,7 @@ func (s *Shared) RangeAt(addr device.Addr) (Range, bool) {
 }
 
 // EachRange is Pool.EachRange for all models, in order of registration.
-func (s *Shared) EachRange(fn func(Range) bool) {
+func (s *Elastic) EachRange(fn func(Range) bool) {
 	goOn := true
 	for _, m := range s.placed() {
 		m.space.eachRange(func(found Range) bool {
@@ -75,7 +75,7 @@ func (s *Shared) EachRange(fn func(Range) bool) {
 }
 
 // placed is the models that have their space.
-func (s *Shared) placed() []*Model {
+func (s *Elastic) placed() []*Model {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var models []*Model

@@ -21,7 +21,7 @@ func holding(t require.TestingT, dev *devicetest.Device) *devicetest.Stream {
 
 // on allocates four pages for a stream.
 func on(t *testing.T, p *Pool, offset uint64, stream device.Stream) {
-	_, err := p.AllocateTagged(AllocateRequest{OffsetBytes: offset, SizeBytes: 4 * page, Stream: stream})
+	_, err := p.AllocTagged(AllocRequest{OffsetBytes: offset, SizeBytes: 4 * page, Stream: stream})
 	require.NoError(t, err)
 }
 
@@ -35,7 +35,7 @@ func TestRangeWaitsForEveryStreamThatUsesIt(t *testing.T) {
 		on(t, r.pool, 0, streams[0])
 		require.NoError(t, r.pool.RecordStream(3*page, 1, streams[1]))
 		require.NoError(t, r.pool.RecordStream(3*page, page, streams[1]), "a second time changes nothing")
-		require.NoError(t, r.pool.Deallocate(0, 4*page, streams[2]))
+		require.NoError(t, r.pool.Free(0, 4*page, streams[2]))
 		for i, stream := range streams {
 			if i != last {
 				stream.Release()
@@ -61,18 +61,18 @@ func TestPartOfAnAllocationIsRecorded(t *testing.T) {
 	stream := holding(t, r.dev)
 	on(t, r.pool, 0, nil)
 	require.NoError(t, r.pool.RecordStream(page, 2*page, stream))
-	require.NoError(t, r.pool.Deallocate(0, page, nil))
+	require.NoError(t, r.pool.Free(0, page, nil))
 	require.Zero(t, r.pool.Stats().RetiringPages)
-	require.NoError(t, r.pool.Deallocate(page, page, nil))
+	require.NoError(t, r.pool.Free(page, page, nil))
 	require.Equal(t, uint64(1), r.pool.Stats().RetiringPages)
-	require.NoError(t, r.pool.Deallocate(2*page, 2*page, nil))
+	require.NoError(t, r.pool.Free(2*page, 2*page, nil))
 	require.Equal(t, uint64(3), r.pool.Stats().RetiringPages)
 	stream.Release()
 	require.NoError(t, r.pool.Synchronize())
 	// Who had the pages before does not hold up who has them next.
 	queued(t, stream)
 	on(t, r.pool, 0, nil)
-	require.NoError(t, r.pool.Deallocate(0, 4*page, nil))
+	require.NoError(t, r.pool.Free(0, 4*page, nil))
 	require.Zero(t, r.pool.Stats().RetiringPages)
 	stream.Release()
 	require.NoError(t, stream.Close())
@@ -87,7 +87,7 @@ func TestRecordingIsRefused(t *testing.T) {
 	refused(t, r.pool.RecordStream(2*page, 4*page, stream), device.CodeNotMapped, "page at offset "+text(4*page))
 	refused(t, r.pool.RecordStream(0, 0, stream), device.CodeInvalidSize, "size 0")
 	refused(t, r.pool.RecordStream(r.pool.CapacityBytes(), 1, stream), device.CodeInvalidOffset, "ends outside")
-	require.NoError(t, r.pool.Deallocate(2*page, 2*page, nil))
+	require.NoError(t, r.pool.Free(2*page, 2*page, nil))
 	require.Zero(t, r.pool.Stats().RetiringPages, "what was refused has changed nothing")
 	stream.Release()
 	_, err := r.pool.Sleep(background, SleepRequest{})
@@ -111,7 +111,7 @@ func TestStreamIsClosedBeforeItsRange(t *testing.T) {
 		stream.Release()
 		require.NoError(t, stream.Close())
 	}
-	require.NoError(t, r.pool.Deallocate(0, 4*page, nil))
+	require.NoError(t, r.pool.Free(0, 4*page, nil))
 	require.Zero(t, r.pool.Stats().RetiringPages)
 	require.Zero(t, r.dev.OpenEvents())
 	r.quit(t)
@@ -132,7 +132,7 @@ func TestClosedStreamsAreForgotten(t *testing.T) {
 	s := r.pool.space
 	require.LessOrEqual(t, s.users.most(run{0, 4}), 2*manyUsers)
 	require.LessOrEqual(t, len(s.users.sets), 8*manyUsers)
-	require.NoError(t, r.pool.Deallocate(0, 4*page, nil))
+	require.NoError(t, r.pool.Free(0, 4*page, nil))
 	require.Equal(t, uint64(4), r.pool.Stats().RetiringPages, "the one that is left counts")
 	require.Zero(t, s.users.shared)
 	require.Empty(t, s.users.first)
@@ -152,12 +152,12 @@ func TestFreeBehindStreamsFails(t *testing.T) {
 			on(t, r.pool, 0, streams[0])
 			require.NoError(t, r.pool.RecordStream(0, page, streams[1]))
 			r.dev.FailNth(call, nth, nil)
-			require.Error(t, r.pool.Deallocate(0, 4*page, streams[2]))
+			require.Error(t, r.pool.Free(0, 4*page, streams[2]))
 			require.Equal(t, uint64(4), r.pool.Stats().MappedPages)
 			require.Zero(t, r.dev.OpenEvents())
 			r.check(t)
 			streams[2].Release()
-			require.NoError(t, r.pool.Deallocate(0, 4*page, nil))
+			require.NoError(t, r.pool.Free(0, 4*page, nil))
 			streams[0].Release()
 			r.pool.physical.Land()
 			require.Equal(t, uint64(4), r.pool.Stats().RetiringPages)
@@ -178,20 +178,20 @@ func TestModelsPagesWaitForTheirStreams(t *testing.T) {
 		p := newParty(t, devicetest.Config{Backed: true}, 4)
 		a, b := p.model(t, "a", 0, 0, 0), p.model(t, "b", 0, 0, 0)
 		stream := holding(t, p.dev)
-		request := AllocateRequest{SizeBytes: 4 * page, Stream: stream}
+		request := AllocRequest{SizeBytes: 4 * page, Stream: stream}
 		if recorded {
 			request.Stream = nil
 		}
-		of, err := a.AllocateTagged(request)
+		of, err := a.AllocTagged(request)
 		require.NoError(t, err)
 		if recorded {
 			require.NoError(t, a.RecordStream(of.OffsetBytes+page, 1, stream))
 		}
 		require.NoError(t, stream.Fill(of.Addr+device.Addr(page), device.Pattern{Value: 0xAA, WidthBytes: 1}, page))
-		require.NoError(t, a.Deallocate(of.OffsetBytes, 4*page, nil))
+		require.NoError(t, a.Free(of.OffsetBytes, 4*page, nil))
 		require.Equal(t, uint64(4), a.Stats().RetiringPages)
 		var got Allocation
-		done := device.Go("b", func() { got, err = b.Allocate(4 * page) })
+		done := device.Go("b", func() { got, err = b.Alloc(4 * page) })
 		p.untilWaiting(1)
 		stream.Release()
 		<-done
@@ -233,7 +233,7 @@ func TestSleepWaitsForRecordedStreams(t *testing.T) {
 	_, err = r.pool.Wake(background, WakeRequest{})
 	require.NoError(t, err)
 	queued(t, recorded)
-	require.NoError(t, r.pool.Deallocate(0, 4*page, nil))
+	require.NoError(t, r.pool.Free(0, 4*page, nil))
 	require.Equal(t, uint64(4), r.pool.Stats().RetiringPages, "what wakes has its streams still")
 	recorded.Release()
 	for _, stream := range []*devicetest.Stream{own, recorded, idle, other} {

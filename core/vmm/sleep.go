@@ -138,13 +138,13 @@ func (p *Pool) Sleep(ctx context.Context, r SleepRequest) (SleepReport, error) {
 }
 
 // Wake gets pages for what sleeps, of one tag or all, maps them at the same
-// addresses and copies the bytes back. Pages are had as for Allocate, all before the
+// addresses and copies the bytes back. Pages are had as for Alloc, all before the
 // first byte is copied; what was kept goes when all bytes are back. Until the end the
 // ranges cannot be freed (CodeBusy). It is all or nothing: whatever fails, and when ctx
 // ends, all of it is asleep as before with what is kept of it, and Wake may be called
 // again. (Pages that the device then refuses to unmap stay counted as used, until the
 // next Wake takes them or the range is freed.) Errors: CodeInvalidState if nothing of
-// that tag sleeps, CodeOutOfPhysicalMemory and CodeOutOfMemory as for Allocate,
+// that tag sleeps, CodeOutOfPhysicalMemory and CodeOutOfMemory as for Alloc,
 // CodeCorrupted naming the file and the chunk when what is read back is not what was
 // written, CodeIO, CodeTimeout and CodeCancelled for ctx, CodeBusy on a thread that may
 // not wait and would have to, those of the device.
@@ -162,7 +162,7 @@ func (m *Model) Sleep(ctx context.Context, r SleepRequest) (SleepReport, error) 
 	return report, m.goneInsteadOf("sleep", err)
 }
 
-// Wake is Pool.Wake for a model. Its pages come as for Allocate: within the
+// Wake is Pool.Wake for a model. Its pages come as for Alloc: within the
 // limits, with a wait in line, reclaim callbacks of others and the ladder of the
 // device; ctx ends the wait.
 func (m *Model) Wake(ctx context.Context, r WakeRequest) (WakeReport, error) {
@@ -174,7 +174,7 @@ func (m *Model) Wake(ctx context.Context, r WakeRequest) (WakeReport, error) {
 func (m *Model) IsAsleep(tag string) bool { return m.space.isAsleep(tag) }
 
 // Sleep is Model.Sleep of the model with that id.
-func (s *Shared) Sleep(ctx context.Context, id string, r SleepRequest) (SleepReport, error) {
+func (s *Elastic) Sleep(ctx context.Context, id string, r SleepRequest) (SleepReport, error) {
 	m, err := s.find("sleep", id)
 	if err != nil {
 		return SleepReport{}, err
@@ -183,7 +183,7 @@ func (s *Shared) Sleep(ctx context.Context, id string, r SleepRequest) (SleepRep
 }
 
 // Wake is Model.Wake of the model with that id.
-func (s *Shared) Wake(ctx context.Context, id string, r WakeRequest) (WakeReport, error) {
+func (s *Elastic) Wake(ctx context.Context, id string, r WakeRequest) (WakeReport, error) {
 	m, err := s.find("wake", id)
 	if err != nil {
 		return WakeReport{}, err

@@ -38,7 +38,7 @@ func BenchmarkSleepAndWake(b *testing.B) {
 			from := device.HostAddr(reflect.ValueOf(source).Pointer())
 			var plain, sleep, wake stopwatch
 			for range b.N {
-				addr, err := p.Allocate(0, size)
+				addr, err := p.Alloc(0, size)
 				require.NoError(b, err)
 				plain.time(func() {
 					var wait sync.WaitGroup
@@ -64,7 +64,7 @@ func BenchmarkSleepAndWake(b *testing.B) {
 				wake.time(func() { _, err = p.Wake(context.Background(), vmm.WakeRequest{Streams: streams}) })
 				require.NoError(b, err)
 				wake.turn()
-				require.NoError(b, p.Deallocate(0, size, nil))
+				require.NoError(b, p.Free(0, size, nil))
 				trim()
 			}
 			mean := func(w stopwatch) float64 {

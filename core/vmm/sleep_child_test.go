@@ -50,9 +50,9 @@ func fullRig(t *testing.T) *rig {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	keep(r.pool.physical, r.dev)
 	r.pool.physical.keepers.chunkBytes = 2 * page
-	_, err := r.pool.AllocateTagged(AllocateRequest{SizeBytes: 28 * page, Tag: "weights"})
+	_, err := r.pool.AllocTagged(AllocRequest{SizeBytes: 28 * page, Tag: "weights"})
 	require.NoError(t, err)
-	_, err = r.pool.AllocateTagged(AllocateRequest{OffsetBytes: 28 * page, SizeBytes: 4 * page, Tag: "kv"})
+	_, err = r.pool.AllocTagged(AllocRequest{OffsetBytes: 28 * page, SizeBytes: 4 * page, Tag: "kv"})
 	require.NoError(t, err)
 	r.fill(t, 0, 28, 3)
 	r.fill(t, 28, 4, 9)

@@ -19,14 +19,14 @@ func TestOnDeviceModelsSleep(t *testing.T) {
 	for _, backing := range backings {
 		g := onDevice(t, 512*mib)
 		e := g.engine
-		s, err := vmm.NewShared(e, vmm.SharedConfig{Name: "s", LimitBytes: 24 * mib, PageBytes: g.page, Backing: backing})
+		s, err := vmm.NewElastic(e, vmm.ElasticConfig{Name: "s", LimitBytes: 24 * mib, PageBytes: g.page, Backing: backing})
 		require.NoError(t, err)
 		const size = 20 * mib
 		ranges := map[string]vmm.Allocation{}
 		for i, id := range []string{"a", "b"} {
 			m, err := s.Register(id, vmm.ModelConfig{VirtualBytes: 64 * mib})
 			require.NoError(t, err)
-			ranges[id], err = m.AllocateTagged(vmm.AllocateRequest{SizeBytes: size, Tag: "weights"})
+			ranges[id], err = m.AllocTagged(vmm.AllocRequest{SizeBytes: size, Tag: "weights"})
 			require.NoError(t, err)
 			for at := range size / mib {
 				require.NoError(t, g.bytes.Fill(ranges[id].Addr+device.Addr(at*mib), byte(int(at)*2+i+1), mib))

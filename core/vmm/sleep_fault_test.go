@@ -41,7 +41,7 @@ const napTags = 2
 
 func newNap(t *testing.T, pages device.Backing, streams int) *nap {
 	n := &nap{
-		party: newPartyWith(t, backed(devicetest.Config{}), engine.Options{}, SharedConfig{
+		party: newPartyWith(t, backed(devicetest.Config{}), engine.Options{}, ElasticConfig{
 			LimitBytes: 16 * page, Backing: pages, ReadyPages: -1,
 		}, false),
 		dir: t.TempDir(), streams: streams, values: map[uint64]byte{}, lost: map[uint64]bool{}, asleep: map[uint64]SleepBacking{},
@@ -51,7 +51,7 @@ func newNap(t *testing.T, pages device.Backing, streams int) *nap {
 	n.model = n.party.model(t, "m", 4, 0, 0)
 	for tag, ranges := range [napTags][][2]uint64{{{0, 3}, {3, 1}, {9, 2}}, {{4, 2}, {13, 1}}} {
 		for _, r := range ranges {
-			_, err := n.model.AllocateTaggedAt(AllocateRequest{OffsetBytes: r[0] * page, SizeBytes: r[1] * page, Tag: n.tag(tag)})
+			_, err := n.model.AllocTaggedAt(AllocRequest{OffsetBytes: r[0] * page, SizeBytes: r[1] * page, Tag: n.tag(tag)})
 			require.NoError(t, err)
 			for at := r[0]; at < r[0]+r[1]; at++ {
 				n.values[at] = byte(at + 1)

@@ -108,9 +108,9 @@ func (n *sleepNaive) plan(t *rapid.T, m *sleeperModel, cancel func()) *trouble {
 		n.meanwhile = nil
 		p.happened = true
 		p.limitErr = n.shared.SetLimit(p.limit * page)
-		_, p.takeErr = p.other.AllocateTaggedAt(AllocateRequest{OffsetBytes: p.first * page, SizeBytes: page})
+		_, p.takeErr = p.other.AllocTaggedAt(AllocRequest{OffsetBytes: p.first * page, SizeBytes: page})
 		for at, ok := m.space.shifting.next(0); ok; at, ok = m.space.shifting.next(at + 1) {
-			p.freeErrs = append(p.freeErrs, m.Deallocate(at*page, page, nil))
+			p.freeErrs = append(p.freeErrs, m.Free(at*page, page, nil))
 			if at+1 == sleepPages {
 				break
 			}
@@ -174,7 +174,7 @@ func (n *sleepNaive) allocate(t *rapid.T, m *sleeperModel) {
 			want = device.CodeInvalidState
 		}
 	}
-	got, err := m.AllocateTaggedAt(AllocateRequest{OffsetBytes: first * page, SizeBytes: pages * page, Tag: tag})
+	got, err := m.AllocTaggedAt(AllocRequest{OffsetBytes: first * page, SizeBytes: pages * page, Tag: tag})
 	require.Equal(t, want, device.CodeOf(err), "%v", err)
 	if err != nil {
 		return
@@ -204,7 +204,7 @@ func (n *sleepNaive) deallocate(t *rapid.T, m *sleeperModel) {
 	if want == device.CodeOK && asleep != 0 && asleep != len(cells) {
 		want = device.CodeInvalidState
 	}
-	err := m.Deallocate(first*page, pages*page, nil)
+	err := m.Free(first*page, pages*page, nil)
 	require.Equal(t, want, device.CodeOf(err), "%v", err)
 	if err == nil {
 		clear(cells)
@@ -377,5 +377,5 @@ func (n *sleepNaive) interrupt() {
 }
 
 func newPartyBacked(t require.TestingT, backing device.Backing, limit uint64) *party {
-	return newPartyWith(t, backed(devicetest.Config{}), engine.Options{}, SharedConfig{LimitBytes: limit * page, Backing: backing}, false)
+	return newPartyWith(t, backed(devicetest.Config{}), engine.Options{}, ElasticConfig{LimitBytes: limit * page, Backing: backing}, false)
 }

@@ -90,20 +90,20 @@ func TestPagesOfAnUnfinishedSleepStayCharged(t *testing.T) {
 	chunks := 0
 	n.watch(func() {
 		if chunks++; chunks == 2 {
-			require.ErrorIs(t, n.model.Deallocate(0, 4*page, nil), device.CodeBusy, "it is being put to sleep")
+			require.ErrorIs(t, n.model.Free(0, 4*page, nil), device.CodeBusy, "it is being put to sleep")
 		} else if chunks == 4 {
 			used = n.shared.GlobalStats().PhysicalBytes
-			_, err := other.Allocate(8 * page)
+			_, err := other.Alloc(8 * page)
 			require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
-			require.ErrorIs(t, n.model.Deallocate(0, page, nil), device.CodeBusy, "it is being put to sleep")
-			_, err = n.model.AllocateAt(0, page)
+			require.ErrorIs(t, n.model.Free(0, page, nil), device.CodeBusy, "it is being put to sleep")
+			_, err = n.model.AllocAt(0, page)
 			require.ErrorIs(t, err, device.CodeInvalidState)
 		}
 	})
 	_, err := n.model.Sleep(background, SleepRequest{Streams: 1})
 	require.NoError(t, err)
 	require.Equal(t, 9*page, used)
-	a, err := other.Allocate(8 * page)
+	a, err := other.Alloc(8 * page)
 	require.NoError(t, err)
 	n.check(t)
 	free(t, other, a)
@@ -119,7 +119,7 @@ func TestFreeingWhatSleepsLooksAtItsOwnChunks(t *testing.T) {
 	keep(r.pool.physical, r.dev)
 	r.pool.physical.keepers.chunkBytes = page
 	const all = 1000
-	_, err := r.pool.Allocate(0, all*page)
+	_, err := r.pool.Alloc(0, all*page)
 	require.NoError(t, err)
 	_, err = r.pool.Sleep(background, SleepRequest{Streams: 1})
 	require.NoError(t, err)
@@ -131,7 +131,7 @@ func TestFreeingWhatSleepsLooksAtItsOwnChunks(t *testing.T) {
 	}
 	require.Equal(t, 1, steps(run{500, 1}))
 	require.Equal(t, 3, steps(run{500, 3}))
-	require.NoError(t, r.pool.Deallocate(500*page, 2*page, nil))
+	require.NoError(t, r.pool.Free(500*page, 2*page, nil))
 	r.check(t)
 	require.Equal(t, 0, steps(run{500, 2}))
 	require.Len(t, s.kept.ordered(), all-2)

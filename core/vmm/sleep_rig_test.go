@@ -110,9 +110,9 @@ func TestSleepAndWake(t *testing.T) {
 			t.Run(fmt.Sprint(backing, pages), func(t *testing.T) {
 				r := newRig(t, backed(devicetest.Config{}), func(c *Config) { c.Backing = pages })
 				kept := keep(r.pool.physical, r.dev)
-				_, err := r.pool.AllocateTagged(AllocateRequest{OffsetBytes: 2 * page, SizeBytes: 3 * page, Tag: "weights"})
+				_, err := r.pool.AllocTagged(AllocRequest{OffsetBytes: 2 * page, SizeBytes: 3 * page, Tag: "weights"})
 				require.NoError(t, err)
-				_, err = r.pool.AllocateTagged(AllocateRequest{OffsetBytes: 7*page + 5, SizeBytes: page, Tag: "kv"})
+				_, err = r.pool.AllocTagged(AllocRequest{OffsetBytes: 7*page + 5, SizeBytes: page, Tag: "kv"})
 				require.NoError(t, err)
 				r.fill(t, 2, 3, 7)
 				r.fill(t, 7, 2, 9)

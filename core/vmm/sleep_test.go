@@ -66,8 +66,8 @@ func TestPageSleepsInItsNewLife(t *testing.T) {
 	require.NoError(t, p.dev.FillNow(old.Addr, 1, old.SizeBytes))
 	_, err := m.Sleep(background, SleepRequest{Tag: "m"})
 	require.NoError(t, err)
-	require.NoError(t, m.Deallocate(old.OffsetBytes+2*page, page, nil))
-	again, err := m.AllocateTaggedAt(AllocateRequest{OffsetBytes: old.OffsetBytes + 2*page, SizeBytes: page, Tag: "new"})
+	require.NoError(t, m.Free(old.OffsetBytes+2*page, page, nil))
+	again, err := m.AllocTaggedAt(AllocRequest{OffsetBytes: old.OffsetBytes + 2*page, SizeBytes: page, Tag: "new"})
 	require.NoError(t, err)
 	require.NoError(t, p.dev.FillNow(again.Addr, 2, page))
 	_, err = m.Sleep(background, SleepRequest{Tag: "new"})
@@ -114,7 +114,7 @@ func TestWakeWaitsForOthers(t *testing.T) {
 	require.Equal(t, 6*page, a.Stats().AsleepBytes)
 
 	_, err = p.shared.OnReclaim("b", time.Minute, func(needed uint64) uint64 {
-		if b.Deallocate(other.OffsetBytes, other.SizeBytes, nil) != nil {
+		if b.Free(other.OffsetBytes, other.SizeBytes, nil) != nil {
 			return 0
 		}
 		return other.SizeBytes
@@ -130,9 +130,9 @@ func TestWakeWaitsForOthers(t *testing.T) {
 func TestSleepIsRefused(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	keep(r.pool.physical, r.dev)
-	_, err := r.pool.AllocateTagged(AllocateRequest{SizeBytes: 2 * page, Tag: "kv"})
+	_, err := r.pool.AllocTagged(AllocRequest{SizeBytes: 2 * page, Tag: "kv"})
 	require.NoError(t, err)
-	_, err = r.pool.Allocate(4*page, page)
+	_, err = r.pool.Alloc(4*page, page)
 	require.NoError(t, err)
 	refuse := func(code device.Code, text string, r1 SleepRequest) {
 		_, err := r.pool.Sleep(background, r1)
@@ -161,7 +161,7 @@ func TestSleepIsRefused(t *testing.T) {
 	refuse(device.CodeInvalidState, `"p" sleeps already`, SleepRequest{})
 	require.ErrorIs(t, r.pool.Close(false), device.CodeBusy)
 	r.check(t)
-	_, err = r.pool.Allocate(10*page, page)
+	_, err = r.pool.Alloc(10*page, page)
 	require.ErrorIs(t, err, device.CodeInvalidState)
 	r.quit(t)
 	_, err = r.pool.Sleep(background, SleepRequest{})
@@ -173,7 +173,7 @@ func TestSleepIsRefused(t *testing.T) {
 func TestSleepWaitsForWork(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	keep(r.pool.physical, r.dev)
-	addr, err := r.pool.Allocate(0, 2*page)
+	addr, err := r.pool.Alloc(0, 2*page)
 	require.NoError(t, err)
 	other, err := r.dev.NewStream()
 	require.NoError(t, err)
@@ -272,35 +272,35 @@ func TestSleepThatIsNotToWait(t *testing.T) {
 	p.quit(t)
 }
 
-func TestAllocateWaitsUntilAwake(t *testing.T) {
+func TestAllocWaitsUntilAwake(t *testing.T) {
 	r := newRig(t, backed(devicetest.Config{}), nil)
 	keep(r.pool.physical, r.dev)
-	_, err := r.pool.AllocateTagged(AllocateRequest{SizeBytes: 2 * page, Tag: "kv"})
+	_, err := r.pool.AllocTagged(AllocRequest{SizeBytes: 2 * page, Tag: "kv"})
 	require.NoError(t, err)
 	_, err = r.pool.Sleep(background, SleepRequest{Tag: "kv"})
 	require.NoError(t, err)
-	more := AllocateRequest{OffsetBytes: 8 * page, SizeBytes: page, Tag: "kv"}
-	_, err = r.pool.AllocateTagged(more)
+	more := AllocRequest{OffsetBytes: 8 * page, SizeBytes: page, Tag: "kv"}
+	_, err = r.pool.AllocTagged(more)
 	require.ErrorIs(t, err, device.CodeInvalidState)
 	more.Wait = time.Millisecond
-	_, err = r.pool.AllocateTagged(more)
+	_, err = r.pool.AllocTagged(more)
 	require.ErrorIs(t, err, device.CodeTimeout)
-	over := AllocateRequest{SizeBytes: page, Wait: device.Forever}
-	_, err = r.pool.Allocate(page, page)
+	over := AllocRequest{SizeBytes: page, Wait: device.Forever}
+	_, err = r.pool.Alloc(page, page)
 	require.ErrorIs(t, err, device.CodeInvalidState, "the range sleeps")
-	_, err = r.pool.Allocate(10*page, page)
+	_, err = r.pool.Alloc(10*page, page)
 	require.NoError(t, err, "what has another tag, elsewhere, does not")
 	results := make(chan error, 2)
 	more.Wait = device.Forever
 	first := device.Go("tag", func() {
-		_, err := r.pool.AllocateTagged(more)
+		_, err := r.pool.AllocTagged(more)
 		results <- err
 	})
 	second := device.Go("range", func() {
-		_, err := r.pool.AllocateTagged(over)
+		_, err := r.pool.AllocTagged(over)
 		results <- err
 	})
-	require.NoError(t, r.pool.Deallocate(0, 2*page, nil))
+	require.NoError(t, r.pool.Free(0, 2*page, nil))
 	<-second
 	require.NoError(t, <-results, "the range was freed in its sleep")
 	_, err = r.pool.Wake(background, WakeRequest{Tag: "kv"})
@@ -314,7 +314,7 @@ func TestAllocateWaitsUntilAwake(t *testing.T) {
 // Sleeps, wakes, allocations and frees from many threads, and an end by force.
 func TestSleepFromManyThreads(t *testing.T) {
 	for _, force := range []bool{false, true} {
-		p := newPartyWith(t, backed(devicetest.Config{}), engine.Options{}, SharedConfig{LimitBytes: 40 * page}, true)
+		p := newPartyWith(t, backed(devicetest.Config{}), engine.Options{}, ElasticConfig{LimitBytes: 40 * page}, true)
 		kept := keep(p.shared.physical, p.dev)
 		p.shared.physical.keepers.chunkBytes = page
 		var wait sync.WaitGroup
@@ -325,7 +325,7 @@ func TestSleepFromManyThreads(t *testing.T) {
 				wait.Go(func() {
 					for round := range 60 {
 						value := byte(round + 1)
-						a, err := m.AllocateTaggedAt(AllocateRequest{OffsetBytes: at * page, SizeBytes: 4 * page, Tag: tag, Wait: time.Millisecond})
+						a, err := m.AllocTaggedAt(AllocRequest{OffsetBytes: at * page, SizeBytes: 4 * page, Tag: tag, Wait: time.Millisecond})
 						if err == nil && p.dev.FillNow(a.Addr, value, a.SizeBytes) != nil {
 							err = device.CodeBusy // it sleeps already
 						}
@@ -335,7 +335,7 @@ func TestSleepFromManyThreads(t *testing.T) {
 							panic(fmt.Sprintf("%+v", other))
 						}
 						for err == nil || a.SizeBytes > 0 {
-							freed := m.Deallocate(at*page, 4*page, nil)
+							freed := m.Free(at*page, 4*page, nil)
 							if device.CodeOf(freed) != device.CodeBusy {
 								break
 							}

@@ -30,7 +30,7 @@ func TestWakeThatIsJammed(t *testing.T) {
 		require.Equal(t, 6*page, n.model.Stats().PhysicalBytes)
 		// The device holds what was written there meanwhile; nobody may see it.
 		require.NoError(t, n.dev.FillNow(n.addr(4), 77, page))
-		require.NoError(t, n.model.Deallocate(2*page, page, nil))
+		require.NoError(t, n.model.Free(2*page, page, nil))
 		delete(n.values, 2)
 		n.check(t)
 		for at := range n.values {
@@ -74,7 +74,7 @@ func TestStreamsThatCannotBeClosed(t *testing.T) {
 	_, err = n.model.Wake(background, WakeRequest{Streams: 1})
 	require.ErrorIs(t, err, device.CodeDevice)
 	taken := n.kept.taken
-	require.NoError(t, n.model.Deallocate(0, 4*page, nil))
+	require.NoError(t, n.model.Free(0, 4*page, nil))
 	for at := range uint64(4) {
 		delete(n.values, at)
 		delete(n.asleep, at)

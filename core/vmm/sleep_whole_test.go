@@ -230,10 +230,10 @@ func failUnderALimit(t *testing.T, pages device.Backing, backing SleepBacking, n
 	n.during(nth, func() {
 		lowered = true
 		require.NoError(t, n.shared.SetLimit(4*page))
-		_, err := other.Allocate(page)
+		_, err := other.Alloc(page)
 		require.ErrorIs(t, err, device.CodeOutOfPhysicalMemory)
 		for at := range n.values {
-			require.ErrorIs(t, n.model.Deallocate(at*page, page, nil), device.CodeBusy)
+			require.ErrorIs(t, n.model.Free(at*page, page, nil), device.CodeBusy)
 		}
 		cancel()
 	})

@@ -266,7 +266,7 @@ type freed struct {
 func (ph *Physical) enter(sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.Allocate(sizes)
+	ph.books.Alloc(sizes)
 }
 
 // park makes pages that were live parked ones.

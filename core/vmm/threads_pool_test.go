@@ -50,7 +50,7 @@ func TestManyThreads(t *testing.T) {
 func work(dev *devicetest.Device, p *Pool, random *rand.Rand, mark byte) error {
 	for range 120 {
 		first, pages := random.Uint64N(90), 1+random.Uint64N(4)
-		addr, err := p.Allocate(first*page, pages*page)
+		addr, err := p.Alloc(first*page, pages*page)
 		switch {
 		case errors.Is(err, device.CodeAlreadyMapped), errors.Is(err, device.CodeOutOfPhysicalMemory):
 			continue
@@ -88,7 +88,7 @@ func work(dev *devicetest.Device, p *Pool, random *rand.Rand, mark byte) error {
 				return err
 			}
 		}
-		if err := p.Deallocate(first*page, pages*page, stream); err != nil {
+		if err := p.Free(first*page, pages*page, stream); err != nil {
 			return err
 		}
 	}

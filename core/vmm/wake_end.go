@@ -158,5 +158,5 @@ func (ph *Physical) unjam(pages uint64) {
 func (ph *Physical) wakeUp(sizes track.Block) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
-	ph.books.AllocateMany(sizes, 0)
+	ph.books.AllocMany(sizes, 0)
 }

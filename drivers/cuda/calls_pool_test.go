@@ -55,34 +55,34 @@ func pooledOperations(t *testing.T, o *openDevice) []operation {
 	}
 }
 
-// pagedOperations are those of a model in a shared pool, with four pages at a time.
+// pagedOperations are those of a model in an elastic pool, with four pages at a time.
 func pagedOperations(t *testing.T, o *openDevice) []operation {
 	const run, page, id = 8 << 20, 2 << 20, "model"
 	e := engine.New(o, engine.Options{})
-	p, err := vmm.NewShared(e, vmm.SharedConfig{LimitBytes: 64 << 20, PageBytes: page, ReadyPages: noneReady, Stepped: true})
+	p, err := vmm.NewElastic(e, vmm.ElasticConfig{LimitBytes: 64 << 20, PageBytes: page, ReadyPages: noneReady, Stepped: true})
 	require.NoError(t, err)
 	model, err := p.Register(id, vmm.ModelConfig{VirtualBytes: 64 << 20})
 	require.NoError(t, err)
 	allocate := func(offset uint64) func() error {
-		return func() error { _, err := p.AllocateAt(id, offset, run); return err }
+		return func() error { _, err := p.AllocAt(id, offset, run); return err }
 	}
 	free := func(offset uint64) func() error {
-		return func() error { return p.Deallocate(id, offset, run, nil) }
+		return func() error { return p.Free(id, offset, run, nil) }
 	}
 	settle := operation{do: model.Synchronize}
 	return []operation{
-		{name: "shared pool: allocate 4 pages that are new", do: allocate(0)},
-		{name: "shared pool: free 4 pages", do: free(0)},
+		{name: "elastic pool: allocate 4 pages that are new", do: allocate(0)},
+		{name: "elastic pool: free 4 pages", do: free(0)},
 		settle,
-		{name: "shared pool: allocate 4 pages that are still mapped there", do: allocate(0)},
+		{name: "elastic pool: allocate 4 pages that are still mapped there", do: allocate(0)},
 		{do: free(0)},
 		settle,
-		{name: "shared pool: allocate 4 recycled pages elsewhere", do: allocate(run)},
-		{name: "shared pool: put 4 pages to sleep", byWorkers: true, do: func() error {
+		{name: "elastic pool: allocate 4 recycled pages elsewhere", do: allocate(run)},
+		{name: "elastic pool: put 4 pages to sleep", byWorkers: true, do: func() error {
 			_, err := p.Sleep(context.Background(), id, vmm.SleepRequest{Streams: 1, Stream: o.DefaultStream()})
 			return err
 		}},
-		{name: "shared pool: wake 4 pages", byWorkers: true, do: func() error {
+		{name: "elastic pool: wake 4 pages", byWorkers: true, do: func() error {
 			_, err := p.Wake(context.Background(), id, vmm.WakeRequest{Streams: 1})
 			return err
 		}},

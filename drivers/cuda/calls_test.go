@@ -175,8 +175,8 @@ func countedOperations(t *testing.T, o *openDevice) []operation {
 	own := make([]byte, 4096)
 	uncounted := func(do func() error) operation { return operation{do: do} }
 	return []operation{
-		{name: "take a segment", do: func() (err error) { addr, err = o.Allocate(1 << 20); return err }},
-		{name: "take page-locked memory", do: func() (err error) { pinned, err = o.AllocatePinned(64 << 10); return err }},
+		{name: "take a segment", do: func() (err error) { addr, err = o.Alloc(1 << 20); return err }},
+		{name: "take page-locked memory", do: func() (err error) { pinned, err = o.AllocPinned(64 << 10); return err }},
 		{name: "read the memory of the device", do: func() error { _, err := o.Memory(); return err }},
 		{name: "make a stream", do: func() (err error) { s, err = o.NewPriorityStream(0); return err }},
 		{name: "fill", do: func() error { return s.Fill(addr, one, 4096) }},
@@ -215,7 +215,7 @@ func countedOperations(t *testing.T, o *openDevice) []operation {
 		{name: "make 4 pages zeros", do: func() error { return o.Zero(pages) }},
 		{name: "release 4 pages", do: func() error { return o.Release(pages) }},
 		{name: "give addresses back", do: func() error { return o.Unreserve(space, 8<<20) }},
-		{name: "take managed memory", do: func() (err error) { managed, err = o.AllocateManaged(64 << 10); return err }},
+		{name: "take managed memory", do: func() (err error) { managed, err = o.AllocManaged(64 << 10); return err }},
 		{name: "bring managed memory near", do: func() error { return o.Prefetch(o.DefaultStream(), managed.Addr, 64<<10, o) }},
 		{name: "advise about managed memory", do: func() error { return o.Advise(managed.Addr, 64<<10, device.Advice{}) }},
 		{name: "give managed memory back", do: func() error { return o.FreeManaged(managed.Addr, 64<<10) }},
@@ -224,9 +224,9 @@ func countedOperations(t *testing.T, o *openDevice) []operation {
 			return err
 		}},
 		{name: "end that", do: func() error { return o.Unregister(locked, uint64(len(own))) }},
-		uncounted(func() (err error) { ordered, err = o.AllocateOrdered(1 << 20); return err }),
+		uncounted(func() (err error) { ordered, err = o.AllocOrdered(1 << 20); return err }),
 		uncounted(func() error { return o.FreeOrdered(ordered, 1<<20) }),
-		{name: "take a segment from the driver's pool", do: func() (err error) { ordered, err = o.AllocateOrdered(1 << 20); return err }},
+		{name: "take a segment from the driver's pool", do: func() (err error) { ordered, err = o.AllocOrdered(1 << 20); return err }},
 		{name: "give it back to the driver's pool", do: func() error { return o.FreeOrdered(ordered, 1<<20) }},
 		{name: "give page-locked memory back", do: func() error { return o.FreePinned(pinned.Addr, 64<<10) }},
 		{name: "give a segment back", do: func() error { return o.Free(addr, 1<<20) }},

@@ -20,7 +20,7 @@ func TestAllThatACaptureForbidsIsDoneBesideIt(t *testing.T) {
 		return d.(*openDevice)
 	}
 	o := opened(0)
-	managed, err := o.AllocateManaged(size)
+	managed, err := o.AllocManaged(size)
 	require.NoError(t, err)
 	p := newProgram(t, o)
 	p.beginCapture(captureGlobal)
@@ -29,7 +29,7 @@ func TestAllThatACaptureForbidsIsDoneBesideIt(t *testing.T) {
 	require.NoError(t, err)
 	require.NotZero(t, reading.TotalBytes)
 	other := opened(1)
-	segment, err := other.Allocate(size)
+	segment, err := other.Alloc(size)
 	require.NoError(t, err)
 	_, err = other.ShareMemory(segment, size)
 	require.NoError(t, err)

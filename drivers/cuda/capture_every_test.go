@@ -49,13 +49,13 @@ func newBesideCapture(t *testing.T, mode int) *besideCapture {
 	}
 	b.p = newProgram(t, b.o)
 	var err error
-	b.addr, err = b.o.Allocate(everyBytes)
+	b.addr, err = b.o.Alloc(everyBytes)
 	must(err)
-	b.elsewhere, err = b.far.Allocate(everyBytes)
+	b.elsewhere, err = b.far.Alloc(everyBytes)
 	must(err)
-	b.managed, err = b.o.AllocateManaged(everyBytes)
+	b.managed, err = b.o.AllocManaged(everyBytes)
 	must(err)
-	b.locked, err = b.o.AllocatePinned(64 << 10)
+	b.locked, err = b.o.AllocPinned(64 << 10)
 	must(err)
 	b.module, err = b.o.Compile(firstOtherText)
 	must(err)
@@ -232,7 +232,7 @@ func deviceAttempts() []attempt {
 
 func memoryAttempts() []attempt {
 	return []attempt{
-		{"openDevice.Allocate", done, func(b *besideCapture) (err error) { b.space, err = b.o.Allocate(everyBytes); return err }},
+		{"openDevice.Alloc", done, func(b *besideCapture) (err error) { b.space, err = b.o.Alloc(everyBytes); return err }},
 		{"openDevice.ShareMemory", done, func(b *besideCapture) error { return second(b.o.ShareMemory(b.space, everyBytes)) }},
 		{"openDevice.OpenShared", device.CodeInvalidArgument, func(b *besideCapture) error {
 			return second(b.o.OpenShared(device.SharedMemory{SizeBytes: 1}))
@@ -254,14 +254,14 @@ func memoryAttempts() []attempt {
 			b.p.sim.must("cuThreadExchangeStreamCaptureMode", dl.Pointer(&[]int32{captureGlobal}[0]))
 			return err
 		}},
-		{"openDevice.AllocateOrdered", done, func(b *besideCapture) (err error) {
-			b.ordered, err = b.o.AllocateOrdered(everyBytes)
+		{"openDevice.AllocOrdered", done, func(b *besideCapture) (err error) {
+			b.ordered, err = b.o.AllocOrdered(everyBytes)
 			return err
 		}},
 		{"openDevice.FreeOrdered", done, func(b *besideCapture) error { return b.o.FreeOrdered(b.ordered, everyBytes) }},
-		{"openDevice.AllocatePinned", done, func(b *besideCapture) (err error) { b.pinned, err = b.o.AllocatePinned(64 << 10); return err }},
+		{"openDevice.AllocPinned", done, func(b *besideCapture) (err error) { b.pinned, err = b.o.AllocPinned(64 << 10); return err }},
 		{"openDevice.FreePinned", done, func(b *besideCapture) error { return b.o.FreePinned(b.pinned.Addr, 64<<10) }},
-		{"openDevice.AllocateManaged", done, func(b *besideCapture) (err error) { b.pinned, err = b.o.AllocateManaged(everyBytes); return err }},
+		{"openDevice.AllocManaged", done, func(b *besideCapture) (err error) { b.pinned, err = b.o.AllocManaged(everyBytes); return err }},
 		{"openDevice.Advise", done, func(b *besideCapture) error {
 			return b.o.Advise(b.pinned.Addr, 4096, device.Advice{ReadMostly: true})
 		}},

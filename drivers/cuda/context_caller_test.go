@@ -62,7 +62,7 @@ func TestDeviceOnTheProgramsContext(t *testing.T) {
 			requireCode(t, device.CodeInvalidArgument, err)
 			require.NoError(t, primary.within("test", func() error { sim.must("cuStreamDestroy_v2", elsewhere); return nil }))
 			// Plain memory of one context is not the other's of the same device.
-			addr, err := o.Allocate(64 << 10)
+			addr, err := o.Alloc(64 << 10)
 			require.NoError(t, err)
 			_, err = primary.Link(o, addr, 8)
 			requireCode(t, device.CodeUnsupported, err)

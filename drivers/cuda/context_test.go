@@ -21,15 +21,15 @@ func everyCall(t testing.TB, o *openDevice, after func(what string)) {
 	}
 	_, err := o.Memory()
 	did("Memory", err)
-	addr, err := o.Allocate(2 << 20)
-	did("Allocate", err)
-	_, err = o.Allocate(1 << 40)
+	addr, err := o.Alloc(2 << 20)
+	did("Alloc", err)
+	_, err = o.Alloc(1 << 40)
 	assert.ErrorIs(t, err, device.CodeOutOfMemory)
-	after("Allocate without room")
+	after("Alloc without room")
 	s, err := o.NewPriorityStream(0)
 	did("NewPriorityStream", err)
-	pinned, err := o.AllocatePinned(64 << 10)
-	did("AllocatePinned", err)
+	pinned, err := o.AllocPinned(64 << 10)
+	did("AllocPinned", err)
 	did("Fill", s.Fill(addr, device.Pattern{Value: 7, WidthBytes: 1}, 64<<10))
 	did("Copy", s.Copy(addr+1, addr, 1<<10))
 	did("CopyToHost", s.CopyToHost(pinned.HostAddr, addr, 64<<10))
@@ -159,7 +159,7 @@ func TestCallsWhileSomebodyCaptures(t *testing.T) {
 func requireLost(t *testing.T, o *openDevice, held *possessions, native int32) {
 	_, err := o.Memory()
 	require.EqualValues(t, native, requireCode(t, device.CodeDeviceLost, err).Native)
-	_, err = o.Allocate(1 << 20)
+	_, err = o.Alloc(1 << 20)
 	requireCode(t, device.CodeDeviceLost, err)
 	_, err = o.NewStream()
 	requireCode(t, device.CodeDeviceLost, err)
@@ -188,9 +188,9 @@ type possessions struct {
 func possess(t *testing.T, o *openDevice) *possessions {
 	var err error
 	held := &possessions{pages: make([]device.Page, 2)}
-	held.addr, err = o.Allocate(1 << 20)
+	held.addr, err = o.Alloc(1 << 20)
 	require.NoError(t, err)
-	held.pinned, err = o.AllocatePinned(64 << 10)
+	held.pinned, err = o.AllocPinned(64 << 10)
 	require.NoError(t, err)
 	held.stream, err = o.NewStream()
 	require.NoError(t, err)

@@ -40,7 +40,7 @@ type openDevice struct {
 	orderedPool orderedPool
 
 	mu sync.Mutex
-	// live counts what Allocate, AllocatePinned, Reserve, Create and Compile gave, from before
+	// live counts what Alloc, AllocPinned, Reserve, Create and Compile gave, from before
 	// it is there until after it is gone.
 	live    int
 	streams map[*stream]struct{}

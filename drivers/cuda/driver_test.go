@@ -110,7 +110,7 @@ func TestDeviceLacksCapabilities(t *testing.T) {
 	_, err := o.Reserve(2<<20, 2<<20)
 	requireCode(t, device.CodeUnsupported, err)
 	requireCode(t, device.CodeUnsupported, o.Create(make([]device.Page, 1), 2<<20, device.BackingMovable))
-	_, err = o.AllocatePinned(64 << 10)
+	_, err = o.AllocPinned(64 << 10)
 	requireCode(t, device.CodeUnsupported, err)
 	other := open(t, 1)
 	require.False(t, o.CanCopyFrom(other))
@@ -138,7 +138,7 @@ func TestGenerations(t *testing.T) {
 
 // oneLife uses what every device has, and closes it.
 func oneLife(t *testing.T, o *openDevice) {
-	addr, err := o.Allocate(1 << 20)
+	addr, err := o.Alloc(1 << 20)
 	require.NoError(t, err)
 	s, err := o.NewStream()
 	require.NoError(t, err)

@@ -28,9 +28,9 @@ func steps(o *openDevice) []step {
 	first, second := make([]device.Page, 3), make([]device.Page, 2)
 	nothing := func() error { return nil }
 	return []step{
-		{"allocate", func() (err error) { addr, err = o.Allocate(1 << 20); return err },
+		{"allocate", func() (err error) { addr, err = o.Alloc(1 << 20); return err },
 			func() error { return o.Free(addr, 1<<20) }},
-		{"pinned", func() (err error) { pinned, err = o.AllocatePinned(64 << 10); return err },
+		{"pinned", func() (err error) { pinned, err = o.AllocPinned(64 << 10); return err },
 			func() error { return o.FreePinned(pinned.Addr, 64<<10) }},
 		{"stream", func() (err error) { s, err = o.NewStream(); return err }, func() error { return s.Close() }},
 		{"fill", func() error { return s.Fill(addr, device.Pattern{Value: 3, WidthBytes: 1}, 1<<20) }, nothing},
@@ -54,13 +54,13 @@ func steps(o *openDevice) []step {
 		{"launch", func() error { return k.Launch(s, firstOther(addr, 64, 5, addr+1024)) },
 			func() error { return s.Synchronize(device.Forever) }},
 		{"memory", func() error { _, err := o.Memory(); return err }, nothing},
-		{"managed", func() (err error) { managed, err = o.AllocateManaged(64 << 10); return err },
+		{"managed", func() (err error) { managed, err = o.AllocManaged(64 << 10); return err },
 			func() error { return o.FreeManaged(managed.Addr, 64<<10) }},
 		{"prefetch", func() error { return o.Prefetch(s, managed.Addr, 64<<10, o) }, nothing},
 		{"advise", func() error { return o.Advise(managed.Addr, 64<<10, device.Advice{ReadMostly: true}) }, nothing},
 		{"register", func() (err error) { locked, err = o.Register(device.HostAddr(dl.Pointer(&own[0])), 4096); return err },
 			func() error { return o.Unregister(locked, 4096) }},
-		{"ordered", func() (err error) { ordered, err = o.AllocateOrdered(1 << 20); return err },
+		{"ordered", func() (err error) { ordered, err = o.AllocOrdered(1 << 20); return err },
 			func() error { return o.FreeOrdered(ordered, 1<<20) }},
 		{"reserve", func() (err error) { space, err = o.Reserve(32<<20, 8<<20); return err },
 			func() error { return o.Unreserve(space, 32<<20) }},

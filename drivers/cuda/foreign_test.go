@@ -27,7 +27,7 @@ func TestMemoryOfAnotherDeviceIsNotAdopted(t *testing.T) {
 func TestEventsOfOthers(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
 	other := open(t, 1)
-	addr, err := o.Allocate(64 << 10)
+	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
 	var theirs, unrecorded uintptr
 	require.NoError(t, other.within("test", func() error {
@@ -83,7 +83,7 @@ func TestEventsOfOthers(t *testing.T) {
 
 func TestStreamsOfOthers(t *testing.T) {
 	o, sim := open(t, 0), newSimulator(t)
-	addr, err := o.Allocate(64 << 10)
+	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
 	var theirs, context, elsewhere uintptr
 	require.NoError(t, o.within("test", func() error {

@@ -30,7 +30,7 @@ func TestStreamsOfGreenContexts(t *testing.T) {
 				return
 			}
 			o, sim := open(t, 0), newSimulator(t)
-			addr, err := o.Allocate(64 << 10)
+			addr, err := o.Alloc(64 << 10)
 			require.NoError(t, err)
 			native, green := greenStream(sim)
 			s, err := o.AdoptStream(device.ForeignStream{Native: uint64(native)})

@@ -73,7 +73,7 @@ func readsOther(t *testing.T, told message) {
 
 func sharesWithOther(t *testing.T) {
 	o := open(t, 0)
-	addr, err := o.Allocate(1 << 20)
+	addr, err := o.Alloc(1 << 20)
 	require.NoError(t, err)
 	s, err := o.NewStream()
 	require.NoError(t, err)
@@ -102,9 +102,9 @@ func sharesWithOther(t *testing.T) {
 
 func TestSharingRefusesBadInput(t *testing.T) {
 	a, b := openTwo(t)
-	addr, err := a.Allocate(64 << 10)
+	addr, err := a.Alloc(64 << 10)
 	require.NoError(t, err)
-	pinned, err := a.AllocatePinned(64 << 10)
+	pinned, err := a.AllocPinned(64 << 10)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		code device.Code
@@ -152,7 +152,7 @@ func TestSharedMemoryThatIsGone(t *testing.T) {
 		return
 	}
 	o := open(t, 0)
-	addr, err := o.Allocate(64 << 10)
+	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
 	m, err := o.ShareMemory(addr, 64<<10)
 	require.NoError(t, err)
@@ -187,7 +187,7 @@ func TestSharingFails(t *testing.T) {
 		return
 	}
 	o := open(t, 0)
-	addr, err := o.Allocate(64 << 10)
+	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
 	var m message
 	once(o, "cuIpcGetMemHandle", func() (err error) { m.Memory, err = o.ShareMemory(addr, 64<<10); return err })
@@ -210,7 +210,7 @@ func TestDeviceHasNoHandles(t *testing.T) {
 		return
 	}
 	o := open(t, 0)
-	addr, err := o.Allocate(64 << 10)
+	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
 	_, err = o.ShareMemory(addr, 8)
 	requireCode(t, device.CodeUnsupported, err)

@@ -23,7 +23,7 @@ func TestPeersUseOrderedMemory(t *testing.T) {
 			var addr device.Addr
 			var err error
 			if made == "before" {
-				addr, err = a.AllocateOrdered(size)
+				addr, err = a.AllocOrdered(size)
 				require.NoError(t, err)
 			}
 			sim.fault("cuMemPoolSetAccess", 1, resultNotSupported)
@@ -33,12 +33,12 @@ func TestPeersUseOrderedMemory(t *testing.T) {
 			require.NoError(t, a.GrantPeer(b))
 			require.NoError(t, a.GrantPeer(b), "again")
 			if made == "after" {
-				_, err = a.AllocateOrdered(size)
+				_, err = a.AllocOrdered(size)
 				requireCode(t, device.CodeUnsupported, err)
-				addr, err = a.AllocateOrdered(size)
+				addr, err = a.AllocOrdered(size)
 				require.NoError(t, err)
 			}
-			later, err := a.AllocateOrdered(size)
+			later, err := a.AllocOrdered(size)
 			require.NoError(t, err)
 			for _, at := range []device.Addr{addr, later} {
 				// The program's own work on the peer.
@@ -61,7 +61,7 @@ func TestLinkedOrderedMemory(t *testing.T) {
 	const size = 64 << 10
 	a, b := openTwo(t)
 	sim := newSimulator(t)
-	addr, err := a.AllocateOrdered(size)
+	addr, err := a.AllocOrdered(size)
 	require.NoError(t, err)
 	there, err := b.Link(a, addr, size)
 	require.NoError(t, err)
@@ -86,9 +86,9 @@ func TestHostMemoryIsLinkedWithoutPeers(t *testing.T) {
 	own := make([]byte, size)
 	registered, err := a.Register(device.HostAddr(dl.Pointer(&own[0])), size)
 	require.NoError(t, err)
-	managed, err := a.AllocateManaged(size)
+	managed, err := a.AllocManaged(size)
 	require.NoError(t, err)
-	pinned, err := a.AllocatePinned(size)
+	pinned, err := a.AllocPinned(size)
 	require.NoError(t, err)
 	var theirs uintptr
 	require.NoError(t, a.within("test", func() error {
@@ -106,9 +106,9 @@ func TestHostMemoryIsLinkedWithoutPeers(t *testing.T) {
 		require.Equal(t, []byte{4, 5, 6}, get(t, a.DefaultStream(), addr+16, 3), name)
 		require.NoError(t, b.Unlink(there, 64))
 	}
-	plain, err := a.Allocate(size)
+	plain, err := a.Alloc(size)
 	require.NoError(t, err)
-	ordered, err := a.AllocateOrdered(size)
+	ordered, err := a.AllocOrdered(size)
 	require.NoError(t, err)
 	for _, addr := range []device.Addr{plain, ordered} {
 		_, err = b.Link(a, addr, size)

@@ -34,9 +34,9 @@ func TestLinksBetweenDevices(t *testing.T) {
 	const size = 2 << 20
 	all, sim := openSome(t, 4), newSimulator(t)
 	a := all[0]
-	plain, err := a.Allocate(size)
+	plain, err := a.Alloc(size)
 	require.NoError(t, err)
-	pinned, err := a.AllocatePinned(size)
+	pinned, err := a.AllocPinned(size)
 	require.NoError(t, err)
 	space, err := a.Reserve(4*size, size)
 	require.NoError(t, err)
@@ -84,9 +84,9 @@ func TestCopiesOfLinkedMemory(t *testing.T) {
 	const size = 64 << 10
 	a, b := openTwo(t)
 	sim := newSimulator(t)
-	mine, err := a.Allocate(size)
+	mine, err := a.Alloc(size)
 	require.NoError(t, err)
-	theirs, err := b.Allocate(size)
+	theirs, err := b.Alloc(size)
 	require.NoError(t, err)
 	there, err := a.Link(b, theirs, size)
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestLinksWithoutPeerAccess(t *testing.T) {
 	}
 	a, b := openTwo(t)
 	require.True(t, b.Info().Linker)
-	addr, err := a.Allocate(64 << 10)
+	addr, err := a.Alloc(64 << 10)
 	require.NoError(t, err)
 	space, err := a.Reserve(2<<20, 2<<20)
 	require.NoError(t, err)
@@ -141,7 +141,7 @@ func TestLinksWithoutPeerAccess(t *testing.T) {
 		require.Contains(t, requireCode(t, device.CodeUnsupported, err).Message, "cuda:0")
 	}
 	requireCode(t, device.CodeUnsupported, a.GrantPeer(b))
-	pinned, err := a.AllocatePinned(64 << 10)
+	pinned, err := a.AllocPinned(64 << 10)
 	require.NoError(t, err)
 	there, err := b.Link(a, pinned.Addr, 8)
 	require.NoError(t, err)
@@ -229,9 +229,9 @@ func TestLinksFail(t *testing.T) {
 	sim := newSimulator(t)
 	for _, name := range []string{"cuCtxEnablePeerAccess", "cuMemHostGetDevicePointer_v2", "cuMemSetAccess"} {
 		a, b := openTwo(t)
-		plain, err := a.Allocate(64 << 10)
+		plain, err := a.Alloc(64 << 10)
 		require.NoError(t, err)
-		pinned, err := a.AllocatePinned(64 << 10)
+		pinned, err := a.AllocPinned(64 << 10)
 		require.NoError(t, err)
 		space, err := a.Reserve(2<<20, 2<<20)
 		require.NoError(t, err)
@@ -270,7 +270,7 @@ func TestPeerAccessThatIsEnabledAlready(t *testing.T) {
 		sim.must("cuCtxEnablePeerAccess", a.context, 0)
 		return nil
 	}))
-	addr, err := a.Allocate(64 << 10)
+	addr, err := a.Alloc(64 << 10)
 	require.NoError(t, err)
 	there, err := b.Link(a, addr, 64<<10)
 	require.NoError(t, err)

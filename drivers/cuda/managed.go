@@ -29,9 +29,9 @@ func (o *openDevice) needManaged(op string) error {
 		o.driver.lacking[groupManaged], o.driver.lacking[groupAdvice])
 }
 
-// AllocateManaged takes memory that every device of the process may use.
-func (o *openDevice) AllocateManaged(size uint64) (device.PinnedMemory, error) {
-	const op = "cuda.allocate_managed"
+// AllocManaged takes memory that every device of the process may use.
+func (o *openDevice) AllocManaged(size uint64) (device.PinnedMemory, error) {
+	const op = "cuda.alloc_managed"
 	if err := o.needManaged(op); err != nil {
 		return device.PinnedMemory{}, err
 	}
@@ -50,7 +50,7 @@ func (o *openDevice) AllocateManaged(size uint64) (device.PinnedMemory, error) {
 	return device.PinnedMemory{Addr: device.Addr(base), HostAddr: device.HostAddr(base)}, nil
 }
 
-// FreeManaged gives back what AllocateManaged took.
+// FreeManaged gives back what AllocManaged took.
 func (o *openDevice) FreeManaged(addr device.Addr, size uint64) error {
 	const op = "cuda.free_managed"
 	if err := o.needManaged(op); err != nil {

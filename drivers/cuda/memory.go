@@ -7,10 +7,10 @@ import (
 	"ferrum_mem/drivers/internal/dl"
 )
 
-// Allocate takes memory of the device. What another process took meanwhile is
+// Alloc takes memory of the device. What another process took meanwhile is
 // CodeOutOfMemory as well, whatever Memory said before.
-func (o *openDevice) Allocate(size uint64) (device.Addr, error) {
-	const op = "cuda.allocate"
+func (o *openDevice) Alloc(size uint64) (device.Addr, error) {
+	const op = "cuda.alloc"
 	if err := o.startAllocation(op, size); err != nil {
 		return 0, err
 	}
@@ -36,7 +36,7 @@ func (o *openDevice) startAllocation(op string, size uint64) error {
 	return o.hold(op, 1)
 }
 
-// Free gives memory back. An address and size that Allocate did not return together,
+// Free gives memory back. An address and size that Alloc did not return together,
 // or not any more, are CodeInvalidAddress.
 func (o *openDevice) Free(addr device.Addr, size uint64) error {
 	return o.free("cuda.free", kindSegment, uint64(addr), size, &o.api.memoryFree)
@@ -111,9 +111,9 @@ func (d *Driver) ReadMemory(index int) (device.MemoryReading, error) {
 	return o.Memory()
 }
 
-// AllocatePinned takes page-locked memory that every device of the process can use.
-func (o *openDevice) AllocatePinned(size uint64) (device.PinnedMemory, error) {
-	const op = "cuda.allocate_pinned"
+// AllocPinned takes page-locked memory that every device of the process can use.
+func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
+	const op = "cuda.alloc_pinned"
 	if !o.info.PinnedHost {
 		return device.PinnedMemory{}, o.errorf(device.CodeUnsupported, op,
 			"the device cannot use memory of the host, or the driver lacks %v", o.driver.lacking[groupPinned])
@@ -142,7 +142,7 @@ func (o *openDevice) AllocatePinned(size uint64) (device.PinnedMemory, error) {
 	return device.PinnedMemory{Addr: device.Addr(base), HostAddr: device.HostAddr(host)}, nil
 }
 
-// FreePinned gives back what AllocatePinned took.
+// FreePinned gives back what AllocPinned took.
 func (o *openDevice) FreePinned(addr device.Addr, size uint64) error {
 	return o.free("cuda.free_pinned", kindPinned, uint64(addr), size, &o.api.hostFree)
 }

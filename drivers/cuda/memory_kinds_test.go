@@ -56,7 +56,7 @@ func TestKindsOfMemory(t *testing.T) {
 func managedMemory(t *testing.T, o, other *openDevice) {
 	const size = 128 << 10
 	sim, s := newSimulator(t), o.DefaultStream()
-	made, err := o.AllocateManaged(size)
+	made, err := o.AllocManaged(size)
 	require.NoError(t, err)
 	require.EqualValues(t, made.Addr, made.HostAddr)
 	// Both sides see what the other has written.
@@ -103,9 +103,9 @@ func managedMemory(t *testing.T, o, other *openDevice) {
 
 func wrongManaged(t *testing.T, o *openDevice, addr device.Addr, size uint64) {
 	s := o.DefaultStream()
-	plain, err := o.Allocate(64 << 10)
+	plain, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
-	pinned, err := o.AllocatePinned(64 << 10)
+	pinned, err := o.AllocPinned(64 << 10)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		code  device.Code
@@ -125,7 +125,7 @@ func wrongManaged(t *testing.T, o *openDevice, addr device.Addr, size uint64) {
 		{device.CodeUnsupported, "stays where it is", o.Prefetch(s, pinned.Addr, 4096, o)},
 		{device.CodeInvalidAddress, "size 65536", o.FreeManaged(addr, 64<<10)},
 		{device.CodeInvalidAddress, "size 131072", o.Free(addr, size)},
-		{device.CodeInvalidSize, "size 1", func() error { _, err := o.AllocateManaged(1); return err }()},
+		{device.CodeInvalidSize, "size 1", func() error { _, err := o.AllocManaged(1); return err }()},
 	} {
 		require.Contains(t, requireCode(t, c.code, c.err).Message, c.names)
 	}
@@ -200,7 +200,7 @@ func orderedMemory(t *testing.T, o *openDevice) {
 		return reading.FreeBytes
 	}
 	before := free()
-	addr, err := o.AllocateOrdered(size)
+	addr, err := o.AllocOrdered(size)
 	require.NoError(t, err)
 	require.Equal(t, before-size, free())
 	require.Zero(t, uint64(addr)%alignmentBytes)
@@ -212,10 +212,10 @@ func orderedMemory(t *testing.T, o *openDevice) {
 	requireCode(t, device.CodeInvalidAddress, o.Free(addr, size))
 	requireCode(t, device.CodeInvalidAddress, o.FreeOrdered(addr, size-1))
 	for _, wrong := range []uint64{0, 100} {
-		_, err = o.AllocateOrdered(wrong)
+		_, err = o.AllocOrdered(wrong)
 		requireCode(t, device.CodeInvalidSize, err)
 	}
-	_, err = o.AllocateOrdered(1 << 40)
+	_, err = o.AllocOrdered(1 << 40)
 	requireCode(t, device.CodeOutOfMemory, err)
 	// Work elsewhere on the device is not waited for, and the memory is the device's
 	// again at once.
@@ -236,7 +236,7 @@ func TestKindsOfMemoryThatLack(t *testing.T) {
 			}
 			o := open(t, 0)
 			require.False(t, o.Info().Managed)
-			_, err := o.AllocateManaged(64 << 10)
+			_, err := o.AllocManaged(64 << 10)
 			requireCode(t, device.CodeUnsupported, err)
 			requireCode(t, device.CodeUnsupported, o.FreeManaged(0, 64<<10))
 			requireCode(t, device.CodeUnsupported, o.Advise(0, 64<<10, device.Advice{}))
@@ -244,7 +244,7 @@ func TestKindsOfMemoryThatLack(t *testing.T) {
 				require.False(t, o.Info().Registrar || o.Info().StreamOrdered)
 				_, err = o.Register(4096, 4096)
 				requireCode(t, device.CodeUnsupported, err)
-				_, err = o.AllocateOrdered(64 << 10)
+				_, err = o.AllocOrdered(64 << 10)
 				requireCode(t, device.CodeUnsupported, err)
 				requireCode(t, device.CodeUnsupported, o.FreeOrdered(4096, 64<<10))
 			}
@@ -261,7 +261,7 @@ func TestOlderCallsOfManagedMemoryFail(t *testing.T) {
 		return
 	}
 	o, sim := open(t, 0), newSimulator(t)
-	made, err := o.AllocateManaged(64 << 10)
+	made, err := o.AllocManaged(64 << 10)
 	require.NoError(t, err)
 	for name, try := range map[string]func() error{
 		"cuMemPrefetchAsync": func() error { return o.Prefetch(o.DefaultStream(), made.Addr, 4096, o) },
@@ -283,20 +283,20 @@ func TestKindsOfMemoryOfALostDevice(t *testing.T) {
 	}
 	o, sim := open(t, 0), newSimulator(t)
 	bytes := make([]byte, 4096)
-	managed, err := o.AllocateManaged(64 << 10)
+	managed, err := o.AllocManaged(64 << 10)
 	require.NoError(t, err)
 	locked, err := o.Register(device.HostAddr(dl.Pointer(&bytes[0])), 4096)
 	require.NoError(t, err)
-	ordered, err := o.AllocateOrdered(64 << 10)
+	ordered, err := o.AllocOrdered(64 << 10)
 	require.NoError(t, err)
 	sim.fault("cuMemGetInfo_v2", 1, resultECC)
 	_, err = o.Memory()
 	requireCode(t, device.CodeDeviceLost, err)
-	_, err = o.AllocateManaged(64 << 10)
+	_, err = o.AllocManaged(64 << 10)
 	requireCode(t, device.CodeDeviceLost, err)
 	_, err = o.Register(4096, 4096)
 	requireCode(t, device.CodeDeviceLost, err)
-	_, err = o.AllocateOrdered(64 << 10)
+	_, err = o.AllocOrdered(64 << 10)
 	requireCode(t, device.CodeDeviceLost, err)
 	requireCode(t, device.CodeDeviceLost, o.Prefetch(o.DefaultStream(), managed.Addr, 4096, o))
 	requireCode(t, device.CodeDeviceLost, o.Advise(managed.Addr, 4096, device.Advice{}))

@@ -18,9 +18,9 @@ type memoryAPI struct {
 	prefetch, advise     dl.Function
 	prefetchTo, adviseAt dl.Function
 
-	hostRegister, hostUnregister          dl.Function
-	poolCreate, poolDestroy, poolAllocate dl.Function
-	poolAccess                            dl.Function
+	hostRegister, hostUnregister       dl.Function
+	poolCreate, poolDestroy, poolAlloc dl.Function
+	poolAccess                         dl.Function
 }
 
 func (a *memoryAPI) table() []dl.Row {
@@ -35,6 +35,6 @@ func (a *memoryAPI) table() []dl.Row {
 		{Name: "cuMemPoolCreate", To: &a.poolCreate, Since: 11020, Group: groupPools},
 		{Name: "cuMemPoolDestroy", To: &a.poolDestroy, Since: 11020, Group: groupPools},
 		{Name: "cuMemPoolSetAccess", To: &a.poolAccess, Since: 11020, Group: groupPools},
-		{Name: "cuMemAllocFromPoolAsync", To: &a.poolAllocate, Since: 11020, Group: groupPools},
+		{Name: "cuMemAllocFromPoolAsync", To: &a.poolAlloc, Since: 11020, Group: groupPools},
 	}
 }

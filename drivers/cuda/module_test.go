@@ -29,7 +29,7 @@ func TestKernelsRun(t *testing.T) {
 				return
 			}
 			o := open(t, 0)
-			addr, err := o.Allocate(granularityBytes)
+			addr, err := o.Alloc(granularityBytes)
 			require.NoError(t, err)
 			m, err := o.Compile(firstOtherText)
 			require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestKernelsFailAtEachCall(t *testing.T) {
 	sim := newSimulator(t)
 	for n := 1; ; n++ {
 		o := open(t, 0)
-		addr, err := o.Allocate(granularityBytes)
+		addr, err := o.Alloc(granularityBytes)
 		require.NoError(t, err)
 		sim.fault("*", n, resultOutOfMemory)
 		failures := 0
@@ -222,7 +222,7 @@ func TestKernelsFromManyThreads(t *testing.T) {
 		go func() {
 			defer threads.Done()
 			for range 5 {
-				addr, err := o.Allocate(2 * kernelBytes)
+				addr, err := o.Alloc(2 * kernelBytes)
 				if !check(t, err) {
 					return
 				}

@@ -102,10 +102,10 @@ func (o *openDevice) letInOrdered(op string, guest *openDevice) error {
 	return nil
 }
 
-// AllocateOrdered waits until the pool's stream has the memory, which has nothing else
+// AllocOrdered waits until the pool's stream has the memory, which has nothing else
 // to do.
-func (o *openDevice) AllocateOrdered(size uint64) (device.Addr, error) {
-	const op = "cuda.allocate_ordered"
+func (o *openDevice) AllocOrdered(size uint64) (device.Addr, error) {
+	const op = "cuda.alloc_ordered"
 	if !o.info.StreamOrdered {
 		return 0, o.noPools(op)
 	}
@@ -116,7 +116,7 @@ func (o *openDevice) AllocateOrdered(size uint64) (device.Addr, error) {
 	what := fmt.Sprintf("size %d", size)
 	err := o.inOrder(op, func(p *orderedPool) error {
 		return o.within(op, func() error {
-			err := o.call(op, what, &o.api.poolAllocate, dl.Pointer(&base), uintptr(size), p.handle, p.stream.handle)
+			err := o.call(op, what, &o.api.poolAlloc, dl.Pointer(&base), uintptr(size), p.handle, p.stream.handle)
 			if err != nil {
 				return err
 			}

@@ -34,7 +34,7 @@ func TestStaleStreamLosesNothing(t *testing.T) {
 					return
 				}
 				o, sim := open(t, 0), newSimulator(t)
-				addr, err := o.Allocate(64 << 10)
+				addr, err := o.Alloc(64 << 10)
 				require.NoError(t, err)
 				var native uintptr
 				require.NoError(t, o.within("test", func() error {

@@ -19,7 +19,7 @@ import (
 func TestCopiesAndFillsAgainstSlices(t *testing.T) {
 	o := open(t, 0)
 	const size = 256 << 10
-	addr, err := o.Allocate(size)
+	addr, err := o.Alloc(size)
 	require.NoError(t, err)
 	s, err := o.NewStream()
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestOverlappingCopiesWithoutPools(t *testing.T) {
 		return
 	}
 	o := open(t, 0)
-	addr, err := o.Allocate(1 << 20)
+	addr, err := o.Alloc(1 << 20)
 	require.NoError(t, err)
 	s := o.DefaultStream()
 	want := bytes.Repeat([]byte("0123456789abcdefg"), 1000)
@@ -84,7 +84,7 @@ func TestOverlappingCopiesWithoutPools(t *testing.T) {
 
 func TestWrongWork(t *testing.T) {
 	o := open(t, 0)
-	addr, err := o.Allocate(64 << 10)
+	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
 	s := o.DefaultStream()
 	host := make([]byte, 16)
@@ -121,15 +121,15 @@ func TestWrongWork(t *testing.T) {
 		require.Contains(t, requireCode(t, c.code, c.err).Message, c.names)
 	}
 	for _, size := range []uint64{0, 1, 64<<10 + 1} {
-		_, err := o.Allocate(size)
+		_, err := o.Alloc(size)
 		requireCode(t, device.CodeInvalidSize, err)
-		_, err = o.AllocatePinned(size)
+		_, err = o.AllocPinned(size)
 		requireCode(t, device.CodeInvalidSize, err)
 	}
 	require.NoError(t, o.Free(addr, 64<<10))
 	requireCode(t, device.CodeInvalidAddress, o.Free(addr, 64<<10))
 	require.NoError(t, o.Close())
-	_, err = o.Allocate(64 << 10)
+	_, err = o.Alloc(64 << 10)
 	requireCode(t, device.CodeInvalidState, err)
 	_, err = o.Memory()
 	requireCode(t, device.CodeInvalidState, err)
@@ -230,11 +230,11 @@ func TestHostFunctionsThatPanicOrCall(t *testing.T) {
 	require.True(t, ran)
 	require.Equal(t, "on purpose", reported)
 
-	addr, err := o.Allocate(64 << 10)
+	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
 	var inside []error
 	require.NoError(t, s.HostFunction(func() {
-		_, allocated := o.Allocate(64 << 10)
+		_, allocated := o.Alloc(64 << 10)
 		inside = []error{
 			s.Synchronize(device.Forever), o.Free(addr, 64<<10), allocated, o.Close(), s.HostFunction(func() {}),
 		}
@@ -277,11 +277,11 @@ func TestPriorities(t *testing.T) {
 
 func TestPinnedMemory(t *testing.T) {
 	o := open(t, 0)
-	pinned, err := o.AllocatePinned(64 << 10)
+	pinned, err := o.AllocPinned(64 << 10)
 	require.NoError(t, err)
 	at := hostBytes(pinned.HostAddr, 64<<10)
 	copy(at, "seen by both")
-	addr, err := o.Allocate(64 << 10)
+	addr, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
 	s := o.DefaultStream()
 	require.NoError(t, s.Copy(addr, pinned.Addr, 12))
@@ -307,9 +307,9 @@ func TestPeers(t *testing.T) {
 	require.True(t, o.CanCopyFrom(other))
 	require.True(t, o.CanCopyFrom(o))
 	require.False(t, o.CanCopyFrom(foreignDevice{}))
-	src, err := other.Allocate(64 << 10)
+	src, err := other.Alloc(64 << 10)
 	require.NoError(t, err)
-	dst, err := o.Allocate(64 << 10)
+	dst, err := o.Alloc(64 << 10)
 	require.NoError(t, err)
 	put(t, other.DefaultStream(), src, []byte("over there"))
 	s := o.DefaultStream()
@@ -338,7 +338,7 @@ func TestMemoryRunsOut(t *testing.T) {
 	require.NoError(t, err)
 	sim.call("simcuda_others_take", 1, uintptr(before.FreeBytes-(1<<20)))
 	defer sim.call("simcuda_others_take", 1, 0)
-	_, err = o.Allocate(before.FreeBytes &^ 0xffff)
+	_, err = o.Alloc(before.FreeBytes &^ 0xffff)
 	failure := requireCode(t, device.CodeOutOfMemory, err)
 	require.EqualValues(t, resultOutOfMemory, failure.Native)
 	require.Contains(t, failure.Message, "cuMemAlloc_v2 gave CUDA_ERROR_OUT_OF_MEMORY (2: out of memory)")

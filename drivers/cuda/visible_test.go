@@ -12,7 +12,7 @@ import (
 // looksRight draws ranges and bytes in them that are different, and holds what is found
 // against a list of them.
 func looksRight(t *testing.T, o *openDevice, size uint64) {
-	addr, err := o.Allocate(size)
+	addr, err := o.Alloc(size)
 	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.Byte().Draw(t, "value")
@@ -78,7 +78,7 @@ func TestLooksWithoutTheKernel(t *testing.T) {
 // again the next time.
 func TestLooksWhileTheDeviceIsFull(t *testing.T) {
 	sim, o := newSimulator(t), open(t, 0)
-	addr, err := o.Allocate(lookBytes)
+	addr, err := o.Alloc(lookBytes)
 	require.NoError(t, err)
 	require.NoError(t, o.FillNow(addr, 7, lookBytes))
 	look := func() {
@@ -105,7 +105,7 @@ func TestLookingFailsAtEachCall(t *testing.T) {
 	sim := newSimulator(t)
 	for n := 1; ; n++ {
 		o := open(t, 0)
-		addr, err := o.Allocate(lookBytes)
+		addr, err := o.Alloc(lookBytes)
 		require.NoError(t, err)
 		require.NoError(t, o.FillNow(addr, 3, lookBytes))
 		require.NoError(t, o.FillNow(addr+lookBytes-2, 4, 1))
@@ -136,7 +136,7 @@ func TestLookingFailsAtEachCall(t *testing.T) {
 
 func TestLookingIsRefused(t *testing.T) {
 	o := open(t, 0)
-	addr, err := o.Allocate(granularityBytes)
+	addr, err := o.Alloc(granularityBytes)
 	require.NoError(t, err)
 	for _, one := range []struct {
 		addr device.Addr
@@ -188,7 +188,7 @@ func TestLookingAtALostDevice(t *testing.T) {
 				return
 			}
 			sim, o := newSimulator(t), open(t, 0)
-			addr, err := o.Allocate(lookBytes)
+			addr, err := o.Alloc(lookBytes)
 			require.NoError(t, err)
 			require.NoError(t, o.FillNow(addr, 1, lookBytes))
 			if had == "with" {

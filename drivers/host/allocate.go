@@ -8,13 +8,13 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// Allocate maps a segment. It has no memory of the system before it is touched;
+// Alloc maps a segment. It has no memory of the system before it is touched;
 // then in huge pages where it is at least 2 MiB large and the system has them,
 // for which its address is a multiple of 2 MiB. No room under the capacity or,
 // unless that is forced, in the system is CodeOutOfMemory: an error here rather
 // than the end of the process at the first touch.
-func (o *openDevice) Allocate(size uint64) (device.Addr, error) {
-	const op = "host.allocate"
+func (o *openDevice) Alloc(size uint64) (device.Addr, error) {
+	const op = "host.alloc"
 	if err := o.startAllocation(op, size); err != nil {
 		return 0, err
 	}
@@ -114,7 +114,7 @@ func (d *Driver) mapAligned(size, align uint64, reserve func(uint64) (uint64, er
 }
 
 // Free unmaps a segment; its memory is the system's again when it returns. An
-// address and size that Allocate did not return together, or not any more, are
+// address and size that Alloc did not return together, or not any more, are
 // CodeInvalidAddress; a segment that queued work still touches is CodeBusy.
 func (o *openDevice) Free(addr device.Addr, size uint64) error {
 	return o.free("host.free", addr, size, false)

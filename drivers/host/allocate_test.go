@@ -32,14 +32,14 @@ func TestSegmentsAreAlignedAndZero(t *testing.T) {
 	}
 }
 
-func TestAllocateRefusesBadSizes(t *testing.T) {
+func TestAllocRefusesBadSizes(t *testing.T) {
 	o := openOne(t)
 	for _, size := range []uint64{0, 1, 4096, 64<<10 + 1, math.MaxUint64} {
-		_, err := o.Allocate(size)
+		_, err := o.Alloc(size)
 		requireCode(t, device.CodeInvalidSize, err, fmt.Sprint(size), "cpu:0")
 	}
 	// The largest multiple of the granularity.
-	_, err := o.Allocate(math.MaxUint64 - granularity() + 1)
+	_, err := o.Alloc(math.MaxUint64 - granularity() + 1)
 	requireCode(t, device.CodeOutOfMemory, err)
 }
 
@@ -47,10 +47,10 @@ func TestCapacityIsExact(t *testing.T) {
 	o := openSome(t, Config{Devices: 1, MemoryBytes: 1 << 20})[0]
 	first := allocate(t, o, 1<<20-64<<10)
 	second := allocate(t, o, 64<<10)
-	_, err := o.Allocate(64 << 10)
+	_, err := o.Alloc(64 << 10)
 	requireCode(t, device.CodeOutOfMemory, err, "size 65536", " 0 bytes", "1048576")
 	require.NoError(t, o.Free(second, 64<<10))
-	_, err = o.Allocate(128 << 10)
+	_, err = o.Alloc(128 << 10)
 	requireCode(t, device.CodeOutOfMemory, err, "size 131072", " 65536 bytes", "1048576")
 	allocate(t, o, 64<<10)
 	require.NoError(t, o.Free(first, 1<<20-64<<10))
@@ -65,7 +65,7 @@ func TestCapacityIsExactUnderContention(t *testing.T) {
 	for range 4 {
 		wait.Go(func() {
 			for range 200 {
-				addr, err := o.Allocate(320 << 10)
+				addr, err := o.Alloc(320 << 10)
 				if err != nil {
 					require.Equal(t, device.CodeOutOfMemory, device.CodeOf(err))
 					continue
@@ -85,7 +85,7 @@ func TestTwoOpensShareTheCapacityOnly(t *testing.T) {
 	require.NoError(t, err)
 	one, other := openAll(t, d)[0], openAll(t, d)[0]
 	addr := allocate(t, one, 1<<20)
-	_, err = other.Allocate(64 << 10)
+	_, err = other.Alloc(64 << 10)
 	requireCode(t, device.CodeOutOfMemory, err)
 	requireCode(t, device.CodeInvalidAddress, other.Free(addr, 1<<20))
 	requireCode(t, device.CodeInvalidAddress, other.DefaultStream().Fill(addr, device.Pattern{WidthBytes: 1}, 1))
@@ -93,7 +93,7 @@ func TestTwoOpensShareTheCapacityOnly(t *testing.T) {
 	allocate(t, other, 1<<20)
 }
 
-func TestFreeRefusesWhatAllocateDidNotReturn(t *testing.T) {
+func TestFreeRefusesWhatAllocDidNotReturn(t *testing.T) {
 	o := openOne(t)
 	addr := allocate(t, o, 4<<20)
 	bytes := view(addr, 4<<20)
@@ -123,7 +123,7 @@ func TestSegmentTableAgainstANaiveList(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			if len(live) == 0 || rapid.Bool().Draw(t, "allocate") {
 				size := uint64(rapid.IntRange(1, 40).Draw(t, "granules")) * granularity()
-				addr, err := o.Allocate(size)
+				addr, err := o.Alloc(size)
 				require.NoError(t, err)
 				live[addr] = size
 			} else {
@@ -255,7 +255,7 @@ func TestTheSystemRefusesToMap(t *testing.T) {
 		d, err := newDriver(Config{MemoryBytes: gib}, noEnv, newSystem("/"), f.mapper())
 		require.NoError(t, err)
 		o := openAll(t, d)[0]
-		_, err = o.Allocate(1 << 20)
+		_, err = o.Alloc(1 << 20)
 		requireCode(t, code, err, "size 1048576", "1073741824")
 		var typed *device.Error
 		require.ErrorAs(t, err, &typed)

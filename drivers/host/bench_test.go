@@ -62,10 +62,10 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-func BenchmarkAllocateAndFree(b *testing.B) {
+func BenchmarkAllocAndFree(b *testing.B) {
 	o := openOne(b)
 	for b.Loop() {
-		addr, _ := o.Allocate(2 << 20)
+		addr, _ := o.Alloc(2 << 20)
 		_ = o.Free(addr, 2<<20)
 	}
 }

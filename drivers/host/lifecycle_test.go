@@ -67,7 +67,7 @@ func TestClosedIsClosed(t *testing.T) {
 		}
 	}
 	requireCode(t, device.CodeInvalidState, s.Close())
-	_, allocated := o.Allocate(64 << 10)
+	_, allocated := o.Alloc(64 << 10)
 	_, created := o.NewStream()
 	_, read := o.Memory()
 	for _, err := range []error{allocated, created, read, o.Free(addr, 64<<10), o.Synchronize(0), o.Close()} {

@@ -53,10 +53,10 @@ func TestFreeIsBoundedByRoomAndSystem(t *testing.T) {
 	require.EqualValues(t, 56*gib, freeOf(t, forced))
 }
 
-func TestAllocateRefusesWhatTheSystemDoesNotHave(t *testing.T) {
+func TestAllocRefusesWhatTheSystemDoesNotHave(t *testing.T) {
 	o := readingOf(t, Config{}, 3*gib, 0)[0]
 	first := allocate(t, o, 2*gib)
-	_, err := o.Allocate(gib + granularity())
+	_, err := o.Alloc(gib + granularity())
 	requireCode(t, device.CodeOutOfMemory, err, "1073807360", "1073741824 bytes available", "17179869184")
 	require.EqualValues(t, 2*gib, o.memory.held.Load())
 	allocate(t, o, gib)

@@ -9,9 +9,9 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// AllocatePinned maps a segment and has the system lock all of it in memory.
-func (o *openDevice) AllocatePinned(size uint64) (device.PinnedMemory, error) {
-	const op = "host.allocate_pinned"
+// AllocPinned maps a segment and has the system lock all of it in memory.
+func (o *openDevice) AllocPinned(size uint64) (device.PinnedMemory, error) {
+	const op = "host.alloc_pinned"
 	if err := o.startAllocation(op, size); err != nil {
 		return device.PinnedMemory{}, err
 	}
@@ -36,7 +36,7 @@ func (o *openDevice) AllocatePinned(size uint64) (device.PinnedMemory, error) {
 	return device.PinnedMemory{Addr: device.Addr(found.base), HostAddr: device.HostAddr(found.base)}, nil
 }
 
-// FreePinned unlocks and unmaps a segment of AllocatePinned.
+// FreePinned unlocks and unmaps a segment of AllocPinned.
 func (o *openDevice) FreePinned(addr device.Addr, size uint64) error {
 	return o.free("host.free_pinned", addr, size, true)
 }

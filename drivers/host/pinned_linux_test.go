@@ -19,14 +19,14 @@ func TestPinnedMemoryIsLocked(t *testing.T) {
 	const size = 1 << 20
 	before := statusBytes(t, "VmLck")
 	require.EqualValues(t, before, o.driver.system.lockedBytes())
-	made, err := o.AllocatePinned(size)
+	made, err := o.AllocPinned(size)
 	require.NoError(t, err)
 	require.Equal(t, uint64(made.Addr), uint64(made.HostAddr))
 	require.EqualValues(t, before+size, statusBytes(t, "VmLck"))
 	require.EqualValues(t, before+size, o.driver.system.lockedBytes())
 	require.NoError(t, o.FreePinned(made.Addr, size))
 	require.EqualValues(t, before, statusBytes(t, "VmLck"))
-	_, err = o.AllocatePinned(2 << 30)
+	_, err = o.AllocPinned(2 << 30)
 	requireCode(t, device.CodeOutOfMemory, err, "capacity")
 }
 
@@ -48,7 +48,7 @@ func TestTheBoundOnLockedMemory(t *testing.T) {
 			failure <- err
 			return
 		}
-		_, err := o.AllocatePinned(size)
+		_, err := o.AllocPinned(size)
 		failure <- err
 	})
 	err := <-failure
@@ -70,21 +70,21 @@ func TestTheSystemRefusesToLock(t *testing.T) {
 	d, err := newDriver(Config{MemoryBytes: gib}, noEnv, newSystem(tree), f.mapper())
 	require.NoError(t, err)
 	o := openAll(t, d)[0]
-	_, err = o.AllocatePinned(4 << 20)
+	_, err = o.AllocPinned(4 << 20)
 	requireCode(t, device.CodeOutOfMemory, err, "size 4194304")
-	_, err = o.AllocatePinned(4<<20 + minGranularityBytes)
+	_, err = o.AllocPinned(4<<20 + minGranularityBytes)
 	requireCode(t, device.CodeResourceExhausted, err, "8388608 bytes, of which 4194304")
 	f.lock = syscall.EPERM
-	_, err = o.AllocatePinned(minGranularityBytes)
+	_, err = o.AllocPinned(minGranularityBytes)
 	requireCode(t, device.CodeResourceExhausted, err, "8388608")
 	require.Zero(t, o.memory.held.Load())
 	require.Zero(t, o.live)
 	f.release = syscall.ENOMEM
-	_, err = o.AllocatePinned(minGranularityBytes)
+	_, err = o.AllocPinned(minGranularityBytes)
 	requireCode(t, device.CodeResourceExhausted, err)
 	require.EqualValues(t, minGranularityBytes, o.memory.held.Load(), "what could not be unmapped is held")
 	f.release, f.lock = nil, nil
-	_, err = o.AllocatePinned(minGranularityBytes)
+	_, err = o.AllocPinned(minGranularityBytes)
 	require.NoError(t, err)
 }
 

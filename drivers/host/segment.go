@@ -9,11 +9,11 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// segment is one mapping that Allocate, AllocatePinned or Reserve gave out, or
+// segment is one mapping that Alloc, AllocPinned or Reserve gave out, or
 // memory of somebody else's that was adopted or linked.
 type segment struct {
 	base, size uint64
-	// locked says that it is of AllocatePinned.
+	// locked says that it is of AllocPinned.
 	locked bool
 	// foreign says that it is somebody else's.
 	foreign bool

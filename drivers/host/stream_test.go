@@ -274,7 +274,7 @@ func TestAHostFunctionMayUseTheDevice(t *testing.T) {
 	addr := allocate(t, o, 64<<10)
 	var inside []error
 	require.NoError(t, s.HostFunction(func() {
-		segment, err := o.Allocate(64 << 10)
+		segment, err := o.Alloc(64 << 10)
 		inside = append(inside, err, o.Free(segment, 64<<10), other.Fill(addr, device.Pattern{Value: 3, WidthBytes: 1}, 4),
 			other.Synchronize(device.Forever), s.Fill(addr+4, device.Pattern{Value: 4, WidthBytes: 1}, 4))
 		_, err = s.RecordEvent()

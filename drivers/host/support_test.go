@@ -86,7 +86,7 @@ func closeAll(t testing.TB, o *openDevice) {
 
 func allocate(t testing.TB, o *openDevice, size uint64) device.Addr {
 	t.Helper()
-	addr, err := o.Allocate(size)
+	addr, err := o.Alloc(size)
 	require.NoError(t, err)
 	return addr
 }

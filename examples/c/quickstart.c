@@ -27,7 +27,7 @@ static void show_device(ferrum_device device) {
     ferrum_device_info info = FERRUM_DEVICE_INFO_INIT;
     check(ferrum_device_get_info(device, &info));
     ferrum_memory_info memory = FERRUM_MEMORY_INFO_INIT;
-    check(ferrum_memory_get_info(device, &memory));
+    check(ferrum_device_get_memory_info(device, &memory));
     printf("%s is %s: %.1f GiB, %.1f GiB free\n", info.id, info.name,
            (double)memory.total_bytes / (1024.0 * (double)MiB),
            (double)memory.free_bytes / (1024.0 * (double)MiB));
@@ -38,15 +38,15 @@ static void copy_on_a_stream(ferrum_device device) {
     ferrum_manager manager;
     check(ferrum_manager_create(device, NULL, &manager));
     ferrum_memory prompt, cache;
-    check(ferrum_allocate(manager, MiB, &prompt));
+    check(ferrum_manager_alloc(manager, MiB, &prompt));
     ferrum_allocation_request request = FERRUM_ALLOCATION_REQUEST_INIT;
     request.memory_type = FERRUM_MEMORY_CACHE;
     request.size_bytes = MiB;
     request.tag = "kv";
-    check(ferrum_allocate_typed(manager, &request, &cache));
+    check(ferrum_manager_alloc_with(manager, &request, &cache));
 
     const char text[] = "tokens on their way";
-    check(ferrum_write(prompt, 0, text, sizeof text));
+    check(ferrum_memory_write(prompt, 0, text, sizeof text));
 
     ferrum_stream stream;
     check(ferrum_stream_create(device, &stream));
@@ -54,16 +54,16 @@ static void copy_on_a_stream(ferrum_device device) {
     transfer.src = prompt;
     transfer.dst = cache;
     transfer.size_bytes = sizeof text;
-    check(ferrum_copy_async(&transfer, stream));
+    check(ferrum_memory_copy_async(&transfer, stream));
     check(ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER));
 
     char back[sizeof text];
-    check(ferrum_read(cache, 0, back, sizeof back));
+    check(ferrum_memory_read(cache, 0, back, sizeof back));
     printf("copied on a stream: \"%s\"\n", back);
 
     check(ferrum_stream_destroy(stream, 0));
-    check(ferrum_deallocate(prompt));
-    check(ferrum_deallocate(cache));
+    check(ferrum_memory_free(prompt));
+    check(ferrum_memory_free(cache));
     check(ferrum_manager_destroy(manager, 0));
 }
 

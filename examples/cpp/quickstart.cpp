@@ -15,7 +15,7 @@ constexpr std::uint64_t MiB = std::uint64_t{1} << 20;
 
 void copy_on_a_stream(const ferrum::device &device) {
     auto manager = device.create_manager();
-    auto prompt = manager.allocate(MiB), cache = manager.allocate(MiB);
+    auto prompt = manager.alloc(MiB), cache = manager.alloc(MiB);
     const std::string text = "tokens on their way";
     prompt.write(0, text.data(), text.size());
 

@@ -22,9 +22,9 @@ class Server:
 
     async def serve(self, number: int) -> bytes:
         """A request: its state is written, copied for a second answer, and read."""
-        with await self.manager.allocate_async(KV_BYTES, tag="prompt") as prompt:
+        with await self.manager.alloc_async(KV_BYTES, tag="prompt") as prompt:
             await prompt.write_async(f"request {number:3}".encode())
-            with await self.manager.allocate_async(KV_BYTES, tag="fork") as fork:
+            with await self.manager.alloc_async(KV_BYTES, tag="fork") as fork:
                 await self.manager.copy_async(fork, prompt)
                 self.served += 1
                 return await fork.read_async(11)
@@ -52,7 +52,7 @@ async def main() -> None:
         )
         print(f"last answer: {next(a for a in reversed(answers) if a)!r}")
         print(f"served {server.served} of {REQUESTS}")
-        with fm.Stream(device) as stream, manager.allocate(KV_BYTES) as block:
+        with fm.Stream(device) as stream, manager.alloc(KV_BYTES) as block:
             # Queued at once, awaited when it is needed.
             filling = block.fill_async(7, stream=stream)
             await filling

@@ -34,8 +34,8 @@ def blocks_by_handle(device: fm.Device) -> None:
     print("\nA manager hands out blocks by handle:")
     with (
         fm.Manager(device) as manager,
-        manager.allocate(4 * MIB, tag="weights") as source,
-        manager.allocate(4 * MIB, tag="kv") as target,
+        manager.alloc(4 * MIB, tag="weights") as source,
+        manager.alloc(4 * MIB, tag="kv") as target,
         fm.Stream(device) as stream,
     ):
         source.write(b"memory of a device")

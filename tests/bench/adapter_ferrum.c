@@ -44,8 +44,8 @@ struct ferrum {
     __typeof__(&ferrum_pool_get_statistics) pool_get_statistics;
     __typeof__(&ferrum_manager_create) manager_create;
     __typeof__(&ferrum_manager_destroy) manager_destroy;
-    __typeof__(&ferrum_allocate) allocate;
-    __typeof__(&ferrum_deallocate) deallocate;
+    __typeof__(&ferrum_manager_alloc) allocate;
+    __typeof__(&ferrum_memory_free) deallocate;
 };
 
 static struct ferrum ferrum;
@@ -81,8 +81,8 @@ static bool resolve(void *library) {
         {"ferrum_pool_get_statistics", &ferrum.pool_get_statistics},
         {"ferrum_manager_create", &ferrum.manager_create},
         {"ferrum_manager_destroy", &ferrum.manager_destroy},
-        {"ferrum_allocate", &ferrum.allocate},
-        {"ferrum_deallocate", &ferrum.deallocate},
+        {"ferrum_manager_alloc", &ferrum.allocate},
+        {"ferrum_memory_free", &ferrum.deallocate},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
         if (!library_symbol(library, symbols[i].name, symbols[i].function))
@@ -191,16 +191,16 @@ static bool pool_open(const struct adapter_settings *settings,
 
 /* -------------------------------------------------------------- manager */
 
-static uint64_t manager_allocate(void *context, uint64_t size_bytes) {
+static uint64_t manager_alloc(void *context, uint64_t size_bytes) {
     (void)context;
     ferrum_memory memory;
-    ferrum.allocate(ferrum.manager, size_bytes, &memory);
+    ferrum.alloc(ferrum.manager, size_bytes, &memory);
     return memory.id;
 }
 
 static bool manager_release(void *context, uint64_t handle) {
     (void)context;
-    return ferrum.deallocate((ferrum_memory){handle}) == FERRUM_OK;
+    return ferrum.free((ferrum_memory){handle}) == FERRUM_OK;
 }
 
 static void manager_close(void *context) {
@@ -215,7 +215,7 @@ static bool manager_open(const struct adapter_settings *settings,
         return false;
     must(ferrum.manager_create(ferrum.device, NULL, &ferrum.manager),
          "ferrum_manager_create");
-    allocator_out->allocate = manager_allocate;
+    allocator_out->allocate = manager_alloc;
     allocator_out->release = manager_release;
     allocator_out->close = manager_close;
     return true;

@@ -52,7 +52,7 @@ class Row:
 def rows() -> list[Row]:
     """All rows that have a bare system beside them."""
     threads = min(2, len(os.sched_getaffinity(0)))
-    shared = "ferrum_shared_pool"
+    shared = "ferrum_elastic_pool"
     found = []
     for backing in BACKINGS:
         kind = ("--backing", backing)

@@ -22,8 +22,8 @@ LOOKS = 20
 KINDS = {
     "handle_ns": ("call_handle", "ferrum_placement_get_name"),
     "cached_handle_ns": ("call_cached_handle", "ferrum_pool_usable_size"),
-    "recent_ns": ("call_memory_recent", "ferrum_memory_get_recent_info"),
-    "asked_ns": ("call_memory_asked", "ferrum_memory_get_info"),
+    "recent_ns": ("call_memory_recent", "ferrum_device_get_recent_memory_info"),
+    "asked_ns": ("call_memory_asked", "ferrum_device_get_memory_info"),
 }
 DISCOVERY = {
     "cold_ms": ("discovery_cold", "ms"),

@@ -120,7 +120,7 @@ class Steps:
     _live: int = 0
     _free: list[int] = field(default_factory=list)
 
-    def allocate(self, size: int) -> tuple[int, int]:
+    def alloc(self, size: int) -> tuple[int, int]:
         """Takes a block; gives back what free wants."""
         slot = self._free.pop() if self._free else self.slots
         self.slots = max(self.slots, slot + 1)
@@ -162,7 +162,7 @@ def from_spans(spans: list[tuple[int, int, int]]) -> Steps:
         while ends and ends[0][0] <= begin:
             steps.free(heapq.heappop(ends)[2])
         if size:
-            heapq.heappush(ends, (end, index, steps.allocate(size)))
+            heapq.heappush(ends, (end, index, steps.alloc(size)))
     while ends:
         steps.free(heapq.heappop(ends)[2])
     return steps
@@ -186,7 +186,7 @@ def paged(requests: list[Request]) -> Steps:
     def happen() -> None:
         _, grows, index = heapq.heappop(pending)
         if grows:
-            held[index].append(steps.allocate(BLOCK_TOKENS * BYTES_PER_TOKEN))
+            held[index].append(steps.alloc(BLOCK_TOKENS * BYTES_PER_TOKEN))
             follow(index)
         else:
             for block in held.pop(index):
@@ -196,7 +196,7 @@ def paged(requests: list[Request]) -> Steps:
         while pending and pending[0] < (request.arrival_ns, 1, index):
             happen()
         count = -(-request.tokens_in // BLOCK_TOKENS)
-        held[index] = [steps.allocate(BLOCK_TOKENS * BYTES_PER_TOKEN) for _ in range(count)]
+        held[index] = [steps.alloc(BLOCK_TOKENS * BYTES_PER_TOKEN) for _ in range(count)]
         follow(index)
     while pending:
         happen()

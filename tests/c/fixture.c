@@ -58,17 +58,17 @@ static ferrum_vpool make_vpool(ferrum_device device) {
     return vpool;
 }
 
-static ferrum_shared_pool make_shared_pool(ferrum_device device) {
-    ferrum_shared_pool_config config = FERRUM_SHARED_POOL_CONFIG_INIT;
+static ferrum_elastic_pool make_elastic_pool(ferrum_device device) {
+    ferrum_elastic_pool_config config = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     config.page_bytes = FIXTURE_PAGE;
     config.limit_bytes = UINT64_C(16) << 20;
     config.ready_pages = 0;
     config.name = "several";
-    ferrum_shared_pool pool;
-    MUST(ferrum_shared_pool_create(device, &config, &pool));
+    ferrum_elastic_pool pool;
+    MUST(ferrum_elastic_pool_create(device, &config, &pool));
     ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
     model.virtual_bytes = UINT64_C(64) << 20;
-    MUST(ferrum_shared_pool_register_model(pool, "chat", &model));
+    MUST(ferrum_elastic_pool_register_model(pool, "chat", &model));
     return pool;
 }
 
@@ -87,22 +87,22 @@ static ferrum_placement make_placement(void) {
     return placement;
 }
 
-static ferrum_gpu_manager make_gpu_manager(fixture *f) {
+static ferrum_fallback_manager make_fallback_manager(fixture *f) {
     ferrum_memory_config config = FERRUM_MEMORY_CONFIG_INIT;
     config.flags |= FERRUM_MEMORY_TRACK_ALLOCATIONS;
     config.min_free_bytes = 0;
-    ferrum_gpu_manager manager;
-    MUST(ferrum_gpu_manager_create(f->other_device, f->device, &config,
-                                   &manager));
+    ferrum_fallback_manager manager;
+    MUST(ferrum_fallback_manager_create(f->other_device, f->device, &config,
+                                        &manager));
     return manager;
 }
 
-static ferrum_fallback_buffer make_buffer(ferrum_gpu_manager manager) {
+static ferrum_fallback_buffer make_buffer(ferrum_fallback_manager manager) {
     ferrum_buffer_request request = FERRUM_BUFFER_REQUEST_INIT;
     request.dtype = FERRUM_DTYPE_U8;
     request.num_elements = 4096;
     ferrum_fallback_buffer buffer;
-    MUST(ferrum_gpu_manager_allocate(manager, &request, &buffer));
+    MUST(ferrum_fallback_manager_alloc(manager, &request, &buffer));
     return buffer;
 }
 
@@ -140,28 +140,29 @@ static void make_dead_handles(fixture *f) {
     MUST(ferrum_pool_create(f->device, NULL, &pool));
     MUST(ferrum_pool_destroy(pool, 0));
     MUST(ferrum_manager_create(f->device, NULL, &manager));
-    MUST(ferrum_allocate(manager, 256, &memory));
-    MUST(ferrum_deallocate(memory));
+    MUST(ferrum_manager_alloc(manager, 256, &memory));
+    MUST(ferrum_memory_free(memory));
     MUST(ferrum_manager_destroy(manager, 0));
-    MUST(ferrum_pressure_callback_add(f->device, hear, NULL, &registration));
+    MUST(ferrum_device_pressure_callback_add(f->device, hear, NULL,
+                                             &registration));
     MUST(ferrum_registration_remove(registration));
     ferrum_vpool vpool = make_vpool(f->device);
     MUST(ferrum_vpool_destroy(vpool, 0));
     f->dead[VPOOL] = vpool.id;
-    ferrum_shared_pool shared = make_shared_pool(f->device);
-    MUST(ferrum_shared_pool_destroy(shared, 0));
-    f->dead[SHARED_POOL] = shared.id;
+    ferrum_elastic_pool shared = make_elastic_pool(f->device);
+    MUST(ferrum_elastic_pool_destroy(shared, 0));
+    f->dead[ELASTIC_POOL] = shared.id;
     ferrum_monitor monitor = make_monitor();
     MUST(ferrum_monitor_destroy(monitor));
     f->dead[MONITOR] = monitor.id;
     ferrum_placement placement = make_placement();
     MUST(ferrum_placement_destroy(placement));
     f->dead[PLACEMENT] = placement.id;
-    ferrum_gpu_manager gpu_manager = make_gpu_manager(f);
-    ferrum_fallback_buffer buffer = make_buffer(gpu_manager);
+    ferrum_fallback_manager fallback_manager = make_fallback_manager(f);
+    ferrum_fallback_buffer buffer = make_buffer(fallback_manager);
     MUST(ferrum_fallback_buffer_free(buffer, (ferrum_stream){0}));
-    MUST(ferrum_gpu_manager_destroy(gpu_manager, 0));
-    f->dead[GPU_MANAGER] = gpu_manager.id;
+    MUST(ferrum_fallback_manager_destroy(fallback_manager, 0));
+    f->dead[FALLBACK_MANAGER] = fallback_manager.id;
     f->dead[BUFFER] = buffer.id;
     ferrum_tracker tracker = make_tracker();
     MUST(ferrum_tracker_destroy(tracker));
@@ -203,24 +204,26 @@ void fixture_make(fixture *f) {
     ferrum_manager_config manager = FERRUM_MANAGER_CONFIG_INIT;
     manager.pool_configs[FERRUM_MEMORY_GENERAL] = &pool;
     MUST(ferrum_manager_create(f->device, &manager, &f->manager));
-    MUST(ferrum_allocate(f->manager, 4096, &f->memory));
-    MUST(ferrum_pressure_callback_add(f->device, hear, NULL, &f->registration));
+    MUST(ferrum_manager_alloc(f->manager, 4096, &f->memory));
+    MUST(ferrum_device_pressure_callback_add(f->device, hear, NULL,
+                                             &f->registration));
     f->vpool = make_vpool(f->device);
-    MUST(ferrum_vpool_allocate(f->vpool, 0, FIXTURE_RANGE, &f->range));
-    f->shared = make_shared_pool(f->device);
-    MUST(ferrum_shared_pool_allocate(f->shared, "chat", FIXTURE_RANGE,
-                                     &f->shared_range, NULL));
+    MUST(ferrum_vpool_alloc(f->vpool, 0, FIXTURE_RANGE, &f->range));
+    f->shared = make_elastic_pool(f->device);
+    MUST(ferrum_elastic_pool_alloc(f->shared, "chat", FIXTURE_RANGE,
+                                   &f->shared_range, NULL));
     f->monitor = make_monitor();
     f->placement = make_placement();
-    f->gpu_manager = make_gpu_manager(f);
-    f->buffer = make_buffer(f->gpu_manager);
+    f->fallback_manager = make_fallback_manager(f);
+    f->buffer = make_buffer(f->fallback_manager);
     f->tracker = make_tracker();
     f->generic = make_generic_pool();
     const uint64_t live[KINDS] = {
-        f->device.id,  f->stream.id,  f->event.id,        f->pool.id,
-        f->manager.id, f->memory.id,  f->registration.id, f->vpool.id,
-        f->shared.id,  f->monitor.id, f->placement.id,    f->gpu_manager.id,
-        f->buffer.id,  f->tracker.id, f->generic.id};
+        f->device.id,       f->stream.id,    f->event.id,
+        f->pool.id,         f->manager.id,   f->memory.id,
+        f->registration.id, f->vpool.id,     f->shared.id,
+        f->monitor.id,      f->placement.id, f->fallback_manager.id,
+        f->buffer.id,       f->tracker.id,   f->generic.id};
     for (int i = 0; i < KINDS; i++)
         f->live[i] = live[i];
 }
@@ -229,16 +232,16 @@ static void end_everything(fixture *f) {
     MUST(ferrum_generic_pool_destroy(f->generic, FERRUM_FORCE));
     MUST(ferrum_tracker_destroy(f->tracker));
     MUST(ferrum_fallback_buffer_free(f->buffer, (ferrum_stream){0}));
-    MUST(ferrum_gpu_manager_destroy(f->gpu_manager, 0));
+    MUST(ferrum_fallback_manager_destroy(f->fallback_manager, 0));
     MUST(ferrum_placement_destroy(f->placement));
     MUST(ferrum_monitor_destroy(f->monitor));
     MUST(ferrum_registration_remove(f->registration));
-    MUST(ferrum_shared_pool_deallocate(f->shared, "chat", 0, FIXTURE_RANGE,
-                                       f->stream));
-    MUST(ferrum_shared_pool_destroy(f->shared, 0));
-    MUST(ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, f->stream));
+    MUST(ferrum_elastic_pool_free(f->shared, "chat", 0, FIXTURE_RANGE,
+                                  f->stream));
+    MUST(ferrum_elastic_pool_destroy(f->shared, 0));
+    MUST(ferrum_vpool_free(f->vpool, 0, FIXTURE_RANGE, f->stream));
     MUST(ferrum_vpool_destroy(f->vpool, 0));
-    MUST(ferrum_deallocate(f->memory));
+    MUST(ferrum_memory_free(f->memory));
     MUST(ferrum_manager_destroy(f->manager, 0));
     MUST(ferrum_pool_free(f->pool, f->block, f->stream));
     MUST(ferrum_pool_destroy(f->pool, 0));

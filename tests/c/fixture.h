@@ -15,10 +15,10 @@ enum kind {
     MEMORY,
     REGISTRATION,
     VPOOL,
-    SHARED_POOL,
+    ELASTIC_POOL,
     MONITOR,
     PLACEMENT,
-    GPU_MANAGER,
+    FALLBACK_MANAGER,
     BUFFER,
     TRACKER,
     GENERIC_POOL,
@@ -38,14 +38,14 @@ typedef struct {
     ferrum_vpool vpool;
     ferrum_address range;
     /* The same limit and pages; the model "chat" has the same range of 64 MiB. */
-    ferrum_shared_pool shared;
+    ferrum_elastic_pool shared;
     ferrum_address shared_range;
     /* Watches nothing, by an interval that is never over. */
     ferrum_monitor monitor;
     /* "best_fit". */
     ferrum_placement placement;
     /* On other_device, falls back to device, tracks; the buffer has 4096 bytes. */
-    ferrum_gpu_manager gpu_manager;
+    ferrum_fallback_manager fallback_manager;
     ferrum_fallback_buffer buffer;
     /* Knows Buffer#5 of 100 bytes. */
     ferrum_tracker tracker;

@@ -138,7 +138,7 @@ static ferrum_stream stream;
 static ferrum_pool pool;
 static ferrum_manager manager;
 static ferrum_vpool vpool;
-static ferrum_shared_pool shared;
+static ferrum_elastic_pool shared;
 static ferrum_monitor monitor;
 static int has_model;
 
@@ -169,13 +169,13 @@ void things_create(void) {
     ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
     config.capacity_bytes = 64 * MIB;
     DONE(ferrum_vpool_create(device, &config, &vpool));
-    ferrum_shared_pool_config sharing = FERRUM_SHARED_POOL_CONFIG_INIT;
+    ferrum_elastic_pool_config sharing = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     sharing.limit_bytes = 64 * MIB;
-    if (DONE(ferrum_shared_pool_create(device, &sharing, &shared))) {
+    if (DONE(ferrum_elastic_pool_create(device, &sharing, &shared))) {
         ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
         model.virtual_bytes = 64 * MIB;
         has_model =
-            DONE(ferrum_shared_pool_register_model(shared, "m", &model));
+            DONE(ferrum_elastic_pool_register_model(shared, "m", &model));
     }
     if (DONE(ferrum_monitor_create(NULL, &monitor)) && manager.id != 0)
         DONE(ferrum_monitor_register(monitor, manager));
@@ -217,14 +217,14 @@ static void use_manager(void) {
         request.memory_type = types[i];
         request.size_bytes = 3 * MIB;
         ferrum_memory memory;
-        if (!DONE(ferrum_allocate_typed(manager, &request, &memory)))
+        if (!DONE(ferrum_manager_alloc_with(manager, &request, &memory)))
             continue;
         ferrum_fill fill = FERRUM_FILL_INIT;
         fill.memory = memory;
         fill.size_bytes = 3 * MIB;
-        if (stream.id != 0 && DONE(ferrum_fill_async(&fill, stream)))
+        if (stream.id != 0 && DONE(ferrum_memory_fill_async(&fill, stream)))
             EXPECT(ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER) == 0);
-        DONE(ferrum_deallocate(memory));
+        DONE(ferrum_memory_free(memory));
     }
     expect_books();
 }
@@ -240,7 +240,7 @@ static void expect_range(ferrum_address address) {
 static ferrum_status wake(const char *model) {
     return model == NULL
                ? ferrum_vpool_wake(vpool, NULL, NULL)
-               : ferrum_shared_pool_wake_model(shared, model, NULL, NULL);
+               : ferrum_elastic_pool_wake_model(shared, model, NULL, NULL);
 }
 
 /* Sleeps and wakes by one backing. A sleep that is refused leaves all as it was. A
@@ -251,7 +251,7 @@ static int sleep_and_wake(ferrum_sleep_backing backing, const char *model) {
     ferrum_status status =
         model == NULL
             ? ferrum_vpool_sleep(vpool, &config, NULL)
-            : ferrum_shared_pool_sleep_model(shared, model, &config, NULL);
+            : ferrum_elastic_pool_sleep_model(shared, model, &config, NULL);
     if (!done(backing == FERRUM_SLEEP_FILE ? "sleep in a file" : "sleep",
               status))
         return 1;
@@ -260,7 +260,7 @@ static int sleep_and_wake(ferrum_sleep_backing backing, const char *model) {
 
 static void use_vpool(void) {
     ferrum_address address;
-    if (!DONE(ferrum_vpool_allocate(vpool, 0, RANGE, &address)))
+    if (!DONE(ferrum_vpool_alloc(vpool, 0, RANGE, &address)))
         return;
     memset((void *)(uintptr_t)address, WORD, RANGE);
     int awake = sleep_and_wake(FERRUM_SLEEP_HOST, NULL);
@@ -269,8 +269,7 @@ static void use_vpool(void) {
     awake = awake && sleep_and_wake(FERRUM_SLEEP_FILE, NULL);
     if (awake)
         expect_range(address);
-    int freed =
-        DONE(ferrum_vpool_deallocate(vpool, 0, RANGE, (ferrum_stream){0}));
+    int freed = DONE(ferrum_vpool_free(vpool, 0, RANGE, (ferrum_stream){0}));
     /* With nothing left to bring back there is nothing to refuse. */
     if (freed && !awake)
         EXPECT(wake(NULL) == FERRUM_OK);
@@ -280,15 +279,14 @@ static void use_vpool(void) {
 static void use_model(void) {
     ferrum_address address;
     uint64_t offset;
-    if (!DONE(
-            ferrum_shared_pool_allocate(shared, "m", RANGE, &address, &offset)))
+    if (!DONE(ferrum_elastic_pool_alloc(shared, "m", RANGE, &address, &offset)))
         return;
     memset((void *)(uintptr_t)address, WORD, RANGE);
     int awake = sleep_and_wake(FERRUM_SLEEP_HOST, "m");
     if (awake)
         expect_range(address);
-    int freed = DONE(ferrum_shared_pool_deallocate(shared, "m", offset, RANGE,
-                                                   (ferrum_stream){0}));
+    int freed = DONE(ferrum_elastic_pool_free(shared, "m", offset, RANGE,
+                                              (ferrum_stream){0}));
     if (freed && !awake)
         EXPECT(wake("m") == FERRUM_OK);
     expect_books();
@@ -324,7 +322,7 @@ void things_end(void) {
     if (monitor.id != 0)
         DONE(ferrum_monitor_destroy(monitor));
     if (shared.id != 0)
-        DONE(ferrum_shared_pool_destroy(shared, FERRUM_FORCE));
+        DONE(ferrum_elastic_pool_destroy(shared, FERRUM_FORCE));
     if (vpool.id != 0)
         DONE(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
     if (manager.id != 0)

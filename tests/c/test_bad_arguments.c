@@ -79,7 +79,7 @@ static ferrum_status copy_with(fixture *f, uint64_t src, uint64_t dst) {
     t.src.id = src;
     t.dst.id = dst;
     t.size_bytes = 16;
-    return ferrum_copy(&t);
+    return ferrum_memory_copy(&t);
 }
 static ferrum_status copy_async_with(uint64_t src, uint64_t dst,
                                      uint64_t stream) {
@@ -87,19 +87,19 @@ static ferrum_status copy_async_with(uint64_t src, uint64_t dst,
     t.src.id = src;
     t.dst.id = dst;
     t.size_bytes = 16;
-    return ferrum_copy_async(&t, (ferrum_stream){stream});
+    return ferrum_memory_copy_async(&t, (ferrum_stream){stream});
 }
 static ferrum_status fill_with(uint64_t memory, uint64_t stream) {
     ferrum_fill fill = FERRUM_FILL_INIT;
     fill.memory.id = memory;
     fill.size_bytes = 16;
-    return ferrum_fill_async(&fill, (ferrum_stream){stream});
+    return ferrum_memory_fill_async(&fill, (ferrum_stream){stream});
 }
 static ferrum_status request_with(uint64_t manager) {
     ferrum_allocation_request r = FERRUM_ALLOCATION_REQUEST_INIT;
     ferrum_memory out;
     r.size_bytes = 16;
-    return ferrum_allocate_typed((ferrum_manager){manager}, &r, &out);
+    return ferrum_manager_alloc_with((ferrum_manager){manager}, &r, &out);
 }
 static ferrum_status configure_with(uint64_t manager) {
     ferrum_pool_config c = FERRUM_POOL_CONFIG_INIT;
@@ -142,20 +142,20 @@ static ferrum_status vpool_on(ferrum_device device,
     ferrum_status status = ferrum_vpool_create(device, &c, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
-static ferrum_status vpool_allocate_with(ferrum_vpool vpool, uint64_t offset,
-                                         uint64_t size) {
+static ferrum_status vpool_alloc_with(ferrum_vpool vpool, uint64_t offset,
+                                      uint64_t size) {
     ferrum_address out = 1;
-    ferrum_status status = ferrum_vpool_allocate(vpool, offset, size, &out);
+    ferrum_status status = ferrum_vpool_alloc(vpool, offset, size, &out);
     return out == 0 ? status : FERRUM_OK;
 }
 static ferrum_status vpool_tagged_with(ferrum_vpool vpool, const char *tag) {
     ferrum_address out = 1;
     ferrum_status status =
-        ferrum_vpool_allocate_tagged(vpool, 4 * FIXTURE_PAGE, 16, tag, &out);
+        ferrum_vpool_alloc_tagged(vpool, 4 * FIXTURE_PAGE, 16, tag, &out);
     return out == 0 ? status : FERRUM_OK;
 }
 
-static uint64_t model_reclaim(ferrum_shared_pool p, const char *m, uint64_t n,
+static uint64_t model_reclaim(ferrum_elastic_pool p, const char *m, uint64_t n,
                               void *u) {
     (void)p;
     (void)m;
@@ -164,38 +164,39 @@ static uint64_t model_reclaim(ferrum_shared_pool p, const char *m, uint64_t n,
     return 0;
 }
 static ferrum_status shared_on(ferrum_device device,
-                               void (*change)(ferrum_shared_pool_config *)) {
-    ferrum_shared_pool_config c = FERRUM_SHARED_POOL_CONFIG_INIT;
+                               void (*change)(ferrum_elastic_pool_config *)) {
+    ferrum_elastic_pool_config c = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     if (change != NULL)
         change(&c);
-    ferrum_shared_pool out = {1};
-    ferrum_status status = ferrum_shared_pool_create(device, &c, &out);
+    ferrum_elastic_pool out = {1};
+    ferrum_status status = ferrum_elastic_pool_create(device, &c, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
-static ferrum_status register_with(ferrum_shared_pool pool, const char *id,
+static ferrum_status register_with(ferrum_elastic_pool pool, const char *id,
                                    void (*change)(ferrum_model_config *)) {
     ferrum_model_config c = FERRUM_MODEL_CONFIG_INIT;
     c.virtual_bytes = UINT64_C(64) << 20;
     if (change != NULL)
         change(&c);
-    return ferrum_shared_pool_register_model(pool, id, &c);
+    return ferrum_elastic_pool_register_model(pool, id, &c);
 }
-static ferrum_status shared_allocate_with(ferrum_shared_pool pool,
+static ferrum_status shared_allocate_with(ferrum_elastic_pool pool,
                                           const char *id, uint64_t size) {
     ferrum_address out = 1;
     uint64_t offset = 1;
     ferrum_status status =
-        ferrum_shared_pool_allocate(pool, id, size, &out, &offset);
+        ferrum_elastic_pool_alloc(pool, id, size, &out, &offset);
     return (out | offset) == 0 ? status : FERRUM_OK;
 }
-static ferrum_status shared_allocate_at(ferrum_shared_pool pool, const char *id,
-                                        uint64_t offset, uint64_t size) {
+static ferrum_status shared_allocate_at(ferrum_elastic_pool pool,
+                                        const char *id, uint64_t offset,
+                                        uint64_t size) {
     ferrum_address out = 1;
     ferrum_status status =
-        ferrum_shared_pool_allocate_at(pool, id, offset, size, &out);
+        ferrum_elastic_pool_alloc_at(pool, id, offset, size, &out);
     return out == 0 ? status : FERRUM_OK;
 }
-static ferrum_status model_asked_with(ferrum_shared_pool pool, const char *id,
+static ferrum_status model_asked_with(ferrum_elastic_pool pool, const char *id,
                                       void (*change)(ferrum_model_request *)) {
     ferrum_model_request r = FERRUM_MODEL_REQUEST_INIT;
     r.size_bytes = 16;
@@ -204,15 +205,15 @@ static ferrum_status model_asked_with(ferrum_shared_pool pool, const char *id,
     ferrum_address out = 1;
     uint64_t offset = 1;
     ferrum_status status =
-        ferrum_shared_pool_allocate_with(pool, id, &r, &out, &offset);
+        ferrum_elastic_pool_alloc_with(pool, id, &r, &out, &offset);
     return (out | offset) == 0 ? status : FERRUM_OK;
 }
-static ferrum_status limits_with(ferrum_shared_pool pool, const char *id,
+static ferrum_status limits_with(ferrum_elastic_pool pool, const char *id,
                                  uint64_t guaranteed, uint64_t most) {
     ferrum_model_limits l = FERRUM_MODEL_LIMITS_INIT;
     l.guaranteed_bytes = guaranteed;
     l.max_bytes = most;
-    return ferrum_shared_pool_set_model_limits(pool, id, &l);
+    return ferrum_elastic_pool_set_model_limits(pool, id, &l);
 }
 
 static ferrum_status vpool_asked_with(ferrum_vpool vpool,
@@ -223,7 +224,7 @@ static ferrum_status vpool_asked_with(ferrum_vpool vpool,
     if (change != NULL)
         change(&r);
     ferrum_address out = 1;
-    ferrum_status status = ferrum_vpool_allocate_with(vpool, &r, &out);
+    ferrum_status status = ferrum_vpool_alloc_with(vpool, &r, &out);
     return out == 0 ? status : FERRUM_OK;
 }
 static ferrum_stream stream_in_request;
@@ -241,9 +242,9 @@ static ferrum_status sleep_by(fixture *f, const ferrum_sleep_config *config,
     report.released_bytes = 1;
     report.path[0] = 'x';
     ferrum_status status =
-        model
-            ? ferrum_shared_pool_sleep_model(f->shared, "chat", config, &report)
-            : ferrum_vpool_sleep(f->vpool, config, &report);
+        model ? ferrum_elastic_pool_sleep_model(f->shared, "chat", config,
+                                                &report)
+              : ferrum_vpool_sleep(f->vpool, config, &report);
     return report.released_bytes == 0 && report.path[0] == 0 ? status
                                                              : FERRUM_OK;
 }
@@ -259,7 +260,7 @@ sleep_with(fixture *f, void (*change)(ferrum_sleep_config *), int model) {
     return sleep_by(f, &c, model);
 }
 
-/* Asks a gpu manager for a buffer. */
+/* Asks a fallback manager for a buffer. */
 static ferrum_status buffer_with(uint64_t manager,
                                  void (*change)(ferrum_buffer_request *)) {
     ferrum_buffer_request r = FERRUM_BUFFER_REQUEST_INIT;
@@ -267,8 +268,8 @@ static ferrum_status buffer_with(uint64_t manager,
     if (change != NULL)
         change(&r);
     ferrum_fallback_buffer out = {1};
-    ferrum_status status =
-        ferrum_gpu_manager_allocate((ferrum_gpu_manager){manager}, &r, &out);
+    ferrum_status status = ferrum_fallback_manager_alloc(
+        (ferrum_fallback_manager){manager}, &r, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
 static ferrum_status buffer_on(fixture *f, uint64_t stream) {
@@ -277,22 +278,22 @@ static ferrum_status buffer_on(fixture *f, uint64_t stream) {
     r.stream.id = stream;
     ferrum_fallback_buffer out = {1};
     ferrum_status status =
-        ferrum_gpu_manager_allocate(f->gpu_manager, &r, &out);
+        ferrum_fallback_manager_alloc(f->fallback_manager, &r, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
-static ferrum_status adopt_with(ferrum_gpu_manager manager,
+static ferrum_status adopt_with(ferrum_fallback_manager manager,
                                 ferrum_buffer_location location,
                                 ferrum_address address) {
     ferrum_buffer_request r = FERRUM_BUFFER_REQUEST_INIT;
     r.num_elements = 16;
     ferrum_fallback_buffer out = {1};
     ferrum_status status =
-        ferrum_gpu_manager_adopt(manager, location, address, &r, &out);
+        ferrum_fallback_manager_adopt(manager, location, address, &r, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
-static ferrum_status gpu_manager_on(uint64_t device, uint64_t host) {
-    ferrum_gpu_manager out = {1};
-    ferrum_status status = ferrum_gpu_manager_create(
+static ferrum_status fallback_manager_on(uint64_t device, uint64_t host) {
+    ferrum_fallback_manager out = {1};
+    ferrum_status status = ferrum_fallback_manager_create(
         (ferrum_device){device}, (ferrum_device){host}, NULL, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
@@ -300,9 +301,9 @@ static ferrum_status manage_with(fixture *f,
                                  void (*change)(ferrum_memory_config *)) {
     ferrum_memory_config c = FERRUM_MEMORY_CONFIG_INIT;
     change(&c);
-    ferrum_gpu_manager out = {1};
+    ferrum_fallback_manager out = {1};
     ferrum_status status =
-        ferrum_gpu_manager_create(f->other_device, f->device, &c, &out);
+        ferrum_fallback_manager_create(f->other_device, f->device, &c, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
 static ferrum_status config_with(void (*change)(ferrum_memory_config *)) {
@@ -404,7 +405,7 @@ static ferrum_status map_with(uint64_t memory, uint64_t offset, uint64_t size,
     r.access = access;
     ferrum_mapping out = FERRUM_MAPPING_INIT;
     out.mapping_id = 1;
-    ferrum_status status = ferrum_map(&r, &out);
+    ferrum_status status = ferrum_memory_map(&r, &out);
     return out.mapping_id == 0 ? status : FERRUM_OK;
 }
 static ferrum_status link_with(uint64_t first, uint64_t second,
@@ -414,7 +415,7 @@ static ferrum_status link_with(uint64_t first, uint64_t second,
     if (change != NULL)
         change(&r);
     ferrum_memory a = {1}, b = {1};
-    ferrum_status status = ferrum_create_mapping(
+    ferrum_status status = ferrum_manager_create_mapping(
         (ferrum_manager){first}, (ferrum_manager){second}, &r, &a, &b);
     return a.id == 0 && b.id == 0 ? status : FERRUM_OK;
 }
@@ -437,7 +438,7 @@ static ferrum_status adopt_foreign(uint64_t manager,
         change(&a);
     ferrum_memory out = {1};
     ferrum_status status =
-        ferrum_adopt_memory((ferrum_manager){manager}, &a, &out);
+        ferrum_manager_adopt((ferrum_manager){manager}, &a, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
 static ferrum_status enqueue_never(ferrum_host_fn work, void *data, void *u) {
@@ -469,7 +470,7 @@ static ferrum_status import_with(uint64_t manager,
         change(&i);
     ferrum_memory out = {1};
     ferrum_status status =
-        ferrum_import_pages((ferrum_manager){manager}, &i, &out);
+        ferrum_manager_import_pages((ferrum_manager){manager}, &i, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
 static void change_import_no_list(ferrum_page_import *i) {
@@ -502,11 +503,11 @@ static ferrum_status refused_by_its_owner(fixture *f) {
 static ferrum_status while_mapped(fixture *f, int free) {
     ferrum_map_request r = FERRUM_MAP_REQUEST_INIT;
     r.memory = f->memory;
-    MUST(ferrum_map(&r, OUT(ferrum_mapping, FERRUM_MAPPING_INIT)));
+    MUST(ferrum_memory_map(&r, OUT(ferrum_mapping, FERRUM_MAPPING_INIT)));
     ferrum_status status =
-        free ? ferrum_deallocate(f->memory)
+        free ? ferrum_memory_free(f->memory)
              : map_with(f->memory.id, 4095, 1, FERRUM_HOST_WRITE_ONLY);
-    MUST(ferrum_unmap(f->memory, 0));
+    MUST(ferrum_memory_unmap(f->memory, 0));
     return status;
 }
 /* A second adoption of the same memory. */
@@ -515,30 +516,30 @@ static ferrum_status adopt_twice(fixture *f) {
     a.address = (ferrum_address)(uintptr_t)foreign_bytes;
     a.size_bytes = sizeof foreign_bytes;
     ferrum_memory out;
-    MUST(ferrum_adopt_memory(f->manager, &a, &out));
+    MUST(ferrum_manager_adopt(f->manager, &a, &out));
     ferrum_status status = adopt_foreign(f->manager.id, NULL);
-    MUST(ferrum_deallocate(out));
+    MUST(ferrum_memory_free(out));
     return status;
 }
 
 /* clang-format off */
 #define HANDLE_CALLS(X) \
-    X(gpu_manager_create, DEVICE, gpu_manager_on(id, f->device.id)) \
-    X(gpu_manager_create_host, DEVICE, ferrum_gpu_manager_create(f->device, (ferrum_device){id == 0 ? 1 : id}, NULL, OUT(ferrum_gpu_manager, {0}))) \
-    X(gpu_manager_destroy, GPU_MANAGER, ferrum_gpu_manager_destroy((ferrum_gpu_manager){id}, 0)) \
-    X(gpu_manager_get_backend_name, GPU_MANAGER, ferrum_gpu_manager_get_backend_name((ferrum_gpu_manager){id}, NULL, 0, OUT(size_t, {0}))) \
-    X(gpu_manager_get_stats, GPU_MANAGER, ferrum_gpu_manager_get_stats((ferrum_gpu_manager){id}, OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT))) \
-    X(gpu_manager_get_fallback_stats, GPU_MANAGER, ferrum_gpu_manager_get_fallback_stats((ferrum_gpu_manager){id}, OUT(ferrum_fallback_stats, FERRUM_FALLBACK_STATS_INIT))) \
-    X(gpu_manager_get_memory, GPU_MANAGER, ferrum_gpu_manager_get_memory((ferrum_gpu_manager){id}, OUT(uint64_t, {0}), OUT(uint64_t, {0}))) \
-    X(gpu_manager_get_pressure, GPU_MANAGER, ferrum_gpu_manager_get_pressure((ferrum_gpu_manager){id}, OUT(ferrum_pressure_level, {0}))) \
-    X(gpu_manager_pressure_callback_add, GPU_MANAGER, ferrum_gpu_manager_pressure_callback_add((ferrum_gpu_manager){id}, pressure, NULL, OUT(ferrum_registration, {0}))) \
-    X(gpu_manager_clear_pool, GPU_MANAGER, ferrum_gpu_manager_clear_pool((ferrum_gpu_manager){id})) \
-    X(gpu_manager_shrink, GPU_MANAGER, ferrum_gpu_manager_shrink((ferrum_gpu_manager){id}, OUT(uint64_t, {0}))) \
-    X(gpu_manager_get_tracker, GPU_MANAGER, ferrum_gpu_manager_get_tracker((ferrum_gpu_manager){id}, OUT(ferrum_tracker, {0}))) \
-    X(gpu_manager_allocate, GPU_MANAGER, buffer_with(id, NULL)) \
-    X(gpu_manager_return_buffers, GPU_MANAGER, ferrum_gpu_manager_return_buffers((ferrum_gpu_manager){id}, OUT(uint64_t, {0}))) \
-    X(gpu_manager_adopt, GPU_MANAGER, adopt_with((ferrum_gpu_manager){id}, FERRUM_LOCATION_GPU, 4096)) \
-    X(gpu_manager_release, GPU_MANAGER, ferrum_gpu_manager_release((ferrum_gpu_manager){id}, FERRUM_LOCATION_GPU, 4096, (ferrum_stream){0})) \
+    X(fallback_manager_create, DEVICE, fallback_manager_on(id, f->device.id)) \
+    X(fallback_manager_create_host, DEVICE, ferrum_fallback_manager_create(f->device, (ferrum_device){id == 0 ? 1 : id}, NULL, OUT(ferrum_fallback_manager, {0}))) \
+    X(fallback_manager_destroy, FALLBACK_MANAGER, ferrum_fallback_manager_destroy((ferrum_fallback_manager){id}, 0)) \
+    X(fallback_manager_get_backend_name, FALLBACK_MANAGER, ferrum_fallback_manager_get_backend_name((ferrum_fallback_manager){id}, NULL, 0, OUT(size_t, {0}))) \
+    X(fallback_manager_get_stats, FALLBACK_MANAGER, ferrum_fallback_manager_get_stats((ferrum_fallback_manager){id}, OUT(ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT))) \
+    X(fallback_manager_get_fallback_stats, FALLBACK_MANAGER, ferrum_fallback_manager_get_fallback_stats((ferrum_fallback_manager){id}, OUT(ferrum_fallback_stats, FERRUM_FALLBACK_STATS_INIT))) \
+    X(fallback_manager_get_memory, FALLBACK_MANAGER, ferrum_fallback_manager_get_memory((ferrum_fallback_manager){id}, OUT(uint64_t, {0}), OUT(uint64_t, {0}))) \
+    X(fallback_manager_get_pressure, FALLBACK_MANAGER, ferrum_fallback_manager_get_pressure((ferrum_fallback_manager){id}, OUT(ferrum_pressure_level, {0}))) \
+    X(fallback_manager_pressure_callback_add, FALLBACK_MANAGER, ferrum_fallback_manager_pressure_callback_add((ferrum_fallback_manager){id}, pressure, NULL, OUT(ferrum_registration, {0}))) \
+    X(fallback_manager_clear_pool, FALLBACK_MANAGER, ferrum_fallback_manager_clear_pool((ferrum_fallback_manager){id})) \
+    X(fallback_manager_shrink, FALLBACK_MANAGER, ferrum_fallback_manager_shrink((ferrum_fallback_manager){id}, OUT(uint64_t, {0}))) \
+    X(fallback_manager_get_tracker, FALLBACK_MANAGER, ferrum_fallback_manager_get_tracker((ferrum_fallback_manager){id}, OUT(ferrum_tracker, {0}))) \
+    X(fallback_manager_alloc, FALLBACK_MANAGER, buffer_with(id, NULL)) \
+    X(fallback_manager_return_buffers, FALLBACK_MANAGER, ferrum_fallback_manager_return_buffers((ferrum_fallback_manager){id}, OUT(uint64_t, {0}))) \
+    X(fallback_manager_adopt, FALLBACK_MANAGER, adopt_with((ferrum_fallback_manager){id}, FERRUM_LOCATION_GPU, 4096)) \
+    X(fallback_manager_release, FALLBACK_MANAGER, ferrum_fallback_manager_release((ferrum_fallback_manager){id}, FERRUM_LOCATION_GPU, 4096, (ferrum_stream){0})) \
     X(fallback_buffer_free, BUFFER, ferrum_fallback_buffer_free((ferrum_fallback_buffer){id}, (ferrum_stream){0})) \
     X(fallback_buffer_get_info, BUFFER, ferrum_fallback_buffer_get_info((ferrum_fallback_buffer){id}, OUT(ferrum_fallback_buffer_info, FERRUM_FALLBACK_BUFFER_INFO_INIT))) \
     X(fallback_buffer_get_address, BUFFER, ferrum_fallback_buffer_get_address((ferrum_fallback_buffer){id}, FERRUM_LOCATION_GPU, OUT(ferrum_address, {0}))) \
@@ -571,7 +572,7 @@ static ferrum_status adopt_twice(fixture *f) {
     X(device_synchronize, DEVICE, ferrum_device_synchronize((ferrum_device){id}, 0)) \
     X(device_set_limit, DEVICE, ferrum_device_set_limit((ferrum_device){id}, 1)) \
     X(device_measure_bandwidth, DEVICE, ferrum_device_measure_bandwidth((ferrum_device){id}, OUT(double, {0}))) \
-    X(memory_get_info, DEVICE, ferrum_memory_get_info((ferrum_device){id}, OUT(ferrum_memory_info, FERRUM_MEMORY_INFO_INIT))) \
+    X(memory_get_info, DEVICE, ferrum_device_get_memory_info((ferrum_device){id}, OUT(ferrum_memory_info, FERRUM_MEMORY_INFO_INIT))) \
     X(device_get_statistics, DEVICE, ferrum_device_get_statistics((ferrum_device){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
     X(stream_create, DEVICE, ferrum_stream_create((ferrum_device){id}, OUT(ferrum_stream, {0}))) \
     X(stream_default, DEVICE, ferrum_stream_default((ferrum_device){id}, OUT(ferrum_stream, {0}))) \
@@ -616,21 +617,21 @@ static ferrum_status adopt_twice(fixture *f) {
     X(manager_destroy, MANAGER, ferrum_manager_destroy((ferrum_manager){id}, FERRUM_FORCE)) \
     X(manager_configure_pool, MANAGER, configure_with(id)) \
     X(manager_get_statistics, MANAGER, ferrum_manager_get_statistics((ferrum_manager){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
-    X(allocate, MANAGER, ferrum_allocate((ferrum_manager){id}, 16, OUT(ferrum_memory, {0}))) \
-    X(allocate_aligned, MANAGER, ferrum_allocate_aligned((ferrum_manager){id}, 16, 64, OUT(ferrum_memory, {0}))) \
-    X(allocate_typed, MANAGER, request_with(id)) \
-    X(deallocate, MEMORY, ferrum_deallocate((ferrum_memory){id})) \
-    X(pin, MEMORY, ferrum_pin((ferrum_memory){id}, OUT(ferrum_address, {0}))) \
-    X(unpin, MEMORY, ferrum_unpin((ferrum_memory){id})) \
+    X(allocate, MANAGER, ferrum_manager_alloc((ferrum_manager){id}, 16, OUT(ferrum_memory, {0}))) \
+    X(alloc_aligned, MANAGER, ferrum_manager_alloc_aligned((ferrum_manager){id}, 16, 64, OUT(ferrum_memory, {0}))) \
+    X(alloc_with, MANAGER, request_with(id)) \
+    X(deallocate, MEMORY, ferrum_memory_free((ferrum_memory){id})) \
+    X(pin, MEMORY, ferrum_memory_pin((ferrum_memory){id}, OUT(ferrum_address, {0}))) \
+    X(unpin, MEMORY, ferrum_memory_unpin((ferrum_memory){id})) \
     X(map, MEMORY, map_with(id, 0, 16, FERRUM_HOST_READ_ONLY)) \
-    X(unmap, MEMORY, ferrum_unmap((ferrum_memory){id}, 0)) \
+    X(unmap, MEMORY, ferrum_memory_unmap((ferrum_memory){id}, 0)) \
     X(create_mapping, MANAGER, link_with(id, f->manager.id, NULL)) \
     X(create_mapping_second, MANAGER, link_with(f->manager.id, id, NULL)) \
-    X(prefetch, MEMORY, ferrum_prefetch((ferrum_memory){id}, f->device, f->stream)) \
-    X(prefetch_target, DEVICE, ferrum_prefetch(f->memory, (ferrum_device){id}, f->stream)) \
-    X(set_usage_hint, MEMORY, ferrum_set_usage_hint((ferrum_memory){id}, FERRUM_USAGE_RANDOM)) \
-    X(get_usage_hints, MEMORY, ferrum_get_usage_hints((ferrum_memory){id}, OUT(ferrum_usage_hints, FERRUM_USAGE_HINTS_INIT))) \
-    X(get_access_stats, MEMORY, ferrum_get_access_stats((ferrum_memory){id}, OUT(ferrum_access_stats, FERRUM_ACCESS_STATS_INIT))) \
+    X(prefetch, MEMORY, ferrum_memory_prefetch((ferrum_memory){id}, f->device, f->stream)) \
+    X(prefetch_target, DEVICE, ferrum_memory_prefetch(f->memory, (ferrum_device){id}, f->stream)) \
+    X(set_usage_hint, MEMORY, ferrum_memory_set_usage_hint((ferrum_memory){id}, FERRUM_USAGE_RANDOM)) \
+    X(get_usage_hints, MEMORY, ferrum_memory_get_usage_hints((ferrum_memory){id}, OUT(ferrum_usage_hints, FERRUM_USAGE_HINTS_INIT))) \
+    X(get_access_stats, MEMORY, ferrum_memory_get_access_stats((ferrum_memory){id}, OUT(ferrum_access_stats, FERRUM_ACCESS_STATS_INIT))) \
     X(adopt_memory, MANAGER, adopt_foreign(id, NULL)) \
     X(stream_adopt, DEVICE, stream_of(id, NULL)) \
     X(event_adopt, DEVICE, ferrum_event_adopt((ferrum_device){id}, 5, OUT(ferrum_event, {0}))) \
@@ -641,30 +642,30 @@ static ferrum_status adopt_twice(fixture *f) {
     X(device_grant_peer_peer, DEVICE, ferrum_device_grant_peer(f->device, (ferrum_device){id})) \
     X(vpool_export, VPOOL, ferrum_vpool_export((ferrum_vpool){id}, 0, FIXTURE_PAGE, NULL, 0, OUT(size_t, {0}))) \
     X(import_pages, MANAGER, import_with(id, NULL)) \
-    X(share_memory, DEVICE, ferrum_share_memory((ferrum_device){id}, f->block, 16, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT))) \
-    X(import_memory, MANAGER, ferrum_import_memory((ferrum_manager){id}, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, OUT(ferrum_memory, {0}))) \
+    X(share_memory, DEVICE, ferrum_device_share_memory((ferrum_device){id}, f->block, 16, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT))) \
+    X(import_memory, MANAGER, ferrum_manager_import_memory((ferrum_manager){id}, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, OUT(ferrum_memory, {0}))) \
     X(event_share, STREAM, ferrum_event_share((ferrum_stream){id}, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \
     X(event_open, DEVICE, ferrum_event_open((ferrum_device){id}, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \
-    X(handle_get_info, MEMORY, ferrum_handle_get_info((ferrum_memory){id}, OUT(ferrum_handle_info, FERRUM_HANDLE_INFO_INIT))) \
+    X(handle_get_info, MEMORY, ferrum_memory_get_handle_info((ferrum_memory){id}, OUT(ferrum_handle_info, FERRUM_HANDLE_INFO_INIT))) \
     X(copy_src, MEMORY, copy_with(f, id, f->memory.id)) \
     X(copy_dst, MEMORY, copy_with(f, f->memory.id, id)) \
     X(copy_async_src, MEMORY, copy_async_with(id, f->memory.id, 0)) \
     X(copy_async_dst, MEMORY, copy_async_with(f->memory.id, id, 0)) \
-    X(write, MEMORY, ferrum_write((ferrum_memory){id}, 0, "x", 1)) \
-    X(read, MEMORY, ferrum_read((ferrum_memory){id}, 0, (char[1]){0}, 1)) \
+    X(write, MEMORY, ferrum_memory_write((ferrum_memory){id}, 0, "x", 1)) \
+    X(read, MEMORY, ferrum_memory_read((ferrum_memory){id}, 0, (char[1]){0}, 1)) \
     X(fill_async, MEMORY, fill_with(id, 0)) \
-    X(defragment, MANAGER, ferrum_defragment((ferrum_manager){id}, OUT(ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT))) \
-    X(defragment_within, MANAGER, ferrum_defragment_within((ferrum_manager){id}, 1, OUT(ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT))) \
-    X(pressure_callback_add, DEVICE, ferrum_pressure_callback_add((ferrum_device){id}, pressure, NULL, OUT(ferrum_registration, {0}))) \
-    X(reclaim_callback_add, DEVICE, ferrum_reclaim_callback_add((ferrum_device){id}, NULL, reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(defragment, MANAGER, ferrum_manager_defragment((ferrum_manager){id}, OUT(ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT))) \
+    X(defragment_within, MANAGER, ferrum_manager_defragment_within((ferrum_manager){id}, 1, OUT(ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT))) \
+    X(pressure_callback_add, DEVICE, ferrum_device_pressure_callback_add((ferrum_device){id}, pressure, NULL, OUT(ferrum_registration, {0}))) \
+    X(reclaim_callback_add, DEVICE, ferrum_device_reclaim_callback_add((ferrum_device){id}, NULL, reclaim, NULL, OUT(ferrum_registration, {0}))) \
     X(registration_remove, REGISTRATION, ferrum_registration_remove((ferrum_registration){id})) \
     X(device_get_page_sizes, DEVICE, ferrum_device_get_page_sizes((ferrum_device){id}, OUT(ferrum_page_sizes, FERRUM_PAGE_SIZES_INIT))) \
     X(vpool_create, DEVICE, vpool_on((ferrum_device){id}, change_nothing)) \
     X(vpool_destroy, VPOOL, ferrum_vpool_destroy((ferrum_vpool){id}, FERRUM_FORCE)) \
-    X(vpool_allocate, VPOOL, vpool_allocate_with((ferrum_vpool){id}, 4 * FIXTURE_PAGE, 16)) \
-    X(vpool_allocate_tagged, VPOOL, vpool_tagged_with((ferrum_vpool){id}, "kv")) \
+    X(vpool_alloc, VPOOL, vpool_alloc_with((ferrum_vpool){id}, 4 * FIXTURE_PAGE, 16)) \
+    X(vpool_alloc_tagged, VPOOL, vpool_tagged_with((ferrum_vpool){id}, "kv")) \
     X(vpool_record_stream, VPOOL, ferrum_vpool_record_stream((ferrum_vpool){id}, 0, FIXTURE_RANGE, f->stream)) \
-    X(vpool_deallocate, VPOOL, ferrum_vpool_deallocate((ferrum_vpool){id}, 0, FIXTURE_RANGE, f->stream)) \
+    X(vpool_free, VPOOL, ferrum_vpool_free((ferrum_vpool){id}, 0, FIXTURE_RANGE, f->stream)) \
     X(vpool_is_mapped, VPOOL, ferrum_vpool_is_mapped((ferrum_vpool){id}, 0, 1, OUT(uint32_t, {0}))) \
     X(vpool_get_info, VPOOL, ferrum_vpool_get_info((ferrum_vpool){id}, OUT(ferrum_vpool_info, FERRUM_VPOOL_INFO_INIT))) \
     X(vpool_get_statistics, VPOOL, ferrum_vpool_get_statistics((ferrum_vpool){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
@@ -674,29 +675,29 @@ static ferrum_status adopt_twice(fixture *f) {
     X(vpool_synchronize, VPOOL, ferrum_vpool_synchronize((ferrum_vpool){id}, 0)) \
     X(vpool_pause, VPOOL, ferrum_vpool_pause((ferrum_vpool){id})) \
     X(vpool_resume, VPOOL, ferrum_vpool_resume((ferrum_vpool){id})) \
-    X(shared_pool_create, DEVICE, shared_on((ferrum_device){id}, NULL)) \
-    X(shared_pool_destroy, SHARED_POOL, ferrum_shared_pool_destroy((ferrum_shared_pool){id}, FERRUM_FORCE)) \
-    X(shared_pool_register_model, SHARED_POOL, register_with((ferrum_shared_pool){id}, "new", NULL)) \
-    X(shared_pool_unregister_model, SHARED_POOL, ferrum_shared_pool_unregister_model((ferrum_shared_pool){id}, "chat", FERRUM_FORCE)) \
-    X(shared_pool_allocate, SHARED_POOL, shared_allocate_with((ferrum_shared_pool){id}, "chat", 16)) \
-    X(shared_pool_allocate_at, SHARED_POOL, shared_allocate_at((ferrum_shared_pool){id}, "chat", 4 * FIXTURE_PAGE, 16)) \
-    X(shared_pool_allocate_with, SHARED_POOL, model_asked_with((ferrum_shared_pool){id}, "chat", NULL)) \
-    X(shared_pool_record_stream, SHARED_POOL, ferrum_shared_pool_record_stream((ferrum_shared_pool){id}, "chat", 0, FIXTURE_RANGE, f->stream)) \
-    X(shared_pool_deallocate, SHARED_POOL, ferrum_shared_pool_deallocate((ferrum_shared_pool){id}, "chat", 0, FIXTURE_RANGE, f->stream)) \
-    X(shared_pool_is_mapped, SHARED_POOL, ferrum_shared_pool_is_mapped((ferrum_shared_pool){id}, "chat", 0, 1, OUT(uint32_t, {0}))) \
-    X(shared_pool_get_model_info, SHARED_POOL, ferrum_shared_pool_get_model_info((ferrum_shared_pool){id}, "chat", OUT(ferrum_model_info, FERRUM_MODEL_INFO_INIT))) \
-    X(shared_pool_set_model_limits, SHARED_POOL, limits_with((ferrum_shared_pool){id}, "chat", 0, 0)) \
-    X(shared_pool_get_info, SHARED_POOL, ferrum_shared_pool_get_info((ferrum_shared_pool){id}, OUT(ferrum_shared_pool_info, FERRUM_SHARED_POOL_INFO_INIT))) \
-    X(shared_pool_get_statistics, SHARED_POOL, ferrum_shared_pool_get_statistics((ferrum_shared_pool){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
-    X(shared_pool_models_json, SHARED_POOL, ferrum_shared_pool_models_json((ferrum_shared_pool){id}, NULL, 0, OUT(size_t, {0}))) \
-    X(shared_pool_set_limit, SHARED_POOL, ferrum_shared_pool_set_limit((ferrum_shared_pool){id}, 1 << 24)) \
-    X(shared_pool_compact, SHARED_POOL, ferrum_shared_pool_compact((ferrum_shared_pool){id}, OUT(ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT))) \
-    X(shared_pool_trim, SHARED_POOL, ferrum_shared_pool_trim((ferrum_shared_pool){id}, 0, OUT(uint64_t, {0}))) \
-    X(shared_pool_synchronize, SHARED_POOL, ferrum_shared_pool_synchronize((ferrum_shared_pool){id}, 0)) \
-    X(shared_pool_pause, SHARED_POOL, ferrum_shared_pool_pause((ferrum_shared_pool){id})) \
-    X(shared_pool_resume, SHARED_POOL, ferrum_shared_pool_resume((ferrum_shared_pool){id})) \
-    X(model_reclaim_callback_add, SHARED_POOL, ferrum_model_reclaim_callback_add((ferrum_shared_pool){id}, "chat", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
-    X(memory_get_recent_info, DEVICE, ferrum_memory_get_recent_info((ferrum_device){id}, UINT64_MAX, OUT(ferrum_memory_info, FERRUM_MEMORY_INFO_INIT))) \
+    X(elastic_pool_create, DEVICE, shared_on((ferrum_device){id}, NULL)) \
+    X(elastic_pool_destroy, ELASTIC_POOL, ferrum_elastic_pool_destroy((ferrum_elastic_pool){id}, FERRUM_FORCE)) \
+    X(elastic_pool_register_model, ELASTIC_POOL, register_with((ferrum_elastic_pool){id}, "new", NULL)) \
+    X(elastic_pool_unregister_model, ELASTIC_POOL, ferrum_elastic_pool_unregister_model((ferrum_elastic_pool){id}, "chat", FERRUM_FORCE)) \
+    X(elastic_pool_alloc, ELASTIC_POOL, shared_allocate_with((ferrum_elastic_pool){id}, "chat", 16)) \
+    X(elastic_pool_alloc_at, ELASTIC_POOL, shared_allocate_at((ferrum_elastic_pool){id}, "chat", 4 * FIXTURE_PAGE, 16)) \
+    X(elastic_pool_alloc_with, ELASTIC_POOL, model_asked_with((ferrum_elastic_pool){id}, "chat", NULL)) \
+    X(elastic_pool_record_stream, ELASTIC_POOL, ferrum_elastic_pool_record_stream((ferrum_elastic_pool){id}, "chat", 0, FIXTURE_RANGE, f->stream)) \
+    X(elastic_pool_free, ELASTIC_POOL, ferrum_elastic_pool_free((ferrum_elastic_pool){id}, "chat", 0, FIXTURE_RANGE, f->stream)) \
+    X(elastic_pool_is_mapped, ELASTIC_POOL, ferrum_elastic_pool_is_mapped((ferrum_elastic_pool){id}, "chat", 0, 1, OUT(uint32_t, {0}))) \
+    X(elastic_pool_get_model_info, ELASTIC_POOL, ferrum_elastic_pool_get_model_info((ferrum_elastic_pool){id}, "chat", OUT(ferrum_model_info, FERRUM_MODEL_INFO_INIT))) \
+    X(elastic_pool_set_model_limits, ELASTIC_POOL, limits_with((ferrum_elastic_pool){id}, "chat", 0, 0)) \
+    X(elastic_pool_get_info, ELASTIC_POOL, ferrum_elastic_pool_get_info((ferrum_elastic_pool){id}, OUT(ferrum_elastic_pool_info, FERRUM_ELASTIC_POOL_INFO_INIT))) \
+    X(elastic_pool_get_statistics, ELASTIC_POOL, ferrum_elastic_pool_get_statistics((ferrum_elastic_pool){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
+    X(elastic_pool_models_json, ELASTIC_POOL, ferrum_elastic_pool_models_json((ferrum_elastic_pool){id}, NULL, 0, OUT(size_t, {0}))) \
+    X(elastic_pool_set_limit, ELASTIC_POOL, ferrum_elastic_pool_set_limit((ferrum_elastic_pool){id}, 1 << 24)) \
+    X(elastic_pool_compact, ELASTIC_POOL, ferrum_elastic_pool_compact((ferrum_elastic_pool){id}, OUT(ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT))) \
+    X(elastic_pool_trim, ELASTIC_POOL, ferrum_elastic_pool_trim((ferrum_elastic_pool){id}, 0, OUT(uint64_t, {0}))) \
+    X(elastic_pool_synchronize, ELASTIC_POOL, ferrum_elastic_pool_synchronize((ferrum_elastic_pool){id}, 0)) \
+    X(elastic_pool_pause, ELASTIC_POOL, ferrum_elastic_pool_pause((ferrum_elastic_pool){id})) \
+    X(elastic_pool_resume, ELASTIC_POOL, ferrum_elastic_pool_resume((ferrum_elastic_pool){id})) \
+    X(model_reclaim_callback_add, ELASTIC_POOL, ferrum_elastic_pool_reclaim_callback_add((ferrum_elastic_pool){id}, "chat", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(memory_get_recent_info, DEVICE, ferrum_device_get_recent_memory_info((ferrum_device){id}, UINT64_MAX, OUT(ferrum_memory_info, FERRUM_MEMORY_INFO_INIT))) \
     X(monitor_destroy, MONITOR, ferrum_monitor_destroy((ferrum_monitor){id})) \
     X(monitor_register, MONITOR, ferrum_monitor_register((ferrum_monitor){id}, f->manager)) \
     X(monitor_register_manager, MANAGER, ferrum_monitor_register(f->monitor, (ferrum_manager){id})) \
@@ -719,13 +720,13 @@ static ferrum_status adopt_twice(fixture *f) {
     X(vpool_sleep, VPOOL, ferrum_vpool_sleep((ferrum_vpool){id}, NULL, NULL)) \
     X(vpool_wake, VPOOL, ferrum_vpool_wake((ferrum_vpool){id}, NULL, NULL)) \
     X(vpool_is_asleep, VPOOL, ferrum_vpool_is_asleep((ferrum_vpool){id}, "kv", OUT(uint32_t, {0}))) \
-    X(vpool_allocate_with, VPOOL, vpool_asked_with((ferrum_vpool){id}, NULL)) \
-    X(shared_pool_sleep_model, SHARED_POOL, ferrum_shared_pool_sleep_model((ferrum_shared_pool){id}, "chat", NULL, NULL)) \
-    X(shared_pool_wake_model, SHARED_POOL, ferrum_shared_pool_wake_model((ferrum_shared_pool){id}, "chat", NULL, NULL)) \
-    X(shared_pool_is_model_asleep, SHARED_POOL, ferrum_shared_pool_is_model_asleep((ferrum_shared_pool){id}, "chat", "kv", OUT(uint32_t, {0})))
+    X(vpool_alloc_with, VPOOL, vpool_asked_with((ferrum_vpool){id}, NULL)) \
+    X(elastic_pool_sleep_model, ELASTIC_POOL, ferrum_elastic_pool_sleep_model((ferrum_elastic_pool){id}, "chat", NULL, NULL)) \
+    X(elastic_pool_wake_model, ELASTIC_POOL, ferrum_elastic_pool_wake_model((ferrum_elastic_pool){id}, "chat", NULL, NULL)) \
+    X(elastic_pool_is_model_asleep, ELASTIC_POOL, ferrum_elastic_pool_is_model_asleep((ferrum_elastic_pool){id}, "chat", "kv", OUT(uint32_t, {0})))
 /* Where 0 is the default stream, and so no bad handle. */
 #define OPTIONAL_STREAM_CALLS(X) \
-    X(gpu_manager_allocate_stream, STREAM, buffer_on(f, id)) \
+    X(fallback_manager_alloc_stream, STREAM, buffer_on(f, id)) \
     X(fallback_buffer_free_stream, STREAM, ferrum_fallback_buffer_free(f->buffer, (ferrum_stream){id})) \
     X(pool_alloc_stream, STREAM, ferrum_pool_alloc(f->pool, 16, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
     X(pool_alloc_aligned_stream, STREAM, ferrum_pool_alloc_aligned(f->pool, 16, 64, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
@@ -740,15 +741,15 @@ static ferrum_status adopt_twice(fixture *f) {
     X(pool_reset_stream, STREAM, ferrum_pool_reset(f->pool, (ferrum_stream){id})) \
     X(copy_async_stream, STREAM, copy_async_with(f->memory.id, f->memory.id, id)) \
     X(fill_async_stream, STREAM, fill_with(f->memory.id, id)) \
-    X(prefetch_stream, STREAM, ferrum_prefetch(f->memory, f->device, (ferrum_stream){id})) \
+    X(prefetch_stream, STREAM, ferrum_memory_prefetch(f->memory, f->device, (ferrum_stream){id})) \
     X(vpool_record_stream_of, STREAM, ferrum_vpool_record_stream(f->vpool, 0, FIXTURE_RANGE, (ferrum_stream){id})) \
-    X(shared_pool_record_stream_of, STREAM, ferrum_shared_pool_record_stream(f->shared, "chat", 0, FIXTURE_RANGE, (ferrum_stream){id})) \
-    X(vpool_allocate_with_stream, STREAM, ({ stream_in_request = (ferrum_stream){id}; vpool_asked_with(f->vpool, change_placed_stream); })) \
-    X(shared_pool_allocate_with_stream, STREAM, ({ stream_in_request = (ferrum_stream){id}; model_asked_with(f->shared, "chat", change_range_stream); })) \
-    X(vpool_deallocate_stream, STREAM, ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, (ferrum_stream){id})) \
-    X(shared_pool_deallocate_stream, STREAM, ferrum_shared_pool_deallocate(f->shared, "chat", 0, FIXTURE_RANGE, (ferrum_stream){id})) \
+    X(elastic_pool_record_stream_of, STREAM, ferrum_elastic_pool_record_stream(f->shared, "chat", 0, FIXTURE_RANGE, (ferrum_stream){id})) \
+    X(vpool_alloc_with_stream, STREAM, ({ stream_in_request = (ferrum_stream){id}; vpool_asked_with(f->vpool, change_placed_stream); })) \
+    X(elastic_pool_alloc_with_stream, STREAM, ({ stream_in_request = (ferrum_stream){id}; model_asked_with(f->shared, "chat", change_range_stream); })) \
+    X(vpool_free_stream, STREAM, ferrum_vpool_free(f->vpool, 0, FIXTURE_RANGE, (ferrum_stream){id})) \
+    X(elastic_pool_free_stream, STREAM, ferrum_elastic_pool_free(f->shared, "chat", 0, FIXTURE_RANGE, (ferrum_stream){id})) \
     X(vpool_sleep_stream, STREAM, sleep_after(f, (ferrum_stream){id}, 0)) \
-    X(shared_pool_sleep_model_stream, STREAM, sleep_after(f, (ferrum_stream){id}, 1))
+    X(elastic_pool_sleep_model_stream, STREAM, sleep_after(f, (ferrum_stream){id}, 1))
 /* clang-format on */
 
 HANDLE_CALLS(HANDLE_CALL)
@@ -830,11 +831,11 @@ typedef struct {
     X(generic_pool_record_allocation, "use", 0, ferrum_buffer_use, FERRUM_BUFFER_USE_INIT, ferrum_generic_pool_record_allocation(f->generic, 16, p, OUT(uint64_t, {0}))) \
     X(generic_pool_try_get, "use", 0, ferrum_buffer_use, FERRUM_BUFFER_USE_INIT, ferrum_generic_pool_try_get(f->generic, 16, p, OUT(ferrum_buffer_lease, {0}), OUT(uint32_t, {0}))) \
     X(generic_pool_get_stats, "stats_out", 1, ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT, ferrum_generic_pool_get_stats(f->generic, p)) \
-    X(gpu_manager_create, "config", 0, ferrum_memory_config, FERRUM_MEMORY_CONFIG_INIT, ferrum_gpu_manager_create(f->other_device, f->device, p, OUT(ferrum_gpu_manager, {0}))) \
-    X(gpu_manager_get_stats, "stats_out", 1, ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT, ferrum_gpu_manager_get_stats(f->gpu_manager, p)) \
-    X(gpu_manager_get_fallback_stats, "stats_out", 1, ferrum_fallback_stats, FERRUM_FALLBACK_STATS_INIT, ferrum_gpu_manager_get_fallback_stats(f->gpu_manager, p)) \
-    X(gpu_manager_allocate, "request", 0, ferrum_buffer_request, FERRUM_BUFFER_REQUEST_INIT, ferrum_gpu_manager_allocate(f->gpu_manager, p, OUT(ferrum_fallback_buffer, {0}))) \
-    X(gpu_manager_adopt, "request", 0, ferrum_buffer_request, FERRUM_BUFFER_REQUEST_INIT, ferrum_gpu_manager_adopt(f->gpu_manager, 0, 4096, p, OUT(ferrum_fallback_buffer, {0}))) \
+    X(fallback_manager_create, "config", 0, ferrum_memory_config, FERRUM_MEMORY_CONFIG_INIT, ferrum_fallback_manager_create(f->other_device, f->device, p, OUT(ferrum_fallback_manager, {0}))) \
+    X(fallback_manager_get_stats, "stats_out", 1, ferrum_memory_stats, FERRUM_MEMORY_STATS_INIT, ferrum_fallback_manager_get_stats(f->fallback_manager, p)) \
+    X(fallback_manager_get_fallback_stats, "stats_out", 1, ferrum_fallback_stats, FERRUM_FALLBACK_STATS_INIT, ferrum_fallback_manager_get_fallback_stats(f->fallback_manager, p)) \
+    X(fallback_manager_alloc, "request", 0, ferrum_buffer_request, FERRUM_BUFFER_REQUEST_INIT, ferrum_fallback_manager_alloc(f->fallback_manager, p, OUT(ferrum_fallback_buffer, {0}))) \
+    X(fallback_manager_adopt, "request", 0, ferrum_buffer_request, FERRUM_BUFFER_REQUEST_INIT, ferrum_fallback_manager_adopt(f->fallback_manager, 0, 4096, p, OUT(ferrum_fallback_buffer, {0}))) \
     X(fallback_buffer_get_info, "info_out", 1, ferrum_fallback_buffer_info, FERRUM_FALLBACK_BUFFER_INFO_INIT, ferrum_fallback_buffer_get_info(f->buffer, p)) \
     X(backend_select, "choice_out", 1, ferrum_backend_choice, FERRUM_BACKEND_CHOICE_INIT, ferrum_backend_select(0, 1, p)) \
     X(backend_open, "choice_out", 1, ferrum_backend_choice, FERRUM_BACKEND_CHOICE_INIT, ferrum_backend_open(0, 1, OUT(ferrum_device, {0}), p)) \
@@ -848,7 +849,7 @@ typedef struct {
     X(init, "config", 0, ferrum_config, FERRUM_CONFIG_INIT, ferrum_init(p)) \
     X(last_error, "error_out", 1, ferrum_error_info, FERRUM_ERROR_INFO_INIT, ferrum_last_error(p)) \
     X(device_get_info, "info_out", 1, ferrum_device_info, FERRUM_DEVICE_INFO_INIT, ferrum_device_get_info(f->device, p)) \
-    X(memory_get_info, "info_out", 1, ferrum_memory_info, FERRUM_MEMORY_INFO_INIT, ferrum_memory_get_info(f->device, p)) \
+    X(memory_get_info, "info_out", 1, ferrum_memory_info, FERRUM_MEMORY_INFO_INIT, ferrum_device_get_memory_info(f->device, p)) \
     X(device_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_device_get_statistics(f->device, p)) \
     X(pool_create, "config", 0, ferrum_pool_config, FERRUM_POOL_CONFIG_INIT, ferrum_pool_create(f->device, p, OUT(ferrum_pool, {0}))) \
     X(pool_alloc_with, "request", 0, ferrum_pool_request, FERRUM_POOL_REQUEST_INIT, ferrum_pool_alloc_with(f->pool, p, OUT(ferrum_address, {0}))) \
@@ -859,41 +860,41 @@ typedef struct {
     X(manager_create, "config", 0, ferrum_manager_config, FERRUM_MANAGER_CONFIG_INIT, ferrum_manager_create(f->device, p, OUT(ferrum_manager, {0}))) \
     X(manager_configure_pool, "config", 0, ferrum_pool_config, FERRUM_POOL_CONFIG_INIT, ferrum_manager_configure_pool(f->manager, FERRUM_MEMORY_CACHE, p)) \
     X(manager_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_manager_get_statistics(f->manager, p)) \
-    X(allocate_typed, "request", 0, ferrum_allocation_request, FERRUM_ALLOCATION_REQUEST_INIT, ferrum_allocate_typed(f->manager, p, OUT(ferrum_memory, {0}))) \
-    X(handle_get_info, "info_out", 1, ferrum_handle_info, FERRUM_HANDLE_INFO_INIT, ferrum_handle_get_info(f->memory, p)) \
-    X(copy, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_copy(p)) \
-    X(copy_async, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_copy_async(p, f->stream)) \
-    X(fill_async, "fill", 0, ferrum_fill, FERRUM_FILL_INIT, ferrum_fill_async(p, f->stream)) \
-    X(map, "request", 0, ferrum_map_request, FERRUM_MAP_REQUEST_INIT, ferrum_map(p, OUT(ferrum_mapping, FERRUM_MAPPING_INIT))) \
-    X(map_out, "mapping_out", 1, ferrum_mapping, FERRUM_MAPPING_INIT, ferrum_map(OUT(ferrum_map_request, FERRUM_MAP_REQUEST_INIT), p)) \
-    X(create_mapping, "request", 0, ferrum_link_request, FERRUM_LINK_REQUEST_INIT, ferrum_create_mapping(f->manager, f->manager, p, OUT(ferrum_memory, {0}), OUT(ferrum_memory, {0}))) \
-    X(get_usage_hints, "hints_out", 1, ferrum_usage_hints, FERRUM_USAGE_HINTS_INIT, ferrum_get_usage_hints(f->memory, p)) \
-    X(get_access_stats, "stats_out", 1, ferrum_access_stats, FERRUM_ACCESS_STATS_INIT, ferrum_get_access_stats(f->memory, p)) \
-    X(adopt_memory, "adoption", 0, ferrum_adoption, FERRUM_ADOPTION_INIT, ferrum_adopt_memory(f->manager, p, OUT(ferrum_memory, {0}))) \
+    X(alloc_with, "request", 0, ferrum_allocation_request, FERRUM_ALLOCATION_REQUEST_INIT, ferrum_manager_alloc_with(f->manager, p, OUT(ferrum_memory, {0}))) \
+    X(handle_get_info, "info_out", 1, ferrum_handle_info, FERRUM_HANDLE_INFO_INIT, ferrum_memory_get_handle_info(f->memory, p)) \
+    X(copy, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_memory_copy(p)) \
+    X(copy_async, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_memory_copy_async(p, f->stream)) \
+    X(fill_async, "fill", 0, ferrum_fill, FERRUM_FILL_INIT, ferrum_memory_fill_async(p, f->stream)) \
+    X(map, "request", 0, ferrum_map_request, FERRUM_MAP_REQUEST_INIT, ferrum_memory_map(p, OUT(ferrum_mapping, FERRUM_MAPPING_INIT))) \
+    X(map_out, "mapping_out", 1, ferrum_mapping, FERRUM_MAPPING_INIT, ferrum_memory_map(OUT(ferrum_map_request, FERRUM_MAP_REQUEST_INIT), p)) \
+    X(create_mapping, "request", 0, ferrum_link_request, FERRUM_LINK_REQUEST_INIT, ferrum_manager_create_mapping(f->manager, f->manager, p, OUT(ferrum_memory, {0}), OUT(ferrum_memory, {0}))) \
+    X(get_usage_hints, "hints_out", 1, ferrum_usage_hints, FERRUM_USAGE_HINTS_INIT, ferrum_memory_get_usage_hints(f->memory, p)) \
+    X(get_access_stats, "stats_out", 1, ferrum_access_stats, FERRUM_ACCESS_STATS_INIT, ferrum_memory_get_access_stats(f->memory, p)) \
+    X(adopt_memory, "adoption", 0, ferrum_adoption, FERRUM_ADOPTION_INIT, ferrum_manager_adopt(f->manager, p, OUT(ferrum_memory, {0}))) \
     X(stream_adopt, "foreign", 0, ferrum_foreign_stream, FERRUM_FOREIGN_STREAM_INIT, ferrum_stream_adopt(f->device, p, OUT(ferrum_stream, {0}))) \
-    X(import_pages, "pages", 0, ferrum_page_import, FERRUM_PAGE_IMPORT_INIT, ferrum_import_pages(f->manager, p, OUT(ferrum_memory, {0}))) \
-    X(share_memory, "shared_out", 1, ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT, ferrum_share_memory(f->device, f->block, 16, p)) \
-    X(import_memory, "shared", 0, ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT, ferrum_import_memory(f->manager, p, NULL, OUT(ferrum_memory, {0}))) \
+    X(import_pages, "pages", 0, ferrum_page_import, FERRUM_PAGE_IMPORT_INIT, ferrum_manager_import_pages(f->manager, p, OUT(ferrum_memory, {0}))) \
+    X(share_memory, "shared_out", 1, ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT, ferrum_device_share_memory(f->device, f->block, 16, p)) \
+    X(import_memory, "shared", 0, ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT, ferrum_manager_import_memory(f->manager, p, NULL, OUT(ferrum_memory, {0}))) \
     X(event_share, "shared_out", 1, ferrum_shared_event, FERRUM_SHARED_EVENT_INIT, ferrum_event_share(f->stream, p, OUT(ferrum_event, {0}))) \
     X(event_open, "shared", 0, ferrum_shared_event, FERRUM_SHARED_EVENT_INIT, ferrum_event_open(f->device, p, OUT(ferrum_event, {0}))) \
-    X(defragment, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_defragment(f->manager, p)) \
-    X(defragment_within, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_defragment_within(f->manager, 1, p)) \
-    X(reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_reclaim_callback_add(f->device, p, reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(defragment, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_manager_defragment(f->manager, p)) \
+    X(defragment_within, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_manager_defragment_within(f->manager, 1, p)) \
+    X(reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_device_reclaim_callback_add(f->device, p, reclaim, NULL, OUT(ferrum_registration, {0}))) \
     X(device_get_page_sizes, "sizes_out", 1, ferrum_page_sizes, FERRUM_PAGE_SIZES_INIT, ferrum_device_get_page_sizes(f->device, p)) \
     X(vpool_create, "config", 0, ferrum_vpool_config, FERRUM_VPOOL_CONFIG_INIT, ferrum_vpool_create(f->device, p, OUT(ferrum_vpool, {0}))) \
     X(vpool_get_info, "info_out", 1, ferrum_vpool_info, FERRUM_VPOOL_INFO_INIT, ferrum_vpool_get_info(f->vpool, p)) \
     X(vpool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_vpool_get_statistics(f->vpool, p)) \
     X(vpool_compact, "report_out", 1, ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT, ferrum_vpool_compact(f->vpool, p)) \
-    X(shared_pool_create, "config", 0, ferrum_shared_pool_config, FERRUM_SHARED_POOL_CONFIG_INIT, ferrum_shared_pool_create(f->device, p, OUT(ferrum_shared_pool, {0}))) \
-    X(shared_pool_register_model, "config", 0, ferrum_model_config, FERRUM_MODEL_CONFIG_INIT, ferrum_shared_pool_register_model(f->shared, "new", p)) \
-    X(shared_pool_allocate_with, "request", 0, ferrum_model_request, FERRUM_MODEL_REQUEST_INIT, ferrum_shared_pool_allocate_with(f->shared, "chat", p, OUT(ferrum_address, {0}), NULL)) \
-    X(shared_pool_get_model_info, "info_out", 1, ferrum_model_info, FERRUM_MODEL_INFO_INIT, ferrum_shared_pool_get_model_info(f->shared, "chat", p)) \
-    X(shared_pool_set_model_limits, "limits", 0, ferrum_model_limits, FERRUM_MODEL_LIMITS_INIT, ferrum_shared_pool_set_model_limits(f->shared, "chat", p)) \
-    X(shared_pool_get_info, "info_out", 1, ferrum_shared_pool_info, FERRUM_SHARED_POOL_INFO_INIT, ferrum_shared_pool_get_info(f->shared, p)) \
-    X(shared_pool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_shared_pool_get_statistics(f->shared, p)) \
-    X(shared_pool_compact, "report_out", 1, ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT, ferrum_shared_pool_compact(f->shared, p)) \
-    X(model_reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_model_reclaim_callback_add(f->shared, "chat", p, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
-    X(memory_get_recent_info, "info_out", 1, ferrum_memory_info, FERRUM_MEMORY_INFO_INIT, ferrum_memory_get_recent_info(f->device, UINT64_MAX, p)) \
+    X(elastic_pool_create, "config", 0, ferrum_elastic_pool_config, FERRUM_ELASTIC_POOL_CONFIG_INIT, ferrum_elastic_pool_create(f->device, p, OUT(ferrum_elastic_pool, {0}))) \
+    X(elastic_pool_register_model, "config", 0, ferrum_model_config, FERRUM_MODEL_CONFIG_INIT, ferrum_elastic_pool_register_model(f->shared, "new", p)) \
+    X(elastic_pool_alloc_with, "request", 0, ferrum_model_request, FERRUM_MODEL_REQUEST_INIT, ferrum_elastic_pool_alloc_with(f->shared, "chat", p, OUT(ferrum_address, {0}), NULL)) \
+    X(elastic_pool_get_model_info, "info_out", 1, ferrum_model_info, FERRUM_MODEL_INFO_INIT, ferrum_elastic_pool_get_model_info(f->shared, "chat", p)) \
+    X(elastic_pool_set_model_limits, "limits", 0, ferrum_model_limits, FERRUM_MODEL_LIMITS_INIT, ferrum_elastic_pool_set_model_limits(f->shared, "chat", p)) \
+    X(elastic_pool_get_info, "info_out", 1, ferrum_elastic_pool_info, FERRUM_ELASTIC_POOL_INFO_INIT, ferrum_elastic_pool_get_info(f->shared, p)) \
+    X(elastic_pool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_elastic_pool_get_statistics(f->shared, p)) \
+    X(elastic_pool_compact, "report_out", 1, ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT, ferrum_elastic_pool_compact(f->shared, p)) \
+    X(model_reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", p, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(memory_get_recent_info, "info_out", 1, ferrum_memory_info, FERRUM_MEMORY_INFO_INIT, ferrum_device_get_recent_memory_info(f->device, UINT64_MAX, p)) \
     X(monitor_create, "config", 0, ferrum_monitor_config, FERRUM_MONITOR_CONFIG_INIT, ferrum_monitor_create(p, OUT(ferrum_monitor, {0}))) \
     X(monitor_get_pressure, "pressure_out", 1, ferrum_monitor_pressure, FERRUM_MONITOR_PRESSURE_INIT, ferrum_monitor_get_pressure(f->monitor, 0, p)) \
     X(placement_select, "request", 0, ferrum_placement_request, FERRUM_PLACEMENT_REQUEST_INIT, ferrum_placement_select(f->placement, p, OUT(ferrum_device, {0}))) \
@@ -902,11 +903,11 @@ typedef struct {
     X(vpool_sleep_report, "report_out", 1, ferrum_sleep_report, FERRUM_SLEEP_REPORT_INIT, ferrum_vpool_sleep(f->vpool, NULL, p)) \
     X(vpool_wake, "config", 0, ferrum_wake_config, FERRUM_WAKE_CONFIG_INIT, ferrum_vpool_wake(f->vpool, p, NULL)) \
     X(vpool_wake_report, "report_out", 1, ferrum_wake_report, FERRUM_WAKE_REPORT_INIT, ferrum_vpool_wake(f->vpool, NULL, p)) \
-    X(vpool_allocate_with, "request", 0, ferrum_vpool_request, FERRUM_VPOOL_REQUEST_INIT, ferrum_vpool_allocate_with(f->vpool, p, OUT(ferrum_address, {0}))) \
-    X(shared_pool_sleep_model, "config", 0, ferrum_sleep_config, FERRUM_SLEEP_CONFIG_INIT, ferrum_shared_pool_sleep_model(f->shared, "chat", p, NULL)) \
-    X(shared_pool_sleep_model_report, "report_out", 1, ferrum_sleep_report, FERRUM_SLEEP_REPORT_INIT, ferrum_shared_pool_sleep_model(f->shared, "chat", NULL, p)) \
-    X(shared_pool_wake_model, "config", 0, ferrum_wake_config, FERRUM_WAKE_CONFIG_INIT, ferrum_shared_pool_wake_model(f->shared, "chat", p, NULL)) \
-    X(shared_pool_wake_model_report, "report_out", 1, ferrum_wake_report, FERRUM_WAKE_REPORT_INIT, ferrum_shared_pool_wake_model(f->shared, "chat", NULL, p))
+    X(vpool_alloc_with, "request", 0, ferrum_vpool_request, FERRUM_VPOOL_REQUEST_INIT, ferrum_vpool_alloc_with(f->vpool, p, OUT(ferrum_address, {0}))) \
+    X(elastic_pool_sleep_model, "config", 0, ferrum_sleep_config, FERRUM_SLEEP_CONFIG_INIT, ferrum_elastic_pool_sleep_model(f->shared, "chat", p, NULL)) \
+    X(elastic_pool_sleep_model_report, "report_out", 1, ferrum_sleep_report, FERRUM_SLEEP_REPORT_INIT, ferrum_elastic_pool_sleep_model(f->shared, "chat", NULL, p)) \
+    X(elastic_pool_wake_model, "config", 0, ferrum_wake_config, FERRUM_WAKE_CONFIG_INIT, ferrum_elastic_pool_wake_model(f->shared, "chat", p, NULL)) \
+    X(elastic_pool_wake_model_report, "report_out", 1, ferrum_wake_report, FERRUM_WAKE_REPORT_INIT, ferrum_elastic_pool_wake_model(f->shared, "chat", NULL, p))
 /* clang-format on */
 
 #define DEFINE(name, argument, fills, type, init_macro, expression)     \
@@ -1052,24 +1053,24 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(generic_pool_get_pooled_count, count_out, ferrum_generic_pool_get_pooled_count(f->generic, NULL)) \
     X(generic_pool_get_stats, stats_out, ferrum_generic_pool_get_stats(f->generic, NULL)) \
     X(generic_pool_get_tracker, tracker_out, ferrum_generic_pool_get_tracker(f->generic, NULL)) \
-    X(gpu_manager_create, manager_out, ferrum_gpu_manager_create(f->other_device, f->device, NULL, NULL)) \
-    X(gpu_manager_create, pre_allocate_sizes, manage_with(f, change_pre_null)) \
-    X(gpu_manager_get_backend_name, buffer, ferrum_gpu_manager_get_backend_name(f->gpu_manager, NULL, 8, OUT(size_t, {0}))) \
-    X(gpu_manager_get_backend_name, length_out, ferrum_gpu_manager_get_backend_name(f->gpu_manager, NULL, 0, NULL)) \
-    X(gpu_manager_get_stats, stats_out, ferrum_gpu_manager_get_stats(f->gpu_manager, NULL)) \
-    X(gpu_manager_get_fallback_stats, stats_out, ferrum_gpu_manager_get_fallback_stats(f->gpu_manager, NULL)) \
-    X(gpu_manager_get_memory, total_out, ferrum_gpu_manager_get_memory(f->gpu_manager, NULL, OUT(uint64_t, {0}))) \
-    X(gpu_manager_get_memory, free_out, ferrum_gpu_manager_get_memory(f->gpu_manager, OUT(uint64_t, {0}), NULL)) \
-    X(gpu_manager_get_pressure, level_out, ferrum_gpu_manager_get_pressure(f->gpu_manager, NULL)) \
-    X(gpu_manager_pressure_callback_add, callback, ferrum_gpu_manager_pressure_callback_add(f->gpu_manager, NULL, NULL, OUT(ferrum_registration, {0}))) \
-    X(gpu_manager_pressure_callback_add, registration_out, ferrum_gpu_manager_pressure_callback_add(f->gpu_manager, pressure, NULL, NULL)) \
-    X(gpu_manager_shrink, released_out, ferrum_gpu_manager_shrink(f->gpu_manager, NULL)) \
-    X(gpu_manager_get_tracker, tracker_out, ferrum_gpu_manager_get_tracker(f->gpu_manager, NULL)) \
-    X(gpu_manager_allocate, request, ferrum_gpu_manager_allocate(f->gpu_manager, NULL, OUT(ferrum_fallback_buffer, {0}))) \
-    X(gpu_manager_allocate, buffer_out, ferrum_gpu_manager_allocate(f->gpu_manager, OUT(ferrum_buffer_request, FERRUM_BUFFER_REQUEST_INIT), NULL)) \
-    X(gpu_manager_return_buffers, moved_out, ferrum_gpu_manager_return_buffers(f->gpu_manager, NULL)) \
-    X(gpu_manager_adopt, request, ferrum_gpu_manager_adopt(f->gpu_manager, 0, 4096, NULL, OUT(ferrum_fallback_buffer, {0}))) \
-    X(gpu_manager_adopt, buffer_out, ferrum_gpu_manager_adopt(f->gpu_manager, 0, 4096, OUT(ferrum_buffer_request, FERRUM_BUFFER_REQUEST_INIT), NULL)) \
+    X(fallback_manager_create, manager_out, ferrum_fallback_manager_create(f->other_device, f->device, NULL, NULL)) \
+    X(fallback_manager_create, pre_allocate_sizes, manage_with(f, change_pre_null)) \
+    X(fallback_manager_get_backend_name, buffer, ferrum_fallback_manager_get_backend_name(f->fallback_manager, NULL, 8, OUT(size_t, {0}))) \
+    X(fallback_manager_get_backend_name, length_out, ferrum_fallback_manager_get_backend_name(f->fallback_manager, NULL, 0, NULL)) \
+    X(fallback_manager_get_stats, stats_out, ferrum_fallback_manager_get_stats(f->fallback_manager, NULL)) \
+    X(fallback_manager_get_fallback_stats, stats_out, ferrum_fallback_manager_get_fallback_stats(f->fallback_manager, NULL)) \
+    X(fallback_manager_get_memory, total_out, ferrum_fallback_manager_get_memory(f->fallback_manager, NULL, OUT(uint64_t, {0}))) \
+    X(fallback_manager_get_memory, free_out, ferrum_fallback_manager_get_memory(f->fallback_manager, OUT(uint64_t, {0}), NULL)) \
+    X(fallback_manager_get_pressure, level_out, ferrum_fallback_manager_get_pressure(f->fallback_manager, NULL)) \
+    X(fallback_manager_pressure_callback_add, callback, ferrum_fallback_manager_pressure_callback_add(f->fallback_manager, NULL, NULL, OUT(ferrum_registration, {0}))) \
+    X(fallback_manager_pressure_callback_add, registration_out, ferrum_fallback_manager_pressure_callback_add(f->fallback_manager, pressure, NULL, NULL)) \
+    X(fallback_manager_shrink, released_out, ferrum_fallback_manager_shrink(f->fallback_manager, NULL)) \
+    X(fallback_manager_get_tracker, tracker_out, ferrum_fallback_manager_get_tracker(f->fallback_manager, NULL)) \
+    X(fallback_manager_alloc, request, ferrum_fallback_manager_alloc(f->fallback_manager, NULL, OUT(ferrum_fallback_buffer, {0}))) \
+    X(fallback_manager_alloc, buffer_out, ferrum_fallback_manager_alloc(f->fallback_manager, OUT(ferrum_buffer_request, FERRUM_BUFFER_REQUEST_INIT), NULL)) \
+    X(fallback_manager_return_buffers, moved_out, ferrum_fallback_manager_return_buffers(f->fallback_manager, NULL)) \
+    X(fallback_manager_adopt, request, ferrum_fallback_manager_adopt(f->fallback_manager, 0, 4096, NULL, OUT(ferrum_fallback_buffer, {0}))) \
+    X(fallback_manager_adopt, buffer_out, ferrum_fallback_manager_adopt(f->fallback_manager, 0, 4096, OUT(ferrum_buffer_request, FERRUM_BUFFER_REQUEST_INIT), NULL)) \
     X(fallback_buffer_get_info, info_out, ferrum_fallback_buffer_get_info(f->buffer, NULL)) \
     X(fallback_buffer_get_address, address_out, ferrum_fallback_buffer_get_address(f->buffer, 0, NULL)) \
     X(fallback_buffer_write, source, ferrum_fallback_buffer_write(f->buffer, 0, NULL, 16)) \
@@ -1110,7 +1111,7 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(device_open, id, ferrum_device_open(NULL, OUT(ferrum_device, {0}))) \
     X(device_get_info, info_out, ferrum_device_get_info(f->device, NULL)) \
     X(device_measure_bandwidth, gbps_out, ferrum_device_measure_bandwidth(f->device, NULL)) \
-    X(memory_get_info, info_out, ferrum_memory_get_info(f->device, NULL)) \
+    X(memory_get_info, info_out, ferrum_device_get_memory_info(f->device, NULL)) \
     X(device_get_statistics, statistics_out, ferrum_device_get_statistics(f->device, NULL)) \
     X(stream_create, stream_out, ferrum_stream_create(f->device, NULL)) \
     X(stream_default, stream_out, ferrum_stream_default(f->device, NULL)) \
@@ -1138,28 +1139,28 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(manager_create, manager_out, ferrum_manager_create(f->device, NULL, NULL)) \
     X(manager_configure_pool, config, ferrum_manager_configure_pool(f->manager, 0, NULL)) \
     X(manager_get_statistics, statistics_out, ferrum_manager_get_statistics(f->manager, NULL)) \
-    X(allocate, memory_out, ferrum_allocate(f->manager, 16, NULL)) \
-    X(allocate_aligned, memory_out, ferrum_allocate_aligned(f->manager, 16, 16, NULL)) \
-    X(allocate_typed, memory_out, ferrum_allocate_typed(f->manager, OUT(ferrum_allocation_request, FERRUM_ALLOCATION_REQUEST_INIT), NULL)) \
-    X(allocate_typed, request, ferrum_allocate_typed(f->manager, NULL, OUT(ferrum_memory, {0}))) \
-    X(handle_get_info, info_out, ferrum_handle_get_info(f->memory, NULL)) \
-    X(copy, transfer, ferrum_copy(NULL)) \
-    X(copy_async, transfer, ferrum_copy_async(NULL, f->stream)) \
-    X(write, source, ferrum_write(f->memory, 0, NULL, 1)) \
-    X(read, destination_out, ferrum_read(f->memory, 0, NULL, 1)) \
-    X(fill_async, fill, ferrum_fill_async(NULL, f->stream)) \
-    X(defragment, stats_out, ferrum_defragment(f->manager, NULL)) \
-    X(defragment_within, stats_out, ferrum_defragment_within(f->manager, 1, NULL)) \
-    X(pin, address_out, ferrum_pin(f->memory, NULL)) \
-    X(map, request, ferrum_map(NULL, OUT(ferrum_mapping, FERRUM_MAPPING_INIT))) \
-    X(map, mapping_out, ferrum_map(OUT(ferrum_map_request, FERRUM_MAP_REQUEST_INIT), NULL)) \
-    X(create_mapping, request, ferrum_create_mapping(f->manager, f->manager, NULL, OUT(ferrum_memory, {0}), OUT(ferrum_memory, {0}))) \
-    X(create_mapping, first_out, ferrum_create_mapping(f->manager, f->manager, OUT(ferrum_link_request, FERRUM_LINK_REQUEST_INIT), NULL, OUT(ferrum_memory, {0}))) \
-    X(create_mapping, second_out, ferrum_create_mapping(f->manager, f->manager, OUT(ferrum_link_request, FERRUM_LINK_REQUEST_INIT), OUT(ferrum_memory, {0}), NULL)) \
-    X(get_usage_hints, hints_out, ferrum_get_usage_hints(f->memory, NULL)) \
-    X(get_access_stats, stats_out, ferrum_get_access_stats(f->memory, NULL)) \
-    X(adopt_memory, adoption, ferrum_adopt_memory(f->manager, NULL, OUT(ferrum_memory, {0}))) \
-    X(adopt_memory, memory_out, ferrum_adopt_memory(f->manager, OUT(ferrum_adoption, FERRUM_ADOPTION_INIT), NULL)) \
+    X(allocate, memory_out, ferrum_manager_alloc(f->manager, 16, NULL)) \
+    X(alloc_aligned, memory_out, ferrum_manager_alloc_aligned(f->manager, 16, 16, NULL)) \
+    X(alloc_with, memory_out, ferrum_manager_alloc_with(f->manager, OUT(ferrum_allocation_request, FERRUM_ALLOCATION_REQUEST_INIT), NULL)) \
+    X(alloc_with, request, ferrum_manager_alloc_with(f->manager, NULL, OUT(ferrum_memory, {0}))) \
+    X(handle_get_info, info_out, ferrum_memory_get_handle_info(f->memory, NULL)) \
+    X(copy, transfer, ferrum_memory_copy(NULL)) \
+    X(copy_async, transfer, ferrum_memory_copy_async(NULL, f->stream)) \
+    X(write, source, ferrum_memory_write(f->memory, 0, NULL, 1)) \
+    X(read, destination_out, ferrum_memory_read(f->memory, 0, NULL, 1)) \
+    X(fill_async, fill, ferrum_memory_fill_async(NULL, f->stream)) \
+    X(defragment, stats_out, ferrum_manager_defragment(f->manager, NULL)) \
+    X(defragment_within, stats_out, ferrum_manager_defragment_within(f->manager, 1, NULL)) \
+    X(pin, address_out, ferrum_memory_pin(f->memory, NULL)) \
+    X(map, request, ferrum_memory_map(NULL, OUT(ferrum_mapping, FERRUM_MAPPING_INIT))) \
+    X(map, mapping_out, ferrum_memory_map(OUT(ferrum_map_request, FERRUM_MAP_REQUEST_INIT), NULL)) \
+    X(create_mapping, request, ferrum_manager_create_mapping(f->manager, f->manager, NULL, OUT(ferrum_memory, {0}), OUT(ferrum_memory, {0}))) \
+    X(create_mapping, first_out, ferrum_manager_create_mapping(f->manager, f->manager, OUT(ferrum_link_request, FERRUM_LINK_REQUEST_INIT), NULL, OUT(ferrum_memory, {0}))) \
+    X(create_mapping, second_out, ferrum_manager_create_mapping(f->manager, f->manager, OUT(ferrum_link_request, FERRUM_LINK_REQUEST_INIT), OUT(ferrum_memory, {0}), NULL)) \
+    X(get_usage_hints, hints_out, ferrum_memory_get_usage_hints(f->memory, NULL)) \
+    X(get_access_stats, stats_out, ferrum_memory_get_access_stats(f->memory, NULL)) \
+    X(adopt_memory, adoption, ferrum_manager_adopt(f->manager, NULL, OUT(ferrum_memory, {0}))) \
+    X(adopt_memory, memory_out, ferrum_manager_adopt(f->manager, OUT(ferrum_adoption, FERRUM_ADOPTION_INIT), NULL)) \
     X(stream_adopt, foreign, ferrum_stream_adopt(f->device, NULL, OUT(ferrum_stream, {0}))) \
     X(stream_adopt, stream_out, ferrum_stream_adopt(f->device, OUT(ferrum_foreign_stream, FERRUM_FOREIGN_STREAM_INIT), NULL)) \
     X(stream_adopt, enqueue, stream_of(f->device.id, change_no_enqueue)) \
@@ -1172,59 +1173,59 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(event_get_native, native_out, ferrum_event_get_native(f->event, NULL)) \
     X(vpool_export, count_out, ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 0, NULL)) \
     X(vpool_export, descriptors_out, ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 1, OUT(size_t, {0}))) \
-    X(import_pages, pages, ferrum_import_pages(f->manager, NULL, OUT(ferrum_memory, {0}))) \
-    X(import_pages, memory_out, ferrum_import_pages(f->manager, OUT(ferrum_page_import, FERRUM_PAGE_IMPORT_INIT), NULL)) \
+    X(import_pages, pages, ferrum_manager_import_pages(f->manager, NULL, OUT(ferrum_memory, {0}))) \
+    X(import_pages, memory_out, ferrum_manager_import_pages(f->manager, OUT(ferrum_page_import, FERRUM_PAGE_IMPORT_INIT), NULL)) \
     X(import_pages, descriptors, import_with(f->manager.id, change_import_no_list)) \
-    X(share_memory, shared_out, ferrum_share_memory(f->device, f->block, 16, NULL)) \
-    X(import_memory, shared, ferrum_import_memory(f->manager, NULL, NULL, OUT(ferrum_memory, {0}))) \
-    X(import_memory, memory_out, ferrum_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, NULL)) \
+    X(share_memory, shared_out, ferrum_device_share_memory(f->device, f->block, 16, NULL)) \
+    X(import_memory, shared, ferrum_manager_import_memory(f->manager, NULL, NULL, OUT(ferrum_memory, {0}))) \
+    X(import_memory, memory_out, ferrum_manager_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, NULL)) \
     X(event_share, shared_out, ferrum_event_share(f->stream, NULL, OUT(ferrum_event, {0}))) \
     X(event_share, event_out, ferrum_event_share(f->stream, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), NULL)) \
     X(event_open, shared, ferrum_event_open(f->device, NULL, OUT(ferrum_event, {0}))) \
     X(event_open, event_out, ferrum_event_open(f->device, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), NULL)) \
-    X(pressure_callback_add, callback, ferrum_pressure_callback_add(f->device, NULL, NULL, OUT(ferrum_registration, {0}))) \
-    X(pressure_callback_add, registration_out, ferrum_pressure_callback_add(f->device, pressure, NULL, NULL)) \
-    X(reclaim_callback_add, callback, ferrum_reclaim_callback_add(f->device, NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
-    X(reclaim_callback_add, registration_out, ferrum_reclaim_callback_add(f->device, NULL, reclaim, NULL, NULL)) \
+    X(pressure_callback_add, callback, ferrum_device_pressure_callback_add(f->device, NULL, NULL, OUT(ferrum_registration, {0}))) \
+    X(pressure_callback_add, registration_out, ferrum_device_pressure_callback_add(f->device, pressure, NULL, NULL)) \
+    X(reclaim_callback_add, callback, ferrum_device_reclaim_callback_add(f->device, NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
+    X(reclaim_callback_add, registration_out, ferrum_device_reclaim_callback_add(f->device, NULL, reclaim, NULL, NULL)) \
     X(device_get_page_sizes, sizes_out, ferrum_device_get_page_sizes(f->device, NULL)) \
     X(vpool_create, config, ferrum_vpool_create(f->device, NULL, OUT(ferrum_vpool, {0}))) \
     X(vpool_create, vpool_out, ferrum_vpool_create(f->device, OUT(ferrum_vpool_config, FERRUM_VPOOL_CONFIG_INIT), NULL)) \
-    X(vpool_allocate, address_out, ferrum_vpool_allocate(f->vpool, 4 * FIXTURE_PAGE, 16, NULL)) \
-    X(vpool_allocate_tagged, address_out, ferrum_vpool_allocate_tagged(f->vpool, 4 * FIXTURE_PAGE, 16, "kv", NULL)) \
+    X(vpool_alloc, address_out, ferrum_vpool_alloc(f->vpool, 4 * FIXTURE_PAGE, 16, NULL)) \
+    X(vpool_alloc_tagged, address_out, ferrum_vpool_alloc_tagged(f->vpool, 4 * FIXTURE_PAGE, 16, "kv", NULL)) \
     X(vpool_is_mapped, mapped_out, ferrum_vpool_is_mapped(f->vpool, 0, 1, NULL)) \
     X(vpool_get_info, info_out, ferrum_vpool_get_info(f->vpool, NULL)) \
     X(vpool_get_statistics, statistics_out, ferrum_vpool_get_statistics(f->vpool, NULL)) \
     X(vpool_compact, report_out, ferrum_vpool_compact(f->vpool, NULL)) \
     X(vpool_trim, released_bytes_out, ferrum_vpool_trim(f->vpool, 0, NULL)) \
-    X(shared_pool_create, pool_out, ferrum_shared_pool_create(f->device, NULL, NULL)) \
-    X(shared_pool_register_model, model, register_with(f->shared, NULL, NULL)) \
-    X(shared_pool_register_model, config, ferrum_shared_pool_register_model(f->shared, "new", NULL)) \
-    X(shared_pool_unregister_model, model, ferrum_shared_pool_unregister_model(f->shared, NULL, 0)) \
-    X(shared_pool_allocate, model, shared_allocate_with(f->shared, NULL, 16)) \
-    X(shared_pool_allocate, address_out, ferrum_shared_pool_allocate(f->shared, "chat", 16, NULL, NULL)) \
-    X(shared_pool_allocate_at, model, shared_allocate_at(f->shared, NULL, 4 * FIXTURE_PAGE, 16)) \
-    X(shared_pool_allocate_at, address_out, ferrum_shared_pool_allocate_at(f->shared, "chat", 4 * FIXTURE_PAGE, 16, NULL)) \
-    X(shared_pool_allocate_with, model, model_asked_with(f->shared, NULL, NULL)) \
-    X(shared_pool_allocate_with, request, ferrum_shared_pool_allocate_with(f->shared, "chat", NULL, OUT(ferrum_address, {0}), NULL)) \
-    X(shared_pool_allocate_with, address_out, ferrum_shared_pool_allocate_with(f->shared, "chat", OUT(ferrum_model_request, FERRUM_MODEL_REQUEST_INIT), NULL, NULL)) \
-    X(shared_pool_record_stream, model, ferrum_shared_pool_record_stream(f->shared, NULL, 0, FIXTURE_RANGE, f->stream)) \
-    X(shared_pool_deallocate, model, ferrum_shared_pool_deallocate(f->shared, NULL, 0, FIXTURE_RANGE, f->stream)) \
-    X(shared_pool_is_mapped, model, ferrum_shared_pool_is_mapped(f->shared, NULL, 0, 1, OUT(uint32_t, {0}))) \
-    X(shared_pool_is_mapped, mapped_out, ferrum_shared_pool_is_mapped(f->shared, "chat", 0, 1, NULL)) \
-    X(shared_pool_get_model_info, model, ferrum_shared_pool_get_model_info(f->shared, NULL, OUT(ferrum_model_info, FERRUM_MODEL_INFO_INIT))) \
-    X(shared_pool_get_model_info, info_out, ferrum_shared_pool_get_model_info(f->shared, "chat", NULL)) \
-    X(shared_pool_set_model_limits, model, limits_with(f->shared, NULL, 0, 0)) \
-    X(shared_pool_set_model_limits, limits, ferrum_shared_pool_set_model_limits(f->shared, "chat", NULL)) \
-    X(shared_pool_get_info, info_out, ferrum_shared_pool_get_info(f->shared, NULL)) \
-    X(shared_pool_get_statistics, statistics_out, ferrum_shared_pool_get_statistics(f->shared, NULL)) \
-    X(shared_pool_models_json, length_out, ferrum_shared_pool_models_json(f->shared, (char[8]){0}, 8, NULL)) \
-    X(shared_pool_models_json, buffer, ferrum_shared_pool_models_json(f->shared, NULL, 8, OUT(size_t, {0}))) \
-    X(shared_pool_compact, report_out, ferrum_shared_pool_compact(f->shared, NULL)) \
-    X(shared_pool_trim, released_bytes_out, ferrum_shared_pool_trim(f->shared, 0, NULL)) \
-    X(model_reclaim_callback_add, model, ferrum_model_reclaim_callback_add(f->shared, NULL, NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
-    X(model_reclaim_callback_add, callback, ferrum_model_reclaim_callback_add(f->shared, "chat", NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
-    X(model_reclaim_callback_add, registration_out, ferrum_model_reclaim_callback_add(f->shared, "chat", NULL, model_reclaim, NULL, NULL)) \
-    X(memory_get_recent_info, info_out, ferrum_memory_get_recent_info(f->device, 0, NULL)) \
+    X(elastic_pool_create, pool_out, ferrum_elastic_pool_create(f->device, NULL, NULL)) \
+    X(elastic_pool_register_model, model, register_with(f->shared, NULL, NULL)) \
+    X(elastic_pool_register_model, config, ferrum_elastic_pool_register_model(f->shared, "new", NULL)) \
+    X(elastic_pool_unregister_model, model, ferrum_elastic_pool_unregister_model(f->shared, NULL, 0)) \
+    X(elastic_pool_alloc, model, shared_allocate_with(f->shared, NULL, 16)) \
+    X(elastic_pool_alloc, address_out, ferrum_elastic_pool_alloc(f->shared, "chat", 16, NULL, NULL)) \
+    X(elastic_pool_alloc_at, model, shared_allocate_at(f->shared, NULL, 4 * FIXTURE_PAGE, 16)) \
+    X(elastic_pool_alloc_at, address_out, ferrum_elastic_pool_alloc_at(f->shared, "chat", 4 * FIXTURE_PAGE, 16, NULL)) \
+    X(elastic_pool_alloc_with, model, model_asked_with(f->shared, NULL, NULL)) \
+    X(elastic_pool_alloc_with, request, ferrum_elastic_pool_alloc_with(f->shared, "chat", NULL, OUT(ferrum_address, {0}), NULL)) \
+    X(elastic_pool_alloc_with, address_out, ferrum_elastic_pool_alloc_with(f->shared, "chat", OUT(ferrum_model_request, FERRUM_MODEL_REQUEST_INIT), NULL, NULL)) \
+    X(elastic_pool_record_stream, model, ferrum_elastic_pool_record_stream(f->shared, NULL, 0, FIXTURE_RANGE, f->stream)) \
+    X(elastic_pool_free, model, ferrum_elastic_pool_free(f->shared, NULL, 0, FIXTURE_RANGE, f->stream)) \
+    X(elastic_pool_is_mapped, model, ferrum_elastic_pool_is_mapped(f->shared, NULL, 0, 1, OUT(uint32_t, {0}))) \
+    X(elastic_pool_is_mapped, mapped_out, ferrum_elastic_pool_is_mapped(f->shared, "chat", 0, 1, NULL)) \
+    X(elastic_pool_get_model_info, model, ferrum_elastic_pool_get_model_info(f->shared, NULL, OUT(ferrum_model_info, FERRUM_MODEL_INFO_INIT))) \
+    X(elastic_pool_get_model_info, info_out, ferrum_elastic_pool_get_model_info(f->shared, "chat", NULL)) \
+    X(elastic_pool_set_model_limits, model, limits_with(f->shared, NULL, 0, 0)) \
+    X(elastic_pool_set_model_limits, limits, ferrum_elastic_pool_set_model_limits(f->shared, "chat", NULL)) \
+    X(elastic_pool_get_info, info_out, ferrum_elastic_pool_get_info(f->shared, NULL)) \
+    X(elastic_pool_get_statistics, statistics_out, ferrum_elastic_pool_get_statistics(f->shared, NULL)) \
+    X(elastic_pool_models_json, length_out, ferrum_elastic_pool_models_json(f->shared, (char[8]){0}, 8, NULL)) \
+    X(elastic_pool_models_json, buffer, ferrum_elastic_pool_models_json(f->shared, NULL, 8, OUT(size_t, {0}))) \
+    X(elastic_pool_compact, report_out, ferrum_elastic_pool_compact(f->shared, NULL)) \
+    X(elastic_pool_trim, released_bytes_out, ferrum_elastic_pool_trim(f->shared, 0, NULL)) \
+    X(model_reclaim_callback_add, model, ferrum_elastic_pool_reclaim_callback_add(f->shared, NULL, NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(model_reclaim_callback_add, callback, ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
+    X(model_reclaim_callback_add, registration_out, ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", NULL, model_reclaim, NULL, NULL)) \
+    X(memory_get_recent_info, info_out, ferrum_device_get_recent_memory_info(f->device, 0, NULL)) \
     X(pressure_level_of, level_out, ferrum_pressure_level_of(0, 1, 1, NULL)) \
     X(pressure_from_utilization, level_out, ferrum_pressure_from_utilization(0, 0.5, NULL)) \
     X(monitor_create, monitor_out, ferrum_monitor_create(NULL, NULL)) \
@@ -1248,12 +1249,12 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(placement_explain_json, length_out, ferrum_placement_explain_json(f->placement, OUT(ferrum_placement_request, FERRUM_PLACEMENT_REQUEST_INIT), (char[8]){0}, 8, NULL)) \
     X(placement_explain_json, buffer, ferrum_placement_explain_json(f->placement, OUT(ferrum_placement_request, FERRUM_PLACEMENT_REQUEST_INIT), NULL, 8, OUT(size_t, {0}))) \
     X(vpool_is_asleep, asleep_out, ferrum_vpool_is_asleep(f->vpool, NULL, NULL)) \
-    X(vpool_allocate_with, request, ferrum_vpool_allocate_with(f->vpool, NULL, OUT(ferrum_address, {0}))) \
-    X(vpool_allocate_with, address_out, ferrum_vpool_allocate_with(f->vpool, OUT(ferrum_vpool_request, FERRUM_VPOOL_REQUEST_INIT), NULL)) \
-    X(shared_pool_sleep_model, model, ferrum_shared_pool_sleep_model(f->shared, NULL, NULL, NULL)) \
-    X(shared_pool_wake_model, model, ferrum_shared_pool_wake_model(f->shared, NULL, NULL, NULL)) \
-    X(shared_pool_is_model_asleep, model, ferrum_shared_pool_is_model_asleep(f->shared, NULL, NULL, OUT(uint32_t, {0}))) \
-    X(shared_pool_is_model_asleep, asleep_out, ferrum_shared_pool_is_model_asleep(f->shared, "chat", NULL, NULL))
+    X(vpool_alloc_with, request, ferrum_vpool_alloc_with(f->vpool, NULL, OUT(ferrum_address, {0}))) \
+    X(vpool_alloc_with, address_out, ferrum_vpool_alloc_with(f->vpool, OUT(ferrum_vpool_request, FERRUM_VPOOL_REQUEST_INIT), NULL)) \
+    X(elastic_pool_sleep_model, model, ferrum_elastic_pool_sleep_model(f->shared, NULL, NULL, NULL)) \
+    X(elastic_pool_wake_model, model, ferrum_elastic_pool_wake_model(f->shared, NULL, NULL, NULL)) \
+    X(elastic_pool_is_model_asleep, model, ferrum_elastic_pool_is_model_asleep(f->shared, NULL, NULL, OUT(uint32_t, {0}))) \
+    X(elastic_pool_is_model_asleep, asleep_out, ferrum_elastic_pool_is_model_asleep(f->shared, "chat", NULL, NULL))
 /* clang-format on */
 
 #define DEFINE(name, argument, expression)                      \
@@ -1315,7 +1316,7 @@ static ferrum_status typed_with(fixture *f,
     r.size_bytes = 16;
     change(&r);
     ferrum_memory out = {1};
-    ferrum_status status = ferrum_allocate_typed(f->manager, &r, &out);
+    ferrum_status status = ferrum_manager_alloc_with(f->manager, &r, &out);
     return out.id == 0 ? status : FERRUM_OK;
 }
 static ferrum_status range_with(fixture *f, uint64_t size, uint64_t src,
@@ -1325,7 +1326,8 @@ static ferrum_status range_with(fixture *f, uint64_t size, uint64_t src,
     t.size_bytes = size;
     t.src_offset_bytes = src;
     t.dst_offset_bytes = dst;
-    return async ? ferrum_copy_async(&t, f->stream) : ferrum_copy(&t);
+    return async ? ferrum_memory_copy_async(&t, f->stream)
+                 : ferrum_memory_copy(&t);
 }
 static ferrum_status fill_range(fixture *f, uint64_t offset, uint64_t size,
                                 uint32_t width, uint32_t pattern) {
@@ -1335,7 +1337,7 @@ static ferrum_status fill_range(fixture *f, uint64_t offset, uint64_t size,
     fill.size_bytes = size;
     fill.pattern_bytes = width;
     fill.pattern = pattern;
-    return ferrum_fill_async(&fill, f->stream);
+    return ferrum_memory_fill_async(&fill, f->stream);
 }
 /* A model that can be estimated, and what is asked of it. */
 static ferrum_status estimate_with(void (*change)(ferrum_estimate_request *)) {
@@ -1439,14 +1441,14 @@ CHANGE(vpool_backing, ferrum_vpool_config, c->backing = 7;)
 CHANGE(vpool_backing_negative, ferrum_vpool_config, c->backing = -1;)
 CHANGE(vpool_long_name, ferrum_vpool_config, c->name = long_text;)
 CHANGE(vpool_bad_utf8, ferrum_vpool_config, c->name = "\xff\xfe";)
-CHANGE(shared_flags, ferrum_shared_pool_config, c->flags = 1;)
-CHANGE(shared_page, ferrum_shared_pool_config, c->page_bytes = 4096;)
-CHANGE(shared_limit_small, ferrum_shared_pool_config, c->limit_bytes = 1;)
-CHANGE(shared_limit, ferrum_shared_pool_config,
+CHANGE(shared_flags, ferrum_elastic_pool_config, c->flags = 1;)
+CHANGE(shared_page, ferrum_elastic_pool_config, c->page_bytes = 4096;)
+CHANGE(shared_limit_small, ferrum_elastic_pool_config, c->limit_bytes = 1;)
+CHANGE(shared_limit, ferrum_elastic_pool_config,
        c->limit_bytes = UINT64_C(1) << 50;)
-CHANGE(shared_ready, ferrum_shared_pool_config, c->ready_pages = 65537;)
-CHANGE(shared_backing, ferrum_shared_pool_config, c->backing = 2;)
-CHANGE(shared_name, ferrum_shared_pool_config, c->name = long_text;)
+CHANGE(shared_ready, ferrum_elastic_pool_config, c->ready_pages = 65537;)
+CHANGE(shared_backing, ferrum_elastic_pool_config, c->backing = 2;)
+CHANGE(shared_name, ferrum_elastic_pool_config, c->name = long_text;)
 CHANGE(model_virtual_0, ferrum_model_config, c->virtual_bytes = 0;)
 CHANGE(model_virtual_max, ferrum_model_config, c->virtual_bytes = UINT64_MAX;)
 CHANGE(model_virtual_huge, ferrum_model_config,
@@ -1597,8 +1599,8 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(tracker_untrack_unknown, NOT_FOUND, "Buffer#77", ferrum_tracker_untrack(f->tracker, 77, NULL)) \
     X(tracker_get_unknown, NOT_FOUND, "Buffer#0", ferrum_tracker_get(f->tracker, 0, OUT(ferrum_buffer_metadata, {0}))) \
     X(tracker_get_all_small, BUFFER_TOO_SMALL, "capacity is 1", ({ ferrum_buffer_metadata m[1]; size_t n = 0; MUST(track_with(f->tracker.id, NULL)); ferrum_status s = ferrum_tracker_get_all(f->tracker, m, 1, &n); n == 2 ? s : FERRUM_OK; })) \
-    X(tracker_destroy_owned, INVALID_STATE, "only read", ({ ferrum_tracker t; MUST(ferrum_gpu_manager_get_tracker(f->gpu_manager, &t)); ferrum_tracker_destroy(t); })) \
-    X(tracker_clear_owned, INVALID_STATE, "only read", ({ ferrum_tracker t; MUST(ferrum_gpu_manager_get_tracker(f->gpu_manager, &t)); ferrum_tracker_clear(t); })) \
+    X(tracker_destroy_owned, INVALID_STATE, "only read", ({ ferrum_tracker t; MUST(ferrum_fallback_manager_get_tracker(f->fallback_manager, &t)); ferrum_tracker_destroy(t); })) \
+    X(tracker_clear_owned, INVALID_STATE, "only read", ({ ferrum_tracker t; MUST(ferrum_fallback_manager_get_tracker(f->fallback_manager, &t)); ferrum_tracker_clear(t); })) \
     X(generic_pool_create_fraction, INVALID_CONFIG, "gpu_memory_fraction", ({ ferrum_memory_config c = FERRUM_MEMORY_CONFIG_INIT; c.gpu_memory_fraction = 0; ferrum_generic_pool_create(&c, OUT(ferrum_generic_pool, {0})); })) \
     X(generic_pool_destroy_flags, INVALID_ARGUMENT, "flags is 0x2", ferrum_generic_pool_destroy(f->generic, 2)) \
     X(generic_pool_destroy_busy, BUSY, "1 of 100 bytes are pooled", ferrum_generic_pool_destroy(f->generic, 0)) \
@@ -1612,25 +1614,25 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(generic_pool_return_too_much, INVALID_SIZE, "only 0 are in use", ferrum_generic_pool_return(f->generic, OUT(ferrum_buffer_lease, {.size_bytes = 100}), OUT(uint32_t, {0}))) \
     X(generic_pool_add_free_size_0, INVALID_SIZE, "bytes is 0", ferrum_generic_pool_add_free(f->generic, 1, 0)) \
     X(generic_pool_get_tracker_none, INVALID_STATE, "does not track", ferrum_generic_pool_get_tracker(f->generic, OUT(ferrum_tracker, {0}))) \
-    X(gpu_manager_create_fraction, INVALID_CONFIG, "gpu_memory_fraction 1.5", manage_with(f, change_fraction_large)) \
-    X(gpu_manager_create_no_host, INVALID_CONFIG, "no host device", gpu_manager_on(f->other_device.id, 0)) \
-    X(gpu_manager_create_own_host, INVALID_ARGUMENT, "cpu:1 is the device itself", gpu_manager_on(f->other_device.id, f->other_device.id)) \
-    X(gpu_manager_create_pre_too_much, OUT_OF_MEMORY, "min_free_bytes 536870912", manage_with(f, change_pre_too_much)) \
-    X(gpu_manager_destroy_flags, INVALID_ARGUMENT, "flags is 0x2", ferrum_gpu_manager_destroy(f->gpu_manager, 2)) \
-    X(gpu_manager_destroy_busy, BUSY, "1 buffers are live", ferrum_gpu_manager_destroy(f->gpu_manager, 0)) \
-    X(gpu_manager_get_backend_name_small, BUFFER_TOO_SMALL, "capacity", ({ char t[2] = "a"; size_t n = 0; ferrum_status s = ferrum_gpu_manager_get_backend_name(f->gpu_manager, t, sizeof t, &n); n == 3 && t[0] == 0 ? s : FERRUM_OK; })) \
-    X(gpu_manager_allocate_len_0, INVALID_SIZE, "len is 0", buffer_with(f->gpu_manager.id, change_buffer_len)) \
-    X(gpu_manager_allocate_overflow, OVERFLOW, "does not fit 64 bits", buffer_with(f->gpu_manager.id, change_buffer_huge)) \
-    X(gpu_manager_allocate_too_much, OUT_OF_MEMORY, "neither the device nor the host", buffer_with(f->gpu_manager.id, change_buffer_large)) \
-    X(gpu_manager_allocate_dtype, INVALID_ARGUMENT, "dtype 10", buffer_with(f->gpu_manager.id, change_buffer_dtype)) \
-    X(gpu_manager_allocate_place, INVALID_ARGUMENT, "place -1", buffer_with(f->gpu_manager.id, change_buffer_place)) \
-    X(gpu_manager_allocate_flags, INVALID_ARGUMENT, "flags is 0x2", buffer_with(f->gpu_manager.id, change_buffer_flags)) \
-    X(gpu_manager_allocate_tag, INVALID_ARGUMENT, "request->tag", buffer_with(f->gpu_manager.id, change_buffer_tag)) \
-    X(gpu_manager_allocate_other_device, INVALID_ARGUMENT, "cpu:0", buffer_on(f, f->stream.id)) \
-    X(gpu_manager_adopt_unknown, INVALID_ADDRESS, "0x1000", adopt_with(f->gpu_manager, FERRUM_LOCATION_GPU, 4096)) \
-    X(gpu_manager_adopt_location, INVALID_ADDRESS, "side 9", adopt_with(f->gpu_manager, 9, 4096)) \
-    X(gpu_manager_release_unknown, INVALID_ADDRESS, "0x1000", ferrum_gpu_manager_release(f->gpu_manager, FERRUM_LOCATION_CPU, 4096, (ferrum_stream){0})) \
-    X(gpu_manager_release_live, INVALID_ADDRESS, "no storage that was taken", ({ ferrum_address a; MUST(ferrum_fallback_buffer_get_address(f->buffer, FERRUM_LOCATION_GPU, &a)); ferrum_gpu_manager_release(f->gpu_manager, FERRUM_LOCATION_GPU, a, (ferrum_stream){0}); })) \
+    X(fallback_manager_create_fraction, INVALID_CONFIG, "gpu_memory_fraction 1.5", manage_with(f, change_fraction_large)) \
+    X(fallback_manager_create_no_host, INVALID_CONFIG, "no host device", fallback_manager_on(f->other_device.id, 0)) \
+    X(fallback_manager_create_own_host, INVALID_ARGUMENT, "cpu:1 is the device itself", fallback_manager_on(f->other_device.id, f->other_device.id)) \
+    X(fallback_manager_create_pre_too_much, OUT_OF_MEMORY, "min_free_bytes 536870912", manage_with(f, change_pre_too_much)) \
+    X(fallback_manager_destroy_flags, INVALID_ARGUMENT, "flags is 0x2", ferrum_fallback_manager_destroy(f->fallback_manager, 2)) \
+    X(fallback_manager_destroy_busy, BUSY, "1 buffers are live", ferrum_fallback_manager_destroy(f->fallback_manager, 0)) \
+    X(fallback_manager_get_backend_name_small, BUFFER_TOO_SMALL, "capacity", ({ char t[2] = "a"; size_t n = 0; ferrum_status s = ferrum_fallback_manager_get_backend_name(f->fallback_manager, t, sizeof t, &n); n == 3 && t[0] == 0 ? s : FERRUM_OK; })) \
+    X(fallback_manager_alloc_len_0, INVALID_SIZE, "len is 0", buffer_with(f->fallback_manager.id, change_buffer_len)) \
+    X(fallback_manager_alloc_overflow, OVERFLOW, "does not fit 64 bits", buffer_with(f->fallback_manager.id, change_buffer_huge)) \
+    X(fallback_manager_alloc_too_much, OUT_OF_MEMORY, "neither the device nor the host", buffer_with(f->fallback_manager.id, change_buffer_large)) \
+    X(fallback_manager_alloc_dtype, INVALID_ARGUMENT, "dtype 10", buffer_with(f->fallback_manager.id, change_buffer_dtype)) \
+    X(fallback_manager_alloc_place, INVALID_ARGUMENT, "place -1", buffer_with(f->fallback_manager.id, change_buffer_place)) \
+    X(fallback_manager_alloc_flags, INVALID_ARGUMENT, "flags is 0x2", buffer_with(f->fallback_manager.id, change_buffer_flags)) \
+    X(fallback_manager_alloc_tag, INVALID_ARGUMENT, "request->tag", buffer_with(f->fallback_manager.id, change_buffer_tag)) \
+    X(fallback_manager_alloc_other_device, INVALID_ARGUMENT, "cpu:0", buffer_on(f, f->stream.id)) \
+    X(fallback_manager_adopt_unknown, INVALID_ADDRESS, "0x1000", adopt_with(f->fallback_manager, FERRUM_LOCATION_GPU, 4096)) \
+    X(fallback_manager_adopt_location, INVALID_ADDRESS, "side 9", adopt_with(f->fallback_manager, 9, 4096)) \
+    X(fallback_manager_release_unknown, INVALID_ADDRESS, "0x1000", ferrum_fallback_manager_release(f->fallback_manager, FERRUM_LOCATION_CPU, 4096, (ferrum_stream){0})) \
+    X(fallback_manager_release_live, INVALID_ADDRESS, "no storage that was taken", ({ ferrum_address a; MUST(ferrum_fallback_buffer_get_address(f->buffer, FERRUM_LOCATION_GPU, &a)); ferrum_fallback_manager_release(f->fallback_manager, FERRUM_LOCATION_GPU, a, (ferrum_stream){0}); })) \
     X(fallback_buffer_free_pinned, BUSY, "pinned 1 times", ({ MUST(ferrum_fallback_buffer_pin(f->buffer, NULL, NULL)); ferrum_status s = ferrum_fallback_buffer_free(f->buffer, (ferrum_stream){0}); MUST(ferrum_fallback_buffer_unpin(f->buffer)); s; })) \
     X(fallback_buffer_free_other_device, INVALID_ARGUMENT, "cpu:0", ferrum_fallback_buffer_free(f->buffer, f->stream)) \
     X(fallback_buffer_get_address_other, INVALID_STATE, "on the GPU", ferrum_fallback_buffer_get_address(f->buffer, FERRUM_LOCATION_CPU, OUT(ferrum_address, {0}))) \
@@ -1806,12 +1808,12 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(manager_destroy_in_use, BUSY, "", ferrum_manager_destroy(f->manager, 0)) \
     X(manager_configure_pool_type, INVALID_ARGUMENT, "42", ({ ferrum_pool_config c = FERRUM_POOL_CONFIG_INIT; ferrum_manager_configure_pool(f->manager, 42, &c); })) \
     X(manager_configure_pool_bad, INVALID_CONFIG, "increment", ({ ferrum_pool_config c = FERRUM_POOL_CONFIG_INIT; c.growth_increment_bytes = 0; ferrum_manager_configure_pool(f->manager, 0, &c); })) \
-    X(allocate_size_0, INVALID_SIZE, "size", ferrum_allocate(f->manager, 0, OUT(ferrum_memory, {0}))) \
-    X(allocate_size_max, OVERFLOW, "18446744073709551615", ferrum_allocate(f->manager, UINT64_MAX, OUT(ferrum_memory, {0}))) \
-    X(allocate_never_fits, OUT_OF_MEMORY, "", ferrum_allocate(f->manager, UINT64_C(1) << 50, OUT(ferrum_memory, {0}))) \
-    X(allocate_aligned_0, INVALID_ALIGNMENT, "0", ferrum_allocate_aligned(f->manager, 16, 0, OUT(ferrum_memory, {0}))) \
-    X(allocate_aligned_odd, INVALID_ALIGNMENT, "3", ferrum_allocate_aligned(f->manager, 16, 3, OUT(ferrum_memory, {0}))) \
-    X(allocate_aligned_huge, INVALID_ALIGNMENT, "2147483648", ferrum_allocate_aligned(f->manager, 16, UINT64_C(1) << 31, OUT(ferrum_memory, {0}))) \
+    X(allocate_size_0, INVALID_SIZE, "size", ferrum_manager_alloc(f->manager, 0, OUT(ferrum_memory, {0}))) \
+    X(allocate_size_max, OVERFLOW, "18446744073709551615", ferrum_manager_alloc(f->manager, UINT64_MAX, OUT(ferrum_memory, {0}))) \
+    X(allocate_never_fits, OUT_OF_MEMORY, "", ferrum_manager_alloc(f->manager, UINT64_C(1) << 50, OUT(ferrum_memory, {0}))) \
+    X(allocate_aligned_0, INVALID_ALIGNMENT, "0", ferrum_manager_alloc_aligned(f->manager, 16, 0, OUT(ferrum_memory, {0}))) \
+    X(allocate_aligned_odd, INVALID_ALIGNMENT, "3", ferrum_manager_alloc_aligned(f->manager, 16, 3, OUT(ferrum_memory, {0}))) \
+    X(allocate_aligned_huge, INVALID_ALIGNMENT, "2147483648", ferrum_manager_alloc_aligned(f->manager, 16, UINT64_C(1) << 31, OUT(ferrum_memory, {0}))) \
     X(allocate_typed_99, INVALID_ARGUMENT, "99", typed_with(f, change_type_99)) \
     X(allocate_typed_negative, INVALID_ARGUMENT, "-1", typed_with(f, change_type_negative)) \
     X(allocate_typed_pinned_moving, INVALID_ARGUMENT, "relocatable", typed_with(f, change_type_pinned)) \
@@ -1822,7 +1824,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(allocate_typed_alignment, INVALID_ALIGNMENT, "3", typed_with(f, change_typed_alignment)) \
     X(allocate_typed_flags, INVALID_ARGUMENT, "0x2 is not known", typed_with(f, change_typed_flags)) \
     X(allocate_typed_reserved, INVALID_STRUCT, "reserved", typed_with(f, change_typed_reserved)) \
-    X(unpin_not_pinned, INVALID_STATE, "not pinned", ferrum_unpin(f->memory)) \
+    X(unpin_not_pinned, INVALID_STATE, "not pinned", ferrum_memory_unpin(f->memory)) \
     X(map_size_0, INVALID_SIZE, "size_bytes is 0", map_with(f->memory.id, 0, 0, 0)) \
     X(map_range, INVALID_OFFSET, "offset_bytes 4095", map_with(f->memory.id, 4095, 2, 0)) \
     X(map_to_end, INVALID_OFFSET, "", map_with(f->memory.id, 4096, 1, 0)) \
@@ -1832,17 +1834,17 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(map_access_negative, INVALID_ARGUMENT, "access -1", map_with(f->memory.id, 0, 1, -1)) \
     X(map_overlap, BUSY, "overlap", while_mapped(f, 0)) \
     X(deallocate_mapped, BUSY, "1 mappings", while_mapped(f, 1)) \
-    X(unmap_not_mapped, NOT_MAPPED, "mapping 0", ferrum_unmap(f->memory, 0)) \
-    X(unmap_unknown, NOT_MAPPED, "mapping 77", ferrum_unmap(f->memory, 77)) \
+    X(unmap_not_mapped, NOT_MAPPED, "mapping 0", ferrum_memory_unmap(f->memory, 0)) \
+    X(unmap_unknown, NOT_MAPPED, "mapping 77", ferrum_memory_unmap(f->memory, 77)) \
     X(create_mapping_one_device, INVALID_ARGUMENT, "cpu:0", link_with(f->manager.id, f->manager.id, NULL)) \
     X(create_mapping_size_0, INVALID_SIZE, "size_bytes is 0", link_from(f, change_link_size_0)) \
     X(create_mapping_size_max, OVERFLOW, "18446744073709551615", link_from(f, change_link_size_max)) \
     X(create_mapping_alignment, INVALID_ALIGNMENT, "48", link_from(f, change_link_alignment)) \
     X(create_mapping_reserved, INVALID_STRUCT, "reserved", link_from(f, change_link_reserved)) \
     X(create_mapping_tag, INVALID_ARGUMENT, "request->tag", link_from(f, change_link_tag)) \
-    X(prefetch_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_prefetch(f->memory, f->device, f->other_stream)) \
-    X(set_usage_hint_unknown, INVALID_ARGUMENT, "hint 7", ferrum_set_usage_hint(f->memory, 7)) \
-    X(set_usage_hint_negative, INVALID_ARGUMENT, "hint -1", ferrum_set_usage_hint(f->memory, -1)) \
+    X(prefetch_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_memory_prefetch(f->memory, f->device, f->other_stream)) \
+    X(set_usage_hint_unknown, INVALID_ARGUMENT, "hint 7", ferrum_memory_set_usage_hint(f->memory, 7)) \
+    X(set_usage_hint_negative, INVALID_ARGUMENT, "hint -1", ferrum_memory_set_usage_hint(f->memory, -1)) \
     X(adopt_memory_address_0, INVALID_ADDRESS, "address is 0", adopt_foreign(f->manager.id, change_adopt_address_0)) \
     X(adopt_memory_nowhere, INVALID_ADDRESS, "0x1000", adopt_foreign(f->manager.id, change_adopt_nowhere)) \
     X(adopt_memory_read_only, INVALID_ADDRESS, "writable", adopt_foreign(f->manager.id, change_adopt_text)) \
@@ -1873,15 +1875,15 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(import_pages_file, INVALID_ARGUMENT, "is no page that was exported", import_with(f->manager.id, NULL)) \
     X(import_pages_reserved, INVALID_STRUCT, "reserved", import_with(f->manager.id, change_import_reserved)) \
     X(import_pages_tag, INVALID_ARGUMENT, "pages->tag", import_with(f->manager.id, change_import_tag)) \
-    X(share_memory_host, UNSUPPORTED, "cpu:0", ferrum_share_memory(f->device, f->block, 16, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT))) \
-    X(import_memory_host, UNSUPPORTED, "cpu:0", ferrum_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, OUT(ferrum_memory, {0}))) \
-    X(import_memory_reserved, INVALID_STRUCT, "reserved", ({ ferrum_shared_memory m = FERRUM_SHARED_MEMORY_INIT; m.reserved = 1; ferrum_import_memory(f->manager, &m, NULL, OUT(ferrum_memory, {0})); })) \
-    X(import_memory_tag, INVALID_ARGUMENT, "tag", ferrum_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), "\xff", OUT(ferrum_memory, {0}))) \
+    X(share_memory_host, UNSUPPORTED, "cpu:0", ferrum_device_share_memory(f->device, f->block, 16, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT))) \
+    X(import_memory_host, UNSUPPORTED, "cpu:0", ferrum_manager_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, OUT(ferrum_memory, {0}))) \
+    X(import_memory_reserved, INVALID_STRUCT, "reserved", ({ ferrum_shared_memory m = FERRUM_SHARED_MEMORY_INIT; m.reserved = 1; ferrum_manager_import_memory(f->manager, &m, NULL, OUT(ferrum_memory, {0})); })) \
+    X(import_memory_tag, INVALID_ARGUMENT, "tag", ferrum_manager_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), "\xff", OUT(ferrum_memory, {0}))) \
     X(event_share_host, UNSUPPORTED, "cpu:0", ferrum_event_share(f->stream, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \
     X(event_open_host, UNSUPPORTED, "cpu:0", ferrum_event_open(f->device, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \
     X(event_open_reserved, INVALID_STRUCT, "reserved", ({ ferrum_shared_event e = FERRUM_SHARED_EVENT_INIT; e.reserved = 1; ferrum_event_open(f->device, &e, OUT(ferrum_event, {0})); })) \
     X(allocate_typed_tag, INVALID_ARGUMENT, "tag", typed_with(f, change_typed_tag)) \
-    X(deallocate_twice, INVALID_HANDLE, "", ({ ferrum_memory m; MUST(ferrum_allocate(f->manager, 16, &m)); MUST(ferrum_deallocate(m)); ferrum_deallocate(m); })) \
+    X(deallocate_twice, INVALID_HANDLE, "", ({ ferrum_memory m; MUST(ferrum_manager_alloc(f->manager, 16, &m)); MUST(ferrum_memory_free(m)); ferrum_memory_free(m); })) \
     X(copy_size_0, INVALID_SIZE, "size", range_with(f, 0, 0, 0, 0)) \
     X(copy_src_range, INVALID_OFFSET, "4096", range_with(f, 16, 4090, 0, 0)) \
     X(copy_dst_range, INVALID_OFFSET, "4096", range_with(f, 16, 0, 4090, 0)) \
@@ -1891,12 +1893,12 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(copy_async_range, INVALID_OFFSET, "4096", range_with(f, 4097, 0, 0, 1)) \
     X(copy_async_overflow, OVERFLOW, "", range_with(f, UINT64_MAX, 1, 0, 1)) \
     X(copy_async_other_device, INVALID_ARGUMENT, "cpu:1", copy_async_with(f->memory.id, f->memory.id, f->other_stream.id)) \
-    X(write_size_0, INVALID_SIZE, "size", ferrum_write(f->memory, 0, "x", 0)) \
-    X(write_range, INVALID_OFFSET, "4096", ferrum_write(f->memory, 4096, "x", 1)) \
-    X(write_overflow, OVERFLOW, "18446744073709551615", ferrum_write(f->memory, UINT64_MAX, "x", 1)) \
-    X(read_size_0, INVALID_SIZE, "size", ferrum_read(f->memory, 0, (char[1]){0}, 0)) \
-    X(read_range, INVALID_OFFSET, "4096", ferrum_read(f->memory, 4096, (char[1]){0}, 1)) \
-    X(read_overflow, OVERFLOW, "18446744073709551615", ferrum_read(f->memory, UINT64_MAX, (char[1]){0}, 1)) \
+    X(write_size_0, INVALID_SIZE, "size", ferrum_memory_write(f->memory, 0, "x", 0)) \
+    X(write_range, INVALID_OFFSET, "4096", ferrum_memory_write(f->memory, 4096, "x", 1)) \
+    X(write_overflow, OVERFLOW, "18446744073709551615", ferrum_memory_write(f->memory, UINT64_MAX, "x", 1)) \
+    X(read_size_0, INVALID_SIZE, "size", ferrum_memory_read(f->memory, 0, (char[1]){0}, 0)) \
+    X(read_range, INVALID_OFFSET, "4096", ferrum_memory_read(f->memory, 4096, (char[1]){0}, 1)) \
+    X(read_overflow, OVERFLOW, "18446744073709551615", ferrum_memory_read(f->memory, UINT64_MAX, (char[1]){0}, 1)) \
     X(fill_async_width, INVALID_ARGUMENT, "3", fill_range(f, 0, 12, 3, 0)) \
     X(fill_async_width_huge, INVALID_ARGUMENT, "4294967295", fill_range(f, 0, 12, UINT32_MAX, 0)) \
     X(fill_async_odd_size, INVALID_SIZE, "6", fill_range(f, 0, 6, 4, 0)) \
@@ -1906,7 +1908,7 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(fill_async_range, INVALID_OFFSET, "4096", fill_range(f, 4095, 2, 1, 0)) \
     X(fill_async_overflow, OVERFLOW, "", fill_range(f, UINT64_MAX - 3, 8, 4, 0)) \
     X(fill_async_other_device, INVALID_ARGUMENT, "cpu:1", fill_with(f->memory.id, f->other_stream.id)) \
-    X(reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_reclaim_callback_add(f->device, &c, reclaim, NULL, OUT(ferrum_registration, {0})); })) \
+    X(reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_device_reclaim_callback_add(f->device, &c, reclaim, NULL, OUT(ferrum_registration, {0})); })) \
     X(vpool_create_flags, INVALID_ARGUMENT, "flags is 0x2", vpool_on(f->device, change_vpool_flags)) \
     X(vpool_create_capacity_0, INVALID_SIZE, "capacity_bytes is 0", vpool_on(f->device, change_vpool_capacity_0)) \
     X(vpool_create_capacity_max, INVALID_SIZE, "18446744073709551615", vpool_on(f->device, change_vpool_capacity_max)) \
@@ -1924,96 +1926,96 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(vpool_create_utf8, INVALID_ARGUMENT, "name", vpool_on(f->device, change_vpool_bad_utf8)) \
     X(vpool_destroy_flags, INVALID_ARGUMENT, "flags", ferrum_vpool_destroy(f->vpool, 2)) \
     X(vpool_destroy_in_use, BUSY, "elastic", ferrum_vpool_destroy(f->vpool, 0)) \
-    X(vpool_allocate_size_0, INVALID_SIZE, "size 0", vpool_allocate_with(f->vpool, 4 * FIXTURE_PAGE, 0)) \
-    X(vpool_allocate_outside, INVALID_OFFSET, "offset 67108864, size 1, capacity 67108864", vpool_allocate_with(f->vpool, UINT64_C(64) << 20, 1)) \
-    X(vpool_allocate_past_the_end, INVALID_OFFSET, "offset 67108863, size 2, capacity 67108864", vpool_allocate_with(f->vpool, (UINT64_C(64) << 20) - 1, 2)) \
-    X(vpool_allocate_offset_max, INVALID_OFFSET, "offset 18446744073709551615, size 1", vpool_allocate_with(f->vpool, UINT64_MAX, 1)) \
-    X(vpool_allocate_size_max, INVALID_OFFSET, "offset 1, size 18446744073709551615", vpool_allocate_with(f->vpool, 1, UINT64_MAX)) \
-    X(vpool_allocate_both_max, INVALID_OFFSET, "18446744073709551615", vpool_allocate_with(f->vpool, UINT64_MAX, UINT64_MAX)) \
-    X(vpool_allocate_mapped, ALREADY_MAPPED, "offset 65536, page size 65536", vpool_allocate_with(f->vpool, FIXTURE_PAGE + 5, 4 * FIXTURE_PAGE)) \
-    X(vpool_allocate_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 33554432 bytes, available 16646144", vpool_allocate_with(f->vpool, 4 * FIXTURE_PAGE, UINT64_C(32) << 20)) \
-    X(vpool_allocate_tagged_long, INVALID_ARGUMENT, "tag", vpool_tagged_with(f->vpool, long_text)) \
-    X(vpool_allocate_tagged_utf8, INVALID_ARGUMENT, "tag", vpool_tagged_with(f->vpool, "\xff")) \
+    X(vpool_alloc_size_0, INVALID_SIZE, "size 0", vpool_alloc_with(f->vpool, 4 * FIXTURE_PAGE, 0)) \
+    X(vpool_alloc_outside, INVALID_OFFSET, "offset 67108864, size 1, capacity 67108864", vpool_alloc_with(f->vpool, UINT64_C(64) << 20, 1)) \
+    X(vpool_alloc_past_the_end, INVALID_OFFSET, "offset 67108863, size 2, capacity 67108864", vpool_alloc_with(f->vpool, (UINT64_C(64) << 20) - 1, 2)) \
+    X(vpool_alloc_offset_max, INVALID_OFFSET, "offset 18446744073709551615, size 1", vpool_alloc_with(f->vpool, UINT64_MAX, 1)) \
+    X(vpool_alloc_size_max, INVALID_OFFSET, "offset 1, size 18446744073709551615", vpool_alloc_with(f->vpool, 1, UINT64_MAX)) \
+    X(vpool_alloc_both_max, INVALID_OFFSET, "18446744073709551615", vpool_alloc_with(f->vpool, UINT64_MAX, UINT64_MAX)) \
+    X(vpool_alloc_mapped, ALREADY_MAPPED, "offset 65536, page size 65536", vpool_alloc_with(f->vpool, FIXTURE_PAGE + 5, 4 * FIXTURE_PAGE)) \
+    X(vpool_alloc_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 33554432 bytes, available 16646144", vpool_alloc_with(f->vpool, 4 * FIXTURE_PAGE, UINT64_C(32) << 20)) \
+    X(vpool_alloc_tagged_long, INVALID_ARGUMENT, "tag", vpool_tagged_with(f->vpool, long_text)) \
+    X(vpool_alloc_tagged_utf8, INVALID_ARGUMENT, "tag", vpool_tagged_with(f->vpool, "\xff")) \
     X(vpool_record_stream_size_0, INVALID_SIZE, "size 0", ferrum_vpool_record_stream(f->vpool, 0, 0, f->stream)) \
     X(vpool_record_stream_outside, INVALID_OFFSET, "offset 67108864, size 65536, capacity 67108864", ferrum_vpool_record_stream(f->vpool, UINT64_C(64) << 20, FIXTURE_PAGE, f->stream)) \
     X(vpool_record_stream_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_vpool_record_stream(f->vpool, 0, 3 * FIXTURE_PAGE, f->stream)) \
     X(vpool_record_stream_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_vpool_record_stream(f->vpool, 0, FIXTURE_RANGE, f->other_stream)) \
-    X(vpool_allocate_with_other_device, INVALID_ARGUMENT, "cpu:1", ({ stream_in_request = f->other_stream; vpool_asked_with(f->vpool, change_placed_stream); })) \
-    X(vpool_deallocate_size_0, INVALID_SIZE, "size 0", ferrum_vpool_deallocate(f->vpool, 0, 0, f->stream)) \
-    X(vpool_deallocate_outside, INVALID_OFFSET, "offset 67108864, size 65536, capacity 67108864", ferrum_vpool_deallocate(f->vpool, UINT64_C(64) << 20, FIXTURE_PAGE, f->stream)) \
-    X(vpool_deallocate_max, INVALID_OFFSET, "18446744073709551615", ferrum_vpool_deallocate(f->vpool, UINT64_MAX, UINT64_MAX, f->stream)) \
-    X(vpool_deallocate_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_vpool_deallocate(f->vpool, 0, 3 * FIXTURE_PAGE, f->stream)) \
-    X(vpool_deallocate_unaligned_offset, INVALID_OFFSET, "offset 8, size 65536", ferrum_vpool_deallocate(f->vpool, 8, FIXTURE_PAGE, f->stream)) \
-    X(vpool_deallocate_unaligned_size, INVALID_OFFSET, "offset 0, size 99999", ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE - 1, f->stream)) \
-    X(vpool_deallocate_twice, NOT_MAPPED, "offset 262144", ({ ferrum_address a; MUST(ferrum_vpool_allocate(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, &a)); MUST(ferrum_vpool_deallocate(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, f->stream)); ferrum_status s = ferrum_vpool_deallocate(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, f->stream); uint64_t released; MUST(ferrum_vpool_trim(f->vpool, 0, &released)); s; })) \
-    X(vpool_deallocate_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_vpool_deallocate(f->vpool, 0, FIXTURE_RANGE, f->other_stream)) \
+    X(vpool_alloc_with_other_device, INVALID_ARGUMENT, "cpu:1", ({ stream_in_request = f->other_stream; vpool_asked_with(f->vpool, change_placed_stream); })) \
+    X(vpool_free_size_0, INVALID_SIZE, "size 0", ferrum_vpool_free(f->vpool, 0, 0, f->stream)) \
+    X(vpool_free_outside, INVALID_OFFSET, "offset 67108864, size 65536, capacity 67108864", ferrum_vpool_free(f->vpool, UINT64_C(64) << 20, FIXTURE_PAGE, f->stream)) \
+    X(vpool_free_max, INVALID_OFFSET, "18446744073709551615", ferrum_vpool_free(f->vpool, UINT64_MAX, UINT64_MAX, f->stream)) \
+    X(vpool_free_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_vpool_free(f->vpool, 0, 3 * FIXTURE_PAGE, f->stream)) \
+    X(vpool_free_unaligned_offset, INVALID_OFFSET, "offset 8, size 65536", ferrum_vpool_free(f->vpool, 8, FIXTURE_PAGE, f->stream)) \
+    X(vpool_free_unaligned_size, INVALID_OFFSET, "offset 0, size 99999", ferrum_vpool_free(f->vpool, 0, FIXTURE_RANGE - 1, f->stream)) \
+    X(vpool_free_twice, NOT_MAPPED, "offset 262144", ({ ferrum_address a; MUST(ferrum_vpool_alloc(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, &a)); MUST(ferrum_vpool_free(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, f->stream)); ferrum_status s = ferrum_vpool_free(f->vpool, 4 * FIXTURE_PAGE, FIXTURE_PAGE, f->stream); uint64_t released; MUST(ferrum_vpool_trim(f->vpool, 0, &released)); s; })) \
+    X(vpool_free_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_vpool_free(f->vpool, 0, FIXTURE_RANGE, f->other_stream)) \
     X(vpool_set_limit_too_much, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", ferrum_vpool_set_limit(f->vpool, UINT64_C(1) << 50)) \
     X(vpool_set_limit_max, OUT_OF_PHYSICAL_MEMORY, "18446744073709551615", ferrum_vpool_set_limit(f->vpool, UINT64_MAX)) \
-    X(shared_pool_create_flags, INVALID_ARGUMENT, "flags is 0x1", shared_on(f->device, change_shared_flags)) \
-    X(shared_pool_create_page, INVALID_PAGE_SIZE, "page_bytes 4096", shared_on(f->device, change_shared_page)) \
-    X(shared_pool_create_limit_small, INVALID_CONFIG, "limit_bytes 1 ", shared_on(f->device, change_shared_limit_small)) \
-    X(shared_pool_create_limit, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", shared_on(f->device, change_shared_limit)) \
-    X(shared_pool_create_ready, INVALID_ARGUMENT, "ready_pages is 65537", shared_on(f->device, change_shared_ready)) \
-    X(shared_pool_create_backing, INVALID_CONFIG, "backing 2", shared_on(f->device, change_shared_backing)) \
-    X(shared_pool_create_name, INVALID_ARGUMENT, "name", shared_on(f->device, change_shared_name)) \
-    X(shared_pool_destroy_flags, INVALID_ARGUMENT, "flags", ferrum_shared_pool_destroy(f->shared, 4)) \
-    X(shared_pool_destroy_in_use, BUSY, "chat", ferrum_shared_pool_destroy(f->shared, 0)) \
-    X(shared_pool_register_model_twice, MODEL_ALREADY_EXISTS, "\"chat\"", register_with(f->shared, "chat", NULL)) \
-    X(shared_pool_register_model_empty, INVALID_ARGUMENT, "id", register_with(f->shared, "", NULL)) \
-    X(shared_pool_register_model_long, INVALID_ARGUMENT, "model", register_with(f->shared, long_text, NULL)) \
-    X(shared_pool_register_model_utf8, INVALID_ARGUMENT, "model", register_with(f->shared, "\xff", NULL)) \
-    X(shared_pool_register_model_virtual_0, INVALID_SIZE, "0", register_with(f->shared, "new", change_model_virtual_0)) \
-    X(shared_pool_register_model_virtual_max, INVALID_SIZE, "18446744073709551615", register_with(f->shared, "new", change_model_virtual_max)) \
-    X(shared_pool_register_model_virtual_huge, OUT_OF_VIRTUAL_MEMORY, "4611686018427387904", register_with(f->shared, "new", change_model_virtual_huge)) \
-    X(shared_pool_register_model_guaranteed, INVALID_CONFIG, "guaranteed_bytes 17825792", register_with(f->shared, "new", change_model_guaranteed)) \
-    X(shared_pool_register_model_guaranteed_max, INVALID_CONFIG, "18446744073709551615", register_with(f->shared, "new", change_model_guaranteed_max)) \
-    X(shared_pool_register_model_above_its_max, INVALID_CONFIG, "max_bytes 65536", register_with(f->shared, "new", change_model_above_its_max)) \
-    X(shared_pool_register_model_max_small, INVALID_CONFIG, "max_bytes 100", register_with(f->shared, "new", change_model_max_small)) \
-    X(shared_pool_register_model_unscrubbed, INVALID_ARGUMENT, "unscrubbed is 2", register_with(f->shared, "new", change_model_unscrubbed)) \
-    X(shared_pool_register_model_may_wait, INVALID_ARGUMENT, "guarantee_may_wait is 2", register_with(f->shared, "new", change_model_may_wait)) \
-    X(shared_pool_set_model_limits_may_wait, INVALID_ARGUMENT, "guarantee_may_wait is 2", ({ ferrum_model_limits l = FERRUM_MODEL_LIMITS_INIT; l.guarantee_may_wait = 2; ferrum_shared_pool_set_model_limits(f->shared, "chat", &l); })) \
-    X(shared_pool_set_model_limits_reserved, INVALID_STRUCT, "reserved", ({ ferrum_model_limits l = FERRUM_MODEL_LIMITS_INIT; l.reserved = 1; ferrum_shared_pool_set_model_limits(f->shared, "chat", &l); })) \
-    X(shared_pool_unregister_model_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_unregister_model(f->shared, "code", 0)) \
-    X(shared_pool_unregister_model_flags, INVALID_ARGUMENT, "flags", ferrum_shared_pool_unregister_model(f->shared, "chat", 2)) \
-    X(shared_pool_unregister_model_in_use, BUSY, "chat", ferrum_shared_pool_unregister_model(f->shared, "chat", 0)) \
-    X(shared_pool_allocate_unknown, MODEL_NOT_FOUND, "\"code\"", shared_allocate_with(f->shared, "code", 16)) \
-    X(shared_pool_allocate_empty, MODEL_NOT_FOUND, "\"\"", shared_allocate_with(f->shared, "", 16)) \
-    X(shared_pool_allocate_long, INVALID_ARGUMENT, "model", shared_allocate_with(f->shared, long_text, 16)) \
-    X(shared_pool_allocate_size_0, INVALID_SIZE, "size", shared_allocate_with(f->shared, "chat", 0)) \
-    X(shared_pool_allocate_size_max, OUT_OF_VIRTUAL_MEMORY, "18446744073709551615", shared_allocate_with(f->shared, "chat", UINT64_MAX)) \
-    X(shared_pool_allocate_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 33554432 bytes, available 16646144", shared_allocate_with(f->shared, "chat", UINT64_C(32) << 20)) \
-    X(shared_pool_allocate_at_unknown, MODEL_NOT_FOUND, "\"code\"", shared_allocate_at(f->shared, "code", 0, 16)) \
-    X(shared_pool_allocate_at_mapped, ALREADY_MAPPED, "offset 0, page size 65536", shared_allocate_at(f->shared, "chat", 0, 16)) \
-    X(shared_pool_allocate_at_outside, INVALID_OFFSET, "offset 67108864, size 1, capacity 67108864", shared_allocate_at(f->shared, "chat", UINT64_C(64) << 20, 1)) \
-    X(shared_pool_allocate_at_max, INVALID_OFFSET, "18446744073709551615", shared_allocate_at(f->shared, "chat", UINT64_MAX, UINT64_MAX)) \
-    X(shared_pool_allocate_with_at, INVALID_ARGUMENT, "at_offset is 2", model_asked_with(f->shared, "chat", change_range_at_2)) \
-    X(shared_pool_allocate_with_not_at, INVALID_OFFSET, "65536", model_asked_with(f->shared, "chat", change_range_not_at)) \
-    X(shared_pool_allocate_with_size_0, INVALID_SIZE, "size", model_asked_with(f->shared, "chat", change_range_size_0)) \
-    X(shared_pool_allocate_with_tag, INVALID_ARGUMENT, "tag", model_asked_with(f->shared, "chat", change_range_tag)) \
-    X(shared_pool_allocate_with_clash, ALREADY_MAPPED, "offset 0", model_asked_with(f->shared, "chat", change_range_clash)) \
-    X(shared_pool_record_stream_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_record_stream(f->shared, "code", 0, FIXTURE_RANGE, f->stream)) \
-    X(shared_pool_record_stream_size_0, INVALID_SIZE, "size 0", ferrum_shared_pool_record_stream(f->shared, "chat", 0, 0, f->stream)) \
-    X(shared_pool_record_stream_max, INVALID_OFFSET, "18446744073709551615", ferrum_shared_pool_record_stream(f->shared, "chat", UINT64_MAX, 2, f->stream)) \
-    X(shared_pool_record_stream_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_shared_pool_record_stream(f->shared, "chat", 0, 3 * FIXTURE_PAGE, f->stream)) \
-    X(shared_pool_record_stream_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_shared_pool_record_stream(f->shared, "chat", 0, FIXTURE_RANGE, f->other_stream)) \
-    X(shared_pool_allocate_with_other_device, INVALID_ARGUMENT, "cpu:1", ({ stream_in_request = f->other_stream; model_asked_with(f->shared, "chat", change_range_stream); })) \
-    X(shared_pool_deallocate_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_deallocate(f->shared, "code", 0, FIXTURE_RANGE, f->stream)) \
-    X(shared_pool_deallocate_size_0, INVALID_SIZE, "size 0", ferrum_shared_pool_deallocate(f->shared, "chat", 0, 0, f->stream)) \
-    X(shared_pool_deallocate_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_shared_pool_deallocate(f->shared, "chat", 0, 3 * FIXTURE_PAGE, f->stream)) \
-    X(shared_pool_deallocate_unaligned, INVALID_OFFSET, "offset 8", ferrum_shared_pool_deallocate(f->shared, "chat", 8, FIXTURE_PAGE, f->stream)) \
-    X(shared_pool_deallocate_max, INVALID_OFFSET, "18446744073709551615", ferrum_shared_pool_deallocate(f->shared, "chat", UINT64_MAX, 2, f->stream)) \
-    X(shared_pool_deallocate_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_shared_pool_deallocate(f->shared, "chat", 0, FIXTURE_RANGE, f->other_stream)) \
-    X(shared_pool_is_mapped_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_is_mapped(f->shared, "code", 0, 1, OUT(uint32_t, {0}))) \
-    X(shared_pool_get_model_info_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_get_model_info(f->shared, "code", OUT(ferrum_model_info, FERRUM_MODEL_INFO_INIT))) \
-    X(shared_pool_set_model_limits_unknown, MODEL_NOT_FOUND, "\"code\"", limits_with(f->shared, "code", 0, 0)) \
-    X(shared_pool_set_model_limits_above, INVALID_CONFIG, "guaranteed_bytes 17825792", limits_with(f->shared, "chat", UINT64_C(17) << 20, 0)) \
-    X(shared_pool_set_model_limits_max, INVALID_CONFIG, "max_bytes 65536", limits_with(f->shared, "chat", 2 * FIXTURE_PAGE, FIXTURE_PAGE)) \
-    X(shared_pool_models_json_small, BUFFER_TOO_SMALL, "capacity", ({ char t[4] = "abc"; size_t n = 0; ferrum_status s = ferrum_shared_pool_models_json(f->shared, t, sizeof t, &n); n > sizeof t && t[0] == 0 ? s : FERRUM_OK; })) \
-    X(shared_pool_set_limit_small, INVALID_CONFIG, "limit_bytes 1 ", ferrum_shared_pool_set_limit(f->shared, 1)) \
-    X(shared_pool_set_limit_too_much, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", ferrum_shared_pool_set_limit(f->shared, UINT64_C(1) << 50)) \
-    X(model_reclaim_callback_add_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_model_reclaim_callback_add(f->shared, "code", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
-    X(model_reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_model_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
-    X(model_reclaim_callback_add_priority, INVALID_ARGUMENT, "priority is 3", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.priority = 3; ferrum_model_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
+    X(elastic_pool_create_flags, INVALID_ARGUMENT, "flags is 0x1", shared_on(f->device, change_shared_flags)) \
+    X(elastic_pool_create_page, INVALID_PAGE_SIZE, "page_bytes 4096", shared_on(f->device, change_shared_page)) \
+    X(elastic_pool_create_limit_small, INVALID_CONFIG, "limit_bytes 1 ", shared_on(f->device, change_shared_limit_small)) \
+    X(elastic_pool_create_limit, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", shared_on(f->device, change_shared_limit)) \
+    X(elastic_pool_create_ready, INVALID_ARGUMENT, "ready_pages is 65537", shared_on(f->device, change_shared_ready)) \
+    X(elastic_pool_create_backing, INVALID_CONFIG, "backing 2", shared_on(f->device, change_shared_backing)) \
+    X(elastic_pool_create_name, INVALID_ARGUMENT, "name", shared_on(f->device, change_shared_name)) \
+    X(elastic_pool_destroy_flags, INVALID_ARGUMENT, "flags", ferrum_elastic_pool_destroy(f->shared, 4)) \
+    X(elastic_pool_destroy_in_use, BUSY, "chat", ferrum_elastic_pool_destroy(f->shared, 0)) \
+    X(elastic_pool_register_model_twice, MODEL_ALREADY_EXISTS, "\"chat\"", register_with(f->shared, "chat", NULL)) \
+    X(elastic_pool_register_model_empty, INVALID_ARGUMENT, "id", register_with(f->shared, "", NULL)) \
+    X(elastic_pool_register_model_long, INVALID_ARGUMENT, "model", register_with(f->shared, long_text, NULL)) \
+    X(elastic_pool_register_model_utf8, INVALID_ARGUMENT, "model", register_with(f->shared, "\xff", NULL)) \
+    X(elastic_pool_register_model_virtual_0, INVALID_SIZE, "0", register_with(f->shared, "new", change_model_virtual_0)) \
+    X(elastic_pool_register_model_virtual_max, INVALID_SIZE, "18446744073709551615", register_with(f->shared, "new", change_model_virtual_max)) \
+    X(elastic_pool_register_model_virtual_huge, OUT_OF_VIRTUAL_MEMORY, "4611686018427387904", register_with(f->shared, "new", change_model_virtual_huge)) \
+    X(elastic_pool_register_model_guaranteed, INVALID_CONFIG, "guaranteed_bytes 17825792", register_with(f->shared, "new", change_model_guaranteed)) \
+    X(elastic_pool_register_model_guaranteed_max, INVALID_CONFIG, "18446744073709551615", register_with(f->shared, "new", change_model_guaranteed_max)) \
+    X(elastic_pool_register_model_above_its_max, INVALID_CONFIG, "max_bytes 65536", register_with(f->shared, "new", change_model_above_its_max)) \
+    X(elastic_pool_register_model_max_small, INVALID_CONFIG, "max_bytes 100", register_with(f->shared, "new", change_model_max_small)) \
+    X(elastic_pool_register_model_unscrubbed, INVALID_ARGUMENT, "unscrubbed is 2", register_with(f->shared, "new", change_model_unscrubbed)) \
+    X(elastic_pool_register_model_may_wait, INVALID_ARGUMENT, "guarantee_may_wait is 2", register_with(f->shared, "new", change_model_may_wait)) \
+    X(elastic_pool_set_model_limits_may_wait, INVALID_ARGUMENT, "guarantee_may_wait is 2", ({ ferrum_model_limits l = FERRUM_MODEL_LIMITS_INIT; l.guarantee_may_wait = 2; ferrum_elastic_pool_set_model_limits(f->shared, "chat", &l); })) \
+    X(elastic_pool_set_model_limits_reserved, INVALID_STRUCT, "reserved", ({ ferrum_model_limits l = FERRUM_MODEL_LIMITS_INIT; l.reserved = 1; ferrum_elastic_pool_set_model_limits(f->shared, "chat", &l); })) \
+    X(elastic_pool_unregister_model_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_elastic_pool_unregister_model(f->shared, "code", 0)) \
+    X(elastic_pool_unregister_model_flags, INVALID_ARGUMENT, "flags", ferrum_elastic_pool_unregister_model(f->shared, "chat", 2)) \
+    X(elastic_pool_unregister_model_in_use, BUSY, "chat", ferrum_elastic_pool_unregister_model(f->shared, "chat", 0)) \
+    X(elastic_pool_alloc_unknown, MODEL_NOT_FOUND, "\"code\"", shared_allocate_with(f->shared, "code", 16)) \
+    X(elastic_pool_alloc_empty, MODEL_NOT_FOUND, "\"\"", shared_allocate_with(f->shared, "", 16)) \
+    X(elastic_pool_alloc_long, INVALID_ARGUMENT, "model", shared_allocate_with(f->shared, long_text, 16)) \
+    X(elastic_pool_alloc_size_0, INVALID_SIZE, "size", shared_allocate_with(f->shared, "chat", 0)) \
+    X(elastic_pool_alloc_size_max, OUT_OF_VIRTUAL_MEMORY, "18446744073709551615", shared_allocate_with(f->shared, "chat", UINT64_MAX)) \
+    X(elastic_pool_alloc_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 33554432 bytes, available 16646144", shared_allocate_with(f->shared, "chat", UINT64_C(32) << 20)) \
+    X(elastic_pool_alloc_at_unknown, MODEL_NOT_FOUND, "\"code\"", shared_allocate_at(f->shared, "code", 0, 16)) \
+    X(elastic_pool_alloc_at_mapped, ALREADY_MAPPED, "offset 0, page size 65536", shared_allocate_at(f->shared, "chat", 0, 16)) \
+    X(elastic_pool_alloc_at_outside, INVALID_OFFSET, "offset 67108864, size 1, capacity 67108864", shared_allocate_at(f->shared, "chat", UINT64_C(64) << 20, 1)) \
+    X(elastic_pool_alloc_at_max, INVALID_OFFSET, "18446744073709551615", shared_allocate_at(f->shared, "chat", UINT64_MAX, UINT64_MAX)) \
+    X(elastic_pool_alloc_with_at, INVALID_ARGUMENT, "at_offset is 2", model_asked_with(f->shared, "chat", change_range_at_2)) \
+    X(elastic_pool_alloc_with_not_at, INVALID_OFFSET, "65536", model_asked_with(f->shared, "chat", change_range_not_at)) \
+    X(elastic_pool_alloc_with_size_0, INVALID_SIZE, "size", model_asked_with(f->shared, "chat", change_range_size_0)) \
+    X(elastic_pool_alloc_with_tag, INVALID_ARGUMENT, "tag", model_asked_with(f->shared, "chat", change_range_tag)) \
+    X(elastic_pool_alloc_with_clash, ALREADY_MAPPED, "offset 0", model_asked_with(f->shared, "chat", change_range_clash)) \
+    X(elastic_pool_record_stream_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_elastic_pool_record_stream(f->shared, "code", 0, FIXTURE_RANGE, f->stream)) \
+    X(elastic_pool_record_stream_size_0, INVALID_SIZE, "size 0", ferrum_elastic_pool_record_stream(f->shared, "chat", 0, 0, f->stream)) \
+    X(elastic_pool_record_stream_max, INVALID_OFFSET, "18446744073709551615", ferrum_elastic_pool_record_stream(f->shared, "chat", UINT64_MAX, 2, f->stream)) \
+    X(elastic_pool_record_stream_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_elastic_pool_record_stream(f->shared, "chat", 0, 3 * FIXTURE_PAGE, f->stream)) \
+    X(elastic_pool_record_stream_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_elastic_pool_record_stream(f->shared, "chat", 0, FIXTURE_RANGE, f->other_stream)) \
+    X(elastic_pool_alloc_with_other_device, INVALID_ARGUMENT, "cpu:1", ({ stream_in_request = f->other_stream; model_asked_with(f->shared, "chat", change_range_stream); })) \
+    X(elastic_pool_free_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_elastic_pool_free(f->shared, "code", 0, FIXTURE_RANGE, f->stream)) \
+    X(elastic_pool_free_size_0, INVALID_SIZE, "size 0", ferrum_elastic_pool_free(f->shared, "chat", 0, 0, f->stream)) \
+    X(elastic_pool_free_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_elastic_pool_free(f->shared, "chat", 0, 3 * FIXTURE_PAGE, f->stream)) \
+    X(elastic_pool_free_unaligned, INVALID_OFFSET, "offset 8", ferrum_elastic_pool_free(f->shared, "chat", 8, FIXTURE_PAGE, f->stream)) \
+    X(elastic_pool_free_max, INVALID_OFFSET, "18446744073709551615", ferrum_elastic_pool_free(f->shared, "chat", UINT64_MAX, 2, f->stream)) \
+    X(elastic_pool_free_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_elastic_pool_free(f->shared, "chat", 0, FIXTURE_RANGE, f->other_stream)) \
+    X(elastic_pool_is_mapped_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_elastic_pool_is_mapped(f->shared, "code", 0, 1, OUT(uint32_t, {0}))) \
+    X(elastic_pool_get_model_info_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_elastic_pool_get_model_info(f->shared, "code", OUT(ferrum_model_info, FERRUM_MODEL_INFO_INIT))) \
+    X(elastic_pool_set_model_limits_unknown, MODEL_NOT_FOUND, "\"code\"", limits_with(f->shared, "code", 0, 0)) \
+    X(elastic_pool_set_model_limits_above, INVALID_CONFIG, "guaranteed_bytes 17825792", limits_with(f->shared, "chat", UINT64_C(17) << 20, 0)) \
+    X(elastic_pool_set_model_limits_max, INVALID_CONFIG, "max_bytes 65536", limits_with(f->shared, "chat", 2 * FIXTURE_PAGE, FIXTURE_PAGE)) \
+    X(elastic_pool_models_json_small, BUFFER_TOO_SMALL, "capacity", ({ char t[4] = "abc"; size_t n = 0; ferrum_status s = ferrum_elastic_pool_models_json(f->shared, t, sizeof t, &n); n > sizeof t && t[0] == 0 ? s : FERRUM_OK; })) \
+    X(elastic_pool_set_limit_small, INVALID_CONFIG, "limit_bytes 1 ", ferrum_elastic_pool_set_limit(f->shared, 1)) \
+    X(elastic_pool_set_limit_too_much, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", ferrum_elastic_pool_set_limit(f->shared, UINT64_C(1) << 50)) \
+    X(model_reclaim_callback_add_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_elastic_pool_reclaim_callback_add(f->shared, "code", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(model_reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
+    X(model_reclaim_callback_add_priority, INVALID_ARGUMENT, "priority is 3", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.priority = 3; ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
     X(pressure_level_of_profile, INVALID_ARGUMENT, "profile 2", ({ ferrum_pressure_level l = 7; ferrum_status s = ferrum_pressure_level_of(2, 100, 50, &l); l == 0 ? s : FERRUM_OK; })) \
     X(pressure_level_of_profile_negative, INVALID_ARGUMENT, "profile -1", ferrum_pressure_level_of(-1, 100, 50, OUT(ferrum_pressure_level, {0}))) \
     X(pressure_from_utilization_profile, INVALID_ARGUMENT, "profile 2", level_of_ratio(2, 0.5)) \
@@ -2061,49 +2063,49 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(placement_explain_json_flags, INVALID_ARGUMENT, "flags is 0x8", place(f->placement.id, change_place_flags, 1)) \
     X(placement_explain_json_small, BUFFER_TOO_SMALL, "capacity", ({ ferrum_placement_request r = FERRUM_PLACEMENT_REQUEST_INIT; char t[4] = "abc"; size_t n = 0; r.size_bytes = 16; ferrum_status s = ferrum_placement_explain_json(f->placement, &r, t, sizeof t, &n); n > sizeof t && t[0] == 0 ? s : FERRUM_OK; })) \
     X(vpool_sleep_backing, INVALID_ARGUMENT, "backing 3", sleep_with(f, change_sleep_backing, 0)) \
-    X(shared_pool_sleep_model_backing, INVALID_ARGUMENT, "backing 3", sleep_with(f, change_sleep_backing, 1)) \
+    X(elastic_pool_sleep_model_backing, INVALID_ARGUMENT, "backing 3", sleep_with(f, change_sleep_backing, 1)) \
     X(vpool_sleep_backing_negative, INVALID_ARGUMENT, "backing -1", sleep_with(f, change_sleep_backing_negative, 0)) \
-    X(shared_pool_sleep_model_backing_negative, INVALID_ARGUMENT, "backing -1", sleep_with(f, change_sleep_backing_negative, 1)) \
+    X(elastic_pool_sleep_model_backing_negative, INVALID_ARGUMENT, "backing -1", sleep_with(f, change_sleep_backing_negative, 1)) \
     X(vpool_sleep_tag, INVALID_ARGUMENT, "config->tag", sleep_with(f, change_sleep_tag, 0)) \
-    X(shared_pool_sleep_model_tag, INVALID_ARGUMENT, "config->tag", sleep_with(f, change_sleep_tag, 1)) \
+    X(elastic_pool_sleep_model_tag, INVALID_ARGUMENT, "config->tag", sleep_with(f, change_sleep_tag, 1)) \
     X(vpool_sleep_tag_utf8, INVALID_ARGUMENT, "config->tag", sleep_with(f, change_sleep_tag_utf8, 0)) \
-    X(shared_pool_sleep_model_tag_utf8, INVALID_ARGUMENT, "config->tag", sleep_with(f, change_sleep_tag_utf8, 1)) \
+    X(elastic_pool_sleep_model_tag_utf8, INVALID_ARGUMENT, "config->tag", sleep_with(f, change_sleep_tag_utf8, 1)) \
     X(vpool_sleep_tag_unknown, NOT_FOUND, "none", sleep_with(f, change_sleep_tag_unknown, 0)) \
-    X(shared_pool_sleep_model_tag_unknown, NOT_FOUND, "none", sleep_with(f, change_sleep_tag_unknown, 1)) \
+    X(elastic_pool_sleep_model_tag_unknown, NOT_FOUND, "none", sleep_with(f, change_sleep_tag_unknown, 1)) \
     X(vpool_sleep_directory, INVALID_ARGUMENT, "dir", sleep_with(f, change_sleep_directory, 0)) \
-    X(shared_pool_sleep_model_directory, INVALID_ARGUMENT, "dir", sleep_with(f, change_sleep_directory, 1)) \
+    X(elastic_pool_sleep_model_directory, INVALID_ARGUMENT, "dir", sleep_with(f, change_sleep_directory, 1)) \
     X(vpool_sleep_directory_long, INVALID_ARGUMENT, "config->directory", sleep_with(f, change_sleep_directory_long, 0)) \
-    X(shared_pool_sleep_model_directory_long, INVALID_ARGUMENT, "config->directory", sleep_with(f, change_sleep_directory_long, 1)) \
+    X(elastic_pool_sleep_model_directory_long, INVALID_ARGUMENT, "config->directory", sleep_with(f, change_sleep_directory_long, 1)) \
     X(vpool_sleep_directory_missing, IO, "/nonexistent", sleep_with(f, change_sleep_directory_missing, 0)) \
-    X(shared_pool_sleep_model_directory_missing, IO, "/nonexistent", sleep_with(f, change_sleep_directory_missing, 1)) \
+    X(elastic_pool_sleep_model_directory_missing, IO, "/nonexistent", sleep_with(f, change_sleep_directory_missing, 1)) \
     X(vpool_sleep_streams, INVALID_ARGUMENT, "streams 65", sleep_with(f, change_sleep_streams, 0)) \
-    X(shared_pool_sleep_model_streams, INVALID_ARGUMENT, "streams 65", sleep_with(f, change_sleep_streams, 1)) \
+    X(elastic_pool_sleep_model_streams, INVALID_ARGUMENT, "streams 65", sleep_with(f, change_sleep_streams, 1)) \
     X(vpool_sleep_streams_max, INVALID_ARGUMENT, "streams 2147483647", sleep_with(f, change_sleep_streams_max, 0)) \
-    X(shared_pool_sleep_model_streams_max, INVALID_ARGUMENT, "streams 2147483647", sleep_with(f, change_sleep_streams_max, 1)) \
+    X(elastic_pool_sleep_model_streams_max, INVALID_ARGUMENT, "streams 2147483647", sleep_with(f, change_sleep_streams_max, 1)) \
     X(vpool_sleep_reserved, INVALID_STRUCT, "reserved", sleep_with(f, change_sleep_reserved, 0)) \
-    X(shared_pool_sleep_model_reserved, INVALID_STRUCT, "reserved", sleep_with(f, change_sleep_reserved, 1)) \
+    X(elastic_pool_sleep_model_reserved, INVALID_STRUCT, "reserved", sleep_with(f, change_sleep_reserved, 1)) \
     X(vpool_sleep_no_time, TIMEOUT, "not to wait", sleep_unwaiting(f, 0)) \
-    X(shared_pool_sleep_model_no_time, TIMEOUT, "not to wait", sleep_unwaiting(f, 1)) \
+    X(elastic_pool_sleep_model_no_time, TIMEOUT, "not to wait", sleep_unwaiting(f, 1)) \
     X(vpool_sleep_other_device, INVALID_ARGUMENT, "cpu:1", sleep_after(f, f->other_stream, 0)) \
-    X(shared_pool_sleep_model_other_device, INVALID_ARGUMENT, "cpu:1", sleep_after(f, f->other_stream, 1)) \
+    X(elastic_pool_sleep_model_other_device, INVALID_ARGUMENT, "cpu:1", sleep_after(f, f->other_stream, 1)) \
     X(vpool_sleep_twice, INVALID_STATE, "elastic", ({ MUST(ferrum_vpool_sleep(f->vpool, NULL, NULL)); ferrum_status s = ferrum_vpool_sleep(f->vpool, NULL, NULL); MUST(ferrum_vpool_wake(f->vpool, NULL, NULL)); s; })) \
     X(vpool_wake_awake, INVALID_STATE, "elastic", ferrum_vpool_wake(f->vpool, NULL, NULL)) \
-    X(shared_pool_sleep_model_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_sleep_model(f->shared, "code", NULL, NULL)) \
-    X(shared_pool_wake_model_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_wake_model(f->shared, "code", NULL, NULL)) \
-    X(shared_pool_is_model_asleep_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_shared_pool_is_model_asleep(f->shared, "code", NULL, OUT(uint32_t, {0}))) \
-    X(shared_pool_sleep_model_long, INVALID_ARGUMENT, "model", ferrum_shared_pool_sleep_model(f->shared, long_text, NULL, NULL)) \
-    X(shared_pool_is_model_asleep_tag, INVALID_ARGUMENT, "tag", ferrum_shared_pool_is_model_asleep(f->shared, "chat", long_text, OUT(uint32_t, {0}))) \
+    X(elastic_pool_sleep_model_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_elastic_pool_sleep_model(f->shared, "code", NULL, NULL)) \
+    X(elastic_pool_wake_model_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_elastic_pool_wake_model(f->shared, "code", NULL, NULL)) \
+    X(elastic_pool_is_model_asleep_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_elastic_pool_is_model_asleep(f->shared, "code", NULL, OUT(uint32_t, {0}))) \
+    X(elastic_pool_sleep_model_long, INVALID_ARGUMENT, "model", ferrum_elastic_pool_sleep_model(f->shared, long_text, NULL, NULL)) \
+    X(elastic_pool_is_model_asleep_tag, INVALID_ARGUMENT, "tag", ferrum_elastic_pool_is_model_asleep(f->shared, "chat", long_text, OUT(uint32_t, {0}))) \
     X(vpool_is_asleep_tag, INVALID_ARGUMENT, "tag", ferrum_vpool_is_asleep(f->vpool, long_text, OUT(uint32_t, {0}))) \
-    X(vpool_allocate_with_reserved, INVALID_STRUCT, "reserved", vpool_asked_with(f->vpool, change_placed_reserved)) \
-    X(vpool_allocate_with_tag, INVALID_ARGUMENT, "request->tag", vpool_asked_with(f->vpool, change_placed_tag)) \
-    X(vpool_allocate_with_size_0, INVALID_SIZE, "size 0", vpool_asked_with(f->vpool, change_placed_size_0)) \
-    X(vpool_allocate_with_clash, ALREADY_MAPPED, "offset 0, page size 65536", vpool_asked_with(f->vpool, change_placed_clash)) \
+    X(vpool_alloc_with_reserved, INVALID_STRUCT, "reserved", vpool_asked_with(f->vpool, change_placed_reserved)) \
+    X(vpool_alloc_with_tag, INVALID_ARGUMENT, "request->tag", vpool_asked_with(f->vpool, change_placed_tag)) \
+    X(vpool_alloc_with_size_0, INVALID_SIZE, "size 0", vpool_asked_with(f->vpool, change_placed_size_0)) \
+    X(vpool_alloc_with_clash, ALREADY_MAPPED, "offset 0, page size 65536", vpool_asked_with(f->vpool, change_placed_clash)) \
     X(vpool_wake_tag_of, INVALID_ARGUMENT, "config->tag", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.tag = long_text; ferrum_vpool_wake(f->vpool, &c, NULL); })) \
     X(vpool_wake_streams_of, INVALID_ARGUMENT, "streams 65", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.num_streams = 65; ferrum_vpool_wake(f->vpool, &c, NULL); })) \
     X(vpool_wake_awake_of, INVALID_STATE, "kv", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.tag = "kv"; ferrum_vpool_wake(f->vpool, &c, NULL); })) \
-    X(shared_pool_wake_model_tag_of, INVALID_ARGUMENT, "config->tag", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.tag = long_text; ferrum_shared_pool_wake_model(f->shared, "chat", &c, NULL); })) \
-    X(shared_pool_wake_model_streams_of, INVALID_ARGUMENT, "streams 65", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.num_streams = 65; ferrum_shared_pool_wake_model(f->shared, "chat", &c, NULL); })) \
-    X(shared_pool_wake_model_awake_of, INVALID_STATE, "kv", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.tag = "kv"; ferrum_shared_pool_wake_model(f->shared, "chat", &c, NULL); }))
+    X(elastic_pool_wake_model_tag_of, INVALID_ARGUMENT, "config->tag", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.tag = long_text; ferrum_elastic_pool_wake_model(f->shared, "chat", &c, NULL); })) \
+    X(elastic_pool_wake_model_streams_of, INVALID_ARGUMENT, "streams 65", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.num_streams = 65; ferrum_elastic_pool_wake_model(f->shared, "chat", &c, NULL); })) \
+    X(elastic_pool_wake_model_awake_of, INVALID_STATE, "kv", ({ ferrum_wake_config c = FERRUM_WAKE_CONFIG_INIT; c.tag = "kv"; ferrum_elastic_pool_wake_model(f->shared, "chat", &c, NULL); }))
 /* clang-format on */
 
 #define DEFINE(name, want, names, expression)       \

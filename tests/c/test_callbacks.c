@@ -185,7 +185,7 @@ static void make_things(void *data) {
     w->status[0] = ferrum_event_record(w->self, &w->event);
     w->status[1] = ferrum_stream_wait_event(w->other, w->event);
     w->status[2] =
-        ferrum_pressure_callback_add(device, hear, w, &w->registration);
+        ferrum_device_pressure_callback_add(device, hear, w, &w->registration);
     w->status[3] = ferrum_registration_remove(w->registration);
     w->status[4] = ferrum_pool_create(device, NULL, &w->made);
     w->status[5] = ferrum_event_synchronize(w->event, FERRUM_WAIT_FOREVER);
@@ -244,8 +244,8 @@ static ferrum_registration add(ferrum_reclaim_fn callback, int32_t priority,
     config.priority = priority;
     config.deadline_ns = deadline_ns;
     ferrum_registration registration;
-    assert_ok(ferrum_reclaim_callback_add(device, &config, callback, data,
-                                          &registration));
+    assert_ok(ferrum_device_reclaim_callback_add(device, &config, callback,
+                                                 data, &registration));
     return registration;
 }
 static void ask(ferrum_address *held) {
@@ -306,7 +306,8 @@ static void add_more(ferrum_device d, ferrum_pressure_level level, void *data) {
     if (a->done.up)
         return;
     for (int i = 0; i < 4; i++)
-        a->status[i] = ferrum_pressure_callback_add(d, hear, a, &a->added[i]);
+        a->status[i] =
+            ferrum_device_pressure_callback_add(d, hear, a, &a->added[i]);
     ferrum_address block;
     a->alloc = ferrum_pool_alloc(pool, CAPACITY, default_stream, &block);
     a->closed = ferrum_device_close(d, 0);
@@ -317,8 +318,8 @@ static void test_pressure_callback_adds_callbacks(void **state) {
     adder a = {.done = FLAG};
     ferrum_registration registration;
     ferrum_address block;
-    assert_ok(
-        ferrum_pressure_callback_add(device, add_more, &a, &registration));
+    assert_ok(ferrum_device_pressure_callback_add(device, add_more, &a,
+                                                  &registration));
     assert_ok(ferrum_pool_alloc(pool, CAPACITY - MIB, default_stream, &block));
     wait_for(&a.done);
     for (int i = 0; i < 4; i++) {
@@ -387,8 +388,8 @@ static void test_shutdown_waits_for_a_callback_that_left(void **state) {
         leaver l = {.added = FLAG, .left = FLAG, .go_on = FLAG};
         l.closes = closes;
         ferrum_address block;
-        assert_ok(
-            ferrum_pressure_callback_add(device, leave, &l, &l.registration));
+        assert_ok(ferrum_device_pressure_callback_add(device, leave, &l,
+                                                      &l.registration));
         raise_flag(&l.added);
         assert_ok(
             ferrum_pool_alloc(pool, CAPACITY - MIB, default_stream, &block));

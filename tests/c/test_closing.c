@@ -24,8 +24,8 @@ static union {
     ferrum_pool pool;
     ferrum_manager manager;
     ferrum_vpool vpool;
-    ferrum_shared_pool shared;
-    ferrum_gpu_manager buffers;
+    ferrum_elastic_pool shared;
+    ferrum_fallback_manager buffers;
 } x;
 
 /* A kind of object. take has it in use by so many things at most, and drop ends the
@@ -87,13 +87,13 @@ static ferrum_status take_manager(unsigned thread, unsigned turn,
     (void)thread;
     ferrum_memory memory;
     ferrum_status status =
-        ferrum_allocate(x.manager, 4096 * (turn % 9 + 1), &memory);
+        ferrum_manager_alloc(x.manager, 4096 * (turn % 9 + 1), &memory);
     *word = memory.id;
     return status;
 }
 static ferrum_status drop_manager(unsigned thread, uint64_t word) {
     (void)thread;
-    return ferrum_deallocate((ferrum_memory){word});
+    return ferrum_memory_free((ferrum_memory){word});
 }
 static ferrum_status end_manager(void) {
     return ferrum_manager_destroy(x.manager, 0);
@@ -109,11 +109,11 @@ static ferrum_status take_vpool(unsigned thread, unsigned turn,
                                 uint64_t *word) {
     ferrum_address address;
     *word = (thread * 32 + turn % 32) * FIXTURE_PAGE;
-    return ferrum_vpool_allocate(x.vpool, *word, FIXTURE_PAGE, &address);
+    return ferrum_vpool_alloc(x.vpool, *word, FIXTURE_PAGE, &address);
 }
 static ferrum_status drop_vpool(unsigned thread, uint64_t word) {
     (void)thread;
-    return ferrum_vpool_deallocate(x.vpool, word, FIXTURE_PAGE, default_stream);
+    return ferrum_vpool_free(x.vpool, word, FIXTURE_PAGE, default_stream);
 }
 static ferrum_status end_vpool(void) {
     return ferrum_vpool_destroy(x.vpool, 0);
@@ -121,38 +121,38 @@ static ferrum_status end_vpool(void) {
 
 static const char *const models[THREADS] = {"first", "last"};
 static void make_shared(void) {
-    ferrum_shared_pool_config settings = FERRUM_SHARED_POOL_CONFIG_INIT;
+    ferrum_elastic_pool_config settings = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
     settings.limit_bytes = 64 * FIXTURE_PAGE;
     settings.page_bytes = FIXTURE_PAGE;
     model.virtual_bytes = 64 * FIXTURE_PAGE;
-    MUST(ferrum_shared_pool_create(place, &settings, &x.shared));
+    MUST(ferrum_elastic_pool_create(place, &settings, &x.shared));
     for (int i = 0; i < 20; i++) {
         char name[16];
         snprintf(name, sizeof name, "between %d", i);
         const char *id = i == 0 ? models[0] : i == 19 ? models[1] : name;
-        MUST(ferrum_shared_pool_register_model(x.shared, id, &model));
+        MUST(ferrum_elastic_pool_register_model(x.shared, id, &model));
     }
 }
 static ferrum_status take_shared(unsigned thread, unsigned turn,
                                  uint64_t *word) {
     ferrum_address address;
     (void)turn;
-    return ferrum_shared_pool_allocate(x.shared, models[thread], FIXTURE_PAGE,
-                                       &address, word);
+    return ferrum_elastic_pool_alloc(x.shared, models[thread], FIXTURE_PAGE,
+                                     &address, word);
 }
 static ferrum_status drop_shared(unsigned thread, uint64_t word) {
-    return ferrum_shared_pool_deallocate(x.shared, models[thread], word,
-                                         FIXTURE_PAGE, default_stream);
+    return ferrum_elastic_pool_free(x.shared, models[thread], word,
+                                    FIXTURE_PAGE, default_stream);
 }
 static ferrum_status end_shared(void) {
-    return ferrum_shared_pool_destroy(x.shared, 0);
+    return ferrum_elastic_pool_destroy(x.shared, 0);
 }
 
 static void make_buffers(void) {
     ferrum_memory_config settings = FERRUM_MEMORY_CONFIG_INIT;
     settings.min_free_bytes = 0;
-    MUST(ferrum_gpu_manager_create(place, host, &settings, &x.buffers));
+    MUST(ferrum_fallback_manager_create(place, host, &settings, &x.buffers));
 }
 static ferrum_status take_buffers(unsigned thread, unsigned turn,
                                   uint64_t *word) {
@@ -162,7 +162,7 @@ static ferrum_status take_buffers(unsigned thread, unsigned turn,
     request.dtype = FERRUM_DTYPE_U8;
     request.num_elements = 1000 * (turn % 5 + 1);
     ferrum_status status =
-        ferrum_gpu_manager_allocate(x.buffers, &request, &buffer);
+        ferrum_fallback_manager_alloc(x.buffers, &request, &buffer);
     *word = buffer.id;
     return status;
 }
@@ -172,7 +172,7 @@ static ferrum_status drop_buffers(unsigned thread, uint64_t word) {
                                        default_stream);
 }
 static ferrum_status end_buffers(void) {
-    return ferrum_gpu_manager_destroy(x.buffers, 0);
+    return ferrum_fallback_manager_destroy(x.buffers, 0);
 }
 
 /* ------------------------------------------------------------------- threads */
@@ -278,9 +278,9 @@ static int tear_down(void **state) {
 
 int main(void) {
     static struct closable kinds[] = {
-        KIND("device", 30, device),      KIND("pool", 60, pool),
-        KIND("manager", 30, manager),    KIND("virtual pool", 30, vpool),
-        KIND("shared pool", 20, shared), KIND("gpu manager", 30, buffers),
+        KIND("device", 30, device),       KIND("pool", 60, pool),
+        KIND("manager", 30, manager),     KIND("virtual pool", 30, vpool),
+        KIND("elastic pool", 20, shared), KIND("fallback manager", 30, buffers),
     };
     struct CMUnitTest tests[sizeof kinds / sizeof *kinds];
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

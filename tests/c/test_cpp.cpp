@@ -73,16 +73,16 @@ TEST_F(Cpp, test_errors_as_values_and_as_exceptions) {
 
 TEST_F(Cpp, test_ownership) {
     auto manager = device.create_manager();
-    ferrum::memory block = manager.allocate(4096);
+    ferrum::memory block = manager.alloc(4096);
     ferrum::memory moved = std::move(block);
     EXPECT_FALSE(static_cast<bool>(block));
     EXPECT_EQ(manager.try_destroy().status(), FERRUM_ERROR_BUSY);
-    moved = manager.allocate(100);
+    moved = manager.alloc(100);
     EXPECT_EQ(device.statistics().live_blocks.current, 1u);
     ferrum_memory raw = moved.release();
-    EXPECT_EQ(ferrum_deallocate(raw), FERRUM_OK);
-    ferrum::memory taken(manager.allocate(10));
-    taken.deallocate();
+    EXPECT_EQ(ferrum_memory_free(raw), FERRUM_OK);
+    ferrum::memory taken(manager.alloc(10));
+    taken.free();
     EXPECT_FALSE(static_cast<bool>(taken));
     manager.destroy();
     EXPECT_EQ(device.statistics().reserved.current, 0u);
@@ -204,7 +204,7 @@ TEST_F(Cpp, test_pool_batches_and_retention) {
 
 TEST_F(Cpp, test_copies_streams_and_events) {
     auto here = device.create_manager(), there = other.create_manager();
-    auto a = here.allocate(MiB), b = there.allocate_aligned(MiB, 4096);
+    auto a = here.alloc(MiB), b = there.alloc_aligned(MiB, 4096);
     a.write(5, "across", 6);
     auto stream = other.create_stream();
     std::promise<void> open;
@@ -250,7 +250,7 @@ TEST_F(Cpp, test_manager_requests) {
     request.size_bytes = 1;
     request.tag = "weights";
     {
-        auto tensor = manager.allocate_typed(request);
+        auto tensor = manager.alloc_with(request);
         EXPECT_EQ(tensor.info().allocated_bytes, 4096u);
         EXPECT_STREQ(tensor.info().tag, "weights");
         EXPECT_EQ(manager.statistics().requested.current, 1u);
@@ -258,7 +258,7 @@ TEST_F(Cpp, test_manager_requests) {
     EXPECT_EQ(manager.defragment().memory_freed_bytes, 2 * MiB);
     config.paging = FERRUM_PAGING_OFF;
     manager.configure_pool(FERRUM_MEMORY_TENSOR, config);
-    manager.allocate_typed(request);
+    manager.alloc_with(request);
     EXPECT_EQ(manager.defragment().memory_freed_bytes, 8 * MiB);
 }
 
@@ -271,20 +271,20 @@ TEST_F(Cpp, test_relocatable_blocks_and_pins) {
     ferrum_allocation_request request = FERRUM_ALLOCATION_REQUEST_INIT;
     request.size_bytes = 48 << 10;
     request.flags = FERRUM_ALLOCATE_RELOCATABLE;
-    auto first = manager.allocate_typed(request);
+    auto first = manager.alloc_with(request);
     request.size_bytes = 16 << 10;
-    auto gap = manager.allocate_typed(request);
-    auto last = manager.allocate_typed(request);
+    auto gap = manager.alloc_with(request);
+    auto last = manager.alloc_with(request);
     const char text[] = "where it was";
     last.write(0, text, sizeof text);
-    gap.deallocate();
+    gap.free();
     ferrum_address pinned = last.pin();
     EXPECT_EQ(pinned, last.info().address);
     EXPECT_EQ(last.info().pin_count, 1u);
     first.pin();
     EXPECT_EQ(manager.defragment_within(ferrum::forever).skipped_pinned, 2u);
     first.unpin();
-    EXPECT_EQ(last.try_deallocate().status(), FERRUM_ERROR_BUSY);
+    EXPECT_EQ(last.try_free().status(), FERRUM_ERROR_BUSY);
     last.unpin();
     EXPECT_EQ(last.try_unpin().status(), FERRUM_ERROR_INVALID_STATE);
     EXPECT_EQ(manager.defragment_within({}).skipped_over_budget, 2u);
@@ -368,25 +368,25 @@ TEST_F(Cpp, test_virtual_pools) {
     config.capacity_bytes = 64 * sizes.minimum_bytes;
     config.page_bytes = sizes.minimum_bytes;
     ferrum::vpool pool = device.create_vpool(config);
-    ferrum_address at = pool.allocate(10, 100, "kv");
+    ferrum_address at = pool.alloc(10, 100, "kv");
     EXPECT_EQ(at, pool.info().base_address + 10);
     // Each is of the device that it was asked of, and of no other.
     ferrum::vpool second = other.create_vpool(config);
     EXPECT_EQ(other.info().ordinal, 1u);
-    EXPECT_EQ(other.owner_of(second.allocate(0, 1)).vpool.id, second.get().id);
+    EXPECT_EQ(other.owner_of(second.alloc(0, 1)).vpool.id, second.get().id);
     EXPECT_EQ(device.info().ordinal, 0u);
     EXPECT_EQ(other.try_owner_of(at).status(), FERRUM_ERROR_NOT_FOUND);
-    second.deallocate(0, 1);
+    second.free(0, 1);
     std::memset(reinterpret_cast<void *>(at), 7, 100);
     EXPECT_TRUE(pool.is_mapped(0, sizes.minimum_bytes));
     EXPECT_FALSE(pool.is_mapped(sizes.minimum_bytes, 1));
     EXPECT_EQ(device.owner_of(at).vpool.id, pool.get().id);
-    EXPECT_EQ(pool.try_allocate(0, 1).status(), FERRUM_ERROR_ALREADY_MAPPED);
+    EXPECT_EQ(pool.try_alloc(0, 1).status(), FERRUM_ERROR_ALREADY_MAPPED);
     EXPECT_EQ(pool.try_destroy().status(), FERRUM_ERROR_BUSY);
     EXPECT_EQ(pool.statistics().live_blocks.current, 1u);
     pool.set_limit(8 * MiB);
     EXPECT_EQ(pool.info().limit_bytes, 8 * MiB);
-    pool.deallocate(10, 100);
+    pool.free(10, 100);
     pool.synchronize();
     pool.pause();
     pool.compact();
@@ -396,7 +396,7 @@ TEST_F(Cpp, test_virtual_pools) {
     pool.destroy();
     EXPECT_FALSE(pool);
     // Not destroyed by hand: the destructor does it, ranges or not.
-    device.create_vpool(config).allocate(0, 1);
+    device.create_vpool(config).alloc(0, 1);
 }
 
 TEST_F(Cpp, test_sleep_and_wake) {
@@ -405,7 +405,7 @@ TEST_F(Cpp, test_sleep_and_wake) {
     config.capacity_bytes = 64 * page;
     config.page_bytes = page;
     ferrum::vpool pool = device.create_vpool(config);
-    auto *bytes = reinterpret_cast<unsigned char *>(pool.allocate(0, page));
+    auto *bytes = reinterpret_cast<unsigned char *>(pool.alloc(0, page));
     bytes[page - 1] = 7;
     EXPECT_EQ(pool.sleep().released_bytes, page);
     EXPECT_TRUE(pool.is_asleep());
@@ -414,19 +414,19 @@ TEST_F(Cpp, test_sleep_and_wake) {
     request.offset_bytes = page;
     request.size_bytes = page;
     request.asleep_wait_ns = 1000000;
-    EXPECT_EQ(pool.try_allocate_with(request).status(), FERRUM_ERROR_TIMEOUT);
+    EXPECT_EQ(pool.try_alloc_with(request).status(), FERRUM_ERROR_TIMEOUT);
     EXPECT_EQ(pool.wake().restored_bytes, page);
     EXPECT_EQ(bytes[page - 1], 7);
     EXPECT_THROW(pool.wake(), ferrum::error);
-    EXPECT_NE(pool.allocate_with(request), 0u);
+    EXPECT_NE(pool.alloc_with(request), 0u);
 
-    ferrum_shared_pool_config several = FERRUM_SHARED_POOL_CONFIG_INIT;
+    ferrum_elastic_pool_config several = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     several.page_bytes = page;
-    ferrum::shared_pool shared = device.create_shared_pool(&several);
+    ferrum::elastic_pool shared = device.create_elastic_pool(&several);
     ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
     model.virtual_bytes = 64 * page;
     shared.register_model("chat", model);
-    shared.allocate("chat", 2 * page);
+    shared.alloc("chat", 2 * page);
     ferrum_sleep_config discard = FERRUM_SLEEP_CONFIG_INIT;
     discard.backing = FERRUM_SLEEP_DISCARD;
     discard.tag = "chat";
@@ -457,21 +457,21 @@ TEST_F(Cpp, test_failures_state_their_numbers) {
     config.page_bytes = page;
     config.limit_bytes = 4 * page;
     ferrum::vpool pool = device.create_vpool(config);
-    pool.allocate(0, 3 * page);
+    pool.alloc(0, 3 * page);
 
-    auto mapped = pool.try_allocate(2 * page, page);
+    auto mapped = pool.try_alloc(2 * page, page);
     ASSERT_EQ(mapped.status(), FERRUM_ERROR_ALREADY_MAPPED);
     EXPECT_EQ(numbers(mapped.why()),
               (Numbers{2 * page, page, -1, page, -1, -1, -1}));
-    auto nothing = pool.try_deallocate(3 * page, page);
+    auto nothing = pool.try_free(3 * page, page);
     ASSERT_EQ(nothing.status(), FERRUM_ERROR_NOT_MAPPED);
     EXPECT_EQ(numbers(nothing.why()),
               (Numbers{3 * page, page, -1, page, -1, -1, -1}));
-    auto outside = pool.try_allocate(MiB - 1, 2);
+    auto outside = pool.try_alloc(MiB - 1, 2);
     ASSERT_EQ(outside.status(), FERRUM_ERROR_INVALID_OFFSET);
     EXPECT_EQ(numbers(outside.why()),
               (Numbers{MiB - 1, 2, MiB, -1, -1, -1, -1}));
-    auto full = pool.try_allocate(4 * page, 2 * page);
+    auto full = pool.try_alloc(4 * page, 2 * page);
     ASSERT_EQ(full.status(), FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
     EXPECT_EQ(numbers(full.why()),
               (Numbers{-1, -1, -1, -1, 2 * page, page, -1}));
@@ -480,32 +480,32 @@ TEST_F(Cpp, test_failures_state_their_numbers) {
     auto none = ferrum::device::try_open("cpu:9");
     EXPECT_EQ(numbers(none.why()), Numbers(7, -1));
 
-    ferrum::shared_pool shared = device.create_shared_pool();
+    ferrum::elastic_pool shared = device.create_elastic_pool();
     try {
-        shared.allocate("nobody", page);
+        shared.alloc("nobody", page);
         FAIL();
     } catch (const ferrum::error &error) {
         EXPECT_EQ(error.status(), FERRUM_ERROR_MODEL_NOT_FOUND);
         EXPECT_EQ(error.why().model, "nobody");
     }
     try {
-        pool.allocate(8 * page, 5 * page);
+        pool.alloc(8 * page, 5 * page);
         FAIL();
     } catch (const ferrum::error &error) {
         const ferrum::error copy = error;
         EXPECT_EQ(copy.why().requested_bytes, std::uint64_t{5 * page});
         EXPECT_EQ(copy.why().available_bytes, std::uint64_t{page});
     }
-    pool.deallocate(0, 3 * page);
+    pool.free(0, 3 * page);
 }
 
-TEST_F(Cpp, test_shared_pools) {
+TEST_F(Cpp, test_elastic_pools) {
     const std::uint64_t page = device.page_sizes().minimum_bytes;
-    ferrum_shared_pool_config config = FERRUM_SHARED_POOL_CONFIG_INIT;
+    ferrum_elastic_pool_config config = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     config.page_bytes = page;
     config.limit_bytes = 4 * page;
     config.ready_pages = 0;
-    ferrum::shared_pool pool = other.create_shared_pool(&config);
+    ferrum::elastic_pool pool = other.create_elastic_pool(&config);
     EXPECT_EQ(other.info().ordinal, 1u);
     ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
     model.virtual_bytes = 64 * page;
@@ -513,19 +513,19 @@ TEST_F(Cpp, test_shared_pools) {
     pool.register_model("code", model);
     EXPECT_EQ(pool.try_register_model("chat", model).status(),
               FERRUM_ERROR_MODEL_ALREADY_EXISTS);
-    ferrum::model_range all = pool.allocate("chat", 4 * page);
+    ferrum::model_range all = pool.alloc("chat", 4 * page);
     EXPECT_EQ(all.offset, 0u);
-    EXPECT_EQ(pool.try_allocate("code", 1).status(),
+    EXPECT_EQ(pool.try_alloc("code", 1).status(),
               FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
     std::atomic<std::uint64_t> asked{0};
     {
         ferrum::registration given =
             pool.on_reclaim("chat", [&](std::uint64_t needed) {
                 asked = needed;
-                pool.deallocate("chat", all.offset, 4 * page);
+                pool.free("chat", all.offset, 4 * page);
                 return 4 * page;
             });
-        EXPECT_EQ(pool.allocate_at("code", 3 * page, page),
+        EXPECT_EQ(pool.alloc_at("code", 3 * page, page),
                   pool.model_info("code").base_address + 3 * page);
     }
     EXPECT_EQ(asked, page);
@@ -533,7 +533,7 @@ TEST_F(Cpp, test_shared_pools) {
     ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
     request.size_bytes = 1;
     request.tag = "weights";
-    EXPECT_EQ(pool.allocate_with("chat", request).offset, 0u);
+    EXPECT_EQ(pool.alloc_with("chat", request).offset, 0u);
     const ferrum_address chat = pool.model_info("chat").base_address;
     EXPECT_EQ(other.owner_of(chat).tag, std::string("weights"));
     EXPECT_EQ(device.try_owner_of(chat).status(), FERRUM_ERROR_NOT_FOUND);
@@ -552,7 +552,7 @@ TEST_F(Cpp, test_shared_pools) {
     pool.trim();
     pool.resume();
     EXPECT_EQ(pool.try_destroy().status(), FERRUM_ERROR_BUSY);
-    pool.deallocate("chat", 0, 1);
+    pool.free("chat", 0, 1);
     pool.destroy();
 }
 

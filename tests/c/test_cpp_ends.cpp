@@ -46,7 +46,7 @@ static_assert(moves_quietly<ferrum::stream>(), "stream");
 static_assert(moves_quietly<ferrum::event>(), "event");
 static_assert(moves_quietly<ferrum::pool>(), "pool");
 static_assert(moves_quietly<ferrum::vpool>(), "vpool");
-static_assert(moves_quietly<ferrum::shared_pool>(), "shared_pool");
+static_assert(moves_quietly<ferrum::elastic_pool>(), "elastic_pool");
 static_assert(moves_quietly<ferrum::manager>(), "manager");
 static_assert(moves_quietly<ferrum::memory>(), "memory");
 static_assert(moves_quietly<ferrum::mapping>(), "mapping");
@@ -54,7 +54,7 @@ static_assert(moves_quietly<ferrum::registration>(), "registration");
 static_assert(moves_quietly<ferrum::placement>(), "placement");
 static_assert(moves_quietly<ferrum::tracker>(), "tracker");
 static_assert(moves_quietly<ferrum::fallback_buffer>(), "fallback_buffer");
-static_assert(moves_quietly<ferrum::gpu_manager>(), "gpu_manager");
+static_assert(moves_quietly<ferrum::fallback_manager>(), "fallback_manager");
 static_assert(moves_quietly<ferrum::generic_pool<std::string>>(),
               "generic_pool");
 static_assert(ends_quietly<ferrum::monitor>(), "monitor");
@@ -111,17 +111,17 @@ struct everything {
     ferrum::event event = stream.record();
     ferrum::pool pool = device.create_pool();
     ferrum::manager manager = device.create_manager();
-    ferrum::memory memory = manager.allocate(4096);
+    ferrum::memory memory = manager.alloc(4096);
     ferrum::mapping mapping = memory.map();
     ferrum::registration pressure =
         device.on_pressure([](ferrum_pressure_level) {});
     ferrum::monitor monitor = ferrum::monitor::create();
     ferrum::placement placement = ferrum::placement::create("best_fit");
     ferrum::tracker tracker = ferrum::tracker::create();
-    ferrum::gpu_manager buffers = ferrum::gpu_manager::create(
+    ferrum::fallback_manager buffers = ferrum::fallback_manager::create(
         device.get(), host.get(),
         ferrum::memory_config().with_min_free_bytes(0));
-    ferrum::fallback_buffer buffer = buffers.allocate(bytes());
+    ferrum::fallback_buffer buffer = buffers.alloc(bytes());
     ferrum::generic_pool<counted> generic =
         ferrum::generic_pool<counted>::create();
 };

@@ -36,7 +36,7 @@ class CppMapping : public ::testing::Test {
 };
 
 TEST_F(CppMapping, test_mapping_ends_with_its_scope) {
-    ferrum::memory block = manager.allocate(100);
+    ferrum::memory block = manager.alloc(100);
     {
         ferrum::mapping all = block.map();
         EXPECT_EQ(all.size(), 100u);
@@ -45,7 +45,7 @@ TEST_F(CppMapping, test_mapping_ends_with_its_scope) {
         ferrum::mapping moved = std::move(all);
         ferrum::mapping part = block.map(FERRUM_HOST_READ_ONLY, 1, 3);
         EXPECT_EQ(std::memcmp(part.data(), "ext", 3), 0);
-        EXPECT_EQ(block.try_deallocate().status(), FERRUM_ERROR_BUSY);
+        EXPECT_EQ(block.try_free().status(), FERRUM_ERROR_BUSY);
         EXPECT_EQ(block.try_map(FERRUM_HOST_WRITE_ONLY, 50).status(),
                   FERRUM_ERROR_BUSY);
         part.unmap();
@@ -61,7 +61,7 @@ TEST_F(CppMapping, test_mapping_ends_with_its_scope) {
     ferrum_map_request forgotten = FERRUM_MAP_REQUEST_INIT;
     forgotten.memory = block.get();
     ferrum_mapping made = FERRUM_MAPPING_INIT;
-    ASSERT_EQ(ferrum_map(&forgotten, &made), FERRUM_OK);
+    ASSERT_EQ(ferrum_memory_map(&forgotten, &made), FERRUM_OK);
     block.reset();
 }
 
@@ -79,7 +79,7 @@ TEST_F(CppMapping, test_two_devices_have_one_memory) {
 }
 
 TEST_F(CppMapping, test_hints_statistics_and_prefetch) {
-    ferrum::memory block = manager.allocate(64);
+    ferrum::memory block = manager.alloc(64);
     block.set_usage_hint(FERRUM_USAGE_RESIDENT);
     EXPECT_EQ(block.usage_hints().lifetime, FERRUM_USAGE_RESIDENT);
     EXPECT_EQ(block.try_set_usage_hint(9).status(),

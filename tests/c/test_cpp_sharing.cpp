@@ -29,7 +29,7 @@ class CppSharing : public ::testing::Test {
 TEST_F(CppSharing, test_imported_pages_are_the_same) {
     ferrum::vpool made = pool(FERRUM_BACKING_SHAREABLE);
     ferrum::manager manager = host.create_manager();
-    ferrum_address address = made.allocate(0, 2 * page);
+    ferrum_address address = made.alloc(0, 2 * page);
     std::vector<std::int32_t> files = made.export_pages(0, 2 * page);
     ASSERT_EQ(files.size(), 2u);
     ferrum_page_import pages = FERRUM_PAGE_IMPORT_INIT;
@@ -49,7 +49,7 @@ TEST_F(CppSharing, test_imported_pages_are_the_same) {
     EXPECT_EQ(manager.try_import_pages(pages).status(),
               FERRUM_ERROR_INVALID_ARGUMENT);
     EXPECT_EQ(made.try_export(0, 3 * page).status(), FERRUM_ERROR_NOT_MAPPED);
-    made.deallocate(0, 2 * page);
+    made.free(0, 2 * page);
 }
 
 TEST_F(CppSharing, test_what_the_host_has_not) {

@@ -51,9 +51,10 @@ ferrum::memory_config plain() {
 }
 
 TEST_F(CppUnified, test_falls_back_and_comes_back) {
-    auto manager = ferrum::gpu_manager::create(gpu.get(), host.get(), plain());
-    auto hog = manager.allocate(bytes(28 * MiB));
-    auto buffer = manager.allocate(bytes(20 * MiB));
+    auto manager =
+        ferrum::fallback_manager::create(gpu.get(), host.get(), plain());
+    auto hog = manager.alloc(bytes(28 * MiB));
+    auto buffer = manager.alloc(bytes(20 * MiB));
     EXPECT_TRUE(hog.is_gpu());
     EXPECT_TRUE(buffer.is_cpu_fallback());
     EXPECT_EQ(manager.stats().cpu_fallbacks, 1u);
@@ -84,18 +85,19 @@ TEST_F(CppUnified, test_falls_back_and_comes_back) {
     again.take(FERRUM_LOCATION_CPU);
     manager.end_storage(FERRUM_LOCATION_CPU, storage);
     // A pinned buffer is ended by its owner all the same.
-    auto pinned = manager.allocate(bytes(1));
+    auto pinned = manager.alloc(bytes(1));
     pinned.pin();
 }
 
 TEST_F(CppUnified, test_one_interface) {
-    auto manager = ferrum::gpu_manager::create(gpu.get(), host.get(), plain());
+    auto manager =
+        ferrum::fallback_manager::create(gpu.get(), host.get(), plain());
     const ferrum::gpu_memory_pool &pool = manager;
     EXPECT_EQ(pool.backend_name(), "cpu");
     EXPECT_EQ(pool.total_memory(), 32 * MiB);
     EXPECT_EQ(pool.free_memory(), 32 * MiB);
     EXPECT_EQ(pool.pressure(), FERRUM_PRESSURE_LOW);
-    manager.allocate(bytes(4 * MiB)).free();
+    manager.alloc(bytes(4 * MiB)).free();
     EXPECT_EQ(pool.stats().pooled_bytes, 4 * MiB);
     EXPECT_GE(manager.shrink(), 4 * MiB);
     EXPECT_EQ(pool.stats().pooled_bytes, 0u);

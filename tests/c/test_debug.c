@@ -214,11 +214,11 @@ static void manager_overrun(void) {
     ferrum_manager manager;
     ferrum_memory memory;
     EXPECT(ferrum_manager_create(device, NULL, &manager) == FERRUM_OK);
-    EXPECT(ferrum_allocate(manager, 1000, &memory) == FERRUM_OK);
+    EXPECT(ferrum_manager_alloc(manager, 1000, &memory) == FERRUM_OK);
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
-    EXPECT(ferrum_handle_get_info(memory, &info) == FERRUM_OK);
+    EXPECT(ferrum_memory_get_handle_info(memory, &info) == FERRUM_OK);
     ((unsigned char *)(uintptr_t)info.address)[1000] = 0x41;
-    ferrum_status status = ferrum_deallocate(memory);
+    ferrum_status status = ferrum_memory_free(memory);
     EXPECT(status == FERRUM_OK || status == FERRUM_ERROR_CORRUPTED);
     EXPECT(ferrum_manager_destroy(manager, 0) == FERRUM_OK);
     stop();
@@ -441,8 +441,8 @@ static const program programs[] = {
     {"manager_overrun",
      manager_overrun,
      "FERRUM_DEBUG=all",
-     {"overrun of the block of 1000 bytes", "(ferrum_allocate)\n",
-      "(ferrum_deallocate)\n"}},
+     {"overrun of the block of 1000 bytes", "(ferrum_manager_alloc)\n",
+      "(ferrum_memory_free)\n"}},
     {"queued_work", queued_work, "FERRUM_DEBUG=all", {NULL}},
     {"right_program", right_program, "FERRUM_DEBUG=all", {NULL}},
     {"right_program", right_program, "FERRUM_DEBUG=poison", {NULL}},

@@ -19,7 +19,7 @@ static ferrum_pool blocks;
 static ferrum_manager owner;
 static ferrum_memory rest;
 static ferrum_stream lane;
-static ferrum_gpu_manager fallback;
+static ferrum_fallback_manager fallback;
 static ferrum_config config = FERRUM_CONFIG_INIT;
 
 /* What the threads end. */
@@ -32,10 +32,10 @@ static union {
     ferrum_memory memory;
     ferrum_registration registration;
     ferrum_vpool vpool;
-    ferrum_shared_pool shared;
+    ferrum_elastic_pool shared;
     ferrum_monitor monitor;
     ferrum_placement placement;
-    ferrum_gpu_manager gpu_manager;
+    ferrum_fallback_manager fallback_manager;
     ferrum_fallback_buffer buffer;
     ferrum_tracker tracker;
     ferrum_generic_pool generic;
@@ -105,9 +105,10 @@ static ferrum_status use_device(unsigned which) {
     case 0:
         return ferrum_device_get_info(x.device, &info);
     case 1:
-        return ferrum_memory_get_info(x.device, &memory);
+        return ferrum_device_get_memory_info(x.device, &memory);
     case 2:
-        return ferrum_memory_get_recent_info(x.device, UINT64_MAX, &memory);
+        return ferrum_device_get_recent_memory_info(x.device, UINT64_MAX,
+                                                    &memory);
     case 3:
         return ferrum_device_get_statistics(x.device, &statistics);
     case 4:
@@ -132,14 +133,15 @@ static ferrum_status use_device(unsigned which) {
     case 9:
         status = ferrum_manager_create(x.device, NULL, &manager);
         if (status == FERRUM_OK)
-            status = ferrum_allocate(manager, 4096, &block);
-        return status == FERRUM_OK ? ferrum_write(block, 0, &info, 1) : status;
+            status = ferrum_manager_alloc(manager, 4096, &block);
+        return status == FERRUM_OK ? ferrum_memory_write(block, 0, &info, 1)
+                                   : status;
     case 10:
-        return ferrum_pressure_callback_add(x.device, hear, NULL,
-                                            &registration);
+        return ferrum_device_pressure_callback_add(x.device, hear, NULL,
+                                                   &registration);
     default:
-        return ferrum_reclaim_callback_add(x.device, NULL, give_nothing, NULL,
-                                           &registration);
+        return ferrum_device_reclaim_callback_add(x.device, NULL, give_nothing,
+                                                  NULL, &registration);
     }
 }
 static ferrum_status end_device(void) {
@@ -174,7 +176,7 @@ static ferrum_status use_stream(unsigned which) {
         MUST(ferrum_event_destroy(event));
         return status;
     case 4:
-        return ferrum_fill_async(&fill, x.stream);
+        return ferrum_memory_fill_async(&fill, x.stream);
     case 5:
         status = ferrum_pool_alloc(blocks, 70000, x.stream, &address);
         break;
@@ -210,7 +212,8 @@ static ferrum_status use_event(unsigned which) {
 static ferrum_status end_event(void) { return ferrum_event_destroy(x.event); }
 
 static void make_registration(void) {
-    assert_ok(ferrum_pressure_callback_add(place, hear, NULL, &x.registration));
+    assert_ok(ferrum_device_pressure_callback_add(place, hear, NULL,
+                                                  &x.registration));
 }
 static ferrum_status end_registration(void) {
     return ferrum_registration_remove(x.registration);
@@ -309,11 +312,10 @@ static ferrum_status use_vpool(unsigned which) {
     case 8:
         return ferrum_vpool_is_asleep(x.vpool, NULL, &is);
     default:
-        status =
-            ferrum_vpool_allocate(x.vpool, own, 2 * FIXTURE_PAGE, &address);
+        status = ferrum_vpool_alloc(x.vpool, own, 2 * FIXTURE_PAGE, &address);
         return status == FERRUM_OK
-                   ? ferrum_vpool_deallocate(x.vpool, own, 2 * FIXTURE_PAGE,
-                                             which % 2 ? lane : default_stream)
+                   ? ferrum_vpool_free(x.vpool, own, 2 * FIXTURE_PAGE,
+                                       which % 2 ? lane : default_stream)
                    : status;
     }
 }
@@ -322,16 +324,16 @@ static ferrum_status end_vpool(void) {
 }
 
 static void make_shared(void) {
-    ferrum_shared_pool_config settings = FERRUM_SHARED_POOL_CONFIG_INIT;
+    ferrum_elastic_pool_config settings = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     settings.page_bytes = FIXTURE_PAGE;
     settings.limit_bytes = 8 * MIB;
-    assert_ok(ferrum_shared_pool_create(place, &settings, &x.shared));
+    assert_ok(ferrum_elastic_pool_create(place, &settings, &x.shared));
     ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
     model.virtual_bytes = 16 * MIB;
-    assert_ok(ferrum_shared_pool_register_model(x.shared, "chat", &model));
+    assert_ok(ferrum_elastic_pool_register_model(x.shared, "chat", &model));
 }
 static ferrum_status use_shared(unsigned which) {
-    ferrum_shared_pool_info info = FERRUM_SHARED_POOL_INFO_INIT;
+    ferrum_elastic_pool_info info = FERRUM_ELASTIC_POOL_INFO_INIT;
     ferrum_model_info model = FERRUM_MODEL_INFO_INIT;
     ferrum_model_limits limits = FERRUM_MODEL_LIMITS_INIT;
     ferrum_statistics statistics = FERRUM_STATISTICS_INIT;
@@ -342,37 +344,36 @@ static ferrum_status use_shared(unsigned which) {
     uint32_t is;
     switch (which) {
     case 0:
-        return ferrum_shared_pool_get_info(x.shared, &info);
+        return ferrum_elastic_pool_get_info(x.shared, &info);
     case 1:
-        return ferrum_shared_pool_get_statistics(x.shared, &statistics);
+        return ferrum_elastic_pool_get_statistics(x.shared, &statistics);
     case 2:
-        return ferrum_shared_pool_get_model_info(x.shared, "chat", &model);
+        return ferrum_elastic_pool_get_model_info(x.shared, "chat", &model);
     case 3:
-        return ferrum_shared_pool_set_model_limits(x.shared, "chat", &limits);
+        return ferrum_elastic_pool_set_model_limits(x.shared, "chat", &limits);
     case 4:
-        return ferrum_shared_pool_compact(x.shared, &report);
+        return ferrum_elastic_pool_compact(x.shared, &report);
     case 5:
-        return ferrum_shared_pool_trim(x.shared, 0, &bytes);
+        return ferrum_elastic_pool_trim(x.shared, 0, &bytes);
     case 6:
-        return ferrum_shared_pool_set_limit(x.shared, 8 * MIB);
+        return ferrum_elastic_pool_set_limit(x.shared, 8 * MIB);
     case 7:
-        return ferrum_shared_pool_synchronize(x.shared, FERRUM_WAIT_FOREVER);
+        return ferrum_elastic_pool_synchronize(x.shared, FERRUM_WAIT_FOREVER);
     case 8:
-        return ferrum_shared_pool_is_mapped(x.shared, "chat", 0, 1, &is);
+        return ferrum_elastic_pool_is_mapped(x.shared, "chat", 0, 1, &is);
     case 9:
-        return ferrum_shared_pool_is_model_asleep(x.shared, "chat", NULL, &is);
+        return ferrum_elastic_pool_is_model_asleep(x.shared, "chat", NULL, &is);
     default:
-        status = ferrum_shared_pool_allocate(x.shared, "chat", 2 * FIXTURE_PAGE,
-                                             &address, &offset);
+        status = ferrum_elastic_pool_alloc(x.shared, "chat", 2 * FIXTURE_PAGE,
+                                           &address, &offset);
         return status == FERRUM_OK
-                   ? ferrum_shared_pool_deallocate(x.shared, "chat", offset,
-                                                   2 * FIXTURE_PAGE,
-                                                   default_stream)
+                   ? ferrum_elastic_pool_free(x.shared, "chat", offset,
+                                              2 * FIXTURE_PAGE, default_stream)
                    : status;
     }
 }
 static ferrum_status end_shared(void) {
-    return ferrum_shared_pool_destroy(x.shared, FERRUM_FORCE);
+    return ferrum_elastic_pool_destroy(x.shared, FERRUM_FORCE);
 }
 
 /* ----------------------------------------------------------- managers and blocks */
@@ -391,15 +392,15 @@ static ferrum_status use_manager(unsigned which) {
     case 0:
         return ferrum_manager_get_statistics(x.manager, &statistics);
     case 1:
-        return ferrum_defragment(x.manager, &stats);
+        return ferrum_manager_defragment(x.manager, &stats);
     case 2:
         return ferrum_manager_configure_pool(x.manager, FERRUM_MEMORY_GENERAL,
                                              &settings);
     default:
-        status = ferrum_allocate(x.manager, 4096, &memory);
+        status = ferrum_manager_alloc(x.manager, 4096, &memory);
         if (status == FERRUM_OK)
-            status = ferrum_write(memory, 0, &byte, 1);
-        return status == FERRUM_OK ? ferrum_deallocate(memory) : status;
+            status = ferrum_memory_write(memory, 0, &byte, 1);
+        return status == FERRUM_OK ? ferrum_memory_free(memory) : status;
     }
 }
 static ferrum_status end_manager(void) {
@@ -407,7 +408,7 @@ static ferrum_status end_manager(void) {
 }
 
 static void make_memory(void) {
-    assert_ok(ferrum_allocate(owner, 4096, &x.memory));
+    assert_ok(ferrum_manager_alloc(owner, 4096, &x.memory));
 }
 static ferrum_status use_memory(unsigned which) {
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
@@ -421,37 +422,38 @@ static ferrum_status use_memory(unsigned which) {
     char bytes[64] = {0};
     switch (which) {
     case 0:
-        return ferrum_handle_get_info(x.memory, &info);
+        return ferrum_memory_get_handle_info(x.memory, &info);
     case 1:
-        return ferrum_write(x.memory, 64, bytes, sizeof bytes);
+        return ferrum_memory_write(x.memory, 64, bytes, sizeof bytes);
     case 2:
-        return ferrum_read(x.memory, 64, bytes, sizeof bytes);
+        return ferrum_memory_read(x.memory, 64, bytes, sizeof bytes);
     case 3:
         fill.memory = x.memory;
         fill.size_bytes = 4096;
-        return ferrum_fill_async(&fill, lane);
+        return ferrum_memory_fill_async(&fill, lane);
     case 4:
         transfer.src = x.memory;
         transfer.dst = rest;
         transfer.size_bytes = 64;
-        return ferrum_copy(&transfer);
+        return ferrum_memory_copy(&transfer);
     case 5:
-        return ferrum_get_usage_hints(x.memory, &hints);
+        return ferrum_memory_get_usage_hints(x.memory, &hints);
     case 6:
         request.memory = x.memory;
         request.size_bytes = 64;
-        status = ferrum_map(&request, &mapping);
-        return status == FERRUM_OK ? ferrum_unmap(x.memory, mapping.mapping_id)
-                                   : status;
+        status = ferrum_memory_map(&request, &mapping);
+        return status == FERRUM_OK
+                   ? ferrum_memory_unmap(x.memory, mapping.mapping_id)
+                   : status;
     default:
         /* A block that is pinned is not ended. */
-        status = ferrum_pin(x.memory, &address);
+        status = ferrum_memory_pin(x.memory, &address);
         if (status == FERRUM_OK)
-            MUST(ferrum_unpin(x.memory));
+            MUST(ferrum_memory_unpin(x.memory));
         return status;
     }
 }
-static ferrum_status end_memory(void) { return ferrum_deallocate(x.memory); }
+static ferrum_status end_memory(void) { return ferrum_memory_free(x.memory); }
 
 /* ------------------------------------------------------- buffers and their pools */
 
@@ -461,13 +463,13 @@ static ferrum_buffer_request words(void) {
     request.num_elements = 4096;
     return request;
 }
-static void make_gpu_manager(void) {
+static void make_fallback_manager(void) {
     ferrum_memory_config settings = FERRUM_MEMORY_CONFIG_INIT;
     settings.min_free_bytes = 0;
-    assert_ok(
-        ferrum_gpu_manager_create(place, host, &settings, &x.gpu_manager));
+    assert_ok(ferrum_fallback_manager_create(place, host, &settings,
+                                             &x.fallback_manager));
 }
-static ferrum_status use_gpu_manager(unsigned which) {
+static ferrum_status use_fallback_manager(unsigned which) {
     ferrum_memory_stats stats = FERRUM_MEMORY_STATS_INIT;
     ferrum_buffer_request request = words();
     ferrum_fallback_buffer buffer;
@@ -476,19 +478,22 @@ static ferrum_status use_gpu_manager(unsigned which) {
     uint64_t bytes, more;
     switch (which) {
     case 0:
-        return ferrum_gpu_manager_get_stats(x.gpu_manager, &stats);
+        return ferrum_fallback_manager_get_stats(x.fallback_manager, &stats);
     case 1:
-        return ferrum_gpu_manager_get_memory(x.gpu_manager, &bytes, &more);
+        return ferrum_fallback_manager_get_memory(x.fallback_manager, &bytes,
+                                                  &more);
     case 2:
-        return ferrum_gpu_manager_get_pressure(x.gpu_manager, &level);
+        return ferrum_fallback_manager_get_pressure(x.fallback_manager, &level);
     case 3:
-        return ferrum_gpu_manager_clear_pool(x.gpu_manager);
+        return ferrum_fallback_manager_clear_pool(x.fallback_manager);
     case 4:
-        return ferrum_gpu_manager_shrink(x.gpu_manager, &bytes);
+        return ferrum_fallback_manager_shrink(x.fallback_manager, &bytes);
     case 5:
-        return ferrum_gpu_manager_return_buffers(x.gpu_manager, &bytes);
+        return ferrum_fallback_manager_return_buffers(x.fallback_manager,
+                                                      &bytes);
     default:
-        status = ferrum_gpu_manager_allocate(x.gpu_manager, &request, &buffer);
+        status = ferrum_fallback_manager_alloc(x.fallback_manager, &request,
+                                               &buffer);
         if (status == FERRUM_OK)
             status = ferrum_fallback_buffer_move(buffer, FERRUM_LOCATION_CPU);
         return status == FERRUM_OK
@@ -496,13 +501,13 @@ static ferrum_status use_gpu_manager(unsigned which) {
                    : status;
     }
 }
-static ferrum_status end_gpu_manager(void) {
-    return ferrum_gpu_manager_destroy(x.gpu_manager, FERRUM_FORCE);
+static ferrum_status end_fallback_manager(void) {
+    return ferrum_fallback_manager_destroy(x.fallback_manager, FERRUM_FORCE);
 }
 
 static void make_buffer(void) {
     ferrum_buffer_request request = words();
-    assert_ok(ferrum_gpu_manager_allocate(fallback, &request, &x.buffer));
+    assert_ok(ferrum_fallback_manager_alloc(fallback, &request, &x.buffer));
 }
 static ferrum_status use_buffer(unsigned which) {
     ferrum_fallback_buffer_info info = FERRUM_FALLBACK_BUFFER_INFO_INIT;
@@ -709,18 +714,18 @@ static int set_up(void **state) {
     MUST(ferrum_stream_create(place, &lane));
     MUST(ferrum_pool_create(place, NULL, &blocks));
     MUST(ferrum_manager_create(place, NULL, &owner));
-    MUST(ferrum_allocate(owner, 4096, &rest));
+    MUST(ferrum_manager_alloc(owner, 4096, &rest));
     ferrum_memory_config settings = FERRUM_MEMORY_CONFIG_INIT;
     settings.min_free_bytes = 0;
-    MUST(ferrum_gpu_manager_create(place, host, &settings, &fallback));
+    MUST(ferrum_fallback_manager_create(place, host, &settings, &fallback));
     return 0;
 }
 
 /* Nothing that the threads have made is left. */
 static int tear_down(void **state) {
     (void)state;
-    MUST(ferrum_gpu_manager_destroy(fallback, 0));
-    MUST(ferrum_deallocate(rest));
+    MUST(ferrum_fallback_manager_destroy(fallback, 0));
+    MUST(ferrum_memory_free(rest));
     MUST(ferrum_manager_destroy(owner, 0));
     MUST(ferrum_pool_destroy(blocks, 0));
     MUST(ferrum_stream_destroy(lane, FERRUM_FORCE));
@@ -741,10 +746,10 @@ int main(void) {
         {"registration", 300, make_registration, NULL, 0, end_registration},
         KIND("pool", 150, pool, 10),
         KIND("virtual pool", 100, vpool, 11),
-        KIND("shared pool", 100, shared, 11),
+        KIND("elastic pool", 100, shared, 11),
         KIND("manager", 100, manager, 4),
         KIND("memory", 300, memory, 8),
-        KIND("gpu manager", 100, gpu_manager, 7),
+        KIND("fallback manager", 100, fallback_manager, 7),
         KIND("buffer", 300, buffer, 6),
         KIND("tracker", 300, tracker, 2),
         KIND("generic pool", 300, generic, 3),

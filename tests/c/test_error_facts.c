@@ -62,12 +62,12 @@ static void test_page_size_errors(void **state) {
             stated(ferrum_vpool_create(f.device, &config, &vpool),
                    FERRUM_ERROR_INVALID_PAGE_SIZE, FERRUM_FACT_PAGE_BYTES, "");
         assert_int_equal(error.page_bytes, wrong[i]);
-        ferrum_shared_pool pool;
-        ferrum_shared_pool_config shared = FERRUM_SHARED_POOL_CONFIG_INIT;
+        ferrum_elastic_pool pool;
+        ferrum_elastic_pool_config shared = FERRUM_ELASTIC_POOL_CONFIG_INIT;
         shared.limit_bytes = MIB;
         shared.page_bytes = wrong[i];
         error =
-            stated(ferrum_shared_pool_create(f.device, &shared, &pool),
+            stated(ferrum_elastic_pool_create(f.device, &shared, &pool),
                    FERRUM_ERROR_INVALID_PAGE_SIZE, FERRUM_FACT_PAGE_BYTES, "");
         assert_int_equal(error.page_bytes, wrong[i]);
     }
@@ -77,41 +77,40 @@ static void test_ranges_and_pages(void **state) {
     (void)state;
     ferrum_address address;
     ferrum_error_info error =
-        stated(ferrum_vpool_allocate(f.vpool, 64 * MIB - 1, 2, &address),
+        stated(ferrum_vpool_alloc(f.vpool, 64 * MIB - 1, 2, &address),
                FERRUM_ERROR_INVALID_OFFSET, RANGE, "");
     assert_range(error, 64 * MIB - 1, 2, 64 * MIB);
     error =
-        stated(ferrum_vpool_allocate(f.vpool, UINT64_MAX, UINT64_MAX, &address),
+        stated(ferrum_vpool_alloc(f.vpool, UINT64_MAX, UINT64_MAX, &address),
                FERRUM_ERROR_INVALID_OFFSET, RANGE, "");
     assert_range(error, UINT64_MAX, UINT64_MAX, 64 * MIB);
     /* Neither whole pages nor one allocation. */
-    error = stated(ferrum_vpool_deallocate(f.vpool, 1, PAGE, default_stream),
+    error = stated(ferrum_vpool_free(f.vpool, 1, PAGE, default_stream),
                    FERRUM_ERROR_INVALID_OFFSET, RANGE, "");
     assert_range(error, 1, PAGE, 64 * MIB);
-    error = stated(ferrum_vpool_deallocate(f.vpool, 0, 99, default_stream),
+    error = stated(ferrum_vpool_free(f.vpool, 0, 99, default_stream),
                    FERRUM_ERROR_INVALID_OFFSET, RANGE, "");
     assert_range(error, 0, 99, 64 * MIB);
-    error = stated(ferrum_vpool_allocate(f.vpool, PAGE + 7, 5 * PAGE, &address),
+    error = stated(ferrum_vpool_alloc(f.vpool, PAGE + 7, 5 * PAGE, &address),
                    FERRUM_ERROR_ALREADY_MAPPED, MAPPING, "");
     assert_page(error, PAGE);
-    error =
-        stated(ferrum_vpool_deallocate(f.vpool, 0, 4 * PAGE, default_stream),
-               FERRUM_ERROR_NOT_MAPPED, MAPPING, "");
+    error = stated(ferrum_vpool_free(f.vpool, 0, 4 * PAGE, default_stream),
+                   FERRUM_ERROR_NOT_MAPPED, MAPPING, "");
     assert_page(error, 2 * PAGE);
     /* The same of a model, which is named. */
-    error = stated(ferrum_shared_pool_allocate_at(f.shared, "chat",
-                                                  64 * MIB + 1, 1, &address),
+    error = stated(ferrum_elastic_pool_alloc_at(f.shared, "chat", 64 * MIB + 1,
+                                                1, &address),
                    FERRUM_ERROR_INVALID_OFFSET, RANGE, "chat");
     assert_range(error, 64 * MIB + 1, 1, 64 * MIB);
     error = stated(
-        ferrum_shared_pool_allocate_at(f.shared, "chat", 0, PAGE, &address),
+        ferrum_elastic_pool_alloc_at(f.shared, "chat", 0, PAGE, &address),
         FERRUM_ERROR_ALREADY_MAPPED, MAPPING, "chat");
     assert_page(error, 0);
-    error = stated(ferrum_shared_pool_deallocate(f.shared, "chat", 5 * PAGE,
-                                                 PAGE, default_stream),
+    error = stated(ferrum_elastic_pool_free(f.shared, "chat", 5 * PAGE, PAGE,
+                                            default_stream),
                    FERRUM_ERROR_NOT_MAPPED, MAPPING, "chat");
     assert_page(error, 5 * PAGE);
-    error = stated(ferrum_vpool_allocate(f.vpool, 9, 0, &address),
+    error = stated(ferrum_vpool_alloc(f.vpool, 9, 0, &address),
                    FERRUM_ERROR_INVALID_SIZE,
                    FERRUM_FACT_OFFSET_BYTES | FERRUM_FACT_SIZE_BYTES, "");
     assert_int_equal(error.offset_bytes, 9);
@@ -121,14 +120,14 @@ static void test_model_errors(void **state) {
     (void)state;
     ferrum_model_config config = FERRUM_MODEL_CONFIG_INIT;
     config.virtual_bytes = MIB;
-    stated(ferrum_shared_pool_register_model(f.shared, "chat", &config),
+    stated(ferrum_elastic_pool_register_model(f.shared, "chat", &config),
            FERRUM_ERROR_MODEL_ALREADY_EXISTS, 0, "chat");
     ferrum_address address;
-    stated(ferrum_shared_pool_allocate(f.shared, "nobody", 1, &address, NULL),
+    stated(ferrum_elastic_pool_alloc(f.shared, "nobody", 1, &address, NULL),
            FERRUM_ERROR_MODEL_NOT_FOUND, 0, "nobody");
-    stated(ferrum_shared_pool_unregister_model(f.shared, "nobody", 0),
+    stated(ferrum_elastic_pool_unregister_model(f.shared, "nobody", 0),
            FERRUM_ERROR_MODEL_NOT_FOUND, 0, "nobody");
-    stated(ferrum_shared_pool_sleep_model(f.shared, "nobody", NULL, NULL),
+    stated(ferrum_elastic_pool_sleep_model(f.shared, "nobody", NULL, NULL),
            FERRUM_ERROR_MODEL_NOT_FOUND, 0, "nobody");
     /* The next failure does not have what this one had. */
     stated(ferrum_pool_alloc(f.pool, 0, default_stream, &address),
@@ -140,18 +139,18 @@ static void test_physical_and_virtual_memory(void **state) {
     ferrum_address address;
     /* Of 16 MiB two pages are in use. */
     ferrum_error_info error =
-        stated(ferrum_vpool_allocate(f.vpool, MIB, 16 * MIB, &address),
+        stated(ferrum_vpool_alloc(f.vpool, MIB, 16 * MIB, &address),
                FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, ROOM, "");
     assert_room(error, 16 * MIB, 16 * MIB - 2 * PAGE);
     error = stated(
-        ferrum_shared_pool_allocate(f.shared, "chat", 16 * MIB, &address, NULL),
+        ferrum_elastic_pool_alloc(f.shared, "chat", 16 * MIB, &address, NULL),
         FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, ROOM, "chat");
     assert_room(error, 16 * MIB, 16 * MIB - 2 * PAGE);
     error = stated(ferrum_vpool_set_limit(f.vpool, 1024 * MIB),
                    FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, ROOM, "");
     assert_room(error, 1024 * MIB, 256 * MIB);
-    error = stated(ferrum_shared_pool_allocate(f.shared, "chat", 64 * MIB + 1,
-                                               &address, NULL),
+    error = stated(ferrum_elastic_pool_alloc(f.shared, "chat", 64 * MIB + 1,
+                                             &address, NULL),
                    FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY,
                    FERRUM_FACT_REQUESTED_BYTES | FERRUM_FACT_CAPACITY_BYTES,
                    "chat");
@@ -160,11 +159,11 @@ static void test_physical_and_virtual_memory(void **state) {
     /* Enough in all, but no run of it. */
     ferrum_model_config small = FERRUM_MODEL_CONFIG_INIT;
     small.virtual_bytes = 8 * MIB;
-    assert_ok(ferrum_shared_pool_register_model(f.shared, "small", &small));
-    assert_ok(ferrum_shared_pool_allocate_at(f.shared, "small", 4 * MIB, PAGE,
-                                             &address));
+    assert_ok(ferrum_elastic_pool_register_model(f.shared, "small", &small));
+    assert_ok(ferrum_elastic_pool_alloc_at(f.shared, "small", 4 * MIB, PAGE,
+                                           &address));
     error = stated(
-        ferrum_shared_pool_allocate(f.shared, "small", 5 * MIB, &address, NULL),
+        ferrum_elastic_pool_alloc(f.shared, "small", 5 * MIB, &address, NULL),
         FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY,
         FERRUM_FACT_REQUESTED_BYTES | FERRUM_FACT_CAPACITY_BYTES |
             FERRUM_FACT_LARGEST_FREE_BYTES,
@@ -173,7 +172,7 @@ static void test_physical_and_virtual_memory(void **state) {
     assert_int_equal(error.capacity_bytes, 8 * MIB);
     assert_int_equal(error.largest_free_bytes, 4 * MIB);
     assert_ok(
-        ferrum_shared_pool_unregister_model(f.shared, "small", FERRUM_FORCE));
+        ferrum_elastic_pool_unregister_model(f.shared, "small", FERRUM_FORCE));
     ferrum_vpool vpool;
     ferrum_vpool_config config = FERRUM_VPOOL_CONFIG_INIT;
     config.capacity_bytes = UINT64_C(1) << 50;
@@ -195,7 +194,7 @@ static void test_the_systems_refusals(void **state) {
     assert_string_equal(error.device, "cpu:0");
     assert_non_null(strstr(error.message, "/nowhere at all"));
     error =
-        stated(ferrum_shared_pool_sleep_model(f.shared, "chat", &config, NULL),
+        stated(ferrum_elastic_pool_sleep_model(f.shared, "chat", &config, NULL),
                FERRUM_ERROR_IO, 0, "chat");
     assert_int_equal(error.native_code, 2);
 }
@@ -231,9 +230,10 @@ static void test_memory(void **state) {
     ferrum_manager manager;
     assert_ok(ferrum_manager_create(f.device, &managed, &manager));
     ferrum_memory memory;
-    error = stated(
-        ferrum_allocate(manager, 9 * MIB, &memory), FERRUM_ERROR_OUT_OF_MEMORY,
-        FERRUM_FACT_REQUESTED_BYTES | FERRUM_FACT_CAPACITY_BYTES, "");
+    error =
+        stated(ferrum_manager_alloc(manager, 9 * MIB, &memory),
+               FERRUM_ERROR_OUT_OF_MEMORY,
+               FERRUM_FACT_REQUESTED_BYTES | FERRUM_FACT_CAPACITY_BYTES, "");
     assert_int_equal(error.capacity_bytes, 8 * MIB);
     assert_ok(ferrum_manager_destroy(manager, 0));
 }
@@ -248,7 +248,7 @@ static void test_a_record_without_facts(void **state) {
     memset(&old, 0x5a, sizeof old);
     old.info.struct_size = offsetof(ferrum_error_info, facts);
     ferrum_address address;
-    assert_int_equal(ferrum_vpool_allocate(f.vpool, 0, PAGE, &address),
+    assert_int_equal(ferrum_vpool_alloc(f.vpool, 0, PAGE, &address),
                      FERRUM_ERROR_ALREADY_MAPPED);
     assert_ok(ferrum_last_error(&old.info));
     assert_int_equal(old.info.status, FERRUM_ERROR_ALREADY_MAPPED);

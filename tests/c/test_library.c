@@ -55,17 +55,17 @@ static void test_forced_shutdown_reports(void **state) {
     request.size_bytes = 1000;
     request.tag = "forgotten";
     ferrum_memory memory;
-    assert_ok(ferrum_allocate_typed(f.manager, &request, &memory));
+    assert_ok(ferrum_manager_alloc_with(f.manager, &request, &memory));
     assert_ok(ferrum_shutdown(FERRUM_FORCE));
     char *report = text_of(ferrum_leak_report_json);
     assert_non_null(strstr(report, "\"forgotten\""));
     assert_non_null(strstr(report, "\"registration\""));
     assert_non_null(strstr(report, "\"block\""));
     free(report);
-    assert_status(ferrum_deallocate(memory), FERRUM_ERROR_NOT_INITIALIZED);
+    assert_status(ferrum_memory_free(memory), FERRUM_ERROR_NOT_INITIALIZED);
     assert_ok(ferrum_init(NULL));
     /* The handles of before stay dead. */
-    assert_status(ferrum_deallocate(memory), FERRUM_ERROR_INVALID_HANDLE);
+    assert_status(ferrum_memory_free(memory), FERRUM_ERROR_INVALID_HANDLE);
     assert_status(ferrum_device_synchronize(f.device, 0),
                   FERRUM_ERROR_INVALID_HANDLE);
     assert_ok(ferrum_shutdown(0));
@@ -99,8 +99,8 @@ static void test_a_leak_report_says_how_old_things_are(void **state) {
     char *second = text_of(ferrum_leak_report_json);
     const uint64_t end = now_ns();
     static const char *const kinds[] = {
-        "stream", "event",       "range",   "vpool",  "pool",
-        "memory", "shared_pool", "manager", "device", "registration"};
+        "stream", "event",        "range",   "vpool",  "pool",
+        "memory", "elastic_pool", "manager", "device", "registration"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const uint64_t younger = age_of(first, kinds[i]);
         const uint64_t older = age_of(second, kinds[i]);
@@ -136,7 +136,7 @@ static void test_devices(void **state) {
 static void test_memory_info(void **state) {
     (void)state;
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
-    assert_ok(ferrum_memory_get_info(f.device, &info));
+    assert_ok(ferrum_device_get_memory_info(f.device, &info));
     assert_int_equal(info.total_bytes, 256 * MIB);
     assert_int_equal(info.used_bytes + info.free_bytes + info.reserved_bytes,
                      info.total_bytes);
@@ -145,7 +145,7 @@ static void test_memory_info(void **state) {
     double gbps = 0;
     assert_ok(ferrum_device_measure_bandwidth(f.device, &gbps));
     assert_true(gbps > 0);
-    assert_ok(ferrum_memory_get_info(f.device, &info));
+    assert_ok(ferrum_device_get_memory_info(f.device, &info));
     assert_int_equal(info.bandwidth_known, 1);
     assert_true(info.bandwidth_gbps > 0);
 }
@@ -184,7 +184,7 @@ static void test_struct_sizes(void **state) {
         uint64_t more[4];
     } newer = {FERRUM_MEMORY_INFO_INIT, {7, 7, 7, 7}};
     newer.known.struct_size = sizeof newer;
-    assert_ok(ferrum_memory_get_info(f.device, &newer.known));
+    assert_ok(ferrum_device_get_memory_info(f.device, &newer.known));
     assert_int_equal(newer.known.total_bytes, 256 * MIB);
     assert_int_equal(newer.known.struct_size, sizeof newer);
     for (int i = 0; i < 4; i++)
@@ -194,7 +194,7 @@ static void test_struct_sizes(void **state) {
         uint32_t struct_size, pressure;
         uint64_t total, sentinel;
     } short_info = {16, 9, 9, 42};
-    assert_ok(ferrum_memory_get_info(
+    assert_ok(ferrum_device_get_memory_info(
         f.device, (ferrum_memory_info *)(void *)&short_info));
     assert_int_equal(short_info.total, 256 * MIB);
     assert_int_equal(short_info.sentinel, 42);
@@ -271,12 +271,12 @@ static void call_from_inside(void *data) {
     from_inside[3] = ferrum_shutdown(FERRUM_FORCE);
     from_inside[4] = ferrum_pool_destroy(g->pool, FERRUM_FORCE);
     char byte;
-    from_inside[5] = ferrum_read(g->memory, 0, &byte, 1);
+    from_inside[5] = ferrum_memory_read(g->memory, 0, &byte, 1);
     ferrum_map_request request = FERRUM_MAP_REQUEST_INIT;
     ferrum_mapping mapping = FERRUM_MAPPING_INIT;
     request.memory = g->memory;
-    from_inside[6] = ferrum_map(&request, &mapping);
-    from_inside[7] = ferrum_unmap(g->memory, 0);
+    from_inside[6] = ferrum_memory_map(&request, &mapping);
+    from_inside[7] = ferrum_memory_unmap(g->memory, 0);
     ferrum_address address;
     from_inside[8] = ferrum_pool_alloc(g->pool, 64, default_stream, &address);
     from_inside[9] = ferrum_pool_free(g->pool, address, default_stream);
@@ -384,9 +384,9 @@ static void test_blocks_by_handle(void **state) {
     request.alignment_bytes = 4096;
     request.tag = "kv";
     ferrum_memory memory;
-    assert_ok(ferrum_allocate_typed(f.manager, &request, &memory));
+    assert_ok(ferrum_manager_alloc_with(f.manager, &request, &memory));
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
-    assert_ok(ferrum_handle_get_info(memory, &info));
+    assert_ok(ferrum_memory_get_handle_info(memory, &info));
     assert_int_equal(info.memory.id, memory.id);
     assert_int_equal(info.manager.id, f.manager.id);
     assert_int_equal(info.device.id, f.device.id);
@@ -400,9 +400,9 @@ static void test_blocks_by_handle(void **state) {
     assert_true(info.allocated_at_ns > 0);
     assert_int_equal(info.is_mapped, 0);
     assert_int_equal(info.operations_in_flight, 0);
-    assert_ok(ferrum_deallocate(memory));
+    assert_ok(ferrum_memory_free(memory));
     memset(&info.memory, 0xff, sizeof info - sizeof(uint64_t));
-    assert_status(ferrum_handle_get_info(memory, &info),
+    assert_status(ferrum_memory_get_handle_info(memory, &info),
                   FERRUM_ERROR_INVALID_HANDLE);
     assert_int_equal(info.size_bytes, 0);
 }
@@ -412,29 +412,29 @@ static void test_copies(void **state) {
     unsigned char text[4096], back[4096];
     for (int i = 0; i < 4096; i++)
         text[i] = (unsigned char)(i * 7);
-    assert_ok(ferrum_write(f.memory, 0, text, sizeof text));
+    assert_ok(ferrum_memory_write(f.memory, 0, text, sizeof text));
     /* Within a block, overlapping: memmove. */
     ferrum_transfer transfer = FERRUM_TRANSFER_INIT;
     transfer.src = transfer.dst = f.memory;
     transfer.size_bytes = 4000;
     transfer.dst_offset_bytes = 96;
-    assert_ok(ferrum_copy(&transfer));
+    assert_ok(ferrum_memory_copy(&transfer));
     memmove(text + 96, text, 4000);
-    assert_ok(ferrum_read(f.memory, 0, back, sizeof back));
+    assert_ok(ferrum_memory_read(f.memory, 0, back, sizeof back));
     assert_memory_equal(back, text, sizeof text);
     /* To another device, on a stream of the destination. */
     ferrum_manager other;
     ferrum_memory there;
     assert_ok(ferrum_manager_create(f.other_device, NULL, &other));
-    assert_ok(ferrum_allocate(other, 4096, &there));
+    assert_ok(ferrum_manager_alloc(other, 4096, &there));
     transfer.dst = there;
     transfer.size_bytes = 4096;
     transfer.dst_offset_bytes = 0;
-    assert_ok(ferrum_copy_async(&transfer, f.other_stream));
+    assert_ok(ferrum_memory_copy_async(&transfer, f.other_stream));
     assert_ok(ferrum_stream_synchronize(f.other_stream, FERRUM_WAIT_FOREVER));
-    assert_ok(ferrum_read(there, 0, back, sizeof back));
+    assert_ok(ferrum_memory_read(there, 0, back, sizeof back));
     assert_memory_equal(back, text, sizeof text);
-    assert_ok(ferrum_deallocate(there));
+    assert_ok(ferrum_memory_free(there));
     assert_ok(ferrum_manager_destroy(other, 0));
 }
 
@@ -449,9 +449,9 @@ static void test_fills(void **state) {
         fill.size_bytes = 1000;
         fill.pattern_bytes = width;
         fill.pattern = patterns[i];
-        assert_ok(ferrum_fill_async(&fill, default_stream));
+        assert_ok(ferrum_memory_fill_async(&fill, default_stream));
         unsigned char back[1000];
-        assert_ok(ferrum_read(f.memory, 64, back, sizeof back));
+        assert_ok(ferrum_memory_read(f.memory, 64, back, sizeof back));
         for (uint32_t b = 0; b < 1000; b++)
             assert_int_equal(back[b],
                              (patterns[i] >> (8 * (b % width))) & 0xff);
@@ -461,39 +461,41 @@ static void test_fills(void **state) {
 static void test_a_copy_in_flight_keeps_its_blocks(void **state) {
     (void)state;
     ferrum_memory src, dst;
-    assert_ok(ferrum_allocate(f.manager, MIB, &src));
-    assert_ok(ferrum_allocate(f.manager, MIB, &dst));
-    assert_ok(ferrum_write(src, 0, "under way", 10));
+    assert_ok(ferrum_manager_alloc(f.manager, MIB, &src));
+    assert_ok(ferrum_manager_alloc(f.manager, MIB, &dst));
+    assert_ok(ferrum_memory_write(src, 0, "under way", 10));
     gate held = GATE;
     assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &held));
     ferrum_transfer transfer = FERRUM_TRANSFER_INIT;
     transfer.src = src;
     transfer.dst = dst;
     transfer.size_bytes = MIB;
-    assert_ok(ferrum_copy_async(&transfer, f.stream));
+    assert_ok(ferrum_memory_copy_async(&transfer, f.stream));
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
-    assert_ok(ferrum_handle_get_info(dst, &info));
+    assert_ok(ferrum_memory_get_handle_info(dst, &info));
     assert_int_equal(info.operations_in_flight, 1);
-    assert_ok(ferrum_deallocate(src)); /* does not wait */
-    assert_status(ferrum_deallocate(src), FERRUM_ERROR_INVALID_HANDLE);
+    assert_ok(ferrum_memory_free(src)); /* does not wait */
+    assert_status(ferrum_memory_free(src), FERRUM_ERROR_INVALID_HANDLE);
     ferrum_memory next;
-    assert_ok(ferrum_allocate(f.manager, MIB, &next)); /* not the same memory */
-    assert_ok(ferrum_write(next, 0, "overwrite", 10));
+    assert_ok(
+        ferrum_manager_alloc(f.manager, MIB, &next)); /* not the same memory */
+    assert_ok(ferrum_memory_write(next, 0, "overwrite", 10));
     gate_open(&held);
     char back[10];
-    assert_ok(ferrum_read(dst, 0, back, sizeof back)); /* waits for the copy */
+    assert_ok(
+        ferrum_memory_read(dst, 0, back, sizeof back)); /* waits for the copy */
     assert_string_equal(back, "under way");
-    assert_ok(ferrum_deallocate(next));
-    assert_ok(ferrum_deallocate(dst));
+    assert_ok(ferrum_memory_free(next));
+    assert_ok(ferrum_memory_free(dst));
 }
 
 static void test_defragment_gives_back(void **state) {
     (void)state;
     ferrum_memory big;
-    assert_ok(ferrum_allocate(f.manager, 64 * MIB, &big));
-    assert_ok(ferrum_deallocate(big));
+    assert_ok(ferrum_manager_alloc(f.manager, 64 * MIB, &big));
+    assert_ok(ferrum_memory_free(big));
     ferrum_defragmentation_stats stats = FERRUM_DEFRAGMENTATION_STATS_INIT;
-    assert_ok(ferrum_defragment(f.manager, &stats));
+    assert_ok(ferrum_manager_defragment(f.manager, &stats));
     assert_true(stats.memory_freed_bytes >= 64 * MIB);
     assert_int_equal(stats.blocks_moved, 0);
     assert_int_equal(stats.blocks_skipped, 1);
@@ -512,11 +514,11 @@ static void test_configured_pool(void **state) {
     request.memory_type = FERRUM_MEMORY_TENSOR;
     request.size_bytes = 10;
     ferrum_memory tensor;
-    assert_ok(ferrum_allocate_typed(f.manager, &request, &tensor));
+    assert_ok(ferrum_manager_alloc_with(f.manager, &request, &tensor));
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
-    assert_ok(ferrum_handle_get_info(tensor, &info));
+    assert_ok(ferrum_memory_get_handle_info(tensor, &info));
     assert_int_equal(info.allocated_bytes, 65536);
-    assert_ok(ferrum_deallocate(tensor));
+    assert_ok(ferrum_memory_free(tensor));
 }
 
 /* --------------------------------------------------------------- callbacks */
@@ -541,8 +543,8 @@ static void hear_once(ferrum_device device, ferrum_pressure_level level,
 static void test_pressure_callback_removes_itself(void **state) {
     (void)state;
     listener l = {GATE, {0}, FERRUM_ERROR_INTERNAL, -1, 0};
-    assert_ok(
-        ferrum_pressure_callback_add(f.device, hear_once, &l, &l.registration));
+    assert_ok(ferrum_device_pressure_callback_add(f.device, hear_once, &l,
+                                                  &l.registration));
     ferrum_address big;
     assert_ok(ferrum_pool_alloc(f.pool, 230 * MIB, default_stream, &big));
     gate_wait(&l.heard);
@@ -553,7 +555,7 @@ static void test_pressure_callback_removes_itself(void **state) {
                   FERRUM_ERROR_INVALID_HANDLE);
     assert_int_equal(l.calls, 1);
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
-    assert_ok(ferrum_memory_get_info(f.device, &info));
+    assert_ok(ferrum_device_get_memory_info(f.device, &info));
     assert_int_equal(info.pressure, FERRUM_PRESSURE_LOW);
 }
 
@@ -582,8 +584,8 @@ static void test_reclaim_callback(void **state) {
     ferrum_registration registration;
     ferrum_reclaim_config config = FERRUM_RECLAIM_CONFIG_INIT;
     config.deadline_ns = UINT64_C(60000000000);
-    assert_ok(ferrum_reclaim_callback_add(f.device, &config, give_back, &r,
-                                          &registration));
+    assert_ok(ferrum_device_reclaim_callback_add(f.device, &config, give_back,
+                                                 &r, &registration));
     ferrum_address big;
     assert_ok(ferrum_pool_alloc(f.pool, 160 * MIB, default_stream, &big));
     assert_int_equal(r.calls, 1);
@@ -636,8 +638,8 @@ static void test_device_closed_by_its_own_callback(void **state) {
     ferrum_registration registration;
     assert_ok(ferrum_device_open("cpu:0", &device));
     assert_ok(ferrum_pool_create(device, NULL, &pool));
-    assert_ok(ferrum_pressure_callback_add(device, close_device, &closed,
-                                           &registration));
+    assert_ok(ferrum_device_pressure_callback_add(device, close_device, &closed,
+                                                  &registration));
     assert_ok(ferrum_pool_alloc(pool, 250 * MIB, default_stream, &big));
     gate_wait(&closed);
     assert_ok(closed_inside);
@@ -690,9 +692,9 @@ static void *use_until_gone(void *data) {
         ferrum_memory m;
         if (ferrum_pool_alloc(f.pool, 512, default_stream, &a) == FERRUM_OK)
             ferrum_pool_free(f.pool, a, default_stream);
-        if (ferrum_allocate(f.manager, 512, &m) == FERRUM_OK) {
-            ferrum_write(m, 0, "x", 1);
-            ferrum_deallocate(m);
+        if (ferrum_manager_alloc(f.manager, 512, &m) == FERRUM_OK) {
+            ferrum_memory_write(m, 0, "x", 1);
+            ferrum_memory_free(m);
         }
     }
     return NULL;

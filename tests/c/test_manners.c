@@ -43,7 +43,7 @@ extern char **environ;
     X(ferrum_device_open) X(ferrum_device_close) X(ferrum_device_get_statistics) X(ferrum_backends_json) \
     X(ferrum_stream_create) X(ferrum_stream_destroy) X(ferrum_stream_synchronize) X(ferrum_stream_host_function) \
     X(ferrum_pool_create) X(ferrum_pool_destroy) X(ferrum_pool_alloc) X(ferrum_pool_free) X(ferrum_pool_get_statistics) \
-    X(ferrum_manager_create) X(ferrum_manager_destroy) X(ferrum_allocate) X(ferrum_deallocate) X(ferrum_fill_async)
+    X(ferrum_manager_create) X(ferrum_manager_destroy) X(ferrum_manager_alloc) X(ferrum_memory_free) X(ferrum_memory_fill_async)
 /* clang-format on */
 
 static struct {
@@ -105,15 +105,15 @@ static void work(int rounds) {
         ferrum_address address;
         ferrum_memory memory;
         EXPECT(lib.ferrum_pool_alloc(pool, 4096, stream, &address) == 0);
-        EXPECT(lib.ferrum_allocate(manager, 65536, &memory) == 0);
+        EXPECT(lib.ferrum_manager_alloc(manager, 65536, &memory) == 0);
         ferrum_fill fill = FERRUM_FILL_INIT;
         fill.memory = memory;
         fill.size_bytes = 65536;
-        EXPECT(lib.ferrum_fill_async(&fill, stream) == 0);
+        EXPECT(lib.ferrum_memory_fill_async(&fill, stream) == 0);
         EXPECT(lib.ferrum_pool_free(pool, address, stream) == 0);
         EXPECT(lib.ferrum_pool_free(pool, 12345, stream) ==
                FERRUM_ERROR_INVALID_ADDRESS);
-        EXPECT(lib.ferrum_deallocate(memory) == 0);
+        EXPECT(lib.ferrum_memory_free(memory) == 0);
     }
     EXPECT(lib.ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER) == 0);
     EXPECT(lib.ferrum_manager_destroy(manager, 0) == 0);

@@ -41,7 +41,7 @@ static int end(void **data) {
 
 static ferrum_handle_info info_of(ferrum_memory memory) {
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
-    assert_ok(ferrum_handle_get_info(memory, &info));
+    assert_ok(ferrum_memory_get_handle_info(memory, &info));
     return info;
 }
 
@@ -50,7 +50,7 @@ static ferrum_mapping map_all(ferrum_memory memory, ferrum_host_access access) {
     ferrum_mapping made = FERRUM_MAPPING_INIT;
     request.memory = memory;
     request.access = access;
-    assert_ok(ferrum_map(&request, &made));
+    assert_ok(ferrum_memory_map(&request, &made));
     return made;
 }
 
@@ -58,7 +58,7 @@ static void mapping_is_the_block(void **data) {
     state *s = *data;
     ferrum_memory block;
     char bytes[10];
-    assert_ok(ferrum_allocate(s->managers[0], 1000, &block));
+    assert_ok(ferrum_manager_alloc(s->managers[0], 1000, &block));
     ferrum_mapping made = map_all(block, FERRUM_HOST_READ_WRITE);
     assert_ptr_equal(made.host_pointer, info_of(block).host_pointer);
     assert_int_equal(made.size_bytes, 1000);
@@ -70,18 +70,18 @@ static void mapping_is_the_block(void **data) {
     ferrum_mapping reader = map_all(block, FERRUM_HOST_READ_ONLY);
     assert_int_not_equal(reader.mapping_id, made.mapping_id);
     assert_string_equal(reader.host_pointer, "mapped");
-    assert_status(ferrum_deallocate(block), FERRUM_ERROR_BUSY);
+    assert_status(ferrum_memory_free(block), FERRUM_ERROR_BUSY);
     assert_status(ferrum_manager_destroy(s->managers[0], 0), FERRUM_ERROR_BUSY);
-    assert_ok(ferrum_unmap(block, made.mapping_id));
-    assert_ok(ferrum_unmap(block, made.mapping_id));
-    assert_status(ferrum_unmap(block, made.mapping_id),
+    assert_ok(ferrum_memory_unmap(block, made.mapping_id));
+    assert_ok(ferrum_memory_unmap(block, made.mapping_id));
+    assert_status(ferrum_memory_unmap(block, made.mapping_id),
                   FERRUM_ERROR_NOT_MAPPED);
-    assert_ok(ferrum_unmap(block, 0));
+    assert_ok(ferrum_memory_unmap(block, 0));
     assert_int_equal(info_of(block).is_mapped, 0);
-    assert_ok(ferrum_read(block, 0, bytes, 7));
+    assert_ok(ferrum_memory_read(block, 0, bytes, 7));
     assert_string_equal(bytes, "mapped");
-    assert_ok(ferrum_deallocate(block));
-    assert_status(ferrum_unmap(block, 0), FERRUM_ERROR_INVALID_HANDLE);
+    assert_ok(ferrum_memory_free(block));
+    assert_status(ferrum_memory_unmap(block, 0), FERRUM_ERROR_INVALID_HANDLE);
 }
 
 /* A mapping waits for what is queued on the block; a defragmentation leaves it. */
@@ -91,7 +91,7 @@ static void mapping_orders_and_keeps(void **data) {
     ferrum_allocation_request request = FERRUM_ALLOCATION_REQUEST_INIT;
     request.size_bytes = 1 << 20;
     request.flags = FERRUM_ALLOCATE_RELOCATABLE;
-    assert_ok(ferrum_allocate_typed(s->managers[0], &request, &block));
+    assert_ok(ferrum_manager_alloc_with(s->managers[0], &request, &block));
     ferrum_stream stream;
     assert_ok(ferrum_stream_create(s->devices[0], &stream));
     ferrum_fill fill = FERRUM_FILL_INIT;
@@ -99,17 +99,17 @@ static void mapping_orders_and_keeps(void **data) {
     fill.size_bytes = 1 << 20;
     for (uint32_t i = 1; i <= 20; i++) {
         fill.pattern = i;
-        assert_ok(ferrum_fill_async(&fill, stream));
+        assert_ok(ferrum_memory_fill_async(&fill, stream));
     }
     ferrum_mapping made = map_all(block, FERRUM_HOST_READ_ONLY);
     assert_int_equal(((unsigned char *)made.host_pointer)[(1 << 20) - 1], 20);
     ferrum_defragmentation_stats moved = FERRUM_DEFRAGMENTATION_STATS_INIT;
-    assert_ok(ferrum_defragment(s->managers[0], &moved));
+    assert_ok(ferrum_manager_defragment(s->managers[0], &moved));
     assert_int_equal(moved.skipped_mapped, 1);
     assert_int_equal(moved.blocks_skipped, 1);
     assert_ptr_equal(info_of(block).host_pointer, made.host_pointer);
-    assert_ok(ferrum_unmap(block, 0));
-    assert_ok(ferrum_deallocate(block));
+    assert_ok(ferrum_memory_unmap(block, 0));
+    assert_ok(ferrum_memory_free(block));
     assert_ok(ferrum_stream_destroy(stream, 0));
 }
 
@@ -122,68 +122,68 @@ static void linked_blocks_are_one_memory(void **data) {
     request.alignment_bytes = 4096;
     request.tag = "both";
     for (int last = 0; last < 2; last++) {
-        assert_ok(ferrum_create_mapping(s->managers[0], s->managers[2],
-                                        &request, &first, &second));
+        assert_ok(ferrum_manager_create_mapping(s->managers[0], s->managers[2],
+                                                &request, &first, &second));
         assert_int_equal(info_of(first).address % 4096, 0);
         assert_int_equal(info_of(first).linked.id, second.id);
         assert_int_equal(info_of(second).linked.id, first.id);
         assert_int_equal(info_of(second).device.id, s->devices[2].id);
         assert_int_equal(info_of(second).memory_type, FERRUM_MEMORY_MAPPED);
         assert_string_equal(info_of(second).tag, "both");
-        assert_ok(ferrum_write(first, 99992, "shared!", 8));
-        assert_ok(ferrum_read(second, 99992, bytes, 8));
+        assert_ok(ferrum_memory_write(first, 99992, "shared!", 8));
+        assert_ok(ferrum_memory_read(second, 99992, bytes, 8));
         assert_string_equal(bytes, "shared!");
-        assert_ok(ferrum_deallocate(last == 0 ? first : second));
+        assert_ok(ferrum_memory_free(last == 0 ? first : second));
         ferrum_memory left = last == 0 ? second : first;
         assert_int_equal(info_of(left).linked.id, 0);
         assert_status(ferrum_manager_destroy(s->managers[0], 0),
                       FERRUM_ERROR_BUSY);
-        assert_ok(ferrum_read(left, 99992, bytes, 8));
+        assert_ok(ferrum_memory_read(left, 99992, bytes, 8));
         assert_string_equal(bytes, "shared!");
-        assert_ok(ferrum_deallocate(left));
+        assert_ok(ferrum_memory_free(left));
     }
-    assert_status(ferrum_create_mapping(s->managers[1], s->managers[1],
-                                        &request, &first, &second),
+    assert_status(ferrum_manager_create_mapping(s->managers[1], s->managers[1],
+                                                &request, &first, &second),
                   FERRUM_ERROR_INVALID_ARGUMENT);
 }
 
 static void prefetching_changes_no_byte(void **data) {
     state *s = *data;
     ferrum_memory block;
-    assert_ok(ferrum_allocate(s->managers[0], 1 << 20, &block));
-    assert_ok(ferrum_write(block, 12345, "x", 1));
-    assert_ok(ferrum_prefetch(block, s->devices[0], (ferrum_stream){0}));
-    assert_ok(ferrum_prefetch(block, s->devices[1], (ferrum_stream){0}));
+    assert_ok(ferrum_manager_alloc(s->managers[0], 1 << 20, &block));
+    assert_ok(ferrum_memory_write(block, 12345, "x", 1));
+    assert_ok(ferrum_memory_prefetch(block, s->devices[0], (ferrum_stream){0}));
+    assert_ok(ferrum_memory_prefetch(block, s->devices[1], (ferrum_stream){0}));
     char byte = 0;
-    assert_ok(ferrum_read(block, 12345, &byte, 1));
+    assert_ok(ferrum_memory_read(block, 12345, &byte, 1));
     assert_int_equal(byte, 'x');
-    assert_ok(ferrum_deallocate(block));
+    assert_ok(ferrum_memory_free(block));
 }
 
 static void hints_and_accesses(void **data) {
     state *s = *data;
     ferrum_memory block;
     char bytes[64] = {0};
-    assert_ok(ferrum_allocate(s->managers[1], 64, &block));
-    assert_ok(ferrum_set_usage_hint(block, FERRUM_USAGE_RANDOM));
-    assert_ok(ferrum_set_usage_hint(block, FERRUM_USAGE_SEQUENTIAL));
-    assert_ok(ferrum_set_usage_hint(block, FERRUM_USAGE_READ_MOSTLY));
+    assert_ok(ferrum_manager_alloc(s->managers[1], 64, &block));
+    assert_ok(ferrum_memory_set_usage_hint(block, FERRUM_USAGE_RANDOM));
+    assert_ok(ferrum_memory_set_usage_hint(block, FERRUM_USAGE_SEQUENTIAL));
+    assert_ok(ferrum_memory_set_usage_hint(block, FERRUM_USAGE_READ_MOSTLY));
     ferrum_usage_hints hints = FERRUM_USAGE_HINTS_INIT;
-    assert_ok(ferrum_get_usage_hints(block, &hints));
+    assert_ok(ferrum_memory_get_usage_hints(block, &hints));
     assert_int_equal(hints.order, FERRUM_USAGE_SEQUENTIAL);
     assert_int_equal(hints.direction, FERRUM_USAGE_READ_MOSTLY);
     assert_int_equal(hints.lifetime, FERRUM_USAGE_NONE);
 
     ferrum_access_stats stats = FERRUM_ACCESS_STATS_INIT;
-    assert_ok(ferrum_get_access_stats(block, &stats));
+    assert_ok(ferrum_memory_get_access_stats(block, &stats));
     assert_int_equal(stats.is_tracked, 1);
     assert_int_equal(stats.is_accessed, 0);
     assert_int_equal(stats.last_access_ns, 0);
     for (int i = 0; i < 8; i++)
-        assert_ok(ferrum_write(block, (uint64_t)i * 8, bytes, 8));
-    assert_ok(ferrum_read(block, 0, bytes, 64));
-    assert_ok(ferrum_read(block, 0, bytes, 1));
-    assert_ok(ferrum_get_access_stats(block, &stats));
+        assert_ok(ferrum_memory_write(block, (uint64_t)i * 8, bytes, 8));
+    assert_ok(ferrum_memory_read(block, 0, bytes, 64));
+    assert_ok(ferrum_memory_read(block, 0, bytes, 1));
+    assert_ok(ferrum_memory_get_access_stats(block, &stats));
     assert_int_equal(stats.is_accessed, 1);
     assert_int_equal(stats.write_count, 8);
     assert_int_equal(stats.average_write_bytes, 8);
@@ -191,18 +191,18 @@ static void hints_and_accesses(void **data) {
     assert_int_equal(stats.average_read_bytes, 32);
     assert_true(stats.last_access_ns > 0);
     assert_true(stats.last_access_ns >= info_of(block).allocated_at_ns);
-    assert_ok(ferrum_deallocate(block));
+    assert_ok(ferrum_memory_free(block));
 
     ferrum_manager_config config = FERRUM_MANAGER_CONFIG_INIT;
     config.enable_tracking = 0;
     ferrum_manager blind;
     assert_ok(ferrum_manager_create(s->devices[0], &config, &blind));
-    assert_ok(ferrum_allocate(blind, 64, &block));
-    assert_ok(ferrum_write(block, 0, bytes, 64));
-    assert_ok(ferrum_get_access_stats(block, &stats));
+    assert_ok(ferrum_manager_alloc(blind, 64, &block));
+    assert_ok(ferrum_memory_write(block, 0, bytes, 64));
+    assert_ok(ferrum_memory_get_access_stats(block, &stats));
     assert_int_equal(stats.is_tracked, 0);
     assert_int_equal(stats.write_count, 0);
-    assert_ok(ferrum_deallocate(block));
+    assert_ok(ferrum_memory_free(block));
     assert_ok(ferrum_manager_destroy(blind, 0));
 }
 
@@ -212,7 +212,7 @@ static void pinned_memory_is_bounded(void **data) {
     ferrum_memory block;
     request.memory_type = FERRUM_MEMORY_PINNED;
     request.size_bytes = 256 << 10;
-    assert_ok(ferrum_allocate_typed(s->managers[0], &request, &block));
+    assert_ok(ferrum_manager_alloc_with(s->managers[0], &request, &block));
     assert_int_equal(info_of(block).memory_type, FERRUM_MEMORY_PINNED);
     assert_non_null(info_of(block).host_pointer);
     memset(info_of(block).host_pointer, 1, 256 << 10);
@@ -227,10 +227,10 @@ static void pinned_memory_is_bounded(void **data) {
     /* More than the device has. */
     request.size_bytes = UINT64_C(1) << 40;
     ferrum_memory more = {1};
-    assert_status(ferrum_allocate_typed(s->managers[0], &request, &more),
+    assert_status(ferrum_manager_alloc_with(s->managers[0], &request, &more),
                   FERRUM_ERROR_OUT_OF_MEMORY);
     assert_int_equal(more.id, 0);
-    assert_ok(ferrum_deallocate(block));
+    assert_ok(ferrum_memory_free(block));
 }
 
 static void adopted_memory_stays_its_owners(void **data) {
@@ -241,23 +241,23 @@ static void adopted_memory_stays_its_owners(void **data) {
     adoption.size_bytes = 5000;
     adoption.tag = "theirs";
     ferrum_memory block, copied;
-    assert_ok(ferrum_adopt_memory(s->managers[0], &adoption, &block));
+    assert_ok(ferrum_manager_adopt(s->managers[0], &adoption, &block));
     assert_int_equal(info_of(block).is_adopted, 1);
     assert_ptr_equal(info_of(block).host_pointer, own);
-    assert_ok(ferrum_write(block, 4990, "adopted", 8));
+    assert_ok(ferrum_memory_write(block, 4990, "adopted", 8));
     assert_string_equal(own + 4990, "adopted");
-    assert_ok(ferrum_allocate(s->managers[1], 5000, &copied));
+    assert_ok(ferrum_manager_alloc(s->managers[1], 5000, &copied));
     ferrum_transfer transfer = FERRUM_TRANSFER_INIT;
     transfer.src = block;
     transfer.dst = copied;
     transfer.size_bytes = 5000;
-    assert_ok(ferrum_copy(&transfer));
+    assert_ok(ferrum_memory_copy(&transfer));
     char bytes[8];
-    assert_ok(ferrum_read(copied, 4990, bytes, 8));
+    assert_ok(ferrum_memory_read(copied, 4990, bytes, 8));
     assert_string_equal(bytes, "adopted");
-    assert_ok(ferrum_deallocate(copied));
-    assert_ok(ferrum_deallocate(block));
-    assert_status(ferrum_deallocate(block), FERRUM_ERROR_INVALID_HANDLE);
+    assert_ok(ferrum_memory_free(copied));
+    assert_ok(ferrum_memory_free(block));
+    assert_status(ferrum_memory_free(block), FERRUM_ERROR_INVALID_HANDLE);
     assert_string_equal(own + 4990, "adopted");
     free(own);
 }
@@ -326,14 +326,14 @@ static void adopted_streams_keep_their_owners_order(void **data) {
     ferrum_stream stream;
     assert_ok(ferrum_stream_adopt(s->devices[0], &foreign, &stream));
     ferrum_memory block;
-    assert_ok(ferrum_allocate(s->managers[0], 1 << 20, &block));
+    assert_ok(ferrum_manager_alloc(s->managers[0], 1 << 20, &block));
     unsigned char *bytes = info_of(block).host_pointer;
     ferrum_fill fill = FERRUM_FILL_INIT;
     fill.memory = block;
     fill.size_bytes = 1 << 20;
     for (uint32_t i = 1; i <= 2; i++) {
         fill.pattern = i;
-        assert_ok(ferrum_fill_async(&fill, stream));
+        assert_ok(ferrum_memory_fill_async(&fill, stream));
         assert_ok(queue_push(look, bytes + (1 << 20) - 1, &q));
     }
     ferrum_event event;
@@ -342,7 +342,7 @@ static void adopted_streams_keep_their_owners_order(void **data) {
     assert_int_equal(seen[0], 1);
     assert_int_equal(seen[1], 2);
     assert_ok(ferrum_event_destroy(event));
-    assert_ok(ferrum_deallocate(block));
+    assert_ok(ferrum_memory_free(block));
     assert_ok(ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER));
     assert_ok(ferrum_stream_destroy(stream, FERRUM_FORCE));
     assert_ok(queue_push(look, &foreign, &q));
@@ -369,23 +369,23 @@ static void linked_devices_close_in_any_order(void **data) {
             assert_ok(ferrum_manager_create(devices[i], NULL, &managers[i]));
         ferrum_link_request link = FERRUM_LINK_REQUEST_INIT;
         link.size_bytes = 1 << 20;
-        assert_ok(ferrum_create_mapping(managers[0], managers[1], &link,
-                                        &blocks[0], &blocks[1]));
+        assert_ok(ferrum_manager_create_mapping(managers[0], managers[1], &link,
+                                                &blocks[0], &blocks[1]));
         ferrum_fill fill = FERRUM_FILL_INIT;
         fill.size_bytes = 1 << 20;
         for (int i = 0; i < 2; i++) {
             fill.memory = blocks[i];
-            assert_ok(ferrum_fill_async(&fill, default_stream));
+            assert_ok(ferrum_memory_fill_async(&fill, default_stream));
         }
         assert_status(ferrum_device_close(devices[1 - last], 0),
                       FERRUM_ERROR_BUSY);
         assert_ok(ferrum_device_close(devices[1 - last], FERRUM_FORCE));
         /* The memory is the first one's. */
         ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
-        assert_status(ferrum_handle_get_info(blocks[last], &info),
+        assert_status(ferrum_memory_get_handle_info(blocks[last], &info),
                       last == 0 ? FERRUM_OK : FERRUM_ERROR_INVALID_HANDLE);
         if (last == 0)
-            assert_ok(ferrum_deallocate(blocks[0]));
+            assert_ok(ferrum_memory_free(blocks[0]));
         assert_ok(ferrum_manager_destroy(managers[last], 0));
         assert_ok(ferrum_device_close(devices[last], 0));
         assert_ok(ferrum_shutdown(0));
@@ -407,17 +407,17 @@ static void forced_end(void **data) {
     assert_ok(ferrum_device_open("cpu:2", &devices[1]));
     for (int i = 0; i < 2; i++)
         assert_ok(ferrum_manager_create(devices[i], NULL, &managers[i]));
-    assert_ok(ferrum_allocate(managers[0], 100, &block));
+    assert_ok(ferrum_manager_alloc(managers[0], 100, &block));
     map_all(block, FERRUM_HOST_READ_WRITE);
     ferrum_link_request link = FERRUM_LINK_REQUEST_INIT;
     link.size_bytes = 100;
-    assert_ok(ferrum_create_mapping(managers[0], managers[1], &link, &first,
-                                    &second));
+    assert_ok(ferrum_manager_create_mapping(managers[0], managers[1], &link,
+                                            &first, &second));
     map_all(second, FERRUM_HOST_READ_ONLY);
     ferrum_adoption adoption = FERRUM_ADOPTION_INIT;
     adoption.address = (ferrum_address)(uintptr_t)own;
     adoption.size_bytes = sizeof own;
-    assert_ok(ferrum_adopt_memory(managers[1], &adoption, &adopted));
+    assert_ok(ferrum_manager_adopt(managers[1], &adoption, &adopted));
     static queue q = {.mutex = PTHREAD_MUTEX_INITIALIZER,
                       .changed = PTHREAD_COND_INITIALIZER};
     pthread_t thread;
@@ -428,8 +428,8 @@ static void forced_end(void **data) {
     assert_ok(ferrum_stream_adopt(devices[0], &foreign, &stream));
     assert_status(ferrum_shutdown(0), FERRUM_ERROR_BUSY);
     assert_ok(ferrum_manager_destroy(managers[0], FERRUM_FORCE));
-    assert_status(ferrum_unmap(second, 0), FERRUM_ERROR_INVALID_HANDLE);
-    assert_status(ferrum_deallocate(second), FERRUM_ERROR_INVALID_HANDLE);
+    assert_status(ferrum_memory_unmap(second, 0), FERRUM_ERROR_INVALID_HANDLE);
+    assert_status(ferrum_memory_free(second), FERRUM_ERROR_INVALID_HANDLE);
     assert_ok(ferrum_device_close(devices[1], FERRUM_FORCE));
     assert_ok(ferrum_shutdown(FERRUM_FORCE));
     pthread_mutex_lock(&q.mutex);
@@ -437,7 +437,7 @@ static void forced_end(void **data) {
     pthread_cond_broadcast(&q.changed);
     pthread_mutex_unlock(&q.mutex);
     pthread_join(thread, NULL);
-    assert_status(ferrum_unmap(block, 0), FERRUM_ERROR_NOT_INITIALIZED);
+    assert_status(ferrum_memory_unmap(block, 0), FERRUM_ERROR_NOT_INITIALIZED);
 }
 
 int main(void) {

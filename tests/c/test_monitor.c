@@ -60,7 +60,8 @@ static void give(ferrum_address address) {
 
 static ferrum_memory_info recent(uint64_t max_age_ns) {
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
-    assert_ok(ferrum_memory_get_recent_info(devices[0], max_age_ns, &info));
+    assert_ok(
+        ferrum_device_get_recent_memory_info(devices[0], max_age_ns, &info));
     assert_true(info.used_bytes + info.free_bytes + info.reserved_bytes ==
                 info.total_bytes);
     assert_true(info.largest_free_bytes <= info.free_bytes);
@@ -84,7 +85,7 @@ static void test_recent_information_follows_this_thread(void **state) {
         assert_int_equal(info.used_bytes, taken);
     }
     ferrum_memory_info asked = FERRUM_MEMORY_INFO_INIT;
-    assert_ok(ferrum_memory_get_info(devices[0], &asked));
+    assert_ok(ferrum_device_get_memory_info(devices[0], &asked));
     assert_int_equal(asked.used_bytes, taken);
     assert_int_equal(asked.free_bytes, recent(UINT64_MAX).free_bytes);
     assert_int_equal(asked.reading_age_ns, 0);
@@ -99,7 +100,7 @@ static void test_older_callers_get_what_they_know(void **state) {
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
     info.struct_size = (uint32_t)offsetof(ferrum_memory_info, reading_age_ns);
     info.reading_age_ns = 77;
-    assert_ok(ferrum_memory_get_recent_info(devices[0], 0, &info));
+    assert_ok(ferrum_device_get_recent_memory_info(devices[0], 0, &info));
     assert_true(info.total_bytes == SHARE);
     assert_int_equal(info.reading_age_ns, 77);
 }
@@ -282,8 +283,8 @@ static void test_collecting_gives_cached_memory_back(void **state) {
     assert_ok(ferrum_monitor_register(monitor, managers[0]));
     assert_ok(ferrum_monitor_register(monitor, managers[1]));
     ferrum_memory block;
-    assert_ok(ferrum_allocate(managers[1], MIB, &block));
-    assert_ok(ferrum_deallocate(block));
+    assert_ok(ferrum_manager_alloc(managers[1], MIB, &block));
+    assert_ok(ferrum_memory_free(block));
     ferrum_collected done[2];
     size_t count = 0;
     assert_status(ferrum_monitor_collect(monitor, done, 1, &count),

@@ -63,8 +63,8 @@ static void test_a_caller_of_the_first_version(void **state) {
     ferrum_manager manager;
     assert_ok(ferrum_manager_create(f.device, &manager_config, &manager));
     ferrum_memory memory;
-    assert_ok(ferrum_allocate(manager, 100, &memory));
-    assert_ok(ferrum_deallocate(memory));
+    assert_ok(ferrum_manager_alloc(manager, 100, &memory));
+    assert_ok(ferrum_memory_free(memory));
     assert_ok(ferrum_manager_destroy(manager, 0));
     assert_ok(ferrum_pool_free(pool, block, default_stream));
     assert_ok(ferrum_pool_destroy(pool, 0));
@@ -354,7 +354,7 @@ static void test_owners(void **state) {
     assert_status(ferrum_device_get_owner(f.other_device, f.block, &info),
                   FERRUM_ERROR_NOT_FOUND);
     ferrum_handle_info memory = FERRUM_HANDLE_INFO_INIT;
-    assert_ok(ferrum_handle_get_info(f.memory, &memory));
+    assert_ok(ferrum_memory_get_handle_info(f.memory, &memory));
     assert_ok(ferrum_device_get_owner(f.device, memory.address, &info));
     assert_int_equal(info.state, FERRUM_BLOCK_LIVE);
     assert_int_equal(info.pool.id, 0);

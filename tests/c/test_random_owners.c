@@ -125,7 +125,7 @@ static struct {
     bool captures;
     slot streams[STREAMS];
     place places[PLACES];
-    ferrum_shared_pool models, guarantees, dozing;
+    ferrum_elastic_pool models, guarantees, dozing;
     ferrum_address dozing_base;
     short_lived shorts[SHORT_KINDS];
     worker workers[THREADS];
@@ -291,9 +291,9 @@ static ferrum_status record_stream(const block *b, ferrum_stream stream) {
         return ferrum_vpool_record_stream((ferrum_vpool){from->id}, b->offset,
                                           b->size, stream);
     default:
-        return ferrum_shared_pool_record_stream((ferrum_shared_pool){from->id},
-                                                from->model, b->offset, b->size,
-                                                stream);
+        return ferrum_elastic_pool_record_stream(
+            (ferrum_elastic_pool){from->id}, from->model, b->offset, b->size,
+            stream);
     }
 }
 
@@ -357,17 +357,17 @@ static ferrum_status alloc_range(worker *w, block *b, ferrum_stream stream) {
         request.offset_bytes = b->offset;
         request.size_bytes = b->size;
         request.stream = stream;
-        return ferrum_vpool_allocate_with((ferrum_vpool){b->place->id},
-                                          &request, &b->address);
+        return ferrum_vpool_alloc_with((ferrum_vpool){b->place->id}, &request,
+                                       &b->address);
     }
     ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
     request.at_offset = 1;
     request.offset_bytes = b->offset;
     request.size_bytes = b->size;
     request.stream = stream;
-    return ferrum_shared_pool_allocate_with((ferrum_shared_pool){b->place->id},
-                                            b->place->model, &request,
-                                            &b->address, NULL);
+    return ferrum_elastic_pool_alloc_with((ferrum_elastic_pool){b->place->id},
+                                          b->place->model, &request,
+                                          &b->address, NULL);
 }
 
 static void make_block(worker *w, block *b) {
@@ -428,12 +428,12 @@ static void free_block(worker *w, block *b) {
     ferrum_stream stream = draw(w, 2) ? stream_of(at) : (ferrum_stream){0};
     leave_registry(b->address);
     if (from->kind == VPOOL_PLACE)
-        status = ferrum_vpool_deallocate((ferrum_vpool){from->id}, b->offset,
-                                         b->size, stream);
+        status = ferrum_vpool_free((ferrum_vpool){from->id}, b->offset, b->size,
+                                   stream);
     else if (from->kind == MODEL_PLACE)
-        status = ferrum_shared_pool_deallocate((ferrum_shared_pool){from->id},
-                                               from->model, b->offset, b->size,
-                                               stream);
+        status =
+            ferrum_elastic_pool_free((ferrum_elastic_pool){from->id},
+                                     from->model, b->offset, b->size, stream);
     else if (draw(w, 4) == 0)
         status = ferrum_pool_free_batch((ferrum_pool){from->id}, &b->address, 1,
                                         stream);
@@ -466,7 +466,7 @@ static void exchange(worker *w, block *b) {
 static ferrum_status open_short(int kind, uint64_t *id) {
     ferrum_pool_config pool = FERRUM_POOL_CONFIG_INIT;
     ferrum_vpool_config vpool = FERRUM_VPOOL_CONFIG_INIT;
-    ferrum_shared_pool_config shared = FERRUM_SHARED_POOL_CONFIG_INIT;
+    ferrum_elastic_pool_config shared = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
     ferrum_status status;
     pool.initial_size_bytes = pool.growth_increment_bytes = MIB;
@@ -477,11 +477,11 @@ static ferrum_status open_short(int kind, uint64_t *id) {
         return ferrum_pool_create(p.device, &pool, (ferrum_pool *)id);
     if (kind == VPOOL_PLACE)
         return ferrum_vpool_create(p.device, &vpool, (ferrum_vpool *)id);
-    status =
-        ferrum_shared_pool_create(p.device, &shared, (ferrum_shared_pool *)id);
+    status = ferrum_elastic_pool_create(p.device, &shared,
+                                        (ferrum_elastic_pool *)id);
     for (char name[] = "a"; status == FERRUM_OK && name[0] < 'e'; name[0]++)
-        status = ferrum_shared_pool_register_model((ferrum_shared_pool){*id},
-                                                   name, &model);
+        status = ferrum_elastic_pool_register_model((ferrum_elastic_pool){*id},
+                                                    name, &model);
     return status;
 }
 
@@ -490,7 +490,7 @@ static ferrum_status close_short(int kind, uint64_t id) {
         return ferrum_pool_destroy((ferrum_pool){id}, 0);
     if (kind == VPOOL_PLACE)
         return ferrum_vpool_destroy((ferrum_vpool){id}, 0);
-    return ferrum_shared_pool_destroy((ferrum_shared_pool){id}, 0);
+    return ferrum_elastic_pool_destroy((ferrum_elastic_pool){id}, 0);
 }
 
 /* Takes something and gives it back. */
@@ -509,18 +509,17 @@ static ferrum_status use_short(worker *w, int kind, uint64_t id) {
         return status;
     case VPOOL_PLACE:
         status =
-            ferrum_vpool_allocate((ferrum_vpool){id}, offset, p.page, &address);
+            ferrum_vpool_alloc((ferrum_vpool){id}, offset, p.page, &address);
         if (status == FERRUM_OK)
-            WORKS(ferrum_vpool_deallocate((ferrum_vpool){id}, offset, p.page,
-                                          (ferrum_stream){0}));
+            WORKS(ferrum_vpool_free((ferrum_vpool){id}, offset, p.page,
+                                    (ferrum_stream){0}));
         return status;
     }
-    status = ferrum_shared_pool_allocate((ferrum_shared_pool){id}, name, p.page,
-                                         &address, &offset);
+    status = ferrum_elastic_pool_alloc((ferrum_elastic_pool){id}, name, p.page,
+                                       &address, &offset);
     if (status == FERRUM_OK)
-        WORKS(ferrum_shared_pool_deallocate((ferrum_shared_pool){id}, name,
-                                            offset, p.page,
-                                            (ferrum_stream){0}));
+        WORKS(ferrum_elastic_pool_free((ferrum_elastic_pool){id}, name, offset,
+                                       p.page, (ferrum_stream){0}));
     return status;
 }
 
@@ -566,22 +565,22 @@ static void try_guarantee(worker *w) {
     model.virtual_bytes = 16 * p.page;
     model.guaranteed_bytes = guaranteed ? pages * p.page : 0;
     ferrum_status status =
-        ferrum_shared_pool_register_model(p.guarantees, name, &model);
+        ferrum_elastic_pool_register_model(p.guarantees, name, &model);
     if (status != FERRUM_OK) {
         if (!guaranteed || status == FERRUM_ERROR_DEVICE_LOST)
-            wrong("ferrum_shared_pool_register_model", status);
+            wrong("ferrum_elastic_pool_register_model", status);
         return;
     }
-    status = ferrum_shared_pool_allocate(p.guarantees, name, pages * p.page,
-                                         &address, &offset);
+    status = ferrum_elastic_pool_alloc(p.guarantees, name, pages * p.page,
+                                       &address, &offset);
     if (status == FERRUM_OK) {
         usleep((useconds_t)draw(w, 300));
-        WORKS(ferrum_shared_pool_deallocate(
-            p.guarantees, name, offset, pages * p.page, (ferrum_stream){0}));
+        WORKS(ferrum_elastic_pool_free(p.guarantees, name, offset,
+                                       pages * p.page, (ferrum_stream){0}));
     } else if (guaranteed || !may_be_short(status)) {
         wrong("an allocation within the guarantee", status);
     }
-    WORKS(ferrum_shared_pool_unregister_model(p.guarantees, name, 0));
+    WORKS(ferrum_elastic_pool_unregister_model(p.guarantees, name, 0));
 }
 
 /* ------------------------------------------------------------------ sleep */
@@ -605,7 +604,7 @@ static void check_dozing(unsigned char byte) {
 
 static void change_limit(worker *w) {
     uint64_t limit = draw(w, 2) ? 2 * dozing_pages() : dozing_pages() / 2;
-    WORKS(ferrum_shared_pool_set_limit(p.dozing, limit * p.page));
+    WORKS(ferrum_elastic_pool_set_limit(p.dozing, limit * p.page));
 }
 
 /* One thread puts a model to sleep while others change the limit under it. */
@@ -621,21 +620,21 @@ static void try_sleep(worker *w) {
     sleep.num_streams = 1;
     sleep.timeout_ns = draw(w, 3) ? draw(w, 300) * 100000 : WAIT_NS;
     ferrum_status status =
-        ferrum_shared_pool_sleep_model(p.dozing, "a", &sleep, NULL);
+        ferrum_elastic_pool_sleep_model(p.dozing, "a", &sleep, NULL);
     if (status == FERRUM_OK) {
         ferrum_wake_config wake = FERRUM_WAKE_CONFIG_INIT;
         wake.timeout_ns = draw(w, 300) * 100000;
         for (;;) {
-            status = ferrum_shared_pool_wake_model(p.dozing, "a", &wake, NULL);
+            status = ferrum_elastic_pool_wake_model(p.dozing, "a", &wake, NULL);
             if (status != FERRUM_ERROR_TIMEOUT && !may_be_short(status))
                 break;
-            WORKS(ferrum_shared_pool_set_limit(p.dozing,
-                                               2 * dozing_pages() * p.page));
+            WORKS(ferrum_elastic_pool_set_limit(p.dozing,
+                                                2 * dozing_pages() * p.page));
             wake.timeout_ns = WAIT_NS;
         }
-        works(status, "ferrum_shared_pool_wake_model");
+        works(status, "ferrum_elastic_pool_wake_model");
     } else if (status != FERRUM_ERROR_TIMEOUT) {
-        wrong("ferrum_shared_pool_sleep_model", status);
+        wrong("ferrum_elastic_pool_sleep_model", status);
     }
     check_dozing(byte);
 }
@@ -818,30 +817,30 @@ static void make_places(uint64_t seed) {
     p.places[POOLS].kind = VPOOL_PLACE;
     MUST(ferrum_vpool_create(p.device, &vpool,
                              (ferrum_vpool *)&p.places[POOLS].id));
-    ferrum_shared_pool_config shared = FERRUM_SHARED_POOL_CONFIG_INIT;
+    ferrum_elastic_pool_config shared = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
     shared.page_bytes = p.page;
     shared.limit_bytes = 2 * RANGES * p.page;
     model.virtual_bytes = 2 * RANGES * p.page;
-    MUST(ferrum_shared_pool_create(p.device, &shared, &p.models));
+    MUST(ferrum_elastic_pool_create(p.device, &shared, &p.models));
     for (int i = 0; i < 2; i++) {
         place *at = &p.places[POOLS + 1 + i];
         at->kind = MODEL_PLACE;
         at->id = p.models.id;
         at->model = i == 0 ? "first" : "second";
-        MUST(ferrum_shared_pool_register_model(p.models, at->model, &model));
+        MUST(ferrum_elastic_pool_register_model(p.models, at->model, &model));
     }
     shared.limit_bytes = 24 * p.page;
-    MUST(ferrum_shared_pool_create(p.device, &shared, &p.guarantees));
+    MUST(ferrum_elastic_pool_create(p.device, &shared, &p.guarantees));
     shared.limit_bytes = 2 * dozing_pages() * p.page;
-    MUST(ferrum_shared_pool_create(p.device, &shared, &p.dozing));
+    MUST(ferrum_elastic_pool_create(p.device, &shared, &p.dozing));
     model.virtual_bytes = dozing_pages() * p.page;
-    MUST(ferrum_shared_pool_register_model(p.dozing, "a", &model));
+    MUST(ferrum_elastic_pool_register_model(p.dozing, "a", &model));
     for (uint64_t i = 0; i < SLEEP_RANGES; i++) {
         ferrum_address at;
-        MUST(ferrum_shared_pool_allocate_at(p.dozing, "a",
-                                            i * per_range() * p.page,
-                                            per_range() * p.page, &at));
+        MUST(ferrum_elastic_pool_alloc_at(p.dozing, "a",
+                                          i * per_range() * p.page,
+                                          per_range() * p.page, &at));
         if (i == 0)
             p.dozing_base = at;
     }
@@ -913,12 +912,12 @@ static void end_program(void) {
     for (int kind = 0; kind < SHORT_KINDS; kind++)
         works(close_short(kind, p.shorts[kind].handle), "close_short");
     for (uint64_t i = 0; i < SLEEP_RANGES; i++)
-        WORKS(ferrum_shared_pool_deallocate(
-            p.dozing, "a", i * per_range() * p.page, per_range() * p.page,
-            (ferrum_stream){0}));
-    WORKS(ferrum_shared_pool_destroy(p.dozing, 0));
-    WORKS(ferrum_shared_pool_destroy(p.guarantees, 0));
-    WORKS(ferrum_shared_pool_destroy(p.models, 0));
+        WORKS(ferrum_elastic_pool_free(p.dozing, "a", i * per_range() * p.page,
+                                       per_range() * p.page,
+                                       (ferrum_stream){0}));
+    WORKS(ferrum_elastic_pool_destroy(p.dozing, 0));
+    WORKS(ferrum_elastic_pool_destroy(p.guarantees, 0));
+    WORKS(ferrum_elastic_pool_destroy(p.models, 0));
     for (int i = 0; i < THREADS && !on_host(); i++) {
         worker *w = &p.workers[i];
         WORKS(ferrum_stream_destroy(w->captured_handle, 0));

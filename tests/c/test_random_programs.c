@@ -280,9 +280,9 @@ static void allocate(void) {
     r.flags = draw(2) ? FERRUM_ALLOCATE_RELOCATABLE : 0;
     ferrum_memory memory;
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
-    if (!WORKS(
-            ferrum_allocate_typed((ferrum_manager){o->handle}, &r, &memory)) ||
-        !WORKS(ferrum_handle_get_info(memory, &info)))
+    if (!WORKS(ferrum_manager_alloc_with((ferrum_manager){o->handle}, &r,
+                                         &memory)) ||
+        !WORKS(ferrum_memory_get_handle_info(memory, &info)))
         return;
     b->memory = memory.id;
     b->address = info.address;
@@ -303,7 +303,7 @@ static void deallocate(void) {
     if (draw(2))
         check_bytes(b);
     m.dead = b->memory;
-    WORKS(ferrum_deallocate((ferrum_memory){b->memory}));
+    WORKS(ferrum_memory_free((ferrum_memory){b->memory}));
     leave(b);
 }
 
@@ -322,11 +322,11 @@ static void copy(void) {
     t.dst_offset_bytes = draw(dst->size - t.size_bytes + 1);
     stream_model *s = any_stream(dst->owner->device);
     if (s == NULL) {
-        WORKS(ferrum_copy(&t));
+        WORKS(ferrum_memory_copy(&t));
     } else {
         order(src, s);
         order(dst, s);
-        WORKS(ferrum_copy_async(&t, s->handle));
+        WORKS(ferrum_memory_copy_async(&t, s->handle));
     }
     memmove(dst->bytes + t.dst_offset_bytes, src->bytes + t.src_offset_bytes,
             t.size_bytes);
@@ -344,7 +344,7 @@ static void fill(void) {
     f.size_bytes = count * f.pattern_bytes;
     f.pattern = (uint32_t)draw(UINT64_C(1) << (8 * f.pattern_bytes));
     order(b, s);
-    WORKS(ferrum_fill_async(&f, s->handle));
+    WORKS(ferrum_memory_fill_async(&f, s->handle));
     for (uint64_t i = 0; i < f.size_bytes; i++)
         b->bytes[f.offset_bytes + i] =
             (unsigned char)(f.pattern >> (8 * (i % f.pattern_bytes)));
@@ -357,11 +357,11 @@ static void read_and_write(void) {
     ferrum_memory memory = {b->memory};
     uint64_t size = 1 + draw(b->size), offset = draw(b->size - size + 1);
     unsigned char *buffer = malloc(size);
-    WORKS(ferrum_read(memory, offset, buffer, size));
+    WORKS(ferrum_memory_read(memory, offset, buffer, size));
     if (memcmp(buffer, b->bytes + offset, size) != 0)
         wrong("read gives other bytes");
     memset(buffer, (int)draw(256), size);
-    WORKS(ferrum_write(memory, offset, buffer, size));
+    WORKS(ferrum_memory_write(memory, offset, buffer, size));
     memcpy(b->bytes + offset, buffer, size);
     free(buffer);
 }
@@ -405,18 +405,18 @@ static void bad_memory_call(block_model *b) {
     ferrum_transfer t = FERRUM_TRANSFER_INIT;
     unsigned char byte = 0;
     t.src = t.dst = memory;
-    GIVES(ERROR_INVALID_SIZE, ferrum_copy(&t));
+    GIVES(ERROR_INVALID_SIZE, ferrum_memory_copy(&t));
     t.size_bytes = b->size + 1;
-    GIVES(ERROR_INVALID_OFFSET, ferrum_copy(&t));
+    GIVES(ERROR_INVALID_OFFSET, ferrum_memory_copy(&t));
     t.size_bytes = 1;
     t.dst_offset_bytes = UINT64_MAX;
-    GIVES(ERROR_OVERFLOW, ferrum_copy_async(&t, (ferrum_stream){0}));
+    GIVES(ERROR_OVERFLOW, ferrum_memory_copy_async(&t, (ferrum_stream){0}));
     t.dst_offset_bytes = 0;
     t.src.id = m.dead;
-    GIVES(ERROR_INVALID_HANDLE, ferrum_copy(&t));
-    GIVES(ERROR_INVALID_OFFSET, ferrum_read(memory, b->size, &byte, 1));
-    GIVES(ERROR_INVALID_OFFSET, ferrum_write(memory, b->size, &byte, 1));
-    GIVES(ERROR_NULL_POINTER, ferrum_write(memory, 0, NULL, 1));
+    GIVES(ERROR_INVALID_HANDLE, ferrum_memory_copy(&t));
+    GIVES(ERROR_INVALID_OFFSET, ferrum_memory_read(memory, b->size, &byte, 1));
+    GIVES(ERROR_INVALID_OFFSET, ferrum_memory_write(memory, b->size, &byte, 1));
+    GIVES(ERROR_NULL_POINTER, ferrum_memory_write(memory, 0, NULL, 1));
     GIVES(ERROR_BUSY,
           ferrum_manager_destroy((ferrum_manager){b->owner->handle}, 0));
     GIVES(ERROR_INVALID_HANDLE,
@@ -430,7 +430,7 @@ static void bad_call(void) {
     if (b != NULL)
         bad_memory_call(b);
     ferrum_event event;
-    GIVES(ERROR_INVALID_HANDLE, ferrum_deallocate((ferrum_memory){m.dead}));
+    GIVES(ERROR_INVALID_HANDLE, ferrum_memory_free((ferrum_memory){m.dead}));
     GIVES(ERROR_INVALID_HANDLE,
           ferrum_event_record((ferrum_stream){m.dead}, &event));
     GIVES(ERROR_BUSY, ferrum_shutdown(0));
@@ -479,7 +479,7 @@ static void check_all_books(void) {
         ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
         if (WORKS(ferrum_device_get_statistics(m.devices[i], &s)))
             check_books("a device", s, NULL, i);
-        if (WORKS(ferrum_memory_get_info(m.devices[i], &info)) &&
+        if (WORKS(ferrum_device_get_memory_info(m.devices[i], &info)) &&
             ((on_host() &&
               info.used_bytes + info.free_bytes + info.reserved_bytes !=
                   CAPACITY) ||
@@ -495,7 +495,8 @@ static void find_moved(const owner_model *owner, uint64_t moved) {
         block_model *b = &m.blocks[i];
         ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
         if (b->owner != owner || b->memory == 0 ||
-            !WORKS(ferrum_handle_get_info((ferrum_memory){b->memory}, &info)))
+            !WORKS(ferrum_memory_get_handle_info((ferrum_memory){b->memory},
+                                                 &info)))
             continue;
         if (info.address != b->address) {
             moved--;
@@ -517,7 +518,7 @@ static void tidy(void) {
                                &released));
     if (g->handle == 0)
         return;
-    WORKS(ferrum_defragment((ferrum_manager){g->handle}, &stats));
+    WORKS(ferrum_manager_defragment((ferrum_manager){g->handle}, &stats));
     find_moved(g, stats.blocks_moved);
 }
 

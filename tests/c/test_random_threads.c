@@ -99,13 +99,13 @@ static uint64_t reclaim(ferrum_device device, uint64_t needed, void *data) {
     (void)device;
     (void)needed;
     ferrum_memory memory = {atomic_load((_Atomic uint64_t *)data)};
-    return ferrum_deallocate(memory) == FERRUM_OK ? 1 : 0;
+    return ferrum_memory_free(memory) == FERRUM_OK ? 1 : 0;
 }
 static void pressure(ferrum_device device, ferrum_pressure_level level,
                      void *data) {
     (void)level;
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
-    ferrum_memory_get_info(device, &info);
+    ferrum_device_get_memory_info(device, &info);
     ferrum_registration_remove(
         (ferrum_registration){atomic_load((_Atomic uint64_t *)data)});
 }
@@ -137,7 +137,7 @@ static ferrum_status call_library(worker *w) {
     case 5:
         return ferrum_leak_report_json(text, sizeof text, &length);
     case 6:
-        return ferrum_memory_get_info(device, &info);
+        return ferrum_device_get_memory_info(device, &info);
     case 7:
         return ferrum_device_get_statistics(device, &statistics);
     case 8:
@@ -213,17 +213,17 @@ static ferrum_status call_owner(worker *w) {
     case 5:
         return ferrum_pool_set_limit(pool, draw(w, 2) * 16 * MIB);
     case 6:
-        return ferrum_defragment_within(
+        return ferrum_manager_defragment_within(
             manager, draw(w, 2) ? FERRUM_WAIT_FOREVER : 1000000, &stats);
     case 7:
-        s = ferrum_reclaim_callback_add(device, NULL, reclaim,
-                                        &shelf[MEMORY][draw(w, SLOTS)],
-                                        &registration);
+        s = ferrum_device_reclaim_callback_add(device, NULL, reclaim,
+                                               &shelf[MEMORY][draw(w, SLOTS)],
+                                               &registration);
         return keep(w, REGISTRATION, s, registration.id);
     case 8:
-        s = ferrum_pressure_callback_add(device, pressure,
-                                         &shelf[REGISTRATION][draw(w, SLOTS)],
-                                         &registration);
+        s = ferrum_device_pressure_callback_add(
+            device, pressure, &shelf[REGISTRATION][draw(w, SLOTS)],
+            &registration);
         return keep(w, REGISTRATION, s, registration.id);
     }
     return ferrum_registration_remove(
@@ -315,26 +315,26 @@ static ferrum_status call_memory(worker *w) {
         return ferrum_pool_free((ferrum_pool){any(w, POOL)}, any(w, ADDRESS),
                                 stream);
     case 2:
-        return ferrum_deallocate(memory);
+        return ferrum_memory_free(memory);
     case 3:
-        return ferrum_copy(&t);
+        return ferrum_memory_copy(&t);
     case 4:
-        return ferrum_copy_async(&t, stream);
+        return ferrum_memory_copy_async(&t, stream);
     case 5:
-        return ferrum_fill_async(&f, stream);
+        return ferrum_memory_fill_async(&f, stream);
     case 6:
-        return ferrum_write(memory, 0, bytes, t.size_bytes % 64 + 1);
+        return ferrum_memory_write(memory, 0, bytes, t.size_bytes % 64 + 1);
     case 7:
-        return ferrum_read(memory, 0, bytes, t.size_bytes % 64 + 1);
+        return ferrum_memory_read(memory, 0, bytes, t.size_bytes % 64 + 1);
     case 8:
-        return ferrum_handle_get_info(memory, &info);
+        return ferrum_memory_get_handle_info(memory, &info);
     case 9:
-        s = ferrum_pin(memory, &address);
-        return s == FERRUM_OK ? ferrum_unpin(memory) : s;
+        s = ferrum_memory_pin(memory, &address);
+        return s == FERRUM_OK ? ferrum_memory_unpin(memory) : s;
     }
     r.size_bytes = size;
     r.flags = draw(w, 2) ? FERRUM_ALLOCATE_RELOCATABLE : 0;
-    s = ferrum_allocate_typed((ferrum_manager){any(w, MANAGER)}, &r, &made);
+    s = ferrum_manager_alloc_with((ferrum_manager){any(w, MANAGER)}, &r, &made);
     return keep(w, MEMORY, s, made.id);
 }
 
@@ -363,28 +363,29 @@ static ferrum_status call_mapping(worker *w) {
         request.memory = memory;
         request.access = (ferrum_host_access)draw(w, 3);
         request.offset_bytes = draw(w, 64);
-        return ferrum_map(&request, &mapping);
+        return ferrum_memory_map(&request, &mapping);
     case 1:
     case 2:
-        return ferrum_unmap(memory, draw(w, 3));
+        return ferrum_memory_unmap(memory, draw(w, 3));
     case 3:
-        return ferrum_prefetch(memory, (ferrum_device){any(w, DEVICE)},
-                               (ferrum_stream){any(w, STREAM)});
+        return ferrum_memory_prefetch(memory, (ferrum_device){any(w, DEVICE)},
+                                      (ferrum_stream){any(w, STREAM)});
     case 4:
-        s = ferrum_set_usage_hint(memory, (ferrum_usage_hint)draw(w, 7));
-        return s == FERRUM_OK ? ferrum_get_access_stats(memory, &stats) : s;
+        s = ferrum_memory_set_usage_hint(memory, (ferrum_usage_hint)draw(w, 7));
+        return s == FERRUM_OK ? ferrum_memory_get_access_stats(memory, &stats)
+                              : s;
     case 5:
         link.size_bytes = 1 + draw(w, 5000);
-        s = ferrum_create_mapping((ferrum_manager){any(w, MANAGER)},
-                                  (ferrum_manager){any(w, MANAGER)}, &link,
-                                  &first, &second);
+        s = ferrum_manager_create_mapping((ferrum_manager){any(w, MANAGER)},
+                                          (ferrum_manager){any(w, MANAGER)},
+                                          &link, &first, &second);
         keep(w, MEMORY, s, first.id);
         return keep(w, MEMORY, s, second.id);
     case 6:
         adoption.address = (ferrum_address)(uintptr_t)foreign[draw(w, 8)];
         adoption.size_bytes = sizeof foreign[0];
-        s = ferrum_adopt_memory((ferrum_manager){any(w, MANAGER)}, &adoption,
-                                &first);
+        s = ferrum_manager_adopt((ferrum_manager){any(w, MANAGER)}, &adoption,
+                                 &first);
         return keep(w, MEMORY, s, first.id);
     }
     queue.enqueue = at_once;
@@ -430,9 +431,9 @@ static ferrum_status destroy(const char *entry) {
     uint64_t handle = number_after(entry, "\"handle\":");
 #define IS(kind) (strncmp(entry, kind "\"", sizeof kind) == 0)
     if (IS("memory")) {
-        while (ferrum_unmap((ferrum_memory){handle}, 0) == FERRUM_OK) {
+        while (ferrum_memory_unmap((ferrum_memory){handle}, 0) == FERRUM_OK) {
         }
-        return ferrum_deallocate((ferrum_memory){handle});
+        return ferrum_memory_free((ferrum_memory){handle});
     }
     if (IS("block"))
         return ferrum_pool_free((ferrum_pool){handle},
@@ -476,7 +477,7 @@ static void check_empty(const char *id) {
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
     MUST(ferrum_device_open(id, &device));
     MUST(ferrum_device_get_statistics(device, &s));
-    MUST(ferrum_memory_get_info(device, &info));
+    MUST(ferrum_device_get_memory_info(device, &info));
     if (s.reserved.current != 0 || s.live_blocks.current != 0 ||
         info.used_bytes != 0 ||
         (on_host() && info.free_bytes != info.total_bytes)) {

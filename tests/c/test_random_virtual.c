@@ -1,5 +1,5 @@
 /*
- * Random programs over virtual and shared pools with sleep and wake, on one thread
+ * Random programs over virtual and elastic pools with sleep and wake, on one thread
  * against the model of virtual_model.h. After each call its status and the numbers
  * of its failure, the state of every page, the bytes of every page that is mapped
  * and the books are compared; what the worker of a pool moves meanwhile is bounded
@@ -30,7 +30,7 @@ typedef struct {
     uint64_t random;
     ferrum_device device;
     ferrum_vpool vpool;
-    ferrum_shared_pool shared;
+    ferrum_elastic_pool shared;
     stock stock;
     space spaces[SPACES];
     uint64_t base[SPACES];
@@ -117,8 +117,8 @@ static void check_pages(program *p, int at) {
     for (uint64_t i = 0; i < SPACE_PAGES; i++) {
         uint32_t mapped = 2;
         if (is_shared(p))
-            MUST(ferrum_shared_pool_is_mapped(p->shared, ids[at], i * PAGE,
-                                              PAGE, &mapped));
+            MUST(ferrum_elastic_pool_is_mapped(p->shared, ids[at], i * PAGE,
+                                               PAGE, &mapped));
         else
             MUST(ferrum_vpool_is_mapped(p->vpool, i * PAGE, PAGE, &mapped));
         if (mapped != (s->pages[i].state == PAGE_LIVE))
@@ -130,8 +130,8 @@ static void check_pages(program *p, int at) {
         const char *name = tag_name(p, at, tag);
         uint32_t asleep = 2;
         if (is_shared(p))
-            MUST(ferrum_shared_pool_is_model_asleep(p->shared, ids[at], name,
-                                                    &asleep));
+            MUST(ferrum_elastic_pool_is_model_asleep(p->shared, ids[at], name,
+                                                     &asleep));
         else
             MUST(ferrum_vpool_is_asleep(p->vpool, name, &asleep));
         bool all = s->all_asleep;
@@ -202,7 +202,7 @@ static void check_books(program *p) {
     for (int i = 0; i < SPACES; i++) {
         const space *s = &p->spaces[i];
         ferrum_model_info info = FERRUM_MODEL_INFO_INIT;
-        MUST(ferrum_shared_pool_get_model_info(p->shared, ids[i], &info));
+        MUST(ferrum_elastic_pool_get_model_info(p->shared, ids[i], &info));
         CHECK_BOOKS(info, s);
         equal("frees", info.frees, s->frees);
         equal("failures", info.failures, s->failures);
@@ -212,8 +212,8 @@ static void check_books(program *p) {
         live += space_count(s, PAGE_LIVE);
         guaranteed += s->guaranteed_pages;
     }
-    ferrum_shared_pool_info all = FERRUM_SHARED_POOL_INFO_INIT;
-    MUST(ferrum_shared_pool_get_info(p->shared, &all));
+    ferrum_elastic_pool_info all = FERRUM_ELASTIC_POOL_INFO_INIT;
+    MUST(ferrum_elastic_pool_get_info(p->shared, &all));
     equal("physical_bytes of all", all.physical_bytes, live * PAGE);
     equal("guaranteed_bytes of all", all.guaranteed_bytes, guaranteed * PAGE);
     equal("limit", all.physical_limit_bytes, p->stock.limit_pages * PAGE);
@@ -265,12 +265,12 @@ static void allocate(program *p, int at) {
         request.offset_bytes = want.anywhere ? 0 : want.offset_bytes;
         request.size_bytes = want.size_bytes;
         request.tag = tags[want.tag];
-        status = ferrum_shared_pool_allocate_with(p->shared, ids[at], &request,
-                                                  &address, &offset);
+        status = ferrum_elastic_pool_alloc_with(p->shared, ids[at], &request,
+                                                &address, &offset);
     } else {
-        status = ferrum_vpool_allocate_tagged(p->vpool, want.offset_bytes,
-                                              want.size_bytes, tags[want.tag],
-                                              &address);
+        status = ferrum_vpool_alloc_tagged(p->vpool, want.offset_bytes,
+                                           want.size_bytes, tags[want.tag],
+                                           &address);
         offset = status == FERRUM_OK ? want.offset_bytes : 0;
     }
     /* What the worker unmaps just then is passed over. */
@@ -313,9 +313,9 @@ static void deallocate(program *p, int at) {
     }
     ferrum_status status =
         is_shared(p)
-            ? ferrum_shared_pool_deallocate(p->shared, ids[at], offset, size,
-                                            default_stream)
-            : ferrum_vpool_deallocate(p->vpool, offset, size, default_stream);
+            ? ferrum_elastic_pool_free(p->shared, ids[at], offset, size,
+                                       default_stream)
+            : ferrum_vpool_free(p->vpool, offset, size, default_stream);
     same(status, space_deallocate(&p->spaces[at], offset, size), "deallocate");
 }
 
@@ -327,8 +327,8 @@ static void put_to_sleep(program *p, int at) {
     config.num_streams = (uint32_t)below(p, 3);
     ferrum_sleep_report report = FERRUM_SLEEP_REPORT_INIT;
     ferrum_status status =
-        is_shared(p) ? ferrum_shared_pool_sleep_model(p->shared, ids[at],
-                                                      &config, &report)
+        is_shared(p) ? ferrum_elastic_pool_sleep_model(p->shared, ids[at],
+                                                       &config, &report)
                      : ferrum_vpool_sleep(p->vpool, &config, &report);
     outcome o = space_sleep(&p->spaces[at], tag, config.backing);
     if (same(status, o, "sleep"))
@@ -341,8 +341,8 @@ static void wake(program *p, int at) {
     config.tag = tag_name(p, at, tag);
     ferrum_wake_report report = FERRUM_WAKE_REPORT_INIT;
     ferrum_status status =
-        is_shared(p) ? ferrum_shared_pool_wake_model(p->shared, ids[at],
-                                                     &config, &report)
+        is_shared(p) ? ferrum_elastic_pool_wake_model(p->shared, ids[at],
+                                                      &config, &report)
                      : ferrum_vpool_wake(p->vpool, &config, &report);
     outcome o = space_wake(&p->spaces[at], tag);
     if (same(status, o, "wake"))
@@ -376,7 +376,7 @@ static void set_limits(program *p, int at) {
         if (guaranteed > pages)
             o.status = FERRUM_ERROR_INVALID_CONFIG;
         if (same(is_shared(p)
-                     ? ferrum_shared_pool_set_limit(p->shared, pages * PAGE)
+                     ? ferrum_elastic_pool_set_limit(p->shared, pages * PAGE)
                      : ferrum_vpool_set_limit(p->vpool, pages * PAGE),
                  o, "set_limit"))
             p->stock.limit_pages = pages;
@@ -395,7 +395,7 @@ static void set_limits(program *p, int at) {
         o.requested_bytes = limits.guaranteed_bytes;
         o.available_bytes = backed_pages(p, at) * PAGE;
     }
-    if (!same(ferrum_shared_pool_set_model_limits(p->shared, ids[at], &limits),
+    if (!same(ferrum_elastic_pool_set_model_limits(p->shared, ids[at], &limits),
               o, "set_model_limits"))
         return;
     s->guaranteed_pages = least;
@@ -407,9 +407,10 @@ static void give_back(program *p) {
     ferrum_compact_report report = FERRUM_COMPACT_REPORT_INIT;
     bool trims = below(p, 2);
     if (is_shared(p) && trims)
-        MUST(ferrum_shared_pool_trim(p->shared, below(p, 8) * PAGE, &released));
+        MUST(
+            ferrum_elastic_pool_trim(p->shared, below(p, 8) * PAGE, &released));
     else if (is_shared(p))
-        MUST(ferrum_shared_pool_compact(p->shared, &report));
+        MUST(ferrum_elastic_pool_compact(p->shared, &report));
     else if (trims)
         MUST(ferrum_vpool_trim(p->vpool, below(p, 8) * PAGE, &released));
     else
@@ -453,19 +454,19 @@ static void make_single(program *p) {
 }
 
 static void make_shared(program *p) {
-    ferrum_shared_pool_config config = FERRUM_SHARED_POOL_CONFIG_INIT;
+    ferrum_elastic_pool_config config = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     config.limit_bytes = p->stock.limit_pages * PAGE;
     config.page_bytes = PAGE;
     config.ready_pages = (uint32_t)below(p, 3);
     config.backing = (ferrum_backing)below(p, 2);
-    MUST(ferrum_shared_pool_create(p->device, &config, &p->shared));
+    MUST(ferrum_elastic_pool_create(p->device, &config, &p->shared));
     for (int i = 0; i < SPACES; i++) {
         ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
         model.virtual_bytes = BYTES;
         model.max_bytes = BYTES;
-        MUST(ferrum_shared_pool_register_model(p->shared, ids[i], &model));
+        MUST(ferrum_elastic_pool_register_model(p->shared, ids[i], &model));
         ferrum_model_info info = FERRUM_MODEL_INFO_INIT;
-        MUST(ferrum_shared_pool_get_model_info(p->shared, ids[i], &info));
+        MUST(ferrum_elastic_pool_get_model_info(p->shared, ids[i], &info));
         p->base[i] = info.base_address;
     }
 }
@@ -489,7 +490,7 @@ static int program_fails(ferrum_device device, unsigned long seed) {
     for (p.step = 1; p.step <= STEPS && p.wrong == 0; p.step++)
         step(&p);
     if (is_shared(&p))
-        MUST(ferrum_shared_pool_destroy(p.shared, FERRUM_FORCE));
+        MUST(ferrum_elastic_pool_destroy(p.shared, FERRUM_FORCE));
     else
         MUST(ferrum_vpool_destroy(p.vpool, FERRUM_FORCE));
     return p.wrong != 0;

@@ -14,7 +14,7 @@ static uint64_t page;
 typedef struct {
     int model;
     ferrum_vpool vpool;
-    ferrum_shared_pool pool;
+    ferrum_elastic_pool pool;
 } place;
 
 static place make(int model, uint64_t pages) {
@@ -28,20 +28,20 @@ static place make(int model, uint64_t pages) {
         assert_ok(ferrum_vpool_create(f.device, &config, &p.vpool));
         return p;
     }
-    ferrum_shared_pool_config config = FERRUM_SHARED_POOL_CONFIG_INIT;
+    ferrum_elastic_pool_config config = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     config.page_bytes = page;
     config.limit_bytes = pages * page;
-    assert_ok(ferrum_shared_pool_create(f.device, &config, &p.pool));
+    assert_ok(ferrum_elastic_pool_create(f.device, &config, &p.pool));
     ferrum_model_config of = FERRUM_MODEL_CONFIG_INIT;
     of.virtual_bytes = 64 * page;
-    assert_ok(ferrum_shared_pool_register_model(p.pool, "chat", &of));
-    assert_ok(ferrum_shared_pool_register_model(p.pool, "code", &of));
+    assert_ok(ferrum_elastic_pool_register_model(p.pool, "chat", &of));
+    assert_ok(ferrum_elastic_pool_register_model(p.pool, "code", &of));
     return p;
 }
 
 static void end(place p, uint32_t flags) {
     if (p.model)
-        assert_ok(ferrum_shared_pool_destroy(p.pool, flags));
+        assert_ok(ferrum_elastic_pool_destroy(p.pool, flags));
     else
         assert_ok(ferrum_vpool_destroy(p.vpool, flags));
 }
@@ -55,21 +55,21 @@ static ferrum_address map(place p, uint64_t offset, uint64_t pages,
         request.offset_bytes = offset * page;
         request.size_bytes = pages * page;
         request.stream = stream;
-        assert_ok(ferrum_shared_pool_allocate_with(p.pool, "chat", &request,
-                                                   &address, NULL));
+        assert_ok(ferrum_elastic_pool_alloc_with(p.pool, "chat", &request,
+                                                 &address, NULL));
         return address;
     }
     ferrum_vpool_request request = FERRUM_VPOOL_REQUEST_INIT;
     request.offset_bytes = offset * page;
     request.size_bytes = pages * page;
     request.stream = stream;
-    assert_ok(ferrum_vpool_allocate_with(p.vpool, &request, &address));
+    assert_ok(ferrum_vpool_alloc_with(p.vpool, &request, &address));
     return address;
 }
 
 static ferrum_status record(place p, uint64_t offset, uint64_t pages,
                             ferrum_stream stream) {
-    return p.model ? ferrum_shared_pool_record_stream(
+    return p.model ? ferrum_elastic_pool_record_stream(
                          p.pool, "chat", offset * page, pages * page, stream)
                    : ferrum_vpool_record_stream(p.vpool, offset * page,
                                                 pages * page, stream);
@@ -77,16 +77,16 @@ static ferrum_status record(place p, uint64_t offset, uint64_t pages,
 
 static ferrum_status unmap(place p, uint64_t offset, uint64_t pages,
                            ferrum_stream stream) {
-    return p.model ? ferrum_shared_pool_deallocate(
-                         p.pool, "chat", offset * page, pages * page, stream)
-                   : ferrum_vpool_deallocate(p.vpool, offset * page,
-                                             pages * page, stream);
+    return p.model ? ferrum_elastic_pool_free(p.pool, "chat", offset * page,
+                                              pages * page, stream)
+                   : ferrum_vpool_free(p.vpool, offset * page, pages * page,
+                                       stream);
 }
 
 static uint64_t retiring(place p) {
     if (p.model) {
         ferrum_model_info info = FERRUM_MODEL_INFO_INIT;
-        assert_ok(ferrum_shared_pool_get_model_info(p.pool, "chat", &info));
+        assert_ok(ferrum_elastic_pool_get_model_info(p.pool, "chat", &info));
         return info.retiring_pages;
     }
     ferrum_vpool_info info = FERRUM_VPOOL_INFO_INIT;
@@ -96,7 +96,7 @@ static uint64_t retiring(place p) {
 
 static void settle(place p) {
     if (p.model)
-        assert_ok(ferrum_shared_pool_synchronize(p.pool, FERRUM_WAIT_FOREVER));
+        assert_ok(ferrum_elastic_pool_synchronize(p.pool, FERRUM_WAIT_FOREVER));
     else
         assert_ok(ferrum_vpool_synchronize(p.vpool, FERRUM_WAIT_FOREVER));
     assert_int_equal(retiring(p), 0);
@@ -198,21 +198,21 @@ static void test_late_work_of_one_model_is_not_seen_by_another(void **state) {
         assert_ok(unmap(p, 0, 4, default_stream));
         assert_int_equal(retiring(p), 4);
         ferrum_model_info info = FERRUM_MODEL_INFO_INIT;
-        assert_ok(ferrum_shared_pool_get_model_info(p.pool, "code", &info));
+        assert_ok(ferrum_elastic_pool_get_model_info(p.pool, "code", &info));
         assert_int_equal(info.available_bytes, 0);
         gate_open(&g);
         ferrum_address other;
         uint64_t offset;
-        assert_ok(ferrum_shared_pool_allocate(p.pool, "code", 4 * page, &other,
-                                              &offset));
+        assert_ok(ferrum_elastic_pool_alloc(p.pool, "code", 4 * page, &other,
+                                            &offset));
         unsigned char zeros[64] = {0};
         assert_true(has_bytes(other, zeros, sizeof zeros));
         assert_true(
             has_bytes(other + 4 * page - sizeof zeros, zeros, sizeof zeros));
         assert_ok(ferrum_stream_synchronize(stream, FERRUM_WAIT_FOREVER));
         assert_true(has_bytes(other, zeros, sizeof zeros));
-        assert_ok(ferrum_shared_pool_deallocate(p.pool, "code", offset,
-                                                4 * page, default_stream));
+        assert_ok(ferrum_elastic_pool_free(p.pool, "code", offset, 4 * page,
+                                           default_stream));
         settle(p);
         assert_ok(ferrum_stream_destroy(stream, FERRUM_FORCE));
     }
@@ -233,14 +233,14 @@ static void test_sleep_waits_for_the_streams_of_ranges(void **state) {
         ferrum_sleep_config config = FERRUM_SLEEP_CONFIG_INIT;
         config.stream = f.stream;
         config.timeout_ns = 0;
-        assert_status(model ? ferrum_shared_pool_sleep_model(p.pool, "chat",
-                                                             &config, NULL)
+        assert_status(model ? ferrum_elastic_pool_sleep_model(p.pool, "chat",
+                                                              &config, NULL)
                             : ferrum_vpool_sleep(p.vpool, &config, NULL),
                       FERRUM_ERROR_TIMEOUT);
         gate_open(&g);
         assert_ok(ferrum_stream_synchronize(recorded, FERRUM_WAIT_FOREVER));
-        assert_ok(model ? ferrum_shared_pool_sleep_model(p.pool, "chat",
-                                                         &config, NULL)
+        assert_ok(model ? ferrum_elastic_pool_sleep_model(p.pool, "chat",
+                                                          &config, NULL)
                         : ferrum_vpool_sleep(p.vpool, &config, NULL));
         assert_status(record(p, 0, 1, recorded), FERRUM_ERROR_INVALID_STATE);
         assert_ok(unmap(p, 0, 4, default_stream));
@@ -256,36 +256,36 @@ static void test_what_is_not_backed_is_no_guarantee(void **state) {
     ferrum_model_config config = FERRUM_MODEL_CONFIG_INIT;
     config.virtual_bytes = 100 * page;
     config.guaranteed_bytes = 50 * page;
-    assert_ok(ferrum_shared_pool_register_model(p.pool, "guarded", &config));
+    assert_ok(ferrum_elastic_pool_register_model(p.pool, "guarded", &config));
     map(p, 0, 40, default_stream);
     ferrum_address address;
     uint64_t offset;
-    assert_ok(ferrum_shared_pool_allocate(p.pool, "guarded", page, &address,
-                                          &offset));
-    assert_status(ferrum_shared_pool_register_model(p.pool, "late", &config),
+    assert_ok(
+        ferrum_elastic_pool_alloc(p.pool, "guarded", page, &address, &offset));
+    assert_status(ferrum_elastic_pool_register_model(p.pool, "late", &config),
                   FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
     config.guarantee_may_wait = 1;
-    assert_ok(ferrum_shared_pool_register_model(p.pool, "late", &config));
+    assert_ok(ferrum_elastic_pool_register_model(p.pool, "late", &config));
     ferrum_model_info info = FERRUM_MODEL_INFO_INIT;
-    assert_ok(ferrum_shared_pool_get_model_info(p.pool, "late", &info));
+    assert_ok(ferrum_elastic_pool_get_model_info(p.pool, "late", &info));
     assert_int_equal(info.guaranteed_bytes, 10 * page);
     assert_int_equal(info.requested_guarantee_bytes, 50 * page);
-    assert_ok(ferrum_shared_pool_allocate(p.pool, "guarded", 49 * page,
-                                          &address, &offset));
-    assert_ok(ferrum_shared_pool_allocate(p.pool, "late", 10 * page, &address,
-                                          &offset));
+    assert_ok(ferrum_elastic_pool_alloc(p.pool, "guarded", 49 * page, &address,
+                                        &offset));
+    assert_ok(ferrum_elastic_pool_alloc(p.pool, "late", 10 * page, &address,
+                                        &offset));
     ferrum_model_limits limits = FERRUM_MODEL_LIMITS_INIT;
     limits.guaranteed_bytes = 50 * page;
-    assert_status(ferrum_shared_pool_set_model_limits(p.pool, "late", &limits),
+    assert_status(ferrum_elastic_pool_set_model_limits(p.pool, "late", &limits),
                   FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
     assert_ok(unmap(p, 0, 30, default_stream));
     settle(p);
-    assert_ok(ferrum_shared_pool_get_model_info(p.pool, "late", &info));
+    assert_ok(ferrum_elastic_pool_get_model_info(p.pool, "late", &info));
     assert_int_equal(info.guaranteed_bytes, 40 * page);
     assert_ok(unmap(p, 30, 10, default_stream));
     settle(p);
-    assert_ok(ferrum_shared_pool_set_model_limits(p.pool, "late", &limits));
-    assert_ok(ferrum_shared_pool_get_model_info(p.pool, "late", &info));
+    assert_ok(ferrum_elastic_pool_set_model_limits(p.pool, "late", &limits));
+    assert_ok(ferrum_elastic_pool_get_model_info(p.pool, "late", &info));
     assert_int_equal(info.guaranteed_bytes, 50 * page);
     end(p, FERRUM_FORCE);
 }

@@ -50,7 +50,7 @@ static uint64_t below(uint64_t bound) {
 
 static ferrum_memory_info recent(void) {
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
-    assert_ok(ferrum_memory_get_recent_info(device, UINT64_MAX, &info));
+    assert_ok(ferrum_device_get_recent_memory_info(device, UINT64_MAX, &info));
     return info;
 }
 
@@ -71,7 +71,7 @@ static void check(const char *what) {
     for (int look = 0; look < 3; look++)
         looks[look] = recent();
     assert_true(looks[1].reading_age_ns > 0 && looks[2].reading_age_ns > 0);
-    assert_ok(ferrum_memory_get_info(device, &want));
+    assert_ok(ferrum_device_get_memory_info(device, &want));
     assert_int_equal(want.reading_age_ns, 0);
     for (int look = 0; look < 3; look++) {
         ferrum_memory_info is = looks[look];
@@ -160,11 +160,11 @@ static const char *use_pool(void) {
 
 static const char *use_manager(void) {
     if (memory_count == BLOCKS || (memory_count > 0 && below(2) == 0)) {
-        assert_ok(ferrum_deallocate(memories[--memory_count]));
+        assert_ok(ferrum_memory_free(memories[--memory_count]));
         return "deallocate";
     }
-    ferrum_status status =
-        ferrum_allocate(manager, 1 + below(2 * MIB), &memories[memory_count]);
+    ferrum_status status = ferrum_manager_alloc(manager, 1 + below(2 * MIB),
+                                                &memories[memory_count]);
     if (status == FERRUM_OK)
         memory_count++;
     else
@@ -177,14 +177,14 @@ static const char *use_pages(void) {
         return use_pool();
     uint64_t at = below(32);
     if ((mapped >> at & 1) != 0) {
-        assert_ok(ferrum_vpool_deallocate(vpool, at * 64 * KIB, 64 * KIB,
-                                          default_stream));
+        assert_ok(
+            ferrum_vpool_free(vpool, at * 64 * KIB, 64 * KIB, default_stream));
         mapped &= ~(UINT32_C(1) << at);
         return "unmap";
     }
     ferrum_address address;
     ferrum_status status =
-        ferrum_vpool_allocate(vpool, at * 64 * KIB, 64 * KIB, &address);
+        ferrum_vpool_alloc(vpool, at * 64 * KIB, 64 * KIB, &address);
     if (status == FERRUM_OK)
         mapped |= UINT32_C(1) << at;
     return "map";
@@ -288,7 +288,7 @@ static void *watch(void *wrong_out) {
     while (!last) {
         last = atomic_load(&at_work) == 0;
         ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
-        MUST(ferrum_memory_get_recent_info(device, UINT64_MAX, &info));
+        MUST(ferrum_device_get_recent_memory_info(device, UINT64_MAX, &info));
         if (info.used_bytes + info.free_bytes != whole ||
             info.used_bytes + info.free_bytes + info.reserved_bytes !=
                 info.total_bytes ||
@@ -309,7 +309,7 @@ static void test_a_reading_is_of_one_moment(void **state) {
     config.paging = FERRUM_PAGING_OFF;
     assert_ok(ferrum_pool_create(device, &config, &fixed_pool));
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
-    assert_ok(ferrum_memory_get_info(device, &info));
+    assert_ok(ferrum_device_get_memory_info(device, &info));
     whole = info.used_bytes + info.free_bytes;
     pthread_t threads[THREADS], watchers[2];
     ferrum_memory_info wrong[2] = {{0}};
@@ -342,7 +342,7 @@ static void *ask(void *unused) {
         ferrum_device any = {atomic_load(&known)};
         ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
         ferrum_status status =
-            ferrum_memory_get_recent_info(any, UINT64_MAX, &info);
+            ferrum_device_get_recent_memory_info(any, UINT64_MAX, &info);
         if (status == FERRUM_OK) {
             if (info.used_bytes + info.free_bytes + info.reserved_bytes !=
                 info.total_bytes)
@@ -374,14 +374,16 @@ static void test_handles_may_die_meanwhile(void **state) {
         if (round % 4 == 0) {
             assert_ok(ferrum_shutdown(FERRUM_FORCE));
             ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
-            assert_status(ferrum_memory_get_recent_info(old, UINT64_MAX, &info),
-                          FERRUM_ERROR_NOT_INITIALIZED);
+            assert_status(
+                ferrum_device_get_recent_memory_info(old, UINT64_MAX, &info),
+                FERRUM_ERROR_NOT_INITIALIZED);
             start();
         } else {
             assert_ok(ferrum_device_close(device, FERRUM_FORCE));
             ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
-            assert_status(ferrum_memory_get_recent_info(old, UINT64_MAX, &info),
-                          FERRUM_ERROR_INVALID_HANDLE);
+            assert_status(
+                ferrum_device_get_recent_memory_info(old, UINT64_MAX, &info),
+                FERRUM_ERROR_INVALID_HANDLE);
             assert_message("destroyed");
             assert_ok(ferrum_device_open("cpu:0", &device));
         }
@@ -401,7 +403,7 @@ static void test_a_forked_child_reads_nothing(void **state) {
     assert_true(child >= 0);
     if (child == 0) {
         ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
-        _exit(ferrum_memory_get_recent_info(device, UINT64_MAX, &info) ==
+        _exit(ferrum_device_get_recent_memory_info(device, UINT64_MAX, &info) ==
                       FERRUM_ERROR_FORKED
                   ? 0
                   : 1);

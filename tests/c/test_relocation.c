@@ -32,17 +32,17 @@ static scattered scatter(ferrum_paging paging, uint32_t flags) {
         ferrum_allocation_request request = FERRUM_ALLOCATION_REQUEST_INIT;
         request.size_bytes = BLOCK;
         request.flags = flags;
-        assert_ok(ferrum_allocate_typed(s.manager, &request, &all[i]));
+        assert_ok(ferrum_manager_alloc_with(s.manager, &request, &all[i]));
     }
     for (int i = 0; i < BLOCKS; i++) {
         char bytes[BLOCK];
         memset(bytes, i + 1, sizeof bytes);
         if (i % 4 != 0) {
-            assert_ok(ferrum_deallocate(all[i]));
+            assert_ok(ferrum_memory_free(all[i]));
             continue;
         }
         s.left[i / 4] = all[i];
-        assert_ok(ferrum_write(all[i], 0, bytes, sizeof bytes));
+        assert_ok(ferrum_memory_write(all[i], 0, bytes, sizeof bytes));
     }
     return s;
 }
@@ -51,21 +51,21 @@ static void assert_bytes(const scattered *s) {
     for (int i = 0; i < BLOCKS / 4; i++) {
         char bytes[BLOCK], want[BLOCK];
         memset(want, 4 * i + 1, sizeof want);
-        assert_ok(ferrum_read(s->left[i], 0, bytes, sizeof bytes));
+        assert_ok(ferrum_memory_read(s->left[i], 0, bytes, sizeof bytes));
         assert_memory_equal(bytes, want, sizeof bytes);
     }
 }
 
 static ferrum_handle_info info_of(ferrum_memory memory) {
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
-    assert_ok(ferrum_handle_get_info(memory, &info));
+    assert_ok(ferrum_memory_get_handle_info(memory, &info));
     return info;
 }
 
 static ferrum_defragmentation_stats defragment(const scattered *s,
                                                uint64_t budget_ns) {
     ferrum_defragmentation_stats stats = FERRUM_DEFRAGMENTATION_STATS_INIT;
-    assert_ok(ferrum_defragment_within(s->manager, budget_ns, &stats));
+    assert_ok(ferrum_manager_defragment_within(s->manager, budget_ns, &stats));
     assert_int_equal(stats.blocks_skipped,
                      stats.skipped_not_relocatable + stats.skipped_debugged +
                          stats.skipped_pinned + stats.skipped_in_use +
@@ -127,8 +127,8 @@ static void test_pins(void **state) {
     scattered s = scatter(FERRUM_PAGING_ON, FERRUM_ALLOCATE_RELOCATABLE);
     ferrum_address addresses[BLOCKS / 4], again;
     for (int i = 0; i < BLOCKS / 4; i++) {
-        assert_ok(ferrum_pin(s.left[i], &addresses[i]));
-        assert_ok(ferrum_pin(s.left[i], &again));
+        assert_ok(ferrum_memory_pin(s.left[i], &addresses[i]));
+        assert_ok(ferrum_memory_pin(s.left[i], &again));
         assert_int_equal(again, addresses[i]);
     }
     assert_int_equal(defragment(&s, FERRUM_WAIT_FOREVER).skipped_pinned, 16);
@@ -136,22 +136,24 @@ static void test_pins(void **state) {
         ferrum_handle_info info = info_of(s.left[i]);
         assert_int_equal(info.address, addresses[i]);
         assert_int_equal(info.pin_count, 2);
-        assert_status(ferrum_deallocate(s.left[i]), FERRUM_ERROR_BUSY);
+        assert_status(ferrum_memory_free(s.left[i]), FERRUM_ERROR_BUSY);
         assert_message("pinned 2 times");
-        assert_ok(ferrum_unpin(s.left[i]));
+        assert_ok(ferrum_memory_unpin(s.left[i]));
     }
     assert_int_equal(defragment(&s, FERRUM_WAIT_FOREVER).skipped_pinned, 16);
     for (int i = 0; i < BLOCKS / 4; i++) {
-        assert_ok(ferrum_unpin(s.left[i]));
-        assert_status(ferrum_unpin(s.left[i]), FERRUM_ERROR_INVALID_STATE);
+        assert_ok(ferrum_memory_unpin(s.left[i]));
+        assert_status(ferrum_memory_unpin(s.left[i]),
+                      FERRUM_ERROR_INVALID_STATE);
     }
     assert_int_equal(defragment(&s, FERRUM_WAIT_FOREVER).blocks_moved, 12);
     assert_bytes(&s);
-    assert_ok(ferrum_deallocate(s.left[0]));
-    assert_status(ferrum_pin(s.left[0], &again), FERRUM_ERROR_INVALID_HANDLE);
+    assert_ok(ferrum_memory_free(s.left[0]));
+    assert_status(ferrum_memory_pin(s.left[0], &again),
+                  FERRUM_ERROR_INVALID_HANDLE);
     assert_int_equal(again, 0);
-    assert_status(ferrum_unpin(s.left[0]), FERRUM_ERROR_INVALID_HANDLE);
-    assert_ok(ferrum_pin(s.left[1], &again));
+    assert_status(ferrum_memory_unpin(s.left[0]), FERRUM_ERROR_INVALID_HANDLE);
+    assert_ok(ferrum_memory_pin(s.left[1], &again));
     assert_status(ferrum_manager_destroy(s.manager, 0), FERRUM_ERROR_BUSY);
     assert_ok(ferrum_manager_destroy(s.manager, FERRUM_FORCE));
 }
@@ -166,7 +168,7 @@ static void test_work_in_a_stream(void **state) {
         fill.memory = s.left[i];
         fill.size_bytes = BLOCK;
         fill.pattern = (uint32_t)(4 * i + 1);
-        assert_ok(ferrum_fill_async(&fill, f.stream));
+        assert_ok(ferrum_memory_fill_async(&fill, f.stream));
     }
     assert_int_equal(defragment(&s, FERRUM_WAIT_FOREVER).skipped_in_use, 16);
     gate_open(&g);
@@ -178,9 +180,9 @@ static void test_work_in_a_stream(void **state) {
     transfer.src = s.left[3];
     transfer.dst = s.left[15];
     transfer.size_bytes = BLOCK;
-    assert_ok(ferrum_copy_async(&transfer, default_stream));
+    assert_ok(ferrum_memory_copy_async(&transfer, default_stream));
     char byte;
-    assert_ok(ferrum_read(s.left[15], 0, &byte, 1));
+    assert_ok(ferrum_memory_read(s.left[15], 0, &byte, 1));
     assert_int_equal(byte, 13);
     assert_ok(ferrum_manager_destroy(s.manager, FERRUM_FORCE));
 }
@@ -193,12 +195,12 @@ static void test_mapped_blocks_stay(void **state) {
         ferrum_map_request request = FERRUM_MAP_REQUEST_INIT;
         request.memory = s.left[i];
         mappings[i] = (ferrum_mapping)FERRUM_MAPPING_INIT;
-        assert_ok(ferrum_map(&request, &mappings[i]));
+        assert_ok(ferrum_memory_map(&request, &mappings[i]));
     }
     assert_int_equal(defragment(&s, FERRUM_WAIT_FOREVER).skipped_mapped, 16);
     for (int i = 0; i < BLOCKS / 4; i++) {
         assert_int_equal(*(const char *)mappings[i].host_pointer, 4 * i + 1);
-        assert_ok(ferrum_unmap(s.left[i], mappings[i].mapping_id));
+        assert_ok(ferrum_memory_unmap(s.left[i], mappings[i].mapping_id));
     }
     assert_int_equal(defragment(&s, FERRUM_WAIT_FOREVER).blocks_moved, 12);
     assert_bytes(&s);
@@ -228,12 +230,12 @@ static void test_debugged_blocks_stay(void **state) {
     request.size_bytes = 100;
     request.flags = FERRUM_ALLOCATE_RELOCATABLE;
     ferrum_memory memory;
-    assert_ok(ferrum_allocate_typed(manager, &request, &memory));
+    assert_ok(ferrum_manager_alloc_with(manager, &request, &memory));
     ferrum_defragmentation_stats stats = FERRUM_DEFRAGMENTATION_STATS_INIT;
-    assert_ok(ferrum_defragment(manager, &stats));
+    assert_ok(ferrum_manager_defragment(manager, &stats));
     assert_int_equal(stats.skipped_debugged, 1);
     assert_int_equal(stats.blocks_skipped, 1);
-    assert_ok(ferrum_deallocate(memory));
+    assert_ok(ferrum_memory_free(memory));
     assert_ok(ferrum_manager_destroy(manager, 0));
 }
 
@@ -248,27 +250,28 @@ static void test_callers_of_before(void **state) {
     old_request.request.size_bytes = 100;
     old_request.request.flags = 0xffffffff; /* not the library's to read */
     ferrum_memory memory;
-    assert_ok(ferrum_allocate_typed(f.manager, &old_request.request, &memory));
+    assert_ok(
+        ferrum_manager_alloc_with(f.manager, &old_request.request, &memory));
     assert_int_equal(info_of(memory).is_relocatable, 0);
     ferrum_defragmentation_stats stats = FERRUM_DEFRAGMENTATION_STATS_INIT;
     memset(&stats, 0x55, sizeof stats);
     stats.struct_size =
         (uint32_t)offsetof(ferrum_defragmentation_stats, bytes_moved);
-    assert_ok(ferrum_defragment(f.manager, &stats));
+    assert_ok(ferrum_manager_defragment(f.manager, &stats));
     assert_int_equal(stats.blocks_skipped, 2);
     assert_int_equal(stats.bytes_moved, UINT64_C(0x5555555555555555));
     stats.struct_size =
         (uint32_t)offsetof(ferrum_defragmentation_stats, skipped_mapped);
-    assert_ok(ferrum_defragment(f.manager, &stats));
+    assert_ok(ferrum_manager_defragment(f.manager, &stats));
     assert_int_equal(stats.bytes_moved, 0);
     assert_int_equal(stats.skipped_mapped, UINT64_C(0x5555555555555555));
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
     info.struct_size = (uint32_t)offsetof(ferrum_handle_info, is_relocatable);
     info.pin_count = 77;
-    assert_ok(ferrum_handle_get_info(memory, &info));
+    assert_ok(ferrum_memory_get_handle_info(memory, &info));
     assert_int_equal(info.size_bytes, 100);
     assert_int_equal(info.pin_count, 77);
-    assert_ok(ferrum_deallocate(memory));
+    assert_ok(ferrum_memory_free(memory));
 }
 
 /* Threads that use their blocks while one that never stops has them moved. */
@@ -283,15 +286,16 @@ static void *use(void *data) {
         int i = u->first + round % 2;
         char byte = (char)(4 * i + 1), back[BLOCK];
         ferrum_address address;
-        u->failed |= ferrum_read(u->s->left[i], 0, back, BLOCK) != FERRUM_OK;
+        u->failed |=
+            ferrum_memory_read(u->s->left[i], 0, back, BLOCK) != FERRUM_OK;
         for (size_t at = 0; at < BLOCK; at++)
             u->failed |= back[at] != byte;
-        u->failed |= ferrum_pin(u->s->left[i], &address) != FERRUM_OK;
+        u->failed |= ferrum_memory_pin(u->s->left[i], &address) != FERRUM_OK;
         /* On the host an address is a pointer, and the pin makes it hold. */
         char *bytes = (char *)(uintptr_t)address;
         u->failed |= bytes[round] != byte;
         bytes[round] = byte;
-        u->failed |= ferrum_unpin(u->s->left[i]) != FERRUM_OK;
+        u->failed |= ferrum_memory_unpin(u->s->left[i]) != FERRUM_OK;
     }
     return NULL;
 }
@@ -309,7 +313,7 @@ static void test_blocks_are_used_while_they_move(void **state) {
         }
         ferrum_defragmentation_stats stats = FERRUM_DEFRAGMENTATION_STATS_INIT;
         for (int i = 0; i < 5; i++)
-            assert_ok(ferrum_defragment(s.manager, &stats));
+            assert_ok(ferrum_manager_defragment(s.manager, &stats));
         for (int i = 0; i < 8; i++) {
             assert_int_equal(pthread_join(threads[i], NULL), 0);
             assert_int_equal(users[i].failed, 0);

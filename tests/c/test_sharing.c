@@ -90,7 +90,7 @@ static ferrum_status import(ferrum_manager manager, const int32_t *files,
     pages.count = PAGES;
     pages.page_bytes = PAGE;
     pages.tag = "theirs";
-    return ferrum_import_pages(manager, &pages, memory);
+    return ferrum_manager_import_pages(manager, &pages, memory);
 }
 
 /* --- two processes: descriptors go through a socket --------------------------- */
@@ -134,7 +134,7 @@ static void other_process(void **data) {
     assert_ok(import(s.manager, files, &memory));
     for (int i = 0; i < PAGES; i++)
         close(files[i]);
-    assert_ok(ferrum_handle_get_info(memory, &info));
+    assert_ok(ferrum_memory_get_handle_info(memory, &info));
     assert_int_equal(info.size_bytes, PAGES * PAGE);
     assert_int_equal(info.is_adopted, 1);
     unsigned char *bytes = (unsigned char *)(uintptr_t)info.address;
@@ -143,9 +143,9 @@ static void other_process(void **data) {
     bytes[0] = 99;
     /* It is used as any other block. */
     char half[8];
-    assert_ok(ferrum_read(memory, PAGE - 4, half, 8));
+    assert_ok(ferrum_memory_read(memory, PAGE - 4, half, 8));
     assert_int_equal(half[3], 1);
-    assert_ok(ferrum_deallocate(memory));
+    assert_ok(ferrum_memory_free(memory));
     stop(&s);
 }
 
@@ -170,7 +170,7 @@ static void pages_of_another_process(void **data) {
     size_t count = 0;
     ferrum_address address;
     ferrum_vpool vpool = shareable(s.devices[0]);
-    assert_ok(ferrum_vpool_allocate(vpool, 2 * PAGE, PAGES * PAGE, &address));
+    assert_ok(ferrum_vpool_alloc(vpool, 2 * PAGE, PAGES * PAGE, &address));
     unsigned char *bytes = (unsigned char *)(uintptr_t)address;
     for (int i = 0; i < PAGES; i++)
         bytes[(uint64_t)(i + 1) * PAGE - 1] = (unsigned char)(i + 1);
@@ -200,7 +200,7 @@ static void import_is_the_same_memory(void **data) {
     ferrum_handle_info info = FERRUM_HANDLE_INFO_INIT;
     int32_t files[PAGES + 1] = {0};
     size_t count = 0;
-    assert_ok(ferrum_vpool_allocate(vpool, 0, PAGES * PAGE, &address));
+    assert_ok(ferrum_vpool_alloc(vpool, 0, PAGES * PAGE, &address));
     assert_ok(
         ferrum_vpool_export(vpool, 0, PAGES * PAGE, files, PAGES + 1, &count));
     assert_int_equal(count, PAGES);
@@ -208,9 +208,9 @@ static void import_is_the_same_memory(void **data) {
         assert_true(fcntl(files[i], F_GETFD) & FD_CLOEXEC);
     assert_ok(import(s->manager, files, &memory));
     assert_ok(import(s->manager, files, &again));
-    assert_ok(ferrum_write(memory, PAGE, "abc", 3));
+    assert_ok(ferrum_memory_write(memory, PAGE, "abc", 3));
     assert_memory_equal((char *)(uintptr_t)address + PAGE, "abc", 3);
-    assert_ok(ferrum_handle_get_info(again, &info));
+    assert_ok(ferrum_memory_get_handle_info(again, &info));
     assert_memory_equal((char *)(uintptr_t)info.address + PAGE, "abc", 3);
     assert_string_equal(info.tag, "theirs");
     for (int i = 0; i < PAGES; i++)
@@ -219,12 +219,12 @@ static void import_is_the_same_memory(void **data) {
     /* What is open in one place is there when the pool has gone. */
     assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
     char bytes[3];
-    assert_ok(ferrum_read(memory, PAGE, bytes, 3));
+    assert_ok(ferrum_memory_read(memory, PAGE, bytes, 3));
     assert_memory_equal(bytes, "abc", 3);
     assert_error(ferrum_manager_destroy(s->manager, 0), FERRUM_ERROR_BUSY, "");
-    assert_ok(ferrum_deallocate(memory));
-    assert_error(ferrum_deallocate(memory), FERRUM_ERROR_INVALID_HANDLE, "");
-    assert_ok(ferrum_deallocate(again));
+    assert_ok(ferrum_memory_free(memory));
+    assert_error(ferrum_memory_free(memory), FERRUM_ERROR_INVALID_HANDLE, "");
+    assert_ok(ferrum_memory_free(again));
     assert_error(import(s->manager, files, &memory),
                  FERRUM_ERROR_INVALID_ARGUMENT, "descriptor");
     assert_int_equal(memory.id, 0);
@@ -238,7 +238,7 @@ static void export_refuses(void **data) {
     ferrum_address address;
     int32_t files[PAGES];
     size_t count = 7;
-    assert_ok(ferrum_vpool_allocate(vpool, 0, PAGES * PAGE, &address));
+    assert_ok(ferrum_vpool_alloc(vpool, 0, PAGES * PAGE, &address));
     assert_error(
         ferrum_vpool_export(vpool, 0, PAGES * PAGE, files, PAGES - 1, &count),
         FERRUM_ERROR_BUFFER_TOO_SMALL, "there are 3 pages");

@@ -161,7 +161,7 @@ static void check_handler_of_the_c_library(void) {
 /* --------------------------------------------------- every call that opens */
 
 static ferrum_manager a_manager;
-static ferrum_shared_pool a_shared_pool;
+static ferrum_elastic_pool a_elastic_pool;
 
 static ferrum_status opens_manager(void) {
     return ferrum_manager_create(device, NULL, &a_manager);
@@ -180,13 +180,13 @@ static ferrum_status opens_vpool(void) {
     ferrum_vpool pool;
     return ferrum_vpool_create(device, &config, &pool);
 }
-static ferrum_status opens_shared_pool(void) {
-    return ferrum_shared_pool_create(device, NULL, &a_shared_pool);
+static ferrum_status opens_elastic_pool(void) {
+    return ferrum_elastic_pool_create(device, NULL, &a_elastic_pool);
 }
 static ferrum_status opens_model(void) {
     ferrum_model_config config = FERRUM_MODEL_CONFIG_INIT;
     config.virtual_bytes = UINT64_C(64) << 20;
-    return ferrum_shared_pool_register_model(a_shared_pool, "m", &config);
+    return ferrum_elastic_pool_register_model(a_elastic_pool, "m", &config);
 }
 static ferrum_status opens_monitor(void) {
     ferrum_monitor monitor;
@@ -224,7 +224,7 @@ static void check_every_call(void) {
         {"pool", opens_pool},
         {"manager", opens_manager},
         {"vpool", opens_vpool},
-        {"shared pool", opens_shared_pool},
+        {"elastic pool", opens_elastic_pool},
         {"model", opens_model},
         {"monitor", opens_monitor},
         {"placement", opens_placement},
@@ -308,7 +308,7 @@ static void busy_round(void) {
     ferrum_address address;
     size_t length;
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
-    EXPECT(ferrum_memory_get_info(device, &info) == FERRUM_OK);
+    EXPECT(ferrum_device_get_memory_info(device, &info) == FERRUM_OK);
     EXPECT(ferrum_snapshot_json(NULL, 0, &length) == FERRUM_OK);
     EXPECT(ferrum_pool_create(device, NULL, &pool) == FERRUM_OK);
     EXPECT(ferrum_pool_alloc(pool, 100000, (ferrum_stream){0}, &address) == 0);

@@ -68,7 +68,7 @@ static ferrum_vpool make(uint64_t limit) {
 static unsigned char *take(ferrum_vpool vpool, uint64_t offset, uint64_t size,
                            const char *tag, int value) {
     ferrum_address address;
-    assert_ok(ferrum_vpool_allocate_tagged(vpool, offset, size, tag, &address));
+    assert_ok(ferrum_vpool_alloc_tagged(vpool, offset, size, tag, &address));
     unsigned char *block = (unsigned char *)(uintptr_t)address;
     memset(block, value, size);
     return block;
@@ -88,36 +88,36 @@ static uint32_t asleep(ferrum_vpool vpool, const char *tag) {
     assert_ok(ferrum_vpool_is_asleep(vpool, tag, &out));
     return out;
 }
-static ferrum_shared_pool make_shared(uint64_t limit) {
-    ferrum_shared_pool_config config = FERRUM_SHARED_POOL_CONFIG_INIT;
+static ferrum_elastic_pool make_shared(uint64_t limit) {
+    ferrum_elastic_pool_config config = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     config.limit_bytes = limit;
     config.page_bytes = PAGE;
     config.ready_pages = 0;
     config.name = "made";
-    ferrum_shared_pool pool;
-    assert_ok(ferrum_shared_pool_create(f.device, &config, &pool));
+    ferrum_elastic_pool pool;
+    assert_ok(ferrum_elastic_pool_create(f.device, &config, &pool));
     return pool;
 }
-static void add(ferrum_shared_pool pool, const char *id) {
+static void add(ferrum_elastic_pool pool, const char *id) {
     ferrum_model_config config = FERRUM_MODEL_CONFIG_INIT;
     config.virtual_bytes = 64 * MIB;
-    assert_ok(ferrum_shared_pool_register_model(pool, id, &config));
+    assert_ok(ferrum_elastic_pool_register_model(pool, id, &config));
 }
-static unsigned char *load(ferrum_shared_pool pool, const char *id,
+static unsigned char *load(ferrum_elastic_pool pool, const char *id,
                            uint64_t size, const char *tag, int value) {
     ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
     request.size_bytes = size;
     request.tag = tag;
     ferrum_address address;
     assert_ok(
-        ferrum_shared_pool_allocate_with(pool, id, &request, &address, NULL));
+        ferrum_elastic_pool_alloc_with(pool, id, &request, &address, NULL));
     unsigned char *block = (unsigned char *)(uintptr_t)address;
     memset(block, value, size);
     return block;
 }
-static ferrum_model_info model(ferrum_shared_pool pool, const char *id) {
+static ferrum_model_info model(ferrum_elastic_pool pool, const char *id) {
     ferrum_model_info info = FERRUM_MODEL_INFO_INIT;
-    assert_ok(ferrum_shared_pool_get_model_info(pool, id, &info));
+    assert_ok(ferrum_elastic_pool_get_model_info(pool, id, &info));
     return info;
 }
 
@@ -186,11 +186,9 @@ static void test_bytes_and_addresses(void **state) {
         assert_int_equal(entries(), 0);
         assert_ok(ferrum_vpool_sleep(vpool, NULL, NULL));
         /* What sleeps can be freed. */
-        assert_ok(
-            ferrum_vpool_deallocate(vpool, PAGE, 3 * PAGE - 5, default_stream));
+        assert_ok(ferrum_vpool_free(vpool, PAGE, 3 * PAGE - 5, default_stream));
         assert_int_equal(info_of(vpool).asleep_pages, 1);
-        assert_ok(
-            ferrum_vpool_deallocate(vpool, 20 * PAGE, PAGE, default_stream));
+        assert_ok(ferrum_vpool_free(vpool, 20 * PAGE, PAGE, default_stream));
         assert_int_equal(info_of(vpool).asleep_host_bytes, 0);
         assert_ok(ferrum_vpool_destroy(vpool, 0));
     }
@@ -198,84 +196,84 @@ static void test_bytes_and_addresses(void **state) {
 
 static void test_tag_by_tag(void **state) {
     (void)state;
-    ferrum_shared_pool pool = make_shared(8 * MIB);
+    ferrum_elastic_pool pool = make_shared(8 * MIB);
     add(pool, "chat");
     unsigned char *weights = load(pool, "chat", 4 * PAGE, "weights", 21);
     unsigned char *kv = load(pool, "chat", 2 * PAGE, "kv", 22);
     unsigned char *rest = load(pool, "chat", PAGE, NULL, 23);
     ferrum_sleep_config config = kept(FERRUM_SLEEP_DISCARD, "kv");
     ferrum_sleep_report report = FERRUM_SLEEP_REPORT_INIT;
-    assert_ok(ferrum_shared_pool_sleep_model(pool, "chat", &config, &report));
+    assert_ok(ferrum_elastic_pool_sleep_model(pool, "chat", &config, &report));
     assert_int_equal(report.released_bytes, 2 * PAGE);
     assert_status(
-        ferrum_shared_pool_sleep_model(pool, "chat", &config, &report),
+        ferrum_elastic_pool_sleep_model(pool, "chat", &config, &report),
         FERRUM_ERROR_INVALID_STATE);
     assert_message("tag \"kv\" of \"chat\" sleeps already");
     config = kept(FERRUM_SLEEP_HOST, "none");
     assert_status(
-        ferrum_shared_pool_sleep_model(pool, "chat", &config, &report),
+        ferrum_elastic_pool_sleep_model(pool, "chat", &config, &report),
         FERRUM_ERROR_NOT_FOUND);
     assert_message("\"none\"");
     config.tag = NULL;
-    assert_ok(ferrum_shared_pool_sleep_model(pool, "chat", &config, &report));
+    assert_ok(ferrum_elastic_pool_sleep_model(pool, "chat", &config, &report));
     assert_int_equal(report.released_bytes, 5 * PAGE);
     assert_int_equal(model(pool, "chat").asleep_pages, 7);
     assert_int_equal(model(pool, "chat").physical_bytes, 0);
     /* The weights first, then the untagged by the model's id, the cache last. */
     ferrum_wake_config wake = woken("weights");
     ferrum_wake_report back = FERRUM_WAKE_REPORT_INIT;
-    assert_ok(ferrum_shared_pool_wake_model(pool, "chat", &wake, &back));
+    assert_ok(ferrum_elastic_pool_wake_model(pool, "chat", &wake, &back));
     assert_int_equal(back.restored_bytes, 4 * PAGE);
     assert_bytes(weights, 21, 4 * PAGE);
-    assert_status(ferrum_shared_pool_wake_model(pool, "chat", &wake, &back),
+    assert_status(ferrum_elastic_pool_wake_model(pool, "chat", &wake, &back),
                   FERRUM_ERROR_INVALID_STATE);
     assert_message("tag \"weights\"");
     uint32_t out = 7;
     assert_ok(
-        ferrum_shared_pool_is_model_asleep(pool, "chat", "weights", &out));
+        ferrum_elastic_pool_is_model_asleep(pool, "chat", "weights", &out));
     assert_int_equal(out, 0);
-    assert_ok(ferrum_shared_pool_is_model_asleep(pool, "chat", "kv", &out));
+    assert_ok(ferrum_elastic_pool_is_model_asleep(pool, "chat", "kv", &out));
     assert_int_equal(out, 1);
-    assert_ok(ferrum_shared_pool_is_model_asleep(pool, "chat", NULL, &out));
+    assert_ok(ferrum_elastic_pool_is_model_asleep(pool, "chat", NULL, &out));
     assert_int_equal(out, 0);
     /* Allocations of a tag that sleeps are refused, of one that has woken not. */
     ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
     request.size_bytes = PAGE;
     request.tag = "kv";
     ferrum_address address;
-    assert_status(ferrum_shared_pool_allocate_with(pool, "chat", &request,
-                                                   &address, NULL),
-                  FERRUM_ERROR_INVALID_STATE);
+    assert_status(
+        ferrum_elastic_pool_alloc_with(pool, "chat", &request, &address, NULL),
+        FERRUM_ERROR_INVALID_STATE);
     assert_message("tag \"kv\" is asleep");
     load(pool, "chat", PAGE, "weights", 24);
     wake = woken("chat");
-    assert_ok(ferrum_shared_pool_wake_model(pool, "chat", &wake, NULL));
+    assert_ok(ferrum_elastic_pool_wake_model(pool, "chat", &wake, NULL));
     assert_bytes(rest, 23, PAGE);
-    assert_ok(ferrum_shared_pool_wake_model(pool, "chat", NULL, &back));
+    assert_ok(ferrum_elastic_pool_wake_model(pool, "chat", NULL, &back));
     assert_int_equal(back.restored_bytes, 2 * PAGE);
     assert_bytes(kv, 0, 2 * PAGE);
-    assert_ok(ferrum_shared_pool_destroy(pool, FERRUM_FORCE));
+    assert_ok(ferrum_elastic_pool_destroy(pool, FERRUM_FORCE));
 }
 
 static void test_two_models_in_turn(void **state) {
     (void)state;
-    ferrum_shared_pool pool = make_shared(16 * PAGE);
+    ferrum_elastic_pool pool = make_shared(16 * PAGE);
     const char *ids[] = {"chat", "code"};
     unsigned char *blocks[2];
     ferrum_sleep_config config = kept(FERRUM_SLEEP_HOST, NULL);
     for (int i = 0; i < 2; i++) {
         add(pool, ids[i]);
         blocks[i] = load(pool, ids[i], 12 * PAGE, "weights", 31 + i);
-        assert_ok(ferrum_shared_pool_sleep_model(pool, ids[i], &config, NULL));
+        assert_ok(ferrum_elastic_pool_sleep_model(pool, ids[i], &config, NULL));
     }
     for (int turn = 0; turn < 6; turn++) {
         const char *id = ids[turn % 2], *other = ids[(turn + 1) % 2];
-        assert_ok(ferrum_shared_pool_wake_model(pool, id, NULL, NULL));
+        assert_ok(ferrum_elastic_pool_wake_model(pool, id, NULL, NULL));
         assert_bytes(blocks[turn % 2], 31 + turn % 2 + 2 * (turn / 2),
                      12 * PAGE);
         memset(blocks[turn % 2], 33 + turn % 2 + 2 * (turn / 2), 12 * PAGE);
         /* There is no room for both; the other sleeps on, with its bytes. */
-        assert_status(ferrum_shared_pool_wake_model(pool, other, NULL, NULL),
+        assert_status(ferrum_elastic_pool_wake_model(pool, other, NULL, NULL),
                       FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
         assert_message("requested 786432 bytes, available 262144");
         assert_int_equal(model(pool, other).wake_failures,
@@ -283,13 +281,13 @@ static void test_two_models_in_turn(void **state) {
         assert_int_equal(model(pool, other).asleep_pages, 12);
         config.backing = turn % 3 == 2 ? FERRUM_SLEEP_FILE : FERRUM_SLEEP_HOST;
         config.directory = turn % 3 == 2 ? folder : NULL;
-        assert_ok(ferrum_shared_pool_sleep_model(pool, id, &config, NULL));
+        assert_ok(ferrum_elastic_pool_sleep_model(pool, id, &config, NULL));
     }
-    ferrum_shared_pool_info all = FERRUM_SHARED_POOL_INFO_INIT;
-    assert_ok(ferrum_shared_pool_get_info(pool, &all));
+    ferrum_elastic_pool_info all = FERRUM_ELASTIC_POOL_INFO_INIT;
+    assert_ok(ferrum_elastic_pool_get_info(pool, &all));
     assert_int_equal(all.physical_bytes, 0);
     assert_int_equal(all.peak_physical_bytes, 12 * PAGE);
-    assert_ok(ferrum_shared_pool_destroy(pool, FERRUM_FORCE));
+    assert_ok(ferrum_elastic_pool_destroy(pool, FERRUM_FORCE));
     assert_int_equal(entries(), 0);
 }
 
@@ -406,17 +404,17 @@ static void test_calls_that_are_cut_short(void **state) {
     const ferrum_sleep_backing backings[] = {FERRUM_SLEEP_HOST,
                                              FERRUM_SLEEP_FILE};
     for (int i = 0; i < 2; i++) {
-        ferrum_shared_pool pool = make_shared(20 * MIB);
+        ferrum_elastic_pool pool = make_shared(20 * MIB);
         add(pool, "a");
         add(pool, "b");
         unsigned char *block = load(pool, "b", LARGE, NULL, 81);
         ferrum_sleep_config config = kept(backings[i], NULL);
         ferrum_status status = FERRUM_ERROR_TIMEOUT;
         int cut = 0;
-        assert_ok(ferrum_shared_pool_set_limit(pool, 5 * MIB));
+        assert_ok(ferrum_elastic_pool_set_limit(pool, 5 * MIB));
         for (uint64_t ns = 1000; status != FERRUM_OK; ns += ns / 4) {
             config.timeout_ns = ns;
-            status = ferrum_shared_pool_sleep_model(pool, "b", &config, NULL);
+            status = ferrum_elastic_pool_sleep_model(pool, "b", &config, NULL);
             if (status == FERRUM_OK)
                 break;
             assert_status(status, FERRUM_ERROR_TIMEOUT);
@@ -429,14 +427,14 @@ static void test_calls_that_are_cut_short(void **state) {
         assert_true(cut > 0);
         assert_int_equal(model(pool, "b").asleep_pages, LARGE / PAGE);
         assert_int_equal(entries(), i);
-        assert_status(ferrum_shared_pool_wake_model(pool, "b", NULL, NULL),
+        assert_status(ferrum_elastic_pool_wake_model(pool, "b", NULL, NULL),
                       FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
-        assert_ok(ferrum_shared_pool_set_limit(pool, 20 * MIB));
+        assert_ok(ferrum_elastic_pool_set_limit(pool, 20 * MIB));
         ferrum_wake_config wake = woken(NULL);
         status = FERRUM_ERROR_TIMEOUT;
         for (uint64_t ns = 1000; status != FERRUM_OK; ns += ns / 4) {
             wake.timeout_ns = ns;
-            status = ferrum_shared_pool_wake_model(pool, "b", &wake, NULL);
+            status = ferrum_elastic_pool_wake_model(pool, "b", &wake, NULL);
             if (status == FERRUM_OK)
                 break;
             assert_status(status, FERRUM_ERROR_TIMEOUT);
@@ -449,14 +447,14 @@ static void test_calls_that_are_cut_short(void **state) {
         }
         assert_all(block, 81);
         assert_int_equal(entries(), 0);
-        assert_ok(ferrum_shared_pool_destroy(pool, FERRUM_FORCE));
+        assert_ok(ferrum_elastic_pool_destroy(pool, FERRUM_FORCE));
     }
 }
 
 typedef struct {
     pthread_t thread;
     ferrum_vpool vpool;
-    ferrum_shared_pool pool;
+    ferrum_elastic_pool pool;
     ferrum_status status;
 } sleeping;
 
@@ -467,17 +465,17 @@ static void *sleep_vpool(void *data) {
 }
 static void *sleep_model(void *data) {
     sleeping *s = data;
-    s->status = ferrum_shared_pool_sleep_model(s->pool, "idle", NULL, NULL);
+    s->status = ferrum_elastic_pool_sleep_model(s->pool, "idle", NULL, NULL);
     return NULL;
 }
 
 /* Frees a range that is just being woken, and then its own. */
-static uint64_t free_what_wakes(ferrum_shared_pool pool, const char *id,
+static uint64_t free_what_wakes(ferrum_elastic_pool pool, const char *id,
                                 uint64_t needed, void *data) {
     ferrum_status *status = data;
-    *status = ferrum_shared_pool_deallocate(pool, "idle", 0, 6 * PAGE,
-                                            default_stream);
-    if (ferrum_shared_pool_deallocate(pool, id, 0, 7 * PAGE, default_stream) !=
+    *status =
+        ferrum_elastic_pool_free(pool, "idle", 0, 6 * PAGE, default_stream);
+    if (ferrum_elastic_pool_free(pool, id, 0, 7 * PAGE, default_stream) !=
         FERRUM_OK)
         return 0;
     return needed;
@@ -499,15 +497,15 @@ static void test_ranges_are_busy_meanwhile(void **state) {
         uint32_t begun = 0;
         while (!begun)
             assert_ok(i == 0 ? ferrum_vpool_is_asleep(s.vpool, NULL, &begun)
-                             : ferrum_shared_pool_is_model_asleep(
+                             : ferrum_elastic_pool_is_model_asleep(
                                    s.pool, "idle", NULL, &begun));
         if (i == 0)
             assert_status(
-                ferrum_vpool_deallocate(s.vpool, PAGE, PAGE, default_stream),
+                ferrum_vpool_free(s.vpool, PAGE, PAGE, default_stream),
                 FERRUM_ERROR_BUSY);
         else
-            assert_status(ferrum_shared_pool_deallocate(
-                              s.pool, "idle", 0, 6 * PAGE, default_stream),
+            assert_status(ferrum_elastic_pool_free(s.pool, "idle", 0, 6 * PAGE,
+                                                   default_stream),
                           FERRUM_ERROR_BUSY);
         assert_message("being put to sleep or woken");
         assert_bytes(block, 85, i == 0 ? 2 * PAGE : 0);
@@ -520,18 +518,18 @@ static void test_ranges_are_busy_meanwhile(void **state) {
     config.deadline_ns = UINT64_C(20000000000);
     ferrum_status status = 1;
     ferrum_registration registration;
-    assert_ok(ferrum_model_reclaim_callback_add(
+    assert_ok(ferrum_elastic_pool_reclaim_callback_add(
         s.pool, "busy", &config, free_what_wakes, &status, &registration));
-    assert_ok(ferrum_shared_pool_wake_model(s.pool, "idle", NULL, NULL));
+    assert_ok(ferrum_elastic_pool_wake_model(s.pool, "idle", NULL, NULL));
     assert_ok(ferrum_registration_remove(registration));
     assert_status(status, FERRUM_ERROR_BUSY);
     assert_bytes(range, 86, 6 * PAGE);
     /* Once the calls have ended they are freed, asleep or awake. */
-    assert_ok(ferrum_vpool_deallocate(s.vpool, 0, 2 * PAGE, default_stream));
-    assert_ok(ferrum_shared_pool_deallocate(s.pool, "idle", 0, 6 * PAGE,
-                                            default_stream));
+    assert_ok(ferrum_vpool_free(s.vpool, 0, 2 * PAGE, default_stream));
+    assert_ok(
+        ferrum_elastic_pool_free(s.pool, "idle", 0, 6 * PAGE, default_stream));
     assert_ok(ferrum_vpool_destroy(s.vpool, 0));
-    assert_ok(ferrum_shared_pool_destroy(s.pool, 0));
+    assert_ok(ferrum_elastic_pool_destroy(s.pool, 0));
 }
 
 /* ------------------------------------------------------- waiting, and not to wait */
@@ -577,7 +575,7 @@ static void test_queued_work_is_waited_for(void **state) {
 typedef struct {
     pthread_t thread;
     ferrum_vpool vpool;
-    ferrum_shared_pool pool;
+    ferrum_elastic_pool pool;
     ferrum_status vpool_status, pool_status;
 } waiter;
 
@@ -588,54 +586,53 @@ static void *wait_awake(void *data) {
     range.size_bytes = PAGE;
     range.asleep_wait_ns = FERRUM_WAIT_FOREVER;
     ferrum_address address;
-    w->vpool_status = ferrum_vpool_allocate_with(w->vpool, &range, &address);
+    w->vpool_status = ferrum_vpool_alloc_with(w->vpool, &range, &address);
     ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
     request.size_bytes = PAGE;
     request.asleep_wait_ns = FERRUM_WAIT_FOREVER;
-    w->pool_status = ferrum_shared_pool_allocate_with(w->pool, "chat", &request,
-                                                      &address, NULL);
+    w->pool_status = ferrum_elastic_pool_alloc_with(w->pool, "chat", &request,
+                                                    &address, NULL);
     return NULL;
 }
 
 static void test_allocations_wait_if_they_ask(void **state) {
     (void)state;
     ferrum_vpool vpool = make(8 * MIB);
-    ferrum_shared_pool pool = make_shared(8 * MIB);
+    ferrum_elastic_pool pool = make_shared(8 * MIB);
     add(pool, "chat");
     take(vpool, 0, PAGE, "kv", 1);
     load(pool, "chat", PAGE, "kv", 1);
     assert_ok(ferrum_vpool_sleep(vpool, NULL, NULL));
-    assert_ok(ferrum_shared_pool_sleep_model(pool, "chat", NULL, NULL));
+    assert_ok(ferrum_elastic_pool_sleep_model(pool, "chat", NULL, NULL));
     ferrum_vpool_request range = FERRUM_VPOOL_REQUEST_INIT;
     range.offset_bytes = 8 * PAGE;
     range.size_bytes = PAGE;
     ferrum_address address = 1;
-    assert_status(ferrum_vpool_allocate_with(vpool, &range, &address),
+    assert_status(ferrum_vpool_alloc_with(vpool, &range, &address),
                   FERRUM_ERROR_INVALID_STATE);
     assert_int_equal(address, 0);
     range.asleep_wait_ns = 1000000;
-    assert_status(ferrum_vpool_allocate_with(vpool, &range, &address),
+    assert_status(ferrum_vpool_alloc_with(vpool, &range, &address),
                   FERRUM_ERROR_TIMEOUT);
     assert_message("asleep");
-    assert_status(
-        ferrum_shared_pool_allocate(pool, "chat", PAGE, &address, NULL),
-        FERRUM_ERROR_INVALID_STATE);
+    assert_status(ferrum_elastic_pool_alloc(pool, "chat", PAGE, &address, NULL),
+                  FERRUM_ERROR_INVALID_STATE);
     waiter w = {.vpool = vpool, .pool = pool};
     assert_int_equal(pthread_create(&w.thread, NULL, wait_awake, &w), 0);
     assert_ok(ferrum_vpool_wake(vpool, NULL, NULL));
-    assert_ok(ferrum_shared_pool_wake_model(pool, "chat", NULL, NULL));
+    assert_ok(ferrum_elastic_pool_wake_model(pool, "chat", NULL, NULL));
     pthread_join(w.thread, NULL);
     assert_ok(w.vpool_status);
     assert_ok(w.pool_status);
     assert_int_equal(info_of(vpool).mapped_pages, 2);
     assert_int_equal(model(pool, "chat").mapped_pages, 2);
     assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
-    assert_ok(ferrum_shared_pool_destroy(pool, FERRUM_FORCE));
+    assert_ok(ferrum_elastic_pool_destroy(pool, FERRUM_FORCE));
 }
 
 typedef struct {
     ferrum_vpool vpool;
-    ferrum_shared_pool pool;
+    ferrum_elastic_pool pool;
     ferrum_status status[4];
 } inside;
 
@@ -644,17 +641,18 @@ static void call_inside(void *data) {
     in->status[0] = ferrum_vpool_sleep(in->vpool, NULL, NULL);
     in->status[1] = ferrum_vpool_wake(in->vpool, NULL, NULL);
     in->status[2] =
-        ferrum_shared_pool_sleep_model(in->pool, "chat", NULL, NULL);
-    in->status[3] = ferrum_shared_pool_wake_model(in->pool, "chat", NULL, NULL);
+        ferrum_elastic_pool_sleep_model(in->pool, "chat", NULL, NULL);
+    in->status[3] =
+        ferrum_elastic_pool_wake_model(in->pool, "chat", NULL, NULL);
 }
 
 /* A model that gives by going to sleep. */
-static uint64_t doze_off(ferrum_shared_pool pool, const char *id,
+static uint64_t doze_off(ferrum_elastic_pool pool, const char *id,
                          uint64_t needed, void *data) {
     (void)needed;
     ferrum_status *status = data;
     ferrum_sleep_report report = FERRUM_SLEEP_REPORT_INIT;
-    *status = ferrum_shared_pool_sleep_model(pool, id, NULL, &report);
+    *status = ferrum_elastic_pool_sleep_model(pool, id, NULL, &report);
     return report.released_bytes;
 }
 
@@ -666,7 +664,7 @@ static void test_inside_callbacks(void **state) {
     for (int i = 0; i < 4; i++)
         assert_status(in.status[i], FERRUM_ERROR_INVALID_STATE);
     assert_int_equal(asleep(f.vpool, NULL), 0);
-    ferrum_shared_pool pool = make_shared(8 * PAGE);
+    ferrum_elastic_pool pool = make_shared(8 * PAGE);
     add(pool, "idle");
     add(pool, "busy");
     unsigned char *block = load(pool, "idle", 6 * PAGE, NULL, 71);
@@ -674,23 +672,23 @@ static void test_inside_callbacks(void **state) {
     config.deadline_ns = UINT64_C(20000000000);
     ferrum_status slept = 1;
     ferrum_registration registration;
-    assert_ok(ferrum_model_reclaim_callback_add(pool, "idle", &config, doze_off,
-                                                &slept, &registration));
+    assert_ok(ferrum_elastic_pool_reclaim_callback_add(
+        pool, "idle", &config, doze_off, &slept, &registration));
     load(pool, "busy", 7 * PAGE, NULL, 72);
     /* The pages may be there before the call that gives them has returned. */
     assert_ok(ferrum_registration_remove(registration));
     assert_ok(slept);
     assert_int_equal(model(pool, "idle").asleep_pages, 6);
-    assert_ok(ferrum_shared_pool_deallocate(pool, "busy", 0, 7 * PAGE,
-                                            default_stream));
-    assert_ok(ferrum_shared_pool_wake_model(pool, "idle", NULL, NULL));
+    assert_ok(
+        ferrum_elastic_pool_free(pool, "busy", 0, 7 * PAGE, default_stream));
+    assert_ok(ferrum_elastic_pool_wake_model(pool, "idle", NULL, NULL));
     assert_bytes(block, 71, 6 * PAGE);
-    assert_ok(ferrum_shared_pool_destroy(pool, FERRUM_FORCE));
+    assert_ok(ferrum_elastic_pool_destroy(pool, FERRUM_FORCE));
 }
 
 /* ---------------------------------------------------------------- ends by force */
 
-static void sleep_both(ferrum_vpool *vpool, ferrum_shared_pool *pool) {
+static void sleep_both(ferrum_vpool *vpool, ferrum_elastic_pool *pool) {
     *vpool = make(8 * MIB);
     *pool = make_shared(8 * MIB);
     add(*pool, "chat");
@@ -698,25 +696,25 @@ static void sleep_both(ferrum_vpool *vpool, ferrum_shared_pool *pool) {
     load(*pool, "chat", 5 * PAGE, "kv", 1);
     ferrum_sleep_config config = kept(FERRUM_SLEEP_FILE, NULL);
     assert_ok(ferrum_vpool_sleep(*vpool, &config, NULL));
-    assert_ok(ferrum_shared_pool_sleep_model(*pool, "chat", &config, NULL));
+    assert_ok(ferrum_elastic_pool_sleep_model(*pool, "chat", &config, NULL));
     assert_int_equal(entries(), 2);
 }
 
 static void test_ends_by_force(void **state) {
     (void)state;
     ferrum_vpool vpool;
-    ferrum_shared_pool pool;
+    ferrum_elastic_pool pool;
     sleep_both(&vpool, &pool);
     assert_status(ferrum_vpool_destroy(vpool, 0), FERRUM_ERROR_BUSY);
     assert_message("asleep");
-    assert_status(ferrum_shared_pool_unregister_model(pool, "chat", 0),
+    assert_status(ferrum_elastic_pool_unregister_model(pool, "chat", 0),
                   FERRUM_ERROR_BUSY);
-    assert_status(ferrum_shared_pool_destroy(pool, 0), FERRUM_ERROR_BUSY);
+    assert_status(ferrum_elastic_pool_destroy(pool, 0), FERRUM_ERROR_BUSY);
     assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
     assert_int_equal(entries(), 1);
-    assert_ok(ferrum_shared_pool_unregister_model(pool, "chat", FERRUM_FORCE));
+    assert_ok(ferrum_elastic_pool_unregister_model(pool, "chat", FERRUM_FORCE));
     assert_int_equal(entries(), 0);
-    assert_ok(ferrum_shared_pool_destroy(pool, 0));
+    assert_ok(ferrum_elastic_pool_destroy(pool, 0));
     assert_status(ferrum_vpool_wake(vpool, NULL, NULL),
                   FERRUM_ERROR_INVALID_HANDLE);
     /* Books without what slept. */
@@ -731,7 +729,7 @@ static void test_ends_by_force(void **state) {
 static void test_shutdown_while_asleep(void **state) {
     (void)state;
     ferrum_vpool vpool;
-    ferrum_shared_pool pool;
+    ferrum_elastic_pool pool;
     sleep_both(&vpool, &pool);
     char text[16384];
     size_t length;
@@ -754,7 +752,7 @@ static void test_shutdown_while_asleep(void **state) {
 
 typedef struct {
     pthread_t thread;
-    ferrum_shared_pool pool;
+    ferrum_elastic_pool pool;
     int number, failures;
     uint64_t sleeps, wakes;
 } worker;
@@ -780,8 +778,8 @@ static void *work(void *data) {
     for (int round = 0; round < ROUNDS; round++) {
         ferrum_address address;
         uint64_t offset;
-        if (ferrum_shared_pool_allocate_with(w->pool, id, &request, &address,
-                                             &offset) != FERRUM_OK) {
+        if (ferrum_elastic_pool_alloc_with(w->pool, id, &request, &address,
+                                           &offset) != FERRUM_OK) {
             w->failures++;
             break;
         }
@@ -790,27 +788,26 @@ static void *work(void *data) {
         ferrum_sleep_config config = kept(
             step(&random) % 2 ? FERRUM_SLEEP_HOST : FERRUM_SLEEP_FILE, tag);
         config.stream = default_stream;
-        w->failures += ferrum_shared_pool_sleep_model(w->pool, id, &config,
-                                                      NULL) != FERRUM_OK;
+        w->failures += ferrum_elastic_pool_sleep_model(w->pool, id, &config,
+                                                       NULL) != FERRUM_OK;
         w->sleeps++;
         if (step(&random) % 3 != 0) {
             ferrum_wake_config wake = woken(tag);
-            w->failures += ferrum_shared_pool_wake_model(w->pool, id, &wake,
-                                                         NULL) != FERRUM_OK;
+            w->failures += ferrum_elastic_pool_wake_model(w->pool, id, &wake,
+                                                          NULL) != FERRUM_OK;
             w->wakes++;
             for (uint64_t i = 0; i < 3 * PAGE; i += 509)
                 w->failures += block[i] != (unsigned char)(w->number + round);
         }
-        w->failures +=
-            ferrum_shared_pool_deallocate(w->pool, id, offset, 3 * PAGE,
-                                          f.stream) != FERRUM_OK;
+        w->failures += ferrum_elastic_pool_free(w->pool, id, offset, 3 * PAGE,
+                                                f.stream) != FERRUM_OK;
         ferrum_wake_config wake = woken(tag);
         uint32_t sleeps = 0;
-        w->failures += ferrum_shared_pool_is_model_asleep(w->pool, id, tag,
-                                                          &sleeps) != FERRUM_OK;
+        w->failures += ferrum_elastic_pool_is_model_asleep(
+                           w->pool, id, tag, &sleeps) != FERRUM_OK;
         if (sleeps) {
-            w->failures += ferrum_shared_pool_wake_model(w->pool, id, &wake,
-                                                         NULL) != FERRUM_OK;
+            w->failures += ferrum_elastic_pool_wake_model(w->pool, id, &wake,
+                                                          NULL) != FERRUM_OK;
             w->wakes++;
         }
     }
@@ -819,7 +816,7 @@ static void *work(void *data) {
 
 static void test_eight_threads(void **state) {
     (void)state;
-    ferrum_shared_pool pool = make_shared(64 * PAGE);
+    ferrum_elastic_pool pool = make_shared(64 * PAGE);
     for (int i = 0; i < THREADS / 2; i++) {
         char id[16];
         snprintf(id, sizeof id, "m%d", i);
@@ -851,7 +848,7 @@ static void test_eight_threads(void **state) {
     assert_int_equal(sleeps, 0);
     assert_int_equal(wakes, 0);
     assert_int_equal(entries(), 0);
-    assert_ok(ferrum_shared_pool_destroy(pool, 0));
+    assert_ok(ferrum_elastic_pool_destroy(pool, 0));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

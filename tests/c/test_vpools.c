@@ -35,7 +35,7 @@ static ferrum_vpool_info info_of(ferrum_vpool vpool) {
 }
 static unsigned char *take(ferrum_vpool vpool, uint64_t offset, uint64_t size) {
     ferrum_address address;
-    assert_ok(ferrum_vpool_allocate(vpool, offset, size, &address));
+    assert_ok(ferrum_vpool_alloc(vpool, offset, size, &address));
     assert_int_equal(address, info_of(vpool).base_address + offset);
     return (unsigned char *)(uintptr_t)address;
 }
@@ -81,7 +81,7 @@ static void test_a_pool_takes_no_memory_before_it_is_asked(void **state) {
     (void)state;
     ferrum_memory_info before = FERRUM_MEMORY_INFO_INIT;
     ferrum_memory_info after = FERRUM_MEMORY_INFO_INIT;
-    assert_ok(ferrum_memory_get_info(f.device, &before));
+    assert_ok(ferrum_device_get_memory_info(f.device, &before));
     /* Rounded up to whole pages, and laid on one. */
     ferrum_vpool vpool = make((UINT64_C(1) << 40) - PAGE + 1, 0, 0);
     ferrum_vpool_info info = info_of(vpool);
@@ -90,7 +90,7 @@ static void test_a_pool_takes_no_memory_before_it_is_asked(void **state) {
     assert_int_equal(info.physical_bytes + info.held_bytes, 0);
     assert_true(info.unmapped_share == 1);
     assert_true(info.fragmentation == 0);
-    assert_ok(ferrum_memory_get_info(f.device, &after));
+    assert_ok(ferrum_device_get_memory_info(f.device, &after));
     assert_int_equal(after.used_bytes, before.used_bytes);
     /* The far end is as good as the start. */
     unsigned char *end = take(vpool, (UINT64_C(1) << 40) - 10, 10);
@@ -132,12 +132,12 @@ static void test_ranges(void **state) {
     assert_int_equal(info.largest_free_run_bytes, 254 * PAGE);
     /* All or nothing: the second page of this is mapped. */
     ferrum_address address = 1;
-    assert_status(ferrum_vpool_allocate(vpool, PAGE, 5 * PAGE, &address),
+    assert_status(ferrum_vpool_alloc(vpool, PAGE, 5 * PAGE, &address),
                   FERRUM_ERROR_ALREADY_MAPPED);
     assert_int_equal(address, 0);
-    assert_status(ferrum_vpool_allocate(vpool, 16 * MIB - 1, 2, &address),
+    assert_status(ferrum_vpool_alloc(vpool, 16 * MIB - 1, 2, &address),
                   FERRUM_ERROR_INVALID_OFFSET);
-    assert_status(ferrum_vpool_allocate(vpool, 1, UINT64_MAX, &address),
+    assert_status(ferrum_vpool_alloc(vpool, 1, UINT64_MAX, &address),
                   FERRUM_ERROR_INVALID_OFFSET);
     assert_int_equal(info_of(vpool).mapped_pages, 2);
     /* Two holes in the free space. */
@@ -146,11 +146,10 @@ static void test_ranges(void **state) {
     assert_int_equal(info.largest_free_run_bytes, 127 * PAGE);
     assert_true(info.fragmentation == (float)(1 - 127.0 / 253));
     /* Freed by its own numbers; then by whole pages of two allocations. */
-    assert_ok(ferrum_vpool_deallocate(vpool, PAGE - 100, 200, default_stream));
+    assert_ok(ferrum_vpool_free(vpool, PAGE - 100, 200, default_stream));
     assert_false(mapped(vpool, 0, 1));
     take(vpool, 129 * PAGE, PAGE);
-    assert_ok(
-        ferrum_vpool_deallocate(vpool, 128 * PAGE, 2 * PAGE, default_stream));
+    assert_ok(ferrum_vpool_free(vpool, 128 * PAGE, 2 * PAGE, default_stream));
     info = info_of(vpool);
     assert_int_equal(info.mapped_pages, 0);
     assert_int_equal(info.requested_bytes, 0);
@@ -163,19 +162,18 @@ static void test_a_part_of_a_range_is_freed(void **state) {
     ferrum_vpool vpool = make(16 * MIB, 0, 0);
     unsigned char *block = take(vpool, 0, 4 * PAGE);
     memset(block, 7, 4 * PAGE);
-    assert_ok(ferrum_vpool_deallocate(vpool, PAGE, PAGE, default_stream));
+    assert_ok(ferrum_vpool_free(vpool, PAGE, PAGE, default_stream));
     assert_int_equal(block[0] + block[2 * PAGE] + block[4 * PAGE - 1], 21);
-    assert_status(ferrum_vpool_deallocate(vpool, 0, 4 * PAGE, default_stream),
+    assert_status(ferrum_vpool_free(vpool, 0, 4 * PAGE, default_stream),
                   FERRUM_ERROR_NOT_MAPPED);
     assert_message("offset 65536, page size 65536");
     /* Outside, and bytes that nobody named: nothing has changed. */
-    assert_status(
-        ferrum_vpool_deallocate(vpool, 0, 16 * MIB + PAGE, default_stream),
-        FERRUM_ERROR_INVALID_OFFSET);
-    assert_status(ferrum_vpool_deallocate(vpool, UINT64_MAX - PAGE + 1,
-                                          2 * PAGE, default_stream),
+    assert_status(ferrum_vpool_free(vpool, 0, 16 * MIB + PAGE, default_stream),
                   FERRUM_ERROR_INVALID_OFFSET);
-    assert_status(ferrum_vpool_deallocate(vpool, 0, 1, default_stream),
+    assert_status(ferrum_vpool_free(vpool, UINT64_MAX - PAGE + 1, 2 * PAGE,
+                                    default_stream),
+                  FERRUM_ERROR_INVALID_OFFSET);
+    assert_status(ferrum_vpool_free(vpool, 0, 1, default_stream),
                   FERRUM_ERROR_INVALID_OFFSET);
     assert_int_equal(info_of(vpool).mapped_pages, 3);
     assert_int_equal(block[0] + block[2 * PAGE] + block[4 * PAGE - 1], 21);
@@ -188,7 +186,7 @@ static void test_a_part_of_a_range_is_freed(void **state) {
     assert_int_equal(owner.requested_bytes, 2 * PAGE);
     assert_true(owner.age_ns > 0);
     take(vpool, PAGE, PAGE);
-    assert_ok(ferrum_vpool_deallocate(vpool, 0, 4 * PAGE, default_stream));
+    assert_ok(ferrum_vpool_free(vpool, 0, 4 * PAGE, default_stream));
     assert_ok(ferrum_vpool_destroy(vpool, 0));
 }
 
@@ -200,7 +198,7 @@ static void test_a_free_waits_for_its_stream(void **state) {
     unsigned char *block = take(vpool, 0, 2 * PAGE);
     gate g = GATE;
     assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &g));
-    assert_ok(ferrum_vpool_deallocate(vpool, 0, 2 * PAGE, f.stream));
+    assert_ok(ferrum_vpool_free(vpool, 0, 2 * PAGE, f.stream));
     ferrum_vpool_info info = info_of(vpool);
     assert_int_equal(info.mapped_pages, 0);
     assert_int_equal(info.retiring_pages, 2);
@@ -218,7 +216,7 @@ static void test_a_free_waits_for_its_stream(void **state) {
     /* Other ranges go on, as far as the limit allows. */
     take(vpool, 8 * PAGE, 2 * PAGE);
     ferrum_address address;
-    assert_status(ferrum_vpool_allocate(vpool, 12 * PAGE, PAGE, &address),
+    assert_status(ferrum_vpool_alloc(vpool, 12 * PAGE, PAGE, &address),
                   FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
     assert_message("requested 65536 bytes, available 0");
     gate_open(&g);
@@ -239,7 +237,7 @@ static void call_inside(void *data) {
     i->destroy = ferrum_vpool_destroy(i->vpool, FERRUM_FORCE);
     i->synchronize = ferrum_vpool_synchronize(i->vpool, FERRUM_WAIT_FOREVER);
     /* Retiring until this very function has ended. */
-    i->allocate = ferrum_vpool_allocate(i->vpool, 0, PAGE, &address);
+    i->allocate = ferrum_vpool_alloc(i->vpool, 0, PAGE, &address);
 }
 
 static void test_inside_a_host_function(void **state) {
@@ -249,7 +247,7 @@ static void test_inside_a_host_function(void **state) {
     gate g = GATE;
     assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &g));
     assert_ok(ferrum_stream_host_function(f.stream, call_inside, &i));
-    assert_ok(ferrum_vpool_deallocate(i.vpool, 0, PAGE, f.stream));
+    assert_ok(ferrum_vpool_free(i.vpool, 0, PAGE, f.stream));
     gate_open(&g);
     assert_ok(ferrum_stream_synchronize(f.stream, FERRUM_WAIT_FOREVER));
     assert_status(i.destroy, FERRUM_ERROR_INVALID_STATE);
@@ -265,7 +263,7 @@ static void test_limits_move(void **state) {
     ferrum_vpool vpool = make(16 * MIB, 4 * PAGE, 0);
     take(vpool, 0, 4 * PAGE);
     ferrum_address address;
-    assert_status(ferrum_vpool_allocate(vpool, 4 * PAGE, PAGE, &address),
+    assert_status(ferrum_vpool_alloc(vpool, 4 * PAGE, PAGE, &address),
                   FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
     assert_message("requested 65536 bytes, available 0");
     assert_ok(ferrum_vpool_set_limit(vpool, 5 * PAGE));
@@ -276,11 +274,11 @@ static void test_limits_move(void **state) {
     assert_int_equal(info.limit_bytes, PAGE);
     assert_int_equal(info.mapped_pages, 5);
     assert_int_equal(info.available_bytes, 0);
-    assert_status(ferrum_vpool_allocate(vpool, 6 * PAGE, PAGE, &address),
+    assert_status(ferrum_vpool_alloc(vpool, 6 * PAGE, PAGE, &address),
                   FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
     assert_ok(ferrum_vpool_set_limit(vpool, 0));
     assert_int_equal(info_of(vpool).limit_bytes, 256 * MIB);
-    assert_ok(ferrum_vpool_deallocate(vpool, 0, 5 * PAGE, default_stream));
+    assert_ok(ferrum_vpool_free(vpool, 0, 5 * PAGE, default_stream));
     assert_ok(ferrum_vpool_destroy(vpool, 0));
 }
 
@@ -290,14 +288,13 @@ static void test_pages_are_recycled_and_given_back(void **state) {
     assert_ok(ferrum_vpool_pause(vpool));
     take(vpool, 0, 8 * PAGE);
     assert_int_equal(info_of(vpool).held_bytes, 8 * PAGE);
-    assert_ok(ferrum_vpool_deallocate(vpool, 0, 8 * PAGE, default_stream));
+    assert_ok(ferrum_vpool_free(vpool, 0, 8 * PAGE, default_stream));
     ferrum_vpool_info info = info_of(vpool);
     assert_int_equal(info.parked_pages + info.ready_pages, 8);
     /* Another range has the same pages. */
     take(vpool, 100 * PAGE, 8 * PAGE);
     assert_int_equal(info_of(vpool).held_bytes, 8 * PAGE);
-    assert_ok(
-        ferrum_vpool_deallocate(vpool, 100 * PAGE, 8 * PAGE, default_stream));
+    assert_ok(ferrum_vpool_free(vpool, 100 * PAGE, 8 * PAGE, default_stream));
     uint64_t released = 0;
     assert_ok(ferrum_vpool_trim(vpool, 3 * PAGE, &released));
     assert_int_equal(released, 5 * PAGE);
@@ -310,8 +307,7 @@ static void test_pages_are_recycled_and_given_back(void **state) {
     assert_int_equal(info.parked_pages, 0);
     assert_int_equal(info.held_bytes, 2 * PAGE);
     assert_ok(ferrum_vpool_resume(vpool));
-    assert_ok(
-        ferrum_vpool_deallocate(vpool, 50 * PAGE, 2 * PAGE, default_stream));
+    assert_ok(ferrum_vpool_free(vpool, 50 * PAGE, 2 * PAGE, default_stream));
     assert_ok(ferrum_vpool_destroy(vpool, 0));
 }
 
@@ -325,10 +321,9 @@ static void test_the_books_know_ranges(void **state) {
     ferrum_vpool vpool = make(16 * MIB, 0, 0);
     ferrum_address address;
     assert_ok(
-        ferrum_vpool_allocate_tagged(vpool, 0, PAGE + 1, "weights", &address));
+        ferrum_vpool_alloc_tagged(vpool, 0, PAGE + 1, "weights", &address));
     ferrum_address plain;
-    assert_ok(
-        ferrum_vpool_allocate_tagged(vpool, 4 * PAGE, PAGE, NULL, &plain));
+    assert_ok(ferrum_vpool_alloc_tagged(vpool, 4 * PAGE, PAGE, NULL, &plain));
     assert_ok(ferrum_device_get_statistics(f.device, &after));
     assert_int_equal(after.requested.current - before.requested.current,
                      2 * PAGE + 1);
@@ -365,7 +360,7 @@ static void test_the_books_know_ranges(void **state) {
     assert_ok(ferrum_device_get_owner(f.device, address + 9 * PAGE, &owner));
     assert_int_equal(owner.state, FERRUM_BLOCK_FREE);
     assert_int_equal(owner.address, address + 9 * PAGE);
-    assert_ok(ferrum_vpool_deallocate(vpool, 0, PAGE + 1, default_stream));
+    assert_ok(ferrum_vpool_free(vpool, 0, PAGE + 1, default_stream));
     assert_ok(ferrum_device_get_owner(f.device, address, &owner));
     assert_int_equal(owner.state, FERRUM_BLOCK_CACHED);
     assert_int_equal(owner.size_bytes, PAGE);
@@ -386,7 +381,7 @@ static void test_memory_goes_with_the_pool(void **state) {
     assert_true(mapped(vpool, 0, PAGE));
     gate g = GATE;
     assert_ok(ferrum_stream_host_function(f.stream, gate_wait, &g));
-    assert_ok(ferrum_vpool_deallocate(vpool, 0, PAGE, f.stream));
+    assert_ok(ferrum_vpool_free(vpool, 0, PAGE, f.stream));
     gate_open(&g);
     /* Waits for the work behind the retiring range. */
     assert_ok(ferrum_vpool_destroy(vpool, 0));
@@ -394,13 +389,13 @@ static void test_memory_goes_with_the_pool(void **state) {
     /* The memory of what is mapped goes with the pool. */
     ferrum_memory_info before = FERRUM_MEMORY_INFO_INIT;
     ferrum_memory_info after = FERRUM_MEMORY_INFO_INIT;
-    assert_ok(ferrum_memory_get_info(f.device, &before));
+    assert_ok(ferrum_device_get_memory_info(f.device, &before));
     vpool = make(16 * MIB, 0, 0);
     memset(take(vpool, 0, 16 * MIB), 1, 16 * MIB);
-    assert_ok(ferrum_memory_get_info(f.device, &after));
+    assert_ok(ferrum_device_get_memory_info(f.device, &after));
     assert_int_equal(after.used_bytes, before.used_bytes + 16 * MIB);
     assert_ok(ferrum_vpool_destroy(vpool, FERRUM_FORCE));
-    assert_ok(ferrum_memory_get_info(f.device, &after));
+    assert_ok(ferrum_device_get_memory_info(f.device, &after));
     assert_int_equal(after.used_bytes, before.used_bytes);
 }
 
@@ -439,7 +434,7 @@ static void test_in_a_forked_child(void **state) {
         ferrum_address address;
         char go_on;
         ferrum_status status =
-            ferrum_vpool_allocate(f.vpool, 8 * PAGE, 1, &address);
+            ferrum_vpool_alloc(f.vpool, 8 * PAGE, 1, &address);
         if (status != FERRUM_ERROR_FORKED || read(to_child[0], &go_on, 1) != 1)
             _exit(1);
         /* The system tells what is there, and does not end the process for it. */

@@ -1,5 +1,5 @@
 /*
- * What virtual pools and models of shared pools promise, in plain C: which pages are
+ * What virtual pools and models of elastic pools promise, in plain C: which pages are
  * mapped or sleep, what is in them, what their books say, and what a call must give.
  */
 #ifndef FERRUM_TESTS_VIRTUAL_MODEL_H

@@ -26,16 +26,18 @@ int main() try {
     check(ferrum_device_open("cpu:0", &device), "ferrum_device_open");
     check(ferrum_manager_create(device, nullptr, &manager),
           "ferrum_manager_create");
-    check(ferrum_allocate(manager, 16, &memory), "ferrum_allocate");
+    check(ferrum_manager_alloc(manager, 16, &memory), "ferrum_manager_alloc");
 
     const char sent[16] = "through a block";
     char received[16] = "";
-    check(ferrum_write(memory, 0, sent, sizeof sent), "ferrum_write");
-    check(ferrum_read(memory, 0, received, sizeof received), "ferrum_read");
+    check(ferrum_memory_write(memory, 0, sent, sizeof sent),
+          "ferrum_memory_write");
+    check(ferrum_memory_read(memory, 0, received, sizeof received),
+          "ferrum_memory_read");
     if (std::memcmp(sent, received, sizeof sent) != 0)
         throw std::runtime_error("the block returned other bytes");
 
-    check(ferrum_deallocate(memory), "ferrum_deallocate");
+    check(ferrum_memory_free(memory), "ferrum_memory_free");
     check(ferrum_manager_destroy(manager, 0), "ferrum_manager_destroy");
     check(ferrum_device_close(device, 0), "ferrum_device_close");
     check(ferrum_shutdown(0), "ferrum_shutdown");

@@ -34,25 +34,25 @@ static void page_goes_round(ferrum_vpool vpool, uint64_t page, int i, int pages,
     ferrum_compact_report report = FERRUM_COMPACT_REPORT_INIT;
     uint64_t here = (uint64_t)(i % pages) * page;
     uint64_t there = (uint64_t)((i + pages / 2) % pages) * page;
-    MUST(ferrum_vpool_allocate(vpool, here, page, &address));
-    MUST(ferrum_vpool_deallocate(vpool, here, page, stream));
+    MUST(ferrum_vpool_alloc(vpool, here, page, &address));
+    MUST(ferrum_vpool_free(vpool, here, page, stream));
     MUST(ferrum_vpool_synchronize(vpool, FERRUM_WAIT_FOREVER));
     uint64_t before = driver_calls();
     double start = now_seconds();
-    MUST(ferrum_vpool_allocate(vpool, here, page, &address));
+    MUST(ferrum_vpool_alloc(vpool, here, page, &address));
     to->same_us[i] = (now_seconds() - start) * 1e6;
     *calls += driver_calls() - before;
     start = now_seconds();
-    MUST(ferrum_vpool_deallocate(vpool, here, page, stream));
+    MUST(ferrum_vpool_free(vpool, here, page, stream));
     to->free_us[i] = (now_seconds() - start) * 1e6;
     MUST(ferrum_vpool_synchronize(vpool, FERRUM_WAIT_FOREVER));
     start = now_seconds();
     MUST(ferrum_vpool_compact(vpool, &report));
     to->unmap_us[i] = (now_seconds() - start) * 1e6;
     start = now_seconds();
-    MUST(ferrum_vpool_allocate(vpool, there, page, &address));
+    MUST(ferrum_vpool_alloc(vpool, there, page, &address));
     to->map_us[i] = (now_seconds() - start) * 1e6;
-    MUST(ferrum_vpool_deallocate(vpool, there, page, stream));
+    MUST(ferrum_vpool_free(vpool, there, page, stream));
     MUST(ferrum_vpool_synchronize(vpool, FERRUM_WAIT_FOREVER));
 }
 
@@ -140,7 +140,7 @@ static void wake(uint64_t bytes) {
     bytes -= bytes % sizes.recommended_bytes;
     config.capacity_bytes = bytes;
     MUST(ferrum_vpool_create(device, &config, &vpool));
-    MUST(ferrum_vpool_allocate(vpool, 0, bytes, &at));
+    MUST(ferrum_vpool_alloc(vpool, 0, bytes, &at));
     CUDA_MUST(CU(cuMemsetD8)(at, 5, bytes));
     CUDA_MUST(CU(cuCtxSynchronize)());
     for (int i = 0; i < 5; i++) {
@@ -155,7 +155,7 @@ static void wake(uint64_t bytes) {
     unsigned char byte = 0;
     CUDA_MUST(CU(cuMemcpyDtoH)(&byte, at + bytes - 1, 1));
     end_unless(byte == 5, "the bytes after waking");
-    MUST(ferrum_vpool_deallocate(vpool, 0, bytes, stream));
+    MUST(ferrum_vpool_free(vpool, 0, bytes, stream));
     MUST(ferrum_vpool_destroy(vpool, 0));
     printf("{\"bytes\": %llu, ", (unsigned long long)bytes);
     print_values("wake_gbps", woken, 5);

@@ -189,19 +189,19 @@ static void blocks(void) {
     ferrum_defragmentation_stats moved = FERRUM_DEFRAGMENTATION_STATS_INIT;
     unsigned char byte = 7;
     OK_BESIDE(ferrum_manager_create(device, NULL, &manager));
-    OK_BESIDE(ferrum_allocate(manager, MEGABYTE, &one));
-    OK_BESIDE(ferrum_allocate(manager, MEGABYTE, &two));
-    OK_BESIDE(ferrum_write(one, 0, &byte, 1));
+    OK_BESIDE(ferrum_manager_alloc(manager, MEGABYTE, &one));
+    OK_BESIDE(ferrum_manager_alloc(manager, MEGABYTE, &two));
+    OK_BESIDE(ferrum_memory_write(one, 0, &byte, 1));
     transfer.src = one;
     transfer.dst = two;
     transfer.size_bytes = MEGABYTE;
-    OK_BESIDE(ferrum_copy(&transfer));
-    OK_BESIDE(ferrum_copy_async(&transfer, quiet));
-    OK_BESIDE(ferrum_read(two, 0, &byte, 1));
+    OK_BESIDE(ferrum_memory_copy(&transfer));
+    OK_BESIDE(ferrum_memory_copy_async(&transfer, quiet));
+    OK_BESIDE(ferrum_memory_read(two, 0, &byte, 1));
     CHECK(byte == 7);
-    OK_BESIDE(ferrum_deallocate(one));
-    OK_BESIDE(ferrum_defragment(manager, &moved));
-    OK_BESIDE(ferrum_deallocate(two));
+    OK_BESIDE(ferrum_memory_free(one));
+    OK_BESIDE(ferrum_manager_defragment(manager, &moved));
+    OK_BESIDE(ferrum_memory_free(two));
     OK_BESIDE(ferrum_manager_destroy(manager, 0));
 }
 
@@ -220,23 +220,23 @@ static void pages(void) {
     ferrum_address address;
     config.capacity_bytes = 8 * page;
     OK_BESIDE(ferrum_vpool_create(device, &config, &vpool));
-    OK_BESIDE(ferrum_vpool_allocate(vpool, 0, 4 * page, &address));
+    OK_BESIDE(ferrum_vpool_alloc(vpool, 0, 4 * page, &address));
     OK_BESIDE(ferrum_vpool_record_stream(vpool, 0, page, quiet));
-    REFUSED(ferrum_vpool_deallocate(vpool, 0, page, captured));
-    OK_BESIDE(ferrum_vpool_deallocate(vpool, 0, page, quiet));
-    OK_BESIDE(ferrum_vpool_deallocate(vpool, page, page, none));
+    REFUSED(ferrum_vpool_free(vpool, 0, page, captured));
+    OK_BESIDE(ferrum_vpool_free(vpool, 0, page, quiet));
+    OK_BESIDE(ferrum_vpool_free(vpool, page, page, none));
     OK_BESIDE(ferrum_vpool_synchronize(vpool, FERRUM_WAIT_FOREVER));
     OK_BESIDE(ferrum_vpool_trim(vpool, 0, &released));
     OK_BESIDE(ferrum_vpool_compact(vpool, &report));
     /* Work of the stream that captures may use the pages. */
     REFUSED(ferrum_vpool_sleep(vpool, NULL, NULL));
-    OK_BESIDE(ferrum_vpool_deallocate(vpool, 2 * page, 2 * page, none));
+    OK_BESIDE(ferrum_vpool_free(vpool, 2 * page, 2 * page, none));
     OK_BESIDE(ferrum_vpool_destroy(vpool, 0));
 }
 
 static void models(void) {
-    ferrum_shared_pool pool;
-    ferrum_shared_pool_config config = FERRUM_SHARED_POOL_CONFIG_INIT;
+    ferrum_elastic_pool pool;
+    ferrum_elastic_pool_config config = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
     const uint64_t page = page_bytes();
     ferrum_compact_report report = FERRUM_COMPACT_REPORT_INIT;
@@ -244,19 +244,17 @@ static void models(void) {
     ferrum_address address;
     config.limit_bytes = 8 * page;
     model.virtual_bytes = 8 * page;
-    OK_BESIDE(ferrum_shared_pool_create(device, &config, &pool));
-    OK_BESIDE(ferrum_shared_pool_register_model(pool, "a", &model));
+    OK_BESIDE(ferrum_elastic_pool_create(device, &config, &pool));
+    OK_BESIDE(ferrum_elastic_pool_register_model(pool, "a", &model));
     OK_BESIDE(
-        ferrum_shared_pool_allocate(pool, "a", 2 * page, &address, &offset));
-    REFUSED(
-        ferrum_shared_pool_deallocate(pool, "a", offset, 2 * page, captured));
-    OK_BESIDE(
-        ferrum_shared_pool_deallocate(pool, "a", offset, 2 * page, quiet));
-    OK_BESIDE(ferrum_shared_pool_synchronize(pool, FERRUM_WAIT_FOREVER));
-    OK_BESIDE(ferrum_shared_pool_trim(pool, 0, &released));
-    OK_BESIDE(ferrum_shared_pool_compact(pool, &report));
-    OK_BESIDE(ferrum_shared_pool_unregister_model(pool, "a", 0));
-    OK_BESIDE(ferrum_shared_pool_destroy(pool, 0));
+        ferrum_elastic_pool_alloc(pool, "a", 2 * page, &address, &offset));
+    REFUSED(ferrum_elastic_pool_free(pool, "a", offset, 2 * page, captured));
+    OK_BESIDE(ferrum_elastic_pool_free(pool, "a", offset, 2 * page, quiet));
+    OK_BESIDE(ferrum_elastic_pool_synchronize(pool, FERRUM_WAIT_FOREVER));
+    OK_BESIDE(ferrum_elastic_pool_trim(pool, 0, &released));
+    OK_BESIDE(ferrum_elastic_pool_compact(pool, &report));
+    OK_BESIDE(ferrum_elastic_pool_unregister_model(pool, "a", 0));
+    OK_BESIDE(ferrum_elastic_pool_destroy(pool, 0));
 }
 
 static void reports(void) {

@@ -1,5 +1,5 @@
 /* The library through its C interface on a device whose bytes the host cannot
- * address: pools, managers, virtual and shared pools, sleep and wake, streams,
+ * address: pools, managers, virtual and elastic pools, sleep and wake, streams,
  * and that the context of the caller stays the same. */
 #include "driver.h"
 
@@ -28,7 +28,7 @@ static void the_device_is_described(void) {
     CHECK((info.capabilities & FERRUM_CAPABILITY_HOST_ADDRESSABLE) == 0);
     CUDA_OK(CU(cuMemGetInfo)(&left, &total));
     CHECK(info.total_bytes == total);
-    OK(ferrum_memory_get_info(device, &memory));
+    OK(ferrum_device_get_memory_info(device, &memory));
     CHECK(memory.total_bytes == total);
     CHECK(memory.used_bytes + memory.free_bytes + memory.reserved_bytes ==
           total);
@@ -100,20 +100,20 @@ static void a_manager_moves_bytes(void) {
     for (int i = 0; i < SIZE; i++)
         from[i] = (unsigned char)(i * 7 >> 2);
     OK(ferrum_manager_create(device, NULL, &manager));
-    OK(ferrum_allocate(manager, SIZE, &a));
-    OK(ferrum_allocate(manager, SIZE, &b));
-    OK(ferrum_write(a, 0, from, SIZE));
+    OK(ferrum_manager_alloc(manager, SIZE, &a));
+    OK(ferrum_manager_alloc(manager, SIZE, &b));
+    OK(ferrum_memory_write(a, 0, from, SIZE));
     transfer.src = a;
     transfer.dst = b;
     transfer.size_bytes = SIZE;
-    OK(ferrum_copy(&transfer));
+    OK(ferrum_memory_copy(&transfer));
     /* Within one block, as memmove. */
     transfer.src = b;
     transfer.src_offset_bytes = 0;
     transfer.dst_offset_bytes = 1000;
     transfer.size_bytes = SIZE - 1000;
-    OK(ferrum_copy(&transfer));
-    OK(ferrum_read(b, 0, to, SIZE));
+    OK(ferrum_memory_copy(&transfer));
+    OK(ferrum_memory_read(b, 0, to, SIZE));
     CHECK(memcmp(to, from, 1000) == 0);
     CHECK(memcmp(to + 1000, from, SIZE - 1000) == 0);
     fill.memory = b;
@@ -121,12 +121,12 @@ static void a_manager_moves_bytes(void) {
     fill.pattern = 0x04030201;
     fill.offset_bytes = 4;
     fill.size_bytes = 8;
-    OK(ferrum_fill_async(&fill, (ferrum_stream){0}));
-    OK(ferrum_read(b, 0, to, 16));
+    OK(ferrum_memory_fill_async(&fill, (ferrum_stream){0}));
+    OK(ferrum_memory_read(b, 0, to, 16));
     CHECK(memcmp(to + 4, "\1\2\3\4\1\2\3\4", 8) == 0);
-    GIVES(FERRUM_ERROR_INVALID_OFFSET, ferrum_read(b, SIZE, to, 1));
-    OK(ferrum_deallocate(a));
-    OK(ferrum_deallocate(b));
+    GIVES(FERRUM_ERROR_INVALID_OFFSET, ferrum_memory_read(b, SIZE, to, 1));
+    OK(ferrum_memory_free(a));
+    OK(ferrum_memory_free(b));
     OK(ferrum_manager_destroy(manager, 0));
     free(from);
     free(to);
@@ -160,24 +160,24 @@ static void pages_come_and_go(void) {
     if (!has_virtual_memory())
         return;
     ferrum_vpool vpool = make_vpool(16, &page);
-    OK(ferrum_vpool_allocate(vpool, 0, 3 * page, &a));
+    OK(ferrum_vpool_alloc(vpool, 0, 3 * page, &a));
     CHECK(get(a) == 0 && get(a + 3 * page - 1) == 0);
     put(a, 7, 3 * page);
     GIVES(FERRUM_ERROR_ALREADY_MAPPED,
-          ferrum_vpool_allocate(vpool, 2 * page, page, &b));
+          ferrum_vpool_alloc(vpool, 2 * page, page, &b));
     GIVES(FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY,
-          ferrum_vpool_allocate(vpool, 4 * page, 6 * page, &b));
-    OK(ferrum_vpool_deallocate(vpool, page, page, (ferrum_stream){0}));
+          ferrum_vpool_alloc(vpool, 4 * page, 6 * page, &b));
+    OK(ferrum_vpool_free(vpool, page, page, (ferrum_stream){0}));
     OK(ferrum_vpool_synchronize(vpool, FERRUM_WAIT_FOREVER));
     CHECK(get(a) == 7 && get(a + 3 * page - 1) == 7);
-    OK(ferrum_vpool_allocate(vpool, 10 * page, 2 * page, &b));
+    OK(ferrum_vpool_alloc(vpool, 10 * page, 2 * page, &b));
     CHECK(b == a + 10 * page);
     put(b, 9, 2 * page);
     OK(ferrum_vpool_get_info(vpool, &info));
     CHECK(info.mapped_pages == 4);
-    OK(ferrum_vpool_deallocate(vpool, 0, page, (ferrum_stream){0}));
-    OK(ferrum_vpool_deallocate(vpool, 2 * page, page, (ferrum_stream){0}));
-    OK(ferrum_vpool_deallocate(vpool, 10 * page, 2 * page, (ferrum_stream){0}));
+    OK(ferrum_vpool_free(vpool, 0, page, (ferrum_stream){0}));
+    OK(ferrum_vpool_free(vpool, 2 * page, page, (ferrum_stream){0}));
+    OK(ferrum_vpool_free(vpool, 10 * page, 2 * page, (ferrum_stream){0}));
     OK(ferrum_vpool_destroy(vpool, 0));
 }
 
@@ -189,7 +189,7 @@ static void what_sleeps_wakes_with_its_bytes(void) {
     if (!has_virtual_memory())
         return;
     ferrum_vpool vpool = make_vpool(32, &page);
-    OK(ferrum_vpool_allocate(vpool, 0, 16 * page, &at));
+    OK(ferrum_vpool_alloc(vpool, 0, 16 * page, &at));
     for (uint64_t i = 0; i < 16; i++)
         put(at + i * page, (unsigned char)(i + 1), page);
     OK(ferrum_vpool_sleep(vpool, NULL, &slept));
@@ -200,16 +200,16 @@ static void what_sleeps_wakes_with_its_bytes(void) {
         CHECK(get(at + i * page) == i + 1);
         CHECK(get(at + (i + 1) * page - 1) == i + 1);
     }
-    OK(ferrum_vpool_deallocate(vpool, 0, 16 * page, (ferrum_stream){0}));
+    OK(ferrum_vpool_free(vpool, 0, 16 * page, (ferrum_stream){0}));
     OK(ferrum_vpool_destroy(vpool, 0));
 }
 
 /* Pages go from one model to the other, and come there as zeros. */
 static void models_share(void) {
     ferrum_page_sizes sizes = FERRUM_PAGE_SIZES_INIT;
-    ferrum_shared_pool_config config = FERRUM_SHARED_POOL_CONFIG_INIT;
+    ferrum_elastic_pool_config config = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     ferrum_model_config model = FERRUM_MODEL_CONFIG_INIT;
-    ferrum_shared_pool pool;
+    ferrum_elastic_pool pool;
     ferrum_address a, b;
     uint64_t offset;
     if (!has_virtual_memory())
@@ -217,20 +217,20 @@ static void models_share(void) {
     OK(ferrum_device_get_page_sizes(device, &sizes));
     uint64_t page = sizes.recommended_bytes;
     config.limit_bytes = 8 * page;
-    OK(ferrum_shared_pool_create(device, &config, &pool));
+    OK(ferrum_elastic_pool_create(device, &config, &pool));
     model.virtual_bytes = 8 * page;
     model.guaranteed_bytes = 2 * page;
-    OK(ferrum_shared_pool_register_model(pool, "chat", &model));
-    OK(ferrum_shared_pool_register_model(pool, "code", &model));
-    OK(ferrum_shared_pool_allocate(pool, "chat", 6 * page, &a, &offset));
+    OK(ferrum_elastic_pool_register_model(pool, "chat", &model));
+    OK(ferrum_elastic_pool_register_model(pool, "code", &model));
+    OK(ferrum_elastic_pool_alloc(pool, "chat", 6 * page, &a, &offset));
     put(a, 3, 6 * page);
     GIVES(FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY,
-          ferrum_shared_pool_allocate(pool, "code", 4 * page, &b, NULL));
-    OK(ferrum_shared_pool_deallocate(pool, "chat", offset, 6 * page,
-                                     (ferrum_stream){0}));
-    OK(ferrum_shared_pool_allocate(pool, "code", 6 * page, &b, NULL));
+          ferrum_elastic_pool_alloc(pool, "code", 4 * page, &b, NULL));
+    OK(ferrum_elastic_pool_free(pool, "chat", offset, 6 * page,
+                                (ferrum_stream){0}));
+    OK(ferrum_elastic_pool_alloc(pool, "code", 6 * page, &b, NULL));
     CHECK(get(b) == 0 && get(b + 6 * page - 1) == 0);
-    OK(ferrum_shared_pool_destroy(pool, FERRUM_FORCE));
+    OK(ferrum_elastic_pool_destroy(pool, FERRUM_FORCE));
 }
 
 static void the_callers_context_stays(void) {

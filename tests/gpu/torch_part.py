@@ -180,7 +180,7 @@ def arrays_of_both() -> None:
 
     torch.zeros(1, device="cuda")
     with ferrum_mem.Device("cuda:0") as device, ferrum_mem.Manager(device) as manager:
-        with manager.allocate(1 << 20) as block:
+        with manager.alloc(1 << 20) as block:
             block.write(bytes(range(256)) * 4096)
             tensor = torch.from_dlpack(block)
             assert tensor.data_ptr() == block.address

@@ -84,8 +84,8 @@ class Program:
         self.virtual = fm.VirtualPool(
             self.device, fm.VirtualPoolConfig(capacity_bytes=space, page_bytes=self.page)
         )
-        self.shared = fm.SharedPool(
-            self.device, fm.SharedPoolConfig(limit_bytes=space, page_bytes=self.page)
+        self.shared = fm.ElasticPool(
+            self.device, fm.ElasticPoolConfig(limit_bytes=space, page_bytes=self.page)
         )
         self.model = self.shared.register_model("a", fm.ModelConfig(virtual_bytes=space))
         self.free_offsets = {
@@ -213,9 +213,9 @@ class Worker(threading.Thread):
                 place = (of, program.free_offsets[of].pop())
             size = program.page
             if of is program.virtual:
-                taken = of.allocate(place[1], size, stream=stream)
+                taken = of.alloc(place[1], size, stream=stream)
             else:
-                taken = of.allocate(size, offset_bytes=place[1], stream=stream)
+                taken = of.alloc(size, offset_bytes=place[1], stream=stream)
             block = Block(taken, (taken.address,), size, byte)
         block.place = place
         program.work(block, stream, first=True)

@@ -36,8 +36,8 @@ def test_copies_and_fills(device, other_device, manager):
     with fm.Manager(other_device, ORDINARY) as theirs:
 
         async def main() -> None:
-            source = await manager.allocate_async(4 * MIB, tag="source")
-            target = await theirs.allocate_async(4 * MIB, alignment_bytes=1 << 16)
+            source = await manager.alloc_async(4 * MIB, tag="source")
+            target = await theirs.alloc_async(4 * MIB, alignment_bytes=1 << 16)
             data = counting(4 * MIB, 1)
             await source.write_async(data)
             await manager.copy_async(target, source)
@@ -63,7 +63,7 @@ def test_copies_and_fills(device, other_device, manager):
 
 def test_what_was_queued_may_be_awaited_or_left_alone(manager, stream):
     async def main() -> None:
-        with manager.allocate(MIB) as a, manager.allocate(MIB) as b:
+        with manager.alloc(MIB) as a, manager.alloc(MIB) as b:
             await a.fill_async(7, stream=stream)
             await b.copy_from_async(a, stream=stream)
             assert b.read(3) == b"\x07" * 3
@@ -78,7 +78,7 @@ def test_what_was_queued_may_be_awaited_or_left_alone(manager, stream):
 
 def test_a_copy_waits_for_earlier_work_on_its_blocks(manager, stream, gate):
     async def main() -> None:
-        with manager.allocate(64) as a, manager.allocate(64) as b:
+        with manager.alloc(64) as a, manager.alloc(64) as b:
             a.write(bytes(64))
             stream.host_function(gate.wait)
             a.fill_async(5, stream=stream)
@@ -95,7 +95,7 @@ def test_a_copy_waits_for_earlier_work_on_its_blocks(manager, stream, gate):
 
 def test_the_loop_goes_on_while_streams_are_waited_for(device, manager, gate):
     async def main() -> None:
-        with fm.Stream(device) as stream, manager.allocate(64) as a:
+        with fm.Stream(device) as stream, manager.alloc(64) as a:
             stream.host_function(gate.wait)
             event = stream.record_event()
             waits: list[asyncio.Future[None]] = [
@@ -131,7 +131,7 @@ def test_the_loop_goes_on_while_streams_are_waited_for(device, manager, gate):
 
 def test_mappings_and_prefetching(device, manager, stream, gate):
     async def main() -> None:
-        with manager.allocate(4096) as a:
+        with manager.alloc(4096) as a:
             a.fill_async(4, stream=stream)
             mapping = await a.map_async(fm.HostAccess.READ_ONLY, size_bytes=10)
             with mapping.view() as view:
@@ -179,12 +179,12 @@ def test_streams_are_closed_once_their_work_is_done(device, gate):
 
 def test_errors_are_the_same(device, manager, stream):
     async def main() -> None:
-        with manager.allocate(64) as a, manager.allocate(32) as b:
+        with manager.alloc(64) as a, manager.alloc(32) as b:
             for bad, expected in (
-                (manager.allocate_async(0), fm.InvalidSizeError),
-                (manager.allocate_async(1, alignment_bytes=3), fm.InvalidAlignmentError),
-                (manager.allocate_async(1 << 40), fm.OutOfMemoryError),
-                (manager.allocate_async(-1), fm.InvalidArgumentError),
+                (manager.alloc_async(0), fm.InvalidSizeError),
+                (manager.alloc_async(1, alignment_bytes=3), fm.InvalidAlignmentError),
+                (manager.alloc_async(1 << 40), fm.OutOfMemoryError),
+                (manager.alloc_async(-1), fm.InvalidArgumentError),
                 (manager.copy_async(b, a), fm.InvalidOffsetError),
                 (manager.copy_async(b, a, 0), fm.InvalidSizeError),
                 (manager.copy_async(b, a, 8, offset_bytes=2**64 - 1), fm.OverflowError),
@@ -214,8 +214,8 @@ def test_a_stream_of_another_device_is_refused(manager, other_device):
     async def main() -> None:
         with (
             fm.Stream(other_device) as theirs,
-            manager.allocate(64) as a,
-            manager.allocate(64) as b,
+            manager.alloc(64) as a,
+            manager.alloc(64) as b,
         ):
             for _ in range(10):
                 with pytest.raises(fm.InvalidArgumentError):
@@ -232,7 +232,7 @@ def test_copies_take_turns(device):
     gates = [Gate() for _ in range(4)]
 
     async def main(manager: fm.Manager, streams: list[fm.Stream]) -> None:
-        with manager.allocate(64) as a, manager.allocate(64) as b:
+        with manager.alloc(64) as a, manager.alloc(64) as b:
             for stream, gate in zip(streams, gates, strict=True):
                 stream.host_function(gate.wait)
             copies = [
@@ -273,7 +273,7 @@ def test_copies_take_turns(device):
 
 def test_blocks_may_be_closed_while_they_are_copied(device, manager, stream, gate):
     async def main() -> None:
-        a, b = manager.allocate(MIB), manager.allocate(MIB)
+        a, b = manager.alloc(MIB), manager.alloc(MIB)
         stream.host_function(gate.wait)
         copying = asyncio.ensure_future(manager.copy_async(a, b, stream=stream))
         await reached(gate)
@@ -291,7 +291,7 @@ def test_blocks_may_be_closed_while_they_are_copied(device, manager, stream, gat
 
 def test_cancelled_waits_leave_nothing(device, manager, stream, gate):
     async def main() -> None:
-        a, b = manager.allocate(64), manager.allocate(64)
+        a, b = manager.alloc(64), manager.alloc(64)
         b.write(b"\x07" * 64)
         stream.host_function(gate.wait)
         event = stream.record_event()
@@ -329,7 +329,7 @@ def test_cancelled_waits_leave_nothing(device, manager, stream, gate):
 
 
 def test_a_loop_may_end_with_waits_in_it(device, manager, stream, gate):
-    a, b = manager.allocate(64), manager.allocate(64)
+    a, b = manager.alloc(64), manager.alloc(64)
 
     async def main() -> None:
         stream.host_function(gate.wait)
@@ -372,7 +372,7 @@ def give_up(make: Callable[[], Awaitable[object]], turns: int) -> object:
 
 def test_a_cancelled_allocation_leaves_no_block(device, manager):
     for turns in range(40):
-        block = give_up(functools.partial(manager.allocate_async, 1000 + turns), turns % 8)
+        block = give_up(functools.partial(manager.alloc_async, 1000 + turns), turns % 8)
         if isinstance(block, fm.Memory):
             block.close()
     settle_books(device, 0)
@@ -387,10 +387,10 @@ def test_a_cancelled_allocation_in_a_thread_that_has_begun(device, manager):
         filler.close()
         return int(filler.size_bytes)
 
-    filler = manager.allocate(400 * MIB)
+    filler = manager.alloc(400 * MIB)
 
     async def main() -> None:
-        task = asyncio.ensure_future(manager.allocate_async(200 * MIB))
+        task = asyncio.ensure_future(manager.alloc_async(200 * MIB))
         await asyncio.get_running_loop().run_in_executor(None, begun.wait)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -403,7 +403,7 @@ def test_a_cancelled_allocation_in_a_thread_that_has_begun(device, manager):
 
 
 def test_cancelled_everything_at_every_turn(device, manager, stream):
-    with manager.allocate(MIB, relocatable=True) as a, manager.allocate(MIB) as b:
+    with manager.alloc(MIB, relocatable=True) as a, manager.alloc(MIB) as b:
         a.write(bytes(MIB))
         calls: list[Callable[[], Awaitable[object]]] = [
             lambda: manager.copy_async(a, b),
@@ -429,7 +429,7 @@ def test_cancelled_everything_at_every_turn(device, manager, stream):
 
 def test_a_defragmentation_moves_while_others_copy(device, manager):
     async def main() -> None:
-        blocks = [await manager.allocate_async(256 << 10, relocatable=True) for _ in range(64)]
+        blocks = [await manager.alloc_async(256 << 10, relocatable=True) for _ in range(64)]
         kept = {}
         for number, block in enumerate(blocks):
             if number % 8:
@@ -437,7 +437,7 @@ def test_a_defragmentation_moves_while_others_copy(device, manager):
             else:
                 kept[number] = counting(block.size_bytes, number)
                 await block.write_async(kept[number])
-        spare = manager.allocate(256 << 10)
+        spare = manager.alloc(256 << 10)
         stats, *_ = await asyncio.gather(
             manager.defragment_async(),
             *(manager.copy_async(spare, blocks[number]) for number in kept),
@@ -457,7 +457,7 @@ def test_sleep_and_wake(device):
     with fm.VirtualPool(device, config) as pool:
 
         async def main() -> None:
-            piece = pool.allocate(0, 2 * MIB, tag="weights")
+            piece = pool.alloc(0, 2 * MIB, tag="weights")
             with piece.view() as view:
                 view[:5] = b"bytes"
             slept = await pool.sleep_async(tag="weights")
@@ -485,7 +485,7 @@ def test_two_loops_share_a_manager(device):
     async def work(manager: fm.Manager, number: int) -> None:
         with fm.Stream(device) as stream:
             for turn in range(15):
-                with manager.allocate(4096) as a, manager.allocate(4096) as b:
+                with manager.alloc(4096) as a, manager.alloc(4096) as b:
                     data = counting(4096, number * 100 + turn)
                     await a.write_async(data)
                     await manager.copy_async(b, a, stream=stream if turn % 2 else None)
@@ -518,7 +518,7 @@ import ferrum_mem as fm
 async def main():
     device = fm.Device("cpu:0")
     manager = fm.Manager(device)
-    a, b = manager.allocate(1 << 20), manager.allocate(1 << 20)
+    a, b = manager.alloc(1 << 20), manager.alloc(1 << 20)
     stream = fm.Stream(device)
     task = asyncio.ensure_future(manager.copy_async(a, b, stream=stream))
     await asyncio.sleep(0)

@@ -14,12 +14,12 @@ import pytest
 def block(request):
     source = "manager" if request.param == "memory" else "pool"
     owner = request.getfixturevalue(source)
-    with owner.allocate(64) if source == "manager" else owner.alloc(64) as made:
+    with owner.alloc(64) if source == "manager" else owner.alloc(64) as made:
         yield made
 
 
 def test_a_view_is_the_memory_itself(manager):
-    with manager.allocate(64) as block:
+    with manager.alloc(64) as block:
         view = block.view()
         assert (view.format, view.nbytes, view.readonly) == ("B", 64, False)
         view[:5] = b"hello"
@@ -72,7 +72,7 @@ def test_a_view_keeps_everything_alive():
 
     def make() -> memoryview:
         manager = fm.Manager(fm.Device("cpu:0"))
-        block = manager.allocate(64)
+        block = manager.alloc(64)
         block.write(b"alive")
         return block.view()
 
@@ -162,7 +162,7 @@ class TestNumPy:
 
 def test_an_address_that_the_host_does_not_see(manager, monkeypatch):
     """No such device here: the description is altered as that device's would be."""
-    with manager.allocate(64) as block:
+    with manager.alloc(64) as block:
         monkeypatch.setattr(type(block), "_host_range", lambda self: (None, 64))
         with pytest.raises(fm.UnsupportedError, match="read"):
             block.view()

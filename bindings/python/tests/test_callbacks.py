@@ -81,12 +81,12 @@ def test_an_exception_in_a_host_function_is_reported(stream, unraisable, error):
 
 
 def test_host_functions_may_use_the_package(stream, manager):
-    with manager.allocate(16) as block:
+    with manager.alloc(16) as block:
         done: list[bytes] = []
 
         def inside() -> None:
             block.view()[:2] = b"in"
-            with manager.allocate(16) as mine:
+            with manager.alloc(16) as mine:
                 mine.view()[:] = block.view()
                 done.append(bytes(mine.view()[:2]))
 

@@ -21,7 +21,7 @@ from .conftest import MIB, SMALL, Gate, eventually
 
 PAGE = 1 << 16
 VIRTUAL = fm.VirtualPoolConfig(capacity_bytes=1 << 20, page_bytes=PAGE)
-SHARED = fm.SharedPoolConfig(limit_bytes=1 << 22, page_bytes=PAGE)
+SHARED = fm.ElasticPoolConfig(limit_bytes=1 << 22, page_bytes=PAGE)
 BUFFERS = fm.MemoryConfig(min_free_bytes=0)
 
 
@@ -45,17 +45,17 @@ def home(device: fm.Device, pool: fm.Pool, manager: fm.Manager) -> Iterator[Home
     made.keep.close()
 
 
-def shared(home: Home) -> fm.SharedPool:
-    return fm.SharedPool(home.device, SHARED)
+def shared(home: Home) -> fm.ElasticPool:
+    return fm.ElasticPool(home.device, SHARED)
 
 
 def model(home: Home) -> fm.Model:
-    pool: fm.SharedPool = home.kept(shared(home))
+    pool: fm.ElasticPool = home.kept(shared(home))
     return pool.register_model("chat", fm.ModelConfig(virtual_bytes=1 << 20))
 
 
-def gpu_manager(home: Home) -> fm.GpuMemoryManager:
-    return fm.GpuMemoryManager(home.device, home.kept(fm.Device("cpu:1")), BUFFERS)
+def fallback_manager(home: Home) -> fm.FallbackManager:
+    return fm.FallbackManager(home.device, home.kept(fm.Device("cpu:1")), BUFFERS)
 
 
 def hold(home: Home, stream: fm.Stream) -> Callable[[], object]:
@@ -80,9 +80,9 @@ def pin(_home: Home, block: Any) -> Callable[[], object]:
     return unpin
 
 
-def occupy(_home: Home, made: fm.SharedPool) -> Callable[[], object]:
+def occupy(_home: Home, made: fm.ElasticPool) -> Callable[[], object]:
     inside = made.register_model("chat", fm.ModelConfig(virtual_bytes=1 << 20))
-    held = inside.allocate(PAGE)
+    held = inside.alloc(PAGE)
 
     def release() -> None:
         held.close()
@@ -101,20 +101,20 @@ BUSY: dict[str, tuple[Make, Use]] = {
     "Device": (lambda h: fm.Device("cpu:1"), lambda h, d: fm.Pool(d, SMALL).close),
     "Pool": (lambda h: fm.Pool(h.device, SMALL), lambda h, p: p.alloc(100).close),
     "PoolBlock": (lambda h: h.pool.alloc(100), look),
-    "Manager": (lambda h: fm.Manager(h.device), lambda h, m: m.allocate(100).close),
-    "Memory, pinned": (lambda h: h.manager.allocate(100), pin),
-    "Memory, mapped": (lambda h: h.manager.allocate(100), lambda h, b: b.map().close),
-    "HostMapping": (lambda h: h.kept(h.manager.allocate(100)).map(), look),
+    "Manager": (lambda h: fm.Manager(h.device), lambda h, m: m.alloc(100).close),
+    "Memory, pinned": (lambda h: h.manager.alloc(100), pin),
+    "Memory, mapped": (lambda h: h.manager.alloc(100), lambda h, b: b.map().close),
+    "HostMapping": (lambda h: h.kept(h.manager.alloc(100)).map(), look),
     "Stream": (lambda h: fm.Stream(h.device), hold),
     "VirtualPool": (
         lambda h: fm.VirtualPool(h.device, VIRTUAL),
-        lambda h, p: p.allocate(0, 100).close,
+        lambda h, p: p.alloc(0, 100).close,
     ),
-    "MappedRange": (lambda h: h.kept(fm.VirtualPool(h.device, VIRTUAL)).allocate(0, 100), look),
-    "SharedPool": (shared, occupy),
-    "Model": (model, lambda h, m: m.allocate(100).close),
-    "GpuMemoryManager": (gpu_manager, lambda h, m: m.allocate(100).close),
-    "FallbackBuffer": (lambda h: h.kept(gpu_manager(h)).allocate(100), pin),
+    "MappedRange": (lambda h: h.kept(fm.VirtualPool(h.device, VIRTUAL)).alloc(0, 100), look),
+    "ElasticPool": (shared, occupy),
+    "Model": (model, lambda h, m: m.alloc(100).close),
+    "FallbackManager": (fallback_manager, lambda h, m: m.alloc(100).close),
+    "FallbackBuffer": (lambda h: h.kept(fallback_manager(h)).alloc(100), pin),
 }
 
 # Contexts whose end is refused by nothing.
@@ -126,8 +126,8 @@ FREE: dict[str, Make] = {
     "Placement": lambda h: fm.Placement(),
     "GenericMemoryPool": lambda h: fm.GenericMemoryPool(BUFFERS),
     "AllocationTracker": lambda h: fm.AllocationTracker(),
-    "pinned": lambda h: h.kept(h.manager.allocate(100)).pinned(),
-    "pinned buffer": lambda h: h.kept(h.kept(gpu_manager(h)).allocate(100)).pinned(),
+    "pinned": lambda h: h.kept(h.manager.alloc(100)).pinned(),
+    "pinned buffer": lambda h: h.kept(h.kept(fallback_manager(h)).alloc(100)).pinned(),
 }
 
 
@@ -207,7 +207,7 @@ def test_a_failed_close_raises_when_nothing_else_does(home: Home, kind: str) -> 
         pass
     assert not notes(caught.value)
     assert not made.closed
-    again = use(home, made) if kind in ("Pool", "Manager", "Model", "GpuMemoryManager") else None
+    again = use(home, made) if kind in ("Pool", "Manager", "Model", "FallbackManager") else None
     if again is not None:
         again()
     release()
@@ -229,11 +229,11 @@ def test_what_can_be_closed_is_closed_beside_an_exception(
         assert made.closed
 
 
-@pytest.mark.parametrize("of", ["manager", "gpu manager"])
+@pytest.mark.parametrize("of", ["manager", "fallback manager"])
 def test_a_pin_that_is_gone_does_not_hide_the_exception(home: Home, of: str) -> None:
     """Its block went by force inside the context."""
-    owner = fm.Manager(home.device) if of == "manager" else gpu_manager(home)
-    block: Any = owner.allocate(100)
+    owner = fm.Manager(home.device) if of == "manager" else fallback_manager(home)
+    block: Any = owner.alloc(100)
     with pytest.raises(OwnError) as caught, block.pinned():
         owner.close(force=True)
         raise OwnError
@@ -243,13 +243,13 @@ def test_a_pin_that_is_gone_does_not_hide_the_exception(home: Home, of: str) -> 
 
 @pytest.mark.parametrize(
     "kind",
-    ["Device", "Pool", "Manager", "VirtualPool", "SharedPool", "Model", "GpuMemoryManager"],
+    ["Device", "Pool", "Manager", "VirtualPool", "ElasticPool", "Model", "FallbackManager"],
 )
 def test_what_was_left_is_ended_with_the_last_of_what_hangs_on_it(home: Home, kind: str) -> None:
     make, use = BUSY[kind]
     made = make(home)
     first, second = use(home, made), None
-    if kind not in ("Device", "SharedPool", "VirtualPool"):
+    if kind not in ("Device", "ElasticPool", "VirtualPool"):
         second = use(home, made)
     with pytest.raises(OwnError), made:
         raise OwnError
@@ -354,7 +354,7 @@ def test_a_cancelled_task_stays_cancelled(home: Home) -> None:
     left: list[Any] = []
 
     async def work() -> None:
-        with fm.Manager(home.device) as manager, manager.allocate(MIB) as block:
+        with fm.Manager(home.device) as manager, manager.alloc(MIB) as block:
             left.extend((manager, block))
             block.pin()
             left[0].begun = True

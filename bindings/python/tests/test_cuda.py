@@ -21,19 +21,19 @@ with fm.Device("cuda:0") as device, fm.Device("cuda:1") as other:
     assert str(device.id) == "cuda:0" and device.page_sizes().minimum_bytes == 2 << 20
     with fm.Manager(device) as manager, fm.Manager(other) as far, fm.Stream(device) as stream:
         bytes_ = os.urandom(1 << 20)
-        with manager.allocate(1 << 20) as a, manager.allocate(1 << 20) as b:
+        with manager.alloc(1 << 20) as a, manager.alloc(1 << 20) as b:
             a.write(bytes_)
             b.copy_from_async(a, stream=stream)
             stream.synchronize()
             assert b.read() == bytes_
-            with far.allocate(1 << 20) as c:
+            with far.alloc(1 << 20) as c:
                 c.copy_from(b)
                 assert c.read() == bytes_
         can = device.info().capabilities
         assert fm.Capability.MANAGED_MEMORY | fm.Capability.REGISTERED_MEMORY in can
         assert fm.Capability.STREAM_ORDERED in can
         start = stream.record_event()
-        with manager.allocate(1 << 20, memory_type=fm.MemoryType.MANAGED) as both:
+        with manager.alloc(1 << 20, memory_type=fm.MemoryType.MANAGED) as both:
             both.set_usage_hint(fm.UsageHint.RESIDENT)
             both.prefetch(device, stream)
             both.write(bytes_)
@@ -69,14 +69,14 @@ with fm.Device("cuda:0") as device, fm.Device("cuda:1") as other:
         for block in blocks:
             block.close()
     config = fm.VirtualPoolConfig(capacity_bytes=64 << 20)
-    with fm.VirtualPool(device, config) as pool, pool.allocate(0, 8 << 20):
+    with fm.VirtualPool(device, config) as pool, pool.alloc(0, 8 << 20):
         pass
-    limits = fm.SharedPoolConfig(limit_bytes=16 << 20, ready_pages=0)
+    limits = fm.ElasticPoolConfig(limit_bytes=16 << 20, ready_pages=0)
     config = fm.ModelConfig(virtual_bytes=32 << 20)
-    with fm.SharedPool(device, limits) as pool, pool.register_model("chat", config) as chat:
-        with chat.allocate(8 << 20):
+    with fm.ElasticPool(device, limits) as pool, pool.register_model("chat", config) as chat:
+        with chat.alloc(8 << 20):
             pass
-    with fm.Device("cpu:0") as host, fm.GpuMemoryManager(device, host):
+    with fm.Device("cpu:0") as host, fm.FallbackManager(device, host):
         pass
 for absent in ("cuda:2", "cuda:9"):
     try:

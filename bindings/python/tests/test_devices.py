@@ -89,7 +89,7 @@ def test_memory_info_adds_up(device, manager):
     assert before.total_bytes == 512 * MIB
     assert before.used_bytes + before.free_bytes + before.reserved_bytes == before.total_bytes
     assert before.pressure == fm.PressureLevel.LOW
-    with manager.allocate(3 * MIB):
+    with manager.alloc(3 * MIB):
         info = device.memory_info()
         assert info.used_bytes + info.free_bytes + info.reserved_bytes == info.total_bytes
         assert info.used_bytes >= 3 * MIB
@@ -99,7 +99,7 @@ def test_memory_info_adds_up(device, manager):
 
 
 def test_statistics(device, manager):
-    with manager.allocate(1000):
+    with manager.alloc(1000):
         books = device.statistics()
         assert books.requested.current == 1000
         assert books.live_blocks == fm.Gauge(1, 1)

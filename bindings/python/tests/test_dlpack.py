@@ -23,13 +23,13 @@ def block(request, device):
             yield made
     elif request.param == "range":
         config = fm.VirtualPoolConfig(capacity_bytes=1 << 20)
-        with fm.VirtualPool(device, config) as space, space.allocate(0, 64) as made:
+        with fm.VirtualPool(device, config) as space, space.alloc(0, 64) as made:
             yield made
     else:
         relocatable = request.param.startswith("relocatable")
         with (
             fm.Manager(device) as manager,
-            manager.allocate(64, relocatable=relocatable) as made,
+            manager.alloc(64, relocatable=relocatable) as made,
         ):
             yield made
 
@@ -116,7 +116,7 @@ pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c
 rename = ctypes.pythonapi.PyCapsule_SetName
 rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
 with fm.Device("cuda:1") as device, fm.Pool(device) as pool, fm.Manager(device) as manager:
-    for block in (pool.alloc(1000), manager.allocate(1000)):
+    for block in (pool.alloc(1000), manager.alloc(1000)):
         assert block.__dlpack_device__() == (2, 1)
         interface = block.__cuda_array_interface__
         assert interface["data"] == (block.address, False)

@@ -80,7 +80,7 @@ def test_the_detail_is_per_thread(manager):
         for _ in range(200):
             barrier.wait(30)
             try:
-                manager.allocate(size_bytes, alignment_bytes=alignment_bytes)
+                manager.alloc(size_bytes, alignment_bytes=alignment_bytes)
             except fm.FerrumError as error:
                 if type(error) is not expected or error.status == 0:
                     wrong.append(repr(error))
@@ -118,9 +118,9 @@ TOO_LARGE = fm.OverflowError
         (lambda d, p, m, b: p.alloc(2**64), TOO_LARGE),
         (lambda d, p, m, b: p.alloc(1.5), TypeError),
         (lambda d, p, m, b: p.alloc(8, alignment_bytes=-8), NEGATIVE),
-        (lambda d, p, m, b: m.allocate(2**64), TOO_LARGE),
-        (lambda d, p, m, b: m.allocate(8, tag="a\0b"), NEGATIVE),
-        (lambda d, p, m, b: m.allocate(8, tag=b"bytes"), TypeError),
+        (lambda d, p, m, b: m.alloc(2**64), TOO_LARGE),
+        (lambda d, p, m, b: m.alloc(8, tag="a\0b"), NEGATIVE),
+        (lambda d, p, m, b: m.alloc(8, tag=b"bytes"), TypeError),
         (lambda d, p, m, b: b.write(b"x", -1), NEGATIVE),
         (lambda d, p, m, b: b.read(1, 2**64), TOO_LARGE),
         (lambda d, p, m, b: b.read(-1), NEGATIVE),
@@ -138,7 +138,7 @@ TOO_LARGE = fm.OverflowError
 def test_numbers_and_texts_that_do_not_fit_are_refused_not_cut(
     device, pool, manager, call, expected
 ):
-    with manager.allocate(64) as block:
+    with manager.alloc(64) as block:
         before = block.read()
         with pytest.raises(expected):
             call(device, pool, manager, block)
@@ -167,16 +167,16 @@ def test_failures_of_virtual_pools_state_their_numbers(device):
         capacity_bytes=32 * PAGE, page_bytes=PAGE, limit_bytes=8 * PAGE, ready_pages=0
     )
     page = {"size_bytes": PAGE, "page_bytes": PAGE}
-    with fm.VirtualPool(device, config) as pool, pool.allocate(PAGE, PAGE):
+    with fm.VirtualPool(device, config) as pool, pool.alloc(PAGE, PAGE):
         cases = [
             (
-                lambda: pool.allocate(0, 2 * PAGE),
+                lambda: pool.alloc(0, 2 * PAGE),
                 fm.AlreadyMappedError,
                 page | {"offset_bytes": PAGE},
             ),
-            (lambda: pool.deallocate(0, PAGE), fm.NotMappedError, page | {"offset_bytes": 0}),
+            (lambda: pool.free(0, PAGE), fm.NotMappedError, page | {"offset_bytes": 0}),
             (
-                lambda: pool.allocate(31 * PAGE, PAGE + 1),
+                lambda: pool.alloc(31 * PAGE, PAGE + 1),
                 fm.InvalidOffsetError,
                 {
                     "offset_bytes": 31 * PAGE,
@@ -185,7 +185,7 @@ def test_failures_of_virtual_pools_state_their_numbers(device):
                 },
             ),
             (
-                lambda: pool.allocate(2 * PAGE, 9 * PAGE),
+                lambda: pool.alloc(2 * PAGE, 9 * PAGE),
                 fm.OutOfPhysicalMemoryError,
                 {"requested_bytes": 9 * PAGE, "available_bytes": 7 * PAGE},
             ),
@@ -207,15 +207,15 @@ def test_failures_of_virtual_pools_state_their_numbers(device):
 
 
 def test_failures_of_models_name_them(device):
-    limits = fm.SharedPoolConfig(limit_bytes=4 * PAGE, page_bytes=PAGE, ready_pages=0)
+    limits = fm.ElasticPoolConfig(limit_bytes=4 * PAGE, page_bytes=PAGE, ready_pages=0)
     config = fm.ModelConfig(virtual_bytes=8 * PAGE)
-    with fm.SharedPool(device, limits) as pool, pool.register_model("chat", config) as chat:
+    with fm.ElasticPool(device, limits) as pool, pool.register_model("chat", config) as chat:
         with pytest.raises(fm.ModelAlreadyExistsError) as exists:
             pool.register_model("chat", config)
         with pytest.raises(fm.OutOfPhysicalMemoryError) as short:
-            chat.allocate(5 * PAGE)
+            chat.alloc(5 * PAGE)
         with pytest.raises(fm.OutOfVirtualMemoryError) as long:
-            chat.allocate(9 * PAGE)
+            chat.alloc(9 * PAGE)
         assert {caught.value.model for caught in (exists, short, long)} == {"chat"}
         assert stated(exists.value) == {}
         assert stated(short.value) == {

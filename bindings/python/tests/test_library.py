@@ -38,7 +38,7 @@ def test_backends():
 
 
 def test_snapshot_and_leak_report_see_what_is_alive(device, manager):
-    with manager.allocate(1000, tag="kv"):
+    with manager.alloc(1000, tag="kv"):
         (books,) = [d for d in fm.snapshot()["devices"] if d["id"] == "cpu:0"]
         (tag,) = [t for t in books["tags"] if t["tag"] == "kv"]
         assert (tag["requested_bytes"], tag["blocks"]) == (1000, 1)
@@ -96,7 +96,7 @@ def test_shutdown_by_force_ends_everything_and_keeps_the_report(run_python):
         """
 device = fm.Device("cpu:0")
 config = fm.ManagerConfig(pool_configs={fm.MemoryType.GENERAL: SMALL})
-manager = fm.Manager(device, config); block = manager.allocate(1000, tag="kv")
+manager = fm.Manager(device, config); block = manager.alloc(1000, tag="kv")
 pool = fm.Pool(device, SMALL); chunk = pool.alloc(10)
 stream = fm.Stream(device); event = stream.record_event()
 registration = device.on_pressure(print)
@@ -153,7 +153,7 @@ def test_nothing_is_loaded_at_import_and_nothing_printed(run_python):
 from ferrum_mem import _native
 assert not _native.is_loaded()
 with fm.Device("cpu:0") as device, fm.Manager(device) as manager:
-    manager.allocate(10).close()
+    manager.alloc(10).close()
 """,
     )
     assert out == ""

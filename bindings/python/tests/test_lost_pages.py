@@ -31,8 +31,8 @@ def vpool(device: fm.Device) -> fm.VirtualPool:
 
 def place(space: Space, size: int = 4 * PAGE) -> fm.MappedRange:
     if isinstance(space, fm.VirtualPool):
-        return space.allocate(0, size)
-    return space.allocate(size, offset_bytes=0)
+        return space.alloc(0, size)
+    return space.alloc(size, offset_bytes=0)
 
 
 @pytest.fixture(params=["vpool", "model"])
@@ -41,8 +41,8 @@ def space(request: pytest.FixtureRequest, device: fm.Device) -> Iterator[Space]:
         if request.param == "vpool":
             yield stack.enter_context(vpool(device))
         else:
-            config = fm.SharedPoolConfig(page_bytes=PAGE, ready_pages=0)
-            shared = stack.enter_context(fm.SharedPool(device, config))
+            config = fm.ElasticPoolConfig(page_bytes=PAGE, ready_pages=0)
+            shared = stack.enter_context(fm.ElasticPool(device, config))
             wanted = fm.ModelConfig(virtual_bytes=64 * MIB)
             yield stack.enter_context(shared.register_model("chat", wanted))
 
@@ -71,8 +71,8 @@ def test_a_view_of_another_thread_is_respected(device, space):
     takers = [
         space.sleep,
         block.free,
-        lambda: space.deallocate(0, 4 * PAGE),
-        lambda: space.deallocate(PAGE, PAGE),
+        lambda: space.free(0, 4 * PAGE),
+        lambda: space.free(PAGE, PAGE),
         lambda: space.close(force=True),
         lambda: device.close(force=True),
         lambda: fm.shutdown(force=True),
@@ -93,7 +93,7 @@ def test_a_view_of_another_thread_is_respected(device, space):
     space.wake()
     assert int(block.as_numpy("uint32").sum()) == 8 * PAGE
     gc.collect()
-    space.deallocate(PAGE, PAGE)
+    space.free(PAGE, PAGE)
     with pytest.raises(fm.InvalidHandleError, match="closed"):
         block.view()
     space.close(force=True)
@@ -184,12 +184,12 @@ def made():
     for backing in fm.Backing:
         yield fm.VirtualPool(device, fm.VirtualPoolConfig(
             capacity_bytes=16 << 20, page_bytes=PAGE, backing=backing))
-    shared = fm.SharedPool(device, fm.SharedPoolConfig(page_bytes=PAGE))
+    shared = fm.ElasticPool(device, fm.ElasticPoolConfig(page_bytes=PAGE))
     yield shared.register_model("chat", fm.ModelConfig(virtual_bytes=16 << 20))
 def place(space, page):
     if isinstance(space, fm.VirtualPool):
-        return space.allocate(page * PAGE, 2 * PAGE)
-    return space.allocate(2 * PAGE, offset_bytes=page * PAGE)
+        return space.alloc(page * PAGE, 2 * PAGE)
+    return space.alloc(2 * PAGE, offset_bytes=page * PAGE)
 spaces = list(made())
 """
 
@@ -214,7 +214,7 @@ for space, expected in zip(spaces, (0, 7, 0)):
         assert set(view) == {expected} and set(array.tolist()) == {expected}, set(view)
         view[0] = array[-1] = 9
         for call in (block.view, block.as_numpy, lambda: numpy.asarray(block), space.sleep,
-                     space.wake, lambda: space.deallocate(0, PAGE), space.info,
+                     space.wake, lambda: space.free(0, PAGE), space.info,
                      lambda: space.is_mapped(0, 1), lambda: place(space, 5)):
             expect(fm.ForkedError, call)
         block.free(); asleep.free(); space.close(force=True)
@@ -255,7 +255,7 @@ thread = threading.Thread(target=hold); thread.start(); held.wait()
 child = os.fork()
 if not child:
     signal.alarm(30)
-    for call in (block.view, block.as_numpy, space.sleep, lambda: space.deallocate(0, PAGE),
+    for call in (block.view, block.as_numpy, space.sleep, lambda: space.free(0, PAGE),
                  fm.init, fm.shutdown, lambda: fm.shutdown(force=True), fm.snapshot):
         expect(fm.ForkedError, call)
     block.free(); space.close(force=True); device.close(force=True)

@@ -12,7 +12,7 @@ from .conftest import MIB, SMALL
 
 
 def test_a_block_and_its_description(manager):
-    with manager.allocate(1000, alignment_bytes=4096, tag="kv") as block:
+    with manager.alloc(1000, alignment_bytes=4096, tag="kv") as block:
         info = block.info()
         assert info.memory_type is fm.MemoryType.GENERAL
         assert info.size_bytes == len(block) == 1000
@@ -34,10 +34,10 @@ def test_a_block_and_its_description(manager):
 
 def test_each_way_to_allocate(manager):
     blocks = [
-        manager.allocate(10),
-        manager.allocate(10, alignment_bytes=8192),
-        manager.allocate(10, memory_type=fm.MemoryType.CACHE),
-        manager.allocate(10, memory_type=fm.MemoryType.TENSOR, alignment_bytes=8192, tag="t"),
+        manager.alloc(10),
+        manager.alloc(10, alignment_bytes=8192),
+        manager.alloc(10, memory_type=fm.MemoryType.CACHE),
+        manager.alloc(10, memory_type=fm.MemoryType.TENSOR, alignment_bytes=8192, tag="t"),
     ]
     types = [block.info().memory_type for block in blocks]
     assert types == [
@@ -71,7 +71,7 @@ def test_each_way_to_allocate(manager):
 )
 def test_what_cannot_be_had(manager, arguments, expected):
     with pytest.raises(expected):
-        manager.allocate(**arguments)
+        manager.alloc(**arguments)
     assert manager.statistics().live_blocks.current == 0
 
 
@@ -89,7 +89,7 @@ def test_what_cannot_be_had(manager, arguments, expected):
 )
 def test_write_takes_any_contiguous_buffer(manager, data):
     expected = bytes(memoryview(data).cast("B")) if len(data) else b""
-    with manager.allocate(64) as block:
+    with manager.alloc(64) as block:
         block.fill_async(0xEE)
         if not expected:
             with pytest.raises(fm.InvalidSizeError):
@@ -104,7 +104,7 @@ def test_write_and_read_numpy(manager):
     values = numpy.arange(12, dtype=">f4").reshape(3, 4)
     frozen = values.copy()
     frozen.flags.writeable = False
-    with manager.allocate(values.nbytes) as block:
+    with manager.alloc(values.nbytes) as block:
         for source in (values, frozen):
             block.write(source)
             target = numpy.zeros_like(values)
@@ -117,7 +117,7 @@ def test_write_and_read_numpy(manager):
 
 
 def test_ranges_that_leave_the_block(manager):
-    with manager.allocate(16) as block:
+    with manager.alloc(16) as block:
         block.write(bytes(range(16)))
         target = bytearray(8)
         for call in (
@@ -141,7 +141,7 @@ def test_ranges_that_leave_the_block(manager):
 
 
 def test_copies(manager, stream):
-    with manager.allocate(16) as source, manager.allocate(16) as target:
+    with manager.alloc(16) as source, manager.alloc(16) as target:
         source.write(bytes(range(16)))
         target.copy_from(source)
         assert target.read() == bytes(range(16))
@@ -163,8 +163,8 @@ def test_a_copy_between_devices(manager, other_device):
     config = fm.ManagerConfig(pool_configs={fm.MemoryType.GENERAL: SMALL})
     with (
         fm.Manager(other_device, config) as other,
-        manager.allocate(16) as here,
-        other.allocate(16) as there,
+        manager.alloc(16) as here,
+        other.alloc(16) as there,
     ):
         here.write(bytes(range(16)))
         there.copy_from(here)
@@ -172,7 +172,7 @@ def test_a_copy_between_devices(manager, other_device):
 
 
 def test_a_block_in_flight_outlives_its_handle(manager, stream, gate):
-    source, target = manager.allocate(16), manager.allocate(16)
+    source, target = manager.alloc(16), manager.alloc(16)
     source.write(b"0123456789abcdef")
     stream.host_function(gate.wait)
     target.copy_from_async(source, stream=stream)
@@ -189,7 +189,7 @@ def test_a_block_in_flight_outlives_its_handle(manager, stream, gate):
     [(0xAB, 1, b"\xab"), (0xABCD, 2, b"\xcd\xab"), (0x01020304, 4, b"\x04\x03\x02\x01")],
 )
 def test_fills(manager, stream, pattern, width, expected):
-    with manager.allocate(16) as block:
+    with manager.alloc(16) as block:
         block.fill_async(0, stream=stream)
         block.fill_async(pattern, 8, pattern_bytes=width, offset_bytes=4, stream=stream)
         stream.synchronize()
@@ -208,14 +208,14 @@ def test_fills(manager, stream, pattern, width, expected):
     ],
 )
 def test_fills_that_cannot_be(manager, arguments):
-    with manager.allocate(16) as block, pytest.raises(fm.InvalidArgumentError):
+    with manager.alloc(16) as block, pytest.raises(fm.InvalidArgumentError):
         block.fill_async(**arguments)
 
 
 def test_a_stream_of_another_device_is_refused(manager, other_device):
     with (
         fm.Stream(other_device) as foreign,
-        manager.allocate(16) as block,
+        manager.alloc(16) as block,
         pytest.raises(fm.FerrumError),
     ):
         block.fill_async(1, stream=foreign)
@@ -224,7 +224,7 @@ def test_a_stream_of_another_device_is_refused(manager, other_device):
 def test_busy_and_force(device):
     config = fm.ManagerConfig(pool_configs={fm.MemoryType.GENERAL: SMALL})
     manager = fm.Manager(device, config)
-    block = manager.allocate(10)
+    block = manager.alloc(10)
     with pytest.raises(fm.BusyError):
         manager.close()
     block.write(b"still here")
@@ -269,11 +269,11 @@ def test_configure_pool_and_defragment(manager, paging, taken):
             name="tensors",
         ),
     )
-    with manager.allocate(10, memory_type=fm.MemoryType.TENSOR) as block:
+    with manager.alloc(10, memory_type=fm.MemoryType.TENSOR) as block:
         assert block.address % 1024 == 0
         with pytest.raises(fm.OutOfMemoryError):
-            manager.allocate(2 * MIB, memory_type=fm.MemoryType.TENSOR)
-        manager.allocate(2 * MIB).close()
+            manager.alloc(2 * MIB, memory_type=fm.MemoryType.TENSOR)
+        manager.alloc(2 * MIB).close()
         done = manager.defragment()
         assert done.memory_freed_bytes >= taken
         assert (done.blocks_moved, done.blocks_skipped) == (0, 1)
@@ -284,5 +284,5 @@ def test_configure_pool_and_defragment(manager, paging, taken):
 
 def test_debug_fills_blocks(device):
     config = fm.ManagerConfig(enable_debug=True, pool_configs={fm.MemoryType.GENERAL: SMALL})
-    with fm.Manager(device, config) as manager, manager.allocate(4096) as block:
+    with fm.Manager(device, config) as manager, manager.alloc(4096) as block:
         assert block.read() != bytes(4096)

@@ -27,7 +27,7 @@ def other(other_device: fm.Device) -> Iterator[fm.Manager]:
 
 
 def test_mapping_is_the_block(manager: fm.Manager) -> None:
-    with manager.allocate(100) as block:
+    with manager.alloc(100) as block:
         with block.map() as mapping:
             assert len(mapping) == mapping.size_bytes == 100
             assert not mapping.is_staged
@@ -53,7 +53,7 @@ def test_mapping_is_the_block(manager: fm.Manager) -> None:
 
 
 def test_mapping_refuses_bad_input(manager: fm.Manager) -> None:
-    with manager.allocate(100) as block:
+    with manager.alloc(100) as block:
         with pytest.raises(fm.InvalidOffsetError, match="offset_bytes 100"):
             block.map(offset_bytes=100)
         with pytest.raises(fm.InvalidSizeError):
@@ -65,7 +65,7 @@ def test_mapping_refuses_bad_input(manager: fm.Manager) -> None:
 
 
 def test_a_forgotten_mapping_ends_before_its_block(manager: fm.Manager) -> None:
-    block = manager.allocate(100)
+    block = manager.alloc(100)
     mapping = block.map()
     with pytest.warns(ResourceWarning, match="unclosed"):
         del block
@@ -77,7 +77,7 @@ def test_a_forgotten_mapping_ends_before_its_block(manager: fm.Manager) -> None:
 
 
 def test_numpy_looks_through_a_mapping(manager: fm.Manager) -> None:
-    with manager.allocate(400) as block, block.map() as mapping:
+    with manager.alloc(400) as block, block.map() as mapping:
         numbers = mapping.as_numpy("float32")
         numbers[:] = np.arange(100)
         assert block.as_numpy("float32")[99] == 99
@@ -100,7 +100,7 @@ def test_two_devices_have_one_memory(manager: fm.Manager, other: fm.Manager) -> 
 
 
 def test_hints_are_kept_by_axis(manager: fm.Manager) -> None:
-    with manager.allocate(64) as block:
+    with manager.alloc(64) as block:
         for hint in (fm.UsageHint.RANDOM, fm.UsageHint.SEQUENTIAL, fm.UsageHint.RESIDENT):
             block.set_usage_hint(hint)
         assert block.usage_hints() == fm.UsageHints(
@@ -115,7 +115,7 @@ def test_hints_are_kept_by_axis(manager: fm.Manager) -> None:
 
 
 def test_access_statistics(device: fm.Device, manager: fm.Manager) -> None:
-    with manager.allocate(64) as block:
+    with manager.alloc(64) as block:
         stats = block.access_stats()
         assert stats is not None
         assert stats.last_access_ns is None
@@ -130,12 +130,12 @@ def test_access_statistics(device: fm.Device, manager: fm.Manager) -> None:
         assert stats.last_access_ns is not None
         assert stats.last_access_ns >= block.info().allocated_at_ns
     blind = fm.ManagerConfig(enable_tracking=False)
-    with fm.Manager(device, blind) as untracked, untracked.allocate(64) as block:
+    with fm.Manager(device, blind) as untracked, untracked.alloc(64) as block:
         assert block.access_stats() is None
 
 
 def test_prefetch_changes_nothing(manager: fm.Manager, other_device: fm.Device) -> None:
-    with manager.allocate(1 << 20) as block:
+    with manager.alloc(1 << 20) as block:
         block.write(b"stays")
         block.prefetch(manager.device)
         block.prefetch(other_device)
@@ -143,17 +143,17 @@ def test_prefetch_changes_nothing(manager: fm.Manager, other_device: fm.Device) 
 
 
 def test_pinned_memory(manager: fm.Manager) -> None:
-    with manager.allocate(1 << 16, memory_type=fm.MemoryType.PINNED) as block:
+    with manager.alloc(1 << 16, memory_type=fm.MemoryType.PINNED) as block:
         assert block.info().memory_type is fm.MemoryType.PINNED
         block.write(b"locked")
         assert bytes(block.view()[:6]) == b"locked"
     with pytest.raises(fm.InvalidArgumentError, match="relocatable"):
-        manager.allocate(1, memory_type=fm.MemoryType.PINNED, relocatable=True)
+        manager.alloc(1, memory_type=fm.MemoryType.PINNED, relocatable=True)
 
 
 def test_managed_memory_of_the_host_is_its_own(manager: fm.Manager) -> None:
     assert fm.Capability.MANAGED_MEMORY not in manager.device.info().capabilities
-    with manager.allocate(1 << 16, memory_type=fm.MemoryType.MANAGED) as block:
+    with manager.alloc(1 << 16, memory_type=fm.MemoryType.MANAGED) as block:
         assert block.info().memory_type is fm.MemoryType.MANAGED
         block.set_usage_hint(fm.UsageHint.RESIDENT)
         block.prefetch(manager.device)
@@ -213,7 +213,7 @@ def test_adopted_stream_runs_in_its_owners_queue(device: fm.Device, manager: fm.
     server.start()
     try:
         # The block goes last: what it is freed behind is queued on the stream.
-        with manager.allocate(4096) as block, fm.AdoptedStream(device, work.put) as stream:
+        with manager.alloc(4096) as block, fm.AdoptedStream(device, work.put) as stream:
             seen: list[bytes] = []
             block.fill_async(1, stream=stream)
             work.put(lambda: seen.append(bytes(block.view()[4095:])))
@@ -241,7 +241,7 @@ def test_adopted_stream_that_refuses(
     def refuse(_work: Callable[[], None]) -> None:
         raise RuntimeError("full")
 
-    with fm.AdoptedStream(device, refuse) as stream, manager.allocate(16) as block:
+    with fm.AdoptedStream(device, refuse) as stream, manager.alloc(16) as block:
         with pytest.raises(fm.DeviceError, match="refused"):
             block.fill_async(1, stream=stream)
         assert reported == ["full"]

@@ -78,9 +78,9 @@ class Blocks(RuleBasedStateMachine):
         tag=st.sampled_from([None, "a", "kv"]),
         relocatable=st.booleans(),
     )
-    def allocate(self, size: int, alignment: int | None, tag: str | None, relocatable: bool):
+    def alloc(self, size: int, alignment: int | None, tag: str | None, relocatable: bool):
         try:
-            block = self.manager.allocate(
+            block = self.manager.alloc(
                 size, alignment_bytes=alignment, tag=tag, relocatable=relocatable
             )
         except fm.OutOfMemoryError:

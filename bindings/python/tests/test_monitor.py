@@ -29,8 +29,8 @@ def full_pool(device):
 def test_both_profiles_on_both_sides_of_their_bounds():
     level = fm.PressureLevel
     for profile, bounds in {
-        fm.PressureProfile.FERRUM: (70, 85, 95),
-        fm.PressureProfile.TORCHLESS: (60, 80, 95),
+        fm.PressureProfile.STANDARD: (70, 85, 95),
+        fm.PressureProfile.EARLY: (60, 80, 95),
     }.items():
         for i, bound in enumerate(bounds):
             assert fm.level_of(100, 100 - bound, profile) == level(i + 1)
@@ -47,7 +47,7 @@ def test_both_profiles_on_both_sides_of_their_bounds():
 
 def test_memory_from_the_books_is_that_of_the_device(device, manager):
     device.memory_info()
-    with manager.allocate(MIB):
+    with manager.alloc(MIB):
         recent = device.memory_info(max_age_s=1000)
         asked = device.memory_info()
         assert recent.reading_age_ns > 0
@@ -120,7 +120,7 @@ def test_the_callback_may_close_its_monitor(device, manager):
 
 def test_collecting_gives_memory_back(device, manager, monitor):
     monitor.register(manager)
-    manager.allocate(MIB).close()
+    manager.alloc(MIB).close()
     (done,) = monitor.collect()
     assert done.device == device.id
     assert done.managers == 1
@@ -152,10 +152,10 @@ def test_more_devices_than_there_is_room_for_at_first(run_python):
 
 
 def test_info_has_the_system_or_the_reason(manager):
-    with fm.Monitor(fm.PressureProfile.TORCHLESS) as monitor:
+    with fm.Monitor(fm.PressureProfile.EARLY) as monitor:
         monitor.register(manager)
         info = monitor.info()
-        assert info["profile"] == "torchless"
+        assert info["profile"] == "early"
         (device,) = info["devices"]
         machine = device["system"]["machine"]
         assert (machine["some"] is None) == (machine["reason"] is not None)

@@ -31,7 +31,7 @@ def collect_warnings(action) -> list[str]:
         (lambda d, p, m: fm.Stream(d), "Stream on cpu:0"),
         (lambda d, p, m: d.default_stream.record_event(), "Event on cpu:0"),
         (lambda d, p, m: p.alloc(7), "PoolBlock of 7 bytes on cpu:0"),
-        (lambda d, p, m: m.allocate(7), "Memory of 7 bytes on cpu:0"),
+        (lambda d, p, m: m.alloc(7), "Memory of 7 bytes on cpu:0"),
         (lambda d, p, m: d.on_pressure(print), "pressure callback on cpu:0"),
         (lambda d, p, m: d.on_reclaim(print), "reclaim callback on cpu:0"),
     ],
@@ -59,7 +59,7 @@ def test_a_cycle_is_ended_in_the_right_order():
         pool = fm.Pool(device, SMALL)
         manager = fm.Manager(device)
         family: list[object] = [device, pool, manager, fm.Stream(device)]
-        family += [pool.alloc(10), manager.allocate(10), device.on_pressure(print)]
+        family += [pool.alloc(10), manager.alloc(10), device.on_pressure(print)]
         family.append(family)
 
     told = collect_warnings(make)
@@ -74,7 +74,7 @@ def test_what_is_alive_has_an_age(device):
         fm.Stream(device) as stream,
         fm.Event(stream),
         fm.VirtualPool(device, config) as pool,
-        pool.allocate(0, 100),
+        pool.alloc(0, 100),
     ):
         made = time.monotonic_ns()
         first = {leak.kind: leak.age_ns for leak in fm.leak_report().leaks}

@@ -61,7 +61,7 @@ def test_owners(device, other_device, manager):
             other_device.owner_of(block.address)
     with pytest.raises(fm.NotFoundError):
         device.owner_of(block.address)
-    with manager.allocate(100) as memory:
+    with manager.alloc(100) as memory:
         owner = device.owner_of(memory.info().address)
         assert (owner.pool, owner.manager) == (0, manager._handle.id)
 

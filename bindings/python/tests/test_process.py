@@ -36,7 +36,7 @@ SMALL = fm.PoolConfig(initial_size_bytes=1 << 20, growth_increment_bytes=1 << 20
 device = fm.Device("cpu:0")
 pool = fm.Pool(device, SMALL); chunk = pool.alloc(10)
 manager = fm.Manager(device, fm.ManagerConfig(pool_configs={fm.MemoryType.GENERAL: SMALL}))
-block = manager.allocate(10)
+block = manager.alloc(10)
 stream = fm.Stream(device); event = stream.record_event()
 registration = device.on_pressure(print)
 fm.set_log_callback(lambda level, text: None)
@@ -52,7 +52,7 @@ def test_a_forked_child_is_silent_and_every_call_says_forked(run_python):
 view = block.view()
 child = os.fork()
 if not child:
-    for call in (lambda: pool.alloc(1), lambda: manager.allocate(1), stream.synchronize,
+    for call in (lambda: pool.alloc(1), lambda: manager.alloc(1), stream.synchronize,
                  event.is_ready, lambda: block.read(1), device.info, fm.snapshot, fm.backends,
                  fm.init, fm.shutdown, fm.leak_report, lambda: fm.Device("cpu:0"),
                  stream.record_event, lambda: block.view()):
@@ -103,7 +103,7 @@ def test_fork_while_other_threads_work(run_python):
 stop = threading.Event()
 def work():
     while not stop.is_set():
-        with manager.allocate(64) as mine:
+        with manager.alloc(64) as mine:
             mine.view()[0] = 1
 threads = [threading.Thread(target=work) for _ in range(3)]
 for thread in threads: thread.start()
@@ -131,7 +131,7 @@ def test_multiprocessing_with_fork(run_python):
 import multiprocessing
 def child(queue):
     try:
-        manager.allocate(10)
+        manager.alloc(10)
     except fm.ForkedError as error:
         queue.put(error)
 context = multiprocessing.get_context("fork")
@@ -247,11 +247,11 @@ def test_daemon_threads_at_exit(run_python):
         + """
 def work():
     while True:
-        manager.allocate(64).close()
+        manager.alloc(64).close()
 for _ in range(3):
     threading.Thread(target=work, daemon=True).start()
 for _ in range(1000):
-    manager.allocate(64).close()
+    manager.alloc(64).close()
 """
     )
     assert (result.returncode, result.stdout) == (0, ""), result

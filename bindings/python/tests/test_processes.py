@@ -37,7 +37,7 @@ def test_pages_of_another_process() -> None:
         fm.Device("cpu:0") as device,
         fm.Manager(device) as manager,
         _pool(device, fm.Backing.SHAREABLE) as pool,
-        pool.allocate(0, 2 * PAGE),
+        pool.alloc(0, 2 * PAGE),
     ):
         assert fm.Capability.EXPORTED_PAGES in device.info().capabilities
         files = pool.export(0, 2 * PAGE)
@@ -73,7 +73,7 @@ def test_what_the_host_has_not() -> None:
     with fm.Device("cpu:0") as device, fm.Manager(device) as manager, fm.Stream(device) as stream:
         with (
             _pool(device, fm.Backing.MOVABLE) as pool,
-            pool.allocate(0, PAGE),
+            pool.alloc(0, PAGE),
             pytest.raises(fm.InvalidArgumentError),
         ):
             pool.export(0, PAGE)
@@ -138,7 +138,7 @@ with fm.Device("cuda:0") as device, fm.Device("cuda:1") as other:
                 assert same.is_ready()
         config = fm.ManagerConfig(pool_configs={{
             fm.MemoryType.GENERAL: fm.PoolConfig(paging=fm.Paging.OFF)}})
-        with fm.Manager(device, config) as manager, manager.allocate(1 << 20) as block:
+        with fm.Manager(device, config) as manager, manager.alloc(1 << 20) as block:
             block.write(b"from here")
             with fm.SharedEvent(stream) as event:
                 event.synchronize()

@@ -22,18 +22,18 @@ def space(device: fm.Device, request: pytest.FixtureRequest) -> Iterator[fm.Virt
         with fm.VirtualPool(device, config) as made:
             yield made
         return
-    shared = fm.SharedPoolConfig(limit_bytes=16 * PAGE, page_bytes=PAGE, ready_pages=0)
+    shared = fm.ElasticPoolConfig(limit_bytes=16 * PAGE, page_bytes=PAGE, ready_pages=0)
     with (
-        fm.SharedPool(device, shared) as pool,
+        fm.ElasticPool(device, shared) as pool,
         pool.register_model("chat", fm.ModelConfig(virtual_bytes=4 * MIB)) as chat,
     ):
         yield chat
 
 
-def allocate(space: fm.VirtualPool | fm.Model, stream: fm.Stream | None) -> fm.MappedRange:
+def alloc(space: fm.VirtualPool | fm.Model, stream: fm.Stream | None) -> fm.MappedRange:
     if isinstance(space, fm.VirtualPool):
-        return space.allocate(0, 4 * PAGE, stream=stream)
-    return space.allocate(4 * PAGE, stream=stream)
+        return space.alloc(0, 4 * PAGE, stream=stream)
+    return space.alloc(4 * PAGE, stream=stream)
 
 
 def settle(space: fm.VirtualPool | fm.Model) -> None:
@@ -76,7 +76,7 @@ def test_a_range_waits_for_its_streams(
     recorded: str,
 ) -> None:
     with fm.Stream(device) as user, fm.Stream(device) as other:
-        block = [allocate(space, None if recorded else user)]
+        block = [alloc(space, None if recorded else user)]
         if recorded == "range":
             block[0].record_stream(user)
         elif recorded:
@@ -99,7 +99,7 @@ def test_the_stream_is_closed_first(
 ) -> None:
     with fm.Stream(device) as other:
         user, recorded = fm.Stream(device), fm.Stream(device)
-        block = [allocate(space, user)]
+        block = [alloc(space, user)]
         block[0].record_stream(recorded)
         user.close(force=True)
         recorded.close(force=True)
@@ -108,7 +108,7 @@ def test_the_stream_is_closed_first(
 
 
 def test_recording_is_refused(space: fm.VirtualPool | fm.Model) -> None:
-    block = allocate(space, None)
+    block = alloc(space, None)
     with pytest.raises(fm.NotMappedError):
         space.record_stream(block.offset_bytes, 5 * PAGE, None)
     block.free()
@@ -117,12 +117,12 @@ def test_recording_is_refused(space: fm.VirtualPool | fm.Model) -> None:
 
 
 def test_guarantees_are_backed_or_wait(device: fm.Device) -> None:
-    config = fm.SharedPoolConfig(limit_bytes=10 * PAGE, page_bytes=PAGE, ready_pages=0)
+    config = fm.ElasticPoolConfig(limit_bytes=10 * PAGE, page_bytes=PAGE, ready_pages=0)
     with (
-        fm.SharedPool(device, config) as pool,
+        fm.ElasticPool(device, config) as pool,
         pool.register_model("user", fm.ModelConfig(virtual_bytes=4 * MIB)) as user,
     ):
-        used = user.allocate(8 * PAGE)
+        used = user.alloc(8 * PAGE)
         with pytest.raises(fm.OutOfPhysicalMemoryError, match="pages back 131072 of them"):
             pool.register_model(
                 "late", fm.ModelConfig(virtual_bytes=4 * MIB, guaranteed_bytes=6 * PAGE)

@@ -29,7 +29,7 @@ def manager(device: fm.Device, request: pytest.FixtureRequest) -> Iterator[fm.Ma
 @pytest.fixture
 def scattered(manager: fm.Manager) -> Iterator[list[fm.Memory]]:
     """Every fourth of 64 blocks of 4 KiB is left, in four pages or segments."""
-    blocks = [manager.allocate(4 * KIB, tag="kv", relocatable=True) for _ in range(64)]
+    blocks = [manager.alloc(4 * KIB, tag="kv", relocatable=True) for _ in range(64)]
     left = blocks[::4]
     for i, block in enumerate(blocks):
         if i % 4:
@@ -76,7 +76,7 @@ def test_blocks_are_packed(manager, scattered):
 
 
 def test_blocks_stay_unless_asked(manager):
-    with manager.allocate(100) as block:
+    with manager.alloc(100) as block:
         assert not block.relocatable
         assert not block.info().is_relocatable
         assert counted(manager.defragment(), 1).skipped_not_relocatable == 1
@@ -151,7 +151,7 @@ def test_a_view_keeps_its_block(manager, scattered):
 
 
 def test_what_is_pinned_goes_with_its_owner(manager):
-    blocks = [manager.allocate(100, relocatable=True)]
+    blocks = [manager.alloc(100, relocatable=True)]
     blocks[0].pin()
     with pytest.warns(ResourceWarning, match="unclosed"):
         blocks.clear()
@@ -162,7 +162,7 @@ def test_what_is_pinned_goes_with_its_owner(manager):
 
 
 def test_closed_blocks_have_no_pins(manager):
-    block = manager.allocate(100, relocatable=True)
+    block = manager.alloc(100, relocatable=True)
     block.close()
     for call in (block.pin, block.unpin, lambda: block.buffer):
         with pytest.raises(fm.InvalidHandleError, match="closed"):

@@ -25,9 +25,9 @@ def vpool(device: fm.Device) -> Iterator[fm.VirtualPool]:
 
 
 @pytest.fixture
-def shared(device: fm.Device) -> Iterator[fm.SharedPool]:
-    config = fm.SharedPoolConfig(limit_bytes=8 * PAGE, page_bytes=PAGE, ready_pages=0)
-    with fm.SharedPool(device, config) as made:
+def shared(device: fm.Device) -> Iterator[fm.ElasticPool]:
+    config = fm.ElasticPoolConfig(limit_bytes=8 * PAGE, page_bytes=PAGE, ready_pages=0)
+    with fm.ElasticPool(device, config) as made:
         yield made
 
 
@@ -44,7 +44,7 @@ def read(block: fm.MappedRange) -> set[int]:
 
 @pytest.mark.parametrize("backing", list(fm.SleepBacking))
 def test_bytes_and_addresses(device, vpool, tmp_path, backing):
-    with vpool.allocate(5, 3 * PAGE) as block:
+    with vpool.alloc(5, 3 * PAGE) as block:
         write(block, 7)
         file = backing == fm.SleepBacking.FILE
         slept = vpool.sleep(backing=backing, directory=tmp_path if file else None)
@@ -71,7 +71,7 @@ def test_bytes_and_addresses(device, vpool, tmp_path, backing):
 
 
 def test_views_keep_ranges_awake(vpool):
-    weights, other = vpool.allocate(0, PAGE, tag="weights"), vpool.allocate(PAGE, PAGE)
+    weights, other = vpool.alloc(0, PAGE, tag="weights"), vpool.alloc(PAGE, PAGE)
     view = weights.view()
     view[0] = 9
     for tag in (None, "weights"):
@@ -95,7 +95,7 @@ def test_views_keep_ranges_awake(vpool):
 def test_ranges_are_busy_while_they_fall_asleep(device, vpool, shared, of_model):
     space = shared.register_model("chat", fm.ModelConfig(virtual_bytes=MIB)) if of_model else vpool
     place = [] if of_model else [0]
-    kept, lost = space.allocate(*place, PAGE), space.allocate(*[4 * PAGE for _ in place], PAGE)
+    kept, lost = space.alloc(*place, PAGE), space.alloc(*[4 * PAGE for _ in place], PAGE)
     write(kept, 8)
     gate, slept = threading.Event(), []
     with fm.Stream(device) as stream:
@@ -107,7 +107,7 @@ def test_ranges_are_busy_while_they_fall_asleep(device, vpool, shared, of_model)
         with pytest.raises(fm.BusyError, match="being put to sleep or woken"):
             kept.free()
         with pytest.raises(fm.BusyError):
-            space.deallocate(kept.offset_bytes, PAGE)
+            space.free(kept.offset_bytes, PAGE)
         assert not kept.closed
         # One that is collected is unmapped when the call has ended.
         with pytest.warns(ResourceWarning):
@@ -131,7 +131,7 @@ def test_calls_that_are_cut_short_change_nothing(device):
         return bytes(block.view()).count(6) == 16 * MIB
 
     config = fm.VirtualPoolConfig(capacity_bytes=16 * MIB, page_bytes=PAGE, ready_pages=0)
-    with fm.VirtualPool(device, config) as vpool, vpool.allocate(0, 16 * MIB) as block:
+    with fm.VirtualPool(device, config) as vpool, vpool.alloc(0, 16 * MIB) as block:
         write(block, 6)
         vpool.set_limit(PAGE)
         time_s = 1e-6
@@ -153,7 +153,7 @@ def test_calls_that_are_cut_short_change_nothing(device):
 
 
 def test_files_beyond_the_limit(vpool, tmp_path):
-    with vpool.allocate(0, 4 * PAGE) as block:
+    with vpool.alloc(0, 4 * PAGE) as block:
         write(block, 5)
         whole = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (2 * PAGE, whole[1]))
@@ -180,7 +180,7 @@ def test_two_models_under_a_limit_for_one(shared):
     ):
         blocks = {}
         for value, model in enumerate((chat, code)):
-            blocks[model] = model.allocate(6 * PAGE, tag="weights")
+            blocks[model] = model.alloc(6 * PAGE, tag="weights")
             write(blocks[model], value + 1)
             model.sleep()
         for model, other, value in ((chat, code, 1), (code, chat, 2), (chat, code, 1)):
@@ -190,9 +190,9 @@ def test_two_models_under_a_limit_for_one(shared):
                 other.wake()
             assert other.is_asleep("weights")
             with pytest.raises(fm.InvalidStateError, match="asleep"):
-                other.allocate(PAGE, tag="weights")
+                other.alloc(PAGE, tag="weights")
             with pytest.raises(fm.TimeoutError):
-                other.allocate(PAGE, tag="weights", asleep_wait_s=0.001)
+                other.alloc(PAGE, tag="weights", asleep_wait_s=0.001)
             model.sleep(tag="weights")
         assert chat.info().wakes == 2
         assert code.info().wake_failures == 2
@@ -201,13 +201,13 @@ def test_two_models_under_a_limit_for_one(shared):
 
 
 def test_allocations_wait_if_they_ask(vpool):
-    block = vpool.allocate(0, PAGE)
+    block = vpool.alloc(0, PAGE)
     vpool.sleep()
     with pytest.raises(fm.InvalidStateError, match="asleep"):
-        vpool.allocate(PAGE, PAGE)
+        vpool.alloc(PAGE, PAGE)
     made: list[fm.MappedRange] = []
     thread = threading.Thread(
-        target=lambda: made.append(vpool.allocate(PAGE, PAGE, asleep_wait_s=None))
+        target=lambda: made.append(vpool.alloc(PAGE, PAGE, asleep_wait_s=None))
     )
     thread.start()
     vpool.wake()
@@ -218,7 +218,7 @@ def test_allocations_wait_if_they_ask(vpool):
 
 
 def test_a_timeout_of_0_waits_for_nobody(vpool):
-    with vpool.allocate(0, PAGE) as block:
+    with vpool.alloc(0, PAGE) as block:
         write(block, 3)
         vpool.sleep(timeout_s=0)
         vpool.wake(timeout_s=0)
@@ -226,7 +226,7 @@ def test_a_timeout_of_0_waits_for_nobody(vpool):
 
 
 def test_bad_arguments(vpool, tmp_path):
-    with vpool.allocate(0, PAGE) as block:
+    with vpool.alloc(0, PAGE) as block:
         write(block, 3)
         for error, arguments in (
             (fm.NotFoundError, {"tag": "none"}),

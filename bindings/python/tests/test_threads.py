@@ -41,7 +41,7 @@ def test_threads_on_one_manager_and_one_pool(manager, pool):
                 block.close()
             else:
                 size = rng.randint(1, 64 << 10)
-                block = manager.allocate(size) if rng.random() < 0.5 else pool.alloc(size)
+                block = manager.alloc(size) if rng.random() < 0.5 else pool.alloc(size)
                 mark = rng.randrange(256)
                 view = block.view()
                 view[0] = view[-1] = mark

@@ -34,7 +34,7 @@ def test_page_sizes(device):
 
 
 def test_ranges_and_books(device, vpool):
-    with vpool.allocate(10, PAGE, tag="weights") as block:
+    with vpool.alloc(10, PAGE, tag="weights") as block:
         info = vpool.info()
         assert block.address == info.base_address + 10
         assert (info.mapped_pages, info.requested_bytes) == (2, PAGE)
@@ -57,14 +57,14 @@ def test_ranges_and_books(device, vpool):
 
 
 def test_a_view_keeps_the_range_mapped(vpool):
-    block = vpool.allocate(0, 4 * PAGE)
+    block = vpool.alloc(0, 4 * PAGE)
     array = block.as_numpy("float32", (PAGE,))
     array[:] = 2
     assert float(array.sum()) == 2 * PAGE
     for end in (
         block.free,
-        lambda: vpool.deallocate(0, 4 * PAGE),
-        lambda: vpool.deallocate(PAGE, PAGE),
+        lambda: vpool.free(0, 4 * PAGE),
+        lambda: vpool.free(PAGE, PAGE),
         lambda: vpool.close(force=True),
     ):
         with pytest.raises(fm.ViewExistsError):
@@ -80,9 +80,9 @@ def test_a_view_keeps_the_range_mapped(vpool):
 
 
 def test_freeing_by_offset_closes_what_it_touches(vpool):
-    first, second = vpool.allocate(0, 2 * PAGE), vpool.allocate(2 * PAGE, 2 * PAGE)
-    untouched = vpool.allocate(8 * PAGE, PAGE)
-    vpool.deallocate(PAGE, 2 * PAGE)
+    first, second = vpool.alloc(0, 2 * PAGE), vpool.alloc(2 * PAGE, 2 * PAGE)
+    untouched = vpool.alloc(8 * PAGE, PAGE)
+    vpool.free(PAGE, 2 * PAGE)
     assert first.closed
     assert second.closed
     assert not untouched.closed
@@ -92,17 +92,17 @@ def test_freeing_by_offset_closes_what_it_touches(vpool):
     assert vpool.is_mapped(0, PAGE)
     assert vpool.is_mapped(3 * PAGE, PAGE)
     with pytest.raises(fm.NotMappedError, match=f"offset {PAGE}, page size {PAGE}"):
-        vpool.deallocate(0, 4 * PAGE)
-    vpool.deallocate(0, PAGE)
-    vpool.deallocate(3 * PAGE, PAGE)
+        vpool.free(0, 4 * PAGE)
+    vpool.free(0, PAGE)
+    vpool.free(3 * PAGE, PAGE)
     with pytest.raises(fm.InvalidOffsetError):
-        vpool.deallocate(8 * PAGE + 1, PAGE - 1)
+        vpool.free(8 * PAGE + 1, PAGE - 1)
     assert untouched.view()[0] == 0
     untouched.free()
 
 
 def test_a_free_waits_for_its_stream(vpool, stream, gate):
-    block = vpool.allocate(0, PAGE)
+    block = vpool.alloc(0, PAGE)
     stream.host_function(gate.wait)
     block.free(stream)
     assert vpool.info().retiring_pages == 1
@@ -117,19 +117,19 @@ def test_errors_name_their_values(device, vpool):
     with pytest.raises(
         fm.OutOfPhysicalMemoryError, match="requested 1114112 bytes, available 1048576"
     ):
-        vpool.allocate(0, 17 * PAGE)
+        vpool.alloc(0, 17 * PAGE)
     vpool.set_limit(17 * PAGE)
-    with vpool.allocate(0, 17 * PAGE), pytest.raises(fm.AlreadyMappedError, match="offset 65536"):
-        vpool.allocate(PAGE, 20 * PAGE)
+    with vpool.alloc(0, 17 * PAGE), pytest.raises(fm.AlreadyMappedError, match="offset 65536"):
+        vpool.alloc(PAGE, 20 * PAGE)
     vpool.set_limit(None)
     with pytest.raises(fm.InvalidOffsetError, match="offset 67108864, size 1, capacity 67108864"):
-        vpool.allocate(64 * MIB, 1)
+        vpool.alloc(64 * MIB, 1)
     with pytest.raises(fm.InvalidSizeError):
-        vpool.allocate(0, 0)
+        vpool.alloc(0, 0)
     with pytest.raises(fm.OverflowError):
-        vpool.allocate(2**64, 1)
+        vpool.alloc(2**64, 1)
     with pytest.raises(fm.InvalidArgumentError):
-        vpool.allocate(0, 1, tag="t" * 64)
+        vpool.alloc(0, 1, tag="t" * 64)
     with pytest.raises(fm.InvalidPageSizeError, match="page_bytes 4096"):
         fm.VirtualPool(device, fm.VirtualPoolConfig(capacity_bytes=1, page_bytes=4096))
     with pytest.raises(fm.OutOfVirtualMemoryError):
@@ -140,7 +140,7 @@ def test_errors_name_their_values(device, vpool):
 
 def test_a_pool_that_is_forgotten_ends(device):
     pool = fm.VirtualPool(device, fm.VirtualPoolConfig(capacity_bytes=MIB, page_bytes=PAGE))
-    kept = [pool.allocate(0, 1)]
+    kept = [pool.alloc(0, 1)]
     del pool
     with pytest.warns(ResourceWarning):
         kept.clear()

@@ -24,7 +24,7 @@ import sys
 import ferrum_mem as fm
 assert sys.prefix in fm.__file__, fm.__file__
 with fm.Device("cpu:1") as device, fm.Manager(device) as manager:
-    with manager.allocate(16) as block:
+    with manager.alloc(16) as block:
         block.write(b"from the wheel")
         print(bytes(block.view()[:14]).decode(), fm.library_version())
 import ferrum_mem.frameworks as frameworks

@@ -110,19 +110,19 @@ func (d *Device) enter(call Call) error {
 	return d.faults.enter(call)
 }
 
-// Allocate gives a segment of numbers, or of bytes if the device is backed.
-func (d *Device) Allocate(size uint64) (device.Addr, error) {
-	err := d.enter(Allocate)
+// Alloc gives a segment of numbers, or of bytes if the device is backed.
+func (d *Device) Alloc(size uint64) (device.Addr, error) {
+	err := d.enter(Alloc)
 	defer d.driver.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
 	if size == 0 || size%d.info.GranularityBytes != 0 {
-		return 0, device.Errorf(device.CodeInvalidSize, "devicetest.allocate",
+		return 0, device.Errorf(device.CodeInvalidSize, "devicetest.alloc",
 			"size %d is not a multiple of %d above 0", size, d.info.GranularityBytes).On(d.info.ID)
 	}
 	if !d.hasRoom(size) {
-		return 0, device.Errorf(device.CodeOutOfMemory, "devicetest.allocate",
+		return 0, device.Errorf(device.CodeOutOfMemory, "devicetest.alloc",
 			"%d bytes: %d are held, %d used by others, of %d", size, d.held, d.others, d.info.TotalBytes).On(d.info.ID)
 	}
 	addr := d.place(size)
@@ -142,7 +142,7 @@ func (d *Device) hasRoom(size uint64) bool {
 	return carry == 0 && (total == 0 || (after <= total && total-after >= d.others))
 }
 
-// Free takes back exactly what one Allocate gave.
+// Free takes back exactly what one Alloc gave.
 func (d *Device) Free(addr device.Addr, size uint64) error {
 	err := d.enter(Free)
 	defer d.driver.mu.Unlock()

@@ -8,7 +8,7 @@ type Call string
 // The kinds of calls. Any stands for all of them.
 const (
 	Any               Call = "any"
-	Allocate          Call = "allocate"
+	Alloc             Call = "allocate"
 	Free              Call = "free"
 	Memory            Call = "memory"
 	NewStream         Call = "new_stream"
@@ -41,7 +41,7 @@ const (
 	Unmap             Call = "unmap"
 	Zero              Call = "zero"
 	Resident          Call = "resident"
-	AllocatePinned    Call = "allocate_pinned"
+	AllocPinned       Call = "allocate_pinned"
 	FreePinned        Call = "free_pinned"
 	Adopt             Call = "adopt"
 	Disown            Call = "disown"
@@ -49,12 +49,12 @@ const (
 	Unlink            Call = "unlink"
 	Prefetch          Call = "prefetch"
 	AdoptStream       Call = "adopt_stream"
-	AllocateManaged   Call = "allocate_managed"
+	AllocManaged      Call = "allocate_managed"
 	FreeManaged       Call = "free_managed"
 	Advise            Call = "advise"
 	Register          Call = "register"
 	Unregister        Call = "unregister"
-	AllocateOrdered   Call = "allocate_ordered"
+	AllocOrdered      Call = "allocate_ordered"
 	FreeOrdered       Call = "free_ordered"
 )
 

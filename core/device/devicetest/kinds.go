@@ -8,14 +8,14 @@ import (
 
 // Kinds of memory that Config.Kinds gives the devices of a driver.
 
-// AllocateManaged gives memory that the test reads with HostBytes.
-func (d *Device) AllocateManaged(size uint64) (device.PinnedMemory, error) {
-	return d.allocateKind(AllocateManaged, size, true)
+// AllocManaged gives memory that the test reads with HostBytes.
+func (d *Device) AllocManaged(size uint64) (device.PinnedMemory, error) {
+	return d.allocateKind(AllocManaged, size, true)
 }
 
-// FreeManaged takes back what AllocateManaged gave.
+// FreeManaged takes back what AllocManaged gave.
 func (d *Device) FreeManaged(addr device.Addr, size uint64) error {
-	return d.freeKind(FreeManaged, AllocateManaged, addr, size)
+	return d.freeKind(FreeManaged, AllocManaged, addr, size)
 }
 
 // Advise keeps the advice with the whole segment.
@@ -26,7 +26,7 @@ func (d *Device) Advise(addr device.Addr, size uint64, advice device.Advice) err
 		return err
 	}
 	for start, s := range d.segments {
-		if s.made == AllocateManaged && addr >= start && uint64(addr-start) < s.size && size <= s.size-uint64(addr-start) {
+		if s.made == AllocManaged && addr >= start && uint64(addr-start) < s.size && size <= s.size-uint64(addr-start) {
 			s.advice = advice
 			d.segments[start] = s
 			return nil
@@ -40,7 +40,7 @@ func (d *Device) Advice(addr device.Addr) device.Advice {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()
 	for start, s := range d.segments {
-		if s.made == AllocateManaged && addr >= start && uint64(addr-start) < s.size {
+		if s.made == AllocManaged && addr >= start && uint64(addr-start) < s.size {
 			return s.advice
 		}
 	}
@@ -76,15 +76,15 @@ func (d *Device) Unregister(addr device.Addr, size uint64) error {
 	return d.forget(Unregister, addr, size, func(s segment) bool { return s.made == Register })
 }
 
-// AllocateOrdered is Allocate, for a segment that only FreeOrdered takes back.
-func (d *Device) AllocateOrdered(size uint64) (device.Addr, error) {
-	made, err := d.allocateKind(AllocateOrdered, size, false)
+// AllocOrdered is Alloc, for a segment that only FreeOrdered takes back.
+func (d *Device) AllocOrdered(size uint64) (device.Addr, error) {
+	made, err := d.allocateKind(AllocOrdered, size, false)
 	return made.Addr, err
 }
 
-// FreeOrdered takes back what AllocateOrdered gave.
+// FreeOrdered takes back what AllocOrdered gave.
 func (d *Device) FreeOrdered(addr device.Addr, size uint64) error {
-	return d.freeKind(FreeOrdered, AllocateOrdered, addr, size)
+	return d.freeKind(FreeOrdered, AllocOrdered, addr, size)
 }
 
 func (d *Device) allocateKind(call Call, size uint64, shared bool) (device.PinnedMemory, error) {
@@ -122,7 +122,7 @@ func (d *Device) freeKind(call, made Call, addr device.Addr, size uint64) error 
 	if !ok || known.size != size || known.made != made {
 		return d.refuse(call, device.CodeInvalidAddress, "%d bytes at %#x are no such segment", size, uint64(addr))
 	}
-	if made == AllocateManaged {
+	if made == AllocManaged {
 		d.hosts = slices.DeleteFunc(d.hosts, func(h hostBuffer) bool { return h.addr == known.host })
 	} else {
 		d.held -= size

@@ -7,26 +7,26 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// own says whether Allocate gave the segment.
+// own says whether Alloc gave the segment.
 func (s segment) own() bool { return s.host == 0 && s.linked.dev == nil && !s.adopted && s.made == "" }
 
-// AllocatePinned gives memory that the test reads with HostBytes.
-func (d *Device) AllocatePinned(size uint64) (device.PinnedMemory, error) {
-	err := d.enter(AllocatePinned)
+// AllocPinned gives memory that the test reads with HostBytes.
+func (d *Device) AllocPinned(size uint64) (device.PinnedMemory, error) {
+	err := d.enter(AllocPinned)
 	defer d.driver.mu.Unlock()
 	if err != nil {
 		return device.PinnedMemory{}, err
 	}
 	limit := d.driver.config.PinnedBytes
 	if limit == 0 {
-		return device.PinnedMemory{}, d.refuse(AllocatePinned, device.CodeUnsupported, "there is no such memory")
+		return device.PinnedMemory{}, d.refuse(AllocPinned, device.CodeUnsupported, "there is no such memory")
 	}
 	if size == 0 || size%d.info.GranularityBytes != 0 {
-		return device.PinnedMemory{}, d.refuse(AllocatePinned, device.CodeInvalidSize,
+		return device.PinnedMemory{}, d.refuse(AllocPinned, device.CodeInvalidSize,
 			"size %d is not a multiple of %d above 0", size, d.info.GranularityBytes)
 	}
 	if after, carry := bits.Add64(d.pinned, size, 0); carry != 0 || after > limit {
-		return device.PinnedMemory{}, d.refuse(AllocatePinned, device.CodeResourceExhausted,
+		return device.PinnedMemory{}, d.refuse(AllocPinned, device.CodeResourceExhausted,
 			"%d bytes: the limit is %d, of which %d are in use", size, limit, d.pinned)
 	}
 	made := segment{size: size, bytes: make([]byte, size)}
@@ -37,7 +37,7 @@ func (d *Device) AllocatePinned(size uint64) (device.PinnedMemory, error) {
 	return device.PinnedMemory{Addr: addr, HostAddr: made.host}, nil
 }
 
-// FreePinned takes back what AllocatePinned gave.
+// FreePinned takes back what AllocPinned gave.
 func (d *Device) FreePinned(addr device.Addr, size uint64) error {
 	err := d.enter(FreePinned)
 	defer d.driver.mu.Unlock()
@@ -54,7 +54,7 @@ func (d *Device) FreePinned(addr device.Addr, size uint64) error {
 	return nil
 }
 
-// PinnedBytes is the sum of what AllocatePinned has given.
+// PinnedBytes is the sum of what AllocPinned has given.
 func (d *Device) PinnedBytes() uint64 {
 	d.driver.mu.Lock()
 	defer d.driver.mu.Unlock()

@@ -46,7 +46,7 @@ func segment(t testing.TB, dev device.Device, least uint64) (addr device.Addr, s
 	t.Helper()
 	granule := dev.Info().GranularityBytes
 	size = (least + granule - 1) / granule * granule
-	addr, err := dev.Allocate(size)
+	addr, err := dev.Alloc(size)
 	require.NoError(t, err)
 	return addr, size
 }

@@ -14,7 +14,7 @@ import (
 type Pinned struct {
 	// Open gives a device for nobody else.
 	Open func(t testing.TB) device.Device
-	// Refuse has the system refuse the next AllocatePinned or FreePinned of a device as
+	// Refuse has the system refuse the next AllocPinned or FreePinned of a device as
 	// it does when it is short, and Allow ends that; nil: it cannot be had to.
 	Refuse, Allow func(dev device.Device)
 }
@@ -44,9 +44,9 @@ func pinnedOf(t testing.TB, dev device.Device) device.PinnedHost {
 // other way round.
 func pinnedIsOneMemory(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 	size := dev.Info().GranularityBytes
-	made, err := pinned.AllocatePinned(size)
+	made, err := pinned.AllocPinned(size)
 	require.NoError(t, err)
-	other, err := pinned.AllocatePinned(size)
+	other, err := pinned.AllocPinned(size)
 	require.NoError(t, err)
 	require.NotZero(t, made.HostAddr)
 	for _, at := range []device.PinnedMemory{made, other} {
@@ -80,12 +80,12 @@ func pinnedIsOneMemory(t *testing.T, dev device.Device, pinned device.PinnedHost
 func pinnedRefusals(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 	size := dev.Info().GranularityBytes
 	for _, wrong := range []uint64{0, 1, size - 1, size + 1} {
-		_, err := pinned.AllocatePinned(wrong)
+		_, err := pinned.AllocPinned(wrong)
 		requireCode(t, device.CodeInvalidSize, err)
 	}
-	_, err := pinned.AllocatePinned(1 << 62)
+	_, err := pinned.AllocPinned(1 << 62)
 	require.Contains(t, []device.Code{device.CodeOutOfMemory, device.CodeResourceExhausted}, device.CodeOf(err), "%v", err)
-	made, err := pinned.AllocatePinned(2 * size)
+	made, err := pinned.AllocPinned(2 * size)
 	require.NoError(t, err)
 	plain, plainSize := segment(t, dev, size)
 	for _, err := range []error{
@@ -116,7 +116,7 @@ func pinnedThreads(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 	for range 4 {
 		workers = append(workers, device.Go("pinned", func() {
 			for range 20 {
-				made, err := pinned.AllocatePinned(size)
+				made, err := pinned.AllocPinned(size)
 				if err != nil {
 					wrong <- err
 					return
@@ -150,13 +150,13 @@ func pinnedThreads(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 
 func pinnedEnds(t *testing.T, dev device.Device, pinned device.PinnedHost) {
 	size := dev.Info().GranularityBytes
-	made, err := pinned.AllocatePinned(size)
+	made, err := pinned.AllocPinned(size)
 	require.NoError(t, err)
 	requireCode(t, device.CodeBusy, dev.Close())
 	fill(t, dev, made.Addr, 1, size)
 	require.NoError(t, pinned.FreePinned(made.Addr, size))
 	closed(t, dev)
-	_, err = pinned.AllocatePinned(size)
+	_, err = pinned.AllocPinned(size)
 	requireCode(t, device.CodeInvalidState, err)
 	requireCode(t, device.CodeInvalidState, pinned.FreePinned(made.Addr, size))
 }
@@ -167,11 +167,11 @@ func (p Pinned) faults(t *testing.T) {
 	pinned := pinnedOf(t, dev)
 	size := dev.Info().GranularityBytes
 	p.Refuse(dev)
-	_, err := pinned.AllocatePinned(size)
+	_, err := pinned.AllocPinned(size)
 	refused := []device.Code{device.CodeOutOfMemory, device.CodeResourceExhausted, device.CodeDevice}
 	require.Truef(t, slices.Contains(refused, device.CodeOf(err)), "%v", err)
 	p.Allow(dev)
-	made, err := pinned.AllocatePinned(size)
+	made, err := pinned.AllocPinned(size)
 	require.NoError(t, err)
 	fill(t, dev, made.Addr, 2, size)
 	p.Refuse(dev)

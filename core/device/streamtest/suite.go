@@ -26,7 +26,7 @@ func programs(t *testing.T, devices []device.Device) {
 	segment := map[int]device.Addr{}
 	size := uint64(1 << 20)
 	for owner, dev := range devices {
-		addr, err := dev.Allocate(size)
+		addr, err := dev.Alloc(size)
 		require.NoError(t, err)
 		segment[owner] = addr
 		for i := range slotsDevice {
@@ -76,7 +76,7 @@ func programs(t *testing.T, devices []device.Device) {
 func refusals(t *testing.T, dev device.Device) {
 	info := dev.Info()
 	size := info.GranularityBytes
-	addr, err := dev.Allocate(size)
+	addr, err := dev.Alloc(size)
 	require.NoError(t, err)
 	require.Zero(t, uint64(addr)%info.AlignmentBytes)
 	s, err := dev.NewStream()
@@ -87,11 +87,11 @@ func refusals(t *testing.T, dev device.Device) {
 		t.Helper()
 		require.Equal(t, code, device.CodeOf(err), "%v", err)
 	}
-	_, err = dev.Allocate(0)
+	_, err = dev.Alloc(0)
 	refused(device.CodeInvalidSize, err)
-	_, err = dev.Allocate(size - 1)
+	_, err = dev.Alloc(size - 1)
 	refused(device.CodeInvalidSize, err)
-	_, err = dev.Allocate(1 << 62)
+	_, err = dev.Alloc(1 << 62)
 	refused(device.CodeOutOfMemory, err)
 	refused(device.CodeInvalidAddress, dev.Free(addr, 2*size))
 	refused(device.CodeInvalidAddress, dev.Free(addr+64, size))

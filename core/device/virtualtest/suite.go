@@ -60,7 +60,7 @@ func run(t *testing.T, open func(t *testing.T) device.Device, kind subject) {
 // firstLook: a device may keep what it once made to look through memory.
 func firstLook(t *testing.T, dev subject) {
 	const size = 1 << 20
-	addr, err := dev.Allocate(size)
+	addr, err := dev.Alloc(size)
 	require.NoError(t, err)
 	require.NoError(t, dev.visible.FillNow(addr, 1, size))
 	_, other, err := dev.visible.FirstOther(addr, 1, size)

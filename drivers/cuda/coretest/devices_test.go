@@ -80,13 +80,13 @@ func (m *machine) goAround() {
 	for i := range content {
 		content[i] = byte(i*7 + i/256)
 	}
-	first, err := m.Allocate(m.managers[0], uint64(len(content)))
+	first, err := m.Alloc(m.managers[0], uint64(len(content)))
 	require.NoError(m.t, err)
 	m.write(first, content)
 	at := first
 	for round := range 2 {
 		for i := range m.devices {
-			next, err := m.Allocate(m.managers[(i+1)%len(m.devices)], uint64(len(content)))
+			next, err := m.Alloc(m.managers[(i+1)%len(m.devices)], uint64(len(content)))
 			require.NoError(m.t, err)
 			transfer := manager.NewTransfer(manager.MemoryHandle(at), manager.MemoryHandle(next), uint64(len(content)))
 			if round == 0 {
@@ -98,11 +98,11 @@ func (m *machine) goAround() {
 				require.NoError(m.t, m.StreamDestroy(stream, true))
 			}
 			m.holds(next, content)
-			require.NoError(m.t, m.Deallocate(at))
+			require.NoError(m.t, m.Free(at))
 			at = next
 		}
 	}
-	require.NoError(m.t, m.Deallocate(at))
+	require.NoError(m.t, m.Free(at))
 }
 
 // link has each two neighbours share memory.
@@ -117,9 +117,9 @@ func (m *machine) link() {
 		content[5]++
 		m.write(other, content)
 		m.holds(one, content)
-		require.NoError(m.t, m.Deallocate(one))
+		require.NoError(m.t, m.Free(one))
 		m.holds(other, content)
-		require.NoError(m.t, m.Deallocate(other))
+		require.NoError(m.t, m.Free(other))
 	}
 }
 
@@ -156,9 +156,9 @@ func (m *machine) selected(name string, request library.PlacementRequest) uint64
 func (m *machine) loseLast() {
 	last := len(m.devices) - 1
 	m.sim.Call("simcuda_others_take", uintptr(last), 0)
-	source, err := m.Allocate(m.managers[0], 1<<20)
+	source, err := m.Alloc(m.managers[0], 1<<20)
 	require.NoError(m.t, err)
-	target, err := m.Allocate(m.managers[last], 1<<20)
+	target, err := m.Alloc(m.managers[last], 1<<20)
 	require.NoError(m.t, err)
 	m.sim.Fault("cuMemcpyPeerAsync", 1, resultECC)
 	err = m.Copy(manager.NewTransfer(manager.MemoryHandle(source), manager.MemoryHandle(target), 1<<20))
@@ -177,6 +177,6 @@ func (m *machine) loseLast() {
 	for _, name := range []string{placement.Spread, placement.Pack, placement.BestFit} {
 		require.NotEqual(m.t, m.devices[last], m.selected(name, request), name)
 	}
-	require.NoError(m.t, m.Deallocate(source))
+	require.NoError(m.t, m.Free(source))
 	require.NoError(m.t, m.DeviceClose(m.devices[last], true))
 }

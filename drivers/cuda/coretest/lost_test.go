@@ -66,11 +66,11 @@ func requireLost(t *testing.T, r *rig, what string, number int32) {
 			lost++
 			require.Equal(t, device.CodeDeviceLost, device.CodeOf(err), "%s: %v", what, err)
 			require.EqualValues(t, number, nativeOf(err), "%s: %v", what, err)
-			_, err = dev.Allocate(page)
+			_, err = dev.Alloc(page)
 			require.Equal(t, device.CodeDeviceLost, device.CodeOf(err), "%s: %v", what, err)
 			continue
 		}
-		addr, err := dev.Allocate(page)
+		addr, err := dev.Alloc(page)
 		require.NoError(t, err, what)
 		require.NoError(t, dev.DefaultStream().Fill(addr, device.Pattern{WidthBytes: 1}, page), what)
 		require.NoError(t, dev.DefaultStream().Synchronize(device.Forever), what)
@@ -148,9 +148,9 @@ func TestLossOfAnotherDeviceIsNotOnesOwn(t *testing.T) {
 				r := openRig(t)
 				e, err := r.devices[1].DefaultStream().RecordEvent()
 				require.NoError(t, err)
-				from, err := r.devices[1].Allocate(page)
+				from, err := r.devices[1].Alloc(page)
 				require.NoError(t, err)
-				to, err := r.devices[0].Allocate(page)
+				to, err := r.devices[0].Alloc(page)
 				require.NoError(t, err)
 				lose(r)
 				err = use(r, e, from, to)

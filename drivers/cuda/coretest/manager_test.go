@@ -40,7 +40,7 @@ func managerProgram(r *rig) []step {
 			if managers[i] == nil {
 				return errMissing
 			}
-			h, err := managers[i].AllocateTyped(request)
+			h, err := managers[i].AllocTyped(request)
 			if err == nil {
 				blocks[name] = h
 			}
@@ -62,7 +62,7 @@ func managerProgram(r *rig) []step {
 	}
 	free := func(name string) func() error {
 		return with(func() error {
-			err := f.Deallocate(blocks[name])
+			err := f.Free(blocks[name])
 			if err == nil {
 				delete(blocks, name)
 			}
@@ -203,7 +203,7 @@ func unifiedProgram(r *rig) []step {
 			if m == nil {
 				return errMissing
 			}
-			b, err := m.Allocate(unified.Request{Shape: unified.Shape{DType: unified.U8, Len: size}, Movable: true, Place: place})
+			b, err := m.Alloc(unified.Request{Shape: unified.Shape{DType: unified.U8, Len: size}, Movable: true, Place: place})
 			if err == nil {
 				buffers[i] = b
 			}

@@ -150,7 +150,7 @@ var programs = []program{
 	{"pool over pages", poolProgram(true)},
 	{"pool over segments", poolProgram(false)},
 	{"virtual pool", virtualProgram},
-	{"shared pool", sharedProgram},
+	{"elastic pool", sharedProgram},
 	{"manager", managerProgram},
 	{"unified", unifiedProgram},
 }

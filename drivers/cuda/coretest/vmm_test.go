@@ -21,7 +21,7 @@ func virtualProgram(r *rig) []step {
 	taken := map[uint64]uint64{}
 	allocate := func(first, pages uint64, tag string) func() error {
 		return have(func() error {
-			_, err := p.AllocateTagged(vmm.AllocateRequest{OffsetBytes: first * page, SizeBytes: pages * page, Tag: tag})
+			_, err := p.AllocTagged(vmm.AllocRequest{OffsetBytes: first * page, SizeBytes: pages * page, Tag: tag})
 			if err == nil {
 				taken[first] = pages
 			}
@@ -33,7 +33,7 @@ func virtualProgram(r *rig) []step {
 			if taken[first] == 0 {
 				return errMissing
 			}
-			err := p.Deallocate(first*page, taken[first]*page, s())
+			err := p.Free(first*page, taken[first]*page, s())
 			if err == nil {
 				delete(taken, first)
 			}
@@ -95,7 +95,7 @@ func virtualProgram(r *rig) []step {
 }
 
 func sharedProgram(r *rig) []step {
-	var s *vmm.Shared
+	var s *vmm.Elastic
 	models := map[string]*vmm.Model{}
 	taken := map[string]vmm.Allocation{}
 	with := func(id string, do func(m *vmm.Model) error) func() error {
@@ -123,7 +123,7 @@ func sharedProgram(r *rig) []step {
 			if stats := s.GlobalStats(); stats.PhysicalBytes > 10*page-pages*page {
 				return errMissing
 			}
-			a, err := m.AllocateTagged(vmm.AllocateRequest{SizeBytes: pages * page, Tag: "weights"})
+			a, err := m.AllocTagged(vmm.AllocRequest{SizeBytes: pages * page, Tag: "weights"})
 			if err == nil {
 				taken[id] = a
 			}
@@ -136,7 +136,7 @@ func sharedProgram(r *rig) []step {
 			if a.SizeBytes == 0 {
 				return errMissing
 			}
-			err := m.Deallocate(a.OffsetBytes, a.SizeBytes, r.devices[0].DefaultStream())
+			err := m.Free(a.OffsetBytes, a.SizeBytes, r.devices[0].DefaultStream())
 			if err == nil {
 				taken[id] = vmm.Allocation{}
 			}
@@ -156,7 +156,7 @@ func sharedProgram(r *rig) []step {
 	}
 	return []step{
 		{"create", func() error {
-			made, err := vmm.NewShared(r.engines[0], vmm.SharedConfig{
+			made, err := vmm.NewElastic(r.engines[0], vmm.ElasticConfig{
 				Name: "s", LimitBytes: 10 * page, PageBytes: page, ReadyPages: -1,
 			})
 			if err == nil {

@@ -48,8 +48,8 @@ static struct {
     __typeof__(&ferrum_pool_free) pool_free;
     __typeof__(&ferrum_pool_usable_size) pool_usable_size;
     __typeof__(&ferrum_pool_destroy) pool_destroy;
-    __typeof__(&ferrum_memory_get_info) memory_get_info;
-    __typeof__(&ferrum_memory_get_recent_info) memory_get_recent_info;
+    __typeof__(&ferrum_device_get_memory_info) memory_get_info;
+    __typeof__(&ferrum_device_get_recent_memory_info) memory_get_recent_info;
     __typeof__(&ferrum_backends_json) backends_json;
     __typeof__(&ferrum_backends_refresh) backends_refresh;
 } library;
@@ -84,8 +84,9 @@ static void resolve(void *handle) {
         {"ferrum_pool_free", &library.pool_free},
         {"ferrum_pool_usable_size", &library.pool_usable_size},
         {"ferrum_pool_destroy", &library.pool_destroy},
-        {"ferrum_memory_get_info", &library.memory_get_info},
-        {"ferrum_memory_get_recent_info", &library.memory_get_recent_info},
+        {"ferrum_device_get_memory_info", &library.memory_get_info},
+        {"ferrum_device_get_recent_memory_info",
+         &library.memory_get_recent_info},
         {"ferrum_backends_json", &library.backends_json},
         {"ferrum_backends_refresh", &library.backends_refresh},
     };

@@ -10,13 +10,12 @@
 static void supply(const struct row *row, ferrum_vpool vpool) {
     ferrum_address address;
     uint64_t bytes = row->apart ? 2 * row->bytes : row->bytes;
-    must(library.vpool_allocate(vpool, 0, bytes, &address),
-         "ferrum_vpool_allocate");
+    must(library.vpool_alloc(vpool, 0, bytes, &address), "ferrum_vpool_alloc");
     uint64_t step = row->apart ? 2 * PAGE_BYTES : row->bytes;
     uint64_t part = row->apart ? PAGE_BYTES : row->bytes;
     for (uint64_t at = 0; at < bytes; at += step)
-        must(library.vpool_deallocate(vpool, at, part, (ferrum_stream){0}),
-             "ferrum_vpool_deallocate");
+        must(library.vpool_free(vpool, at, part, (ferrum_stream){0}),
+             "ferrum_vpool_free");
 }
 
 /* The same pages, one mmap each: from the last to the first, every other one. */
@@ -42,12 +41,11 @@ void run_many(const struct row *row) {
         /* No page is mapped anywhere afterwards. */
         must(library.vpool_compact(vpool, &report), "ferrum_vpool_compact");
         uint64_t start = clock_ns();
-        must(library.vpool_allocate(vpool, front, row->bytes, &address),
-             "ferrum_vpool_allocate");
+        must(library.vpool_alloc(vpool, front, row->bytes, &address),
+             "ferrum_vpool_alloc");
         map.ours[i] = (double)(clock_ns() - start);
-        must(library.vpool_deallocate(vpool, front, row->bytes,
-                                      (ferrum_stream){0}),
-             "ferrum_vpool_deallocate");
+        must(library.vpool_free(vpool, front, row->bytes, (ferrum_stream){0}),
+             "ferrum_vpool_free");
         start = clock_ns();
         if (row->apart)
             map_each(&bare, row->bytes);
@@ -90,9 +88,9 @@ void run_reserve(const struct row *row) {
     config.capacity_bytes = row->bytes;
     ferrum_model_config space = FERRUM_MODEL_CONFIG_INIT;
     space.virtual_bytes = row->bytes;
-    ferrum_shared_pool shared;
-    must(library.shared_pool_create(library.device, NULL, &shared),
-         "ferrum_shared_pool_create");
+    ferrum_elastic_pool shared;
+    must(library.elastic_pool_create(library.device, NULL, &shared),
+         "ferrum_elastic_pool_create");
     for (uint64_t i = 0; i < row->repetitions; i++) {
         double held = memory_bytes(), page_tables = status_bytes("VmPTE");
         uint64_t start = clock_ns();
@@ -103,10 +101,10 @@ void run_reserve(const struct row *row) {
         must(library.vpool_destroy(vpool, 0), "ferrum_vpool_destroy");
         start = clock_ns();
         must(library.register_model(shared, "m", &space),
-             "ferrum_shared_pool_register_model");
+             "ferrum_elastic_pool_register_model");
         model.ours[i] = (double)(clock_ns() - start);
         must(library.unregister_model(shared, "m", 0),
-             "ferrum_shared_pool_unregister_model");
+             "ferrum_elastic_pool_unregister_model");
         held = memory_bytes(), page_tables = status_bytes("VmPTE");
         start = clock_ns();
         void *at = mmap(NULL, row->bytes, PROT_NONE,
@@ -122,5 +120,6 @@ void run_reserve(const struct row *row) {
     figure_print(&model, 1e3);
     figure_print(&memory, 1);
     figure_print(&tables, 1);
-    must(library.shared_pool_destroy(shared, 0), "ferrum_shared_pool_destroy");
+    must(library.elastic_pool_destroy(shared, 0),
+         "ferrum_elastic_pool_destroy");
 }

@@ -7,7 +7,7 @@
  *
  *   pair     allocate, write and free one recycled page of 2 MiB: where it was,
  *            or --apart: in another place each time; beside mapping and unmapping
- *   tenants  the same by two models of a shared pool in turn
+ *   tenants  the same by two models of an elastic pool in turn
  *   many     --bytes of recycled pages in one call, in one run or --apart: out of
  *            pages of which no two lie together; beside one mmap, or one a page
  *   reserve  a virtual pool of --bytes, and a model with as many; what memory and
@@ -47,23 +47,23 @@ static void resolve(void *handle) {
         {"ferrum_version_string", &library.version_string},
         {"ferrum_device_open", &library.device_open},
         {"ferrum_device_close", &library.device_close},
-        {"ferrum_memory_get_info", &library.memory_get_info},
+        {"ferrum_device_get_memory_info", &library.memory_get_info},
         {"ferrum_vpool_create", &library.vpool_create},
         {"ferrum_vpool_destroy", &library.vpool_destroy},
-        {"ferrum_vpool_allocate", &library.vpool_allocate},
-        {"ferrum_vpool_deallocate", &library.vpool_deallocate},
+        {"ferrum_vpool_alloc", &library.vpool_alloc},
+        {"ferrum_vpool_free", &library.vpool_free},
         {"ferrum_vpool_get_info", &library.vpool_get_info},
         {"ferrum_vpool_compact", &library.vpool_compact},
         {"ferrum_vpool_trim", &library.vpool_trim},
         {"ferrum_vpool_set_limit", &library.vpool_set_limit},
         {"ferrum_vpool_sleep", &library.vpool_sleep},
         {"ferrum_vpool_wake", &library.vpool_wake},
-        {"ferrum_shared_pool_create", &library.shared_pool_create},
-        {"ferrum_shared_pool_destroy", &library.shared_pool_destroy},
-        {"ferrum_shared_pool_register_model", &library.register_model},
-        {"ferrum_shared_pool_unregister_model", &library.unregister_model},
-        {"ferrum_shared_pool_allocate_at", &library.shared_pool_allocate_at},
-        {"ferrum_shared_pool_deallocate", &library.shared_pool_deallocate},
+        {"ferrum_elastic_pool_create", &library.elastic_pool_create},
+        {"ferrum_elastic_pool_destroy", &library.elastic_pool_destroy},
+        {"ferrum_elastic_pool_register_model", &library.register_model},
+        {"ferrum_elastic_pool_unregister_model", &library.unregister_model},
+        {"ferrum_elastic_pool_alloc_at", &library.elastic_pool_alloc_at},
+        {"ferrum_elastic_pool_free", &library.elastic_pool_free},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
         if (!library_symbol(handle, symbols[i].name, symbols[i].function))

@@ -22,14 +22,13 @@ static ferrum_vpool vpool;
 static double our_pair(uint64_t offset, double *write_ns) {
     ferrum_address address;
     uint64_t start = clock_ns();
-    must(library.vpool_allocate(vpool, offset, PAGE_BYTES, &address),
-         "ferrum_vpool_allocate");
+    must(library.vpool_alloc(vpool, offset, PAGE_BYTES, &address),
+         "ferrum_vpool_alloc");
     uint64_t mapped = clock_ns();
     memset(pointer(address), 1, PAGE_BYTES);
     uint64_t written = clock_ns();
-    must(
-        library.vpool_deallocate(vpool, offset, PAGE_BYTES, (ferrum_stream){0}),
-        "ferrum_vpool_deallocate");
+    must(library.vpool_free(vpool, offset, PAGE_BYTES, (ferrum_stream){0}),
+         "ferrum_vpool_free");
     *write_ns = (double)(written - mapped);
     return (double)(clock_ns() - written + mapped - start);
 }
@@ -85,15 +84,15 @@ enum { BURST = 4 };
 /* Long enough for the library's worker to have looked at idle pages. */
 enum { REST_US = 300000 };
 
-static ferrum_shared_pool shared;
+static ferrum_elastic_pool shared;
 
 static double model_burst(const char *model, double *write_ns) {
     ferrum_address address[BURST];
     uint64_t start = clock_ns();
     for (uint64_t i = 0; i < BURST; i++)
-        must(library.shared_pool_allocate_at(shared, model, i * PAGE_BYTES,
-                                             PAGE_BYTES, &address[i]),
-             "ferrum_shared_pool_allocate_at");
+        must(library.elastic_pool_alloc_at(shared, model, i * PAGE_BYTES,
+                                           PAGE_BYTES, &address[i]),
+             "ferrum_elastic_pool_alloc_at");
     uint64_t mapped = clock_ns();
     for (uint64_t i = 0; i < BURST; i++) {
         if (*(char *)pointer(address[i]) != 0)
@@ -102,9 +101,9 @@ static double model_burst(const char *model, double *write_ns) {
     }
     uint64_t written = clock_ns();
     for (uint64_t i = 0; i < BURST; i++)
-        must(library.shared_pool_deallocate(shared, model, i * PAGE_BYTES,
-                                            PAGE_BYTES, (ferrum_stream){0}),
-             "ferrum_shared_pool_deallocate");
+        must(library.elastic_pool_free(shared, model, i * PAGE_BYTES,
+                                       PAGE_BYTES, (ferrum_stream){0}),
+             "ferrum_elastic_pool_free");
     *write_ns = (double)(written - mapped) / BURST;
     return (double)(clock_ns() - written + mapped - start) / BURST;
 }
@@ -129,17 +128,17 @@ static double bare_burst(const struct bare *bare, double *write_ns) {
 
 void run_tenants(const struct row *row) {
     static const char *const models[] = {"a", "b"};
-    ferrum_shared_pool_config config = FERRUM_SHARED_POOL_CONFIG_INIT;
+    ferrum_elastic_pool_config config = FERRUM_ELASTIC_POOL_CONFIG_INIT;
     config.page_bytes = PAGE_BYTES;
     config.limit_bytes = BURST * PAGE_BYTES;
     config.backing = row->backing;
-    must(library.shared_pool_create(library.device, &config, &shared),
-         "ferrum_shared_pool_create");
+    must(library.elastic_pool_create(library.device, &config, &shared),
+         "ferrum_elastic_pool_create");
     ferrum_model_config space = FERRUM_MODEL_CONFIG_INIT;
     space.virtual_bytes = BURST * PAGE_BYTES;
     for (size_t i = 0; i < 2; i++)
         must(library.register_model(shared, models[i], &space),
-             "ferrum_shared_pool_register_model");
+             "ferrum_elastic_pool_register_model");
     struct bare bare = bare_open(row, space.virtual_bytes);
     struct figure pair = figure_open("pair_us", row->repetitions);
     struct figure write = figure_open("write_us", row->repetitions);
@@ -155,5 +154,6 @@ void run_tenants(const struct row *row) {
     figure_print(&pair, 1e3);
     figure_print(&write, 1e3);
     bare_close(&bare);
-    must(library.shared_pool_destroy(shared, 0), "ferrum_shared_pool_destroy");
+    must(library.elastic_pool_destroy(shared, 0),
+         "ferrum_elastic_pool_destroy");
 }

@@ -54,8 +54,8 @@ static double our_wake(const struct row *row, ferrum_vpool vpool) {
     sleep.num_streams = wake.num_streams = (uint32_t)row->threads;
     ferrum_address address;
     uint64_t released;
-    must(library.vpool_allocate(vpool, 0, row->bytes, &address),
-         "ferrum_vpool_allocate");
+    must(library.vpool_alloc(vpool, 0, row->bytes, &address),
+         "ferrum_vpool_alloc");
     char *memory = (char *)(uintptr_t)address;
     fill(memory, row->bytes);
     must(library.vpool_sleep(vpool, &sleep, NULL), "ferrum_vpool_sleep");
@@ -67,8 +67,8 @@ static double our_wake(const struct row *row, ferrum_vpool vpool) {
     for (uint64_t at = 0; at < row->bytes; at += 4096)
         if (memcmp(memory + at, &at, sizeof at) != 0)
             die("what has woken is not what slept");
-    must(library.vpool_deallocate(vpool, 0, row->bytes, (ferrum_stream){0}),
-         "ferrum_vpool_deallocate");
+    must(library.vpool_free(vpool, 0, row->bytes, (ferrum_stream){0}),
+         "ferrum_vpool_free");
     must(library.vpool_trim(vpool, 0, &released), "ferrum_vpool_trim");
     return taken;
 }
@@ -117,7 +117,7 @@ static uint64_t held_bytes(ferrum_vpool vpool) {
 static uint64_t bytes_here(const struct row *row) {
     ferrum_memory_info info = FERRUM_MEMORY_INFO_INIT;
     must(library.memory_get_info(library.device, &info),
-         "ferrum_memory_get_info");
+         "ferrum_device_get_memory_info");
     uint64_t most = info.free_bytes / 8 * 7 / PAGE_BYTES * PAGE_BYTES;
     return row->bytes < most ? row->bytes : most;
 }
@@ -133,12 +133,12 @@ void run_limit(const struct row *row) {
     for (uint64_t i = 0; i < row->repetitions; i++) {
         ferrum_vpool vpool = vpool_open(row, config);
         ferrum_address address;
-        must(library.vpool_allocate(vpool, 0, config.capacity_bytes, &address),
-             "ferrum_vpool_allocate");
+        must(library.vpool_alloc(vpool, 0, config.capacity_bytes, &address),
+             "ferrum_vpool_alloc");
         touch((char *)(uintptr_t)address, config.capacity_bytes);
-        must(library.vpool_deallocate(vpool, 0, config.capacity_bytes,
-                                      (ferrum_stream){0}),
-             "ferrum_vpool_deallocate");
+        must(library.vpool_free(vpool, 0, config.capacity_bytes,
+                                (ferrum_stream){0}),
+             "ferrum_vpool_free");
         uint64_t start = clock_ns();
         must(library.vpool_set_limit(vpool, kept), "ferrum_vpool_set_limit");
         call.ours[i] = (double)(clock_ns() - start);

@@ -3,7 +3,7 @@
     import ferrum_mem as fm
 
     with fm.Device("cpu:0") as device, fm.Manager(device) as manager:
-        with manager.allocate(1 << 20, tag="weights") as block:
+        with manager.alloc(1 << 20, tag="weights") as block:
             block.write(b"hello")
             print(device.memory_info().used_bytes)
 
@@ -108,11 +108,11 @@ from .estimate import (
     estimate_model_memory,
 )
 from .generic_pools import GenericMemoryPool, Lease
-from .gpu_managers import (
+from .fallback_managers import (
     DType,
     FallbackBuffer,
     FallbackStats,
-    GpuMemoryManager,
+    FallbackManager,
     GpuMemoryPool,
     Place,
 )
@@ -140,7 +140,7 @@ from .processes import (
     share_memory,
 )
 from .ranges import MappedRange
-from .shared_pools import Model, SharedPool
+from .elastic_pools import Model, ElasticPool
 from .sharing import AdoptedStream
 from .sleep import SleepBacking, SleepReport, WakeReport
 from .streams import Event, Stream
@@ -185,8 +185,8 @@ from .virtual_types import (
     ModelConfig,
     ModelInfo,
     PageSizes,
-    SharedPoolConfig,
-    SharedPoolInfo,
+    ElasticPoolConfig,
+    ElasticPoolInfo,
     VirtualPoolConfig,
     VirtualPoolInfo,
 )
@@ -247,7 +247,7 @@ __all__ = [
     "Gauge",
     "GenericMemoryPool",
     "GlobalPressure",
-    "GpuMemoryManager",
+    "FallbackManager",
     "GpuMemoryPool",
     "Graph",
     "GraphInfo",
@@ -323,9 +323,9 @@ __all__ = [
     "Serving",
     "SharedEvent",
     "SharedMemory",
-    "SharedPool",
-    "SharedPoolConfig",
-    "SharedPoolInfo",
+    "ElasticPool",
+    "ElasticPoolConfig",
+    "ElasticPoolInfo",
     "SleepBacking",
     "SleepReport",
     "Statistics",

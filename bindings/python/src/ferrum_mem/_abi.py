@@ -185,7 +185,7 @@ FERRUM_VERSION_PATCH = 0
 # Version of the binary interface: grows when something is added, once from one recorded baseline to
 # the next (docs/abi.md). A library whose ferrum_abi_version() is at least the header's can serve a
 # caller built with that header, as long as the SONAME is the same.
-FERRUM_ABI_VERSION = 6
+FERRUM_ABI_VERSION = 7
 # Timeout that waits without an end.
 FERRUM_WAIT_FOREVER = 0xFFFFFFFFFFFFFFFF
 # Flag of the destroy, close and shutdown calls: do it although something is in use. Whatever is in
@@ -222,22 +222,22 @@ FERRUM_BACKEND_OPENCL = 5
 # Capabilities of a device, as bits.
 FERRUM_CAPABILITY_HOST_ADDRESSABLE = 1
 FERRUM_CAPABILITY_PEER = 2
-# Virtual and shared pools work on the device.
+# Virtual and elastic pools work on the device.
 FERRUM_CAPABILITY_VIRTUAL_MEMORY = 4
 # FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED can be had, within the system's limits.
 FERRUM_CAPABILITY_PINNED_MEMORY = 8
-# ferrum_create_mapping() works between the device and others of its backend.
+# ferrum_manager_create_mapping() works between the device and others of its backend.
 FERRUM_CAPABILITY_LINKED_MEMORY = 16
-# Virtual pools can have FERRUM_BACKING_SHAREABLE, and ferrum_import_pages() works.
+# Virtual pools can have FERRUM_BACKING_SHAREABLE, and ferrum_manager_import_pages() works.
 FERRUM_CAPABILITY_EXPORTED_PAGES = 32
-# ferrum_share_memory() and ferrum_event_share() work between processes.
+# ferrum_device_share_memory() and ferrum_event_share() work between processes.
 FERRUM_CAPABILITY_SHARED_MEMORY = 64
 # ferrum_pool_capture_begin() works: streams can be captured, and say so.
 FERRUM_CAPABILITY_CAPTURE = 128
 # FERRUM_MEMORY_MANAGED is memory that moves to where it is used. Without it, it is the device's own
 # on a device that is FERRUM_CAPABILITY_HOST_ADDRESSABLE, else there is none.
 FERRUM_CAPABILITY_MANAGED_MEMORY = 256
-# ferrum_adopt_memory() page-locks memory of the process.
+# ferrum_manager_adopt() page-locks memory of the process.
 FERRUM_CAPABILITY_REGISTERED_MEMORY = 512
 # Pools can have FERRUM_SEGMENTS_STREAM_ORDERED.
 FERRUM_CAPABILITY_STREAM_ORDERED = 1024
@@ -309,16 +309,16 @@ FERRUM_MEMORY_PINNED = 4
 # page-locked.
 FERRUM_MEMORY_MAPPED = 5
 # Memory that the host and devices address at the same time, and that the system moves to where it
-# is used; ferrum_prefetch and ferrum_set_usage_hint say where that will be. On a device whose own
-# memory is the host's it is that. Elsewhere its address never changes, it counts in the books of
-# its manager only, and it need not be anywhere before it is touched: more of it than a device has
-# is possible, and slow. A device without FERRUM_CAPABILITY_MANAGED_MEMORY:
+# is used; ferrum_memory_prefetch and ferrum_memory_set_usage_hint say where that will be. On a
+# device whose own memory is the host's it is that. Elsewhere its address never changes, it counts
+# in the books of its manager only, and it need not be anywhere before it is touched: more of it
+# than a device has is possible, and slow. A device without FERRUM_CAPABILITY_MANAGED_MEMORY:
 # FERRUM_ERROR_UNSUPPORTED.
 FERRUM_MEMORY_MANAGED = 6
 # Number of memory types.
 FERRUM_MEMORY_TYPE_COUNT = 7
 # Flag of an allocation request: a defragmentation may move the block while nobody uses it, so that
-# its address is another one afterwards. ferrum_pin keeps it where it is.
+# its address is another one afterwards. ferrum_memory_pin keeps it where it is.
 FERRUM_ALLOCATE_RELOCATABLE = 1
 # It can be mapped elsewhere. On the host, a child made by fork() has no memory there: it would
 # share the parent's.
@@ -341,9 +341,9 @@ FERRUM_SLEEP_DISCARD = 2
 # Length of a path with the NUL at its end.
 FERRUM_PATH_MAX = 4096
 # MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %.
-FERRUM_PRESSURE_PROFILE_FERRUM = 0
+FERRUM_PRESSURE_PROFILE_STANDARD = 0
 # MEDIUM from 60 %, HIGH from 80 %, CRITICAL from 95 %.
-FERRUM_PRESSURE_PROFILE_TORCHLESS = 1
+FERRUM_PRESSURE_PROFILE_EARLY = 1
 # Leave the system's own pressure out.
 FERRUM_MONITOR_IGNORE_SYSTEM = 1
 # The request must not wait: devices that would have to give up memory first do not count.
@@ -501,10 +501,10 @@ class ferrum_vpool(ctypes.Structure):
     ]
 
 
-class ferrum_shared_pool(ctypes.Structure):
-    """A shared pool: several models under one physical limit."""
+class ferrum_elastic_pool(ctypes.Structure):
+    """An elastic pool: several models under one physical limit."""
 
-    # 0 is no shared pool
+    # 0 is no elastic pool
     id: int
 
     _fields_ = [
@@ -592,7 +592,7 @@ class ferrum_error_info(ctypes.Structure):
     # What was wrong, with the argument and its value. Cut off at a character's end if it is longer.
     message: bytes
     # FERRUM_FACT_* flags of the numbers below that the failure states; the others are 0. Of virtual
-    # and shared pools, INVALID_OFFSET states offset, size and capacity; ALREADY_MAPPED and
+    # and elastic pools, INVALID_OFFSET states offset, size and capacity; ALREADY_MAPPED and
     # NOT_MAPPED state offset and size of the first page that is, or is not, mapped;
     # INVALID_PAGE_SIZE the page size that was asked for; OUT_OF_PHYSICAL_MEMORY what was requested
     # and what is available; OUT_OF_VIRTUAL_MEMORY what was requested and, where it is known, the
@@ -610,7 +610,7 @@ class ferrum_error_info(ctypes.Structure):
     # Of a pool: free in it, and what it could still have from the device, in however many pieces.
     available_bytes: int
     largest_free_bytes: int
-    # Model of a shared pool that the failure is about, or empty.
+    # Model of an elastic pool that the failure is about, or empty.
     model: bytes
 
     _fields_ = [
@@ -1125,9 +1125,9 @@ class ferrum_block_info(ctypes.Structure):
     tag: bytes
     # The virtual pool, or {0} when it is another one.
     vpool: ferrum_vpool
-    # The shared pool, or {0} when it is another one.
-    shared_pool: ferrum_shared_pool
-    # Id of the model of the shared pool, or empty.
+    # The elastic pool, or {0} when it is another one.
+    elastic_pool: ferrum_elastic_pool
+    # Id of the model of the elastic pool, or empty.
     model: bytes
 
     _fields_ = [
@@ -1142,7 +1142,7 @@ class ferrum_block_info(ctypes.Structure):
         ("pool_name", ctypes.c_char * 64),
         ("tag", ctypes.c_char * 64),
         ("vpool", ferrum_vpool),
-        ("shared_pool", ferrum_shared_pool),
+        ("elastic_pool", ferrum_elastic_pool),
         ("model", ctypes.c_char * 64),
     ]
 
@@ -1244,11 +1244,11 @@ class ferrum_handle_info(ctypes.Structure):
     allocated_bytes: int
     # Largest power of two that divides the address, at most FERRUM_ALIGNMENT_MAX.
     alignment_bytes: int
-    # Of a relocatable block that is not pinned it is valid until the next ferrum_defragment of the
-    # manager; host_pointer too.
+    # Of a relocatable block that is not pinned it is valid until the next ferrum_manager_defragment
+    # of the manager; host_pointer too.
     address: int
-    # The block as the host sees it, or NULL where it cannot. ferrum_map gives a pointer in any
-    # case.
+    # The block as the host sees it, or NULL where it cannot. ferrum_memory_map gives a pointer in
+    # any case.
     host_pointer: int | None
     # Monotonic time of the allocation since ferrum_init.
     allocated_at_ns: int
@@ -1259,12 +1259,12 @@ class ferrum_handle_info(ctypes.Structure):
     tag: bytes
     # Asked for with FERRUM_ALLOCATE_RELOCATABLE.
     is_relocatable: int
-    # Calls of ferrum_pin that ferrum_unpin has not ended.
+    # Calls of ferrum_memory_pin that ferrum_memory_unpin has not ended.
     pin_count: int
-    # The block of another device that is the same memory (ferrum_create_mapping); {0}: none, or it
-    # is gone.
+    # The block of another device that is the same memory (ferrum_manager_create_mapping); {0}:
+    # none, or it is gone.
     linked: ferrum_memory
-    # The memory is somebody else's (ferrum_adopt_memory).
+    # The memory is somebody else's (ferrum_manager_adopt).
     is_adopted: int
     reserved_end: int
 
@@ -1404,7 +1404,7 @@ class ferrum_defragmentation_stats(ctypes.Structure):
     # The budget was over before all was done (1).
     budget_ended: int
     reserved_end: int
-    # Blocks that the host has mapped (ferrum_map); this reason comes after skipped_pinned.
+    # Blocks that the host has mapped (ferrum_memory_map); this reason comes after skipped_pinned.
     skipped_mapped: int
 
     _fields_ = [
@@ -1660,8 +1660,8 @@ class ferrum_compact_report(ctypes.Structure):
         return self
 
 
-class ferrum_shared_pool_config(ctypes.Structure):
-    """Settings of a shared pool."""
+class ferrum_elastic_pool_config(ctypes.Structure):
+    """Settings of an elastic pool."""
 
     struct_size: int
     # None is known: 0.
@@ -1691,8 +1691,8 @@ class ferrum_shared_pool_config(ctypes.Structure):
     ]
 
     @classmethod
-    def init(cls) -> ferrum_shared_pool_config:
-        """A struct with the values of FERRUM_SHARED_POOL_CONFIG_INIT."""
+    def init(cls) -> ferrum_elastic_pool_config:
+        """A struct with the values of FERRUM_ELASTIC_POOL_CONFIG_INIT."""
         self = cls()
         self.struct_size = ctypes.sizeof(cls)
         self.ready_pages = 4294967295
@@ -1918,8 +1918,8 @@ class ferrum_model_limits(ctypes.Structure):
         return self
 
 
-class ferrum_shared_pool_info(ctypes.Structure):
-    """A shared pool at one moment."""
+class ferrum_elastic_pool_info(ctypes.Structure):
+    """An elastic pool at one moment."""
 
     struct_size: int
     reserved: int
@@ -1960,8 +1960,8 @@ class ferrum_shared_pool_info(ctypes.Structure):
     ]
 
     @classmethod
-    def init(cls) -> ferrum_shared_pool_info:
-        """A struct with the values of FERRUM_SHARED_POOL_INFO_INIT."""
+    def init(cls) -> ferrum_elastic_pool_info:
+        """A struct with the values of FERRUM_ELASTIC_POOL_INFO_INIT."""
         self = cls()
         self.struct_size = ctypes.sizeof(cls)
         return self
@@ -2484,8 +2484,8 @@ class ferrum_estimate_request(ctypes.Structure):
         return self
 
 
-class ferrum_gpu_manager(ctypes.Structure):
-    """A gpu manager: memory of a device, with a second place to go to."""
+class ferrum_fallback_manager(ctypes.Structure):
+    """A fallback manager: memory of a device, with a second place to go to."""
 
     # 0 is no manager
     id: int
@@ -2496,7 +2496,7 @@ class ferrum_gpu_manager(ctypes.Structure):
 
 
 class ferrum_fallback_buffer(ctypes.Structure):
-    """A buffer of a gpu manager, on its device or on its host."""
+    """A buffer of a fallback manager, on its device or on its host."""
 
     # 0 is no buffer
     id: int
@@ -2529,7 +2529,7 @@ class ferrum_generic_pool(ctypes.Structure):
 
 
 class ferrum_memory_config(ctypes.Structure):
-    """Settings of a gpu manager or a generic pool."""
+    """Settings of a fallback manager or a generic pool."""
 
     struct_size: int
     # FERRUM_MEMORY_* flags.
@@ -2571,8 +2571,8 @@ class ferrum_memory_config(ctypes.Structure):
 
 
 class ferrum_memory_stats(ctypes.Structure):
-    """Counters of a gpu manager or a generic pool. Nothing but its own buffers is in them: the
-    device may be full while the pool is not.
+    """Counters of a fallback manager or a generic pool. Nothing but its own buffers is in them:
+    the device may be full while the pool is not.
     """
 
     struct_size: int
@@ -2741,7 +2741,7 @@ class ferrum_buffer_lease(ctypes.Structure):
 
 
 class ferrum_fallback_stats(ctypes.Structure):
-    """What of a gpu manager is or was on the host."""
+    """What of a fallback manager is or was on the host."""
 
     struct_size: int
     reserved: int
@@ -2804,7 +2804,7 @@ class ferrum_buffer_request(ctypes.Structure):
 
 
 class ferrum_fallback_buffer_info(ctypes.Structure):
-    """A buffer of a gpu manager."""
+    """A buffer of a fallback manager."""
 
     struct_size: int
     dtype: int
@@ -2816,7 +2816,7 @@ class ferrum_fallback_buffer_info(ctypes.Structure):
     size_bytes: int
     # Where the buffer is: in the device, or on the CPU side a pointer. Good until it moves.
     address: int
-    manager: ferrum_gpu_manager
+    manager: ferrum_fallback_manager
     # Of that side.
     device: ferrum_device
     location: int
@@ -2833,7 +2833,7 @@ class ferrum_fallback_buffer_info(ctypes.Structure):
         ("num_elements", ctypes.c_uint64),
         ("size_bytes", ctypes.c_uint64),
         ("address", ferrum_address),
-        ("manager", ferrum_gpu_manager),
+        ("manager", ferrum_fallback_manager),
         ("device", ferrum_device),
         ("location", ferrum_buffer_location),
         ("pins", ctypes.c_uint32),
@@ -2882,7 +2882,7 @@ class ferrum_mapping(ctypes.Structure):
     """A range of a block that the host addresses."""
 
     struct_size: int
-    # host_pointer is a copy, which ferrum_unmap writes back (1), not the block.
+    # host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block.
     is_staged: int
     # Names the mapping among those of its block; never 0.
     mapping_id: int
@@ -3027,9 +3027,9 @@ class ferrum_adoption(ctypes.Structure):
 
 # Work of the caller in a stream. Runs on a thread of the library, in the stream's order, with no
 # lock held. It may call the library, but no function that may wait for a stream: synchronize, copy
-# (also ferrum_copy_async, which waits for its turn), read, write, map, unmap, defragment, measure,
-# destroy and close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An allocation
-# there does not wait for memory.
+# (also ferrum_memory_copy_async, which waits for its turn), read, write, map, unmap, defragment,
+# measure, destroy and close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
+# allocation there does not wait for memory.
 ferrum_host_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -3177,7 +3177,7 @@ ferrum_reclaim_fn = ctypes.CFUNCTYPE(
 # @param model id of the model, valid during the call only. @return bytes that were freed, 0 if
 # none.
 ferrum_model_reclaim_fn = ctypes.CFUNCTYPE(
-    ctypes.c_uint64, ferrum_shared_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_void_p
+    ctypes.c_uint64, ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_void_p
 )
 
 
@@ -3217,7 +3217,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_event, 8, 8, (0,)),
     (ferrum_pool, 8, 8, (0,)),
     (ferrum_vpool, 8, 8, (0,)),
-    (ferrum_shared_pool, 8, 8, (0,)),
+    (ferrum_elastic_pool, 8, 8, (0,)),
     (ferrum_manager, 8, 8, (0,)),
     (ferrum_memory, 8, 8, (0,)),
     (ferrum_registration, 8, 8, (0,)),
@@ -3348,7 +3348,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
         ),
     ),
     (ferrum_compact_report, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
-    (ferrum_shared_pool_config, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
+    (ferrum_elastic_pool_config, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
     (ferrum_model_config, 40, 8, (0, 4, 8, 16, 24, 32, 36)),
     (ferrum_model_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (
@@ -3397,7 +3397,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
         ),
     ),
     (ferrum_model_limits, 32, 8, (0, 4, 8, 16, 24, 28)),
-    (ferrum_shared_pool_info, 96, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88)),
+    (ferrum_elastic_pool_info, 96, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88)),
     (ferrum_sleep_config, 48, 8, (0, 4, 8, 16, 24, 32, 40, 44)),
     (ferrum_sleep_report, 4120, 8, (0, 4, 8, 16, 24)),
     (ferrum_wake_config, 24, 8, (0, 4, 8, 16)),
@@ -3415,7 +3415,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_kv_cache_shape, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (ferrum_inference_estimate, 40, 8, (0, 4, 8, 16, 24, 32)),
     (ferrum_estimate_request, 72, 8, (0, 4, 8, 16, 24, 32, 40, 48, 56, 64)),
-    (ferrum_gpu_manager, 8, 8, (0,)),
+    (ferrum_fallback_manager, 8, 8, (0,)),
     (ferrum_fallback_buffer, 8, 8, (0,)),
     (ferrum_tracker, 8, 8, (0,)),
     (ferrum_generic_pool, 8, 8, (0,)),
@@ -3560,11 +3560,11 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_device, ctypes.POINTER(ctypes.c_double)),
     ),
-    "ferrum_memory_get_info": (
+    "ferrum_device_get_memory_info": (
         ferrum_status,
         (ferrum_device, ctypes.POINTER(ferrum_memory_info)),
     ),
-    "ferrum_memory_get_recent_info": (
+    "ferrum_device_get_recent_memory_info": (
         ferrum_status,
         (ferrum_device, ctypes.c_uint64, ctypes.POINTER(ferrum_memory_info)),
     ),
@@ -3756,67 +3756,67 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_manager, ctypes.POINTER(ferrum_statistics)),
     ),
-    "ferrum_allocate": (
+    "ferrum_manager_alloc": (
         ferrum_status,
         (ferrum_manager, ctypes.c_uint64, ctypes.POINTER(ferrum_memory)),
     ),
-    "ferrum_allocate_aligned": (
+    "ferrum_manager_alloc_aligned": (
         ferrum_status,
         (ferrum_manager, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ferrum_memory)),
     ),
-    "ferrum_allocate_typed": (
+    "ferrum_manager_alloc_with": (
         ferrum_status,
         (ferrum_manager, ctypes.POINTER(ferrum_allocation_request), ctypes.POINTER(ferrum_memory)),
     ),
-    "ferrum_deallocate": (
+    "ferrum_memory_free": (
         ferrum_status,
         (ferrum_memory,),
     ),
-    "ferrum_handle_get_info": (
+    "ferrum_memory_get_handle_info": (
         ferrum_status,
         (ferrum_memory, ctypes.POINTER(ferrum_handle_info)),
     ),
-    "ferrum_pin": (
+    "ferrum_memory_pin": (
         ferrum_status,
         (ferrum_memory, ctypes.POINTER(ferrum_address)),
     ),
-    "ferrum_unpin": (
+    "ferrum_memory_unpin": (
         ferrum_status,
         (ferrum_memory,),
     ),
-    "ferrum_copy": (
+    "ferrum_memory_copy": (
         ferrum_status,
         (ctypes.POINTER(ferrum_transfer),),
     ),
-    "ferrum_copy_async": (
+    "ferrum_memory_copy_async": (
         ferrum_status,
         (ctypes.POINTER(ferrum_transfer), ferrum_stream),
     ),
-    "ferrum_write": (
+    "ferrum_memory_write": (
         ferrum_status,
         (ferrum_memory, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64),
     ),
-    "ferrum_read": (
+    "ferrum_memory_read": (
         ferrum_status,
         (ferrum_memory, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64),
     ),
-    "ferrum_fill_async": (
+    "ferrum_memory_fill_async": (
         ferrum_status,
         (ctypes.POINTER(ferrum_fill), ferrum_stream),
     ),
-    "ferrum_defragment": (
+    "ferrum_manager_defragment": (
         ferrum_status,
         (ferrum_manager, ctypes.POINTER(ferrum_defragmentation_stats)),
     ),
-    "ferrum_defragment_within": (
+    "ferrum_manager_defragment_within": (
         ferrum_status,
         (ferrum_manager, ctypes.c_uint64, ctypes.POINTER(ferrum_defragmentation_stats)),
     ),
-    "ferrum_pressure_callback_add": (
+    "ferrum_device_pressure_callback_add": (
         ferrum_status,
         (ferrum_device, ferrum_pressure_fn, ctypes.c_void_p, ctypes.POINTER(ferrum_registration)),
     ),
-    "ferrum_reclaim_callback_add": (
+    "ferrum_device_reclaim_callback_add": (
         ferrum_status,
         (
             ferrum_device,
@@ -3842,11 +3842,11 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_vpool, ctypes.c_uint32),
     ),
-    "ferrum_vpool_allocate": (
+    "ferrum_vpool_alloc": (
         ferrum_status,
         (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ferrum_address)),
     ),
-    "ferrum_vpool_allocate_tagged": (
+    "ferrum_vpool_alloc_tagged": (
         ferrum_status,
         (
             ferrum_vpool,
@@ -3856,7 +3856,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             ctypes.POINTER(ferrum_address),
         ),
     ),
-    "ferrum_vpool_deallocate": (
+    "ferrum_vpool_free": (
         ferrum_status,
         (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
     ),
@@ -3900,122 +3900,122 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_vpool,),
     ),
-    "ferrum_shared_pool_create": (
+    "ferrum_elastic_pool_create": (
         ferrum_status,
         (
             ferrum_device,
-            ctypes.POINTER(ferrum_shared_pool_config),
-            ctypes.POINTER(ferrum_shared_pool),
+            ctypes.POINTER(ferrum_elastic_pool_config),
+            ctypes.POINTER(ferrum_elastic_pool),
         ),
     ),
-    "ferrum_shared_pool_destroy": (
+    "ferrum_elastic_pool_destroy": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.c_uint32),
+        (ferrum_elastic_pool, ctypes.c_uint32),
     ),
-    "ferrum_shared_pool_register_model": (
+    "ferrum_elastic_pool_register_model": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.c_char_p, ctypes.POINTER(ferrum_model_config)),
+        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.POINTER(ferrum_model_config)),
     ),
-    "ferrum_shared_pool_unregister_model": (
+    "ferrum_elastic_pool_unregister_model": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.c_char_p, ctypes.c_uint32),
+        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_uint32),
     ),
-    "ferrum_shared_pool_allocate": (
+    "ferrum_elastic_pool_alloc": (
         ferrum_status,
         (
-            ferrum_shared_pool,
+            ferrum_elastic_pool,
             ctypes.c_char_p,
             ctypes.c_uint64,
             ctypes.POINTER(ferrum_address),
             ctypes.POINTER(ctypes.c_uint64),
         ),
     ),
-    "ferrum_shared_pool_allocate_at": (
+    "ferrum_elastic_pool_alloc_at": (
         ferrum_status,
         (
-            ferrum_shared_pool,
+            ferrum_elastic_pool,
             ctypes.c_char_p,
             ctypes.c_uint64,
             ctypes.c_uint64,
             ctypes.POINTER(ferrum_address),
         ),
     ),
-    "ferrum_shared_pool_allocate_with": (
+    "ferrum_elastic_pool_alloc_with": (
         ferrum_status,
         (
-            ferrum_shared_pool,
+            ferrum_elastic_pool,
             ctypes.c_char_p,
             ctypes.POINTER(ferrum_model_request),
             ctypes.POINTER(ferrum_address),
             ctypes.POINTER(ctypes.c_uint64),
         ),
     ),
-    "ferrum_shared_pool_deallocate": (
+    "ferrum_elastic_pool_free": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
+        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
     ),
-    "ferrum_shared_pool_record_stream": (
+    "ferrum_elastic_pool_record_stream": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
+        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ferrum_stream),
     ),
-    "ferrum_shared_pool_is_mapped": (
+    "ferrum_elastic_pool_is_mapped": (
         ferrum_status,
         (
-            ferrum_shared_pool,
+            ferrum_elastic_pool,
             ctypes.c_char_p,
             ctypes.c_uint64,
             ctypes.c_uint64,
             ctypes.POINTER(ctypes.c_uint32),
         ),
     ),
-    "ferrum_shared_pool_get_model_info": (
+    "ferrum_elastic_pool_get_model_info": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.c_char_p, ctypes.POINTER(ferrum_model_info)),
+        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.POINTER(ferrum_model_info)),
     ),
-    "ferrum_shared_pool_set_model_limits": (
+    "ferrum_elastic_pool_set_model_limits": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.c_char_p, ctypes.POINTER(ferrum_model_limits)),
+        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.POINTER(ferrum_model_limits)),
     ),
-    "ferrum_shared_pool_get_info": (
+    "ferrum_elastic_pool_get_info": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.POINTER(ferrum_shared_pool_info)),
+        (ferrum_elastic_pool, ctypes.POINTER(ferrum_elastic_pool_info)),
     ),
-    "ferrum_shared_pool_get_statistics": (
+    "ferrum_elastic_pool_get_statistics": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.POINTER(ferrum_statistics)),
+        (ferrum_elastic_pool, ctypes.POINTER(ferrum_statistics)),
     ),
-    "ferrum_shared_pool_models_json": (
+    "ferrum_elastic_pool_models_json": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
+        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
     ),
-    "ferrum_shared_pool_set_limit": (
+    "ferrum_elastic_pool_set_limit": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.c_uint64),
+        (ferrum_elastic_pool, ctypes.c_uint64),
     ),
-    "ferrum_shared_pool_compact": (
+    "ferrum_elastic_pool_compact": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.POINTER(ferrum_compact_report)),
+        (ferrum_elastic_pool, ctypes.POINTER(ferrum_compact_report)),
     ),
-    "ferrum_shared_pool_trim": (
+    "ferrum_elastic_pool_trim": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+        (ferrum_elastic_pool, ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
     ),
-    "ferrum_shared_pool_synchronize": (
+    "ferrum_elastic_pool_synchronize": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.c_uint64),
+        (ferrum_elastic_pool, ctypes.c_uint64),
     ),
-    "ferrum_shared_pool_pause": (
+    "ferrum_elastic_pool_pause": (
         ferrum_status,
-        (ferrum_shared_pool,),
+        (ferrum_elastic_pool,),
     ),
-    "ferrum_shared_pool_resume": (
+    "ferrum_elastic_pool_resume": (
         ferrum_status,
-        (ferrum_shared_pool,),
+        (ferrum_elastic_pool,),
     ),
-    "ferrum_model_reclaim_callback_add": (
+    "ferrum_elastic_pool_reclaim_callback_add": (
         ferrum_status,
         (
-            ferrum_shared_pool,
+            ferrum_elastic_pool,
             ctypes.c_char_p,
             ctypes.POINTER(ferrum_reclaim_config),
             ferrum_model_reclaim_fn,
@@ -4035,31 +4035,31 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_vpool, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)),
     ),
-    "ferrum_vpool_allocate_with": (
+    "ferrum_vpool_alloc_with": (
         ferrum_status,
         (ferrum_vpool, ctypes.POINTER(ferrum_vpool_request), ctypes.POINTER(ferrum_address)),
     ),
-    "ferrum_shared_pool_sleep_model": (
+    "ferrum_elastic_pool_sleep_model": (
         ferrum_status,
         (
-            ferrum_shared_pool,
+            ferrum_elastic_pool,
             ctypes.c_char_p,
             ctypes.POINTER(ferrum_sleep_config),
             ctypes.POINTER(ferrum_sleep_report),
         ),
     ),
-    "ferrum_shared_pool_wake_model": (
+    "ferrum_elastic_pool_wake_model": (
         ferrum_status,
         (
-            ferrum_shared_pool,
+            ferrum_elastic_pool,
             ctypes.c_char_p,
             ctypes.POINTER(ferrum_wake_config),
             ctypes.POINTER(ferrum_wake_report),
         ),
     ),
-    "ferrum_shared_pool_is_model_asleep": (
+    "ferrum_elastic_pool_is_model_asleep": (
         ferrum_status,
-        (ferrum_shared_pool, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)),
+        (ferrum_elastic_pool, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)),
     ),
     "ferrum_pressure_level_of": (
         ferrum_status,
@@ -4338,71 +4338,76 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_generic_pool, ctypes.POINTER(ferrum_tracker)),
     ),
-    "ferrum_gpu_manager_create": (
+    "ferrum_fallback_manager_create": (
         ferrum_status,
         (
             ferrum_device,
             ferrum_device,
             ctypes.POINTER(ferrum_memory_config),
-            ctypes.POINTER(ferrum_gpu_manager),
+            ctypes.POINTER(ferrum_fallback_manager),
         ),
     ),
-    "ferrum_gpu_manager_destroy": (
+    "ferrum_fallback_manager_destroy": (
         ferrum_status,
-        (ferrum_gpu_manager, ctypes.c_uint32),
+        (ferrum_fallback_manager, ctypes.c_uint32),
     ),
-    "ferrum_gpu_manager_get_backend_name": (
-        ferrum_status,
-        (ferrum_gpu_manager, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)),
-    ),
-    "ferrum_gpu_manager_get_stats": (
-        ferrum_status,
-        (ferrum_gpu_manager, ctypes.POINTER(ferrum_memory_stats)),
-    ),
-    "ferrum_gpu_manager_get_fallback_stats": (
-        ferrum_status,
-        (ferrum_gpu_manager, ctypes.POINTER(ferrum_fallback_stats)),
-    ),
-    "ferrum_gpu_manager_get_memory": (
-        ferrum_status,
-        (ferrum_gpu_manager, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64)),
-    ),
-    "ferrum_gpu_manager_get_pressure": (
-        ferrum_status,
-        (ferrum_gpu_manager, ctypes.POINTER(ferrum_pressure_level)),
-    ),
-    "ferrum_gpu_manager_pressure_callback_add": (
+    "ferrum_fallback_manager_get_backend_name": (
         ferrum_status,
         (
-            ferrum_gpu_manager,
+            ferrum_fallback_manager,
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            ctypes.POINTER(ctypes.c_size_t),
+        ),
+    ),
+    "ferrum_fallback_manager_get_stats": (
+        ferrum_status,
+        (ferrum_fallback_manager, ctypes.POINTER(ferrum_memory_stats)),
+    ),
+    "ferrum_fallback_manager_get_fallback_stats": (
+        ferrum_status,
+        (ferrum_fallback_manager, ctypes.POINTER(ferrum_fallback_stats)),
+    ),
+    "ferrum_fallback_manager_get_memory": (
+        ferrum_status,
+        (ferrum_fallback_manager, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_fallback_manager_get_pressure": (
+        ferrum_status,
+        (ferrum_fallback_manager, ctypes.POINTER(ferrum_pressure_level)),
+    ),
+    "ferrum_fallback_manager_pressure_callback_add": (
+        ferrum_status,
+        (
+            ferrum_fallback_manager,
             ferrum_pressure_fn,
             ctypes.c_void_p,
             ctypes.POINTER(ferrum_registration),
         ),
     ),
-    "ferrum_gpu_manager_clear_pool": (
+    "ferrum_fallback_manager_clear_pool": (
         ferrum_status,
-        (ferrum_gpu_manager,),
+        (ferrum_fallback_manager,),
     ),
-    "ferrum_gpu_manager_shrink": (
+    "ferrum_fallback_manager_shrink": (
         ferrum_status,
-        (ferrum_gpu_manager, ctypes.POINTER(ctypes.c_uint64)),
+        (ferrum_fallback_manager, ctypes.POINTER(ctypes.c_uint64)),
     ),
-    "ferrum_gpu_manager_get_tracker": (
+    "ferrum_fallback_manager_get_tracker": (
         ferrum_status,
-        (ferrum_gpu_manager, ctypes.POINTER(ferrum_tracker)),
+        (ferrum_fallback_manager, ctypes.POINTER(ferrum_tracker)),
     ),
-    "ferrum_gpu_manager_allocate": (
+    "ferrum_fallback_manager_alloc": (
         ferrum_status,
         (
-            ferrum_gpu_manager,
+            ferrum_fallback_manager,
             ctypes.POINTER(ferrum_buffer_request),
             ctypes.POINTER(ferrum_fallback_buffer),
         ),
     ),
-    "ferrum_gpu_manager_return_buffers": (
+    "ferrum_fallback_manager_return_buffers": (
         ferrum_status,
-        (ferrum_gpu_manager, ctypes.POINTER(ctypes.c_uint64)),
+        (ferrum_fallback_manager, ctypes.POINTER(ctypes.c_uint64)),
     ),
     "ferrum_fallback_buffer_free": (
         ferrum_status,
@@ -4444,29 +4449,29 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_fallback_buffer, ferrum_buffer_location, ctypes.POINTER(ferrum_address)),
     ),
-    "ferrum_gpu_manager_adopt": (
+    "ferrum_fallback_manager_adopt": (
         ferrum_status,
         (
-            ferrum_gpu_manager,
+            ferrum_fallback_manager,
             ferrum_buffer_location,
             ferrum_address,
             ctypes.POINTER(ferrum_buffer_request),
             ctypes.POINTER(ferrum_fallback_buffer),
         ),
     ),
-    "ferrum_gpu_manager_release": (
+    "ferrum_fallback_manager_release": (
         ferrum_status,
-        (ferrum_gpu_manager, ferrum_buffer_location, ferrum_address, ferrum_stream),
+        (ferrum_fallback_manager, ferrum_buffer_location, ferrum_address, ferrum_stream),
     ),
-    "ferrum_map": (
+    "ferrum_memory_map": (
         ferrum_status,
         (ctypes.POINTER(ferrum_map_request), ctypes.POINTER(ferrum_mapping)),
     ),
-    "ferrum_unmap": (
+    "ferrum_memory_unmap": (
         ferrum_status,
         (ferrum_memory, ctypes.c_uint64),
     ),
-    "ferrum_create_mapping": (
+    "ferrum_manager_create_mapping": (
         ferrum_status,
         (
             ferrum_manager,
@@ -4476,23 +4481,23 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             ctypes.POINTER(ferrum_memory),
         ),
     ),
-    "ferrum_prefetch": (
+    "ferrum_memory_prefetch": (
         ferrum_status,
         (ferrum_memory, ferrum_device, ferrum_stream),
     ),
-    "ferrum_set_usage_hint": (
+    "ferrum_memory_set_usage_hint": (
         ferrum_status,
         (ferrum_memory, ferrum_usage_hint),
     ),
-    "ferrum_get_usage_hints": (
+    "ferrum_memory_get_usage_hints": (
         ferrum_status,
         (ferrum_memory, ctypes.POINTER(ferrum_usage_hints)),
     ),
-    "ferrum_get_access_stats": (
+    "ferrum_memory_get_access_stats": (
         ferrum_status,
         (ferrum_memory, ctypes.POINTER(ferrum_access_stats)),
     ),
-    "ferrum_adopt_memory": (
+    "ferrum_manager_adopt": (
         ferrum_status,
         (ferrum_manager, ctypes.POINTER(ferrum_adoption), ctypes.POINTER(ferrum_memory)),
     ),
@@ -4535,15 +4540,15 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             ctypes.POINTER(ctypes.c_size_t),
         ),
     ),
-    "ferrum_import_pages": (
+    "ferrum_manager_import_pages": (
         ferrum_status,
         (ferrum_manager, ctypes.POINTER(ferrum_page_import), ctypes.POINTER(ferrum_memory)),
     ),
-    "ferrum_share_memory": (
+    "ferrum_device_share_memory": (
         ferrum_status,
         (ferrum_device, ferrum_address, ctypes.c_uint64, ctypes.POINTER(ferrum_shared_memory)),
     ),
-    "ferrum_import_memory": (
+    "ferrum_manager_import_memory": (
         ferrum_status,
         (
             ferrum_manager,
@@ -4667,14 +4672,14 @@ class Functions:
     ferrum_device_set_limit: Callable[..., int]
     # (device, gbps_out) Measures the device's copy bandwidth by timed copies between two scratch
     # segments (at most 64 MiB each; given back at once), for some tens of milliseconds.
-    # ferrum_memory_get_info reports it from then on.
+    # ferrum_device_get_memory_info reports it from then on.
     ferrum_device_measure_bandwidth: Callable[..., int]
     # (device, info_out) Asks a device for its memory, all uses of it together.
-    ferrum_memory_get_info: Callable[..., int]
-    # (device, max_age_ns, info_out) As ferrum_memory_get_info, from the books and the last reading
-    # of the device, if that is no older than max_age_ns; else the device is asked. Much quicker: no
-    # driver and no other thread is disturbed.
-    ferrum_memory_get_recent_info: Callable[..., int]
+    ferrum_device_get_memory_info: Callable[..., int]
+    # (device, max_age_ns, info_out) As ferrum_device_get_memory_info, from the books and the last
+    # reading of the device, if that is no older than max_age_ns; else the device is asked. Much
+    # quicker: no driver and no other thread is disturbed.
+    ferrum_device_get_recent_memory_info: Callable[..., int]
     # (device, statistics_out) Books of a device: the sum over its pools and managers.
     ferrum_device_get_statistics: Callable[..., int]
     # (buffer, capacity, length_out) All books as JSON, for tools:
@@ -4802,57 +4807,59 @@ class Functions:
     # (manager, statistics_out) Books of a manager: the sum over its pools.
     ferrum_manager_get_statistics: Callable[..., int]
     # (manager, size_bytes, memory_out) Allocates a block of type FERRUM_MEMORY_GENERAL.
-    ferrum_allocate: Callable[..., int]
-    # (manager, size_bytes, alignment_bytes, memory_out) As ferrum_allocate, with the address a
+    ferrum_manager_alloc: Callable[..., int]
+    # (manager, size_bytes, alignment_bytes, memory_out) As ferrum_manager_alloc, with the address a
     # multiple of alignment_bytes, a power of two from 1 to FERRUM_ALIGNMENT_MAX.
-    ferrum_allocate_aligned: Callable[..., int]
+    ferrum_manager_alloc_aligned: Callable[..., int]
     # (manager, request, memory_out) Allocates a block as described.
-    ferrum_allocate_typed: Callable[..., int]
+    ferrum_manager_alloc_with: Callable[..., int]
     # (memory) Gives a block back; its handle is dead at once. Copies that are in flight finish
     # undisturbed: the memory is handed out again after them. Does not wait, but for a move of the
     # block that is under way.
-    ferrum_deallocate: Callable[..., int]
+    ferrum_memory_free: Callable[..., int]
     # (memory, info_out) Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
-    ferrum_handle_get_info: Callable[..., int]
-    # (memory, address_out) Gives the address of a block and has it stay there until ferrum_unpin
-    # has been called as often as ferrum_pin: for work of the caller's own on the address that the
-    # library does not know of. Any block can be pinned. Waits for a move of the block that is under
-    # way. A pinned block cannot be deallocated; destroying its manager with FERRUM_FORCE frees it.
-    ferrum_pin: Callable[..., int]
-    # (memory) Ends one call of ferrum_pin.
-    ferrum_unpin: Callable[..., int]
+    ferrum_memory_get_handle_info: Callable[..., int]
+    # (memory, address_out) Gives the address of a block and has it stay there until
+    # ferrum_memory_unpin has been called as often as ferrum_memory_pin: for work of the caller's
+    # own on the address that the library does not know of. Any block can be pinned. Waits for a
+    # move of the block that is under way. A pinned block cannot be freed; destroying its manager
+    # with FERRUM_FORCE frees it.
+    ferrum_memory_pin: Callable[..., int]
+    # (memory) Ends one call of ferrum_memory_pin.
+    ferrum_memory_unpin: Callable[..., int]
     # (transfer) Copies bytes from one block to another, or within one (with the meaning of
     # memmove), and returns when they are there. Work that was queued before on streams that use the
     # two blocks is waited for.
-    ferrum_copy: Callable[..., int]
+    ferrum_memory_copy: Callable[..., int]
     # (transfer, stream) Queues a copy on a stream and returns. Both blocks stay until it is done,
-    # also when they are deallocated meanwhile. At most max_concurrent_transfers are in flight per
-    # manager of the destination; the call waits for its turn.
-    ferrum_copy_async: Callable[..., int]
+    # also when they are freed meanwhile. At most max_concurrent_transfers are in flight per manager
+    # of the destination; the call waits for its turn.
+    ferrum_memory_copy_async: Callable[..., int]
     # (memory, offset_bytes, source, size_bytes) Copies from the caller's memory into a block and
     # returns when it is done.
-    ferrum_write: Callable[..., int]
+    ferrum_memory_write: Callable[..., int]
     # (memory, offset_bytes, destination_out, size_bytes) Copies from a block into the caller's
     # memory and returns when it is done.
-    ferrum_read: Callable[..., int]
+    ferrum_memory_read: Callable[..., int]
     # (fill, stream) Queues a fill on a stream and returns. The block stays until it is done.
-    ferrum_fill_async: Callable[..., int]
+    ferrum_memory_fill_async: Callable[..., int]
     # (manager, stats_out) Moves blocks so that pages come free (segments, in pools that take them
     # whole), the cheapest first, and gives back to the system what the manager's pools hold without
     # use. Only blocks of FERRUM_ALLOCATE_RELOCATABLE move, and of these none that is pinned,
     # mapped, or was used on a stream on which work is queued. Their handles, bytes, tags and ages
     # stay, their addresses do not. No pool grows for it.
-    ferrum_defragment: Callable[..., int]
-    # (manager, budget_ns, stats_out) ferrum_defragment within a time: no move is started when it is
-    # over, and one that is under way is given up at the next 8 MiB of its copy. What is free is
-    # given back in any case. A second call for a manager waits for the first, within its time.
-    ferrum_defragment_within: Callable[..., int]
+    ferrum_manager_defragment: Callable[..., int]
+    # (manager, budget_ns, stats_out) ferrum_manager_defragment within a time: no move is started
+    # when it is over, and one that is under way is given up at the next 8 MiB of its copy. What is
+    # free is given back in any case. A second call for a manager waits for the first, within its
+    # time.
+    ferrum_manager_defragment_within: Callable[..., int]
     # (device, callback, user_data, registration_out) Registers a pressure callback on a device;
     # each registration hears of every change from then on.
-    ferrum_pressure_callback_add: Callable[..., int]
+    ferrum_device_pressure_callback_add: Callable[..., int]
     # (device, config, callback, user_data, registration_out) Registers a reclaim callback on a
     # device.
-    ferrum_reclaim_callback_add: Callable[..., int]
+    ferrum_device_reclaim_callback_add: Callable[..., int]
     # (registration) Removes a callback. Waits for a running call of it, unless it is called from
     # inside that call; afterwards it is not called again. Two callbacks that each remove the other
     # while both run would wait for each other for ever.
@@ -4868,13 +4875,13 @@ class Functions:
     # (vpool, offset_bytes, size_bytes, address_out) Puts memory, readable and writable, behind
     # every page that a range touches: all of them or none. The first bytes are zeros, or what this
     # pool had written there before.
-    ferrum_vpool_allocate: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, tag, address_out) As ferrum_vpool_allocate, with a name for
+    ferrum_vpool_alloc: Callable[..., int]
+    # (vpool, offset_bytes, size_bytes, tag, address_out) As ferrum_vpool_alloc, with a name for
     # reports.
-    ferrum_vpool_allocate_tagged: Callable[..., int]
+    ferrum_vpool_alloc_tagged: Callable[..., int]
     # (vpool, offset_bytes, size_bytes, stream) Takes the memory of a range away, once the work is
     # done that is queued now
-    ferrum_vpool_deallocate: Callable[..., int]
+    ferrum_vpool_free: Callable[..., int]
     # (vpool, offset_bytes, size_bytes, stream) Says that a stream uses every page that a range
     # touches too, besides the one that the range was asked for on: once freed, the pages wait for
     # the work that is queued on this stream at the time of their free as well. The range may be a
@@ -4905,72 +4912,72 @@ class Functions:
     ferrum_vpool_pause: Callable[..., int]
     # (vpool) Ends a ferrum_vpool_pause.
     ferrum_vpool_resume: Callable[..., int]
-    # (device, config, pool_out) Makes a shared pool without models. It takes nothing from the
+    # (device, config, pool_out) Makes an elastic pool without models. It takes nothing from the
     # device yet.
-    ferrum_shared_pool_create: Callable[..., int]
-    # (pool, flags) Destroys a shared pool with its models, as ferrum_vpool_destroy. Registrations
+    ferrum_elastic_pool_create: Callable[..., int]
+    # (pool, flags) Destroys an elastic pool with its models, as ferrum_vpool_destroy. Registrations
     # of reclaim callbacks stay until they are removed, but are not called any more.
-    ferrum_shared_pool_destroy: Callable[..., int]
+    ferrum_elastic_pool_destroy: Callable[..., int]
     # (pool, model, config) Adds a model, while others run. It takes address space, and memory only
     # for its tables.
-    ferrum_shared_pool_register_model: Callable[..., int]
+    ferrum_elastic_pool_register_model: Callable[..., int]
     # (pool, model, flags) Takes a model out, while others run: waits for queued work that uses its
     # freed ranges and for running calls of its reclaim callbacks, which are not called any more.
     # What it had goes to the others.
-    ferrum_shared_pool_unregister_model: Callable[..., int]
+    ferrum_elastic_pool_unregister_model: Callable[..., int]
     # (pool, model, size_bytes, address_out, offset_bytes_out) Puts memory behind the first range of
     # the model's address space that is free and long enough, in whole pages. The first bytes are
     # zeros, or what this model had written there before. Where no free range is long enough, and
     # freed ones that queued work still uses would make one, it waits for that work, ten seconds at
     # most.
-    ferrum_shared_pool_allocate: Callable[..., int]
-    # (pool, model, offset_bytes, size_bytes, address_out) As ferrum_shared_pool_allocate, at a
-    # place: behind every page that the range touches.
-    ferrum_shared_pool_allocate_at: Callable[..., int]
-    # (pool, model, request, address_out, offset_bytes_out) As ferrum_shared_pool_allocate, with all
+    ferrum_elastic_pool_alloc: Callable[..., int]
+    # (pool, model, offset_bytes, size_bytes, address_out) As ferrum_elastic_pool_alloc, at a place:
+    # behind every page that the range touches.
+    ferrum_elastic_pool_alloc_at: Callable[..., int]
+    # (pool, model, request, address_out, offset_bytes_out) As ferrum_elastic_pool_alloc, with all
     # that can be asked for.
-    ferrum_shared_pool_allocate_with: Callable[..., int]
+    ferrum_elastic_pool_alloc_with: Callable[..., int]
     # (pool, model, offset_bytes, size_bytes, stream) Takes the memory of a range of a model away,
-    # as ferrum_vpool_deallocate.
-    ferrum_shared_pool_deallocate: Callable[..., int]
+    # as ferrum_vpool_free.
+    ferrum_elastic_pool_free: Callable[..., int]
     # (pool, model, offset_bytes, size_bytes, stream) As ferrum_vpool_record_stream, for a range of
     # a model.
-    ferrum_shared_pool_record_stream: Callable[..., int]
+    ferrum_elastic_pool_record_stream: Callable[..., int]
     # (pool, model, offset_bytes, size_bytes, mapped_out) As ferrum_vpool_is_mapped, for a range of
     # a model.
-    ferrum_shared_pool_is_mapped: Callable[..., int]
+    ferrum_elastic_pool_is_mapped: Callable[..., int]
     # (pool, model, info_out) Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
-    ferrum_shared_pool_get_model_info: Callable[..., int]
+    ferrum_elastic_pool_get_model_info: Callable[..., int]
     # (pool, model, limits) Changes guarantee, maximum and priority of a model, all of them or none,
     # while it and others run. What is mapped stays. A guarantee that is raised keeps what of it is
     # in effect.
-    ferrum_shared_pool_set_model_limits: Callable[..., int]
-    # (pool, info_out) Describes a shared pool.
-    ferrum_shared_pool_get_info: Callable[..., int]
-    # (pool, statistics_out) Books of a shared pool: its live blocks are the ranges of all models.
-    ferrum_shared_pool_get_statistics: Callable[..., int]
+    ferrum_elastic_pool_set_model_limits: Callable[..., int]
+    # (pool, info_out) Describes an elastic pool.
+    ferrum_elastic_pool_get_info: Callable[..., int]
+    # (pool, statistics_out) Books of an elastic pool: its live blocks are the ranges of all models.
+    ferrum_elastic_pool_get_statistics: Callable[..., int]
     # (pool, buffer, capacity, length_out) Every model of a pool, of one moment and in the order of
     # registration, as JSON:
-    ferrum_shared_pool_models_json: Callable[..., int]
+    ferrum_elastic_pool_models_json: Callable[..., int]
     # (pool, limit_bytes) Changes the limit of all models together while they run; 0: what the
     # device has. What is mapped stays, and free pages above the limit go back to the device, as
     # with ferrum_vpool_set_limit. Below what the models use or are guaranteed, one that stays
     # within its guarantee may have to wait until those above theirs have given.
-    ferrum_shared_pool_set_limit: Callable[..., int]
+    ferrum_elastic_pool_set_limit: Callable[..., int]
     # (pool, report_out) As ferrum_vpool_compact.
-    ferrum_shared_pool_compact: Callable[..., int]
+    ferrum_elastic_pool_compact: Callable[..., int]
     # (pool, keep_bytes, released_bytes_out) As ferrum_vpool_trim.
-    ferrum_shared_pool_trim: Callable[..., int]
+    ferrum_elastic_pool_trim: Callable[..., int]
     # (pool, timeout_ns) As ferrum_vpool_synchronize, for the ranges of all models.
-    ferrum_shared_pool_synchronize: Callable[..., int]
+    ferrum_elastic_pool_synchronize: Callable[..., int]
     # (pool) As ferrum_vpool_pause.
-    ferrum_shared_pool_pause: Callable[..., int]
-    # (pool) Ends a ferrum_shared_pool_pause.
-    ferrum_shared_pool_resume: Callable[..., int]
+    ferrum_elastic_pool_pause: Callable[..., int]
+    # (pool) Ends a ferrum_elastic_pool_pause.
+    ferrum_elastic_pool_resume: Callable[..., int]
     # (pool, model, config, callback, user_data, registration_out) Registers a reclaim callback of a
     # model. It is called only while the model has more than its guarantee, or is at its own maximum
     # and needs pages itself. End it with ferrum_registration_remove, also after its model is gone.
-    ferrum_model_reclaim_callback_add: Callable[..., int]
+    ferrum_elastic_pool_reclaim_callback_add: Callable[..., int]
     # (vpool, config, report_out) Puts ranges of a virtual pool to sleep, when the work is done that
     # the settings name. What slept before stays as it is. A call that fails changes nothing and may
     # be repeated. Where the device refuses to unmap a part, and also to take that back, the call
@@ -4982,18 +4989,18 @@ class Functions:
     ferrum_vpool_wake: Callable[..., int]
     # (vpool, tag, asleep_out) Says whether a tag of a virtual pool sleeps (1) or not (0).
     ferrum_vpool_is_asleep: Callable[..., int]
-    # (vpool, request, address_out) As ferrum_vpool_allocate, with all that can be asked for.
-    ferrum_vpool_allocate_with: Callable[..., int]
+    # (vpool, request, address_out) As ferrum_vpool_alloc, with all that can be asked for.
+    ferrum_vpool_alloc_with: Callable[..., int]
     # (pool, model, config, report_out) Puts a model, or ranges of it, to sleep, as
     # ferrum_vpool_sleep. Others may have its pages then; what the model is guaranteed stays kept
     # for it.
-    ferrum_shared_pool_sleep_model: Callable[..., int]
+    ferrum_elastic_pool_sleep_model: Callable[..., int]
     # (pool, model, config, report_out) Wakes a model, or ranges of it, as ferrum_vpool_wake. It has
-    # its memory as ferrum_shared_pool_allocate has it: within the limits, in line, and from others
+    # its memory as ferrum_elastic_pool_alloc has it: within the limits, in line, and from others
     # that give.
-    ferrum_shared_pool_wake_model: Callable[..., int]
+    ferrum_elastic_pool_wake_model: Callable[..., int]
     # (pool, model, tag, asleep_out) As ferrum_vpool_is_asleep, for a model.
-    ferrum_shared_pool_is_model_asleep: Callable[..., int]
+    ferrum_elastic_pool_is_model_asleep: Callable[..., int]
     # (profile, total_bytes, free_bytes, level_out) The level of a device with that capacity of
     # which so much is free, decided in integers and without hysteresis. A capacity of 0 means
     # unknown and is LOW; more free than there is counts as all free.
@@ -5027,7 +5034,7 @@ class Functions:
     # (monitor, max_age_ns, buffer, capacity, length_out) All that a monitor knows, as JSON:
     ferrum_monitor_info_json: Callable[..., int]
     # (monitor, collected_out, capacity, count_out) Defragments every watched manager, one after
-    # another, as ferrum_defragment. One that is destroyed meanwhile is left out.
+    # another, as ferrum_manager_defragment. One that is destroyed meanwhile is left out.
     ferrum_monitor_collect: Callable[..., int]
     # (strategy, placement_out) Makes a built-in strategy.
     ferrum_placement_create: Callable[..., int]
@@ -5133,42 +5140,41 @@ class Functions:
     # (pool, tracker_out) Gives the tracker of a pool, which is only read.
     # FERRUM_ERROR_INVALID_STATE: it does not track.
     ferrum_generic_pool_get_tracker: Callable[..., int]
-    # (device, host, config, manager_out) Makes a gpu manager on a device, of any backend.
-    ferrum_gpu_manager_create: Callable[..., int]
-    # (manager, flags) Destroys a gpu manager and gives its memory back, on both devices.
-    ferrum_gpu_manager_destroy: Callable[..., int]
+    # (device, host, config, manager_out) Makes a fallback manager on a device, of any backend.
+    ferrum_fallback_manager_create: Callable[..., int]
+    # (manager, flags) Destroys a fallback manager and gives its memory back, on both devices.
+    ferrum_fallback_manager_destroy: Callable[..., int]
     # (manager, buffer, capacity, length_out) Gives the name of the device's backend, such as "cpu"
     # or "cuda", as text.
-    ferrum_gpu_manager_get_backend_name: Callable[..., int]
-    # (manager, stats_out) Gives the counters of a gpu manager: of the buffers on the device, but
-    # for active_buffers, which is of both sides. Takes no lock.
-    ferrum_gpu_manager_get_stats: Callable[..., int]
-    # (manager, stats_out) Gives what of a gpu manager is or was on the host.
-    ferrum_gpu_manager_get_fallback_stats: Callable[..., int]
+    ferrum_fallback_manager_get_backend_name: Callable[..., int]
+    # (manager, stats_out) Gives the counters of a fallback manager: of the buffers on the device,
+    # but for active_buffers, which is of both sides. Takes no lock.
+    ferrum_fallback_manager_get_stats: Callable[..., int]
+    # (manager, stats_out) Gives what of a fallback manager is or was on the host.
+    ferrum_fallback_manager_get_fallback_stats: Callable[..., int]
     # (manager, total_out, free_out) Asks the device for its memory.
-    ferrum_gpu_manager_get_memory: Callable[..., int]
-    # (manager, level_out) The level of the device by FERRUM_PRESSURE_PROFILE_TORCHLESS, of this
-    # moment.
-    ferrum_gpu_manager_get_pressure: Callable[..., int]
-    # (manager, callback, user_data, registration_out) As ferrum_pressure_callback_add for the
-    # device of a gpu manager, by FERRUM_PRESSURE_PROFILE_TORCHLESS.
-    ferrum_gpu_manager_pressure_callback_add: Callable[..., int]
+    ferrum_fallback_manager_get_memory: Callable[..., int]
+    # (manager, level_out) The level of the device by FERRUM_PRESSURE_PROFILE_EARLY, of this moment.
+    ferrum_fallback_manager_get_pressure: Callable[..., int]
+    # (manager, callback, user_data, registration_out) As ferrum_device_pressure_callback_add for
+    # the device of a fallback manager, by FERRUM_PRESSURE_PROFILE_EARLY.
+    ferrum_fallback_manager_pressure_callback_add: Callable[..., int]
     # (manager) Empties the buckets. The memory is ready for buffers of any size, and may still be
     # held from the device.
-    ferrum_gpu_manager_clear_pool: Callable[..., int]
+    ferrum_fallback_manager_clear_pool: Callable[..., int]
     # (manager, released_out) Empties the buckets and gives what holds no buffer back, on both
     # sides.
-    ferrum_gpu_manager_shrink: Callable[..., int]
-    # (manager, tracker_out) Gives the tracker of a gpu manager, which is only read, with the
+    ferrum_fallback_manager_shrink: Callable[..., int]
+    # (manager, tracker_out) Gives the tracker of a fallback manager, which is only read, with the
     # buffers of both sides. FERRUM_ERROR_INVALID_STATE: it does not track.
-    ferrum_gpu_manager_get_tracker: Callable[..., int]
+    ferrum_fallback_manager_get_tracker: Callable[..., int]
     # (manager, request, buffer_out) Makes a buffer. What is in it is not defined.
-    ferrum_gpu_manager_allocate: Callable[..., int]
+    ferrum_fallback_manager_alloc: Callable[..., int]
     # (manager, moved_out) Brings the buffers that fell back to the device, the oldest first, until
     # it has no room for the next. Pinned ones stay, and nobody is asked to give anything up. The
     # addresses of buffers that are not pinned may change. While another thread is at it, it brings
     # none.
-    ferrum_gpu_manager_return_buffers: Callable[..., int]
+    ferrum_fallback_manager_return_buffers: Callable[..., int]
     # (buffer, stream) Ends a buffer after what is queued on a stream of the device. Movable buffers
     # that fell back may come to the device then, which waits for the device's default stream.
     ferrum_fallback_buffer_free: Callable[..., int]
@@ -5194,53 +5200,53 @@ class Functions:
     # way.
     ferrum_fallback_buffer_read: Callable[..., int]
     # (buffer, location, address_out) Ends a buffer on that side and gives its storage to the
-    # caller, who gives it back with ferrum_gpu_manager_release or makes another buffer of it with
-    # ferrum_gpu_manager_adopt.
+    # caller, who gives it back with ferrum_fallback_manager_release or makes another buffer of it
+    # with ferrum_fallback_manager_adopt.
     ferrum_fallback_buffer_take: Callable[..., int]
     # (manager, location, address, request, buffer_out) Makes a buffer of storage that was taken
     # from one of the same manager.
-    ferrum_gpu_manager_adopt: Callable[..., int]
+    ferrum_fallback_manager_adopt: Callable[..., int]
     # (manager, location, address, stream) Ends storage that was taken, after what is queued on a
     # stream of the device, which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none.
-    ferrum_gpu_manager_release: Callable[..., int]
+    ferrum_fallback_manager_release: Callable[..., int]
     # (request, mapping_out) Makes a range of a block addressable by the host, and waits for what is
     # queued on the streams that have used the block. On a device that the host can address, and for
     # page-locked memory, the pointer is to the block itself; on any other one it is to a copy,
-    # which ferrum_unmap writes back: never for FERRUM_HOST_READ_ONLY.
-    ferrum_map: Callable[..., int]
-    # (memory, mapping_id) Ends one call of ferrum_map. The last one for a mapping that writes to a
-    # copy writes it back and returns when that is done; when it fails, the mapping is as it was.
-    # Destroying the manager with FERRUM_FORCE ends mappings without writing back.
-    ferrum_unmap: Callable[..., int]
+    # which ferrum_memory_unmap writes back: never for FERRUM_HOST_READ_ONLY.
+    ferrum_memory_map: Callable[..., int]
+    # (memory, mapping_id) Ends one call of ferrum_memory_map. The last one for a mapping that
+    # writes to a copy writes it back and returns when that is done; when it fails, the mapping is
+    # as it was. Destroying the manager with FERRUM_FORCE ends mappings without writing back.
+    ferrum_memory_unmap: Callable[..., int]
     # (first, second, request, first_out, second_out) Makes two blocks of FERRUM_MEMORY_MAPPED, for
     # managers of two devices, that are the same memory: what one device writes the other reads, in
     # the order that streams and events give. The memory counts as the first manager's and goes back
-    # to it when both blocks are deallocated, in either order. Destroying the first manager with
+    # to it when both blocks are freed, in either order. Destroying the first manager with
     # FERRUM_FORCE ends both blocks.
-    ferrum_create_mapping: Callable[..., int]
+    ferrum_manager_create_mapping: Callable[..., int]
     # (memory, target, stream) Queues that a block is brought near a device before it is used there,
     # and returns. The bytes stay as they are, and it counts as no access. On the host it has the
     # system put memory behind the block. On other devices FERRUM_MEMORY_MANAGED goes where it is
     # said, a host device being the host, and other memory stays.
-    ferrum_prefetch: Callable[..., int]
+    ferrum_memory_prefetch: Callable[..., int]
     # (memory, hint) Keeps a hint with a block, in place of an earlier one of the same axis;
     # FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
-    # (ferrum_get_usage_hints) and change nothing by themselves, but that for FERRUM_MEMORY_MANAGED
-    # the device is told of FERRUM_USAGE_READ_MOSTLY (who reads may have a copy) and
-    # FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses, the hints are as they
-    # were.
-    ferrum_set_usage_hint: Callable[..., int]
+    # (ferrum_memory_get_usage_hints) and change nothing by themselves, but that for
+    # FERRUM_MEMORY_MANAGED the device is told of FERRUM_USAGE_READ_MOSTLY (who reads may have a
+    # copy) and FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses, the hints are
+    # as they were.
+    ferrum_memory_set_usage_hint: Callable[..., int]
     # (memory, hints_out) Gives the hints of a block.
-    ferrum_get_usage_hints: Callable[..., int]
+    ferrum_memory_get_usage_hints: Callable[..., int]
     # (memory, stats_out) Gives the access statistics of a block of a manager with enable_tracking;
     # others keep none, and pay nothing.
-    ferrum_get_access_stats: Callable[..., int]
+    ferrum_memory_get_access_stats: Callable[..., int]
     # (manager, adoption, memory_out) Gives a handle to memory that the caller or somebody else
     # owns. It is used like any other block and counts as live, but is in no pool's books, never
-    # moved and never freed: ferrum_deallocate only ends the handle, and is FERRUM_ERROR_BUSY while
+    # moved and never freed: ferrum_memory_free only ends the handle, and is FERRUM_ERROR_BUSY while
     # work is queued on it. The memory must stay valid until then. Destroying the manager with
     # FERRUM_FORCE waits for that work.
-    ferrum_adopt_memory: Callable[..., int]
+    ferrum_manager_adopt: Callable[..., int]
     # (device, foreign, stream_out) Gives a handle to a stream that somebody else made, for every
     # call that takes one. What its owner has queued there is waited for like the rest of it, but
     # that ferrum_stream_is_ready tells only of what was queued by the handle.
@@ -5269,23 +5275,23 @@ class Functions:
     # (vpool, offset_bytes, size_bytes, descriptors_out, capacity, count_out) Gives a file
     # descriptor for each page of a range of a virtual pool with FERRUM_BACKING_SHAREABLE, in order:
     # all of them or none. The caller closes them; another process, which gets them through a socket
-    # or as an heir, has the same memory by ferrum_import_pages. The memory goes back to the system
-    # when no process has it any more.
+    # or as an heir, has the same memory by ferrum_manager_import_pages. The memory goes back to the
+    # system when no process has it any more.
     ferrum_vpool_export: Callable[..., int]
     # (manager, pages, memory_out) Gives a handle to pages of another process, or of this one,
     # readable and writable, one after the other at an address of the manager's device
-    # (ferrum_handle_get_info). It is used like any other block, and counts as adopted memory.
-    # ferrum_deallocate ends it, and is FERRUM_ERROR_BUSY while work is queued on it.
-    ferrum_import_pages: Callable[..., int]
+    # (ferrum_memory_get_handle_info). It is used like any other block, and counts as adopted
+    # memory. ferrum_memory_free ends it, and is FERRUM_ERROR_BUSY while work is queued on it.
+    ferrum_manager_import_pages: Callable[..., int]
     # (device, address, size_bytes, shared_out) Describes a range of plain device memory for other
     # processes, by the vendor's handles for that (CUDA's IPC). Memory of pools over pages has none:
     # that is ferrum_vpool_export, and a pool with FERRUM_PAGING_OFF has plain memory. It stays
     # allocated while others have it open.
-    ferrum_share_memory: Callable[..., int]
+    ferrum_device_share_memory: Callable[..., int]
     # (manager, shared, tag, memory_out) Gives a handle to memory that another process shared. It is
-    # used like any other block, and counts as adopted memory. ferrum_deallocate ends it, and is
+    # used like any other block, and counts as adopted memory. ferrum_memory_free ends it, and is
     # FERRUM_ERROR_BUSY while work is queued on it.
-    ferrum_import_memory: Callable[..., int]
+    ferrum_manager_import_memory: Callable[..., int]
     # (stream, shared_out, event_out) Records an event that other processes can open, too. It is
     # kept until they have.
     ferrum_event_share: Callable[..., int]

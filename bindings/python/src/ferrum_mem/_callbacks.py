@@ -204,7 +204,7 @@ def add_pressure(
     key = next(_keys)
     registration = _abi.ferrum_registration()
     _pressure_functions[key] = function
-    add = add or _native.library().ferrum_pressure_callback_add
+    add = add or _native.library().ferrum_device_pressure_callback_add
     status = add(watched, _pressure_trampoline, key, ctypes.byref(registration))
     if status < 0:
         error = _native.error_of(status)
@@ -220,7 +220,7 @@ def add_reclaim(
     key = next(_keys)
     registration = _abi.ferrum_registration()
     _reclaim_functions[key] = function
-    status = _native.library().ferrum_reclaim_callback_add(
+    status = _native.library().ferrum_device_reclaim_callback_add(
         device, ctypes.byref(config), _reclaim_trampoline, key, ctypes.byref(registration)
     )
     if status < 0:
@@ -240,7 +240,7 @@ def add_model_reclaim(
     key = next(_keys)
     registration = _abi.ferrum_registration()
     _reclaim_functions[key] = function
-    status = _native.library().ferrum_model_reclaim_callback_add(
+    status = _native.library().ferrum_elastic_pool_reclaim_callback_add(
         pool,
         model,
         ctypes.byref(config),

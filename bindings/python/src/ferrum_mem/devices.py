@@ -137,9 +137,11 @@ class Device(Resource):
         """
         raw = _abi.ferrum_memory_info.init()
         if max_age_s == 0:
-            status = _native.library().ferrum_memory_get_info(self._handle, ctypes.byref(raw))
+            status = _native.library().ferrum_device_get_memory_info(
+                self._handle, ctypes.byref(raw)
+            )
         else:
-            status = _native.library().ferrum_memory_get_recent_info(
+            status = _native.library().ferrum_device_get_recent_memory_info(
                 self._handle, nanoseconds("max_age_s", max_age_s), ctypes.byref(raw)
             )
         _native.check(status)

@@ -35,7 +35,7 @@ class FerrumError(Exception):
         operation: operation inside the library, such as "pool.alloc", or "".
         device: device concerned, such as "cpu:0", or "".
         native_code: number that the vendor's runtime or the system gave, or 0.
-        model: model of a shared pool that the failure is about, or "".
+        model: model of an elastic pool that the failure is about, or "".
         offset_bytes, size_bytes, capacity_bytes, page_bytes, requested_bytes,
         available_bytes, largest_free_bytes: the numbers that a failure of this
             status states; None where it states none.

@@ -94,7 +94,7 @@ class Manager(SharingManager):
         """
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
-    def allocate(
+    def alloc(
         self,
         size_bytes: int,
         *,
@@ -124,10 +124,10 @@ class Manager(SharingManager):
         out = ctypes.byref(handle)
         if memory_type == MemoryType.GENERAL and tag is None and not relocatable:
             if alignment_bytes is None:
-                status = library.ferrum_allocate(self._handle, size, out)
+                status = library.ferrum_manager_alloc(self._handle, size, out)
             else:
                 alignment = u64("alignment_bytes", alignment_bytes)
-                status = library.ferrum_allocate_aligned(self._handle, size, alignment, out)
+                status = library.ferrum_manager_alloc_aligned(self._handle, size, alignment, out)
         else:
             request = _abi.ferrum_allocation_request.init()
             request.memory_type = int(memory_type)
@@ -142,7 +142,7 @@ class Manager(SharingManager):
                     )
             request.tag = _native.encode("tag", tag)
             request.flags = _abi.FERRUM_ALLOCATE_RELOCATABLE if relocatable else 0
-            status = library.ferrum_allocate_typed(self._handle, ctypes.byref(request), out)
+            status = library.ferrum_manager_alloc_with(self._handle, ctypes.byref(request), out)
         _native.check(status)
         return Memory(self, handle, size, relocatable=relocatable)
 
@@ -177,10 +177,10 @@ class Manager(SharingManager):
         self._moving.add(thread)
         try:
             if budget_s is None:
-                status = library.ferrum_defragment(self._handle, ctypes.byref(raw))
+                status = library.ferrum_manager_defragment(self._handle, ctypes.byref(raw))
             else:
                 budget_ns = nanoseconds("budget_s", budget_s)
-                status = library.ferrum_defragment_within(
+                status = library.ferrum_manager_defragment_within(
                     self._handle, budget_ns, ctypes.byref(raw)
                 )
             _native.check(status)
@@ -188,7 +188,7 @@ class Manager(SharingManager):
             self._moving.discard(thread)
         return DefragmentationStats.from_abi(raw)
 
-    async def allocate_async(
+    async def alloc_async(
         self,
         size_bytes: int,
         *,
@@ -197,10 +197,10 @@ class Manager(SharingManager):
         tag: str | None = None,
         relocatable: bool = False,
     ) -> Memory:
-        """As allocate(), which may wait when memory is short. A block that a cancelled
+        """As alloc(), which may wait when memory is short. A block that a cancelled
         task would have got is given back."""
         return await _async.in_thread(
-            lambda: self.allocate(
+            lambda: self.alloc(
                 size_bytes,
                 alignment_bytes=alignment_bytes,
                 memory_type=memory_type,
@@ -233,7 +233,7 @@ class Manager(SharingManager):
                 two blocks, on the default stream.
         """
         transfer = destination._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
-        copy = _native.library().ferrum_copy
+        copy = _native.library().ferrum_memory_copy
         owner = destination.manager
         is_moving = owner._moving or source.manager._moving
         if stream is None and (is_moving or destination.is_in_use() or source.is_in_use()):
@@ -244,7 +244,7 @@ class Manager(SharingManager):
         await owner._turns.take()
         end = None
         try:
-            queue = _native.library().ferrum_copy_async
+            queue = _native.library().ferrum_memory_copy_async
             await _when_unmoved(
                 lambda: _native.check(queue(ctypes.byref(transfer), handle)),
                 owner,

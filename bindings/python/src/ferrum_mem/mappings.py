@@ -90,7 +90,7 @@ class HostMapping(HostBuffer):
         self.size_bytes: int = raw.size_bytes
         self._pointer = raw.host_pointer
         memory, mapping_id = block._handle, raw.mapping_id
-        end = _native.library().ferrum_unmap
+        end = _native.library().ferrum_memory_unmap
         label = f"mapping of {self.size_bytes} bytes of the {block._owned.label}"
         self._own(Owned(label, lambda _flags: end(memory, mapping_id), block._owned), mapping_id)
 
@@ -150,7 +150,7 @@ class AdvancedBlock(HostBuffer):
             request.size_bytes = u64("size_bytes", size_bytes)
         raw = _abi.ferrum_mapping.init()
         library = _native.library()
-        _native.check(library.ferrum_map(ctypes.byref(request), ctypes.byref(raw)))
+        _native.check(library.ferrum_memory_map(ctypes.byref(request), ctypes.byref(raw)))
         return HostMapping(self, raw, HostAccess(access))
 
     async def map_async(
@@ -177,24 +177,32 @@ class AdvancedBlock(HostBuffer):
             UnsupportedError: the block cannot be brought there.
         """
         _native.check(
-            _native.library().ferrum_prefetch(self._handle, target._handle, optional_handle(stream))
+            _native.library().ferrum_memory_prefetch(
+                self._handle, target._handle, optional_handle(stream)
+            )
         )
 
     def set_usage_hint(self, hint: UsageHint) -> None:
         """Keeps a hint with the block, in place of an earlier one of the same axis; NONE
         takes all back."""
-        _native.check(_native.library().ferrum_set_usage_hint(self._handle, i32("hint", int(hint))))
+        _native.check(
+            _native.library().ferrum_memory_set_usage_hint(self._handle, i32("hint", int(hint)))
+        )
 
     def usage_hints(self) -> UsageHints:
         """The hints of the block."""
         raw = _abi.ferrum_usage_hints.init()
-        _native.check(_native.library().ferrum_get_usage_hints(self._handle, ctypes.byref(raw)))
+        _native.check(
+            _native.library().ferrum_memory_get_usage_hints(self._handle, ctypes.byref(raw))
+        )
         return UsageHints(UsageHint(raw.order), UsageHint(raw.direction), UsageHint(raw.lifetime))
 
     def access_stats(self) -> AccessStats | None:
         """How the block was used; None when its manager does not track."""
         raw = _abi.ferrum_access_stats.init()
-        _native.check(_native.library().ferrum_get_access_stats(self._handle, ctypes.byref(raw)))
+        _native.check(
+            _native.library().ferrum_memory_get_access_stats(self._handle, ctypes.byref(raw))
+        )
         if not raw.is_tracked:
             return None
         return AccessStats(
@@ -211,24 +219,24 @@ def end_block(handle: _abi.ferrum_memory, flags: int) -> int:
     """Gives a block back; with force also one that is pinned or mapped, and one of
     somebody else's memory after the work that is queued on it."""
     library = _native.library()
-    status: int = library.ferrum_deallocate(handle)
+    status: int = library.ferrum_memory_free(handle)
     if flags & _abi.FERRUM_FORCE:
         while status == _abi.FERRUM_ERROR_BUSY and _loosen(library, handle):
-            status = library.ferrum_deallocate(handle)
+            status = library.ferrum_memory_free(handle)
     return status
 
 
 def _loosen(library: Any, handle: _abi.ferrum_memory) -> bool:
     """Ends one pin or mapping, or else waits for the work as a mapping does."""
-    if library.ferrum_unpin(handle) == _abi.FERRUM_OK:
+    if library.ferrum_memory_unpin(handle) == _abi.FERRUM_OK:
         return True
-    if library.ferrum_unmap(handle, 0) == _abi.FERRUM_OK:
+    if library.ferrum_memory_unmap(handle, 0) == _abi.FERRUM_OK:
         return True
     request = _abi.ferrum_map_request.init()
     request.memory = handle
     request.access = _abi.FERRUM_HOST_READ_ONLY
     raw = _abi.ferrum_mapping.init()
-    if library.ferrum_map(ctypes.byref(request), ctypes.byref(raw)) != _abi.FERRUM_OK:
+    if library.ferrum_memory_map(ctypes.byref(request), ctypes.byref(raw)) != _abi.FERRUM_OK:
         return False
-    ended: int = library.ferrum_unmap(handle, raw.mapping_id)
+    ended: int = library.ferrum_memory_unmap(handle, raw.mapping_id)
     return ended == _abi.FERRUM_OK

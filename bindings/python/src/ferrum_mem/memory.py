@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Memory(AdvancedBlock, DeviceArray):
-    """A block of a manager; Manager.allocate() makes it.
+    """A block of a manager; Manager.alloc() makes it.
 
     Attributes:
         size_bytes: as asked for.
@@ -63,7 +63,7 @@ class Memory(AdvancedBlock, DeviceArray):
     def pin(self) -> int:
         """Gives the block's address, which stays until unpin() was called as often."""
         address = ctypes.c_uint64()
-        _native.check(_native.library().ferrum_pin(self._handle, ctypes.byref(address)))
+        _native.check(_native.library().ferrum_memory_pin(self._handle, ctypes.byref(address)))
         return address.value
 
     def unpin(self) -> None:
@@ -72,7 +72,7 @@ class Memory(AdvancedBlock, DeviceArray):
         Raises:
             InvalidStateError: the block is not pinned.
         """
-        _native.check(_native.library().ferrum_unpin(self._handle))
+        _native.check(_native.library().ferrum_memory_unpin(self._handle))
 
     @contextlib.contextmanager
     def pinned(self) -> Iterator[int]:
@@ -93,7 +93,7 @@ class Memory(AdvancedBlock, DeviceArray):
             end_beside(error, f"a pin of the {self._owned.label}", self.unpin)
             raise
         # Called before what counts the view, so that close() after the view works.
-        unpin = _native.library().ferrum_unpin
+        unpin = _native.library().ferrum_memory_unpin
         weakref.finalize(array, unpin, self._handle).atexit = False
         return array
 
@@ -110,7 +110,9 @@ class Memory(AdvancedBlock, DeviceArray):
     def info(self) -> BlockInfo:
         """Describes the block."""
         raw = _abi.ferrum_handle_info.init()
-        _native.check(_native.library().ferrum_handle_get_info(self._handle, ctypes.byref(raw)))
+        _native.check(
+            _native.library().ferrum_memory_get_handle_info(self._handle, ctypes.byref(raw))
+        )
         return BlockInfo.from_abi(raw)
 
     def write(self, data: Any, offset_bytes: int = 0) -> None:
@@ -124,7 +126,7 @@ class Memory(AdvancedBlock, DeviceArray):
         with memoryview(data) as view:
             size = view.nbytes
             source = _address_of(view)
-            _native.check(_native.library().ferrum_write(self._handle, offset, source, size))
+            _native.check(_native.library().ferrum_memory_write(self._handle, offset, source, size))
 
     def read(self, size_bytes: int | None = None, offset_bytes: int = 0) -> bytes:
         """Copies bytes out of the block, when the work queued on it before is done.
@@ -159,7 +161,7 @@ class Memory(AdvancedBlock, DeviceArray):
                 raise TypeError(f"target is a writable buffer, not {type(target).__name__}")
             destination = _address_of(view)
             _native.check(
-                _native.library().ferrum_read(self._handle, offset, destination, view.nbytes)
+                _native.library().ferrum_memory_read(self._handle, offset, destination, view.nbytes)
             )
 
     def copy_from(
@@ -179,7 +181,7 @@ class Memory(AdvancedBlock, DeviceArray):
             offset_bytes: where in this block to start.
         """
         transfer = self._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
-        _native.check(_native.library().ferrum_copy(ctypes.byref(transfer)))
+        _native.check(_native.library().ferrum_memory_copy(ctypes.byref(transfer)))
 
     def copy_from_async(
         self,
@@ -200,7 +202,9 @@ class Memory(AdvancedBlock, DeviceArray):
         """
         transfer = self._transfer(source, size_bytes, source_offset_bytes, offset_bytes)
         _native.check(
-            _native.library().ferrum_copy_async(ctypes.byref(transfer), optional_handle(stream))
+            _native.library().ferrum_memory_copy_async(
+                ctypes.byref(transfer), optional_handle(stream)
+            )
         )
         return self._queued(stream)
 
@@ -247,7 +251,7 @@ class Memory(AdvancedBlock, DeviceArray):
             size_bytes = max(self.size_bytes - offset_bytes, 0)
         fill.size_bytes = u64("size_bytes", size_bytes)
         _native.check(
-            _native.library().ferrum_fill_async(ctypes.byref(fill), optional_handle(stream))
+            _native.library().ferrum_memory_fill_async(ctypes.byref(fill), optional_handle(stream))
         )
         return self._queued(stream)
 

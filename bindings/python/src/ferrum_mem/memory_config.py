@@ -1,4 +1,4 @@
-"""Settings and counters of gpu managers and generic pools."""
+"""Settings and counters of fallback managers and generic pools."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class MemoryConfig:
-    """Settings of a GpuMemoryManager or a GenericMemoryPool.
+    """Settings of a FallbackManager or a GenericMemoryPool.
 
     Attributes:
         gpu_memory_fraction: share of the device that may be held, from 0.1 to 1.
@@ -126,7 +126,7 @@ def abi_memory_config(config: MemoryConfig) -> tuple[_abi.ferrum_memory_config, 
 
 @dataclass(frozen=True)
 class MemoryStats:
-    """Counters of a GpuMemoryManager or a GenericMemoryPool.
+    """Counters of a FallbackManager or a GenericMemoryPool.
 
     Attributes:
         total_allocated_bytes: buffers had and not given back: in use and pooled.

@@ -60,7 +60,7 @@ class Collected:
 
 
 def level_of(
-    total_bytes: int, free_bytes: int, profile: PressureProfile = PressureProfile.FERRUM
+    total_bytes: int, free_bytes: int, profile: PressureProfile = PressureProfile.STANDARD
 ) -> PressureLevel:
     """The level of a device with that capacity of which so much is free, without
     hysteresis; a capacity of 0 is unknown and LOW."""
@@ -78,7 +78,7 @@ def level_of(
 
 
 def level_of_utilization(
-    ratio: float, profile: PressureProfile = PressureProfile.FERRUM
+    ratio: float, profile: PressureProfile = PressureProfile.STANDARD
 ) -> PressureLevel:
     """The level of a ratio, 0 for empty and 1 for full.
 
@@ -156,7 +156,7 @@ class Monitor(Resource):
 
     def __init__(
         self,
-        profile: PressureProfile = PressureProfile.FERRUM,
+        profile: PressureProfile = PressureProfile.STANDARD,
         *,
         interval_s: float = 1.0,
         ignore_system: bool = False,

@@ -37,7 +37,7 @@ class Requirements:
     critical: bool = False
     refuse_critical: bool = False
     expected_lifetime_s: float | None = None
-    profile: PressureProfile = PressureProfile.FERRUM
+    profile: PressureProfile = PressureProfile.STANDARD
 
 
 @dataclass(frozen=True)

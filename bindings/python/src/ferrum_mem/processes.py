@@ -52,7 +52,7 @@ def share_memory(device: Device, address: int, size_bytes: int) -> SharedMemory:
     """
     raw = _abi.ferrum_shared_memory.init()
     _native.check(
-        _native.library().ferrum_share_memory(
+        _native.library().ferrum_device_share_memory(
             device._handle,
             u64("address", address),
             u64("size_bytes", size_bytes),
@@ -148,7 +148,7 @@ class ImportingManager(Resource):
         raw.tag = _native.encode("tag", tag)
         handle = _abi.ferrum_memory()
         _native.check(
-            _native.library().ferrum_import_pages(
+            _native.library().ferrum_manager_import_pages(
                 self._handle, ctypes.byref(raw), ctypes.byref(handle)
             )
         )
@@ -169,7 +169,7 @@ class ImportingManager(Resource):
         raw.size_bytes = u64("size_bytes", shared.size_bytes)
         handle = _abi.ferrum_memory()
         _native.check(
-            _native.library().ferrum_import_memory(
+            _native.library().ferrum_manager_import_memory(
                 self._handle, ctypes.byref(raw), _native.encode("tag", tag), ctypes.byref(handle)
             )
         )

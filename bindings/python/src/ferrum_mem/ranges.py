@@ -62,7 +62,7 @@ class _MappedRange(Owned):
 
 
 class MappedRange(HostBuffer, DeviceArray):
-    """Memory that is mapped; VirtualPool.allocate() and Model.allocate() make it.
+    """Memory that is mapped; VirtualPool.alloc() and Model.alloc() make it.
 
     Attributes:
         address: where it starts on the device; a pointer if the host addresses it.
@@ -180,7 +180,7 @@ def unmap_pages(space: Owned, offset: int, size: int, page: int, call: Callable[
         for owned in hit:
             locks.enter_context(owned._closing)
         live = [owned for owned in hit if not owned.ended]
-        doom(live, f"deallocate in {space.label}")
+        doom(live, f"free in {space.label}")
         status = call()
         if status < 0:
             for owned in live:

@@ -46,7 +46,7 @@ class SharingManager(ImportingManager):
         request.tag = _native.encode("tag", tag)
         first, second = _abi.ferrum_memory(), _abi.ferrum_memory()
         _native.check(
-            _native.library().ferrum_create_mapping(
+            _native.library().ferrum_manager_create_mapping(
                 self._handle,
                 other._handle,
                 ctypes.byref(request),
@@ -114,7 +114,7 @@ def _adopt(
     adoption.tag = _native.encode("tag", tag)
     handle = _abi.ferrum_memory()
     _native.check(
-        _native.library().ferrum_adopt_memory(
+        _native.library().ferrum_manager_adopt(
             manager._handle, ctypes.byref(adoption), ctypes.byref(handle)
         )
     )

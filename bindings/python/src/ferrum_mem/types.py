@@ -39,10 +39,10 @@ class PressureLevel(enum.IntEnum):
 
 
 class PressureProfile(enum.IntEnum):
-    """The bounds of the levels: FERRUM 70, 85 and 95 %, TORCHLESS 60, 80 and 95 %."""
+    """The bounds of the levels: STANDARD 70, 85 and 95 %, EARLY 60, 80 and 95 %."""
 
-    FERRUM = _abi.FERRUM_PRESSURE_PROFILE_FERRUM
-    TORCHLESS = _abi.FERRUM_PRESSURE_PROFILE_TORCHLESS
+    STANDARD = _abi.FERRUM_PRESSURE_PROFILE_STANDARD
+    EARLY = _abi.FERRUM_PRESSURE_PROFILE_EARLY
 
 
 class MemoryType(enum.IntEnum):
@@ -479,8 +479,8 @@ class BlockOwner:
         pool_name: name of the pool, or "".
         tag: tag of the block, or "".
         vpool: the library's number of the virtual pool, or 0.
-        shared_pool: the library's number of the shared pool, or 0.
-        model: id of the model of the shared pool, or "".
+        elastic_pool: the library's number of the elastic pool, or 0.
+        model: id of the model of the elastic pool, or "".
     """
 
     state: BlockState
@@ -493,7 +493,7 @@ class BlockOwner:
     pool_name: str
     tag: str
     vpool: int
-    shared_pool: int
+    elastic_pool: int
     model: str
 
     @classmethod
@@ -510,7 +510,7 @@ class BlockOwner:
             pool_name=raw.pool_name.decode("utf-8", "replace"),
             tag=raw.tag.decode("utf-8", "replace"),
             vpool=raw.vpool.id,
-            shared_pool=raw.shared_pool.id,
+            elastic_pool=raw.elastic_pool.id,
             model=raw.model.decode("utf-8", "replace"),
         )
 
@@ -653,7 +653,7 @@ class Leak:
     Attributes:
         call_site: where a block was allocated, the innermost function first; empty
             unless its pool has Debug.CALL_SITES.
-        model: id of the model that a range of a shared pool is of, or "".
+        model: id of the model that a range of an elastic pool is of, or "".
     """
 
     kind: str

@@ -97,7 +97,7 @@ class VirtualPool(Sleeper):
         """
         self._owned.close(_abi.FERRUM_FORCE if force else 0)
 
-    def allocate(
+    def alloc(
         self,
         offset_bytes: int,
         size_bytes: int,
@@ -136,19 +136,17 @@ class VirtualPool(Sleeper):
             request.tag = text
             request.asleep_wait_ns = wait_ns
             request.stream = optional_handle(stream)
-            status = library.ferrum_vpool_allocate_with(
+            status = library.ferrum_vpool_alloc_with(
                 self._handle, ctypes.byref(request), ctypes.byref(address)
             )
         elif text is None:
-            status = library.ferrum_vpool_allocate(
-                self._handle, offset, size, ctypes.byref(address)
-            )
+            status = library.ferrum_vpool_alloc(self._handle, offset, size, ctypes.byref(address))
         else:
-            status = library.ferrum_vpool_allocate_tagged(
+            status = library.ferrum_vpool_alloc_tagged(
                 self._handle, offset, size, text, ctypes.byref(address)
             )
         _native.check(status)
-        handle, unmap = self._handle, library.ferrum_vpool_deallocate
+        handle, unmap = self._handle, library.ferrum_vpool_free
         return MappedRange(
             self,
             address.value,
@@ -158,9 +156,7 @@ class VirtualPool(Sleeper):
             lambda at, length, stream: unmap(handle, at, length, stream),
         )
 
-    def deallocate(
-        self, offset_bytes: int, size_bytes: int, *, stream: Stream | None = None
-    ) -> None:
+    def free(self, offset_bytes: int, size_bytes: int, *, stream: Stream | None = None) -> None:
         """Unmaps by offset, once the work that is queued on the stream now is done:
         whole pages, of one range or of several, or exactly one range. The objects of
         all ranges that it touches are closed with it; what is left of one that was
@@ -174,7 +170,7 @@ class VirtualPool(Sleeper):
         """
         offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
         handle, queue = self._handle, optional_handle(stream)
-        unmap = _native.library().ferrum_vpool_deallocate
+        unmap = _native.library().ferrum_vpool_free
         unmap_pages(
             self._owned, offset, size, self._page_bytes, lambda: unmap(handle, offset, size, queue)
         )

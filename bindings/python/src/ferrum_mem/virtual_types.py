@@ -1,4 +1,4 @@
-"""Settings and readings of virtual and shared pools."""
+"""Settings and readings of virtual and elastic pools."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class VirtualPoolConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedPoolConfig:
-    """Settings of a shared pool.
+class ElasticPoolConfig:
+    """Settings of an elastic pool.
 
     Attributes:
         limit_bytes: upper bound of the memory of all models together; 0: what the
@@ -68,7 +68,7 @@ class SharedPoolConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """Settings of a model in a shared pool.
+    """Settings of a model in an elastic pool.
 
     Attributes:
         virtual_bytes: address space, rounded up to whole pages.
@@ -212,8 +212,8 @@ class ModelInfo:
 
 
 @dataclass(frozen=True)
-class SharedPoolInfo:
-    """A shared pool at one moment.
+class ElasticPoolInfo:
+    """An elastic pool at one moment.
 
     Attributes:
         physical_limit_bytes: of all models together.
@@ -240,7 +240,7 @@ class SharedPoolInfo:
     waiting: int
 
     @classmethod
-    def from_abi(cls, raw: _abi.ferrum_shared_pool_info) -> SharedPoolInfo:
+    def from_abi(cls, raw: _abi.ferrum_elastic_pool_info) -> ElasticPoolInfo:
         """Reads the C struct."""
         return cls(**_fields(cls, raw))
 

@@ -50,7 +50,7 @@ struct Mapped {
 impl Drop for Mapped {
     fn drop(&mut self) {
         // SAFETY: plain values.
-        unsafe { sys::ferrum_unmap(self.memory, self.id) };
+        unsafe { sys::ferrum_memory_unmap(self.memory, self.id) };
     }
 }
 
@@ -63,7 +63,7 @@ fn map(hub: &Hub, handle: MemoryHandle, access: MemoryAccess) -> Result<Mapped> 
     };
     let mut mapping = sys::ferrum_mapping::INIT;
     // SAFETY: the request lives through the call, mapping is an output of it.
-    check(unsafe { sys::ferrum_map(&request, &mut mapping) })?;
+    check(unsafe { sys::ferrum_memory_map(&request, &mut mapping) })?;
     Ok(Mapped {
         memory: block.memory.raw(),
         id: mapping.mapping_id,
@@ -94,7 +94,7 @@ impl AdvancedMemoryManager for FerrumMemoryManager {
         let call = move || {
             let block = hub.block(handle)?;
             // SAFETY: plain values.
-            check(unsafe { sys::ferrum_unmap(block.memory.raw(), 0) })
+            check(unsafe { sys::ferrum_memory_unmap(block.memory.raw(), 0) })
         };
         // On a worker: what is mapped by a copy is written back.
         self.inner.hub.workers.run(call).await

@@ -104,7 +104,7 @@ impl FerrumMem {
     pub fn unpin(&self, handle: MemoryHandle) -> Result<()> {
         let block = self.hub.block(handle)?;
         // SAFETY: a plain handle; its pins are counted.
-        check(unsafe { ferrum_mem_sys::ferrum_unpin(block.memory.raw()) })
+        check(unsafe { ferrum_mem_sys::ferrum_memory_unpin(block.memory.raw()) })
     }
 
     /// The manager as its own type, which is an advanced one, too.

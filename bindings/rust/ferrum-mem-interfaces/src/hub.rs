@@ -199,7 +199,7 @@ impl Hub {
         let (block, error) = match Arc::try_unwrap(removed.ok_or_else(|| unknown_memory(handle))?) {
             Ok(block) => {
                 let Block { memory, .. } = block;
-                let Err(failed) = memory.deallocate() else {
+                let Err(failed) = memory.free() else {
                     return Ok(());
                 };
                 let (memory, error) = *failed;

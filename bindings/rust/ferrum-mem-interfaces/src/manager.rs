@@ -182,7 +182,7 @@ impl Inner {
         };
         let (inner, device) = (self.clone(), device.clone());
         let call = move || {
-            let memory = part.manager.allocate_typed(&request).map_err(error_of)?;
+            let memory = part.manager.alloc_with(&request).map_err(error_of)?;
             inner.block(memory, device, &part)
         };
         // Entered by the future itself: if it is dropped, so is the block.

@@ -173,7 +173,7 @@ pub const FERRUM_VERSION_PATCH: u32 = 0;
 /// recorded baseline to the next (docs/abi.md). A library whose
 /// ferrum_abi_version() is at least the header's can serve a caller built with
 /// that header, as long as the SONAME is the same.
-pub const FERRUM_ABI_VERSION: u32 = 6;
+pub const FERRUM_ABI_VERSION: u32 = 7;
 /// Timeout that waits without an end.
 pub const FERRUM_WAIT_FOREVER: u64 = u64::MAX;
 /// Flag of the destroy, close and shutdown calls: do it although something is
@@ -212,22 +212,22 @@ pub const FERRUM_BACKEND_OPENCL: ferrum_backend = 5;
 /// Capabilities of a device, as bits.
 pub const FERRUM_CAPABILITY_HOST_ADDRESSABLE: u64 = 1;
 pub const FERRUM_CAPABILITY_PEER: u64 = 2;
-/// Virtual and shared pools work on the device.
+/// Virtual and elastic pools work on the device.
 pub const FERRUM_CAPABILITY_VIRTUAL_MEMORY: u64 = 4;
 /// FERRUM_MEMORY_PINNED and FERRUM_MEMORY_MAPPED can be had, within the system's limits.
 pub const FERRUM_CAPABILITY_PINNED_MEMORY: u64 = 8;
-/// ferrum_create_mapping() works between the device and others of its backend.
+/// ferrum_manager_create_mapping() works between the device and others of its backend.
 pub const FERRUM_CAPABILITY_LINKED_MEMORY: u64 = 16;
-/// Virtual pools can have FERRUM_BACKING_SHAREABLE, and ferrum_import_pages() works.
+/// Virtual pools can have FERRUM_BACKING_SHAREABLE, and ferrum_manager_import_pages() works.
 pub const FERRUM_CAPABILITY_EXPORTED_PAGES: u64 = 32;
-/// ferrum_share_memory() and ferrum_event_share() work between processes.
+/// ferrum_device_share_memory() and ferrum_event_share() work between processes.
 pub const FERRUM_CAPABILITY_SHARED_MEMORY: u64 = 64;
 /// ferrum_pool_capture_begin() works: streams can be captured, and say so.
 pub const FERRUM_CAPABILITY_CAPTURE: u64 = 128;
 /// FERRUM_MEMORY_MANAGED is memory that moves to where it is used. Without it, it is the
 /// device's own on a device that is FERRUM_CAPABILITY_HOST_ADDRESSABLE, else there is none.
 pub const FERRUM_CAPABILITY_MANAGED_MEMORY: u64 = 256;
-/// ferrum_adopt_memory() page-locks memory of the process.
+/// ferrum_manager_adopt() page-locks memory of the process.
 pub const FERRUM_CAPABILITY_REGISTERED_MEMORY: u64 = 512;
 /// Pools can have FERRUM_SEGMENTS_STREAM_ORDERED.
 pub const FERRUM_CAPABILITY_STREAM_ORDERED: u64 = 1024;
@@ -300,7 +300,7 @@ pub const FERRUM_MEMORY_PINNED: ferrum_memory_type = 4;
 /// is the host's, else page-locked.
 pub const FERRUM_MEMORY_MAPPED: ferrum_memory_type = 5;
 /// Memory that the host and devices address at the same time, and that the system moves
-/// to where it is used; ferrum_prefetch and ferrum_set_usage_hint say where that will be.
+/// to where it is used; ferrum_memory_prefetch and ferrum_memory_set_usage_hint say where that will be.
 /// On a device whose own memory is the host's it is that. Elsewhere its address never
 /// changes, it counts in the books of its manager only, and it need not be anywhere
 /// before it is touched: more of it than a device has is possible, and slow. A device
@@ -309,7 +309,7 @@ pub const FERRUM_MEMORY_MANAGED: ferrum_memory_type = 6;
 /// Number of memory types.
 pub const FERRUM_MEMORY_TYPE_COUNT: ferrum_memory_type = 7;
 /// Flag of an allocation request: a defragmentation may move the block while
-/// nobody uses it, so that its address is another one afterwards. ferrum_pin keeps
+/// nobody uses it, so that its address is another one afterwards. ferrum_memory_pin keeps
 /// it where it is.
 pub const FERRUM_ALLOCATE_RELOCATABLE: u32 = 1;
 /// It can be mapped elsewhere. On the host, a child made by fork() has no memory
@@ -334,9 +334,9 @@ pub const FERRUM_SLEEP_DISCARD: ferrum_sleep_backing = 2;
 /// Length of a path with the NUL at its end.
 pub const FERRUM_PATH_MAX: ferrum_sleep_backing = 4096;
 /// MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %.
-pub const FERRUM_PRESSURE_PROFILE_FERRUM: ferrum_pressure_profile = 0;
+pub const FERRUM_PRESSURE_PROFILE_STANDARD: ferrum_pressure_profile = 0;
 /// MEDIUM from 60 %, HIGH from 80 %, CRITICAL from 95 %.
-pub const FERRUM_PRESSURE_PROFILE_TORCHLESS: ferrum_pressure_profile = 1;
+pub const FERRUM_PRESSURE_PROFILE_EARLY: ferrum_pressure_profile = 1;
 /// Leave the system's own pressure out.
 pub const FERRUM_MONITOR_IGNORE_SYSTEM: u32 = 1;
 /// The request must not wait: devices that would have to give up memory first do
@@ -451,7 +451,7 @@ pub type ferrum_log_fn = Option<
 
 /// Work of the caller in a stream. Runs on a thread of the library, in the
 /// stream's order, with no lock held. It may call the library, but no function
-/// that may wait for a stream: synchronize, copy (also ferrum_copy_async, which
+/// that may wait for a stream: synchronize, copy (also ferrum_memory_copy_async, which
 /// waits for its turn), read, write, map, unmap, defragment, measure, destroy and
 /// close answer FERRUM_ERROR_INVALID_STATE there, as does ferrum_shutdown. An
 /// allocation there does not wait for memory.
@@ -487,7 +487,7 @@ pub type ferrum_reclaim_fn = Option<
 /// Returns bytes that were freed, 0 if none.
 pub type ferrum_model_reclaim_fn = Option<
     unsafe extern "C" fn(
-        pool: ferrum_shared_pool,
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         needed_bytes: u64,
         user_data: *mut c_void,
@@ -585,11 +585,11 @@ pub struct ferrum_vpool {
     pub id: u64,
 }
 
-/// A shared pool: several models under one physical limit.
+/// An elastic pool: several models under one physical limit.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ferrum_shared_pool {
-    /// 0 is no shared pool
+pub struct ferrum_elastic_pool {
+    /// 0 is no elastic pool
     pub id: u64,
 }
 
@@ -670,7 +670,7 @@ pub struct ferrum_error_info {
     /// character's end if it is longer.
     pub message: [c_char; 1024],
     /// FERRUM_FACT_\* flags of the numbers below that the failure states; the others
-    /// are 0. Of virtual and shared pools, INVALID_OFFSET states offset, size and
+    /// are 0. Of virtual and elastic pools, INVALID_OFFSET states offset, size and
     /// capacity; ALREADY_MAPPED and NOT_MAPPED state offset and size of the first
     /// page that is, or is not, mapped; INVALID_PAGE_SIZE the page size that was
     /// asked for; OUT_OF_PHYSICAL_MEMORY what was requested and what is available;
@@ -690,7 +690,7 @@ pub struct ferrum_error_info {
     /// however many pieces.
     pub available_bytes: u64,
     pub largest_free_bytes: u64,
-    /// Model of a shared pool that the failure is about, or empty.
+    /// Model of an elastic pool that the failure is about, or empty.
     pub model: [c_char; 64],
 }
 
@@ -1266,9 +1266,9 @@ pub struct ferrum_block_info {
     pub tag: [c_char; 64],
     /// The virtual pool, or {0} when it is another one.
     pub vpool: ferrum_vpool,
-    /// The shared pool, or {0} when it is another one.
-    pub shared_pool: ferrum_shared_pool,
-    /// Id of the model of the shared pool, or empty.
+    /// The elastic pool, or {0} when it is another one.
+    pub elastic_pool: ferrum_elastic_pool,
+    /// Id of the model of the elastic pool, or empty.
     pub model: [c_char; 64],
 }
 
@@ -1286,7 +1286,7 @@ impl ferrum_block_info {
         pool_name: [0; 64],
         tag: [0; 64],
         vpool: ferrum_vpool { id: 0 },
-        shared_pool: ferrum_shared_pool { id: 0 },
+        elastic_pool: ferrum_elastic_pool { id: 0 },
         model: [0; 64],
     };
 }
@@ -1394,9 +1394,9 @@ pub struct ferrum_handle_info {
     /// FERRUM_ALIGNMENT_MAX.
     pub alignment_bytes: u64,
     /// Of a relocatable block that is not pinned it is valid until the next
-    /// ferrum_defragment of the manager; host_pointer too.
+    /// ferrum_manager_defragment of the manager; host_pointer too.
     pub address: ferrum_address,
-    /// The block as the host sees it, or NULL where it cannot. ferrum_map gives a
+    /// The block as the host sees it, or NULL where it cannot. ferrum_memory_map gives a
     /// pointer in any case.
     pub host_pointer: *mut c_void,
     /// Monotonic time of the allocation since ferrum_init.
@@ -1408,12 +1408,12 @@ pub struct ferrum_handle_info {
     pub tag: [c_char; 64],
     /// Asked for with FERRUM_ALLOCATE_RELOCATABLE.
     pub is_relocatable: u32,
-    /// Calls of ferrum_pin that ferrum_unpin has not ended.
+    /// Calls of ferrum_memory_pin that ferrum_memory_unpin has not ended.
     pub pin_count: u32,
-    /// The block of another device that is the same memory (ferrum_create_mapping);
+    /// The block of another device that is the same memory (ferrum_manager_create_mapping);
     /// {0}: none, or it is gone.
     pub linked: ferrum_memory,
-    /// The memory is somebody else's (ferrum_adopt_memory).
+    /// The memory is somebody else's (ferrum_manager_adopt).
     pub is_adopted: u32,
     pub reserved_end: u32,
 }
@@ -1562,7 +1562,7 @@ pub struct ferrum_defragmentation_stats {
     /// The budget was over before all was done (1).
     pub budget_ended: u32,
     pub reserved_end: u32,
-    /// Blocks that the host has mapped (ferrum_map); this reason comes after
+    /// Blocks that the host has mapped (ferrum_memory_map); this reason comes after
     /// skipped_pinned.
     pub skipped_mapped: u64,
 }
@@ -1837,10 +1837,10 @@ impl Default for ferrum_compact_report {
     }
 }
 
-/// Settings of a shared pool.
+/// Settings of an elastic pool.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ferrum_shared_pool_config {
+pub struct ferrum_elastic_pool_config {
     pub struct_size: u32,
     /// None is known: 0.
     pub flags: u32,
@@ -1859,10 +1859,10 @@ pub struct ferrum_shared_pool_config {
     pub backing: ferrum_backing,
 }
 
-impl ferrum_shared_pool_config {
-    /// The values of `FERRUM_SHARED_POOL_CONFIG_INIT`.
+impl ferrum_elastic_pool_config {
+    /// The values of `FERRUM_ELASTIC_POOL_CONFIG_INIT`.
     pub const INIT: Self = Self {
-        struct_size: size_of::<ferrum_shared_pool_config>() as u32,
+        struct_size: size_of::<ferrum_elastic_pool_config>() as u32,
         flags: 0,
         limit_bytes: 0,
         page_bytes: 0,
@@ -1872,7 +1872,7 @@ impl ferrum_shared_pool_config {
     };
 }
 
-impl Default for ferrum_shared_pool_config {
+impl Default for ferrum_elastic_pool_config {
     fn default() -> Self {
         Self::INIT
     }
@@ -2110,10 +2110,10 @@ impl Default for ferrum_model_limits {
     }
 }
 
-/// A shared pool at one moment.
+/// An elastic pool at one moment.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ferrum_shared_pool_info {
+pub struct ferrum_elastic_pool_info {
     pub struct_size: u32,
     pub reserved: u32,
     pub page_bytes: u64,
@@ -2137,10 +2137,10 @@ pub struct ferrum_shared_pool_info {
     pub waiting: u64,
 }
 
-impl ferrum_shared_pool_info {
-    /// The values of `FERRUM_SHARED_POOL_INFO_INIT`.
+impl ferrum_elastic_pool_info {
+    /// The values of `FERRUM_ELASTIC_POOL_INFO_INIT`.
     pub const INIT: Self = Self {
-        struct_size: size_of::<ferrum_shared_pool_info>() as u32,
+        struct_size: size_of::<ferrum_elastic_pool_info>() as u32,
         reserved: 0,
         page_bytes: 0,
         physical_limit_bytes: 0,
@@ -2156,7 +2156,7 @@ impl ferrum_shared_pool_info {
     };
 }
 
-impl Default for ferrum_shared_pool_info {
+impl Default for ferrum_elastic_pool_info {
     fn default() -> Self {
         Self::INIT
     }
@@ -2678,15 +2678,15 @@ impl Default for ferrum_estimate_request {
     }
 }
 
-/// A gpu manager: memory of a device, with a second place to go to.
+/// A fallback manager: memory of a device, with a second place to go to.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ferrum_gpu_manager {
+pub struct ferrum_fallback_manager {
     /// 0 is no manager
     pub id: u64,
 }
 
-/// A buffer of a gpu manager, on its device or on its host.
+/// A buffer of a fallback manager, on its device or on its host.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ferrum_fallback_buffer {
@@ -2710,7 +2710,7 @@ pub struct ferrum_generic_pool {
     pub id: u64,
 }
 
-/// Settings of a gpu manager or a generic pool.
+/// Settings of a fallback manager or a generic pool.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_memory_config {
@@ -2752,7 +2752,7 @@ impl Default for ferrum_memory_config {
     }
 }
 
-/// Counters of a gpu manager or a generic pool. Nothing but its own buffers is in
+/// Counters of a fallback manager or a generic pool. Nothing but its own buffers is in
 /// them: the device may be full while the pool is not.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -2925,7 +2925,7 @@ pub struct ferrum_buffer_lease {
     pub buffer_id: u64,
 }
 
-/// What of a gpu manager is or was on the host.
+/// What of a fallback manager is or was on the host.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_fallback_stats {
@@ -2994,7 +2994,7 @@ impl Default for ferrum_buffer_request {
     }
 }
 
-/// A buffer of a gpu manager.
+/// A buffer of a fallback manager.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_fallback_buffer_info {
@@ -3009,7 +3009,7 @@ pub struct ferrum_fallback_buffer_info {
     /// Where the buffer is: in the device, or on the CPU side a pointer. Good until
     /// it moves.
     pub address: ferrum_address,
-    pub manager: ferrum_gpu_manager,
+    pub manager: ferrum_fallback_manager,
     /// Of that side.
     pub device: ferrum_device,
     pub location: ferrum_buffer_location,
@@ -3029,7 +3029,7 @@ impl ferrum_fallback_buffer_info {
         num_elements: 0,
         size_bytes: 0,
         address: 0,
-        manager: ferrum_gpu_manager { id: 0 },
+        manager: ferrum_fallback_manager { id: 0 },
         device: ferrum_device { id: 0 },
         location: 0,
         pins: 0,
@@ -3079,7 +3079,7 @@ impl Default for ferrum_map_request {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_mapping {
     pub struct_size: u32,
-    /// host_pointer is a copy, which ferrum_unmap writes back (1), not the block.
+    /// host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block.
     pub is_staged: u32,
     /// Names the mapping among those of its block; never 0.
     pub mapping_id: u64,
@@ -3373,9 +3373,9 @@ const _: () = {
     assert!(size_of::<ferrum_vpool>() == 8);
     assert!(align_of::<ferrum_vpool>() == 8);
     assert!(offset_of!(ferrum_vpool, id) == 0);
-    assert!(size_of::<ferrum_shared_pool>() == 8);
-    assert!(align_of::<ferrum_shared_pool>() == 8);
-    assert!(offset_of!(ferrum_shared_pool, id) == 0);
+    assert!(size_of::<ferrum_elastic_pool>() == 8);
+    assert!(align_of::<ferrum_elastic_pool>() == 8);
+    assert!(offset_of!(ferrum_elastic_pool, id) == 0);
     assert!(size_of::<ferrum_manager>() == 8);
     assert!(align_of::<ferrum_manager>() == 8);
     assert!(offset_of!(ferrum_manager, id) == 0);
@@ -3541,7 +3541,7 @@ const _: () = {
     assert!(offset_of!(ferrum_block_info, pool_name) == 56);
     assert!(offset_of!(ferrum_block_info, tag) == 120);
     assert!(offset_of!(ferrum_block_info, vpool) == 184);
-    assert!(offset_of!(ferrum_block_info, shared_pool) == 192);
+    assert!(offset_of!(ferrum_block_info, elastic_pool) == 192);
     assert!(offset_of!(ferrum_block_info, model) == 200);
     assert!(size_of::<ferrum_manager_config>() == 88);
     assert!(align_of::<ferrum_manager_config>() == 8);
@@ -3687,15 +3687,15 @@ const _: () = {
     assert!(offset_of!(ferrum_compact_report, released_bytes) == 24);
     assert!(offset_of!(ferrum_compact_report, runs_before) == 32);
     assert!(offset_of!(ferrum_compact_report, runs_after) == 40);
-    assert!(size_of::<ferrum_shared_pool_config>() == 40);
-    assert!(align_of::<ferrum_shared_pool_config>() == 8);
-    assert!(offset_of!(ferrum_shared_pool_config, struct_size) == 0);
-    assert!(offset_of!(ferrum_shared_pool_config, flags) == 4);
-    assert!(offset_of!(ferrum_shared_pool_config, limit_bytes) == 8);
-    assert!(offset_of!(ferrum_shared_pool_config, page_bytes) == 16);
-    assert!(offset_of!(ferrum_shared_pool_config, name) == 24);
-    assert!(offset_of!(ferrum_shared_pool_config, ready_pages) == 32);
-    assert!(offset_of!(ferrum_shared_pool_config, backing) == 36);
+    assert!(size_of::<ferrum_elastic_pool_config>() == 40);
+    assert!(align_of::<ferrum_elastic_pool_config>() == 8);
+    assert!(offset_of!(ferrum_elastic_pool_config, struct_size) == 0);
+    assert!(offset_of!(ferrum_elastic_pool_config, flags) == 4);
+    assert!(offset_of!(ferrum_elastic_pool_config, limit_bytes) == 8);
+    assert!(offset_of!(ferrum_elastic_pool_config, page_bytes) == 16);
+    assert!(offset_of!(ferrum_elastic_pool_config, name) == 24);
+    assert!(offset_of!(ferrum_elastic_pool_config, ready_pages) == 32);
+    assert!(offset_of!(ferrum_elastic_pool_config, backing) == 36);
     assert!(size_of::<ferrum_model_config>() == 40);
     assert!(align_of::<ferrum_model_config>() == 8);
     assert!(offset_of!(ferrum_model_config, struct_size) == 0);
@@ -3762,21 +3762,21 @@ const _: () = {
     assert!(offset_of!(ferrum_model_limits, max_bytes) == 16);
     assert!(offset_of!(ferrum_model_limits, guarantee_may_wait) == 24);
     assert!(offset_of!(ferrum_model_limits, reserved) == 28);
-    assert!(size_of::<ferrum_shared_pool_info>() == 96);
-    assert!(align_of::<ferrum_shared_pool_info>() == 8);
-    assert!(offset_of!(ferrum_shared_pool_info, struct_size) == 0);
-    assert!(offset_of!(ferrum_shared_pool_info, reserved) == 4);
-    assert!(offset_of!(ferrum_shared_pool_info, page_bytes) == 8);
-    assert!(offset_of!(ferrum_shared_pool_info, physical_limit_bytes) == 16);
-    assert!(offset_of!(ferrum_shared_pool_info, physical_bytes) == 24);
-    assert!(offset_of!(ferrum_shared_pool_info, peak_physical_bytes) == 32);
-    assert!(offset_of!(ferrum_shared_pool_info, num_models) == 40);
-    assert!(offset_of!(ferrum_shared_pool_info, virtual_bytes) == 48);
-    assert!(offset_of!(ferrum_shared_pool_info, guaranteed_bytes) == 56);
-    assert!(offset_of!(ferrum_shared_pool_info, retiring_bytes) == 64);
-    assert!(offset_of!(ferrum_shared_pool_info, cached_bytes) == 72);
-    assert!(offset_of!(ferrum_shared_pool_info, held_bytes) == 80);
-    assert!(offset_of!(ferrum_shared_pool_info, waiting) == 88);
+    assert!(size_of::<ferrum_elastic_pool_info>() == 96);
+    assert!(align_of::<ferrum_elastic_pool_info>() == 8);
+    assert!(offset_of!(ferrum_elastic_pool_info, struct_size) == 0);
+    assert!(offset_of!(ferrum_elastic_pool_info, reserved) == 4);
+    assert!(offset_of!(ferrum_elastic_pool_info, page_bytes) == 8);
+    assert!(offset_of!(ferrum_elastic_pool_info, physical_limit_bytes) == 16);
+    assert!(offset_of!(ferrum_elastic_pool_info, physical_bytes) == 24);
+    assert!(offset_of!(ferrum_elastic_pool_info, peak_physical_bytes) == 32);
+    assert!(offset_of!(ferrum_elastic_pool_info, num_models) == 40);
+    assert!(offset_of!(ferrum_elastic_pool_info, virtual_bytes) == 48);
+    assert!(offset_of!(ferrum_elastic_pool_info, guaranteed_bytes) == 56);
+    assert!(offset_of!(ferrum_elastic_pool_info, retiring_bytes) == 64);
+    assert!(offset_of!(ferrum_elastic_pool_info, cached_bytes) == 72);
+    assert!(offset_of!(ferrum_elastic_pool_info, held_bytes) == 80);
+    assert!(offset_of!(ferrum_elastic_pool_info, waiting) == 88);
     assert!(size_of::<ferrum_sleep_config>() == 48);
     assert!(align_of::<ferrum_sleep_config>() == 8);
     assert!(offset_of!(ferrum_sleep_config, struct_size) == 0);
@@ -3922,9 +3922,9 @@ const _: () = {
     assert!(offset_of!(ferrum_estimate_request, free_bytes) == 48);
     assert!(offset_of!(ferrum_estimate_request, kv_dtype) == 56);
     assert!(offset_of!(ferrum_estimate_request, weight_dtype) == 64);
-    assert!(size_of::<ferrum_gpu_manager>() == 8);
-    assert!(align_of::<ferrum_gpu_manager>() == 8);
-    assert!(offset_of!(ferrum_gpu_manager, id) == 0);
+    assert!(size_of::<ferrum_fallback_manager>() == 8);
+    assert!(align_of::<ferrum_fallback_manager>() == 8);
+    assert!(offset_of!(ferrum_fallback_manager, id) == 0);
     assert!(size_of::<ferrum_fallback_buffer>() == 8);
     assert!(align_of::<ferrum_fallback_buffer>() == 8);
     assert!(offset_of!(ferrum_fallback_buffer, id) == 0);
@@ -4327,7 +4327,7 @@ extern "C" {
     ///
     /// Returns FERRUM_ERROR_BUSY, and nothing has changed, when pools of any kind, managers,
     /// streams, events or registrations of the device are left. The message names
-    /// registrations, those first that are left of a model or a gpu manager that has
+    /// registrations, those first that are left of a model or a fallback manager that has
     /// ended.
     pub fn ferrum_device_close(device: ferrum_device, flags: u32) -> ferrum_status;
 
@@ -4352,7 +4352,7 @@ extern "C" {
 
     /// Measures the device's copy bandwidth by timed copies between two scratch
     /// segments (at most 64 MiB each; given back at once), for some tens of
-    /// milliseconds. ferrum_memory_get_info reports it from then on.
+    /// milliseconds. ferrum_device_get_memory_info reports it from then on.
     ///
     /// - `gbps_out`: 10^9 bytes copied per second.
     pub fn ferrum_device_measure_bandwidth(
@@ -4361,12 +4361,12 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Asks a device for its memory, all uses of it together.
-    pub fn ferrum_memory_get_info(
+    pub fn ferrum_device_get_memory_info(
         device: ferrum_device,
         info_out: *mut ferrum_memory_info,
     ) -> ferrum_status;
 
-    /// As ferrum_memory_get_info, from the books and the last reading of the device, if
+    /// As ferrum_device_get_memory_info, from the books and the last reading of the device, if
     /// that is no older than max_age_ns; else the device is asked. Much quicker: no
     /// driver and no other thread is disturbed.
     ///
@@ -4375,7 +4375,7 @@ extern "C" {
     /// the pool for blocks or gave some back; what the calling thread has done does.
     ///
     /// - `max_age_ns`: 0 asks the device; UINT64_MAX: a reading of any age will do.
-    pub fn ferrum_memory_get_recent_info(
+    pub fn ferrum_device_get_recent_memory_info(
         device: ferrum_device,
         max_age_ns: u64,
         info_out: *mut ferrum_memory_info,
@@ -4401,9 +4401,9 @@ extern "C" {
     ///     "managers": [{"live_blocks": 0, "memory_types": {"general": 0},
     ///       "statistics": {...}, "adopted": {"blocks": 0, "bytes": 0}}],
     ///     "virtual_pools": [{"name": "...", "statistics": {...}, "info": {...}}],
-    ///     "shared_pools": [{"name": "...", "statistics": {...}, "info": {...},
+    ///     "elastic_pools": [{"name": "...", "statistics": {...}, "info": {...},
     ///       "models": [{"id": "...", "physical_bytes": 0}]}],
-    ///     "gpu_managers": [{"in_use_bytes": 0, "cpu_bytes": 0}],
+    ///     "fallback_managers": [{"in_use_bytes": 0, "cpu_bytes": 0}],
     ///     "asleep": {"asleep_host_bytes": 0, "asleep_file_bytes": 0,
     ///       "asleep_discarded_bytes": 0}}],
     ///    "signal_handlers": [{"signal": 27, "name": "SIGPROF", "address": 0, "symbol": "...",
@@ -4414,11 +4414,11 @@ extern "C" {
     /// measured, pressure as a word), statistics those of ferrum_statistics with
     /// {"current": 0, "peak": 0} for a gauge, and with virtual_reserved, the addresses
     /// that were reserved without memory behind all of them; info those of
-    /// ferrum_pool_info, ferrum_vpool_info or ferrum_shared_pool_info, a model those of
-    /// ferrum_model_info, a gpu manager those of ferrum_memory_stats and
+    /// ferrum_pool_info, ferrum_vpool_info or ferrum_elastic_pool_info, a model those of
+    /// ferrum_model_info, a fallback manager those of ferrum_memory_stats and
     /// ferrum_fallback_stats. mapped_bytes is what of a segment has memory behind it.
     /// adopted is live memory of others, which is in no statistics. The owner of a pool is
-    /// "pool", "manager", "gpu_manager", or "graph": the private pool of a graph.
+    /// "pool", "manager", "fallback_manager", or "graph": the private pool of a graph.
     /// signal_handlers are those that were found without SA_ONSTACK (the first 256): mended
     /// when the flag was added, late when it was installed after ferrum_init. Fields may be
     /// added.
@@ -4440,8 +4440,8 @@ extern "C" {
     /// ```
     ///
     /// kind is device, monitor, placement, tracker, generic_pool, stream, event, pool, block
-    /// (of a pool), vpool, shared_pool, range (that is mapped or sleeps in one of the two,
-    /// with "model" in a shared one), manager, memory, gpu_manager, buffer or registration
+    /// (of a pool), vpool, elastic_pool, range (that is mapped or sleeps in one of the two,
+    /// with "model" in an elastic pool), manager, memory, fallback_manager, buffer or registration
     /// (whose "callback" says what it is of, and whether that has ended). bytes is what was
     /// asked for; age_ns is the time since it was made or allocated, 0 for blocks of pools
     /// without tracking;
@@ -4450,7 +4450,7 @@ extern "C" {
     /// "omitted" counts the rest. Memory that is cached is no leak. Works also when
     /// the library is stopped. The blocks are gone over in slices, in the same memory
     /// however many they are: one that is live all the while is counted once, one that
-    /// comes or goes meanwhile or not, and one that ferrum_defragment moves may be
+    /// comes or goes meanwhile or not, and one that ferrum_manager_defragment moves may be
     /// counted twice or not.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
@@ -4881,15 +4881,15 @@ extern "C" {
     /// - `size_bytes`: not 0.
     ///
     /// Returns as ferrum_pool_alloc.
-    pub fn ferrum_allocate(
+    pub fn ferrum_manager_alloc(
         manager: ferrum_manager,
         size_bytes: u64,
         memory_out: *mut ferrum_memory,
     ) -> ferrum_status;
 
-    /// As ferrum_allocate, with the address a multiple of alignment_bytes, a power
+    /// As ferrum_manager_alloc, with the address a multiple of alignment_bytes, a power
     /// of two from 1 to FERRUM_ALIGNMENT_MAX.
-    pub fn ferrum_allocate_aligned(
+    pub fn ferrum_manager_alloc_aligned(
         manager: ferrum_manager,
         size_bytes: u64,
         alignment_bytes: u64,
@@ -4897,7 +4897,7 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Allocates a block as described.
-    pub fn ferrum_allocate_typed(
+    pub fn ferrum_manager_alloc_with(
         manager: ferrum_manager,
         request: *const ferrum_allocation_request,
         memory_out: *mut ferrum_memory,
@@ -4910,27 +4910,30 @@ extern "C" {
     /// Returns FERRUM_ERROR_BUSY for a block that is pinned or mapped, and for an adopted
     /// one on which work is queued; as ferrum_pool_free for
     /// FERRUM_ERROR_CORRUPTED, which can come from a pool that debugs.
-    pub fn ferrum_deallocate(memory: ferrum_memory) -> ferrum_status;
+    pub fn ferrum_memory_free(memory: ferrum_memory) -> ferrum_status;
 
     /// Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one.
-    pub fn ferrum_handle_get_info(
+    pub fn ferrum_memory_get_handle_info(
         memory: ferrum_memory,
         info_out: *mut ferrum_handle_info,
     ) -> ferrum_status;
 
-    /// Gives the address of a block and has it stay there until ferrum_unpin has been
-    /// called as often as ferrum_pin: for work of the caller's own on the address that
+    /// Gives the address of a block and has it stay there until ferrum_memory_unpin has been
+    /// called as often as ferrum_memory_pin: for work of the caller's own on the address that
     /// the library does not know of. Any block can be pinned. Waits for a move of the
-    /// block that is under way. A pinned block cannot be deallocated; destroying its
+    /// block that is under way. A pinned block cannot be freed; destroying its
     /// manager with FERRUM_FORCE frees it.
     ///
     /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED for a block that is pinned 2^32 - 1 times.
-    pub fn ferrum_pin(memory: ferrum_memory, address_out: *mut ferrum_address) -> ferrum_status;
+    pub fn ferrum_memory_pin(
+        memory: ferrum_memory,
+        address_out: *mut ferrum_address,
+    ) -> ferrum_status;
 
-    /// Ends one call of ferrum_pin.
+    /// Ends one call of ferrum_memory_pin.
     ///
     /// Returns FERRUM_ERROR_INVALID_STATE for a block that is not pinned.
-    pub fn ferrum_unpin(memory: ferrum_memory) -> ferrum_status;
+    pub fn ferrum_memory_unpin(memory: ferrum_memory) -> ferrum_status;
 
     /// Copies bytes from one block to another, or within one (with the meaning of
     /// memmove), and returns when they are there. Work that was queued before on
@@ -4938,16 +4941,16 @@ extern "C" {
     ///
     /// Returns FERRUM_ERROR_INVALID_OFFSET when a range leaves its block,
     /// FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits. This
-    /// call, ferrum_write and ferrum_read use the default stream of the
+    /// call, ferrum_memory_write and ferrum_memory_read use the default stream of the
     /// device and also return a failure of work queued there before.
-    pub fn ferrum_copy(transfer: *const ferrum_transfer) -> ferrum_status;
+    pub fn ferrum_memory_copy(transfer: *const ferrum_transfer) -> ferrum_status;
 
     /// Queues a copy on a stream and returns. Both blocks stay until it is done,
-    /// also when they are deallocated meanwhile. At most max_concurrent_transfers
+    /// also when they are freed meanwhile. At most max_concurrent_transfers
     /// are in flight per manager of the destination; the call waits for its turn.
     ///
     /// - `stream`: optional, of the destination's device.
-    pub fn ferrum_copy_async(
+    pub fn ferrum_memory_copy_async(
         transfer: *const ferrum_transfer,
         stream: ferrum_stream,
     ) -> ferrum_status;
@@ -4955,7 +4958,7 @@ extern "C" {
     /// Copies from the caller's memory into a block and returns when it is done.
     ///
     /// - `source`: at least size_bytes long.
-    pub fn ferrum_write(
+    pub fn ferrum_memory_write(
         memory: ferrum_memory,
         offset_bytes: u64,
         source: *const c_void,
@@ -4965,7 +4968,7 @@ extern "C" {
     /// Copies from a block into the caller's memory and returns when it is done.
     ///
     /// - `destination_out`: at least size_bytes long. Not zeroed on failure.
-    pub fn ferrum_read(
+    pub fn ferrum_memory_read(
         memory: ferrum_memory,
         offset_bytes: u64,
         destination_out: *mut c_void,
@@ -4975,7 +4978,10 @@ extern "C" {
     /// Queues a fill on a stream and returns. The block stays until it is done.
     ///
     /// - `stream`: optional, of the block's device.
-    pub fn ferrum_fill_async(fill: *const ferrum_fill, stream: ferrum_stream) -> ferrum_status;
+    pub fn ferrum_memory_fill_async(
+        fill: *const ferrum_fill,
+        stream: ferrum_stream,
+    ) -> ferrum_status;
 
     /// Moves blocks so that pages come free (segments, in pools that take them whole),
     /// the cheapest first, and gives back to the system what the manager's pools hold
@@ -4986,12 +4992,12 @@ extern "C" {
     /// Other threads may go on using the blocks by their handles: a call that wants one
     /// that is being moved waits for the move. When the device fails, the block that was
     /// to be moved is as it was, and those that were moved before stay moved.
-    pub fn ferrum_defragment(
+    pub fn ferrum_manager_defragment(
         manager: ferrum_manager,
         stats_out: *mut ferrum_defragmentation_stats,
     ) -> ferrum_status;
 
-    /// ferrum_defragment within a time: no move is started when it is over, and one that
+    /// ferrum_manager_defragment within a time: no move is started when it is over, and one that
     /// is under way is given up at the next 8 MiB of its copy. What is free is given back
     /// in any case. A second call for a manager waits for the first, within its time.
     ///
@@ -5000,7 +5006,7 @@ extern "C" {
     /// of many blocks. Such a call counts blocks as they were when they were looked at.
     ///
     /// - `budget_ns`: nanoseconds, or FERRUM_WAIT_FOREVER; 0: nothing is moved.
-    pub fn ferrum_defragment_within(
+    pub fn ferrum_manager_defragment_within(
         manager: ferrum_manager,
         budget_ns: u64,
         stats_out: *mut ferrum_defragmentation_stats,
@@ -5010,7 +5016,7 @@ extern "C" {
     /// change from then on.
     ///
     /// - `user_data`: must stay valid until the registration is removed.
-    pub fn ferrum_pressure_callback_add(
+    pub fn ferrum_device_pressure_callback_add(
         device: ferrum_device,
         callback: ferrum_pressure_fn,
         user_data: *mut c_void,
@@ -5021,7 +5027,7 @@ extern "C" {
     ///
     /// - `config`: settings, or NULL for FERRUM_RECLAIM_CONFIG_INIT.
     /// - `user_data`: must stay valid until the registration is removed.
-    pub fn ferrum_reclaim_callback_add(
+    pub fn ferrum_device_reclaim_callback_add(
         device: ferrum_device,
         config: *const ferrum_reclaim_config,
         callback: ferrum_reclaim_fn,
@@ -5086,20 +5092,20 @@ extern "C" {
     /// system allows no more mappings. Where queued work still uses a freed
     /// range, it is waited for; in a host function or a reclaim callback that
     /// is FERRUM_ERROR_BUSY.
-    pub fn ferrum_vpool_allocate(
+    pub fn ferrum_vpool_alloc(
         vpool: ferrum_vpool,
         offset_bytes: u64,
         size_bytes: u64,
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// As ferrum_vpool_allocate, with a name for reports.
+    /// As ferrum_vpool_alloc, with a name for reports.
     ///
     /// - `tag`: at most 63 bytes; NULL or empty: the pool's name.
     ///
     /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED while about a million other names are
     /// in use.
-    pub fn ferrum_vpool_allocate_tagged(
+    pub fn ferrum_vpool_alloc_tagged(
         vpool: ferrum_vpool,
         offset_bytes: u64,
         size_bytes: u64,
@@ -5130,7 +5136,7 @@ extern "C" {
     /// or wakes it is under way: once that has ended it can be freed, asleep or
     /// awake; FERRUM_ERROR_INVALID_STATE where a part of it sleeps and a part does
     /// not, and while one of the streams captures. Then nothing has changed.
-    pub fn ferrum_vpool_deallocate(
+    pub fn ferrum_vpool_free(
         vpool: ferrum_vpool,
         offset_bytes: u64,
         size_bytes: u64,
@@ -5216,28 +5222,28 @@ extern "C" {
     /// Ends a ferrum_vpool_pause.
     pub fn ferrum_vpool_resume(vpool: ferrum_vpool) -> ferrum_status;
 
-    /// Makes a shared pool without models. It takes nothing from the device yet.
+    /// Makes an elastic pool without models. It takes nothing from the device yet.
     ///
-    /// - `config`: settings, or NULL for FERRUM_SHARED_POOL_CONFIG_INIT.
+    /// - `config`: settings, or NULL for FERRUM_ELASTIC_POOL_CONFIG_INIT.
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED_DEVICE when the device has no virtual memory;
     /// FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for
     /// a limit above what the device has; FERRUM_ERROR_INVALID_CONFIG for one
     /// of less than a page.
-    pub fn ferrum_shared_pool_create(
+    pub fn ferrum_elastic_pool_create(
         device: ferrum_device,
-        config: *const ferrum_shared_pool_config,
-        pool_out: *mut ferrum_shared_pool,
+        config: *const ferrum_elastic_pool_config,
+        pool_out: *mut ferrum_elastic_pool,
     ) -> ferrum_status;
 
-    /// Destroys a shared pool with its models, as ferrum_vpool_destroy. Registrations
+    /// Destroys an elastic pool with its models, as ferrum_vpool_destroy. Registrations
     /// of reclaim callbacks stay until they are removed, but are not called any more.
     ///
     /// - `flags`: 0 or FERRUM_FORCE.
     ///
     /// Returns FERRUM_ERROR_BUSY, and nothing has changed for any model, while one has ranges
     /// or allocations under way or that wait, or is being registered or unregistered.
-    pub fn ferrum_shared_pool_destroy(pool: ferrum_shared_pool, flags: u32) -> ferrum_status;
+    pub fn ferrum_elastic_pool_destroy(pool: ferrum_elastic_pool, flags: u32) -> ferrum_status;
 
     /// Adds a model, while others run. It takes address space, and memory only for its
     /// tables.
@@ -5252,8 +5258,8 @@ extern "C" {
     /// limit, or a guarantee above the model's own maximum or address space;
     /// FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, with how much is backed, for a guarantee
     /// that is not and may not wait: nobody's present guarantee is weakened for it.
-    pub fn ferrum_shared_pool_register_model(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_register_model(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         config: *const ferrum_model_config,
     ) -> ferrum_status;
@@ -5268,8 +5274,8 @@ extern "C" {
     /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while it has ranges, or allocations
     /// under way or that wait;
     /// FERRUM_ERROR_MODEL_NOT_FOUND, with the id in the message.
-    pub fn ferrum_shared_pool_unregister_model(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_unregister_model(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         flags: u32,
     ) -> ferrum_status;
@@ -5291,46 +5297,46 @@ extern "C" {
     /// FERRUM_ERROR_OUT_OF_MEMORY when the device has less than the limits
     /// allow. In a host function or a reclaim callback it does not wait for
     /// room.
-    pub fn ferrum_shared_pool_allocate(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_alloc(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         size_bytes: u64,
         address_out: *mut ferrum_address,
         offset_bytes_out: *mut u64,
     ) -> ferrum_status;
 
-    /// As ferrum_shared_pool_allocate, at a place: behind every page that the range
+    /// As ferrum_elastic_pool_alloc, at a place: behind every page that the range
     /// touches.
     ///
     /// - `offset_bytes`: from the model's base address.
     ///
     /// Returns FERRUM_ERROR_INVALID_OFFSET and FERRUM_ERROR_ALREADY_MAPPED as
-    /// ferrum_vpool_allocate.
-    pub fn ferrum_shared_pool_allocate_at(
-        pool: ferrum_shared_pool,
+    /// ferrum_vpool_alloc.
+    pub fn ferrum_elastic_pool_alloc_at(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         offset_bytes: u64,
         size_bytes: u64,
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// As ferrum_shared_pool_allocate, with all that can be asked for.
-    pub fn ferrum_shared_pool_allocate_with(
-        pool: ferrum_shared_pool,
+    /// As ferrum_elastic_pool_alloc, with all that can be asked for.
+    pub fn ferrum_elastic_pool_alloc_with(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         request: *const ferrum_model_request,
         address_out: *mut ferrum_address,
         offset_bytes_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Takes the memory of a range of a model away, as ferrum_vpool_deallocate.
+    /// Takes the memory of a range of a model away, as ferrum_vpool_free.
     ///
-    /// - `offset_bytes,size_bytes,stream`: as for ferrum_vpool_deallocate.
+    /// - `offset_bytes,size_bytes,stream`: as for ferrum_vpool_free.
     ///
-    /// Returns as ferrum_vpool_deallocate, FERRUM_ERROR_BUSY during a sleep or wake of the
+    /// Returns as ferrum_vpool_free, FERRUM_ERROR_BUSY during a sleep or wake of the
     /// range included; FERRUM_ERROR_MODEL_NOT_FOUND.
-    pub fn ferrum_shared_pool_deallocate(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_free(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         offset_bytes: u64,
         size_bytes: u64,
@@ -5340,8 +5346,8 @@ extern "C" {
     /// As ferrum_vpool_record_stream, for a range of a model.
     ///
     /// Returns besides: FERRUM_ERROR_MODEL_NOT_FOUND.
-    pub fn ferrum_shared_pool_record_stream(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_record_stream(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         offset_bytes: u64,
         size_bytes: u64,
@@ -5349,8 +5355,8 @@ extern "C" {
     ) -> ferrum_status;
 
     /// As ferrum_vpool_is_mapped, for a range of a model.
-    pub fn ferrum_shared_pool_is_mapped(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_is_mapped(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         offset_bytes: u64,
         size_bytes: u64,
@@ -5358,8 +5364,8 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one.
-    pub fn ferrum_shared_pool_get_model_info(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_get_model_info(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         info_out: *mut ferrum_model_info,
     ) -> ferrum_status;
@@ -5371,22 +5377,22 @@ extern "C" {
     /// - `limits`: required; fields as in ferrum_model_config.
     ///
     /// Returns FERRUM_ERROR_INVALID_CONFIG and FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY as
-    /// ferrum_shared_pool_register_model; FERRUM_ERROR_MODEL_NOT_FOUND.
-    pub fn ferrum_shared_pool_set_model_limits(
-        pool: ferrum_shared_pool,
+    /// ferrum_elastic_pool_register_model; FERRUM_ERROR_MODEL_NOT_FOUND.
+    pub fn ferrum_elastic_pool_set_model_limits(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         limits: *const ferrum_model_limits,
     ) -> ferrum_status;
 
-    /// Describes a shared pool.
-    pub fn ferrum_shared_pool_get_info(
-        pool: ferrum_shared_pool,
-        info_out: *mut ferrum_shared_pool_info,
+    /// Describes an elastic pool.
+    pub fn ferrum_elastic_pool_get_info(
+        pool: ferrum_elastic_pool,
+        info_out: *mut ferrum_elastic_pool_info,
     ) -> ferrum_status;
 
-    /// Books of a shared pool: its live blocks are the ranges of all models.
-    pub fn ferrum_shared_pool_get_statistics(
-        pool: ferrum_shared_pool,
+    /// Books of an elastic pool: its live blocks are the ranges of all models.
+    pub fn ferrum_elastic_pool_get_statistics(
+        pool: ferrum_elastic_pool,
         statistics_out: *mut ferrum_statistics,
     ) -> ferrum_status;
 
@@ -5399,8 +5405,8 @@ extern "C" {
     /// with all fields of ferrum_model_info.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
-    pub fn ferrum_shared_pool_models_json(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_models_json(
+        pool: ferrum_elastic_pool,
         buffer: *mut c_char,
         capacity: usize,
         length_out: *mut usize,
@@ -5414,35 +5420,35 @@ extern "C" {
     /// Returns FERRUM_ERROR_INVALID_CONFIG for less than the models have asked to be
     /// guaranteed, or than a page; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for more than the
     /// device has.
-    pub fn ferrum_shared_pool_set_limit(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_set_limit(
+        pool: ferrum_elastic_pool,
         limit_bytes: u64,
     ) -> ferrum_status;
 
     /// As ferrum_vpool_compact.
-    pub fn ferrum_shared_pool_compact(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_compact(
+        pool: ferrum_elastic_pool,
         report_out: *mut ferrum_compact_report,
     ) -> ferrum_status;
 
     /// As ferrum_vpool_trim.
-    pub fn ferrum_shared_pool_trim(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_trim(
+        pool: ferrum_elastic_pool,
         keep_bytes: u64,
         released_bytes_out: *mut u64,
     ) -> ferrum_status;
 
     /// As ferrum_vpool_synchronize, for the ranges of all models.
-    pub fn ferrum_shared_pool_synchronize(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_synchronize(
+        pool: ferrum_elastic_pool,
         timeout_ns: u64,
     ) -> ferrum_status;
 
     /// As ferrum_vpool_pause.
-    pub fn ferrum_shared_pool_pause(pool: ferrum_shared_pool) -> ferrum_status;
+    pub fn ferrum_elastic_pool_pause(pool: ferrum_elastic_pool) -> ferrum_status;
 
-    /// Ends a ferrum_shared_pool_pause.
-    pub fn ferrum_shared_pool_resume(pool: ferrum_shared_pool) -> ferrum_status;
+    /// Ends a ferrum_elastic_pool_pause.
+    pub fn ferrum_elastic_pool_resume(pool: ferrum_elastic_pool) -> ferrum_status;
 
     /// Registers a reclaim callback of a model. It is called only while the model has
     /// more than its guarantee, or is at its own maximum and needs pages itself. End it
@@ -5451,8 +5457,8 @@ extern "C" {
     /// - `config`: deadline_ns of it; priority is the model's, and 0 here. NULL
     ///   for FERRUM_RECLAIM_CONFIG_INIT.
     /// - `user_data`: must stay valid until the registration is removed.
-    pub fn ferrum_model_reclaim_callback_add(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_reclaim_callback_add(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         config: *const ferrum_reclaim_config,
         callback: ferrum_model_reclaim_fn,
@@ -5489,7 +5495,7 @@ extern "C" {
     ///
     /// Returns FERRUM_ERROR_INVALID_STATE when nothing of the tag, or nothing at all,
     /// sleeps, and in a host function; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY and
-    /// FERRUM_ERROR_OUT_OF_MEMORY as ferrum_vpool_allocate;
+    /// FERRUM_ERROR_OUT_OF_MEMORY as ferrum_vpool_alloc;
     /// FERRUM_ERROR_CORRUPTED when a file is not what was written, with its name and
     /// the place; FERRUM_ERROR_IO; FERRUM_ERROR_TIMEOUT;
     /// FERRUM_ERROR_INVALID_ARGUMENT.
@@ -5508,12 +5514,12 @@ extern "C" {
         asleep_out: *mut u32,
     ) -> ferrum_status;
 
-    /// As ferrum_vpool_allocate, with all that can be asked for.
+    /// As ferrum_vpool_alloc, with all that can be asked for.
     ///
     /// Returns besides: FERRUM_ERROR_INVALID_STATE while the tag, everything, or a range at
     /// that place sleeps; FERRUM_ERROR_TIMEOUT when it does so longer than
     /// asleep_wait_ns.
-    pub fn ferrum_vpool_allocate_with(
+    pub fn ferrum_vpool_alloc_with(
         vpool: ferrum_vpool,
         request: *const ferrum_vpool_request,
         address_out: *mut ferrum_address,
@@ -5523,28 +5529,28 @@ extern "C" {
     /// pages then; what the model is guaranteed stays kept for it.
     ///
     /// Returns besides: FERRUM_ERROR_MODEL_NOT_FOUND.
-    pub fn ferrum_shared_pool_sleep_model(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_sleep_model(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         config: *const ferrum_sleep_config,
         report_out: *mut ferrum_sleep_report,
     ) -> ferrum_status;
 
     /// Wakes a model, or ranges of it, as ferrum_vpool_wake. It has its memory as
-    /// ferrum_shared_pool_allocate has it: within the limits, in line, and from others that
+    /// ferrum_elastic_pool_alloc has it: within the limits, in line, and from others that
     /// give.
     ///
     /// Returns besides: FERRUM_ERROR_MODEL_NOT_FOUND.
-    pub fn ferrum_shared_pool_wake_model(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_wake_model(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         config: *const ferrum_wake_config,
         report_out: *mut ferrum_wake_report,
     ) -> ferrum_status;
 
     /// As ferrum_vpool_is_asleep, for a model.
-    pub fn ferrum_shared_pool_is_model_asleep(
-        pool: ferrum_shared_pool,
+    pub fn ferrum_elastic_pool_is_model_asleep(
+        pool: ferrum_elastic_pool,
         model: *const c_char,
         tag: *const c_char,
         asleep_out: *mut u32,
@@ -5629,7 +5635,7 @@ extern "C" {
 
     /// Gives the pressure of all devices together.
     ///
-    /// - `max_age_ns`: as for ferrum_memory_get_recent_info, for the system, too.
+    /// - `max_age_ns`: as for ferrum_device_get_recent_memory_info, for the system, too.
     pub fn ferrum_monitor_get_pressure(
         monitor: ferrum_monitor,
         max_age_ns: u64,
@@ -5654,7 +5660,7 @@ extern "C" {
     /// All that a monitor knows, as JSON:
     ///
     /// ```text
-    ///   {"profile": "ferrum", "pressure": {"level": "low", "weighted_level": "low",
+    ///   {"profile": "standard", "pressure": {"level": "low", "weighted_level": "low",
     ///     "devices": 1, "unknown": 0, "total_bytes": 0, "used_bytes": 0},
     ///    "devices": [{"id": "cpu:0", "managers": 1, "level": "low",
     ///      "level_by_bytes": "low", "level_by_system": "low", "memory": {...},
@@ -5683,7 +5689,7 @@ extern "C" {
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Defragments every watched manager, one after another, as ferrum_defragment. One
+    /// Defragments every watched manager, one after another, as ferrum_manager_defragment. One
     /// that is destroyed meanwhile is left out.
     ///
     /// - `collected_out`: room for capacity devices.
@@ -6077,7 +6083,7 @@ extern "C" {
         tracker_out: *mut ferrum_tracker,
     ) -> ferrum_status;
 
-    /// Makes a gpu manager on a device, of any backend.
+    /// Makes a fallback manager on a device, of any backend.
     ///
     /// - `host`: where buffers go that the device has no room for, another device
     ///   that is FERRUM_CAPABILITY_HOST_ADDRESSABLE; {0} only with settings
@@ -6089,41 +6095,44 @@ extern "C" {
     /// FERRUM_ERROR_INVALID_ARGUMENT for a host that is the device itself or that
     /// the process cannot address; FERRUM_ERROR_OUT_OF_MEMORY for what is
     /// allocated ahead.
-    pub fn ferrum_gpu_manager_create(
+    pub fn ferrum_fallback_manager_create(
         device: ferrum_device,
         host: ferrum_device,
         config: *const ferrum_memory_config,
-        manager_out: *mut ferrum_gpu_manager,
+        manager_out: *mut ferrum_fallback_manager,
     ) -> ferrum_status;
 
-    /// Destroys a gpu manager and gives its memory back, on both devices.
+    /// Destroys a fallback manager and gives its memory back, on both devices.
     ///
     /// - `flags`: 0 or FERRUM_FORCE, which ends live buffers, pinned or not.
     ///
     /// Returns FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or
     /// storage is taken, unless forced.
-    pub fn ferrum_gpu_manager_destroy(manager: ferrum_gpu_manager, flags: u32) -> ferrum_status;
+    pub fn ferrum_fallback_manager_destroy(
+        manager: ferrum_fallback_manager,
+        flags: u32,
+    ) -> ferrum_status;
 
     /// Gives the name of the device's backend, such as "cpu" or "cuda", as text.
     ///
     /// - `buffer,capacity,length_out`: as for ferrum_backends_json.
-    pub fn ferrum_gpu_manager_get_backend_name(
-        manager: ferrum_gpu_manager,
+    pub fn ferrum_fallback_manager_get_backend_name(
+        manager: ferrum_fallback_manager,
         buffer: *mut c_char,
         capacity: usize,
         length_out: *mut usize,
     ) -> ferrum_status;
 
-    /// Gives the counters of a gpu manager: of the buffers on the device, but for
+    /// Gives the counters of a fallback manager: of the buffers on the device, but for
     /// active_buffers, which is of both sides. Takes no lock.
-    pub fn ferrum_gpu_manager_get_stats(
-        manager: ferrum_gpu_manager,
+    pub fn ferrum_fallback_manager_get_stats(
+        manager: ferrum_fallback_manager,
         stats_out: *mut ferrum_memory_stats,
     ) -> ferrum_status;
 
-    /// Gives what of a gpu manager is or was on the host.
-    pub fn ferrum_gpu_manager_get_fallback_stats(
-        manager: ferrum_gpu_manager,
+    /// Gives what of a fallback manager is or was on the host.
+    pub fn ferrum_fallback_manager_get_fallback_stats(
+        manager: ferrum_fallback_manager,
         stats_out: *mut ferrum_fallback_stats,
     ) -> ferrum_status;
 
@@ -6132,22 +6141,22 @@ extern "C" {
     /// - `total_out`: the capacity; 0 means unknown.
     /// - `free_out`: what can still be had, by anybody; free buffers in buckets are
     ///   not free in that sense.
-    pub fn ferrum_gpu_manager_get_memory(
-        manager: ferrum_gpu_manager,
+    pub fn ferrum_fallback_manager_get_memory(
+        manager: ferrum_fallback_manager,
         total_out: *mut u64,
         free_out: *mut u64,
     ) -> ferrum_status;
 
-    /// The level of the device by FERRUM_PRESSURE_PROFILE_TORCHLESS, of this moment.
-    pub fn ferrum_gpu_manager_get_pressure(
-        manager: ferrum_gpu_manager,
+    /// The level of the device by FERRUM_PRESSURE_PROFILE_EARLY, of this moment.
+    pub fn ferrum_fallback_manager_get_pressure(
+        manager: ferrum_fallback_manager,
         level_out: *mut ferrum_pressure_level,
     ) -> ferrum_status;
 
-    /// As ferrum_pressure_callback_add for the device of a gpu manager, by
-    /// FERRUM_PRESSURE_PROFILE_TORCHLESS.
-    pub fn ferrum_gpu_manager_pressure_callback_add(
-        manager: ferrum_gpu_manager,
+    /// As ferrum_device_pressure_callback_add for the device of a fallback manager, by
+    /// FERRUM_PRESSURE_PROFILE_EARLY.
+    pub fn ferrum_fallback_manager_pressure_callback_add(
+        manager: ferrum_fallback_manager,
         callback: ferrum_pressure_fn,
         user_data: *mut c_void,
         registration_out: *mut ferrum_registration,
@@ -6155,20 +6164,20 @@ extern "C" {
 
     /// Empties the buckets. The memory is ready for buffers of any size, and may still be
     /// held from the device.
-    pub fn ferrum_gpu_manager_clear_pool(manager: ferrum_gpu_manager) -> ferrum_status;
+    pub fn ferrum_fallback_manager_clear_pool(manager: ferrum_fallback_manager) -> ferrum_status;
 
     /// Empties the buckets and gives what holds no buffer back, on both sides.
     ///
     /// - `released_out`: what the device has taken back.
-    pub fn ferrum_gpu_manager_shrink(
-        manager: ferrum_gpu_manager,
+    pub fn ferrum_fallback_manager_shrink(
+        manager: ferrum_fallback_manager,
         released_out: *mut u64,
     ) -> ferrum_status;
 
-    /// Gives the tracker of a gpu manager, which is only read, with the buffers of both
+    /// Gives the tracker of a fallback manager, which is only read, with the buffers of both
     /// sides. FERRUM_ERROR_INVALID_STATE: it does not track.
-    pub fn ferrum_gpu_manager_get_tracker(
-        manager: ferrum_gpu_manager,
+    pub fn ferrum_fallback_manager_get_tracker(
+        manager: ferrum_fallback_manager,
         tracker_out: *mut ferrum_tracker,
     ) -> ferrum_status;
 
@@ -6178,8 +6187,8 @@ extern "C" {
     /// FERRUM_ERROR_OUT_OF_MEMORY when no side that may be used has room;
     /// FERRUM_ERROR_INVALID_STATE for FERRUM_PLACE_CPU with a manager that does
     /// not fall back.
-    pub fn ferrum_gpu_manager_allocate(
-        manager: ferrum_gpu_manager,
+    pub fn ferrum_fallback_manager_alloc(
+        manager: ferrum_fallback_manager,
         request: *const ferrum_buffer_request,
         buffer_out: *mut ferrum_fallback_buffer,
     ) -> ferrum_status;
@@ -6190,8 +6199,8 @@ extern "C" {
     /// it brings none.
     ///
     /// - `moved_out`: how many came.
-    pub fn ferrum_gpu_manager_return_buffers(
-        manager: ferrum_gpu_manager,
+    pub fn ferrum_fallback_manager_return_buffers(
+        manager: ferrum_fallback_manager,
         moved_out: *mut u64,
     ) -> ferrum_status;
 
@@ -6267,8 +6276,8 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Ends a buffer on that side and gives its storage to the caller, who gives it back
-    /// with ferrum_gpu_manager_release or makes another buffer of it with
-    /// ferrum_gpu_manager_adopt.
+    /// with ferrum_fallback_manager_release or makes another buffer of it with
+    /// ferrum_fallback_manager_adopt.
     ///
     /// Returns FERRUM_ERROR_BUSY while it is pinned; FERRUM_ERROR_INVALID_STATE when it is
     /// on the other side.
@@ -6284,8 +6293,8 @@ extern "C" {
     ///
     /// Returns FERRUM_ERROR_INVALID_ADDRESS for what is no such storage;
     /// FERRUM_ERROR_INVALID_SIZE when it is smaller than the elements.
-    pub fn ferrum_gpu_manager_adopt(
-        manager: ferrum_gpu_manager,
+    pub fn ferrum_fallback_manager_adopt(
+        manager: ferrum_fallback_manager,
         location: ferrum_buffer_location,
         address: ferrum_address,
         request: *const ferrum_buffer_request,
@@ -6294,8 +6303,8 @@ extern "C" {
 
     /// Ends storage that was taken, after what is queued on a stream of the device,
     /// which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none.
-    pub fn ferrum_gpu_manager_release(
-        manager: ferrum_gpu_manager,
+    pub fn ferrum_fallback_manager_release(
+        manager: ferrum_fallback_manager,
         location: ferrum_buffer_location,
         address: ferrum_address,
         stream: ferrum_stream,
@@ -6304,11 +6313,11 @@ extern "C" {
     /// Makes a range of a block addressable by the host, and waits for what is queued on
     /// the streams that have used the block. On a device that the host can address, and
     /// for page-locked memory, the pointer is to the block itself; on any other one it
-    /// is to a copy, which ferrum_unmap writes back: never for FERRUM_HOST_READ_ONLY.
+    /// is to a copy, which ferrum_memory_unmap writes back: never for FERRUM_HOST_READ_ONLY.
     ///
     /// The same range with the same access nests: it is the same mapping, which ends with
-    /// as many calls of ferrum_unmap. A mapping that reads may overlap one that writes,
-    /// and sees of that what was written before its ferrum_unmap only where both are the
+    /// as many calls of ferrum_memory_unmap. A mapping that reads may overlap one that writes,
+    /// and sees of that what was written before its ferrum_memory_unmap only where both are the
     /// block itself. While a block is mapped it is neither moved nor given back; work may
     /// be queued on it, with the caller's own order against what goes through the pointer.
     ///
@@ -6316,32 +6325,32 @@ extern "C" {
     /// one that is mapped for writing; FERRUM_ERROR_INVALID_OFFSET when it leaves
     /// the block, FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits;
     /// FERRUM_ERROR_OUT_OF_MEMORY when the host has no memory for a copy.
-    pub fn ferrum_map(
+    pub fn ferrum_memory_map(
         request: *const ferrum_map_request,
         mapping_out: *mut ferrum_mapping,
     ) -> ferrum_status;
 
-    /// Ends one call of ferrum_map. The last one for a mapping that writes to a copy
+    /// Ends one call of ferrum_memory_map. The last one for a mapping that writes to a copy
     /// writes it back and returns when that is done; when it fails, the mapping is as it
     /// was. Destroying the manager with FERRUM_FORCE ends mappings without writing back.
     ///
     /// - `mapping_id`: of ferrum_mapping; 0: the block's mapping that was made last.
     ///
     /// Returns FERRUM_ERROR_NOT_MAPPED for a block that has no such mapping.
-    pub fn ferrum_unmap(memory: ferrum_memory, mapping_id: u64) -> ferrum_status;
+    pub fn ferrum_memory_unmap(memory: ferrum_memory, mapping_id: u64) -> ferrum_status;
 
     /// Makes two blocks of FERRUM_MEMORY_MAPPED, for managers of two devices, that are
     /// the same memory: what one device writes the other reads, in the order that streams
     /// and events give. The memory counts as the first manager's and goes back to it when
-    /// both blocks are deallocated, in either order. Destroying the first manager with
+    /// both blocks are freed, in either order. Destroying the first manager with
     /// FERRUM_FORCE ends both blocks.
     ///
     /// - `first_out,second_out`: the blocks of the first and the second manager.
     ///
     /// Returns FERRUM_ERROR_INVALID_ARGUMENT for two managers of one device;
     /// FERRUM_ERROR_UNSUPPORTED for devices that cannot address the same memory;
-    /// else as ferrum_allocate_typed.
-    pub fn ferrum_create_mapping(
+    /// else as ferrum_manager_alloc_with.
+    pub fn ferrum_manager_create_mapping(
         first: ferrum_manager,
         second: ferrum_manager,
         request: *const ferrum_link_request,
@@ -6358,7 +6367,7 @@ extern "C" {
     /// - `stream`: optional, of the block's device.
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED for a device that the block cannot be brought to.
-    pub fn ferrum_prefetch(
+    pub fn ferrum_memory_prefetch(
         memory: ferrum_memory,
         target: ferrum_device,
         stream: ferrum_stream,
@@ -6366,16 +6375,19 @@ extern "C" {
 
     /// Keeps a hint with a block, in place of an earlier one of the same axis;
     /// FERRUM_USAGE_NONE takes all back. Hints are for those who decide about the block
-    /// (ferrum_get_usage_hints) and change nothing by themselves, but that for
+    /// (ferrum_memory_get_usage_hints) and change nothing by themselves, but that for
     /// FERRUM_MEMORY_MANAGED the device is told of FERRUM_USAGE_READ_MOSTLY (who reads may
     /// have a copy) and FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses,
     /// the hints are as they were.
     ///
     /// Returns FERRUM_ERROR_INVALID_ARGUMENT for what is no hint.
-    pub fn ferrum_set_usage_hint(memory: ferrum_memory, hint: ferrum_usage_hint) -> ferrum_status;
+    pub fn ferrum_memory_set_usage_hint(
+        memory: ferrum_memory,
+        hint: ferrum_usage_hint,
+    ) -> ferrum_status;
 
     /// Gives the hints of a block.
-    pub fn ferrum_get_usage_hints(
+    pub fn ferrum_memory_get_usage_hints(
         memory: ferrum_memory,
         hints_out: *mut ferrum_usage_hints,
     ) -> ferrum_status;
@@ -6395,14 +6407,14 @@ extern "C" {
     /// Two pauses or more, in at most a quarter of the steps, are bursts. Three quarters
     /// or more in order are SEQUENTIAL, a quarter or less RANDOM. Bursts that are
     /// sequential, and what is none of these, are MIXED; other bursts are BURST.
-    pub fn ferrum_get_access_stats(
+    pub fn ferrum_memory_get_access_stats(
         memory: ferrum_memory,
         stats_out: *mut ferrum_access_stats,
     ) -> ferrum_status;
 
     /// Gives a handle to memory that the caller or somebody else owns. It is used like any
     /// other block and counts as live, but is in no pool's books, never moved and never
-    /// freed: ferrum_deallocate only ends the handle, and is FERRUM_ERROR_BUSY while work
+    /// freed: ferrum_memory_free only ends the handle, and is FERRUM_ERROR_BUSY while work
     /// is queued on it. The memory must stay valid until then. Destroying the manager with
     /// FERRUM_FORCE waits for that work.
     ///
@@ -6415,7 +6427,7 @@ extern "C" {
     /// throughout, as far as can be told; FERRUM_ERROR_ALREADY_EXISTS for memory
     /// that the device has already; FERRUM_ERROR_INVALID_SIZE,
     /// FERRUM_ERROR_OVERFLOW, FERRUM_ERROR_UNSUPPORTED.
-    pub fn ferrum_adopt_memory(
+    pub fn ferrum_manager_adopt(
         manager: ferrum_manager,
         adoption: *const ferrum_adoption,
         memory_out: *mut ferrum_memory,
@@ -6507,7 +6519,7 @@ extern "C" {
     /// Gives a file descriptor for each page of a range of a virtual pool with
     /// FERRUM_BACKING_SHAREABLE, in order: all of them or none. The caller closes them; another
     /// process, which gets them through a socket or as an heir, has the same memory by
-    /// ferrum_import_pages. The memory goes back to the system when no process has it any more.
+    /// ferrum_manager_import_pages. The memory goes back to the system when no process has it any more.
     ///
     /// When the range is freed its pages stay with the pool, which uses them for its next
     /// ranges: whoever has imported them ends that before.
@@ -6530,15 +6542,15 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Gives a handle to pages of another process, or of this one, readable and writable, one
-    /// after the other at an address of the manager's device (ferrum_handle_get_info). It is
-    /// used like any other block, and counts as adopted memory. ferrum_deallocate ends it, and
+    /// after the other at an address of the manager's device (ferrum_memory_get_handle_info). It is
+    /// used like any other block, and counts as adopted memory. ferrum_memory_free ends it, and
     /// is FERRUM_ERROR_BUSY while work is queued on it.
     ///
     /// Returns FERRUM_ERROR_INVALID_ARGUMENT for no pages, and for a descriptor that is closed,
     /// of something else, or of another device's memory;
     /// FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device without
     /// FERRUM_CAPABILITY_EXPORTED_PAGES.
-    pub fn ferrum_import_pages(
+    pub fn ferrum_manager_import_pages(
         manager: ferrum_manager,
         pages: *const ferrum_page_import,
         memory_out: *mut ferrum_memory,
@@ -6552,7 +6564,7 @@ extern "C" {
     /// Returns FERRUM_ERROR_INVALID_ADDRESS for a range that lies in no one segment;
     /// FERRUM_ERROR_UNSUPPORTED for a device without
     /// FERRUM_CAPABILITY_SHARED_MEMORY.
-    pub fn ferrum_share_memory(
+    pub fn ferrum_device_share_memory(
         device: ferrum_device,
         address: ferrum_address,
         size_bytes: u64,
@@ -6560,7 +6572,7 @@ extern "C" {
     ) -> ferrum_status;
 
     /// Gives a handle to memory that another process shared. It is used like any other block,
-    /// and counts as adopted memory. ferrum_deallocate ends it, and is FERRUM_ERROR_BUSY while
+    /// and counts as adopted memory. ferrum_memory_free ends it, and is FERRUM_ERROR_BUSY while
     /// work is queued on it.
     ///
     /// - `tag`: name for the books, at most 63 bytes; NULL: none.
@@ -6569,7 +6581,7 @@ extern "C" {
     /// none; FERRUM_ERROR_INVALID_STATE for memory of this process;
     /// FERRUM_ERROR_INVALID_SIZE for a range beyond the memory;
     /// FERRUM_ERROR_ALREADY_EXISTS for one that is open.
-    pub fn ferrum_import_memory(
+    pub fn ferrum_manager_import_memory(
         manager: ferrum_manager,
         shared: *const ferrum_shared_memory,
         tag: *const c_char,

@@ -17,7 +17,7 @@ fn main() -> Result<()> {
     );
 
     let manager = device.create_manager(&Default::default())?;
-    let (prompt, cache) = (manager.allocate(MIB)?, manager.allocate(MIB)?);
+    let (prompt, cache) = (manager.alloc(MIB)?, manager.alloc(MIB)?);
     prompt.write(0, b"tokens on their way")?;
     let stream = device.create_stream()?;
     copy_async(Transfer::new(&prompt, &cache, 19), Some(&stream))?;

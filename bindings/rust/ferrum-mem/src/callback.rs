@@ -4,10 +4,10 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::elastic_pool::Model;
 use crate::error::check;
-use crate::gpu_manager::GpuMemoryManager;
+use crate::fallback_manager::FallbackManager;
 use crate::library::Library;
-use crate::shared_pool::Model;
 use crate::values::Pressure;
 use crate::{sys, Result};
 
@@ -104,7 +104,7 @@ unsafe extern "C" fn ask_reclaim(_: sys::ferrum_device, needed: u64, data: *mut 
 }
 
 unsafe extern "C" fn ask_model_reclaim(
-    _: sys::ferrum_shared_pool,
+    _: sys::ferrum_elastic_pool,
     _: *const c_char,
     needed: u64,
     data: *mut c_void,
@@ -136,7 +136,7 @@ impl Registration {
         // SAFETY: the id lives through the call, and the closure until the
         // registration is removed.
         let added = check(unsafe {
-            sys::ferrum_model_reclaim_callback_add(
+            sys::ferrum_elastic_pool_reclaim_callback_add(
                 model.pool().raw(),
                 model.c_id().as_ptr(),
                 &config,
@@ -166,7 +166,7 @@ impl Registration {
         let mut raw = sys::ferrum_registration::default();
         // SAFETY: the closure lives until the registration is removed.
         let added = check(unsafe {
-            sys::ferrum_pressure_callback_add(
+            sys::ferrum_device_pressure_callback_add(
                 device,
                 Some(hear_pressure),
                 held.cast_mut().cast(),
@@ -185,15 +185,15 @@ impl Registration {
         })
     }
 
-    pub(crate) fn gpu_manager_pressure(
-        manager: &GpuMemoryManager,
+    pub(crate) fn fallback_manager_pressure(
+        manager: &FallbackManager,
         closure: PressureFn,
     ) -> Result<Self> {
         let held = Arc::into_raw(Arc::new(closure));
         let mut raw = sys::ferrum_registration::default();
         // SAFETY: the closure lives until the registration is removed.
         let added = check(unsafe {
-            sys::ferrum_gpu_manager_pressure_callback_add(
+            sys::ferrum_fallback_manager_pressure_callback_add(
                 manager.raw(),
                 Some(hear_pressure),
                 held.cast_mut().cast(),
@@ -227,7 +227,7 @@ impl Registration {
         let mut raw = sys::ferrum_registration::default();
         // SAFETY: the closure lives until the registration is removed.
         let added = check(unsafe {
-            sys::ferrum_reclaim_callback_add(
+            sys::ferrum_device_reclaim_callback_add(
                 device,
                 &config,
                 Some(ask_reclaim),

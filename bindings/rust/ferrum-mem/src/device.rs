@@ -2,13 +2,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::callback::{Reclaim, Registration};
+use crate::elastic_pool::{ElasticPool, ElasticPoolConfig};
 use crate::error::check;
 use crate::library::{c_text, Library};
 use crate::manager::{Manager, ManagerConfig};
 use crate::monitor::age_ns;
 use crate::pool::Pool;
 use crate::pool_config::PoolConfig;
-use crate::shared_pool::{SharedPool, SharedPoolConfig};
 use crate::stream::{timeout_ns, Stream};
 use crate::values::{BlockOwner, DeviceInfo, MemoryInfo, Pressure, Statistics};
 use crate::virtual_pool::{VirtualPool, VirtualPoolConfig};
@@ -90,7 +90,7 @@ impl Device {
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_memory_get_info(self.raw(), &mut raw) })?;
+        check(unsafe { sys::ferrum_device_get_memory_info(self.raw(), &mut raw) })?;
         Ok((&raw).into())
     }
 
@@ -101,7 +101,7 @@ impl Device {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe {
-            sys::ferrum_memory_get_recent_info(self.raw(), age_ns(max_age), &mut raw)
+            sys::ferrum_device_get_recent_memory_info(self.raw(), age_ns(max_age), &mut raw)
         })?;
         Ok((&raw).into())
     }
@@ -172,9 +172,9 @@ impl Device {
         VirtualPool::create(self, config)
     }
 
-    /// Makes a shared pool.
-    pub fn create_shared_pool(&self, config: &SharedPoolConfig) -> Result<SharedPool> {
-        SharedPool::create(self, config)
+    /// Makes an elastic pool.
+    pub fn create_elastic_pool(&self, config: &ElasticPoolConfig) -> Result<ElasticPool> {
+        ElasticPool::create(self, config)
     }
 
     /// Makes a memory manager.

@@ -44,7 +44,7 @@ pub struct Facts {
     pub available_bytes: Option<u64>,
     /// The longest free run.
     pub largest_free_bytes: Option<u64>,
-    /// The model of a shared pool.
+    /// The model of an elastic pool.
     pub model: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 use std::mem::ManuallyDrop;
 
 use crate::error::check;
-use crate::gpu_manager::GpuMemoryManager;
+use crate::fallback_manager::FallbackManager;
 use crate::library::c_text;
 use crate::stream::{raw_of, Stream};
 use crate::tracker::{BufferId, BufferLocation};
@@ -70,7 +70,7 @@ impl BufferRequest<'_> {
     ) -> Result<T> {
         let tag = self
             .tag
-            .map(|tag| c_text("ferrum_gpu_manager_allocate", "tag", tag))
+            .map(|tag| c_text("ferrum_fallback_manager_alloc", "tag", tag))
             .transpose()?;
         call(&sys::ferrum_buffer_request {
             dtype: self.dtype as i32,
@@ -92,11 +92,11 @@ impl BufferRequest<'_> {
     }
 }
 
-/// A buffer of a [`GpuMemoryManager`], on its device or on its host.
+/// A buffer of a [`FallbackManager`], on its device or on its host.
 #[derive(Debug)]
 pub struct FallbackBuffer {
     raw: sys::ferrum_fallback_buffer,
-    manager: GpuMemoryManager,
+    manager: FallbackManager,
 }
 
 impl Drop for FallbackBuffer {
@@ -129,7 +129,7 @@ impl Drop for PinnedBuffer<'_> {
 }
 
 impl FallbackBuffer {
-    pub(crate) fn own(manager: &GpuMemoryManager, raw: sys::ferrum_fallback_buffer) -> Self {
+    pub(crate) fn own(manager: &FallbackManager, raw: sys::ferrum_fallback_buffer) -> Self {
         Self {
             raw,
             manager: manager.clone(),
@@ -137,7 +137,7 @@ impl FallbackBuffer {
     }
 
     /// The manager that it is of.
-    pub fn manager(&self) -> &GpuMemoryManager {
+    pub fn manager(&self) -> &FallbackManager {
         &self.manager
     }
 
@@ -256,7 +256,7 @@ impl FallbackBuffer {
     }
 
     /// Ends the buffer on that side and gives the address of its storage, which
-    /// [`GpuMemoryManager::release`] ends. On failure the buffer is given back.
+    /// [`FallbackManager::release`] ends. On failure the buffer is given back.
     pub fn take(
         self,
         location: BufferLocation,

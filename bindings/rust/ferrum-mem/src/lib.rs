@@ -7,7 +7,7 @@
 //!     let library = Library::start()?;
 //!     let device = Device::open(&library, "cpu:0")?;
 //!     let manager = device.create_manager(&Default::default())?;
-//!     let block = manager.allocate(1 << 20)?;
+//!     let block = manager.alloc(1 << 20)?;
 //!     block.write(0, b"tokens")?;
 //!     println!("{} bytes free", device.memory_info()?.free_bytes);
 //!     Ok(())
@@ -29,11 +29,12 @@
 mod callback;
 mod device;
 mod discovery;
+mod elastic_pool;
 mod error;
 mod estimate;
 mod fallback_buffer;
+mod fallback_manager;
 mod generic_pool;
-mod gpu_manager;
 mod graph;
 mod library;
 mod manager;
@@ -48,7 +49,6 @@ mod pool_config;
 mod pool_request;
 #[cfg(unix)]
 mod processes;
-mod shared_pool;
 mod sharing;
 mod sleep;
 mod stream;
@@ -63,14 +63,17 @@ pub use discovery::{
     compute_f16_bytes, compute_f32_bytes, host_info, round_up_power_of_2, size_class,
     BackendChoice, BackendType, HostInfo,
 };
+pub use elastic_pool::{
+    ElasticPool, ElasticPoolConfig, Model, ModelConfig, ModelLimits, ModelRequest,
+};
 pub use error::{Error, ErrorKind, Facts, Result};
 pub use estimate::{
     estimate_config_json, estimate_file_json, estimate_inference_memory, estimate_kv_cache_memory,
     estimate_model_memory, InferenceMemoryEstimate, KvCacheShape, ModelShape, Serving,
 };
 pub use fallback_buffer::{BufferRequest, DType, FallbackBuffer, PinnedBuffer, Place};
+pub use fallback_manager::{FallbackManager, FallbackStats, GpuMemoryPool};
 pub use generic_pool::{BufferUse, GenericMemoryPool, Lease, NotReturned};
-pub use gpu_manager::{FallbackStats, GpuMemoryManager, GpuMemoryPool};
 pub use graph::{Graph, GraphInfo};
 pub use library::{
     abi_version, backends_json, leak_report_json, snapshot_json, version, Config, Library,
@@ -90,9 +93,6 @@ pub use pool_config::{DebugFlags, Paging, PoolConfig, ReadyPages, SegmentSource,
 pub use pool_request::{PoolRequest, Tag};
 #[cfg(unix)]
 pub use processes::SharedMemory;
-pub use shared_pool::{
-    Model, ModelConfig, ModelLimits, ModelRequest, SharedPool, SharedPoolConfig,
-};
 pub use sharing::{Adoption, LinkRequest, Work};
 pub use sleep::{
     SleepBacking, SleepReport, SleepRequest, VirtualPoolRequest, WakeReport, WakeRequest,
@@ -107,7 +107,7 @@ pub use values::{
 };
 pub use virtual_pool::{VirtualPool, VirtualPoolConfig};
 pub use virtual_values::{
-    Backing, CompactReport, ModelInfo, PageSizes, PoolInfo, SharedPoolInfo, VirtualPoolInfo,
+    Backing, CompactReport, ElasticPoolInfo, ModelInfo, PageSizes, PoolInfo, VirtualPoolInfo,
 };
 
 /// The C ABI underneath.

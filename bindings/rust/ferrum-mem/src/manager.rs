@@ -151,29 +151,29 @@ impl Manager {
     }
 
     /// Allocates a block of the general type.
-    pub fn allocate(&self, size_bytes: u64) -> Result<Memory> {
+    pub fn alloc(&self, size_bytes: u64) -> Result<Memory> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.
-        check(unsafe { sys::ferrum_allocate(self.raw(), size_bytes, &mut raw) })?;
+        check(unsafe { sys::ferrum_manager_alloc(self.raw(), size_bytes, &mut raw) })?;
         Ok(Memory::own(raw, self))
     }
 
-    /// As `allocate`, with the address a multiple of the alignment.
-    pub fn allocate_aligned(&self, size_bytes: u64, alignment_bytes: u64) -> Result<Memory> {
+    /// As `alloc`, with the address a multiple of the alignment.
+    pub fn alloc_aligned(&self, size_bytes: u64, alignment_bytes: u64) -> Result<Memory> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call.
         check(unsafe {
-            sys::ferrum_allocate_aligned(self.raw(), size_bytes, alignment_bytes, &mut raw)
+            sys::ferrum_manager_alloc_aligned(self.raw(), size_bytes, alignment_bytes, &mut raw)
         })?;
         Ok(Memory::own(raw, self))
     }
 
     /// Allocates a block as described.
-    pub fn allocate_typed(&self, request: &Request) -> Result<Memory> {
+    pub fn alloc_with(&self, request: &Request) -> Result<Memory> {
         let tag = request
             .tag
             .as_deref()
-            .map(|t| c_text("ferrum_allocate_typed", "tag", t))
+            .map(|t| c_text("ferrum_manager_alloc_with", "tag", t))
             .transpose()?;
         let settings = sys::ferrum_allocation_request {
             memory_type: request.memory_type.to_raw(),
@@ -189,7 +189,7 @@ impl Manager {
         };
         let mut raw = Default::default();
         // SAFETY: settings live through the call, raw is an output of it.
-        check(unsafe { sys::ferrum_allocate_typed(self.raw(), &settings, &mut raw) })?;
+        check(unsafe { sys::ferrum_manager_alloc_with(self.raw(), &settings, &mut raw) })?;
         Ok(Memory::own(raw, self))
     }
 
@@ -221,7 +221,9 @@ impl Manager {
     pub fn defragment_within(&self, budget: Option<Duration>) -> Result<Defragmentation> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_defragment_within(self.raw(), timeout_ns(budget), &mut raw) })?;
+        check(unsafe {
+            sys::ferrum_manager_defragment_within(self.raw(), timeout_ns(budget), &mut raw)
+        })?;
         Ok((&raw).into())
     }
 }
@@ -296,7 +298,7 @@ impl Pinned<'_> {
 impl Drop for Pinned<'_> {
     fn drop(&mut self) {
         // SAFETY: the block is alive, and was pinned when this was made.
-        unsafe { sys::ferrum_unpin(self.memory.raw) };
+        unsafe { sys::ferrum_memory_unpin(self.memory.raw) };
     }
 }
 
@@ -313,9 +315,9 @@ impl Drop for Memory {
         // A pin or mapping that was forgotten has nobody left who could end it, and
         // the work on adopted memory must be over before its owner has it back.
         // SAFETY: the handle is ours.
-        while unsafe { sys::ferrum_deallocate(self.raw) } == sys::FERRUM_ERROR_BUSY
-            && (unsafe { sys::ferrum_unpin(self.raw) } == sys::FERRUM_OK
-                || unsafe { sys::ferrum_unmap(self.raw, 0) } == sys::FERRUM_OK
+        while unsafe { sys::ferrum_memory_free(self.raw) } == sys::FERRUM_ERROR_BUSY
+            && (unsafe { sys::ferrum_memory_unpin(self.raw) } == sys::FERRUM_OK
+                || unsafe { sys::ferrum_memory_unmap(self.raw, 0) } == sys::FERRUM_OK
                 || self.settle())
         {}
     }
@@ -338,10 +340,10 @@ impl Memory {
         };
         let mut mapped = sys::ferrum_mapping::default();
         // SAFETY: the request lives through the call, mapped is an output of it.
-        let status = unsafe { sys::ferrum_map(&request, &mut mapped) };
+        let status = unsafe { sys::ferrum_memory_map(&request, &mut mapped) };
         // SAFETY: plain values.
         status == sys::FERRUM_OK
-            && unsafe { sys::ferrum_unmap(self.raw, mapped.mapping_id) } == sys::FERRUM_OK
+            && unsafe { sys::ferrum_memory_unmap(self.raw, mapped.mapping_id) } == sys::FERRUM_OK
     }
 
     /// The C handle.
@@ -353,7 +355,7 @@ impl Memory {
     pub fn info(&self) -> Result<BlockInfo> {
         let mut raw = sys::ferrum_handle_info::default();
         // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_handle_get_info(self.raw, &mut raw) })?;
+        check(unsafe { sys::ferrum_memory_get_handle_info(self.raw, &mut raw) })?;
         Ok(BlockInfo {
             memory_type: MemoryType::from_raw(raw.memory_type),
             size_bytes: raw.size_bytes,
@@ -376,7 +378,7 @@ impl Memory {
     pub fn pin(&self) -> Result<Pinned<'_>> {
         let mut address = 0;
         // SAFETY: address is an output of the call.
-        check(unsafe { sys::ferrum_pin(self.raw, &mut address) })?;
+        check(unsafe { sys::ferrum_memory_pin(self.raw, &mut address) })?;
         Ok(Pinned {
             memory: self,
             address,
@@ -387,14 +389,18 @@ impl Memory {
     pub fn write(&self, offset_bytes: u64, source: &[u8]) -> Result<()> {
         let data = source.as_ptr().cast::<c_void>();
         // SAFETY: source is as long as is told.
-        check(unsafe { sys::ferrum_write(self.raw, offset_bytes, data, source.len() as u64) })
+        check(unsafe {
+            sys::ferrum_memory_write(self.raw, offset_bytes, data, source.len() as u64)
+        })
     }
 
     /// Copies bytes out of the block.
     pub fn read(&self, offset_bytes: u64, destination: &mut [u8]) -> Result<()> {
         let data = destination.as_mut_ptr().cast::<c_void>();
         // SAFETY: destination is as long as is told.
-        check(unsafe { sys::ferrum_read(self.raw, offset_bytes, data, destination.len() as u64) })
+        check(unsafe {
+            sys::ferrum_memory_read(self.raw, offset_bytes, data, destination.len() as u64)
+        })
     }
 
     /// Queues a fill on a stream, or on the default one.
@@ -408,16 +414,16 @@ impl Memory {
             ..Default::default()
         };
         // SAFETY: raw lives through the call.
-        check(unsafe { sys::ferrum_fill_async(&raw, raw_of(stream)) })
+        check(unsafe { sys::ferrum_memory_fill_async(&raw, raw_of(stream)) })
     }
 
     /// Gives the block back now. When that fails the block is still there, and as usable as
     /// before, but for [`ErrorKind::Corrupted`](crate::ErrorKind::Corrupted), which a manager
     /// that debugs gives when bytes beside the block were overwritten: it is gone all the same.
-    pub fn deallocate(self) -> std::result::Result<(), Box<(Self, crate::Error)>> {
+    pub fn free(self) -> std::result::Result<(), Box<(Self, crate::Error)>> {
         let block = ManuallyDrop::new(self);
         // SAFETY: the handle is ours, and is not given back again.
-        match check(unsafe { sys::ferrum_deallocate(block.raw) }) {
+        match check(unsafe { sys::ferrum_memory_free(block.raw) }) {
             Ok(()) => {
                 let Self { raw: _, _manager } = &*block;
                 // SAFETY: block is not dropped, so this is the one reading.
@@ -491,12 +497,12 @@ impl<'a> Transfer<'a> {
 /// Copies, and returns when the bytes are there.
 pub fn copy(transfer: Transfer<'_>) -> Result<()> {
     // SAFETY: the struct lives through the call.
-    check(unsafe { sys::ferrum_copy(&transfer.to_raw()) })
+    check(unsafe { sys::ferrum_memory_copy(&transfer.to_raw()) })
 }
 
 /// Queues a copy on a stream of the destination's device, or on its default
 /// one. Both blocks' memory stays until it is done, also when they are dropped.
 pub fn copy_async(transfer: Transfer<'_>, stream: Option<&Stream>) -> Result<()> {
     // SAFETY: the struct lives through the call.
-    check(unsafe { sys::ferrum_copy_async(&transfer.to_raw(), raw_of(stream)) })
+    check(unsafe { sys::ferrum_memory_copy_async(&transfer.to_raw(), raw_of(stream)) })
 }

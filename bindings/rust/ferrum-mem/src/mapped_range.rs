@@ -1,8 +1,8 @@
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
+use crate::elastic_pool::Model;
 use crate::error::check;
-use crate::shared_pool::Model;
 use crate::stream::{raw_of, Stream};
 use crate::virtual_pool::VirtualPool;
 use crate::{sys, Device, Error, ErrorKind, Result};
@@ -54,11 +54,11 @@ impl Space {
         match self {
             // SAFETY: the handle is ours.
             Self::Pool(pool) => unsafe {
-                sys::ferrum_vpool_deallocate(pool.raw(), offset_bytes, size_bytes, stream)
+                sys::ferrum_vpool_free(pool.raw(), offset_bytes, size_bytes, stream)
             },
             // SAFETY: as above, and the id lives through the call.
             Self::Model(model) => unsafe {
-                sys::ferrum_shared_pool_deallocate(
+                sys::ferrum_elastic_pool_free(
                     model.pool().raw(),
                     model.c_id().as_ptr(),
                     offset_bytes,
@@ -189,7 +189,7 @@ impl MappedRange {
     ///
     /// ```compile_fail,E0133
     /// # fn f(pool: ferrum_mem::VirtualPool, range: ferrum_mem::MappedRange) {
-    /// pool.deallocate(0, 1 << 16, None).unwrap(); // unsafe
+    /// pool.free(0, 1 << 16, None).unwrap(); // unsafe
     /// # }
     /// ```
     pub fn into_address(mut self) -> u64 {

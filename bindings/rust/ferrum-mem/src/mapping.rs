@@ -139,7 +139,7 @@ unsafe impl Sync for HostMapping<'_> {}
 impl Drop for HostMapping<'_> {
     fn drop(&mut self) {
         // SAFETY: plain values.
-        unsafe { sys::ferrum_unmap(self.memory.raw(), self.id) };
+        unsafe { sys::ferrum_memory_unmap(self.memory.raw(), self.id) };
     }
 }
 
@@ -184,7 +184,7 @@ impl HostMapping<'_> {
     pub fn unmap(self) -> std::result::Result<(), Box<(Self, Error)>> {
         let mapping = ManuallyDrop::new(self);
         // SAFETY: plain values.
-        match check(unsafe { sys::ferrum_unmap(mapping.memory.raw(), mapping.id) }) {
+        match check(unsafe { sys::ferrum_memory_unmap(mapping.memory.raw(), mapping.id) }) {
             Ok(()) => Ok(()),
             Err(error) => Err(Box::new((ManuallyDrop::into_inner(mapping), error))),
         }
@@ -214,7 +214,7 @@ impl Memory {
         };
         let mut raw = sys::ferrum_mapping::default();
         // SAFETY: the request lives through the call, raw is an output of it.
-        check(unsafe { sys::ferrum_map(&request, &mut raw) })?;
+        check(unsafe { sys::ferrum_memory_map(&request, &mut raw) })?;
         Ok(HostMapping {
             memory: self,
             id: raw.mapping_id,
@@ -228,20 +228,20 @@ impl Memory {
     /// block is brought near a device before it is used there.
     pub fn prefetch(&self, target: &Device, stream: Option<&Stream>) -> Result<()> {
         // SAFETY: plain values.
-        check(unsafe { sys::ferrum_prefetch(self.raw(), target.raw(), raw_of(stream)) })
+        check(unsafe { sys::ferrum_memory_prefetch(self.raw(), target.raw(), raw_of(stream)) })
     }
 
     /// Keeps a hint with the block, in place of an earlier one of the same axis.
     pub fn set_usage_hint(&self, hint: UsageHint) -> Result<()> {
         // SAFETY: plain values.
-        check(unsafe { sys::ferrum_set_usage_hint(self.raw(), hint.to_raw()) })
+        check(unsafe { sys::ferrum_memory_set_usage_hint(self.raw(), hint.to_raw()) })
     }
 
     /// The hints of the block.
     pub fn usage_hints(&self) -> Result<UsageHints> {
         let mut raw = sys::ferrum_usage_hints::default();
         // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_get_usage_hints(self.raw(), &mut raw) })?;
+        check(unsafe { sys::ferrum_memory_get_usage_hints(self.raw(), &mut raw) })?;
         Ok(UsageHints {
             order: UsageHint::from_raw(raw.order),
             direction: UsageHint::from_raw(raw.direction),
@@ -253,7 +253,7 @@ impl Memory {
     pub fn access_stats(&self) -> Result<Option<AccessStats>> {
         let mut raw = sys::ferrum_access_stats::default();
         // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_get_access_stats(self.raw(), &mut raw) })?;
+        check(unsafe { sys::ferrum_memory_get_access_stats(self.raw(), &mut raw) })?;
         Ok((raw.is_tracked != 0).then(|| AccessStats {
             read_count: raw.read_count,
             write_count: raw.write_count,

@@ -2,7 +2,7 @@ use crate::error::check;
 use crate::library::json_of;
 use crate::{sys, Result};
 
-/// Settings of a [`crate::GpuMemoryManager`] or a [`crate::GenericMemoryPool`].
+/// Settings of a [`crate::FallbackManager`] or a [`crate::GenericMemoryPool`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryConfig {
     /// Share of the device's capacity that may be held, from 0.1 to 1.
@@ -133,7 +133,7 @@ impl MemoryConfig {
     }
 }
 
-/// Counters of a [`crate::GpuMemoryManager`] or a [`crate::GenericMemoryPool`].
+/// Counters of a [`crate::FallbackManager`] or a [`crate::GenericMemoryPool`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryStats {
     /// Buffers had and not given back: those in use and those pooled.

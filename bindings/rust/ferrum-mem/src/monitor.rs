@@ -13,16 +13,16 @@ use crate::{sys, Device, Manager, Result};
 pub enum PressureProfile {
     /// 70, 85 and 95 %.
     #[default]
-    Ferrum,
+    Standard,
     /// 60, 80 and 95 %.
-    Torchless,
+    Early,
 }
 
 impl PressureProfile {
     pub(crate) fn to_raw(self) -> sys::ferrum_pressure_profile {
         match self {
-            Self::Ferrum => sys::FERRUM_PRESSURE_PROFILE_FERRUM,
-            Self::Torchless => sys::FERRUM_PRESSURE_PROFILE_TORCHLESS,
+            Self::Standard => sys::FERRUM_PRESSURE_PROFILE_STANDARD,
+            Self::Early => sys::FERRUM_PRESSURE_PROFILE_EARLY,
         }
     }
 

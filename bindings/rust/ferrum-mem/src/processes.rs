@@ -25,7 +25,9 @@ impl Device {
     pub fn share_memory(&self, address: u64, size_bytes: u64) -> Result<SharedMemory> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_share_memory(self.raw(), address, size_bytes, &mut raw) })?;
+        check(unsafe {
+            sys::ferrum_device_share_memory(self.raw(), address, size_bytes, &mut raw)
+        })?;
         Ok(SharedMemory {
             handle: raw.handle,
             offset_bytes: raw.offset_bytes,
@@ -146,7 +148,7 @@ impl Manager {
         tag: Option<&str>,
     ) -> Result<Memory> {
         let tag = tag
-            .map(|t| c_text("ferrum_import_pages", "tag", t))
+            .map(|t| c_text("ferrum_manager_import_pages", "tag", t))
             .transpose()?;
         let files: Vec<i32> = pages.iter().map(AsRawFd::as_raw_fd).collect();
         let request = sys::ferrum_page_import {
@@ -158,7 +160,7 @@ impl Manager {
         };
         let mut raw = Default::default();
         // SAFETY: the request and its list live through the call, raw is an output of it.
-        check(unsafe { sys::ferrum_import_pages(self.raw(), &request, &mut raw) })?;
+        check(unsafe { sys::ferrum_manager_import_pages(self.raw(), &request, &mut raw) })?;
         Ok(Memory::own(raw, self))
     }
 
@@ -168,7 +170,7 @@ impl Manager {
     /// As for [`Manager::import_pages`], and the other process keeps the memory allocated.
     pub unsafe fn import_memory(&self, shared: &SharedMemory, tag: Option<&str>) -> Result<Memory> {
         let tag = tag
-            .map(|t| c_text("ferrum_import_memory", "tag", t))
+            .map(|t| c_text("ferrum_manager_import_memory", "tag", t))
             .transpose()?;
         let given = sys::ferrum_shared_memory {
             handle: shared.handle,
@@ -179,7 +181,7 @@ impl Manager {
         let text = tag.as_ref().map_or(std::ptr::null(), |t| t.as_ptr());
         let mut raw = Default::default();
         // SAFETY: what is given lives through the call, raw is an output of it.
-        check(unsafe { sys::ferrum_import_memory(self.raw(), &given, text, &mut raw) })?;
+        check(unsafe { sys::ferrum_manager_import_memory(self.raw(), &given, text, &mut raw) })?;
         Ok(Memory::own(raw, self))
     }
 }

@@ -45,7 +45,7 @@ impl Manager {
         let tag = request
             .tag
             .as_deref()
-            .map(|t| c_text("ferrum_create_mapping", "tag", t))
+            .map(|t| c_text("ferrum_manager_create_mapping", "tag", t))
             .transpose()?;
         let settings = sys::ferrum_link_request {
             size_bytes: request.size_bytes,
@@ -56,7 +56,13 @@ impl Manager {
         let (mut first, mut second) = Default::default();
         // SAFETY: the settings live through the call, the others are its outputs.
         check(unsafe {
-            sys::ferrum_create_mapping(self.raw(), other.raw(), &settings, &mut first, &mut second)
+            sys::ferrum_manager_create_mapping(
+                self.raw(),
+                other.raw(),
+                &settings,
+                &mut first,
+                &mut second,
+            )
         })?;
         Ok((Memory::own(first, self), Memory::own(second, other)))
     }
@@ -71,7 +77,7 @@ impl Manager {
         let tag = adoption
             .tag
             .as_deref()
-            .map(|t| c_text("ferrum_adopt_memory", "tag", t))
+            .map(|t| c_text("ferrum_manager_adopt", "tag", t))
             .transpose()?;
         let settings = sys::ferrum_adoption {
             memory_type: adoption.memory_type.to_raw(),
@@ -83,7 +89,7 @@ impl Manager {
         let mut raw = Default::default();
         // SAFETY: the settings live through the call, raw is an output of it; that
         // the memory is valid is the caller's promise.
-        check(unsafe { sys::ferrum_adopt_memory(self.raw(), &settings, &mut raw) })?;
+        check(unsafe { sys::ferrum_manager_adopt(self.raw(), &settings, &mut raw) })?;
         Ok(Memory::own(raw, self))
     }
 }

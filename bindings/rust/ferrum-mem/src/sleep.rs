@@ -3,10 +3,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::elastic_pool::Model;
 use crate::error::check;
 use crate::library::c_text;
 use crate::mapped_range::{MappedRange, Space};
-use crate::shared_pool::Model;
 use crate::stream::{raw_of, timeout_ns, Stream};
 use crate::virtual_pool::VirtualPool;
 use crate::{sys, Error, Result};
@@ -199,8 +199,8 @@ impl VirtualPool {
     }
 
     /// Puts memory behind a range as described.
-    pub fn allocate_with(&self, request: &VirtualPoolRequest<'_>) -> Result<MappedRange> {
-        let tag = optional("ferrum_vpool_allocate_with", request.tag)?;
+    pub fn alloc_with(&self, request: &VirtualPoolRequest<'_>) -> Result<MappedRange> {
+        let tag = optional("ferrum_vpool_alloc_with", request.tag)?;
         let raw = sys::ferrum_vpool_request {
             offset_bytes: request.offset_bytes,
             size_bytes: request.size_bytes,
@@ -211,7 +211,7 @@ impl VirtualPool {
         };
         let mut address = 0;
         // SAFETY: the request lives through the call, address is an output of it.
-        check(unsafe { sys::ferrum_vpool_allocate_with(self.raw(), &raw, &mut address) })?;
+        check(unsafe { sys::ferrum_vpool_alloc_with(self.raw(), &raw, &mut address) })?;
         Ok(self.range(address, request.offset_bytes, request.size_bytes))
     }
 }
@@ -221,37 +221,37 @@ impl Model {
     pub fn sleep(&self, request: &SleepRequest<'_>) -> Result<SleepReport> {
         let (pool, id) = (self.pool().raw(), self.c_id().as_ptr());
         sleep(
-            "ferrum_shared_pool_sleep_model",
+            "ferrum_elastic_pool_sleep_model",
             &Space::Model(self.clone()),
             request,
             |config, report| {
                 // SAFETY: id and settings live through the call, report has its size set.
-                unsafe { sys::ferrum_shared_pool_sleep_model(pool, id, config, report) }
+                unsafe { sys::ferrum_elastic_pool_sleep_model(pool, id, config, report) }
             },
         )
     }
 
-    /// As [`VirtualPool::wake`], with memory as `allocate` has it.
+    /// As [`VirtualPool::wake`], with memory as `alloc` has it.
     pub fn wake(&self, request: &WakeRequest<'_>) -> Result<WakeReport> {
         let (pool, id) = (self.pool().raw(), self.c_id().as_ptr());
         wake(
-            "ferrum_shared_pool_wake_model",
+            "ferrum_elastic_pool_wake_model",
             &Space::Model(self.clone()),
             request,
             |config, report| {
                 // SAFETY: id and settings live through the call, report has its size set.
-                unsafe { sys::ferrum_shared_pool_wake_model(pool, id, config, report) }
+                unsafe { sys::ferrum_elastic_pool_wake_model(pool, id, config, report) }
             },
         )
     }
 
     /// As [`VirtualPool::is_asleep`].
     pub fn is_asleep(&self, tag: Option<&str>) -> Result<bool> {
-        let tag = optional("ferrum_shared_pool_is_model_asleep", tag)?;
+        let tag = optional("ferrum_elastic_pool_is_model_asleep", tag)?;
         let mut asleep = 0;
         // SAFETY: the texts live through the call, asleep is an output of it.
         check(unsafe {
-            sys::ferrum_shared_pool_is_model_asleep(
+            sys::ferrum_elastic_pool_is_model_asleep(
                 self.pool().raw(),
                 self.c_id().as_ptr(),
                 pointer(&tag),

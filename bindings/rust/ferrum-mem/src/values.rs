@@ -56,7 +56,7 @@ pub struct DeviceInfo {
     pub host_addressable: bool,
     /// Whether the device copies from others of its backend directly.
     pub peer: bool,
-    /// Whether virtual and shared pools work on the device.
+    /// Whether virtual and elastic pools work on the device.
     pub virtual_memory: bool,
     /// Whether page-locked memory can be had, within the system's limits.
     pub pinned_memory: bool,
@@ -241,8 +241,8 @@ pub struct BlockOwner {
     pub pool: Option<sys::ferrum_pool>,
     /// The virtual pool.
     pub virtual_pool: Option<sys::ferrum_vpool>,
-    /// The shared pool.
-    pub shared_pool: Option<sys::ferrum_shared_pool>,
+    /// The elastic pool.
+    pub elastic_pool: Option<sys::ferrum_elastic_pool>,
     /// The manager whose pool it is.
     pub manager: Option<sys::ferrum_manager>,
     /// Start of the block or of the free run.
@@ -257,7 +257,7 @@ pub struct BlockOwner {
     pub pool_name: String,
     /// Tag of the block; empty when not live.
     pub tag: String,
-    /// Id of the model of the shared pool, or empty.
+    /// Id of the model of the elastic pool, or empty.
     pub model: String,
 }
 
@@ -267,7 +267,7 @@ impl From<&sys::ferrum_block_info> for BlockOwner {
             state: BlockState::from_raw(raw.state),
             pool: (raw.pool.id != 0).then_some(raw.pool),
             virtual_pool: (raw.vpool.id != 0).then_some(raw.vpool),
-            shared_pool: (raw.shared_pool.id != 0).then_some(raw.shared_pool),
+            elastic_pool: (raw.elastic_pool.id != 0).then_some(raw.elastic_pool),
             manager: (raw.manager != 0).then_some(sys::ferrum_manager { id: raw.manager }),
             address: raw.address,
             size_bytes: raw.size_bytes,

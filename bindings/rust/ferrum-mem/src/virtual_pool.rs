@@ -95,27 +95,27 @@ impl VirtualPool {
     }
 
     /// Puts memory behind every page that a range touches: all or none.
-    pub fn allocate(&self, offset_bytes: u64, size_bytes: u64) -> Result<MappedRange> {
+    pub fn alloc(&self, offset_bytes: u64, size_bytes: u64) -> Result<MappedRange> {
         let mut address = 0;
         // SAFETY: address is an output of the call.
         check(unsafe {
-            sys::ferrum_vpool_allocate(self.raw(), offset_bytes, size_bytes, &mut address)
+            sys::ferrum_vpool_alloc(self.raw(), offset_bytes, size_bytes, &mut address)
         })?;
         Ok(self.range(address, offset_bytes, size_bytes))
     }
 
-    /// As `allocate`, with a name for the books of at most 63 bytes.
-    pub fn allocate_tagged(
+    /// As `alloc`, with a name for the books of at most 63 bytes.
+    pub fn alloc_tagged(
         &self,
         offset_bytes: u64,
         size_bytes: u64,
         tag: &str,
     ) -> Result<MappedRange> {
-        let text = c_text("ferrum_vpool_allocate_tagged", "tag", tag)?;
+        let text = c_text("ferrum_vpool_alloc_tagged", "tag", tag)?;
         let mut address = 0;
         // SAFETY: the text lives through the call, address is an output of it.
         check(unsafe {
-            sys::ferrum_vpool_allocate_tagged(
+            sys::ferrum_vpool_alloc_tagged(
                 self.raw(),
                 offset_bytes,
                 size_bytes,
@@ -136,7 +136,7 @@ impl VirtualPool {
     ///
     /// No [`MappedRange`] that it touches may be alive: give them up with
     /// `into_address`. Else their drop would unmap what is somebody else's by then.
-    pub unsafe fn deallocate(
+    pub unsafe fn free(
         &self,
         offset_bytes: u64,
         size_bytes: u64,
@@ -144,7 +144,7 @@ impl VirtualPool {
     ) -> Result<()> {
         // SAFETY: plain values; the ranges are the caller's word.
         check(unsafe {
-            sys::ferrum_vpool_deallocate(self.raw(), offset_bytes, size_bytes, raw_of(stream))
+            sys::ferrum_vpool_free(self.raw(), offset_bytes, size_bytes, raw_of(stream))
         })
     }
 

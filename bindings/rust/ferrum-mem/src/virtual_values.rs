@@ -215,8 +215,8 @@ record! {
 }
 
 record! {
-    /// A shared pool at one moment.
-    SharedPoolInfo from ferrum_shared_pool_info {
+    /// An elastic pool at one moment.
+    ElasticPoolInfo from ferrum_elastic_pool_info {
         /// The size of a page.
         page_bytes: u64,
         /// The limit of all models together.

@@ -2,9 +2,9 @@
 //! before, can be ended again, and is ended when it is dropped.
 
 use ferrum_mem::{
-    leak_report_json, BufferLocation, BufferRequest, Config, DType, Device, Error, ErrorKind,
-    GpuMemoryManager, GpuMemoryPool, Library, ManagerConfig, MemoryConfig, ModelConfig, PoolConfig,
-    SharedPoolConfig, Stream, VirtualPoolConfig,
+    leak_report_json, BufferLocation, BufferRequest, Config, DType, Device, ElasticPoolConfig,
+    Error, ErrorKind, FallbackManager, GpuMemoryPool, Library, ManagerConfig, MemoryConfig,
+    ModelConfig, PoolConfig, Stream, VirtualPoolConfig,
 };
 
 const MIB: u64 = 1 << 20;
@@ -72,14 +72,14 @@ fn ranges(device: &Device, foreign: &Stream) {
             ..Default::default()
         })
         .unwrap();
-    let range = pool.allocate(0, PAGE).unwrap();
+    let range = pool.alloc(0, PAGE).unwrap();
     let range = refused(range.free(Some(foreign)), ErrorKind::InvalidArgument);
     assert!(pool.is_mapped(0, PAGE).unwrap());
     range.free(None).unwrap();
     assert!(!pool.is_mapped(0, PAGE).unwrap());
 
     let shared = device
-        .create_shared_pool(&SharedPoolConfig {
+        .create_elastic_pool(&ElasticPoolConfig {
             limit_bytes: 64 * PAGE,
             page_bytes: PAGE,
             ..Default::default()
@@ -94,11 +94,11 @@ fn ranges(device: &Device, foreign: &Stream) {
             },
         )
         .unwrap();
-    let range = model.allocate(PAGE).unwrap();
+    let range = model.alloc(PAGE).unwrap();
     let range = refused(range.free(Some(foreign)), ErrorKind::InvalidArgument);
     range.free(None).unwrap();
     drop(refused(
-        model.allocate(PAGE).unwrap().free(Some(foreign)),
+        model.alloc(PAGE).unwrap().free(Some(foreign)),
         ErrorKind::InvalidArgument,
     ));
     assert_eq!(shared.statistics().unwrap().live_blocks.current, 0);
@@ -106,12 +106,12 @@ fn ranges(device: &Device, foreign: &Stream) {
 
 fn memory(device: &Device) {
     let manager = device.create_manager(&ManagerConfig::default()).unwrap();
-    let block = manager.allocate(1000).unwrap();
+    let block = manager.alloc(1000).unwrap();
     block.write(0, &[7; 1000]).unwrap();
     // A pin that nobody ends any more.
     std::mem::forget(block.pin().unwrap());
-    let block = refused(block.deallocate(), ErrorKind::Busy);
-    let block = refused(block.deallocate(), ErrorKind::Busy);
+    let block = refused(block.free(), ErrorKind::Busy);
+    let block = refused(block.free(), ErrorKind::Busy);
     let mut seen = [0; 1000];
     block.read(0, &mut seen).unwrap();
     assert_eq!(seen, [7; 1000]);
@@ -123,7 +123,7 @@ fn memory(device: &Device) {
 }
 
 fn buffers(device: &Device, host: &Device) {
-    let manager = GpuMemoryManager::new(
+    let manager = FallbackManager::new(
         device,
         Some(host),
         &MemoryConfig::default().with_min_free_bytes(0),
@@ -134,7 +134,7 @@ fn buffers(device: &Device, host: &Device) {
         num_elements: 100,
         ..Default::default()
     };
-    let buffer = manager.allocate(&request).unwrap();
+    let buffer = manager.alloc(&request).unwrap();
     let (error, buffer) = *buffer.take(BufferLocation::Cpu).unwrap_err();
     assert_eq!(error.kind, ErrorKind::InvalidState);
     std::mem::forget(buffer.pin().unwrap());

@@ -122,7 +122,7 @@ fn test_objects_keep_what_they_need() {
     let block = {
         let device = Device::open(&s.library, "cpu:0").unwrap();
         let manager = device.create_manager(&Default::default()).unwrap();
-        manager.allocate(4096).unwrap()
+        manager.alloc(4096).unwrap()
     };
     assert_eq!(s.library.users(), users + 1);
     block.write(0, b"still here").unwrap();
@@ -169,7 +169,7 @@ fn test_errors_name_what_was_wrong() {
         ..Default::default()
     };
     assert_eq!(
-        manager.allocate_typed(&never).unwrap_err().kind,
+        manager.alloc_with(&never).unwrap_err().kind,
         ErrorKind::Overflow
     );
     let bad = ManagerConfig {
@@ -262,7 +262,7 @@ fn test_pool_requests_and_owners() {
     open.send(()).unwrap();
     second.synchronize(None).unwrap();
     let manager = s.device.create_manager(&Default::default()).unwrap();
-    let memory = manager.allocate(10).unwrap();
+    let memory = manager.alloc(10).unwrap();
     let owner = s.device.owner_of(memory.info().unwrap().address).unwrap();
     assert_eq!((owner.pool, owner.manager), (None, Some(manager.raw())));
 }
@@ -381,7 +381,7 @@ fn test_blocks_and_copies() {
         tag: Some("kv".into()),
         relocatable: false,
     };
-    let a = here.allocate_typed(&request).unwrap();
+    let a = here.alloc_with(&request).unwrap();
     let info = a.info().unwrap();
     assert_eq!(
         (info.memory_type, info.size_bytes, info.allocated_bytes),
@@ -392,7 +392,7 @@ fn test_blocks_and_copies() {
         ("kv", 0, false)
     );
     assert_eq!(info.host_pointer.unwrap().as_ptr() as u64, info.address);
-    let b = there.allocate_aligned(1000, 64).unwrap();
+    let b = there.alloc_aligned(1000, 64).unwrap();
     a.write(10, b"across").unwrap();
     let stream = s.other.create_stream().unwrap();
     copy_async(
@@ -429,7 +429,7 @@ fn test_blocks_and_copies() {
     let mut filled = [0; 8];
     a.read(0, &mut filled).unwrap();
     assert_eq!(filled, [4, 3, 2, 1, 4, 3, 2, 1]);
-    a.deallocate().unwrap();
+    a.free().unwrap();
     let done = here.defragment().unwrap();
     assert_eq!(
         (
@@ -558,7 +558,7 @@ fn test_many_threads() {
                 start.wait();
                 for i in 0..300 {
                     let block = pool.alloc(64 + (i * 37 + t) % 5000, None).unwrap();
-                    let memory = manager.allocate(100 + i).unwrap();
+                    let memory = manager.alloc(100 + i).unwrap();
                     memory.write(0, &[t as u8; 16]).unwrap();
                     let mut back = [0; 16];
                     memory.read(0, &mut back).unwrap();

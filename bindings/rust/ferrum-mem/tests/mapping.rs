@@ -39,7 +39,7 @@ fn fill(pattern: u32, size_bytes: u64) -> Fill {
 fn a_mapping_lasts_as_long_as_its_guard() {
     let (device, _) = devices();
     let manager = manager(&device);
-    let block = manager.allocate(100).unwrap();
+    let block = manager.alloc(100).unwrap();
     let mut mapping = block.map(HostAccess::ReadWrite).unwrap();
     assert_eq!(mapping.size_bytes(), 100);
     assert!(!mapping.is_staged());
@@ -100,7 +100,7 @@ fn linked_blocks_are_one_memory() {
 fn hints_statistics_and_prefetch() {
     let (device, other) = devices();
     let manager = manager(&device);
-    let block = manager.allocate(64).unwrap();
+    let block = manager.alloc(64).unwrap();
     block.set_usage_hint(UsageHint::Random).unwrap();
     block.set_usage_hint(UsageHint::Sequential).unwrap();
     block.set_usage_hint(UsageHint::Temporary).unwrap();
@@ -123,7 +123,7 @@ fn hints_statistics_and_prefetch() {
             ..Default::default()
         })
         .unwrap();
-    assert_eq!(blind.allocate(1).unwrap().access_stats().unwrap(), None);
+    assert_eq!(blind.alloc(1).unwrap().access_stats().unwrap(), None);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn pinned_memory_is_the_hosts() {
         size_bytes: 1 << 16,
         ..Default::default()
     };
-    let block = manager.allocate_typed(&request).unwrap();
+    let block = manager.alloc_with(&request).unwrap();
     assert!(block.info().unwrap().host_pointer.is_some());
     block.write(0, b"locked").unwrap();
 }
@@ -171,7 +171,7 @@ fn what_others_own_stays_theirs() {
 fn an_adopted_stream_runs_in_its_owners_queue() {
     let (device, _) = devices();
     let manager = manager(&device);
-    let block = manager.allocate(4096).unwrap();
+    let block = manager.alloc(4096).unwrap();
     let (sender, receiver) = mpsc::channel::<ferrum_mem::Work>();
     let done = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&done);
@@ -200,7 +200,7 @@ fn an_adopted_stream_runs_in_its_owners_queue() {
     server.join().unwrap();
     assert!(done.load(Ordering::SeqCst) >= 2);
 
-    let block = manager.allocate(16).unwrap();
+    let block = manager.alloc(16).unwrap();
     let refusing = Stream::adopt(&device, Err).unwrap();
     let error = block.fill_async(&fill(1, 16), Some(&refusing)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Device);

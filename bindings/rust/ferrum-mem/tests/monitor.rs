@@ -45,8 +45,8 @@ fn monitor_and_placement() {
 
 fn profiles() {
     for (profile, bounds) in [
-        (PressureProfile::Ferrum, [70, 85, 95]),
-        (PressureProfile::Torchless, [60, 80, 95]),
+        (PressureProfile::Standard, [70, 85, 95]),
+        (PressureProfile::Early, [60, 80, 95]),
     ] {
         for (bound, level) in
             bounds
@@ -61,7 +61,7 @@ fn profiles() {
     }
     assert!(Pressure::High.should_free() && !Pressure::High.should_deny());
     assert!(!Pressure::Medium.should_free() && Pressure::Critical.should_deny());
-    let refused = PressureProfile::Ferrum.from_utilization(f64::NAN);
+    let refused = PressureProfile::Standard.from_utilization(f64::NAN);
     assert_eq!(refused.unwrap_err().kind, ErrorKind::InvalidArgument);
 }
 
@@ -119,7 +119,7 @@ fn monitored(library: &Library, devices: &[Device]) {
 fn recent(device: &Device) {
     device.memory_info().unwrap();
     let manager = device.create_manager(&Default::default()).unwrap();
-    let _block = manager.allocate(MIB).unwrap();
+    let _block = manager.alloc(MIB).unwrap();
     let recent = device.memory_info_within(Duration::MAX).unwrap();
     let asked = device.memory_info().unwrap();
     assert!(recent.reading_age_ns > 0 && asked.reading_age_ns == 0);

@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use ferrum_mem::sys::ferrum_stream;
 use ferrum_mem::{
-    Config, Device, Library, MappedRange, Model, ModelConfig, Pool, PoolBatch, PoolBlock,
-    PoolConfig, PoolRequest, Result, SharedPoolConfig, Stream, VirtualPool, VirtualPoolConfig,
+    Config, Device, ElasticPoolConfig, Library, MappedRange, Model, ModelConfig, Pool, PoolBatch,
+    PoolBlock, PoolConfig, PoolRequest, Result, Stream, VirtualPool, VirtualPoolConfig,
 };
 
 const MIB: u64 = 1 << 20;
@@ -228,8 +228,8 @@ impl Worker<'_> {
     fn range(&self, which: usize, offset: u64, size: u64, stream: &Stream) -> Result<MappedRange> {
         let program = self.program;
         let range = match which {
-            0 => program.space.allocate(offset, size)?,
-            _ => program.model.allocate_at(offset, size)?,
+            0 => program.space.alloc(offset, size)?,
+            _ => program.model.alloc_at(offset, size)?,
         };
         range.record_stream(stream)?;
         Ok(range)
@@ -306,7 +306,7 @@ fn run(library: &Library, number: u64) -> Result<()> {
     let device = Device::open(library, &name)?;
     let page = device.page_sizes()?.minimum_bytes;
     let size = 2 * RANGES * page;
-    let shared = device.create_shared_pool(&SharedPoolConfig {
+    let shared = device.create_elastic_pool(&ElasticPoolConfig {
         limit_bytes: size,
         page_bytes: page,
         ..Default::default()

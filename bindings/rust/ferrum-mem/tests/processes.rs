@@ -60,7 +60,7 @@ fn pages_of_another_process() {
     let (_library, device) = start();
     let manager = manager(&device);
     let pool = pool(&device, Backing::Shareable);
-    let _range = pool.allocate(0, 2 * PAGE).unwrap();
+    let _range = pool.alloc(0, 2 * PAGE).unwrap();
     let files = pool.export(0, 2 * PAGE).unwrap();
     let borrowed: Vec<_> = files.iter().map(AsFd::as_fd).collect();
     // SAFETY: they are looked at by copies only.
@@ -132,7 +132,7 @@ fn what_the_host_has_not() {
     let again = unsafe { Device::open_native(&library, "cpu:0", 5) };
     assert_eq!(again.unwrap_err().kind, ErrorKind::AlreadyExists);
     let movable = pool(&device, Backing::Movable);
-    let _range = movable.allocate(0, PAGE).unwrap();
+    let _range = movable.alloc(0, PAGE).unwrap();
     assert_eq!(
         movable.export(0, PAGE).unwrap_err().kind,
         ErrorKind::InvalidArgument

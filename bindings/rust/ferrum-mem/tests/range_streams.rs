@@ -6,8 +6,8 @@ use std::sync::mpsc::{channel, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ferrum_mem::{
-    Config, Device, ErrorKind, Library, MappedRange, ModelConfig, ModelLimits, ModelRequest,
-    SharedPool, SharedPoolConfig, Stream, VirtualPool, VirtualPoolConfig, VirtualPoolRequest,
+    Config, Device, ElasticPool, ElasticPoolConfig, ErrorKind, Library, MappedRange, ModelConfig,
+    ModelLimits, ModelRequest, Stream, VirtualPool, VirtualPoolConfig, VirtualPoolRequest,
 };
 
 const MIB: u64 = 1 << 20;
@@ -36,14 +36,14 @@ fn vpool(device: &Device) -> VirtualPool {
     device.create_virtual_pool(&config).unwrap()
 }
 
-fn shared(device: &Device, pages: u64) -> SharedPool {
-    let config = SharedPoolConfig {
+fn shared(device: &Device, pages: u64) -> ElasticPool {
+    let config = ElasticPoolConfig {
         limit_bytes: pages * PAGE,
         page_bytes: PAGE,
         ready_pages: Some(0),
         ..Default::default()
     };
-    device.create_shared_pool(&config).unwrap()
+    device.create_elastic_pool(&config).unwrap()
 }
 
 /// Has a stream wait until what is returned is dropped.
@@ -85,7 +85,7 @@ fn a_range_of_a_pool_is_unmapped_behind_its_streams() {
                 stream: (!recorded).then_some(&user),
                 ..Default::default()
             };
-            let range = pool.allocate_with(&request).unwrap();
+            let range = pool.alloc_with(&request).unwrap();
             if recorded {
                 pool.record_stream(2 * PAGE, 1, &user).unwrap();
             }
@@ -120,7 +120,7 @@ fn a_range_of_a_model_is_unmapped_behind_its_streams() {
                 stream: (!recorded).then_some(&user),
                 ..Default::default()
             };
-            let range = model.allocate_with(&request).unwrap();
+            let range = model.alloc_with(&request).unwrap();
             if recorded {
                 range.record_stream(&user).unwrap();
             }
@@ -149,7 +149,7 @@ fn the_stream_is_dropped_first() {
             stream: Some(&user),
             ..Default::default()
         };
-        let range = pool.allocate_with(&request).unwrap();
+        let range = pool.alloc_with(&request).unwrap();
         drop(hold(&user));
         drop(user);
         end(range, &other);
@@ -171,7 +171,7 @@ fn guarantees_are_backed_or_wait() {
         ..Default::default()
     };
     let user = pool.register_model("user", &config(Default::default()));
-    let used = user.unwrap().allocate(8 * PAGE).unwrap();
+    let used = user.unwrap().alloc(8 * PAGE).unwrap();
     let mut limits = ModelLimits {
         guaranteed_bytes: 6 * PAGE,
         ..Default::default()

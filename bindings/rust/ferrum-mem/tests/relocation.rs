@@ -41,7 +41,7 @@ fn scatter(manager: &Manager) -> Vec<Memory> {
         ..Default::default()
     };
     let all: Vec<_> = (0..64)
-        .map(|_| manager.allocate_typed(&request).unwrap())
+        .map(|_| manager.alloc_with(&request).unwrap())
         .collect();
     let left: Vec<_> = all
         .into_iter()
@@ -104,11 +104,11 @@ fn blocks_move_unless_they_are_pinned() {
 #[test]
 fn a_pin_that_is_forgotten_ends_with_its_block() {
     let manager = manager(Paging::On);
-    let block = manager.allocate(100).unwrap();
+    let block = manager.alloc(100).unwrap();
     assert!(!block.info().unwrap().is_relocatable);
     std::mem::forget(block.pin().unwrap());
     std::mem::forget(block.pin().unwrap());
-    let (block, error) = *block.deallocate().unwrap_err();
+    let (block, error) = *block.free().unwrap_err();
     assert_eq!(error.kind, ErrorKind::Busy);
     assert_eq!(manager.statistics().unwrap().live_blocks.current, 1);
     drop(block);

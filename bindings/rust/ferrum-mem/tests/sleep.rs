@@ -5,8 +5,8 @@ use std::sync::{mpsc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ferrum_mem::{
-    BlockState, Config, Device, ErrorKind, Library, MappedRange, Model, ModelConfig, ModelRequest,
-    SharedPool, SharedPoolConfig, SleepBacking, SleepRequest, Stream, VirtualPool,
+    BlockState, Config, Device, ElasticPool, ElasticPoolConfig, ErrorKind, Library, MappedRange,
+    Model, ModelConfig, ModelRequest, SleepBacking, SleepRequest, Stream, VirtualPool,
     VirtualPoolConfig, VirtualPoolRequest, WakeRequest,
 };
 
@@ -38,9 +38,9 @@ fn pool(device: &Device) -> VirtualPool {
         .unwrap()
 }
 
-fn shared(device: &Device) -> SharedPool {
+fn shared(device: &Device) -> ElasticPool {
     device
-        .create_shared_pool(&SharedPoolConfig {
+        .create_elastic_pool(&ElasticPoolConfig {
             limit_bytes: 4 * PAGE,
             page_bytes: PAGE,
             ready_pages: Some(0),
@@ -50,7 +50,7 @@ fn shared(device: &Device) -> SharedPool {
 }
 
 /// A model with more address space than there is memory.
-fn model(shared: &SharedPool, id: &str) -> Model {
+fn model(shared: &ElasticPool, id: &str) -> Model {
     let config = ModelConfig {
         virtual_bytes: 64 * PAGE,
         ..Default::default()
@@ -77,7 +77,7 @@ fn bytes_and_addresses_come_back() {
     let folder = std::env::temp_dir().join(format!("ferrum-rust-sleep-{}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
     let pool = pool(&device);
-    let range = pool.allocate(7, 3 * PAGE).unwrap();
+    let range = pool.alloc(7, 3 * PAGE).unwrap();
     for backing in [
         SleepBacking::Host,
         SleepBacking::File(Some(&folder)),
@@ -139,9 +139,9 @@ fn ranges_are_busy_while_they_fall_asleep() {
         let ranges: Vec<MappedRange> = (0..2)
             .map(|number| {
                 if of_model {
-                    model.allocate(PAGE).unwrap()
+                    model.alloc(PAGE).unwrap()
                 } else {
-                    pool.allocate(number * PAGE, PAGE).unwrap()
+                    pool.alloc(number * PAGE, PAGE).unwrap()
                 }
             })
             .collect();
@@ -210,7 +210,7 @@ fn calls_that_are_cut_short_change_nothing() {
             ..Default::default()
         })
         .unwrap();
-    let range = pool.allocate(0, 16 << 20).unwrap();
+    let range = pool.alloc(0, 16 << 20).unwrap();
     fill(&range, 6);
     pool.set_limit(PAGE).unwrap();
     let mut time = Duration::from_micros(1);
@@ -241,8 +241,8 @@ fn nobody_gets_a_pointer_into_what_is_not_there() {
     let pool = pool(&device);
     let shared = shared(&device);
     let model = model(&shared, "chat");
-    let kept = pool.allocate(0, 2 * PAGE).unwrap();
-    let range = model.allocate(2 * PAGE).unwrap();
+    let kept = pool.alloc(0, 2 * PAGE).unwrap();
+    let range = model.alloc(2 * PAGE).unwrap();
     let request = SleepRequest::default();
     pool.sleep(&request).unwrap();
     model.sleep(&request).unwrap();
@@ -269,7 +269,7 @@ fn nobody_gets_a_pointer_into_what_is_not_there() {
     let statuses = unsafe {
         [
             ferrum_mem::sys::ferrum_vpool_destroy(pool_raw, ferrum_mem::sys::FERRUM_FORCE),
-            ferrum_mem::sys::ferrum_shared_pool_destroy(shared_raw, ferrum_mem::sys::FERRUM_FORCE),
+            ferrum_mem::sys::ferrum_elastic_pool_destroy(shared_raw, ferrum_mem::sys::FERRUM_FORCE),
         ]
     };
     assert_eq!(statuses, [ferrum_mem::sys::FERRUM_OK; 2]);
@@ -293,14 +293,14 @@ fn models_take_turns_by_tag() {
     };
     let chat = model(&shared, "chat");
     let code = model(&shared, "code");
-    let first = chat.allocate_with(&weights).unwrap();
+    let first = chat.alloc_with(&weights).unwrap();
     fill(&first, 1);
     let by_tag = SleepRequest {
         tag: Some("weights"),
         ..Default::default()
     };
     chat.sleep(&by_tag).unwrap();
-    let second = code.allocate_with(&weights).unwrap();
+    let second = code.alloc_with(&weights).unwrap();
     fill(&second, 2);
     let full = chat.wake(&WakeRequest::default()).unwrap_err();
     assert_eq!(full.kind, ErrorKind::OutOfPhysicalMemory);
@@ -308,16 +308,13 @@ fn models_take_turns_by_tag() {
     code.sleep(&by_tag).unwrap();
     chat.wake(&WakeRequest::default()).unwrap();
     assert!(holds(&first, 1));
-    let refused = code.allocate_with(&weights).unwrap_err();
+    let refused = code.alloc_with(&weights).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::InvalidState);
     let late = ModelRequest {
         asleep_wait: Duration::from_millis(1),
         ..weights
     };
-    assert_eq!(
-        code.allocate_with(&late).unwrap_err().kind,
-        ErrorKind::Timeout
-    );
+    assert_eq!(code.alloc_with(&late).unwrap_err().kind, ErrorKind::Timeout);
     drop(first);
     code.wake(&WakeRequest {
         tag: Some("weights"),
@@ -332,18 +329,18 @@ fn models_take_turns_by_tag() {
 fn allocations_wait_if_they_ask() {
     let (device, _one) = session();
     let pool = pool(&device);
-    let _kept = pool.allocate(0, PAGE).unwrap();
+    let _kept = pool.alloc(0, PAGE).unwrap();
     pool.sleep(&SleepRequest::default()).unwrap();
     let mut request = VirtualPoolRequest {
         offset_bytes: PAGE,
         size_bytes: PAGE,
         ..Default::default()
     };
-    let refused = pool.allocate_with(&request).unwrap_err();
+    let refused = pool.alloc_with(&request).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::InvalidState);
     request.asleep_wait = Duration::MAX;
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| pool.allocate_with(&request));
+        let waiting = scope.spawn(|| pool.alloc_with(&request));
         pool.wake(&WakeRequest::default()).unwrap();
         fill(&waiting.join().unwrap().unwrap(), 1);
     });

@@ -1,12 +1,12 @@
-//! Virtual and shared pools over the real library. The tests share one start, since
+//! Virtual and elastic pools over the real library. The tests share one start, since
 //! the library is one for each process.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ferrum_mem::{
-    leak_report_json, BlockState, Config, Device, ErrorKind, Facts, Library, ModelConfig,
-    ModelLimits, ModelRequest, SharedPool, SharedPoolConfig, VirtualPool, VirtualPoolConfig,
+    leak_report_json, BlockState, Config, Device, ElasticPool, ElasticPoolConfig, ErrorKind, Facts,
+    Library, ModelConfig, ModelLimits, ModelRequest, VirtualPool, VirtualPoolConfig,
 };
 
 const MIB: u64 = 1 << 20;
@@ -39,9 +39,9 @@ fn pool(device: &Device) -> VirtualPool {
         .unwrap()
 }
 
-fn shared(device: &Device) -> SharedPool {
+fn shared(device: &Device) -> ElasticPool {
     device
-        .create_shared_pool(&SharedPoolConfig {
+        .create_elastic_pool(&ElasticPoolConfig {
             limit_bytes: 4 * PAGE,
             page_bytes: PAGE,
             ready_pages: Some(0),
@@ -64,7 +64,7 @@ fn test_ranges() {
     assert!(device.info().unwrap().virtual_memory);
     assert!(sizes.minimum_bytes >= PAGE && sizes.recommended_bytes >= sizes.minimum_bytes);
     let pool = pool(&device);
-    let range = pool.allocate_tagged(10, PAGE, "kv").unwrap();
+    let range = pool.alloc_tagged(10, PAGE, "kv").unwrap();
     let info = pool.info().unwrap();
     assert_eq!(range.address(), info.base_address + range.offset_bytes());
     assert_eq!((info.mapped_pages, info.requested_bytes), (2, PAGE));
@@ -76,13 +76,13 @@ fn test_ranges() {
     assert_eq!(owner.virtual_pool, Some(pool.raw()));
     assert_eq!((owner.state, owner.tag.as_str()), (BlockState::Live, "kv"));
     assert!(pool.is_mapped(0, 2 * PAGE).unwrap());
-    let error = pool.allocate(PAGE, 1).unwrap_err();
+    let error = pool.alloc(PAGE, 1).unwrap_err();
     assert_eq!(error.kind, ErrorKind::AlreadyMapped);
     assert!(
         error.message.contains("offset 65536, page size 65536"),
         "{error}"
     );
-    let error = pool.allocate(2 * PAGE, 7 * PAGE).unwrap_err();
+    let error = pool.alloc(2 * PAGE, 7 * PAGE).unwrap_err();
     assert_eq!(error.kind, ErrorKind::OutOfPhysicalMemory);
     assert!(
         error
@@ -91,7 +91,7 @@ fn test_ranges() {
         "{error}"
     );
     pool.set_limit(0).unwrap();
-    drop(pool.allocate(2 * PAGE, 7 * PAGE).unwrap());
+    drop(pool.alloc(2 * PAGE, 7 * PAGE).unwrap());
     drop(range);
     assert!(!pool.is_mapped(0, 1).unwrap());
     assert_eq!(pool.statistics().unwrap().live_blocks.current, 0);
@@ -111,7 +111,7 @@ fn test_a_range_waits_for_its_stream() {
     let held = gate.lock().unwrap();
     let inside = Arc::clone(&gate);
     stream.call(move || drop(inside.lock().unwrap())).unwrap();
-    pool.allocate(0, PAGE).unwrap().free(Some(&stream)).unwrap();
+    pool.alloc(0, PAGE).unwrap().free(Some(&stream)).unwrap();
     assert_eq!(pool.info().unwrap().retiring_pages, 1);
     let error = pool.synchronize(Some(Duration::ZERO)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Timeout);
@@ -125,12 +125,12 @@ fn test_ranges_by_offset() {
     let (device, _one) = session();
     let pool = pool(&device);
     let base = pool.info().unwrap().base_address;
-    assert_eq!(pool.allocate(0, 4 * PAGE).unwrap().into_address(), base);
+    assert_eq!(pool.alloc(0, 4 * PAGE).unwrap().into_address(), base);
     // SAFETY: the range was given up.
-    unsafe { pool.deallocate(PAGE, 2 * PAGE, None) }.unwrap();
+    unsafe { pool.free(PAGE, 2 * PAGE, None) }.unwrap();
     assert_eq!(pool.info().unwrap().mapped_pages, 2);
     // SAFETY: as before.
-    let error = unsafe { pool.deallocate(0, 4 * PAGE, None) }.unwrap_err();
+    let error = unsafe { pool.free(0, 4 * PAGE, None) }.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotMapped);
     drop(pool);
     assert!(!leak_report_json().unwrap().contains("\"range\""));
@@ -144,9 +144,9 @@ fn test_models() {
     let code = pool.register_model("code", &model_config()).unwrap();
     let error = pool.register_model("chat", &model_config()).unwrap_err();
     assert_eq!(error.kind, ErrorKind::ModelAlreadyExists);
-    let first = chat.allocate(PAGE).unwrap();
+    let first = chat.alloc(PAGE).unwrap();
     let second = chat
-        .allocate_with(&ModelRequest {
+        .alloc_with(&ModelRequest {
             size_bytes: 10,
             tag: Some("weights"),
             ..Default::default()
@@ -158,8 +158,8 @@ fn test_models() {
         (owner.model.as_str(), owner.tag.as_str()),
         ("chat", "weights")
     );
-    assert_eq!(owner.shared_pool, Some(pool.raw()));
-    let placed = code.allocate_at(3 * PAGE, PAGE).unwrap();
+    assert_eq!(owner.elastic_pool, Some(pool.raw()));
+    let placed = code.alloc_at(3 * PAGE, PAGE).unwrap();
     assert_eq!(placed.device().raw(), device.raw());
     assert!(code.is_mapped(3 * PAGE, 1).unwrap());
     assert_eq!(chat.info().unwrap().requested_bytes, PAGE + 10);
@@ -174,7 +174,7 @@ fn test_models() {
     .unwrap();
     assert_eq!(chat.info().unwrap().priority, 3);
     assert_eq!(
-        chat.allocate(1).unwrap_err().kind,
+        chat.alloc(1).unwrap_err().kind,
         ErrorKind::OutOfPhysicalMemory
     );
     assert_eq!(
@@ -204,7 +204,7 @@ fn test_a_model_gives() {
     let pool = shared(&device);
     let chat = pool.register_model("chat", &model_config()).unwrap();
     let code = pool.register_model("code", &model_config()).unwrap();
-    let kept = Arc::new(Mutex::new(Some(chat.allocate(4 * PAGE).unwrap())));
+    let kept = Arc::new(Mutex::new(Some(chat.alloc(4 * PAGE).unwrap())));
     let given = Arc::clone(&kept);
     let registration = chat
         .on_reclaim(Some(Duration::from_secs(20)), move |needed| {
@@ -216,7 +216,7 @@ fn test_a_model_gives() {
                 .map_or(0, |range| range.size_bytes())
         })
         .unwrap();
-    let range = code.allocate(PAGE).unwrap();
+    let range = code.alloc(PAGE).unwrap();
     assert!(kept.lock().unwrap().is_none());
     assert_eq!(chat.info().unwrap().reclaim_calls, 1);
     drop((registration, range));
@@ -231,23 +231,23 @@ fn test_a_model_gives() {
 fn test_failures_state_their_numbers() {
     let (device, _one) = session();
     let pool = pool(&device);
-    let _kept = pool.allocate(PAGE, PAGE).unwrap();
+    let _kept = pool.alloc(PAGE, PAGE).unwrap();
     let page = |facts: &Facts, offset| {
         let all = (facts.offset_bytes, facts.size_bytes, facts.page_bytes);
         assert_eq!(all, (Some(offset), Some(PAGE), Some(PAGE)));
     };
-    let error = pool.allocate(0, 2 * PAGE).unwrap_err();
+    let error = pool.alloc(0, 2 * PAGE).unwrap_err();
     assert_eq!(error.kind, ErrorKind::AlreadyMapped);
     page(&error.facts, PAGE);
     // SAFETY: nothing is there.
-    let error = unsafe { pool.deallocate(0, PAGE, None) }.unwrap_err();
+    let error = unsafe { pool.free(0, PAGE, None) }.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotMapped);
     page(&error.facts, 0);
-    let facts = pool.allocate(63 * PAGE, PAGE + 1).unwrap_err().facts;
+    let facts = pool.alloc(63 * PAGE, PAGE + 1).unwrap_err().facts;
     let range = (facts.offset_bytes, facts.size_bytes, facts.capacity_bytes);
     assert_eq!(range, (Some(63 * PAGE), Some(PAGE + 1), Some(64 * PAGE)));
     assert_eq!((facts.page_bytes, facts.model), (None, None));
-    let facts = pool.allocate(2 * PAGE, 8 * PAGE).unwrap_err().facts;
+    let facts = pool.alloc(2 * PAGE, 8 * PAGE).unwrap_err().facts;
     let room = (facts.requested_bytes, facts.available_bytes);
     assert_eq!(room, (Some(8 * PAGE), Some(7 * PAGE)));
     let wrong = VirtualPoolConfig {
@@ -262,7 +262,7 @@ fn test_failures_state_their_numbers() {
     let chat = shared.register_model("chat", &model_config()).unwrap();
     let exists = shared.register_model("chat", &model_config()).unwrap_err();
     assert_eq!(exists.facts.model.as_deref(), Some("chat"));
-    let error = chat.allocate(65 * PAGE).unwrap_err();
+    let error = chat.alloc(65 * PAGE).unwrap_err();
     assert_eq!(error.kind, ErrorKind::OutOfVirtualMemory);
     assert_eq!(error.facts.model.as_deref(), Some("chat"));
     assert_eq!(error.facts.capacity_bytes, Some(64 * PAGE));

@@ -1,0 +1,390 @@
+"""Elastic pools: several models under one physical limit."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from . import _abi, _callbacks, _native
+from ._owned import LateEnds, Owned, Resource
+from ._values import i32, nanoseconds, u64
+from ._waits import wait
+from .devices import Device, Registration
+from .ranges import MappedRange, unmap_pages
+from .sleep import Sleeper
+from .streams import Stream, optional_handle
+from .types import Statistics
+from .virtual_pools import ready_pages
+from .virtual_types import (
+    Backing,
+    CompactReport,
+    ModelConfig,
+    ModelInfo,
+    ElasticPoolConfig,
+    ElasticPoolInfo,
+)
+
+
+class ElasticPool(Resource):
+    """An elastic pool on a device. Which model gives when pages are short, and who is
+    served first, stands in ferrum_mem.h.
+
+    Args:
+        device: where its memory is.
+        config: settings; None: the defaults of ElasticPoolConfig.
+
+    Raises:
+        UnsupportedDeviceError: the device has no virtual memory.
+        InvalidPageSizeError, InvalidConfigError: of the settings.
+        OutOfPhysicalMemoryError: the limit is above what the device has.
+    """
+
+    def __init__(self, device: Device, config: ElasticPoolConfig | None = None) -> None:
+        config = config or ElasticPoolConfig()
+        raw = _abi.ferrum_elastic_pool_config.init()
+        raw.limit_bytes = u64("limit_bytes", config.limit_bytes)
+        raw.page_bytes = u64("page_bytes", config.page_bytes)
+        raw.name = _native.encode("name", config.name)
+        raw.ready_pages = ready_pages(config.ready_pages)
+        raw.backing = Backing(config.backing)
+        handle = _abi.ferrum_elastic_pool()
+        library = _native.library()
+        _native.check(
+            library.ferrum_elastic_pool_create(
+                device._handle, ctypes.byref(raw), ctypes.byref(handle)
+            )
+        )
+        end = library.ferrum_elastic_pool_destroy
+        self._device = device
+        name = f" {config.name!r}" if config.name else ""
+        self._own(
+            Owned(
+                f"ElasticPool{name} on {device.id}", lambda flags: end(handle, flags), device._node
+            ),
+            handle,
+        )
+
+    @property
+    def device(self) -> Device:
+        """The device that the pool is on."""
+        return self._device
+
+    def close(self, *, force: bool = False) -> None:
+        """Ends the pool with its models.
+
+        Raises:
+            BusyError: a model has ranges; nothing has changed.
+            ViewExistsError: with force, a view still looks into a range.
+        """
+        self._owned.close(_abi.FERRUM_FORCE if force else 0)
+
+    def register_model(self, model_id: str, config: ModelConfig) -> Model:
+        """Adds a model, while others run.
+
+        Raises:
+            ModelAlreadyExistsError: there is one with the id.
+            InvalidConfigError: guarantees above the limit, or a guarantee above the
+                model's own maximum or address space.
+            OutOfVirtualMemoryError: its address space cannot be had.
+        """
+        return Model(self, model_id, config)
+
+    def models(self) -> list[dict[str, Any]]:
+        """All models of one moment, in the order of registration: "id" and the
+        fields of ModelInfo."""
+        handle, function = self._handle, _native.library().ferrum_elastic_pool_models_json
+        found = _native.read_json(lambda to, room, length: function(handle, to, room, length))
+        models: list[dict[str, Any]] = found["models"]
+        return models
+
+    def info(self) -> ElasticPoolInfo:
+        """Describes the pool."""
+        raw = _abi.ferrum_elastic_pool_info.init()
+        _native.check(
+            _native.library().ferrum_elastic_pool_get_info(self._handle, ctypes.byref(raw))
+        )
+        return ElasticPoolInfo.from_abi(raw)
+
+    def statistics(self) -> Statistics:
+        """Books of the pool: its live blocks are the ranges of all models."""
+        raw = _abi.ferrum_statistics.init()
+        _native.check(
+            _native.library().ferrum_elastic_pool_get_statistics(self._handle, ctypes.byref(raw))
+        )
+        return Statistics.from_abi(raw)
+
+    def compact(self) -> CompactReport:
+        """As VirtualPool.compact()."""
+        raw = _abi.ferrum_compact_report.init()
+        _native.check(
+            _native.library().ferrum_elastic_pool_compact(self._handle, ctypes.byref(raw))
+        )
+        return CompactReport.from_abi(raw)
+
+    def trim(self, keep_bytes: int = 0) -> int:
+        """As VirtualPool.trim()."""
+        released = ctypes.c_uint64()
+        _native.check(
+            _native.library().ferrum_elastic_pool_trim(
+                self._handle, u64("keep_bytes", keep_bytes), ctypes.byref(released)
+            )
+        )
+        return released.value
+
+    def set_limit(self, limit_bytes: int | None) -> None:
+        """Changes the limit of all models together while they run; None or 0: what
+        the device has.
+
+        Raises:
+            InvalidConfigError: less than the models are guaranteed.
+        """
+        limit = 0 if limit_bytes is None else u64("limit_bytes", limit_bytes)
+        _native.check(_native.library().ferrum_elastic_pool_set_limit(self._handle, limit))
+
+    def synchronize(self, timeout_s: float | None = None) -> None:
+        """Waits until no range of any model is retiring any more.
+
+        Raises:
+            TimeoutError: it takes longer.
+        """
+        handle, function = self._handle, _native.library().ferrum_elastic_pool_synchronize
+        wait(lambda timeout_ns: function(handle, timeout_ns), timeout_s)
+
+    def pause(self) -> None:
+        """Has the pool's worker make no more pages ready, until resume()."""
+        _native.check(_native.library().ferrum_elastic_pool_pause(self._handle))
+
+    def resume(self) -> None:
+        """Ends a pause()."""
+        _native.check(_native.library().ferrum_elastic_pool_resume(self._handle))
+
+
+class Model(Sleeper):
+    """A model of an elastic pool; ElasticPool.register_model() makes it, and closing it
+    unregisters it."""
+
+    def __init__(self, pool: ElasticPool, model_id: str, config: ModelConfig) -> None:
+        raw = _abi.ferrum_model_config.init()
+        raw.priority = i32("priority", config.priority)
+        raw.virtual_bytes = u64("virtual_bytes", config.virtual_bytes)
+        raw.guaranteed_bytes = u64("guaranteed_bytes", config.guaranteed_bytes)
+        raw.max_bytes = u64("max_bytes", config.max_bytes)
+        raw.unscrubbed = bool(config.unscrubbed)
+        raw.guarantee_may_wait = bool(config.guarantee_may_wait)
+        text, handle, library = (
+            _native.encode("model_id", model_id),
+            pool._handle,
+            _native.library(),
+        )
+        _native.check(library.ferrum_elastic_pool_register_model(handle, text, ctypes.byref(raw)))
+        end = library.ferrum_elastic_pool_unregister_model
+        self._pool = pool
+        self._id = model_id
+        self._text = text
+        self._own_tag = model_id
+        self._dozing = []
+        self._late = LateEnds()
+        self._own(
+            Owned(
+                f"Model {model_id!r} on {pool.device.id}",
+                lambda flags: end(handle, text, flags),
+                pool._owned,
+            ),
+            handle,
+        )
+        self._page_bytes = self.info().page_bytes
+
+    def _place(self) -> tuple[Any, ...]:
+        return (self._handle, self._text)
+
+    def _functions(self) -> tuple[Any, Any, Any]:
+        library = _native.library()
+        return (
+            library.ferrum_elastic_pool_sleep_model,
+            library.ferrum_elastic_pool_wake_model,
+            library.ferrum_elastic_pool_is_model_asleep,
+        )
+
+    @property
+    def id(self) -> str:
+        """The id that it was registered with."""
+        return self._id
+
+    @property
+    def pool(self) -> ElasticPool:
+        """The pool that it is of."""
+        return self._pool
+
+    @property
+    def device(self) -> Device:
+        """The device that it is on."""
+        return self._pool.device
+
+    def close(self, *, force: bool = False) -> None:
+        """Unregisters the model, while others run.
+
+        Args:
+            force: also while it has ranges; waits for all work of the device.
+
+        Raises:
+            BusyError: it has ranges; nothing has changed.
+            ViewExistsError: with force, a view still looks into a range.
+        """
+        self._owned.close(_abi.FERRUM_FORCE if force else 0)
+
+    def alloc(
+        self,
+        size_bytes: int,
+        *,
+        offset_bytes: int | None = None,
+        tag: str | None = None,
+        asleep_wait_s: float | None = 0,
+        stream: Stream | None = None,
+    ) -> MappedRange:
+        """Puts memory behind a range of the model's address space.
+
+        Args:
+            size_bytes: not 0.
+            offset_bytes: from the model's base address; None: the first place that
+                is free and long enough.
+            tag: name for the books, at most 63 bytes; None: the model's id.
+            asleep_wait_s: how long to wait while the tag, the model or what is at that
+                place sleeps; None: without an end.
+            stream: what uses the range first, and is waited for when it is unmapped;
+                None: the default one.
+
+        Raises:
+            InvalidStateError: it sleeps, and the call may not wait.
+            TimeoutError: it sleeps longer than the call may wait.
+            OutOfPhysicalMemoryError: the limits allow no more, and no room was
+                found; the message says what was requested and what was available.
+            OutOfVirtualMemoryError: no place is long enough.
+            AlreadyMappedError, InvalidOffsetError: of offset_bytes.
+        """
+        size, address = u64("size_bytes", size_bytes), _abi.ferrum_address()
+        offset = ctypes.c_uint64(0 if offset_bytes is None else u64("offset_bytes", offset_bytes))
+        library, handle, text = _native.library(), self._handle, self._text
+        wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
+        if tag is not None or wait_ns != 0 or stream is not None:
+            request = _abi.ferrum_model_request.init()
+            request.at_offset = offset_bytes is not None
+            request.offset_bytes = offset.value
+            request.size_bytes = size
+            request.tag = _native.encode("tag", tag)
+            request.asleep_wait_ns = wait_ns
+            request.stream = optional_handle(stream)
+            status = library.ferrum_elastic_pool_alloc_with(
+                handle, text, ctypes.byref(request), ctypes.byref(address), ctypes.byref(offset)
+            )
+        elif offset_bytes is None:
+            status = library.ferrum_elastic_pool_alloc(
+                handle, text, size, ctypes.byref(address), ctypes.byref(offset)
+            )
+        else:
+            status = library.ferrum_elastic_pool_alloc_at(
+                handle, text, offset, size, ctypes.byref(address)
+            )
+        _native.check(status)
+        unmap = library.ferrum_elastic_pool_free
+        return MappedRange(
+            self,
+            address.value,
+            offset.value,
+            size,
+            tag,
+            lambda at, length, stream: unmap(handle, text, at, length, stream),
+        )
+
+    def free(self, offset_bytes: int, size_bytes: int, *, stream: Stream | None = None) -> None:
+        """As VirtualPool.free()."""
+        offset, size = u64("offset_bytes", offset_bytes), u64("size_bytes", size_bytes)
+        handle, text, queue = self._handle, self._text, optional_handle(stream)
+        unmap = _native.library().ferrum_elastic_pool_free
+        unmap_pages(
+            self._owned,
+            offset,
+            size,
+            self._page_bytes,
+            lambda: unmap(handle, text, offset, size, queue),
+        )
+
+    def record_stream(self, offset_bytes: int, size_bytes: int, stream: Stream | None) -> None:
+        """As VirtualPool.record_stream()."""
+        _native.check(
+            _native.library().ferrum_elastic_pool_record_stream(
+                self._handle,
+                self._text,
+                u64("offset_bytes", offset_bytes),
+                u64("size_bytes", size_bytes),
+                optional_handle(stream),
+            )
+        )
+
+    def is_mapped(self, offset_bytes: int, size_bytes: int) -> bool:
+        """Whether every page that a range touches is mapped; False outside."""
+        mapped = ctypes.c_uint32()
+        _native.check(
+            _native.library().ferrum_elastic_pool_is_mapped(
+                self._handle,
+                self._text,
+                u64("offset_bytes", offset_bytes),
+                u64("size_bytes", size_bytes),
+                ctypes.byref(mapped),
+            )
+        )
+        return mapped.value != 0
+
+    def info(self) -> ModelInfo:
+        """Describes the model."""
+        raw = _abi.ferrum_model_info.init()
+        _native.check(
+            _native.library().ferrum_elastic_pool_get_model_info(
+                self._handle, self._text, ctypes.byref(raw)
+            )
+        )
+        return ModelInfo.from_abi(raw)
+
+    def set_limits(
+        self,
+        *,
+        guaranteed_bytes: int = 0,
+        max_bytes: int = 0,
+        priority: int = 0,
+        guarantee_may_wait: bool = False,
+    ) -> None:
+        """Changes all three limits, as in ModelConfig, while the model and others run.
+
+        Raises:
+            InvalidConfigError, OutOfPhysicalMemoryError: as for register_model();
+                nothing has changed.
+        """
+        raw = _abi.ferrum_model_limits.init()
+        raw.guaranteed_bytes = u64("guaranteed_bytes", guaranteed_bytes)
+        raw.max_bytes = u64("max_bytes", max_bytes)
+        raw.priority = i32("priority", priority)
+        raw.guarantee_may_wait = bool(guarantee_may_wait)
+        _native.check(
+            _native.library().ferrum_elastic_pool_set_model_limits(
+                self._handle, self._text, ctypes.byref(raw)
+            )
+        )
+
+    def on_reclaim(
+        self, callback: Callable[[Model, int], int], *, deadline_s: float = 0
+    ) -> Registration:
+        """Has callback(model, needed_bytes) called when pages are short and the model
+        has more than its guarantee, or is at its own maximum.
+
+        It runs on a thread of the library, mostly frees ranges of the model, and
+        returns how many bytes it freed. Close what is returned to end it.
+
+        Args:
+            deadline_s: how long an allocation waits for it at most; 0: 0.1 s.
+        """
+        config = _abi.ferrum_reclaim_config.init()
+        config.deadline_ns = nanoseconds("deadline_s", deadline_s)
+        registration, forget = _callbacks.add_model_reclaim(
+            self._handle, self._text, config, lambda needed_bytes: callback(self, needed_bytes)
+        )
+        return Registration(self.device, f"reclaim callback of {self.id!r}", registration, forget)

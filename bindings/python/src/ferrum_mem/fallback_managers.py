@@ -1,0 +1,541 @@
+"""Fallback managers: memory of a device, with a second place to go to."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from . import _abi, _async, _callbacks, _native
+from ._owned import Owned, Resource, end_beside, ending
+from ._values import u64
+from .devices import Device, Registration
+from .errors import InvalidOffsetError
+from .memory import _address_of
+from .memory_config import MemoryConfig, MemoryStats, abi_memory_config
+from .streams import Stream, optional_handle
+from .tracking import BufferId, BufferLocation, TrackerView
+from .types import PressureLevel
+
+
+class DType(enum.IntEnum):
+    """What the elements of a buffer are."""
+
+    F32 = _abi.FERRUM_DTYPE_F32
+    F16 = _abi.FERRUM_DTYPE_F16
+    BF16 = _abi.FERRUM_DTYPE_BF16
+    F64 = _abi.FERRUM_DTYPE_F64
+    F8 = _abi.FERRUM_DTYPE_F8
+    I8 = _abi.FERRUM_DTYPE_I8
+    U8 = _abi.FERRUM_DTYPE_U8
+    I16 = _abi.FERRUM_DTYPE_I16
+    I32 = _abi.FERRUM_DTYPE_I32
+    I64 = _abi.FERRUM_DTYPE_I64
+
+
+class Place(enum.IntEnum):
+    """Where a buffer may be made."""
+
+    EITHER = _abi.FERRUM_PLACE_EITHER
+    GPU = _abi.FERRUM_PLACE_GPU
+    CPU = _abi.FERRUM_PLACE_CPU
+
+
+@runtime_checkable
+class GpuMemoryPool(Protocol):
+    """What the pools of all backends have in common."""
+
+    @property
+    def backend_name(self) -> str:
+        """Such as "cpu" or "cuda"."""
+
+    def stats(self) -> MemoryStats:
+        """The counters."""
+
+    def total_memory(self) -> int:
+        """The capacity of the device; 0 means unknown."""
+
+    def free_memory(self) -> int:
+        """What can still be had from the device, by anybody."""
+
+    def pressure(self) -> PressureLevel:
+        """The level of the device by PressureProfile.EARLY."""
+
+    def clear_pool(self) -> None:
+        """Empties the buckets."""
+
+    def shrink(self) -> int:
+        """Gives what holds no buffer back; what the device took, in bytes."""
+
+
+@dataclass(frozen=True)
+class FallbackStats:
+    """What of a FallbackManager is on the host now, and how often buffers moved."""
+
+    cpu_bytes: int
+    cpu_buffers: int
+    moved_to_cpu: int
+    moved_to_gpu: int
+
+
+class FallbackManager(Resource):
+    """Makes buffers on a device, and on a host device while that has no room. A
+    GpuMemoryPool. Safe for use by several threads.
+
+    Args:
+        device: of any backend.
+        host: where buffers fall back to; None only with settings that forbid that.
+        config: settings; None: those of MemoryConfig.
+
+    Raises:
+        InvalidConfigError: a setting, or that a host is needed.
+        InvalidArgumentError: the host is the device itself, or cannot be addressed.
+        OutOfMemoryError: for what is allocated ahead.
+    """
+
+    def __init__(
+        self, device: Device, host: Device | None = None, config: MemoryConfig | None = None
+    ) -> None:
+        raw, _kept = abi_memory_config(config or MemoryConfig())
+        handle = _abi.ferrum_fallback_manager()
+        library = _native.library()
+        _native.check(
+            library.ferrum_fallback_manager_create(
+                device._handle,
+                host._handle if host is not None else _abi.ferrum_device(),
+                ctypes.byref(raw),
+                ctypes.byref(handle),
+            )
+        )
+        self._device, self._host = device, host
+        node = host._node if host is not None else None
+        owned = Owned(
+            f"FallbackManager on {device.id}",
+            lambda flags: library.ferrum_fallback_manager_destroy(handle, flags),
+            device._node,
+            lambda: node.remove(owned) if node is not None else None,
+        )
+        if node is not None:
+            # It hangs on both devices.
+            node.add(owned)
+        self._own(owned, handle)
+
+    @property
+    def device(self) -> Device:
+        """The device that buffers are made on."""
+        return self._device
+
+    @property
+    def host(self) -> Device | None:
+        """The device that they fall back to."""
+        return self._host
+
+    def close(self, *, force: bool = False) -> None:
+        """Gives the memory back on both devices.
+
+        Args:
+            force: also while buffers are live, or their storage is taken.
+
+        Raises:
+            BusyError: buffers are live; nothing has changed.
+        """
+        self._owned.close(_abi.FERRUM_FORCE if force else 0)
+
+    @property
+    def backend_name(self) -> str:
+        """The backend of the device, such as "cpu" or "cuda"."""
+        function = _native.library().ferrum_fallback_manager_get_backend_name
+        return _native.read_text(lambda *buffer: function(self._handle, *buffer))
+
+    def stats(self) -> MemoryStats:
+        """The counters, of buffers on the device but for active_buffers."""
+        raw = _abi.ferrum_memory_stats.init()
+        _native.check(
+            _native.library().ferrum_fallback_manager_get_stats(self._handle, ctypes.byref(raw))
+        )
+        return MemoryStats.from_abi(raw)
+
+    def fallback_stats(self) -> FallbackStats:
+        """What is on the host, and how often buffers moved."""
+        raw = _abi.ferrum_fallback_stats.init()
+        _native.check(
+            _native.library().ferrum_fallback_manager_get_fallback_stats(
+                self._handle, ctypes.byref(raw)
+            )
+        )
+        return FallbackStats(raw.cpu_bytes, raw.cpu_buffers, raw.moved_to_cpu, raw.moved_to_gpu)
+
+    def _memory(self) -> tuple[int, int]:
+        total, free = ctypes.c_uint64(), ctypes.c_uint64()
+        _native.check(
+            _native.library().ferrum_fallback_manager_get_memory(
+                self._handle, ctypes.byref(total), ctypes.byref(free)
+            )
+        )
+        return total.value, free.value
+
+    def total_memory(self) -> int:
+        """The capacity of the device; 0 means unknown."""
+        return self._memory()[0]
+
+    def free_memory(self) -> int:
+        """What can still be had from the device, by anybody."""
+        return self._memory()[1]
+
+    def pressure(self) -> PressureLevel:
+        """The level of the device by PressureProfile.EARLY."""
+        level = _abi.ferrum_pressure_level()
+        _native.check(
+            _native.library().ferrum_fallback_manager_get_pressure(
+                self._handle, ctypes.byref(level)
+            )
+        )
+        return PressureLevel(level.value)
+
+    def on_pressure(self, callback: Callable[[PressureLevel], object]) -> Registration:
+        """Has callback(level) called at every change of the device's level.
+
+        It runs on a thread of the library. Close what is returned to end it.
+        """
+        registration, forget = _callbacks.add_pressure(
+            self._handle,
+            callback,
+            _native.library().ferrum_fallback_manager_pressure_callback_add,
+        )
+        return Registration(self._device, "pressure callback", registration, forget)
+
+    def clear_pool(self) -> None:
+        """Empties the buckets; the memory may still be held from the device."""
+        _native.check(_native.library().ferrum_fallback_manager_clear_pool(self._handle))
+
+    def shrink(self) -> int:
+        """Gives what holds no buffer back, on both sides; what the device took."""
+        released = ctypes.c_uint64()
+        _native.check(
+            _native.library().ferrum_fallback_manager_shrink(self._handle, ctypes.byref(released))
+        )
+        return released.value
+
+    def tracker(self) -> TrackerView:
+        """The tracker of the buffers of both sides.
+
+        Raises:
+            InvalidStateError: the manager does not track.
+        """
+        raw = _abi.ferrum_tracker()
+        _native.check(
+            _native.library().ferrum_fallback_manager_get_tracker(self._handle, ctypes.byref(raw))
+        )
+        return TrackerView(self, raw)
+
+    def alloc(
+        self,
+        num_elements: int,
+        dtype: DType = DType.F32,
+        *,
+        place: Place = Place.EITHER,
+        movable: bool = False,
+        stream: Stream | None = None,
+        tag: str | None = None,
+    ) -> FallbackBuffer:
+        """Makes a buffer, whose contents are not defined.
+
+        Args:
+            num_elements: not 0.
+            dtype: what they are.
+            place: CPU makes it on the host, which is no falling back.
+            movable: should it fall back, it may come to the device by itself.
+            stream: of the device, that uses it first.
+            tag: for the tracker.
+
+        Raises:
+            OutOfMemoryError: no side that may be used has room.
+        """
+        raw = _request(num_elements, dtype, tag)
+        raw.place = int(place)
+        raw.flags = _abi.FERRUM_BUFFER_MOVABLE if movable else 0
+        raw.stream = optional_handle(stream)
+        handle = _abi.ferrum_fallback_buffer()
+        _native.check(
+            _native.library().ferrum_fallback_manager_alloc(
+                self._handle, ctypes.byref(raw), ctypes.byref(handle)
+            )
+        )
+        return FallbackBuffer(self, handle)
+
+    def cpu(self, data: Any, dtype: DType = DType.U8, *, tag: str | None = None) -> FallbackBuffer:
+        """A buffer on the host with a copy of data.
+
+        Args:
+            data: bytes, or anything with a contiguous buffer of whole elements.
+            dtype: what its elements are.
+            tag: for the tracker.
+        """
+        with memoryview(data) as view:
+            width = _WIDTHS[DType(dtype)]
+            if view.nbytes % width:
+                raise ValueError(f"{view.nbytes} bytes are no whole elements of {width}")
+            buffer = self.alloc(view.nbytes // width, dtype, place=Place.CPU, tag=tag)
+        try:
+            buffer.write(data)
+        except BaseException as error:
+            end_beside(error, buffer._owned.label, buffer.close)
+            raise
+        return buffer
+
+    def adopt(
+        self,
+        location: BufferLocation,
+        address: int,
+        num_elements: int,
+        dtype: DType = DType.F32,
+        *,
+        tag: str | None = None,
+    ) -> FallbackBuffer:
+        """A buffer of storage that FallbackBuffer.take() of this manager has given."""
+        raw = _request(num_elements, dtype, tag)
+        handle = _abi.ferrum_fallback_buffer()
+        _native.check(
+            _native.library().ferrum_fallback_manager_adopt(
+                self._handle,
+                int(location),
+                u64("address", address),
+                ctypes.byref(raw),
+                ctypes.byref(handle),
+            )
+        )
+        return FallbackBuffer(self, handle)
+
+    def release(self, location: BufferLocation, address: int, stream: Stream | None = None) -> None:
+        """Ends storage that FallbackBuffer.take() has given."""
+        _native.check(
+            _native.library().ferrum_fallback_manager_release(
+                self._handle, int(location), u64("address", address), optional_handle(stream)
+            )
+        )
+
+    def return_buffers(self) -> int:
+        """Brings buffers that fell back to the device, the oldest first, until it has no
+        room for the next; how many came."""
+        moved = ctypes.c_uint64()
+        _native.check(
+            _native.library().ferrum_fallback_manager_return_buffers(
+                self._handle, ctypes.byref(moved)
+            )
+        )
+        return moved.value
+
+
+_WIDTHS = {
+    DType.F32: 4, DType.F16: 2, DType.BF16: 2, DType.F64: 8, DType.F8: 1,
+    DType.I8: 1, DType.U8: 1, DType.I16: 2, DType.I32: 4, DType.I64: 8,
+}  # fmt: skip
+
+
+def _request(num_elements: int, dtype: DType, tag: str | None) -> _abi.ferrum_buffer_request:
+    raw = _abi.ferrum_buffer_request.init()
+    raw.num_elements = u64("num_elements", num_elements)
+    raw.dtype = int(dtype)
+    raw.tag = _native.encode("tag", tag)
+    return raw
+
+
+def _end(handle: _abi.ferrum_fallback_buffer, flags: int) -> int:
+    """Ends a buffer; with force also one that is pinned."""
+    library, stream = _native.library(), optional_handle(None)
+    status: int = library.ferrum_fallback_buffer_free(handle, stream)
+    if flags & _abi.FERRUM_FORCE:
+        while (
+            status == _abi.FERRUM_ERROR_BUSY
+            and library.ferrum_fallback_buffer_unpin(handle) == _abi.FERRUM_OK
+        ):
+            status = library.ferrum_fallback_buffer_free(handle, stream)
+    return status
+
+
+class FallbackBuffer(Resource):
+    """A buffer on the device or on the host; FallbackManager.alloc() makes it. Safe
+    for use by several threads."""
+
+    def __init__(self, manager: FallbackManager, handle: _abi.ferrum_fallback_buffer) -> None:
+        self._manager = manager
+        self._own(
+            Owned(
+                f"FallbackBuffer on {manager.device.id}",
+                lambda flags: _end(handle, flags),
+                manager._owned,
+            ),
+            handle,
+        )
+        raw = self._info()
+        self._id, self._dtype = BufferId(raw.buffer_id), DType(raw.dtype)
+        self._len, self._size_bytes = raw.num_elements, raw.size_bytes
+
+    def _info(self) -> _abi.ferrum_fallback_buffer_info:
+        raw = _abi.ferrum_fallback_buffer_info.init()
+        _native.check(
+            _native.library().ferrum_fallback_buffer_get_info(self._handle, ctypes.byref(raw))
+        )
+        return raw
+
+    @property
+    def manager(self) -> FallbackManager:
+        """The manager that the buffer is of."""
+        return self._manager
+
+    @property
+    def id(self) -> BufferId:
+        """Stays the same when the buffer moves."""
+        return self._id
+
+    @property
+    def dtype(self) -> DType:
+        """What the elements are."""
+        return self._dtype
+
+    @property
+    def size_bytes(self) -> int:
+        """What they take."""
+        return self._size_bytes
+
+    def __len__(self) -> int:
+        return self._len
+
+    @property
+    def location(self) -> BufferLocation:
+        """Where the buffer is now."""
+        return BufferLocation(self._info().location)
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it is on the device."""
+        return self.location is BufferLocation.GPU
+
+    @property
+    def is_cpu_fallback(self) -> bool:
+        """Whether it is on the host."""
+        return self.location is BufferLocation.CPU
+
+    @property
+    def pins(self) -> int:
+        """How often it is pinned."""
+        pins: int = self._info().pins
+        return pins
+
+    def address(self, location: BufferLocation) -> int:
+        """Where the buffer is on that side: an address of the device, or of the process's
+        memory; good until it moves.
+
+        Raises:
+            InvalidStateError: it is on the other side.
+        """
+        out = ctypes.c_uint64()
+        _native.check(
+            _native.library().ferrum_fallback_buffer_get_address(
+                self._handle, int(location), ctypes.byref(out)
+            )
+        )
+        return out.value
+
+    def _move(self, location: BufferLocation) -> None:
+        _native.check(_native.library().ferrum_fallback_buffer_move(self._handle, int(location)))
+
+    def to_cpu(self) -> None:
+        """Moves the buffer to the host, where it stays. Fails whole.
+
+        Raises:
+            BusyError: it is pinned.
+        """
+        self._move(BufferLocation.CPU)
+
+    def to_gpu(self) -> None:
+        """Moves the buffer to the device. Fails whole.
+
+        Raises:
+            OutOfMemoryError: there is no room.
+            BusyError: it is pinned.
+        """
+        self._move(BufferLocation.GPU)
+
+    async def to_cpu_async(self) -> None:
+        """As to_cpu(), without holding up the event loop."""
+        await _async.in_thread(self.to_cpu)
+
+    async def to_gpu_async(self) -> None:
+        """As to_gpu(), without holding up the event loop."""
+        await _async.in_thread(self.to_gpu)
+
+    def pin(self) -> int:
+        """Keeps the buffer where it is until unpin() has been called as often; its
+        address."""
+        out = ctypes.c_uint64()
+        _native.check(
+            _native.library().ferrum_fallback_buffer_pin(self._handle, ctypes.byref(out), None)
+        )
+        return out.value
+
+    def unpin(self) -> None:
+        """Ends one call of pin()."""
+        _native.check(_native.library().ferrum_fallback_buffer_unpin(self._handle))
+
+    @contextmanager
+    def pinned(self) -> Iterator[int]:
+        """The address, which stays as long as the context lasts."""
+        with ending(self.pin(), f"a pin of the {self._owned.label}", self.unpin) as address:
+            yield address
+
+    def write(self, data: Any, offset_bytes: int = 0) -> None:
+        """Copies bytes into the buffer, wherever it is.
+
+        Args:
+            data: bytes, or anything with a contiguous buffer.
+            offset_bytes: where in the buffer to start.
+        """
+        offset = u64("offset_bytes", offset_bytes)
+        with memoryview(data) as view:
+            source = _address_of(view)
+            _native.check(
+                _native.library().ferrum_fallback_buffer_write(
+                    self._handle, offset, source, view.nbytes
+                )
+            )
+
+    def read(self, size_bytes: int | None = None, offset_bytes: int = 0) -> bytes:
+        """Copies bytes out of the buffer; None: all from the offset on."""
+        offset = u64("offset_bytes", offset_bytes)
+        if size_bytes is None:
+            size_bytes = max(self._size_bytes - offset, 0)
+        if size_bytes > self._size_bytes:
+            # Before memory is made for it.
+            raise InvalidOffsetError(
+                _abi.FERRUM_ERROR_INVALID_OFFSET,
+                f"size_bytes {size_bytes} at offset_bytes {offset} leaves {self._id}",
+            )
+        target = bytearray(u64("size_bytes", size_bytes))
+        with memoryview(target) as view:
+            _native.check(
+                _native.library().ferrum_fallback_buffer_read(
+                    self._handle, offset, _address_of(view), view.nbytes
+                )
+            )
+        return bytes(target)
+
+    def take(self, location: BufferLocation) -> int:
+        """Ends the buffer on that side and gives the address of its storage, which is
+        the caller's then: FallbackManager.release() ends it.
+
+        Raises:
+            InvalidStateError: it is on the other side.
+            BusyError: it is pinned.
+        """
+        out = ctypes.c_uint64()
+        _native.check(
+            _native.library().ferrum_fallback_buffer_take(
+                self._handle, int(location), ctypes.byref(out)
+            )
+        )
+        self._owned.finish()
+        return out.value

@@ -1,0 +1,194 @@
+package vmm
+
+import (
+	"errors"
+	"sync"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/internal/roster"
+)
+
+// ElasticConfig are the settings of an elastic pool.
+type ElasticConfig struct {
+	// Name is the pool's name in reports.
+	Name string
+	// LimitBytes bounds the physical memory of all models together, in whole pages;
+	// 0: the device's capacity, or its limit if that is lower.
+	LimitBytes uint64
+	// PageBytes, ReadyPages and Backing are as in PhysicalConfig.
+	PageBytes  uint64
+	ReadyPages int
+	Backing    device.Backing
+	// Stepped pools have no worker: the caller does its steps, Physical.Settle and
+	// Physical.Tick, and so decides what time it is.
+	Stepped bool
+}
+
+// Elastic is an elastic pool: several models, each with address space of its own,
+// under one physical limit. Each model may be guaranteed a part of the limit and
+// may have a maximum of its own; the rest goes to whoever asks, and comes back from
+// those who have more than their guarantee (quota.go, elastic_search.go). All
+// methods are safe for concurrent use. After Close every call that can fail fails
+// with CodeInvalidState.
+type Elastic struct {
+	engine    *engine.Engine
+	physical  *Physical
+	name      string
+	pageBytes uint64
+
+	// limits is held over a change of the limit.
+	limits sync.Mutex
+
+	mu    sync.Mutex
+	state state
+	quota quota
+	// stage is the limit of the pool.
+	stage stage
+	// supply is the line of those for whom the device has less than the limit
+	// allows.
+	supply line
+	// limitBytes is as it was set; 0: the device's capacity.
+	limitBytes uint64
+	// models has also those that are being registered.
+	models map[string]*Model
+	// ordered is the models that have their space, in order of registration.
+	ordered roster.List[*Model]
+	// peak is the most pages that were ever in use.
+	peak uint64
+}
+
+// NewElastic makes an elastic pool without models. It takes nothing from the device
+// yet. Errors: CodeUnsupportedDevice for a device without virtual memory,
+// CodeInvalidPageSize, CodeInvalidConfig, CodeOutOfPhysicalMemory for a limit above
+// what the device has.
+func NewElastic(e *engine.Engine, c ElasticConfig) (*Elastic, error) {
+	return newElastic(e, c, !c.Stepped)
+}
+
+func newElastic(e *engine.Engine, c ElasticConfig, hands bool) (*Elastic, error) {
+	const op = "shared.new"
+	if c.Backing == device.BackingShareable {
+		return nil, device.Errorf(device.CodeInvalidConfig, op,
+			"backing %d: pages of models go from one to the other, so no process else may have them", c.Backing).On(e.ID())
+	}
+	physical, err := newPhysical(op, e, PhysicalConfig{
+		Name: c.Name, PageBytes: c.PageBytes, LimitBytes: c.LimitBytes, ReadyPages: c.ReadyPages, Backing: c.Backing,
+	}, hands)
+	if err != nil {
+		return nil, err
+	}
+	s := &Elastic{
+		engine: e, physical: physical, name: c.Name, pageBytes: physical.PageBytes(), limitBytes: c.LimitBytes,
+		models: map[string]*Model{},
+	}
+	s.quota.limit = s.limitPages(c.LimitBytes)
+	s.stage = stage{guaranteed: true, over: s.quota.over, enter: s.enter}
+	if s.quota.limit == 0 {
+		err := device.Errorf(device.CodeInvalidConfig, op, "limit_bytes %d is less than a page of %d bytes",
+			c.LimitBytes, s.pageBytes).On(e.ID())
+		return nil, errors.Join(err, physical.Close())
+	}
+	return s, nil
+}
+
+// limitPages is a limit in whole pages.
+func (s *Elastic) limitPages(limitBytes uint64) uint64 {
+	if limitBytes == 0 {
+		limitBytes = s.engine.Capacity()
+	}
+	return limitBytes / s.pageBytes
+}
+
+// SetLimit changes the limit of all models together while they run; 0: the
+// device's capacity. Below what is in use nothing live is taken: free pages above
+// it go at once, and who asks for more waits for others to give, or fails. Errors:
+// CodeInvalidConfig for less than the sum of the guarantees, with those that wait for
+// pages, or than a page,
+// CodeOutOfPhysicalMemory for more than the device has.
+func (s *Elastic) SetLimit(limitBytes uint64) error {
+	const op = "set_limit"
+	s.limits.Lock()
+	defer s.limits.Unlock()
+	if err := checkLimit("shared."+op, s.engine, limitBytes); err != nil {
+		return err
+	}
+	pages := s.limitPages(limitBytes)
+	s.mu.Lock()
+	err := s.checkOpen(op)
+	if err == nil && pages < max(s.quota.asked, 1) {
+		err = s.fault(device.CodeInvalidConfig, op,
+			"limit_bytes %d is %d pages of %d bytes: less than one, or than the %d that models are guaranteed",
+			limitBytes, pages, s.pageBytes, s.quota.asked)
+	}
+	raised := pages >= s.quota.limit
+	if err == nil && !raised {
+		s.quota.setLimit(pages)
+		s.limitBytes = limitBytes
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	// What the quota allows the stock of pages has to allow as well.
+	if err := s.physical.SetLimit(limitBytes); err != nil || !raised {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quota.setLimit(pages)
+	s.limitBytes = limitBytes
+	s.stage.serve()
+	return nil
+}
+
+// Limit is the present limit in bytes.
+func (s *Elastic) Limit() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes(s.quota.limit)
+}
+
+// Name is the name of the pool.
+func (s *Elastic) Name() string { return s.name }
+
+// PageBytes is the size of a page.
+func (s *Elastic) PageBytes() uint64 { return s.pageBytes }
+
+// Physical is the stock of pages of all models, for its worker's Pause, Resume and
+// Trim.
+func (s *Elastic) Physical() *Physical { return s.physical }
+
+// Model finds a model; CodeModelNotFound if there is none of that id.
+func (s *Elastic) Model(id string) (*Model, error) { return s.find("model", id) }
+
+func (s *Elastic) find(op, id string) (*Model, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.findLocked(op, id)
+}
+
+func (s *Elastic) findLocked(op, id string) (*Model, error) {
+	if err := s.checkOpen(op); err != nil {
+		return nil, err
+	}
+	m := s.models[id]
+	if m == nil || m.gone {
+		return nil, s.fault(device.CodeModelNotFound, op, "model %q is not registered in %q", id, s.name).OfModel(id)
+	}
+	return m, nil
+}
+
+// checkOpen says why nothing new can be done. The caller holds mu.
+func (s *Elastic) checkOpen(op string) error {
+	if s.state != stateOpen {
+		return s.fault(device.CodeInvalidState, op, "%q is closed", s.name)
+	}
+	return nil
+}
+
+func (s *Elastic) fault(code device.Code, op, format string, args ...any) *device.Error {
+	return device.Errorf(code, "shared."+op, format, args...).On(s.engine.ID())
+}
+
+func (s *Elastic) bytes(pages uint64) uint64 { return pages * s.pageBytes }

@@ -1,0 +1,261 @@
+package vmm
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/engine"
+)
+
+// ModelConfig are the settings of a model in an elastic pool.
+type ModelConfig struct {
+	// VirtualBytes is the model's address space, rounded up to whole pages. The sum
+	// over the models may be above the limit of the pool.
+	VirtualBytes uint64
+	// GuaranteedBytes of the limit are kept free for the model, rounded up to whole
+	// pages. The guarantees of all models together are within the limit, and pages back
+	// each that no other model uses or is guaranteed.
+	GuaranteedBytes uint64
+	// GuaranteeMayWait takes a guarantee that is not backed yet: what lacks becomes
+	// effective as pages come back.
+	GuaranteeMayWait bool
+	// MaxBytes is what the model may have at most, in whole pages; 0: no bound of
+	// its own.
+	MaxBytes uint64
+	// Priority: pages that nobody uses are taken from the models of lower priority
+	// first, these are asked first to give what they use, and the allocations of
+	// higher priority are served first.
+	Priority int32
+	// Unscrubbed pages may go to another model that is unscrubbed as well without
+	// being made zeros.
+	Unscrubbed bool
+}
+
+// ModelLimits are the settings of a model that can be changed while it runs.
+type ModelLimits struct {
+	GuaranteedBytes  uint64
+	MaxBytes         uint64
+	Priority         int32
+	GuaranteeMayWait bool
+}
+
+func (c ModelConfig) limits() ModelLimits {
+	return ModelLimits{
+		GuaranteedBytes: c.GuaranteedBytes, MaxBytes: c.MaxBytes, Priority: c.Priority, GuaranteeMayWait: c.GuaranteeMayWait,
+	}
+}
+
+// bounds are limits in pages, of a model with so much address space.
+func (s *Elastic) bounds(op, id string, l ModelLimits, virtualBytes uint64) (bounds, error) {
+	b := bounds{guaranteed: l.GuaranteedBytes / s.pageBytes, most: noBound, priority: l.Priority}
+	if l.GuaranteedBytes%s.pageBytes != 0 {
+		b.guaranteed++
+	}
+	if l.MaxBytes != 0 {
+		b.most = l.MaxBytes / s.pageBytes
+	}
+	switch {
+	case b.most == 0:
+		return b, s.fault(device.CodeInvalidConfig, op, "model %q: max_bytes %d is less than a page of %d bytes", id,
+			l.MaxBytes, s.pageBytes)
+	case b.guaranteed > b.most:
+		return b, s.fault(device.CodeInvalidConfig, op, "model %q: guaranteed_bytes %d is above max_bytes %d, in pages of %d bytes",
+			id, l.GuaranteedBytes, l.MaxBytes, s.pageBytes)
+	case l.GuaranteedBytes > virtualBytes:
+		return b, s.fault(device.CodeInvalidConfig, op, "model %q: guaranteed_bytes %d is above its virtual_bytes %d", id,
+			l.GuaranteedBytes, virtualBytes)
+	}
+	return b, nil
+}
+
+// checkGuarantees says whether a guarantee fits beside those of the other models, and
+// pages back it if it may not wait for them. The caller holds mu.
+func (s *Elastic) checkGuarantees(op, id string, of *share, l ModelLimits, b bounds) error {
+	q := &s.quota
+	sum, ok := q.guaranteesWith(of, b.guaranteed)
+	if !ok || sum > q.limit {
+		return s.fault(device.CodeInvalidConfig, op,
+			"model %q: guaranteed_bytes %d: the guarantees of all models would be above the limit of %d bytes, of which %d are guaranteed now",
+			id, l.GuaranteedBytes, s.bytes(q.limit), s.bytes(q.asked))
+	}
+	backed := q.backed(of, b.guaranteed)
+	if backed == b.guaranteed || l.GuaranteeMayWait {
+		return nil
+	}
+	return s.fault(device.CodeOutOfPhysicalMemory, op,
+		"model %q: guaranteed_bytes %d: pages back %d of them, the others are used by other models; of the limit of %d bytes %d are in use, and %d more are guaranteed",
+		id, l.GuaranteedBytes, s.bytes(backed), s.bytes(q.limit), s.bytes(q.used), s.bytes(q.unused)).OfModel(id).
+		Stating(device.FactRequestedBytes, l.GuaranteedBytes).Stating(device.FactAvailableBytes, s.bytes(backed))
+}
+
+// landing tries again, when pages lack for a guarantee, once the ranges have landed of
+// which the work is done.
+func (s *Elastic) landing(try func() error) error {
+	err := try()
+	if errors.Is(err, device.CodeOutOfPhysicalMemory) {
+		s.physical.Land()
+		err = try()
+	}
+	return err
+}
+
+// Register adds a model, with address space of its own and nothing in it. It takes
+// no physical memory but for tables. Errors: CodeModelAlreadyExists,
+// CodeInvalidArgument for an id that is empty, longer than MaxNameBytes, or not UTF-8 without NUL,
+// CodeInvalidSize for an address space of 0 or one that overflows,
+// CodeOutOfVirtualMemory when it cannot be had, CodeInvalidConfig for limits that
+// contradict each other or guarantees above the pool's limit, CodeOutOfPhysicalMemory,
+// with how much of it is backed, for a guarantee that may not wait for pages and that
+// others' use leaves too few for.
+func (s *Elastic) Register(id string, c ModelConfig) (*Model, error) {
+	const op = "register"
+	var m *Model
+	err := s.landing(func() (err error) {
+		m, err = s.enroll(op, id, c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	space, err := newSpace(s.physical, spaceConfig{
+		kind: modelKind, name: id, capacityBytes: c.VirtualBytes, unscrubbed: c.Unscrubbed,
+		left: func(pages uint64) { s.discharge(m, pages) },
+	})
+	if err == nil {
+		s.physical.rank(space.owner, c.Priority)
+		if err = s.list(op, m, space); err == nil {
+			return m, nil
+		}
+		if failure := space.close(op, true); failure != nil {
+			s.engine.Log(engine.Warning, failure.Error())
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.strike(m)
+	m.settle(false)
+	return nil, err
+}
+
+// list makes a model that has its space one of the pool.
+func (s *Elastic) list(op string, m *Model, space *space) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.checkOpen(op); err != nil {
+		return err
+	}
+	m.space = space
+	s.ordered.Add(m)
+	m.settle(true)
+	return nil
+}
+
+// enroll takes the id and the guarantee. The model is gone until it has its space.
+func (s *Elastic) enroll(op, id string, c ModelConfig) (*Model, error) {
+	if len(id) == 0 || len(id) > MaxNameBytes {
+		return nil, s.fault(device.CodeInvalidArgument, op, "id %q has %d bytes, 1 to %d are allowed", id, len(id), MaxNameBytes)
+	}
+	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		return nil, s.fault(device.CodeInvalidArgument, op, "id %q is not UTF-8 without NUL", id)
+	}
+	b, err := s.bounds(op, id, c.limits(), c.VirtualBytes)
+	if err != nil && c.VirtualBytes != 0 {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.checkOpen(op); err != nil {
+		return nil, err
+	}
+	if s.models[id] != nil {
+		return nil, s.fault(device.CodeModelAlreadyExists, op, "model %q is registered in %q already", id, s.name).OfModel(id)
+	}
+	if err := s.checkGuarantees(op, id, nil, c.limits(), b); err != nil {
+		return nil, err
+	}
+	m := &Model{shared: s, id: id, gone: true, leaving: make(chan struct{}), share: s.quota.add(b)}
+	m.stage = stage{over: (*share).over, enter: (*share).book}
+	s.models[id] = m
+	return m, nil
+}
+
+// strike takes a model out of the list that uses nothing. The caller holds mu.
+func (s *Elastic) strike(m *Model) {
+	s.quota.remove(m.share)
+	delete(s.models, m.id)
+	s.ordered.Remove(m)
+	s.stage.serve()
+}
+
+// SetModelLimits changes the guarantee, the maximum and the priority of a model
+// while it and others run. Below what is in use nothing is taken. A guarantee that is
+// raised keeps what of it is in effect. Errors: CodeModelNotFound, CodeInvalidConfig and
+// CodeOutOfPhysicalMemory as for Register; then nothing has changed.
+func (s *Elastic) SetModelLimits(id string, l ModelLimits) error {
+	return s.landing(func() error { return s.setModelLimits("set_model_limits", id, l) })
+}
+
+func (s *Elastic) setModelLimits(op, id string, l ModelLimits) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.findLocked(op, id)
+	if err != nil {
+		return err
+	}
+	b, err := s.bounds(op, id, l, m.space.capacity())
+	if err != nil {
+		return err
+	}
+	if err := s.checkGuarantees(op, id, m.share, l, b); err != nil {
+		return err
+	}
+	s.quota.change(m.share, b)
+	s.physical.rank(m.space.owner, l.Priority)
+	m.stage.serve()
+	s.stage.serve()
+	return nil
+}
+
+// Models lists the ids of the models, sorted.
+func (s *Elastic) Models() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := make([]string, 0, s.ordered.Len())
+	for m := range s.ordered.All() {
+		if !m.gone {
+			ids = append(ids, m.id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Alloc is Model.Alloc of the model with that id.
+func (s *Elastic) Alloc(id string, size uint64) (Allocation, error) {
+	m, err := s.find("allocate", id)
+	if err != nil {
+		return Allocation{}, err
+	}
+	return m.Alloc(size)
+}
+
+// AllocAt is Model.AllocAt of the model with that id.
+func (s *Elastic) AllocAt(id string, offset, size uint64) (Allocation, error) {
+	m, err := s.find("allocate_at", id)
+	if err != nil {
+		return Allocation{}, err
+	}
+	return m.AllocAt(offset, size)
+}
+
+// Free is Model.Free of the model with that id.
+func (s *Elastic) Free(id string, offset, size uint64, stream device.Stream) error {
+	m, err := s.find("deallocate", id)
+	if err != nil {
+		return err
+	}
+	return m.Free(offset, size, stream)
+}

@@ -1,0 +1,130 @@
+package vmm
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"ferrum_mem/core/engine"
+)
+
+// Reclaim is a registered reclaim callback of a model.
+type Reclaim struct {
+	model        *Model
+	registration *engine.Registration
+}
+
+// OnReclaim registers a callback that is asked to free memory of a model when
+// pages are short, with how many bytes would help, and gives how many it freed. It
+// runs on a worker of its own, one call at a time, with no lock held, and may call
+// the library: mostly it frees ranges of its model. An allocation waits for a call
+// no longer than the deadline (0: 100 ms); a call that takes longer goes on, and
+// what it frees later goes to who waits then. Only a model that has more than its
+// guarantee is asked, or one that needs pages itself and is at its maximum. Errors:
+// CodeModelNotFound, CodeInvalidArgument for a negative deadline.
+func (s *Elastic) OnReclaim(id string, deadline time.Duration, fn func(neededBytes uint64) uint64) (*Reclaim, error) {
+	const op = "on_reclaim"
+	m, err := s.find(op, id)
+	if err != nil {
+		return nil, err
+	}
+	registration, err := s.engine.NewReclaim(engine.ReclaimConfig{Deadline: deadline}, m.counting(fn))
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := m.check(op); err != nil {
+		registration.Remove(true)
+		return nil, err
+	}
+	r := &Reclaim{model: m, registration: registration}
+	m.reclaims.Add(r)
+	return r, nil
+}
+
+// counting has the calls of a callback counted, and what they say to have freed:
+// whoever asked may have what it needs, or have given up, before the call ends.
+func (m *Model) counting(fn func(neededBytes uint64) uint64) func(uint64) uint64 {
+	count := func(calls, freed uint64) {
+		m.shared.mu.Lock()
+		defer m.shared.mu.Unlock()
+		m.counts.ReclaimCalls += calls
+		m.counts.ReclaimedBytes += min(freed, math.MaxUint64-m.counts.ReclaimedBytes)
+	}
+	return func(needed uint64) uint64 {
+		count(1, 0)
+		freed := fn(needed)
+		count(0, freed)
+		return freed
+	}
+}
+
+// Remove ends the registration: the callback is not called again. It waits for a
+// running call, unless inside says that it is called from that call. A second
+// Remove only waits. Unregistering the model removes its callbacks.
+func (r *Reclaim) Remove(inside bool) {
+	s := r.model.shared
+	s.mu.Lock()
+	r.model.reclaims.Remove(r)
+	s.mu.Unlock()
+	r.registration.Remove(inside)
+}
+
+// HasEnded says that the model was unregistered, and the callback is called no more.
+func (r *Reclaim) HasEnded() bool {
+	s := r.model.shared
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.models[r.model.id] != r.model
+}
+
+func (s *Elastic) callbacksOf(m *Model) []*Reclaim {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return m.reclaims.Copy()
+}
+
+// helpersOf is whose pages would help a model: those above their guarantee in the
+// order in which they give, and the model itself.
+func (s *Elastic) helpersOf(m *Model) []*Model {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := make(map[*share]*Model, s.ordered.Len())
+	for m := range s.ordered.All() {
+		of[m.share] = m
+	}
+	var helpers []*Model
+	for _, share := range s.quota.givers() {
+		helpers = append(helpers, of[share])
+	}
+	if !slices.Contains(helpers, m) {
+		helpers = append(helpers, m)
+	}
+	return helpers
+}
+
+// ask asks a callback for so many pages, unless there are none to ask for or
+// enough is closed meanwhile. The caller holds no lock.
+func (s *Elastic) ask(r *Reclaim, pages uint64, enough <-chan struct{}) {
+	if pages == 0 {
+		return
+	}
+	m := r.model
+	freed, inTime := r.registration.Ask(s.bytes(pages), enough)
+	if !inTime {
+		s.engine.Log(engine.Warning, fmt.Sprintf("model %q: a reclaim callback that was asked for %d bytes did not end in time",
+			m.id, s.bytes(pages)))
+		return
+	}
+	s.engine.Log(engine.Debug, fmt.Sprintf("model %q: asked for %d bytes, a reclaim callback freed %d",
+		m.id, s.bytes(pages), freed))
+}
+
+func (s *Elastic) noteWait(m *Model, waited time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.counts.Waits++
+	m.counts.WaitedNs += uint64(waited)
+}

@@ -1,0 +1,109 @@
+package vmm
+
+import (
+	"errors"
+
+	"ferrum_mem/core/device"
+)
+
+// place finds an admitted order its place and its physical pages. The limit allows
+// them; when the device has less, Physical.fetch has climbed the engine's ladder in
+// vain. Then the orders stand in line here as well: the first has its turn, and
+// asks the models above their guarantee for pages, of which nobody else takes any
+// until it is done.
+func (s *Elastic) place(o *order) (span, error) {
+	w, err := s.joinSupply(o, false)
+	if err != nil {
+		return span{}, err
+	}
+	if w == nil {
+		at, short := o.serve()
+		if !isShort(short) {
+			return at, short
+		}
+		if w, err = s.joinSupply(o, true); err != nil {
+			return span{}, err
+		}
+		if w == nil {
+			return span{}, s.deviceShort(o, short)
+		}
+	}
+	select {
+	case <-w.ended:
+		return span{}, w.err
+	case <-w.turn:
+	case <-o.done:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.supply.leave(w, nil)
+		return span{}, s.short(o)
+	}
+	at, err := s.placeInTurn(o, w)
+	s.mu.Lock()
+	s.supply.leave(w, nil)
+	s.mu.Unlock()
+	if isShort(err) {
+		err = s.deviceShort(o, err)
+	}
+	return at, err
+}
+
+// isShort says whether an allocation failed for want of physical memory.
+func isShort(err error) bool {
+	return errors.Is(err, device.CodeOutOfMemory) || errors.Is(err, device.CodeOutOfPhysicalMemory)
+}
+
+// joinSupply puts an order in the line if it must, or if others stand there. It is
+// nil without an error if not: a thread that may not wait never does.
+func (s *Elastic) joinSupply(o *order, must bool) (*waiter, error) {
+	mayWait := s.engine.MayWait() && !o.noWait
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := o.model.check(o.op); err != nil {
+		return nil, err
+	}
+	if !mayWait || (!must && s.supply.empty()) {
+		return nil, nil
+	}
+	w := newWaiter(o.model.share, o.pages)
+	// The pages are charged already.
+	w.guaranteed = o.model.share.excess() == 0
+	s.supply.join(w)
+	return w, nil
+}
+
+func (s *Elastic) placeInTurn(o *order, w *waiter) (span, error) {
+	at, err := o.serve()
+	if !isShort(err) {
+		return at, err
+	}
+	for _, m := range s.helpersOf(o.model) {
+		for _, r := range s.callbacksOf(m) {
+			s.ask(r, s.excessOf(m, o.pages), w.ended)
+			if at, err = o.serve(); !isShort(err) {
+				return at, err
+			}
+		}
+	}
+	return span{}, err
+}
+
+// excessOf is how many of so many pages a model has above its guarantee.
+func (s *Elastic) excessOf(m *Model, pages uint64) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return min(pages, m.share.excess())
+}
+
+// deviceShort is the error of an order that the limit allows and the device cannot
+// serve.
+func (s *Elastic) deviceShort(o *order, err error) error {
+	available := uint64(0)
+	if info, err := s.engine.MemoryInfo(); err == nil {
+		available = info.FreeBytes
+	}
+	return device.Errorf(device.CodeOutOfPhysicalMemory, modelOp(o.op),
+		"model %q: requested %d bytes, available %d: the device has less than the limit allows: %w",
+		o.model.id, o.at.size, available, err).On(s.engine.ID()).OfModel(o.model.id).
+		Stating(device.FactRequestedBytes, o.at.size).Stating(device.FactAvailableBytes, available)
+}
