@@ -235,7 +235,7 @@ func (s *Elastic) Models() []string {
 
 // Alloc is Model.Alloc of the model with that id.
 func (s *Elastic) Alloc(id string, size uint64) (Allocation, error) {
-	m, err := s.find("allocate", id)
+	m, err := s.find("alloc", id)
 	if err != nil {
 		return Allocation{}, err
 	}
@@ -244,7 +244,7 @@ func (s *Elastic) Alloc(id string, size uint64) (Allocation, error) {
 
 // AllocAt is Model.AllocAt of the model with that id.
 func (s *Elastic) AllocAt(id string, offset, size uint64) (Allocation, error) {
-	m, err := s.find("allocate_at", id)
+	m, err := s.find("alloc", id)
 	if err != nil {
 		return Allocation{}, err
 	}
@@ -253,7 +253,7 @@ func (s *Elastic) AllocAt(id string, offset, size uint64) (Allocation, error) {
 
 // Free is Model.Free of the model with that id.
 func (s *Elastic) Free(id string, offset, size uint64, stream device.Stream) error {
-	m, err := s.find("deallocate", id)
+	m, err := s.find("free", id)
 	if err != nil {
 		return err
 	}

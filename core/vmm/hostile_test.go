@@ -28,7 +28,7 @@ func TestWhoWaitsForASleeperEndsWithIt(t *testing.T) {
 				_, err := m.Sleep(background, SleepRequest{})
 				require.NoError(t, err)
 				var failed error
-				done := device.Go("allocate", func() {
+				done := device.Go("alloc", func() {
 					_, failed = m.AllocTagged(AllocRequest{SizeBytes: page, Wait: device.Forever})
 				})
 				// It waits once its look at the space is over.
@@ -96,7 +96,7 @@ func TestFreeThatMeetsASleep(t *testing.T) {
 	require.NoError(t, err)
 	s := r.pool.space
 	queued(t, r.dev.Default())
-	l := &leaving{op: "deallocate", at: span{0, 4 * page}, run: run{0, 4}}
+	l := &leaving{op: "free", at: span{0, 4 * page}, run: run{0, 4}}
 	require.NoError(t, l.markEnds([]device.Stream{r.dev.Default()}))
 	missing, slept, err := s.leave(l)
 	require.NoError(t, err)

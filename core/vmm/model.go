@@ -81,7 +81,7 @@ func (m *Model) PageBytes() uint64 { return m.space.pageBytes }
 // model is unregistered meanwhile, those of the device. A failed call changes
 // nothing.
 func (m *Model) Alloc(size uint64) (Allocation, error) {
-	return m.allocate(placing{op: "allocate", at: span{size: size}, anywhere: true})
+	return m.allocate(placing{op: "alloc", at: span{size: size}, anywhere: true})
 }
 
 // AllocAt is Alloc at a place: it maps every page that the range touches.
@@ -89,13 +89,13 @@ func (m *Model) Alloc(size uint64) (Allocation, error) {
 // CodeAlreadyMapped with the first page that is mapped. A range that is retiring is
 // waited for.
 func (m *Model) AllocAt(offset, size uint64) (Allocation, error) {
-	return m.allocate(placing{op: "allocate_at", at: span{offset, size}})
+	return m.allocate(placing{op: "alloc", at: span{offset, size}})
 }
 
 // AllocTagged is Alloc with a name for reports, and for sleep; "": the
 // model's id. The offset of the request must be 0.
 func (m *Model) AllocTagged(r AllocRequest) (Allocation, error) {
-	const op = "allocate"
+	const op = "alloc"
 	if r.OffsetBytes != 0 {
 		return Allocation{}, m.space.badRange(op, span{r.OffsetBytes, r.SizeBytes}, "offset %d: the place is not the caller's", r.OffsetBytes)
 	}
@@ -104,7 +104,7 @@ func (m *Model) AllocTagged(r AllocRequest) (Allocation, error) {
 
 // AllocTaggedAt is AllocAt with a name.
 func (m *Model) AllocTaggedAt(r AllocRequest) (Allocation, error) {
-	return m.allocate(placing{op: "allocate_at", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait})
+	return m.allocate(placing{op: "alloc", at: span{r.OffsetBytes, r.SizeBytes}, tag: r.Tag, stream: r.Stream, wait: r.Wait})
 }
 
 func (m *Model) allocate(p placing) (Allocation, error) {
@@ -158,7 +158,7 @@ func (m *Model) attempt(p placing) (span, error) {
 // done, the range is retiring, and its pages count as used. Errors: as there, and
 // CodeModelNotFound. A failed call changes nothing.
 func (m *Model) Free(offset, size uint64, stream device.Stream) error {
-	const op = "deallocate"
+	const op = "free"
 	err := m.space.deallocate(op, span{offset, size}, stream)
 	s := m.shared
 	s.mu.Lock()

@@ -110,7 +110,7 @@ for thread in threads: thread.start()
 for _ in range(20):
     child = os.fork()
     if not child:
-        expect(fm.ForkedError, manager.allocate, 1)
+        expect(fm.ForkedError, manager.alloc, 1)
         block.close(); chunk.close(); manager.close()
         gc.collect()
         os._exit(0)

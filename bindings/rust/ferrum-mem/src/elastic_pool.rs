@@ -335,7 +335,7 @@ impl Model {
     ///
     /// # Safety
     ///
-    /// As for [`VirtualPool::free`](crate::VirtualPool::deallocate).
+    /// As for [`VirtualPool::free`](crate::VirtualPool::free).
     pub unsafe fn free(
         &self,
         offset_bytes: u64,
