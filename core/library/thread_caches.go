@@ -1,11 +1,10 @@
 package library
 
 import (
-	"slices"
-
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
+	"ferrum_mem/core/rangealloc"
 )
 
 // ThreadCaches makes the thread caches that stand in front of pools. Its methods
@@ -19,17 +18,11 @@ type ThreadCaches interface {
 	ForgetStream(stream uint64)
 }
 
-// uncached lists the strategies whose pools have no caches. An arena's room comes
-// back when its last block does, for which idle blocks of a cache would have to
-// be waited for; fixed chooses places so that pages empty out, and a cache would
-// hand out whatever was freed last.
-var uncached = []string{"arena", "fixed"}
-
 // openCaches puts thread caches in front of a new pool, if it is to have any.
 func (l *Library) openCaches(handle uint64, p *pool.Pool) {
 	c := p.Config()
 	if l.options.ThreadCaches == nil || c.ThreadCacheBytes == 0 || c.Tracking || c.Debug != 0 ||
-		slices.Contains(uncached, c.Strategy) {
+		!rangealloc.TraitsOf(c.Strategy).Cacheable {
 		return
 	}
 	if cache := l.options.ThreadCaches.Open(handle, c); cache != nil {

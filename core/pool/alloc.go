@@ -75,7 +75,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 		return nil, rangealloc.Range{}, "", 0, false
 	}
 	for _, s := range p.segments {
-		if p.ordered && size >= s.full {
+		if size >= s.full {
 			continue
 		}
 		block, err := s.strategy.Alloc(rangealloc.Request{Size: size, Align: granule, End: r.End, Group: r.Group})
@@ -87,9 +87,7 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 			break
 		}
 		if err == rangealloc.ErrNoRoom {
-			if p.ordered {
-				s.full = size
-			}
+			s.refused(size)
 			continue
 		}
 		if err != nil {
@@ -166,7 +164,7 @@ func (p *Pool) placeOrReuse(n *need, block *Block) error {
 // place takes a block from the segments that are there, or ErrNoRoom. Lower
 // segments come first, so that higher ones come free. The caller holds mu.
 func (p *Pool) place(n *need, block *Block) error {
-	plain := n.Align == p.config.AlignmentBytes && p.ordered
+	plain := n.Align == p.config.AlignmentBytes
 	for _, s := range p.segments {
 		if plain && n.Size >= s.full {
 			continue
@@ -177,7 +175,7 @@ func (p *Pool) place(n *need, block *Block) error {
 				return err
 			}
 			if plain {
-				s.full = n.Size
+				s.refused(n.Size)
 			}
 			continue
 		}

@@ -100,7 +100,7 @@ func (p *Pool) audit() error {
 			return fmt.Errorf("segments %d and %d overlap", i-1, i)
 		}
 		state := s.strategy.Stats()
-		if p.ordered && s.full <= state.LargestFreeBytes {
+		if s.full <= state.LargestFreeBytes {
 			return fmt.Errorf("segment %d has room for %d bytes, and is passed over from %d on", i, state.LargestFreeBytes, s.full)
 		}
 		held += s.heldBytes()

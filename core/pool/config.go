@@ -23,9 +23,6 @@ const (
 	NeverRelease = math.MaxUint64
 
 	defaultAlignmentBytes = 256
-
-	// strategyFixed is the strategy that has settings of its own.
-	strategyFixed = "fixed"
 )
 
 // Config are the settings of a pool.
@@ -165,14 +162,17 @@ func (c Config) check(e *engine.Engine) error {
 	return nil
 }
 
-// checkFixed looks at the settings of "fixed", which a strategy would see only
-// with the first segment.
+// oneSize says whether the strategy has blocks of one size, with settings for that.
+func (c Config) oneSize() bool { return rangealloc.TraitsOf(c.Strategy).OneSize }
+
+// checkFixed looks at the settings of a strategy with blocks of one size, which it
+// would see only with the first segment.
 func (c Config) checkFixed() error {
 	switch {
-	case c.Strategy != strategyFixed:
+	case !c.oneSize():
 		if c.FixedBlockBytes != 0 || c.PageBytes != 0 {
-			return fmt.Errorf("fixed_block_bytes %d and page_bytes %d are of strategy %q, not of %q: want 0",
-				c.FixedBlockBytes, c.PageBytes, strategyFixed, c.Strategy)
+			return fmt.Errorf("fixed_block_bytes %d and page_bytes %d are of strategies with blocks of one size, and %q is none: want 0",
+				c.FixedBlockBytes, c.PageBytes, c.Strategy)
 		}
 	case c.FixedBlockBytes == 0 || c.FixedBlockBytes&(c.AlignmentBytes-1) != 0:
 		return fmt.Errorf("fixed_block_bytes %d is not a positive multiple of alignment_bytes %d",

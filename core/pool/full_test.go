@@ -16,7 +16,7 @@ func TestRoomThatAnAllocationUncovers(t *testing.T) {
 	const granule = 256
 	b := newBench(devicetest.Config{TotalBytes: 8 * mib}, engine.Options{})
 	p := b.pool(t, func(c *Config) {
-		c.Strategy, c.AlignmentBytes, c.MaxSizeBytes = listStrategy, granule, mib
+		c.Strategy, c.AlignmentBytes, c.MaxSizeBytes = "tlsf", granule, mib
 	})
 	// 130 and 128 granules are of one class, and the rest of the segment is full.
 	long := mustAlloc(t, p, 130*granule)

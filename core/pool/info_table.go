@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"ferrum_mem/core/internal/offheap"
-	"ferrum_mem/core/rangealloc"
 )
 
 // infoTable has what a segment knows of its blocks, by slot: four bytes a block
@@ -28,8 +27,9 @@ type infoWord uint32
 // wordLarge says, where the state is else, that the slot is in the map.
 const wordLarge = stateMask
 
-func newInfoTable(strategy string) infoTable {
-	return infoTable{narrow: strategy == rangealloc.Default}
+// newInfoTable makes the table for a strategy, which may be a rangealloc.ExactSizes.
+func newInfoTable(exactSizes bool) infoTable {
+	return infoTable{narrow: exactSizes}
 }
 
 // infoAt is what is known of a slot that the table has.

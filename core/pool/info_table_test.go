@@ -6,16 +6,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/track"
 )
 
 // What is written for a slot is read again, whatever is too large for a short
 // word; the oracle is a map.
 func TestInfoTable(t *testing.T) {
-	for _, strategy := range []string{rangealloc.Default, slabStrategy} {
+	for _, exactSizes := range []bool{true, false} {
 		rapid.Check(t, func(t *rapid.T) {
-			table, model := newInfoTable(strategy), map[uint32]blockInfo{}
+			table, model := newInfoTable(exactSizes), map[uint32]blockInfo{}
 			defer table.free()
 			require.NoError(t, table.extend(64))
 			tag := rapid.OneOf(rapid.Uint32Range(0, 3), rapid.Uint32Range(1<<tagLowBits-2, 1<<tagLowBits+1),

@@ -78,7 +78,7 @@ func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 		if n == len(to) {
 			break
 		}
-		if p.ordered && wanted.Size >= s.full {
+		if wanted.Size >= s.full {
 			continue
 		}
 		if left := len(to) - n; s.batcher != nil && left > 1 {
@@ -99,7 +99,7 @@ func (p *Pool) leaseFree(wanted *need, to []device.Addr, n int) (int, error) {
 				break
 			}
 			if err == rangealloc.ErrNoRoom {
-				s.full = wanted.Size
+				s.refused(wanted.Size)
 				break
 			}
 			if err != nil {

@@ -36,7 +36,7 @@ func TestPhysicalMemoryIsTheTouchedPages(t *testing.T) {
 		strategy := rapid.SampledFrom(rangealloc.Names()).Draw(t, "strategy")
 		b, p := pagedPool(t, func(c *Config) {
 			c.ReadyPages = -1
-			if c.Strategy = strategy; strategy == strategyFixed {
+			if c.Strategy = strategy; strategy == "fixed" {
 				c.FixedBlockBytes = 24 * kib
 			}
 		})
@@ -44,7 +44,7 @@ func TestPhysicalMemoryIsTheTouchedPages(t *testing.T) {
 		stream.Hold()
 		var live, flying, leased []Block
 		size := rapid.Uint64Range(1, 24*kib)
-		if strategy != strategyFixed {
+		if strategy != "fixed" {
 			size = rapid.OneOf(size, rapid.Uint64Range(1, 6*page))
 		}
 		take := func(t *rapid.T) Block {
@@ -246,7 +246,7 @@ func TestNoFurtherMapping(t *testing.T) {
 // A search for mapped memory knows the alignment, and takes the shortest stretch.
 func TestAPlaceThatIsMapped(t *testing.T) {
 	for _, strategy := range rangealloc.Names() {
-		if strategy == strategyFixed || strategy == "arena" || strategy == "buddy" {
+		if strategy == "fixed" || strategy == "arena" || strategy == "buddy" {
 			continue
 		}
 		b, p := pagedPool(t, func(c *Config) {

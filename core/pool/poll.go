@@ -164,6 +164,14 @@ func (l located) leavePages() {
 // anyFits as segment.full says that nothing is known not to fit.
 const anyFits = ^uint64(0)
 
+// refused notes that a size, at the pool's own alignment, has no room, if that says
+// anything of larger ones.
+func (s *segment) refused(size uint64) {
+	if s.sizeOrdered {
+		s.full = size
+	}
+}
+
 // left counts blocks that a segment has got back.
 func (p *Pool) left(s *segment, count uint64) {
 	s.full = anyFits

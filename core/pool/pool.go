@@ -18,9 +18,6 @@ type Pool struct {
 	// source is where all segments come from.
 	source        engine.Source
 	defaultStream device.Stream
-	// ordered says that where a size has no room no larger one has, nor will have
-	// before a block has gone.
-	ordered bool
 
 	layout sync.Mutex
 	census sync.Mutex
@@ -69,14 +66,6 @@ type Pool struct {
 	debug *memcheck.Checker
 }
 
-const (
-	// slabStrategy may have room for a size and none for a smaller one.
-	slabStrategy = "size_class"
-	// listStrategy looks at the first run of a list only: it may have room for a
-	// size once that one was taken.
-	listStrategy = "tlsf"
-)
-
 type state uint8
 
 const (
@@ -115,7 +104,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 		totals = append(totals, group)
 	}
 	p := &Pool{
-		engine: e, config: c, source: source, ordered: c.Strategy != slabStrategy && c.Strategy != listStrategy,
+		engine: e, config: c, source: source,
 		maxSize: c.MaxSizeBytes, minHeld: c.MinHeldBytes, threshold: c.ReleaseThresholdBytes,
 		defaultStream: e.Device().DefaultStream(),
 		books:         track.NewBooks(c.Stats, totals...),

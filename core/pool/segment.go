@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"math"
 	"slices"
 
 	"ferrum_mem/core/device"
@@ -27,6 +26,8 @@ type segment struct {
 	ender      rangealloc.Ender
 	holeFinder rangealloc.HoleFinder
 	placer     rangealloc.PlaceTaker
+	// sizeOrdered says that the strategy is a rangealloc.SizeOrdered.
+	sizeOrdered bool
 	// pages is what is mapped of a segment that is addresses only; else nil.
 	pages *pageTable
 	// number counts the pool's segments in the order in which they came.
@@ -34,8 +35,8 @@ type segment struct {
 	// blocks counts what the strategy has out: live, in flight or leased.
 	blocks uint64
 	// full is a size that does not fit, at the pool's own alignment, nor does any
-	// larger one: it was tried, or the runs that came free since are shorter. The
-	// largest number when that is not known.
+	// larger one: it was tried, or the runs that came free since are shorter. anyFits
+	// when that is not known, and always unless sizeOrdered.
 	full uint64
 	infoTable
 	// times has the times of the allocations, as far as infos goes, if timed.
@@ -79,15 +80,17 @@ func (p *Pool) newSegment(had engine.Segment) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &segment{had: had, base: base, usable: usable, strategy: strategy, full: math.MaxUint64}
+	s := &segment{had: had, base: base, usable: usable, strategy: strategy, full: anyFits}
 	s.batcher, _ = strategy.(rangealloc.Batcher)
 	s.runBatcher, _ = strategy.(rangealloc.RunBatcher)
-	s.infoTable = newInfoTable(p.config.Strategy)
 	s.slotFreer, _ = strategy.(rangealloc.SlotFreer)
 	s.retractor, _ = strategy.(rangealloc.Retractor)
 	s.ender, _ = strategy.(rangealloc.Ender)
 	s.holeFinder, _ = strategy.(rangealloc.HoleFinder)
 	s.placer, _ = strategy.(rangealloc.PlaceTaker)
+	_, s.sizeOrdered = strategy.(rangealloc.SizeOrdered)
+	_, exact := strategy.(rangealloc.ExactSizes)
+	s.infoTable = newInfoTable(exact)
 	s.timed = p.config.Tracking
 	return s, nil
 }
@@ -98,10 +101,10 @@ func (s *segment) end() device.Addr { return s.had.Addr + device.Addr(s.had.Size
 // empty says whether no block, live or in flight, is in the segment.
 func (s *segment) empty() bool { return s.blocks == 0 }
 
-// placementPage is the page that the strategy "fixed" tries to leave empty: that of
-// the memory, unless the settings name another.
+// placementPage is the page that a strategy with blocks of one size tries to leave
+// empty: that of the memory, unless the settings name another.
 func (p *Pool) placementPage() uint64 {
-	if p.paged == nil || p.config.Strategy != strategyFixed || p.config.PageBytes != 0 {
+	if p.paged == nil || !p.config.oneSize() || p.config.PageBytes != 0 {
 		return p.config.PageBytes
 	}
 	return max(p.paged.pageBytes, p.config.AlignmentBytes)

@@ -32,6 +32,12 @@ func newArena(c Config) (Strategy, error) {
 
 func (a *arena) Name() string { return nameArena }
 
+// SizeOrdered implements SizeOrdered.
+func (a *arena) SizeOrdered() {}
+
+// ExactSizes implements ExactSizes.
+func (a *arena) ExactSizes() {}
+
 func (a *arena) Alloc(r Request) (Range, error) {
 	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {
 		return Range{}, r.check()

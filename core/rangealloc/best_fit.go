@@ -59,6 +59,12 @@ func (b *bestFit[U]) Close() {
 
 func (b *bestFit[U]) Name() string { return Default }
 
+// SizeOrdered implements SizeOrdered.
+func (b *bestFit[U]) SizeOrdered() {}
+
+// ExactSizes implements ExactSizes.
+func (b *bestFit[U]) ExactSizes() {}
+
 func (b *bestFit[U]) Alloc(r Request) (Range, error) {
 	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {
 		return Range{}, r.check()

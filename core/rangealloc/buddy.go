@@ -59,6 +59,9 @@ func newBuddy(c Config) (Strategy, error) {
 
 func (b *buddy) Name() string { return nameBuddy }
 
+// SizeOrdered implements SizeOrdered.
+func (b *buddy) SizeOrdered() {}
+
 func (b *buddy) Alloc(r Request) (Range, error) {
 	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {
 		return Range{}, r.check()

@@ -39,6 +39,9 @@ type fixedForSuite struct {
 	judged  int
 }
 
+// SizeOrdered is what TestFixed asks of fixed itself.
+func (f *fixedForSuite) SizeOrdered() {}
+
 // beyond is for requests that no block is good for: after a few the strategy is
 // not asked any more, for its answer is formatted, and the suite counts garbage.
 func (f *fixedForSuite) beyond(r rangealloc.Request) bool {
@@ -86,6 +89,10 @@ func (f *fixedForSuite) judge(r rangealloc.Request, err error) error {
 var fixedPromises = conformance.Options{ServesLargest: true}
 
 func TestFixed(t *testing.T) {
+	s, err := rangealloc.New("fixed", rangealloc.Config{SizeBytes: 4096, GranuleBytes: 256, BlockBytes: 256})
+	require.NoError(t, err)
+	defer s.Close()
+	require.Implements(t, (*rangealloc.SizeOrdered)(nil), s)
 	for _, shape := range []struct{ block, perPage uint64 }{{2048, 4}, {2048, 1}, {1984, 3}, {1728, 20}, {2048, 500}} {
 		t.Run(fmt.Sprintf("blocks of %d, about %d a page", shape.block, shape.perPage), func(t *testing.T) {
 			conformance.Run(t, fixedBlocks(shape.block, shape.perPage), fixedPromises)

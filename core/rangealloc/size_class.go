@@ -122,6 +122,10 @@ func newShapedSizeClass(g geometry, shape slabShape) (Strategy, error) {
 
 func (s *sizeClass) Name() string { return nameSizeClass }
 
+// SizeOrdered implements SizeOrdered: a size is refused when best_fit has no room for it,
+// with no slab kept, nor has any slab of its class or a larger one.
+func (s *sizeClass) SizeOrdered() {}
+
 // Close gives the tables back.
 func (s *sizeClass) Close() { s.inner.Close() }
 

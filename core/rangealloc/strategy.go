@@ -177,6 +177,24 @@ type HoleFinder interface {
 	LargestBelow(sizeBytes uint64) uint64
 }
 
+// SizeOrdered is a strategy in which a size that has no room tells about all larger
+// ones: after Alloc refused a request that asks for no more than the alignment of a
+// granule, it refuses every one that is as large or larger, until a block is freed,
+// whatever is taken meanwhile. Where SlotFreer frees that block, only requests that
+// are no longer than the run it gives can have got room. Whoever remembers refusals
+// asks for this first: in a strategy that does not say so, a larger size may well
+// have room.
+type SizeOrdered interface {
+	// SizeOrdered does nothing: to have it is the promise.
+	SizeOrdered()
+}
+
+// ExactSizes is a strategy that rounds a size up to the granule and no further.
+type ExactSizes interface {
+	// ExactSizes does nothing: to have it is the promise.
+	ExactSizes()
+}
+
 // ErrNoRoom is what Alloc returns when no free run holds the request at its
 // alignment: OUT_OF_MEMORY, without the formatting that a full range would pay
 // for at every attempt. The caller knows the request and adds what matters.
@@ -189,16 +207,37 @@ var ErrNoRoom error = &device.Error{
 // Default is the strategy of a pool that names none.
 const Default = "best_fit"
 
+// Traits is what must be known of a strategy before it has a range; the rest is said
+// by the strategy itself, see SizeOrdered. Each is a promise that a new strategy may
+// leave out.
+type Traits struct {
+	// OneSize: all blocks have Config.BlockBytes, which the strategy needs, and are
+	// placed so that pages of Config.PageBytes empty out. No other strategy has these
+	// two settings.
+	OneSize bool
+	// Monotonic: blocks are placed one behind the other, and nothing that is freed is
+	// used again until no block is live.
+	Monotonic bool
+	// Cacheable: nothing is lost while freed blocks wait in a cache in front of the
+	// strategy, and are used again from there.
+	Cacheable bool
+}
+
 var strategies = []struct {
-	name string
-	make func(Config) (Strategy, error)
+	name   string
+	make   func(Config) (Strategy, error)
+	traits Traits
 }{
-	{Default, newBestFit},
-	{nameTLSF, newTLSF},
-	{nameBuddy, newBuddy},
-	{nameArena, newArena},
-	{nameSizeClass, newSizeClass},
-	{nameFixed, newFixed},
+	{Default, newBestFit, Traits{Cacheable: true}},
+	{nameTLSF, newTLSF, Traits{Cacheable: true}},
+	{nameBuddy, newBuddy, Traits{Cacheable: true}},
+	// The room of an arena comes back when its last block does, for which the idle
+	// blocks of a cache would have to be waited for.
+	{nameArena, newArena, Traits{Monotonic: true}},
+	{nameSizeClass, newSizeClass, Traits{Cacheable: true}},
+	// Fixed chooses places so that pages empty out; a cache would hand out whatever
+	// was freed last.
+	{nameFixed, newFixed, Traits{OneSize: true}},
 }
 
 // New makes the named strategy over an empty range. Errors: NOT_FOUND for a name
@@ -211,6 +250,17 @@ func New(name string, c Config) (Strategy, error) {
 	}
 	return nil, device.Errorf(device.CodeNotFound, "rangealloc.new",
 		"strategy %q is not known; the strategies are %s", name, strings.Join(Names(), ", "))
+}
+
+// TraitsOf is what is promised of the named strategy; nothing for a name that is not in
+// Names.
+func TraitsOf(name string) Traits {
+	for _, s := range strategies {
+		if s.name == name {
+			return s.traits
+		}
+	}
+	return Traits{}
 }
 
 // Names lists the strategies of this build, the default first.

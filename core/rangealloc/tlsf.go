@@ -40,6 +40,10 @@ func newTLSF(c Config) (Strategy, error) {
 
 func (t *tlsf) Name() string { return nameTLSF }
 
+// ExactSizes implements ExactSizes. Sizes are not ordered: only the first run of a list
+// is looked at, so a size may have room once that one was taken.
+func (t *tlsf) ExactSizes() {}
+
 func (t *tlsf) Alloc(r Request) (Range, error) {
 	if r.Size == 0 || r.Align == 0 || r.Align&(r.Align-1) != 0 {
 		return Range{}, r.check()

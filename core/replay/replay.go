@@ -7,6 +7,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pool"
+	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/trace"
 )
 
@@ -169,10 +170,10 @@ func play(ctx context.Context, p *player, arrived func(int)) error {
 func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 	c := pool.DefaultConfig()
 	c.Name, c.Strategy = "replay", o.Strategy
-	if o.Strategy == "fixed" {
+	if rangealloc.TraitsOf(o.Strategy).OneSize {
 		if rules.Mode != trace.Paged {
 			return c, device.Errorf(device.CodeInvalidArgument, op,
-				"strategy fixed has blocks of one size: it needs mode paged, and the mode is %s", rules.Mode)
+				"strategy %s has blocks of one size: it needs mode paged, and the mode is %s", o.Strategy, rules.Mode)
 		}
 		block := rules.BytesPerToken * trace.BlockTokens
 		c.FixedBlockBytes = (block + c.AlignmentBytes - 1) / c.AlignmentBytes * c.AlignmentBytes
@@ -193,7 +194,7 @@ func poolConfig(o Options, rules trace.Rules, d demand) (pool.Config, error) {
 			"the trace has %d bytes alive at one time, above the %d bytes of addresses that can be replayed", d.peakBytes, uint64(MaxRangeBytes))
 	}
 	most := max(d.peakBytes, PageBytes)
-	if o.Strategy == "arena" {
+	if rangealloc.TraitsOf(o.Strategy).Monotonic {
 		most = max(d.totalBytes, PageBytes) // it uses nothing a second time
 	}
 	// All of the range or nothing: a smaller one would give other figures.

@@ -103,6 +103,9 @@ func (p *pair) freeBatch(offsets []uint64) (wrong error) {
 	if err != nil {
 		return fmt.Errorf("failed with %w, though all %d blocks were live", err, len(offsets))
 	}
+	if len(offsets) > 0 {
+		p.claims.freed()
+	}
 	for _, offset := range offsets {
 		p.model.release(offset)
 		p.forget(offset)

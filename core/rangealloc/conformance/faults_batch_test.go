@@ -25,6 +25,9 @@ type batchFault struct {
 	free  func(b *batched, offsets []uint64) error
 }
 
+// ExactSizes is what the best fit behind has.
+func (b *batched) ExactSizes() {}
+
 func (b *batched) Alloc(r Request) (rangealloc.Range, error) {
 	got, err := b.Strategy.Alloc(r)
 	b.high = max(b.high, got.Offset+got.Size)

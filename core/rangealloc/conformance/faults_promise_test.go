@@ -106,3 +106,55 @@ func TestSlotsThatDoNotComeBackAreFound(t *testing.T) {
 	require.ErrorContains(t, churn(forgetful, promises), "never were more")
 	require.NoError(t, churn(bestFit, promises))
 }
+
+// ordered says of any strategy that its sizes are ordered.
+type ordered struct{ rangealloc.Strategy }
+
+func (ordered) SizeOrdered() {}
+
+// named has the traits of another strategy.
+type named struct {
+	rangealloc.Strategy
+	name string
+}
+
+func (n named) Name() string { return n.name }
+
+// longer gives a run by slot that is a granule too long.
+type longer struct {
+	rangealloc.Strategy
+	freer rangealloc.SlotFreer
+}
+
+func (l longer) FreeSlot(slot uint32) uint64 { return l.freer.FreeSlot(slot) + 1 }
+
+func TestWrongClaimsAreFound(t *testing.T) {
+	withClaim := func(inner Make) Make {
+		return func(c rangealloc.Config) (rangealloc.Strategy, error) {
+			s, err := inner(c)
+			return ordered{s}, err
+		}
+	}
+	claiming := func(name string) Make {
+		return withClaim(func(c rangealloc.Config) (rangealloc.Strategy, error) { return rangealloc.New(name, c) })
+	}
+	require.ErrorContains(t, refusals(claiming("tlsf"), Options{ServesLargest: true}), "said to be ordered")
+	require.NoError(t, refusals(claiming("best_fit"), Options{ServesLargest: true}))
+	// Slabs alone would be such: none has room for a small size, and there is a run.
+	require.ErrorContains(t, refusals(withClaim(withFault(bestFit, fault{
+		alloc: func(s rangealloc.Strategy, c rangealloc.Config, r Request) (rangealloc.Range, error) {
+			if r.Size <= 4*c.GranuleBytes && s.Stats().FreeBytes < c.SizeBytes/2 {
+				return rangealloc.Range{}, rangealloc.ErrNoRoom
+			}
+			return s.Alloc(r)
+		},
+	})), Options{}), "said to be ordered")
+	require.ErrorContains(t, find(func(c rangealloc.Config) (rangealloc.Strategy, error) {
+		s, err := bestFit(c)
+		return named{s, "fixed"}, err
+	}, Options{}), "of one size")
+	require.ErrorContains(t, find(func(c rangealloc.Config) (rangealloc.Strategy, error) {
+		s, err := bestFit(c)
+		return longer{s, s.(rangealloc.SlotFreer)}, err
+	}, Options{}), "free by slot")
+}

@@ -20,6 +20,7 @@ type pair struct {
 	// highestSlot is of all times, and mostBlocks what the walk had at most.
 	highestSlot uint32
 	mostBlocks  int
+	claims      claims
 	// scan is one that goes on between the operations.
 	scan scan
 	// quick leaves the walk out of each step, for long runs that call verify now
@@ -35,6 +36,7 @@ func newPair(construct Make, c rangealloc.Config, o Options) (*pair, error) {
 	p := &pair{
 		strategy: s, model: newModel(c), options: o,
 		slots: make(map[uint64]uint32), holders: make(map[uint32]uint64),
+		claims: claimsOf(s),
 	}
 	if err := p.verify(); err != nil {
 		s.Close()
@@ -93,6 +95,9 @@ func (p *pair) accept(r Request, got rangealloc.Range) error {
 	case got.Size < rounded || exact && got.Size != rounded:
 		return fmt.Errorf("%+v: the size rounds up to %d", got, rounded)
 	}
+	if err := p.claims.served(c, r, got); err != nil {
+		return err
+	}
 	if holder, taken := p.holders[got.Slot]; taken {
 		return fmt.Errorf("%+v has the slot of the live block at %d", got, holder)
 	}
@@ -110,6 +115,7 @@ func (p *pair) refused(r Request, err error) error {
 		return fmt.Errorf("failed with %w, not ErrNoRoom", err)
 	}
 	c, o := p.model.config, p.options
+	p.claims.refused(c, r)
 	if _, fits := FirstAligned(c, p.model.tail(), r); o.Monotonic && fits {
 		return fmt.Errorf("refused, though the range is free from %d on", p.model.bump)
 	}
@@ -132,6 +138,11 @@ func requestCode(r Request) device.Code {
 func (p *pair) free(offset uint64) (wrong error) {
 	defer func() { wrong = p.after("free %d", offset, wrong) }()
 	want, code := p.model.release(offset)
+	if freer, ok := p.strategy.(rangealloc.SlotFreer); ok && code == device.CodeOK && p.claims.bySlot() {
+		err := p.claims.freedSlot(p.model, offset, freer.FreeSlot(p.slots[offset]))
+		p.forget(offset)
+		return err
+	}
 	got, err := p.strategy.Free(offset)
 	if code != device.CodeOK {
 		return expectCode(code, err)
@@ -139,6 +150,7 @@ func (p *pair) free(offset uint64) (wrong error) {
 	if err != nil || got != want {
 		return fmt.Errorf("gave %d, %w, where %d bytes were live", got, err, want)
 	}
+	p.claims.freed()
 	p.forget(offset)
 	return nil
 }

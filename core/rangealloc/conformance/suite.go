@@ -22,6 +22,7 @@ func Run(t *testing.T, make Make, o Options) {
 		{"BadFrees", s.badFrees},
 		{"Exhaustion", s.exhaustion},
 		{"Churn", s.churn},
+		{"Claims", s.claims},
 		{"Batches", s.batches},
 		{"WholeRange", s.wholeRange},
 		{"EdgeOfAddressSpace", s.edgeOfAddressSpace},
