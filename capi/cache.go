@@ -133,8 +133,11 @@ func (p poolCache) Adopt(addr device.Addr) (pool.CachedBlock, bool) {
 // Pause has all calls pass to the core until it is called with false.
 func (p poolCache) Pause(paused bool) { C.fm_cache_pause(C.uint64_t(p), C.bool(paused)) }
 
-// Drop forgets every block.
-func (p poolCache) Drop() { C.fm_cache_drop(C.uint64_t(p)) }
+// Drop forgets every block; free gives the memory back.
+func (p poolCache) Drop() (free func()) {
+	dropped := C.fm_cache_drop(C.uint64_t(p))
+	return func() { C.fm_cache_end(dropped) }
+}
 
 func cachedBlockOf(b *C.struct_fm_cache_block) pool.CachedBlock {
 	return pool.CachedBlock{

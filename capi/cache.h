@@ -87,8 +87,11 @@ void fm_cache_set_tags(uint64_t pool, uint32_t last);
 /** Has every allocation and every free of a pool pass to the core, also what
  *  would be a hit, until it is called with false. What is idle waits. */
 void fm_cache_pause(uint64_t pool, bool paused);
-/** Forgets a pool with all its blocks; no call with its handle hits any more. */
-void fm_cache_drop(uint64_t pool);
+/** Forgets a pool with all its blocks; no call with its handle hits any more.
+ *  Gives what fm_cache_end gives back, which takes its time after many blocks;
+ *  NULL: the pool has no caches. */
+struct fm_cache *fm_cache_drop(uint64_t pool);
+void fm_cache_end(struct fm_cache *cache);
 /** Forgets a stream that is gone and has no work left: what was freed on it is
  *  for any stream now. */
 void fm_cache_forget_stream(uint64_t stream);

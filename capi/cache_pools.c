@@ -48,7 +48,9 @@ static bool fm_caches_reserve(uint32_t place) {
     return true;
 }
 
-static void fm_cache_free_all(struct fm_cache *cache) {
+void fm_cache_end(struct fm_cache *cache) {
+    if (cache == NULL)
+        return;
     while (cache->stores != NULL)
         fm_store_free(cache->stores);
     for (uint32_t i = 1; i <= cache->magazines_made; i++)
@@ -83,7 +85,7 @@ static struct fm_cache *fm_cache_make(uint64_t pool, uint64_t granule_bytes,
     cache->depot_bytes = cache->thread_bytes;
     cache->any = fm_store_make(cache, 0, NULL);
     if (!fm_table_reserve(cache, 1) || cache->any == NULL) {
-        fm_cache_free_all(cache);
+        fm_cache_end(cache);
         return NULL;
     }
     return cache;
@@ -213,7 +215,7 @@ static void fm_lane_unlink(struct fm_store *lane) {
     fm_lanes_bound(thread, lane->cache);
 }
 
-void fm_cache_drop(uint64_t pool) {
+struct fm_cache *fm_cache_drop(uint64_t pool) {
     fm_lock();
     struct fm_cache *cache = fm_cache_of(pool);
     if (cache != NULL) {
@@ -230,9 +232,7 @@ void fm_cache_drop(uint64_t pool) {
             fm_stop_end();
     }
     fm_unlock();
-    /* Nobody finds it any more, and what has many blocks takes its time. */
-    if (cache != NULL)
-        fm_cache_free_all(cache);
+    return cache;
 }
 
 /* All threads are stopped. */

@@ -37,9 +37,14 @@ static void *fm_pages_get(size_t bytes) {
     return pages == MAP_FAILED ? NULL : pages;
 }
 
+/* While the system takes pages away, no other thread of the process maps any: so
+ * many at a time. */
+#define FM_UNMAP_BYTES ((size_t)8 << 20)
+
 static void fm_pages_free(void *pages, size_t bytes) {
-    if (pages != NULL)
-        munmap(pages, bytes);
+    for (size_t at = 0; pages != NULL && at < bytes; at += FM_UNMAP_BYTES)
+        munmap((char *)pages + at,
+               bytes - at < FM_UNMAP_BYTES ? bytes - at : FM_UNMAP_BYTES);
 }
 
 /* Of four entries of the table, three may be in use; half as many while it is

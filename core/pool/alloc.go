@@ -63,7 +63,8 @@ const largestPlain = 1 << 62
 // flight and there is room: what it does not serve, it leaves as it was. It is
 // what most calls are, and short for that. Its results fit in registers.
 func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag string, at time.Duration, ok bool) {
-	if r.AlignmentBytes|uint64(r.Lifetime) != 0 || r.Tag != "" || r.SizeBytes-1 >= largestPlain || p.debug != nil {
+	if r.AlignmentBytes|uint64(r.Lifetime) != 0 || r.Tag != "" || r.SizeBytes-1 >= largestPlain || p.debug != nil ||
+		p.ended.Load() {
 		return nil, rangealloc.Range{}, "", 0, false
 	}
 	granule := p.config.AlignmentBytes
@@ -120,6 +121,9 @@ func (p *Pool) allocPlain(r *Request) (_ *segment, _ rangealloc.Range, tag strin
 
 // allocNeed is Alloc for a checked request.
 func (p *Pool) allocNeed(n *need) (block Block, err error) {
+	if p.ended.Load() {
+		return Block{}, p.closedError(opAlloc)
+	}
 	if p.graphs.capturing.Load() != 0 {
 		if private, inside, err := p.routed(n); private != nil || err != nil {
 			if err != nil {

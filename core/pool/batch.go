@@ -28,6 +28,9 @@ func (p *Pool) AllocBatch(r Request, to []device.Addr) error {
 }
 
 func (p *Pool) allocBatch(n *need, to []device.Addr) error {
+	if p.ended.Load() {
+		return p.closedError(opAlloc)
+	}
 	if p.graphs.capturing.Load() != 0 {
 		if private, inside, err := p.routed(n); private != nil || err != nil {
 			if err != nil {
@@ -202,6 +205,9 @@ func (p *Pool) placeRanges(s *segment, n *need, to []device.Addr, tag uint32) (t
 // them, which all blocks of the pool are of, where the strategy tells them in runs. It
 // is false, and nothing has changed, when there is anything else about them.
 func (p *Pool) freeTogether(addrs []device.Addr, stream device.Stream) bool {
+	if p.ended.Load() {
+		return false
+	}
 	p.lock()
 	s, _, ok := p.locateLive(addrs[0])
 	if !ok || p.state != stateOpen || s.runBatcher == nil || !p.allPlain() || !p.allAreOf(stream) {

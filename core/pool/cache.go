@@ -32,8 +32,10 @@ type Cache interface {
 	Adopt(addr device.Addr) (CachedBlock, bool)
 	// AdoptNext is Next for live blocks only, each of which is adopted.
 	AdoptNext(place uint64, to []CachedBlock) (n int, next uint64)
-	// Drop forgets every block, live ones too; the pool is going away.
-	Drop()
+	// Drop forgets every block, live ones too; the pool is going away. free gives the
+	// memory of the caches back, which takes its time after many blocks: it is called
+	// once, when nobody waits for the caller.
+	Drop() (free func())
 }
 
 // CacheCounts is the books of caches. Live and idle bytes are counted each by

@@ -4,12 +4,15 @@ import "ferrum_mem/core/track"
 
 // freeze has the pool's own books stand still, with everything that changes
 // them, until thaw, so that the caches can be counted at the same moment. Lease
-// and GiveBack go on: they only move bytes between the pool and the caches. It
-// gives the cache, or nil.
+// and GiveBack go on: they only move bytes between the pool and the caches. Who
+// waited for the last thaw has its turn first. It gives the cache, or nil.
 func (p *Pool) freeze() Cache {
 	p.census.Lock()
 	p.mu.Peek()
 	defer p.mu.Unlock()
+	for p.awaiting > 0 {
+		p.passed.Wait()
+	}
 	p.frozen = true
 	return p.leases.cache
 }

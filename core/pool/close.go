@@ -15,7 +15,8 @@ const opClose = "pool.close"
 // comes while it decides waits for that, and is served when the close is refused.
 // It waits for queued work that uses freed blocks and, when live blocks go with
 // it, for all work of the device. When the driver fails, what could not be given
-// back stays in the pool, which is open as before, and Close may be called again.
+// back stays in the pool, which is open as before, and Close may be called again;
+// when it fails before the work is done, the caches are as before too.
 func (p *Pool) Close(force bool) error {
 	p.PauseReturn()
 	defer p.ResumeReturn()
@@ -23,8 +24,14 @@ func (p *Pool) Close(force bool) error {
 		return err
 	}
 	p.Flush()
-	p.dropCache()
+	p.pauseCache(true)
 	err := p.waitForWork()
+	kept := err != nil
+	if !kept {
+		p.dropCache()
+		// What came back from the caches meanwhile waits for nothing that is not done.
+		err = p.waitForFlights()
+	}
 	p.checkLast()
 	p.layout.Lock()
 	if err == nil {
@@ -37,9 +44,13 @@ func (p *Pool) Close(force bool) error {
 		p.flights.end()
 	} else {
 		p.state = stateOpen
+		p.ended.Store(false)
 	}
 	p.mu.Unlock()
 	p.layout.Unlock()
+	if kept {
+		p.pauseCache(false)
+	}
 	if err != nil {
 		p.openGraphs()
 	}
@@ -124,6 +135,7 @@ func (p *Pool) setClosing() error {
 		return p.closedError(opClose)
 	}
 	p.state = stateClosing
+	p.ended.Store(true)
 	return nil
 }
 
@@ -136,15 +148,16 @@ func (p *Pool) blocksLeft(stats track.Statistics) error {
 		p.config.Name, stats.LiveBlocks.Current, stats.Allocated.Current).On(p.engine.ID())
 }
 
-// dropCache ends the caches. Blocks that are live in them are the pool's own
+// dropCache ends the caches, which are paused. Blocks that are live in them are the pool's own
 // from then on. Idle ones, of which a few may be on their way, are in flight
 // until the segments go: nobody knows any more which stream they wait for.
 func (p *Pool) dropCache() {
-	p.pauseCache(true)
 	p.adoptAll()
-	if !p.endCache() {
+	free := p.endCache()
+	if free == nil {
 		return
 	}
+	free()
 	p.eachBlock(nil, func(l located) {
 		if l.info().state() == blockLeased {
 			p.ground(l)
@@ -152,20 +165,21 @@ func (p *Pool) dropCache() {
 	})
 }
 
-// endCache has the caches forget what they have; false: there are none.
-func (p *Pool) endCache() bool {
+// endCache has the caches forget what they have, and gives what gives their memory
+// back; nil: there are none.
+func (p *Pool) endCache() (free func()) {
 	cache := p.freeze()
 	defer p.thaw()
 	if cache == nil {
-		return false
+		return nil
 	}
 	counts := cache.Counts()
-	cache.Drop()
+	free = cache.Drop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.learn(&counts)
 	p.leases.cache, p.leases.own, p.leases.strays = nil, nil, nil
-	return true
+	return free
 }
 
 // ground puts a leased block in flight for good.
@@ -183,14 +197,8 @@ func (p *Pool) ground(l located) {
 // freed any more. No lock is held: the work may itself search for room and ask
 // this pool for segments.
 func (p *Pool) waitForWork() error {
-	for {
-		landed, err := p.WaitForFlight(device.Forever)
-		if err != nil {
-			return err
-		}
-		if !landed {
-			break
-		}
+	if err := p.waitForFlights(); err != nil {
+		return err
 	}
 	p.mu.Lock()
 	live := uint64(0)
@@ -206,6 +214,16 @@ func (p *Pool) waitForWork() error {
 		return nil
 	}
 	return err
+}
+
+// waitForFlights waits until no block is in flight that waits for an event.
+func (p *Pool) waitForFlights() error {
+	for {
+		landed, err := p.WaitForFlight(device.Forever)
+		if err != nil || !landed {
+			return err
+		}
+	}
 }
 
 // giveBackAll gives every segment to the device. The caller holds layout.

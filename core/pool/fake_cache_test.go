@@ -260,7 +260,7 @@ func (c *fakeCache) Adopt(addr device.Addr) (CachedBlock, bool) {
 	return *b, true
 }
 
-func (c *fakeCache) Drop() {
+func (c *fakeCache) Drop() (free func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gone = true
@@ -268,4 +268,5 @@ func (c *fakeCache) Drop() {
 	clear(c.idle)
 	c.counts.LeftBytes = c.counts.EnteredBytes
 	c.counts.RequestedBytes, c.counts.LiveBytes, c.counts.LiveBlocks, c.counts.IdleBytes = 0, 0, 0, 0
+	return func() {}
 }

@@ -65,6 +65,9 @@ const anySize = 0
 // and it was asked for with that size, and leaves everything else to retire: it is then
 // false.
 func (p *Pool) freeIdle(addr device.Addr, size uint64, stream device.Stream) bool {
+	if p.ended.Load() {
+		return false
+	}
 	p.mu.Lock()
 	if p.frozen || p.state != stateOpen || p.debug != nil {
 		p.mu.Unlock()
@@ -118,6 +121,9 @@ func (p *Pool) freeIdle(addr device.Addr, size uint64, stream device.Stream) boo
 // freeBehind is freeIdle for a block that work of its stream may use until the event,
 // which is the pool's if the call is true.
 func (p *Pool) freeBehind(addr device.Addr, size uint64, stream device.Stream, event device.Event) bool {
+	if p.ended.Load() {
+		return false
+	}
 	p.lock()
 	s, r, ok := p.locateLive(addr)
 	if !ok || p.state != stateOpen || p.debug != nil {

@@ -29,6 +29,9 @@ func (p *Pool) Lease(sizeBytes uint64, stream device.Stream, to []device.Addr, c
 		Request:   rangealloc.Request{Size: sizeBytes, Align: p.config.AlignmentBytes},
 		requested: sizeBytes, count: 1, stream: stream,
 	}
+	if p.ended.Load() {
+		return 0, p.closedError(opLease)
+	}
 	p.mu.Lock()
 	if p.state != stateOpen {
 		p.mu.Unlock()

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
@@ -24,10 +25,18 @@ type Pool struct {
 
 	mu    mirror.Lock
 	state state
+	// ended is true while state is another than stateOpen, for a call that would only wait
+	// for the lock, which a close takes again and again, to hear so.
+	ended atomic.Bool
 	// frozen says that the caches are being counted: the pool's own books stand
 	// still, until thawed is signalled.
 	frozen bool
 	thawed *sync.Cond
+	// awaiting counts the threads that wait for thawed. The books stand still again
+	// only when all of them have had the lock, which passed is signalled for: else a
+	// call that freezes slice by slice could keep them waiting until its end.
+	awaiting int
+	passed   *sync.Cond
 	// maxSize, minHeld and threshold are the live values of the configuration.
 	maxSize, minHeld, threshold uint64
 	// segments is sorted by address; recent is the one that was used last.
@@ -114,7 +123,7 @@ func newPool(e *engine.Engine, c Config, group *track.Totals, source engine.Sour
 		return nil, err
 	}
 	p.startDebug()
-	p.thawed = sync.NewCond(&p.mu)
+	p.thawed, p.passed = sync.NewCond(&p.mu), sync.NewCond(&p.mu)
 	p.flights.init()
 	p.tags.Keep(c.Name)
 	if e.Holds(source) {
@@ -164,8 +173,12 @@ func (p *Pool) lock() {
 }
 
 func (p *Pool) awaitThaw() {
+	p.awaiting++
 	for p.frozen {
 		p.thawed.Wait()
+	}
+	if p.awaiting--; p.awaiting == 0 {
+		p.passed.Signal()
 	}
 }
 

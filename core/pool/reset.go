@@ -69,6 +69,7 @@ func (p *Pool) freeAll(j *leave) error {
 		if more, err = p.freeSome(j, &w); err != nil {
 			return err
 		}
+		w.pace.Rest()
 	}
 	return nil
 }

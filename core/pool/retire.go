@@ -97,6 +97,9 @@ func (j *leave) closeMarks() error {
 // tryRetire is false when the blocks are retired, and true when something had to
 // be done without the lock first.
 func (p *Pool) tryRetire(j *leave) (again bool, err error) {
+	if p.ended.Load() {
+		return false, p.closedError(opFree)
+	}
 	p.lock()
 	if p.state != stateOpen {
 		p.mu.Unlock()

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/pace"
 	"ferrum_mem/core/rangealloc"
 )
 
@@ -25,6 +26,7 @@ type tour struct {
 	from  device.Addr
 	in    *segment
 	place uint64
+	pace  pace.Pace
 }
 
 // next visits the blocks that the strategy has out among the next places; false: there
@@ -113,6 +115,7 @@ func (p *Pool) eachOwnBlock(visit func(Block) bool) bool {
 				return false
 			}
 		}
+		w.pace.Rest()
 	}
 	return true
 }
@@ -171,9 +174,10 @@ func (p *Pool) adoptAll() {
 	if none {
 		return
 	}
-	room := new(slice)
+	room, steps := new(slice), pace.Pace{}
 	for place, more := uint64(0), true; more; more = place != 0 {
 		place = p.adoptSome(place, room.cached[:])
+		steps.Rest()
 	}
 }
 
@@ -206,5 +210,6 @@ func (p *Pool) eachBlock(only *segment, visit func(located)) {
 			visit(l)
 		}
 		p.mu.Unlock()
+		w.pace.Rest()
 	}
 }

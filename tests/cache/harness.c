@@ -96,7 +96,7 @@ void close_pool(unsigned pool) {
     CHECK(after.idle_bytes == 0);
     CHECK(after.live_bytes == before.live_bytes);
     CHECK(after.live_blocks == before.live_blocks);
-    fm_cache_drop(STUB_POOL(pool));
+    fm_cache_end(fm_cache_drop(STUB_POOL(pool)));
     fm_cache_count(STUB_POOL(pool), &after);
     CHECK(after.entered_bytes == 0);
 }

@@ -520,11 +520,11 @@ static void pools_do_not_mix(void) {
     CHECK(cache_alloc(STUB_POOL(1), 0, 500, 0, &there) == DONE);
     CHECK(stub_size(0, here) == 512 && stub_size(1, there) == 512);
     stub_pool_good(0, false);
-    fm_cache_drop(STUB_POOL(0));
+    fm_cache_end(fm_cache_drop(STUB_POOL(0)));
     CHECK(cache_free(STUB_POOL(0), 0, here, 0) == PASS);
     CHECK(cache_alloc(STUB_POOL(0), 0, 500, 0, &here) == PASS);
     CHECK(cache_free(STUB_POOL(1), 0, there, 0) == DONE);
-    fm_cache_drop(STUB_POOL(0));
+    fm_cache_end(fm_cache_drop(STUB_POOL(0)));
     close_pool(1);
 }
 

@@ -99,7 +99,7 @@ static bool run_without(int64_t n, bool refused) {
     left = allocations_left;
     allocations_left = -1;
     if (!opened) {
-        fm_cache_drop(STUB_POOL(0));
+        fm_cache_end(fm_cache_drop(STUB_POOL(0)));
         return true;
     }
     pthread_t thread;

@@ -387,7 +387,7 @@ static void *end_pools(void *unused) {
         for (unsigned i = 0; i < 20; i++)
             sched_yield();
         stub_pool_good(n, false);
-        fm_cache_drop(STUB_POOL(n));
+        fm_cache_end(fm_cache_drop(STUB_POOL(n)));
     }
     atomic_store(&stop, true);
     return NULL;

@@ -182,7 +182,7 @@ static void caches_are_counted_with_their_pool(void) {
     CHECK(reading(device, UINT64_MAX) == FM_MIRROR_HIDDEN);
     close_pool(0);
     put(&mirror->pool[2].returned_bytes, 0);
-    fm_cache_drop(pool);
+    fm_cache_end(fm_cache_drop(pool));
     CHECK(reading(device, UINT64_MAX) == FM_MIRROR_ASK);
 }
 

@@ -26,6 +26,17 @@ func remap(base unsafe.Pointer, was, bytes int) (unsafe.Pointer, error) {
 // that cuts one in two; a filter may forbid it. Then what they hold goes back, and
 // their addresses stay.
 func unmap(base unsafe.Pointer, bytes int) {
+	for ; bytes > unmapBytes; bytes -= unmapBytes {
+		unmapSome(unsafe.Add(base, bytes-unmapBytes), unmapBytes)
+	}
+	unmapSome(base, bytes)
+}
+
+// unmapBytes is how much is unmapped at a time: meanwhile no other thread of the
+// process maps anything.
+const unmapBytes = 8 << 20
+
+func unmapSome(base unsafe.Pointer, bytes int) {
 	if unix.MunmapPtr(base, uintptr(bytes)) != nil {
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(base), uintptr(bytes), unix.MADV_DONTNEED)
 	}

@@ -1,0 +1,134 @@
+package pool
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ferrum_mem/core/device"
+	"ferrum_mem/core/device/devicetest"
+	"ferrum_mem/core/engine"
+)
+
+// TestWhoWaitsForAThawHasItsTurn freezes the books again and again, as a walk over the
+// caches does: who waited for one thaw is not kept waiting by the next freeze.
+func TestWhoWaitsForAThawHasItsTurn(t *testing.T) {
+	b := newBench(devicetest.Config{}, engine.Options{})
+	p, _, s := cached(t, b, nil)
+	for range 50 {
+		p.freeze()
+		done := make(chan struct{})
+		served := false
+		go func() {
+			defer close(done)
+			p.lock()
+			defer p.mu.Unlock()
+			served = true
+		}()
+		for waits := false; !waits; runtime.Gosched() {
+			p.mu.Peek()
+			waits = p.awaiting == 1
+			p.mu.Unlock()
+		}
+		p.thaw()
+		p.freeze()
+		p.mu.Peek()
+		wasServed := served
+		p.mu.Unlock()
+		p.thaw()
+		<-done
+		require.True(t, wasServed)
+	}
+	require.NoError(t, s.Close())
+	quiet(t, b, p)
+}
+
+// slowToFree is caches that look at the pool while they give their memory back.
+type slowToFree struct {
+	*fakeCache
+	freeing func()
+}
+
+func (c *slowToFree) Drop() (free func()) {
+	c.fakeCache.Drop()
+	return c.freeing
+}
+
+func TestNobodyWaitsWhileTheCachesGiveTheirMemoryBack(t *testing.T) {
+	b := newBench(devicetest.Config{}, engine.Options{})
+	p, c, s := cached(t, b, nil)
+	mustAlloc(t, p, 256)
+	require.NotZero(t, c.alloc(0, 1000, 0))
+	freed := 0
+	p.SetCache(&slowToFree{c, func() {
+		freed++
+		p.mu.Peek()
+		frozen := p.frozen
+		p.mu.Unlock()
+		require.False(t, frozen)
+		require.True(t, p.census.TryLock())
+		p.census.Unlock()
+	}}, c.streamOf)
+	require.NoError(t, p.Close(true))
+	require.Equal(t, 1, freed)
+	require.NoError(t, s.Close())
+	b.closeAll(t)
+}
+
+// TestAPoolThatEndsSaysSoWithoutItsLock holds the lock that a close takes for every
+// slice.
+func TestAPoolThatEndsSaysSoWithoutItsLock(t *testing.T) {
+	b := newBench(devicetest.Config{}, engine.Options{})
+	p, c, s := cached(t, b, nil)
+	addr := mustAlloc(t, p, 1000).Addr
+	checked := 0
+	p.SetCache(&slowToFree{c, func() {
+		checked++
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		to := make([]device.Addr, 3)
+		for what, call := range map[string]func() error{
+			"alloc":       func() error { _, err := p.Alloc(Request{SizeBytes: 10}); return err },
+			"alloc batch": func() error { return p.AllocBatch(Request{SizeBytes: 10}, to) },
+			"lease":       func() error { _, err := p.Lease(1024, nil, to, nil); return err },
+			"free":        func() error { return p.Free(addr, nil) },
+			"free sized":  func() error { return p.FreeSized(addr, 1000, nil) },
+			"free batch":  func() error { return p.FreeBatch([]device.Addr{addr}, nil) },
+			"free on a stream": func() error {
+				s.Hold()
+				defer s.Release()
+				require.NoError(t, s.HostFunction(func() {}))
+				return p.Free(addr, s)
+			},
+		} {
+			require.ErrorIs(t, call(), device.CodeInvalidState, what)
+		}
+		_, ok := p.AllocNow(10)
+		require.False(t, ok)
+	}}, c.streamOf)
+	require.NoError(t, p.Close(true))
+	require.Equal(t, 1, checked)
+	require.NoError(t, s.Close())
+	b.closeAll(t)
+}
+
+// TestACloseThatIsRefusedKeepsTheCaches has the device fail before its work is done.
+func TestACloseThatIsRefusedKeepsTheCaches(t *testing.T) {
+	b := newBench(devicetest.Config{}, engine.Options{})
+	p, c, s := cached(t, b, nil)
+	mustAlloc(t, p, 256)
+	addr := c.alloc(0, 1000, 0)
+	require.NotZero(t, addr)
+	b.dev.FailNth(devicetest.DeviceSynchronize, 1, nil)
+	require.ErrorIs(t, p.Close(true), device.CodeDevice)
+	require.False(t, c.gone)
+	require.False(t, c.paused)
+	block, live := c.Block(addr)
+	require.True(t, live && block.Live)
+	require.NoError(t, c.free(0, addr, 0))
+	require.Equal(t, addr, c.alloc(0, 1000, 0), "it went through the caches")
+	b.check(t, p)
+	require.NoError(t, s.Close())
+	b.closeAll(t, p)
+}
