@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "_cgo_export.h"
+#include "backends_gen.h"
 #include "discovery.h"
 #include "guard.h"
 #include "guest.h"
@@ -29,8 +30,11 @@ char **fm_environment(void) { return environ; }
 
 static const struct {
     const char *name, *display;
-} backends[] = {{"auto", "Auto"}, {"cpu", "CPU"},     {"cuda", "CUDA"},
-                {"rocm", "ROCm"}, {"metal", "Metal"}, {"opencl", "OpenCL"}};
+} backends[] = {
+#define FM_BACKEND(name, display) {name, display},
+    FM_BACKENDS(FM_BACKEND)
+#undef FM_BACKEND
+};
 
 static int is_backend(ferrum_backend backend) {
     return backend >= 0 && backend < (int)(sizeof backends / sizeof *backends);

@@ -20,9 +20,8 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/library"
-	"ferrum_mem/drivers/cuda"
+	"ferrum_mem/drivers"
 	"ferrum_mem/drivers/host"
-	"ferrum_mem/drivers/probe"
 )
 
 func main() {}
@@ -30,7 +29,7 @@ func main() {}
 // lib is the process's library. It is made when the shared library is loaded
 // and started by ferrum_init.
 var lib = library.New(library.Options{
-	Drivers:        drivers,
+	Drivers:        makeDrivers,
 	Prepare:        needs.prepare,
 	WatchHandlers:  watchHandlers,
 	InsideCallback: insideCallback,
@@ -38,7 +37,7 @@ var lib = library.New(library.Options{
 	ThreadCaches:   threadCaches{},
 	Mirrors:        mirrors{},
 	Host:           hostInfo,
-	Surveyors:      probe.Surveyors(),
+	Surveyors:      drivers.Surveyors(),
 	ProbeHelpers:   probeHelpers(),
 	Environ:        environ,
 	Getenv:         getenv,
@@ -59,18 +58,11 @@ func init() {
 	})
 }
 
-func drivers(s library.Settings) ([]device.Driver, error) {
-	cpu, err := host.New(host.Config{
-		Devices:      s.HostDevices,
-		MemoryBytes:  s.HostMemoryBytes,
-		MemoryForced: s.HostMemoryForced,
-		Getenv:       getenv,
+func makeDrivers(s library.Settings) ([]device.Driver, error) {
+	return drivers.New(drivers.Settings{
+		Host:   host.Config{Devices: s.HostDevices, MemoryBytes: s.HostMemoryBytes, MemoryForced: s.HostMemoryForced},
+		Getenv: getenv,
 	})
-	if err != nil {
-		return nil, err
-	}
-	// It loads nothing before a device of it is opened.
-	return []device.Driver{cpu, cuda.New(cuda.Config{Library: getenv(cuda.EnvLibrary)})}, nil
 }
 
 // getenv reads the environment of the process as it is now. Go's own copy is that

@@ -482,14 +482,22 @@ FERRUM_API ferrum_status ferrum_backends_refresh(void);
 FERRUM_API ferrum_status ferrum_backends_summary(char *buffer, size_t capacity,
                                                  size_t *length_out);
 
-/** A backend; as a preference also FERRUM_BACKEND_AUTO. */
+/**
+ * A backend; as a preference also FERRUM_BACKEND_AUTO. They are in the order in
+ * which they are listed and, but for the CPU, which comes last, preferred.
+ */
 typedef int32_t ferrum_backend;
-/** The library chooses: CUDA, ROCm, Metal, OpenCL, and the CPU last. */
+/** Auto: the library chooses. */
 #define FERRUM_BACKEND_AUTO 0
+/** CPU: the host. */
 #define FERRUM_BACKEND_CPU 1
+/** CUDA: devices of NVIDIA's driver. */
 #define FERRUM_BACKEND_CUDA 2
+/** ROCm: devices of the HIP runtime. */
 #define FERRUM_BACKEND_ROCM 3
+/** Metal: devices of macOS. */
 #define FERRUM_BACKEND_METAL 4
+/** OpenCL: devices of all its platforms. */
 #define FERRUM_BACKEND_OPENCL 5
 
 /**

@@ -4,9 +4,9 @@
     scripts/genabi.py            write them
     scripts/genabi.py --check    exit 1 and name those that are stale
 
-The header is the source of truth: status codes for Go, constants, structs and
-functions for Python and Rust come from it and from nothing else. Needs the
-package `libclang` and no compiler. The output depends on the header only.
+The header is the source of truth: status codes for Go, names of backends for Go and
+C, constants, structs and functions for Python and Rust come from it and from nothing else.
+Needs the package `libclang` and no compiler. The output depends on the header only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from genabi import golang, python, rust
+from genabi import backends, golang, python, rust
 from genabi.header import HeaderError, read_header
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +23,8 @@ HEADER = ROOT / "include" / "ferrum_mem.h"
 
 OUTPUTS = {
     "core/device/codes_gen.go": golang.emit,
+    "core/discover/backends_gen.go": backends.emit_go,
+    "capi/backends_gen.h": backends.emit_c,
     "bindings/python/src/ferrum_mem/_abi.py": python.emit,
     "bindings/rust/ferrum-mem-sys/src/bindings.rs": rust.emit,
 }

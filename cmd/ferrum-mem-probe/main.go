@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"ferrum_mem/drivers"
 	"ferrum_mem/drivers/probe"
 )
 
@@ -13,5 +14,5 @@ func main() {
 	if !probe.Asked(os.Args[1:]) {
 		fmt.Fprintln(os.Stderr, "ferrum-mem-probe: started by libferrum_mem to look for devices; see ferrum-mem devices")
 	}
-	os.Exit(probe.Serve(os.Args[1:]))
+	os.Exit(probe.Serve(os.Args[1:], drivers.Surveyors()))
 }

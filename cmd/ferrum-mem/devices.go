@@ -9,9 +9,8 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/library"
-	"ferrum_mem/drivers/cuda"
+	"ferrum_mem/drivers"
 	"ferrum_mem/drivers/host"
-	"ferrum_mem/drivers/probe"
 )
 
 // backends is the library's description of what there is, in its public form.
@@ -62,7 +61,7 @@ func newDevices(s streams) *cobra.Command {
 
 // newLibrary is the library with the drivers of this build, not started.
 func newLibrary(s streams) *library.Library {
-	o := library.Options{Drivers: drivers, Surveyors: probe.Surveyors(), Stderr: s.err}
+	o := library.Options{Drivers: makeDrivers, Surveyors: drivers.Surveyors(), Stderr: s.err}
 	// The command is its own helper.
 	if self, err := os.Executable(); err == nil {
 		o.ProbeHelpers = []string{self}
@@ -70,17 +69,12 @@ func newLibrary(s streams) *library.Library {
 	return library.New(o)
 }
 
-func drivers(settings library.Settings) ([]device.Driver, error) {
-	cpu, err := host.New(host.Config{
+func makeDrivers(settings library.Settings) ([]device.Driver, error) {
+	return drivers.New(drivers.Settings{Host: host.Config{
 		Devices:      settings.HostDevices,
 		MemoryBytes:  settings.HostMemoryBytes,
 		MemoryForced: settings.HostMemoryForced,
-	})
-	if err != nil {
-		return nil, err
-	}
-	// It loads nothing before a device of it is opened.
-	return []device.Driver{cpu, cuda.New(cuda.Config{})}, nil
+	}})
 }
 
 // ofDevice names the device in the error of a backend that cannot be used, which knows

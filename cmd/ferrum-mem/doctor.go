@@ -16,7 +16,7 @@ import (
 	"ferrum_mem/core/discover"
 	"ferrum_mem/core/library"
 	"ferrum_mem/core/pool"
-	"ferrum_mem/drivers/cuda/cudaprobe"
+	"ferrum_mem/drivers"
 	"ferrum_mem/drivers/host"
 )
 
@@ -247,12 +247,11 @@ func orUnknown(n uint64) string {
 
 // known are the variables that something of the product reads; see
 // docs/environment.md.
-var known = []string{
-	host.EnvMemory, host.EnvDevices, discover.EnvProbe, discover.EnvProbeHelper, discover.EnvProbeTimeout, cudaprobe.EnvLibrary,
-	library.EnvSignalHandlers,
+var known = append(drivers.Environment(),
+	discover.EnvProbe, discover.EnvProbeHelper, discover.EnvProbeTimeout, library.EnvSignalHandlers,
 	"FERRUM_LOG", "FERRUM_DEBUG", "FERRUM_MEM_LIBRARY", "FERRUM_MEM_LIB_DIR", "FERRUM_MEM_COMMAND", "FERRUM_TRACES_DIR",
 	"FERRUM_TEST_DEVICE", "FERRUM_GPU_RESULTS",
-}
+)
 
 // environment is the FERRUM_ variables that are set.
 func environment() map[string]string {

@@ -207,7 +207,7 @@ func TestFitOfDevicesThatCannotBeOpened(t *testing.T) {
 	r, err = f.room("opencl:0", why)
 	require.NoError(t, err)
 	assert.Equal(t, room{device: "opencl:0", totalBytes: 4, freeBytes: 3}, r)
-	for _, id := range []string{"cuda:1", "cuda:2", "rocm:0", "cpu:1"} {
+	for _, id := range []string{"cuda:1", "cuda:2", "opencl:1", "cpu:1"} {
 		_, err := f.room(id, why)
 		assert.Equal(t, why, err, id)
 	}

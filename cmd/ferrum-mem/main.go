@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"ferrum_mem/drivers"
 	"ferrum_mem/drivers/probe"
 )
 
@@ -21,7 +22,7 @@ type streams struct {
 func main() {
 	// Before anything that a vendor's library could trip over.
 	if probe.Asked(os.Args[1:]) {
-		os.Exit(probe.Serve(os.Args[1:]))
+		os.Exit(probe.Serve(os.Args[1:], drivers.Surveyors()))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the process at once.

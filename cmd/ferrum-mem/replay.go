@@ -16,7 +16,7 @@ import (
 	"ferrum_mem/core/rangealloc"
 	"ferrum_mem/core/replay"
 	"ferrum_mem/core/trace"
-	"ferrum_mem/drivers/cuda"
+	"ferrum_mem/drivers"
 	"ferrum_mem/drivers/host"
 )
 
@@ -157,13 +157,13 @@ func openForReplay(id device.ID, capacityBytes uint64) (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	roomy, err := host.New(host.Config{
+	roomy, err := drivers.New(drivers.Settings{Host: host.Config{
 		Devices: len(infos), MemoryBytes: capacityBytes * uint64(len(infos)), MemoryForced: true,
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}
-	dev, err := discover.New(roomy, cuda.New(cuda.Config{})).Open(id)
+	dev, err := discover.New(roomy...).Open(id)
 	if err != nil {
 		return nil, ofDevice(id.String(), err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"ferrum_mem/core/discover"
 	"ferrum_mem/core/library"
 )
 
@@ -79,7 +80,7 @@ func TestDevices(t *testing.T) {
 		assert.Equal(t, b.Available, b.Reason == nil, b.Backend)
 		assert.Equal(t, b.Available, len(b.Devices) > 0, b.Backend)
 	}
-	require.Equal(t, []string{"cpu", "cuda", "rocm", "metal", "opencl"}, names)
+	require.Equal(t, discover.Names(), names)
 	cpu := found.Backends[0]
 	assert.Equal(t, "cpu", cpu.Backend)
 	assert.True(t, cpu.Available)

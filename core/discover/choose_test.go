@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,7 @@ func missing(name string) Backend {
 
 func machineWith(backends ...Backend) *Discovery {
 	all := &Discovery{}
-	for _, k := range kinds {
+	for _, k := range kinds() {
 		found := missing(k.name)
 		for _, b := range backends {
 			if b.Name == k.name {
@@ -164,12 +165,16 @@ Recommended backend: Metal
 }
 
 func TestBackendNames(t *testing.T) {
-	for b, names := range map[BackendType][2]string{
-		BackendAuto: {"auto", "Auto"}, BackendCPU: {"cpu", "CPU"}, BackendCUDA: {"cuda", "CUDA"},
-		BackendROCm: {"rocm", "ROCm"}, BackendMetal: {"metal", "Metal"}, BackendOpenCL: {"opencl", "OpenCL"},
-	} {
-		require.Equal(t, names, [2]string{b.Name(), b.String()})
+	for i, k := range known {
+		require.Equal(t, BackendType(i), k.kind)
+		require.Equal(t, k.name, k.kind.Name())
+		require.Equal(t, k.name, strings.ToLower(k.kind.String()))
 	}
+	require.Equal(t, [2]string{"auto", "Auto"}, [2]string{BackendAuto.Name(), BackendAuto.String()})
+	require.Equal(t, [2]string{"rocm", "ROCm"}, [2]string{BackendROCm.Name(), BackendROCm.String()})
+	require.Equal(t, [2]string{"", "unknown"}, [2]string{BackendType(len(known)).Name(), BackendType(-1).String()})
+	require.Equal(t, BackendCPU, preferred()[len(kinds())-1])
+	require.Equal(t, "cpu", Names()[0])
 	found, ok := TypeOf("rocm")
 	require.True(t, ok)
 	require.Equal(t, BackendROCm, found)

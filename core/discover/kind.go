@@ -2,6 +2,7 @@ package discover
 
 import (
 	"slices"
+	"strings"
 
 	"ferrum_mem/core/device"
 )
@@ -10,54 +11,47 @@ import (
 // the C ABI; as a preference BackendAuto leaves the choice to the library.
 type BackendType int32
 
-// The backends.
-const (
-	BackendAuto BackendType = iota
-	BackendCPU
-	BackendCUDA
-	BackendROCm
-	BackendMetal
-	BackendOpenCL
-)
-
 type kind struct {
 	kind BackendType
 	// name is the one in device ids; display is for people.
 	name, display string
 }
 
-// kinds are in the order in which backends are listed: the host first, and then as
-// they are preferred.
-var kinds = []kind{
-	{BackendCPU, "cpu", "CPU"},
-	{BackendCUDA, "cuda", "CUDA"},
-	{BackendROCm, "rocm", "ROCm"},
-	{BackendMetal, "metal", "Metal"},
-	{BackendOpenCL, "opencl", "OpenCL"},
+// kinds are the backends in the order in which they are listed: the host first, and
+// then as they are preferred.
+func kinds() []kind { return known[BackendAuto+1:] }
+
+// Names are those of all backends in device ids, in the order in which they are listed.
+func Names() []string {
+	names := make([]string, len(kinds()))
+	for i, k := range kinds() {
+		names[i] = k.name
+	}
+	return names
 }
 
 // preferred is the order of automatic choice: accelerators before the host.
 func preferred() []BackendType {
-	return []BackendType{BackendCUDA, BackendROCm, BackendMetal, BackendOpenCL, BackendCPU}
+	order := make([]BackendType, 0, len(kinds()))
+	for _, k := range kinds() {
+		if k.kind != BackendCPU {
+			order = append(order, k.kind)
+		}
+	}
+	return append(order, BackendCPU)
 }
 
 func (b BackendType) find() (kind, bool) {
-	at := slices.IndexFunc(kinds, func(k kind) bool { return k.kind == b })
-	if at < 0 {
+	if b < 0 || int(b) >= len(known) {
 		return kind{}, false
 	}
-	return kinds[at], true
+	return known[b], true
 }
 
 // Name is the one in device ids, such as "cuda"; "auto", or "" for no backend.
 func (b BackendType) Name() string {
-	if k, ok := b.find(); ok {
-		return k.name
-	}
-	if b == BackendAuto {
-		return "auto"
-	}
-	return ""
+	k, _ := b.find()
+	return k.name
 }
 
 // String is the name for people, such as "CUDA".
@@ -65,16 +59,13 @@ func (b BackendType) String() string {
 	if k, ok := b.find(); ok {
 		return k.display
 	}
-	if b == BackendAuto {
-		return "Auto"
-	}
 	return "unknown"
 }
 
 // TypeOf finds a backend by the name in device ids; false: the product has none of
 // that name.
 func TypeOf(name string) (BackendType, bool) {
-	for _, k := range kinds {
+	for _, k := range kinds() {
 		if k.name == name {
 			return k.kind, true
 		}
@@ -86,7 +77,8 @@ func TypeOf(name string) (BackendType, bool) {
 func CheckPreference(op string, preference BackendType) error {
 	if preference.Name() == "" {
 		return device.Errorf(device.CodeInvalidArgument, op,
-			"preference is %d: want FERRUM_BACKEND_AUTO (0) to FERRUM_BACKEND_OPENCL (%d)", preference, BackendOpenCL)
+			"preference is %d: want FERRUM_BACKEND_AUTO (0) to FERRUM_BACKEND_%s (%d)", preference,
+			strings.ToUpper(known[len(known)-1].name), len(known)-1)
 	}
 	return nil
 }
@@ -102,8 +94,8 @@ func displayName(name string) string {
 
 // rank is the place in a list of backends; unknown ones come last.
 func rank(name string) int {
-	if at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name }); at >= 0 {
+	if at := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == name }); at >= 0 {
 		return at
 	}
-	return len(kinds)
+	return len(kinds())
 }

@@ -1,5 +1,5 @@
-// Package probe is the list of the backends whose libraries come from vendors, and
-// the inside of the process in which one of them is asked.
+// Package probe is the inside of the process in which the library of a vendor is asked
+// for its devices.
 //
 // It owns that process: the file of the answer, the dispositions of its signals, and
 // the time after which it ends itself. It never opens a device.

@@ -20,7 +20,7 @@ import (
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/device/devicetest"
 	"ferrum_mem/core/discover"
-	"ferrum_mem/drivers/probe"
+	"ferrum_mem/drivers"
 )
 
 func openFiles(t *testing.T) int {
@@ -48,12 +48,12 @@ func children(t *testing.T) []string {
 // A thousand times nothing is left: no file and no process.
 func TestRefreshesByManyThreadsLeaveNothing(t *testing.T) {
 	config := discover.Config{
-		Drivers: []device.Driver{devicetest.New(devicetest.Config{Backend: "cpu"})}, Surveyors: probe.Surveyors(),
+		Drivers: []device.Driver{devicetest.New(devicetest.Config{Backend: "cpu"})}, Surveyors: drivers.Surveyors(),
 		Isolation: discover.Isolation{Helper: helper(), Environ: world{backend: "cuda", kind: "whole"}.environ},
 	}
 	r := discover.NewRegistry(config)
 	first := r.Refresh()
-	require.Equal(t, []string{"cpu", "cuda", "rocm", "metal", "opencl"}, names(first), "the host comes first")
+	require.Equal(t, discover.Names(), names(first), "the host comes first")
 	files := openFiles(t)
 	var working sync.WaitGroup
 	for range 8 {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/discover"
 )
 
 // Whatever runtimes this machine has are asked as they are: each answers with devices or
@@ -18,7 +19,7 @@ func TestRuntimesOfThisMachine(t *testing.T) {
 		device.AbsenceLibraryNotFound, device.AbsenceLibraryUnusable, device.AbsenceSymbolMissing, device.AbsenceTooOld,
 		device.AbsenceNoDevice, device.AbsenceDriverError, device.AbsenceSystem,
 	}
-	for _, backend := range []string{"cuda", "rocm", "metal", "opencl"} {
+	for _, backend := range discover.Names()[1:] {
 		found := world{backend: backend}.look(t)
 		t.Logf("%s: library %q, version %q, devices %d, %s", backend, found.Library, found.Version, len(found.Devices), found.Reason())
 		if !found.Available {

@@ -15,7 +15,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/discover"
-	"ferrum_mem/drivers/probe"
+	"ferrum_mem/drivers"
 )
 
 // The helper and the simulated libraries are built once for all tests, those in
@@ -99,7 +99,7 @@ func (w world) environ() []string {
 
 func (w world) registry() *discover.Registry {
 	config := discover.Config{Isolation: w.isolation}
-	for _, surveyor := range probe.Surveyors() {
+	for _, surveyor := range drivers.Surveyors() {
 		if surveyor.Backend() == w.backend {
 			config.Surveyors = append(config.Surveyors, surveyor)
 		}

@@ -15,11 +15,11 @@ func Asked(arguments []string) bool {
 	return len(arguments) > 0 && arguments[0] == device.ProbeVerb
 }
 
-// Serve asks one backend, writes the answer and gives the status to exit with. The
-// arguments are those of the process, from the verb on. The process is changed for
+// Serve asks one of the surveyors, writes the answer and gives the status to exit with.
+// The arguments are those of the process, from the verb on. The process is changed for
 // good by it: signals of a crash end it at once, no core is dumped, and files that
 // came with it are closed.
-func Serve(arguments []string) int {
+func Serve(arguments []string, surveyors []device.Surveyor) int {
 	if len(arguments) != 3 || !Asked(arguments) {
 		return device.ProbeExitUsage
 	}
@@ -27,7 +27,7 @@ func Serve(arguments []string) int {
 	if err != nil || limit == 0 || limit > maxLimitMilliseconds {
 		return device.ProbeExitUsage
 	}
-	for _, surveyor := range Surveyors() {
+	for _, surveyor := range surveyors {
 		if surveyor.Backend() == arguments[1] {
 			return serve(surveyor, time.Duration(limit)*time.Millisecond)
 		}

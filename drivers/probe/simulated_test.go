@@ -3,8 +3,10 @@
 package probe_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -106,7 +108,7 @@ func TestMetalIsOfAnotherSystem(t *testing.T) {
 }
 
 func TestDriversThatCrash(t *testing.T) {
-	for _, backend := range []string{"cuda", "rocm", "opencl"} {
+	for _, backend := range slices.Sorted(maps.Keys(libraries)) {
 		look := func(behaviour string) discover.Backend {
 			return world{backend: backend, kind: "whole", behaviour: behaviour}.look(t)
 		}
@@ -120,7 +122,7 @@ func TestDriversThatCrash(t *testing.T) {
 
 func TestDriversThatHang(t *testing.T) {
 	for _, behaviour := range []string{"sleep", "close_and_sleep"} {
-		for _, backend := range []string{"cuda", "rocm", "opencl"} {
+		for _, backend := range slices.Sorted(maps.Keys(libraries)) {
 			w := world{backend: backend, kind: "whole", behaviour: behaviour}
 			w.isolation.Timeout = 300 * time.Millisecond
 			requireAbsent(t, w.look(t), device.AbsenceTimedOut, 0, "no answer within 300ms", discover.EnvProbeTimeout)

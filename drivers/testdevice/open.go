@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
-	"ferrum_mem/drivers/cuda"
+	"ferrum_mem/drivers"
 	"ferrum_mem/drivers/host"
 )
 
@@ -25,11 +25,16 @@ var theDriver = sync.OnceValues(func() (device.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	if id.Backend != cuda.Backend {
-		return nil, fmt.Errorf("%s=%s: the suites know cpu (empty) and %s", Env, os.Getenv(Env), cuda.Backend)
+	all, err := drivers.New(drivers.Settings{})
+	if err != nil {
+		return nil, err
 	}
-	driver := cuda.New(cuda.Config{})
-	return driver, driver.Probe()
+	for _, driver := range all {
+		if driver.Backend() == id.Backend && id.Backend != host.Backend {
+			return driver, driver.Probe()
+		}
+	}
+	return nil, fmt.Errorf("%s=%s: the suites know the host (empty) and the backends that have a driver", Env, os.Getenv(Env))
 })
 
 // Driver is the driver of the device that Env names.

@@ -140,7 +140,8 @@ ferrum_status = ctypes.c_int32
 ferrum_address = ctypes.c_uint64
 # Weight of a log message.
 ferrum_log_level = ctypes.c_int32
-# A backend; as a preference also FERRUM_BACKEND_AUTO.
+# A backend; as a preference also FERRUM_BACKEND_AUTO. They are in the order in which they are
+# listed and, but for the CPU, which comes last, preferred.
 ferrum_backend = ctypes.c_int32
 # Pressure levels, by the share of the device that is not free.
 ferrum_pressure_level = ctypes.c_int32
@@ -212,12 +213,17 @@ FERRUM_LOG_DEBUG = 0
 FERRUM_LOG_INFO = 1
 FERRUM_LOG_WARNING = 2
 FERRUM_LOG_ERROR = 3
-# The library chooses: CUDA, ROCm, Metal, OpenCL, and the CPU last.
+# Auto: the library chooses.
 FERRUM_BACKEND_AUTO = 0
+# CPU: the host.
 FERRUM_BACKEND_CPU = 1
+# CUDA: devices of NVIDIA's driver.
 FERRUM_BACKEND_CUDA = 2
+# ROCm: devices of the HIP runtime.
 FERRUM_BACKEND_ROCM = 3
+# Metal: devices of macOS.
 FERRUM_BACKEND_METAL = 4
+# OpenCL: devices of all its platforms.
 FERRUM_BACKEND_OPENCL = 5
 # Capabilities of a device, as bits.
 FERRUM_CAPABILITY_HOST_ADDRESSABLE = 1

@@ -14,7 +14,8 @@ pub type ferrum_address = u64;
 /// Weight of a log message.
 pub type ferrum_log_level = i32;
 
-/// A backend; as a preference also FERRUM_BACKEND_AUTO.
+/// A backend; as a preference also FERRUM_BACKEND_AUTO. They are in the order in
+/// which they are listed and, but for the CPU, which comes last, preferred.
 pub type ferrum_backend = i32;
 
 /// Pressure levels, by the share of the device that is not free.
@@ -202,12 +203,17 @@ pub const FERRUM_LOG_DEBUG: ferrum_log_level = 0;
 pub const FERRUM_LOG_INFO: ferrum_log_level = 1;
 pub const FERRUM_LOG_WARNING: ferrum_log_level = 2;
 pub const FERRUM_LOG_ERROR: ferrum_log_level = 3;
-/// The library chooses: CUDA, ROCm, Metal, OpenCL, and the CPU last.
+/// Auto: the library chooses.
 pub const FERRUM_BACKEND_AUTO: ferrum_backend = 0;
+/// CPU: the host.
 pub const FERRUM_BACKEND_CPU: ferrum_backend = 1;
+/// CUDA: devices of NVIDIA's driver.
 pub const FERRUM_BACKEND_CUDA: ferrum_backend = 2;
+/// ROCm: devices of the HIP runtime.
 pub const FERRUM_BACKEND_ROCM: ferrum_backend = 3;
+/// Metal: devices of macOS.
 pub const FERRUM_BACKEND_METAL: ferrum_backend = 4;
+/// OpenCL: devices of all its platforms.
 pub const FERRUM_BACKEND_OPENCL: ferrum_backend = 5;
 /// Capabilities of a device, as bits.
 pub const FERRUM_CAPABILITY_HOST_ADDRESSABLE: u64 = 1;

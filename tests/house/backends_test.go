@@ -1,0 +1,132 @@
+package house
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// backendNames are those of the header, in small letters.
+func backendNames(t *testing.T, root string) []string {
+	t.Helper()
+	header, err := os.ReadFile(filepath.Join(root, "include", "ferrum_mem.h"))
+	require.NoError(t, err)
+	var names []string
+	for _, found := range regexp.MustCompile(`(?m)^#define FERRUM_BACKEND_([A-Z0-9]+) [1-9]`).FindAllStringSubmatch(string(header), -1) {
+		names = append(names, strings.ToLower(found[1]))
+	}
+	require.Greater(t, len(names), 4)
+	return names
+}
+
+// mayNameBackends says why a file may name most of the backends side by side, or nothing.
+func mayNameBackends(path string) string {
+	switch path {
+	case "drivers/list.go":
+		return "the list of the drivers"
+	case "bindings/python/src/ferrum_mem/discovery.py", "bindings/rust/ferrum-mem/src/discovery.rs":
+		return "the enumeration of the language, held to the header below"
+	case "core/discover/choose_test.go":
+		return "the order of preference, each backend on a machine of its own"
+	}
+	return ""
+}
+
+// sourceCode says whether a file is code that people write.
+func sourceCode(path, text string) bool {
+	switch filepath.Ext(path) {
+	case ".go", ".c", ".h", ".cpp", ".hpp", ".py", ".rs", ".sh", ".pyi":
+	default:
+		if path != "Makefile" {
+			return false
+		}
+	}
+	head := strings.ToLower(text[:min(len(text), 300)])
+	return !strings.Contains(head, "generated from") && !strings.Contains(head, "code generated")
+}
+
+var (
+	comments = regexp.MustCompile(`^\s*(//|/?\*|#[^d])`)
+	// word is a name as a text, a constant or a part of a path.
+	word = regexp.MustCompile(`[A-Za-z0-9]+`)
+)
+
+// listOfBackends finds lines close to each other that name all backends but one or more,
+// and gives the number of the first; 0: there are none.
+func listOfBackends(names []string, text string) int {
+	const near = 5
+	last := map[string]int{}
+	for i, line := range strings.Split(text, "\n") {
+		if comments.MatchString(line) {
+			continue
+		}
+		for _, found := range word.FindAllString(line, -1) {
+			for _, name := range names {
+				if strings.TrimSuffix(strings.ToLower(found), "probe") == name {
+					last[name] = i + 1
+				}
+			}
+		}
+		first, count := i+1, 0
+		for _, at := range last {
+			if at > i+1-near {
+				first, count = min(first, at), count+1
+			}
+		}
+		if count >= len(names)-1 {
+			return first
+		}
+	}
+	return 0
+}
+
+// The backends are listed in drivers/list.go and named in the header. Another list would
+// miss the next one.
+func TestBackendsAreListedOnce(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	names, seen := backendNames(t, root), 0
+	for _, path := range tree(t, root) {
+		content, err := os.ReadFile(filepath.Join(root, path))
+		if os.IsNotExist(err) || err == nil && !sourceCode(path, string(content)) {
+			continue
+		}
+		require.NoError(t, err)
+		line := listOfBackends(names, string(content))
+		if mayNameBackends(path) != "" {
+			assert.NotZero(t, line, "%s may name the backends, and does not", path)
+			seen++
+			continue
+		}
+		assert.Zero(t, line, "%s:%d: a list of backends: derive it from the header or from drivers/list.go", path, line)
+	}
+	require.Equal(t, 4, seen)
+}
+
+// The enumerations of the languages have every backend.
+func TestEnumerationsHaveEveryBackend(t *testing.T) {
+	root := filepath.Join("..", "..")
+	for _, path := range []string{"bindings/python/src/ferrum_mem/discovery.py", "bindings/rust/ferrum-mem/src/discovery.rs"} {
+		content, err := os.ReadFile(filepath.Join(root, path))
+		require.NoError(t, err)
+		for _, name := range backendNames(t, root) {
+			assert.Regexp(t, `= (_abi\.|sys::)FERRUM_BACKEND_`+strings.ToUpper(name)+`\b`, string(content), path)
+		}
+	}
+}
+
+func TestListsOfBackendsAreFound(t *testing.T) {
+	names := []string{"host", "one", "two", "three", "four"}
+	found := func(text string) int { return listOfBackends(names, text) }
+	assert.Equal(t, 1, found(`x := []string{"host", "one", "two", "three"}`))
+	assert.Equal(t, 2, found("import (\n\"drivers/one/oneprobe\"\n\"drivers/two\"\n\"drivers/threeprobe\"\nfourProbe.X, fourprobe.X"))
+	assert.Equal(t, 1, found("X_HOST = 1\nX_ONE\n"+"BackendType::Two,\nthree"))
+	assert.Zero(t, found(`x := []string{"host", "one", "two"}`))
+	assert.Zero(t, found(`// host, one, two, three and four`))
+	assert.Zero(t, found("host, one\n"+strings.Repeat("\n", 9)+"two, three, four"))
+}
