@@ -396,9 +396,13 @@ FERRUM_API ferrum_status ferrum_last_error(ferrum_error_info *error_out);
 
 /** Weight of a log message. */
 typedef int32_t ferrum_log_level;
+/** For those who work on the library. */
 #define FERRUM_LOG_DEBUG 0
+/** What happens. */
 #define FERRUM_LOG_INFO 1
+/** What may be wrong. */
 #define FERRUM_LOG_WARNING 2
+/** What is wrong. */
 #define FERRUM_LOG_ERROR 3
 
 /**
@@ -520,6 +524,7 @@ FERRUM_API ferrum_status ferrum_backend_best(ferrum_backend *backend_out);
 /** A device that was chosen. */
 typedef struct ferrum_backend_choice {
     uint32_t struct_size;
+    /** Backend of the device. */
     ferrum_backend backend;
     /** Position of the device within its backend. */
     uint32_t device_index;
@@ -618,8 +623,9 @@ FERRUM_API ferrum_status ferrum_f32_bytes(uint64_t count, uint64_t *bytes_out);
 /** As ferrum_f32_bytes, for 16-bit floats. */
 FERRUM_API ferrum_status ferrum_f16_bytes(uint64_t count, uint64_t *bytes_out);
 
-/** Capabilities of a device, as bits. */
+/** An address of the device is also a pointer of the host. */
 #define FERRUM_CAPABILITY_HOST_ADDRESSABLE (UINT64_C(1) << 0)
+/** The device copies from others of its backend directly. */
 #define FERRUM_CAPABILITY_PEER (UINT64_C(1) << 1)
 /** Virtual and elastic pools work on the device. */
 #define FERRUM_CAPABILITY_VIRTUAL_MEMORY (UINT64_C(1) << 2)
@@ -796,7 +802,9 @@ FERRUM_API ferrum_status ferrum_device_get_recent_memory_info(
 
 /** A number of the books with the highest value that it had. */
 typedef struct ferrum_gauge {
+    /** The value now. */
     uint64_t current;
+    /** The highest value that it had. */
     uint64_t peak;
 } ferrum_gauge;
 
@@ -1407,8 +1415,9 @@ typedef struct ferrum_graph_info {
     uint64_t sharing;
     /** What the private pool has of the device. */
     uint64_t held_bytes;
-    /** Live blocks of the private pool, and their size. */
+    /** Size of the live blocks of the private pool. */
     uint64_t live_bytes;
+    /** How many they are. */
     uint64_t live_blocks;
     /** Freed blocks from before the capture that stay until the graph is released. */
     uint64_t parked_bytes;
@@ -1517,6 +1526,7 @@ typedef int32_t ferrum_block_state;
 /** Whom an address belongs to. */
 typedef struct ferrum_block_info {
     uint32_t struct_size;
+    /** What is there. */
     ferrum_block_state state;
     /** The pool, or {0} when it is another one. */
     ferrum_pool pool;
@@ -1709,8 +1719,11 @@ typedef struct ferrum_handle_info {
     uint32_t struct_size;
     /** FERRUM_MEMORY_* */
     ferrum_memory_type memory_type;
+    /** The block. */
     ferrum_memory memory;
+    /** Its manager. */
     ferrum_manager manager;
+    /** The device of its manager. */
     ferrum_device device;
     /** As asked for. */
     uint64_t size_bytes;
@@ -1731,6 +1744,7 @@ typedef struct ferrum_handle_info {
     uint32_t is_mapped;
     /** Asynchronous operations in flight on the block. */
     uint32_t operations_in_flight;
+    /** Name in the books, or empty. */
     char tag[64];
     /** Asked for with FERRUM_ALLOCATE_RELOCATABLE. */
     uint32_t is_relocatable;
@@ -1775,11 +1789,15 @@ FERRUM_API ferrum_status ferrum_memory_unpin(ferrum_memory memory);
 typedef struct ferrum_transfer {
     uint32_t struct_size;
     uint32_t reserved;
+    /** The block that is read. */
     ferrum_memory src;
+    /** The block that is written. */
     ferrum_memory dst;
     /** Not 0. */
     uint64_t size_bytes;
+    /** First byte in the source. */
     uint64_t src_offset_bytes;
+    /** First byte in the destination. */
     uint64_t dst_offset_bytes;
 } ferrum_transfer;
 
@@ -1834,6 +1852,7 @@ typedef struct ferrum_fill {
     uint32_t struct_size;
     /** Bytes of the pattern: 1, 2 or 4. */
     uint32_t pattern_bytes;
+    /** The block. */
     ferrum_memory memory;
     /** A multiple of pattern_bytes. */
     uint64_t offset_bytes;
@@ -1860,7 +1879,9 @@ FERRUM_API ferrum_status ferrum_memory_fill_async(const ferrum_fill *fill,
  *  skipped for the first of these reasons that held, or as kept. */
 typedef struct ferrum_defragmentation_stats {
     uint32_t struct_size;
+    /** Fragmentation ratio before. */
     float fragmentation_before;
+    /** Fragmentation ratio after. */
     float fragmentation_after;
     uint32_t reserved;
     /** Bytes given back to the system. */
@@ -2208,14 +2229,17 @@ typedef struct ferrum_vpool_info {
     uint32_t reserved;
     /** Where the address space starts. */
     ferrum_address base_address;
+    /** Size of a page. */
     uint64_t page_bytes;
     /** The address space, in whole pages. */
     uint64_t virtual_capacity_bytes;
     /** Memory behind mapped and retiring pages. */
     uint64_t physical_bytes;
+    /** The most that physical_bytes was. */
     uint64_t peak_physical_bytes;
     /** What the mapped pages were asked for with. */
     uint64_t requested_bytes;
+    /** Pages that ranges have. */
     uint64_t mapped_pages;
     /** Freed, and queued work may still use them. */
     uint64_t retiring_pages;
@@ -2226,6 +2250,7 @@ typedef struct ferrum_vpool_info {
     uint64_t ready_pages;
     /** Had from the device: mapped, retiring, parked and ready ones. */
     uint64_t held_bytes;
+    /** The present limit. */
     uint64_t limit_bytes;
     /** What the limit still allows to be mapped. */
     uint64_t available_bytes;
@@ -2235,21 +2260,27 @@ typedef struct ferrum_vpool_info {
     uint64_t allocations;
     /** Address space of the pool's tables; only what was used has memory. */
     uint64_t table_bytes;
-    /** Pages and bytes of ranges that sleep; they have no memory. */
+    /** Pages of ranges that sleep; they have no memory. */
     uint64_t asleep_pages;
+    /** Their bytes. */
     uint64_t asleep_bytes;
-    /** Host memory and disk space that hold their bytes. */
+    /** Host memory that holds bytes of what sleeps. */
     uint64_t asleep_host_bytes;
+    /** Disk space that does. */
     uint64_t asleep_file_bytes;
     /** Of ranges of which nothing is kept. */
     uint64_t asleep_discarded_bytes;
-    /** Calls that put to sleep and woke so far, how long they took in all, and those
-     *  that failed once they had begun. */
+    /** Calls so far that put to sleep. */
     uint64_t sleeps;
+    /** Calls so far that woke. */
     uint64_t wakes;
+    /** How long those took in all that put to sleep. */
     uint64_t sleep_ns;
+    /** How long those took in all that woke. */
     uint64_t wake_ns;
+    /** Calls so far that were to put to sleep and failed once they had begun. */
     uint64_t sleep_failures;
+    /** Calls so far that were to wake and failed once they had begun. */
     uint64_t wake_failures;
 } ferrum_vpool_info;
 
@@ -2278,6 +2309,7 @@ typedef struct ferrum_compact_report {
     /** Runs of pages that lie one after the other among those that no range
      *  uses: an allocation needs a mapping of the system for each run. */
     uint64_t runs_before;
+    /** The same, after. */
     uint64_t runs_after;
 } ferrum_compact_report;
 
@@ -2559,6 +2591,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_is_mapped(ferrum_elastic_pool pool,
 /** A model at one moment. Pages are counts. */
 typedef struct ferrum_model_info {
     uint32_t struct_size;
+    /** Its priority. */
     int32_t priority;
     /** 1 - mapped pages / all pages of its address space. */
     float unmapped_share;
@@ -2566,14 +2599,17 @@ typedef struct ferrum_model_info {
     float fragmentation;
     /** Where its address space starts. */
     ferrum_address base_address;
+    /** Size of a page. */
     uint64_t page_bytes;
     /** Its address space, in whole pages. */
     uint64_t virtual_capacity_bytes;
     /** Memory behind mapped and retiring pages. */
     uint64_t physical_bytes;
+    /** The most that physical_bytes was. */
     uint64_t peak_physical_bytes;
     /** What the mapped pages were asked for with. */
     uint64_t requested_bytes;
+    /** Pages that ranges have. */
     uint64_t mapped_pages;
     /** Freed, and queued work may still use them. */
     uint64_t retiring_pages;
@@ -2595,29 +2631,37 @@ typedef struct ferrum_model_info {
     uint64_t frees;
     /** Allocations so far that found no memory. */
     uint64_t failures;
-    /** Allocations so far that stood in line, and how long in all. */
+    /** Allocations so far that stood in line. */
     uint64_t waits;
+    /** How long they did in all. */
     uint64_t waited_ns;
-    /** Calls so far of its reclaim callbacks, and what they said to have freed. */
+    /** Calls so far of its reclaim callbacks. */
     uint64_t reclaim_calls;
+    /** What they said to have freed. */
     uint64_t reclaimed_bytes;
     /** Address space of its tables; only what was used has memory. */
     uint64_t table_bytes;
-    /** Pages and bytes of ranges that sleep; they have no memory. */
+    /** Pages of ranges that sleep; they have no memory. */
     uint64_t asleep_pages;
+    /** Their bytes. */
     uint64_t asleep_bytes;
-    /** Host memory and disk space that hold their bytes. */
+    /** Host memory that holds bytes of what sleeps. */
     uint64_t asleep_host_bytes;
+    /** Disk space that does. */
     uint64_t asleep_file_bytes;
     /** Of ranges of which nothing is kept. */
     uint64_t asleep_discarded_bytes;
-    /** Calls that put to sleep and woke so far, how long they took in all, and those
-     *  that failed once they had begun. */
+    /** Calls so far that put to sleep. */
     uint64_t sleeps;
+    /** Calls so far that woke. */
     uint64_t wakes;
+    /** How long those took in all that put to sleep. */
     uint64_t sleep_ns;
+    /** How long those took in all that woke. */
     uint64_t wake_ns;
+    /** Calls so far that were to put to sleep and failed once they had begun. */
     uint64_t sleep_failures;
+    /** Calls so far that were to wake and failed once they had begun. */
     uint64_t wake_failures;
     /** The guarantee that it asked for: what is above guaranteed_bytes waits for pages. */
     uint64_t requested_guarantee_bytes;
@@ -2634,9 +2678,13 @@ FERRUM_API ferrum_status ferrum_elastic_pool_get_model_info(
 /** Limits of a model that can be changed while it runs. */
 typedef struct ferrum_model_limits {
     uint32_t struct_size;
+    /** As in ferrum_model_config. */
     int32_t priority;
+    /** As in ferrum_model_config. */
     uint64_t guaranteed_bytes;
+    /** As in ferrum_model_config. */
     uint64_t max_bytes;
+    /** As in ferrum_model_config. */
     uint32_t guarantee_may_wait;
     uint32_t reserved;
 } ferrum_model_limits;
@@ -2662,12 +2710,16 @@ FERRUM_API ferrum_status ferrum_elastic_pool_set_model_limits(
 typedef struct ferrum_elastic_pool_info {
     uint32_t struct_size;
     uint32_t reserved;
+    /** Size of a page. */
     uint64_t page_bytes;
+    /** The limit of all models together. */
     uint64_t physical_limit_bytes;
     /** Used by the models: mapped, retiring, or granted to allocations on their
      *  way. Above the limit only after that was lowered. */
     uint64_t physical_bytes;
+    /** The most that physical_bytes was. */
     uint64_t peak_physical_bytes;
+    /** How many models are registered. */
     uint64_t num_models;
     /** Address space of all models together. */
     uint64_t virtual_bytes;
@@ -2855,6 +2907,7 @@ typedef struct ferrum_sleep_report {
     /** Memory that was given up: that of all that went to sleep, but for pages that the
      *  device refused to unmap. */
     uint64_t released_bytes;
+    /** How long it took. */
     uint64_t elapsed_ns;
     /** The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was
      *  nothing to write. */
@@ -2888,6 +2941,7 @@ typedef struct ferrum_wake_report {
     uint32_t reserved;
     /** Memory that was had for it. */
     uint64_t restored_bytes;
+    /** How long it took. */
     uint64_t elapsed_ns;
 } ferrum_wake_report;
 
@@ -2945,6 +2999,7 @@ FERRUM_API ferrum_status ferrum_vpool_is_asleep(ferrum_vpool vpool,
 typedef struct ferrum_vpool_request {
     uint32_t struct_size;
     uint32_t reserved;
+    /** From the base address. */
     uint64_t offset_bytes;
     /** Not 0. */
     uint64_t size_bytes;
@@ -2952,6 +3007,7 @@ typedef struct ferrum_vpool_request {
     const char *tag;
     /** As in ferrum_model_request. */
     uint64_t asleep_wait_ns;
+    /** As in ferrum_model_request. */
     ferrum_stream stream;
 } ferrum_vpool_request;
 
@@ -3101,7 +3157,9 @@ ferrum_monitor_unregister_device(ferrum_monitor monitor, ferrum_device device);
 
 /** The pressure level of a device. */
 typedef struct ferrum_device_level {
+    /** The device. */
     ferrum_device device;
+    /** Its level. */
     ferrum_pressure_level level;
     uint32_t reserved;
 } ferrum_device_level;
@@ -3137,6 +3195,7 @@ typedef struct ferrum_monitor_pressure {
     ferrum_pressure_level level;
     /** The level of all known bytes together, without hysteresis. */
     ferrum_pressure_level weighted_level;
+    /** How many devices there are. */
     uint32_t devices;
     /** Devices of unknown capacity, or that could not be asked. */
     uint32_t unknown_devices;
@@ -3204,18 +3263,23 @@ FERRUM_API ferrum_status ferrum_monitor_info_json(ferrum_monitor monitor,
 /** What a collection did on one device: the sum over its managers, but for the
  *  fragmentation, which is the worst of them. */
 typedef struct ferrum_collected {
+    /** The device. */
     ferrum_device device;
     /** FERRUM_OK, or the first failure; the rest was done all the same. */
     ferrum_status status;
     /** How many managers were collected. */
     uint32_t managers;
+    /** Fragmentation ratio before. */
     float fragmentation_before;
+    /** Fragmentation ratio after. */
     float fragmentation_after;
+    /** Bytes given back to the system. */
     uint64_t memory_freed_bytes;
     /** Blocks, as a count. */
     uint64_t blocks_moved;
     /** Blocks, as a count. */
     uint64_t blocks_skipped;
+    /** Time taken. */
     uint64_t time_taken_ns;
     uint64_t reserved[4];
 } ferrum_collected;
@@ -3269,7 +3333,9 @@ typedef struct ferrum_placement_request {
     /** The candidates, in the order in which equal ones are taken; NULL: all open
      *  devices, by id. */
     const ferrum_device *devices;
+    /** How many preferred there are. */
     uint32_t preferred_count;
+    /** How many candidates there are. */
     uint32_t device_count;
     /** FERRUM_PLACEMENT_* flags. */
     uint32_t flags;
@@ -3283,32 +3349,44 @@ typedef struct ferrum_placement_request {
 
 /** Why a device is or is not chosen. From 16 on it cannot serve the request. */
 typedef int32_t ferrum_placement_reason;
+/** It is the chosen one. */
 #define FERRUM_PLACEMENT_CHOSEN 0
 /** Another one has a better score, or the same and an earlier place. */
 #define FERRUM_PLACEMENT_OUTSCORED 1
 /** Another one can serve it with less trouble. */
 #define FERRUM_PLACEMENT_LOWER_TIER 2
+/** The order of preference has another one. */
 #define FERRUM_PLACEMENT_NOT_PREFERRED 3
+/** Round robin is at another one. */
 #define FERRUM_PLACEMENT_NOT_ITS_TURN 4
 /** The caller's own strategy took another one, or none. */
 #define FERRUM_PLACEMENT_NOT_TAKEN 5
 /** Nothing is known of the device. */
 #define FERRUM_PLACEMENT_NO_INFORMATION 16
+/** Less is free than the request needs. */
 #define FERRUM_PLACEMENT_TOO_SMALL 17
+/** It has no memory of the type. */
 #define FERRUM_PLACEMENT_WRONG_MEMORY_TYPE 18
+/** It would have to give up memory first, and the request is critical. */
 #define FERRUM_PLACEMENT_NEEDS_EVICTION 19
+/** It would come to FERRUM_PRESSURE_CRITICAL, and the request refuses that. */
 #define FERRUM_PLACEMENT_WOULD_BE_CRITICAL 20
 /** The original formula has no number for it. */
 #define FERRUM_PLACEMENT_UNSCORED 21
 
 /** A candidate as weighed for a request. */
 typedef struct ferrum_placement_option {
+    /** The candidate. */
     ferrum_device device;
     /** Size and worst padding; UINT64_MAX when that overflows. */
     uint64_t needed_bytes;
+    /** Its capacity; 0 means unknown. */
     uint64_t total_bytes;
+    /** What is used of it. */
     uint64_t used_bytes;
+    /** What can still be handed out. */
     uint64_t free_bytes;
+    /** Longest run that can be handed out as things are. */
     uint64_t largest_free_bytes;
     /** 0, or why it cannot serve the request. */
     ferrum_placement_reason reason;
@@ -3438,12 +3516,17 @@ FERRUM_API ferrum_status ferrum_placement_explain_json(
 typedef struct ferrum_model_shape {
     uint32_t struct_size;
     uint32_t reserved;
+    /** Width of the model. */
     uint64_t hidden_size;
+    /** Width of the MLPs. */
     uint64_t intermediate_size;
+    /** Layers. */
     uint64_t num_layers;
+    /** Tokens of the vocabulary. */
     uint64_t vocab_size;
-    /** Heads of attention, not 0; and those of keys and values. */
+    /** Heads of attention, not 0. */
     uint64_t num_heads;
+    /** Heads of keys and values. */
     uint64_t num_kv_heads;
     /** Tokens of the sequence, for ferrum_estimate_inference_memory only. */
     uint64_t max_seq_len;
@@ -3459,10 +3542,15 @@ typedef struct ferrum_model_shape {
 typedef struct ferrum_kv_cache_shape {
     uint32_t struct_size;
     uint32_t reserved;
+    /** Layers. */
     uint64_t num_layers;
+    /** Heads of keys and values. */
     uint64_t num_kv_heads;
+    /** Elements of a head. */
     uint64_t head_dim;
+    /** Tokens of the sequence. */
     uint64_t max_seq_len;
+    /** Size of one element. */
     uint64_t dtype_bytes;
 } ferrum_kv_cache_shape;
 
@@ -3474,8 +3562,11 @@ typedef struct ferrum_kv_cache_shape {
 typedef struct ferrum_inference_estimate {
     uint32_t struct_size;
     uint32_t reserved;
+    /** The weights. */
     uint64_t model_bytes;
+    /** Keys and values of the sequence. */
     uint64_t kv_cache_bytes;
+    /** The activations of one token. */
     uint64_t activation_bytes;
     /** The sum of the three. */
     uint64_t total_bytes;
@@ -3645,6 +3736,7 @@ typedef struct ferrum_memory_config {
     uint64_t max_pooled_bytes;
     /** pre_allocate_count sizes; may be NULL when there are none. */
     const uint64_t *pre_allocate_sizes;
+    /** How many there are. */
     uint64_t pre_allocate_count;
 } ferrum_memory_config;
 
@@ -3683,6 +3775,7 @@ typedef struct ferrum_memory_stats {
     uint32_t reserved;
     /** Buffers had and not given back: those in use and those pooled. */
     uint64_t total_allocated_bytes;
+    /** Buffers in use. */
     uint64_t in_use_bytes;
     /** Free buffers in the buckets. */
     uint64_t pooled_bytes;
@@ -3739,7 +3832,9 @@ ferrum_memory_stats_text(const ferrum_memory_stats *stats, char *buffer,
 
 /** Which side a buffer is on. */
 typedef int32_t ferrum_buffer_location;
+/** On the device. */
 #define FERRUM_LOCATION_GPU 0
+/** On the host. */
 #define FERRUM_LOCATION_CPU 1
 
 /** Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is none.
@@ -3759,6 +3854,7 @@ FERRUM_API ferrum_status ferrum_buffer_id_text(uint64_t buffer_id, char *buffer,
 typedef struct ferrum_buffer_metadata {
     /** Not 0. */
     uint64_t buffer_id;
+    /** Size of the buffer. */
     uint64_t size_bytes;
     /** Elements, as a count. */
     uint64_t num_elements;
@@ -3766,6 +3862,7 @@ typedef struct ferrum_buffer_metadata {
     uint64_t age_ns;
     /** Where it is; {0}: on no device that is known. */
     ferrum_device device;
+    /** Which side it is on. */
     ferrum_buffer_location location;
     uint32_t reserved;
     /** Text with its NUL; empty: none. */
@@ -3832,6 +3929,7 @@ typedef struct ferrum_tracker_totals {
     uint32_t reserved;
     /** Buffers, as a count. */
     uint64_t count;
+    /** The sum of their sizes. */
     uint64_t total_bytes;
     /** The highest value of total_bytes. */
     uint64_t peak_bytes;
@@ -3851,6 +3949,7 @@ FERRUM_API ferrum_status ferrum_tracker_clear(ferrum_tracker tracker);
 /** What a buffer of a generic pool is taken for; for its tracker only. */
 typedef struct ferrum_buffer_use {
     uint32_t struct_size;
+    /** Which side it is on. */
     ferrum_buffer_location location;
     /** Elements, as a count. */
     uint64_t num_elements;
@@ -4015,8 +4114,9 @@ typedef struct ferrum_fallback_stats {
     uint64_t cpu_bytes;
     /** Buffers on the host now, as a count. */
     uint64_t cpu_buffers;
-    /** Moves so far, as counts. */
+    /** Moves to the host so far, as a count. */
     uint64_t moved_to_cpu;
+    /** Moves to the device so far, as a count. */
     uint64_t moved_to_gpu;
 } ferrum_fallback_stats;
 
@@ -4068,15 +4168,25 @@ FERRUM_API ferrum_status ferrum_fallback_manager_get_tracker(
 
 /** What the elements of a buffer are. */
 typedef int32_t ferrum_dtype;
+/** 32-bit floating point. */
 #define FERRUM_DTYPE_F32 0
+/** 16-bit floating point. */
 #define FERRUM_DTYPE_F16 1
+/** 16 bits with the exponent of 32. */
 #define FERRUM_DTYPE_BF16 2
+/** 64-bit floating point. */
 #define FERRUM_DTYPE_F64 3
+/** 8-bit floating point. */
 #define FERRUM_DTYPE_F8 4
+/** 8-bit signed. */
 #define FERRUM_DTYPE_I8 5
+/** 8-bit unsigned. */
 #define FERRUM_DTYPE_U8 6
+/** 16-bit signed. */
 #define FERRUM_DTYPE_I16 7
+/** 32-bit signed. */
 #define FERRUM_DTYPE_I32 8
+/** 64-bit signed. */
 #define FERRUM_DTYPE_I64 9
 
 /** Where a buffer may be made. */
@@ -4095,9 +4205,11 @@ typedef int32_t ferrum_buffer_place;
 /** A buffer as asked for. */
 typedef struct ferrum_buffer_request {
     uint32_t struct_size;
+    /** What the elements are. */
     ferrum_dtype dtype;
     /** Elements, as a count; not 0. */
     uint64_t num_elements;
+    /** Where it may be made. */
     ferrum_buffer_place place;
     /** FERRUM_BUFFER_* flags. */
     uint32_t flags;
@@ -4147,6 +4259,7 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_free(
 /** A buffer of a fallback manager. */
 typedef struct ferrum_fallback_buffer_info {
     uint32_t struct_size;
+    /** What the elements are. */
     ferrum_dtype dtype;
     /** Stays the same when the buffer moves. */
     uint64_t buffer_id;
@@ -4157,9 +4270,11 @@ typedef struct ferrum_fallback_buffer_info {
     /** Where the buffer is: in the device, or on the CPU side a pointer. Good until
      *  it moves. */
     ferrum_address address;
+    /** The manager that it is of. */
     ferrum_fallback_manager manager;
     /** Of that side. */
     ferrum_device device;
+    /** Which side it is on. */
     ferrum_buffer_location location;
     /** How often it is pinned. */
     uint32_t pins;
@@ -4276,7 +4391,9 @@ typedef struct ferrum_map_request {
     uint32_t struct_size;
     /** FERRUM_HOST_* */
     ferrum_host_access access;
+    /** The block. */
     ferrum_memory memory;
+    /** First byte. */
     uint64_t offset_bytes;
     /** Not 0; FERRUM_MAP_TO_END: the rest of the block. */
     uint64_t size_bytes;
@@ -4295,6 +4412,7 @@ typedef struct ferrum_mapping {
     uint64_t mapping_id;
     /** Valid until the mapping has ended; size_bytes from there on. */
     void *host_pointer;
+    /** Length of the range. */
     uint64_t size_bytes;
 } ferrum_mapping;
 
@@ -4384,6 +4502,7 @@ FERRUM_API ferrum_status ferrum_memory_prefetch(ferrum_memory memory,
 /** What a program expects of a block. There are three axes, order, direction and
  *  lifetime, and a block has one hint of each. */
 typedef int32_t ferrum_usage_hint;
+/** Nothing; as a hint, it takes all others back. */
 #define FERRUM_USAGE_NONE 0
 /** Order: one after the other. */
 #define FERRUM_USAGE_SEQUENTIAL 1
@@ -4401,8 +4520,11 @@ typedef int32_t ferrum_usage_hint;
 /** The last hint of each axis; FERRUM_USAGE_NONE where none was given. */
 typedef struct ferrum_usage_hints {
     uint32_t struct_size;
+    /** FERRUM_USAGE_SEQUENTIAL, FERRUM_USAGE_RANDOM or none. */
     ferrum_usage_hint order;
+    /** FERRUM_USAGE_READ_MOSTLY, FERRUM_USAGE_WRITE_MOSTLY or none. */
     ferrum_usage_hint direction;
+    /** FERRUM_USAGE_TEMPORARY, FERRUM_USAGE_RESIDENT or none. */
     ferrum_usage_hint lifetime;
 } ferrum_usage_hints;
 
@@ -4447,11 +4569,15 @@ typedef struct ferrum_access_stats {
     uint32_t is_tracked;
     /** There was an access (1); else last_access_ns means nothing. */
     uint32_t is_accessed;
+    /** Pattern of the last accesses. */
     ferrum_access_pattern pattern;
+    /** How many reads there were. */
     uint64_t read_count;
+    /** How many writes there were. */
     uint64_t write_count;
-    /** Mean sizes, rounded down; 0 when there was none. */
+    /** Mean size of a read, rounded down; 0 when there was none. */
     uint64_t average_read_bytes;
+    /** Mean size of a write, rounded down; 0 when there was none. */
     uint64_t average_write_bytes;
     /** Monotonic time of the last access since ferrum_init. */
     uint64_t last_access_ns;
@@ -4539,7 +4665,9 @@ typedef struct ferrum_foreign_stream {
     /** Handle in the runtime of the device's vendor, such as a CUstream; 0 on host
      *  devices, where enqueue is given. It names one queue, whichever thread uses it. */
     uint64_t native_handle;
+    /** Queues work in it; NULL with a native_handle. */
     ferrum_enqueue_fn enqueue;
+    /** For enqueue. */
     void *user_data;
 } ferrum_foreign_stream;
 
@@ -4667,6 +4795,7 @@ typedef struct ferrum_page_import {
     /** One for each page, in the order in which they are to lie; they stay the
      *  caller's. */
     const int32_t *descriptors;
+    /** How many pages there are. */
     uint64_t count;
     /** Of the pool that they come from: not less, and not more. */
     uint64_t page_bytes;
@@ -4697,8 +4826,9 @@ FERRUM_API ferrum_status ferrum_manager_import_pages(
 typedef struct ferrum_shared_memory {
     uint32_t struct_size;
     uint32_t reserved;
-    /** Where the range begins in what the handle names, and its size. */
+    /** Where the range begins in what the handle names. */
     uint64_t offset_bytes;
+    /** Its size. */
     uint64_t size_bytes;
     /** Opaque. */
     uint8_t handle[64];

@@ -209,9 +209,13 @@ FERRUM_FACT_PAGE_BYTES = 8
 FERRUM_FACT_REQUESTED_BYTES = 16
 FERRUM_FACT_AVAILABLE_BYTES = 32
 FERRUM_FACT_LARGEST_FREE_BYTES = 64
+# For those who work on the library.
 FERRUM_LOG_DEBUG = 0
+# What happens.
 FERRUM_LOG_INFO = 1
+# What may be wrong.
 FERRUM_LOG_WARNING = 2
+# What is wrong.
 FERRUM_LOG_ERROR = 3
 # Auto: the library chooses.
 FERRUM_BACKEND_AUTO = 0
@@ -225,8 +229,9 @@ FERRUM_BACKEND_ROCM = 3
 FERRUM_BACKEND_METAL = 4
 # OpenCL: devices of all its platforms.
 FERRUM_BACKEND_OPENCL = 5
-# Capabilities of a device, as bits.
+# An address of the device is also a pointer of the host.
 FERRUM_CAPABILITY_HOST_ADDRESSABLE = 1
+# The device copies from others of its backend directly.
 FERRUM_CAPABILITY_PEER = 2
 # Virtual and elastic pools work on the device.
 FERRUM_CAPABILITY_VIRTUAL_MEMORY = 4
@@ -361,20 +366,27 @@ FERRUM_PLACEMENT_STRICT = 2
 FERRUM_PLACEMENT_REFUSE_CRITICAL = 4
 # How many devices a request may name, in each of its lists.
 FERRUM_PLACEMENT_DEVICES_MAX = 1024
+# It is the chosen one.
 FERRUM_PLACEMENT_CHOSEN = 0
 # Another one has a better score, or the same and an earlier place.
 FERRUM_PLACEMENT_OUTSCORED = 1
 # Another one can serve it with less trouble.
 FERRUM_PLACEMENT_LOWER_TIER = 2
+# The order of preference has another one.
 FERRUM_PLACEMENT_NOT_PREFERRED = 3
+# Round robin is at another one.
 FERRUM_PLACEMENT_NOT_ITS_TURN = 4
 # The caller's own strategy took another one, or none.
 FERRUM_PLACEMENT_NOT_TAKEN = 5
 # Nothing is known of the device.
 FERRUM_PLACEMENT_NO_INFORMATION = 16
+# Less is free than the request needs.
 FERRUM_PLACEMENT_TOO_SMALL = 17
+# It has no memory of the type.
 FERRUM_PLACEMENT_WRONG_MEMORY_TYPE = 18
+# It would have to give up memory first, and the request is critical.
 FERRUM_PLACEMENT_NEEDS_EVICTION = 19
+# It would come to FERRUM_PRESSURE_CRITICAL, and the request refuses that.
 FERRUM_PLACEMENT_WOULD_BE_CRITICAL = 20
 # The original formula has no number for it.
 FERRUM_PLACEMENT_UNSCORED = 21
@@ -398,17 +410,29 @@ FERRUM_MEMORY_PRESET_INFERENCE = 1
 FERRUM_MEMORY_PRESET_TRAINING = 2
 # 0.7, fallback, 128 MiB, 2: for devices with little memory.
 FERRUM_MEMORY_PRESET_CONSTRAINED = 3
+# On the device.
 FERRUM_LOCATION_GPU = 0
+# On the host.
 FERRUM_LOCATION_CPU = 1
+# 32-bit floating point.
 FERRUM_DTYPE_F32 = 0
+# 16-bit floating point.
 FERRUM_DTYPE_F16 = 1
+# 16 bits with the exponent of 32.
 FERRUM_DTYPE_BF16 = 2
+# 64-bit floating point.
 FERRUM_DTYPE_F64 = 3
+# 8-bit floating point.
 FERRUM_DTYPE_F8 = 4
+# 8-bit signed.
 FERRUM_DTYPE_I8 = 5
+# 8-bit unsigned.
 FERRUM_DTYPE_U8 = 6
+# 16-bit signed.
 FERRUM_DTYPE_I16 = 7
+# 32-bit signed.
 FERRUM_DTYPE_I32 = 8
+# 64-bit signed.
 FERRUM_DTYPE_I64 = 9
 # On the device or, when that has no room, on the host.
 FERRUM_PLACE_EITHER = 0
@@ -427,6 +451,7 @@ FERRUM_HOST_WRITE_ONLY = 1
 FERRUM_HOST_READ_WRITE = 2
 # As the size of a mapping: all of the block from the offset on.
 FERRUM_MAP_TO_END = 0xFFFFFFFFFFFFFFFF
+# Nothing; as a hint, it takes all others back.
 FERRUM_USAGE_NONE = 0
 # Order: one after the other.
 FERRUM_USAGE_SEQUENTIAL = 1
@@ -651,6 +676,7 @@ class ferrum_backend_choice(ctypes.Structure):
     """A device that was chosen."""
 
     struct_size: int
+    # Backend of the device.
     backend: int
     # Position of the device within its backend.
     device_index: int
@@ -814,7 +840,9 @@ class ferrum_memory_info(ctypes.Structure):
 class ferrum_gauge(ctypes.Structure):
     """A number of the books with the highest value that it had."""
 
+    # The value now.
     current: int
+    # The highest value that it had.
     peak: int
 
     _fields_ = [
@@ -1043,8 +1071,9 @@ class ferrum_graph_info(ctypes.Structure):
     sharing: int
     # What the private pool has of the device.
     held_bytes: int
-    # Live blocks of the private pool, and their size.
+    # Size of the live blocks of the private pool.
     live_bytes: int
+    # How many they are.
     live_blocks: int
     # Freed blocks from before the capture that stay until the graph is released.
     parked_bytes: int
@@ -1111,6 +1140,7 @@ class ferrum_block_info(ctypes.Structure):
     """Whom an address belongs to."""
 
     struct_size: int
+    # What is there.
     state: int
     # The pool, or {0} when it is another one.
     pool: ferrum_pool
@@ -1241,8 +1271,11 @@ class ferrum_handle_info(ctypes.Structure):
     struct_size: int
     # FERRUM_MEMORY_*
     memory_type: int
+    # The block.
     memory: ferrum_memory
+    # Its manager.
     manager: ferrum_manager
+    # The device of its manager.
     device: ferrum_device
     # As asked for.
     size_bytes: int
@@ -1262,6 +1295,7 @@ class ferrum_handle_info(ctypes.Structure):
     is_mapped: int
     # Asynchronous operations in flight on the block.
     operations_in_flight: int
+    # Name in the books, or empty.
     tag: bytes
     # Asked for with FERRUM_ALLOCATE_RELOCATABLE.
     is_relocatable: int
@@ -1309,11 +1343,15 @@ class ferrum_transfer(ctypes.Structure):
 
     struct_size: int
     reserved: int
+    # The block that is read.
     src: ferrum_memory
+    # The block that is written.
     dst: ferrum_memory
     # Not 0.
     size_bytes: int
+    # First byte in the source.
     src_offset_bytes: int
+    # First byte in the destination.
     dst_offset_bytes: int
 
     _fields_ = [
@@ -1340,6 +1378,7 @@ class ferrum_fill(ctypes.Structure):
     struct_size: int
     # Bytes of the pattern: 1, 2 or 4.
     pattern_bytes: int
+    # The block.
     memory: ferrum_memory
     # A multiple of pattern_bytes.
     offset_bytes: int
@@ -1374,7 +1413,9 @@ class ferrum_defragmentation_stats(ctypes.Structure):
     """
 
     struct_size: int
+    # Fragmentation ratio before.
     fragmentation_before: float
+    # Fragmentation ratio after.
     fragmentation_after: float
     reserved: int
     # Bytes given back to the system.
@@ -1546,14 +1587,17 @@ class ferrum_vpool_info(ctypes.Structure):
     reserved: int
     # Where the address space starts.
     base_address: int
+    # Size of a page.
     page_bytes: int
     # The address space, in whole pages.
     virtual_capacity_bytes: int
     # Memory behind mapped and retiring pages.
     physical_bytes: int
+    # The most that physical_bytes was.
     peak_physical_bytes: int
     # What the mapped pages were asked for with.
     requested_bytes: int
+    # Pages that ranges have.
     mapped_pages: int
     # Freed, and queued work may still use them.
     retiring_pages: int
@@ -1564,6 +1608,7 @@ class ferrum_vpool_info(ctypes.Structure):
     ready_pages: int
     # Had from the device: mapped, retiring, parked and ready ones.
     held_bytes: int
+    # The present limit.
     limit_bytes: int
     # What the limit still allows to be mapped.
     available_bytes: int
@@ -1573,21 +1618,27 @@ class ferrum_vpool_info(ctypes.Structure):
     allocations: int
     # Address space of the pool's tables; only what was used has memory.
     table_bytes: int
-    # Pages and bytes of ranges that sleep; they have no memory.
+    # Pages of ranges that sleep; they have no memory.
     asleep_pages: int
+    # Their bytes.
     asleep_bytes: int
-    # Host memory and disk space that hold their bytes.
+    # Host memory that holds bytes of what sleeps.
     asleep_host_bytes: int
+    # Disk space that does.
     asleep_file_bytes: int
     # Of ranges of which nothing is kept.
     asleep_discarded_bytes: int
-    # Calls that put to sleep and woke so far, how long they took in all, and those that failed once
-    # they had begun.
+    # Calls so far that put to sleep.
     sleeps: int
+    # Calls so far that woke.
     wakes: int
+    # How long those took in all that put to sleep.
     sleep_ns: int
+    # How long those took in all that woke.
     wake_ns: int
+    # Calls so far that were to put to sleep and failed once they had begun.
     sleep_failures: int
+    # Calls so far that were to wake and failed once they had begun.
     wake_failures: int
 
     _fields_ = [
@@ -1646,6 +1697,7 @@ class ferrum_compact_report(ctypes.Structure):
     # Runs of pages that lie one after the other among those that no range uses: an allocation needs
     # a mapping of the system for each run.
     runs_before: int
+    # The same, after.
     runs_after: int
 
     _fields_ = [
@@ -1785,6 +1837,7 @@ class ferrum_model_info(ctypes.Structure):
     """A model at one moment. Pages are counts."""
 
     struct_size: int
+    # Its priority.
     priority: int
     # 1 - mapped pages / all pages of its address space.
     unmapped_share: float
@@ -1792,14 +1845,17 @@ class ferrum_model_info(ctypes.Structure):
     fragmentation: float
     # Where its address space starts.
     base_address: int
+    # Size of a page.
     page_bytes: int
     # Its address space, in whole pages.
     virtual_capacity_bytes: int
     # Memory behind mapped and retiring pages.
     physical_bytes: int
+    # The most that physical_bytes was.
     peak_physical_bytes: int
     # What the mapped pages were asked for with.
     requested_bytes: int
+    # Pages that ranges have.
     mapped_pages: int
     # Freed, and queued work may still use them.
     retiring_pages: int
@@ -1821,29 +1877,37 @@ class ferrum_model_info(ctypes.Structure):
     frees: int
     # Allocations so far that found no memory.
     failures: int
-    # Allocations so far that stood in line, and how long in all.
+    # Allocations so far that stood in line.
     waits: int
+    # How long they did in all.
     waited_ns: int
-    # Calls so far of its reclaim callbacks, and what they said to have freed.
+    # Calls so far of its reclaim callbacks.
     reclaim_calls: int
+    # What they said to have freed.
     reclaimed_bytes: int
     # Address space of its tables; only what was used has memory.
     table_bytes: int
-    # Pages and bytes of ranges that sleep; they have no memory.
+    # Pages of ranges that sleep; they have no memory.
     asleep_pages: int
+    # Their bytes.
     asleep_bytes: int
-    # Host memory and disk space that hold their bytes.
+    # Host memory that holds bytes of what sleeps.
     asleep_host_bytes: int
+    # Disk space that does.
     asleep_file_bytes: int
     # Of ranges of which nothing is kept.
     asleep_discarded_bytes: int
-    # Calls that put to sleep and woke so far, how long they took in all, and those that failed once
-    # they had begun.
+    # Calls so far that put to sleep.
     sleeps: int
+    # Calls so far that woke.
     wakes: int
+    # How long those took in all that put to sleep.
     sleep_ns: int
+    # How long those took in all that woke.
     wake_ns: int
+    # Calls so far that were to put to sleep and failed once they had begun.
     sleep_failures: int
+    # Calls so far that were to wake and failed once they had begun.
     wake_failures: int
     # The guarantee that it asked for: what is above guaranteed_bytes waits for pages.
     requested_guarantee_bytes: int
@@ -1901,9 +1965,13 @@ class ferrum_model_limits(ctypes.Structure):
     """Limits of a model that can be changed while it runs."""
 
     struct_size: int
+    # As in ferrum_model_config.
     priority: int
+    # As in ferrum_model_config.
     guaranteed_bytes: int
+    # As in ferrum_model_config.
     max_bytes: int
+    # As in ferrum_model_config.
     guarantee_may_wait: int
     reserved: int
 
@@ -1929,12 +1997,16 @@ class ferrum_elastic_pool_info(ctypes.Structure):
 
     struct_size: int
     reserved: int
+    # Size of a page.
     page_bytes: int
+    # The limit of all models together.
     physical_limit_bytes: int
     # Used by the models: mapped, retiring, or granted to allocations on their way. Above the limit
     # only after that was lowered.
     physical_bytes: int
+    # The most that physical_bytes was.
     peak_physical_bytes: int
+    # How many models are registered.
     num_models: int
     # Address space of all models together.
     virtual_bytes: int
@@ -2024,6 +2096,7 @@ class ferrum_sleep_report(ctypes.Structure):
     # Memory that was given up: that of all that went to sleep, but for pages that the device
     # refused to unmap.
     released_bytes: int
+    # How long it took.
     elapsed_ns: int
     # The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was nothing to
     # write.
@@ -2081,6 +2154,7 @@ class ferrum_wake_report(ctypes.Structure):
     reserved: int
     # Memory that was had for it.
     restored_bytes: int
+    # How long it took.
     elapsed_ns: int
 
     _fields_ = [
@@ -2103,6 +2177,7 @@ class ferrum_vpool_request(ctypes.Structure):
 
     struct_size: int
     reserved: int
+    # From the base address.
     offset_bytes: int
     # Not 0.
     size_bytes: int
@@ -2110,6 +2185,7 @@ class ferrum_vpool_request(ctypes.Structure):
     tag: bytes | None
     # As in ferrum_model_request.
     asleep_wait_ns: int
+    # As in ferrum_model_request.
     stream: ferrum_stream
 
     _fields_ = [
@@ -2173,7 +2249,9 @@ class ferrum_monitor_config(ctypes.Structure):
 class ferrum_device_level(ctypes.Structure):
     """The pressure level of a device."""
 
+    # The device.
     device: ferrum_device
+    # Its level.
     level: int
     reserved: int
 
@@ -2192,6 +2270,7 @@ class ferrum_monitor_pressure(ctypes.Structure):
     level: int
     # The level of all known bytes together, without hysteresis.
     weighted_level: int
+    # How many devices there are.
     devices: int
     # Devices of unknown capacity, or that could not be asked.
     unknown_devices: int
@@ -2225,18 +2304,23 @@ class ferrum_collected(ctypes.Structure):
     which is the worst of them.
     """
 
+    # The device.
     device: ferrum_device
     # FERRUM_OK, or the first failure; the rest was done all the same.
     status: int
     # How many managers were collected.
     managers: int
+    # Fragmentation ratio before.
     fragmentation_before: float
+    # Fragmentation ratio after.
     fragmentation_after: float
+    # Bytes given back to the system.
     memory_freed_bytes: int
     # Blocks, as a count.
     blocks_moved: int
     # Blocks, as a count.
     blocks_skipped: int
+    # Time taken.
     time_taken_ns: int
     reserved: Any
 
@@ -2282,7 +2366,9 @@ class ferrum_placement_request(ctypes.Structure):
     preferred: Any
     # The candidates, in the order in which equal ones are taken; NULL: all open devices, by id.
     devices: Any
+    # How many preferred there are.
     preferred_count: int
+    # How many candidates there are.
     device_count: int
     # FERRUM_PLACEMENT_* flags.
     flags: int
@@ -2314,12 +2400,17 @@ class ferrum_placement_request(ctypes.Structure):
 class ferrum_placement_option(ctypes.Structure):
     """A candidate as weighed for a request."""
 
+    # The candidate.
     device: ferrum_device
     # Size and worst padding; UINT64_MAX when that overflows.
     needed_bytes: int
+    # Its capacity; 0 means unknown.
     total_bytes: int
+    # What is used of it.
     used_bytes: int
+    # What can still be handed out.
     free_bytes: int
+    # Longest run that can be handed out as things are.
     largest_free_bytes: int
     # 0, or why it cannot serve the request.
     reason: int
@@ -2352,12 +2443,17 @@ class ferrum_model_shape(ctypes.Structure):
 
     struct_size: int
     reserved: int
+    # Width of the model.
     hidden_size: int
+    # Width of the MLPs.
     intermediate_size: int
+    # Layers.
     num_layers: int
+    # Tokens of the vocabulary.
     vocab_size: int
-    # Heads of attention, not 0; and those of keys and values.
+    # Heads of attention, not 0.
     num_heads: int
+    # Heads of keys and values.
     num_kv_heads: int
     # Tokens of the sequence, for ferrum_estimate_inference_memory only.
     max_seq_len: int
@@ -2390,10 +2486,15 @@ class ferrum_kv_cache_shape(ctypes.Structure):
 
     struct_size: int
     reserved: int
+    # Layers.
     num_layers: int
+    # Heads of keys and values.
     num_kv_heads: int
+    # Elements of a head.
     head_dim: int
+    # Tokens of the sequence.
     max_seq_len: int
+    # Size of one element.
     dtype_bytes: int
 
     _fields_ = [
@@ -2419,8 +2520,11 @@ class ferrum_inference_estimate(ctypes.Structure):
 
     struct_size: int
     reserved: int
+    # The weights.
     model_bytes: int
+    # Keys and values of the sequence.
     kv_cache_bytes: int
+    # The activations of one token.
     activation_bytes: int
     # The sum of the three.
     total_bytes: int
@@ -2551,6 +2655,7 @@ class ferrum_memory_config(ctypes.Structure):
     max_pooled_bytes: int
     # pre_allocate_count sizes; may be NULL when there are none.
     pre_allocate_sizes: Any
+    # How many there are.
     pre_allocate_count: int
 
     _fields_ = [
@@ -2585,6 +2690,7 @@ class ferrum_memory_stats(ctypes.Structure):
     reserved: int
     # Buffers had and not given back: those in use and those pooled.
     total_allocated_bytes: int
+    # Buffers in use.
     in_use_bytes: int
     # Free buffers in the buckets.
     pooled_bytes: int
@@ -2653,6 +2759,7 @@ class ferrum_buffer_metadata(ctypes.Structure):
 
     # Not 0.
     buffer_id: int
+    # Size of the buffer.
     size_bytes: int
     # Elements, as a count.
     num_elements: int
@@ -2660,6 +2767,7 @@ class ferrum_buffer_metadata(ctypes.Structure):
     age_ns: int
     # Where it is; {0}: on no device that is known.
     device: ferrum_device
+    # Which side it is on.
     location: int
     reserved: int
     # Text with its NUL; empty: none.
@@ -2684,6 +2792,7 @@ class ferrum_tracker_totals(ctypes.Structure):
     reserved: int
     # Buffers, as a count.
     count: int
+    # The sum of their sizes.
     total_bytes: int
     # The highest value of total_bytes.
     peak_bytes: int
@@ -2708,6 +2817,7 @@ class ferrum_buffer_use(ctypes.Structure):
     """What a buffer of a generic pool is taken for; for its tracker only."""
 
     struct_size: int
+    # Which side it is on.
     location: int
     # Elements, as a count.
     num_elements: int
@@ -2755,8 +2865,9 @@ class ferrum_fallback_stats(ctypes.Structure):
     cpu_bytes: int
     # Buffers on the host now, as a count.
     cpu_buffers: int
-    # Moves so far, as counts.
+    # Moves to the host so far, as a count.
     moved_to_cpu: int
+    # Moves to the device so far, as a count.
     moved_to_gpu: int
 
     _fields_ = [
@@ -2780,9 +2891,11 @@ class ferrum_buffer_request(ctypes.Structure):
     """A buffer as asked for."""
 
     struct_size: int
+    # What the elements are.
     dtype: int
     # Elements, as a count; not 0.
     num_elements: int
+    # Where it may be made.
     place: int
     # FERRUM_BUFFER_* flags.
     flags: int
@@ -2813,6 +2926,7 @@ class ferrum_fallback_buffer_info(ctypes.Structure):
     """A buffer of a fallback manager."""
 
     struct_size: int
+    # What the elements are.
     dtype: int
     # Stays the same when the buffer moves.
     buffer_id: int
@@ -2822,9 +2936,11 @@ class ferrum_fallback_buffer_info(ctypes.Structure):
     size_bytes: int
     # Where the buffer is: in the device, or on the CPU side a pointer. Good until it moves.
     address: int
+    # The manager that it is of.
     manager: ferrum_fallback_manager
     # Of that side.
     device: ferrum_device
+    # Which side it is on.
     location: int
     # How often it is pinned.
     pins: int
@@ -2861,7 +2977,9 @@ class ferrum_map_request(ctypes.Structure):
     struct_size: int
     # FERRUM_HOST_*
     access: int
+    # The block.
     memory: ferrum_memory
+    # First byte.
     offset_bytes: int
     # Not 0; FERRUM_MAP_TO_END: the rest of the block.
     size_bytes: int
@@ -2894,6 +3012,7 @@ class ferrum_mapping(ctypes.Structure):
     mapping_id: int
     # Valid until the mapping has ended; size_bytes from there on.
     host_pointer: int | None
+    # Length of the range.
     size_bytes: int
 
     _fields_ = [
@@ -2944,8 +3063,11 @@ class ferrum_usage_hints(ctypes.Structure):
     """The last hint of each axis; FERRUM_USAGE_NONE where none was given."""
 
     struct_size: int
+    # FERRUM_USAGE_SEQUENTIAL, FERRUM_USAGE_RANDOM or none.
     order: int
+    # FERRUM_USAGE_READ_MOSTLY, FERRUM_USAGE_WRITE_MOSTLY or none.
     direction: int
+    # FERRUM_USAGE_TEMPORARY, FERRUM_USAGE_RESIDENT or none.
     lifetime: int
 
     _fields_ = [
@@ -2971,11 +3093,15 @@ class ferrum_access_stats(ctypes.Structure):
     is_tracked: int
     # There was an access (1); else last_access_ns means nothing.
     is_accessed: int
+    # Pattern of the last accesses.
     pattern: int
+    # How many reads there were.
     read_count: int
+    # How many writes there were.
     write_count: int
-    # Mean sizes, rounded down; 0 when there was none.
+    # Mean size of a read, rounded down; 0 when there was none.
     average_read_bytes: int
+    # Mean size of a write, rounded down; 0 when there was none.
     average_write_bytes: int
     # Monotonic time of the last access since ferrum_init.
     last_access_ns: int
@@ -3057,7 +3183,9 @@ class ferrum_foreign_stream(ctypes.Structure):
     # Handle in the runtime of the device's vendor, such as a CUstream; 0 on host devices, where
     # enqueue is given. It names one queue, whichever thread uses it.
     native_handle: int
+    # Queues work in it; NULL with a native_handle.
     enqueue: Any
+    # For enqueue.
     user_data: int | None
 
     _fields_ = [
@@ -3083,6 +3211,7 @@ class ferrum_page_import(ctypes.Structure):
     reserved: int
     # One for each page, in the order in which they are to lie; they stay the caller's.
     descriptors: Any
+    # How many pages there are.
     count: int
     # Of the pool that they come from: not less, and not more.
     page_bytes: int
@@ -3111,8 +3240,9 @@ class ferrum_shared_memory(ctypes.Structure):
 
     struct_size: int
     reserved: int
-    # Where the range begins in what the handle names, and its size.
+    # Where the range begins in what the handle names.
     offset_bytes: int
+    # Its size.
     size_bytes: int
     # Opaque.
     handle: Any

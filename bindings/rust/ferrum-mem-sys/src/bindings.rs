@@ -199,9 +199,13 @@ pub const FERRUM_FACT_PAGE_BYTES: u32 = 8;
 pub const FERRUM_FACT_REQUESTED_BYTES: u32 = 16;
 pub const FERRUM_FACT_AVAILABLE_BYTES: u32 = 32;
 pub const FERRUM_FACT_LARGEST_FREE_BYTES: u32 = 64;
+/// For those who work on the library.
 pub const FERRUM_LOG_DEBUG: ferrum_log_level = 0;
+/// What happens.
 pub const FERRUM_LOG_INFO: ferrum_log_level = 1;
+/// What may be wrong.
 pub const FERRUM_LOG_WARNING: ferrum_log_level = 2;
+/// What is wrong.
 pub const FERRUM_LOG_ERROR: ferrum_log_level = 3;
 /// Auto: the library chooses.
 pub const FERRUM_BACKEND_AUTO: ferrum_backend = 0;
@@ -215,8 +219,9 @@ pub const FERRUM_BACKEND_ROCM: ferrum_backend = 3;
 pub const FERRUM_BACKEND_METAL: ferrum_backend = 4;
 /// OpenCL: devices of all its platforms.
 pub const FERRUM_BACKEND_OPENCL: ferrum_backend = 5;
-/// Capabilities of a device, as bits.
+/// An address of the device is also a pointer of the host.
 pub const FERRUM_CAPABILITY_HOST_ADDRESSABLE: u64 = 1;
+/// The device copies from others of its backend directly.
 pub const FERRUM_CAPABILITY_PEER: u64 = 2;
 /// Virtual and elastic pools work on the device.
 pub const FERRUM_CAPABILITY_VIRTUAL_MEMORY: u64 = 4;
@@ -356,20 +361,27 @@ pub const FERRUM_PLACEMENT_STRICT: u32 = 2;
 pub const FERRUM_PLACEMENT_REFUSE_CRITICAL: u32 = 4;
 /// How many devices a request may name, in each of its lists.
 pub const FERRUM_PLACEMENT_DEVICES_MAX: u32 = 1024;
+/// It is the chosen one.
 pub const FERRUM_PLACEMENT_CHOSEN: ferrum_placement_reason = 0;
 /// Another one has a better score, or the same and an earlier place.
 pub const FERRUM_PLACEMENT_OUTSCORED: ferrum_placement_reason = 1;
 /// Another one can serve it with less trouble.
 pub const FERRUM_PLACEMENT_LOWER_TIER: ferrum_placement_reason = 2;
+/// The order of preference has another one.
 pub const FERRUM_PLACEMENT_NOT_PREFERRED: ferrum_placement_reason = 3;
+/// Round robin is at another one.
 pub const FERRUM_PLACEMENT_NOT_ITS_TURN: ferrum_placement_reason = 4;
 /// The caller's own strategy took another one, or none.
 pub const FERRUM_PLACEMENT_NOT_TAKEN: ferrum_placement_reason = 5;
 /// Nothing is known of the device.
 pub const FERRUM_PLACEMENT_NO_INFORMATION: ferrum_placement_reason = 16;
+/// Less is free than the request needs.
 pub const FERRUM_PLACEMENT_TOO_SMALL: ferrum_placement_reason = 17;
+/// It has no memory of the type.
 pub const FERRUM_PLACEMENT_WRONG_MEMORY_TYPE: ferrum_placement_reason = 18;
+/// It would have to give up memory first, and the request is critical.
 pub const FERRUM_PLACEMENT_NEEDS_EVICTION: ferrum_placement_reason = 19;
+/// It would come to FERRUM_PRESSURE_CRITICAL, and the request refuses that.
 pub const FERRUM_PLACEMENT_WOULD_BE_CRITICAL: ferrum_placement_reason = 20;
 /// The original formula has no number for it.
 pub const FERRUM_PLACEMENT_UNSCORED: ferrum_placement_reason = 21;
@@ -395,17 +407,29 @@ pub const FERRUM_MEMORY_PRESET_INFERENCE: ferrum_memory_preset = 1;
 pub const FERRUM_MEMORY_PRESET_TRAINING: ferrum_memory_preset = 2;
 /// 0.7, fallback, 128 MiB, 2: for devices with little memory.
 pub const FERRUM_MEMORY_PRESET_CONSTRAINED: ferrum_memory_preset = 3;
+/// On the device.
 pub const FERRUM_LOCATION_GPU: ferrum_buffer_location = 0;
+/// On the host.
 pub const FERRUM_LOCATION_CPU: ferrum_buffer_location = 1;
+/// 32-bit floating point.
 pub const FERRUM_DTYPE_F32: ferrum_dtype = 0;
+/// 16-bit floating point.
 pub const FERRUM_DTYPE_F16: ferrum_dtype = 1;
+/// 16 bits with the exponent of 32.
 pub const FERRUM_DTYPE_BF16: ferrum_dtype = 2;
+/// 64-bit floating point.
 pub const FERRUM_DTYPE_F64: ferrum_dtype = 3;
+/// 8-bit floating point.
 pub const FERRUM_DTYPE_F8: ferrum_dtype = 4;
+/// 8-bit signed.
 pub const FERRUM_DTYPE_I8: ferrum_dtype = 5;
+/// 8-bit unsigned.
 pub const FERRUM_DTYPE_U8: ferrum_dtype = 6;
+/// 16-bit signed.
 pub const FERRUM_DTYPE_I16: ferrum_dtype = 7;
+/// 32-bit signed.
 pub const FERRUM_DTYPE_I32: ferrum_dtype = 8;
+/// 64-bit signed.
 pub const FERRUM_DTYPE_I64: ferrum_dtype = 9;
 /// On the device or, when that has no room, on the host.
 pub const FERRUM_PLACE_EITHER: ferrum_buffer_place = 0;
@@ -424,6 +448,7 @@ pub const FERRUM_HOST_WRITE_ONLY: ferrum_host_access = 1;
 pub const FERRUM_HOST_READ_WRITE: ferrum_host_access = 2;
 /// As the size of a mapping: all of the block from the offset on.
 pub const FERRUM_MAP_TO_END: u64 = u64::MAX;
+/// Nothing; as a hint, it takes all others back.
 pub const FERRUM_USAGE_NONE: ferrum_usage_hint = 0;
 /// Order: one after the other.
 pub const FERRUM_USAGE_SEQUENTIAL: ferrum_usage_hint = 1;
@@ -734,6 +759,7 @@ impl Default for ferrum_error_info {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_backend_choice {
     pub struct_size: u32,
+    /// Backend of the device.
     pub backend: ferrum_backend,
     /// Position of the device within its backend.
     pub device_index: u32,
@@ -910,7 +936,9 @@ impl Default for ferrum_memory_info {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ferrum_gauge {
+    /// The value now.
     pub current: u64,
+    /// The highest value that it had.
     pub peak: u64,
 }
 
@@ -1177,8 +1205,9 @@ pub struct ferrum_graph_info {
     pub sharing: u64,
     /// What the private pool has of the device.
     pub held_bytes: u64,
-    /// Live blocks of the private pool, and their size.
+    /// Size of the live blocks of the private pool.
     pub live_bytes: u64,
+    /// How many they are.
     pub live_blocks: u64,
     /// Freed blocks from before the capture that stay until the graph is released.
     pub parked_bytes: u64,
@@ -1252,6 +1281,7 @@ impl Default for ferrum_pool_info {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_block_info {
     pub struct_size: u32,
+    /// What is there.
     pub state: ferrum_block_state,
     /// The pool, or {0} when it is another one.
     pub pool: ferrum_pool,
@@ -1389,8 +1419,11 @@ pub struct ferrum_handle_info {
     pub struct_size: u32,
     /// FERRUM_MEMORY_\*
     pub memory_type: ferrum_memory_type,
+    /// The block.
     pub memory: ferrum_memory,
+    /// Its manager.
     pub manager: ferrum_manager,
+    /// The device of its manager.
     pub device: ferrum_device,
     /// As asked for.
     pub size_bytes: u64,
@@ -1411,6 +1444,7 @@ pub struct ferrum_handle_info {
     pub is_mapped: u32,
     /// Asynchronous operations in flight on the block.
     pub operations_in_flight: u32,
+    /// Name in the books, or empty.
     pub tag: [c_char; 64],
     /// Asked for with FERRUM_ALLOCATE_RELOCATABLE.
     pub is_relocatable: u32,
@@ -1461,11 +1495,15 @@ impl Default for ferrum_handle_info {
 pub struct ferrum_transfer {
     pub struct_size: u32,
     pub reserved: u32,
+    /// The block that is read.
     pub src: ferrum_memory,
+    /// The block that is written.
     pub dst: ferrum_memory,
     /// Not 0.
     pub size_bytes: u64,
+    /// First byte in the source.
     pub src_offset_bytes: u64,
+    /// First byte in the destination.
     pub dst_offset_bytes: u64,
 }
 
@@ -1495,6 +1533,7 @@ pub struct ferrum_fill {
     pub struct_size: u32,
     /// Bytes of the pattern: 1, 2 or 4.
     pub pattern_bytes: u32,
+    /// The block.
     pub memory: ferrum_memory,
     /// A multiple of pattern_bytes.
     pub offset_bytes: u64,
@@ -1530,7 +1569,9 @@ impl Default for ferrum_fill {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_defragmentation_stats {
     pub struct_size: u32,
+    /// Fragmentation ratio before.
     pub fragmentation_before: f32,
+    /// Fragmentation ratio after.
     pub fragmentation_after: f32,
     pub reserved: u32,
     /// Bytes given back to the system.
@@ -1718,14 +1759,17 @@ pub struct ferrum_vpool_info {
     pub reserved: u32,
     /// Where the address space starts.
     pub base_address: ferrum_address,
+    /// Size of a page.
     pub page_bytes: u64,
     /// The address space, in whole pages.
     pub virtual_capacity_bytes: u64,
     /// Memory behind mapped and retiring pages.
     pub physical_bytes: u64,
+    /// The most that physical_bytes was.
     pub peak_physical_bytes: u64,
     /// What the mapped pages were asked for with.
     pub requested_bytes: u64,
+    /// Pages that ranges have.
     pub mapped_pages: u64,
     /// Freed, and queued work may still use them.
     pub retiring_pages: u64,
@@ -1736,6 +1780,7 @@ pub struct ferrum_vpool_info {
     pub ready_pages: u64,
     /// Had from the device: mapped, retiring, parked and ready ones.
     pub held_bytes: u64,
+    /// The present limit.
     pub limit_bytes: u64,
     /// What the limit still allows to be mapped.
     pub available_bytes: u64,
@@ -1745,21 +1790,27 @@ pub struct ferrum_vpool_info {
     pub allocations: u64,
     /// Address space of the pool's tables; only what was used has memory.
     pub table_bytes: u64,
-    /// Pages and bytes of ranges that sleep; they have no memory.
+    /// Pages of ranges that sleep; they have no memory.
     pub asleep_pages: u64,
+    /// Their bytes.
     pub asleep_bytes: u64,
-    /// Host memory and disk space that hold their bytes.
+    /// Host memory that holds bytes of what sleeps.
     pub asleep_host_bytes: u64,
+    /// Disk space that does.
     pub asleep_file_bytes: u64,
     /// Of ranges of which nothing is kept.
     pub asleep_discarded_bytes: u64,
-    /// Calls that put to sleep and woke so far, how long they took in all, and those
-    /// that failed once they had begun.
+    /// Calls so far that put to sleep.
     pub sleeps: u64,
+    /// Calls so far that woke.
     pub wakes: u64,
+    /// How long those took in all that put to sleep.
     pub sleep_ns: u64,
+    /// How long those took in all that woke.
     pub wake_ns: u64,
+    /// Calls so far that were to put to sleep and failed once they had begun.
     pub sleep_failures: u64,
+    /// Calls so far that were to wake and failed once they had begun.
     pub wake_failures: u64,
 }
 
@@ -1821,6 +1872,7 @@ pub struct ferrum_compact_report {
     /// Runs of pages that lie one after the other among those that no range
     /// uses: an allocation needs a mapping of the system for each run.
     pub runs_before: u64,
+    /// The same, after.
     pub runs_after: u64,
 }
 
@@ -1972,6 +2024,7 @@ impl Default for ferrum_model_request {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_model_info {
     pub struct_size: u32,
+    /// Its priority.
     pub priority: i32,
     /// 1 - mapped pages / all pages of its address space.
     pub unmapped_share: f32,
@@ -1979,14 +2032,17 @@ pub struct ferrum_model_info {
     pub fragmentation: f32,
     /// Where its address space starts.
     pub base_address: ferrum_address,
+    /// Size of a page.
     pub page_bytes: u64,
     /// Its address space, in whole pages.
     pub virtual_capacity_bytes: u64,
     /// Memory behind mapped and retiring pages.
     pub physical_bytes: u64,
+    /// The most that physical_bytes was.
     pub peak_physical_bytes: u64,
     /// What the mapped pages were asked for with.
     pub requested_bytes: u64,
+    /// Pages that ranges have.
     pub mapped_pages: u64,
     /// Freed, and queued work may still use them.
     pub retiring_pages: u64,
@@ -2008,29 +2064,37 @@ pub struct ferrum_model_info {
     pub frees: u64,
     /// Allocations so far that found no memory.
     pub failures: u64,
-    /// Allocations so far that stood in line, and how long in all.
+    /// Allocations so far that stood in line.
     pub waits: u64,
+    /// How long they did in all.
     pub waited_ns: u64,
-    /// Calls so far of its reclaim callbacks, and what they said to have freed.
+    /// Calls so far of its reclaim callbacks.
     pub reclaim_calls: u64,
+    /// What they said to have freed.
     pub reclaimed_bytes: u64,
     /// Address space of its tables; only what was used has memory.
     pub table_bytes: u64,
-    /// Pages and bytes of ranges that sleep; they have no memory.
+    /// Pages of ranges that sleep; they have no memory.
     pub asleep_pages: u64,
+    /// Their bytes.
     pub asleep_bytes: u64,
-    /// Host memory and disk space that hold their bytes.
+    /// Host memory that holds bytes of what sleeps.
     pub asleep_host_bytes: u64,
+    /// Disk space that does.
     pub asleep_file_bytes: u64,
     /// Of ranges of which nothing is kept.
     pub asleep_discarded_bytes: u64,
-    /// Calls that put to sleep and woke so far, how long they took in all, and those
-    /// that failed once they had begun.
+    /// Calls so far that put to sleep.
     pub sleeps: u64,
+    /// Calls so far that woke.
     pub wakes: u64,
+    /// How long those took in all that put to sleep.
     pub sleep_ns: u64,
+    /// How long those took in all that woke.
     pub wake_ns: u64,
+    /// Calls so far that were to put to sleep and failed once they had begun.
     pub sleep_failures: u64,
+    /// Calls so far that were to wake and failed once they had begun.
     pub wake_failures: u64,
     /// The guarantee that it asked for: what is above guaranteed_bytes waits for pages.
     pub requested_guarantee_bytes: u64,
@@ -2091,9 +2155,13 @@ impl Default for ferrum_model_info {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_model_limits {
     pub struct_size: u32,
+    /// As in ferrum_model_config.
     pub priority: i32,
+    /// As in ferrum_model_config.
     pub guaranteed_bytes: u64,
+    /// As in ferrum_model_config.
     pub max_bytes: u64,
+    /// As in ferrum_model_config.
     pub guarantee_may_wait: u32,
     pub reserved: u32,
 }
@@ -2122,12 +2190,16 @@ impl Default for ferrum_model_limits {
 pub struct ferrum_elastic_pool_info {
     pub struct_size: u32,
     pub reserved: u32,
+    /// Size of a page.
     pub page_bytes: u64,
+    /// The limit of all models together.
     pub physical_limit_bytes: u64,
     /// Used by the models: mapped, retiring, or granted to allocations on their
     /// way. Above the limit only after that was lowered.
     pub physical_bytes: u64,
+    /// The most that physical_bytes was.
     pub peak_physical_bytes: u64,
+    /// How many models are registered.
     pub num_models: u64,
     /// Address space of all models together.
     pub virtual_bytes: u64,
@@ -2224,6 +2296,7 @@ pub struct ferrum_sleep_report {
     /// Memory that was given up: that of all that went to sleep, but for pages that the
     /// device refused to unmap.
     pub released_bytes: u64,
+    /// How long it took.
     pub elapsed_ns: u64,
     /// The file of FERRUM_SLEEP_FILE; empty with other backings, and where there was
     /// nothing to write.
@@ -2286,6 +2359,7 @@ pub struct ferrum_wake_report {
     pub reserved: u32,
     /// Memory that was had for it.
     pub restored_bytes: u64,
+    /// How long it took.
     pub elapsed_ns: u64,
 }
 
@@ -2311,6 +2385,7 @@ impl Default for ferrum_wake_report {
 pub struct ferrum_vpool_request {
     pub struct_size: u32,
     pub reserved: u32,
+    /// From the base address.
     pub offset_bytes: u64,
     /// Not 0.
     pub size_bytes: u64,
@@ -2318,6 +2393,7 @@ pub struct ferrum_vpool_request {
     pub tag: *const c_char,
     /// As in ferrum_model_request.
     pub asleep_wait_ns: u64,
+    /// As in ferrum_model_request.
     pub stream: ferrum_stream,
 }
 
@@ -2385,7 +2461,9 @@ impl Default for ferrum_monitor_config {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ferrum_device_level {
+    /// The device.
     pub device: ferrum_device,
+    /// Its level.
     pub level: ferrum_pressure_level,
     pub reserved: u32,
 }
@@ -2399,6 +2477,7 @@ pub struct ferrum_monitor_pressure {
     pub level: ferrum_pressure_level,
     /// The level of all known bytes together, without hysteresis.
     pub weighted_level: ferrum_pressure_level,
+    /// How many devices there are.
     pub devices: u32,
     /// Devices of unknown capacity, or that could not be asked.
     pub unknown_devices: u32,
@@ -2434,18 +2513,23 @@ impl Default for ferrum_monitor_pressure {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ferrum_collected {
+    /// The device.
     pub device: ferrum_device,
     /// FERRUM_OK, or the first failure; the rest was done all the same.
     pub status: ferrum_status,
     /// How many managers were collected.
     pub managers: u32,
+    /// Fragmentation ratio before.
     pub fragmentation_before: f32,
+    /// Fragmentation ratio after.
     pub fragmentation_after: f32,
+    /// Bytes given back to the system.
     pub memory_freed_bytes: u64,
     /// Blocks, as a count.
     pub blocks_moved: u64,
     /// Blocks, as a count.
     pub blocks_skipped: u64,
+    /// Time taken.
     pub time_taken_ns: u64,
     pub reserved: [u64; 4],
 }
@@ -2477,7 +2561,9 @@ pub struct ferrum_placement_request {
     /// The candidates, in the order in which equal ones are taken; NULL: all open
     /// devices, by id.
     pub devices: *const ferrum_device,
+    /// How many preferred there are.
     pub preferred_count: u32,
+    /// How many candidates there are.
     pub device_count: u32,
     /// FERRUM_PLACEMENT_\* flags.
     pub flags: u32,
@@ -2512,12 +2598,17 @@ impl Default for ferrum_placement_request {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ferrum_placement_option {
+    /// The candidate.
     pub device: ferrum_device,
     /// Size and worst padding; UINT64_MAX when that overflows.
     pub needed_bytes: u64,
+    /// Its capacity; 0 means unknown.
     pub total_bytes: u64,
+    /// What is used of it.
     pub used_bytes: u64,
+    /// What can still be handed out.
     pub free_bytes: u64,
+    /// Longest run that can be handed out as things are.
     pub largest_free_bytes: u64,
     /// 0, or why it cannot serve the request.
     pub reason: ferrum_placement_reason,
@@ -2537,12 +2628,17 @@ pub struct ferrum_placement_option {
 pub struct ferrum_model_shape {
     pub struct_size: u32,
     pub reserved: u32,
+    /// Width of the model.
     pub hidden_size: u64,
+    /// Width of the MLPs.
     pub intermediate_size: u64,
+    /// Layers.
     pub num_layers: u64,
+    /// Tokens of the vocabulary.
     pub vocab_size: u64,
-    /// Heads of attention, not 0; and those of keys and values.
+    /// Heads of attention, not 0.
     pub num_heads: u64,
+    /// Heads of keys and values.
     pub num_kv_heads: u64,
     /// Tokens of the sequence, for ferrum_estimate_inference_memory only.
     pub max_seq_len: u64,
@@ -2578,10 +2674,15 @@ impl Default for ferrum_model_shape {
 pub struct ferrum_kv_cache_shape {
     pub struct_size: u32,
     pub reserved: u32,
+    /// Layers.
     pub num_layers: u64,
+    /// Heads of keys and values.
     pub num_kv_heads: u64,
+    /// Elements of a head.
     pub head_dim: u64,
+    /// Tokens of the sequence.
     pub max_seq_len: u64,
+    /// Size of one element.
     pub dtype_bytes: u64,
 }
 
@@ -2610,8 +2711,11 @@ impl Default for ferrum_kv_cache_shape {
 pub struct ferrum_inference_estimate {
     pub struct_size: u32,
     pub reserved: u32,
+    /// The weights.
     pub model_bytes: u64,
+    /// Keys and values of the sequence.
     pub kv_cache_bytes: u64,
+    /// The activations of one token.
     pub activation_bytes: u64,
     /// The sum of the three.
     pub total_bytes: u64,
@@ -2735,6 +2839,7 @@ pub struct ferrum_memory_config {
     pub max_pooled_bytes: u64,
     /// pre_allocate_count sizes; may be NULL when there are none.
     pub pre_allocate_sizes: *const u64,
+    /// How many there are.
     pub pre_allocate_count: u64,
 }
 
@@ -2767,6 +2872,7 @@ pub struct ferrum_memory_stats {
     pub reserved: u32,
     /// Buffers had and not given back: those in use and those pooled.
     pub total_allocated_bytes: u64,
+    /// Buffers in use.
     pub in_use_bytes: u64,
     /// Free buffers in the buckets.
     pub pooled_bytes: u64,
@@ -2841,6 +2947,7 @@ impl Default for ferrum_memory_ratios {
 pub struct ferrum_buffer_metadata {
     /// Not 0.
     pub buffer_id: u64,
+    /// Size of the buffer.
     pub size_bytes: u64,
     /// Elements, as a count.
     pub num_elements: u64,
@@ -2848,6 +2955,7 @@ pub struct ferrum_buffer_metadata {
     pub age_ns: u64,
     /// Where it is; {0}: on no device that is known.
     pub device: ferrum_device,
+    /// Which side it is on.
     pub location: ferrum_buffer_location,
     pub reserved: u32,
     /// Text with its NUL; empty: none.
@@ -2869,6 +2977,7 @@ pub struct ferrum_tracker_totals {
     pub reserved: u32,
     /// Buffers, as a count.
     pub count: u64,
+    /// The sum of their sizes.
     pub total_bytes: u64,
     /// The highest value of total_bytes.
     pub peak_bytes: u64,
@@ -2896,6 +3005,7 @@ impl Default for ferrum_tracker_totals {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_buffer_use {
     pub struct_size: u32,
+    /// Which side it is on.
     pub location: ferrum_buffer_location,
     /// Elements, as a count.
     pub num_elements: u64,
@@ -2941,8 +3051,9 @@ pub struct ferrum_fallback_stats {
     pub cpu_bytes: u64,
     /// Buffers on the host now, as a count.
     pub cpu_buffers: u64,
-    /// Moves so far, as counts.
+    /// Moves to the host so far, as a count.
     pub moved_to_cpu: u64,
+    /// Moves to the device so far, as a count.
     pub moved_to_gpu: u64,
 }
 
@@ -2969,9 +3080,11 @@ impl Default for ferrum_fallback_stats {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_buffer_request {
     pub struct_size: u32,
+    /// What the elements are.
     pub dtype: ferrum_dtype,
     /// Elements, as a count; not 0.
     pub num_elements: u64,
+    /// Where it may be made.
     pub place: ferrum_buffer_place,
     /// FERRUM_BUFFER_\* flags.
     pub flags: u32,
@@ -3005,6 +3118,7 @@ impl Default for ferrum_buffer_request {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_fallback_buffer_info {
     pub struct_size: u32,
+    /// What the elements are.
     pub dtype: ferrum_dtype,
     /// Stays the same when the buffer moves.
     pub buffer_id: u64,
@@ -3015,9 +3129,11 @@ pub struct ferrum_fallback_buffer_info {
     /// Where the buffer is: in the device, or on the CPU side a pointer. Good until
     /// it moves.
     pub address: ferrum_address,
+    /// The manager that it is of.
     pub manager: ferrum_fallback_manager,
     /// Of that side.
     pub device: ferrum_device,
+    /// Which side it is on.
     pub location: ferrum_buffer_location,
     /// How often it is pinned.
     pub pins: u32,
@@ -3057,7 +3173,9 @@ pub struct ferrum_map_request {
     pub struct_size: u32,
     /// FERRUM_HOST_\*
     pub access: ferrum_host_access,
+    /// The block.
     pub memory: ferrum_memory,
+    /// First byte.
     pub offset_bytes: u64,
     /// Not 0; FERRUM_MAP_TO_END: the rest of the block.
     pub size_bytes: u64,
@@ -3091,6 +3209,7 @@ pub struct ferrum_mapping {
     pub mapping_id: u64,
     /// Valid until the mapping has ended; size_bytes from there on.
     pub host_pointer: *mut c_void,
+    /// Length of the range.
     pub size_bytes: u64,
 }
 
@@ -3148,8 +3267,11 @@ impl Default for ferrum_link_request {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_usage_hints {
     pub struct_size: u32,
+    /// FERRUM_USAGE_SEQUENTIAL, FERRUM_USAGE_RANDOM or none.
     pub order: ferrum_usage_hint,
+    /// FERRUM_USAGE_READ_MOSTLY, FERRUM_USAGE_WRITE_MOSTLY or none.
     pub direction: ferrum_usage_hint,
+    /// FERRUM_USAGE_TEMPORARY, FERRUM_USAGE_RESIDENT or none.
     pub lifetime: ferrum_usage_hint,
 }
 
@@ -3178,11 +3300,15 @@ pub struct ferrum_access_stats {
     pub is_tracked: u32,
     /// There was an access (1); else last_access_ns means nothing.
     pub is_accessed: u32,
+    /// Pattern of the last accesses.
     pub pattern: ferrum_access_pattern,
+    /// How many reads there were.
     pub read_count: u64,
+    /// How many writes there were.
     pub write_count: u64,
-    /// Mean sizes, rounded down; 0 when there was none.
+    /// Mean size of a read, rounded down; 0 when there was none.
     pub average_read_bytes: u64,
+    /// Mean size of a write, rounded down; 0 when there was none.
     pub average_write_bytes: u64,
     /// Monotonic time of the last access since ferrum_init.
     pub last_access_ns: u64,
@@ -3252,7 +3378,9 @@ pub struct ferrum_foreign_stream {
     /// Handle in the runtime of the device's vendor, such as a CUstream; 0 on host
     /// devices, where enqueue is given. It names one queue, whichever thread uses it.
     pub native_handle: u64,
+    /// Queues work in it; NULL with a native_handle.
     pub enqueue: ferrum_enqueue_fn,
+    /// For enqueue.
     pub user_data: *mut c_void,
 }
 
@@ -3282,6 +3410,7 @@ pub struct ferrum_page_import {
     /// One for each page, in the order in which they are to lie; they stay the
     /// caller's.
     pub descriptors: *const i32,
+    /// How many pages there are.
     pub count: u64,
     /// Of the pool that they come from: not less, and not more.
     pub page_bytes: u64,
@@ -3313,8 +3442,9 @@ impl Default for ferrum_page_import {
 pub struct ferrum_shared_memory {
     pub struct_size: u32,
     pub reserved: u32,
-    /// Where the range begins in what the handle names, and its size.
+    /// Where the range begins in what the handle names.
     pub offset_bytes: u64,
+    /// Its size.
     pub size_bytes: u64,
     /// Opaque.
     pub handle: [u8; 64],
