@@ -46,7 +46,10 @@ func (c *emptyCache) Find(blocks []pool.CachedBlock)                      { clea
 func (c *emptyCache) Next(uint64, []pool.CachedBlock) (_ int, _ uint64)   { return 0, 0 }
 func (c *emptyCache) AdoptNext(uint64, []pool.CachedBlock) (int, uint64)  { return 0, 0 }
 func (c *emptyCache) Adopt(addr device.Addr) (b pool.CachedBlock, _ bool) { return b, false }
-func (c *emptyCache) Drop()                                               { c.owner.dropped++ }
+func (c *emptyCache) Drop() (free func()) {
+	c.owner.dropped++
+	return func() {}
+}
 
 func startCachedBench(t *testing.T) (*bench, *watchedCaches) {
 	caches := &watchedCaches{opened: map[uint64]pool.Config{}}
