@@ -2,8 +2,6 @@ package library
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -42,10 +40,10 @@ func (m *openFallbackManager) forget(buffer uint64) {
 	delete(m.buffers, buffer)
 }
 
-func (m *openFallbackManager) takeBuffers() []uint64 {
+func (m *openFallbackManager) takeBuffers() map[uint64]struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	handles := slices.Collect(maps.Keys(m.buffers))
+	handles := m.buffers
 	m.buffers = nil
 	return handles
 }
@@ -146,7 +144,7 @@ func (l *Library) dropFallbackManager(id uint64, entry *openFallbackManager, for
 	}
 	_, err := l.fallbackManagers.Remove(id)
 	l.forgetTracker(entry.tracker)
-	for _, handle := range entry.takeBuffers() {
+	for handle := range entry.takeBuffers() {
 		// One that was freed a moment ago may be gone.
 		_, _ = l.buffers.Remove(handle)
 	}

@@ -2,8 +2,6 @@ package unified
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -241,10 +239,9 @@ func (m *Manager) Close(force bool) error {
 // dropAll forgets all buffers: their memory goes with the pools.
 func (m *Manager) dropAll() {
 	m.mu.Lock()
-	live := slices.Collect(maps.Values(m.live))
-	clear(m.live)
-	clear(m.taken)
-	clear(m.stranded)
+	live := m.live
+	// New ones: to empty large ones takes its time, in which others would wait.
+	m.live, m.taken, m.stranded = map[BufferID]*Buffer{}, map[place]storage{}, map[place]bool{}
 	m.mu.Unlock()
 	for _, b := range live {
 		b.end()

@@ -125,6 +125,7 @@ func (t *AllocationTracker) PeakBytes() uint64 { return t.peak.Load() }
 func (t *AllocationTracker) Clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	clear(t.known)
+	// A new one: to empty a large one takes its time, in which others would wait.
+	t.known = map[BufferID]BufferMetadata{}
 	t.total.Store(0)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/pace"
 )
 
 // close gives the address space and all pages in it back. It is CodeBusy, and
@@ -38,9 +39,10 @@ func (s *space) finishClose() error {
 	}
 	s.mu.Lock()
 	s.state = stateClosed
-	s.closeTables()
+	tables := s.detachTables()
 	s.changed.Broadcast()
 	s.mu.Unlock()
+	tables.Free()
 	s.physical.removeSpace(s)
 	s.physical.removeOwner(s.owner)
 	s.physical.engine.Changed()
@@ -109,6 +111,17 @@ func (s *space) inUse(op string) error {
 	return nil
 }
 
+// slicePages is how many pages are ended, or parked runs of them claimed, while others
+// wait.
+const slicePages = 256
+
+// standBack lets others have mu between two slices. The caller holds it.
+func (s *space) standBack(steps *pace.Pace) {
+	s.mu.Unlock()
+	steps.Rest()
+	s.mu.Lock()
+}
+
 // drain waits for queued work and parks everything.
 func (s *space) drain() error {
 	if err := s.synchronize(); err != nil {
@@ -126,19 +139,18 @@ func (s *space) drain() error {
 			return err
 		}
 	}
-	s.mu.Lock()
 	s.endAllSleepers()
-	s.mu.Unlock()
 	if err := s.sweep(); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.live.count > 0 {
+	for steps := (pace.Pace{}); s.live.count > 0; {
 		start, _ := s.live.next(0)
-		r := s.live.runFrom(start, s.pages)
+		r := s.live.runFrom(start, slicePages)
 		s.physical.park(s.endLives(r))
 		s.parkRun(r)
+		s.standBack(&steps)
 	}
 	s.closeLeft()
 	if n := len(s.unclosed); n > 0 {

@@ -139,7 +139,7 @@ type waiting struct {
 func (ph *Physical) oldest() (waits []waiting, landed bool) {
 	for _, s := range ph.spacesFrom(nil) {
 		s.mu.Lock()
-		landed = s.land(pollAll) || landed
+		landed = s.landEach() || landed
 		for _, q := range s.queues {
 			waits = append(waits, waiting{s, q.fences[0]})
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/pace"
 	"ferrum_mem/core/track"
 )
 
@@ -190,10 +191,20 @@ func (s *space) endLives(r run) freed {
 // unpark takes parked pages out of the address space until want of them are idle
 // or none is left. What the device does not unmap stays parked.
 func (s *space) unpark(want uint64) (done uint64, err error) {
-	runs := s.claimParked(want)
-	if len(runs) == 0 {
-		return 0, nil
+	for steps := (pace.Pace{}); done < want && err == nil; steps.Rest() {
+		runs := s.claimParked(want - done)
+		if len(runs) == 0 {
+			break
+		}
+		var some uint64
+		some, err = s.unparkRuns(runs)
+		done += some
 	}
+	return done, err
+}
+
+// unparkRuns takes the pages of claimed runs out of the address space.
+func (s *space) unparkRuns(runs []run) (done uint64, err error) {
 	for i, r := range runs {
 		failure := s.physical.virtual.Unmap(s.addr(r.start), r.pages*s.pageBytes)
 		if failure != nil {
@@ -211,15 +222,19 @@ func (s *space) unpark(want uint64) (done uint64, err error) {
 	return done, err
 }
 
-// claimParked takes parked runs for the calling thread, want pages at most.
+// claimedPages bounds the pages that are claimed at a time: a few long runs, for the
+// device is called for each run.
+const claimedPages = 64 * slicePages
+
+// claimParked takes some parked runs for the calling thread, want pages at most.
 func (s *space) claimParked(want uint64) (runs []run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state == stateClosed {
 		return nil
 	}
-	taken := uint64(0)
-	for taken < want && s.parked.count > 0 {
+	taken, want := uint64(0), min(want, claimedPages)
+	for taken < want && s.parked.count > 0 && len(runs) < slicePages {
 		start, ok := s.parked.next(s.hand)
 		if !ok {
 			s.hand = 0

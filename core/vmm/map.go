@@ -119,7 +119,7 @@ func (s *space) place(c *claim) error {
 		}
 		if c.anywhere {
 			start, ok := s.free.firstFit(c.run.pages)
-			if !ok && s.land(pollAll) {
+			if !ok && s.landEach() {
 				continue
 			}
 			if !ok && s.unparking > 0 {

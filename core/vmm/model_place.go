@@ -30,7 +30,7 @@ func (s *space) look(p placing) (pages uint64, err error) {
 		if s.free.longest() >= r.pages || s.unparking > 0 {
 			return r.pages, nil
 		}
-		if s.land(pollAll) {
+		if s.landEach() {
 			continue
 		}
 		if again, err := s.awaitPlace(r.pages, &wait); !again {

@@ -40,7 +40,7 @@ func (s *pageSet) open(bound uint64) error {
 	return nil
 }
 
-func (s *pageSet) close() { s.memory.Free(&s.words) }
+func (s *pageSet) detach() (free func()) { return s.memory.Detach(&s.words) }
 
 func (s *pageSet) bytes() uint64 { return uint64(s.memory.Bytes()) }
 

@@ -13,7 +13,7 @@ func TestPageSetAgainstASlice(t *testing.T) {
 		bound := rapid.SampledFrom([]uint64{1, 63, 64, 65, 130, 4096, 4097, 5000, 70000}).Draw(t, "bound")
 		var set pageSet
 		require.NoError(t, set.open(bound))
-		defer set.close()
+		defer func() { set.detach()() }()
 		has := make([]bool, bound)
 		anyRun := func(t *rapid.T) run {
 			start := rapid.Uint64Range(0, bound-1).Draw(t, "start")

@@ -163,6 +163,10 @@ func (ph *Physical) removeOwner(o *owner) {
 	ph.mu.Lock()
 	defer ph.mu.Unlock()
 	ph.owners.Remove(o)
+	if len(o.idle) > len(ph.orphans) {
+		// The longer list stays where it is: others wait.
+		ph.orphans, o.idle = o.idle, ph.orphans
+	}
 	ph.orphans = append(ph.orphans, o.idle...)
 	o.idle = nil
 }

@@ -61,9 +61,9 @@ func (t *records) remove(number uint32) {
 // live is how many allocations there are, those being made included.
 func (t *records) count() uint64 { return uint64(len(t.all) - len(t.spare)) }
 
-func (t *records) close() {
-	t.memory.Free(&t.all)
+func (t *records) detach() (free func()) {
 	t.spare = nil
+	return t.memory.Detach(&t.all)
 }
 
 func (t *records) bytes() uint64 { return uint64(t.memory.Bytes()) }

@@ -13,6 +13,8 @@ const (
 	pollBudget = 4
 	// pollAll asks as many as there is any use in.
 	pollAll = int(^uint(0) >> 1)
+	// landEvents is how many events are taken in while others wait.
+	landEvents = 256
 )
 
 // retiree is a range that retires until the events of all streams that use it have
@@ -122,10 +124,11 @@ func hasPassed(event device.Event) bool {
 	return done || errors.Is(err, device.CodeDeviceLost)
 }
 
-// land takes in events that have passed, asking no more than budget of them, parks the
-// ranges that wait for no other, and says whether there were any such events. The caller
-// holds mu.
-func (s *space) land(budget int) (some bool) {
+// land takes in events that have passed, landEvents at most, asking no more than budget
+// of them, parks the ranges that wait for no other, and says whether there were any such
+// events, and whether there may be more. The caller holds mu.
+func (s *space) land(budget int) (some, more bool) {
+	passed := 0
 	if len(s.unclosed) > 0 {
 		s.closeLeft()
 	}
@@ -139,12 +142,15 @@ func (s *space) land(budget int) (some bool) {
 			}
 			s.pass(q.fences[0])
 			some = true
+			if passed++; passed == landEvents {
+				return true, true
+			}
 		}
 		if len(q.fences) > 0 {
 			s.cursor++
 		}
 	}
-	return some
+	return some, false
 }
 
 // pass takes in an event that has passed, and parks the range behind it if that waits
@@ -179,10 +185,22 @@ func (s *space) landAll() (pages uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.retiring
-	if s.state != stateClosed {
-		s.land(pollAll)
+	s.landEach()
+	return before - min(before, s.retiring)
+}
+
+// landEach is land for all events that have passed, and lets others have mu in between,
+// which the caller holds: it knows nothing for certain of the space any more.
+func (s *space) landEach() (some bool) {
+	for {
+		landed, more := s.land(pollAll)
+		some = some || landed
+		if !more {
+			return some
+		}
+		s.mu.Unlock()
+		s.mu.Lock()
 	}
-	return before - s.retiring
 }
 
 // await waits until a fence has passed, timeout at most, and parks all ranges of which
@@ -211,7 +229,7 @@ func (s *space) awaitLocked(f *fence, timeout time.Duration) (passed bool, err e
 	} else if f.passed && f.waiters == 0 {
 		s.closeEvent(f.event)
 	}
-	s.land(pollAll)
+	s.landEach()
 	return f.passed, err
 }
 

@@ -2,6 +2,7 @@ package vmm
 
 import (
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/internal/pace"
 	"ferrum_mem/core/track"
 )
 
@@ -98,11 +99,14 @@ func (ph *Physical) endSlept(ended uint64) {
 	ph.books.FreeMany(track.Block{}, ended)
 }
 
-// endAllSleepers is endSleepers for everything. The caller holds mu.
+// endAllSleepers is endSleepers for everything, in slices.
 func (s *space) endAllSleepers() {
-	for s.asleep.count > 0 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for steps := (pace.Pace{}); s.asleep.count > 0; {
 		start, _ := s.asleep.next(0)
-		s.endSleepers(s.asleep.runFrom(start, s.pages))
+		s.endSleepers(s.asleep.runFrom(start, slicePages))
+		s.standBack(&steps)
 	}
 	s.bed = bedtime{}
 }

@@ -28,7 +28,7 @@ func (k *keptChunks) open(pages uint64) error {
 	return err
 }
 
-func (k *keptChunks) close() { k.memory.Free(&k.of) }
+func (k *keptChunks) detach() (free func()) { return k.memory.Detach(&k.of) }
 
 func (k *keptChunks) bytes() uint64 { return uint64(k.memory.Bytes()) }
 

@@ -9,6 +9,7 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
+	"ferrum_mem/core/internal/offheap"
 )
 
 // errAsleep is the cause of refusals because something sleeps.
@@ -81,10 +82,8 @@ func (s *space) openSleeper() error {
 	return err
 }
 
-func (s *space) closeSleeper() {
-	s.asleep.close()
-	s.shifting.close()
-	s.kept.close()
+func (s *space) detachSleeper() offheap.Detached {
+	return offheap.Detached{s.asleep.detach(), s.shifting.detach(), s.kept.detach()}
 }
 
 // sleeperBytes is the address space of its tables.

@@ -101,14 +101,14 @@ func newSpace(ph *Physical, c spaceConfig) (*space, error) {
 		return nil, err
 	}
 	if s.base, err = ph.virtual.Reserve(s.capacity(), ph.pageBytes); err != nil {
-		s.closeTables()
+		s.detachTables().Free()
 		return nil, device.Errorf(device.CodeOf(err), op, "capacity_bytes %d: %w", c.capacityBytes, err).On(ph.engine.ID()).
 			Stating(device.FactRequestedBytes, c.capacityBytes)
 	}
 	s.owner = ph.addOwner(c.name, c.unscrubbed)
 	if err := ph.addSpace(s); err != nil {
 		ph.removeOwner(s.owner)
-		s.closeTables()
+		s.detachTables().Free()
 		if failure := ph.virtual.Unreserve(s.base, s.capacity()); failure != nil {
 			err = device.Errorf(device.CodeOf(err), op, "%w (and the address space is lost: %v)", err, failure).On(ph.engine.ID())
 		}
@@ -138,22 +138,17 @@ func (s *space) openTables() error {
 		err = s.users.open(s.pages, s.physical.engine.Device().DefaultStream())
 	}
 	if err != nil {
-		s.closeTables()
+		s.detachTables().Free()
 		return err
 	}
 	s.numbers, s.allocated = s.numbers[:s.pages], s.allocated[:s.pages]
 	return nil
 }
 
-func (s *space) closeTables() {
-	s.live.close()
-	s.parked.close()
-	s.stuck.close()
-	s.closeSleeper()
-	s.numberMemory.Free(&s.numbers)
-	s.allocatedMemory.Free(&s.allocated)
-	s.records.close()
-	s.users.close()
+// detachTables takes the memory of the tables, for the caller to free without a lock.
+func (s *space) detachTables() offheap.Detached {
+	return append(s.detachSleeper(), s.live.detach(), s.parked.detach(), s.stuck.detach(),
+		s.numberMemory.Detach(&s.numbers), s.allocatedMemory.Detach(&s.allocated), s.records.detach(), s.users.detach())
 }
 
 // tableBytes is the address space that the tables have for themselves; only what

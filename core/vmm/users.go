@@ -56,7 +56,7 @@ func (u *pageUsers) open(pages uint64, defaultStream device.Stream) error {
 	return err
 }
 
-func (u *pageUsers) close() { u.memory.Free(&u.of) }
+func (u *pageUsers) detach() (free func()) { return u.memory.Detach(&u.of) }
 
 func (u *pageUsers) bytes() uint64 { return uint64(u.memory.Bytes()) }
 

@@ -103,6 +103,25 @@ func (t *Table[T]) Free(items *[]T) {
 	*t, *items = Table[T]{}, nil
 }
 
+// Detached is the memory of tables that are as new by now.
+type Detached []func()
+
+// Free gives the memory back.
+func (d Detached) Free() {
+	for _, free := range d {
+		free()
+	}
+}
+
+// Detach takes the memory out of the table, as Free does, and leaves it to the caller to
+// give it back: what has many pages takes the system its time, in which nobody should
+// wait for the table's lock. items is nil afterwards, and the table as new.
+func (t *Table[T]) Detach(items *[]T) (free func()) {
+	was, had := *t, *items
+	*t, *items = Table[T]{}, nil
+	return func() { was.Free(&had) }
+}
+
 // Bytes is how much memory the table has.
 func (t *Table[T]) Bytes() int {
 	if t.bytes != 0 {
