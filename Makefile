@@ -39,7 +39,7 @@ DEVICE ?=
 PART   ?= conformance differential torch cupy bench
 
 # The version has one source, the header. Until 1.0 the SONAME ends in .0.
-version_part = $(shell sed -n 's/^\#define FERRUM_VERSION_$(1) //p' include/ferrum_mem.h)
+version_part = $(shell sed -n 's/^\#define FERRUM_VERSION_$(1) //p' include/ferrum_mem/base.h)
 MAJOR   := $(call version_part,MAJOR)
 VERSION := $(MAJOR).$(call version_part,MINOR).$(call version_part,PATCH)
 SONAME  := libferrum_mem.so.$(MAJOR)
@@ -68,7 +68,8 @@ LIBRARY_SOURCES := $(CORE_SOURCES) $(shell find capi include -type f -o -type d)
 COMMAND_SOURCES := $(CORE_SOURCES) $(shell find cmd -type f -o -type d)
 
 C_SUPPORT      := $(filter-out $(wildcard tests/c/test_*),$(wildcard tests/c/*.c))
-C_HEADERS      := $(wildcard tests/c/*.h tests/c/*.hpp include/*)
+HEADERS        := include/ferrum_mem.h $(wildcard include/ferrum_mem/*.h)
+C_HEADERS      := $(wildcard tests/c/*.h tests/c/*.hpp include/* include/ferrum_mem/*)
 C_TESTS        := $(patsubst tests/c/%,build/test/c/%,$(basename $(wildcard tests/c/test_*.c tests/c/test_*.cpp)))
 C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 
@@ -166,7 +167,7 @@ GO_LINK := -extldflags '-Wl,--version-script=$(ROOT)/capi/ferrum_mem.map -Wl,-so
 
 # Go's cache does not see that a header outside of capi/ has changed; a macro with
 # its checksum makes it look.
-HEADER_SUM := $(firstword $(shell cksum include/ferrum_mem.h))
+HEADER_SUM := $(firstword $(shell cat $(HEADERS) | cksum))
 CGO_FLAGS   = CGO_CFLAGS="$${CGO_CFLAGS:--O2 -g} -DFERRUM_HEADER_SUM=$(HEADER_SUM)"
 
 # $(call build_library,OUTPUT,FLAGS): the shared library and its two links.
@@ -203,7 +204,7 @@ $(HELPER): $(COMMAND_SOURCES)
 	@mkdir -p $(dir $@)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./cmd/ferrum-mem-probe
 
-build/lib/libferrum_mem_allocator.so: $(wildcard bindings/frameworks/*.cpp bindings/frameworks/*.h) include/ferrum_mem.h $(LIBRARY)
+build/lib/libferrum_mem_allocator.so: $(wildcard bindings/frameworks/*.cpp bindings/frameworks/*.h) $(HEADERS) $(LIBRARY)
 	$(CXX) -std=c++17 $(C_WARNINGS) $(CXXFLAGS) -fPIC -shared -fvisibility=hidden -Iinclude $(filter %.cpp,$^) -o $@ -Lbuild/lib -lferrum_mem -ldl \
 	    -Wl,-soname,$(@F),-z,defs,-s '-Wl,-rpath,$$ORIGIN'
 
@@ -211,7 +212,7 @@ $(LICENSES): go.mod go.sum scripts/third_party_licenses.sh
 	@mkdir -p $(dir $@)
 	@scripts/third_party_licenses.sh >$@
 
-build/demo/quickstart: examples/c/quickstart.c $(LIBRARY) include/ferrum_mem.h
+build/demo/quickstart: examples/c/quickstart.c $(LIBRARY) $(HEADERS)
 	@mkdir -p $(dir $@)
 	$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Iinclude $< -o $@ -Lbuild/lib -lferrum_mem '-Wl,-rpath,$$ORIGIN/../lib'
 
@@ -275,7 +276,7 @@ test-fuzz: ready-test
 # FERRUM_TEST_LIBRARY is the build with the test-only exports.
 HEADER_FUNCTIONS := build/test/header_functions.txt
 
-$(HEADER_FUNCTIONS): include/ferrum_mem.h scripts/exported_symbols.py
+$(HEADER_FUNCTIONS): $(HEADERS) scripts/exported_symbols.py
 	@mkdir -p $(dir $@)
 	@scripts/exported_symbols.py --declared $< >$@
 
@@ -320,7 +321,7 @@ build/test/c/test_debug build/test/asan/c/test_debug: private CFLAGS += -rdynami
 # The thread caches alone, over a core in C: the race detectors of Go and C cannot
 # look into the library. Three builds of each program; --wrap lets allocations fail.
 CACHE_SOURCES := $(wildcard capi/cache*.c) capi/mirror.c capi/guard.c $(filter-out $(wildcard tests/cache/test_* tests/cache/bench_*),$(wildcard tests/cache/*.c))
-CACHE_HEADERS := $(wildcard capi/*.h tests/cache/*.h) include/ferrum_mem.h
+CACHE_HEADERS := $(wildcard capi/*.h tests/cache/*.h) $(HEADERS)
 CACHE_NAMES   := $(patsubst tests/cache/%.c,%,$(wildcard tests/cache/test_*.c))
 CACHE_TESTS   := $(foreach build,plain asan tsan,$(CACHE_NAMES:%=build/test/cache/$(build)/%))
 CACHE_FLAGS    = -std=c11 -D_GNU_SOURCE $(C_WARNINGS) $(CFLAGS) -Iinclude -Icapi -Itests/cache

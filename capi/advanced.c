@@ -1,4 +1,4 @@
-/* Section 17 of the header: mappings, links, hints, memory and streams of others. */
+/* ferrum_mem/mapping.h: mappings, links, hints, memory and streams of others. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"

@@ -1,4 +1,4 @@
-/* Section 6 of the header: the books. */
+/* ferrum_mem/books.h: the books. */
 #include "_cgo_export.h"
 #include "guard.h"
 

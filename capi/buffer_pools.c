@@ -1,4 +1,4 @@
-/* Section 16 of the header: settings, counters, trackers and generic pools. */
+/* ferrum_mem/fallback.h: settings, counters, trackers and generic pools. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"

@@ -1,4 +1,4 @@
-/* Section 10 of the header: pressure and reclaim callbacks. */
+/* ferrum_mem/callbacks.h: pressure and reclaim callbacks. */
 #include "_cgo_export.h"
 #include "guard.h"
 

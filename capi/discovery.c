@@ -1,4 +1,4 @@
-/* Section 5 of the header: which backends there are and which to take. */
+/* ferrum_mem/devices.h: which backends there are and which to take. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>

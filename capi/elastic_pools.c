@@ -1,4 +1,4 @@
-/* Section 12 of the header: elastic pools and their models. */
+/* ferrum_mem/elastic.h: elastic pools and their models. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"

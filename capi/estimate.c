@@ -1,4 +1,4 @@
-/* Section 15 of the header: estimation. */
+/* ferrum_mem/estimate.h: estimation. */
 #include "_cgo_export.h"
 #include "guard.h"
 

@@ -1,4 +1,4 @@
-/* Section 16 of the header: fallback managers and their buffers. */
+/* ferrum_mem/fallback.h: fallback managers and their buffers. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"

@@ -1,5 +1,5 @@
 /*
- * The part of section 8 of the header that is about graphs: what a pool keeps for
+ * The part of ferrum_mem/pools.h that is about graphs: what a pool keeps for
  * work that is captured.
  */
 #include "_cgo_export.h"

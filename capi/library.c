@@ -1,4 +1,4 @@
-/* Sections 4 and 5 of the header: the library, backends and devices. */
+/* ferrum_mem/base.h and devices.h: the library, backends and devices. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"

@@ -1,4 +1,4 @@
-/* Section 9 of the header: managers and their blocks. */
+/* ferrum_mem/managers.h: managers and their blocks. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"

@@ -1,4 +1,4 @@
-/* Section 14 of the header: levels, recent memory information and monitors. */
+/* ferrum_mem/monitor.h: levels, recent memory information and monitors. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"

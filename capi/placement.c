@@ -1,4 +1,4 @@
-/* Section 14 of the header: placement. */
+/* ferrum_mem/monitor.h: placement. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"

@@ -1,4 +1,4 @@
-/* Section 8 of the header: the debug mode of pools. */
+/* ferrum_mem/pools.h: the debug mode of pools. */
 #include "_cgo_export.h"
 #include "guard.h"
 

@@ -1,5 +1,5 @@
 /*
- * Section 8 of the header: pools. Blocks are first asked for and given back at
+ * ferrum_mem/pools.h: pools. Blocks are first asked for and given back at
  * the thread caches (cache.h); what they pass on, and all else, goes to Go.
  */
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Section 18 of the header: contexts of the program, other devices, other
+/* ferrum_mem/sharing.h: contexts of the program, other devices, other
  * processes. */
 #include "_cgo_export.h"
 #include "guard.h"

@@ -1,4 +1,4 @@
-/* Section 13 of the header: sleep and wake. */
+/* ferrum_mem/sleep.h: sleep and wake. */
 #include "_cgo_export.h"
 #include "guard.h"
 

@@ -1,4 +1,4 @@
-/* Section 7 of the header: streams and events. */
+/* ferrum_mem/streams.h: streams and events. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"

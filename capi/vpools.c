@@ -1,4 +1,4 @@
-/* Section 11 of the header: virtual pools. */
+/* ferrum_mem/virtual.h: virtual pools. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"

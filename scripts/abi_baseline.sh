@@ -16,4 +16,4 @@ grep -q "name='ferrum_abi_version'" "$folder/libferrum_mem.abi" || {
     exit 1
 }
 scripts/abi_constants.py include/ferrum_mem.h >"$folder/constants.txt"
-sed -n 's/^#define FERRUM_ABI_VERSION //p' include/ferrum_mem.h >"$folder/version.txt"
+sed -n 's/^#define FERRUM_ABI_VERSION //p' include/ferrum_mem/base.h >"$folder/version.txt"

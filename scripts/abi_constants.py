@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from genabi.text import whole_header
+
 # These grow with the package; they are not part of what a caller was compiled against.
 MOVING = re.compile(r"FERRUM_(VERSION_\w+|ABI_VERSION|MEM_H)$")
 
@@ -32,7 +34,7 @@ int main(void) {{
 
 def names(header: pathlib.Path) -> list[str]:
     """Object-like macros that stand for a number, and the status codes."""
-    text = header.read_text()
+    text = whole_header(header)
     codes = re.findall(r"\bX\((FERRUM_\w+), -?\d+,", text)
     found = {*MACRO.findall(text), *codes}
     return sorted(n for n in found if not MOVING.match(n) and not n.endswith("_INIT"))

@@ -12,10 +12,12 @@ import re
 import subprocess
 import sys
 
+from genabi.text import whole_header
+
 
 def declared(header: pathlib.Path) -> set[str]:
     """Names of the functions that the header marks with FERRUM_API."""
-    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", header.read_text(), flags=re.S)
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", whole_header(header), flags=re.S)
     text = re.sub(r"^\s*#.*(?:\\\n.*)*$", "", text, flags=re.M)
     return set(re.findall(r"\bFERRUM_API\b[^;{}]*?\b(ferrum_\w+)\s*\(", text))
 

@@ -9,8 +9,10 @@ import pathlib
 import re
 import sys
 
+from genabi.text import whole_header
+
 header = pathlib.Path(sys.argv[1])
-macros = re.findall(r"^#define (FERRUM_\w+)_INIT\b", header.read_text(), re.M)
+macros = re.findall(r"^#define (FERRUM_\w+)_INIT\b", whole_header(header), re.M)
 if not macros:
     sys.exit(f"{header}: no FERRUM_*_INIT macro was found")
 print(f'#include "{header.name}"\n#include "{header.name}"\n')

@@ -39,7 +39,7 @@ func TestVerbs(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	header, err := os.ReadFile("../../include/ferrum_mem.h")
+	header, err := os.ReadFile("../../include/ferrum_mem/base.h")
 	require.NoError(t, err)
 	var parts []string
 	for _, part := range []string{"MAJOR", "MINOR", "PATCH"} {

@@ -19,7 +19,7 @@ import (
 )
 
 func TestVersionIsTheHeaders(t *testing.T) {
-	header, err := os.ReadFile("../../include/ferrum_mem.h")
+	header, err := os.ReadFile("../../include/ferrum_mem/base.h")
 	require.NoError(t, err)
 	version := ""
 	for i, part := range []string{"MAJOR", "MINOR", "PATCH"} {

@@ -38,6 +38,11 @@ done
 for standard in c++11 c++17 c++20; do
     step "ferrum_mem.h alone and twice, $standard" compile c++ "$standard" "$out/probe.c"
 done
+for header in include/ferrum_mem/*.h; do
+    printf '#include "%s"\nint main(void) { return 0; }\n' "${header#include/}" >"$out/probe.c"
+    step "${header#include/} alone, c11" compile c c11 "$out/probe.c"
+    step "${header#include/} alone, c++11" compile c++ c++11 "$out/probe.c"
+done
 for header in include/*.hpp; do
     [ -e "$header" ] || continue
     printf '#include "%s"\n#include "%s"\nint main() { return 0; }\n' \

@@ -39,6 +39,7 @@ from .model import (
     Status,
     Struct,
 )
+from .text import whole_header
 
 # A 64-bit Linux target: all that the library is built for lays structs out alike.
 TARGET = "x86_64-unknown-linux-gnu"
@@ -64,8 +65,7 @@ class HeaderError(Exception):
 
 def read_header(path: Path) -> Header:
     """Reads the header; HeaderError for what cannot be carried over."""
-    text = path.read_text(encoding="utf-8")
-    return _Reader(path, text).read()
+    return _Reader(path, whole_header(path)).read()
 
 
 class _Reader:

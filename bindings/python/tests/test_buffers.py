@@ -14,7 +14,7 @@ import pytest
 def block(request):
     source = "manager" if request.param == "memory" else "pool"
     owner = request.getfixturevalue(source)
-    with owner.alloc(64) if source == "manager" else owner.alloc(64) as made:
+    with owner.alloc(64) as made:
         yield made
 
 

@@ -78,7 +78,9 @@ class Blocks(RuleBasedStateMachine):
         tag=st.sampled_from([None, "a", "kv"]),
         relocatable=st.booleans(),
     )
-    def alloc(self, size: int, alignment: int | None, tag: str | None, relocatable: bool):
+    def alloc_from_manager(
+        self, size: int, alignment: int | None, tag: str | None, relocatable: bool
+    ):
         try:
             block = self.manager.alloc(
                 size, alignment_bytes=alignment, tag=tag, relocatable=relocatable

@@ -45,6 +45,7 @@ from .discovery import (
     select_backend_for_model,
     size_class,
 )
+from .elastic_pools import ElasticPool, Model
 from .errors import (
     AlreadyExistsError,
     AlreadyMappedError,
@@ -107,15 +108,15 @@ from .estimate import (
     estimate_kv_cache_memory,
     estimate_model_memory,
 )
-from .generic_pools import GenericMemoryPool, Lease
 from .fallback_managers import (
     DType,
     FallbackBuffer,
-    FallbackStats,
     FallbackManager,
+    FallbackStats,
     GpuMemoryPool,
     Place,
 )
+from .generic_pools import GenericMemoryPool, Lease
 from .graphs import Graph, GraphInfo
 from .managers import Manager
 from .mappings import (
@@ -140,7 +141,6 @@ from .processes import (
     share_memory,
 )
 from .ranges import MappedRange
-from .elastic_pools import Model, ElasticPool
 from .sharing import AdoptedStream
 from .sleep import SleepBacking, SleepReport, WakeReport
 from .streams import Event, Stream
@@ -182,11 +182,11 @@ from .virtual_pools import VirtualPool
 from .virtual_types import (
     Backing,
     CompactReport,
+    ElasticPoolConfig,
+    ElasticPoolInfo,
     ModelConfig,
     ModelInfo,
     PageSizes,
-    ElasticPoolConfig,
-    ElasticPoolInfo,
     VirtualPoolConfig,
     VirtualPoolInfo,
 )
@@ -239,15 +239,18 @@ __all__ = [
     "DeviceLostError",
     "DeviceNotFoundError",
     "DoubleFreeError",
+    "ElasticPool",
+    "ElasticPoolConfig",
+    "ElasticPoolInfo",
     "Event",
     "FallbackBuffer",
+    "FallbackManager",
     "FallbackStats",
     "FerrumError",
     "ForkedError",
     "Gauge",
     "GenericMemoryPool",
     "GlobalPressure",
-    "FallbackManager",
     "GpuMemoryPool",
     "Graph",
     "GraphInfo",
@@ -323,9 +326,6 @@ __all__ = [
     "Serving",
     "SharedEvent",
     "SharedMemory",
-    "ElasticPool",
-    "ElasticPoolConfig",
-    "ElasticPoolInfo",
     "SleepBacking",
     "SleepReport",
     "Statistics",

@@ -3656,22 +3656,6 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ctypes.POINTER(ferrum_host_info),),
     ),
-    "ferrum_round_up_power_of_2": (
-        ferrum_status,
-        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
-    ),
-    "ferrum_size_class": (
-        ferrum_status,
-        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
-    ),
-    "ferrum_f32_bytes": (
-        ferrum_status,
-        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
-    ),
-    "ferrum_f16_bytes": (
-        ferrum_status,
-        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
-    ),
     "ferrum_device_open": (
         ferrum_status,
         (ctypes.c_char_p, ctypes.POINTER(ferrum_device)),
@@ -4599,6 +4583,22 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_fallback_manager, ferrum_buffer_location, ferrum_address, ferrum_stream),
     ),
+    "ferrum_round_up_power_of_2": (
+        ferrum_status,
+        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_size_class": (
+        ferrum_status,
+        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_f32_bytes": (
+        ferrum_status,
+        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+    ),
+    "ferrum_f16_bytes": (
+        ferrum_status,
+        (ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint64)),
+    ),
     "ferrum_memory_map": (
         ferrum_status,
         (ctypes.POINTER(ferrum_map_request), ctypes.POINTER(ferrum_mapping)),
@@ -4781,16 +4781,6 @@ class Functions:
     ferrum_device_can_fit: Callable[..., int]
     # (info_out) Reads what is known of this machine; works also before ferrum_init.
     ferrum_host_get_info: Callable[..., int]
-    # (n, result_out) The least power of two that is n or more; 1 for 0.
-    ferrum_round_up_power_of_2: Callable[..., int]
-    # (size_bytes, class_bytes_out) Bucket that a size belongs to: the next power of two, as
-    # ferrum_round_up_power_of_2.
-    ferrum_size_class: Callable[..., int]
-    # (count, bytes_out) Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
-    # 64 bits.
-    ferrum_f32_bytes: Callable[..., int]
-    # (count, bytes_out) As ferrum_f32_bytes, for 16-bit floats.
-    ferrum_f16_bytes: Callable[..., int]
     # (id, device_out) Opens a device. Opening one that is open gives the same handle again; each
     # open is undone by one ferrum_device_close.
     ferrum_device_open: Callable[..., int]
@@ -5345,6 +5335,16 @@ class Functions:
     # (manager, location, address, stream) Ends storage that was taken, after what is queued on a
     # stream of the device, which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none.
     ferrum_fallback_manager_release: Callable[..., int]
+    # (n, result_out) The least power of two that is n or more; 1 for 0.
+    ferrum_round_up_power_of_2: Callable[..., int]
+    # (size_bytes, class_bytes_out) Bucket that a size belongs to: the next power of two, as
+    # ferrum_round_up_power_of_2.
+    ferrum_size_class: Callable[..., int]
+    # (count, bytes_out) Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
+    # 64 bits.
+    ferrum_f32_bytes: Callable[..., int]
+    # (count, bytes_out) As ferrum_f32_bytes, for 16-bit floats.
+    ferrum_f16_bytes: Callable[..., int]
     # (request, mapping_out) Makes a range of a block addressable by the host, and waits for what is
     # queued on the streams that have used the block. On a device that the host can address, and for
     # page-locked memory, the pointer is to the block itself; on any other one it is to a copy,

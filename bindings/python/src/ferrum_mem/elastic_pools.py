@@ -19,10 +19,10 @@ from .virtual_pools import ready_pages
 from .virtual_types import (
     Backing,
     CompactReport,
-    ModelConfig,
-    ModelInfo,
     ElasticPoolConfig,
     ElasticPoolInfo,
+    ModelConfig,
+    ModelInfo,
 )
 
 

@@ -4429,22 +4429,6 @@ extern "C" {
     /// Reads what is known of this machine; works also before ferrum_init.
     pub fn ferrum_host_get_info(info_out: *mut ferrum_host_info) -> ferrum_status;
 
-    /// The least power of two that is n or more; 1 for 0.
-    ///
-    /// Returns FERRUM_ERROR_OVERFLOW above 2^63.
-    pub fn ferrum_round_up_power_of_2(n: u64, result_out: *mut u64) -> ferrum_status;
-
-    /// Bucket that a size belongs to: the next power of two, as
-    /// ferrum_round_up_power_of_2.
-    pub fn ferrum_size_class(size_bytes: u64, class_bytes_out: *mut u64) -> ferrum_status;
-
-    /// Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
-    /// 64 bits.
-    pub fn ferrum_f32_bytes(count: u64, bytes_out: *mut u64) -> ferrum_status;
-
-    /// As ferrum_f32_bytes, for 16-bit floats.
-    pub fn ferrum_f16_bytes(count: u64, bytes_out: *mut u64) -> ferrum_status;
-
     /// Opens a device. Opening one that is open gives the same handle again; each
     /// open is undone by one ferrum_device_close.
     ///
@@ -6445,6 +6429,22 @@ extern "C" {
         address: ferrum_address,
         stream: ferrum_stream,
     ) -> ferrum_status;
+
+    /// The least power of two that is n or more; 1 for 0.
+    ///
+    /// Returns FERRUM_ERROR_OVERFLOW above 2^63.
+    pub fn ferrum_round_up_power_of_2(n: u64, result_out: *mut u64) -> ferrum_status;
+
+    /// Bucket that a size belongs to: the next power of two, as
+    /// ferrum_round_up_power_of_2.
+    pub fn ferrum_size_class(size_bytes: u64, class_bytes_out: *mut u64) -> ferrum_status;
+
+    /// Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit
+    /// 64 bits.
+    pub fn ferrum_f32_bytes(count: u64, bytes_out: *mut u64) -> ferrum_status;
+
+    /// As ferrum_f32_bytes, for 16-bit floats.
+    pub fn ferrum_f16_bytes(count: u64, bytes_out: *mut u64) -> ferrum_status;
 
     /// Makes a range of a block addressable by the host, and waits for what is queued on
     /// the streams that have used the block. On a device that the host can address, and

@@ -1,0 +1,84 @@
+/*
+ * Callbacks of a device: pressure and reclaim.
+ * A part of ferrum_mem.h, which programs include, and which has the rules that hold for all.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef FERRUM_MEM_CALLBACKS_H
+#define FERRUM_MEM_CALLBACKS_H
+
+#include "base.h"
+#include "books.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Hears of a change of the pressure level. Runs on a thread of the library,
+ * one call at a time, with no lock held; it may call the library but
+ * ferrum_shutdown. A level is left downwards only once the use is 1 % of the
+ * device below its bound, so that it cannot flap.
+ */
+typedef void (*ferrum_pressure_fn)(ferrum_device device,
+                                   ferrum_pressure_level level,
+                                   void *user_data);
+
+/**
+ * Registers a pressure callback on a device; each registration hears of every
+ * change from then on.
+ *
+ * @param user_data  must stay valid until the registration is removed.
+ */
+FERRUM_API ferrum_status ferrum_device_pressure_callback_add(
+    ferrum_device device, ferrum_pressure_fn callback, void *user_data,
+    ferrum_registration *registration_out);
+
+/**
+ * Asked to free memory when an allocation would otherwise fail. Runs on a
+ * thread of the library, with no lock held; it may free and trim through the
+ * library; an allocation inside it fails instead of asking again.
+ *
+ * @return bytes that were freed, 0 if none.
+ */
+typedef uint64_t (*ferrum_reclaim_fn)(ferrum_device device,
+                                      uint64_t needed_bytes, void *user_data);
+
+/** Settings of a reclaim callback. */
+typedef struct ferrum_reclaim_config {
+    uint32_t struct_size;
+    /** Lower ones are asked first; equal ones in the order of registration. */
+    int32_t priority;
+    /** How long an allocation waits for the callback at most; 0: 100 ms. Above
+     *  INT64_MAX is FERRUM_ERROR_INVALID_ARGUMENT. */
+    uint64_t deadline_ns;
+} ferrum_reclaim_config;
+
+/* clang-format off */
+#define FERRUM_RECLAIM_CONFIG_INIT {(uint32_t)sizeof(ferrum_reclaim_config), 0, 0}
+/* clang-format on */
+
+/**
+ * Registers a reclaim callback on a device.
+ *
+ * @param config     settings, or NULL for FERRUM_RECLAIM_CONFIG_INIT.
+ * @param user_data  must stay valid until the registration is removed.
+ */
+FERRUM_API ferrum_status ferrum_device_reclaim_callback_add(
+    ferrum_device device, const ferrum_reclaim_config *config,
+    ferrum_reclaim_fn callback, void *user_data,
+    ferrum_registration *registration_out);
+
+/**
+ * Removes a callback. Waits for a running call of it, unless it is called from
+ * inside that call; afterwards it is not called again. Two callbacks that each
+ * remove the other while both run would wait for each other for ever.
+ */
+FERRUM_API ferrum_status
+ferrum_registration_remove(ferrum_registration registration);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FERRUM_MEM_CALLBACKS_H */

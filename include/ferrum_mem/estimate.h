@@ -1,0 +1,192 @@
+/*
+ * Estimation: does it fit?
+ * A part of ferrum_mem.h, which programs include, and which has the rules that hold for all.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef FERRUM_MEM_ESTIMATE_H
+#define FERRUM_MEM_ESTIMATE_H
+
+#include "base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * What a model takes, before anything of it is loaded. No function of this section
+ * needs ferrum_init, asks a device or keeps anything. Amounts are whole bytes with
+ * checked arithmetic: one beyond 64 bits is FERRUM_ERROR_OVERFLOW and is named.
+ *
+ * The first three are the short formulas that take a model's numbers one by one; they
+ * know a transformer with gated MLPs and nothing else. The other two read what a model
+ * is published as, and are what `ferrum-mem fit` answers with; docs/estimate.md says
+ * what is counted and how.
+ */
+
+/** The numbers of a model, for the short formulas. */
+typedef struct ferrum_model_shape {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** Width of the model. */
+    uint64_t hidden_size;
+    /** Width of the MLPs. */
+    uint64_t intermediate_size;
+    /** Layers. */
+    uint64_t num_layers;
+    /** Tokens of the vocabulary. */
+    uint64_t vocab_size;
+    /** Heads of attention, not 0. */
+    uint64_t num_heads;
+    /** Heads of keys and values. */
+    uint64_t num_kv_heads;
+    /** Tokens of the sequence, for ferrum_estimate_inference_memory only. */
+    uint64_t max_seq_len;
+    /** Size of one element. */
+    uint64_t dtype_bytes;
+} ferrum_model_shape;
+
+/* clang-format off */
+#define FERRUM_MODEL_SHAPE_INIT {(uint32_t)sizeof(ferrum_model_shape), 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/** The numbers of a KV cache, for the short formula. */
+typedef struct ferrum_kv_cache_shape {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** Layers. */
+    uint64_t num_layers;
+    /** Heads of keys and values. */
+    uint64_t num_kv_heads;
+    /** Elements of a head. */
+    uint64_t head_dim;
+    /** Tokens of the sequence. */
+    uint64_t max_seq_len;
+    /** Size of one element. */
+    uint64_t dtype_bytes;
+} ferrum_kv_cache_shape;
+
+/* clang-format off */
+#define FERRUM_KV_CACHE_SHAPE_INIT {(uint32_t)sizeof(ferrum_kv_cache_shape), 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/** What ferrum_estimate_inference_memory found. */
+typedef struct ferrum_inference_estimate {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** The weights. */
+    uint64_t model_bytes;
+    /** Keys and values of the sequence. */
+    uint64_t kv_cache_bytes;
+    /** The activations of one token. */
+    uint64_t activation_bytes;
+    /** The sum of the three. */
+    uint64_t total_bytes;
+} ferrum_inference_estimate;
+
+/* clang-format off */
+#define FERRUM_INFERENCE_ESTIMATE_INIT {(uint32_t)sizeof(ferrum_inference_estimate), 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/**
+ * Bytes of the weights. With h = hidden_size, i = intermediate_size, n heads and kv
+ * heads of keys and values, each layer has 2h^2 + 2h(kv (h/n)) + 3hi + 2h elements, h/n
+ * rounded down, and the rest 2 vocab_size h + h.
+ *
+ * @return FERRUM_ERROR_INVALID_ARGUMENT when num_heads is 0; FERRUM_ERROR_OVERFLOW.
+ */
+FERRUM_API ferrum_status ferrum_estimate_model_memory(
+    const ferrum_model_shape *shape, uint64_t *bytes_out);
+
+/**
+ * Bytes of the keys and values of one sequence: 2 x num_layers x max_seq_len x
+ * num_kv_heads x head_dim x dtype_bytes.
+ *
+ * @return FERRUM_ERROR_OVERFLOW.
+ */
+FERRUM_API ferrum_status ferrum_estimate_kv_cache_memory(
+    const ferrum_kv_cache_shape *shape, uint64_t *bytes_out);
+
+/**
+ * Both, with a head of h/n elements, and the activations of one token, 2 x dtype_bytes
+ * x (h + 2i).
+ *
+ * @return as ferrum_estimate_model_memory.
+ */
+FERRUM_API ferrum_status ferrum_estimate_inference_memory(
+    const ferrum_model_shape *shape, ferrum_inference_estimate *estimate_out);
+
+/** Keep the scores of each token with all of its sequence, as attention does that is
+ *  not fused. */
+#define FERRUM_ESTIMATE_EAGER_ATTENTION 1u
+/** Make logits of every token, not of the last of each sequence. */
+#define FERRUM_ESTIMATE_ALL_LOGITS 2u
+
+/** How a model is to be served. */
+typedef struct ferrum_estimate_request {
+    uint32_t struct_size;
+    /** FERRUM_ESTIMATE_ bits. */
+    uint32_t flags;
+    /** Tokens of one sequence, prompt and answer; 0: what the model was made for. */
+    uint64_t context;
+    /** Sequences at a time, at least 1. */
+    uint64_t batch;
+    /** Devices that the model is spread over, 1 to 65536; the estimate is of that which
+     *  holds most. */
+    uint64_t tensor_parallel;
+    /** Tokens of prompts that are computed at once; 0: whole prompts. */
+    uint64_t prefill_tokens;
+    /** The allocator's share, in thousandths of the rest, at most 1000. */
+    uint64_t overhead_permille;
+    /** Free memory that it is to fit into; 0: the answer is left out. */
+    uint64_t free_bytes;
+    /** Type of the KV cache: f32, f16, bf16, f8, int8, int4; NULL or empty: that of the
+     *  activations. */
+    const char *kv_dtype;
+    /** Type that weights are converted to; NULL or empty: as they are stored. */
+    const char *weight_dtype;
+} ferrum_estimate_request;
+
+/* clang-format off */
+#define FERRUM_ESTIMATE_REQUEST_INIT {(uint32_t)sizeof(ferrum_estimate_request), 0, 0, 1, 1, 2048, 16, 0, NULL, NULL}
+/* clang-format on */
+
+/**
+ * What serving a model takes, as JSON with the fields of docs/estimate.md: those of
+ * `ferrum-mem fit --json` but device and devices, and without free_bytes also but the
+ * answer (fits, free_bytes, left_bytes, missing_bytes, max_context, max_batch and what
+ * they are limited by). The longest context and the largest batch are exact.
+ *
+ * Only headers of safetensors files are read, never a tensor. What is read is not
+ * trusted: it is bounded, and errors name the file and the field.
+ *
+ * @param path     a folder with a config.json, safetensors files, or both; a
+ *                 safetensors file or the index of several; or a configuration.
+ *                 Shorter than FERRUM_PATH_MAX.
+ * @param request  how it is to be served, or NULL for FERRUM_ESTIMATE_REQUEST_INIT.
+ * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ * @return FERRUM_ERROR_NOT_FOUND, FERRUM_ERROR_PERMISSION_DENIED and FERRUM_ERROR_IO
+ *         for the file; FERRUM_ERROR_INVALID_FORMAT for its content;
+ *         FERRUM_ERROR_INVALID_ARGUMENT for the request, also for a context beyond a
+ *         model's table of positions; FERRUM_ERROR_OVERFLOW.
+ */
+FERRUM_API ferrum_status ferrum_estimate_file_json(
+    const char *path, const ferrum_estimate_request *request, char *buffer,
+    size_t capacity, size_t *length_out);
+
+/**
+ * As ferrum_estimate_file_json, of the text of a config.json.
+ *
+ * @param config_text   UTF-8, needs no NUL.
+ * @param config_bytes  its length, at most 16 MiB.
+ */
+FERRUM_API ferrum_status
+ferrum_estimate_config_json(const char *config_text, size_t config_bytes,
+                            const ferrum_estimate_request *request,
+                            char *buffer, size_t capacity, size_t *length_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FERRUM_MEM_ESTIMATE_H */

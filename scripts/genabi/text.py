@@ -1,0 +1,25 @@
+"""The header's text: ferrum_mem.h with the headers of the families in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+INCLUDED = re.compile(r'^#include "(ferrum_mem/\w+\.h)"\n', re.M)
+
+# What makes a family's file one that compiles by itself.
+FRAME = re.compile(
+    r"^#(?:ifndef|define) FERRUM_MEM_\w+_H\n|^#include .*\n|^#endif /\* FERRUM_MEM_\w+_H \*/\n",
+    re.M,
+)
+
+
+def whole_header(path: Path) -> str:
+    """The header as one text, each family's part in its place and without its guard."""
+
+    def part(found: re.Match[str]) -> str:
+        return FRAME.sub("", (path.parent / found.group(1)).read_text(encoding="utf-8"))
+
+    text = INCLUDED.sub(part, path.read_text(encoding="utf-8"))
+    first = text.index("#ifndef FERRUM_MEM_H")
+    return text[:first] + "#include <stddef.h>\n#include <stdint.h>\n" + text[first:]
