@@ -32,8 +32,9 @@
  * as they are given back: malloc keeps what was grown out of, which would be as
  * much again. Pages are zero. */
 static void *fm_pages_get(size_t bytes) {
+    /* With a flag more than what the runtime asks for, which has a reserve. */
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return pages == MAP_FAILED ? NULL : pages;
 }
 

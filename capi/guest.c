@@ -1,8 +1,6 @@
 #include "guest.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,24 +8,21 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "guard.h"
+#include "reserve.h"
 #include "signals.h"
-
-static void *fm_hold_memory(size_t bytes) {
-    return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
+#include "threads.h"
 
 int fm_try_memory(size_t bytes) {
     /* Where memory cannot be taken back it is not tried again and again. */
     static _Atomic int kept;
     if (atomic_load(&kept) != 0)
         return atomic_load(&kept);
-    void *memory = fm_hold_memory(bytes);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return errno;
     if (munmap(memory, bytes) != 0)
@@ -47,59 +42,6 @@ int fm_try_descriptors(void) {
     if (event >= 0)
         close(event);
     close(poll);
-    return error;
-}
-
-/* Threads that wait until all of them are there. */
-struct fm_gathering {
-    pthread_mutex_t lock;
-    pthread_cond_t opened;
-    bool open;
-};
-
-static void *fm_gathered(void *data) {
-    struct fm_gathering *all = data;
-    pthread_mutex_lock(&all->lock);
-    while (!all->open)
-        pthread_cond_wait(&all->opened, &all->lock);
-    pthread_mutex_unlock(&all->lock);
-    return NULL;
-}
-
-/* Made in parts: an array on the stack is not sized by what is asked for. */
-enum { FM_GATHERING = 64 };
-
-static int fm_gather(struct fm_gathering *all, int count, int *made_out) {
-    pthread_t threads[FM_GATHERING];
-    int made = 0, error = 0;
-    while (made < count && made < FM_GATHERING &&
-           (error = pthread_create(&threads[made], NULL, fm_gathered, all)) ==
-               0)
-        made++;
-    *made_out += made;
-    if (error == 0 && made < count)
-        error = fm_gather(all, count - made, made_out);
-    pthread_mutex_lock(&all->lock);
-    all->open = true;
-    pthread_cond_broadcast(&all->opened);
-    pthread_mutex_unlock(&all->lock);
-    for (int i = 0; i < made; i++)
-        pthread_join(threads[i], NULL);
-    return error;
-}
-
-int fm_try_threads(int count, int *made_out) {
-    struct fm_gathering all = {PTHREAD_MUTEX_INITIALIZER,
-                               PTHREAD_COND_INITIALIZER, false};
-    *made_out = 0;
-    /* The program's handlers do not run on threads that it does not know. */
-    sigset_t every, before;
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before);
-    int error = fm_gather(&all, count, made_out);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_cond_destroy(&all.opened);
-    pthread_mutex_destroy(&all.lock);
     return error;
 }
 
@@ -164,16 +106,8 @@ ferrum_status fm_guest_look(const char *function) {
 
 /* --------------------------------------------------------------- the start */
 
-static int fm_processors(void) {
-    static unsigned char mask[8192];
-    long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
-    int count = 0;
-    for (long i = 0; i < bytes; i++)
-        count += __builtin_popcount(mask[i]);
-    return count > 2 ? count : 2;
-}
-
 static ferrum_status fm_start_look(const char *function) {
+    /* Before threads: the C library aborts for stacks that it cannot unmap. */
     char what[256];
     int error = fm_try_memory(FM_START_BYTES);
     if (error != 0) {
@@ -182,24 +116,24 @@ static ferrum_status fm_start_look(const char *function) {
                  FM_START_BYTES);
         return fm_refused(function, error, what);
     }
+    error = fm_reserve_make();
+    if (error != 0)
+        return fm_refused(function, error,
+                          "a reserve for the runtime of the library");
     error = fm_try_descriptors();
     if (error != 0)
         return fm_refused(function, error,
                           "2 descriptors for the timers of the library "
                           "(epoll_create1, eventfd2, epoll_ctl, epoll_wait)");
-    /* Beside that memory: it is all needed at once. The C library aborts for stacks
-     * that it cannot unmap, so that has been tried by now. */
-    int made, wanted = fm_processors() + FM_SPARE_THREADS + FM_HOST_THREADS;
-    void *memory = fm_hold_memory(FM_START_BYTES);
-    error = fm_try_threads(wanted, &made);
-    if (memory != MAP_FAILED)
-        munmap(memory, FM_START_BYTES);
+    int had, wanted = fm_threads_processors() + FM_SPARE_THREADS +
+                      FM_HOST_THREADS + FM_RUNTIME_THREADS;
+    error = fm_threads_have(wanted, &had);
     if (error == 0)
         return FERRUM_OK;
     snprintf(what, sizeof what,
              "thread %d of %d for the runtime of the library (RLIMIT_NPROC, "
              "pids.max of the control group, address space for stacks)",
-             made + 1, wanted);
+             had + 1, wanted);
     return fm_refused(function, error, what);
 }
 

@@ -15,13 +15,7 @@
 #define FM_BALLAST_BYTES (32 << 20)
 /** What that takes of the address space: whole arenas of the runtime, and its records
  *  of them. */
-#define FM_START_BYTES ((size_t)FM_BALLAST_BYTES + (96 << 20))
-/** Threads for what of the library waits in the system or in functions of the caller,
- *  besides one for each processor that runs Go code. */
-#define FM_SPARE_THREADS 6
-
-/** And for host functions and helpers that are waited for, before more are made. */
-#define FM_HOST_THREADS 4
+#define FM_START_BYTES ((size_t)FM_BALLAST_BYTES + (128 << 20))
 
 /** What a call that opens or creates an object wants to be there for the runtime. */
 #define FM_HEADROOM_BYTES ((size_t)16 << 20)
@@ -32,9 +26,6 @@ int fm_try_memory(size_t bytes);
 /** Makes, and closes, what the runtime's first timer makes: 0, or the system's
  *  number. */
 int fm_try_descriptors(void);
-/** Has that many threads at once and ends them: 0, or the system's number with
- *  *made_out of them made. */
-int fm_try_threads(int count, int *made_out);
 
 /** Of ferrum_init, before it enters Go for the first time: what the runtime will be
  *  made to take is to be had. The failure is kept. */

@@ -7,6 +7,7 @@ package main
 
 /*
 #cgo CFLAGS: -std=c11 -D_GNU_SOURCE -I${SRCDIR}/../include -ftls-model=initial-exec -fvisibility=hidden -O2 -Wall -Wextra -Wno-unused-parameter
+#cgo LDFLAGS: -Wl,--wrap=pthread_create -Wl,--wrap=mmap
 #include <stdlib.h>
 #include "bridge.h"
 */

@@ -3,6 +3,7 @@ package main
 /*
 #include "guest.h"
 #include "signals.h"
+#include "threads.h"
 */
 import "C"
 
@@ -20,15 +21,16 @@ import (
 )
 
 // runtimeNeeds is what the runtime takes from the process, got ahead. The runtime
-// ends the process when it is refused any of this, so that is tried in C first;
-// what the program takes between the try and the runtime's own call stays a gap.
+// ends the process when it is refused any of this, so memory and descriptors are tried
+// in C first, and what the program takes between the try and the runtime's own call
+// stays a gap; threads are made in C, and handed to the runtime when it wants them.
 type runtimeNeeds struct {
 	mu sync.Mutex
 	// polls says that the runtime has the two descriptors of its poller, and ballast
 	// that it has its first heap. Both are for good.
 	polls, ballast bool
-	// threads is how many it has had at once besides those of callers: it never ends
-	// one. reserved is how many of them are spoken for.
+	// threads is how many it is known to have, those that sleep until it wants them
+	// included; reserved is how many of them are spoken for.
 	threads, reserved int
 }
 
@@ -47,7 +49,11 @@ func (n *runtimeNeeds) prepare() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.ballast {
-		runtime.KeepAlive(make([]byte, C.FM_BALLAST_BYTES))
+		// Again, beside the threads, which have taken memory as well.
+		if number := C.fm_try_memory(C.FM_START_BYTES); number != 0 {
+			return refused("library.init", int(number), "%d bytes of address space for its runtime", int64(C.FM_START_BYTES))
+		}
+		<-device.Go("ballast", func() { mapBallast(nil) })
 		n.ballast = true
 	}
 	if !n.polls {
@@ -56,65 +62,42 @@ func (n *runtimeNeeds) prepare() error {
 		time.AfterFunc(time.Hour, func() {}).Stop()
 		n.polls = true
 	}
-	if count := runtime.GOMAXPROCS(0) + C.FM_SPARE_THREADS + C.FM_HOST_THREADS; count > n.threads {
-		occupyThreads(count)
-		n.threads = count
-	}
 	return nil
 }
 
-// haveThreads sees to it that the runtime has that many threads. The caller holds mu.
-func (n *runtimeNeeds) haveThreads(op string, count int) error {
-	if count <= n.threads {
-		return nil
+// mapBallast has the runtime map that much more for its heap, untouched: as the stack
+// of the goroutine that calls it, with nil. A stack goes back to the heap's free pages
+// when its goroutine ends, and is not counted as heap, so no collection starts for it.
+//
+//go:noinline
+func mapBallast(never *byte) {
+	if never != nil {
+		largeResult(never)
 	}
-	var made C.int
-	if number := C.fm_try_threads(C.int(count-n.threads), &made); number != 0 {
-		return refused(op, int(number),
-			"a thread: the library has %d, needs %d, and could make %d more (RLIMIT_NPROC, pids.max of the control group, address space for stacks)",
-			n.threads, count, int(made))
-	}
-	occupyThreads(count)
-	n.threads = count
-	return nil
 }
 
-// occupyThreads has as many goroutines each hold a thread at the same moment.
-func occupyThreads(count int) {
-	var ready sync.WaitGroup
-	ready.Add(count)
-	gate, over := make(chan struct{}), make([]<-chan struct{}, count)
-	for i := range over {
-		over[i] = device.Go("thread", func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			ready.Done()
-			<-gate
-		})
-	}
-	ready.Wait()
-	close(gate)
-	// Until it is let go a thread is no other goroutine's.
-	for _, done := range over {
-		<-done
-	}
-	// The last thread that was asked for may still have to be made, by a thread of the
-	// runtime's that makes others. It has a processor of the runtime's already, and so
-	// stopping the world waits for it.
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
+// largeResult has its caller keep room for the result, which is not quite the size of a
+// stack.
+//
+//go:noinline
+func largeResult(at *byte) (result [C.FM_BALLAST_BYTES * 3 / 4]byte) {
+	result[len(result)/2] = *at
+	return result
 }
 
-// reserveThread is device.ReserveThread of this program. Threads are made some at a
-// time: making one means to occupy all others for a moment.
+// reserveThread is device.ReserveThread of this program.
 func (n *runtimeNeeds) reserveThread(op string) (release func(), err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	count := runtime.GOMAXPROCS(0) + C.FM_SPARE_THREADS + n.reserved + 1
-	if count > n.threads && n.haveThreads(op, max(count, n.threads+n.reserved/2)) != nil {
-		if err := n.haveThreads(op, count); err != nil {
-			return nil, err
+	count := runtime.GOMAXPROCS(0) + C.FM_SPARE_THREADS + C.FM_RUNTIME_THREADS + n.reserved + 1
+	if count > n.threads {
+		var had C.int
+		if number := C.fm_threads_have(C.int(count), &had); number != 0 {
+			return nil, refused(op, int(number),
+				"a thread: the library has %d and needs %d (RLIMIT_NPROC, pids.max of the control group, address space for stacks)",
+				int(had), count)
 		}
+		n.threads = count
 	}
 	n.reserved++
 	return sync.OnceFunc(func() {

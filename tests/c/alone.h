@@ -25,9 +25,6 @@ typedef struct {
     /** Runs in the new process before the program starts, while it is a copy of
      *  this one: only what a signal handler may do. May be NULL. */
     void (*before)(void);
-    /** NULL, or a list of texts that ends with NULL: the process may also end in
-     *  another way, with one of these in its output. */
-    const char *const *ends;
     /** "NAME=value" for the process, or NULL. */
     const char *environment;
 } alone_check;

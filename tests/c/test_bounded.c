@@ -218,22 +218,22 @@ static void queue(void) {
 
 int main(int argc, char **argv) {
     static const alone_check checks[] = {
-        {"reports_of_cached_blocks", cached_reports, NULL, NULL, NULL},
-        {"reports_of_slabs", slab_reports, NULL, NULL, NULL},
-        {"reports_of_tracked_blocks", tracked_reports, NULL, NULL, NULL},
-        {"reset", reset, NULL, NULL, NULL},
-        {"destroy_by_force", destroy, NULL, NULL, NULL},
-        {"close_by_force", close_device, NULL, NULL, NULL},
-        {"shutdown_by_force", stop, NULL, NULL, NULL},
-        {"reset_behind_work", reset_behind_work, NULL, NULL, NULL},
-        {"reset_behind_work_in_little", reset_behind_work_in_little, NULL, NULL,
+        {"reports_of_cached_blocks", cached_reports, NULL, NULL},
+        {"reports_of_slabs", slab_reports, NULL, NULL},
+        {"reports_of_tracked_blocks", tracked_reports, NULL, NULL},
+        {"reset", reset, NULL, NULL},
+        {"destroy_by_force", destroy, NULL, NULL},
+        {"close_by_force", close_device, NULL, NULL},
+        {"shutdown_by_force", stop, NULL, NULL},
+        {"reset_behind_work", reset_behind_work, NULL, NULL},
+        {"reset_behind_work_in_little", reset_behind_work_in_little, NULL,
          NULL},
-        {"destroy_behind_work", destroy_behind_work, NULL, NULL, NULL},
-        {"frees_behind_work", frees_behind_work, NULL, NULL, NULL},
-        {"frees_behind_work_in_little", frees_behind_work_in_little, NULL, NULL,
+        {"destroy_behind_work", destroy_behind_work, NULL, NULL},
+        {"frees_behind_work", frees_behind_work, NULL, NULL},
+        {"frees_behind_work_in_little", frees_behind_work_in_little, NULL,
          NULL},
-        {"batches_behind_work", batches_behind_work, NULL, NULL, NULL},
-        {"a_full_queue", queue, NULL, NULL, NULL},
+        {"batches_behind_work", batches_behind_work, NULL, NULL},
+        {"a_full_queue", queue, NULL, NULL},
     };
     return alone_main(argc, argv, checks, sizeof checks / sizeof *checks);
 }

@@ -353,18 +353,17 @@ static void profile(int seconds) {
 static void check_profiler(void) { profile(60); }
 
 static const alone_check checks[] = {
-    {"before_init", check_before_init, NULL, NULL, NULL},
-    {"after_init", check_after_init, NULL, NULL, NULL},
-    {"handler_of_the_c_library", check_handler_of_the_c_library, NULL, NULL,
-     NULL},
-    {"every_call", check_every_call, NULL, NULL, NULL},
-    {"left_by_flag", check_left_by_flag, NULL, NULL, NULL},
-    {"left_by_environment", check_left_by_environment, NULL, NULL,
+    {"before_init", check_before_init, NULL, NULL},
+    {"after_init", check_after_init, NULL, NULL},
+    {"handler_of_the_c_library", check_handler_of_the_c_library, NULL, NULL},
+    {"every_call", check_every_call, NULL, NULL},
+    {"left_by_flag", check_left_by_flag, NULL, NULL},
+    {"left_by_environment", check_left_by_environment, NULL,
      "FERRUM_SIGNAL_HANDLERS=leave"},
-    {"bad_environment", check_bad_environment, NULL, NULL,
+    {"bad_environment", check_bad_environment, NULL,
      "FERRUM_SIGNAL_HANDLERS=some"},
-    {"changes_meanwhile", check_changes_meanwhile, NULL, NULL, NULL},
-    {"profiler", check_profiler, NULL, NULL, NULL},
+    {"changes_meanwhile", check_changes_meanwhile, NULL, NULL},
+    {"profiler", check_profiler, NULL, NULL},
 };
 
 int main(int argc, char **argv) {
