@@ -203,7 +203,8 @@ typedef struct ferrum_config {
      *  environment, or what the process may really use: the memory of the
      *  machine or of its control group, whichever is less. */
     uint64_t host_memory_bytes;
-    /** FERRUM_CONFIG_* flags. */
+    /** FERRUM_CONFIG_* flags.
+     *  @flags FERRUM_CONFIG */
     uint32_t flags;
     uint32_t reserved;
 } ferrum_config;
@@ -297,7 +298,8 @@ typedef struct ferrum_error_info {
      *  OUT_OF_VIRTUAL_MEMORY what was requested and, where it is known, the capacity
      *  and the largest free run. OUT_OF_MEMORY states what was requested, and either
      *  what was free, or could still be had, and the largest free run, or the
-     *  capacity that the request is above. */
+     *  capacity that the request is above.
+     *  @flags FERRUM_FACT */
     uint32_t facts;
     uint32_t reserved;
     uint64_t offset_bytes;
@@ -326,7 +328,8 @@ typedef struct ferrum_error_info {
  */
 FERRUM_API ferrum_status ferrum_last_error(ferrum_error_info *error_out);
 
-/** Weight of a log message. */
+/** Weight of a log message.
+ *  @unknown FERRUM_LOG_ERROR */
 typedef int32_t ferrum_log_level;
 /** For those who work on the library. */
 #define FERRUM_LOG_DEBUG 0

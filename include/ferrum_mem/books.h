@@ -13,7 +13,8 @@
 extern "C" {
 #endif
 
-/** Pressure levels, by the share of the device that is not free. */
+/** Pressure levels, by the share of the device that is not free.
+ *  @unknown FERRUM_PRESSURE_CRITICAL */
 typedef int32_t ferrum_pressure_level;
 /** Below 70 %, or unknown (total_bytes 0). */
 #define FERRUM_PRESSURE_LOW 0
@@ -45,9 +46,11 @@ typedef struct ferrum_memory_info {
     float fragmentation_ratio;
     /** used / total * 100; 0 when total is unknown. For display. */
     float utilization_percent;
-    /** Whether bandwidth_gbps has been measured. */
+    /** Whether bandwidth_gbps has been measured.
+     *  @bool */
     uint32_t bandwidth_known;
-    /** Copy bandwidth in 10^9 bytes per second. */
+    /** Copy bandwidth in 10^9 bytes per second.
+     *  @if bandwidth_known */
     float bandwidth_gbps;
     /** How long ago the device was asked; 0: just now. What this library has
      *  taken and given back since is reckoned in. */

@@ -50,7 +50,8 @@ typedef struct ferrum_reclaim_config {
     /** Lower ones are asked first; equal ones in the order of registration. */
     int32_t priority;
     /** How long an allocation waits for the callback at most; 0: 100 ms. Above
-     *  INT64_MAX is FERRUM_ERROR_INVALID_ARGUMENT. */
+     *  INT64_MAX is FERRUM_ERROR_INVALID_ARGUMENT.
+     *  @none 0 */
     uint64_t deadline_ns;
 } ferrum_reclaim_config;
 

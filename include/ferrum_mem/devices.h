@@ -68,6 +68,7 @@ FERRUM_API ferrum_status ferrum_backends_summary(char *buffer, size_t capacity,
 /**
  * A backend; as a preference also FERRUM_BACKEND_AUTO. They are in the order in
  * which they are listed and, but for the CPU, which comes last, preferred.
+ * @name backend_type
  */
 typedef int32_t ferrum_backend;
 /** Auto: the library chooses. */
@@ -164,12 +165,14 @@ FERRUM_API ferrum_status ferrum_device_can_fit(const char *id, uint64_t bytes,
 /** What is known of this machine. */
 typedef struct ferrum_host_info {
     uint32_t struct_size;
-    /** 1 if available_bytes is known, else 0. */
+    /** 1 if available_bytes is known, else 0.
+     *  @bool */
     uint32_t available_known;
     /** Memory that this process may use: the machine's or its control group's,
      *  whichever is less; 0 means unknown. */
     uint64_t total_bytes;
-    /** What of it can still be touched. */
+    /** What of it can still be touched.
+     *  @if available_known */
     uint64_t available_bytes;
     /** Model of the processor, or "Unknown CPU". */
     char cpu_name[128];
@@ -211,7 +214,8 @@ typedef struct ferrum_device_info {
     uint32_t struct_size;
     /** Number after the colon of the id. */
     uint32_t ordinal;
-    /** FERRUM_CAPABILITY_* bits. */
+    /** FERRUM_CAPABILITY_* bits.
+     *  @flags FERRUM_CAPABILITY */
     uint64_t capabilities;
     /** Capacity; 0 means unknown. */
     uint64_t total_bytes;

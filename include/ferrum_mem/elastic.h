@@ -103,10 +103,12 @@ typedef struct ferrum_model_config {
     /** What the model may have at most, in whole pages; 0: no bound of its own. */
     uint64_t max_bytes;
     /** Its pages may go to another model that is unscrubbed as well without being
-     *  made zeros (1). */
+     *  made zeros (1).
+     *  @bool */
     uint32_t unscrubbed;
     /** What is not backed of guaranteed_bytes waits, and becomes effective as pages come
-     *  back, before allocations that stand in line get them (1); or the call fails (0). */
+     *  back, before allocations that stand in line get them (1); or the call fails (0).
+     *  @bool */
     uint32_t guarantee_may_wait;
 } ferrum_model_config;
 
@@ -185,9 +187,11 @@ FERRUM_API ferrum_status ferrum_elastic_pool_alloc_at(
 /** A range of a model, as asked for. */
 typedef struct ferrum_model_request {
     uint32_t struct_size;
-    /** The range starts at offset_bytes (1), or where there is room (0). */
+    /** The range starts at offset_bytes (1), or where there is room (0).
+     *  @bool */
     uint32_t at_offset;
-    /** 0 where at_offset is. */
+    /** 0 where at_offset is.
+     *  @if at_offset */
     uint64_t offset_bytes;
     /** Not 0. */
     uint64_t size_bytes;
@@ -197,7 +201,8 @@ typedef struct ferrum_model_request {
      *  in nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once. */
     uint64_t asleep_wait_ns;
     /** What uses the range first: it is freed behind the work of this stream. {0}: the
-     *  default stream. */
+     *  default stream.
+     *  @optional */
     ferrum_stream stream;
 } ferrum_model_request;
 
@@ -336,7 +341,8 @@ typedef struct ferrum_model_limits {
     uint64_t guaranteed_bytes;
     /** As in ferrum_model_config. */
     uint64_t max_bytes;
-    /** As in ferrum_model_config. */
+    /** As in ferrum_model_config.
+     *  @bool */
     uint32_t guarantee_may_wait;
     uint32_t reserved;
 } ferrum_model_limits;

@@ -70,7 +70,8 @@ typedef struct ferrum_kv_cache_shape {
 #define FERRUM_KV_CACHE_SHAPE_INIT {(uint32_t)sizeof(ferrum_kv_cache_shape), 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** What ferrum_estimate_inference_memory found. */
+/** What ferrum_estimate_inference_memory found.
+ *  @name inference_memory_estimate */
 typedef struct ferrum_inference_estimate {
     uint32_t struct_size;
     uint32_t reserved;
@@ -125,7 +126,8 @@ FERRUM_API ferrum_status ferrum_estimate_inference_memory(
 /** How a model is to be served. */
 typedef struct ferrum_estimate_request {
     uint32_t struct_size;
-    /** FERRUM_ESTIMATE_ bits. */
+    /** FERRUM_ESTIMATE_ bits.
+     *  @flags FERRUM_ESTIMATE */
     uint32_t flags;
     /** Tokens of one sequence, prompt and answer; 0: what the model was made for. */
     uint64_t context;

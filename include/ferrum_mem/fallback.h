@@ -62,7 +62,8 @@ typedef struct ferrum_generic_pool {
 /** Settings of a fallback manager or a generic pool. */
 typedef struct ferrum_memory_config {
     uint32_t struct_size;
-    /** FERRUM_MEMORY_* flags. */
+    /** FERRUM_MEMORY_* flags.
+     *  @flags FERRUM_MEMORY */
     uint32_t flags;
     /** The share of the device's capacity that may be held, 0.1 to 1, decided by
      *  millionths; no bound where the capacity is unknown. */
@@ -200,7 +201,8 @@ typedef struct ferrum_buffer_metadata {
     uint64_t num_elements;
     /** The time since it was made. */
     uint64_t age_ns;
-    /** Where it is; {0}: on no device that is known. */
+    /** Where it is; {0}: on no device that is known.
+     *  @optional */
     ferrum_device device;
     /** Which side it is on. */
     ferrum_buffer_location location;
@@ -551,9 +553,11 @@ typedef struct ferrum_buffer_request {
     uint64_t num_elements;
     /** Where it may be made. */
     ferrum_buffer_place place;
-    /** FERRUM_BUFFER_* flags. */
+    /** FERRUM_BUFFER_* flags.
+     *  @flags FERRUM_BUFFER */
     uint32_t flags;
-    /** Of the device, that uses the buffer first; {0}: the default one. */
+    /** Of the device, that uses the buffer first; {0}: the default one.
+     *  @optional */
     ferrum_stream stream;
     /** For the tracker, at most 63 bytes; NULL: none. */
     const char *tag;
@@ -618,7 +622,8 @@ typedef struct ferrum_fallback_buffer_info {
     ferrum_buffer_location location;
     /** How often it is pinned. */
     uint32_t pins;
-    /** FERRUM_BUFFER_* flags. */
+    /** FERRUM_BUFFER_* flags.
+     *  @flags FERRUM_BUFFER */
     uint32_t flags;
     uint32_t reserved;
 } ferrum_fallback_buffer_info;

@@ -45,12 +45,15 @@ typedef int32_t ferrum_memory_type;
 /** Settings of a manager. */
 typedef struct ferrum_manager_config {
     uint32_t struct_size;
-    /** Keep age and tag of each block and statistics (1). */
+    /** Keep age and tag of each block and statistics (1).
+     *  @bool */
     uint32_t enable_tracking;
-    /** Give back what is cached when gc_threshold is reached (1). */
+    /** Give back what is cached when gc_threshold is reached (1).
+     *  @bool */
     uint32_t enable_auto_gc;
     /** Fill new blocks with 0xCD and freed ones with 0xDD (1); allocations then
-     *  wait for the fill. */
+     *  wait for the fill.
+     *  @bool */
     uint32_t enable_debug;
     /** Used share of the device, from 0 (exclusive) to 1, that starts a
      *  collection. */
@@ -112,11 +115,13 @@ typedef struct ferrum_allocation_request {
     ferrum_memory_type memory_type;
     /** Not 0. */
     uint64_t size_bytes;
-    /** A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's. */
+    /** A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+     *  @none 0 */
     uint64_t alignment_bytes;
     /** Name for the books, at most 63 bytes; NULL: none. */
     const char *tag;
-    /** 0, or FERRUM_ALLOCATE_RELOCATABLE. */
+    /** 0, or FERRUM_ALLOCATE_RELOCATABLE.
+     *  @flags FERRUM_ALLOCATE */
     uint32_t flags;
     uint32_t reserved;
 } ferrum_allocation_request;
@@ -183,20 +188,24 @@ typedef struct ferrum_handle_info {
     void *host_pointer;
     /** Monotonic time of the allocation since ferrum_init. */
     uint64_t allocated_at_ns;
-    /** Mapped for host access by a call of this library. */
+    /** Mapped for host access by a call of this library.
+     *  @bool */
     uint32_t is_mapped;
     /** Asynchronous operations in flight on the block. */
     uint32_t operations_in_flight;
     /** Name in the books, or empty. */
     char tag[64];
-    /** Asked for with FERRUM_ALLOCATE_RELOCATABLE. */
+    /** Asked for with FERRUM_ALLOCATE_RELOCATABLE.
+     *  @bool */
     uint32_t is_relocatable;
     /** Calls of ferrum_memory_pin that ferrum_memory_unpin has not ended. */
     uint32_t pin_count;
     /** The block of another device that is the same memory (ferrum_manager_create_mapping);
-     *  {0}: none, or it is gone. */
+     *  {0}: none, or it is gone.
+     *  @optional */
     ferrum_memory linked;
-    /** The memory is somebody else's (ferrum_manager_adopt). */
+    /** The memory is somebody else's (ferrum_manager_adopt).
+     *  @bool */
     uint32_t is_adopted;
     uint32_t reserved_end;
 } ferrum_handle_info;
@@ -359,7 +368,8 @@ typedef struct ferrum_defragmentation_stats {
     uint64_t skipped_no_room;
     /** Blocks that were not looked at any more when the budget was over. */
     uint64_t skipped_over_budget;
-    /** The budget was over before all was done (1). */
+    /** The budget was over before all was done (1).
+     *  @bool */
     uint32_t budget_ended;
     uint32_t reserved_end;
     /** Blocks that the host has mapped (ferrum_memory_map); this reason comes after

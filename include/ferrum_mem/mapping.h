@@ -36,7 +36,8 @@ typedef struct ferrum_map_request {
     ferrum_memory memory;
     /** First byte. */
     uint64_t offset_bytes;
-    /** Not 0; FERRUM_MAP_TO_END: the rest of the block. */
+    /** Not 0; FERRUM_MAP_TO_END: the rest of the block.
+     *  @none FERRUM_MAP_TO_END */
     uint64_t size_bytes;
 } ferrum_map_request;
 
@@ -47,7 +48,8 @@ typedef struct ferrum_map_request {
 /** A range of a block that the host addresses. */
 typedef struct ferrum_mapping {
     uint32_t struct_size;
-    /** host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block. */
+    /** host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block.
+     *  @bool */
     uint32_t is_staged;
     /** Names the mapping among those of its block; never 0. */
     uint64_t mapping_id;
@@ -99,7 +101,8 @@ typedef struct ferrum_link_request {
     /** Not 0. */
     uint64_t size_bytes;
     /** Of the first address: a power of two up to FERRUM_ALIGNMENT_MAX; 0: the
-     *  pool's. */
+     *  pool's.
+     *  @none 0 */
     uint64_t alignment_bytes;
     /** Name for the books, at most 63 bytes; NULL: none. */
     const char *tag;
@@ -206,9 +209,11 @@ typedef int32_t ferrum_access_pattern;
 /** What copies, fills, writes, reads and mappings did with a block. */
 typedef struct ferrum_access_stats {
     uint32_t struct_size;
-    /** The manager tracks (1); else all below is 0. */
+    /** The manager tracks (1); else all below is 0.
+     *  @bool */
     uint32_t is_tracked;
-    /** There was an access (1); else last_access_ns means nothing. */
+    /** There was an access (1); else last_access_ns means nothing.
+     *  @bool */
     uint32_t is_accessed;
     /** Pattern of the last accesses. */
     ferrum_access_pattern pattern;
@@ -220,7 +225,8 @@ typedef struct ferrum_access_stats {
     uint64_t average_read_bytes;
     /** Mean size of a write, rounded down; 0 when there was none. */
     uint64_t average_write_bytes;
-    /** Monotonic time of the last access since ferrum_init. */
+    /** Monotonic time of the last access since ferrum_init.
+     *  @if is_accessed */
     uint64_t last_access_ns;
 } ferrum_access_stats;
 

@@ -57,9 +57,11 @@ typedef struct ferrum_monitor_config {
     ferrum_pressure_profile profile;
     /** How often, while a callback is set, devices and system are looked at for
      *  what others have changed; what this library itself changes is heard of at
-     *  once. 0: 1 s; UINT64_MAX: never. */
+     *  once. 0: 1 s; UINT64_MAX: never.
+     *  @none 0 */
     uint64_t interval_ns;
-    /** FERRUM_MONITOR_* flags. */
+    /** FERRUM_MONITOR_* flags.
+     *  @flags FERRUM_MONITOR */
     uint32_t flags;
     uint32_t reserved;
 } ferrum_monitor_config;
@@ -284,7 +286,8 @@ typedef struct ferrum_placement_request {
     /** A power of two up to FERRUM_ALIGNMENT_MAX; 0: any. */
     uint64_t alignment_bytes;
     /** How long the memory is expected to be used; 0: not known. From 60 s on a
-     *  device that would come to HIGH is treated as one that would come to CRITICAL. */
+     *  device that would come to HIGH is treated as one that would come to CRITICAL.
+     *  @none 0 */
     uint64_t expected_lifetime_ns;
     /** Devices in the order of preference; may be NULL when there are none. */
     const ferrum_device *preferred;
@@ -295,7 +298,8 @@ typedef struct ferrum_placement_request {
     uint32_t preferred_count;
     /** How many candidates there are. */
     uint32_t device_count;
-    /** FERRUM_PLACEMENT_* flags. */
+    /** FERRUM_PLACEMENT_* flags.
+     *  @flags FERRUM_PLACEMENT */
     uint32_t flags;
     /** What levels are by. */
     ferrum_pressure_profile profile;

@@ -48,7 +48,8 @@ typedef int32_t ferrum_segment_source;
  */
 typedef struct ferrum_pool_config {
     uint32_t struct_size;
-    /** Grow when full (1), or never beyond the initial size (0). */
+    /** Grow when full (1), or never beyond the initial size (0).
+     *  @bool */
     uint32_t enable_auto_expansion;
     /** Size of the first segment, taken at the first allocation; 0: as large
      *  as the growth increment. Smaller where the device has less, and an
@@ -56,7 +57,8 @@ typedef struct ferrum_pool_config {
      *  nothing is taken ahead: it is the bound of a pool that does not grow, and
      *  what pre_allocate takes. */
     uint64_t initial_size_bytes;
-    /** Upper bound of what the pool holds; 0: none. */
+    /** Upper bound of what the pool holds; 0: none.
+     *  @none 0 */
     uint64_t max_size_bytes;
     /** Size of each further segment, larger if a request needs it, smaller as
      *  the first one. A pool over pages grows by the pages that it lacks. */
@@ -67,9 +69,11 @@ typedef struct ferrum_pool_config {
     uint64_t alignment_bytes;
     /** Take the memory when the pool is created (1): max_size_bytes, or
      *  initial_size_bytes where that is unlimited. It is then all or nothing.
-     *  Over pages it stays until it is asked back, by a trim or another pool. */
+     *  Over pages it stays until it is asked back, by a trim or another pool.
+     *  @bool */
     uint32_t pre_allocate;
-    /** Keep peaks and counts (1). Current values are always kept. */
+    /** Keep peaks and counts (1). Current values are always kept.
+     *  @bool */
     uint32_t enable_stats;
     /**
      * Placement strategy; NULL: the default. All keep their tables outside the
@@ -91,11 +95,13 @@ typedef struct ferrum_pool_config {
      *  63 bytes. */
     const char *name;
     /** Keep the time of every allocation (1), for ages in reports. Costs some
-     *  time a block, and every call then goes past the thread caches. */
+     *  time a block, and every call then goes past the thread caches.
+     *  @bool */
     uint32_t tracking;
     /** Sum of FERRUM_DEBUG_*, to which FERRUM_DEBUG of the environment adds for
      *  all pools; 0: none. Every call of a pool that debugs goes past the thread
-     *  caches. */
+     *  caches.
+     *  @flags FERRUM_DEBUG */
     uint32_t debug;
     /** How much each thread may keep of freed small and medium blocks for its
      *  own next calls: FERRUM_THREAD_CACHE_AUTO, 0 (off), or bytes. What threads
@@ -106,7 +112,8 @@ typedef struct ferrum_pool_config {
     uint64_t min_held_bytes;
     /** While more than this is held, a segment (a page) that a free leaves
      *  without a block is given back at once; UINT64_MAX: never at once. A block
-     *  that waits in a thread cache still is in its segment. */
+     *  that waits in a thread cache still is in its segment.
+     *  @none UINT64_MAX */
     uint64_t release_threshold_bytes;
     /** Block size of "fixed", which needs it; 0 for every other strategy. */
     uint64_t fixed_block_bytes;
@@ -223,12 +230,15 @@ typedef struct ferrum_pool_request {
     uint32_t tag;
     /** Not 0; rounded up to the pool's alignment. */
     uint64_t size_bytes;
-    /** A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's. */
+    /** A power of two up to FERRUM_ALIGNMENT_MAX; 0: the pool's.
+     *  @none 0 */
     uint64_t alignment_bytes;
-    /** Optional: the stream that will use the block first, and that it is of. */
+    /** Optional: the stream that will use the block first, and that it is of.
+     *  @optional */
     ferrum_stream stream;
     /** How long the block is expected to live from now; 0: not known. A hint for
-     *  the placement only: it may be wrong. */
+     *  the placement only: it may be wrong.
+     *  @none 0 */
     uint64_t expected_lifetime_ns;
     /** A number that blocks share which are expected to be freed together, such
      *  as that of a request; 0: none. A hint for the placement only. */
@@ -405,7 +415,8 @@ FERRUM_API ferrum_status ferrum_pool_capture_release(ferrum_pool pool,
  *  it. */
 typedef struct ferrum_graph_info {
     uint32_t struct_size;
-    /** 1 until ferrum_pool_capture_end. */
+    /** 1 until ferrum_pool_capture_end.
+     *  @bool */
     uint32_t capturing;
     /** Graphs of the private pool, this one included. */
     uint64_t sharing;
@@ -504,7 +515,8 @@ FERRUM_API ferrum_status ferrum_pool_get_info(ferrum_pool pool,
 FERRUM_API ferrum_status
 ferrum_pool_get_statistics(ferrum_pool pool, ferrum_statistics *statistics_out);
 
-/** What is at an address. */
+/** What is at an address.
+ *  @unknown FERRUM_BLOCK_UNUSABLE */
 typedef int32_t ferrum_block_state;
 /** A live block. */
 #define FERRUM_BLOCK_LIVE 0
@@ -524,7 +536,8 @@ typedef struct ferrum_block_info {
     uint32_t struct_size;
     /** What is there. */
     ferrum_block_state state;
-    /** The pool, or {0} when it is another one. */
+    /** The pool, or {0} when it is another one.
+     *  @optional */
     ferrum_pool pool;
     /** The manager whose pool it is, or 0. */
     uint64_t manager;
@@ -541,9 +554,11 @@ typedef struct ferrum_block_info {
     char pool_name[64];
     /** Tag of the block; empty when not live or asleep. */
     char tag[64];
-    /** The virtual pool, or {0} when it is another one. */
+    /** The virtual pool, or {0} when it is another one.
+     *  @optional */
     ferrum_vpool vpool;
-    /** The elastic pool, or {0} when it is another one. */
+    /** The elastic pool, or {0} when it is another one.
+     *  @optional */
     ferrum_elastic_pool elastic_pool;
     /** Id of the model of the elastic pool, or empty. */
     char model[64];

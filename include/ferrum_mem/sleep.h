@@ -72,13 +72,15 @@ typedef struct ferrum_sleep_config {
      *  empty: the system's directory for temporary files. NULL with other backings. */
     const char *directory;
     /** Only the work is waited for that is queued now on this stream and on those that
-     *  use the ranges; {0}: all work of the device. */
+     *  use the ranges; {0}: all work of the device.
+     *  @optional */
     ferrum_stream stream;
     /** How long the call may take until all is copied, in nanoseconds, or
      *  FERRUM_WAIT_FOREVER. When it is over everything is as before, and the call
      *  FERRUM_ERROR_TIMEOUT. 0: the call takes the time of its copies, but is
      *  FERRUM_ERROR_TIMEOUT at once if it has to wait for queued work, another call or
-     *  an allocation under way. */
+     *  an allocation under way.
+     *  @none FERRUM_WAIT_FOREVER */
     uint64_t timeout_ns;
     /** Copies that run at once, each on a stream of its own, at most 64; 0: the library
      *  chooses. */
@@ -117,7 +119,8 @@ typedef struct ferrum_wake_config {
     const char *tag;
     /** How long the call may take, in nanoseconds, or FERRUM_WAIT_FOREVER. When it is
      *  over all of it sleeps as before, and the call is FERRUM_ERROR_TIMEOUT. 0: as in
-     *  ferrum_sleep_config, and memory that is not free is not waited for. */
+     *  ferrum_sleep_config, and memory that is not free is not waited for.
+     *  @none FERRUM_WAIT_FOREVER */
     uint64_t timeout_ns;
 } ferrum_wake_config;
 
@@ -197,7 +200,8 @@ typedef struct ferrum_vpool_request {
     const char *tag;
     /** As in ferrum_model_request. */
     uint64_t asleep_wait_ns;
-    /** As in ferrum_model_request. */
+    /** As in ferrum_model_request.
+     *  @optional */
     ferrum_stream stream;
 } ferrum_vpool_request;
 

@@ -38,7 +38,9 @@ from .model import (
     Sizeof,
     Status,
     Struct,
+    Tag,
 )
+from .tags import TagError, split_tags
 from .text import whole_header
 
 # A 64-bit Linux target: all that the library is built for lays structs out alike.
@@ -127,7 +129,7 @@ class _Reader:
     def _read_typedef(self, cursor: Cursor) -> None:
         name = cursor.spelling
         target = cursor.underlying_typedef_type
-        doc = plain_text(cursor.raw_comment)
+        doc, tags = _comment(cursor)
         if target.get_canonical().kind == TypeKind.RECORD:
             return
         pointee = target.get_pointee()
@@ -155,7 +157,7 @@ class _Reader:
         scalar = self._type(target)
         if not isinstance(scalar, Scalar):
             raise HeaderError(f"typedef {name}: only integers can have an alias")
-        self.aliases[name] = Alias(name, doc, scalar)
+        self.aliases[name] = Alias(name, doc, scalar, tags)
 
     def _read_struct(self, cursor: Cursor, initial: tuple[Initial, ...]) -> None:
         name = cursor.spelling
@@ -164,13 +166,9 @@ class _Reader:
             offset_bits = cursor.type.get_offset(child.spelling)
             if child.is_bitfield() or offset_bits % 8:
                 raise HeaderError(f"struct {name}: {child.spelling} is a bit field")
+            doc, tags = _comment(child)
             fields.append(
-                Field(
-                    child.spelling,
-                    self._type(child.type),
-                    plain_text(child.raw_comment),
-                    offset_bits // 8,
-                )
+                Field(child.spelling, self._type(child.type), doc, offset_bits // 8, tags)
             )
         if initial and len(initial) != len(fields):
             raise HeaderError(
@@ -178,25 +176,29 @@ class _Reader:
             )
         if not initial and fields[0].name == "struct_size":
             raise HeaderError(f"struct {name} has struct_size and no INIT macro")
+        doc, tags = _comment(cursor)
         self.structs[name] = Struct(
             name,
-            plain_text(cursor.raw_comment),
+            doc,
             tuple(fields),
             cursor.type.get_size(),
             cursor.type.get_align(),
             initial,
+            tags,
         )
 
     def _read_function(self, cursor: Cursor) -> None:
+        doc, tags = _comment(cursor)
         self.functions.append(
             Function(
                 cursor.spelling,
-                plain_text(cursor.raw_comment),
+                doc,
                 self._type(cursor.result_type),
                 tuple(
                     Parameter(argument.spelling, self._type(argument.type))
                     for argument in cursor.get_arguments()
                 ),
+                tags,
             )
         )
 
@@ -318,6 +320,14 @@ class _Reader:
             expression: (found[str(number)], types[str(number)])
             for number, expression in enumerate(unique)
         }
+
+
+def _comment(cursor: Cursor) -> tuple[str, tuple[Tag, ...]]:
+    """The comment of a declaration: its text and its tags."""
+    try:
+        return split_tags(plain_text(cursor.raw_comment))
+    except TagError as problem:
+        raise HeaderError(f"{cursor.spelling}: {problem}") from problem
 
 
 def _written_result(pointee: Type, canonical: Type) -> Type:

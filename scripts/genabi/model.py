@@ -40,6 +40,29 @@ CType = Scalar | Named | Pointer | Array
 
 
 @dataclass(frozen=True)
+class Tag:
+    """A tag of a comment, such as `@by-hand rust why`."""
+
+    name: str  # without the at sign
+    words: tuple[str, ...]
+
+
+class Tagged:
+    """What has tags."""
+
+    tags: tuple[Tag, ...]
+
+    def tag(self, name: str) -> Tag | None:
+        """The first tag of that name."""
+        return next((tag for tag in self.tags if tag.name == name), None)
+
+    def by_hand(self, layer: str) -> bool:
+        """Whether it is written by hand in a layer, such as "rust"."""
+        found = (tag.words[0].split(",") for tag in self.tags if tag.name == "by-hand")
+        return any(layer in layers for layers in found)
+
+
+@dataclass(frozen=True)
 class Parameter:
     """A parameter of a function or callback."""
 
@@ -48,13 +71,14 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Field:
+class Field(Tagged):
     """A field of a struct, with its place."""
 
     name: str
     type: CType
     doc: str
     offset_bytes: int
+    tags: tuple[Tag, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,7 +93,7 @@ Initial = int | float | None | Sizeof | tuple["Initial", ...]
 
 
 @dataclass(frozen=True)
-class Struct:
+class Struct(Tagged):
     """A struct, laid out as clang does it."""
 
     name: str
@@ -79,15 +103,17 @@ class Struct:
     alignment_bytes: int
     # The values of FERRUM_*_INIT, one for each field; () if there is no macro.
     initial: tuple[Initial, ...]
+    tags: tuple[Tag, ...] = ()
 
 
 @dataclass(frozen=True)
-class Alias:
+class Alias(Tagged):
     """A typedef of an integer."""
 
     name: str
     doc: str
     type: Scalar
+    tags: tuple[Tag, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,13 +127,14 @@ class Callback:
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(Tagged):
     """A function of the library."""
 
     name: str
     doc: str
     result: CType
     parameters: tuple[Parameter, ...]
+    tags: tuple[Tag, ...] = ()
 
 
 @dataclass(frozen=True)

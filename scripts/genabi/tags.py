@@ -1,0 +1,47 @@
+"""The header's tags: what C does not say, one to a line of a comment.
+
+docs/abi.md describes each for those who write the header. They are taken out
+of the text that goes into the other languages.
+"""
+
+from __future__ import annotations
+
+from .model import Tag
+
+# Words of the comments' own that also begin with an at sign.
+TEXT = {"@param", "@return"}
+
+# Every tag, with the least number of words that follow it.
+TAGS = {
+    "bool": 0,
+    "by-hand": 2,
+    "flags": 1,
+    "if": 1,
+    "name": 1,
+    "none": 1,
+    "optional": 0,
+    "unknown": 1,
+    "waits": 0,
+}
+
+
+class TagError(Exception):
+    """A line looks like a tag and is none."""
+
+
+def split_tags(doc: str) -> tuple[str, tuple[Tag, ...]]:
+    """A comment's text without its tags, and the tags."""
+    lines: list[str] = []
+    tags: list[Tag] = []
+    for line in doc.splitlines():
+        words = line.split()
+        if not words or not words[0].startswith("@") or words[0] in TEXT:
+            lines.append(line)
+            continue
+        name = words[0].removeprefix("@")
+        if name not in TAGS:
+            raise TagError(f"@{name} is no tag; they are {', '.join(sorted(TAGS))}")
+        if len(words) - 1 < TAGS[name]:
+            raise TagError(f"@{name} wants {TAGS[name]} words or more: {line.strip()}")
+        tags.append(Tag(name, tuple(words[1:])))
+    return "\n".join(lines).strip("\n"), tuple(tags)
