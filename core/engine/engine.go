@@ -210,6 +210,7 @@ func (e *Engine) InUse() error {
 	return e.inUseLocked()
 }
 
+// inUseLocked is InUse. The caller holds mu.
 func (e *Engine) inUseLocked() error {
 	if e.closed {
 		return e.closedError("engine.close")

@@ -58,7 +58,7 @@ func (e *Engine) MemoryInfo() (info MemoryInfo, err error) {
 		return info, err
 	}
 	e.mu.Peek()
-	headroom := e.headroomLocked()
+	headroom := e.headroom()
 	e.mu.Unlock()
 	e.fill(&info, reading, headroom, e.Statistics().Brief())
 	return info, nil

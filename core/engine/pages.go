@@ -64,11 +64,11 @@ func (e *Engine) chargePages(size, pages, pageBytes uint64) error {
 	if e.closed {
 		return e.closedError("engine.create_pages")
 	}
-	if e.headroomLocked() < size {
+	if e.headroom() < size {
 		return device.Errorf(device.CodeOutOfMemory, "engine.create_pages",
 			"%d pages of %d bytes: the limit of the device is %d and %d are held",
 			pages, pageBytes, e.limit, e.held).On(e.ID()).Stating(device.FactRequestedBytes, size).
-			Stating(device.FactAvailableBytes, e.headroomLocked())
+			Stating(device.FactAvailableBytes, e.headroom())
 	}
 	after, carry := bits.Add64(e.held, size, 0)
 	if carry != 0 {

@@ -54,7 +54,7 @@ func (e *Engine) compare() {
 		return
 	}
 	e.watch.mu.Lock()
-	dropped := e.evaluateLocked()
+	dropped := e.evaluate()
 	e.watch.mu.Unlock()
 	e.reportDropped(dropped)
 }
@@ -65,8 +65,8 @@ func (e *Engine) SegmentsChanged() {
 		return
 	}
 	e.watch.mu.Lock()
-	e.lookLocked()
-	dropped := e.evaluateLocked()
+	e.look()
+	dropped := e.evaluate()
 	e.watch.mu.Unlock()
 	e.reportDropped(dropped)
 }
@@ -77,6 +77,7 @@ func (e *Engine) listening() bool {
 	return e.listeningLocked() > 0
 }
 
+// listeningLocked counts the listeners to pressure. The caller holds mu.
 func (e *Engine) listeningLocked() (count int) {
 	for profile := range e.listeners {
 		count += e.listeners[profile].Len()
@@ -91,14 +92,15 @@ func (e *Engine) listenersBy(profile pressure.Profile) int {
 	return e.listeners[profile].Len()
 }
 
-// lookLocked reads the device. When that fails the former reading stays.
-func (e *Engine) lookLocked() {
+// look reads the device. When that fails the former reading stays. The caller holds
+// watch.mu.
+func (e *Engine) look() {
 	reading, err := e.read()
 	if err != nil {
 		return
 	}
 	e.mu.Peek()
-	free, held := min(reading.FreeBytes, e.headroomLocked()), e.held
+	free, held := min(reading.FreeBytes, e.headroom()), e.held
 	e.mu.Unlock()
 	w := &e.watch
 	w.total = reading.TotalBytes
@@ -108,9 +110,9 @@ func (e *Engine) lookLocked() {
 	}
 }
 
-// evaluateLocked moves the levels to where the use is and tells the listeners of
-// changes. It returns how many were not told because the queue is full.
-func (e *Engine) evaluateLocked() (dropped int) {
+// evaluate moves the levels to where the use is and tells the listeners of changes. It
+// returns how many were not told because the queue is full. The caller holds watch.mu.
+func (e *Engine) evaluate() (dropped int) {
 	w := &e.watch
 	if !e.listening() {
 		w.sleep()
@@ -126,7 +128,7 @@ func (e *Engine) evaluateLocked() (dropped int) {
 			if e.listenersBy(profile) == 0 {
 				continue
 			}
-			from, to, lost := e.moveLocked(profile)
+			from, to, lost := e.moveLevel(profile)
 			low, high, dropped = max(low, from), min(high, to), dropped+lost
 		}
 		low -= min(low, w.others)
@@ -143,9 +145,9 @@ func (e *Engine) evaluateLocked() (dropped int) {
 	}
 }
 
-// moveLocked moves the level by one profile and gives the uses, others' included, over
-// which it stays.
-func (e *Engine) moveLocked(profile pressure.Profile) (low, high uint64, dropped int) {
+// moveLevel moves the level by one profile and gives the uses, others' included, over
+// which it stays. The caller holds watch.mu.
+func (e *Engine) moveLevel(profile pressure.Profile) (low, high uint64, dropped int) {
 	m := &e.watch.meters[profile]
 	level := m.bounds.Next(m.level, saturatingAdd(e.watch.others, e.totals.Used()))
 	if level != m.level {
@@ -213,7 +215,7 @@ func (e *Engine) listen(r *Registration) (level pressure.Level, dropped int, err
 	m := &w.meters[r.profile]
 	if e.listenersBy(r.profile) == 0 {
 		// The level of now is where changes start from: nobody hears of it.
-		e.lookLocked()
+		e.look()
 		m.level = m.bounds.LevelOf(saturatingAdd(w.others, e.totals.Used()))
 	}
 	e.mu.Lock()
@@ -224,7 +226,7 @@ func (e *Engine) listen(r *Registration) (level pressure.Level, dropped int, err
 	e.listeners[r.profile].Add(r)
 	level = m.level
 	e.mu.Unlock()
-	return level, e.evaluateLocked(), nil
+	return level, e.evaluate(), nil
 }
 
 func (e *Engine) isClosed() bool {
@@ -244,7 +246,7 @@ func (e *Engine) PressureLevel(profile pressure.Profile) (pressure.Level, bool) 
 	kept := e.listenersBy(profile) > 0
 	dropped := 0
 	if kept {
-		dropped = e.evaluateLocked()
+		dropped = e.evaluate()
 	}
 	level := e.watch.meters[profile].level
 	e.watch.mu.Unlock()

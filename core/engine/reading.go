@@ -62,7 +62,7 @@ func (e *Engine) RecentMemoryInfo(maxAge time.Duration) (info MemoryInfo, err er
 		return e.MemoryInfo()
 	}
 	e.mu.Peek()
-	pools, held, headroom, closed := e.pools.All(), e.held, e.headroomLocked(), e.closed
+	pools, held, headroom, closed := e.pools.All(), e.held, e.headroom(), e.closed
 	e.mu.Unlock()
 	if closed {
 		return info, e.closedError("engine.memory_info")

@@ -67,7 +67,7 @@ func (r *Registration) Remove(inside bool) {
 	e.mu.Unlock()
 	if r.hear != nil {
 		e.watch.mu.Lock()
-		dropped := e.evaluateLocked()
+		dropped := e.evaluate()
 		e.watch.mu.Unlock()
 		e.reportDropped(dropped)
 	}

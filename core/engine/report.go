@@ -41,7 +41,7 @@ func (e *Engine) outOfMemory(need Need, refused *device.Error) error {
 	}
 	e.mu.Peek()
 	limit, held := e.limit, e.held
-	room = min(room, e.headroomLocked())
+	room = min(room, e.headroom())
 	e.mu.Unlock()
 	if limit != 0 {
 		fmt.Fprintf(&text, "; limit of the device: %d, held: %d", limit, held)

@@ -155,13 +155,13 @@ func (e *Engine) charge(want Want) (uint64, error) {
 	}
 	granted := want.PreferredBytes
 	if e.limit != 0 {
-		granted = min(granted, e.RoundDown(e.headroomLocked()))
+		granted = min(granted, e.RoundDown(e.headroom()))
 	}
 	if granted < want.MinBytes {
 		return 0, device.Errorf(device.CodeOutOfMemory, "engine.reserve",
 			"a segment of %d bytes: the limit of the device is %d and %d are held",
 			want.MinBytes, e.limit, e.held).On(e.ID()).Stating(device.FactRequestedBytes, want.MinBytes).
-			Stating(device.FactAvailableBytes, e.headroomLocked())
+			Stating(device.FactAvailableBytes, e.headroom())
 	}
 	after, carry := bits.Add64(e.held, granted, 0)
 	if carry != 0 {
@@ -178,8 +178,8 @@ func (e *Engine) discharge(size uint64) {
 	e.held -= size
 }
 
-// headroomLocked is what the limit still allows to be taken.
-func (e *Engine) headroomLocked() uint64 {
+// headroom is what the limit still allows to be taken. The caller holds mu.
+func (e *Engine) headroom() uint64 {
 	if e.limit == 0 {
 		return ^uint64(0)
 	}

@@ -66,7 +66,7 @@ func (s *shown) leave(p Pool) {
 func (e *Engine) Show() {
 	e.mu.Peek()
 	if e.mu.Wanted() && !e.closed {
-		e.shown.place.Books = e.booksLocked()
+		e.shown.place.Books = e.shownBooks()
 		e.mu.Show()
 	}
 	pools := e.pools.All()
@@ -78,7 +78,8 @@ func (e *Engine) Show() {
 	}
 }
 
-func (e *Engine) booksLocked() mirror.DeviceBooks {
+// shownBooks is what is shown of the books. The caller holds mu.
+func (e *Engine) shownBooks() mirror.DeviceBooks {
 	b := mirror.DeviceBooks{Handle: e.shown.handle, Partial: 1}
 	last := e.last.Load()
 	if last == nil || e.shown.others > 0 {
@@ -86,7 +87,7 @@ func (e *Engine) booksLocked() mirror.DeviceBooks {
 	}
 	now := last.now(e.held)
 	b.Partial = 0
-	b.TotalBytes, b.AvailableBytes = now.TotalBytes, min(now.FreeBytes, e.headroomLocked())
+	b.TotalBytes, b.AvailableBytes = now.TotalBytes, min(now.FreeBytes, e.headroom())
 	b.TakenAt = uint64(last.at)
 	for i, p := range e.shown.pools {
 		if p != nil {

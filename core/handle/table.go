@@ -85,7 +85,7 @@ func (t *Table[T]) Insert(value T) (uint64, error) {
 	return id, nil
 }
 
-// takeSlot picks a slot with no tenant and a generation left; t.mu is held.
+// takeSlot picks a slot with no tenant and a generation left. The caller holds t.mu.
 func (t *Table[T]) takeSlot() (uint32, error) {
 	if last := len(t.free) - 1; last >= 0 {
 		index := t.free[last]

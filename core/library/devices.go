@@ -103,7 +103,7 @@ func (l *Library) open(op string, parsed device.ID, native uint64) (uint64, erro
 	}
 }
 
-// openNew opens a device that is not open; mu is held.
+// openNew opens a device that is not open. The caller holds mu.
 func (l *Library) openNew(r *run, id device.ID, native uint64) (uint64, error) {
 	open := func() (device.Device, error) { return r.backends.Open(id) }
 	if native != 0 {

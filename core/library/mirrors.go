@@ -13,7 +13,7 @@ type Mirrors interface {
 	Running(on bool)
 }
 
-// setRun has the library run, or with nil not. mu is held.
+// setRun has the library run, or with nil not. The caller holds mu.
 func (l *Library) setRun(r *run) {
 	if r == nil && l.options.Mirrors != nil {
 		l.options.Mirrors.Running(false)

@@ -104,7 +104,7 @@ func blocksOf(uses []use) []*block {
 	return blocks
 }
 
-// recordLocked enters accesses to blocks whose locks are held.
+// recordLocked enters accesses to blocks. The caller holds the mu of each.
 func recordLocked(uses []use) {
 	for _, u := range uses {
 		if u.size != 0 {
@@ -113,7 +113,7 @@ func recordLocked(uses []use) {
 	}
 }
 
-// recordLocked enters an access to a block whose lock is held.
+// recordLocked enters an access to a block. The caller holds the mu of the block.
 func (u use) recordLocked() {
 	if !u.block.manager.config.EnableTracking {
 		return

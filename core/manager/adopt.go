@@ -123,9 +123,9 @@ func (m *Manager) checkAdoption(op string, a Adoption) (device.Adopter, error) {
 	return adopter, nil
 }
 
-// disown gives an adopted block back that nobody uses; its lock is held.
+// disown gives an adopted block back that nobody uses. The caller holds b.mu.
 func (m *Manager) disown(b *block) error {
-	b.pruneLocked()
+	b.prune()
 	if n := len(b.operations); n > 0 {
 		return device.Errorf(device.CodeBusy, "manager.free",
 			"memory handle %#x is memory of others, on which %d operations are queued",
@@ -134,7 +134,7 @@ func (m *Manager) disown(b *block) error {
 	if err := b.leaveToOwner(); err != nil {
 		return err
 	}
-	return m.buryLocked(b)
+	return m.bury(b)
 }
 
 // leaveToOwner has the device forget memory of somebody else's.

@@ -118,28 +118,29 @@ func (f *Factory) HandleInfo(h MemoryHandle) (HandleInfo, error) {
 	if b.dead {
 		return HandleInfo{}, destroyed("manager.handle_info", handle.Memory, uint64(h))
 	}
-	return b.infoLocked(), nil
+	return b.info(), nil
 }
 
-func (b *block) infoLocked() HandleInfo {
+// info describes the block. The caller holds b.mu.
+func (b *block) info() HandleInfo {
 	e := b.manager.Engine()
 	info := HandleInfo{
 		Handle: b.handle, Manager: b.manager, Device: e.ID(), Type: b.kind,
 		SizeBytes: b.memory.RequestedBytes, AllocatedBytes: b.memory.SizeBytes,
 		AlignmentBytes: alignmentOf(b.memory.Addr), Addr: b.memory.Addr,
 		Tag: b.tag, Relocatable: b.relocatable, Pins: b.pins,
-		IsMapped: len(b.mappings) > 0, HostAddr: b.hostAddrLocked(), Adopted: b.adopted, Linked: b.linkedHandle(),
+		IsMapped: len(b.mappings) > 0, HostAddr: b.hostSide(), Adopted: b.adopted, Linked: b.linkedHandle(),
 	}
 	if b.manager.config.EnableTracking {
 		info.AllocatedAt = b.memory.AllocatedAt
 	}
-	b.pruneLocked()
+	b.prune()
 	info.OperationsInFlight = uint32(len(b.operations))
 	return info
 }
 
-// hostAddrLocked is the block as the host sees it, or 0.
-func (b *block) hostAddrLocked() device.HostAddr {
+// hostSide is the block as the host sees it, or 0. The caller holds b.mu.
+func (b *block) hostSide() device.HostAddr {
 	if b.manager.Engine().Info().HostAddressable {
 		return device.HostAddr(b.memory.Addr)
 	}
@@ -167,16 +168,17 @@ func lockBoth(a, b *block) (unlock func()) {
 	}
 }
 
-// usableLocked says why no work may be queued on the block.
-func (b *block) usableLocked(op string) error {
+// usable says why no work may be queued on the block. The caller holds b.mu.
+func (b *block) usable(op string) error {
 	if b.dead || b.manager.closing.Load() || b.link != nil && b.link.owner.closing.Load() {
 		return destroyed(op, handle.Memory, uint64(b.handle)).On(b.manager.Engine().ID())
 	}
 	return nil
 }
 
-// attachLocked enters an operation, which has a reference for the block.
-func (b *block) attachLocked(o *operation) {
+// attach enters an operation, which has a reference for the block. The caller holds
+// b.mu.
+func (b *block) attach(o *operation) {
 	// Operations of a stream end in order, so looking at the oldest keeps the
 	// list as short as the queue without asking about all of it.
 	for len(b.operations) > 0 && b.operations[0].done() {
@@ -189,8 +191,8 @@ func (b *block) attachLocked(o *operation) {
 	}
 }
 
-// pruneLocked lets go of every operation that is done.
-func (b *block) pruneLocked() {
+// prune lets go of every operation that is done. The caller holds b.mu.
+func (b *block) prune() {
 	b.operations = slices.DeleteFunc(b.operations, func(o *operation) bool {
 		if !o.done() {
 			return false
@@ -200,9 +202,9 @@ func (b *block) pruneLocked() {
 	})
 }
 
-// fencesLocked records an event on each stream that has used the block and may
-// still be at work, but for one. The caller owns the events.
-func (b *block) fencesLocked(except *stream) ([]device.Event, error) {
+// fences records an event on each stream that has used the block and may still be at
+// work, but for one. The caller owns the events. The caller holds b.mu.
+func (b *block) fences(except *stream) ([]device.Event, error) {
 	var fences []device.Event
 	for _, s := range b.streams {
 		if s == except {
@@ -220,12 +222,12 @@ func (b *block) fencesLocked(except *stream) ([]device.Event, error) {
 	return fences, nil
 }
 
-// forgetLocked makes the block a dead one.
-func (b *block) forgetLocked() {
+// forget makes the block a dead one. The caller holds b.mu.
+func (b *block) forget() {
 	b.dead = true
 	for _, o := range b.operations {
 		o.release()
 	}
 	b.operations, b.streams = nil, nil
-	b.forgetMappingsLocked()
+	b.forgetMappings()
 }

@@ -14,7 +14,7 @@ func (m *Manager) Statistics() track.Statistics {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	sum := m.past
-	for _, h := range m.listHomesLocked() {
+	for _, h := range m.listHomes() {
 		sum = sum.Plus(h.pool.Statistics())
 	}
 	if !m.config.EnableTracking {
@@ -23,8 +23,9 @@ func (m *Manager) Statistics() track.Statistics {
 	return m.totals.WithPeaks(sum)
 }
 
-// dropHomeLocked takes a closed pool out. What it has counted stays counted.
-func (m *Manager) dropHomeLocked(gone *home) {
+// dropHome takes a closed pool out. What it has counted stays counted. The caller holds
+// m.mu.
+func (m *Manager) dropHome(gone *home) {
 	final := gone.pool.Statistics()
 	m.past.Allocations += final.Allocations
 	m.past.Frees += final.Frees

@@ -63,7 +63,7 @@ func (m *Manager) beginClose(force bool) error {
 		m.closing.Store(true)
 	}
 	for {
-		if live := m.liveLocked(); live+m.lent > 0 && !force {
+		if live := m.countLive(); live+m.lent > 0 && !force {
 			return device.Errorf(device.CodeBusy, "manager.close",
 				"%d blocks are live, and %d that are linked to memory of this manager",
 				live, m.lent).On(m.owner.engine.ID())
@@ -76,7 +76,8 @@ func (m *Manager) beginClose(force bool) error {
 	}
 }
 
-func (m *Manager) liveLocked() uint64 {
+// countLive counts the live blocks. The caller holds m.mu.
+func (m *Manager) countLive() uint64 {
 	live := uint64(0)
 	for _, count := range m.live {
 		live += count
@@ -117,7 +118,7 @@ func (m *Manager) killBlocks() error {
 			// Closing the pool frees what could not be freed here.
 			m.logFailure("a block of a closing manager", b.freeMemory(nil))
 		}
-		m.logFailure("the handle of a block of a closing manager", b.manager.buryLocked(b))
+		m.logFailure("the handle of a block of a closing manager", b.manager.bury(b))
 		return true
 	})
 	m.owner.flushUnlinks()
@@ -201,7 +202,7 @@ func (w *work) release() {
 // closePools closes every pool. One that fails stays, for another try.
 func (m *Manager) closePools() error {
 	m.mu.Lock()
-	homes := m.listHomesLocked()
+	homes := m.listHomes()
 	m.mu.Unlock()
 	var failures error
 	for _, h := range homes {
@@ -212,7 +213,7 @@ func (m *Manager) closePools() error {
 			continue
 		}
 		m.mu.Lock()
-		m.dropHomeLocked(h)
+		m.dropHome(h)
 		m.mu.Unlock()
 	}
 	return failures

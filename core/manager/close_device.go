@@ -18,6 +18,7 @@ type Leftovers struct {
 // Any says whether anything is left.
 func (l Leftovers) Any() bool { return l != Leftovers{} }
 
+// leftoversLocked is what is left of the device. The caller holds d.mu.
 func (d *openDevice) leftoversLocked() Leftovers {
 	return Leftovers{Managers: d.managers, Streams: d.streams, Events: d.events}
 }
@@ -93,7 +94,7 @@ func (f *Factory) settle() {
 	f.memory.Each(func(_ uint64, b *block) bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.pruneLocked()
+		b.prune()
 		return true
 	})
 	f.mu.Lock()

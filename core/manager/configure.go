@@ -65,7 +65,7 @@ func (m *Manager) closeFormer() {
 		m.calls--
 		m.changed.Broadcast()
 		if idle && err == nil {
-			m.dropHomeLocked(h)
+			m.dropHome(h)
 		}
 		m.mu.Unlock()
 		m.logFailure("a replaced pool could not be closed", err)

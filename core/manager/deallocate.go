@@ -55,10 +55,10 @@ func (m *Manager) giveBack(b *block) error {
 	case b.adopted:
 		return m.disown(b)
 	case b.link != nil && b.link.left > 1:
-		b.link.passOnLocked(b)
-		return m.buryLocked(b)
+		b.link.passOn(b)
+		return m.bury(b)
 	}
-	fences, err := b.fencesLocked(nil)
+	fences, err := b.fences(nil)
 	if err != nil {
 		return err
 	}
@@ -77,16 +77,16 @@ func (m *Manager) giveBack(b *block) error {
 		m.owner.closeEvents(fences...)
 		return damage
 	}
-	if err := m.buryLocked(b); err != nil {
+	if err := m.bury(b); err != nil {
 		return err
 	}
 	// A debugging pool has freed the block all the same.
 	return damage
 }
 
-// buryLocked takes a block out of the table and the books; its lock is held.
-func (m *Manager) buryLocked(b *block) error {
-	b.forgetLocked()
+// bury takes a block out of the table and the books. The caller holds b.mu.
+func (m *Manager) bury(b *block) error {
+	b.forget()
 	m.mu.Lock()
 	m.live[b.kind]--
 	switch {

@@ -118,7 +118,7 @@ func (s *DefragmentationStats) took(elapsed time.Duration) {
 // trim gives back the cached segments of the pools that are wanted.
 func (m *Manager) trim(wanted func(*home) bool) (released uint64, err error) {
 	m.mu.Lock()
-	homes := m.listHomesLocked()
+	homes := m.listHomes()
 	m.mu.Unlock()
 	for _, h := range homes {
 		if !wanted(h) {

@@ -71,8 +71,8 @@ func (h Hints) advice() device.Advice {
 	return device.Advice{ReadMostly: h.Direction == HintReadMostly, Resident: h.Lifetime == HintResident}
 }
 
-// takeHints keeps hints, after the device has been told what it can heed; its lock is
-// held.
+// takeHints keeps hints, after the device has been told what it can heed. The
+// caller holds b.mu.
 func (b *block) takeHints(next Hints) error {
 	if b.home != nil && b.home.source == engine.SourceManaged && next.advice() != b.hints.advice() {
 		managed, ok := b.manager.Engine().Device().(device.Managed)

@@ -164,9 +164,9 @@ func (b *block) lockLinked() (unlock func()) {
 	return lockBoth(b, b.link.other(b))
 }
 
-// passOnLocked has the other block wait, when it is given back, for what this one was
-// used by. The locks of both are held.
-func (l *link) passOnLocked(b *block) {
+// passOn has the other block wait, when it is given back, for what this one was used
+// by. The caller holds the mu of both blocks.
+func (l *link) passOn(b *block) {
 	other := l.other(b)
 	for _, s := range b.streams {
 		if !slices.Contains(other.streams, s) {
@@ -175,7 +175,7 @@ func (l *link) passOnLocked(b *block) {
 	}
 }
 
-// leaveLocked counts a block that has died; the locks of both are held.
+// leaveLocked counts a block that has died. The caller holds the mu of both blocks.
 func (l *link) leaveLocked(b *block) {
 	l.left--
 	if b == l.second {

@@ -176,7 +176,7 @@ func (m *Manager) LiveByType() map[MemoryType]uint64 {
 func (m *Manager) liveBlocks() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.liveLocked()
+	return m.countLive()
 }
 
 // EachBlock visits the live blocks until visit returns false. A block that
@@ -188,7 +188,7 @@ func (m *Manager) EachBlock(visit func(HandleInfo) bool) {
 			b.mu.Unlock()
 			return true
 		}
-		info := b.infoLocked()
+		info := b.info()
 		b.mu.Unlock()
 		return visit(info)
 	})
@@ -206,14 +206,14 @@ func (m *Manager) Pools() []*pool.Pool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var pools []*pool.Pool
-	for _, h := range m.listHomesLocked() {
+	for _, h := range m.listHomes() {
 		pools = append(pools, h.pool)
 	}
 	return pools
 }
 
-// listHomesLocked lists the homes in the order of their types.
-func (m *Manager) listHomesLocked() []*home {
+// listHomes lists the homes in the order of their types. The caller holds m.mu.
+func (m *Manager) listHomes() []*home {
 	homes := slices.Clone(m.former)
 	for kind := range MemoryType(MemoryTypeCount) {
 		if h := m.homes[kind]; h != nil {

@@ -131,7 +131,7 @@ func (f *Factory) Map(r MapRequest) (Mapping, error) {
 func (b *block) joinMapping(op string, r MapRequest) (m *mapping, made bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.usableLocked(op); err != nil {
+	if err := b.usable(op); err != nil {
 		return nil, false, err
 	}
 	for _, m := range b.mappings {
@@ -171,18 +171,18 @@ func (f *Factory) makeMapping(op string, b *block, m *mapping) {
 	defer b.mu.Unlock()
 	defer close(m.settled)
 	if err == nil {
-		err = b.usableLocked(op)
+		err = b.usable(op)
 		if err != nil && copied != nil {
 			copied.free()
 		}
 	}
 	if err != nil {
 		m.failure = err
-		b.dropMappingLocked(m)
+		b.dropMapping(m)
 		return
 	}
 	// The mapping is entered, so the block stays where it is.
-	m.addr = b.hostAddrLocked() + device.HostAddr(m.request.OffsetBytes)
+	m.addr = b.hostSide() + device.HostAddr(m.request.OffsetBytes)
 	if copied != nil {
 		m.addr, m.copied = copied.addr, copied
 	}
@@ -231,7 +231,7 @@ func (f *Factory) Unmap(h MemoryHandle, id uint64) error {
 		m.state = mappingReady
 		return err
 	}
-	b.endMappingLocked(m)
+	b.endMapping(m)
 	return nil
 }
 
@@ -243,7 +243,7 @@ func (b *block) leaveMapping(op string, h MemoryHandle, id uint64) (*mapping, er
 	if b.dead {
 		return nil, destroyed(op, handle.Memory, uint64(h)).On(b.manager.Engine().ID())
 	}
-	m := b.mappingLocked(id)
+	m := b.readyMapping(id)
 	if m == nil {
 		return nil, device.Errorf(device.CodeNotMapped, op,
 			"mapping %d of memory handle %#x: the block has %d mappings, and not that",
@@ -257,12 +257,13 @@ func (b *block) leaveMapping(op string, h MemoryHandle, id uint64) (*mapping, er
 		m.state = mappingEnding
 		return m, nil
 	}
-	b.endMappingLocked(m)
+	b.endMapping(m)
 	return nil, nil
 }
 
-// mappingLocked finds a mapping that is ready; 0 is the one made last.
-func (b *block) mappingLocked(id uint64) *mapping {
+// readyMapping finds a mapping that is ready; 0 is the one made last. The caller holds
+// b.mu.
+func (b *block) readyMapping(id uint64) *mapping {
 	for _, m := range slices.Backward(b.mappings) {
 		if m.state == mappingReady && (id == 0 || m.id == id) {
 			return m
@@ -271,9 +272,10 @@ func (b *block) mappingLocked(id uint64) *mapping {
 	return nil
 }
 
-// endMappingLocked forgets a mapping whose bytes are where they belong.
-func (b *block) endMappingLocked(m *mapping) {
-	b.dropMappingLocked(m)
+// endMapping forgets a mapping whose bytes are where they belong. The caller holds
+// b.mu.
+func (b *block) endMapping(m *mapping) {
+	b.dropMapping(m)
 	if m.copied != nil {
 		m.copied.free()
 	}
@@ -282,13 +284,15 @@ func (b *block) endMappingLocked(m *mapping) {
 	}
 }
 
-func (b *block) dropMappingLocked(m *mapping) {
+// dropMapping takes a mapping out of the list. The caller holds b.mu.
+func (b *block) dropMapping(m *mapping) {
 	b.mappings = slices.DeleteFunc(b.mappings, func(other *mapping) bool { return other == m })
 }
 
-// forgetMappingsLocked ends the mappings of a block that dies by force: what was not
-// written back is lost. A call that is making or ending one frees its copy itself.
-func (b *block) forgetMappingsLocked() {
+// forgetMappings ends the mappings of a block that dies by force: what was not written
+// back is lost. A call that is making or ending one frees its copy itself. The caller
+// holds b.mu.
+func (b *block) forgetMappings() {
 	for _, m := range b.mappings {
 		if m.state == mappingReady && m.copied != nil {
 			m.copied.free()

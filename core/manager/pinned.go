@@ -63,7 +63,7 @@ func (m *Manager) haveOwnHome(op string, kind MemoryType) error {
 // was any.
 func (m *Manager) trimPinned() bool {
 	m.mu.Lock()
-	homes := m.listHomesLocked()
+	homes := m.listHomes()
 	m.mu.Unlock()
 	released := uint64(0)
 	for _, h := range homes {

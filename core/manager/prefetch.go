@@ -24,7 +24,7 @@ func (f *Factory) Prefetch(h MemoryHandle, target *engine.Engine, on StreamHandl
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.usableLocked(op); err != nil {
+	if err := b.usable(op); err != nil {
 		return err
 	}
 	near, ok := own.Device().(device.Prefetcher)

@@ -6,13 +6,13 @@ import (
 	"ferrum_mem/core/device"
 )
 
-// enqueue queues one piece of work on blocks whose locks are held, and enters it
-// in them. The operation comes with extra references besides those of the
-// blocks. When it fails, nothing has been queued.
+// enqueue queues one piece of work on blocks, and enters it in them. The operation
+// comes with extra references besides those of the blocks. When it fails, nothing has
+// been queued. The caller holds the mu of each block.
 func enqueue(op string, s *stream, work func(device.Stream) error, extra int, blocks ...*block) (*operation, error) {
 	blocks = distinct(blocks)
 	for _, b := range blocks {
-		if err := b.usableLocked(op); err != nil {
+		if err := b.usable(op); err != nil {
 			return nil, err
 		}
 	}
@@ -32,7 +32,7 @@ func enqueue(op string, s *stream, work func(device.Stream) error, extra int, bl
 		return nil, err
 	}
 	for _, b := range blocks {
-		b.attachLocked(o)
+		b.attach(o)
 	}
 	return o, nil
 }
@@ -50,7 +50,7 @@ func distinct(blocks []*block) []*block {
 func awaitEarlier(except *stream, blocks ...*block) error {
 	for _, b := range distinct(blocks) {
 		b.mu.Lock()
-		fences, err := b.fencesLocked(except)
+		fences, err := b.fences(except)
 		b.mu.Unlock()
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func endedInstead(op string, err error, blocks ...*block) error {
 	}
 	for _, b := range blocks {
 		b.mu.Lock()
-		ended := b.usableLocked(op)
+		ended := b.usable(op)
 		b.mu.Unlock()
 		if ended != nil {
 			return ended

@@ -120,8 +120,9 @@ func (d *defragmentation) takeTurn() bool {
 	}
 }
 
-// mayMoveLocked says whether a block may move, and counts the reason if not.
-func (d *defragmentation) mayMoveLocked(b *block) bool {
+// mayMove says whether a block may move, and counts the reason if not. The caller holds
+// b.mu.
+func (d *defragmentation) mayMove(b *block) bool {
 	skipped := &d.plan.skipped
 	switch {
 	case !b.relocatable:
@@ -140,10 +141,10 @@ func (d *defragmentation) mayMoveLocked(b *block) bool {
 	return false
 }
 
-// inUseLocked says whether queued work may use the block: also the caller's own
-// on a stream that has used it.
+// inUseLocked says whether queued work may use the block: also the caller's own on a
+// stream that has used it. The caller holds b.mu.
 func (b *block) inUseLocked() bool {
-	b.pruneLocked()
+	b.prune()
 	for _, s := range b.streams {
 		if idle, err := s.idle(); err != nil || !idle {
 			return true

@@ -51,7 +51,7 @@ func (d *defragmentation) moveOne(p *pool.Pool, b *block, c pool.Claim) (moved b
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.dead || b.memory.Addr != c.From || !d.mayMoveLocked(b) {
+	if b.dead || b.memory.Addr != c.From || !d.mayMove(b) {
 		p.Abandon(c)
 		return false, nil
 	}
@@ -73,9 +73,9 @@ func (d *defragmentation) moveOne(p *pool.Pool, b *block, c pool.Claim) (moved b
 	return true, nil
 }
 
-// copyLocked copies a block's bytes to its new place and waits for that, part by
-// part, within the budget. Each part is an operation on the block, so that one that
-// is not waited for to its end keeps the block's memory where it is.
+// copyLocked copies a block's bytes to its new place and waits for that, part by part,
+// within the budget. Each part is an operation on the block, so that one that is not
+// waited for to its end keeps the block's memory where it is. The caller holds b.mu.
 func (d *defragmentation) copyLocked(b *block, c pool.Claim) error {
 	on := d.manager.relocator.stream
 	for done := uint64(0); done < c.SizeBytes; {

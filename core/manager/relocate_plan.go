@@ -66,7 +66,7 @@ func (d *defragmentation) lookAt(b *block) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.dead || !d.mayMoveLocked(b) {
+	if b.dead || !d.mayMove(b) {
 		return
 	}
 	part := p.partOf[b.home]

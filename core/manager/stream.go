@@ -183,7 +183,7 @@ func (s *stream) awaitIdle() error {
 // isLost says that nothing of a stream will run any more: its device is lost.
 func isLost(err error) bool { return device.CodeOf(err) == device.CodeDeviceLost }
 
-// closeLocked ends an idle stream.
+// closeLocked ends an idle stream. The caller holds s.mu.
 func (s *stream) closeLocked() error {
 	if err := s.dev.Close(); err != nil {
 		s.state = streamOpen

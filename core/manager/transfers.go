@@ -27,7 +27,7 @@ func (t *transfers) take() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for {
-		t.pruneLocked()
+		t.prune()
 		if len(t.running)+t.taken < t.most {
 			t.taken++
 			return nil
@@ -36,13 +36,15 @@ func (t *transfers) take() error {
 			t.changed.Wait()
 			continue
 		}
-		if err := t.awaitOldestLocked(); err != nil {
+		if err := t.awaitOldest(); err != nil {
 			return err
 		}
 	}
 }
 
-func (t *transfers) awaitOldestLocked() error {
+// awaitOldest waits for the oldest copy. The caller holds t.mu, which is let go
+// meanwhile.
+func (t *transfers) awaitOldest() error {
 	oldest := t.running[0]
 	oldest.keep()
 	t.mu.Unlock()
@@ -52,8 +54,8 @@ func (t *transfers) awaitOldestLocked() error {
 	return err
 }
 
-// pruneLocked lets go of the copies that are done.
-func (t *transfers) pruneLocked() {
+// prune lets go of the copies that are done. The caller holds t.mu.
+func (t *transfers) prune() {
 	kept := t.running[:0]
 	for _, o := range t.running {
 		if o.done() {

@@ -34,16 +34,16 @@ func (l *Lock) hide() {
 }
 
 // Place says where the numbers are to be shown from now on, by the version there; nil:
-// nowhere. The lock is held, by Lock. No other Lock shows anything at that place until
+// nowhere. The caller holds the lock, by Lock. No other Lock shows anything at that place until
 // this one has another.
 func (l *Lock) Place(version *atomic.Uint64) { l.version = version }
 
 // Wanted says whether there is a place to show the numbers at which does not show them.
-// The lock is held.
+// The caller holds the lock.
 func (l *Lock) Wanted() bool { return !l.shown && l.version != nil }
 
-// Show says that what was written there is the present state. The lock is held since
-// before the numbers were read, and Wanted.
+// Show says that what was written there is the present state. The caller holds the lock
+// since before the numbers were read, and Wanted.
 func (l *Lock) Show() {
 	l.shown = true
 	l.version.Add(1)

@@ -93,7 +93,7 @@ func (m *Monitor) swapCallback(made *callback) (former *callback, err error) {
 	}
 	m.callback = made
 	if made != nil {
-		made.told = m.levelsLocked()
+		made.told = m.levels()
 	}
 	m.mu.Unlock()
 	if made == nil {
@@ -158,7 +158,7 @@ func (m *Monitor) listen(w *watched) error {
 	if !w.heard {
 		w.bytes = level
 	}
-	m.takeSystemLocked(w, system)
+	m.takeSystem(w, system)
 	return nil
 }
 
@@ -176,10 +176,11 @@ func (m *Monitor) hear(w *watched, level pressure.Level) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w.bytes, w.heard = level, true
-	m.settleLocked()
+	m.settle()
 }
 
-func (m *Monitor) levelsLocked() []DeviceLevel {
+// levels are those of all devices now. The caller holds mu.
+func (m *Monitor) levels() []DeviceLevel {
 	levels := make([]DeviceLevel, len(m.watched))
 	for i, w := range m.watched {
 		levels[i] = DeviceLevel{Device: w.engine.ID(), Engine: w.engine, Level: w.level()}
@@ -187,13 +188,13 @@ func (m *Monitor) levelsLocked() []DeviceLevel {
 	return levels
 }
 
-// settleLocked hands the levels over if they have changed.
-func (m *Monitor) settleLocked() {
+// settle hands the levels over if they have changed. The caller holds mu.
+func (m *Monitor) settle() {
 	c := m.callback
 	if c == nil {
 		return
 	}
-	levels := m.levelsLocked()
+	levels := m.levels()
 	if slices.Equal(levels, c.told) {
 		return
 	}

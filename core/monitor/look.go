@@ -56,8 +56,8 @@ func (m *Monitor) Look() {
 		w.engine.SegmentsChanged()
 		system := m.readSystem(w)
 		m.mu.Lock()
-		m.takeSystemLocked(w, system)
-		m.settleLocked()
+		m.takeSystem(w, system)
+		m.settle()
 		m.mu.Unlock()
 	}
 }
@@ -73,7 +73,9 @@ func (m *Monitor) readSystem(w *watched) *device.SystemPressure {
 	return &reading
 }
 
-func (m *Monitor) takeSystemLocked(w *watched, reading *device.SystemPressure) {
+// takeSystem takes in a reading of the system's pressure; nil: there is none. The
+// caller holds mu.
+func (m *Monitor) takeSystem(w *watched, reading *device.SystemPressure) {
 	if reading == nil {
 		return
 	}
@@ -94,6 +96,6 @@ func (m *Monitor) systemWithin(w *watched, maxAge time.Duration) {
 	reading := m.readSystem(w)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.takeSystemLocked(w, reading)
-	m.settleLocked()
+	m.takeSystem(w, reading)
+	m.settle()
 }

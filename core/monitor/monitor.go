@@ -153,7 +153,7 @@ func (m *Monitor) Register(added Manager) error {
 	if w.managers == 1 {
 		m.watched = append(m.watched, w)
 	}
-	m.settleLocked()
+	m.settle()
 	return nil
 }
 
@@ -240,7 +240,7 @@ func (m *Monitor) drop(gone *entry) {
 	if last {
 		m.watched = slices.DeleteFunc(slices.Clone(m.watched), func(other *watched) bool { return other == w })
 	}
-	m.settleLocked()
+	m.settle()
 	m.mu.Unlock()
 	if last {
 		m.unlisten(w)

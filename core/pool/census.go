@@ -49,8 +49,8 @@ func (p *Pool) Statistics() track.Statistics {
 	return stats.With(outside, was.outside(&counts), p.config.Stats)
 }
 
-// statisticsWith is Statistics for a caller that holds mu, with what the caches hold
-// at this moment; nil: there are none.
+// statisticsWith is Statistics, with what the caches hold at this moment; nil: there
+// are none. The caller holds mu.
 func (p *Pool) statisticsWith(counts *CacheCounts) track.Statistics {
 	stats := p.statisticsLocked()
 	if counts == nil {
@@ -59,6 +59,7 @@ func (p *Pool) statisticsWith(counts *CacheCounts) track.Statistics {
 	return stats.With(p.books.Outside(), p.leases.outside(counts), p.config.Stats)
 }
 
+// statisticsLocked is Statistics, without what the caches hold. The caller holds mu.
 func (p *Pool) statisticsLocked() track.Statistics {
 	stats := p.books.Statistics()
 	stats.LargestFreeBytes = p.largestFree()

@@ -227,6 +227,7 @@ func (p *Pool) graphsLeft() error {
 	return p.graphsLeftLocked()
 }
 
+// graphsLeftLocked is graphsLeft. The caller holds graphs.mu.
 func (p *Pool) graphsLeftLocked() error {
 	t := &p.graphs
 	pools := t.list()

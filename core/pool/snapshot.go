@@ -41,6 +41,7 @@ func (p *Pool) Info() Info {
 	return p.infoLocked()
 }
 
+// infoLocked is Info. The caller holds mu.
 func (p *Pool) infoLocked() Info {
 	info := Info{HeldBytes: p.held, Segments: uint64(len(p.segments))}
 	for _, s := range p.segments {

@@ -16,6 +16,7 @@ func (b *Buffer) Addr() (device.Addr, Side, error) {
 	return b.addrLocked(), b.side, nil
 }
 
+// addrLocked is where the buffer is. The caller holds b.mu.
 func (b *Buffer) addrLocked() device.Addr {
 	if b.side == CPU {
 		return b.cpu.Addr

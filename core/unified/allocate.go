@@ -146,8 +146,8 @@ func (m *Manager) enter(b *Buffer) {
 	}
 }
 
-// settleLocked takes a buffer from those that are brought back. The caller holds mu.
-func (m *Manager) settleLocked(b *Buffer) {
+// settle takes a buffer from those that are brought back. The caller holds mu.
+func (m *Manager) settle(b *Buffer) {
 	if b.displaced && b.movable {
 		m.displaced.Add(-1)
 	}

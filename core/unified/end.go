@@ -34,7 +34,7 @@ func (m *Manager) forget(b *Buffer) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settleLocked(b)
+	m.settle(b)
 	delete(m.live, b.ID())
 	minus(&m.active, 1)
 }
@@ -204,7 +204,7 @@ func (m *Manager) bringBack(may func(*Buffer) bool) (moved int, err error) {
 		case device.CodeOK:
 			moved++
 			m.mu.Lock()
-			m.settleLocked(b)
+			m.settle(b)
 			m.mu.Unlock()
 		case device.CodeBusy, device.CodeInvalidState:
 			// It is in use, or gone.
@@ -249,6 +249,6 @@ func (b *Buffer) move(op string, move func() error) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settleLocked(b)
+	m.settle(b)
 	return nil
 }

@@ -77,6 +77,7 @@ func (b *FallbackBuffer[G, C]) goneError(op string) error {
 	return device.Errorf(device.CodeInvalidState, op, "%v has no storage any more", b.id)
 }
 
+// movableLocked says why the storage cannot be moved now. The caller holds mu.
 func (b *FallbackBuffer[G, C]) movableLocked(op string) error {
 	if b.gone {
 		return b.goneError(op)
@@ -136,6 +137,7 @@ func (b *FallbackBuffer[G, C]) end() {
 	b.forgetLocked()
 }
 
+// forgetLocked lets go of both storages. The caller holds mu.
 func (b *FallbackBuffer[G, C]) forgetLocked() {
 	var noGPU G
 	var noCPU C

@@ -152,11 +152,11 @@ func (p *GenericMemoryPool[B]) TryGet(minBytes uint64, u Use) (Lease[B], bool, e
 func (p *GenericMemoryPool[B]) take(first int, minBytes uint64) (pooled[B], bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	bucket, i := p.findLocked(first, minBytes)
+	bucket, i := p.find(first, minBytes)
 	if i < 0 {
 		return pooled[B]{}, false
 	}
-	return p.removeLocked(bucket, i), true
+	return p.remove(bucket, i), true
 }
 
 // has says that TryGet would find a buffer.
@@ -167,13 +167,13 @@ func (p *GenericMemoryPool[B]) has(minBytes uint64) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, i := p.findLocked(first, minBytes)
+	_, i := p.find(first, minBytes)
 	return i >= 0
 }
 
-// findLocked is the place of the smallest free buffer that serves a request, in the
-// request's own bucket or above; below 0: there is none.
-func (p *GenericMemoryPool[B]) findLocked(first int, minBytes uint64) (bucket, i int) {
+// find is the place of the smallest free buffer that serves a request, in the request's
+// own bucket or above; below 0: there is none. The caller holds mu.
+func (p *GenericMemoryPool[B]) find(first int, minBytes uint64) (bucket, i int) {
 	if p.count == 0 {
 		return 0, -1
 	}
@@ -192,7 +192,8 @@ func (p *GenericMemoryPool[B]) findLocked(first int, minBytes uint64) (bucket, i
 	return 0, -1
 }
 
-func (p *GenericMemoryPool[B]) removeLocked(bucket, i int) pooled[B] {
+// remove takes a free buffer out of its bucket. The caller holds mu.
+func (p *GenericMemoryPool[B]) remove(bucket, i int) pooled[B] {
 	free := p.buckets[bucket]
 	got, last := free[i], len(free)-1
 	free[i] = free[last]
@@ -362,7 +363,7 @@ func (p *GenericMemoryPool[B]) Drain(count int) []Lease[B] {
 	var gone []Lease[B]
 	for bucket := range p.buckets {
 		for len(gone) < count && len(p.buckets[bucket]) > 0 {
-			free := p.removeLocked(bucket, len(p.buckets[bucket])-1)
+			free := p.remove(bucket, len(p.buckets[bucket])-1)
 			minus(&p.stats.pooled, free.bytes)
 			minus(&p.stats.total, free.bytes)
 			gone = append(gone, Lease[B]{Buffer: free.buffer, Bytes: free.bytes})

@@ -168,6 +168,7 @@ func (s *Elastic) find(op, id string) (*Model, error) {
 	return s.findLocked(op, id)
 }
 
+// findLocked is find. The caller holds mu.
 func (s *Elastic) findLocked(op, id string) (*Model, error) {
 	if err := s.checkOpen(op); err != nil {
 		return nil, err

@@ -110,7 +110,7 @@ func (s *Elastic) modelInUse(op string, m *Model) error {
 	return nil
 }
 
-// detachLocked is the point of no return. The caller holds the locks of the model's
+// detachLocked is the point of no return. The caller holds the mu of the model's
 // space and of the pool.
 func (s *Elastic) detachLocked(op string, m *Model, force bool) {
 	m.gone, m.leaving = true, make(chan struct{})

@@ -98,7 +98,7 @@ func (s *Elastic) tryStats() (stats ElasticStats, ok bool) {
 	return stats, true
 }
 
-// stats is for a caller that holds the locks of the space, the pool and the stock.
+// stats is ModelStats. The caller holds the mu of the space, of the pool and of the stock.
 func (m *Model) stats() ModelStats {
 	s, share := m.shared, m.share
 	stats := ModelStats{

@@ -42,6 +42,7 @@ func (ph *Physical) Brief() track.Brief {
 	return ph.briefLocked()
 }
 
+// briefLocked is Brief. The caller holds mu.
 func (ph *Physical) briefLocked() track.Brief {
 	brief := ph.books.Brief()
 	brief.LargestFreeBytes = brief.CachedBytes

@@ -129,6 +129,7 @@ func (ph *Physical) Limit() uint64 {
 	return ph.limitLocked()
 }
 
+// limitLocked is Limit. The caller holds mu.
 func (ph *Physical) limitLocked() uint64 {
 	if ph.limitBytes != 0 {
 		return ph.limitBytes

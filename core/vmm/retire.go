@@ -211,7 +211,7 @@ func (s *space) await(f *fence, timeout time.Duration) (passed bool, err error) 
 	return s.awaitLocked(f, timeout)
 }
 
-// awaitLocked is await for a caller that holds mu, which is let go meanwhile.
+// awaitLocked is await. The caller holds mu, which is let go meanwhile.
 func (s *space) awaitLocked(f *fence, timeout time.Duration) (passed bool, err error) {
 	if f.passed {
 		return true, nil

@@ -47,7 +47,7 @@ func (s *space) stats() Stats {
 	return s.statsLocked()
 }
 
-// statsLocked is stats for a caller that holds the locks of the space and the stock.
+// statsLocked is stats. The caller holds the mu of the space and of the stock.
 func (s *space) statsLocked() Stats {
 	stats := Stats{
 		VirtualCapacityBytes: s.capacity(), PageBytes: s.pageBytes, PhysicalBytes: s.physicalBytes(),
@@ -68,7 +68,7 @@ func (s *space) statsLocked() Stats {
 	return stats
 }
 
-// sleepStats is for a caller that holds mu.
+// sleepStats is what sleeps, and where. The caller holds mu.
 func (s *space) sleepStats() SleepStats {
 	stats := s.counts
 	stats.AsleepPages, stats.AsleepBytes = s.asleep.count, s.asleep.count*s.pageBytes

@@ -292,6 +292,7 @@ func (ph *Physical) land(pages uint64) {
 	ph.parkLocked(pages)
 }
 
+// parkLocked counts pages that ranges keep parked. The caller holds mu.
 func (ph *Physical) parkLocked(pages uint64) {
 	ph.used -= pages
 	ph.parked += pages

@@ -34,7 +34,7 @@ func (o *openDevice) Register(host device.HostAddr, size uint64) (device.Addr, e
 	}
 	made, err := o.lock(op, uint64(host), size)
 	if err == nil {
-		err = o.insertLocked(op, made)
+		err = o.insertPinned(op, made)
 	}
 	if err != nil {
 		o.drop(1)
@@ -74,8 +74,8 @@ func (o *openDevice) lock(op string, host, size uint64) (made span, err error) {
 	return made, err
 }
 
-// insertLocked takes page-locked memory into the books, or gives it back.
-func (o *openDevice) insertLocked(op string, made span) error {
+// insertPinned takes page-locked memory into the books, or gives it back.
+func (o *openDevice) insertPinned(op string, made span) error {
 	err := o.insertOther(op, made)
 	if err == nil || made.kind != kindRegistered {
 		return err

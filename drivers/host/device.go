@@ -148,7 +148,7 @@ func (o *openDevice) Close() error {
 		o.mu.Unlock()
 		return err
 	}
-	if left := o.leftLocked(); left != "" {
+	if left := o.left(); left != "" {
 		o.mu.Unlock()
 		return o.errorf(device.CodeBusy, "host.close", "%s are left", left)
 	}
@@ -158,8 +158,8 @@ func (o *openDevice) Close() error {
 	return o.defaultStream.shut("host.close")
 }
 
-// leftLocked says what keeps the device open, or "".
-func (o *openDevice) leftLocked() string {
+// left says what keeps the device open, or "". The caller holds mu.
+func (o *openDevice) left() string {
 	streams, foreign := len(o.streams)-1, o.foreign.count()
 	if o.live == 0 && streams == 0 && o.reservations == 0 && o.pages == 0 && foreign == 0 {
 		return ""

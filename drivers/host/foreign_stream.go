@@ -59,7 +59,7 @@ func (s *stream) announce(op string, number uint64) error {
 	if taken != nil {
 		taken.release()
 		s.queue.takeBack(taken)
-		s.skipLocked()
+		s.skip()
 	}
 	s.mu.Unlock()
 	if taken == nil {
@@ -94,9 +94,9 @@ func (s *stream) takeTurn() {
 	s.runTurns(f.announcing[threadID()] > 0)
 }
 
-// runTurns is called with the lock and returns without it. A host function that comes
-// at once, inside of the call that queues it, is left to a worker: that call may hold
-// what the function wants.
+// runTurns runs what waits. A host function that comes at once, inside of the call that
+// queues it, is left to a worker: that call may hold what the function wants. The caller
+// holds mu, which it lets go of.
 func (s *stream) runTurns(atOnce bool) {
 	f := s.foreign
 	for ; f.turns > 0; f.turns-- {
@@ -118,16 +118,16 @@ func (s *stream) runTurns(atOnce bool) {
 		s.mu.Lock()
 		s.finish(err)
 		f.executing = false
-		s.skipLocked()
+		s.skip()
 		f.executing = true
 	}
 	f.executing = false
 	s.mu.Unlock()
 }
 
-// skipLocked counts operations that were taken back as done, once they are the
-// oldest and nothing runs before them.
-func (s *stream) skipLocked() {
+// skip counts operations that were taken back as done, once they are the oldest and
+// nothing runs before them. The caller holds mu.
+func (s *stream) skip() {
 	for !s.foreign.executing && s.queue.isAt(kindNothing) {
 		s.queue.pop()
 		s.finish(nil)

@@ -108,6 +108,7 @@ func (t *segmentTable) overlaps(base, size uint64) bool {
 	return t.overlapsLocked(base, size)
 }
 
+// overlapsLocked is overlaps. The caller holds mu.
 func (t *segmentTable) overlapsLocked(base, size uint64) bool {
 	i, _ := t.search(base)
 	return i < len(t.list) && t.list[i].base-base < size || t.holding(base) != nil

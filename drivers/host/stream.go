@@ -82,6 +82,7 @@ func (s *stream) push(op string, o operation) error {
 	return err
 }
 
+// pushLocked is push without the announcement. The caller holds mu.
 func (s *stream) pushLocked(op string, o operation) error {
 	if err := s.check(op); err != nil {
 		o.release()

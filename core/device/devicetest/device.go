@@ -246,7 +246,7 @@ func (d *Driver) dropStream(s *Stream) {
 	d.streams = slices.DeleteFunc(d.streams, func(other *Stream) bool { return other == s })
 }
 
-// wait waits under the lock until done is true: CodeTimeout after timeout.
+// wait waits until done is true: CodeTimeout after timeout. The caller holds mu.
 func (d *Driver) wait(timeout time.Duration, op string, done func() bool) error {
 	deadline := time.Now().Add(timeout)
 	if timeout > 0 {

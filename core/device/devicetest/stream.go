@@ -89,7 +89,7 @@ func (s *Stream) Queued() int {
 	return len(s.queue)
 }
 
-// advance does, under the lock, all work that may be done on any stream.
+// advance does all work that may be done on any stream. The caller holds mu.
 func (d *Driver) advance() {
 	for again := true; again; {
 		again = false
@@ -153,6 +153,8 @@ func (s *Stream) push(call Call, w work) error {
 	return nil
 }
 
+// pushLocked queues work, or notes it where the stream captures. The caller holds the
+// driver's mu.
 func (s *Stream) pushLocked(w work) {
 	if s.graph != nil {
 		s.graph.work = append(s.graph.work, w)
