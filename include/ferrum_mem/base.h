@@ -40,12 +40,16 @@ extern "C" {
  *
  * Works at any time, also before ferrum_init, after fork and when the library
  * is poisoned. Never fails.
+ *
+ * @by-hand c,go answers at any time and without Go
  */
 FERRUM_API uint32_t ferrum_abi_version(void);
 
 /**
  * Version of the loaded library as text, for example "0.1.0". The text is
  * constant and lives as long as the process. Works at any time; never fails.
+ *
+ * @by-hand c,go answers at any time and without Go
  */
 FERRUM_API const char *ferrum_version_string(void);
 
@@ -122,12 +126,16 @@ enum ferrum_status_code {
 /**
  * Name of a status code, for example "FERRUM_ERROR_BUSY"; "FERRUM_ERROR_UNKNOWN"
  * for a number that is none. The text is constant. Works at any time.
+ *
+ * @by-hand c,go answers at any time and without Go
  */
 FERRUM_API const char *ferrum_status_name(ferrum_status status);
 
 /**
  * What a status code means, in a few words of English. The text is constant.
  * Works at any time.
+ *
+ * @by-hand c,go answers at any time and without Go
  */
 FERRUM_API const char *ferrum_status_text(ferrum_status status);
 
@@ -247,6 +255,9 @@ typedef struct ferrum_config {
  *         FERRUM_ERROR_PERMISSION_DENIED or FERRUM_ERROR_UNSUPPORTED when the system
  *         does not give what is got ahead (the message says what); the library is not
  *         started then.
+ *
+ * @optional config
+ * @by-hand c,go tries first what the start of Go will take
  */
 FERRUM_API ferrum_status ferrum_init(const ferrum_config *config);
 
@@ -325,6 +336,8 @@ typedef struct ferrum_error_info {
  * until the thread's next failing call. Works at any time.
  *
  * @param error_out  filled; status is 0 when no call of this thread failed.
+ *
+ * @by-hand c,go the record of the thread is kept in C
  */
 FERRUM_API ferrum_status ferrum_last_error(ferrum_error_info *error_out);
 
@@ -360,6 +373,8 @@ typedef void (*ferrum_log_fn)(ferrum_log_level level, const char *message,
  *
  * @param callback   NULL removes the present one.
  * @param user_data  handed to the callback; must stay valid while it is set.
+ *
+ * @optional callback
  */
 FERRUM_API ferrum_status ferrum_log_set_callback(ferrum_log_level minimum_level,
                                                  ferrum_log_fn callback,

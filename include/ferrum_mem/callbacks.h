@@ -64,6 +64,8 @@ typedef struct ferrum_reclaim_config {
  *
  * @param config     settings, or NULL for FERRUM_RECLAIM_CONFIG_INIT.
  * @param user_data  must stay valid until the registration is removed.
+ *
+ * @optional config
  */
 FERRUM_API ferrum_status ferrum_device_reclaim_callback_add(
     ferrum_device device, const ferrum_reclaim_config *config,

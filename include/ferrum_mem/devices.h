@@ -88,11 +88,17 @@ typedef int32_t ferrum_backend;
  * Name of a backend as in device ids, for example "cuda"; "auto" for
  * FERRUM_BACKEND_AUTO, "" for a number that is none. The text is constant.
  * Works at any time; never fails.
+ *
+ * @by-hand c,go answers at any time and without Go
  */
 FERRUM_API const char *ferrum_backend_name(ferrum_backend backend);
 
-/** Name of a backend for people, for example "ROCm"; otherwise as
- *  ferrum_backend_name. */
+/**
+ * Name of a backend for people, for example "ROCm"; otherwise as
+ * ferrum_backend_name.
+ *
+ * @by-hand c,go answers at any time and without Go
+ */
 FERRUM_API const char *ferrum_backend_display_name(ferrum_backend backend);
 
 /**
@@ -146,6 +152,10 @@ ferrum_backend_select(ferrum_backend preference, uint64_t required_bytes,
  *
  * @param choice_out  may be NULL.
  * @return as for ferrum_backend_select; no device stays open then.
+ *
+ * @waits
+ * @opens
+ * @optional choice_out
  */
 FERRUM_API ferrum_status ferrum_backend_open(ferrum_backend preference,
                                              uint64_t required_bytes,
@@ -158,6 +168,8 @@ FERRUM_API ferrum_status ferrum_backend_open(ferrum_backend preference,
  * @param fits_out  1 or 0.
  * @return FERRUM_ERROR_DEVICE_NOT_FOUND; FERRUM_ERROR_BACKEND_UNAVAILABLE with
  *         the reason for a device of a backend that is not available.
+ *
+ * @bool fits_out
  */
 FERRUM_API ferrum_status ferrum_device_can_fit(const char *id, uint64_t bytes,
                                                uint32_t *fits_out);
@@ -243,6 +255,8 @@ typedef struct ferrum_device_info {
  *            its UUID, "cuda:GPU-...", and by its PCI address, "cuda:0000:65:00.0".
  * @return FERRUM_ERROR_DEVICE_NOT_FOUND for an id that is well-formed but names
  *         no device, FERRUM_ERROR_INVALID_ARGUMENT for one that is not.
+ *
+ * @opens
  */
 FERRUM_API ferrum_status ferrum_device_open(const char *id,
                                             ferrum_device *device_out);
@@ -257,6 +271,8 @@ FERRUM_API ferrum_status ferrum_device_open(const char *id,
  *         streams, events or registrations of the device are left. The message names
  *         registrations, those first that are left of a model or a fallback manager that has
  *         ended.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_device_close(ferrum_device device,
                                              uint32_t flags);
@@ -271,6 +287,8 @@ FERRUM_API ferrum_status ferrum_device_get_info(ferrum_device device,
  * @param timeout_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
  * @return FERRUM_ERROR_TIMEOUT when it takes longer; FERRUM_ERROR_INVALID_STATE when
  *         streams are capturing, which cannot be waited for, and the others have run dry.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_device_synchronize(ferrum_device device,
                                                    uint64_t timeout_ns);
@@ -289,6 +307,8 @@ FERRUM_API ferrum_status ferrum_device_set_limit(ferrum_device device,
  * milliseconds. ferrum_device_get_memory_info reports it from then on.
  *
  * @param gbps_out  10^9 bytes copied per second.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_device_measure_bandwidth(ferrum_device device,
                                                          double *gbps_out);

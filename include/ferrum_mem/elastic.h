@@ -72,6 +72,9 @@ typedef struct ferrum_elastic_pool_config {
  *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for
  *         a limit above what the device has; FERRUM_ERROR_INVALID_CONFIG for one
  *         of less than a page.
+ *
+ * @opens
+ * @optional config
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_create(
     ferrum_device device, const ferrum_elastic_pool_config *config,
@@ -84,6 +87,8 @@ FERRUM_API ferrum_status ferrum_elastic_pool_create(
  * @param flags  0 or FERRUM_FORCE.
  * @return FERRUM_ERROR_BUSY, and nothing has changed for any model, while one has ranges
  *         or allocations under way or that wait, or is being registered or unregistered.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_destroy(ferrum_elastic_pool pool,
                                                      uint32_t flags);
@@ -129,6 +134,8 @@ typedef struct ferrum_model_config {
  *         limit, or a guarantee above the model's own maximum or address space;
  *         FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY, with how much is backed, for a guarantee
  *         that is not and may not wait: nobody's present guarantee is weakened for it.
+ *
+ * @opens
  */
 FERRUM_API ferrum_status
 ferrum_elastic_pool_register_model(ferrum_elastic_pool pool, const char *model,
@@ -144,6 +151,8 @@ ferrum_elastic_pool_register_model(ferrum_elastic_pool pool, const char *model,
  * @return FERRUM_ERROR_BUSY, and nothing has changed, while it has ranges, or allocations
  *         under way or that wait;
  *         FERRUM_ERROR_MODEL_NOT_FOUND, with the id in the message.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_unregister_model(
     ferrum_elastic_pool pool, const char *model, uint32_t flags);
@@ -165,6 +174,9 @@ FERRUM_API ferrum_status ferrum_elastic_pool_unregister_model(
  *         FERRUM_ERROR_OUT_OF_MEMORY when the device has less than the limits
  *         allow. In a host function or a reclaim callback it does not wait for
  *         room.
+ *
+ * @optional offset_bytes_out
+ * @by-hand c,go a short form of another
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_alloc(ferrum_elastic_pool pool,
                                                    const char *model,
@@ -179,6 +191,8 @@ FERRUM_API ferrum_status ferrum_elastic_pool_alloc(ferrum_elastic_pool pool,
  * @param offset_bytes  from the model's base address.
  * @return FERRUM_ERROR_INVALID_OFFSET and FERRUM_ERROR_ALREADY_MAPPED as
  *         ferrum_vpool_alloc.
+ *
+ * @by-hand c,go a short form of another
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_alloc_at(
     ferrum_elastic_pool pool, const char *model, uint64_t offset_bytes,
@@ -210,7 +224,11 @@ typedef struct ferrum_model_request {
 #define FERRUM_MODEL_REQUEST_INIT {(uint32_t)sizeof(ferrum_model_request), 0, 0, 0, NULL, 0, {0}}
 /* clang-format on */
 
-/** As ferrum_elastic_pool_alloc, with all that can be asked for. */
+/**
+ * As ferrum_elastic_pool_alloc, with all that can be asked for.
+ *
+ * @optional offset_bytes_out
+ */
 FERRUM_API ferrum_status ferrum_elastic_pool_alloc_with(
     ferrum_elastic_pool pool, const char *model,
     const ferrum_model_request *request, ferrum_address *address_out,
@@ -222,6 +240,8 @@ FERRUM_API ferrum_status ferrum_elastic_pool_alloc_with(
  * @param offset_bytes,size_bytes,stream  as for ferrum_vpool_free.
  * @return as ferrum_vpool_free, FERRUM_ERROR_BUSY during a sleep or wake of the
  *         range included; FERRUM_ERROR_MODEL_NOT_FOUND.
+ *
+ * @optional stream
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_free(ferrum_elastic_pool pool,
                                                   const char *model,
@@ -233,12 +253,18 @@ FERRUM_API ferrum_status ferrum_elastic_pool_free(ferrum_elastic_pool pool,
  * As ferrum_vpool_record_stream, for a range of a model.
  *
  * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+ *
+ * @optional stream
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_record_stream(
     ferrum_elastic_pool pool, const char *model, uint64_t offset_bytes,
     uint64_t size_bytes, ferrum_stream stream);
 
-/** As ferrum_vpool_is_mapped, for a range of a model. */
+/**
+ * As ferrum_vpool_is_mapped, for a range of a model.
+ *
+ * @bool mapped_out
+ */
 FERRUM_API ferrum_status ferrum_elastic_pool_is_mapped(ferrum_elastic_pool pool,
                                                        const char *model,
                                                        uint64_t offset_bytes,
@@ -440,7 +466,11 @@ FERRUM_API ferrum_status ferrum_elastic_pool_trim(ferrum_elastic_pool pool,
                                                   uint64_t keep_bytes,
                                                   uint64_t *released_bytes_out);
 
-/** As ferrum_vpool_synchronize, for the ranges of all models. */
+/**
+ * As ferrum_vpool_synchronize, for the ranges of all models.
+ *
+ * @waits
+ */
 FERRUM_API ferrum_status
 ferrum_elastic_pool_synchronize(ferrum_elastic_pool pool, uint64_t timeout_ns);
 
@@ -471,6 +501,8 @@ typedef uint64_t (*ferrum_model_reclaim_fn)(ferrum_elastic_pool pool,
  * @param config     deadline_ns of it; priority is the model's, and 0 here. NULL
  *                   for FERRUM_RECLAIM_CONFIG_INIT.
  * @param user_data  must stay valid until the registration is removed.
+ *
+ * @optional config
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_reclaim_callback_add(
     ferrum_elastic_pool pool, const char *model,

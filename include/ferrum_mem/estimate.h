@@ -171,6 +171,8 @@ typedef struct ferrum_estimate_request {
  *         for the file; FERRUM_ERROR_INVALID_FORMAT for its content;
  *         FERRUM_ERROR_INVALID_ARGUMENT for the request, also for a context beyond a
  *         model's table of positions; FERRUM_ERROR_OVERFLOW.
+ *
+ * @optional request
  */
 FERRUM_API ferrum_status ferrum_estimate_file_json(
     const char *path, const ferrum_estimate_request *request, char *buffer,
@@ -181,6 +183,8 @@ FERRUM_API ferrum_status ferrum_estimate_file_json(
  *
  * @param config_text   UTF-8, needs no NUL.
  * @param config_bytes  its length, at most 16 MiB.
+ *
+ * @optional request
  */
 FERRUM_API ferrum_status
 ferrum_estimate_config_json(const char *config_text, size_t config_bytes,

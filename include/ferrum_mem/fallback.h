@@ -211,7 +211,11 @@ typedef struct ferrum_buffer_metadata {
     char tag[64];
 } ferrum_buffer_metadata;
 
-/** Makes a tracker that knows nothing. It belongs to no device. */
+/**
+ * Makes a tracker that knows nothing. It belongs to no device.
+ *
+ * @opens
+ */
 FERRUM_API ferrum_status ferrum_tracker_create(ferrum_tracker *tracker_out);
 
 /**
@@ -237,6 +241,8 @@ FERRUM_API ferrum_status ferrum_tracker_track(
  *
  * @param metadata_out  what was known of it; may be NULL.
  * @return FERRUM_ERROR_NOT_FOUND when it is not known.
+ *
+ * @optional metadata_out
  */
 FERRUM_API ferrum_status
 ferrum_tracker_untrack(ferrum_tracker tracker, uint64_t buffer_id,
@@ -321,6 +327,9 @@ typedef struct ferrum_buffer_lease {
  * to it. It belongs to no device.
  *
  * @param config  settings, or NULL for FERRUM_MEMORY_CONFIG_INIT.
+ *
+ * @opens
+ * @optional config
  */
 FERRUM_API ferrum_status ferrum_generic_pool_create(
     const ferrum_memory_config *config, ferrum_generic_pool *pool_out);
@@ -341,6 +350,8 @@ FERRUM_API ferrum_status ferrum_generic_pool_destroy(ferrum_generic_pool pool,
  * @param use     what for, or NULL for FERRUM_BUFFER_USE_INIT.
  * @param id_out  0 unless the pool tracks.
  * @return FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW.
+ *
+ * @optional use
  */
 FERRUM_API ferrum_status ferrum_generic_pool_record_allocation(
     ferrum_generic_pool pool, uint64_t size_bytes, const ferrum_buffer_use *use,
@@ -354,6 +365,9 @@ FERRUM_API ferrum_status ferrum_generic_pool_record_allocation(
  * @param found_out  1, or 0 when there is none: the caller makes one.
  * @return FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW for a size that has
  *         no power of two above it.
+ *
+ * @optional use
+ * @bool found_out
  */
 FERRUM_API ferrum_status ferrum_generic_pool_try_get(
     ferrum_generic_pool pool, uint64_t min_bytes, const ferrum_buffer_use *use,
@@ -368,6 +382,8 @@ FERRUM_API ferrum_status ferrum_generic_pool_try_get(
  * @return FERRUM_ERROR_INVALID_SIZE for 0 and for more than is in use;
  *         FERRUM_ERROR_INVALID_ARGUMENT for an id that is not in use or whose size is
  *         another.
+ *
+ * @bool kept_out
  */
 FERRUM_API ferrum_status ferrum_generic_pool_return(
     ferrum_generic_pool pool, const ferrum_buffer_lease *lease,
@@ -419,6 +435,9 @@ FERRUM_API ferrum_status ferrum_generic_pool_get_tracker(
  *         FERRUM_ERROR_INVALID_ARGUMENT for a host that is the device itself or that
  *         the process cannot address; FERRUM_ERROR_OUT_OF_MEMORY for what is
  *         allocated ahead.
+ *
+ * @opens
+ * @optional config
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_create(
     ferrum_device device, ferrum_device host,
@@ -430,6 +449,8 @@ FERRUM_API ferrum_status ferrum_fallback_manager_create(
  * @param flags  0 or FERRUM_FORCE, which ends live buffers, pinned or not.
  * @return FERRUM_ERROR_BUSY, and nothing has changed, while buffers are live or
  *         storage is taken, unless forced.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_destroy(
     ferrum_fallback_manager manager, uint32_t flags);
@@ -586,6 +607,8 @@ FERRUM_API ferrum_status ferrum_fallback_manager_alloc(
  * it brings none.
  *
  * @param moved_out  how many came.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_return_buffers(
     ferrum_fallback_manager manager, uint64_t *moved_out);
@@ -596,6 +619,9 @@ FERRUM_API ferrum_status ferrum_fallback_manager_return_buffers(
  *
  * @param stream  optional.
  * @return FERRUM_ERROR_BUSY while it is pinned.
+ *
+ * @waits
+ * @optional stream
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_free(
     ferrum_fallback_buffer buffer, ferrum_stream stream);
@@ -650,6 +676,8 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_get_address(
  * @return FERRUM_ERROR_BUSY while it is pinned; FERRUM_ERROR_OUT_OF_MEMORY;
  *         FERRUM_ERROR_INVALID_STATE for the CPU with a manager that does not fall
  *         back, and from a host function.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_move(
     ferrum_fallback_buffer buffer, ferrum_buffer_location location);
@@ -659,6 +687,10 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_move(
  *
  * @param address_out   where that is; may be NULL.
  * @param location_out  on which side; may be NULL.
+ *
+ * @waits
+ * @optional address_out
+ * @optional location_out
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_pin(
     ferrum_fallback_buffer buffer, ferrum_address *address_out,
@@ -675,12 +707,18 @@ ferrum_fallback_buffer_unpin(ferrum_fallback_buffer buffer);
  * @return FERRUM_ERROR_INVALID_SIZE for no bytes; FERRUM_ERROR_INVALID_OFFSET for a
  *         part that leaves the buffer; FERRUM_ERROR_INVALID_STATE from a host
  *         function.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_write(
     ferrum_fallback_buffer buffer, uint64_t offset_bytes, const void *source,
     uint64_t size_bytes);
 
-/** As ferrum_fallback_buffer_write, the other way. */
+/**
+ * As ferrum_fallback_buffer_write, the other way.
+ *
+ * @waits
+ */
 FERRUM_API ferrum_status ferrum_fallback_buffer_read(
     ferrum_fallback_buffer buffer, uint64_t offset_bytes, void *destination,
     uint64_t size_bytes);
@@ -692,6 +730,8 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_read(
  *
  * @return FERRUM_ERROR_BUSY while it is pinned; FERRUM_ERROR_INVALID_STATE when it is
  *         on the other side.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_take(
     ferrum_fallback_buffer buffer, ferrum_buffer_location location,
@@ -709,8 +749,12 @@ FERRUM_API ferrum_status ferrum_fallback_manager_adopt(
     ferrum_address address, const ferrum_buffer_request *request,
     ferrum_fallback_buffer *buffer_out);
 
-/** Ends storage that was taken, after what is queued on a stream of the device,
- *  which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none. */
+/**
+ * Ends storage that was taken, after what is queued on a stream of the device,
+ * which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none.
+ *
+ * @optional stream
+ */
 FERRUM_API ferrum_status ferrum_fallback_manager_release(
     ferrum_fallback_manager manager, ferrum_buffer_location location,
     ferrum_address address, ferrum_stream stream);

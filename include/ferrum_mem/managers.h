@@ -75,6 +75,10 @@ typedef struct ferrum_manager_config {
  * allocation, unless a pool setting says so.
  *
  * @param config  settings, or NULL for FERRUM_MANAGER_CONFIG_INIT.
+ *
+ * @opens
+ * @optional config
+ * @by-hand c,go its settings point to further structs
  */
 FERRUM_API ferrum_status
 ferrum_manager_create(ferrum_device device, const ferrum_manager_config *config,
@@ -86,6 +90,8 @@ ferrum_manager_create(ferrum_device device, const ferrum_manager_config *config,
  * @param flags  0, or FERRUM_FORCE: also while blocks are live or being copied;
  *               waits for the copies.
  * @return FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_manager_destroy(ferrum_manager manager,
                                                 uint32_t flags);
@@ -266,6 +272,8 @@ typedef struct ferrum_transfer {
  *         FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits. This
  *         call, ferrum_memory_write and ferrum_memory_read use the default stream of the
  *         device and also return a failure of work queued there before.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_memory_copy(const ferrum_transfer *transfer);
 
@@ -275,6 +283,9 @@ FERRUM_API ferrum_status ferrum_memory_copy(const ferrum_transfer *transfer);
  * are in flight per manager of the destination; the call waits for its turn.
  *
  * @param stream  optional, of the destination's device.
+ *
+ * @waits
+ * @optional stream
  */
 FERRUM_API ferrum_status
 ferrum_memory_copy_async(const ferrum_transfer *transfer, ferrum_stream stream);
@@ -283,6 +294,8 @@ ferrum_memory_copy_async(const ferrum_transfer *transfer, ferrum_stream stream);
  * Copies from the caller's memory into a block and returns when it is done.
  *
  * @param source  at least size_bytes long.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_memory_write(ferrum_memory memory,
                                              uint64_t offset_bytes,
@@ -293,6 +306,8 @@ FERRUM_API ferrum_status ferrum_memory_write(ferrum_memory memory,
  * Copies from a block into the caller's memory and returns when it is done.
  *
  * @param destination_out  at least size_bytes long. Not zeroed on failure.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_memory_read(ferrum_memory memory,
                                             uint64_t offset_bytes,
@@ -323,6 +338,8 @@ typedef struct ferrum_fill {
  * Queues a fill on a stream and returns. The block stays until it is done.
  *
  * @param stream  optional, of the block's device.
+ *
+ * @optional stream
  */
 FERRUM_API ferrum_status ferrum_memory_fill_async(const ferrum_fill *fill,
                                                   ferrum_stream stream);
@@ -391,6 +408,9 @@ typedef struct ferrum_defragmentation_stats {
  * Other threads may go on using the blocks by their handles: a call that wants one
  * that is being moved waits for the move. When the device fails, the block that was
  * to be moved is as it was, and those that were moved before stay moved.
+ *
+ * @waits
+ * @by-hand c,go the form without a budget
  */
 FERRUM_API ferrum_status ferrum_manager_defragment(
     ferrum_manager manager, ferrum_defragmentation_stats *stats_out);
@@ -405,6 +425,8 @@ FERRUM_API ferrum_status ferrum_manager_defragment(
  * of many blocks. Such a call counts blocks as they were when they were looked at.
  *
  * @param budget_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0: nothing is moved.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status
 ferrum_manager_defragment_within(ferrum_manager manager, uint64_t budget_ns,

@@ -79,6 +79,8 @@ typedef struct ferrum_mapping {
  *         one that is mapped for writing; FERRUM_ERROR_INVALID_OFFSET when it leaves
  *         the block, FERRUM_ERROR_OVERFLOW when offset + size does not fit 64 bits;
  *         FERRUM_ERROR_OUT_OF_MEMORY when the host has no memory for a copy.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
                                            ferrum_mapping *mapping_out);
@@ -90,6 +92,8 @@ FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
  *
  * @param mapping_id  of ferrum_mapping; 0: the block's mapping that was made last.
  * @return FERRUM_ERROR_NOT_MAPPED for a block that has no such mapping.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_memory_unmap(ferrum_memory memory,
                                              uint64_t mapping_id);
@@ -138,6 +142,8 @@ FERRUM_API ferrum_status ferrum_manager_create_mapping(
  * @param target  the block's own device, or another.
  * @param stream  optional, of the block's device.
  * @return FERRUM_ERROR_UNSUPPORTED for a device that the block cannot be brought to.
+ *
+ * @optional stream
  */
 FERRUM_API ferrum_status ferrum_memory_prefetch(ferrum_memory memory,
                                                 ferrum_device target,
@@ -337,6 +343,8 @@ typedef struct ferrum_foreign_stream {
  *         another queue in each thread, as CUDA's 2 is: what one thread freed would be
  *         another's at once;
  *         FERRUM_ERROR_NULL_POINTER without enqueue on a host device.
+ *
+ * @opens
  */
 FERRUM_API ferrum_status
 ferrum_stream_adopt(ferrum_device device, const ferrum_foreign_stream *foreign,

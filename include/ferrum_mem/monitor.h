@@ -87,6 +87,9 @@ typedef struct ferrum_monitor_config {
  * oom_kill are CRITICAL.
  *
  * @param config  settings, or NULL for FERRUM_MONITOR_CONFIG_INIT.
+ *
+ * @opens
+ * @optional config
  */
 FERRUM_API ferrum_status ferrum_monitor_create(
     const ferrum_monitor_config *config, ferrum_monitor *monitor_out);
@@ -143,6 +146,8 @@ typedef void (*ferrum_monitor_fn)(ferrum_monitor monitor,
  * from inside that; afterwards it is not called again.
  *
  * @param user_data  handed to the callback; must stay valid while it is set.
+ *
+ * @optional callback
  */
 FERRUM_API ferrum_status ferrum_monitor_set_callback(ferrum_monitor monitor,
                                                      ferrum_monitor_fn callback,
@@ -252,6 +257,8 @@ typedef struct ferrum_collected {
  * @param count_out      how many devices there are.
  * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set and nothing done, when
  *         more devices are watched than there is room for.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_monitor_collect(ferrum_monitor monitor,
                                                 ferrum_collected *collected_out,
@@ -402,6 +409,8 @@ typedef ferrum_status (*ferrum_placement_fn)(
  *                  them can
  *
  * @return FERRUM_ERROR_NOT_FOUND for an unknown name (the message lists them).
+ *
+ * @opens
  */
 FERRUM_API ferrum_status
 ferrum_placement_create(const char *strategy, ferrum_placement *placement_out);
@@ -412,6 +421,8 @@ ferrum_placement_create(const char *strategy, ferrum_placement *placement_out);
  * @param name       1 to 63 bytes, no built-in one.
  * @param user_data  handed to the callback; must stay valid until the strategy is
  *                   destroyed.
+ *
+ * @opens
  */
 FERRUM_API ferrum_status
 ferrum_placement_create_own(const char *name, ferrum_placement_fn callback,

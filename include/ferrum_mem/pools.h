@@ -173,6 +173,9 @@ typedef struct ferrum_pool_config {
  *         FERRUM_CAPABILITY_STREAM_ORDERED;
  *         FERRUM_ERROR_INVALID_PAGE_SIZE for a physical_page_bytes that the device
  *         does not have.
+ *
+ * @opens
+ * @optional config
  */
 FERRUM_API ferrum_status ferrum_pool_create(ferrum_device device,
                                             const ferrum_pool_config *config,
@@ -185,6 +188,8 @@ FERRUM_API ferrum_status ferrum_pool_create(ferrum_device device,
  *               however many they are. Waits for queued work that uses its freed
  *               blocks.
  * @return FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
 
@@ -205,6 +210,9 @@ FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
  *         run and the holders by tag. A request that can never fit fails at
  *         once. Freed blocks whose stream work is still queued are waited for,
  *         at most 10 s.
+ *
+ * @optional stream
+ * @by-hand c,go the thread caches come first
  */
 FERRUM_API ferrum_status ferrum_pool_alloc(ferrum_pool pool,
                                            uint64_t size_bytes,
@@ -216,6 +224,8 @@ FERRUM_API ferrum_status ferrum_pool_alloc(ferrum_pool pool,
  *
  * @param alignment_bytes  a power of two from 1 to FERRUM_ALIGNMENT_MAX; less
  *                         than the pool's means the pool's.
+ *
+ * @optional stream
  */
 FERRUM_API ferrum_status ferrum_pool_alloc_aligned(ferrum_pool pool,
                                                    uint64_t size_bytes,
@@ -249,7 +259,11 @@ typedef struct ferrum_pool_request {
 #define FERRUM_POOL_REQUEST_INIT {(uint32_t)sizeof(ferrum_pool_request), 0, 0, 0, {0}, 0, 0}
 /* clang-format on */
 
-/** As ferrum_pool_alloc, with all that can be asked for. */
+/**
+ * As ferrum_pool_alloc, with all that can be asked for.
+ *
+ * @by-hand c,go the thread caches come first
+ */
 FERRUM_API ferrum_status
 ferrum_pool_alloc_with(ferrum_pool pool, const ferrum_pool_request *request,
                        ferrum_address *address_out);
@@ -264,6 +278,9 @@ ferrum_pool_alloc_with(ferrum_pool pool, const ferrum_pool_request *request,
  * @param addresses_out  room for count addresses; all zero on failure, but for a
  *                       count that is out of bounds.
  * @return as ferrum_pool_alloc; FERRUM_ERROR_INVALID_ARGUMENT for the count.
+ *
+ * @optional stream
+ * @by-hand c,go the thread caches come first
  */
 FERRUM_API ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool,
                                                  uint64_t size_bytes,
@@ -301,6 +318,9 @@ FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
  *         FERRUM_ERROR_INVALID_ADDRESS for one inside a block or outside the
  *         pool. With FERRUM_DEBUG_RED_ZONES, FERRUM_ERROR_CORRUPTED when bytes
  *         beside the block were overwritten; the block is free all the same.
+ *
+ * @optional stream
+ * @by-hand c,go the thread caches come first
  */
 FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
                                           ferrum_address address,
@@ -312,6 +332,9 @@ FERRUM_API ferrum_status ferrum_pool_free(ferrum_pool pool,
  *
  * @return FERRUM_ERROR_INVALID_SIZE when the block was asked for with another
  *         size; it is as live as before.
+ *
+ * @optional stream
+ * @by-hand c,go the thread caches come first
  */
 FERRUM_API ferrum_status ferrum_pool_free_sized(ferrum_pool pool,
                                                 ferrum_address address,
@@ -326,6 +349,9 @@ FERRUM_API ferrum_status ferrum_pool_free_sized(ferrum_pool pool,
  * @return as ferrum_pool_free, for the first address that is wrong, with its
  *         index in the message; an address that is named twice is
  *         FERRUM_ERROR_DOUBLE_FREE.
+ *
+ * @optional stream
+ * @by-hand c,go the thread caches come first
  */
 FERRUM_API ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
                                                 const ferrum_address *addresses,
@@ -340,6 +366,8 @@ FERRUM_API ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
  * @param stream  optional.
  * @return FERRUM_ERROR_DOUBLE_FREE or FERRUM_ERROR_INVALID_ADDRESS when no live
  *         block starts at the address.
+ *
+ * @optional stream
  */
 FERRUM_API ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
                                                    ferrum_address address,
@@ -348,6 +376,8 @@ FERRUM_API ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
 /**
  * How many bytes of a live block may be used: at least what was asked for. All
  * of them belong to the block.
+ *
+ * @by-hand c,go the thread caches come first
  */
 FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
                                                  ferrum_address address,
@@ -380,6 +410,8 @@ FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
  *         spoilt its capture; FERRUM_ERROR_ALREADY_EXISTS when this capture has begun in
  *         the pool before; FERRUM_ERROR_NOT_FOUND for the shared_graph;
  *         FERRUM_ERROR_BUSY while another graph of its private pool is being captured.
+ *
+ * @optional stream
  */
 FERRUM_API ferrum_status ferrum_pool_capture_begin(ferrum_pool pool,
                                                    ferrum_stream stream,
@@ -406,6 +438,8 @@ FERRUM_API ferrum_status ferrum_pool_capture_end(ferrum_pool pool,
  * @param stream  optional: where the graph ran last.
  * @return FERRUM_ERROR_NOT_FOUND; FERRUM_ERROR_INVALID_STATE while the graph is being
  *         captured, or the stream captures. Then nothing has changed.
+ *
+ * @optional stream
  */
 FERRUM_API ferrum_status ferrum_pool_capture_release(ferrum_pool pool,
                                                      uint64_t graph,
@@ -439,10 +473,14 @@ typedef struct ferrum_graph_info {
 FERRUM_API ferrum_status ferrum_pool_capture_get_info(
     ferrum_pool pool, uint64_t graph, ferrum_graph_info *info_out);
 
-/** Gives back every live block of the pool, as ferrum_pool_free does on the stream, each
- *  after its own as well; those of graphs stay. It goes over the blocks in slices, so
- *  that it needs the same memory however many there are and others wait for one slice
- *  at most: a block that another thread takes meanwhile may go with them or stay. */
+/**
+ * Gives back every live block of the pool, as ferrum_pool_free does on the stream, each
+ * after its own as well; those of graphs stay. It goes over the blocks in slices, so
+ * that it needs the same memory however many there are and others wait for one slice
+ * at most: a block that another thread takes meanwhile may go with them or stay.
+ *
+ * @optional stream
+ */
 FERRUM_API ferrum_status ferrum_pool_reset(ferrum_pool pool,
                                            ferrum_stream stream);
 

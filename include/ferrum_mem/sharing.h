@@ -25,6 +25,8 @@ extern "C" {
  * @return FERRUM_ERROR_ALREADY_EXISTS for a device that is open on another context;
  *         FERRUM_ERROR_INVALID_ARGUMENT for a context of another device, or one that is
  *         gone; FERRUM_ERROR_UNSUPPORTED for a backend without contexts.
+ *
+ * @opens
  */
 FERRUM_API ferrum_status ferrum_device_open_native(const char *id,
                                                    uint64_t native_context,
@@ -111,6 +113,8 @@ typedef struct ferrum_page_import {
  *         of something else, or of another device's memory;
  *         FERRUM_ERROR_INVALID_PAGE_SIZE; FERRUM_ERROR_UNSUPPORTED for a device without
  *         FERRUM_CAPABILITY_EXPORTED_PAGES.
+ *
+ * @by-hand c,go its settings point to a list
  */
 FERRUM_API ferrum_status ferrum_manager_import_pages(
     ferrum_manager manager, const ferrum_page_import *pages,
@@ -156,6 +160,8 @@ FERRUM_API ferrum_status ferrum_device_share_memory(
  *         none; FERRUM_ERROR_INVALID_STATE for memory of this process;
  *         FERRUM_ERROR_INVALID_SIZE for a range beyond the memory;
  *         FERRUM_ERROR_ALREADY_EXISTS for one that is open.
+ *
+ * @optional tag
  */
 FERRUM_API ferrum_status ferrum_manager_import_memory(
     ferrum_manager manager, const ferrum_shared_memory *shared, const char *tag,

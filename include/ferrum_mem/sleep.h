@@ -156,6 +156,10 @@ typedef struct ferrum_wake_report {
  *         bound on the size of files (RLIMIT_FSIZE) is used up; FERRUM_ERROR_IO and
  *         FERRUM_ERROR_PERMISSION_DENIED for the file, with its name;
  *         FERRUM_ERROR_TIMEOUT; FERRUM_ERROR_INVALID_ARGUMENT.
+ *
+ * @waits
+ * @optional config
+ * @optional report_out
  */
 FERRUM_API ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
                                             const ferrum_sleep_config *config,
@@ -174,6 +178,10 @@ FERRUM_API ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
  *         FERRUM_ERROR_CORRUPTED when a file is not what was written, with its name and
  *         the place; FERRUM_ERROR_IO; FERRUM_ERROR_TIMEOUT;
  *         FERRUM_ERROR_INVALID_ARGUMENT.
+ *
+ * @waits
+ * @optional config
+ * @optional report_out
  */
 FERRUM_API ferrum_status ferrum_vpool_wake(ferrum_vpool vpool,
                                            const ferrum_wake_config *config,
@@ -183,6 +191,9 @@ FERRUM_API ferrum_status ferrum_vpool_wake(ferrum_vpool vpool,
  * Says whether a tag of a virtual pool sleeps (1) or not (0).
  *
  * @param tag  NULL or empty: whether everything sleeps, with what may still come.
+ *
+ * @optional tag
+ * @bool asleep_out
  */
 FERRUM_API ferrum_status ferrum_vpool_is_asleep(ferrum_vpool vpool,
                                                 const char *tag,
@@ -225,6 +236,10 @@ ferrum_vpool_alloc_with(ferrum_vpool vpool, const ferrum_vpool_request *request,
  * pages then; what the model is guaranteed stays kept for it.
  *
  * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+ *
+ * @waits
+ * @optional config
+ * @optional report_out
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_sleep_model(
     ferrum_elastic_pool pool, const char *model,
@@ -236,12 +251,21 @@ FERRUM_API ferrum_status ferrum_elastic_pool_sleep_model(
  * give.
  *
  * @return besides: FERRUM_ERROR_MODEL_NOT_FOUND.
+ *
+ * @waits
+ * @optional config
+ * @optional report_out
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_wake_model(
     ferrum_elastic_pool pool, const char *model,
     const ferrum_wake_config *config, ferrum_wake_report *report_out);
 
-/** As ferrum_vpool_is_asleep, for a model. */
+/**
+ * As ferrum_vpool_is_asleep, for a model.
+ *
+ * @optional tag
+ * @bool asleep_out
+ */
 FERRUM_API ferrum_status
 ferrum_elastic_pool_is_model_asleep(ferrum_elastic_pool pool, const char *model,
                                     const char *tag, uint32_t *asleep_out);

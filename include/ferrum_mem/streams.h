@@ -13,7 +13,11 @@
 extern "C" {
 #endif
 
-/** Makes a stream on a device. Its thread starts with its first work. */
+/**
+ * Makes a stream on a device. Its thread starts with its first work.
+ *
+ * @opens
+ */
 FERRUM_API ferrum_status ferrum_stream_create(ferrum_device device,
                                               ferrum_stream *stream_out);
 
@@ -24,6 +28,8 @@ FERRUM_API ferrum_status ferrum_stream_create(ferrum_device device,
  * @return FERRUM_ERROR_BUSY, and nothing has changed, while work is queued;
  *         FERRUM_ERROR_INVALID_ARGUMENT
  *         for a device's default stream, which goes with its device.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_stream_destroy(ferrum_stream stream,
                                                uint32_t flags);
@@ -38,11 +44,17 @@ FERRUM_API ferrum_status ferrum_stream_default(ferrum_device device,
  *
  * @param timeout_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
  * @return FERRUM_ERROR_TIMEOUT when it takes longer.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_stream_synchronize(ferrum_stream stream,
                                                    uint64_t timeout_ns);
 
-/** Says without waiting whether all work queued so far is done (1) or not (0). */
+/**
+ * Says without waiting whether all work queued so far is done (1) or not (0).
+ *
+ * @bool ready_out
+ */
 FERRUM_API ferrum_status ferrum_stream_is_ready(ferrum_stream stream,
                                                 uint32_t *ready_out);
 
@@ -72,7 +84,11 @@ FERRUM_API ferrum_status ferrum_event_record(ferrum_stream stream,
 /** Forgets an event. Streams that wait for it still do. */
 FERRUM_API ferrum_status ferrum_event_destroy(ferrum_event event);
 
-/** Says without waiting whether the event's point has been passed (1) or not. */
+/**
+ * Says without waiting whether the event's point has been passed (1) or not.
+ *
+ * @bool ready_out
+ */
 FERRUM_API ferrum_status ferrum_event_is_ready(ferrum_event event,
                                                uint32_t *ready_out);
 
@@ -81,6 +97,8 @@ FERRUM_API ferrum_status ferrum_event_is_ready(ferrum_event event,
  *
  * @param timeout_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
  * @return FERRUM_ERROR_TIMEOUT when it takes longer.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_event_synchronize(ferrum_event event,
                                                   uint64_t timeout_ns);

@@ -96,6 +96,8 @@ typedef struct ferrum_vpool_config {
  *         FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY when there is no such address
  *         space; FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY for a limit above what the
  *         device has.
+ *
+ * @opens
  */
 FERRUM_API ferrum_status ferrum_vpool_create(ferrum_device device,
                                              const ferrum_vpool_config *config,
@@ -109,6 +111,8 @@ FERRUM_API ferrum_status ferrum_vpool_create(ferrum_device device,
  *               all work of the device first.
  * @return FERRUM_ERROR_BUSY, and nothing has changed, while ranges are mapped or a call
  *         is under way that maps some.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool,
                                               uint32_t flags);
@@ -131,6 +135,8 @@ FERRUM_API ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool,
  *         system allows no more mappings. Where queued work still uses a freed
  *         range, it is waited for; in a host function or a reclaim callback that
  *         is FERRUM_ERROR_BUSY.
+ *
+ * @by-hand c,go a short form of another
  */
 FERRUM_API ferrum_status ferrum_vpool_alloc(ferrum_vpool vpool,
                                             uint64_t offset_bytes,
@@ -143,6 +149,9 @@ FERRUM_API ferrum_status ferrum_vpool_alloc(ferrum_vpool vpool,
  * @param tag  at most 63 bytes; NULL or empty: the pool's name.
  * @return FERRUM_ERROR_RESOURCE_EXHAUSTED while about a million other names are
  *         in use.
+ *
+ * @optional tag
+ * @by-hand c,go a short form of another
  */
 FERRUM_API ferrum_status ferrum_vpool_alloc_tagged(ferrum_vpool vpool,
                                                    uint64_t offset_bytes,
@@ -173,6 +182,8 @@ FERRUM_API ferrum_status ferrum_vpool_alloc_tagged(ferrum_vpool vpool,
  *         or wakes it is under way: once that has ended it can be freed, asleep or
  *         awake; FERRUM_ERROR_INVALID_STATE where a part of it sleeps and a part does
  *         not, and while one of the streams captures. Then nothing has changed.
+ *
+ * @optional stream
  */
 FERRUM_API ferrum_status ferrum_vpool_free(ferrum_vpool vpool,
                                            uint64_t offset_bytes,
@@ -191,6 +202,8 @@ FERRUM_API ferrum_status ferrum_vpool_free(ferrum_vpool vpool,
  *         offset and size of the first page that is not mapped;
  *         FERRUM_ERROR_INVALID_STATE for a page that sleeps, and FERRUM_ERROR_BUSY for
  *         one that is being put to sleep or woken.
+ *
+ * @optional stream
  */
 FERRUM_API ferrum_status ferrum_vpool_record_stream(ferrum_vpool vpool,
                                                     uint64_t offset_bytes,
@@ -200,6 +213,8 @@ FERRUM_API ferrum_status ferrum_vpool_record_stream(ferrum_vpool vpool,
 /**
  * Says whether every page that a range touches is mapped (1) or not (0); 0 for
  * one that ends outside or has no bytes.
+ *
+ * @bool mapped_out
  */
 FERRUM_API ferrum_status ferrum_vpool_is_mapped(ferrum_vpool vpool,
                                                 uint64_t offset_bytes,
@@ -337,6 +352,8 @@ FERRUM_API ferrum_status ferrum_vpool_set_limit(ferrum_vpool vpool,
  *
  * @param timeout_ns  nanoseconds, or FERRUM_WAIT_FOREVER; 0 only asks.
  * @return FERRUM_ERROR_TIMEOUT when it takes longer.
+ *
+ * @waits
  */
 FERRUM_API ferrum_status ferrum_vpool_synchronize(ferrum_vpool vpool,
                                                   uint64_t timeout_ns);

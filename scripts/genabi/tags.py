@@ -19,6 +19,7 @@ TAGS = {
     "if": 1,
     "name": 1,
     "none": 1,
+    "opens": 0,
     "optional": 0,
     "unknown": 1,
     "waits": 0,
