@@ -258,6 +258,7 @@ typedef struct ferrum_config {
  *
  * @optional config
  * @by-hand c,go tries first what the start of Go will take
+ * @by-hand cpp the class library calls it
  */
 FERRUM_API ferrum_status ferrum_init(const ferrum_config *config);
 
@@ -273,6 +274,7 @@ FERRUM_API ferrum_status ferrum_init(const ferrum_config *config);
  *         With FERRUM_FORCE they are freed, reported through the log, and kept
  *         in the leak report. FERRUM_ERROR_INVALID_STATE when called from a
  *         callback of the library.
+ * @by-hand cpp the class library calls it
  */
 FERRUM_API ferrum_status ferrum_shutdown(uint32_t flags);
 
@@ -338,6 +340,7 @@ typedef struct ferrum_error_info {
  * @param error_out  filled; status is 0 when no call of this thread failed.
  *
  * @by-hand c,go the record of the thread is kept in C
+ * @by-hand cpp the class failure holds it
  */
 FERRUM_API ferrum_status ferrum_last_error(ferrum_error_info *error_out);
 

@@ -76,6 +76,8 @@ FERRUM_API ferrum_status ferrum_device_reclaim_callback_add(
  * Removes a callback. Waits for a running call of it, unless it is called from
  * inside that call; afterwards it is not called again. Two callbacks that each
  * remove the other while both run would wait for each other for ever.
+ *
+ * @ends
  */
 FERRUM_API ferrum_status
 ferrum_registration_remove(ferrum_registration registration);

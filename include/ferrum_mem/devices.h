@@ -156,6 +156,7 @@ ferrum_backend_select(ferrum_backend preference, uint64_t required_bytes,
  * @waits
  * @opens
  * @optional choice_out
+ * @by-hand cpp it opens a device, whose class comes later
  */
 FERRUM_API ferrum_status ferrum_backend_open(ferrum_backend preference,
                                              uint64_t required_bytes,
@@ -273,6 +274,7 @@ FERRUM_API ferrum_status ferrum_device_open(const char *id,
  *         ended.
  *
  * @waits
+ * @ends
  */
 FERRUM_API ferrum_status ferrum_device_close(ferrum_device device,
                                              uint32_t flags);

@@ -89,6 +89,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_create(
  *         or allocations under way or that wait, or is being registered or unregistered.
  *
  * @waits
+ * @ends
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_destroy(ferrum_elastic_pool pool,
                                                      uint32_t flags);
@@ -177,6 +178,7 @@ FERRUM_API ferrum_status ferrum_elastic_pool_unregister_model(
  *
  * @optional offset_bytes_out
  * @by-hand c,go a short form of another
+ * @by-hand cpp its result has a type of its own
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_alloc(ferrum_elastic_pool pool,
                                                    const char *model,
@@ -228,6 +230,7 @@ typedef struct ferrum_model_request {
  * As ferrum_elastic_pool_alloc, with all that can be asked for.
  *
  * @optional offset_bytes_out
+ * @by-hand cpp its result has a type of its own
  */
 FERRUM_API ferrum_status ferrum_elastic_pool_alloc_with(
     ferrum_elastic_pool pool, const char *model,
@@ -461,7 +464,11 @@ FERRUM_API ferrum_status ferrum_elastic_pool_set_limit(ferrum_elastic_pool pool,
 FERRUM_API ferrum_status ferrum_elastic_pool_compact(
     ferrum_elastic_pool pool, ferrum_compact_report *report_out);
 
-/** As ferrum_vpool_trim. */
+/**
+ * As ferrum_vpool_trim.
+ *
+ * @default keep_bytes 0
+ */
 FERRUM_API ferrum_status ferrum_elastic_pool_trim(ferrum_elastic_pool pool,
                                                   uint64_t keep_bytes,
                                                   uint64_t *released_bytes_out);

@@ -96,7 +96,11 @@ typedef int32_t ferrum_memory_preset;
 /** 0.7, fallback, 128 MiB, 2: for devices with little memory. */
 #define FERRUM_MEMORY_PRESET_CONSTRAINED 3
 
-/** Gives ready-made settings. Needs no ferrum_init. */
+/**
+ * Gives ready-made settings. Needs no ferrum_init.
+ *
+ * @by-hand cpp its settings have a class
+ */
 FERRUM_API ferrum_status ferrum_memory_config_preset(
     ferrum_memory_preset preset, ferrum_memory_config *config_out);
 
@@ -105,6 +109,7 @@ FERRUM_API ferrum_status ferrum_memory_config_preset(
  *
  * @return FERRUM_ERROR_INVALID_CONFIG with the setting and its value, also for a
  *         size to allocate ahead that its bucket has no place for.
+ * @by-hand cpp its settings have a class
  */
 FERRUM_API ferrum_status
 ferrum_memory_config_check(const ferrum_memory_config *config);
@@ -152,12 +157,20 @@ typedef struct ferrum_memory_ratios {
 #define FERRUM_MEMORY_RATIOS_INIT {(uint32_t)sizeof(ferrum_memory_ratios), 0, 0, 0, 0}
 /* clang-format on */
 
-/** Reckons the ratios of counters. Needs no ferrum_init. */
+/**
+ * Reckons the ratios of counters. Needs no ferrum_init.
+ *
+ * @by-hand cpp its result has a class
+ */
 FERRUM_API ferrum_status ferrum_memory_stats_ratios(
     const ferrum_memory_stats *stats, ferrum_memory_ratios *ratios_out);
 
-/** Adds the counters of two pools; what does not fit 64 bits is UINT64_MAX. The peak
- *  is the larger of the two: a lower bound of that of both. Needs no ferrum_init. */
+/**
+ * Adds the counters of two pools; what does not fit 64 bits is UINT64_MAX. The peak
+ * is the larger of the two: a lower bound of that of both. Needs no ferrum_init.
+ *
+ * @by-hand cpp its result has a class
+ */
 FERRUM_API ferrum_status ferrum_memory_stats_merge(
     const ferrum_memory_stats *stats, const ferrum_memory_stats *other,
     ferrum_memory_stats *merged_out);
@@ -166,6 +179,7 @@ FERRUM_API ferrum_status ferrum_memory_stats_merge(
  * Counters as one line for people, sizes in MB of 2^20 bytes. Needs no ferrum_init.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ * @by-hand cpp its result has a class
  */
 FERRUM_API ferrum_status
 ferrum_memory_stats_text(const ferrum_memory_stats *stats, char *buffer,
@@ -223,6 +237,7 @@ FERRUM_API ferrum_status ferrum_tracker_create(ferrum_tracker *tracker_out);
  *
  * @return FERRUM_ERROR_INVALID_STATE for one of a manager or a pool, which goes with
  *         that. Neither can the caller track, untrack or clear in it.
+ * @ends
  */
 FERRUM_API ferrum_status ferrum_tracker_destroy(ferrum_tracker tracker);
 
@@ -248,7 +263,11 @@ FERRUM_API ferrum_status
 ferrum_tracker_untrack(ferrum_tracker tracker, uint64_t buffer_id,
                        ferrum_buffer_metadata *metadata_out);
 
-/** Gives what is known of a buffer. FERRUM_ERROR_NOT_FOUND: nothing. */
+/**
+ * Gives what is known of a buffer. FERRUM_ERROR_NOT_FOUND: nothing.
+ *
+ * @by-hand cpp get() gives the handle
+ */
 FERRUM_API ferrum_status
 ferrum_tracker_get(ferrum_tracker tracker, uint64_t buffer_id,
                    ferrum_buffer_metadata *metadata_out);
@@ -330,6 +349,7 @@ typedef struct ferrum_buffer_lease {
  *
  * @opens
  * @optional config
+ * @by-hand cpp its settings have a class
  */
 FERRUM_API ferrum_status ferrum_generic_pool_create(
     const ferrum_memory_config *config, ferrum_generic_pool *pool_out);
@@ -340,6 +360,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_create(
  * @param flags  0 or FERRUM_FORCE.
  * @return FERRUM_ERROR_BUSY, and nothing has changed, while it has buffers or
  *         buffers are in use, unless forced.
+ * @ends
  */
 FERRUM_API ferrum_status ferrum_generic_pool_destroy(ferrum_generic_pool pool,
                                                      uint32_t flags);
@@ -352,6 +373,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_destroy(ferrum_generic_pool pool,
  * @return FERRUM_ERROR_INVALID_SIZE for 0; FERRUM_ERROR_OVERFLOW.
  *
  * @optional use
+ * @by-hand cpp buffers of the pool have a type of their own
  */
 FERRUM_API ferrum_status ferrum_generic_pool_record_allocation(
     ferrum_generic_pool pool, uint64_t size_bytes, const ferrum_buffer_use *use,
@@ -368,6 +390,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_record_allocation(
  *
  * @optional use
  * @bool found_out
+ * @by-hand cpp buffers of the pool have a type of their own
  */
 FERRUM_API ferrum_status ferrum_generic_pool_try_get(
     ferrum_generic_pool pool, uint64_t min_bytes, const ferrum_buffer_use *use,
@@ -384,13 +407,18 @@ FERRUM_API ferrum_status ferrum_generic_pool_try_get(
  *         another.
  *
  * @bool kept_out
+ * @by-hand cpp buffers of the pool have a type of their own
  */
 FERRUM_API ferrum_status ferrum_generic_pool_return(
     ferrum_generic_pool pool, const ferrum_buffer_lease *lease,
     uint32_t *kept_out);
 
-/** Files a buffer that nobody has used yet. FERRUM_ERROR_RESOURCE_EXHAUSTED: its
- *  bucket is full. */
+/**
+ * Files a buffer that nobody has used yet. FERRUM_ERROR_RESOURCE_EXHAUSTED: its
+ * bucket is full.
+ *
+ * @by-hand cpp buffers of the pool have a type of their own
+ */
 FERRUM_API ferrum_status ferrum_generic_pool_add_free(ferrum_generic_pool pool,
                                                       uint64_t buffer,
                                                       uint64_t size_bytes);
@@ -401,6 +429,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_add_free(ferrum_generic_pool pool,
  *
  * @param leases_out  room for capacity of them; may be NULL when that is 0.
  * @param count_out   how many were taken.
+ * @by-hand cpp buffers of the pool have a type of their own
  */
 FERRUM_API ferrum_status ferrum_generic_pool_drain(
     ferrum_generic_pool pool, ferrum_buffer_lease *leases_out, size_t capacity,
@@ -410,7 +439,11 @@ FERRUM_API ferrum_status ferrum_generic_pool_drain(
 FERRUM_API ferrum_status ferrum_generic_pool_get_pooled_count(
     ferrum_generic_pool pool, uint64_t *count_out);
 
-/** Gives the counters of a pool. */
+/**
+ * Gives the counters of a pool.
+ *
+ * @by-hand cpp its result has a class
+ */
 FERRUM_API ferrum_status ferrum_generic_pool_get_stats(
     ferrum_generic_pool pool, ferrum_memory_stats *stats_out);
 
@@ -418,8 +451,12 @@ FERRUM_API ferrum_status ferrum_generic_pool_get_stats(
 FERRUM_API ferrum_status
 ferrum_generic_pool_record_cpu_fallback(ferrum_generic_pool pool);
 
-/** Gives the tracker of a pool, which is only read. FERRUM_ERROR_INVALID_STATE: it
- *  does not track. */
+/**
+ * Gives the tracker of a pool, which is only read. FERRUM_ERROR_INVALID_STATE: it
+ * does not track.
+ *
+ * @borrowed tracker_out
+ */
 FERRUM_API ferrum_status ferrum_generic_pool_get_tracker(
     ferrum_generic_pool pool, ferrum_tracker *tracker_out);
 
@@ -438,6 +475,7 @@ FERRUM_API ferrum_status ferrum_generic_pool_get_tracker(
  *
  * @opens
  * @optional config
+ * @by-hand cpp its settings have a class
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_create(
     ferrum_device device, ferrum_device host,
@@ -451,6 +489,7 @@ FERRUM_API ferrum_status ferrum_fallback_manager_create(
  *         storage is taken, unless forced.
  *
  * @waits
+ * @ends
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_destroy(
     ferrum_fallback_manager manager, uint32_t flags);
@@ -464,8 +503,12 @@ FERRUM_API ferrum_status ferrum_fallback_manager_get_backend_name(
     ferrum_fallback_manager manager, char *buffer, size_t capacity,
     size_t *length_out);
 
-/** Gives the counters of a fallback manager: of the buffers on the device, but for
- *  active_buffers, which is of both sides. Takes no lock. */
+/**
+ * Gives the counters of a fallback manager: of the buffers on the device, but for
+ * active_buffers, which is of both sides. Takes no lock.
+ *
+ * @by-hand cpp its result has a class
+ */
 FERRUM_API ferrum_status ferrum_fallback_manager_get_stats(
     ferrum_fallback_manager manager, ferrum_memory_stats *stats_out);
 
@@ -524,8 +567,12 @@ ferrum_fallback_manager_clear_pool(ferrum_fallback_manager manager);
 FERRUM_API ferrum_status ferrum_fallback_manager_shrink(
     ferrum_fallback_manager manager, uint64_t *released_out);
 
-/** Gives the tracker of a fallback manager, which is only read, with the buffers of both
- *  sides. FERRUM_ERROR_INVALID_STATE: it does not track. */
+/**
+ * Gives the tracker of a fallback manager, which is only read, with the buffers of both
+ * sides. FERRUM_ERROR_INVALID_STATE: it does not track.
+ *
+ * @borrowed tracker_out
+ */
 FERRUM_API ferrum_status ferrum_fallback_manager_get_tracker(
     ferrum_fallback_manager manager, ferrum_tracker *tracker_out);
 
@@ -622,6 +669,7 @@ FERRUM_API ferrum_status ferrum_fallback_manager_return_buffers(
  *
  * @waits
  * @optional stream
+ * @ends
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_free(
     ferrum_fallback_buffer buffer, ferrum_stream stream);
@@ -732,6 +780,7 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_read(
  *         on the other side.
  *
  * @waits
+ * @ends
  */
 FERRUM_API ferrum_status ferrum_fallback_buffer_take(
     ferrum_fallback_buffer buffer, ferrum_buffer_location location,
@@ -754,6 +803,7 @@ FERRUM_API ferrum_status ferrum_fallback_manager_adopt(
  * which is optional. FERRUM_ERROR_INVALID_ADDRESS for what is none.
  *
  * @optional stream
+ * @by-hand cpp release() gives the handle up
  */
 FERRUM_API ferrum_status ferrum_fallback_manager_release(
     ferrum_fallback_manager manager, ferrum_buffer_location location,

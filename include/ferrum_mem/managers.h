@@ -92,6 +92,7 @@ ferrum_manager_create(ferrum_device device, const ferrum_manager_config *config,
  * @return FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
  *
  * @waits
+ * @ends
  */
 FERRUM_API ferrum_status ferrum_manager_destroy(ferrum_manager manager,
                                                 uint32_t flags);
@@ -165,6 +166,7 @@ FERRUM_API ferrum_status ferrum_manager_alloc_with(
  * @return FERRUM_ERROR_BUSY for a block that is pinned or mapped, and for an adopted
  *         one on which work is queued; as ferrum_pool_free for
  *         FERRUM_ERROR_CORRUPTED, which can come from a pool that debugs.
+ * @ends
  */
 FERRUM_API ferrum_status ferrum_memory_free(ferrum_memory memory);
 

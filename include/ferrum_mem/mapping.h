@@ -81,6 +81,7 @@ typedef struct ferrum_mapping {
  *         FERRUM_ERROR_OUT_OF_MEMORY when the host has no memory for a copy.
  *
  * @waits
+ * @by-hand cpp a mapping has a class that ends it
  */
 FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
                                            ferrum_mapping *mapping_out);
@@ -94,6 +95,7 @@ FERRUM_API ferrum_status ferrum_memory_map(const ferrum_map_request *request,
  * @return FERRUM_ERROR_NOT_MAPPED for a block that has no such mapping.
  *
  * @waits
+ * @by-hand cpp a mapping has a class that ends it
  */
 FERRUM_API ferrum_status ferrum_memory_unmap(ferrum_memory memory,
                                              uint64_t mapping_id);

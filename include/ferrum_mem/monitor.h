@@ -90,12 +90,17 @@ typedef struct ferrum_monitor_config {
  *
  * @opens
  * @optional config
+ * @by-hand cpp the class owns its callable
  */
 FERRUM_API ferrum_status ferrum_monitor_create(
     const ferrum_monitor_config *config, ferrum_monitor *monitor_out);
 
-/** Destroys a monitor; managers stay as they are. Waits for a running callback,
- *  unless it is called from inside that. */
+/**
+ * Destroys a monitor; managers stay as they are. Waits for a running callback,
+ * unless it is called from inside that.
+ *
+ * @ends
+ */
 FERRUM_API ferrum_status ferrum_monitor_destroy(ferrum_monitor monitor);
 
 /**
@@ -105,16 +110,25 @@ FERRUM_API ferrum_status ferrum_monitor_destroy(ferrum_monitor monitor);
  * to the monitor.
  *
  * @return FERRUM_ERROR_ALREADY_EXISTS for one that is registered.
+ * @by-hand cpp its name is a word of the language
  */
 FERRUM_API ferrum_status ferrum_monitor_register(ferrum_monitor monitor,
                                                  ferrum_manager manager);
 
-/** Ends the watch over a manager. FERRUM_ERROR_NOT_FOUND: it is not registered. */
+/**
+ * Ends the watch over a manager. FERRUM_ERROR_NOT_FOUND: it is not registered.
+ *
+ * @by-hand cpp its name is a word of the language
+ */
 FERRUM_API ferrum_status ferrum_monitor_unregister(ferrum_monitor monitor,
                                                    ferrum_manager manager);
 
-/** Ends the watch over all managers of a device. FERRUM_ERROR_NOT_FOUND: none is
- *  registered. */
+/**
+ * Ends the watch over all managers of a device. FERRUM_ERROR_NOT_FOUND: none is
+ * registered.
+ *
+ * @by-hand cpp its name is a word of the language
+ */
 FERRUM_API ferrum_status
 ferrum_monitor_unregister_device(ferrum_monitor monitor, ferrum_device device);
 
@@ -179,6 +193,7 @@ typedef struct ferrum_monitor_pressure {
  * Gives the pressure of all devices together.
  *
  * @param max_age_ns  as for ferrum_device_get_recent_memory_info, for the system, too.
+ * @default max_age_ns 0
  */
 FERRUM_API ferrum_status
 ferrum_monitor_get_pressure(ferrum_monitor monitor, uint64_t max_age_ns,
@@ -191,6 +206,7 @@ ferrum_monitor_get_pressure(ferrum_monitor monitor, uint64_t max_age_ns,
  * @param count_out   how many there are.
  * @return FERRUM_ERROR_BUFFER_TOO_SMALL, with *count_out set, when capacity is not
  *         0 and they do not fit.
+ * @default max_age_ns 0
  */
 FERRUM_API ferrum_status ferrum_monitor_get_levels(
     ferrum_monitor monitor, uint64_t max_age_ns,
@@ -219,6 +235,7 @@ FERRUM_API ferrum_status ferrum_monitor_get_levels(
  * of high is null for no limit. Fields may be added.
  *
  * @param buffer,capacity,length_out  as for ferrum_backends_json.
+ * @default max_age_ns 0
  */
 FERRUM_API ferrum_status ferrum_monitor_info_json(ferrum_monitor monitor,
                                                   uint64_t max_age_ns,
@@ -428,8 +445,12 @@ FERRUM_API ferrum_status
 ferrum_placement_create_own(const char *name, ferrum_placement_fn callback,
                             void *user_data, ferrum_placement *placement_out);
 
-/** Destroys a strategy. Waits for running calls of a callback, unless it is called
- *  from inside one. */
+/**
+ * Destroys a strategy. Waits for running calls of a callback, unless it is called
+ * from inside one.
+ *
+ * @ends
+ */
 FERRUM_API ferrum_status ferrum_placement_destroy(ferrum_placement placement);
 
 /**
@@ -447,6 +468,7 @@ FERRUM_API ferrum_status ferrum_placement_get_name(ferrum_placement placement,
  *
  * @return FERRUM_ERROR_NOT_FOUND when no device can serve it; the message has the
  *         reason for each.
+ * @borrowed device_out
  */
 FERRUM_API ferrum_status ferrum_placement_select(
     ferrum_placement placement, const ferrum_placement_request *request,

@@ -190,6 +190,7 @@ FERRUM_API ferrum_status ferrum_pool_create(ferrum_device device,
  * @return FERRUM_ERROR_BUSY, and nothing has changed, while blocks are live.
  *
  * @waits
+ * @ends
  */
 FERRUM_API ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags);
 
@@ -281,6 +282,7 @@ ferrum_pool_alloc_with(ferrum_pool pool, const ferrum_pool_request *request,
  *
  * @optional stream
  * @by-hand c,go the thread caches come first
+ * @by-hand cpp it fills a list whose length the caller gives
  */
 FERRUM_API ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool,
                                                  uint64_t size_bytes,
@@ -294,6 +296,7 @@ FERRUM_API ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool,
  * @param name     1 to 63 bytes.
  * @param tag_out  the same number for the same name.
  * @return FERRUM_ERROR_RESOURCE_EXHAUSTED after 4095 names.
+ * @by-hand cpp a tag has a type of its own
  */
 FERRUM_API ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
                                              uint32_t *tag_out);
@@ -412,6 +415,7 @@ FERRUM_API ferrum_status ferrum_pool_usable_size(ferrum_pool pool,
  *         FERRUM_ERROR_BUSY while another graph of its private pool is being captured.
  *
  * @optional stream
+ * @default shared_graph 0
  */
 FERRUM_API ferrum_status ferrum_pool_capture_begin(ferrum_pool pool,
                                                    ferrum_stream stream,
@@ -500,6 +504,7 @@ FERRUM_API ferrum_status ferrum_pool_check(ferrum_pool pool);
  * min_held_bytes) are held or none is left to give.
  *
  * @param released_bytes_out  what was given back.
+ * @default keep_bytes 0
  */
 FERRUM_API ferrum_status ferrum_pool_trim(ferrum_pool pool, uint64_t keep_bytes,
                                           uint64_t *released_bytes_out);

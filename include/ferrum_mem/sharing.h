@@ -79,6 +79,7 @@ FERRUM_API ferrum_status ferrum_device_grant_peer(ferrum_device device,
  *         do not fit; FERRUM_ERROR_INVALID_ARGUMENT for a pool with another backing;
  *         FERRUM_ERROR_INVALID_OFFSET, FERRUM_ERROR_INVALID_SIZE,
  *         FERRUM_ERROR_NOT_MAPPED.
+ * @by-hand cpp its name is a word of the language
  */
 FERRUM_API ferrum_status ferrum_vpool_export(
     ferrum_vpool vpool, uint64_t offset_bytes, uint64_t size_bytes,

@@ -30,11 +30,16 @@ FERRUM_API ferrum_status ferrum_stream_create(ferrum_device device,
  *         for a device's default stream, which goes with its device.
  *
  * @waits
+ * @ends
  */
 FERRUM_API ferrum_status ferrum_stream_destroy(ferrum_stream stream,
                                                uint32_t flags);
 
-/** Gives the device's default stream. The same handle each time. */
+/**
+ * Gives the device's default stream. The same handle each time.
+ *
+ * @borrowed stream_out
+ */
 FERRUM_API ferrum_status ferrum_stream_default(ferrum_device device,
                                                ferrum_stream *stream_out);
 
@@ -81,7 +86,11 @@ FERRUM_API ferrum_status ferrum_stream_host_function(ferrum_stream stream,
 FERRUM_API ferrum_status ferrum_event_record(ferrum_stream stream,
                                              ferrum_event *event_out);
 
-/** Forgets an event. Streams that wait for it still do. */
+/**
+ * Forgets an event. Streams that wait for it still do.
+ *
+ * @ends
+ */
 FERRUM_API ferrum_status ferrum_event_destroy(ferrum_event event);
 
 /**

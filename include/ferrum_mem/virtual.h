@@ -113,6 +113,7 @@ FERRUM_API ferrum_status ferrum_vpool_create(ferrum_device device,
  *         is under way that maps some.
  *
  * @waits
+ * @ends
  */
 FERRUM_API ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool,
                                               uint32_t flags);
@@ -332,6 +333,7 @@ ferrum_vpool_compact(ferrum_vpool vpool, ferrum_compact_report *report_out);
  * of them are held.
  *
  * @param released_bytes_out  what was given back.
+ * @default keep_bytes 0
  */
 FERRUM_API ferrum_status ferrum_vpool_trim(ferrum_vpool vpool,
                                            uint64_t keep_bytes,

@@ -14,7 +14,10 @@ TEXT = {"@param", "@return"}
 # Every tag, with the least number of words that follow it.
 TAGS = {
     "bool": 0,
+    "borrowed": 1,
     "by-hand": 2,
+    "default": 2,
+    "ends": 0,
     "flags": 1,
     "if": 1,
     "name": 1,
