@@ -11,14 +11,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// backendNames are those of the header, in small letters.
+// backendNames are those of the public headers, in small letters.
 func backendNames(t *testing.T, root string) []string {
 	t.Helper()
-	header, err := os.ReadFile(filepath.Join(root, "include", "ferrum_mem.h"))
-	require.NoError(t, err)
 	var names []string
-	for _, found := range regexp.MustCompile(`(?m)^#define FERRUM_BACKEND_([A-Z0-9]+) [1-9]`).FindAllStringSubmatch(string(header), -1) {
-		names = append(names, strings.ToLower(found[1]))
+	for _, path := range tree(t, root) {
+		if !strings.HasPrefix(path, "include/") {
+			continue
+		}
+		header, err := os.ReadFile(filepath.Join(root, path))
+		require.NoError(t, err)
+		for _, found := range regexp.MustCompile(`(?m)^#define FERRUM_BACKEND_([A-Z0-9]+) [1-9]`).FindAllStringSubmatch(string(header), -1) {
+			names = append(names, strings.ToLower(found[1]))
+		}
 	}
 	require.Greater(t, len(names), 4)
 	return names
@@ -108,7 +113,8 @@ func TestBackendsAreListedOnce(t *testing.T) {
 	require.Equal(t, 4, seen)
 }
 
-// The enumerations of the languages have every backend.
+// The enumerations of the languages have every backend, and so has what Rust takes them
+// from.
 func TestEnumerationsHaveEveryBackend(t *testing.T) {
 	root := filepath.Join("..", "..")
 	for _, path := range []string{"bindings/python/src/ferrum_mem/discovery.py", "bindings/rust/ferrum-mem/src/discovery.rs"} {
@@ -116,6 +122,9 @@ func TestEnumerationsHaveEveryBackend(t *testing.T) {
 		require.NoError(t, err)
 		for _, name := range backendNames(t, root) {
 			assert.Regexp(t, `= (_abi\.|sys::)FERRUM_BACKEND_`+strings.ToUpper(name)+`\b`, string(content), path)
+			if strings.HasSuffix(path, ".rs") {
+				assert.Regexp(t, `(?i)\[(Self::\w+, )*Self::`+name+`[,\]]`, string(content), "%s: from_raw", path)
+			}
 		}
 	}
 }

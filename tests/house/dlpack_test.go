@@ -1,0 +1,32 @@
+package house
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A capsule of DLPack keeps a block and ends with its last user: one place produces them,
+// and whatever is an array to other packages uses that.
+func TestDLPackIsProducedInOnePlace(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	var producers []string
+	for _, path := range tree(t, root) {
+		content, err := os.ReadFile(filepath.Join(root, path))
+		if os.IsNotExist(err) || err == nil && !sourceCode(path, string(content)) {
+			continue
+		}
+		require.NoError(t, err)
+		test, err := filepath.Match("*test*", filepath.Base(path))
+		require.NoError(t, err)
+		// In pieces, so that this file is none of them.
+		if text := bytes.ToLower(content); !test && (bytes.Contains(text, []byte("dl"+"tensor")) || bytes.Contains(text, []byte("dlmanaged"+"tensor"))) {
+			producers = append(producers, path)
+		}
+	}
+	require.Equal(t, []string{"bindings/python/src/ferrum_mem/_dlpack.py"}, producers)
+}
