@@ -283,6 +283,7 @@ ferrum_pool_alloc_with(ferrum_pool pool, const ferrum_pool_request *request,
  * @optional stream
  * @by-hand c,go the thread caches come first
  * @by-hand cpp it fills a list whose length the caller gives
+ * @batch addresses_out
  */
 FERRUM_API ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool,
                                                  uint64_t size_bytes,

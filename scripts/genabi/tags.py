@@ -13,6 +13,7 @@ TEXT = {"@param", "@return"}
 
 # Every tag, with the least number of words that follow it.
 TAGS = {
+    "batch": 1,
     "bool": 0,
     "borrowed": 1,
     "by-hand": 2,

@@ -1,0 +1,1 @@
+"""Tests of the generator that reads the public header."""
