@@ -1,19 +1,9 @@
 package library
 
 import (
-	"time"
-
 	"ferrum_mem/core/device"
-	"ferrum_mem/core/track"
 	"ferrum_mem/core/unified"
 )
-
-// openBuffer is a live buffer of a fallback manager.
-type openBuffer struct {
-	object
-	buffer *unified.Buffer
-	owner  *openFallbackManager
-}
 
 // BufferInfo describes a buffer.
 type BufferInfo struct {
@@ -30,8 +20,7 @@ type BufferInfo struct {
 
 func (l *Library) insertBuffer(id uint64, owner *openFallbackManager, made *unified.Buffer) (uint64, error) {
 	entry := &openBuffer{buffer: made, owner: owner}
-	entry.createdAt = time.Now()
-	handle, err := insert(l.buffers, entry, &entry.object)
+	handle, err := insert(l.buffers, entry)
 	if err != nil {
 		if freeErr := made.Free(nil); freeErr != nil {
 			l.log.printf(LogError, "%v: freeing a buffer that got no handle: %v", owner.device.engine.ID(), freeErr)
@@ -181,51 +170,15 @@ func (l *Library) BufferPin(id uint64) (device.Addr, unified.Side, error) {
 
 // BufferUnpin ends one BufferPin.
 func (l *Library) BufferUnpin(id uint64) error {
-	entry, err := l.buffer("buffer.unpin", id)
-	if err != nil {
-		return err
-	}
-	return late(entry.buffer.Unpin(), entry)
+	return do(l, l.buffers, "buffer.unpin", id, func(b *openBuffer) error { return b.buffer.Unpin() })
 }
 
 // BufferWrite copies the process's memory into a buffer.
 func (l *Library) BufferWrite(id uint64, to unified.Part, src device.HostAddr) error {
-	entry, err := l.buffer("buffer.write", id)
-	if err != nil {
-		return err
-	}
-	return late(entry.buffer.Write(to, src), entry)
+	return do(l, l.buffers, "buffer.write", id, func(b *openBuffer) error { return b.buffer.Write(to, src) })
 }
 
 // BufferRead copies a buffer into the process's memory.
 func (l *Library) BufferRead(id uint64, from unified.Part, dst device.HostAddr) error {
-	entry, err := l.buffer("buffer.read", id)
-	if err != nil {
-		return err
-	}
-	return late(entry.buffer.Read(from, dst), entry)
-}
-
-// addBuffers adds the buffers of a manager to a leak report.
-func (l *Library) addBuffers(report *leakReport, owner *openFallbackManager) {
-	now := track.Now()
-	l.buffers.Each(func(id uint64, b *openBuffer) bool {
-		if b.owner != owner {
-			return true
-		}
-		found := leak{
-			Kind: "buffer", Device: b.buffer.Location().Device.String(), Handle: id, Bytes: b.buffer.SizeBytes(),
-			AgeNS: ageOf(&b.object),
-		}
-		if addr, _, err := b.buffer.Addr(); err == nil {
-			found.Address = uint64(addr)
-		}
-		if t := owner.manager.Tracker(); t != nil {
-			if meta, ok := t.Get(b.buffer.ID()); ok {
-				found.Tag, found.AgeNS = meta.Tag, age(now, meta.AllocatedAt)
-			}
-		}
-		report.add(found)
-		return true
-	})
+	return do(l, l.buffers, "buffer.read", id, func(b *openBuffer) error { return b.buffer.Read(from, dst) })
 }

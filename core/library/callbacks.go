@@ -1,54 +1,10 @@
 package library
 
 import (
-	"time"
-
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pressure"
 )
-
-// registration is a registered callback.
-type registration struct {
-	object
-	// token is the caller's mark of the callback: the thread that runs it
-	// carries the same one.
-	token uint64
-	// reclaims says that it is a reclaim callback, and not a pressure callback.
-	reclaims bool
-	callback interface {
-		// Remove ends it, and waits for a running call unless inside says that it is
-		// called from that call.
-		Remove(inside bool)
-	}
-	device *openDevice
-	// of is what it was made for, which it may outlive; nil: its device.
-	of subject
-}
-
-// subject is what a callback is of besides its device.
-type subject interface {
-	// String names it, such as: reclaim callback of model "chat" of elastic pool "kv".
-	String() string
-	// hasEnded says that it is no more. It waits for nothing.
-	hasEnded() bool
-}
-
-// outlives says that the registration is left of something that has ended.
-func (r *registration) outlives() bool { return r.of != nil && r.of.hasEnded() }
-
-// about says what a registration is of, and whether that has ended.
-func (r *registration) about() string {
-	switch {
-	case r.of == nil && r.reclaims:
-		return "reclaim callback of the device"
-	case r.of == nil:
-		return "pressure callback of the device"
-	case r.of.hasEnded():
-		return r.of.String() + ", which has ended"
-	}
-	return r.of.String()
-}
 
 // PressureCallbackAdd makes fn hear of every change of the device's pressure
 // level from now on. It runs on a worker, one call at a time, with no lock held.
@@ -97,13 +53,11 @@ func (l *Library) register(
 		return 0, late(err, d)
 	}
 	entry.callback, entry.device = callback, d
-	entry.createdAt = time.Now()
-	handle, err := l.registrations.Insert(entry)
+	handle, err := insert(l.registrations, entry)
 	if err != nil {
 		callback.Remove(false)
 		return 0, on(err, d.engine)
 	}
-	entry.handle.Store(handle)
 	return handle, nil
 }
 

@@ -22,9 +22,5 @@ func debugEnvironment(getenv func(string) string) (memcheck.Flags, error) {
 // PoolCheck looks at every block of a pool that debugs: CodeCorrupted for the
 // first damage.
 func (l *Library) PoolCheck(id uint64) error {
-	entry, err := l.pool("pool.check", id)
-	if err != nil {
-		return err
-	}
-	return late(entry.pool.CheckBlocks(), entry)
+	return do(l, l.pools, "pool.check", id, func(p *openPool) error { return p.pool.CheckBlocks() })
 }

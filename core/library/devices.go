@@ -6,24 +6,8 @@ import (
 
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
-	"ferrum_mem/core/manager"
 	"ferrum_mem/core/track"
 )
-
-// openDevice is a device that somebody has opened.
-type openDevice struct {
-	object
-	engine  *engine.Engine
-	streams *manager.StreamManager
-	// gate is passed by whoever makes something on the device.
-	gate *gate
-
-	// All below is guarded by Library.mu. opens is the number of DeviceOpens
-	// that have not been undone; closing says that one call is at it.
-	opens   int
-	closing bool
-	closed  bool
-}
 
 // The capabilities of a device as bits, as in the C ABI.
 const (
@@ -121,15 +105,13 @@ func (l *Library) openNew(r *run, id device.ID, native uint64) (uint64, error) {
 		Debug: r.debug, CallSites: l.options.CallSites,
 	})
 	d := &openDevice{engine: e, streams: l.factory.CreateStreamManager(e), gate: newGate(), opens: 1}
-	d.createdAt = time.Now()
-	handle, err := l.devices.Insert(d)
+	handle, err := insert(l.devices, d)
 	if err != nil {
 		if closeErr := e.Close(); closeErr != nil {
 			l.log.printf(LogError, "%v: closing it after a failed open: %v", id, closeErr)
 		}
 		return 0, on(err, e)
 	}
-	d.handle.Store(handle)
 	if l.options.Mirrors != nil {
 		e.ShowAt(l.options.Mirrors.Of(handle), handle)
 	}
@@ -303,22 +285,13 @@ func capabilities(info device.Info) uint64 {
 // DeviceSynchronize waits until every stream of the device has run dry, at most
 // timeout (device.Forever: no limit, 0: only asks), else CodeTimeout.
 func (l *Library) DeviceSynchronize(id uint64, timeout time.Duration) error {
-	const op = "device.synchronize"
-	d, err := l.device(op, id)
-	if err != nil {
-		return err
-	}
-	return late(d.engine.Synchronize(timeout), d)
+	return do(l, l.devices, "device.synchronize", id, func(d *openDevice) error { return d.engine.Synchronize(timeout) })
 }
 
 // DeviceSetLimit bounds what is taken from the device, in bytes; 0 takes the
 // bound away.
 func (l *Library) DeviceSetLimit(id, limitBytes uint64) error {
-	d, err := l.device("device.set_limit", id)
-	if err != nil {
-		return err
-	}
-	return late(d.engine.SetLimit(limitBytes), d)
+	return do(l, l.devices, "device.set_limit", id, func(d *openDevice) error { return d.engine.SetLimit(limitBytes) })
 }
 
 // DeviceMeasureBandwidth measures the copy bandwidth in 10^9 bytes per second.
@@ -335,12 +308,7 @@ func (l *Library) DeviceMeasureBandwidth(id uint64) (float64, error) {
 
 // MemoryInfo asks a device for its memory, all uses of it together.
 func (l *Library) MemoryInfo(id uint64) (engine.MemoryInfo, error) {
-	d, err := l.device("memory.info", id)
-	if err != nil {
-		return engine.MemoryInfo{}, err
-	}
-	info, err := d.engine.MemoryInfo()
-	return info, late(err, d)
+	return ask(l, l.devices, "memory.info", id, func(d *openDevice) (engine.MemoryInfo, error) { return d.engine.MemoryInfo() })
 }
 
 // RecentMemoryInfo is MemoryInfo from the books and a reading of the device that is
@@ -360,9 +328,5 @@ func (l *Library) RecentMemoryInfo(id uint64, maxAge time.Duration) (info engine
 // DeviceStatistics is the books of a device: the sum over its pools and
 // managers.
 func (l *Library) DeviceStatistics(id uint64) (track.Statistics, error) {
-	d, err := l.device("device.statistics", id)
-	if err != nil {
-		return track.Statistics{}, err
-	}
-	return d.engine.Statistics(), nil
+	return tell(l, l.devices, "device.statistics", id, func(d *openDevice) track.Statistics { return d.engine.Statistics() })
 }

@@ -3,80 +3,25 @@ package library
 import (
 	"time"
 
-	"ferrum_mem/core/device"
 	"ferrum_mem/core/track"
 	"ferrum_mem/core/vmm"
 )
 
-// openElasticPool is an elastic pool that was made by ElasticPoolCreate.
-type openElasticPool struct {
-	object
-	pool   *vmm.Elastic
-	device *openDevice
-}
-
 // ElasticPoolCreate makes an elastic pool on a device.
 func (l *Library) ElasticPoolCreate(deviceID uint64, c vmm.ElasticConfig) (uint64, error) {
-	const op = "elastic_pool.create"
-	d, err := l.making(op, deviceID)
-	if err != nil {
-		return 0, err
-	}
-	defer d.gate.leave()
-	made, err := vmm.NewElastic(d.engine, c)
-	if err != nil {
-		return 0, on(err, d.engine)
-	}
-	entry := &openElasticPool{pool: made, device: d}
-	entry.createdAt = time.Now()
-	handle, err := l.elasticPools.Insert(entry)
-	if err != nil {
-		if closeErr := made.Close(true); closeErr != nil {
-			l.log.printf(LogError, "%v: closing an elastic pool that got no handle: %v", d.engine.ID(), closeErr)
-		}
-		return 0, on(err, d.engine)
-	}
-	entry.handle.Store(handle)
-	l.log.printf(LogDebug, "%v: elastic pool %q made, limit %d bytes in pages of %d", d.engine.ID(), c.Name,
-		made.Limit(), made.PageBytes())
-	return handle, nil
+	return create(l, l.elasticPools, "elastic_pool.create", deviceID, func(d *openDevice) (*openElasticPool, error) {
+		made, err := vmm.NewElastic(d.engine, c)
+		return &openElasticPool{pool: made, device: d}, err
+	}, func(_ uint64, p *openElasticPool) {
+		l.log.printf(LogDebug, "%v: elastic pool %q made, limit %d bytes in pages of %d", p.device.engine.ID(), c.Name,
+			p.pool.Limit(), p.pool.PageBytes())
+	})
 }
 
 // ElasticPoolDestroy destroys an elastic pool with its models. While one of them has
 // ranges, or allocations that wait, it is CodeBusy, unless forced.
 func (l *Library) ElasticPoolDestroy(id uint64, force bool) error {
-	const op = "elastic_pool.destroy"
-	entry, err := l.elasticPool(op, id)
-	if err != nil {
-		return err
-	}
-	if !entry.destroying.TryLock() {
-		return device.Errorf(device.CodeBusy, op,
-			"elastic pool handle %#x: another call is destroying the pool", id).On(entry.device.engine.ID())
-	}
-	defer entry.destroying.Unlock()
-	leaks := newLeakReport()
-	if force {
-		leaks.addRanges(entry.device, id, entry.pool.EachRange)
-	}
-	if err := l.dropElasticPool(id, entry, force); err != nil {
-		return l.orLog(err, force, id)
-	}
-	l.logLeaks("elastic pool destroyed by force", leaks)
-	return nil
-}
-
-// dropElasticPool closes an elastic pool and takes its handle away; entry.destroying
-// is held.
-func (l *Library) dropElasticPool(id uint64, entry *openElasticPool, force bool) error {
-	if _, err := l.elasticPools.Get(id); err != nil {
-		return err
-	}
-	if err := entry.pool.Close(force); err != nil {
-		return on(err, entry.device.engine)
-	}
-	_, err := l.elasticPools.Remove(id)
-	return err
+	return destroy(l, l.elasticPools, "elastic_pool.destroy", id, force)
 }
 
 func (l *Library) elasticPool(op string, id uint64) (*openElasticPool, error) {
@@ -97,11 +42,7 @@ func (l *Library) ElasticPoolInfo(id uint64) (stats vmm.GlobalStats, pageBytes u
 
 // ElasticPoolStatistics is the books of an elastic pool.
 func (l *Library) ElasticPoolStatistics(id uint64) (track.Statistics, error) {
-	entry, err := l.elasticPool("elastic_pool.statistics", id)
-	if err != nil {
-		return track.Statistics{}, err
-	}
-	return entry.pool.Physical().Statistics(), nil
+	return tell(l, l.elasticPools, "elastic_pool.statistics", id, func(p *openElasticPool) track.Statistics { return p.pool.Physical().Statistics() })
 }
 
 type modelsReport struct {
@@ -122,32 +63,20 @@ func (l *Library) ElasticPoolModelsJSON(id uint64) ([]byte, error) {
 // ElasticPoolSetLimit changes the limit of all models together; 0: what the device
 // has.
 func (l *Library) ElasticPoolSetLimit(id, limitBytes uint64) error {
-	entry, err := l.elasticPool("elastic_pool.set_limit", id)
-	if err != nil {
-		return err
-	}
-	return late(entry.pool.SetLimit(limitBytes), entry)
+	return do(l, l.elasticPools, "elastic_pool.set_limit", id, func(p *openElasticPool) error { return p.pool.SetLimit(limitBytes) })
 }
 
 // ElasticPoolCompact brings together what nobody uses.
 func (l *Library) ElasticPoolCompact(id uint64) (vmm.CompactReport, error) {
-	entry, err := l.elasticPool("elastic_pool.compact", id)
-	if err != nil {
-		return vmm.CompactReport{}, err
-	}
-	report, err := entry.pool.Physical().Compact()
-	return report, late(err, entry)
+	return ask(l, l.elasticPools, "elastic_pool.compact", id, func(p *openElasticPool) (vmm.CompactReport, error) { return p.pool.Physical().Compact() })
 }
 
 // ElasticPoolTrim gives free pages back to the device until at most keepBytes of
 // them are held, and says how much was given.
 func (l *Library) ElasticPoolTrim(id, keepBytes uint64) (releasedBytes uint64, err error) {
-	entry, err := l.elasticPool("elastic_pool.trim", id)
-	if err != nil {
-		return 0, err
-	}
-	released, err := entry.pool.Physical().Trim(keepBytes / entry.pool.PageBytes())
-	return released, late(err, entry)
+	return ask(l, l.elasticPools, "elastic_pool.trim", id, func(p *openElasticPool) (uint64, error) {
+		return p.pool.Physical().Trim(keepBytes / p.pool.PageBytes())
+	})
 }
 
 // ElasticPoolSynchronize waits until no range of any model is retiring any more, at
@@ -162,20 +91,16 @@ func (l *Library) ElasticPoolSynchronize(id uint64, timeout time.Duration) error
 
 // ElasticPoolPause has the worker of an elastic pool make no more pages ready.
 func (l *Library) ElasticPoolPause(id uint64) error {
-	entry, err := l.elasticPool("elastic_pool.pause", id)
-	if err != nil {
-		return err
-	}
-	entry.pool.Physical().Pause()
-	return nil
+	return do(l, l.elasticPools, "elastic_pool.pause", id, func(p *openElasticPool) error {
+		p.pool.Physical().Pause()
+		return nil
+	})
 }
 
 // ElasticPoolResume ends a ElasticPoolPause.
 func (l *Library) ElasticPoolResume(id uint64) error {
-	entry, err := l.elasticPool("elastic_pool.resume", id)
-	if err != nil {
-		return err
-	}
-	entry.pool.Physical().Resume()
-	return nil
+	return do(l, l.elasticPools, "elastic_pool.resume", id, func(p *openElasticPool) error {
+		p.pool.Physical().Resume()
+		return nil
+	})
 }

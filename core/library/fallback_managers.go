@@ -1,54 +1,11 @@
 package library
 
 import (
-	"fmt"
-	"sync"
-	"time"
-
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/engine"
 	"ferrum_mem/core/pressure"
 	"ferrum_mem/core/unified"
 )
-
-// openFallbackManager is a manager that was made by FallbackManagerCreate.
-type openFallbackManager struct {
-	object
-	manager *unified.Manager
-	// host is nil without falling back.
-	device, host *openDevice
-	// tracker is the handle of its tracker; 0: it has none.
-	tracker uint64
-
-	mu sync.Mutex
-	// buffers are the handles of its buffers: it ends without a look at those of others.
-	buffers map[uint64]struct{}
-}
-
-func (m *openFallbackManager) note(buffer uint64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.buffers == nil {
-		m.buffers = make(map[uint64]struct{})
-	}
-	m.buffers[buffer] = struct{}{}
-}
-
-func (m *openFallbackManager) forget(buffer uint64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.buffers, buffer)
-}
-
-func (m *openFallbackManager) takeBuffers() map[uint64]struct{} {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	handles := m.buffers
-	m.buffers = nil
-	return handles
-}
-
-func (m *openFallbackManager) uses(d *openDevice) bool { return m.device == d || m.host == d }
 
 // FallbackManagerConfig is what a manager is made of.
 type FallbackManagerConfig struct {
@@ -81,7 +38,6 @@ func (l *Library) FallbackManagerCreate(c FallbackManagerConfig) (uint64, error)
 	if entry.manager, err = unified.NewManager(d.engine, hostEngine, c.Memory); err != nil {
 		return 0, on(err, d.engine)
 	}
-	entry.createdAt = time.Now()
 	handle, err := l.insertFallbackManager(entry)
 	if err != nil {
 		if closeErr := entry.manager.Close(true); closeErr != nil {
@@ -102,7 +58,7 @@ func (l *Library) insertFallbackManager(entry *openFallbackManager) (uint64, err
 		}
 		entry.tracker = handle
 	}
-	handle, err := insert(l.fallbackManagers, entry, &entry.object)
+	handle, err := insert(l.fallbackManagers, entry)
 	if err != nil {
 		l.forgetTracker(entry.tracker)
 	}
@@ -112,43 +68,7 @@ func (l *Library) insertFallbackManager(entry *openFallbackManager) (uint64, err
 // FallbackManagerDestroy destroys a manager and gives its memory back, on both devices.
 // While buffers are live or storage is taken it is CodeBusy, unless forced.
 func (l *Library) FallbackManagerDestroy(id uint64, force bool) error {
-	const op = "fallback_manager.destroy"
-	entry, err := l.fallbackManager(op, id)
-	if err != nil {
-		return err
-	}
-	if !entry.destroying.TryLock() {
-		return device.Errorf(device.CodeBusy, op,
-			"fallback manager handle %#x: another call is destroying the manager", id).On(entry.device.engine.ID())
-	}
-	defer entry.destroying.Unlock()
-	leaks := newLeakReport()
-	if force {
-		l.addBuffers(&leaks, entry)
-	}
-	if err := l.dropFallbackManager(id, entry, force); err != nil {
-		return l.orLog(err, force, id)
-	}
-	l.logLeaks("fallback manager destroyed by force", leaks)
-	return nil
-}
-
-// dropFallbackManager closes a manager and takes its handle away, with those of its
-// buffers and of its tracker; entry.destroying is held.
-func (l *Library) dropFallbackManager(id uint64, entry *openFallbackManager, force bool) error {
-	if _, err := l.fallbackManagers.Get(id); err != nil {
-		return err
-	}
-	if err := entry.manager.Close(force); err != nil {
-		return on(err, entry.device.engine)
-	}
-	_, err := l.fallbackManagers.Remove(id)
-	l.forgetTracker(entry.tracker)
-	for handle := range entry.takeBuffers() {
-		// One that was freed a moment ago may be gone.
-		_, _ = l.buffers.Remove(handle)
-	}
-	return err
+	return destroy(l, l.fallbackManagers, "fallback_manager.destroy", id, force)
 }
 
 func (l *Library) fallbackManager(op string, id uint64) (*openFallbackManager, error) {
@@ -160,20 +80,12 @@ func (l *Library) fallbackManager(op string, id uint64) (*openFallbackManager, e
 
 // FallbackManagerBackend is the name of the backend that the device is of.
 func (l *Library) FallbackManagerBackend(id uint64) (string, error) {
-	entry, err := l.fallbackManager("fallback_manager.backend_name", id)
-	if err != nil {
-		return "", err
-	}
-	return entry.manager.BackendName(), nil
+	return tell(l, l.fallbackManagers, "fallback_manager.backend_name", id, func(m *openFallbackManager) string { return m.manager.BackendName() })
 }
 
 // FallbackManagerStats is the counters of a manager.
 func (l *Library) FallbackManagerStats(id uint64) (unified.Stats, error) {
-	entry, err := l.fallbackManager("fallback_manager.stats", id)
-	if err != nil {
-		return unified.Stats{}, err
-	}
-	return entry.manager.ManagerStats(), nil
+	return tell(l, l.fallbackManagers, "fallback_manager.stats", id, func(m *openFallbackManager) unified.Stats { return m.manager.ManagerStats() })
 }
 
 // FallbackManagerMemory is the capacity of the device, 0 for unknown, and what is free.
@@ -188,31 +100,17 @@ func (l *Library) FallbackManagerMemory(id uint64) (totalBytes, freeBytes uint64
 
 // FallbackManagerPressure is the level of the device by the profile pressure.Early.
 func (l *Library) FallbackManagerPressure(id uint64) (pressure.Level, error) {
-	entry, err := l.fallbackManager("fallback_manager.pressure", id)
-	if err != nil {
-		return pressure.Low, err
-	}
-	level, err := entry.manager.Pressure()
-	return level, late(err, entry)
+	return ask(l, l.fallbackManagers, "fallback_manager.pressure", id, func(m *openFallbackManager) (pressure.Level, error) { return m.manager.Pressure() })
 }
 
 // FallbackManagerClearPool empties the buckets of a manager.
 func (l *Library) FallbackManagerClearPool(id uint64) error {
-	entry, err := l.fallbackManager("fallback_manager.clear_pool", id)
-	if err != nil {
-		return err
-	}
-	return late(entry.manager.ClearPool(), entry)
+	return do(l, l.fallbackManagers, "fallback_manager.clear_pool", id, func(m *openFallbackManager) error { return m.manager.ClearPool() })
 }
 
 // FallbackManagerShrink gives what holds no buffer back, and says what the device got.
 func (l *Library) FallbackManagerShrink(id uint64) (releasedBytes uint64, err error) {
-	entry, err := l.fallbackManager("fallback_manager.shrink", id)
-	if err != nil {
-		return 0, err
-	}
-	released, err := entry.manager.Shrink()
-	return released, late(err, entry)
+	return ask(l, l.fallbackManagers, "fallback_manager.shrink", id, func(m *openFallbackManager) (uint64, error) { return m.manager.Shrink() })
 }
 
 // FallbackManagerReturn brings buffers that fell back to the device, and says how many.
@@ -239,14 +137,6 @@ func (l *Library) FallbackManagerTracker(id uint64) (uint64, error) {
 	return entry.tracker, nil
 }
 
-// String names the pressure callbacks of a manager.
-func (m *openFallbackManager) String() string {
-	return fmt.Sprintf("pressure callback of fallback manager %#x", m.id())
-}
-
-// hasEnded says that nothing is done with the manager any more.
-func (m *openFallbackManager) hasEnded() bool { return m.isOver() }
-
 // FallbackManagerOnPressure is PressureCallbackAdd for the device of a manager, by the
 // profile pressure.Early.
 func (l *Library) FallbackManagerOnPressure(id, token uint64, fn func(device uint64, level int32)) (uint64, error) {
@@ -259,7 +149,7 @@ func (l *Library) FallbackManagerOnPressure(id, token uint64, fn func(device uin
 		return 0, device.Errorf(device.CodeNullPointer, op, "callback is nil")
 	}
 	deviceID := entry.device.handle.Load()
-	made := &registration{token: token, of: entry}
+	made := &registration{token: token, subject: entry}
 	return l.register(op, deviceID, made, func(d *openDevice) (*engine.Registration, error) {
 		r, _, err := entry.manager.OnPressure(func(level pressure.Level) {
 			l.running.during(d, func() { fn(deviceID, int32(level)) })
@@ -311,44 +201,4 @@ func (l *Library) FallbackManagerRelease(id, stream uint64, t unified.Taken) err
 		return err
 	}
 	return l.lateOn(stream, entry.manager.Release(t, used), entry)
-}
-
-// countUnified counts managers and buffers of a device or, with nil, of all.
-func (l *Library) countUnified(only *openDevice) (managers, buffers int) {
-	l.fallbackManagers.Each(func(_ uint64, m *openFallbackManager) bool {
-		if only == nil || m.uses(only) {
-			managers++
-		}
-		return true
-	})
-	l.buffers.Each(func(_ uint64, b *openBuffer) bool {
-		if only == nil || b.owner.uses(only) {
-			buffers++
-		}
-		return true
-	})
-	return managers, buffers
-}
-
-func (l *Library) ownerInFallbackManagers(d *openDevice, addr device.Addr) (owner Owner, found bool) {
-	l.fallbackManagers.Each(func(_ uint64, m *openFallbackManager) bool {
-		if p := m.manager.PoolOn(d.engine); p != nil {
-			owner, found = ownerIn(p, addr)
-		}
-		return !found
-	})
-	return owner, found
-}
-
-// snapshotUnified adds the managers of a device, and what managers hold of it.
-func (l *Library) snapshotUnified(d *openDevice, s *deviceSnapshot) {
-	l.fallbackManagers.Each(func(_ uint64, m *openFallbackManager) bool {
-		if p := m.manager.PoolOn(d.engine); p != nil {
-			s.Pools = append(s.Pools, poolSnapshot{Snapshot: p.Snapshot(), Owner: "fallback_manager"})
-		}
-		if m.device == d {
-			s.Unified = append(s.Unified, m.manager.ManagerStats())
-		}
-		return true
-	})
 }

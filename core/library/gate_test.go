@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"ferrum_mem/core/handle"
+
 	"ferrum_mem/core/device"
 )
 
@@ -53,7 +55,8 @@ func TestGateCloseWaitsForWhatIsBeingMade(t *testing.T) {
 
 func TestLeftoversAsText(t *testing.T) {
 	require.Equal(t, "nothing", leftovers{}.String())
-	require.Equal(t, "1 device", leftovers{devices: 1}.String())
-	require.Equal(t, "2 pools, 1 unfinished call and 5 blocks", leftovers{pools: 2, making: 1, blocks: 5}.String())
+	require.Equal(t, "1 device", leftovers{kinds: []leftKind{{handle.Device, 1}, {handle.Pool, 0}}}.String())
+	require.Equal(t, "2 pools, 1 unfinished call and 5 blocks",
+		leftovers{kinds: []leftKind{{handle.Pool, 2}}, making: 1, blocks: 5}.String())
 	require.Equal(t, "2 unfinished calls", leftovers{making: 2}.String())
 }

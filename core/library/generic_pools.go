@@ -1,25 +1,9 @@
 package library
 
 import (
-	"sync"
-	"sync/atomic"
-	"time"
-
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/unified"
 )
-
-// openGenericPool is a pool of the caller's own buffers, which are words to us.
-type openGenericPool struct {
-	object
-	pool *unified.GenericMemoryPool[uint64]
-	// tracker is the handle of its tracker; 0: it has none.
-	tracker uint64
-	// using is held for reading by calls, and for writing when ended is set: nothing is
-	// put into a pool that is gone.
-	using sync.RWMutex
-	ended atomic.Bool
-}
 
 // Lease is a buffer of a generic pool.
 type Lease = unified.Lease[uint64]
@@ -32,7 +16,6 @@ func (l *Library) GenericPoolCreate(c unified.MemoryConfig) (uint64, error) {
 		return 0, err
 	}
 	entry := &openGenericPool{pool: made}
-	entry.createdAt = time.Now()
 	// Not while the library stops: it has listed what there is by then.
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,7 +27,7 @@ func (l *Library) GenericPoolCreate(c unified.MemoryConfig) (uint64, error) {
 			return 0, err
 		}
 	}
-	handle, err := insert(l.genericPools, entry, &entry.object)
+	handle, err := insert(l.genericPools, entry)
 	if err != nil {
 		l.forgetTracker(entry.tracker)
 	}
@@ -62,6 +45,11 @@ func (l *Library) GenericPoolDestroy(id uint64, force bool) error {
 	if err := entry.end(op, force); err != nil {
 		return err
 	}
+	return l.forgetGenericPool(id, entry)
+}
+
+// forgetGenericPool takes away the handles of a pool that has ended, and of its tracker.
+func (l *Library) forgetGenericPool(id uint64, entry *openGenericPool) error {
 	if _, err := l.genericPools.Remove(id); err != nil {
 		return err
 	}

@@ -16,11 +16,7 @@ func (l *Library) PoolCaptureBegin(id, stream, shared uint64) (graph uint64, err
 
 // PoolCaptureEnd ends what PoolCaptureBegin began.
 func (l *Library) PoolCaptureEnd(id, graph uint64) error {
-	entry, err := l.pool("pool.capture_end", id)
-	if err != nil {
-		return err
-	}
-	return late(entry.pool.EndCapture(graph), entry)
+	return do(l, l.pools, "pool.capture_end", id, func(p *openPool) error { return p.pool.EndCapture(graph) })
 }
 
 // PoolCaptureRelease gives back what a graph keeps, after the work that is queued on
@@ -35,10 +31,5 @@ func (l *Library) PoolCaptureRelease(id, graph, stream uint64) error {
 
 // PoolCaptureInfo describes a graph.
 func (l *Library) PoolCaptureInfo(id, graph uint64) (pool.GraphInfo, error) {
-	entry, err := l.pool("pool.capture_info", id)
-	if err != nil {
-		return pool.GraphInfo{}, err
-	}
-	info, err := entry.pool.GraphInfo(graph)
-	return info, late(err, entry)
+	return ask(l, l.pools, "pool.capture_info", id, func(p *openPool) (pool.GraphInfo, error) { return p.pool.GraphInfo(graph) })
 }

@@ -120,6 +120,8 @@ type Library struct {
 	trackers         *handle.Table[*openTracker]
 	genericPools     *handle.Table[*openGenericPool]
 	running          *running
+	// kinds are all of them, those of the factory included; it is written by New only.
+	kinds []kind
 
 	// current is nil while the library is stopped or stopping. It is written
 	// with mu held.
@@ -173,6 +175,7 @@ func New(o Options) *Library {
 		lastLeaks:        newLeakReport(),
 	}
 	l.changed = sync.NewCond(&l.mu)
+	l.registerKinds()
 	return l
 }
 
@@ -185,14 +188,8 @@ type object struct {
 	destroying sync.Mutex
 }
 
-// insert gives an object its handle.
-func insert[T any](table *handle.Table[T], value T, o *object) (uint64, error) {
-	id, err := table.Insert(value)
-	if err == nil {
-		o.handle.Store(id)
-	}
-	return id, err
-}
+func (o *object) base() *object { return o }
+func (o *object) id() uint64    { return o.handle.Load() }
 
 func (l *Library) insideAnyCallback() bool { return l.insideCallback(0) }
 

@@ -9,13 +9,6 @@ import (
 	"ferrum_mem/core/track"
 )
 
-// openManager is a manager that was made by ManagerCreate.
-type openManager struct {
-	object
-	manager *manager.Manager
-	device  *openDevice
-}
-
 // HandleInfo describes a live block of a manager.
 type HandleInfo struct {
 	// Memory, Manager and Device are handles.
@@ -43,69 +36,22 @@ type HandleInfo struct {
 // ManagerCreate makes a memory manager on a device; nil is
 // manager.DefaultConfig.
 func (l *Library) ManagerCreate(deviceID uint64, c *manager.Config) (uint64, error) {
-	const op = "manager.create"
-	d, err := l.making(op, deviceID)
-	if err != nil {
-		return 0, err
-	}
-	defer d.gate.leave()
 	config := manager.DefaultConfig()
 	if c != nil {
 		config = *c
 	}
-	made, err := l.factory.CreateMemoryManager(d.engine, config)
-	if err != nil {
-		return 0, on(err, d.engine)
-	}
-	entry := &openManager{manager: made, device: d}
-	entry.createdAt = time.Now()
-	handle, err := l.managers.Insert(entry)
-	if err != nil {
-		if closeErr := made.Close(true); closeErr != nil {
-			l.log.printf(LogError, "%v: closing a manager that got no handle: %v", d.engine.ID(), closeErr)
-		}
-		return 0, on(err, d.engine)
-	}
-	entry.handle.Store(handle)
-	l.log.printf(LogDebug, "%v: manager made", d.engine.ID())
-	return handle, nil
+	return create(l, l.managers, "manager.create", deviceID, func(d *openDevice) (*openManager, error) {
+		made, err := l.factory.CreateMemoryManager(d.engine, config)
+		return &openManager{manager: made, device: d}, err
+	}, func(_ uint64, m *openManager) {
+		l.log.printf(LogDebug, "%v: manager made", m.device.engine.ID())
+	})
 }
 
 // ManagerDestroy destroys a manager and gives its memory back. While blocks are
 // live it is CodeBusy, unless forced; then it waits for their copies.
 func (l *Library) ManagerDestroy(id uint64, force bool) error {
-	const op = "manager.destroy"
-	entry, err := l.manager(op, id)
-	if err != nil {
-		return err
-	}
-	if !entry.destroying.TryLock() {
-		return device.Errorf(device.CodeBusy, op,
-			"manager handle %#x: another call is destroying the manager", id).On(entry.device.engine.ID())
-	}
-	defer entry.destroying.Unlock()
-	leaks := newLeakReport()
-	if force {
-		leaks.addMemory(entry)
-	}
-	if err := l.dropManager(id, entry, force); err != nil {
-		return l.orLog(err, force, id)
-	}
-	l.logLeaks("manager destroyed by force", leaks)
-	return nil
-}
-
-// dropManager closes a manager and takes its handle away; entry.destroying is
-// held.
-func (l *Library) dropManager(id uint64, entry *openManager, force bool) error {
-	if _, err := l.managers.Get(id); err != nil {
-		return err
-	}
-	if err := entry.manager.Close(force); err != nil {
-		return on(err, entry.device.engine)
-	}
-	_, err := l.managers.Remove(id)
-	return err
+	return destroy(l, l.managers, "manager.destroy", id, force)
 }
 
 func (l *Library) manager(op string, id uint64) (*openManager, error) {
@@ -131,11 +77,7 @@ func (l *Library) ManagerConfigurePool(id uint64, t manager.MemoryType, c *pool.
 
 // ManagerStatistics is the books of a manager: the sum over its pools.
 func (l *Library) ManagerStatistics(id uint64) (track.Statistics, error) {
-	entry, err := l.manager("manager.statistics", id)
-	if err != nil {
-		return track.Statistics{}, err
-	}
-	return entry.manager.Statistics(), nil
+	return tell(l, l.managers, "manager.statistics", id, func(m *openManager) track.Statistics { return m.manager.Statistics() })
 }
 
 // Alloc makes a block of type General and gives its handle.
@@ -147,7 +89,7 @@ func (l *Library) Alloc(id, sizeBytes uint64) (uint64, error) {
 // power of two; 0 is CodeInvalidAlignment.
 func (l *Library) AllocAligned(id, sizeBytes, alignmentBytes uint64) (uint64, error) {
 	if alignmentBytes == 0 {
-		return 0, l.noAlignment("manager.alloc_aligned", func() (mortal, error) { return l.managers.Get(id) })
+		return 0, l.noAlignment("manager.alloc_aligned", func() (member, error) { return l.managers.Get(id) })
 	}
 	return l.AllocTyped(id, manager.Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
 }
@@ -273,10 +215,5 @@ func (l *Library) Defragment(id uint64) (manager.DefragmentationStats, error) {
 // DefragmentWithin moves relocatable blocks of a manager so that pages come free,
 // and gives back to the system what its pools hold without use.
 func (l *Library) DefragmentWithin(id uint64, budget time.Duration) (manager.DefragmentationStats, error) {
-	entry, err := l.manager("manager.defragment", id)
-	if err != nil {
-		return manager.DefragmentationStats{}, err
-	}
-	stats, err := entry.manager.DefragmentWithin(budget)
-	return stats, late(err, entry)
+	return ask(l, l.managers, "manager.defragment", id, func(m *openManager) (manager.DefragmentationStats, error) { return m.manager.DefragmentWithin(budget) })
 }

@@ -131,11 +131,7 @@ func (l *Library) ModelInfo(ref ModelRef) (vmm.ModelStats, device.Addr, error) {
 
 // ModelSetLimits changes the limits of a model while it and others run.
 func (l *Library) ModelSetLimits(ref ModelRef, limits vmm.ModelLimits) error {
-	entry, err := l.elasticPool("model.set_limits", ref.Pool)
-	if err != nil {
-		return err
-	}
-	return late(entry.pool.SetModelLimits(ref.ID, limits), entry)
+	return do(l, l.elasticPools, "model.set_limits", ref.Pool, func(p *openElasticPool) error { return p.pool.SetModelLimits(ref.ID, limits) })
 }
 
 // modelCallback is what a reclaim callback of a model is of.
@@ -176,14 +172,12 @@ func (l *Library) ModelReclaimCallbackAdd(ref ModelRef, token uint64, deadline t
 	}
 	made := &registration{
 		token: token, reclaims: true, callback: callback, device: entry.device,
-		of: &modelCallback{pool: entry, model: ref.ID, reclaim: callback},
+		subject: &modelCallback{pool: entry, model: ref.ID, reclaim: callback},
 	}
-	made.createdAt = time.Now()
-	handle, err := l.registrations.Insert(made)
+	handle, err := insert(l.registrations, made)
 	if err != nil {
 		callback.Remove(false)
 		return 0, on(err, entry.device.engine)
 	}
-	made.handle.Store(handle)
 	return handle, nil
 }

@@ -9,12 +9,6 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// openMonitor is a monitor that was made by MonitorCreate.
-type openMonitor struct {
-	object
-	monitor *monitor.Monitor
-}
-
 // MonitorConfig is the settings of a monitor.
 type MonitorConfig struct {
 	Profile pressure.Profile
@@ -53,14 +47,13 @@ func (l *Library) MonitorCreate(c MonitorConfig) (uint64, error) {
 		return 0, err
 	}
 	entry := &openMonitor{monitor: made}
-	entry.createdAt = time.Now()
 	// Not while the library stops: it has listed what there is by then.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, err := l.started(op); err != nil {
 		return 0, err
 	}
-	return insert(l.monitors, entry, &entry.object)
+	return insert(l.monitors, entry)
 }
 
 // MonitorDestroy ends a monitor: its callback is not called again, and one that
@@ -167,11 +160,7 @@ func (l *Library) deviceOf(e *engine.Engine) (handle uint64) {
 // MonitorPressure is the pressure of all watched devices together, from readings
 // that are no older than maxAge.
 func (l *Library) MonitorPressure(id uint64, maxAge time.Duration) (monitor.Summary, error) {
-	m, err := l.monitor("monitor.pressure", id)
-	if err != nil {
-		return monitor.Summary{}, err
-	}
-	return m.monitor.Pressure(maxAge), nil
+	return tell(l, l.monitors, "monitor.pressure", id, func(m *openMonitor) monitor.Summary { return m.monitor.Pressure(maxAge) })
 }
 
 // MonitorLevels is the level of every watched device.
@@ -191,11 +180,7 @@ func (l *Library) MonitorLevels(id uint64, maxAge time.Duration) ([]DeviceLevel,
 
 // MonitorDevices is how many devices a monitor watches.
 func (l *Library) MonitorDevices(id uint64) (int, error) {
-	m, err := l.monitor("monitor.collect", id)
-	if err != nil {
-		return 0, err
-	}
-	return m.monitor.Devices(), nil
+	return tell(l, l.monitors, "monitor.collect", id, func(m *openMonitor) int { return m.monitor.Devices() })
 }
 
 // MonitorCollect defragments every watched manager. What failed on a device is in
@@ -215,21 +200,4 @@ func (l *Library) MonitorCollect(id uint64) ([]MonitorCollected, error) {
 		})
 	}
 	return collected, nil
-}
-
-// closeMonitors ends all that is of no device, as the library stops.
-func (l *Library) closeMonitors() {
-	l.monitors.Each(func(id uint64, _ *openMonitor) bool {
-		if entry, err := l.monitors.Remove(id); err == nil {
-			entry.monitor.Close(false)
-		}
-		return true
-	})
-	l.placements.Each(func(id uint64, _ *openPlacement) bool {
-		if entry, err := l.placements.Remove(id); err == nil {
-			entry.end(false)
-		}
-		return true
-	})
-	l.forgetDeviceless()
 }

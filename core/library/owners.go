@@ -37,10 +37,17 @@ func (l *Library) DeviceOwner(deviceID uint64, addr device.Addr) (Owner, error) 
 	if err != nil {
 		return Owner{}, err
 	}
-	for _, look := range []func(*openDevice, device.Addr) (Owner, bool){
-		l.ownerInPools, l.ownerInVPools, l.ownerInElasticPools, l.ownerInManagers, l.ownerInFallbackManagers,
-	} {
-		if owner, found := look(d, addr); found {
+	var owner Owner
+	found := false
+	for _, k := range l.kinds {
+		k.each(func(_ uint64, m member) bool {
+			f, is := m.(finder)
+			if is && m.of(d) {
+				owner, found = f.ownerAt(d, addr)
+			}
+			return is && !found
+		})
+		if found {
 			return owner, nil
 		}
 	}
@@ -48,33 +55,7 @@ func (l *Library) DeviceOwner(deviceID uint64, addr device.Addr) (Owner, error) 
 		"address %#x lies in no segment of any pool or manager", uint64(addr)), d)
 }
 
-func (l *Library) ownerInPools(d *openDevice, addr device.Addr) (owner Owner, found bool) {
-	l.pools.Each(func(id uint64, entry *openPool) bool {
-		if entry.device == d {
-			owner, found = ownerIn(entry.pool, addr)
-			owner.Pool = id
-		}
-		return !found
-	})
-	return owner, found
-}
-
-func (l *Library) ownerInManagers(d *openDevice, addr device.Addr) (owner Owner, found bool) {
-	l.managers.Each(func(id uint64, entry *openManager) bool {
-		if entry.device != d {
-			return true
-		}
-		for _, p := range entry.manager.Pools() {
-			if owner, found = ownerIn(p, addr); found {
-				owner.Manager = id
-				return false
-			}
-		}
-		return true
-	})
-	return owner, found
-}
-
+// ownerIn finds the block of a pool that an address is in.
 func ownerIn(p *pool.Pool, addr device.Addr) (Owner, bool) {
 	info, found := p.OwnerOf(addr)
 	if !found {
@@ -85,34 +66,6 @@ func ownerIn(p *pool.Pool, addr device.Addr) (Owner, bool) {
 		owner.Age = age(track.Now(), info.AllocatedAt)
 	}
 	return owner, true
-}
-
-func (l *Library) ownerInVPools(d *openDevice, addr device.Addr) (owner Owner, found bool) {
-	l.vpools.Each(func(id uint64, entry *openVPool) bool {
-		if entry.device == d {
-			var at vmm.Range
-			if at, found = entry.pool.RangeAt(addr); found {
-				owner = ownerOf(at)
-				owner.VPool, owner.PoolName = id, entry.pool.Physical().Name()
-			}
-		}
-		return !found
-	})
-	return owner, found
-}
-
-func (l *Library) ownerInElasticPools(d *openDevice, addr device.Addr) (owner Owner, found bool) {
-	l.elasticPools.Each(func(id uint64, entry *openElasticPool) bool {
-		if entry.device == d {
-			var at vmm.Range
-			if at, found = entry.pool.RangeAt(addr); found {
-				owner = ownerOf(at)
-				owner.ElasticPool, owner.PoolName = id, entry.pool.Physical().Name()
-			}
-		}
-		return !found
-	})
-	return owner, found
 }
 
 // ownerOf is a range as a block of a pool, and its model.

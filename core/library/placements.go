@@ -11,20 +11,6 @@ import (
 	"ferrum_mem/core/pressure"
 )
 
-// openPlacement is a placement strategy that was made by PlacementCreate or
-// PlacementCreateOwn.
-type openPlacement struct {
-	object
-	strategy *placement.Strategy
-
-	mu   sync.Mutex
-	idle *sync.Cond
-	// running counts calls of a strategy of the caller's; ended says that there are
-	// no more.
-	running int
-	ended   bool
-}
-
 // PlacementRequest is a request with the handles of its devices.
 type PlacementRequest struct {
 	placement.Request
@@ -83,7 +69,6 @@ func (l *Library) addPlacement(op string, build func(*openPlacement) (*placement
 	}
 	entry := &openPlacement{}
 	entry.idle = sync.NewCond(&entry.mu)
-	entry.createdAt = time.Now()
 	made, err := build(entry)
 	if err != nil {
 		return 0, err
@@ -94,7 +79,7 @@ func (l *Library) addPlacement(op string, build func(*openPlacement) (*placement
 	if _, err := l.started(op); err != nil {
 		return 0, err
 	}
-	return insert(l.placements, entry, &entry.object)
+	return insert(l.placements, entry)
 }
 
 func (p *openPlacement) begin() bool {
@@ -183,8 +168,8 @@ func (l *Library) PlacementSelect(id uint64, r PlacementRequest) (uint64, error)
 }
 
 // asked is the objects that the caller has named.
-func (r *PlacementRequest) asked(p *openPlacement, devices []*openDevice) []mortal {
-	objects := []mortal{p}
+func (r *PlacementRequest) asked(p *openPlacement, devices []*openDevice) []member {
+	objects := []member{p}
 	if r.Devices != nil {
 		for _, d := range devices {
 			objects = append(objects, d)

@@ -37,12 +37,7 @@ func (l *Library) PoolAllocBatch(id, sizeBytes, stream uint64, to []device.Addr)
 
 // PoolTag is the number of a tag, which stays while the pool lives.
 func (l *Library) PoolTag(id uint64, name string) (uint32, error) {
-	entry, err := l.pool("pool.tag", id)
-	if err != nil {
-		return 0, err
-	}
-	number, err := entry.pool.Tag(name)
-	return number, late(err, entry)
+	return ask(l, l.pools, "pool.tag", id, func(p *openPool) (uint32, error) { return p.pool.Tag(name) })
 }
 
 // PoolFreeSized is PoolFree with the size that was asked for as a check.
@@ -74,12 +69,7 @@ func (l *Library) PoolRecordStream(id uint64, addr device.Addr, stream uint64) e
 
 // PoolUsableSize is how many bytes of a live block may be used.
 func (l *Library) PoolUsableSize(id uint64, addr device.Addr) (uint64, error) {
-	entry, err := l.pool("pool.usable_size", id)
-	if err != nil {
-		return 0, err
-	}
-	size, err := entry.pool.UsableSize(addr)
-	return size, late(err, entry)
+	return ask(l, l.pools, "pool.usable_size", id, func(p *openPool) (uint64, error) { return p.pool.UsableSize(addr) })
 }
 
 // PoolReset gives back every live block, as freed on the stream.
@@ -93,19 +83,11 @@ func (l *Library) PoolReset(id, stream uint64) error {
 
 // PoolSetMinHeld changes what the pool keeps in any case.
 func (l *Library) PoolSetMinHeld(id, minHeldBytes uint64) error {
-	entry, err := l.pool("pool.set_min_held", id)
-	if err != nil {
-		return err
-	}
-	return late(entry.pool.SetMinHeld(minHeldBytes), entry)
+	return do(l, l.pools, "pool.set_min_held", id, func(p *openPool) error { return p.pool.SetMinHeld(minHeldBytes) })
 }
 
 // PoolSetReleaseThreshold changes above what the pool gives empty segments back
 // at once.
 func (l *Library) PoolSetReleaseThreshold(id, thresholdBytes uint64) error {
-	entry, err := l.pool("pool.set_release_threshold", id)
-	if err != nil {
-		return err
-	}
-	return late(entry.pool.SetReleaseThreshold(thresholdBytes), entry)
+	return do(l, l.pools, "pool.set_release_threshold", id, func(p *openPool) error { return p.pool.SetReleaseThreshold(thresholdBytes) })
 }

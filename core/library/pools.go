@@ -1,86 +1,31 @@
 package library
 
 import (
-	"time"
-
 	"ferrum_mem/core/device"
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/track"
 )
 
-// openPool is a pool that was made by PoolCreate.
-type openPool struct {
-	object
-	pool   *pool.Pool
-	device *openDevice
-}
-
 // PoolCreate makes a pool on a device; nil is pool.DefaultConfig.
 func (l *Library) PoolCreate(deviceID uint64, c *pool.Config) (uint64, error) {
-	const op = "pool.create"
-	d, err := l.making(op, deviceID)
-	if err != nil {
-		return 0, err
-	}
-	defer d.gate.leave()
 	config := pool.DefaultConfig()
 	if c != nil {
 		config = *c
 	}
-	made, err := pool.New(d.engine, config)
-	if err != nil {
-		return 0, on(err, d.engine)
-	}
-	entry := &openPool{pool: made, device: d}
-	entry.createdAt = time.Now()
-	handle, err := l.pools.Insert(entry)
-	if err != nil {
-		if closeErr := made.Close(true); closeErr != nil {
-			l.log.printf(LogError, "%v: closing a pool that got no handle: %v", d.engine.ID(), closeErr)
-		}
-		return 0, on(err, d.engine)
-	}
-	entry.handle.Store(handle)
-	l.openCaches(handle, made)
-	l.log.printf(LogDebug, "%v: pool %q made, strategy %s", d.engine.ID(), config.Name, made.Config().Strategy)
-	return handle, nil
+	return create(l, l.pools, "pool.create", deviceID, func(d *openDevice) (*openPool, error) {
+		made, err := pool.New(d.engine, config)
+		return &openPool{pool: made, device: d}, err
+	}, func(id uint64, p *openPool) {
+		l.openCaches(id, p.pool)
+		l.log.printf(LogDebug, "%v: pool %q made, strategy %s", p.device.engine.ID(), config.Name, p.pool.Config().Strategy)
+	})
 }
 
 // PoolDestroy destroys a pool and gives its memory back, after the work that
 // uses its freed blocks. While blocks are live it is CodeBusy, unless forced.
 func (l *Library) PoolDestroy(id uint64, force bool) error {
-	const op = "pool.destroy"
-	entry, err := l.pool(op, id)
-	if err != nil {
-		return err
-	}
-	if !entry.destroying.TryLock() {
-		return device.Errorf(device.CodeBusy, op,
-			"pool handle %#x: another call is destroying the pool", id).On(entry.device.engine.ID())
-	}
-	defer entry.destroying.Unlock()
-	leaks := newLeakReport()
-	if force {
-		leaks.addBlocks(entry)
-	}
-	if err := l.dropPool(id, entry, force); err != nil {
-		return l.orLog(err, force, id)
-	}
-	l.logLeaks("pool destroyed by force", leaks)
-	return nil
-}
-
-// dropPool closes a pool and takes its handle away; entry.destroying is held.
-func (l *Library) dropPool(id uint64, entry *openPool, force bool) error {
-	if _, err := l.pools.Get(id); err != nil {
-		return err
-	}
-	if err := entry.pool.Close(force); err != nil {
-		return on(err, entry.device.engine)
-	}
-	_, err := l.pools.Remove(id)
-	return err
+	return destroy(l, l.pools, "pool.destroy", id, force)
 }
 
 // pool finds a pool. It costs two atomic loads and no allocation.
@@ -108,14 +53,14 @@ func (l *Library) PoolAlloc(id, sizeBytes, stream uint64) (device.Addr, error) {
 // a power of two; 0 is CodeInvalidAlignment.
 func (l *Library) PoolAllocAligned(id, sizeBytes, alignmentBytes, stream uint64) (device.Addr, error) {
 	if alignmentBytes == 0 {
-		return 0, l.noAlignment("pool.alloc_aligned", func() (mortal, error) { return l.pools.Get(id) })
+		return 0, l.noAlignment("pool.alloc_aligned", func() (member, error) { return l.pools.Get(id) })
 	}
 	return l.poolAlloc(id, stream, &pool.Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
 }
 
 // noAlignment is the error for an alignment of 0, unless the call would fail
 // before it came to that.
-func (l *Library) noAlignment(op string, find func() (mortal, error)) error {
+func (l *Library) noAlignment(op string, find func() (member, error)) error {
 	if _, err := l.started(op); err != nil {
 		return err
 	}
@@ -181,37 +126,20 @@ func (l *Library) streamOrDefault(op string, id uint64, d *openDevice) (device.S
 // PoolTrim gives segments without live blocks back to the system until at most
 // keepBytes are held, and says how much was given.
 func (l *Library) PoolTrim(id, keepBytes uint64) (releasedBytes uint64, err error) {
-	entry, err := l.pool("pool.trim", id)
-	if err != nil {
-		return 0, err
-	}
-	released, err := entry.pool.Trim(keepBytes)
-	return released, late(err, entry)
+	return ask(l, l.pools, "pool.trim", id, func(p *openPool) (uint64, error) { return p.pool.Trim(keepBytes) })
 }
 
 // PoolSetLimit changes the pool's upper bound; 0 takes it away.
 func (l *Library) PoolSetLimit(id, maxSizeBytes uint64) error {
-	entry, err := l.pool("pool.set_limit", id)
-	if err != nil {
-		return err
-	}
-	return late(entry.pool.SetLimit(maxSizeBytes), entry)
+	return do(l, l.pools, "pool.set_limit", id, func(p *openPool) error { return p.pool.SetLimit(maxSizeBytes) })
 }
 
 // PoolInfo is how a pool has its memory.
 func (l *Library) PoolInfo(id uint64) (pool.Info, error) {
-	entry, err := l.pool("pool.info", id)
-	if err != nil {
-		return pool.Info{}, err
-	}
-	return entry.pool.Info(), nil
+	return tell(l, l.pools, "pool.info", id, func(p *openPool) pool.Info { return p.pool.Info() })
 }
 
 // PoolStatistics is the books of a pool.
 func (l *Library) PoolStatistics(id uint64) (track.Statistics, error) {
-	entry, err := l.pool("pool.statistics", id)
-	if err != nil {
-		return track.Statistics{}, err
-	}
-	return entry.pool.Statistics(), nil
+	return tell(l, l.pools, "pool.statistics", id, func(p *openPool) track.Statistics { return p.pool.Statistics() })
 }

@@ -83,11 +83,7 @@ func (l *Library) VPoolWake(id uint64, r WakeRequest) (vmm.WakeReport, error) {
 
 // VPoolIsAsleep says whether a tag of a virtual pool, or everything (""), sleeps.
 func (l *Library) VPoolIsAsleep(id uint64, tag string) (bool, error) {
-	entry, err := l.vpool("vpool.is_asleep", id)
-	if err != nil {
-		return false, err
-	}
-	return entry.pool.IsAsleep(tag), nil
+	return tell(l, l.vpools, "vpool.is_asleep", id, func(p *openVPool) bool { return p.pool.IsAsleep(tag) })
 }
 
 // ModelSleep is VPoolSleep for a model.

@@ -9,7 +9,6 @@ import (
 	"ferrum_mem/core/manager"
 	"ferrum_mem/core/pool"
 	"ferrum_mem/core/track"
-	"ferrum_mem/core/unified"
 )
 
 type snapshot struct {
@@ -20,17 +19,16 @@ type snapshot struct {
 	Handlers []Handler `json:"signal_handlers"`
 }
 
-type deviceSnapshot struct {
-	ID         string            `json:"id"`
-	Memory     memorySnapshot    `json:"memory"`
-	Statistics track.Statistics  `json:"statistics"`
-	Tags       []track.TagUse    `json:"tags"`
-	Pools      []poolSnapshot    `json:"pools"`
-	Managers   []managerSnapshot `json:"managers"`
-	VPools     []vpoolSnapshot   `json:"virtual_pools"`
-	Shared     []sharedSnapshot  `json:"elastic_pools"`
-	Unified    []unified.Stats   `json:"fallback_managers"`
-	Asleep     engine.Asleep     `json:"asleep"`
+// deviceSnapshot is the fields of a device: its own, and lists of records by their names.
+type deviceSnapshot map[string]any
+
+// recordsOfPools is the list of the pools of all owners.
+const recordsOfPools = "pools"
+
+// add appends to a list, which is one of those that its kind is registered with.
+func (s deviceSnapshot) add(list string, record any) {
+	records, _ := s[list].([]any)
+	s[list] = append(records, record)
 }
 
 // memorySnapshot has the fields of the public memory information.
@@ -102,53 +100,26 @@ func (l *Library) listDevices() []*openDevice {
 func (l *Library) snapshotDevice(d *openDevice) (deviceSnapshot, error) {
 	memory, err := d.engine.MemoryInfo()
 	if err != nil {
-		return deviceSnapshot{}, err
+		return nil, err
 	}
 	s := deviceSnapshot{
-		ID: d.engine.ID().String(), Memory: snapshotMemory(memory),
-		Statistics: d.engine.Statistics(), Tags: append([]track.TagUse{}, d.engine.Tags()...),
-		Pools: []poolSnapshot{}, Managers: []managerSnapshot{}, VPools: []vpoolSnapshot{},
-		Shared: []sharedSnapshot{}, Unified: []unified.Stats{}, Asleep: d.engine.Asleep(),
+		"id": d.engine.ID().String(), "memory": snapshotMemory(memory), "statistics": d.engine.Statistics(),
+		"tags": append([]track.TagUse{}, d.engine.Tags()...), "asleep": d.engine.Asleep(),
 	}
-	l.pools.Each(func(_ uint64, p *openPool) bool {
-		if p.device == d {
-			s.Pools = append(s.Pools, poolSnapshot{Snapshot: p.pool.Snapshot(), Owner: "pool"})
-			for _, private := range p.pool.PrivatePools() {
-				s.Pools = append(s.Pools, poolSnapshot{Snapshot: private.Snapshot(), Owner: "graph"})
+	for _, k := range l.kinds {
+		for _, list := range k.traits().records {
+			if s[list] == nil {
+				s[list] = []any{}
 			}
 		}
-		return true
-	})
-	l.vpools.Each(func(_ uint64, p *openVPool) bool {
-		if p.device == d {
-			s.VPools = append(s.VPools, vpoolSnapshot{
-				Name: p.pool.Physical().Name(), Statistics: p.pool.Physical().Statistics(),
-				Info: newSpaceInfo(p.pool.BaseAddress(), p.pool.Stats()),
-			})
-		}
-		return true
-	})
-	l.elasticPools.Each(func(_ uint64, p *openElasticPool) bool {
-		if p.device == d {
-			s.Shared = append(s.Shared, snapshotShared(p.pool))
-		}
-		return true
-	})
-	l.snapshotUnified(d, &s)
-	l.managers.Each(func(_ uint64, m *openManager) bool {
-		if m.device != d {
-			return true
-		}
-		for _, p := range m.manager.Pools() {
-			s.Pools = append(s.Pools, poolSnapshot{Snapshot: p.Snapshot(), Owner: "manager"})
-		}
-		stats := m.manager.Statistics()
-		s.Managers = append(s.Managers, managerSnapshot{
-			LiveBlocks: stats.LiveBlocks.Current, MemoryTypes: m.manager.LiveByType(), Statistics: stats,
-			Adopted: m.manager.Adopted(),
+		k.each(func(_ uint64, m member) bool {
+			shown, is := m.(snapshotted)
+			if is && m.of(d) {
+				shown.snapshot(d, s)
+			}
+			return is
 		})
-		return true
-	})
+	}
 	return s, nil
 }
 

@@ -1,7 +1,6 @@
 package library
 
 import (
-	"errors"
 	"time"
 
 	"ferrum_mem/core/device"
@@ -146,7 +145,8 @@ func (l *Library) Shutdown(force bool) error {
 
 	leaks := l.sealEverything()
 	l.logLeaks("shutdown", leaks)
-	err := l.closeEverything()
+	// The library is stopping, so no device is opened meanwhile.
+	err := l.endAll(nil)
 	// Those of devices that were closed from inside a callback may still run.
 	l.running.awaitAll()
 
@@ -176,26 +176,8 @@ func (l *Library) sealEverything() leakReport {
 	return l.collectLeaks(nil)
 }
 
-// closeEverything closes all devices by force. The library is stopping, so none
-// is opened meanwhile; one that another call is closing is waited for.
-func (l *Library) closeEverything() error {
-	l.closeMonitors()
-	// They may use what is freed next.
-	l.running.await(nil)
-	var failures []error
-	l.devices.Each(func(_ uint64, d *openDevice) bool {
-		if l.claim(d) {
-			if err := l.finishClose(d, true, nil); err != nil {
-				failures = append(failures, err)
-			}
-		}
-		return true
-	})
-	return errors.Join(failures...)
-}
-
-// claim makes the caller the one that closes the device; false: somebody else
-// has closed it.
+// claim makes the caller the one that closes the device, once no other call is at it;
+// false: that has closed it.
 func (l *Library) claim(d *openDevice) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

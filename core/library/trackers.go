@@ -7,15 +7,6 @@ import (
 	"ferrum_mem/core/unified"
 )
 
-// openTracker is a tracker that was made by TrackerCreate, or that belongs to a
-// manager or a generic pool and goes with it.
-type openTracker struct {
-	object
-	tracker *unified.AllocationTracker
-	// owner is nil for one that was made by TrackerCreate.
-	owner mortal
-}
-
 // BufferRecord is what a tracker knows of a buffer, with the handle of its device.
 type BufferRecord struct {
 	ID                     unified.BufferID
@@ -42,10 +33,9 @@ func (l *Library) TrackerCreate() (uint64, error) {
 	return l.insertTracker(unified.NewAllocationTracker(), nil)
 }
 
-func (l *Library) insertTracker(t *unified.AllocationTracker, owner mortal) (uint64, error) {
+func (l *Library) insertTracker(t *unified.AllocationTracker, owner member) (uint64, error) {
 	entry := &openTracker{tracker: t, owner: owner}
-	entry.createdAt = time.Now()
-	return insert(l.trackers, entry, &entry.object)
+	return insert(l.trackers, entry)
 }
 
 // forgetTracker takes the handle of a tracker away; 0 is none.
@@ -207,35 +197,4 @@ func (l *Library) TrackerClear(id uint64) error {
 	}
 	t.Clear()
 	return nil
-}
-
-// ownTrackers is how many trackers callers have made.
-func (l *Library) ownTrackers() (count int) {
-	l.trackers.Each(func(_ uint64, t *openTracker) bool {
-		if t.owner == nil {
-			count++
-		}
-		return true
-	})
-	return count
-}
-
-// forgetDeviceless takes away what is of no device and owns no memory.
-func (l *Library) forgetDeviceless() {
-	l.genericPools.Each(func(id uint64, p *openGenericPool) bool {
-		if err := p.end("library.shutdown", true); err != nil {
-			// Another call is ending it.
-			return true
-		}
-		if _, err := l.genericPools.Remove(id); err == nil {
-			l.forgetTracker(p.tracker)
-		}
-		return true
-	})
-	l.trackers.Each(func(id uint64, t *openTracker) bool {
-		if t.owner == nil {
-			l.forgetTracker(id)
-		}
-		return true
-	})
 }

@@ -8,13 +8,6 @@ import (
 	"ferrum_mem/core/vmm"
 )
 
-// openVPool is a virtual pool that was made by VPoolCreate.
-type openVPool struct {
-	object
-	pool   *vmm.Pool
-	device *openDevice
-}
-
 // DevicePageSizes is what pages virtual pools of a device may have; a device
 // without virtual memory is CodeUnsupportedDevice.
 func (l *Library) DevicePageSizes(id uint64) (device.Granularity, error) {
@@ -36,67 +29,20 @@ func (l *Library) DevicePageSizes(id uint64) (device.Granularity, error) {
 
 // VPoolCreate makes a virtual pool on a device.
 func (l *Library) VPoolCreate(deviceID uint64, c vmm.Config) (uint64, error) {
-	const op = "vpool.create"
-	d, err := l.making(op, deviceID)
-	if err != nil {
-		return 0, err
-	}
-	defer d.gate.leave()
-	made, err := vmm.NewPool(d.engine, c)
-	if err != nil {
-		return 0, on(err, d.engine)
-	}
-	entry := &openVPool{pool: made, device: d}
-	entry.createdAt = time.Now()
-	handle, err := l.vpools.Insert(entry)
-	if err != nil {
-		if closeErr := made.Close(true); closeErr != nil {
-			l.log.printf(LogError, "%v: closing a virtual pool that got no handle: %v", d.engine.ID(), closeErr)
-		}
-		return 0, on(err, d.engine)
-	}
-	entry.handle.Store(handle)
-	l.log.printf(LogDebug, "%v: virtual pool %q made, %d bytes in pages of %d", d.engine.ID(), c.Name,
-		made.CapacityBytes(), made.PageBytes())
-	return handle, nil
+	return create(l, l.vpools, "vpool.create", deviceID, func(d *openDevice) (*openVPool, error) {
+		made, err := vmm.NewPool(d.engine, c)
+		return &openVPool{pool: made, device: d}, err
+	}, func(_ uint64, p *openVPool) {
+		l.log.printf(LogDebug, "%v: virtual pool %q made, %d bytes in pages of %d", p.device.engine.ID(), c.Name,
+			p.pool.CapacityBytes(), p.pool.PageBytes())
+	})
 }
 
 // VPoolDestroy destroys a virtual pool and gives its memory and address space
 // back, after the work that uses freed ranges. While ranges are mapped it is
 // CodeBusy, unless forced.
 func (l *Library) VPoolDestroy(id uint64, force bool) error {
-	const op = "vpool.destroy"
-	entry, err := l.vpool(op, id)
-	if err != nil {
-		return err
-	}
-	if !entry.destroying.TryLock() {
-		return device.Errorf(device.CodeBusy, op,
-			"virtual pool handle %#x: another call is destroying the pool", id).On(entry.device.engine.ID())
-	}
-	defer entry.destroying.Unlock()
-	leaks := newLeakReport()
-	if force {
-		leaks.addRanges(entry.device, id, entry.pool.EachRange)
-	}
-	if err := l.dropVPool(id, entry, force); err != nil {
-		return l.orLog(err, force, id)
-	}
-	l.logLeaks("virtual pool destroyed by force", leaks)
-	return nil
-}
-
-// dropVPool closes a virtual pool and takes its handle away; entry.destroying is
-// held.
-func (l *Library) dropVPool(id uint64, entry *openVPool, force bool) error {
-	if _, err := l.vpools.Get(id); err != nil {
-		return err
-	}
-	if err := entry.pool.Close(force); err != nil {
-		return on(err, entry.device.engine)
-	}
-	_, err := l.vpools.Remove(id)
-	return err
+	return destroy(l, l.vpools, "vpool.destroy", id, force)
 }
 
 func (l *Library) vpool(op string, id uint64) (*openVPool, error) {
@@ -163,11 +109,7 @@ func (l *Library) VPoolRecordStream(id uint64, r ByteRange, stream uint64) error
 
 // VPoolIsMapped says whether every page that a range touches is mapped.
 func (l *Library) VPoolIsMapped(id uint64, r ByteRange) (bool, error) {
-	entry, err := l.vpool("vpool.is_mapped", id)
-	if err != nil {
-		return false, err
-	}
-	return entry.pool.IsMapped(r.OffsetBytes, r.SizeBytes), nil
+	return tell(l, l.vpools, "vpool.is_mapped", id, func(p *openVPool) bool { return p.pool.IsMapped(r.OffsetBytes, r.SizeBytes) })
 }
 
 // VPoolInfo describes a virtual pool.
@@ -181,41 +123,23 @@ func (l *Library) VPoolInfo(id uint64) (vmm.Stats, device.Addr, error) {
 
 // VPoolStatistics is the books of a virtual pool.
 func (l *Library) VPoolStatistics(id uint64) (track.Statistics, error) {
-	entry, err := l.vpool("vpool.statistics", id)
-	if err != nil {
-		return track.Statistics{}, err
-	}
-	return entry.pool.Physical().Statistics(), nil
+	return tell(l, l.vpools, "vpool.statistics", id, func(p *openVPool) track.Statistics { return p.pool.Physical().Statistics() })
 }
 
 // VPoolCompact brings together what nobody uses.
 func (l *Library) VPoolCompact(id uint64) (vmm.CompactReport, error) {
-	entry, err := l.vpool("vpool.compact", id)
-	if err != nil {
-		return vmm.CompactReport{}, err
-	}
-	report, err := entry.pool.Compact()
-	return report, late(err, entry)
+	return ask(l, l.vpools, "vpool.compact", id, func(p *openVPool) (vmm.CompactReport, error) { return p.pool.Compact() })
 }
 
 // VPoolTrim gives free pages back to the device until at most keepBytes of them are
 // held, and says how much was given.
 func (l *Library) VPoolTrim(id, keepBytes uint64) (releasedBytes uint64, err error) {
-	entry, err := l.vpool("vpool.trim", id)
-	if err != nil {
-		return 0, err
-	}
-	released, err := entry.pool.Physical().Trim(keepBytes / entry.pool.PageBytes())
-	return released, late(err, entry)
+	return ask(l, l.vpools, "vpool.trim", id, func(p *openVPool) (uint64, error) { return p.pool.Physical().Trim(keepBytes / p.pool.PageBytes()) })
 }
 
 // VPoolSetLimit changes the limit of a virtual pool; 0: what the device has.
 func (l *Library) VPoolSetLimit(id, limitBytes uint64) error {
-	entry, err := l.vpool("vpool.set_limit", id)
-	if err != nil {
-		return err
-	}
-	return late(entry.pool.SetLimit(limitBytes), entry)
+	return do(l, l.vpools, "vpool.set_limit", id, func(p *openVPool) error { return p.pool.SetLimit(limitBytes) })
 }
 
 // VPoolSynchronize waits until no range is retiring any more, at most timeout
@@ -244,20 +168,16 @@ func awaitFlights(ph *vmm.Physical, timeout time.Duration) error {
 
 // VPoolPause has the worker of a virtual pool make no more pages ready.
 func (l *Library) VPoolPause(id uint64) error {
-	entry, err := l.vpool("vpool.pause", id)
-	if err != nil {
-		return err
-	}
-	entry.pool.Physical().Pause()
-	return nil
+	return do(l, l.vpools, "vpool.pause", id, func(p *openVPool) error {
+		p.pool.Physical().Pause()
+		return nil
+	})
 }
 
 // VPoolResume ends a VPoolPause.
 func (l *Library) VPoolResume(id uint64) error {
-	entry, err := l.vpool("vpool.resume", id)
-	if err != nil {
-		return err
-	}
-	entry.pool.Physical().Resume()
-	return nil
+	return do(l, l.vpools, "vpool.resume", id, func(p *openVPool) error {
+		p.pool.Physical().Resume()
+		return nil
+	})
 }

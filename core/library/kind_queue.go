@@ -1,0 +1,75 @@
+package library
+
+import (
+	"time"
+
+	"ferrum_mem/core/engine"
+	"ferrum_mem/core/handle"
+	"ferrum_mem/core/manager"
+	"ferrum_mem/core/track"
+)
+
+// streams and events are the manager factory's, which counts them and ends them with
+// their device.
+type streams struct{ l *Library }
+
+func (*streams) handles() handle.Kind { return handle.Stream }
+func (*streams) traits() traits       { return traits{listed: listedLast} }
+
+func (s *streams) count(only *openDevice) int {
+	return s.l.countMade(only, func(n manager.Leftovers) int { return n.Streams })
+}
+
+// each leaves default streams out, which are their devices'.
+func (s *streams) each(visit func(id uint64, m member) bool) {
+	// One for all: a flood of them leaves no garbage.
+	var m queued
+	s.l.factory.EachStream(func(found manager.StreamInfo) bool {
+		m = queued{kind: "stream", id: found.Handle.ID(), engine: found.Engine, madeAt: found.MadeAt}
+		return found.IsDefault || visit(m.id, &m)
+	})
+}
+
+type events struct{ l *Library }
+
+func (*events) handles() handle.Kind { return handle.Event }
+func (*events) traits() traits       { return traits{listed: listedLast} }
+
+func (s *events) count(only *openDevice) int {
+	return s.l.countMade(only, func(n manager.Leftovers) int { return n.Events })
+}
+
+func (s *events) each(visit func(id uint64, m member) bool) {
+	var m queued
+	s.l.factory.EachEvent(func(found manager.EventInfo) bool {
+		m = queued{kind: "event", id: found.Handle.ID(), engine: found.Engine, madeAt: found.MadeAt}
+		return visit(m.id, &m)
+	})
+}
+
+// countMade adds up what the factory has made on a device or, with nil, on all.
+func (l *Library) countMade(only *openDevice, pick func(manager.Leftovers) int) (n int) {
+	l.devices.Each(func(_ uint64, d *openDevice) bool {
+		if only == nil || d == only {
+			n += pick(l.factory.Leftovers(d.engine))
+		}
+		return true
+	})
+	return n
+}
+
+// queued is a stream or an event.
+type queued struct {
+	kind   string
+	id     uint64
+	engine *engine.Engine
+	madeAt time.Duration
+}
+
+func (q *queued) isOver() bool                    { return false }
+func (q *queued) known() (uint64, *engine.Engine) { return q.id, q.engine }
+func (q *queued) of(d *openDevice) bool           { return d != nil && d.engine == q.engine }
+
+func (q *queued) leak() leak {
+	return leak{Kind: q.kind, Device: q.engine.ID().String(), AgeNS: age(track.Now(), q.madeAt)}
+}
