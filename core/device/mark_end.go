@@ -22,23 +22,61 @@ func Drained(s Stream) (bool, error) {
 	return idle && !TakesForeignWork(s), err
 }
 
+// IsDry says whether a stream has no work queued, as Drained; that of a lost device runs
+// no more.
+func IsDry(s Stream) (bool, error) {
+	dry, err := Drained(s)
+	if errors.Is(err, CodeDeviceLost) {
+		return true, nil
+	}
+	return dry, err
+}
+
+// endTries bounds how often an end is marked of a stream whose capture ends at that
+// moment, again and again.
+const endTries = 4
+
 // MarkEnd marks the present end of a stream's queue: what uses memory until now has
 // ended when the event has passed. It is nil without an error when there is nothing to
-// wait for: the stream has run dry, or is closed, before which it ran dry. Errors: those
-// of the stream, CodeInvalidState while it captures.
-func MarkEnd(op string, s Stream) (Event, error) {
-	drained, err := Drained(s)
-	if err == nil && drained {
-		return nil, nil
+// wait for: the stream has run dry, or is closed, before which it ran dry, or its device
+// is lost and runs nothing any more. A stream that captures is asked nothing but that:
+// another question may spoil the capture. Errors: those of the stream, CodeInvalidState
+// while it captures.
+func MarkEnd(op string, s Stream) (event Event, err error) {
+	for range endTries {
+		var capture Capture
+		if capture, err = CaptureOf(s); err == nil && capture.State != CaptureNone {
+			return nil, Errorf(CodeInvalidState, op, "the stream is capturing: its work runs with the graph, and cannot be waited for")
+		}
+		if err == nil {
+			event, err = markQueue(op, s)
+		}
+		if err == nil {
+			return event, nil
+		}
+		if HasEnded(s, err) {
+			return nil, nil
+		}
+		if !errors.Is(err, CodeInvalidState) {
+			break
+		}
+		// A capture has begun or ended between two questions.
 	}
-	var event Event
-	if err == nil {
-		event, err = Mark(op, s)
+	return nil, err
+}
+
+// markQueue is MarkEnd for a stream that is open and does not capture.
+func markQueue(op string, s Stream) (Event, error) {
+	if drained, err := Drained(s); err != nil || drained {
+		return nil, err
 	}
-	if err != nil && IsClosed(s, err) {
-		return nil, nil
-	}
-	return event, err
+	return Mark(op, s)
+}
+
+// HasEnded says whether a stream refused a call because it will run nothing any more:
+// its device is lost, or it is closed, before which it ran dry.
+func HasEnded(s Stream, refused error) bool {
+	return errors.Is(refused, CodeDeviceLost) || IsClosed(s, refused)
 }
 
 // IsClosed says whether a stream refused a call because it is closed, and not because

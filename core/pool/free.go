@@ -22,7 +22,7 @@ func (p *Pool) Free(addr device.Addr, stream device.Stream) error {
 	if done, err := p.freeRouted(addr, anySize, stream); done {
 		return err
 	}
-	idle, err := isDry(stream)
+	idle, err := device.IsDry(stream)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (p *Pool) FreeSized(addr device.Addr, sizeBytes uint64, stream device.Strea
 	if done, err := p.freeRouted(addr, sizeBytes, stream); done {
 		return err
 	}
-	idle, err := isDry(stream)
+	idle, err := device.IsDry(stream)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (p *Pool) FreeBatch(addrs []device.Addr, stream device.Stream) error {
 			return err
 		}
 	}
-	idle, err := isDry(stream)
+	idle, err := device.IsDry(stream)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,8 @@ type release struct {
 // marks the graph as released; or changes nothing.
 func prepareRelease(g *graph, stream device.Stream) (*release, error) {
 	r := &release{}
-	err := record(stream, &r.last)
+	var err error
+	r.last, err = endOfRun(stream)
 	for err == nil {
 		g.mu.Lock()
 		if len(r.parked) == len(g.parked) {
@@ -149,11 +150,8 @@ func (b *parkedBlocks) marksBehind(stream device.Stream) (marks []device.Event, 
 			continue
 		}
 		var event device.Event
-		if err = record(of, &event); event != nil {
+		if event, err = endOfRun(of); event != nil {
 			marks = append(marks, event)
-		}
-		if i >= 0 && isClosed(of, err) {
-			err = nil
 		}
 	}
 	if err != nil {
@@ -165,35 +163,14 @@ func (b *parkedBlocks) marksBehind(stream device.Stream) (marks []device.Event, 
 	return marks, nil
 }
 
-// isClosed tells the error of a stream that is no more, and so has run dry, from that of one that
-// captures.
-func isClosed(stream device.Stream, err error) bool {
-	if !errors.Is(err, device.CodeInvalidState) {
-		return false
+// endOfRun marks the end of the queue of a stream whose work has to pass before a graph is
+// released; nil: no work is queued there.
+func endOfRun(stream device.Stream) (device.Event, error) {
+	event, err := device.MarkEnd(opRelease, stream)
+	if errors.Is(err, device.CodeInvalidState) {
+		return nil, device.Errorf(device.CodeInvalidState, opRelease, "%w: release the graph after that", err)
 	}
-	now, err := captureOf(stream)
-	return err == nil && now.State == device.CaptureNone
-}
-
-// record marks the present end of a stream's queue unless it is idle. A device that is lost
-// runs nothing any more.
-func record(stream device.Stream, event *device.Event) error {
-	now, err := captureOf(stream)
-	if err == nil && now.State != device.CaptureNone {
-		return device.Errorf(device.CodeInvalidState, opRelease,
-			"a stream whose work has to pass is capturing: release the graph after that")
-	}
-	idle := false
-	if err == nil {
-		idle, err = device.Drained(stream)
-	}
-	if err == nil && !idle {
-		*event, err = device.Mark(opRelease, stream)
-	}
-	if errors.Is(err, device.CodeDeviceLost) {
-		return nil
-	}
-	return err
+	return event, err
 }
 
 // commit lets go of what the graph had; last says that it was the last of its private pool. The

@@ -124,7 +124,7 @@ func (p *Pool) freePart(owner *Pool, g *graph, j *leave) (err error) {
 		// The stream cannot know what captures have done with them.
 		j.events = append(slices.Clone(j.events), p.endsOf(owner)...)
 		if j.stream != nil {
-			if j.idle, err = isDry(j.stream); err != nil {
+			if j.idle, err = device.IsDry(j.stream); err != nil {
 				return err
 			}
 		}

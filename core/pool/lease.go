@@ -148,7 +148,7 @@ func (p *Pool) GiveBack(addrs []device.Addr, stream device.Stream, counts *Cache
 func (p *Pool) takeBack(addrs []device.Addr, stream device.Stream, counts *CacheCounts) (overfull bool, err error) {
 	var event device.Event
 	if stream != nil {
-		idle, err := isDry(stream)
+		idle, err := device.IsDry(stream)
 		if err != nil {
 			return false, err
 		}

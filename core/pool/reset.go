@@ -21,7 +21,7 @@ func (p *Pool) Reset(stream device.Stream) error {
 		stream = p.defaultStream
 	}
 	p.Flush()
-	idle, err := isDry(stream)
+	idle, err := device.IsDry(stream)
 	if err != nil {
 		return err
 	}

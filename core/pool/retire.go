@@ -255,7 +255,7 @@ func (p *Pool) markAll(j *leave, streams []device.Stream) {
 		var mark device.Event
 		if err == nil {
 			mark = endOf(stream)
-		} else if !hasEnded(stream, err) {
+		} else if !device.HasEnded(stream, err) {
 			mark = &lateEnd{stream: stream}
 		}
 		j.streams, j.marks = append(j.streams, stream), append(j.marks, mark)

@@ -1,51 +1,21 @@
 package pool
 
 import (
-	"errors"
 	"sync"
 	"time"
 
 	"ferrum_mem/core/device"
 )
 
-// isDry says whether a stream has no work queued. That of a lost device runs no more.
-func isDry(stream device.Stream) (bool, error) {
-	dry, err := device.Drained(stream)
-	if errors.Is(err, device.CodeDeviceLost) {
-		return true, nil
-	}
-	return dry, err
-}
-
 // endOf marks the present end of the queue of a stream that a freed block was used on;
 // nil: no work is queued there. The stream may have been closed, and then it has run
 // dry. It does not fail: a mark that cannot be made now is made later.
 func endOf(stream device.Stream) device.Event {
-	mark, err := markOf(stream)
-	switch {
-	case mark != nil:
-		return mark
-	case err == nil || hasEnded(stream, err):
-		return nil
-	}
-	return &lateEnd{stream: stream}
-}
-
-// markOf is endOf that fails. It asks nothing more of a stream that captures.
-func markOf(stream device.Stream) (device.Event, error) {
-	now, err := captureOf(stream)
-	if err == nil && now.State != device.CaptureNone {
-		return nil, device.Errorf(device.CodeInvalidState, opFree, "the stream is capturing")
-	}
+	mark, err := device.MarkEnd(opFree, stream)
 	if err != nil {
-		return nil, err
+		return &lateEnd{stream: stream}
 	}
-	return device.MarkEnd(opFree, stream)
-}
-
-// hasEnded tells the error of a stream that will run nothing any more.
-func hasEnded(stream device.Stream, err error) bool {
-	return errors.Is(err, device.CodeDeviceLost) || isClosed(stream, err)
+	return mark
 }
 
 // lateEnd is an end of a queue that could not be marked when it should have been: the
@@ -66,8 +36,8 @@ func (e *lateEnd) Done() (bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.over && e.mark == nil {
-		mark, err := markOf(e.stream)
-		e.mark, e.over = mark, mark == nil && (err == nil || hasEnded(e.stream, err))
+		mark, err := device.MarkEnd(opFree, e.stream)
+		e.mark, e.over = mark, mark == nil && err == nil
 	}
 	if !e.over && e.mark != nil {
 		e.over = passed(e.mark)

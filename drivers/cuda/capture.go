@@ -78,6 +78,9 @@ func (d *Driver) capturing() *stream {
 // while the stream captures.
 func (s *stream) Capture() (device.Capture, error) {
 	const op = "cuda.capture"
+	if !s.mayCapture.Load() {
+		return device.Capture{}, s.check(op)
+	}
 	o := s.owner
 	var now captureState
 	err := s.use(op, func() (err error) {
