@@ -76,23 +76,6 @@ ferrum_status ferrum_elastic_pool_alloc(ferrum_elastic_pool pool,
                              offset_bytes_out);
 }
 
-ferrum_status ferrum_elastic_pool_alloc_at(ferrum_elastic_pool pool,
-                                           const char *model,
-                                           uint64_t offset_bytes,
-                                           uint64_t size_bytes,
-                                           ferrum_address *address_out) {
-    FM_ENTER();
-    FM_REQUIRE(address_out);
-    *address_out = 0;
-    FM_REQUIRE(model);
-    ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
-    request.at_offset = 1;
-    request.offset_bytes = offset_bytes;
-    request.size_bytes = size_bytes;
-    return fm_model_allocate(__func__, pool, model, &request, address_out,
-                             NULL);
-}
-
 ferrum_status
 ferrum_elastic_pool_alloc_with(ferrum_elastic_pool pool, const char *model,
                                const ferrum_model_request *request,

@@ -58,13 +58,6 @@ func fmgo_manager_alloc(handle, sizeBytes C.uint64_t, out *C.uint64_t) (status C
 	return give(out, memory, err)
 }
 
-//export fmgo_manager_alloc_aligned
-func fmgo_manager_alloc_aligned(handle, sizeBytes, alignment C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	memory, err := lib.AllocAligned(uint64(handle), uint64(sizeBytes), uint64(alignment))
-	return give(out, memory, err)
-}
-
 //export fmgo_manager_alloc_with
 func fmgo_manager_alloc_with(handle C.uint64_t, request *C.ferrum_allocation_request, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)

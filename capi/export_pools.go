@@ -43,13 +43,6 @@ func fmgo_pool_alloc(handle, sizeBytes, stream C.uint64_t, out *C.uint64_t) (sta
 	return give(out, addr, err)
 }
 
-//export fmgo_pool_alloc_aligned
-func fmgo_pool_alloc_aligned(handle, sizeBytes, alignment, stream C.uint64_t, out *C.uint64_t) (status C.int32_t) {
-	defer guard(&status)
-	addr, err := lib.PoolAllocAligned(uint64(handle), uint64(sizeBytes), uint64(alignment), uint64(stream))
-	return give(out, addr, err)
-}
-
 //export fmgo_pool_free
 func fmgo_pool_free(handle, addr, stream C.uint64_t) (status C.int32_t) {
 	status = unfinished

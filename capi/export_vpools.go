@@ -45,14 +45,9 @@ func fmgo_vpool_destroy(handle C.uint64_t, flags C.uint32_t) (status C.int32_t) 
 }
 
 //export fmgo_vpool_alloc
-func fmgo_vpool_alloc(handle, offset, size C.uint64_t, tag *C.char, out *C.uint64_t) (status C.int32_t) {
+func fmgo_vpool_alloc(handle, offset, size C.uint64_t, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
-	name, err := textOf("tag", tag)
-	if err != nil {
-		return fail(err)
-	}
-	addr, err := lib.VPoolAlloc(uint64(handle),
-		vmm.AllocRequest{OffsetBytes: uint64(offset), SizeBytes: uint64(size), Tag: name}, 0)
+	addr, err := lib.VPoolAlloc(uint64(handle), vmm.AllocRequest{OffsetBytes: uint64(offset), SizeBytes: uint64(size)}, 0)
 	return give(out, addr, err)
 }
 

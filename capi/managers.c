@@ -63,17 +63,6 @@ ferrum_status ferrum_manager_alloc(ferrum_manager manager, uint64_t size_bytes,
     FM_RETURN(fmgo_manager_alloc(manager.id, size_bytes, &memory_out->id));
 }
 
-ferrum_status ferrum_manager_alloc_aligned(ferrum_manager manager,
-                                           uint64_t size_bytes,
-                                           uint64_t alignment_bytes,
-                                           ferrum_memory *memory_out) {
-    FM_ENTER();
-    FM_REQUIRE(memory_out);
-    memory_out->id = 0;
-    FM_RETURN(fmgo_manager_alloc_aligned(manager.id, size_bytes,
-                                         alignment_bytes, &memory_out->id));
-}
-
 ferrum_status
 ferrum_manager_alloc_with(ferrum_manager manager,
                           const ferrum_allocation_request *request,

@@ -69,17 +69,6 @@ ferrum_status ferrum_pool_alloc(ferrum_pool pool, uint64_t size_bytes,
     return fm_pool_alloc_rest(pool, size_bytes, stream, address_out);
 }
 
-ferrum_status ferrum_pool_alloc_aligned(ferrum_pool pool, uint64_t size_bytes,
-                                        uint64_t alignment_bytes,
-                                        ferrum_stream stream,
-                                        ferrum_address *address_out) {
-    FM_ENTER();
-    FM_REQUIRE(address_out);
-    *address_out = 0;
-    FM_RETURN(fmgo_pool_alloc_aligned(pool.id, size_bytes, alignment_bytes,
-                                      stream.id, address_out));
-}
-
 ferrum_status ferrum_pool_alloc_with(ferrum_pool pool,
                                      const ferrum_pool_request *request,
                                      ferrum_address *address_out) {

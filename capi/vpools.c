@@ -38,19 +38,8 @@ ferrum_status ferrum_vpool_alloc(ferrum_vpool vpool, uint64_t offset_bytes,
     FM_ENTER();
     FM_REQUIRE(address_out);
     *address_out = 0;
-    FM_RETURN(fmgo_vpool_alloc(vpool.id, offset_bytes, size_bytes, NULL,
-                               address_out));
-}
-
-ferrum_status ferrum_vpool_alloc_tagged(ferrum_vpool vpool,
-                                        uint64_t offset_bytes,
-                                        uint64_t size_bytes, const char *tag,
-                                        ferrum_address *address_out) {
-    FM_ENTER();
-    FM_REQUIRE(address_out);
-    *address_out = 0;
-    FM_RETURN(fmgo_vpool_alloc(vpool.id, offset_bytes, size_bytes, (char *)tag,
-                               address_out));
+    FM_RETURN(
+        fmgo_vpool_alloc(vpool.id, offset_bytes, size_bytes, address_out));
 }
 
 ferrum_status ferrum_vpool_free(ferrum_vpool vpool, uint64_t offset_bytes,

@@ -783,18 +783,6 @@ class pool : public detail::owner<ferrum_pool, detail::end_pool> {
     ferrum_address alloc(std::uint64_t size, ferrum_stream on = {}) const {
         return try_alloc(size, on).value();
     }
-    result<ferrum_address> try_alloc_aligned(std::uint64_t size,
-                                             std::uint64_t alignment,
-                                             ferrum_stream on = {}) const {
-        ferrum_address out = 0;
-        ferrum_status status =
-            ferrum_pool_alloc_aligned(get(), size, alignment, on, &out);
-        return detail::outcome(status, out);
-    }
-    ferrum_address alloc_aligned(std::uint64_t size, std::uint64_t alignment,
-                                 ferrum_stream on = {}) const {
-        return try_alloc_aligned(size, alignment, on).value();
-    }
     result<ferrum_address> try_alloc_with(const pool_request &request) const {
         ferrum_pool_request raw = request.raw();
         ferrum_address out = 0;
@@ -992,24 +980,14 @@ class manager : public detail::owner<ferrum_manager, detail::end_manager> {
         return block(ferrum_manager_alloc(get(), size, &out), out);
     }
     memory alloc(std::uint64_t size) const { return try_alloc(size).value(); }
-    result<memory> try_alloc_aligned(std::uint64_t size,
-                                     std::uint64_t alignment) const {
-        ferrum_memory out{};
-        ferrum_status status =
-            ferrum_manager_alloc_aligned(get(), size, alignment, &out);
-        return block(status, out);
-    }
-    memory alloc_aligned(std::uint64_t size, std::uint64_t alignment) const {
-        return try_alloc_aligned(size, alignment).value();
-    }
     result<memory>
-    try_alloc_typed(const ferrum_allocation_request &request) const {
+    try_alloc_with(const ferrum_allocation_request &request) const {
         ferrum_memory out{};
         ferrum_status status = ferrum_manager_alloc_with(get(), &request, &out);
         return block(status, out);
     }
     memory alloc_with(const ferrum_allocation_request &request) const {
-        return try_alloc_typed(request).value();
+        return try_alloc_with(request).value();
     }
     /** A handle for memory of somebody else's, which stays his. */
     result<memory> try_adopt(const ferrum_adoption &adoption) const {
@@ -1140,17 +1118,14 @@ class vpool : public detail::owner<ferrum_vpool, detail::end_vpool> {
   public:
     using owner::owner;
 
-    /** A tag of nullptr is the pool's name. */
-    result<ferrum_address> try_alloc(std::uint64_t offset, std::uint64_t size,
-                                     const char *tag = nullptr) const {
+    result<ferrum_address> try_alloc(std::uint64_t offset,
+                                     std::uint64_t size) const {
         ferrum_address out = 0;
-        ferrum_status status =
-            ferrum_vpool_alloc_tagged(get(), offset, size, tag, &out);
+        ferrum_status status = ferrum_vpool_alloc(get(), offset, size, &out);
         return detail::outcome(status, out);
     }
-    ferrum_address alloc(std::uint64_t offset, std::uint64_t size,
-                         const char *tag = nullptr) const {
-        return try_alloc(offset, size, tag).value();
+    ferrum_address alloc(std::uint64_t offset, std::uint64_t size) const {
+        return try_alloc(offset, size).value();
     }
     result<done> try_free(std::uint64_t offset, std::uint64_t size,
                           ferrum_stream on = {}) const {
@@ -1348,17 +1323,6 @@ class elastic_pool
     }
     model_range alloc(const char *model, std::uint64_t size) const {
         return try_alloc(model, size).value();
-    }
-    result<ferrum_address> try_alloc_at(const char *model, std::uint64_t offset,
-                                        std::uint64_t size) const {
-        ferrum_address out = 0;
-        ferrum_status status =
-            ferrum_elastic_pool_alloc_at(get(), model, offset, size, &out);
-        return detail::outcome(status, out);
-    }
-    ferrum_address alloc_at(const char *model, std::uint64_t offset,
-                            std::uint64_t size) const {
-        return try_alloc_at(model, offset, size).value();
     }
     result<done> try_free(const char *model, std::uint64_t offset,
                           std::uint64_t size, ferrum_stream on = {}) const {
@@ -1971,9 +1935,11 @@ class pool_resource : public std::pmr::memory_resource {
 
   private:
     void *do_allocate(std::size_t bytes, std::size_t alignment) override {
+        ferrum_pool_request request = FERRUM_POOL_REQUEST_INIT;
+        request.size_bytes = bytes == 0 ? 1 : bytes;
+        request.alignment_bytes = alignment;
         ferrum_address out = 0;
-        ferrum_status status = ferrum_pool_alloc_aligned(
-            pool_, bytes == 0 ? 1 : bytes, alignment, ferrum_stream{}, &out);
+        ferrum_status status = ferrum_pool_alloc_with(pool_, &request, &out);
         if (status == FERRUM_ERROR_OUT_OF_MEMORY)
             throw std::bad_alloc();
         if (status != FERRUM_OK)

@@ -33,7 +33,7 @@ var takes = map[string][]handle.Kind{
 	"ManagerCreate": {handle.Device}, "FallbackManagerCreate": {handle.Device},
 	"PressureCallbackAdd": {handle.Device}, "ReclaimCallbackAdd": {handle.Device},
 
-	"PoolAlloc": {handle.Pool}, "PoolAllocAligned": {handle.Pool}, "PoolAllocWith": {handle.Pool},
+	"PoolAlloc": {handle.Pool}, "PoolAllocWith": {handle.Pool},
 	"PoolAllocBatch": {handle.Pool}, "PoolCaptureBegin": {handle.Pool}, "PoolCaptureEnd": {handle.Pool},
 	"PoolCaptureInfo": {handle.Pool}, "PoolCaptureRelease": {handle.Pool}, "PoolCheck": {handle.Pool},
 	"PoolDestroy": {handle.Pool}, "PoolFree": {handle.Pool}, "PoolFreeBatch": {handle.Pool},
@@ -59,7 +59,7 @@ var takes = map[string][]handle.Kind{
 	"ModelRegister": {handle.ElasticPool}, "ModelSetLimits": {handle.ElasticPool}, "ModelSleep": {handle.ElasticPool},
 	"ModelRecordStream": {handle.ElasticPool}, "ModelUnregister": {handle.ElasticPool}, "ModelWake": {handle.ElasticPool},
 
-	"Adopt": {handle.Manager}, "Alloc": {handle.Manager}, "AllocAligned": {handle.Manager},
+	"Adopt": {handle.Manager}, "Alloc": {handle.Manager},
 	"AllocTyped": {handle.Manager}, "CreateMapping": {handle.Manager, handle.Manager}, "Defragment": {handle.Manager},
 	"DefragmentWithin": {handle.Manager}, "Import": {handle.Manager}, "ManagerConfigurePool": {handle.Manager},
 	"ManagerDestroy": {handle.Manager}, "ManagerStatistics": {handle.Manager},

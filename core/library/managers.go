@@ -85,15 +85,6 @@ func (l *Library) Alloc(id, sizeBytes uint64) (uint64, error) {
 	return l.AllocTyped(id, manager.Request{SizeBytes: sizeBytes})
 }
 
-// AllocAligned is Alloc with the address a multiple of alignmentBytes, a
-// power of two; 0 is CodeInvalidAlignment.
-func (l *Library) AllocAligned(id, sizeBytes, alignmentBytes uint64) (uint64, error) {
-	if alignmentBytes == 0 {
-		return 0, l.noAlignment("manager.alloc_aligned", func() (member, error) { return l.managers.Get(id) })
-	}
-	return l.AllocTyped(id, manager.Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
-}
-
 // AllocTyped makes a block as described and gives its handle.
 func (l *Library) AllocTyped(id uint64, r manager.Request) (uint64, error) {
 	entry, err := l.manager("manager.alloc", id)

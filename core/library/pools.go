@@ -49,28 +49,6 @@ func (l *Library) PoolAlloc(id, sizeBytes, stream uint64) (device.Addr, error) {
 	return l.poolAlloc(id, stream, &pool.Request{SizeBytes: sizeBytes})
 }
 
-// PoolAllocAligned is PoolAlloc with the address a multiple of alignmentBytes,
-// a power of two; 0 is CodeInvalidAlignment.
-func (l *Library) PoolAllocAligned(id, sizeBytes, alignmentBytes, stream uint64) (device.Addr, error) {
-	if alignmentBytes == 0 {
-		return 0, l.noAlignment("pool.alloc_aligned", func() (member, error) { return l.pools.Get(id) })
-	}
-	return l.poolAlloc(id, stream, &pool.Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
-}
-
-// noAlignment is the error for an alignment of 0, unless the call would fail
-// before it came to that.
-func (l *Library) noAlignment(op string, find func() (member, error)) error {
-	if _, err := l.started(op); err != nil {
-		return err
-	}
-	object, err := find()
-	if err != nil {
-		return err
-	}
-	return late(device.Errorf(device.CodeInvalidAlignment, op, "alignment_bytes is 0: want a power of two"), object)
-}
-
 func (l *Library) poolAlloc(id, stream uint64, request *pool.Request) (device.Addr, error) {
 	entry, first, err := l.onStream("pool.alloc", id, stream)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ferrum_mem/core/device"
+	"ferrum_mem/core/pool"
 )
 
 func TestPoolAllocAndFree(t *testing.T) { overBoth(t, allocAndFree) }
@@ -15,7 +16,7 @@ func allocAndFree(t *testing.T) {
 	p := b.pool(b.open("test:0"))
 	addr, err := b.PoolAlloc(p, 1000, 0)
 	require.NoError(t, err)
-	aligned, err := b.PoolAllocAligned(p, 10, 1<<16, 0)
+	aligned, err := b.PoolAllocWith(p, 0, pool.Request{SizeBytes: 10, AlignmentBytes: 1 << 16})
 	require.NoError(t, err)
 	require.Zero(t, uint64(aligned)%(1<<16))
 	stats, err := b.PoolStatistics(p)
@@ -41,10 +42,8 @@ func TestPoolRefusesBadArguments(t *testing.T) {
 	dev := b.open("test:0")
 	p := b.pool(dev)
 	first := func(_ any, err error) error { return err }
-	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocAligned(p, 1, 0, 0)))
-	requireCode(t, device.CodeInvalidHandle, first(b.PoolAllocAligned(p+1, 1, 0, 0)))
-	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocAligned(p, 1, 3, 0)))
-	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocAligned(p, 1, 1<<31, 0)))
+	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocWith(p, 0, pool.Request{SizeBytes: 1, AlignmentBytes: 3})))
+	requireCode(t, device.CodeInvalidAlignment, first(b.PoolAllocWith(p, 0, pool.Request{SizeBytes: 1, AlignmentBytes: 1 << 31})))
 	requireCode(t, device.CodeInvalidSize, first(b.PoolAlloc(p, 0, 0)))
 	for _, wrong := range []uint64{0, dev, p + 1<<40, p + 1, ^uint64(0)} {
 		requireCode(t, device.CodeInvalidHandle, first(b.PoolAlloc(wrong, 1, 0)))

@@ -31,16 +31,6 @@ func (m *Manager) Alloc(sizeBytes uint64) (MemoryHandle, error) {
 	return m.AllocTyped(Request{SizeBytes: sizeBytes})
 }
 
-// AllocAligned is Alloc with the address a multiple of alignmentBytes, a
-// power of two up to AlignmentMax.
-func (m *Manager) AllocAligned(sizeBytes, alignmentBytes uint64) (MemoryHandle, error) {
-	if alignmentBytes == 0 {
-		return 0, device.Errorf(device.CodeInvalidAlignment, "manager.alloc",
-			"alignment_bytes is 0").On(m.owner.engine.ID())
-	}
-	return m.AllocTyped(Request{SizeBytes: sizeBytes, AlignmentBytes: alignmentBytes})
-}
-
 func (r Request) check(op string, e *engine.Engine) error {
 	id := e.ID()
 	if err := r.Type.check(op, e); err != nil {

@@ -133,7 +133,7 @@ func (m *model) allocate(t *rapid.T) {
 	index := rapid.IntRange(0, len(m.managers)-1).Draw(t, "device")
 	size := rapid.Uint64Range(1, 5000).Draw(t, "size")
 	align := uint64(1) << rapid.IntRange(0, 14).Draw(t, "align")
-	h, err := m.managers[index].AllocAligned(size, align)
+	h, err := m.managers[index].AllocTyped(manager.Request{SizeBytes: size, AlignmentBytes: align})
 	require.NoError(t, err)
 	info, err := m.r.factory.HandleInfo(h)
 	require.NoError(t, err)

@@ -52,7 +52,7 @@ func TestAlignedAllocationAlignsTheAddress(t *testing.T) {
 	m := r.manager(t, nil)
 	for align := uint64(1); align <= 1<<20; align *= 2 {
 		m.mustAlloc(t, 100)
-		h, err := m.AllocAligned(300, align)
+		h, err := m.AllocTyped(Request{SizeBytes: 300, AlignmentBytes: align})
 		require.NoError(t, err)
 		info, err := r.factory.HandleInfo(h)
 		require.NoError(t, err)
@@ -100,9 +100,7 @@ func TestBadRequestIsRefused(t *testing.T) {
 			require.Equal(t, before, after)
 		})
 	}
-	_, err := m.AllocAligned(10, 0)
-	requireError(t, err, device.CodeInvalidAlignment, "alignment_bytes is 0")
-	_, err = m.Alloc(0)
+	_, err := m.Alloc(0)
 	requireError(t, err, device.CodeInvalidSize)
 	_, err = m.AllocTyped(Request{SizeBytes: 1, Tag: strings.Repeat("x", 63)})
 	require.NoError(t, err)

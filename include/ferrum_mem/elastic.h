@@ -186,27 +186,14 @@ FERRUM_API ferrum_status ferrum_elastic_pool_alloc(ferrum_elastic_pool pool,
                                                    ferrum_address *address_out,
                                                    uint64_t *offset_bytes_out);
 
-/**
- * As ferrum_elastic_pool_alloc, at a place: behind every page that the range
- * touches.
- *
- * @param offset_bytes  from the model's base address.
- * @return FERRUM_ERROR_INVALID_OFFSET and FERRUM_ERROR_ALREADY_MAPPED as
- *         ferrum_vpool_alloc.
- *
- * @by-hand c,go a short form of another
- */
-FERRUM_API ferrum_status ferrum_elastic_pool_alloc_at(
-    ferrum_elastic_pool pool, const char *model, uint64_t offset_bytes,
-    uint64_t size_bytes, ferrum_address *address_out);
-
 /** A range of a model, as asked for. */
 typedef struct ferrum_model_request {
     uint32_t struct_size;
-    /** The range starts at offset_bytes (1), or where there is room (0).
+    /** The range starts at offset_bytes (1), behind every page that it touches, or
+     *  where there is room (0).
      *  @bool */
     uint32_t at_offset;
-    /** 0 where at_offset is.
+    /** From the model's base address; 0 where at_offset is.
      *  @if at_offset */
     uint64_t offset_bytes;
     /** Not 0. */
@@ -228,6 +215,9 @@ typedef struct ferrum_model_request {
 
 /**
  * As ferrum_elastic_pool_alloc, with all that can be asked for.
+ *
+ * @return besides, where at_offset is 1: FERRUM_ERROR_INVALID_OFFSET and
+ *         FERRUM_ERROR_ALREADY_MAPPED as ferrum_vpool_alloc.
  *
  * @optional offset_bytes_out
  * @by-hand cpp its result has a type of its own

@@ -147,12 +147,6 @@ FERRUM_API ferrum_status ferrum_manager_alloc(ferrum_manager manager,
                                               uint64_t size_bytes,
                                               ferrum_memory *memory_out);
 
-/** As ferrum_manager_alloc, with the address a multiple of alignment_bytes, a power
- *  of two from 1 to FERRUM_ALIGNMENT_MAX. */
-FERRUM_API ferrum_status ferrum_manager_alloc_aligned(
-    ferrum_manager manager, uint64_t size_bytes, uint64_t alignment_bytes,
-    ferrum_memory *memory_out);
-
 /** Allocates a block as described. */
 FERRUM_API ferrum_status ferrum_manager_alloc_with(
     ferrum_manager manager, const ferrum_allocation_request *request,

@@ -220,20 +220,6 @@ FERRUM_API ferrum_status ferrum_pool_alloc(ferrum_pool pool,
                                            ferrum_stream stream,
                                            ferrum_address *address_out);
 
-/**
- * As ferrum_pool_alloc, with the address a multiple of alignment_bytes.
- *
- * @param alignment_bytes  a power of two from 1 to FERRUM_ALIGNMENT_MAX; less
- *                         than the pool's means the pool's.
- *
- * @optional stream
- */
-FERRUM_API ferrum_status ferrum_pool_alloc_aligned(ferrum_pool pool,
-                                                   uint64_t size_bytes,
-                                                   uint64_t alignment_bytes,
-                                                   ferrum_stream stream,
-                                                   ferrum_address *address_out);
-
 /** What a block is wanted for, beyond its size. */
 typedef struct ferrum_pool_request {
     uint32_t struct_size;

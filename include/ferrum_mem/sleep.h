@@ -199,38 +199,6 @@ FERRUM_API ferrum_status ferrum_vpool_is_asleep(ferrum_vpool vpool,
                                                 const char *tag,
                                                 uint32_t *asleep_out);
 
-/** A range of a virtual pool, as asked for. */
-typedef struct ferrum_vpool_request {
-    uint32_t struct_size;
-    uint32_t reserved;
-    /** From the base address. */
-    uint64_t offset_bytes;
-    /** Not 0. */
-    uint64_t size_bytes;
-    /** Name for the books, at most 63 bytes; NULL or empty: the pool's name. */
-    const char *tag;
-    /** As in ferrum_model_request. */
-    uint64_t asleep_wait_ns;
-    /** As in ferrum_model_request.
-     *  @optional */
-    ferrum_stream stream;
-} ferrum_vpool_request;
-
-/* clang-format off */
-#define FERRUM_VPOOL_REQUEST_INIT {(uint32_t)sizeof(ferrum_vpool_request), 0, 0, 0, NULL, 0, {0}}
-/* clang-format on */
-
-/**
- * As ferrum_vpool_alloc, with all that can be asked for.
- *
- * @return besides: FERRUM_ERROR_INVALID_STATE while the tag, everything, or a range at
- *         that place sleeps; FERRUM_ERROR_TIMEOUT when it does so longer than
- *         asleep_wait_ns.
- */
-FERRUM_API ferrum_status
-ferrum_vpool_alloc_with(ferrum_vpool vpool, const ferrum_vpool_request *request,
-                        ferrum_address *address_out);
-
 /**
  * Puts a model, or ranges of it, to sleep, as ferrum_vpool_sleep. Others may have its
  * pages then; what the model is guaranteed stays kept for it.

@@ -144,21 +144,40 @@ FERRUM_API ferrum_status ferrum_vpool_alloc(ferrum_vpool vpool,
                                             uint64_t size_bytes,
                                             ferrum_address *address_out);
 
+/** A range of a virtual pool, as asked for. */
+typedef struct ferrum_vpool_request {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /** From the base address. */
+    uint64_t offset_bytes;
+    /** Not 0. */
+    uint64_t size_bytes;
+    /** Name for the books, at most 63 bytes; NULL or empty: the pool's name. */
+    const char *tag;
+    /** How long to wait while the tag, everything or a range at that place sleeps, in
+     *  nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once. */
+    uint64_t asleep_wait_ns;
+    /** What uses the range first: it is freed behind the work of this stream. {0}: the
+     *  default stream.
+     *  @optional */
+    ferrum_stream stream;
+} ferrum_vpool_request;
+
+/* clang-format off */
+#define FERRUM_VPOOL_REQUEST_INIT {(uint32_t)sizeof(ferrum_vpool_request), 0, 0, 0, NULL, 0, {0}}
+/* clang-format on */
+
 /**
- * As ferrum_vpool_alloc, with a name for reports.
+ * As ferrum_vpool_alloc, with all that can be asked for.
  *
- * @param tag  at most 63 bytes; NULL or empty: the pool's name.
- * @return FERRUM_ERROR_RESOURCE_EXHAUSTED while about a million other names are
- *         in use.
- *
- * @optional tag
- * @by-hand c,go a short form of another
+ * @return besides: FERRUM_ERROR_INVALID_STATE while the tag, everything, or a range at
+ *         that place sleeps; FERRUM_ERROR_TIMEOUT when it does so longer than
+ *         asleep_wait_ns; FERRUM_ERROR_RESOURCE_EXHAUSTED while about a million
+ *         other tags are in use.
  */
-FERRUM_API ferrum_status ferrum_vpool_alloc_tagged(ferrum_vpool vpool,
-                                                   uint64_t offset_bytes,
-                                                   uint64_t size_bytes,
-                                                   const char *tag,
-                                                   ferrum_address *address_out);
+FERRUM_API ferrum_status
+ferrum_vpool_alloc_with(ferrum_vpool vpool, const ferrum_vpool_request *request,
+                        ferrum_address *address_out);
 
 /**
  * Takes the memory of a range away, once the work is done that is queued now

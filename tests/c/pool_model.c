@@ -2,6 +2,7 @@
 
 #include "fixture.h"
 #include "on_device.h"
+#include "requests.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -308,8 +309,8 @@ static void alloc(void) {
         ok = WORKS(ferrum_pool_alloc(p->handle, size, s->handle, &address));
         break;
     case 1:
-        ok = WORKS(ferrum_pool_alloc_aligned(p->handle, size, alignment,
-                                             s->handle, &address));
+        ok = WORKS(pool_alloc_aligned(p->handle, size, alignment, s->handle,
+                                      &address));
         break;
     default:
         if (draw(2))

@@ -11,6 +11,7 @@
  * one of those that have no bad argument (see no_bad_argument).
  */
 #include "fixture.h"
+#include "requests.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -151,7 +152,7 @@ static ferrum_status vpool_alloc_with(ferrum_vpool vpool, uint64_t offset,
 static ferrum_status vpool_tagged_with(ferrum_vpool vpool, const char *tag) {
     ferrum_address out = 1;
     ferrum_status status =
-        ferrum_vpool_alloc_tagged(vpool, 4 * FIXTURE_PAGE, 16, tag, &out);
+        vpool_alloc_tagged(vpool, 4 * FIXTURE_PAGE, 16, tag, &out);
     return out == 0 ? status : FERRUM_OK;
 }
 
@@ -192,8 +193,7 @@ static ferrum_status shared_allocate_at(ferrum_elastic_pool pool,
                                         const char *id, uint64_t offset,
                                         uint64_t size) {
     ferrum_address out = 1;
-    ferrum_status status =
-        ferrum_elastic_pool_alloc_at(pool, id, offset, size, &out);
+    ferrum_status status = elastic_pool_alloc_at(pool, id, offset, size, &out);
     return out == 0 ? status : FERRUM_OK;
 }
 static ferrum_status model_asked_with(ferrum_elastic_pool pool, const char *id,
@@ -591,7 +591,7 @@ static ferrum_status adopt_twice(fixture *f) {
     X(pool_create, DEVICE, ferrum_pool_create((ferrum_device){id}, NULL, OUT(ferrum_pool, {0}))) \
     X(pool_destroy, POOL, ferrum_pool_destroy((ferrum_pool){id}, FERRUM_FORCE)) \
     X(pool_alloc, POOL, ferrum_pool_alloc((ferrum_pool){id}, 16, f->stream, OUT(ferrum_address, {0}))) \
-    X(pool_alloc_aligned, POOL, ferrum_pool_alloc_aligned((ferrum_pool){id}, 16, 64, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_aligned, POOL, pool_alloc_aligned((ferrum_pool){id}, 16, 64, f->stream, OUT(ferrum_address, {0}))) \
     X(pool_alloc_with, POOL, pool_request_with(id, f->stream.id)) \
     X(pool_alloc_batch, POOL, alloc_batch_with(id, f->stream.id, 16)) \
     X(pool_get_tag, POOL, ferrum_pool_get_tag((ferrum_pool){id}, "kv", OUT(uint32_t, {0}))) \
@@ -618,7 +618,7 @@ static ferrum_status adopt_twice(fixture *f) {
     X(manager_configure_pool, MANAGER, configure_with(id)) \
     X(manager_get_statistics, MANAGER, ferrum_manager_get_statistics((ferrum_manager){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
     X(allocate, MANAGER, ferrum_manager_alloc((ferrum_manager){id}, 16, OUT(ferrum_memory, {0}))) \
-    X(alloc_aligned, MANAGER, ferrum_manager_alloc_aligned((ferrum_manager){id}, 16, 64, OUT(ferrum_memory, {0}))) \
+    X(manager_alloc_aligned, MANAGER, manager_alloc_aligned((ferrum_manager){id}, 16, 64, OUT(ferrum_memory, {0}))) \
     X(alloc_with, MANAGER, request_with(id)) \
     X(deallocate, MEMORY, ferrum_memory_free((ferrum_memory){id})) \
     X(pin, MEMORY, ferrum_memory_pin((ferrum_memory){id}, OUT(ferrum_address, {0}))) \
@@ -729,7 +729,7 @@ static ferrum_status adopt_twice(fixture *f) {
     X(fallback_manager_alloc_stream, STREAM, buffer_on(f, id)) \
     X(fallback_buffer_free_stream, STREAM, ferrum_fallback_buffer_free(f->buffer, (ferrum_stream){id})) \
     X(pool_alloc_stream, STREAM, ferrum_pool_alloc(f->pool, 16, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
-    X(pool_alloc_aligned_stream, STREAM, ferrum_pool_alloc_aligned(f->pool, 16, 64, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_aligned_stream, STREAM, pool_alloc_aligned(f->pool, 16, 64, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
     X(pool_alloc_with_stream, STREAM, pool_request_with(f->pool.id, id)) \
     X(pool_alloc_batch_stream, STREAM, alloc_batch_with(f->pool.id, id, 16)) \
     X(pool_free_stream, STREAM, ferrum_pool_free(f->pool, f->block, (ferrum_stream){id})) \
@@ -1122,7 +1122,6 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(event_elapsed, elapsed_ns_out, ferrum_event_elapsed(f->event, f->event, NULL)) \
     X(pool_create, pool_out, ferrum_pool_create(f->device, NULL, NULL)) \
     X(pool_alloc, address_out, ferrum_pool_alloc(f->pool, 16, f->stream, NULL)) \
-    X(pool_alloc_aligned, address_out, ferrum_pool_alloc_aligned(f->pool, 16, 16, f->stream, NULL)) \
     X(pool_alloc_with, address_out, ferrum_pool_alloc_with(f->pool, OUT(ferrum_pool_request, FERRUM_POOL_REQUEST_INIT), NULL)) \
     X(pool_alloc_with, request, ferrum_pool_alloc_with(f->pool, NULL, OUT(ferrum_address, {0}))) \
     X(pool_alloc_batch, addresses_out, ferrum_pool_alloc_batch(f->pool, 16, 2, f->stream, NULL)) \
@@ -1140,7 +1139,6 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(manager_configure_pool, config, ferrum_manager_configure_pool(f->manager, 0, NULL)) \
     X(manager_get_statistics, statistics_out, ferrum_manager_get_statistics(f->manager, NULL)) \
     X(allocate, memory_out, ferrum_manager_alloc(f->manager, 16, NULL)) \
-    X(alloc_aligned, memory_out, ferrum_manager_alloc_aligned(f->manager, 16, 16, NULL)) \
     X(alloc_with, memory_out, ferrum_manager_alloc_with(f->manager, OUT(ferrum_allocation_request, FERRUM_ALLOCATION_REQUEST_INIT), NULL)) \
     X(alloc_with, request, ferrum_manager_alloc_with(f->manager, NULL, OUT(ferrum_memory, {0}))) \
     X(handle_get_info, info_out, ferrum_memory_get_handle_info(f->memory, NULL)) \
@@ -1191,7 +1189,6 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(vpool_create, config, ferrum_vpool_create(f->device, NULL, OUT(ferrum_vpool, {0}))) \
     X(vpool_create, vpool_out, ferrum_vpool_create(f->device, OUT(ferrum_vpool_config, FERRUM_VPOOL_CONFIG_INIT), NULL)) \
     X(vpool_alloc, address_out, ferrum_vpool_alloc(f->vpool, 4 * FIXTURE_PAGE, 16, NULL)) \
-    X(vpool_alloc_tagged, address_out, ferrum_vpool_alloc_tagged(f->vpool, 4 * FIXTURE_PAGE, 16, "kv", NULL)) \
     X(vpool_is_mapped, mapped_out, ferrum_vpool_is_mapped(f->vpool, 0, 1, NULL)) \
     X(vpool_get_info, info_out, ferrum_vpool_get_info(f->vpool, NULL)) \
     X(vpool_get_statistics, statistics_out, ferrum_vpool_get_statistics(f->vpool, NULL)) \
@@ -1204,7 +1201,6 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(elastic_pool_alloc, model, shared_allocate_with(f->shared, NULL, 16)) \
     X(elastic_pool_alloc, address_out, ferrum_elastic_pool_alloc(f->shared, "chat", 16, NULL, NULL)) \
     X(elastic_pool_alloc_at, model, shared_allocate_at(f->shared, NULL, 4 * FIXTURE_PAGE, 16)) \
-    X(elastic_pool_alloc_at, address_out, ferrum_elastic_pool_alloc_at(f->shared, "chat", 4 * FIXTURE_PAGE, 16, NULL)) \
     X(elastic_pool_alloc_with, model, model_asked_with(f->shared, NULL, NULL)) \
     X(elastic_pool_alloc_with, request, ferrum_elastic_pool_alloc_with(f->shared, "chat", NULL, OUT(ferrum_address, {0}), NULL)) \
     X(elastic_pool_alloc_with, address_out, ferrum_elastic_pool_alloc_with(f->shared, "chat", OUT(ferrum_model_request, FERRUM_MODEL_REQUEST_INIT), NULL, NULL)) \
@@ -1721,10 +1717,9 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(pool_alloc_size_max, OVERFLOW, "18446744073709551615", ferrum_pool_alloc(f->pool, UINT64_MAX, f->stream, OUT(ferrum_address, {0}))) \
     X(pool_alloc_never_fits, OUT_OF_MEMORY, "", ferrum_pool_alloc(f->pool, UINT64_C(1) << 50, f->stream, OUT(ferrum_address, {0}))) \
     X(pool_alloc_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_alloc(f->pool, 16, f->other_stream, OUT(ferrum_address, {0}))) \
-    X(pool_alloc_aligned_0, INVALID_ALIGNMENT, "0", ferrum_pool_alloc_aligned(f->pool, 16, 0, f->stream, OUT(ferrum_address, {0}))) \
-    X(pool_alloc_aligned_odd, INVALID_ALIGNMENT, "24", ferrum_pool_alloc_aligned(f->pool, 16, 24, f->stream, OUT(ferrum_address, {0}))) \
-    X(pool_alloc_aligned_huge, INVALID_ALIGNMENT, "2147483648", ferrum_pool_alloc_aligned(f->pool, 16, UINT64_C(1) << 31, f->stream, OUT(ferrum_address, {0}))) \
-    X(pool_alloc_aligned_size_0, INVALID_SIZE, "size", ferrum_pool_alloc_aligned(f->pool, 0, 64, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_aligned_odd, INVALID_ALIGNMENT, "24", pool_alloc_aligned(f->pool, 16, 24, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_aligned_huge, INVALID_ALIGNMENT, "2147483648", pool_alloc_aligned(f->pool, 16, UINT64_C(1) << 31, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_aligned_size_0, INVALID_SIZE, "size", pool_alloc_aligned(f->pool, 0, 64, f->stream, OUT(ferrum_address, {0}))) \
     X(pool_free_null, INVALID_ADDRESS, "0x0", ferrum_pool_free(f->pool, 0, f->stream)) \
     X(pool_free_outside, INVALID_ADDRESS, "0x", ferrum_pool_free(f->pool, UINT64_MAX, f->stream)) \
     X(pool_free_inside, INVALID_ADDRESS, "0x", ferrum_pool_free(f->pool, f->block + 8, f->stream)) \
@@ -1811,9 +1806,8 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(allocate_size_0, INVALID_SIZE, "size", ferrum_manager_alloc(f->manager, 0, OUT(ferrum_memory, {0}))) \
     X(allocate_size_max, OVERFLOW, "18446744073709551615", ferrum_manager_alloc(f->manager, UINT64_MAX, OUT(ferrum_memory, {0}))) \
     X(allocate_never_fits, OUT_OF_MEMORY, "", ferrum_manager_alloc(f->manager, UINT64_C(1) << 50, OUT(ferrum_memory, {0}))) \
-    X(allocate_aligned_0, INVALID_ALIGNMENT, "0", ferrum_manager_alloc_aligned(f->manager, 16, 0, OUT(ferrum_memory, {0}))) \
-    X(allocate_aligned_odd, INVALID_ALIGNMENT, "3", ferrum_manager_alloc_aligned(f->manager, 16, 3, OUT(ferrum_memory, {0}))) \
-    X(allocate_aligned_huge, INVALID_ALIGNMENT, "2147483648", ferrum_manager_alloc_aligned(f->manager, 16, UINT64_C(1) << 31, OUT(ferrum_memory, {0}))) \
+    X(manager_alloc_aligned_odd, INVALID_ALIGNMENT, "3", manager_alloc_aligned(f->manager, 16, 3, OUT(ferrum_memory, {0}))) \
+    X(manager_alloc_aligned_huge, INVALID_ALIGNMENT, "2147483648", manager_alloc_aligned(f->manager, 16, UINT64_C(1) << 31, OUT(ferrum_memory, {0}))) \
     X(allocate_typed_99, INVALID_ARGUMENT, "99", typed_with(f, change_type_99)) \
     X(allocate_typed_negative, INVALID_ARGUMENT, "-1", typed_with(f, change_type_negative)) \
     X(allocate_typed_pinned_moving, INVALID_ARGUMENT, "relocatable", typed_with(f, change_type_pinned)) \

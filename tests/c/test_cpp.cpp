@@ -66,7 +66,8 @@ TEST_F(Cpp, test_errors_as_values_and_as_exceptions) {
     ferrum_pool_config config = small();
     auto pool = device.create_pool(&config);
     EXPECT_EQ(pool.try_alloc(0).status(), FERRUM_ERROR_INVALID_SIZE);
-    EXPECT_THROW(pool.alloc_aligned(1, 3), ferrum::error);
+    EXPECT_THROW(pool.alloc_with(ferrum::pool_request(1).aligned(3)),
+                 ferrum::error);
     EXPECT_EQ(pool.try_free(1).status(), FERRUM_ERROR_INVALID_ADDRESS);
     EXPECT_EQ(library.try_stop().status(), FERRUM_ERROR_BUSY);
 }
@@ -204,7 +205,10 @@ TEST_F(Cpp, test_pool_batches_and_retention) {
 
 TEST_F(Cpp, test_copies_streams_and_events) {
     auto here = device.create_manager(), there = other.create_manager();
-    auto a = here.alloc(MiB), b = there.alloc_aligned(MiB, 4096);
+    ferrum_allocation_request request = FERRUM_ALLOCATION_REQUEST_INIT;
+    request.size_bytes = MiB;
+    request.alignment_bytes = 4096;
+    auto a = here.alloc(MiB), b = there.alloc_with(request);
     a.write(5, "across", 6);
     auto stream = other.create_stream();
     std::promise<void> open;
@@ -368,7 +372,11 @@ TEST_F(Cpp, test_virtual_pools) {
     config.capacity_bytes = 64 * sizes.minimum_bytes;
     config.page_bytes = sizes.minimum_bytes;
     ferrum::vpool pool = device.create_vpool(config);
-    ferrum_address at = pool.alloc(10, 100, "kv");
+    ferrum_vpool_request request = FERRUM_VPOOL_REQUEST_INIT;
+    request.offset_bytes = 10;
+    request.size_bytes = 100;
+    request.tag = "kv";
+    ferrum_address at = pool.alloc_with(request);
     EXPECT_EQ(at, pool.info().base_address + 10);
     // Each is of the device that it was asked of, and of no other.
     ferrum::vpool second = other.create_vpool(config);
@@ -525,7 +533,11 @@ TEST_F(Cpp, test_elastic_pools) {
                 pool.free("chat", all.offset, 4 * page);
                 return 4 * page;
             });
-        EXPECT_EQ(pool.alloc_at("code", 3 * page, page),
+        ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
+        request.at_offset = 1;
+        request.offset_bytes = 3 * page;
+        request.size_bytes = page;
+        EXPECT_EQ(pool.alloc_with("code", request).address,
                   pool.model_info("code").base_address + 3 * page);
     }
     EXPECT_EQ(asked, page);

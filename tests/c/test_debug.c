@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "ferrum_mem.h"
+#include "requests.h"
 
 extern char **environ;
 
@@ -290,9 +291,8 @@ static void right_program(void) {
             uint64_t size = 1 + (seed >> 4) % 40000;
             uint64_t alignment = UINT64_C(1) << ((seed >> 20) % 13);
             uint64_t usable;
-            EXPECT(ferrum_pool_alloc_aligned(pool, size, alignment,
-                                             (ferrum_stream){0},
-                                             &blocks[at].address) == FERRUM_OK);
+            EXPECT(pool_alloc_aligned(pool, size, alignment, (ferrum_stream){0},
+                                      &blocks[at].address) == FERRUM_OK);
             EXPECT(blocks[at].address % alignment == 0);
             EXPECT(ferrum_pool_usable_size(pool, blocks[at].address, &usable) ==
                    FERRUM_OK);

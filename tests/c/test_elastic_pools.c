@@ -4,6 +4,7 @@
  * fails when anything is left.
  */
 #include "each.h"
+#include "requests.h"
 
 #include <stdio.h>
 
@@ -142,8 +143,8 @@ static void test_places(void **state) {
                   FERRUM_ERROR_OUT_OF_PHYSICAL_MEMORY);
     assert_message("requested 7864321 bytes, available 7864320");
     assert_int_equal(global(pool).physical_bytes, 8 * PAGE);
-    assert_ok(ferrum_elastic_pool_alloc_at(pool, "chat", 100 * PAGE + 7, 10,
-                                           &address));
+    assert_ok(
+        elastic_pool_alloc_at(pool, "chat", 100 * PAGE + 7, 10, &address));
     assert_int_equal(address, base + 100 * PAGE + 7);
     uint32_t mapped = 0;
     assert_ok(

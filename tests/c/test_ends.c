@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "requests.h"
 
 /* Where everything is, and an object of each kind that others need. */
 static ferrum_device place, host;
@@ -258,8 +259,8 @@ static ferrum_status use_pool(unsigned which) {
     case 8:
         return ferrum_pool_get_tag(x.pool, "kv", &tag);
     default:
-        status = ferrum_pool_alloc_aligned(x.pool, 5000, 8192, default_stream,
-                                           address);
+        status =
+            pool_alloc_aligned(x.pool, 5000, 8192, default_stream, address);
         if (status == FERRUM_OK)
             status = ferrum_pool_usable_size(x.pool, address[0], &bytes);
         if (status == FERRUM_OK)

@@ -3,6 +3,7 @@
  * promises for its status, and no others.
  */
 #include "each.h"
+#include "requests.h"
 
 #define PAGE FIXTURE_PAGE
 
@@ -98,13 +99,12 @@ static void test_ranges_and_pages(void **state) {
                    FERRUM_ERROR_NOT_MAPPED, MAPPING, "");
     assert_page(error, 2 * PAGE);
     /* The same of a model, which is named. */
-    error = stated(ferrum_elastic_pool_alloc_at(f.shared, "chat", 64 * MIB + 1,
-                                                1, &address),
-                   FERRUM_ERROR_INVALID_OFFSET, RANGE, "chat");
-    assert_range(error, 64 * MIB + 1, 1, 64 * MIB);
     error = stated(
-        ferrum_elastic_pool_alloc_at(f.shared, "chat", 0, PAGE, &address),
-        FERRUM_ERROR_ALREADY_MAPPED, MAPPING, "chat");
+        elastic_pool_alloc_at(f.shared, "chat", 64 * MIB + 1, 1, &address),
+        FERRUM_ERROR_INVALID_OFFSET, RANGE, "chat");
+    assert_range(error, 64 * MIB + 1, 1, 64 * MIB);
+    error = stated(elastic_pool_alloc_at(f.shared, "chat", 0, PAGE, &address),
+                   FERRUM_ERROR_ALREADY_MAPPED, MAPPING, "chat");
     assert_page(error, 0);
     error = stated(ferrum_elastic_pool_free(f.shared, "chat", 5 * PAGE, PAGE,
                                             default_stream),
@@ -160,8 +160,8 @@ static void test_physical_and_virtual_memory(void **state) {
     ferrum_model_config small = FERRUM_MODEL_CONFIG_INIT;
     small.virtual_bytes = 8 * MIB;
     assert_ok(ferrum_elastic_pool_register_model(f.shared, "small", &small));
-    assert_ok(ferrum_elastic_pool_alloc_at(f.shared, "small", 4 * MIB, PAGE,
-                                           &address));
+    assert_ok(
+        elastic_pool_alloc_at(f.shared, "small", 4 * MIB, PAGE, &address));
     error = stated(
         ferrum_elastic_pool_alloc(f.shared, "small", 5 * MIB, &address, NULL),
         FERRUM_ERROR_OUT_OF_VIRTUAL_MEMORY,

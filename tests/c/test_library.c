@@ -4,6 +4,7 @@
  * when anything is left.
  */
 #include "each.h"
+#include "requests.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -309,8 +310,8 @@ static void test_pool_by_address(void **state) {
     for (int i = 0; i < 64; i++)
         assert_ok(ferrum_pool_free(f.pool, blocks[i], default_stream));
     ferrum_address aligned;
-    assert_ok(ferrum_pool_alloc_aligned(f.pool, 100, 2 * MIB, default_stream,
-                                        &aligned));
+    assert_ok(
+        pool_alloc_aligned(f.pool, 100, 2 * MIB, default_stream, &aligned));
     assert_int_equal(aligned % (2 * MIB), 0);
     assert_ok(ferrum_pool_free(f.pool, aligned, default_stream));
     assert_int_equal(pool_statistics(f.pool).live_blocks.current, 1);

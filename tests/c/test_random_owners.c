@@ -24,6 +24,7 @@
 #include "fixture.h"
 #include "native_stream.h"
 #include "on_device.h"
+#include "requests.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -838,9 +839,8 @@ static void make_places(uint64_t seed) {
     MUST(ferrum_elastic_pool_register_model(p.dozing, "a", &model));
     for (uint64_t i = 0; i < SLEEP_RANGES; i++) {
         ferrum_address at;
-        MUST(ferrum_elastic_pool_alloc_at(p.dozing, "a",
-                                          i * per_range() * p.page,
-                                          per_range() * p.page, &at));
+        MUST(elastic_pool_alloc_at(p.dozing, "a", i * per_range() * p.page,
+                                   per_range() * p.page, &at));
         if (i == 0)
             p.dozing_base = at;
     }

@@ -11,6 +11,7 @@
  */
 #include "fixture.h"
 #include "on_device.h"
+#include "requests.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -241,8 +242,8 @@ static void pool_alloc(void) {
     ferrum_stream stream = handle_of(any_stream(o->device));
     ferrum_pool pool = {o->handle};
     int ok = draw(2) ? WORKS(ferrum_pool_alloc(pool, size, stream, &b->address))
-                     : WORKS(ferrum_pool_alloc_aligned(pool, size, alignment,
-                                                       stream, &b->address)) &&
+                     : WORKS(pool_alloc_aligned(pool, size, alignment, stream,
+                                                &b->address)) &&
                            b->address % alignment == 0;
     uint64_t rounded = 0;
     if (ok && b->address % o->granule == 0 &&
@@ -384,7 +385,7 @@ static void bad_pool_call(owner_model *o) {
           ferrum_pool_alloc(pool, CAPACITY + 1 + draw(UINT64_C(1) << 60),
                             (ferrum_stream){0}, &a));
     GIVES(ERROR_INVALID_ALIGNMENT,
-          ferrum_pool_alloc_aligned(pool, 64, bad, (ferrum_stream){0}, &a));
+          pool_alloc_aligned(pool, 64, bad, (ferrum_stream){0}, &a));
     GIVES(ERROR_INVALID_HANDLE,
           ferrum_pool_alloc((ferrum_pool){m.dead}, 64, (ferrum_stream){0}, &a));
     GIVES(ERROR_INVALID_ADDRESS,

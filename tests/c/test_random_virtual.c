@@ -7,6 +7,7 @@
  */
 #include "fixture.h"
 #include "on_device.h"
+#include "requests.h"
 #include "virtual_model.h"
 
 #include <stdarg.h>
@@ -268,9 +269,8 @@ static void allocate(program *p, int at) {
         status = ferrum_elastic_pool_alloc_with(p->shared, ids[at], &request,
                                                 &address, &offset);
     } else {
-        status = ferrum_vpool_alloc_tagged(p->vpool, want.offset_bytes,
-                                           want.size_bytes, tags[want.tag],
-                                           &address);
+        status = vpool_alloc_tagged(p->vpool, want.offset_bytes,
+                                    want.size_bytes, tags[want.tag], &address);
         offset = status == FERRUM_OK ? want.offset_bytes : 0;
     }
     /* What the worker unmaps just then is passed over. */

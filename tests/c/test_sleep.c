@@ -5,6 +5,7 @@
  */
 #include "asserts.h"
 #include "fixture.h"
+#include "requests.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -68,7 +69,7 @@ static ferrum_vpool make(uint64_t limit) {
 static unsigned char *take(ferrum_vpool vpool, uint64_t offset, uint64_t size,
                            const char *tag, int value) {
     ferrum_address address;
-    assert_ok(ferrum_vpool_alloc_tagged(vpool, offset, size, tag, &address));
+    assert_ok(vpool_alloc_tagged(vpool, offset, size, tag, &address));
     unsigned char *block = (unsigned char *)(uintptr_t)address;
     memset(block, value, size);
     return block;

@@ -4,6 +4,7 @@
  * when anything is left.
  */
 #include "each.h"
+#include "requests.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -320,10 +321,9 @@ static void test_the_books_know_ranges(void **state) {
     assert_ok(ferrum_device_get_statistics(f.device, &before));
     ferrum_vpool vpool = make(16 * MIB, 0, 0);
     ferrum_address address;
-    assert_ok(
-        ferrum_vpool_alloc_tagged(vpool, 0, PAGE + 1, "weights", &address));
+    assert_ok(vpool_alloc_tagged(vpool, 0, PAGE + 1, "weights", &address));
     ferrum_address plain;
-    assert_ok(ferrum_vpool_alloc_tagged(vpool, 4 * PAGE, PAGE, NULL, &plain));
+    assert_ok(vpool_alloc_tagged(vpool, 4 * PAGE, PAGE, NULL, &plain));
     assert_ok(ferrum_device_get_statistics(f.device, &after));
     assert_int_equal(after.requested.current - before.requested.current,
                      2 * PAGE + 1);

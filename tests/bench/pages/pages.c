@@ -62,7 +62,7 @@ static void resolve(void *handle) {
         {"ferrum_elastic_pool_destroy", &library.elastic_pool_destroy},
         {"ferrum_elastic_pool_register_model", &library.register_model},
         {"ferrum_elastic_pool_unregister_model", &library.unregister_model},
-        {"ferrum_elastic_pool_alloc_at", &library.elastic_pool_alloc_at},
+        {"ferrum_elastic_pool_alloc_with", &library.elastic_pool_alloc_with},
         {"ferrum_elastic_pool_free", &library.elastic_pool_free},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)

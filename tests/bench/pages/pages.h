@@ -48,7 +48,7 @@ struct library {
     __typeof__(&ferrum_elastic_pool_destroy) elastic_pool_destroy;
     __typeof__(&ferrum_elastic_pool_register_model) register_model;
     __typeof__(&ferrum_elastic_pool_unregister_model) unregister_model;
-    __typeof__(&ferrum_elastic_pool_alloc_at) elastic_pool_alloc_at;
+    __typeof__(&ferrum_elastic_pool_alloc_with) elastic_pool_alloc_with;
     __typeof__(&ferrum_elastic_pool_free) elastic_pool_free;
 };
 

@@ -89,10 +89,15 @@ static ferrum_elastic_pool shared;
 static double model_burst(const char *model, double *write_ns) {
     ferrum_address address[BURST];
     uint64_t start = clock_ns();
-    for (uint64_t i = 0; i < BURST; i++)
-        must(library.elastic_pool_alloc_at(shared, model, i * PAGE_BYTES,
-                                           PAGE_BYTES, &address[i]),
-             "ferrum_elastic_pool_alloc_at");
+    for (uint64_t i = 0; i < BURST; i++) {
+        ferrum_model_request request = FERRUM_MODEL_REQUEST_INIT;
+        request.at_offset = 1;
+        request.offset_bytes = i * PAGE_BYTES;
+        request.size_bytes = PAGE_BYTES;
+        must(library.elastic_pool_alloc_with(shared, model, &request,
+                                             &address[i], NULL),
+             "ferrum_elastic_pool_alloc_with");
+    }
     uint64_t mapped = clock_ns();
     for (uint64_t i = 0; i < BURST; i++) {
         if (*(char *)pointer(address[i]) != 0)

@@ -1576,6 +1576,42 @@ class ferrum_vpool_config(ctypes.Structure):
         return self
 
 
+class ferrum_vpool_request(ctypes.Structure):
+    """A range of a virtual pool, as asked for."""
+
+    struct_size: int
+    reserved: int
+    # From the base address.
+    offset_bytes: int
+    # Not 0.
+    size_bytes: int
+    # Name for the books, at most 63 bytes; NULL or empty: the pool's name.
+    tag: bytes | None
+    # How long to wait while the tag, everything or a range at that place sleeps, in nanoseconds, or
+    # FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+    asleep_wait_ns: int
+    # What uses the range first: it is freed behind the work of this stream. {0}: the default
+    # stream.
+    stream: ferrum_stream
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("offset_bytes", ctypes.c_uint64),
+        ("size_bytes", ctypes.c_uint64),
+        ("tag", ctypes.c_char_p),
+        ("asleep_wait_ns", ctypes.c_uint64),
+        ("stream", ferrum_stream),
+    ]
+
+    @classmethod
+    def init(cls) -> ferrum_vpool_request:
+        """A struct with the values of FERRUM_VPOOL_REQUEST_INIT."""
+        self = cls()
+        self.struct_size = ctypes.sizeof(cls)
+        return self
+
+
 class ferrum_vpool_info(ctypes.Structure):
     """A virtual pool at one moment. Pages are counts."""
 
@@ -1800,9 +1836,10 @@ class ferrum_model_request(ctypes.Structure):
     """A range of a model, as asked for."""
 
     struct_size: int
-    # The range starts at offset_bytes (1), or where there is room (0).
+    # The range starts at offset_bytes (1), behind every page that it touches, or where there is
+    # room (0).
     at_offset: int
-    # 0 where at_offset is.
+    # From the model's base address; 0 where at_offset is.
     offset_bytes: int
     # Not 0.
     size_bytes: int
@@ -2167,40 +2204,6 @@ class ferrum_wake_report(ctypes.Structure):
     @classmethod
     def init(cls) -> ferrum_wake_report:
         """A struct with the values of FERRUM_WAKE_REPORT_INIT."""
-        self = cls()
-        self.struct_size = ctypes.sizeof(cls)
-        return self
-
-
-class ferrum_vpool_request(ctypes.Structure):
-    """A range of a virtual pool, as asked for."""
-
-    struct_size: int
-    reserved: int
-    # From the base address.
-    offset_bytes: int
-    # Not 0.
-    size_bytes: int
-    # Name for the books, at most 63 bytes; NULL or empty: the pool's name.
-    tag: bytes | None
-    # As in ferrum_model_request.
-    asleep_wait_ns: int
-    # As in ferrum_model_request.
-    stream: ferrum_stream
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("offset_bytes", ctypes.c_uint64),
-        ("size_bytes", ctypes.c_uint64),
-        ("tag", ctypes.c_char_p),
-        ("asleep_wait_ns", ctypes.c_uint64),
-        ("stream", ferrum_stream),
-    ]
-
-    @classmethod
-    def init(cls) -> ferrum_vpool_request:
-        """A struct with the values of FERRUM_VPOOL_REQUEST_INIT."""
         self = cls()
         self.struct_size = ctypes.sizeof(cls)
         return self
@@ -3445,6 +3448,7 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_reclaim_config, 16, 8, (0, 4, 8)),
     (ferrum_page_sizes, 24, 8, (0, 4, 8, 16)),
     (ferrum_vpool_config, 48, 8, (0, 4, 8, 16, 24, 32, 40, 44)),
+    (ferrum_vpool_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (
         ferrum_vpool_info,
         232,
@@ -3538,7 +3542,6 @@ LAYOUT: tuple[tuple[type[ctypes.Structure], int, int, tuple[int, ...]], ...] = (
     (ferrum_sleep_report, 4120, 8, (0, 4, 8, 16, 24)),
     (ferrum_wake_config, 24, 8, (0, 4, 8, 16)),
     (ferrum_wake_report, 24, 8, (0, 4, 8, 16)),
-    (ferrum_vpool_request, 48, 8, (0, 4, 8, 16, 24, 32, 40)),
     (ferrum_monitor, 8, 8, (0,)),
     (ferrum_monitor_config, 24, 8, (0, 4, 8, 16, 20)),
     (ferrum_device_level, 16, 8, (0, 8, 12)),
@@ -3760,16 +3763,6 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_pool, ctypes.c_uint64, ferrum_stream, ctypes.POINTER(ferrum_address)),
     ),
-    "ferrum_pool_alloc_aligned": (
-        ferrum_status,
-        (
-            ferrum_pool,
-            ctypes.c_uint64,
-            ctypes.c_uint64,
-            ferrum_stream,
-            ctypes.POINTER(ferrum_address),
-        ),
-    ),
     "ferrum_pool_alloc_with": (
         ferrum_status,
         (ferrum_pool, ctypes.POINTER(ferrum_pool_request), ctypes.POINTER(ferrum_address)),
@@ -3880,10 +3873,6 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_manager, ctypes.c_uint64, ctypes.POINTER(ferrum_memory)),
     ),
-    "ferrum_manager_alloc_aligned": (
-        ferrum_status,
-        (ferrum_manager, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ferrum_memory)),
-    ),
     "ferrum_manager_alloc_with": (
         ferrum_status,
         (ferrum_manager, ctypes.POINTER(ferrum_allocation_request), ctypes.POINTER(ferrum_memory)),
@@ -3966,15 +3955,9 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         ferrum_status,
         (ferrum_vpool, ctypes.c_uint64, ctypes.c_uint64, ctypes.POINTER(ferrum_address)),
     ),
-    "ferrum_vpool_alloc_tagged": (
+    "ferrum_vpool_alloc_with": (
         ferrum_status,
-        (
-            ferrum_vpool,
-            ctypes.c_uint64,
-            ctypes.c_uint64,
-            ctypes.c_char_p,
-            ctypes.POINTER(ferrum_address),
-        ),
+        (ferrum_vpool, ctypes.POINTER(ferrum_vpool_request), ctypes.POINTER(ferrum_address)),
     ),
     "ferrum_vpool_free": (
         ferrum_status,
@@ -4048,16 +4031,6 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             ctypes.c_uint64,
             ctypes.POINTER(ferrum_address),
             ctypes.POINTER(ctypes.c_uint64),
-        ),
-    ),
-    "ferrum_elastic_pool_alloc_at": (
-        ferrum_status,
-        (
-            ferrum_elastic_pool,
-            ctypes.c_char_p,
-            ctypes.c_uint64,
-            ctypes.c_uint64,
-            ctypes.POINTER(ferrum_address),
         ),
     ),
     "ferrum_elastic_pool_alloc_with": (
@@ -4154,10 +4127,6 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ferrum_vpool_is_asleep": (
         ferrum_status,
         (ferrum_vpool, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)),
-    ),
-    "ferrum_vpool_alloc_with": (
-        ferrum_status,
-        (ferrum_vpool, ctypes.POINTER(ferrum_vpool_request), ctypes.POINTER(ferrum_address)),
     ),
     "ferrum_elastic_pool_sleep_model": (
         ferrum_status,
@@ -4849,9 +4818,6 @@ class Functions:
     # that it is asked for on: its free waits for what is queued there, whoever frees it and
     # however.
     ferrum_pool_alloc: Callable[..., int]
-    # (pool, size_bytes, alignment_bytes, stream, address_out) As ferrum_pool_alloc, with the
-    # address a multiple of alignment_bytes.
-    ferrum_pool_alloc_aligned: Callable[..., int]
     # (pool, request, address_out) As ferrum_pool_alloc, with all that can be asked for.
     ferrum_pool_alloc_with: Callable[..., int]
     # (pool, size_bytes, count, stream, addresses_out) Takes count blocks of one size: all of them
@@ -4934,9 +4900,6 @@ class Functions:
     ferrum_manager_get_statistics: Callable[..., int]
     # (manager, size_bytes, memory_out) Allocates a block of type FERRUM_MEMORY_GENERAL.
     ferrum_manager_alloc: Callable[..., int]
-    # (manager, size_bytes, alignment_bytes, memory_out) As ferrum_manager_alloc, with the address a
-    # multiple of alignment_bytes, a power of two from 1 to FERRUM_ALIGNMENT_MAX.
-    ferrum_manager_alloc_aligned: Callable[..., int]
     # (manager, request, memory_out) Allocates a block as described.
     ferrum_manager_alloc_with: Callable[..., int]
     # (memory) Gives a block back; its handle is dead at once. Copies that are in flight finish
@@ -5002,9 +4965,8 @@ class Functions:
     # every page that a range touches: all of them or none. The first bytes are zeros, or what this
     # pool had written there before.
     ferrum_vpool_alloc: Callable[..., int]
-    # (vpool, offset_bytes, size_bytes, tag, address_out) As ferrum_vpool_alloc, with a name for
-    # reports.
-    ferrum_vpool_alloc_tagged: Callable[..., int]
+    # (vpool, request, address_out) As ferrum_vpool_alloc, with all that can be asked for.
+    ferrum_vpool_alloc_with: Callable[..., int]
     # (vpool, offset_bytes, size_bytes, stream) Takes the memory of a range away, once the work is
     # done that is queued now
     ferrum_vpool_free: Callable[..., int]
@@ -5057,9 +5019,6 @@ class Functions:
     # freed ones that queued work still uses would make one, it waits for that work, ten seconds at
     # most.
     ferrum_elastic_pool_alloc: Callable[..., int]
-    # (pool, model, offset_bytes, size_bytes, address_out) As ferrum_elastic_pool_alloc, at a place:
-    # behind every page that the range touches.
-    ferrum_elastic_pool_alloc_at: Callable[..., int]
     # (pool, model, request, address_out, offset_bytes_out) As ferrum_elastic_pool_alloc, with all
     # that can be asked for.
     ferrum_elastic_pool_alloc_with: Callable[..., int]
@@ -5115,8 +5074,6 @@ class Functions:
     ferrum_vpool_wake: Callable[..., int]
     # (vpool, tag, asleep_out) Says whether a tag of a virtual pool sleeps (1) or not (0).
     ferrum_vpool_is_asleep: Callable[..., int]
-    # (vpool, request, address_out) As ferrum_vpool_alloc, with all that can be asked for.
-    ferrum_vpool_alloc_with: Callable[..., int]
     # (pool, model, config, report_out) Puts a model, or ranges of it, to sleep, as
     # ferrum_vpool_sleep. Others may have its pages then; what the model is guaranteed stays kept
     # for it.

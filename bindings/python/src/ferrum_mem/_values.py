@@ -11,7 +11,7 @@ import operator
 from typing import SupportsIndex
 
 from . import _abi
-from .errors import InvalidArgumentError, OverflowError  # noqa: A004
+from .errors import InvalidAlignmentError, InvalidArgumentError, OverflowError  # noqa: A004
 
 NS_PER_SECOND = 1_000_000_000
 
@@ -22,6 +22,18 @@ def u64(name: str, value: SupportsIndex) -> int:
 
 def u32(name: str, value: SupportsIndex) -> int:
     return _integer(name, value, 0, 2**32 - 1)
+
+
+def alignment(value: SupportsIndex | None) -> int:
+    """An alignment for a request, whose 0 is the pool's; from a caller 0 is an error."""
+    if value is None:
+        return 0
+    number = u64("alignment_bytes", value)
+    if number == 0:
+        raise InvalidAlignmentError(
+            _abi.FERRUM_ERROR_INVALID_ALIGNMENT, "alignment_bytes 0 is not a power of two"
+        )
+    return number
 
 
 def i32(name: str, value: SupportsIndex) -> int:

@@ -266,7 +266,7 @@ class Model(Sleeper):
         offset = ctypes.c_uint64(0 if offset_bytes is None else u64("offset_bytes", offset_bytes))
         library, handle, text = _native.library(), self._handle, self._text
         wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
-        if tag is not None or wait_ns != 0 or stream is not None:
+        if (offset_bytes, tag, stream) != (None, None, None) or wait_ns != 0:
             request = _abi.ferrum_model_request.init()
             request.at_offset = offset_bytes is not None
             request.offset_bytes = offset.value
@@ -277,13 +277,9 @@ class Model(Sleeper):
             status = library.ferrum_elastic_pool_alloc_with(
                 handle, text, ctypes.byref(request), ctypes.byref(address), ctypes.byref(offset)
             )
-        elif offset_bytes is None:
+        else:
             status = library.ferrum_elastic_pool_alloc(
                 handle, text, size, ctypes.byref(address), ctypes.byref(offset)
-            )
-        else:
-            status = library.ferrum_elastic_pool_alloc_at(
-                handle, text, offset, size, ctypes.byref(address)
             )
         _native.check(status)
         unmap = library.ferrum_elastic_pool_free

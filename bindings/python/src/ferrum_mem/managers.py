@@ -9,9 +9,9 @@ from typing import Any
 
 from . import _abi, _async, _native
 from ._owned import Owned
-from ._values import nanoseconds, u32, u64
+from ._values import alignment, nanoseconds, u32, u64
 from .devices import Device
-from .errors import InvalidAlignmentError, InvalidConfigError
+from .errors import InvalidConfigError
 from .memory import Memory
 from .pools import abi_config
 from .sharing import SharingManager
@@ -122,24 +122,18 @@ class Manager(SharingManager):
         library = _native.library()
         handle = _abi.ferrum_memory()
         out = ctypes.byref(handle)
-        if memory_type == MemoryType.GENERAL and tag is None and not relocatable:
-            if alignment_bytes is None:
-                status = library.ferrum_manager_alloc(self._handle, size, out)
-            else:
-                alignment = u64("alignment_bytes", alignment_bytes)
-                status = library.ferrum_manager_alloc_aligned(self._handle, size, alignment, out)
+        if (memory_type, alignment_bytes, tag, relocatable) == (
+            MemoryType.GENERAL,
+            None,
+            None,
+            False,
+        ):
+            status = library.ferrum_manager_alloc(self._handle, size, out)
         else:
             request = _abi.ferrum_allocation_request.init()
             request.memory_type = int(memory_type)
             request.size_bytes = size
-            if alignment_bytes is not None:
-                request.alignment_bytes = u64("alignment_bytes", alignment_bytes)
-                # In a request 0 would be the pool's; as an argument it is an error.
-                if not request.alignment_bytes:
-                    raise InvalidAlignmentError(
-                        _abi.FERRUM_ERROR_INVALID_ALIGNMENT,
-                        "alignment_bytes 0 is not a power of two",
-                    )
+            request.alignment_bytes = alignment(alignment_bytes)
             request.tag = _native.encode("tag", tag)
             request.flags = _abi.FERRUM_ALLOCATE_RELOCATABLE if relocatable else 0
             status = library.ferrum_manager_alloc_with(self._handle, ctypes.byref(request), out)

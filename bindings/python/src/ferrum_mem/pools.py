@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from . import _abi, _native
 from ._owned import Owned, Resource, doom
-from ._values import lifetime, u32, u64
+from ._values import alignment, lifetime, u32, u64
 from .blocks import PoolBatch, PoolBlock, address_array, free_together
 from .devices import Device
 from .errors import InvalidArgumentError
@@ -135,28 +135,19 @@ class Pool(Resource):
         address = _abi.ferrum_address()
         queue = optional_handle(stream)
         library = _native.library()
-        if tag is not None or lifetime_s is not None or group != 0:
+        if (alignment_bytes, tag, lifetime_s, group) != (None, None, None, 0):
             request = _abi.ferrum_pool_request.init()
             request.size_bytes = size
             request.tag = 0 if tag is None else self.tag(tag)
             request.stream = queue
             request.expected_lifetime_ns = lifetime("lifetime_s", lifetime_s)
             request.group = u64("group", group)
-            if alignment_bytes is not None:
-                request.alignment_bytes = u64("alignment_bytes", alignment_bytes)
+            request.alignment_bytes = alignment(alignment_bytes)
             status = library.ferrum_pool_alloc_with(
                 self._handle, ctypes.byref(request), ctypes.byref(address)
             )
-        elif alignment_bytes is None:
-            status = library.ferrum_pool_alloc(self._handle, size, queue, ctypes.byref(address))
         else:
-            status = library.ferrum_pool_alloc_aligned(
-                self._handle,
-                size,
-                u64("alignment_bytes", alignment_bytes),
-                queue,
-                ctypes.byref(address),
-            )
+            status = library.ferrum_pool_alloc(self._handle, size, queue, ctypes.byref(address))
         _native.check(status)
         return PoolBlock(self, address.value, size, queue)
 

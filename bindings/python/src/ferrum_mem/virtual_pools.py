@@ -129,7 +129,7 @@ class VirtualPool(Sleeper):
         address = _abi.ferrum_address()
         library, text = _native.library(), _native.encode("tag", tag)
         wait_ns = nanoseconds("asleep_wait_s", asleep_wait_s)
-        if wait_ns != 0 or stream is not None:
+        if wait_ns != 0 or stream is not None or text is not None:
             request = _abi.ferrum_vpool_request.init()
             request.offset_bytes = offset
             request.size_bytes = size
@@ -139,12 +139,8 @@ class VirtualPool(Sleeper):
             status = library.ferrum_vpool_alloc_with(
                 self._handle, ctypes.byref(request), ctypes.byref(address)
             )
-        elif text is None:
-            status = library.ferrum_vpool_alloc(self._handle, offset, size, ctypes.byref(address))
         else:
-            status = library.ferrum_vpool_alloc_tagged(
-                self._handle, offset, size, text, ctypes.byref(address)
-            )
+            status = library.ferrum_vpool_alloc(self._handle, offset, size, ctypes.byref(address))
         _native.check(status)
         handle, unmap = self._handle, library.ferrum_vpool_free
         return MappedRange(

@@ -1747,6 +1747,45 @@ impl Default for ferrum_vpool_config {
     }
 }
 
+/// A range of a virtual pool, as asked for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ferrum_vpool_request {
+    pub struct_size: u32,
+    pub reserved: u32,
+    /// From the base address.
+    pub offset_bytes: u64,
+    /// Not 0.
+    pub size_bytes: u64,
+    /// Name for the books, at most 63 bytes; NULL or empty: the pool's name.
+    pub tag: *const c_char,
+    /// How long to wait while the tag, everything or a range at that place sleeps, in
+    /// nanoseconds, or FERRUM_WAIT_FOREVER; 0: such a call fails at once.
+    pub asleep_wait_ns: u64,
+    /// What uses the range first: it is freed behind the work of this stream. {0}: the
+    /// default stream.
+    pub stream: ferrum_stream,
+}
+
+impl ferrum_vpool_request {
+    /// The values of `FERRUM_VPOOL_REQUEST_INIT`.
+    pub const INIT: Self = Self {
+        struct_size: size_of::<ferrum_vpool_request>() as u32,
+        reserved: 0,
+        offset_bytes: 0,
+        size_bytes: 0,
+        tag: core::ptr::null(),
+        asleep_wait_ns: 0,
+        stream: ferrum_stream { id: 0 },
+    };
+}
+
+impl Default for ferrum_vpool_request {
+    fn default() -> Self {
+        Self::INIT
+    }
+}
+
 /// A virtual pool at one moment. Pages are counts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -1984,9 +2023,10 @@ impl Default for ferrum_model_config {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_model_request {
     pub struct_size: u32,
-    /// The range starts at offset_bytes (1), or where there is room (0).
+    /// The range starts at offset_bytes (1), behind every page that it touches, or
+    /// where there is room (0).
     pub at_offset: u32,
-    /// 0 where at_offset is.
+    /// From the model's base address; 0 where at_offset is.
     pub offset_bytes: u64,
     /// Not 0.
     pub size_bytes: u64,
@@ -2374,43 +2414,6 @@ impl ferrum_wake_report {
 }
 
 impl Default for ferrum_wake_report {
-    fn default() -> Self {
-        Self::INIT
-    }
-}
-
-/// A range of a virtual pool, as asked for.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ferrum_vpool_request {
-    pub struct_size: u32,
-    pub reserved: u32,
-    /// From the base address.
-    pub offset_bytes: u64,
-    /// Not 0.
-    pub size_bytes: u64,
-    /// Name for the books, at most 63 bytes; NULL or empty: the pool's name.
-    pub tag: *const c_char,
-    /// As in ferrum_model_request.
-    pub asleep_wait_ns: u64,
-    /// As in ferrum_model_request.
-    pub stream: ferrum_stream,
-}
-
-impl ferrum_vpool_request {
-    /// The values of `FERRUM_VPOOL_REQUEST_INIT`.
-    pub const INIT: Self = Self {
-        struct_size: size_of::<ferrum_vpool_request>() as u32,
-        reserved: 0,
-        offset_bytes: 0,
-        size_bytes: 0,
-        tag: core::ptr::null(),
-        asleep_wait_ns: 0,
-        stream: ferrum_stream { id: 0 },
-    };
-}
-
-impl Default for ferrum_vpool_request {
     fn default() -> Self {
         Self::INIT
     }
@@ -3781,6 +3784,15 @@ const _: () = {
     assert!(offset_of!(ferrum_vpool_config, name) == 32);
     assert!(offset_of!(ferrum_vpool_config, ready_pages) == 40);
     assert!(offset_of!(ferrum_vpool_config, backing) == 44);
+    assert!(size_of::<ferrum_vpool_request>() == 48);
+    assert!(align_of::<ferrum_vpool_request>() == 8);
+    assert!(offset_of!(ferrum_vpool_request, struct_size) == 0);
+    assert!(offset_of!(ferrum_vpool_request, reserved) == 4);
+    assert!(offset_of!(ferrum_vpool_request, offset_bytes) == 8);
+    assert!(offset_of!(ferrum_vpool_request, size_bytes) == 16);
+    assert!(offset_of!(ferrum_vpool_request, tag) == 24);
+    assert!(offset_of!(ferrum_vpool_request, asleep_wait_ns) == 32);
+    assert!(offset_of!(ferrum_vpool_request, stream) == 40);
     assert!(size_of::<ferrum_vpool_info>() == 232);
     assert!(align_of::<ferrum_vpool_info>() == 8);
     assert!(offset_of!(ferrum_vpool_info, struct_size) == 0);
@@ -3942,15 +3954,6 @@ const _: () = {
     assert!(offset_of!(ferrum_wake_report, reserved) == 4);
     assert!(offset_of!(ferrum_wake_report, restored_bytes) == 8);
     assert!(offset_of!(ferrum_wake_report, elapsed_ns) == 16);
-    assert!(size_of::<ferrum_vpool_request>() == 48);
-    assert!(align_of::<ferrum_vpool_request>() == 8);
-    assert!(offset_of!(ferrum_vpool_request, struct_size) == 0);
-    assert!(offset_of!(ferrum_vpool_request, reserved) == 4);
-    assert!(offset_of!(ferrum_vpool_request, offset_bytes) == 8);
-    assert!(offset_of!(ferrum_vpool_request, size_bytes) == 16);
-    assert!(offset_of!(ferrum_vpool_request, tag) == 24);
-    assert!(offset_of!(ferrum_vpool_request, asleep_wait_ns) == 32);
-    assert!(offset_of!(ferrum_vpool_request, stream) == 40);
     assert!(size_of::<ferrum_monitor>() == 8);
     assert!(align_of::<ferrum_monitor>() == 8);
     assert!(offset_of!(ferrum_monitor, id) == 0);
@@ -4715,18 +4718,6 @@ extern "C" {
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// As ferrum_pool_alloc, with the address a multiple of alignment_bytes.
-    ///
-    /// - `alignment_bytes`: a power of two from 1 to FERRUM_ALIGNMENT_MAX; less
-    ///   than the pool's means the pool's.
-    pub fn ferrum_pool_alloc_aligned(
-        pool: ferrum_pool,
-        size_bytes: u64,
-        alignment_bytes: u64,
-        stream: ferrum_stream,
-        address_out: *mut ferrum_address,
-    ) -> ferrum_status;
-
     /// As ferrum_pool_alloc, with all that can be asked for.
     pub fn ferrum_pool_alloc_with(
         pool: ferrum_pool,
@@ -5007,15 +4998,6 @@ extern "C" {
         memory_out: *mut ferrum_memory,
     ) -> ferrum_status;
 
-    /// As ferrum_manager_alloc, with the address a multiple of alignment_bytes, a power
-    /// of two from 1 to FERRUM_ALIGNMENT_MAX.
-    pub fn ferrum_manager_alloc_aligned(
-        manager: ferrum_manager,
-        size_bytes: u64,
-        alignment_bytes: u64,
-        memory_out: *mut ferrum_memory,
-    ) -> ferrum_status;
-
     /// Allocates a block as described.
     pub fn ferrum_manager_alloc_with(
         manager: ferrum_manager,
@@ -5219,17 +5201,15 @@ extern "C" {
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
-    /// As ferrum_vpool_alloc, with a name for reports.
+    /// As ferrum_vpool_alloc, with all that can be asked for.
     ///
-    /// - `tag`: at most 63 bytes; NULL or empty: the pool's name.
-    ///
-    /// Returns FERRUM_ERROR_RESOURCE_EXHAUSTED while about a million other names are
-    /// in use.
-    pub fn ferrum_vpool_alloc_tagged(
+    /// Returns besides: FERRUM_ERROR_INVALID_STATE while the tag, everything, or a range at
+    /// that place sleeps; FERRUM_ERROR_TIMEOUT when it does so longer than
+    /// asleep_wait_ns; FERRUM_ERROR_RESOURCE_EXHAUSTED while about a million
+    /// other tags are in use.
+    pub fn ferrum_vpool_alloc_with(
         vpool: ferrum_vpool,
-        offset_bytes: u64,
-        size_bytes: u64,
-        tag: *const c_char,
+        request: *const ferrum_vpool_request,
         address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
@@ -5425,22 +5405,10 @@ extern "C" {
         offset_bytes_out: *mut u64,
     ) -> ferrum_status;
 
-    /// As ferrum_elastic_pool_alloc, at a place: behind every page that the range
-    /// touches.
-    ///
-    /// - `offset_bytes`: from the model's base address.
-    ///
-    /// Returns FERRUM_ERROR_INVALID_OFFSET and FERRUM_ERROR_ALREADY_MAPPED as
-    /// ferrum_vpool_alloc.
-    pub fn ferrum_elastic_pool_alloc_at(
-        pool: ferrum_elastic_pool,
-        model: *const c_char,
-        offset_bytes: u64,
-        size_bytes: u64,
-        address_out: *mut ferrum_address,
-    ) -> ferrum_status;
-
     /// As ferrum_elastic_pool_alloc, with all that can be asked for.
+    ///
+    /// Returns besides, where at_offset is 1: FERRUM_ERROR_INVALID_OFFSET and
+    /// FERRUM_ERROR_ALREADY_MAPPED as ferrum_vpool_alloc.
     pub fn ferrum_elastic_pool_alloc_with(
         pool: ferrum_elastic_pool,
         model: *const c_char,
@@ -5632,17 +5600,6 @@ extern "C" {
         vpool: ferrum_vpool,
         tag: *const c_char,
         asleep_out: *mut u32,
-    ) -> ferrum_status;
-
-    /// As ferrum_vpool_alloc, with all that can be asked for.
-    ///
-    /// Returns besides: FERRUM_ERROR_INVALID_STATE while the tag, everything, or a range at
-    /// that place sleeps; FERRUM_ERROR_TIMEOUT when it does so longer than
-    /// asleep_wait_ns.
-    pub fn ferrum_vpool_alloc_with(
-        vpool: ferrum_vpool,
-        request: *const ferrum_vpool_request,
-        address_out: *mut ferrum_address,
     ) -> ferrum_status;
 
     /// Puts a model, or ranges of it, to sleep, as ferrum_vpool_sleep. Others may have its

@@ -277,22 +277,6 @@ impl Model {
         Ok(self.range(address, offset, size_bytes))
     }
 
-    /// Puts memory behind every page that a range touches.
-    pub fn alloc_at(&self, offset_bytes: u64, size_bytes: u64) -> Result<MappedRange> {
-        let mut address = 0;
-        // SAFETY: the id lives through the call, address is an output of it.
-        check(unsafe {
-            sys::ferrum_elastic_pool_alloc_at(
-                self.pool().raw(),
-                self.c_id().as_ptr(),
-                offset_bytes,
-                size_bytes,
-                &mut address,
-            )
-        })?;
-        Ok(self.range(address, offset_bytes, size_bytes))
-    }
-
     /// Puts memory behind a range as described.
     pub fn alloc_with(&self, request: &ModelRequest<'_>) -> Result<MappedRange> {
         let tag = request

@@ -158,16 +158,6 @@ impl Manager {
         Ok(Memory::own(raw, self))
     }
 
-    /// As `alloc`, with the address a multiple of the alignment.
-    pub fn alloc_aligned(&self, size_bytes: u64, alignment_bytes: u64) -> Result<Memory> {
-        let mut raw = Default::default();
-        // SAFETY: raw is an output of the call.
-        check(unsafe {
-            sys::ferrum_manager_alloc_aligned(self.raw(), size_bytes, alignment_bytes, &mut raw)
-        })?;
-        Ok(Memory::own(raw, self))
-    }
-
     /// Allocates a block as described.
     pub fn alloc_with(&self, request: &Request) -> Result<Memory> {
         let tag = request

@@ -97,27 +97,6 @@ impl Pool {
         Ok(PoolBlock::new(self, address, size_bytes, raw_of(stream)))
     }
 
-    /// As `alloc`, with the address a multiple of the alignment.
-    pub fn alloc_aligned(
-        &self,
-        size_bytes: u64,
-        alignment_bytes: u64,
-        stream: Option<&Stream>,
-    ) -> Result<PoolBlock> {
-        let mut address = 0;
-        // SAFETY: address is an output of the call.
-        check(unsafe {
-            sys::ferrum_pool_alloc_aligned(
-                self.raw(),
-                size_bytes,
-                alignment_bytes,
-                raw_of(stream),
-                &mut address,
-            )
-        })?;
-        Ok(PoolBlock::new(self, address, size_bytes, raw_of(stream)))
-    }
-
     /// Takes a block as described.
     pub fn alloc_with(&self, request: &PoolRequest<'_>) -> Result<PoolBlock> {
         let (raw, mut address) = (request.raw(), 0);

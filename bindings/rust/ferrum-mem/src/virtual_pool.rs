@@ -104,28 +104,6 @@ impl VirtualPool {
         Ok(self.range(address, offset_bytes, size_bytes))
     }
 
-    /// As `alloc`, with a name for the books of at most 63 bytes.
-    pub fn alloc_tagged(
-        &self,
-        offset_bytes: u64,
-        size_bytes: u64,
-        tag: &str,
-    ) -> Result<MappedRange> {
-        let text = c_text("ferrum_vpool_alloc_tagged", "tag", tag)?;
-        let mut address = 0;
-        // SAFETY: the text lives through the call, address is an output of it.
-        check(unsafe {
-            sys::ferrum_vpool_alloc_tagged(
-                self.raw(),
-                offset_bytes,
-                size_bytes,
-                text.as_ptr(),
-                &mut address,
-            )
-        })?;
-        Ok(self.range(address, offset_bytes, size_bytes))
-    }
-
     pub(crate) fn range(&self, address: u64, offset_bytes: u64, size_bytes: u64) -> MappedRange {
         MappedRange::new(Space::Pool(self.clone()), address, offset_bytes, size_bytes)
     }

@@ -74,7 +74,9 @@ const WAYS: [(&str, Way); 9] = [
         address
     }),
     ("freed on another stream", |pool, size, own, other| {
-        let block = pool.alloc_aligned(size, 256, Some(own)).unwrap();
+        let block = pool
+            .alloc_with(&PoolRequest::new(size).aligned(256).on(own))
+            .unwrap();
         let address = block.address();
         block.free(Some(other)).unwrap();
         address

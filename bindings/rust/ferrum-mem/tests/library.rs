@@ -154,7 +154,9 @@ fn test_errors_name_what_was_wrong() {
         ErrorKind::Overflow
     );
     assert_eq!(
-        pool.alloc_aligned(1, 3, None).unwrap_err().kind,
+        pool.alloc_with(&PoolRequest::new(1).aligned(3))
+            .unwrap_err()
+            .kind,
         ErrorKind::InvalidAlignment
     );
     let error = pool.alloc(1 << 40, None).unwrap_err();
@@ -187,7 +189,9 @@ fn test_errors_name_what_was_wrong() {
 fn test_pools() {
     let s = session();
     let pool = s.device.create_pool(&small()).unwrap();
-    let block = pool.alloc_aligned(MIB, 2 * MIB, None).unwrap();
+    let block = pool
+        .alloc_with(&PoolRequest::new(MIB).aligned(2 * MIB))
+        .unwrap();
     assert_eq!(block.address() % (2 * MIB), 0);
     assert_eq!(block.size_bytes(), MIB);
     let pointer = block.as_ptr().unwrap();
@@ -392,7 +396,13 @@ fn test_blocks_and_copies() {
         ("kv", 0, false)
     );
     assert_eq!(info.host_pointer.unwrap().as_ptr() as u64, info.address);
-    let b = there.alloc_aligned(1000, 64).unwrap();
+    let b = there
+        .alloc_with(&Request {
+            size_bytes: 1000,
+            alignment_bytes: Some(64),
+            ..Default::default()
+        })
+        .unwrap();
     a.write(10, b"across").unwrap();
     let stream = s.other.create_stream().unwrap();
     copy_async(

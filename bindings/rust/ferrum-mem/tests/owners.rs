@@ -19,8 +19,9 @@ use std::time::Duration;
 
 use ferrum_mem::sys::ferrum_stream;
 use ferrum_mem::{
-    Config, Device, ElasticPoolConfig, Library, MappedRange, Model, ModelConfig, Pool, PoolBatch,
-    PoolBlock, PoolConfig, PoolRequest, Result, Stream, VirtualPool, VirtualPoolConfig,
+    Config, Device, ElasticPoolConfig, Library, MappedRange, Model, ModelConfig, ModelRequest,
+    Pool, PoolBatch, PoolBlock, PoolConfig, PoolRequest, Result, Stream, VirtualPool,
+    VirtualPoolConfig,
 };
 
 const MIB: u64 = 1 << 20;
@@ -229,7 +230,11 @@ impl Worker<'_> {
         let program = self.program;
         let range = match which {
             0 => program.space.alloc(offset, size)?,
-            _ => program.model.alloc_at(offset, size)?,
+            _ => program.model.alloc_with(&ModelRequest {
+                offset_bytes: Some(offset),
+                size_bytes: size,
+                ..Default::default()
+            })?,
         };
         range.record_stream(stream)?;
         Ok(range)

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ferrum_mem::{
     leak_report_json, BlockState, Config, Device, ElasticPool, ElasticPoolConfig, ErrorKind, Facts,
     Library, ModelConfig, ModelLimits, ModelRequest, VirtualPool, VirtualPoolConfig,
+    VirtualPoolRequest,
 };
 
 const MIB: u64 = 1 << 20;
@@ -64,7 +65,14 @@ fn test_ranges() {
     assert!(device.info().unwrap().virtual_memory);
     assert!(sizes.minimum_bytes >= PAGE && sizes.recommended_bytes >= sizes.minimum_bytes);
     let pool = pool(&device);
-    let range = pool.alloc_tagged(10, PAGE, "kv").unwrap();
+    let range = pool
+        .alloc_with(&VirtualPoolRequest {
+            tag: Some("kv"),
+            offset_bytes: 10,
+            size_bytes: PAGE,
+            ..Default::default()
+        })
+        .unwrap();
     let info = pool.info().unwrap();
     assert_eq!(range.address(), info.base_address + range.offset_bytes());
     assert_eq!((info.mapped_pages, info.requested_bytes), (2, PAGE));
@@ -159,7 +167,13 @@ fn test_models() {
         ("chat", "weights")
     );
     assert_eq!(owner.elastic_pool, Some(pool.raw()));
-    let placed = code.alloc_at(3 * PAGE, PAGE).unwrap();
+    let placed = code
+        .alloc_with(&ModelRequest {
+            offset_bytes: Some(3 * PAGE),
+            size_bytes: PAGE,
+            ..Default::default()
+        })
+        .unwrap();
     assert_eq!(placed.device().raw(), device.raw());
     assert!(code.is_mapped(3 * PAGE, 1).unwrap());
     assert_eq!(chat.info().unwrap().requested_bytes, PAGE + 10);
