@@ -572,7 +572,7 @@ static ferrum_status adopt_twice(fixture *f) {
     X(device_synchronize, DEVICE, ferrum_device_synchronize((ferrum_device){id}, 0)) \
     X(device_set_limit, DEVICE, ferrum_device_set_limit((ferrum_device){id}, 1)) \
     X(device_measure_bandwidth, DEVICE, ferrum_device_measure_bandwidth((ferrum_device){id}, OUT(double, {0}))) \
-    X(memory_get_info, DEVICE, ferrum_device_get_memory_info((ferrum_device){id}, OUT(ferrum_memory_info, FERRUM_MEMORY_INFO_INIT))) \
+    X(device_get_memory_info, DEVICE, ferrum_device_get_memory_info((ferrum_device){id}, OUT(ferrum_memory_info, FERRUM_MEMORY_INFO_INIT))) \
     X(device_get_statistics, DEVICE, ferrum_device_get_statistics((ferrum_device){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
     X(stream_create, DEVICE, ferrum_stream_create((ferrum_device){id}, OUT(ferrum_stream, {0}))) \
     X(stream_default, DEVICE, ferrum_stream_default((ferrum_device){id}, OUT(ferrum_stream, {0}))) \
@@ -591,7 +591,7 @@ static ferrum_status adopt_twice(fixture *f) {
     X(pool_create, DEVICE, ferrum_pool_create((ferrum_device){id}, NULL, OUT(ferrum_pool, {0}))) \
     X(pool_destroy, POOL, ferrum_pool_destroy((ferrum_pool){id}, FERRUM_FORCE)) \
     X(pool_alloc, POOL, ferrum_pool_alloc((ferrum_pool){id}, 16, f->stream, OUT(ferrum_address, {0}))) \
-    X(pool_alloc_aligned, POOL, pool_alloc_aligned((ferrum_pool){id}, 16, 64, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_with_alignment, POOL, pool_alloc_aligned((ferrum_pool){id}, 16, 64, f->stream, OUT(ferrum_address, {0}))) \
     X(pool_alloc_with, POOL, pool_request_with(id, f->stream.id)) \
     X(pool_alloc_batch, POOL, alloc_batch_with(id, f->stream.id, 16)) \
     X(pool_get_tag, POOL, ferrum_pool_get_tag((ferrum_pool){id}, "kv", OUT(uint32_t, {0}))) \
@@ -617,22 +617,22 @@ static ferrum_status adopt_twice(fixture *f) {
     X(manager_destroy, MANAGER, ferrum_manager_destroy((ferrum_manager){id}, FERRUM_FORCE)) \
     X(manager_configure_pool, MANAGER, configure_with(id)) \
     X(manager_get_statistics, MANAGER, ferrum_manager_get_statistics((ferrum_manager){id}, OUT(ferrum_statistics, FERRUM_STATISTICS_INIT))) \
-    X(allocate, MANAGER, ferrum_manager_alloc((ferrum_manager){id}, 16, OUT(ferrum_memory, {0}))) \
-    X(manager_alloc_aligned, MANAGER, manager_alloc_aligned((ferrum_manager){id}, 16, 64, OUT(ferrum_memory, {0}))) \
-    X(alloc_with, MANAGER, request_with(id)) \
-    X(deallocate, MEMORY, ferrum_memory_free((ferrum_memory){id})) \
-    X(pin, MEMORY, ferrum_memory_pin((ferrum_memory){id}, OUT(ferrum_address, {0}))) \
-    X(unpin, MEMORY, ferrum_memory_unpin((ferrum_memory){id})) \
-    X(map, MEMORY, map_with(id, 0, 16, FERRUM_HOST_READ_ONLY)) \
-    X(unmap, MEMORY, ferrum_memory_unmap((ferrum_memory){id}, 0)) \
-    X(create_mapping, MANAGER, link_with(id, f->manager.id, NULL)) \
-    X(create_mapping_second, MANAGER, link_with(f->manager.id, id, NULL)) \
-    X(prefetch, MEMORY, ferrum_memory_prefetch((ferrum_memory){id}, f->device, f->stream)) \
-    X(prefetch_target, DEVICE, ferrum_memory_prefetch(f->memory, (ferrum_device){id}, f->stream)) \
-    X(set_usage_hint, MEMORY, ferrum_memory_set_usage_hint((ferrum_memory){id}, FERRUM_USAGE_RANDOM)) \
-    X(get_usage_hints, MEMORY, ferrum_memory_get_usage_hints((ferrum_memory){id}, OUT(ferrum_usage_hints, FERRUM_USAGE_HINTS_INIT))) \
-    X(get_access_stats, MEMORY, ferrum_memory_get_access_stats((ferrum_memory){id}, OUT(ferrum_access_stats, FERRUM_ACCESS_STATS_INIT))) \
-    X(adopt_memory, MANAGER, adopt_foreign(id, NULL)) \
+    X(manager_alloc, MANAGER, ferrum_manager_alloc((ferrum_manager){id}, 16, OUT(ferrum_memory, {0}))) \
+    X(manager_alloc_with_alignment, MANAGER, manager_alloc_aligned((ferrum_manager){id}, 16, 64, OUT(ferrum_memory, {0}))) \
+    X(manager_alloc_with, MANAGER, request_with(id)) \
+    X(memory_free, MEMORY, ferrum_memory_free((ferrum_memory){id})) \
+    X(memory_pin, MEMORY, ferrum_memory_pin((ferrum_memory){id}, OUT(ferrum_address, {0}))) \
+    X(memory_unpin, MEMORY, ferrum_memory_unpin((ferrum_memory){id})) \
+    X(memory_map, MEMORY, map_with(id, 0, 16, FERRUM_HOST_READ_ONLY)) \
+    X(memory_unmap, MEMORY, ferrum_memory_unmap((ferrum_memory){id}, 0)) \
+    X(manager_create_mapping, MANAGER, link_with(id, f->manager.id, NULL)) \
+    X(manager_create_mapping_second, MANAGER, link_with(f->manager.id, id, NULL)) \
+    X(memory_prefetch, MEMORY, ferrum_memory_prefetch((ferrum_memory){id}, f->device, f->stream)) \
+    X(memory_prefetch_target, DEVICE, ferrum_memory_prefetch(f->memory, (ferrum_device){id}, f->stream)) \
+    X(memory_set_usage_hint, MEMORY, ferrum_memory_set_usage_hint((ferrum_memory){id}, FERRUM_USAGE_RANDOM)) \
+    X(memory_get_usage_hints, MEMORY, ferrum_memory_get_usage_hints((ferrum_memory){id}, OUT(ferrum_usage_hints, FERRUM_USAGE_HINTS_INIT))) \
+    X(memory_get_access_stats, MEMORY, ferrum_memory_get_access_stats((ferrum_memory){id}, OUT(ferrum_access_stats, FERRUM_ACCESS_STATS_INIT))) \
+    X(manager_adopt, MANAGER, adopt_foreign(id, NULL)) \
     X(stream_adopt, DEVICE, stream_of(id, NULL)) \
     X(event_adopt, DEVICE, ferrum_event_adopt((ferrum_device){id}, 5, OUT(ferrum_event, {0}))) \
     X(device_get_native, DEVICE, ferrum_device_get_native((ferrum_device){id}, OUT(uint64_t, {0}))) \
@@ -641,29 +641,29 @@ static ferrum_status adopt_twice(fixture *f) {
     X(device_grant_peer, DEVICE, ferrum_device_grant_peer((ferrum_device){id}, f->device)) \
     X(device_grant_peer_peer, DEVICE, ferrum_device_grant_peer(f->device, (ferrum_device){id})) \
     X(vpool_export, VPOOL, ferrum_vpool_export((ferrum_vpool){id}, 0, FIXTURE_PAGE, NULL, 0, OUT(size_t, {0}))) \
-    X(import_pages, MANAGER, import_with(id, NULL)) \
-    X(share_memory, DEVICE, ferrum_device_share_memory((ferrum_device){id}, f->block, 16, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT))) \
-    X(import_memory, MANAGER, ferrum_manager_import_memory((ferrum_manager){id}, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, OUT(ferrum_memory, {0}))) \
+    X(manager_import_pages, MANAGER, import_with(id, NULL)) \
+    X(device_share_memory, DEVICE, ferrum_device_share_memory((ferrum_device){id}, f->block, 16, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT))) \
+    X(manager_import_memory, MANAGER, ferrum_manager_import_memory((ferrum_manager){id}, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, OUT(ferrum_memory, {0}))) \
     X(event_share, STREAM, ferrum_event_share((ferrum_stream){id}, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \
     X(event_open, DEVICE, ferrum_event_open((ferrum_device){id}, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \
-    X(handle_get_info, MEMORY, ferrum_memory_get_handle_info((ferrum_memory){id}, OUT(ferrum_handle_info, FERRUM_HANDLE_INFO_INIT))) \
-    X(copy_src, MEMORY, copy_with(f, id, f->memory.id)) \
-    X(copy_dst, MEMORY, copy_with(f, f->memory.id, id)) \
-    X(copy_async_src, MEMORY, copy_async_with(id, f->memory.id, 0)) \
-    X(copy_async_dst, MEMORY, copy_async_with(f->memory.id, id, 0)) \
-    X(write, MEMORY, ferrum_memory_write((ferrum_memory){id}, 0, "x", 1)) \
-    X(read, MEMORY, ferrum_memory_read((ferrum_memory){id}, 0, (char[1]){0}, 1)) \
-    X(fill_async, MEMORY, fill_with(id, 0)) \
-    X(defragment, MANAGER, ferrum_manager_defragment((ferrum_manager){id}, OUT(ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT))) \
-    X(defragment_within, MANAGER, ferrum_manager_defragment_within((ferrum_manager){id}, 1, OUT(ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT))) \
-    X(pressure_callback_add, DEVICE, ferrum_device_pressure_callback_add((ferrum_device){id}, pressure, NULL, OUT(ferrum_registration, {0}))) \
-    X(reclaim_callback_add, DEVICE, ferrum_device_reclaim_callback_add((ferrum_device){id}, NULL, reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(memory_get_handle_info, MEMORY, ferrum_memory_get_handle_info((ferrum_memory){id}, OUT(ferrum_handle_info, FERRUM_HANDLE_INFO_INIT))) \
+    X(memory_copy_src, MEMORY, copy_with(f, id, f->memory.id)) \
+    X(memory_copy_dst, MEMORY, copy_with(f, f->memory.id, id)) \
+    X(memory_copy_async_src, MEMORY, copy_async_with(id, f->memory.id, 0)) \
+    X(memory_copy_async_dst, MEMORY, copy_async_with(f->memory.id, id, 0)) \
+    X(memory_write, MEMORY, ferrum_memory_write((ferrum_memory){id}, 0, "x", 1)) \
+    X(memory_read, MEMORY, ferrum_memory_read((ferrum_memory){id}, 0, (char[1]){0}, 1)) \
+    X(memory_fill_async, MEMORY, fill_with(id, 0)) \
+    X(manager_defragment, MANAGER, ferrum_manager_defragment((ferrum_manager){id}, OUT(ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT))) \
+    X(manager_defragment_within, MANAGER, ferrum_manager_defragment_within((ferrum_manager){id}, 1, OUT(ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT))) \
+    X(device_pressure_callback_add, DEVICE, ferrum_device_pressure_callback_add((ferrum_device){id}, pressure, NULL, OUT(ferrum_registration, {0}))) \
+    X(device_reclaim_callback_add, DEVICE, ferrum_device_reclaim_callback_add((ferrum_device){id}, NULL, reclaim, NULL, OUT(ferrum_registration, {0}))) \
     X(registration_remove, REGISTRATION, ferrum_registration_remove((ferrum_registration){id})) \
     X(device_get_page_sizes, DEVICE, ferrum_device_get_page_sizes((ferrum_device){id}, OUT(ferrum_page_sizes, FERRUM_PAGE_SIZES_INIT))) \
     X(vpool_create, DEVICE, vpool_on((ferrum_device){id}, change_nothing)) \
     X(vpool_destroy, VPOOL, ferrum_vpool_destroy((ferrum_vpool){id}, FERRUM_FORCE)) \
     X(vpool_alloc, VPOOL, vpool_alloc_with((ferrum_vpool){id}, 4 * FIXTURE_PAGE, 16)) \
-    X(vpool_alloc_tagged, VPOOL, vpool_tagged_with((ferrum_vpool){id}, "kv")) \
+    X(vpool_alloc_with_tag, VPOOL, vpool_tagged_with((ferrum_vpool){id}, "kv")) \
     X(vpool_record_stream, VPOOL, ferrum_vpool_record_stream((ferrum_vpool){id}, 0, FIXTURE_RANGE, f->stream)) \
     X(vpool_free, VPOOL, ferrum_vpool_free((ferrum_vpool){id}, 0, FIXTURE_RANGE, f->stream)) \
     X(vpool_is_mapped, VPOOL, ferrum_vpool_is_mapped((ferrum_vpool){id}, 0, 1, OUT(uint32_t, {0}))) \
@@ -680,7 +680,7 @@ static ferrum_status adopt_twice(fixture *f) {
     X(elastic_pool_register_model, ELASTIC_POOL, register_with((ferrum_elastic_pool){id}, "new", NULL)) \
     X(elastic_pool_unregister_model, ELASTIC_POOL, ferrum_elastic_pool_unregister_model((ferrum_elastic_pool){id}, "chat", FERRUM_FORCE)) \
     X(elastic_pool_alloc, ELASTIC_POOL, shared_allocate_with((ferrum_elastic_pool){id}, "chat", 16)) \
-    X(elastic_pool_alloc_at, ELASTIC_POOL, shared_allocate_at((ferrum_elastic_pool){id}, "chat", 4 * FIXTURE_PAGE, 16)) \
+    X(elastic_pool_alloc_with_at, ELASTIC_POOL, shared_allocate_at((ferrum_elastic_pool){id}, "chat", 4 * FIXTURE_PAGE, 16)) \
     X(elastic_pool_alloc_with, ELASTIC_POOL, model_asked_with((ferrum_elastic_pool){id}, "chat", NULL)) \
     X(elastic_pool_record_stream, ELASTIC_POOL, ferrum_elastic_pool_record_stream((ferrum_elastic_pool){id}, "chat", 0, FIXTURE_RANGE, f->stream)) \
     X(elastic_pool_free, ELASTIC_POOL, ferrum_elastic_pool_free((ferrum_elastic_pool){id}, "chat", 0, FIXTURE_RANGE, f->stream)) \
@@ -696,8 +696,8 @@ static ferrum_status adopt_twice(fixture *f) {
     X(elastic_pool_synchronize, ELASTIC_POOL, ferrum_elastic_pool_synchronize((ferrum_elastic_pool){id}, 0)) \
     X(elastic_pool_pause, ELASTIC_POOL, ferrum_elastic_pool_pause((ferrum_elastic_pool){id})) \
     X(elastic_pool_resume, ELASTIC_POOL, ferrum_elastic_pool_resume((ferrum_elastic_pool){id})) \
-    X(model_reclaim_callback_add, ELASTIC_POOL, ferrum_elastic_pool_reclaim_callback_add((ferrum_elastic_pool){id}, "chat", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
-    X(memory_get_recent_info, DEVICE, ferrum_device_get_recent_memory_info((ferrum_device){id}, UINT64_MAX, OUT(ferrum_memory_info, FERRUM_MEMORY_INFO_INIT))) \
+    X(elastic_pool_reclaim_callback_add, ELASTIC_POOL, ferrum_elastic_pool_reclaim_callback_add((ferrum_elastic_pool){id}, "chat", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(device_get_recent_memory_info, DEVICE, ferrum_device_get_recent_memory_info((ferrum_device){id}, UINT64_MAX, OUT(ferrum_memory_info, FERRUM_MEMORY_INFO_INIT))) \
     X(monitor_destroy, MONITOR, ferrum_monitor_destroy((ferrum_monitor){id})) \
     X(monitor_register, MONITOR, ferrum_monitor_register((ferrum_monitor){id}, f->manager)) \
     X(monitor_register_manager, MANAGER, ferrum_monitor_register(f->monitor, (ferrum_manager){id})) \
@@ -729,7 +729,7 @@ static ferrum_status adopt_twice(fixture *f) {
     X(fallback_manager_alloc_stream, STREAM, buffer_on(f, id)) \
     X(fallback_buffer_free_stream, STREAM, ferrum_fallback_buffer_free(f->buffer, (ferrum_stream){id})) \
     X(pool_alloc_stream, STREAM, ferrum_pool_alloc(f->pool, 16, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
-    X(pool_alloc_aligned_stream, STREAM, pool_alloc_aligned(f->pool, 16, 64, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_with_alignment_stream, STREAM, pool_alloc_aligned(f->pool, 16, 64, (ferrum_stream){id}, OUT(ferrum_address, {0}))) \
     X(pool_alloc_with_stream, STREAM, pool_request_with(f->pool.id, id)) \
     X(pool_alloc_batch_stream, STREAM, alloc_batch_with(f->pool.id, id, 16)) \
     X(pool_free_stream, STREAM, ferrum_pool_free(f->pool, f->block, (ferrum_stream){id})) \
@@ -739,9 +739,9 @@ static ferrum_status adopt_twice(fixture *f) {
     X(pool_capture_begin_of, STREAM, ferrum_pool_capture_begin(f->pool, (ferrum_stream){id}, 0, OUT(uint64_t, {0}))) \
     X(pool_capture_release_of, STREAM, ferrum_pool_capture_release(f->pool, 1, (ferrum_stream){id})) \
     X(pool_reset_stream, STREAM, ferrum_pool_reset(f->pool, (ferrum_stream){id})) \
-    X(copy_async_stream, STREAM, copy_async_with(f->memory.id, f->memory.id, id)) \
-    X(fill_async_stream, STREAM, fill_with(f->memory.id, id)) \
-    X(prefetch_stream, STREAM, ferrum_memory_prefetch(f->memory, f->device, (ferrum_stream){id})) \
+    X(memory_copy_async_stream, STREAM, copy_async_with(f->memory.id, f->memory.id, id)) \
+    X(memory_fill_async_stream, STREAM, fill_with(f->memory.id, id)) \
+    X(memory_prefetch_stream, STREAM, ferrum_memory_prefetch(f->memory, f->device, (ferrum_stream){id})) \
     X(vpool_record_stream_of, STREAM, ferrum_vpool_record_stream(f->vpool, 0, FIXTURE_RANGE, (ferrum_stream){id})) \
     X(elastic_pool_record_stream_of, STREAM, ferrum_elastic_pool_record_stream(f->shared, "chat", 0, FIXTURE_RANGE, (ferrum_stream){id})) \
     X(vpool_alloc_with_stream, STREAM, ({ stream_in_request = (ferrum_stream){id}; vpool_asked_with(f->vpool, change_placed_stream); })) \
@@ -849,7 +849,7 @@ typedef struct {
     X(init, "config", 0, ferrum_config, FERRUM_CONFIG_INIT, ferrum_init(p)) \
     X(last_error, "error_out", 1, ferrum_error_info, FERRUM_ERROR_INFO_INIT, ferrum_last_error(p)) \
     X(device_get_info, "info_out", 1, ferrum_device_info, FERRUM_DEVICE_INFO_INIT, ferrum_device_get_info(f->device, p)) \
-    X(memory_get_info, "info_out", 1, ferrum_memory_info, FERRUM_MEMORY_INFO_INIT, ferrum_device_get_memory_info(f->device, p)) \
+    X(device_get_memory_info, "info_out", 1, ferrum_memory_info, FERRUM_MEMORY_INFO_INIT, ferrum_device_get_memory_info(f->device, p)) \
     X(device_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_device_get_statistics(f->device, p)) \
     X(pool_create, "config", 0, ferrum_pool_config, FERRUM_POOL_CONFIG_INIT, ferrum_pool_create(f->device, p, OUT(ferrum_pool, {0}))) \
     X(pool_alloc_with, "request", 0, ferrum_pool_request, FERRUM_POOL_REQUEST_INIT, ferrum_pool_alloc_with(f->pool, p, OUT(ferrum_address, {0}))) \
@@ -860,26 +860,26 @@ typedef struct {
     X(manager_create, "config", 0, ferrum_manager_config, FERRUM_MANAGER_CONFIG_INIT, ferrum_manager_create(f->device, p, OUT(ferrum_manager, {0}))) \
     X(manager_configure_pool, "config", 0, ferrum_pool_config, FERRUM_POOL_CONFIG_INIT, ferrum_manager_configure_pool(f->manager, FERRUM_MEMORY_CACHE, p)) \
     X(manager_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_manager_get_statistics(f->manager, p)) \
-    X(alloc_with, "request", 0, ferrum_allocation_request, FERRUM_ALLOCATION_REQUEST_INIT, ferrum_manager_alloc_with(f->manager, p, OUT(ferrum_memory, {0}))) \
-    X(handle_get_info, "info_out", 1, ferrum_handle_info, FERRUM_HANDLE_INFO_INIT, ferrum_memory_get_handle_info(f->memory, p)) \
-    X(copy, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_memory_copy(p)) \
-    X(copy_async, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_memory_copy_async(p, f->stream)) \
-    X(fill_async, "fill", 0, ferrum_fill, FERRUM_FILL_INIT, ferrum_memory_fill_async(p, f->stream)) \
-    X(map, "request", 0, ferrum_map_request, FERRUM_MAP_REQUEST_INIT, ferrum_memory_map(p, OUT(ferrum_mapping, FERRUM_MAPPING_INIT))) \
-    X(map_out, "mapping_out", 1, ferrum_mapping, FERRUM_MAPPING_INIT, ferrum_memory_map(OUT(ferrum_map_request, FERRUM_MAP_REQUEST_INIT), p)) \
-    X(create_mapping, "request", 0, ferrum_link_request, FERRUM_LINK_REQUEST_INIT, ferrum_manager_create_mapping(f->manager, f->manager, p, OUT(ferrum_memory, {0}), OUT(ferrum_memory, {0}))) \
-    X(get_usage_hints, "hints_out", 1, ferrum_usage_hints, FERRUM_USAGE_HINTS_INIT, ferrum_memory_get_usage_hints(f->memory, p)) \
-    X(get_access_stats, "stats_out", 1, ferrum_access_stats, FERRUM_ACCESS_STATS_INIT, ferrum_memory_get_access_stats(f->memory, p)) \
-    X(adopt_memory, "adoption", 0, ferrum_adoption, FERRUM_ADOPTION_INIT, ferrum_manager_adopt(f->manager, p, OUT(ferrum_memory, {0}))) \
+    X(manager_alloc_with, "request", 0, ferrum_allocation_request, FERRUM_ALLOCATION_REQUEST_INIT, ferrum_manager_alloc_with(f->manager, p, OUT(ferrum_memory, {0}))) \
+    X(memory_get_handle_info, "info_out", 1, ferrum_handle_info, FERRUM_HANDLE_INFO_INIT, ferrum_memory_get_handle_info(f->memory, p)) \
+    X(memory_copy, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_memory_copy(p)) \
+    X(memory_copy_async, "transfer", 0, ferrum_transfer, FERRUM_TRANSFER_INIT, ferrum_memory_copy_async(p, f->stream)) \
+    X(memory_fill_async, "fill", 0, ferrum_fill, FERRUM_FILL_INIT, ferrum_memory_fill_async(p, f->stream)) \
+    X(memory_map, "request", 0, ferrum_map_request, FERRUM_MAP_REQUEST_INIT, ferrum_memory_map(p, OUT(ferrum_mapping, FERRUM_MAPPING_INIT))) \
+    X(memory_map_out, "mapping_out", 1, ferrum_mapping, FERRUM_MAPPING_INIT, ferrum_memory_map(OUT(ferrum_map_request, FERRUM_MAP_REQUEST_INIT), p)) \
+    X(manager_create_mapping, "request", 0, ferrum_link_request, FERRUM_LINK_REQUEST_INIT, ferrum_manager_create_mapping(f->manager, f->manager, p, OUT(ferrum_memory, {0}), OUT(ferrum_memory, {0}))) \
+    X(memory_get_usage_hints, "hints_out", 1, ferrum_usage_hints, FERRUM_USAGE_HINTS_INIT, ferrum_memory_get_usage_hints(f->memory, p)) \
+    X(memory_get_access_stats, "stats_out", 1, ferrum_access_stats, FERRUM_ACCESS_STATS_INIT, ferrum_memory_get_access_stats(f->memory, p)) \
+    X(manager_adopt, "adoption", 0, ferrum_adoption, FERRUM_ADOPTION_INIT, ferrum_manager_adopt(f->manager, p, OUT(ferrum_memory, {0}))) \
     X(stream_adopt, "foreign", 0, ferrum_foreign_stream, FERRUM_FOREIGN_STREAM_INIT, ferrum_stream_adopt(f->device, p, OUT(ferrum_stream, {0}))) \
-    X(import_pages, "pages", 0, ferrum_page_import, FERRUM_PAGE_IMPORT_INIT, ferrum_manager_import_pages(f->manager, p, OUT(ferrum_memory, {0}))) \
-    X(share_memory, "shared_out", 1, ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT, ferrum_device_share_memory(f->device, f->block, 16, p)) \
-    X(import_memory, "shared", 0, ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT, ferrum_manager_import_memory(f->manager, p, NULL, OUT(ferrum_memory, {0}))) \
+    X(manager_import_pages, "pages", 0, ferrum_page_import, FERRUM_PAGE_IMPORT_INIT, ferrum_manager_import_pages(f->manager, p, OUT(ferrum_memory, {0}))) \
+    X(device_share_memory, "shared_out", 1, ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT, ferrum_device_share_memory(f->device, f->block, 16, p)) \
+    X(manager_import_memory, "shared", 0, ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT, ferrum_manager_import_memory(f->manager, p, NULL, OUT(ferrum_memory, {0}))) \
     X(event_share, "shared_out", 1, ferrum_shared_event, FERRUM_SHARED_EVENT_INIT, ferrum_event_share(f->stream, p, OUT(ferrum_event, {0}))) \
     X(event_open, "shared", 0, ferrum_shared_event, FERRUM_SHARED_EVENT_INIT, ferrum_event_open(f->device, p, OUT(ferrum_event, {0}))) \
-    X(defragment, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_manager_defragment(f->manager, p)) \
-    X(defragment_within, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_manager_defragment_within(f->manager, 1, p)) \
-    X(reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_device_reclaim_callback_add(f->device, p, reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(manager_defragment, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_manager_defragment(f->manager, p)) \
+    X(manager_defragment_within, "stats_out", 1, ferrum_defragmentation_stats, FERRUM_DEFRAGMENTATION_STATS_INIT, ferrum_manager_defragment_within(f->manager, 1, p)) \
+    X(device_reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_device_reclaim_callback_add(f->device, p, reclaim, NULL, OUT(ferrum_registration, {0}))) \
     X(device_get_page_sizes, "sizes_out", 1, ferrum_page_sizes, FERRUM_PAGE_SIZES_INIT, ferrum_device_get_page_sizes(f->device, p)) \
     X(vpool_create, "config", 0, ferrum_vpool_config, FERRUM_VPOOL_CONFIG_INIT, ferrum_vpool_create(f->device, p, OUT(ferrum_vpool, {0}))) \
     X(vpool_get_info, "info_out", 1, ferrum_vpool_info, FERRUM_VPOOL_INFO_INIT, ferrum_vpool_get_info(f->vpool, p)) \
@@ -893,8 +893,8 @@ typedef struct {
     X(elastic_pool_get_info, "info_out", 1, ferrum_elastic_pool_info, FERRUM_ELASTIC_POOL_INFO_INIT, ferrum_elastic_pool_get_info(f->shared, p)) \
     X(elastic_pool_get_statistics, "statistics_out", 1, ferrum_statistics, FERRUM_STATISTICS_INIT, ferrum_elastic_pool_get_statistics(f->shared, p)) \
     X(elastic_pool_compact, "report_out", 1, ferrum_compact_report, FERRUM_COMPACT_REPORT_INIT, ferrum_elastic_pool_compact(f->shared, p)) \
-    X(model_reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", p, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
-    X(memory_get_recent_info, "info_out", 1, ferrum_memory_info, FERRUM_MEMORY_INFO_INIT, ferrum_device_get_recent_memory_info(f->device, UINT64_MAX, p)) \
+    X(elastic_pool_reclaim_callback_add, "config", 0, ferrum_reclaim_config, FERRUM_RECLAIM_CONFIG_INIT, ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", p, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(device_get_recent_memory_info, "info_out", 1, ferrum_memory_info, FERRUM_MEMORY_INFO_INIT, ferrum_device_get_recent_memory_info(f->device, UINT64_MAX, p)) \
     X(monitor_create, "config", 0, ferrum_monitor_config, FERRUM_MONITOR_CONFIG_INIT, ferrum_monitor_create(p, OUT(ferrum_monitor, {0}))) \
     X(monitor_get_pressure, "pressure_out", 1, ferrum_monitor_pressure, FERRUM_MONITOR_PRESSURE_INIT, ferrum_monitor_get_pressure(f->monitor, 0, p)) \
     X(placement_select, "request", 0, ferrum_placement_request, FERRUM_PLACEMENT_REQUEST_INIT, ferrum_placement_select(f->placement, p, OUT(ferrum_device, {0}))) \
@@ -1111,7 +1111,7 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(device_open, id, ferrum_device_open(NULL, OUT(ferrum_device, {0}))) \
     X(device_get_info, info_out, ferrum_device_get_info(f->device, NULL)) \
     X(device_measure_bandwidth, gbps_out, ferrum_device_measure_bandwidth(f->device, NULL)) \
-    X(memory_get_info, info_out, ferrum_device_get_memory_info(f->device, NULL)) \
+    X(device_get_memory_info, info_out, ferrum_device_get_memory_info(f->device, NULL)) \
     X(device_get_statistics, statistics_out, ferrum_device_get_statistics(f->device, NULL)) \
     X(stream_create, stream_out, ferrum_stream_create(f->device, NULL)) \
     X(stream_default, stream_out, ferrum_stream_default(f->device, NULL)) \
@@ -1138,27 +1138,27 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(manager_create, manager_out, ferrum_manager_create(f->device, NULL, NULL)) \
     X(manager_configure_pool, config, ferrum_manager_configure_pool(f->manager, 0, NULL)) \
     X(manager_get_statistics, statistics_out, ferrum_manager_get_statistics(f->manager, NULL)) \
-    X(allocate, memory_out, ferrum_manager_alloc(f->manager, 16, NULL)) \
-    X(alloc_with, memory_out, ferrum_manager_alloc_with(f->manager, OUT(ferrum_allocation_request, FERRUM_ALLOCATION_REQUEST_INIT), NULL)) \
-    X(alloc_with, request, ferrum_manager_alloc_with(f->manager, NULL, OUT(ferrum_memory, {0}))) \
-    X(handle_get_info, info_out, ferrum_memory_get_handle_info(f->memory, NULL)) \
-    X(copy, transfer, ferrum_memory_copy(NULL)) \
-    X(copy_async, transfer, ferrum_memory_copy_async(NULL, f->stream)) \
-    X(write, source, ferrum_memory_write(f->memory, 0, NULL, 1)) \
-    X(read, destination_out, ferrum_memory_read(f->memory, 0, NULL, 1)) \
-    X(fill_async, fill, ferrum_memory_fill_async(NULL, f->stream)) \
-    X(defragment, stats_out, ferrum_manager_defragment(f->manager, NULL)) \
-    X(defragment_within, stats_out, ferrum_manager_defragment_within(f->manager, 1, NULL)) \
-    X(pin, address_out, ferrum_memory_pin(f->memory, NULL)) \
-    X(map, request, ferrum_memory_map(NULL, OUT(ferrum_mapping, FERRUM_MAPPING_INIT))) \
-    X(map, mapping_out, ferrum_memory_map(OUT(ferrum_map_request, FERRUM_MAP_REQUEST_INIT), NULL)) \
-    X(create_mapping, request, ferrum_manager_create_mapping(f->manager, f->manager, NULL, OUT(ferrum_memory, {0}), OUT(ferrum_memory, {0}))) \
-    X(create_mapping, first_out, ferrum_manager_create_mapping(f->manager, f->manager, OUT(ferrum_link_request, FERRUM_LINK_REQUEST_INIT), NULL, OUT(ferrum_memory, {0}))) \
-    X(create_mapping, second_out, ferrum_manager_create_mapping(f->manager, f->manager, OUT(ferrum_link_request, FERRUM_LINK_REQUEST_INIT), OUT(ferrum_memory, {0}), NULL)) \
-    X(get_usage_hints, hints_out, ferrum_memory_get_usage_hints(f->memory, NULL)) \
-    X(get_access_stats, stats_out, ferrum_memory_get_access_stats(f->memory, NULL)) \
-    X(adopt_memory, adoption, ferrum_manager_adopt(f->manager, NULL, OUT(ferrum_memory, {0}))) \
-    X(adopt_memory, memory_out, ferrum_manager_adopt(f->manager, OUT(ferrum_adoption, FERRUM_ADOPTION_INIT), NULL)) \
+    X(manager_alloc, memory_out, ferrum_manager_alloc(f->manager, 16, NULL)) \
+    X(manager_alloc_with, memory_out, ferrum_manager_alloc_with(f->manager, OUT(ferrum_allocation_request, FERRUM_ALLOCATION_REQUEST_INIT), NULL)) \
+    X(manager_alloc_with, request, ferrum_manager_alloc_with(f->manager, NULL, OUT(ferrum_memory, {0}))) \
+    X(memory_get_handle_info, info_out, ferrum_memory_get_handle_info(f->memory, NULL)) \
+    X(memory_copy, transfer, ferrum_memory_copy(NULL)) \
+    X(memory_copy_async, transfer, ferrum_memory_copy_async(NULL, f->stream)) \
+    X(memory_write, source, ferrum_memory_write(f->memory, 0, NULL, 1)) \
+    X(memory_read, destination_out, ferrum_memory_read(f->memory, 0, NULL, 1)) \
+    X(memory_fill_async, fill, ferrum_memory_fill_async(NULL, f->stream)) \
+    X(manager_defragment, stats_out, ferrum_manager_defragment(f->manager, NULL)) \
+    X(manager_defragment_within, stats_out, ferrum_manager_defragment_within(f->manager, 1, NULL)) \
+    X(memory_pin, address_out, ferrum_memory_pin(f->memory, NULL)) \
+    X(memory_map, request, ferrum_memory_map(NULL, OUT(ferrum_mapping, FERRUM_MAPPING_INIT))) \
+    X(memory_map, mapping_out, ferrum_memory_map(OUT(ferrum_map_request, FERRUM_MAP_REQUEST_INIT), NULL)) \
+    X(manager_create_mapping, request, ferrum_manager_create_mapping(f->manager, f->manager, NULL, OUT(ferrum_memory, {0}), OUT(ferrum_memory, {0}))) \
+    X(manager_create_mapping, first_out, ferrum_manager_create_mapping(f->manager, f->manager, OUT(ferrum_link_request, FERRUM_LINK_REQUEST_INIT), NULL, OUT(ferrum_memory, {0}))) \
+    X(manager_create_mapping, second_out, ferrum_manager_create_mapping(f->manager, f->manager, OUT(ferrum_link_request, FERRUM_LINK_REQUEST_INIT), OUT(ferrum_memory, {0}), NULL)) \
+    X(memory_get_usage_hints, hints_out, ferrum_memory_get_usage_hints(f->memory, NULL)) \
+    X(memory_get_access_stats, stats_out, ferrum_memory_get_access_stats(f->memory, NULL)) \
+    X(manager_adopt, adoption, ferrum_manager_adopt(f->manager, NULL, OUT(ferrum_memory, {0}))) \
+    X(manager_adopt, memory_out, ferrum_manager_adopt(f->manager, OUT(ferrum_adoption, FERRUM_ADOPTION_INIT), NULL)) \
     X(stream_adopt, foreign, ferrum_stream_adopt(f->device, NULL, OUT(ferrum_stream, {0}))) \
     X(stream_adopt, stream_out, ferrum_stream_adopt(f->device, OUT(ferrum_foreign_stream, FERRUM_FOREIGN_STREAM_INIT), NULL)) \
     X(stream_adopt, enqueue, stream_of(f->device.id, change_no_enqueue)) \
@@ -1171,20 +1171,20 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(event_get_native, native_out, ferrum_event_get_native(f->event, NULL)) \
     X(vpool_export, count_out, ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 0, NULL)) \
     X(vpool_export, descriptors_out, ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 1, OUT(size_t, {0}))) \
-    X(import_pages, pages, ferrum_manager_import_pages(f->manager, NULL, OUT(ferrum_memory, {0}))) \
-    X(import_pages, memory_out, ferrum_manager_import_pages(f->manager, OUT(ferrum_page_import, FERRUM_PAGE_IMPORT_INIT), NULL)) \
-    X(import_pages, descriptors, import_with(f->manager.id, change_import_no_list)) \
-    X(share_memory, shared_out, ferrum_device_share_memory(f->device, f->block, 16, NULL)) \
-    X(import_memory, shared, ferrum_manager_import_memory(f->manager, NULL, NULL, OUT(ferrum_memory, {0}))) \
-    X(import_memory, memory_out, ferrum_manager_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, NULL)) \
+    X(manager_import_pages, pages, ferrum_manager_import_pages(f->manager, NULL, OUT(ferrum_memory, {0}))) \
+    X(manager_import_pages, memory_out, ferrum_manager_import_pages(f->manager, OUT(ferrum_page_import, FERRUM_PAGE_IMPORT_INIT), NULL)) \
+    X(manager_import_pages, descriptors, import_with(f->manager.id, change_import_no_list)) \
+    X(device_share_memory, shared_out, ferrum_device_share_memory(f->device, f->block, 16, NULL)) \
+    X(manager_import_memory, shared, ferrum_manager_import_memory(f->manager, NULL, NULL, OUT(ferrum_memory, {0}))) \
+    X(manager_import_memory, memory_out, ferrum_manager_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, NULL)) \
     X(event_share, shared_out, ferrum_event_share(f->stream, NULL, OUT(ferrum_event, {0}))) \
     X(event_share, event_out, ferrum_event_share(f->stream, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), NULL)) \
     X(event_open, shared, ferrum_event_open(f->device, NULL, OUT(ferrum_event, {0}))) \
     X(event_open, event_out, ferrum_event_open(f->device, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), NULL)) \
-    X(pressure_callback_add, callback, ferrum_device_pressure_callback_add(f->device, NULL, NULL, OUT(ferrum_registration, {0}))) \
-    X(pressure_callback_add, registration_out, ferrum_device_pressure_callback_add(f->device, pressure, NULL, NULL)) \
-    X(reclaim_callback_add, callback, ferrum_device_reclaim_callback_add(f->device, NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
-    X(reclaim_callback_add, registration_out, ferrum_device_reclaim_callback_add(f->device, NULL, reclaim, NULL, NULL)) \
+    X(device_pressure_callback_add, callback, ferrum_device_pressure_callback_add(f->device, NULL, NULL, OUT(ferrum_registration, {0}))) \
+    X(device_pressure_callback_add, registration_out, ferrum_device_pressure_callback_add(f->device, pressure, NULL, NULL)) \
+    X(device_reclaim_callback_add, callback, ferrum_device_reclaim_callback_add(f->device, NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
+    X(device_reclaim_callback_add, registration_out, ferrum_device_reclaim_callback_add(f->device, NULL, reclaim, NULL, NULL)) \
     X(device_get_page_sizes, sizes_out, ferrum_device_get_page_sizes(f->device, NULL)) \
     X(vpool_create, config, ferrum_vpool_create(f->device, NULL, OUT(ferrum_vpool, {0}))) \
     X(vpool_create, vpool_out, ferrum_vpool_create(f->device, OUT(ferrum_vpool_config, FERRUM_VPOOL_CONFIG_INIT), NULL)) \
@@ -1200,7 +1200,7 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(elastic_pool_unregister_model, model, ferrum_elastic_pool_unregister_model(f->shared, NULL, 0)) \
     X(elastic_pool_alloc, model, shared_allocate_with(f->shared, NULL, 16)) \
     X(elastic_pool_alloc, address_out, ferrum_elastic_pool_alloc(f->shared, "chat", 16, NULL, NULL)) \
-    X(elastic_pool_alloc_at, model, shared_allocate_at(f->shared, NULL, 4 * FIXTURE_PAGE, 16)) \
+    X(elastic_pool_alloc_with_at, model, shared_allocate_at(f->shared, NULL, 4 * FIXTURE_PAGE, 16)) \
     X(elastic_pool_alloc_with, model, model_asked_with(f->shared, NULL, NULL)) \
     X(elastic_pool_alloc_with, request, ferrum_elastic_pool_alloc_with(f->shared, "chat", NULL, OUT(ferrum_address, {0}), NULL)) \
     X(elastic_pool_alloc_with, address_out, ferrum_elastic_pool_alloc_with(f->shared, "chat", OUT(ferrum_model_request, FERRUM_MODEL_REQUEST_INIT), NULL, NULL)) \
@@ -1218,10 +1218,10 @@ static void change_no_enqueue(ferrum_foreign_stream *s) { s->enqueue = NULL; }
     X(elastic_pool_models_json, buffer, ferrum_elastic_pool_models_json(f->shared, NULL, 8, OUT(size_t, {0}))) \
     X(elastic_pool_compact, report_out, ferrum_elastic_pool_compact(f->shared, NULL)) \
     X(elastic_pool_trim, released_bytes_out, ferrum_elastic_pool_trim(f->shared, 0, NULL)) \
-    X(model_reclaim_callback_add, model, ferrum_elastic_pool_reclaim_callback_add(f->shared, NULL, NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
-    X(model_reclaim_callback_add, callback, ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
-    X(model_reclaim_callback_add, registration_out, ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", NULL, model_reclaim, NULL, NULL)) \
-    X(memory_get_recent_info, info_out, ferrum_device_get_recent_memory_info(f->device, 0, NULL)) \
+    X(elastic_pool_reclaim_callback_add, model, ferrum_elastic_pool_reclaim_callback_add(f->shared, NULL, NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(elastic_pool_reclaim_callback_add, callback, ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", NULL, NULL, NULL, OUT(ferrum_registration, {0}))) \
+    X(elastic_pool_reclaim_callback_add, registration_out, ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", NULL, model_reclaim, NULL, NULL)) \
+    X(device_get_recent_memory_info, info_out, ferrum_device_get_recent_memory_info(f->device, 0, NULL)) \
     X(pressure_level_of, level_out, ferrum_pressure_level_of(0, 1, 1, NULL)) \
     X(pressure_from_utilization, level_out, ferrum_pressure_from_utilization(0, 0.5, NULL)) \
     X(monitor_create, monitor_out, ferrum_monitor_create(NULL, NULL)) \
@@ -1717,9 +1717,9 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(pool_alloc_size_max, OVERFLOW, "18446744073709551615", ferrum_pool_alloc(f->pool, UINT64_MAX, f->stream, OUT(ferrum_address, {0}))) \
     X(pool_alloc_never_fits, OUT_OF_MEMORY, "", ferrum_pool_alloc(f->pool, UINT64_C(1) << 50, f->stream, OUT(ferrum_address, {0}))) \
     X(pool_alloc_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_pool_alloc(f->pool, 16, f->other_stream, OUT(ferrum_address, {0}))) \
-    X(pool_alloc_aligned_odd, INVALID_ALIGNMENT, "24", pool_alloc_aligned(f->pool, 16, 24, f->stream, OUT(ferrum_address, {0}))) \
-    X(pool_alloc_aligned_huge, INVALID_ALIGNMENT, "2147483648", pool_alloc_aligned(f->pool, 16, UINT64_C(1) << 31, f->stream, OUT(ferrum_address, {0}))) \
-    X(pool_alloc_aligned_size_0, INVALID_SIZE, "size", pool_alloc_aligned(f->pool, 0, 64, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_with_alignment_odd, INVALID_ALIGNMENT, "24", pool_alloc_aligned(f->pool, 16, 24, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_with_alignment_huge, INVALID_ALIGNMENT, "2147483648", pool_alloc_aligned(f->pool, 16, UINT64_C(1) << 31, f->stream, OUT(ferrum_address, {0}))) \
+    X(pool_alloc_with_alignment_size_0, INVALID_SIZE, "size", pool_alloc_aligned(f->pool, 0, 64, f->stream, OUT(ferrum_address, {0}))) \
     X(pool_free_null, INVALID_ADDRESS, "0x0", ferrum_pool_free(f->pool, 0, f->stream)) \
     X(pool_free_outside, INVALID_ADDRESS, "0x", ferrum_pool_free(f->pool, UINT64_MAX, f->stream)) \
     X(pool_free_inside, INVALID_ADDRESS, "0x", ferrum_pool_free(f->pool, f->block + 8, f->stream)) \
@@ -1803,51 +1803,51 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(manager_destroy_in_use, BUSY, "", ferrum_manager_destroy(f->manager, 0)) \
     X(manager_configure_pool_type, INVALID_ARGUMENT, "42", ({ ferrum_pool_config c = FERRUM_POOL_CONFIG_INIT; ferrum_manager_configure_pool(f->manager, 42, &c); })) \
     X(manager_configure_pool_bad, INVALID_CONFIG, "increment", ({ ferrum_pool_config c = FERRUM_POOL_CONFIG_INIT; c.growth_increment_bytes = 0; ferrum_manager_configure_pool(f->manager, 0, &c); })) \
-    X(allocate_size_0, INVALID_SIZE, "size", ferrum_manager_alloc(f->manager, 0, OUT(ferrum_memory, {0}))) \
-    X(allocate_size_max, OVERFLOW, "18446744073709551615", ferrum_manager_alloc(f->manager, UINT64_MAX, OUT(ferrum_memory, {0}))) \
-    X(allocate_never_fits, OUT_OF_MEMORY, "", ferrum_manager_alloc(f->manager, UINT64_C(1) << 50, OUT(ferrum_memory, {0}))) \
-    X(manager_alloc_aligned_odd, INVALID_ALIGNMENT, "3", manager_alloc_aligned(f->manager, 16, 3, OUT(ferrum_memory, {0}))) \
-    X(manager_alloc_aligned_huge, INVALID_ALIGNMENT, "2147483648", manager_alloc_aligned(f->manager, 16, UINT64_C(1) << 31, OUT(ferrum_memory, {0}))) \
-    X(allocate_typed_99, INVALID_ARGUMENT, "99", typed_with(f, change_type_99)) \
-    X(allocate_typed_negative, INVALID_ARGUMENT, "-1", typed_with(f, change_type_negative)) \
-    X(allocate_typed_pinned_moving, INVALID_ARGUMENT, "relocatable", typed_with(f, change_type_pinned)) \
-    X(allocate_typed_pinned_huge, OVERFLOW, "18446744073709551615", typed_with(f, change_type_pinned_huge)) \
-    X(allocate_typed_mapped_huge, OVERFLOW, "18446744073709551615", typed_with(f, change_type_mapped)) \
-    X(allocate_typed_size_0, INVALID_SIZE, "size", typed_with(f, change_typed_size_0)) \
-    X(allocate_typed_size_max, OVERFLOW, "18446744073709551615", typed_with(f, change_typed_size_max)) \
-    X(allocate_typed_alignment, INVALID_ALIGNMENT, "3", typed_with(f, change_typed_alignment)) \
-    X(allocate_typed_flags, INVALID_ARGUMENT, "0x2 is not known", typed_with(f, change_typed_flags)) \
-    X(allocate_typed_reserved, INVALID_STRUCT, "reserved", typed_with(f, change_typed_reserved)) \
-    X(unpin_not_pinned, INVALID_STATE, "not pinned", ferrum_memory_unpin(f->memory)) \
-    X(map_size_0, INVALID_SIZE, "size_bytes is 0", map_with(f->memory.id, 0, 0, 0)) \
-    X(map_range, INVALID_OFFSET, "offset_bytes 4095", map_with(f->memory.id, 4095, 2, 0)) \
-    X(map_to_end, INVALID_OFFSET, "", map_with(f->memory.id, 4096, 1, 0)) \
-    X(map_to_no_end, INVALID_OFFSET, "offset_bytes 4096", map_with(f->memory.id, 4096, FERRUM_MAP_TO_END, 0)) \
-    X(map_overflow, OVERFLOW, "64 bits", map_with(f->memory.id, UINT64_MAX, 2, 0)) \
-    X(map_access, INVALID_ARGUMENT, "access 3", map_with(f->memory.id, 0, 1, 3)) \
-    X(map_access_negative, INVALID_ARGUMENT, "access -1", map_with(f->memory.id, 0, 1, -1)) \
-    X(map_overlap, BUSY, "overlap", while_mapped(f, 0)) \
-    X(deallocate_mapped, BUSY, "1 mappings", while_mapped(f, 1)) \
-    X(unmap_not_mapped, NOT_MAPPED, "mapping 0", ferrum_memory_unmap(f->memory, 0)) \
-    X(unmap_unknown, NOT_MAPPED, "mapping 77", ferrum_memory_unmap(f->memory, 77)) \
-    X(create_mapping_one_device, INVALID_ARGUMENT, "cpu:0", link_with(f->manager.id, f->manager.id, NULL)) \
-    X(create_mapping_size_0, INVALID_SIZE, "size_bytes is 0", link_from(f, change_link_size_0)) \
-    X(create_mapping_size_max, OVERFLOW, "18446744073709551615", link_from(f, change_link_size_max)) \
-    X(create_mapping_alignment, INVALID_ALIGNMENT, "48", link_from(f, change_link_alignment)) \
-    X(create_mapping_reserved, INVALID_STRUCT, "reserved", link_from(f, change_link_reserved)) \
-    X(create_mapping_tag, INVALID_ARGUMENT, "request->tag", link_from(f, change_link_tag)) \
-    X(prefetch_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_memory_prefetch(f->memory, f->device, f->other_stream)) \
-    X(set_usage_hint_unknown, INVALID_ARGUMENT, "hint 7", ferrum_memory_set_usage_hint(f->memory, 7)) \
-    X(set_usage_hint_negative, INVALID_ARGUMENT, "hint -1", ferrum_memory_set_usage_hint(f->memory, -1)) \
-    X(adopt_memory_address_0, INVALID_ADDRESS, "address is 0", adopt_foreign(f->manager.id, change_adopt_address_0)) \
-    X(adopt_memory_nowhere, INVALID_ADDRESS, "0x1000", adopt_foreign(f->manager.id, change_adopt_nowhere)) \
-    X(adopt_memory_read_only, INVALID_ADDRESS, "writable", adopt_foreign(f->manager.id, change_adopt_text)) \
-    X(adopt_memory_size_0, INVALID_SIZE, "size_bytes is 0", adopt_foreign(f->manager.id, change_adopt_size_0)) \
-    X(adopt_memory_size_max, OVERFLOW, "18446744073709551615", adopt_foreign(f->manager.id, change_adopt_size_max)) \
-    X(adopt_memory_too_long, INVALID_ADDRESS, "1152921504606846976", adopt_foreign(f->manager.id, change_adopt_too_long)) \
-    X(adopt_memory_type, INVALID_ARGUMENT, "memory_type 7", adopt_foreign(f->manager.id, change_adopt_type)) \
-    X(adopt_memory_tag, INVALID_ARGUMENT, "adoption->tag", adopt_foreign(f->manager.id, change_adopt_tag)) \
-    X(adopt_memory_twice, ALREADY_EXISTS, "overlaps", adopt_twice(f)) \
+    X(manager_alloc_size_0, INVALID_SIZE, "size", ferrum_manager_alloc(f->manager, 0, OUT(ferrum_memory, {0}))) \
+    X(manager_alloc_size_max, OVERFLOW, "18446744073709551615", ferrum_manager_alloc(f->manager, UINT64_MAX, OUT(ferrum_memory, {0}))) \
+    X(manager_alloc_never_fits, OUT_OF_MEMORY, "", ferrum_manager_alloc(f->manager, UINT64_C(1) << 50, OUT(ferrum_memory, {0}))) \
+    X(manager_alloc_with_alignment_odd, INVALID_ALIGNMENT, "3", manager_alloc_aligned(f->manager, 16, 3, OUT(ferrum_memory, {0}))) \
+    X(manager_alloc_with_alignment_huge, INVALID_ALIGNMENT, "2147483648", manager_alloc_aligned(f->manager, 16, UINT64_C(1) << 31, OUT(ferrum_memory, {0}))) \
+    X(manager_alloc_with_99, INVALID_ARGUMENT, "99", typed_with(f, change_type_99)) \
+    X(manager_alloc_with_negative, INVALID_ARGUMENT, "-1", typed_with(f, change_type_negative)) \
+    X(manager_alloc_with_pinned_moving, INVALID_ARGUMENT, "relocatable", typed_with(f, change_type_pinned)) \
+    X(manager_alloc_with_pinned_huge, OVERFLOW, "18446744073709551615", typed_with(f, change_type_pinned_huge)) \
+    X(manager_alloc_with_mapped_huge, OVERFLOW, "18446744073709551615", typed_with(f, change_type_mapped)) \
+    X(manager_alloc_with_size_0, INVALID_SIZE, "size", typed_with(f, change_typed_size_0)) \
+    X(manager_alloc_with_size_max, OVERFLOW, "18446744073709551615", typed_with(f, change_typed_size_max)) \
+    X(manager_alloc_with_alignment, INVALID_ALIGNMENT, "3", typed_with(f, change_typed_alignment)) \
+    X(manager_alloc_with_flags, INVALID_ARGUMENT, "0x2 is not known", typed_with(f, change_typed_flags)) \
+    X(manager_alloc_with_reserved, INVALID_STRUCT, "reserved", typed_with(f, change_typed_reserved)) \
+    X(memory_unpin_not_pinned, INVALID_STATE, "not pinned", ferrum_memory_unpin(f->memory)) \
+    X(memory_map_size_0, INVALID_SIZE, "size_bytes is 0", map_with(f->memory.id, 0, 0, 0)) \
+    X(memory_map_range, INVALID_OFFSET, "offset_bytes 4095", map_with(f->memory.id, 4095, 2, 0)) \
+    X(memory_map_to_end, INVALID_OFFSET, "", map_with(f->memory.id, 4096, 1, 0)) \
+    X(memory_map_to_no_end, INVALID_OFFSET, "offset_bytes 4096", map_with(f->memory.id, 4096, FERRUM_MAP_TO_END, 0)) \
+    X(memory_map_overflow, OVERFLOW, "64 bits", map_with(f->memory.id, UINT64_MAX, 2, 0)) \
+    X(memory_map_access, INVALID_ARGUMENT, "access 3", map_with(f->memory.id, 0, 1, 3)) \
+    X(memory_map_access_negative, INVALID_ARGUMENT, "access -1", map_with(f->memory.id, 0, 1, -1)) \
+    X(memory_map_overlap, BUSY, "overlap", while_mapped(f, 0)) \
+    X(memory_free_mapped, BUSY, "1 mappings", while_mapped(f, 1)) \
+    X(memory_unmap_not_mapped, NOT_MAPPED, "mapping 0", ferrum_memory_unmap(f->memory, 0)) \
+    X(memory_unmap_unknown, NOT_MAPPED, "mapping 77", ferrum_memory_unmap(f->memory, 77)) \
+    X(manager_create_mapping_one_device, INVALID_ARGUMENT, "cpu:0", link_with(f->manager.id, f->manager.id, NULL)) \
+    X(manager_create_mapping_size_0, INVALID_SIZE, "size_bytes is 0", link_from(f, change_link_size_0)) \
+    X(manager_create_mapping_size_max, OVERFLOW, "18446744073709551615", link_from(f, change_link_size_max)) \
+    X(manager_create_mapping_alignment, INVALID_ALIGNMENT, "48", link_from(f, change_link_alignment)) \
+    X(manager_create_mapping_reserved, INVALID_STRUCT, "reserved", link_from(f, change_link_reserved)) \
+    X(manager_create_mapping_tag, INVALID_ARGUMENT, "request->tag", link_from(f, change_link_tag)) \
+    X(memory_prefetch_other_device, INVALID_ARGUMENT, "cpu:1", ferrum_memory_prefetch(f->memory, f->device, f->other_stream)) \
+    X(memory_set_usage_hint_unknown, INVALID_ARGUMENT, "hint 7", ferrum_memory_set_usage_hint(f->memory, 7)) \
+    X(memory_set_usage_hint_negative, INVALID_ARGUMENT, "hint -1", ferrum_memory_set_usage_hint(f->memory, -1)) \
+    X(manager_adopt_address_0, INVALID_ADDRESS, "address is 0", adopt_foreign(f->manager.id, change_adopt_address_0)) \
+    X(manager_adopt_nowhere, INVALID_ADDRESS, "0x1000", adopt_foreign(f->manager.id, change_adopt_nowhere)) \
+    X(manager_adopt_read_only, INVALID_ADDRESS, "writable", adopt_foreign(f->manager.id, change_adopt_text)) \
+    X(manager_adopt_size_0, INVALID_SIZE, "size_bytes is 0", adopt_foreign(f->manager.id, change_adopt_size_0)) \
+    X(manager_adopt_size_max, OVERFLOW, "18446744073709551615", adopt_foreign(f->manager.id, change_adopt_size_max)) \
+    X(manager_adopt_too_long, INVALID_ADDRESS, "1152921504606846976", adopt_foreign(f->manager.id, change_adopt_too_long)) \
+    X(manager_adopt_type, INVALID_ARGUMENT, "memory_type 7", adopt_foreign(f->manager.id, change_adopt_type)) \
+    X(manager_adopt_tag, INVALID_ARGUMENT, "adoption->tag", adopt_foreign(f->manager.id, change_adopt_tag)) \
+    X(manager_adopt_twice, ALREADY_EXISTS, "overlaps", adopt_twice(f)) \
     X(stream_adopt_native, UNSUPPORTED, "0x5", stream_of(f->device.id, change_native)) \
     X(stream_adopt_reserved, INVALID_STRUCT, "reserved", stream_of(f->device.id, change_foreign_reserved)) \
     X(stream_adopt_refuses, DEVICE, "status -25", refused_by_its_owner(f)) \
@@ -1860,49 +1860,49 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(event_get_native_host, UNSUPPORTED, "native", ferrum_event_get_native(f->event, OUT(uint64_t, {0}))) \
     X(device_grant_peer_itself, INVALID_ARGUMENT, "the device itself", ferrum_device_grant_peer(f->device, f->device)) \
     X(vpool_export_movable, INVALID_ARGUMENT, "backing is 0", ferrum_vpool_export(f->vpool, 0, FIXTURE_PAGE, NULL, 0, OUT(size_t, {0}))) \
-    X(import_pages_none, INVALID_ARGUMENT, "pages->count is 0", import_with(f->manager.id, change_import_none)) \
-    X(import_pages_many, INVALID_ARGUMENT, "pages->count is 18446744073709551615", import_with(f->manager.id, change_import_many)) \
-    X(import_pages_closed, INVALID_ARGUMENT, "descriptor -1", import_with(f->manager.id, change_import_closed)) \
-    X(import_pages_size_0, INVALID_PAGE_SIZE, "of 0 bytes", import_with(f->manager.id, change_import_size_0)) \
-    X(import_pages_size, INVALID_PAGE_SIZE, "page size 3", import_with(f->manager.id, change_import_size)) \
-    X(import_pages_size_max, INVALID_PAGE_SIZE, "18446744073709551615", import_with(f->manager.id, change_import_size_max)) \
-    X(import_pages_file, INVALID_ARGUMENT, "is no page that was exported", import_with(f->manager.id, NULL)) \
-    X(import_pages_reserved, INVALID_STRUCT, "reserved", import_with(f->manager.id, change_import_reserved)) \
-    X(import_pages_tag, INVALID_ARGUMENT, "pages->tag", import_with(f->manager.id, change_import_tag)) \
-    X(share_memory_host, UNSUPPORTED, "cpu:0", ferrum_device_share_memory(f->device, f->block, 16, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT))) \
-    X(import_memory_host, UNSUPPORTED, "cpu:0", ferrum_manager_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, OUT(ferrum_memory, {0}))) \
-    X(import_memory_reserved, INVALID_STRUCT, "reserved", ({ ferrum_shared_memory m = FERRUM_SHARED_MEMORY_INIT; m.reserved = 1; ferrum_manager_import_memory(f->manager, &m, NULL, OUT(ferrum_memory, {0})); })) \
-    X(import_memory_tag, INVALID_ARGUMENT, "tag", ferrum_manager_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), "\xff", OUT(ferrum_memory, {0}))) \
+    X(manager_import_pages_none, INVALID_ARGUMENT, "pages->count is 0", import_with(f->manager.id, change_import_none)) \
+    X(manager_import_pages_many, INVALID_ARGUMENT, "pages->count is 18446744073709551615", import_with(f->manager.id, change_import_many)) \
+    X(manager_import_pages_closed, INVALID_ARGUMENT, "descriptor -1", import_with(f->manager.id, change_import_closed)) \
+    X(manager_import_pages_size_0, INVALID_PAGE_SIZE, "of 0 bytes", import_with(f->manager.id, change_import_size_0)) \
+    X(manager_import_pages_size, INVALID_PAGE_SIZE, "page size 3", import_with(f->manager.id, change_import_size)) \
+    X(manager_import_pages_size_max, INVALID_PAGE_SIZE, "18446744073709551615", import_with(f->manager.id, change_import_size_max)) \
+    X(manager_import_pages_file, INVALID_ARGUMENT, "is no page that was exported", import_with(f->manager.id, NULL)) \
+    X(manager_import_pages_reserved, INVALID_STRUCT, "reserved", import_with(f->manager.id, change_import_reserved)) \
+    X(manager_import_pages_tag, INVALID_ARGUMENT, "pages->tag", import_with(f->manager.id, change_import_tag)) \
+    X(device_share_memory_host, UNSUPPORTED, "cpu:0", ferrum_device_share_memory(f->device, f->block, 16, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT))) \
+    X(manager_import_memory_host, UNSUPPORTED, "cpu:0", ferrum_manager_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), NULL, OUT(ferrum_memory, {0}))) \
+    X(manager_import_memory_reserved, INVALID_STRUCT, "reserved", ({ ferrum_shared_memory m = FERRUM_SHARED_MEMORY_INIT; m.reserved = 1; ferrum_manager_import_memory(f->manager, &m, NULL, OUT(ferrum_memory, {0})); })) \
+    X(manager_import_memory_tag, INVALID_ARGUMENT, "tag", ferrum_manager_import_memory(f->manager, OUT(ferrum_shared_memory, FERRUM_SHARED_MEMORY_INIT), "\xff", OUT(ferrum_memory, {0}))) \
     X(event_share_host, UNSUPPORTED, "cpu:0", ferrum_event_share(f->stream, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \
     X(event_open_host, UNSUPPORTED, "cpu:0", ferrum_event_open(f->device, OUT(ferrum_shared_event, FERRUM_SHARED_EVENT_INIT), OUT(ferrum_event, {0}))) \
     X(event_open_reserved, INVALID_STRUCT, "reserved", ({ ferrum_shared_event e = FERRUM_SHARED_EVENT_INIT; e.reserved = 1; ferrum_event_open(f->device, &e, OUT(ferrum_event, {0})); })) \
-    X(allocate_typed_tag, INVALID_ARGUMENT, "tag", typed_with(f, change_typed_tag)) \
-    X(deallocate_twice, INVALID_HANDLE, "", ({ ferrum_memory m; MUST(ferrum_manager_alloc(f->manager, 16, &m)); MUST(ferrum_memory_free(m)); ferrum_memory_free(m); })) \
-    X(copy_size_0, INVALID_SIZE, "size", range_with(f, 0, 0, 0, 0)) \
-    X(copy_src_range, INVALID_OFFSET, "4096", range_with(f, 16, 4090, 0, 0)) \
-    X(copy_dst_range, INVALID_OFFSET, "4096", range_with(f, 16, 0, 4090, 0)) \
-    X(copy_src_overflow, OVERFLOW, "18446744073709551600", range_with(f, 32, UINT64_MAX - 15, 0, 0)) \
-    X(copy_dst_overflow, OVERFLOW, "18446744073709551600", range_with(f, 32, 0, UINT64_MAX - 15, 0)) \
-    X(copy_async_size_0, INVALID_SIZE, "size", range_with(f, 0, 0, 0, 1)) \
-    X(copy_async_range, INVALID_OFFSET, "4096", range_with(f, 4097, 0, 0, 1)) \
-    X(copy_async_overflow, OVERFLOW, "", range_with(f, UINT64_MAX, 1, 0, 1)) \
-    X(copy_async_other_device, INVALID_ARGUMENT, "cpu:1", copy_async_with(f->memory.id, f->memory.id, f->other_stream.id)) \
-    X(write_size_0, INVALID_SIZE, "size", ferrum_memory_write(f->memory, 0, "x", 0)) \
-    X(write_range, INVALID_OFFSET, "4096", ferrum_memory_write(f->memory, 4096, "x", 1)) \
-    X(write_overflow, OVERFLOW, "18446744073709551615", ferrum_memory_write(f->memory, UINT64_MAX, "x", 1)) \
-    X(read_size_0, INVALID_SIZE, "size", ferrum_memory_read(f->memory, 0, (char[1]){0}, 0)) \
-    X(read_range, INVALID_OFFSET, "4096", ferrum_memory_read(f->memory, 4096, (char[1]){0}, 1)) \
-    X(read_overflow, OVERFLOW, "18446744073709551615", ferrum_memory_read(f->memory, UINT64_MAX, (char[1]){0}, 1)) \
-    X(fill_async_width, INVALID_ARGUMENT, "3", fill_range(f, 0, 12, 3, 0)) \
-    X(fill_async_width_huge, INVALID_ARGUMENT, "4294967295", fill_range(f, 0, 12, UINT32_MAX, 0)) \
-    X(fill_async_odd_size, INVALID_SIZE, "6", fill_range(f, 0, 6, 4, 0)) \
-    X(fill_async_odd_offset, INVALID_OFFSET, "2", fill_range(f, 2, 8, 4, 0)) \
-    X(fill_async_pattern, INVALID_ARGUMENT, "", fill_range(f, 0, 8, 1, 0x100)) \
-    X(fill_async_size_0, INVALID_SIZE, "size", fill_range(f, 0, 0, 1, 0)) \
-    X(fill_async_range, INVALID_OFFSET, "4096", fill_range(f, 4095, 2, 1, 0)) \
-    X(fill_async_overflow, OVERFLOW, "", fill_range(f, UINT64_MAX - 3, 8, 4, 0)) \
-    X(fill_async_other_device, INVALID_ARGUMENT, "cpu:1", fill_with(f->memory.id, f->other_stream.id)) \
-    X(reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_device_reclaim_callback_add(f->device, &c, reclaim, NULL, OUT(ferrum_registration, {0})); })) \
+    X(manager_alloc_with_tag, INVALID_ARGUMENT, "tag", typed_with(f, change_typed_tag)) \
+    X(memory_free_twice, INVALID_HANDLE, "", ({ ferrum_memory m; MUST(ferrum_manager_alloc(f->manager, 16, &m)); MUST(ferrum_memory_free(m)); ferrum_memory_free(m); })) \
+    X(memory_copy_size_0, INVALID_SIZE, "size", range_with(f, 0, 0, 0, 0)) \
+    X(memory_copy_src_range, INVALID_OFFSET, "4096", range_with(f, 16, 4090, 0, 0)) \
+    X(memory_copy_dst_range, INVALID_OFFSET, "4096", range_with(f, 16, 0, 4090, 0)) \
+    X(memory_copy_src_overflow, OVERFLOW, "18446744073709551600", range_with(f, 32, UINT64_MAX - 15, 0, 0)) \
+    X(memory_copy_dst_overflow, OVERFLOW, "18446744073709551600", range_with(f, 32, 0, UINT64_MAX - 15, 0)) \
+    X(memory_copy_async_size_0, INVALID_SIZE, "size", range_with(f, 0, 0, 0, 1)) \
+    X(memory_copy_async_range, INVALID_OFFSET, "4096", range_with(f, 4097, 0, 0, 1)) \
+    X(memory_copy_async_overflow, OVERFLOW, "", range_with(f, UINT64_MAX, 1, 0, 1)) \
+    X(memory_copy_async_other_device, INVALID_ARGUMENT, "cpu:1", copy_async_with(f->memory.id, f->memory.id, f->other_stream.id)) \
+    X(memory_write_size_0, INVALID_SIZE, "size", ferrum_memory_write(f->memory, 0, "x", 0)) \
+    X(memory_write_range, INVALID_OFFSET, "4096", ferrum_memory_write(f->memory, 4096, "x", 1)) \
+    X(memory_write_overflow, OVERFLOW, "18446744073709551615", ferrum_memory_write(f->memory, UINT64_MAX, "x", 1)) \
+    X(memory_read_size_0, INVALID_SIZE, "size", ferrum_memory_read(f->memory, 0, (char[1]){0}, 0)) \
+    X(memory_read_range, INVALID_OFFSET, "4096", ferrum_memory_read(f->memory, 4096, (char[1]){0}, 1)) \
+    X(memory_read_overflow, OVERFLOW, "18446744073709551615", ferrum_memory_read(f->memory, UINT64_MAX, (char[1]){0}, 1)) \
+    X(memory_fill_async_width, INVALID_ARGUMENT, "3", fill_range(f, 0, 12, 3, 0)) \
+    X(memory_fill_async_width_huge, INVALID_ARGUMENT, "4294967295", fill_range(f, 0, 12, UINT32_MAX, 0)) \
+    X(memory_fill_async_odd_size, INVALID_SIZE, "6", fill_range(f, 0, 6, 4, 0)) \
+    X(memory_fill_async_odd_offset, INVALID_OFFSET, "2", fill_range(f, 2, 8, 4, 0)) \
+    X(memory_fill_async_pattern, INVALID_ARGUMENT, "", fill_range(f, 0, 8, 1, 0x100)) \
+    X(memory_fill_async_size_0, INVALID_SIZE, "size", fill_range(f, 0, 0, 1, 0)) \
+    X(memory_fill_async_range, INVALID_OFFSET, "4096", fill_range(f, 4095, 2, 1, 0)) \
+    X(memory_fill_async_overflow, OVERFLOW, "", fill_range(f, UINT64_MAX - 3, 8, 4, 0)) \
+    X(memory_fill_async_other_device, INVALID_ARGUMENT, "cpu:1", fill_with(f->memory.id, f->other_stream.id)) \
+    X(device_reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_device_reclaim_callback_add(f->device, &c, reclaim, NULL, OUT(ferrum_registration, {0})); })) \
     X(vpool_create_flags, INVALID_ARGUMENT, "flags is 0x2", vpool_on(f->device, change_vpool_flags)) \
     X(vpool_create_capacity_0, INVALID_SIZE, "capacity_bytes is 0", vpool_on(f->device, change_vpool_capacity_0)) \
     X(vpool_create_capacity_max, INVALID_SIZE, "18446744073709551615", vpool_on(f->device, change_vpool_capacity_max)) \
@@ -1928,8 +1928,8 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(vpool_alloc_both_max, INVALID_OFFSET, "18446744073709551615", vpool_alloc_with(f->vpool, UINT64_MAX, UINT64_MAX)) \
     X(vpool_alloc_mapped, ALREADY_MAPPED, "offset 65536, page size 65536", vpool_alloc_with(f->vpool, FIXTURE_PAGE + 5, 4 * FIXTURE_PAGE)) \
     X(vpool_alloc_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 33554432 bytes, available 16646144", vpool_alloc_with(f->vpool, 4 * FIXTURE_PAGE, UINT64_C(32) << 20)) \
-    X(vpool_alloc_tagged_long, INVALID_ARGUMENT, "tag", vpool_tagged_with(f->vpool, long_text)) \
-    X(vpool_alloc_tagged_utf8, INVALID_ARGUMENT, "tag", vpool_tagged_with(f->vpool, "\xff")) \
+    X(vpool_alloc_with_tag_long, INVALID_ARGUMENT, "tag", vpool_tagged_with(f->vpool, long_text)) \
+    X(vpool_alloc_with_tag_utf8, INVALID_ARGUMENT, "tag", vpool_tagged_with(f->vpool, "\xff")) \
     X(vpool_record_stream_size_0, INVALID_SIZE, "size 0", ferrum_vpool_record_stream(f->vpool, 0, 0, f->stream)) \
     X(vpool_record_stream_outside, INVALID_OFFSET, "offset 67108864, size 65536, capacity 67108864", ferrum_vpool_record_stream(f->vpool, UINT64_C(64) << 20, FIXTURE_PAGE, f->stream)) \
     X(vpool_record_stream_hole, NOT_MAPPED, "offset 131072, page size 65536", ferrum_vpool_record_stream(f->vpool, 0, 3 * FIXTURE_PAGE, f->stream)) \
@@ -1978,10 +1978,10 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(elastic_pool_alloc_size_0, INVALID_SIZE, "size", shared_allocate_with(f->shared, "chat", 0)) \
     X(elastic_pool_alloc_size_max, OUT_OF_VIRTUAL_MEMORY, "18446744073709551615", shared_allocate_with(f->shared, "chat", UINT64_MAX)) \
     X(elastic_pool_alloc_above_the_limit, OUT_OF_PHYSICAL_MEMORY, "requested 33554432 bytes, available 16646144", shared_allocate_with(f->shared, "chat", UINT64_C(32) << 20)) \
-    X(elastic_pool_alloc_at_unknown, MODEL_NOT_FOUND, "\"code\"", shared_allocate_at(f->shared, "code", 0, 16)) \
-    X(elastic_pool_alloc_at_mapped, ALREADY_MAPPED, "offset 0, page size 65536", shared_allocate_at(f->shared, "chat", 0, 16)) \
-    X(elastic_pool_alloc_at_outside, INVALID_OFFSET, "offset 67108864, size 1, capacity 67108864", shared_allocate_at(f->shared, "chat", UINT64_C(64) << 20, 1)) \
-    X(elastic_pool_alloc_at_max, INVALID_OFFSET, "18446744073709551615", shared_allocate_at(f->shared, "chat", UINT64_MAX, UINT64_MAX)) \
+    X(elastic_pool_alloc_with_at_unknown, MODEL_NOT_FOUND, "\"code\"", shared_allocate_at(f->shared, "code", 0, 16)) \
+    X(elastic_pool_alloc_with_at_mapped, ALREADY_MAPPED, "offset 0, page size 65536", shared_allocate_at(f->shared, "chat", 0, 16)) \
+    X(elastic_pool_alloc_with_at_outside, INVALID_OFFSET, "offset 67108864, size 1, capacity 67108864", shared_allocate_at(f->shared, "chat", UINT64_C(64) << 20, 1)) \
+    X(elastic_pool_alloc_with_at_max, INVALID_OFFSET, "18446744073709551615", shared_allocate_at(f->shared, "chat", UINT64_MAX, UINT64_MAX)) \
     X(elastic_pool_alloc_with_at, INVALID_ARGUMENT, "at_offset is 2", model_asked_with(f->shared, "chat", change_range_at_2)) \
     X(elastic_pool_alloc_with_not_at, INVALID_OFFSET, "65536", model_asked_with(f->shared, "chat", change_range_not_at)) \
     X(elastic_pool_alloc_with_size_0, INVALID_SIZE, "size", model_asked_with(f->shared, "chat", change_range_size_0)) \
@@ -2007,9 +2007,9 @@ static ferrum_status small_buffer(ferrum_status (*call)(char *, size_t,
     X(elastic_pool_models_json_small, BUFFER_TOO_SMALL, "capacity", ({ char t[4] = "abc"; size_t n = 0; ferrum_status s = ferrum_elastic_pool_models_json(f->shared, t, sizeof t, &n); n > sizeof t && t[0] == 0 ? s : FERRUM_OK; })) \
     X(elastic_pool_set_limit_small, INVALID_CONFIG, "limit_bytes 1 ", ferrum_elastic_pool_set_limit(f->shared, 1)) \
     X(elastic_pool_set_limit_too_much, OUT_OF_PHYSICAL_MEMORY, "requested 1125899906842624, available 268435456", ferrum_elastic_pool_set_limit(f->shared, UINT64_C(1) << 50)) \
-    X(model_reclaim_callback_add_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_elastic_pool_reclaim_callback_add(f->shared, "code", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
-    X(model_reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
-    X(model_reclaim_callback_add_priority, INVALID_ARGUMENT, "priority is 3", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.priority = 3; ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
+    X(elastic_pool_reclaim_callback_add_unknown, MODEL_NOT_FOUND, "\"code\"", ferrum_elastic_pool_reclaim_callback_add(f->shared, "code", NULL, model_reclaim, NULL, OUT(ferrum_registration, {0}))) \
+    X(elastic_pool_reclaim_callback_add_forever, INVALID_ARGUMENT, "deadline_ns", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.deadline_ns = UINT64_MAX; ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
+    X(elastic_pool_reclaim_callback_add_priority, INVALID_ARGUMENT, "priority is 3", ({ ferrum_reclaim_config c = FERRUM_RECLAIM_CONFIG_INIT; c.priority = 3; ferrum_elastic_pool_reclaim_callback_add(f->shared, "chat", &c, model_reclaim, NULL, OUT(ferrum_registration, {0})); })) \
     X(pressure_level_of_profile, INVALID_ARGUMENT, "profile 2", ({ ferrum_pressure_level l = 7; ferrum_status s = ferrum_pressure_level_of(2, 100, 50, &l); l == 0 ? s : FERRUM_OK; })) \
     X(pressure_level_of_profile_negative, INVALID_ARGUMENT, "profile -1", ferrum_pressure_level_of(-1, 100, 50, OUT(ferrum_pressure_level, {0}))) \
     X(pressure_from_utilization_profile, INVALID_ARGUMENT, "profile 2", level_of_ratio(2, 0.5)) \
