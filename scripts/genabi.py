@@ -15,7 +15,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from genabi import backends, golang, python, rust
+from genabi import backends, golang, python, python_enums, python_records, rust
 from genabi.header import HeaderError, read_header
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +26,8 @@ OUTPUTS = {
     "core/discover/backends_gen.go": backends.emit_go,
     "capi/backends_gen.h": backends.emit_c,
     "bindings/python/src/ferrum_mem/_abi.py": python.emit,
+    "bindings/python/src/ferrum_mem/_enums.py": python_enums.emit,
+    "bindings/python/src/ferrum_mem/_records.py": python_records.emit,
     "bindings/rust/ferrum-mem-sys/src/bindings.rs": rust.emit,
 }
 

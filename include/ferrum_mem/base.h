@@ -201,7 +201,8 @@ typedef uint64_t ferrum_address;
 
 /* --- Library: start, stop, errors, log --- */
 
-/** Settings of the library for ferrum_init. */
+/** Settings of the library for ferrum_init.
+ *  @by-hand python the arguments of init() */
 typedef struct ferrum_config {
     uint32_t struct_size;
     /** Host devices cpu:0, cpu:1, ... (1 to 64), sharing the capacity equally;
@@ -287,7 +288,8 @@ FERRUM_API ferrum_status ferrum_shutdown(uint32_t flags);
 #define FERRUM_FACT_AVAILABLE_BYTES UINT32_C(32)
 #define FERRUM_FACT_LARGEST_FREE_BYTES UINT32_C(64)
 
-/** Detail of a failure, as ferrum_last_error copies it out. */
+/** Detail of a failure, as ferrum_last_error copies it out.
+ *  @by-hand python it is an exception */
 typedef struct ferrum_error_info {
     uint32_t struct_size;
     /** Status that the failing call returned. */

@@ -14,7 +14,8 @@ extern "C" {
 #endif
 
 /** Pressure levels, by the share of the device that is not free.
- *  @unknown FERRUM_PRESSURE_CRITICAL */
+ *  @unknown FERRUM_PRESSURE_CRITICAL
+ *  @by-hand python it can be asked what is to be done */
 typedef int32_t ferrum_pressure_level;
 /** Below 70 %, or unknown (total_bytes 0). */
 #define FERRUM_PRESSURE_LOW 0

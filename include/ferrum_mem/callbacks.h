@@ -44,7 +44,8 @@ FERRUM_API ferrum_status ferrum_device_pressure_callback_add(
 typedef uint64_t (*ferrum_reclaim_fn)(ferrum_device device,
                                       uint64_t needed_bytes, void *user_data);
 
-/** Settings of a reclaim callback. */
+/** Settings of a reclaim callback.
+ *  @by-hand python the arguments of on_reclaim() */
 typedef struct ferrum_reclaim_config {
     uint32_t struct_size;
     /** Lower ones are asked first; equal ones in the order of registration. */

@@ -69,6 +69,7 @@ FERRUM_API ferrum_status ferrum_backends_summary(char *buffer, size_t capacity,
  * A backend; as a preference also FERRUM_BACKEND_AUTO. They are in the order in
  * which they are listed and, but for the CPU, which comes last, preferred.
  * @name backend_type
+ * @by-hand python it tells its names
  */
 typedef int32_t ferrum_backend;
 /** Auto: the library chooses. */
@@ -107,7 +108,8 @@ FERRUM_API const char *ferrum_backend_display_name(ferrum_backend backend);
  */
 FERRUM_API ferrum_status ferrum_backend_best(ferrum_backend *backend_out);
 
-/** A device that was chosen. */
+/** A device that was chosen.
+ *  @by-hand python what was tried is a list */
 typedef struct ferrum_backend_choice {
     uint32_t struct_size;
     /** Backend of the device. */

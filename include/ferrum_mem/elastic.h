@@ -100,7 +100,8 @@ typedef struct ferrum_model_config {
     /** When pages are short, models of lower priority give first, and those of
      *  higher priority are served first. */
     int32_t priority;
-    /** Address space, rounded up to whole pages; not 0. */
+    /** Address space, rounded up to whole pages; not 0.
+     *  @required */
     uint64_t virtual_bytes;
     /** What is kept of the limit for this model, rounded up to whole pages. The
      *  guarantees of all models together are within the limit, and each is backed by

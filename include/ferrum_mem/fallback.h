@@ -59,7 +59,8 @@ typedef struct ferrum_generic_pool {
 /** How many sizes may be allocated ahead. */
 #define FERRUM_PRE_ALLOCATE_MAX 4096
 
-/** Settings of a fallback manager or a generic pool. */
+/** Settings of a fallback manager or a generic pool.
+ *  @by-hand python it has presets, and a list */
 typedef struct ferrum_memory_config {
     uint32_t struct_size;
     /** FERRUM_MEMORY_* flags.
@@ -141,7 +142,8 @@ typedef struct ferrum_memory_stats {
 #define FERRUM_MEMORY_STATS_INIT {(uint32_t)sizeof(ferrum_memory_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
-/** Ratios of a ferrum_memory_stats. They are of the pool, not of the device. */
+/** Ratios of a ferrum_memory_stats. They are of the pool, not of the device.
+ *  @by-hand python methods of the counters */
 typedef struct ferrum_memory_ratios {
     uint32_t struct_size;
     uint32_t reserved;
@@ -185,7 +187,8 @@ FERRUM_API ferrum_status
 ferrum_memory_stats_text(const ferrum_memory_stats *stats, char *buffer,
                          size_t capacity, size_t *length_out);
 
-/** Which side a buffer is on. */
+/** Which side a buffer is on.
+ *  @by-hand python its text is its name */
 typedef int32_t ferrum_buffer_location;
 /** On the device. */
 #define FERRUM_LOCATION_GPU 0
@@ -205,7 +208,8 @@ FERRUM_API ferrum_status ferrum_buffer_id_text(uint64_t buffer_id, char *buffer,
                                                size_t capacity,
                                                size_t *length_out);
 
-/** What a tracker knows of a buffer. */
+/** What a tracker knows of a buffer.
+ *  @by-hand python it names its device */
 typedef struct ferrum_buffer_metadata {
     /** Not 0. */
     uint64_t buffer_id;
@@ -328,7 +332,8 @@ typedef struct ferrum_buffer_use {
 #define FERRUM_BUFFER_USE_INIT {(uint32_t)sizeof(ferrum_buffer_use), 0, 0, NULL}
 /* clang-format on */
 
-/** A buffer of a generic pool. */
+/** A buffer of a generic pool.
+ *  @by-hand python it holds an object */
 typedef struct ferrum_buffer_lease {
     /** The caller's word for it: a pointer, a handle, an index. */
     uint64_t buffer;
@@ -674,7 +679,8 @@ FERRUM_API ferrum_status ferrum_fallback_manager_return_buffers(
 FERRUM_API ferrum_status ferrum_fallback_buffer_free(
     ferrum_fallback_buffer buffer, ferrum_stream stream);
 
-/** A buffer of a fallback manager. */
+/** A buffer of a fallback manager.
+ *  @by-hand python properties of the buffer */
 typedef struct ferrum_fallback_buffer_info {
     uint32_t struct_size;
     /** What the elements are. */

@@ -42,7 +42,8 @@ typedef int32_t ferrum_memory_type;
 /** Number of memory types. */
 #define FERRUM_MEMORY_TYPE_COUNT 7
 
-/** Settings of a manager. */
+/** Settings of a manager.
+ *  @by-hand python its pools are a mapping */
 typedef struct ferrum_manager_config {
     uint32_t struct_size;
     /** Keep age and tag of each block and statistics (1).
@@ -164,7 +165,8 @@ FERRUM_API ferrum_status ferrum_manager_alloc_with(
  */
 FERRUM_API ferrum_status ferrum_memory_free(ferrum_memory memory);
 
-/** Description of a block. */
+/** Description of a block.
+ *  @name block_info */
 typedef struct ferrum_handle_info {
     uint32_t struct_size;
     /** FERRUM_MEMORY_* */

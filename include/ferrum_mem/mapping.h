@@ -45,7 +45,8 @@ typedef struct ferrum_map_request {
 #define FERRUM_MAP_REQUEST_INIT {(uint32_t)sizeof(ferrum_map_request), FERRUM_HOST_READ_WRITE, {0}, 0, FERRUM_MAP_TO_END}
 /* clang-format on */
 
-/** A range of a block that the host addresses. */
+/** A range of a block that the host addresses.
+ *  @by-hand python it is an object with an end */
 typedef struct ferrum_mapping {
     uint32_t struct_size;
     /** host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block.

@@ -50,7 +50,8 @@ typedef struct ferrum_monitor {
     uint64_t id; /**< 0 is no monitor */
 } ferrum_monitor;
 
-/** Settings of a monitor. */
+/** Settings of a monitor.
+ *  @by-hand python the arguments of Monitor */
 typedef struct ferrum_monitor_config {
     uint32_t struct_size;
     /** What levels are by. */
@@ -132,7 +133,8 @@ FERRUM_API ferrum_status ferrum_monitor_unregister(ferrum_monitor monitor,
 FERRUM_API ferrum_status
 ferrum_monitor_unregister_device(ferrum_monitor monitor, ferrum_device device);
 
-/** The pressure level of a device. */
+/** The pressure level of a device.
+ *  @by-hand python a dictionary by device */
 typedef struct ferrum_device_level {
     /** The device. */
     ferrum_device device;
@@ -243,7 +245,8 @@ FERRUM_API ferrum_status ferrum_monitor_info_json(ferrum_monitor monitor,
                                                   size_t *length_out);
 
 /** What a collection did on one device: the sum over its managers, but for the
- *  fragmentation, which is the worst of them. */
+ *  fragmentation, which is the worst of them.
+ *  @by-hand python it names its device */
 typedef struct ferrum_collected {
     /** The device. */
     ferrum_device device;
@@ -360,7 +363,8 @@ typedef int32_t ferrum_placement_reason;
 /** The original formula has no number for it. */
 #define FERRUM_PLACEMENT_UNSCORED 21
 
-/** A candidate as weighed for a request. */
+/** A candidate as weighed for a request.
+ *  @by-hand python it names its device */
 typedef struct ferrum_placement_option {
     /** The candidate. */
     ferrum_device device;

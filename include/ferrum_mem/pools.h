@@ -561,7 +561,8 @@ typedef int32_t ferrum_block_state;
 /** A range that sleeps: it has its address, and no memory. */
 #define FERRUM_BLOCK_ASLEEP 5
 
-/** Whom an address belongs to. */
+/** Whom an address belongs to.
+ *  @name block_owner */
 typedef struct ferrum_block_info {
     uint32_t struct_size;
     /** What is there. */

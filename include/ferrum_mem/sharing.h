@@ -121,7 +121,8 @@ FERRUM_API ferrum_status ferrum_manager_import_pages(
     ferrum_manager manager, const ferrum_page_import *pages,
     ferrum_memory *memory_out);
 
-/** A range of one process's device memory, as bytes that mean it in another. */
+/** A range of one process's device memory, as bytes that mean it in another.
+ *  @by-hand python its handle is text */
 typedef struct ferrum_shared_memory {
     uint32_t struct_size;
     uint32_t reserved;
@@ -168,7 +169,8 @@ FERRUM_API ferrum_status ferrum_manager_import_memory(
     ferrum_manager manager, const ferrum_shared_memory *shared, const char *tag,
     ferrum_memory *memory_out);
 
-/** An event of one process, as bytes that mean it in another. */
+/** An event of one process, as bytes that mean it in another.
+ *  @by-hand python its handle is text */
 typedef struct ferrum_shared_event {
     uint32_t struct_size;
     uint32_t reserved;

@@ -61,7 +61,8 @@ typedef int32_t ferrum_sleep_backing;
 /** Length of a path with the NUL at its end. */
 #define FERRUM_PATH_MAX 4096
 
-/** What is to sleep, and how. */
+/** What is to sleep, and how.
+ *  @by-hand python the arguments of sleep() */
 typedef struct ferrum_sleep_config {
     uint32_t struct_size;
     /** FERRUM_SLEEP_* */
@@ -92,7 +93,8 @@ typedef struct ferrum_sleep_config {
 #define FERRUM_SLEEP_CONFIG_INIT {(uint32_t)sizeof(ferrum_sleep_config), FERRUM_SLEEP_HOST, NULL, NULL, {0}, FERRUM_WAIT_FOREVER, 0, 0}
 /* clang-format on */
 
-/** What has gone to sleep. */
+/** What has gone to sleep.
+ *  @by-hand python its path may have any bytes */
 typedef struct ferrum_sleep_report {
     uint32_t struct_size;
     uint32_t reserved;
@@ -110,7 +112,8 @@ typedef struct ferrum_sleep_report {
 #define FERRUM_SLEEP_REPORT_INIT {(uint32_t)sizeof(ferrum_sleep_report), 0, 0, 0, {0}}
 /* clang-format on */
 
-/** What is to wake. */
+/** What is to wake.
+ *  @by-hand python the arguments of wake() */
 typedef struct ferrum_wake_config {
     uint32_t struct_size;
     /** As in ferrum_sleep_config. */

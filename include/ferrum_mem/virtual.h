@@ -26,7 +26,8 @@ extern "C" {
  * than that goes back to the device after a while.
  */
 
-/** What sizes of pages a device has. */
+/** What sizes of pages a device has.
+ *  @by-hand python a pair of two numbers */
 typedef struct ferrum_page_sizes {
     uint32_t struct_size;
     uint32_t reserved;
@@ -65,7 +66,8 @@ typedef struct ferrum_vpool_config {
     uint32_t struct_size;
     /** None is known: 0. */
     uint32_t flags;
-    /** Address space, rounded up to whole pages; not 0. */
+    /** Address space, rounded up to whole pages; not 0.
+     *  @required */
     uint64_t capacity_bytes;
     /** A power of two of at least ferrum_page_sizes.minimum_bytes; 0: what the
      *  device recommends. */

@@ -25,6 +25,7 @@ TAGS = {
     "none": 1,
     "opens": 0,
     "optional": 0,
+    "required": 0,
     "unknown": 1,
     "waits": 0,
 }

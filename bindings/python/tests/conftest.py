@@ -26,7 +26,7 @@ import ferrum_mem as fm
 MIB = 1 << 20
 # Idle pages stay until they are asked for, so that tests see the same ones.
 SMALL = fm.PoolConfig(
-    initial_size_bytes=4 * MIB, growth_increment_bytes=4 * MIB, ready_pages=fm.ALL_PAGES
+    initial_size_bytes=4 * MIB, growth_increment_bytes=4 * MIB, ready_pages=fm.READY_PAGES_ALL
 )
 SOURCE = Path(fm.__file__).resolve().parents[1]
 

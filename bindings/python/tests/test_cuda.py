@@ -114,7 +114,7 @@ with fm.Device("cuda:0") as device:
     context = ctypes.c_void_p()
     call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
     call("cuCtxPushCurrent_v2", context)
-    with fm.Pool(device, fm.PoolConfig(debug=fm.Debug.ALL)) as pool:
+    with fm.Pool(device, fm.PoolConfig(debug=fm.DebugFlags.ALL)) as pool:
         room = pool.alloc(16 << 20)
         for size in (1000, 300_000):
             block = pool.alloc(size)

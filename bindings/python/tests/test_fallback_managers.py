@@ -128,7 +128,7 @@ def test_generic_pool_keeps_what_it_may():
     pool: fm.GenericMemoryPool[Any] = fm.GenericMemoryPool(PLAIN.with_max_pooled(1))
     with pool:
         assert pool.try_get(100) is None
-        first: fm.Lease[Any] = pool.record_allocation(bytearray(1000), 1000, tag="first")
+        first: fm.BufferLease[Any] = pool.record_allocation(bytearray(1000), 1000, tag="first")
         second = pool.record_allocation(bytearray(900), 900)
         known = pool.tracker().get(first.buffer_id)
         assert known is not None

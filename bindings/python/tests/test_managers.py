@@ -22,7 +22,7 @@ def test_a_block_and_its_description(manager):
         assert info.alignment_bytes >= 4096
         assert info.host_pointer == info.address
         assert info.tag == "kv"
-        assert info.handle != 0
+        assert info.memory != 0
         assert not info.is_mapped
         assert info.operations_in_flight == 0
         assert block.manager is manager

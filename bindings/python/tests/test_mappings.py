@@ -87,7 +87,7 @@ def test_numpy_looks_through_a_mapping(manager: fm.Manager) -> None:
 def test_two_devices_have_one_memory(manager: fm.Manager, other: fm.Manager) -> None:
     first, second = manager.create_mapping(other, 64, alignment_bytes=4096, tag="both")
     assert first.address % 4096 == 0
-    assert first.info().linked == second.info().handle
+    assert first.info().linked == second.info().memory
     assert second.info().memory_type is fm.MemoryType.MAPPED
     first.write(b"shared")
     first.close()

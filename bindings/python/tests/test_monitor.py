@@ -33,16 +33,16 @@ def test_both_profiles_on_both_sides_of_their_bounds():
         fm.PressureProfile.EARLY: (60, 80, 95),
     }.items():
         for i, bound in enumerate(bounds):
-            assert fm.level_of(100, 100 - bound, profile) == level(i + 1)
-            assert fm.level_of(1000, 1000 - bound * 10 + 1, profile) == level(i)
-            assert fm.level_of_utilization(bound / 100, profile) == level(i + 1)
-    assert fm.level_of(0, 0) == level.LOW
+            assert fm.pressure_level_of(100, 100 - bound, profile) == level(i + 1)
+            assert fm.pressure_level_of(1000, 1000 - bound * 10 + 1, profile) == level(i)
+            assert fm.pressure_from_utilization(bound / 100, profile) == level(i + 1)
+    assert fm.pressure_level_of(0, 0) == level.LOW
     assert [found.should_free for found in level] == [False, False, True, True]
     assert [found.should_deny for found in level] == [False, False, False, True]
     with pytest.raises(fm.InvalidArgumentError, match=r"-0\.1"):
-        fm.level_of_utilization(-0.1)
+        fm.pressure_from_utilization(-0.1)
     with pytest.raises(fm.InvalidArgumentError, match="NaN"):
-        fm.level_of_utilization(float("nan"))
+        fm.pressure_from_utilization(float("nan"))
 
 
 def test_memory_from_the_books_is_that_of_the_device(device, manager):
@@ -172,9 +172,9 @@ def test_strategies_choose(device, other_device):
     with fm.Placement("round_robin") as turns:
         assert [turns.select(MIB, devices) for _ in range(3)] == [device, other_device, device]
     with fm.Placement() as placement:
-        strict = fm.Requirements(preferred=[other_device], strict=True)
+        strict = fm.PlacementRequest(preferred=[other_device], strict=True)
         assert placement.select(MIB, devices, strict) is other_device
-        explained = placement.explain(HALF, None, fm.Requirements(alignment_bytes=1 << 21))
+        explained = placement.explain(HALF, None, fm.PlacementRequest(alignment_bytes=1 << 21))
         assert explained["chosen"] is None
         assert [found["reason"] for found in explained["devices"]] == ["too_small", "too_small"]
         with pytest.raises(fm.NotFoundError, match="cpu:0: too_small"):
@@ -217,6 +217,6 @@ def test_bad_arguments(device):
         with pytest.raises(fm.InvalidSizeError):
             placement.select(0, [device])
         with pytest.raises(fm.InvalidAlignmentError):
-            placement.select(1, [device], fm.Requirements(alignment_bytes=3))
+            placement.select(1, [device], fm.PlacementRequest(alignment_bytes=3))
         with pytest.raises(fm.NotFoundError, match="no candidates"):
             placement.select(1, [])

@@ -223,7 +223,7 @@ def test_settings_that_cannot_be(device, settings, expected):
         ({"thread_cache_bytes": 65536}, True),
         ({"thread_cache_bytes": 0}, False),
         ({"tracking": True}, False),
-        ({"debug": fm.Debug.CALL_SITES}, False),
+        ({"debug": fm.DebugFlags.CALL_SITES}, False),
     ],
 )
 def test_thread_caches(device, settings, caches):
@@ -257,7 +257,7 @@ def test_blocks_freed_by_another_thread(pool):
 def test_red_zones(device):
     import ctypes
 
-    pool = fm.Pool(device, small(debug=fm.Debug.ALL))
+    pool = fm.Pool(device, small(debug=fm.DebugFlags.ALL))
     block = pool.alloc(1000)
     ctypes.memset(block.address + block.usable_bytes, 1, 1)
     with pytest.raises(fm.CorruptedError):
@@ -284,7 +284,7 @@ def test_red_zones(device):
 
 
 def test_leaks_say_where_they_come_from(device):
-    with fm.Pool(device, small(debug=fm.Debug.CALL_SITES)) as pool, pool.alloc(1000) as block:
+    with fm.Pool(device, small(debug=fm.DebugFlags.CALL_SITES)) as pool, pool.alloc(1000) as block:
         (leak,) = [leak for leak in fm.leak_report().leaks if leak.kind == "block"]
         assert leak.address == block.address
         assert "(ferrum_pool_alloc)" in leak.call_site[0]

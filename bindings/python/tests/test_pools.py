@@ -96,7 +96,7 @@ def test_out_of_memory_says_why(device):
 
 @pytest.mark.parametrize(("paging", "taken"), [(fm.Paging.ON, 2 * MIB), (fm.Paging.OFF, 4 * MIB)])
 def test_trim(device, paging, taken):
-    config = replace(SMALL, paging=paging, ready_pages=fm.ALL_PAGES)
+    config = replace(SMALL, paging=paging, ready_pages=fm.READY_PAGES_ALL)
     with fm.Pool(device, config) as pool:
         pool.alloc(MIB).free()
         held = pool.statistics().reserved.current
@@ -108,7 +108,7 @@ def test_trim(device, paging, taken):
 
 def test_pages(device):
     config = replace(
-        SMALL, ready_pages=fm.ALL_PAGES, physical_page_bytes=1 << 16, max_size_bytes=MIB * 32
+        SMALL, ready_pages=fm.READY_PAGES_ALL, physical_page_bytes=1 << 16, max_size_bytes=MIB * 32
     )
     with fm.Pool(device, config) as pool:
         assert pool.info().page_bytes == 1 << 16
@@ -208,8 +208,7 @@ def test_settings_take_effect(device):
 def test_the_defaults_are_the_librarys():
     from ferrum_mem import _abi
     from ferrum_mem.managers import _abi_config
-    from ferrum_mem.pools import abi_config
 
-    assert bytes(abi_config(fm.PoolConfig())) == bytes(_abi.ferrum_pool_config.init())
+    assert bytes(fm.PoolConfig().to_abi()) == bytes(_abi.ferrum_pool_config.init())
     config, _ = _abi_config(fm.ManagerConfig())
     assert bytes(config) == bytes(_abi.ferrum_manager_config.init())

@@ -16,6 +16,24 @@ from __future__ import annotations
 
 from . import _abi
 from ._callbacks import set_log_callback
+from ._enums import (
+    AccessPattern,
+    Backing,
+    BlockState,
+    BufferPlace,
+    Capability,
+    DebugFlags,
+    DType,
+    HostAccess,
+    LogLevel,
+    MemoryType,
+    Paging,
+    PressureProfile,
+    SegmentSource,
+    SleepBacking,
+    UsageHint,
+)
+from ._enums_by_hand import BackendType, BufferLocation, PressureLevel
 from ._library import (
     abi_version,
     init,
@@ -27,11 +45,34 @@ from ._library import (
     status_text,
 )
 from ._loader import LibraryLoadError
+from ._records import (
+    AccessStats,
+    BlockInfo,
+    BlockOwner,
+    CompactReport,
+    DefragmentationStats,
+    ElasticPoolConfig,
+    ElasticPoolInfo,
+    FallbackStats,
+    Gauge,
+    GraphInfo,
+    HostInfo,
+    MemoryInfo,
+    ModelConfig,
+    ModelInfo,
+    MonitorPressure,
+    PoolConfig,
+    PoolInfo,
+    Statistics,
+    TrackerTotals,
+    UsageHints,
+    VirtualPoolConfig,
+    VirtualPoolInfo,
+    WakeReport,
+)
 from .devices import Device, Registration, backends
 from .discovery import (
     BackendChoice,
-    BackendType,
-    HostInfo,
     backend_summary,
     best_available_backend,
     compute_f16_bytes,
@@ -108,29 +149,15 @@ from .estimate import (
     estimate_kv_cache_memory,
     estimate_model_memory,
 )
-from .fallback_managers import (
-    DType,
-    FallbackBuffer,
-    FallbackManager,
-    FallbackStats,
-    GpuMemoryPool,
-    Place,
-)
-from .generic_pools import GenericMemoryPool, Lease
-from .graphs import Graph, GraphInfo
+from .fallback_managers import FallbackBuffer, FallbackManager, GpuMemoryPool
+from .generic_pools import BufferLease, GenericMemoryPool
+from .graphs import Graph
 from .managers import Manager
-from .mappings import (
-    AccessPattern,
-    AccessStats,
-    HostAccess,
-    HostMapping,
-    UsageHint,
-    UsageHints,
-)
+from .mappings import HostMapping
 from .memory import Memory
 from .memory_config import MemoryConfig, MemoryStats
-from .monitor import NEVER, Collected, GlobalPressure, Monitor, level_of, level_of_utilization
-from .placement import Option, Placement, Requirements
+from .monitor import NEVER, Collected, Monitor, pressure_from_utilization, pressure_level_of
+from .placement import Placement, PlacementOption, PlacementRequest
 from .pools import Pool, PoolBatch, PoolBlock
 from .processes import (
     AdoptedEvent,
@@ -142,54 +169,20 @@ from .processes import (
 )
 from .ranges import MappedRange
 from .sharing import AdoptedStream
-from .sleep import SleepBacking, SleepReport, WakeReport
+from .sleep import SleepReport
 from .streams import Event, Stream
-from .tracking import (
-    AllocationTracker,
-    BufferId,
-    BufferLocation,
-    BufferMetadata,
-    TrackerTotals,
-    TrackerView,
-)
+from .tracking import AllocationTracker, BufferId, BufferMetadata, TrackerView
 from .types import (
-    ALL_PAGES,
+    READY_PAGES_ALL,
     Backend,
     BackendDevice,
-    BlockInfo,
-    BlockOwner,
-    BlockState,
-    Capability,
-    Debug,
-    DefragmentationStats,
     DeviceInfo,
-    Gauge,
     Leak,
     LeakReport,
-    LogLevel,
     ManagerConfig,
-    MemoryInfo,
-    MemoryType,
-    Paging,
-    PoolConfig,
-    PoolInfo,
-    PressureLevel,
-    PressureProfile,
-    SegmentSource,
-    Statistics,
+    PageSizes,
 )
 from .virtual_pools import VirtualPool
-from .virtual_types import (
-    Backing,
-    CompactReport,
-    ElasticPoolConfig,
-    ElasticPoolInfo,
-    ModelConfig,
-    ModelInfo,
-    PageSizes,
-    VirtualPoolConfig,
-    VirtualPoolInfo,
-)
 
 __version__ = f"{_abi.FERRUM_VERSION_MAJOR}.{_abi.FERRUM_VERSION_MINOR}.{_abi.FERRUM_VERSION_PATCH}"
 
@@ -200,9 +193,9 @@ BATCH_MAX = _abi.FERRUM_BATCH_MAX
 
 __all__ = [
     "ALIGNMENT_MAX",
-    "ALL_PAGES",
     "BATCH_MAX",
     "NEVER",
+    "READY_PAGES_ALL",
     "AccessPattern",
     "AccessStats",
     "AdoptedEvent",
@@ -221,8 +214,10 @@ __all__ = [
     "BlockOwner",
     "BlockState",
     "BufferId",
+    "BufferLease",
     "BufferLocation",
     "BufferMetadata",
+    "BufferPlace",
     "BufferTooSmallError",
     "BusyError",
     "CancelledError",
@@ -231,7 +226,7 @@ __all__ = [
     "CompactReport",
     "CorruptedError",
     "DType",
-    "Debug",
+    "DebugFlags",
     "DefragmentationStats",
     "Device",
     "DeviceError",
@@ -250,7 +245,6 @@ __all__ = [
     "ForkedError",
     "Gauge",
     "GenericMemoryPool",
-    "GlobalPressure",
     "GpuMemoryPool",
     "Graph",
     "GraphInfo",
@@ -273,7 +267,6 @@ __all__ = [
     "IoError",
     "Leak",
     "LeakReport",
-    "Lease",
     "LibraryLoadError",
     "LogLevel",
     "Manager",
@@ -293,13 +286,13 @@ __all__ = [
     "ModelInfo",
     "ModelNotFoundError",
     "Monitor",
+    "MonitorPressure",
     "NetworkError",
     "NotFoundError",
     "NotInitializedError",
     "NotMappedError",
     "NullPointerError",
     "OpenedEvent",
-    "Option",
     "OutOfMemoryError",
     "OutOfPhysicalMemoryError",
     "OutOfVirtualMemoryError",
@@ -307,8 +300,9 @@ __all__ = [
     "PageSizes",
     "Paging",
     "PermissionDeniedError",
-    "Place",
     "Placement",
+    "PlacementOption",
+    "PlacementRequest",
     "PoisonedError",
     "Pool",
     "PoolBatch",
@@ -319,7 +313,6 @@ __all__ = [
     "PressureProfile",
     "RateLimitedError",
     "Registration",
-    "Requirements",
     "ResourceExhaustedError",
     "SegmentSource",
     "SerializationError",
@@ -360,10 +353,10 @@ __all__ = [
     "init",
     "init_backend_with_memory_check",
     "leak_report",
-    "level_of",
-    "level_of_utilization",
     "library_version",
     "native_handle",
+    "pressure_from_utilization",
+    "pressure_level_of",
     "print_backend_summary",
     "refresh_backends",
     "round_up_power_of_2",

@@ -17,8 +17,9 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _abi, _native
+from ._enums import LogLevel
+from ._enums_by_hand import PressureLevel
 from ._values import i32
-from .types import LogLevel, PressureLevel
 
 HostFunction = Callable[[], object]
 LogFunction = Callable[[LogLevel, str], object]

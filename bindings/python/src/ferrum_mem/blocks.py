@@ -9,9 +9,9 @@ from . import _abi, _native
 from ._buffers import HostBuffer
 from ._dlpack import DeviceArray
 from ._owned import Owned, Resource
+from ._records import BlockOwner
 from ._values import u64
 from .streams import Stream, optional_handle
-from .types import BlockOwner
 
 if TYPE_CHECKING:
     from .devices import Device
@@ -142,7 +142,7 @@ class PoolBlock(HostBuffer, DeviceArray):
 
         Raises:
             InvalidSizeError: it was asked for with another size; nothing has changed.
-            CorruptedError: with Debug.RED_ZONES, bytes beside the block were
+            CorruptedError: with DebugFlags.RED_ZONES, bytes beside the block were
                 overwritten; the block is free all the same.
             ViewExistsError: a view still looks into the block; nothing has changed.
         """

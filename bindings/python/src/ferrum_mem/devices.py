@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from . import _abi, _callbacks, _library, _native
+from ._enums_by_hand import PressureLevel
 from ._owned import Node, Owned, Resource
+from ._records import BlockOwner, MemoryInfo, Statistics
 from ._values import i32, nanoseconds, u64
 from ._waits import SLICE_NS, wait
-from .types import Backend, BlockOwner, DeviceInfo, MemoryInfo, PressureLevel, Statistics
-from .virtual_types import PageSizes
+from .types import Backend, DeviceInfo, PageSizes
 
 if TYPE_CHECKING:
     from .streams import Stream

@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import enum
 from dataclasses import dataclass
 
 from . import _abi, _library, _native
+from ._enums_by_hand import BackendType
 from ._owned import ending
+from ._records import HostInfo
 from ._values import i32, u64
 from .devices import Device
-
-
-class BackendType(enum.IntEnum):
-    """A backend; AUTO is a preference only."""
-
-    AUTO = _abi.FERRUM_BACKEND_AUTO
-    CPU = _abi.FERRUM_BACKEND_CPU
-    CUDA = _abi.FERRUM_BACKEND_CUDA
-    ROCM = _abi.FERRUM_BACKEND_ROCM
-    METAL = _abi.FERRUM_BACKEND_METAL
-    OPENCL = _abi.FERRUM_BACKEND_OPENCL
-
-    @property
-    def backend(self) -> str:
-        """The name in device ids, for example "cuda"."""
-        return _constant(_native.library().ferrum_backend_name(self))
-
-    def __str__(self) -> str:
-        return _constant(_native.library().ferrum_backend_display_name(self))
-
-
-def _constant(text: bytes | None) -> str:
-    return (text or b"").decode()
 
 
 @dataclass(frozen=True)
@@ -53,21 +31,6 @@ class BackendChoice:
     total_bytes: int
     free_bytes: int
     tried: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class HostInfo:
-    """What is known of this machine.
-
-    Attributes:
-        cpu_name: model of the processor, or "Unknown CPU".
-        total_bytes: memory that this process may use; 0 means unknown.
-        available_bytes: what of it can still be touched; None if not known.
-    """
-
-    cpu_name: str
-    total_bytes: int
-    available_bytes: int | None
 
 
 def refresh_backends() -> None:
@@ -160,8 +123,7 @@ def host_info() -> HostInfo:
     """What is known of this machine; the library need not run."""
     raw = _abi.ferrum_host_info.init()
     _native.check(_native.library().ferrum_host_get_info(ctypes.byref(raw)))
-    available = raw.available_bytes if raw.available_known else None
-    return HostInfo(raw.cpu_name.decode(), raw.total_bytes, available)
+    return HostInfo.from_abi(raw)
 
 
 def round_up_power_of_2(n: int) -> int:

@@ -8,22 +8,20 @@ from typing import Any
 
 from . import _abi, _callbacks, _native
 from ._owned import LateEnds, Owned, Resource
+from ._records import (
+    CompactReport,
+    ElasticPoolConfig,
+    ElasticPoolInfo,
+    ModelConfig,
+    ModelInfo,
+    Statistics,
+)
 from ._values import i32, nanoseconds, u64
 from ._waits import wait
 from .devices import Device, Registration
 from .ranges import MappedRange, unmap_pages
 from .sleep import Sleeper
 from .streams import Stream, optional_handle
-from .types import Statistics
-from .virtual_pools import ready_pages
-from .virtual_types import (
-    Backing,
-    CompactReport,
-    ElasticPoolConfig,
-    ElasticPoolInfo,
-    ModelConfig,
-    ModelInfo,
-)
 
 
 class ElasticPool(Resource):
@@ -42,12 +40,7 @@ class ElasticPool(Resource):
 
     def __init__(self, device: Device, config: ElasticPoolConfig | None = None) -> None:
         config = config or ElasticPoolConfig()
-        raw = _abi.ferrum_elastic_pool_config.init()
-        raw.limit_bytes = u64("limit_bytes", config.limit_bytes)
-        raw.page_bytes = u64("page_bytes", config.page_bytes)
-        raw.name = _native.encode("name", config.name)
-        raw.ready_pages = ready_pages(config.ready_pages)
-        raw.backing = Backing(config.backing)
+        raw = config.to_abi()
         handle = _abi.ferrum_elastic_pool()
         library = _native.library()
         _native.check(
@@ -165,13 +158,7 @@ class Model(Sleeper):
     unregisters it."""
 
     def __init__(self, pool: ElasticPool, model_id: str, config: ModelConfig) -> None:
-        raw = _abi.ferrum_model_config.init()
-        raw.priority = i32("priority", config.priority)
-        raw.virtual_bytes = u64("virtual_bytes", config.virtual_bytes)
-        raw.guaranteed_bytes = u64("guaranteed_bytes", config.guaranteed_bytes)
-        raw.max_bytes = u64("max_bytes", config.max_bytes)
-        raw.unscrubbed = bool(config.unscrubbed)
-        raw.guarantee_may_wait = bool(config.guarantee_may_wait)
+        raw = config.to_abi()
         text, handle, library = (
             _native.encode("model_id", model_id),
             pool._handle,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import _abi, _native
+from . import _abi, _native, _records
 from ._values import u64
 from .errors import InvalidArgumentError
 
@@ -20,21 +20,8 @@ _MB = 1 << 20
 _GB = 1 << 30
 
 
-@dataclass(frozen=True)
-class InferenceMemoryEstimate:
-    """What estimate_inference_memory found, in bytes.
-
-    Attributes:
-        model_bytes: the weights.
-        kv_cache_bytes: keys and values of the sequence.
-        activation_bytes: the activations of one token.
-        total_bytes: the sum of the three.
-    """
-
-    model_bytes: int
-    kv_cache_bytes: int
-    activation_bytes: int
-    total_bytes: int
+class InferenceMemoryEstimate(_records.InferenceMemoryEstimate):
+    """What estimate_inference_memory found, with the fields of the library's record."""
 
     def total_gb(self) -> float:
         """The total in units of 2**30 bytes."""
@@ -132,9 +119,7 @@ def estimate_inference_memory(
     out = _abi.ferrum_inference_estimate.init()
     library = _native.library()
     _native.check(library.ferrum_estimate_inference_memory(ctypes.byref(shape), ctypes.byref(out)))
-    return InferenceMemoryEstimate(
-        out.model_bytes, out.kv_cache_bytes, out.activation_bytes, out.total_bytes
-    )
+    return InferenceMemoryEstimate.from_abi(out)
 
 
 def _model_shape(**numbers: int) -> Any:

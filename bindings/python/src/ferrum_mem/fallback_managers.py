@@ -3,45 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-import enum
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from . import _abi, _async, _callbacks, _native
+from ._enums import BufferPlace, DType
+from ._enums_by_hand import BufferLocation, PressureLevel
 from ._owned import Owned, Resource, end_beside, ending
+from ._records import FallbackStats
 from ._values import u64
 from .devices import Device, Registration
 from .errors import InvalidOffsetError
 from .memory import _address_of
 from .memory_config import MemoryConfig, MemoryStats, abi_memory_config
 from .streams import Stream, optional_handle
-from .tracking import BufferId, BufferLocation, TrackerView
-from .types import PressureLevel
-
-
-class DType(enum.IntEnum):
-    """What the elements of a buffer are."""
-
-    F32 = _abi.FERRUM_DTYPE_F32
-    F16 = _abi.FERRUM_DTYPE_F16
-    BF16 = _abi.FERRUM_DTYPE_BF16
-    F64 = _abi.FERRUM_DTYPE_F64
-    F8 = _abi.FERRUM_DTYPE_F8
-    I8 = _abi.FERRUM_DTYPE_I8
-    U8 = _abi.FERRUM_DTYPE_U8
-    I16 = _abi.FERRUM_DTYPE_I16
-    I32 = _abi.FERRUM_DTYPE_I32
-    I64 = _abi.FERRUM_DTYPE_I64
-
-
-class Place(enum.IntEnum):
-    """Where a buffer may be made."""
-
-    EITHER = _abi.FERRUM_PLACE_EITHER
-    GPU = _abi.FERRUM_PLACE_GPU
-    CPU = _abi.FERRUM_PLACE_CPU
+from .tracking import BufferId, TrackerView
 
 
 @runtime_checkable
@@ -69,16 +46,6 @@ class GpuMemoryPool(Protocol):
 
     def shrink(self) -> int:
         """Gives what holds no buffer back; what the device took, in bytes."""
-
-
-@dataclass(frozen=True)
-class FallbackStats:
-    """What of a FallbackManager is on the host now, and how often buffers moved."""
-
-    cpu_bytes: int
-    cpu_buffers: int
-    moved_to_cpu: int
-    moved_to_gpu: int
 
 
 class FallbackManager(Resource):
@@ -166,7 +133,7 @@ class FallbackManager(Resource):
                 self._handle, ctypes.byref(raw)
             )
         )
-        return FallbackStats(raw.cpu_bytes, raw.cpu_buffers, raw.moved_to_cpu, raw.moved_to_gpu)
+        return FallbackStats.from_abi(raw)
 
     def _memory(self) -> tuple[int, int]:
         total, free = ctypes.c_uint64(), ctypes.c_uint64()
@@ -236,7 +203,7 @@ class FallbackManager(Resource):
         num_elements: int,
         dtype: DType = DType.F32,
         *,
-        place: Place = Place.EITHER,
+        place: BufferPlace = BufferPlace.EITHER,
         movable: bool = False,
         stream: Stream | None = None,
         tag: str | None = None,
@@ -278,7 +245,7 @@ class FallbackManager(Resource):
             width = _WIDTHS[DType(dtype)]
             if view.nbytes % width:
                 raise ValueError(f"{view.nbytes} bytes are no whole elements of {width}")
-            buffer = self.alloc(view.nbytes // width, dtype, place=Place.CPU, tag=tag)
+            buffer = self.alloc(view.nbytes // width, dtype, place=BufferPlace.CPU, tag=tag)
         try:
             buffer.write(data)
         except BaseException as error:

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from . import _abi, _library, _native
+from ._enums_by_hand import BufferLocation
 from ._owned import Owned, Resource
 from ._values import u64
 from .memory_config import MemoryConfig, MemoryStats, abi_memory_config
-from .tracking import BufferId, BufferLocation, TrackerView
+from .tracking import BufferId, TrackerView
 
 B = TypeVar("B")
 
 
 @dataclass(frozen=True)
-class Lease(Generic[B]):
+class BufferLease(Generic[B]):
     """A buffer of a generic pool that is in use.
 
     Attributes:
@@ -74,7 +75,7 @@ class GenericMemoryPool(Resource, Generic[B]):
         num_elements: int = 0,
         location: BufferLocation = BufferLocation.GPU,
         tag: str | None = None,
-    ) -> Lease[B]:
+    ) -> BufferLease[B]:
         """Accounts for a buffer that was made and is used."""
         use = _use(num_elements, location, tag)
         size = u64("size_bytes", size_bytes)
@@ -84,7 +85,7 @@ class GenericMemoryPool(Resource, Generic[B]):
                 self._handle, size, ctypes.byref(use), ctypes.byref(number)
             )
         )
-        return Lease(buffer, size, BufferId(number.value))
+        return BufferLease(buffer, size, BufferId(number.value))
 
     def try_get(
         self,
@@ -93,7 +94,7 @@ class GenericMemoryPool(Resource, Generic[B]):
         num_elements: int = 0,
         location: BufferLocation = BufferLocation.GPU,
         tag: str | None = None,
-    ) -> Lease[B] | None:
+    ) -> BufferLease[B] | None:
         """The smallest free buffer that will do, at most four times as large."""
         use = _use(num_elements, location, tag)
         raw, found = _abi.ferrum_buffer_lease(), ctypes.c_uint32()
@@ -108,9 +109,9 @@ class GenericMemoryPool(Resource, Generic[B]):
         )
         if not found.value:
             return None
-        return Lease(self._buffers.pop(raw.buffer), raw.size_bytes, BufferId(raw.buffer_id))
+        return BufferLease(self._buffers.pop(raw.buffer), raw.size_bytes, BufferId(raw.buffer_id))
 
-    def return_buffer(self, lease: Lease[B]) -> bool:
+    def return_buffer(self, lease: BufferLease[B]) -> bool:
         """Ends the use of a buffer; whether the pool keeps it."""
         word = self._wait(lease.buffer)
         raw = _abi.ferrum_buffer_lease()

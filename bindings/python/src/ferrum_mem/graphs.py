@@ -3,37 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 
 from . import _abi, _native
 from ._owned import Owned, Resource
+from ._records import GraphInfo
 from .pools import Pool
 from .streams import Stream, optional_handle
 
 __all__ = ["Graph", "GraphInfo"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class GraphInfo:
-    """A graph at one moment. What is told of the private pool is of all graphs that
-    share it.
-
-    Attributes:
-        capturing: until end().
-        sharing: graphs of the private pool, this one included.
-        held_bytes: had from the device by the private pool.
-        live_bytes: size of its live blocks.
-        live_blocks: how many they are.
-        parked_bytes: freed blocks from before the capture that stay until the graph
-            is released.
-    """
-
-    capturing: bool
-    sharing: int
-    held_bytes: int
-    live_bytes: int
-    live_blocks: int
-    parked_bytes: int
 
 
 class Graph(Resource):
@@ -123,11 +100,4 @@ class Graph(Resource):
                 self._pool._handle, self._handle, ctypes.byref(raw)
             )
         )
-        return GraphInfo(
-            capturing=raw.capturing != 0,
-            sharing=raw.sharing,
-            held_bytes=raw.held_bytes,
-            live_bytes=raw.live_bytes,
-            live_blocks=raw.live_blocks,
-            parked_bytes=raw.parked_bytes,
-        )
+        return GraphInfo.from_abi(raw)

@@ -8,21 +8,20 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _abi, _async, _native
+from ._enums import MemoryType
 from ._owned import Owned
+<<<<<<< HEAD
 from ._values import alignment, nanoseconds, u32, u64
+=======
+from ._records import DefragmentationStats, PoolConfig, Statistics
+from ._values import nanoseconds, u32, u64
+>>>>>>> 3358059 (Write Python's enumerations, records and settings from the header)
 from .devices import Device
 from .errors import InvalidConfigError
 from .memory import Memory
-from .pools import abi_config
 from .sharing import SharingManager
 from .streams import Stream, named_handle
-from .types import (
-    DefragmentationStats,
-    ManagerConfig,
-    MemoryType,
-    PoolConfig,
-    Statistics,
-)
+from .types import ManagerConfig
 
 
 def _abi_config(config: ManagerConfig) -> tuple[_abi.ferrum_manager_config, list[Any]]:
@@ -40,7 +39,7 @@ def _abi_config(config: ManagerConfig) -> tuple[_abi.ferrum_manager_config, list
             raise InvalidConfigError(
                 _abi.FERRUM_ERROR_INVALID_CONFIG, f"pool_configs: {number} is no memory type"
             )
-        kept.append(abi_config(pool_config))
+        kept.append(pool_config.to_abi())
         raw.pool_configs[number] = ctypes.pointer(kept[-1])
     return raw, kept
 
@@ -145,7 +144,7 @@ class Manager(SharingManager):
         type stay in the pool where they are."""
         _native.check(
             _native.library().ferrum_manager_configure_pool(
-                self._handle, int(memory_type), ctypes.byref(abi_config(config))
+                self._handle, int(memory_type), ctypes.byref(config.to_abi())
             )
         )
 

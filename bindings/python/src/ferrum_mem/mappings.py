@@ -3,73 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import enum
-from dataclasses import dataclass
 from typing import Any
 
 from . import _abi, _async, _native
 from ._buffers import HostBuffer
+from ._enums import HostAccess, UsageHint
 from ._owned import Owned
+from ._records import AccessStats, UsageHints
 from ._values import i32, u64
 from .devices import Device
 from .streams import Stream, optional_handle
-
-
-class HostAccess(enum.IntEnum):
-    """What a program does through a mapping."""
-
-    READ_ONLY = _abi.FERRUM_HOST_READ_ONLY
-    WRITE_ONLY = _abi.FERRUM_HOST_WRITE_ONLY
-    READ_WRITE = _abi.FERRUM_HOST_READ_WRITE
-
-
-class UsageHint(enum.IntEnum):
-    """What a program expects of a block, on one of three axes: order (SEQUENTIAL,
-    RANDOM), direction (READ_MOSTLY, WRITE_MOSTLY), lifetime (TEMPORARY, RESIDENT)."""
-
-    NONE = _abi.FERRUM_USAGE_NONE
-    SEQUENTIAL = _abi.FERRUM_USAGE_SEQUENTIAL
-    RANDOM = _abi.FERRUM_USAGE_RANDOM
-    READ_MOSTLY = _abi.FERRUM_USAGE_READ_MOSTLY
-    WRITE_MOSTLY = _abi.FERRUM_USAGE_WRITE_MOSTLY
-    TEMPORARY = _abi.FERRUM_USAGE_TEMPORARY
-    RESIDENT = _abi.FERRUM_USAGE_RESIDENT
-
-
-class AccessPattern(enum.IntEnum):
-    """How a block is used, as far as its last accesses show."""
-
-    UNKNOWN = _abi.FERRUM_PATTERN_UNKNOWN
-    SEQUENTIAL = _abi.FERRUM_PATTERN_SEQUENTIAL
-    RANDOM = _abi.FERRUM_PATTERN_RANDOM
-    BURST = _abi.FERRUM_PATTERN_BURST
-    MIXED = _abi.FERRUM_PATTERN_MIXED
-
-
-@dataclass(frozen=True)
-class UsageHints:
-    """The last hint of each axis; NONE where none was given."""
-
-    order: UsageHint
-    direction: UsageHint
-    lifetime: UsageHint
-
-
-@dataclass(frozen=True)
-class AccessStats:
-    """What copies, fills, writes, reads and mappings did with a block.
-
-    Attributes:
-        average_read_bytes, average_write_bytes: rounded down; 0 when there was none.
-        last_access_ns: monotonic time since the library was started; None: never.
-    """
-
-    read_count: int
-    write_count: int
-    average_read_bytes: int
-    average_write_bytes: int
-    last_access_ns: int | None
-    pattern: AccessPattern
 
 
 class HostMapping(HostBuffer):
@@ -195,7 +138,7 @@ class AdvancedBlock(HostBuffer):
         _native.check(
             _native.library().ferrum_memory_get_usage_hints(self._handle, ctypes.byref(raw))
         )
-        return UsageHints(UsageHint(raw.order), UsageHint(raw.direction), UsageHint(raw.lifetime))
+        return UsageHints.from_abi(raw)
 
     def access_stats(self) -> AccessStats | None:
         """How the block was used; None when its manager does not track."""
@@ -203,16 +146,7 @@ class AdvancedBlock(HostBuffer):
         _native.check(
             _native.library().ferrum_memory_get_access_stats(self._handle, ctypes.byref(raw))
         )
-        if not raw.is_tracked:
-            return None
-        return AccessStats(
-            read_count=raw.read_count,
-            write_count=raw.write_count,
-            average_read_bytes=raw.average_read_bytes,
-            average_write_bytes=raw.average_write_bytes,
-            last_access_ns=raw.last_access_ns if raw.is_accessed else None,
-            pattern=AccessPattern(raw.pattern),
-        )
+        return AccessStats.from_abi(raw) if raw.is_tracked else None
 
 
 def end_block(handle: _abi.ferrum_memory, flags: int) -> int:

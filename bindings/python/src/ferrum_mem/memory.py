@@ -12,11 +12,11 @@ from . import _abi, _async, _native
 from ._async import Queued
 from ._dlpack import DeviceArray
 from ._owned import Owned, end_beside, ending
+from ._records import BlockInfo
 from ._values import u32, u64
 from .errors import InvalidOffsetError
 from .mappings import AdvancedBlock, end_block
 from .streams import Stream, named_handle, optional_handle
-from .types import BlockInfo
 
 if TYPE_CHECKING:
     from .devices import Device

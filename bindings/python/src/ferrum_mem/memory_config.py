@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from . import _abi, _native
+from . import _abi, _native, _records
 from ._values import u32, u64
 
 MIB = 1 << 20
@@ -124,40 +124,12 @@ def abi_memory_config(config: MemoryConfig) -> tuple[_abi.ferrum_memory_config, 
     return raw, kept
 
 
-@dataclass(frozen=True)
-class MemoryStats:
-    """Counters of a FallbackManager or a GenericMemoryPool.
-
-    Attributes:
-        total_allocated_bytes: buffers had and not given back: in use and pooled.
-        peak_bytes: the highest value of in_use_bytes.
-        pool_hits: requests that were served from the buckets.
-        cpu_fallbacks: buffers that were made on the host for want of room.
-        active_buffers: buffers in use, tracked or not.
-    """
-
-    total_allocated_bytes: int = 0
-    in_use_bytes: int = 0
-    pooled_bytes: int = 0
-    peak_bytes: int = 0
-    pool_hits: int = 0
-    pool_misses: int = 0
-    cpu_fallbacks: int = 0
-    active_buffers: int = 0
-
-    @classmethod
-    def from_abi(cls, raw: _abi.ferrum_memory_stats) -> MemoryStats:
-        """From the struct of the library."""
-        return cls(**{field.name: getattr(raw, field.name) for field in dataclasses.fields(cls)})
-
-    def _raw(self) -> _abi.ferrum_memory_stats:
-        raw = _abi.ferrum_memory_stats.init()
-        for field in dataclasses.fields(self):
-            setattr(raw, field.name, u64(field.name, getattr(self, field.name)))
-        return raw
+class MemoryStats(_records.MemoryStats):
+    """Counters of a FallbackManager or a GenericMemoryPool, with the fields of the
+    library's record and what is reckoned from them."""
 
     def _ratios(self) -> _abi.ferrum_memory_ratios:
-        raw, ratios = self._raw(), _abi.ferrum_memory_ratios.init()
+        raw, ratios = self.to_abi(), _abi.ferrum_memory_ratios.init()
         _native.check(
             _native.library().ferrum_memory_stats_ratios(ctypes.byref(raw), ctypes.byref(ratios))
         )
@@ -180,7 +152,7 @@ class MemoryStats:
 
     def merge(self, other: MemoryStats) -> MemoryStats:
         """The counters of two pools together; the peak is the larger of the two."""
-        one, two, merged = self._raw(), other._raw(), _abi.ferrum_memory_stats.init()
+        one, two, merged = self.to_abi(), other.to_abi(), _abi.ferrum_memory_stats.init()
         _native.check(
             _native.library().ferrum_memory_stats_merge(
                 ctypes.byref(one), ctypes.byref(two), ctypes.byref(merged)
@@ -189,6 +161,6 @@ class MemoryStats:
         return MemoryStats.from_abi(merged)
 
     def __str__(self) -> str:
-        raw = self._raw()
+        raw = self.to_abi()
         function = _native.library().ferrum_memory_stats_text
         return _native.read_text(lambda *buffer: function(ctypes.byref(raw), *buffer))

@@ -8,34 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _abi, _callbacks, _library, _native
+from ._enums import PressureProfile
+from ._enums_by_hand import PressureLevel
 from ._owned import Owned, Resource
+from ._records import MonitorPressure
 from ._values import nanoseconds, u64
 from .devices import Device
 from .errors import class_of
 from .managers import Manager
-from .types import PressureLevel, PressureProfile
 
 NEVER = float("inf")
 """Monitor(interval_s=NEVER): devices are looked at only when they are asked about."""
-
-
-@dataclass(frozen=True)
-class GlobalPressure:
-    """The pressure of all devices of a monitor together.
-
-    Attributes:
-        level: the worst level of any device; LOW when there is none.
-        weighted_level: of all known bytes together, without hysteresis.
-        unknown_devices: of unknown capacity, or that could not be asked.
-        used_bytes: total - free of the known devices.
-    """
-
-    level: PressureLevel
-    weighted_level: PressureLevel
-    devices: int
-    unknown_devices: int
-    total_bytes: int
-    used_bytes: int
 
 
 @dataclass(frozen=True)
@@ -59,7 +42,7 @@ class Collected:
     error: type[Exception] | None
 
 
-def level_of(
+def pressure_level_of(
     total_bytes: int, free_bytes: int, profile: PressureProfile = PressureProfile.STANDARD
 ) -> PressureLevel:
     """The level of a device with that capacity of which so much is free, without
@@ -77,7 +60,7 @@ def level_of(
     return PressureLevel(level.value)
 
 
-def level_of_utilization(
+def pressure_from_utilization(
     ratio: float, profile: PressureProfile = PressureProfile.STANDARD
 ) -> PressureLevel:
     """The level of a ratio, 0 for empty and 1 for full.
@@ -208,7 +191,7 @@ class Monitor(Resource):
             None if callback is None else lambda raw, count: callback(_levels(raw, count)),
         )
 
-    def pressure(self, *, max_age_s: float = 0.0) -> GlobalPressure:
+    def pressure(self, *, max_age_s: float = 0.0) -> MonitorPressure:
         """The pressure of all devices together, by readings no older than that."""
         raw = _abi.ferrum_monitor_pressure.init()
         _native.check(
@@ -216,14 +199,7 @@ class Monitor(Resource):
                 self._handle, nanoseconds("max_age_s", max_age_s), ctypes.byref(raw)
             )
         )
-        return GlobalPressure(
-            PressureLevel(raw.level),
-            PressureLevel(raw.weighted_level),
-            raw.devices,
-            raw.unknown_devices,
-            raw.total_bytes,
-            raw.used_bytes,
-        )
+        return MonitorPressure.from_abi(raw)
 
     def levels(self, *, max_age_s: float = 0.0) -> dict[str, PressureLevel]:
         """The level of every device, by its id."""

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _abi, _callbacks, _library, _native
+from ._enums import MemoryType, PressureProfile
+from ._enums_by_hand import PressureLevel
 from ._owned import Owned, Resource
 from ._values import lifetime, u64
 from .devices import Device
-from .types import MemoryType, PressureLevel, PressureProfile
 
 
 @dataclass(frozen=True, kw_only=True)
-class Requirements:
+class PlacementRequest:
     """What a request asks for beyond its size. The defaults ask for nothing.
 
     Attributes:
@@ -41,7 +42,7 @@ class Requirements:
 
 
 @dataclass(frozen=True)
-class Option:
+class PlacementOption:
     """A candidate, for a strategy of one's own.
 
     Attributes:
@@ -62,7 +63,7 @@ class Option:
     level_after: PressureLevel
 
 
-Chooser = Callable[[int, list[Option]], "int | None"]
+Chooser = Callable[[int, list[PlacementOption]], "int | None"]
 
 
 def _array(devices: Sequence[Device]) -> Any:
@@ -70,7 +71,7 @@ def _array(devices: Sequence[Device]) -> Any:
 
 
 def _request(
-    size_bytes: int, requirements: Requirements, devices: Sequence[Device] | None
+    size_bytes: int, requirements: PlacementRequest, devices: Sequence[Device] | None
 ) -> _abi.ferrum_placement_request:
     """The request as the library takes it; it keeps its lists alive."""
     raw = _abi.ferrum_placement_request.init()
@@ -92,10 +93,10 @@ def _request(
     return raw
 
 
-def _option(index: int, raw: _abi.ferrum_placement_option) -> Option:
+def _option(index: int, raw: _abi.ferrum_placement_option) -> PlacementOption:
     info = _abi.ferrum_device_info.init()
     known = _native.library().ferrum_device_get_info(raw.device, ctypes.byref(info)) >= 0
-    return Option(
+    return PlacementOption(
         index=index,
         device=info.id.decode() if known else "",
         serves=raw.reason < _abi.FERRUM_PLACEMENT_NO_INFORMATION,
@@ -164,14 +165,14 @@ class Placement(Resource):
         self,
         size_bytes: int,
         devices: Sequence[Device],
-        requirements: Requirements | None = None,
+        requirements: PlacementRequest | None = None,
     ) -> Device:
         """Chooses a device for a request; of equal ones the first.
 
         Raises:
             NotFoundError: none can serve it; the message has the reason for each.
         """
-        raw = _request(size_bytes, requirements or Requirements(), devices)
+        raw = _request(size_bytes, requirements or PlacementRequest(), devices)
         chosen = _abi.ferrum_device()
         _native.check(
             _native.library().ferrum_placement_select(
@@ -184,7 +185,7 @@ class Placement(Resource):
         self,
         size_bytes: int,
         devices: Sequence[Device] | None = None,
-        requirements: Requirements | None = None,
+        requirements: PlacementRequest | None = None,
     ) -> dict[str, Any]:
         """What select() would choose now and why, as the header describes it for
         ferrum_placement_explain_json.
@@ -192,7 +193,7 @@ class Placement(Resource):
         Args:
             devices: None: all that this process has open.
         """
-        raw = _request(size_bytes, requirements or Requirements(), devices)
+        raw = _request(size_bytes, requirements or PlacementRequest(), devices)
         function = _native.library().ferrum_placement_explain_json
         found: dict[str, Any] = _native.read_json(
             lambda *buffer: function(self._handle, ctypes.byref(raw), *buffer)

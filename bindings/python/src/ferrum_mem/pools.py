@@ -8,53 +8,18 @@ from collections.abc import Iterable
 
 from . import _abi, _native
 from ._owned import Owned, Resource, doom
+<<<<<<< HEAD
 from ._values import alignment, lifetime, u32, u64
+=======
+from ._records import PoolConfig, PoolInfo, Statistics
+from ._values import lifetime, u64
+>>>>>>> 3358059 (Write Python's enumerations, records and settings from the header)
 from .blocks import PoolBatch, PoolBlock, address_array, free_together
 from .devices import Device
 from .errors import InvalidArgumentError
 from .streams import Stream, optional_handle
-from .types import Paging, PoolConfig, PoolInfo, SegmentSource, Statistics
 
-__all__ = ["Pool", "PoolBatch", "PoolBlock", "abi_config"]
-
-
-def abi_config(config: PoolConfig) -> _abi.ferrum_pool_config:
-    """The settings as the library takes them; it copies the texts."""
-    raw = _abi.ferrum_pool_config.init()
-    raw.enable_auto_expansion = bool(config.enable_auto_expansion)
-    raw.initial_size_bytes = u64("initial_size_bytes", config.initial_size_bytes)
-    raw.max_size_bytes = u64("max_size_bytes", config.max_size_bytes)
-    raw.growth_increment_bytes = u64("growth_increment_bytes", config.growth_increment_bytes)
-    raw.alignment_bytes = u64("alignment_bytes", config.alignment_bytes)
-    raw.pre_allocate = bool(config.pre_allocate)
-    raw.enable_stats = bool(config.enable_stats)
-    raw.strategy = _native.encode("strategy", config.strategy)
-    raw.name = _native.encode("name", config.name)
-    raw.tracking = bool(config.tracking)
-    raw.debug = u32("debug", config.debug)
-    raw.thread_cache_bytes = (
-        _abi.FERRUM_THREAD_CACHE_AUTO
-        if config.thread_cache_bytes is None
-        else u64("thread_cache_bytes", config.thread_cache_bytes)
-    )
-    raw.min_held_bytes = u64("min_held_bytes", config.min_held_bytes)
-    raw.release_threshold_bytes = _threshold(config.release_threshold_bytes)
-    raw.fixed_block_bytes = u64("fixed_block_bytes", config.fixed_block_bytes)
-    raw.page_bytes = u64("page_bytes", config.page_bytes)
-    raw.paging = Paging(config.paging)
-    raw.ready_pages = (
-        _abi.FERRUM_READY_PAGES_AUTO
-        if config.ready_pages is None
-        else u32("ready_pages", config.ready_pages)
-    )
-    raw.physical_page_bytes = u64("physical_page_bytes", config.physical_page_bytes)
-    raw.segment_source = SegmentSource(config.segment_source)
-    return raw
-
-
-def _threshold(value: int | None) -> int:
-    """None: what is held stays."""
-    return 2**64 - 1 if value is None else u64("release_threshold_bytes", value)
+__all__ = ["Pool", "PoolBatch", "PoolBlock"]
 
 
 class Pool(Resource):
@@ -72,7 +37,7 @@ class Pool(Resource):
 
     def __init__(self, device: Device, config: PoolConfig | None = None) -> None:
         handle = _abi.ferrum_pool()
-        raw = ctypes.byref(abi_config(config)) if config is not None else None
+        raw = ctypes.byref(config.to_abi()) if config is not None else None
         _native.check(
             _native.library().ferrum_pool_create(device._handle, raw, ctypes.byref(handle))
         )
@@ -289,7 +254,10 @@ class Pool(Resource):
         None: never. What is above it now is given back."""
         _native.check(
             _native.library().ferrum_pool_set_release_threshold(
-                self._handle, _threshold(release_threshold_bytes)
+                self._handle,
+                2**64 - 1
+                if release_threshold_bytes is None
+                else u64("release_threshold_bytes", release_threshold_bytes),
             )
         )
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _abi, _callbacks, _native
+from ._enums import MemoryType
 from ._owned import Owned
 from ._values import u64
 from .devices import Device
 from .memory import Memory
 from .processes import ImportingManager
 from .streams import Stream
-from .types import MemoryType
 
 
 class SharingManager(ImportingManager):

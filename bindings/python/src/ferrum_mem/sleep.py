@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import enum
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,19 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _abi, _async, _native
+from ._enums import SleepBacking
 from ._owned import LateEnds, Owned, Resource, views_lock
+from ._records import WakeReport
 from ._values import nanoseconds, u32
 from .errors import InvalidStateError, ViewExistsError
 from .streams import Stream, optional_handle
-
-
-class SleepBacking(enum.IntEnum):
-    """Where the bytes of what sleeps are kept: in memory of this process, in a file
-    with checksums, or nowhere, so that what wakes is zeros."""
-
-    HOST = _abi.FERRUM_SLEEP_HOST
-    FILE = _abi.FERRUM_SLEEP_FILE
-    DISCARD = _abi.FERRUM_SLEEP_DISCARD
 
 
 @dataclass(frozen=True)
@@ -40,19 +32,6 @@ class SleepReport:
     released_bytes: int
     elapsed_ns: int
     path: str | None
-
-
-@dataclass(frozen=True)
-class WakeReport:
-    """What has woken.
-
-    Attributes:
-        restored_bytes: memory that was had for it.
-        elapsed_ns: how long it took.
-    """
-
-    restored_bytes: int
-    elapsed_ns: int
 
 
 class Sleeper(Resource):
@@ -186,7 +165,7 @@ class Sleeper(Resource):
             _native.check(function(*self._place(), ctypes.byref(raw), ctypes.byref(report)))
         finally:
             self._late.call_ended()
-        return WakeReport(report.restored_bytes, report.elapsed_ns)
+        return WakeReport.from_abi(report)
 
     async def sleep_async(
         self,

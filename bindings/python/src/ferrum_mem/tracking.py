@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from . import _abi, _library, _native
+from ._enums_by_hand import BufferLocation
 from ._owned import Owned, Resource
+from ._records import TrackerTotals
 from ._values import NS_PER_SECOND, nanoseconds, u64
 from .devices import Device
 from .errors import NotFoundError
-
-
-class BufferLocation(enum.IntEnum):
-    """Which side a buffer is on."""
-
-    GPU = _abi.FERRUM_LOCATION_GPU
-    CPU = _abi.FERRUM_LOCATION_CPU
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class BufferId(int):
@@ -70,15 +61,6 @@ class BufferMetadata:
             tag,
             self.device,
         )
-
-
-@dataclass(frozen=True)
-class TrackerTotals:
-    """Numbers of a tracker."""
-
-    count: int
-    total_bytes: int
-    peak_bytes: int
 
 
 def _device_id(handle: _abi.ferrum_device) -> str | None:
@@ -147,7 +129,7 @@ class TrackerView:
         """How many buffers there are, their bytes, and the most that these were."""
         raw = _abi.ferrum_tracker_totals.init()
         _native.check(_native.library().ferrum_tracker_get_totals(self._tracker, ctypes.byref(raw)))
-        return TrackerTotals(raw.count, raw.total_bytes, raw.peak_bytes)
+        return TrackerTotals.from_abi(raw)
 
     @property
     def count(self) -> int:

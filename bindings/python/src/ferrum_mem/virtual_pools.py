@@ -7,19 +7,13 @@ from typing import Any
 
 from . import _abi, _native
 from ._owned import LateEnds, Owned
-from ._values import nanoseconds, u32, u64
+from ._records import CompactReport, Statistics, VirtualPoolConfig, VirtualPoolInfo
+from ._values import nanoseconds, u64
 from ._waits import wait
 from .devices import Device
 from .ranges import MappedRange, unmap_pages
 from .sleep import Sleeper
 from .streams import Stream, optional_handle
-from .types import Statistics
-from .virtual_types import Backing, CompactReport, VirtualPoolConfig, VirtualPoolInfo
-
-
-def ready_pages(pages: int | None) -> int:
-    """The setting as C has it."""
-    return _abi.FERRUM_READY_PAGES_AUTO if pages is None else u32("ready_pages", pages)
 
 
 class VirtualPool(Sleeper):
@@ -37,13 +31,7 @@ class VirtualPool(Sleeper):
     """
 
     def __init__(self, device: Device, config: VirtualPoolConfig) -> None:
-        raw = _abi.ferrum_vpool_config.init()
-        raw.capacity_bytes = u64("capacity_bytes", config.capacity_bytes)
-        raw.page_bytes = u64("page_bytes", config.page_bytes)
-        raw.limit_bytes = u64("limit_bytes", config.limit_bytes)
-        raw.name = _native.encode("name", config.name)
-        raw.ready_pages = ready_pages(config.ready_pages)
-        raw.backing = Backing(config.backing)
+        raw = config.to_abi()
         handle = _abi.ferrum_vpool()
         library = _native.library()
         _native.check(

@@ -1,0 +1,350 @@
+# Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+"""The enumerations and sets of flags of the interface."""
+
+from __future__ import annotations
+
+import enum
+
+from . import _abi
+
+
+class LogLevel(enum.IntEnum):
+    """Weight of a log message.
+
+    Attributes:
+        DEBUG: for those who work on the library.
+        INFO: what happens.
+        WARNING: what may be wrong.
+        ERROR: what is wrong.
+    """
+
+    DEBUG = _abi.FERRUM_LOG_DEBUG
+    INFO = _abi.FERRUM_LOG_INFO
+    WARNING = _abi.FERRUM_LOG_WARNING
+    ERROR = _abi.FERRUM_LOG_ERROR
+
+
+class Paging(enum.IntEnum):
+    """How a pool takes its memory.
+
+    Attributes:
+        AUTO: page by page where the device can do it and the pool may hold 32 pages at least, else
+            in segments.
+        OFF: in segments, whole.
+        ON: page by page.
+    """
+
+    AUTO = _abi.FERRUM_PAGING_AUTO
+    OFF = _abi.FERRUM_PAGING_OFF
+    ON = _abi.FERRUM_PAGING_ON
+
+
+class SegmentSource(enum.IntEnum):
+    """Where a pool has its segments from.
+
+    Attributes:
+        PLAIN: the device.
+        STREAM_ORDERED: a pool of the vendor's runtime, from which memory is had in the order of a
+            stream. To give a segment back then waits for no work that does not use it, as the
+            runtime may do otherwise. The runtime's pool is the device's alone, and keeps nothing.
+    """
+
+    PLAIN = _abi.FERRUM_SEGMENTS_PLAIN
+    STREAM_ORDERED = _abi.FERRUM_SEGMENTS_STREAM_ORDERED
+
+
+class BlockState(enum.IntEnum):
+    """What is at an address.
+
+    Attributes:
+        LIVE: a live block.
+        IN_FLIGHT: a freed block that queued work may still use, or that quarantine holds.
+        CACHED: a freed block in a thread cache, or a freed page that is still mapped.
+        FREE: free memory of a pool, or address space of a virtual one.
+        UNUSABLE: Memory of a pool that it cannot hand out.
+        ASLEEP: a range that sleeps: it has its address, and no memory.
+    """
+
+    LIVE = _abi.FERRUM_BLOCK_LIVE
+    IN_FLIGHT = _abi.FERRUM_BLOCK_IN_FLIGHT
+    CACHED = _abi.FERRUM_BLOCK_CACHED
+    FREE = _abi.FERRUM_BLOCK_FREE
+    UNUSABLE = _abi.FERRUM_BLOCK_UNUSABLE
+    ASLEEP = _abi.FERRUM_BLOCK_ASLEEP
+
+
+class MemoryType(enum.IntEnum):
+    """What a block is used for. Each type may have a pool of its own.
+
+    Attributes:
+        GENERAL: Anything.
+        TENSOR: Tensors.
+        CACHE: the KV cache.
+        TEMPORARY: Scratch.
+        PINNED: Page-locked memory of the host, which is never swapped out. The system bounds it:
+            beyond that it is ResourceExhaustedError, and the message has the bound. It is never
+            moved. A device without it: UnsupportedError.
+        MAPPED: Memory that the host and other devices can address: the device's own where it is the
+            host's, else page-locked.
+        MANAGED: Memory that the host and devices address at the same time, and that the system
+            moves to where it is used; ferrum_memory_prefetch and ferrum_memory_set_usage_hint say
+            where that will be. On a device whose own memory is the host's it is that. Elsewhere its
+            address never changes, it counts in the books of its manager only, and it need not be
+            anywhere before it is touched: more of it than a device has is possible, and slow. A
+            device without Capability.MANAGED_MEMORY: UnsupportedError.
+    """
+
+    GENERAL = _abi.FERRUM_MEMORY_GENERAL
+    TENSOR = _abi.FERRUM_MEMORY_TENSOR
+    CACHE = _abi.FERRUM_MEMORY_CACHE
+    TEMPORARY = _abi.FERRUM_MEMORY_TEMPORARY
+    PINNED = _abi.FERRUM_MEMORY_PINNED
+    MAPPED = _abi.FERRUM_MEMORY_MAPPED
+    MANAGED = _abi.FERRUM_MEMORY_MANAGED
+
+
+class Backing(enum.IntEnum):
+    """What the memory behind pages can do.
+
+    Attributes:
+        MOVABLE: it can be mapped elsewhere. On the host, a child made by fork() has no memory
+            there: it would share the parent's.
+        PRIVATE: its bytes are lost when a page leaves its place; quicker to come and go on some
+            devices. On the host, a child made by fork() has the bytes of that moment.
+        SHAREABLE: movable, and ferrum_vpool_export() gives it to other processes; a device without
+            Capability.EXPORTED_PAGES has none. On the host each page is a file.
+    """
+
+    MOVABLE = _abi.FERRUM_BACKING_MOVABLE
+    PRIVATE = _abi.FERRUM_BACKING_PRIVATE
+    SHAREABLE = _abi.FERRUM_BACKING_SHAREABLE
+
+
+class SleepBacking(enum.IntEnum):
+    """Where the bytes of what sleeps are kept.
+
+    Attributes:
+        HOST: in ordinary memory of this process.
+        FILE: in a file, with checksums that are compared at waking. It is the process's own: it is
+            removed when all of it has woken or was freed, or its pool or model ends, unless another
+            file has its name by then. That of a process that was killed is removed by the next
+            sleep with a file there, which knows it by how it begins and by its lock: no other file
+            is touched, whatever it is called.
+        DISCARD: nowhere: what wakes is zeros.
+    """
+
+    HOST = _abi.FERRUM_SLEEP_HOST
+    FILE = _abi.FERRUM_SLEEP_FILE
+    DISCARD = _abi.FERRUM_SLEEP_DISCARD
+
+
+class PressureProfile(enum.IntEnum):
+    """Names the bounds of the pressure levels, each inclusive.
+
+    Attributes:
+        STANDARD: MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %.
+        EARLY: MEDIUM from 60 %, HIGH from 80 %, CRITICAL from 95 %.
+    """
+
+    STANDARD = _abi.FERRUM_PRESSURE_PROFILE_STANDARD
+    EARLY = _abi.FERRUM_PRESSURE_PROFILE_EARLY
+
+
+class PlacementReason(enum.IntEnum):
+    """Why a device is or is not chosen. From 16 on it cannot serve the request.
+
+    Attributes:
+        CHOSEN: it is the chosen one.
+        OUTSCORED: another one has a better score, or the same and an earlier place.
+        LOWER_TIER: another one can serve it with less trouble.
+        NOT_PREFERRED: the order of preference has another one.
+        NOT_ITS_TURN: round robin is at another one.
+        NOT_TAKEN: the caller's own strategy took another one, or none.
+        NO_INFORMATION: nothing is known of the device.
+        TOO_SMALL: less is free than the request needs.
+        WRONG_MEMORY_TYPE: it has no memory of the type.
+        NEEDS_EVICTION: it would have to give up memory first, and the request is critical.
+        WOULD_BE_CRITICAL: it would come to PressureLevel.CRITICAL, and the request refuses that.
+        UNSCORED: the original formula has no number for it.
+    """
+
+    CHOSEN = _abi.FERRUM_PLACEMENT_CHOSEN
+    OUTSCORED = _abi.FERRUM_PLACEMENT_OUTSCORED
+    LOWER_TIER = _abi.FERRUM_PLACEMENT_LOWER_TIER
+    NOT_PREFERRED = _abi.FERRUM_PLACEMENT_NOT_PREFERRED
+    NOT_ITS_TURN = _abi.FERRUM_PLACEMENT_NOT_ITS_TURN
+    NOT_TAKEN = _abi.FERRUM_PLACEMENT_NOT_TAKEN
+    NO_INFORMATION = _abi.FERRUM_PLACEMENT_NO_INFORMATION
+    TOO_SMALL = _abi.FERRUM_PLACEMENT_TOO_SMALL
+    WRONG_MEMORY_TYPE = _abi.FERRUM_PLACEMENT_WRONG_MEMORY_TYPE
+    NEEDS_EVICTION = _abi.FERRUM_PLACEMENT_NEEDS_EVICTION
+    WOULD_BE_CRITICAL = _abi.FERRUM_PLACEMENT_WOULD_BE_CRITICAL
+    UNSCORED = _abi.FERRUM_PLACEMENT_UNSCORED
+
+
+class MemoryPreset(enum.IntEnum):
+    """Settings that are ready made: fraction, fallback, min_free_bytes, per bucket.
+
+    Attributes:
+        DEFAULT: 0.9, fallback, 512 MiB, 8: FERRUM_MEMORY_CONFIG_INIT.
+        INFERENCE: 0.95, fallback, 256 MiB, 4: the most memory.
+        TRAINING: 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow.
+        CONSTRAINED: 0.7, fallback, 128 MiB, 2: for devices with little memory.
+    """
+
+    DEFAULT = _abi.FERRUM_MEMORY_PRESET_DEFAULT
+    INFERENCE = _abi.FERRUM_MEMORY_PRESET_INFERENCE
+    TRAINING = _abi.FERRUM_MEMORY_PRESET_TRAINING
+    CONSTRAINED = _abi.FERRUM_MEMORY_PRESET_CONSTRAINED
+
+
+class DType(enum.IntEnum):
+    """What the elements of a buffer are.
+
+    Attributes:
+        F32: 32-bit floating point.
+        F16: 16-bit floating point.
+        BF16: 16 bits with the exponent of 32.
+        F64: 64-bit floating point.
+        F8: 8-bit floating point.
+        I8: 8-bit signed.
+        U8: 8-bit unsigned.
+        I16: 16-bit signed.
+        I32: 32-bit signed.
+        I64: 64-bit signed.
+    """
+
+    F32 = _abi.FERRUM_DTYPE_F32
+    F16 = _abi.FERRUM_DTYPE_F16
+    BF16 = _abi.FERRUM_DTYPE_BF16
+    F64 = _abi.FERRUM_DTYPE_F64
+    F8 = _abi.FERRUM_DTYPE_F8
+    I8 = _abi.FERRUM_DTYPE_I8
+    U8 = _abi.FERRUM_DTYPE_U8
+    I16 = _abi.FERRUM_DTYPE_I16
+    I32 = _abi.FERRUM_DTYPE_I32
+    I64 = _abi.FERRUM_DTYPE_I64
+
+
+class BufferPlace(enum.IntEnum):
+    """Where a buffer may be made.
+
+    Attributes:
+        EITHER: on the device or, when that has no room, on the host.
+        GPU: on the device only.
+        CPU: on the host, which is no falling back.
+    """
+
+    EITHER = _abi.FERRUM_PLACE_EITHER
+    GPU = _abi.FERRUM_PLACE_GPU
+    CPU = _abi.FERRUM_PLACE_CPU
+
+
+class HostAccess(enum.IntEnum):
+    """What a program does through a mapping.
+
+    Attributes:
+        READ_ONLY: reads only.
+        WRITE_ONLY: writes only: what is not written has no defined value afterwards.
+        READ_WRITE: Both.
+    """
+
+    READ_ONLY = _abi.FERRUM_HOST_READ_ONLY
+    WRITE_ONLY = _abi.FERRUM_HOST_WRITE_ONLY
+    READ_WRITE = _abi.FERRUM_HOST_READ_WRITE
+
+
+class UsageHint(enum.IntEnum):
+    """What a program expects of a block. There are three axes, order, direction and lifetime, and a
+    block has one hint of each.
+
+    Attributes:
+        NONE: nothing; as a hint, it takes all others back.
+        SEQUENTIAL: order: one after the other.
+        RANDOM: order: scattered.
+        READ_MOSTLY: direction: mostly read.
+        WRITE_MOSTLY: direction: mostly written.
+        TEMPORARY: lifetime: may be dropped eagerly.
+        RESIDENT: lifetime: to be kept resident.
+    """
+
+    NONE = _abi.FERRUM_USAGE_NONE
+    SEQUENTIAL = _abi.FERRUM_USAGE_SEQUENTIAL
+    RANDOM = _abi.FERRUM_USAGE_RANDOM
+    READ_MOSTLY = _abi.FERRUM_USAGE_READ_MOSTLY
+    WRITE_MOSTLY = _abi.FERRUM_USAGE_WRITE_MOSTLY
+    TEMPORARY = _abi.FERRUM_USAGE_TEMPORARY
+    RESIDENT = _abi.FERRUM_USAGE_RESIDENT
+
+
+class AccessPattern(enum.IntEnum):
+    """How a block is used, as far as its last accesses show.
+
+    Attributes:
+        UNKNOWN: too few accesses.
+        SEQUENTIAL: one after the other.
+        RANDOM: Scattered.
+        BURST: clusters in time.
+        MIXED: more than one kind.
+    """
+
+    UNKNOWN = _abi.FERRUM_PATTERN_UNKNOWN
+    SEQUENTIAL = _abi.FERRUM_PATTERN_SEQUENTIAL
+    RANDOM = _abi.FERRUM_PATTERN_RANDOM
+    BURST = _abi.FERRUM_PATTERN_BURST
+    MIXED = _abi.FERRUM_PATTERN_MIXED
+
+
+class Capability(enum.IntFlag):
+    """Capability bits.
+
+    Attributes:
+        HOST_ADDRESSABLE: an address of the device is also a pointer of the host.
+        PEER: the device copies from others of its backend directly.
+        VIRTUAL_MEMORY: virtual and elastic pools work on the device.
+        PINNED_MEMORY: MemoryType.PINNED and MemoryType.MAPPED can be had, within the system's
+            limits.
+        LINKED_MEMORY: ferrum_manager_create_mapping() works between the device and others of its
+            backend.
+        EXPORTED_PAGES: virtual pools can have Backing.SHAREABLE, and ferrum_manager_import_pages()
+            works.
+        SHARED_MEMORY: ferrum_device_share_memory() and ferrum_event_share() work between processes.
+        CAPTURE: ferrum_pool_capture_begin() works: streams can be captured, and say so.
+        MANAGED_MEMORY: MemoryType.MANAGED is memory that moves to where it is used. Without it, it
+            is the device's own on a device that is Capability.HOST_ADDRESSABLE, else there is none.
+        REGISTERED_MEMORY: ferrum_manager_adopt() page-locks memory of the process.
+        STREAM_ORDERED: pools can have SegmentSource.STREAM_ORDERED.
+    """
+
+    NONE = 0
+    HOST_ADDRESSABLE = _abi.FERRUM_CAPABILITY_HOST_ADDRESSABLE
+    PEER = _abi.FERRUM_CAPABILITY_PEER
+    VIRTUAL_MEMORY = _abi.FERRUM_CAPABILITY_VIRTUAL_MEMORY
+    PINNED_MEMORY = _abi.FERRUM_CAPABILITY_PINNED_MEMORY
+    LINKED_MEMORY = _abi.FERRUM_CAPABILITY_LINKED_MEMORY
+    EXPORTED_PAGES = _abi.FERRUM_CAPABILITY_EXPORTED_PAGES
+    SHARED_MEMORY = _abi.FERRUM_CAPABILITY_SHARED_MEMORY
+    CAPTURE = _abi.FERRUM_CAPABILITY_CAPTURE
+    MANAGED_MEMORY = _abi.FERRUM_CAPABILITY_MANAGED_MEMORY
+    REGISTERED_MEMORY = _abi.FERRUM_CAPABILITY_REGISTERED_MEMORY
+    STREAM_ORDERED = _abi.FERRUM_CAPABILITY_STREAM_ORDERED
+
+
+class DebugFlags(enum.IntFlag):
+    """Sum of DebugFlags, to which FERRUM_DEBUG of the environment adds for all pools; 0: none.
+    Every call of a pool that debugs goes past the thread caches.
+
+    Attributes:
+        RED_ZONES: puts a zone before and behind every block and checks both when it is freed.
+        POISON: overwrites blocks when they are handed out and when they are freed.
+        QUARANTINE: keeps freed blocks back for a while and looks for writes into them.
+        CALL_SITES: keeps where each block was allocated and freed, for reports.
+        ALL: all of them.
+    """
+
+    NONE = 0
+    RED_ZONES = _abi.FERRUM_DEBUG_RED_ZONES
+    POISON = _abi.FERRUM_DEBUG_POISON
+    QUARANTINE = _abi.FERRUM_DEBUG_QUARANTINE
+    CALL_SITES = _abi.FERRUM_DEBUG_CALL_SITES
+    ALL = _abi.FERRUM_DEBUG_ALL

@@ -1,0 +1,1262 @@
+# Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+"""What the library tells of its objects, and the settings that they are made with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import _abi
+from ._enums import (
+    AccessPattern,
+    Backing,
+    BlockState,
+    Capability,
+    DebugFlags,
+    MemoryType,
+    Paging,
+    SegmentSource,
+    UsageHint,
+)
+from ._enums_by_hand import PressureLevel
+from ._native import encode
+from ._values import i32, u32, u64
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True)
+class HostInfo:
+    """What is known of this machine.
+
+    Attributes:
+        total_bytes: Memory that this process may use: the machine's or its control group's,
+            whichever is less; 0 means unknown.
+        available_bytes: what of it can still be touched.
+        cpu_name: model of the processor, or "Unknown CPU".
+    """
+
+    total_bytes: int
+    available_bytes: int | None
+    cpu_name: str
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_host_info) -> Self:
+        """Reads the C struct."""
+        return cls(
+            total_bytes=raw.total_bytes,
+            available_bytes=raw.available_bytes if raw.available_known else None,
+            cpu_name=raw.cpu_name.decode("utf-8", "replace"),
+        )
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """Description of an open device.
+
+    Attributes:
+        ordinal: number after the colon of the id.
+        capabilities: Capability bits.
+        total_bytes: capacity; 0 means unknown.
+        granularity_bytes: segments taken from the device are multiples of this.
+        alignment_bytes: every segment's address is a multiple of this.
+        id: for example "cpu:0".
+        backend: for example "cpu".
+        name: name of the hardware.
+    """
+
+    ordinal: int
+    capabilities: Capability
+    total_bytes: int
+    granularity_bytes: int
+    alignment_bytes: int
+    id: str
+    backend: str
+    name: str
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_device_info) -> Self:
+        """Reads the C struct."""
+        return cls(
+            ordinal=raw.ordinal,
+            capabilities=Capability(raw.capabilities),
+            total_bytes=raw.total_bytes,
+            granularity_bytes=raw.granularity_bytes,
+            alignment_bytes=raw.alignment_bytes,
+            id=raw.id.decode("utf-8", "replace"),
+            backend=raw.backend.decode("utf-8", "replace"),
+            name=raw.name.decode("utf-8", "replace"),
+        )
+
+
+@dataclass(frozen=True)
+class MemoryInfo:
+    """A device's memory; used + free + reserved = total at any time.
+
+    Attributes:
+        pressure: level of (total - free) / total, decided in integers.
+        total_bytes: capacity; 0 means unknown.
+        used_bytes: live blocks of this library and what it cannot hand out.
+        free_bytes: what can still be handed out: free in the device and cached here, as far as the
+            limit allows.
+        reserved_bytes: everything else: the driver's, other processes', above the limit.
+        active_allocations: live blocks of all pools and managers.
+        fragmentation_ratio: 1 - largest free run / total free, over the memory had from the driver;
+            0 when nothing is free.
+        utilization_percent: used / total * 100; 0 when total is unknown. For display.
+        bandwidth_gbps: copy bandwidth in 10^9 bytes per second.
+        reading_age_ns: how long ago the device was asked; 0: just now. What this library has taken
+            and given back since is reckoned in.
+        largest_free_bytes: longest run that can be handed out as things are: of what is cached, or
+            of what is free in the device as far as the limit allows.
+    """
+
+    pressure: PressureLevel
+    total_bytes: int
+    used_bytes: int
+    free_bytes: int
+    reserved_bytes: int
+    active_allocations: int
+    fragmentation_ratio: float
+    utilization_percent: float
+    bandwidth_gbps: float | None
+    reading_age_ns: int
+    largest_free_bytes: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_memory_info) -> Self:
+        """Reads the C struct."""
+        return cls(
+            pressure=PressureLevel(raw.pressure),
+            total_bytes=raw.total_bytes,
+            used_bytes=raw.used_bytes,
+            free_bytes=raw.free_bytes,
+            reserved_bytes=raw.reserved_bytes,
+            active_allocations=raw.active_allocations,
+            fragmentation_ratio=raw.fragmentation_ratio,
+            utilization_percent=raw.utilization_percent,
+            bandwidth_gbps=raw.bandwidth_gbps if raw.bandwidth_known else None,
+            reading_age_ns=raw.reading_age_ns,
+            largest_free_bytes=raw.largest_free_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """A number of the books with the highest value that it had.
+
+    Attributes:
+        current: the value now.
+        peak: the highest value that it had.
+    """
+
+    current: int
+    peak: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_gauge) -> Self:
+        """Reads the C struct."""
+        return cls(
+            current=raw.current,
+            peak=raw.peak,
+        )
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Books of a device, a pool or a manager. Bytes but for the counts. reserved = active + cached
+    + unusable in every record.
+
+    Attributes:
+        requested: asked for by the live blocks.
+        allocated: live blocks after rounding.
+        active: live, or freed and still in use by queued work.
+        cached: held and ready to be handed out.
+        unusable: held, but too small or badly placed to be handed out.
+        reserved: had from the driver.
+        live_blocks: live blocks, as a count.
+        segments: segments had from the driver, as a count.
+        allocations: successful allocations so far, as a count.
+        frees: frees so far, as a count.
+        failures: allocations that ran out of memory, as a count.
+        largest_free_bytes: longest free run.
+        thread_cached_bytes: the part of cached that waits in thread caches.
+    """
+
+    requested: Gauge
+    allocated: Gauge
+    active: Gauge
+    cached: Gauge
+    unusable: Gauge
+    reserved: Gauge
+    live_blocks: Gauge
+    segments: Gauge
+    allocations: int
+    frees: int
+    failures: int
+    largest_free_bytes: int
+    thread_cached_bytes: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_statistics) -> Self:
+        """Reads the C struct."""
+        return cls(
+            requested=Gauge.from_abi(raw.requested),
+            allocated=Gauge.from_abi(raw.allocated),
+            active=Gauge.from_abi(raw.active),
+            cached=Gauge.from_abi(raw.cached),
+            unusable=Gauge.from_abi(raw.unusable),
+            reserved=Gauge.from_abi(raw.reserved),
+            live_blocks=Gauge.from_abi(raw.live_blocks),
+            segments=Gauge.from_abi(raw.segments),
+            allocations=raw.allocations,
+            frees=raw.frees,
+            failures=raw.failures,
+            largest_free_bytes=raw.largest_free_bytes,
+            thread_cached_bytes=raw.thread_cached_bytes,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolConfig:
+    """Settings of a pool.
+
+    A pool over pages has addresses in plenty and memory only where its blocks lie: an allocation
+    maps the pages that it lacks, and pages that no block touches any more go back to the device,
+    wherever they are, all but ready_pages of them, when nothing has needed them for some tens of
+    milliseconds. So what it holds follows its blocks. A pool over segments takes memory in large
+    pieces and gives back those that are empty.
+
+    Attributes:
+        enable_auto_expansion: grow when full, or never beyond the initial size.
+        initial_size_bytes: size of the first segment, taken at the first allocation; 0: as large as
+            the growth increment. Smaller where the device has less, and an eighth of the device
+            where it would take more than half of it. Over pages nothing is taken ahead: it is the
+            bound of a pool that does not grow, and what pre_allocate takes.
+        max_size_bytes: upper bound of what the pool holds; 0: none.
+        growth_increment_bytes: size of each further segment, larger if a request needs it, smaller
+            as the first one. A pool over pages grows by the pages that it lacks.
+        alignment_bytes: alignment of every block, a power of two; 0: 256. Sizes are rounded up to
+            it; some strategies and the thread caches round further, and ferrum_pool_usable_size
+            tells what a block has.
+        pre_allocate: take the memory when the pool is created: max_size_bytes, or
+            initial_size_bytes where that is unlimited. It is then all or nothing. Over pages it
+            stays until it is asked back, by a trim or another pool.
+        enable_stats: keep peaks and counts. Current values are always kept.
+        strategy: Placement strategy; None: the default. All keep their tables outside the memory
+            that they manage. "best_fit": the smallest free run that holds the request; heeds the
+            expected lifetime of a request "size_class": small blocks in slabs of size classes,
+            large ones as best_fit "tlsf": two-level segregated fit: constant time in the worst case
+            "buddy": powers of two "arena": one after the other; the room comes back when the last
+            block is freed "fixed": blocks of fixed_block_bytes, such as KV blocks, placed so that
+            pages of page_bytes empty out
+        name: name of the pool in reports, and tag of its blocks; None: none. At most 63 bytes.
+        tracking: keep the time of every allocation, for ages in reports. Costs some time a block,
+            and every call then goes past the thread caches.
+        debug: sum of DebugFlags, to which FERRUM_DEBUG of the environment adds for all pools; 0:
+            none. Every call of a pool that debugs goes past the thread caches.
+        thread_cache_bytes: how much each thread may keep of freed small and medium blocks for its
+            own next calls: None, 0 (off), or bytes. What threads keep is counted as cached and is
+            taken back before memory runs out.
+        min_held_bytes: what the pool keeps in any case: no trim, no other pool's want and no
+            release threshold makes it hold less.
+        release_threshold_bytes: while more than this is held, a segment (a page) that a free leaves
+            without a block is given back at once; None: never at once. A block that waits in a
+            thread cache still is in its segment.
+        fixed_block_bytes: block size of "fixed", which needs it; 0 for every other strategy.
+        page_bytes: page of "fixed", a power of two; 0: that of the memory, or 2 MiB over segments.
+            0 for every other strategy.
+        ready_pages: how many pages that no block touches stay for the next allocations: a number,
+            None (8, and at most one for 64 pages in use), or READY_PAGES_ALL (they go back only
+            when they are asked for).
+        physical_page_bytes: size of the memory's pages, a power of two of at least
+            PageSizes.minimum_bytes; 0: what the device recommends. Not heeded over segments.
+        segment_source: SegmentSource. With SegmentSource.STREAM_ORDERED, Paging.AUTO is off and
+            Paging.ON is InvalidConfigError.
+    """
+
+    enable_auto_expansion: bool = True
+    initial_size_bytes: int = 1 << 30
+    max_size_bytes: int = 0
+    growth_increment_bytes: int = 1 << 29
+    alignment_bytes: int = 256
+    pre_allocate: bool = False
+    enable_stats: bool = True
+    strategy: str | None = None
+    name: str | None = None
+    tracking: bool = False
+    debug: DebugFlags = DebugFlags.NONE
+    thread_cache_bytes: int | None = None
+    min_held_bytes: int = 0
+    release_threshold_bytes: int | None = None
+    fixed_block_bytes: int = 0
+    page_bytes: int = 0
+    paging: Paging = Paging.AUTO
+    ready_pages: int | None = None
+    physical_page_bytes: int = 0
+    segment_source: SegmentSource = SegmentSource.PLAIN
+
+    def to_abi(self) -> _abi.ferrum_pool_config:
+        """The C struct, which keeps the texts that it points to."""
+        raw = _abi.ferrum_pool_config.init()
+        raw.enable_auto_expansion = bool(self.enable_auto_expansion)
+        raw.initial_size_bytes = u64("initial_size_bytes", self.initial_size_bytes)
+        raw.max_size_bytes = u64("max_size_bytes", self.max_size_bytes)
+        raw.growth_increment_bytes = u64("growth_increment_bytes", self.growth_increment_bytes)
+        raw.alignment_bytes = u64("alignment_bytes", self.alignment_bytes)
+        raw.pre_allocate = bool(self.pre_allocate)
+        raw.enable_stats = bool(self.enable_stats)
+        raw.strategy = encode("strategy", self.strategy)
+        raw.name = encode("name", self.name)
+        raw.tracking = bool(self.tracking)
+        raw.debug = u32("debug", self.debug)
+        raw.thread_cache_bytes = (
+            _abi.FERRUM_THREAD_CACHE_AUTO
+            if self.thread_cache_bytes is None
+            else u64("thread_cache_bytes", self.thread_cache_bytes)
+        )
+        raw.min_held_bytes = u64("min_held_bytes", self.min_held_bytes)
+        raw.release_threshold_bytes = (
+            2**64 - 1
+            if self.release_threshold_bytes is None
+            else u64("release_threshold_bytes", self.release_threshold_bytes)
+        )
+        raw.fixed_block_bytes = u64("fixed_block_bytes", self.fixed_block_bytes)
+        raw.page_bytes = u64("page_bytes", self.page_bytes)
+        raw.paging = Paging(self.paging)
+        raw.ready_pages = (
+            _abi.FERRUM_READY_PAGES_AUTO
+            if self.ready_pages is None
+            else u32("ready_pages", self.ready_pages)
+        )
+        raw.physical_page_bytes = u64("physical_page_bytes", self.physical_page_bytes)
+        raw.segment_source = SegmentSource(self.segment_source)
+        return raw
+
+
+@dataclass(frozen=True)
+class GraphInfo:
+    """A graph at one moment. What is told of the private pool is of all graphs that share it.
+
+    Attributes:
+        capturing: 1 until ferrum_pool_capture_end.
+        sharing: graphs of the private pool, this one included.
+        held_bytes: what the private pool has of the device.
+        live_bytes: size of the live blocks of the private pool.
+        live_blocks: how many they are.
+        parked_bytes: freed blocks from before the capture that stay until the graph is released.
+    """
+
+    capturing: bool
+    sharing: int
+    held_bytes: int
+    live_bytes: int
+    live_blocks: int
+    parked_bytes: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_graph_info) -> Self:
+        """Reads the C struct."""
+        return cls(
+            capturing=bool(raw.capturing),
+            sharing=raw.sharing,
+            held_bytes=raw.held_bytes,
+            live_bytes=raw.live_bytes,
+            live_blocks=raw.live_blocks,
+            parked_bytes=raw.parked_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class PoolInfo:
+    """How a pool has its memory, at one moment.
+
+    Attributes:
+        held_bytes: what the pool has of the device.
+        page_bytes: size of its pages; 0: it takes segments whole, and the counts of pages are 0
+            too.
+        mapped_pages: pages that are mapped.
+        idle_pages: mapped pages that no block touches: the next allocations have them.
+        ready_pages: how many idle pages stay, with as many in use as now.
+        segments: segments, or ranges of addresses that pages are mapped in.
+        address_bytes: their addresses.
+    """
+
+    held_bytes: int
+    page_bytes: int
+    mapped_pages: int
+    idle_pages: int
+    ready_pages: int | None
+    segments: int
+    address_bytes: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_pool_info) -> Self:
+        """Reads the C struct."""
+        return cls(
+            held_bytes=raw.held_bytes,
+            page_bytes=raw.page_bytes,
+            mapped_pages=raw.mapped_pages,
+            idle_pages=raw.idle_pages,
+            ready_pages=raw.ready_pages,
+            segments=raw.segments,
+            address_bytes=raw.address_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class BlockOwner:
+    """Whom an address belongs to.
+
+    Attributes:
+        state: what is there.
+        pool: the pool, or 0 when it is another one.
+        manager: the manager whose pool it is, or 0.
+        address: start of the block or of the free run; in a virtual pool, of the range or, where
+            none is mapped, of the page.
+        size_bytes: its length after rounding.
+        requested_bytes: what was asked for; 0 when not live or asleep.
+        age_ns: time since the allocation; 0 without tracking or when not live or asleep.
+        pool_name: name of the pool.
+        tag: tag of the block; empty when not live or asleep.
+        vpool: the virtual pool, or 0 when it is another one.
+        elastic_pool: the elastic pool, or 0 when it is another one.
+        model: id of the model of the elastic pool, or empty.
+    """
+
+    state: BlockState
+    pool: int
+    manager: int
+    address: int
+    size_bytes: int
+    requested_bytes: int
+    age_ns: int
+    pool_name: str
+    tag: str
+    vpool: int
+    elastic_pool: int
+    model: str
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_block_info) -> Self:
+        """Reads the C struct."""
+        return cls(
+            state=BlockState(raw.state),
+            pool=raw.pool.id,
+            manager=raw.manager,
+            address=raw.address,
+            size_bytes=raw.size_bytes,
+            requested_bytes=raw.requested_bytes,
+            age_ns=raw.age_ns,
+            pool_name=raw.pool_name.decode("utf-8", "replace"),
+            tag=raw.tag.decode("utf-8", "replace"),
+            vpool=raw.vpool.id,
+            elastic_pool=raw.elastic_pool.id,
+            model=raw.model.decode("utf-8", "replace"),
+        )
+
+
+@dataclass(frozen=True)
+class BlockInfo:
+    """Description of a block.
+
+    Attributes:
+        memory: the block.
+        manager: its manager.
+        device: the device of its manager.
+        size_bytes: as asked for.
+        allocated_bytes: after rounding.
+        alignment_bytes: largest power of two that divides the address, at most ALIGNMENT_MAX.
+        address: of a relocatable block that is not pinned it is valid until the next
+            ferrum_manager_defragment of the manager; host_pointer too.
+        host_pointer: the block as the host sees it, or None where it cannot. ferrum_memory_map
+            gives a pointer in any case.
+        allocated_at_ns: monotonic time of the allocation since ferrum_init.
+        is_mapped: mapped for host access by a call of this library.
+        operations_in_flight: asynchronous operations in flight on the block.
+        tag: name in the books, or empty.
+        is_relocatable: asked for with ALLOCATE_RELOCATABLE.
+        pin_count: calls of ferrum_memory_pin that ferrum_memory_unpin has not ended.
+        linked: the block of another device that is the same memory (ferrum_manager_create_mapping);
+            0: none, or it is gone.
+        is_adopted: the memory is somebody else's (ferrum_manager_adopt).
+    """
+
+    memory_type: MemoryType
+    memory: int
+    manager: int
+    device: int
+    size_bytes: int
+    allocated_bytes: int
+    alignment_bytes: int
+    address: int
+    host_pointer: int | None
+    allocated_at_ns: int
+    is_mapped: bool
+    operations_in_flight: int
+    tag: str
+    is_relocatable: bool
+    pin_count: int
+    linked: int
+    is_adopted: bool
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_handle_info) -> Self:
+        """Reads the C struct."""
+        return cls(
+            memory_type=MemoryType(raw.memory_type),
+            memory=raw.memory.id,
+            manager=raw.manager.id,
+            device=raw.device.id,
+            size_bytes=raw.size_bytes,
+            allocated_bytes=raw.allocated_bytes,
+            alignment_bytes=raw.alignment_bytes,
+            address=raw.address,
+            host_pointer=raw.host_pointer,
+            allocated_at_ns=raw.allocated_at_ns,
+            is_mapped=bool(raw.is_mapped),
+            operations_in_flight=raw.operations_in_flight,
+            tag=raw.tag.decode("utf-8", "replace"),
+            is_relocatable=bool(raw.is_relocatable),
+            pin_count=raw.pin_count,
+            linked=raw.linked.id,
+            is_adopted=bool(raw.is_adopted),
+        )
+
+
+@dataclass(frozen=True)
+class DefragmentationStats:
+    """What a defragmentation did. Every block that was live counts once: as moved, as skipped for
+    the first of these reasons that held, or as kept.
+
+    Attributes:
+        fragmentation_before: fragmentation ratio before.
+        fragmentation_after: fragmentation ratio after.
+        memory_freed_bytes: bytes given back to the system.
+        blocks_moved: blocks moved to another address.
+        blocks_skipped: blocks that could not be moved: the sum of the reasons below.
+        time_taken_ns: time taken.
+        bytes_moved: size, as asked for, of the blocks that were moved.
+        pages_emptied: pages that all blocks were moved out of.
+        segments_emptied: the same of segments, in pools that take them whole.
+        blocks_kept: blocks that could have been moved, but no page would have come free for it.
+        skipped_not_relocatable: blocks without ALLOCATE_RELOCATABLE.
+        skipped_debugged: blocks that a debug mode of the manager or the pool has filled or
+            surrounded with patterns.
+        skipped_pinned: pinned blocks.
+        skipped_in_use: blocks that were used on a stream on which work is queued.
+        skipped_no_room: blocks of pages whose blocks found no place outside of them, though as much
+            is free there.
+        skipped_over_budget: blocks that were not looked at any more when the budget was over.
+        budget_ended: the budget was over before all was done.
+        skipped_mapped: blocks that the host has mapped (ferrum_memory_map); this reason comes after
+            skipped_pinned.
+    """
+
+    fragmentation_before: float
+    fragmentation_after: float
+    memory_freed_bytes: int
+    blocks_moved: int
+    blocks_skipped: int
+    time_taken_ns: int
+    bytes_moved: int
+    pages_emptied: int
+    segments_emptied: int
+    blocks_kept: int
+    skipped_not_relocatable: int
+    skipped_debugged: int
+    skipped_pinned: int
+    skipped_in_use: int
+    skipped_no_room: int
+    skipped_over_budget: int
+    budget_ended: bool
+    skipped_mapped: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_defragmentation_stats) -> Self:
+        """Reads the C struct."""
+        return cls(
+            fragmentation_before=raw.fragmentation_before,
+            fragmentation_after=raw.fragmentation_after,
+            memory_freed_bytes=raw.memory_freed_bytes,
+            blocks_moved=raw.blocks_moved,
+            blocks_skipped=raw.blocks_skipped,
+            time_taken_ns=raw.time_taken_ns,
+            bytes_moved=raw.bytes_moved,
+            pages_emptied=raw.pages_emptied,
+            segments_emptied=raw.segments_emptied,
+            blocks_kept=raw.blocks_kept,
+            skipped_not_relocatable=raw.skipped_not_relocatable,
+            skipped_debugged=raw.skipped_debugged,
+            skipped_pinned=raw.skipped_pinned,
+            skipped_in_use=raw.skipped_in_use,
+            skipped_no_room=raw.skipped_no_room,
+            skipped_over_budget=raw.skipped_over_budget,
+            budget_ended=bool(raw.budget_ended),
+            skipped_mapped=raw.skipped_mapped,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class VirtualPoolConfig:
+    """Settings of a virtual pool.
+
+    Attributes:
+        capacity_bytes: address space, rounded up to whole pages; not 0.
+        page_bytes: a power of two of at least PageSizes.minimum_bytes; 0: what the device
+            recommends.
+        limit_bytes: upper bound of the memory; 0: what the device has.
+        name: name in reports, and tag of ranges without one; None: none. At most 63 bytes.
+        ready_pages: how many pages are kept ready while nothing asks for any: up to 65536, or None.
+    """
+
+    capacity_bytes: int
+    page_bytes: int = 0
+    limit_bytes: int = 0
+    name: str | None = None
+    ready_pages: int | None = None
+    backing: Backing = Backing.MOVABLE
+
+    def to_abi(self) -> _abi.ferrum_vpool_config:
+        """The C struct, which keeps the texts that it points to."""
+        raw = _abi.ferrum_vpool_config.init()
+        raw.capacity_bytes = u64("capacity_bytes", self.capacity_bytes)
+        raw.page_bytes = u64("page_bytes", self.page_bytes)
+        raw.limit_bytes = u64("limit_bytes", self.limit_bytes)
+        raw.name = encode("name", self.name)
+        raw.ready_pages = (
+            _abi.FERRUM_READY_PAGES_AUTO
+            if self.ready_pages is None
+            else u32("ready_pages", self.ready_pages)
+        )
+        raw.backing = Backing(self.backing)
+        return raw
+
+
+@dataclass(frozen=True)
+class VirtualPoolInfo:
+    """A virtual pool at one moment. Pages are counts.
+
+    Attributes:
+        unmapped_share: 1 - mapped pages / all pages.
+        fragmentation: 1 - longest free run / free address space; 0 when nothing is free.
+        base_address: where the address space starts.
+        page_bytes: size of a page.
+        virtual_capacity_bytes: the address space, in whole pages.
+        physical_bytes: Memory behind mapped and retiring pages.
+        peak_physical_bytes: the most that physical_bytes was.
+        requested_bytes: what the mapped pages were asked for with.
+        mapped_pages: pages that ranges have.
+        retiring_pages: freed, and queued work may still use them.
+        parked_pages: freed, but still mapped where they were: their range has them again at once,
+            any other after an unmapping.
+        ready_pages: mapped nowhere, ready for any range.
+        held_bytes: had from the device: mapped, retiring, parked and ready ones.
+        limit_bytes: the present limit.
+        available_bytes: what the limit still allows to be mapped.
+        largest_free_run_bytes: longest run of free address space.
+        allocations: successful allocations so far.
+        table_bytes: address space of the pool's tables; only what was used has memory.
+        asleep_pages: pages of ranges that sleep; they have no memory.
+        asleep_bytes: their bytes.
+        asleep_host_bytes: host memory that holds bytes of what sleeps.
+        asleep_file_bytes: disk space that does.
+        asleep_discarded_bytes: of ranges of which nothing is kept.
+        sleeps: calls so far that put to sleep.
+        wakes: calls so far that woke.
+        sleep_ns: how long those took in all that put to sleep.
+        wake_ns: how long those took in all that woke.
+        sleep_failures: calls so far that were to put to sleep and failed once they had begun.
+        wake_failures: calls so far that were to wake and failed once they had begun.
+    """
+
+    unmapped_share: float
+    fragmentation: float
+    base_address: int
+    page_bytes: int
+    virtual_capacity_bytes: int
+    physical_bytes: int
+    peak_physical_bytes: int
+    requested_bytes: int
+    mapped_pages: int
+    retiring_pages: int
+    parked_pages: int
+    ready_pages: int | None
+    held_bytes: int
+    limit_bytes: int
+    available_bytes: int
+    largest_free_run_bytes: int
+    allocations: int
+    table_bytes: int
+    asleep_pages: int
+    asleep_bytes: int
+    asleep_host_bytes: int
+    asleep_file_bytes: int
+    asleep_discarded_bytes: int
+    sleeps: int
+    wakes: int
+    sleep_ns: int
+    wake_ns: int
+    sleep_failures: int
+    wake_failures: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_vpool_info) -> Self:
+        """Reads the C struct."""
+        return cls(
+            unmapped_share=raw.unmapped_share,
+            fragmentation=raw.fragmentation,
+            base_address=raw.base_address,
+            page_bytes=raw.page_bytes,
+            virtual_capacity_bytes=raw.virtual_capacity_bytes,
+            physical_bytes=raw.physical_bytes,
+            peak_physical_bytes=raw.peak_physical_bytes,
+            requested_bytes=raw.requested_bytes,
+            mapped_pages=raw.mapped_pages,
+            retiring_pages=raw.retiring_pages,
+            parked_pages=raw.parked_pages,
+            ready_pages=raw.ready_pages,
+            held_bytes=raw.held_bytes,
+            limit_bytes=raw.limit_bytes,
+            available_bytes=raw.available_bytes,
+            largest_free_run_bytes=raw.largest_free_run_bytes,
+            allocations=raw.allocations,
+            table_bytes=raw.table_bytes,
+            asleep_pages=raw.asleep_pages,
+            asleep_bytes=raw.asleep_bytes,
+            asleep_host_bytes=raw.asleep_host_bytes,
+            asleep_file_bytes=raw.asleep_file_bytes,
+            asleep_discarded_bytes=raw.asleep_discarded_bytes,
+            sleeps=raw.sleeps,
+            wakes=raw.wakes,
+            sleep_ns=raw.sleep_ns,
+            wake_ns=raw.wake_ns,
+            sleep_failures=raw.sleep_failures,
+            wake_failures=raw.wake_failures,
+        )
+
+
+@dataclass(frozen=True)
+class CompactReport:
+    """What a compaction did.
+
+    Attributes:
+        landed_pages: pages that were retiring, and whose work was done.
+        unmapped_pages: pages that were parked, and are ready for any range now.
+        released_bytes: what went back to the device.
+        runs_before: runs of pages that lie one after the other among those that no range uses: an
+            allocation needs a mapping of the system for each run.
+        runs_after: the same, after.
+    """
+
+    landed_pages: int
+    unmapped_pages: int
+    released_bytes: int
+    runs_before: int
+    runs_after: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_compact_report) -> Self:
+        """Reads the C struct."""
+        return cls(
+            landed_pages=raw.landed_pages,
+            unmapped_pages=raw.unmapped_pages,
+            released_bytes=raw.released_bytes,
+            runs_before=raw.runs_before,
+            runs_after=raw.runs_after,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElasticPoolConfig:
+    """Settings of an elastic pool.
+
+    Attributes:
+        limit_bytes: upper bound of the memory of all models together, in whole pages; 0: what the
+            device has. More than that is refused: 32 GiB on a device of 24 are, so a number for all
+            machines is the smaller of it and total_bytes. The models' virtual_bytes have no such
+            bound: together they may be above the limit.
+        page_bytes: as in VirtualPoolConfig.
+        name: name in reports; None: none. At most 63 bytes.
+        ready_pages: as in VirtualPoolConfig.
+        backing: Backing.MOVABLE or Backing.PRIVATE
+    """
+
+    limit_bytes: int = 0
+    page_bytes: int = 0
+    name: str | None = None
+    ready_pages: int | None = None
+    backing: Backing = Backing.MOVABLE
+
+    def to_abi(self) -> _abi.ferrum_elastic_pool_config:
+        """The C struct, which keeps the texts that it points to."""
+        raw = _abi.ferrum_elastic_pool_config.init()
+        raw.limit_bytes = u64("limit_bytes", self.limit_bytes)
+        raw.page_bytes = u64("page_bytes", self.page_bytes)
+        raw.name = encode("name", self.name)
+        raw.ready_pages = (
+            _abi.FERRUM_READY_PAGES_AUTO
+            if self.ready_pages is None
+            else u32("ready_pages", self.ready_pages)
+        )
+        raw.backing = Backing(self.backing)
+        return raw
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """Settings of a model.
+
+    Attributes:
+        priority: when pages are short, models of lower priority give first, and those of higher
+            priority are served first.
+        virtual_bytes: address space, rounded up to whole pages; not 0.
+        guaranteed_bytes: what is kept of the limit for this model, rounded up to whole pages. The
+            guarantees of all models together are within the limit, and each is backed by pages that
+            no other model uses or is guaranteed.
+        max_bytes: what the model may have at most, in whole pages; 0: no bound of its own.
+        unscrubbed: its pages may go to another model that is unscrubbed as well without being made
+            zeros.
+        guarantee_may_wait: what is not backed of guaranteed_bytes waits, and becomes effective as
+            pages come back, before allocations that stand in line get them; or the call fails.
+    """
+
+    priority: int = 0
+    virtual_bytes: int
+    guaranteed_bytes: int = 0
+    max_bytes: int = 0
+    unscrubbed: bool = False
+    guarantee_may_wait: bool = False
+
+    def to_abi(self) -> _abi.ferrum_model_config:
+        """The C struct, which keeps the texts that it points to."""
+        raw = _abi.ferrum_model_config.init()
+        raw.priority = i32("priority", self.priority)
+        raw.virtual_bytes = u64("virtual_bytes", self.virtual_bytes)
+        raw.guaranteed_bytes = u64("guaranteed_bytes", self.guaranteed_bytes)
+        raw.max_bytes = u64("max_bytes", self.max_bytes)
+        raw.unscrubbed = bool(self.unscrubbed)
+        raw.guarantee_may_wait = bool(self.guarantee_may_wait)
+        return raw
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """A model at one moment. Pages are counts.
+
+    Attributes:
+        priority: its priority.
+        unmapped_share: 1 - mapped pages / all pages of its address space.
+        fragmentation: 1 - longest free run / free address space; 0 when nothing is free.
+        base_address: where its address space starts.
+        page_bytes: size of a page.
+        virtual_capacity_bytes: its address space, in whole pages.
+        physical_bytes: Memory behind mapped and retiring pages.
+        peak_physical_bytes: the most that physical_bytes was.
+        requested_bytes: what the mapped pages were asked for with.
+        mapped_pages: pages that ranges have.
+        retiring_pages: freed, and queued work may still use them.
+        parked_pages: freed, but still mapped where they were.
+        cached_bytes: Memory that the model had last and nobody uses now.
+        guaranteed_bytes: its guarantee that is in effect.
+        max_bytes: 0: no bound of its own.
+        available_bytes: what the model may still have at once, without anybody giving.
+        largest_free_run_bytes: longest run of free address space.
+        allocations: successful allocations so far.
+        frees: frees so far.
+        failures: allocations so far that found no memory.
+        waits: allocations so far that stood in line.
+        waited_ns: how long they did in all.
+        reclaim_calls: calls so far of its reclaim callbacks.
+        reclaimed_bytes: what they said to have freed.
+        table_bytes: address space of its tables; only what was used has memory.
+        asleep_pages: pages of ranges that sleep; they have no memory.
+        asleep_bytes: their bytes.
+        asleep_host_bytes: host memory that holds bytes of what sleeps.
+        asleep_file_bytes: disk space that does.
+        asleep_discarded_bytes: of ranges of which nothing is kept.
+        sleeps: calls so far that put to sleep.
+        wakes: calls so far that woke.
+        sleep_ns: how long those took in all that put to sleep.
+        wake_ns: how long those took in all that woke.
+        sleep_failures: calls so far that were to put to sleep and failed once they had begun.
+        wake_failures: calls so far that were to wake and failed once they had begun.
+        requested_guarantee_bytes: the guarantee that it asked for: what is above guaranteed_bytes
+            waits for pages.
+    """
+
+    priority: int
+    unmapped_share: float
+    fragmentation: float
+    base_address: int
+    page_bytes: int
+    virtual_capacity_bytes: int
+    physical_bytes: int
+    peak_physical_bytes: int
+    requested_bytes: int
+    mapped_pages: int
+    retiring_pages: int
+    parked_pages: int
+    cached_bytes: int
+    guaranteed_bytes: int
+    max_bytes: int
+    available_bytes: int
+    largest_free_run_bytes: int
+    allocations: int
+    frees: int
+    failures: int
+    waits: int
+    waited_ns: int
+    reclaim_calls: int
+    reclaimed_bytes: int
+    table_bytes: int
+    asleep_pages: int
+    asleep_bytes: int
+    asleep_host_bytes: int
+    asleep_file_bytes: int
+    asleep_discarded_bytes: int
+    sleeps: int
+    wakes: int
+    sleep_ns: int
+    wake_ns: int
+    sleep_failures: int
+    wake_failures: int
+    requested_guarantee_bytes: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_model_info) -> Self:
+        """Reads the C struct."""
+        return cls(
+            priority=raw.priority,
+            unmapped_share=raw.unmapped_share,
+            fragmentation=raw.fragmentation,
+            base_address=raw.base_address,
+            page_bytes=raw.page_bytes,
+            virtual_capacity_bytes=raw.virtual_capacity_bytes,
+            physical_bytes=raw.physical_bytes,
+            peak_physical_bytes=raw.peak_physical_bytes,
+            requested_bytes=raw.requested_bytes,
+            mapped_pages=raw.mapped_pages,
+            retiring_pages=raw.retiring_pages,
+            parked_pages=raw.parked_pages,
+            cached_bytes=raw.cached_bytes,
+            guaranteed_bytes=raw.guaranteed_bytes,
+            max_bytes=raw.max_bytes,
+            available_bytes=raw.available_bytes,
+            largest_free_run_bytes=raw.largest_free_run_bytes,
+            allocations=raw.allocations,
+            frees=raw.frees,
+            failures=raw.failures,
+            waits=raw.waits,
+            waited_ns=raw.waited_ns,
+            reclaim_calls=raw.reclaim_calls,
+            reclaimed_bytes=raw.reclaimed_bytes,
+            table_bytes=raw.table_bytes,
+            asleep_pages=raw.asleep_pages,
+            asleep_bytes=raw.asleep_bytes,
+            asleep_host_bytes=raw.asleep_host_bytes,
+            asleep_file_bytes=raw.asleep_file_bytes,
+            asleep_discarded_bytes=raw.asleep_discarded_bytes,
+            sleeps=raw.sleeps,
+            wakes=raw.wakes,
+            sleep_ns=raw.sleep_ns,
+            wake_ns=raw.wake_ns,
+            sleep_failures=raw.sleep_failures,
+            wake_failures=raw.wake_failures,
+            requested_guarantee_bytes=raw.requested_guarantee_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class ElasticPoolInfo:
+    """An elastic pool at one moment.
+
+    Attributes:
+        page_bytes: size of a page.
+        physical_limit_bytes: the limit of all models together.
+        physical_bytes: used by the models: mapped, retiring, or granted to allocations on their
+            way. Above the limit only after that was lowered.
+        peak_physical_bytes: the most that physical_bytes was.
+        num_models: how many models are registered.
+        virtual_bytes: address space of all models together.
+        guaranteed_bytes: guarantees of all models together.
+        retiring_bytes: freed, and queued work may still use it.
+        cached_bytes: had from the device, and nobody uses it.
+        held_bytes: had from the device.
+        waiting: allocations that stand in line now.
+    """
+
+    page_bytes: int
+    physical_limit_bytes: int
+    physical_bytes: int
+    peak_physical_bytes: int
+    num_models: int
+    virtual_bytes: int
+    guaranteed_bytes: int
+    retiring_bytes: int
+    cached_bytes: int
+    held_bytes: int
+    waiting: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_elastic_pool_info) -> Self:
+        """Reads the C struct."""
+        return cls(
+            page_bytes=raw.page_bytes,
+            physical_limit_bytes=raw.physical_limit_bytes,
+            physical_bytes=raw.physical_bytes,
+            peak_physical_bytes=raw.peak_physical_bytes,
+            num_models=raw.num_models,
+            virtual_bytes=raw.virtual_bytes,
+            guaranteed_bytes=raw.guaranteed_bytes,
+            retiring_bytes=raw.retiring_bytes,
+            cached_bytes=raw.cached_bytes,
+            held_bytes=raw.held_bytes,
+            waiting=raw.waiting,
+        )
+
+
+@dataclass(frozen=True)
+class WakeReport:
+    """What has woken.
+
+    Attributes:
+        restored_bytes: Memory that was had for it.
+        elapsed_ns: how long it took.
+    """
+
+    restored_bytes: int
+    elapsed_ns: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_wake_report) -> Self:
+        """Reads the C struct."""
+        return cls(
+            restored_bytes=raw.restored_bytes,
+            elapsed_ns=raw.elapsed_ns,
+        )
+
+
+@dataclass(frozen=True)
+class MonitorPressure:
+    """The pressure of all devices of a monitor together.
+
+    Attributes:
+        level: the worst level of any device; LOW when there is none.
+        weighted_level: the level of all known bytes together, without hysteresis.
+        devices: how many devices there are.
+        unknown_devices: devices of unknown capacity, or that could not be asked.
+        total_bytes: of the known devices; a sum above UINT64_MAX is that.
+        used_bytes: total - free of them.
+    """
+
+    level: PressureLevel
+    weighted_level: PressureLevel
+    devices: int
+    unknown_devices: int
+    total_bytes: int
+    used_bytes: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_monitor_pressure) -> Self:
+        """Reads the C struct."""
+        return cls(
+            level=PressureLevel(raw.level),
+            weighted_level=PressureLevel(raw.weighted_level),
+            devices=raw.devices,
+            unknown_devices=raw.unknown_devices,
+            total_bytes=raw.total_bytes,
+            used_bytes=raw.used_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class InferenceMemoryEstimate:
+    """What ferrum_estimate_inference_memory found.
+
+    Attributes:
+        model_bytes: the weights.
+        kv_cache_bytes: keys and values of the sequence.
+        activation_bytes: the activations of one token.
+        total_bytes: the sum of the three.
+    """
+
+    model_bytes: int
+    kv_cache_bytes: int
+    activation_bytes: int
+    total_bytes: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_inference_estimate) -> Self:
+        """Reads the C struct."""
+        return cls(
+            model_bytes=raw.model_bytes,
+            kv_cache_bytes=raw.kv_cache_bytes,
+            activation_bytes=raw.activation_bytes,
+            total_bytes=raw.total_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class MemoryStats:
+    """Counters of a fallback manager or a generic pool. Nothing but its own buffers is in them: the
+    device may be full while the pool is not.
+
+    Attributes:
+        total_allocated_bytes: buffers had and not given back: those in use and those pooled.
+        in_use_bytes: buffers in use.
+        pooled_bytes: free buffers in the buckets.
+        peak_bytes: the highest value of in_use_bytes.
+        pool_hits: requests that were served from the buckets, as a count.
+        pool_misses: requests that were not, as a count.
+        cpu_fallbacks: buffers that were made on the host for want of room, as a count.
+        active_buffers: buffers in use, tracked or not, as a count.
+    """
+
+    total_allocated_bytes: int = 0
+    in_use_bytes: int = 0
+    pooled_bytes: int = 0
+    peak_bytes: int = 0
+    pool_hits: int = 0
+    pool_misses: int = 0
+    cpu_fallbacks: int = 0
+    active_buffers: int = 0
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_memory_stats) -> Self:
+        """Reads the C struct."""
+        return cls(
+            total_allocated_bytes=raw.total_allocated_bytes,
+            in_use_bytes=raw.in_use_bytes,
+            pooled_bytes=raw.pooled_bytes,
+            peak_bytes=raw.peak_bytes,
+            pool_hits=raw.pool_hits,
+            pool_misses=raw.pool_misses,
+            cpu_fallbacks=raw.cpu_fallbacks,
+            active_buffers=raw.active_buffers,
+        )
+
+    def to_abi(self) -> _abi.ferrum_memory_stats:
+        """The C struct, which keeps the texts that it points to."""
+        raw = _abi.ferrum_memory_stats.init()
+        raw.total_allocated_bytes = u64("total_allocated_bytes", self.total_allocated_bytes)
+        raw.in_use_bytes = u64("in_use_bytes", self.in_use_bytes)
+        raw.pooled_bytes = u64("pooled_bytes", self.pooled_bytes)
+        raw.peak_bytes = u64("peak_bytes", self.peak_bytes)
+        raw.pool_hits = u64("pool_hits", self.pool_hits)
+        raw.pool_misses = u64("pool_misses", self.pool_misses)
+        raw.cpu_fallbacks = u64("cpu_fallbacks", self.cpu_fallbacks)
+        raw.active_buffers = u64("active_buffers", self.active_buffers)
+        return raw
+
+
+@dataclass(frozen=True)
+class TrackerTotals:
+    """Numbers of a tracker.
+
+    Attributes:
+        count: buffers, as a count.
+        total_bytes: the sum of their sizes.
+        peak_bytes: the highest value of total_bytes.
+    """
+
+    count: int
+    total_bytes: int
+    peak_bytes: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_tracker_totals) -> Self:
+        """Reads the C struct."""
+        return cls(
+            count=raw.count,
+            total_bytes=raw.total_bytes,
+            peak_bytes=raw.peak_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class FallbackStats:
+    """What of a fallback manager is or was on the host.
+
+    Attributes:
+        cpu_bytes: on the host now.
+        cpu_buffers: buffers on the host now, as a count.
+        moved_to_cpu: moves to the host so far, as a count.
+        moved_to_gpu: moves to the device so far, as a count.
+    """
+
+    cpu_bytes: int
+    cpu_buffers: int
+    moved_to_cpu: int
+    moved_to_gpu: int
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_fallback_stats) -> Self:
+        """Reads the C struct."""
+        return cls(
+            cpu_bytes=raw.cpu_bytes,
+            cpu_buffers=raw.cpu_buffers,
+            moved_to_cpu=raw.moved_to_cpu,
+            moved_to_gpu=raw.moved_to_gpu,
+        )
+
+
+@dataclass(frozen=True)
+class UsageHints:
+    """The last hint of each axis; UsageHint.NONE where none was given.
+
+    Attributes:
+        order: UsageHint.SEQUENTIAL, UsageHint.RANDOM or none.
+        direction: UsageHint.READ_MOSTLY, UsageHint.WRITE_MOSTLY or none.
+        lifetime: UsageHint.TEMPORARY, UsageHint.RESIDENT or none.
+    """
+
+    order: UsageHint
+    direction: UsageHint
+    lifetime: UsageHint
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_usage_hints) -> Self:
+        """Reads the C struct."""
+        return cls(
+            order=UsageHint(raw.order),
+            direction=UsageHint(raw.direction),
+            lifetime=UsageHint(raw.lifetime),
+        )
+
+
+@dataclass(frozen=True)
+class AccessStats:
+    """What copies, fills, writes, reads and mappings did with a block.
+
+    Attributes:
+        is_tracked: the manager tracks; else all below is 0.
+        pattern: pattern of the last accesses.
+        read_count: how many reads there were.
+        write_count: how many writes there were.
+        average_read_bytes: mean size of a read, rounded down; 0 when there was none.
+        average_write_bytes: mean size of a write, rounded down; 0 when there was none.
+        last_access_ns: monotonic time of the last access since ferrum_init.
+    """
+
+    is_tracked: bool
+    pattern: AccessPattern
+    read_count: int
+    write_count: int
+    average_read_bytes: int
+    average_write_bytes: int
+    last_access_ns: int | None
+
+    @classmethod
+    def from_abi(cls, raw: _abi.ferrum_access_stats) -> Self:
+        """Reads the C struct."""
+        return cls(
+            is_tracked=bool(raw.is_tracked),
+            pattern=AccessPattern(raw.pattern),
+            read_count=raw.read_count,
+            write_count=raw.write_count,
+            average_read_bytes=raw.average_read_bytes,
+            average_write_bytes=raw.average_write_bytes,
+            last_access_ns=raw.last_access_ns if raw.is_accessed else None,
+        )

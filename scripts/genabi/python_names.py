@@ -1,0 +1,184 @@
+"""How the header's names and comments read in Python."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .model import Alias, Constant, Field, Header, Struct
+
+# Words that are not written as the rest of their kind.
+WORDS = {"vpool": "VirtualPool", "dtype": "DType"}
+
+TOKEN = re.compile(r"\bferrum_\w+(?:\.\w+)?(?:\(\))?|\bFERRUM_\w+\*?|\bNULL\b|\{0\}")
+# A line of a list of words.
+LIST = re.compile(r'\n+  ("\w+") {2,}')
+# What a number says of itself in C, and a bool need not.
+NUMBERS = re.compile(r" \([01]\)|, or never \(0\)")
+
+
+def camel(name: str) -> str:
+    """`vpool_info` as `VirtualPoolInfo`."""
+    return "".join(WORDS.get(word, word.capitalize()) for word in name.lower().split("_"))
+
+
+def type_name(item: Struct | Alias) -> str:
+    """The name of a struct or an alias in Python."""
+    given = item.tag("name")
+    return camel(given.words[0] if given else item.name.removeprefix("ferrum_"))
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """An alias of an integer with its values, or a set of flags."""
+
+    name: str
+    prefix: str
+    doc: str
+    constants: tuple[Constant, ...]
+    is_by_hand: bool = False
+    is_flags: bool = False
+
+    def member(self, constant: Constant) -> str:
+        """The name of a value."""
+        return constant.name.removeprefix(self.prefix)
+
+
+@dataclass
+class Names:
+    """What the texts of the header are led to."""
+
+    header: Header
+    enumerations: dict[str, Enumeration] = field(default_factory=dict)
+    flags: dict[str, Enumeration] = field(default_factory=dict)
+    # What a name of the header is in Python.
+    words: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for status in self.header.statuses:
+            kind = status.name.removeprefix("FERRUM_ERROR_")
+            if kind != status.name:
+                self.words[status.name] = camel(kind) + "Error"
+        for constant in self.header.constants:
+            self.words[constant.name] = constant.name.removeprefix("FERRUM_")
+        for struct in self.header.structs:
+            self.words[struct.name] = type_name(struct)
+        for alias in self.header.aliases:
+            found = _enumeration(self.header, alias)
+            if found is not None:
+                self.enumerations[alias.name] = found
+                self._learn(found)
+        for struct in self.header.structs:
+            for member in struct.fields:
+                tag = member.tag("flags")
+                if tag and tag.words[0] not in self.flags and self._is_a_type(struct, tag.words[0]):
+                    found = _flags(self.header, tag.words[0], member)
+                    self.flags[tag.words[0]] = found
+                    self._learn(found)
+
+    def _is_a_type(self, struct: Struct, prefix: str) -> bool:
+        """Sets that a record shows, or that can be given as a whole, are types."""
+        is_whole = any(c.name == prefix + "_ALL" for c in self.header.constants)
+        return is_whole or (struct.name.endswith("_info") and not struct.by_hand("python"))
+
+    def _learn(self, found: Enumeration) -> None:
+        self.words[found.prefix + "*"] = found.name
+        for constant in found.constants:
+            self.words[constant.name] = f"{found.name}.{found.member(constant)}"
+
+    def auto(self, name: str) -> str:
+        """The constant of a field that stands for a choice of the library's, or ""."""
+        wanted = f"FERRUM_{name.removesuffix('_bytes').upper()}_AUTO"
+        return wanted if any(c.name == wanted for c in self.header.constants) else ""
+
+    def field_text(self, item: Field) -> str:
+        """The comment of a field, as words within a sentence."""
+        doc = item.doc
+        if item.tag("bool"):
+            doc = NUMBERS.sub("", doc)
+        none, auto = item.tag("none"), self.auto(item.name)
+        for value in [none.words[0] if none and none.words[0] != "0" else "", auto]:
+            if value:
+                doc = re.sub(rf"\b{value}\b", "NULL", doc)
+        return self.lowered(self.text(LIST.sub(r" \1: ", doc)))
+
+    def lowered(self, text: str) -> str:
+        """A sentence that goes on after a colon."""
+        first = text.split(" ")[0].rstrip(",:;")
+        is_word = re.fullmatch(r"A|[A-Z][a-z]+", first) and first not in self.words.values()
+        return text[:1].lower() + text[1:] if is_word else text
+
+    def text(self, doc: str) -> str:
+        """A comment as Python says it."""
+        return TOKEN.sub(self._word, doc)
+
+    def _word(self, found: re.Match[str]) -> str:
+        text = found.group().removesuffix("()")
+        if text in {"NULL", "{0}"}:
+            return "None" if text == "NULL" else "0"
+        base, _, member = text.partition(".")
+        known = self.words.get(base)
+        if known is None:
+            return found.group()
+        return f"{known}.{member}" if member else known
+
+
+def _enumeration(header: Header, alias: Alias) -> Enumeration | None:
+    own = [c for c in header.constants if c.alias == alias.name]
+    if len(own) < 2:
+        return None
+    first, second = own[0].name, own[1].name
+    length = next(i for i in range(len(first)) if first[i] != second[i : i + 1])
+    prefix = first[: first.rindex("_", 0, length) + 1]
+    kept = [c for c in own if c.name.startswith(prefix) and not c.name.endswith("_COUNT")]
+    return Enumeration(
+        type_name(alias), prefix, alias.doc, tuple(kept), is_by_hand=alias.by_hand("python")
+    )
+
+
+def _flags(header: Header, prefix: str, used: Field) -> Enumeration:
+    own = [c for c in header.constants if c.name.startswith(prefix + "_") and not c.alias]
+    is_whole = any(c.name == prefix + "_ALL" for c in own)
+    name = camel(prefix.removeprefix("FERRUM_")) + ("Flags" if is_whole else "")
+    return Enumeration(name, prefix + "_", used.doc, tuple(own), is_flags=True)
+
+
+def docstring(text: str, indent: str, entries: list[tuple[str, str]] | None = None) -> str:
+    """A docstring, with a list of attributes."""
+    width = 100 - len(indent)
+    blocks = [
+        textwrap.fill(" ".join(part.split()), width - 3, break_on_hyphens=False)
+        for part in text.split("\n\n")
+    ]
+    lines = "\n\n".join(blocks).splitlines()
+    if entries:
+        lines += ["", "Attributes:"]
+        for name, said in entries:
+            lines += textwrap.wrap(
+                f"{name}: {' '.join(said.split())}",
+                width,
+                initial_indent="    ",
+                subsequent_indent="        ",
+                break_on_hyphens=False,
+            )
+    lines[0] = '"""' + lines[0]
+    end = '"""' if len(lines) == 1 else f'\n{indent}"""'
+    return "\n".join(f"{indent}{line}".rstrip() for line in lines) + end + "\n"
+
+
+def formatted(text: str) -> str:
+    """The text as `make format` leaves it."""
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--no-cache", "--stdin-filename", "generated.py"],
+        input=text,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
