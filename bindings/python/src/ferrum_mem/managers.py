@@ -10,12 +10,8 @@ from typing import Any
 from . import _abi, _async, _native
 from ._enums import MemoryType
 from ._owned import Owned
-<<<<<<< HEAD
-from ._values import alignment, nanoseconds, u32, u64
-=======
 from ._records import DefragmentationStats, PoolConfig, Statistics
-from ._values import nanoseconds, u32, u64
->>>>>>> 3358059 (Write Python's enumerations, records and settings from the header)
+from ._values import alignment, nanoseconds, u32, u64
 from .devices import Device
 from .errors import InvalidConfigError
 from .memory import Memory

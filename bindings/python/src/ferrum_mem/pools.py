@@ -8,12 +8,8 @@ from collections.abc import Iterable
 
 from . import _abi, _native
 from ._owned import Owned, Resource, doom
-<<<<<<< HEAD
-from ._values import alignment, lifetime, u32, u64
-=======
 from ._records import PoolConfig, PoolInfo, Statistics
-from ._values import lifetime, u64
->>>>>>> 3358059 (Write Python's enumerations, records and settings from the header)
+from ._values import alignment, lifetime, u64
 from .blocks import PoolBatch, PoolBlock, address_array, free_together
 from .devices import Device
 from .errors import InvalidArgumentError
