@@ -12,8 +12,8 @@ import (
 	"ferrum_mem/core/estimate"
 )
 
-//export fmgo_estimate_model
-func fmgo_estimate_model(shape *C.ferrum_model_shape, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_estimate_model_memory
+func fmgo_estimate_model_memory(shape *C.ferrum_model_shape, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	s, err := shapeOf(shape)
 	if err != nil {
@@ -23,8 +23,8 @@ func fmgo_estimate_model(shape *C.ferrum_model_shape, out *C.uint64_t) (status C
 	return give(out, bytes, err)
 }
 
-//export fmgo_estimate_kv_cache
-func fmgo_estimate_kv_cache(shape *C.ferrum_kv_cache_shape, out *C.uint64_t) (status C.int32_t) {
+//export fmgo_estimate_kv_cache_memory
+func fmgo_estimate_kv_cache_memory(shape *C.ferrum_kv_cache_shape, out *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	if err := unreserved("shape", shape.reserved); err != nil {
 		return fail(err)
@@ -36,8 +36,8 @@ func fmgo_estimate_kv_cache(shape *C.ferrum_kv_cache_shape, out *C.uint64_t) (st
 	return give(out, bytes, err)
 }
 
-//export fmgo_estimate_inference
-func fmgo_estimate_inference(shape *C.ferrum_model_shape, out *C.ferrum_inference_estimate) (status C.int32_t) {
+//export fmgo_estimate_inference_memory
+func fmgo_estimate_inference_memory(shape *C.ferrum_model_shape, out *C.ferrum_inference_estimate) (status C.int32_t) {
 	defer guard(&status)
 	s, err := shapeOf(shape)
 	if err != nil {

@@ -186,8 +186,8 @@ func fmgo_memory_fill_async(fill *C.ferrum_fill, stream C.uint64_t) (status C.in
 	}, uint64(stream)))
 }
 
-//export fmgo_manager_defragment
-func fmgo_manager_defragment(handle, budget C.uint64_t, out *C.ferrum_defragmentation_stats) (status C.int32_t) {
+//export fmgo_manager_defragment_within
+func fmgo_manager_defragment_within(handle, budget C.uint64_t, out *C.ferrum_defragmentation_stats) (status C.int32_t) {
 	defer guard(&status)
 	stats, err := lib.DefragmentWithin(uint64(handle), timeoutOf(budget))
 	if err != nil {

@@ -20,8 +20,8 @@ func modelOf(pool C.uint64_t, model *C.char) (library.ModelRef, error) {
 	return library.ModelRef{Pool: uint64(pool), ID: id}, err
 }
 
-//export fmgo_model_register
-func fmgo_model_register(pool C.uint64_t, model *C.char, config *C.ferrum_model_config) (status C.int32_t) {
+//export fmgo_elastic_pool_register_model
+func fmgo_elastic_pool_register_model(pool C.uint64_t, model *C.char, config *C.ferrum_model_config) (status C.int32_t) {
 	defer guard(&status)
 	ref, err := modelOf(pool, model)
 	if err != nil {
@@ -40,8 +40,8 @@ func fmgo_model_register(pool C.uint64_t, model *C.char, config *C.ferrum_model_
 	return done(lib.ModelRegister(ref, settings))
 }
 
-//export fmgo_model_unregister
-func fmgo_model_unregister(pool C.uint64_t, model *C.char, flags C.uint32_t) (status C.int32_t) {
+//export fmgo_elastic_pool_unregister_model
+func fmgo_elastic_pool_unregister_model(pool C.uint64_t, model *C.char, flags C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
 	ref, err := modelOf(pool, model)
 	if err != nil {
@@ -54,8 +54,8 @@ func fmgo_model_unregister(pool C.uint64_t, model *C.char, flags C.uint32_t) (st
 	return done(lib.ModelUnregister(ref, force))
 }
 
-//export fmgo_model_allocate
-func fmgo_model_allocate(pool C.uint64_t, model *C.char, request *C.ferrum_model_request, address, offset *C.uint64_t) (status C.int32_t) {
+//export fmgo_elastic_pool_alloc_with
+func fmgo_elastic_pool_alloc_with(pool C.uint64_t, model *C.char, request *C.ferrum_model_request, address, offset *C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	ref, err := modelOf(pool, model)
 	if err != nil {
@@ -80,8 +80,8 @@ func fmgo_model_allocate(pool C.uint64_t, model *C.char, request *C.ferrum_model
 	return 0
 }
 
-//export fmgo_model_deallocate
-func fmgo_model_deallocate(pool C.uint64_t, model *C.char, offset, size, stream C.uint64_t) (status C.int32_t) {
+//export fmgo_elastic_pool_free
+func fmgo_elastic_pool_free(pool C.uint64_t, model *C.char, offset, size, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	ref, err := modelOf(pool, model)
 	if err != nil {
@@ -90,8 +90,8 @@ func fmgo_model_deallocate(pool C.uint64_t, model *C.char, offset, size, stream 
 	return done(lib.ModelFree(ref, rangeOf(offset, size), uint64(stream)))
 }
 
-//export fmgo_model_record_stream
-func fmgo_model_record_stream(pool C.uint64_t, model *C.char, offset, size, stream C.uint64_t) (status C.int32_t) {
+//export fmgo_elastic_pool_record_stream
+func fmgo_elastic_pool_record_stream(pool C.uint64_t, model *C.char, offset, size, stream C.uint64_t) (status C.int32_t) {
 	defer guard(&status)
 	ref, err := modelOf(pool, model)
 	if err != nil {
@@ -100,8 +100,8 @@ func fmgo_model_record_stream(pool C.uint64_t, model *C.char, offset, size, stre
 	return done(lib.ModelRecordStream(ref, rangeOf(offset, size), uint64(stream)))
 }
 
-//export fmgo_model_is_mapped
-func fmgo_model_is_mapped(pool C.uint64_t, model *C.char, offset, size C.uint64_t, out *C.uint32_t) (status C.int32_t) {
+//export fmgo_elastic_pool_is_mapped
+func fmgo_elastic_pool_is_mapped(pool C.uint64_t, model *C.char, offset, size C.uint64_t, out *C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
 	ref, err := modelOf(pool, model)
 	if err != nil {
@@ -111,8 +111,8 @@ func fmgo_model_is_mapped(pool C.uint64_t, model *C.char, offset, size C.uint64_
 	return giveTruth(out, mapped, err)
 }
 
-//export fmgo_model_get_info
-func fmgo_model_get_info(pool C.uint64_t, model *C.char, out *C.ferrum_model_info) (status C.int32_t) {
+//export fmgo_elastic_pool_get_model_info
+func fmgo_elastic_pool_get_model_info(pool C.uint64_t, model *C.char, out *C.ferrum_model_info) (status C.int32_t) {
 	defer guard(&status)
 	ref, err := modelOf(pool, model)
 	if err != nil {
@@ -162,8 +162,8 @@ func fmgo_model_get_info(pool C.uint64_t, model *C.char, out *C.ferrum_model_inf
 	return 0
 }
 
-//export fmgo_model_set_limits
-func fmgo_model_set_limits(pool C.uint64_t, model *C.char, limits *C.ferrum_model_limits) (status C.int32_t) {
+//export fmgo_elastic_pool_set_model_limits
+func fmgo_elastic_pool_set_model_limits(pool C.uint64_t, model *C.char, limits *C.ferrum_model_limits) (status C.int32_t) {
 	defer guard(&status)
 	ref, err := modelOf(pool, model)
 	if err != nil {

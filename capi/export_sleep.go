@@ -66,8 +66,8 @@ func fmgo_vpool_alloc_with(handle C.uint64_t, request *C.ferrum_vpool_request, o
 	return give(out, addr, err)
 }
 
-//export fmgo_model_sleep
-func fmgo_model_sleep(pool C.uint64_t, model *C.char, config *C.ferrum_sleep_config, out *C.ferrum_sleep_report) (status C.int32_t) {
+//export fmgo_elastic_pool_sleep_model
+func fmgo_elastic_pool_sleep_model(pool C.uint64_t, model *C.char, config *C.ferrum_sleep_config, out *C.ferrum_sleep_report) (status C.int32_t) {
 	defer guard(&status)
 	ref, err := modelOf(pool, model)
 	if err != nil {
@@ -81,8 +81,8 @@ func fmgo_model_sleep(pool C.uint64_t, model *C.char, config *C.ferrum_sleep_con
 	return giveSlept(out, report, err)
 }
 
-//export fmgo_model_wake
-func fmgo_model_wake(pool C.uint64_t, model *C.char, config *C.ferrum_wake_config, out *C.ferrum_wake_report) (status C.int32_t) {
+//export fmgo_elastic_pool_wake_model
+func fmgo_elastic_pool_wake_model(pool C.uint64_t, model *C.char, config *C.ferrum_wake_config, out *C.ferrum_wake_report) (status C.int32_t) {
 	defer guard(&status)
 	ref, err := modelOf(pool, model)
 	if err != nil {
@@ -96,8 +96,8 @@ func fmgo_model_wake(pool C.uint64_t, model *C.char, config *C.ferrum_wake_confi
 	return giveWoken(out, report, err)
 }
 
-//export fmgo_model_is_asleep
-func fmgo_model_is_asleep(pool C.uint64_t, model, tag *C.char, out *C.uint32_t) (status C.int32_t) {
+//export fmgo_elastic_pool_is_model_asleep
+func fmgo_elastic_pool_is_model_asleep(pool C.uint64_t, model, tag *C.char, out *C.uint32_t) (status C.int32_t) {
 	defer guard(&status)
 	ref, err := modelOf(pool, model)
 	if err != nil {

@@ -1,6 +1,6 @@
 /*
- * ferrum_mem/pools.h: pools. Blocks are first asked for and given back at
- * the thread caches (cache.h); what they pass on, and all else, goes to Go.
+ * Blocks of pools, which are first asked for and given back at the thread caches
+ * (cache.h); what they pass on goes to Go.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include "_cgo_export.h"
 #include "cache_hit.h"
 #include "guard.h"
-#include "guest.h"
 
 /* Ends the function with what the caches say, unless they pass. */
 #define FM_CACHED_IN(function, call)                          \
@@ -26,25 +25,6 @@
 #define FM_REST static __attribute__((noinline)) ferrum_status
 #define FM_OPEN() \
     FM_LIKELY(atomic_load_explicit(&fm_gate, memory_order_relaxed) == 0)
-
-ferrum_status ferrum_pool_create(ferrum_device device,
-                                 const ferrum_pool_config *config,
-                                 ferrum_pool *pool_out) {
-    FM_ENTER();
-    FM_REQUIRE(pool_out);
-    pool_out->id = 0;
-    ferrum_pool_config full = FERRUM_POOL_CONFIG_INIT;
-    if (config != NULL)
-        FM_STRUCT_IN(config, full);
-    FM_LOOK();
-    FM_RETURN(fmgo_pool_create(device.id, &full, &pool_out->id));
-}
-
-ferrum_status ferrum_pool_destroy(ferrum_pool pool, uint32_t flags) {
-    FM_ENTER();
-    FM_NOT_IN_HOST_FUNCTION();
-    FM_RETURN(fmgo_pool_destroy(pool.id, flags));
-}
 
 FM_REST fm_pool_alloc_rest(ferrum_pool pool, uint64_t size_bytes,
                            ferrum_stream stream, ferrum_address *address_out) {
@@ -117,15 +97,6 @@ ferrum_status ferrum_pool_alloc_batch(ferrum_pool pool, uint64_t size_bytes,
                                     addresses_out, count));
 }
 
-ferrum_status ferrum_pool_get_tag(ferrum_pool pool, const char *name,
-                                  uint32_t *tag_out) {
-    FM_ENTER();
-    FM_REQUIRE(tag_out);
-    *tag_out = 0;
-    FM_REQUIRE(name);
-    FM_RETURN(fmgo_pool_get_tag(pool.id, (char *)name, tag_out));
-}
-
 FM_REST fm_pool_free_rest(ferrum_pool pool, ferrum_address address,
                           ferrum_stream stream) {
     static const char function[] = "ferrum_pool_free";
@@ -163,13 +134,6 @@ ferrum_status ferrum_pool_free_batch(ferrum_pool pool,
                                    stream.id));
 }
 
-ferrum_status ferrum_pool_record_stream(ferrum_pool pool,
-                                        ferrum_address address,
-                                        ferrum_stream stream) {
-    FM_ENTER();
-    FM_RETURN(fmgo_pool_record_stream(pool.id, address, stream.id));
-}
-
 FM_REST fm_pool_usable_size_rest(ferrum_pool pool, ferrum_address address,
                                  uint64_t *size_bytes_out) {
     static const char function[] = "ferrum_pool_usable_size";
@@ -189,66 +153,4 @@ ferrum_status ferrum_pool_usable_size(ferrum_pool pool, ferrum_address address,
         FM_LIKELY(fm_cache_size_hit(pool.id, address, size_bytes_out)))
         return FERRUM_OK;
     return fm_pool_usable_size_rest(pool, address, size_bytes_out);
-}
-
-ferrum_status ferrum_pool_reset(ferrum_pool pool, ferrum_stream stream) {
-    FM_ENTER();
-    FM_RETURN(fmgo_pool_reset(pool.id, stream.id));
-}
-
-ferrum_status ferrum_pool_trim(ferrum_pool pool, uint64_t keep_bytes,
-                               uint64_t *released_bytes_out) {
-    FM_ENTER();
-    FM_REQUIRE(released_bytes_out);
-    *released_bytes_out = 0;
-    FM_RETURN(fmgo_pool_trim(pool.id, keep_bytes, released_bytes_out));
-}
-
-ferrum_status ferrum_pool_set_limit(ferrum_pool pool, uint64_t max_size_bytes) {
-    FM_ENTER();
-    FM_RETURN(fmgo_pool_set_limit(pool.id, max_size_bytes));
-}
-
-ferrum_status ferrum_pool_set_min_held(ferrum_pool pool,
-                                       uint64_t min_held_bytes) {
-    FM_ENTER();
-    FM_RETURN(fmgo_pool_set_min_held(pool.id, min_held_bytes));
-}
-
-ferrum_status
-ferrum_pool_set_release_threshold(ferrum_pool pool,
-                                  uint64_t release_threshold_bytes) {
-    FM_ENTER();
-    FM_RETURN(
-        fmgo_pool_set_release_threshold(pool.id, release_threshold_bytes));
-}
-
-ferrum_status ferrum_pool_get_info(ferrum_pool pool,
-                                   ferrum_pool_info *info_out) {
-    FM_ENTER();
-    FM_REQUIRE(info_out);
-    FM_STRUCT_OUT(info_out);
-    ferrum_pool_info full = FERRUM_POOL_INFO_INIT;
-    FM_RETURN_STRUCT(fmgo_pool_get_info(pool.id, &full), info_out, full);
-}
-
-ferrum_status ferrum_pool_get_statistics(ferrum_pool pool,
-                                         ferrum_statistics *statistics_out) {
-    FM_ENTER();
-    FM_REQUIRE(statistics_out);
-    FM_STRUCT_OUT(statistics_out);
-    ferrum_statistics full = FERRUM_STATISTICS_INIT;
-    FM_RETURN_STRUCT(fmgo_pool_get_statistics(pool.id, &full), statistics_out,
-                     full);
-}
-
-ferrum_status ferrum_device_get_owner(ferrum_device device,
-                                      ferrum_address address,
-                                      ferrum_block_info *info_out) {
-    FM_ENTER();
-    FM_REQUIRE(info_out);
-    FM_STRUCT_OUT(info_out);
-    ferrum_block_info full = FERRUM_BLOCK_INFO_INIT;
-    FM_RETURN_STRUCT(fmgo_device_get_owner(device.id, address, &full), info_out,
-                     full);
 }

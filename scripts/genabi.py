@@ -6,22 +6,30 @@
 
 The header is the source of truth: status codes for Go, names of backends for Go and
 C, constants, structs and functions for Python and Rust come from it and from nothing else.
-Needs the package `libclang` and no compiler. The output depends on the header only.
+Needs the packages `libclang` and `clang-format` and no compiler. The output depends on
+the header only.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from genabi import backends, golang, python, python_enums, python_records, rust
+from genabi import backends, c_calls, golang, python, python_enums, python_records, rust
 from genabi.header import HeaderError, read_header
+from genabi.model import Header
+from genabi.text import families
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = ROOT / "include" / "ferrum_mem.h"
 
-OUTPUTS = {
+# The families with functions, each a header below include/ferrum_mem.
+FAMILIES = sorted(set(families(HEADER).values()))
+
+OUTPUTS: dict[str, Callable[[Header], str]] = {
     "core/device/codes_gen.go": golang.emit,
     "core/discover/backends_gen.go": backends.emit_go,
     "capi/backends_gen.h": backends.emit_c,
@@ -29,6 +37,7 @@ OUTPUTS = {
     "bindings/python/src/ferrum_mem/_enums.py": python_enums.emit,
     "bindings/python/src/ferrum_mem/_records.py": python_records.emit,
     "bindings/rust/ferrum-mem-sys/src/bindings.rs": rust.emit,
+    **{f"capi/{family}_gen.c": partial(c_calls.emit, family=family) for family in FAMILIES},
 }
 
 

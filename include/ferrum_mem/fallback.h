@@ -172,6 +172,7 @@ FERRUM_API ferrum_status ferrum_memory_stats_ratios(
  * is the larger of the two: a lower bound of that of both. Needs no ferrum_init.
  *
  * @by-hand cpp its result has a class
+ * @by-hand c the output may be one of the inputs
  */
 FERRUM_API ferrum_status ferrum_memory_stats_merge(
     const ferrum_memory_stats *stats, const ferrum_memory_stats *other,

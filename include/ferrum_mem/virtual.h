@@ -139,7 +139,7 @@ FERRUM_API ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool,
  *         range, it is waited for; in a host function or a reclaim callback that
  *         is FERRUM_ERROR_BUSY.
  *
- * @by-hand c,go a short form of another
+ * @by-hand go a short form of another
  */
 FERRUM_API ferrum_status ferrum_vpool_alloc(ferrum_vpool vpool,
                                             uint64_t offset_bytes,

@@ -41,7 +41,7 @@ from .model import (
     Tag,
 )
 from .tags import TagError, split_tags
-from .text import whole_header
+from .text import families, whole_header
 
 # A 64-bit Linux target: all that the library is built for lays structs out alike.
 TARGET = "x86_64-unknown-linux-gnu"
@@ -80,6 +80,7 @@ class _Reader:
         self.callbacks: dict[str, Callback] = {}
         self.structs: dict[str, Struct] = {}
         self.functions: list[Function] = []
+        self.families = families(path)
         self.macros: dict[str, Cursor] = {}
 
     def _parse(self, text: str) -> TranslationUnit:
@@ -199,6 +200,7 @@ class _Reader:
                     for argument in cursor.get_arguments()
                 ),
                 tags,
+                self.families.get(cursor.spelling, ""),
             )
         )
 

@@ -135,6 +135,8 @@ class Function(Tagged):
     result: CType
     parameters: tuple[Parameter, ...]
     tags: tuple[Tag, ...] = ()
+    # The header that it stands in, such as "pools".
+    family: str = ""
 
 
 @dataclass(frozen=True)

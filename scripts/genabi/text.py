@@ -13,6 +13,9 @@ FRAME = re.compile(
     re.M,
 )
 
+# A function that is declared, with its name.
+DECLARED = re.compile(r"^FERRUM_API [\w *]*?\s*\b(ferrum_\w+)\(", re.M)
+
 
 def whole_header(path: Path) -> str:
     """The header as one text, each family's part in its place and without its guard."""
@@ -23,3 +26,13 @@ def whole_header(path: Path) -> str:
     text = INCLUDED.sub(part, path.read_text(encoding="utf-8"))
     first = text.index("#ifndef FERRUM_MEM_H")
     return text[:first] + "#include <stddef.h>\n#include <stdint.h>\n" + text[first:]
+
+
+def families(path: Path) -> dict[str, str]:
+    """The family of each function: the name of its header below ferrum_mem, such as pools."""
+    names = INCLUDED.findall(path.read_text(encoding="utf-8"))
+    return {
+        function: Path(name).stem
+        for name in names
+        for function in DECLARED.findall((path.parent / name).read_text(encoding="utf-8"))
+    }

@@ -1,6 +1,7 @@
-/* ferrum_mem/sleep.h: sleep and wake. */
+/* Generated from include/ferrum_mem/sleep.h by scripts/genabi.py; do not edit. */
 #include "_cgo_export.h"
 #include "guard.h"
+#include "guest.h"
 
 ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
                                  const ferrum_sleep_config *config,
@@ -8,16 +9,17 @@ ferrum_status ferrum_vpool_sleep(ferrum_vpool vpool,
     FM_ENTER();
     if (report_out != NULL)
         FM_STRUCT_OUT(report_out);
-    ferrum_sleep_config full = FERRUM_SLEEP_CONFIG_INIT;
+    ferrum_sleep_config config_full = FERRUM_SLEEP_CONFIG_INIT;
     if (config != NULL)
-        FM_STRUCT_IN(config, full);
+        FM_STRUCT_IN(config, config_full);
     FM_NOT_IN_HOST_FUNCTION();
-    ferrum_sleep_report report = FERRUM_SLEEP_REPORT_INIT;
-    ferrum_status status = fmgo_vpool_sleep(vpool.id, &full, &report);
+    ferrum_sleep_report report_full = FERRUM_SLEEP_REPORT_INIT;
+    ferrum_status status =
+        fmgo_vpool_sleep(vpool.id, &config_full, &report_full);
     if (status != FERRUM_OK)
         return fm_failed_in(__func__, status);
     if (report_out != NULL)
-        fm_struct_give(report_out, &report, sizeof report);
+        fm_struct_give(report_out, &report_full, sizeof report_full);
     return FERRUM_OK;
 }
 
@@ -27,16 +29,17 @@ ferrum_status ferrum_vpool_wake(ferrum_vpool vpool,
     FM_ENTER();
     if (report_out != NULL)
         FM_STRUCT_OUT(report_out);
-    ferrum_wake_config full = FERRUM_WAKE_CONFIG_INIT;
+    ferrum_wake_config config_full = FERRUM_WAKE_CONFIG_INIT;
     if (config != NULL)
-        FM_STRUCT_IN(config, full);
+        FM_STRUCT_IN(config, config_full);
     FM_NOT_IN_HOST_FUNCTION();
-    ferrum_wake_report report = FERRUM_WAKE_REPORT_INIT;
-    ferrum_status status = fmgo_vpool_wake(vpool.id, &full, &report);
+    ferrum_wake_report report_full = FERRUM_WAKE_REPORT_INIT;
+    ferrum_status status =
+        fmgo_vpool_wake(vpool.id, &config_full, &report_full);
     if (status != FERRUM_OK)
         return fm_failed_in(__func__, status);
     if (report_out != NULL)
-        fm_struct_give(report_out, &report, sizeof report);
+        fm_struct_give(report_out, &report_full, sizeof report_full);
     return FERRUM_OK;
 }
 
@@ -48,18 +51,6 @@ ferrum_status ferrum_vpool_is_asleep(ferrum_vpool vpool, const char *tag,
     FM_RETURN(fmgo_vpool_is_asleep(vpool.id, (char *)tag, asleep_out));
 }
 
-ferrum_status ferrum_vpool_alloc_with(ferrum_vpool vpool,
-                                      const ferrum_vpool_request *request,
-                                      ferrum_address *address_out) {
-    FM_ENTER();
-    FM_REQUIRE(address_out);
-    *address_out = 0;
-    FM_REQUIRE(request);
-    ferrum_vpool_request full = FERRUM_VPOOL_REQUEST_INIT;
-    FM_STRUCT_IN(request, full);
-    FM_RETURN(fmgo_vpool_alloc_with(vpool.id, &full, address_out));
-}
-
 ferrum_status ferrum_elastic_pool_sleep_model(ferrum_elastic_pool pool,
                                               const char *model,
                                               const ferrum_sleep_config *config,
@@ -68,17 +59,17 @@ ferrum_status ferrum_elastic_pool_sleep_model(ferrum_elastic_pool pool,
     if (report_out != NULL)
         FM_STRUCT_OUT(report_out);
     FM_REQUIRE(model);
-    ferrum_sleep_config full = FERRUM_SLEEP_CONFIG_INIT;
+    ferrum_sleep_config config_full = FERRUM_SLEEP_CONFIG_INIT;
     if (config != NULL)
-        FM_STRUCT_IN(config, full);
+        FM_STRUCT_IN(config, config_full);
     FM_NOT_IN_HOST_FUNCTION();
-    ferrum_sleep_report report = FERRUM_SLEEP_REPORT_INIT;
-    ferrum_status status =
-        fmgo_model_sleep(pool.id, (char *)model, &full, &report);
+    ferrum_sleep_report report_full = FERRUM_SLEEP_REPORT_INIT;
+    ferrum_status status = fmgo_elastic_pool_sleep_model(
+        pool.id, (char *)model, &config_full, &report_full);
     if (status != FERRUM_OK)
         return fm_failed_in(__func__, status);
     if (report_out != NULL)
-        fm_struct_give(report_out, &report, sizeof report);
+        fm_struct_give(report_out, &report_full, sizeof report_full);
     return FERRUM_OK;
 }
 
@@ -90,17 +81,17 @@ ferrum_status ferrum_elastic_pool_wake_model(ferrum_elastic_pool pool,
     if (report_out != NULL)
         FM_STRUCT_OUT(report_out);
     FM_REQUIRE(model);
-    ferrum_wake_config full = FERRUM_WAKE_CONFIG_INIT;
+    ferrum_wake_config config_full = FERRUM_WAKE_CONFIG_INIT;
     if (config != NULL)
-        FM_STRUCT_IN(config, full);
+        FM_STRUCT_IN(config, config_full);
     FM_NOT_IN_HOST_FUNCTION();
-    ferrum_wake_report report = FERRUM_WAKE_REPORT_INIT;
-    ferrum_status status =
-        fmgo_model_wake(pool.id, (char *)model, &full, &report);
+    ferrum_wake_report report_full = FERRUM_WAKE_REPORT_INIT;
+    ferrum_status status = fmgo_elastic_pool_wake_model(
+        pool.id, (char *)model, &config_full, &report_full);
     if (status != FERRUM_OK)
         return fm_failed_in(__func__, status);
     if (report_out != NULL)
-        fm_struct_give(report_out, &report, sizeof report);
+        fm_struct_give(report_out, &report_full, sizeof report_full);
     return FERRUM_OK;
 }
 
@@ -112,6 +103,6 @@ ferrum_status ferrum_elastic_pool_is_model_asleep(ferrum_elastic_pool pool,
     FM_REQUIRE(asleep_out);
     *asleep_out = 0;
     FM_REQUIRE(model);
-    FM_RETURN(
-        fmgo_model_is_asleep(pool.id, (char *)model, (char *)tag, asleep_out));
+    FM_RETURN(fmgo_elastic_pool_is_model_asleep(pool.id, (char *)model,
+                                                (char *)tag, asleep_out));
 }

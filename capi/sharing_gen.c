@@ -1,5 +1,4 @@
-/* ferrum_mem/sharing.h: contexts of the program, other devices, other
- * processes. */
+/* Generated from include/ferrum_mem/sharing.h by scripts/genabi.py; do not edit. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"
@@ -57,20 +56,6 @@ ferrum_status ferrum_vpool_export(ferrum_vpool vpool, uint64_t offset_bytes,
                                 descriptors_out, capacity, count_out));
 }
 
-ferrum_status ferrum_manager_import_pages(ferrum_manager manager,
-                                          const ferrum_page_import *pages,
-                                          ferrum_memory *memory_out) {
-    FM_ENTER();
-    FM_REQUIRE(memory_out);
-    memory_out->id = 0;
-    FM_REQUIRE(pages);
-    ferrum_page_import full = FERRUM_PAGE_IMPORT_INIT;
-    FM_STRUCT_IN(pages, full);
-    if (full.count > 0 && full.descriptors == NULL)
-        return fm_null(__func__, "pages->descriptors");
-    FM_RETURN(fmgo_manager_import_pages(manager.id, &full, &memory_out->id));
-}
-
 ferrum_status ferrum_device_share_memory(ferrum_device device,
                                          ferrum_address address,
                                          uint64_t size_bytes,
@@ -78,10 +63,10 @@ ferrum_status ferrum_device_share_memory(ferrum_device device,
     FM_ENTER();
     FM_REQUIRE(shared_out);
     FM_STRUCT_OUT(shared_out);
-    ferrum_shared_memory full = FERRUM_SHARED_MEMORY_INIT;
+    ferrum_shared_memory shared_full = FERRUM_SHARED_MEMORY_INIT;
     FM_RETURN_STRUCT(
-        fmgo_device_share_memory(device.id, address, size_bytes, &full),
-        shared_out, full);
+        fmgo_device_share_memory(device.id, address, size_bytes, &shared_full),
+        shared_out, shared_full);
 }
 
 ferrum_status ferrum_manager_import_memory(ferrum_manager manager,
@@ -92,9 +77,9 @@ ferrum_status ferrum_manager_import_memory(ferrum_manager manager,
     FM_REQUIRE(memory_out);
     memory_out->id = 0;
     FM_REQUIRE(shared);
-    ferrum_shared_memory full = FERRUM_SHARED_MEMORY_INIT;
-    FM_STRUCT_IN(shared, full);
-    FM_RETURN(fmgo_manager_import_memory(manager.id, &full, (char *)tag,
+    ferrum_shared_memory shared_full = FERRUM_SHARED_MEMORY_INIT;
+    FM_STRUCT_IN(shared, shared_full);
+    FM_RETURN(fmgo_manager_import_memory(manager.id, &shared_full, (char *)tag,
                                          &memory_out->id));
 }
 
@@ -102,13 +87,13 @@ ferrum_status ferrum_event_share(ferrum_stream stream,
                                  ferrum_shared_event *shared_out,
                                  ferrum_event *event_out) {
     FM_ENTER();
-    FM_REQUIRE(shared_out);
     FM_REQUIRE(event_out);
     event_out->id = 0;
+    FM_REQUIRE(shared_out);
     FM_STRUCT_OUT(shared_out);
-    ferrum_shared_event full = FERRUM_SHARED_EVENT_INIT;
-    FM_RETURN_STRUCT(fmgo_event_share(stream.id, &full, &event_out->id),
-                     shared_out, full);
+    ferrum_shared_event shared_full = FERRUM_SHARED_EVENT_INIT;
+    FM_RETURN_STRUCT(fmgo_event_share(stream.id, &shared_full, &event_out->id),
+                     shared_out, shared_full);
 }
 
 ferrum_status ferrum_event_open(ferrum_device device,
@@ -118,7 +103,7 @@ ferrum_status ferrum_event_open(ferrum_device device,
     FM_REQUIRE(event_out);
     event_out->id = 0;
     FM_REQUIRE(shared);
-    ferrum_shared_event full = FERRUM_SHARED_EVENT_INIT;
-    FM_STRUCT_IN(shared, full);
-    FM_RETURN(fmgo_event_open(device.id, &full, &event_out->id));
+    ferrum_shared_event shared_full = FERRUM_SHARED_EVENT_INIT;
+    FM_STRUCT_IN(shared, shared_full);
+    FM_RETURN(fmgo_event_open(device.id, &shared_full, &event_out->id));
 }

@@ -1,4 +1,4 @@
-/* ferrum_mem/streams.h: streams and events. */
+/* Generated from include/ferrum_mem/streams.h by scripts/genabi.py; do not edit. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"

@@ -1,4 +1,4 @@
-/* ferrum_mem/mapping.h: mappings, links, hints, memory and streams of others. */
+/* Generated from include/ferrum_mem/mapping.h by scripts/genabi.py; do not edit. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"
@@ -9,11 +9,12 @@ ferrum_status ferrum_memory_map(const ferrum_map_request *request,
     FM_REQUIRE(mapping_out);
     FM_STRUCT_OUT(mapping_out);
     FM_REQUIRE(request);
-    ferrum_map_request asked = FERRUM_MAP_REQUEST_INIT;
-    FM_STRUCT_IN(request, asked);
+    ferrum_map_request request_full = FERRUM_MAP_REQUEST_INIT;
+    FM_STRUCT_IN(request, request_full);
     FM_NOT_IN_HOST_FUNCTION();
-    ferrum_mapping full = FERRUM_MAPPING_INIT;
-    FM_RETURN_STRUCT(fmgo_memory_map(&asked, &full), mapping_out, full);
+    ferrum_mapping mapping_full = FERRUM_MAPPING_INIT;
+    FM_RETURN_STRUCT(fmgo_memory_map(&request_full, &mapping_full), mapping_out,
+                     mapping_full);
 }
 
 ferrum_status ferrum_memory_unmap(ferrum_memory memory, uint64_t mapping_id) {
@@ -33,9 +34,9 @@ ferrum_status ferrum_manager_create_mapping(ferrum_manager first,
     FM_REQUIRE(second_out);
     second_out->id = 0;
     FM_REQUIRE(request);
-    ferrum_link_request full = FERRUM_LINK_REQUEST_INIT;
-    FM_STRUCT_IN(request, full);
-    FM_RETURN(fmgo_manager_create_mapping(first.id, second.id, &full,
+    ferrum_link_request request_full = FERRUM_LINK_REQUEST_INIT;
+    FM_STRUCT_IN(request, request_full);
+    FM_RETURN(fmgo_manager_create_mapping(first.id, second.id, &request_full,
                                           &first_out->id, &second_out->id));
 }
 
@@ -56,9 +57,9 @@ ferrum_status ferrum_memory_get_usage_hints(ferrum_memory memory,
     FM_ENTER();
     FM_REQUIRE(hints_out);
     FM_STRUCT_OUT(hints_out);
-    ferrum_usage_hints full = FERRUM_USAGE_HINTS_INIT;
-    FM_RETURN_STRUCT(fmgo_memory_get_usage_hints(memory.id, &full), hints_out,
-                     full);
+    ferrum_usage_hints hints_full = FERRUM_USAGE_HINTS_INIT;
+    FM_RETURN_STRUCT(fmgo_memory_get_usage_hints(memory.id, &hints_full),
+                     hints_out, hints_full);
 }
 
 ferrum_status ferrum_memory_get_access_stats(ferrum_memory memory,
@@ -66,9 +67,9 @@ ferrum_status ferrum_memory_get_access_stats(ferrum_memory memory,
     FM_ENTER();
     FM_REQUIRE(stats_out);
     FM_STRUCT_OUT(stats_out);
-    ferrum_access_stats full = FERRUM_ACCESS_STATS_INIT;
-    FM_RETURN_STRUCT(fmgo_memory_get_access_stats(memory.id, &full), stats_out,
-                     full);
+    ferrum_access_stats stats_full = FERRUM_ACCESS_STATS_INIT;
+    FM_RETURN_STRUCT(fmgo_memory_get_access_stats(memory.id, &stats_full),
+                     stats_out, stats_full);
 }
 
 ferrum_status ferrum_manager_adopt(ferrum_manager manager,
@@ -78,9 +79,9 @@ ferrum_status ferrum_manager_adopt(ferrum_manager manager,
     FM_REQUIRE(memory_out);
     memory_out->id = 0;
     FM_REQUIRE(adoption);
-    ferrum_adoption full = FERRUM_ADOPTION_INIT;
-    FM_STRUCT_IN(adoption, full);
-    FM_RETURN(fmgo_manager_adopt(manager.id, &full, &memory_out->id));
+    ferrum_adoption adoption_full = FERRUM_ADOPTION_INIT;
+    FM_STRUCT_IN(adoption, adoption_full);
+    FM_RETURN(fmgo_manager_adopt(manager.id, &adoption_full, &memory_out->id));
 }
 
 ferrum_status ferrum_stream_adopt(ferrum_device device,
@@ -90,10 +91,10 @@ ferrum_status ferrum_stream_adopt(ferrum_device device,
     FM_REQUIRE(stream_out);
     stream_out->id = 0;
     FM_REQUIRE(foreign);
-    ferrum_foreign_stream full = FERRUM_FOREIGN_STREAM_INIT;
-    FM_STRUCT_IN(foreign, full);
+    ferrum_foreign_stream foreign_full = FERRUM_FOREIGN_STREAM_INIT;
+    FM_STRUCT_IN(foreign, foreign_full);
     FM_LOOK();
-    FM_RETURN(fmgo_stream_adopt(device.id, &full, &stream_out->id));
+    FM_RETURN(fmgo_stream_adopt(device.id, &foreign_full, &stream_out->id));
 }
 
 ferrum_status ferrum_event_adopt(ferrum_device device, uint64_t native_handle,
@@ -102,16 +103,4 @@ ferrum_status ferrum_event_adopt(ferrum_device device, uint64_t native_handle,
     FM_REQUIRE(event_out);
     event_out->id = 0;
     FM_RETURN(fmgo_event_adopt(device.id, native_handle, &event_out->id));
-}
-
-/* What the caller's stream calls. In a forked child there is nobody to run it. */
-static void fm_foreign_work(void *work_data) {
-    if (atomic_load_explicit(&fm_gate, memory_order_relaxed) < 0)
-        return;
-    fmgo_foreign_run((uint64_t)(uintptr_t)work_data);
-}
-
-ferrum_status fm_call_enqueue(ferrum_enqueue_fn enqueue, uint64_t work,
-                              uintptr_t user_data) {
-    return enqueue(fm_foreign_work, (void *)(uintptr_t)work, (void *)user_data);
 }

@@ -1,4 +1,4 @@
-/* ferrum_mem/virtual.h: virtual pools. */
+/* Generated from include/ferrum_mem/virtual.h by scripts/genabi.py; do not edit. */
 #include "_cgo_export.h"
 #include "guard.h"
 #include "guest.h"
@@ -8,9 +8,9 @@ ferrum_status ferrum_device_get_page_sizes(ferrum_device device,
     FM_ENTER();
     FM_REQUIRE(sizes_out);
     FM_STRUCT_OUT(sizes_out);
-    ferrum_page_sizes full = FERRUM_PAGE_SIZES_INIT;
-    FM_RETURN_STRUCT(fmgo_device_get_page_sizes(device.id, &full), sizes_out,
-                     full);
+    ferrum_page_sizes sizes_full = FERRUM_PAGE_SIZES_INIT;
+    FM_RETURN_STRUCT(fmgo_device_get_page_sizes(device.id, &sizes_full),
+                     sizes_out, sizes_full);
 }
 
 ferrum_status ferrum_vpool_create(ferrum_device device,
@@ -20,10 +20,10 @@ ferrum_status ferrum_vpool_create(ferrum_device device,
     FM_REQUIRE(vpool_out);
     vpool_out->id = 0;
     FM_REQUIRE(config);
-    ferrum_vpool_config full = FERRUM_VPOOL_CONFIG_INIT;
-    FM_STRUCT_IN(config, full);
+    ferrum_vpool_config config_full = FERRUM_VPOOL_CONFIG_INIT;
+    FM_STRUCT_IN(config, config_full);
     FM_LOOK();
-    FM_RETURN(fmgo_vpool_create(device.id, &full, &vpool_out->id));
+    FM_RETURN(fmgo_vpool_create(device.id, &config_full, &vpool_out->id));
 }
 
 ferrum_status ferrum_vpool_destroy(ferrum_vpool vpool, uint32_t flags) {
@@ -40,6 +40,18 @@ ferrum_status ferrum_vpool_alloc(ferrum_vpool vpool, uint64_t offset_bytes,
     *address_out = 0;
     FM_RETURN(
         fmgo_vpool_alloc(vpool.id, offset_bytes, size_bytes, address_out));
+}
+
+ferrum_status ferrum_vpool_alloc_with(ferrum_vpool vpool,
+                                      const ferrum_vpool_request *request,
+                                      ferrum_address *address_out) {
+    FM_ENTER();
+    FM_REQUIRE(address_out);
+    *address_out = 0;
+    FM_REQUIRE(request);
+    ferrum_vpool_request request_full = FERRUM_VPOOL_REQUEST_INIT;
+    FM_STRUCT_IN(request, request_full);
+    FM_RETURN(fmgo_vpool_alloc_with(vpool.id, &request_full, address_out));
 }
 
 ferrum_status ferrum_vpool_free(ferrum_vpool vpool, uint64_t offset_bytes,
@@ -72,8 +84,9 @@ ferrum_status ferrum_vpool_get_info(ferrum_vpool vpool,
     FM_ENTER();
     FM_REQUIRE(info_out);
     FM_STRUCT_OUT(info_out);
-    ferrum_vpool_info full = FERRUM_VPOOL_INFO_INIT;
-    FM_RETURN_STRUCT(fmgo_vpool_get_info(vpool.id, &full), info_out, full);
+    ferrum_vpool_info info_full = FERRUM_VPOOL_INFO_INIT;
+    FM_RETURN_STRUCT(fmgo_vpool_get_info(vpool.id, &info_full), info_out,
+                     info_full);
 }
 
 ferrum_status ferrum_vpool_get_statistics(ferrum_vpool vpool,
@@ -81,9 +94,9 @@ ferrum_status ferrum_vpool_get_statistics(ferrum_vpool vpool,
     FM_ENTER();
     FM_REQUIRE(statistics_out);
     FM_STRUCT_OUT(statistics_out);
-    ferrum_statistics full = FERRUM_STATISTICS_INIT;
-    FM_RETURN_STRUCT(fmgo_vpool_get_statistics(vpool.id, &full), statistics_out,
-                     full);
+    ferrum_statistics statistics_full = FERRUM_STATISTICS_INIT;
+    FM_RETURN_STRUCT(fmgo_vpool_get_statistics(vpool.id, &statistics_full),
+                     statistics_out, statistics_full);
 }
 
 ferrum_status ferrum_vpool_compact(ferrum_vpool vpool,
@@ -91,8 +104,9 @@ ferrum_status ferrum_vpool_compact(ferrum_vpool vpool,
     FM_ENTER();
     FM_REQUIRE(report_out);
     FM_STRUCT_OUT(report_out);
-    ferrum_compact_report full = FERRUM_COMPACT_REPORT_INIT;
-    FM_RETURN_STRUCT(fmgo_vpool_compact(vpool.id, &full), report_out, full);
+    ferrum_compact_report report_full = FERRUM_COMPACT_REPORT_INIT;
+    FM_RETURN_STRUCT(fmgo_vpool_compact(vpool.id, &report_full), report_out,
+                     report_full);
 }
 
 ferrum_status ferrum_vpool_trim(ferrum_vpool vpool, uint64_t keep_bytes,

@@ -1,0 +1,15 @@
+/* Adopted streams: what they call, and how the library has them do it. */
+#include "_cgo_export.h"
+#include "guard.h"
+
+/* What the caller's stream calls. In a forked child there is nobody to run it. */
+static void fm_foreign_work(void *work_data) {
+    if (atomic_load_explicit(&fm_gate, memory_order_relaxed) < 0)
+        return;
+    fmgo_foreign_run((uint64_t)(uintptr_t)work_data);
+}
+
+ferrum_status fm_call_enqueue(ferrum_enqueue_fn enqueue, uint64_t work,
+                              uintptr_t user_data) {
+    return enqueue(fm_foreign_work, (void *)(uintptr_t)work, (void *)user_data);
+}

@@ -1,0 +1,73 @@
+package house
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// How many functions of the C ABI and how many exports behind them people write; the
+// generator writes the others. The numbers may only fall: whoever makes one fall writes it
+// down here, and whoever would raise one teaches the generator instead.
+const (
+	shimsByHand   = 21
+	exportsByHand = 225
+)
+
+var (
+	shim   = regexp.MustCompile(`(?m)^(?:ferrum_status|uint32_t|const char \*)\s*(ferrum_\w+)\([^;{]*\) \{`)
+	export = regexp.MustCompile(`(?m)^//export (fmgo_\w+)`)
+)
+
+// byHand are the functions that match in the files of capi that are not generated.
+func byHand(t *testing.T, extension string, function *regexp.Regexp) []string {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var names []string
+	for _, path := range tree(t, root) {
+		if filepath.Dir(path) != "capi" || filepath.Ext(path) != extension || strings.HasPrefix(filepath.Base(path), "test_") {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(root, path))
+		require.NoError(t, err)
+		if !sourceCode(path, string(content)) {
+			continue
+		}
+		for _, found := range function.FindAllStringSubmatch(string(content), -1) {
+			names = append(names, found[1])
+		}
+	}
+	require.NotEmpty(t, names)
+	return names
+}
+
+func TestFunctionsOfTheBoundaryByHandOnlyBecomeFewer(t *testing.T) {
+	shims, exports := byHand(t, ".c", shim), byHand(t, ".go", export)
+	assert.Equal(t, shimsByHand, len(shims), "functions of the C ABI by hand: %v", shims)
+	assert.Equal(t, exportsByHand, len(exports), "exports by hand: %v", exports)
+}
+
+// What the header says is by hand in C is that, and nothing else is.
+func TestFunctionsByHandAreTagged(t *testing.T) {
+	root := filepath.Join("..", "..")
+	var tagged []string
+	comment := regexp.MustCompile(`(?s)/\*\*(?:[^*]|\*[^/])*\*/\s*FERRUM_API\s[\w\s*]*?\b(ferrum_\w+)\(`)
+	for _, path := range tree(t, root) {
+		if filepath.Dir(path) != "include/ferrum_mem" || filepath.Ext(path) != ".h" {
+			continue
+		}
+		header, err := os.ReadFile(filepath.Join(root, path))
+		require.NoError(t, err)
+		for _, found := range comment.FindAllStringSubmatch(string(header), -1) {
+			if regexp.MustCompile(`@by-hand (?:\w+,)*c(?:,\w+)* `).MatchString(found[0]) {
+				tagged = append(tagged, found[1])
+			}
+		}
+	}
+	assert.ElementsMatch(t, tagged, byHand(t, ".c", shim))
+}
