@@ -6,7 +6,7 @@
 
 The header is the source of truth: status codes for Go, names of backends for Go and
 C, constants, structs and functions for Python and Rust come from it and from nothing else.
-Needs the packages `libclang` and `clang-format` and no compiler. The output depends on
+Needs the packages `libclang` and `clang-format`, rustfmt, and no compiler. The output depends on
 the header only.
 """
 
@@ -18,7 +18,17 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from genabi import backends, c_calls, golang, python, python_enums, python_records, rust
+from genabi import (
+    backends,
+    c_calls,
+    golang,
+    python,
+    python_enums,
+    python_records,
+    rust,
+    rust_enums,
+    rust_records,
+)
 from genabi.header import HeaderError, read_header
 from genabi.model import Header
 from genabi.text import families
@@ -37,6 +47,8 @@ OUTPUTS: dict[str, Callable[[Header], str]] = {
     "bindings/python/src/ferrum_mem/_enums.py": python_enums.emit,
     "bindings/python/src/ferrum_mem/_records.py": python_records.emit,
     "bindings/rust/ferrum-mem-sys/src/bindings.rs": rust.emit,
+    "bindings/rust/ferrum-mem/src/generated/enums.rs": rust_enums.emit,
+    "bindings/rust/ferrum-mem/src/generated/records.rs": rust_records.emit,
     **{f"capi/{family}_gen.c": partial(c_calls.emit, family=family) for family in FAMILIES},
 }
 

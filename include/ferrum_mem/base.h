@@ -289,7 +289,8 @@ FERRUM_API ferrum_status ferrum_shutdown(uint32_t flags);
 #define FERRUM_FACT_LARGEST_FREE_BYTES UINT32_C(64)
 
 /** Detail of a failure, as ferrum_last_error copies it out.
- *  @by-hand python it is an exception */
+ *  @by-hand python it is an exception
+ *  @by-hand rust an Error is made of it */
 typedef struct ferrum_error_info {
     uint32_t struct_size;
     /** Status that the failing call returned. */

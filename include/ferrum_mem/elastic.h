@@ -54,7 +54,8 @@ typedef struct ferrum_elastic_pool_config {
     uint64_t page_bytes;
     /** Name in reports; NULL: none. At most 63 bytes. */
     const char *name;
-    /** As in ferrum_vpool_config. */
+    /** As in ferrum_vpool_config.
+     *  @none FERRUM_READY_PAGES_AUTO */
     uint32_t ready_pages;
     /** FERRUM_BACKING_MOVABLE or FERRUM_BACKING_PRIVATE */
     ferrum_backing backing;

@@ -143,7 +143,8 @@ typedef struct ferrum_memory_stats {
 /* clang-format on */
 
 /** Ratios of a ferrum_memory_stats. They are of the pool, not of the device.
- *  @by-hand python methods of the counters */
+ *  @by-hand python methods of the counters
+ *  @by-hand rust each is a method */
 typedef struct ferrum_memory_ratios {
     uint32_t struct_size;
     uint32_t reserved;
@@ -210,7 +211,8 @@ FERRUM_API ferrum_status ferrum_buffer_id_text(uint64_t buffer_id, char *buffer,
                                                size_t *length_out);
 
 /** What a tracker knows of a buffer.
- *  @by-hand python it names its device */
+ *  @by-hand python it names its device
+ *  @by-hand rust its text has a bound, its id a type */
 typedef struct ferrum_buffer_metadata {
     /** Not 0. */
     uint64_t buffer_id;
@@ -334,7 +336,8 @@ typedef struct ferrum_buffer_use {
 /* clang-format on */
 
 /** A buffer of a generic pool.
- *  @by-hand python it holds an object */
+ *  @by-hand python it holds an object
+ *  @by-hand rust holds the buffer itself */
 typedef struct ferrum_buffer_lease {
     /** The caller's word for it: a pointer, a handle, an index. */
     uint64_t buffer;
@@ -681,7 +684,8 @@ FERRUM_API ferrum_status ferrum_fallback_buffer_free(
     ferrum_fallback_buffer buffer, ferrum_stream stream);
 
 /** A buffer of a fallback manager.
- *  @by-hand python properties of the buffer */
+ *  @by-hand python properties of the buffer
+ *  @by-hand rust each is a method */
 typedef struct ferrum_fallback_buffer_info {
     uint32_t struct_size;
     /** What the elements are. */

@@ -43,7 +43,8 @@ typedef int32_t ferrum_memory_type;
 #define FERRUM_MEMORY_TYPE_COUNT 7
 
 /** Settings of a manager.
- *  @by-hand python its pools are a mapping */
+ *  @by-hand python its pools are a mapping
+ *  @by-hand rust holds configurations of pools */
 typedef struct ferrum_manager_config {
     uint32_t struct_size;
     /** Keep age and tag of each block and statistics (1).
@@ -111,7 +112,7 @@ FERRUM_API ferrum_status ferrum_manager_configure_pool(
 FERRUM_API ferrum_status ferrum_manager_get_statistics(
     ferrum_manager manager, ferrum_statistics *statistics_out);
 
-/** Flag of an allocation request: a defragmentation may move the block while
+/** A defragmentation may move the block while
  *  nobody uses it, so that its address is another one afterwards. ferrum_memory_pin keeps
  *  it where it is. */
 #define FERRUM_ALLOCATE_RELOCATABLE UINT32_C(1)
@@ -241,7 +242,8 @@ FERRUM_API ferrum_status ferrum_memory_pin(ferrum_memory memory,
  */
 FERRUM_API ferrum_status ferrum_memory_unpin(ferrum_memory memory);
 
-/** A copy between two blocks, of one device or of two. */
+/** A copy between two blocks, of one device or of two.
+ *  @by-hand rust refers to two blocks, and is built up by calls */
 typedef struct ferrum_transfer {
     uint32_t struct_size;
     uint32_t reserved;
@@ -312,7 +314,8 @@ FERRUM_API ferrum_status ferrum_memory_read(ferrum_memory memory,
                                             void *destination_out,
                                             uint64_t size_bytes);
 
-/** A range of a block to fill with a pattern. */
+/** A range of a block to fill with a pattern.
+ *  @by-hand rust a method of the block that it names */
 typedef struct ferrum_fill {
     uint32_t struct_size;
     /** Bytes of the pattern: 1, 2 or 4. */

@@ -27,7 +27,8 @@ typedef int32_t ferrum_host_access;
 /** As the size of a mapping: all of the block from the offset on. */
 #define FERRUM_MAP_TO_END UINT64_MAX
 
-/** A range of a block that the host is to address. */
+/** A range of a block that the host is to address.
+ *  @by-hand rust a method of the block that it names */
 typedef struct ferrum_map_request {
     uint32_t struct_size;
     /** FERRUM_HOST_* */
@@ -46,7 +47,8 @@ typedef struct ferrum_map_request {
 /* clang-format on */
 
 /** A range of a block that the host addresses.
- *  @by-hand python it is an object with an end */
+ *  @by-hand python it is an object with an end
+ *  @by-hand rust owns the mapping */
 typedef struct ferrum_mapping {
     uint32_t struct_size;
     /** host_pointer is a copy, which ferrum_memory_unmap writes back (1), not the block.
@@ -314,7 +316,8 @@ FERRUM_API ferrum_status ferrum_manager_adopt(ferrum_manager manager,
 typedef ferrum_status (*ferrum_enqueue_fn)(ferrum_host_fn work, void *work_data,
                                            void *user_data);
 
-/** A stream that somebody else made. */
+/** A stream that somebody else made.
+ *  @by-hand rust owns a closure */
 typedef struct ferrum_foreign_stream {
     uint32_t struct_size;
     uint32_t reserved;

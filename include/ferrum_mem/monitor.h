@@ -303,7 +303,8 @@ typedef struct ferrum_placement {
 /** How many devices a request may name, in each of its lists. */
 #define FERRUM_PLACEMENT_DEVICES_MAX 1024
 
-/** What a device is looked for. All zero but the size asks for nothing more. */
+/** What a device is looked for. All zero but the size asks for nothing more.
+ *  @by-hand rust refers to lists of devices */
 typedef struct ferrum_placement_request {
     uint32_t struct_size;
     /** FERRUM_MEMORY_GENERAL to FERRUM_MEMORY_MANAGED. */

@@ -136,13 +136,15 @@ typedef struct ferrum_pool_config {
     uint32_t reserved;
 } ferrum_pool_config;
 
-/** ready_pages: the library chooses. */
+/** The library chooses. */
 #define FERRUM_READY_PAGES_AUTO 0xffffffffu
-/** ready_pages of a pool: all of them. */
+/** All of them, in a pool; they go back only when they are asked for. */
 #define FERRUM_READY_PAGES_ALL 0xfffffffeu
 
-/** thread_cache_bytes: the library chooses. */
+/** The library chooses. */
 #define FERRUM_THREAD_CACHE_AUTO UINT64_MAX
+/** Nothing. */
+#define FERRUM_THREAD_CACHE_OFF UINT64_C(0)
 
 /** Puts a zone before and behind every block and checks both when it is freed. */
 #define FERRUM_DEBUG_RED_ZONES 0x1u
@@ -220,7 +222,8 @@ FERRUM_API ferrum_status ferrum_pool_alloc(ferrum_pool pool,
                                            ferrum_stream stream,
                                            ferrum_address *address_out);
 
-/** What a block is wanted for, beyond its size. */
+/** What a block is wanted for, beyond its size.
+ *  @by-hand rust is built up by calls */
 typedef struct ferrum_pool_request {
     uint32_t struct_size;
     /** A number of ferrum_pool_get_tag; 0: the pool's name. */
@@ -440,7 +443,7 @@ FERRUM_API ferrum_status ferrum_pool_capture_release(ferrum_pool pool,
  *  it. */
 typedef struct ferrum_graph_info {
     uint32_t struct_size;
-    /** 1 until ferrum_pool_capture_end.
+    /** Until ferrum_pool_capture_end (1).
      *  @bool */
     uint32_t capturing;
     /** Graphs of the private pool, this one included. */
@@ -570,7 +573,8 @@ typedef struct ferrum_block_info {
     /** The pool, or {0} when it is another one.
      *  @optional */
     ferrum_pool pool;
-    /** The manager whose pool it is, or 0. */
+    /** The manager whose pool it is, or 0.
+     *  @optional ferrum_manager */
     uint64_t manager;
     /** Start of the block or of the free run; in a virtual pool, of the range or,
      *  where none is mapped, of the page. */

@@ -85,7 +85,8 @@ FERRUM_API ferrum_status ferrum_vpool_export(
     ferrum_vpool vpool, uint64_t offset_bytes, uint64_t size_bytes,
     int32_t *descriptors_out, size_t capacity, size_t *count_out);
 
-/** Pages that a process exported. */
+/** Pages that a process exported.
+ *  @by-hand rust refers to a list of files */
 typedef struct ferrum_page_import {
     uint32_t struct_size;
     uint32_t reserved;
@@ -170,7 +171,8 @@ FERRUM_API ferrum_status ferrum_manager_import_memory(
     ferrum_memory *memory_out);
 
 /** An event of one process, as bytes that mean it in another.
- *  @by-hand python its handle is text */
+ *  @by-hand python its handle is text
+ *  @by-hand rust is its bytes */
 typedef struct ferrum_shared_event {
     uint32_t struct_size;
     uint32_t reserved;

@@ -45,7 +45,8 @@ extern "C" {
  * would have to is FERRUM_ERROR_BUSY.
  */
 
-/** Where the bytes of what sleeps are kept. */
+/** Where the bytes of what sleeps are kept.
+ *  @by-hand rust has the directory of a file with it */
 typedef int32_t ferrum_sleep_backing;
 /** In ordinary memory of this process. */
 #define FERRUM_SLEEP_HOST 0
@@ -62,7 +63,8 @@ typedef int32_t ferrum_sleep_backing;
 #define FERRUM_PATH_MAX 4096
 
 /** What is to sleep, and how.
- *  @by-hand python the arguments of sleep() */
+ *  @by-hand python the arguments of sleep()
+ *  @by-hand rust the directory goes with the backing */
 typedef struct ferrum_sleep_config {
     uint32_t struct_size;
     /** FERRUM_SLEEP_* */
@@ -94,7 +96,8 @@ typedef struct ferrum_sleep_config {
 /* clang-format on */
 
 /** What has gone to sleep.
- *  @by-hand python its path may have any bytes */
+ *  @by-hand python its path may have any bytes
+ *  @by-hand rust has a path of the system */
 typedef struct ferrum_sleep_report {
     uint32_t struct_size;
     uint32_t reserved;
@@ -113,7 +116,8 @@ typedef struct ferrum_sleep_report {
 /* clang-format on */
 
 /** What is to wake.
- *  @by-hand python the arguments of wake() */
+ *  @by-hand python the arguments of wake()
+ *  @by-hand rust goes with ferrum_sleep_config */
 typedef struct ferrum_wake_config {
     uint32_t struct_size;
     /** As in ferrum_sleep_config. */

@@ -78,7 +78,8 @@ typedef struct ferrum_vpool_config {
      *  bytes. */
     const char *name;
     /** How many pages are kept ready while nothing asks for any: up to 65536, or
-     *  FERRUM_READY_PAGES_AUTO. */
+     *  FERRUM_READY_PAGES_AUTO.
+     *  @none FERRUM_READY_PAGES_AUTO */
     uint32_t ready_pages;
     /** FERRUM_BACKING_* */
     ferrum_backing backing;

@@ -274,12 +274,14 @@ FERRUM_SEGMENTS_PLAIN = 0
 # segment back then waits for no work that does not use it, as the runtime may do otherwise. The
 # runtime's pool is the device's alone, and keeps nothing.
 FERRUM_SEGMENTS_STREAM_ORDERED = 1
-# ready_pages: the library chooses.
+# The library chooses.
 FERRUM_READY_PAGES_AUTO = 0xFFFFFFFF
-# ready_pages of a pool: all of them.
+# All of them, in a pool; they go back only when they are asked for.
 FERRUM_READY_PAGES_ALL = 0xFFFFFFFE
-# thread_cache_bytes: the library chooses.
+# The library chooses.
 FERRUM_THREAD_CACHE_AUTO = 0xFFFFFFFFFFFFFFFF
+# Nothing.
+FERRUM_THREAD_CACHE_OFF = 0
 # Puts a zone before and behind every block and checks both when it is freed.
 FERRUM_DEBUG_RED_ZONES = 1
 # Overwrites blocks when they are handed out and when they are freed.
@@ -328,8 +330,8 @@ FERRUM_MEMORY_MAPPED = 5
 FERRUM_MEMORY_MANAGED = 6
 # Number of memory types.
 FERRUM_MEMORY_TYPE_COUNT = 7
-# Flag of an allocation request: a defragmentation may move the block while nobody uses it, so that
-# its address is another one afterwards. ferrum_memory_pin keeps it where it is.
+# A defragmentation may move the block while nobody uses it, so that its address is another one
+# afterwards. ferrum_memory_pin keeps it where it is.
 FERRUM_ALLOCATE_RELOCATABLE = 1
 # It can be mapped elsewhere. On the host, a child made by fork() has no memory there: it would
 # share the parent's.
@@ -1065,7 +1067,7 @@ class ferrum_graph_info(ctypes.Structure):
     """A graph at one moment. What is told of the private pool is of all graphs that share it."""
 
     struct_size: int
-    # 1 until ferrum_pool_capture_end.
+    # Until ferrum_pool_capture_end (1).
     capturing: int
     # Graphs of the private pool, this one included.
     sharing: int

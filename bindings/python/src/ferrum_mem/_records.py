@@ -340,7 +340,7 @@ class GraphInfo:
     """A graph at one moment. What is told of the private pool is of all graphs that share it.
 
     Attributes:
-        capturing: 1 until ferrum_pool_capture_end.
+        capturing: until ferrum_pool_capture_end.
         sharing: graphs of the private pool, this one included.
         held_bytes: what the private pool has of the device.
         live_bytes: size of the live blocks of the private pool.

@@ -2,7 +2,7 @@ use ferrum_interfaces::memory::{
     DefragmentationStats, MemoryHandle, MemoryHandleInfo, MemoryInfo, MemoryManagerConfig,
     MemoryPoolConfig, MemoryPressure, MemoryType,
 };
-use ferrum_mem::{ManagerConfig, PoolConfig, Pressure};
+use ferrum_mem::{ManagerConfig, PoolConfig, PressureLevel};
 use ferrum_types::{FerrumError, Result};
 
 use crate::hub::Block;
@@ -63,12 +63,12 @@ pub(crate) fn manager_config(config: &MemoryManagerConfig) -> Result<ManagerConf
     })
 }
 
-pub(crate) fn pressure_of(level: Pressure) -> MemoryPressure {
+pub(crate) fn pressure_of(level: PressureLevel) -> MemoryPressure {
     match level {
-        Pressure::Low => MemoryPressure::Low,
-        Pressure::Medium => MemoryPressure::Medium,
-        Pressure::High => MemoryPressure::High,
-        Pressure::Critical => MemoryPressure::Critical,
+        PressureLevel::Low => MemoryPressure::Low,
+        PressureLevel::Medium => MemoryPressure::Medium,
+        PressureLevel::High => MemoryPressure::High,
+        PressureLevel::Critical => MemoryPressure::Critical,
     }
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn memory_info(info: &ferrum_mem::MemoryInfo) -> MemoryInfo {
     }
 }
 
-pub(crate) fn defragmentation(stats: &ferrum_mem::Defragmentation) -> DefragmentationStats {
+pub(crate) fn defragmentation(stats: &ferrum_mem::DefragmentationStats) -> DefragmentationStats {
     DefragmentationStats {
         memory_freed: stats.memory_freed_bytes,
         blocks_moved: count(stats.blocks_moved),

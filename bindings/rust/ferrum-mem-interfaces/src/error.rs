@@ -10,7 +10,7 @@ pub(crate) fn check(status: sys::ferrum_status) -> Result<()> {
     // SAFETY: info is a struct of the library's own, with its size set.
     unsafe { sys::ferrum_last_error(&mut info) };
     if info.status != status {
-        return Err(failed_with(status));
+        return Err(failed_with(ErrorKind::from_status(status)));
     }
     let kind = ErrorKind::from_status(status);
     let text = |field: &[std::ffi::c_char]| -> String {
@@ -31,8 +31,7 @@ pub(crate) fn check(status: sys::ferrum_status) -> Result<()> {
 }
 
 /// The error of a status of which no more is known.
-pub(crate) fn failed_with(status: i32) -> FerrumError {
-    let kind = ErrorKind::from_status(status);
+pub(crate) fn failed_with(kind: ErrorKind) -> FerrumError {
     kind_of(kind, format!("{}: {}", kind.name(), kind.text()))
 }
 

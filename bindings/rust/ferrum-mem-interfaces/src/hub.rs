@@ -241,13 +241,14 @@ impl Hub {
         let looked = copying.clone();
         if self.unmoved(move |_| looked.is_busy()).await? {
             // The library knows which streams have to be waited for.
-            let call = move || ferrum_mem::copy(copying.transfer()).map_err(error_of);
+            let call = move || ferrum_mem::Memory::copy(copying.transfer()).map_err(error_of);
             return self.workers.run(call).await;
         }
         let turn = copying.dst.turns.take().await?;
         let lane = self.lane(&copying.dst.device)?;
         let queued = self.unmoved(move |_| {
-            ferrum_mem::copy_async(copying.transfer(), Some(&lane.stream)).map_err(error_of)?;
+            ferrum_mem::Memory::copy_async(copying.transfer(), Some(&lane.stream))
+                .map_err(error_of)?;
             lane.when_done(turn)
         });
         queued.await?.await?

@@ -8,7 +8,7 @@ use ferrum_interfaces::memory::{
     DefragmentationStats, DeviceMemoryManager, MemoryHandle, MemoryHandleInfo, MemoryInfo,
     MemoryPoolConfig, MemoryPressure, MemoryTransfer, StreamHandle,
 };
-use ferrum_mem::{ManagerConfig, Memory, MemoryType, Registration, Request};
+use ferrum_mem::{AllocationRequest, ManagerConfig, Memory, MemoryType, Registration};
 use ferrum_types::{Device, Result};
 
 use crate::config;
@@ -170,13 +170,13 @@ impl Inner {
     pub(crate) async fn allocate(
         self: &Arc<Self>,
         device: &Device,
-        request: Request,
+        request: AllocationRequest<'static>,
     ) -> Result<MemoryHandle> {
         let part = match self.find_part(device) {
             Some(part) => part,
             None => self.part(device).await?,
         };
-        let request = Request {
+        let request = AllocationRequest {
             relocatable: self.relocatable,
             ..request
         };
@@ -192,13 +192,13 @@ impl Inner {
 }
 
 /// The alignment of a request: in one, 0 would be the pool's.
-fn aligned(size: usize, alignment: usize) -> Result<Request> {
+fn aligned(size: usize, alignment: usize) -> Result<AllocationRequest<'static>> {
     if alignment == 0 {
         return Err(ferrum_types::FerrumError::invalid_parameter(
             "alignment 0 is not a power of two",
         ));
     }
-    Ok(Request {
+    Ok(AllocationRequest {
         size_bytes: size as u64,
         alignment_bytes: Some(alignment as u64),
         ..Default::default()
@@ -208,7 +208,7 @@ fn aligned(size: usize, alignment: usize) -> Result<Request> {
 #[async_trait]
 impl DeviceMemoryManager for FerrumMemoryManager {
     async fn allocate(&self, size: usize, device: &Device) -> Result<MemoryHandle> {
-        let request = Request {
+        let request = AllocationRequest {
             size_bytes: size as u64,
             ..Default::default()
         };
@@ -266,7 +266,7 @@ impl DeviceMemoryManager for FerrumMemoryManager {
         let turn = copying.dst.turns.take().await?;
         let call = move |_: &Hub| {
             queue.queue(|stream| {
-                ferrum_mem::copy_async(copying.transfer(), Some(stream))?;
+                ferrum_mem::Memory::copy_async(copying.transfer(), Some(stream))?;
                 // The copy is queued, whether its end can be heard of or not.
                 let _ = stream.call(move || drop(turn));
                 Ok(())

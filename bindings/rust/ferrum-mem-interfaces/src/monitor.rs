@@ -106,7 +106,7 @@ impl GlobalMemoryMonitor for FerrumMemoryMonitor {
         let devices = self.hub.devices.by_handle().clone();
         let heard = move |levels: &[DeviceLevel]| {
             let level_of = |level: &DeviceLevel| {
-                let device = locked(&devices).get(&level.device).cloned()?;
+                let device = locked(&devices).get(&level.device.id).cloned()?;
                 Some((device, config::pressure_of(level.level)))
             };
             let levels = levels.iter().filter_map(level_of).collect();
@@ -124,8 +124,8 @@ impl GlobalMemoryMonitor for FerrumMemoryMonitor {
         let collected = self.hub.moving(collect).await?;
         let mut all = HashMap::new();
         for one in &collected {
-            if one.status != ferrum_mem_sys::FERRUM_OK {
-                return Err(failed_with(one.status));
+            if let Some(kind) = one.status {
+                return Err(failed_with(kind));
             }
             let device = locked(self.hub.devices.by_handle())
                 .get(&one.device.id)
@@ -134,7 +134,7 @@ impl GlobalMemoryMonitor for FerrumMemoryMonitor {
             let stats = DefragmentationStats {
                 memory_freed: one.memory_freed_bytes,
                 blocks_moved: config::count(one.blocks_moved),
-                time_taken_ms: config::whole_milliseconds(one.time_taken_ns.into()),
+                time_taken_ms: config::whole_milliseconds(one.time_taken.as_nanos()),
                 fragmentation_before: one.fragmentation_before,
                 fragmentation_after: one.fragmentation_after,
             };

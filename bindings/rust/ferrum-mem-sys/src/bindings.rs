@@ -265,12 +265,14 @@ pub const FERRUM_SEGMENTS_PLAIN: ferrum_segment_source = 0;
 /// give a segment back then waits for no work that does not use it, as the runtime may do
 /// otherwise. The runtime's pool is the device's alone, and keeps nothing.
 pub const FERRUM_SEGMENTS_STREAM_ORDERED: ferrum_segment_source = 1;
-/// ready_pages: the library chooses.
+/// The library chooses.
 pub const FERRUM_READY_PAGES_AUTO: u32 = 4_294_967_295;
-/// ready_pages of a pool: all of them.
+/// All of them, in a pool; they go back only when they are asked for.
 pub const FERRUM_READY_PAGES_ALL: u32 = 4_294_967_294;
-/// thread_cache_bytes: the library chooses.
+/// The library chooses.
 pub const FERRUM_THREAD_CACHE_AUTO: u64 = u64::MAX;
+/// Nothing.
+pub const FERRUM_THREAD_CACHE_OFF: u64 = 0;
 /// Puts a zone before and behind every block and checks both when it is freed.
 pub const FERRUM_DEBUG_RED_ZONES: u32 = 1;
 /// Overwrites blocks when they are handed out and when they are freed.
@@ -319,7 +321,7 @@ pub const FERRUM_MEMORY_MAPPED: ferrum_memory_type = 5;
 pub const FERRUM_MEMORY_MANAGED: ferrum_memory_type = 6;
 /// Number of memory types.
 pub const FERRUM_MEMORY_TYPE_COUNT: ferrum_memory_type = 7;
-/// Flag of an allocation request: a defragmentation may move the block while
+/// A defragmentation may move the block while
 /// nobody uses it, so that its address is another one afterwards. ferrum_memory_pin keeps
 /// it where it is.
 pub const FERRUM_ALLOCATE_RELOCATABLE: u32 = 1;
@@ -1199,7 +1201,7 @@ impl Default for ferrum_pool_request {
 #[derive(Clone, Copy, Debug)]
 pub struct ferrum_graph_info {
     pub struct_size: u32,
-    /// 1 until ferrum_pool_capture_end.
+    /// Until ferrum_pool_capture_end (1).
     pub capturing: u32,
     /// Graphs of the private pool, this one included.
     pub sharing: u64,

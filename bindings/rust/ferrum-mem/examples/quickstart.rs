@@ -1,7 +1,7 @@
 //! The first program in Rust: a device, blocks by handle, a copy on a stream, a
 //! pool, and what an allocation that cannot be served says.
 
-use ferrum_mem::{copy_async, Device, Library, PoolConfig, Result, Transfer};
+use ferrum_mem::{Device, Library, Memory, PoolConfig, Result, Transfer};
 
 const MIB: u64 = 1 << 20;
 
@@ -20,7 +20,7 @@ fn main() -> Result<()> {
     let (prompt, cache) = (manager.alloc(MIB)?, manager.alloc(MIB)?);
     prompt.write(0, b"tokens on their way")?;
     let stream = device.create_stream()?;
-    copy_async(Transfer::new(&prompt, &cache, 19), Some(&stream))?;
+    Memory::copy_async(Transfer::new(&prompt, &cache, 19), Some(&stream))?;
     stream.synchronize(None)?;
     let mut text = [0; 19];
     cache.read(0, &mut text)?;

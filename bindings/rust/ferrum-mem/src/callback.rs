@@ -8,8 +8,7 @@ use crate::elastic_pool::Model;
 use crate::error::check;
 use crate::fallback_manager::FallbackManager;
 use crate::library::Library;
-use crate::values::Pressure;
-use crate::{sys, Result};
+use crate::{sys, LogLevel, PressureLevel, ReclaimConfig, Result};
 
 /// Runs a closure of the caller for C. A panic stops here; the panic hook has
 /// reported it by then.
@@ -27,7 +26,7 @@ pub(crate) unsafe fn share<T>(user_data: *mut c_void) -> Arc<T> {
     Arc::clone(&held)
 }
 
-type PressureFn = Box<dyn Fn(Pressure) + Send + Sync>;
+type PressureFn = Box<dyn Fn(PressureLevel) + Send + Sync>;
 type ReclaimFn = Box<dyn Fn(u64) -> u64 + Send + Sync>;
 
 enum Held {
@@ -78,15 +77,6 @@ impl std::fmt::Debug for Registration {
     }
 }
 
-/// How a reclaim callback is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reclaim {
-    /// Lower ones are asked first.
-    pub priority: i32,
-    /// How long an allocation waits for it; none: 100 ms.
-    pub deadline: Option<Duration>,
-}
-
 unsafe extern "C" fn hear_pressure(
     _: sys::ferrum_device,
     level: sys::ferrum_pressure_level,
@@ -94,7 +84,7 @@ unsafe extern "C" fn hear_pressure(
 ) {
     // SAFETY: data is the registration's closure.
     let closure: Arc<PressureFn> = unsafe { share(data) };
-    run(|| closure(Pressure::from_raw(level)));
+    run(|| closure(PressureLevel::from_raw(level)));
 }
 
 unsafe extern "C" fn ask_reclaim(_: sys::ferrum_device, needed: u64, data: *mut c_void) -> u64 {
@@ -114,21 +104,14 @@ unsafe extern "C" fn ask_model_reclaim(
     run(|| closure(needed))
 }
 
-/// A deadline as C has it; none: the library's own.
-fn deadline_ns(deadline: Option<Duration>) -> u64 {
-    deadline.map_or(0, |d| {
-        u64::try_from(d.as_nanos()).unwrap_or(u64::MAX).max(1)
-    })
-}
-
 impl Registration {
     pub(crate) fn model_reclaim(
         model: &Model,
         deadline: Option<Duration>,
         closure: ReclaimFn,
     ) -> Result<Self> {
-        let config = sys::ferrum_reclaim_config {
-            deadline_ns: deadline_ns(deadline),
+        let config = ReclaimConfig {
+            deadline,
             ..Default::default()
         };
         let held = Arc::into_raw(Arc::new(closure));
@@ -139,7 +122,7 @@ impl Registration {
             sys::ferrum_elastic_pool_reclaim_callback_add(
                 model.pool().raw(),
                 model.c_id().as_ptr(),
-                &config,
+                &config.raw(),
                 Some(ask_model_reclaim),
                 held.cast_mut().cast(),
                 &mut raw,
@@ -215,21 +198,16 @@ impl Registration {
     pub(crate) fn reclaim(
         library: &Library,
         device: sys::ferrum_device,
-        how: &Reclaim,
+        how: &ReclaimConfig,
         closure: ReclaimFn,
     ) -> Result<Self> {
-        let config = sys::ferrum_reclaim_config {
-            priority: how.priority,
-            deadline_ns: deadline_ns(how.deadline),
-            ..Default::default()
-        };
         let held = Arc::into_raw(Arc::new(closure));
         let mut raw = sys::ferrum_registration::default();
         // SAFETY: the closure lives until the registration is removed.
         let added = check(unsafe {
             sys::ferrum_device_reclaim_callback_add(
                 device,
-                &config,
+                &how.raw(),
                 Some(ask_reclaim),
                 held.cast_mut().cast(),
                 &mut raw,
@@ -268,39 +246,6 @@ pub(crate) fn host_function(
         drop(unsafe { Box::from_raw(data) });
     }
     queued
-}
-
-/// Weight of a log message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LogLevel {
-    /// For those who work on the library.
-    Debug,
-    /// What happens.
-    Info,
-    /// What may be wrong.
-    Warning,
-    /// What is wrong.
-    Error,
-}
-
-impl LogLevel {
-    fn to_raw(self) -> sys::ferrum_log_level {
-        match self {
-            Self::Debug => sys::FERRUM_LOG_DEBUG,
-            Self::Info => sys::FERRUM_LOG_INFO,
-            Self::Warning => sys::FERRUM_LOG_WARNING,
-            Self::Error => sys::FERRUM_LOG_ERROR,
-        }
-    }
-
-    fn from_raw(level: sys::ferrum_log_level) -> Self {
-        match level {
-            sys::FERRUM_LOG_DEBUG => Self::Debug,
-            sys::FERRUM_LOG_INFO => Self::Info,
-            sys::FERRUM_LOG_WARNING => Self::Warning,
-            _ => Self::Error,
-        }
-    }
 }
 
 type LogFn = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;

@@ -1,19 +1,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::callback::{Reclaim, Registration};
-use crate::elastic_pool::{ElasticPool, ElasticPoolConfig};
+use crate::callback::Registration;
+use crate::elastic_pool::ElasticPool;
 use crate::error::check;
 use crate::library::{c_text, Library};
 use crate::manager::{Manager, ManagerConfig};
-use crate::monitor::age_ns;
 use crate::pool::Pool;
-use crate::pool_config::PoolConfig;
+use crate::raw::ns;
 use crate::stream::{timeout_ns, Stream};
-use crate::values::{BlockOwner, DeviceInfo, MemoryInfo, Pressure, Statistics};
-use crate::virtual_pool::{VirtualPool, VirtualPoolConfig};
-use crate::virtual_values::PageSizes;
-use crate::{sys, Result};
+use crate::virtual_pool::VirtualPool;
+use crate::{
+    sys, BlockOwner, DeviceInfo, ElasticPoolConfig, MemoryInfo, PageSizes, PoolConfig,
+    PressureLevel, ReclaimConfig, Result, Statistics, VirtualPoolConfig,
+};
 
 /// An open device. Clones share one opening; it closes after the last of them
 /// and of the objects on it.
@@ -101,7 +101,7 @@ impl Device {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe {
-            sys::ferrum_device_get_recent_memory_info(self.raw(), age_ns(max_age), &mut raw)
+            sys::ferrum_device_get_recent_memory_info(self.raw(), ns(max_age), &mut raw)
         })?;
         Ok((&raw).into())
     }
@@ -186,7 +186,7 @@ impl Device {
     /// the library.
     pub fn on_pressure(
         &self,
-        closure: impl Fn(Pressure) + Send + Sync + 'static,
+        closure: impl Fn(PressureLevel) + Send + Sync + 'static,
     ) -> Result<Registration> {
         Registration::pressure(&self.opened.library, self.raw(), Box::new(closure))
     }
@@ -195,7 +195,7 @@ impl Device {
     /// bytes needed and returns the bytes that it freed.
     pub fn on_reclaim(
         &self,
-        how: &Reclaim,
+        how: &ReclaimConfig,
         closure: impl Fn(u64) -> u64 + Send + Sync + 'static,
     ) -> Result<Registration> {
         Registration::reclaim(&self.opened.library, self.raw(), how, Box::new(closure))

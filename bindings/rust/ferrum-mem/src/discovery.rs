@@ -3,35 +3,9 @@ use std::fmt;
 
 use crate::error::check;
 use crate::library::{c_text, json_of};
-use crate::{sys, Device, Library, Result};
-
-/// A backend; `Auto` is a preference only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(i32)]
-pub enum BackendType {
-    #[default]
-    /// The library chooses.
-    Auto = sys::FERRUM_BACKEND_AUTO,
-    /// The host.
-    Cpu = sys::FERRUM_BACKEND_CPU,
-    /// Devices of the CUDA driver.
-    Cuda = sys::FERRUM_BACKEND_CUDA,
-    /// Devices of the HIP runtime.
-    Rocm = sys::FERRUM_BACKEND_ROCM,
-    /// Devices of macOS.
-    Metal = sys::FERRUM_BACKEND_METAL,
-    /// Devices of all OpenCL platforms.
-    OpenCl = sys::FERRUM_BACKEND_OPENCL,
-}
+use crate::{sys, BackendChoice, BackendType, Device, HostInfo, Library, Result};
 
 impl BackendType {
-    fn from_raw(raw: sys::ferrum_backend) -> Self {
-        [Self::Cpu, Self::Cuda, Self::Rocm, Self::Metal, Self::OpenCl]
-            .into_iter()
-            .find(|one| *one as i32 == raw)
-            .unwrap_or_default()
-    }
-
     /// The name in device ids, such as "cuda".
     pub fn name(self) -> &'static str {
         // SAFETY: the call gives a constant text.
@@ -54,66 +28,12 @@ unsafe fn constant(text: *const c_char) -> &'static str {
     unsafe { CStr::from_ptr(text) }.to_str().unwrap_or_default()
 }
 
-/// A device that was chosen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BackendChoice {
-    /// The backend of the device.
-    pub backend: BackendType,
-    /// Position of the device within its backend.
-    pub device_index: u32,
-    /// For example "cuda:0".
-    pub id: String,
-    /// Capacity; 0 means unknown.
-    pub total_bytes: u64,
-    /// What was free when it was looked at; 0 if not known.
-    pub free_bytes: u64,
-    /// What was looked at, the chosen one last: lines of "id: why not".
-    pub tried: String,
-}
-
-fn text_of(field: &[c_char]) -> String {
-    let bytes: Vec<u8> = field
-        .iter()
-        .map(|c| *c as u8)
-        .take_while(|b| *b != 0)
-        .collect();
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-impl From<&sys::ferrum_backend_choice> for BackendChoice {
-    fn from(raw: &sys::ferrum_backend_choice) -> Self {
-        Self {
-            backend: BackendType::from_raw(raw.backend),
-            device_index: raw.device_index,
-            id: text_of(&raw.id),
-            total_bytes: raw.total_bytes,
-            free_bytes: raw.free_bytes,
-            tried: text_of(&raw.tried),
-        }
-    }
-}
-
-/// What is known of this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostInfo {
-    /// Model of the processor, or "Unknown CPU".
-    pub cpu_name: String,
-    /// Memory that this process may use; 0 means unknown.
-    pub total_bytes: u64,
-    /// What of it can still be touched, if known.
-    pub available_bytes: Option<u64>,
-}
-
 /// Reads what is known of this machine; the library need not run.
 pub fn host_info() -> Result<HostInfo> {
     let mut raw = sys::ferrum_host_info::default();
     // SAFETY: raw is an output of the call, with its size set.
     check(unsafe { sys::ferrum_host_get_info(&mut raw) })?;
-    Ok(HostInfo {
-        cpu_name: text_of(&raw.cpu_name),
-        total_bytes: raw.total_bytes,
-        available_bytes: (raw.available_known != 0).then_some(raw.available_bytes),
-    })
+    Ok((&raw).into())
 }
 
 impl Library {

@@ -8,52 +8,10 @@ use crate::error::check;
 use crate::library::{c_text, json_of};
 use crate::mapped_range::{Late, MappedRange, Space};
 use crate::stream::{raw_of, timeout_ns, Stream};
-use crate::values::Statistics;
-use crate::virtual_pool::ready_pages;
-use crate::virtual_values::{Backing, CompactReport, ElasticPoolInfo, ModelInfo};
-use crate::{sys, Result};
-
-/// Settings of an elastic pool; zeros and none leave a choice to the library.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ElasticPoolConfig {
-    /// Upper bound of the memory of all models together; 0: what the device has.
-    pub limit_bytes: u64,
-    /// A power of two; 0: what the device recommends.
-    pub page_bytes: u64,
-    /// How many pages are kept ready while nothing asks for any.
-    pub ready_pages: Option<u32>,
-    /// What the memory behind the pages can do.
-    pub backing: Backing,
-    /// Name in reports.
-    pub name: Option<String>,
-}
-
-/// Limits of a model, which can be changed while it runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ModelLimits {
-    /// What is kept of the pool's limit for the model; pages that no other model uses
-    /// or is guaranteed back it.
-    pub guaranteed_bytes: u64,
-    /// What is not backed of it waits, and becomes effective as pages come back; else
-    /// the call is refused.
-    pub guarantee_may_wait: bool,
-    /// What the model may have at most; 0: no bound of its own.
-    pub max_bytes: u64,
-    /// When pages are short, models of lower priority give first.
-    pub priority: i32,
-}
-
-/// Settings of a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ModelConfig {
-    /// Address space, rounded up to whole pages; not 0.
-    pub virtual_bytes: u64,
-    /// What it gets of the memory.
-    pub limits: ModelLimits,
-    /// Its pages may go to another model that is unscrubbed as well without being
-    /// made zeros.
-    pub unscrubbed: bool,
-}
+use crate::{
+    sys, CompactReport, ElasticPoolConfig, ElasticPoolInfo, ModelConfig, ModelInfo, ModelLimits,
+    ModelRequest, Result, Statistics,
+};
 
 /// Several models under one physical limit. Clones share one pool; it goes after
 /// the last of them, of its models and of their ranges.
@@ -77,22 +35,11 @@ impl Drop for Made {
 
 impl ElasticPool {
     pub(crate) fn create(device: &Device, config: &ElasticPoolConfig) -> Result<Self> {
-        let name = config
-            .name
-            .as_deref()
-            .map(|name| c_text("ferrum_elastic_pool_create", "name", name))
-            .transpose()?;
-        let settings = sys::ferrum_elastic_pool_config {
-            limit_bytes: config.limit_bytes,
-            page_bytes: config.page_bytes,
-            name: name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr()),
-            ready_pages: ready_pages(config.ready_pages),
-            backing: config.backing.to_raw(),
-            ..Default::default()
-        };
         let mut raw = Default::default();
-        // SAFETY: the settings live through the call, raw is an output of it.
-        check(unsafe { sys::ferrum_elastic_pool_create(device.raw(), &settings, &mut raw) })?;
+        config.with_raw("ferrum_elastic_pool_create", |config| {
+            // SAFETY: the settings live through the call, raw is an output of it.
+            check(unsafe { sys::ferrum_elastic_pool_create(device.raw(), config, &mut raw) })
+        })?;
         Ok(Self {
             made: Arc::new(Made {
                 raw,
@@ -114,15 +61,7 @@ impl ElasticPool {
     /// Adds a model with an id of 1 to 63 bytes, while others run.
     pub fn register_model(&self, id: &str, config: &ModelConfig) -> Result<Model> {
         let text = c_text("ferrum_elastic_pool_register_model", "model", id)?;
-        let raw = sys::ferrum_model_config {
-            priority: config.limits.priority,
-            virtual_bytes: config.virtual_bytes,
-            guaranteed_bytes: config.limits.guaranteed_bytes,
-            max_bytes: config.limits.max_bytes,
-            unscrubbed: config.unscrubbed.into(),
-            guarantee_may_wait: config.limits.guarantee_may_wait.into(),
-            ..Default::default()
-        };
+        let raw = config.raw();
         // SAFETY: id and settings live through the call.
         check(unsafe { sys::ferrum_elastic_pool_register_model(self.raw(), text.as_ptr(), &raw) })?;
         Ok(Model {
@@ -226,22 +165,6 @@ impl Drop for Registered {
     }
 }
 
-/// A range of a model, as asked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ModelRequest<'a> {
-    /// Not 0.
-    pub size_bytes: u64,
-    /// From the model's base address; none: the first place where there is room.
-    pub offset_bytes: Option<u64>,
-    /// Name for the books; none: the model's id.
-    pub tag: Option<&'a str>,
-    /// How long to wait while what it needs sleeps; zero: such a call fails at once.
-    pub asleep_wait: Duration,
-    /// What uses the range first, and is waited for when it is unmapped, also by its
-    /// drop; none: the default stream.
-    pub stream: Option<&'a Stream>,
-}
-
 impl Model {
     pub(crate) fn c_id(&self) -> &CStr {
         &self.registered.id
@@ -279,29 +202,18 @@ impl Model {
 
     /// Puts memory behind a range as described.
     pub fn alloc_with(&self, request: &ModelRequest<'_>) -> Result<MappedRange> {
-        let tag = request
-            .tag
-            .map(|tag| c_text("ferrum_elastic_pool_alloc_with", "tag", tag))
-            .transpose()?;
-        let raw = sys::ferrum_model_request {
-            at_offset: request.offset_bytes.is_some().into(),
-            offset_bytes: request.offset_bytes.unwrap_or(0),
-            size_bytes: request.size_bytes,
-            tag: tag.as_ref().map_or(std::ptr::null(), |tag| tag.as_ptr()),
-            asleep_wait_ns: timeout_ns(Some(request.asleep_wait)),
-            stream: raw_of(request.stream),
-            ..Default::default()
-        };
         let (mut address, mut offset) = (0, 0);
-        // SAFETY: id and request live through the call, the others are outputs.
-        check(unsafe {
-            sys::ferrum_elastic_pool_alloc_with(
-                self.pool().raw(),
-                self.c_id().as_ptr(),
-                &raw,
-                &mut address,
-                &mut offset,
-            )
+        request.with_raw("ferrum_elastic_pool_alloc_with", |request| {
+            // SAFETY: id and request live through the call, the others are outputs.
+            check(unsafe {
+                sys::ferrum_elastic_pool_alloc_with(
+                    self.pool().raw(),
+                    self.c_id().as_ptr(),
+                    request,
+                    &mut address,
+                    &mut offset,
+                )
+            })
         })?;
         Ok(self.range(address, offset, request.size_bytes))
     }
@@ -384,13 +296,7 @@ impl Model {
 
     /// Changes its limits, all of them or none, while it and others run.
     pub fn set_limits(&self, limits: &ModelLimits) -> Result<()> {
-        let raw = sys::ferrum_model_limits {
-            priority: limits.priority,
-            guaranteed_bytes: limits.guaranteed_bytes,
-            max_bytes: limits.max_bytes,
-            guarantee_may_wait: limits.guarantee_may_wait.into(),
-            ..Default::default()
-        };
+        let raw = limits.raw();
         // SAFETY: id and limits live through the call.
         check(unsafe {
             sys::ferrum_elastic_pool_set_model_limits(self.pool().raw(), self.c_id().as_ptr(), &raw)

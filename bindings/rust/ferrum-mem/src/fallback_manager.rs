@@ -3,13 +3,14 @@ use std::sync::Arc;
 use crate::callback::Registration;
 use crate::device::Device;
 use crate::error::check;
-use crate::fallback_buffer::{BufferRequest, FallbackBuffer};
+use crate::fallback_buffer::FallbackBuffer;
 use crate::library::json_of;
-use crate::memory_config::{MemoryConfig, MemoryStats};
 use crate::stream::{raw_of, Stream};
-use crate::tracker::{BufferLocation, TrackerView};
-use crate::values::Pressure;
-use crate::{sys, Result};
+use crate::tracker::TrackerView;
+use crate::{
+    sys, BufferLocation, BufferRequest, FallbackStats, MemoryConfig, MemoryStats, PressureLevel,
+    Result,
+};
 
 /// What the pools of all backends have in common.
 pub trait GpuMemoryPool: Send + Sync {
@@ -22,24 +23,11 @@ pub trait GpuMemoryPool: Send + Sync {
     /// What can still be had from the device, by anybody.
     fn free_memory(&self) -> Result<u64>;
     /// The level of the device by [`crate::PressureProfile::Early`].
-    fn pressure(&self) -> Result<Pressure>;
+    fn pressure(&self) -> Result<PressureLevel>;
     /// Empties the buckets; the memory may still be held from the device.
     fn clear_pool(&self) -> Result<()>;
     /// Gives what holds no buffer back; what the device took, in bytes.
     fn shrink(&self) -> Result<u64>;
-}
-
-/// What of a manager is or was on the host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FallbackStats {
-    /// On the host now.
-    pub cpu_bytes: u64,
-    /// How many buffers are on the host now.
-    pub cpu_buffers: u64,
-    /// Moves to the host so far.
-    pub moved_to_cpu: u64,
-    /// Moves to the device so far.
-    pub moved_to_gpu: u64,
 }
 
 /// Makes buffers on a device, and on a host device while that has no room. Clones share
@@ -70,7 +58,7 @@ impl FallbackManager {
         let second = host.map_or_else(Default::default, Device::raw);
         // SAFETY: the settings live through the call, raw is an output of it.
         check(unsafe {
-            sys::ferrum_fallback_manager_create(device.raw(), second, &config.to_raw(), &mut raw)
+            sys::ferrum_fallback_manager_create(device.raw(), second, &config.raw(), &mut raw)
         })?;
         Ok(Self {
             made: Arc::new(Made {
@@ -95,12 +83,7 @@ impl FallbackManager {
         let mut raw = sys::ferrum_fallback_stats::default();
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe { sys::ferrum_fallback_manager_get_fallback_stats(self.raw(), &mut raw) })?;
-        Ok(FallbackStats {
-            cpu_bytes: raw.cpu_bytes,
-            cpu_buffers: raw.cpu_buffers,
-            moved_to_cpu: raw.moved_to_cpu,
-            moved_to_gpu: raw.moved_to_gpu,
-        })
+        Ok((&raw).into())
     }
 
     fn memory(&self) -> Result<(u64, u64)> {
@@ -115,7 +98,7 @@ impl FallbackManager {
     /// Tells the closure of every change of the device's level.
     pub fn on_pressure(
         &self,
-        closure: impl Fn(Pressure) + Send + Sync + 'static,
+        closure: impl Fn(PressureLevel) + Send + Sync + 'static,
     ) -> Result<Registration> {
         Registration::fallback_manager_pressure(self, Box::new(closure))
     }
@@ -131,7 +114,7 @@ impl FallbackManager {
 
     /// Makes a buffer, whose contents are not defined.
     pub fn alloc(&self, request: &BufferRequest<'_>) -> Result<FallbackBuffer> {
-        request.call(|raw| {
+        request.with_raw("ferrum_fallback_manager_alloc", |raw| {
             let mut out = Default::default();
             // SAFETY: the request lives through the call, out is an output of it.
             check(unsafe { sys::ferrum_fallback_manager_alloc(self.raw(), raw, &mut out) })?;
@@ -147,7 +130,7 @@ impl FallbackManager {
         address: u64,
         request: &BufferRequest<'_>,
     ) -> Result<FallbackBuffer> {
-        request.call(|raw| {
+        request.with_raw("ferrum_fallback_manager_adopt", |raw| {
             let mut out = Default::default();
             // SAFETY: the request lives through the call, out is an output of it.
             check(unsafe {
@@ -214,11 +197,11 @@ impl GpuMemoryPool for FallbackManager {
         Ok(self.memory()?.1)
     }
 
-    fn pressure(&self) -> Result<Pressure> {
+    fn pressure(&self) -> Result<PressureLevel> {
         let mut level = 0;
         // SAFETY: level is an output of the call.
         check(unsafe { sys::ferrum_fallback_manager_get_pressure(self.raw(), &mut level) })?;
-        Ok(Pressure::from_raw(level))
+        Ok(PressureLevel::from_raw(level))
     }
 
     fn clear_pool(&self) -> Result<()> {

@@ -2,25 +2,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::check;
-use crate::library::{c_text, Library};
-use crate::memory_config::{MemoryConfig, MemoryStats};
-use crate::tracker::{BufferId, BufferLocation, TrackerView};
-use crate::{sys, Result};
-
-/// What a buffer is taken for; for the tracker only.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct BufferUse<'a> {
-    /// How many elements.
-    pub num_elements: u64,
-    /// Which side.
-    pub location: BufferLocation,
-    /// At most 63 bytes.
-    pub tag: Option<&'a str>,
-}
+use crate::library::Library;
+use crate::tracker::{BufferId, TrackerView};
+use crate::{sys, BufferUse, MemoryConfig, MemoryStats, Result};
 
 /// A buffer of a generic pool that is in use.
 #[derive(Debug)]
-pub struct Lease<B> {
+pub struct BufferLease<B> {
     /// The buffer.
     pub buffer: B,
     /// Its size, which may be more than was asked for.
@@ -30,7 +18,7 @@ pub struct Lease<B> {
 }
 
 /// Why a buffer was not taken back, and the buffer.
-pub type NotReturned<B> = Box<(crate::Error, Option<Lease<B>>)>;
+pub type NotReturned<B> = Box<(crate::Error, Option<BufferLease<B>>)>;
 
 #[derive(Debug)]
 struct Waiting<B> {
@@ -55,29 +43,12 @@ impl<B> Drop for GenericMemoryPool<B> {
     }
 }
 
-/// Calls with what a buffer is taken for, as C has it.
-fn with_use<T>(
-    what: &BufferUse<'_>,
-    call: impl FnOnce(&sys::ferrum_buffer_use) -> Result<T>,
-) -> Result<T> {
-    let tag = what
-        .tag
-        .map(|tag| c_text("ferrum_generic_pool", "tag", tag))
-        .transpose()?;
-    call(&sys::ferrum_buffer_use {
-        location: what.location.to_raw(),
-        num_elements: what.num_elements,
-        tag: tag.as_ref().map_or(std::ptr::null(), |tag| tag.as_ptr()),
-        ..Default::default()
-    })
-}
-
 impl<B> GenericMemoryPool<B> {
     /// Makes an empty pool; settings of the device mean nothing to it.
     pub fn new(library: &Library, config: &MemoryConfig) -> Result<Self> {
         let mut raw = Default::default();
         // SAFETY: the settings live through the call, raw is an output of it.
-        check(unsafe { sys::ferrum_generic_pool_create(&config.to_raw(), &mut raw) })?;
+        check(unsafe { sys::ferrum_generic_pool_create(&config.raw(), &mut raw) })?;
         Ok(Self {
             raw,
             waiting: Mutex::new(Waiting {
@@ -108,15 +79,15 @@ impl<B> GenericMemoryPool<B> {
         buffer: B,
         size_bytes: u64,
         what: &BufferUse<'_>,
-    ) -> Result<Lease<B>> {
+    ) -> Result<BufferLease<B>> {
         let mut id = 0;
-        with_use(what, |raw| {
+        what.with_raw("ferrum_generic_pool_record_allocation", |raw| {
             // SAFETY: id is an output of the call.
             check(unsafe {
                 sys::ferrum_generic_pool_record_allocation(self.raw, size_bytes, raw, &mut id)
             })
         })?;
-        Ok(Lease {
+        Ok(BufferLease {
             buffer,
             size_bytes,
             id: BufferId(id),
@@ -124,10 +95,10 @@ impl<B> GenericMemoryPool<B> {
     }
 
     /// The smallest free buffer that will do, at most four times as large.
-    pub fn try_get(&self, min_bytes: u64, what: &BufferUse<'_>) -> Result<Option<Lease<B>>> {
+    pub fn try_get(&self, min_bytes: u64, what: &BufferUse<'_>) -> Result<Option<BufferLease<B>>> {
         let mut lease = sys::ferrum_buffer_lease::default();
         let mut found = 0;
-        with_use(what, |raw| {
+        what.with_raw("ferrum_generic_pool_try_get", |raw| {
             // SAFETY: lease and found are outputs of the call.
             check(unsafe {
                 sys::ferrum_generic_pool_try_get(self.raw, min_bytes, raw, &mut lease, &mut found)
@@ -136,7 +107,7 @@ impl<B> GenericMemoryPool<B> {
         if found == 0 {
             return Ok(None);
         }
-        Ok(self.take(lease.buffer).map(|buffer| Lease {
+        Ok(self.take(lease.buffer).map(|buffer| BufferLease {
             buffer,
             size_bytes: lease.size_bytes,
             id: BufferId(lease.buffer_id),
@@ -144,7 +115,10 @@ impl<B> GenericMemoryPool<B> {
     }
 
     /// Ends the use of a buffer; whether the pool keeps it. On failure it is given back.
-    pub fn return_buffer(&self, lease: Lease<B>) -> std::result::Result<bool, NotReturned<B>> {
+    pub fn return_buffer(
+        &self,
+        lease: BufferLease<B>,
+    ) -> std::result::Result<bool, NotReturned<B>> {
         let word = self.put(lease.buffer);
         let raw = sys::ferrum_buffer_lease {
             buffer: word,
@@ -163,7 +137,7 @@ impl<B> GenericMemoryPool<B> {
             }
             Err(error) => {
                 let buffer = self.take(word);
-                let lease = buffer.map(|buffer| Lease { buffer, ..lease });
+                let lease = buffer.map(|buffer| BufferLease { buffer, ..lease });
                 Err(Box::new((error, lease)))
             }
         }

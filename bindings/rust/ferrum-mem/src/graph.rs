@@ -1,7 +1,7 @@
 use crate::error::check;
 use crate::pool::Pool;
 use crate::stream::{raw_of, Stream};
-use crate::{sys, Error, Result};
+use crate::{sys, Error, GraphInfo, Result};
 
 /// What a pool keeps for a graph, from the beginning of its capture until it is dropped,
 /// which says that the graph does not run any more after what is queued on the default
@@ -20,24 +20,6 @@ impl Drop for Graph {
             self.pool.release_graphs(Some(self.number));
         }
     }
-}
-
-/// A graph at one moment. What is told of the private pool is of all graphs that share
-/// it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GraphInfo {
-    /// Until `Graph::end`.
-    pub capturing: bool,
-    /// Graphs of the private pool, this one included.
-    pub sharing: u64,
-    /// What the private pool has of the device.
-    pub held_bytes: u64,
-    /// Size of its live blocks.
-    pub live_bytes: u64,
-    /// How many they are.
-    pub live_blocks: u64,
-    /// Freed blocks from before the capture that stay until the graph is released.
-    pub parked_bytes: u64,
 }
 
 impl Pool {
@@ -102,13 +84,6 @@ impl Graph {
         check(unsafe {
             sys::ferrum_pool_capture_get_info(self.pool.raw(), self.number, &mut raw)
         })?;
-        Ok(GraphInfo {
-            capturing: raw.capturing != 0,
-            sharing: raw.sharing,
-            held_bytes: raw.held_bytes,
-            live_bytes: raw.live_bytes,
-            live_blocks: raw.live_blocks,
-            parked_bytes: raw.parked_bytes,
-        })
+        Ok((&raw).into())
     }
 }

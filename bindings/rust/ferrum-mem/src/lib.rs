@@ -34,6 +34,7 @@ mod error;
 mod estimate;
 mod fallback_buffer;
 mod fallback_manager;
+mod generated;
 mod generic_pool;
 mod graph;
 mod library;
@@ -45,70 +46,60 @@ mod monitor;
 mod placement;
 mod pool;
 mod pool_block;
-mod pool_config;
 mod pool_request;
+mod pressure;
 #[cfg(unix)]
 mod processes;
+mod raw;
 mod sharing;
 mod sleep;
 mod stream;
 mod tracker;
-mod values;
 mod virtual_pool;
-mod virtual_values;
 
-pub use callback::{no_log, on_log, LogLevel, Reclaim, Registration};
+pub use callback::{no_log, on_log, Registration};
 pub use device::Device;
 pub use discovery::{
     compute_f16_bytes, compute_f32_bytes, host_info, round_up_power_of_2, size_class,
-    BackendChoice, BackendType, HostInfo,
 };
-pub use elastic_pool::{
-    ElasticPool, ElasticPoolConfig, Model, ModelConfig, ModelLimits, ModelRequest,
-};
+pub use elastic_pool::{ElasticPool, Model};
 pub use error::{Error, ErrorKind, Facts, Result};
 pub use estimate::{
     estimate_config_json, estimate_file_json, estimate_inference_memory, estimate_kv_cache_memory,
-    estimate_model_memory, InferenceMemoryEstimate, KvCacheShape, ModelShape, Serving,
+    estimate_model_memory,
 };
-pub use fallback_buffer::{BufferRequest, DType, FallbackBuffer, PinnedBuffer, Place};
-pub use fallback_manager::{FallbackManager, FallbackStats, GpuMemoryPool};
-pub use generic_pool::{BufferUse, GenericMemoryPool, Lease, NotReturned};
-pub use graph::{Graph, GraphInfo};
-pub use library::{
-    abi_version, backends_json, leak_report_json, snapshot_json, version, Config, Library,
+pub use fallback_buffer::{FallbackBuffer, PinnedBuffer};
+pub use fallback_manager::{FallbackManager, GpuMemoryPool};
+pub use generated::enums::{
+    AccessPattern, BackendType, Backing, BlockState, BufferLocation, BufferPlace, DType,
+    DebugFlags, HostAccess, LogLevel, MemoryType, Paging, PlacementReason, PressureLevel,
+    PressureProfile, ReadyPages, SegmentSource, ThreadCache, UsageHint,
 };
-pub use manager::{
-    copy, copy_async, BlockInfo, Fill, Manager, ManagerConfig, Memory, MemoryType, Pinned, Request,
-    Transfer,
+pub use generated::records::{
+    AccessStats, Adoption, AllocationRequest, BackendChoice, BlockInfo, BlockOwner, BufferRequest,
+    BufferUse, Collected, CompactReport, Config, DefragmentationStats, DeviceInfo, DeviceLevel,
+    ElasticPoolConfig, ElasticPoolInfo, EstimateRequest, FallbackStats, Gauge, GraphInfo, HostInfo,
+    InferenceMemoryEstimate, KvCacheShape, LinkRequest, MemoryConfig, MemoryInfo, MemoryStats,
+    ModelConfig, ModelInfo, ModelLimits, ModelRequest, ModelShape, MonitorConfig, MonitorPressure,
+    PageSizes, PlacementOption, PoolConfig, PoolInfo, ReclaimConfig, SharedMemory, Statistics,
+    TrackerTotals, UsageHints, VirtualPoolConfig, VirtualPoolInfo, VirtualPoolRequest, WakeReport,
 };
+pub use generic_pool::{BufferLease, GenericMemoryPool, NotReturned};
+pub use graph::Graph;
+pub use library::{abi_version, backends_json, leak_report_json, snapshot_json, version, Library};
+pub use manager::{Fill, Manager, ManagerConfig, Memory, PinnedMemory, Transfer};
 pub use mapped_range::MappedRange;
-pub use mapping::{AccessPattern, AccessStats, HostAccess, HostMapping, UsageHint, UsageHints};
-pub use memory_config::{MemoryConfig, MemoryStats};
-pub use monitor::{DeviceLevel, GlobalPressure, Monitor, MonitorConfig, PressureProfile};
-pub use placement::{Placement, PlacementOption, PlacementRequest};
+pub use mapping::HostMapping;
+pub use monitor::Monitor;
+pub use placement::{Placement, PlacementRequest};
 pub use pool::Pool;
 pub use pool_block::{PoolBatch, PoolBlock};
-pub use pool_config::{DebugFlags, Paging, PoolConfig, ReadyPages, SegmentSource, ThreadCache};
-pub use pool_request::{PoolRequest, Tag};
-#[cfg(unix)]
-pub use processes::SharedMemory;
-pub use sharing::{Adoption, LinkRequest, Work};
-pub use sleep::{
-    SleepBacking, SleepReport, SleepRequest, VirtualPoolRequest, WakeReport, WakeRequest,
-};
+pub use pool_request::{PoolRequest, PoolTag};
+pub use sharing::StreamWork;
+pub use sleep::{SleepBacking, SleepReport, SleepRequest, WakeRequest};
 pub use stream::{Event, Stream};
-pub use tracker::{
-    AllocationTracker, BufferId, BufferLocation, BufferMetadata, TrackerTotals, TrackerView,
-};
-pub use values::{
-    BlockOwner, BlockState, Defragmentation, DeviceInfo, Gauge, MemoryInfo, Pressure, Skipped,
-    Statistics,
-};
-pub use virtual_pool::{VirtualPool, VirtualPoolConfig};
-pub use virtual_values::{
-    Backing, CompactReport, ElasticPoolInfo, ModelInfo, PageSizes, PoolInfo, VirtualPoolInfo,
-};
+pub use tracker::{AllocationTracker, BufferId, BufferMetadata, TrackerView};
+pub use virtual_pool::VirtualPool;
 
 /// The C ABI underneath.
 pub use ferrum_mem_sys as sys;

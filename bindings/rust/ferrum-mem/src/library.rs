@@ -2,31 +2,7 @@ use std::ffi::{c_char, CStr, CString};
 use std::sync::Arc;
 
 use crate::error::{check, Error};
-use crate::{sys, Result};
-
-/// Settings of the library. The default leaves each to the environment or to
-/// what is found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Config {
-    /// Host devices; 0: the environment's, or 1.
-    pub host_devices: u32,
-    /// Capacity of all host devices together in bytes; 0: the environment's, or
-    /// what the process may use.
-    pub host_memory_bytes: u64,
-    /// Accept a capacity above the memory of the machine.
-    pub host_memory_forced: bool,
-    /// Add `SA_ONSTACK` to no handler of a signal. One without it, on a thread that
-    /// is inside the library, overwrites the library's memory.
-    pub leave_signal_handlers: bool,
-}
-
-fn flag(set: bool, value: u32) -> u32 {
-    if set {
-        value
-    } else {
-        0
-    }
-}
+use crate::{sys, Config, Result};
 
 /// Keeps the library started. Clones share one start; devices hold one too, so
 /// that the library stops after the last of them.
@@ -58,20 +34,8 @@ impl Library {
 
     /// Starts the library, or joins it when it runs with these settings.
     pub fn start_with(config: &Config) -> Result<Self> {
-        let raw = sys::ferrum_config {
-            host_devices: config.host_devices,
-            host_memory_bytes: config.host_memory_bytes,
-            flags: flag(
-                config.host_memory_forced,
-                sys::FERRUM_CONFIG_HOST_MEMORY_FORCED,
-            ) | flag(
-                config.leave_signal_handlers,
-                sys::FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS,
-            ),
-            ..Default::default()
-        };
-        // SAFETY: raw is a complete config that lives through the call.
-        check(unsafe { sys::ferrum_init(&raw) })?;
+        // SAFETY: the config lives through the call.
+        check(unsafe { sys::ferrum_init(&config.raw()) })?;
         Ok(Self {
             started: Arc::new(Started),
         })

@@ -1,62 +1,15 @@
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::device::Device;
-use crate::error::{check, text_of};
-use crate::library::c_text;
-use crate::pool_config::PoolConfig;
+use crate::error::check;
 use crate::stream::{raw_of, timeout_ns, Stream};
-use crate::values::{Defragmentation, Statistics};
-use crate::{sys, Result};
-
-/// What a block is used for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MemoryType {
-    /// Anything.
-    #[default]
-    General,
-    /// Tensors.
-    Tensor,
-    /// The KV cache.
-    Cache,
-    /// Scratch.
-    Temporary,
-    /// Page-locked host memory.
-    Pinned,
-    /// Shared between devices.
-    Mapped,
-    /// Of host and devices, moved to where it is used.
-    Managed,
-}
-
-impl MemoryType {
-    pub(crate) fn to_raw(self) -> sys::ferrum_memory_type {
-        match self {
-            Self::General => sys::FERRUM_MEMORY_GENERAL,
-            Self::Tensor => sys::FERRUM_MEMORY_TENSOR,
-            Self::Cache => sys::FERRUM_MEMORY_CACHE,
-            Self::Temporary => sys::FERRUM_MEMORY_TEMPORARY,
-            Self::Pinned => sys::FERRUM_MEMORY_PINNED,
-            Self::Mapped => sys::FERRUM_MEMORY_MAPPED,
-            Self::Managed => sys::FERRUM_MEMORY_MANAGED,
-        }
-    }
-
-    fn from_raw(raw: sys::ferrum_memory_type) -> Self {
-        match raw {
-            sys::FERRUM_MEMORY_TENSOR => Self::Tensor,
-            sys::FERRUM_MEMORY_CACHE => Self::Cache,
-            sys::FERRUM_MEMORY_TEMPORARY => Self::Temporary,
-            sys::FERRUM_MEMORY_PINNED => Self::Pinned,
-            sys::FERRUM_MEMORY_MAPPED => Self::Mapped,
-            sys::FERRUM_MEMORY_MANAGED => Self::Managed,
-            _ => Self::General,
-        }
-    }
-}
+use crate::{
+    sys, AllocationRequest, BlockInfo, DefragmentationStats, MemoryType, PoolConfig, Result,
+    Statistics,
+};
 
 /// Settings of a manager.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,22 +62,6 @@ impl Drop for Made {
     }
 }
 
-/// A block, as asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
-    /// What it is for.
-    pub memory_type: MemoryType,
-    /// Its size in bytes, not 0.
-    pub size_bytes: u64,
-    /// Alignment of its address; none: the pool's.
-    pub alignment_bytes: Option<u64>,
-    /// Name for the books.
-    pub tag: Option<String>,
-    /// A defragmentation may move the block while nobody uses it, so that its
-    /// address is another one afterwards. [`Memory::pin`] keeps it where it is.
-    pub relocatable: bool,
-}
-
 impl Manager {
     pub(crate) fn create(device: &Device, config: &ManagerConfig) -> Result<Self> {
         let mut raw = Default::default();
@@ -159,27 +96,12 @@ impl Manager {
     }
 
     /// Allocates a block as described.
-    pub fn alloc_with(&self, request: &Request) -> Result<Memory> {
-        let tag = request
-            .tag
-            .as_deref()
-            .map(|t| c_text("ferrum_manager_alloc_with", "tag", t))
-            .transpose()?;
-        let settings = sys::ferrum_allocation_request {
-            memory_type: request.memory_type.to_raw(),
-            size_bytes: request.size_bytes,
-            alignment_bytes: request.alignment_bytes.unwrap_or(0),
-            tag: tag.as_ref().map_or(std::ptr::null(), |t| t.as_ptr()),
-            flags: if request.relocatable {
-                sys::FERRUM_ALLOCATE_RELOCATABLE
-            } else {
-                0
-            },
-            ..Default::default()
-        };
+    pub fn alloc_with(&self, request: &AllocationRequest<'_>) -> Result<Memory> {
         let mut raw = Default::default();
-        // SAFETY: settings live through the call, raw is an output of it.
-        check(unsafe { sys::ferrum_manager_alloc_with(self.raw(), &settings, &mut raw) })?;
+        request.with_raw("ferrum_manager_alloc_with", |request| {
+            // SAFETY: the request lives through the call, raw is an output of it.
+            check(unsafe { sys::ferrum_manager_alloc_with(self.raw(), request, &mut raw) })
+        })?;
         Ok(Memory::own(raw, self))
     }
 
@@ -203,12 +125,12 @@ impl Manager {
 
     /// Moves relocatable blocks that nobody uses so that pages come free, and gives
     /// back to the system what the manager's pools hold without use.
-    pub fn defragment(&self) -> Result<Defragmentation> {
+    pub fn defragment(&self) -> Result<DefragmentationStats> {
         self.defragment_within(None)
     }
 
     /// As `defragment`, and moves no further block when the time is over.
-    pub fn defragment_within(&self, budget: Option<Duration>) -> Result<Defragmentation> {
+    pub fn defragment_within(&self, budget: Option<Duration>) -> Result<DefragmentationStats> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe {
@@ -236,56 +158,21 @@ fn create_with(
     })
 }
 
-/// Description of a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BlockInfo {
-    /// What it is for.
-    pub memory_type: MemoryType,
-    /// Size as asked for.
-    pub size_bytes: u64,
-    /// Size after rounding.
-    pub allocated_bytes: u64,
-    /// Largest power of two that divides the address, at most 1 GiB.
-    pub alignment_bytes: u64,
-    /// Address in the device's memory. Of a relocatable block that is not pinned
-    /// it is valid until the next defragmentation of its manager, and so is
-    /// `host_pointer`.
-    pub address: u64,
-    /// The block as the host sees it, where it can.
-    pub host_pointer: Option<NonNull<u8>>,
-    /// Time of the allocation since the library started.
-    pub allocated_at: Duration,
-    /// Mapped for host access by a call of the library.
-    pub is_mapped: bool,
-    /// Asynchronous operations in flight.
-    pub operations_in_flight: u32,
-    /// Name in the books.
-    pub tag: String,
-    /// Asked for as relocatable.
-    pub is_relocatable: bool,
-    /// Pins that are alive.
-    pub pin_count: u32,
-    /// The block of another device that is the same memory, while it is there.
-    pub linked: Option<sys::ferrum_memory>,
-    /// The memory is somebody else's.
-    pub is_adopted: bool,
-}
-
 /// Keeps a block where it is until it is dropped.
 #[derive(Debug)]
-pub struct Pinned<'a> {
+pub struct PinnedMemory<'a> {
     memory: &'a Memory,
     address: u64,
 }
 
-impl Pinned<'_> {
+impl PinnedMemory<'_> {
     /// The block's address.
     pub fn address(&self) -> u64 {
         self.address
     }
 }
 
-impl Drop for Pinned<'_> {
+impl Drop for PinnedMemory<'_> {
     fn drop(&mut self) {
         // SAFETY: the block is alive, and was pinned when this was made.
         unsafe { sys::ferrum_memory_unpin(self.memory.raw) };
@@ -346,30 +233,15 @@ impl Memory {
         let mut raw = sys::ferrum_handle_info::default();
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe { sys::ferrum_memory_get_handle_info(self.raw, &mut raw) })?;
-        Ok(BlockInfo {
-            memory_type: MemoryType::from_raw(raw.memory_type),
-            size_bytes: raw.size_bytes,
-            allocated_bytes: raw.allocated_bytes,
-            alignment_bytes: raw.alignment_bytes,
-            address: raw.address,
-            host_pointer: NonNull::new(raw.host_pointer.cast()),
-            allocated_at: Duration::from_nanos(raw.allocated_at_ns),
-            is_mapped: raw.is_mapped != 0,
-            operations_in_flight: raw.operations_in_flight,
-            tag: text_of(&raw.tag),
-            is_relocatable: raw.is_relocatable != 0,
-            pin_count: raw.pin_count,
-            linked: (raw.linked.id != 0).then_some(raw.linked),
-            is_adopted: raw.is_adopted != 0,
-        })
+        Ok((&raw).into())
     }
 
     /// Gives the block's address and keeps it there as long as the pin lives.
-    pub fn pin(&self) -> Result<Pinned<'_>> {
+    pub fn pin(&self) -> Result<PinnedMemory<'_>> {
         let mut address = 0;
         // SAFETY: address is an output of the call.
         check(unsafe { sys::ferrum_memory_pin(self.raw, &mut address) })?;
-        Ok(Pinned {
+        Ok(PinnedMemory {
             memory: self,
             address,
         })
@@ -484,15 +356,17 @@ impl<'a> Transfer<'a> {
     }
 }
 
-/// Copies, and returns when the bytes are there.
-pub fn copy(transfer: Transfer<'_>) -> Result<()> {
-    // SAFETY: the struct lives through the call.
-    check(unsafe { sys::ferrum_memory_copy(&transfer.to_raw()) })
-}
+impl Memory {
+    /// Copies from one block to another, and returns when the bytes are there.
+    pub fn copy(transfer: Transfer<'_>) -> Result<()> {
+        // SAFETY: the struct lives through the call.
+        check(unsafe { sys::ferrum_memory_copy(&transfer.to_raw()) })
+    }
 
-/// Queues a copy on a stream of the destination's device, or on its default
-/// one. Both blocks' memory stays until it is done, also when they are dropped.
-pub fn copy_async(transfer: Transfer<'_>, stream: Option<&Stream>) -> Result<()> {
-    // SAFETY: the struct lives through the call.
-    check(unsafe { sys::ferrum_memory_copy_async(&transfer.to_raw(), raw_of(stream)) })
+    /// Queues a copy on a stream of the destination's device, or on its default
+    /// one. Both blocks' memory stays until it is done, also when they are dropped.
+    pub fn copy_async(transfer: Transfer<'_>, stream: Option<&Stream>) -> Result<()> {
+        // SAFETY: the struct lives through the call.
+        check(unsafe { sys::ferrum_memory_copy_async(&transfer.to_raw(), raw_of(stream)) })
+    }
 }

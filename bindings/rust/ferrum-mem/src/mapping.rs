@@ -1,124 +1,11 @@
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
-use std::time::Duration;
 
 use crate::device::Device;
 use crate::error::check;
 use crate::manager::Memory;
 use crate::stream::{raw_of, Stream};
-use crate::{sys, Error, Result};
-
-/// What a program does through a mapping.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum HostAccess {
-    /// Reads only.
-    ReadOnly,
-    /// Writes only: what is not written has no defined value afterwards.
-    WriteOnly,
-    /// Both.
-    #[default]
-    ReadWrite,
-}
-
-impl HostAccess {
-    fn to_raw(self) -> sys::ferrum_host_access {
-        match self {
-            Self::ReadOnly => sys::FERRUM_HOST_READ_ONLY,
-            Self::WriteOnly => sys::FERRUM_HOST_WRITE_ONLY,
-            Self::ReadWrite => sys::FERRUM_HOST_READ_WRITE,
-        }
-    }
-}
-
-/// What a program expects of a block, on one of three axes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum UsageHint {
-    /// Nothing; as a hint, it takes all others back.
-    #[default]
-    None,
-    /// Order: one after the other.
-    Sequential,
-    /// Order: scattered.
-    Random,
-    /// Direction: mostly read.
-    ReadMostly,
-    /// Direction: mostly written.
-    WriteMostly,
-    /// Lifetime: may be dropped eagerly.
-    Temporary,
-    /// Lifetime: to be kept resident.
-    Resident,
-}
-
-impl UsageHint {
-    fn to_raw(self) -> sys::ferrum_usage_hint {
-        match self {
-            Self::None => sys::FERRUM_USAGE_NONE,
-            Self::Sequential => sys::FERRUM_USAGE_SEQUENTIAL,
-            Self::Random => sys::FERRUM_USAGE_RANDOM,
-            Self::ReadMostly => sys::FERRUM_USAGE_READ_MOSTLY,
-            Self::WriteMostly => sys::FERRUM_USAGE_WRITE_MOSTLY,
-            Self::Temporary => sys::FERRUM_USAGE_TEMPORARY,
-            Self::Resident => sys::FERRUM_USAGE_RESIDENT,
-        }
-    }
-
-    fn from_raw(raw: sys::ferrum_usage_hint) -> Self {
-        match raw {
-            sys::FERRUM_USAGE_SEQUENTIAL => Self::Sequential,
-            sys::FERRUM_USAGE_RANDOM => Self::Random,
-            sys::FERRUM_USAGE_READ_MOSTLY => Self::ReadMostly,
-            sys::FERRUM_USAGE_WRITE_MOSTLY => Self::WriteMostly,
-            sys::FERRUM_USAGE_TEMPORARY => Self::Temporary,
-            sys::FERRUM_USAGE_RESIDENT => Self::Resident,
-            _ => Self::None,
-        }
-    }
-}
-
-/// The last hint of each axis.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct UsageHints {
-    /// Sequential, random or none.
-    pub order: UsageHint,
-    /// Mostly read, mostly written or none.
-    pub direction: UsageHint,
-    /// Temporary, resident or none.
-    pub lifetime: UsageHint,
-}
-
-/// How a block is used, as far as its last accesses show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum AccessPattern {
-    /// Too few accesses.
-    #[default]
-    Unknown,
-    /// One after the other.
-    Sequential,
-    /// Scattered.
-    Random,
-    /// Clusters in time.
-    Burst,
-    /// More than one kind.
-    Mixed,
-}
-
-/// What copies, fills, writes, reads and mappings did with a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AccessStats {
-    /// Number of reads.
-    pub read_count: u64,
-    /// Number of writes.
-    pub write_count: u64,
-    /// Mean bytes per read, rounded down; 0 when there was none.
-    pub average_read_bytes: u64,
-    /// Mean bytes per write, rounded down; 0 when there was none.
-    pub average_write_bytes: u64,
-    /// Time of the last access since the library started; none: never.
-    pub last_access: Option<Duration>,
-    /// The pattern of the last accesses.
-    pub pattern: AccessPattern,
-}
+use crate::{sys, AccessStats, Error, HostAccess, Result, UsageHint, UsageHints};
 
 /// A range of a block that the host addresses, until it is dropped. A copy is
 /// written back then; [`HostMapping::unmap`] tells whether that succeeded.
@@ -242,11 +129,7 @@ impl Memory {
         let mut raw = sys::ferrum_usage_hints::default();
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe { sys::ferrum_memory_get_usage_hints(self.raw(), &mut raw) })?;
-        Ok(UsageHints {
-            order: UsageHint::from_raw(raw.order),
-            direction: UsageHint::from_raw(raw.direction),
-            lifetime: UsageHint::from_raw(raw.lifetime),
-        })
+        Ok((&raw).into())
     }
 
     /// How the block was used; none when its manager does not track.
@@ -254,19 +137,6 @@ impl Memory {
         let mut raw = sys::ferrum_access_stats::default();
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe { sys::ferrum_memory_get_access_stats(self.raw(), &mut raw) })?;
-        Ok((raw.is_tracked != 0).then(|| AccessStats {
-            read_count: raw.read_count,
-            write_count: raw.write_count,
-            average_read_bytes: raw.average_read_bytes,
-            average_write_bytes: raw.average_write_bytes,
-            last_access: (raw.is_accessed != 0).then(|| Duration::from_nanos(raw.last_access_ns)),
-            pattern: match raw.pattern {
-                sys::FERRUM_PATTERN_SEQUENTIAL => AccessPattern::Sequential,
-                sys::FERRUM_PATTERN_RANDOM => AccessPattern::Random,
-                sys::FERRUM_PATTERN_BURST => AccessPattern::Burst,
-                sys::FERRUM_PATTERN_MIXED => AccessPattern::Mixed,
-                _ => AccessPattern::Unknown,
-            },
-        }))
+        Ok((raw.is_tracked != 0).then(|| (&raw).into()))
     }
 }

@@ -1,85 +1,29 @@
 use crate::error::check;
+use crate::generated::enums::MemoryPreset;
 use crate::library::json_of;
-use crate::{sys, Result};
-
-/// Settings of a [`crate::FallbackManager`] or a [`crate::GenericMemoryPool`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct MemoryConfig {
-    /// Share of the device's capacity that may be held, from 0.1 to 1.
-    pub gpu_memory_fraction: f64,
-    /// Buffers that the device has no room for are made on the host.
-    pub cpu_fallback_enabled: bool,
-    /// What stays free on the device.
-    pub min_free_bytes: u64,
-    /// Every buffer in use is kept in a tracker.
-    pub track_allocations: bool,
-    /// Free buffers that a bucket keeps.
-    pub max_pooled_per_bucket: u64,
-    /// Free buffers of all buckets together; 0: no bound.
-    pub max_pooled_bytes: u64,
-    /// Make the pool with a free buffer of each of the sizes.
-    pub pre_allocate: bool,
-    /// In bytes.
-    pub pre_allocate_sizes: Vec<u64>,
-}
-
-impl Default for MemoryConfig {
-    fn default() -> Self {
-        Self::from_raw(&Default::default())
-    }
-}
+use crate::{sys, MemoryConfig, MemoryStats, Result};
 
 impl MemoryConfig {
-    fn from_raw(raw: &sys::ferrum_memory_config) -> Self {
-        Self {
-            gpu_memory_fraction: raw.gpu_memory_fraction,
-            cpu_fallback_enabled: raw.flags & sys::FERRUM_MEMORY_CPU_FALLBACK != 0,
-            min_free_bytes: raw.min_free_bytes,
-            track_allocations: raw.flags & sys::FERRUM_MEMORY_TRACK_ALLOCATIONS != 0,
-            max_pooled_per_bucket: raw.max_pooled_per_bucket,
-            max_pooled_bytes: raw.max_pooled_bytes,
-            pre_allocate: raw.flags & sys::FERRUM_MEMORY_PRE_ALLOCATE != 0,
-            pre_allocate_sizes: Vec::new(),
-        }
-    }
-
-    /// For C; points into this value.
-    pub(crate) fn to_raw(&self) -> sys::ferrum_memory_config {
-        let flag = |on: bool, flag| if on { flag } else { 0 };
-        sys::ferrum_memory_config {
-            flags: flag(self.cpu_fallback_enabled, sys::FERRUM_MEMORY_CPU_FALLBACK)
-                | flag(self.track_allocations, sys::FERRUM_MEMORY_TRACK_ALLOCATIONS)
-                | flag(self.pre_allocate, sys::FERRUM_MEMORY_PRE_ALLOCATE),
-            gpu_memory_fraction: self.gpu_memory_fraction,
-            min_free_bytes: self.min_free_bytes,
-            max_pooled_per_bucket: self.max_pooled_per_bucket,
-            max_pooled_bytes: self.max_pooled_bytes,
-            pre_allocate_sizes: self.pre_allocate_sizes.as_ptr(),
-            pre_allocate_count: self.pre_allocate_sizes.len() as u64,
-            ..Default::default()
-        }
-    }
-
-    fn preset(which: sys::ferrum_memory_preset) -> Result<Self> {
+    fn preset(which: MemoryPreset) -> Result<Self> {
         let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_memory_config_preset(which, &mut raw) })?;
-        Ok(Self::from_raw(&raw))
+        check(unsafe { sys::ferrum_memory_config_preset(which.to_raw(), &mut raw) })?;
+        Ok((&raw).into())
     }
 
     /// The most memory.
     pub fn for_inference() -> Result<Self> {
-        Self::preset(sys::FERRUM_MEMORY_PRESET_INFERENCE)
+        Self::preset(MemoryPreset::Inference)
     }
 
     /// More left free, and no falling back.
     pub fn for_training() -> Result<Self> {
-        Self::preset(sys::FERRUM_MEMORY_PRESET_TRAINING)
+        Self::preset(MemoryPreset::Training)
     }
 
     /// For devices with little memory.
     pub fn for_constrained() -> Result<Self> {
-        Self::preset(sys::FERRUM_MEMORY_PRESET_CONSTRAINED)
+        Self::preset(MemoryPreset::Constrained)
     }
 
     /// With another share, brought to the nearest of 0.1 to 1.
@@ -90,7 +34,7 @@ impl MemoryConfig {
 
     /// With or without falling back.
     pub fn with_cpu_fallback(mut self, enabled: bool) -> Self {
-        self.cpu_fallback_enabled = enabled;
+        self.cpu_fallback = enabled;
         self
     }
 
@@ -127,67 +71,17 @@ impl MemoryConfig {
 
     /// Says what makes no sense.
     pub fn check(&self) -> Result<()> {
-        let raw = self.to_raw();
+        let raw = self.raw();
         // SAFETY: the sizes live through the call.
         check(unsafe { sys::ferrum_memory_config_check(&raw) })
     }
 }
 
-/// Counters of a [`crate::FallbackManager`] or a [`crate::GenericMemoryPool`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MemoryStats {
-    /// Buffers had and not given back: those in use and those pooled.
-    pub total_allocated_bytes: u64,
-    /// Buffers in use.
-    pub in_use_bytes: u64,
-    /// Free buffers in the buckets.
-    pub pooled_bytes: u64,
-    /// The highest value of `in_use_bytes`.
-    pub peak_bytes: u64,
-    /// Requests that were served from the buckets.
-    pub pool_hits: u64,
-    /// Requests that were not.
-    pub pool_misses: u64,
-    /// Buffers that were made on the host for want of room.
-    pub cpu_fallbacks: u64,
-    /// Buffers in use, tracked or not.
-    pub active_buffers: u64,
-}
-
-impl From<&sys::ferrum_memory_stats> for MemoryStats {
-    fn from(raw: &sys::ferrum_memory_stats) -> Self {
-        Self {
-            total_allocated_bytes: raw.total_allocated_bytes,
-            in_use_bytes: raw.in_use_bytes,
-            pooled_bytes: raw.pooled_bytes,
-            peak_bytes: raw.peak_bytes,
-            pool_hits: raw.pool_hits,
-            pool_misses: raw.pool_misses,
-            cpu_fallbacks: raw.cpu_fallbacks,
-            active_buffers: raw.active_buffers,
-        }
-    }
-}
-
 impl MemoryStats {
-    fn to_raw(self) -> sys::ferrum_memory_stats {
-        sys::ferrum_memory_stats {
-            total_allocated_bytes: self.total_allocated_bytes,
-            in_use_bytes: self.in_use_bytes,
-            pooled_bytes: self.pooled_bytes,
-            peak_bytes: self.peak_bytes,
-            pool_hits: self.pool_hits,
-            pool_misses: self.pool_misses,
-            cpu_fallbacks: self.cpu_fallbacks,
-            active_buffers: self.active_buffers,
-            ..Default::default()
-        }
-    }
-
     fn ratios(self) -> Result<sys::ferrum_memory_ratios> {
         let mut ratios = Default::default();
         // SAFETY: ratios is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_memory_stats_ratios(&self.to_raw(), &mut ratios) })?;
+        check(unsafe { sys::ferrum_memory_stats_ratios(&self.raw(), &mut ratios) })?;
         Ok(ratios)
     }
 
@@ -210,9 +104,7 @@ impl MemoryStats {
     pub fn merge(self, other: Self) -> Result<Self> {
         let mut merged = Default::default();
         // SAFETY: merged is an output of the call, with its size set.
-        check(unsafe {
-            sys::ferrum_memory_stats_merge(&self.to_raw(), &other.to_raw(), &mut merged)
-        })?;
+        check(unsafe { sys::ferrum_memory_stats_merge(&self.raw(), &other.raw(), &mut merged) })?;
         Ok((&merged).into())
     }
 
@@ -220,7 +112,7 @@ impl MemoryStats {
     pub fn text(self) -> Result<String> {
         // SAFETY: the buffer has the room that is told.
         json_of(|to, room, length| unsafe {
-            sys::ferrum_memory_stats_text(&self.to_raw(), to, room, length)
+            sys::ferrum_memory_stats_text(&self.raw(), to, room, length)
         })
     }
 }

@@ -5,83 +5,31 @@ use std::time::Duration;
 use crate::callback::{has_let_go, run, share};
 use crate::error::check;
 use crate::library::{json_of, Library};
-use crate::values::Pressure;
-use crate::{sys, Device, Manager, Result};
-
-/// The bounds of the pressure levels, each inclusive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PressureProfile {
-    /// 70, 85 and 95 %.
-    #[default]
-    Standard,
-    /// 60, 80 and 95 %.
-    Early,
-}
+use crate::raw::ns;
+use crate::{
+    sys, Collected, Device, DeviceLevel, Manager, MonitorConfig, MonitorPressure, PressureLevel,
+    PressureProfile, Result,
+};
 
 impl PressureProfile {
-    pub(crate) fn to_raw(self) -> sys::ferrum_pressure_profile {
-        match self {
-            Self::Standard => sys::FERRUM_PRESSURE_PROFILE_STANDARD,
-            Self::Early => sys::FERRUM_PRESSURE_PROFILE_EARLY,
-        }
-    }
-
     /// The level of a device with that capacity of which so much is free, without
     /// hysteresis; a capacity of 0 is unknown and low.
-    pub fn level_of(self, total_bytes: u64, free_bytes: u64) -> Result<Pressure> {
+    pub fn level_of(self, total_bytes: u64, free_bytes: u64) -> Result<PressureLevel> {
         let mut level = 0;
         // SAFETY: level is an output of the call.
         check(unsafe {
             sys::ferrum_pressure_level_of(self.to_raw(), total_bytes, free_bytes, &mut level)
         })?;
-        Ok(Pressure::from_raw(level))
+        Ok(PressureLevel::from_raw(level))
     }
 
     /// The level of a ratio, 0 for empty and 1 for full.
-    pub fn from_utilization(self, ratio: f64) -> Result<Pressure> {
+    pub fn from_utilization(self, ratio: f64) -> Result<PressureLevel> {
         let mut level = 0;
         // SAFETY: level is an output of the call.
         check(unsafe { sys::ferrum_pressure_from_utilization(self.to_raw(), ratio, &mut level) })?;
-        Ok(Pressure::from_raw(level))
+        Ok(PressureLevel::from_raw(level))
     }
-}
-
-/// Settings of a [`Monitor`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MonitorConfig {
-    /// What levels are by.
-    pub profile: PressureProfile,
-    /// How often, while a callback is set, devices and system are looked at for what
-    /// others have changed; none: every second, `Duration::MAX`: never.
-    pub interval: Option<Duration>,
-    /// Leave out the pressure of the system itself.
-    pub ignore_system: bool,
-}
-
-/// The pressure level of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceLevel {
-    /// Handle of the device: that of [`Device::raw`].
-    pub device: u64,
-    /// Its level.
-    pub level: Pressure,
-}
-
-/// The pressure of all devices of a monitor together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GlobalPressure {
-    /// The worst level of any device.
-    pub level: Pressure,
-    /// The level of all known bytes together, without hysteresis.
-    pub weighted_level: Pressure,
-    /// How many devices there are.
-    pub devices: u32,
-    /// How many of them are of unknown capacity or could not be asked.
-    pub unknown_devices: u32,
-    /// Of the known devices.
-    pub total_bytes: u64,
-    /// total - free of them.
-    pub used_bytes: u64,
 }
 
 type LevelsFn = Arc<dyn Fn(&[DeviceLevel]) + Send + Sync>;
@@ -135,39 +83,17 @@ unsafe extern "C" fn hear_levels(
     let Some(closure) = closure else { return };
     let levels: Vec<_> = (0..count)
         // SAFETY: there are count entries.
-        .map(|i| level_of(unsafe { &*levels.add(i) }))
+        .map(|i| unsafe { &*levels.add(i) }.into())
         .collect();
     run(|| closure(&levels));
-}
-
-fn level_of(raw: &sys::ferrum_device_level) -> DeviceLevel {
-    DeviceLevel {
-        device: raw.device.id,
-        level: Pressure::from_raw(raw.level),
-    }
-}
-
-/// An age as C has it.
-pub(crate) fn age_ns(age: Duration) -> u64 {
-    u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Monitor {
     /// Makes a monitor that watches nothing yet.
     pub fn new(library: &Library, config: &MonitorConfig) -> Result<Self> {
-        let raw_config = sys::ferrum_monitor_config {
-            profile: config.profile.to_raw(),
-            interval_ns: config.interval.map_or(0, |every| age_ns(every).max(1)),
-            flags: if config.ignore_system {
-                sys::FERRUM_MONITOR_IGNORE_SYSTEM
-            } else {
-                0
-            },
-            ..Default::default()
-        };
         let mut raw = sys::ferrum_monitor::default();
         // SAFETY: raw is an output of the call.
-        check(unsafe { sys::ferrum_monitor_create(&raw_config, &mut raw) })?;
+        check(unsafe { sys::ferrum_monitor_create(&config.raw(), &mut raw) })?;
         Ok(Self {
             raw,
             slot: Arc::into_raw(Arc::new(Slot::new(None))),
@@ -227,18 +153,11 @@ impl Monitor {
     }
 
     /// The pressure of all devices together, by readings no older than that.
-    pub fn pressure(&self, max_age: Duration) -> Result<GlobalPressure> {
-        let mut raw = sys::ferrum_monitor_pressure::default();
+    pub fn pressure(&self, max_age: Duration) -> Result<MonitorPressure> {
+        let mut raw = Default::default();
         // SAFETY: raw is an output of the call, with its size set.
-        check(unsafe { sys::ferrum_monitor_get_pressure(self.raw, age_ns(max_age), &mut raw) })?;
-        Ok(GlobalPressure {
-            level: Pressure::from_raw(raw.level),
-            weighted_level: Pressure::from_raw(raw.weighted_level),
-            devices: raw.devices,
-            unknown_devices: raw.unknown_devices,
-            total_bytes: raw.total_bytes,
-            used_bytes: raw.used_bytes,
-        })
+        check(unsafe { sys::ferrum_monitor_get_pressure(self.raw, ns(max_age), &mut raw) })?;
+        Ok((&raw).into())
     }
 
     /// The level of every device.
@@ -251,7 +170,7 @@ impl Monitor {
             let status = unsafe {
                 sys::ferrum_monitor_get_levels(
                     self.raw,
-                    age_ns(max_age),
+                    ns(max_age),
                     raw.as_mut_ptr(),
                     room,
                     &mut count,
@@ -262,7 +181,7 @@ impl Monitor {
                 continue;
             }
             check(status)?;
-            return Ok(raw[..count].iter().map(level_of).collect());
+            return Ok(raw[..count].iter().map(Into::into).collect());
         }
     }
 
@@ -271,12 +190,12 @@ impl Monitor {
     pub fn info_json(&self, max_age: Duration) -> Result<String> {
         // SAFETY: the buffer has the room that is told.
         json_of(|to, room, length| unsafe {
-            sys::ferrum_monitor_info_json(self.raw, age_ns(max_age), to, room, length)
+            sys::ferrum_monitor_info_json(self.raw, ns(max_age), to, room, length)
         })
     }
 
     /// Defragments every watched manager, one after another: a record for each device.
-    pub fn collect(&self) -> Result<Vec<sys::ferrum_collected>> {
+    pub fn collect(&self) -> Result<Vec<Collected>> {
         let mut room = 16;
         loop {
             let mut raw = vec![sys::ferrum_collected::default(); room];
@@ -290,8 +209,7 @@ impl Monitor {
                 continue;
             }
             check(status)?;
-            raw.truncate(count);
-            return Ok(raw);
+            return Ok(raw[..count].iter().map(Into::into).collect());
         }
     }
 }

@@ -1,12 +1,12 @@
-use std::ffi::{c_void, CString};
+use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::callback::{has_let_go, run, share};
 use crate::error::{check, Error};
-use crate::library::{json_of, Library};
-use crate::monitor::{age_ns, PressureProfile};
-use crate::{sys, Device, MemoryType, Result};
+use crate::library::{c_text, json_of, Library};
+use crate::raw::{flag, optional_ns};
+use crate::{sys, Device, MemoryType, PlacementOption, PressureProfile, Result};
 
 /// What a device is looked for. All but the size asks for nothing by default.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,9 +31,6 @@ pub struct PlacementRequest<'a> {
     /// What levels are by.
     pub profile: PressureProfile,
 }
-
-/// A candidate as weighed for a request.
-pub type PlacementOption = sys::ferrum_placement_option;
 
 type ChooseFn = Box<dyn Fn(u64, &[PlacementOption]) -> Option<usize> + Send + Sync>;
 
@@ -77,16 +74,15 @@ unsafe extern "C" fn choose(
     chosen: *mut i64,
     data: *mut c_void,
 ) -> sys::ferrum_status {
-    // SAFETY: data is the strategy's closure, options has count entries.
+    // SAFETY: data is the strategy's closure.
     let closure: Arc<ChooseFn> = unsafe { share(data) };
-    let options: &[PlacementOption] = if count == 0 {
-        &[]
-    } else {
-        unsafe { std::slice::from_raw_parts(options, count) }
-    };
+    let options: Vec<PlacementOption> = (0..count)
+        // SAFETY: there are count entries.
+        .map(|i| unsafe { &*options.add(i) }.into())
+        .collect();
     let size_bytes = unsafe { (*request).size_bytes };
     // A panic gives the default: no answer at all.
-    let Some(answer) = run(|| Some(closure(size_bytes, options))) else {
+    let Some(answer) = run(|| Some(closure(size_bytes, &options))) else {
         return sys::FERRUM_ERROR_INTERNAL;
     };
     if let Some(index) = answer {
@@ -96,16 +92,11 @@ unsafe extern "C" fn choose(
     sys::FERRUM_OK
 }
 
-fn c_name(function: &str, name: &str) -> Result<CString> {
-    CString::new(name)
-        .map_err(|_| Error::argument(function, format!("name {name:?} has a NUL in it")))
-}
-
 impl Placement {
     /// Makes a built-in strategy: "best_fit", "best_fit_original", "spread", "pack" or
     /// "round_robin".
     pub fn new(library: &Library, strategy: &str) -> Result<Self> {
-        let name = c_name("ferrum_placement_create", strategy)?;
+        let name = c_text("ferrum_placement_create", "name", strategy)?;
         let mut raw = sys::ferrum_placement::default();
         // SAFETY: the name lives through the call.
         check(unsafe { sys::ferrum_placement_create(name.as_ptr(), &mut raw) })?;
@@ -123,7 +114,7 @@ impl Placement {
         name: &str,
         closure: impl Fn(u64, &[PlacementOption]) -> Option<usize> + Send + Sync + 'static,
     ) -> Result<Self> {
-        let name = c_name("ferrum_placement_create_own", name)?;
+        let name = c_text("ferrum_placement_create_own", "name", name)?;
         let boxed: ChooseFn = Box::new(closure);
         let held = Arc::into_raw(Arc::new(boxed));
         let mut raw = sys::ferrum_placement::default();
@@ -204,12 +195,11 @@ fn with_raw<T>(
     let preferred: Vec<_> = request.preferred.iter().map(Device::raw).collect();
     let candidates: Vec<_> = devices.iter().map(Device::raw).collect();
     let count = |list: &[sys::ferrum_device]| u32::try_from(list.len()).unwrap_or(u32::MAX);
-    let flag = |on: bool, flag: u32| if on { flag } else { 0 };
     call(&sys::ferrum_placement_request {
         memory_type: request.memory_type.to_raw(),
         size_bytes: request.size_bytes,
         alignment_bytes: request.alignment_bytes,
-        expected_lifetime_ns: request.expected_lifetime.map_or(0, age_ns),
+        expected_lifetime_ns: optional_ns(request.expected_lifetime, 0),
         preferred: preferred.as_ptr(),
         preferred_count: count(&preferred),
         devices: candidates.as_ptr(),

@@ -4,12 +4,9 @@ use crate::device::Device;
 use crate::error::check;
 use crate::library::c_text;
 use crate::pool_block::{free_on, PoolBatch, PoolBlock};
-use crate::pool_config::PoolConfig;
-use crate::pool_request::{PoolRequest, Tag};
+use crate::pool_request::{PoolRequest, PoolTag};
 use crate::stream::{raw_of, Stream};
-use crate::values::Statistics;
-use crate::virtual_values::PoolInfo;
-use crate::{sys, Error, Result};
+use crate::{sys, Error, PoolConfig, PoolInfo, Result, Statistics};
 
 /// Memory by address. Clones share one pool; it goes after the last of them and
 /// of its blocks.
@@ -181,12 +178,12 @@ impl Pool {
     }
 
     /// The tag of a name, 1 to 63 bytes, which stays while the pool lives.
-    pub fn tag(&self, name: &str) -> Result<Tag> {
+    pub fn tag(&self, name: &str) -> Result<PoolTag> {
         let text = c_text("ferrum_pool_get_tag", "name", name)?;
         let mut number = 0;
         // SAFETY: text lives through the call, number is an output of it.
         check(unsafe { sys::ferrum_pool_get_tag(self.raw(), text.as_ptr(), &mut number) })?;
-        Ok(Tag(number))
+        Ok(PoolTag(number))
     }
 
     /// Gives back every live block, as freed on the stream.

@@ -3,8 +3,7 @@ use std::ptr::NonNull;
 use crate::error::check;
 use crate::pool::Pool;
 use crate::stream::{raw_of, Stream};
-use crate::values::BlockOwner;
-use crate::{sys, Error, Result};
+use crate::{sys, BlockOwner, Error, Result};
 
 /// Frees on the stream that is named, or on the blocks' own one. That may have been
 /// destroyed, and so has run dry, or capture: the library knows then what is to be

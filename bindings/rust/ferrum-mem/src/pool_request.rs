@@ -5,9 +5,9 @@ use crate::sys;
 
 /// A tag of a pool; `Pool::tag` gives it. It names a block's holder in the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Tag(pub(crate) u32);
+pub struct PoolTag(pub(crate) u32);
 
-impl Tag {
+impl PoolTag {
     /// Its number in the pool.
     pub fn number(self) -> u32 {
         self.0
@@ -60,7 +60,7 @@ impl<'a> PoolRequest<'a> {
     }
 
     /// Name for the books; else the pool's.
-    pub fn tag(mut self, tag: Tag) -> Self {
+    pub fn tag(mut self, tag: PoolTag) -> Self {
         self.tag = tag.0;
         self
     }

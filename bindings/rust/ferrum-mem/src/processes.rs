@@ -6,18 +6,7 @@ use crate::library::c_text;
 use crate::manager::{Manager, Memory};
 use crate::stream::{Event, Stream};
 use crate::virtual_pool::VirtualPool;
-use crate::{sys, Result};
-
-/// A range of one process's device memory, as another opens it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedMemory {
-    /// Bytes that mean the memory in other processes.
-    pub handle: [u8; 64],
-    /// Where the range begins in it.
-    pub offset_bytes: u64,
-    /// Its size in bytes.
-    pub size_bytes: u64,
-}
+use crate::{sys, Result, SharedMemory};
 
 impl Device {
     /// Describes a range of plain device memory for other processes. It stays allocated
@@ -28,11 +17,7 @@ impl Device {
         check(unsafe {
             sys::ferrum_device_share_memory(self.raw(), address, size_bytes, &mut raw)
         })?;
-        Ok(SharedMemory {
-            handle: raw.handle,
-            offset_bytes: raw.offset_bytes,
-            size_bytes: raw.size_bytes,
-        })
+        Ok((&raw).into())
     }
 
     /// Lets work of another device, such as a kernel of the program's, use the memory of
@@ -172,12 +157,7 @@ impl Manager {
         let tag = tag
             .map(|t| c_text("ferrum_manager_import_memory", "tag", t))
             .transpose()?;
-        let given = sys::ferrum_shared_memory {
-            handle: shared.handle,
-            offset_bytes: shared.offset_bytes,
-            size_bytes: shared.size_bytes,
-            ..Default::default()
-        };
+        let given = shared.raw();
         let text = tag.as_ref().map_or(std::ptr::null(), |t| t.as_ptr());
         let mut raw = Default::default();
         // SAFETY: what is given lives through the call, raw is an output of it.

@@ -5,34 +5,9 @@ use std::sync::Arc;
 use crate::callback::{run, share};
 use crate::device::Device;
 use crate::error::check;
-use crate::library::c_text;
-use crate::manager::{Manager, Memory, MemoryType};
+use crate::manager::{Manager, Memory};
 use crate::stream::Stream;
-use crate::{sys, Result};
-
-/// Memory for two devices, as asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LinkRequest {
-    /// Its size in bytes, not 0.
-    pub size_bytes: u64,
-    /// Alignment of the first address; none: the pool's.
-    pub alignment_bytes: Option<u64>,
-    /// Name for the books.
-    pub tag: Option<String>,
-}
-
-/// Memory of somebody else's that is to be a block.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Adoption {
-    /// What it is used for.
-    pub memory_type: MemoryType,
-    /// Where the manager's device has it; on a host device a pointer.
-    pub address: u64,
-    /// Its size in bytes, not 0.
-    pub size_bytes: u64,
-    /// Name for the books.
-    pub tag: Option<String>,
-}
+use crate::{sys, Adoption, LinkRequest, Result};
 
 impl Manager {
     /// Makes two blocks, of this manager and of one of another device, that are the
@@ -40,29 +15,20 @@ impl Manager {
     pub fn create_mapping(
         &self,
         other: &Manager,
-        request: &LinkRequest,
+        request: &LinkRequest<'_>,
     ) -> Result<(Memory, Memory)> {
-        let tag = request
-            .tag
-            .as_deref()
-            .map(|t| c_text("ferrum_manager_create_mapping", "tag", t))
-            .transpose()?;
-        let settings = sys::ferrum_link_request {
-            size_bytes: request.size_bytes,
-            alignment_bytes: request.alignment_bytes.unwrap_or(0),
-            tag: tag.as_ref().map_or(std::ptr::null(), |t| t.as_ptr()),
-            ..Default::default()
-        };
         let (mut first, mut second) = Default::default();
-        // SAFETY: the settings live through the call, the others are its outputs.
-        check(unsafe {
-            sys::ferrum_manager_create_mapping(
-                self.raw(),
-                other.raw(),
-                &settings,
-                &mut first,
-                &mut second,
-            )
+        request.with_raw("ferrum_manager_create_mapping", |request| {
+            // SAFETY: the request lives through the call, the others are its outputs.
+            check(unsafe {
+                sys::ferrum_manager_create_mapping(
+                    self.raw(),
+                    other.raw(),
+                    request,
+                    &mut first,
+                    &mut second,
+                )
+            })
         })?;
         Ok((Memory::own(first, self), Memory::own(second, other)))
     }
@@ -73,23 +39,13 @@ impl Manager {
     /// # Safety
     /// The memory stays valid, and is not used in any other way that work on the
     /// block would disturb, until the block is dropped.
-    pub unsafe fn adopt(&self, adoption: &Adoption) -> Result<Memory> {
-        let tag = adoption
-            .tag
-            .as_deref()
-            .map(|t| c_text("ferrum_manager_adopt", "tag", t))
-            .transpose()?;
-        let settings = sys::ferrum_adoption {
-            memory_type: adoption.memory_type.to_raw(),
-            address: adoption.address,
-            size_bytes: adoption.size_bytes,
-            tag: tag.as_ref().map_or(std::ptr::null(), |t| t.as_ptr()),
-            ..Default::default()
-        };
+    pub unsafe fn adopt(&self, adoption: &Adoption<'_>) -> Result<Memory> {
         let mut raw = Default::default();
-        // SAFETY: the settings live through the call, raw is an output of it; that
-        // the memory is valid is the caller's promise.
-        check(unsafe { sys::ferrum_manager_adopt(self.raw(), &settings, &mut raw) })?;
+        adoption.with_raw("ferrum_manager_adopt", |adoption| {
+            // SAFETY: the struct lives through the call, raw is an output of it; that the
+            // memory is valid is the caller's promise.
+            check(unsafe { sys::ferrum_manager_adopt(self.raw(), adoption, &mut raw) })
+        })?;
         Ok(Memory::own(raw, self))
     }
 }
@@ -97,27 +53,28 @@ impl Manager {
 /// A piece of work for a stream of somebody else's. It is done by `run`, or when it
 /// is dropped.
 #[derive(Debug)]
-pub struct Work {
+pub struct StreamWork {
     function: unsafe extern "C" fn(*mut c_void),
     data: *mut c_void,
 }
 
 // SAFETY: the library takes its work from any thread.
-unsafe impl Send for Work {}
+unsafe impl Send for StreamWork {}
 
-impl Work {
+impl StreamWork {
     /// Does the work, on this thread.
     pub fn run(self) {}
 }
 
-impl Drop for Work {
+impl Drop for StreamWork {
     fn drop(&mut self) {
         // SAFETY: the library gave both for this one call.
         unsafe { (self.function)(self.data) };
     }
 }
 
-pub(crate) type EnqueueFn = Box<dyn Fn(Work) -> std::result::Result<(), Work> + Send + Sync>;
+pub(crate) type EnqueueFn =
+    Box<dyn Fn(StreamWork) -> std::result::Result<(), StreamWork> + Send + Sync>;
 
 unsafe extern "C" fn enqueue(
     work: sys::ferrum_host_fn,
@@ -129,7 +86,7 @@ unsafe extern "C" fn enqueue(
     };
     // SAFETY: user_data is the closure that the stream holds.
     let closure = unsafe { share::<EnqueueFn>(user_data) };
-    let work = Work {
+    let work = StreamWork {
         function,
         data: work_data,
     };
@@ -150,7 +107,7 @@ impl Stream {
     /// library. Dropping the stream waits for what was queued by it.
     pub fn adopt(
         device: &Device,
-        closure: impl Fn(Work) -> std::result::Result<(), Work> + Send + Sync + 'static,
+        closure: impl Fn(StreamWork) -> std::result::Result<(), StreamWork> + Send + Sync + 'static,
     ) -> Result<Self> {
         let held: Arc<EnqueueFn> = Arc::new(Box::new(closure));
         let foreign = sys::ferrum_foreign_stream {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::elastic_pool::Model;
 use crate::error::check;
-use crate::library::c_text;
 use crate::mapped_range::{MappedRange, Space};
+use crate::raw::{optional_text, pointer};
 use crate::stream::{raw_of, timeout_ns, Stream};
 use crate::virtual_pool::VirtualPool;
-use crate::{sys, Error, Result};
+use crate::{sys, Error, Result, VirtualPoolRequest, WakeReport};
 
 /// Where the bytes of what sleeps are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -64,39 +64,6 @@ pub struct WakeRequest<'a> {
     pub num_streams: u32,
 }
 
-/// What has woken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WakeReport {
-    /// Memory that was had for it.
-    pub restored_bytes: u64,
-    /// How long it took.
-    pub elapsed: Duration,
-}
-
-/// A range of a virtual pool, as asked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct VirtualPoolRequest<'a> {
-    /// From the base address.
-    pub offset_bytes: u64,
-    /// Not 0.
-    pub size_bytes: u64,
-    /// Name for the books; none: the pool's name.
-    pub tag: Option<&'a str>,
-    /// How long to wait while what it needs sleeps; zero: such a call fails at once.
-    pub asleep_wait: Duration,
-    /// What uses the range first, and is waited for when it is unmapped, also by its
-    /// drop; none: the default stream.
-    pub stream: Option<&'a Stream>,
-}
-
-fn pointer(text: &Option<CString>) -> *const std::ffi::c_char {
-    text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr())
-}
-
-fn optional(function: &'static str, tag: Option<&str>) -> Result<Option<CString>> {
-    tag.map(|tag| c_text(function, "tag", tag)).transpose()
-}
-
 /// Puts to sleep through the C function of that name, and unmaps what was dropped
 /// meanwhile.
 fn sleep(
@@ -105,7 +72,7 @@ fn sleep(
     request: &SleepRequest<'_>,
     call: impl FnOnce(&sys::ferrum_sleep_config, &mut sys::ferrum_sleep_report) -> i32,
 ) -> Result<SleepReport> {
-    let tag = optional(function, request.tag)?;
+    let tag = optional_text(function, "tag", request.tag)?;
     let (backing, directory) = match request.backing {
         SleepBacking::Host => (sys::FERRUM_SLEEP_HOST, None),
         SleepBacking::File(directory) => (sys::FERRUM_SLEEP_FILE, directory),
@@ -147,7 +114,7 @@ fn wake(
     request: &WakeRequest<'_>,
     call: impl FnOnce(&sys::ferrum_wake_config, &mut sys::ferrum_wake_report) -> i32,
 ) -> Result<WakeReport> {
-    let tag = optional(function, request.tag)?;
+    let tag = optional_text(function, "tag", request.tag)?;
     let raw = sys::ferrum_wake_config {
         num_streams: request.num_streams,
         tag: pointer(&tag),
@@ -158,10 +125,7 @@ fn wake(
     let outcome = check(call(&raw, &mut report));
     space.unmap_late();
     outcome?;
-    Ok(WakeReport {
-        restored_bytes: report.restored_bytes,
-        elapsed: Duration::from_nanos(report.elapsed_ns),
-    })
+    Ok((&report).into())
 }
 
 impl VirtualPool {
@@ -191,7 +155,7 @@ impl VirtualPool {
 
     /// Whether a tag sleeps; none: everything, with what may still come.
     pub fn is_asleep(&self, tag: Option<&str>) -> Result<bool> {
-        let tag = optional("ferrum_vpool_is_asleep", tag)?;
+        let tag = optional_text("ferrum_vpool_is_asleep", "tag", tag)?;
         let mut asleep = 0;
         // SAFETY: the text lives through the call, asleep is an output of it.
         check(unsafe { sys::ferrum_vpool_is_asleep(self.raw(), pointer(&tag), &mut asleep) })?;
@@ -200,18 +164,11 @@ impl VirtualPool {
 
     /// Puts memory behind a range as described.
     pub fn alloc_with(&self, request: &VirtualPoolRequest<'_>) -> Result<MappedRange> {
-        let tag = optional("ferrum_vpool_alloc_with", request.tag)?;
-        let raw = sys::ferrum_vpool_request {
-            offset_bytes: request.offset_bytes,
-            size_bytes: request.size_bytes,
-            tag: pointer(&tag),
-            asleep_wait_ns: timeout_ns(Some(request.asleep_wait)),
-            stream: raw_of(request.stream),
-            ..Default::default()
-        };
         let mut address = 0;
-        // SAFETY: the request lives through the call, address is an output of it.
-        check(unsafe { sys::ferrum_vpool_alloc_with(self.raw(), &raw, &mut address) })?;
+        request.with_raw("ferrum_vpool_alloc_with", |request| {
+            // SAFETY: the request lives through the call, address is an output of it.
+            check(unsafe { sys::ferrum_vpool_alloc_with(self.raw(), request, &mut address) })
+        })?;
         Ok(self.range(address, request.offset_bytes, request.size_bytes))
     }
 }
@@ -247,7 +204,7 @@ impl Model {
 
     /// As [`VirtualPool::is_asleep`].
     pub fn is_asleep(&self, tag: Option<&str>) -> Result<bool> {
-        let tag = optional("ferrum_elastic_pool_is_model_asleep", tag)?;
+        let tag = optional_text("ferrum_elastic_pool_is_model_asleep", "tag", tag)?;
         let mut asleep = 0;
         // SAFETY: the texts live through the call, asleep is an output of it.
         check(unsafe {

@@ -4,15 +4,13 @@ use std::time::Duration;
 use crate::callback;
 use crate::device::Device;
 use crate::error::check;
+use crate::raw::optional_ns;
 use crate::sharing::EnqueueFn;
 use crate::{sys, Result};
 
 /// Nanoseconds for C; none waits for ever.
 pub(crate) fn timeout_ns(timeout: Option<Duration>) -> u64 {
-    match timeout {
-        None => sys::FERRUM_WAIT_FOREVER,
-        Some(d) => u64::try_from(d.as_nanos()).unwrap_or(sys::FERRUM_WAIT_FOREVER),
-    }
+    optional_ns(timeout, sys::FERRUM_WAIT_FOREVER)
 }
 
 /// The handle of an optional stream; none is the device's default one.

@@ -3,35 +3,8 @@ use std::time::Duration;
 
 use crate::error::{check, Error};
 use crate::library::{json_of, Library};
-use crate::monitor::age_ns;
-use crate::{sys, Result};
-
-/// Which side a buffer is on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum BufferLocation {
-    /// On the device.
-    #[default]
-    Gpu,
-    /// On the host.
-    Cpu,
-}
-
-impl BufferLocation {
-    pub(crate) fn to_raw(self) -> sys::ferrum_buffer_location {
-        match self {
-            Self::Gpu => sys::FERRUM_LOCATION_GPU,
-            Self::Cpu => sys::FERRUM_LOCATION_CPU,
-        }
-    }
-
-    pub(crate) fn from_raw(raw: sys::ferrum_buffer_location) -> Self {
-        if raw == sys::FERRUM_LOCATION_CPU {
-            Self::Cpu
-        } else {
-            Self::Gpu
-        }
-    }
-}
+use crate::raw::ns;
+use crate::{sys, BufferLocation, Result, TrackerTotals};
 
 impl std::fmt::Display for BufferLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -97,7 +70,7 @@ impl BufferMetadata {
             buffer_id: self.id.0,
             size_bytes: self.size_bytes,
             num_elements: self.num_elements,
-            age_ns: age_ns(self.age),
+            age_ns: ns(self.age),
             device: sys::ferrum_device { id: self.device },
             location: self.location.to_raw(),
             ..Default::default()
@@ -134,17 +107,6 @@ impl BufferMetadata {
 #[derive(Clone, Copy, Debug)]
 pub struct TrackerView {
     raw: sys::ferrum_tracker,
-}
-
-/// Numbers of a tracker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TrackerTotals {
-    /// How many buffers there are.
-    pub count: u64,
-    /// The sum of their sizes.
-    pub total_bytes: u64,
-    /// The highest value of `total_bytes`.
-    pub peak_bytes: u64,
 }
 
 /// A record, or none where it is said that there is none.
@@ -201,7 +163,7 @@ impl TrackerView {
     pub fn find_old_allocations(&self, age: Duration) -> Result<Vec<BufferMetadata>> {
         // SAFETY: there is room for as many as is told.
         Self::list(|to, room, count| unsafe {
-            sys::ferrum_tracker_find_old(self.raw, age_ns(age), to, room, count)
+            sys::ferrum_tracker_find_old(self.raw, ns(age), to, room, count)
         })
     }
 
@@ -210,11 +172,7 @@ impl TrackerView {
         let mut raw = sys::ferrum_tracker_totals::default();
         // SAFETY: raw is an output of the call, with its size set.
         check(unsafe { sys::ferrum_tracker_get_totals(self.raw, &mut raw) })?;
-        Ok(TrackerTotals {
-            count: raw.count,
-            total_bytes: raw.total_bytes,
-            peak_bytes: raw.peak_bytes,
-        })
+        Ok((&raw).into())
     }
 }
 

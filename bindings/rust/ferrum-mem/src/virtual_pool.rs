@@ -3,33 +3,9 @@ use std::time::Duration;
 
 use crate::device::Device;
 use crate::error::check;
-use crate::library::c_text;
 use crate::mapped_range::{Late, MappedRange, Space};
 use crate::stream::{raw_of, timeout_ns, Stream};
-use crate::values::Statistics;
-use crate::virtual_values::{Backing, CompactReport, VirtualPoolInfo};
-use crate::{sys, Result};
-
-/// Settings of a virtual pool; zeros and none leave a choice to the library.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VirtualPoolConfig {
-    /// Address space, rounded up to whole pages; not 0.
-    pub capacity_bytes: u64,
-    /// A power of two; 0: what the device recommends.
-    pub page_bytes: u64,
-    /// Upper bound of the memory; 0: what the device has.
-    pub limit_bytes: u64,
-    /// How many pages are kept ready while nothing asks for any.
-    pub ready_pages: Option<u32>,
-    /// What the memory behind the pages can do.
-    pub backing: Backing,
-    /// Name in reports, and tag of ranges without one.
-    pub name: Option<String>,
-}
-
-pub(crate) fn ready_pages(pages: Option<u32>) -> u32 {
-    pages.unwrap_or(sys::FERRUM_READY_PAGES_AUTO)
-}
+use crate::{sys, CompactReport, Result, Statistics, VirtualPoolConfig, VirtualPoolInfo};
 
 /// Address space that is reserved as a whole, and memory behind it by offset. Clones
 /// share one pool; it goes after the last of them and of its ranges.
@@ -54,23 +30,11 @@ impl Drop for Made {
 
 impl VirtualPool {
     pub(crate) fn create(device: &Device, config: &VirtualPoolConfig) -> Result<Self> {
-        let name = config
-            .name
-            .as_deref()
-            .map(|name| c_text("ferrum_vpool_create", "name", name))
-            .transpose()?;
-        let settings = sys::ferrum_vpool_config {
-            capacity_bytes: config.capacity_bytes,
-            page_bytes: config.page_bytes,
-            limit_bytes: config.limit_bytes,
-            name: name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr()),
-            ready_pages: ready_pages(config.ready_pages),
-            backing: config.backing.to_raw(),
-            ..Default::default()
-        };
         let mut raw = Default::default();
-        // SAFETY: the settings live through the call, raw is an output of it.
-        check(unsafe { sys::ferrum_vpool_create(device.raw(), &settings, &mut raw) })?;
+        config.with_raw("ferrum_vpool_create", |config| {
+            // SAFETY: the settings live through the call, raw is an output of it.
+            check(unsafe { sys::ferrum_vpool_create(device.raw(), config, &mut raw) })
+        })?;
         Ok(Self {
             made: Arc::new(Made {
                 raw,

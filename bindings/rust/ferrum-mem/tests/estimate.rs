@@ -2,7 +2,8 @@
 
 use ferrum_mem::{
     estimate_config_json, estimate_file_json, estimate_inference_memory, estimate_kv_cache_memory,
-    estimate_model_memory, ErrorKind, InferenceMemoryEstimate, KvCacheShape, ModelShape, Serving,
+    estimate_model_memory, ErrorKind, EstimateRequest, InferenceMemoryEstimate, KvCacheShape,
+    ModelShape,
 };
 
 fn mistral(dtype_bytes: u64) -> ModelShape {
@@ -71,7 +72,7 @@ fn short_formulas_refuse() {
 
 #[test]
 fn a_model_from_its_configuration() {
-    let serving = Serving {
+    let serving = EstimateRequest {
         context: 8192,
         kv_dtype: Some("f8"),
         free_bytes: 80 << 30,
@@ -90,10 +91,10 @@ fn a_model_from_its_configuration() {
     let text = std::fs::read_to_string(config("llama-3.1-8b")).unwrap();
     let same = estimate_config_json(&text, &serving).unwrap();
     assert!(same.contains("\"kv_cache_bytes\":536870912"), "{same}");
-    let plain = estimate_config_json(&text, &Serving::default()).unwrap();
+    let plain = estimate_config_json(&text, &EstimateRequest::default()).unwrap();
     assert!(plain.contains("\"context\":131072"), "{plain}");
     assert!(!plain.contains("\"fits\""), "{plain}");
-    let eager = Serving {
+    let eager = EstimateRequest {
         eager_attention: true,
         all_logits: true,
         ..Default::default()
@@ -104,7 +105,7 @@ fn a_model_from_its_configuration() {
 #[test]
 fn bad_input_is_named() {
     let kind = |result: ferrum_mem::Result<String>| result.unwrap_err().kind;
-    let plain = Serving::default();
+    let plain = EstimateRequest::default();
     assert_eq!(
         kind(estimate_file_json("/nowhere/config.json", &plain)),
         ErrorKind::NotFound
@@ -121,7 +122,7 @@ fn bad_input_is_named() {
         kind(estimate_file_json("a\0b", &plain)),
         ErrorKind::InvalidArgument
     );
-    let odd = Serving {
+    let odd = EstimateRequest {
         weight_dtype: Some("f7"),
         ..plain
     };

@@ -4,9 +4,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ferrum_mem::{
-    AllocationTracker, BufferId, BufferLocation, BufferMetadata, BufferRequest, BufferUse, Config,
-    DType, Device, ErrorKind, FallbackManager, GenericMemoryPool, GpuMemoryPool, Library,
-    MemoryConfig, MemoryStats, Place, Pressure,
+    AllocationTracker, BufferId, BufferLocation, BufferMetadata, BufferPlace, BufferRequest,
+    BufferUse, Config, DType, Device, ErrorKind, FallbackManager, GenericMemoryPool, GpuMemoryPool,
+    Library, MemoryConfig, MemoryStats, PressureLevel,
 };
 
 const MIB: u64 = 1 << 20;
@@ -101,13 +101,13 @@ fn falls_back(gpu: &Device, host: &Device) {
     assert!(pool.free_memory().unwrap() <= 32 * MIB);
     pool.clear_pool().unwrap();
     pool.shrink().unwrap();
-    assert_eq!(pool.pressure().unwrap(), Pressure::Low);
+    assert_eq!(pool.pressure().unwrap(), PressureLevel::Low);
 }
 
 fn storage(gpu: &Device, host: &Device) {
     let manager = FallbackManager::new(gpu, Some(host), &plain()).unwrap();
     let request = BufferRequest {
-        place: Place::Cpu,
+        place: BufferPlace::Cpu,
         ..bytes(16)
     };
     let buffer = manager.alloc(&request).unwrap();
@@ -136,7 +136,7 @@ fn pressure(gpu: &Device, host: &Device) {
     let _buffer = manager.alloc(&bytes(20 * MIB)).unwrap();
     assert_eq!(
         heard.recv_timeout(Duration::from_secs(30)).unwrap(),
-        Pressure::Medium
+        PressureLevel::Medium
     );
     drop(registration);
 }
@@ -236,7 +236,7 @@ fn settings_and_counters() {
     let default = MemoryConfig::default();
     assert_eq!(default.gpu_memory_fraction, 0.9);
     assert_eq!(default.min_free_bytes, 512 * MIB);
-    assert!(default.cpu_fallback_enabled);
+    assert!(default.cpu_fallback);
     for (made, want) in [
         (MemoryConfig::for_inference(), (0.95, true, 256, 4)),
         (MemoryConfig::for_training(), (0.8, false, 1024, 16)),
@@ -246,7 +246,7 @@ fn settings_and_counters() {
         c.check().unwrap();
         let got = (
             c.gpu_memory_fraction,
-            c.cpu_fallback_enabled,
+            c.cpu_fallback,
             c.min_free_bytes / MIB,
             c.max_pooled_per_bucket,
         );

@@ -6,10 +6,10 @@ use std::sync::{mpsc, Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ferrum_mem::{
-    abi_version, backends_json, copy, copy_async, leak_report_json, no_log, on_log, snapshot_json,
-    version, BlockState, Config, DebugFlags, Device, ErrorKind, Fill, Library, LogLevel,
-    ManagerConfig, MemoryType, Paging, PoolConfig, PoolRequest, Pressure, ReadyPages, Reclaim,
-    Request, ThreadCache, Transfer,
+    abi_version, backends_json, leak_report_json, no_log, on_log, snapshot_json, version,
+    AllocationRequest, BlockState, Config, DebugFlags, Device, ErrorKind, Fill, Library, LogLevel,
+    ManagerConfig, Memory, MemoryType, Paging, PoolConfig, PoolRequest, PressureLevel, ReadyPages,
+    ReclaimConfig, ThreadCache, Transfer,
 };
 use proptest::prelude::*;
 
@@ -98,7 +98,7 @@ fn test_devices_and_books() {
         memory.total_bytes
     );
     assert_eq!(memory.active_allocations, 1);
-    assert_eq!(memory.pressure, Pressure::Low);
+    assert_eq!(memory.pressure, PressureLevel::Low);
     assert_eq!(memory.bandwidth_gbps, None);
     assert!(s.device.measure_bandwidth().unwrap() > 0.0);
     assert!(s.device.memory_info().unwrap().bandwidth_gbps.unwrap() > 0.0);
@@ -165,7 +165,7 @@ fn test_errors_name_what_was_wrong() {
         (ErrorKind::OutOfMemory, "cpu:0")
     );
     let manager = s.device.create_manager(&Default::default()).unwrap();
-    let never = Request {
+    let never = AllocationRequest {
         memory_type: MemoryType::Pinned,
         size_bytes: u64::MAX,
         ..Default::default()
@@ -378,11 +378,11 @@ fn test_blocks_and_copies() {
     };
     let here = s.device.create_manager(&config).unwrap();
     let there = s.other.create_manager(&config).unwrap();
-    let request = Request {
+    let request = AllocationRequest {
         memory_type: MemoryType::Cache,
         size_bytes: 1000,
         alignment_bytes: Some(4096),
-        tag: Some("kv".into()),
+        tag: Some("kv"),
         relocatable: false,
     };
     let a = here.alloc_with(&request).unwrap();
@@ -397,7 +397,7 @@ fn test_blocks_and_copies() {
     );
     assert_eq!(info.host_pointer.unwrap().as_ptr() as u64, info.address);
     let b = there
-        .alloc_with(&Request {
+        .alloc_with(&AllocationRequest {
             size_bytes: 1000,
             alignment_bytes: Some(64),
             ..Default::default()
@@ -405,7 +405,7 @@ fn test_blocks_and_copies() {
         .unwrap();
     a.write(10, b"across").unwrap();
     let stream = s.other.create_stream().unwrap();
-    copy_async(
+    Memory::copy_async(
         Transfer::new(&a, &b, 6)
             .with_src_offset(10)
             .with_dst_offset(20),
@@ -416,7 +416,7 @@ fn test_blocks_and_copies() {
     let mut back = [0; 6];
     b.read(20, &mut back).unwrap();
     assert_eq!(&back, b"across");
-    copy(
+    Memory::copy(
         Transfer::new(&b, &b, 6)
             .with_src_offset(20)
             .with_dst_offset(22),
@@ -424,7 +424,7 @@ fn test_blocks_and_copies() {
     .unwrap();
     b.read(22, &mut back).unwrap();
     assert_eq!(&back, b"across");
-    let error = copy(Transfer::new(&a, &b, 1001)).unwrap_err();
+    let error = Memory::copy(Transfer::new(&a, &b, 1001)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::InvalidOffset);
     a.fill_async(
         &Fill {
@@ -509,11 +509,11 @@ fn test_callbacks() {
         .on_pressure(move |level| tell.send(level).unwrap())
         .unwrap();
     let cached = Arc::new(Mutex::new(Some(pool.alloc(200 * MIB, None).unwrap())));
-    assert!(hear.recv().unwrap() >= Pressure::Medium);
+    assert!(hear.recv().unwrap() >= PressureLevel::Medium);
     drop(pressure);
     let asked = Arc::new(AtomicU64::new(0));
     let (freeing, seen) = (cached.clone(), asked.clone());
-    let how = Reclaim {
+    let how = ReclaimConfig {
         deadline: Some(Duration::from_secs(60)),
         ..Default::default()
     };

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
 
 use ferrum_mem::{
-    AccessPattern, Adoption, Config, Device, ErrorKind, Fill, HostAccess, Library, LinkRequest,
-    Manager, ManagerConfig, MemoryType, Request, Stream, UsageHint,
+    AccessPattern, Adoption, AllocationRequest, Config, Device, ErrorKind, Fill, HostAccess,
+    Library, LinkRequest, Manager, ManagerConfig, MemoryType, Stream, UsageHint,
 };
 
 fn devices() -> (Device, Device) {
@@ -76,7 +76,7 @@ fn linked_blocks_are_one_memory() {
     let (first_manager, second_manager) = (manager(&device), manager(&other));
     let request = LinkRequest {
         size_bytes: 64,
-        tag: Some("both".into()),
+        tag: Some("both"),
         ..Default::default()
     };
     let (first, second) = first_manager
@@ -130,7 +130,7 @@ fn hints_statistics_and_prefetch() {
 fn pinned_memory_is_the_hosts() {
     let (device, _) = devices();
     let manager = manager(&device);
-    let request = Request {
+    let request = AllocationRequest {
         memory_type: MemoryType::Pinned,
         size_bytes: 1 << 16,
         ..Default::default()
@@ -172,7 +172,7 @@ fn an_adopted_stream_runs_in_its_owners_queue() {
     let (device, _) = devices();
     let manager = manager(&device);
     let block = manager.alloc(4096).unwrap();
-    let (sender, receiver) = mpsc::channel::<ferrum_mem::Work>();
+    let (sender, receiver) = mpsc::channel::<ferrum_mem::StreamWork>();
     let done = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&done);
     let server = std::thread::spawn(move || {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ferrum_mem::{
     Config, Device, ErrorKind, Library, Monitor, MonitorConfig, Placement, PlacementRequest,
-    PoolConfig, Pressure, PressureProfile,
+    PoolConfig, PressureLevel, PressureProfile,
 };
 
 const MIB: u64 = 1 << 20;
@@ -48,19 +48,19 @@ fn profiles() {
         (PressureProfile::Standard, [70, 85, 95]),
         (PressureProfile::Early, [60, 80, 95]),
     ] {
-        for (bound, level) in
-            bounds
-                .into_iter()
-                .zip([Pressure::Medium, Pressure::High, Pressure::Critical])
-        {
+        for (bound, level) in bounds.into_iter().zip([
+            PressureLevel::Medium,
+            PressureLevel::High,
+            PressureLevel::Critical,
+        ]) {
             assert_eq!(profile.level_of(100, 100 - bound).unwrap(), level);
             assert!(profile.level_of(1000, 1000 - bound * 10 + 1).unwrap() < level);
             let ratio = bound as f64 / 100.0;
             assert_eq!(profile.from_utilization(ratio).unwrap(), level);
         }
     }
-    assert!(Pressure::High.should_free() && !Pressure::High.should_deny());
-    assert!(!Pressure::Medium.should_free() && Pressure::Critical.should_deny());
+    assert!(PressureLevel::High.should_free() && !PressureLevel::High.should_deny());
+    assert!(!PressureLevel::Medium.should_free() && PressureLevel::Critical.should_deny());
     let refused = PressureProfile::Standard.from_utilization(f64::NAN);
     assert_eq!(refused.unwrap_err().kind, ErrorKind::InvalidArgument);
 }
@@ -89,17 +89,17 @@ fn monitored(library: &Library, devices: &[Device]) {
     let block = pool.alloc(58 * MIB, None).unwrap();
     let levels = heard.recv_timeout(Duration::from_secs(30)).unwrap();
     assert_eq!(levels.len(), 3);
-    assert_eq!(levels[1].device, devices[1].raw().id);
-    assert_eq!(levels[1].level, Pressure::High);
+    assert_eq!(levels[1].device, devices[1].raw());
+    assert_eq!(levels[1].level, PressureLevel::High);
     assert_eq!(monitor.levels(Duration::ZERO).unwrap(), levels);
     let pressure = monitor.pressure(Duration::ZERO).unwrap();
-    assert_eq!(pressure.level, Pressure::High);
-    assert_eq!(pressure.weighted_level, Pressure::Low);
+    assert_eq!(pressure.level, PressureLevel::High);
+    assert_eq!(pressure.weighted_level, PressureLevel::Low);
     assert_eq!((pressure.devices, pressure.total_bytes), (3, 3 * SHARE));
     drop(block);
     drop(pool);
     let levels = heard.recv_timeout(Duration::from_secs(30)).unwrap();
-    assert_eq!(levels[1].level, Pressure::Low);
+    assert_eq!(levels[1].level, PressureLevel::Low);
 
     drop(managers.pop());
     let levels = heard.recv_timeout(Duration::from_secs(30)).unwrap();
@@ -122,7 +122,7 @@ fn recent(device: &Device) {
     let _block = manager.alloc(MIB).unwrap();
     let recent = device.memory_info_within(Duration::MAX).unwrap();
     let asked = device.memory_info().unwrap();
-    assert!(recent.reading_age_ns > 0 && asked.reading_age_ns == 0);
+    assert!(!recent.reading_age.is_zero() && asked.reading_age.is_zero());
     assert_eq!(recent.used_bytes, asked.used_bytes);
     assert!(asked.largest_free_bytes <= asked.free_bytes);
 }

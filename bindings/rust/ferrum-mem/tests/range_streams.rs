@@ -165,9 +165,10 @@ fn the_stream_is_dropped_first() {
 fn guarantees_are_backed_or_wait() {
     let (device, _one) = session();
     let pool = shared(&device, 10);
-    let config = |limits| ModelConfig {
+    let config = |limits: ModelLimits| ModelConfig {
         virtual_bytes: 64 * PAGE,
-        limits,
+        guaranteed_bytes: limits.guaranteed_bytes,
+        guarantee_may_wait: limits.guarantee_may_wait,
         ..Default::default()
     };
     let user = pool.register_model("user", &config(Default::default()));

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ferrum_mem::{
-    Config, Device, ErrorKind, HostAccess, Library, Manager, ManagerConfig, Memory, MemoryType,
-    Paging, PoolConfig, Request,
+    AllocationRequest, Config, Device, ErrorKind, HostAccess, Library, Manager, ManagerConfig,
+    Memory, MemoryType, Paging, PoolConfig,
 };
 
 const KIB: u64 = 1 << 10;
@@ -35,7 +35,7 @@ fn manager(paging: Paging) -> Manager {
 
 /// Every fourth of 64 blocks of 4 KiB is left, in four pages or segments.
 fn scatter(manager: &Manager) -> Vec<Memory> {
-    let request = Request {
+    let request = AllocationRequest {
         size_bytes: 4 * KIB,
         relocatable: true,
         ..Default::default()
@@ -70,14 +70,14 @@ fn blocks_move_unless_they_are_pinned() {
         assert!(left[0].info().unwrap().is_relocatable);
         let none = manager.defragment_within(Some(Duration::ZERO)).unwrap();
         assert!(none.budget_ended);
-        assert_eq!(none.skipped.over_budget, 16);
+        assert_eq!(none.skipped_over_budget, 16);
         assert_eq!((none.blocks_moved, none.blocks_skipped), (0, 16));
         {
             let pins: Vec<_> = left.iter().map(|block| block.pin().unwrap()).collect();
             let again = left[5].pin().unwrap();
             assert_eq!(again.address(), pins[5].address());
             assert_eq!(left[5].info().unwrap().pin_count, 2);
-            assert_eq!(manager.defragment().unwrap().skipped.pinned, 16);
+            assert_eq!(manager.defragment().unwrap().skipped_pinned, 16);
             for (block, pin) in left.iter().zip(&pins) {
                 assert_eq!(block.info().unwrap().address, pin.address());
             }
@@ -88,7 +88,7 @@ fn blocks_move_unless_they_are_pinned() {
                 .iter()
                 .map(|block| block.map(HostAccess::ReadOnly).unwrap())
                 .collect();
-            assert_eq!(manager.defragment().unwrap().skipped.mapped, 16);
+            assert_eq!(manager.defragment().unwrap().skipped_mapped, 16);
         }
         let done = manager.defragment().unwrap();
         assert_eq!((done.blocks_moved, done.blocks_kept), (12, 4));

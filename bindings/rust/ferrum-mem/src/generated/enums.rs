@@ -1,0 +1,716 @@
+// Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+// Not every value goes both ways.
+#![allow(dead_code)]
+
+use std::ops::BitOr;
+
+use crate::sys;
+
+/// Weight of a log message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum LogLevel {
+    /// For those who work on the library.
+    #[default]
+    Debug = sys::FERRUM_LOG_DEBUG,
+    /// What happens.
+    Info = sys::FERRUM_LOG_INFO,
+    /// What may be wrong.
+    Warning = sys::FERRUM_LOG_WARNING,
+    /// What is wrong.
+    Error = sys::FERRUM_LOG_ERROR,
+}
+
+impl LogLevel {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_log_level) -> Self {
+        match raw {
+            sys::FERRUM_LOG_DEBUG => Self::Debug,
+            sys::FERRUM_LOG_INFO => Self::Info,
+            sys::FERRUM_LOG_WARNING => Self::Warning,
+            _ => Self::Error,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_log_level {
+        self as i32
+    }
+}
+
+/// A backend; as a preference also [`BackendType::Auto`](crate::BackendType::Auto). They are in the order in
+/// which they are listed and, but for the CPU, which comes last, preferred.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum BackendType {
+    /// Auto: the library chooses.
+    #[default]
+    Auto = sys::FERRUM_BACKEND_AUTO,
+    /// CPU: the host.
+    Cpu = sys::FERRUM_BACKEND_CPU,
+    /// CUDA: devices of NVIDIA's driver.
+    Cuda = sys::FERRUM_BACKEND_CUDA,
+    /// ROCm: devices of the HIP runtime.
+    Rocm = sys::FERRUM_BACKEND_ROCM,
+    /// Metal: devices of macOS.
+    Metal = sys::FERRUM_BACKEND_METAL,
+    /// OpenCL: devices of all its platforms.
+    OpenCl = sys::FERRUM_BACKEND_OPENCL,
+}
+
+impl BackendType {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_backend) -> Self {
+        match raw {
+            sys::FERRUM_BACKEND_CPU => Self::Cpu,
+            sys::FERRUM_BACKEND_CUDA => Self::Cuda,
+            sys::FERRUM_BACKEND_ROCM => Self::Rocm,
+            sys::FERRUM_BACKEND_METAL => Self::Metal,
+            sys::FERRUM_BACKEND_OPENCL => Self::OpenCl,
+            _ => Self::Auto,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_backend {
+        self as i32
+    }
+}
+
+/// Pressure levels, by the share of the device that is not free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum PressureLevel {
+    /// Below 70 %, or unknown (`total_bytes` 0).
+    #[default]
+    Low = sys::FERRUM_PRESSURE_LOW,
+    /// From 70 %.
+    Medium = sys::FERRUM_PRESSURE_MEDIUM,
+    /// From 85 %.
+    High = sys::FERRUM_PRESSURE_HIGH,
+    /// From 95 %.
+    Critical = sys::FERRUM_PRESSURE_CRITICAL,
+}
+
+impl PressureLevel {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_pressure_level) -> Self {
+        match raw {
+            sys::FERRUM_PRESSURE_LOW => Self::Low,
+            sys::FERRUM_PRESSURE_MEDIUM => Self::Medium,
+            sys::FERRUM_PRESSURE_HIGH => Self::High,
+            _ => Self::Critical,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_pressure_level {
+        self as i32
+    }
+}
+
+/// How a pool takes its memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum Paging {
+    /// Page by page where the device can do it and the pool may hold 32 pages at
+    /// least, else in segments.
+    #[default]
+    Auto = sys::FERRUM_PAGING_AUTO,
+    /// In segments, whole.
+    Off = sys::FERRUM_PAGING_OFF,
+    /// Page by page.
+    On = sys::FERRUM_PAGING_ON,
+}
+
+impl Paging {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_paging) -> Self {
+        match raw {
+            sys::FERRUM_PAGING_OFF => Self::Off,
+            sys::FERRUM_PAGING_ON => Self::On,
+            _ => Self::Auto,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_paging {
+        self as i32
+    }
+}
+
+/// Where a pool has its segments from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum SegmentSource {
+    /// The device.
+    #[default]
+    Plain = sys::FERRUM_SEGMENTS_PLAIN,
+    /// A pool of the vendor's runtime, from which memory is had in the order of a stream. To
+    /// give a segment back then waits for no work that does not use it, as the runtime may do
+    /// otherwise. The runtime's pool is the device's alone, and keeps nothing.
+    StreamOrdered = sys::FERRUM_SEGMENTS_STREAM_ORDERED,
+}
+
+impl SegmentSource {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_segment_source) -> Self {
+        match raw {
+            sys::FERRUM_SEGMENTS_STREAM_ORDERED => Self::StreamOrdered,
+            _ => Self::Plain,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_segment_source {
+        self as i32
+    }
+}
+
+/// What is at an address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum BlockState {
+    /// A live block.
+    #[default]
+    Live = sys::FERRUM_BLOCK_LIVE,
+    /// A freed block that queued work may still use, or that quarantine holds.
+    InFlight = sys::FERRUM_BLOCK_IN_FLIGHT,
+    /// A freed block in a thread cache, or a freed page that is still mapped.
+    Cached = sys::FERRUM_BLOCK_CACHED,
+    /// Free memory of a pool, or address space of a virtual one.
+    Free = sys::FERRUM_BLOCK_FREE,
+    /// Memory of a pool that it cannot hand out.
+    Unusable = sys::FERRUM_BLOCK_UNUSABLE,
+    /// A range that sleeps: it has its address, and no memory.
+    Asleep = sys::FERRUM_BLOCK_ASLEEP,
+}
+
+impl BlockState {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_block_state) -> Self {
+        match raw {
+            sys::FERRUM_BLOCK_LIVE => Self::Live,
+            sys::FERRUM_BLOCK_IN_FLIGHT => Self::InFlight,
+            sys::FERRUM_BLOCK_CACHED => Self::Cached,
+            sys::FERRUM_BLOCK_FREE => Self::Free,
+            sys::FERRUM_BLOCK_ASLEEP => Self::Asleep,
+            _ => Self::Unusable,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_block_state {
+        self as i32
+    }
+}
+
+/// What a block is used for. Each type may have a pool of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum MemoryType {
+    /// Anything.
+    #[default]
+    General = sys::FERRUM_MEMORY_GENERAL,
+    /// Tensors.
+    Tensor = sys::FERRUM_MEMORY_TENSOR,
+    /// The KV cache.
+    Cache = sys::FERRUM_MEMORY_CACHE,
+    /// Scratch.
+    Temporary = sys::FERRUM_MEMORY_TEMPORARY,
+    /// Page-locked memory of the host, which is never swapped out. The system bounds
+    /// it: beyond that it is [`ErrorKind::ResourceExhausted`](crate::ErrorKind::ResourceExhausted), and the message has the
+    /// bound. It is never moved. A device without it: [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    Pinned = sys::FERRUM_MEMORY_PINNED,
+    /// Memory that the host and other devices can address: the device's own where it
+    /// is the host's, else page-locked.
+    Mapped = sys::FERRUM_MEMORY_MAPPED,
+    /// Memory that the host and devices address at the same time, and that the system moves
+    /// to where it is used; [`ferrum_memory_prefetch`](crate::sys::ferrum_memory_prefetch) and [`ferrum_memory_set_usage_hint`](crate::sys::ferrum_memory_set_usage_hint) say where that will be.
+    /// On a device whose own memory is the host's it is that. Elsewhere its address never
+    /// changes, it counts in the books of its manager only, and it need not be anywhere
+    /// before it is touched: more of it than a device has is possible, and slow. A device
+    /// without [`DeviceInfo::managed_memory`](crate::DeviceInfo::managed_memory): [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
+    Managed = sys::FERRUM_MEMORY_MANAGED,
+}
+
+impl MemoryType {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_memory_type) -> Self {
+        match raw {
+            sys::FERRUM_MEMORY_TENSOR => Self::Tensor,
+            sys::FERRUM_MEMORY_CACHE => Self::Cache,
+            sys::FERRUM_MEMORY_TEMPORARY => Self::Temporary,
+            sys::FERRUM_MEMORY_PINNED => Self::Pinned,
+            sys::FERRUM_MEMORY_MAPPED => Self::Mapped,
+            sys::FERRUM_MEMORY_MANAGED => Self::Managed,
+            _ => Self::General,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_memory_type {
+        self as i32
+    }
+}
+
+/// What the memory behind pages can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum Backing {
+    /// It can be mapped elsewhere. On the host, a child made by fork() has no memory
+    /// there: it would share the parent's.
+    #[default]
+    Movable = sys::FERRUM_BACKING_MOVABLE,
+    /// Its bytes are lost when a page leaves its place; quicker to come and go on
+    /// some devices. On the host, a child made by fork() has the bytes of that moment.
+    Private = sys::FERRUM_BACKING_PRIVATE,
+    /// Movable, and [`ferrum_vpool_export`](crate::sys::ferrum_vpool_export) gives it to other processes; a device without
+    /// [`DeviceInfo::exported_pages`](crate::DeviceInfo::exported_pages) has none. On the host each page is a file.
+    Shareable = sys::FERRUM_BACKING_SHAREABLE,
+}
+
+impl Backing {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_backing) -> Self {
+        match raw {
+            sys::FERRUM_BACKING_PRIVATE => Self::Private,
+            sys::FERRUM_BACKING_SHAREABLE => Self::Shareable,
+            _ => Self::Movable,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_backing {
+        self as i32
+    }
+}
+
+/// Names the bounds of the pressure levels, each inclusive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum PressureProfile {
+    /// MEDIUM from 70 %, HIGH from 85 %, CRITICAL from 95 %.
+    #[default]
+    Standard = sys::FERRUM_PRESSURE_PROFILE_STANDARD,
+    /// MEDIUM from 60 %, HIGH from 80 %, CRITICAL from 95 %.
+    Early = sys::FERRUM_PRESSURE_PROFILE_EARLY,
+}
+
+impl PressureProfile {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_pressure_profile) -> Self {
+        match raw {
+            sys::FERRUM_PRESSURE_PROFILE_EARLY => Self::Early,
+            _ => Self::Standard,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_pressure_profile {
+        self as i32
+    }
+}
+
+/// Why a device is or is not chosen. From 16 on it cannot serve the request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum PlacementReason {
+    /// It is the chosen one.
+    #[default]
+    Chosen = sys::FERRUM_PLACEMENT_CHOSEN,
+    /// Another one has a better score, or the same and an earlier place.
+    Outscored = sys::FERRUM_PLACEMENT_OUTSCORED,
+    /// Another one can serve it with less trouble.
+    LowerTier = sys::FERRUM_PLACEMENT_LOWER_TIER,
+    /// The order of preference has another one.
+    NotPreferred = sys::FERRUM_PLACEMENT_NOT_PREFERRED,
+    /// Round robin is at another one.
+    NotItsTurn = sys::FERRUM_PLACEMENT_NOT_ITS_TURN,
+    /// The caller's own strategy took another one, or none.
+    NotTaken = sys::FERRUM_PLACEMENT_NOT_TAKEN,
+    /// Nothing is known of the device.
+    NoInformation = sys::FERRUM_PLACEMENT_NO_INFORMATION,
+    /// Less is free than the request needs.
+    TooSmall = sys::FERRUM_PLACEMENT_TOO_SMALL,
+    /// It has no memory of the type.
+    WrongMemoryType = sys::FERRUM_PLACEMENT_WRONG_MEMORY_TYPE,
+    /// It would have to give up memory first, and the request is critical.
+    NeedsEviction = sys::FERRUM_PLACEMENT_NEEDS_EVICTION,
+    /// It would come to [`PressureLevel::Critical`](crate::PressureLevel::Critical), and the request refuses that.
+    WouldBeCritical = sys::FERRUM_PLACEMENT_WOULD_BE_CRITICAL,
+    /// The original formula has no number for it.
+    Unscored = sys::FERRUM_PLACEMENT_UNSCORED,
+}
+
+impl PlacementReason {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_placement_reason) -> Self {
+        match raw {
+            sys::FERRUM_PLACEMENT_OUTSCORED => Self::Outscored,
+            sys::FERRUM_PLACEMENT_LOWER_TIER => Self::LowerTier,
+            sys::FERRUM_PLACEMENT_NOT_PREFERRED => Self::NotPreferred,
+            sys::FERRUM_PLACEMENT_NOT_ITS_TURN => Self::NotItsTurn,
+            sys::FERRUM_PLACEMENT_NOT_TAKEN => Self::NotTaken,
+            sys::FERRUM_PLACEMENT_NO_INFORMATION => Self::NoInformation,
+            sys::FERRUM_PLACEMENT_TOO_SMALL => Self::TooSmall,
+            sys::FERRUM_PLACEMENT_WRONG_MEMORY_TYPE => Self::WrongMemoryType,
+            sys::FERRUM_PLACEMENT_NEEDS_EVICTION => Self::NeedsEviction,
+            sys::FERRUM_PLACEMENT_WOULD_BE_CRITICAL => Self::WouldBeCritical,
+            sys::FERRUM_PLACEMENT_UNSCORED => Self::Unscored,
+            _ => Self::Chosen,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_placement_reason {
+        self as i32
+    }
+}
+
+/// Settings that are ready made: fraction, fallback, `min_free_bytes`, per bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum MemoryPreset {
+    /// 0.9, fallback, 512 MiB, 8: `FERRUM_MEMORY_CONFIG_INIT`.
+    #[default]
+    Default = sys::FERRUM_MEMORY_PRESET_DEFAULT,
+    /// 0.95, fallback, 256 MiB, 4: the most memory.
+    Inference = sys::FERRUM_MEMORY_PRESET_INFERENCE,
+    /// 0.8, no fallback, 1 GiB, 16: says that there is no room rather than go slow.
+    Training = sys::FERRUM_MEMORY_PRESET_TRAINING,
+    /// 0.7, fallback, 128 MiB, 2: for devices with little memory.
+    Constrained = sys::FERRUM_MEMORY_PRESET_CONSTRAINED,
+}
+
+impl MemoryPreset {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_memory_preset) -> Self {
+        match raw {
+            sys::FERRUM_MEMORY_PRESET_INFERENCE => Self::Inference,
+            sys::FERRUM_MEMORY_PRESET_TRAINING => Self::Training,
+            sys::FERRUM_MEMORY_PRESET_CONSTRAINED => Self::Constrained,
+            _ => Self::Default,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_memory_preset {
+        self as i32
+    }
+}
+
+/// Which side a buffer is on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum BufferLocation {
+    /// On the device.
+    #[default]
+    Gpu = sys::FERRUM_LOCATION_GPU,
+    /// On the host.
+    Cpu = sys::FERRUM_LOCATION_CPU,
+}
+
+impl BufferLocation {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_buffer_location) -> Self {
+        match raw {
+            sys::FERRUM_LOCATION_CPU => Self::Cpu,
+            _ => Self::Gpu,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_buffer_location {
+        self as i32
+    }
+}
+
+/// What the elements of a buffer are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum DType {
+    /// 32-bit floating point.
+    #[default]
+    F32 = sys::FERRUM_DTYPE_F32,
+    /// 16-bit floating point.
+    F16 = sys::FERRUM_DTYPE_F16,
+    /// 16 bits with the exponent of 32.
+    Bf16 = sys::FERRUM_DTYPE_BF16,
+    /// 64-bit floating point.
+    F64 = sys::FERRUM_DTYPE_F64,
+    /// 8-bit floating point.
+    F8 = sys::FERRUM_DTYPE_F8,
+    /// 8-bit signed.
+    I8 = sys::FERRUM_DTYPE_I8,
+    /// 8-bit unsigned.
+    U8 = sys::FERRUM_DTYPE_U8,
+    /// 16-bit signed.
+    I16 = sys::FERRUM_DTYPE_I16,
+    /// 32-bit signed.
+    I32 = sys::FERRUM_DTYPE_I32,
+    /// 64-bit signed.
+    I64 = sys::FERRUM_DTYPE_I64,
+}
+
+impl DType {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_dtype) -> Self {
+        match raw {
+            sys::FERRUM_DTYPE_F16 => Self::F16,
+            sys::FERRUM_DTYPE_BF16 => Self::Bf16,
+            sys::FERRUM_DTYPE_F64 => Self::F64,
+            sys::FERRUM_DTYPE_F8 => Self::F8,
+            sys::FERRUM_DTYPE_I8 => Self::I8,
+            sys::FERRUM_DTYPE_U8 => Self::U8,
+            sys::FERRUM_DTYPE_I16 => Self::I16,
+            sys::FERRUM_DTYPE_I32 => Self::I32,
+            sys::FERRUM_DTYPE_I64 => Self::I64,
+            _ => Self::F32,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_dtype {
+        self as i32
+    }
+}
+
+/// Where a buffer may be made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum BufferPlace {
+    /// On the device or, when that has no room, on the host.
+    #[default]
+    Either = sys::FERRUM_PLACE_EITHER,
+    /// On the device only.
+    Gpu = sys::FERRUM_PLACE_GPU,
+    /// On the host, which is no falling back.
+    Cpu = sys::FERRUM_PLACE_CPU,
+}
+
+impl BufferPlace {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_buffer_place) -> Self {
+        match raw {
+            sys::FERRUM_PLACE_GPU => Self::Gpu,
+            sys::FERRUM_PLACE_CPU => Self::Cpu,
+            _ => Self::Either,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_buffer_place {
+        self as i32
+    }
+}
+
+/// What a program does through a mapping.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum HostAccess {
+    /// Reads only.
+    #[default]
+    ReadOnly = sys::FERRUM_HOST_READ_ONLY,
+    /// Writes only: what is not written has no defined value afterwards.
+    WriteOnly = sys::FERRUM_HOST_WRITE_ONLY,
+    /// Both.
+    ReadWrite = sys::FERRUM_HOST_READ_WRITE,
+}
+
+impl HostAccess {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_host_access) -> Self {
+        match raw {
+            sys::FERRUM_HOST_WRITE_ONLY => Self::WriteOnly,
+            sys::FERRUM_HOST_READ_WRITE => Self::ReadWrite,
+            _ => Self::ReadOnly,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_host_access {
+        self as i32
+    }
+}
+
+/// What a program expects of a block. There are three axes, order, direction and
+/// lifetime, and a block has one hint of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum UsageHint {
+    /// Nothing; as a hint, it takes all others back.
+    #[default]
+    None = sys::FERRUM_USAGE_NONE,
+    /// Order: one after the other.
+    Sequential = sys::FERRUM_USAGE_SEQUENTIAL,
+    /// Order: scattered.
+    Random = sys::FERRUM_USAGE_RANDOM,
+    /// Direction: mostly read.
+    ReadMostly = sys::FERRUM_USAGE_READ_MOSTLY,
+    /// Direction: mostly written.
+    WriteMostly = sys::FERRUM_USAGE_WRITE_MOSTLY,
+    /// Lifetime: may be dropped eagerly.
+    Temporary = sys::FERRUM_USAGE_TEMPORARY,
+    /// Lifetime: to be kept resident.
+    Resident = sys::FERRUM_USAGE_RESIDENT,
+}
+
+impl UsageHint {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_usage_hint) -> Self {
+        match raw {
+            sys::FERRUM_USAGE_SEQUENTIAL => Self::Sequential,
+            sys::FERRUM_USAGE_RANDOM => Self::Random,
+            sys::FERRUM_USAGE_READ_MOSTLY => Self::ReadMostly,
+            sys::FERRUM_USAGE_WRITE_MOSTLY => Self::WriteMostly,
+            sys::FERRUM_USAGE_TEMPORARY => Self::Temporary,
+            sys::FERRUM_USAGE_RESIDENT => Self::Resident,
+            _ => Self::None,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_usage_hint {
+        self as i32
+    }
+}
+
+/// How a block is used, as far as its last accesses show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(i32)]
+pub enum AccessPattern {
+    /// Too few accesses.
+    #[default]
+    Unknown = sys::FERRUM_PATTERN_UNKNOWN,
+    /// One after the other.
+    Sequential = sys::FERRUM_PATTERN_SEQUENTIAL,
+    /// Scattered.
+    Random = sys::FERRUM_PATTERN_RANDOM,
+    /// Clusters in time.
+    Burst = sys::FERRUM_PATTERN_BURST,
+    /// More than one kind.
+    Mixed = sys::FERRUM_PATTERN_MIXED,
+}
+
+impl AccessPattern {
+    /// Of a value as C has it; an unknown one is the one that is told last.
+    pub(crate) fn from_raw(raw: sys::ferrum_access_pattern) -> Self {
+        match raw {
+            sys::FERRUM_PATTERN_SEQUENTIAL => Self::Sequential,
+            sys::FERRUM_PATTERN_RANDOM => Self::Random,
+            sys::FERRUM_PATTERN_BURST => Self::Burst,
+            sys::FERRUM_PATTERN_MIXED => Self::Mixed,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The value as C has it.
+    pub(crate) fn to_raw(self) -> sys::ferrum_access_pattern {
+        self as i32
+    }
+}
+
+/// Sum of [`DebugFlags`](crate::DebugFlags), to which `FERRUM_DEBUG` of the environment adds for
+/// all pools; 0: none. Every call of a pool that debugs goes past the thread
+/// caches.
+///
+/// `|` joins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct DebugFlags(u32);
+
+impl DebugFlags {
+    /// None of it.
+    pub const NONE: Self = Self(0);
+    /// Puts a zone before and behind every block and checks both when it is freed.
+    pub const RED_ZONES: Self = Self(sys::FERRUM_DEBUG_RED_ZONES);
+    /// Overwrites blocks when they are handed out and when they are freed.
+    pub const POISON: Self = Self(sys::FERRUM_DEBUG_POISON);
+    /// Keeps freed blocks back for a while and looks for writes into them.
+    pub const QUARANTINE: Self = Self(sys::FERRUM_DEBUG_QUARANTINE);
+    /// Keeps where each block was allocated and freed, for reports.
+    pub const CALL_SITES: Self = Self(sys::FERRUM_DEBUG_CALL_SITES);
+    /// All of them.
+    pub const ALL: Self = Self(sys::FERRUM_DEBUG_ALL);
+
+    /// The flags as C has them.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+}
+
+impl BitOr for DebugFlags {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// How much each thread may keep of freed small and medium blocks for its
+/// own next calls: [`ThreadCache::Auto`](crate::ThreadCache::Auto), 0 (off), or bytes. What threads
+/// keep is counted as cached and is taken back before memory runs out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ThreadCache {
+    /// The library chooses.
+    #[default]
+    Auto,
+    /// Nothing.
+    Off,
+    /// So many.
+    Bytes(u64),
+}
+
+impl ThreadCache {
+    pub(crate) fn from_raw(raw: u64) -> Self {
+        match raw {
+            sys::FERRUM_THREAD_CACHE_AUTO => Self::Auto,
+            sys::FERRUM_THREAD_CACHE_OFF => Self::Off,
+            number => Self::Bytes(number),
+        }
+    }
+
+    pub(crate) fn to_raw(self) -> u64 {
+        match self {
+            Self::Auto => sys::FERRUM_THREAD_CACHE_AUTO,
+            Self::Off => sys::FERRUM_THREAD_CACHE_OFF,
+            Self::Bytes(number) => number,
+        }
+    }
+}
+
+/// How many pages that no block touches stay for the next allocations: a
+/// number, [`ReadyPages::Auto`](crate::ReadyPages::Auto) (8, and at most one for 64 pages in use),
+/// or [`ReadyPages::All`](crate::ReadyPages::All) (they go back only when they are asked for).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ReadyPages {
+    /// The library chooses.
+    #[default]
+    Auto,
+    /// All of them, in a pool; they go back only when they are asked for.
+    All,
+    /// So many.
+    Count(u32),
+}
+
+impl ReadyPages {
+    pub(crate) fn from_raw(raw: u32) -> Self {
+        match raw {
+            sys::FERRUM_READY_PAGES_AUTO => Self::Auto,
+            sys::FERRUM_READY_PAGES_ALL => Self::All,
+            number => Self::Count(number),
+        }
+    }
+
+    pub(crate) fn to_raw(self) -> u32 {
+        match self {
+            Self::Auto => sys::FERRUM_READY_PAGES_AUTO,
+            Self::All => sys::FERRUM_READY_PAGES_ALL,
+            Self::Count(number) => number,
+        }
+    }
+}

@@ -1,0 +1,2000 @@
+// Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+
+use std::time::Duration;
+
+use super::enums::*;
+use crate::error::text_of;
+use crate::raw::{flag, ns, optional_ns, optional_text, pointer};
+use crate::{sys, Result, Stream};
+
+/// Settings of the library for [`ferrum_init`](crate::sys::ferrum_init).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Host devices cpu:0, cpu:1, ... (1 to 64), sharing the capacity equally;
+    /// 0: `FERRUM_HOST_DEVICES` of the environment, or 1.
+    pub host_devices: u32,
+    /// Capacity of all host devices together; 0: `FERRUM_HOST_MEMORY` of the
+    /// environment, or what the process may really use: the memory of the
+    /// machine or of its control group, whichever is less.
+    pub host_memory_bytes: u64,
+    /// Accept a `host_memory_bytes` above the memory of the machine.
+    pub host_memory_forced: bool,
+    /// Ask vendors' libraries for devices in this process, not in one of their own:
+    /// where the system forbids to start programs. A broken driver may then end
+    /// this process. `FERRUM_PROBE`=`in_process` of the environment does the same.
+    pub probe_in_process: bool,
+    /// Add SA_ONSTACK to no handler of a signal; see [`ferrum_init`](crate::sys::ferrum_init). A handler without it
+    /// is then the program's risk. `FERRUM_SIGNAL_HANDLERS`=leave of the environment does
+    /// the same.
+    pub leave_signal_handlers: bool,
+}
+
+impl Config {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_config {
+        sys::ferrum_config {
+            host_devices: self.host_devices,
+            host_memory_bytes: self.host_memory_bytes,
+            flags: flag(
+                self.host_memory_forced,
+                sys::FERRUM_CONFIG_HOST_MEMORY_FORCED,
+            ) | flag(self.probe_in_process, sys::FERRUM_CONFIG_PROBE_IN_PROCESS)
+                | flag(
+                    self.leave_signal_handlers,
+                    sys::FERRUM_CONFIG_LEAVE_SIGNAL_HANDLERS,
+                ),
+            ..Default::default()
+        }
+    }
+}
+
+/// A device that was chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackendChoice {
+    /// Backend of the device.
+    pub backend: BackendType,
+    /// Position of the device within its backend.
+    pub device_index: u32,
+    /// Capacity of the device; 0 means unknown.
+    pub total_bytes: u64,
+    /// What was free when it was looked at; 0 if not known.
+    pub free_bytes: u64,
+    /// For example "cuda:0".
+    pub id: String,
+    /// What was looked at, the chosen one last: lines of "id: why not". Cut
+    /// off at a character's end if it is longer.
+    pub tried: String,
+}
+
+impl From<&sys::ferrum_backend_choice> for BackendChoice {
+    fn from(raw: &sys::ferrum_backend_choice) -> Self {
+        Self {
+            backend: BackendType::from_raw(raw.backend),
+            device_index: raw.device_index,
+            total_bytes: raw.total_bytes,
+            free_bytes: raw.free_bytes,
+            id: text_of(&raw.id),
+            tried: text_of(&raw.tried),
+        }
+    }
+}
+
+/// What is known of this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostInfo {
+    /// Memory that this process may use: the machine's or its control group's,
+    /// whichever is less; 0 means unknown.
+    pub total_bytes: u64,
+    /// What of it can still be touched.
+    pub available_bytes: Option<u64>,
+    /// Model of the processor, or "Unknown CPU".
+    pub cpu_name: String,
+}
+
+impl From<&sys::ferrum_host_info> for HostInfo {
+    fn from(raw: &sys::ferrum_host_info) -> Self {
+        Self {
+            total_bytes: raw.total_bytes,
+            available_bytes: (raw.available_known != 0).then_some(raw.available_bytes),
+            cpu_name: text_of(&raw.cpu_name),
+        }
+    }
+}
+
+/// Description of an open device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Number after the colon of the id.
+    pub ordinal: u32,
+    /// An address of the device is also a pointer of the host.
+    pub host_addressable: bool,
+    /// The device copies from others of its backend directly.
+    pub peer: bool,
+    /// Virtual and elastic pools work on the device.
+    pub virtual_memory: bool,
+    /// [`MemoryType::Pinned`](crate::MemoryType::Pinned) and [`MemoryType::Mapped`](crate::MemoryType::Mapped) can be had, within the system's limits.
+    pub pinned_memory: bool,
+    /// [`ferrum_manager_create_mapping`](crate::sys::ferrum_manager_create_mapping) works between the device and others of its backend.
+    pub linked_memory: bool,
+    /// Virtual pools can have [`Backing::Shareable`](crate::Backing::Shareable), and [`ferrum_manager_import_pages`](crate::sys::ferrum_manager_import_pages) works.
+    pub exported_pages: bool,
+    /// [`ferrum_device_share_memory`](crate::sys::ferrum_device_share_memory) and [`ferrum_event_share`](crate::sys::ferrum_event_share) work between processes.
+    pub shared_memory: bool,
+    /// [`ferrum_pool_capture_begin`](crate::sys::ferrum_pool_capture_begin) works: streams can be captured, and say so.
+    pub capture: bool,
+    /// [`MemoryType::Managed`](crate::MemoryType::Managed) is memory that moves to where it is used. Without it, it is the
+    /// device's own on a device that is [`DeviceInfo::host_addressable`](crate::DeviceInfo::host_addressable), else there is none.
+    pub managed_memory: bool,
+    /// [`ferrum_manager_adopt`](crate::sys::ferrum_manager_adopt) page-locks memory of the process.
+    pub registered_memory: bool,
+    /// Pools can have [`SegmentSource::StreamOrdered`](crate::SegmentSource::StreamOrdered).
+    pub stream_ordered: bool,
+    /// Capacity; 0 means unknown.
+    pub total_bytes: u64,
+    /// Segments taken from the device are multiples of this.
+    pub granularity_bytes: u64,
+    /// Every segment's address is a multiple of this.
+    pub alignment_bytes: u64,
+    /// For example "cpu:0".
+    pub id: String,
+    /// For example "cpu".
+    pub backend: String,
+    /// Name of the hardware.
+    pub name: String,
+}
+
+impl From<&sys::ferrum_device_info> for DeviceInfo {
+    fn from(raw: &sys::ferrum_device_info) -> Self {
+        Self {
+            ordinal: raw.ordinal,
+            host_addressable: raw.capabilities & sys::FERRUM_CAPABILITY_HOST_ADDRESSABLE != 0,
+            peer: raw.capabilities & sys::FERRUM_CAPABILITY_PEER != 0,
+            virtual_memory: raw.capabilities & sys::FERRUM_CAPABILITY_VIRTUAL_MEMORY != 0,
+            pinned_memory: raw.capabilities & sys::FERRUM_CAPABILITY_PINNED_MEMORY != 0,
+            linked_memory: raw.capabilities & sys::FERRUM_CAPABILITY_LINKED_MEMORY != 0,
+            exported_pages: raw.capabilities & sys::FERRUM_CAPABILITY_EXPORTED_PAGES != 0,
+            shared_memory: raw.capabilities & sys::FERRUM_CAPABILITY_SHARED_MEMORY != 0,
+            capture: raw.capabilities & sys::FERRUM_CAPABILITY_CAPTURE != 0,
+            managed_memory: raw.capabilities & sys::FERRUM_CAPABILITY_MANAGED_MEMORY != 0,
+            registered_memory: raw.capabilities & sys::FERRUM_CAPABILITY_REGISTERED_MEMORY != 0,
+            stream_ordered: raw.capabilities & sys::FERRUM_CAPABILITY_STREAM_ORDERED != 0,
+            total_bytes: raw.total_bytes,
+            granularity_bytes: raw.granularity_bytes,
+            alignment_bytes: raw.alignment_bytes,
+            id: text_of(&raw.id),
+            backend: text_of(&raw.backend),
+            name: text_of(&raw.name),
+        }
+    }
+}
+
+/// A device's memory; used + free + reserved = total at any time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MemoryInfo {
+    /// Level of (total - free) / total, decided in integers.
+    pub pressure: PressureLevel,
+    /// Capacity; 0 means unknown.
+    pub total_bytes: u64,
+    /// Live blocks of this library and what it cannot hand out.
+    pub used_bytes: u64,
+    /// What can still be handed out: free in the device and cached here, as far
+    /// as the limit allows.
+    pub free_bytes: u64,
+    /// Everything else: the driver's, other processes', above the limit.
+    pub reserved_bytes: u64,
+    /// Live blocks of all pools and managers.
+    pub active_allocations: u64,
+    /// 1 - largest free run / total free, over the memory had from the driver;
+    /// 0 when nothing is free.
+    pub fragmentation_ratio: f32,
+    /// used / total \* 100; 0 when total is unknown. For display.
+    pub utilization_percent: f32,
+    /// Copy bandwidth in 10^9 bytes per second.
+    pub bandwidth_gbps: Option<f32>,
+    /// How long ago the device was asked; 0: just now. What this library has
+    /// taken and given back since is reckoned in.
+    pub reading_age: Duration,
+    /// Longest run that can be handed out as things are: of what is cached, or of
+    /// what is free in the device as far as the limit allows.
+    pub largest_free_bytes: u64,
+}
+
+impl From<&sys::ferrum_memory_info> for MemoryInfo {
+    fn from(raw: &sys::ferrum_memory_info) -> Self {
+        Self {
+            pressure: PressureLevel::from_raw(raw.pressure),
+            total_bytes: raw.total_bytes,
+            used_bytes: raw.used_bytes,
+            free_bytes: raw.free_bytes,
+            reserved_bytes: raw.reserved_bytes,
+            active_allocations: raw.active_allocations,
+            fragmentation_ratio: raw.fragmentation_ratio,
+            utilization_percent: raw.utilization_percent,
+            bandwidth_gbps: (raw.bandwidth_known != 0).then_some(raw.bandwidth_gbps),
+            reading_age: Duration::from_nanos(raw.reading_age_ns),
+            largest_free_bytes: raw.largest_free_bytes,
+        }
+    }
+}
+
+/// A number of the books with the highest value that it had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gauge {
+    /// The value now.
+    pub current: u64,
+    /// The highest value that it had.
+    pub peak: u64,
+}
+
+impl From<&sys::ferrum_gauge> for Gauge {
+    fn from(raw: &sys::ferrum_gauge) -> Self {
+        Self {
+            current: raw.current,
+            peak: raw.peak,
+        }
+    }
+}
+
+/// Books of a device, a pool or a manager. Bytes but for the counts.
+/// reserved = active + cached + unusable in every record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Asked for by the live blocks.
+    pub requested: Gauge,
+    /// Live blocks after rounding.
+    pub allocated: Gauge,
+    /// Live, or freed and still in use by queued work.
+    pub active: Gauge,
+    /// Held and ready to be handed out.
+    pub cached: Gauge,
+    /// Held, but too small or badly placed to be handed out.
+    pub unusable: Gauge,
+    /// Had from the driver.
+    pub reserved: Gauge,
+    /// Live blocks, as a count.
+    pub live_blocks: Gauge,
+    /// Segments had from the driver, as a count.
+    pub segments: Gauge,
+    /// Successful allocations so far, as a count.
+    pub allocations: u64,
+    /// Frees so far, as a count.
+    pub frees: u64,
+    /// Allocations that ran out of memory, as a count.
+    pub failures: u64,
+    /// Longest free run.
+    pub largest_free_bytes: u64,
+    /// The part of cached that waits in thread caches.
+    pub thread_cached_bytes: u64,
+}
+
+impl From<&sys::ferrum_statistics> for Statistics {
+    fn from(raw: &sys::ferrum_statistics) -> Self {
+        Self {
+            requested: (&raw.requested).into(),
+            allocated: (&raw.allocated).into(),
+            active: (&raw.active).into(),
+            cached: (&raw.cached).into(),
+            unusable: (&raw.unusable).into(),
+            reserved: (&raw.reserved).into(),
+            live_blocks: (&raw.live_blocks).into(),
+            segments: (&raw.segments).into(),
+            allocations: raw.allocations,
+            frees: raw.frees,
+            failures: raw.failures,
+            largest_free_bytes: raw.largest_free_bytes,
+            thread_cached_bytes: raw.thread_cached_bytes,
+        }
+    }
+}
+
+/// Settings of a pool.
+///
+/// A pool over pages has addresses in plenty and memory only where its blocks lie:
+/// an allocation maps the pages that it lacks, and pages that no block touches any
+/// more go back to the device, wherever they are, all but `ready_pages` of them, when
+/// nothing has needed them for some tens of milliseconds. So what it holds follows
+/// its blocks. A pool over segments takes memory in large pieces and gives back
+/// those that are empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolConfig {
+    /// Grow when full, or never beyond the initial size.
+    pub auto_expansion: bool,
+    /// Size of the first segment, taken at the first allocation; 0: as large
+    /// as the growth increment. Smaller where the device has less, and an
+    /// eighth of the device where it would take more than half of it. Over pages
+    /// nothing is taken ahead: it is the bound of a pool that does not grow, and
+    /// what `pre_allocate` takes.
+    pub initial_size_bytes: u64,
+    /// Upper bound of what the pool holds; `None`: none.
+    pub max_size_bytes: Option<u64>,
+    /// Size of each further segment, larger if a request needs it, smaller as
+    /// the first one. A pool over pages grows by the pages that it lacks.
+    pub growth_increment_bytes: u64,
+    /// Alignment of every block, a power of two; 0: 256. Sizes are rounded up to
+    /// it; some strategies and the thread caches round further, and
+    /// [`ferrum_pool_usable_size`](crate::sys::ferrum_pool_usable_size) tells what a block has.
+    pub alignment_bytes: u64,
+    /// Take the memory when the pool is created: `max_size_bytes`, or
+    /// `initial_size_bytes` where that is unlimited. It is then all or nothing.
+    /// Over pages it stays until it is asked back, by a trim or another pool.
+    pub pre_allocate: bool,
+    /// Keep peaks and counts. Current values are always kept.
+    pub stats: bool,
+    /// Placement strategy; `None`: the default. All keep their tables outside the
+    /// memory that they manage.
+    ///
+    /// - "best_fit": the smallest free run that holds the request; heeds the
+    ///   expected lifetime of a request
+    /// - "size_class": small blocks in slabs of size classes, large ones as
+    ///   `best_fit`
+    /// - "tlsf": two-level segregated fit: constant time in the worst case
+    /// - "buddy": powers of two
+    /// - "arena": one after the other; the room comes back when the last
+    ///   block is freed
+    /// - "fixed": blocks of `fixed_block_bytes`, such as KV blocks, placed so
+    ///   that pages of `page_bytes` empty out
+    pub strategy: Option<String>,
+    /// Name of the pool in reports, and tag of its blocks; `None`: none. At most
+    /// 63 bytes.
+    pub name: Option<String>,
+    /// Keep the time of every allocation, for ages in reports. Costs some
+    /// time a block, and every call then goes past the thread caches.
+    pub tracking: bool,
+    /// Sum of [`DebugFlags`](crate::DebugFlags), to which `FERRUM_DEBUG` of the environment adds for
+    /// all pools; 0: none. Every call of a pool that debugs goes past the thread
+    /// caches.
+    pub debug: DebugFlags,
+    /// How much each thread may keep of freed small and medium blocks for its
+    /// own next calls: [`ThreadCache::Auto`](crate::ThreadCache::Auto), 0 (off), or bytes. What threads
+    /// keep is counted as cached and is taken back before memory runs out.
+    pub thread_cache: ThreadCache,
+    /// What the pool keeps in any case: no trim, no other pool's want and no
+    /// release threshold makes it hold less.
+    pub min_held_bytes: u64,
+    /// While more than this is held, a segment (a page) that a free leaves
+    /// without a block is given back at once; `None`: never at once. A block
+    /// that waits in a thread cache still is in its segment.
+    pub release_threshold_bytes: Option<u64>,
+    /// Block size of "fixed", which needs it; 0 for every other strategy.
+    pub fixed_block_bytes: u64,
+    /// Page of "fixed", a power of two; 0: that of the memory, or 2 MiB over
+    /// segments. 0 for every other strategy.
+    pub page_bytes: u64,
+    /// How a pool takes its memory.
+    pub paging: Paging,
+    /// How many pages that no block touches stay for the next allocations: a
+    /// number, [`ReadyPages::Auto`](crate::ReadyPages::Auto) (8, and at most one for 64 pages in use),
+    /// or [`ReadyPages::All`](crate::ReadyPages::All) (they go back only when they are asked for).
+    pub ready_pages: ReadyPages,
+    /// Size of the memory's pages, a power of two of at least
+    /// [`PageSizes::minimum_bytes`](crate::PageSizes::minimum_bytes); 0: what the device recommends. Not heeded
+    /// over segments.
+    pub physical_page_bytes: u64,
+    /// [`SegmentSource`](crate::SegmentSource). With [`SegmentSource::StreamOrdered`](crate::SegmentSource::StreamOrdered), [`Paging::Auto`](crate::Paging::Auto) is
+    /// off and [`Paging::On`](crate::Paging::On) is [`ErrorKind::InvalidConfig`](crate::ErrorKind::InvalidConfig).
+    pub segment_source: SegmentSource,
+}
+
+impl Default for PoolConfig {
+    fn default() -> Self {
+        let raw = sys::ferrum_pool_config::INIT;
+        Self {
+            auto_expansion: raw.enable_auto_expansion != 0,
+            initial_size_bytes: raw.initial_size_bytes,
+            max_size_bytes: (raw.max_size_bytes != 0).then_some(raw.max_size_bytes),
+            growth_increment_bytes: raw.growth_increment_bytes,
+            alignment_bytes: raw.alignment_bytes,
+            pre_allocate: raw.pre_allocate != 0,
+            stats: raw.enable_stats != 0,
+            strategy: None,
+            name: None,
+            tracking: raw.tracking != 0,
+            debug: DebugFlags::from_bits(raw.debug),
+            thread_cache: ThreadCache::from_raw(raw.thread_cache_bytes),
+            min_held_bytes: raw.min_held_bytes,
+            release_threshold_bytes: (raw.release_threshold_bytes != u64::MAX)
+                .then_some(raw.release_threshold_bytes),
+            fixed_block_bytes: raw.fixed_block_bytes,
+            page_bytes: raw.page_bytes,
+            paging: Paging::from_raw(raw.paging),
+            ready_pages: ReadyPages::from_raw(raw.ready_pages),
+            physical_page_bytes: raw.physical_page_bytes,
+            segment_source: SegmentSource::from_raw(raw.segment_source),
+        }
+    }
+}
+
+impl PoolConfig {
+    /// Calls with what C has for it; the texts live through the call.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_pool_config) -> Result<T>,
+    ) -> Result<T> {
+        let strategy = optional_text(function, "strategy", self.strategy.as_deref())?;
+        let name = optional_text(function, "name", self.name.as_deref())?;
+        call(&sys::ferrum_pool_config {
+            enable_auto_expansion: self.auto_expansion.into(),
+            initial_size_bytes: self.initial_size_bytes,
+            max_size_bytes: self.max_size_bytes.unwrap_or(0),
+            growth_increment_bytes: self.growth_increment_bytes,
+            alignment_bytes: self.alignment_bytes,
+            pre_allocate: self.pre_allocate.into(),
+            enable_stats: self.stats.into(),
+            strategy: pointer(&strategy),
+            name: pointer(&name),
+            tracking: self.tracking.into(),
+            debug: self.debug.bits(),
+            thread_cache_bytes: self.thread_cache.to_raw(),
+            min_held_bytes: self.min_held_bytes,
+            release_threshold_bytes: self.release_threshold_bytes.unwrap_or(u64::MAX),
+            fixed_block_bytes: self.fixed_block_bytes,
+            page_bytes: self.page_bytes,
+            paging: self.paging.to_raw(),
+            ready_pages: self.ready_pages.to_raw(),
+            physical_page_bytes: self.physical_page_bytes,
+            segment_source: self.segment_source.to_raw(),
+            ..Default::default()
+        })
+    }
+}
+
+/// A graph at one moment. What is told of the private pool is of all graphs that share
+/// it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GraphInfo {
+    /// Until [`ferrum_pool_capture_end`](crate::sys::ferrum_pool_capture_end).
+    pub capturing: bool,
+    /// Graphs of the private pool, this one included.
+    pub sharing: u64,
+    /// What the private pool has of the device.
+    pub held_bytes: u64,
+    /// Size of the live blocks of the private pool.
+    pub live_bytes: u64,
+    /// How many they are.
+    pub live_blocks: u64,
+    /// Freed blocks from before the capture that stay until the graph is released.
+    pub parked_bytes: u64,
+}
+
+impl From<&sys::ferrum_graph_info> for GraphInfo {
+    fn from(raw: &sys::ferrum_graph_info) -> Self {
+        Self {
+            capturing: raw.capturing != 0,
+            sharing: raw.sharing,
+            held_bytes: raw.held_bytes,
+            live_bytes: raw.live_bytes,
+            live_blocks: raw.live_blocks,
+            parked_bytes: raw.parked_bytes,
+        }
+    }
+}
+
+/// How a pool has its memory, at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolInfo {
+    /// What the pool has of the device.
+    pub held_bytes: u64,
+    /// Size of its pages; 0: it takes segments whole, and the counts of pages
+    /// are 0 too.
+    pub page_bytes: u64,
+    /// Pages that are mapped.
+    pub mapped_pages: u64,
+    /// Mapped pages that no block touches: the next allocations have them.
+    pub idle_pages: u64,
+    /// How many idle pages stay, with as many in use as now.
+    pub ready_pages: u64,
+    /// Segments, or ranges of addresses that pages are mapped in.
+    pub segments: u64,
+    /// Their addresses.
+    pub address_bytes: u64,
+}
+
+impl From<&sys::ferrum_pool_info> for PoolInfo {
+    fn from(raw: &sys::ferrum_pool_info) -> Self {
+        Self {
+            held_bytes: raw.held_bytes,
+            page_bytes: raw.page_bytes,
+            mapped_pages: raw.mapped_pages,
+            idle_pages: raw.idle_pages,
+            ready_pages: raw.ready_pages,
+            segments: raw.segments,
+            address_bytes: raw.address_bytes,
+        }
+    }
+}
+
+/// Whom an address belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockOwner {
+    /// What is there.
+    pub state: BlockState,
+    /// The pool, or `None` when it is another one.
+    pub pool: Option<sys::ferrum_pool>,
+    /// The manager whose pool it is, or `None`.
+    pub manager: Option<sys::ferrum_manager>,
+    /// Start of the block or of the free run; in a virtual pool, of the range or,
+    /// where none is mapped, of the page.
+    pub address: u64,
+    /// Its length after rounding.
+    pub size_bytes: u64,
+    /// What was asked for; 0 when not live or asleep.
+    pub requested_bytes: u64,
+    /// Time since the allocation; 0 without tracking or when not live or asleep.
+    pub age: Duration,
+    /// Name of the pool.
+    pub pool_name: String,
+    /// Tag of the block; empty when not live or asleep.
+    pub tag: String,
+    /// The virtual pool, or `None` when it is another one.
+    pub virtual_pool: Option<sys::ferrum_vpool>,
+    /// The elastic pool, or `None` when it is another one.
+    pub elastic_pool: Option<sys::ferrum_elastic_pool>,
+    /// Id of the model of the elastic pool, or empty.
+    pub model: String,
+}
+
+impl From<&sys::ferrum_block_info> for BlockOwner {
+    fn from(raw: &sys::ferrum_block_info) -> Self {
+        Self {
+            state: BlockState::from_raw(raw.state),
+            pool: (raw.pool.id != 0).then_some(raw.pool),
+            manager: (raw.manager != 0).then_some(sys::ferrum_manager { id: raw.manager }),
+            address: raw.address,
+            size_bytes: raw.size_bytes,
+            requested_bytes: raw.requested_bytes,
+            age: Duration::from_nanos(raw.age_ns),
+            pool_name: text_of(&raw.pool_name),
+            tag: text_of(&raw.tag),
+            virtual_pool: (raw.vpool.id != 0).then_some(raw.vpool),
+            elastic_pool: (raw.elastic_pool.id != 0).then_some(raw.elastic_pool),
+            model: text_of(&raw.model),
+        }
+    }
+}
+
+/// A block, as asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AllocationRequest<'a> {
+    /// What a block is used for. Each type may have a pool of its own.
+    pub memory_type: MemoryType,
+    /// Not 0.
+    pub size_bytes: u64,
+    /// A power of two up to [`FERRUM_ALIGNMENT_MAX`](crate::sys::FERRUM_ALIGNMENT_MAX); `None`: the pool's.
+    pub alignment_bytes: Option<u64>,
+    /// Name for the books, at most 63 bytes; `None`: none.
+    pub tag: Option<&'a str>,
+    /// A defragmentation may move the block while
+    /// nobody uses it, so that its address is another one afterwards. [`ferrum_memory_pin`](crate::sys::ferrum_memory_pin) keeps
+    /// it where it is.
+    pub relocatable: bool,
+}
+
+impl AllocationRequest<'_> {
+    /// Calls with what C has for it; the texts live through the call.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_allocation_request) -> Result<T>,
+    ) -> Result<T> {
+        let tag = optional_text(function, "tag", self.tag)?;
+        call(&sys::ferrum_allocation_request {
+            memory_type: self.memory_type.to_raw(),
+            size_bytes: self.size_bytes,
+            alignment_bytes: self.alignment_bytes.unwrap_or(0),
+            tag: pointer(&tag),
+            flags: flag(self.relocatable, sys::FERRUM_ALLOCATE_RELOCATABLE),
+            ..Default::default()
+        })
+    }
+}
+
+/// Description of a block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockInfo {
+    /// What a block is used for. Each type may have a pool of its own.
+    pub memory_type: MemoryType,
+    /// The block.
+    pub memory: sys::ferrum_memory,
+    /// Its manager.
+    pub manager: sys::ferrum_manager,
+    /// The device of its manager.
+    pub device: sys::ferrum_device,
+    /// As asked for.
+    pub size_bytes: u64,
+    /// After rounding.
+    pub allocated_bytes: u64,
+    /// Largest power of two that divides the address, at most
+    /// [`FERRUM_ALIGNMENT_MAX`](crate::sys::FERRUM_ALIGNMENT_MAX).
+    pub alignment_bytes: u64,
+    /// Of a relocatable block that is not pinned it is valid until the next
+    /// [`ferrum_manager_defragment`](crate::sys::ferrum_manager_defragment) of the manager; `host_pointer` too.
+    pub address: u64,
+    /// The block as the host sees it, or `None` where it cannot. [`ferrum_memory_map`](crate::sys::ferrum_memory_map) gives a
+    /// pointer in any case.
+    pub host_pointer: Option<std::ptr::NonNull<u8>>,
+    /// Monotonic time of the allocation since [`ferrum_init`](crate::sys::ferrum_init).
+    pub allocated_at: Duration,
+    /// Mapped for host access by a call of this library.
+    pub is_mapped: bool,
+    /// Asynchronous operations in flight on the block.
+    pub operations_in_flight: u32,
+    /// Name in the books, or empty.
+    pub tag: String,
+    /// Asked for with [`AllocationRequest::relocatable`](crate::AllocationRequest::relocatable).
+    pub is_relocatable: bool,
+    /// Calls of [`ferrum_memory_pin`](crate::sys::ferrum_memory_pin) that [`ferrum_memory_unpin`](crate::sys::ferrum_memory_unpin) has not ended.
+    pub pin_count: u32,
+    /// The block of another device that is the same memory ([`ferrum_manager_create_mapping`](crate::sys::ferrum_manager_create_mapping));
+    /// `None`: none, or it is gone.
+    pub linked: Option<sys::ferrum_memory>,
+    /// The memory is somebody else's ([`ferrum_manager_adopt`](crate::sys::ferrum_manager_adopt)).
+    pub is_adopted: bool,
+}
+
+impl From<&sys::ferrum_handle_info> for BlockInfo {
+    fn from(raw: &sys::ferrum_handle_info) -> Self {
+        Self {
+            memory_type: MemoryType::from_raw(raw.memory_type),
+            memory: raw.memory,
+            manager: raw.manager,
+            device: raw.device,
+            size_bytes: raw.size_bytes,
+            allocated_bytes: raw.allocated_bytes,
+            alignment_bytes: raw.alignment_bytes,
+            address: raw.address,
+            host_pointer: std::ptr::NonNull::new(raw.host_pointer.cast()),
+            allocated_at: Duration::from_nanos(raw.allocated_at_ns),
+            is_mapped: raw.is_mapped != 0,
+            operations_in_flight: raw.operations_in_flight,
+            tag: text_of(&raw.tag),
+            is_relocatable: raw.is_relocatable != 0,
+            pin_count: raw.pin_count,
+            linked: (raw.linked.id != 0).then_some(raw.linked),
+            is_adopted: raw.is_adopted != 0,
+        }
+    }
+}
+
+/// What a defragmentation did. Every block that was live counts once: as moved, as
+/// skipped for the first of these reasons that held, or as kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DefragmentationStats {
+    /// Fragmentation ratio before.
+    pub fragmentation_before: f32,
+    /// Fragmentation ratio after.
+    pub fragmentation_after: f32,
+    /// Bytes given back to the system.
+    pub memory_freed_bytes: u64,
+    /// Blocks moved to another address.
+    pub blocks_moved: u64,
+    /// Blocks that could not be moved: the sum of the reasons below.
+    pub blocks_skipped: u64,
+    /// Time taken.
+    pub time_taken: Duration,
+    /// Size, as asked for, of the blocks that were moved.
+    pub bytes_moved: u64,
+    /// Pages that all blocks were moved out of.
+    pub pages_emptied: u64,
+    /// The same of segments, in pools that take them whole.
+    pub segments_emptied: u64,
+    /// Blocks that could have been moved, but no page would have come free for it.
+    pub blocks_kept: u64,
+    /// Blocks without [`AllocationRequest::relocatable`](crate::AllocationRequest::relocatable).
+    pub skipped_not_relocatable: u64,
+    /// Blocks that a debug mode of the manager or the pool has filled or surrounded
+    /// with patterns.
+    pub skipped_debugged: u64,
+    /// Pinned blocks.
+    pub skipped_pinned: u64,
+    /// Blocks that were used on a stream on which work is queued.
+    pub skipped_in_use: u64,
+    /// Blocks of pages whose blocks found no place outside of them, though as much is
+    /// free there.
+    pub skipped_no_room: u64,
+    /// Blocks that were not looked at any more when the budget was over.
+    pub skipped_over_budget: u64,
+    /// The budget was over before all was done.
+    pub budget_ended: bool,
+    /// Blocks that the host has mapped ([`ferrum_memory_map`](crate::sys::ferrum_memory_map)); this reason comes after
+    /// `skipped_pinned`.
+    pub skipped_mapped: u64,
+}
+
+impl From<&sys::ferrum_defragmentation_stats> for DefragmentationStats {
+    fn from(raw: &sys::ferrum_defragmentation_stats) -> Self {
+        Self {
+            fragmentation_before: raw.fragmentation_before,
+            fragmentation_after: raw.fragmentation_after,
+            memory_freed_bytes: raw.memory_freed_bytes,
+            blocks_moved: raw.blocks_moved,
+            blocks_skipped: raw.blocks_skipped,
+            time_taken: Duration::from_nanos(raw.time_taken_ns),
+            bytes_moved: raw.bytes_moved,
+            pages_emptied: raw.pages_emptied,
+            segments_emptied: raw.segments_emptied,
+            blocks_kept: raw.blocks_kept,
+            skipped_not_relocatable: raw.skipped_not_relocatable,
+            skipped_debugged: raw.skipped_debugged,
+            skipped_pinned: raw.skipped_pinned,
+            skipped_in_use: raw.skipped_in_use,
+            skipped_no_room: raw.skipped_no_room,
+            skipped_over_budget: raw.skipped_over_budget,
+            budget_ended: raw.budget_ended != 0,
+            skipped_mapped: raw.skipped_mapped,
+        }
+    }
+}
+
+/// Settings of a reclaim callback.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReclaimConfig {
+    /// Lower ones are asked first; equal ones in the order of registration.
+    pub priority: i32,
+    /// How long an allocation waits for the callback at most; `None`: 100 ms. Above
+    /// INT64_MAX is [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub deadline: Option<Duration>,
+}
+
+impl ReclaimConfig {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_reclaim_config {
+        sys::ferrum_reclaim_config {
+            priority: self.priority,
+            deadline_ns: optional_ns(self.deadline, 0),
+            ..Default::default()
+        }
+    }
+}
+
+/// What sizes of pages a device has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageSizes {
+    /// The smallest page of a virtual pool; larger ones are powers of two.
+    pub minimum_bytes: u64,
+    /// The page size that works best, which 0 stands for.
+    pub recommended_bytes: u64,
+}
+
+impl From<&sys::ferrum_page_sizes> for PageSizes {
+    fn from(raw: &sys::ferrum_page_sizes) -> Self {
+        Self {
+            minimum_bytes: raw.minimum_bytes,
+            recommended_bytes: raw.recommended_bytes,
+        }
+    }
+}
+
+/// Settings of a virtual pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VirtualPoolConfig {
+    /// Address space, rounded up to whole pages; not 0.
+    pub capacity_bytes: u64,
+    /// A power of two of at least [`PageSizes::minimum_bytes`](crate::PageSizes::minimum_bytes); 0: what the
+    /// device recommends.
+    pub page_bytes: u64,
+    /// Upper bound of the memory; 0: what the device has.
+    pub limit_bytes: u64,
+    /// Name in reports, and tag of ranges without one; `None`: none. At most 63
+    /// bytes.
+    pub name: Option<String>,
+    /// How many pages are kept ready while nothing asks for any: up to 65536, or
+    /// `None`.
+    pub ready_pages: Option<u32>,
+    /// What the memory behind pages can do.
+    pub backing: Backing,
+}
+
+impl VirtualPoolConfig {
+    /// Calls with what C has for it; the texts live through the call.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_vpool_config) -> Result<T>,
+    ) -> Result<T> {
+        let name = optional_text(function, "name", self.name.as_deref())?;
+        call(&sys::ferrum_vpool_config {
+            capacity_bytes: self.capacity_bytes,
+            page_bytes: self.page_bytes,
+            limit_bytes: self.limit_bytes,
+            name: pointer(&name),
+            ready_pages: self.ready_pages.unwrap_or(sys::FERRUM_READY_PAGES_AUTO),
+            backing: self.backing.to_raw(),
+            ..Default::default()
+        })
+    }
+}
+
+/// A range of a virtual pool, as asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VirtualPoolRequest<'a> {
+    /// From the base address.
+    pub offset_bytes: u64,
+    /// Not 0.
+    pub size_bytes: u64,
+    /// Name for the books, at most 63 bytes; `None` or empty: the pool's name.
+    pub tag: Option<&'a str>,
+    /// How long to wait while the tag, everything or a range at that place sleeps, in
+    /// nanoseconds, or [`FERRUM_WAIT_FOREVER`](crate::sys::FERRUM_WAIT_FOREVER); 0: such a call fails at once.
+    pub asleep_wait: Duration,
+    /// What uses the range first: it is freed behind the work of this stream. `None`: the
+    /// default stream.
+    pub stream: Option<&'a Stream>,
+}
+
+impl VirtualPoolRequest<'_> {
+    /// Calls with what C has for it; the texts live through the call.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_vpool_request) -> Result<T>,
+    ) -> Result<T> {
+        let tag = optional_text(function, "tag", self.tag)?;
+        call(&sys::ferrum_vpool_request {
+            offset_bytes: self.offset_bytes,
+            size_bytes: self.size_bytes,
+            tag: pointer(&tag),
+            asleep_wait_ns: ns(self.asleep_wait),
+            stream: crate::stream::raw_of(self.stream),
+            ..Default::default()
+        })
+    }
+}
+
+/// A virtual pool at one moment. Pages are counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct VirtualPoolInfo {
+    /// 1 - mapped pages / all pages.
+    pub unmapped_share: f32,
+    /// 1 - longest free run / free address space; 0 when nothing is free.
+    pub fragmentation: f32,
+    /// Where the address space starts.
+    pub base_address: u64,
+    /// Size of a page.
+    pub page_bytes: u64,
+    /// The address space, in whole pages.
+    pub virtual_capacity_bytes: u64,
+    /// Memory behind mapped and retiring pages.
+    pub physical_bytes: u64,
+    /// The most that `physical_bytes` was.
+    pub peak_physical_bytes: u64,
+    /// What the mapped pages were asked for with.
+    pub requested_bytes: u64,
+    /// Pages that ranges have.
+    pub mapped_pages: u64,
+    /// Freed, and queued work may still use them.
+    pub retiring_pages: u64,
+    /// Freed, but still mapped where they were: their range has them again at
+    /// once, any other after an unmapping.
+    pub parked_pages: u64,
+    /// Mapped nowhere, ready for any range.
+    pub ready_pages: u64,
+    /// Had from the device: mapped, retiring, parked and ready ones.
+    pub held_bytes: u64,
+    /// The present limit.
+    pub limit_bytes: u64,
+    /// What the limit still allows to be mapped.
+    pub available_bytes: u64,
+    /// Longest run of free address space.
+    pub largest_free_run_bytes: u64,
+    /// Successful allocations so far.
+    pub allocations: u64,
+    /// Address space of the pool's tables; only what was used has memory.
+    pub table_bytes: u64,
+    /// Pages of ranges that sleep; they have no memory.
+    pub asleep_pages: u64,
+    /// Their bytes.
+    pub asleep_bytes: u64,
+    /// Host memory that holds bytes of what sleeps.
+    pub asleep_host_bytes: u64,
+    /// Disk space that does.
+    pub asleep_file_bytes: u64,
+    /// Of ranges of which nothing is kept.
+    pub asleep_discarded_bytes: u64,
+    /// Calls so far that put to sleep.
+    pub sleeps: u64,
+    /// Calls so far that woke.
+    pub wakes: u64,
+    /// How long those took in all that put to sleep.
+    pub sleep: Duration,
+    /// How long those took in all that woke.
+    pub wake: Duration,
+    /// Calls so far that were to put to sleep and failed once they had begun.
+    pub sleep_failures: u64,
+    /// Calls so far that were to wake and failed once they had begun.
+    pub wake_failures: u64,
+}
+
+impl From<&sys::ferrum_vpool_info> for VirtualPoolInfo {
+    fn from(raw: &sys::ferrum_vpool_info) -> Self {
+        Self {
+            unmapped_share: raw.unmapped_share,
+            fragmentation: raw.fragmentation,
+            base_address: raw.base_address,
+            page_bytes: raw.page_bytes,
+            virtual_capacity_bytes: raw.virtual_capacity_bytes,
+            physical_bytes: raw.physical_bytes,
+            peak_physical_bytes: raw.peak_physical_bytes,
+            requested_bytes: raw.requested_bytes,
+            mapped_pages: raw.mapped_pages,
+            retiring_pages: raw.retiring_pages,
+            parked_pages: raw.parked_pages,
+            ready_pages: raw.ready_pages,
+            held_bytes: raw.held_bytes,
+            limit_bytes: raw.limit_bytes,
+            available_bytes: raw.available_bytes,
+            largest_free_run_bytes: raw.largest_free_run_bytes,
+            allocations: raw.allocations,
+            table_bytes: raw.table_bytes,
+            asleep_pages: raw.asleep_pages,
+            asleep_bytes: raw.asleep_bytes,
+            asleep_host_bytes: raw.asleep_host_bytes,
+            asleep_file_bytes: raw.asleep_file_bytes,
+            asleep_discarded_bytes: raw.asleep_discarded_bytes,
+            sleeps: raw.sleeps,
+            wakes: raw.wakes,
+            sleep: Duration::from_nanos(raw.sleep_ns),
+            wake: Duration::from_nanos(raw.wake_ns),
+            sleep_failures: raw.sleep_failures,
+            wake_failures: raw.wake_failures,
+        }
+    }
+}
+
+/// What a compaction did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompactReport {
+    /// Pages that were retiring, and whose work was done.
+    pub landed_pages: u64,
+    /// Pages that were parked, and are ready for any range now.
+    pub unmapped_pages: u64,
+    /// What went back to the device.
+    pub released_bytes: u64,
+    /// Runs of pages that lie one after the other among those that no range
+    /// uses: an allocation needs a mapping of the system for each run.
+    pub runs_before: u64,
+    /// The same, after.
+    pub runs_after: u64,
+}
+
+impl From<&sys::ferrum_compact_report> for CompactReport {
+    fn from(raw: &sys::ferrum_compact_report) -> Self {
+        Self {
+            landed_pages: raw.landed_pages,
+            unmapped_pages: raw.unmapped_pages,
+            released_bytes: raw.released_bytes,
+            runs_before: raw.runs_before,
+            runs_after: raw.runs_after,
+        }
+    }
+}
+
+/// Settings of an elastic pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ElasticPoolConfig {
+    /// Upper bound of the memory of all models together, in whole pages; 0: what
+    /// the device has. More than that is refused: 32 GiB on a device of 24 are, so
+    /// a number for all machines is the smaller of it and `total_bytes`. The models'
+    /// `virtual_bytes` have no such bound: together they may be above the limit.
+    pub limit_bytes: u64,
+    /// As in [`VirtualPoolConfig`](crate::VirtualPoolConfig).
+    pub page_bytes: u64,
+    /// Name in reports; `None`: none. At most 63 bytes.
+    pub name: Option<String>,
+    /// As in [`VirtualPoolConfig`](crate::VirtualPoolConfig).
+    pub ready_pages: Option<u32>,
+    /// [`Backing::Movable`](crate::Backing::Movable) or [`Backing::Private`](crate::Backing::Private)
+    pub backing: Backing,
+}
+
+impl ElasticPoolConfig {
+    /// Calls with what C has for it; the texts live through the call.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_elastic_pool_config) -> Result<T>,
+    ) -> Result<T> {
+        let name = optional_text(function, "name", self.name.as_deref())?;
+        call(&sys::ferrum_elastic_pool_config {
+            limit_bytes: self.limit_bytes,
+            page_bytes: self.page_bytes,
+            name: pointer(&name),
+            ready_pages: self.ready_pages.unwrap_or(sys::FERRUM_READY_PAGES_AUTO),
+            backing: self.backing.to_raw(),
+            ..Default::default()
+        })
+    }
+}
+
+/// Settings of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModelConfig {
+    /// When pages are short, models of lower priority give first, and those of
+    /// higher priority are served first.
+    pub priority: i32,
+    /// Address space, rounded up to whole pages; not 0.
+    pub virtual_bytes: u64,
+    /// What is kept of the limit for this model, rounded up to whole pages. The
+    /// guarantees of all models together are within the limit, and each is backed by
+    /// pages that no other model uses or is guaranteed.
+    pub guaranteed_bytes: u64,
+    /// What the model may have at most, in whole pages; 0: no bound of its own.
+    pub max_bytes: u64,
+    /// Its pages may go to another model that is unscrubbed as well without being
+    /// made zeros.
+    pub unscrubbed: bool,
+    /// What is not backed of `guaranteed_bytes` waits, and becomes effective as pages come
+    /// back, before allocations that stand in line get them; or the call fails.
+    pub guarantee_may_wait: bool,
+}
+
+impl ModelConfig {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_model_config {
+        sys::ferrum_model_config {
+            priority: self.priority,
+            virtual_bytes: self.virtual_bytes,
+            guaranteed_bytes: self.guaranteed_bytes,
+            max_bytes: self.max_bytes,
+            unscrubbed: self.unscrubbed.into(),
+            guarantee_may_wait: self.guarantee_may_wait.into(),
+            ..Default::default()
+        }
+    }
+}
+
+/// A range of a model, as asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ModelRequest<'a> {
+    /// From the model's base address; 0 where `at_offset` is.
+    pub offset_bytes: Option<u64>,
+    /// Not 0.
+    pub size_bytes: u64,
+    /// Name for the books, at most 63 bytes; `None` or empty: the model's id.
+    pub tag: Option<&'a str>,
+    /// How long to wait while the tag, the model or what is at that place sleeps,
+    /// in nanoseconds, or [`FERRUM_WAIT_FOREVER`](crate::sys::FERRUM_WAIT_FOREVER); 0: such a call fails at once.
+    pub asleep_wait: Duration,
+    /// What uses the range first: it is freed behind the work of this stream. `None`: the
+    /// default stream.
+    pub stream: Option<&'a Stream>,
+}
+
+impl ModelRequest<'_> {
+    /// Calls with what C has for it; the texts live through the call.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_model_request) -> Result<T>,
+    ) -> Result<T> {
+        let tag = optional_text(function, "tag", self.tag)?;
+        call(&sys::ferrum_model_request {
+            at_offset: self.offset_bytes.is_some().into(),
+            offset_bytes: self.offset_bytes.unwrap_or_default(),
+            size_bytes: self.size_bytes,
+            tag: pointer(&tag),
+            asleep_wait_ns: ns(self.asleep_wait),
+            stream: crate::stream::raw_of(self.stream),
+            ..Default::default()
+        })
+    }
+}
+
+/// A model at one moment. Pages are counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ModelInfo {
+    /// Its priority.
+    pub priority: i32,
+    /// 1 - mapped pages / all pages of its address space.
+    pub unmapped_share: f32,
+    /// 1 - longest free run / free address space; 0 when nothing is free.
+    pub fragmentation: f32,
+    /// Where its address space starts.
+    pub base_address: u64,
+    /// Size of a page.
+    pub page_bytes: u64,
+    /// Its address space, in whole pages.
+    pub virtual_capacity_bytes: u64,
+    /// Memory behind mapped and retiring pages.
+    pub physical_bytes: u64,
+    /// The most that `physical_bytes` was.
+    pub peak_physical_bytes: u64,
+    /// What the mapped pages were asked for with.
+    pub requested_bytes: u64,
+    /// Pages that ranges have.
+    pub mapped_pages: u64,
+    /// Freed, and queued work may still use them.
+    pub retiring_pages: u64,
+    /// Freed, but still mapped where they were.
+    pub parked_pages: u64,
+    /// Memory that the model had last and nobody uses now.
+    pub cached_bytes: u64,
+    /// Its guarantee that is in effect.
+    pub guaranteed_bytes: u64,
+    /// 0: no bound of its own.
+    pub max_bytes: u64,
+    /// What the model may still have at once, without anybody giving.
+    pub available_bytes: u64,
+    /// Longest run of free address space.
+    pub largest_free_run_bytes: u64,
+    /// Successful allocations so far.
+    pub allocations: u64,
+    /// Frees so far.
+    pub frees: u64,
+    /// Allocations so far that found no memory.
+    pub failures: u64,
+    /// Allocations so far that stood in line.
+    pub waits: u64,
+    /// How long they did in all.
+    pub waited: Duration,
+    /// Calls so far of its reclaim callbacks.
+    pub reclaim_calls: u64,
+    /// What they said to have freed.
+    pub reclaimed_bytes: u64,
+    /// Address space of its tables; only what was used has memory.
+    pub table_bytes: u64,
+    /// Pages of ranges that sleep; they have no memory.
+    pub asleep_pages: u64,
+    /// Their bytes.
+    pub asleep_bytes: u64,
+    /// Host memory that holds bytes of what sleeps.
+    pub asleep_host_bytes: u64,
+    /// Disk space that does.
+    pub asleep_file_bytes: u64,
+    /// Of ranges of which nothing is kept.
+    pub asleep_discarded_bytes: u64,
+    /// Calls so far that put to sleep.
+    pub sleeps: u64,
+    /// Calls so far that woke.
+    pub wakes: u64,
+    /// How long those took in all that put to sleep.
+    pub sleep: Duration,
+    /// How long those took in all that woke.
+    pub wake: Duration,
+    /// Calls so far that were to put to sleep and failed once they had begun.
+    pub sleep_failures: u64,
+    /// Calls so far that were to wake and failed once they had begun.
+    pub wake_failures: u64,
+    /// The guarantee that it asked for: what is above `guaranteed_bytes` waits for pages.
+    pub requested_guarantee_bytes: u64,
+}
+
+impl From<&sys::ferrum_model_info> for ModelInfo {
+    fn from(raw: &sys::ferrum_model_info) -> Self {
+        Self {
+            priority: raw.priority,
+            unmapped_share: raw.unmapped_share,
+            fragmentation: raw.fragmentation,
+            base_address: raw.base_address,
+            page_bytes: raw.page_bytes,
+            virtual_capacity_bytes: raw.virtual_capacity_bytes,
+            physical_bytes: raw.physical_bytes,
+            peak_physical_bytes: raw.peak_physical_bytes,
+            requested_bytes: raw.requested_bytes,
+            mapped_pages: raw.mapped_pages,
+            retiring_pages: raw.retiring_pages,
+            parked_pages: raw.parked_pages,
+            cached_bytes: raw.cached_bytes,
+            guaranteed_bytes: raw.guaranteed_bytes,
+            max_bytes: raw.max_bytes,
+            available_bytes: raw.available_bytes,
+            largest_free_run_bytes: raw.largest_free_run_bytes,
+            allocations: raw.allocations,
+            frees: raw.frees,
+            failures: raw.failures,
+            waits: raw.waits,
+            waited: Duration::from_nanos(raw.waited_ns),
+            reclaim_calls: raw.reclaim_calls,
+            reclaimed_bytes: raw.reclaimed_bytes,
+            table_bytes: raw.table_bytes,
+            asleep_pages: raw.asleep_pages,
+            asleep_bytes: raw.asleep_bytes,
+            asleep_host_bytes: raw.asleep_host_bytes,
+            asleep_file_bytes: raw.asleep_file_bytes,
+            asleep_discarded_bytes: raw.asleep_discarded_bytes,
+            sleeps: raw.sleeps,
+            wakes: raw.wakes,
+            sleep: Duration::from_nanos(raw.sleep_ns),
+            wake: Duration::from_nanos(raw.wake_ns),
+            sleep_failures: raw.sleep_failures,
+            wake_failures: raw.wake_failures,
+            requested_guarantee_bytes: raw.requested_guarantee_bytes,
+        }
+    }
+}
+
+/// Limits of a model that can be changed while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModelLimits {
+    /// As in [`ModelConfig`](crate::ModelConfig).
+    pub priority: i32,
+    /// As in [`ModelConfig`](crate::ModelConfig).
+    pub guaranteed_bytes: u64,
+    /// As in [`ModelConfig`](crate::ModelConfig).
+    pub max_bytes: u64,
+    /// As in [`ModelConfig`](crate::ModelConfig).
+    pub guarantee_may_wait: bool,
+}
+
+impl ModelLimits {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_model_limits {
+        sys::ferrum_model_limits {
+            priority: self.priority,
+            guaranteed_bytes: self.guaranteed_bytes,
+            max_bytes: self.max_bytes,
+            guarantee_may_wait: self.guarantee_may_wait.into(),
+            ..Default::default()
+        }
+    }
+}
+
+/// An elastic pool at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ElasticPoolInfo {
+    /// Size of a page.
+    pub page_bytes: u64,
+    /// The limit of all models together.
+    pub physical_limit_bytes: u64,
+    /// Used by the models: mapped, retiring, or granted to allocations on their
+    /// way. Above the limit only after that was lowered.
+    pub physical_bytes: u64,
+    /// The most that `physical_bytes` was.
+    pub peak_physical_bytes: u64,
+    /// How many models are registered.
+    pub num_models: u64,
+    /// Address space of all models together.
+    pub virtual_bytes: u64,
+    /// Guarantees of all models together.
+    pub guaranteed_bytes: u64,
+    /// Freed, and queued work may still use it.
+    pub retiring_bytes: u64,
+    /// Had from the device, and nobody uses it.
+    pub cached_bytes: u64,
+    /// Had from the device.
+    pub held_bytes: u64,
+    /// Allocations that stand in line now.
+    pub waiting: u64,
+}
+
+impl From<&sys::ferrum_elastic_pool_info> for ElasticPoolInfo {
+    fn from(raw: &sys::ferrum_elastic_pool_info) -> Self {
+        Self {
+            page_bytes: raw.page_bytes,
+            physical_limit_bytes: raw.physical_limit_bytes,
+            physical_bytes: raw.physical_bytes,
+            peak_physical_bytes: raw.peak_physical_bytes,
+            num_models: raw.num_models,
+            virtual_bytes: raw.virtual_bytes,
+            guaranteed_bytes: raw.guaranteed_bytes,
+            retiring_bytes: raw.retiring_bytes,
+            cached_bytes: raw.cached_bytes,
+            held_bytes: raw.held_bytes,
+            waiting: raw.waiting,
+        }
+    }
+}
+
+/// What has woken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WakeReport {
+    /// Memory that was had for it.
+    pub restored_bytes: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+impl From<&sys::ferrum_wake_report> for WakeReport {
+    fn from(raw: &sys::ferrum_wake_report) -> Self {
+        Self {
+            restored_bytes: raw.restored_bytes,
+            elapsed: Duration::from_nanos(raw.elapsed_ns),
+        }
+    }
+}
+
+/// Settings of a monitor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MonitorConfig {
+    /// What levels are by.
+    pub profile: PressureProfile,
+    /// How often, while a callback is set, devices and system are looked at for
+    /// what others have changed; what this library itself changes is heard of at
+    /// once. `None`: 1 s; UINT64_MAX: never.
+    pub interval: Option<Duration>,
+    /// Leave the system's own pressure out.
+    pub ignore_system: bool,
+}
+
+impl MonitorConfig {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_monitor_config {
+        sys::ferrum_monitor_config {
+            profile: self.profile.to_raw(),
+            interval_ns: optional_ns(self.interval, 0),
+            flags: flag(self.ignore_system, sys::FERRUM_MONITOR_IGNORE_SYSTEM),
+            ..Default::default()
+        }
+    }
+}
+
+/// The pressure level of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceLevel {
+    /// The device.
+    pub device: sys::ferrum_device,
+    /// Its level.
+    pub level: PressureLevel,
+}
+
+impl From<&sys::ferrum_device_level> for DeviceLevel {
+    fn from(raw: &sys::ferrum_device_level) -> Self {
+        Self {
+            device: raw.device,
+            level: PressureLevel::from_raw(raw.level),
+        }
+    }
+}
+
+/// The pressure of all devices of a monitor together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MonitorPressure {
+    /// The worst level of any device; LOW when there is none.
+    pub level: PressureLevel,
+    /// The level of all known bytes together, without hysteresis.
+    pub weighted_level: PressureLevel,
+    /// How many devices there are.
+    pub devices: u32,
+    /// Devices of unknown capacity, or that could not be asked.
+    pub unknown_devices: u32,
+    /// Of the known devices; a sum above UINT64_MAX is that.
+    pub total_bytes: u64,
+    /// total - free of them.
+    pub used_bytes: u64,
+}
+
+impl From<&sys::ferrum_monitor_pressure> for MonitorPressure {
+    fn from(raw: &sys::ferrum_monitor_pressure) -> Self {
+        Self {
+            level: PressureLevel::from_raw(raw.level),
+            weighted_level: PressureLevel::from_raw(raw.weighted_level),
+            devices: raw.devices,
+            unknown_devices: raw.unknown_devices,
+            total_bytes: raw.total_bytes,
+            used_bytes: raw.used_bytes,
+        }
+    }
+}
+
+/// What a collection did on one device: the sum over its managers, but for the
+/// fragmentation, which is the worst of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Collected {
+    /// The device.
+    pub device: sys::ferrum_device,
+    /// `None`, or the first failure; the rest was done all the same.
+    pub status: Option<crate::ErrorKind>,
+    /// How many managers were collected.
+    pub managers: u32,
+    /// Fragmentation ratio before.
+    pub fragmentation_before: f32,
+    /// Fragmentation ratio after.
+    pub fragmentation_after: f32,
+    /// Bytes given back to the system.
+    pub memory_freed_bytes: u64,
+    /// Blocks, as a count.
+    pub blocks_moved: u64,
+    /// Blocks, as a count.
+    pub blocks_skipped: u64,
+    /// Time taken.
+    pub time_taken: Duration,
+}
+
+impl From<&sys::ferrum_collected> for Collected {
+    fn from(raw: &sys::ferrum_collected) -> Self {
+        Self {
+            device: raw.device,
+            status: (raw.status != sys::FERRUM_OK)
+                .then(|| crate::ErrorKind::from_status(raw.status)),
+            managers: raw.managers,
+            fragmentation_before: raw.fragmentation_before,
+            fragmentation_after: raw.fragmentation_after,
+            memory_freed_bytes: raw.memory_freed_bytes,
+            blocks_moved: raw.blocks_moved,
+            blocks_skipped: raw.blocks_skipped,
+            time_taken: Duration::from_nanos(raw.time_taken_ns),
+        }
+    }
+}
+
+/// A candidate as weighed for a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlacementOption {
+    /// The candidate.
+    pub device: sys::ferrum_device,
+    /// Size and worst padding; UINT64_MAX when that overflows.
+    pub needed_bytes: u64,
+    /// Its capacity; 0 means unknown.
+    pub total_bytes: u64,
+    /// What is used of it.
+    pub used_bytes: u64,
+    /// What can still be handed out.
+    pub free_bytes: u64,
+    /// Longest run that can be handed out as things are.
+    pub largest_free_bytes: u64,
+    /// 0, or why it cannot serve the request.
+    pub reason: PlacementReason,
+    /// 0 for no trouble, 1 more when the request would bring the device to
+    /// CRITICAL, 2 more when it would have to give up memory first.
+    pub tier: i32,
+    /// Place among the preferred devices, from 1 on; 0: none.
+    pub preferred_rank: u32,
+    /// The level that the device would come to.
+    pub level_after: PressureLevel,
+}
+
+impl From<&sys::ferrum_placement_option> for PlacementOption {
+    fn from(raw: &sys::ferrum_placement_option) -> Self {
+        Self {
+            device: raw.device,
+            needed_bytes: raw.needed_bytes,
+            total_bytes: raw.total_bytes,
+            used_bytes: raw.used_bytes,
+            free_bytes: raw.free_bytes,
+            largest_free_bytes: raw.largest_free_bytes,
+            reason: PlacementReason::from_raw(raw.reason),
+            tier: raw.tier,
+            preferred_rank: raw.preferred_rank,
+            level_after: PressureLevel::from_raw(raw.level_after),
+        }
+    }
+}
+
+/// The numbers of a model, for the short formulas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModelShape {
+    /// Width of the model.
+    pub hidden_size: u64,
+    /// Width of the MLPs.
+    pub intermediate_size: u64,
+    /// Layers.
+    pub num_layers: u64,
+    /// Tokens of the vocabulary.
+    pub vocab_size: u64,
+    /// Heads of attention, not 0.
+    pub num_heads: u64,
+    /// Heads of keys and values.
+    pub num_kv_heads: u64,
+    /// Tokens of the sequence, for [`ferrum_estimate_inference_memory`](crate::sys::ferrum_estimate_inference_memory) only.
+    pub max_seq_len: u64,
+    /// Size of one element.
+    pub dtype_bytes: u64,
+}
+
+impl ModelShape {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_model_shape {
+        sys::ferrum_model_shape {
+            hidden_size: self.hidden_size,
+            intermediate_size: self.intermediate_size,
+            num_layers: self.num_layers,
+            vocab_size: self.vocab_size,
+            num_heads: self.num_heads,
+            num_kv_heads: self.num_kv_heads,
+            max_seq_len: self.max_seq_len,
+            dtype_bytes: self.dtype_bytes,
+            ..Default::default()
+        }
+    }
+}
+
+/// The numbers of a KV cache, for the short formula.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KvCacheShape {
+    /// Layers.
+    pub num_layers: u64,
+    /// Heads of keys and values.
+    pub num_kv_heads: u64,
+    /// Elements of a head.
+    pub head_dim: u64,
+    /// Tokens of the sequence.
+    pub max_seq_len: u64,
+    /// Size of one element.
+    pub dtype_bytes: u64,
+}
+
+impl KvCacheShape {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_kv_cache_shape {
+        sys::ferrum_kv_cache_shape {
+            num_layers: self.num_layers,
+            num_kv_heads: self.num_kv_heads,
+            head_dim: self.head_dim,
+            max_seq_len: self.max_seq_len,
+            dtype_bytes: self.dtype_bytes,
+            ..Default::default()
+        }
+    }
+}
+
+/// What [`ferrum_estimate_inference_memory`](crate::sys::ferrum_estimate_inference_memory) found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InferenceMemoryEstimate {
+    /// The weights.
+    pub model_bytes: u64,
+    /// Keys and values of the sequence.
+    pub kv_cache_bytes: u64,
+    /// The activations of one token.
+    pub activation_bytes: u64,
+    /// The sum of the three.
+    pub total_bytes: u64,
+}
+
+impl From<&sys::ferrum_inference_estimate> for InferenceMemoryEstimate {
+    fn from(raw: &sys::ferrum_inference_estimate) -> Self {
+        Self {
+            model_bytes: raw.model_bytes,
+            kv_cache_bytes: raw.kv_cache_bytes,
+            activation_bytes: raw.activation_bytes,
+            total_bytes: raw.total_bytes,
+        }
+    }
+}
+
+/// How a model is to be served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EstimateRequest<'a> {
+    /// Keep the scores of each token with all of its sequence, as attention does that is
+    /// not fused.
+    pub eager_attention: bool,
+    /// Make logits of every token, not of the last of each sequence.
+    pub all_logits: bool,
+    /// Tokens of one sequence, prompt and answer; 0: what the model was made for.
+    pub context: u64,
+    /// Sequences at a time, at least 1.
+    pub batch: u64,
+    /// Devices that the model is spread over, 1 to 65536; the estimate is of that which
+    /// holds most.
+    pub tensor_parallel: u64,
+    /// Tokens of prompts that are computed at once; 0: whole prompts.
+    pub prefill_tokens: u64,
+    /// The allocator's share, in thousandths of the rest, at most 1000.
+    pub overhead_permille: u64,
+    /// Free memory that it is to fit into; 0: the answer is left out.
+    pub free_bytes: u64,
+    /// Type of the KV cache: f32, f16, bf16, f8, int8, int4; `None` or empty: that of the
+    /// activations.
+    pub kv_dtype: Option<&'a str>,
+    /// Type that weights are converted to; `None` or empty: as they are stored.
+    pub weight_dtype: Option<&'a str>,
+}
+
+impl Default for EstimateRequest<'_> {
+    fn default() -> Self {
+        let raw = sys::ferrum_estimate_request::INIT;
+        Self {
+            eager_attention: raw.flags & sys::FERRUM_ESTIMATE_EAGER_ATTENTION != 0,
+            all_logits: raw.flags & sys::FERRUM_ESTIMATE_ALL_LOGITS != 0,
+            context: raw.context,
+            batch: raw.batch,
+            tensor_parallel: raw.tensor_parallel,
+            prefill_tokens: raw.prefill_tokens,
+            overhead_permille: raw.overhead_permille,
+            free_bytes: raw.free_bytes,
+            kv_dtype: None,
+            weight_dtype: None,
+        }
+    }
+}
+
+impl EstimateRequest<'_> {
+    /// Calls with what C has for it; the texts live through the call.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_estimate_request) -> Result<T>,
+    ) -> Result<T> {
+        let kv_dtype = optional_text(function, "kv_dtype", self.kv_dtype)?;
+        let weight_dtype = optional_text(function, "weight_dtype", self.weight_dtype)?;
+        call(&sys::ferrum_estimate_request {
+            flags: flag(self.eager_attention, sys::FERRUM_ESTIMATE_EAGER_ATTENTION)
+                | flag(self.all_logits, sys::FERRUM_ESTIMATE_ALL_LOGITS),
+            context: self.context,
+            batch: self.batch,
+            tensor_parallel: self.tensor_parallel,
+            prefill_tokens: self.prefill_tokens,
+            overhead_permille: self.overhead_permille,
+            free_bytes: self.free_bytes,
+            kv_dtype: pointer(&kv_dtype),
+            weight_dtype: pointer(&weight_dtype),
+            ..Default::default()
+        })
+    }
+}
+
+/// Settings of a fallback manager or a generic pool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryConfig {
+    /// Buffers that the device has no room for are made on the host.
+    pub cpu_fallback: bool,
+    /// Every buffer in use is kept in a tracker.
+    pub track_allocations: bool,
+    /// The pool is made with a free buffer of each of `pre_allocate_sizes`, or not at
+    /// all.
+    pub pre_allocate: bool,
+    /// The share of the device's capacity that may be held, 0.1 to 1, decided by
+    /// millionths; no bound where the capacity is unknown.
+    pub gpu_memory_fraction: f64,
+    /// What stays free on the device: no more is taken from it when less would be
+    /// left.
+    pub min_free_bytes: u64,
+    /// Free buffers that a bucket keeps, as a count; 0: none.
+    pub max_pooled_per_bucket: u64,
+    /// Free buffers of all buckets together; 0: no bound.
+    pub max_pooled_bytes: u64,
+    /// `pre_allocate_count` sizes; may be `None` when there are none.
+    pub pre_allocate_sizes: Vec<u64>,
+}
+
+impl From<&sys::ferrum_memory_config> for MemoryConfig {
+    fn from(raw: &sys::ferrum_memory_config) -> Self {
+        Self {
+            cpu_fallback: raw.flags & sys::FERRUM_MEMORY_CPU_FALLBACK != 0,
+            track_allocations: raw.flags & sys::FERRUM_MEMORY_TRACK_ALLOCATIONS != 0,
+            pre_allocate: raw.flags & sys::FERRUM_MEMORY_PRE_ALLOCATE != 0,
+            gpu_memory_fraction: raw.gpu_memory_fraction,
+            min_free_bytes: raw.min_free_bytes,
+            max_pooled_per_bucket: raw.max_pooled_per_bucket,
+            max_pooled_bytes: raw.max_pooled_bytes,
+            pre_allocate_sizes: Vec::new(),
+        }
+    }
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        let raw = sys::ferrum_memory_config::INIT;
+        Self {
+            cpu_fallback: raw.flags & sys::FERRUM_MEMORY_CPU_FALLBACK != 0,
+            track_allocations: raw.flags & sys::FERRUM_MEMORY_TRACK_ALLOCATIONS != 0,
+            pre_allocate: raw.flags & sys::FERRUM_MEMORY_PRE_ALLOCATE != 0,
+            gpu_memory_fraction: raw.gpu_memory_fraction,
+            min_free_bytes: raw.min_free_bytes,
+            max_pooled_per_bucket: raw.max_pooled_per_bucket,
+            max_pooled_bytes: raw.max_pooled_bytes,
+            pre_allocate_sizes: Vec::new(),
+        }
+    }
+}
+
+impl MemoryConfig {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_memory_config {
+        sys::ferrum_memory_config {
+            flags: flag(self.cpu_fallback, sys::FERRUM_MEMORY_CPU_FALLBACK)
+                | flag(self.track_allocations, sys::FERRUM_MEMORY_TRACK_ALLOCATIONS)
+                | flag(self.pre_allocate, sys::FERRUM_MEMORY_PRE_ALLOCATE),
+            gpu_memory_fraction: self.gpu_memory_fraction,
+            min_free_bytes: self.min_free_bytes,
+            max_pooled_per_bucket: self.max_pooled_per_bucket,
+            max_pooled_bytes: self.max_pooled_bytes,
+            pre_allocate_sizes: self.pre_allocate_sizes.as_ptr(),
+            pre_allocate_count: self.pre_allocate_sizes.len() as u64,
+            ..Default::default()
+        }
+    }
+}
+
+/// Counters of a fallback manager or a generic pool. Nothing but its own buffers is in
+/// them: the device may be full while the pool is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryStats {
+    /// Buffers had and not given back: those in use and those pooled.
+    pub total_allocated_bytes: u64,
+    /// Buffers in use.
+    pub in_use_bytes: u64,
+    /// Free buffers in the buckets.
+    pub pooled_bytes: u64,
+    /// The highest value of `in_use_bytes`.
+    pub peak_bytes: u64,
+    /// Requests that were served from the buckets, as a count.
+    pub pool_hits: u64,
+    /// Requests that were not, as a count.
+    pub pool_misses: u64,
+    /// Buffers that were made on the host for want of room, as a count.
+    pub cpu_fallbacks: u64,
+    /// Buffers in use, tracked or not, as a count.
+    pub active_buffers: u64,
+}
+
+impl From<&sys::ferrum_memory_stats> for MemoryStats {
+    fn from(raw: &sys::ferrum_memory_stats) -> Self {
+        Self {
+            total_allocated_bytes: raw.total_allocated_bytes,
+            in_use_bytes: raw.in_use_bytes,
+            pooled_bytes: raw.pooled_bytes,
+            peak_bytes: raw.peak_bytes,
+            pool_hits: raw.pool_hits,
+            pool_misses: raw.pool_misses,
+            cpu_fallbacks: raw.cpu_fallbacks,
+            active_buffers: raw.active_buffers,
+        }
+    }
+}
+
+impl MemoryStats {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_memory_stats {
+        sys::ferrum_memory_stats {
+            total_allocated_bytes: self.total_allocated_bytes,
+            in_use_bytes: self.in_use_bytes,
+            pooled_bytes: self.pooled_bytes,
+            peak_bytes: self.peak_bytes,
+            pool_hits: self.pool_hits,
+            pool_misses: self.pool_misses,
+            cpu_fallbacks: self.cpu_fallbacks,
+            active_buffers: self.active_buffers,
+            ..Default::default()
+        }
+    }
+}
+
+/// Numbers of a tracker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrackerTotals {
+    /// Buffers, as a count.
+    pub count: u64,
+    /// The sum of their sizes.
+    pub total_bytes: u64,
+    /// The highest value of `total_bytes`.
+    pub peak_bytes: u64,
+}
+
+impl From<&sys::ferrum_tracker_totals> for TrackerTotals {
+    fn from(raw: &sys::ferrum_tracker_totals) -> Self {
+        Self {
+            count: raw.count,
+            total_bytes: raw.total_bytes,
+            peak_bytes: raw.peak_bytes,
+        }
+    }
+}
+
+/// What a buffer of a generic pool is taken for; for its tracker only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferUse<'a> {
+    /// Which side it is on.
+    pub location: BufferLocation,
+    /// Elements, as a count.
+    pub num_elements: u64,
+    /// At most 63 bytes; `None`: none.
+    pub tag: Option<&'a str>,
+}
+
+impl BufferUse<'_> {
+    /// Calls with what C has for it; the texts live through the call.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_buffer_use) -> Result<T>,
+    ) -> Result<T> {
+        let tag = optional_text(function, "tag", self.tag)?;
+        call(&sys::ferrum_buffer_use {
+            location: self.location.to_raw(),
+            num_elements: self.num_elements,
+            tag: pointer(&tag),
+            ..Default::default()
+        })
+    }
+}
+
+/// What of a fallback manager is or was on the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FallbackStats {
+    /// On the host now.
+    pub cpu_bytes: u64,
+    /// Buffers on the host now, as a count.
+    pub cpu_buffers: u64,
+    /// Moves to the host so far, as a count.
+    pub moved_to_cpu: u64,
+    /// Moves to the device so far, as a count.
+    pub moved_to_gpu: u64,
+}
+
+impl From<&sys::ferrum_fallback_stats> for FallbackStats {
+    fn from(raw: &sys::ferrum_fallback_stats) -> Self {
+        Self {
+            cpu_bytes: raw.cpu_bytes,
+            cpu_buffers: raw.cpu_buffers,
+            moved_to_cpu: raw.moved_to_cpu,
+            moved_to_gpu: raw.moved_to_gpu,
+        }
+    }
+}
+
+/// A buffer as asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BufferRequest<'a> {
+    /// What the elements are.
+    pub dtype: DType,
+    /// Elements, as a count; not 0.
+    pub num_elements: u64,
+    /// Where it may be made.
+    pub place: BufferPlace,
+    /// Should the buffer fall back, the manager may bring it to the device by itself,
+    /// whenever another is freed and it is not pinned.
+    pub movable: bool,
+    /// Of the device, that uses the buffer first; `None`: the default one.
+    pub stream: Option<&'a Stream>,
+    /// For the tracker, at most 63 bytes; `None`: none.
+    pub tag: Option<&'a str>,
+}
+
+impl BufferRequest<'_> {
+    /// Calls with what C has for it; the texts live through the call.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_buffer_request) -> Result<T>,
+    ) -> Result<T> {
+        let tag = optional_text(function, "tag", self.tag)?;
+        call(&sys::ferrum_buffer_request {
+            dtype: self.dtype.to_raw(),
+            num_elements: self.num_elements,
+            place: self.place.to_raw(),
+            flags: flag(self.movable, sys::FERRUM_BUFFER_MOVABLE),
+            stream: crate::stream::raw_of(self.stream),
+            tag: pointer(&tag),
+            ..Default::default()
+        })
+    }
+}
+
+/// Memory for two devices, as asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkRequest<'a> {
+    /// Not 0.
+    pub size_bytes: u64,
+    /// Of the first address: a power of two up to [`FERRUM_ALIGNMENT_MAX`](crate::sys::FERRUM_ALIGNMENT_MAX); `None`: the
+    /// pool's.
+    pub alignment_bytes: Option<u64>,
+    /// Name for the books, at most 63 bytes; `None`: none.
+    pub tag: Option<&'a str>,
+}
+
+impl LinkRequest<'_> {
+    /// Calls with what C has for it; the texts live through the call.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_link_request) -> Result<T>,
+    ) -> Result<T> {
+        let tag = optional_text(function, "tag", self.tag)?;
+        call(&sys::ferrum_link_request {
+            size_bytes: self.size_bytes,
+            alignment_bytes: self.alignment_bytes.unwrap_or(0),
+            tag: pointer(&tag),
+            ..Default::default()
+        })
+    }
+}
+
+/// The last hint of each axis; [`UsageHint::None`](crate::UsageHint::None) where none was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsageHints {
+    /// [`UsageHint::Sequential`](crate::UsageHint::Sequential), [`UsageHint::Random`](crate::UsageHint::Random) or none.
+    pub order: UsageHint,
+    /// [`UsageHint::ReadMostly`](crate::UsageHint::ReadMostly), [`UsageHint::WriteMostly`](crate::UsageHint::WriteMostly) or none.
+    pub direction: UsageHint,
+    /// [`UsageHint::Temporary`](crate::UsageHint::Temporary), [`UsageHint::Resident`](crate::UsageHint::Resident) or none.
+    pub lifetime: UsageHint,
+}
+
+impl From<&sys::ferrum_usage_hints> for UsageHints {
+    fn from(raw: &sys::ferrum_usage_hints) -> Self {
+        Self {
+            order: UsageHint::from_raw(raw.order),
+            direction: UsageHint::from_raw(raw.direction),
+            lifetime: UsageHint::from_raw(raw.lifetime),
+        }
+    }
+}
+
+/// What copies, fills, writes, reads and mappings did with a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccessStats {
+    /// The manager tracks; else all below is 0.
+    pub is_tracked: bool,
+    /// Pattern of the last accesses.
+    pub pattern: AccessPattern,
+    /// How many reads there were.
+    pub read_count: u64,
+    /// How many writes there were.
+    pub write_count: u64,
+    /// Mean size of a read, rounded down; 0 when there was none.
+    pub average_read_bytes: u64,
+    /// Mean size of a write, rounded down; 0 when there was none.
+    pub average_write_bytes: u64,
+    /// Monotonic time of the last access since [`ferrum_init`](crate::sys::ferrum_init).
+    pub last_access: Option<Duration>,
+}
+
+impl From<&sys::ferrum_access_stats> for AccessStats {
+    fn from(raw: &sys::ferrum_access_stats) -> Self {
+        Self {
+            is_tracked: raw.is_tracked != 0,
+            pattern: AccessPattern::from_raw(raw.pattern),
+            read_count: raw.read_count,
+            write_count: raw.write_count,
+            average_read_bytes: raw.average_read_bytes,
+            average_write_bytes: raw.average_write_bytes,
+            last_access: (raw.is_accessed != 0).then_some(Duration::from_nanos(raw.last_access_ns)),
+        }
+    }
+}
+
+/// Memory of somebody else's that is to get a handle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Adoption<'a> {
+    /// [`MemoryType`](crate::MemoryType), what it is used for.
+    pub memory_type: MemoryType,
+    /// Where the manager's device has it; on a host device a pointer. Where
+    /// [`DeviceInfo::registered_memory`](crate::DeviceInfo::registered_memory) is there, that of [`MemoryType::Pinned`](crate::MemoryType::Pinned) and
+    /// [`MemoryType::Mapped`](crate::MemoryType::Mapped) may be a pointer to any memory of the process.
+    pub address: u64,
+    /// Not 0.
+    pub size_bytes: u64,
+    /// Name for the books, at most 63 bytes; `None`: none.
+    pub tag: Option<&'a str>,
+}
+
+impl Adoption<'_> {
+    /// Calls with what C has for it; the texts live through the call.
+    pub(crate) fn with_raw<T>(
+        &self,
+        function: &str,
+        call: impl FnOnce(&sys::ferrum_adoption) -> Result<T>,
+    ) -> Result<T> {
+        let tag = optional_text(function, "tag", self.tag)?;
+        call(&sys::ferrum_adoption {
+            memory_type: self.memory_type.to_raw(),
+            address: self.address,
+            size_bytes: self.size_bytes,
+            tag: pointer(&tag),
+            ..Default::default()
+        })
+    }
+}
+
+/// A range of one process's device memory, as bytes that mean it in another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedMemory {
+    /// Where the range begins in what the handle names.
+    pub offset_bytes: u64,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Opaque.
+    pub handle: [u8; 64],
+}
+
+impl From<&sys::ferrum_shared_memory> for SharedMemory {
+    fn from(raw: &sys::ferrum_shared_memory) -> Self {
+        Self {
+            offset_bytes: raw.offset_bytes,
+            size_bytes: raw.size_bytes,
+            handle: raw.handle,
+        }
+    }
+}
+
+impl SharedMemory {
+    /// As C has it.
+    pub(crate) fn raw(&self) -> sys::ferrum_shared_memory {
+        sys::ferrum_shared_memory {
+            offset_bytes: self.offset_bytes,
+            size_bytes: self.size_bytes,
+            handle: self.handle,
+            ..Default::default()
+        }
+    }
+}

@@ -1,0 +1,99 @@
+"""Writes ferrum-mem's generated/enums.rs: enumerations and sets of flags."""
+
+from __future__ import annotations
+
+from .model import Alias, Header, Scalar
+from .rust_format import formatted
+from .rust_names import Enumeration, Names, camel, doc_lines
+from .rust_records import choice_fields, flag_sets, link
+
+HEAD = """\
+// Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+// Not every value goes both ways.
+#![allow(dead_code)]
+
+use std::ops::BitOr;
+
+use crate::sys;
+"""
+
+
+def emit(header: Header) -> str:
+    """The text of enums.rs."""
+    names = Names(header)
+    link(names)
+    parts = [HEAD]
+    parts += [_enumeration(e, names) for e in names.enumerations.values()]
+    parts += [_flags(prefix, doc, names) for prefix, doc in flag_sets(names)]
+    parts += [_choice(field, names) for field in choice_fields(names)]
+    return formatted("".join(parts))
+
+
+def _enumeration(e: Enumeration, names: Names) -> str:
+    derives = "Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash"
+    text = f"\n{doc_lines(names.text(e.alias.doc), '')}#[derive({derives})]\n"
+    text += f"#[repr(i32)]\npub enum {e.name} {{\n"
+    for constant in e.constants:
+        text += doc_lines(names.text(constant.doc), "    ")
+        if constant.value == 0:
+            text += "    #[default]\n"
+        text += f"    {e.variant(constant)} = sys::{constant.name},\n"
+    text += f"}}\n\nimpl {e.name} {{\n"
+    text += "    /// Of a value as C has it; an unknown one is the one that is told last.\n"
+    text += (
+        f"    pub(crate) fn from_raw(raw: sys::{e.alias.name}) -> Self {{\n        match raw {{\n"
+    )
+    for constant in e.constants:
+        if constant != e.unknown:
+            text += f"            sys::{constant.name} => Self::{e.variant(constant)},\n"
+    text += f"            _ => Self::{e.variant(e.unknown)},\n        }}\n    }}\n\n"
+    text += "    /// The value as C has it.\n"
+    text += f"    pub(crate) fn to_raw(self) -> sys::{e.alias.name} {{\n        self as i32\n"
+    return text + "    }\n}\n"
+
+
+def _flags(prefix: str, doc: str, names: Names) -> str:
+    name = camel(prefix.removeprefix("FERRUM_")) + "Flags"
+    flags = names.flags(prefix)
+    bits = "u64" if flags[0].type == Scalar("uint64_t") else "u32"
+    text = f"\n{doc_lines(names.text(doc), '')}///\n/// `|` joins.\n"
+    text += "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]\n"
+    text += f"pub struct {name}({bits});\n\nimpl {name} {{\n"
+    text += "    /// None of it.\n    pub const NONE: Self = Self(0);\n"
+    every = next(c for c in names.header.constants if c.name == prefix + "_ALL")
+    for flag in [*flags, every]:
+        text += doc_lines(names.text(flag.doc), "    ")
+        member = flag.name.removeprefix(prefix + "_")
+        text += f"    pub const {member}: Self = Self(sys::{flag.name});\n"
+    text += "\n    /// The flags as C has them.\n"
+    text += f"    pub fn bits(self) -> {bits} {{\n        self.0\n    }}\n"
+    text += (
+        f"\n    pub(crate) fn from_bits(bits: {bits}) -> Self {{\n        Self(bits)\n    }}\n}}\n"
+    )
+    text += f"\nimpl BitOr for {name} {{\n    type Output = Self;\n\n"
+    text += "    fn bitor(self, other: Self) -> Self {\n        Self(self.0 | other.0)\n    }\n}\n"
+    return text
+
+
+def _choice(field: Alias, names: Names) -> str:
+    name = camel(field.name.removesuffix("_bytes"))
+    number = "Bytes" if field.name.endswith("_bytes") else "Count"
+    bits = {"uint32_t": "u32", "uint64_t": "u64"}[field.type.name]
+    constants = names.choices(field.name)
+    prefix = constants[0].name[: constants[0].name.rindex("_") + 1]
+    variants = [(camel(c.name.removeprefix(prefix)), c) for c in constants]
+    text = f"\n{doc_lines(names.text(field.doc), '')}"
+    text += "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]\n"
+    text += f"pub enum {name} {{\n"
+    for variant, constant in variants:
+        text += doc_lines(names.text(constant.doc), "    ")
+        text += ("    #[default]\n" if variant == "Auto" else "") + f"    {variant},\n"
+    text += f"    /// So many.\n    {number}({bits}),\n}}\n\nimpl {name} {{\n"
+    text += f"    pub(crate) fn from_raw(raw: {bits}) -> Self {{\n        match raw {{\n"
+    for variant, constant in variants:
+        text += f"            sys::{constant.name} => Self::{variant},\n"
+    text += f"            number => Self::{number}(number),\n        }}\n    }}\n"
+    text += f"\n    pub(crate) fn to_raw(self) -> {bits} {{\n        match self {{\n"
+    for variant, constant in variants:
+        text += f"            Self::{variant} => sys::{constant.name},\n"
+    return text + f"            Self::{number}(number) => number,\n        }}\n    }}\n}}\n"
