@@ -38,8 +38,8 @@ const endTries = 4
 
 // MarkEnd marks the present end of a stream's queue: what uses memory until now has
 // ended when the event has passed. It is nil without an error when there is nothing to
-// wait for: the stream has run dry, or is closed, before which it ran dry, or its device
-// is lost and runs nothing any more. A stream that captures is asked nothing but that:
+// wait for: the stream has run dry, or is closed, and all that was queued by then is done,
+// or its device is lost and runs nothing any more. A stream that captures is asked nothing but that:
 // another question may spoil the capture. Errors: those of the stream, CodeInvalidState
 // while it captures.
 func MarkEnd(op string, s Stream) (event Event, err error) {

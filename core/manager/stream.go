@@ -58,14 +58,19 @@ func (s *stream) isClosed() bool {
 	return s.state == streamClosed
 }
 
-// idle says whether no work is queued. A closed stream has run dry.
+// idle says whether no work is queued. A closed stream has run dry, but that work of the
+// owner of an adopted one may still be queued.
 func (s *stream) idle() (bool, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.state == streamClosed {
+	if s.state == streamClosed && !s.adopted {
 		return true, nil
 	}
-	return s.dev.Idle()
+	idle, err := s.dev.Idle()
+	if err != nil && s.adopted && device.IsClosed(s.dev, err) {
+		return true, nil
+	}
+	return idle, err
 }
 
 // fence marks the present end of the queue; nil when there is nothing to wait
@@ -73,13 +78,17 @@ func (s *stream) idle() (bool, error) {
 func (s *stream) fence() (device.Event, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.state == streamClosed {
+	if s.state == streamClosed && !s.adopted {
 		return nil, nil
 	}
 	if idle, err := s.dev.Idle(); err == nil && idle && !s.adopted {
 		return nil, nil
 	}
-	return device.Mark("manager.fence", s.dev)
+	fence, err := device.Mark("manager.fence", s.dev)
+	if err != nil && s.adopted && device.IsClosed(s.dev, err) {
+		return nil, nil
+	}
+	return fence, err
 }
 
 // fail keeps a failure for the next who asks the stream.

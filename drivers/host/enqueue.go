@@ -147,10 +147,13 @@ func (s *stream) RecordEvent() (device.Event, error) {
 	const op = "host.record_event"
 	e := &event{mark: &mark{stream: s}}
 	if s.foreign != nil {
-		if err := s.push(op, operation{kind: kindRecord, mark: e.mark}); err != nil {
+		if err := s.push(op, operation{kind: kindRecord, mark: e.mark}); err == nil {
+			return e, nil
+		} else if left := s.leftEvent(); left == nil {
 			return nil, err
+		} else {
+			return left, nil
 		}
-		return e, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,6 +17,8 @@ type foreignQueue struct {
 	executing bool
 	// announcing are the threads that are in run, on which work may come at once.
 	announcing map[int64]int
+	// left marks what was queued when the stream was closed; nil before.
+	left *mark
 }
 
 // AdoptStream gives a stream whose operations run in somebody else's queue.
@@ -40,6 +42,40 @@ func (o *openDevice) AdoptStream(foreign device.ForeignStream) (device.Stream, e
 
 // TakesForeignWork: what the owner of an adopted stream queues in it Idle does not tell.
 func (s *stream) TakesForeignWork() bool { return s.foreign != nil }
+
+// shutForeign marks the end of the foreign queue, takes no more work, and returns when what
+// was queued here is done. What its owner has queued may still run then: until it has, Idle
+// is false and RecordEvent gives the mark, as before. A queue that refuses the mark has
+// nobody's work to wait for.
+func (s *stream) shutForeign(op string) error {
+	left := &mark{stream: s}
+	s.mu.Lock()
+	if err := s.check(op); err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	queued := s.submitted.Load()
+	number := s.submitted.Add(1)
+	s.queue.push(operation{kind: kindRecord, mark: left})
+	s.foreign.left = left
+	s.shutting.Store(true)
+	s.mu.Unlock()
+	if s.announce(op, number) != nil {
+		left.pass()
+	}
+	return s.await(queued, &deadline{op: op, timeout: device.Forever})
+}
+
+// leftEvent is an event for what was queued when the stream was closed; nil: it is open,
+// or that has ended.
+func (s *stream) leftEvent() device.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if left := s.foreign.left; left != nil && !left.passed.Load() {
+		return &event{mark: left}
+	}
+	return nil
+}
 
 // announce has the foreign queue run an operation that was queued. When it refuses,
 // the operation is taken back. The stream is not locked: it may be run at once.

@@ -93,7 +93,53 @@ func TestEndOfAnAdoptedStreamIsMarked(t *testing.T) {
 	require.NoError(t, s.Close())
 	end, err = device.MarkEnd("test", s)
 	require.NoError(t, err)
+	require.NotNil(t, end, "the owner may have queued something")
+	e.run()
+	passed, err = end.Done()
+	require.NoError(t, err)
+	require.True(t, passed)
+	end, err = device.MarkEnd("test", s)
+	require.NoError(t, err)
 	require.Nil(t, end, "a closed stream has run dry")
+}
+
+// What its owner has queued when a stream is closed is waited for later: Close does not.
+func TestAdoptedStreamClosedBeforeItsOwnersWork(t *testing.T) {
+	e, s := adoptExecutor(t, openOne(t))
+	ran := false
+	require.NoError(t, e.enqueue(func() { ran = true }))
+	require.NoError(t, s.Close())
+	require.NoError(t, e.enqueue(func() { t.Log("queued later") }))
+	for range 2 {
+		idle, err := s.Idle()
+		require.NoError(t, err)
+		require.False(t, idle)
+	}
+	end, err := device.MarkEnd("test", s)
+	require.NoError(t, err)
+	passed, err := end.Done()
+	require.NoError(t, err)
+	require.False(t, passed)
+	requireCode(t, device.CodeInvalidState, s.HostFunction(func() {}), "closed")
+	requireCode(t, device.CodeInvalidState, s.Close(), "closed")
+	e.run()
+	require.True(t, ran)
+	require.NoError(t, end.Synchronize(device.Forever))
+	require.NoError(t, end.Close())
+	_, err = s.Idle()
+	requireCode(t, device.CodeInvalidState, err, "closed")
+	_, err = s.RecordEvent()
+	requireCode(t, device.CodeInvalidState, err, "closed")
+}
+
+// A queue that takes nothing any more has nothing that could be waited for.
+func TestAdoptedStreamRefusesTheMarkOfItsClose(t *testing.T) {
+	e, s := adoptExecutor(t, openOne(t))
+	e.refuse = errors.New("ended")
+	require.NoError(t, s.Close())
+	end, err := device.MarkEnd("test", s)
+	require.NoError(t, err)
+	require.Nil(t, end)
 }
 
 // A queue that works at once is right too, also when the work queues more and waits.

@@ -229,6 +229,9 @@ func (s *stream) Close() error {
 
 // shut takes no more work, and returns when the worker has ended.
 func (s *stream) shut(op string) error {
+	if s.foreign != nil {
+		return s.shutForeign(op)
+	}
 	s.mu.Lock()
 	if err := s.check(op); err != nil {
 		s.mu.Unlock()
@@ -238,9 +241,6 @@ func (s *stream) shut(op string) error {
 	worker := s.worker
 	s.wake.Signal()
 	s.mu.Unlock()
-	if s.foreign != nil {
-		return s.await(s.submitted.Load(), &deadline{op: op, timeout: device.Forever})
-	}
 	if worker != nil {
 		<-worker
 	}

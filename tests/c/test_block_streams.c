@@ -403,6 +403,43 @@ static void test_an_adopted_stream(void **state) {
     assert_ok(ferrum_stream_destroy(other, 0));
 }
 
+/* Also when the adopted stream was destroyed before the block is freed, which waits for
+ * nothing of its owner's. */
+static void test_an_adopted_stream_is_destroyed_first(void **state) {
+    (void)state;
+    ferrum_stream other = new_stream();
+    for (int k = 0; k < KINDS_OF_POOLS; k++)
+        for (int way = 0; way < WAYS; way++) {
+            if (ways[way].give == on_its_own)
+                continue;
+            queue q = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                       .changed = PTHREAD_COND_INITIALIZER};
+            pthread_t thread;
+            assert_int_equal(pthread_create(&thread, NULL, queue_run, &q), 0);
+            ferrum_foreign_stream foreign = FERRUM_FOREIGN_STREAM_INIT;
+            foreign.enqueue = queue_push;
+            foreign.user_data = &q;
+            ferrum_stream own;
+            assert_ok(ferrum_stream_adopt(f.device, &foreign, &own));
+            ferrum_pool pool = make(&kinds[k]);
+            const ferrum_stream streams[] = {default_stream, other};
+            gate held = GATE;
+            given g = {pool, take(pool, 5000, own), 5000, own, other};
+            assert_ok(queue_push(gate_wait, &held, &q));
+            assert_ok(ferrum_stream_destroy(own, 0));
+            ways[way].give(&g);
+            nobody_gets(pool, g.block, 5000, streams, 2, ways[way].name);
+            gate_open(&held);
+            pthread_mutex_lock(&q.mutex);
+            q.stop = 1;
+            pthread_cond_broadcast(&q.changed);
+            pthread_mutex_unlock(&q.mutex);
+            assert_int_equal(pthread_join(thread, NULL), 0);
+            ends_empty(pool, ways[way].name);
+        }
+    assert_ok(ferrum_stream_destroy(other, 0));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -414,6 +451,7 @@ int main(void) {
         TEST(test_the_stream_is_destroyed_first),
         TEST(test_the_stream_is_being_destroyed),
         TEST(test_an_adopted_stream),
+        TEST(test_an_adopted_stream_is_destroyed_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
  * guarantee gives none.
  */
 #include "each.h"
+#include "native_stream.h"
 #include "on_device.h"
 
 static uint64_t page;
@@ -179,6 +180,33 @@ static void test_the_stream_is_destroyed_first(void **state) {
     }
 }
 
+/* But not one of somebody else's: what its owner has queued there by then may still use
+ * the range. A device whose streams tell of their owner's work refuses to destroy it. */
+static void test_an_adopted_stream_is_destroyed_first(void **state) {
+    (void)state;
+    if (!on_host())
+        skip();
+    for (int model = 0; model < 2; model++) {
+        place p = make(model, 16);
+        native_stream *native = native_stream_make();
+        ferrum_foreign_stream foreign = native_stream_foreign(native);
+        ferrum_stream own;
+        assert_ok(ferrum_stream_adopt(f.device, &foreign, &own));
+        map(p, 0, 2, own);
+        gate g = GATE;
+        assert_ok(foreign.enqueue(gate_wait, &g, foreign.user_data));
+        assert_ok(ferrum_stream_destroy(own, 0));
+        assert_ok(unmap(p, 0, 2, default_stream));
+        assert_int_equal(retiring(p), 2);
+        gate_open(&g);
+        native_stream_end(native);
+        settle(p);
+        map(p, 0, 2, default_stream);
+        assert_ok(unmap(p, 0, 2, default_stream));
+        end(p, 0);
+    }
+}
+
 /* A model's pages go to another once the work is done that may still write to them:
  * the other sees zeros, and keeps what it writes. */
 static void test_late_work_of_one_model_is_not_seen_by_another(void **state) {
@@ -297,6 +325,7 @@ int main(void) {
         TEST(test_a_range_waits_for_its_streams),
         TEST(test_a_part_is_recorded),
         TEST(test_the_stream_is_destroyed_first),
+        TEST(test_an_adopted_stream_is_destroyed_first),
         TEST(test_late_work_of_one_model_is_not_seen_by_another),
         TEST(test_sleep_waits_for_the_streams_of_ranges),
         TEST(test_what_is_not_backed_is_no_guarantee),

@@ -3172,7 +3172,7 @@ ferrum_host_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 # Queues work in a stream of the caller's. It must have work(work_data) called once, on any thread,
 # after what was queued before and before what is queued later; at once is right too. It is called
-# on the threads that use the stream, with no lock held.
+# on the threads that use the stream, and must not call the library: that may hold locks.
 #
 # @return FERRUM_OK, or an error when the work will not be called.
 ferrum_enqueue_fn = ctypes.CFUNCTYPE(

@@ -566,8 +566,8 @@ pub type ferrum_placement_fn = Option<
 
 /// Queues work in a stream of the caller's. It must have work(work_data) called
 /// once, on any thread, after what was queued before and before what is queued later;
-/// at once is right too. It is called on the threads that use the stream, with no lock
-/// held.
+/// at once is right too. It is called on the threads that use the stream, and must not
+/// call the library: that may hold locks.
 ///
 /// Returns FERRUM_OK, or an error when the work will not be called.
 pub type ferrum_enqueue_fn = Option<
@@ -6534,9 +6534,11 @@ extern "C" {
     ///
     /// ferrum_stream_destroy runs dry what was queued by the handle, with FERRUM_FORCE also
     /// what its owner has queued by then, and leaves the stream alone; it must stay valid until
-    /// then, as must user_data. Blocks of pools that are of the stream do not wait for it any
-    /// more after that. A stream that never
-    /// calls the work is waited for for ever.
+    /// then, as must user_data. Memory that is of the stream, or was recorded for it, and is
+    /// freed later waits for what its owner had queued when it was destroyed: on a host device
+    /// enqueue is called a last time for that, and that work may come after
+    /// ferrum_stream_destroy has returned. A queue that refuses it is taken to be empty. A
+    /// stream that never calls the work is waited for for ever.
     ///
     /// Returns FERRUM_ERROR_UNSUPPORTED for a device that cannot, and for a handle that is
     /// another queue in each thread, as CUDA's 2 is: what one thread freed would be
