@@ -69,7 +69,7 @@ COMMAND_SOURCES := $(CORE_SOURCES) $(shell find cmd -type f -o -type d)
 
 C_SUPPORT      := $(filter-out $(wildcard tests/c/test_*),$(wildcard tests/c/*.c))
 HEADERS        := include/ferrum_mem.h $(wildcard include/ferrum_mem/*.h)
-C_HEADERS      := $(wildcard tests/c/*.h tests/c/*.hpp include/* include/ferrum_mem/*)
+C_HEADERS      := $(wildcard tests/c/*.h tests/c/*.hpp include/*.* include/ferrum_mem/*.* include/ferrum_mem/calls/*.*)
 C_TESTS        := $(patsubst tests/c/%,build/test/c/%,$(basename $(wildcard tests/c/test_*.c tests/c/test_*.cpp)))
 C_TESTS_ASAN   := $(C_TESTS:build/test/c/%=build/test/asan/c/%)
 

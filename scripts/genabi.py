@@ -21,6 +21,8 @@ from pathlib import Path
 from genabi import (
     backends,
     c_calls,
+    cpp,
+    cpp_test,
     golang,
     python,
     python_enums,
@@ -40,6 +42,7 @@ HEADER = ROOT / "include" / "ferrum_mem.h"
 FAMILIES = sorted(set(families(HEADER).values()))
 
 OUTPUTS: dict[str, Callable[[Header], str]] = {
+    "tests/c/test_cpp_calls.cpp": cpp_test.emit,
     "core/device/codes_gen.go": golang.emit,
     "core/discover/backends_gen.go": backends.emit_go,
     "capi/backends_gen.h": backends.emit_c,
@@ -62,7 +65,7 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         header = read_header(HEADER)
-        texts = {name: emit(header) for name, emit in OUTPUTS.items()}
+        texts = {name: emit(header) for name, emit in OUTPUTS.items()} | cpp.emit(header)
     except HeaderError as problem:
         print(f"genabi: {problem}", file=sys.stderr)
         return 2

@@ -29,9 +29,10 @@ render() {
     chmod 644 "$2"
 }
 
-install -d "$libdir" "$pkgconfig" "$cmake" "$doc" "$DESTDIR$INCLUDEDIR/ferrum_mem" "$DESTDIR$BINDIR"
+install -d "$libdir" "$pkgconfig" "$cmake" "$doc" "$DESTDIR$INCLUDEDIR/ferrum_mem/calls" "$DESTDIR$BINDIR"
 install -m 644 include/*.* "$DESTDIR$INCLUDEDIR"
-install -m 644 include/ferrum_mem/* "$DESTDIR$INCLUDEDIR/ferrum_mem"
+install -m 644 include/ferrum_mem/*.* "$DESTDIR$INCLUDEDIR/ferrum_mem"
+install -m 644 include/ferrum_mem/calls/* "$DESTDIR$INCLUDEDIR/ferrum_mem/calls"
 install -m 755 "build/lib/libferrum_mem.so.$VERSION" "$libdir"
 ln -sf "libferrum_mem.so.$VERSION" "$libdir/libferrum_mem.so.$MAJOR"
 ln -sf "libferrum_mem.so.$MAJOR" "$libdir/libferrum_mem.so"

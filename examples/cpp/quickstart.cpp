@@ -20,8 +20,8 @@ void copy_on_a_stream(const ferrum::device &device) {
     prompt.write(0, text.data(), text.size());
 
     auto stream = device.create_stream();
-    ferrum::copy_async(ferrum::transfer(prompt, cache, text.size()),
-                       stream.get());
+    ferrum::memory::copy_async(ferrum::transfer(prompt, cache, text.size()),
+                               stream.get());
     stream.call([] { std::puts("the copy is done"); });
     stream.synchronize();
 

@@ -43,6 +43,14 @@ for header in include/ferrum_mem/*.h; do
     step "${header#include/} alone, c11" compile c c11 "$out/probe.c"
     step "${header#include/} alone, c++11" compile c++ c++11 "$out/probe.c"
 done
+# Each of the C++ headers alone, as many at a time as there are processors.
+cpp_headers() {
+    local header
+    for header in include/ferrum_mem/*.hpp include/ferrum_mem/calls/*.hpp; do echo "$header"; done |
+        xargs -P "$(nproc)" -I{} sh -c '"$@" -include "$0" -fsyntax-only -x c++ /dev/null || { echo "$0"; exit 255; }' {} \
+            "${CXX:-c++}" -std=c++17 "${warnings[@]}" -Iinclude
+}
+step "each C++ header alone" cpp_headers
 for header in include/*.hpp; do
     [ -e "$header" ] || continue
     printf '#include "%s"\n#include "%s"\nint main() { return 0; }\n' \

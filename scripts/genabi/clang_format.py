@@ -9,11 +9,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def formatted(text: str) -> str:
-    """The text as `make format` leaves it."""
+def formatted(text: str, name: str = "generated.hpp") -> str:
+    """The text as `make format` leaves it in a file of such a name."""
     tool = Path(sys.executable).with_name("clang-format")
     done = subprocess.run(
-        [tool, f"--style=file:{ROOT / '.clang-format'}", "--assume-filename=generated.hpp"],
+        [tool, f"--style=file:{ROOT / '.clang-format'}", f"--assume-filename={name}"],
         input=text,
         capture_output=True,
         text=True,

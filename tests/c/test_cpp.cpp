@@ -39,8 +39,7 @@ class Cpp : public ::testing::Test {
     void TearDown() override {
         device.reset();
         other.reset();
-        ASSERT_TRUE(library.try_stop().ok())
-            << ferrum::library::leak_report_json();
+        ASSERT_TRUE(library.try_stop().ok()) << ferrum::leak_report_json();
     }
 
     ferrum_config config = settings();
@@ -90,15 +89,13 @@ TEST_F(Cpp, test_ownership) {
 }
 
 TEST_F(Cpp, test_discovery) {
-    ferrum::library::refresh_backends();
-    EXPECT_EQ(ferrum::library::backend_summary().rfind(
-                  "=== Available Backends ===\n", 0),
-              0u);
-    EXPECT_GE(ferrum::library::best_backend(), FERRUM_BACKEND_CPU);
-    EXPECT_STREQ(ferrum::library::select_backend(FERRUM_BACKEND_CPU, MiB).id,
-                 "cpu:0");
-    EXPECT_EQ(ferrum::library::try_select_backend(FERRUM_BACKEND_CPU,
-                                                  UINT64_C(1) << 60)
+    ferrum::backends_refresh();
+    EXPECT_EQ(
+        ferrum::backends_summary().rfind("=== Available Backends ===\n", 0),
+        0u);
+    EXPECT_GE(ferrum::backend_best(), FERRUM_BACKEND_CPU);
+    EXPECT_STREQ(ferrum::backend_select(FERRUM_BACKEND_CPU, MiB).id, "cpu:0");
+    EXPECT_EQ(ferrum::try_backend_select(FERRUM_BACKEND_CPU, UINT64_C(1) << 60)
                   .status(),
               FERRUM_ERROR_OUT_OF_MEMORY);
     ferrum_backend_choice choice = FERRUM_BACKEND_CHOICE_INIT;
@@ -111,7 +108,7 @@ TEST_F(Cpp, test_discovery) {
     EXPECT_EQ(
         ferrum::device::try_open_with_room(FERRUM_BACKEND_METAL, 1).status(),
         FERRUM_ERROR_BACKEND_UNAVAILABLE);
-    auto host = ferrum::library::host_info();
+    auto host = ferrum::host_info();
     EXPECT_NE(host.cpu_name[0], 0);
     EXPECT_LE(host.available_bytes, host.total_bytes);
 }
@@ -127,10 +124,8 @@ TEST_F(Cpp, test_devices_and_books) {
     device.set_limit(0);
     auto address = pool.alloc(2 * MiB);
     EXPECT_EQ(pool.statistics().live_blocks.current, 1u);
-    EXPECT_NE(ferrum::library::snapshot_json().find("\"best_fit\""),
-              std::string::npos);
-    EXPECT_NE(ferrum::library::backends_json().find("\"cpu:1\""),
-              std::string::npos);
+    EXPECT_NE(ferrum::snapshot_json().find("\"best_fit\""), std::string::npos);
+    EXPECT_NE(ferrum::backends_json().find("\"cpu:1\""), std::string::npos);
     pool.free(address);
     pool.set_limit(64 * MiB);
     EXPECT_EQ(pool.info().page_bytes, 2 * MiB);
@@ -160,12 +155,12 @@ TEST_F(Cpp, test_pool_requests_and_owners) {
                                      .grouped(7));
     EXPECT_EQ(block % 8192, 0u);
     EXPECT_GE(pool.usable_size(block), 1000u);
-    ferrum_block_info info = device.owner_of(block + 500);
+    ferrum_block_info info = device.owner(block + 500);
     EXPECT_EQ(info.state, FERRUM_BLOCK_LIVE);
     EXPECT_EQ(info.address, block);
     EXPECT_STREQ(info.tag, "kv");
     EXPECT_STREQ(info.pool_name, "cpp");
-    EXPECT_EQ(other.try_owner_of(block).status(), FERRUM_ERROR_NOT_FOUND);
+    EXPECT_EQ(other.try_owner(block).status(), FERRUM_ERROR_NOT_FOUND);
     pool.record_stream(block, device.default_stream());
     EXPECT_EQ(pool.try_free_sized(block, 999).status(),
               FERRUM_ERROR_INVALID_SIZE);
@@ -214,31 +209,32 @@ TEST_F(Cpp, test_copies_streams_and_events) {
     std::promise<void> open;
     auto gate = open.get_future().share();
     stream.call([gate] { gate.wait(); });
-    auto before = stream.record();
-    ferrum::copy_async(ferrum::transfer(a, b, 6).from_offset(5).to_offset(9),
-                       stream.get());
-    EXPECT_FALSE(before.ready());
+    auto before = stream.record_event();
+    ferrum::memory::copy_async(
+        ferrum::transfer(a, b, 6).from_offset(5).to_offset(9), stream.get());
+    EXPECT_FALSE(before.is_ready());
     EXPECT_EQ(stream.try_synchronize(std::chrono::microseconds(10)).status(),
               FERRUM_ERROR_TIMEOUT);
-    EXPECT_EQ(b.info().operations_in_flight, 1u);
+    EXPECT_EQ(b.handle_info().operations_in_flight, 1u);
     open.set_value();
-    auto after = stream.record();
+    auto after = stream.record_event();
     auto second = device.create_stream();
-    second.wait(after);
+    second.wait_event(after);
     second.synchronize();
-    EXPECT_TRUE(before.ready() && stream.ready());
-    EXPECT_GE(before.until(after).count(), 0);
+    EXPECT_TRUE(before.is_ready() && stream.is_ready());
+    EXPECT_GE(before.elapsed(after).count(), 0);
     char back[6];
     b.read(9, back, 6);
     EXPECT_EQ(std::memcmp(back, "across", 6), 0);
-    ferrum::copy(ferrum::transfer(b, b, 6).from_offset(9).to_offset(11));
+    ferrum::memory::copy(
+        ferrum::transfer(b, b, 6).from_offset(9).to_offset(11));
     b.read(11, back, 6);
     EXPECT_EQ(std::memcmp(back, "across", 6), 0);
     ferrum_fill fill = FERRUM_FILL_INIT;
     fill.memory = a.get();
     fill.size_bytes = 6;
     fill.pattern = 'z';
-    ferrum::fill_async(fill);
+    ferrum::memory::fill_async(fill);
     a.read(0, back, 6);
     EXPECT_EQ(std::string(back, 6), "zzzzzz");
     EXPECT_NE(device.default_stream().id, other.default_stream().id);
@@ -255,8 +251,8 @@ TEST_F(Cpp, test_manager_requests) {
     request.tag = "weights";
     {
         auto tensor = manager.alloc_with(request);
-        EXPECT_EQ(tensor.info().allocated_bytes, 4096u);
-        EXPECT_STREQ(tensor.info().tag, "weights");
+        EXPECT_EQ(tensor.handle_info().allocated_bytes, 4096u);
+        EXPECT_STREQ(tensor.handle_info().tag, "weights");
         EXPECT_EQ(manager.statistics().requested.current, 1u);
     }
     EXPECT_EQ(manager.defragment().memory_freed_bytes, 2 * MiB);
@@ -283,8 +279,8 @@ TEST_F(Cpp, test_relocatable_blocks_and_pins) {
     last.write(0, text, sizeof text);
     gap.free();
     ferrum_address pinned = last.pin();
-    EXPECT_EQ(pinned, last.info().address);
-    EXPECT_EQ(last.info().pin_count, 1u);
+    EXPECT_EQ(pinned, last.handle_info().address);
+    EXPECT_EQ(last.handle_info().pin_count, 1u);
     first.pin();
     EXPECT_EQ(manager.defragment_within(ferrum::forever).skipped_pinned, 2u);
     first.unpin();
@@ -295,7 +291,7 @@ TEST_F(Cpp, test_relocatable_blocks_and_pins) {
     auto stats = manager.defragment_within(ferrum::forever);
     EXPECT_EQ(stats.blocks_moved, 1u);
     EXPECT_EQ(stats.pages_emptied, 1u);
-    EXPECT_NE(pinned, last.info().address);
+    EXPECT_NE(pinned, last.handle_info().address);
     char back[sizeof text];
     last.read(0, back, sizeof back);
     EXPECT_STREQ(back, text);
@@ -381,14 +377,14 @@ TEST_F(Cpp, test_virtual_pools) {
     // Each is of the device that it was asked of, and of no other.
     ferrum::vpool second = other.create_vpool(config);
     EXPECT_EQ(other.info().ordinal, 1u);
-    EXPECT_EQ(other.owner_of(second.alloc(0, 1)).vpool.id, second.get().id);
+    EXPECT_EQ(other.owner(second.alloc(0, 1)).vpool.id, second.get().id);
     EXPECT_EQ(device.info().ordinal, 0u);
-    EXPECT_EQ(other.try_owner_of(at).status(), FERRUM_ERROR_NOT_FOUND);
+    EXPECT_EQ(other.try_owner(at).status(), FERRUM_ERROR_NOT_FOUND);
     second.free(0, 1);
     std::memset(reinterpret_cast<void *>(at), 7, 100);
     EXPECT_TRUE(pool.is_mapped(0, sizes.minimum_bytes));
     EXPECT_FALSE(pool.is_mapped(sizes.minimum_bytes, 1));
-    EXPECT_EQ(device.owner_of(at).vpool.id, pool.get().id);
+    EXPECT_EQ(device.owner(at).vpool.id, pool.get().id);
     EXPECT_EQ(pool.try_alloc(0, 1).status(), FERRUM_ERROR_ALREADY_MAPPED);
     EXPECT_EQ(pool.try_destroy().status(), FERRUM_ERROR_BUSY);
     EXPECT_EQ(pool.statistics().live_blocks.current, 1u);
@@ -547,8 +543,8 @@ TEST_F(Cpp, test_elastic_pools) {
     request.tag = "weights";
     EXPECT_EQ(pool.alloc_with("chat", request).offset, 0u);
     const ferrum_address chat = pool.model_info("chat").base_address;
-    EXPECT_EQ(other.owner_of(chat).tag, std::string("weights"));
-    EXPECT_EQ(device.try_owner_of(chat).status(), FERRUM_ERROR_NOT_FOUND);
+    EXPECT_EQ(other.owner(chat).tag, std::string("weights"));
+    EXPECT_EQ(device.try_owner(chat).status(), FERRUM_ERROR_NOT_FOUND);
     ferrum_model_limits limits = FERRUM_MODEL_LIMITS_INIT;
     limits.guaranteed_bytes = page;
     pool.set_model_limits("chat", limits);

@@ -75,8 +75,7 @@ class Ends : public ::testing::Test {
     void SetUp() override { ASSERT_EQ(start(), FERRUM_OK); }
     void TearDown() override {
         // The library's books say that nothing was lost.
-        EXPECT_EQ(ferrum_shutdown(0), FERRUM_OK)
-            << ferrum::library::leak_report_json();
+        EXPECT_EQ(ferrum_shutdown(0), FERRUM_OK) << ferrum::leak_report_json();
     }
 };
 
@@ -108,7 +107,7 @@ struct everything {
     ferrum::device device = ferrum::device::open("cpu:0");
     ferrum::device host = ferrum::device::open("cpu:1");
     ferrum::stream stream = device.create_stream();
-    ferrum::event event = stream.record();
+    ferrum::event event = stream.record_event();
     ferrum::pool pool = device.create_pool();
     ferrum::manager manager = device.create_manager();
     ferrum::memory memory = manager.alloc(4096);
@@ -214,8 +213,8 @@ TEST_F(Ends, test_assignment_of_a_registration) {
     bool freed = false, freed_too_early = false;
     std::shared_ptr<int> last(new int(0), [&](int *token) {
         freed = true;
-        freed_too_early = ferrum::library::leak_report_json().find(
-                              "\"registration\"") != std::string::npos;
+        freed_too_early = ferrum::leak_report_json().find("\"registration\"") !=
+                          std::string::npos;
         delete token;
     });
     ferrum::registration first = device.on_pressure(

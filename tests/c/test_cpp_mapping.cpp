@@ -23,8 +23,7 @@ class CppMapping : public ::testing::Test {
         other.reset();
         device.reset();
         second.reset();
-        ASSERT_TRUE(library.try_stop().ok())
-            << ferrum::library::leak_report_json();
+        ASSERT_TRUE(library.try_stop().ok()) << ferrum::leak_report_json();
     }
 
     ferrum_config config = settings();
@@ -53,7 +52,7 @@ TEST_F(CppMapping, test_mapping_ends_with_its_scope) {
         part = block.map(FERRUM_HOST_READ_ONLY);
         EXPECT_EQ(part.size(), 100u);
     }
-    EXPECT_EQ(block.info().is_mapped, 0u);
+    EXPECT_EQ(block.handle_info().is_mapped, 0u);
     EXPECT_EQ(block.try_map(FERRUM_HOST_READ_ONLY, 101).status(),
               FERRUM_ERROR_INVALID_OFFSET);
     EXPECT_THROW(block.map(FERRUM_HOST_READ_ONLY, 100, 1), ferrum::error);
@@ -118,7 +117,7 @@ TEST_F(CppMapping, test_what_others_own) {
     fill.memory = block.get();
     fill.size_bytes = own.size();
     fill.pattern = 'y';
-    ferrum::fill_async(fill, stream.get());
+    ferrum::memory::fill_async(fill, stream.get());
     stream.synchronize();
     EXPECT_EQ(own[0], 'y');
     EXPECT_GE(count, 2);
@@ -126,7 +125,7 @@ TEST_F(CppMapping, test_what_others_own) {
     // The end of the block waits for work that would write to what is no more.
     ferrum::stream busy = device.create_stream();
     for (fill.pattern = 1; fill.pattern <= 50; fill.pattern++)
-        ferrum::fill_async(fill, busy.get());
+        ferrum::memory::fill_async(fill, busy.get());
     block.reset();
     EXPECT_EQ(own[999], 50);
 }

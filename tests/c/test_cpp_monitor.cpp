@@ -24,8 +24,7 @@ class CppMonitor : public ::testing::Test {
     void TearDown() override {
         device.reset();
         other.reset();
-        ASSERT_TRUE(library.try_stop().ok())
-            << ferrum::library::leak_report_json();
+        ASSERT_TRUE(library.try_stop().ok()) << ferrum::leak_report_json();
     }
 
     ferrum_config config = settings();
@@ -69,7 +68,7 @@ TEST_F(CppMonitor, test_monitor_owns_its_callable) {
 
 TEST_F(CppMonitor, test_recent_memory_info) {
     auto asked = device.memory_info();
-    auto recent = device.recent_memory_info(UINT64_MAX);
+    auto recent = device.recent_memory_info(ferrum::forever);
     EXPECT_EQ(asked.reading_age_ns, 0u);
     EXPECT_GT(recent.reading_age_ns, 0u);
     EXPECT_EQ(asked.free_bytes, recent.free_bytes);

@@ -55,13 +55,13 @@ TEST_F(CppSharing, test_imported_pages_are_the_same) {
 TEST_F(CppSharing, test_what_the_host_has_not) {
     ferrum::manager manager = host.create_manager();
     ferrum::stream stream = host.create_stream();
-    ferrum::event event = stream.record();
+    ferrum::event event = stream.record_event();
     ferrum_shared_event shared = FERRUM_SHARED_EVENT_INIT;
     ferrum_shared_memory memory = FERRUM_SHARED_MEMORY_INIT;
     for (ferrum_status status :
          {host.try_native().status(), stream.try_native().status(),
-          event.try_native().status(), host.try_share(4096, 8).status(),
-          stream.try_share(shared).status(),
+          event.try_native().status(), host.try_share_memory(4096, 8).status(),
+          stream.try_share_event().status(),
           host.try_open_event(shared).status(),
           host.try_adopt_event(5).status(),
           manager.try_import_memory(memory).status()})

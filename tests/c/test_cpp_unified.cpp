@@ -26,8 +26,7 @@ class CppUnified : public ::testing::Test {
     void TearDown() override {
         gpu.reset();
         host.reset();
-        ASSERT_TRUE(library.try_stop().ok())
-            << ferrum::library::leak_report_json();
+        ASSERT_TRUE(library.try_stop().ok()) << ferrum::leak_report_json();
     }
 
     ferrum_config config = settings();
@@ -70,7 +69,7 @@ TEST_F(CppUnified, test_falls_back_and_comes_back) {
     EXPECT_EQ(given, got);
     EXPECT_EQ(buffer.try_address(FERRUM_LOCATION_CPU).status(),
               FERRUM_ERROR_INVALID_STATE);
-    EXPECT_EQ(buffer.pin(), buffer.address(FERRUM_LOCATION_GPU));
+    EXPECT_EQ(buffer.pin().first, buffer.address(FERRUM_LOCATION_GPU));
     EXPECT_EQ(buffer.try_to_cpu().status(), FERRUM_ERROR_BUSY);
     buffer.unpin();
     buffer.to_cpu();
@@ -136,12 +135,12 @@ TEST_F(CppUnified, test_generic_pool_owns_what_waits) {
 TEST_F(CppUnified, test_tracker_and_settings) {
     auto tracker = ferrum::tracker::create();
     ferrum_buffer_metadata old{};
-    old.buffer_id = ferrum::new_buffer_id();
+    old.buffer_id = ferrum::buffer_id_new();
     old.size_bytes = 1 << 20;
     old.age_ns = 3600 * std::uint64_t{1000000000};
     tracker.track(old);
     ferrum_buffer_metadata young = old;
-    young.buffer_id = ferrum::new_buffer_id();
+    young.buffer_id = ferrum::buffer_id_new();
     young.age_ns = 0;
     tracker.track(young);
     EXPECT_LT(old.buffer_id, young.buffer_id);

@@ -1,0 +1,348 @@
+/*
+ * Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+ *
+ * The calls of a ferrum_device.
+ * Each comes in two forms: `name(...)` throws ferrum::error, `try_name(...)` returns
+ * a ferrum::result. What they mean in full, their errors and their threads stand in
+ * ferrum_mem.h, at the function that each of them calls.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef FERRUM_MEM_CALLS_DEVICE_HPP
+#define FERRUM_MEM_CALLS_DEVICE_HPP
+
+#include "../elastic_pool.hpp"
+#include "../event.hpp"
+#include "../manager.hpp"
+#include "../pool.hpp"
+#include "../result.hpp"
+#include "../stream.hpp"
+#include "../vpool.hpp"
+
+namespace ferrum {
+
+/** The calls of a ferrum_device, for a class `Self` that inherits them and has
+ *  `get()`. */
+template <class Self> class device_calls {
+  public:
+    /**
+     * Whether that many bytes fit into a device, as ferrum_backend_select
+     * counts.
+     */
+    static result<bool> try_can_fit(detail::c_text id, std::uint64_t bytes) {
+        std::uint32_t fits_out = 0;
+        const ferrum_status status =
+            ferrum_device_can_fit(id.data(), bytes, &fits_out);
+        return detail::outcome(status, fits_out != 0);
+    }
+    static bool can_fit(detail::c_text id, std::uint64_t bytes) {
+        return try_can_fit(id, bytes).value();
+    }
+
+    /**
+     * Opens a device. Opening one that is open gives the same handle again;
+     * each open is undone by one ferrum_device_close.
+     */
+    static result<Self> try_open(detail::c_text id) {
+        ferrum_device device_out{};
+        const ferrum_status status = ferrum_device_open(id.data(), &device_out);
+        return detail::made<Self>(status, device_out);
+    }
+    static Self open(detail::c_text id) { return try_open(id).value(); }
+
+    /** Describes an open device. */
+    result<ferrum_device_info> try_info() const {
+        ferrum_device_info info_out = FERRUM_DEVICE_INFO_INIT;
+        const ferrum_status status =
+            ferrum_device_get_info(handle(), &info_out);
+        return detail::outcome(status, info_out);
+    }
+    ferrum_device_info info() const { return try_info().value(); }
+
+    /** Waits until every stream of the device has run dry. */
+    result<done>
+    try_synchronize(std::chrono::nanoseconds timeout = forever) const {
+        return detail::outcome(
+            ferrum_device_synchronize(handle(), detail::nanoseconds(timeout)));
+    }
+    void synchronize(std::chrono::nanoseconds timeout = forever) const {
+        try_synchronize(timeout).value();
+    }
+
+    /**
+     * Limits what this library takes from the device, all pools and managers
+     * together. 0 takes the limit away. Lowering it below what is held releases
+     * cached memory; what is live stays, and no more is taken until it fits
+     * again.
+     */
+    result<done> try_set_limit(std::uint64_t limit_bytes) const {
+        return detail::outcome(ferrum_device_set_limit(handle(), limit_bytes));
+    }
+    void set_limit(std::uint64_t limit_bytes) const {
+        try_set_limit(limit_bytes).value();
+    }
+
+    /**
+     * Measures the device's copy bandwidth by timed copies between two scratch
+     * segments (at most 64 MiB each; given back at once), for some tens of
+     * milliseconds. ferrum_device_get_memory_info reports it from then on.
+     */
+    result<double> try_measure_bandwidth() const {
+        double gbps_out = 0;
+        const ferrum_status status =
+            ferrum_device_measure_bandwidth(handle(), &gbps_out);
+        return detail::outcome(status, gbps_out);
+    }
+    double measure_bandwidth() const { return try_measure_bandwidth().value(); }
+
+    /** Asks a device for its memory, all uses of it together. */
+    result<ferrum_memory_info> try_memory_info() const {
+        ferrum_memory_info info_out = FERRUM_MEMORY_INFO_INIT;
+        const ferrum_status status =
+            ferrum_device_get_memory_info(handle(), &info_out);
+        return detail::outcome(status, info_out);
+    }
+    ferrum_memory_info memory_info() const { return try_memory_info().value(); }
+
+    /**
+     * As ferrum_device_get_memory_info, from the books and the last reading of
+     * the device, if that is no older than max_age_ns; else the device is
+     * asked. Much quicker: no driver and no other thread is disturbed.
+     */
+    result<ferrum_memory_info>
+    try_recent_memory_info(std::chrono::nanoseconds max_age) const {
+        ferrum_memory_info info_out = FERRUM_MEMORY_INFO_INIT;
+        const ferrum_status status = ferrum_device_get_recent_memory_info(
+            handle(), detail::nanoseconds(max_age), &info_out);
+        return detail::outcome(status, info_out);
+    }
+    ferrum_memory_info
+    recent_memory_info(std::chrono::nanoseconds max_age) const {
+        return try_recent_memory_info(max_age).value();
+    }
+
+    /** Books of a device: the sum over its pools and managers. */
+    result<ferrum_statistics> try_statistics() const {
+        ferrum_statistics statistics_out = FERRUM_STATISTICS_INIT;
+        const ferrum_status status =
+            ferrum_device_get_statistics(handle(), &statistics_out);
+        return detail::outcome(status, statistics_out);
+    }
+    ferrum_statistics statistics() const { return try_statistics().value(); }
+
+    /** Makes a stream on a device. Its thread starts with its first work. */
+    result<stream> try_create_stream() const {
+        ferrum_stream stream_out{};
+        const ferrum_status status =
+            ferrum_stream_create(handle(), &stream_out);
+        return detail::made<stream>(status, stream_out);
+    }
+    stream create_stream() const { return try_create_stream().value(); }
+
+    /** Gives the device's default stream. The same handle each time. */
+    result<ferrum_stream> try_default_stream() const {
+        ferrum_stream stream_out{};
+        const ferrum_status status =
+            ferrum_stream_default(handle(), &stream_out);
+        return detail::outcome(status, stream_out);
+    }
+    ferrum_stream default_stream() const {
+        return try_default_stream().value();
+    }
+
+    /** Makes a pool on a device. */
+    result<pool>
+    try_create_pool(const ferrum_pool_config *config = nullptr) const {
+        ferrum_pool pool_out{};
+        const ferrum_status status =
+            ferrum_pool_create(handle(), config, &pool_out);
+        return detail::made<pool>(status, pool_out);
+    }
+    pool create_pool(const ferrum_pool_config *config = nullptr) const {
+        return try_create_pool(config).value();
+    }
+
+    /**
+     * Says which pool and block an address of a device belongs to; for
+     * debuggers: it may look at every block of a pool, in slices: others go on
+     * meanwhile.
+     */
+    result<ferrum_block_info> try_owner(ferrum_address address) const {
+        ferrum_block_info info_out = FERRUM_BLOCK_INFO_INIT;
+        const ferrum_status status =
+            ferrum_device_get_owner(handle(), address, &info_out);
+        return detail::outcome(status, info_out);
+    }
+    ferrum_block_info owner(ferrum_address address) const {
+        return try_owner(address).value();
+    }
+
+    /**
+     * Makes a memory manager on a device. It holds no memory before the first
+     * allocation, unless a pool setting says so.
+     */
+    result<manager>
+    try_create_manager(const ferrum_manager_config *config = nullptr) const {
+        ferrum_manager manager_out{};
+        const ferrum_status status =
+            ferrum_manager_create(handle(), config, &manager_out);
+        return detail::made<manager>(status, manager_out);
+    }
+    manager
+    create_manager(const ferrum_manager_config *config = nullptr) const {
+        return try_create_manager(config).value();
+    }
+
+    /** Asks a device for its page sizes. */
+    result<ferrum_page_sizes> try_page_sizes() const {
+        ferrum_page_sizes sizes_out = FERRUM_PAGE_SIZES_INIT;
+        const ferrum_status status =
+            ferrum_device_get_page_sizes(handle(), &sizes_out);
+        return detail::outcome(status, sizes_out);
+    }
+    ferrum_page_sizes page_sizes() const { return try_page_sizes().value(); }
+
+    /**
+     * Makes a virtual pool. It takes address space, and memory only for its
+     * tables.
+     */
+    result<vpool> try_create_vpool(const ferrum_vpool_config &config) const {
+        ferrum_vpool vpool_out{};
+        const ferrum_status status =
+            ferrum_vpool_create(handle(), &config, &vpool_out);
+        return detail::made<vpool>(status, vpool_out);
+    }
+    vpool create_vpool(const ferrum_vpool_config &config) const {
+        return try_create_vpool(config).value();
+    }
+
+    /**
+     * Makes an elastic pool without models. It takes nothing from the device
+     * yet.
+     */
+    result<elastic_pool> try_create_elastic_pool(
+        const ferrum_elastic_pool_config *config = nullptr) const {
+        ferrum_elastic_pool pool_out{};
+        const ferrum_status status =
+            ferrum_elastic_pool_create(handle(), config, &pool_out);
+        return detail::made<elastic_pool>(status, pool_out);
+    }
+    elastic_pool create_elastic_pool(
+        const ferrum_elastic_pool_config *config = nullptr) const {
+        return try_create_elastic_pool(config).value();
+    }
+
+    /**
+     * Gives a handle to a stream that somebody else made, for every call that
+     * takes one. What its owner has queued there is waited for like the rest of
+     * it, but that ferrum_stream_is_ready tells only of what was queued by the
+     * handle.
+     */
+    result<stream>
+    try_adopt_stream(const ferrum_foreign_stream &foreign) const {
+        ferrum_stream stream_out{};
+        const ferrum_status status =
+            ferrum_stream_adopt(handle(), &foreign, &stream_out);
+        return detail::made<stream>(status, stream_out);
+    }
+    stream adopt_stream(const ferrum_foreign_stream &foreign) const {
+        return try_adopt_stream(foreign).value();
+    }
+
+    /**
+     * Gives a handle to an event that somebody else made, for every call that
+     * takes one. It stands for what its owner recorded last, and has no time.
+     */
+    result<event> try_adopt_event(std::uint64_t native_handle) const {
+        ferrum_event event_out{};
+        const ferrum_status status =
+            ferrum_event_adopt(handle(), native_handle, &event_out);
+        return detail::made<event>(status, event_out);
+    }
+    event adopt_event(std::uint64_t native_handle) const {
+        return try_adopt_event(native_handle).value();
+    }
+
+    /**
+     * Opens a device on a context that the program made in the runtime of the
+     * device's vendor, such as a CUcontext, and keeps until the device is
+     * closed. All that the library does there is done in it. Closing leaves the
+     * context alone. ferrum_device_open of an open device gives its handle,
+     * whatever it is on.
+     */
+    static result<Self> try_open_native(detail::c_text id,
+                                        std::uint64_t native_context) {
+        ferrum_device device_out{};
+        const ferrum_status status =
+            ferrum_device_open_native(id.data(), native_context, &device_out);
+        return detail::made<Self>(status, device_out);
+    }
+    static Self open_native(detail::c_text id, std::uint64_t native_context) {
+        return try_open_native(id, native_context).value();
+    }
+
+    /**
+     * Gives the context that all is done in on a device, such as the CUcontext.
+     * It stays the library's, and is gone when the device is closed.
+     */
+    result<std::uint64_t> try_native() const {
+        std::uint64_t native_out = 0;
+        const ferrum_status status =
+            ferrum_device_get_native(handle(), &native_out);
+        return detail::outcome(status, native_out);
+    }
+    std::uint64_t native() const { return try_native().value(); }
+
+    /**
+     * Lets work of another device, such as a kernel that the library does not
+     * know of, use the memory of a device: what is allocated, and what is
+     * mapped in virtual memory now and later, with the access that the device
+     * has. It holds until one of them is closed. On devices whose memory the
+     * process addresses there is nothing to do.
+     */
+    result<done> try_grant_peer(ferrum_device peer) const {
+        return detail::outcome(ferrum_device_grant_peer(handle(), peer));
+    }
+    void grant_peer(ferrum_device peer) const { try_grant_peer(peer).value(); }
+
+    /**
+     * Describes a range of plain device memory for other processes, by the
+     * vendor's handles for that (CUDA's IPC). Memory of pools over pages has
+     * none: that is ferrum_vpool_export, and a pool with FERRUM_PAGING_OFF has
+     * plain memory. It stays allocated while others have it open.
+     */
+    result<ferrum_shared_memory>
+    try_share_memory(ferrum_address address, std::uint64_t size_bytes) const {
+        ferrum_shared_memory shared_out = FERRUM_SHARED_MEMORY_INIT;
+        const ferrum_status status = ferrum_device_share_memory(
+            handle(), address, size_bytes, &shared_out);
+        return detail::outcome(status, shared_out);
+    }
+    ferrum_shared_memory share_memory(ferrum_address address,
+                                      std::uint64_t size_bytes) const {
+        return try_share_memory(address, size_bytes).value();
+    }
+
+    /**
+     * Gives a handle to an event that another process shared, for every call
+     * that takes one.
+     */
+    result<event> try_open_event(const ferrum_shared_event &shared) const {
+        ferrum_event event_out{};
+        const ferrum_status status =
+            ferrum_event_open(handle(), &shared, &event_out);
+        return detail::made<event>(status, event_out);
+    }
+    event open_event(const ferrum_shared_event &shared) const {
+        return try_open_event(shared).value();
+    }
+
+  private:
+    ferrum_device handle() const noexcept {
+        return static_cast<const Self &>(*this).get();
+    }
+};
+
+} // namespace ferrum
+
+#endif /* FERRUM_MEM_CALLS_DEVICE_HPP */

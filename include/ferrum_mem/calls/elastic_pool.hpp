@@ -1,0 +1,262 @@
+/*
+ * Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+ *
+ * The calls of a ferrum_elastic_pool.
+ * Each comes in two forms: `name(...)` throws ferrum::error, `try_name(...)` returns
+ * a ferrum::result. What they mean in full, their errors and their threads stand in
+ * ferrum_mem.h, at the function that each of them calls.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef FERRUM_MEM_CALLS_ELASTIC_POOL_HPP
+#define FERRUM_MEM_CALLS_ELASTIC_POOL_HPP
+
+#include "../result.hpp"
+
+namespace ferrum {
+
+/** The calls of a ferrum_elastic_pool, for a class `Self` that inherits them and has
+ *  `get()`. */
+template <class Self> class elastic_pool_calls {
+  public:
+    /**
+     * Adds a model, while others run. It takes address space, and memory only
+     * for its tables.
+     */
+    result<done> try_register_model(detail::c_text model,
+                                    const ferrum_model_config &config) const {
+        return detail::outcome(ferrum_elastic_pool_register_model(
+            handle(), model.data(), &config));
+    }
+    void register_model(detail::c_text model,
+                        const ferrum_model_config &config) const {
+        try_register_model(model, config).value();
+    }
+
+    /**
+     * Takes a model out, while others run: waits for queued work that uses its
+     * freed ranges and for running calls of its reclaim callbacks, which are
+     * not called any more. What it had goes to the others.
+     */
+    result<done> try_unregister_model(detail::c_text model,
+                                      std::uint32_t flags = 0) const {
+        return detail::outcome(ferrum_elastic_pool_unregister_model(
+            handle(), model.data(), flags));
+    }
+    void unregister_model(detail::c_text model, std::uint32_t flags = 0) const {
+        try_unregister_model(model, flags).value();
+    }
+
+    /** Takes the memory of a range of a model away, as ferrum_vpool_free. */
+    result<done> try_free(detail::c_text model, std::uint64_t offset_bytes,
+                          std::uint64_t size_bytes,
+                          ferrum_stream stream = {}) const {
+        return detail::outcome(ferrum_elastic_pool_free(
+            handle(), model.data(), offset_bytes, size_bytes, stream));
+    }
+    void free(detail::c_text model, std::uint64_t offset_bytes,
+              std::uint64_t size_bytes, ferrum_stream stream = {}) const {
+        try_free(model, offset_bytes, size_bytes, stream).value();
+    }
+
+    /** As ferrum_vpool_record_stream, for a range of a model. */
+    result<done> try_record_stream(detail::c_text model,
+                                   std::uint64_t offset_bytes,
+                                   std::uint64_t size_bytes,
+                                   ferrum_stream stream = {}) const {
+        return detail::outcome(ferrum_elastic_pool_record_stream(
+            handle(), model.data(), offset_bytes, size_bytes, stream));
+    }
+    void record_stream(detail::c_text model, std::uint64_t offset_bytes,
+                       std::uint64_t size_bytes,
+                       ferrum_stream stream = {}) const {
+        try_record_stream(model, offset_bytes, size_bytes, stream).value();
+    }
+
+    /** As ferrum_vpool_is_mapped, for a range of a model. */
+    result<bool> try_is_mapped(detail::c_text model, std::uint64_t offset_bytes,
+                               std::uint64_t size_bytes) const {
+        std::uint32_t mapped_out = 0;
+        const ferrum_status status = ferrum_elastic_pool_is_mapped(
+            handle(), model.data(), offset_bytes, size_bytes, &mapped_out);
+        return detail::outcome(status, mapped_out != 0);
+    }
+    bool is_mapped(detail::c_text model, std::uint64_t offset_bytes,
+                   std::uint64_t size_bytes) const {
+        return try_is_mapped(model, offset_bytes, size_bytes).value();
+    }
+
+    /** Describes a model; FERRUM_ERROR_MODEL_NOT_FOUND for an unknown one. */
+    result<ferrum_model_info> try_model_info(detail::c_text model) const {
+        ferrum_model_info info_out = FERRUM_MODEL_INFO_INIT;
+        const ferrum_status status = ferrum_elastic_pool_get_model_info(
+            handle(), model.data(), &info_out);
+        return detail::outcome(status, info_out);
+    }
+    ferrum_model_info model_info(detail::c_text model) const {
+        return try_model_info(model).value();
+    }
+
+    /**
+     * Changes guarantee, maximum and priority of a model, all of them or none,
+     * while it and others run. What is mapped stays. A guarantee that is raised
+     * keeps what of it is in effect.
+     */
+    result<done> try_set_model_limits(detail::c_text model,
+                                      const ferrum_model_limits &limits) const {
+        return detail::outcome(ferrum_elastic_pool_set_model_limits(
+            handle(), model.data(), &limits));
+    }
+    void set_model_limits(detail::c_text model,
+                          const ferrum_model_limits &limits) const {
+        try_set_model_limits(model, limits).value();
+    }
+
+    /** Describes an elastic pool. */
+    result<ferrum_elastic_pool_info> try_info() const {
+        ferrum_elastic_pool_info info_out = FERRUM_ELASTIC_POOL_INFO_INIT;
+        const ferrum_status status =
+            ferrum_elastic_pool_get_info(handle(), &info_out);
+        return detail::outcome(status, info_out);
+    }
+    ferrum_elastic_pool_info info() const { return try_info().value(); }
+
+    /**
+     * Books of an elastic pool: its live blocks are the ranges of all models.
+     */
+    result<ferrum_statistics> try_statistics() const {
+        ferrum_statistics statistics_out = FERRUM_STATISTICS_INIT;
+        const ferrum_status status =
+            ferrum_elastic_pool_get_statistics(handle(), &statistics_out);
+        return detail::outcome(status, statistics_out);
+    }
+    ferrum_statistics statistics() const { return try_statistics().value(); }
+
+    /**
+     * Every model of a pool, of one moment and in the order of registration, as
+     * JSON.
+     */
+    result<std::string> try_models_json() const {
+        return detail::text([&](char *to, std::size_t room,
+                                std::size_t *count) {
+            return ferrum_elastic_pool_models_json(handle(), to, room, count);
+        });
+    }
+    std::string models_json() const { return try_models_json().value(); }
+
+    /**
+     * Changes the limit of all models together while they run; 0: what the
+     * device has. What is mapped stays, and free pages above the limit go back
+     * to the device, as with ferrum_vpool_set_limit. Below what the models use
+     * or are guaranteed, one that stays within its guarantee may have to wait
+     * until those above theirs have given.
+     */
+    result<done> try_set_limit(std::uint64_t limit_bytes) const {
+        return detail::outcome(
+            ferrum_elastic_pool_set_limit(handle(), limit_bytes));
+    }
+    void set_limit(std::uint64_t limit_bytes) const {
+        try_set_limit(limit_bytes).value();
+    }
+
+    /** As ferrum_vpool_compact. */
+    result<ferrum_compact_report> try_compact() const {
+        ferrum_compact_report report_out = FERRUM_COMPACT_REPORT_INIT;
+        const ferrum_status status =
+            ferrum_elastic_pool_compact(handle(), &report_out);
+        return detail::outcome(status, report_out);
+    }
+    ferrum_compact_report compact() const { return try_compact().value(); }
+
+    /** As ferrum_vpool_trim. */
+    result<std::uint64_t> try_trim(std::uint64_t keep_bytes = 0) const {
+        std::uint64_t released_bytes_out = 0;
+        const ferrum_status status =
+            ferrum_elastic_pool_trim(handle(), keep_bytes, &released_bytes_out);
+        return detail::outcome(status, released_bytes_out);
+    }
+    std::uint64_t trim(std::uint64_t keep_bytes = 0) const {
+        return try_trim(keep_bytes).value();
+    }
+
+    /** As ferrum_vpool_synchronize, for the ranges of all models. */
+    result<done>
+    try_synchronize(std::chrono::nanoseconds timeout = forever) const {
+        return detail::outcome(ferrum_elastic_pool_synchronize(
+            handle(), detail::nanoseconds(timeout)));
+    }
+    void synchronize(std::chrono::nanoseconds timeout = forever) const {
+        try_synchronize(timeout).value();
+    }
+
+    /** As ferrum_vpool_pause. */
+    result<done> try_pause() const {
+        return detail::outcome(ferrum_elastic_pool_pause(handle()));
+    }
+    void pause() const { try_pause().value(); }
+
+    /** Ends a ferrum_elastic_pool_pause. */
+    result<done> try_resume() const {
+        return detail::outcome(ferrum_elastic_pool_resume(handle()));
+    }
+    void resume() const { try_resume().value(); }
+
+    /**
+     * Puts a model, or ranges of it, to sleep, as ferrum_vpool_sleep. Others
+     * may have its pages then; what the model is guaranteed stays kept for it.
+     */
+    result<ferrum_sleep_report>
+    try_sleep_model(detail::c_text model,
+                    const ferrum_sleep_config *config = nullptr) const {
+        ferrum_sleep_report report_out = FERRUM_SLEEP_REPORT_INIT;
+        const ferrum_status status = ferrum_elastic_pool_sleep_model(
+            handle(), model.data(), config, &report_out);
+        return detail::outcome(status, report_out);
+    }
+    ferrum_sleep_report
+    sleep_model(detail::c_text model,
+                const ferrum_sleep_config *config = nullptr) const {
+        return try_sleep_model(model, config).value();
+    }
+
+    /**
+     * Wakes a model, or ranges of it, as ferrum_vpool_wake. It has its memory
+     * as ferrum_elastic_pool_alloc has it: within the limits, in line, and from
+     * others that give.
+     */
+    result<ferrum_wake_report>
+    try_wake_model(detail::c_text model,
+                   const ferrum_wake_config *config = nullptr) const {
+        ferrum_wake_report report_out = FERRUM_WAKE_REPORT_INIT;
+        const ferrum_status status = ferrum_elastic_pool_wake_model(
+            handle(), model.data(), config, &report_out);
+        return detail::outcome(status, report_out);
+    }
+    ferrum_wake_report
+    wake_model(detail::c_text model,
+               const ferrum_wake_config *config = nullptr) const {
+        return try_wake_model(model, config).value();
+    }
+
+    /** As ferrum_vpool_is_asleep, for a model. */
+    result<bool> try_is_model_asleep(detail::c_text model,
+                                     detail::c_text tag = nullptr) const {
+        std::uint32_t asleep_out = 0;
+        const ferrum_status status = ferrum_elastic_pool_is_model_asleep(
+            handle(), model.data(), tag.data(), &asleep_out);
+        return detail::outcome(status, asleep_out != 0);
+    }
+    bool is_model_asleep(detail::c_text model,
+                         detail::c_text tag = nullptr) const {
+        return try_is_model_asleep(model, tag).value();
+    }
+
+  private:
+    ferrum_elastic_pool handle() const noexcept {
+        return static_cast<const Self &>(*this).get();
+    }
+};
+
+} // namespace ferrum
+
+#endif /* FERRUM_MEM_CALLS_ELASTIC_POOL_HPP */

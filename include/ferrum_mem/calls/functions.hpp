@@ -1,0 +1,282 @@
+/*
+ * Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+ *
+ * The calls that need no handle.
+ * Each comes in two forms: `name(...)` throws ferrum::error, `try_name(...)` returns
+ * a ferrum::result. What they mean in full, their errors and their threads stand in
+ * ferrum_mem.h, at the function that each of them calls.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef FERRUM_MEM_CALLS_FUNCTIONS_HPP
+#define FERRUM_MEM_CALLS_FUNCTIONS_HPP
+
+#include "../result.hpp"
+
+namespace ferrum {
+
+/**
+ * Every backend with its devices, or the reason why it cannot be used here, as
+ * JSON; the host comes first, then cuda, rocm, metal and opencl.
+ */
+inline result<std::string> try_backends_json() {
+    return detail::text(ferrum_backends_json);
+}
+inline std::string backends_json() { return try_backends_json().value(); }
+
+/** Asks all backends again. Callers at the same time share one asking. */
+inline result<done> try_backends_refresh() {
+    return detail::outcome(ferrum_backends_refresh());
+}
+inline void backends_refresh() { try_backends_refresh().value(); }
+
+/**
+ * What ferrum_backends_json says, as text for people: a header line, a tick or
+ * a cross for each backend with its devices or its error, and the backend to
+ * prefer.
+ */
+inline result<std::string> try_backends_summary() {
+    return detail::text(ferrum_backends_summary);
+}
+inline std::string backends_summary() { return try_backends_summary().value(); }
+
+/**
+ * The backend that FERRUM_BACKEND_AUTO tries first: the first of CUDA, ROCm,
+ * Metal and OpenCL that is usable and has a device, else the CPU.
+ */
+inline result<ferrum_backend> try_backend_best() {
+    ferrum_backend backend_out = 0;
+    const ferrum_status status = ferrum_backend_best(&backend_out);
+    return detail::outcome(status, backend_out);
+}
+inline ferrum_backend backend_best() { return try_backend_best().value(); }
+
+/**
+ * Finds the first device that has room for that many bytes: free memory or,
+ * where that is not known, 80 % of the capacity. It opens none. What is known
+ * of vendors' devices is of the last discovery.
+ */
+inline result<ferrum_backend_choice>
+try_backend_select(ferrum_backend preference, std::uint64_t required_bytes) {
+    ferrum_backend_choice choice_out = FERRUM_BACKEND_CHOICE_INIT;
+    const ferrum_status status =
+        ferrum_backend_select(preference, required_bytes, &choice_out);
+    return detail::outcome(status, choice_out);
+}
+inline ferrum_backend_choice backend_select(ferrum_backend preference,
+                                            std::uint64_t required_bytes) {
+    return try_backend_select(preference, required_bytes).value();
+}
+
+/** Reads what is known of this machine; works also before ferrum_init. */
+inline result<ferrum_host_info> try_host_info() {
+    ferrum_host_info info_out = FERRUM_HOST_INFO_INIT;
+    const ferrum_status status = ferrum_host_get_info(&info_out);
+    return detail::outcome(status, info_out);
+}
+inline ferrum_host_info host_info() { return try_host_info().value(); }
+
+/** All books as JSON, for tools. */
+inline result<std::string> try_snapshot_json() {
+    return detail::text(ferrum_snapshot_json);
+}
+inline std::string snapshot_json() { return try_snapshot_json().value(); }
+
+/**
+ * What is alive now or, after ferrum_shutdown, what was alive at its end, as
+ * JSON.
+ */
+inline result<std::string> try_leak_report_json() {
+    return detail::text(ferrum_leak_report_json);
+}
+inline std::string leak_report_json() { return try_leak_report_json().value(); }
+
+/**
+ * The level of a device with that capacity of which so much is free, decided in
+ * integers and without hysteresis. A capacity of 0 means unknown and is LOW;
+ * more free than there is counts as all free.
+ */
+inline result<ferrum_pressure_level>
+try_pressure_level_of(ferrum_pressure_profile profile,
+                      std::uint64_t total_bytes, std::uint64_t free_bytes) {
+    ferrum_pressure_level level_out = 0;
+    const ferrum_status status =
+        ferrum_pressure_level_of(profile, total_bytes, free_bytes, &level_out);
+    return detail::outcome(status, level_out);
+}
+inline ferrum_pressure_level pressure_level_of(ferrum_pressure_profile profile,
+                                               std::uint64_t total_bytes,
+                                               std::uint64_t free_bytes) {
+    return try_pressure_level_of(profile, total_bytes, free_bytes).value();
+}
+
+/**
+ * The level of a ratio, 0 for empty and 1 for full, for callers who have no
+ * more than that. Above 1 is as full as 1.
+ */
+inline result<ferrum_pressure_level>
+try_pressure_from_utilization(ferrum_pressure_profile profile, double ratio) {
+    ferrum_pressure_level level_out = 0;
+    const ferrum_status status =
+        ferrum_pressure_from_utilization(profile, ratio, &level_out);
+    return detail::outcome(status, level_out);
+}
+inline ferrum_pressure_level
+pressure_from_utilization(ferrum_pressure_profile profile, double ratio) {
+    return try_pressure_from_utilization(profile, ratio).value();
+}
+
+/**
+ * Bytes of the weights. With h = hidden_size, i = intermediate_size, n heads
+ * and kv heads of keys and values, each layer has 2h^2 + 2h(kv (h/n)) + 3hi +
+ * 2h elements, h/n rounded down, and the rest 2 vocab_size h + h.
+ */
+inline result<std::uint64_t>
+try_estimate_model_memory(const ferrum_model_shape &shape) {
+    std::uint64_t bytes_out = 0;
+    const ferrum_status status =
+        ferrum_estimate_model_memory(&shape, &bytes_out);
+    return detail::outcome(status, bytes_out);
+}
+inline std::uint64_t estimate_model_memory(const ferrum_model_shape &shape) {
+    return try_estimate_model_memory(shape).value();
+}
+
+/**
+ * Bytes of the keys and values of one sequence: 2 x num_layers x max_seq_len x
+ * num_kv_heads x head_dim x dtype_bytes.
+ */
+inline result<std::uint64_t>
+try_estimate_kv_cache_memory(const ferrum_kv_cache_shape &shape) {
+    std::uint64_t bytes_out = 0;
+    const ferrum_status status =
+        ferrum_estimate_kv_cache_memory(&shape, &bytes_out);
+    return detail::outcome(status, bytes_out);
+}
+inline std::uint64_t
+estimate_kv_cache_memory(const ferrum_kv_cache_shape &shape) {
+    return try_estimate_kv_cache_memory(shape).value();
+}
+
+/**
+ * Both, with a head of h/n elements, and the activations of one token, 2 x
+ * dtype_bytes x (h + 2i).
+ */
+inline result<ferrum_inference_estimate>
+try_estimate_inference_memory(const ferrum_model_shape &shape) {
+    ferrum_inference_estimate estimate_out = FERRUM_INFERENCE_ESTIMATE_INIT;
+    const ferrum_status status =
+        ferrum_estimate_inference_memory(&shape, &estimate_out);
+    return detail::outcome(status, estimate_out);
+}
+inline ferrum_inference_estimate
+estimate_inference_memory(const ferrum_model_shape &shape) {
+    return try_estimate_inference_memory(shape).value();
+}
+
+/**
+ * What serving a model takes, as JSON with the fields of docs/estimate.md:
+ * those of `ferrum-mem fit --json` but device and devices, and without
+ * free_bytes also but the answer (fits, free_bytes, left_bytes, missing_bytes,
+ * max_context, max_batch and what they are limited by). The longest context and
+ * the largest batch are exact.
+ */
+inline result<std::string>
+try_estimate_file_json(detail::c_text path,
+                       const ferrum_estimate_request *request = nullptr) {
+    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
+        return ferrum_estimate_file_json(path.data(), request, to, room, count);
+    });
+}
+inline std::string
+estimate_file_json(detail::c_text path,
+                   const ferrum_estimate_request *request = nullptr) {
+    return try_estimate_file_json(path, request).value();
+}
+
+/** As ferrum_estimate_file_json, of the text of a config.json. */
+inline result<std::string>
+try_estimate_config_json(std::string_view config_text,
+                         const ferrum_estimate_request *request = nullptr) {
+    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
+        return ferrum_estimate_config_json(
+            config_text.data(), config_text.size(), request, to, room, count);
+    });
+}
+inline std::string
+estimate_config_json(std::string_view config_text,
+                     const ferrum_estimate_request *request = nullptr) {
+    return try_estimate_config_json(config_text, request).value();
+}
+
+/**
+ * Gives an id that no buffer of the process has had. Ids grow, from 1 on; 0 is
+ * none. Needs no ferrum_init.
+ */
+inline result<std::uint64_t> try_buffer_id_new() {
+    std::uint64_t id_out = 0;
+    const ferrum_status status = ferrum_buffer_id_new(&id_out);
+    return detail::outcome(status, id_out);
+}
+inline std::uint64_t buffer_id_new() { return try_buffer_id_new().value(); }
+
+/** The form of an id in messages: "Buffer#7". Needs no ferrum_init. */
+inline result<std::string> try_buffer_id_text(std::uint64_t buffer_id) {
+    return detail::text([&](char *to, std::size_t room, std::size_t *count) {
+        return ferrum_buffer_id_text(buffer_id, to, room, count);
+    });
+}
+inline std::string buffer_id_text(std::uint64_t buffer_id) {
+    return try_buffer_id_text(buffer_id).value();
+}
+
+/** The least power of two that is n or more; 1 for 0. */
+inline result<std::uint64_t> try_round_up_power_of_2(std::uint64_t n) {
+    std::uint64_t result_out = 0;
+    const ferrum_status status = ferrum_round_up_power_of_2(n, &result_out);
+    return detail::outcome(status, result_out);
+}
+inline std::uint64_t round_up_power_of_2(std::uint64_t n) {
+    return try_round_up_power_of_2(n).value();
+}
+
+/**
+ * Bucket that a size belongs to: the next power of two, as
+ * ferrum_round_up_power_of_2.
+ */
+inline result<std::uint64_t> try_size_class(std::uint64_t size_bytes) {
+    std::uint64_t class_bytes_out = 0;
+    const ferrum_status status =
+        ferrum_size_class(size_bytes, &class_bytes_out);
+    return detail::outcome(status, class_bytes_out);
+}
+inline std::uint64_t size_class(std::uint64_t size_bytes) {
+    return try_size_class(size_bytes).value();
+}
+
+/**
+ * Bytes of that many 32-bit floats; FERRUM_ERROR_OVERFLOW if they do not fit 64
+ * bits.
+ */
+inline result<std::uint64_t> try_f32_bytes(std::uint64_t count) {
+    std::uint64_t bytes_out = 0;
+    const ferrum_status status = ferrum_f32_bytes(count, &bytes_out);
+    return detail::outcome(status, bytes_out);
+}
+inline std::uint64_t f32_bytes(std::uint64_t count) {
+    return try_f32_bytes(count).value();
+}
+
+/** As ferrum_f32_bytes, for 16-bit floats. */
+inline result<std::uint64_t> try_f16_bytes(std::uint64_t count) {
+    std::uint64_t bytes_out = 0;
+    const ferrum_status status = ferrum_f16_bytes(count, &bytes_out);
+    return detail::outcome(status, bytes_out);
+}
+inline std::uint64_t f16_bytes(std::uint64_t count) {
+    return try_f16_bytes(count).value();
+}
+
+} // namespace ferrum
+
+#endif /* FERRUM_MEM_CALLS_FUNCTIONS_HPP */

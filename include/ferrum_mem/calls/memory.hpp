@@ -1,0 +1,178 @@
+/*
+ * Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+ *
+ * The calls of a ferrum_memory.
+ * Each comes in two forms: `name(...)` throws ferrum::error, `try_name(...)` returns
+ * a ferrum::result. What they mean in full, their errors and their threads stand in
+ * ferrum_mem.h, at the function that each of them calls.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef FERRUM_MEM_CALLS_MEMORY_HPP
+#define FERRUM_MEM_CALLS_MEMORY_HPP
+
+#include "../result.hpp"
+
+namespace ferrum {
+
+/** The calls of a ferrum_memory, for a class `Self` that inherits them and has
+ *  `get()`. */
+template <class Self> class memory_calls {
+  public:
+    /** Describes a block; FERRUM_ERROR_INVALID_HANDLE for an unknown one. */
+    result<ferrum_handle_info> try_handle_info() const {
+        ferrum_handle_info info_out = FERRUM_HANDLE_INFO_INIT;
+        const ferrum_status status =
+            ferrum_memory_get_handle_info(handle(), &info_out);
+        return detail::outcome(status, info_out);
+    }
+    ferrum_handle_info handle_info() const { return try_handle_info().value(); }
+
+    /**
+     * Gives the address of a block and has it stay there until
+     * ferrum_memory_unpin has been called as often as ferrum_memory_pin: for
+     * work of the caller's own on the address that the library does not know
+     * of. Any block can be pinned. Waits for a move of the block that is under
+     * way. A pinned block cannot be freed; destroying its manager with
+     * FERRUM_FORCE frees it.
+     */
+    result<ferrum_address> try_pin() const {
+        ferrum_address address_out = 0;
+        const ferrum_status status = ferrum_memory_pin(handle(), &address_out);
+        return detail::outcome(status, address_out);
+    }
+    ferrum_address pin() const { return try_pin().value(); }
+
+    /** Ends one call of ferrum_memory_pin. */
+    result<done> try_unpin() const {
+        return detail::outcome(ferrum_memory_unpin(handle()));
+    }
+    void unpin() const { try_unpin().value(); }
+
+    /**
+     * Copies bytes from one block to another, or within one (with the meaning
+     * of memmove), and returns when they are there. Work that was queued before
+     * on streams that use the two blocks is waited for.
+     */
+    static result<done> try_copy(const ferrum_transfer &transfer) {
+        return detail::outcome(ferrum_memory_copy(&transfer));
+    }
+    static void copy(const ferrum_transfer &transfer) {
+        try_copy(transfer).value();
+    }
+
+    /**
+     * Queues a copy on a stream and returns. Both blocks stay until it is done,
+     * also when they are freed meanwhile. At most max_concurrent_transfers are
+     * in flight per manager of the destination; the call waits for its turn.
+     */
+    static result<done> try_copy_async(const ferrum_transfer &transfer,
+                                       ferrum_stream stream = {}) {
+        return detail::outcome(ferrum_memory_copy_async(&transfer, stream));
+    }
+    static void copy_async(const ferrum_transfer &transfer,
+                           ferrum_stream stream = {}) {
+        try_copy_async(transfer, stream).value();
+    }
+
+    /**
+     * Copies from the caller's memory into a block and returns when it is done.
+     */
+    result<done> try_write(std::uint64_t offset_bytes, const void *source,
+                           std::uint64_t size_bytes) const {
+        return detail::outcome(
+            ferrum_memory_write(handle(), offset_bytes, source, size_bytes));
+    }
+    void write(std::uint64_t offset_bytes, const void *source,
+               std::uint64_t size_bytes) const {
+        try_write(offset_bytes, source, size_bytes).value();
+    }
+
+    /**
+     * Copies from a block into the caller's memory and returns when it is done.
+     */
+    result<done> try_read(std::uint64_t offset_bytes, void *destination,
+                          std::uint64_t size_bytes) const {
+        return detail::outcome(ferrum_memory_read(handle(), offset_bytes,
+                                                  destination, size_bytes));
+    }
+    void read(std::uint64_t offset_bytes, void *destination,
+              std::uint64_t size_bytes) const {
+        try_read(offset_bytes, destination, size_bytes).value();
+    }
+
+    /**
+     * Queues a fill on a stream and returns. The block stays until it is done.
+     */
+    static result<done> try_fill_async(const ferrum_fill &fill,
+                                       ferrum_stream stream = {}) {
+        return detail::outcome(ferrum_memory_fill_async(&fill, stream));
+    }
+    static void fill_async(const ferrum_fill &fill, ferrum_stream stream = {}) {
+        try_fill_async(fill, stream).value();
+    }
+
+    /**
+     * Queues that a block is brought near a device before it is used there, and
+     * returns. The bytes stay as they are, and it counts as no access. On the
+     * host it has the system put memory behind the block. On other devices
+     * FERRUM_MEMORY_MANAGED goes where it is said, a host device being the
+     * host, and other memory stays.
+     */
+    result<done> try_prefetch(ferrum_device target,
+                              ferrum_stream stream = {}) const {
+        return detail::outcome(
+            ferrum_memory_prefetch(handle(), target, stream));
+    }
+    void prefetch(ferrum_device target, ferrum_stream stream = {}) const {
+        try_prefetch(target, stream).value();
+    }
+
+    /**
+     * Keeps a hint with a block, in place of an earlier one of the same axis;
+     * FERRUM_USAGE_NONE takes all back. Hints are for those who decide about
+     * the block (ferrum_memory_get_usage_hints) and change nothing by
+     * themselves, but that for FERRUM_MEMORY_MANAGED the device is told of
+     * FERRUM_USAGE_READ_MOSTLY (who reads may have a copy) and
+     * FERRUM_USAGE_RESIDENT (it is to stay at the device); where it refuses,
+     * the hints are as they were.
+     */
+    result<done> try_set_usage_hint(ferrum_usage_hint hint) const {
+        return detail::outcome(ferrum_memory_set_usage_hint(handle(), hint));
+    }
+    void set_usage_hint(ferrum_usage_hint hint) const {
+        try_set_usage_hint(hint).value();
+    }
+
+    /** Gives the hints of a block. */
+    result<ferrum_usage_hints> try_usage_hints() const {
+        ferrum_usage_hints hints_out = FERRUM_USAGE_HINTS_INIT;
+        const ferrum_status status =
+            ferrum_memory_get_usage_hints(handle(), &hints_out);
+        return detail::outcome(status, hints_out);
+    }
+    ferrum_usage_hints usage_hints() const { return try_usage_hints().value(); }
+
+    /**
+     * Gives the access statistics of a block of a manager with enable_tracking;
+     * others keep none, and pay nothing.
+     */
+    result<ferrum_access_stats> try_access_stats() const {
+        ferrum_access_stats stats_out = FERRUM_ACCESS_STATS_INIT;
+        const ferrum_status status =
+            ferrum_memory_get_access_stats(handle(), &stats_out);
+        return detail::outcome(status, stats_out);
+    }
+    ferrum_access_stats access_stats() const {
+        return try_access_stats().value();
+    }
+
+  private:
+    ferrum_memory handle() const noexcept {
+        return static_cast<const Self &>(*this).get();
+    }
+};
+
+} // namespace ferrum
+
+#endif /* FERRUM_MEM_CALLS_MEMORY_HPP */

@@ -1,0 +1,98 @@
+/*
+ * Generated from include/ferrum_mem.h by scripts/genabi.py; do not edit.
+ *
+ * The calls of a ferrum_stream.
+ * Each comes in two forms: `name(...)` throws ferrum::error, `try_name(...)` returns
+ * a ferrum::result. What they mean in full, their errors and their threads stand in
+ * ferrum_mem.h, at the function that each of them calls.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef FERRUM_MEM_CALLS_STREAM_HPP
+#define FERRUM_MEM_CALLS_STREAM_HPP
+
+#include "../event.hpp"
+#include "../result.hpp"
+
+namespace ferrum {
+
+/** The calls of a ferrum_stream, for a class `Self` that inherits them and has
+ *  `get()`. */
+template <class Self> class stream_calls {
+  public:
+    /**
+     * Waits until all work that was queued before the call is done, and returns
+     * the first failure of queued work since the last time it was asked.
+     */
+    result<done>
+    try_synchronize(std::chrono::nanoseconds timeout = forever) const {
+        return detail::outcome(
+            ferrum_stream_synchronize(handle(), detail::nanoseconds(timeout)));
+    }
+    void synchronize(std::chrono::nanoseconds timeout = forever) const {
+        try_synchronize(timeout).value();
+    }
+
+    /**
+     * Says without waiting whether all work queued so far is done (1) or not
+     * (0).
+     */
+    result<bool> try_is_ready() const {
+        std::uint32_t ready_out = 0;
+        const ferrum_status status =
+            ferrum_stream_is_ready(handle(), &ready_out);
+        return detail::outcome(status, ready_out != 0);
+    }
+    bool is_ready() const { return try_is_ready().value(); }
+
+    /** Marks the present end of the stream's queue with a new event. */
+    result<event> try_record_event() const {
+        ferrum_event event_out{};
+        const ferrum_status status = ferrum_event_record(handle(), &event_out);
+        return detail::made<event>(status, event_out);
+    }
+    event record_event() const { return try_record_event().value(); }
+
+    /**
+     * Makes all later work of the stream wait for the event, which may be
+     * another stream's, or another device's of the same backend.
+     */
+    result<done> try_wait_event(ferrum_event event) const {
+        return detail::outcome(ferrum_stream_wait_event(handle(), event));
+    }
+    void wait_event(ferrum_event event) const { try_wait_event(event).value(); }
+
+    /** As ferrum_device_get_native, for a stream: such as the CUstream. */
+    result<std::uint64_t> try_native() const {
+        std::uint64_t native_out = 0;
+        const ferrum_status status =
+            ferrum_stream_get_native(handle(), &native_out);
+        return detail::outcome(status, native_out);
+    }
+    std::uint64_t native() const { return try_native().value(); }
+
+    /**
+     * Records an event that other processes can open, too. It is kept until
+     * they have. The pair holds shared and event.
+     */
+    result<std::pair<ferrum_shared_event, event>> try_share_event() const {
+        ferrum_shared_event shared_out = FERRUM_SHARED_EVENT_INIT;
+        ferrum_event event_out{};
+        const ferrum_status status =
+            ferrum_event_share(handle(), &shared_out, &event_out);
+        return detail::made<std::pair<ferrum_shared_event, event>>(
+            status, shared_out, event_out);
+    }
+    std::pair<ferrum_shared_event, event> share_event() const {
+        return try_share_event().value();
+    }
+
+  private:
+    ferrum_stream handle() const noexcept {
+        return static_cast<const Self &>(*this).get();
+    }
+};
+
+} // namespace ferrum
+
+#endif /* FERRUM_MEM_CALLS_STREAM_HPP */

@@ -1,0 +1,94 @@
+/*
+ * Elastic pools: several models in the memory of one device.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef FERRUM_MEM_ELASTIC_POOL_HPP
+#define FERRUM_MEM_ELASTIC_POOL_HPP
+
+#include "calls/elastic_pool.hpp"
+#include "registration.hpp"
+#include "unique_handle.hpp"
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace ferrum {
+
+/** A range of a model. */
+struct model_range {
+    ferrum_address address;
+    std::uint64_t offset;
+};
+
+namespace detail {
+
+inline void end_elastic_pool(ferrum_elastic_pool h) noexcept {
+    ferrum_elastic_pool_destroy(h, FERRUM_FORCE);
+}
+
+} // namespace detail
+
+/** Several models under one physical limit. */
+class elastic_pool : public detail::unique_handle<ferrum_elastic_pool,
+                                                  detail::end_elastic_pool>,
+                     public elastic_pool_calls<elastic_pool> {
+  public:
+    using unique_handle::unique_handle;
+    using reclaim_function = std::function<std::uint64_t(std::uint64_t)>;
+
+    result<model_range>
+    try_alloc_with(const char *model,
+                   const ferrum_model_request &request) const {
+        model_range out{};
+        ferrum_status status = ferrum_elastic_pool_alloc_with(
+            get(), model, &request, &out.address, &out.offset);
+        return detail::outcome(status, out);
+    }
+    model_range alloc_with(const char *model,
+                           const ferrum_model_request &request) const {
+        return try_alloc_with(model, request).value();
+    }
+    result<model_range> try_alloc(const char *model, std::uint64_t size) const {
+        model_range out{};
+        ferrum_status status = ferrum_elastic_pool_alloc(
+            get(), model, size, &out.address, &out.offset);
+        return detail::outcome(status, out);
+    }
+    model_range alloc(const char *model, std::uint64_t size) const {
+        return try_alloc(model, size).value();
+    }
+    /** The callable gets the bytes needed and returns the bytes that it freed.
+     *  An exception from it ends the process. */
+    result<registration>
+    try_on_reclaim(const char *model, reclaim_function give,
+                   const ferrum_reclaim_config *config = nullptr) const {
+        auto held = std::make_shared<reclaim_function>(std::move(give));
+        ferrum_registration out{};
+        ferrum_status status = ferrum_elastic_pool_reclaim_callback_add(
+            get(), model, config,
+            [](ferrum_elastic_pool, const char *, std::uint64_t needed,
+               void *data) noexcept {
+                return (*static_cast<reclaim_function *>(data))(needed);
+            },
+            held.get(), &out);
+        if (status != FERRUM_OK)
+            return failure::last(status);
+        return registration(std::move(held), out);
+    }
+    registration
+    on_reclaim(const char *model, reclaim_function give,
+               const ferrum_reclaim_config *config = nullptr) const {
+        return try_on_reclaim(model, std::move(give), config).value();
+    }
+    /** Destroys it unless models have ranges (BUSY, nothing has changed). */
+    result<done> try_destroy() {
+        return ended(ferrum_elastic_pool_destroy(get(), 0));
+    }
+    void destroy() { try_destroy().value(); }
+};
+
+} // namespace ferrum
+
+#endif /* FERRUM_MEM_ELASTIC_POOL_HPP */

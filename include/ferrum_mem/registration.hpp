@@ -1,0 +1,53 @@
+/*
+ * Callbacks that are registered.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef FERRUM_MEM_REGISTRATION_HPP
+#define FERRUM_MEM_REGISTRATION_HPP
+
+#include "unique_handle.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace ferrum {
+
+namespace detail {
+
+inline void end_registration(ferrum_registration h) noexcept {
+    ferrum_registration_remove(h);
+}
+
+} // namespace detail
+
+/** A callback, registered while this lives. It owns the callable. */
+class registration {
+  public:
+    registration(registration &&) noexcept = default;
+    /* The library lets go of the former callable before it is freed. */
+    registration &operator=(registration &&other) noexcept {
+        handle_ = std::move(other.handle_);
+        callable_ = std::move(other.callable_);
+        return *this;
+    }
+    /** Removes the callback and waits for a running call of it. */
+    void remove() { handle_.reset(); }
+
+  private:
+    friend class device;
+    friend class elastic_pool;
+    friend class fallback_manager;
+    using handle =
+        detail::unique_handle<ferrum_registration, detail::end_registration>;
+    registration(std::shared_ptr<void> callable, ferrum_registration id)
+        : callable_(std::move(callable)), handle_(id) {}
+
+    /* Destroyed after the handle: members go in reverse order. */
+    std::shared_ptr<void> callable_;
+    handle handle_;
+};
+
+} // namespace ferrum
+
+#endif /* FERRUM_MEM_REGISTRATION_HPP */

@@ -1,0 +1,54 @@
+/*
+ * Trackers: what is known of live buffers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef FERRUM_MEM_TRACKER_HPP
+#define FERRUM_MEM_TRACKER_HPP
+
+#include "calls/tracker.hpp"
+#include "unique_handle.hpp"
+
+namespace ferrum {
+
+namespace detail {
+
+inline void end_tracker(ferrum_tracker h) noexcept {
+    ferrum_tracker_destroy(h);
+}
+
+} // namespace detail
+
+/** What a tracker knows. A view of one that a manager or a pool owns, which is only
+ *  read: what would change it fails. */
+class tracker_view : public tracker_calls<tracker_view> {
+  public:
+    explicit tracker_view(ferrum_tracker id) : id_(id) {}
+    ferrum_tracker get() const noexcept { return id_; }
+
+    result<ferrum_buffer_metadata> try_find(std::uint64_t buffer_id) const {
+        ferrum_buffer_metadata out{};
+        const ferrum_status status = ferrum_tracker_get(get(), buffer_id, &out);
+        return detail::outcome(status, out);
+    }
+    ferrum_buffer_metadata find(std::uint64_t buffer_id) const {
+        return try_find(buffer_id).value();
+    }
+
+  private:
+    ferrum_tracker id_;
+};
+
+/** A tracker of the program's own. */
+class tracker
+    : public detail::unique_handle<ferrum_tracker, detail::end_tracker>,
+      public tracker_calls<tracker> {
+  public:
+    using unique_handle::unique_handle;
+
+    tracker_view view() const noexcept { return tracker_view(get()); }
+};
+
+} // namespace ferrum
+
+#endif /* FERRUM_MEM_TRACKER_HPP */

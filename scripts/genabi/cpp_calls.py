@@ -1,0 +1,215 @@
+"""What the functions of the header are in C++: whose member, with which arguments.
+
+A function is a member of the class of its first handle. `ferrum_stream_create` of a
+device is `device::create_stream`: where the function is named after another kind, that
+comes behind the verb. One of a kind without its handle is a static member, and one of
+no kind is a function of the namespace. `get_` falls away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+
+from .model import CType, Function, Header, Named, Scalar, Struct
+from .shapes import Argument as Input
+from .shapes import Role, Shape, ShapeError, shapes_of
+
+# Handles of which C++ has a class for those that somebody else owns.
+VIEWS = {"tracker"}
+
+# How an output is held, by its role, where that is not by a plain value.
+FORMS = {Role.TRUTH: "bool", Role.DURATION: "duration", Role.TEXT: "text", Role.ARRAY: "list"}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A parameter of the C++ form."""
+
+    name: str
+    declared: str
+    default: str = ""
+    # Of a list of elements, which comes as an address and a count as well as as a vector.
+    element: str = ""
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a function gives through a pointer."""
+
+    name: str
+    type: str
+    form: str  # number, bool, duration, struct, owned, view, text or list
+    init: str = ""
+
+    @property
+    def class_name(self) -> str:
+        """Of a handle: the class that owns it, or that of a view."""
+        kind = self.type.removeprefix("ferrum_")
+        return kind if self.form == "owned" else f"{kind}_view"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of the header as C++ has it."""
+
+    function: Function
+    kind: str  # the class, or "" for the namespace
+    name: str
+    is_static: bool
+    arguments: tuple[Argument, ...]
+    passed: tuple[str, ...]  # one expression for each parameter of C
+    outputs: tuple[Output, ...]
+
+
+def calls_of(header: Header) -> list[Call]:
+    """The functions that C++ has in both forms, in the order of the header."""
+    structs = {struct.name: struct for struct in header.structs}
+    return [_call(shape, structs) for shape in shapes_of(header) if _is_generated(shape)]
+
+
+def _is_generated(shape: Shape) -> bool:
+    return (
+        shape.can_fail
+        and shape.function.tag("ends") is None
+        and not shape.function.by_hand("cpp")
+        and not any(argument.role is Role.CALLBACK for argument in shape.arguments)
+    )
+
+
+@dataclass
+class _Reading:
+    """The arguments of one function, as they are read."""
+
+    arguments: list[Argument] = dataclass_field(default_factory=list)
+    passed: list[str] = dataclass_field(default_factory=list)
+    outputs: list[Output] = dataclass_field(default_factory=list)
+
+    def take(self, declared: str, name: str, *passed: str, default: str = "") -> None:
+        """Adds an argument, and what of it goes to the function."""
+        self.arguments.append(Argument(name, f"{declared}{name}", default))
+        self.passed += passed or (name,)
+
+
+def _call(shape: Shape, structs: dict[str, Struct]) -> Call:
+    kind, name, is_static = _place(shape)
+    reading = _Reading()
+    arguments = list(shape.arguments)
+    if kind and not is_static:
+        arguments.pop(0)
+        reading.passed.append("handle()")
+    for argument in arguments:
+        if argument.role is Role.BYTES:
+            _read_bytes(argument, reading)
+        elif argument.is_output:
+            _read_output(shape.function, argument, reading, structs)
+        else:
+            _read_input(shape.function, argument, reading)
+    return Call(
+        shape.function,
+        kind,
+        name,
+        is_static,
+        tuple(reading.arguments),
+        tuple(reading.passed),
+        tuple(reading.outputs),
+    )
+
+
+def _place(shape: Shape) -> tuple[str, str, bool]:
+    """The class, the name in it, and whether that is a static member."""
+    name = shape.name.removeprefix("get_").replace("_get_", "_")
+    first = shape.arguments[0] if shape.arguments else None
+    if first is None or first.role is not Role.HANDLE or first.is_output:
+        return shape.kind, name, shape.kind != ""
+    owner = first.type_name.removeprefix("ferrum_")
+    return owner, name if owner == shape.kind else f"{name}_{shape.kind}", False
+
+
+def _read_input(function: Function, argument: Input, reading: _Reading) -> None:
+    name, role = argument.name, argument.role
+    bare = name.removesuffix("_ns")
+    default = default_of(function, name)
+    if role is Role.TEXT:
+        default = "nullptr" if argument.is_optional else ""
+        reading.take("detail::c_text ", name, f"{name}.data()", default=default)
+    elif role in (Role.STRUCT, Role.RECORD):
+        if argument.is_optional:
+            reading.take(f"const {spelled(argument)} *", name, default="nullptr")
+        else:
+            reading.take(f"const {spelled(argument)} &", name, f"&{name}")
+    elif role is Role.ARRAY:
+        element = spelled(argument)
+        reading.arguments.append(Argument(name, f"const {element} *{name}", "", element))
+        reading.take("std::size_t ", "count")
+        reading.passed.insert(-1, name)
+    elif role in (Role.WAIT, Role.DURATION):
+        if default:
+            default = f"std::chrono::nanoseconds({default})"
+        if role is Role.WAIT:
+            default = "forever"
+        passed = f"detail::nanoseconds({bare})"
+        reading.take("std::chrono::nanoseconds ", bare, passed, default=default)
+    elif role is Role.TRUTH:
+        reading.take("bool ", name, f"{name} ? 1u : 0u")
+    else:
+        if role is Role.HANDLE and argument.is_optional:
+            default = "{}"
+        if role in (Role.FORCE, Role.FLAGS):
+            default = "0"
+        reading.take(f"{spelled(argument)} ", name, default=default)
+
+
+def _read_bytes(argument: Input, reading: _Reading) -> None:
+    """Text of a length, or bytes that the caller reads or writes itself."""
+    if argument.type == Scalar("char"):
+        name = argument.name
+        reading.take("std::string_view ", name, f"{name}.data()", f"{name}.size()")
+        return
+    reading.take("void *" if argument.is_output else "const void *", argument.name)
+    reading.take("std::uint64_t ", argument.parameters[1].name)
+
+
+def _read_output(
+    function: Function, argument: Input, reading: _Reading, structs: dict[str, Struct]
+) -> None:
+    struct = structs.get(argument.type_name)
+    init = f"{struct.name.upper()}_INIT" if struct is not None and struct.initial else ""
+    if argument.role in (Role.TEXT, Role.ARRAY):
+        reading.passed += ["to", "room", "count"]
+    elif argument.role is Role.BATCH:
+        raise ShapeError(f"{function.name}: C++ has no form for a batch: tag it @by-hand cpp")
+    else:
+        reading.passed.append(f"&{argument.parameters[0].name}")
+    form = FORMS.get(argument.role, "number" if struct is None else "struct")
+    if argument.role is Role.HANDLE:
+        form = _handle_form(function, argument)
+    name = argument.parameters[0].name
+    reading.outputs.append(Output(name, spelled(argument), form, init))
+
+
+def _handle_form(function: Function, argument: Input) -> str:
+    borrowed = {tag.words[0] for tag in function.tags if tag.name == "borrowed"}
+    if argument.parameters[0].name not in borrowed:
+        return "owned"
+    return "view" if argument.type_name.removeprefix("ferrum_") in VIEWS else "struct"
+
+
+def default_of(function: Function, name: str) -> str:
+    """The value of `@default NAME VALUE`, or ""."""
+    found = (tag.words for tag in function.tags if tag.name == "default")
+    return next((value for named, value in found if named == name), "")
+
+
+def spelled(argument: Input) -> str:
+    """The type of an argument as C++ writes it."""
+    return spelling(argument.type)
+
+
+def spelling(type_: CType) -> str:
+    """A type as C++ writes it."""
+    if isinstance(type_, Scalar):
+        return type_.name if type_.name in {"float", "double", "char"} else f"std::{type_.name}"
+    if isinstance(type_, Named):
+        return type_.name
+    raise ShapeError(f"no C++ form of {type_}")
